@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from chalicelib.cards.container import CardContainer
@@ -50,7 +50,7 @@ class Hub(Infrastructure):
     def website(self) -> WebsiteContainer:
         from chalicelib.website.container import WebsiteContainer
 
-        return WebsiteContainer(self, self.delivery, self.statistics, self.openbanking, lambda: self.cards.flows.portal)
+        return WebsiteContainer(self, self.delivery, self.statistics, self.openbanking, lambda: self.cards.portal)
 
     @cached_property
     def sandbox_clock(self) -> ClockContainer:
@@ -75,12 +75,14 @@ class Hub(Infrastructure):
 
     def _task_handlers(self) -> Handlers:
         """What carries out each kind of task; the card API is loaded with the first task."""
-        from chalicelib.cards.authorization.decline_recovery import TASK
+        from chalicelib.cards.authorization.decline_recovery import TASK, record_decline
 
-        return {TASK: self.cards.flows.decline_recovery.record}
+        return {TASK: partial(self.cards.call, record_decline)}
 
     def _send_card_event(self, dispatch: Dispatch) -> Delivered:
-        return self.cards.event_sender.send(dispatch)
+        from chalicelib.cards.events.card_events import send_card_event
+
+        return self.cards.call(send_card_event, dispatch)
 
     def _send_mail(self, dispatch: Dispatch) -> Delivered:
         return self.website.mail_sender.send(dispatch)

@@ -24,7 +24,7 @@ from chalicelib.cards.protocol.card_events import EVENTS
 from chalicelib.cards.protocol.fields import ENTRIES
 from chalicelib.cards.protocol.message import ENVELOPE, Request
 from chalicelib.cards.protocol.status_codes import Status, refused_field
-from chalicelib.cards.requests import incoming, references
+from chalicelib.cards.requests import envelope, references
 from chalicelib.cards.requests.action import Action
 from chalicelib.cards.three_ds import acs_record
 from infra.render.openapi.cards.answer_models import answer_of, data_of
@@ -236,7 +236,7 @@ def test_the_order_of_checks_names_codes_that_exist() -> None:
     told = [code for (cell,) in said for code in re.findall("[0-9]{4}", cell)]
 
     assert {int(code) for code in told} <= set(Status)
-    assert incoming.BODY_BYTES == 1_000_000, "the words on bodies say so"
+    assert envelope.BODY_BYTES == 1_000_000, "the words on bodies say so"
 
 
 def test_the_examples_of_envelopes_are_what_the_service_says() -> None:

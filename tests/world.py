@@ -17,7 +17,7 @@ import boto3
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
 from chalicelib import bootstrap
-from chalicelib.cards.events.event_secrets import secrets_key
+from chalicelib.cards.events.event_secrets import create_events_secret, secrets_key
 from chalicelib.cards.programs.programmes import head_key
 from chalicelib.delivery.delivery_record import RECORD, Delivery, record_key
 from chalicelib.foundation import jsontext
@@ -462,7 +462,7 @@ class World:
         table, key = head_key(manager_id)
         self.hub.store.update(table, key, set={"events_url": self.receiver.url})
         self.hub.cards.programmes._cache.pop(manager_id, None)
-        secret, made = self.hub.cards.event_secrets.create_first(manager_id)
+        secret, made = self.hub.cards.call(create_events_secret, manager_id)
         self.hub.store.transact([made])
         try:
             yield secret

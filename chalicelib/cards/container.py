@@ -2,53 +2,49 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
 
 from chalicelib.delivery.container import DeliveryContainer
 from chalicelib.foundation.container import Infrastructure
+from chalicelib.foundation.wiring import Container, part
 
 if TYPE_CHECKING:
     from chalicelib.cards.card_data.keys import CardKeys
     from chalicelib.cards.card_data.sealed_data import CardData
-    from chalicelib.cards.events.card_events import CardEvents, CardEventSender
-    from chalicelib.cards.events.event_secrets import EventSecrets
-    from chalicelib.cards.flow_container import CardFlows
+    from chalicelib.cards.events.card_events import CardEvents
     from chalicelib.cards.payments.provider import Provider
+    from chalicelib.cards.portal.portal import Portal
+    from chalicelib.cards.programs.credential_limits import CredentialLimits
     from chalicelib.cards.programs.credentials import Credentials
     from chalicelib.cards.programs.programmes import Programmes
+    from chalicelib.cards.requests.action import Action
+    from chalicelib.cards.requests.dispatch import Dispatcher
+    from chalicelib.cards.requests.references import RequestReferences
+    from chalicelib.cards.storage.sequences import Sequences
+    from chalicelib.foundation.requests.claims import Claims
 
 
-class CardContainer:
-    """The card API's shared services and keys; ``flows`` has its flows and jobs."""
+class CardContainer(Container):
+    """The card API: ``api`` serves ``POST /api``, ``simulator`` ``POST /simulator``, ``portal`` the web interface.
+
+    Jobs and tasks are called with ``call``.
+    """
+
+    programmes: Programmes = part("chalicelib.cards.programs.programmes")
+    credentials: Credentials = part("chalicelib.cards.programs.credentials")
+    credential_limits: CredentialLimits = part("chalicelib.cards.programs.credential_limits")
+    card_data: CardData = part("chalicelib.cards.card_data.sealed_data")
+    events: CardEvents = part("chalicelib.cards.events.card_events")
+    claims: Claims = part("chalicelib.foundation.requests.claims")
+    references: RequestReferences = part("chalicelib.cards.requests.references")
+    sequences: Sequences = part("chalicelib.cards.storage.sequences")
 
     def __init__(self, shared: Infrastructure, delivery: DeliveryContainer) -> None:
         self.shared = shared
         self.delivery = delivery
-
-    @cached_property
-    def programmes(self) -> Programmes:
-        from chalicelib.cards.programs.programmes import Programmes
-
-        return Programmes(self.shared.store, self.shared.clock)
-
-    @cached_property
-    def credentials(self) -> Credentials:
-        from chalicelib.cards.programs.credentials import Credentials
-
-        return Credentials(self.shared.store, self.shared.clock)
-
-    @cached_property
-    def event_secrets(self) -> EventSecrets:
-        from chalicelib.cards.events.event_secrets import EventSecrets
-
-        return EventSecrets(self.shared.store, self.shared.vault, self.shared.clock, self.delivery.engine)
-
-    @cached_property
-    def event_sender(self) -> CardEventSender:
-        from chalicelib.cards.events.card_events import CardEventSender
-
-        return CardEventSender(self.shared.store, self.shared.clock, self.event_secrets, self.shared.outbound)
+        self.parents = (delivery, shared, shared.settings)
 
     @cached_property
     def keys(self) -> CardKeys:
@@ -56,12 +52,6 @@ class CardContainer:
 
         shared = self.shared
         return CardKeys(shared.secrets, shared.kms, shared.settings.card_keys_secret, shared.clock.real)
-
-    @cached_property
-    def card_data(self) -> CardData:
-        from chalicelib.cards.card_data.sealed_data import CardData
-
-        return CardData(self.shared.vault, self.keys)
 
     @cached_property
     def payment_provider(self) -> Provider:
@@ -72,13 +62,30 @@ class CardContainer:
         return SandboxProvider(self.shared.store) if self.shared.settings.is_sandbox else NoProvider()
 
     @cached_property
-    def events(self) -> CardEvents:
-        from chalicelib.cards.events.card_events import CardEvents
+    def api(self) -> Dispatcher:
+        from chalicelib.cards.actions import ACTIONS, SIMULATOR_ACTIONS
 
-        return CardEvents(self.shared.clock, self.programmes, self.delivery.outbox)
+        return self._dispatcher(ACTIONS, dict.fromkeys(SIMULATOR_ACTIONS, "call it at POST /simulator"))
 
     @cached_property
-    def flows(self) -> CardFlows:
-        from chalicelib.cards.flow_container import CardFlows
+    def simulator(self) -> Dispatcher:
+        from chalicelib.cards.actions import ACTIONS, SIMULATOR_ACTIONS
 
-        return CardFlows(self)
+        return self._dispatcher(SIMULATOR_ACTIONS, dict.fromkeys(ACTIONS, "call it at POST /api"))
+
+    @cached_property
+    def portal(self) -> Portal:
+        from chalicelib.cards.actions import PORTAL_ACTIONS
+        from chalicelib.cards.portal.portal import Portal
+
+        return Portal(self._dispatcher(PORTAL_ACTIONS, {}), self.api, self.simulator)
+
+    def _dispatcher(self, actions: Mapping[str, Action[Any]], elsewhere: Mapping[str, str]) -> Dispatcher:
+        from chalicelib.cards.requests.dispatch import Dispatcher
+        from chalicelib.cards.storage.reserved_rows import RowReservation
+
+        new_reservation = partial(RowReservation, self.shared.store, self.shared.clock)
+        dispatcher: Dispatcher = self.make(
+            Dispatcher, new_reservation=new_reservation, call=self.call, actions=actions, elsewhere=elsewhere
+        )
+        return dispatcher

@@ -23,14 +23,19 @@ def finish(event: Any) -> None:
 
 
 def finish_payments_and_holds(cards: CardContainer) -> None:
+    from chalicelib.cards.authorization.hold_release import expire_holds
+    from chalicelib.cards.payments.provider_completion import finish_due_payments
+
     started = cards.shared.clock.monotonic()
     half_time = started + RUN_SECONDS / 2  # leave half of the run to holds, however many payments there are
-    cards.flows.provider_recovery.finish(half_time)
-    cards.flows.hold_expiry.expire(started + RUN_SECONDS)
+    cards.call(finish_due_payments, half_time)
+    cards.call(expire_holds, started + RUN_SECONDS)
 
 
 @card_jobs.schedule(Rate(1, unit=Rate.HOURS), name="prove")
 def prove(event: Any) -> None:
     """Every hour: prove some of the ledger's accounts, aiming to cover all of them every day."""
+    from chalicelib.cards.reconciliation.rolling_proof import prove_accounts
+
     cards = card_jobs.parts()
-    cards.flows.rolling_proof.prove(cards.shared.clock.monotonic() + PROVING_SECONDS)
+    cards.call(prove_accounts, cards.shared.clock.monotonic() + PROVING_SECONDS)

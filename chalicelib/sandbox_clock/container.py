@@ -6,9 +6,11 @@ from collections.abc import Callable
 from functools import cached_property, partial
 
 from chalicelib.cards.authorization import authorization_record
+from chalicelib.cards.authorization.hold_release import expire_holds
 from chalicelib.cards.container import CardContainer
 from chalicelib.cards.payments import pending_index
-from chalicelib.cards.reconciliation.rolling_proof import RollingProof
+from chalicelib.cards.payments.provider_completion import finish_due_payments
+from chalicelib.cards.reconciliation.rolling_proof import next_proof_due, prove_accounts
 from chalicelib.delivery.container import DeliveryContainer
 from chalicelib.delivery.delivery_record import DUE
 from chalicelib.demo_bank import clearing
@@ -85,11 +87,11 @@ class ClockContainer:
         return ScheduledWork("settle", reports.next_due, reports.run)
 
     def _card_work(self) -> tuple[ScheduledWork, ...]:
-        payments, holds = self.cards.flows.provider_recovery, self.cards.flows.hold_expiry
-        proof = _LedgerProof(self.cards.flows.rolling_proof, self._writes, self._end)
+        call = self.cards.call
+        proof = _LedgerProof(self.cards, self._writes, self._end)
         return (
-            self._indexed("finish", pending_index.DUE, lambda: payments.finish(self._end())),
-            self._indexed("finish", authorization_record.DUE, lambda: holds.expire(self._end())),
+            self._indexed("finish", pending_index.DUE, lambda: call(finish_due_payments, self._end())),
+            self._indexed("finish", authorization_record.DUE, lambda: call(expire_holds, self._end())),
             ScheduledWork("prove", proof.next_due, proof.run),
         )
 
@@ -120,8 +122,8 @@ class ClockContainer:
 class _LedgerProof:
     """Due as on its schedule, unless a whole round was proved since this process last wrote to the ledger."""
 
-    def __init__(self, proof: RollingProof, writes: WriteCounts, end: Callable[[], float]) -> None:
-        self._proof = proof
+    def __init__(self, cards: CardContainer, writes: WriteCounts, end: Callable[[], float]) -> None:
+        self._cards = cards
         self._writes = writes
         self._end = end
         self._proved: int | None = None
@@ -129,12 +131,12 @@ class _LedgerProof:
 
     def run(self) -> bool:
         written = self._count_writes()
-        progress = self._proof.prove(self._end())
+        progress = self._cards.call(prove_accounts, self._end())
         self._proved = written if progress.is_over and not progress.broken else None
         return False
 
     def next_due(self, _after: int, until: int) -> int | None:
-        return None if self._count_writes() == self._proved else self._proof.next_due(until)
+        return None if self._count_writes() == self._proved else self._cards.call(next_proof_due, until)
 
     def _count_writes(self) -> int:
         """Writes that a proof looks at; not its own progress."""

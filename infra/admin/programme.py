@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from chalicelib.bootstrap import Hub
+from chalicelib.cards.events import event_secrets
 from chalicelib.cards.programs.catalogue import ENTRIES_OF, KINDS, members
 from chalicelib.cards.programs.credentials import CredentialSecret
 from chalicelib.cards.programs.programmes import HEAD, TABLE, SetUp
@@ -120,7 +121,7 @@ def rotate_events_secret(manager_id: ManagerArgument, overlap: output.EventsOver
       .venv/bin/python -m infra.admin programme rotate-events-secret 1
       .venv/bin/python -m infra.admin programme rotate-events-secret 1 --overlap 0
     """
-    made = connection.connect().cards.event_secrets.rotate(manager_id, overlap)
+    made = connection.connect().cards.call(event_secrets.rotate_events_secret, manager_id, overlap)
     ends = None if made.old_until is None else timestamp(made.old_until)
     text = output.format_new_secret(f"the events of programme manager {manager_id}", made.secret, "signs", ends)
     return Report({"id": manager_id, "events_secret": made.secret, "old_until": ends}, text)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from chalicelib.bootstrap import Hub
 from chalicelib.cards.jobs import RUN_SECONDS
 from chalicelib.cards.payments.pending_index import ASKING_SECONDS
+from chalicelib.cards.payments.provider_completion import finish_due_payments
 from chalicelib.cards.protocol.status_codes import Status
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock
@@ -110,16 +111,20 @@ class CardPlayer:
 
     def _request(self, step: Step) -> Any:
         """The response to a step."""
-        flows = self._hub.cards.flows
-        dispatcher = flows.api if step.action in flows.api.actions else flows.simulator
-        asked = {name: self._resolve(value) for name, value in step.members.items()}
-        asked |= {"action": step.action, "api_version": "1.2", "request_reference_id": _reference(step.name)}
+        cards = self._hub.cards
+        dispatcher = cards.api if step.action in cards.api.actions else cards.simulator
+        asked = {
+            **{name: self._resolve(value) for name, value in step.members.items()},
+            "action": step.action,
+            "api_version": "1.2",
+            "request_reference_id": _reference(step.name),
+        }
         return jsontext.loads(dispatcher.answer_internally(self._credential, asked))
 
     def _finish_payments(self) -> None:
         """Ask the provider again about each payment that an earlier process has left without its reply."""
         clock = PastClock(self._clock.now() + timedelta(seconds=ASKING_SECONDS))
-        _past_hub(self._present, clock).cards.flows.provider_recovery.finish(clock.monotonic() + RUN_SECONDS)
+        _past_hub(self._present, clock).cards.call(finish_due_payments, clock.monotonic() + RUN_SECONDS)
 
     def _resolve(self, value: Any) -> Any:
         if isinstance(value, list):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from chalicelib.bootstrap import Hub
+from chalicelib.cards.events.event_secrets import create_events_secret, has_events_secret
 from chalicelib.cards.programs import credentials
 from chalicelib.cards.programs.catalogue import KINDS, Catalogue, Entry, members
 from chalicelib.cards.programs.credentials import Credential, CredentialSecret, Rights, new_secret
@@ -161,9 +162,9 @@ def _make_plan(hub: Hub, wanted: WantedManager) -> LoadPlan:
         *_changes_of_entries(found.catalogue, catalogue),
         *_changes_of_credentials(found, held, wanted, secrets, now),
     ]
-    if catalogue.events_url is None or hub.cards.event_secrets.has_any(catalogue.manager_id):
+    if catalogue.events_url is None or hub.cards.call(has_events_secret, catalogue.manager_id):
         return LoadPlan(found, catalogue, changes, secrets)
-    events_secret, put = hub.cards.event_secrets.create_first(catalogue.manager_id)
+    events_secret, put = hub.cards.call(create_events_secret, catalogue.manager_id)
     changes.append(PlannedChange("add", EVENTS_SECRET, catalogue.manager_id, catalogue.name, (put,)))
     return LoadPlan(found, catalogue, changes, secrets, events_secret)
 

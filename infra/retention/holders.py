@@ -9,8 +9,8 @@ from typing import Any
 from chalicelib.bootstrap import Hub
 from chalicelib.cards.card_data.sealed_data import CardData
 from chalicelib.cards.issuing.account_record import Account
+from chalicelib.cards.issuing.card_decryption import WITHOUT_PIN, decrypt_password
 from chalicelib.cards.issuing.card_record import Card, update_nameless_row
-from chalicelib.cards.issuing.card_secrets import WITHOUT_PIN, CardSecrets
 from chalicelib.cards.issuing.holder_record import Holder
 from chalicelib.cards.protocol.states import BLOCKED, CLOSED, EXPIRED, NEW
 from chalicelib.cards.storage.record import TABLE
@@ -97,8 +97,10 @@ def remove_holder(hub: Hub, found: HolderRecords) -> None:
 def _remove_contact(hub: Hub, found: HolderRecords) -> set[str]:
     """Remove what no law keeps; returns the kinds of which something was left."""
     removed = set()
-    details = {name: value for name, value in found.holder.details.items() if name not in CONTACT}
-    details |= {"phone_number": ""}
+    details = {
+        **{name: value for name, value in found.holder.details.items() if name not in CONTACT},
+        "phone_number": "",
+    }
     if details != found.holder.details:
         hub.store.transact([found.holder.update(new_id(), details=details)])
         removed.add("holder-contact")
@@ -115,15 +117,14 @@ def _remove_secrets(hub: Hub, card: Card) -> bool:
     data = hub.cards.card_data
     if card.pin is None and card.pvv is None and not _has_password(data, card):
         return False
-    password = data.seal(card.id, "acs_password", "")
-    hub.store.transact([card.update(new_id(), **WITHOUT_PIN, acs_password=password)])
+    hub.store.transact([card.update(new_id(), **WITHOUT_PIN, acs_password=data.seal(card.id, "acs_password", ""))])
     return True
 
 
 def _has_password(data: CardData, card: Card) -> bool:
     """Whether a card has a password, also one that no key opens any more."""
     try:
-        return bool(CardSecrets(data).password(card))
+        return bool(decrypt_password(card, data))
     except Unsealable:
         return True
 

@@ -73,7 +73,7 @@ class Service:
         return number
 
     def _ask(self, action: str, **members: Any) -> Any:
-        room = self._hub.cards.flows.simulator if action.startswith("simulate") else self._hub.cards.flows.api
+        room = self._hub.cards.simulator if action.startswith("simulate") else self._hub.cards.api
         return json.loads(room.answer(json.dumps({**self._envelope, "action": action, **members}).encode()).text)
 
 

@@ -16,10 +16,9 @@ from unittest.mock import patch
 from chalicelib.bootstrap import Hub
 from chalicelib.cards.card_data.sealed_data import CardData
 from chalicelib.cards.issuing.account_record import Account
-from chalicelib.cards.protocol.message import Request
 from chalicelib.cards.protocol.values import API_VERSION
 from chalicelib.cards.requests.dispatch import Dispatcher
-from chalicelib.cards.requests.request_context import Outcome, RequestContext
+from chalicelib.cards.requests.request_context import Outcome
 from chalicelib.foundation import log
 from chalicelib.foundation.crypto.keyring import Keyring
 from chalicelib.foundation.dynamodb.store import Item, Operation, Page, Put, Store, Update
@@ -149,9 +148,9 @@ def requests(
         json.dumps(answer)
 
     if not share.decides:
-        _decided_before(hub.cards.flows.api, action, body)
+        _decided_before(hub.cards.api, action, body)
     with nullcontext() if share.audits else patch.object(log, "audit", _silence):
-        yield bare, lambda: hub.cards.flows.api.answer(body)
+        yield bare, lambda: hub.cards.api.answer(body)
 
 
 def ratio(action: str, share: Share = SHARES[COUNTED]) -> float:
@@ -170,25 +169,25 @@ def _asked(action: str, share: Share) -> tuple[Hub, bytes]:
 
 
 def _answered(hub: Hub, body: bytes) -> str:
-    answer = hub.cards.flows.api.answer(body).text
+    answer = hub.cards.api.answer(body).text
     assert json.loads(answer)["status"] == "success", answer
     return answer
 
 
 def _decided_before(dispatch: Dispatcher, action: str, body: bytes) -> None:
     """Have the flow answer at once what it has just decided, and nothing be written."""
-    handler = dispatch.actions[action].handler
-    decide = dispatch._method(handler)
+    handler, call = dispatch.actions[action].handler, dispatch.call
     decided: list[Outcome[Any]] = []
 
-    def note(request: Request, context: RequestContext) -> Outcome[Any]:
-        decided.append(decide(request, context))
-        return decided[-1]
+    def note(function: Any, *arguments: Any) -> Any:
+        answer = call(function, *arguments)
+        decided.extend([answer] if function is handler else [])
+        return answer
 
-    dispatch._methods[handler] = note
+    object.__setattr__(dispatch, "call", note)
     dispatch.answer(body)
     outcome = replace(decided[-1], operations=(), uses=())
-    dispatch._methods[handler] = lambda request, context: outcome
+    object.__setattr__(dispatch, "call", lambda function, *_: outcome if function is handler else call(function, *_))
 
 
 def _silence(event: str, **members: Any) -> None:

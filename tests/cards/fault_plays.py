@@ -39,7 +39,10 @@ PROVING = f"{CARDS}.reconciliation"
 """Where the ledger is proved."""
 _AS_OFTEN = 2
 """So often a read is hit at the same place by the same fault."""
-_PARTS_OF_A_PROCESS = ("flows", "events", "credentials", "programmes")
+_PARTS_OF_A_PROCESS = (
+    *("api", "simulator", "portal", "claims", "references", "sequences"),
+    *("events", "credentials", "credential_limits", "programmes"),
+)
 
 
 class Forgetful(Fault):

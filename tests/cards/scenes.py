@@ -184,7 +184,7 @@ class Scene:
 
     def send(self, body: bytes, *, simulator: bool = False) -> Envelope:
         """Post bytes as they are."""
-        answer = (self.hub.cards.flows.simulator if simulator else self.hub.cards.flows.api).answer(body)
+        answer = (self.hub.cards.simulator if simulator else self.hub.cards.api).answer(body)
         return Envelope(answer.text, jsontext.loads(answer.text), answer.retry_after)
 
     def do(self, action: str, /, **members: Any) -> Envelope:

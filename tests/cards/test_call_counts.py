@@ -115,7 +115,7 @@ def test_a_value_of_3_d_secure_that_its_programme_manager_delivers_takes_no_roun
 def test_a_card_takes_at_most_3_when_all_identifiers_run_out_together(scene: Scene) -> None:
     holder = scene.holder()
     for members in ({"holder_id": holder}, HOLDER_BLOCK):
-        sequences = scene.hub.cards.flows.sequences
+        sequences = scene.hub.cards.sequences
         sequences._left = dict.fromkeys(sequences._left, range(0))
         with counted(scene.world) as calls:
             scene.data("createCard", **of_new_card(request_reference_id=scene.reference(), **members))

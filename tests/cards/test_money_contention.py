@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from chalicelib.cards.payments.provider import ProviderOrder, Receipt
+from chalicelib.cards.payments.provider_completion import finish_due_payments
 from chalicelib.cards.protocol.status_codes import Status
 from infra.admin.ledger_verification import prove_ledger
 from tests.cards.contest import CLIENTS, at_once, codes, decided, processes, race
@@ -44,7 +45,7 @@ def settle_down(scenes: Sequence[Scene]) -> None:
     scenes[0].clock.advance(_WAIT_FOR_THE_SCHEDULE)
     for scene in scenes[1:]:
         scene.clock.advance(_WAIT_FOR_THE_SCHEDULE)
-    while at_once([scenes[0].hub.cards.flows.provider_recovery.finish]) != [0]:
+    while at_once([lambda: scenes[0].hub.cards.call(finish_due_payments)]) != [0]:
         pass
 
 
@@ -137,7 +138,7 @@ def test_schedule_request_and_report_end_one_payment_once(scenes: list[Scene], n
     (payment,) = out(MoneyBooks(scene.world, [address["account_id"]]))
     for each in scenes:
         each.clock.advance(_WAIT_FOR_THE_SCHEDULE)
-    runs: list[Callable[[], Any]] = [each.hub.cards.flows.provider_recovery.finish for each in scenes]
+    runs: list[Callable[[], Any]] = [partial(each.hub.cards.call, finish_due_payments) for each in scenes]
     repeats = [partial(decided, partial(each.transfer, address, 4_000, **members)) for each in scenes]
     reported = {"epm_transaction_id": payment, "result": "settled"}
     reports = [partial(decided, partial(each.sim, "simulateOutboundResult", **reported)) for each in scenes]
@@ -159,7 +160,7 @@ def test_a_schedule_that_overtakes_the_request_writes_its_answer(scene: Scene, m
     def slowly(order: ProviderOrder) -> Receipt:
         receipt = submit(order)
         other.clock.advance(_WAIT_FOR_THE_SCHEDULE)
-        assert at_once([other.hub.cards.flows.provider_recovery.finish]) == [1]
+        assert at_once([lambda: other.hub.cards.call(finish_due_payments)]) == [1]
         return receipt
 
     monkeypatch.setattr(provider, "submit", slowly)

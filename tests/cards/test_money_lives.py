@@ -11,6 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from chalicelib.cards.payments.provider_completion import finish_due_payments
 from chalicelib.cards.storage.due_index import AT_ONCE
 from chalicelib.foundation.parallel import pieces
 from tests.cards import setups
@@ -313,7 +314,7 @@ class MoneyLife(RuleBasedStateMachine):
     def time_passes_and_the_schedule_runs(self, seconds: int) -> None:
         self.scene.clock.advance(seconds)
         self.sent = [each for each in self.sent if self.now - each[3] < KEPT]
-        moved = self.scene.hub.cards.flows.provider_recovery.finish()
+        moved = self.scene.hub.cards.call(finish_due_payments)
         due = [payment for payment in self.payments if payment.awaits is not None and payment.awaits <= self.now]
         debits = [payment for payment in self.of(DEBIT) if payment.state == "P" and payment.cut_off <= self.now]
         assert moved == len(due) + len(debits)

@@ -12,6 +12,7 @@ from unittest.mock import patch
 
 import pytest
 
+from chalicelib.cards.authorization.hold_release import expire_holds
 from chalicelib.cards.protocol.status_codes import Status
 from chalicelib.foundation import context
 from chalicelib.foundation.aws import calls
@@ -135,7 +136,7 @@ def test_every_authorization_is_decided_in_time_and_leaves_a_row(scenes: list[Sc
     scene.clock.advance(60)
     for task in scene.world.queued():
         scene.hub.delivery.worker.attempt(task)
-    scene.hub.cards.flows.hold_expiry.expire()
+    scene.hub.cards.call(expire_holds)
     least = {"date_from": 0, "date_to": scene.clock.time() + 3600, "item_count": 100}
     rows = scene.data("getCardsActivity", card_id=card.card_id, **least)
     assert Counter(row["response_code"] for row in rows) == found
@@ -181,7 +182,7 @@ def test_a_collection_a_reversal_and_the_end_of_a_hold_release_it_once(scenes: l
     reversals = [asking(each, "simulateReversal", **link) for each in scenes]
     expiries = [asking(each, "simulateExpiry", **link) for each in scenes]
     asked: list[Callable[[], Envelope]] = [*collections, *reversals, *expiries]
-    schedules: list[Callable[[], Any]] = [each.hub.cards.flows.hold_expiry.expire for each in scenes]
+    schedules: list[Callable[[], Any]] = [partial(each.hub.cards.call, expire_holds) for each in scenes]
 
     answers: list[Any] = at_once([*(partial(decided, call) for call in asked), *schedules])
 
@@ -312,7 +313,7 @@ def test_a_storm_of_everything_leaves_every_account_the_sum_of_its_rows(scenes: 
     check(scene)
     for each in scenes:
         each.clock.advance((_HOLD_DAYS + 1) * 24 * 3600)
-    while at_once([scenes[0].hub.cards.flows.hold_expiry.expire]) != [0]:
+    while at_once([lambda: scenes[0].hub.cards.call(expire_holds)]) != [0]:
         pass
     mine = {card.card_id for card in cards}
     assert not [row for row in scene.hub.store.scan("card-activity") if row.get("held") and row["card_id"] in mine]

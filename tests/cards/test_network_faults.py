@@ -11,7 +11,8 @@ from unittest.mock import patch
 
 import pytest
 
-from chalicelib.cards.authorization.hold_release import HoldRelease
+from chalicelib.cards.authorization import hold_release
+from chalicelib.cards.authorization.hold_release import expire_holds
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.storage.reserved_rows import AHEAD
 from chalicelib.cards.storage.time_ordered import RESERVED_BY
@@ -140,7 +141,7 @@ class DeskPlay:
     def __init__(self, scene: Scene, look: Look) -> None:
         card = scene.spendable(500)
         scene.clearing(scene.purchase(card.card_id, 300), 100, final=0)
-        self._portal, self._action, self._members = scene.hub.cards.flows.portal, look.action, look.members(card, scene)
+        self._portal, self._action, self._members = scene.hub.cards.portal, look.action, look.members(card, scene)
         self.untouched = Fault(scene.world)
         with self.untouched:
             self._seen = self._see()
@@ -238,10 +239,10 @@ class Run:
         check(self._scene.world)
 
     def _expire(self, fault: Fault) -> int:
-        broken = patch.object(HoldRelease, "release", side_effect=ArithmeticError("something is wrong with it"))
+        broken = patch.object(hold_release, "release", side_effect=ArithmeticError("something is wrong with it"))
         is_broken = self._due is a_hold_that_cannot_be_released
         with broken if is_broken else contextlib.nullcontext(), fault:
-            return self._scene.hub.cards.flows.hold_expiry.expire()
+            return self._scene.hub.cards.call(expire_holds)
 
     def _shape(self) -> list[str]:
         """What stands there, whichever run it was that got so far."""
@@ -251,7 +252,7 @@ class Run:
         """The next runs; what was put off has its turn, too."""
         for _ in range(3):
             self._scene.clock.advance(_UNTIL_IT_IS_TRIED_AGAIN)
-            self._scene.hub.cards.flows.hold_expiry.expire()
+            self._scene.hub.cards.call(expire_holds)
 
 
 @pytest.mark.parametrize("due", DUE)

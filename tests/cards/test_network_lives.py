@@ -15,6 +15,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from chalicelib.cards.authorization.hold_release import expire_holds
 from infra.admin.ledger_verification import prove_ledger
 from tests.cards import setups
 from tests.cards.network_model import (
@@ -437,7 +438,7 @@ class NetworkLife(RuleBasedStateMachine):
     def time_passes_and_the_schedule_runs(self, seconds: int) -> None:
         self.scene.clock.advance(seconds)
         over = [each for each in self.authorizations if each.state == "H" and each.until <= self.now]
-        assert self.scene.hub.cards.flows.hold_expiry.expire() == len(over)
+        assert self.scene.hub.cards.call(expire_holds) == len(over)
         for of in over:
             self.release(of, of.left, "X")
             of.card.messages.append((0, EXPIRED, APPROVED))

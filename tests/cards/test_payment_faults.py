@@ -22,6 +22,7 @@ from chalicelib.cards.payments.provider import (
     ProviderSilent,
     Receipt,
 )
+from chalicelib.cards.payments.provider_completion import finish_due_payments
 from chalicelib.cards.payments.sandbox_provider import SandboxProvider
 from chalicelib.cards.protocol.status_codes import Status
 from chalicelib.foundation.dynamodb.store import StoreError
@@ -77,7 +78,7 @@ def orders(world: World) -> set[int]:
 
 def settle_down(scene: Scene) -> None:
     scene.clock.advance(_UNTIL_THE_SCHEDULE)
-    scene.hub.cards.flows.provider_recovery.finish()
+    scene.hub.cards.call(finish_due_payments)
 
 
 def shape(world: World) -> list[str]:
@@ -299,7 +300,7 @@ class Run:
     def _finish(self, fault: Fault) -> int:
         line_breaks = failing(self.scene, "find", ConnectionError("the line broke"))
         with line_breaks if self.name == BROKEN else contextlib.nullcontext(), fault:
-            return self.scene.hub.cards.flows.provider_recovery.finish()
+            return self.scene.hub.cards.call(finish_due_payments)
 
 
 @pytest.mark.parametrize("name", DUE)
@@ -362,18 +363,14 @@ ERRORS = {"silent": ProviderSilent("no answer"), "broken": ConnectionError("the 
 @pytest.fixture
 def providers(scene: Scene) -> Iterator[Callable[..., Failing]]:
     """Puts another provider in the place of the sandbox's."""
-    real, room = scene.hub.cards.payment_provider, scene.hub.cards.flows
-    asking = [room.provider_recovery.payment_orders, room.provider_recovery.addresses]
+    real, parts = scene.hub.cards.payment_provider, vars(scene.hub.cards)
 
     def put_in(*fault: Any) -> Failing:
-        failing = Failing(real, *fault)
-        for each in asking:
-            object.__setattr__(each, "payment_provider", failing)
+        parts["payment_provider"] = failing = Failing(real, *fault)
         return failing
 
     yield put_in
-    for each in asking:
-        object.__setattr__(each, "payment_provider", real)
+    parts["payment_provider"] = real
 
 
 @pytest.mark.parametrize("error", ERRORS)
@@ -398,4 +395,4 @@ def test_a_provider_that_fails_has_every_order_once(
     assert (answer.status, answer.duplicated) == ("success", 1), answer.raw
     assert len(provider.taken) == len(set(provider.taken)) == len(orders(scene.world))
     check(scene.world)
-    assert scene.hub.cards.flows.provider_recovery.finish() == 0
+    assert scene.hub.cards.call(finish_due_payments) == 0

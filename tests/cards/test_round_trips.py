@@ -29,7 +29,7 @@ def running(shared_world: World) -> Iterator[Scene]:
 def scene(running: Scene) -> Scene:
     """The process before another case: what it keeps was read a moment ago, and it has identifiers left."""
     running.data("getDesign", program_id=EVERYDAY)
-    sequences = running.hub.cards.flows.sequences
+    sequences = running.hub.cards.sequences
     for name in get_args(Name):
         if len(sequences._left[name]) < ENOUGH:
             sequences._fill_up(name)

@@ -93,7 +93,7 @@ class CredentialsPlay:
 
     def _list(self) -> Mapping[str, Any]:
         forget_process(self._world)
-        return self._world.hub.cards.flows.portal.read(MANAGER, "listCredentials")
+        return self._world.hub.cards.portal.read(MANAGER, "listCredentials")
 
 
 def test_a_fault_of_storage_never_changes_the_list_of_credentials(scene: Scene) -> None:

@@ -9,8 +9,9 @@ from functools import partial
 import pytest
 
 from app import app
+from chalicelib.cards.payments import provider_orders
 from chalicelib.cards.payments.pending_index import ASKING_SECONDS
-from chalicelib.cards.payments.provider_orders import PaymentOrders
+from chalicelib.cards.reconciliation.rolling_proof import prove_accounts
 from chalicelib.foundation.aws.errors import NotSent
 from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.http.breaker import FAILURES
@@ -89,7 +90,7 @@ def silent_provider(service: Service) -> tuple[list[Figure], list[Figure]]:
     scene.do("transferToExternalPayment", **paying(address, name="Silent"))
     scene.clock.advance(ASKING_SECONDS)
     with service.monkeypatch.context() as patch:
-        patch.setattr(PaymentOrders, "ask_again", silent)
+        patch.setattr(provider_orders, "ask_again", silent)
         stuck = service.run("finish")
     scene.clock.advance(ASKING_SECONDS)
     return stuck, service.run("finish")
@@ -137,10 +138,10 @@ def broken_ledger(service: Service) -> tuple[list[Figure], list[Figure]]:
 def round_without_end(service: Service) -> tuple[list[Figure], list[Figure]]:
     """The first round has begun, and for 15 days no run has had the time to bring it further."""
     Scene(service.world).account()
-    proof, clock = service.world.hub.cards.flows.rolling_proof, service.world.clock
-    proof.prove(clock.monotonic() - 1)
+    cards, clock = service.world.hub.cards, service.world.clock
+    cards.call(prove_accounts, clock.monotonic() - 1)
     clock.advance(15 * DAY)
-    late = service.figures(lambda: proof.prove(clock.monotonic() - 1))
+    late = service.figures(lambda: cards.call(prove_accounts, clock.monotonic() - 1))
     service.run("prove")
     clock.advance(HOUR)
     return late, service.run("prove")

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from chalicelib import bootstrap
+from chalicelib.cards.authorization.hold_release import expire_holds
 from chalicelib.cards.protocol.values import HOLD_SECONDS
+from chalicelib.cards.reconciliation.rolling_proof import prove_accounts
 from chalicelib.demo_bank.banks import FORMATS
 from chalicelib.demo_bank.profiles import PROFILES
 from chalicelib.demo_bank.runtime import DemoBank, NotInstalled
@@ -99,7 +101,7 @@ def hold(world: World) -> Callable[[bootstrap.Hub], object]:
 
     def work(hub: bootstrap.Hub) -> None:
         with world.manager_wants_events():
-            assert hub.cards.flows.hold_expiry.expire()
+            assert hub.cards.call(expire_holds)
 
     return work
 
@@ -117,7 +119,7 @@ WORK: dict[str, Callable[[World], Callable[[bootstrap.Hub], object]]] = {
     "-expire": expiry,
     "-finish": hold,
     "-ingest": lambda world: lambda hub: hub.statistics.ingest.run(expected_banks(hub.openbanking.banks)),
-    "-prove": lambda world: lambda hub: hub.cards.flows.rolling_proof.prove(hub.clock.monotonic() + 1),
+    "-prove": lambda world: lambda hub: hub.cards.call(prove_accounts, hub.clock.monotonic() + 1),
     "-reseal": resealing,
     "-sweep": lambda world: lambda hub: hub.delivery.sweeper.sweep(),
 }

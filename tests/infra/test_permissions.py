@@ -8,10 +8,13 @@ from functools import partial
 
 import pytest
 
+from chalicelib.cards.authorization.hold_release import expire_holds
+from chalicelib.cards.payments.provider_completion import finish_due_payments
 from chalicelib.cards.payments.sandbox_provider import SandboxProvider
 from chalicelib.cards.programs.programmes import entry_key
 from chalicelib.cards.protocol.values import HOLD_SECONDS
 from chalicelib.cards.reconciliation.progress_record import PROGRESS
+from chalicelib.cards.reconciliation.rolling_proof import prove_accounts
 from chalicelib.delivery.client_events import ClientSearch
 from chalicelib.delivery.delivery_plan import SWEEP_WAITS
 from chalicelib.delivery.receiver_slots import SLOTS, Slot
@@ -277,7 +280,7 @@ def reports_at_work(scene: Scene, card: int) -> None:
     for action in ("getCardsActivity", "getFinancialAuthorizes", "getTransactions"):
         scene.data(action, **page, card_id=card)
     scene.data("getFinancialDetailAddendums", item_count=1, date_imported_from=0, date_imported_to=1)
-    portal = scene.hub.cards.flows.portal
+    portal = scene.hub.cards.portal
     portal.read(MANAGER, "listCards", item_count=1)
     portal.read(MANAGER, "listActivity", item_count=1)
     portal.read(MANAGER, "showCard", card_id=card, item_count=1, balance_count=1)
@@ -328,8 +331,8 @@ def test_what_finishes_payments_and_releases_holds_uses_what_it_may_and_may_what
     world.clock.advance(HOLD_SECONDS)
 
     def finish() -> None:
-        room = world.another_process().cards.flows
-        assert (room.provider_recovery.finish(), room.hold_expiry.expire()) == (5, 1)
+        cards = world.another_process().cards
+        assert (cards.call(finish_due_payments), cards.call(expire_holds)) == (5, 1)
 
     with world.manager_wants_events():
         finished = working(finish)
@@ -346,7 +349,7 @@ def test_what_proves_the_ledger_uses_what_it_may_and_may_what_it_uses(
     money_at_work(world, scene)
     scene.purchase(scene.spendable(2_500).card_id, 2_500)
 
-    proved = working(lambda: world.another_process().cards.flows.rolling_proof.prove(float("inf")))
+    proved = working(lambda: world.another_process().cards.call(prove_accounts, float("inf")))
 
     assert all(proved == policy(stage, "-prove") for stage in STAGES)
 
@@ -383,7 +386,7 @@ def test_reseal_reads_and_writes_only_its_own_progress_among_the_statistics() ->
 
 def test_what_the_pages_on_cards_take_is_granted(world: World, working: Callable[[Callable[[], object]], Used]) -> None:
     card = Scene(world).spendable(10_00)
-    portal = world.another_process().cards.flows.portal
+    portal = world.another_process().cards.portal
 
     def work() -> None:
         portal.read(MANAGER, "listCards", item_count=20)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from chalicelib.cards.authorization.hold_release import expire_holds
 from chalicelib.cards.protocol.values import HOLD_SECONDS
 from chalicelib.cards.storage.record import without_none
 from tests.cards.cases import FEE
@@ -173,5 +174,4 @@ def _refund(link: str) -> Act:
 
 def _expiry(scene: Scene) -> int:
     """A run of the job; what another one changes meanwhile is left to the next run."""
-    expire = scene.hub.cards.flows.hold_expiry.expire
-    return expire() or expire()
+    return scene.hub.cards.call(expire_holds) or scene.hub.cards.call(expire_holds)

@@ -33,10 +33,9 @@ def _answer_failure(cards: CardContainer, incoming: Incoming, error: Exception) 
 def _error(code: str, message: str = "", status: int = 200) -> Response:
     from chalicelib.cards.protocol.status_codes import Refused, Status
     from chalicelib.cards.requests import envelope
-    from chalicelib.cards.requests.error_log import log_refusal
 
     refusal = Refused(Status[code], message)
-    log_refusal(refusal)
+    envelope.log_refusal(refusal)
     return text_answer(envelope.error(refusal), JSON, status)
 
 
@@ -47,13 +46,13 @@ simulator_routes = Routes[CardContainer](f"{__name__}.simulator", _answer_failur
 @card_routes.post(ROUTES[0])
 def api(cards: CardContainer, incoming: Incoming) -> Response:
     """Carry out an action of the card API."""
-    return _respond(cards.flows.api.answer(incoming.body))
+    return _respond(cards.api.answer(incoming.body))
 
 
 @simulator_routes.post(ROUTES[1])
 def simulator(cards: CardContainer, incoming: Incoming) -> Response:
     """Carry out an action of the simulator."""
-    return _respond(cards.flows.simulator.answer(incoming.body))
+    return _respond(cards.simulator.answer(incoming.body))
 
 
 def _respond(answer: Answer) -> Response:

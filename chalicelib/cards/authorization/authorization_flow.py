@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from chalicelib.cards.authorization import activity_record, decline_recovery, event_payloads
+from chalicelib.cards.authorization import activity_record, authorizer, decline_recovery, event_payloads
 from chalicelib.cards.authorization.activity_record import NetworkMessage, risk_action_flags
 from chalicelib.cards.authorization.authorization_record import (
     Authorization,
@@ -17,7 +17,7 @@ from chalicelib.cards.authorization.authorization_record import (
     join_usage,
     put_message_number,
 )
-from chalicelib.cards.authorization.authorizer import NOT_AVAILABLE, Authorizer, Decision, RequestedAmount
+from chalicelib.cards.authorization.authorizer import NOT_AVAILABLE, Decision, RequestedAmount
 from chalicelib.cards.authorization.card_context import (
     CardContext,
     Read,
@@ -49,202 +49,206 @@ from chalicelib.cards.storage.record import WriteStamp
 from chalicelib.cards.storage.reserved_rows import ReservedRow
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Operation
-from chalicelib.foundation.lazy_dataclasses import dataclass
 
 UNKNOWN_NUMBER = "14"
 AuthorizationOutcome = Outcome[simulator_messages.Authorization]
 
 
-@dataclass(frozen=True, slots=True)
-class AuthorizationFlow:
-    """Records the authorizer's decision: hold, counters, authorization and activity in one transaction."""
+def simulate_authorization(
+    request: SimulateAuthorization, context: RequestContext, *, card_data: CardData, sequences: Sequences
+) -> AuthorizationOutcome:
+    card_context, by_number = _read_card_context(request, context, card_data, sequences)
+    if card_context is None:
+        return Outcome(_decline_unknown_card(request, context, sequences))
+    asked, tally = _requested_amount(request), CounterChanges()
+    if request.force_response_code is not None:
+        decision = authorizer.force(card_context, asked, request.force_response_code, context.now, tally)
+    else:
+        decision = authorizer.decide(card_context, asked, context.now, tally, by_number, card_data=card_data)
+    return _record_decision(context, card_context, asked, decision, tally, values.AUTHORIZATION)
 
-    sequences: Sequences
-    card_data: CardData
-    authorizer: Authorizer
 
-    def simulate_authorization(self, request: SimulateAuthorization, context: RequestContext) -> AuthorizationOutcome:
-        card_context, by_number = self._read_card_context(request, context)
-        if card_context is None:
-            return Outcome(self._decline_unknown_card(request, context))
-        asked, tally = _requested_amount(request), CounterChanges()
-        if request.force_response_code is not None:
-            decision = self.authorizer.force(card_context, asked, request.force_response_code, context.now, tally)
-        else:
-            decision = self.authorizer.decide(card_context, asked, context.now, tally, by_number)
-        return self._record_decision(context, card_context, asked, decision, tally, values.AUTHORIZATION)
+def decline_late(
+    request: SimulateAuthorization, context: RequestContext, *, card_data: CardData, sequences: Sequences
+) -> AuthorizationOutcome:
+    """Decline an authorization that could not be decided in time because of write conflicts.
 
-    def decline_late(self, request: SimulateAuthorization, context: RequestContext) -> AuthorizationOutcome:
-        """Decline an authorization that could not be decided in time because of write conflicts.
+    No usage is counted. The card's list gets its row later (see ``late_declines``), so the writes do not conflict
+    with other requests.
+    """
+    card_context, _ = _read_card_context(request, context, card_data, sequences)
+    if card_context is None:
+        return Outcome(_decline_unknown_card(request, context, sequences))
+    reserved, stamp = context.reservation.row, WriteStamp(context.at, context.write_id)
+    message, account, operations = late_decline(card_context, _requested_amount(request), reserved, stamp)
+    return _outcome(context, message, 0, account, operations, context.now)
 
-        No usage is counted. The card's list gets its row later (see ``late_declines``), so the writes do not conflict
-        with other requests.
-        """
-        card_context, _ = self._read_card_context(request, context)
-        if card_context is None:
-            return Outcome(self._decline_unknown_card(request, context))
-        message, account, operations = late_decline(
-            self.authorizer,
+
+def decline_unrecorded(
+    request: SimulateAuthorization, reserved: ReservedRow | None, *, card_data: CardData, sequences: Sequences
+) -> UnrecordedAnswer:
+    """Decline an authorization that storage did not take in time; nothing is known of its account.
+
+    ``reserved`` is the reserved row of its message, if storage confirmed one.
+    """
+    number = reserved.number if reserved else sequences.spare("authorization")
+    asked = _requested_amount(request)
+
+    def members() -> dict[str, Any]:
+        lookup = None if request.pan is None else card_data.lookup(request.pan)
+        return decline_recovery.task_members(number, reserved, asked, card_id=request.card_id, lookup=lookup)
+
+    answer = _decline_without_account(number, NOT_AVAILABLE, asked)
+    return UnrecordedAnswer(number, answer, decline_recovery.TASK, members)
+
+
+def simulate_advice(
+    request: SimulateAdvice, context: RequestContext, *, card_data: CardData, sequences: Sequences
+) -> AuthorizationOutcome:
+    card_context, _ = _read_card_context(request, context, card_data, sequences)
+    if card_context is None:
+        raise Refused(Status.NO_CARD)
+    asked, tally = _requested_amount(request), CounterChanges()
+    decision = authorizer.force(card_context, asked, request.response_code, context.now, tally)
+    return _record_decision(context, card_context, asked, decision, tally, values.ADVICE)
+
+
+def simulate_increment(
+    request: SimulateIncrement, context: RequestContext, *, sequences: Sequences
+) -> AuthorizationOutcome:
+    authorization = find_by_trans_link(context, request.trans_link)
+    authorization.require(context.action)
+    card_context = read_with_card(_read_and_reserve(context, sequences), context.catalogue, authorization)
+    tally = CounterChanges()
+    decision, charge = authorizer.increase(card_context, authorization, request.amount, context.now, tally)
+    return _record_increment(request, context, card_context, authorization, decision, charge, tally)
+
+
+def _read_card_context(
+    request: SimulateAuthorization | SimulateAdvice, context: RequestContext, card_data: CardData, sequences: Sequences
+) -> tuple[CardContext | None, str | None]:
+    """The context of the requested card, and the decline code if the number was replaced.
+
+    The last read reserves the message's row. The context is ``None`` if the number is unknown. Raises: Refused.
+    """
+    read = _read_and_reserve(context, sequences)
+    if request.card_id is not None:
+        return read_card_context(read, context.catalogue, context.find(Card, request.card_id)), None
+    assert request.pan is not None, "a card or a number is given"
+    number = context.items([number_key(card_data.lookup(request.pan))])[0]
+    if number is None:
+        return None, None
+    card_context = read_by_number(read, context.can_see, context.catalogue, number)
+    if (retired := number.get("retired")) is not None:
+        return card_context, DECLINED_BY_NUMBER.get(retired, UNKNOWN_NUMBER)
+    if card_context is not None and _number(card_context.card, card_data) != request.pan:
+        return _read_card_context(request, context, card_data, sequences)  # it was replaced between the two reads
+    return card_context, None
+
+
+def _number(card: Card, card_data: CardData) -> str:
+    return card_data.open(card.id, "pan", card.pan)
+
+
+def _read_and_reserve(context: RequestContext, sequences: Sequences) -> Read:
+    """A read that reserves a row for the request's message, once."""
+    entry = partial(activity_record.new_entry, context.manager_id, sequences)
+    return partial(context.items, entry=entry)
+
+
+def _decline_unknown_card(
+    request: SimulateAuthorization, context: RequestContext, sequences: Sequences
+) -> simulator_messages.Authorization:
+    """The response for an unknown card number; nothing is recorded."""
+    context.reservation.release()
+    number = sequences.next("authorization")
+    return _decline_without_account(number, UNKNOWN_NUMBER, _requested_amount(request))
+
+
+def _record_decision(
+    context: RequestContext,
+    card_context: CardContext,
+    asked: RequestedAmount,
+    decision: Decision,
+    tally: CounterChanges,
+    kind: int,
+) -> AuthorizationOutcome:
+    card, account = card_context.card, decision.account
+    charge = decision.charge or authorizer.price(card_context, account, asked)
+    reserved, until = context.reservation.row, context.now + values.HOLD_SECONDS
+    number = reserved.number
+    if decision.code == values.APPROVED_IN_PART:
+        asked = replace(asked, use=replace(asked.use, cashback_amount=None))
+    is_held = decision.is_approved and asked.use.moves_money
+    held = charge.total if charge and is_held and asked.use.takes_money else 0
+    movement = Movement(CALLED[kind], context.at, context.write_id, tally, authorization_id=number)
+    stamp, operations = _write_decision(context, movement, card_context, account, held, decision)
+    message = replace(
+        first_message(number, kind, card, asked, decision, charge),
+        amount=decision.amount if is_held else asked.amount,
+        auth_code=_auth_code() if decision.is_approved else None,
+        holds_until=until if is_held else None,
+    )
+    authorization = new_authorization(message, account, stamp, reserved, is_held=is_held)
+    if is_held:
+        authorization = replace(
+            authorization,
+            left=decision.amount,
+            held=held,
+            charge=charge.as_dict if charge else None,
+            counted=join_usage(decision.counted, None),
+            **due_members(number, until),
+        )
+    after = movement.account_after(account) if held else account
+    operations = [authorization.put(context.write_id), *message.put_rows(stamp, reserved), *operations]
+    return _outcome(context, message, decision.amount, after, operations, stamp.now, decision)
+
+
+def _record_increment(
+    request: SimulateIncrement,
+    context: RequestContext,
+    card_context: CardContext,
+    authorization: Authorization,
+    decision: Decision,
+    charge: Charge | None,
+    tally: CounterChanges,
+) -> AuthorizationOutcome:
+    """Record an increment of an authorization; ``charge`` is the new total."""
+    reserved, account = context.reservation.row, decision.account
+    movement = Movement(
+        CALLED[values.INCREMENT], context.at, context.write_id, tally, authorization_id=authorization.id
+    )
+    is_held = decision.is_approved and authorization.card_use.takes_money
+    more = charge.total - authorization.held if charge and is_held else 0
+    stamp, operations = _write_decision(context, movement, card_context, account, more, decision)
+    until = context.now + values.HOLD_SECONDS
+    as_read: Operation = authorization.check_unchanged()
+    if decision.is_approved and charge:
+        as_read = authorization.update(
+            context.write_id,
+            left=authorization.left + decision.amount,
+            held=authorization.held + more,
+            charge=charge.as_dict,
+            counted=join_usage(authorization.counted, decision.counted),
+            due_at=until,
+        )
+    message = replace(
+        follow_up_message(
+            reserved.number,
+            values.INCREMENT,
             card_context,
-            _requested_amount(request),
-            context.reservation.row,
-            WriteStamp(context.at, context.write_id),
-        )
-        return _outcome(context, message, 0, account, operations, context.now)
-
-    def decline_unrecorded(self, request: SimulateAuthorization, reserved: ReservedRow | None) -> UnrecordedAnswer:
-        """Decline an authorization that storage did not take in time; nothing is known of its account.
-
-        ``reserved`` is the reserved row of its message, if storage confirmed one.
-        """
-        number = reserved.number if reserved else self.sequences.spare("authorization")
-        asked = _requested_amount(request)
-
-        def members() -> dict[str, Any]:
-            lookup = None if request.pan is None else self.card_data.lookup(request.pan)
-            return decline_recovery.task_members(number, reserved, asked, card_id=request.card_id, lookup=lookup)
-
-        answer = _decline_without_account(number, NOT_AVAILABLE, asked)
-        return UnrecordedAnswer(number, answer, decline_recovery.TASK, members)
-
-    def simulate_advice(self, request: SimulateAdvice, context: RequestContext) -> AuthorizationOutcome:
-        card_context, _ = self._read_card_context(request, context)
-        if card_context is None:
-            raise Refused(Status.NO_CARD)
-        asked, tally = _requested_amount(request), CounterChanges()
-        decision = self.authorizer.force(card_context, asked, request.response_code, context.now, tally)
-        return self._record_decision(context, card_context, asked, decision, tally, values.ADVICE)
-
-    def simulate_increment(self, request: SimulateIncrement, context: RequestContext) -> AuthorizationOutcome:
-        authorization = find_by_trans_link(context, request.trans_link)
-        authorization.require(context.action)
-        card_context = read_with_card(self._read_and_reserve(context), context.catalogue, authorization)
-        tally = CounterChanges()
-        decision, charge = self.authorizer.increase(card_context, authorization, request.amount, context.now, tally)
-        return self._record_increment(request, context, card_context, authorization, decision, charge, tally)
-
-    def _read_card_context(
-        self, request: SimulateAuthorization | SimulateAdvice, context: RequestContext
-    ) -> tuple[CardContext | None, str | None]:
-        """The context of the requested card, and the decline code if the number was replaced.
-
-        The last read reserves the message's row. The context is ``None`` if the number is unknown. Raises: Refused.
-        """
-        read = self._read_and_reserve(context)
-        if request.card_id is not None:
-            return read_card_context(read, context.catalogue, context.find(Card, request.card_id)), None
-        assert request.pan is not None, "a card or a number is given"
-        number = context.items([number_key(self.card_data.lookup(request.pan))])[0]
-        if number is None:
-            return None, None
-        card_context = read_by_number(read, context.can_see, context.catalogue, number)
-        if (retired := number.get("retired")) is not None:
-            return card_context, DECLINED_BY_NUMBER.get(retired, UNKNOWN_NUMBER)
-        if card_context is not None and self._number(card_context.card) != request.pan:
-            return self._read_card_context(request, context)  # it was replaced between the two reads
-        return card_context, None
-
-    def _number(self, card: Card) -> str:
-        return self.card_data.open(card.id, "pan", card.pan)
-
-    def _read_and_reserve(self, context: RequestContext) -> Read:
-        """A read that reserves a row for the request's message, once."""
-        entry = partial(activity_record.new_entry, context.manager_id, self.sequences)
-        return partial(context.items, entry=entry)
-
-    def _decline_unknown_card(
-        self, request: SimulateAuthorization, context: RequestContext
-    ) -> simulator_messages.Authorization:
-        """The response for an unknown card number; nothing is recorded."""
-        context.reservation.release()
-        number = self.sequences.next("authorization")
-        return _decline_without_account(number, UNKNOWN_NUMBER, _requested_amount(request))
-
-    def _record_decision(
-        self,
-        context: RequestContext,
-        card_context: CardContext,
-        asked: RequestedAmount,
-        decision: Decision,
-        tally: CounterChanges,
-        kind: int,
-    ) -> AuthorizationOutcome:
-        card, account = card_context.card, decision.account
-        charge = decision.charge or self.authorizer.price(card_context, account, asked)
-        reserved, until = context.reservation.row, context.now + values.HOLD_SECONDS
-        number = reserved.number
-        if decision.code == values.APPROVED_IN_PART:
-            asked = replace(asked, use=replace(asked.use, cashback_amount=None))
-        is_held = decision.is_approved and asked.use.moves_money
-        held = charge.total if charge and is_held and asked.use.takes_money else 0
-        movement = Movement(CALLED[kind], context.at, context.write_id, tally, authorization_id=number)
-        stamp, operations = _write_decision(context, movement, card_context, account, held, decision)
-        message = replace(
-            first_message(number, kind, card, asked, decision, charge),
-            amount=decision.amount if is_held else asked.amount,
-            auth_code=_auth_code() if decision.is_approved else None,
-            holds_until=until if is_held else None,
-        )
-        authorization = new_authorization(message, account, stamp, reserved, is_held=is_held)
-        if is_held:
-            authorization = replace(
-                authorization,
-                left=decision.amount,
-                held=held,
-                charge=charge.as_dict if charge else None,
-                counted=join_usage(decision.counted, None),
-                **due_members(number, until),
-            )
-        after = movement.account_after(account) if held else account
-        operations = [authorization.put(context.write_id), *message.put_rows(stamp, reserved), *operations]
-        return _outcome(context, message, decision.amount, after, operations, stamp.now, decision)
-
-    def _record_increment(
-        self,
-        request: SimulateIncrement,
-        context: RequestContext,
-        card_context: CardContext,
-        authorization: Authorization,
-        decision: Decision,
-        charge: Charge | None,
-        tally: CounterChanges,
-    ) -> AuthorizationOutcome:
-        """Record an increment of an authorization; ``charge`` is the new total."""
-        reserved, account = context.reservation.row, decision.account
-        movement = Movement(
-            CALLED[values.INCREMENT], context.at, context.write_id, tally, authorization_id=authorization.id
-        )
-        is_held = decision.is_approved and authorization.card_use.takes_money
-        more = charge.total - authorization.held if charge and is_held else 0
-        stamp, operations = _write_decision(context, movement, card_context, account, more, decision)
-        until = context.now + values.HOLD_SECONDS
-        as_read: Operation = authorization.check_unchanged()
-        if decision.is_approved and charge:
-            as_read = authorization.update(
-                context.write_id,
-                left=authorization.left + decision.amount,
-                held=authorization.held + more,
-                charge=charge.as_dict,
-                counted=join_usage(authorization.counted, decision.counted),
-                due_at=until,
-            )
-        message = replace(
-            follow_up_message(
-                reserved.number,
-                values.INCREMENT,
-                card_context,
-                authorization,
-                code=decision.code,
-                amount=decision.amount if decision.is_approved else request.amount,
-                charge=decision.charge,
-            ),
-            auth_code=_auth_code() if decision.is_approved else None,
-            holds_until=until if decision.is_approved else None,
-        )
-        after = movement.account_after(account) if more else account
-        leads = put_message_number(message, authorization, stamp, reserved.listed_at(stamp.at))
-        listed = [leads, *message.put_rows(stamp, reserved)]
-        return _outcome(context, message, decision.amount, after, [as_read, *listed, *operations], stamp.now)
+            authorization,
+            code=decision.code,
+            amount=decision.amount if decision.is_approved else request.amount,
+            charge=decision.charge,
+        ),
+        auth_code=_auth_code() if decision.is_approved else None,
+        holds_until=until if decision.is_approved else None,
+    )
+    after = movement.account_after(account) if more else account
+    leads = put_message_number(message, authorization, stamp, reserved.listed_at(stamp.at))
+    listed = [leads, *message.put_rows(stamp, reserved)]
+    return _outcome(context, message, decision.amount, after, [as_read, *listed, *operations], stamp.now)
 
 
 CALLED: Mapping[int, str] = {

@@ -12,12 +12,13 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 from typing import Any
 
-from chalicelib.cards.authorization import group_rules
+from chalicelib.cards.authorization import cardholder_verification, group_rules
 from chalicelib.cards.authorization.authorization_record import Authorization
 from chalicelib.cards.authorization.card_context import CardContext
 from chalicelib.cards.authorization.card_use import CardUse
-from chalicelib.cards.authorization.cardholder_verification import CardholderVerification, PresentedData
+from chalicelib.cards.authorization.cardholder_verification import PresentedData
 from chalicelib.cards.authorization.group_rules import FiredRules
+from chalicelib.cards.card_data.sealed_data import CardData
 from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.ledger.charges import Charge
@@ -82,96 +83,95 @@ class Decision:
         return self.code in values.APPROVALS
 
 
-@dataclass(frozen=True, slots=True)
-class Authorizer:
-    cardholder_verification: CardholderVerification
+def decide(
+    card_context: CardContext,
+    asked: RequestedAmount,
+    now: int,
+    tally: CounterChanges,
+    by_number: str | None = None,
+    *,
+    card_data: CardData,
+) -> Decision:
+    """Decide at ``now`` (Unix seconds), counting usage in ``tally``.
 
-    def decide(
-        self,
-        card_context: CardContext,
-        asked: RequestedAmount,
-        now: int,
-        tally: CounterChanges,
-        by_number: str | None = None,
-    ) -> Decision:
-        """Decide at ``now`` (Unix seconds), counting usage in ``tally``.
+    ``by_number`` is the decline code for a replaced card number.
+    """
+    card, account = card_context.card, card_context.account_for(asked.currency) or card_context.accounts[0]
+    code = by_number or DECLINED_BY_CARD.get(card.status(now))
+    if code is not None:
+        return Decision(code, account)
+    code, changes = _verify_cardholder(card, asked.presented, now, card_data)
+    if code is not None:
+        return Decision(code, account, card_changes=changes)
+    return _decide_use(card_context, asked, now, tally, changes)
 
-        ``by_number`` is the decline code for a replaced card number.
-        """
-        card, account = card_context.card, card_context.account_for(asked.currency) or card_context.accounts[0]
-        code = by_number or DECLINED_BY_CARD.get(card.status(now))
-        if code is not None:
-            return Decision(code, account)
-        code, changes = self._verify_cardholder(card, asked.presented, now)
-        if code is not None:
-            return Decision(code, account, card_changes=changes)
-        return _decide_use(card_context, asked, now, tally, changes)
 
-    def _verify_cardholder(
-        self, card: Card, presented: PresentedData, now: int
-    ) -> tuple[str | None, Mapping[str, Any]]:
-        """Verify the cardholder; if the check is impossible, decline without counting a failed attempt."""
-        try:
-            return self.cardholder_verification.decline_code(card, presented, now)
-        except AwsError:
-            log.exception("keys unavailable", card_id=card.id)
-            return NOT_AVAILABLE, {}
-        except (Unsealable, KeyError):
-            log.exception("card data not decrypted", card_id=card.id)
-            return MALFUNCTION, {}
+def _verify_cardholder(
+    card: Card, presented: PresentedData, now: int, card_data: CardData
+) -> tuple[str | None, Mapping[str, Any]]:
+    """Verify the cardholder; if the check is impossible, decline without counting a failed attempt."""
+    try:
+        return cardholder_verification.decline_code(card, presented, now, card_data=card_data)
+    except AwsError:
+        log.exception("keys unavailable", card_id=card.id)
+        return NOT_AVAILABLE, {}
+    except (Unsealable, KeyError):
+        log.exception("card data not decrypted", card_id=card.id)
+        return MALFUNCTION, {}
 
-    def force(
-        self, card_context: CardContext, asked: RequestedAmount, code: str, now: int, tally: CounterChanges
-    ) -> Decision:
-        """Apply a response code without checks: count an approval and place its hold, even beyond the balance.
 
-        Without an exchange rate the hold is unknown, and an approval is recorded as a decline.
-        """
-        account = card_context.account_for(asked.currency) or card_context.accounts[0]
-        if code not in values.APPROVALS or not asked.use.moves_money:
-            return Decision(code, account)
-        party = card_context.posting_context(account)
-        facts = asked.use.attributes(asked.currency, card_context.holder_country)
-        try:
-            charge = _charge(party, asked.use, facts, asked.amount)
-        except Refused:
-            return Decision(NOT_PERMITTED, account)
-        counted = party.count(facts, asked.amount, now, tally, forced=True)
-        return Decision(code, account, asked.amount, charge, counted)
+def force(card_context: CardContext, asked: RequestedAmount, code: str, now: int, tally: CounterChanges) -> Decision:
+    """Apply a response code without checks: count an approval and place its hold, even beyond the balance.
 
-    def price(self, card_context: CardContext, account: Account, asked: RequestedAmount) -> Charge | None:
-        """The charge to an account for the request; ``None`` without an exchange rate."""
-        facts = asked.use.attributes(asked.currency, card_context.holder_country)
-        try:
-            return _charge(card_context.posting_context(account), asked.use, facts, asked.amount)
-        except Refused:
-            return None
+    Without an exchange rate the hold is unknown, and an approval is recorded as a decline.
+    """
+    account = card_context.account_for(asked.currency) or card_context.accounts[0]
+    if code not in values.APPROVALS or not asked.use.moves_money:
+        return Decision(code, account)
+    party = card_context.posting_context(account)
+    facts = asked.use.attributes(asked.currency, card_context.holder_country)
+    try:
+        charge = _charge(party, asked.use, facts, asked.amount)
+    except Refused:
+        return Decision(NOT_PERMITTED, account)
+    counted = party.count(facts, asked.amount, now, tally, forced=True)
+    return Decision(code, account, asked.amount, charge, counted)
 
-    def increase(
-        self, card_context: CardContext, authorization: Authorization, amount: int, now: int, tally: CounterChanges
-    ) -> tuple[Decision, Charge | None]:
-        """Decide on an increment of ``amount``; also returns the charge of the new total.
 
-        The charge is recomputed for the total, so fixed fees are not held twice.
-        """
-        account, use = card_context.accounts[0], authorization.card_use
-        code = DECLINED_BY_CARD.get(card_context.card.status(now)) or _decline_by_account(account, use)
-        if code is not None:
-            return Decision(code, account), None
-        party = card_context.posting_context(account)
-        facts = use.attributes(authorization.currency, card_context.holder_country)
-        try:
-            whole = _charge(party, use, facts, authorization.left + amount)
-        except Refused:
-            return Decision(NOT_PERMITTED, account), None
-        before = authorization.charge_details
-        charge = whole.increase_over(before.share(authorization.left)) if before else whole
-        is_paid = not use.takes_money or whole.total - authorization.held <= account.available
-        more, counted = Decision(values.APPROVED, account, amount, charge), tally if is_paid else tally.copy()
-        decision = _count(party, facts, more, now, counted, further=authorization.left)
-        if decision.is_approved and not is_paid:
-            decision = Decision(NO_FUNDS, account, charge=charge)
-        return decision, whole
+def price(card_context: CardContext, account: Account, asked: RequestedAmount) -> Charge | None:
+    """The charge to an account for the request; ``None`` without an exchange rate."""
+    facts = asked.use.attributes(asked.currency, card_context.holder_country)
+    try:
+        return _charge(card_context.posting_context(account), asked.use, facts, asked.amount)
+    except Refused:
+        return None
+
+
+def increase(
+    card_context: CardContext, authorization: Authorization, amount: int, now: int, tally: CounterChanges
+) -> tuple[Decision, Charge | None]:
+    """Decide on an increment of ``amount``; also returns the charge of the new total.
+
+    The charge is recomputed for the total, so fixed fees are not held twice.
+    """
+    account, use = card_context.accounts[0], authorization.card_use
+    code = DECLINED_BY_CARD.get(card_context.card.status(now)) or _decline_by_account(account, use)
+    if code is not None:
+        return Decision(code, account), None
+    party = card_context.posting_context(account)
+    facts = use.attributes(authorization.currency, card_context.holder_country)
+    try:
+        whole = _charge(party, use, facts, authorization.left + amount)
+    except Refused:
+        return Decision(NOT_PERMITTED, account), None
+    before = authorization.charge_details
+    charge = whole.increase_over(before.share(authorization.left)) if before else whole
+    is_paid = not use.takes_money or whole.total - authorization.held <= account.available
+    more, counted = Decision(values.APPROVED, account, amount, charge), tally if is_paid else tally.copy()
+    decision = _count(party, facts, more, now, counted, further=authorization.left)
+    if decision.is_approved and not is_paid:
+        decision = Decision(NO_FUNDS, account, charge=charge)
+    return decision, whole
 
 
 def _decide_use(

@@ -40,153 +40,153 @@ from chalicelib.cards.requests.request_context import Outcome, RequestContext
 from chalicelib.cards.storage.record import without_none
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Operation
-from chalicelib.foundation.lazy_dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class ClearingFlow:
-    sequences: Sequences
+def simulate_clearing(request: SimulateClearing, context: RequestContext, *, sequences: Sequences) -> Outcome[Cleared]:
+    authorization, card_context = _read_authorization(request, context, values.PURCHASE, sequences)
+    use, tally = _use_at_shop(authorization.card_use, request), CounterChanges()
+    party = card_context.posting_context(card_context.accounts[0])
+    facts = use.attributes(request.currency_ison, card_context.holder_country)
+    charge = party.charge(facts, request.amount, debit=use.takes_money, fee_group_id=card_context.card.fee_group_id)
+    members, released, back, excess = _split_off(request, context, authorization)
+    party.release(back, tally)
+    if excess:
+        if authorization.left:
+            facts = replace(facts, currency=authorization.currency)
+        further = authorization.left if authorization.is_held or authorization.cleared else None
+        party.count(facts, excess, context.now, tally, forced=True, further=further)
+    before = authorization.cleared_in(request.currency_ison, partial(party.purchase_amount, request.currency_ison))
+    converted = charge.conversion
+    cleared = before.add_clearing(converted) if before else ClearedAmount.of_clearing(converted)
+    members |= authorization.cleared_members(request.currency_ison, cleared)
+    if not members["left"]:
+        members |= {"state": CLEARED, **NOT_DUE}
+    return _post(context, authorization, card_context, use, charge, members, released, tally, sequences=sequences)
 
-    def simulate_clearing(self, request: SimulateClearing, context: RequestContext) -> Outcome[Cleared]:
-        authorization, card_context = self._read_authorization(request, context, values.PURCHASE)
-        use, tally = _use_at_shop(authorization.card_use, request), CounterChanges()
-        party = card_context.posting_context(card_context.accounts[0])
-        facts = use.attributes(request.currency_ison, card_context.holder_country)
-        charge = party.charge(facts, request.amount, debit=use.takes_money, fee_group_id=card_context.card.fee_group_id)
-        members, released, back, excess = _split_off(request, context, authorization)
-        party.release(back, tally)
-        if excess:
-            if authorization.left:
-                facts = replace(facts, currency=authorization.currency)
-            further = authorization.left if authorization.is_held or authorization.cleared else None
-            party.count(facts, excess, context.now, tally, forced=True, further=further)
-        before = authorization.cleared_in(request.currency_ison, partial(party.purchase_amount, request.currency_ison))
-        converted = charge.conversion
-        cleared = before.add_clearing(converted) if before else ClearedAmount.of_clearing(converted)
-        members |= authorization.cleared_members(request.currency_ison, cleared)
-        if not members["left"]:
-            members |= {"state": CLEARED, **NOT_DUE}
-        return self._post(context, authorization, card_context, use, charge, members, released, tally)
 
-    def simulate_refund(self, request: SimulateRefund, context: RequestContext) -> Outcome[Cleared]:
-        authorization, card_context = self._read_authorization(request, context, values.REFUND)
-        account = card_context.accounts[0]
-        if account.status not in CREDITED_ACCOUNT:
-            raise Refused(Status.ACCOUNT_STATUS)
-        use = replace(_use_at_shop(authorization.card_use, request), transaction_type=values.REFUND)
-        party, tally = card_context.posting_context(account), CounterChanges()
-        facts = use.attributes(request.currency_ison, card_context.holder_country)
-        cleared = None if request.trans_link is None else _cleared_amount(authorization, request, party)
-        charge = party.charge(
-            facts, request.amount, debit=False, fee_group_id=card_context.card.fee_group_id, cleared=cleared
+def simulate_refund(request: SimulateRefund, context: RequestContext, *, sequences: Sequences) -> Outcome[Cleared]:
+    authorization, card_context = _read_authorization(request, context, values.REFUND, sequences)
+    account = card_context.accounts[0]
+    if account.status not in CREDITED_ACCOUNT:
+        raise Refused(Status.ACCOUNT_STATUS)
+    use = replace(_use_at_shop(authorization.card_use, request), transaction_type=values.REFUND)
+    party, tally = card_context.posting_context(account), CounterChanges()
+    facts = use.attributes(request.currency_ison, card_context.holder_country)
+    cleared = None if request.trans_link is None else _cleared_amount(authorization, request, party)
+    charge = party.charge(
+        facts, request.amount, debit=False, fee_group_id=card_context.card.fee_group_id, cleared=cleared
+    )
+    party.count(facts, request.amount, context.now, tally, forced=True)
+    members: dict[str, Any] = {"state": CLEARED}
+    if cleared is not None:
+        members = authorization.cleared_members(request.currency_ison, cleared.add_refund(charge.conversion))
+    return _post(context, authorization, card_context, use, charge, members, 0, tally, sequences=sequences)
+
+
+def _read_authorization(
+    request: SimulateClearing, context: RequestContext, transaction_type: int, sequences: Sequences
+) -> tuple[Authorization, CardContext]:
+    """The requested authorization, or a new one, and its card's context with one account.
+
+    If nothing was approved, the account is chosen as for a new authorization. Raises: Refused.
+    """
+    authorization = None
+    if request.trans_link is not None:
+        authorization = find_by_trans_link(context, request.trans_link)
+        authorization.require(context.action)
+        if not authorization.card_use.moves_money:
+            raise Refused(Status.WRONG_STATE, "an inquiry moves no money")
+        if authorization.state != DECLINED:
+            return authorization, read_with_card(context.items, context.catalogue, authorization)
+    card = context.find(Card, authorization.card_id if authorization else request.card_id or 0)
+    card_context = read_card_context(context.items, context.catalogue, card)
+    account = card_context.account_for(request.currency_ison)
+    if account is None:
+        raise Refused(
+            Status.CURRENCY_NOT_SUPPORTED, "the card has no account in this currency and does not convert currencies"
         )
-        party.count(facts, request.amount, context.now, tally, forced=True)
-        members: dict[str, Any] = {"state": CLEARED}
-        if cleared is not None:
-            members = authorization.cleared_members(request.currency_ison, cleared.add_refund(charge.conversion))
-        return self._post(context, authorization, card_context, use, charge, members, 0, tally)
+    authorization = authorization or _new_authorization(request, context, card, account, transaction_type, sequences)
+    return replace(authorization, account_id=account.id), card_context.with_account(account)
 
-    def _read_authorization(
-        self, request: SimulateClearing, context: RequestContext, transaction_type: int
-    ) -> tuple[Authorization, CardContext]:
-        """The requested authorization, or a new one, and its card's context with one account.
 
-        If nothing was approved, the account is chosen as for a new authorization. Raises: Refused.
-        """
-        authorization = None
-        if request.trans_link is not None:
-            authorization = find_by_trans_link(context, request.trans_link)
-            authorization.require(context.action)
-            if not authorization.card_use.moves_money:
-                raise Refused(Status.WRONG_STATE, "an inquiry moves no money")
-            if authorization.state != DECLINED:
-                return authorization, read_with_card(context.items, context.catalogue, authorization)
-        card = context.find(Card, authorization.card_id if authorization else request.card_id or 0)
-        card_context = read_card_context(context.items, context.catalogue, card)
-        account = card_context.account_for(request.currency_ison)
-        if account is None:
-            raise Refused(
-                Status.CURRENCY_NOT_SUPPORTED,
-                "the card has no account in this currency and does not convert currencies",
-            )
-        authorization = authorization or self._new_authorization(request, context, card, account, transaction_type)
-        return replace(authorization, account_id=account.id), card_context.with_account(account)
+def _new_authorization(
+    request: SimulateClearing,
+    context: RequestContext,
+    card: Card,
+    account: Account,
+    transaction_type: int,
+    sequences: Sequences,
+) -> Authorization:
+    """A new authorization, not yet written, for a message that refers to none."""
+    use = CardUse(transaction_type=transaction_type, checks=UNCHECKED)
+    return Authorization(
+        id=sequences.next("authorization"),
+        version=0,
+        manager_id=card.manager_id,
+        access_level=card.access_level,
+        card_id=card.id,
+        holder_id=card.holder_id,
+        account_id=account.id,
+        at=context.at,
+        state=DECLINED,
+        response_code=values.APPROVED,
+        currency=request.currency_ison,
+        use=_use_at_shop(use, request).as_dict,
+    )
 
-    def _new_authorization(
-        self, request: SimulateClearing, context: RequestContext, card: Card, account: Account, transaction_type: int
-    ) -> Authorization:
-        """A new authorization, not yet written, for a message that refers to none."""
-        use = CardUse(transaction_type=transaction_type, checks=UNCHECKED)
-        return Authorization(
-            id=self.sequences.next("authorization"),
-            version=0,
-            manager_id=card.manager_id,
-            access_level=card.access_level,
-            card_id=card.id,
-            holder_id=card.holder_id,
-            account_id=account.id,
-            at=context.at,
-            state=DECLINED,
-            response_code=values.APPROVED,
-            currency=request.currency_ison,
-            use=_use_at_shop(use, request).as_dict,
-        )
 
-    def _post(
-        self,
-        context: RequestContext,
-        authorization: Authorization,
-        card_context: CardContext,
-        use: CardUse,
-        charge: Charge,
-        members: dict[str, Any],
-        released: int,
-        tally: CounterChanges,
-    ) -> Outcome[Cleared]:
-        account = card_context.accounts[0]
-        movement = Movement(
-            "clearing" if charge.debit else "credit",
-            context.at,
-            context.write_id,
-            tally,
-            authorization_id=authorization.id,
-        )
-        movement.list_by_card(card_context.of_card)
-        movement.hold(account, -released)
-        number, *fee_ids = self.sequences.take("transaction", 1 + len(charge.separate_fees))
-        main = Transaction(
-            id=number,
-            transaction_type=use.transaction_type,
-            mti=values.PRESENTMENT,
-            function_code=values.FURTHER_PRESENTMENT
-            if authorization.cleared and charge.debit
-            else values.FIRST_PRESENTMENT,
-            trans_link=authorization.trans_link,
-            card_id=card_context.card.id,
-            entry_mode=use.entry_mode,
-            country=use.country,
-            description=use.merchant_name,
-            authorization_id=authorization.id,
-            network=_network_members(authorization, use, number, context.now),
-            **charge.transaction_members,
-        )
-        charge.book(movement, account, NETWORK)
-        charge.list_transactions(movement, account, main, fee_ids)
-        after = movement.account_after(account)
-        data: Cleared = {
-            "transaction_id": number,
-            "trans_link": authorization.trans_link,
-            "holder_amount": charge.holder_amount,
-            "released_amount": released,
-            **after.visible_balances(context.level),
-        }
-        members["account_id"] = account.id
-        kept: Operation = authorization.update(context.write_id, **members)
-        if not authorization.version:
-            kept = replace(authorization, version=1, **without_none(members)).put(context.write_id)
-        return Outcome(
-            data, [kept, *movement.operations()], events=[event_payloads.transaction_event(main, after, released)]
-        )
+def _post(
+    context: RequestContext,
+    authorization: Authorization,
+    card_context: CardContext,
+    use: CardUse,
+    charge: Charge,
+    members: dict[str, Any],
+    released: int,
+    tally: CounterChanges,
+    *,
+    sequences: Sequences,
+) -> Outcome[Cleared]:
+    account = card_context.accounts[0]
+    movement = Movement(
+        "clearing" if charge.debit else "credit", context.at, context.write_id, tally, authorization_id=authorization.id
+    )
+    movement.list_by_card(card_context.of_card)
+    movement.hold(account, -released)
+    number, *fee_ids = sequences.take("transaction", 1 + len(charge.separate_fees))
+    main = Transaction(
+        id=number,
+        transaction_type=use.transaction_type,
+        mti=values.PRESENTMENT,
+        function_code=values.FURTHER_PRESENTMENT
+        if authorization.cleared and charge.debit
+        else values.FIRST_PRESENTMENT,
+        trans_link=authorization.trans_link,
+        card_id=card_context.card.id,
+        entry_mode=use.entry_mode,
+        country=use.country,
+        description=use.merchant_name,
+        authorization_id=authorization.id,
+        network=_network_members(authorization, use, number, context.now),
+        **charge.transaction_members,
+    )
+    charge.book(movement, account, NETWORK)
+    charge.list_transactions(movement, account, main, fee_ids)
+    after = movement.account_after(account)
+    data: Cleared = {
+        "transaction_id": number,
+        "trans_link": authorization.trans_link,
+        "holder_amount": charge.holder_amount,
+        "released_amount": released,
+        **after.visible_balances(context.level),
+    }
+    members["account_id"] = account.id
+    kept: Operation = authorization.update(context.write_id, **members)
+    if not authorization.version:
+        kept = replace(authorization, version=1, **without_none(members)).put(context.write_id)
+    return Outcome(
+        data, [kept, *movement.operations()], events=[event_payloads.transaction_event(main, after, released)]
+    )
 
 
 def _use_at_shop(use: CardUse, request: SimulateClearing) -> CardUse:

@@ -9,34 +9,49 @@ The request leaves this to the worker by a task (``delivery.tasks``), which has 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from chalicelib.cards.authorization import activity_record, event_payloads
+from chalicelib.cards.authorization import activity_record, event_payloads, hold_release
 from chalicelib.cards.authorization.authorization_record import Authorization, put_message_number
-from chalicelib.cards.authorization.authorizer import NOT_AVAILABLE, Authorizer, RequestedAmount
-from chalicelib.cards.authorization.card_context import CardContext, read_by_number, read_card_context, read_with_card
+from chalicelib.cards.authorization.authorizer import NOT_AVAILABLE, RequestedAmount
+from chalicelib.cards.authorization.card_context import (
+    CardContext,
+    Read,
+    read_by_number,
+    read_card_context,
+    read_with_card,
+)
 from chalicelib.cards.authorization.card_use import CardUse
-from chalicelib.cards.authorization.hold_release import HoldRelease
 from chalicelib.cards.authorization.late_declines import put_late_decline
 from chalicelib.cards.authorization.new_authorizations import follow_up_message, late_decline
 from chalicelib.cards.events.card_events import CardEvent, CardEvents
 from chalicelib.cards.issuing.card_record import Card, number_key
+from chalicelib.cards.programs.catalogue import Catalogue
 from chalicelib.cards.programs.programmes import Programmes
 from chalicelib.cards.protocol import values
 from chalicelib.cards.requests.references import IdempotencyClaim, RequestReferences
-from chalicelib.cards.storage.record import WriteStamp
+from chalicelib.cards.storage.record import WriteStamp, proof_of
 from chalicelib.cards.storage.reserved_rows import NewEntry, ReservedRow, RowReservation
+from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.cards.storage.time_ordered import Timeline, shard_of
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.clock import Clock, milliseconds
-from chalicelib.foundation.dynamodb.store import Busy, ConditionFailed, Conflict, Item, Operation, Store
+from chalicelib.foundation.dynamodb.store import Item, Operation, Store
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.engine import Engine
+from chalicelib.foundation.requests.facts import Facts
+from chalicelib.foundation.requests.outcome import Outcome
 
 TASK = "unrecorded-decline"
 _ATTEMPTS = 6
+Writes = tuple[Sequence[Operation], Sequence[CardEvent]]
+"""Writes, and the events of what they record."""
+_NOTHING: Writes = ((), ())
 
 
 def task_members(
@@ -101,139 +116,136 @@ class UnrecordedDecline:
         return bool(item and item["manager_id"] == self.manager_id and item["access_level"] <= self.level)
 
 
-@dataclass(frozen=True, slots=True)
-class _Writes:
-    operations: list[Operation]
-    events: list[CardEvent]
+Reserve = Callable[[NewEntry], RowReservation]
+"""Reserves a row, which is given up if the attempt is not written."""
 
 
-@dataclass(frozen=True, slots=True)
-class DeclineRecovery:
-    """Records declines; a task that was carried out before has no effect."""
+def record_decline(
+    details: str,
+    *,
+    clock: Clock,
+    engine: Engine,
+    events: CardEvents,
+    programmes: Programmes,
+    references: RequestReferences,
+    sequences: Sequences,
+    store: Store,
+) -> None:
+    """Carry out a task; one that was carried out before has no effect.
 
-    store: Store
-    clock: Clock
-    programmes: Programmes
-    references: RequestReferences
-    authorizer: Authorizer
-    hold_release: HoldRelease
-    events: CardEvents
+    Raises: StoreError; the queue repeats the task.
+    """
+    decline = UnrecordedDecline(**jsontext.loads(details))
+    claim = IdempotencyClaim(**decline.claim) if decline.claim else None
+    keys = [Authorization.key(decline.number), *(references.keys(claim) if claim else ())]
+    own_rows = [decline.row]
 
-    def record(self, details: str) -> None:
-        """Carry out a task. Raises: StoreError; the queue repeats the task."""
-        decline = UnrecordedDecline(**jsontext.loads(details))
-        for attempt in range(_ATTEMPTS):
-            reservations: list[RowReservation] = []
-            try:
-                self._record(decline, reservations, own_row=decline.row if attempt == 0 else None)
-            except (ConditionFailed, Busy):
-                for each in reservations:
-                    each.release()
-                self.store.wait(attempt)
-            else:
-                return
-        raise Conflict("others changed the account each time")
-
-    def _record(
-        self, decline: UnrecordedDecline, reservations: list[RowReservation], own_row: ReservedRow | None
-    ) -> None:
-        """Record the decline once; ``own_row`` is the row that the request reserved, unless it may be cancelled."""
-        claim = IdempotencyClaim(**decline.claim) if decline.claim else None
-        keys = [Authorization.key(decline.number), *(self.references.keys(claim) if claim else ())]
-        item, *claimed = self.store.batch_get(keys)
-        stamp = WriteStamp(milliseconds(self.clock), new_id())
-        other = self.references.claimed_at(claim, claimed[0], stamp.now) if claim else None
+    def decide(_: Facts) -> Outcome[bool | None]:
+        """Record the decline; answers whether an attempt of the request was written, ``None`` if it is recorded."""
+        unused.close()
+        own_row = own_rows.pop() if own_rows else None  # it may be cancelled, if this is not the first attempt
+        item, *claimed = store.batch_get(keys)
+        stamp = WriteStamp(milliseconds(clock), new_id())
+        other = references.claimed_at(claim, claimed[0], stamp.now) if claim else None
         if item is not None and item["response_code"] == NOT_AVAILABLE:
-            return
+            return Outcome(None)
+        catalogue = programmes.catalogue(decline.manager_id)
         if other is not None and other <= decline.asked_at:  # a repeat of a request that was carried out before
-            writes = _Writes([], [])
+            operations, told = _NOTHING
         elif item is None:
-            writes = self._decline(decline, own_row, reservations, stamp)
+            operations, told = _decline(decline, catalogue, own_row, reserve, stamp, store.batch_get)
         else:
-            writes = self._take_back(decline, Authorization.from_item(item), reservations, stamp)
-        deliveries = self.events.record(decline.manager_id, writes.events)
-        operations = [*writes.operations, *deliveries.operations]
+            entry = hold_release.new_entry(decline.manager_id, sequences)
+            authorization = Authorization.from_item(item)
+            operations, told = _take_back(
+                decline, catalogue, authorization, partial(reserve, entry), stamp, store.batch_get
+            )
         if claim is not None and other is None:
-            operations.append(self.references.replace_answer(claim, decline.answer, stamp.now))
-        if operations:
-            self.store.transact(operations)
-        self.events.dispatch(deliveries)
-        if decline.row is not None:
-            decline.row.release(self.store)
-        log.info("decline recorded", authorization=decline.number, was_written=item is not None)
+            operations = [*operations, references.replace_answer(claim, decline.answer, stamp.now)]
+        deliveries = events.record(decline.manager_id, told)
+        return Outcome(item is not None, operations, deliveries, proof_of(operations, stamp.write_id))
 
-    def _decline(
-        self,
-        decline: UnrecordedDecline,
-        own_row: ReservedRow | None,
-        reservations: list[RowReservation],
-        stamp: WriteStamp,
-    ) -> _Writes:
-        """Record the decline in the place of the request's attempts, none of which was written."""
-        card_context = self._read_card_context(decline)
-        if card_context is None:  # nothing is recorded of a card that the caller does not have
-            return _Writes([], [])
-        reserved = own_row or self._reserve(lambda: (decline.timeline, decline.number), reservations).row
-        message, account, operations = late_decline(self.authorizer, card_context, decline.asked, reserved, stamp)
-        return _Writes(operations, event_payloads.message_events(message, stamp.now, account))
-
-    def _read_card_context(self, decline: UnrecordedDecline) -> CardContext | None:
-        catalogue = self.programmes.catalogue(decline.manager_id)
-        if decline.card_id is not None:
-            card = self.store.get(*Card.key(decline.card_id))
-            found = Card.from_item(card) if card and decline.can_see(card) else None
-            return read_card_context(self.store.batch_get, catalogue, found) if found else None
-        assert decline.lookup is not None, "a card or a number is given"
-        number = self.store.get(*number_key(decline.lookup))
-        return read_by_number(self.store.batch_get, decline.can_see, catalogue, number) if number else None
-
-    def _take_back(
-        self,
-        decline: UnrecordedDecline,
-        authorization: Authorization,
-        reservations: list[RowReservation],
-        stamp: WriteStamp,
-    ) -> _Writes:
-        """Release what an attempt of the request holds, and add the decline to the authorization."""
-        catalogue = self.programmes.catalogue(authorization.manager_id)
-        card_context = read_with_card(self.store.batch_get, catalogue, authorization)
-        entry = self.hold_release.new_entry(authorization.manager_id)
-        account, reserved = card_context.accounts[0], self._reserve(entry, reservations).row
-        message = follow_up_message(
-            reserved.number,
-            values.AUTHORIZATION,
-            card_context,
-            authorization,
-            code=NOT_AVAILABLE,
-            amount=decline.amount,
-            charge=authorization.charge_details,
-        )
-        listed_at = reserved.listed_at(stamp.at)
-        listed = replace(authorization, id=message.number, at=stamp.at, listed_at=listed_at)
-        operations: list[Operation] = [
-            put_message_number(message, authorization, stamp, listed_at),
-            reserved.put(message.row(stamp)),
-            put_late_decline(listed, stamp.now),
-        ]
-        if not authorization.is_held:
-            unheld = authorization.update(stamp.write_id, response_code=NOT_AVAILABLE)
-            return _Writes([unheld, *operations], event_payloads.message_events(message, stamp.now, account))
-        release = self.hold_release.release(
-            self.store.batch_get,
-            catalogue,
-            authorization,
-            authorization.left,
-            values.REVERSAL,
-            stamp,
-            self._reserve(entry, reservations),
-            response_code=NOT_AVAILABLE,
-        )
-        after = replace(account, held=account.held - authorization.held)
-        events = [*release.events, *event_payloads.message_events(message, stamp.now, after)]
-        return _Writes([*release.operations, *operations], events)
-
-    def _reserve(self, entry: NewEntry, reservations: list[RowReservation]) -> RowReservation:
-        """Reserve a row, to be given up if nothing is written. Raises: StoreError."""
-        made = RowReservation(self.store, self.clock).make(entry)
-        reservations.append(made)
+    def reserve(entry: NewEntry) -> RowReservation:
+        made = RowReservation(store, clock).make(entry)
+        unused.callback(made.release)
         return made
+
+    with ExitStack() as unused:
+        was_written = engine.carry_out(decide, busy_attempts=_ATTEMPTS)
+        unused.pop_all()
+    if was_written is not None:
+        if decline.row is not None:
+            decline.row.release(store)
+        log.info("decline recorded", authorization=decline.number, was_written=was_written)
+
+
+def _decline(
+    decline: UnrecordedDecline,
+    catalogue: Catalogue,
+    own_row: ReservedRow | None,
+    reserve: Reserve,
+    stamp: WriteStamp,
+    read: Read,
+) -> Writes:
+    """Record the decline in the place of the request's attempts, none of which was written."""
+    card_context = _read_card_context(decline, catalogue, read)
+    if card_context is None:  # nothing is recorded of a card that the caller does not have
+        return _NOTHING
+    reserved = own_row or reserve(lambda: (decline.timeline, decline.number)).row
+    message, account, operations = late_decline(card_context, decline.asked, reserved, stamp)
+    return operations, event_payloads.message_events(message, stamp.now, account)
+
+
+def _read_card_context(decline: UnrecordedDecline, catalogue: Catalogue, read: Read) -> CardContext | None:
+    if decline.card_id is not None:
+        card = read([Card.key(decline.card_id)])[0]
+        found = Card.from_item(card) if card and decline.can_see(card) else None
+        return read_card_context(read, catalogue, found) if found else None
+    assert decline.lookup is not None, "a card or a number is given"
+    number = read([number_key(decline.lookup)])[0]
+    return read_by_number(read, decline.can_see, catalogue, number) if number else None
+
+
+def _take_back(
+    decline: UnrecordedDecline,
+    catalogue: Catalogue,
+    authorization: Authorization,
+    reserve: Callable[[], RowReservation],
+    stamp: WriteStamp,
+    read: Read,
+) -> Writes:
+    """Release what an attempt of the request holds, and add the decline to the authorization."""
+    card_context = read_with_card(read, catalogue, authorization)
+    account, reserved = card_context.accounts[0], reserve().row
+    message = follow_up_message(
+        reserved.number,
+        values.AUTHORIZATION,
+        card_context,
+        authorization,
+        code=NOT_AVAILABLE,
+        amount=decline.amount,
+        charge=authorization.charge_details,
+    )
+    listed_at = reserved.listed_at(stamp.at)
+    listed = replace(authorization, id=message.number, at=stamp.at, listed_at=listed_at)
+    operations: list[Operation] = [
+        put_message_number(message, authorization, stamp, listed_at),
+        reserved.put(message.row(stamp)),
+        put_late_decline(listed, stamp.now),
+    ]
+    if not authorization.is_held:
+        unheld = authorization.update(stamp.write_id, response_code=NOT_AVAILABLE)
+        return [unheld, *operations], event_payloads.message_events(message, stamp.now, account)
+    release = hold_release.release(
+        read,
+        catalogue,
+        authorization,
+        authorization.left,
+        values.REVERSAL,
+        stamp,
+        reserve(),
+        response_code=NOT_AVAILABLE,
+    )
+    after = replace(account, held=account.held - authorization.held)
+    events = [*release.events, *event_payloads.message_events(message, stamp.now, after)]
+    return [*release.operations, *operations], events

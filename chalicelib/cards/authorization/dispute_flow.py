@@ -41,123 +41,128 @@ class _Case:
     of_card: Counters
 
 
-@dataclass(frozen=True, slots=True)
-class DisputeFlow:
-    sequences: Sequences
+def simulate_dispute(request: SimulateDispute, context: RequestContext, *, sequences: Sequences) -> Outcome[Disputed]:
+    case = _read_case(request, context)
+    require_permitted(DISPUTE_RULES[request.step][case.dispute.step if case.dispute else None])
+    if case.dispute is None:
+        return _open_dispute(request, context, case, sequences)
+    if request.amount not in (None, case.dispute.amount):
+        raise refused_field("amount", "value", "must be the dispute's amount or absent")
+    return _close_dispute(request, context, case, case.dispute, sequences)
 
-    def simulate_dispute(self, request: SimulateDispute, context: RequestContext) -> Outcome[Disputed]:
-        case = self._read_case(request, context)
-        require_permitted(DISPUTE_RULES[request.step][case.dispute.step if case.dispute else None])
-        if case.dispute is None:
-            return self._open_dispute(request, context, case)
-        if request.amount not in (None, case.dispute.amount):
-            raise refused_field("amount", "value", "must be the dispute's amount or absent")
-        return self._close_dispute(request, context, case, case.dispute)
 
-    def _read_case(self, request: SimulateDispute, context: RequestContext) -> _Case:
-        """Read the transaction with its dispute, authorization and account. Raises: Refused."""
-        lead, found = context.items([transaction_key(request.transaction_id), Dispute.key(request.transaction_id)])
-        if lead is None or not context.can_see(lead):
-            raise Refused(Status.NO_TRANSACTION)
-        if lead.get("mti") != values.PRESENTMENT or lead["transaction_type"] in values.CREDIT_TYPES:
-            raise Refused(Status.WRONG_STATE, "only a clearing that debits the holder can be disputed")
-        row, *items = context.items(
-            [
-                row_key(lead),
-                Authorization.key(lead["authorization_id"]),
-                Account.key(lead["account_id"]),
-                usage_counters.key("card", lead["card_id"]),
-            ]
-        )
-        assert row is not None and items[0] is not None and items[1] is not None, "booked records are never deleted"
-        return _Case(
-            lead,
-            row,
-            Dispute.from_item(found) if found else None,
-            Authorization.from_item(items[0]),
-            Account.from_item(items[1]),
-            Counters.from_item("card", lead["card_id"], items[2]),
-        )
+def _read_case(request: SimulateDispute, context: RequestContext) -> _Case:
+    """Read the transaction with its dispute, authorization and account. Raises: Refused."""
+    lead, found = context.items([transaction_key(request.transaction_id), Dispute.key(request.transaction_id)])
+    if lead is None or not context.can_see(lead):
+        raise Refused(Status.NO_TRANSACTION)
+    if lead.get("mti") != values.PRESENTMENT or lead["transaction_type"] in values.CREDIT_TYPES:
+        raise Refused(Status.WRONG_STATE, "only a clearing that debits the holder can be disputed")
+    row, *items = context.items(
+        [
+            row_key(lead),
+            Authorization.key(lead["authorization_id"]),
+            Account.key(lead["account_id"]),
+            usage_counters.key("card", lead["card_id"]),
+        ]
+    )
+    assert row is not None and items[0] is not None and items[1] is not None, "booked records are never deleted"
+    return _Case(
+        lead,
+        row,
+        Dispute.from_item(found) if found else None,
+        Authorization.from_item(items[0]),
+        Account.from_item(items[1]),
+        Counters.from_item("card", lead["card_id"], items[2]),
+    )
 
-    def _open_dispute(self, request: SimulateDispute, context: RequestContext, case: _Case) -> Outcome[Disputed]:
-        amount = case.row["holder_amount"] if request.amount is None else request.amount
-        worth = portion(case.row["amount"], amount, case.row["holder_amount"])
-        cleared = _cleared_amount(case)
-        is_covered = worth <= cleared.left and cleared.covers(_without_fees(case, amount))
-        if amount > case.row["holder_amount"] or not is_covered:
-            raise RefusedWith(Status.MORE_THAN_ORIGINAL, [Dispute.check_undisputed(request.transaction_id)])
-        dispute = Dispute(
-            id=self.sequences.next("dispute"),
-            manager_id=context.manager_id,
-            access_level=case.lead["access_level"],
-            transaction_id=request.transaction_id,
-            account_id=case.account.id,
-            step=DISPUTE_OPENED,
-            amount=amount,
-            worth=worth,
-            opened_at=context.now,
-        )
-        movement = self._start_movement(request, context, case)
-        movement.book(case.account, amount, NETWORK)
-        movement.reserve(case.account, amount)
-        shown = self._list_transaction(case, movement, values.CREDIT_ADJUSTMENT, amount)
-        written = [dispute.put(context.write_id), _update_disputed(case, dispute, context.write_id)]
-        return _outcome(context, dispute, case, movement, written, shown)
 
-    def _close_dispute(
-        self, request: SimulateDispute, context: RequestContext, case: _Case, dispute: Dispute
-    ) -> Outcome[Disputed]:
-        movement = self._start_movement(request, context, case)
-        movement.reserve(case.account, -dispute.amount)
-        written: list[Operation] = [dispute.update(context.write_id, step=request.step)]
-        shown = None
-        if request.step == DISPUTE_LOST:
-            movement.book(case.account, -dispute.amount, NETWORK)
-            shown = self._list_transaction(case, movement, values.DEBIT_ADJUSTMENT, dispute.amount)
-            written.append(_update_disputed(case, dispute, context.write_id, sign=-1))
-        return _outcome(context, dispute, case, movement, written, shown)
+def _open_dispute(
+    request: SimulateDispute, context: RequestContext, case: _Case, sequences: Sequences
+) -> Outcome[Disputed]:
+    amount = case.row["holder_amount"] if request.amount is None else request.amount
+    worth = portion(case.row["amount"], amount, case.row["holder_amount"])
+    cleared = _cleared_amount(case)
+    is_covered = worth <= cleared.left and cleared.covers(_without_fees(case, amount))
+    if amount > case.row["holder_amount"] or not is_covered:
+        raise RefusedWith(Status.MORE_THAN_ORIGINAL, [Dispute.check_undisputed(request.transaction_id)])
+    dispute = Dispute(
+        id=sequences.next("dispute"),
+        manager_id=context.manager_id,
+        access_level=case.lead["access_level"],
+        transaction_id=request.transaction_id,
+        account_id=case.account.id,
+        step=DISPUTE_OPENED,
+        amount=amount,
+        worth=worth,
+        opened_at=context.now,
+    )
+    movement = _start_movement(request, context, case)
+    movement.book(case.account, amount, NETWORK)
+    movement.reserve(case.account, amount)
+    shown = _list_transaction(case, movement, values.CREDIT_ADJUSTMENT, amount, sequences)
+    written = [dispute.put(context.write_id), _update_disputed(case, dispute, context.write_id)]
+    return _outcome(context, dispute, case, movement, written, shown)
 
-    def _start_movement(self, request: SimulateDispute, context: RequestContext, case: _Case) -> Movement:
-        movement = Movement(
-            CALLED[request.step],
-            context.at,
-            context.write_id,
-            authorization_id=case.authorization.id,
-            transaction_id=request.transaction_id,
-        )
-        movement.list_by_card(case.of_card)
-        return movement
 
-    def _list_transaction(self, case: _Case, movement: Movement, transaction_type: int, amount: int) -> Transaction:
-        """List the transaction of a step, in the account's currency."""
-        account, authorization = case.account, case.authorization
-        use = authorization.card_use
-        is_credit = transaction_type == values.CREDIT_ADJUSTMENT
-        transaction = Transaction(
-            id=self.sequences.next("transaction"),
-            transaction_type=transaction_type,
-            direction="credit" if is_credit else "debit",
-            mti=values.CHARGEBACK,
-            function_code=values.FIRST_CHARGEBACK,
-            trans_link=authorization.trans_link,
-            amount=amount,
-            currency=account.currency,
-            holder_amount=amount,
-            entry_mode=use.entry_mode,
-            parent_id=case.row["id"],
-            card_id=case.row["card_id"],
-            country=use.country,
-            description=CALLED[DISPUTE_OPENED if is_credit else DISPUTE_LOST],
-            authorization_id=authorization.id,
-            reason_code=values.OF_DISPUTE,
-            network={
-                **(case.row.get("network") or {}),
-                "proc_code": transaction_type * 10_000,
-                "transaction_type": transaction_type,
-            },
-        )
-        movement.list_transaction(account, transaction)
-        return transaction
+def _close_dispute(
+    request: SimulateDispute, context: RequestContext, case: _Case, dispute: Dispute, sequences: Sequences
+) -> Outcome[Disputed]:
+    movement = _start_movement(request, context, case)
+    movement.reserve(case.account, -dispute.amount)
+    written: list[Operation] = [dispute.update(context.write_id, step=request.step)]
+    shown = None
+    if request.step == DISPUTE_LOST:
+        movement.book(case.account, -dispute.amount, NETWORK)
+        shown = _list_transaction(case, movement, values.DEBIT_ADJUSTMENT, dispute.amount, sequences)
+        written.append(_update_disputed(case, dispute, context.write_id, sign=-1))
+    return _outcome(context, dispute, case, movement, written, shown)
+
+
+def _start_movement(request: SimulateDispute, context: RequestContext, case: _Case) -> Movement:
+    movement = Movement(
+        CALLED[request.step],
+        context.at,
+        context.write_id,
+        authorization_id=case.authorization.id,
+        transaction_id=request.transaction_id,
+    )
+    movement.list_by_card(case.of_card)
+    return movement
+
+
+def _list_transaction(
+    case: _Case, movement: Movement, transaction_type: int, amount: int, sequences: Sequences
+) -> Transaction:
+    """List the transaction of a step, in the account's currency."""
+    account, authorization = case.account, case.authorization
+    use = authorization.card_use
+    is_credit = transaction_type == values.CREDIT_ADJUSTMENT
+    transaction = Transaction(
+        id=sequences.next("transaction"),
+        transaction_type=transaction_type,
+        direction="credit" if is_credit else "debit",
+        mti=values.CHARGEBACK,
+        function_code=values.FIRST_CHARGEBACK,
+        trans_link=authorization.trans_link,
+        amount=amount,
+        currency=account.currency,
+        holder_amount=amount,
+        entry_mode=use.entry_mode,
+        parent_id=case.row["id"],
+        card_id=case.row["card_id"],
+        country=use.country,
+        description=CALLED[DISPUTE_OPENED if is_credit else DISPUTE_LOST],
+        authorization_id=authorization.id,
+        reason_code=values.OF_DISPUTE,
+        network={
+            **(case.row.get("network") or {}),
+            "proc_code": transaction_type * 10_000,
+            "transaction_type": transaction_type,
+        },
+    )
+    movement.list_transaction(account, transaction)
+    return transaction
 
 
 def _cleared_amount(case: _Case) -> ClearedAmount:

@@ -10,7 +10,6 @@ from typing import Any
 from chalicelib.cards.authorization import activity_record, event_payloads, late_declines
 from chalicelib.cards.authorization import authorization_record as records
 from chalicelib.cards.authorization.card_context import Read, read_with_card
-from chalicelib.cards.authorization.late_declines import LateDeclines
 from chalicelib.cards.authorization.new_authorizations import follow_up_message
 from chalicelib.cards.events.card_events import CardEvents
 from chalicelib.cards.ledger.conversion import portion
@@ -31,7 +30,6 @@ from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, milliseconds
 from chalicelib.foundation.dynamodb.store import Item, Operation, Store
 from chalicelib.foundation.identifiers import new_id
-from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.metrics import Metrics
 from chalicelib.foundation.requests import outcome as written
 from chalicelib.foundation.requests.engine import Engine
@@ -41,134 +39,126 @@ CALLED: Mapping[int, str] = {REVERSAL: "reversal", EXPIRY: "hold over"}
 _ENDS: Mapping[int, str] = {REVERSAL: REVERSED, EXPIRY: OVER}
 
 
-@dataclass(frozen=True, slots=True)
-class HoldRelease:
-    """Builds the writes of a release; they fail if the authorization, the account or the counters have changed."""
-
-    sequences: Sequences
-
-    def simulate_reversal(self, request: SimulateReversal, context: RequestContext) -> Outcome[Released]:
-        authorization = records.find_by_trans_link(context, request.trans_link)
-        authorization.require(context.action)
-        amount = authorization.left if request.amount is None else request.amount
-        if amount > authorization.left:
-            raise Refused(Status.MORE_THAN_ORIGINAL)
-        return self._release(context, authorization, amount, REVERSAL)
-
-    def simulate_expiry(self, request: SimulateExpiry, context: RequestContext) -> Outcome[Released]:
-        authorization = records.find_by_trans_link(context, request.trans_link)
-        authorization.require(context.action)
-        return self._release(context, authorization, authorization.left, EXPIRY)
-
-    def new_entry(self, manager_id: int) -> NewEntry:
-        """What a release's row is reserved with."""
-        return partial(activity_record.new_entry, manager_id, self.sequences)
-
-    def _release(
-        self, context: RequestContext, authorization: records.Authorization, amount: int, kind: int
-    ) -> Outcome[Released]:
-        stamp = WriteStamp(context.at, context.write_id)
-        read = partial(context.items, entry=self.new_entry(context.manager_id))
-        return self.release(
-            read, context.catalogue, authorization, amount, kind, stamp, context.reservation, context.level
-        )
-
-    def release(
-        self,
-        read: Read,
-        catalogue: Catalogue,
-        authorization: records.Authorization,
-        amount: int,
-        kind: int,
-        stamp: WriteStamp,
-        reservation: RowReservation,
-        level: int = 0,
-        **further: Any,
-    ) -> Outcome[Released]:
-        """Release ``amount`` of the authorization's remaining amount; ``level`` is the caller's access level.
-
-        The message's row is reserved with ``read``, at the latest. ``further`` are other members of the authorization
-        to change.
-        """
-        card_context = read_with_card(read, catalogue, authorization)
-        account, tally = card_context.accounts[0], CounterChanges()
-        released = portion(authorization.held, amount, authorization.left)
-        left = authorization.left - amount
-        is_all = not left and not authorization.cleared
-        back, rest = records.split_usage(authorization.counted, amount, authorization.left, with_count=is_all)
-        card_context.posting_context(account).release(back, tally)
-        members: dict[str, Any] = {
-            "left": left,
-            "held": authorization.held - released,
-            "counted": records.join_usage(rest, None) if left else None,
-            **({} if left else {"state": _ENDS[kind], **records.NOT_DUE}),
-            **further,
-        }
-        movement = Movement(CALLED[kind], stamp.at, stamp.write_id, tally, authorization_id=authorization.id)
-        movement.list_by_card(card_context.of_card)
-        if released:
-            movement.hold(account, -released)
-        after = movement.account_after(account) if released else account
-        at = WriteStamp(after.last_at if released else movement.at, stamp.write_id)
-        movement.continue_card_list(card_context.of_card, at.at)
-        reserved = reservation.row
-        charge = authorization.charge_details
-        message = follow_up_message(
-            reserved.number,
-            kind,
-            card_context,
-            authorization,
-            code=APPROVED,
-            amount=amount,
-            charge=charge.share(amount) if charge else None,
-        )
-        operations: list[Operation] = [
-            authorization.update(stamp.write_id, **members),
-            records.put_message_number(message, authorization, at, reserved.listed_at(at.at)),
-            *message.put_rows(at, reserved),
-            *movement.operations(),
-        ]
-        events = event_payloads.message_events(message, at.now, after)
-        balances = after.visible_balances(level)
-        data: Released = {"authorize_id": message.number, "released_amount": released, **balances}
-        return Outcome(data, operations, events=events)
+def simulate_reversal(request: SimulateReversal, context: RequestContext, *, sequences: Sequences) -> Outcome[Released]:
+    authorization = records.find_by_trans_link(context, request.trans_link)
+    authorization.require(context.action)
+    amount = authorization.left if request.amount is None else request.amount
+    if amount > authorization.left:
+        raise Refused(Status.MORE_THAN_ORIGINAL)
+    return _release(context, authorization, amount, REVERSAL, sequences)
 
 
-@dataclass(frozen=True, slots=True)
-class HoldExpiry:
-    store: Store
-    clock: Clock
-    metrics: Metrics
-    programmes: Programmes
-    hold_release: HoldRelease
-    late_declines: LateDeclines
-    events: CardEvents
-    engine: Engine
+def simulate_expiry(request: SimulateExpiry, context: RequestContext, *, sequences: Sequences) -> Outcome[Released]:
+    authorization = records.find_by_trans_link(context, request.trans_link)
+    authorization.require(context.action)
+    return _release(context, authorization, authorization.left, EXPIRY, sequences)
 
-    def expire(self, until: float = math.inf) -> int:
-        """Release all expired holds, list all late declines, and return their number, as ``DueItems.run`` does."""
-        holds = DueItems(self.store, self.clock, self.metrics, records.DUE, "hold").run(self._expire, until)
-        if holds:
-            log.info("holds released", holds=holds)
-        return holds
 
-    def _expire(self, item: Item) -> bool:
+def new_entry(manager_id: int, sequences: Sequences) -> NewEntry:
+    """What a release's row is reserved with."""
+    return partial(activity_record.new_entry, manager_id, sequences)
+
+
+def _release(
+    context: RequestContext, authorization: records.Authorization, amount: int, kind: int, sequences: Sequences
+) -> Outcome[Released]:
+    stamp = WriteStamp(context.at, context.write_id)
+    read = partial(context.items, entry=new_entry(context.manager_id, sequences))
+    return release(read, context.catalogue, authorization, amount, kind, stamp, context.reservation, context.level)
+
+
+def release(
+    read: Read,
+    catalogue: Catalogue,
+    authorization: records.Authorization,
+    amount: int,
+    kind: int,
+    stamp: WriteStamp,
+    reservation: RowReservation,
+    level: int = 0,
+    **further: Any,
+) -> Outcome[Released]:
+    """Release ``amount`` of the authorization's remaining amount; ``level`` is the caller's access level.
+
+    The message's row is reserved with ``read``, at the latest. ``further`` are other members of the authorization
+    to change.
+    """
+    card_context = read_with_card(read, catalogue, authorization)
+    account, tally = card_context.accounts[0], CounterChanges()
+    released = portion(authorization.held, amount, authorization.left)
+    left = authorization.left - amount
+    is_all = not left and not authorization.cleared
+    back, rest = records.split_usage(authorization.counted, amount, authorization.left, with_count=is_all)
+    card_context.posting_context(account).release(back, tally)
+    members: dict[str, Any] = {
+        "left": left,
+        "held": authorization.held - released,
+        "counted": records.join_usage(rest, None) if left else None,
+        **({} if left else {"state": _ENDS[kind], **records.NOT_DUE}),
+        **further,
+    }
+    movement = Movement(CALLED[kind], stamp.at, stamp.write_id, tally, authorization_id=authorization.id)
+    movement.list_by_card(card_context.of_card)
+    if released:
+        movement.hold(account, -released)
+    after = movement.account_after(account) if released else account
+    at = WriteStamp(after.last_at if released else movement.at, stamp.write_id)
+    movement.continue_card_list(card_context.of_card, at.at)
+    reserved = reservation.row
+    charge = authorization.charge_details
+    message = follow_up_message(
+        reserved.number,
+        kind,
+        card_context,
+        authorization,
+        code=APPROVED,
+        amount=amount,
+        charge=charge.share(amount) if charge else None,
+    )
+    operations: list[Operation] = [
+        authorization.update(stamp.write_id, **members),
+        records.put_message_number(message, authorization, at, reserved.listed_at(at.at)),
+        *message.put_rows(at, reserved),
+        *movement.operations(),
+    ]
+    events = event_payloads.message_events(message, at.now, after)
+    balances = after.visible_balances(level)
+    data: Released = {"authorize_id": message.number, "released_amount": released, **balances}
+    return Outcome(data, operations, events=events)
+
+
+def expire_holds(
+    until: float = math.inf,
+    *,
+    clock: Clock,
+    engine: Engine,
+    events: CardEvents,
+    metrics: Metrics,
+    programmes: Programmes,
+    sequences: Sequences,
+    store: Store,
+) -> int:
+    """Release all expired holds, list all late declines, and return their number, as ``DueItems.run`` does."""
+
+    def expire(item: Item) -> bool:
         """Release one expired hold, or list one late decline; false if a concurrent change prevents it.
 
         Raises: StoreError.
         """
         if item["part"] == late_declines.KIND:
-            return self.late_declines.list_by_card(item)
+            return late_declines.list_by_card(item, clock=clock, engine=engine)
         authorization = records.Authorization.from_item(item)
-        entry = self.hold_release.new_entry(authorization.manager_id)
-        reservation = RowReservation(self.store, self.clock).make(entry)
-        stamp = WriteStamp(milliseconds(self.clock), new_id())
-        catalogue = self.programmes.catalogue(authorization.manager_id)
-        release = self.hold_release.release(
-            self.store.batch_get, catalogue, authorization, authorization.left, EXPIRY, stamp, reservation
-        )
-        told = self.events.record(authorization.manager_id, release.events)
-        if self.engine.attempt(written.Outcome(None, release.operations, told)):
+        catalogue = programmes.catalogue(authorization.manager_id)
+        reservation = RowReservation(store, clock).make(new_entry(authorization.manager_id, sequences))
+        stamp = WriteStamp(milliseconds(clock), new_id())
+        released = release(store.batch_get, catalogue, authorization, authorization.left, EXPIRY, stamp, reservation)
+        deliveries = events.record(authorization.manager_id, released.events)
+        if engine.attempt(written.Outcome(None, released.operations, deliveries)):
             return True
         reservation.release()  # cleared or changed concurrently: left to the next run
         return False
+
+    holds = DueItems(store, clock, metrics, records.DUE, "hold").run(expire, until)
+    if holds:
+        log.info("holds released", holds=holds)
+    return holds

@@ -20,7 +20,6 @@ from chalicelib.foundation.clock import Clock, milliseconds
 from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import Item, Put, Update, absent
 from chalicelib.foundation.identifiers import new_id
-from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.requests.engine import Engine
 from chalicelib.foundation.requests.facts import Facts
 from chalicelib.foundation.requests.outcome import Outcome
@@ -40,49 +39,45 @@ def put_late_decline(authorization: Authorization, now: int) -> Put:
     return Put(TABLE, {**key, **members, "row_at": row_at, **due}, absent("owner"))
 
 
-@dataclass(frozen=True, slots=True)
-class LateDeclines:
-    engine: Engine
-    clock: Clock
+def list_by_card(decline: Item, *, clock: Clock, engine: Engine) -> bool:
+    """Add a late decline to the end of its card's list; false if others change the card each time.
 
-    def list_by_card(self, decline: Item) -> bool:
-        """Add a late decline to the end of its card's list; false if others change the card each time.
+    Raises: StoreError.
+    """
+    number, card_id = decline["id"], decline["card_id"]
+    shard = activity_record.of_manager(decline["manager_id"])[shard_of(number)]
+    keys = [shard.key(decline["row_at"], number), usage_counters.key("card", card_id)]
+    decide = partial(_decide, decline, keys, clock=clock)
+    facts = engine.read(keys)
+    return engine.carry_out(decide, facts, busy_attempts=_ATTEMPTS, if_busy=lambda: False)
 
-        Raises: StoreError.
-        """
-        number, card_id = decline["id"], decline["card_id"]
-        shard = activity_record.of_manager(decline["manager_id"])[shard_of(number)]
-        keys = [shard.key(decline["row_at"], number), usage_counters.key("card", card_id)]
-        decide = partial(self._decide, decline, keys)
-        facts = self.engine.read(keys)
-        return self.engine.carry_out(decide, facts, busy_attempts=_ATTEMPTS, if_busy=lambda: False)
 
-    def _decide(self, decline: Item, keys: Sequence[Key], facts: Facts) -> Outcome[bool]:
-        number, card_id = decline["id"], decline["card_id"]
-        row, counted = (facts.item(key) for key in keys)
-        assert row is not None, "both were written together"
-        of_card, changes = Counters.from_item("card", card_id, counted), CounterChanges()
-        at = max(milliseconds(self.clock), of_card.last_at + 1)
-        changes.note_listing(of_card, at)
-        table, place = activity_record.of_card(card_id).key(at, number)
-        listed = {"at": at, "listed_at": decline["row_at"]}
-        over = Update(
-            *_key(number),
-            set={"expires_at": at // 1000 + KEPT},
-            remove=("due_at", DUE.partition),
-            condition=Attr("due_at").exists(),
-        )
-        if not facts.permits(over):  # it was listed meanwhile
-            return Outcome(True)
-        return Outcome(
-            True,
-            [
-                over,
-                Update(*Authorization.key(number), set=listed, condition=Attr("at").exists()),
-                Put(table, {**row, **place, "at": at}, absent("owner")),
-                *changes.operations(new_id()),
-            ],
-        )
+def _decide(decline: Item, keys: Sequence[Key], facts: Facts, clock: Clock) -> Outcome[bool]:
+    number, card_id = decline["id"], decline["card_id"]
+    row, counted = (facts.item(key) for key in keys)
+    assert row is not None, "both were written together"
+    of_card, changes = Counters.from_item("card", card_id, counted), CounterChanges()
+    at = max(milliseconds(clock), of_card.last_at + 1)
+    changes.note_listing(of_card, at)
+    table, place = activity_record.of_card(card_id).key(at, number)
+    listed = {"at": at, "listed_at": decline["row_at"]}
+    over = Update(
+        *_key(number),
+        set={"expires_at": at // 1000 + KEPT},
+        remove=("due_at", DUE.partition),
+        condition=Attr("due_at").exists(),
+    )
+    if not facts.permits(over):  # it was listed meanwhile
+        return Outcome(True)
+    return Outcome(
+        True,
+        [
+            over,
+            Update(*Authorization.key(number), set=listed, condition=Attr("at").exists()),
+            Put(table, {**row, **place, "at": at}, absent("owner")),
+            *changes.operations(new_id()),
+        ],
+    )
 
 
 def _key(number: int) -> Key:

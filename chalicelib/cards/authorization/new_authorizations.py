@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chalicelib.cards.authorization.activity_record import NetworkMessage
 from chalicelib.cards.authorization.authorization_record import Authorization
-from chalicelib.cards.authorization.authorizer import NOT_AVAILABLE, Authorizer, Decision, RequestedAmount
+from chalicelib.cards.authorization.authorizer import NOT_AVAILABLE, Decision, RequestedAmount, price
 from chalicelib.cards.authorization.card_context import CardContext
 from chalicelib.cards.authorization.late_declines import put_late_decline
 from chalicelib.cards.issuing.account_record import Account
@@ -87,14 +87,14 @@ def new_authorization(
 
 
 def late_decline(
-    authorizer: Authorizer, card_context: CardContext, asked: RequestedAmount, reserved: ReservedRow, stamp: WriteStamp
+    card_context: CardContext, asked: RequestedAmount, reserved: ReservedRow, stamp: WriteStamp
 ) -> tuple[NetworkMessage, Account, list[Operation]]:
     """The message of a decline that could not be decided in time, its account, and its writes.
 
     The record has the number of all attempts at the request, so that the writes of at most one of them take place.
     """
     account = card_context.account_for(asked.currency) or card_context.accounts[0]
-    decision, charge = Decision(NOT_AVAILABLE, account), authorizer.price(card_context, account, asked)
+    decision, charge = Decision(NOT_AVAILABLE, account), price(card_context, account, asked)
     message = first_message(reserved.number, values.AUTHORIZATION, card_context.card, asked, decision, charge)
     authorization = new_authorization(message, account, stamp, reserved, is_held=False)
     listing = put_late_decline(authorization, stamp.now)

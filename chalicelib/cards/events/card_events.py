@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chalicelib.cards.events.event_secrets import EventSecrets, secrets_key
+from chalicelib.cards.events.event_secrets import open_secrets, secrets_key
 from chalicelib.cards.programs.programmes import Programmes, head_key
 from chalicelib.cards.protocol.card_events import CardEventType
 from chalicelib.cards.protocol.message import Answer
@@ -16,6 +16,7 @@ from chalicelib.delivery import event_sender
 from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
 from chalicelib.delivery.outcomes import Delivered, Dispatch, Undeliverable
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.http.outbound import Outbound
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -61,23 +62,14 @@ class CardEvents:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class CardEventSender:
-    """Sends events to programme managers."""
-
-    store: Store
-    clock: Clock
-    secrets: EventSecrets
-    outbound: Outbound
-
-    def send(self, dispatch: Dispatch) -> Delivered:
-        """Post an event to its programme manager's current Events URL. Raises: Undeliverable."""
-        manager_id = dispatch.delivery.concerned_manager
-        head, kept = self.store.batch_get([head_key(manager_id), secrets_key(manager_id)])
-        address = head.get("events_url") if head else None
-        if address is None:
-            raise Undeliverable("the programme manager no longer has an Events URL", final=True)
-        secrets = self.secrets.open_secrets(manager_id, kept)
-        if not secrets:
-            raise Undeliverable("the programme manager has no events secret")
-        return event_sender.post(self.outbound, address, secrets, dispatch, self.clock.real.time())
+def send_card_event(dispatch: Dispatch, *, clock: Clock, outbound: Outbound, store: Store, vault: Vault) -> Delivered:
+    """Post an event to its programme manager's current Events URL. Raises: Undeliverable."""
+    manager_id = dispatch.delivery.concerned_manager
+    head, kept = store.batch_get([head_key(manager_id), secrets_key(manager_id)])
+    address = head.get("events_url") if head else None
+    if address is None:
+        raise Undeliverable("the programme manager no longer has an Events URL", final=True)
+    secrets = open_secrets(manager_id, kept, vault, clock.time())
+    if not secrets:
+        raise Undeliverable("the programme manager has no events secret")
+    return event_sender.post(outbound, address, secrets, dispatch, clock.real.time())

@@ -39,59 +39,54 @@ def secrets_key(manager_id: int) -> tuple[str, Item]:
     return TABLE, {"owner": f"events#{manager_id}", "part": "secrets"}
 
 
-@dataclass(frozen=True, slots=True)
-class EventSecrets:
-    """Creates, rotates and opens secrets."""
+def has_events_secret(manager_id: int, *, store: Store) -> bool:
+    return store.get(*secrets_key(manager_id)) is not None
 
-    store: Store
-    vault: Vault
-    clock: Clock
-    engine: Engine
 
-    def has_any(self, manager_id: int) -> bool:
-        return self.store.get(*secrets_key(manager_id)) is not None
+def create_events_secret(manager_id: int, *, vault: Vault) -> tuple[str, Put]:
+    """Create the first secret: its clear text, and a put that fails if the programme manager already has one."""
+    plain = event_signing.new_secret()
+    return plain, _put(manager_id, (_seal(manager_id, plain, vault),), None)
 
-    def create_first(self, manager_id: int) -> tuple[str, Put]:
-        """Create the first secret: its clear text, and a put that fails if the programme manager already has one."""
-        plain = event_signing.new_secret()
-        return plain, _put(manager_id, (self._seal(manager_id, plain),), None)
 
-    def rotate(self, manager_id: int, overlap: int) -> RotatedSecret:
-        """Create a new secret; the old one also signs for ``overlap`` seconds.
+def rotate_events_secret(manager_id: int, overlap: int, *, clock: Clock, engine: Engine, vault: Vault) -> RotatedSecret:
+    """Create a new secret; the old one also signs for ``overlap`` seconds.
 
-        Pass 0 if the old secret was compromised: it then ends at once. At most two secrets are in use.
+    Pass 0 if the old secret was compromised: it then ends at once. At most two secrets are in use.
 
-        Raises:
-            NoEventSecret: the programme manager never had an Events URL.
-            Conflict: every attempt met a concurrent change.
-        """
-        key, plain = secrets_key(manager_id), event_signing.new_secret()
-        sealed = self._seal(manager_id, plain)
+    Raises:
+        NoEventSecret: the programme manager never had an Events URL.
+        Conflict: every attempt met a concurrent change.
+    """
+    key, plain = secrets_key(manager_id), event_signing.new_secret()
+    sealed = _seal(manager_id, plain, vault)
 
-        def decide(facts: Facts) -> Outcome[RotatedSecret]:
-            item = facts.item(key)
-            if item is None:
-                raise NoEventSecret(
-                    f"programme manager {manager_id} has no Events URL: load one with `programme load` first"
-                )
-            before = event_signing.of_items(item["secrets"])
-            after = event_signing.rotate_secrets(before, sealed, self.clock.time(), overlap)
-            return Outcome(
-                RotatedSecret(plain, after[0].valid_until),
-                [_put(manager_id, after, before)],
-                proof=Proof([key], lambda stored: any(each["sealed"] == sealed.sealed for each in stored["secrets"])),
-                is_overwritten=True,
+    def decide(facts: Facts) -> Outcome[RotatedSecret]:
+        item = facts.item(key)
+        if item is None:
+            raise NoEventSecret(
+                f"programme manager {manager_id} has no Events URL: load one with `programme load` first"
             )
+        before = event_signing.of_items(item["secrets"])
+        after = event_signing.rotate_secrets(before, sealed, clock.time(), overlap)
+        return Outcome(
+            RotatedSecret(plain, after[0].valid_until),
+            [_put(manager_id, after, before)],
+            proof=Proof([key], lambda stored: any(each["sealed"] == sealed.sealed for each in stored["secrets"])),
+            is_overwritten=True,
+        )
 
-        return self.engine.carry_out(decide, self.engine.read([key]))
+    return engine.carry_out(decide, engine.read([key]))
 
-    def open_secrets(self, manager_id: int, item: Item | None) -> list[str]:
-        """The valid secrets in ``item`` in clear text, newest first. Raises: Unsealable."""
-        secrets = event_signing.of_items(item["secrets"]) if item else ()
-        return event_signing.in_use(self.vault, secrets, _context(manager_id), self.clock.time())
 
-    def _seal(self, manager_id: int, plain: str) -> EventSecret:
-        return event_signing.new_event_secret(self.vault, plain, _context(manager_id))
+def open_secrets(manager_id: int, item: Item | None, vault: Vault, now: int) -> list[str]:
+    """The valid secrets in ``item`` in clear text at ``now`` (Unix seconds), newest first. Raises: Unsealable."""
+    secrets = event_signing.of_items(item["secrets"]) if item else ()
+    return event_signing.in_use(vault, secrets, _context(manager_id), now)
+
+
+def _seal(manager_id: int, plain: str, vault: Vault) -> EventSecret:
+    return event_signing.new_event_secret(vault, plain, _context(manager_id))
 
 
 def _put(manager_id: int, after: Sequence[EventSecret], before: Sequence[EventSecret] | None) -> Put:

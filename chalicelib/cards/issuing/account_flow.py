@@ -20,150 +20,145 @@ from chalicelib.cards.protocol.values import LIMIT_OF_ACCOUNT
 from chalicelib.cards.requests.request_context import Outcome, RequestContext
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Operation
-from chalicelib.foundation.lazy_dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class AccountFlow:
-    sequences: Sequences
+def create_account(
+    request: messages.CreateAccount, context: RequestContext, *, sequences: Sequences
+) -> Outcome[messages.CreatedAccount]:
+    check_dates(request, context.now)
+    programme = group_resolution.account_programme(context.catalogue, request.program_id)
+    found, cards = _owner_and_cards(context, request)
+    holder = found or new_holder(request, context, sequences.next("holder"), programme)
+    account = _new_account(request, context, programme, holder, sequences)
+    for card in cards:
+        card.require(context.action, context.now)
+    if cards and account.status not in LIVE_ACCOUNT:
+        raise Refused(Status.ACCOUNT_STATUS)
+    if account.currency not in programme.currencies:
+        raise Refused(Status.CURRENCY_NOT_SUPPORTED)
+    operations: list[Operation] = [
+        *write_holder(context, holder, [account], is_new=found is None),
+        account.put(context.write_id),
+        *(card.update(context.write_id, account_ids=[*card.account_ids, account.id]) for card in cards),
+    ]
+    uses = [*account.uses, *(holder.uses if found is None else [])]
+    return Outcome({"id": account.id, "holder_id": holder.id}, operations, uses)
 
-    def create_account(
-        self, request: messages.CreateAccount, context: RequestContext
-    ) -> Outcome[messages.CreatedAccount]:
-        check_dates(request, context.now)
-        programme = group_resolution.account_programme(context.catalogue, request.program_id)
-        found, cards = self._owner_and_cards(context, request)
-        holder = found or new_holder(request, context, self.sequences.next("holder"), programme)
-        account = self._new_account(request, context, programme, holder)
-        for card in cards:
-            card.require(context.action, context.now)
-        if cards and account.status not in LIVE_ACCOUNT:
-            raise Refused(Status.ACCOUNT_STATUS)
-        if account.currency not in programme.currencies:
-            raise Refused(Status.CURRENCY_NOT_SUPPORTED)
-        operations: list[Operation] = [
-            *write_holder(context, holder, [account], is_new=found is None),
-            account.put(context.write_id),
-            *(card.update(context.write_id, account_ids=[*card.account_ids, account.id]) for card in cards),
-        ]
-        uses = [*account.uses, *(holder.uses if found is None else [])]
-        return Outcome({"id": account.id, "holder_id": holder.id}, operations, uses)
 
-    def change_account_status(self, request: messages.ChangeAccountStatus, context: RequestContext) -> Outcome[None]:
-        account = context.find(Account, request.account_id)
-        account.require(context.action)
-        if request.account_status == CLOSED and not account.is_empty:
-            raise Refused(Status.WRONG_STATE, "an account can be closed only when its balances are zero")
-        change = account.update(
-            context.write_id,
-            status=request.account_status,
-            reason_code=request.reason_code,
-            note=request.note,
-            updated_at=context.now,
-        )
-        events = account_status_events(account, account.status, request.account_status, request.reason_code)
-        return Outcome(operations=[change], events=events)
+def change_account_status(request: messages.ChangeAccountStatus, context: RequestContext) -> Outcome[None]:
+    account = context.find(Account, request.account_id)
+    account.require(context.action)
+    if request.account_status == CLOSED and not account.is_empty:
+        raise Refused(Status.WRONG_STATE, "an account can be closed only when its balances are zero")
+    change = account.update(
+        context.write_id,
+        status=request.account_status,
+        reason_code=request.reason_code,
+        note=request.note,
+        updated_at=context.now,
+    )
+    events = account_status_events(account, account.status, request.account_status, request.reason_code)
+    return Outcome(operations=[change], events=events)
 
-    def change_account_program_id(
-        self, request: messages.ChangeAccountProgramId, context: RequestContext
-    ) -> Outcome[None]:
-        account = context.find(Account, request.account_id)
-        programme = group_resolution.account_programme(context.catalogue, request.account_program_id)
-        account.require(context.action)
-        if account.currency not in programme.currencies:
-            raise Refused(Status.CURRENCY_NOT_SUPPORTED, "the programme does not support the account's currency")
-        members: dict[str, Any] = {
-            "program_id": programme.id,
-            "fee_group_id": group_resolution.keep_or_default(account.fee_group_id, programme.fee_group_ids),
-            "risk_group_id": group_resolution.keep_or_default(account.risk_group_id, programme.risk_group_ids),
-        }
-        if programme.limit_group_ids:
-            members["limit_group_id"] = group_resolution.keep_or_default(
-                account.limit_group_id, programme.limit_group_ids
-            )
-        moved = replace(account, **members)
-        change = account.update(context.write_id, **members, updated_at=context.now)
-        return Outcome(operations=[change], uses=moved.uses, events=program_change_events(account, moved))
 
-    def assign_account_to_risk_rule_group(
-        self, request: messages.AssignAccountToRiskRuleGroup, context: RequestContext
-    ) -> Outcome[None]:
-        return _assign_group(
-            context, request.account_id, "risk_group", "risk_rule_group_id", request.risk_rule_group_id
-        )
+def change_account_program_id(request: messages.ChangeAccountProgramId, context: RequestContext) -> Outcome[None]:
+    account = context.find(Account, request.account_id)
+    programme = group_resolution.account_programme(context.catalogue, request.account_program_id)
+    account.require(context.action)
+    if account.currency not in programme.currencies:
+        raise Refused(Status.CURRENCY_NOT_SUPPORTED, "the programme does not support the account's currency")
+    members: dict[str, Any] = {
+        "program_id": programme.id,
+        "fee_group_id": group_resolution.keep_or_default(account.fee_group_id, programme.fee_group_ids),
+        "risk_group_id": group_resolution.keep_or_default(account.risk_group_id, programme.risk_group_ids),
+    }
+    if programme.limit_group_ids:
+        members["limit_group_id"] = group_resolution.keep_or_default(account.limit_group_id, programme.limit_group_ids)
+    moved = replace(account, **members)
+    change = account.update(context.write_id, **members, updated_at=context.now)
+    return Outcome(operations=[change], uses=moved.uses, events=program_change_events(account, moved))
 
-    def assign_account_to_fee_rule_group(
-        self, request: messages.AssignAccountToFeeRuleGroup, context: RequestContext
-    ) -> Outcome[None]:
-        return _assign_group(context, request.account_id, "fee_group", "fee_group_id", request.fee_group_id)
 
-    def assign_account_to_limit_rule_group(
-        self, request: messages.AssignAccountToLimitRuleGroup, context: RequestContext
-    ) -> Outcome[None]:
-        return _assign_group(context, request.account_id, "limit_group", "limit_group_id", request.limit_group_id)
+def assign_account_to_risk_rule_group(
+    request: messages.AssignAccountToRiskRuleGroup, context: RequestContext
+) -> Outcome[None]:
+    return _assign_group(context, request.account_id, "risk_group", "risk_rule_group_id", request.risk_rule_group_id)
 
-    def get_accounts(
-        self, request: messages.GetAccounts, context: RequestContext
-    ) -> Outcome[list[messages.AccountRecord]]:
-        if request.card_id is None:
-            assert request.account_id is not None
-            return Outcome([serialize_account(context.find(Account, request.account_id))])
-        if request.account_id is None:
-            card = context.find(Card, request.card_id)
-            items = context.items([Account.key(number) for number in card.account_ids])
-            return Outcome(
-                [serialize_account(Account.from_item(item)) for item in items if item and context.can_see(item)]
-            )
-        items = context.items([Card.key(request.card_id), Account.key(request.account_id)])
-        card, account = context.require_visible(Card, items[0]), context.require_visible(Account, items[1])
-        if account.id not in card.account_ids:
-            raise Refused(Status.NO_CARD, "this account has no such card")
-        return Outcome([serialize_account(account)])
 
-    def _owner_and_cards(
-        self, context: RequestContext, request: messages.CreateAccount
-    ) -> tuple[Holder | None, list[Card]]:
-        """The requested holder, if any, and the cards to assign the account to. Raises: Refused."""
-        numbers: Sequence[int] = request.cards or ()
-        owner = [Holder.key(request.holder_id)] if request.holder_id is not None else []
-        keys = [*owner, *(Card.key(number) for number in numbers)]
-        items = context.items(keys) if keys else []
-        holder = context.require_visible(Holder, items[0]) if owner else None
-        cards = [context.require_visible(Card, item) for item in items[len(owner) :]]
-        if holder is not None:
-            holder.require_room(1)
-        for card in cards:
-            if not request.skip_holder_validation and (holder is None or card.holder_id != holder.id):
-                raise Refused(Status.NO_CARD, "this holder has no such card")
-            if len(card.account_ids) >= MOST_ACCOUNTS:
-                reason = f"includes a card that already has {MOST_ACCOUNTS} accounts, the maximum"
-                raise refused_field("cards", "length", reason)
-        return holder, cards
+def assign_account_to_fee_rule_group(
+    request: messages.AssignAccountToFeeRuleGroup, context: RequestContext
+) -> Outcome[None]:
+    return _assign_group(context, request.account_id, "fee_group", "fee_group_id", request.fee_group_id)
 
-    def _new_account(
-        self, request: messages.CreateAccount, context: RequestContext, programme: AccountProgramme, holder: Holder
-    ) -> Account:
-        """The account to create. Raises: Refused."""
-        catalogue = context.catalogue
-        return new_account(
-            request,
-            context,
-            self.sequences.next("account"),
-            holder_id=holder.id,
-            currency=request.currency_ison,
-            programme=programme,
-            access_level=programme.access_level,
-            status=request.account_status,
-            fee_group_id=group_resolution.choose(
-                catalogue, "fee_group", "fee_group_id", request.fee_group_id, programme.fee_group_ids
-            ),
-            risk_group_id=group_resolution.choose(
-                catalogue, "risk_group", "risk_rules_group_id", request.risk_rules_group_id, programme.risk_group_ids
-            ),
-            limit_group_id=group_resolution.account_limit_group(
-                catalogue, "limit_group_id", request.limit_group_id, programme.limit_group_ids
-            ),
-        )
+
+def assign_account_to_limit_rule_group(
+    request: messages.AssignAccountToLimitRuleGroup, context: RequestContext
+) -> Outcome[None]:
+    return _assign_group(context, request.account_id, "limit_group", "limit_group_id", request.limit_group_id)
+
+
+def get_accounts(request: messages.GetAccounts, context: RequestContext) -> Outcome[list[messages.AccountRecord]]:
+    if request.card_id is None:
+        assert request.account_id is not None
+        return Outcome([serialize_account(context.find(Account, request.account_id))])
+    if request.account_id is None:
+        card = context.find(Card, request.card_id)
+        items = context.items([Account.key(number) for number in card.account_ids])
+        return Outcome([serialize_account(Account.from_item(item)) for item in items if item and context.can_see(item)])
+    items = context.items([Card.key(request.card_id), Account.key(request.account_id)])
+    card, account = context.require_visible(Card, items[0]), context.require_visible(Account, items[1])
+    if account.id not in card.account_ids:
+        raise Refused(Status.NO_CARD, "this account has no such card")
+    return Outcome([serialize_account(account)])
+
+
+def _owner_and_cards(context: RequestContext, request: messages.CreateAccount) -> tuple[Holder | None, list[Card]]:
+    """The requested holder, if any, and the cards to assign the account to. Raises: Refused."""
+    numbers: Sequence[int] = request.cards or ()
+    owner = [Holder.key(request.holder_id)] if request.holder_id is not None else []
+    keys = [*owner, *(Card.key(number) for number in numbers)]
+    items = context.items(keys) if keys else []
+    holder = context.require_visible(Holder, items[0]) if owner else None
+    cards = [context.require_visible(Card, item) for item in items[len(owner) :]]
+    if holder is not None:
+        holder.require_room(1)
+    for card in cards:
+        if not request.skip_holder_validation and (holder is None or card.holder_id != holder.id):
+            raise Refused(Status.NO_CARD, "this holder has no such card")
+        if len(card.account_ids) >= MOST_ACCOUNTS:
+            reason = f"includes a card that already has {MOST_ACCOUNTS} accounts, the maximum"
+            raise refused_field("cards", "length", reason)
+    return holder, cards
+
+
+def _new_account(
+    request: messages.CreateAccount,
+    context: RequestContext,
+    programme: AccountProgramme,
+    holder: Holder,
+    sequences: Sequences,
+) -> Account:
+    """The account to create. Raises: Refused."""
+    catalogue = context.catalogue
+    return new_account(
+        request,
+        context,
+        sequences.next("account"),
+        holder_id=holder.id,
+        currency=request.currency_ison,
+        programme=programme,
+        access_level=programme.access_level,
+        status=request.account_status,
+        fee_group_id=group_resolution.choose(
+            catalogue, "fee_group", "fee_group_id", request.fee_group_id, programme.fee_group_ids
+        ),
+        risk_group_id=group_resolution.choose(
+            catalogue, "risk_group", "risk_rules_group_id", request.risk_rules_group_id, programme.risk_group_ids
+        ),
+        limit_group_id=group_resolution.account_limit_group(
+            catalogue, "limit_group_id", request.limit_group_id, programme.limit_group_ids
+        ),
+    )
 
 
 def _assign_group(context: RequestContext, account_id: int, kind: str, field: str, group_id: int) -> Outcome[None]:

@@ -48,7 +48,7 @@ class LedgerAccount(Record):
     @property
     def owner(self) -> str:
         """The owner of the account's rows, and the prefix of its books in the ledger."""
-        return str(self.place[1]["owner"])
+        return f"{self.kind}#{self.id}"
 
     @property
     def available(self) -> int:
@@ -130,6 +130,10 @@ class SpecialAccount(LedgerAccount):
     @property
     def place(self) -> Key:
         return special_account_key(self.manager_id, self.id)
+
+    @property
+    def owner(self) -> str:
+        return f"{self.kind}#{self.manager_id}.{self.id}"
 
 
 def special_account_key(manager_id: int, number: int) -> Key:

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from chalicelib.cards.card_data import cardholder_secrets
 from chalicelib.cards.card_data.cardholder_secrets import new_password
 from chalicelib.cards.card_data.numbers import new_pan
+from chalicelib.cards.card_data.sealed_data import CardData
 from chalicelib.cards.issuing import card_production, card_record
 from chalicelib.cards.issuing.account_record import Account
+from chalicelib.cards.issuing.card_decryption import pin_members, require_good
 from chalicelib.cards.issuing.card_record import Card, month_of, months_later, put_number
-from chalicelib.cards.issuing.card_secrets import CardSecrets, require_good
 from chalicelib.cards.issuing.holder_record import Holder
 from chalicelib.cards.issuing.onboarding import check_dates, new_account, new_holder, write_holder
 from chalicelib.cards.issuing.serializers import card_creation_event
@@ -27,110 +28,107 @@ from chalicelib.cards.requests.request_context import Outcome, RequestContext
 from chalicelib.cards.storage.record import or_default
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Operation
-from chalicelib.foundation.lazy_dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class CardCreationFlow:
-    sequences: Sequences
-    card_secrets: CardSecrets
+def create_card(
+    request: CreateCard, context: RequestContext, *, card_data: CardData, sequences: Sequences
+) -> Outcome[CreatedCard]:
+    check_dates(request, context.now)
+    programme = group_resolution.card_programme(context.catalogue, request.card_program_id)
+    found, assigned = _read_named(request, context)
+    holder = found or new_holder(request, context, sequences.next("holder"), programme)
+    opened = _new_accounts(request, context, programme, holder, sequences) if not assigned else []
+    card, clear = _new_card(request, context, programme, holder, [*assigned, *opened], card_data, sequences)
+    _check_programme(request, context, programme, assigned, opened)
+    sent, shipping = card_production.order_body(
+        context, card, card_production.delivery_details(request, programme, card.virtual)
+    )
+    operations: list[Operation] = [
+        *write_holder(context, holder, opened, is_new=found is None),
+        *(account.put(context.write_id) for account in opened),
+        *(account.check_live() for account in assigned),
+        card.put(context.write_id),
+        card_record.put_row(card, holder.name, clear.pan, context.write_id),
+        put_number(card_data.lookup(clear.pan), card, context.write_id),
+        *sent,
+    ]
+    uses = [*card.uses, *shipping, *(use for each in opened[:1] for use in each.uses)]
+    uses += holder.uses if found is None else []
+    answer = card_production.serialize_created(context, card_data, card, clear)
+    return Outcome(answer, operations, uses, events=[card_creation_event(card)])
 
-    def create_card(self, request: CreateCard, context: RequestContext) -> Outcome[CreatedCard]:
-        check_dates(request, context.now)
-        programme = group_resolution.card_programme(context.catalogue, request.card_program_id)
-        found, assigned = _read_named(request, context)
-        holder = found or new_holder(request, context, self.sequences.next("holder"), programme)
-        opened = self._new_accounts(request, context, programme, holder) if not assigned else []
-        card, clear = self._new_card(request, context, programme, holder, [*assigned, *opened])
-        _check_programme(request, context, programme, assigned, opened)
-        sent, shipping = card_production.order_body(
-            context, card, card_production.delivery_details(request, programme, card.virtual)
-        )
-        operations: list[Operation] = [
-            *write_holder(context, holder, opened, is_new=found is None),
-            *(account.put(context.write_id) for account in opened),
-            *(account.check_live() for account in assigned),
-            card.put(context.write_id),
-            card_record.put_row(card, holder.name, clear.pan, context.write_id),
-            put_number(self.card_secrets.card_data.lookup(clear.pan), card, context.write_id),
-            *sent,
-        ]
-        uses = [*card.uses, *shipping, *(use for each in opened[:1] for use in each.uses)]
-        uses += holder.uses if found is None else []
-        answer = card_production.serialize_created(context, self.card_secrets, card, clear)
-        return Outcome(answer, operations, uses, events=[card_creation_event(card)])
 
-    def _new_accounts(
-        self, request: CreateCard, context: RequestContext, programme: CardProgramme, holder: Holder
-    ) -> list[Account]:
-        """The accounts to create for the card, one per currency. Raises: Refused."""
-        currencies: Sequence[int] = request.card_currency_ison or programme.currencies[:1]
-        holder.require_room(len(currencies))
-        limit_group_id = group_resolution.account_limit_group(
-            context.catalogue,
-            "account_limit_group_id",
-            request.account_limit_group_id,
-            programme.account_limit_group_ids,
-            programme.account_limit_group_id,
-        )
-        return [
-            new_account(
-                request,
-                context,
-                number,
-                holder_id=holder.id,
-                currency=currency,
-                programme=context.catalogue.account_programmes[programme.account_program_id],
-                access_level=programme.access_level,
-                limit_group_id=limit_group_id,
-            )
-            for number, currency in zip(self.sequences.take("account", len(currencies)), currencies, strict=True)
-        ]
-
-    def _new_card(
-        self,
-        request: CreateCard,
-        context: RequestContext,
-        programme: CardProgramme,
-        holder: Holder,
-        accounts: Sequence[Account],
-    ) -> tuple[Card, card_production.ClearCardData]:
-        """The card to create and its secret data. Raises: Refused."""
-        members = card_production.card_members(request, context, programme, request.card_virtual, None)
-        product_id = group_resolution.choose(
-            context.catalogue, "product", "card_product_id", request.card_product_id, programme.product_ids
-        )
-        number, version = self.sequences.next("card"), self.card_secrets.card_data.key_version()
-        pan, password = new_pan(programme.bin, programme.pan_length), request.acs_password or new_password()
-        pin = None if request.card_virtual else request.card_pin or cardholder_secrets.random_pin()
-        expiry_year, expiry_month = months_later(month_of(context.now), _validity_months(request, programme))
-        card = Card(
-            id=number,
-            manager_id=context.manager_id,
-            access_level=or_default(request.access_level, programme.access_level),
+def _new_accounts(
+    request: CreateCard, context: RequestContext, programme: CardProgramme, holder: Holder, sequences: Sequences
+) -> list[Account]:
+    """The accounts to create for the card, one per currency. Raises: Refused."""
+    currencies: Sequence[int] = request.card_currency_ison or programme.currencies[:1]
+    holder.require_room(len(currencies))
+    limit_group_id = group_resolution.account_limit_group(
+        context.catalogue,
+        "account_limit_group_id",
+        request.account_limit_group_id,
+        programme.account_limit_group_ids,
+        programme.account_limit_group_id,
+    )
+    return [
+        new_account(
+            request,
+            context,
+            number,
             holder_id=holder.id,
-            account_ids=[account.id for account in accounts],
-            currency=accounts[0].currency,
-            product_id=product_id,
-            sub_product_id=context.catalogue.products[product_id].sub_product_id,
-            stored_status=NEW,
-            country=request.card_country_ison,
-            expiry_year=expiry_year,
-            expiry_month=expiry_month,
-            request_id=self.sequences.next("card_request"),
-            pan=self.card_secrets.card_data.seal(number, "pan", pan),
-            acs_password=self.card_secrets.card_data.seal(number, "acs_password", password),
-            key_version=version,
-            auto_conversion=card_production.may_convert(
-                programme, request.auto_conversion, int(programme.auto_conversion)
-            ),
-            reference=request.card_reference_id,
-            thermal_line_1=request.card_thermal_line_1,
-            thermal_line_2=request.card_thermal_line_2,
-            **members,
-            **(self.card_secrets.with_pin(number, pan, pin, version) if pin is not None else {}),
+            currency=currency,
+            programme=context.catalogue.account_programmes[programme.account_program_id],
+            access_level=programme.access_level,
+            limit_group_id=limit_group_id,
         )
-        return card, card_production.ClearCardData(pan, pin, password)
+        for number, currency in zip(sequences.take("account", len(currencies)), currencies, strict=True)
+    ]
+
+
+def _new_card(
+    request: CreateCard,
+    context: RequestContext,
+    programme: CardProgramme,
+    holder: Holder,
+    accounts: Sequence[Account],
+    card_data: CardData,
+    sequences: Sequences,
+) -> tuple[Card, card_production.ClearCardData]:
+    """The card to create and its secret data. Raises: Refused."""
+    members = card_production.card_members(request, context, programme, request.card_virtual, None)
+    product_id = group_resolution.choose(
+        context.catalogue, "product", "card_product_id", request.card_product_id, programme.product_ids
+    )
+    number, version = sequences.next("card"), card_data.key_version()
+    pan, password = new_pan(programme.bin, programme.pan_length), request.acs_password or new_password()
+    pin = None if request.card_virtual else request.card_pin or cardholder_secrets.random_pin()
+    expiry_year, expiry_month = months_later(month_of(context.now), _validity_months(request, programme))
+    card = Card(
+        id=number,
+        manager_id=context.manager_id,
+        access_level=or_default(request.access_level, programme.access_level),
+        holder_id=holder.id,
+        account_ids=[account.id for account in accounts],
+        currency=accounts[0].currency,
+        product_id=product_id,
+        sub_product_id=context.catalogue.products[product_id].sub_product_id,
+        stored_status=NEW,
+        country=request.card_country_ison,
+        expiry_year=expiry_year,
+        expiry_month=expiry_month,
+        request_id=sequences.next("card_request"),
+        pan=card_data.seal(number, "pan", pan),
+        acs_password=card_data.seal(number, "acs_password", password),
+        key_version=version,
+        auto_conversion=card_production.may_convert(programme, request.auto_conversion, int(programme.auto_conversion)),
+        reference=request.card_reference_id,
+        thermal_line_1=request.card_thermal_line_1,
+        thermal_line_2=request.card_thermal_line_2,
+        **members,
+        **(pin_members(number, pan, pin, version, card_data) if pin is not None else {}),
+    )
+    return card, card_production.ClearCardData(pan, pin, password)
 
 
 def _read_named(request: CreateCard, context: RequestContext) -> tuple[Holder | None, list[Account]]:

@@ -8,8 +8,16 @@ from __future__ import annotations
 import hmac
 from typing import Any
 
+from chalicelib.cards.card_data.sealed_data import CardData
+from chalicelib.cards.issuing.card_decryption import (
+    compute_cvc2,
+    decrypt_number,
+    decrypt_password,
+    decrypt_pin,
+    pin_members,
+    require_good,
+)
 from chalicelib.cards.issuing.card_record import Card, update_listed
-from chalicelib.cards.issuing.card_secrets import CardSecrets, require_good
 from chalicelib.cards.issuing.serializers import card_activation_event, card_status_events, serialize_card
 from chalicelib.cards.programs import group_resolution
 from chalicelib.cards.protocol import card_messages as messages
@@ -20,137 +28,145 @@ from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.requests import disclosure
 from chalicelib.cards.requests.request_context import Outcome, RefusedWith, RequestContext
 from chalicelib.foundation import security_refusals
-from chalicelib.foundation.lazy_dataclasses import dataclass
 
 ACTIVATION = "activation"
 """The name of a card's counter of incorrect card data in activateCard."""
 
 
-@dataclass(frozen=True, slots=True)
-class CardFlow:
-    card_secrets: CardSecrets
+def activate_card(request: messages.ActivateCard, context: RequestContext, *, card_data: CardData) -> Outcome[None]:
+    card = _require_card(context, request.card_id)
+    if not request.members().keys() - {"card_id", "access_level"}:
+        return _activate(context, card)
+    if card.has_too_many_mismatches(ACTIVATION, context.now):
+        security_refusals.record("too_many_attempts", "too many attempts", limits=[ACTIVATION])
+        raise Refused(Status.TOO_MANY_ATTEMPTS, "incorrect card data was submitted too often today (UTC)")
+    if _matches(card, request, card_data):
+        return _activate(context, card)
+    counted = card.update(context.write_id, wrong=card.with_wrong_entry(ACTIVATION, context.now))
+    raise RefusedWith(Status.CARD_DATA_DIFFERS, [counted])
 
-    def activate_card(self, request: messages.ActivateCard, context: RequestContext) -> Outcome[None]:
-        card = _require_card(context, request.card_id)
-        if not request.members().keys() - {"card_id", "access_level"}:
-            return _activate(context, card)
-        if card.has_too_many_mismatches(ACTIVATION, context.now):
-            security_refusals.record("too_many_attempts", "too many attempts", limits=[ACTIVATION])
-            raise Refused(Status.TOO_MANY_ATTEMPTS, "incorrect card data was submitted too often today (UTC)")
-        if self._matches(card, request):
-            return _activate(context, card)
-        counted = card.update(context.write_id, wrong=card.with_wrong_entry(ACTIVATION, context.now))
-        raise RefusedWith(Status.CARD_DATA_DIFFERS, [counted])
 
-    def change_card_status(self, request: messages.ChangeCardStatus, context: RequestContext) -> Outcome[None]:
-        card = _require_card(context, request.card_id)
-        before = card.status(context.now)
-        if request.status not in CARD_MOVES[before]:
-            raise Refused(Status.WRONG_STATE)
-        members = {"stored_status": request.status, "reason_code": request.reason_code, "note": request.note}
-        events = card_status_events(card, before, request.status, request.reason_code)
-        return Outcome(operations=update_listed(card, context.write_id, **members), events=events)
+def change_card_status(request: messages.ChangeCardStatus, context: RequestContext) -> Outcome[None]:
+    card = _require_card(context, request.card_id)
+    before = card.status(context.now)
+    if request.status not in CARD_MOVES[before]:
+        raise Refused(Status.WRONG_STATE)
+    members = {"stored_status": request.status, "reason_code": request.reason_code, "note": request.note}
+    events = card_status_events(card, before, request.status, request.reason_code)
+    return Outcome(operations=update_listed(card, context.write_id, **members), events=events)
 
-    def get_card_status(self, request: messages.OfCard, context: RequestContext) -> Outcome[records.CardStatusAnswer]:
-        card = context.find(Card, request.card_id)
-        answer: records.CardStatusAnswer = {
-            "card_status": card.status(context.now),
-            "reason_code": card.reason_code,
-            "note": card.note,
-        }
-        return Outcome(leave_out_none(answer))
 
-    def get_card_details(self, request: messages.OfCard, context: RequestContext) -> Outcome[records.CardDetails]:
-        card = context.find(Card, request.card_id)
-        expiry = disclosure.disclose_expiry(context.credential, card.id, card.expiry_year, card.expiry_month)
-        return Outcome(serialize_card(card, context.now, expiry))
+def get_card_status(request: messages.OfCard, context: RequestContext) -> Outcome[records.CardStatusAnswer]:
+    card = context.find(Card, request.card_id)
+    answer: records.CardStatusAnswer = {
+        "card_status": card.status(context.now),
+        "reason_code": card.reason_code,
+        "note": card.note,
+    }
+    return Outcome(leave_out_none(answer))
 
-    def set_pin(self, request: messages.SetPin, context: RequestContext) -> Outcome[None]:
-        card = _require_card(context, request.card_id)
-        if card.pin_is_blocked:
-            raise Refused(Status.PIN_BLOCKED)
-        require_good(request.pin)
-        members = self.card_secrets.with_pin(card.id, self.card_secrets.number(card), request.pin, card.key_version)
-        return _update(context, card, **members)
 
-    def unblock_pin(self, request: messages.OfCard, context: RequestContext) -> Outcome[None]:
-        card = _require_card(context, request.card_id)
-        if not card.pin_is_blocked:
-            raise Refused(Status.PIN_NOT_BLOCKED)
-        return _update(context, card, pin_status=PIN_OK, pin_tries=0)
+def get_card_details(request: messages.OfCard, context: RequestContext) -> Outcome[records.CardDetails]:
+    card = context.find(Card, request.card_id)
+    expiry = disclosure.disclose_expiry(context.credential, card.id, card.expiry_year, card.expiry_month)
+    return Outcome(serialize_card(card, context.now, expiry))
 
-    def change_card_acs_password(
-        self, request: messages.ChangeCardAcsPassword, context: RequestContext
-    ) -> Outcome[None]:
-        card = _require_card(context, request.card_id)
-        sealed = self.card_secrets.card_data.seal(card.id, "acs_password", request.acs_password)
-        return _update(context, card, acs_password=sealed)
 
-    def change_card_scheme_account_updates_status(
-        self, request: messages.ChangeCardSchemeAccountUpdatesStatus, context: RequestContext
-    ) -> Outcome[None]:
-        return _update(context, _require_card(context, request.card_id), participating=request.participating)
+def set_pin(request: messages.SetPin, context: RequestContext, *, card_data: CardData) -> Outcome[None]:
+    card = _require_card(context, request.card_id)
+    if card.pin_is_blocked:
+        raise Refused(Status.PIN_BLOCKED)
+    require_good(request.pin)
+    members = pin_members(card.id, decrypt_number(card, card_data), request.pin, card.key_version, card_data)
+    return _update(context, card, **members)
 
-    def assign_card_to_fees_group(
-        self, request: messages.AssignCardToFeesGroup, context: RequestContext
-    ) -> Outcome[None]:
-        return _assign_group(context, request.card_id, "fee_group", "fees_group_id", request.fees_group_id)
 
-    def assign_card_to_limits_group(
-        self, request: messages.AssignCardToLimitsGroup, context: RequestContext
-    ) -> Outcome[None]:
-        return _assign_group(context, request.card_id, "limit_group", "limits_group_id", request.limits_group_id)
+def unblock_pin(request: messages.OfCard, context: RequestContext) -> Outcome[None]:
+    card = _require_card(context, request.card_id)
+    if not card.pin_is_blocked:
+        raise Refused(Status.PIN_NOT_BLOCKED)
+    return _update(context, card, pin_status=PIN_OK, pin_tries=0)
 
-    def assign_card_to_usage_group(
-        self, request: messages.AssignCardToUsageGroup, context: RequestContext
-    ) -> Outcome[None]:
-        return _assign_group(context, request.card_id, "usage_group", "usages_group_id", request.usages_group_id)
 
-    def assign_card_to_risk_rule_group(
-        self, request: messages.AssignCardToRiskRuleGroup, context: RequestContext
-    ) -> Outcome[None]:
-        return _assign_group(context, request.card_id, "risk_group", "risk_rules_group_id", request.risk_rules_group_id)
+def change_card_acs_password(
+    request: messages.ChangeCardAcsPassword, context: RequestContext, *, card_data: CardData
+) -> Outcome[None]:
+    card = _require_card(context, request.card_id)
+    sealed = card_data.seal(card.id, "acs_password", request.acs_password)
+    return _update(context, card, acs_password=sealed)
 
-    def get_card_number(self, request: messages.OfCard, context: RequestContext) -> Outcome[records.CardNumber]:
-        card = context.find(Card, request.card_id)
-        return Outcome({"pan": _reveal(context, card, "pan", self.card_secrets.number(card))})
 
-    def get_cvc2(self, request: messages.OfCard, context: RequestContext) -> Outcome[records.Cvc2]:
-        card = context.find(Card, request.card_id)
-        return Outcome(
-            {"cvc2": _reveal(context, card, "cvc2", self.card_secrets.cvc2(card, self.card_secrets.number(card)))}
-        )
+def change_card_scheme_account_updates_status(
+    request: messages.ChangeCardSchemeAccountUpdatesStatus, context: RequestContext
+) -> Outcome[None]:
+    return _update(context, _require_card(context, request.card_id), participating=request.participating)
 
-    def get_pin(self, request: messages.OfCard, context: RequestContext) -> Outcome[records.Pin]:
-        """Disclose a card's PIN; empty for a virtual card."""
-        card = context.find(Card, request.card_id)
-        pin = None if card.virtual else self.card_secrets.pin(card)
-        return Outcome({"pin": "" if pin is None else _reveal(context, card, "pin", pin)})
 
-    def get_card_acs_password(self, request: messages.OfCard, context: RequestContext) -> Outcome[records.AcsPassword]:
-        card = context.find(Card, request.card_id)
-        return Outcome({"acs_password": _reveal(context, card, "acs_password", self.card_secrets.password(card))})
+def assign_card_to_fees_group(request: messages.AssignCardToFeesGroup, context: RequestContext) -> Outcome[None]:
+    return _assign_group(context, request.card_id, "fee_group", "fees_group_id", request.fees_group_id)
 
-    def get_design(self, request: messages.GetDesign, context: RequestContext) -> Outcome[list[records.Design]]:
-        programme = group_resolution.card_programme(context.catalogue, request.program_id)
-        designs = [context.catalogue.designs[number] for number in programme.design_ids]
-        return Outcome(
-            [{"card_design_id": each.id, "card_design_name": each.name, "name": each.name} for each in designs]
-        )
 
-    def _matches(self, card: Card, request: messages.ActivateCard) -> bool:
-        """Whether all submitted card data match, compared in constant time."""
-        pan = self.card_secrets.number(card)
-        kept: dict[str, Any] = {
-            "card_request_id": card.request_id,
-            "card_pan": pan,
-            "card_cvc2": self.card_secrets.cvc2(card, pan),
-            "card_expiration_year": card.expiry_year,
-            "card_expiration_month": card.expiry_month,
-        }
-        given = request.members()
-        matches = [hmac.compare_digest(str(given[name]), str(value)) for name, value in kept.items() if name in given]
-        return all(matches)
+def assign_card_to_limits_group(request: messages.AssignCardToLimitsGroup, context: RequestContext) -> Outcome[None]:
+    return _assign_group(context, request.card_id, "limit_group", "limits_group_id", request.limits_group_id)
+
+
+def assign_card_to_usage_group(request: messages.AssignCardToUsageGroup, context: RequestContext) -> Outcome[None]:
+    return _assign_group(context, request.card_id, "usage_group", "usages_group_id", request.usages_group_id)
+
+
+def assign_card_to_risk_rule_group(
+    request: messages.AssignCardToRiskRuleGroup, context: RequestContext
+) -> Outcome[None]:
+    return _assign_group(context, request.card_id, "risk_group", "risk_rules_group_id", request.risk_rules_group_id)
+
+
+def get_card_number(
+    request: messages.OfCard, context: RequestContext, *, card_data: CardData
+) -> Outcome[records.CardNumber]:
+    card = context.find(Card, request.card_id)
+    return Outcome({"pan": _reveal(context, card, "pan", decrypt_number(card, card_data))})
+
+
+def get_cvc2(request: messages.OfCard, context: RequestContext, *, card_data: CardData) -> Outcome[records.Cvc2]:
+    card = context.find(Card, request.card_id)
+    return Outcome(
+        {"cvc2": _reveal(context, card, "cvc2", compute_cvc2(card, decrypt_number(card, card_data), card_data))}
+    )
+
+
+def get_pin(request: messages.OfCard, context: RequestContext, *, card_data: CardData) -> Outcome[records.Pin]:
+    """Disclose a card's PIN; empty for a virtual card."""
+    card = context.find(Card, request.card_id)
+    pin = None if card.virtual else decrypt_pin(card, card_data)
+    return Outcome({"pin": "" if pin is None else _reveal(context, card, "pin", pin)})
+
+
+def get_card_acs_password(
+    request: messages.OfCard, context: RequestContext, *, card_data: CardData
+) -> Outcome[records.AcsPassword]:
+    card = context.find(Card, request.card_id)
+    return Outcome({"acs_password": _reveal(context, card, "acs_password", decrypt_password(card, card_data))})
+
+
+def get_design(request: messages.GetDesign, context: RequestContext) -> Outcome[list[records.Design]]:
+    programme = group_resolution.card_programme(context.catalogue, request.program_id)
+    designs = [context.catalogue.designs[number] for number in programme.design_ids]
+    return Outcome([{"card_design_id": each.id, "card_design_name": each.name, "name": each.name} for each in designs])
+
+
+def _matches(card: Card, request: messages.ActivateCard, card_data: CardData) -> bool:
+    """Whether all submitted card data match, compared in constant time."""
+    pan = decrypt_number(card, card_data)
+    kept: dict[str, Any] = {
+        "card_request_id": card.request_id,
+        "card_pan": pan,
+        "card_cvc2": compute_cvc2(card, pan, card_data),
+        "card_expiration_year": card.expiry_year,
+        "card_expiration_month": card.expiry_month,
+    }
+    given = request.members()
+    matches = [hmac.compare_digest(str(given[name]), str(value)) for name, value in kept.items() if name in given]
+    return all(matches)
 
 
 def _require_card(context: RequestContext, card_id: int) -> Card:

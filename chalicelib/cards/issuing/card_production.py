@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
 
+from chalicelib.cards.card_data.sealed_data import CardData
+from chalicelib.cards.issuing.card_decryption import compute_cvc2
 from chalicelib.cards.issuing.card_record import Card
-from chalicelib.cards.issuing.card_secrets import CardSecrets
 from chalicelib.cards.programs import group_resolution
 from chalicelib.cards.programs.catalogue import CardProgramme
 from chalicelib.cards.programs.programmes import EntryId
@@ -111,7 +112,7 @@ class ClearCardData:
     password: str = field(repr=False)
 
 
-def serialize_created(context: RequestContext, secrets: CardSecrets, card: Card, clear: ClearCardData) -> CreatedCard:
+def serialize_created(context: RequestContext, card_data: CardData, card: Card, clear: ClearCardData) -> CreatedCard:
     """The response for a new card, with each field disclosed as the credential permits."""
     credential = context.credential
     expiry = disclosure.disclose_expiry(credential, card.id, card.expiry_year, card.expiry_month)
@@ -122,7 +123,7 @@ def serialize_created(context: RequestContext, secrets: CardSecrets, card: Card,
         "account_id": card.account_ids[0],
         "pan": disclosure.disclose(credential, card.id, "pan", clear.pan),
         "pin": "" if clear.pin is None else disclosure.disclose(credential, card.id, "pin", clear.pin),
-        "cvc2": disclosure.disclose(credential, card.id, "cvc2", secrets.cvc2(card, clear.pan)),
+        "cvc2": disclosure.disclose(credential, card.id, "cvc2", compute_cvc2(card, clear.pan, card_data)),
         "expiration": {"year": expiry[0], "month": expiry[1]} if expiry else None,
         "acs_password": disclosure.disclose(credential, card.id, "acs_password", clear.password) or "",
     }

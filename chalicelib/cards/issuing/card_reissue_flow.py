@@ -11,7 +11,16 @@ from typing import Any
 
 from chalicelib.cards.card_data import cardholder_secrets
 from chalicelib.cards.card_data.numbers import new_pan
+from chalicelib.cards.card_data.sealed_data import CardData
 from chalicelib.cards.issuing import card_production
+from chalicelib.cards.issuing.card_decryption import (
+    WITHOUT_PIN,
+    decrypt_number,
+    decrypt_password,
+    decrypt_pin,
+    pin_members,
+    require_good,
+)
 from chalicelib.cards.issuing.card_record import (
     Card,
     month_of,
@@ -20,7 +29,6 @@ from chalicelib.cards.issuing.card_record import (
     put_retired_number,
     update_reissued_row,
 )
-from chalicelib.cards.issuing.card_secrets import WITHOUT_PIN, CardSecrets, require_good
 from chalicelib.cards.issuing.serializers import card_creation_event
 from chalicelib.cards.programs import group_resolution
 from chalicelib.cards.programs.catalogue import CardProgramme
@@ -33,77 +41,73 @@ from chalicelib.cards.requests.request_context import Outcome, RequestContext
 from chalicelib.cards.storage.record import or_default
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Operation
-from chalicelib.foundation.lazy_dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class CardReissueFlow:
-    sequences: Sequences
-    card_secrets: CardSecrets
+def reissue_card(
+    request: ReissueCard, context: RequestContext, *, card_data: CardData, sequences: Sequences
+) -> Outcome[ReissuedCard]:
+    card = context.find(Card, request.card_id)
+    virtual = or_default(request.virtual, card.virtual)
+    if not virtual and request.problems:
+        raise refused_fields(request.problems)
+    programme = _choose_programme(request, context, card, virtual)
+    members = card_production.card_members(request, context, programme, virtual, card)
+    card.require(context.action, context.now)
+    _check_card(request, card, programme, virtual)
+    given = card_production.delivery_details(request, programme, virtual)
+    old_number = decrypt_number(card, card_data)
+    pan = _choose_number(request, programme, old_number)
+    members |= _body_members(request, context, card, programme)
+    members |= {"request_id": sequences.next("card_request"), "key_version": card_data.key_version()}
+    members["pan"] = card_data.seal(card.id, "pan", pan)
+    pin = _choose_pin(request, card, virtual, card_data)
+    members |= WITHOUT_PIN if pin is None else pin_members(card.id, pan, pin, members["key_version"], card_data)
+    reissued = replace(card, **members)
+    sent, shipping = card_production.order_body(context, reissued, given)
+    operations: list[Operation] = [
+        card.update(context.write_id, **members),
+        update_reissued_row(reissued, pan, context.write_id),
+        *sent,
+    ]
+    if pan != old_number:
+        lookup, status = card_data.lookup, card.status(context.now)
+        operations.append(put_retired_number(lookup(old_number), card, status, context.write_id))
+        operations.append(put_number(lookup(pan), reissued, context.write_id))
+    clear = card_production.ClearCardData(pan, None if virtual else pin, decrypt_password(card, card_data))
+    answer = card_production.serialize_created(context, card_data, reissued, clear)
+    return Outcome(
+        answer, operations, [*reissued.uses, *shipping], events=[card_creation_event(reissued, reissued=True)]
+    )
 
-    def reissue_card(self, request: ReissueCard, context: RequestContext) -> Outcome[ReissuedCard]:
-        card = context.find(Card, request.card_id)
-        virtual = or_default(request.virtual, card.virtual)
-        if not virtual and request.problems:
-            raise refused_fields(request.problems)
-        programme = _choose_programme(request, context, card, virtual)
-        members = card_production.card_members(request, context, programme, virtual, card)
-        card.require(context.action, context.now)
-        _check_card(request, card, programme, virtual)
-        given = card_production.delivery_details(request, programme, virtual)
-        old_number = self.card_secrets.number(card)
-        pan = _choose_number(request, programme, old_number)
-        members |= self._body_members(request, context, card, programme, pan)
-        pin = self._choose_pin(request, card, virtual)
-        members |= WITHOUT_PIN if pin is None else self.card_secrets.with_pin(card.id, pan, pin, members["key_version"])
-        reissued = replace(card, **members)
-        sent, shipping = card_production.order_body(context, reissued, given)
-        operations: list[Operation] = [
-            card.update(context.write_id, **members),
-            update_reissued_row(reissued, pan, context.write_id),
-            *sent,
-        ]
-        if pan != old_number:
-            lookup, status = self.card_secrets.card_data.lookup, card.status(context.now)
-            operations.append(put_retired_number(lookup(old_number), card, status, context.write_id))
-            operations.append(put_number(lookup(pan), reissued, context.write_id))
-        clear = card_production.ClearCardData(pan, None if virtual else pin, self.card_secrets.password(card))
-        answer, uses = (
-            card_production.serialize_created(context, self.card_secrets, reissued, clear),
-            [*reissued.uses, *shipping],
-        )
-        return Outcome(answer, operations, uses, events=[card_creation_event(reissued, reissued=True)])
 
-    def _body_members(
-        self, request: ReissueCard, context: RequestContext, card: Card, programme: CardProgramme, pan: str
-    ) -> dict[str, Any]:
-        """The members that change with every reissue. Raises: Refused."""
-        year, month = _new_expiry(request, context, card, programme)
-        product_id = group_resolution.keep_or_default(card.product_id, programme.product_ids)
-        return {
-            "product_id": product_id,
-            "sub_product_id": context.catalogue.products[product_id].sub_product_id,
-            "auto_conversion": _choose_conversion(request, card, programme),
-            "stored_status": NEW,
-            "reason_code": None,
-            "note": None,
-            "expiry_year": year,
-            "expiry_month": month,
-            "request_id": self.sequences.next("card_request"),
-            "key_version": self.card_secrets.card_data.key_version(),
-            "pan": self.card_secrets.card_data.seal(card.id, "pan", pan),
-            "wrong": None,
-        }
+def _body_members(
+    request: ReissueCard, context: RequestContext, card: Card, programme: CardProgramme
+) -> dict[str, Any]:
+    """The members that change with every reissue. Raises: Refused."""
+    year, month = _new_expiry(request, context, card, programme)
+    product_id = group_resolution.keep_or_default(card.product_id, programme.product_ids)
+    return {
+        "product_id": product_id,
+        "sub_product_id": context.catalogue.products[product_id].sub_product_id,
+        "auto_conversion": _choose_conversion(request, card, programme),
+        "stored_status": NEW,
+        "reason_code": None,
+        "note": None,
+        "expiry_year": year,
+        "expiry_month": month,
+        "wrong": None,
+    }
 
-    def _choose_pin(self, request: ReissueCard, card: Card, virtual: int) -> str | None:
-        """The requested, generated or existing PIN; ``None`` for no PIN. Raises: Refused."""
-        if request.generate_new_pin == NO:
-            return self.card_secrets.pin(card)
-        if virtual:
-            return None
-        if request.card_pin is not None:
-            require_good(request.card_pin)
-        return request.card_pin or cardholder_secrets.random_pin()
+
+def _choose_pin(request: ReissueCard, card: Card, virtual: int, card_data: CardData) -> str | None:
+    """The requested, generated or existing PIN; ``None`` for no PIN. Raises: Refused."""
+    if request.generate_new_pin == NO:
+        return decrypt_pin(card, card_data)
+    if virtual:
+        return None
+    if request.card_pin is not None:
+        require_good(request.card_pin)
+    return request.card_pin or cardholder_secrets.random_pin()
 
 
 def _choose_programme(request: ReissueCard, context: RequestContext, card: Card, virtual: int) -> CardProgramme:

@@ -120,7 +120,8 @@ class Movement:
 
     def account_after(self, account: LedgerAccount) -> LedgerAccount:
         """The account after the movement."""
-        changes = {name: self._entries.get((book_of(account, name), account.currency), 0) for name in BALANCES}
+        owner, currency = account.owner, account.currency
+        changes = {name: self._entries.get((f"{owner}:{name}", currency), 0) for name in BALANCES}
         return account.after_movement(self._at, **changes)
 
     def operations(self) -> list[Operation]:
@@ -156,8 +157,9 @@ class Movement:
         self._add_entry(OTHER_SIDE[balance], account.currency, -amount)
 
     def _enter(self, account: LedgerAccount, balance: Balance, amount: int) -> None:
-        self._accounts[account.owner] = account
-        self._add_entry(book_of(account, balance), account.currency, amount)
+        owner = account.owner
+        self._accounts[owner] = account
+        self._add_entry(f"{owner}:{balance}", account.currency, amount)
 
     def _add_entry(self, book: str, currency: int, amount: int) -> None:
         place = (book, currency)

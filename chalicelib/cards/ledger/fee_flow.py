@@ -34,106 +34,102 @@ class _Price:
     rate: Decimal = Decimal(1)
 
 
-@dataclass(frozen=True, slots=True)
-class FeeFlow:
-    sequences: Sequences
+def create_custom_fee(
+    request: messages.CreateCustomFee, context: RequestContext, *, sequences: Sequences
+) -> Outcome[messages.CustomFee]:
+    card, account, linked, listed = _read_records(request, context)
+    group = context.catalogue.fee_groups.get(request.fee_group_id)
+    if group is None:
+        raise Refused(Status.NO_FEE_GROUP)
+    wished = request.currency_ison or account.currency
+    entry = entry_of(group, request.fee_code, wished, request.country_ison)
+    if entry is None:
+        raise refused_field("fee_code", "value", "is not a code in the fee group")
+    if card is not None:
+        card.require(context.action, context.now)
+    account.require(context.action)
+    price = _choose_price(request, context, entry, account, linked)
+    if account.available < price.holder_amount:
+        raise Refused(Status.NO_FUNDS)
+    movement = Movement("custom fee", context.at, context.write_id)
+    movement.list_by_card(*listed)
+    if price.currency == account.currency:
+        movement.book(account, -price.holder_amount, FEES)
+    else:
+        movement.book(account, -price.holder_amount, CONVERSION)
+        movement.exchange(price.currency, price.amount, FEES)
+    number = sequences.next("transaction")
+    movement.list_transaction(account, _fee_transaction(number, request, price, card, linked))
+    after = movement.account_after(account)
+    data: messages.CustomFee = {
+        "transaction_id": number,
+        "available_balance": after.available,
+        "settled_balance": after.settled,
+    }
+    as_read = [card.check_unchanged()] if card is not None else []
+    return Outcome(data, [*movement.operations(), *as_read], [("fee_group", group.id)])
 
-    def create_custom_fee(
-        self, request: messages.CreateCustomFee, context: RequestContext
-    ) -> Outcome[messages.CustomFee]:
-        card, account, linked, listed = self._read_records(request, context)
-        group = context.catalogue.fee_groups.get(request.fee_group_id)
-        if group is None:
-            raise Refused(Status.NO_FEE_GROUP)
-        wished = request.currency_ison or account.currency
-        entry = entry_of(group, request.fee_code, wished, request.country_ison)
-        if entry is None:
-            raise refused_field("fee_code", "value", "is not a code in the fee group")
-        if card is not None:
-            card.require(context.action, context.now)
-        account.require(context.action)
-        price = _choose_price(request, context, entry, account, linked)
-        if account.available < price.holder_amount:
-            raise Refused(Status.NO_FUNDS)
-        movement = Movement("custom fee", context.at, context.write_id)
-        movement.list_by_card(*listed)
-        if price.currency == account.currency:
-            movement.book(account, -price.holder_amount, FEES)
-        else:
-            movement.book(account, -price.holder_amount, CONVERSION)
-            movement.exchange(price.currency, price.amount, FEES)
-        number = self.sequences.next("transaction")
-        movement.list_transaction(account, _fee_transaction(number, request, price, card, linked))
-        after = movement.account_after(account)
-        data: messages.CustomFee = {
-            "transaction_id": number,
-            "available_balance": after.available,
-            "settled_balance": after.settled,
-        }
-        as_read = [card.check_unchanged()] if card is not None else []
-        return Outcome(data, [*movement.operations(), *as_read], [("fee_group", group.id)])
 
-    def get_card_fees(
-        self, request: messages.GetCardFees, context: RequestContext
-    ) -> Outcome[list[messages.FeeEntryRecord]]:
-        card = context.find(Card, request.card_id)
-        group = context.catalogue.fee_groups.get(card.fee_group_id)
-        return page([_serialize_entry(entry) for entry in group.entries] if group else [], request.paginator)
+def get_card_fees(request: messages.GetCardFees, context: RequestContext) -> Outcome[list[messages.FeeEntryRecord]]:
+    card = context.find(Card, request.card_id)
+    group = context.catalogue.fee_groups.get(card.fee_group_id)
+    return page([_serialize_entry(entry) for entry in group.entries] if group else [], request.paginator)
 
-    def get_fees_groups(
-        self, request: messages.GetFeesGroups, context: RequestContext
-    ) -> Outcome[list[messages.NamedGroup]]:
-        number = request.program_id
-        found = context.catalogue.fee_groups
-        allowed = found if number is None else group_resolution.fee_groups_of(context.catalogue, number)
-        return Outcome([{"id": group.id, "name": group.name} for group in found.values() if group.id in allowed])
 
-    def _read_records(
-        self, request: messages.CreateCustomFee, context: RequestContext
-    ) -> tuple[Card | None, Account, Item | None, list[Counters]]:
-        """The card (if named), the account to charge, the linked transaction, and the card's counters.
+def get_fees_groups(request: messages.GetFeesGroups, context: RequestContext) -> Outcome[list[messages.NamedGroup]]:
+    number = request.program_id
+    found = context.catalogue.fee_groups
+    allowed = found if number is None else group_resolution.fee_groups_of(context.catalogue, number)
+    return Outcome([{"id": group.id, "name": group.name} for group in found.values() if group.id in allowed])
 
-        Raises: Refused.
-        """
-        keys = {
-            "card": Card.key(request.card_id or 0),
-            "account": Account.key(request.account_id or 0),
-            "transaction": transaction_key(request.transaction_id or 0),
-        }
-        named = {name: key for name, key in keys.items() if getattr(request, f"{name}_id") is not None}
-        if "card" in named:
-            named["counters"] = usage_counters.key("card", request.card_id or 0)
-        found = dict(zip(named, context.items([*named.values()]), strict=True))
-        account = context.require_visible(Account, found["account"]) if "account" in found else None
-        card = context.require_visible(Card, found["card"]) if "card" in found else None
-        linked = found.get("transaction")
-        if "transaction" in found and not context.can_see(linked):
-            raise Refused(Status.NO_TRANSACTION)
-        if account is None:
-            account = self._choose_account(request, context, card, linked)
-        if request.account_currency not in (None, account.currency):
-            raise refused_field("account_currency", "value", "is not the currency of the account")
-        if card is not None and account.id not in card.account_ids:
-            raise Refused(Status.NO_CARD, "this account has no such card")
-        if linked is not None and linked["account"] != account.owner:
-            raise Refused(Status.NO_TRANSACTION, "this account has no such transaction")
-        listed = [Counters.from_item("card", card.id, found["counters"])] if card is not None else []
-        return card, account, linked, listed
 
-    def _choose_account(
-        self, request: messages.CreateCustomFee, context: RequestContext, card: Card | None, linked: Item | None
-    ) -> Account:
-        """The linked transaction's account, or else the card's account in the requested currency. Raises: Refused."""
-        assert card is not None, "a card or an account is named"
-        items = context.items([Account.key(number) for number in card.account_ids])
-        accounts = [Account.from_item(item) for item in items if item and context.can_see(item)]
-        if linked is not None:
-            fitting = [account for account in accounts if account.owner == linked["account"]]
-        else:
-            fitting = [account for account in accounts if account.currency == request.account_currency]
-        if not fitting:
-            raise Refused(Status.NO_ACCOUNT, "the card has no such account")
-        return fitting[0]
+def _read_records(
+    request: messages.CreateCustomFee, context: RequestContext
+) -> tuple[Card | None, Account, Item | None, list[Counters]]:
+    """The card (if named), the account to charge, the linked transaction, and the card's counters.
+
+    Raises: Refused.
+    """
+    keys = {
+        "card": Card.key(request.card_id or 0),
+        "account": Account.key(request.account_id or 0),
+        "transaction": transaction_key(request.transaction_id or 0),
+    }
+    named = {name: key for name, key in keys.items() if getattr(request, f"{name}_id") is not None}
+    if "card" in named:
+        named["counters"] = usage_counters.key("card", request.card_id or 0)
+    found = dict(zip(named, context.items([*named.values()]), strict=True))
+    account = context.require_visible(Account, found["account"]) if "account" in found else None
+    card = context.require_visible(Card, found["card"]) if "card" in found else None
+    linked = found.get("transaction")
+    if "transaction" in found and not context.can_see(linked):
+        raise Refused(Status.NO_TRANSACTION)
+    if account is None:
+        account = _choose_account(request, context, card, linked)
+    if request.account_currency not in (None, account.currency):
+        raise refused_field("account_currency", "value", "is not the currency of the account")
+    if card is not None and account.id not in card.account_ids:
+        raise Refused(Status.NO_CARD, "this account has no such card")
+    if linked is not None and linked["account"] != account.owner:
+        raise Refused(Status.NO_TRANSACTION, "this account has no such transaction")
+    listed = [Counters.from_item("card", card.id, found["counters"])] if card is not None else []
+    return card, account, linked, listed
+
+
+def _choose_account(
+    request: messages.CreateCustomFee, context: RequestContext, card: Card | None, linked: Item | None
+) -> Account:
+    """The linked transaction's account, or else the card's account in the requested currency. Raises: Refused."""
+    assert card is not None, "a card or an account is named"
+    items = context.items([Account.key(number) for number in card.account_ids])
+    accounts = [Account.from_item(item) for item in items if item and context.can_see(item)]
+    if linked is not None:
+        fitting = [account for account in accounts if account.owner == linked["account"]]
+    else:
+        fitting = [account for account in accounts if account.currency == request.account_currency]
+    if not fitting:
+        raise Refused(Status.NO_ACCOUNT, "the card has no such account")
+    return fitting[0]
 
 
 def _choose_price(

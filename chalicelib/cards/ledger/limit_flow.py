@@ -24,34 +24,31 @@ _OWNERS: Mapping[int, tuple[Owner, type[Card] | type[Account] | type[Holder]]] =
 }
 
 
-class LimitFlow:
-    def get_limits(
-        self, request: messages.GetLimits, context: RequestContext
-    ) -> Outcome[list[messages.LimitEntryRecord]]:
-        _, kind = _OWNERS[request.limit_type]
-        group = _group_of(context, context.find(kind, request.record_id))
-        shown = [_serialize_entry(group, entry) for entry in group.entries] if group else []
-        return page(shown, request.paginator)
+def get_limits(request: messages.GetLimits, context: RequestContext) -> Outcome[list[messages.LimitEntryRecord]]:
+    _, kind = _OWNERS[request.limit_type]
+    group = _group_of(context, context.find(kind, request.record_id))
+    shown = [_serialize_entry(group, entry) for entry in group.entries] if group else []
+    return page(shown, request.paginator)
 
-    def get_limits_status(
-        self, request: messages.GetLimitsStatus, context: RequestContext
-    ) -> Outcome[list[messages.LimitStatusRecord]]:
-        name, kind = _OWNERS[request.limit_type]
-        item, counted = context.items([kind.key(request.record_id), usage_counters.key(name, request.record_id)])
-        group = _group_of(context, context.require_visible(kind, item))
-        windows = Counters.from_item(name, request.record_id, counted).windows
-        shown = [_serialize_left(group, left) for left in list_left(group, windows, context.now)] if group else []
-        return page(shown, request.paginator)
 
-    def get_limits_groups(
-        self, request: messages.GetLimitsGroups, context: RequestContext
-    ) -> Outcome[list[messages.NamedGroup]]:
-        groups = context.catalogue.limit_groups.values()
-        found = [group for group in groups if group.limit_type == request.limit_type]
-        if request.program_id is not None:
-            allowed = group_resolution.limit_groups_of(context.catalogue, request.program_id, request.limit_type)
-            found = [group for group in found if group.id in allowed]
-        return Outcome([{"id": group.id, "name": group.name} for group in found])
+def get_limits_status(
+    request: messages.GetLimitsStatus, context: RequestContext
+) -> Outcome[list[messages.LimitStatusRecord]]:
+    name, kind = _OWNERS[request.limit_type]
+    item, counted = context.items([kind.key(request.record_id), usage_counters.key(name, request.record_id)])
+    group = _group_of(context, context.require_visible(kind, item))
+    windows = Counters.from_item(name, request.record_id, counted).windows
+    shown = [_serialize_left(group, left) for left in list_left(group, windows, context.now)] if group else []
+    return page(shown, request.paginator)
+
+
+def get_limits_groups(request: messages.GetLimitsGroups, context: RequestContext) -> Outcome[list[messages.NamedGroup]]:
+    groups = context.catalogue.limit_groups.values()
+    found = [group for group in groups if group.limit_type == request.limit_type]
+    if request.program_id is not None:
+        allowed = group_resolution.limit_groups_of(context.catalogue, request.program_id, request.limit_type)
+        found = [group for group in found if group.id in allowed]
+    return Outcome([{"id": group.id, "name": group.name} for group in found])
 
 
 def _group_of(context: RequestContext, record: Card | Account | Holder) -> LimitGroup | None:

@@ -10,9 +10,10 @@ from dataclasses import replace
 
 from chalicelib.cards.ledger.posting_context import PostingContext
 from chalicelib.cards.ledger.usage_counters import CounterChanges
+from chalicelib.cards.payments import payment_posting
 from chalicelib.cards.payments.account_ref import AccountRef
 from chalicelib.cards.payments.address_record import ExternalAddress
-from chalicelib.cards.payments.payment_posting import PaymentPosting, PaymentUpdate, count_payment
+from chalicelib.cards.payments.payment_posting import PaymentUpdate, count_payment
 from chalicelib.cards.payments.payment_record import ExternalPayment, Mandate
 from chalicelib.cards.payments.pending_index import due_members
 from chalicelib.cards.payments.serializers import mandate_event
@@ -24,64 +25,61 @@ from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import CUT_OFF_SECONDS, NO
 from chalicelib.cards.requests.request_context import Outcome, RequestContext
 from chalicelib.cards.storage.record import Key, WriteStamp
+from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Item
-from chalicelib.foundation.lazy_dataclasses import dataclass
 
 _CANCELLED = "the mandate is cancelled"
 
 Read = Callable[[list[Key]], list[Item | None]]
 
 
-@dataclass(frozen=True, slots=True)
-class DirectDebits:
-    posting: PaymentPosting
+def cancel_external_payment_mandate(request: CancelExternalPaymentMandate, context: RequestContext) -> Outcome[None]:
+    mandate = context.find(Mandate, request.epm_mandate_id)
+    mandate.require(context.action)
+    members = {"state": CANCELLED, "reason": request.reason}
+    events = [mandate_event(mandate.with_changes(**members))]
+    return Outcome(operations=[mandate.update(context.write_id, **members)], events=events)
 
-    def cancel_external_payment_mandate(
-        self, request: CancelExternalPaymentMandate, context: RequestContext
-    ) -> Outcome[None]:
-        mandate = context.find(Mandate, request.epm_mandate_id)
-        mandate.require(context.action)
-        members = {"state": CANCELLED, "reason": request.reason}
-        events = [mandate_event(mandate.with_changes(**members))]
-        return Outcome(operations=[mandate.update(context.write_id, **members)], events=events)
 
-    def change_dd_external_payment_status(
-        self, request: ChangeDDExternalPaymentStatus, context: RequestContext
-    ) -> Outcome[None]:
-        payment = context.find(ExternalPayment, request.epm_transaction_id)
-        payment.require(context.action)
-        if payment.cut_off is None or context.now >= payment.cut_off:
-            raise Refused(Status.WRONG_STATE, "the cut-off has passed")
-        reason = str(request.reason) if request.should_pay == NO else None
-        return Outcome(operations=[payment.update(context.write_id, should_pay=request.should_pay, reason=reason)])
+def change_dd_external_payment_status(request: ChangeDDExternalPaymentStatus, context: RequestContext) -> Outcome[None]:
+    payment = context.find(ExternalPayment, request.epm_transaction_id)
+    payment.require(context.action)
+    if payment.cut_off is None or context.now >= payment.cut_off:
+        raise Refused(Status.WRONG_STATE, "the cut-off has passed")
+    reason = str(request.reason) if request.should_pay == NO else None
+    return Outcome(operations=[payment.update(context.write_id, should_pay=request.should_pay, reason=reason)])
 
-    def announce(self, payment: ExternalPayment, mandate: Mandate) -> ExternalPayment:
-        """A new direct debit, pending until its cut-off; rejected immediately if the mandate is cancelled."""
-        cut_off = payment.created_at + CUT_OFF_SECONDS
-        payment = replace(payment, mandate_id=mandate.id, reference=mandate.reference, cut_off=cut_off)
-        if mandate.is_live:
-            return replace(payment, **due_members(payment.id, cut_off))
-        return replace(payment, state=REJECTED, reason=_CANCELLED)
 
-    def decide(self, payment: ExternalPayment, catalogue: Catalogue, read: Read, stamp: WriteStamp) -> PaymentUpdate:
-        assert payment.mandate_id is not None, "a direct debit has a mandate"
-        account_ref = AccountRef.of(payment)
-        mandate_item, address_item, *items = read(
-            [Mandate.key(payment.mandate_id), ExternalAddress.key(payment.address_id), *account_ref.keys]
-        )
-        assert mandate_item is not None and address_item is not None, "mandates and addresses stay"
-        party = account_ref.posting_context(catalogue, items)
-        mandate, address = Mandate.from_item(mandate_item), ExternalAddress.from_item(address_item)
-        obstacle = _obstacle(payment, mandate, address, party)
-        if obstacle is not None:
-            return self.posting.reject(payment, party, stamp, reason=obstacle)
-        tally = CounterChanges()
-        try:
-            members = count_payment(payment, party, stamp.now, tally, debit=True)
-        except Refused as refusal:
-            return self.posting.reject(payment, party, stamp, reason=refusal.message)
-        change = self.posting.settle(replace(payment, **members), party, stamp, tally, **members)
-        return replace(change, operations=[*change.operations, mandate.check_unchanged(), address.check_unchanged()])
+def announce(payment: ExternalPayment, mandate: Mandate) -> ExternalPayment:
+    """A new direct debit, pending until its cut-off; rejected immediately if the mandate is cancelled."""
+    cut_off = payment.created_at + CUT_OFF_SECONDS
+    payment = replace(payment, mandate_id=mandate.id, reference=mandate.reference, cut_off=cut_off)
+    if mandate.is_live:
+        return replace(payment, **due_members(payment.id, cut_off))
+    return replace(payment, state=REJECTED, reason=_CANCELLED)
+
+
+def decide(
+    payment: ExternalPayment, catalogue: Catalogue, read: Read, stamp: WriteStamp, *, sequences: Sequences
+) -> PaymentUpdate:
+    assert payment.mandate_id is not None, "a direct debit has a mandate"
+    account_ref = AccountRef.of(payment)
+    mandate_item, address_item, *items = read(
+        [Mandate.key(payment.mandate_id), ExternalAddress.key(payment.address_id), *account_ref.keys]
+    )
+    assert mandate_item is not None and address_item is not None, "mandates and addresses stay"
+    party = account_ref.posting_context(catalogue, items)
+    mandate, address = Mandate.from_item(mandate_item), ExternalAddress.from_item(address_item)
+    obstacle = _obstacle(payment, mandate, address, party)
+    if obstacle is not None:
+        return payment_posting.reject(payment, party, stamp, reason=obstacle)
+    tally = CounterChanges()
+    try:
+        members = count_payment(payment, party, stamp.now, tally, debit=True)
+    except Refused as refusal:
+        return payment_posting.reject(payment, party, stamp, reason=refusal.message)
+    change = payment_posting.settle(replace(payment, **members), party, stamp, tally, **members, sequences=sequences)
+    return replace(change, operations=[*change.operations, mandate.check_unchanged(), address.check_unchanged()])
 
 
 def _obstacle(

@@ -45,131 +45,134 @@ class PaymentUpdate:
     account: LedgerAccount
 
 
-@dataclass(frozen=True, slots=True)
-class PaymentPosting:
-    """Creates the writes; each fails if the payment, the account or the counters have changed."""
+def enter(
+    movement: Movement,
+    account: LedgerAccount,
+    payment: ExternalPayment,
+    *,
+    original: ExternalPayment | None = None,
+    sequences: Sequences,
+) -> int:
+    """Add a payment to a movement and list it on the account. Returns its transaction id.
 
-    sequences: Sequences
+    ``original`` is the returned payment: the one that this payment returns, or the payment itself.
+    """
+    charge = payment.charge_details.reversal if original is payment else payment.charge_details
+    number, *fees = sequences.take("transaction", 1 + len(charge.separate_fees))
+    main = Transaction(
+        id=number,
+        transaction_type=RETURN_TYPES[charge.direction] if original else payment.transaction_type,
+        trans_link=payment.trans_link,
+        card_id=payment.card_id,
+        country=payment.country,
+        description=payment.remittance,
+        reference=payment.reference,
+        parent_id=original.transaction_id if original else None,
+        counterparty=payment.counterparty or None,
+        epm_transaction_id=payment.id,
+        epm_mandate_id=payment.mandate_id,
+        **charge.transaction_members,
+    )
+    charge.book(movement, account, EXTERNAL)
+    charge.list_transactions(movement, account, main, fees)
+    return number
 
-    def enter(
-        self,
-        movement: Movement,
-        account: LedgerAccount,
-        payment: ExternalPayment,
-        *,
-        original: ExternalPayment | None = None,
-    ) -> int:
-        """Add a payment to a movement and list it on the account. Returns its transaction id.
 
-        ``original`` is the returned payment: the one that this payment returns, or the payment itself.
-        """
-        charge = payment.charge_details.reversal if original is payment else payment.charge_details
-        number, *fees = self.sequences.take("transaction", 1 + len(charge.separate_fees))
-        main = Transaction(
-            id=number,
-            transaction_type=RETURN_TYPES[charge.direction] if original else payment.transaction_type,
-            trans_link=payment.trans_link,
-            card_id=payment.card_id,
-            country=payment.country,
-            description=payment.remittance,
-            reference=payment.reference,
-            parent_id=original.transaction_id if original else None,
-            counterparty=payment.counterparty or None,
-            epm_transaction_id=payment.id,
-            epm_mandate_id=payment.mandate_id,
-            **charge.transaction_members,
+def receive(
+    payment: ExternalPayment,
+    address: ExternalAddress,
+    party: PostingContext,
+    stamp: WriteStamp,
+    *,
+    sequences: Sequences,
+) -> PaymentUpdate:
+    """Credit a new incoming payment, or bounce it."""
+    tally = CounterChanges()
+    as_read: list[Operation] = [address.check_unchanged()]
+    try:
+        payment = credit(payment, address, party, stamp.at // 1000, tally)
+    except Refused as refusal:
+        payment = replace(payment, state=REJECTED, reason=refusal.message)
+        as_read.append(party.account.check_unchanged())
+        return PaymentUpdate([payment.put(stamp.write_id), *as_read], payment, party.account)
+    movement = Movement("payment in", stamp.at, stamp.write_id, tally, epm_transaction_id=payment.id)
+    movement.list_by_card(*party.card_counters)
+    payment = replace(payment, transaction_id=enter(movement, party.account, payment, sequences=sequences))
+    operations = [payment.put(stamp.write_id), *as_read, *movement.operations()]
+    return PaymentUpdate(operations, payment, movement.account_after(party.account))
+
+
+def settle(
+    payment: ExternalPayment,
+    party: PostingContext,
+    stamp: WriteStamp,
+    tally: CounterChanges | None = None,
+    *,
+    original: ExternalPayment | None = None,
+    sequences: Sequences,
+    **members: Any,
+) -> PaymentUpdate:
+    """Settle a pending payment: release its hold and book its charge.
+
+    ``original`` is the payment that it returns, if any.
+    """
+    movement = _start_movement("settled", payment, party, stamp, tally)
+    movement.hold(party.account, -payment.held)
+    number = enter(movement, party.account, payment, original=original, sequences=sequences)
+    members = {"state": SETTLED, "held": 0, "transaction_id": number, **({} if payment.asks else NOT_DUE), **members}
+    return _make_change(payment, party.account, movement, stamp, members)
+
+
+def reject(payment: ExternalPayment, party: PostingContext, stamp: WriteStamp, **members: Any) -> PaymentUpdate:
+    """Reject a pending payment: release its hold and its counts."""
+    members = {"state": REJECTED, "held": 0, "counted": None, **({} if payment.asks else NOT_DUE), **members}
+    tally = CounterChanges()
+    party.release(payment.counted, tally)
+    if not payment.held:
+        change = payment.update(stamp.write_id, **members)
+        return PaymentUpdate(
+            [change, *tally.operations(stamp.write_id)], payment.with_changes(**members), party.account
         )
-        charge.book(movement, account, EXTERNAL)
-        charge.list_transactions(movement, account, main, fees)
-        return number
+    movement = _start_movement("rejected", payment, party, stamp, tally)
+    movement.hold(party.account, -payment.held)
+    return _make_change(payment, party.account, movement, stamp, members)
 
-    def receive(
-        self, payment: ExternalPayment, address: ExternalAddress, party: PostingContext, stamp: WriteStamp
-    ) -> PaymentUpdate:
-        """Credit a new incoming payment, or bounce it."""
-        tally = CounterChanges()
-        as_read: list[Operation] = [address.check_unchanged()]
-        try:
-            payment = credit(payment, address, party, stamp.at // 1000, tally)
-        except Refused as refusal:
-            payment = replace(payment, state=REJECTED, reason=refusal.message)
-            as_read.append(party.account.check_unchanged())
-            return PaymentUpdate([payment.put(stamp.write_id), *as_read], payment, party.account)
-        movement = Movement("payment in", stamp.at, stamp.write_id, tally, epm_transaction_id=payment.id)
-        movement.list_by_card(*party.card_counters)
-        payment = replace(payment, transaction_id=self.enter(movement, party.account, payment))
-        operations = [payment.put(stamp.write_id), *as_read, *movement.operations()]
-        return PaymentUpdate(operations, payment, movement.account_after(party.account))
 
-    def settle(
-        self,
-        payment: ExternalPayment,
-        party: PostingContext,
-        stamp: WriteStamp,
-        tally: CounterChanges | None = None,
-        *,
-        original: ExternalPayment | None = None,
-        **members: Any,
-    ) -> PaymentUpdate:
-        """Settle a pending payment: release its hold and book its charge.
+def report(
+    payment: ExternalPayment,
+    party: PostingContext,
+    result: str,
+    reason: str | None,
+    stamp: WriteStamp,
+    *,
+    sequences: Sequences,
+) -> PaymentUpdate:
+    """Apply the provider's report on an outgoing payment; repeats change nothing. Raises: Refused."""
+    if payment.payment != "out":
+        raise Refused(Status.WRONG_STATE, "the payment is not an outbound payment")
+    require_permitted(RESULT_RULES[result][payment.state])
+    state = RESULTS[result]
+    if payment.state == state:
+        return PaymentUpdate((), payment, party.account)
+    if state == SETTLED:
+        return settle(payment, party, stamp, sequences=sequences)
+    if state == REJECTED:
+        return reject(payment, party, stamp, reason=reason)
+    if payment.counterpart is not None:
+        raise Refused(Status.WRONG_STATE, "the payment was made within this service: only its recipient can return it")
+    return send_back(payment, party, stamp, reason=reason, sequences=sequences)
 
-        ``original`` is the payment that it returns, if any.
-        """
-        movement = _start_movement("settled", payment, party, stamp, tally)
-        movement.hold(party.account, -payment.held)
-        number = self.enter(movement, party.account, payment, original=original)
-        members = {
-            "state": SETTLED,
-            "held": 0,
-            "transaction_id": number,
-            **({} if payment.asks else NOT_DUE),
-            **members,
-        }
-        return _make_change(payment, party.account, movement, stamp, members)
 
-    def reject(
-        self, payment: ExternalPayment, party: PostingContext, stamp: WriteStamp, **members: Any
-    ) -> PaymentUpdate:
-        """Reject a pending payment: release its hold and its counts."""
-        members = {"state": REJECTED, "held": 0, "counted": None, **({} if payment.asks else NOT_DUE), **members}
-        tally = CounterChanges()
-        party.release(payment.counted, tally)
-        if not payment.held:
-            change = payment.update(stamp.write_id, **members)
-            return PaymentUpdate(
-                [change, *tally.operations(stamp.write_id)], payment.with_changes(**members), party.account
-            )
-        movement = _start_movement("rejected", payment, party, stamp, tally)
-        movement.hold(party.account, -payment.held)
-        return _make_change(payment, party.account, movement, stamp, members)
-
-    def report(
-        self, payment: ExternalPayment, party: PostingContext, result: str, reason: str | None, stamp: WriteStamp
-    ) -> PaymentUpdate:
-        """Apply the provider's report on an outgoing payment; repeats change nothing. Raises: Refused."""
-        if payment.payment != "out":
-            raise Refused(Status.WRONG_STATE, "the payment is not an outbound payment")
-        require_permitted(RESULT_RULES[result][payment.state])
-        state = RESULTS[result]
-        if payment.state == state:
-            return PaymentUpdate((), payment, party.account)
-        if state == SETTLED:
-            return self.settle(payment, party, stamp)
-        if state == REJECTED:
-            return self.reject(payment, party, stamp, reason=reason)
-        if payment.counterpart is not None:
-            raise Refused(
-                Status.WRONG_STATE, "the payment was made within this service: only its recipient can return it"
-            )
-        return self.send_back(payment, party, stamp, reason=reason)
-
-    def send_back(
-        self, payment: ExternalPayment, party: PostingContext, stamp: WriteStamp, **members: Any
-    ) -> PaymentUpdate:
-        """Return a settled outgoing payment: credit its amount without the fees."""
-        movement = _start_movement("returned", payment, party, stamp)
-        members = {"return_transaction_id": self.enter(movement, party.account, payment, original=payment), **members}
-        return _make_change(payment, party.account, movement, stamp, {"state": RETURNED, **members})
+def send_back(
+    payment: ExternalPayment, party: PostingContext, stamp: WriteStamp, *, sequences: Sequences, **members: Any
+) -> PaymentUpdate:
+    """Return a settled outgoing payment: credit its amount without the fees."""
+    movement = _start_movement("returned", payment, party, stamp)
+    members = {
+        "return_transaction_id": enter(movement, party.account, payment, original=payment, sequences=sequences),
+        **members,
+    }
+    return _make_change(payment, party.account, movement, stamp, {"state": RETURNED, **members})
 
 
 def credit(

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 from chalicelib.cards.ledger.charges import Charge
 from chalicelib.cards.ledger.entries import Movement
 from chalicelib.cards.ledger.posting_context import PostingContext
+from chalicelib.cards.payments import payment_posting
 from chalicelib.cards.payments.account_ref import AccountRef
-from chalicelib.cards.payments.payment_posting import PaymentPosting, charge_members
+from chalicelib.cards.payments.payment_posting import charge_members
 from chalicelib.cards.payments.payment_record import ExternalPayment
 from chalicelib.cards.payments.pending_index import waiting_members
-from chalicelib.cards.payments.provider_completion import ProviderCompletion
-from chalicelib.cards.payments.provider_orders import PaymentOrders
+from chalicelib.cards.payments.provider_completion import provider_call
 from chalicelib.cards.payments.serializers import payment_event, refused_by_provider, serialize_payment
 from chalicelib.cards.programs.programmes import Programmes
 from chalicelib.cards.protocol.payment_messages import (
@@ -29,122 +28,136 @@ from chalicelib.cards.protocol.status_codes import Refused, Status, refused_fiel
 from chalicelib.cards.protocol.values import RETURN_TYPES
 from chalicelib.cards.requests.request_context import Outcome, RequestContext
 from chalicelib.cards.storage.record import without_none
-from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.cards.storage.sequences import Sequences
 
 Side = tuple[ExternalPayment, PostingContext]
 """A payment as stored for one of its sides, and that side's records."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReturnFlow:
-    """Returns the whole amount of a payment, once: the first return marks the payment."""
+def inbound_return(
+    request: InboundReturn, context: RequestContext, *, programmes: Programmes, sequences: Sequences
+) -> Outcome[TransferRecord]:
+    original = context.find(ExternalPayment, request.epm_transaction_id)
+    if request.reason is None and original.scheme in RETURNS_WITH_REASON:
+        raise refused_field("reason", "required", f"is required for {original.scheme}")
+    return _send_back(context, original, request.reason, request.reference, programmes=programmes, sequences=sequences)
 
-    programmes: Programmes
-    posting: PaymentPosting
-    completion: ProviderCompletion
-    payment_orders: PaymentOrders
 
-    def inbound_return(self, request: InboundReturn, context: RequestContext) -> Outcome[TransferRecord]:
-        original = context.find(ExternalPayment, request.epm_transaction_id)
-        if request.reason is None and original.scheme in RETURNS_WITH_REASON:
-            raise refused_field("reason", "required", f"is required for {original.scheme}")
-        return self._send_back(context, original, request.reason, request.reference)
+def direct_credit_return(
+    request: DirectCreditReturn, context: RequestContext, *, programmes: Programmes, sequences: Sequences
+) -> Outcome[None]:
+    original = context.find(ExternalPayment, request.epm_transaction_id)
+    returned = _send_back(
+        context,
+        original,
+        request.return_reason_id,
+        request.reference,
+        direct_credit=True,
+        programmes=programmes,
+        sequences=sequences,
+    )
+    return _without_data(returned)
 
-    def direct_credit_return(self, request: DirectCreditReturn, context: RequestContext) -> Outcome[None]:
-        original = context.find(ExternalPayment, request.epm_transaction_id)
-        returned = self._send_back(context, original, request.return_reason_id, request.reference, direct_credit=True)
-        return _without_data(returned)
 
-    def direct_debit_return(self, request: DirectDebitReturn, context: RequestContext) -> Outcome[None]:
-        original = context.find(ExternalPayment, request.returned_epm_transaction_id)
-        return _without_data(self._send_back(context, original, request.reason, request.reference))
+def direct_debit_return(
+    request: DirectDebitReturn, context: RequestContext, *, programmes: Programmes, sequences: Sequences
+) -> Outcome[None]:
+    original = context.find(ExternalPayment, request.returned_epm_transaction_id)
+    return _without_data(
+        _send_back(context, original, request.reason, request.reference, programmes=programmes, sequences=sequences)
+    )
 
-    def _send_back(
-        self,
-        context: RequestContext,
-        original: ExternalPayment,
-        reason: str | int | None,
-        reference: str | None,
-        *,
-        direct_credit: bool = False,
-    ) -> Outcome[TransferRecord]:
-        """Have the provider return a payment; the amount is held on the account until then. Raises: Refused."""
-        party, sender = self._read_parties(context, original)
-        original.require(context.action)
-        if original.payment == "in" and (original.scheme in DIRECT_CREDITS) != direct_credit:
-            raise Refused(Status.WRONG_STATE, "payments of this scheme are returned with another action")
-        party.account.require(context.action)
-        charge = original.charge_details.reversal
-        if charge.debit:
-            party.require_funds(charge.total)
-        payment = self._new_return(context, original, charge, None if reason is None else str(reason), reference)
-        if sender is not None:
-            return _return_at_home(context, self.posting, payment, (original, party), sender)
-        waiting = waiting_members(payment.id, context.action, context.claim, context.now)
-        payment = replace(payment, held=charge.total if charge.debit else 0, **waiting)
-        movement = Movement("return held", context.at, context.write_id, epm_transaction_id=payment.id)
-        movement.hold(party.account, payment.held)
-        operations = [
-            payment.put(context.write_id),
-            original.update(context.write_id, returned_by=payment.id),
-            *(movement.operations() if payment.held else []),
-        ]
-        asks = partial(self.completion.answer, self.payment_orders, payment)
-        return Outcome(operations=operations, asks=asks, events=[payment_event(payment)])
 
-    def _read_parties(self, context: RequestContext, original: ExternalPayment) -> tuple[PostingContext, Side | None]:
-        """The records of the account that returns the payment, and the payment's other side if it is here."""
-        account_ref, sender = AccountRef.of(original), None
-        keys, count = account_ref.keys, len(account_ref.keys)
-        if original.counterpart is not None:
-            sender = AccountRef(**original.other_side or {})
-            keys = [*keys, ExternalPayment.key(original.counterpart), *sender.keys]
-        items = context.items(keys)
-        party = account_ref.posting_context(context.catalogue, items[:count])
-        if sender is None:
-            return party, None
-        sent, *rest = items[count:]
-        assert sent is not None, "payments stay"
-        payer = sender.posting_context(self.programmes.catalogue(sender.manager_id), rest)
-        return party, (ExternalPayment.from_item(sent), payer)
+def _send_back(
+    context: RequestContext,
+    original: ExternalPayment,
+    reason: str | int | None,
+    reference: str | None,
+    *,
+    direct_credit: bool = False,
+    programmes: Programmes,
+    sequences: Sequences,
+) -> Outcome[TransferRecord]:
+    """Have the provider return a payment; the amount is held on the account until then. Raises: Refused."""
+    party, sender = _read_parties(context, original, programmes)
+    original.require(context.action)
+    if original.payment == "in" and (original.scheme in DIRECT_CREDITS) != direct_credit:
+        raise Refused(Status.WRONG_STATE, "payments of this scheme are returned with another action")
+    party.account.require(context.action)
+    charge = original.charge_details.reversal
+    if charge.debit:
+        party.require_funds(charge.total)
+    payment = _new_return(context, original, charge, None if reason is None else str(reason), reference, sequences)
+    if sender is not None:
+        return _return_at_home(context, payment, (original, party), sender, sequences)
+    waiting = waiting_members(payment.id, context.action, context.claim, context.now)
+    payment = replace(payment, held=charge.total if charge.debit else 0, **waiting)
+    movement = Movement("return held", context.at, context.write_id, epm_transaction_id=payment.id)
+    movement.hold(party.account, payment.held)
+    operations = [
+        payment.put(context.write_id),
+        original.update(context.write_id, returned_by=payment.id),
+        *(movement.operations() if payment.held else []),
+    ]
+    return Outcome(operations=operations, effect=provider_call(payment), events=[payment_event(payment)])
 
-    def _new_return(
-        self,
-        context: RequestContext,
-        original: ExternalPayment,
-        charge: Charge,
-        reason: str | None,
-        reference: str | None,
-    ) -> ExternalPayment:
-        number = self.posting.sequences.next("external_payment")
-        return replace(
-            original,
-            id=number,
-            version=1,
-            payment="return",
-            state=PENDING,
-            transaction_type=RETURN_TYPES[charge.direction],
-            created_at=context.now,
-            counted=None,
-            source=original.destination if original.payment == "in" else original.source,
-            destination=original.source if original.payment == "in" else original.destination,
-            schemes=None,
-            reference=reference,
-            details=without_none({"description": original.remittance}) or None,
-            provider_reference=None,
-            original_reference=original.provider_reference,
-            transaction_id=None,
-            returns=original.id,
-            counterpart=None,
-            other_side=None,
-            cut_off=None,
-            reason=reason,
-            **charge_members(charge),
-        )
+
+def _read_parties(
+    context: RequestContext, original: ExternalPayment, programmes: Programmes
+) -> tuple[PostingContext, Side | None]:
+    """The records of the account that returns the payment, and the payment's other side if it is here."""
+    account_ref, sender = AccountRef.of(original), None
+    keys, count = account_ref.keys, len(account_ref.keys)
+    if original.counterpart is not None:
+        sender = AccountRef(**original.other_side or {})
+        keys = [*keys, ExternalPayment.key(original.counterpart), *sender.keys]
+    items = context.items(keys)
+    party = account_ref.posting_context(context.catalogue, items[:count])
+    if sender is None:
+        return party, None
+    sent, *rest = items[count:]
+    assert sent is not None, "payments stay"
+    payer = sender.posting_context(programmes.catalogue(sender.manager_id), rest)
+    return party, (ExternalPayment.from_item(sent), payer)
+
+
+def _new_return(
+    context: RequestContext,
+    original: ExternalPayment,
+    charge: Charge,
+    reason: str | None,
+    reference: str | None,
+    sequences: Sequences,
+) -> ExternalPayment:
+    number = sequences.next("external_payment")
+    return replace(
+        original,
+        id=number,
+        version=1,
+        payment="return",
+        state=PENDING,
+        transaction_type=RETURN_TYPES[charge.direction],
+        created_at=context.now,
+        counted=None,
+        source=original.destination if original.payment == "in" else original.source,
+        destination=original.source if original.payment == "in" else original.destination,
+        schemes=None,
+        reference=reference,
+        details=without_none({"description": original.remittance}) or None,
+        provider_reference=None,
+        original_reference=original.provider_reference,
+        transaction_id=None,
+        returns=original.id,
+        counterpart=None,
+        other_side=None,
+        cut_off=None,
+        reason=reason,
+        **charge_members(charge),
+    )
 
 
 def _return_at_home(
-    context: RequestContext, posting: PaymentPosting, payment: ExternalPayment, receiver: Side, sender: Side
+    context: RequestContext, payment: ExternalPayment, receiver: Side, sender: Side, sequences: Sequences
 ) -> Outcome[TransferRecord]:
     """Return a payment from another address of this service, in the same transaction. Raises: Refused."""
     (came, payee), (sent, payer) = receiver, sender
@@ -152,10 +165,9 @@ def _return_at_home(
         raise refused_by_provider("the paying account is closed")
     movement = Movement("payment returned at home", context.at, context.write_id, epm_transaction_id=payment.id)
     movement.list_by_card(*payee.card_counters, *payer.card_counters)
-    payment = replace(
-        payment, transaction_id=posting.enter(movement, payee.account, payment, original=came), state=SETTLED
-    )
-    back = posting.enter(movement, payer.account, sent, original=sent)
+    number = payment_posting.enter(movement, payee.account, payment, original=came, sequences=sequences)
+    payment = replace(payment, transaction_id=number, state=SETTLED)
+    back = payment_posting.enter(movement, payer.account, sent, original=sent, sequences=sequences)
     of_came = {"state": RETURNED, "returned_by": payment.id}
     of_sent = {"state": RETURNED, "return_transaction_id": back}
     operations = [
@@ -169,4 +181,4 @@ def _return_at_home(
 
 
 def _without_data(outcome: Outcome[TransferRecord]) -> Outcome[None]:
-    return Outcome(None, outcome.operations, asks=outcome.asks, events=outcome.events)
+    return Outcome(None, outcome.operations, effect=outcome.effect, events=outcome.events)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from chalicelib.cards.ledger.posting_context import PostingContext
+from chalicelib.cards.payments import direct_debits, payment_posting
 from chalicelib.cards.payments.account_ref import AccountRef
 from chalicelib.cards.payments.address_record import ExternalAddress
-from chalicelib.cards.payments.direct_debits import DirectDebits
-from chalicelib.cards.payments.payment_posting import PaymentPosting, PaymentUpdate
+from chalicelib.cards.payments.payment_posting import PaymentUpdate
 from chalicelib.cards.payments.payment_record import ExternalPayment, Mandate, address_members, instructed_members
 from chalicelib.cards.payments.serializers import bank_account, change_events, mandate_event, payment_event
 from chalicelib.cards.protocol import simulator_messages as messages
@@ -21,136 +21,138 @@ from chalicelib.cards.requests.request_context import Outcome, RequestContext
 from chalicelib.cards.storage.record import WriteStamp
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Operation
-from chalicelib.foundation.lazy_dataclasses import dataclass
 
 _FIRST_REFERENCE = 8_000_000_000
 """The provider's first reference for payments from other banks."""
 
 
-@dataclass(frozen=True, slots=True)
-class PaymentSimulatorFlow:
-    """Acts as the external parties of payments."""
+def simulate_inbound_payment(
+    request: messages.SimulateInboundPayment, context: RequestContext, *, sequences: Sequences
+) -> Outcome[messages.InboundPayment]:
+    address = context.find(ExternalAddress, request.epm_address_id)
+    if request.scheme not in SCHEMES[address.method]:
+        raise refused_field("scheme", "value", "is not a scheme of the address's method")
+    if request.currency_ison != address.currency:
+        raise Refused(Status.CURRENCY_NOT_SUPPORTED, "the address accepts only its own currency")
+    party = _posting_context(context, address)
+    payment = ExternalPayment(
+        payment="in",
+        transaction_type=EXTERNAL_IN,
+        source={"account_name": request.sender_name},
+        destination=bank_account(address),
+        scheme=request.scheme,
+        reference=request.reference,
+        **_inbound_members(context, address, request.amount, sequences),
+    )
+    change = payment_posting.receive(payment, address, party, _write_stamp(context), sequences=sequences)
+    answer: messages.InboundPayment = {
+        "epm_transaction_id": payment.id,
+        "transaction_id": change.payment.transaction_id,
+        "reason": _rejection_reason(change),
+        "state": change.payment.state,
+        "available_balance": change.account.available,
+        "settled_balance": change.account.settled,
+    }
+    return Outcome(leave_out_none(answer), change.operations, events=[payment_event(change.payment)])
 
-    sequences: Sequences
-    posting: PaymentPosting
-    debits: DirectDebits
 
-    def simulate_inbound_payment(
-        self, request: messages.SimulateInboundPayment, context: RequestContext
-    ) -> Outcome[messages.InboundPayment]:
-        address = context.find(ExternalAddress, request.epm_address_id)
-        if request.scheme not in SCHEMES[address.method]:
-            raise refused_field("scheme", "value", "is not a scheme of the address's method")
-        if request.currency_ison != address.currency:
-            raise Refused(Status.CURRENCY_NOT_SUPPORTED, "the address accepts only its own currency")
-        party = _posting_context(context, address)
-        payment = ExternalPayment(
-            payment="in",
-            transaction_type=EXTERNAL_IN,
-            source={"account_name": request.sender_name},
-            destination=bank_account(address),
-            scheme=request.scheme,
-            reference=request.reference,
-            **self._inbound_members(context, address, request.amount),
-        )
-        change = self.posting.receive(payment, address, party, _write_stamp(context))
-        answer: messages.InboundPayment = {
-            "epm_transaction_id": payment.id,
-            "transaction_id": change.payment.transaction_id,
-            "reason": _rejection_reason(change),
-            "state": change.payment.state,
-            "available_balance": change.account.available,
-            "settled_balance": change.account.settled,
-        }
-        return Outcome(leave_out_none(answer), change.operations, events=[payment_event(change.payment)])
+def simulate_mandate(
+    request: messages.SimulateMandate, context: RequestContext, *, sequences: Sequences
+) -> Outcome[messages.NewMandate]:
+    address = context.find(ExternalAddress, request.epm_address_id)
+    address.require(context.action)
+    mandate = Mandate(
+        id=sequences.next("mandate"),
+        manager_id=context.manager_id,
+        access_level=address.access_level,
+        address_id=address.id,
+        creditor_name=request.creditor_name,
+        reference=request.reference,
+        created_at=context.now,
+    )
+    made: list[Operation] = [mandate.put(context.write_id), address.check_unchanged()]
+    return Outcome({"epm_mandate_id": mandate.id}, made, events=[mandate_event(mandate)])
 
-    def simulate_mandate(
-        self, request: messages.SimulateMandate, context: RequestContext
-    ) -> Outcome[messages.NewMandate]:
-        address = context.find(ExternalAddress, request.epm_address_id)
-        address.require(context.action)
-        mandate = Mandate(
-            id=self.sequences.next("mandate"),
-            manager_id=context.manager_id,
-            access_level=address.access_level,
-            address_id=address.id,
-            creditor_name=request.creditor_name,
-            reference=request.reference,
-            created_at=context.now,
-        )
-        made: list[Operation] = [mandate.put(context.write_id), address.check_unchanged()]
-        return Outcome({"epm_mandate_id": mandate.id}, made, events=[mandate_event(mandate)])
 
-    def simulate_direct_debit(
-        self, request: messages.SimulateDirectDebit, context: RequestContext
-    ) -> Outcome[messages.Collection]:
-        if request.epm_transaction_id is not None:
-            payment = context.find(ExternalPayment, request.epm_transaction_id)
-            payment.require(context.action)
-            change = self.debits.decide(payment, context.catalogue, context.items, _write_stamp(context))
-        else:
-            change = self._announce_debit(request, context)
-        payment = change.payment
-        assert payment.cut_off is not None, "a direct debit has a cut-off"
-        answer: messages.Collection = {
-            "epm_transaction_id": payment.id,
-            "cut_off": payment.cut_off,
-            "reason": _rejection_reason(change),
-            "state": payment.state,
-            "available_balance": change.account.available,
-            "settled_balance": change.account.settled,
-        }
-        return Outcome(leave_out_none(answer), change.operations, events=[payment_event(payment)])
-
-    def simulate_outbound_result(
-        self, request: messages.SimulateOutboundResult, context: RequestContext
-    ) -> Outcome[messages.OutboundResult]:
+def simulate_direct_debit(
+    request: messages.SimulateDirectDebit, context: RequestContext, *, sequences: Sequences
+) -> Outcome[messages.Collection]:
+    if request.epm_transaction_id is not None:
         payment = context.find(ExternalPayment, request.epm_transaction_id)
-        party = _posting_context(context, payment)
-        change = self.posting.report(payment, party, request.result, request.reason, _write_stamp(context))
-        after = change.payment
-        number = after.return_transaction_id if after.state == RETURNED else after.transaction_id
-        answer: messages.OutboundResult = {
-            "transaction_id": number,
-            "state": after.state,
-            "available_balance": change.account.available,
-            "settled_balance": change.account.settled,
-        }
-        return Outcome(leave_out_none(answer), change.operations, events=change_events(payment, after))
-
-    def _inbound_members(self, context: RequestContext, address: ExternalAddress, amount: int) -> dict[str, Any]:
-        """The members common to all payments that arrive from outside."""
-        number = self.sequences.next("external_payment")
-        return {
-            "id": number,
-            "provider_reference": _FIRST_REFERENCE + number,
-            "state": PENDING,
-            "created_at": context.now,
-            "country": address.country,
-            **address_members(address),
-            **instructed_members(amount, address.currency),
-        }
-
-    def _announce_debit(self, request: messages.SimulateDirectDebit, context: RequestContext) -> PaymentUpdate:
-        """Announce a direct debit under a mandate. Raises: Refused."""
-        assert request.epm_mandate_id is not None and request.amount is not None
-        mandate = context.find(Mandate, request.epm_mandate_id)
-        address_item = context.items([ExternalAddress.key(mandate.address_id)])[0]
-        assert address_item is not None, "a mandate has its address"
-        address = ExternalAddress.from_item(address_item)
-        announced = ExternalPayment(
-            payment="debit",
-            transaction_type=DIRECT_DEBIT,
-            source=bank_account(address),
-            destination={"account_name": mandate.creditor_name},
-            **self._inbound_members(context, address, request.amount),
+        payment.require(context.action)
+        change = direct_debits.decide(
+            payment, context.catalogue, context.items, _write_stamp(context), sequences=sequences
         )
-        payment = self.debits.announce(announced, mandate)
-        return PaymentUpdate(
-            [payment.put(context.write_id), mandate.check_unchanged()],
-            payment,
-            _posting_context(context, address).account,
-        )
+    else:
+        change = _announce_debit(request, context, sequences)
+    payment = change.payment
+    assert payment.cut_off is not None, "a direct debit has a cut-off"
+    answer: messages.Collection = {
+        "epm_transaction_id": payment.id,
+        "cut_off": payment.cut_off,
+        "reason": _rejection_reason(change),
+        "state": payment.state,
+        "available_balance": change.account.available,
+        "settled_balance": change.account.settled,
+    }
+    return Outcome(leave_out_none(answer), change.operations, events=[payment_event(payment)])
+
+
+def simulate_outbound_result(
+    request: messages.SimulateOutboundResult, context: RequestContext, *, sequences: Sequences
+) -> Outcome[messages.OutboundResult]:
+    payment = context.find(ExternalPayment, request.epm_transaction_id)
+    party = _posting_context(context, payment)
+    change = payment_posting.report(
+        payment, party, request.result, request.reason, _write_stamp(context), sequences=sequences
+    )
+    after = change.payment
+    number = after.return_transaction_id if after.state == RETURNED else after.transaction_id
+    answer: messages.OutboundResult = {
+        "transaction_id": number,
+        "state": after.state,
+        "available_balance": change.account.available,
+        "settled_balance": change.account.settled,
+    }
+    return Outcome(leave_out_none(answer), change.operations, events=change_events(payment, after))
+
+
+def _inbound_members(
+    context: RequestContext, address: ExternalAddress, amount: int, sequences: Sequences
+) -> dict[str, Any]:
+    """The members common to all payments that arrive from outside."""
+    number = sequences.next("external_payment")
+    return {
+        "id": number,
+        "provider_reference": _FIRST_REFERENCE + number,
+        "state": PENDING,
+        "created_at": context.now,
+        "country": address.country,
+        **address_members(address),
+        **instructed_members(amount, address.currency),
+    }
+
+
+def _announce_debit(
+    request: messages.SimulateDirectDebit, context: RequestContext, sequences: Sequences
+) -> PaymentUpdate:
+    """Announce a direct debit under a mandate. Raises: Refused."""
+    assert request.epm_mandate_id is not None and request.amount is not None
+    mandate = context.find(Mandate, request.epm_mandate_id)
+    address_item = context.items([ExternalAddress.key(mandate.address_id)])[0]
+    assert address_item is not None, "a mandate has its address"
+    address = ExternalAddress.from_item(address_item)
+    announced = ExternalPayment(
+        payment="debit",
+        transaction_type=DIRECT_DEBIT,
+        source=bank_account(address),
+        destination={"account_name": mandate.creditor_name},
+        **_inbound_members(context, address, request.amount, sequences),
+    )
+    payment = direct_debits.announce(announced, mandate)
+    return PaymentUpdate(
+        [payment.put(context.write_id), mandate.check_unchanged()], payment, _posting_context(context, address).account
+    )
 
 
 def _posting_context(context: RequestContext, about: ExternalAddress | ExternalPayment) -> PostingContext:

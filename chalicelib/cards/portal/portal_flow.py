@@ -7,10 +7,11 @@ from typing import Any, TypeVar
 
 from chalicelib.cards.authorization import activity_record
 from chalicelib.cards.authorization.authorization_record import Authorization
+from chalicelib.cards.card_data.sealed_data import CardData
 from chalicelib.cards.issuing import card_record
 from chalicelib.cards.issuing.account_record import Account
+from chalicelib.cards.issuing.card_decryption import decrypt_number
 from chalicelib.cards.issuing.card_record import Card, CardSearch
-from chalicelib.cards.issuing.card_secrets import CardSecrets
 from chalicelib.cards.issuing.holder_record import Holder
 from chalicelib.cards.issuing.serializers import serialize_account, serialize_card
 from chalicelib.cards.ledger import transaction_record
@@ -32,7 +33,6 @@ from chalicelib.cards.storage import time_ordered
 from chalicelib.cards.storage.record import Key, or_default
 from chalicelib.cards.storage.time_ordered import Rows, Span
 from chalicelib.foundation.dynamodb.store import Item
-from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import together
 
 A = TypeVar("A", bound=Answer)
@@ -43,185 +43,183 @@ _OF_CARD = {"card_programme": "program_id"}
 """Card members whose names differ from the kind of entry."""
 
 
-@dataclass(frozen=True, slots=True)
-class PortalFlow:
-    """Reads and combines the records for a page."""
-
-    card_secrets: CardSecrets
-    programmes: Programmes
-    credentials: Credentials
-    credential_limits: CredentialLimits
-
-    def list_cards(self, request: messages.ListCards, context: RequestContext) -> Outcome[list[messages.ListedCard]]:
-        before = None if request.before is None else card_record.row_part(request.before)
-        lists = card_record.card_rows(context.manager_id)
-        wanted = CardSearch(request.status, request.program_id, request.holder_id, request.name, request.last_four)
-        search = wanted.rows(context.now)
-        found = time_ordered.latest_page(context.store, lists, request.item_count, before, search)
-        items = context.items([Card.key(row["card_id"]) for row in found.rows]) if found.rows else []
-        seen = [
-            (row, Card.from_item(item))
-            for row, item in zip(found.rows, items, strict=True)
-            if item is not None and context.can_see(item)
-        ]
-        holders, accounts = _holders_and_accounts(context, [card for _, card in seen])
-        cards = [
-            card
-            for row, card in seen
-            if self._is_wanted(wanted, row, card, _name_of(holders.get(card.holder_id)), context.now)
-        ]
-        listed: list[messages.ListedCard] = [
-            {
-                **self._card(context, card),
-                "holder_name": _name_of(holders.get(card.holder_id)),
-                "accounts": [_account(accounts[number]) for number in card.account_ids if number in accounts],
-                "more_accounts": max(0, len(card.account_ids) - messages.ACCOUNTS),
-            }
-            for card in cards
-        ]
-        beside = {
-            "before": found.before and card_record.card_of_part(found.before),
-            "programmes": {number: each.name for number, each in context.catalogue.card_programmes.items()},
-        }
-        return _listing(context, listed, more=found.before is not None, **beside)
-
-    def show_card(self, request: messages.ShowCard, context: RequestContext) -> Outcome[messages.CardOverview]:
-        card = context.find(Card, request.card_id)
-        holders, accounts = _holders_and_accounts(context, [card])
-        of_card, lists = activity_record.of_card(card.id), [_lists(account) for account in accounts.values()]
-        asked, *rows = together(
-            [
-                of_card.latest(context.store, request.item_count),
-                *(
-                    each.latest(context.store, count)
-                    for pair in lists
-                    for each, count in zip(pair, (request.item_count, request.balance_count), strict=True)
-                ),
-            ]
-        )
-        booked_rows, moved_rows = rows[::2], rows[1::2]
-        authorizations, addresses = _authorizations_and_addresses(
-            context, card.id, asked, booked_rows, accounts.values()
-        )
-        shown_accounts: list[messages.AccountOverview] = [
-            {
-                **_account(account),
-                "transactions": [_transaction(row) for row in booked],
-                "balances": [_balances(row) for row in moved],
-            }
-            for account, booked, moved in zip(accounts.values(), booked_rows, moved_rows, strict=True)
-        ]
-        data: messages.CardOverview = {
-            "card": self._card(context, card),
-            "entries": _entries(context, card),
-            "groups": {kind: _allowed_groups(context, card, kind) for kind in _CHANGEABLE},
+def list_cards(
+    request: messages.ListCards, context: RequestContext, *, card_data: CardData
+) -> Outcome[list[messages.ListedCard]]:
+    before = None if request.before is None else card_record.row_part(request.before)
+    lists = card_record.card_rows(context.manager_id)
+    wanted = CardSearch(request.status, request.program_id, request.holder_id, request.name, request.last_four)
+    search = wanted.rows(context.now)
+    found = time_ordered.latest_page(context.store, lists, request.item_count, before, search)
+    items = context.items([Card.key(row["card_id"]) for row in found.rows]) if found.rows else []
+    seen = [
+        (row, Card.from_item(item))
+        for row, item in zip(found.rows, items, strict=True)
+        if item is not None and context.can_see(item)
+    ]
+    holders, accounts = _holders_and_accounts(context, [card for _, card in seen])
+    cards = [
+        card
+        for row, card in seen
+        if _is_wanted(wanted, row, card, _name_of(holders.get(card.holder_id)), context.now, card_data)
+    ]
+    listed: list[messages.ListedCard] = [
+        {
+            **_card(context, card, card_data),
             "holder_name": _name_of(holders.get(card.holder_id)),
-            "accounts": shown_accounts,
+            "accounts": [_account(accounts[number]) for number in card.account_ids if number in accounts],
             "more_accounts": max(0, len(card.account_ids) - messages.ACCOUNTS),
-            "activity": [_message(row) for row in asked],
-            "authorizations": authorizations,
-            "addresses": addresses,
-            "currencies": list(context.catalogue.currencies),
         }
-        return Outcome(data, beside={"programme_manager": context.catalogue.name})
+        for card in cards
+    ]
+    beside = {
+        "before": found.before and card_record.card_of_part(found.before),
+        "programmes": {number: each.name for number, each in context.catalogue.card_programmes.items()},
+    }
+    return _listing(context, listed, more=found.before is not None, **beside)
 
-    def list_activity(
-        self, request: messages.ListActivity, context: RequestContext
-    ) -> Outcome[list[messages.DatedMessage]]:
-        if request.card_id is None:
-            timelines = activity_record.of_manager(context.manager_id)
-        else:
-            timelines = [activity_record.of_card(context.find(Card, request.card_id).id)]
-        before = None
-        if request.before_at is not None and request.before_id is not None:
-            before = timelines[0].part(request.before_at, request.before_id)
-        search = activity_record.search(
-            timelines[0], Span.of_seconds(request.date_from, request.date_to), request.approved, request.authorize_type
-        )
-        found = time_ordered.latest_page(context.store, timelines, request.item_count, before, search)
-        at, number = timelines[0].position(found.before) if found.before else (None, None)
-        shown = [_message(row) for row in found.rows if context.can_see(row)]
-        return _listing(context, shown, more=found.before is not None, before_at=at, before_id=number)
 
-    def list_programmes(
-        self,
-        request: messages.ListProgrammes,  # noqa: ARG002 - it is the action's model
-        context: RequestContext,
-    ) -> Outcome[messages.NewCardChoices]:
-        catalogue = context.catalogue
-        programmes: list[messages.ProgrammeSummary] = [
-            {
-                "id": each.id,
-                "name": each.name,
-                "virtual": each.virtual,
-                "physical": each.physical,
-                "currencies": list(each.currencies),
-            }
-            for each in catalogue.card_programmes.values()
+def show_card(
+    request: messages.ShowCard, context: RequestContext, *, card_data: CardData
+) -> Outcome[messages.CardOverview]:
+    card = context.find(Card, request.card_id)
+    holders, accounts = _holders_and_accounts(context, [card])
+    of_card, lists = activity_record.of_card(card.id), [_lists(account) for account in accounts.values()]
+    asked, *rows = together(
+        [
+            of_card.latest(context.store, request.item_count),
+            *(
+                each.latest(context.store, count)
+                for pair in lists
+                for each, count in zip(pair, (request.item_count, request.balance_count), strict=True)
+            ),
         ]
-        shipping = {str(number): each.name for number, each in catalogue.of("shipping_method").items()}
-        data: messages.NewCardChoices = {"programmes": programmes, "shipping_methods": shipping}
-        return Outcome(data, beside={"programme_manager": catalogue.name})
-
-    def list_credentials(
-        self,
-        request: messages.ListCredentials,  # noqa: ARG002 - it is the action's model
-        context: RequestContext,
-    ) -> Outcome[list[messages.CredentialSummary]]:
-        digests = [key_digest for _, key_digest in sorted(self.programmes.credentials(context.manager_id).items())]
-        listed: list[messages.CredentialSummary] = [
-            {
-                "name": each.name,
-                "calls_per_minute": self.credential_limits.limit_of(each),
-                "has_own_limit": each.calls_per_minute is not None,
-            }
-            for each in self.credentials.current(digests[: messages.CREDENTIALS])
-        ]
-        return _listing(context, listed, more=len(digests) > messages.CREDENTIALS)
-
-    def show_statement(self, request: messages.ShowStatement, context: RequestContext) -> Outcome[messages.Statement]:
-        card = context.find(Card, request.card_id)
-        number = or_default(request.account_id, card.account_ids[0])
-        if number not in card.account_ids:
-            raise Refused(Status.NO_ACCOUNT)
-        holders, accounts = _holders_and_accounts(context, [card])
-        account = accounts.get(number) or context.find(Account, number)
-        span = Span.of_seconds(request.date_from, request.date_to)
-        rows, more = time_ordered.page(
-            context.store, [transaction_record.timeline(account.owner, None)], span, messages.STATEMENT_ROWS
-        )
-        if more:
-            reason = f"has more than {messages.STATEMENT_ROWS} transactions after it"
-            raise refused_field("date_from", "value", reason)
-        opening = balance_before(context, account, span.since)
-        statement = [_statement_row(row) for row in rows]
-        balance = opening
-        for each in statement:
-            balance += each["settled_amount"]
-            each["settled_balance"] = balance
-        data: messages.Statement = {
-            "account": _account(account),
-            "accounts": [_account(each) for each in accounts.values()],
-            "holder_name": _name_of(holders.get(account.holder_id)),
-            "opening_balance": opening,
-            "closing_balance": balance,
-            "transactions": statement,
+    )
+    booked_rows, moved_rows = rows[::2], rows[1::2]
+    authorizations, addresses = _authorizations_and_addresses(context, card.id, asked, booked_rows, accounts.values())
+    shown_accounts: list[messages.AccountOverview] = [
+        {
+            **_account(account),
+            "transactions": [_transaction(row) for row in booked],
+            "balances": [_balances(row) for row in moved],
         }
-        return Outcome(data, beside={"programme_manager": context.catalogue.name})
+        for account, booked, moved in zip(accounts.values(), booked_rows, moved_rows, strict=True)
+    ]
+    data: messages.CardOverview = {
+        "card": _card(context, card, card_data),
+        "entries": _entries(context, card),
+        "groups": {kind: _allowed_groups(context, card, kind) for kind in _CHANGEABLE},
+        "holder_name": _name_of(holders.get(card.holder_id)),
+        "accounts": shown_accounts,
+        "more_accounts": max(0, len(card.account_ids) - messages.ACCOUNTS),
+        "activity": [_message(row) for row in asked],
+        "authorizations": authorizations,
+        "addresses": addresses,
+        "currencies": list(context.catalogue.currencies),
+    }
+    return Outcome(data, beside={"programme_manager": context.catalogue.name})
 
-    # -- internal
 
-    def _is_wanted(self, wanted: CardSearch, row: Item, card: Card, holder_name: str, now: int) -> bool:
-        """Whether a card that its row lets through is wanted; rows of earlier versions let all cards through."""
-        names = (card.name_line_3, holder_name, row.get("holder_name", ""))
-        return wanted.matches(card, names, self.card_secrets.number(card) if wanted.last_four else "", now)
+def list_activity(request: messages.ListActivity, context: RequestContext) -> Outcome[list[messages.DatedMessage]]:
+    if request.card_id is None:
+        timelines = activity_record.of_manager(context.manager_id)
+    else:
+        timelines = [activity_record.of_card(context.find(Card, request.card_id).id)]
+    before = None
+    if request.before_at is not None and request.before_id is not None:
+        before = timelines[0].part(request.before_at, request.before_id)
+    search = activity_record.search(
+        timelines[0], Span.of_seconds(request.date_from, request.date_to), request.approved, request.authorize_type
+    )
+    found = time_ordered.latest_page(context.store, timelines, request.item_count, before, search)
+    at, number = timelines[0].position(found.before) if found.before else (None, None)
+    shown = [_message(row) for row in found.rows if context.can_see(row)]
+    return _listing(context, shown, more=found.before is not None, before_at=at, before_id=number)
 
-    def _card(self, context: RequestContext, card: Card) -> messages.NumberedCard:
-        """A serialized card, with its number as the credential's mode discloses it."""
-        number = disclosure.disclose(context.credential, card.id, "pan", self.card_secrets.number(card))
-        disclosure.audit_reveal(context.credential, card.id, "pan")
-        programme = context.catalogue.card_programmes[card.program_id].name
-        return {**serialize_card(card, context.now, None), "pan": number, "program_name": programme}
+
+def list_programmes(request: messages.ListProgrammes, context: RequestContext) -> Outcome[messages.NewCardChoices]:
+    catalogue = context.catalogue
+    programmes: list[messages.ProgrammeSummary] = [
+        {
+            "id": each.id,
+            "name": each.name,
+            "virtual": each.virtual,
+            "physical": each.physical,
+            "currencies": list(each.currencies),
+        }
+        for each in catalogue.card_programmes.values()
+    ]
+    shipping = {str(number): each.name for number, each in catalogue.of("shipping_method").items()}
+    data: messages.NewCardChoices = {"programmes": programmes, "shipping_methods": shipping}
+    return Outcome(data, beside={"programme_manager": catalogue.name})
+
+
+def list_credentials(
+    request: messages.ListCredentials,
+    context: RequestContext,
+    *,
+    credential_limits: CredentialLimits,
+    credentials: Credentials,
+    programmes: Programmes,
+) -> Outcome[list[messages.CredentialSummary]]:
+    digests = [key_digest for _, key_digest in sorted(programmes.credentials(context.manager_id).items())]
+    listed: list[messages.CredentialSummary] = [
+        {
+            "name": each.name,
+            "calls_per_minute": credential_limits.limit_of(each),
+            "has_own_limit": each.calls_per_minute is not None,
+        }
+        for each in credentials.current(digests[: messages.CREDENTIALS])
+    ]
+    return _listing(context, listed, more=len(digests) > messages.CREDENTIALS)
+
+
+def show_statement(request: messages.ShowStatement, context: RequestContext) -> Outcome[messages.Statement]:
+    card = context.find(Card, request.card_id)
+    number = or_default(request.account_id, card.account_ids[0])
+    if number not in card.account_ids:
+        raise Refused(Status.NO_ACCOUNT)
+    holders, accounts = _holders_and_accounts(context, [card])
+    account = accounts.get(number) or context.find(Account, number)
+    span = Span.of_seconds(request.date_from, request.date_to)
+    rows, more = time_ordered.page(
+        context.store, [transaction_record.timeline(account.owner, None)], span, messages.STATEMENT_ROWS
+    )
+    if more:
+        reason = f"has more than {messages.STATEMENT_ROWS} transactions after it"
+        raise refused_field("date_from", "value", reason)
+    opening = balance_before(context, account, span.since)
+    statement = [_statement_row(row) for row in rows]
+    balance = opening
+    for each in statement:
+        balance += each["settled_amount"]
+        each["settled_balance"] = balance
+    data: messages.Statement = {
+        "account": _account(account),
+        "accounts": [_account(each) for each in accounts.values()],
+        "holder_name": _name_of(holders.get(account.holder_id)),
+        "opening_balance": opening,
+        "closing_balance": balance,
+        "transactions": statement,
+    }
+    return Outcome(data, beside={"programme_manager": context.catalogue.name})
+
+
+# -- internal
+
+
+def _is_wanted(wanted: CardSearch, row: Item, card: Card, holder_name: str, now: int, card_data: CardData) -> bool:
+    """Whether a card that its row lets through is wanted; rows of earlier versions let all cards through."""
+    names = (card.name_line_3, holder_name, row.get("holder_name", ""))
+    return wanted.matches(card, names, decrypt_number(card, card_data) if wanted.last_four else "", now)
+
+
+def _card(context: RequestContext, card: Card, card_data: CardData) -> messages.NumberedCard:
+    """A serialized card, with its number as the credential's mode discloses it."""
+    number = disclosure.disclose(context.credential, card.id, "pan", decrypt_number(card, card_data))
+    disclosure.audit_reveal(context.credential, card.id, "pan")
+    programme = context.catalogue.card_programmes[card.program_id].name
+    return {**serialize_card(card, context.now, None), "pan": number, "program_name": programme}
 
 
 def _listing(context: RequestContext, rows: list[A], *, more: bool, **beside: Any) -> Outcome[list[A]]:

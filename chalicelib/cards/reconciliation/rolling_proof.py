@@ -51,139 +51,142 @@ class _Run:
     proved: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class RollingProof:
-    store: Store
-    clock: Clock
-    metrics: Metrics
+def prove_accounts(until: float, *, clock: Clock, metrics: Metrics, store: Store) -> Progress:
+    """Prove accounts until ``until`` (monotonic clock) or the end of the round. Returns the progress.
 
-    def prove(self, until: float) -> Progress:
-        """Prove accounts until ``until`` (monotonic clock) or the end of the round. Returns the progress.
+    Raises: StoreError.
+    """
+    run = _Run()
+    progress = Progress.of(store.get(*PROGRESS), clock.time())
+    progress = _prove_broken(progress, run, until, clock, store).resume(clock.time())
+    was_over = progress.is_over
+    while (stretch := progress.stretch) is not None and clock.monotonic() < until:
+        progress = _prove_next(progress, stretch, run, store)
+        saved = _save(progress, store)
+        if saved is None:
+            return progress
+        progress = saved
+    for broken in find_missing(store, run.shared, _has_time(until + COMPARING_SECONDS, clock)):
+        run.broken.setdefault(broken.owner, broken)
+    progress = progress.with_findings(frozenset(run.broken), frozenset())
+    _log_findings(progress, run, ended=progress.is_over and not was_over)
+    metrics.write(
+        {
+            "LedgerBreaks": len(progress.broken),
+            "ProvedAccounts": run.proved,
+            "UncomparedMovements": run.shared.left_out,
+            "LedgerProofSeconds": progress.age(clock.time()),
+        }
+    )
+    return _save(progress, store) or progress
 
-        Raises: StoreError.
-        """
-        run = _Run()
-        progress = Progress.of(self.store.get(*PROGRESS), self.clock.time())
-        progress = self._prove_broken(progress, run, until).resume(self.clock.time())
-        was_over = progress.is_over
-        while (stretch := progress.stretch) is not None and self.clock.monotonic() < until:
-            progress = self._prove_next(progress, stretch, run)
-            saved = self._save(progress)
-            if saved is None:
-                return progress
-            progress = saved
-        for broken in find_missing(self.store, run.shared, self._has_time(until + COMPARING_SECONDS)):
-            run.broken.setdefault(broken.owner, broken)
-        progress = progress.with_findings(frozenset(run.broken), frozenset())
-        self._log_findings(progress, run, ended=progress.is_over and not was_over)
-        return self._save(progress) or progress
 
-    def next_due(self, until: int) -> int | None:
-        """When the next run has something to prove, if it is by ``until``. Raises: StoreError."""
-        now = self.clock.time()
-        progress = Progress.of(self.store.get(*PROGRESS), now)
-        due = progress.began_at + ROUND_SECONDS if progress.is_over and not progress.broken else now
-        return due if due <= until else None
+def next_proof_due(until: int, *, clock: Clock, store: Store) -> int | None:
+    """When the next run has something to prove, if it is by ``until``. Raises: StoreError."""
+    now = clock.time()
+    progress = Progress.of(store.get(*PROGRESS), now)
+    due = progress.began_at + ROUND_SECONDS if progress.is_over and not progress.broken else now
+    return due if due <= until else None
 
-    def _prove_broken(self, progress: Progress, run: _Run, until: float) -> Progress:
-        """Recheck broken accounts, as far as time allows. Raises: StoreError."""
-        held = set()
-        for owner in progress.broken:
-            if self.clock.monotonic() >= until:
-                break
-            broken = self._prove_alone(owner, until + COMPARING_SECONDS)
-            if broken is not None:
-                run.broken[owner] = broken
-            elif self._has_time(until + COMPARING_SECONDS)():
-                held.add(owner)
-                log.info("ledger consistent again", account=owner)
-        return progress.with_findings(frozenset(), frozenset(held))
 
-    def _prove_alone(self, owner: str, until: float) -> LedgerMismatch | None:
-        """The mismatch of a single account, including its shared movements; ``None`` if consistent. Raises:
-        StoreError.
-        """
-        item, shared = self.store.get(*account_key(owner)), SharedMovements(MOST_SHARED)
-        if item is None:
-            return LedgerMismatch(owner, "the account no longer exists")
-        return self._prove_account(item, shared) or next(find_missing(self.store, shared, self._has_time(until)), None)
+def _prove_broken(progress: Progress, run: _Run, until: float, clock: Clock, store: Store) -> Progress:
+    """Recheck broken accounts, as far as time allows. Raises: StoreError."""
+    held = set()
+    for owner in progress.broken:
+        if clock.monotonic() >= until:
+            break
+        broken = _prove_alone(owner, until + COMPARING_SECONDS, clock, store)
+        if broken is not None:
+            run.broken[owner] = broken
+        elif _has_time(until + COMPARING_SECONDS, clock)():
+            held.add(owner)
+            log.info("ledger consistent again", account=owner)
+    return progress.with_findings(frozenset(), frozenset(held))
 
-    def _prove_next(self, progress: Progress, stretch: str, run: _Run) -> Progress:
-        """Prove the next accounts of the current sequence, or go to the next sequence. Raises: StoreError."""
-        last = (self.store.get(*SEQUENCES) or {}).get(stretch, 0)
-        numbers = range(progress.number + 1, min(progress.number + LOOKED_UP, last) + 1)
-        if not numbers:
-            return progress.next_stretch()
-        found = self._find_accounts(stretch, numbers)
-        taken = _first_batch(found)
-        accounts = [item for _, item in taken if self._is_short(item)]
-        failures = together([partial(self._prove_account, item, run.shared) for item in accounts])
-        broken = {failure.owner: failure for failure in failures if failure is not None}
-        run.broken |= broken
-        run.proved += len(accounts)
-        reached = taken[-1][0] if len(taken) < len(found) else numbers[-1]
-        return progress.advance(reached, len(accounts)).with_findings(frozenset(broken), frozenset())
 
-    def _find_accounts(self, stretch: str, numbers: Sequence[int]) -> list[tuple[int, Item]]:
-        """The accounts for these numbers, by number; a special account only for the lowest of its addresses."""
-        if stretch == STRETCHES[0]:
-            items = self.store.batch_get([Account.key(number) for number in numbers])
-            return [(number, item) for number, item in zip(numbers, items, strict=True) if item is not None]
-        leading: dict[str, set[int]] = {}
-        for address in self._read_existing([ExternalAddress.key(number) for number in numbers]):
-            if address["account_type"] == SPECIAL:
-                _, key = special_account_key(address["manager_id"], address["account_id"])
-                leading.setdefault(key["owner"], set()).add(address["id"])
-        there = self._read_existing([account_key(owner) for owner in leading])
-        lowest = [(min(item.get("address_ids") or leading[item["owner"]]), item) for item in there]
-        return sorted((each for each in lowest if each[0] in leading[each[1]["owner"]]), key=lambda each: each[0])
+def _prove_alone(owner: str, until: float, clock: Clock, store: Store) -> LedgerMismatch | None:
+    """The mismatch of a single account, including its shared movements; ``None`` if consistent. Raises:
+    StoreError.
+    """
+    item, shared = store.get(*account_key(owner)), SharedMovements(MOST_SHARED)
+    if item is None:
+        return LedgerMismatch(owner, "the account no longer exists")
+    return _prove_account(item, shared, store) or next(find_missing(store, shared, _has_time(until, clock)), None)
 
-    def _read_existing(self, keys: Sequence[Key]) -> list[Item]:
-        return [item for item in (self.store.batch_get(keys) if keys else ()) if item is not None]
 
-    def _is_short(self, account: Item) -> bool:
-        if _row_count(account) > MOST_ROWS:
-            log.warning("account not proved", account=account["owner"], rows=_row_count(account))
-        return _row_count(account) <= MOST_ROWS
+def _prove_next(progress: Progress, stretch: str, run: _Run, store: Store) -> Progress:
+    """Prove the next accounts of the current sequence, or go to the next sequence. Raises: StoreError."""
+    last = (store.get(*SEQUENCES) or {}).get(stretch, 0)
+    numbers = range(progress.number + 1, min(progress.number + LOOKED_UP, last) + 1)
+    if not numbers:
+        return progress.next_stretch()
+    found = _find_accounts(stretch, numbers, store)
+    taken = _first_batch(found)
+    accounts = [item for _, item in taken if _is_short(item)]
+    failures = together([partial(_prove_account, item, run.shared, store) for item in accounts])
+    broken = {failure.owner: failure for failure in failures if failure is not None}
+    run.broken |= broken
+    run.proved += len(accounts)
+    reached = taken[-1][0] if len(taken) < len(found) else numbers[-1]
+    return progress.advance(reached, len(accounts)).with_findings(frozenset(broken), frozenset())
 
-    def _prove_account(self, account: Item, shared: SharedMovements) -> LedgerMismatch | None:
-        """The mismatch of an account; ``None`` if consistent. Raises: StoreError."""
-        try:
-            prove_account(self.store, account, (), shared)
-        except LedgerMismatch as mismatch:
-            return mismatch
-        except StoreError:
-            raise
-        except Exception as error:  # a record that cannot be read must not keep the round from the others
-            broken = LedgerMismatch(account["owner"], f"the account cannot be read: {type(error).__name__}")
-            broken.__cause__ = error
-            return broken
-        return None
 
-    def _has_time(self, until: float) -> Callable[[], bool]:
-        return lambda: self.clock.monotonic() < until
+def _find_accounts(stretch: str, numbers: Sequence[int], store: Store) -> list[tuple[int, Item]]:
+    """The accounts for these numbers, by number; a special account only for the lowest of its addresses."""
+    if stretch == STRETCHES[0]:
+        items = store.batch_get([Account.key(number) for number in numbers])
+        return [(number, item) for number, item in zip(numbers, items, strict=True) if item is not None]
+    leading: dict[str, set[int]] = {}
+    for address in _read_existing([ExternalAddress.key(number) for number in numbers], store):
+        if address["account_type"] == SPECIAL:
+            _, key = special_account_key(address["manager_id"], address["account_id"])
+            leading.setdefault(key["owner"], set()).add(address["id"])
+    there = _read_existing([account_key(owner) for owner in leading], store)
+    lowest = [(min(item.get("address_ids") or leading[item["owner"]]), item) for item in there]
+    return sorted((each for each in lowest if each[0] in leading[each[1]["owner"]]), key=lambda each: each[0])
 
-    def _save(self, progress: Progress) -> Progress | None:
-        """Save the progress. Returns it with its new version; ``None`` if another run is active."""
-        after, put = progress.put()
-        saved: Decide[Progress | None] = if_permitted([put], after, lambda _: None)
-        return Engine(self.store).carry_out(saved)
 
-    def _log_findings(self, progress: Progress, run: _Run, *, ended: bool) -> None:
-        for owner, broken in sorted(run.broken.items()):
-            log.defect("ledger broken", broken, account=owner, row=broken.row, problem=broken.problem)
-        if ended:
-            log.info(
-                "ledger proved", accounts=progress.proved, broken=[describe_owner(owner) for owner in progress.broken]
-            )
-        self.metrics.write(
-            {
-                "LedgerBreaks": len(progress.broken),
-                "ProvedAccounts": run.proved,
-                "UncomparedMovements": run.shared.left_out,
-                "LedgerProofSeconds": progress.age(self.clock.time()),
-            }
-        )
+def _read_existing(keys: Sequence[Key], store: Store) -> list[Item]:
+    return [item for item in (store.batch_get(keys) if keys else ()) if item is not None]
+
+
+def _is_short(account: Item) -> bool:
+    if _row_count(account) > MOST_ROWS:
+        log.warning("account not proved", account=account["owner"], rows=_row_count(account))
+    return _row_count(account) <= MOST_ROWS
+
+
+def _prove_account(account: Item, shared: SharedMovements, store: Store) -> LedgerMismatch | None:
+    """The mismatch of an account; ``None`` if consistent. Raises: StoreError."""
+    try:
+        prove_account(store, account, (), shared)
+    except LedgerMismatch as mismatch:
+        return mismatch
+    except StoreError:
+        raise
+    except Exception as error:  # a record that cannot be read must not keep the round from the others
+        broken = LedgerMismatch(account["owner"], f"the account cannot be read: {type(error).__name__}")
+        broken.__cause__ = error
+        return broken
+    return None
+
+
+def _has_time(until: float, clock: Clock) -> Callable[[], bool]:
+    return lambda: clock.monotonic() < until
+
+
+def _save(progress: Progress, store: Store) -> Progress | None:
+    """Save the progress. Returns it with its new version; ``None`` if another run is active."""
+    after, put = progress.put()
+    saved: Decide[Progress | None] = if_permitted([put], after, lambda _: None)
+    return Engine(store).carry_out(saved)
+
+
+def _log_findings(progress: Progress, run: _Run, *, ended: bool) -> None:
+    for owner, broken in sorted(run.broken.items()):
+        log.defect("ledger broken", broken, account=owner, row=broken.row, problem=broken.problem)
+    if ended:
+        log.info("ledger proved", accounts=progress.proved, broken=[describe_owner(owner) for owner in progress.broken])
 
 
 def _first_batch(accounts: Sequence[tuple[int, Item]]) -> Sequence[tuple[int, Item]]:

@@ -26,104 +26,99 @@ from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.cards.storage.time_ordered import CERTAIN_AFTER, Position, Span, Timeline, page, written_rows
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.dynamodb.store import Item
-from chalicelib.foundation.lazy_dataclasses import dataclass
 
 A = TypeVar("A", bound=Answer)
 Serializer = Callable[[Item], A]
 
 
-@dataclass(frozen=True, slots=True)
-class ReportFlow:
-    """Reports, and the storing of addendums."""
+def get_cards_activity(
+    request: messages.GetCardsActivity, context: RequestContext
+) -> Outcome[list[messages.CardActivityRecord]]:
+    if request.card_id is not None:
+        return _card_page(request, context, activity_record.of_card(request.card_id), serializers.activity)
+    [last] = _read_items(context, _key(Authorization.key, request.last_id))
+    after = _find_position(
+        request,
+        context,
+        _in_list_of_all(last),
+        lambda item: context.can_see(item) and ACTIVITY in item.get("lists", ()),
+    )
+    span = Span.of_seconds(request.date_from, request.date_to, after)
+    return _sharded_page(request, context, activity_record.of_manager(context.manager_id), span, serializers.activity)
 
-    sequences: Sequences
 
-    def get_cards_activity(
-        self, request: messages.GetCardsActivity, context: RequestContext
-    ) -> Outcome[list[messages.CardActivityRecord]]:
-        if request.card_id is not None:
-            return _card_page(request, context, activity_record.of_card(request.card_id), serializers.activity)
-        [last] = _read_items(context, _key(Authorization.key, request.last_id))
-        after = _find_position(
-            request,
-            context,
-            _in_list_of_all(last),
-            lambda item: context.can_see(item) and ACTIVITY in item.get("lists", ()),
-        )
-        span = Span.of_seconds(request.date_from, request.date_to, after)
+def get_financial_authorizes(
+    request: messages.GetFinancialAuthorizes, context: RequestContext
+) -> Outcome[list[messages.FinancialAuthorizeRecord]]:
+    return _card_page(
+        request, context, activity_record.authorizes_of_card(request.card_id), serializers.financial_authorize
+    )
+
+
+def get_transactions(
+    request: messages.GetTransactions, context: RequestContext
+) -> Outcome[list[messages.TransactionRecord]]:
+    of_card, of_account, wanted, last = _read_items(
+        context,
+        _key(Card.key, request.card_id),
+        _key(Account.key, request.account_id),
+        _key(transaction_key, request.transaction_id),
+        _key(transaction_key, request.last_id),
+    )
+    card = context.require_visible(Card, of_card) if request.card_id is not None else None
+    account = context.require_visible(Account, of_account) if request.account_id is not None else None
+    if card is not None and account is not None and account.id not in card.account_ids:
+        raise Refused(Status.NO_CARD, "this account has no such card")
+    belongs = partial(_belongs, card, account)
+    span = Span.of_seconds(request.date_from, request.date_to, _find_position(request, context, last, belongs))
+    if request.transaction_id is None:
+        timeline = transaction_record.timeline(account.owner if account else None, request.card_id)
+        return _page(request, context, [timeline], span, serializers.transaction)
+    if wanted is None or not belongs(wanted):
+        raise Refused(Status.NO_TRANSACTION)
+    return _single_transaction_page(context, request.transaction_id, wanted, span)
+
+
+def get_financial_detail_addendums(
+    request: messages.GetFinancialDetailAddendums, context: RequestContext
+) -> Outcome[list[messages.AddendumRecord]]:
+    number = request.transaction_id
+    transaction, last = _read_items(context, _key(transaction_key, number), _key(addendum_key, request.last_id))
+    if number is not None and not context.can_see(transaction):
+        raise Refused(Status.NO_TRANSACTION)
+    after = _find_position(
+        request,
+        context,
+        _in_list_of_all(last) if number is None else last,
+        lambda item: context.can_see(item) and number in (None, item["transaction_id"]),
+    )
+    span = Span.of_seconds(request.date_imported_from, request.date_imported_to, after)
+    if number is None:
         return _sharded_page(
-            request, context, activity_record.of_manager(context.manager_id), span, serializers.activity
+            request, context, addendum_record.of_manager(context.manager_id), span, serializers.addendum
         )
+    return _page(request, context, [addendum_record.of_transaction(number)], span, serializers.addendum)
 
-    def get_financial_authorizes(
-        self, request: messages.GetFinancialAuthorizes, context: RequestContext
-    ) -> Outcome[list[messages.FinancialAuthorizeRecord]]:
-        return _card_page(
-            request, context, activity_record.authorizes_of_card(request.card_id), serializers.financial_authorize
-        )
 
-    def get_transactions(
-        self, request: messages.GetTransactions, context: RequestContext
-    ) -> Outcome[list[messages.TransactionRecord]]:
-        of_card, of_account, wanted, last = _read_items(
-            context,
-            _key(Card.key, request.card_id),
-            _key(Account.key, request.account_id),
-            _key(transaction_key, request.transaction_id),
-            _key(transaction_key, request.last_id),
-        )
-        card = context.require_visible(Card, of_card) if request.card_id is not None else None
-        account = context.require_visible(Account, of_account) if request.account_id is not None else None
-        if card is not None and account is not None and account.id not in card.account_ids:
-            raise Refused(Status.NO_CARD, "this account has no such card")
-        belongs = partial(_belongs, card, account)
-        span = Span.of_seconds(request.date_from, request.date_to, _find_position(request, context, last, belongs))
-        if request.transaction_id is None:
-            timeline = transaction_record.timeline(account.owner if account else None, request.card_id)
-            return _page(request, context, [timeline], span, serializers.transaction)
-        if wanted is None or not belongs(wanted):
-            raise Refused(Status.NO_TRANSACTION)
-        return _single_transaction_page(context, request.transaction_id, wanted, span)
-
-    def get_financial_detail_addendums(
-        self, request: messages.GetFinancialDetailAddendums, context: RequestContext
-    ) -> Outcome[list[messages.AddendumRecord]]:
-        number = request.transaction_id
-        transaction, last = _read_items(context, _key(transaction_key, number), _key(addendum_key, request.last_id))
-        if number is not None and not context.can_see(transaction):
-            raise Refused(Status.NO_TRANSACTION)
-        after = _find_position(
-            request,
-            context,
-            _in_list_of_all(last) if number is None else last,
-            lambda item: context.can_see(item) and number in (None, item["transaction_id"]),
-        )
-        span = Span.of_seconds(request.date_imported_from, request.date_imported_to, after)
-        if number is None:
-            return _sharded_page(
-                request, context, addendum_record.of_manager(context.manager_id), span, serializers.addendum
-            )
-        return _page(request, context, [addendum_record.of_transaction(number)], span, serializers.addendum)
-
-    def simulate_addendum(
-        self, request: messages.SimulateAddendum, context: RequestContext
-    ) -> Outcome[messages.NewAddendum]:
-        [transaction] = _read_items(context, transaction_key(request.transaction_id))
-        if transaction is None or not context.can_see(transaction):
-            raise Refused(Status.NO_TRANSACTION)
-        context.reserve(partial(addendum_record.new_entry, context.manager_id, self.sequences))
-        reserved = context.reservation.row
-        addendum = {
-            "id": reserved.number,
-            "manager_id": context.manager_id,
-            "access_level": transaction["access_level"],
-            "transaction_id": request.transaction_id,
-            "addendum_type": request.addendum_type,
-            "data": jsontext.dumps(request.data),
-            "at": addendum_record.next_at(transaction, context.at),
-            "written_by": context.write_id,
-        }
-        return Outcome({"id": addendum["id"]}, addendum_record.put_addendum(addendum, transaction, reserved))
+def simulate_addendum(
+    request: messages.SimulateAddendum, context: RequestContext, *, sequences: Sequences
+) -> Outcome[messages.NewAddendum]:
+    [transaction] = _read_items(context, transaction_key(request.transaction_id))
+    if transaction is None or not context.can_see(transaction):
+        raise Refused(Status.NO_TRANSACTION)
+    context.reserve(partial(addendum_record.new_entry, context.manager_id, sequences))
+    reserved = context.reservation.row
+    addendum = {
+        "id": reserved.number,
+        "manager_id": context.manager_id,
+        "access_level": transaction["access_level"],
+        "transaction_id": request.transaction_id,
+        "addendum_type": request.addendum_type,
+        "data": jsontext.dumps(request.data),
+        "at": addendum_record.next_at(transaction, context.at),
+        "written_by": context.write_id,
+    }
+    return Outcome({"id": addendum["id"]}, addendum_record.put_addendum(addendum, transaction, reserved))
 
 
 def _key(kind: Callable[[int], Key], number: int | None) -> Key | None:

@@ -1,29 +1,32 @@
-"""Actions of the card API: the handler method of each, and its properties for the dispatcher.
+"""Actions of the card API: the function that carries out each, and its properties for the dispatcher.
 
-The method's name is the action's name in snake case. Its annotations give the model of the
+The function's name is the action's name in snake case. Its annotations give the model of the
 ``request`` and the type of the response data: it returns an ``Outcome`` with an object, a list of
-objects, or ``None`` for empty ``data``.
+objects, or ``None`` for empty ``data``. Its keyword-only parameters are filled by name from the container.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, Generic, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Concatenate, Generic, Literal, get_args, get_origin, get_type_hints
 
 from typing_extensions import TypeVar
 
+from chalicelib.cards.programs.credentials import Credential
 from chalicelib.cards.protocol.card_records import CardField
 from chalicelib.cards.protocol.message import Answer, Request
+from chalicelib.cards.protocol.status_codes import Refused, Status
+from chalicelib.cards.requests import disclosure
 from chalicelib.cards.requests.request_context import Outcome, RequestContext, UnrecordedAnswer
 from chalicelib.cards.storage.reserved_rows import ReservedRow
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
+_LEVELS = ("access_level", "holder_access_level")
 Effect = Literal["read", "write", "reveal"]
 Shape = Literal["object", "list", "empty", "empty object", "id"]
 Q = TypeVar("Q", bound=Request, default=Any)
-Handler = Callable[[Any, Q, RequestContext], Outcome[Any]]
-"""An unbound method of a flow."""
+Handler = Callable[Concatenate[Q, RequestContext, ...], Outcome[Any]]
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class Action(Generic[Q]):
     """One action.
 
     Attributes:
-        handler: the method that carries it out.
+        handler: the function that carries it out.
         summary: a one-line description.
         effect: a read changes nothing; a reveal reads one card datum, and a repeat runs it again.
         field: the card datum that a reveal returns.
@@ -39,9 +42,9 @@ class Action(Generic[Q]):
         creates: whether ``access_level`` is the level of the record that the action creates.
         answers_id: whether the response has the record's ``id`` next to empty data.
         patience: seconds after arrival during which the request is retried on conflicts.
-        late: the method that ends a request undecided by then; without one, the status is 8003.
-        unrecorded: with ``late``, the method that answers if storage does not respond.
-        spelling: the action's name, if it is not the method's name in camel case.
+        late: the function that ends a request undecided by then; without one, the status is 8003.
+        unrecorded: with ``late``, the function that answers if storage does not respond.
+        spelling: the action's name, if it is not the function's name in camel case.
     """
 
     handler: Handler[Q]
@@ -53,7 +56,7 @@ class Action(Generic[Q]):
     answers_id: bool = False
     patience: int = 10
     late: Handler[Q] | None = None
-    unrecorded: Callable[[Any, Q, ReservedRow | None], UnrecordedAnswer] | None = None
+    unrecorded: Callable[Concatenate[Q, ReservedRow | None, ...], UnrecordedAnswer] | None = None
     spelling: str = ""
 
     @cached_property
@@ -101,3 +104,15 @@ class Action(Generic[Q]):
     @cached_property
     def _types(self) -> dict[str, Any]:
         return get_type_hints(self.handler)
+
+
+def check_access(credential: Credential, action: Action, members: Mapping[str, Any]) -> None:
+    """Check a request against the credential's access level, actions and modes. Raises: Refused."""
+    for name in _LEVELS if "holder_id" not in members and action.creates else _LEVELS[:1]:
+        asked = str(members.get(name, ""))
+        if asked.isascii() and asked.isdigit() and int(asked[:20]) > credential.access_level:
+            raise Refused(Status.LEVEL_TOO_HIGH, f"{name} is higher than the credential's")
+    if not credential.allows(action.name):
+        raise Refused(Status.NOT_ALLOWED, "the credential does not allow this action")
+    if action.field is not None and disclosure.is_absent(credential, action.field):
+        raise Refused(Status.NOT_ALLOWED, f"the credential may not read {action.field}")

@@ -5,6 +5,11 @@ based on the action table. A flow then decides, and its writes share one transac
 reference. If another request used the same reference or changed the same record first, the
 transaction's conditions fail: the request then gets the stored response, or is decided again on the
 current data.
+
+An action that the card network waits for is answered within 3 seconds, however slow storage is. It decides for as long
+as it has patience, and then has a moment to record its late outcome instead. If storage takes neither, it is answered
+all the same, and a worker records the outcome by a task: attempts whose response was lost may have been written, or may
+still be.
 """
 
 from __future__ import annotations
@@ -12,8 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, field, replace
 from functools import partial
-from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
 
 from chalicelib.cards.events.card_events import CardEvents
 from chalicelib.cards.programs.credential_limits import CredentialLimits
@@ -22,28 +26,36 @@ from chalicelib.cards.programs.programmes import Programmes
 from chalicelib.cards.protocol.card_records import ANSWERED
 from chalicelib.cards.protocol.message import Request
 from chalicelib.cards.protocol.status_codes import Refused, Status, unknown_action
-from chalicelib.cards.requests import disclosure, envelope, incoming
-from chalicelib.cards.requests.action import Action, Handler
-from chalicelib.cards.requests.answers_in_time import AnswersInTime, Undecided
+from chalicelib.cards.requests import disclosure, envelope
+from chalicelib.cards.requests.action import Action, check_access
 from chalicelib.cards.requests.envelope import Answer
-from chalicelib.cards.requests.error_log import log_refusal, log_repeat
-from chalicelib.cards.requests.pending_request import PendingRequest, RequestPace, Response
+from chalicelib.cards.requests.pending_request import PendingRequest, RequestPace, Response, Undecided
 from chalicelib.cards.requests.references import IdempotencyClaim, Repeated, RequestReferences
-from chalicelib.cards.requests.request_context import Outcome, RefusedWith, RequestContext, UnrecordedAnswer
+from chalicelib.cards.requests.request_context import Effect, Outcome, RefusedWith, RequestContext, UnrecordedAnswer
 from chalicelib.cards.storage.hot_key_queue import HotKeyQueues, QueuePlace
 from chalicelib.cards.storage.record import proof_of
 from chalicelib.cards.storage.reserved_rows import ReservedRow, RowReservation
+from chalicelib.delivery.tasks import Tasks
 from chalicelib.foundation import jsontext, log, security_refusals
+from chalicelib.foundation.aws.errors import AwsError
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.context import time_limit
 from chalicelib.foundation.dynamodb.store import Item, Operation, Store, StoreError
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.metrics import Metrics
 from chalicelib.foundation.requests import outcome as written
 from chalicelib.foundation.requests.engine import Engine, OutcomeUnknown
 from chalicelib.foundation.requests.facts import Facts
 from chalicelib.foundation.requests.outcome import NO_DELIVERIES, Deliveries, Proof
 
 Decided = written.Outcome[Response]
+T = TypeVar("T")
+RECORD_SECONDS, ANSWER_SECONDS = 0.4, 0.75
+"""Seconds after the action's patience in which it may record its late outcome, and in which it is answered.
+
+The time between is for the queue.
+"""
 _OUTCOME_UNKNOWN = (
     "storage did not answer: it is not known whether the request was carried out; "
     "it is safe to repeat it with the same request_reference_id"
@@ -52,7 +64,7 @@ _OUTCOME_UNKNOWN = (
 
 @dataclass(frozen=True, slots=True)
 class Dispatcher:
-    """Carries out requests; ``make_flow`` makes the flow of which an action's handler is a method.
+    """Carries out requests; ``call`` fills the further parameters of an action's functions by name.
 
     ``elsewhere`` maps actions of other URLs to a hint on where to call them.
     """
@@ -65,50 +77,49 @@ class Dispatcher:
     programmes: Programmes
     references: RequestReferences
     events: CardEvents
-    in_time: AnswersInTime
+    tasks: Tasks
+    metrics: Metrics
     new_reservation: Callable[[], RowReservation]
-    make_flow: Callable[[Any], Any]
+    call: Callable[..., Any]
     actions: Mapping[str, Action]
     elsewhere: Mapping[str, str]
-    _methods: dict[Callable[..., Any], Callable[..., Any]] = field(default_factory=dict)
     _queues: HotKeyQueues = field(default_factory=HotKeyQueues)
 
     def answer(self, body: bytes) -> Answer:
         """The response to a request body."""
         came = self.clock.monotonic()
-
-        def answer() -> str:
-            members = incoming.parse(body)
-            return self._answer_in_time(lambda: self._admit(members), members, came)
-
-        return _answer_or_error(answer)
+        return _answer_or_error(lambda: self._answer_in_time(envelope.parse(body), came))
 
     def answer_internally(self, credential: Credential, members: Mapping[str, Any]) -> str:
         """The envelope for a request of the service itself, with a trusted credential (see ``portal``)."""
         came = self.clock.monotonic()
-        return _answer_or_error(lambda: self._answer_in_time(lambda: credential, members, came)).text
+        return _answer_or_error(lambda: self._answer_in_time(members, came, credential)).text
 
     # -- internals
 
-    def _answer_in_time(self, authenticate: Callable[[], Credential], members: Mapping[str, Any], came: float) -> str:
-        """Answer a request that ``came`` at a monotonic clock time, within its action's time limit, if there is one."""
+    def _answer_in_time(self, members: Mapping[str, Any], came: float, trusted: Credential | None = None) -> str:
+        """Answer a request that ``came`` at a monotonic clock time, within its action's time limit, if there is one.
+
+        If it is not found out who asks, and under which reference, nothing was written, and nothing is recorded.
+        """
         name = members.get("action")
         action = self.actions.get(name) if isinstance(name, str) else None
         if action is None or action.late is None:
-            return self._answer(authenticate(), members, came)
-        answer = partial(self._unrecorded_answer, action, reserved=None)
-        return self.in_time.answer(
-            action,
-            came,
-            lambda: self._answer(authenticate(), members, came),
-            lambda: answer(action.request.read_fields(members)),
-        )
+            return self._answer(members, came, trusted)
+        until = came + action.patience + ANSWER_SECONDS
+        answer = self._try_until(until, lambda: self._answer(members, came, trusted))
+        if answer is not None:
+            return answer
+        self.metrics.write({"UnrecordedDeclines": 1})
+        unrecorded = self._unrecorded_answer(action, action.request.read_fields(members), None)
+        return envelope.success(unrecorded.data, {})
 
-    def _answer(self, credential: Credential, members: Mapping[str, Any], came: float) -> str:
+    def _answer(self, members: Mapping[str, Any], came: float, trusted: Credential | None) -> str:
+        credential = trusted or self._admit(members)
         action = self._action(members)
         log.bind(action=action.name, credential=credential.identity)
-        reference = incoming.read_reference(members)
-        incoming.check_access(credential, action, members)
+        reference = envelope.read_reference(members)
+        check_access(credential, action, members)
         request = action.request.read_fields(members)
         claim = self._claim(credential, action, request, reference) if reference is not None else None
         try:
@@ -118,16 +129,11 @@ class Dispatcher:
                 return envelope.mark_as_repeat(self._carry_out(credential, action, request, None, came))
             answer = envelope.remove_expiry(repeated.answer) if repeated.other_view else repeated.answer
             _audit(credential, request, jsontext.loads(answer).get("data"))
-            log_repeat(answer)
+            envelope.log_repeat(answer)
             return envelope.mark_as_repeat(answer)
 
     def _admit(self, members: Mapping[str, Any]) -> Credential:
         """The credential of a request, within its limit of calls. Raises: Refused, StoreError."""
-        credential = self._credential(members)
-        self.credential_limits.admit(credential)
-        return credential
-
-    def _credential(self, members: Mapping[str, Any]) -> Credential:
         parts = (members.get(name) for name in ("access_key", "access_api_id", "access_api_key"))
         credential = self.credentials.check(*parts)
         if credential is None:
@@ -135,6 +141,7 @@ class Dispatcher:
                 "wrong_card_credentials", "credentials refused", reason="a key is missing or wrong"
             )
             raise Refused(Status.WRONG_CREDENTIALS)
+        self.credential_limits.admit(credential)
         return credential
 
     def _action(self, members: Mapping[str, Any]) -> Action:
@@ -171,21 +178,46 @@ class Dispatcher:
 
     def _retry_in_time(self, pending: PendingRequest, came: float) -> Decided:
         """Decide in time, or record the late outcome, or leave that to a worker. Raises: Refused, Repeated."""
+        until = came + pending.action.patience
+        decided = self._try_until(until, lambda: self._retry(pending))
+        if decided is None:
+            assert pending.action.late is not None
+            pending.queue_place.stop_waiting()
+            late = replace(pending, handler=pending.action.late)
+            decided = self._try_until(until + RECORD_SECONDS, lambda: self._retry(late))
+        return decided or written.Outcome(self._leave_to_worker(pending))
 
-        def decide(handler: Handler[Any]) -> Decided:
-            if handler is pending.action.late:
-                pending.queue_place.stop_waiting()
-            return self._retry(replace(pending, handler=handler))
+    def _try_until(self, until: float, action: Callable[[], T]) -> T | None:
+        """The result; ``None`` if it is not decided, or storage or keys do not respond, by a monotonic clock time."""
+        try:
+            with time_limit(self.clock.monotonic, until):
+                return action()
+        except Undecided:
+            return None
+        except (StoreError, TimeoutError, AwsError):
+            log.exception("storage did not respond")
+            return None
 
-        decided = self.in_time.decide(pending.action, came, decide)
-        if decided is not None:
-            return decided
+    def _leave_to_worker(self, pending: PendingRequest) -> str:
+        """Have a worker record the outcome, and return the response: the one that was tried to record, if any was."""
         reserved = pending.reservation.row if pending.reservation.is_made else None
-        claim = pending.claim and asdict(pending.claim)
-        caller = {"manager_id": pending.credential.manager_id, "level": pending.level, "claim": claim}
-        caller |= {"asked_at": pending.asked_at}
-        unrecorded, recorded = self._unrecorded_answer(pending.action, pending.request, reserved), pending.late_answers
-        return written.Outcome(self.in_time.leave_to_worker(unrecorded, caller, recorded[-1] if recorded else None))
+        unrecorded = self._unrecorded_answer(pending.action, pending.request, reserved)
+        answer = [envelope.success(unrecorded.data, {}), *pending.late_answers][-1]
+        caller = {
+            "manager_id": pending.credential.manager_id,
+            "level": pending.level,
+            "claim": pending.claim and asdict(pending.claim),
+            "asked_at": pending.asked_at,
+            "answer": answer,
+        }
+        try:
+            self.tasks.send(unrecorded.task, jsontext.dumps({**unrecorded.members(), **caller}))
+        except Exception:  # the caller is answered in any case
+            log.exception("decline not queued", authorization=unrecorded.number)
+            self.metrics.write({"UnrecordedDeclines": 1})
+        else:
+            log.warning("decline left to a worker", authorization=unrecorded.number)
+        return answer
 
     def _retry(self, pending: PendingRequest) -> Decided:
         """Attempt until an outcome is written. Raises: Refused, Repeated, StoreError, Undecided."""
@@ -229,8 +261,9 @@ class Dispatcher:
             return self._refuse(pending, context, refusal)
         self.programmes.mark_used(context.catalogue, outcome.uses)
         deliveries = self.events.record(context.manager_id, outcome.events)
-        if outcome.asks is not None:
-            return self._outcome(pending, context, outcome.asks, outcome.operations, deliveries)
+        if outcome.effect is not None:
+            answer_of = partial(self._answer_effect, outcome.effect)
+            return self._outcome(pending, context, answer_of, outcome.operations, deliveries)
         answer, whole = envelope.success(outcome.data, outcome.beside), None
         pending.late_answers.extend([answer] if pending.is_late else [])
         kept = answer
@@ -241,7 +274,7 @@ class Dispatcher:
 
     def _decided(self, pending: PendingRequest, context: RequestContext) -> Outcome[Any]:
         """The flow's decision. Raises: Refused; Undecided, if it came too late."""
-        outcome: Outcome[Any] = self._method(pending.handler)(pending.request, context)
+        outcome: Outcome[Any] = self.call(pending.handler, pending.request, context)
         if pending.action.late is not None and not pending.is_late and pending.queue_place.is_over:
             raise Undecided
         return outcome
@@ -257,7 +290,7 @@ class Dispatcher:
             if context.claim is not None and not context.has_read_claim:
                 self._check_claim(context.claim, self.engine.read(self.references.keys(context.claim)), context.now)
             decided = written.Outcome(answer)
-        return replace(decided, report=lambda: log_refusal(refusal))
+        return replace(decided, report=lambda: envelope.log_refusal(refusal))
 
     def _outcome(
         self,
@@ -289,33 +322,33 @@ class Dispatcher:
 
     def _unrecorded_answer(self, action: Action, request: Request, reserved: ReservedRow | None) -> UnrecordedAnswer:
         assert action.unrecorded is not None
-        answer: UnrecordedAnswer = self._method(action.unrecorded)(request, reserved)
+        answer: UnrecordedAnswer = self.call(action.unrecorded, request, reserved)
         return answer
 
-    def _method(self, handler: Callable[..., Any]) -> Callable[..., Any]:
-        """The bound method of the flow that defines this handler."""
-        method = self._methods.get(handler)
-        if method is None:
-            flow = vars(import_module(handler.__module__))[handler.__qualname__.partition(".")[0]]
-            method = self._methods[handler] = partial(handler, self.make_flow(flow))
-        return method
+    def _answer_effect(self, effect: Effect) -> str:
+        """The response once the effect took place; call it at most once. Raises: Refused, StoreError."""
+        reply = self.call(effect.call, effect.record)
+        answer: str = self.call(effect.record_reply, effect.record, reply)
+        return answer
 
 
 def _answer_or_error(answer: Callable[[], str]) -> Answer:
     """The response, for success or error."""
-    refusal = Refused(Status.INTERNAL)
     try:
         return Answer(answer())
     except Refused as error:
         refusal = error
-    except OutcomeUnknown:
-        log.exception("outcome unknown")
-        refusal = Refused(Status.INTERNAL, _OUTCOME_UNKNOWN)
-    except StoreError:
-        log.exception("storage did not respond")
+    except StoreError as error:
+        if isinstance(error, OutcomeUnknown):
+            log.exception("outcome unknown")
+            refusal = Refused(Status.INTERNAL, _OUTCOME_UNKNOWN)
+        else:
+            log.exception("storage did not respond")
+            refusal = Refused(Status.INTERNAL)
     except Exception:
         log.exception("failed")
-    log_refusal(refusal)
+        refusal = Refused(Status.INTERNAL)
+    envelope.log_refusal(refusal)
     return Answer(envelope.error(refusal), refusal.retry_after)
 
 

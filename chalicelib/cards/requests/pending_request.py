@@ -11,7 +11,6 @@ from chalicelib.cards.protocol.message import Request
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.requests import envelope
 from chalicelib.cards.requests.action import Action, Handler
-from chalicelib.cards.requests.answers_in_time import Undecided
 from chalicelib.cards.requests.references import IdempotencyClaim, Repeated, Unanswered
 from chalicelib.cards.storage.hot_key_queue import QueuePlace
 from chalicelib.cards.storage.reserved_rows import RowReservation
@@ -28,6 +27,10 @@ _ATTEMPTS = 40
 _LOOKS = 30
 Response = str | Callable[[], str]
 """A response, or how to obtain it once what it needs is written."""
+
+
+class Undecided(Exception):
+    """The action could not be decided in time."""
 
 
 @dataclass(frozen=True, slots=True)

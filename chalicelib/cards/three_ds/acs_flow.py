@@ -26,80 +26,74 @@ from chalicelib.cards.storage.record import without_none
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.cards.three_ds import acs_record as records
 from chalicelib.foundation.dynamodb.store import Operation
-from chalicelib.foundation.lazy_dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class AcsFlow:
-    """The issuer's access control server: merchants' requests and programme managers' confirmations."""
+def create_card_acs_merchant_whitelist_rule(
+    request: CreateCardAcsMerchantWhitelistRule, context: RequestContext, *, sequences: Sequences
+) -> Outcome[card_records.WhitelistRule]:
+    code = request.rule_code and records.code_key(context.manager_id, request.rule_code)
+    items = context.items([Card.key(request.card_id), *([code] if code else [])])
+    card = context.require_visible(Card, items[0])
+    card.require(context.action, context.now)
+    if code and items[1] is not None:
+        raise refused_field("rule_code", "value", "belongs to another rule")
+    rule = records.WhitelistRule(
+        sequences.next("rule"),
+        request.maximum_amount,
+        request.maximum_amount_currency_ison,
+        {name: entries for name in records.LISTS if (entries := getattr(request, name))},
+    )
+    made = records.put_rule(card.id, rule, request.rule_name, code or None, context.write_id)
+    return Outcome({"rule_id": rule.id}, [*made, card.check_unchanged()])
 
-    sequences: Sequences
-    card_data: CardData
 
-    def create_card_acs_merchant_whitelist_rule(
-        self, request: CreateCardAcsMerchantWhitelistRule, context: RequestContext
-    ) -> Outcome[card_records.WhitelistRule]:
-        code = request.rule_code and records.code_key(context.manager_id, request.rule_code)
-        items = context.items([Card.key(request.card_id), *([code] if code else [])])
-        card = context.require_visible(Card, items[0])
-        card.require(context.action, context.now)
-        if code and items[1] is not None:
-            raise refused_field("rule_code", "value", "belongs to another rule")
-        rule = records.WhitelistRule(
-            self.sequences.next("rule"),
-            request.maximum_amount,
-            request.maximum_amount_currency_ison,
-            {name: entries for name in records.LISTS if (entries := getattr(request, name))},
-        )
-        made = records.put_rule(card.id, rule, request.rule_name, code or None, context.write_id)
-        return Outcome({"rule_id": rule.id}, [*made, card.check_unchanged()])
+def authentication_confirm(
+    request: AuthenticationConfirm, context: RequestContext, *, card_data: CardData
+) -> Outcome[dict[str, Never]]:
+    asked = context.find(records.Authentication, request.auth_request_id)
+    item = context.items([Card.key(asked.card_id)])[0]
+    if not context.can_see(item):
+        raise Refused(Status.NO_AUTHENTICATION)
+    card = context.require_visible(Card, item)
+    card.require(context.action, context.now)
+    if not asked.is_pending(context.now):
+        raise Refused(Status.WRONG_STATE, "the request has expired or has already been answered")
+    value = request.validation_value
+    if value is not None and not hmac.compare_digest(records.hash_of(card_data, asked.id, value), asked.proof):
+        wrong = asked.wrong_values + 1
+        status = records.FAILED if wrong >= records.TRIES else asked.status
+        change = asked.update(context.write_id, wrong_values=wrong, status=status)
+        raise RefusedWith(Status.VALIDATION_DIFFERS, [change, card.check_unchanged()])
+    status = records.CONFIRMED if request.confirmation_status == "Y" else records.REFUSED
+    change = asked.update(context.write_id, status=status, method=request.oob_auth_method)
+    return Outcome({}, [change, card.check_unchanged()])
 
-    def authentication_confirm(
-        self, request: AuthenticationConfirm, context: RequestContext
-    ) -> Outcome[dict[str, Never]]:
-        asked = context.find(records.Authentication, request.auth_request_id)
-        item = context.items([Card.key(asked.card_id)])[0]
-        if not context.can_see(item):
-            raise Refused(Status.NO_AUTHENTICATION)
-        card = context.require_visible(Card, item)
-        card.require(context.action, context.now)
-        if not asked.is_pending(context.now):
-            raise Refused(Status.WRONG_STATE, "the request has expired or has already been answered")
-        value = request.validation_value
-        if value is not None and not hmac.compare_digest(records.hash_of(self.card_data, asked.id, value), asked.proof):
-            wrong = asked.wrong_values + 1
-            status = records.FAILED if wrong >= records.TRIES else asked.status
-            change = asked.update(context.write_id, wrong_values=wrong, status=status)
-            raise RefusedWith(Status.VALIDATION_DIFFERS, [change, card.check_unchanged()])
-        status = records.CONFIRMED if request.confirmation_status == "Y" else records.REFUSED
-        change = asked.update(context.write_id, status=status, method=request.oob_auth_method)
-        return Outcome({}, [change, card.check_unchanged()])
 
-    def simulate_authentication(
-        self, request: SimulateAuthentication, context: RequestContext
-    ) -> Outcome[simulator_messages.Authentication]:
-        card = context.find(Card, request.card_id)
-        if card.status(context.now) != ACTIVE:
-            return Outcome(_serialize_answer(REJECTED))
-        purchase = request.amount, request.currency_ison, _purchase_facts(request)
-        if any(rule.matches(*purchase) for rule in records.rules_of_card(context.store, card.id)):
-            return Outcome(_serialize_answer(FRICTIONLESS))
-        number, value = self.sequences.next("authentication"), f"{secrets.randbelow(10**6):06}"
-        asked = records.Authentication(
-            id=number,
-            manager_id=context.manager_id,
-            access_level=card.access_level,
-            card_id=card.id,
-            amount=request.amount,
-            currency=request.currency_ison,
-            proof=records.hash_of(self.card_data, number, value),
-            valid_until=context.now + records.VALID_SECONDS,
-            expires_at=context.now + records.KEPT,
-        )
-        encrypted = disclosure.encrypt_for_event(context.catalogue, number, value)
-        event = CardEvent("three_d_secure.requested", _event_data(request, asked, encrypted))
-        operations: list[Operation] = [asked.put(context.write_id), card.check_unchanged()]
-        return Outcome(_serialize_answer(CHALLENGE, asked, value), operations, events=[event])
+def simulate_authentication(
+    request: SimulateAuthentication, context: RequestContext, *, card_data: CardData, sequences: Sequences
+) -> Outcome[simulator_messages.Authentication]:
+    card = context.find(Card, request.card_id)
+    if card.status(context.now) != ACTIVE:
+        return Outcome(_serialize_answer(REJECTED))
+    purchase = request.amount, request.currency_ison, _purchase_facts(request)
+    if any(rule.matches(*purchase) for rule in records.rules_of_card(context.store, card.id)):
+        return Outcome(_serialize_answer(FRICTIONLESS))
+    number, value = sequences.next("authentication"), f"{secrets.randbelow(10**6):06}"
+    asked = records.Authentication(
+        id=number,
+        manager_id=context.manager_id,
+        access_level=card.access_level,
+        card_id=card.id,
+        amount=request.amount,
+        currency=request.currency_ison,
+        proof=records.hash_of(card_data, number, value),
+        valid_until=context.now + records.VALID_SECONDS,
+        expires_at=context.now + records.KEPT,
+    )
+    encrypted = disclosure.encrypt_for_event(context.catalogue, number, value)
+    event = CardEvent("three_d_secure.requested", _event_data(request, asked, encrypted))
+    operations: list[Operation] = [asked.put(context.write_id), card.check_unchanged()]
+    return Outcome(_serialize_answer(CHALLENGE, asked, value), operations, events=[event])
 
 
 def _serialize_answer(

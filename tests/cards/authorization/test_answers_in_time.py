@@ -10,6 +10,7 @@ from unittest.mock import patch
 import pytest
 
 from chalicelib.cards.authorization.decline_recovery import TASK
+from chalicelib.cards.authorization.hold_release import expire_holds
 from chalicelib.cards.protocol.values import HOLD_SECONDS
 from chalicelib.foundation import context, jsontext
 from chalicelib.foundation.aws.errors import NotSent
@@ -33,7 +34,7 @@ def _at_once(issuer: Scene, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(issuer.hub.store, "_pause", lambda seconds: None)
     issuer.world.queued()
     yield
-    issuer.hub.cards.flows.hold_expiry.expire()
+    issuer.hub.cards.call(expire_holds)
     check(issuer.world)
 
 
@@ -66,7 +67,7 @@ def work(scene: Scene) -> list[str]:
 
 def listed(user: Buyer) -> list[tuple[str, int]]:
     """Response code and type of the card's messages but the first, as the reports show them."""
-    user.scene.hub.cards.flows.hold_expiry.expire()
+    user.scene.hub.cards.call(expire_holds)
     user.scene.clock.advance(20)
     span = {"date_from": 0, "date_to": user.scene.clock.time(), "item_count": 100}
     of_card = user.scene.data("getCardsActivity", card_id=user.card_id, **span)
@@ -176,7 +177,7 @@ def test_a_metric_counts_a_decline_that_the_queue_does_not_take_and_its_hold_exp
     assert work(user.scene) == []
     assert user.balances()[1] == 10_00
     user.scene.clock.advance(HOLD_SECONDS)
-    user.scene.hub.cards.flows.hold_expiry.expire()
+    user.scene.hub.cards.call(expire_holds)
     assert left_over(user)[0] == NOTHING_USED[0]
 
 
@@ -242,7 +243,7 @@ def test_a_worker_records_only_the_answer_if_the_caller_has_no_such_card(user: B
 
 
 def test_a_process_without_free_identifiers_answers_91_all_the_same(user: Buyer) -> None:
-    sequences = user.scene.hub.cards.flows.sequences
+    sequences = user.scene.hub.cards.sequences
     sequences._left = {**sequences._left, "authorization": range(0)}
     with SlowStorage(user.scene, every("never", "UpdateItem")):
         answer = ask(user).data

@@ -9,7 +9,8 @@ from unittest.mock import patch
 
 import pytest
 
-from chalicelib.cards.authorization.authorizer import Authorizer, Decision, RequestedAmount
+from chalicelib.cards.authorization import authorizer
+from chalicelib.cards.authorization.authorizer import Decision, RequestedAmount
 from chalicelib.cards.authorization.card_context import CardContext
 from chalicelib.cards.authorization.card_use import UNCHECKED, CardUse
 from chalicelib.cards.authorization.cardholder_verification import PresentedData
@@ -252,8 +253,8 @@ OBSTACLES: list[tuple[str, str, Callable[[Attempt], Attempt]]] = [
 
 
 @pytest.fixture(scope="module")
-def authorizer(issuer: Scene) -> Authorizer:
-    return issuer.hub.cards.flows.authorizer
+def card_data(issuer: Scene) -> CardData:
+    return issuer.hub.cards.card_data
 
 
 @pytest.fixture(scope="module")
@@ -267,28 +268,29 @@ def attempt_of(user: Buyer) -> Attempt:
     return Attempt(card_context_of(user), RequestedAmount(use, 80_00, GBP, presented))
 
 
-def decided(authorizer: Authorizer, attempt: Attempt, tally: CounterChanges | None = None) -> Decision:
+def decided(card_data: CardData, attempt: Attempt, tally: CounterChanges | None = None) -> Decision:
     now = attempt.card_context.of_card.last_at // 1000 or 1_772_442_000
-    return authorizer.decide(attempt.card_context, attempt.asked, now, tally or CounterChanges(), attempt.by_number)
+    tally = tally or CounterChanges()
+    return authorizer.decide(attempt.card_context, attempt.asked, now, tally, attempt.by_number, card_data=card_data)
 
 
-def test_the_first_that_is_in_the_way_gives_the_code(authorizer: Authorizer, user: Buyer) -> None:
+def test_the_first_that_is_in_the_way_gives_the_code(card_data: CardData, user: Buyer) -> None:
     attempt = attempt_of(user)
-    assert decided(authorizer, attempt).code == "00"
+    assert decided(card_data, attempt).code == "00"
 
     for name, expected, put in reversed(OBSTACLES):
         attempt = put(attempt)
-        assert decided(authorizer, attempt).code == expected, name
+        assert decided(card_data, attempt).code == expected, name
 
 
-def test_the_balance_is_not_looked_at_for_a_part_of_what_a_limit_forbids(authorizer: Authorizer, user: Buyer) -> None:
+def test_the_balance_is_not_looked_at_for_a_part_of_what_a_limit_forbids(card_data: CardData, user: Buyer) -> None:
     attempt = attempt_of(user).of_account(limit_group_id=EACH_ACCOUNT, settled=10_00).asking(partial=True)
 
-    assert decided(authorizer, attempt).code == "61"
-    assert decided(authorizer, attempt.asking(amount=60_00)).code == "10"
+    assert decided(card_data, attempt).code == "61"
+    assert decided(card_data, attempt.asking(amount=60_00)).code == "10"
 
 
-def test_only_approvals_count_in_limits(authorizer: Authorizer, user: Buyer) -> None:
+def test_only_approvals_count_in_limits(card_data: CardData, user: Buyer) -> None:
     attempt = attempt_of(user).of_card(limit_group_id=TWICE_A_DAY)
     for changed, counted in (
         (attempt, True),
@@ -299,12 +301,12 @@ def test_only_approvals_count_in_limits(authorizer: Authorizer, user: Buyer) -> 
         (attempt.used(transaction_type=39), False),
     ):
         tally = CounterChanges()
-        decision = decided(authorizer, changed, tally)
+        decision = decided(card_data, changed, tally)
         assert bool(decision.counted) is counted
         assert bool(tally.current(changed.card_context.of_card).windows) is counted
 
 
-def test_what_the_account_would_pay_is_known_of_a_decline_for_money(authorizer: Authorizer, user: Buyer) -> None:
+def test_what_the_account_would_pay_is_known_of_a_decline_for_money(card_data: CardData, user: Buyer) -> None:
     attempt = attempt_of(user).asking(currency=EUR)
     known = {
         "51": attempt.of_account(settled=0),
@@ -312,11 +314,11 @@ def test_what_the_account_would_pay_is_known_of_a_decline_for_money(authorizer: 
         "59": attempt.of_card(risk_group_id=WATCHED).used(mcc=ALL_AT_ONCE),
     }
     for expected, changed in known.items():
-        decision = decided(authorizer, changed)
+        decision = decided(card_data, changed)
         assert decision.code == expected
         assert decision.charge is not None
         assert decision.amount == 0
-    assert decided(authorizer, attempt.of_card(stored_status="T")).charge is None
+    assert decided(card_data, attempt.of_card(stored_status="T")).charge is None
 
 
 # -- how much is approved
@@ -334,30 +336,30 @@ def total(attempt: Attempt, amount: int) -> int:
 @pytest.mark.parametrize("currency", [GBP, EUR])
 @pytest.mark.parametrize("fee_group_id", [FREE, SEPARATE, BLENDED])
 def test_a_part_is_the_largest_that_the_account_can_pay_and_never_cashback(
-    authorizer: Authorizer, user: Buyer, fee_group_id: int, currency: int, cashback: int
+    card_data: CardData, user: Buyer, fee_group_id: int, currency: int, cashback: int
 ) -> None:
     attempt = attempt_of(user).of_card(fee_group_id=fee_group_id)
     attempt = attempt.asking(amount=400, currency=currency, partial=True).used(cashback_amount=cashback)
     totals = [total(attempt, amount) for amount in range(401)]
 
     for available in (*range(0, 60, 7), *range(60, totals[400], 37), totals[250] - 1, totals[250], totals[400] - 1):
-        decision = decided(authorizer, attempt.of_account(settled=available, held=0))
+        decision = decided(card_data, attempt.of_account(settled=available, held=0))
         largest = max((amount for amount in range(401 - cashback) if totals[amount] <= available), default=0)
         assert (decision.code, decision.amount) == (("10", largest) if largest else ("51", 0)), available
         if largest:
             assert decision.charge is not None
             assert decision.charge.total == totals[largest]
-    assert decided(authorizer, attempt.of_account(settled=totals[400], held=0)).amount == 400
+    assert decided(card_data, attempt.of_account(settled=totals[400], held=0)).amount == 400
 
 
-def test_what_is_only_cashback_is_not_approved_in_part(authorizer: Authorizer, user: Buyer) -> None:
+def test_what_is_only_cashback_is_not_approved_in_part(card_data: CardData, user: Buyer) -> None:
     attempt = attempt_of(user).of_account(settled=50_00, held=0).used(cashback_amount=80_00).asking(partial=True)
 
-    assert decided(authorizer, attempt).code == "51"
+    assert decided(card_data, attempt).code == "51"
 
 
-def test_what_is_held_or_reserved_is_not_available(authorizer: Authorizer, user: Buyer) -> None:
+def test_what_is_held_or_reserved_is_not_available(card_data: CardData, user: Buyer) -> None:
     attempt = attempt_of(user).of_account(settled=100_00, held=15_00, reserved=5_00)
 
-    assert decided(authorizer, attempt).code == "00"
-    assert decided(authorizer, attempt.asking(amount=80_01)).code == "51"
+    assert decided(card_data, attempt).code == "00"
+    assert decided(card_data, attempt.asking(amount=80_01)).code == "51"

@@ -9,7 +9,8 @@ import pytest
 
 from chalicelib.bootstrap import hub
 from chalicelib.cards import jobs
-from chalicelib.cards.authorization.hold_release import HoldRelease
+from chalicelib.cards.authorization import hold_release
+from chalicelib.cards.authorization.hold_release import expire_holds
 from chalicelib.cards.protocol.simulator_messages import Released
 from chalicelib.cards.protocol.values import HOLD_SECONDS
 from chalicelib.cards.requests.request_context import Outcome
@@ -40,7 +41,7 @@ def shops(module_shops: Scene) -> Iterator[Scene]:
 
 def expire(scene: Scene) -> int:
     """How many holds a run of the schedule releases."""
-    return scene.hub.cards.flows.hold_expiry.expire()
+    return scene.hub.cards.call(expire_holds)
 
 
 def waiting(scene: Scene) -> list[int]:
@@ -232,16 +233,16 @@ def test_what_goes_wrong_with_one_is_put_off_and_keeps_no_other_waiting(
     others = [buyer(shops, 100_00) for _ in range(2)]
     [link] = held(card, 10_00)
     links = [*held(others[0], 20_00), *held(others[1], 20_00)]
-    real = HoldRelease.release
+    real = hold_release.release
 
-    def release(releasing: HoldRelease, read: Any, catalogue: Any, authorization: Any, *rest: Any) -> Outcome[Released]:
+    def release(read: Any, catalogue: Any, authorization: Any, *rest: Any) -> Outcome[Released]:
         if authorization.trans_link == link:
             raise RuntimeError("what nobody has thought of")
-        return real(releasing, read, catalogue, authorization, *rest)
+        return real(read, catalogue, authorization, *rest)
 
     shops.clock.advance(7 * DAY)
     with monkeypatch.context() as patched:
-        patched.setattr(HoldRelease, "release", release)
+        patched.setattr(hold_release, "release", release)
         assert expire(shops) == 2
     assert [each.stands(one)[0] for each, one in zip(others, links, strict=True)] == ["X", "X"]
     assert (card.stands(link), "hold not finished" in lines.text) == (("H", 10_00, 10_00), True)
@@ -261,7 +262,7 @@ def test_what_is_put_off_can_be_collected_meanwhile(shops: Scene, monkeypatch: p
 
     shops.clock.advance(7 * DAY)
     with monkeypatch.context() as patched:
-        patched.setattr(HoldRelease, "release", release)
+        patched.setattr(hold_release, "release", release)
         assert expire(shops) == 0
     card.clears(collected, 10_00)
     card.asks_more(increased, 5_00)
@@ -285,7 +286,7 @@ def test_an_increment_just_before_something_goes_wrong_is_not_put_off(
 
     shops.clock.advance(7 * DAY)
     with monkeypatch.context() as patched:
-        patched.setattr(HoldRelease, "release", release)
+        patched.setattr(hold_release, "release", release)
         assert expire(shops) == 0
 
     assert card.record(link).due_at == shops.clock.time() + 7 * DAY

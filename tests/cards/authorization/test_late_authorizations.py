@@ -11,6 +11,7 @@ from unittest.mock import patch
 
 import pytest
 
+from chalicelib.cards.authorization.hold_release import expire_holds
 from chalicelib.cards.authorization.late_declines import KEPT, KIND
 from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_record import Card
@@ -83,7 +84,7 @@ def timed(scene: Scene) -> Iterator[list[float]]:
 
 def finish(scene: Scene) -> int:
     """The schedule that adds late declines to the lists of their cards."""
-    done: int = scene.hub.cards.flows.hold_expiry.expire()
+    done: int = scene.hub.cards.call(expire_holds)
     return done
 
 

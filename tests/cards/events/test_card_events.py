@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
 from chalicelib.cards.issuing.account_record import Account
+from chalicelib.cards.payments.provider_completion import finish_due_payments
 from chalicelib.cards.requests import disclosure
 from chalicelib.foundation.dynamodb.store import Put
 from tests.cards.events.event_listener import Listener, Told
@@ -408,7 +409,7 @@ def test_what_the_schedule_finishes_is_told_by_it(heard: Listener) -> None:
     assert changed(heard.told("external_payment")) == [("return", "P")]
 
     scene.clock.advance(60)
-    assert scene.hub.cards.flows.provider_recovery.finish() == 1
+    assert scene.hub.cards.call(finish_due_payments) == 1
 
     back, original = sorted(heard.told("external_payment"), key=lambda each: str(each["kind"]), reverse=True)
     assert changed([back, original]) == [("return", "S"), ("in", "R")]
@@ -446,7 +447,7 @@ def test_a_mandate_and_its_collections_are_told_to_the_end(heard: Listener) -> N
     assert [each["epm_mandate_id"] for each in pending] == [number] * 2
 
     scene.clock.advance(DAY)
-    assert sum(scene.hub.cards.flows.provider_recovery.finish() for _ in range(2)) == 2  # one may be in the other's way
+    assert sum(scene.hub.cards.call(finish_due_payments) for _ in range(2)) == 2  # one may be in the other's way
     assert sorted(changed(heard.told("external_payment"))) == [("debit", "J"), ("debit", "S")]
 
     scene.data("cancelExternalPaymentMandate", epm_mandate_id=number, reason=2)

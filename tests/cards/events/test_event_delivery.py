@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from chalicelib.cards.events.event_secrets import secrets_key
+from chalicelib.cards.events.event_secrets import rotate_events_secret, secrets_key
 from chalicelib.cards.programs.programmes import head_key
 from chalicelib.delivery.delivery_plan import SWEEP_WAITS
 from chalicelib.foundation.dynamodb.store import Delete
@@ -61,7 +61,7 @@ def test_both_secrets_verify_during_a_rotations_overlap_and_the_new_one_after_it
 ) -> None:
     at_the_machines_time(world, later=elapsed)
     delivery_id = an_event(world)
-    rotated = world.hub.cards.event_secrets.rotate(MANAGER, OVERLAP)
+    rotated = world.hub.cards.call(rotate_events_secret, MANAGER, OVERLAP)
     world.clock.advance(elapsed)
 
     world.hub.delivery.worker.attempt(delivery_id)
@@ -186,7 +186,7 @@ def test_neither_the_secret_nor_what_an_event_says_is_logged_or_kept_in_clear(
     world: World, secret: str, lines: Lines
 ) -> None:
     world.hub.delivery.worker.attempt(an_event(world))
-    rotated = world.hub.cards.event_secrets.rotate(MANAGER, OVERLAP)
+    rotated = world.hub.cards.call(rotate_events_secret, MANAGER, OVERLAP)
 
     kept = repr([*world.hub.store.scan("programmes"), *world.hub.store.scan("deliveries")])
     for clear in (secret, rotated.secret):

@@ -6,7 +6,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from chalicelib.cards.events.event_secrets import EventSecrets, NoEventSecret, secrets_key
+from chalicelib.cards.container import CardContainer
+from chalicelib.cards.events.event_secrets import (
+    NoEventSecret,
+    create_events_secret,
+    has_events_secret,
+    open_secrets,
+    rotate_events_secret,
+    secrets_key,
+)
 from chalicelib.foundation.crypto.vault import Unsealable
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Delete
 from tests.openbanking.faults import FAULTS, Fault
@@ -18,53 +26,53 @@ DAY = 24 * 3600
 
 
 @pytest.fixture
-def secrets(world: World) -> Iterator[EventSecrets]:
-    yield world.hub.cards.event_secrets
+def cards(world: World) -> Iterator[CardContainer]:
+    yield world.hub.cards
     world.hub.store.transact([Delete(*secrets_key(NEW))])
 
 
 def in_use(world: World, manager_id: int = NEW) -> list[str]:
     """What events are signed with now."""
-    return world.hub.cards.event_secrets.open_secrets(manager_id, world.hub.store.get(*secrets_key(NEW)))
+    return open_secrets(manager_id, world.hub.store.get(*secrets_key(NEW)), world.hub.vault, world.clock.time())
 
 
-def first(secrets: EventSecrets) -> str:
+def first(cards: CardContainer) -> str:
     """The first secret, made."""
-    plain, made = secrets.create_first(NEW)
-    secrets.store.transact([made])
+    plain, made = cards.call(create_events_secret, NEW)
+    cards.shared.store.transact([made])
     return plain
 
 
-def test_the_first_secret_is_made_once(world: World, secrets: EventSecrets) -> None:
-    assert not secrets.has_any(NEW)
-    made = first(secrets)
+def test_the_first_secret_is_made_once(world: World, cards: CardContainer) -> None:
+    assert not cards.call(has_events_secret, NEW)
+    made = first(cards)
 
     with pytest.raises(ConditionFailed):
-        first(secrets)
+        first(cards)
 
     assert made.startswith("whsec_")
-    assert (secrets.has_any(NEW), in_use(world)) == (True, [made])
+    assert (cards.call(has_events_secret, NEW), in_use(world)) == (True, [made])
 
 
 @pytest.mark.parametrize("kind", FAULTS)
 def test_the_secret_that_is_shown_is_the_one_that_signs_whatever_storage_does(
-    world: World, secrets: EventSecrets, kind: str, monkeypatch: pytest.MonkeyPatch
+    world: World, cards: CardContainer, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(world.hub.store, "_pause", lambda seconds: None)
-    old = first(secrets)
+    old = first(cards)
 
     with Fault(world, kind, 1, operation="TransactWriteItems") as fault:
-        made = secrets.rotate(NEW, DAY)
+        made = cards.call(rotate_events_secret, NEW, DAY)
 
     assert fault.hit is not None
     assert in_use(world) == [made.secret, old]
 
 
 def test_a_rotation_keeps_the_one_before_it_for_the_overlap_and_none_before_that(
-    world: World, secrets: EventSecrets
+    world: World, cards: CardContainer
 ) -> None:
-    oldest = first(secrets)
-    second, third = (secrets.rotate(NEW, DAY) for _ in range(2))
+    oldest = first(cards)
+    second, third = (cards.call(rotate_events_secret, NEW, DAY) for _ in range(2))
 
     assert third.old_until == world.clock.time() + DAY
     assert in_use(world) == [third.secret, second.secret]
@@ -73,30 +81,30 @@ def test_a_rotation_keeps_the_one_before_it_for_the_overlap_and_none_before_that
     assert in_use(world) == [third.secret]
 
 
-def test_without_an_overlap_the_old_one_ends_at_once(world: World, secrets: EventSecrets) -> None:
-    first(secrets)
-    made = secrets.rotate(NEW, 0)
+def test_without_an_overlap_the_old_one_ends_at_once(world: World, cards: CardContainer) -> None:
+    first(cards)
+    made = cards.call(rotate_events_secret, NEW, 0)
 
     assert (in_use(world), made.old_until) == ([made.secret], None)
 
 
-def test_of_two_rotations_at_a_time_none_is_lost(world: World, secrets: EventSecrets) -> None:
-    first(secrets)
+def test_of_two_rotations_at_a_time_none_is_lost(world: World, cards: CardContainer) -> None:
+    first(cards)
     others = []
 
-    with world.meanwhile("transact", lambda: others.append(secrets.rotate(NEW, DAY))):
-        mine = secrets.rotate(NEW, DAY)
+    with world.meanwhile("transact", lambda: others.append(cards.call(rotate_events_secret, NEW, DAY))):
+        mine = cards.call(rotate_events_secret, NEW, DAY)
 
     assert in_use(world) == [mine.secret, others[0].secret]
 
 
-def test_a_programme_manager_without_an_events_url_has_no_secret_to_rotate(secrets: EventSecrets) -> None:
+def test_a_programme_manager_without_an_events_url_has_no_secret_to_rotate(cards: CardContainer) -> None:
     with pytest.raises(NoEventSecret, match=f"programme manager {NEW} has no Events URL"):
-        secrets.rotate(NEW, DAY)
+        cards.call(rotate_events_secret, NEW, DAY)
 
 
-def test_a_secret_opens_for_its_own_programme_manager_only(world: World, secrets: EventSecrets) -> None:
-    first(secrets)
+def test_a_secret_opens_for_its_own_programme_manager_only(world: World, cards: CardContainer) -> None:
+    first(cards)
 
     with pytest.raises(Unsealable):
         in_use(world, NEW + 1)

@@ -8,6 +8,7 @@ import pytest
 
 from chalicelib.cards.payments import address_flow
 from chalicelib.cards.payments.provider import AddressRequest, ProviderSilent
+from chalicelib.cards.payments.provider_completion import finish_due_payments
 from chalicelib.cards.protocol.payment_states import ADDRESS_STATES
 from chalicelib.foundation.fields.ibans import is_iban
 from tests.cards.ledgers import prove
@@ -180,7 +181,7 @@ def test_an_address_that_the_provider_is_silent_about_is_of_no_use_until_the_sch
     assert stage.data("getAccountExternalPaymentAddresses", account_id=account) == []
 
     stage.clock.advance(60)
-    assert stage.hub.cards.flows.provider_recovery.finish() == 1
+    assert stage.hub.cards.call(finish_due_payments) == 1
 
     [address] = stage.data("getAccountExternalPaymentAddresses", account_id=account)
     repeat = stage.do(ASSIGN, **members)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.cards.payments.payment_record import ExternalPayment
+from chalicelib.cards.payments.provider_completion import finish_due_payments
 from chalicelib.delivery.delivery_record import BODY
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.dynamodb.store import Put
@@ -235,7 +236,7 @@ def test_a_return_that_the_schedule_finishes_names_what_it_returns_too(told: Sce
     assert answer.status_code == 8001
 
     scene.clock.advance(60)
-    scene.hub.cards.flows.provider_recovery.finish()
+    scene.hub.cards.call(finish_due_payments)
 
     back = rows(scene, address["account_id"])[-1]
     assert (back["transaction_type"], back["parent_transaction_id"]) == (64, came["transaction_id"])
@@ -256,7 +257,7 @@ def test_a_return_that_waits_in_its_older_form_is_booked_in_the_newer_one(told: 
     scene.hub.store.transact([Put(table, older)])
 
     scene.clock.advance(60)
-    scene.hub.cards.flows.provider_recovery.finish()
+    scene.hub.cards.call(finish_due_payments)
 
     back = rows(scene, address["account_id"])[-1]
     assert (back["transaction_type"], back["parent_transaction_id"]) == (64, came["transaction_id"])

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib.cards.payments.provider_completion import finish_due_payments
 from tests.cards.ledgers import movements, payment, prove, state, transactions
 from tests.cards.scenes import DAY, GBP, SEPA, Scene
 from tests.cards.tariff import DEBITS_A_YEAR, with_tariff
@@ -63,7 +64,7 @@ def test_a_collection_by_a_cancelled_mandate_is_over(stage: Scene) -> None:
     assert decide(stage, number, 1) == 4008
     assert stage.sim("simulateDirectDebit", epm_transaction_id=number).status_code == 4008
     stage.clock.advance(DAY)
-    stage.hub.cards.flows.provider_recovery.finish()
+    stage.hub.cards.call(finish_due_payments)
     assert state(stage, number) == "J"
 
 
@@ -228,14 +229,14 @@ def test_the_schedule_passes_cut_offs_from_their_very_second_on(stage: Scene) ->
     address, _, number = announced(stage)
     poor = stage.debit(stage.mandate(stage.address()), 100)["epm_transaction_id"]
     stage.clock.advance(DAY - 1)
-    stage.hub.cards.flows.provider_recovery.finish()
+    stage.hub.cards.call(finish_due_payments)
     assert (state(stage, number), state(stage, poor)) == ("P", "P")
 
     stage.clock.advance(1)
-    assert stage.hub.cards.flows.provider_recovery.finish() >= 2
+    assert stage.hub.cards.call(finish_due_payments) >= 2
     assert (state(stage, number), state(stage, poor)) == ("S", "J")
     assert payment(stage, poor).reason
-    assert stage.hub.cards.flows.provider_recovery.finish() == 0
+    assert stage.hub.cards.call(finish_due_payments) == 0
     assert stage.balances(address["account_id"]) == (7500, 7500, 0)
 
 
@@ -244,7 +245,7 @@ def test_the_schedule_pays_nothing_that_is_not_to_be_paid(stage: Scene) -> None:
     decide(stage, number, 0, 4)
     stage.clock.advance(DAY)
 
-    stage.hub.cards.flows.provider_recovery.finish()
+    stage.hub.cards.call(finish_due_payments)
 
     assert (state(stage, number), stage.balances(address["account_id"])[0]) == ("J", 10_000)
 

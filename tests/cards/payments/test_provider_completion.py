@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from chalicelib.cards.payments.provider import NoProvider, ProviderOrder, ProviderSilent, Receipt
+from chalicelib.cards.payments.provider_completion import finish_due_payments
 from chalicelib.foundation.dynamodb.store import AnswerLost
 from tests.cards.ledgers import entries, movements, payment, prove, state
 from tests.cards.scenes import GBP, UK, Scene
@@ -77,7 +78,7 @@ def raising(error: Exception) -> Callable[[ProviderOrder], None]:
 def later(scene: Scene, seconds: int = 60) -> int:
     """How many payments the schedule has moved so much later."""
     scene.clock.advance(seconds)
-    return scene.hub.cards.flows.provider_recovery.finish()
+    return scene.hub.cards.call(finish_due_payments)
 
 
 def held(scene: Scene, address: Any) -> list[int]:
@@ -203,7 +204,7 @@ def test_one_process_at_a_time_finishes_a_payment(scene: Scene, provider: Watche
     address = scene.funded(10_000)
     scene.transfer(address, 2500, destination_account_name="Lost Ltd")
     moved: list[int] = []
-    provider.once(BEFORE, lambda _: moved.append(scene.apart().hub.cards.flows.provider_recovery.finish()))
+    provider.once(BEFORE, lambda _: moved.append(scene.apart().hub.cards.call(finish_due_payments)))
 
     assert later(scene) == 1
 

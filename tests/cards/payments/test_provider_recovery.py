@@ -6,6 +6,7 @@ import pytest
 
 from chalicelib.bootstrap import hub
 from chalicelib.cards.payments.provider import Receipt
+from chalicelib.cards.payments.provider_completion import finish_due_payments
 from tests.cards.ledgers import prove, state
 from tests.cards.scenes import DAY, Scene
 from tests.log_lines import Lines
@@ -29,15 +30,15 @@ def waiting(scene: Scene) -> list[int]:
 
 def test_what_waits_for_an_answer_is_looked_after_a_minute_later_and_then_no_more(scene: Scene) -> None:
     numbers = silent(scene, 3)
-    overdue = scene.hub.cards.flows.provider_recovery
+    cards = scene.hub.cards
     assert waiting(scene) == numbers
 
     scene.clock.advance(59)
-    assert overdue.finish() == 0
+    assert cards.call(finish_due_payments) == 0
     scene.clock.advance(1)
-    assert overdue.finish() == 3
+    assert cards.call(finish_due_payments) == 3
     assert waiting(scene) == []
-    assert overdue.finish() == 0
+    assert cards.call(finish_due_payments) == 0
 
 
 def test_what_goes_wrong_with_one_keeps_no_other_waiting(
@@ -55,10 +56,10 @@ def test_what_goes_wrong_with_one_keeps_no_other_waiting(
     scene.clock.advance(60)
     with monkeypatch.context() as patched:
         patched.setattr(provider, "find", find)
-        assert scene.hub.cards.flows.provider_recovery.finish() == 2
+        assert scene.hub.cards.call(finish_due_payments) == 2
     assert (waiting(scene), "not finished" in lines.text) == ([numbers[1]], True)
     scene.clock.advance(60)
-    assert (scene.hub.cards.flows.provider_recovery.finish(), waiting(scene)) == (1, [])
+    assert (scene.hub.cards.call(finish_due_payments), waiting(scene)) == (1, [])
 
 
 def test_a_run_that_has_taken_long_begins_nothing_further(scene: Scene) -> None:
@@ -66,7 +67,7 @@ def test_a_run_that_has_taken_long_begins_nothing_further(scene: Scene) -> None:
     scene.clock.advance(60)
     now = scene.clock.monotonic()
 
-    assert [scene.hub.cards.flows.provider_recovery.finish(until) for until in (now - 1, now)] == [0, 2]
+    assert [scene.hub.cards.call(finish_due_payments, until) for until in (now - 1, now)] == [0, 2]
 
 
 def test_a_run_looks_at_so_many_and_the_next_one_goes_on(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,30 +75,30 @@ def test_a_run_looks_at_so_many_and_the_next_one_goes_on(scene: Scene, monkeypat
     scene.clock.advance(60)
     monkeypatch.setattr("chalicelib.cards.storage.due_index.MOST", 2)
 
-    assert [scene.hub.cards.flows.provider_recovery.finish() for _ in range(3)] == [2, 1, 0]
+    assert [scene.hub.cards.call(finish_due_payments) for _ in range(3)] == [2, 1, 0]
 
 
 def test_a_direct_debit_whose_account_moves_meanwhile_is_decided_in_the_next_run(scene: Scene) -> None:
     address = scene.funded(2500)
     number = scene.debit(scene.mandate(address), 2500)["epm_transaction_id"]
     scene.clock.advance(DAY)
-    overdue = scene.hub.cards.flows.provider_recovery
+    cards = scene.hub.cards
 
     with scene.world.meanwhile("transact", lambda: scene.paid(address, 1)):
-        assert (overdue.finish(), state(scene, number)) == (0, "P")
-    assert (overdue.finish(), state(scene, number)) == (1, "J")
+        assert (cards.call(finish_due_payments), state(scene, number)) == (0, "P")
+    assert (cards.call(finish_due_payments), state(scene, number)) == (1, "J")
     prove(scene)
 
 
 def test_a_decision_at_the_last_moment_counts(scene: Scene) -> None:
     address = scene.funded(2500)
     number = scene.debit(scene.mandate(address), 2500)["epm_transaction_id"]
-    late, overdue = scene.apart(days=1), scene.apart(days=1).hub.cards.flows.provider_recovery
+    late, cards = scene.apart(days=1), scene.apart(days=1).hub.cards
     decision = {"epm_transaction_id": number, "should_pay": 0, "reason": 1}
 
     with scene.world.meanwhile("transact", lambda: scene.data("changeDDExternalPaymentStatus", **decision)):
-        assert (overdue.finish(), state(scene, number)) == (0, "P")
-    assert (overdue.finish(), state(scene, number)) == (1, "J")
+        assert (cards.call(finish_due_payments), state(scene, number)) == (0, "P")
+    assert (cards.call(finish_due_payments), state(scene, number)) == (1, "J")
     assert late.balances(address["account_id"]) == (2500, 2500, 0)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib.cards.payments.provider_completion import finish_due_payments
 from tests.cards.ledgers import entries, movements, payment, prove, state, transactions
 from tests.cards.scenes import EUR, GBP, SEPA, SPECIAL_EUR, UK, Envelope, Scene
 from tests.cards.tariff import SEPARATE, with_tariff
@@ -209,7 +210,7 @@ def test_a_return_whose_answer_was_lost_is_finished_by_the_schedule(stage: Scene
     assert stage.balances(address["account_id"]) == (0, 2500, 0)
     assert back(stage, number).status_code == 4004, "it is on its way"
     stage.clock.advance(60)
-    stage.hub.cards.flows.provider_recovery.finish()
+    stage.hub.cards.call(finish_due_payments)
     answer = back(stage, number, request_reference_id=reference)
 
     assert answer.duplicated == 1

@@ -10,4 +10,4 @@ from tests.cards.scenes import Scene
 
 @pytest.fixture
 def portal(stage: Scene) -> Portal:
-    return stage.hub.cards.flows.portal
+    return stage.hub.cards.portal

@@ -75,7 +75,7 @@ def test_an_expired_card_is_found_as_such(portal: Portal, stage: Scene) -> None:
     later = stage.apart(days=62)
 
     def statuses(scene: Scene) -> list[str]:
-        portal = scene.hub.cards.flows.portal
+        portal = scene.hub.cards.portal
         return [status for status in "AE" if found(portal, status=status, holder_id=made.holder_id)]
 
     assert (statuses(stage), statuses(later)) == (["A"], ["E"])

@@ -150,7 +150,7 @@ def test_what_the_web_interface_does_for_its_users_is_not_limited(shared_world: 
     credential = scene.hub.cards.credentials.get(1, "full")
     members = {"action": "getDesign", "api_version": "1.2", "program_id": EVERYDAY}
 
-    answers = [scene.hub.cards.flows.api.answer_internally(credential, members) for _ in range(3)]
+    answers = [scene.hub.cards.api.answer_internally(credential, members) for _ in range(3)]
 
     assert [jsontext.loads(answer)["status"] for answer in answers] == ["success"] * 3
 

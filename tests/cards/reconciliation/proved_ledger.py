@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.cards.reconciliation.progress_record import PROGRESS, ROUND_SECONDS, Progress
+from chalicelib.cards.reconciliation.rolling_proof import prove_accounts
 from chalicelib.foundation.dynamodb.store import Item, Store
 from tests.cards.scenes import Scene
 
@@ -30,7 +31,7 @@ class Ledger:
         return Progress.of(self.store.get(*PROGRESS), self.scene.clock.time())
 
     def go_on(self, until: float = FOREVER) -> Progress:
-        return self.scene.hub.cards.flows.rolling_proof.prove(until)
+        return self.scene.hub.cards.call(prove_accounts, until)
 
     def next_round(self) -> Progress:
         self.scene.clock.advance(ROUND_SECONDS)

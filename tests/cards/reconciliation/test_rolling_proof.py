@@ -206,14 +206,14 @@ def test_however_few_are_proved_at_the_same_time_all_of_them_are(
 
 def stopped_after(ledger: Ledger, steps: int) -> Progress:
     """A run whose time is over after so many steps; each takes a second."""
-    clock, real = ledger.scene.clock, rolling_proof.RollingProof._prove_next
+    clock, real = ledger.scene.clock, rolling_proof._prove_next
 
-    def step(proof: rolling_proof.RollingProof, *arguments: Any) -> Progress:
+    def step(*arguments: Any) -> Progress:
         clock.advance(1)
-        return real(proof, *arguments)
+        return real(*arguments)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rolling_proof.RollingProof, "_prove_next", step)
+        patch.setattr(rolling_proof, "_prove_next", step)
         return ledger.go_on(clock.monotonic() + steps)
 
 

@@ -10,6 +10,7 @@ from unittest.mock import patch
 import pytest
 
 from chalicelib.cards.payments.provider import ProviderSilent
+from chalicelib.cards.payments.provider_completion import finish_due_payments
 from chalicelib.cards.payments.sandbox_provider import SandboxProvider
 from tests.cards.action_checks import call, check
 from tests.cards.requests.repeats import is_repeat, request
@@ -39,7 +40,7 @@ def silence() -> Iterator[None]:
 
 def finish(scene: Scene) -> None:
     """What the schedule does after two minutes."""
-    scene.apart(days=2 / (24 * 60)).hub.cards.flows.provider_recovery.finish()
+    scene.apart(days=2 / (24 * 60)).hub.cards.call(finish_due_payments)
 
 
 @pytest.mark.parametrize("action", ASKING)

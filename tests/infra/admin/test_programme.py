@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from chalicelib.cards.events.event_secrets import secrets_key
+from chalicelib.cards.events.event_secrets import open_secrets, secrets_key
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.crypto import signatures
 from infra.admin import connection, output
@@ -272,7 +272,8 @@ EVENTS_URL = "https://manager.example.com/events"
 
 def signing(world: World, manager_id: int) -> list[str]:
     """The secrets that a programme manager's events are signed with."""
-    return world.hub.cards.event_secrets.open_secrets(manager_id, world.hub.store.get(*secrets_key(manager_id)))
+    hub = world.hub
+    return open_secrets(manager_id, hub.store.get(*secrets_key(manager_id)), hub.vault, world.clock.time())
 
 
 def test_the_secret_of_events_is_made_and_shown_with_the_first_events_url_only(world: World, path: Path) -> None:

@@ -285,7 +285,7 @@ def test_five_years_after_the_last_account_nothing_names_the_holder(world: World
     stored = json.dumps(items(world, "cards"), default=str, ensure_ascii=False)
     assert [name for name in names if name in stored] == []
     assert scene.data("getHolder", holder_id=holder_id)["last_name"] == ""
-    portal = world.hub.cards.flows.portal
+    portal = world.hub.cards.portal
     assert card_id in [each["card_id"] for each in portal.read(MANAGER, "listCards", item_count=20)["data"]]
     assert done("retention", "remove")["holders"] == 0
 

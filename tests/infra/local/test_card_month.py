@@ -11,7 +11,7 @@ from unittest.mock import patch
 import pytest
 
 from chalicelib.cards.jobs import finish_payments_and_holds
-from chalicelib.cards.payments.provider_completion import ProviderCompletion
+from chalicelib.cards.payments import provider_orders
 from chalicelib.cards.protocol.portal_messages import CARDS, LIST_ACTIVITY, LIST_CARDS, SHOW_CARD
 from infra.admin import ledger_verification
 from infra.local import card_month
@@ -78,7 +78,7 @@ def tables(scene: Scene) -> dict[str, int]:
 
 
 def portal(scene: Scene, action: str, **members: Any) -> Any:
-    return scene.hub.cards.flows.portal.read(MANAGER, action, **members)["data"]
+    return scene.hub.cards.portal.read(MANAGER, action, **members)["data"]
 
 
 def test_the_ledger_of_the_month_is_right(played: Scene) -> None:
@@ -169,14 +169,14 @@ def test_a_step_whose_response_was_lost_is_made_up_for_at_the_next_start(
 def test_a_month_interrupted_before_the_providers_reply_goes_on_at_the_next_start(
     scene: Scene, whole_month: dict[str, int], kind: str
 ) -> None:
-    ask = ProviderCompletion.answer
+    ask = provider_orders.ask
 
-    def end_before_reply(completion: ProviderCompletion, orders: Any, record: Any) -> str:
+    def end_before_reply(record: Any, provider: Any) -> provider_orders.Reply:
         if record.kind == kind:
             raise KeyboardInterrupt
-        return ask(completion, orders, record)
+        return ask(record, provider)
 
-    with patch.object(ProviderCompletion, "answer", end_before_reply), pytest.raises(KeyboardInterrupt):
+    with patch.object(provider_orders, "ask", end_before_reply), pytest.raises(KeyboardInterrupt):
         play(scene)
     scene.hub = scene.world.another_process()
 

@@ -83,7 +83,7 @@ def test_a_month_is_played_in_the_background_and_reported(world: World, lines: L
 
     assert reported == [{"state": COMPLETE, "started": world.clock.time()}]
     assert "card month played" in [line["message"] for line in lines.all()]
-    assert world.hub.cards.flows.portal.read(MANAGER, "listCards", item_count=20)["data"]
+    assert world.hub.cards.portal.read(MANAGER, "listCards", item_count=20)["data"]
 
 
 def test_time_is_stopped_while_a_month_is_played(world: World, lines: Lines) -> None:

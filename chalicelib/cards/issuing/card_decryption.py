@@ -1,0 +1,49 @@
+"""The secret data of a stored card: decrypted, computed, or sealed again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chalicelib.cards.card_data import cardholder_secrets
+from chalicelib.cards.card_data.sealed_data import CardData
+from chalicelib.cards.issuing.card_record import Card
+from chalicelib.cards.protocol.states import PIN_OK
+from chalicelib.cards.protocol.status_codes import Refused, Status
+
+
+def decrypt_number(card: Card, card_data: CardData) -> str:
+    return card_data.open(card.id, "pan", card.pan)
+
+
+def compute_cvc2(card: Card, number: str, card_data: CardData) -> str:
+    return card_data.cvc2(number, card.expiry_year, card.expiry_month, card.key_version)
+
+
+def decrypt_pin(card: Card, card_data: CardData) -> str | None:
+    """The PIN; ``None`` for a card without one."""
+    return None if card.pin is None else card_data.open(card.id, "pin", card.pin)
+
+
+def decrypt_password(card: Card, card_data: CardData) -> str:
+    """The 3-D Secure password."""
+    return card_data.open(card.id, "acs_password", card.acs_password)
+
+
+def pin_members(card_id: int, number: str, pin: str, key_version: int, card_data: CardData) -> dict[str, Any]:
+    """The card members for a new PIN: the sealed PIN, its verification value, and a reset counter."""
+    return {
+        "pin": card_data.seal(card_id, "pin", pin),
+        "pvv": card_data.pvv(number, pin, key_version),
+        "pin_status": PIN_OK,
+        "pin_tries": 0,
+    }
+
+
+WITHOUT_PIN = {"pin": None, "pvv": None, "pin_status": PIN_OK, "pin_tries": 0}
+"""The members of a card without a PIN."""
+
+
+def require_good(pin: str) -> None:
+    """Reject simple PINs. Raises: Refused."""
+    if cardholder_secrets.is_simple(pin):
+        raise Refused(Status.PIN_TOO_SIMPLE)

@@ -1,0 +1,81 @@
+"""What the container fills in by name is there, and is what the function expects."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from inspect import Parameter, signature
+from itertools import chain
+from typing import Any
+
+import pytest
+
+from chalicelib.bootstrap import Hub
+from chalicelib.cards.actions import ACTIONS, PORTAL_ACTIONS, SIMULATOR_ACTIONS
+from chalicelib.cards.authorization.decline_recovery import record_decline
+from chalicelib.cards.authorization.hold_release import expire_holds
+from chalicelib.cards.container import CardContainer
+from chalicelib.cards.events.card_events import send_card_event
+from chalicelib.cards.events.event_secrets import create_events_secret, has_events_secret, rotate_events_secret
+from chalicelib.cards.payments.provider_completion import ask_provider, finish_due_payments, record_reply
+from chalicelib.cards.reconciliation.rolling_proof import next_proof_due, prove_accounts
+from chalicelib.delivery.container import DeliveryContainer
+from tests.source_code import SOURCES, tree, within
+
+CALLED: tuple[Callable[..., Any], ...] = (
+    *(record_decline, expire_holds, send_card_event, finish_due_payments, prove_accounts, next_proof_due),
+    *(create_events_secret, has_events_secret, rotate_events_secret, ask_provider, record_reply),
+)
+"""Jobs, tasks, the two halves of a call of the provider, and what else is called by way of the container."""
+
+
+def of_actions() -> Iterator[Callable[..., Any]]:
+    for row in chain(*(table.values() for table in (ACTIONS, SIMULATOR_ACTIONS, PORTAL_ACTIONS))):
+        yield from filter(None, (row.handler, row.late, row.unrecorded))
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    f"{each.__module__.rpartition('.')[2]}.{each.__name__}": each for each in (*of_actions(), *CALLED)
+}
+
+
+def parts(container: type) -> dict[str, str]:
+    """The class of each part of a container, as it is written there."""
+    found: dict[str, str] = {}
+    for kind in reversed(container.__mro__):
+        found |= getattr(kind, "__annotations__", {})
+        found |= {
+            name: each.func.__annotations__["return"]
+            for name, each in vars(kind).items()
+            if isinstance(each, cached_property)
+        }
+    return found | {"clock": "Clock"}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_what_is_filled_by_name_is_a_part_of_that_class(name: str) -> None:
+    known = {**parts(Hub), **parts(DeliveryContainer), **parts(CardContainer)}
+    asked = {
+        each.name: each.annotation
+        for each in signature(FUNCTIONS[name]).parameters.values()
+        if each.kind is Parameter.KEYWORD_ONLY and each.default is Parameter.empty
+    }
+
+    assert {each: known.get(each) for each in asked} == asked
+
+
+def test_every_function_that_is_called_by_way_of_the_cards_is_looked_at() -> None:
+    """Whether it is given to ``cards.call`` in an argument or in a partial."""
+    found = set()
+    for module in (each for each in SOURCES if within(each, "chalicelib", "infra")):
+        for node in ast.walk(tree(module)):
+            match node:
+                case (
+                    ast.Call(func=ast.Attribute(value=of, attr="call"), args=[called, *_])
+                    | ast.Call(func=ast.Name(id="partial"), args=[ast.Attribute(value=of, attr="call"), called, *_])
+                ) if ast.unparse(of).rpartition(".")[2].strip("_") == "cards":
+                    found.add(ast.unparse(called).rpartition(".")[2])
+
+    assert "expire_holds" in found
+    assert found <= {each.__name__ for each in CALLED}
