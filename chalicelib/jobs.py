@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from chalice.app import Blueprint, Rate
+from chalice.app import Rate
 
-from chalicelib.bootstrap import hub
+from chalicelib.bootstrap import Hub, hub
 from chalicelib.cards.jobs import card_jobs
 from chalicelib.delivery.jobs import delivery_jobs
 from chalicelib.demo_bank.jobs import demo_bank_jobs
+from chalicelib.foundation.http.job_blueprint import Jobs
 from chalicelib.openbanking.jobs import openbanking_jobs
 from chalicelib.statistics.jobs import statistics_jobs
 
 RUN_SECONDS = 40
 """The time, in seconds, after which a run reads no further page."""
-key_jobs = Blueprint(__name__)
+key_jobs = Jobs[Hub](__name__)
 JOBS = (
     delivery_jobs.bind(lambda: (hub().delivery, lambda: hub().statistics.measurements.measure())),  # noqa: PLW0108 - a sweep needs none
     openbanking_jobs.bind(lambda: hub().openbanking),
     card_jobs.bind(lambda: hub().cards),
     statistics_jobs.bind(lambda: hub().statistics),
-    key_jobs,
+    key_jobs.bind(hub),
 )
 SANDBOX_JOBS = demo_bank_jobs.bind(hub)
 
@@ -29,5 +30,5 @@ SANDBOX_JOBS = demo_bank_jobs.bind(hub)
 @key_jobs.schedule(Rate(5, unit=Rate.MINUTES), name="reseal")
 def reseal(event: Any) -> None:
     """Every five minutes: seal records with the newest data key, if the operator requested it."""
-    process = hub()
+    process = key_jobs.parts()
     process.resealing.run(process.clock.monotonic() + RUN_SECONDS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -12,23 +13,19 @@ from chalicelib.delivery.delivery_plan import SWEEP_WAITS
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation import log
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
-from infra.local.event_runner import schedule_event, sqs_event
+from infra.local.event_runner import sqs_event
 from tests.delivery.deliveries import Receiver, fail
 from tests.figures import counted
 from tests.log_lines import Lines
 from tests.patience import PATIENCE_SECONDS
-from tests.world import START, World
-
-SCHEDULED = schedule_event("sweep", START, "eu-west-1")
-
-
-"""Seconds after which a test has failed that waits for something that does not come."""
+from tests.schedules import run_schedule
+from tests.world import World
 
 
-def run(name: str, event: dict[str, Any]) -> Any:
+def run(name: str, event: dict[str, Any], context: object = None) -> Any:
     from app import app
 
-    return app.handler_map[name](event, None)
+    return app.handler_map[name](event, context)
 
 
 def deliver(*bodies: str) -> Any:
@@ -148,7 +145,7 @@ def test_the_lines_of_one_message_do_not_name_the_request_of_another(recorded: s
 
 def test_a_sweep_that_finds_something_says_how_much(world: World, recorded: str, lines: Lines) -> None:
     world.clock.advance(SWEEP_WAITS[0])
-    run("sweep", SCHEDULED)
+    run_schedule(partial(run, "sweep"))
 
     (line,) = lines.all()
     assert (line["message"], line["queued"] >= 1) == ("swept", True)
@@ -157,6 +154,6 @@ def test_a_sweep_that_finds_something_says_how_much(world: World, recorded: str,
 
 def test_a_sweep_that_finds_nothing_says_nothing(lines: Lines, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chalicelib.delivery.sweeper.Sweeper.sweep", lambda sweeper: 0)
-    run("sweep", SCHEDULED)
+    run_schedule(partial(run, "sweep"))
 
     assert lines.text == ""

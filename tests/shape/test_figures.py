@@ -21,7 +21,7 @@ CEILINGS = {
     "other classes of collaborators only": 29,
     "factories of collaborators only": 0,
     "lines of openbanking/container.py": 177,
-    "statements of chalicelib": 32_125,
+    "statements of chalicelib": 32_140,
     "statements of infra": 15_328,
     "modules over 400 lines": 0,
     "functions over 40 statements": 0,

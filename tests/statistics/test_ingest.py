@@ -18,9 +18,10 @@ from chalicelib.statistics.day_records import TABLE, DailyReport, DayRecord
 from chalicelib.statistics.days import hours_of
 from chalicelib.statistics.hourly_counters import KEPT_DAYS, REACH_DAYS, Hour, HourlyCounters, StoredCounters
 from chalicelib.statistics.ingest import DayRefused, ExpectedBank, Ingested, IngestIncomplete, compute_day
-from infra.local.event_runner import schedule_event, schedule_expression
+from infra.local.event_runner import schedule_expression
 from tests.documents import OPERATIONS, STATISTICS, rows, section
 from tests.log_lines import Lines
+from tests.schedules import run_schedule
 from tests.statistics.made_up import ALPHA, BETA, counted
 from tests.statistics.nights import DAY, ingest, items, records, report, turn_to
 from tests.world import World
@@ -466,7 +467,7 @@ def test_it_is_due_every_night_at_ten_past_one(night: World) -> None:
     scheduled = [each for each in app.app.event_sources if isinstance(each, ScheduledEventConfig)]
     assert {schedule_expression(each) for each in scheduled if each.name == "ingest"} == {"cron(10 1 * * ? *)"}
 
-    app.app.handler_map["ingest"](schedule_event("ingest", night.clock.now(), "eu-west-1"), None)
+    run_schedule(app.app.handler_map["ingest"])
 
     assert DAY in records(night)
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from functools import wraps
 from importlib import import_module
-from typing import Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from chalice.app import Blueprint
+
+from chalicelib.foundation.context import deadline
 
 P = TypeVar("P")
 ENTRY_POINT = "chalicelib.jobs"
 """The module that binds all jobs."""
+RESERVE_SECONDS = 5.0
+"""The end of a function's time, in which its schedule begins no call of AWS: Lambda stops what still runs."""
 
 
 class Jobs(Blueprint, Generic[P]):
@@ -22,6 +28,23 @@ class Jobs(Blueprint, Generic[P]):
         """Let jobs use the result of ``parts``, which is called in each run."""
         self._bound = parts
         return self
+
+    def schedule(
+        self, expression: Any, name: str | None = None, description: str = ""
+    ) -> Callable[[Callable[[Any], None]], Any]:
+        """Register a scheduled job, which ends with the time of its function."""
+        register = super().schedule(expression, name, description)
+
+        def decorate(job: Callable[[Any], None]) -> Any:
+            @wraps(job)
+            def run(event: Any) -> None:
+                seconds = event.context.get_remaining_time_in_millis() / 1000 - RESERVE_SECONDS
+                with deadline(time.monotonic, time.monotonic() + seconds):
+                    job(event)
+
+            return register(run)
+
+        return decorate
 
     def parts(self) -> P:
         """The parts for a run. Lambda loads the module of a job alone, without the entry point, which is loaded now."""

@@ -20,6 +20,7 @@ from infra.admin.ledger_verification import prove_ledger
 from tests.cards.authorization.shops import A_DAY, BACK_A_WEEK, LIMITED, SEPARATE, Buyer, buyer, with_shops
 from tests.cards.scenes import DAY, EUR, Scene
 from tests.log_lines import Lines
+from tests.schedules import run_schedule
 
 pytestmark = pytest.mark.faults
 
@@ -212,12 +213,10 @@ def test_the_job_says_how_many_it_has_released(shops: Scene, lines: Lines) -> No
     card = buyer(shops, 100_00)
     held(card, 10_00, 20_00)
     assert hub() is shops.hub
-    event = {"id": "1", "detail-type": "Scheduled Event", "source": "aws.events", "account": "1", "time": "now"}
-    event |= {"region": "eu-west-1", "version": "0", "resources": [], "detail": {}}  # type: ignore[dict-item]
 
     for seconds in (7 * DAY - 1, 1, 1):
         shops.clock.advance(seconds)
-        jobs.finish(event, None)
+        run_schedule(jobs.finish)
 
     assert [line["holds"] for line in lines.all() if line["message"] == "holds released"] == [2]
     assert card.balances() == (100_00, 0, 0, 100_00)

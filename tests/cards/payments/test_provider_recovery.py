@@ -10,6 +10,7 @@ from chalicelib.cards.payments.provider_completion import finish_due_payments
 from tests.cards.ledgers import prove, state
 from tests.cards.scenes import DAY, Scene
 from tests.log_lines import Lines
+from tests.schedules import run_schedule
 
 pytestmark = pytest.mark.faults
 
@@ -107,12 +108,10 @@ def test_the_job_says_how_many_it_has_finished(scene: Scene, lines: Lines) -> No
 
     numbers = silent(scene, 2)
     assert hub() is scene.hub
-    event = {"id": "1", "detail-type": "Scheduled Event", "source": "aws.events", "account": "1", "time": "now"}
-    event |= {"region": "eu-west-1", "version": "0"}
 
     for seconds in (59, 1, 1):
         scene.clock.advance(seconds)
-        jobs.finish({**event, "resources": [], "detail": {}}, None)
+        run_schedule(jobs.finish)
 
     said = [line["payments"] for line in lines.all() if line["message"] == "payments finished"]
     assert said == [2]

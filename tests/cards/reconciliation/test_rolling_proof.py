@@ -16,14 +16,13 @@ from chalicelib.cards.reconciliation.account_proof import LOOKS
 from chalicelib.cards.reconciliation.progress_record import MOST_BROKEN, ROUND_SECONDS, Progress
 from chalicelib.foundation.dynamodb.store import Item, Store, StoreUnavailable
 from infra.deploy.functions import BY_NAME
-from infra.local.event_runner import schedule_event
 from tests.cards.ledgers import movements
 from tests.cards.reconciliation.proved_ledger import Ledger
 from tests.cards.scenes import DAY, EUR, SPECIAL_EUR
 from tests.documents import OPERATIONS, rows, section
 from tests.figures import counted
 from tests.log_lines import Lines
-from tests.world import START
+from tests.schedules import run_schedule
 
 SPECIAL = f"special_account#1.{SPECIAL_EUR}"
 Tamper = Callable[[Ledger], object]
@@ -282,7 +281,7 @@ def test_nothing_looks_broken_while_money_moves(ledger: Ledger) -> None:
 
 
 def test_the_schedule_proves(ledger: Ledger, capsys: pytest.CaptureFixture[str]) -> None:
-    app.handler_map["prove"](schedule_event("prove", START, "eu-west-1"), None)
+    run_schedule(app.handler_map["prove"])
 
     assert counted(capsys.readouterr().out, "ProvedAccounts", Stage="local") == [3]
     assert ledger.progress.is_over

@@ -1,0 +1,39 @@
+"""Blueprints of jobs: they are bound to parts of the service, and end with the time of their function."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chalice.app import Chalice, Rate
+
+from chalicelib.foundation import context
+from chalicelib.foundation.http.job_blueprint import RESERVE_SECONDS, Jobs
+from tests.schedules import run_schedule
+
+MINUTE = Rate(1, unit=Rate.MINUTES)
+
+
+def test_a_job_gets_the_parts_that_it_is_bound_to() -> None:
+    jobs, ran = Jobs[str]("jobs"), []
+
+    @jobs.schedule(MINUTE, name="sweep")
+    def sweep(event: Any) -> None:
+        ran.append(jobs.parts())
+
+    Chalice("service", configure_logs=False).register_blueprint(jobs.bind(lambda: "parts"))
+    run_schedule(sweep)
+
+    assert ran == ["parts"]
+
+
+def test_a_scheduled_job_begins_no_call_in_the_last_seconds_of_its_function() -> None:
+    jobs, left = Jobs[str]("jobs"), []
+
+    @jobs.schedule(MINUTE, name="sweep")
+    def sweep(event: Any) -> None:
+        left.append(context.seconds_left())
+
+    run_schedule(sweep, seconds=600)
+
+    assert left[0] <= 600 - RESERVE_SECONDS
+    assert not context.is_limited()
