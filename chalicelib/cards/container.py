@@ -11,8 +11,8 @@ from chalicelib.foundation.container import Infrastructure
 from chalicelib.foundation.wiring import Container, part
 
 if TYPE_CHECKING:
+    from chalicelib.cards.card_data.encryption import CardData
     from chalicelib.cards.card_data.keys import CardKeys
-    from chalicelib.cards.card_data.sealed_data import CardData
     from chalicelib.cards.events.card_events import CardEvents
     from chalicelib.cards.payments.provider import Provider
     from chalicelib.cards.portal.portal import Portal
@@ -35,7 +35,7 @@ class CardContainer(Container):
     programmes: Programmes = part("chalicelib.cards.programs.programmes")
     credentials: Credentials = part("chalicelib.cards.programs.credentials")
     credential_limits: CredentialLimits = part("chalicelib.cards.programs.credential_limits")
-    card_data: CardData = part("chalicelib.cards.card_data.sealed_data")
+    card_data: CardData = part("chalicelib.cards.card_data.encryption")
     events: CardEvents = part("chalicelib.cards.events.card_events")
     claims: Claims = part("chalicelib.foundation.requests.claims")
     references: RequestReferences = part("chalicelib.cards.requests.references")

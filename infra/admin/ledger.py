@@ -21,8 +21,8 @@ from chalicelib.cards.reconciliation.ledger_proof import (
     number_of,
 )
 from chalicelib.cards.reconciliation.reservations import describe_row
-from chalicelib.cards.storage.record import Key
 from chalicelib.foundation.dynamodb.store import Item
+from chalicelib.foundation.requests.facts import Key
 from infra.admin import connection, ledger_verification
 from infra.admin.ledger_verification import ProofTotals
 from infra.admin.output import CommandRefused, Report, command, command_group, format_members, format_table

@@ -31,9 +31,9 @@ from chalicelib.cards.reconciliation.ledger_proof import (
 from chalicelib.cards.reconciliation.reservations import AUTHORIZATION, DISPUTE, PAYMENT, ReservedAmount
 from chalicelib.cards.reconciliation.rolling_proof import find_missing
 from chalicelib.cards.storage.record import TABLE as CARDS
-from chalicelib.cards.storage.record import Key
 from chalicelib.foundation.dynamodb.store import Item, Store
 from chalicelib.foundation.parallel import pieces, together
+from chalicelib.foundation.requests.facts import Key
 from infra.progress import SILENT, Progress
 
 SENDINGS = 6

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.bootstrap import Hub
-from chalicelib.cards.card_data.sealed_data import CardData
+from chalicelib.cards.card_data.encryption import CardData
 from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_decryption import WITHOUT_PIN, decrypt_password
 from chalicelib.cards.issuing.card_record import Card, update_nameless_row

@@ -14,11 +14,11 @@ from typing import Any
 from unittest.mock import patch
 
 from chalicelib.bootstrap import Hub
-from chalicelib.cards.card_data.sealed_data import CardData
+from chalicelib.cards.card_data.encryption import CardData
 from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.protocol.values import API_VERSION
 from chalicelib.cards.requests.dispatch import Dispatcher
-from chalicelib.cards.requests.request_context import Outcome
+from chalicelib.cards.requests.request_context import ActionOutcome
 from chalicelib.foundation import log
 from chalicelib.foundation.crypto.keyring import Keyring
 from chalicelib.foundation.dynamodb.store import Item, Operation, Page, Put, Store, Update
@@ -177,7 +177,7 @@ def _answered(hub: Hub, body: bytes) -> str:
 def _decided_before(dispatch: Dispatcher, action: str, body: bytes) -> None:
     """Have the flow answer at once what it has just decided, and nothing be written."""
     handler, call = dispatch.actions[action].handler, dispatch.call
-    decided: list[Outcome[Any]] = []
+    decided: list[ActionOutcome[Any]] = []
 
     def note(function: Any, *arguments: Any) -> Any:
         answer = call(function, *arguments)

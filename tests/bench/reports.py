@@ -20,11 +20,11 @@ from chalicelib.cards.authorization.authorization_record import Authorization
 from chalicelib.cards.ledger import transaction_record
 from chalicelib.cards.reports import addendum_record
 from chalicelib.cards.storage import time_ordered
-from chalicelib.cards.storage.record import Key
 from chalicelib.cards.storage.time_ordered import Timeline
 from chalicelib.foundation.aws.calls import Call, send
 from chalicelib.foundation.dynamodb.items import pack
 from chalicelib.foundation.parallel import pieces
+from chalicelib.foundation.requests.facts import Key
 from tests.bench.against_bare import Service
 from tests.cards.scenes import EUR, EVERYDAY, GERMANY, HOLDER_BLOCK, MANAGER
 from tests.dynamodb_calls import note_calls

@@ -75,8 +75,8 @@ class Watch:
     def installed(self) -> Iterator[Watch]:
         """Have everything go by here."""
         from chalicelib.application import Application
-        from chalicelib.cards.card_data import cardholder_secrets
-        from chalicelib.cards.card_data.sealed_data import CardData
+        from chalicelib.cards.card_data import pins_and_passwords
+        from chalicelib.cards.card_data.encryption import CardData
         from chalicelib.cards.requests import disclosure
         from chalicelib.delivery import event_sender
         from chalicelib.foundation.crypto.vault import Vault
@@ -94,7 +94,7 @@ class Watch:
                 (Vault, "seal", lambda _, vault, text, context: self._sealed(text)),
                 (Vault, "unseal", lambda text, *_: self._sealed(text)),
                 (numbers, "new_pan", lambda pan, *_: self.note("pan", pan)),
-                (cardholder_secrets, "random_pin", lambda pin: self.note("pin", pin)),
+                (pins_and_passwords, "random_pin", lambda pin: self.note("pin", pin)),
                 (event_sender, "body", lambda body, *_: self._bodies.append(body)),
                 (
                     disclosure,

@@ -13,7 +13,7 @@ from unittest.mock import patch
 import boto3
 
 from chalicelib import bootstrap
-from chalicelib.cards.card_data.sealed_data import Sealed
+from chalicelib.cards.card_data.encryption import Sealed
 from chalicelib.foundation.crypto.vault import Unsealable
 from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.settings import Settings

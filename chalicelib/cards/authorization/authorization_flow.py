@@ -33,7 +33,7 @@ from chalicelib.cards.authorization.new_authorizations import (
     late_decline,
     new_authorization,
 )
-from chalicelib.cards.card_data.sealed_data import CardData
+from chalicelib.cards.card_data.encryption import CardData
 from chalicelib.cards.issuing.account_record import Account, LedgerAccount
 from chalicelib.cards.issuing.card_record import Card, number_key, update_listed
 from chalicelib.cards.ledger.charges import Charge
@@ -44,14 +44,14 @@ from chalicelib.cards.protocol.message import leave_out_none
 from chalicelib.cards.protocol.simulator_messages import SimulateAdvice, SimulateAuthorization, SimulateIncrement
 from chalicelib.cards.protocol.states import DECLINED_BY_NUMBER
 from chalicelib.cards.protocol.status_codes import Refused, Status
-from chalicelib.cards.requests.request_context import Outcome, RequestContext, UnrecordedAnswer
+from chalicelib.cards.requests.request_context import ActionOutcome, RequestContext, UnrecordedAnswer
 from chalicelib.cards.storage.record import WriteStamp
 from chalicelib.cards.storage.reserved_rows import ReservedRow
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Operation
 
 UNKNOWN_NUMBER = "14"
-AuthorizationOutcome = Outcome[simulator_messages.Authorization]
+AuthorizationOutcome = ActionOutcome[simulator_messages.Authorization]
 
 
 def simulate_authorization(
@@ -59,7 +59,7 @@ def simulate_authorization(
 ) -> AuthorizationOutcome:
     card_context, by_number = _read_card_context(request, context, card_data, sequences)
     if card_context is None:
-        return Outcome(_decline_unknown_card(request, context, sequences))
+        return ActionOutcome(_decline_unknown_card(request, context, sequences))
     asked, tally = _requested_amount(request), CounterChanges()
     if request.force_response_code is not None:
         decision = authorizer.force(card_context, asked, request.force_response_code, context.now, tally)
@@ -78,7 +78,7 @@ def decline_late(
     """
     card_context, _ = _read_card_context(request, context, card_data, sequences)
     if card_context is None:
-        return Outcome(_decline_unknown_card(request, context, sequences))
+        return ActionOutcome(_decline_unknown_card(request, context, sequences))
     reserved, stamp = context.reservation.row, WriteStamp(context.at, context.write_id)
     message, account, operations = late_decline(card_context, _requested_amount(request), reserved, stamp)
     return _outcome(context, message, 0, account, operations, context.now)
@@ -341,4 +341,4 @@ def _outcome(
         **account.visible_balances(context.level),
     }
     events = event_payloads.message_events(message, now, account, decision)
-    return Outcome(leave_out_none(answer), operations, events=events)
+    return ActionOutcome(leave_out_none(answer), operations, events=events)

@@ -21,10 +21,11 @@ from chalicelib.cards.ledger.posting_context import Usage
 from chalicelib.cards.protocol.states import AUTHORIZATION_RULES, HELD
 from chalicelib.cards.protocol.status_codes import Status, require_permitted
 from chalicelib.cards.requests.request_context import RequestContext
-from chalicelib.cards.storage.record import Key, Record, WriteStamp
+from chalicelib.cards.storage.record import Record, WriteStamp
 from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
 from chalicelib.foundation.dynamodb.store import Check, Item, Put, absent
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.facts import Key
 
 T = TypeVar("T")
 DUE = ShardedIndex(TABLE, "due", "due_shard", "due_at")

@@ -13,9 +13,9 @@ from chalicelib.cards.ledger import usage_counters
 from chalicelib.cards.ledger.posting_context import PostingContext
 from chalicelib.cards.ledger.usage_counters import Counters
 from chalicelib.cards.programs.catalogue import Catalogue
-from chalicelib.cards.storage.record import Key
 from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.facts import Key
 
 Read = Callable[[Sequence[Key]], list[Item | None]]
 

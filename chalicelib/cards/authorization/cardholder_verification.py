@@ -6,7 +6,7 @@ import hmac
 from dataclasses import field
 from typing import Any
 
-from chalicelib.cards.card_data.sealed_data import CardData
+from chalicelib.cards.card_data.encryption import CardData
 from chalicelib.cards.issuing.card_decryption import compute_cvc2, decrypt_number
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.protocol.states import PIN_IS_BLOCKED

@@ -36,13 +36,15 @@ from chalicelib.cards.protocol import values
 from chalicelib.cards.protocol.simulator_messages import Cleared, SimulateClearing, SimulateRefund
 from chalicelib.cards.protocol.states import CLEARED, CREDITED_ACCOUNT, DECLINED
 from chalicelib.cards.protocol.status_codes import Refused, Status
-from chalicelib.cards.requests.request_context import Outcome, RequestContext
+from chalicelib.cards.requests.request_context import ActionOutcome, RequestContext
 from chalicelib.cards.storage.record import without_none
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Operation
 
 
-def simulate_clearing(request: SimulateClearing, context: RequestContext, *, sequences: Sequences) -> Outcome[Cleared]:
+def simulate_clearing(
+    request: SimulateClearing, context: RequestContext, *, sequences: Sequences
+) -> ActionOutcome[Cleared]:
     authorization, card_context = _read_authorization(request, context, values.PURCHASE, sequences)
     use, tally = _use_at_shop(authorization.card_use, request), CounterChanges()
     party = card_context.posting_context(card_context.accounts[0])
@@ -64,7 +66,9 @@ def simulate_clearing(request: SimulateClearing, context: RequestContext, *, seq
     return _post(context, authorization, card_context, use, charge, members, released, tally, sequences=sequences)
 
 
-def simulate_refund(request: SimulateRefund, context: RequestContext, *, sequences: Sequences) -> Outcome[Cleared]:
+def simulate_refund(
+    request: SimulateRefund, context: RequestContext, *, sequences: Sequences
+) -> ActionOutcome[Cleared]:
     authorization, card_context = _read_authorization(request, context, values.REFUND, sequences)
     account = card_context.accounts[0]
     if account.status not in CREDITED_ACCOUNT:
@@ -146,7 +150,7 @@ def _post(
     tally: CounterChanges,
     *,
     sequences: Sequences,
-) -> Outcome[Cleared]:
+) -> ActionOutcome[Cleared]:
     account = card_context.accounts[0]
     movement = Movement(
         "clearing" if charge.debit else "credit", context.at, context.write_id, tally, authorization_id=authorization.id
@@ -184,7 +188,7 @@ def _post(
     kept: Operation = authorization.update(context.write_id, **members)
     if not authorization.version:
         kept = replace(authorization, version=1, **without_none(members)).put(context.write_id)
-    return Outcome(
+    return ActionOutcome(
         data, [kept, *movement.operations()], events=[event_payloads.transaction_event(main, after, released)]
     )
 

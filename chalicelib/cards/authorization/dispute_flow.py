@@ -22,7 +22,7 @@ from chalicelib.cards.protocol import values
 from chalicelib.cards.protocol.simulator_messages import Disputed, SimulateDispute
 from chalicelib.cards.protocol.states import DISPUTE_LOST, DISPUTE_OPENED, DISPUTE_RULES, DISPUTE_WON
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field, require_permitted
-from chalicelib.cards.requests.request_context import Outcome, RefusedWith, RequestContext
+from chalicelib.cards.requests.request_context import ActionOutcome, RefusedWith, RequestContext
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Item, Operation
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -41,7 +41,9 @@ class _Case:
     of_card: Counters
 
 
-def simulate_dispute(request: SimulateDispute, context: RequestContext, *, sequences: Sequences) -> Outcome[Disputed]:
+def simulate_dispute(
+    request: SimulateDispute, context: RequestContext, *, sequences: Sequences
+) -> ActionOutcome[Disputed]:
     case = _read_case(request, context)
     require_permitted(DISPUTE_RULES[request.step][case.dispute.step if case.dispute else None])
     if case.dispute is None:
@@ -79,7 +81,7 @@ def _read_case(request: SimulateDispute, context: RequestContext) -> _Case:
 
 def _open_dispute(
     request: SimulateDispute, context: RequestContext, case: _Case, sequences: Sequences
-) -> Outcome[Disputed]:
+) -> ActionOutcome[Disputed]:
     amount = case.row["holder_amount"] if request.amount is None else request.amount
     worth = portion(case.row["amount"], amount, case.row["holder_amount"])
     cleared = _cleared_amount(case)
@@ -107,7 +109,7 @@ def _open_dispute(
 
 def _close_dispute(
     request: SimulateDispute, context: RequestContext, case: _Case, dispute: Dispute, sequences: Sequences
-) -> Outcome[Disputed]:
+) -> ActionOutcome[Disputed]:
     movement = _start_movement(request, context, case)
     movement.reserve(case.account, -dispute.amount)
     written: list[Operation] = [dispute.update(context.write_id, step=request.step)]
@@ -193,7 +195,7 @@ def _outcome(
     movement: Movement,
     written: list[Operation],
     shown: Transaction | None,
-) -> Outcome[Disputed]:
+) -> ActionOutcome[Disputed]:
     after = movement.account_after(case.account)
     data: Disputed = {
         "dispute_id": dispute.id,
@@ -201,4 +203,4 @@ def _outcome(
         **after.visible_balances(context.level),
     }
     events: list[CardEvent] = [event_payloads.transaction_event(shown, after, 0)] if shown else []
-    return Outcome(data, [*written, *movement.operations()], events=events)
+    return ActionOutcome(data, [*written, *movement.operations()], events=events)

@@ -21,7 +21,7 @@ from chalicelib.cards.protocol.simulator_messages import Released, SimulateExpir
 from chalicelib.cards.protocol.states import OVER, REVERSED
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import APPROVED, EXPIRY, REVERSAL
-from chalicelib.cards.requests.request_context import Outcome, RequestContext
+from chalicelib.cards.requests.request_context import ActionOutcome, RequestContext
 from chalicelib.cards.storage.due_index import DueItems
 from chalicelib.cards.storage.record import WriteStamp
 from chalicelib.cards.storage.reserved_rows import NewEntry, RowReservation
@@ -31,15 +31,17 @@ from chalicelib.foundation.clock import Clock, milliseconds
 from chalicelib.foundation.dynamodb.store import Item, Operation, Store
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.metrics import Metrics
-from chalicelib.foundation.requests import outcome as written
 from chalicelib.foundation.requests.engine import Engine
+from chalicelib.foundation.requests.outcome import Outcome
 
 CALLED: Mapping[int, str] = {REVERSAL: "reversal", EXPIRY: "hold over"}
 """The ledger's cause for each release type."""
 _ENDS: Mapping[int, str] = {REVERSAL: REVERSED, EXPIRY: OVER}
 
 
-def simulate_reversal(request: SimulateReversal, context: RequestContext, *, sequences: Sequences) -> Outcome[Released]:
+def simulate_reversal(
+    request: SimulateReversal, context: RequestContext, *, sequences: Sequences
+) -> ActionOutcome[Released]:
     authorization = records.find_by_trans_link(context, request.trans_link)
     authorization.require(context.action)
     amount = authorization.left if request.amount is None else request.amount
@@ -48,7 +50,9 @@ def simulate_reversal(request: SimulateReversal, context: RequestContext, *, seq
     return _release(context, authorization, amount, REVERSAL, sequences)
 
 
-def simulate_expiry(request: SimulateExpiry, context: RequestContext, *, sequences: Sequences) -> Outcome[Released]:
+def simulate_expiry(
+    request: SimulateExpiry, context: RequestContext, *, sequences: Sequences
+) -> ActionOutcome[Released]:
     authorization = records.find_by_trans_link(context, request.trans_link)
     authorization.require(context.action)
     return _release(context, authorization, authorization.left, EXPIRY, sequences)
@@ -61,7 +65,7 @@ def new_entry(manager_id: int, sequences: Sequences) -> NewEntry:
 
 def _release(
     context: RequestContext, authorization: records.Authorization, amount: int, kind: int, sequences: Sequences
-) -> Outcome[Released]:
+) -> ActionOutcome[Released]:
     stamp = WriteStamp(context.at, context.write_id)
     read = partial(context.items, entry=new_entry(context.manager_id, sequences))
     return release(read, context.catalogue, authorization, amount, kind, stamp, context.reservation, context.level)
@@ -77,7 +81,7 @@ def release(
     reservation: RowReservation,
     level: int = 0,
     **further: Any,
-) -> Outcome[Released]:
+) -> ActionOutcome[Released]:
     """Release ``amount`` of the authorization's remaining amount; ``level`` is the caller's access level.
 
     The message's row is reserved with ``read``, at the latest. ``further`` are other members of the authorization
@@ -124,7 +128,7 @@ def release(
     events = event_payloads.message_events(message, at.now, after)
     balances = after.visible_balances(level)
     data: Released = {"authorize_id": message.number, "released_amount": released, **balances}
-    return Outcome(data, operations, events=events)
+    return ActionOutcome(data, operations, events=events)
 
 
 def expire_holds(
@@ -153,7 +157,7 @@ def expire_holds(
         stamp = WriteStamp(milliseconds(clock), new_id())
         released = release(store.batch_get, catalogue, authorization, authorization.left, EXPIRY, stamp, reservation)
         deliveries = events.record(authorization.manager_id, released.events)
-        if engine.attempt(written.Outcome(None, released.operations, deliveries)):
+        if engine.attempt(Outcome(None, released.operations, deliveries)):
             return True
         reservation.release()  # cleared or changed concurrently: left to the next run
         return False

@@ -14,14 +14,14 @@ from chalicelib.cards.authorization.activity_record import TABLE
 from chalicelib.cards.authorization.authorization_record import DUE, Authorization
 from chalicelib.cards.ledger import usage_counters
 from chalicelib.cards.ledger.usage_counters import CounterChanges, Counters
-from chalicelib.cards.storage.record import Key, or_default
+from chalicelib.cards.storage.record import or_default
 from chalicelib.cards.storage.time_ordered import shard_of
 from chalicelib.foundation.clock import Clock, milliseconds
 from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import Item, Put, Update, absent
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.requests.engine import Engine
-from chalicelib.foundation.requests.facts import Facts
+from chalicelib.foundation.requests.facts import Facts, Key
 from chalicelib.foundation.requests.outcome import Outcome
 
 KIND = "late-decline"

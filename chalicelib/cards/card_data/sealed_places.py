@@ -1,11 +1,11 @@
-"""Where cards' items have sealed fields; apart from ``sealed_data``, which is imported without storage."""
+"""Where cards' items have sealed fields; apart from ``encryption``, which is imported without storage."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import get_args
 
-from chalicelib.cards.card_data.sealed_data import Sealed, context_of
+from chalicelib.cards.card_data.encryption import Sealed, context_of
 from chalicelib.cards.storage.record import TABLE
 from chalicelib.foundation.crypto.sealed_places import SealedPlace
 from chalicelib.foundation.dynamodb.store import Item

@@ -17,14 +17,14 @@ from chalicelib.cards.protocol import account_messages as messages
 from chalicelib.cards.protocol.states import CLOSED, LIVE_ACCOUNT
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import LIMIT_OF_ACCOUNT
-from chalicelib.cards.requests.request_context import Outcome, RequestContext
+from chalicelib.cards.requests.request_context import ActionOutcome, RequestContext
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Operation
 
 
 def create_account(
     request: messages.CreateAccount, context: RequestContext, *, sequences: Sequences
-) -> Outcome[messages.CreatedAccount]:
+) -> ActionOutcome[messages.CreatedAccount]:
     check_dates(request, context.now)
     programme = group_resolution.account_programme(context.catalogue, request.program_id)
     found, cards = _owner_and_cards(context, request)
@@ -42,10 +42,10 @@ def create_account(
         *(card.update(context.write_id, account_ids=[*card.account_ids, account.id]) for card in cards),
     ]
     uses = [*account.uses, *(holder.uses if found is None else [])]
-    return Outcome({"id": account.id, "holder_id": holder.id}, operations, uses)
+    return ActionOutcome({"id": account.id, "holder_id": holder.id}, operations, uses)
 
 
-def change_account_status(request: messages.ChangeAccountStatus, context: RequestContext) -> Outcome[None]:
+def change_account_status(request: messages.ChangeAccountStatus, context: RequestContext) -> ActionOutcome[None]:
     account = context.find(Account, request.account_id)
     account.require(context.action)
     if request.account_status == CLOSED and not account.is_empty:
@@ -58,10 +58,10 @@ def change_account_status(request: messages.ChangeAccountStatus, context: Reques
         updated_at=context.now,
     )
     events = account_status_events(account, account.status, request.account_status, request.reason_code)
-    return Outcome(operations=[change], events=events)
+    return ActionOutcome(operations=[change], events=events)
 
 
-def change_account_program_id(request: messages.ChangeAccountProgramId, context: RequestContext) -> Outcome[None]:
+def change_account_program_id(request: messages.ChangeAccountProgramId, context: RequestContext) -> ActionOutcome[None]:
     account = context.find(Account, request.account_id)
     programme = group_resolution.account_programme(context.catalogue, request.account_program_id)
     account.require(context.action)
@@ -76,40 +76,42 @@ def change_account_program_id(request: messages.ChangeAccountProgramId, context:
         members["limit_group_id"] = group_resolution.keep_or_default(account.limit_group_id, programme.limit_group_ids)
     moved = replace(account, **members)
     change = account.update(context.write_id, **members, updated_at=context.now)
-    return Outcome(operations=[change], uses=moved.uses, events=program_change_events(account, moved))
+    return ActionOutcome(operations=[change], uses=moved.uses, events=program_change_events(account, moved))
 
 
 def assign_account_to_risk_rule_group(
     request: messages.AssignAccountToRiskRuleGroup, context: RequestContext
-) -> Outcome[None]:
+) -> ActionOutcome[None]:
     return _assign_group(context, request.account_id, "risk_group", "risk_rule_group_id", request.risk_rule_group_id)
 
 
 def assign_account_to_fee_rule_group(
     request: messages.AssignAccountToFeeRuleGroup, context: RequestContext
-) -> Outcome[None]:
+) -> ActionOutcome[None]:
     return _assign_group(context, request.account_id, "fee_group", "fee_group_id", request.fee_group_id)
 
 
 def assign_account_to_limit_rule_group(
     request: messages.AssignAccountToLimitRuleGroup, context: RequestContext
-) -> Outcome[None]:
+) -> ActionOutcome[None]:
     return _assign_group(context, request.account_id, "limit_group", "limit_group_id", request.limit_group_id)
 
 
-def get_accounts(request: messages.GetAccounts, context: RequestContext) -> Outcome[list[messages.AccountRecord]]:
+def get_accounts(request: messages.GetAccounts, context: RequestContext) -> ActionOutcome[list[messages.AccountRecord]]:
     if request.card_id is None:
         assert request.account_id is not None
-        return Outcome([serialize_account(context.find(Account, request.account_id))])
+        return ActionOutcome([serialize_account(context.find(Account, request.account_id))])
     if request.account_id is None:
         card = context.find(Card, request.card_id)
         items = context.items([Account.key(number) for number in card.account_ids])
-        return Outcome([serialize_account(Account.from_item(item)) for item in items if item and context.can_see(item)])
+        return ActionOutcome(
+            [serialize_account(Account.from_item(item)) for item in items if item and context.can_see(item)]
+        )
     items = context.items([Card.key(request.card_id), Account.key(request.account_id)])
     card, account = context.require_visible(Card, items[0]), context.require_visible(Account, items[1])
     if account.id not in card.account_ids:
         raise Refused(Status.NO_CARD, "this account has no such card")
-    return Outcome([serialize_account(account)])
+    return ActionOutcome([serialize_account(account)])
 
 
 def _owner_and_cards(context: RequestContext, request: messages.CreateAccount) -> tuple[Holder | None, list[Card]]:
@@ -161,7 +163,9 @@ def _new_account(
     )
 
 
-def _assign_group(context: RequestContext, account_id: int, kind: str, field: str, group_id: int) -> Outcome[None]:
+def _assign_group(
+    context: RequestContext, account_id: int, kind: str, field: str, group_id: int
+) -> ActionOutcome[None]:
     """Assign an account to a group allowed by its programme; ``field`` is the request's field for the group.
 
     Raises: Refused.
@@ -172,4 +176,4 @@ def _assign_group(context: RequestContext, account_id: int, kind: str, field: st
     group = group_resolution.require_allowed(context.catalogue, kind, field, group_id, allowed, LIMIT_OF_ACCOUNT)
     account.require(context.action)
     change = account.update(context.write_id, **{f"{kind}_id": group_id}, updated_at=context.now)
-    return Outcome(operations=[change], uses=[group])
+    return ActionOutcome(operations=[change], uses=[group])

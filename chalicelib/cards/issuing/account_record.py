@@ -10,10 +10,11 @@ from chalicelib.cards.programs.programmes import EntryId
 from chalicelib.cards.protocol.simulator_messages import Balances
 from chalicelib.cards.protocol.states import ACCOUNT_RULES, LIVE_ACCOUNT
 from chalicelib.cards.protocol.status_codes import Status, require_permitted
-from chalicelib.cards.storage.record import TABLE, Key, Record, without_none
+from chalicelib.cards.storage.record import TABLE, Record, without_none
 from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import Check, Update
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.facts import Key
 
 
 @dataclass(frozen=True, kw_only=True)

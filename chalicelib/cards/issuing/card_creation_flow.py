@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chalicelib.cards.card_data import cardholder_secrets
-from chalicelib.cards.card_data.cardholder_secrets import new_password
+from chalicelib.cards.card_data import pins_and_passwords
+from chalicelib.cards.card_data.encryption import CardData
 from chalicelib.cards.card_data.numbers import new_pan
-from chalicelib.cards.card_data.sealed_data import CardData
+from chalicelib.cards.card_data.pins_and_passwords import new_password
 from chalicelib.cards.issuing import card_production, card_record
 from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_decryption import pin_members, require_good
@@ -24,7 +24,7 @@ from chalicelib.cards.protocol.card_messages import CreateCard
 from chalicelib.cards.protocol.card_records import CreatedCard
 from chalicelib.cards.protocol.states import NEW
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
-from chalicelib.cards.requests.request_context import Outcome, RequestContext
+from chalicelib.cards.requests.request_context import ActionOutcome, RequestContext
 from chalicelib.cards.storage.record import or_default
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Operation
@@ -32,7 +32,7 @@ from chalicelib.foundation.dynamodb.store import Operation
 
 def create_card(
     request: CreateCard, context: RequestContext, *, card_data: CardData, sequences: Sequences
-) -> Outcome[CreatedCard]:
+) -> ActionOutcome[CreatedCard]:
     check_dates(request, context.now)
     programme = group_resolution.card_programme(context.catalogue, request.card_program_id)
     found, assigned = _read_named(request, context)
@@ -55,7 +55,7 @@ def create_card(
     uses = [*card.uses, *shipping, *(use for each in opened[:1] for use in each.uses)]
     uses += holder.uses if found is None else []
     answer = card_production.serialize_created(context, card_data, card, clear)
-    return Outcome(answer, operations, uses, events=[card_creation_event(card)])
+    return ActionOutcome(answer, operations, uses, events=[card_creation_event(card)])
 
 
 def _new_accounts(
@@ -102,7 +102,7 @@ def _new_card(
     )
     number, version = sequences.next("card"), card_data.key_version()
     pan, password = new_pan(programme.bin, programme.pan_length), request.acs_password or new_password()
-    pin = None if request.card_virtual else request.card_pin or cardholder_secrets.random_pin()
+    pin = None if request.card_virtual else request.card_pin or pins_and_passwords.random_pin()
     expiry_year, expiry_month = months_later(month_of(context.now), _validity_months(request, programme))
     card = Card(
         id=number,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from chalicelib.cards.card_data import cardholder_secrets
-from chalicelib.cards.card_data.sealed_data import CardData
+from chalicelib.cards.card_data import pins_and_passwords
+from chalicelib.cards.card_data.encryption import CardData
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.protocol.states import PIN_OK
 from chalicelib.cards.protocol.status_codes import Refused, Status
@@ -45,5 +45,5 @@ WITHOUT_PIN = {"pin": None, "pvv": None, "pin_status": PIN_OK, "pin_tries": 0}
 
 def require_good(pin: str) -> None:
     """Reject simple PINs. Raises: Refused."""
-    if cardholder_secrets.is_simple(pin):
+    if pins_and_passwords.is_simple(pin):
         raise Refused(Status.PIN_TOO_SIMPLE)

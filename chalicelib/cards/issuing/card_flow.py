@@ -8,7 +8,7 @@ from __future__ import annotations
 import hmac
 from typing import Any
 
-from chalicelib.cards.card_data.sealed_data import CardData
+from chalicelib.cards.card_data.encryption import CardData
 from chalicelib.cards.issuing.card_decryption import (
     compute_cvc2,
     decrypt_number,
@@ -26,14 +26,16 @@ from chalicelib.cards.protocol.message import leave_out_none
 from chalicelib.cards.protocol.states import ACTIVE, CARD_MOVES, PIN_OK
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.requests import disclosure
-from chalicelib.cards.requests.request_context import Outcome, RefusedWith, RequestContext
+from chalicelib.cards.requests.request_context import ActionOutcome, RefusedWith, RequestContext
 from chalicelib.foundation import security_refusals
 
 ACTIVATION = "activation"
 """The name of a card's counter of incorrect card data in activateCard."""
 
 
-def activate_card(request: messages.ActivateCard, context: RequestContext, *, card_data: CardData) -> Outcome[None]:
+def activate_card(
+    request: messages.ActivateCard, context: RequestContext, *, card_data: CardData
+) -> ActionOutcome[None]:
     card = _require_card(context, request.card_id)
     if not request.members().keys() - {"card_id", "access_level"}:
         return _activate(context, card)
@@ -46,33 +48,33 @@ def activate_card(request: messages.ActivateCard, context: RequestContext, *, ca
     raise RefusedWith(Status.CARD_DATA_DIFFERS, [counted])
 
 
-def change_card_status(request: messages.ChangeCardStatus, context: RequestContext) -> Outcome[None]:
+def change_card_status(request: messages.ChangeCardStatus, context: RequestContext) -> ActionOutcome[None]:
     card = _require_card(context, request.card_id)
     before = card.status(context.now)
     if request.status not in CARD_MOVES[before]:
         raise Refused(Status.WRONG_STATE)
     members = {"stored_status": request.status, "reason_code": request.reason_code, "note": request.note}
     events = card_status_events(card, before, request.status, request.reason_code)
-    return Outcome(operations=update_listed(card, context.write_id, **members), events=events)
+    return ActionOutcome(operations=update_listed(card, context.write_id, **members), events=events)
 
 
-def get_card_status(request: messages.OfCard, context: RequestContext) -> Outcome[records.CardStatusAnswer]:
+def get_card_status(request: messages.OfCard, context: RequestContext) -> ActionOutcome[records.CardStatusAnswer]:
     card = context.find(Card, request.card_id)
     answer: records.CardStatusAnswer = {
         "card_status": card.status(context.now),
         "reason_code": card.reason_code,
         "note": card.note,
     }
-    return Outcome(leave_out_none(answer))
+    return ActionOutcome(leave_out_none(answer))
 
 
-def get_card_details(request: messages.OfCard, context: RequestContext) -> Outcome[records.CardDetails]:
+def get_card_details(request: messages.OfCard, context: RequestContext) -> ActionOutcome[records.CardDetails]:
     card = context.find(Card, request.card_id)
     expiry = disclosure.disclose_expiry(context.credential, card.id, card.expiry_year, card.expiry_month)
-    return Outcome(serialize_card(card, context.now, expiry))
+    return ActionOutcome(serialize_card(card, context.now, expiry))
 
 
-def set_pin(request: messages.SetPin, context: RequestContext, *, card_data: CardData) -> Outcome[None]:
+def set_pin(request: messages.SetPin, context: RequestContext, *, card_data: CardData) -> ActionOutcome[None]:
     card = _require_card(context, request.card_id)
     if card.pin_is_blocked:
         raise Refused(Status.PIN_BLOCKED)
@@ -81,7 +83,7 @@ def set_pin(request: messages.SetPin, context: RequestContext, *, card_data: Car
     return _update(context, card, **members)
 
 
-def unblock_pin(request: messages.OfCard, context: RequestContext) -> Outcome[None]:
+def unblock_pin(request: messages.OfCard, context: RequestContext) -> ActionOutcome[None]:
     card = _require_card(context, request.card_id)
     if not card.pin_is_blocked:
         raise Refused(Status.PIN_NOT_BLOCKED)
@@ -90,7 +92,7 @@ def unblock_pin(request: messages.OfCard, context: RequestContext) -> Outcome[No
 
 def change_card_acs_password(
     request: messages.ChangeCardAcsPassword, context: RequestContext, *, card_data: CardData
-) -> Outcome[None]:
+) -> ActionOutcome[None]:
     card = _require_card(context, request.card_id)
     sealed = card_data.seal(card.id, "acs_password", request.acs_password)
     return _update(context, card, acs_password=sealed)
@@ -98,60 +100,66 @@ def change_card_acs_password(
 
 def change_card_scheme_account_updates_status(
     request: messages.ChangeCardSchemeAccountUpdatesStatus, context: RequestContext
-) -> Outcome[None]:
+) -> ActionOutcome[None]:
     return _update(context, _require_card(context, request.card_id), participating=request.participating)
 
 
-def assign_card_to_fees_group(request: messages.AssignCardToFeesGroup, context: RequestContext) -> Outcome[None]:
+def assign_card_to_fees_group(request: messages.AssignCardToFeesGroup, context: RequestContext) -> ActionOutcome[None]:
     return _assign_group(context, request.card_id, "fee_group", "fees_group_id", request.fees_group_id)
 
 
-def assign_card_to_limits_group(request: messages.AssignCardToLimitsGroup, context: RequestContext) -> Outcome[None]:
+def assign_card_to_limits_group(
+    request: messages.AssignCardToLimitsGroup, context: RequestContext
+) -> ActionOutcome[None]:
     return _assign_group(context, request.card_id, "limit_group", "limits_group_id", request.limits_group_id)
 
 
-def assign_card_to_usage_group(request: messages.AssignCardToUsageGroup, context: RequestContext) -> Outcome[None]:
+def assign_card_to_usage_group(
+    request: messages.AssignCardToUsageGroup, context: RequestContext
+) -> ActionOutcome[None]:
     return _assign_group(context, request.card_id, "usage_group", "usages_group_id", request.usages_group_id)
 
 
 def assign_card_to_risk_rule_group(
     request: messages.AssignCardToRiskRuleGroup, context: RequestContext
-) -> Outcome[None]:
+) -> ActionOutcome[None]:
     return _assign_group(context, request.card_id, "risk_group", "risk_rules_group_id", request.risk_rules_group_id)
 
 
 def get_card_number(
     request: messages.OfCard, context: RequestContext, *, card_data: CardData
-) -> Outcome[records.CardNumber]:
+) -> ActionOutcome[records.CardNumber]:
     card = context.find(Card, request.card_id)
-    return Outcome({"pan": _reveal(context, card, "pan", decrypt_number(card, card_data))})
+    return ActionOutcome({"pan": _reveal(context, card, "pan", decrypt_number(card, card_data))})
 
 
-def get_cvc2(request: messages.OfCard, context: RequestContext, *, card_data: CardData) -> Outcome[records.Cvc2]:
+def get_cvc2(request: messages.OfCard, context: RequestContext, *, card_data: CardData) -> ActionOutcome[records.Cvc2]:
     card = context.find(Card, request.card_id)
-    return Outcome(
+    return ActionOutcome(
         {"cvc2": _reveal(context, card, "cvc2", compute_cvc2(card, decrypt_number(card, card_data), card_data))}
     )
 
 
-def get_pin(request: messages.OfCard, context: RequestContext, *, card_data: CardData) -> Outcome[records.Pin]:
+def get_pin(request: messages.OfCard, context: RequestContext, *, card_data: CardData) -> ActionOutcome[records.Pin]:
     """Disclose a card's PIN; empty for a virtual card."""
     card = context.find(Card, request.card_id)
     pin = None if card.virtual else decrypt_pin(card, card_data)
-    return Outcome({"pin": "" if pin is None else _reveal(context, card, "pin", pin)})
+    return ActionOutcome({"pin": "" if pin is None else _reveal(context, card, "pin", pin)})
 
 
 def get_card_acs_password(
     request: messages.OfCard, context: RequestContext, *, card_data: CardData
-) -> Outcome[records.AcsPassword]:
+) -> ActionOutcome[records.AcsPassword]:
     card = context.find(Card, request.card_id)
-    return Outcome({"acs_password": _reveal(context, card, "acs_password", decrypt_password(card, card_data))})
+    return ActionOutcome({"acs_password": _reveal(context, card, "acs_password", decrypt_password(card, card_data))})
 
 
-def get_design(request: messages.GetDesign, context: RequestContext) -> Outcome[list[records.Design]]:
+def get_design(request: messages.GetDesign, context: RequestContext) -> ActionOutcome[list[records.Design]]:
     programme = group_resolution.card_programme(context.catalogue, request.program_id)
     designs = [context.catalogue.designs[number] for number in programme.design_ids]
-    return Outcome([{"card_design_id": each.id, "card_design_name": each.name, "name": each.name} for each in designs])
+    return ActionOutcome(
+        [{"card_design_id": each.id, "card_design_name": each.name, "name": each.name} for each in designs]
+    )
 
 
 def _matches(card: Card, request: messages.ActivateCard, card_data: CardData) -> bool:
@@ -176,7 +184,7 @@ def _require_card(context: RequestContext, card_id: int) -> Card:
     return card
 
 
-def _assign_group(context: RequestContext, card_id: int, kind: str, field: str, group_id: int) -> Outcome[None]:
+def _assign_group(context: RequestContext, card_id: int, kind: str, field: str, group_id: int) -> ActionOutcome[None]:
     """Assign a card to a group allowed by its programme; ``field`` is the request's field for the group.
 
     Raises: Refused.
@@ -187,7 +195,7 @@ def _assign_group(context: RequestContext, card_id: int, kind: str, field: str, 
         context.catalogue, kind, field, group_id, getattr(programme, f"{kind}_ids")
     )
     card.require(context.action, context.now)
-    return Outcome(operations=[card.update(context.write_id, **{f"{kind}_id": group_id})], uses=[group])
+    return ActionOutcome(operations=[card.update(context.write_id, **{f"{kind}_id": group_id})], uses=[group])
 
 
 def _reveal(context: RequestContext, card: Card, field: records.CardField, clear: str) -> str:
@@ -196,11 +204,11 @@ def _reveal(context: RequestContext, card: Card, field: records.CardField, clear
     return shown
 
 
-def _activate(context: RequestContext, card: Card) -> Outcome[None]:
-    return Outcome(
+def _activate(context: RequestContext, card: Card) -> ActionOutcome[None]:
+    return ActionOutcome(
         operations=update_listed(card, context.write_id, stored_status=ACTIVE), events=[card_activation_event(card)]
     )
 
 
-def _update(context: RequestContext, card: Card, **members: Any) -> Outcome[None]:
-    return Outcome(operations=[card.update(context.write_id, **members)])
+def _update(context: RequestContext, card: Card, **members: Any) -> ActionOutcome[None]:
+    return ActionOutcome(operations=[card.update(context.write_id, **members)])

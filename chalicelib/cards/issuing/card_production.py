@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
 
-from chalicelib.cards.card_data.sealed_data import CardData
+from chalicelib.cards.card_data.encryption import CardData
 from chalicelib.cards.issuing.card_decryption import compute_cvc2
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.programs import group_resolution

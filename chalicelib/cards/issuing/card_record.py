@@ -19,11 +19,12 @@ from chalicelib.cards.protocol.states import (
     PIN_TRIES,
 )
 from chalicelib.cards.protocol.status_codes import Status, require_permitted
-from chalicelib.cards.storage.record import TABLE, Key, Record
+from chalicelib.cards.storage.record import TABLE, Record
 from chalicelib.cards.storage.time_ordered import Rows, Search, shard_of, shards
 from chalicelib.foundation.dynamodb.conditions import Attr, Condition
 from chalicelib.foundation.dynamodb.store import Put, Update, absent
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.facts import Key
 from chalicelib.foundation.search_text import fold
 
 MOST_ACCOUNTS = 90

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from chalicelib.cards.card_data import cardholder_secrets
+from chalicelib.cards.card_data import pins_and_passwords
+from chalicelib.cards.card_data.encryption import CardData
 from chalicelib.cards.card_data.numbers import new_pan
-from chalicelib.cards.card_data.sealed_data import CardData
 from chalicelib.cards.issuing import card_production
 from chalicelib.cards.issuing.card_decryption import (
     WITHOUT_PIN,
@@ -37,7 +37,7 @@ from chalicelib.cards.protocol.card_records import ReissuedCard
 from chalicelib.cards.protocol.states import LOST, NEW, STOLEN
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field, refused_fields
 from chalicelib.cards.protocol.values import NO, YES
-from chalicelib.cards.requests.request_context import Outcome, RequestContext
+from chalicelib.cards.requests.request_context import ActionOutcome, RequestContext
 from chalicelib.cards.storage.record import or_default
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Operation
@@ -45,7 +45,7 @@ from chalicelib.foundation.dynamodb.store import Operation
 
 def reissue_card(
     request: ReissueCard, context: RequestContext, *, card_data: CardData, sequences: Sequences
-) -> Outcome[ReissuedCard]:
+) -> ActionOutcome[ReissuedCard]:
     card = context.find(Card, request.card_id)
     virtual = or_default(request.virtual, card.virtual)
     if not virtual and request.problems:
@@ -75,7 +75,7 @@ def reissue_card(
         operations.append(put_number(lookup(pan), reissued, context.write_id))
     clear = card_production.ClearCardData(pan, None if virtual else pin, decrypt_password(card, card_data))
     answer = card_production.serialize_created(context, card_data, reissued, clear)
-    return Outcome(
+    return ActionOutcome(
         answer, operations, [*reissued.uses, *shipping], events=[card_creation_event(reissued, reissued=True)]
     )
 
@@ -107,7 +107,7 @@ def _choose_pin(request: ReissueCard, card: Card, virtual: int, card_data: CardD
         return None
     if request.card_pin is not None:
         require_good(request.card_pin)
-    return request.card_pin or cardholder_secrets.random_pin()
+    return request.card_pin or pins_and_passwords.random_pin()
 
 
 def _choose_programme(request: ReissueCard, context: RequestContext, card: Card, virtual: int) -> CardProgramme:

@@ -21,12 +21,12 @@ from chalicelib.cards.protocol.holder_messages import (
 )
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import BUSINESS, LIMIT_OF_HOLDER, PERSONAL
-from chalicelib.cards.requests.request_context import Outcome, RequestContext
+from chalicelib.cards.requests.request_context import ActionOutcome, RequestContext
 from chalicelib.cards.storage.record import without_none
 from chalicelib.cards.storage.sequences import Sequences
 
 
-def create_holder(request: CreateHolder, context: RequestContext, *, sequences: Sequences) -> Outcome[None]:
+def create_holder(request: CreateHolder, context: RequestContext, *, sequences: Sequences) -> ActionOutcome[None]:
     check_dates(request, context.now)
     limit_group(context.catalogue, LIMIT_OF_HOLDER, request.holder_limit_group_id)
     holder = Holder(
@@ -36,10 +36,10 @@ def create_holder(request: CreateHolder, context: RequestContext, *, sequences: 
         holder_type=request.holder_type or PERSONAL,
         details=_select_details(request.members()),
     )
-    return Outcome(operations=[holder.put(context.write_id)], uses=holder.uses, beside={"id": holder.id})
+    return ActionOutcome(operations=[holder.put(context.write_id)], uses=holder.uses, beside={"id": holder.id})
 
 
-def update_holder(request: UpdateHolder, context: RequestContext) -> Outcome[None]:
+def update_holder(request: UpdateHolder, context: RequestContext) -> ActionOutcome[None]:
     check_dates(request, context.now)
     holder = context.find(Holder, request.holder_id)
     if holder.holder_type == BUSINESS and request.business_name is None:
@@ -51,31 +51,33 @@ def update_holder(request: UpdateHolder, context: RequestContext) -> Outcome[Non
     if not _may_change_country(context, holder):
         details |= without_none({"country_ison": holder.details.get("country_ison")})
     changes = [] if details == holder.details else [holder.update(context.write_id, details=details)]
-    return Outcome(operations=changes, uses=[group], beside={"id": holder.id})
+    return ActionOutcome(operations=changes, uses=[group], beside={"id": holder.id})
 
 
-def get_holder(request: GetHolder, context: RequestContext) -> Outcome[HolderRecord]:
+def get_holder(request: GetHolder, context: RequestContext) -> ActionOutcome[HolderRecord]:
     holder_id, card_id = request.holder_id, request.card_id
     if card_id is None:
         assert holder_id is not None
-        return Outcome(serialize_holder(context.find(Holder, holder_id)))
+        return ActionOutcome(serialize_holder(context.find(Holder, holder_id)))
     if holder_id is None:
         card = context.find(Card, card_id)
-        return Outcome(serialize_holder(context.find(Holder, card.holder_id)))
+        return ActionOutcome(serialize_holder(context.find(Holder, card.holder_id)))
     items = context.items([Holder.key(holder_id), Card.key(card_id)])
     holder, card = context.require_visible(Holder, items[0]), context.require_visible(Card, items[1])
     if card.holder_id != holder.id:
         raise Refused(Status.NO_CARD, "this holder has no such card")
-    return Outcome(serialize_holder(holder))
+    return ActionOutcome(serialize_holder(holder))
 
 
-def get_holder_accounts(request: GetHolderAccounts, context: RequestContext) -> Outcome[list[HolderAccountRecord]]:
+def get_holder_accounts(
+    request: GetHolderAccounts, context: RequestContext
+) -> ActionOutcome[list[HolderAccountRecord]]:
     holder = context.find(Holder, request.holder_id)
     if not holder.accounts:
-        return Outcome([])
+        return ActionOutcome([])
     items = context.items([Account.key(number) for number in holder.accounts])
     accounts = [Account.from_item(item) for item in items if item is not None and context.can_see(item)]
-    return Outcome([serialize_account_of_holder(account) for account in accounts])
+    return ActionOutcome([serialize_account_of_holder(account) for account in accounts])
 
 
 def _select_details(members: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,9 +14,9 @@ from typing import Any, Literal, get_args
 from chalicelib.cards.issuing.account_record import LedgerAccount
 from chalicelib.cards.ledger.transaction_record import TABLE, Transaction, put_transaction
 from chalicelib.cards.ledger.usage_counters import CounterChanges, Counters
-from chalicelib.cards.storage.record import Key
 from chalicelib.foundation.dynamodb.store import Item, Operation, Put, absent
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.facts import Key
 
 Balance = Literal["settled", "held", "reserved"]
 BALANCES: tuple[Balance, ...] = get_args(Balance)

@@ -18,7 +18,7 @@ from chalicelib.cards.protocol import money_messages as messages
 from chalicelib.cards.protocol.message import leave_out_none
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import FEE, FEE_COLLECTION
-from chalicelib.cards.requests.request_context import Outcome, RequestContext, page
+from chalicelib.cards.requests.request_context import ActionOutcome, RequestContext, page
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -36,7 +36,7 @@ class _Price:
 
 def create_custom_fee(
     request: messages.CreateCustomFee, context: RequestContext, *, sequences: Sequences
-) -> Outcome[messages.CustomFee]:
+) -> ActionOutcome[messages.CustomFee]:
     card, account, linked, listed = _read_records(request, context)
     group = context.catalogue.fee_groups.get(request.fee_group_id)
     if group is None:
@@ -67,20 +67,24 @@ def create_custom_fee(
         "settled_balance": after.settled,
     }
     as_read = [card.check_unchanged()] if card is not None else []
-    return Outcome(data, [*movement.operations(), *as_read], [("fee_group", group.id)])
+    return ActionOutcome(data, [*movement.operations(), *as_read], [("fee_group", group.id)])
 
 
-def get_card_fees(request: messages.GetCardFees, context: RequestContext) -> Outcome[list[messages.FeeEntryRecord]]:
+def get_card_fees(
+    request: messages.GetCardFees, context: RequestContext
+) -> ActionOutcome[list[messages.FeeEntryRecord]]:
     card = context.find(Card, request.card_id)
     group = context.catalogue.fee_groups.get(card.fee_group_id)
     return page([_serialize_entry(entry) for entry in group.entries] if group else [], request.paginator)
 
 
-def get_fees_groups(request: messages.GetFeesGroups, context: RequestContext) -> Outcome[list[messages.NamedGroup]]:
+def get_fees_groups(
+    request: messages.GetFeesGroups, context: RequestContext
+) -> ActionOutcome[list[messages.NamedGroup]]:
     number = request.program_id
     found = context.catalogue.fee_groups
     allowed = found if number is None else group_resolution.fee_groups_of(context.catalogue, number)
-    return Outcome([{"id": group.id, "name": group.name} for group in found.values() if group.id in allowed])
+    return ActionOutcome([{"id": group.id, "name": group.name} for group in found.values() if group.id in allowed])
 
 
 def _read_records(

@@ -15,7 +15,7 @@ from chalicelib.cards.programs.catalogue import LimitEntry, LimitGroup
 from chalicelib.cards.protocol import money_messages as messages
 from chalicelib.cards.protocol import values
 from chalicelib.cards.protocol.message import leave_out_none
-from chalicelib.cards.requests.request_context import Outcome, RequestContext, page
+from chalicelib.cards.requests.request_context import ActionOutcome, RequestContext, page
 
 _OWNERS: Mapping[int, tuple[Owner, type[Card] | type[Account] | type[Holder]]] = {
     values.LIMIT_OF_CARD: ("card", Card),
@@ -24,7 +24,7 @@ _OWNERS: Mapping[int, tuple[Owner, type[Card] | type[Account] | type[Holder]]] =
 }
 
 
-def get_limits(request: messages.GetLimits, context: RequestContext) -> Outcome[list[messages.LimitEntryRecord]]:
+def get_limits(request: messages.GetLimits, context: RequestContext) -> ActionOutcome[list[messages.LimitEntryRecord]]:
     _, kind = _OWNERS[request.limit_type]
     group = _group_of(context, context.find(kind, request.record_id))
     shown = [_serialize_entry(group, entry) for entry in group.entries] if group else []
@@ -33,7 +33,7 @@ def get_limits(request: messages.GetLimits, context: RequestContext) -> Outcome[
 
 def get_limits_status(
     request: messages.GetLimitsStatus, context: RequestContext
-) -> Outcome[list[messages.LimitStatusRecord]]:
+) -> ActionOutcome[list[messages.LimitStatusRecord]]:
     name, kind = _OWNERS[request.limit_type]
     item, counted = context.items([kind.key(request.record_id), usage_counters.key(name, request.record_id)])
     group = _group_of(context, context.require_visible(kind, item))
@@ -42,13 +42,15 @@ def get_limits_status(
     return page(shown, request.paginator)
 
 
-def get_limits_groups(request: messages.GetLimitsGroups, context: RequestContext) -> Outcome[list[messages.NamedGroup]]:
+def get_limits_groups(
+    request: messages.GetLimitsGroups, context: RequestContext
+) -> ActionOutcome[list[messages.NamedGroup]]:
     groups = context.catalogue.limit_groups.values()
     found = [group for group in groups if group.limit_type == request.limit_type]
     if request.program_id is not None:
         allowed = group_resolution.limit_groups_of(context.catalogue, request.program_id, request.limit_type)
         found = [group for group in found if group.id in allowed]
-    return Outcome([{"id": group.id, "name": group.name} for group in found])
+    return ActionOutcome([{"id": group.id, "name": group.name} for group in found])
 
 
 def _group_of(context: RequestContext, record: Card | Account | Holder) -> LimitGroup | None:

@@ -12,10 +12,11 @@ from typing import Any, Literal
 
 from chalicelib.cards.issuing.account_record import LedgerAccount
 from chalicelib.cards.protocol.values import EXTERNAL_PAYMENT
-from chalicelib.cards.storage.record import Key, without_none
+from chalicelib.cards.storage.record import without_none
 from chalicelib.cards.storage.time_ordered import Timeline
 from chalicelib.foundation.dynamodb.store import Item, Put, absent
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.facts import Key
 
 TABLE = "ledger"
 _DIGITS = 11

@@ -11,10 +11,10 @@ from typing import Any, Literal
 
 from chalicelib.cards.ledger.limits import Window, Windows, WindowUsage, release_counts
 from chalicelib.cards.ledger.transaction_record import TABLE
-from chalicelib.cards.storage.record import Key
 from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import Item, Put, absent
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.facts import Key
 
 Owner = Literal["card", "account", "holder"]
 

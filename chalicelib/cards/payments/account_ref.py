@@ -16,9 +16,10 @@ from chalicelib.cards.payments.address_record import ExternalAddress
 from chalicelib.cards.payments.payment_record import ExternalPayment
 from chalicelib.cards.programs.catalogue import Catalogue
 from chalicelib.cards.protocol.values import OF_HOLDER
-from chalicelib.cards.storage.record import Key, without_none
+from chalicelib.cards.storage.record import without_none
 from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.facts import Key
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from chalicelib.cards.protocol import payment_messages as messages
 from chalicelib.cards.protocol.schemes import METHOD_CURRENCIES
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import ASSIGNED, ASSIGNMENT_PENDING, BUSINESS, MOST_ADDRESSES, OF_HOLDER, SPECIAL
-from chalicelib.cards.requests.request_context import Outcome, RequestContext
+from chalicelib.cards.requests.request_context import ActionOutcome, RequestContext
 from chalicelib.cards.storage.record import or_default, without_none
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Operation
@@ -25,7 +25,7 @@ NAME_LENGTH = 70
 
 def assign_external_payment_address(
     request: messages.AssignExternalPaymentAddress, context: RequestContext, *, sequences: Sequences
-) -> Outcome[list[messages.AddressRecord]]:
+) -> ActionOutcome[list[messages.AddressRecord]]:
     keys = [Account.key(request.account_id)]
     keys += [Card.key(request.card_id)] if request.card_id is not None else []
     account_item, *card_item = context.items(keys)
@@ -44,7 +44,7 @@ def assign_external_payment_address(
 
 def assign_external_payment_address_for_special_account(
     request: messages.AssignExternalPaymentAddressForSpecialAccount, context: RequestContext, *, sequences: Sequences
-) -> Outcome[list[messages.AddressRecord]]:
+) -> ActionOutcome[list[messages.AddressRecord]]:
     number = request.special_account_id
     keys = [special_account_key(context.manager_id, number)]
     keys += [Card.key(request.card_id)] if request.card_id is not None else []
@@ -62,27 +62,27 @@ def assign_external_payment_address_for_special_account(
 
 def change_external_payment_address_status(
     request: messages.ChangeExternalPaymentAddressStatus, context: RequestContext
-) -> Outcome[None]:
+) -> ActionOutcome[None]:
     address = context.find(ExternalAddress, request.epm_address_id)
     address.require(context.action)
     change = address.update(context.write_id, status=request.status, reason_code=request.reason_code, note=request.note)
-    return Outcome(operations=[change])
+    return ActionOutcome(operations=[change])
 
 
 def get_external_payment_address(
     request: messages.GetExternalPaymentAddress, context: RequestContext
-) -> Outcome[messages.AddressWithStatus]:
-    return Outcome(serialize_address_with_status(context.find(ExternalAddress, request.epm_address_id)))
+) -> ActionOutcome[messages.AddressWithStatus]:
+    return ActionOutcome(serialize_address_with_status(context.find(ExternalAddress, request.epm_address_id)))
 
 
 def get_account_external_payment_addresses(
     request: messages.GetAccountExternalPaymentAddresses, context: RequestContext
-) -> Outcome[list[messages.AddressRecord]]:
+) -> ActionOutcome[list[messages.AddressRecord]]:
     account = context.find(Account, request.account_id)
     numbers = sorted(account.address_ids or ())
     items = context.items([ExternalAddress.key(number) for number in numbers]) if numbers else []
     found = [ExternalAddress.from_item(item) for item in items if item and context.can_see(item)]
-    return Outcome([serialize_address(address) for address in found if address.assignment_state == ASSIGNED])
+    return ActionOutcome([serialize_address(address) for address in found if address.assignment_state == ASSIGNED])
 
 
 def _assign_address(
@@ -95,7 +95,7 @@ def _assign_address(
     *,
     is_new: bool = False,
     sequences: Sequences,
-) -> Outcome[list[messages.AddressRecord]]:
+) -> ActionOutcome[list[messages.AddressRecord]]:
     """A new address without numbers; the provider is then asked to open it. Raises: Refused."""
     method, currency = request.epm_method_id, request.currency_ison
     if card is not None:
@@ -135,7 +135,7 @@ def _assign_address(
         with_address = account.update(context.write_id, address_ids=numbers)
     as_read = [card.check_unchanged()] if card is not None else []
     operations = [address.put(context.write_id), with_address, *as_read]
-    return Outcome(operations=operations, effect=provider_call(address))
+    return ActionOutcome(operations=operations, effect=provider_call(address))
 
 
 def _name_of(holder: Holder) -> str:

@@ -12,9 +12,10 @@ from chalicelib.cards.payments.pending_index import TABLE, PendingRecord
 from chalicelib.cards.protocol.payment_states import ADDRESS_RULES, LIVE
 from chalicelib.cards.protocol.status_codes import Refused, Status, require_permitted
 from chalicelib.cards.protocol.values import ASSIGNED
-from chalicelib.cards.storage.record import Key, without_none
+from chalicelib.cards.storage.record import without_none
 from chalicelib.foundation.dynamodb.store import Put, absent
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.facts import Key
 
 _SORT_CODE, _ACCOUNT_NUMBER = slice(8, 14), slice(14, 22)
 

@@ -23,31 +23,36 @@ from chalicelib.cards.protocol.payment_states import CANCELLED, REJECTED
 from chalicelib.cards.protocol.states import PAYING_ACCOUNT
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import CUT_OFF_SECONDS, NO
-from chalicelib.cards.requests.request_context import Outcome, RequestContext
-from chalicelib.cards.storage.record import Key, WriteStamp
+from chalicelib.cards.requests.request_context import ActionOutcome, RequestContext
+from chalicelib.cards.storage.record import WriteStamp
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Item
+from chalicelib.foundation.requests.facts import Key
 
 _CANCELLED = "the mandate is cancelled"
 
 Read = Callable[[list[Key]], list[Item | None]]
 
 
-def cancel_external_payment_mandate(request: CancelExternalPaymentMandate, context: RequestContext) -> Outcome[None]:
+def cancel_external_payment_mandate(
+    request: CancelExternalPaymentMandate, context: RequestContext
+) -> ActionOutcome[None]:
     mandate = context.find(Mandate, request.epm_mandate_id)
     mandate.require(context.action)
     members = {"state": CANCELLED, "reason": request.reason}
     events = [mandate_event(mandate.with_changes(**members))]
-    return Outcome(operations=[mandate.update(context.write_id, **members)], events=events)
+    return ActionOutcome(operations=[mandate.update(context.write_id, **members)], events=events)
 
 
-def change_dd_external_payment_status(request: ChangeDDExternalPaymentStatus, context: RequestContext) -> Outcome[None]:
+def change_dd_external_payment_status(
+    request: ChangeDDExternalPaymentStatus, context: RequestContext
+) -> ActionOutcome[None]:
     payment = context.find(ExternalPayment, request.epm_transaction_id)
     payment.require(context.action)
     if payment.cut_off is None or context.now >= payment.cut_off:
         raise Refused(Status.WRONG_STATE, "the cut-off has passed")
     reason = str(request.reason) if request.should_pay == NO else None
-    return Outcome(operations=[payment.update(context.write_id, should_pay=request.should_pay, reason=reason)])
+    return ActionOutcome(operations=[payment.update(context.write_id, should_pay=request.should_pay, reason=reason)])
 
 
 def announce(payment: ExternalPayment, mandate: Mandate) -> ExternalPayment:

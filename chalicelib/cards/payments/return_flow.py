@@ -26,7 +26,7 @@ from chalicelib.cards.protocol.schemes import DIRECT_CREDITS, RETURNS_WITH_REASO
 from chalicelib.cards.protocol.states import CLOSED
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import RETURN_TYPES
-from chalicelib.cards.requests.request_context import Outcome, RequestContext
+from chalicelib.cards.requests.request_context import ActionOutcome, RequestContext
 from chalicelib.cards.storage.record import without_none
 from chalicelib.cards.storage.sequences import Sequences
 
@@ -36,7 +36,7 @@ Side = tuple[ExternalPayment, PostingContext]
 
 def inbound_return(
     request: InboundReturn, context: RequestContext, *, programmes: Programmes, sequences: Sequences
-) -> Outcome[TransferRecord]:
+) -> ActionOutcome[TransferRecord]:
     original = context.find(ExternalPayment, request.epm_transaction_id)
     if request.reason is None and original.scheme in RETURNS_WITH_REASON:
         raise refused_field("reason", "required", f"is required for {original.scheme}")
@@ -45,7 +45,7 @@ def inbound_return(
 
 def direct_credit_return(
     request: DirectCreditReturn, context: RequestContext, *, programmes: Programmes, sequences: Sequences
-) -> Outcome[None]:
+) -> ActionOutcome[None]:
     original = context.find(ExternalPayment, request.epm_transaction_id)
     returned = _send_back(
         context,
@@ -61,7 +61,7 @@ def direct_credit_return(
 
 def direct_debit_return(
     request: DirectDebitReturn, context: RequestContext, *, programmes: Programmes, sequences: Sequences
-) -> Outcome[None]:
+) -> ActionOutcome[None]:
     original = context.find(ExternalPayment, request.returned_epm_transaction_id)
     return _without_data(
         _send_back(context, original, request.reason, request.reference, programmes=programmes, sequences=sequences)
@@ -77,7 +77,7 @@ def _send_back(
     direct_credit: bool = False,
     programmes: Programmes,
     sequences: Sequences,
-) -> Outcome[TransferRecord]:
+) -> ActionOutcome[TransferRecord]:
     """Have the provider return a payment; the amount is held on the account until then. Raises: Refused."""
     party, sender = _read_parties(context, original, programmes)
     original.require(context.action)
@@ -99,7 +99,7 @@ def _send_back(
         original.update(context.write_id, returned_by=payment.id),
         *(movement.operations() if payment.held else []),
     ]
-    return Outcome(operations=operations, effect=provider_call(payment), events=[payment_event(payment)])
+    return ActionOutcome(operations=operations, effect=provider_call(payment), events=[payment_event(payment)])
 
 
 def _read_parties(
@@ -158,7 +158,7 @@ def _new_return(
 
 def _return_at_home(
     context: RequestContext, payment: ExternalPayment, receiver: Side, sender: Side, sequences: Sequences
-) -> Outcome[TransferRecord]:
+) -> ActionOutcome[TransferRecord]:
     """Return a payment from another address of this service, in the same transaction. Raises: Refused."""
     (came, payee), (sent, payer) = receiver, sender
     if payer.account.status == CLOSED:
@@ -177,8 +177,8 @@ def _return_at_home(
         *movement.operations(),
     ]
     events = [payment_event(each) for each in (payment, came.with_changes(**of_came), sent.with_changes(**of_sent))]
-    return Outcome(serialize_payment(payment), operations, events=events)
+    return ActionOutcome(serialize_payment(payment), operations, events=events)
 
 
-def _without_data(outcome: Outcome[TransferRecord]) -> Outcome[None]:
-    return Outcome(None, outcome.operations, effect=outcome.effect, events=outcome.events)
+def _without_data(outcome: ActionOutcome[TransferRecord]) -> ActionOutcome[None]:
+    return ActionOutcome(None, outcome.operations, effect=outcome.effect, events=outcome.events)

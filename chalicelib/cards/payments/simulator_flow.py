@@ -17,7 +17,7 @@ from chalicelib.cards.protocol.payment_states import PENDING, REJECTED, RETURNED
 from chalicelib.cards.protocol.schemes import SCHEMES
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import DIRECT_DEBIT, EXTERNAL_IN
-from chalicelib.cards.requests.request_context import Outcome, RequestContext
+from chalicelib.cards.requests.request_context import ActionOutcome, RequestContext
 from chalicelib.cards.storage.record import WriteStamp
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Operation
@@ -28,7 +28,7 @@ _FIRST_REFERENCE = 8_000_000_000
 
 def simulate_inbound_payment(
     request: messages.SimulateInboundPayment, context: RequestContext, *, sequences: Sequences
-) -> Outcome[messages.InboundPayment]:
+) -> ActionOutcome[messages.InboundPayment]:
     address = context.find(ExternalAddress, request.epm_address_id)
     if request.scheme not in SCHEMES[address.method]:
         raise refused_field("scheme", "value", "is not a scheme of the address's method")
@@ -53,12 +53,12 @@ def simulate_inbound_payment(
         "available_balance": change.account.available,
         "settled_balance": change.account.settled,
     }
-    return Outcome(leave_out_none(answer), change.operations, events=[payment_event(change.payment)])
+    return ActionOutcome(leave_out_none(answer), change.operations, events=[payment_event(change.payment)])
 
 
 def simulate_mandate(
     request: messages.SimulateMandate, context: RequestContext, *, sequences: Sequences
-) -> Outcome[messages.NewMandate]:
+) -> ActionOutcome[messages.NewMandate]:
     address = context.find(ExternalAddress, request.epm_address_id)
     address.require(context.action)
     mandate = Mandate(
@@ -71,12 +71,12 @@ def simulate_mandate(
         created_at=context.now,
     )
     made: list[Operation] = [mandate.put(context.write_id), address.check_unchanged()]
-    return Outcome({"epm_mandate_id": mandate.id}, made, events=[mandate_event(mandate)])
+    return ActionOutcome({"epm_mandate_id": mandate.id}, made, events=[mandate_event(mandate)])
 
 
 def simulate_direct_debit(
     request: messages.SimulateDirectDebit, context: RequestContext, *, sequences: Sequences
-) -> Outcome[messages.Collection]:
+) -> ActionOutcome[messages.Collection]:
     if request.epm_transaction_id is not None:
         payment = context.find(ExternalPayment, request.epm_transaction_id)
         payment.require(context.action)
@@ -95,12 +95,12 @@ def simulate_direct_debit(
         "available_balance": change.account.available,
         "settled_balance": change.account.settled,
     }
-    return Outcome(leave_out_none(answer), change.operations, events=[payment_event(payment)])
+    return ActionOutcome(leave_out_none(answer), change.operations, events=[payment_event(payment)])
 
 
 def simulate_outbound_result(
     request: messages.SimulateOutboundResult, context: RequestContext, *, sequences: Sequences
-) -> Outcome[messages.OutboundResult]:
+) -> ActionOutcome[messages.OutboundResult]:
     payment = context.find(ExternalPayment, request.epm_transaction_id)
     party = _posting_context(context, payment)
     change = payment_posting.report(
@@ -114,7 +114,7 @@ def simulate_outbound_result(
         "available_balance": change.account.available,
         "settled_balance": change.account.settled,
     }
-    return Outcome(leave_out_none(answer), change.operations, events=change_events(payment, after))
+    return ActionOutcome(leave_out_none(answer), change.operations, events=change_events(payment, after))
 
 
 def _inbound_members(

@@ -24,7 +24,7 @@ from chalicelib.cards.protocol.payment_states import PENDING, SETTLED
 from chalicelib.cards.protocol.schemes import UK, choose_scheme, country_of
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import EXTERNAL_IN, EXTERNAL_OUT
-from chalicelib.cards.requests.request_context import Outcome, RequestContext
+from chalicelib.cards.requests.request_context import ActionOutcome, RequestContext
 from chalicelib.cards.storage.record import without_none
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Item, Operation
@@ -38,7 +38,7 @@ InternalPayee = tuple[ExternalAddress, PostingContext]
 
 def transfer_to_external_payment(
     request: TransferToExternalPayment, context: RequestContext, *, programmes: Programmes, sequences: Sequences
-) -> Outcome[TransferWithDestination]:
+) -> ActionOutcome[TransferWithDestination]:
     wanted = find_key(
         iban=request.destination_iban,
         sort_code=request.destination_sort_code,
@@ -63,7 +63,7 @@ def transfer_to_external_payment(
     movement = Movement("payment out held", context.at, context.write_id, tally, epm_transaction_id=payment.id)
     movement.hold(party.account, payment.held)
     operations = [payment.put(context.write_id), address.check_unchanged(), *movement.operations()]
-    return Outcome(operations=operations, effect=provider_call(payment), events=[payment_event(payment)])
+    return ActionOutcome(operations=operations, effect=provider_call(payment), events=[payment_event(payment)])
 
 
 def _read_parties(
@@ -124,7 +124,7 @@ def _transfer_internally(
     own: InternalPayee,
     tally: CounterChanges,
     sequences: Sequences,
-) -> Outcome[TransferWithDestination]:
+) -> ActionOutcome[TransferWithDestination]:
     """Pay an address of this service: both accounts change in one transaction, without the provider. Raises:
     Refused.
     """
@@ -161,7 +161,7 @@ def _transfer_internally(
     came = replace(came, transaction_id=payment_posting.enter(movement, payee.account, came, sequences=sequences))
     made: list[Operation] = [paid.put(context.write_id), came.put(context.write_id), address.check_unchanged()]
     operations = [*made, *movement.operations()]
-    return Outcome(serialize_payment(paid), operations, events=[payment_event(paid), payment_event(came)])
+    return ActionOutcome(serialize_payment(paid), operations, events=[payment_event(paid), payment_event(came)])
 
 
 def _choose_schemes(address: ExternalAddress, request: TransferToExternalPayment) -> Sequence[str]:

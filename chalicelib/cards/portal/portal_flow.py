@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from chalicelib.cards.authorization import activity_record
 from chalicelib.cards.authorization.authorization_record import Authorization
-from chalicelib.cards.card_data.sealed_data import CardData
+from chalicelib.cards.card_data.encryption import CardData
 from chalicelib.cards.issuing import card_record
 from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_decryption import decrypt_number
@@ -28,12 +28,13 @@ from chalicelib.cards.protocol.payment_messages import AddressRecord
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.reports import serializers
 from chalicelib.cards.requests import disclosure
-from chalicelib.cards.requests.request_context import Outcome, RequestContext
+from chalicelib.cards.requests.request_context import ActionOutcome, RequestContext
 from chalicelib.cards.storage import time_ordered
-from chalicelib.cards.storage.record import Key, or_default
+from chalicelib.cards.storage.record import or_default
 from chalicelib.cards.storage.time_ordered import Rows, Span
 from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.parallel import together
+from chalicelib.foundation.requests.facts import Key
 
 A = TypeVar("A", bound=Answer)
 _GROUPS = ("card_programme", "product", "design", "fee_group", "limit_group", "usage_group", "risk_group")
@@ -45,7 +46,7 @@ _OF_CARD = {"card_programme": "program_id"}
 
 def list_cards(
     request: messages.ListCards, context: RequestContext, *, card_data: CardData
-) -> Outcome[list[messages.ListedCard]]:
+) -> ActionOutcome[list[messages.ListedCard]]:
     before = None if request.before is None else card_record.row_part(request.before)
     lists = card_record.card_rows(context.manager_id)
     wanted = CardSearch(request.status, request.program_id, request.holder_id, request.name, request.last_four)
@@ -81,7 +82,7 @@ def list_cards(
 
 def show_card(
     request: messages.ShowCard, context: RequestContext, *, card_data: CardData
-) -> Outcome[messages.CardOverview]:
+) -> ActionOutcome[messages.CardOverview]:
     card = context.find(Card, request.card_id)
     holders, accounts = _holders_and_accounts(context, [card])
     of_card, lists = activity_record.of_card(card.id), [_lists(account) for account in accounts.values()]
@@ -117,10 +118,12 @@ def show_card(
         "addresses": addresses,
         "currencies": list(context.catalogue.currencies),
     }
-    return Outcome(data, beside={"programme_manager": context.catalogue.name})
+    return ActionOutcome(data, beside={"programme_manager": context.catalogue.name})
 
 
-def list_activity(request: messages.ListActivity, context: RequestContext) -> Outcome[list[messages.DatedMessage]]:
+def list_activity(
+    request: messages.ListActivity, context: RequestContext
+) -> ActionOutcome[list[messages.DatedMessage]]:
     if request.card_id is None:
         timelines = activity_record.of_manager(context.manager_id)
     else:
@@ -137,7 +140,9 @@ def list_activity(request: messages.ListActivity, context: RequestContext) -> Ou
     return _listing(context, shown, more=found.before is not None, before_at=at, before_id=number)
 
 
-def list_programmes(request: messages.ListProgrammes, context: RequestContext) -> Outcome[messages.NewCardChoices]:
+def list_programmes(
+    request: messages.ListProgrammes, context: RequestContext
+) -> ActionOutcome[messages.NewCardChoices]:
     catalogue = context.catalogue
     programmes: list[messages.ProgrammeSummary] = [
         {
@@ -151,7 +156,7 @@ def list_programmes(request: messages.ListProgrammes, context: RequestContext) -
     ]
     shipping = {str(number): each.name for number, each in catalogue.of("shipping_method").items()}
     data: messages.NewCardChoices = {"programmes": programmes, "shipping_methods": shipping}
-    return Outcome(data, beside={"programme_manager": catalogue.name})
+    return ActionOutcome(data, beside={"programme_manager": catalogue.name})
 
 
 def list_credentials(
@@ -161,7 +166,7 @@ def list_credentials(
     credential_limits: CredentialLimits,
     credentials: Credentials,
     programmes: Programmes,
-) -> Outcome[list[messages.CredentialSummary]]:
+) -> ActionOutcome[list[messages.CredentialSummary]]:
     digests = [key_digest for _, key_digest in sorted(programmes.credentials(context.manager_id).items())]
     listed: list[messages.CredentialSummary] = [
         {
@@ -174,7 +179,7 @@ def list_credentials(
     return _listing(context, listed, more=len(digests) > messages.CREDENTIALS)
 
 
-def show_statement(request: messages.ShowStatement, context: RequestContext) -> Outcome[messages.Statement]:
+def show_statement(request: messages.ShowStatement, context: RequestContext) -> ActionOutcome[messages.Statement]:
     card = context.find(Card, request.card_id)
     number = or_default(request.account_id, card.account_ids[0])
     if number not in card.account_ids:
@@ -202,7 +207,7 @@ def show_statement(request: messages.ShowStatement, context: RequestContext) -> 
         "closing_balance": balance,
         "transactions": statement,
     }
-    return Outcome(data, beside={"programme_manager": context.catalogue.name})
+    return ActionOutcome(data, beside={"programme_manager": context.catalogue.name})
 
 
 # -- internal
@@ -222,9 +227,9 @@ def _card(context: RequestContext, card: Card, card_data: CardData) -> messages.
     return {**serialize_card(card, context.now, None), "pan": number, "program_name": programme}
 
 
-def _listing(context: RequestContext, rows: list[A], *, more: bool, **beside: Any) -> Outcome[list[A]]:
+def _listing(context: RequestContext, rows: list[A], *, more: bool, **beside: Any) -> ActionOutcome[list[A]]:
     about = {"programme_manager": context.catalogue.name, "has_more_records": "Y" if more else "N"}
-    return Outcome(rows, beside=about | beside)
+    return ActionOutcome(rows, beside=about | beside)
 
 
 def _holders_and_accounts(

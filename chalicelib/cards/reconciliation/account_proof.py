@@ -35,10 +35,11 @@ from chalicelib.cards.reconciliation.reservations import (
     find_mismatches,
 )
 from chalicelib.cards.storage.record import TABLE as CARDS
-from chalicelib.cards.storage.record import Key, Record
+from chalicelib.cards.storage.record import Record
 from chalicelib.foundation.dynamodb.store import Item, Store
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import pieces
+from chalicelib.foundation.requests.facts import Key
 
 T = TypeVar("T")
 

@@ -15,11 +15,11 @@ from chalicelib.cards.ledger import entries as ledger
 from chalicelib.cards.ledger.transaction_record import timeline
 from chalicelib.cards.protocol.values import RETURNS
 from chalicelib.cards.reconciliation.reservations import VERBS, ReservedAmount, reserved_amount
-from chalicelib.cards.storage.record import Key
 from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.fields import registries
 from chalicelib.foundation.identifiers import digest
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.facts import Key
 
 COMMON = (ledger.EXTERNAL, ledger.NETWORK, ledger.FEES, ledger.CONVERSION, *ledger.OTHER_SIDE.values())
 """Books that do not belong to an account."""

@@ -6,10 +6,10 @@ from dataclasses import asdict, replace
 from typing import Self
 
 from chalicelib.cards.ledger.transaction_record import TABLE
-from chalicelib.cards.storage.record import Key
 from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import Item, Put, absent
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.facts import Key
 
 STRETCHES = ("account", "external_address")
 """The sequences that a round covers (``sequences.Name``): accounts, and the addresses that lead to special accounts."""

@@ -18,7 +18,6 @@ from chalicelib.cards.protocol.values import SPECIAL
 from chalicelib.cards.reconciliation.account_proof import account_key, latest_first, prove_account, with_row_count
 from chalicelib.cards.reconciliation.ledger_proof import LedgerMismatch, SharedMovements, describe_owner, number_of
 from chalicelib.cards.reconciliation.progress_record import PROGRESS, ROUND_SECONDS, STRETCHES, Progress
-from chalicelib.cards.storage.record import Key
 from chalicelib.cards.storage.sequences import SEQUENCES
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
@@ -27,6 +26,7 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.metrics import Metrics
 from chalicelib.foundation.parallel import together
 from chalicelib.foundation.requests.engine import Decide, Engine, if_permitted
+from chalicelib.foundation.requests.facts import Key
 
 AT_ONCE = 16
 """Accounts proved in parallel; then the progress is saved."""

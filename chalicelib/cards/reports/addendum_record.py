@@ -10,12 +10,13 @@ from collections.abc import Sequence
 
 from chalicelib.cards.authorization.activity_record import TABLE
 from chalicelib.cards.ledger.transaction_record import transaction_key
-from chalicelib.cards.storage.record import Key, without_none
+from chalicelib.cards.storage.record import without_none
 from chalicelib.cards.storage.reserved_rows import ReservedRow
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.cards.storage.time_ordered import Timeline, shard_of, shards
 from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import Item, Operation, Put, Update, absent
+from chalicelib.foundation.requests.facts import Key
 
 _DIGITS = 20
 _LAST_AT = "last_addendum_at"

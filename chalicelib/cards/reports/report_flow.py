@@ -19,13 +19,13 @@ from chalicelib.cards.protocol.report_messages import ReportRequest
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.reports import addendum_record, serializers
 from chalicelib.cards.reports.addendum_record import addendum_key
-from chalicelib.cards.requests.request_context import Outcome, RequestContext
-from chalicelib.cards.storage.record import Key
+from chalicelib.cards.requests.request_context import ActionOutcome, RequestContext
 from chalicelib.cards.storage.reserved_rows import cancel_abandoned
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.cards.storage.time_ordered import CERTAIN_AFTER, Position, Span, Timeline, page, written_rows
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.dynamodb.store import Item
+from chalicelib.foundation.requests.facts import Key
 
 A = TypeVar("A", bound=Answer)
 Serializer = Callable[[Item], A]
@@ -33,7 +33,7 @@ Serializer = Callable[[Item], A]
 
 def get_cards_activity(
     request: messages.GetCardsActivity, context: RequestContext
-) -> Outcome[list[messages.CardActivityRecord]]:
+) -> ActionOutcome[list[messages.CardActivityRecord]]:
     if request.card_id is not None:
         return _card_page(request, context, activity_record.of_card(request.card_id), serializers.activity)
     [last] = _read_items(context, _key(Authorization.key, request.last_id))
@@ -49,7 +49,7 @@ def get_cards_activity(
 
 def get_financial_authorizes(
     request: messages.GetFinancialAuthorizes, context: RequestContext
-) -> Outcome[list[messages.FinancialAuthorizeRecord]]:
+) -> ActionOutcome[list[messages.FinancialAuthorizeRecord]]:
     return _card_page(
         request, context, activity_record.authorizes_of_card(request.card_id), serializers.financial_authorize
     )
@@ -57,7 +57,7 @@ def get_financial_authorizes(
 
 def get_transactions(
     request: messages.GetTransactions, context: RequestContext
-) -> Outcome[list[messages.TransactionRecord]]:
+) -> ActionOutcome[list[messages.TransactionRecord]]:
     of_card, of_account, wanted, last = _read_items(
         context,
         _key(Card.key, request.card_id),
@@ -81,7 +81,7 @@ def get_transactions(
 
 def get_financial_detail_addendums(
     request: messages.GetFinancialDetailAddendums, context: RequestContext
-) -> Outcome[list[messages.AddendumRecord]]:
+) -> ActionOutcome[list[messages.AddendumRecord]]:
     number = request.transaction_id
     transaction, last = _read_items(context, _key(transaction_key, number), _key(addendum_key, request.last_id))
     if number is not None and not context.can_see(transaction):
@@ -102,7 +102,7 @@ def get_financial_detail_addendums(
 
 def simulate_addendum(
     request: messages.SimulateAddendum, context: RequestContext, *, sequences: Sequences
-) -> Outcome[messages.NewAddendum]:
+) -> ActionOutcome[messages.NewAddendum]:
     [transaction] = _read_items(context, transaction_key(request.transaction_id))
     if transaction is None or not context.can_see(transaction):
         raise Refused(Status.NO_TRANSACTION)
@@ -118,7 +118,7 @@ def simulate_addendum(
         "at": addendum_record.next_at(transaction, context.at),
         "written_by": context.write_id,
     }
-    return Outcome({"id": addendum["id"]}, addendum_record.put_addendum(addendum, transaction, reserved))
+    return ActionOutcome({"id": addendum["id"]}, addendum_record.put_addendum(addendum, transaction, reserved))
 
 
 def _key(kind: Callable[[int], Key], number: int | None) -> Key | None:
@@ -157,7 +157,7 @@ def _belongs(card: Card | None, account: Account | None, found: Item) -> bool:
 
 def _single_transaction_page(
     context: RequestContext, transaction_id: int, wanted: Item, span: Span
-) -> Outcome[list[messages.TransactionRecord]]:
+) -> ActionOutcome[list[messages.TransactionRecord]]:
     """A page of one transaction, if it matches the other criteria."""
     place = wanted["at"], transaction_id
     if not span.has(place):
@@ -172,7 +172,7 @@ def _card_page(
     context: RequestContext,
     timeline: Timeline,
     serialize: Serializer[A],
-) -> Outcome[list[A]]:
+) -> ActionOutcome[list[A]]:
     """A page of the network's messages about a card."""
     assert request.card_id is not None
     found, last = _read_items(context, Card.key(request.card_id), _key(Authorization.key, request.last_id))
@@ -185,7 +185,7 @@ def _card_page(
 
 def _sharded_page(
     request: ReportRequest, context: RequestContext, timelines: Sequence[Timeline], span: Span, serialize: Serializer[A]
-) -> Outcome[list[A]]:
+) -> ActionOutcome[list[A]]:
     """A page of a list over all cards: of rows that no other can precede any more.
 
     A page that ends before a row still being written has more, if its span is in the past: the client would not come
@@ -204,10 +204,10 @@ def _sharded_page(
 
 def _page(
     request: ReportRequest, context: RequestContext, timelines: Sequence[Timeline], span: Span, serialize: Serializer[A]
-) -> Outcome[list[A]]:
+) -> ActionOutcome[list[A]]:
     found, more = page(context.store, timelines, span, request.item_count)
     return _outcome([serialize(row) for row in found], more=more)
 
 
-def _outcome(data: list[A], *, more: bool) -> Outcome[list[A]]:
-    return Outcome(data, beside={"has_more_records": "Y" if more else "N"})
+def _outcome(data: list[A], *, more: bool) -> ActionOutcome[list[A]]:
+    return ActionOutcome(data, beside={"has_more_records": "Y" if more else "N"})

@@ -1,7 +1,7 @@
 """Actions of the card API: the function that carries out each, and its properties for the dispatcher.
 
 The function's name is the action's name in snake case. Its annotations give the model of the
-``request`` and the type of the response data: it returns an ``Outcome`` with an object, a list of
+``request`` and the type of the response data: it returns an ``ActionOutcome`` with an object, a list of
 objects, or ``None`` for empty ``data``. Its keyword-only parameters are filled by name from the container.
 """
 
@@ -18,7 +18,7 @@ from chalicelib.cards.protocol.card_records import CardField
 from chalicelib.cards.protocol.message import Answer, Request
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.requests import disclosure
-from chalicelib.cards.requests.request_context import Outcome, RequestContext, UnrecordedAnswer
+from chalicelib.cards.requests.request_context import ActionOutcome, RequestContext, UnrecordedAnswer
 from chalicelib.cards.storage.reserved_rows import ReservedRow
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
@@ -26,7 +26,7 @@ _LEVELS = ("access_level", "holder_access_level")
 Effect = Literal["read", "write", "reveal"]
 Shape = Literal["object", "list", "empty", "empty object", "id"]
 Q = TypeVar("Q", bound=Request, default=Any)
-Handler = Callable[Concatenate[Q, RequestContext, ...], Outcome[Any]]
+Handler = Callable[Concatenate[Q, RequestContext, ...], ActionOutcome[Any]]
 
 
 @dataclass(frozen=True)

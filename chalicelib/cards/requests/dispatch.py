@@ -29,9 +29,15 @@ from chalicelib.cards.protocol.status_codes import Refused, Status, unknown_acti
 from chalicelib.cards.requests import disclosure, envelope
 from chalicelib.cards.requests.action import Action, check_access
 from chalicelib.cards.requests.envelope import Answer
-from chalicelib.cards.requests.pending_request import PendingRequest, RequestPace, Response, Undecided
+from chalicelib.cards.requests.pending_request import PendingRequest, RequestRetry, Response, Undecided
 from chalicelib.cards.requests.references import IdempotencyClaim, Repeated, RequestReferences
-from chalicelib.cards.requests.request_context import Effect, Outcome, RefusedWith, RequestContext, UnrecordedAnswer
+from chalicelib.cards.requests.request_context import (
+    ActionOutcome,
+    Effect,
+    RefusedWith,
+    RequestContext,
+    UnrecordedAnswer,
+)
 from chalicelib.cards.storage.hot_key_queue import HotKeyQueues, QueuePlace
 from chalicelib.cards.storage.record import proof_of
 from chalicelib.cards.storage.reserved_rows import ReservedRow, RowReservation
@@ -44,12 +50,11 @@ from chalicelib.foundation.dynamodb.store import Item, Operation, Store, StoreEr
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.metrics import Metrics
-from chalicelib.foundation.requests import outcome as written
 from chalicelib.foundation.requests.engine import Engine, OutcomeUnknown
 from chalicelib.foundation.requests.facts import Facts
-from chalicelib.foundation.requests.outcome import NO_DELIVERIES, Deliveries, Proof
+from chalicelib.foundation.requests.outcome import NO_DELIVERIES, Deliveries, Outcome, Proof
 
-Decided = written.Outcome[Response]
+Decided = Outcome[Response]
 T = TypeVar("T")
 RECORD_SECONDS, ANSWER_SECONDS = 0.4, 0.75
 """Seconds after the action's patience in which it may record its late outcome, and in which it is answered.
@@ -185,7 +190,7 @@ class Dispatcher:
             pending.queue_place.stop_waiting()
             late = replace(pending, handler=pending.action.late)
             decided = self._try_until(until + RECORD_SECONDS, lambda: self._retry(late))
-        return decided or written.Outcome(self._leave_to_worker(pending))
+        return decided or Outcome(self._leave_to_worker(pending))
 
     def _try_until(self, until: float, action: Callable[[], T]) -> T | None:
         """The result; ``None`` if it is not decided, or storage or keys do not respond, by a monotonic clock time."""
@@ -221,11 +226,11 @@ class Dispatcher:
 
     def _retry(self, pending: PendingRequest) -> Decided:
         """Attempt until an outcome is written. Raises: Refused, Repeated, StoreError, Undecided."""
-        pace = RequestPace(pending, self.engine, self.clock, self.clock.time())
+        retry = RequestRetry(pending, self.engine, self.clock, self.clock.time())
         assumed = [pending.claim.stored.key] if pending.claim else []  # hardly any request is a repeat
         facts = Facts(assumed, [None for _ in assumed])
         try:
-            return self.engine.write(partial(self._decide, pending), facts, pace, attempts=pending.attempts)
+            return self.engine.write(partial(self._decide, pending), facts, retry, attempts=pending.attempts)
         except Repeated as repeated:
             if (own := pending.answered_attempt(repeated)) is None:
                 raise
@@ -272,9 +277,9 @@ class Dispatcher:
         decided = self._outcome(pending, context, answer, outcome.operations, deliveries, kept, whole)
         return replace(decided, report=lambda: _audit(pending.credential, pending.request, outcome.data))
 
-    def _decided(self, pending: PendingRequest, context: RequestContext) -> Outcome[Any]:
+    def _decided(self, pending: PendingRequest, context: RequestContext) -> ActionOutcome[Any]:
         """The flow's decision. Raises: Refused; Undecided, if it came too late."""
-        outcome: Outcome[Any] = self.call(pending.handler, pending.request, context)
+        outcome: ActionOutcome[Any] = self.call(pending.handler, pending.request, context)
         if pending.action.late is not None and not pending.is_late and pending.queue_place.is_over:
             raise Undecided
         return outcome
@@ -289,7 +294,7 @@ class Dispatcher:
         else:
             if context.claim is not None and not context.has_read_claim:
                 self._check_claim(context.claim, self.engine.read(self.references.keys(context.claim)), context.now)
-            decided = written.Outcome(answer)
+            decided = Outcome(answer)
         return replace(decided, report=lambda: envelope.log_refusal(refusal))
 
     def _outcome(
@@ -305,13 +310,13 @@ class Dispatcher:
         """The outcome with its claim, first of its writes; without a response to keep, the claim is left pending."""
         claim = context.claim
         if claim is None:
-            return written.Outcome(answer, operations, deliveries, proof_of(operations, context.write_id))
+            return Outcome(answer, operations, deliveries, proof_of(operations, context.write_id))
         claiming = [self.references.put_claim(claim)]
         if kept is not None:
             answered = None if pending.action.effect == "reveal" else kept
             claiming = self.references.put_answer(claim, answered, whole, context.now)
         proof = _proof_of_claim(claim, claiming[0].item) or proof_of(operations, context.write_id)
-        return written.Outcome(answer, [*claiming, *operations], deliveries, proof)
+        return Outcome(answer, [*claiming, *operations], deliveries, proof)
 
     def _check_claim(self, claim: IdempotencyClaim, facts: Facts, now: int) -> None:
         """Compare a request with the claim that it met, if any. Raises: as ``RequestReferences.check_repeat``."""

@@ -75,7 +75,7 @@ class PendingRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class RequestPace:
+class RequestRetry:
     """How a request waits for its turn at items that others change, or for the response of the request it repeats."""
 
     pending: PendingRequest

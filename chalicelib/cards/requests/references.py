@@ -13,19 +13,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from chalicelib.cards.card_data.sealed_data import CardData
+from chalicelib.cards.card_data.encryption import CardData
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import Conflict, Item, Put
 from chalicelib.foundation.identifiers import digest
 from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.foundation.requests.claims import AnotherRequest, Claim, Claims, Kind, is_free
+from chalicelib.foundation.requests.claims import AnotherRequest, Claim, ClaimKind, Claims, is_free
 from chalicelib.foundation.requests.engine import DecideAgain
 from chalicelib.foundation.requests.facts import Key
 
-KIND = Kind(kept=30 * 24 * 3600, digest="fingerprint")
+KIND = ClaimKind(kept=30 * 24 * 3600, digest="fingerprint")
 CARD_DATA_KEPT = 24 * 3600
-_CARD_DATA = Kind(kept=CARD_DATA_KEPT, digest=None)
+_CARD_DATA = ClaimKind(kept=CARD_DATA_KEPT, digest=None)
 _PREFIX = "card-api#"
 
 

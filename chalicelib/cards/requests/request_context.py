@@ -15,13 +15,14 @@ from chalicelib.cards.protocol.message import Answer
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.requests.references import IdempotencyClaim, RequestReferences
 from chalicelib.cards.storage.hot_key_queue import QueuePlace
-from chalicelib.cards.storage.record import Key, Record
+from chalicelib.cards.storage.record import Record
 from chalicelib.cards.storage.reserved_rows import NewEntry, RowReservation
 from chalicelib.foundation.clock import Clock, milliseconds
 from chalicelib.foundation.dynamodb.store import Item, Operation, Store
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import pieces, together
+from chalicelib.foundation.requests.facts import Key
 
 R = TypeVar("R", bound=Record)
 D = TypeVar("D")
@@ -43,7 +44,7 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome(Generic[D]):
+class ActionOutcome(Generic[D]):
     """A flow's decision: the response data (``D``; ``None`` if empty), its writes, and the programme entries
     it uses.
 
@@ -169,7 +170,7 @@ class RequestContext:
         return bool(item and item["manager_id"] == self.manager_id and item["access_level"] <= self.level)
 
 
-def page(rows: Sequence[D], paginator: tuple[int, int]) -> Outcome[list[D]]:
+def page(rows: Sequence[D], paginator: tuple[int, int]) -> ActionOutcome[list[D]]:
     """A page of ``rows`` starting at an offset, and the total number."""
     item_count, offset = paginator
-    return Outcome([*rows[offset : offset + item_count]], beside={"paginator": {"total_items_count": len(rows)}})
+    return ActionOutcome([*rows[offset : offset + item_count]], beside={"paginator": {"total_items_count": len(rows)}})

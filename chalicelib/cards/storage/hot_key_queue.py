@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from dataclasses import field
 from typing import Any
 
-from chalicelib.cards.storage.record import Key
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Operation, Put
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.facts import Key
 
 Name = tuple[str, ...]
 

@@ -15,12 +15,12 @@ from chalicelib.cards.protocol.status_codes import Status
 from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import Check, Item, Operation, Put, Update, absent
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.facts import Key
 from chalicelib.foundation.requests.outcome import Proof
 
 TABLE = "cards"
 R = TypeVar("R", bound="Record")
 T = TypeVar("T")
-Key = tuple[str, Item]
 
 
 @dataclass(frozen=True, kw_only=True)

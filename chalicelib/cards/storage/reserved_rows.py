@@ -21,7 +21,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeVar, cast
 
-from chalicelib.cards.storage.record import Key
 from chalicelib.cards.storage.time_ordered import CANCELLED, RESERVED_BY, Timeline
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, milliseconds
@@ -31,6 +30,7 @@ from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import together
 from chalicelib.foundation.requests.engine import Engine, if_permitted, try_to
+from chalicelib.foundation.requests.facts import Key
 
 T = TypeVar("T")
 

@@ -14,9 +14,10 @@ from contextlib import contextmanager
 from math import inf
 from typing import Literal, get_args
 
-from chalicelib.cards.storage.record import TABLE, Key
+from chalicelib.cards.storage.record import TABLE
 from chalicelib.foundation import context
 from chalicelib.foundation.dynamodb.store import NeverSent, Store, StoreUnavailable
+from chalicelib.foundation.requests.facts import Key
 
 BLOCK = 50
 LOW = 20

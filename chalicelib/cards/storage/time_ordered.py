@@ -18,12 +18,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import takewhile
 
-from chalicelib.cards.storage.record import Key
 from chalicelib.foundation.dynamodb.conditions import Condition
 from chalicelib.foundation.dynamodb.sharded_index import rows_of_shard
 from chalicelib.foundation.dynamodb.store import Item, Page, Store
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import together
+from chalicelib.foundation.requests.facts import Key
 
 Position = tuple[int, int]
 """A row's position: Unix milliseconds and number."""

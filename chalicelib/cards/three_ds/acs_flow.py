@@ -9,7 +9,7 @@ import hmac
 import secrets
 from typing import Never
 
-from chalicelib.cards.card_data.sealed_data import CardData
+from chalicelib.cards.card_data.encryption import CardData
 from chalicelib.cards.events.card_events import CardEvent
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.protocol import card_records, simulator_messages
@@ -21,7 +21,7 @@ from chalicelib.cards.protocol.states import ACTIVE
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import CHALLENGE, FRICTIONLESS, REJECTED
 from chalicelib.cards.requests import disclosure
-from chalicelib.cards.requests.request_context import Outcome, RefusedWith, RequestContext
+from chalicelib.cards.requests.request_context import ActionOutcome, RefusedWith, RequestContext
 from chalicelib.cards.storage.record import without_none
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.cards.three_ds import acs_record as records
@@ -30,7 +30,7 @@ from chalicelib.foundation.dynamodb.store import Operation
 
 def create_card_acs_merchant_whitelist_rule(
     request: CreateCardAcsMerchantWhitelistRule, context: RequestContext, *, sequences: Sequences
-) -> Outcome[card_records.WhitelistRule]:
+) -> ActionOutcome[card_records.WhitelistRule]:
     code = request.rule_code and records.code_key(context.manager_id, request.rule_code)
     items = context.items([Card.key(request.card_id), *([code] if code else [])])
     card = context.require_visible(Card, items[0])
@@ -44,12 +44,12 @@ def create_card_acs_merchant_whitelist_rule(
         {name: entries for name in records.LISTS if (entries := getattr(request, name))},
     )
     made = records.put_rule(card.id, rule, request.rule_name, code or None, context.write_id)
-    return Outcome({"rule_id": rule.id}, [*made, card.check_unchanged()])
+    return ActionOutcome({"rule_id": rule.id}, [*made, card.check_unchanged()])
 
 
 def authentication_confirm(
     request: AuthenticationConfirm, context: RequestContext, *, card_data: CardData
-) -> Outcome[dict[str, Never]]:
+) -> ActionOutcome[dict[str, Never]]:
     asked = context.find(records.Authentication, request.auth_request_id)
     item = context.items([Card.key(asked.card_id)])[0]
     if not context.can_see(item):
@@ -66,18 +66,18 @@ def authentication_confirm(
         raise RefusedWith(Status.VALIDATION_DIFFERS, [change, card.check_unchanged()])
     status = records.CONFIRMED if request.confirmation_status == "Y" else records.REFUSED
     change = asked.update(context.write_id, status=status, method=request.oob_auth_method)
-    return Outcome({}, [change, card.check_unchanged()])
+    return ActionOutcome({}, [change, card.check_unchanged()])
 
 
 def simulate_authentication(
     request: SimulateAuthentication, context: RequestContext, *, card_data: CardData, sequences: Sequences
-) -> Outcome[simulator_messages.Authentication]:
+) -> ActionOutcome[simulator_messages.Authentication]:
     card = context.find(Card, request.card_id)
     if card.status(context.now) != ACTIVE:
-        return Outcome(_serialize_answer(REJECTED))
+        return ActionOutcome(_serialize_answer(REJECTED))
     purchase = request.amount, request.currency_ison, _purchase_facts(request)
     if any(rule.matches(*purchase) for rule in records.rules_of_card(context.store, card.id)):
-        return Outcome(_serialize_answer(FRICTIONLESS))
+        return ActionOutcome(_serialize_answer(FRICTIONLESS))
     number, value = sequences.next("authentication"), f"{secrets.randbelow(10**6):06}"
     asked = records.Authentication(
         id=number,
@@ -93,7 +93,7 @@ def simulate_authentication(
     encrypted = disclosure.encrypt_for_event(context.catalogue, number, value)
     event = CardEvent("three_d_secure.requested", _event_data(request, asked, encrypted))
     operations: list[Operation] = [asked.put(context.write_id), card.check_unchanged()]
-    return Outcome(_serialize_answer(CHALLENGE, asked, value), operations, events=[event])
+    return ActionOutcome(_serialize_answer(CHALLENGE, asked, value), operations, events=[event])
 
 
 def _serialize_answer(

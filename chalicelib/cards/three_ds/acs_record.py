@@ -11,12 +11,13 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, ClassVar
 
-from chalicelib.cards.card_data.sealed_data import CardData
+from chalicelib.cards.card_data.encryption import CardData
 from chalicelib.cards.protocol.status_codes import Status
-from chalicelib.cards.storage.record import TABLE, Key, Record
+from chalicelib.cards.storage.record import TABLE, Record
 from chalicelib.foundation.dynamodb.store import Item, Operation, Put, Store, absent
 from chalicelib.foundation.identifiers import digest
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.facts import Key
 
 LISTS = ("acquirer_bin_merchant_id", "mcc", "merchant_country_ison", "merchant_name")
 """The criteria of a rule; each is a list."""

@@ -2,7 +2,8 @@
 
 A name is *free*, *taken* by an attempt at a request, or *answered*. The claim is written in the transaction of the
 request's effect, on the condition that the name is free; the answer is sealed. A request with the same name and another
-digest is another request. What differs between the senders is their ``Kind``; what else they keep are further members.
+digest is another request. What differs between the senders is their ``ClaimKind``; what else they keep are further
+members.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ TABLE = "idempotency"
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ClaimKind:
     """How the claims of one kind of sender are stored.
 
     Attributes:
@@ -40,7 +41,7 @@ class Kind:
 class Claim:
     """A request that claims a name; ``attempt`` tells it from identical requests, where that matters."""
 
-    kind: Kind
+    kind: ClaimKind
     name: str
     digest: str
     attempt: str | None = None

@@ -47,7 +47,7 @@ class OutcomeUnknown(AnswerLost):
     """The response to a write is lost, and no proof of the write is stored; it may still be applied."""
 
 
-class Pace(Protocol):
+class RetryPolicy(Protocol):
     """How long a request goes on deciding, and how it waits before it decides again."""
 
     def wait(self, number: int, failure: Exception, operations: Sequence[Operation], /) -> None:
@@ -55,7 +55,7 @@ class Pace(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Steady:
+class DefaultRetry:
     """At most six attempts, and ``busy_attempts`` while DynamoDB is busy."""
 
     store: Store
@@ -132,7 +132,7 @@ class Engine:
                 others were faster at each attempt. The errors of the decision are raised as they are.
         """
         try:
-            outcome = self.write(decide, facts, Steady(self._store, busy_attempts), alongside=alongside)
+            outcome = self.write(decide, facts, DefaultRetry(self._store, busy_attempts), alongside=alongside)
         except Busy:
             if if_busy is None:
                 raise
@@ -153,7 +153,7 @@ class Engine:
         self,
         decide: Decide[A],
         facts: Facts,
-        pace: Pace | None = None,
+        retry: RetryPolicy | None = None,
         *,
         alongside: Sequence[Operation] = (),
         attempts: list[Outcome[A]] | None = None,
@@ -161,9 +161,9 @@ class Engine:
         """Decide and write; the outcome must be finished.
 
         ``attempts`` has the earlier outcomes of the same request, one of which may have been written; those of this
-        call are added. Raises: as ``carry_out``, and what ``pace`` raises.
+        call are added. Raises: as ``carry_out``, and what ``retry`` raises.
         """
-        pace, attempts, known = pace or Steady(self._store), [] if attempts is None else attempts, facts
+        retry, attempts, known = retry or DefaultRetry(self._store), [] if attempts is None else attempts, facts
         for number in count():
             operations: Sequence[Operation] = ()
             try:
@@ -173,14 +173,14 @@ class Engine:
                 written = self._write(outcome, alongside, attempts)
             except DecideAgain as failure:
                 known = facts
-                pace.wait(number, failure, operations)
+                retry.wait(number, failure, operations)
             except ConditionFailed as failure:
                 if failure.failed[-1] >= len(operations):
                     raise
                 known = known.after(operations, failure)
-                pace.wait(number, failure, operations)
+                retry.wait(number, failure, operations)
             except Busy as failure:
-                pace.wait(number, failure, operations)
+                retry.wait(number, failure, operations)
             else:
                 return written
         raise AssertionError("unreachable")

@@ -14,6 +14,7 @@ from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Item, Store
 from chalicelib.foundation.identifiers import OpaqueToken
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.facts import Key
 from chalicelib.openbanking.flows.client_limits import ClientLimits
 from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol import refusals
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from chalicelib.openbanking.records.single_use import SingleUse
 
     Use = tuple[SingleUse, refusals.RefusalRow]
-
-Key = tuple[str, Item]
 
 
 @dataclass(frozen=True, slots=True)

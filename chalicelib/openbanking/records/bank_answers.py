@@ -11,13 +11,13 @@ from typing import Any, TypeVar
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.dynamodb.store import Item, Operation
 from chalicelib.foundation.identifiers import digest
-from chalicelib.foundation.requests.claims import AnotherRequest, Claim, Claims, Kind
+from chalicelib.foundation.requests.claims import AnotherRequest, Claim, ClaimKind, Claims
 from chalicelib.foundation.requests.engine import Decide
 from chalicelib.foundation.requests.facts import Facts
 from chalicelib.foundation.requests.outcome import NO_DELIVERIES, Deliveries, Outcome, Proof
 from chalicelib.openbanking.protocol import refusals
 
-KIND = Kind(kept=24 * 3600)
+KIND = ClaimKind(kept=24 * 3600)
 A = TypeVar("A", bound=Mapping[str, object])
 """The type of a response."""
 

@@ -15,12 +15,12 @@ from chalicelib.foundation.dynamodb.conditions import Condition
 from chalicelib.foundation.dynamodb.store import Item, Put
 from chalicelib.foundation.identifiers import digest, new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.foundation.requests.claims import AnotherRequest, Claim, Claims, Kind
+from chalicelib.foundation.requests.claims import AnotherRequest, Claim, ClaimKind, Claims
 from chalicelib.foundation.requests.facts import Key
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Detail, Fault, Refusal
 
-KIND = Kind(kept=24 * 3600, answer="outcome")
+KIND = ClaimKind(kept=24 * 3600, answer="outcome")
 RUNNING_SECONDS = 30
 """Seconds after which an unfinished attempt is considered lost and its outcome unknown."""
 

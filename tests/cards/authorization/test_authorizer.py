@@ -14,7 +14,7 @@ from chalicelib.cards.authorization.authorizer import Decision, RequestedAmount
 from chalicelib.cards.authorization.card_context import CardContext
 from chalicelib.cards.authorization.card_use import UNCHECKED, CardUse
 from chalicelib.cards.authorization.cardholder_verification import PresentedData
-from chalicelib.cards.card_data.sealed_data import CardData
+from chalicelib.cards.card_data.encryption import CardData
 from chalicelib.cards.ledger.usage_counters import CounterChanges
 from chalicelib.cards.protocol.values import RESPONSE_CODES
 from chalicelib.foundation.aws.errors import NotSent

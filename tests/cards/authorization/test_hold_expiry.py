@@ -13,7 +13,7 @@ from chalicelib.cards.authorization import hold_release
 from chalicelib.cards.authorization.hold_release import expire_holds
 from chalicelib.cards.protocol.simulator_messages import Released
 from chalicelib.cards.protocol.values import HOLD_SECONDS
-from chalicelib.cards.requests.request_context import Outcome
+from chalicelib.cards.requests.request_context import ActionOutcome
 from chalicelib.delivery.delivery_record import BODY
 from chalicelib.foundation import jsontext
 from infra.admin.ledger_verification import prove_ledger
@@ -234,7 +234,7 @@ def test_what_goes_wrong_with_one_is_put_off_and_keeps_no_other_waiting(
     links = [*held(others[0], 20_00), *held(others[1], 20_00)]
     real = hold_release.release
 
-    def release(read: Any, catalogue: Any, authorization: Any, *rest: Any) -> Outcome[Released]:
+    def release(read: Any, catalogue: Any, authorization: Any, *rest: Any) -> ActionOutcome[Released]:
         if authorization.trans_link == link:
             raise RuntimeError("what nobody has thought of")
         return real(read, catalogue, authorization, *rest)
@@ -256,7 +256,7 @@ def test_what_is_put_off_can_be_collected_meanwhile(shops: Scene, monkeypatch: p
     card = buyer(shops, 100_00)
     collected, increased = held(card, 10_00, 10_00)
 
-    def release(*arguments: Any) -> Outcome[Released]:
+    def release(*arguments: Any) -> ActionOutcome[Released]:
         raise RuntimeError("what nobody has thought of")
 
     shops.clock.advance(7 * DAY)
@@ -279,7 +279,7 @@ def test_an_increment_just_before_something_goes_wrong_is_not_put_off(
     card = buyer(shops, 100_00)
     [link] = held(card, 10_00)
 
-    def release(*arguments: Any) -> Outcome[Released]:
+    def release(*arguments: Any) -> ActionOutcome[Released]:
         card.asks_more(link, 5_00)
         raise RuntimeError("what nobody has thought of")
 

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
+from chalicelib.cards.card_data.encryption import CardData
 from chalicelib.cards.card_data.keys import CardKeys
-from chalicelib.cards.card_data.sealed_data import CardData
 from chalicelib.foundation.aws.errors import SecretChanged
 from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.crypto.wrapped_keys import CACHED_SECONDS, NoKeys
@@ -167,7 +167,7 @@ def test_while_the_secret_cannot_be_read_the_keys_go_on(
 
 def test_importing_the_keys_loads_no_client_of_aws() -> None:
     loaded = "print(*(n for n in ('boto3', 'pydantic') if n in sys.modules))"
-    seen = f"import sys; import chalicelib.cards.card_data.sealed_data; {loaded}"
+    seen = f"import sys; import chalicelib.cards.card_data.encryption; {loaded}"
 
     done = subprocess.run([sys.executable, "-c", seen], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.card_data import cardholder_secrets, numbers
+from chalicelib.cards.card_data import numbers, pins_and_passwords
 from tests.cards.scenes import (
     BRITAIN,
     DELIVERY,
@@ -118,7 +118,7 @@ def test_a_card_number_is_of_its_programme_and_checks(stage: Scene) -> None:
 def test_pins_and_passwords_are_made_when_they_are_not_given(stage: Scene) -> None:
     cards = [stage.card(card_virtual=0) for _ in range(3)]
 
-    assert all(re.fullmatch("[0-9]{4}", card.pin) and not cardholder_secrets.is_simple(card.pin) for card in cards)
+    assert all(re.fullmatch("[0-9]{4}", card.pin) and not pins_and_passwords.is_simple(card.pin) for card in cards)
     assert len({card.acs_password for card in cards}) == 3
     assert all(6 <= len(card.acs_password) <= 128 for card in cards)
 

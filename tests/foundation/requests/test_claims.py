@@ -6,10 +6,10 @@ import pytest
 
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Put
 from chalicelib.foundation.identifiers import new_id
-from chalicelib.foundation.requests.claims import AnotherRequest, Claim, Claims, Kind
+from chalicelib.foundation.requests.claims import AnotherRequest, Claim, ClaimKind, Claims
 from tests.world import World
 
-KIND = Kind(kept=60, digest="fingerprint", answer="outcome")
+KIND = ClaimKind(kept=60, digest="fingerprint", answer="outcome")
 
 
 @pytest.fixture

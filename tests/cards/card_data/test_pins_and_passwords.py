@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from chalicelib.cards.card_data import cardholder_secrets
+from chalicelib.cards.card_data import pins_and_passwords
 
 SIMPLE = {
     *(digit * 4 for digit in "0123456789"),
@@ -18,22 +18,22 @@ SIMPLE = {
 
 @pytest.mark.parametrize("pin", sorted(SIMPLE))
 def test_a_pin_of_one_digit_or_of_neighbours_throughout_is_simple(pin: str) -> None:
-    assert cardholder_secrets.is_simple(pin)
+    assert pins_and_passwords.is_simple(pin)
 
 
 def test_no_other_pin_is_simple() -> None:
-    assert {pin for number in range(10_000) if cardholder_secrets.is_simple(pin := f"{number:04}")} == SIMPLE
+    assert {pin for number in range(10_000) if pins_and_passwords.is_simple(pin := f"{number:04}")} == SIMPLE
 
 
 def test_a_new_pin_is_never_simple_and_keeps_its_leading_zeros(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: Iterator[int] = iter([1111, 123, 4321, 7])
     monkeypatch.setattr(secrets, "randbelow", lambda limit: next(drawn))
 
-    assert cardholder_secrets.random_pin() == "0007"
+    assert pins_and_passwords.random_pin() == "0007"
 
 
 def test_new_pins_are_four_digits_and_differ() -> None:
-    made = {cardholder_secrets.random_pin() for _ in range(200)}
+    made = {pins_and_passwords.random_pin() for _ in range(200)}
 
-    assert all(len(pin) == 4 and pin.isdigit() and not cardholder_secrets.is_simple(pin) for pin in made)
+    assert all(len(pin) == 4 and pin.isdigit() and not pins_and_passwords.is_simple(pin) for pin in made)
     assert len(made) > 150
