@@ -43,6 +43,9 @@ FRAMEWORKS = ("chalice", "boto3", "botocore", "requests", "urllib3", "jinja2")
 RULES = RECORDS
 """Records stand on one layer with everything in the rooms that no other glob names."""
 LAYERS = (FOUNDATION, PROTOCOL, RULES, FLOWS, CONTAINERS, (*EDGES, *JOBS), BOOTSTRAP, ENTRY_POINTS)
+LAYERS = (FOUNDATION, PROTOCOL, RULES, FLOWS, CONTAINERS, EDGES, BOOTSTRAP, ENTRY_POINTS)
+LEDGER_AND_BELOW = ("ledger", "storage", "programs", "protocol")
+"""The ledger of cards, and the folders that it may import."""
 CARDS, WEBSITE = "chalicelib.cards", "chalicelib.website"
 ROOMS_BELOW = {
     "foundation": (),
@@ -234,6 +237,14 @@ def test_the_website_sees_cards_through_their_portal_only(subtests: pytest.Subte
         with subtests.test(module):
             cards = {name for name in own_imports(module) if within(name, CARDS)}
             assert {name for name in cards if not matches(name, portal)} == set()
+
+
+def test_the_ledger_of_cards_knows_accounts_and_amounts_only(subtests: pytest.Subtests) -> None:
+    """Neither cards nor holders, nor whose request it is."""
+    below = ("chalicelib/foundation/**", *(f"chalicelib/cards/{each}/**" for each in LEDGER_AND_BELOW))
+    for module in modules_matching(("chalicelib/cards/ledger/**",)):
+        with subtests.test(module):
+            assert {name for name in own_imports(module) if not matches(name, below)} == set()
 
 
 def test_a_demonstration_bank_knows_the_protocol_and_its_host_only(subtests: pytest.Subtests) -> None:

@@ -8,8 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from chalicelib.cards.authorization import authorization_flow, clearing_flow, dispute_flow, hold_release
-from chalicelib.cards.issuing import account_flow, card_creation_flow, card_flow, card_reissue_flow, holder_flow
-from chalicelib.cards.ledger import fee_flow, limit_flow
+from chalicelib.cards.issuing import (
+    account_flow,
+    card_creation_flow,
+    card_flow,
+    card_reissue_flow,
+    fee_flow,
+    holder_flow,
+    limit_flow,
+)
 from chalicelib.cards.payments import address_flow, direct_debits, return_flow, simulator_flow, transfer_flow
 from chalicelib.cards.portal import portal_flow
 from chalicelib.cards.reports import report_flow

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from chalicelib.cards.issuing.account_record import Account, SpecialAccount, special_account_key
+from chalicelib.cards.ledger.account_record import Account, SpecialAccount, special_account_key
 from chalicelib.cards.ledger.entries import BALANCES, Entry, entries_of
 from chalicelib.cards.reconciliation.account_proof import latest_first, with_row_count
 from chalicelib.cards.reconciliation.ledger_proof import (

@@ -13,8 +13,8 @@ from itertools import chain
 from math import inf
 
 from chalicelib.cards.authorization.authorization_record import DUE, NOT_DUE, Authorization, Dispute
-from chalicelib.cards.issuing.account_record import Account, special_account_key
 from chalicelib.cards.issuing.card_record import Card
+from chalicelib.cards.ledger.account_record import Account, special_account_key
 from chalicelib.cards.ledger.entries import BALANCES
 from chalicelib.cards.ledger.transaction_record import TABLE as LEDGER
 from chalicelib.cards.payments.payment_record import ExternalPayment

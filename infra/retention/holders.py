@@ -8,10 +8,10 @@ from typing import Any
 
 from chalicelib.bootstrap import Hub
 from chalicelib.cards.card_data.encryption import CardData
-from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_decryption import WITHOUT_PIN, decrypt_password
 from chalicelib.cards.issuing.card_record import Card, update_nameless_row
 from chalicelib.cards.issuing.holder_record import Holder
+from chalicelib.cards.ledger.account_record import Account
 from chalicelib.cards.protocol.states import BLOCKED, CLOSED, EXPIRED, NEW
 from chalicelib.cards.storage.record import TABLE
 from chalicelib.foundation.crypto.vault import Unsealable

@@ -15,7 +15,7 @@ from unittest.mock import patch
 
 from chalicelib.bootstrap import Hub
 from chalicelib.cards.card_data.encryption import CardData
-from chalicelib.cards.issuing.account_record import Account
+from chalicelib.cards.ledger.account_record import Account
 from chalicelib.cards.protocol.values import API_VERSION
 from chalicelib.cards.requests.dispatch import Dispatcher
 from chalicelib.cards.requests.request_context import ActionOutcome

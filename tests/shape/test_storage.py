@@ -44,11 +44,11 @@ def test_what_is_no_write_of_the_store_does_not_count(source: str) -> None:
 
 
 def test_writes_count_in_flows_only() -> None:
-    paths = ("chalicelib/cards/ledger/fee_flow.py", "chalicelib/cards/ledger/fees.py")
+    paths = ("chalicelib/cards/issuing/fee_flow.py", "chalicelib/cards/ledger/fees.py")
 
     found = store_writes([Module(path, "\nstore.put(table, item)") for path in paths])
 
-    assert found == ["chalicelib/cards/ledger/fee_flow.py:2 store.put"]
+    assert found == ["chalicelib/cards/issuing/fee_flow.py:2 store.put"]
 
 
 @pytest.mark.parametrize(

@@ -34,8 +34,8 @@ from chalicelib.cards.authorization.new_authorizations import (
     new_authorization,
 )
 from chalicelib.cards.card_data.encryption import CardData
-from chalicelib.cards.issuing.account_record import Account, LedgerAccount
 from chalicelib.cards.issuing.card_record import Card, number_key, update_listed
+from chalicelib.cards.ledger.account_record import Account, LedgerAccount
 from chalicelib.cards.ledger.charges import Charge
 from chalicelib.cards.ledger.entries import Movement
 from chalicelib.cards.ledger.usage_counters import CounterChanges

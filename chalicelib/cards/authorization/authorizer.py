@@ -19,8 +19,8 @@ from chalicelib.cards.authorization.card_use import CardUse
 from chalicelib.cards.authorization.cardholder_verification import PresentedData
 from chalicelib.cards.authorization.group_rules import FiredRules
 from chalicelib.cards.card_data.encryption import CardData
-from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_record import Card
+from chalicelib.cards.ledger.account_record import Account
 from chalicelib.cards.ledger.charges import Charge
 from chalicelib.cards.ledger.posting_context import OverLimit, PostingContext, Usage
 from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes
@@ -282,8 +282,7 @@ def _count(
 
 def _charge(party: PostingContext, use: CardUse, facts: TransactionAttributes, amount: int) -> Charge:
     """The charge for an amount, with the card's fees. Raises: Refused."""
-    assert party.card is not None, "parties of a card context have the card"
-    return party.charge(facts, amount, debit=use.takes_money, fee_group_id=party.card.fee_group_id)
+    return party.charge(facts, amount, debit=use.takes_money)
 
 
 def _affordable_part(

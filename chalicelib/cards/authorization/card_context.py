@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from chalicelib.cards.authorization.authorization_record import Authorization
-from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.issuing.holder_record import Holder
 from chalicelib.cards.ledger import usage_counters
+from chalicelib.cards.ledger.account_record import Account
 from chalicelib.cards.ledger.posting_context import PostingContext
 from chalicelib.cards.ledger.usage_counters import Counters
 from chalicelib.cards.programs.catalogue import Catalogue
@@ -35,7 +35,14 @@ class CardContext:
     def posting_context(self, account: Account) -> PostingContext:
         """The posting context for one of the accounts."""
         own = self.of_accounts[[each.id for each in self.accounts].index(account.id)]
-        return PostingContext(self.catalogue, account, self.holder, self.card, [own, self.of_holder, self.of_card])
+        return PostingContext(
+            self.catalogue,
+            account,
+            [own, self.of_holder, self.of_card],
+            {"holder": self.holder.limit_group_id if self.holder else None, "card": self.card.limit_group_id},
+            self.holder_country,
+            self.card.fee_group_id,
+        )
 
     def account_for(self, currency: int) -> Account | None:
         """The account in ``currency``, or else the primary account if the card converts currencies."""

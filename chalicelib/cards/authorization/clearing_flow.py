@@ -23,8 +23,8 @@ from chalicelib.cards.authorization.authorization_record import (
 )
 from chalicelib.cards.authorization.card_context import CardContext, read_card_context, read_with_card
 from chalicelib.cards.authorization.card_use import ACQUIRER_BIN, UNCHECKED, CardUse, at_merchant
-from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_record import Card
+from chalicelib.cards.ledger.account_record import Account
 from chalicelib.cards.ledger.charges import Charge
 from chalicelib.cards.ledger.cleared_amounts import ClearedAmount
 from chalicelib.cards.ledger.conversion import NoRate, convert_at_base_rate, portion
@@ -49,7 +49,7 @@ def simulate_clearing(
     use, tally = _use_at_shop(authorization.card_use, request), CounterChanges()
     party = card_context.posting_context(card_context.accounts[0])
     facts = use.attributes(request.currency_ison, card_context.holder_country)
-    charge = party.charge(facts, request.amount, debit=use.takes_money, fee_group_id=card_context.card.fee_group_id)
+    charge = party.charge(facts, request.amount, debit=use.takes_money)
     members, released, back, excess = _split_off(request, context, authorization)
     party.release(back, tally)
     if excess:
@@ -77,9 +77,7 @@ def simulate_refund(
     party, tally = card_context.posting_context(account), CounterChanges()
     facts = use.attributes(request.currency_ison, card_context.holder_country)
     cleared = None if request.trans_link is None else _cleared_amount(authorization, request, party)
-    charge = party.charge(
-        facts, request.amount, debit=False, fee_group_id=card_context.card.fee_group_id, cleared=cleared
-    )
+    charge = party.charge(facts, request.amount, debit=False, cleared=cleared)
     party.count(facts, request.amount, context.now, tally, forced=True)
     members: dict[str, Any] = {"state": CLEARED}
     if cleared is not None:

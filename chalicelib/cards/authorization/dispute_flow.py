@@ -11,8 +11,8 @@ from typing import Literal
 from chalicelib.cards.authorization import event_payloads
 from chalicelib.cards.authorization.authorization_record import Authorization, Dispute
 from chalicelib.cards.events.card_events import CardEvent
-from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.ledger import usage_counters
+from chalicelib.cards.ledger.account_record import Account
 from chalicelib.cards.ledger.cleared_amounts import ClearedAmount
 from chalicelib.cards.ledger.conversion import portion
 from chalicelib.cards.ledger.entries import NETWORK, Movement

@@ -5,9 +5,9 @@ from __future__ import annotations
 from chalicelib.cards.authorization.activity_record import NetworkMessage
 from chalicelib.cards.authorization.authorizer import Decision
 from chalicelib.cards.events.card_events import CardEvent
-from chalicelib.cards.issuing.account_record import LedgerAccount
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.issuing.serializers import account_status_events, card_status_events
+from chalicelib.cards.ledger.account_record import LedgerAccount
 from chalicelib.cards.ledger.transaction_record import Transaction
 from chalicelib.cards.protocol.card_events import CardAuthorizationEvent, CardClearingEvent
 from chalicelib.cards.protocol.values import NOTIFY, SUSPICIOUS

@@ -7,8 +7,8 @@ from chalicelib.cards.authorization.authorization_record import Authorization
 from chalicelib.cards.authorization.authorizer import NOT_AVAILABLE, Decision, RequestedAmount, price
 from chalicelib.cards.authorization.card_context import CardContext
 from chalicelib.cards.authorization.late_declines import put_late_decline
-from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_record import Card
+from chalicelib.cards.ledger.account_record import Account
 from chalicelib.cards.ledger.charges import Charge
 from chalicelib.cards.protocol import values
 from chalicelib.cards.protocol.states import DECLINED, HELD

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_record import MOST_ACCOUNTS, Card
 from chalicelib.cards.issuing.holder_record import Holder
 from chalicelib.cards.issuing.onboarding import check_dates, new_account, new_holder, write_holder
 from chalicelib.cards.issuing.serializers import account_status_events, program_change_events, serialize_account
+from chalicelib.cards.ledger.account_record import Account
 from chalicelib.cards.programs import group_resolution
 from chalicelib.cards.programs.catalogue import AccountProgramme
 from chalicelib.cards.protocol import account_messages as messages

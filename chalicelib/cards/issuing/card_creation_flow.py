@@ -12,12 +12,12 @@ from chalicelib.cards.card_data.encryption import CardData
 from chalicelib.cards.card_data.numbers import new_pan
 from chalicelib.cards.card_data.pins_and_passwords import new_password
 from chalicelib.cards.issuing import card_production, card_record
-from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_decryption import pin_members, require_good
 from chalicelib.cards.issuing.card_record import Card, month_of, months_later, put_number
 from chalicelib.cards.issuing.holder_record import Holder
 from chalicelib.cards.issuing.onboarding import check_dates, new_account, new_holder, write_holder
 from chalicelib.cards.issuing.serializers import card_creation_event
+from chalicelib.cards.ledger.account_record import Account
 from chalicelib.cards.programs import group_resolution
 from chalicelib.cards.programs.catalogue import CardProgramme
 from chalicelib.cards.protocol.card_messages import CreateCard

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.issuing.holder_record import DETAILS, Holder
 from chalicelib.cards.issuing.onboarding import check_dates
 from chalicelib.cards.issuing.serializers import serialize_account_of_holder, serialize_holder
+from chalicelib.cards.ledger.account_record import Account
 from chalicelib.cards.programs.group_resolution import limit_group
 from chalicelib.cards.protocol.account_messages import HolderAccountRecord
 from chalicelib.cards.protocol.holder_messages import (

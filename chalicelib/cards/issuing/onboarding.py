@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.holder_record import DETAILS, Holder
+from chalicelib.cards.ledger.account_record import Account
 from chalicelib.cards.programs import group_resolution
 from chalicelib.cards.programs.catalogue import AccountProgramme, CardProgramme
 from chalicelib.cards.protocol.holder_messages import WithHolder

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import cast
 
 from chalicelib.cards.events.card_events import CardEvent
-from chalicelib.cards.issuing.account_record import Account, LedgerAccount
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.issuing.holder_record import DETAILS, Holder
+from chalicelib.cards.ledger.account_record import Account, LedgerAccount
 from chalicelib.cards.protocol.account_messages import AccountRecord, HolderAccountRecord
 from chalicelib.cards.protocol.card_events import (
     AccountProgramEvent,

@@ -12,7 +12,7 @@ from dataclasses import asdict, replace
 from decimal import Decimal
 from typing import Any, Literal
 
-from chalicelib.cards.issuing.account_record import LedgerAccount
+from chalicelib.cards.ledger.account_record import LedgerAccount
 from chalicelib.cards.ledger.cleared_amounts import ClearedAmount
 from chalicelib.cards.ledger.conversion import (
     DOWN,

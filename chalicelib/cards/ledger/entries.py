@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
-from chalicelib.cards.issuing.account_record import LedgerAccount
+from chalicelib.cards.ledger.account_record import LedgerAccount
 from chalicelib.cards.ledger.transaction_record import TABLE, Transaction, put_transaction
 from chalicelib.cards.ledger.usage_counters import CounterChanges, Counters
 from chalicelib.foundation.dynamodb.store import Item, Operation, Put, absent

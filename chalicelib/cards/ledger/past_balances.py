@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from chalicelib.cards.issuing.account_record import LedgerAccount
+from collections.abc import Callable, Sequence
+
+from chalicelib.cards.ledger.account_record import LedgerAccount
 from chalicelib.cards.ledger.entries import movement_key
-from chalicelib.cards.requests.request_context import MOST_TOGETHER, RequestContext
+from chalicelib.foundation.dynamodb.store import Item
+from chalicelib.foundation.requests.facts import Key
+
+AT_ONCE = 100
+"""Rows per read."""
 
 
-def balance_before(context: RequestContext, account: LedgerAccount, at: int) -> int:
+def balance_before(read: Callable[[Sequence[Key]], list[Item | None]], account: LedgerAccount, at: int) -> int:
     """The settled balance before the first movement at or after ``at`` (Unix milliseconds).
 
-    The rows' times grow with their numbers, so each read of ``MOST_TOGETHER`` rows leaves a hundredth of them: two
+    The rows' times grow with their numbers, so each read of ``AT_ONCE`` rows leaves a hundredth of them: two
     reads for 10,000 movements, three for a million.
     """
     first, last, balance = 1, account.movements, 0
     while first <= last:
-        step = max(1, -(-(last - first + 1) // MOST_TOGETHER))
-        numbers = [*range(first, last + 1, step)][:MOST_TOGETHER]
-        rows = context.items([movement_key(account, number) for number in numbers])
+        step = max(1, -(-(last - first + 1) // AT_ONCE))
+        numbers = [*range(first, last + 1, step)][:AT_ONCE]
+        rows = read([movement_key(account, number) for number in numbers])
         earlier = [(number, row) for number, row in zip(numbers, rows, strict=True) if row and row["at"] < at]
         if not earlier:
             return balance

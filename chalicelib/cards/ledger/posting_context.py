@@ -1,13 +1,12 @@
-"""The records needed to post a movement: account, holder, card and limit counters."""
+"""What is needed to post a movement on an account: its balances, prices, limits and limit counters."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import field
 from typing import Any
 
-from chalicelib.cards.issuing.account_record import LedgerAccount
-from chalicelib.cards.issuing.card_record import Card
-from chalicelib.cards.issuing.holder_record import Holder
+from chalicelib.cards.ledger.account_record import LedgerAccount
 from chalicelib.cards.ledger.charges import Charge, convert_movement, fees_of, fees_within
 from chalicelib.cards.ledger.cleared_amounts import ClearedAmount
 from chalicelib.cards.ledger.conversion import NoRate, conversion
@@ -35,38 +34,36 @@ class OverLimit(Refused):
 
 @dataclass(frozen=True, slots=True)
 class PostingContext:
-    """An account with its holder, card, limit counters and configuration, as read."""
+    """An account with its limit counters and configuration, as read.
+
+    Attributes:
+        counters: those of the account, its holder and the card, as far as they are concerned.
+        limit_group_ids: the limit groups of the holder and the card.
+        holder_country: the holder's numeric country code.
+        fee_group_id: the fee group of card use; by default, it is the account's.
+    """
 
     catalogue: Catalogue
     account: LedgerAccount
-    holder: Holder | None
-    card: Card | None
     counters: Sequence[Counters]
-
-    @property
-    def holder_country(self) -> int | None:
-        return self.holder.details.get("country_ison") if self.holder else None
+    limit_group_ids: Mapping[str, int | None] = field(default_factory=dict)
+    holder_country: int | None = None
+    fee_group_id: int | None = None
 
     def attributes(self, transaction_type: int, currency: int, country: int | None) -> TransactionAttributes:
         """An external payment's attributes for fees and limits; ``country`` is that of the other bank."""
         return TransactionAttributes(transaction_type, currency, country=country, holder_country=self.holder_country)
 
     def charge(
-        self,
-        facts: TransactionAttributes,
-        amount: int,
-        *,
-        debit: bool,
-        fee_group_id: int | None = None,
-        cleared: ClearedAmount | None = None,
+        self, facts: TransactionAttributes, amount: int, *, debit: bool, cleared: ClearedAmount | None = None
     ) -> Charge:
         """The charge for ``amount`` in ``facts.currency`` on the account. Raises: Refused.
 
-        ``fee_group_id`` defaults to the account's fee group. Fees on a credit never exceed its amount. ``cleared``: the
-        cleared amount that a refund partly or fully returns, if known.
+        Fees on a credit never exceed its amount. ``cleared``: the cleared amount that a refund partly or fully returns,
+        if known.
         """
         catalogue, account = self.catalogue, self.account
-        group = catalogue.fee_groups.get(fee_group_id or account.fee_group_id or 0)
+        group = catalogue.fee_groups.get(self.fee_group_id or account.fee_group_id or 0)
         try:
             converted = convert_movement(catalogue, facts, account.currency, amount, debit=debit, cleared=cleared)
             fees = fees_of(catalogue, group, facts, amount, facts.currency, account.currency)
@@ -105,8 +102,9 @@ class PostingContext:
         the next movement.
         """
         usage: Usage = {}
+        group_ids: dict[str, int | None] = {"account": self.account.limit_group_id, **self.limit_group_ids}
         for kept in self.counters:
-            group = self.catalogue.limit_groups.get(self._group_of(kept) or 0)
+            group = self.catalogue.limit_groups.get(group_ids[kept.owner.partition("#")[0]] or 0)
             windows = tally.current(kept).windows
             try:
                 changed, counted = count_movement(
@@ -131,10 +129,3 @@ class PostingContext:
     def card_counters(self) -> list[Counters]:
         """The counters of the card whose lists contain the movement; empty without a card."""
         return [kept for kept in self.counters if kept.owner.startswith("card#")]
-
-    def _group_of(self, kept: Counters) -> int | None:
-        owner = kept.owner.partition("#")[0]
-        of: LedgerAccount | Card | Holder | None = self.account
-        if owner != "account":
-            of = self.card if owner == "card" else self.holder
-        return of.limit_group_id if of else None

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Literal
 
-from chalicelib.cards.issuing.account_record import LedgerAccount
+from chalicelib.cards.ledger.account_record import LedgerAccount
 from chalicelib.cards.protocol.values import EXTERNAL_PAYMENT
 from chalicelib.cards.storage.record import without_none
 from chalicelib.cards.storage.time_ordered import Timeline

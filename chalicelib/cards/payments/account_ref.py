@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
-from chalicelib.cards.issuing.account_record import Account, LedgerAccount, SpecialAccount, special_account_key
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.issuing.holder_record import Holder
 from chalicelib.cards.ledger import usage_counters
+from chalicelib.cards.ledger.account_record import Account, LedgerAccount, SpecialAccount, special_account_key
 from chalicelib.cards.ledger.posting_context import PostingContext
 from chalicelib.cards.ledger.usage_counters import Counters, Owner
 from chalicelib.cards.payments.address_record import ExternalAddress
@@ -53,13 +53,15 @@ class AccountRef:
     def posting_context(self, catalogue: Catalogue, items: Sequence[Item | None]) -> PostingContext:
         """The records from the items at ``keys``, all of which exist, because none is ever removed."""
         found = dict(zip(self._record_keys, items, strict=True))
-        holder, card = found.get("holder"), found.get("card")
+        holder_item, card_item = found.get("holder"), found.get("card")
+        holder = Holder.from_item(holder_item) if holder_item else None
+        card = Card.from_item(card_item) if card_item else None
         return PostingContext(
             catalogue,
             self.account(found["account"]),
-            Holder.from_item(holder) if holder else None,
-            Card.from_item(card) if card else None,
             [Counters.from_item(name, number, found[f"{name} counters"]) for name, number in self._counter_owners],
+            {"holder": holder.limit_group_id if holder else None, "card": card.limit_group_id if card else None},
+            holder.details.get("country_ison") if holder else None,
         )
 
     def account(self, item: Item | None) -> LedgerAccount:

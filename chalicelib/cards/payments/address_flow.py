@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from chalicelib.cards.issuing.account_record import Account, SpecialAccount, new_special_account, special_account_key
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.issuing.holder_record import Holder
+from chalicelib.cards.ledger.account_record import Account, SpecialAccount, new_special_account, special_account_key
 from chalicelib.cards.payments.address_record import ExternalAddress
 from chalicelib.cards.payments.pending_index import waiting_members
 from chalicelib.cards.payments.provider_completion import provider_call

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from chalicelib.cards.issuing.account_record import LedgerAccount
+from chalicelib.cards.ledger.account_record import LedgerAccount
 from chalicelib.cards.ledger.charges import Charge
 from chalicelib.cards.ledger.entries import EXTERNAL, Movement
 from chalicelib.cards.ledger.posting_context import PostingContext

@@ -9,12 +9,12 @@ from chalicelib.cards.authorization import activity_record
 from chalicelib.cards.authorization.authorization_record import Authorization
 from chalicelib.cards.card_data.encryption import CardData
 from chalicelib.cards.issuing import card_record
-from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_decryption import decrypt_number
 from chalicelib.cards.issuing.card_record import Card, CardSearch
 from chalicelib.cards.issuing.holder_record import Holder
 from chalicelib.cards.issuing.serializers import serialize_account, serialize_card
 from chalicelib.cards.ledger import transaction_record
+from chalicelib.cards.ledger.account_record import Account
 from chalicelib.cards.ledger.entries import MOVEMENT
 from chalicelib.cards.ledger.past_balances import balance_before
 from chalicelib.cards.payments.address_record import ExternalAddress
@@ -193,7 +193,7 @@ def show_statement(request: messages.ShowStatement, context: RequestContext) -> 
     if more:
         reason = f"has more than {messages.STATEMENT_ROWS} transactions after it"
         raise refused_field("date_from", "value", reason)
-    opening = balance_before(context, account, span.since)
+    opening = balance_before(context.items, account, span.since)
     statement = [_statement_row(row) for row in rows]
     balance = opening
     for each in statement:

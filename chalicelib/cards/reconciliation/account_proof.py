@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Self, TypeVar
 
 from chalicelib.cards.authorization.authorization_record import Authorization, Dispute
-from chalicelib.cards.issuing.account_record import Account, SpecialAccount
+from chalicelib.cards.ledger.account_record import Account, SpecialAccount
 from chalicelib.cards.ledger.transaction_record import TABLE as LEDGER
 from chalicelib.cards.ledger.transaction_record import transaction_key
 from chalicelib.cards.payments.payment_record import ExternalPayment

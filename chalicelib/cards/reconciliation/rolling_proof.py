@@ -12,7 +12,7 @@ from dataclasses import field
 from functools import partial
 from itertools import accumulate
 
-from chalicelib.cards.issuing.account_record import Account, special_account_key
+from chalicelib.cards.ledger.account_record import Account, special_account_key
 from chalicelib.cards.payments.address_record import ExternalAddress
 from chalicelib.cards.protocol.values import SPECIAL
 from chalicelib.cards.reconciliation.account_proof import account_key, latest_first, prove_account, with_row_count

@@ -9,9 +9,9 @@ from typing import TypeVar
 from chalicelib.cards.authorization import activity_record
 from chalicelib.cards.authorization.activity_record import ACTIVITY
 from chalicelib.cards.authorization.authorization_record import Authorization
-from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.ledger import transaction_record
+from chalicelib.cards.ledger.account_record import Account
 from chalicelib.cards.ledger.transaction_record import transaction_key
 from chalicelib.cards.protocol import report_messages as messages
 from chalicelib.cards.protocol.message import Answer

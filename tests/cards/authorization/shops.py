@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.cards.authorization.authorization_record import Authorization
-from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.ledger import usage_counters
+from chalicelib.cards.ledger.account_record import Account
 from chalicelib.cards.ledger.transaction_record import timeline
 from chalicelib.cards.ledger.usage_counters import Counters
 from chalicelib.foundation.dynamodb.store import Item

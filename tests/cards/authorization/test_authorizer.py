@@ -329,7 +329,7 @@ def total(attempt: Attempt, amount: int) -> int:
     card_context, asked = attempt.card_context, attempt.asked
     facts = asked.use.attributes(asked.currency, card_context.holder_country)
     party = card_context.posting_context(card_context.accounts[0])
-    return party.charge(facts, amount, debit=True, fee_group_id=card_context.card.fee_group_id).total
+    return party.charge(facts, amount, debit=True).total
 
 
 @pytest.mark.parametrize("cashback", [0, 150])

@@ -13,10 +13,10 @@ import pytest
 
 from chalicelib.cards.authorization.hold_release import expire_holds
 from chalicelib.cards.authorization.late_declines import KEPT, KIND
-from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.issuing.holder_record import Holder
 from chalicelib.cards.ledger import usage_counters
+from chalicelib.cards.ledger.account_record import Account
 from chalicelib.foundation.dynamodb.store import Conflict, Item, Operation, Store, StoreError, Throttled
 from tests.cards.authorization.issuers import authorizes, held, messages, reissued, with_issuer
 from tests.cards.authorization.shops import A_DAY, LIMITED, Buyer

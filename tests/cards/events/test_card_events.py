@@ -10,7 +10,7 @@ import pytest
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
-from chalicelib.cards.issuing.account_record import Account
+from chalicelib.cards.ledger.account_record import Account
 from chalicelib.cards.payments.provider_completion import finish_due_payments
 from chalicelib.cards.requests import disclosure
 from chalicelib.foundation.dynamodb.store import Put

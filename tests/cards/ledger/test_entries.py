@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.issuing.account_record import Account, SpecialAccount
+from chalicelib.cards.ledger.account_record import Account, SpecialAccount
 from chalicelib.cards.ledger.entries import (
     CONVERSION,
     EXTERNAL,

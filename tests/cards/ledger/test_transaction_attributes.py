@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.holder_record import Holder
-from chalicelib.cards.ledger.posting_context import PostingContext
+from chalicelib.cards.ledger.account_record import Account
 from chalicelib.cards.ledger.transaction_attributes import (
     TransactionAttributes,
     in_category,
@@ -17,15 +16,18 @@ from chalicelib.cards.ledger.transaction_attributes import (
     is_counted,
     is_in_risk_rule,
 )
+from chalicelib.cards.payments.account_ref import AccountRef
 from chalicelib.cards.programs.catalogue import Catalogue, FeeEntry, LimitEntry, MccRange, Region, RiskRule
 from chalicelib.cards.protocol.values import (
     ANY_TYPE,
     CREDIT_TYPES,
     LIMIT_CLASSES,
+    OF_HOLDER,
     REGION_TYPES,
     RETURNS,
     TRANSACTION_TYPES,
 )
+from chalicelib.cards.storage.record import Record
 
 EUR, USD = 978, 840
 DE, FR, PL, CH, US, CA = 276, 250, 616, 756, 840, 124
@@ -262,9 +264,14 @@ def test_the_attributes_of_an_external_payment_name_the_holders_country(country:
     details = {} if country is None else {"country_ison": country}
     groups: dict[str, Any] = {"program_id": 501, "fee_group_id": 301, "risk_group_id": 401}
     account = Account(updated_at=1, holder_id=7, status="A", currency=EUR, **groups, **common)
-    context = PostingContext(CATALOGUE, account, Holder(holder_type=1, details=details, **common), None, ())
+    holder = Holder(holder_type=1, details=details, **common)
+    counters = [None, None]
 
-    facts = context.attributes(70, EUR, DE)
+    def facts(account_ref: AccountRef, *items: Record) -> TransactionAttributes:
+        stored = [{**vars(each), "owner": "", "part": ""} for each in items]
+        context = account_ref.posting_context(CATALOGUE, [*stored, *counters[: len(items)]])
+        return context.attributes(70, EUR, DE)
 
-    assert (facts.country, facts.holder_country) == (DE, country)
-    assert replace(context, holder=None).attributes(70, EUR, DE).holder_country is None
+    found = facts(AccountRef(3, OF_HOLDER, 7, holder_id=7), account, holder)
+    assert (found.country, found.holder_country) == (DE, country)
+    assert facts(AccountRef(3, OF_HOLDER, 7), account).holder_country is None

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.issuing.account_record import Account
+from chalicelib.cards.ledger.account_record import Account
 from chalicelib.cards.ledger.transaction_record import Transaction, put_transaction, timeline, transaction_key
 from chalicelib.foundation.dynamodb.store import ConditionFailed
 from tests.cards.ledgers import transactions

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.issuing.account_record import Account
+from chalicelib.cards.ledger.account_record import Account
 from chalicelib.cards.ledger.entries import movement_key
 from chalicelib.cards.portal.portal import MODES, NAME, Portal
 from chalicelib.cards.programs.credentials import Credential

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.issuing.account_record import Account
+from chalicelib.cards.ledger.account_record import Account
 from chalicelib.cards.ledger.charges import Charge, Fee
 from chalicelib.cards.ledger.conversion import Conversion
 from chalicelib.cards.ledger.entries import CONVERSION, EXTERNAL, FEES, NETWORK, Movement

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chalicelib.cards.issuing.account_record import Account
+from chalicelib.cards.ledger.account_record import Account
 from chalicelib.cards.ledger.entries import movement_key
 from chalicelib.cards.protocol.portal_messages import ACCOUNTS
 from chalicelib.website.cards.card_views import LATEST, MOVEMENTS

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.ledger import usage_counters
+from chalicelib.cards.ledger.account_record import Account
 from chalicelib.cards.ledger.charges import entry_of, price_of
 from chalicelib.cards.ledger.conversion import NoRate, convert_at_base_rate
 from chalicelib.cards.ledger.entries import CONVERSION, FEES, Movement
