@@ -43,7 +43,6 @@ FRAMEWORKS = ("chalice", "boto3", "botocore", "requests", "urllib3", "jinja2")
 RULES = RECORDS
 """Records stand on one layer with everything in the rooms that no other glob names."""
 LAYERS = (FOUNDATION, PROTOCOL, RULES, FLOWS, CONTAINERS, (*EDGES, *JOBS), BOOTSTRAP, ENTRY_POINTS)
-LAYERS = (FOUNDATION, PROTOCOL, RULES, FLOWS, CONTAINERS, EDGES, BOOTSTRAP, ENTRY_POINTS)
 LEDGER_AND_BELOW = ("ledger", "storage", "programs", "protocol")
 """The ledger of cards, and the folders that it may import."""
 CARDS, WEBSITE = "chalicelib.cards", "chalicelib.website"

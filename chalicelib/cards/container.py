@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from chalicelib.cards.events.card_events import CardEvents
     from chalicelib.cards.payments.provider import Provider
     from chalicelib.cards.portal.portal import Portal
-    from chalicelib.cards.programs.credential_limits import CredentialLimits
-    from chalicelib.cards.programs.credentials import Credentials
+    from chalicelib.cards.programs.credentials import CredentialLimits, Credentials
     from chalicelib.cards.programs.programmes import Programmes
     from chalicelib.cards.requests.action import Action
     from chalicelib.cards.requests.dispatch import Dispatcher
@@ -34,7 +33,7 @@ class CardContainer(Container):
 
     programmes: Programmes = part("chalicelib.cards.programs.programmes")
     credentials: Credentials = part("chalicelib.cards.programs.credentials")
-    credential_limits: CredentialLimits = part("chalicelib.cards.programs.credential_limits")
+    credential_limits: CredentialLimits = part("chalicelib.cards.programs.credentials")
     card_data: CardData = part("chalicelib.cards.card_data.encryption")
     events: CardEvents = part("chalicelib.cards.events.card_events")
     claims: Claims = part("chalicelib.foundation.requests.claims")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from chalicelib.cards.authorization import activity_record, authorizer, decline_recovery, event_payloads
+from chalicelib.cards.authorization import activity_record, authorizer, decline_recovery, network_messages
 from chalicelib.cards.authorization.activity_record import NetworkMessage, risk_action_flags
 from chalicelib.cards.authorization.authorization_record import (
     Authorization,
@@ -27,7 +27,7 @@ from chalicelib.cards.authorization.card_context import (
 )
 from chalicelib.cards.authorization.card_use import CardUse
 from chalicelib.cards.authorization.cardholder_verification import PresentedData
-from chalicelib.cards.authorization.new_authorizations import (
+from chalicelib.cards.authorization.network_messages import (
     first_message,
     follow_up_message,
     late_decline,
@@ -340,5 +340,5 @@ def _outcome(
         "security_checks": [{name: message.use.checks[name] for name in values.SECURITY_CHECKS}],
         **account.visible_balances(context.level),
     }
-    events = event_payloads.message_events(message, now, account, decision)
+    events = network_messages.message_events(message, now, account, decision)
     return ActionOutcome(leave_out_none(answer), operations, events=events)

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from chalicelib.cards.authorization import event_payloads
+from chalicelib.cards.authorization import network_messages
 from chalicelib.cards.authorization.activity_record import risk_members
 from chalicelib.cards.authorization.authorization_record import (
     NOT_DUE,
@@ -187,7 +187,7 @@ def _post(
     if not authorization.version:
         kept = replace(authorization, version=1, **without_none(members)).put(context.write_id)
     return ActionOutcome(
-        data, [kept, *movement.operations()], events=[event_payloads.transaction_event(main, after, released)]
+        data, [kept, *movement.operations()], events=[network_messages.transaction_event(main, after, released)]
     )
 
 

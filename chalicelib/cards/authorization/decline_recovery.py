@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from chalicelib.cards.authorization import activity_record, event_payloads, hold_release
+from chalicelib.cards.authorization import activity_record, hold_release, network_messages
 from chalicelib.cards.authorization.authorization_record import Authorization, put_message_number
 from chalicelib.cards.authorization.authorizer import NOT_AVAILABLE, RequestedAmount
 from chalicelib.cards.authorization.card_context import (
@@ -27,7 +27,7 @@ from chalicelib.cards.authorization.card_context import (
 )
 from chalicelib.cards.authorization.card_use import CardUse
 from chalicelib.cards.authorization.late_declines import put_late_decline
-from chalicelib.cards.authorization.new_authorizations import follow_up_message, late_decline
+from chalicelib.cards.authorization.network_messages import follow_up_message, late_decline
 from chalicelib.cards.events.card_events import CardEvent, CardEvents
 from chalicelib.cards.issuing.card_record import Card, number_key
 from chalicelib.cards.programs.catalogue import Catalogue
@@ -193,7 +193,7 @@ def _decline(
         return _NOTHING
     reserved = own_row or reserve(lambda: (decline.timeline, decline.number)).row
     message, account, operations = late_decline(card_context, decline.asked, reserved, stamp)
-    return operations, event_payloads.message_events(message, stamp.now, account)
+    return operations, network_messages.message_events(message, stamp.now, account)
 
 
 def _read_card_context(decline: UnrecordedDecline, catalogue: Catalogue, read: Read) -> CardContext | None:
@@ -235,7 +235,7 @@ def _take_back(
     ]
     if not authorization.is_held:
         unheld = authorization.update(stamp.write_id, response_code=NOT_AVAILABLE)
-        return [unheld, *operations], event_payloads.message_events(message, stamp.now, account)
+        return [unheld, *operations], network_messages.message_events(message, stamp.now, account)
     release = hold_release.release(
         read,
         catalogue,
@@ -247,5 +247,5 @@ def _take_back(
         response_code=NOT_AVAILABLE,
     )
     after = replace(account, held=account.held - authorization.held)
-    events = [*release.events, *event_payloads.message_events(message, stamp.now, after)]
+    events = [*release.events, *network_messages.message_events(message, stamp.now, after)]
     return [*release.operations, *operations], events

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from chalicelib.cards.authorization import event_payloads
+from chalicelib.cards.authorization import network_messages
 from chalicelib.cards.authorization.authorization_record import Authorization, Dispute
 from chalicelib.cards.events.card_events import CardEvent
 from chalicelib.cards.ledger import usage_counters
@@ -202,5 +202,5 @@ def _outcome(
         "reserved_balance": after.reserved if after.access_level <= context.level else 0,
         **after.visible_balances(context.level),
     }
-    events: list[CardEvent] = [event_payloads.transaction_event(shown, after, 0)] if shown else []
+    events: list[CardEvent] = [network_messages.transaction_event(shown, after, 0)] if shown else []
     return ActionOutcome(data, [*written, *movement.operations()], events=events)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from chalicelib.cards.ledger.conversion import NoRate, convert_at_base_rate
 from chalicelib.cards.ledger.limits import OF_RISK, Windows, WindowUsage, current_window, live_windows
-from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes, in_category, is_in_risk_rule
+from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes, applying_rules, in_category
 from chalicelib.cards.programs.catalogue import Catalogue, RiskGroup, RiskRule, UsageGroup
 from chalicelib.cards.protocol.values import RISK_ACTIONS
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -65,8 +65,8 @@ def evaluate_rules(
     changed = dict(live_windows(catalogue, windows, now))
     found: dict[str, RiskRule] = {}
     rules = {f"{group.id}.{rule.id}": rule for group in groups if group for rule in group.rules}
-    for name, rule in rules.items():
-        if not is_in_risk_rule(catalogue, rule, facts) or not _is_large(catalogue, rule, amount, currency):
+    for name, rule in applying_rules(catalogue, rules.items(), facts):
+        if not _is_large(catalogue, rule, amount, currency):
             continue
         if rule.count is not None and rule.duration is not None:
             key = f"{OF_RISK}{name}"

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from chalicelib.cards.authorization import activity_record, event_payloads, late_declines
+from chalicelib.cards.authorization import activity_record, late_declines, network_messages
 from chalicelib.cards.authorization import authorization_record as records
 from chalicelib.cards.authorization.card_context import Read, read_with_card
-from chalicelib.cards.authorization.new_authorizations import follow_up_message
+from chalicelib.cards.authorization.network_messages import follow_up_message
 from chalicelib.cards.events.card_events import CardEvents
 from chalicelib.cards.ledger.conversion import portion
 from chalicelib.cards.ledger.entries import Movement
@@ -125,7 +125,7 @@ def release(
         *message.put_rows(at, reserved),
         *movement.operations(),
     ]
-    events = event_payloads.message_events(message, at.now, after)
+    events = network_messages.message_events(message, at.now, after)
     balances = after.visible_balances(level)
     data: Released = {"authorize_id": message.number, "released_amount": released, **balances}
     return ActionOutcome(data, operations, events=events)

@@ -26,7 +26,7 @@ from chalicelib.cards.ledger.conversion import (
     portion,
 )
 from chalicelib.cards.ledger.entries import CONVERSION, FEES, Movement
-from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes, in_country, is_charged
+from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes, charged_entries, in_country
 from chalicelib.cards.ledger.transaction_record import Transaction
 from chalicelib.cards.programs.catalogue import MOST_FEE_CODES, Catalogue, FeeEntry, FeeGroup
 from chalicelib.cards.protocol.values import EXTERNAL_TYPES, FEE, FEE_COLLECTION
@@ -238,8 +238,8 @@ def fees_of(
     Raises: NoRate.
     """
     charged: dict[str, FeeEntry] = {}
-    for entry in group.entries if group else ():
-        if len(charged) < MOST_FEE_CODES and entry.code not in charged and is_charged(catalogue, entry, facts):
+    for entry in charged_entries(catalogue, group.entries if group else (), facts):
+        if len(charged) < MOST_FEE_CODES and entry.code not in charged:
             charged[entry.code] = entry
     fees = [_price_entry(catalogue, entry, (amount, currency), account_currency) for entry in charged.values()]
     return [fee for fee in fees if fee.amount]

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from chalicelib.cards.ledger.conversion import NoRate, convert_at_base_rate
-from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes, is_counted
+from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes, counted_entries
 from chalicelib.cards.programs.catalogue import Catalogue, LimitEntry, LimitGroup
 from chalicelib.cards.protocol import values
 from chalicelib.cards.storage.record import without_none
@@ -136,9 +136,7 @@ def count_movement(
     """
     changed = dict(live_windows(catalogue, windows, now))
     counted: list[WindowUsage] = []
-    for key, entry in _entries(group):
-        if not is_counted(catalogue, entry, facts):
-            continue
+    for key, entry in counted_entries(catalogue, _entries(group), facts):
         found = current_window(entry.duration, changed.get(key), now)
         is_single = entry.duration == values.PER_TRANSACTION
         worth = _counted_amount(catalogue, entry, amount + (further or 0) if is_single else amount, currency, forced)

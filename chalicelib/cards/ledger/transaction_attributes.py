@@ -5,6 +5,8 @@ Ranges are inclusive. An entry that requires an attribute does not match a movem
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from chalicelib.cards.programs.catalogue import HIGHEST_MCC, Catalogue, FeeEntry, LimitEntry, MccRange, RiskRule
 from chalicelib.cards.protocol import values
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -29,36 +31,46 @@ class TransactionAttributes:
     holder_country: int | None = None
 
 
-def is_charged(catalogue: Catalogue, entry: FeeEntry, facts: TransactionAttributes) -> bool:
-    """Whether a fee entry applies to a movement."""
-    return (
-        _matches_entry(entry, facts)
+def charged_entries(catalogue: Catalogue, entries: Iterable[FeeEntry], facts: TransactionAttributes) -> list[FeeEntry]:
+    """The fee entries that apply to a movement."""
+    return [
+        entry
+        for entry in entries
+        if _matches_entry(entry, facts)
         and in_country(entry, facts.country)
         and _in_region(catalogue, entry.region, facts.country)
-    )
+    ]
 
 
-def is_counted(catalogue: Catalogue, entry: LimitEntry, facts: TransactionAttributes) -> bool:
-    """Whether a limit entry counts a movement."""
-    return (
-        _matches_entry(entry, facts)
+def counted_entries(
+    catalogue: Catalogue, entries: Iterable[tuple[str, LimitEntry]], facts: TransactionAttributes
+) -> list[tuple[str, LimitEntry]]:
+    """The limit entries that count a movement; each comes with its key."""
+    return [
+        (key, entry)
+        for key, entry in entries
+        if _matches_entry(entry, facts)
         and _has_its_class(entry, facts)
         and entry.currency in (0, facts.currency)
         and entry.holder_country in (0, facts.holder_country)
         and _in_region(catalogue, entry.holder_region, facts.holder_country)
         and _in_region(catalogue, entry.transaction_region, facts.country)
         and _has_its_region_type(catalogue, entry, facts)
-    )
+    ]
 
 
-def is_in_risk_rule(catalogue: Catalogue, rule: RiskRule, facts: TransactionAttributes) -> bool:
-    """Whether a risk rule applies to a movement, regardless of its amount."""
-    return (
-        _matches_entry(rule, facts)
+def applying_rules(
+    catalogue: Catalogue, rules: Iterable[tuple[str, RiskRule]], facts: TransactionAttributes
+) -> list[tuple[str, RiskRule]]:
+    """The risk rules that apply to a movement, regardless of its amount; each comes with its name."""
+    return [
+        (name, rule)
+        for name, rule in rules
+        if _matches_entry(rule, facts)
         and in_country(rule, facts.country)
         and _in_region(catalogue, rule.region, facts.country)
         and _has_its_region_type(catalogue, rule, facts)
-    )
+    ]
 
 
 def in_country(entry: FeeEntry | RiskRule, country: int | None) -> bool:

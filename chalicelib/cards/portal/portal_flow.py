@@ -19,8 +19,7 @@ from chalicelib.cards.ledger.entries import MOVEMENT
 from chalicelib.cards.ledger.past_balances import balance_before
 from chalicelib.cards.payments.address_record import ExternalAddress
 from chalicelib.cards.payments.serializers import serialize_address
-from chalicelib.cards.programs.credential_limits import CredentialLimits
-from chalicelib.cards.programs.credentials import Credentials
+from chalicelib.cards.programs.credentials import CredentialLimits, Credentials
 from chalicelib.cards.programs.programmes import Programmes
 from chalicelib.cards.protocol import portal_messages as messages
 from chalicelib.cards.protocol.message import Answer

@@ -1,4 +1,4 @@
-"""Programme manager credentials: their keys and rights.
+"""Programme manager credentials: their keys, rights and limits of calls.
 
 A credential is found by the digest of its access key. It has one or two live keys, each a pair of
 ``access_api_id`` and ``access_api_key``, so that a new key can be distributed before the old one
@@ -16,11 +16,15 @@ from dataclasses import asdict, field
 from typing import Any
 
 from chalicelib.cards.programs.programmes import TABLE, owner
+from chalicelib.cards.protocol.status_codes import Refused, Status
+from chalicelib.foundation import log
+from chalicelib.foundation.call_limits import CallLimits, LimitReached
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import Delete, Item, Operation, Put, Store, Update, absent
 from chalicelib.foundation.identifiers import digest
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.metrics import Metrics
 from chalicelib.foundation.requests.engine import Engine, if_permitted
 
 CACHED_SECONDS = 60
@@ -276,3 +280,39 @@ def _rights_members(rights: Rights) -> Item:
     members |= {} if rights.actions is None else {"actions": sorted(rights.actions)}
     optional = {"encryption_key": rights.encryption_key, "calls_per_minute": rights.calls_per_minute}
     return members | {name: value for name, value in optional.items() if value is not None}
+
+
+class CredentialLimits:
+    """Admits calls, which are counted in each process, before the action is looked at.
+
+    ``credential_calls`` is the limit of credentials without one of their own, in calls a minute.
+    """
+
+    def __init__(self, clock: Clock, credential_calls: int, metrics: Metrics) -> None:
+        self._limits = CallLimits(clock)
+        self._default = credential_calls
+        self._metrics = metrics
+
+    def limit_of(self, credential: Credential) -> int:
+        """The credential's own limit, or the default."""
+        return credential.calls_per_minute or self._default
+
+    def admit(self, credential: Credential) -> None:
+        """Count a call, with whichever of the credential's keys. Raises: Refused."""
+        limit = self.limit_of(credential)
+        try:
+            self._limits.admit(credential.identity, limit)
+        except LimitReached as reached:
+            log.warning("call limit reached", credential=credential.identity, limit=limit)
+            self._metrics.write({"CallsOverLimit": 1}, Limit="credential")
+            raise refuse_call(reached) from None
+
+
+def refuse_call(reached: LimitReached) -> Refused:
+    """The refusal of a call above its credential's limit."""
+    return Refused(
+        Status.TOO_MANY_ATTEMPTS,
+        f"the credential's limit of calls, {reached.limit} a minute, is reached: repeat the request after the seconds "
+        "in the header Retry-After",
+        retry_after=reached.retry_after,
+    )

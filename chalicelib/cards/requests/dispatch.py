@@ -20,8 +20,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from chalicelib.cards.events.card_events import CardEvents
-from chalicelib.cards.programs.credential_limits import CredentialLimits
-from chalicelib.cards.programs.credentials import Credential, Credentials
+from chalicelib.cards.programs.credentials import Credential, CredentialLimits, Credentials
 from chalicelib.cards.programs.programmes import Programmes
 from chalicelib.cards.protocol.card_records import ANSWERED
 from chalicelib.cards.protocol.message import Request
@@ -44,9 +43,9 @@ from chalicelib.cards.storage.reserved_rows import ReservedRow, RowReservation
 from chalicelib.delivery.tasks import Tasks
 from chalicelib.foundation import jsontext, log, security_refusals
 from chalicelib.foundation.aws.errors import AwsError
-from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.clock import Clock, milliseconds
 from chalicelib.foundation.context import time_limit
-from chalicelib.foundation.dynamodb.store import Item, Operation, Store, StoreError
+from chalicelib.foundation.dynamodb.store import Operation, Store, StoreError
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.metrics import Metrics
@@ -227,7 +226,7 @@ class Dispatcher:
     def _retry(self, pending: PendingRequest) -> Decided:
         """Attempt until an outcome is written. Raises: Refused, Repeated, StoreError, Undecided."""
         retry = RequestRetry(pending, self.engine, self.clock, self.clock.time())
-        assumed = [pending.claim.stored.key] if pending.claim else []  # hardly any request is a repeat
+        assumed = [pending.claim.key] if pending.claim else []  # hardly any request is a repeat
         facts = Facts(assumed, [None for _ in assumed])
         try:
             return self.engine.write(partial(self._decide, pending), facts, retry, attempts=pending.attempts)
@@ -246,6 +245,7 @@ class Dispatcher:
             credential=credential,
             catalogue=self.programmes.catalogue(credential.manager_id),
             level=pending.level,
+            at=milliseconds(self.clock),
             clock=self.clock,
             queue_place=pending.queue_place,
             reservation=pending.reservation,
@@ -261,9 +261,11 @@ class Dispatcher:
         if context.claim is not None:
             self._check_claim(context.claim, facts, context.now)
         try:
-            outcome = self._decided(pending, context)
+            outcome: ActionOutcome[Any] = self.call(pending.handler, pending.request, context)
         except Refused as refusal:
             return self._refuse(pending, context, refusal)
+        if pending.action.late is not None and not pending.is_late and pending.queue_place.is_over:
+            raise Undecided
         self.programmes.mark_used(context.catalogue, outcome.uses)
         deliveries = self.events.record(context.manager_id, outcome.events)
         if outcome.effect is not None:
@@ -276,13 +278,6 @@ class Dispatcher:
             kept, whole = envelope.success(envelope.remove_card_data(outcome.data or {}), {}), answer
         decided = self._outcome(pending, context, answer, outcome.operations, deliveries, kept, whole)
         return replace(decided, report=lambda: _audit(pending.credential, pending.request, outcome.data))
-
-    def _decided(self, pending: PendingRequest, context: RequestContext) -> ActionOutcome[Any]:
-        """The flow's decision. Raises: Refused; Undecided, if it came too late."""
-        outcome: ActionOutcome[Any] = self.call(pending.handler, pending.request, context)
-        if pending.action.late is not None and not pending.is_late and pending.queue_place.is_over:
-            raise Undecided
-        return outcome
 
     def _refuse(self, pending: PendingRequest, context: RequestContext, refusal: Refused) -> Decided:
         """A refusal, kept with its writes if its status is; a repeat comes before what is wrong with it now."""
@@ -311,16 +306,18 @@ class Dispatcher:
         claim = context.claim
         if claim is None:
             return Outcome(answer, operations, deliveries, proof_of(operations, context.write_id))
-        claiming = [self.references.put_claim(claim)]
-        if kept is not None:
-            answered = None if pending.action.effect == "reveal" else kept
-            claiming = self.references.put_answer(claim, answered, whole, context.now)
-        proof = _proof_of_claim(claim, claiming[0].item) or proof_of(operations, context.write_id)
+        proof = proof_of(operations, context.write_id)
+        if kept is None:
+            return Outcome(answer, [self.references.put_claim(claim), *operations], deliveries, proof)
+        answered = None if pending.action.effect == "reveal" else kept
+        claiming = self.references.put_answer(claim, answered, whole, context.now)
+        if (sealed := claiming[0].item.get("answer")) is not None:  # each attempt seals the answer anew
+            proof = Proof([claim.key], lambda stored: stored.get("answer") == sealed)
         return Outcome(answer, [*claiming, *operations], deliveries, proof)
 
     def _check_claim(self, claim: IdempotencyClaim, facts: Facts, now: int) -> None:
         """Compare a request with the claim that it met, if any. Raises: as ``RequestReferences.check_repeat``."""
-        if facts.item(claim.stored.key) is not None:
+        if facts.item(claim.key) is not None:
             keys = self.references.keys(claim)
             facts.require(*keys)
             self.references.check_repeat(claim, [facts.item(key) for key in keys], now)
@@ -355,12 +352,6 @@ def _answer_or_error(answer: Callable[[], str]) -> Answer:
         refusal = Refused(Status.INTERNAL)
     envelope.log_refusal(refusal)
     return Answer(envelope.error(refusal), refusal.retry_after)
-
-
-def _proof_of_claim(claim: IdempotencyClaim, item: Item) -> Proof | None:
-    """A claim with an answer names the attempt that wrote it, since each seals the answer anew."""
-    answer = item.get("answer")
-    return Proof([claim.stored.key], lambda stored: stored.get("answer") == answer) if answer is not None else None
 
 
 def _audit(credential: Credential, request: Any, data: Any) -> None:

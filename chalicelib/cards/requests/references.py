@@ -19,7 +19,7 @@ from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import Conflict, Item, Put
 from chalicelib.foundation.identifiers import digest
 from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.foundation.requests.claims import AnotherRequest, Claim, ClaimKind, Claims, is_free
+from chalicelib.foundation.requests.claims import AnotherRequest, Claim, ClaimKind, Claims, claim_key, is_free
 from chalicelib.foundation.requests.engine import DecideAgain
 from chalicelib.foundation.requests.facts import Key
 
@@ -41,6 +41,10 @@ class IdempotencyClaim:
     fingerprint: str
     view: str | None
     attempt: str
+
+    @property
+    def key(self) -> Key:
+        return claim_key(self.name)
 
     @property
     def stored(self) -> Claim:
@@ -86,7 +90,7 @@ class RequestReferences:
 
     def keys(self, claim: IdempotencyClaim) -> list[Key]:
         """The keys of the claim, and of the complete response if there may be one."""
-        return [claim.stored.key] if claim.view is None else [claim.stored.key, claim.whole.key]
+        return [claim.key] if claim.view is None else [claim.key, claim.whole.key]
 
     def check_repeat(self, claim: IdempotencyClaim, items: Sequence[Item | None], now: int) -> None:
         """Compare a request with the items at ``keys``.

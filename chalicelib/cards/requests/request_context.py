@@ -106,16 +106,13 @@ class RequestContext:
     credential: Credential
     catalogue: Catalogue
     level: int
+    at: int
     clock: Clock
     queue_place: QueuePlace
     reservation: RowReservation
     claim: IdempotencyClaim | None = None
     write_id: str = field(default_factory=new_id)
     has_read_claim: bool = False
-    at: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.at = milliseconds(self.clock)
 
     @property
     def now(self) -> int:

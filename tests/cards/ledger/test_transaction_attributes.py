@@ -11,10 +11,10 @@ from chalicelib.cards.issuing.holder_record import Holder
 from chalicelib.cards.ledger.account_record import Account
 from chalicelib.cards.ledger.transaction_attributes import (
     TransactionAttributes,
+    applying_rules,
+    charged_entries,
+    counted_entries,
     in_category,
-    is_charged,
-    is_counted,
-    is_in_risk_rule,
 )
 from chalicelib.cards.payments.account_ref import AccountRef
 from chalicelib.cards.programs.catalogue import Catalogue, FeeEntry, LimitEntry, MccRange, Region, RiskRule
@@ -54,15 +54,16 @@ def limit(**members: Any) -> LimitEntry:
 
 
 def charged(facts: TransactionAttributes, **members: Any) -> bool:
-    return is_charged(CATALOGUE, fee(**members), facts)
+    return bool(charged_entries(CATALOGUE, [fee(**members)], facts))
 
 
 def counted(facts: TransactionAttributes, **members: Any) -> bool:
-    return is_counted(CATALOGUE, limit(**members), facts)
+    return bool(counted_entries(CATALOGUE, [("1.1", limit(**members))], facts))
 
 
 def meant(facts: TransactionAttributes, **members: Any) -> bool:
-    return is_in_risk_rule(CATALOGUE, RiskRule(1, "rule", actions=("reject_transaction",), **members), facts)
+    rule = RiskRule(1, "rule", actions=("reject_transaction",), **members)
+    return bool(applying_rules(CATALOGUE, [("1.1", rule)], facts))
 
 
 EVERY = pytest.mark.parametrize("matches", [charged, counted, meant])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from chalicelib.cards.programs.credential_limits import refuse_call
+from chalicelib.cards.programs.credentials import refuse_call
 from chalicelib.cards.protocol.card_events import CardEventType
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import API_VERSION, VIRTUAL
