@@ -13,7 +13,7 @@ from tests.source_code import ROOT
 
 CEILINGS = {
     "store writes in flows": 0,
-    "handlers of store errors": 13,
+    "handlers of store errors": 12,
     "idempotency modules": 0,
     "modules that spell the idempotency table": 1,
     "ambient contexts": 1,
@@ -21,7 +21,7 @@ CEILINGS = {
     "other classes of collaborators only": 29,
     "factories of collaborators only": 0,
     "lines of openbanking/container.py": 177,
-    "statements of chalicelib": 32_140,
+    "statements of chalicelib": 32_133,
     "statements of infra": 15_328,
     "modules over 400 lines": 0,
     "functions over 40 statements": 0,
@@ -31,9 +31,9 @@ CEILINGS_OF_REQUESTS = {
     "relayed read: files": 56,
     "relayed read: switches of file": 128,
     "relayed read: functions": 196,
-    "card authorization: files": 66,
-    "card authorization: switches of file": 355,
-    "card authorization: functions": 319,
+    "card authorization: files": 64,
+    "card authorization: switches of file": 329,
+    "card authorization: functions": 316,
 }
 """The highest value of each figure of a traced request."""
 
