@@ -7,15 +7,18 @@ from collections.abc import Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from chalicelib.cards.container import CardContainer
+from chalicelib.cards import container as cards
 from chalicelib.delivery.container import DeliveryContainer, Senders
+from chalicelib.delivery.delivery_plan import Plans
 from chalicelib.delivery.outcomes import Delivered, Dispatch, Sender
 from chalicelib.delivery.tasks import Handlers
 from chalicelib.foundation import log, security_refusals
 from chalicelib.foundation.container import Infrastructure
 from chalicelib.foundation.settings import Settings
+from chalicelib.openbanking import delivery_plans as openbanking_plans
 from chalicelib.openbanking.container import OpenBankingContainer
 from chalicelib.statistics.container import StatisticsContainer
+from chalicelib.website import delivery_plans as mail_plans
 
 if TYPE_CHECKING:
     from chalice.app import Response
@@ -27,12 +30,16 @@ if TYPE_CHECKING:
     from chalicelib.website.container import WebsiteContainer
 
 
+PLANS: Plans = {**openbanking_plans.PLANS, **cards.PLANS, **mail_plans.PLANS}
+"""The plan of each kind of delivery."""
+
+
 class Hub(Infrastructure):
     """The service of one stage: shared infrastructure and one container per package, each created on first use."""
 
     @cached_property
     def delivery(self) -> DeliveryContainer:
-        return DeliveryContainer(self, self._senders, self._task_handlers)
+        return DeliveryContainer(self, PLANS, self._senders, self._task_handlers)
 
     @cached_property
     def statistics(self) -> StatisticsContainer:
@@ -43,8 +50,8 @@ class Hub(Infrastructure):
         return OpenBankingContainer(self, self.delivery, self.statistics, self._error_page, self._bank_choice_page)
 
     @cached_property
-    def cards(self) -> CardContainer:
-        return CardContainer(self, self.delivery)
+    def cards(self) -> cards.CardContainer:
+        return cards.CardContainer(self, self.delivery)
 
     @cached_property
     def website(self) -> WebsiteContainer:

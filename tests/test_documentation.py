@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from app import app
+from chalicelib.bootstrap import PLANS
 from chalicelib.cards.payments.pending_index import ASKING_SECONDS
 from chalicelib.cards.protocol.fields import PAGE
 from chalicelib.cards.protocol.values import CUT_OFF_SECONDS, HOLD_SECONDS, MOST_ADDRESSES
 from chalicelib.cards.storage import due_index, time_ordered
-from chalicelib.delivery.delivery_plan import PLANS
 from chalicelib.demo_bank.faults import FAULTS, FAULTS_BY_NAME, MANY_ACCOUNTS, MANY_TRANSACTIONS, SLOW_SECONDS
 from chalicelib.demo_bank.instructions import REFERENCES
 from chalicelib.demo_bank.profiles import PROFILES

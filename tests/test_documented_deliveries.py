@@ -7,6 +7,7 @@ import re
 import time
 from typing import Any
 
+from chalicelib.bootstrap import PLANS
 from chalicelib.delivery import (
     client_events,
     delivery_plan,
@@ -17,7 +18,6 @@ from chalicelib.delivery import (
     sealed_bodies,
     sweeper,
 )
-from chalicelib.delivery.delivery_plan import PLANS
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.crypto import event_signing
@@ -47,8 +47,8 @@ def test_every_kind_of_delivery_is_documented_with_its_plan_and_no_other() -> No
     kinds = next(table[2:] for table in found if table[0][0] == "Kind")
     plans = next(table[2:] for table in found if table[0][0] == "Plan")
 
-    assert [row[0] for row in kinds] == [*PLANS]
-    assert [name for row in plans for name in row[0].split(", ")] == [*PLANS]
+    assert sorted(row[0] for row in kinds) == sorted(PLANS)
+    assert sorted(name for row in plans for name in row[0].split(", ")) == sorted(PLANS)
     for names, waits, lasts, kept in plans:
         for plan in (PLANS[name] for name in PLANS if name in names.split(", ")):
             assert seconds(waits) == list(plan.waits)

@@ -9,6 +9,7 @@ from functools import cache
 
 import pytest
 
+from chalicelib.bootstrap import PLANS
 from tests.clock_rules import clock_reads, literal_timeouts
 from tests.conftest import ON_SHARED_STACK
 from tests.source_code import (
@@ -228,6 +229,13 @@ def test_only_the_way_to_aws_knows_its_libraries() -> None:
     others = [module for module in MODULES if not within(module, "chalicelib.foundation.aws")]
 
     assert {module for module in others if any(within(name, "boto3", "botocore") for name in imports(module))} == set()
+
+
+def test_delivery_names_no_kind_of_what_it_carries(subtests: pytest.Subtests) -> None:
+    """Those who record deliveries bring their plans and senders."""
+    for module in [each for each in MODULES if within(each, "chalicelib.delivery")]:
+        with subtests.test(module):
+            assert PLANS.keys() & {node.value for node in nodes(module) if isinstance(node, ast.Constant)} == set()
 
 
 def test_the_website_sees_cards_through_their_portal_only(subtests: pytest.Subtests) -> None:

@@ -7,6 +7,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from chalicelib.delivery.container import DeliveryContainer
+from chalicelib.delivery.delivery_plan import NOTIFICATION, Plans
 from chalicelib.foundation.container import Infrastructure
 from chalicelib.foundation.wiring import Container, part
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from chalicelib.cards.requests.references import RequestReferences
     from chalicelib.cards.storage.sequences import Sequences
     from chalicelib.foundation.requests.claims import Claims
+
+PLANS: Plans = {"card_event": NOTIFICATION}
+"""The plan of card events."""
 
 
 class CardContainer(Container):

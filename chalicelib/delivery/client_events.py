@@ -8,21 +8,19 @@ are. An event that was a delivery until its client began to fetch is both.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Literal, get_args
 
+from chalicelib.delivery.delivery_plan import DeliveryPlan, Plans
 from chalicelib.delivery.delivery_record import FAILED_OF_CLIENT, OF_CLIENT, Delivery, client_receiver, record_key
 from chalicelib.delivery.event_log import EventLog, LoggedEvent, LoggedRow, Position
 from chalicelib.foundation.dynamodb.store import Item, Store
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
-ClientKind = Literal["event", "relay", "payment"]
-"""Kinds of deliveries that a client's owner may see; revocations concern only the service and the bank."""
 ClientState = Literal["due", "delivered", "failed", "recorded"]
 """The state of a delivery; ``recorded`` is an event for fetching."""
 
-CLIENT_KINDS: Collection[ClientKind] = get_args(ClientKind)
 CLIENT_STATES: Sequence[ClientState] = get_args(ClientState)
 PAGE = 25
 """Entries per page."""
@@ -61,13 +59,10 @@ class ClientSearch:
     def wants_deliveries(self) -> bool:
         return self.state != "recorded"
 
-    @property
-    def wants_fetched(self) -> bool:
-        return self.state in (None, "recorded") and self.type not in ("relay", "payment")
-
-    def matches(self, delivery: Delivery) -> bool:
-        is_visible = delivery.kind in CLIENT_KINDS and delivery.client_id == self.client_id
-        is_wanted = self.type in ("", delivery.kind) or (delivery.kind == "event" and delivery.topic == self.type)
+    def matches(self, delivery: Delivery, plan: DeliveryPlan) -> bool:
+        """Whether a delivery is wanted and, as ``plan`` keeps its replies, the client's owner may see it."""
+        is_visible = plan.keeps_replies and delivery.client_id == self.client_id
+        is_wanted = self.type in ("", delivery.kind) or (not plan.has_caller and delivery.topic == self.type)
         return is_visible and is_wanted and self.state in (None, delivery.state)
 
 
@@ -106,9 +101,10 @@ class _Found:
 class ClientEvents:
     """Lists the events and deferred calls of clients."""
 
-    def __init__(self, store: Store, event_log: EventLog) -> None:
+    def __init__(self, store: Store, event_log: EventLog, plans: Plans) -> None:
         self._store = store
         self._event_log = event_log
+        self._plans = plans
 
     def page(self, search: ClientSearch, *, most: int = LOOKED_THROUGH) -> ClientEventsPage:
         """A page for the owner of the client, from about ``most`` deliveries and as many events for fetching."""
@@ -128,7 +124,8 @@ class ClientEvents:
     def _find(self, search: ClientSearch, size: int) -> _Found:
         """The rows of both sources before the search's position, newest first."""
         parts = [self._find_deliveries(search, size)] if search.wants_deliveries else []
-        parts += [self._find_fetched(search, size)] if search.wants_fetched else []
+        wants_fetched = search.state in (None, "recorded") and search.type not in self._plans
+        parts += [self._find_fetched(search, size)] if wants_fetched else []
         reached = max((part.reached for part in parts if part.reached is not None), default=None)
         rows = [
             row
@@ -177,7 +174,7 @@ class ClientEvents:
             delivery = deliveries.get(position[1]) if fetched is None else None
             if fetched is not None and search.type in ("", fetched.type):
                 yield ClientEntry(position, fetched=fetched)
-            if delivery is not None and search.matches(delivery):
+            if delivery is not None and search.matches(delivery, self._plans[delivery.kind]):
                 yield ClientEntry(position, delivery)
 
 

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from chalicelib.delivery.client_events import ClientEvents
-from chalicelib.delivery.delivery_plan import Kind
-from chalicelib.delivery.event_log import EventLog
-from chalicelib.delivery.journal import Journal
-from chalicelib.delivery.outbox import Outbox
+from chalicelib.delivery.delivery_plan import Plans
 from chalicelib.delivery.outcomes import Sender
-from chalicelib.delivery.sealed_bodies import SealedBodies
-from chalicelib.delivery.sweeper import Sweeper
-from chalicelib.delivery.tasks import Handlers, Tasks
-from chalicelib.delivery.worker import Worker
 from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.container import Infrastructure
 from chalicelib.foundation.requests.engine import Engine
 from chalicelib.foundation.settings import Settings
+from chalicelib.foundation.wiring import Container, part
 
-Senders = Mapping[Kind, Sender]
+if TYPE_CHECKING:
+    from chalicelib.delivery.client_events import ClientEvents
+    from chalicelib.delivery.event_log import EventLog
+    from chalicelib.delivery.journal import Journal
+    from chalicelib.delivery.outbox import Outbox
+    from chalicelib.delivery.sealed_bodies import SealedBodies
+    from chalicelib.delivery.tasks import Handlers, Tasks
+    from chalicelib.delivery.worker import Worker
+
+Senders = Mapping[str, Sender]
 
 
 def queue_name(settings: Settings) -> str:
@@ -28,56 +31,43 @@ def queue_name(settings: Settings) -> str:
     return f"{settings.prefix}-deliveries"
 
 
-class DeliveryContainer:
-    """``senders`` returns the sender of each kind, called at the first attempt; ``handlers`` those of ``Tasks``."""
+class DeliveryContainer(Container):
+    """The parts of delivery.
+
+    ``plans`` are those of each kind of delivery, ``senders`` returns their senders, called at the first attempt, and
+    ``handlers`` those of ``Tasks``.
+    """
+
+    bodies: SealedBodies = part("chalicelib.delivery.sealed_bodies")
+    outbox: Outbox = part("chalicelib.delivery.outbox")
+    tasks: Tasks = part("chalicelib.delivery.tasks")
+    event_log: EventLog = part("chalicelib.delivery.event_log")
+    client_events: ClientEvents = part("chalicelib.delivery.client_events")
+    journal: Journal = part("chalicelib.delivery.journal")
+    worker: Worker = part("chalicelib.delivery.worker")
 
     def __init__(
-        self, shared: Infrastructure, senders: Callable[[], Senders], handlers: Callable[[], Handlers]
+        self, shared: Infrastructure, plans: Plans, senders: Callable[[], Senders], handlers: Callable[[], Handlers]
     ) -> None:
         self.shared = shared
+        self.parents = (shared,)
+        self.plans = plans
+        self.handlers = handlers
         self._senders = senders
-        self._handlers = handlers
 
     @cached_property
     def queue(self) -> Queue:
         return Queue(queue_name(self.shared.settings))
 
     @cached_property
-    def bodies(self) -> SealedBodies:
-        return SealedBodies(self.shared.store, self.shared.vault)
-
-    @cached_property
-    def outbox(self) -> Outbox:
-        return Outbox(self.bodies, self.queue, self.shared.clock)
+    def dead(self) -> Queue:
+        """The dead-letter queue, which triggers an alarm."""
+        return Queue(f"{queue_name(self.shared.settings)}-dead")
 
     @cached_property
     def engine(self) -> Engine:
         return Engine(self.shared.store, self.outbox.dispatch)
 
-    @cached_property
-    def tasks(self) -> Tasks:
-        return Tasks(self.shared.vault, self.queue, self._handlers)
-
-    @cached_property
-    def event_log(self) -> EventLog:
-        shared = self.shared
-        return EventLog(shared.store, shared.vault, shared.keyring, shared.clock)
-
-    @cached_property
-    def client_events(self) -> ClientEvents:
-        return ClientEvents(self.shared.store, self.event_log)
-
-    @cached_property
-    def sweeper(self) -> Sweeper:
-        shared = self.shared
-        return Sweeper(shared.store, shared.clock, self.queue, self.outbox, shared.metrics)
-
-    @cached_property
-    def journal(self) -> Journal:
-        return Journal(self.shared.store, self.shared.clock, self.outbox)
-
-    @cached_property
-    def worker(self) -> Worker:
-        dead = Queue(f"{self.shared.settings.prefix}-deliveries-dead")
-        shared = self.shared
-        return Worker(shared.store, shared.clock, self.bodies, self.outbox, dead, self._senders(), self.tasks)
+    @property
+    def senders(self) -> Senders:
+        return self._senders()

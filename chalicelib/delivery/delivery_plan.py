@@ -1,16 +1,13 @@
-"""Delivery plans: when each kind is attempted, and when attempts end (``docs/concepts/delivery.md``)."""
+"""Delivery plans: when a delivery is attempted, and when attempts end (``docs/concepts/delivery.md``)."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from dataclasses import replace
 from itertools import pairwise
 from typing import Literal
 
 from chalicelib.foundation.lazy_dataclasses import dataclass
-
-Kind = Literal["revoke_token", "event", "card_event", "relay", "payment", "payment_status", "mail"]
 
 MINUTE, HOUR, DAY = 60, 3600, 24 * 3600
 JITTER = 0.2
@@ -41,41 +38,21 @@ class DeliveryPlan:
     has_caller: bool = False
     keeps_replies: bool = False
 
+    def lane_of(self, receiver: str) -> str:
+        """The receiver's lane (see ``receiver_slots``)."""
+        return f"{receiver}#{self.lane}"
 
-_NOTIFICATION = DeliveryPlan(
+
+NOTIFICATION = DeliveryPlan(
     lane="notices",
     waits=(5, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR),
     put_off=12 * MINUTE,
     lasts=30 * DAY,
     kept=30 * DAY,
 )
-PLANS: Mapping[Kind, DeliveryPlan] = {
-    "revoke_token": _NOTIFICATION,
-    "event": replace(_NOTIFICATION, keeps_replies=True),
-    "card_event": _NOTIFICATION,
-    "relay": DeliveryPlan(
-        lane="questions",
-        waits=(5, 10, 20, 40, 60, 60, 60),
-        put_off=MINUTE,
-        lasts=5 * MINUTE,
-        kept=DAY,
-        has_caller=True,
-        keeps_replies=True,
-    ),
-    "payment": DeliveryPlan(
-        lane="payments", waits=(5,), put_off=MINUTE, lasts=5 * MINUTE, kept=DAY, has_caller=True, keeps_replies=True
-    ),
-    "payment_status": DeliveryPlan(
-        lane="questions",
-        waits=(MINUTE, 4 * MINUTE, 10 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR, 4 * HOUR, 5 * HOUR, 6 * HOUR),
-        put_off=12 * MINUTE,
-        lasts=DAY,
-        kept=30 * DAY,
-    ),
-    "mail": DeliveryPlan(
-        lane="notices", waits=(5, 30, 2 * MINUTE, 10 * MINUTE), put_off=12 * MINUTE, lasts=HOUR, kept=DAY
-    ),
-}
+"""The plan for notices of something that has happened."""
+Plans = Mapping[str, DeliveryPlan]
+"""The plans of those who record deliveries, by kind of delivery."""
 
 
 def wait_after(plan: DeliveryPlan, attempts: int, retry_after: int | None) -> int | None:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from chalicelib.delivery.delivery_plan import PLANS, Kind
+from chalicelib.delivery.delivery_plan import DeliveryPlan
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.dynamodb.conditions import Attr, Condition
 from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
@@ -46,7 +46,7 @@ class Delivery:
     """One delivery; times are Unix seconds.
 
     Attributes:
-        kind: selects its sender.
+        kind: selects its plan and its sender.
         topic: an event's type, or the path of a webhook or call.
         receiver: ``bank#<BIC>``, ``client#<Client ID>``, ``manager#<programme manager's id>`` or ``mailbox#<digest of
             the address>``.
@@ -67,7 +67,7 @@ class Delivery:
     """
 
     delivery_id: str
-    kind: Kind
+    kind: str
     topic: str
     receiver: str
     bic: str | None
@@ -124,11 +124,6 @@ class Delivery:
         """The id of the programme manager concerned, if any; always set for a card event."""
         assert self.manager_id is not None, "it concerns a programme manager"
         return self.manager_id
-
-    @property
-    def lane(self) -> str:
-        """The delivery's lane (see ``slots``)."""
-        return f"{self.receiver}#{PLANS[self.kind].lane}"
 
     def is_running(self, now: int) -> bool:
         """Whether an attempt is in progress."""
@@ -233,10 +228,14 @@ def update_retry(claimed: Delivery, until: int, entry: Mapping[str, Any]) -> Upd
 
 
 def update_end(
-    claimed: Delivery, state: Literal["delivered", "failed"], entry: Mapping[str, Any], answer: Item | None, now: int
+    claimed: Delivery,
+    plan: DeliveryPlan,
+    state: Literal["delivered", "failed"],
+    entry: Mapping[str, Any],
+    answer: Item | None,
+    now: int,
 ) -> Update:
     """The write that ends a delivery. ``entry`` is the last attempt's; ``answer`` is for the caller."""
-    plan = PLANS[claimed.kind]
     changes: Item = {"state": state, f"{state}_at": now, "sending": False, "history": _history(claimed, entry)}
     changes |= {"answer": answer} if answer else {}
     if state == "failed":
@@ -251,9 +250,8 @@ def update_end(
     )
 
 
-def update_revival(delivery: Delivery, now: int) -> list[Update]:
+def update_revival(delivery: Delivery, plan: DeliveryPlan, now: int) -> list[Update]:
     """The writes that make a delivery due again with a full set of attempts."""
-    plan = PLANS[delivery.kind]
     expires_at = now + plan.lasts + plan.kept
     changes = {
         "state": "due",

@@ -10,6 +10,7 @@ from typing import Any
 
 from chalice.app import Rate, SQSEvent
 
+from chalicelib.delivery import sweeper
 from chalicelib.delivery.container import DeliveryContainer, queue_name
 from chalicelib.delivery.receiver_slots import WORKERS
 from chalicelib.delivery.tasks import is_task
@@ -77,6 +78,6 @@ def _measure_attempt(measure: Measure) -> Iterator[None]:
 def sweep(event: Any) -> None:
     """Every minute: queue deliveries that were never queued, got lost, or are due again."""
     delivery, _ = delivery_jobs.parts()
-    queued = delivery.sweeper.sweep()
+    queued = delivery.call(sweeper.sweep)
     if queued:
         log.info("swept", queued=queued)

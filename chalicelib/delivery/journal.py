@@ -11,8 +11,7 @@ from functools import partial
 from itertools import chain, islice
 from typing import NamedTuple
 
-from chalicelib.delivery.client_events import CLIENT_KINDS
-from chalicelib.delivery.delivery_plan import PLANS
+from chalicelib.delivery.delivery_plan import Plans
 from chalicelib.delivery.delivery_record import (
     DUE,
     FAILED,
@@ -104,10 +103,11 @@ class _Search:
 class Journal:
     """Lists and resends deliveries."""
 
-    def __init__(self, store: Store, clock: Clock, outbox: Outbox) -> None:
+    def __init__(self, store: Store, clock: Clock, outbox: Outbox, plans: Plans) -> None:
         self._store = store
         self._clock = clock
         self._outbox = outbox
+        self._plans = plans
 
     def list(
         self, concerned: Party = ANYBODY, *, state: State | None = None, since: int = 0, limit: int = LATEST
@@ -132,7 +132,7 @@ class Journal:
         index = FAILED_OF_CLIENT if state == "failed" else OF_CLIENT
         search = _Search(index, client_id, Party(client_id=client_id, consent_id=consent_id), state)
         found = self._select(search, self._rows(search, 0, _END_OF_TIME, SEARCHED))
-        return [delivery for delivery in found if delivery.kind in CLIENT_KINDS]
+        return [delivery for delivery in found if self._plans[delivery.kind].keeps_replies]
 
     def show(self, delivery_id: str) -> Delivery:
         """One delivery. Raises: UnknownDelivery."""
@@ -152,7 +152,7 @@ class Journal:
             NotResendable: it is a request or a payment, or an attempt remained in progress.
         """
         delivery = first = self.show(delivery_id)
-        if PLANS[delivery.kind].has_caller:
+        if self._has_caller(delivery):
             raise NotResendable(
                 "a deferred call or a payment cannot be resent: its caller has already received an outcome"
             )
@@ -177,7 +177,7 @@ class Journal:
         count = 0
         for piece in pieces(ids, _BATCH * WIDTH):
             read = self._read(piece).values()
-            wanted = [delivery for delivery in read if not PLANS[delivery.kind].has_caller and search.matches(delivery)]
+            wanted = [delivery for delivery in read if not self._has_caller(delivery) and search.matches(delivery)]
             due = self._make_due(wanted, now)
             self._outbox.queue(due[: max(BACKLOG - count, 0)])
             count += len(due)
@@ -193,13 +193,25 @@ class Journal:
         now, count, skipped = self._clock.time(), 0, 0
         for rows in DUE.pages(self._store, since=now + 1, until=_END_OF_TIME, limit=_BATCH):
             read = self._read([row["delivery_id"] for row in rows]).values()
-            waiting = [each for each in read if each.receiver == receiver and _is_waiting_notification(each)]
+            waiting = [each for each in read if self._is_waiting_notification(each, receiver)]
             due = self._make_due([each for each in waiting if not each.is_running(now)], now)
             self._outbox.queue(due[: max(BACKLOG - count, 0)])
             count, skipped = count + len(due), skipped + len(waiting) - len(due)
         return WaitingResent(count, skipped)
 
     # -- internals
+
+    def _has_caller(self, delivery: Delivery) -> bool:
+        return self._plans[delivery.kind].has_caller
+
+    def _is_waiting_notification(self, delivery: Delivery, receiver: str) -> bool:
+        return delivery.receiver == receiver and delivery.state == "due" and not self._has_caller(delivery)
+
+    def _due_now(self, delivery: Delivery, now: int) -> Sequence[Update]:
+        """The writes that make a waiting delivery due, or a finished one with a full set of attempts."""
+        if delivery.state == "due":
+            return [update_due_time(delivery, now)]
+        return update_revival(delivery, self._plans[delivery.kind], now)
 
     def _find(self, search: _Search, since: int) -> Iterator[Delivery]:
         """The deliveries of a search in the order of its index, read lazily."""
@@ -238,7 +250,7 @@ class Journal:
         if delivery.is_running(now):
             return False
         try:
-            self._store.transact(_due_now(delivery, now))
+            self._store.transact(self._due_now(delivery, now))
         except (ConditionFailed, Busy):
             return False
         return True
@@ -251,7 +263,7 @@ class Journal:
 
     def _make_group_due(self, deliveries: Sequence[Delivery], now: int) -> Sequence[str]:
         try:
-            self._store.transact([write for delivery in deliveries for write in _due_now(delivery, now)])
+            self._store.transact([write for delivery in deliveries for write in self._due_now(delivery, now)])
         except (ConditionFailed, Busy):
             return [each.delivery_id for each in deliveries if self._make_one_due(each)]
         return [delivery.delivery_id for delivery in deliveries]
@@ -267,15 +279,6 @@ class Journal:
             self._store.wait(attempt)
             delivery = self.show(delivery.delivery_id)
         return False
-
-
-def _is_waiting_notification(delivery: Delivery) -> bool:
-    return delivery.state == "due" and not PLANS[delivery.kind].has_caller
-
-
-def _due_now(delivery: Delivery, now: int) -> Sequence[Update]:
-    """The writes that make a waiting delivery due, or a finished one with a full set of attempts."""
-    return [update_due_time(delivery, now)] if delivery.state == "due" else update_revival(delivery, now)
 
 
 def _searches(concerned: Party, state: State | None) -> Sequence[_Search]:

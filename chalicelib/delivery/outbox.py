@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from chalicelib.delivery.delivery_plan import PLANS, Kind
+from chalicelib.delivery.delivery_plan import Plans
 from chalicelib.delivery.delivery_record import BODY, ROW_KEY, Delivery, put_delivery
 from chalicelib.delivery.sealed_bodies import SealedBodies
 from chalicelib.foundation import log
@@ -51,14 +51,15 @@ class RecordedDeliveries:
 class Outbox:
     """Records deliveries and queues them."""
 
-    def __init__(self, bodies: SealedBodies, queue: Queue, clock: Clock) -> None:
+    def __init__(self, bodies: SealedBodies, queue: Queue, clock: Clock, plans: Plans) -> None:
         self._bodies = bodies
         self._queue = queue
         self._clock = clock
+        self._plans = plans
 
     def record(
         self,
-        kind: Kind,
+        kind: str,
         topic: str,
         *,
         receiver: str,
@@ -75,7 +76,7 @@ class Outbox:
         ``request_id`` is its id for the receiver: by default a UUID for a bank, otherwise the delivery's own
         id. All parts of a long ``body`` except the first are written immediately.
         """
-        delivery_id, now, plan = new_id(), self._clock.time(), PLANS[kind]
+        delivery_id, now, plan = new_id(), self._clock.time(), self._plans[kind]
         expires_at = now + (0 if plan.has_caller else plan.lasts) + plan.kept
         parts = self._bodies.seal(delivery_id, BODY, body, expires_at) if body is not None else []
         delivery = Delivery(

@@ -10,13 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from chalicelib.delivery.delivery_plan import PLANS, SWEEP_WAITS, next_sweep
+from chalicelib.delivery.delivery_plan import SWEEP_WAITS, DeliveryPlan, Plans, next_sweep
 from chalicelib.delivery.delivery_record import DUE, SWEPT, Delivery, record_key, update_sweep
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Busy, ConditionFailed, Item, Store
-from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.metrics import Metrics
 from chalicelib.foundation.parallel import WIDTH, pieces, together
 
@@ -26,7 +25,6 @@ _READ = 100
 """Records per read."""
 _MARKED_TOGETHER = 20
 """Deliveries per transaction, which is limited to 100 writes."""
-_CALLER_SECONDS = max(plan.lasts for plan in PLANS.values() if plan.has_caller)
 _TRIES = 5
 """Attempts at a transaction, each without the deliveries that have changed meanwhile."""
 
@@ -34,86 +32,81 @@ Choose = Callable[[Iterable[Delivery]], Sequence[Delivery]]
 """Chooses among due deliveries, in their order."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sweeper:
-    """Queues due deliveries from the index of due times."""
+def sweep(
+    first: int = SWEEP_WAITS[0],
+    choose: Choose = list,
+    *,
+    store: Store,
+    clock: Clock,
+    queue: Queue,
+    outbox: Outbox,
+    metrics: Metrics,
+    plans: Plans,
+) -> int:
+    """Queue the due deliveries whose turn it is: those with a waiting caller, then the longest due.
 
-    store: Store
-    clock: Clock
-    queue: Queue
-    outbox: Outbox
-    metrics: Metrics
+    ``first`` is how many seconds a delivery must have been due if no caller waits for it: 0 after time was moved,
+    because the queue's delays did not move. ``choose`` leaves out those that would only be postponed. Returns how
+    many were queued. The age of the oldest due delivery is measured even if the queue is full.
+    """
+    room, now = max(BACKLOG - queue.count_messages(), 0), clock.time()
+    # If there is room for n, fewer than BACKLOG - n of these have a message: they cannot hide those that have none.
+    rows = DUE.rows(store, until=now, limit=BACKLOG if room else 1)
+    metrics.write({"DueDeliveries": len(rows), "OldestDueSeconds": now - rows[0][DUE.time] if rows else 0})
+    if not room:
+        return 0
+    if len(rows) == BACKLOG:  # deliveries with a waiting caller may be hidden by so many older ones
+        waiting = now - max(plan.lasts for plan in plans.values() if plan.has_caller)
+        rows = [*DUE.rows(store, since=waiting, until=now, limit=BACKLOG, newest_first=True), *rows]
+    due = choose(each for each in _read(store, rows) if _is_next(each, plans[each.kind], now, first))
+    found = sorted(due, key=lambda delivery: not plans[delivery.kind].has_caller)
+    groups = [partial(_queue_unchanged, store, outbox, group, now) for group in pieces(found[:room], _MARKED_TOGETHER)]
+    return sum(sum(together(wave)) for wave in pieces(groups, WIDTH))
 
-    def sweep(self, first: int = SWEEP_WAITS[0], choose: Choose = list) -> int:
-        """Queue the due deliveries whose turn it is: those with a waiting caller, then the longest due.
 
-        ``first`` is how many seconds a delivery must have been due if no caller waits for it: 0 after time was moved,
-        because the queue's delays did not move. ``choose`` leaves out those that would only be postponed. Returns how
-        many were queued. The age of the oldest due delivery is measured even if the queue is full.
-        """
-        room, now = max(BACKLOG - self.queue.count_messages(), 0), self.clock.time()
-        # If there is room for n, fewer than BACKLOG - n of these have a message: they cannot hide those that have none.
-        rows = DUE.rows(self.store, until=now, limit=BACKLOG if room else 1)
-        oldest = now - rows[0][DUE.time] if rows else 0
-        self.metrics.write({"DueDeliveries": len(rows), "OldestDueSeconds": oldest})
-        if not room:
-            return 0
-        if len(rows) == BACKLOG:  # deliveries with a waiting caller may be hidden by so many older ones
-            rows = [*self._latest(now), *rows]
-        due = choose(self._find(rows, now, first))
-        found = sorted(due, key=lambda delivery: not PLANS[delivery.kind].has_caller)
-        groups = [partial(self._queue_unchanged, group, now) for group in pieces(found[:room], _MARKED_TOGETHER)]
-        return sum(sum(together(wave)) for wave in pieces(groups, WIDTH))
+def _read(store: Store, rows: Sequence[Item]) -> Iterator[Delivery]:
+    """The deliveries of index rows, in the order of the rows."""
+    numbers = dict.fromkeys(row["delivery_id"] for row in rows)
+    for piece in pieces([record_key(number) for number in numbers], _READ * WIDTH):
+        read = together([partial(store.batch_get, keys, SWEPT) for keys in pieces(piece, _READ)])
+        yield from (Delivery.from_item(item) for items in read for item in items if item is not None)
 
-    # -- internals
 
-    def _latest(self, now: int) -> Sequence[Item]:
-        """The index rows of deliveries that became due while a caller of theirs may still wait, the latest first."""
-        return DUE.rows(self.store, since=now - _CALLER_SECONDS, until=now, limit=BACKLOG, newest_first=True)
+def _queue_unchanged(store: Store, outbox: Outbox, deliveries: Sequence[Delivery], now: int) -> int:
+    """Queue deliveries, unless they have changed; returns how many. What the queue refuses is as it was before."""
+    marked = _write(store, [(each, now) for each in deliveries])
+    batches = pieces([each.delivery_id for each in marked], Queue.BATCH)
+    refused = {delivery_id for batch in batches for delivery_id in outbox.send(batch)}
+    _write(store, [(replace(each, swept_at=now), each.swept_at) for each in marked if each.delivery_id in refused])
+    return len(marked) - len(refused)
 
-    def _find(self, rows: Sequence[Item], now: int, first: int) -> Iterator[Delivery]:
-        """The deliveries of index rows that are to be queued now, in the order of the rows."""
-        numbers = dict.fromkeys(row["delivery_id"] for row in rows)
-        for piece in pieces([record_key(number) for number in numbers], _READ * WIDTH):
-            read = together([partial(self.store.batch_get, keys, SWEPT) for keys in pieces(piece, _READ)])
-            deliveries = [Delivery.from_item(item) for items in read for item in items if item is not None]
-            yield from (delivery for delivery in deliveries if _is_next(delivery, now, first))
 
-    def _queue_unchanged(self, deliveries: Sequence[Delivery], now: int) -> int:
-        """Queue deliveries, unless they have changed; returns how many. What the queue refuses is as it was before."""
-        marked = self._write([(each, now) for each in deliveries])
-        batches = pieces([each.delivery_id for each in marked], Queue.BATCH)
-        refused = {delivery_id for batch in batches for delivery_id in self.outbox.send(batch)}
-        self._write([(replace(each, swept_at=now), each.swept_at) for each in marked if each.delivery_id in refused])
-        return len(marked) - len(refused)
-
-    def _write(self, changes: Sequence[tuple[Delivery, int | None]]) -> Sequence[Delivery]:
-        """Write when each delivery was last queued; returns those that had not changed since they were read."""
-        for _ in range(_TRIES):
-            if not changes:
-                break
-            try:
-                self.store.transact([update_sweep(*change) for change in changes])
-            except ConditionFailed as failure:
-                if failure.repeated and all(
-                    _has_mark(failure.items[number], changes[number][1]) for number in failure.failed
-                ):
-                    return [delivery for delivery, _ in changes]  # the response to this write was lost
-                changes = [change for number, change in enumerate(changes) if number not in failure.failed]
-            except Busy:  # workers are busy with them
-                break
-            else:
-                return [delivery for delivery, _ in changes]
-        return ()
+def _write(store: Store, changes: Sequence[tuple[Delivery, int | None]]) -> Sequence[Delivery]:
+    """Write when each delivery was last queued; returns those that had not changed since they were read."""
+    for _ in range(_TRIES):
+        if not changes:
+            break
+        try:
+            store.transact([update_sweep(*change) for change in changes])
+        except ConditionFailed as failure:
+            if failure.repeated and all(
+                _has_mark(failure.items[number], changes[number][1]) for number in failure.failed
+            ):
+                return [delivery for delivery, _ in changes]  # the response to this write was lost
+            changes = [change for number, change in enumerate(changes) if number not in failure.failed]
+        except Busy:  # workers are busy with them
+            break
+        else:
+            return [delivery for delivery, _ in changes]
+    return ()
 
 
 def _has_mark(item: Item | None, swept_at: int | None) -> bool:
     return item is not None and item.get("swept_at") == swept_at
 
 
-def _is_next(delivery: Delivery, now: int, first: int) -> bool:
+def _is_next(delivery: Delivery, plan: DeliveryPlan, now: int, first: int) -> bool:
     """Whether a delivery is due, and it is time to queue it."""
     if delivery.due_at is None or delivery.due_at > now:
         return False
-    plan = PLANS[delivery.kind]
     return next_sweep(plan, delivery.due_at, delivery.swept_at, delivery.give_up_at, first) <= now

@@ -12,7 +12,7 @@ from dataclasses import field
 from typing import Any, Literal
 
 from chalicelib.delivery import recorded_answers, recorded_headers
-from chalicelib.delivery.delivery_plan import PLANS, Kind, put_off, wait_after
+from chalicelib.delivery.delivery_plan import Plans, put_off, wait_after
 from chalicelib.delivery.delivery_record import (
     BODY,
     Delivery,
@@ -89,8 +89,9 @@ class Worker:
         bodies: SealedBodies,
         outbox: Outbox,
         dead: Queue,
-        senders: Mapping[Kind, Sender],
+        senders: Mapping[str, Sender],
         tasks: Tasks,
+        plans: Plans,
     ) -> None:
         self._store = store
         self._clock = clock
@@ -99,6 +100,7 @@ class Worker:
         self._dead = dead
         self._senders = senders
         self._tasks = tasks
+        self._plans = plans
 
     def attempt(self, message: str) -> None:
         """Carry out a task, or send the delivery with this id if it is due.
@@ -175,16 +177,18 @@ class Worker:
         A delivery that waited before takes only slots that it has read as free, to avoid contention. If slots
         are freed quickly, it waits a moment. If it is too late for another attempt, it needs no slot.
         """
-        if now > delivery.give_up_at or delivery.attempts > len(PLANS[delivery.kind].waits):
+        plan = self._plans[delivery.kind]
+        lane = plan.lane_of(delivery.receiver)
+        if now > delivery.give_up_at or delivery.attempts > len(plan.waits):
             yield None
             return
         if delivery.due_at == delivery.created_at:
-            yield any_slot(delivery.lane)
-        seen = read_free_slots(self._store, delivery.lane, now)
+            yield any_slot(lane)
+        seen = read_free_slots(self._store, lane, now)
         yield from seen.free
         for turn in _TURNS if seen.brisk else ():
             self._store.wait(turn)
-            yield from read_free_slots(self._store, delivery.lane, now).free
+            yield from read_free_slots(self._store, lane, now).free
 
     def _has_claimed(self, claimed: Delivery) -> bool:
         """Whether an attempt's first write succeeded although its response was lost."""
@@ -193,7 +197,7 @@ class Worker:
 
     def _postpone(self, delivery: Delivery, now: int) -> None:
         """Postpone a delivery because all slots of the receiver are taken."""
-        delay = put_off(PLANS[delivery.kind], now - delivery.created_at, None)
+        delay = put_off(self._plans[delivery.kind], now - delivery.created_at, None)
         try:
             self._store.transact([update_due_time(delivery, now + delay)])
         except (ConditionFailed, Busy):  # it is being looked after; if not, the sweeper finds it
@@ -217,9 +221,9 @@ class Worker:
     def _after_failure(self, attempt: Attempt, failure: Undeliverable) -> None:
         delivery, now = attempt.delivery, self._clock.time()
         if failure.not_made:
-            delay: int | None = put_off(PLANS[delivery.kind], now - delivery.created_at, failure.retry_after)
+            delay: int | None = put_off(self._plans[delivery.kind], now - delivery.created_at, failure.retry_after)
         else:
-            delay = wait_after(PLANS[delivery.kind], delivery.attempts, failure.retry_after)
+            delay = wait_after(self._plans[delivery.kind], delivery.attempts, failure.retry_after)
         if failure.final or delay is None or now + delay > delivery.give_up_at:
             self._fail(attempt, failure)
         elif failure.not_made:
@@ -234,7 +238,7 @@ class Worker:
     def _return(self, attempt: Attempt, reason: str, delay: int | None = None) -> None:
         """Take back an attempt that was not made, and postpone the delivery."""
         delivery, now = attempt.delivery, self._clock.time()
-        delay = put_off(PLANS[delivery.kind], now - delivery.created_at, None) if delay is None else delay
+        delay = put_off(self._plans[delivery.kind], now - delivery.created_at, None) if delay is None else delay
         log.info("delivery postponed", **_log_fields(delivery), reason=reason)
         if self._write(attempt, [update_unmade_attempt(delivery, now + delay)], self._store.transact):
             self._outbox.queue_later(delivery.delivery_id, delay)
@@ -255,7 +259,7 @@ class Worker:
 
         Raises: StoreError.
         """
-        if failure.answer is not None or not PLANS[attempt.delivery.kind].has_caller:
+        if failure.answer is not None or not self._plans[attempt.delivery.kind].has_caller:
             return failure
         try:
             return self._senders[attempt.delivery.kind].abandon(self._open_dispatch(attempt))
@@ -285,7 +289,7 @@ class Worker:
             parts = self._bodies.seal(delivery.delivery_id, name, answer.text, delivery.expires_at)
             kept = {"status": answer.status, "name": name, "parts": len(parts)}
         first = [self._bodies.write_ahead(parts)] if parts else []
-        over = update_end(delivery, state, finished.entry, kept, self._clock.time())
+        over = update_end(delivery, self._plans[delivery.kind], state, finished.entry, kept, self._clock.time())
         self._write(attempt, [over, *first, *finished.reply], keep or self._store.transact, resting=resting)
 
     def _write(self, attempt: Attempt, operations: Sequence[Operation], keep: Keep, *, resting: bool = False) -> bool:
@@ -316,7 +320,7 @@ class Worker:
         return _Finished({**entry, "reply": _reply_name(attempt.delivery)} if reply else entry, reply)
 
     def _seal_reply(self, attempt: Attempt) -> Sequence[Put]:
-        delivery, plan = attempt.delivery, PLANS[attempt.delivery.kind]
+        delivery, plan = attempt.delivery, self._plans[attempt.delivery.kind]
         text = recorded_answers.record_answer(attempt.exchange) if plan.keeps_replies else ""
         if not text:
             return []

@@ -11,6 +11,7 @@ from chalicelib.cards.container import CardContainer
 from chalicelib.cards.payments import pending_index
 from chalicelib.cards.payments.provider_completion import finish_due_payments
 from chalicelib.cards.reconciliation.rolling_proof import next_proof_due, prove_accounts
+from chalicelib.delivery import sweeper
 from chalicelib.delivery.container import DeliveryContainer
 from chalicelib.delivery.delivery_record import DUE
 from chalicelib.demo_bank import clearing
@@ -99,7 +100,9 @@ class ClockContainer:
         shared, expiry = self.shared, self.openbanking.consent_expiry
         circuits = self.openbanking.bank_client.breaker
         next_due = self._remembered_due(partial(DUE.next_time, shared.store), DUE.table)
-        sweep = DeliverySweep(shared.store, shared.clock, self.delivery.sweeper, circuits, next_due)
+        sweep = DeliverySweep(
+            shared.store, shared.clock, partial(self.delivery.call, sweeper.sweep), circuits, next_due
+        )
         return (
             self._indexed("expire", NOTIFY, expiry.record_due_events),
             ScheduledWork("sweep", sweep.next_due, sweep.run),

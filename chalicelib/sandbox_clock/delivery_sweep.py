@@ -6,10 +6,10 @@ only be postponed, hour after hour; so it stays due, until the circuit admits a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from chalicelib.delivery.delivery_record import DUE, Delivery
-from chalicelib.delivery.sweeper import Sweeper
+from chalicelib.delivery.sweeper import Choose
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.openbanking.bank_client.bank_circuits import BankCircuits
@@ -20,13 +20,16 @@ class DeliverySweep:
     """The sweeper's work during moves.
 
     Args:
+        sweep: queues due deliveries (``sweeper.sweep``).
         next_due: when a delivery is due next.
     """
 
-    def __init__(self, store: Store, clock: Clock, sweeper: Sweeper, circuits: BankCircuits, next_due: NextDue) -> None:
+    def __init__(
+        self, store: Store, clock: Clock, sweep: Callable[[int, Choose], int], circuits: BankCircuits, next_due: NextDue
+    ) -> None:
         self._store = store
         self._clock = clock
-        self._sweeper = sweeper
+        self._sweep = sweep
         self._circuits = circuits
         self._next_due = next_due
         self._swept_at = 0
@@ -35,7 +38,7 @@ class DeliverySweep:
     def run(self) -> bool:
         """Queue the deliveries that are due. Returns whether there were any."""
         self._swept_at, self._left_out = self._clock.time(), []
-        return self._sweeper.sweep(0, self._choose) > 0
+        return self._sweep(0, self._choose) > 0
 
     def next_due(self, after: int, until: int) -> int | None:
         """When to run next; deliveries that the latest run left out count while their bank may be called."""

@@ -163,7 +163,8 @@ class Life:
 
     def _resend(self, _: Any) -> int:
         """What an operator does with notices that have failed."""
-        return Journal(self._hub.store, self._clock, self._hub.delivery.outbox).resend_failed(0)
+        journal: Journal = self._hub.delivery.make(Journal, clock=self._clock)
+        return journal.resend_failed(0)
 
     def _watch_attempts(self) -> None:
         worker = self._hub.delivery.worker

@@ -9,7 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from chalicelib.delivery.delivery_plan import HOUR, MINUTE, PLANS, Kind
+from chalicelib.bootstrap import PLANS
+from chalicelib.delivery.delivery_plan import HOUR, MINUTE
 from chalicelib.delivery.outbox import RecordedDeliveries
 from chalicelib.delivery.outcomes import Delivered, Dispatch, Sender, StoredAnswer, Undeliverable
 from chalicelib.delivery.worker import Attempt, Worker
@@ -57,17 +58,18 @@ def worker_of(world: World, receiver: Receiver) -> Worker:
     """A worker that sends everything to ``receiver``."""
     hub, senders = world.hub, {kind: Sender(receiver.send, receiver.give_up) for kind in PLANS}
     dead = Queue(f"{hub.settings.prefix}-deliveries-dead")
-    return Worker(hub.store, hub.clock, hub.delivery.bodies, hub.delivery.outbox, dead, senders, hub.delivery.tasks)
+    worker: Worker = hub.delivery.make(Worker, dead=dead, senders=senders)
+    return worker
 
 
-def intended(world: World, kind: Kind = "event", **members: Any) -> RecordedDeliveries:
+def intended(world: World, kind: str = "event", **members: Any) -> RecordedDeliveries:
     """A delivery about to be recorded, to a receiver that no other test has."""
     client_id = world.client.client_id
     known = {"receiver": f"client#{client_id}", "bic": "ALPHGB21", "client_id": client_id, "consent_id": "a-consent"}
     return world.hub.delivery.outbox.record(kind, "a.topic", **known | members)
 
 
-def record(world: World, kind: Kind = "event", **members: Any) -> str:
+def record(world: World, kind: str = "event", **members: Any) -> str:
     """Record a delivery; answers its id."""
     made = intended(world, kind, **members)
     world.hub.store.transact(made.operations)

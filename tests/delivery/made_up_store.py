@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Unpack
 
-from chalicelib.delivery.delivery_plan import Kind
 from chalicelib.delivery.delivery_record import FAILED_OF_CLIENT, OF_CLIENT, RECORD, Delivery, State, put_delivery
 from chalicelib.delivery.event_log import EventLog, Position, _part, _partition, _shard
 from chalicelib.foundation.dynamodb.store import Item, Page, Store, Which
@@ -13,9 +12,7 @@ from chalicelib.foundation.dynamodb.store import Item, Page, Store, Which
 CLIENT = "a-client"
 
 
-def made_up(
-    number: int, created_at: int, kind: Kind = "event", state: State = "delivered", topic: str = "test"
-) -> Item:
+def made_up(number: int, created_at: int, kind: str = "event", state: State = "delivered", topic: str = "test") -> Item:
     """The item of a delivery; its id is made of ``number``."""
     names = Delivery.__dataclass_fields__
     members: dict[str, Any] = dict.fromkeys(names) | {

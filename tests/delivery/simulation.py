@@ -12,13 +12,15 @@ import heapq
 import itertools
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from chalicelib.delivery.delivery_plan import MINUTE, Kind
+from chalicelib.bootstrap import PLANS
+from chalicelib.delivery.delivery_plan import MINUTE
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.delivery.outcomes import Delivered, Dispatch, Sender, Undeliverable
 from chalicelib.delivery.sealed_bodies import SealedBodies
-from chalicelib.delivery.sweeper import Sweeper
+from chalicelib.delivery.sweeper import sweep
 from chalicelib.delivery.tasks import Tasks
 from chalicelib.delivery.worker import Attempt, Worker
 from chalicelib.foundation.aws.queues import Queue
@@ -75,12 +77,20 @@ class Simulation:
         self._messages: deque[str] = deque()
         self._under_way: Counter[str] = Counter()
         queue, bodies = SimulatedQueue(self._message, self._messages), SealedBodies(self._store, _NO_VAULT)
-        self._outbox = Outbox(bodies, queue, self._clock)
-        self._sweeper = Sweeper(self._store, self._clock, queue, self._outbox, _NO_METRICS)
+        self._outbox = Outbox(bodies, queue, self._clock, PLANS)
+        self._sweep_once = partial(
+            sweep,
+            store=self._store,
+            clock=self._clock,
+            queue=queue,
+            outbox=self._outbox,
+            metrics=_NO_METRICS,
+            plans=PLANS,
+        )
         self._after(MINUTE, self._sweep)
-        sender: dict[Kind, Sender] = {"event": Sender(self._send)}
+        sender: dict[str, Sender] = {"event": Sender(self._send)}
         tasks = Tasks(_NO_VAULT, queue, dict)
-        self._worker = Worker(self._store, self._clock, bodies, self._outbox, queue, sender, tasks)
+        self._worker = Worker(self._store, self._clock, bodies, self._outbox, queue, sender, tasks, PLANS)
 
     @property
     def now(self) -> float:
@@ -144,7 +154,7 @@ class Simulation:
         self._after(seconds + self._seconds[name], answered)
 
     def _sweep(self) -> None:
-        self.swept += self._sweeper.sweep()
+        self.swept += self._sweep_once()
         self._after(MINUTE, self._sweep)
 
     def _release(self) -> None:

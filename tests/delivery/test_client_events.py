@@ -9,9 +9,9 @@ from typing import Any, get_args
 
 import pytest
 
+from chalicelib.bootstrap import PLANS
 from chalicelib.delivery import client_events as module
 from chalicelib.delivery.client_events import (
-    CLIENT_KINDS,
     CLIENT_STATES,
     FIRST,
     LOOKED_THROUGH,
@@ -22,7 +22,6 @@ from chalicelib.delivery.client_events import (
     decode_position,
     encode_position,
 )
-from chalicelib.delivery.delivery_plan import Kind
 from chalicelib.delivery.delivery_record import State
 from chalicelib.foundation.clock import milliseconds
 from chalicelib.foundation.dynamodb.sharded_index import SHARDS
@@ -31,7 +30,9 @@ from tests.delivery.made_up_store import CLIENT, MadeUpStore, event_log, made_up
 from tests.world import World
 
 ALL = ClientSearch(CLIENT)
-KINDS: Sequence[Kind] = get_args(Kind)
+KINDS: Sequence[str] = [*PLANS]
+CLIENT_KINDS = ("event", "relay", "payment")
+"""Kinds of deliveries that a client's owner may see; revocations concern only the service and the bank."""
 STATES: Sequence[State] = get_args(State)
 
 
@@ -96,7 +97,7 @@ def test_pages_miss_nothing_and_repeat_nothing_whatever_is_asked_for(
             kind, state = chance.choice(KINDS), chance.choice(STATES)
             store.deliveries.append(made_up(number, at, kind, state))
             expected.append(((at * 1000, f"{number:022x}"), kind, "test", state))
-        events = ClientEvents(store, event_log(store, world))
+        events = ClientEvents(store, event_log(store, world), PLANS)
         for search in _searches(chance, now):
             wanted = [position for position, *rest in sorted(expected, reverse=True) if _fits(search, position, *rest)]
             assert walk(events, search) == [event_id for _, event_id in wanted]
@@ -127,7 +128,7 @@ def test_a_page_of_10_000_takes_as_many_calls_as_one_of_100(world: World, count:
     for number in range(count):
         store.add_event(((now - 2 * number - 1) * 1000, f"{count + number:022x}"))
     middle = (now - count) * 1000, "0"
-    page = ClientEvents(store, event_log(store, world)).page(replace(ALL, before=middle if deep else None))
+    page = ClientEvents(store, event_log(store, world), PLANS).page(replace(ALL, before=middle if deep else None))
 
     assert len(page.entries) == PAGE
     assert page.older is not None
@@ -138,7 +139,7 @@ def test_failed_deliveries_are_found_without_a_look_at_the_others(world: World) 
     now = world.clock.time()
     rows = [made_up(number, now - number, state="due" if number % 10 else "failed") for number in range(10_000)]
     store = MadeUpStore(rows)
-    page = ClientEvents(store, event_log(store, world)).page(replace(ALL, state="failed"))
+    page = ClientEvents(store, event_log(store, world), PLANS).page(replace(ALL, state="failed"))
 
     assert ids(page.entries) == [f"{number:022x}" for number in range(0, 10 * PAGE, 10)]
     assert page.older is not None
@@ -149,7 +150,7 @@ def test_a_rare_match_ends_the_search_after_1000_and_goes_on_from_there(world: W
     now, count = world.clock.time(), 2500
     rows = [made_up(number, now - number) for number in range(count - 1)]
     store = MadeUpStore([*rows, made_up(count - 1, now - count + 1, state="due")])
-    events, search = ClientEvents(store, event_log(store, world)), replace(ALL, state="due")
+    events, search = ClientEvents(store, event_log(store, world), PLANS), replace(ALL, state="due")
     page = events.page(search)
 
     assert (page.entries, page.is_cut) == ([], True)
@@ -168,7 +169,7 @@ def test_a_filter_that_fits_nothing_takes_as_many_calls_for_10_000_as_for_2000(
         store = MadeUpStore([made_up(number, now - number) for number in range(count)])
         for number in range(count):
             store.add_event(((now - number) * 1000 + 1, f"{count + number:022x}"))
-        page = ClientEvents(store, event_log(store, world)).page(search, most=most)
+        page = ClientEvents(store, event_log(store, world), PLANS).page(search, most=most)
         assert (page.entries, page.is_cut) == ([], True)
         made.append(store.calls)
 
@@ -182,7 +183,7 @@ def test_what_is_asked_for_again_and_again_looks_through_the_latest_only(world: 
     due = (20, 121)
     rows = [made_up(number, now - number, state="due" if number in due else "delivered") for number in range(122)]
     store = MadeUpStore(rows)
-    events, search = ClientEvents(store, event_log(store, world)), replace(ALL, state="due")
+    events, search = ClientEvents(store, event_log(store, world), PLANS), replace(ALL, state="due")
     page = events.page(search, most=FIRST)
 
     assert ids(events.page(search).entries) == [f"{number:022x}" for number in due]

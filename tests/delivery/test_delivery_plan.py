@@ -6,7 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from chalicelib.delivery.delivery_plan import DAY, MINUTE, PLANS, Kind, put_off, wait_after
+from chalicelib.bootstrap import PLANS
+from chalicelib.delivery.delivery_plan import DAY, MINUTE, put_off, wait_after
 from chalicelib.foundation.aws.queues import Queue
 from tests.delivery.deliveries import DECIDED
 
@@ -15,7 +16,7 @@ DRAWN = 200
 
 
 @pytest.mark.parametrize("kind", ["revoke_token", "event"])
-def test_notifications_have_ten_attempts_at_the_decided_times_and_are_kept_30_days(kind: Kind) -> None:
+def test_notifications_have_ten_attempts_at_the_decided_times_and_are_kept_30_days(kind: str) -> None:
     plan = PLANS[kind]
 
     assert plan.waits == DECIDED
@@ -29,12 +30,12 @@ def test_questions_stop_after_five_minutes_and_payments_have_one_attempt_more_at
 
 
 @pytest.mark.parametrize("kind", ["relay", "payment"])
-def test_what_a_tpp_fetches_itself_is_kept_for_the_day_that_it_was_promised(kind: Kind) -> None:
+def test_what_a_tpp_fetches_itself_is_kept_for_the_day_that_it_was_promised(kind: str) -> None:
     assert (PLANS[kind].kept, PLANS[kind].has_caller) == (DAY, True)
 
 
 @pytest.mark.parametrize(("kind", "slot"), [(kind, slot) for kind in PLANS for slot in range(len(PLANS[kind].waits))])
-def test_the_jitter_is_a_fifth_in_both_directions(kind: Kind, slot: int) -> None:
+def test_the_jitter_is_a_fifth_in_both_directions(kind: str, slot: int) -> None:
     plan = PLANS[kind]
     decided = plan.waits[slot]
     waits = {wait_after(plan, slot + 1, None) for _ in range(DRAWN)}
@@ -44,7 +45,7 @@ def test_the_jitter_is_a_fifth_in_both_directions(kind: Kind, slot: int) -> None
 
 
 @pytest.mark.parametrize("kind", PLANS)
-def test_after_the_last_attempt_there_is_no_other_whatever_the_receiver_asks(kind: Kind) -> None:
+def test_after_the_last_attempt_there_is_no_other_whatever_the_receiver_asks(kind: str) -> None:
     attempts = len(PLANS[kind].waits) + 1
 
     assert wait_after(PLANS[kind], attempts, None) is None
@@ -67,7 +68,7 @@ def test_nothing_is_attempted_again_within_the_same_second() -> None:
 
 @pytest.mark.parametrize(("kind", "longest"), [("relay", 60), ("payment", 60), ("event", 720), ("revoke_token", 720)])
 @pytest.mark.usefixtures("exact")
-def test_what_is_put_off_waits_the_longer_the_older_it_is_up_to_what_its_plan_says(kind: Kind, longest: int) -> None:
+def test_what_is_put_off_waits_the_longer_the_older_it_is_up_to_what_its_plan_says(kind: str, longest: int) -> None:
     delays = [put_off(PLANS[kind], age, None) for age in (0, 1, 10, 20, 60, 100, 240, 2880, 10 * DAY)]
 
     assert delays == [2, 2, 2, 5, 15, 25, 60, longest, longest]
@@ -83,5 +84,5 @@ def test_what_is_put_off_waits_as_long_as_was_asked_up_to_what_its_plan_says() -
 
 
 @pytest.mark.parametrize("kind", PLANS)
-def test_what_is_put_off_comes_back_by_the_queue(kind: Kind) -> None:
+def test_what_is_put_off_comes_back_by_the_queue(kind: str) -> None:
     assert max(put_off(PLANS[kind], 10 * DAY, None) for _ in range(DRAWN)) <= Queue.LONGEST_DELAY

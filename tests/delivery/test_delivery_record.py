@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from chalicelib.delivery.delivery_plan import DAY, PLANS
+from chalicelib.bootstrap import PLANS
+from chalicelib.delivery.delivery_plan import DAY
 from chalicelib.delivery.delivery_record import (
     CLAIMED_SECONDS,
     DUE,
@@ -49,7 +50,7 @@ def write(world: World, delivery: Delivery, what: str) -> None:
     elif what == "putting off":
         world.hub.store.transact([update_due_time(delivery, now + 5)])
     else:
-        world.hub.store.transact(update_revival(delivery, now + 1))
+        world.hub.store.transact(update_revival(delivery, PLANS["event"], now + 1))
 
 
 WRITES = ["claiming", "putting off", "reviving"]
@@ -77,7 +78,7 @@ def test_a_delivery_is_found_by_those_that_it_concerns_only(world: World) -> Non
     assert recorded in found(world, OF_MANAGER, "1")
     assert item is not None
     assert item.keys() & {OF_BANK.partition, OF_CLIENT.partition, *members} == set()
-    assert world.delivery(recorded).lane == "manager#1#notices"
+    assert PLANS["card_event"].lane_of(world.delivery(recorded).receiver) == "manager#1#notices"
 
 
 @pytest.mark.parametrize("second", WRITES)
@@ -150,7 +151,10 @@ def test_the_history_keeps_the_latest_twenty_attempts(world: World) -> None:
     now = world.clock.time()
 
     assert HISTORY == 20
-    for update in (update_retry(claimed, now, {"at": 99}), update_end(claimed, "failed", {"at": 99}, None, now)):
+    for update in (
+        update_retry(claimed, now, {"at": 99}),
+        update_end(claimed, PLANS["event"], "failed", {"at": 99}, None, now),
+    ):
         assert [entry["at"] for entry in update.set["history"]] == [*range(1, HISTORY), 99]
 
 
@@ -164,7 +168,7 @@ def test_a_finished_delivery_can_be_made_due_once_more_with_all_its_attempts_bef
     before = world.delivery(recorded)
     world.clock.advance(DAY)
     now = world.clock.time()
-    world.hub.store.transact(update_revival(before, now))
+    world.hub.store.transact(update_revival(before, PLANS["event"], now))
 
     again = world.delivery(recorded)
     assert again.state == "due"

@@ -153,7 +153,7 @@ def test_a_sweep_that_finds_something_says_how_much(world: World, recorded: str,
 
 
 def test_a_sweep_that_finds_nothing_says_nothing(lines: Lines, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chalicelib.delivery.sweeper.Sweeper.sweep", lambda sweeper: 0)
+    monkeypatch.setattr("chalicelib.delivery.sweeper.sweep", lambda: 0)
     run_schedule(partial(run, "sweep"))
 
     assert lines.text == ""

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from chalicelib.delivery import journal as module
-from chalicelib.delivery.delivery_plan import DAY, SWEEP_WAITS, Kind
+from chalicelib.delivery.delivery_plan import DAY, SWEEP_WAITS, DeliveryPlan
 from chalicelib.delivery.delivery_record import (
     FAILED_OF_CLIENT,
     Delivery,
@@ -21,6 +21,7 @@ from chalicelib.delivery.delivery_record import (
 )
 from chalicelib.delivery.journal import Journal, NotResendable, Party, SearchTooWide, UnknownDelivery
 from chalicelib.delivery.outcomes import StoredAnswer
+from chalicelib.delivery.sweeper import sweep
 from chalicelib.foundation.dynamodb.sharded_index import SHARDS
 from chalicelib.foundation.dynamodb.store import Conflict, Operation, StoreError, Throttled, Update
 from tests.delivery.deliveries import Receiver, begun, fail, record, worker_of
@@ -36,7 +37,7 @@ def journal(world: World) -> Journal:
     return world.hub.delivery.journal
 
 
-def ended(world: World, state: State, kind: Kind = "event", **members: Any) -> str:
+def ended(world: World, state: State, kind: str = "event", **members: Any) -> str:
     """A delivery that has arrived or failed; its id."""
     failures: list[Exception] = [fail(final=True)] if state == "failed" else []
     delivery_id = record(world, kind, **members)
@@ -162,7 +163,7 @@ def test_a_delivery_that_nobody_knows_is_an_error(journal: Journal) -> None:
 @pytest.mark.parametrize("state", ["delivered", "failed"])
 @pytest.mark.parametrize("kind", ["event", "revoke_token"])
 def test_a_notification_is_sent_again_with_all_its_attempts(
-    world: World, journal: Journal, kind: Kind, state: State
+    world: World, journal: Journal, kind: str, state: State
 ) -> None:
     delivery_id = ended(world, state, kind=kind, body="{}" if kind == "event" else None)
     world.clock.advance(DAY)
@@ -202,7 +203,7 @@ def test_what_is_being_sent_is_left_alone(world: World, journal: Journal) -> Non
 
 
 @pytest.mark.parametrize("kind", ["relay", "payment"])
-def test_a_question_or_a_payment_is_never_sent_again(world: World, journal: Journal, kind: Kind) -> None:
+def test_a_question_or_a_payment_is_never_sent_again(world: World, journal: Journal, kind: str) -> None:
     due, failed = record(world, kind=kind), ended(world, "failed", kind=kind)
 
     for delivery_id in (due, failed):
@@ -312,9 +313,9 @@ def test_what_somebody_else_changes_meanwhile_is_passed_over(
     first, second = ended(world, "failed"), ended(world, "failed")
     real = update_revival
 
-    def overtaken(delivery: Delivery, now: int) -> list[Update]:
+    def overtaken(delivery: Delivery, plan: DeliveryPlan, now: int) -> list[Update]:
         stale = replace(delivery, failed_at=0) if delivery.delivery_id == first else delivery
-        return real(stale, now)
+        return real(stale, plan, now)
 
     monkeypatch.setattr(module, "update_revival", overtaken)
 
@@ -335,13 +336,13 @@ def test_the_queue_gets_no_more_than_it_has_room_for(
     assert len(queued) == 1
     assert {journal.show(delivery_id).state for delivery_id in made} == {"due"}
     world.clock.advance(SWEEP_WAITS[0])
-    assert world.hub.delivery.sweeper.sweep() == 2
+    assert world.hub.delivery.call(sweep) == 2
 
 
 # -- everything that waits for a receiver
 
 
-def waiting_delivery(world: World, kind: Kind = "event", **members: Any) -> str:
+def waiting_delivery(world: World, kind: str = "event", **members: Any) -> str:
     """A delivery whose first attempt has failed, and that waits for the next one; its id."""
     delivery_id = record(world, kind, **members)
     worker_of(world, Receiver(failures=[fail()])).attempt(delivery_id)

@@ -12,6 +12,7 @@ import pytest
 
 from chalicelib.delivery.delivery_plan import SWEEP_WAITS
 from chalicelib.delivery.delivery_record import RECORD
+from chalicelib.delivery.sweeper import sweep
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation.aws import calls
 from chalicelib.foundation.aws.calls import Call, Members, Proceed, observe
@@ -124,7 +125,7 @@ def due(world: World) -> set[str]:
 def swept(world: World) -> list[str]:
     """What the queue has after the sweeper's run in two minutes; every message is taken out."""
     world.clock.advance(SWEEP_WAITS[0])
-    world.hub.delivery.sweeper.sweep()
+    world.hub.delivery.call(sweep)
     return world.queued()
 
 
@@ -192,11 +193,11 @@ def test_what_a_run_of_the_sweeper_could_not_queue_the_next_one_does(world: Worl
     world.clock.advance(SWEEP_WAITS[0])
 
     with fault(kind, "SendMessageBatch"):
-        world.hub.delivery.sweeper.sweep()
+        world.hub.delivery.call(sweep)
 
     first = set(world.queued())
     assert len(first) == {"before": 2, "after": 12, "refused": 11}[kind]
-    world.hub.delivery.sweeper.sweep()
+    world.hub.delivery.call(sweep)
     again = set(world.queued())
     assert again == (ids - first or set(list(again)[:10]))
 
@@ -206,7 +207,7 @@ def test_a_sweeper_that_cannot_ask_how_many_messages_wait_does_its_work_the_next
     world: World, recorded: str, fault: Make, kind: str
 ) -> None:
     with fault(kind), pytest.raises(AwsError):
-        world.hub.delivery.sweeper.sweep()
+        world.hub.delivery.call(sweep)
 
     assert world.queued() == []
     assert swept(world) == [recorded]

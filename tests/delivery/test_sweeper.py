@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import boto3
 import pytest
 
-from chalicelib.delivery import outbox
-from chalicelib.delivery.delivery_plan import MINUTE, SWEEP_WAITS, Kind
+from chalicelib.bootstrap import PLANS
+from chalicelib.delivery import outbox, sweeper
+from chalicelib.delivery.delivery_plan import MINUTE, SWEEP_WAITS
 from chalicelib.delivery.delivery_record import CLAIMED_SECONDS, DUE, record_key
 from chalicelib.delivery.outbox import Outbox
-from chalicelib.delivery.sweeper import BACKLOG, Sweeper
+from chalicelib.delivery.sweeper import BACKLOG
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation.aws.calls import Call, Members, Proceed, observe, send
 from chalicelib.foundation.aws.queues import Queue
@@ -40,7 +42,7 @@ def sweep(world: World, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[st
 
     def swept() -> list[str]:
         batches.clear()
-        queued = world.hub.delivery.sweeper.sweep()
+        queued = world.hub.delivery.call(sweeper.sweep)
         ids = [each for batch in batches for each in batch]
         assert queued == len(ids) == len(set(ids))
         return ids
@@ -78,7 +80,7 @@ def test_a_delivery_whose_message_waits_is_queued_again_after_2_4_8_and_then_15_
 
 @pytest.mark.parametrize("kind", ["relay", "payment"])
 def test_what_a_caller_waits_for_is_queued_every_minute_five_times_and_its_end_later(
-    kind: Kind, world: World, sweep: Callable[[], list[str]]
+    kind: str, world: World, sweep: Callable[[], list[str]]
 ) -> None:
     delivery_id = record(world, kind)
 
@@ -97,7 +99,7 @@ def test_two_sweeps_at_the_same_time_queue_a_delivery_once(
         real(store, operations)
 
     monkeypatch.setattr(type(world.hub.store), "transact", after_the_other)
-    assert world.hub.delivery.sweeper.sweep() == 0
+    assert world.hub.delivery.call(sweeper.sweep) == 0
     assert recorded in other
 
 
@@ -133,7 +135,7 @@ def test_what_a_crash_left_between_commit_and_queue_arrives(world: World, worker
     made = intended(world, body="a body")
     world.hub.store.transact(made.operations)  # and here the process dies
     world.clock.advance(FIRST)
-    world.hub.delivery.sweeper.sweep()
+    world.hub.delivery.call(sweeper.sweep)
     for delivery_id in world.queued():
         worker.attempt(delivery_id)
 
@@ -173,7 +175,7 @@ def test_after_time_was_moved_what_is_due_is_queued_at_once_and_once(
     batches: list[Sequence[str]] = []
     monkeypatch.setattr(Queue, "send_all", noting(batches))
     for _ in range(2):
-        world.hub.delivery.sweeper.sweep(0)
+        world.hub.delivery.call(sweeper.sweep, 0)
 
     assert [each for batch in batches for each in batch].count(recorded) == 1
 
@@ -264,7 +266,7 @@ def test_how_long_the_first_has_waited_is_measured_though_the_queue_be_full(
     monkeypatch.setattr(Queue, "count_messages", lambda queue: BACKLOG)
     world.clock.advance(MINUTE)
 
-    assert world.hub.delivery.sweeper.sweep() == 0
+    assert world.hub.delivery.call(sweeper.sweep) == 0
     assert counted(capsys.readouterr().out, "OldestDueSeconds", Stage="local") == [MINUTE]
 
 
@@ -285,14 +287,14 @@ def test_a_queue_that_is_almost_full_gets_the_oldest(
 
 @pytest.mark.parametrize("kind", ["event", "payment"])
 def test_what_the_queue_refuses_is_queued_by_the_next_sweep(
-    kind: Kind, world: World, monkeypatch: pytest.MonkeyPatch
+    kind: str, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     delivery_id = record(world, kind)
     world.clock.advance(FIRST)
     with monkeypatch.context() as patch:
         patch.setattr(Queue, "send_all", lambda queue, bodies: list(bodies))
-        assert world.hub.delivery.sweeper.sweep() == 0
-    world.hub.delivery.sweeper.sweep()
+        assert world.hub.delivery.call(sweeper.sweep) == 0
+    world.hub.delivery.call(sweeper.sweep)
 
     assert delivery_id in world.queued()
 
@@ -315,7 +317,7 @@ def taken() -> list[str]:
 
 
 @pytest.fixture
-def sweeper(world: World, taken: list[str]) -> Iterator[Sweeper]:
+def other_sweep(world: World, taken: list[str]) -> Iterator[Callable[[], int]]:
     """A sweeper with a queue of its own, whose client takes messages without sending them: the emulator is slow."""
     name = f"test-{new_id()}"
     boto3.client("sqs").create_queue(QueueName=name)
@@ -329,7 +331,9 @@ def sweeper(world: World, taken: list[str]) -> Iterator[Sweeper]:
 
     assert queue._url  # found before what is measured
     with observe(take):
-        yield Sweeper(hub.store, hub.clock, queue, Outbox(hub.delivery.bodies, queue, hub.clock), hub.metrics)
+        yield partial(
+            hub.delivery.call, sweeper.sweep, queue=queue, outbox=Outbox(hub.delivery.bodies, queue, hub.clock, PLANS)
+        )
 
 
 @pytest.fixture
@@ -354,11 +358,11 @@ def write(world: World, batches: Sequence[Sequence[Item]]) -> None:
 
 
 def test_many_due_deliveries_are_queued_in_fewer_than_60_round_trips(
-    world: World, sweeper: Sweeper, taken: list[str], many: int
+    world: World, other_sweep: Callable[[], int], taken: list[str], many: int
 ) -> None:
     world.clock.advance(FIRST)
     with RoundTrips().counted() as trips:
-        queued = sweeper.sweep()
+        queued = other_sweep()
 
     assert queued == len(taken) == len(set(taken))
     assert {f"volume-{number:015}" for number in range(many)} <= set(taken)
@@ -367,28 +371,29 @@ def test_many_due_deliveries_are_queued_in_fewer_than_60_round_trips(
 
 
 def test_deliveries_whose_messages_wait_cost_a_sweep_a_hundredth_of_a_read_each_and_no_write(
-    world: World, sweeper: Sweeper, taken: list[str], many: int
+    world: World, other_sweep: Callable[[], int], taken: list[str], many: int
 ) -> None:
     world.clock.advance(FIRST)
-    sweeper.sweep()
+    other_sweep()
     taken.clear()
     world.clock.advance(MINUTE)
     with RoundTrips().counted() as trips:
-        assert sweeper.sweep() == 0
+        assert other_sweep() == 0
 
     assert taken == []
     assert trips.calls <= 1 + SHARDS + -(-many // 100)
     assert trips.made <= (6 if DYNAMODB_ENGINE else 3)
 
 
-def test_calls_made_together_are_as_many_round_trips_as_waves(sweeper: Sweeper) -> None:
+def test_calls_made_together_are_as_many_round_trips_as_waves(world: World) -> None:
     waves: Any = outbox
-    sweeper.queue.count_messages()
+    queue = world.hub.delivery.queue
+    queue.count_messages()
     with RoundTrips().counted() as trips:
-        sweeper.queue.count_messages()
-        DUE.rows(sweeper.store, until=0)
+        queue.count_messages()
+        DUE.rows(world.hub.store, until=0)
     assert (trips.made, trips.calls) == (2, 1 + SHARDS)
 
     with RoundTrips().counted() as trips:
-        waves.together([sweeper.queue.count_messages] * (WIDTH + 1))
+        waves.together([queue.count_messages] * (WIDTH + 1))
     assert (trips.made, trips.calls) == (2, WIDTH + 1)

@@ -12,6 +12,7 @@ from chalicelib import bootstrap
 from chalicelib.cards.authorization.hold_release import expire_holds
 from chalicelib.cards.protocol.values import HOLD_SECONDS
 from chalicelib.cards.reconciliation.rolling_proof import prove_accounts
+from chalicelib.delivery.sweeper import sweep
 from chalicelib.demo_bank.banks import FORMATS
 from chalicelib.demo_bank.profiles import PROFILES
 from chalicelib.demo_bank.runtime import DemoBank, NotInstalled
@@ -121,7 +122,7 @@ WORK: dict[str, Callable[[World], Callable[[bootstrap.Hub], object]]] = {
     "-ingest": lambda world: lambda hub: hub.statistics.ingest.run(expected_banks(hub.openbanking.banks)),
     "-prove": lambda world: lambda hub: hub.cards.call(prove_accounts, hub.clock.monotonic() + 1),
     "-reseal": resealing,
-    "-sweep": lambda world: lambda hub: hub.delivery.sweeper.sweep(),
+    "-sweep": lambda world: lambda hub: hub.delivery.call(sweep),
 }
 """What each function does; what settles the demonstration banks' payments has their secret and nothing else."""
 

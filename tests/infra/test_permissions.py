@@ -18,6 +18,7 @@ from chalicelib.cards.reconciliation.rolling_proof import prove_accounts
 from chalicelib.delivery.client_events import ClientSearch
 from chalicelib.delivery.delivery_plan import SWEEP_WAITS
 from chalicelib.delivery.receiver_slots import SLOTS, Slot
+from chalicelib.delivery.sweeper import sweep
 from chalicelib.foundation import parallel
 from chalicelib.foundation.aws.calls import Call
 from chalicelib.foundation.crypto.resealing_progress import PROGRESS as RESEALING
@@ -152,7 +153,7 @@ def test_the_sweeper_uses_what_it_may_and_may_what_it_uses(
     world.hub.openbanking.tpp_events.send_test(world.client)
     world.clock.advance(SWEEP_WAITS[0])
 
-    swept = working(world.another_process().delivery.sweeper.sweep)
+    swept = working(partial(world.another_process().delivery.call, sweep))
 
     assert all(swept == policy(stage, "-sweep") for stage in STAGES)
 

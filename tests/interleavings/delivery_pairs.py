@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from chalicelib.delivery.journal import NotResendable
+from chalicelib.delivery.sweeper import sweep
 from tests.delivery.deliveries import record
 from tests.interleavings.pairs import Pair, Pairs
 from tests.interleavings.scheduler import Request
@@ -58,7 +59,7 @@ def _worker(world: World, event: str) -> Request:
 
 
 def _sweeper(world: World) -> Request:
-    return lambda: world.hub.delivery.sweeper.sweep(first=0)
+    return lambda: world.hub.delivery.call(sweep, first=0)
 
 
 def _resending(world: World, event: str) -> Request:

@@ -145,8 +145,10 @@ def _mentioned(owner: str, node: ast.AST) -> Iterator[tuple[str, str]]:
             case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name):
                 yield owner, name
             case ast.Attribute(value=value, attr=name):
-                for kind in _kinds().get(_last_name(value), ()):
-                    yield kind, name
+                known = _kinds().get(_last_name(value), ())
+                yield from ((kind, name) for kind in known)
+                if isinstance(value, ast.Name) and not known:  # the function of a module
+                    yield "", name
 
 
 @cache
@@ -188,7 +190,8 @@ def _sites(service: Service, module: str, node: ast.AST) -> Iterator[Site]:
     """The calls of a service, and the outermost of those that hand it, or a method of it, on."""
     if isinstance(node, ast.Call):
         name = _called(service, node)
-        if name is None and any(_hands_on(service, inner) for inner in _passed(node)):
+        hands_on = name is None and any(_hands_on(service, inner) for inner in _passed(node))
+        if hands_on and not _is_followed(module, node):
             yield Site(module, node.lineno, node.end_lineno or node.lineno)
             return
         if name is not None and name != _CALLS_NOBODY:
@@ -196,6 +199,25 @@ def _sites(service: Service, module: str, node: ast.AST) -> Iterator[Site]:
             yield Site(module, node.lineno, node.end_lineno or node.lineno)
     for inner in ast.iter_child_nodes(node):
         yield from _sites(service, module, inner)
+
+
+def _is_followed(module: str, call: ast.Call) -> bool:
+    """Whether a function of the rooms is called or made a partial: what it does with a service is found there."""
+    is_partial = isinstance(call.func, ast.Name) and call.func.id == "partial"
+    function = call.args[0] if is_partial else call.func
+    match function:
+        case ast.Name(id=name):
+            modules = {module, *imports(module)}
+        case ast.Attribute(value=ast.Name(id=owner), attr=name):
+            modules = {each for each in imports(module) if each.endswith(f".{owner}")}
+        case _:
+            return False
+    return any(Function(each, "", name) in _known() for each in modules if within(each, *ROOMS, CARDS))
+
+
+@cache
+def _known() -> frozenset[Function]:
+    return frozenset(each for each, _ in _functions())
 
 
 def _called(service: Service, call: ast.Call) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from chalicelib.delivery.delivery_record import CLAIMED_SECONDS
+from chalicelib.delivery.sweeper import sweep
 from chalicelib.foundation.identifiers import OpaqueToken
 from chalicelib.openbanking.records.consents import consent_key
 from tests.openbanking.deferred_calls import LATER, accepted, looked_up
@@ -49,7 +50,7 @@ class LaterPayer(Payer):
         assert outcome["state"] == "failed"
         self.world.clock.advance(CLAIMED_SECONDS)
         self.world.hub.delivery.worker.attempt(request_id)
-        self.world.hub.delivery.sweeper.sweep()
+        self.world.hub.delivery.call(sweep)
         assert self.calls == calls
         return outcome["status"], outcome["body"]["title"]
 

@@ -10,12 +10,15 @@ import contextlib
 import sys
 import uuid
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 from unittest.mock import patch
 
 import pytest
 
-from chalicelib.delivery.delivery_plan import PLANS, SWEEP_WAITS
+from chalicelib.bootstrap import PLANS
+from chalicelib.delivery import sweeper
+from chalicelib.delivery.delivery_plan import SWEEP_WAITS
 from chalicelib.delivery.delivery_record import CLAIMED_SECONDS
 from chalicelib.delivery.receiver_slots import SLOTS, Slot
 from chalicelib.foundation.dynamodb.store import StoreError
@@ -503,9 +506,9 @@ def sweep(world: World, why: str) -> Run:
     def run(fault: Fault) -> None:
         queue: Any = world.hub.delivery.queue
         queue.ids.clear()
-        during(fault, world.hub.delivery.sweeper.sweep)
+        during(fault, partial(world.hub.delivery.call, sweeper.sweep))
         world.clock.advance(SWEEP_WAITS[1])
-        world.hub.delivery.sweeper.sweep()
+        world.hub.delivery.call(sweeper.sweep)
         assert set(queue.ids) == {record["delivery_id"]}
         assert len(queue.ids) == 2 or fault.lasting
 
@@ -522,9 +525,9 @@ def sweep_more_deliveries_than_one_reading_shows(world: World) -> Run:
         queue: Any = world.hub.delivery.queue
         queue.ids.clear()
         with patch("chalicelib.delivery.sweeper.BACKLOG", 1):
-            during(fault, world.hub.delivery.sweeper.sweep)
+            during(fault, partial(world.hub.delivery.call, sweeper.sweep))
             world.clock.advance(SWEEP_WAITS[1])
-            world.hub.delivery.sweeper.sweep()
+            world.hub.delivery.call(sweeper.sweep)
         assert set(queue.ids) == {record["delivery_id"]}
 
     return run

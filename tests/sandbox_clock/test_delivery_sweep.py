@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from chalicelib.delivery.delivery_plan import PLANS
+from chalicelib.bootstrap import PLANS
 from chalicelib.delivery.delivery_record import Delivery
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.foundation import parallel

@@ -10,6 +10,7 @@ import boto3
 import pytest
 
 from chalicelib import bootstrap
+from chalicelib.delivery.sweeper import sweep
 from chalicelib.foundation.crypto import event_signing
 from chalicelib.foundation.settings import Settings
 from chalicelib.sealed_places import SEALED_PLACES
@@ -91,7 +92,7 @@ def test_a_client_fetches_the_events_of_the_release(world: World) -> None:
 def test_a_delivery_of_the_release_goes_on_and_arrives_signed(world: World) -> None:
     event_id = FACTS["events"]["event_id"]
     world.clock.advance(3600)
-    world.hub.delivery.sweeper.sweep()
+    world.hub.delivery.call(sweep)
 
     for delivery_id in queued(world):
         world.hub.delivery.worker.attempt(delivery_id)

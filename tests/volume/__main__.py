@@ -14,6 +14,7 @@ from moto import mock_aws
 
 from chalicelib.bootstrap import Hub
 from chalicelib.delivery.delivery_record import TABLE
+from chalicelib.delivery.sweeper import sweep
 from chalicelib.foundation.settings import Settings
 from infra import command
 from infra.local.dynamodb_engine import EngineFailed
@@ -55,7 +56,7 @@ def _sweep(hub: Hub, count: int, due: int) -> int:
     hub.delivery.queue.count_messages()  # a warm process knows the queue's address
     started = time.monotonic()
     with RoundTrips().counted() as trips:
-        queued = hub.delivery.sweeper.sweep(first=0)
+        queued = hub.delivery.call(sweep, first=0)
     seconds = time.monotonic() - started
     waiting = hub.delivery.queue.count_messages()
     print(f"records {count:,}, due {due:,}: {queued:,} queued, {waiting:,} messages in the queue")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from chalicelib.delivery.delivery_plan import DAY
+from chalicelib.delivery.delivery_plan import DAY, NOTIFICATION
 from chalicelib.delivery.delivery_record import (
     DUE,
     FAILED,
@@ -42,11 +42,12 @@ def _waiting(new: Item, now: int) -> Item:
 
 
 def _failed(new: Item, now: int) -> Item:
-    return _after(new, now, lambda claimed: update_end(claimed, "failed", _FAILURE, None, now))
+    return _after(new, now, lambda claimed: update_end(claimed, NOTIFICATION, "failed", _FAILURE, None, now))
 
 
 def _delivered(new: Item, now: int) -> Item:
-    return _after(new, now, lambda claimed: update_end(claimed, "delivered", {"at": now, "status": 204}, None, now))
+    entry = {"at": now, "status": 204}
+    return _after(new, now, lambda claimed: update_end(claimed, NOTIFICATION, "delivered", entry, None, now))
 
 
 def _after(new: Item, now: int, outcome: Callable[[Delivery], Update]) -> Item:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from chalicelib.delivery.delivery_plan import PLANS
 from chalicelib.delivery.delivery_record import Delivery, record_key
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.delivery.sealed_bodies import SealedBodies
@@ -18,6 +17,7 @@ from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.requests.engine import Engine
 from chalicelib.foundation.requests.outcome import Outcome
+from chalicelib.openbanking.delivery_plans import WITH_CALLER
 from chalicelib.openbanking.flows.reads.read_limits import CountedRead, ReadLimits
 from chalicelib.openbanking.flows.reads.relay_requests import RelayRequest
 from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
@@ -73,7 +73,7 @@ class DeferredCalls:
             client, consent, found = caller.client, caller.consent, caller.items
         item = found[0] if found else None
         delivery = Delivery.from_item(item) if item and item["expires_at"] > self.clock.time() else None
-        if delivery is None or not PLANS[delivery.kind].has_caller or delivery.client_id != client.client_id:
+        if delivery is None or delivery.kind not in WITH_CALLER or delivery.client_id != client.client_id:
             raise refusals.REQUEST_UNKNOWN()
         if delivery.consent_id is not None and consent is None:
             raise refusals.REQUEST_BEARER_MISSING()

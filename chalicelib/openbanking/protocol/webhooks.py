@@ -64,22 +64,6 @@ class AnswerForm:
     bank_failed: frozenset[str]
 
 
-def keep_shape(answer: dict[str, Any]) -> dict[str, Any]:
-    return answer
-
-
-def keep_answer(request: Mapping[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
-    return answer
-
-
-def never_continues(request: Mapping[str, Any]) -> bool:
-    return False
-
-
-def no_schemes(request: dict[str, Any]) -> Iterable[tuple[dict[str, Any], str]]:
-    return ()
-
-
 @dataclass(frozen=True, slots=True)
 class Webhook:
     """A webhook in one version of the bank protocol.
@@ -106,15 +90,15 @@ class Webhook:
     scope: Scope | None
     request: type[Message]
     answer: type[OpenMessage]
-    shape: Callable[[dict[str, Any]], dict[str, Any]] = keep_shape
-    to_tpp_answer: Callable[[Mapping[str, Any], dict[str, Any]], Mapping[str, Any]] = keep_answer
+    shape: Callable[[dict[str, Any]], dict[str, Any]] = lambda answer: answer
+    to_tpp_answer: Callable[[Mapping[str, Any], dict[str, Any]], Mapping[str, Any]] = lambda _, answer: answer
     sends_token: bool = True
     part_of: CountedUnder | None = None
     expected: Callable[[Mapping[str, Any]], type[OpenMessage]] | None = None
     account_id: str | None = None
-    scheme_places: Callable[[dict[str, Any]], Iterable[tuple[dict[str, Any], str]]] = no_schemes
+    scheme_places: Callable[[dict[str, Any]], Iterable[tuple[dict[str, Any], str]]] = lambda _: ()
     form: AnswerForm | None = None
-    is_later_page: Callable[[Mapping[str, Any]], bool] = never_continues
+    is_later_page: Callable[[Mapping[str, Any]], bool] = lambda _: False
     unknown: frozenset[str] = frozenset()
 
     def model_of_answer(self, request: Mapping[str, Any]) -> type[OpenMessage]:

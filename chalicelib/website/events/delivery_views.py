@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from chalice.app import Response
 
-from chalicelib.delivery.client_events import (
-    CLIENT_KINDS,
-    FIRST,
-    LOOKED_THROUGH,
-    ClientEventsPage,
-    decode_position,
-    encode_position,
-)
-from chalicelib.delivery.delivery_plan import PLANS
+from chalicelib.delivery.client_events import FIRST, LOOKED_THROUGH, ClientEventsPage, decode_position, encode_position
 from chalicelib.delivery.delivery_record import Delivery
 from chalicelib.delivery.journal import NotResendable, UnknownDelivery
 from chalicelib.foundation import jsontext, log
@@ -119,7 +111,7 @@ def _own_delivery(visit: Visit) -> tuple[Delivery, Client]:
     Raises: UnknownDelivery, UnknownClient.
     """
     delivery = visit.website.delivery.journal.show(visit.incoming.uri["delivery_id"])
-    if delivery.kind not in CLIENT_KINDS:
+    if not visit.website.delivery.plans[delivery.kind].keeps_replies:
         raise UnknownDelivery(delivery.delivery_id)
     return delivery, visit.website.openbanking.clients.get(delivery.concerned_client, visit.user)
 
@@ -127,7 +119,7 @@ def _own_delivery(visit: Visit) -> tuple[Delivery, Client]:
 def _delivery_page(
     visit: Visit, delivery: Delivery, client: Client, *, problem: str = "", status: int = 200
 ) -> Response:
-    now = visit.website.shared.clock.time()
+    now, plan = visit.website.shared.clock.time(), visit.website.delivery.plans[delivery.kind]
     return page(
         visit,
         "delivery.html",
@@ -135,10 +127,10 @@ def _delivery_page(
         last_client=client,
         delivery=delivery,
         client=client,
-        found=inspect_delivery(visit.website.delivery.bodies, delivery, request_text),
+        found=inspect_delivery(visit.website.delivery.bodies, delivery, plan, request_text),
         progress=_progress(delivery, now),
         now=now,
-        may_resend=not PLANS[delivery.kind].has_caller,
+        may_resend=not plan.has_caller,
         problem=problem,
     )
 

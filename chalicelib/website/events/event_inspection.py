@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from chalicelib.delivery.delivery_plan import PLANS
+from chalicelib.delivery.delivery_plan import DeliveryPlan
 from chalicelib.delivery.delivery_record import BODY, Delivery
 from chalicelib.delivery.sealed_bodies import SealedBodies
 from chalicelib.foundation import jsontext
@@ -61,7 +61,9 @@ class Inspection:
     attempts: Sequence[ShownAttempt]
 
 
-def inspect_delivery(bodies: SealedBodies, delivery: Delivery, request_text: Callable[[str], str]) -> Inspection:
+def inspect_delivery(
+    bodies: SealedBodies, delivery: Delivery, plan: DeliveryPlan, request_text: Callable[[str], str]
+) -> Inspection:
     """Read the bodies of a delivery that a client's owner may see, in one call.
 
     ``request_text`` answers the request of a deferred call from the body of its delivery.
@@ -71,14 +73,13 @@ def inspect_delivery(bodies: SealedBodies, delivery: Delivery, request_text: Cal
     counts |= {answer["name"]: int(answer["parts"])} if answer else {}
     counts |= {entry["reply"]: 1 for entry in latest if "reply" in entry}
     texts = bodies.open_stored(delivery.delivery_id, counts)
-    has_caller = PLANS[delivery.kind].has_caller
     body = texts.get(BODY)
     attempts = [
         ShownAttempt(entry, entry in latest, _shown(texts.get(entry.get("reply", ""))))
         for entry in reversed(delivery.history)
     ]
     return Inspection(
-        _shown(request_text(body) if has_caller and body is not None else body),
+        _shown(request_text(body) if plan.has_caller and body is not None else body),
         _shown(texts.get(answer["name"]) if answer else None),
         attempts,
     )

@@ -11,6 +11,7 @@ from standardwebhooks import Webhook, WebhookVerificationError
 from chalicelib.cards.events.event_secrets import rotate_events_secret, secrets_key
 from chalicelib.cards.programs.programmes import head_key
 from chalicelib.delivery.delivery_plan import SWEEP_WAITS
+from chalicelib.delivery.sweeper import sweep
 from chalicelib.foundation.dynamodb.store import Delete
 from chalicelib.foundation.http.outbound import NotReached, Reply
 from tests.cards.cases import LOOK, WRITE, warmed
@@ -162,7 +163,7 @@ def test_a_queue_that_fails_loses_no_event(
 
     assert "delivery not queued" in lines.text
     world.clock.advance(SWEEP_WAITS[0])
-    assert (world.hub.delivery.sweeper.sweep(), world.queued()) == (1, [delivery_id])
+    assert (world.hub.delivery.call(sweep), world.queued()) == (1, [delivery_id])
 
 
 def test_an_event_costs_its_cause_no_round_trip(world: World, secret: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.delivery.delivery_plan import PLANS
+from chalicelib.bootstrap import PLANS
 from chalicelib.foundation.http.outbound import Reply, TimedOut
 from chalicelib.foundation.jsontext import Number
 from tests.log_lines import Lines

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from chalicelib.delivery.delivery_plan import PLANS
+from chalicelib.bootstrap import PLANS
 from chalicelib.foundation.crypto import passwords
 from chalicelib.foundation.dynamodb.store import Operation, StoreUnavailable
 from chalicelib.foundation.mail import Mail, MailFailed

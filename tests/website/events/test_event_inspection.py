@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from chalicelib.bootstrap import PLANS
 from chalicelib.delivery.delivery_record import BODY, part_key
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.http.outbound import Reply
@@ -19,7 +20,8 @@ from tests.world import World
 
 
 def inspected(world: World, delivery_id: str) -> Inspection:
-    return inspect_delivery(world.hub.delivery.bodies, world.delivery(delivery_id), request_text)
+    delivery = world.delivery(delivery_id)
+    return inspect_delivery(world.hub.delivery.bodies, delivery, PLANS[delivery.kind], request_text)
 
 
 def sent_test_event(world: World, *answers: Reply) -> str:

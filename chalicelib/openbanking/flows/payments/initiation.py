@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from chalicelib.delivery.delivery_plan import PLANS
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.dynamodb.store import Item, Operation, Put, StoreError
@@ -21,6 +20,7 @@ from chalicelib.foundation.requests.facts import Facts
 from chalicelib.foundation.requests.outcome import NO_DELIVERIES, Deliveries, Outcome, Proof
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
+from chalicelib.openbanking.delivery_plans import PLANS
 from chalicelib.openbanking.flows.consent.permissions import require_bank, require_scope, require_webhook
 from chalicelib.openbanking.flows.payments.execution import PaymentExecution
 from chalicelib.openbanking.flows.payments.orders import PaymentOrder, build_bank_request

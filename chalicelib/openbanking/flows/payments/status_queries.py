@@ -1,7 +1,7 @@
 """Queries about payments' statuses at banks.
 
 If a bank named a payment in an unusable response, its outcome is unknown (``docs/concepts/payments.md``). A bank that
-answers status queries is then asked until it gives a status; ``delivery/delivery_plan`` has the plan.
+answers status queries is then asked until it gives a status; ``delivery_plans`` has the plan.
 """
 
 from __future__ import annotations

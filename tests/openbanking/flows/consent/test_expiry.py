@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from chalicelib.delivery import outbox
+from chalicelib.delivery.sweeper import sweep
 from chalicelib.foundation import parallel
 from chalicelib.foundation.aws.calls import send
 from chalicelib.foundation.clock import timestamp
@@ -156,7 +157,7 @@ def test_a_run_that_comes_late_tells_what_has_been_missed_in_order(
 
     assert at(listening, when) == 1
 
-    listening.hub.delivery.sweeper.sweep()
+    listening.hub.delivery.call(sweep)
     for delivery_id in [each.delivery_id for each in listening.recorded("event")]:
         listening.hub.delivery.worker.attempt(delivery_id)
     assert sorted(told(listening)) == sorted(expected)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.delivery.delivery_plan import MINUTE
+from chalicelib.delivery.sweeper import sweep
 from chalicelib.foundation.aws.errors import NotSent
 from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
@@ -336,7 +337,7 @@ def test_a_payment_reaches_its_bank_within_five_minutes_if_the_queue_once_refuse
             world.hub.delivery.worker.attempt(delivery_id)
         world.clock.advance(6)
         if (world.clock.time() - accepted_at) % 60 == 0:
-            world.hub.delivery.sweeper.sweep()
+            world.hub.delivery.call(sweep)
         assert world.clock.time() <= accepted_at + 5 * MINUTE
 
     assert queue.calls >= max(refused)

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from chalicelib.delivery.delivery_plan import DAY, JITTER, PLANS
+from chalicelib.bootstrap import PLANS
+from chalicelib.delivery.delivery_plan import DAY, JITTER
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, Reply, ResponseTooLarge, TimedOut
 from chalicelib.openbanking.flows.payments.unresolved_orders import NotResolved, UnresolvedOrders

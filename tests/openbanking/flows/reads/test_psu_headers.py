@@ -127,7 +127,7 @@ def test_what_is_said_of_the_psu_stands_in_no_log_line_and_in_no_table_in_clear(
 def accepted_before(world: World, version: int, kind: str, topic: str, consent_id: str, body: dict[str, Any]) -> str:
     """The id of a delivery as it was recorded when a call had an address only."""
     recorded = world.hub.delivery.outbox.record(
-        kind,  # type: ignore[arg-type]
+        kind,
         topic,
         receiver=f"bank#{world.banks[version].bank.bic}",
         bic=world.banks[version].bank.bic,

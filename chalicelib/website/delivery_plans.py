@@ -1,0 +1,11 @@
+"""The plan of mails."""
+
+from __future__ import annotations
+
+from chalicelib.delivery.delivery_plan import DAY, HOUR, MINUTE, DeliveryPlan, Plans
+
+PLANS: Plans = {
+    "mail": DeliveryPlan(
+        lane="notices", waits=(5, 30, 2 * MINUTE, 10 * MINUTE), put_off=12 * MINUTE, lasts=HOUR, kept=DAY
+    )
+}
