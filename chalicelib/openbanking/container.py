@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from chalicelib.delivery.container import DeliveryContainer, Senders
@@ -15,18 +15,8 @@ from chalicelib.statistics.container import StatisticsContainer
 if TYPE_CHECKING:
     from chalicelib.foundation.requests.claims import Claims
     from chalicelib.openbanking.bank_client.bank_client import BankClient
-    from chalicelib.openbanking.flows.bank.authentication import BankAuthentication
-    from chalicelib.openbanking.flows.bank.choice import BankChoice, BankChoices
-    from chalicelib.openbanking.flows.bank.directory import BankDirectory
-    from chalicelib.openbanking.flows.bank.performance_reports import PerformanceReports
+    from chalicelib.openbanking.flows.bank.choice import BankChoice
     from chalicelib.openbanking.flows.client_limits import ClientLimits
-    from chalicelib.openbanking.flows.consent.authorization import AuthorizationCodeFlow
-    from chalicelib.openbanking.flows.consent.cancellation import AuthorizationCancellation
-    from chalicelib.openbanking.flows.consent.expiry import ConsentExpiry
-    from chalicelib.openbanking.flows.consent.introspection import Introspection
-    from chalicelib.openbanking.flows.consent.pushed_authorization import PushedAuthorization
-    from chalicelib.openbanking.flows.consent.states import ConsentStates
-    from chalicelib.openbanking.flows.consent.tokens import TokenFlow
     from chalicelib.openbanking.flows.deferred_calls import DeferredCalls
     from chalicelib.openbanking.flows.payments.callback_status import CallbackStatus
     from chalicelib.openbanking.flows.payments.execution import PaymentExecution
@@ -81,15 +71,6 @@ class OpenBankingContainer(Container):
     order_answers: OrderAnswers = part("chalicelib.openbanking.records.order_answers")
     client_limits: ClientLimits = part("chalicelib.openbanking.flows.client_limits")
     tpp_events: TppEvents = part("chalicelib.openbanking.flows.tpp_events")
-    bank_directory: BankDirectory = part("chalicelib.openbanking.flows.bank.directory")
-    bank_choices: BankChoices = part("chalicelib.openbanking.flows.bank.choice")
-    authorization_flow: AuthorizationCodeFlow = part("chalicelib.openbanking.flows.consent.authorization")
-    authorization_cancellation: AuthorizationCancellation = part("chalicelib.openbanking.flows.consent.cancellation")
-    pushed_authorization: PushedAuthorization = part("chalicelib.openbanking.flows.consent.pushed_authorization")
-    token_flow: TokenFlow = part("chalicelib.openbanking.flows.consent.tokens")
-    introspection: Introspection = part("chalicelib.openbanking.flows.consent.introspection")
-    consent_states: ConsentStates = part("chalicelib.openbanking.flows.consent.states")
-    consent_expiry: ConsentExpiry = part("chalicelib.openbanking.flows.consent.expiry")
     relay: Relay = part("chalicelib.openbanking.flows.reads.relay")
     read_limits: ReadLimits = part("chalicelib.openbanking.flows.reads.read_limits")
     payment_initiation: PaymentInitiation = part("chalicelib.openbanking.flows.payments.initiation")
@@ -98,7 +79,6 @@ class OpenBankingContainer(Container):
     payment_status: PaymentStatus = part("chalicelib.openbanking.flows.payments.status")
     callback_status: CallbackStatus = part("chalicelib.openbanking.flows.payments.callback_status")
     unresolved_orders: UnresolvedOrders = part("chalicelib.openbanking.flows.payments.unresolved_orders")
-    performance_reports: PerformanceReports = part("chalicelib.openbanking.flows.bank.performance_reports")
     deferred_calls: DeferredCalls = part("chalicelib.openbanking.flows.deferred_calls")
 
     def __init__(
@@ -144,14 +124,6 @@ class OpenBankingContainer(Container):
         )
 
     @cached_property
-    def bank_authentication(self) -> BankAuthentication:
-        from chalicelib.openbanking.flows.bank.authentication import BankAuthentication
-        from chalicelib.openbanking.flows.bank.certificates import BankCertificates
-
-        certificates = BankCertificates(self.certificate_blocklist, self.shared.bank_ca_bundle)
-        return BankAuthentication(self.banks, certificates, explains=self.shared.settings.is_sandbox)
-
-    @cached_property
     def bank_client(self) -> BankClient:
         from chalicelib.openbanking.bank_client.bank_circuits import BankCircuits
         from chalicelib.openbanking.bank_client.bank_client import BankClient
@@ -162,15 +134,15 @@ class OpenBankingContainer(Container):
 
     def senders(self) -> Senders:
         """The senders of open banking deliveries, by delivery kind."""
-        from chalicelib.openbanking.flows.bank.notifications import BankNotifications
+        from chalicelib.openbanking.flows.bank.notifications import send_revoke_token
         from chalicelib.openbanking.flows.deferred_execution import PaymentOrderSender, RelayRequestSender
         from chalicelib.openbanking.flows.payments.status_queries import StatusQuerySender
-        from chalicelib.openbanking.flows.tpp_events import TppEventSender
+        from chalicelib.openbanking.flows.tpp_events import send_event
 
         relay_requests, orders = self.make(RelayRequestSender), self.make(PaymentOrderSender)
         return {
-            "revoke_token": Sender(self.make(BankNotifications).send_revoke_token),
-            "event": Sender(self.make(TppEventSender).send),
+            "revoke_token": Sender(partial(self.call, send_revoke_token)),
+            "event": Sender(partial(self.call, send_event)),
             "relay": Sender(relay_requests.send, relay_requests.expire),
             "payment": Sender(orders.send, orders.expire),
             "payment_status": Sender(self.make(StatusQuerySender).send),

@@ -97,14 +97,16 @@ class ClockContainer:
         )
 
     def _hub_work(self) -> tuple[ScheduledWork, ...]:
-        shared, expiry = self.shared, self.openbanking.consent_expiry
+        from chalicelib.openbanking.flows.consent.expiry import record_due_events
+
+        shared = self.shared
         circuits = self.openbanking.bank_client.breaker
         next_due = self._remembered_due(partial(DUE.next_time, shared.store), DUE.table)
         sweep = DeliverySweep(
             shared.store, shared.clock, partial(self.delivery.call, sweeper.sweep), circuits, next_due
         )
         return (
-            self._indexed("expire", NOTIFY, expiry.record_due_events),
+            self._indexed("expire", NOTIFY, partial(self.openbanking.call, record_due_events)),
             ScheduledWork("sweep", sweep.next_due, sweep.run),
         )
 

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 from chalicelib.delivery.container import DeliveryContainer
 from chalicelib.foundation.container import Infrastructure
+from chalicelib.foundation.wiring import Container
 from chalicelib.openbanking.container import OpenBankingContainer
 from chalicelib.statistics.container import StatisticsContainer
 from chalicelib.website.accounts.account_flow import MailSender, UserAccountFlow
-from chalicelib.website.authorization.drafts import Drafts
-from chalicelib.website.authorization.web_tpp_flow import WebTppFlow
 from chalicelib.website.records.attempts import AttemptCounters
 from chalicelib.website.records.journeys import Journeys
 from chalicelib.website.records.sessions import Sessions
@@ -20,9 +19,10 @@ from chalicelib.website.records.users import Users
 
 if TYPE_CHECKING:
     from chalicelib.cards.portal.portal import Portal
+    from chalicelib.website.authorization.web_tpp_flow import CallHub
 
 
-class WebsiteContainer:
+class WebsiteContainer(Container):
     """The web interface, which uses ``openbanking``, ``delivery``, ``statistics`` and the portal of the card API."""
 
     def __init__(
@@ -38,6 +38,7 @@ class WebsiteContainer:
         self.statistics = statistics
         self.openbanking = openbanking
         self._portal = portal
+        self.parents = (shared, delivery, statistics, openbanking, shared.settings)
 
     @cached_property
     def portal(self) -> Portal:
@@ -67,25 +68,13 @@ class WebsiteContainer:
         return AttemptCounters(self.shared.store, self.shared.keyring, self.shared.clock.real)
 
     @cached_property
-    def drafts(self) -> Drafts:
-        return Drafts(self.shared.keyring, self.shared.clock)
-
-    @cached_property
     def journeys(self) -> Journeys:
         return Journeys(self.shared.store, self.shared.vault, self.shared.clock)
 
-    @cached_property
-    def web_tpp_flow(self) -> WebTppFlow:
-        return WebTppFlow(
-            self.shared.settings,
-            self.shared.clock,
-            self.drafts,
-            self.openbanking.clients,
-            self.journeys,
-            self.openbanking.authorization_flow,
-            self.openbanking.token_flow,
-            self.openbanking.consent_list,
-        )
+    @property
+    def call_hub(self) -> CallHub:
+        """Calls the flows of open banking, as a TPP does."""
+        return self.openbanking.call
 
     @cached_property
     def mail_sender(self) -> MailSender:

@@ -13,6 +13,7 @@ from chalicelib.openbanking.records.bank_record import sort_by_name
 from chalicelib.openbanking.records.client_list import ClientFilter
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.statistics.client_activity import Activity, ClientCall
+from chalicelib.website.authorization.drafts import create_draft
 from chalicelib.website.clients.activity_chart import KIND_NAMES
 from chalicelib.website.pages import Visit, page
 from chalicelib.website.records.journeys import Journey
@@ -74,7 +75,7 @@ def show_start(visit: Visit) -> Response:
         deliveries=_failed_deliveries(visit, clients),
         kind_names=KIND_NAMES,
         steps=list(islice(_next_steps(progress, visit.website.shared.settings.is_sandbox), STEPS)),
-        draft=visit.website.drafts.create(),
+        draft=create_draft(visit.website.shared.clock),
         now=visit.website.shared.clock.time(),
         bank_base=visit.website.shared.settings.bank_api_url,
         banks=sort_by_name(visit.website.openbanking.banks.directory()),

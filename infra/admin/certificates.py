@@ -15,6 +15,7 @@ from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.crypto.certificates import InvalidCertificate, read_certificate
 from chalicelib.foundation.crypto.distinguished_names import normalize_name
 from chalicelib.openbanking.container import OpenBankingContainer
+from chalicelib.openbanking.flows.bank.certificates import check_certificate
 from chalicelib.openbanking.oauth.credential_checks import PresentedCertificate
 from chalicelib.openbanking.protocol.psd2_roles import Role
 from chalicelib.openbanking.records.certificate_blocklist import BlockedCertificate
@@ -172,7 +173,7 @@ def _find_fault(pem: str, openbanking: OpenBankingContainer, bic: str | None) ->
                 f"the record of {bank.bic} names no certificate subject, so its calls need no certificate"
             )
         subject = format_name(x509.load_pem_x509_certificate(pem.encode()).subject)
-        openbanking.bank_authentication.certificates.check(bank, {"clientCertPem": pem, "subjectDN": subject})
+        openbanking.call(check_certificate, bank, {"clientCertPem": pem, "subjectDN": subject})
     except InvalidCertificate as error:
         return str(error)
     return None

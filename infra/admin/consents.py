@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from chalicelib.openbanking.flows.consent.tokens import describe_consent
+from chalicelib.openbanking.flows.consent.tokens import describe_consent, end_consent
 from chalicelib.openbanking.records.consents import Consent, consent_key
 from infra.admin import connection
 from infra.admin.output import CommandRefused, Report, command, command_group, format_members
@@ -40,7 +40,7 @@ def revoke(consent_id: ConsentId) -> Report:
     Example:
       .venv/bin/python -m infra.admin consents revoke 0f8c27b3a1d94e6f5a7b0c
     """
-    connection.connect().openbanking.token_flow.end_consent(_find_consent(consent_id), "operator")
+    connection.connect().openbanking.call(end_consent, _find_consent(consent_id), by="operator")
     consent = _find_consent(consent_id)
     state = _state(consent)
     return Report({"consent": {"consent_id": consent.consent_id, "status": state}}, f"{consent.consent_id} is {state}.")

@@ -19,6 +19,7 @@ from chalicelib.delivery.outbox import RecordedDeliveries
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.flows.bank.notifications import record_revoke_token
+from chalicelib.openbanking.flows.consent.authorization import authorize
 from chalicelib.openbanking.protocol.tpp_calls import AuthorizationParameters
 from chalicelib.openbanking.records.bank_record import NewBank
 from chalicelib.openbanking.records.client_record import Client
@@ -87,7 +88,7 @@ def _consent(hub: Hub, client: Client, number: int) -> Consent:
     )
     hub.openbanking.banks.add(bank)
     asked = AuthorizationParameters(bic=bank.bic, scopes=["account.list"], state=uuid.uuid4().hex)
-    opened = hub.openbanking.authorization_flow.authorize(client, asked)
+    opened = hub.openbanking.call(authorize, client, asked)
     new = hub.openbanking.consents.new(opened, {"account_ids": ["1"]}, 180)
     hub.store.transact([*new.operations])
     return new.consent

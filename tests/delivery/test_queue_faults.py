@@ -19,6 +19,7 @@ from chalicelib.foundation.aws.calls import Call, Members, Proceed, observe
 from chalicelib.foundation.aws.errors import AwsError, ErrorResponse, NoAnswer, NotSent
 from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.http.outbound import Reply
+from chalicelib.openbanking.flows.consent.expiry import record_due_events
 from tests.delivery.deliveries import Receiver, buried, fail, record
 from tests.openbanking.call_sites import QUEUE, Site, call_sites
 from tests.openbanking.faults import came_by, items
@@ -223,7 +224,7 @@ def test_events_of_consents_that_expire_are_found_later(world: World, fault: Mak
     world.queued()
 
     with fault(kind):
-        assert world.hub.openbanking.consent_expiry.record_due_events() == 1
+        assert world.hub.openbanking.call(record_due_events) == 1
 
     assert set(swept(world)) == due(world)
     assert len(due(world)) == 2

@@ -19,6 +19,7 @@ from chalicelib.demo_bank.runtime import DemoBank, NotInstalled
 from chalicelib.foundation.aws.calls import Call
 from chalicelib.foundation.crypto.resealing_progress import SETTLE_SECONDS
 from chalicelib.openbanking.flows.bank.expected_reports import expected_banks
+from chalicelib.openbanking.flows.consent.expiry import record_due_events
 from infra.deploy.functions import FUNCTIONS
 from tests.cards.scenes import Scene
 from tests.dynamodb_calls import note_calls
@@ -92,7 +93,7 @@ def expiry(world: World) -> Callable[[bootstrap.Hub], object]:
     world.wants_events()
     world.approve(1)
     world.clock.advance(200 * 24 * 3600)
-    return lambda hub: hub.openbanking.consent_expiry.record_due_events()
+    return lambda hub: hub.openbanking.call(record_due_events)
 
 
 def hold(world: World) -> Callable[[bootstrap.Hub], object]:

@@ -15,6 +15,7 @@ from chalicelib.cards.programs.programmes import entry_key
 from chalicelib.cards.protocol.values import HOLD_SECONDS
 from chalicelib.cards.reconciliation.progress_record import PROGRESS
 from chalicelib.cards.reconciliation.rolling_proof import prove_accounts
+from chalicelib.delivery import event_sender
 from chalicelib.delivery.client_events import ClientSearch
 from chalicelib.delivery.delivery_plan import SWEEP_WAITS
 from chalicelib.delivery.receiver_slots import SLOTS, Slot
@@ -25,7 +26,7 @@ from chalicelib.foundation.crypto.resealing_progress import PROGRESS as RESEALIN
 from chalicelib.foundation.crypto.resealing_progress import SETTLE_SECONDS
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.openbanking.flows.bank.expected_reports import expected_banks
-from chalicelib.openbanking.flows.tpp_events import TppEventSender
+from chalicelib.openbanking.flows.consent.expiry import record_due_events
 from tests.cards.scenes import EUR, EVERYDAY, MANAGER, ONLINE, Scene
 from tests.cards.slow_storage import Fate, SlowStorage, every
 from tests.dynamodb_calls import note_calls
@@ -123,7 +124,7 @@ def test_the_worker_uses_what_it_may_and_may_what_it_uses(
             deliver(delivery_id)
             world.clock.advance(6)
         with monkeypatch.context() as patch:
-            patch.setattr(TppEventSender, "send", lambda *_: 1 / 0)
+            patch.setattr(event_sender, "post", lambda *_: 1 / 0)
             world.hub.delivery.__dict__.pop("worker")
             world.hub.delivery.worker.attempt(test_event)
 
@@ -165,7 +166,7 @@ def test_who_tells_of_expiries_uses_what_it_may_and_may_what_it_uses(
     world.approve(1)
     world.clock.advance(200 * 24 * 3600)
 
-    told = working(world.another_process().openbanking.consent_expiry.record_due_events)
+    told = working(partial(world.another_process().openbanking.call, record_due_events))
 
     assert all(told == policy(stage, "-expire") for stage in STAGES)
 

@@ -24,6 +24,7 @@ from chalicelib.delivery.receiver_slots import SLOTS, Slot
 from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.http.breaker import FAILURES
 from chalicelib.foundation.http.outbound import NotReached, Reply, TimedOut
+from chalicelib.openbanking.flows.consent.expiry import record_due_events
 from chalicelib.openbanking.flows.payments.unresolved_orders import NotResolved
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.tpp_events import EXPIRING_SECONDS
@@ -547,8 +548,8 @@ def announce_that_consents_expire(world: World, when: str, events: int) -> Run:
     world.clock.advance(until - EXPIRING_SECONDS if events == 1 else until)
 
     def run(fault: Fault) -> None:
-        during(fault, world.hub.openbanking.consent_expiry.record_due_events)
-        world.hub.openbanking.consent_expiry.record_due_events()  # five minutes later
+        during(fault, partial(world.hub.openbanking.call, record_due_events))
+        world.hub.openbanking.call(record_due_events)  # five minutes later
         types = ["consent.expired", "consent.expiring"][2 - events :]
         assert told(world) == sorted(types * 2)
         assert len({(record["consent_id"], record["topic"]) for record in records(world)}) == 2 * events

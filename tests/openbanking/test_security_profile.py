@@ -157,10 +157,11 @@ def test_a_token_in_the_query_is_no_token(world: World, tpp: KeyHolder) -> None:
 
 
 def test_a_request_of_the_web_interface_is_refused(world: World, tpp: KeyHolder) -> None:
+    from chalicelib.openbanking.flows.consent.authorization import authorize
     from chalicelib.openbanking.protocol.errors import Refusal
     from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest
 
     request = AuthorizeRequest.read({"bic": world.banks[2].bank.bic, "scopes": ["accounts"]})
 
     with pytest.raises(Refusal, match="must push its authorization requests"):
-        world.hub.openbanking.authorization_flow.authorize(world.client, request, "browser")
+        world.hub.openbanking.call(authorize, world.client, request, channel="browser")

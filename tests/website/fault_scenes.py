@@ -8,6 +8,7 @@ from datetime import timedelta
 from chalicelib.foundation.clock import milliseconds
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.foundation.identifiers import new_id
+from chalicelib.openbanking.flows.consent.tokens import end_consent
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.statistics import day_overviews
 from chalicelib.statistics.days import hours_of
@@ -110,7 +111,7 @@ def look_at_a_journey_in_the_web_interface(world: World) -> Run:
         (journey,) = world.hub.website.journeys.list_latest(owner)
         consent = world.hub.openbanking.consent_list.find(str(journey.consent_id))
         assert consent is not None
-        world.hub.openbanking.token_flow.end_consent(consent, "bank")
+        world.hub.openbanking.call(end_consent, consent, by="bank")
         answer = shown(fault, lambda: person.get(f"/authorize/callback?state={state}"))
         assert (answer.status, "The consent has ended" in answer.text) == (200, True)
 
@@ -160,7 +161,7 @@ def look_at_the_deliveries_of_a_consent_in_the_web_interface(world: World) -> Ru
         consent_id = world.approve(1).bank_token.partition(".")[0]
         consent = world.hub.openbanking.consent_list.find(consent_id)
         assert consent is not None
-        world.hub.openbanking.token_flow.end_consent(consent, "bank")
+        world.hub.openbanking.call(end_consent, consent, by="bank")
         events = [each.delivery_id for each in world.recorded("event") if each.consent_id == consent_id]
         answer = shown(fault, lambda: person.get(f"/consents/{consent_id}"))
         assert answer.status == 200

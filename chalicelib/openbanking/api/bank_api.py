@@ -14,7 +14,6 @@ from chalice.app import Response
 from chalicelib.foundation.crypto.signatures import public_pem
 from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.http.web import Incoming, Routes, UnreadableBody, View, json_answer, redirect, text_answer
-from chalicelib.foundation.requests.claims import Claim
 from chalicelib.openbanking.api import answers
 from chalicelib.openbanking.container import OpenBankingContainer
 from chalicelib.openbanking.protocol import refusals
@@ -23,7 +22,6 @@ from chalicelib.openbanking.protocol.errors import refuse_fields
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.records.bank_answers import bank_claim
-from chalicelib.openbanking.records.bank_record import Bank
 
 
 def _answer_failure(openbanking: OpenBankingContainer, incoming: Incoming, error: Exception) -> Response:
@@ -49,31 +47,50 @@ def _refuse_unknown_action(openbanking: OpenBankingContainer, incoming: Incoming
 
 bank_routes = Routes[OpenBankingContainer](__name__, _answer_failure, _refuse_unknown_action)
 
-Step = Callable[[Bank, Any, Claim], Mapping[str, object]]
+Step = Callable[..., Mapping[str, object]]
 
 
-def _step(openbanking: OpenBankingContainer, name: str) -> Step:
-    steps: dict[str, Callable[[], Step]] = {
-        "initiate": lambda: openbanking.authorization_flow.initiate,
-        "save_consent": lambda: openbanking.authorization_flow.save_consent,
-        "revoke_token": lambda: openbanking.token_flow.revoke_by_bank,
-        "report_status": lambda: openbanking.payment_status.record_report,
-        "report_day": lambda: openbanking.performance_reports.record_report,
-        "list_states": lambda: openbanking.consent_states.list_states,
-    }
-    return steps[name]()
+def _step(name: str) -> Step:
+    """The flow that handles a call; its module is loaded with the first such call."""
+    match name:
+        case "initiate":
+            from chalicelib.openbanking.flows.consent.authorization import initiate
+
+            return initiate
+        case "save_consent":
+            from chalicelib.openbanking.flows.consent.authorization import save_consent
+
+            return save_consent
+        case "revoke_token":
+            from chalicelib.openbanking.flows.consent.tokens import revoke_by_bank
+
+            return revoke_by_bank
+        case "report_status":
+            from chalicelib.openbanking.flows.payments.status import record_report
+
+            return record_report
+        case "report_day":
+            from chalicelib.openbanking.flows.bank.performance_reports import record_day
+
+            return record_day
+        case _:
+            from chalicelib.openbanking.flows.consent.states import list_states
+
+            return list_states
 
 
 def _bank_view(call: BankCall, version: Version) -> View[OpenBankingContainer]:
     def answer_bank(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
+        from chalicelib.openbanking.flows.bank.authentication import authenticate_bank
+
         identity = incoming.context.get("identity") or {}
-        bank = openbanking.bank_authentication.authenticate(version, incoming.headers, identity, incoming.body)
+        bank = openbanking.call(authenticate_bank, version, incoming.headers, incoming.body, identity=identity)
         try:
             request = version.calls[call.name].read(_without_nulls(incoming.json(call.body_bytes)))
         except InvalidMessage as error:
             raise refuse_fields(error, version.in_spelling(FIELD_FAULTS)) from None
         claim = bank_claim(bank.bic, call.path, incoming.request_id, incoming.body)
-        answer = _step(openbanking, call.name)(bank, request, claim)
+        answer = openbanking.call(_step(call.name), bank, request, claim)
         return json_answer(version.in_spelling(answer))
 
     return answer_bank
@@ -100,15 +117,12 @@ def public_key(openbanking: OpenBankingContainer, incoming: Incoming) -> Respons
 
 def _cancel(version: Version, openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     """Redirect the PSU's browser to the TPP without a consent. No headers are required, and errors are HTML pages."""
-    from chalicelib.openbanking.flows.consent.cancellation import UnknownCancelUrl
+    from chalicelib.openbanking.flows.consent.cancellation import UnknownCancelUrl, cancel
 
     query = dict(incoming.query)
+    error, description = query.get("error"), query.get("error_description")
     try:
-        return redirect(
-            openbanking.authorization_cancellation.cancel(
-                version, incoming.uri["secret"], query.get("error"), query.get("error_description")
-            )
-        )
+        return redirect(openbanking.call(cancel, version, incoming.uri["secret"], error=error, description=description))
     except UnknownCancelUrl:
         return openbanking.error_page(
             "Page not found",

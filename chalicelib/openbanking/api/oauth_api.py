@@ -61,11 +61,13 @@ oauth_routes = Routes[OpenBankingContainer](__name__, _answer_failure, completed
 
 
 @oauth_routes.get("/oauth/authorize", _failure_page)
-def authorize(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
+def begin_authorization(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     """Redirect to the bank; without ``bic``, show a page on which the user chooses it, which adds ``chosen_bic``.
 
     Errors are redirected to the client, or shown on an error page if the client is unknown.
     """
+    from chalicelib.openbanking.flows.consent.authorization import authorize
+
     pairs = dict(incoming.query)
     if not pairs.get("client_id"):
         raise refusals.CLIENT_ID_MISSING()
@@ -88,7 +90,7 @@ def authorize(openbanking: OpenBankingContainer, incoming: Incoming) -> Response
             return _offer_banks(openbanking, query, client, request)
         if incoming.is_head:
             return head_of_redirect()
-        authorization = openbanking.authorization_flow.authorize(client, request, "browser", chosen)
+        authorization = openbanking.call(authorize, client, request, channel="browser", chosen_bic=chosen)
     except Exception as error:
         refusal = answers.as_refusal(error)
         answers.log_refusal(refusal)
@@ -103,30 +105,41 @@ def _open_pushed(openbanking: OpenBankingContainer, incoming: Incoming) -> Respo
 
     If the client has named no bank, the user chooses it; the choice comes back as ``chosen_bic``.
     """
-    query, flow = _query_parameters(incoming), openbanking.pushed_authorization
-    found = flow.find(query["client_id"], query["request_uri"])
+    from chalicelib.openbanking.flows.bank.choice import offer_banks
+    from chalicelib.openbanking.flows.consent.pushed_authorization import (
+        check_choice,
+        find_pushed,
+        keep_open,
+        open_pushed,
+    )
+
+    query = _query_parameters(incoming)
+    found = openbanking.call(find_pushed, query["client_id"], query["request_uri"])
     bic = _chosen_bic(query) if found.needs_bank else None
     if found.needs_bank and bic is None:
-        flow.check_choice(found)
+        openbanking.call(check_choice, found)
         parameters = {name: query[name] for name in ("client_id", "request_uri")}
-        choice = openbanking.bank_choices.offer(found.client, found.pushed.request, parameters, query)
+        choice = openbanking.call(offer_banks, found.client, found.pushed.request, query, parameters=parameters)
         if not (incoming.is_head or choice.search.errors):
-            flow.keep_open(found)
+            openbanking.call(keep_open, found)
         return openbanking.bank_choice_page(choice)
     if incoming.is_head:
         return head_of_redirect()
-    return redirect(flow.open(found, bic).request_url)
+    return redirect(openbanking.call(open_pushed, found, bic).request_url)
 
 
 def _offer_banks(
     openbanking: OpenBankingContainer, query: Mapping[str, str], client: Client, request: AuthorizationParameters
 ) -> Response:
     """Show the banks for a request that names none, unless it would be refused with any bank. Raises: Refusal."""
-    new = openbanking.authorization_flow.validate(client, request, "browser")
+    from chalicelib.openbanking.flows.bank.choice import offer_banks
+    from chalicelib.openbanking.flows.consent.authorization import check_state, validate_request
+
+    new = openbanking.call(validate_request, client, request, channel="browser")
     if new.returns_state:
-        openbanking.authorization_flow.check_state(new)
+        openbanking.call(check_state, new)
     parameters = {name: query[name] for name in _PARAMETERS if name in query}
-    return openbanking.bank_choice_page(openbanking.bank_choices.offer(client, new, parameters, query))
+    return openbanking.bank_choice_page(openbanking.call(offer_banks, client, new, query, parameters=parameters))
 
 
 def _chosen_bic(query: Mapping[str, str]) -> str | None:
@@ -138,20 +151,24 @@ def _chosen_bic(query: Mapping[str, str]) -> str | None:
 
 
 @oauth_routes.post("/oauth/par")
-def push(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
+def push_request(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     """Store an authorization request that the client's user will open (RFC 9126)."""
+    from chalicelib.openbanking.flows.consent.pushed_authorization import push
+
     members, credentials = read_pushed_request(openbanking, incoming)
     caller = openbanking.tpp_authentication.authenticate_client_and_proof(credentials, [])
     request = bind_code(_read_request(members), caller.jkt)
     openbanking.tpp_authentication.check_roles(caller.client, caller.presented, services_of(request.scopes))
-    return json_answer(openbanking.pushed_authorization.push(caller.client, request), 201)
+    return json_answer(openbanking.call(push, caller.client, request), 201)
 
 
 @oauth_routes.post("/oauth/introspect")
-def introspect(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
+def introspect_token(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     """Describe a token of the calling client (RFC 7662)."""
+    from chalicelib.openbanking.flows.consent.introspection import introspect
+
     request, credentials = read_token_request(openbanking, incoming, IntrospectionRequest)
-    return json_answer(openbanking.introspection.describe(credentials, request.token))
+    return json_answer(openbanking.call(introspect, credentials, request.token))
 
 
 def _query_parameters(incoming: Incoming) -> dict[str, str]:

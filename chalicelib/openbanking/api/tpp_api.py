@@ -52,7 +52,7 @@ tpp_routes = Routes[OpenBankingContainer](
 
 
 @tpp_routes.post("/tpp/authorize")
-def authorize(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
+def authorize_client(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     authentication = openbanking.tpp_authentication
     caller = authentication.authenticate_client_and_proof(read_credentials(openbanking, incoming), [])
     try:
@@ -60,26 +60,30 @@ def authorize(openbanking: OpenBankingContainer, incoming: Incoming) -> Response
     except InvalidMessage as error:
         raise refuse_fields(error, FIELD_FAULTS) from None
     authentication.check_roles(caller.client, caller.presented, services_of(request.scopes))
-    authorization = openbanking.authorization_flow.authorize(caller.client, bind_code(request, caller.jkt))
-    from chalicelib.openbanking.flows.consent.authorization import describe_authorization
+    from chalicelib.openbanking.flows.consent.authorization import authorize, describe_authorization
 
+    authorization = openbanking.call(authorize, caller.client, bind_code(request, caller.jkt))
     return json_answer(describe_authorization(authorization, openbanking.shared.clock.time()))
 
 
 @tpp_routes.post("/tpp/token")
 def token(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
+    from chalicelib.openbanking.flows.consent.tokens import redeem, refresh
+
     request, credentials = read_token_request(openbanking, incoming, TokenRequest)
-    flow = openbanking.token_flow
     if request.refresh_token is not None:
-        return json_answer(flow.refresh(credentials, request.refresh_token))
+        return json_answer(openbanking.call(refresh, credentials, request.refresh_token))
     code = request.authorization_code or request.code or ""
-    return json_answer(flow.redeem(credentials, code, request.redirect_uri, request.code_verifier))
+    proof = {"redirect_uri": request.redirect_uri, "code_verifier": request.code_verifier}
+    return json_answer(openbanking.call(redeem, credentials, code, **proof))
 
 
 @tpp_routes.post("/tpp/token/revoke")
 def revoke(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
+    from chalicelib.openbanking.flows.consent.tokens import revoke_by_tpp
+
     request, credentials = read_token_request(openbanking, incoming, RevokeRequest)
-    return json_answer(openbanking.token_flow.revoke_by_tpp(credentials, request.token))
+    return json_answer(openbanking.call(revoke_by_tpp, credentials, request.token))
 
 
 @tpp_routes.get("/tpp/scope")
@@ -100,19 +104,23 @@ def describe_scopes(bank: Bank) -> ScopeAnswer:
 
 @tpp_routes.get("/tpp/banks")
 def banks(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
+    from chalicelib.openbanking.flows.bank.directory import list_banks
+
     openbanking.tpp_authentication.authenticate_client(read_credentials(openbanking, incoming))
-    return json_answer(openbanking.bank_directory.list_banks(_read_query(incoming, BanksQuery)))
+    return json_answer(openbanking.call(list_banks, _read_query(incoming, BanksQuery)))
 
 
 @tpp_routes.get("/tpp/banks/{bic}")
 def bank(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
+    from chalicelib.openbanking.flows.bank.directory import describe_bank
+
     openbanking.tpp_authentication.authenticate_client(read_credentials(openbanking, incoming))
     _refuse_parameters(incoming)
     try:
         path = BankPath.read(dict(incoming.uri))
     except InvalidMessage as error:
         raise refuse_parameters(error) from None
-    return json_answer(openbanking.bank_directory.describe_bank(path.bic))
+    return json_answer(openbanking.call(describe_bank, path.bic))
 
 
 @tpp_routes.get("/tpp/consent")
@@ -126,8 +134,10 @@ def consent(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
 
 @tpp_routes.get("/tpp/consents")
 def consents(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
+    from chalicelib.openbanking.flows.consent.states import list_consents
+
     client = openbanking.tpp_authentication.authenticate_client(read_credentials(openbanking, incoming))
-    return json_answer(openbanking.consent_states.list_page(client, _read_query(incoming, ConsentsQuery)))
+    return json_answer(openbanking.call(list_consents, client, _read_query(incoming, ConsentsQuery)))
 
 
 @tpp_routes.get("/tpp/events")

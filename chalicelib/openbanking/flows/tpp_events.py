@@ -7,7 +7,6 @@ because the signature covers the time of sending.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any, cast
 
 from chalicelib.delivery import event_sender
@@ -104,46 +103,38 @@ def record_status_changed(events: TppEvents, client: Client | None, payment: Pay
     return events.record(client, "payment.status_changed", cast("PaymentStatusChanged", data))
 
 
-@dataclass(frozen=True, slots=True)
-class TppEventSender:
-    """Sends events to clients."""
+def send_event(
+    dispatch: Dispatch, *, engine: Engine, clock: Clock, clients: Clients, outbound: Outbound, event_log: EventLog
+) -> Delivered:
+    """Post an event to the client's Events URL; if the client fetches its events by now, record it for that.
 
-    engine: Engine
-    clock: Clock
-    clients: Clients
-    outbound: Outbound
-    event_log: EventLog
+    Raises:
+        Undeliverable.
+    """
+    client = _require_receiver(clients, dispatch.delivery.concerned_client)
+    if client.events_mode == "poll":
 
-    def send(self, dispatch: Dispatch) -> Delivered:
-        """Post an event to the client's Events URL; if the client fetches its events by now, record it for that.
+        def record(outcome: Sequence[Operation]) -> None:
+            """Record the event for fetching, in the transaction that ends its delivery."""
+            delivery, receiver = dispatch.delivery, client_receiver(client.client_id)
+            at, event_id = milliseconds(clock), delivery.delivery_id
+            _, entry = event_log.put_event(receiver, delivery.topic, dispatch.body, at, event_id)
+            engine.carry_out(lambda _: Outcome(None, [entry]), alongside=outcome)
 
-        Raises:
-            Undeliverable.
-        """
-        client = self._client(dispatch.delivery.concerned_client)
-        if client.events_mode == "poll":
-            return Delivered(None, keep=partial(self._record, client, dispatch))
-        secrets = self.clients.events_secrets(client)
-        if not secrets:
-            raise Undeliverable("the client has no events secret")
-        return event_sender.post(self.outbound, client.events_url or "", secrets, dispatch, self.clock.real.time())
+        return Delivered(None, keep=record)
+    secrets = clients.events_secrets(client)
+    if not secrets:
+        raise Undeliverable("the client has no events secret")
+    return event_sender.post(outbound, client.events_url or "", secrets, dispatch, clock.real.time())
 
-    def _record(self, client: Client, dispatch: Dispatch, outcome: Sequence[Operation]) -> None:
-        """Record an event for fetching, in the transaction that ends its delivery."""
-        delivery, at = dispatch.delivery, milliseconds(self.clock)
-        event_id = delivery.delivery_id
-        _, entry = self.event_log.put_event(
-            client_receiver(client.client_id), delivery.topic, dispatch.body, at, event_id
-        )
-        self.engine.carry_out(lambda _: Outcome(None, [entry]), alongside=outcome)
 
-    def _client(self, client_id: str) -> Client:
-        try:
-            client = self.clients.get(client_id)
-        except UnknownClient:
-            raise Undeliverable("the client no longer exists", final=True) from None
-        if client.events_mode == "none":
-            raise Undeliverable("the client no longer has an Events URL", final=True)
-        if not client.active and client.events_mode == "url":
-            raise Undeliverable("the client is inactive")
-        return client
+def _require_receiver(clients: Clients, client_id: str) -> Client:
+    try:
+        client = clients.get(client_id)
+    except UnknownClient:
+        raise Undeliverable("the client no longer exists", final=True) from None
+    if client.events_mode == "none":
+        raise Undeliverable("the client no longer has an Events URL", final=True)
+    if not client.active and client.events_mode == "url":
+        raise Undeliverable("the client is inactive")
+    return client

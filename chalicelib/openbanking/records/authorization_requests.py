@@ -21,6 +21,7 @@ from chalicelib.foundation.dynamodb.conditions import Attr, Condition
 from chalicelib.foundation.dynamodb.store import Item, Put, Update, absent
 from chalicelib.foundation.identifiers import OpaqueToken, digest, new_credential
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.facts import Key
 from chalicelib.openbanking.protocol.tpp_calls import ConsentType
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
@@ -71,6 +72,11 @@ class NewAuthorizationRequest:
     def at(self, bank: Bank) -> NewAuthorizationRequest:
         """The request at the bank that the user has chosen."""
         return replace(self, bic=bank.bic, api_version=bank.api_version)
+
+    @property
+    def key(self) -> Key:
+        """The key under which it will be stored."""
+        return authorization_key(compute_authorization_id(self.client_id, self.state))
 
     def as_item(self) -> Item:
         members = {name: getattr(self, name) for name in self.__dataclass_fields__}

@@ -18,7 +18,8 @@ from chalicelib.openbanking.records.client_list import ClientFilter
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.clients import UnknownClient
 from chalicelib.website.authorization.call_samples import authorize_programs
-from chalicelib.website.authorization.web_tpp_flow import AuthorizationChoice
+from chalicelib.website.authorization.drafts import create_draft, read_draft
+from chalicelib.website.authorization.web_tpp_flow import AuthorizationChoice, begin_authorization, request_body
 from chalicelib.website.client_choice import choose_client
 from chalicelib.website.display_text import refusal_advice
 from chalicelib.website.pages import Visit, page
@@ -37,9 +38,11 @@ def run_authorization(visit: Visit) -> Response:
     if choice is None:
         return _first_page(visit)
     try:
-        return pages.see_other(visit.website.web_tpp_flow.begin_authorization(choice))
+        return pages.see_other(visit.website.call(begin_authorization, choice))
     except Refusal as refusal:
-        return _request_page(visit, replace(choice, draft=visit.website.drafts.create()), refusal_advice(refusal), 400)
+        return _request_page(
+            visit, replace(choice, draft=create_draft(visit.website.shared.clock)), refusal_advice(refusal), 400
+        )
 
 
 def _read_choice(visit: Visit) -> AuthorizationChoice | None:
@@ -59,7 +62,7 @@ def _read_choice(visit: Visit) -> AuthorizationChoice | None:
         scopes=tuple(bank.scope_names) if is_new else tuple(visit.values("scope")),
         consent_type=visit.field("consent_type") or "reusable",
         with_challenge=is_new or visit.field("pkce") == "yes",
-        draft=visit.website.drafts.read_or_create(visit.field("draft")),
+        draft=read_draft(visit.website.shared.clock, visit.field("draft")),
     )
 
 
@@ -95,7 +98,7 @@ def _first_page(visit: Visit) -> Response:
 
 
 def _request_page(visit: Visit, choice: AuthorizationChoice, problem: str = "", status: int = 200) -> Response:
-    body = visit.website.web_tpp_flow.request_body(choice)
+    body = visit.website.call(request_body, choice)
     return page(
         visit,
         "authorize_request.html",

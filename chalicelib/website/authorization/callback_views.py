@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from chalice.app import Response
@@ -14,6 +14,13 @@ from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.clients import UnknownClient
 from chalicelib.website.authorization import call_samples
 from chalicelib.website.authorization.call_samples import SampleCall
+from chalicelib.website.authorization.web_tpp_flow import (
+    check_consent,
+    end_consent,
+    exchange_code,
+    receive_callback,
+    refresh_tokens,
+)
 from chalicelib.website.display_text import (
     END_REASONS,
     is_final_status,
@@ -55,7 +62,7 @@ def authorization_callback(visit: Visit) -> Response:
             journey = (
                 _find_journey(visit, query)
                 if visit.incoming.is_head
-                else visit.website.web_tpp_flow.receive_callback(visit.user, query)
+                else visit.website.call(receive_callback, visit.user, query)
             )
         except Refusal as refusal:
             return _journey_page(visit, _find_journey(visit, query), refusal_advice(refusal))
@@ -71,13 +78,16 @@ def authorization_callback(visit: Visit) -> Response:
 def continue_journey(visit: Visit) -> Response:
     """``POST /authorize/callback``: ``action`` is ``exchange``, ``refresh`` or ``end``."""
     journey = visit.website.journeys.find(visit.user, visit.field("state"))
-    tpp = visit.website.web_tpp_flow
-    steps = {"exchange": tpp.exchange_code, "refresh": tpp.refresh_tokens, "end": tpp.end_consent}
+    steps: Mapping[str, Callable[..., Journey]] = {
+        "exchange": exchange_code,
+        "refresh": refresh_tokens,
+        "end": end_consent,
+    }
     step = steps.get(visit.field("action"))
     if journey is None or step is None:
         return _journey_page(visit, journey)
     try:
-        changed = step(journey, visit.field("client_secret") or None)
+        changed = visit.website.call(step, journey, visit.field("client_secret") or None)
     except Refusal as refusal:
         return _journey_page(
             visit, visit.website.journeys.find(visit.user, journey.state), refusal_advice(refusal), 400
@@ -151,7 +161,7 @@ def _stage_answer(visit: Visit, query: Mapping[str, str]) -> Response:
 
 
 def _check_consent(visit: Visit, journey: Journey) -> Journey:
-    return journey if visit.incoming.is_head else visit.website.web_tpp_flow.check_consent(journey)
+    return journey if visit.incoming.is_head else visit.website.call(check_consent, journey)
 
 
 def _redirect_to_journey(visit: Visit, journey: Journey) -> Response:

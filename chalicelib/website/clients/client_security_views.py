@@ -9,6 +9,7 @@ from chalice.app import Response
 
 from chalicelib.foundation.crypto import event_signing
 from chalicelib.openbanking.records.client_record import Client, Registered
+from chalicelib.website.authorization.drafts import create_draft, derive_bytes, derive_text, read_draft
 from chalicelib.website.clients.client_page_views import (
     NOTHING,
     FormMessage,
@@ -50,7 +51,7 @@ def _security_page(
         profiles=PROFILES,
         unavailable=() if settings.mtls_url else ("tls_client_auth", "certificate"),
         may_change=AUTHENTICATION.is_open(client, settings.is_sandbox),
-        draft=visit.website.drafts.create(),
+        draft=create_draft(visit.website.shared.clock),
         overlaps=_OVERLAPS,
     )
 
@@ -60,17 +61,17 @@ def _rotate_secret(visit: Visit, client: Client) -> Response:
 
     Raises: InvalidClient.
     """
-    drafts, seconds = visit.website.drafts, visit.field("overlap")
+    shared, seconds = visit.website.shared, visit.field("overlap")
     if seconds not in _OVERLAPS:
         return refuse_action(visit, client, _security_page)
-    draft, of_events = drafts.read_or_create(visit.field("draft")), visit.field("action") == "rotate-events-secret"
+    draft, of_events = read_draft(shared.clock, visit.field("draft")), visit.field("action") == "rotate-events-secret"
     overlap, purpose = int(seconds), f"{visit.field('action')} of {client.client_id}"
     clients = visit.website.openbanking.clients
     if of_events:
-        secret = event_signing.secret_of(drafts.derive_bytes(draft, visit.user, purpose))
+        secret = event_signing.secret_of(derive_bytes(shared.keyring, draft, visit.user, purpose))
         made = clients.rotate_events_secret(client.client_id, overlap, owner=visit.user, secret=secret)
     else:
-        secret = drafts.derive_text(draft, visit.user, purpose)
+        secret = derive_text(shared.keyring, draft, visit.user, purpose)
         made = clients.rotate_secret(client.client_id, overlap, owner=visit.user, secret=secret)
     is_first = not of_events and (not client.has_secret or (overlap > 0 and len(made.client.secrets) == 1))
     old = "" if is_first else f" The old one ends {_OVERLAPS[seconds]}."

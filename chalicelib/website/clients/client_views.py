@@ -15,6 +15,7 @@ from chalicelib.openbanking.records import client_validation
 from chalicelib.openbanking.records import clients as client_records
 from chalicelib.openbanking.records.client_list import ClientFilter
 from chalicelib.openbanking.records.client_record import Client, Identity, Registered
+from chalicelib.website.authorization.drafts import derive_bytes, derive_text, read_draft
 from chalicelib.website.clients.client_page_views import (
     NOTHING,
     Action,
@@ -215,13 +216,13 @@ show_history = serve_client(_history_page)
 
 def _derive_identity(visit: Visit) -> Identity:
     """The identity of the client that a form creates: the same if the form is submitted again with the same input."""
-    drafts, owner = visit.website.drafts, visit.user
-    draft = drafts.read_or_create(visit.field("draft"))
+    shared, owner = visit.website.shared, visit.user
+    draft = read_draft(shared.clock, visit.field("draft"))
     of = digest("\x1f".join(visit.field(name) for name in _FIELDS))
     return Identity(
-        client_id=str(UUID(bytes=drafts.derive_bytes(draft, owner, f"client id {of}")[:16], version=4)),
-        secret=drafts.derive_text(draft, owner, f"client secret {of}"),
-        events_secret=event_signing.secret_of(drafts.derive_bytes(draft, owner, f"events secret {of}")),
+        client_id=str(UUID(bytes=derive_bytes(shared.keyring, draft, owner, f"client id {of}")[:16], version=4)),
+        secret=derive_text(shared.keyring, draft, owner, f"client secret {of}"),
+        events_secret=event_signing.secret_of(derive_bytes(shared.keyring, draft, owner, f"events secret {of}")),
     )
 
 
@@ -257,7 +258,7 @@ def _new_client_page(visit: Visit, errors: dict[str, str], status: int = 200) ->
         given=given,
         active=visit.field("active") == "yes" or not visit.is_post,
         secret=visit.field("secret") == "yes",
-        draft=visit.website.drafts.read_or_create(visit.field("draft")),
+        draft=read_draft(visit.website.shared.clock, visit.field("draft")),
         title_length=client_validation.TITLE_LENGTH,
         most=client_validation.MOST_CALLBACK_URLS,
     )

@@ -98,7 +98,9 @@ def end_consent(visit: Visit) -> Response:
     except UnknownConsent:
         return _not_found_page(visit, "None of your clients has a consent with this id.")
     if _can_end(visit, consent):
-        visit.website.openbanking.token_flow.revoke_by_owner(consent, client)
+        from chalicelib.openbanking.flows.consent.tokens import end_consent as revoke
+
+        visit.website.openbanking.call(revoke, consent, client, by="tpp")
     return visit.redirect_with_notice(f"/consents/{consent.consent_id}", Notice.CONSENT_ENDED)
 
 

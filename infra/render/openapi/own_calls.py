@@ -14,15 +14,15 @@ from pydantic.alias_generators import to_camel
 
 from chalicelib.foundation.fields.field_types import AN, Bic, Message, OpenMessage
 from chalicelib.openbanking.api import oauth_api, tpp_api
-from chalicelib.openbanking.flows.bank.directory import BankDirectory
-from chalicelib.openbanking.flows.bank.performance_reports import PerformanceReports
-from chalicelib.openbanking.flows.consent.authorization import AuthorizationCodeFlow, describe_authorization
-from chalicelib.openbanking.flows.consent.introspection import Introspection
-from chalicelib.openbanking.flows.consent.pushed_authorization import PushedAuthorization
-from chalicelib.openbanking.flows.consent.states import ConsentStates
-from chalicelib.openbanking.flows.consent.tokens import TokenFlow, describe_consent
+from chalicelib.openbanking.flows.bank.directory import describe_bank, list_banks
+from chalicelib.openbanking.flows.bank.performance_reports import record_day
+from chalicelib.openbanking.flows.consent.authorization import describe_authorization, initiate, save_consent
+from chalicelib.openbanking.flows.consent.introspection import introspect
+from chalicelib.openbanking.flows.consent.pushed_authorization import push
+from chalicelib.openbanking.flows.consent.states import list_consents, list_states
+from chalicelib.openbanking.flows.consent.tokens import describe_consent, redeem, revoke_by_bank, revoke_by_tpp
 from chalicelib.openbanking.flows.deferred_calls import DeferredCalls
-from chalicelib.openbanking.flows.payments.status import PaymentStatus
+from chalicelib.openbanking.flows.payments.status import record_report
 from chalicelib.openbanking.flows.tpp_events import TppEvents
 from chalicelib.openbanking.protocol import tpp_events
 from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_PAYMENT_ID
@@ -135,31 +135,20 @@ OWN_CALLS: tuple[OwnCall, ...] = (
         "POST",
         "/oauth/par",
         "token client",
-        PushedAuthorization.push,
+        push,
         body=PushedMembers,
         encodings=("form",),
         status=201,
         takes_proof=True,
     ),
-    OwnCall(
-        "POST", "/tpp/token", "token client", TokenFlow.redeem, body=TokenRequest, encodings=_EITHER, takes_proof=True
-    ),
-    OwnCall(
-        "POST",
-        "/oauth/introspect",
-        "token client",
-        Introspection.describe,
-        body=IntrospectionRequest,
-        encodings=_EITHER,
-    ),
-    OwnCall(
-        "POST", "/tpp/token/revoke", "token client", TokenFlow.revoke_by_tpp, body=RevokeRequest, encodings=_EITHER
-    ),
+    OwnCall("POST", "/tpp/token", "token client", redeem, body=TokenRequest, encodings=_EITHER, takes_proof=True),
+    OwnCall("POST", "/oauth/introspect", "token client", introspect, body=IntrospectionRequest, encodings=_EITHER),
+    OwnCall("POST", "/tpp/token/revoke", "token client", revoke_by_tpp, body=RevokeRequest, encodings=_EITHER),
     OwnCall("GET", "/tpp/scope", "client", tpp_api.describe_scopes, query=ScopeQuery),
-    OwnCall("GET", "/tpp/banks", "client", BankDirectory.list_banks, query=BanksQuery),
-    OwnCall("GET", "/tpp/banks/{bic}", "client", BankDirectory.describe_bank, place=BankPath),
+    OwnCall("GET", "/tpp/banks", "client", list_banks, query=BanksQuery),
+    OwnCall("GET", "/tpp/banks/{bic}", "client", describe_bank, place=BankPath),
     OwnCall("GET", "/tpp/consent", "consent", describe_consent, takes_proof=True),
-    OwnCall("GET", "/tpp/consents", "client", ConsentStates.list_page, query=ConsentsQuery),
+    OwnCall("GET", "/tpp/consents", "client", list_consents, query=ConsentsQuery),
     OwnCall("GET", "/tpp/events", "confidential client", TppEvents.list_events, query=EventsQuery),
     OwnCall("GET", ACCEPTED_REQUEST, "consent or client", DeferredCalls.look_up, place=RequestPlace, takes_proof=True),
     OwnCall("GET", "/.well-known/oauth-authorization-server", "anybody", oauth_api.describe_server),
@@ -182,12 +171,12 @@ FRONT_DOOR = "/oauth/authorize"
 PUBLIC_KEY = f"{BANK_ROOT}/public_key"
 
 BANK_STEPS: Mapping[str, Callable[..., object]] = {
-    "initiate": AuthorizationCodeFlow.initiate,
-    "save_consent": AuthorizationCodeFlow.save_consent,
-    "revoke_token": TokenFlow.revoke_by_bank,
-    "report_status": PaymentStatus.record_report,
-    "report_day": PerformanceReports.record_report,
-    "list_states": ConsentStates.list_states,
+    "initiate": initiate,
+    "save_consent": save_consent,
+    "revoke_token": revoke_by_bank,
+    "report_status": record_report,
+    "report_day": record_day,
+    "list_states": list_states,
 }
 """The functions that handle a bank's calls, by call name."""
 

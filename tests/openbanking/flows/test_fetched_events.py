@@ -12,6 +12,8 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from chalicelib.foundation.http.outbound import Reply
+from chalicelib.openbanking.flows.consent.expiry import record_due_events
+from chalicelib.openbanking.flows.consent.tokens import end_consent
 from chalicelib.openbanking.flows.tpp_events import NoEvents
 from chalicelib.openbanking.protocol.tpp_calls import EventType
 from chalicelib.openbanking.records.consents import Consent, consent_key
@@ -94,15 +96,15 @@ def cancelled(world: World) -> None:
 def revoked(world: World) -> None:
     code = world.approve(1).query["code"]
     world.clock.advance(1)
-    world.hub.openbanking.token_flow.end_consent(consent(world, code), "operator")
+    world.hub.openbanking.call(end_consent, consent(world, code), by="operator")
 
 
 def expired(world: World) -> None:
     world.approve(1)
     world.clock.advance(175 * DAY)
-    world.hub.openbanking.consent_expiry.record_due_events()
+    world.hub.openbanking.call(record_due_events)
     world.clock.advance(10 * DAY)
-    world.hub.openbanking.consent_expiry.record_due_events()
+    world.hub.openbanking.call(record_due_events)
 
 
 def reported(world: World) -> None:

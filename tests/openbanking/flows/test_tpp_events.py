@@ -15,6 +15,7 @@ from chalicelib.delivery.delivery_record import Delivery
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, Reply, ResponseTooLarge, TimedOut
+from chalicelib.openbanking.flows.consent.tokens import end_consent
 from chalicelib.openbanking.flows.tpp_events import NoEvents
 from chalicelib.openbanking.records.consents import Consent, consent_key
 from infra.render.openapi.own_calls import EVENTS
@@ -139,7 +140,7 @@ def revoked_by_bank(world: World, version: int, consented: Consented) -> None:
 
 def revoked_by_operator(world: World, version: int, consented: Consented) -> None:
     for _ in range(2):
-        world.hub.openbanking.token_flow.end_consent(consent_of(world, consented), "operator")
+        world.hub.openbanking.call(end_consent, consent_of(world, consented), by="operator")
 
 
 def used_twice(world: World, version: int, consented: Consented) -> None:
@@ -366,7 +367,7 @@ def test_what_another_request_has_decided_first_is_told_by_that_one_only(listeni
     body = {"access_token": consented.bank_token}
 
     def ended_by_the_operator() -> None:
-        listening.hub.openbanking.token_flow.end_consent(consent_of(listening, consented), "operator")
+        listening.hub.openbanking.call(end_consent, consent_of(listening, consented), by="operator")
 
     with listening.meanwhile("transact", ended_by_the_operator):
         assert listening.bank(1, "/token/revoke", body).status == 200

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
 
 from chalicelib.openbanking.records.bank_record import NewBank
@@ -157,10 +156,7 @@ def test_a_request_that_is_refused_says_why_and_what_to_do(
 
 def test_in_production_a_proof_key_is_needed(world: World, user: Person, client_id: str) -> None:
     open_request(user, client_id)
-    world.hub.openbanking.authorization_flow = replace(
-        world.hub.openbanking.authorization_flow, settings=replace(world.hub.settings, stage="prod")
-    )
-    vars(world.hub.website).pop("web_tpp_flow")
+    vars(world.hub.openbanking)["is_sandbox"] = False
     run(user, client_id, pkce=None)
 
     assert "code_challenge is required (PKCE)" in user.text

@@ -11,7 +11,9 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 
+from chalicelib.openbanking.flows.consent.tokens import end_consent
 from chalicelib.openbanking.protocol.tpp_calls import EndedBy
+from chalicelib.website.authorization.web_tpp_flow import check_consent
 from tests.openbanking.key_holder import KeyHolder
 from tests.website.authorization.journey import SCOPES, approve, open_request, run, shown_request, token, with_tokens
 from tests.website.person import Person
@@ -316,7 +318,7 @@ def test_a_consent_that_ended_elsewhere_is_noticed(
     (journey,) = world.hub.website.journeys.list_latest(email)
     consent = world.hub.openbanking.consent_list.find(str(journey.consent_id))
     assert consent is not None
-    world.hub.openbanking.token_flow.end_consent(consent, by)
+    world.hub.openbanking.call(end_consent, consent, by=by)
 
     assert user.get(html.unescape(live[1])).body == {"state": "ended"}
     user.get(address)
@@ -329,10 +331,9 @@ def test_a_consent_that_ended_elsewhere_is_noticed(
 def test_a_consent_that_has_reached_its_end_is_noticed(world: World, user: Person, client_id: str, email: str) -> None:
     state = with_tokens(world, user, client_id)
     (journey,) = world.hub.website.journeys.list_latest(email)
-    flow = world.hub.website.web_tpp_flow
     world.clock.advance(181 * 24 * 3600)
 
-    assert flow.check_consent(journey).ended_by == "expired"
+    assert world.hub.website.call(check_consent, journey).ended_by == "expired"
     assert state == journey.state
 
 

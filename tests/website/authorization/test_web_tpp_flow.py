@@ -6,6 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from chalicelib.openbanking.flows.consent.tokens import redeem
 from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from tests.website.authorization.journey import approve, open_request, run, shown_request, token, with_tokens
 from tests.website.person import Person
@@ -46,9 +47,8 @@ def test_an_exchange_that_was_interrupted_after_the_code_was_used_ends_the_conse
 ) -> None:
     (journey,) = world.hub.website.journeys.list_latest(email)
     verifier = world.hub.website.journeys.unseal_secrets(journey)["code_verifier"]
-    lost = world.hub.openbanking.token_flow.redeem(
-        TppCredentials(client_id), interrupted, journey.callback_url, verifier
-    )
+    proof = {"redirect_uri": journey.callback_url, "code_verifier": verifier}
+    lost = world.hub.openbanking.call(redeem, TppCredentials(client_id), interrupted, **proof)
     answer = user.post("/authorize/callback", state=user.hidden("state"), action="exchange")
 
     assert answer.status == 400
@@ -69,9 +69,8 @@ def test_a_wrong_secret_does_not_hide_that_an_exchange_was_interrupted(
     assert journey is not None
     world.hub.website.journeys.begin_exchange(journey)
     known = world.hub.website.journeys.unseal_secrets(journey)
-    world.hub.openbanking.token_flow.redeem(
-        TppCredentials(client_id, secret), known["code"], journey.callback_url, known["code_verifier"]
-    )
+    proof = {"redirect_uri": journey.callback_url, "code_verifier": known["code_verifier"]}
+    world.hub.openbanking.call(redeem, TppCredentials(client_id, secret), known["code"], **proof)
     world.clock.advance(30)
     assert user.post("/authorize/callback", state=state, action="exchange", client_secret="x").status == 400
     assert "was interrupted" in user.text

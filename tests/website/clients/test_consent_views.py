@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from chalicelib.openbanking.flows.consent.tokens import end_consent
 from chalicelib.openbanking.protocol.tpp_calls import ConsentsQuery
 from chalicelib.openbanking.records.consents import Consent
 from tests.dynamodb_calls import counted
@@ -87,7 +88,7 @@ def test_consents_are_listed_newest_first_with_their_end_and_last_use(
 
 def test_consents_are_filtered_by_client_bank_and_status(world: World, user: Person, client_id: str) -> None:
     first, second = approved(world, 1), approved(world, 2)
-    world.hub.openbanking.token_flow.end_consent(stored(world, second), "bank")
+    world.hub.openbanking.call(end_consent, stored(world, second), by="bank")
     other = user.create_client("Another")
 
     assert set(listed(user, client_id=client_id)) == {first, second}

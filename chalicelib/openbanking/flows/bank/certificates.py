@@ -7,34 +7,28 @@ from typing import Any
 
 from chalicelib.foundation.ca_bundle import CaBundle
 from chalicelib.foundation.crypto.certificates import InvalidCertificate, read_certificate, same_subject
-from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.certificate_blocklist import CertificateBlocklist
 
 
-@dataclass(frozen=True, slots=True)
-class BankCertificates:
-    """Checks banks' certificates; ``authorities`` issue them."""
+def check_certificate(
+    bank: Bank, presented: Mapping[str, Any], *, bank_ca_bundle: CaBundle, certificate_blocklist: CertificateBlocklist
+) -> None:
+    """Check the certificate of a bank's connection: subject, authority, dates and blocklist.
 
-    blocklist: CertificateBlocklist
-    authorities: CaBundle
+    Args:
+        bank: a bank whose record names a subject; its certificates may be renewed, and several may be in use.
+        presented: ``clientCert`` of API Gateway; empty if there is no certificate.
 
-    def check(self, bank: Bank, presented: Mapping[str, Any]) -> None:
-        """Check the certificate of a bank's connection: subject, authority, dates and blocklist.
-
-        Args:
-            bank: a bank whose record names a subject; its certificates may be renewed, and several may be in use.
-            presented: ``clientCert`` of API Gateway; empty if there is no certificate.
-
-        Raises:
-            InvalidCertificate: with the reason, for the log.
-        """
-        pem = presented.get("clientCertPem")
-        if not pem:
-            raise InvalidCertificate("there is none")
-        certificate, subject = read_certificate(pem), bank.certificate_subject or ""
-        if presented.get("subjectDN") != subject and not same_subject(subject, certificate.subject):
-            raise InvalidCertificate(f"its subject, {certificate.subject}, is not that of the bank's record, {subject}")
-        self.authorities.check(certificate)
-        if self.blocklist.is_blocked(certificate.issuer, certificate.serial_number):
-            raise InvalidCertificate("it is on the blocklist")
+    Raises:
+        InvalidCertificate: with the reason, for the log.
+    """
+    pem = presented.get("clientCertPem")
+    if not pem:
+        raise InvalidCertificate("there is none")
+    certificate, subject = read_certificate(pem), bank.certificate_subject or ""
+    if presented.get("subjectDN") != subject and not same_subject(subject, certificate.subject):
+        raise InvalidCertificate(f"its subject, {certificate.subject}, is not that of the bank's record, {subject}")
+    bank_ca_bundle.check(certificate)
+    if certificate_blocklist.is_blocked(certificate.issuer, certificate.serial_number):
+        raise InvalidCertificate("it is on the blocklist")

@@ -73,38 +73,42 @@ class BankChoice:
     banks: Sequence[OfferedBank]
 
 
-@dataclass(frozen=True, slots=True)
-class BankChoices:
-    """Offers the banks that provide all requested scopes; ``public_url`` is the service's address."""
+def offer_banks(
+    client: Client,
+    new: NewAuthorizationRequest,
+    query: Mapping[str, str],
+    *,
+    parameters: Mapping[str, str],
+    public_url: str,
+    banks: Banks,
+    open_downtimes: OpenDowntimes,
+) -> BankChoice:
+    """The banks that provide all scopes of a validated request, and match the search in a query; nothing is stored.
 
-    public_url: str
-    banks: Banks
-    open_downtimes: OpenDowntimes
+    Args:
+        public_url: the service's address.
+    """
+    search = BankSearch.read(query)
+    offering = [bank for bank in banks.directory() if set(new.scopes) <= set(bank.scope_names)]
+    found = sort_by_name(bank for bank in offering if _matches(bank, search))
+    down = open_downtimes.bics()
+    return BankChoice(
+        client_title=client.title,
+        scopes=_scopes(new.scopes),
+        is_one_time=new.consent_type == "one_time",
+        parameters=parameters,
+        cancel_url=_cancel_url(new, public_url),
+        search=search,
+        countries=sorted({bank.country for bank in offering}),
+        banks=[_offered(bank, is_reachable=bank.bic not in down) for bank in found],
+    )
 
-    def offer(
-        self, client: Client, new: NewAuthorizationRequest, parameters: Mapping[str, str], query: Mapping[str, str]
-    ) -> BankChoice:
-        """The banks that match the search in a query, for a validated request; nothing is stored."""
-        search = BankSearch.read(query)
-        offering = [bank for bank in self.banks.directory() if set(new.scopes) <= set(bank.scope_names)]
-        found = sort_by_name(bank for bank in offering if _matches(bank, search))
-        down = self.open_downtimes.bics()
-        return BankChoice(
-            client_title=client.title,
-            scopes=_scopes(new.scopes),
-            is_one_time=new.consent_type == "one_time",
-            parameters=parameters,
-            cancel_url=self._cancel_url(new),
-            search=search,
-            countries=sorted({bank.country for bank in offering}),
-            banks=[_offered(bank, is_reachable=bank.bic not in down) for bank in found],
-        )
 
-    def _cancel_url(self, new: NewAuthorizationRequest) -> str:
-        """The Callback URL for a user who chooses no bank (RFC 6749 §4.1.2.1, RFC 9207)."""
-        outcome = {"error": "access_denied", "error_description": "The user chose no bank"}
-        state = {"state": new.state} if new.returns_state else {}
-        return with_query(new.redirect_uri, {**outcome, **state, "iss": self.public_url})
+def _cancel_url(new: NewAuthorizationRequest, public_url: str) -> str:
+    """The Callback URL for a user who chooses no bank (RFC 6749 §4.1.2.1, RFC 9207)."""
+    outcome = {"error": "access_denied", "error_description": "The user chose no bank"}
+    state = {"state": new.state} if new.returns_state else {}
+    return with_query(new.redirect_uri, {**outcome, **state, "iss": public_url})
 
 
 def _matches(bank: Bank, search: BankSearch) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.bics import spellings
 from chalicelib.openbanking.protocol.own_answers import BankEntry, BanksAnswer
@@ -16,48 +15,52 @@ from chalicelib.statistics.downtimes import OpenDowntimes
 from chalicelib.statistics.response_times import ResponseTimes
 
 
-@dataclass(frozen=True, slots=True)
-class BankDirectory:
-    """Lists the active banks; ``public_url`` is the service's address. All it reads is cached for a minute or more."""
+def list_banks(
+    query: BanksQuery, *, public_url: str, banks: Banks, open_downtimes: OpenDowntimes, response_times: ResponseTimes
+) -> BanksAnswer:
+    """A page of the active banks that match the query, ordered by BIC. All that is read is cached for a minute or more.
 
-    public_url: str
-    banks: Banks
-    open_downtimes: OpenDowntimes
-    response_times: ResponseTimes
+    Args:
+        public_url: the service's address.
+    """
+    found = [bank for bank in banks.directory() if _matches(bank, query)]
+    first = (query.page - 1) * query.limit
+    entries = _describe(found[first : first + query.limit], public_url, open_downtimes, response_times)
+    return {"banks": entries, "page": query.page, "limit": query.limit, "total": len(found)}
 
-    def list_banks(self, query: BanksQuery) -> BanksAnswer:
-        """A page of the banks that match the query, ordered by BIC."""
-        found = [bank for bank in self.banks.directory() if _matches(bank, query)]
-        first = (query.page - 1) * query.limit
-        entries = self._describe(found[first : first + query.limit])
-        return {"banks": entries, "page": query.page, "limit": query.limit, "total": len(found)}
 
-    def describe_bank(self, bic: str) -> BankEntry:
-        """One bank. Raises: Refusal."""
-        bank = self.banks.find(bic)
-        if bank is None:
-            raise refusals.BANK_UNKNOWN()
-        return self._describe([bank])[0]
+def describe_bank(
+    bic: str, *, public_url: str, banks: Banks, open_downtimes: OpenDowntimes, response_times: ResponseTimes
+) -> BankEntry:
+    """One bank. Raises: Refusal."""
+    bank = banks.find(bic)
+    if bank is None:
+        raise refusals.BANK_UNKNOWN()
+    return _describe([bank], public_url, open_downtimes, response_times)[0]
 
-    def _describe(self, banks: Sequence[Bank]) -> list[BankEntry]:
-        down = self.open_downtimes.bics()
-        averages = self.response_times.of_banks([bank.bic for bank in banks])
-        return [self._entry(bank, averages[bank.bic], is_reachable=bank.bic not in down) for bank in banks]
 
-    def _entry(self, bank: Bank, average: int | None, *, is_reachable: bool) -> BankEntry:
-        path = logo_path(bank.bic, bank.logo_digest)
-        return {
-            "bic": bank.bic,
-            "name": bank.name,
-            "country": bank.country,
-            "api_version": bank.api_version,
-            "scopes": [scope.name for scope in bank.scopes],
-            "payment_schemes": list(bank.schemes),
-            "history_days": bank.history_days,
-            "reachable": is_reachable,
-            "average_ms": average,
-            "logo_url": f"{self.public_url}{path}" if path else None,
-        }
+def _describe(
+    banks: Sequence[Bank], public_url: str, open_downtimes: OpenDowntimes, response_times: ResponseTimes
+) -> list[BankEntry]:
+    down = open_downtimes.bics()
+    averages = response_times.of_banks([bank.bic for bank in banks])
+    return [_entry(bank, public_url, averages[bank.bic], is_reachable=bank.bic not in down) for bank in banks]
+
+
+def _entry(bank: Bank, public_url: str, average: int | None, *, is_reachable: bool) -> BankEntry:
+    path = logo_path(bank.bic, bank.logo_digest)
+    return {
+        "bic": bank.bic,
+        "name": bank.name,
+        "country": bank.country,
+        "api_version": bank.api_version,
+        "scopes": [scope.name for scope in bank.scopes],
+        "payment_schemes": list(bank.schemes),
+        "history_days": bank.history_days,
+        "reachable": is_reachable,
+        "average_ms": average,
+        "logo_url": f"{public_url}{path}" if path else None,
+    }
 
 
 def is_named(bank: Bank, text: str) -> bool:

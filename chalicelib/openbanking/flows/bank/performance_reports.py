@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import date
 
-from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.requests.claims import Claim
 from chalicelib.foundation.requests.engine import Engine
 from chalicelib.foundation.requests.facts import Facts
@@ -17,32 +16,28 @@ from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.statistics.day_records import DailyReport, DailyReports, DayOutOfRange
 
 
-@dataclass(frozen=True, slots=True)
-class PerformanceReports:
-    """Stores daily performance reports."""
+def record_day(
+    bank: Bank,
+    request: DailyPerformance,
+    claim: Claim,
+    *,
+    bank_answers: BankAnswers,
+    reports: DailyReports,
+    engine: Engine,
+) -> Success:
+    """Store a daily report, replacing any earlier report for the same day. Raises: Refusal."""
+    answer: Success = {"status": "success"}
+    durations = _milliseconds(request.consent_duration), _milliseconds(request.payment_duration)
+    report = DailyReport(bank.bic, date.fromisoformat(request.date), *durations)
 
-    bank_answers: BankAnswers
-    reports: DailyReports
-    engine: Engine
+    def decide(_: Facts) -> Outcome[Success]:
+        try:
+            writes = [reports.put_report(report)]
+        except DayOutOfRange as error:
+            raise Refusal(Fault.DATE, str(error)) from None
+        return bank_answers.answer(claim, answer, writes)
 
-    def record_report(self, bank: Bank, request: DailyPerformance, claim: Claim) -> Success:
-        """Store a daily report, replacing any earlier report for the same day. Raises: Refusal."""
-        answer: Success = {"status": "success"}
-        report = DailyReport(
-            bank.bic,
-            date.fromisoformat(request.date),
-            _milliseconds(request.consent_duration),
-            _milliseconds(request.payment_duration),
-        )
-
-        def decide(_: Facts) -> Outcome[Success]:
-            try:
-                writes = [self.reports.put_report(report)]
-            except DayOutOfRange as error:
-                raise Refusal(Fault.DATE, str(error)) from None
-            return self.bank_answers.answer(claim, answer, writes)
-
-        return self.engine.carry_out(self.bank_answers.once(claim, decide), self.engine.read([claim.key]))
+    return engine.carry_out(bank_answers.once(claim, decide), engine.read([claim.key]))
 
 
 def _milliseconds(duration: object) -> int | None:

@@ -7,15 +7,13 @@ and scopes. After the PSU's decision, the bank calls ``save_consent`` or redirec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypeVar
+from collections.abc import Sequence
+from typing import Literal
 
-from chalicelib.delivery.outbox import RecordedDeliveries
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, timestamp
 from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.identifiers import new_secret
-from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.requests.claims import Claim
 from chalicelib.foundation.requests.engine import Engine
 from chalicelib.foundation.requests.facts import Facts, Key
@@ -37,7 +35,6 @@ from chalicelib.openbanking.records.authorization_requests import (
     AuthorizationRequests,
     NewAuthorizationRequest,
     authorization_key,
-    compute_authorization_id,
     parse_request_url,
 )
 from chalicelib.openbanking.records.bank_answers import BankAnswers
@@ -47,254 +44,199 @@ from chalicelib.openbanking.records.client_record import Client, client_key
 from chalicelib.openbanking.records.consents import Accounts, Consent, Consents
 from chalicelib.statistics import current_call
 
-A = TypeVar("A")
 Channel = Literal["client", "browser", "pushed"]
 """How a request arrived: from the client itself, from a browser, or pushed by the client (RFC 9126)."""
 
 
-@dataclass(frozen=True, slots=True)
-class AuthorizationCodeFlow:
-    """The steps of the flow, in order."""
+def authorize(
+    client: Client,
+    request: AuthorizationParameters,
+    *,
+    channel: Channel = "client",
+    chosen_bic: str | None = None,
+    is_sandbox: bool,
+    clock: Clock,
+    banks: Banks,
+    authorization_requests: AuthorizationRequests,
+    engine: Engine,
+) -> AuthorizationRequest:
+    """Store a TPP's request. The PSU must open the returned request's ``request_url``.
 
-    settings: Settings
-    store: Store
-    clock: Clock
-    banks: Banks
-    authorization_requests: AuthorizationRequests
-    consents: Consents
-    bank_answers: BankAnswers
-    tpp_events: TppEvents
-    engine: Engine
+    Args:
+        chosen_bic: the bank that the user has chosen for a request that names none.
 
-    def authorize(
-        self,
-        client: Client,
-        request: AuthorizationParameters,
-        channel: Channel = "client",
-        chosen_bic: str | None = None,
-    ) -> AuthorizationRequest:
-        """Store a TPP's request. The PSU must open the returned request's ``request_url``.
+    Raises:
+        Refusal: the bank or a scope is unknown, the redirect URI is not the client's, or the state was used before.
+    """
+    new = validate_request(client, request, channel=channel, is_sandbox=is_sandbox, banks=banks)
+    if chosen_bic is not None:
+        new = choose_bank(banks, new, chosen_bic)
+    repeatable = channel != "client"
+    return open_request(
+        new,
+        repeatable=repeatable,
+        clock=clock,
+        banks=banks,
+        authorization_requests=authorization_requests,
+        engine=engine,
+    )
 
-        Args:
-            chosen_bic: the bank that the user has chosen for a request that names none.
 
-        Raises:
-            Refusal: the bank or a scope is unknown, the redirect URI is not the client's, or the state was used before.
-        """
-        new = self.validate(client, request, channel)
-        if chosen_bic is not None:
-            new = self.choose_bank(new, chosen_bic)
-        return self.open(new, repeatable=channel != "client")
-
-    def validate(self, client: Client, request: AuthorizationParameters, channel: Channel) -> NewAuthorizationRequest:
-        """Check a TPP's request. A state that is generated for a browser is sent to the bank only. Raises: Refusal."""
-        bank = self._require_bank(request.bic) if request.bic else None
-        if bank is not None:
-            current_call.record_concern(bank.bic, "authorization")
-        self._check_channel(client, request, channel)
-        self._check_request(client, bank, request)
-        return NewAuthorizationRequest(
-            client_id=client.client_id,
-            bic=bank.bic if bank else None,
-            api_version=bank.api_version if bank else None,
-            scopes=tuple(request.scopes),
-            redirect_uri=request.redirect_uri or client.callback_url,
-            consent_type=request.consent_type,
-            state=request.state or new_secret(),
-            code_challenge=request.code_challenge,
-            returns_state=request.state is not None or channel == "client",
-            dpop_jkt=request.dpop_jkt,
-            pushed=channel == "pushed",
-            chooses_bank=bank is None,
-            names_redirect_uri=request.redirect_uri is not None and channel != "client",
-        )
-
-    def check_state(self, new: NewAuthorizationRequest) -> None:
-        """Check that a request can still be opened, before its user chooses a bank. Raises: Refusal."""
-        item = self.store.get(*authorization_key(compute_authorization_id(new.client_id, new.state)))
-        before = AuthorizationRequest.from_item(item) if item else None
-        if before is not None:
-            self._check_replaceable(before, new)
-
-    def choose_bank(self, new: NewAuthorizationRequest, bic: str) -> NewAuthorizationRequest:
-        """The request at the bank that its user has chosen. Raises: Refusal."""
-        bank = self._require_bank(bic)
+def validate_request(
+    client: Client, request: AuthorizationParameters, *, channel: Channel, is_sandbox: bool, banks: Banks
+) -> NewAuthorizationRequest:
+    """Check a TPP's request. A state that is generated for a browser is sent to the bank only. Raises: Refusal."""
+    bank = _require_bank(banks, request.bic) if request.bic else None
+    if bank is not None:
         current_call.record_concern(bank.bic, "authorization")
-        if set(new.scopes) - set(bank.scope_names):
-            raise refusals.SCOPES_NOT_PROVIDED()
-        return new.at(bank)
+    _check_channel(client, request, channel)
+    _check_request(client, bank, request, is_sandbox=is_sandbox)
+    return NewAuthorizationRequest(
+        client_id=client.client_id,
+        bic=bank.bic if bank else None,
+        api_version=bank.api_version if bank else None,
+        scopes=tuple(request.scopes),
+        redirect_uri=request.redirect_uri or client.callback_url,
+        consent_type=request.consent_type,
+        state=request.state or new_secret(),
+        code_challenge=request.code_challenge,
+        returns_state=request.state is not None or channel == "client",
+        dpop_jkt=request.dpop_jkt,
+        pushed=channel == "pushed",
+        chooses_bank=bank is None,
+        names_redirect_uri=request.redirect_uri is not None and channel != "client",
+    )
 
-    def open(self, new: NewAuthorizationRequest, *, repeatable: bool) -> AuthorizationRequest:
-        """Store a validated request.
 
-        ``repeatable`` is for browsers: repeating an identical open request (reload, back button) returns that one, and
-        the choice of another bank replaces it.
+def check_state(new: NewAuthorizationRequest, *, store: Store, clock: Clock) -> None:
+    """Check that a request can still be opened, before its user chooses a bank. Raises: Refusal."""
+    item = store.get(*new.key)
+    if item is not None:
+        _check_replaceable(AuthorizationRequest.from_item(item), new, clock.time())
 
-        Raises:
-            Refusal: the bank is gone, the state was used before, or the repeated request has ended.
-        """
-        bank = self._require_bank(new.bic or "")
-        key = authorization_key(compute_authorization_id(new.client_id, new.state))
 
-        def decide(facts: Facts) -> Outcome[AuthorizationRequest]:
-            before = facts.find(AuthorizationRequest, key)
-            if before is not None and not repeatable:
-                raise refusals.STATE_USED()
-            if before is not None and before.repeats(new, bank.authorization_url):
-                if not before.is_open(self.clock.time()):
-                    raise refusals.AUTHORIZATION_ENDED()
-                return Outcome(before)
-            if before is not None:
-                self._check_replaceable(before, new)
-            put = self.authorization_requests.put_request(new, bank.authorization_url, before)
-            opened = AuthorizationRequest.from_item(put.item)
-            return Outcome(opened, [put], report=lambda: _report_opened(opened, before))
+def choose_bank(banks: Banks, new: NewAuthorizationRequest, bic: str) -> NewAuthorizationRequest:
+    """The request at the bank that its user has chosen. Raises: Refusal."""
+    bank = _require_bank(banks, bic)
+    current_call.record_concern(bank.bic, "authorization")
+    if set(new.scopes) - set(bank.scope_names):
+        raise refusals.SCOPES_NOT_PROVIDED()
+    return new.at(bank)
 
-        return self.engine.carry_out(decide, Facts([key], [None]))  # hardly any state is used twice
 
-    def _check_replaceable(self, before: AuthorizationRequest, new: NewAuthorizationRequest) -> None:
-        if not before.can_be_replaced_by(new):
+def open_request(
+    new: NewAuthorizationRequest,
+    *,
+    repeatable: bool,
+    clock: Clock,
+    banks: Banks,
+    authorization_requests: AuthorizationRequests,
+    engine: Engine,
+) -> AuthorizationRequest:
+    """Store a validated request.
+
+    ``repeatable`` is for browsers: repeating an identical open request (reload, back button) returns that one, and
+    the choice of another bank replaces it.
+
+    Raises:
+        Refusal: the bank is gone, the state was used before, or the repeated request has ended.
+    """
+    bank = _require_bank(banks, new.bic or "")
+
+    def decide(facts: Facts) -> Outcome[AuthorizationRequest]:
+        before = facts.find(AuthorizationRequest, new.key)
+        if before is not None and not repeatable:
             raise refusals.STATE_USED()
-        if not before.is_open(self.clock.time()):
-            raise refusals.AUTHORIZATION_ENDED()
+        if before is not None and before.repeats(new, bank.authorization_url):
+            if not before.is_open(clock.time()):
+                raise refusals.AUTHORIZATION_ENDED()
+            return Outcome(before)
+        if before is not None:
+            _check_replaceable(before, new, clock.time())
+        put = authorization_requests.put_request(new, bank.authorization_url, before)
+        opened = AuthorizationRequest.from_item(put.item)
+        return Outcome(opened, [put], report=lambda: _report_opened(opened, before))
 
-    def initiate(self, bank: Bank, request: InitAuthorization, claim: Claim) -> InitAuthorizationAnswer:
-        """Return the TPP and the requested scopes to the bank. Raises: Refusal."""
+    return engine.carry_out(decide, Facts([new.key], [None]))  # hardly any state is used twice
 
-        def decide(authorization: AuthorizationRequest, client: Client) -> Outcome[InitAuthorizationAnswer]:
-            if not authorization.is_open(self.clock.time()):
-                raise refusals.REQUEST_URL_INVALID()
-            answer: InitAuthorizationAnswer = {
-                "tpp_name": client.title,
-                "tpp_registration_number": client.registration_number,
-                "scopes": list(authorization.scopes),
-                "cancel_url": self._cancel_url(authorization),
-            }
-            return self.bank_answers.answer(claim, answer)
 
-        return self._carry_out(bank, request.request_url, claim, decide)
+def initiate(
+    bank: Bank,
+    request: InitAuthorization,
+    claim: Claim,
+    *,
+    settings: Settings,
+    clock: Clock,
+    authorization_requests: AuthorizationRequests,
+    bank_answers: BankAnswers,
+    engine: Engine,
+) -> InitAuthorizationAnswer:
+    """Return the TPP and the requested scopes to the bank. Raises: Refusal."""
+    keys = _keys_of(request.request_url)
 
-    def save_consent(self, bank: Bank, request: SaveConsent, claim: Claim) -> SaveConsentAnswer:
-        """Save the consent that the PSU approved. Raises: Refusal."""
-        scopes = _read_approved_scopes(bank.version, request.scopes)
-
-        def decide(authorization: AuthorizationRequest, client: Client) -> Outcome[SaveConsentAnswer]:
-            if authorization.status == "approved":
-                raise refusals.CONSENT_SAVED_BEFORE()
-            if not authorization.is_open(self.clock.time()):
-                raise refusals.REQUEST_URL_INVALID()
-            if scopes != set(authorization.scopes):
-                raise refusals.APPROVED_SCOPES_OTHER()
-            accounts = _read_approved_accounts(bank.version, request)
-            return self._approve(bank, client, authorization, accounts, claim)
-
-        return self._carry_out(bank, request.request_url, claim, decide)
-
-    # -- inside
-
-    def _require_bank(self, bic: str) -> Bank:
-        bank = self.banks.find(bic)
-        if bank is None:
-            raise refusals.BANK_UNKNOWN()
-        return bank
-
-    @staticmethod
-    def _check_channel(client: Client, request: AuthorizationParameters, channel: Channel) -> None:
-        """Check what the client's record demands of its requests (RFC 9126 §6, FAPI 2.0 §5.3.2.2). Raises: Refusal."""
-        security = client.security
-        if security.requires_pushed_requests and channel != "pushed":
-            raise refusals.REQUEST_NOT_PUSHED()
-        if channel == "browser" and not security.starts_in_browser:
-            raise refusals.REQUEST_NOT_PUSHED()
-        if security.is_fapi2 and request.redirect_uri is None:
-            raise refusals.REDIRECT_URI_MISSING()
-        if security.is_fapi2 and request.code_challenge is None:
-            raise refusals.CODE_CHALLENGE_MISSING()
-
-    def _check_request(self, client: Client, bank: Bank | None, request: AuthorizationParameters) -> None:
-        if request.redirect_uri is not None and request.redirect_uri not in client.callback_urls:
-            raise refusals.REDIRECT_URI_FOREIGN()
-        if not request.scopes:
-            raise refusals.SCOPES_EMPTY()
-        if len(set(request.scopes)) != len(request.scopes):
-            raise refusals.SCOPES_REPEATED()
-        if bank is not None and set(request.scopes) - set(bank.scope_names):
-            raise refusals.SCOPES_NOT_PROVIDED()
-        if all(set(request.scopes) - set(version.scopes) for version in VERSIONS.values()):
-            raise refusals.SCOPES_OF_NO_VERSION()
-        services = services_of(request.scopes)
-        if request.consent_type == "one_time" and services != {"PISP"}:
-            raise refusals.ONE_TIME_NOT_FOR_PAYMENTS()
-        if not self.settings.is_sandbox and request.code_challenge is None:
-            raise refusals.CODE_CHALLENGE_MISSING()
-
-    def _carry_out(
-        self, bank: Bank, url: str, claim: Claim, decide: Callable[[AuthorizationRequest, Client], Outcome[A]]
-    ) -> A:
-        """Answer a repeat by the stored response; otherwise decide about the request of ``url``. Raises: Refusal."""
-        keys = _keys_of(url)
-
-        def decide_once(facts: Facts) -> Outcome[A]:
-            stored, authorization, client = self._find_request(facts, keys, bank, url, claim)
-            return Outcome(stored) if stored is not None else decide(authorization, client)
-
-        return self.engine.carry_out(decide_once, self.engine.read([*keys, claim.key]))
-
-    def _find_request(
-        self, facts: Facts, keys: Sequence[Key], bank: Bank, url: str, claim: Claim
-    ) -> tuple[Any, AuthorizationRequest, Client]:
-        """The stored response for a repeat, the authorization request of ``url``, and its client. Raises: Refusal."""
-        stored = self.bank_answers.find_answer(claim, facts.item(claim.key))
-        authorization = facts.find(AuthorizationRequest, keys[0])
-        if authorization is None or authorization.bic != bank.bic or not authorization.has_request_url(url):
+    def decide(facts: Facts) -> Outcome[InitAuthorizationAnswer]:
+        repeated = bank_answers.find_answer(claim, facts.item(claim.key))
+        authorization, client = _require_request(facts, keys, bank, request.request_url)
+        if repeated is not None:
+            return Outcome(repeated)
+        _check_client(client, authorization)
+        if not authorization.is_open(clock.time()):
             raise refusals.REQUEST_URL_INVALID()
-        log.bind(authorization_id=authorization.authorization_id)
-        client = facts.find(Client, keys[1])
-        if client is None or not client.active:
-            raise refusals.TPP_GONE()
-        if stored is None and authorization.redirect_uri not in client.callback_urls:
-            raise refusals.CALLBACK_URL_GIVEN_UP()
-        if stored is None and client.security.requires_pushed_requests and not authorization.pushed:
-            raise refusals.REQUEST_URL_INVALID()  # the client's record has demanded it only since then
-        return stored, authorization, client
+        cancel_path = authorization.version.cancel_path
+        cancel_secret = authorization_requests.cancel_credential(authorization)
+        answer: InitAuthorizationAnswer = {
+            "tpp_name": client.title,
+            "tpp_registration_number": client.registration_number,
+            "scopes": list(authorization.scopes),
+            "cancel_url": settings.bank_api_url + cancel_path.format(secret=cancel_secret),
+        }
+        return bank_answers.answer(claim, answer)
 
-    def _approve(
-        self, bank: Bank, client: Client, authorization: AuthorizationRequest, accounts: Accounts, claim: Claim
-    ) -> Outcome[SaveConsentAnswer]:
-        """The new consent, with which the request ends."""
+    return engine.carry_out(decide, engine.read([*keys, claim.key]))
+
+
+def save_consent(
+    bank: Bank,
+    request: SaveConsent,
+    claim: Claim,
+    *,
+    settings: Settings,
+    clock: Clock,
+    authorization_requests: AuthorizationRequests,
+    consents: Consents,
+    bank_answers: BankAnswers,
+    tpp_events: TppEvents,
+    engine: Engine,
+) -> SaveConsentAnswer:
+    """Save the consent that the PSU approved, with which the request ends. Raises: Refusal."""
+    scopes = _read_approved_scopes(bank.version, request.scopes)
+    keys = _keys_of(request.request_url)
+
+    def decide(facts: Facts) -> Outcome[SaveConsentAnswer]:
+        repeated = bank_answers.find_answer(claim, facts.item(claim.key))
+        authorization, client = _require_request(facts, keys, bank, request.request_url)
+        if repeated is not None:
+            return Outcome(repeated)
+        _check_client(client, authorization)
+        _check_approvable(authorization, scopes, clock.time())
+        accounts = _read_approved_accounts(bank.version, request)
         code_seconds = CODE_SECONDS if client.security.is_fapi2 else None
-        new = self.consents.new(authorization, accounts, bank.consent_days, code_seconds)
+        new = consents.new(authorization, accounts, bank.consent_days, code_seconds)
         consent_id, parameters = new.consent.consent_id, {"authorization_code": new.code, "code": new.code}
         answer: SaveConsentAnswer = {
-            "callback_url": authorization.return_url(parameters, self.settings.public_url),
+            "callback_url": authorization.return_url(parameters, settings.public_url),
             "access_token": new.bank_token,
             "valid_until": timestamp(new.consent.valid_until),
         }
-        approval = self.authorization_requests.update_to_approve(authorization, consent_id)
-        return self.bank_answers.answer(
+        return bank_answers.answer(
             claim,
             answer,
-            [approval, *new.operations],
-            self._record_authorised_event(client, authorization, new.consent),
+            [authorization_requests.update_to_approve(authorization, consent_id), *new.operations],
+            tpp_events.record(client, "consent.authorised", _describe_authorised(authorization, new.consent)),
             report=lambda: log.info("consent saved", consent_id=consent_id, bic=bank.bic),
         )
 
-    def _record_authorised_event(
-        self, client: Client, authorization: AuthorizationRequest, consent: Consent
-    ) -> RecordedDeliveries:
-        data: ConsentAuthorised = {
-            "consent_id": consent.consent_id,
-            "bic": consent.bic,
-            "state": authorization.returned_state.get("state", ""),
-            "scopes": list(consent.scopes),
-            "consent_type": consent.consent_type,
-            "valid_until": timestamp(consent.valid_until),
-        }
-        return self.tpp_events.record(client, "consent.authorised", data)
-
-    def _cancel_url(self, authorization: AuthorizationRequest) -> str:
-        credential = self.authorization_requests.cancel_credential(authorization)
-        return self.settings.bank_api_url + authorization.version.cancel_path.format(secret=credential)
+    return engine.carry_out(decide, engine.read([*keys, claim.key]))
 
 
 def describe_authorization(authorization: AuthorizationRequest, now: int) -> AuthorizeAnswer:
@@ -339,3 +281,87 @@ def _read_approved_accounts(version: Version, request: SaveConsent) -> Accounts:
     if needed and not any(accounts.values()):
         raise refusals.ACCOUNTS_MISSING()
     return accounts
+
+
+def _check_approvable(authorization: AuthorizationRequest, scopes: set[str], now: int) -> None:
+    if authorization.status == "approved":
+        raise refusals.CONSENT_SAVED_BEFORE()
+    if not authorization.is_open(now):
+        raise refusals.REQUEST_URL_INVALID()
+    if scopes != set(authorization.scopes):
+        raise refusals.APPROVED_SCOPES_OTHER()
+
+
+def _describe_authorised(authorization: AuthorizationRequest, consent: Consent) -> ConsentAuthorised:
+    return {
+        "consent_id": consent.consent_id,
+        "bic": consent.bic,
+        "state": authorization.returned_state.get("state", ""),
+        "scopes": list(consent.scopes),
+        "consent_type": consent.consent_type,
+        "valid_until": timestamp(consent.valid_until),
+    }
+
+
+def _require_bank(banks: Banks, bic: str) -> Bank:
+    bank = banks.find(bic)
+    if bank is None:
+        raise refusals.BANK_UNKNOWN()
+    return bank
+
+
+def _check_replaceable(before: AuthorizationRequest, new: NewAuthorizationRequest, now: int) -> None:
+    if not before.can_be_replaced_by(new):
+        raise refusals.STATE_USED()
+    if not before.is_open(now):
+        raise refusals.AUTHORIZATION_ENDED()
+
+
+def _check_channel(client: Client, request: AuthorizationParameters, channel: Channel) -> None:
+    """Check what the client's record demands of its requests (RFC 9126 §6, FAPI 2.0 §5.3.2.2). Raises: Refusal."""
+    security = client.security
+    if security.requires_pushed_requests and channel != "pushed":
+        raise refusals.REQUEST_NOT_PUSHED()
+    if channel == "browser" and not security.starts_in_browser:
+        raise refusals.REQUEST_NOT_PUSHED()
+    if security.is_fapi2 and request.redirect_uri is None:
+        raise refusals.REDIRECT_URI_MISSING()
+    if security.is_fapi2 and request.code_challenge is None:
+        raise refusals.CODE_CHALLENGE_MISSING()
+
+
+def _check_request(client: Client, bank: Bank | None, request: AuthorizationParameters, *, is_sandbox: bool) -> None:
+    if request.redirect_uri is not None and request.redirect_uri not in client.callback_urls:
+        raise refusals.REDIRECT_URI_FOREIGN()
+    if not request.scopes:
+        raise refusals.SCOPES_EMPTY()
+    if len(set(request.scopes)) != len(request.scopes):
+        raise refusals.SCOPES_REPEATED()
+    if bank is not None and set(request.scopes) - set(bank.scope_names):
+        raise refusals.SCOPES_NOT_PROVIDED()
+    if all(set(request.scopes) - set(version.scopes) for version in VERSIONS.values()):
+        raise refusals.SCOPES_OF_NO_VERSION()
+    if request.consent_type == "one_time" and services_of(request.scopes) != {"PISP"}:
+        raise refusals.ONE_TIME_NOT_FOR_PAYMENTS()
+    if not is_sandbox and request.code_challenge is None:
+        raise refusals.CODE_CHALLENGE_MISSING()
+
+
+def _require_request(facts: Facts, keys: Sequence[Key], bank: Bank, url: str) -> tuple[AuthorizationRequest, Client]:
+    """The bank's authorization request of ``url``, and its client. Raises: Refusal."""
+    authorization = facts.find(AuthorizationRequest, keys[0])
+    if authorization is None or authorization.bic != bank.bic or not authorization.has_request_url(url):
+        raise refusals.REQUEST_URL_INVALID()
+    log.bind(authorization_id=authorization.authorization_id)
+    client = facts.find(Client, keys[1])
+    if client is None or not client.active:
+        raise refusals.TPP_GONE()
+    return authorization, client
+
+
+def _check_client(client: Client, authorization: AuthorizationRequest) -> None:
+    """Check that the client's record still allows a request. Raises: Refusal."""
+    if authorization.redirect_uri not in client.callback_urls:
+        raise refusals.CALLBACK_URL_GIVEN_UP()
+    if client.security.requires_pushed_requests and not authorization.pushed:
+        raise refusals.REQUEST_URL_INVALID()

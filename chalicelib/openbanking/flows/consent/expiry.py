@@ -6,16 +6,16 @@ however often or late the job runs.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, timestamp
 from chalicelib.foundation.dynamodb.store import Item, Store
-from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import pieces, together
 from chalicelib.foundation.requests.engine import Engine, try_to
-from chalicelib.foundation.requests.facts import Facts, Key
+from chalicelib.foundation.requests.facts import Facts
 from chalicelib.foundation.requests.outcome import Outcome
 from chalicelib.openbanking.flows.tpp_events import TppEvents
 from chalicelib.openbanking.protocol.tpp_events import ConsentEnding
@@ -28,62 +28,61 @@ _RUN_SECONDS = 40
 """Seconds after which a run starts no new batch; the next run continues."""
 
 
-@dataclass(frozen=True, slots=True)
-class ConsentExpiry:
-    """Records due expiry events."""
+def record_due_events(
+    *, store: Store, clock: Clock, consents: Consents, tpp_events: TppEvents, outbox: Outbox, engine: Engine
+) -> int:
+    """Record all due events. Returns the number of consents with new events."""
+    until, moved = clock.monotonic() + _RUN_SECONDS, 0
 
-    store: Store
-    clock: Clock
-    consents: Consents
-    tpp_events: TppEvents
-    outbox: Outbox
-    engine: Engine
+    def record(item: Item, client: Client | None) -> RecordedDeliveries | None:
+        return _record_events(item, client, clock, consents, tpp_events, engine)
 
-    def record_due_events(self) -> int:
-        """Record all due events. Returns the number of consents with new events."""
-        until, moved = self.clock.monotonic() + _RUN_SECONDS, 0
-        rows = NOTIFY.rows(self.store, until=self.clock.time())
-        for piece in pieces(rows, _AT_ONCE):
-            if self.clock.monotonic() > until:
-                break
-            moved += self._record_batch([row["consent_id"] for row in piece])
-        if moved:
-            log.info("consent expiries recorded", consents=moved)
-        return moved
+    for piece in pieces(NOTIFY.rows(store, until=clock.time()), _AT_ONCE):
+        if clock.monotonic() > until:
+            break
+        items = [item for item in store.batch_get([consent_key(row["consent_id"]) for row in piece]) if item]
+        clients = _read_clients(store, items)
+        recorded = together([partial(record, item, clients.get(item["client_id"])) for item in items])
+        deliveries = [each for each in recorded if each is not None]
+        outbox.dispatch(sum(deliveries, RecordedDeliveries()))
+        moved += len(deliveries)
+    if moved:
+        log.info("consent expiries recorded", consents=moved)
+    return moved
 
-    def _record_batch(self, consent_ids: list[str]) -> int:
-        items = [item for item in self.store.batch_get([consent_key(each) for each in consent_ids]) if item]
-        names = list(dict.fromkeys(item["client_id"] for item in items))
-        found = self.store.batch_get([client_key(name) for name in names])
-        clients = {name: Client.from_item(item) for name, item in zip(names, found, strict=True) if item}
-        calls = [partial(self._record_events, item, clients.get(item["client_id"])) for item in items]
-        recorded = [each for each in together(calls) if each is not None]
-        self.outbox.dispatch(sum(recorded, RecordedDeliveries()))
-        return len(recorded)
 
-    def _record_events(self, item: Item, client: Client | None) -> RecordedDeliveries | None:
-        """Record a consent's due events; ``None`` if none is due or a concurrent run was first.
+def _read_clients(store: Store, items: Sequence[Item]) -> dict[str, Client]:
+    """The clients of consents, by Client ID."""
+    names = list(dict.fromkeys(item["client_id"] for item in items))
+    found = store.batch_get([client_key(name) for name in names])
+    return {name: Client.from_item(item) for name, item in zip(names, found, strict=True) if item}
 
-        A run after the expiry records both events, so that every TPP receives the same sequence.
-        """
-        key, deliveries, moved = consent_key(item["consent_id"]), RecordedDeliveries(), False
-        while True:
-            write = partial(self.engine.write, partial(self._decide, key, client), Facts([key], [item]))
-            outcome = try_to(write, "consent expiry not recorded", consent_id=item["consent_id"])
-            if outcome is None or outcome.answer is None or isinstance(outcome.answer, Exception):
-                break
-            item, recorded = outcome.answer
-            moved, deliveries = True, deliveries + recorded
-        return deliveries if moved else None
 
-    def _decide(self, key: Key, client: Client | None, facts: Facts) -> Outcome[tuple[Item, RecordedDeliveries] | None]:
+def _record_events(
+    item: Item, client: Client | None, clock: Clock, consents: Consents, tpp_events: TppEvents, engine: Engine
+) -> RecordedDeliveries | None:
+    """Record a consent's due events; ``None`` if none is due or a concurrent run was first.
+
+    A run after the expiry records both events, so that every TPP receives the same sequence.
+    """
+    key, deliveries, moved = consent_key(item["consent_id"]), RecordedDeliveries(), False
+
+    def decide(facts: Facts) -> Outcome[tuple[Item, RecordedDeliveries] | None]:
         """The consent as it is after its due event, and this event; ``None`` if none is due."""
-        item, now = facts.item(key), self.clock.time()
+        item, now = facts.item(key), clock.time()
         if item is None or item["status"] != "authorised" or item.get(NOTIFY.time, now + 1) > now:
             return Outcome(None)
         consent = Consent.from_item(item)
         data = ConsentEnding(consent_id=consent.consent_id, bic=consent.bic, valid_until=timestamp(consent.valid_until))
-        recorded = self.tpp_events.record(client, item["notify"], data)
-        noticing = self.consents.update_next_notice(item)
-        after = {name: value for name, value in {**item, **noticing.set}.items() if name not in noticing.remove}
-        return Outcome((after, recorded), [noticing], recorded)
+        recorded = tpp_events.record(client, item["notify"], data)
+        update = consents.update_next_notice(item)
+        after = {name: value for name, value in {**item, **update.set}.items() if name not in update.remove}
+        return Outcome((after, recorded), [update], recorded)
+
+    while True:
+        write = partial(engine.write, decide, Facts([key], [item]))
+        outcome = try_to(write, "consent expiry not recorded", consent_id=item["consent_id"])
+        if outcome is None or outcome.answer is None or isinstance(outcome.answer, Exception):
+            return deliveries if moved else None
+        item, recorded = outcome.answer
+        moved, deliveries = True, deliveries + recorded

@@ -29,32 +29,25 @@ class _Reference:
         return consent.bic == bank.bic and (self.token is None or self.token.matches(consent.bank_token_digest))
 
 
-@dataclass(frozen=True, slots=True)
-class ConsentStates:
-    """Returns the states of consents to clients and banks."""
+def list_consents(client: Client, query: ConsentsQuery, *, clock: Clock, consent_list: ConsentList) -> ConsentsAnswer:
+    """A page of the client's consents, newest first. Raises: Refusal."""
+    page, now = consent_list.page(client.client_id, query), clock.time()
+    entries = [_describe_entry(consent, now) for consent in page.consents]
+    return {"consents": entries, "next": page.next, "has_more": page.next is not None}
 
-    store: Store
-    clock: Clock
-    consent_list: ConsentList
 
-    def list_page(self, client: Client, query: ConsentsQuery) -> ConsentsAnswer:
-        """A page of the client's consents, newest first. Raises: Refusal."""
-        page, now = self.consent_list.page(client.client_id, query), self.clock.time()
-        entries = [_describe_entry(consent, now) for consent in page.consents]
-        return {"consents": entries, "next": page.next, "has_more": page.next is not None}
+def list_states(bank: Bank, request: ConsentsStatus, _: Claim, *, store: Store, clock: Clock) -> ConsentStatesAnswer:
+    """The states of the bank's consents, in one strongly consistent read.
 
-    def list_states(self, bank: Bank, request: ConsentsStatus, _: Claim) -> ConsentStatesAnswer:
-        """The states of the bank's consents, in one strongly consistent read.
-
-        A consent that does not exist, is another bank's, or has another token is unknown: the bank cannot tell which.
-        Nothing is stored, so a repeat of the request gets the states of its own time.
-        """
-        references, now = [*_read_references(request)], self.clock.time()
-        keys = [consent_key(each.consent_id) for each in references if each.consent_id is not None]
-        items = iter(self.store.batch_get(keys) if keys else ())
-        found = [next(items) if each.consent_id is not None else None for each in references]
-        consents = [Consent.from_item(item) if item is not None else None for item in found]
-        return {"consents": [_describe(*each, bank, now) for each in zip(references, consents, strict=True)]}
+    A consent that does not exist, is another bank's, or has another token is unknown: the bank cannot tell which.
+    Nothing is stored, so a repeat of the request gets the states of its own time.
+    """
+    references, now = [*_read_references(request)], clock.time()
+    keys = [consent_key(each.consent_id) for each in references if each.consent_id is not None]
+    items = iter(store.batch_get(keys) if keys else ())
+    found = [next(items) if each.consent_id is not None else None for each in references]
+    consents = [Consent.from_item(item) if item is not None else None for item in found]
+    return {"consents": [_describe(*each, bank, now) for each in zip(references, consents, strict=True)]}
 
 
 def _read_references(request: ConsentsStatus) -> Iterator[_Reference]:

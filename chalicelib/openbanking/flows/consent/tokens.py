@@ -9,15 +9,12 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
-from dataclasses import replace
 from functools import partial
-from typing import TypeVar
 
 from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
 from chalicelib.foundation import log, security_refusals
 from chalicelib.foundation.clock import Clock, timestamp
 from chalicelib.foundation.identifiers import OpaqueToken, base64url
-from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.requests.claims import Claim
 from chalicelib.foundation.requests.engine import Engine
 from chalicelib.foundation.requests.facts import Facts, Key
@@ -48,212 +45,276 @@ from chalicelib.openbanking.records.consents import (
 )
 from chalicelib.statistics import current_call
 
-A = TypeVar("A")
 _VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}")
 
 
-@dataclass(frozen=True, slots=True)
-class TokenFlow:
-    """Issues and revokes tokens."""
+def redeem(
+    credentials: TppCredentials,
+    code: str,
+    *,
+    redirect_uri: str | None,
+    code_verifier: str | None,
+    clock: Clock,
+    tpp_authentication: TppAuthentication,
+    consents: Consents,
+    tpp_events: TppEvents,
+    outbox: Outbox,
+    engine: Engine,
+) -> TokenAnswer:
+    """Exchange an authorization code for tokens, once.
 
-    clock: Clock
-    tpp_authentication: TppAuthentication
-    consents: Consents
-    bank_answers: BankAnswers
-    tpp_events: TppEvents
-    outbox: Outbox
-    engine: Engine
+    Raises:
+        Refusal: with an ``oauth_error``. Only a second use of the code has side effects.
+    """
+    credential = OpaqueToken.parse(code, parts=1)
+    keys = [consent_key(credential.ids[0]), grant_key(credential.ids[0])] if credential else []
+    caller = tpp_authentication.authenticate_client_and_proof(credentials, keys)
 
-    def redeem(
-        self, credentials: TppCredentials, code: str, redirect_uri: str | None, verifier: str | None
-    ) -> TokenAnswer:
-        """Exchange an authorization code for tokens, once.
-
-        Raises:
-            Refusal: with an ``oauth_error``. Only a second use of the code has side effects.
-        """
-        credential = OpaqueToken.parse(code, parts=1)
-        keys = [consent_key(credential.ids[0]), grant_key(credential.ids[0])] if credential else []
-        caller = self.tpp_authentication.authenticate_client_and_proof(credentials, keys)
-
-        def decide(facts: Facts) -> Outcome[TokenAnswer]:
-            consent, grant = _find_consent_and_grant(facts, credential)
-            if credential is None or consent is None or grant is None or not credential.matches(grant.code_digest):
-                raise refusals.CODE_INVALID()
-            if consent.client_id != caller.client.client_id:
-                raise _refuse(refusals.CODE_INVALID, caller.client, "the code is another client's")
-            current_call.record_concern(consent.bic, "authorization")
-            self.tpp_authentication.check_roles(caller.client, caller.presented, consent.services)
-            confirmation = self.tpp_authentication.require_confirmation(caller)
-            if grant.dpop_jkt not in (None, caller.jkt):
-                raise _refuse(refusals.CODE_INVALID, caller.client, "the code is bound to another DPoP key")
-            if caller.client.security.is_fapi2:
-                _check_fapi2_redemption(caller.client, grant, redirect_uri)
-            _check_redemption(grant, redirect_uri, verifier)
-            if grant.code_redeemed_at is not None:
-                return self._end_misused_consent(consent, caller.client, refusals.CODE_USED)
-            if self.clock.time() >= grant.code_valid_until or not consent.is_valid(self.clock.time()):
-                raise refusals.CODE_EXPIRED()
-            issued = self.consents.first_pair(consent, confirmation)
-            return self._issue(consent, issued, confirmation)
-
-        return self.engine.carry_out(decide, Facts(keys, caller.items))
-
-    def refresh(self, credentials: TppCredentials, token: str) -> TokenAnswer:
-        """Exchange a refresh token for the next pair; a repeat within 60 s returns the same pair.
-
-        A ``fapi2`` client gets a new access token, and keeps its refresh token.
-
-        Raises:
-            Refusal.
-        """
-        credential = OpaqueToken.parse(token, parts=2)
-        keys: list[Key] = []
-        if credential is not None:
-            consent_id = credential.ids[0]
-            keys = [consent_key(consent_id), grant_key(consent_id), token_key("refresh", credential)]
-        caller = self.tpp_authentication.authenticate_client_and_proof(credentials, keys)
-
-        def decide(facts: Facts) -> Outcome[TokenAnswer]:
-            consent, grant = _find_consent_and_grant(facts, credential)
-            if (
-                credential is None
-                or consent is None
-                or grant is None
-                or not credential.matches((facts.item(token_key("refresh", credential)) or {}).get("digest"))
-            ):
-                raise refusals.REFRESH_TOKEN_INVALID()
-            if consent.client_id != caller.client.client_id:
-                raise _refuse(refusals.REFRESH_TOKEN_INVALID, caller.client, "the refresh token is another client's")
-            current_call.record_concern(consent.bic, "authorization")
-            if not consent.is_valid(self.clock.time()):
-                raise refusals.REFRESH_TOKEN_INVALID()
-            self.tpp_authentication.check_roles(caller.client, caller.presented, consent.services)
-            confirmation = self.tpp_authentication.require_confirmation(caller)
-            _check_binding(caller.client, grant, confirmation)
-            refresh_id = credential.ids[1]
-            if grant.refresh_id != refresh_id:
-                return self._repeat_answer(consent, caller.client, grant, refresh_id, confirmation)
-            if caller.client.security.is_fapi2:
-                issued = self.consents.next_access(consent, token, refresh_id, confirmation)
-            else:
-                issued = self.consents.next_pair(consent, refresh_id, confirmation)
-            return self._issue(consent, issued, confirmation)
-
-        return self.engine.carry_out(decide, Facts(keys, caller.items))
-
-    def revoke_by_tpp(self, credentials: TppCredentials, token: str) -> RevokeAnswer:
-        """End the consent to which the caller's token belongs; other tokens have no effect (RFC 7009 §2.2)."""
-        credential = OpaqueToken.parse(token, parts=2) or OpaqueToken.parse(token, parts=3)
-        keys = []
-        if credential is not None:
-            keys = [consent_key(credential.ids[0]), token_key("access", credential), token_key("refresh", credential)]
-        client, found = self.tpp_authentication.authenticate_client_and_read(credentials, keys)
-        if credential is None or not found[0]:
-            return {}
-        consent = Consent.from_item(found[0])
-        known = any(credential.matches(item["digest"]) for item in found[1:] if item)
-        if known and consent.client_id == client.client_id:
-            self.revoke_by_owner(consent, client)
-        return {}
-
-    def revoke_by_owner(self, consent: Consent, client: Client) -> None:
-        """End a consent for its client, which has proved who it is, or whose owner has; see ``end_consent``."""
+    def decide(facts: Facts) -> Outcome[TokenAnswer]:
+        consent, grant = _find_consent_and_grant(facts, credential)
+        if credential is None or consent is None or grant is None or not credential.matches(grant.code_digest):
+            raise refusals.CODE_INVALID()
+        if consent.client_id != caller.client.client_id:
+            raise _refuse(refusals.CODE_INVALID, caller.client, "the code is another client's")
         current_call.record_concern(consent.bic, "authorization")
-        self.end_consent(consent, "tpp", client)
+        tpp_authentication.check_roles(caller.client, caller.presented, consent.services)
+        confirmation = tpp_authentication.require_confirmation(caller)
+        if grant.dpop_jkt not in (None, caller.jkt):
+            raise _refuse(refusals.CODE_INVALID, caller.client, "the code is bound to another DPoP key")
+        if caller.client.security.is_fapi2:
+            _check_fapi2_redemption(caller.client, grant, redirect_uri)
+        _check_redemption(grant, redirect_uri, code_verifier)
+        now = clock.time()
+        if grant.code_redeemed_at is not None:
+            _check_not_ended(consent, refusals.CODE_USED, now)
+            return _end_misused(consent, caller.client, refusals.CODE_USED, consents, tpp_events, outbox)
+        if now >= grant.code_valid_until or not consent.is_valid(now):
+            raise refusals.CODE_EXPIRED()
+        return _issue(consent, consents.first_pair(consent, confirmation), confirmation, now)
 
-    def revoke_by_bank(self, bank: Bank, request: RevokeToken, claim: Claim) -> Success:
-        """End the consent to which the bank's token belongs. Raises: Refusal."""
-        credential = OpaqueToken.parse(request.access_token, parts=1)
-        if credential is None:
-            raise refusals.TOKEN_MALFORMED()
+    return engine.carry_out(decide, Facts(keys, caller.items))
 
-        def decide(facts: Facts) -> Outcome[Success]:
-            consent = facts.find(Consent, consent_key(credential.ids[0]))
-            if consent is None or consent.bic != bank.bic or not credential.matches(consent.bank_token_digest):
-                raise refusals.TOKEN_UNKNOWN()
-            answer: Success = {"status": "success"}
-            if consent.has_ended(self.clock.time()):
-                return self.bank_answers.answer(claim, answer)
-            event = self._record_revoked_event(consent, "bank", facts.find(Client, client_key(consent.client_id)))
-            writes = [self.consents.update_revoked(consent, "bank")]
-            return self.bank_answers.answer(claim, answer, writes, event, partial(_report_end, consent, "bank"))
 
-        facts = self.engine.read([consent_key(credential.ids[0]), claim.key])
-        return self.engine.carry_out(self.bank_answers.once(claim, decide), facts)
+def refresh(
+    credentials: TppCredentials,
+    token: str,
+    *,
+    clock: Clock,
+    tpp_authentication: TppAuthentication,
+    consents: Consents,
+    tpp_events: TppEvents,
+    outbox: Outbox,
+    engine: Engine,
+) -> TokenAnswer:
+    """Exchange a refresh token for the next pair; a repeat within 60 s returns the same pair.
 
-    def end_consent(self, consent: Consent, by: EndedBy, client: Client | None = None) -> None:
-        """End a consent immediately and notify bank and TPP; does nothing if it is already revoked or expired.
+    A ``fapi2`` client gets a new access token, and keeps its refresh token.
 
-        ``client`` is the consent's client, if already read.
-        """
-        key = consent_key(consent.consent_id)
+    Raises:
+        Refusal.
+    """
+    credential = OpaqueToken.parse(token, parts=2)
+    keys: list[Key] = []
+    if credential is not None:
+        consent_id = credential.ids[0]
+        keys = [consent_key(consent_id), grant_key(consent_id), token_key("refresh", credential)]
+    caller = tpp_authentication.authenticate_client_and_proof(credentials, keys)
 
-        def decide(facts: Facts) -> Outcome[None]:
-            stored = facts.known(Consent, consent, key)
-            if stored is None or stored.has_ended(self.clock.time()):
-                return Outcome(None)
-            known = client or facts.find(Client, client_key(consent.client_id))
-            return self._end(stored, by, known, None)
-
-        self.engine.carry_out(decide, Facts())
-
-    # -- inside
-
-    def _end(self, consent: Consent, by: EndedBy, client: Client | None, answer: A | Exception) -> Outcome[A]:
-        """The end of a consent, of which bank and TPP are notified."""
-        told = record_revoke_token(self.outbox, consent) + self._record_revoked_event(consent, by, client)
-        writes = [self.consents.update_revoked(consent, by)]
-        return Outcome(answer, writes, told, report=partial(_report_end, consent, by))
-
-    def _record_revoked_event(self, consent: Consent, by: EndedBy, client: Client | None) -> RecordedDeliveries:
-        """Record the event that notifies a client of its consent's end."""
-        data = ConsentRevoked(consent_id=consent.consent_id, bic=consent.bic, revoked_by=by)
-        return self.tpp_events.record(client, "consent.revoked", data)
-
-    def _issue(self, consent: Consent, issued: IssuedTokens, confirmation: Confirmation | None) -> Outcome[TokenAnswer]:
-        """New tokens; the access token's row shows that they are stored."""
-        return Outcome(self._answer(consent, issued.pair, confirmation), issued.operations, proof=Proof([issued.key]))
-
-    def _repeat_answer(
-        self, consent: Consent, client: Client, grant: Grant, refresh_id: str, confirmation: Confirmation | None
-    ) -> Outcome[TokenAnswer]:
-        """The answer of an earlier refresh, for a caller with the key of that pair. Raises: Refusal."""
-        pair = self.consents.repeated_pair(grant, refresh_id)
-        if pair is None:
-            return self._end_misused_consent(consent, client, refusals.REFRESH_TOKEN_USED)
-        if grant.cnf != confirmation:
-            security_refusals.record(
-                "wrong_key", "token request refused", reason="the stored answer is bound to another key"
-            )
+    def decide(facts: Facts) -> Outcome[TokenAnswer]:
+        consent, grant = _find_consent_and_grant(facts, credential)
+        if (
+            credential is None
+            or consent is None
+            or grant is None
+            or not credential.matches((facts.item(token_key("refresh", credential)) or {}).get("digest"))
+        ):
             raise refusals.REFRESH_TOKEN_INVALID()
-        return Outcome(self._answer(consent, pair, confirmation))
-
-    def _end_misused_consent(self, consent: Consent, client: Client, row: refusals.RefusalRow) -> Outcome[TokenAnswer]:
-        """End a consent whose code or refresh token was used before. A repeat after its end is not counted."""
-        if consent.has_ended(self.clock.time()):
-            raise row()
-
-        def report() -> None:
-            security_refusals.record(
-                "misused_token", "token request refused", client_id=consent.client_id, reason="used before"
+        if consent.client_id != caller.client.client_id:
+            raise _refuse(refusals.REFRESH_TOKEN_INVALID, caller.client, "the refresh token is another client's")
+        current_call.record_concern(consent.bic, "authorization")
+        if not consent.is_valid(clock.time()):
+            raise refusals.REFRESH_TOKEN_INVALID()
+        tpp_authentication.check_roles(caller.client, caller.presented, consent.services)
+        confirmation = tpp_authentication.require_confirmation(caller)
+        _check_binding(caller.client, grant, confirmation)
+        now, refresh_id = clock.time(), credential.ids[1]
+        if grant.refresh_id == refresh_id:
+            issued = (
+                consents.next_access(consent, token, refresh_id, confirmation)
+                if caller.client.security.is_fapi2
+                else consents.next_pair(consent, refresh_id, confirmation)
             )
-            _report_end(consent, "service")
+            return _issue(consent, issued, confirmation, now)
+        repeated = consents.repeated_pair(grant, refresh_id)
+        if repeated is not None:
+            _check_own_pair(grant, confirmation)
+            return Outcome(_describe_tokens(consent, repeated, confirmation, now))
+        _check_not_ended(consent, refusals.REFRESH_TOKEN_USED, now)
+        return _end_misused(consent, caller.client, refusals.REFRESH_TOKEN_USED, consents, tpp_events, outbox)
 
-        ending: Outcome[TokenAnswer] = self._end(consent, "service", client, row())
-        return replace(ending, report=report)
+    return engine.carry_out(decide, Facts(keys, caller.items))
 
-    def _answer(self, consent: Consent, pair: TokenPair, confirmation: Confirmation | None) -> TokenAnswer:
-        log.bind(consent_id=consent.consent_id)
-        return {
-            "access_token": pair.access_token,
-            "token_type": token_type(confirmation),
-            "expires_in": max(0, pair.access_valid_until - self.clock.time()),
-            "refresh_token": pair.refresh_token,
-            "scope": " ".join(consent.scopes),
-            "consent_id": consent.consent_id,
-            "valid_until": timestamp(consent.valid_until),
-        }
+
+def revoke_by_tpp(
+    credentials: TppCredentials,
+    token: str,
+    *,
+    clock: Clock,
+    tpp_authentication: TppAuthentication,
+    consents: Consents,
+    tpp_events: TppEvents,
+    outbox: Outbox,
+    engine: Engine,
+) -> RevokeAnswer:
+    """End the consent to which the caller's token belongs; other tokens have no effect (RFC 7009 §2.2)."""
+    credential = OpaqueToken.parse(token, parts=2) or OpaqueToken.parse(token, parts=3)
+    keys = []
+    if credential is not None:
+        keys = [consent_key(credential.ids[0]), token_key("access", credential), token_key("refresh", credential)]
+    client, found = tpp_authentication.authenticate_client_and_read(credentials, keys)
+    if credential is None or not found[0]:
+        return {}
+    consent = Consent.from_item(found[0])
+    is_token = any(credential.matches(item["digest"]) for item in found[1:] if item)
+    if is_token and consent.client_id == client.client_id:
+        end_consent(
+            consent,
+            client,
+            by="tpp",
+            clock=clock,
+            consents=consents,
+            tpp_events=tpp_events,
+            outbox=outbox,
+            engine=engine,
+        )
+    return {}
+
+
+def revoke_by_bank(
+    bank: Bank,
+    request: RevokeToken,
+    claim: Claim,
+    *,
+    clock: Clock,
+    consents: Consents,
+    bank_answers: BankAnswers,
+    tpp_events: TppEvents,
+    engine: Engine,
+) -> Success:
+    """End the consent to which the bank's token belongs. Raises: Refusal."""
+    credential = OpaqueToken.parse(request.access_token, parts=1)
+    if credential is None:
+        raise refusals.TOKEN_MALFORMED()
+
+    def decide(facts: Facts) -> Outcome[Success]:
+        consent = facts.find(Consent, consent_key(credential.ids[0]))
+        if consent is None or consent.bic != bank.bic or not credential.matches(consent.bank_token_digest):
+            raise refusals.TOKEN_UNKNOWN()
+        answer: Success = {"status": "success"}
+        if consent.has_ended(clock.time()):
+            return bank_answers.answer(claim, answer)
+        client = facts.find(Client, client_key(consent.client_id))
+        event = tpp_events.record(client, "consent.revoked", _describe_revoked(consent, "bank"))
+        writes = [consents.update_revoked(consent, "bank")]
+        return bank_answers.answer(claim, answer, writes, event, partial(_report_end, consent, "bank"))
+
+    facts = engine.read([consent_key(credential.ids[0]), claim.key])
+    return engine.carry_out(bank_answers.once(claim, decide), facts)
+
+
+def end_consent(
+    consent: Consent,
+    client: Client | None = None,
+    *,
+    by: EndedBy,
+    clock: Clock,
+    consents: Consents,
+    tpp_events: TppEvents,
+    outbox: Outbox,
+    engine: Engine,
+) -> None:
+    """End a consent immediately and notify bank and TPP; does nothing if it is already revoked or expired.
+
+    ``client`` is the consent's client, if already read.
+    """
+    if by == "tpp":
+        current_call.record_concern(consent.bic, "authorization")
+
+    def decide(facts: Facts) -> Outcome[None]:
+        current = facts.known(Consent, consent, consent_key(consent.consent_id))
+        if current is None or current.has_ended(clock.time()):
+            return Outcome(None)
+        owner = client or facts.find(Client, client_key(consent.client_id))
+        deliveries = _record_end(current, by, owner, tpp_events, outbox)
+        writes = [consents.update_revoked(current, by)]
+        return Outcome(None, writes, deliveries, report=partial(_report_end, current, by))
+
+    engine.carry_out(decide, Facts())
+
+
+def _record_end(
+    consent: Consent, by: EndedBy, client: Client | None, tpp_events: TppEvents, outbox: Outbox
+) -> RecordedDeliveries:
+    """What notifies bank and TPP of a consent's end."""
+    event = tpp_events.record(client, "consent.revoked", _describe_revoked(consent, by))
+    return record_revoke_token(outbox, consent) + event
+
+
+def _end_misused(
+    consent: Consent,
+    client: Client,
+    row: refusals.RefusalRow,
+    consents: Consents,
+    tpp_events: TppEvents,
+    outbox: Outbox,
+) -> Outcome[TokenAnswer]:
+    """End a consent whose code or refresh token was used before."""
+
+    def report() -> None:
+        security_refusals.record(
+            "misused_token", "token request refused", client_id=consent.client_id, reason="used before"
+        )
+        _report_end(consent, "service")
+
+    deliveries = _record_end(consent, "service", client, tpp_events, outbox)
+    return Outcome(row(), [consents.update_revoked(consent, "service")], deliveries, report=report)
+
+
+def _check_not_ended(consent: Consent, row: refusals.RefusalRow, now: int) -> None:
+    """Refuse what was used before of a consent that has ended: it is not counted. Raises: Refusal."""
+    if consent.has_ended(now):
+        raise row()
+
+
+def _check_own_pair(grant: Grant, confirmation: Confirmation | None) -> None:
+    """Check that the caller has the key of the pair that an earlier refresh returned. Raises: Refusal."""
+    if grant.cnf != confirmation:
+        reason = "the stored answer is bound to another key"
+        security_refusals.record("wrong_key", "token request refused", reason=reason)
+        raise refusals.REFRESH_TOKEN_INVALID()
+
+
+def _issue(consent: Consent, issued: IssuedTokens, confirmation: Confirmation | None, now: int) -> Outcome[TokenAnswer]:
+    """New tokens; the access token's row shows that they are stored."""
+    answer = _describe_tokens(consent, issued.pair, confirmation, now)
+    return Outcome(answer, issued.operations, proof=Proof([issued.key]))
+
+
+def _describe_tokens(consent: Consent, pair: TokenPair, confirmation: Confirmation | None, now: int) -> TokenAnswer:
+    log.bind(consent_id=consent.consent_id)
+    return {
+        "access_token": pair.access_token,
+        "token_type": token_type(confirmation),
+        "expires_in": max(0, pair.access_valid_until - now),
+        "refresh_token": pair.refresh_token,
+        "scope": " ".join(consent.scopes),
+        "consent_id": consent.consent_id,
+        "valid_until": timestamp(consent.valid_until),
+    }
+
+
+def _describe_revoked(consent: Consent, by: EndedBy) -> ConsentRevoked:
+    return ConsentRevoked(consent_id=consent.consent_id, bic=consent.bic, revoked_by=by)
 
 
 def describe_consent(consent: Consent) -> ConsentAnswer:

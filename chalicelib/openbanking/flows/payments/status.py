@@ -56,35 +56,70 @@ class PaymentLookup:
     order: RecordedOrder | None = None
 
 
+def record_report(
+    bank: Bank,
+    request: PaymentsStatus,
+    claim: Claim,
+    *,
+    clock: Clock,
+    payments: Payments,
+    bank_answers: BankAnswers,
+    tpp_events: TppEvents,
+    payment_outcomes: PaymentOutcomes,
+    engine: Engine,
+) -> Success:
+    """Record a bank's report; reports after a final status are ignored.
+
+    A report for an unknown payment is refused, but stored for a while, because it may have arrived before the
+    bank's response to the order.
+
+    Raises:
+        Refusal: ``PAYMENT_ID``.
+    """
+    key = payment_key(bank.bic, request.payment_id)
+
+    def decide(facts: Facts) -> Outcome[Success]:
+        item = facts.item(key)
+        if item is None or is_early(item):
+            report = _read_report(bank, request, bank.version, clock.time())
+            early = payments.put_early_report(bank.bic, request.payment_id, report, item)
+            return Outcome(refusals.PAYMENT_ID_UNKNOWN(), [early])
+        answer: Success = {"status": "success"}
+        before = Payment.from_item(item)
+        after = before.with_report(_read_report(bank, request, before.version, clock.time()))
+        members = {"bic": after.bic, "payment_id": after.payment_id, "status": after.status}
+        if after is before:
+            return bank_answers.answer(claim, answer, report=lambda: log.info("status report ignored", **members))
+        client = facts.find(Client, client_key(before.client_id))
+        return bank_answers.answer(
+            claim,
+            answer,
+            payment_outcomes.writes(facts, before, after),
+            record_status_changed(tpp_events, client, after),
+            report=lambda: log.info("payment status reported", **members),
+        )
+
+    return engine.carry_out(bank_answers.once(claim, decide), engine.read([key, claim.key]))
+
+
+def _read_report(bank: Bank, request: PaymentsStatus, version: Version, now: int) -> PaymentStatusReport:
+    """A bank's report, translated to the status spelling of ``version``."""
+    neutral = bank.version.statuses.read(request.payment_status)
+    assert neutral is not None, "the model accepts only known values"
+    return PaymentStatusReport(version.statuses.write(neutral), now)
+
+
 @dataclass(frozen=True, slots=True)
 class PaymentStatus:
-    """Records banks' reports and serves TPPs' queries."""
+    """Serves TPPs' queries."""
 
     store: Store
     clock: Clock
     tpp_authentication: TppAuthentication
     banks: Banks
     consents: Consents
-    payments: Payments
-    bank_answers: BankAnswers
-    tpp_events: TppEvents
     bank_client: BankClient
     payment_outcomes: PaymentOutcomes
-    engine: Engine
-
-    def record_report(self, bank: Bank, request: PaymentsStatus, claim: Claim) -> Success:
-        """Record a bank's report; reports after a final status are ignored.
-
-        A report for an unknown payment is refused, but stored for a while, because it may have arrived before the
-        bank's response to the order.
-
-        Raises:
-            Refusal: ``PAYMENT_ID``.
-        """
-        key = payment_key(bank.bic, request.payment_id)
-
-        decide = self.bank_answers.once(claim, lambda facts: self._apply_report(facts, bank, request, claim))
-        return self.engine.carry_out(decide, self.engine.read([key, claim.key]))
 
     def look_up(self, credentials: TppCredentials, query: Mapping[str, str]) -> PaymentLookup:
         """Check client, request id and bearer, and read the requested payment.
@@ -175,34 +210,6 @@ class PaymentStatus:
         if not order.has_outcome_by(self.clock.time()):
             return "pending"
         return "unknown" if order.outcome == "unknown" else "not_accepted"
-
-    def _apply_report(self, facts: Facts, bank: Bank, request: PaymentsStatus, claim: Claim) -> Outcome[Success]:
-        """A report on a payment, or one that came before the payment."""
-        item = facts.item(payment_key(bank.bic, request.payment_id))
-        if item is None or is_early(item):
-            report = self._read_report(bank, request, bank.version)
-            early = self.payments.put_early_report(bank.bic, request.payment_id, report, item)
-            return Outcome(refusals.PAYMENT_ID_UNKNOWN(), [early])
-        answer: Success = {"status": "success"}
-        before = Payment.from_item(item)
-        after = before.with_report(self._read_report(bank, request, before.version))
-        members = {"bic": after.bic, "payment_id": after.payment_id, "status": after.status}
-        if after is before:
-            return self.bank_answers.answer(claim, answer, report=lambda: log.info("status report ignored", **members))
-        client = facts.find(Client, client_key(before.client_id))
-        return self.bank_answers.answer(
-            claim,
-            answer,
-            self.payment_outcomes.writes(facts, before, after),
-            record_status_changed(self.tpp_events, client, after),
-            report=lambda: log.info("payment status reported", **members),
-        )
-
-    def _read_report(self, bank: Bank, request: PaymentsStatus, version: Version) -> PaymentStatusReport:
-        """A bank's report, translated to the status spelling of ``version``."""
-        neutral = bank.version.statuses.read(request.payment_status)
-        assert neutral is not None, "the model accepts only known values"
-        return PaymentStatusReport(version.statuses.write(neutral), self.clock.time())
 
 
 def _was_made_with(item: Item | None, consent: Consent | None) -> bool:

@@ -435,7 +435,7 @@ def test_two_windows_that_choose_the_same_bank_at_once_get_to_the_same_place(
 ) -> None:
     page = choices(open_page(world))
     world.call("GET", page[BIC[2]])
-    requests, seen = world.hub.openbanking.authorization_flow.authorization_requests, list[str]()
+    requests, seen = world.hub.openbanking.authorization_requests, list[str]()
     real = requests.put_request
 
     def put_late(new: Any, url: str, before: Any) -> Any:

@@ -7,6 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from chalicelib.foundation.dynamodb.store import Item
+from chalicelib.openbanking.flows.consent.expiry import record_due_events
+from chalicelib.openbanking.flows.consent.tokens import end_consent
 from chalicelib.openbanking.records.consents import Consent, consent_key
 from tests.openbanking.payer import Payer
 from tests.openbanking.spelling import TOKEN
@@ -31,7 +33,7 @@ def by_bank(world: World, version: int, consented: Consented, tokens: Tokens) ->
 
 def by_operator(world: World, version: int, consented: Consented, tokens: Tokens) -> None:
     consent = Consent.from_item(stored_consent(world, tokens["consent_id"]))
-    world.hub.openbanking.token_flow.end_consent(consent, "operator")
+    world.hub.openbanking.call(end_consent, consent, by="operator")
 
 
 def by_second_use_of_the_code(world: World, version: int, consented: Consented, tokens: Tokens) -> None:
@@ -66,7 +68,7 @@ def test_revoking_an_expired_consent_succeeds_and_changes_nothing(
 ) -> None:
     consented, tokens = consent_with_tokens(world, version)
     world.clock.advance(LIFETIME)
-    world.hub.openbanking.consent_expiry.record_due_events()
+    world.hub.openbanking.call(record_due_events)
     before, recorded = stored_consent(world, tokens["consent_id"]), topics(world)
 
     revoke(world, version, consented, tokens)
@@ -82,7 +84,7 @@ def test_a_consent_revoked_after_its_end_still_gets_its_expiry_event(world: Worl
     world.clock.advance(LIFETIME)
 
     revoke(world, 1, consented, tokens)
-    world.hub.openbanking.consent_expiry.record_due_events()
+    world.hub.openbanking.call(record_due_events)
 
     assert topics(world) == ["consent.authorised", "consent.expired", "consent.expiring"]
 
@@ -106,7 +108,7 @@ def test_revoking_a_spent_consent_after_its_end_changes_nothing(world: World, ve
     (item,) = (each for each in world.hub.store.scan("consents") if each["part"] == "consent")
     world.clock.advance(LIFETIME)
 
-    world.hub.openbanking.token_flow.end_consent(Consent.from_item(item), "operator")
+    world.hub.openbanking.call(end_consent, Consent.from_item(item), by="operator")
 
     assert stored_consent(world, item["consent_id"]) == item
     assert [each.topic for each in world.recorded("revoke_token")] == []

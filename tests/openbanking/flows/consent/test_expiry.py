@@ -18,7 +18,8 @@ from chalicelib.foundation.dynamodb.items import pack
 from chalicelib.foundation.dynamodb.store import Item, StoreUnavailable
 from chalicelib.foundation.http.outbound import NotReached
 from chalicelib.openbanking.flows.consent import expiry
-from chalicelib.openbanking.flows.consent.expiry import ConsentExpiry
+from chalicelib.openbanking.flows.consent.expiry import record_due_events
+from chalicelib.openbanking.flows.consent.tokens import end_consent
 from chalicelib.openbanking.records.consents import NOTIFY, Consent, consent_key
 from tests.dynamodb_calls import counted
 from tests.log_lines import Lines
@@ -64,7 +65,7 @@ def told(world: World) -> list[str]:
 def at(world: World, seconds: float) -> int:
     """One run so long after the world began; answers how many consents it moved on."""
     world.clock.advance(seconds - (world.clock.monotonic() - _BEGAN))
-    return world.hub.openbanking.consent_expiry.record_due_events()
+    return world.hub.openbanking.call(record_due_events)
 
 
 _BEGAN = 1772442000
@@ -134,7 +135,7 @@ def test_two_processes_that_look_at_the_same_time_tell_it_once(listening: World)
     listening.approve(1)
     other, moved = listening.another_process(), []
 
-    with listening.meanwhile("transact", lambda: moved.append(other.openbanking.consent_expiry.record_due_events())):
+    with listening.meanwhile("transact", lambda: moved.append(other.openbanking.call(record_due_events))):
         moved.append(at(listening, ANNOUNCED))
 
     assert moved == [1, 0]
@@ -206,7 +207,7 @@ def by_bank(world: World, consented: Consented, refresh_token: str) -> None:
 
 
 def by_operator(world: World, consented: Consented, refresh_token: str) -> None:
-    world.hub.openbanking.token_flow.end_consent(Consent.from_item(stored(world, consented)), "operator")
+    world.hub.openbanking.call(end_consent, Consent.from_item(stored(world, consented)), by="operator")
 
 
 @pytest.mark.parametrize(("end", "when"), [(by_tpp, 0), (by_bank, ANNOUNCED), (by_operator, 0)])
@@ -346,12 +347,12 @@ def test_a_run_that_has_taken_long_leaves_the_rest_to_the_next(
 ) -> None:
     multiplied(listening, 5)
     monkeypatch.setattr(expiry, "_AT_ONCE", 2)
-    real = ConsentExpiry._record_batch
+    real = expiry._read_clients
 
-    def slow(self: ConsentExpiry, consent_ids: list[str]) -> int:
+    def slow(store: Any, items: Any) -> Any:
         listening.clock.advance(21)
-        return real(self, consent_ids)
+        return real(store, items)
 
-    monkeypatch.setattr(ConsentExpiry, "_record_batch", slow)
+    monkeypatch.setattr(expiry, "_read_clients", slow)
 
-    assert [at(listening, ANNOUNCED), listening.hub.openbanking.consent_expiry.record_due_events()] == [4, 1]
+    assert [at(listening, ANNOUNCED), listening.hub.openbanking.call(record_due_events)] == [4, 1]

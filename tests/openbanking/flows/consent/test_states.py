@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.foundation import jsontext
+from chalicelib.openbanking.flows.consent.tokens import end_consent
 from chalicelib.openbanking.records.consents import Consent, consent_key
 from tests.dynamodb_calls import counted
 from tests.openbanking.payer import Payer
@@ -77,10 +78,9 @@ def test_a_bank_learns_when_and_by_whom_a_consent_was_revoked(world: World, vers
     world.clock.advance(60)
     world.tpp("POST", "/tpp/token/revoke", {"token": bearer})
     world.bank(version, "/token/revoke", {TOKEN[version]: by_bank.bank_token})
-    flow, (table, key) = world.hub.openbanking.token_flow, consent_key(by_operator.bank_token.partition(".")[0])
-    item = world.hub.store.get(table, key)
+    item = world.hub.store.get(*consent_key(by_operator.bank_token.partition(".")[0]))
     assert item is not None
-    flow.end_consent(Consent.from_item(item), "operator")
+    world.hub.openbanking.call(end_consent, Consent.from_item(item), by="operator")
 
     found = told(world, version, [each.bank_token for each in (by_tpp, by_bank, by_operator)])
 

@@ -1,0 +1,85 @@
+"""Flows are filled by name: each call of one can be, with parts of the annotated classes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cached_property
+from importlib import import_module
+from inspect import Parameter, signature
+
+import pytest
+
+from chalicelib.bootstrap import Hub
+from chalicelib.delivery.container import DeliveryContainer
+from chalicelib.foundation.container import Infrastructure
+from chalicelib.foundation.settings import Settings
+from chalicelib.foundation.wiring import Container
+from chalicelib.openbanking.container import OpenBankingContainer
+from chalicelib.statistics.container import StatisticsContainer
+from chalicelib.website.container import WebsiteContainer
+from tests.source_code import MODULES, tree, within
+
+ROOMS = {"chalicelib.openbanking": OpenBankingContainer, "chalicelib.website": WebsiteContainer}
+"""The container that fills the flows of a room."""
+OTHERS: dict[type[Container], tuple[type, ...]] = {
+    OpenBankingContainer: (DeliveryContainer, StatisticsContainer),
+    WebsiteContainer: (DeliveryContainer, StatisticsContainer, OpenBankingContainer),
+}
+"""The further containers that it finds parts in."""
+
+
+def flows() -> Iterator[tuple[type[Container], str, str, frozenset[str]]]:
+    """The flows that are called by name, with their container, and what their caller gives."""
+    for module in MODULES:
+        imported = dict(_imported(module))
+        for node in ast.walk(tree(module)):
+            match node:
+                case ast.Call(func=ast.Attribute(attr="call") | ast.Name(id="call_hub"), args=[ast.Name(id=name), *_]):
+                    given = frozenset(each.arg for each in node.keywords if each.arg is not None)
+                    starred = any(each.arg is None for each in node.keywords)
+                    source, original = imported.get(name, ("", ""))
+                    container = next((kind for room, kind in ROOMS.items() if within(source, room)), None)
+                    if container is not None and not starred:
+                        yield container, source, original, given
+
+
+def _imported(module: str) -> Iterator[tuple[str, tuple[str, str]]]:
+    """The names that a module imports: their modules, and the names there."""
+    for node in ast.walk(tree(module)):
+        if isinstance(node, ast.ImportFrom):
+            yield from ((each.asname or each.name, (node.module or "", each.name)) for each in node.names)
+
+
+def parts(container: type[Container]) -> dict[str, str]:
+    """The annotations of the parts that a container finds, by name."""
+    holders = [container, *OTHERS[container], Hub, Infrastructure, Settings]
+    return {name: kind for holder in reversed(holders) for name, kind in _parts(holder)}
+
+
+def _parts(holder: type) -> Iterator[tuple[str, str]]:
+    yield "settings", "Settings"
+    for name, kind in getattr(vars(holder).get("__init__"), "__annotations__", {}).items():
+        yield name, kind.removesuffix(" | None")
+    yield from holder.__annotations__.items()
+    for name, member in vars(holder).items():
+        function = member.func if isinstance(member, cached_property) else getattr(member, "fget", None)
+        if function is not None:
+            yield name, function.__annotations__["return"]
+
+
+FLOWS = sorted({(name, container, source, given) for container, source, name, given in flows()}, key=str)
+
+
+@pytest.mark.parametrize(("name", "container", "source", "given"), FLOWS, ids=[each[0] for each in FLOWS])
+def test_a_flow_is_filled_with_parts_of_the_same_annotation(
+    name: str, container: type[Container], source: str, given: frozenset[str]
+) -> None:
+    flow, found = getattr(import_module(source), name), parts(container)
+    wanted = {
+        each.name: each.annotation
+        for each in signature(flow).parameters.values()
+        if each.kind is Parameter.KEYWORD_ONLY and each.default is Parameter.empty and each.name not in given
+    }
+
+    assert {name: found.get(name) for name in wanted} == wanted
