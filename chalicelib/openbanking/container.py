@@ -17,15 +17,7 @@ if TYPE_CHECKING:
     from chalicelib.openbanking.bank_client.bank_client import BankClient
     from chalicelib.openbanking.flows.bank.choice import BankChoice
     from chalicelib.openbanking.flows.client_limits import ClientLimits
-    from chalicelib.openbanking.flows.deferred_calls import DeferredCalls
-    from chalicelib.openbanking.flows.payments.callback_status import CallbackStatus
-    from chalicelib.openbanking.flows.payments.execution import PaymentExecution
-    from chalicelib.openbanking.flows.payments.initiation import PaymentInitiation
-    from chalicelib.openbanking.flows.payments.outcomes import PaymentOutcomes
-    from chalicelib.openbanking.flows.payments.status import PaymentStatus
     from chalicelib.openbanking.flows.payments.unresolved_orders import UnresolvedOrders
-    from chalicelib.openbanking.flows.reads.read_limits import ReadLimits
-    from chalicelib.openbanking.flows.reads.relay import Relay
     from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
     from chalicelib.openbanking.flows.tpp_events import TppEvents
     from chalicelib.openbanking.oauth.credential_checks import CredentialChecks
@@ -71,15 +63,7 @@ class OpenBankingContainer(Container):
     order_answers: OrderAnswers = part("chalicelib.openbanking.records.order_answers")
     client_limits: ClientLimits = part("chalicelib.openbanking.flows.client_limits")
     tpp_events: TppEvents = part("chalicelib.openbanking.flows.tpp_events")
-    relay: Relay = part("chalicelib.openbanking.flows.reads.relay")
-    read_limits: ReadLimits = part("chalicelib.openbanking.flows.reads.read_limits")
-    payment_initiation: PaymentInitiation = part("chalicelib.openbanking.flows.payments.initiation")
-    payment_execution: PaymentExecution = part("chalicelib.openbanking.flows.payments.execution")
-    payment_outcomes: PaymentOutcomes = part("chalicelib.openbanking.flows.payments.outcomes")
-    payment_status: PaymentStatus = part("chalicelib.openbanking.flows.payments.status")
-    callback_status: CallbackStatus = part("chalicelib.openbanking.flows.payments.callback_status")
     unresolved_orders: UnresolvedOrders = part("chalicelib.openbanking.flows.payments.unresolved_orders")
-    deferred_calls: DeferredCalls = part("chalicelib.openbanking.flows.deferred_calls")
 
     def __init__(
         self,
@@ -135,15 +119,16 @@ class OpenBankingContainer(Container):
     def senders(self) -> Senders:
         """The senders of open banking deliveries, by delivery kind."""
         from chalicelib.openbanking.flows.bank.notifications import send_revoke_token
-        from chalicelib.openbanking.flows.deferred_execution import PaymentOrderSender, RelayRequestSender
-        from chalicelib.openbanking.flows.payments.status_queries import StatusQuerySender
+        from chalicelib.openbanking.flows.payments.deferred_orders import expire_deferred_order, send_deferred_order
+        from chalicelib.openbanking.flows.payments.status_queries import send_status_query
+        from chalicelib.openbanking.flows.reads.deferred_reads import expire_deferred_read, send_deferred_read
         from chalicelib.openbanking.flows.tpp_events import send_event
 
-        relay_requests, orders = self.make(RelayRequestSender), self.make(PaymentOrderSender)
+        call = self.call
         return {
-            "revoke_token": Sender(partial(self.call, send_revoke_token)),
-            "event": Sender(partial(self.call, send_event)),
-            "relay": Sender(relay_requests.send, relay_requests.expire),
-            "payment": Sender(orders.send, orders.expire),
-            "payment_status": Sender(self.make(StatusQuerySender).send),
+            "revoke_token": Sender(partial(call, send_revoke_token)),
+            "event": Sender(partial(call, send_event)),
+            "relay": Sender(partial(call, send_deferred_read), partial(call, expire_deferred_read)),
+            "payment": Sender(partial(call, send_deferred_order), partial(call, expire_deferred_order)),
+            "payment_status": Sender(partial(call, send_status_query)),
         }

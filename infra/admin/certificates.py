@@ -172,8 +172,8 @@ def _find_fault(pem: str, openbanking: OpenBankingContainer, bic: str | None) ->
             raise CommandRefused(
                 f"the record of {bank.bic} names no certificate subject, so its calls need no certificate"
             )
-        subject = format_name(x509.load_pem_x509_certificate(pem.encode()).subject)
-        openbanking.call(check_certificate, bank, {"clientCertPem": pem, "subjectDN": subject})
+        parsed = x509.load_pem_x509_certificate(pem.encode())
+        openbanking.call(check_certificate, bank, {"clientCertPem": pem, "subjectDN": format_name(parsed.subject)})
     except InvalidCertificate as error:
         return str(error)
     return None

@@ -12,15 +12,14 @@ import pytest
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.http.outbound import NotReached
+from chalicelib.foundation.http.web import Incoming
 from chalicelib.foundation.identifiers import OpaqueToken
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer
-from chalicelib.openbanking.flows.payments.orders import PaymentOrder
+from chalicelib.openbanking.flows.payments.initiation import initiate_payment
 from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
-from chalicelib.openbanking.protocol.psu_context import UNATTENDED
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS
 from chalicelib.openbanking.records.consents import consent_key
-from chalicelib.openbanking.records.orders import SentOrder
 from chalicelib.openbanking.records.payments import payment_key
 from tests.cards.contest import MANY, PROCESSES, at_once
 from tests.openbanking.payer import SCOPES, order, taken
@@ -65,14 +64,12 @@ class Contest:
         return sum(item is not None and item["status"] == "spent" for item in items)
 
     def _paid(self, number: int, request_id: str) -> Any:
-        flow, tpp = self.hubs[number % PROCESSES].openbanking.payment_initiation, self.tpps[number % 2]
+        hub, tpp = self.hubs[number % PROCESSES].openbanking, self.tpps[number % 2]
         credentials = TppCredentials(tpp.client_id, bearer=tpp.bearers[number // 2 % len(tpp.bearers)])
-        members = order(self.world, self.version, "single")
-        sent = SentOrder(request_id, jsontext.dumps(members).encode())
+        body = jsontext.dumps(order(self.world, self.version, "single")).encode()
+        sent = Incoming("POST", CALL.path, {}, (), body, {}, {}, request_id)
         try:
-            admitted = flow.authorize(CALL, credentials, sent, None)
-            assert isinstance(admitted, PaymentOrder)
-            return flow.initiate(admitted, members, request_id=request_id, psu=UNATTENDED)
+            return hub.call(initiate_payment, CALL, credentials, sent)
         except Refusal as refusal:
             return refusal.fault
         except StoreError as error:

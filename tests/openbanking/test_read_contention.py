@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 import pytest
 
 from chalicelib.foundation.dynamodb.store import StoreError
-from chalicelib.foundation.identifiers import new_uuid
-from chalicelib.openbanking.bank_client.bank_client import BankAnswer
-from chalicelib.openbanking.container import OpenBankingContainer
-from chalicelib.openbanking.flows.reads.relay_requests import RelayRequest
+from chalicelib.foundation.http.web import Incoming
+from chalicelib.openbanking.flows.reads.relay import relay
 from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
-from chalicelib.openbanking.protocol.psu_context import UNATTENDED, PsuContext
 from chalicelib.openbanking.protocol.webhooks import RELAYED
-from chalicelib.openbanking.records.order_answers import DeferredRequest
 from tests.cards.contest import MANY, PROCESSES, at_once
 from tests.openbanking.scenes import InMemory
 from tests.openbanking.unattended import LIMIT, Reader, limit_reads
@@ -27,16 +23,9 @@ from tests.world import IBAN, World
 pytestmark = [pytest.mark.dynamodb, pytest.mark.faults]
 
 CALLS = {call.name: call for call in RELAYED}
-ATTENDED = PsuContext({"PSU-IP-Address": "192.0.2.7"})
-Asks = Callable[[OpenBankingContainer, RelayRequest, PsuContext], BankAnswer | DeferredRequest]
-
-
-def at_once_asked(hub: OpenBankingContainer, relayed: RelayRequest, psu: PsuContext) -> BankAnswer:
-    return hub.relay.send(relayed, request_id=new_uuid(), psu=psu)
-
-
-def accepted(hub: OpenBankingContainer, relayed: RelayRequest, psu: PsuContext) -> DeferredRequest:
-    return hub.deferred_calls.accept(relayed.call.path, relayed, request_id=new_uuid(), psu=psu)
+ATTENDED = {"psu-ip-address": "192.0.2.7"}
+AT_ONCE: Mapping[str, str] = {}
+LATER = {"prefer": "respond-async"}
 
 
 class Contest:
@@ -52,18 +41,17 @@ class Contest:
             hub.delivery.__dict__["queue"] = InMemory()
             hub.openbanking.__dict__["banks"] = world.hub.openbanking.banks
 
-    def run(self, *ways: Asks, psu: PsuContext = UNATTENDED) -> Counter[str]:
-        """How many of the reads, made in these ways by turns, were answered, accepted, refused or failed."""
-        made = [partial(self._made, number, ways[number % len(ways)], psu) for number in range(MANY)]
+    def run(self, *ways: Mapping[str, str]) -> Counter[str]:
+        """How many of the reads, made with these headers by turns, were answered, accepted, refused or failed."""
+        made = [partial(self._made, number, ways[number % len(ways)]) for number in range(MANY)]
         return Counter(at_once(made))
 
-    def _made(self, number: int, ask: Asks, psu: PsuContext) -> str:
+    def _made(self, number: int, headers: Mapping[str, str]) -> str:
         hub = self.hubs[number % PROCESSES].openbanking
         credentials = TppCredentials(self.world.client.client_id, bearer=self.reader.bearer)
+        request = Incoming("GET", self.call.path, headers, tuple(self.query.items()), b"", {}, {})
         try:
-            authorized = hub.relay.authorize(self.call, credentials)
-            relayed = hub.relay.build_request(authorized, dict(self.query), in_query=True)
-            return type(ask(hub, relayed, psu)).__name__
+            return type(hub.call(relay, self.call, credentials, request)).__name__
         except Refusal as refusal:
             return refusal.fault.name
         except StoreError as error:
@@ -78,7 +66,7 @@ EXCEEDED = Fault.ACCESS_EXCEEDED.name
 def test_of_50_reads_exactly_four_reach_the_bank(world: World, query: dict[str, Any]) -> None:
     contest = Contest(world, "account", query)
 
-    found = contest.run(at_once_asked)
+    found = contest.run(AT_ONCE)
 
     assert found == {"BankAnswer": LIMIT, EXCEEDED: MANY - LIMIT}
     assert contest.reader.calls == LIMIT
@@ -88,7 +76,7 @@ def test_of_50_reads_exactly_four_reach_the_bank(world: World, query: dict[str, 
 def test_of_50_deferred_reads_exactly_four_are_accepted(world: World) -> None:
     contest = Contest(world, "account", ONE)
 
-    found = contest.run(accepted)
+    found = contest.run(LATER)
 
     assert found == {"DeferredRequest": LIMIT, EXCEEDED: MANY - LIMIT}
     assert contest.reader.counted() == len(world.recorded("relay")) == LIMIT
@@ -97,7 +85,7 @@ def test_of_50_deferred_reads_exactly_four_are_accepted(world: World) -> None:
 def test_of_50_reads_at_once_and_later_exactly_four_are_taken(world: World) -> None:
     contest = Contest(world, "accounts", {})
 
-    found = contest.run(at_once_asked, accepted)
+    found = contest.run(AT_ONCE, LATER)
 
     assert found["BankAnswer"] + found["DeferredRequest"] == LIMIT
     assert found[EXCEEDED] == MANY - LIMIT
@@ -107,5 +95,5 @@ def test_of_50_reads_at_once_and_later_exactly_four_are_taken(world: World) -> N
 def test_50_reads_with_the_psu_all_reach_the_bank(world: World) -> None:
     contest = Contest(world, "account", ONE)
 
-    assert contest.run(at_once_asked, psu=ATTENDED) == {"BankAnswer": MANY}
+    assert contest.run(ATTENDED) == {"BankAnswer": MANY}
     assert contest.reader.items() == []

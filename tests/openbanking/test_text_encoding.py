@@ -157,7 +157,7 @@ def test_a_stored_answer_of_an_earlier_version_is_shown_as_it_was(world: World) 
     stored = world.hub.vault.seal(jsontext.dumps({"answer": {"note": HALF}}), "key")
     item = {"body_digest": "digest", "outcome": stored, "expires_at": 2**40}
 
-    found = world.hub.openbanking.payment_initiation.order_answers.find_outcome(claim, item)
+    found = world.hub.openbanking.order_answers.find_outcome(claim, item)
 
     assert isinstance(found, dict)
     assert jsontext.dumps(found) == r'{"note":"\ud800"}'

@@ -118,6 +118,7 @@ class Engine:
         alongside: Sequence[Operation] = (),
         busy_attempts: int = 1,
         if_busy: Callable[[], A | Exception] | None = None,
+        if_failed: Callable[[StoreError], Exception | None] | None = None,
     ) -> A:
         """Decide, write, dispatch, and answer.
 
@@ -125,6 +126,7 @@ class Engine:
             alongside: writes of the caller, to be applied with those of the outcome.
             busy_attempts: how often the outcome is written before DynamoDB counts as busy.
             if_busy: gives the answer, or the error, if DynamoDB is busy and nothing was written.
+            if_failed: takes back what may be written after a storage error, and may give another error to raise.
 
         Raises:
             OutcomeUnknown: the response to the write is lost.
@@ -133,10 +135,13 @@ class Engine:
         """
         try:
             outcome = self.write(decide, facts, DefaultRetry(self._store, busy_attempts), alongside=alongside)
-        except Busy:
-            if if_busy is None:
+        except StoreError as error:
+            if isinstance(error, Busy) and if_busy is not None:
+                outcome = Outcome(if_busy())
+            elif if_failed is not None and (other := if_failed(error)) is not None:
+                raise other from error
+            else:
                 raise
-            outcome = Outcome(if_busy())
         return self.finish(outcome)
 
     def finish(self, outcome: Outcome[A]) -> A:

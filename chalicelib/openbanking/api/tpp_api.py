@@ -12,11 +12,10 @@ from chalicelib.openbanking.api import answers
 from chalicelib.openbanking.api.credentials import bind_code, read_credentials, read_token_request
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer
 from chalicelib.openbanking.container import OpenBankingContainer
-from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
+from chalicelib.openbanking.flows.tpp_request import refuse_any_parameters
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import refuse_fields, refuse_parameters
 from chalicelib.openbanking.protocol.own_answers import Accepted, BankScope, ScopeAnswer
-from chalicelib.openbanking.protocol.psu_context import InvalidPsuHeaders, PsuContext, read_psu_headers
 from chalicelib.openbanking.protocol.tpp_calls import (
     FIELD_FAULTS,
     AuthorizeRequest,
@@ -31,11 +30,7 @@ from chalicelib.openbanking.protocol.tpp_calls import (
 from chalicelib.openbanking.protocol.versions import services_of
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, PaymentCall, RelayedCall
 from chalicelib.openbanking.records.bank_record import Bank
-from chalicelib.openbanking.records.order_answers import DeferredRequest, OrderClaim
-from chalicelib.openbanking.records.orders import SentOrder
-from chalicelib.openbanking.records.payments import Payment
-
-_KEY_LENGTH = 255
+from chalicelib.openbanking.records.order_answers import DeferredRequest
 
 
 def _answer_failure(openbanking: OpenBankingContainer, incoming: Incoming, error: Exception) -> Response:
@@ -115,7 +110,7 @@ def bank(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     from chalicelib.openbanking.flows.bank.directory import describe_bank
 
     openbanking.tpp_authentication.authenticate_client(read_credentials(openbanking, incoming))
-    _refuse_parameters(incoming)
+    refuse_any_parameters(incoming)
     try:
         path = BankPath.read(dict(incoming.uri))
     except InvalidMessage as error:
@@ -126,7 +121,7 @@ def bank(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
 @tpp_routes.get("/tpp/consent")
 def consent(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     caller = openbanking.tpp_authentication.authenticate_bearer(read_credentials(openbanking, incoming))
-    _refuse_parameters(incoming)
+    refuse_any_parameters(incoming)
     from chalicelib.openbanking.flows.consent.tokens import describe_consent
 
     return json_answer(describe_consent(caller.consent))
@@ -149,67 +144,44 @@ def events(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
 
 def _relay_view(call: RelayedCall) -> View[OpenBankingContainer]:
     def relay_call(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
+        from chalicelib.openbanking.flows.reads.relay import relay
+
         started = openbanking.shared.clock.monotonic()
-        relay = openbanking.relay
-        authorized = relay.authorize(call, read_credentials(openbanking, incoming))
-        in_query = call.method == "GET"
-        if not in_query:
-            _refuse_parameters(incoming)
-        travelling = _bank_headers(incoming)
-        members = incoming.parameters() if in_query else incoming.json()
-        request = relay.build_request(authorized, members, in_query=in_query)
-        if _prefers_async(incoming):
-            return _timed_answer(
-                openbanking, openbanking.deferred_calls.accept(call.path, request, **travelling), started
-            )
-        return _timed_answer(openbanking, relay.send(request, **travelling), started)
+        answer = openbanking.call(relay, call, read_credentials(openbanking, incoming), incoming)
+        return _timed_answer(openbanking, answer, started)
 
     return relay_call
 
 
 def _payment_view(call: PaymentCall) -> View[OpenBankingContainer]:
-    def initiate_payment(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
-        started = openbanking.shared.clock.monotonic()
-        flow, credentials = openbanking.payment_initiation, read_credentials(openbanking, incoming)
-        claim = _idempotency_key_claim(call, credentials, incoming)
-        sent = SentOrder(incoming.request_id, incoming.body)
-        if call.kind == "direct":
-            order = flow.authorize_direct(call, credentials, sent, claim, lambda: _direct_bic(incoming.json()))
-        else:
-            order = flow.authorize(call, credentials, sent, claim)
-        if isinstance(order, BankAnswer | DeferredRequest):
-            return _timed_answer(openbanking, order, started)
-        _refuse_parameters(incoming)
-        _check_idempotency_key(incoming)
-        members = incoming.json(call.body_bytes)
-        if call.kind == "direct":
-            members = {name: value for name, value in members.items() if name != "bic"}
-        carry_out = flow.accept if _prefers_async(incoming) else flow.initiate
-        return _timed_answer(openbanking, carry_out(order, members, **_bank_headers(incoming)), started)
+    def initiate(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
+        from chalicelib.openbanking.flows.payments.initiation import initiate_payment
 
-    return initiate_payment
+        started = openbanking.shared.clock.monotonic()
+        answer = openbanking.call(initiate_payment, call, read_credentials(openbanking, incoming), incoming)
+        return _timed_answer(openbanking, answer, started)
+
+    return initiate
 
 
 @tpp_routes.get(STATUS_PATH)
 def payment_status(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
+    from chalicelib.openbanking.flows.payments.status import get_status
+
     started = openbanking.shared.clock.monotonic()
-    flow = openbanking.payment_status
-    lookup = flow.look_up(read_credentials(openbanking, incoming), dict(incoming.query))
-    travelling = _bank_headers(incoming)
-    payment = flow.require_payment(lookup, incoming.parameters())
-    if not isinstance(payment, Payment):
-        return json_answer(payment)
-    if _prefers_async(incoming) and payment.version.answers_status_queries:
-        return _timed_answer(
-            openbanking, openbanking.deferred_calls.accept_status(payment, lookup.consent, **travelling), started
-        )
-    return _timed_answer(openbanking, flow.get_status(payment, lookup.consent, **travelling), started)
+    answer = openbanking.call(get_status, read_credentials(openbanking, incoming), incoming)
+    if isinstance(answer, BankAnswer | DeferredRequest):
+        return _timed_answer(openbanking, answer, started)
+    return json_answer(answer)
 
 
 @tpp_routes.get("/tpp/requests/{request_id}")
 def accepted_request(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
-    outcome = openbanking.deferred_calls.look_up(read_credentials(openbanking, incoming), incoming.uri["request_id"])
-    _refuse_parameters(incoming)
+    from chalicelib.openbanking.flows.deferred_calls import look_up_request
+
+    credentials = read_credentials(openbanking, incoming)
+    outcome = openbanking.call(look_up_request, credentials, incoming.uri["request_id"])
+    refuse_any_parameters(incoming)
     return json_answer(outcome)
 
 
@@ -235,54 +207,3 @@ def _read_query(incoming: Incoming, model: Any) -> Any:
         return model.read(incoming.parameters())
     except InvalidMessage as error:
         raise refuse_parameters(error) from None
-
-
-def _refuse_parameters(incoming: Incoming) -> None:
-    if incoming.query:
-        raise refusals.PARAMETERS_NOT_ALLOWED()
-
-
-def _idempotency_key_claim(call: PaymentCall, credentials: TppCredentials, incoming: Incoming) -> OrderClaim | None:
-    """The claim for a valid Idempotency-Key. An invalid key is refused later, along with the other headers."""
-    key = incoming.headers.get("idempotency-key")
-    if not key or not _is_key(key):
-        return None
-    consent_id = credentials.token.ids[0] if credentials.token and call.kind != "direct" else None
-    return OrderClaim.from_request(credentials.client_id or "", call.path, key, incoming.body, consent_id)
-
-
-def _check_idempotency_key(incoming: Incoming) -> None:
-    key = incoming.headers.get("idempotency-key")
-    if key is not None and not _is_key(key):
-        raise refusals.IDEMPOTENCY_KEY_WRONG(most=_KEY_LENGTH)
-
-
-def _is_key(key: str) -> bool:
-    return 1 <= len(key) <= _KEY_LENGTH and key.isprintable()
-
-
-def _direct_bic(members: Any) -> str:
-    """The BIC in a direct payment's body. Raises: Refusal."""
-    named = {name: value for name, value in members.items() if name == "bic"} if isinstance(members, dict) else members
-    try:
-        return ScopeQuery.read(named).bic
-    except InvalidMessage as error:
-        raise refuse_fields(error) from None
-
-
-def _prefers_async(incoming: Incoming) -> bool:
-    """Whether the caller prefers a deferred response (RFC 7240); other preferences are ignored."""
-    given = incoming.headers.get("prefer", "").split(",")
-    return any(preference.partition(";")[0].strip().lower() == "respond-async" for preference in given)
-
-
-def _bank_headers(incoming: Incoming) -> dict[str, Any]:
-    """The header values to pass to the bank: request id and the PSU's headers. Raises: Refusal."""
-    return {"request_id": incoming.request_id, "psu": _psu_context(incoming)}
-
-
-def _psu_context(incoming: Incoming) -> PsuContext:
-    try:
-        return read_psu_headers(incoming.headers, incoming.repeated_headers)
-    except InvalidPsuHeaders as error:
-        raise refusals.PSU_HEADERS_WRONG(problems=str(error)) from None

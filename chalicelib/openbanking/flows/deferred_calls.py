@@ -6,121 +6,140 @@ can be fetched for a day with a bearer of the same consent, or by the client if 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from chalicelib.delivery.delivery_record import Delivery, record_key
-from chalicelib.delivery.outbox import Outbox
+from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
+from chalicelib.delivery.outcomes import Keep, StoredAnswer, Undeliverable
 from chalicelib.delivery.sealed_bodies import SealedBodies
-from chalicelib.foundation import jsontext
+from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.foundation.requests.engine import Engine
-from chalicelib.foundation.requests.outcome import Outcome
+from chalicelib.foundation.dynamodb.store import Item, Store
 from chalicelib.openbanking.delivery_plans import WITH_CALLER
-from chalicelib.openbanking.flows.reads.read_limits import CountedRead, ReadLimits
-from chalicelib.openbanking.flows.reads.relay_requests import RelayRequest
 from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
 from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol import refusals
+from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.own_answers import AcceptedRequest
-from chalicelib.openbanking.protocol.psu_context import PsuContext
 from chalicelib.openbanking.protocol.tpp_calls import REQUEST_ID
 from chalicelib.openbanking.protocol.versions import TPP_ERRORS
-from chalicelib.openbanking.protocol.webhooks import STATUS_PATH
-from chalicelib.openbanking.records.consents import Consent
-from chalicelib.openbanking.records.order_answers import DeferredRequest
-from chalicelib.openbanking.records.payments import Payment
+from chalicelib.openbanking.records.client_record import Client, client_key
+from chalicelib.openbanking.records.consents import Consent, consent_key
 
 
-@dataclass(frozen=True, slots=True)
-class DeferredCalls:
-    """Accepts relayed calls for deferred execution, and returns the outcomes of deferred calls and payments."""
+def record_deferred(
+    outbox: Outbox,
+    path: str,
+    request_id: str,
+    client_id: str,
+    bic: str,
+    consent: Consent | None,
+    body: Mapping[str, Any],
+) -> RecordedDeliveries:
+    """The delivery that passes a call at ``path`` on to a bank, for the transaction that accepts the call."""
+    return outbox.record(
+        "relay",
+        path,
+        receiver=f"bank#{bic}",
+        bic=bic,
+        client_id=client_id,
+        consent_id=consent.consent_id if consent else None,
+        body=jsontext.dumps(body),
+        request_id=request_id,
+    )
 
-    engine: Engine
-    clock: Clock
-    tpp_authentication: TppAuthentication
-    bodies: SealedBodies
-    outbox: Outbox
-    read_limits: ReadLimits
 
-    def accept(self, path: str, relayed: RelayRequest, *, request_id: str, psu: PsuContext) -> DeferredRequest:
-        """Accept a relayed call at ``path`` for deferred execution, and count an unattended read. Raises: Refusal."""
-        consent, read = relayed.consent, self.read_limits.counted_read(relayed, psu)
-        body = {"request": relayed.request, **psu.as_members()}
-        body |= read.reservation.as_members() if read else {}
-        return self._accept(path, consent.client_id, consent.bic, consent, body, request_id, read)
+def look_up_request(
+    credentials: TppCredentials,
+    request_id: str,
+    *,
+    clock: Clock,
+    tpp_authentication: TppAuthentication,
+    bodies: SealedBodies,
+) -> AcceptedRequest:
+    """The state of an accepted request; once finished, with the HTTP status and body of the response.
 
-    def accept_status(
-        self, payment: Payment, consent: Consent | None, *, request_id: str, psu: PsuContext
-    ) -> DeferredRequest:
-        """Accept a payment status query for deferred execution."""
-        body = {"payment_id": payment.payment_id, **psu.as_members()}
-        return self._accept(STATUS_PATH, payment.client_id, payment.bic, consent, body, request_id)
+    Raises:
+        Refusal: the request is unknown, belongs to another caller, or is more than a day old.
+    """
+    keys = [record_key(request_id)] if 0 < len(request_id) <= REQUEST_ID else []
+    if credentials.bearer is None:
+        client, found = tpp_authentication.authenticate_client_and_read(credentials, keys, ["PISP"])
+        consent = None
+    else:
+        caller = tpp_authentication.authenticate_bearer(credentials, keys, or_spent=True)
+        client, consent, found = caller.client, caller.consent, caller.items
+    item, now = found[0] if found else None, clock.time()
+    delivery = Delivery.from_item(item) if item and item["expires_at"] > now else None
+    if delivery is None or delivery.kind not in WITH_CALLER or delivery.client_id != client.client_id:
+        raise refusals.REQUEST_UNKNOWN()
+    if delivery.consent_id is not None and consent is None:
+        raise refusals.REQUEST_BEARER_MISSING()
+    if delivery.consent_id is not None and consent is not None and delivery.consent_id != consent.consent_id:
+        raise refusals.REQUEST_UNKNOWN()
+    return _describe(delivery, bodies, now)
 
-    def look_up(self, credentials: TppCredentials, request_id: str) -> AcceptedRequest:
-        """The state of an accepted request; once finished, with the HTTP status and body of the response.
 
-        Raises:
-            Refusal: the request is unknown, belongs to another caller, or is more than a day old.
-        """
-        keys = [record_key(request_id)] if 0 < len(request_id) <= REQUEST_ID else []
-        if credentials.bearer is None:
-            client, found = self.tpp_authentication.authenticate_client_and_read(credentials, keys, ["PISP"])
-            consent = None
-        else:
-            caller = self.tpp_authentication.authenticate_bearer(credentials, keys, or_spent=True)
-            client, consent, found = caller.client, caller.consent, caller.items
-        item = found[0] if found else None
-        delivery = Delivery.from_item(item) if item and item["expires_at"] > self.clock.time() else None
-        if delivery is None or delivery.kind not in WITH_CALLER or delivery.client_id != client.client_id:
-            raise refusals.REQUEST_UNKNOWN()
-        if delivery.consent_id is not None and consent is None:
-            raise refusals.REQUEST_BEARER_MISSING()
-        if delivery.consent_id is not None and consent is not None and delivery.consent_id != consent.consent_id:
-            raise refusals.REQUEST_UNKNOWN()
-        return self._outcome(delivery)
+def _describe(delivery: Delivery, bodies: SealedBodies, now: int) -> AcceptedRequest:
+    if delivery.state == "due":
+        return {"state": "running" if delivery.is_running(now) else "queued", "status": None, "body": None}
+    state: Literal["done", "failed"] = "done" if delivery.state == "delivered" else "failed"
+    answer = delivery.answer
+    if answer is None:  # lost because of a defect, which was reported
+        lost = refusals.OUTCOME_LOST()
+        body = TPP_ERRORS.body(lost, delivery.request_id, delivery.failed_at or 0)
+        return {"state": state, "status": TPP_ERRORS.status(lost), "body": body}
+    text = bodies.open(delivery.delivery_id, answer["name"], answer["parts"])
+    return {"state": state, "status": answer["status"], "body": jsontext.read_stored(text)}
 
-    # -- inside
 
-    def _accept(
-        self,
-        path: str,
-        client_id: str,
-        bic: str,
-        consent: Consent | None,
-        body: Mapping[str, Any],
-        request_id: str,
-        read: CountedRead | None = None,
-    ) -> DeferredRequest:
-        recorded = self.outbox.record(
-            "relay",
-            path,
-            receiver=f"bank#{bic}",
-            bic=bic,
-            client_id=client_id,
-            consent_id=consent.consent_id if consent else None,
-            body=jsontext.dumps(body),
-            request_id=request_id,
-        )
-        if read is not None:
-            self.read_limits.reserve(read, recorded)
-        else:
-            self.engine.carry_out(lambda _: Outcome(None, deliveries=recorded))
-        return DeferredRequest(recorded.delivery_ids[0])
+def read_client_and_consent(
+    store: Store,
+    delivery: Delivery,
+    keys: Sequence[tuple[str, Item]],
+    now: int,
+    *,
+    or_spent: bool = False,
+    spent_by: str = "",
+) -> tuple[Client, Consent | None, list[Item | None]]:
+    """An accepted call's client (possibly inactive), its valid consent, and the items under ``keys``.
 
-    def _outcome(self, delivery: Delivery) -> AcceptedRequest:
-        if delivery.state == "due":
-            running = delivery.is_running(self.clock.time())
-            return {"state": "running" if running else "queued", "status": None, "body": None}
-        state: Literal["done", "failed"] = "done" if delivery.state == "delivered" else "failed"
-        answer = delivery.answer
-        if answer is None:  # lost because of a defect, which was reported
-            lost = refusals.OUTCOME_LOST()
-            body = TPP_ERRORS.body(lost, delivery.request_id, delivery.failed_at or 0)
-            return {"state": state, "status": TPP_ERRORS.status(lost), "body": body}
-        text = self.bodies.open(delivery.delivery_id, answer["name"], answer["parts"])
-        return {"state": state, "status": answer["status"], "body": jsontext.read_stored(text)}
+    A one-time consent may be spent: by any attempt with ``or_spent``, otherwise only by the attempt ``spent_by``.
+
+    Raises:
+        Refusal.
+    """
+    consents = [consent_key(delivery.consent_id)] if delivery.consent_id else []
+    found = store.batch_get([client_key(delivery.concerned_client), *consents, *keys])
+    if found[0] is None:
+        raise refusals.CLIENT_UNKNOWN()
+    client, rest = Client.from_item(found[0]), found[1:]
+    if not consents:
+        return client, None, rest
+    item = rest[0]
+    consent = Consent.from_item(item) if item else None
+    if item is None or consent is None or now >= consent.valid_until:
+        raise refusals.BEARER_INVALID()
+    spent = consent.status == "spent" and (or_spent or item.get("spent_by") == spent_by)
+    if consent.status != "authorised" and not spent:
+        raise refusals.BEARER_INVALID()
+    return client, consent, rest[1:]
+
+
+def store_refusal(delivery: Delivery, refusal: Refusal, now: int) -> StoredAnswer:
+    """The error response that an immediate call would have received."""
+    log.info("error response", client_id=delivery.client_id, **refusal.log_members)
+    return StoredAnswer(TPP_ERRORS.status(refusal), jsontext.dumps(TPP_ERRORS.body(refusal, delivery.request_id, now)))
+
+
+def fail_finally(
+    delivery: Delivery, refusal: Refusal, now: int, keep: Keep | None = None, status: int | None = None
+) -> Undeliverable:
+    """The end of a call that is not sent again."""
+    return Undeliverable(
+        refusal.message, final=True, status=status, answer=store_refusal(delivery, refusal, now), keep=keep
+    )
 
 
 def request_text(body: str) -> str:

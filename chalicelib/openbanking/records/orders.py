@@ -33,14 +33,6 @@ _UNRESOLVED = (UNRESOLVED.partition, UNRESOLVED.time)
 
 
 @dataclass(frozen=True, slots=True)
-class SentOrder:
-    """An order as the TPP sent it: its X-Request-Id, received or generated, and its body."""
-
-    request_id: str
-    body: bytes
-
-
-@dataclass(frozen=True, slots=True)
 class Order:
     """A TPP's order for a bank.
 

@@ -25,12 +25,13 @@ _IDENTIFIERS = ("account_id", "iban", "payment_id")
 class ReadReservation:
     """One read of a consent's data, counted in the items ``parts``, one for each identifier in its request.
 
-    ``read_id`` tells it from other reads.
+    ``read_id`` tells it from other reads; ``reserved_at`` is a Unix second of its day.
     """
 
     consent_id: str
     parts: tuple[str, ...]
     read_id: str
+    reserved_at: int = 0
 
     def as_members(self) -> dict[str, Any]:
         """The members of a stored call."""
@@ -49,15 +50,16 @@ class UnattendedReads:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
 
-    def new(self, consent_id: str, call: str, request: Mapping[str, Any], now: int) -> ReadReservation:
-        """A read at ``now`` (Unix seconds) by the TPP's ``call``.
+    def new(self, consent_id: str, call: str, request: Mapping[str, Any]) -> ReadReservation:
+        """A read by the TPP's ``call``.
 
         It is one of the account, or payment, in ``request``, or of all accounts if that names none.
         """
+        now = self._clock.time()
         day = timestamp(now)[:10]
         named = [f"{name}={request[name]}" for name in _IDENTIFIERS if name in request]
         parts = tuple(f"reads#{day}#{call}#{digest(each)}" for each in named or ("",))
-        return ReadReservation(consent_id, parts, new_id())
+        return ReadReservation(consent_id, parts, new_id(), now)
 
     def update_reserved(self, read: ReadReservation, limit: int) -> list[Update]:
         """The writes that count ``read``; they fail if ``limit`` others were counted. A repeat changes nothing."""

@@ -103,12 +103,14 @@ def payment_callback(visit: Visit) -> Response:
     The bank is queried, within limits, if the payment's callback_url contained its ``bic``. The page asks for itself
     again until the status is final.
     """
+    from chalicelib.openbanking.flows.payments.callback_status import find_payment_status
+
     query = dict(visit.incoming.query)
     bic, payment_id = query.get("bic", ""), query.get("payment_id", "")
     known = None
     if bic and payment_id and not visit.incoming.is_head:
         own, visitor = visit.website.openbanking.clients.default_callback, client_network(visit.ip_address)
-        known = visit.website.openbanking.callback_status.look_up(bic, payment_id, own, visitor)
+        known = visit.website.openbanking.call(find_payment_status, bic, payment_id, callback_url=own, address=visitor)
     is_final = known is not None and (known.outcome == "not_accepted" or is_final_status(known.status))
     return page(
         visit,

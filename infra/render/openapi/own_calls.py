@@ -21,7 +21,7 @@ from chalicelib.openbanking.flows.consent.introspection import introspect
 from chalicelib.openbanking.flows.consent.pushed_authorization import push
 from chalicelib.openbanking.flows.consent.states import list_consents, list_states
 from chalicelib.openbanking.flows.consent.tokens import describe_consent, redeem, revoke_by_bank, revoke_by_tpp
-from chalicelib.openbanking.flows.deferred_calls import DeferredCalls
+from chalicelib.openbanking.flows.deferred_calls import look_up_request
 from chalicelib.openbanking.flows.payments.status import record_report
 from chalicelib.openbanking.flows.tpp_events import TppEvents
 from chalicelib.openbanking.protocol import tpp_events
@@ -150,7 +150,7 @@ OWN_CALLS: tuple[OwnCall, ...] = (
     OwnCall("GET", "/tpp/consent", "consent", describe_consent, takes_proof=True),
     OwnCall("GET", "/tpp/consents", "client", list_consents, query=ConsentsQuery),
     OwnCall("GET", "/tpp/events", "confidential client", TppEvents.list_events, query=EventsQuery),
-    OwnCall("GET", ACCEPTED_REQUEST, "consent or client", DeferredCalls.look_up, place=RequestPlace, takes_proof=True),
+    OwnCall("GET", ACCEPTED_REQUEST, "consent or client", look_up_request, place=RequestPlace, takes_proof=True),
     OwnCall("GET", "/.well-known/oauth-authorization-server", "anybody", oauth_api.describe_server),
     OwnCall("GET", "/.well-known/oauth-protected-resource", "anybody", oauth_api.describe_resource),
     OwnCall("GET", "/.well-known/jwks.json", "anybody", oauth_api.key_set),

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from chalicelib.foundation.http.outbound import TimedOut
-from chalicelib.openbanking.flows.payments.callback_status import CallbackStatus, StatusResult
+from chalicelib.openbanking.flows.payments import callback_status
+from chalicelib.openbanking.flows.payments.callback_status import StatusResult
 from chalicelib.openbanking.protocol.payment_enumerations import PaymentOutcome
 from tests.openbanking.payer import Payer
 from tests.world import World
@@ -63,7 +64,7 @@ def test_the_payment_page_says_that_the_bank_has_not_confirmed_a_payment(
     world: World, monkeypatch: pytest.MonkeyPatch, outcome: PaymentOutcome, headline: str
 ) -> None:
     found = StatusResult("RCVD", from_bank=False, outcome=outcome)
-    monkeypatch.setattr(CallbackStatus, "look_up", lambda *_: found)
+    monkeypatch.setattr(callback_status, "find_payment_status", lambda *_, callback_url, address: found)
 
     assert f"<h1>{headline}</h1>" in world.call("GET", "/payments/callback?bic=BETADEF1&payment_id=P-1").text
 

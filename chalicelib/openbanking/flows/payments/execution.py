@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
 from chalicelib.foundation import jsontext, log
-from chalicelib.foundation.dynamodb.store import Item, Operation
-from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.dynamodb.store import Item, Operation, StoreError
 from chalicelib.foundation.metrics import Metrics
 from chalicelib.foundation.requests.engine import Engine
 from chalicelib.foundation.requests.facts import Facts
@@ -39,210 +38,246 @@ _BY_REACH: Mapping[Reach, refusals.RefusalRow] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class PaymentExecution:
-    """Sends payments to banks."""
+def prepare_order(
+    order: PaymentOrder, request: dict[str, Any], psu: PsuContext, consents: Consents, bank_client: BankClient
+) -> PreparedRequest:
+    """Build the request to the bank, before any claim is made."""
+    token = consents.bank_token(order.consent) if order.consent and order.webhook.sends_token else None
+    path, request_id = order.webhook.path, order.record.request_id
+    return bank_client.prepare(order.bank, path, request, request_id=request_id, token=token, psu=psu)
 
-    engine: Engine
-    consents: Consents
-    payments: Payments
-    orders: Orders
-    tpp_events: TppEvents
-    outbox: Outbox
-    bank_client: BankClient
-    metrics: Metrics
-    is_local: bool
-    """Whether a confirmation_url without TLS is allowed."""
 
-    def prepare(
-        self, order: PaymentOrder, request: dict[str, Any], request_id: str, psu: PsuContext
-    ) -> PreparedRequest:
-        """Build the request to the bank, before any claim is made."""
-        token = self.consents.bank_token(order.consent) if order.consent and order.webhook.sends_token else None
-        path = order.webhook.path
-        return self.bank_client.prepare(order.bank, path, request, request_id=request_id, token=token, psu=psu)
+def send_order(
+    order: PaymentOrder, request: dict[str, Any], outgoing: PreparedRequest, bank_client: BankClient, *, is_local: bool
+) -> BankAnswer:
+    """Send the payment to the bank, once. Raises: BankFailed.
 
-    def require_reachable(self, order: PaymentOrder) -> None:
-        """Refuse an order while calls to its bank are paused. Raises: Refusal."""
-        try:
-            self.bank_client.require_closed(order.bank, order.webhook)
-        except BankFailed as failure:
-            raise refuse_payment(failure) from failure
+    ``is_local`` allows a confirmation_url without TLS.
+    """
+    answer = bank_client.call_prepared(outgoing, order.version, order.webhook, request, once=True)
+    if not is_confirmation_url(answer.body["confirmation_url"], local=is_local):
+        raise _unusable_answer(answer, "the confirmation_url in the bank's response is not a plain https address")
+    if len(jsontext.dumps(answer.body)) > LONGEST_ANSWER:
+        raise _unusable_answer(answer, f"the bank's response to a payment is larger than {LONGEST_ANSWER} bytes")
+    return answer
 
-    def send(self, order: PaymentOrder, request: dict[str, Any], outgoing: PreparedRequest) -> BankAnswer:
-        """Send the payment to the bank, once. Raises: BankFailed."""
-        answer = self.bank_client.call_prepared(outgoing, order.version, order.webhook, request, once=True)
-        if not is_confirmation_url(answer.body["confirmation_url"], local=self.is_local):
-            raise _unusable_answer(answer, "the confirmation_url in the bank's response is not a plain https address")
-        if len(jsontext.dumps(answer.body)) > LONGEST_ANSWER:
-            raise _unusable_answer(answer, f"the bank's response to a payment is larger than {LONGEST_ANSWER} bytes")
-        return answer
 
-    def record_payment(
-        self, order: PaymentOrder, answer: BankAnswer, request_id: str, kept: Sequence[Operation]
-    ) -> None:
-        """Record the payment in the bank's response, and write ``kept`` in the same transaction.
+def record_payment(
+    order: PaymentOrder,
+    answer: BankAnswer,
+    alongside: Sequence[Operation],
+    *,
+    payments: Payments,
+    orders: Orders,
+    tpp_events: TppEvents,
+    outbox: Outbox,
+    engine: Engine,
+    if_failed: Callable[[StoreError], Exception | None] | None = None,
+) -> None:
+    """Record the payment in the bank's response, with the writes ``alongside`` in the same transaction.
 
-        Raises:
-            BankFailed: the payment_id belongs to another order; nothing was written.
-            StoreError.
-        """
-        payment = self._new_payment(order, answer.body, request_id)
+    Raises:
+        BankFailed: the payment_id belongs to another order; nothing was written.
+        StoreError: unless ``if_failed`` gives another error.
+    """
+    payment = _new_payment(order, answer.body, payments)
 
-        def decide(facts: Facts) -> Outcome[None]:
-            outcome = self._decide_payment(facts, order, payment)
-            if outcome is None:
-                _report_reused(payment)
-                raise _failure(answer, "the payment_id in the bank's response belongs to another order")
-            return outcome
+    def decide(facts: Facts) -> Outcome[None]:
+        outcome = _decide_payment(facts, order, payment, payments, orders, tpp_events, outbox)
+        if outcome is None:
+            _report_reused(payment)
+            raise _failure(answer, "the payment_id in the bank's response belongs to another order")
+        return outcome
 
-        self.engine.carry_out(decide, _without(payment), alongside=kept)
+    engine.carry_out(decide, _without(payment), alongside=alongside, if_failed=if_failed)
 
-    def record_failure(
-        self, order: PaymentOrder, failure: BankFailed, request_id: str, kept: Sequence[Operation]
-    ) -> None:
-        """Record what is known of an order that may be at the bank, and write ``kept`` in the same transaction.
 
-        A payment that an unusable response names is recorded with the outcome ``unknown``.
+def record_failure(
+    order: PaymentOrder,
+    failure: BankFailed,
+    alongside: Sequence[Operation],
+    *,
+    consents: Consents,
+    payments: Payments,
+    orders: Orders,
+    tpp_events: TppEvents,
+    outbox: Outbox,
+    engine: Engine,
+) -> None:
+    """Record what is known of an order after a failure, with the writes ``alongside`` in the same transaction.
 
-        Raises:
-            StoreError.
-        """
-        payment = None
-        if failure.payment_id is not None:
-            answer = {**(failure.answer or {}), "payment_id": failure.payment_id}
-            payment = self._new_payment(order, answer, request_id, "unknown")
+    If the bank was never reached, the claims are released. A payment that an unusable response names is recorded with
+    the outcome ``unknown``.
 
-        def decide(facts: Facts) -> Outcome[None]:
-            recorded = self._decide_payment(facts, order, payment) if payment else None
+    Raises:
+        StoreError.
+    """
+    if failure.reach == "never":
+        release_attempt(order.caller, order.record, order.attempt, alongside, consents, orders, engine)
+        return
+    payment = None
+    if failure.payment_id is not None:
+        answer = {**(failure.answer or {}), "payment_id": failure.payment_id}
+        payment = _new_payment(order, answer, payments, "unknown")
+
+    def decide(facts: Facts) -> Outcome[None]:
+        if payment is not None:
+            recorded = _decide_payment(facts, order, payment, payments, orders, tpp_events, outbox)
             if recorded is not None:
                 return recorded
-            if failure.reach == "refused":
-                writes = self._closing_writes(facts, order.record, order.attempt, sent=True)
-            else:
-                writes = [*filter(facts.permits, self._unknown(order))]
-            return Outcome(None, writes, report=partial(_report_reused, payment))
+        if failure.reach == "refused":
+            writes = _close_attempt(facts, order.record, order.attempt, orders, sent=True)
+        else:
+            writes = [*filter(facts.permits, _write_unknown(order, orders))]
+        return Outcome(None, writes, report=partial(_report_reused, payment))
 
-        self.engine.carry_out(decide, _without(payment), alongside=kept)
+    engine.carry_out(decide, _without(payment), alongside=alongside)
 
-    def refuse(self, failure: BankFailed) -> Refusal:
-        """The refusal for a bank failure; an unknown outcome is counted."""
-        if failure.reach == "unknown":
-            self.count_unknown_outcome()
-        return refuse_payment(failure)
 
-    def count_unknown_outcome(self) -> None:
-        """Count a payment with an unknown outcome, which someone may have to clarify with the bank."""
-        self.metrics.write({"UnknownOutcomes": 1})
+def release_attempt(
+    caller: Caller | None,
+    record: Order,
+    attempt: str,
+    alongside: Sequence[Operation],
+    consents: Consents,
+    orders: Orders,
+    engine: Engine,
+) -> None:
+    """Release the claims of an ``attempt`` that never reached the bank, with the writes ``alongside``.
 
-    def _new_payment(
-        self, order: PaymentOrder, answer: Mapping[str, Any], request_id: str, outcome: PaymentOutcome | None = None
-    ) -> Payment:
-        return self.payments.new(
-            order.bank.bic,
-            answer["payment_id"],
-            api_version=order.version.number,
-            kind=order.call.kind,
-            client_id=order.client.client_id,
-            consent_id=order.consent.consent_id if order.consent else None,
-            request_id=request_id,
-            order_digest=order.record.order_digest,
-            status=order.version.statuses.first_status(answer.get("status")),
-            outcome=outcome,
-        )
+    This frees the X-Request-Id and restores a one-time consent, unless the consent has ended in the meantime.
 
-    def release_attempt(self, caller: Caller | None, record: Order, attempt: str, kept: Sequence[Operation]) -> None:
-        """Release the claims of an ``attempt`` that never reached the bank, and write ``kept`` with them.
+    Raises:
+        StoreError.
+    """
+    unspent: list[Operation] = []
+    if caller is not None and caller.consent.consent_type == "one_time":
+        unspent += consents.update_unspent(caller.consent, caller.token, attempt)
 
-        This frees the X-Request-Id and restores a one-time consent, unless the consent has ended in the meantime.
+    def decide(facts: Facts) -> Outcome[None]:
+        closing = _close_attempt(facts, record, attempt, orders, sent=False)
+        return Outcome(None, [*closing, *filter(facts.permits, unspent)])
 
-        Raises:
-            StoreError.
-        """
-        undone: list[Operation] = []
-        if caller is not None and caller.consent.consent_type == "one_time":
-            undone += self.consents.update_unspent(caller.consent, caller.token, attempt)
+    engine.carry_out(decide, alongside=alongside)
 
-        def decide(facts: Facts) -> Outcome[None]:
-            closing = self._closing_writes(facts, record, attempt, sent=False)
-            return Outcome(None, [*closing, *filter(facts.permits, undone)])
 
-        self.engine.carry_out(decide, alongside=kept)
+def require_reachable(order: PaymentOrder, bank_client: BankClient) -> None:
+    """Refuse an order while calls to its bank are paused. Raises: Refusal."""
+    try:
+        bank_client.require_closed(order.bank, order.webhook)
+    except BankFailed as failure:
+        raise refuse_payment(failure) from failure
 
-    def _closing_writes(self, facts: Facts, record: Order, attempt: str, *, sent: bool) -> list[Operation]:
-        """The write that the bank does not have the order of an ``attempt``, unless another attempt may have sent it.
 
-        There is none if the id was not claimed, or is another order's by now.
-        """
-        if record.order_digest is None:
-            return []
-        writes: list[Operation] = [
-            self.orders.update_not_accepted(record, attempt, sent=sent, alone=alone) for alone in (True, False)
-        ]
-        return [*filter(facts.permits, writes)][:1]
+def refuse_failure(failure: BankFailed, metrics: Metrics) -> Refusal:
+    """The refusal for a bank failure; an unknown outcome is counted."""
+    if failure.reach == "unknown":
+        count_unknown_outcome(metrics)
+    return refuse_payment(failure)
 
-    def _decide_payment(self, facts: Facts, order: PaymentOrder, payment: Payment) -> Outcome[None] | None:
-        """A new payment with its early reports, and its order's outcome.
 
-        A payment_id identifies a single order: ``None`` if it belongs to another order. A repeated response for the
-        same order changes nothing but an unknown outcome.
-        """
-        found = facts.item(payment_key(payment.bic, payment.payment_id))
-        known = Payment.from_item(found) if found is not None and not is_early(found) else None
-        members = {"bic": payment.bic, "payment_id": payment.payment_id}
-        if known is not None and not known.is_of_one_order_with(payment):
-            return None
-        writes, written = self._writes_of(payment, known, found)
-        of_order = self._outcome_write(order, written)
-        in_order = [*filter(facts.permits, of_order)]
-        deliveries = self._deliveries_of(order, payment, known, written)
+def count_unknown_outcome(metrics: Metrics) -> None:
+    """Count a payment with an unknown outcome, which someone may have to clarify with the bank."""
+    metrics.write({"UnknownOutcomes": 1})
 
-        def report() -> None:
-            if of_order != in_order:
-                log.warning("order has another payment", **members)
-            log.info("payment recorded", **members)
 
-        return Outcome(None, [*writes, *in_order], deliveries, report=report)
+def _new_payment(
+    order: PaymentOrder, answer: Mapping[str, Any], payments: Payments, outcome: PaymentOutcome | None = None
+) -> Payment:
+    return payments.new(
+        order.bank.bic,
+        answer["payment_id"],
+        api_version=order.version.number,
+        kind=order.call.kind,
+        client_id=order.client.client_id,
+        consent_id=order.consent.consent_id if order.consent else None,
+        request_id=order.record.request_id,
+        order_digest=order.record.order_digest,
+        status=order.version.statuses.first_status(answer.get("status")),
+        outcome=outcome,
+    )
 
-    def _writes_of(
-        self, payment: Payment, known: Payment | None, found: Item | None
-    ) -> tuple[list[Operation], Payment]:
-        """The writes that store a payment, or update the ``known`` one of the same order, and the result.
 
-        A response that cannot be used changes nothing that is known.
-        """
-        if known is None:
-            creation = self.payments.put_payment(payment, found)
-            return [creation], Payment.from_item(creation.item)
-        if known.outcome is None:
-            return [], known
-        if known.outcome == payment.outcome:
-            return [self.payments.check_unchanged(known)], known
-        after = replace(known, outcome=payment.outcome)
-        return [self.payments.update_payment(known, after)], after
+def _close_attempt(facts: Facts, record: Order, attempt: str, orders: Orders, *, sent: bool) -> list[Operation]:
+    """The write that the bank does not have the order of an ``attempt``, unless another attempt may have sent it.
 
-    def _deliveries_of(
-        self, order: PaymentOrder, payment: Payment, known: Payment | None, written: Payment
-    ) -> RecordedDeliveries:
-        """The event for a status reported early, and the query about an outcome that is unknown from now on."""
-        if written.outcome == "unknown" and (known is None or known.outcome != "unknown"):
-            return record_status_query(self.outbox, written)
-        if known is None and written.status != payment.status:
-            return record_status_changed(self.tpp_events, order.client, written)
-        return RecordedDeliveries()
+    There is none if the id was not claimed, or is another order's by now.
+    """
+    if record.order_digest is None:
+        return []
+    writes: list[Operation] = [
+        orders.update_not_accepted(record, attempt, sent=sent, alone=alone) for alone in (True, False)
+    ]
+    return [*filter(facts.permits, writes)][:1]
 
-    def _outcome_write(self, order: PaymentOrder, written: Payment) -> list[Operation]:
-        """The write that records a payment in its order."""
-        record = order.record
-        if record.order_digest is None:
-            return []
-        if written.outcome is not None:
-            return [self.orders.update_unknown(record, order.attempt, written.payment_id)]
-        return [self.orders.update_accepted(record.key, record.order_digest, written.payment_id)]
 
-    def _unknown(self, order: PaymentOrder) -> list[Operation]:
-        """The write of an attempt whose outcome is unknown."""
-        return [self.orders.update_unknown(order.record, order.attempt)] if order.record.order_digest else []
+def _decide_payment(
+    facts: Facts,
+    order: PaymentOrder,
+    payment: Payment,
+    payments: Payments,
+    orders: Orders,
+    tpp_events: TppEvents,
+    outbox: Outbox,
+) -> Outcome[None] | None:
+    """A new payment with its early reports, and its order's outcome.
+
+    A payment_id identifies a single order: ``None`` if it belongs to another order. A repeated response for the
+    same order changes nothing but an unknown outcome.
+    """
+    found = facts.item(payment_key(payment.bic, payment.payment_id))
+    before = Payment.from_item(found) if found is not None and not is_early(found) else None
+    members = {"bic": payment.bic, "payment_id": payment.payment_id}
+    if before is not None and not before.is_of_one_order_with(payment):
+        return None
+    writes, after = _write_payment(payment, before, found, payments)
+    of_order = _write_outcome(order, after, orders)
+    permitted = [*filter(facts.permits, of_order)]
+    deliveries = RecordedDeliveries()
+    if after.outcome == "unknown" and (before is None or before.outcome != "unknown"):
+        deliveries = record_status_query(outbox, after)
+    elif before is None and after.status != payment.status:  # a status reported early
+        deliveries = record_status_changed(tpp_events, order.client, after)
+
+    def report() -> None:
+        if of_order != permitted:
+            log.warning("order has another payment", **members)
+        log.info("payment recorded", **members)
+
+    return Outcome(None, [*writes, *permitted], deliveries, report=report)
+
+
+def _write_payment(
+    payment: Payment, before: Payment | None, found: Item | None, payments: Payments
+) -> tuple[list[Operation], Payment]:
+    """The writes that store a payment, or update that of the same order ``before``, and the result.
+
+    A response that cannot be used changes nothing that is known.
+    """
+    if before is None:
+        creation = payments.put_payment(payment, found)
+        return [creation], Payment.from_item(creation.item)
+    if before.outcome is None:
+        return [], before
+    if before.outcome == payment.outcome:
+        return [payments.check_unchanged(before)], before
+    after = replace(before, outcome=payment.outcome)
+    return [payments.update_payment(before, after)], after
+
+
+def _write_outcome(order: PaymentOrder, after: Payment, orders: Orders) -> list[Operation]:
+    """The write that records a payment in its order."""
+    record = order.record
+    if record.order_digest is None:
+        return []
+    if after.outcome is not None:
+        return [orders.update_unknown(record, order.attempt, after.payment_id)]
+    return [orders.update_accepted(record.key, record.order_digest, after.payment_id)]
+
+
+def _write_unknown(order: PaymentOrder, orders: Orders) -> list[Operation]:
+    """The write of an attempt whose outcome is unknown."""
+    return [orders.update_unknown(order.record, order.attempt)] if order.record.order_digest else []
 
 
 def _report_reused(payment: Payment | None) -> None:

@@ -8,8 +8,7 @@ from functools import partial
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Operation
-from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.foundation.requests.engine import Decide, Engine, try_to
+from chalicelib.foundation.requests.engine import Engine, try_to
 from chalicelib.foundation.requests.facts import Facts
 from chalicelib.foundation.requests.outcome import Outcome
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer
@@ -19,60 +18,75 @@ from chalicelib.openbanking.records.orders import Orders, order_key
 from chalicelib.openbanking.records.payments import Payment, Payments, PaymentStatusReport, payment_key
 
 
-@dataclass(frozen=True, slots=True)
-class PaymentOutcomes:
-    """Records statuses of payments, and with them the outcomes of their orders."""
+def resolve_payment(
+    payment: Payment,
+    neutral: str,
+    *,
+    alongside: Sequence[Operation] = (),
+    clock: Clock,
+    payments: Payments,
+    orders: Orders,
+    tpp_events: TppEvents,
+    engine: Engine,
+) -> None:
+    """Record a queried status, in neutral form, with the event for the TPP and ``alongside`` in one transaction.
 
-    clock: Clock
-    payments: Payments
-    orders: Orders
-    tpp_events: TppEvents
-    engine: Engine
+    A payment whose outcome is known by now is left as it is. Raises: StoreError.
+    """
+    key = payment_key(payment.bic, payment.payment_id)
 
-    def resolve(self, payment: Payment, neutral: str, kept: Sequence[Operation] = ()) -> None:
-        """Record a queried status, in neutral form, with the event for the TPP and ``kept`` in one transaction.
+    def decide(facts: Facts) -> Outcome[None]:
+        before = facts.known(Payment, payment, key)
+        if before is None or before.outcome is None or before.outcome != payment.outcome:
+            return Outcome(None)
+        after = before.with_report(PaymentStatusReport(before.version.statuses.write(neutral), clock.time()))
+        members = {"bic": after.bic, "payment_id": after.payment_id, "status": after.status}
+        return Outcome(
+            None,
+            write_status(facts, before, after, payments, orders),
+            record_status_changed(tpp_events, facts.find(Client, client_key(after.client_id)), after),
+            report=lambda: log.info("payment outcome resolved", **members),
+        )
 
-        A payment whose outcome is known by now is left as it is. Raises: StoreError.
-        """
-        self.engine.carry_out(self._resolution(payment, neutral), alongside=kept)
+    engine.carry_out(decide, alongside=alongside)
 
-    def resolve_by(self, payment: Payment, answer: BankAnswer) -> None:
-        """Record a bank's answer about a payment with an unknown outcome; a failure is left to the next query."""
-        neutral = queried_status(payment, answer)
-        if payment.outcome is None or neutral is None:
-            return
-        members = {"bic": payment.bic, "payment_id": payment.payment_id}
-        try_to(partial(self.resolve, payment, neutral), "payment outcome not resolved", **members)
 
-    def _resolution(self, payment: Payment, neutral: str) -> Decide[None]:
-        """The decision about a status that a bank told when its payment was still as in ``payment``."""
-        key = payment_key(payment.bic, payment.payment_id)
+def resolve_by_answer(
+    payment: Payment,
+    answer: BankAnswer,
+    *,
+    clock: Clock,
+    payments: Payments,
+    orders: Orders,
+    tpp_events: TppEvents,
+    engine: Engine,
+) -> None:
+    """Record a bank's answer about a payment with an unknown outcome; a failure is left to the next query."""
+    neutral = queried_status(payment, answer)
+    if payment.outcome is None or neutral is None:
+        return
+    resolve = partial(
+        resolve_payment,
+        payment,
+        neutral,
+        clock=clock,
+        payments=payments,
+        orders=orders,
+        tpp_events=tpp_events,
+        engine=engine,
+    )
+    try_to(resolve, "payment outcome not resolved", bic=payment.bic, payment_id=payment.payment_id)
 
-        def decide(facts: Facts) -> Outcome[None]:
-            before = facts.known(Payment, payment, key)
-            if before is None or before.outcome is None or before.outcome != payment.outcome:
-                return Outcome(None)
-            after = before.with_report(PaymentStatusReport(before.version.statuses.write(neutral), self.clock.time()))
-            members = {"bic": after.bic, "payment_id": after.payment_id, "status": after.status}
-            return Outcome(
-                None,
-                self.writes(facts, before, after),
-                record_status_changed(self.tpp_events, facts.find(Client, client_key(after.client_id)), after),
-                report=lambda: log.info("payment outcome resolved", **members),
-            )
 
-        return decide
-
-    def writes(self, facts: Facts, before: Payment, after: Payment) -> list[Operation]:
-        """The writes that replace a payment; if that resolves an outcome, also of the order, unless the id is another
-        order's by now, or the order has expired.
-        """
-        update = self.payments.update_payment(before, after)
-        if before.outcome is None or after.outcome is not None:
-            return [update]
-        key = order_key(before.bic, before.request_id)
-        accepted = self.orders.update_accepted(key, before.order_digest, before.payment_id)
-        return [update, accepted] if facts.permits(accepted) else [update]
+def write_status(facts: Facts, before: Payment, after: Payment, payments: Payments, orders: Orders) -> list[Operation]:
+    """The writes that replace a payment; if that resolves an outcome, also of the order, unless the id is another
+    order's by now, or the order has expired.
+    """
+    update = payments.update_payment(before, after)
+    if before.outcome is None or after.outcome is not None:
+        return [update]
+    accepted = orders.update_accepted(order_key(before.bic, before.request_id), before.order_digest, before.payment_id)
+    return [update, accepted] if facts.permits(accepted) else [update]
 
 
 def queried_status(payment: Payment, answer: BankAnswer) -> str | None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from chalicelib.delivery.outbox import Outbox
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, timestamp
 from chalicelib.foundation.dynamodb.store import Item, Store
@@ -18,10 +19,12 @@ from chalicelib.foundation.requests.facts import Facts
 from chalicelib.foundation.requests.outcome import Outcome
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer, BankClient
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
-from chalicelib.openbanking.flows.payments.outcomes import PaymentOutcomes
+from chalicelib.openbanking.flows.deferred_calls import record_deferred
+from chalicelib.openbanking.flows.payments.outcomes import resolve_by_answer, write_status
 from chalicelib.openbanking.flows.payments.status_queries import query_bank
 from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
 from chalicelib.openbanking.flows.tpp_events import TppEvents, record_status_changed
+from chalicelib.openbanking.flows.tpp_request import TppRequest, prefers_deferral, read_psu
 from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.bank_calls import PaymentsStatus
@@ -32,13 +35,14 @@ from chalicelib.openbanking.protocol.payment_enumerations import OrderState
 from chalicelib.openbanking.protocol.psu_context import PsuContext
 from chalicelib.openbanking.protocol.tpp_calls import PaymentStatusQuery
 from chalicelib.openbanking.protocol.version import Version
-from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE
+from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE, STATUS_PATH
 from chalicelib.openbanking.records.bank_answers import BankAnswers
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.banks import Banks
 from chalicelib.openbanking.records.client_record import Client, client_key
 from chalicelib.openbanking.records.consents import Consent, Consents
-from chalicelib.openbanking.records.orders import RecordedOrder, is_order, order_key
+from chalicelib.openbanking.records.order_answers import DeferredRequest
+from chalicelib.openbanking.records.orders import Orders, RecordedOrder, is_order, order_key
 from chalicelib.openbanking.records.payments import Payment, Payments, PaymentStatusReport, is_early, payment_key
 from chalicelib.statistics import current_call
 
@@ -65,7 +69,7 @@ def record_report(
     payments: Payments,
     bank_answers: BankAnswers,
     tpp_events: TppEvents,
-    payment_outcomes: PaymentOutcomes,
+    orders: Orders,
     engine: Engine,
 ) -> Success:
     """Record a bank's report; reports after a final status are ignored.
@@ -94,7 +98,7 @@ def record_report(
         return bank_answers.answer(
             claim,
             answer,
-            payment_outcomes.writes(facts, before, after),
+            write_status(facts, before, after, payments, orders),
             record_status_changed(tpp_events, client, after),
             report=lambda: log.info("payment status reported", **members),
         )
@@ -109,107 +113,166 @@ def _read_report(bank: Bank, request: PaymentsStatus, version: Version, now: int
     return PaymentStatusReport(version.statuses.write(neutral), now)
 
 
-@dataclass(frozen=True, slots=True)
-class PaymentStatus:
-    """Serves TPPs' queries."""
+def get_status(
+    credentials: TppCredentials,
+    request: TppRequest,
+    *,
+    store: Store,
+    clock: Clock,
+    tpp_authentication: TppAuthentication,
+    banks: Banks,
+    consents: Consents,
+    payments: Payments,
+    orders: Orders,
+    tpp_events: TppEvents,
+    bank_client: BankClient,
+    outbox: Outbox,
+    engine: Engine,
+) -> BankAnswer | DeferredRequest | OrderWithoutPayment:
+    """The status of a TPP's payment; the outcome of an order for which the bank named no payment.
 
-    store: Store
-    clock: Clock
-    tpp_authentication: TppAuthentication
-    banks: Banks
-    consents: Consents
-    bank_client: BankClient
-    payment_outcomes: PaymentOutcomes
+    The client, its request id and bearer are checked first, then the PSU's headers, the query, and the payment.
 
-    def look_up(self, credentials: TppCredentials, query: Mapping[str, str]) -> PaymentLookup:
-        """Check client, request id and bearer, and read the requested payment.
-
-        A direct payment is queried with ``bic`` instead of a bearer. A query by X-Request-Id reads the order, and then
-        its payment.
-
-        Raises:
-            Refusal.
-        """
-        if credentials.bearer is None and "bic" in query:
-            keys = [_queried_key(bic, query) for bic in spellings(query["bic"].upper())]
-            client, found = self.tpp_authentication.authenticate_client_and_read(credentials, keys, ["PISP"])
-            return self._find_payment(PaymentLookup(client, None, next((item for item in found if item), None)))
-        if credentials.bearer is None:
-            self.tpp_authentication.authenticate_client(credentials)
-            raise refusals.BEARER_OR_BIC_MISSING()
-        key = _queried_key(credentials.token.ids[2] if credentials.token else "", query)
-        caller = self.tpp_authentication.authenticate_bearer(credentials, [key], or_spent=True)
-        current_call.record_concern(caller.consent.bic, PAYMENT_SERVICE)
-        return self._find_payment(PaymentLookup(caller.client, caller.consent, caller.items[0]))
-
-    def require_payment(self, lookup: PaymentLookup, query: Mapping[str, str]) -> Payment | OrderWithoutPayment:
-        """The payment, if it belongs to the caller, or the outcome of an order for which the bank named none.
-
-        A spent bearer can only query its own payment.
-
-        Raises:
-            Refusal: the client has no such payment.
-        """
-        spent = lookup.consent is not None and lookup.consent.status == "spent"
-        if spent and lookup.order is None and not _was_made_with(lookup.item, lookup.consent):
-            raise refusals.BEARER_SPENT()
-        try:
-            PaymentStatusQuery.read(dict(query))
-        except InvalidMessage as error:
-            raise refuse_parameters(error) from None
-        if lookup.order is not None:
-            return {"request_id": lookup.order.order.request_id, "outcome": self._state_of(lookup.order)}
-        payment = Payment.from_item(lookup.item) if lookup.item and not is_early(lookup.item) else None
-        if payment is None or payment.client_id != lookup.client.client_id or not _is_at(payment, query.get("bic")):
-            raise refusals.PAYMENT_UNKNOWN()
-        current_call.record_concern(payment.bic, PAYMENT_SERVICE)
-        if lookup.consent is None and payment.consent_id is not None:
-            raise refusals.PAYMENT_BEARER_MISSING()
+    Raises:
+        Refusal.
+    """
+    lookup = _look_up(credentials, dict(request.query), store, tpp_authentication)
+    psu = read_psu(request)
+    payment = _require_payment(lookup, request.parameters(), clock.time())
+    if not isinstance(payment, Payment):
         return payment
+    if prefers_deferral(request) and payment.version.answers_status_queries:
+        body = {"payment_id": payment.payment_id, **psu.as_members()}
+        recorded = record_deferred(
+            outbox, STATUS_PATH, request.request_id, payment.client_id, payment.bic, lookup.consent, body
+        )
+        accepted = DeferredRequest(recorded.delivery_ids[0])
+        return engine.carry_out(lambda _: Outcome(accepted, deliveries=recorded))
+    return query_status(
+        payment,
+        lookup.consent,
+        request_id=request.request_id,
+        psu=psu,
+        clock=clock,
+        banks=banks,
+        consents=consents,
+        payments=payments,
+        orders=orders,
+        tpp_events=tpp_events,
+        bank_client=bank_client,
+        engine=engine,
+    )
 
-    def get_status(self, payment: Payment, consent: Consent | None, *, request_id: str, psu: PsuContext) -> BankAnswer:
-        """A payment's status, queried from the bank or, in versions without queries, as last reported.
 
-        A bank's answer resolves an unknown outcome; without one, the payment is shown with that outcome.
+def query_status(
+    payment: Payment,
+    consent: Consent | None,
+    *,
+    request_id: str,
+    psu: PsuContext,
+    clock: Clock,
+    banks: Banks,
+    consents: Consents,
+    payments: Payments,
+    orders: Orders,
+    tpp_events: TppEvents,
+    bank_client: BankClient,
+    engine: Engine,
+) -> BankAnswer:
+    """A payment's status, queried from the bank or, in versions without queries, as last reported.
 
-        Raises:
-            Refusal.
-        """
-        if not payment.version.answers_status_queries:
-            return BankAnswer(_reported_status(payment), 0)
-        bank = self.banks.find(payment.bic)
-        if bank is None and payment.outcome is not None:
-            return BankAnswer(_describe_with_outcome(payment), 0)
-        if bank is None:
-            raise refusals.PAYMENT_BANK_GONE()
-        token = self.consents.bank_token(consent) if consent and payment.consent_id else None
-        try:
-            answer = query_bank(self.bank_client, bank, payment, token, request_id=request_id, psu=psu)
-        except BankFailed as failure:
-            if payment.outcome is None or failure.authorize_again:
-                raise
-            return BankAnswer(_describe_with_outcome(payment), failure.bank_seconds or 0)
-        self.payment_outcomes.resolve_by(payment, answer)
-        return BankAnswer({**answer.body, "payment_id": payment.payment_id}, answer.seconds)
+    A payment with an unknown outcome is found as it was recorded last if its bank does not respond.
 
-    # -- inside
+    Raises:
+        Refusal.
+    """
+    if not payment.version.answers_status_queries:
+        return BankAnswer(_reported_status(payment), 0)
+    bank = banks.find(payment.bic)
+    if bank is None and payment.outcome is not None:
+        return BankAnswer(_describe_with_outcome(payment), 0)
+    if bank is None:
+        raise refusals.PAYMENT_BANK_GONE()
+    token = consents.bank_token(consent) if consent and payment.consent_id else None
+    try:
+        answer = query_bank(bank_client, bank, payment, token, request_id=request_id, psu=psu)
+    except BankFailed as failure:
+        if payment.outcome is None or failure.authorize_again:
+            raise
+        return BankAnswer(_describe_with_outcome(payment), failure.bank_seconds or 0)
+    resolve_by_answer(
+        payment, answer, clock=clock, payments=payments, orders=orders, tpp_events=tpp_events, engine=engine
+    )
+    return BankAnswer({**answer.body, "payment_id": payment.payment_id}, answer.seconds)
 
-    def _find_payment(self, lookup: PaymentLookup) -> PaymentLookup:
-        """The lookup with the payment of the order that it found, if it is the caller's."""
-        if lookup.item is None or not is_order(lookup.item):
-            return lookup
-        order = RecordedOrder.from_item(lookup.item)
-        if order is None or not _is_callers_order(lookup, order):
-            return replace(lookup, item=None)
-        if order.payment_id is None:
-            return replace(lookup, item=None, order=order)
-        return replace(lookup, item=self.store.get(*payment_key(order.order.bic, order.payment_id)))
 
-    def _state_of(self, order: RecordedOrder) -> OrderState:
-        """The state of an order for which the bank named no payment."""
-        if not order.has_outcome_by(self.clock.time()):
-            return "pending"
-        return "unknown" if order.outcome == "unknown" else "not_accepted"
+def _look_up(
+    credentials: TppCredentials, query: Mapping[str, str], store: Store, tpp_authentication: TppAuthentication
+) -> PaymentLookup:
+    """Check client, request id and bearer, and read the requested payment.
+
+    A direct payment is queried with ``bic`` instead of a bearer. A query by X-Request-Id reads the order, and then
+    its payment.
+
+    Raises:
+        Refusal.
+    """
+    if credentials.bearer is None and "bic" in query:
+        keys = [_queried_key(bic, query) for bic in spellings(query["bic"].upper())]
+        client, found = tpp_authentication.authenticate_client_and_read(credentials, keys, ["PISP"])
+        return _find_payment(store, PaymentLookup(client, None, next((item for item in found if item), None)))
+    if credentials.bearer is None:
+        tpp_authentication.authenticate_client(credentials)
+        raise refusals.BEARER_OR_BIC_MISSING()
+    key = _queried_key(credentials.token.ids[2] if credentials.token else "", query)
+    caller = tpp_authentication.authenticate_bearer(credentials, [key], or_spent=True)
+    current_call.record_concern(caller.consent.bic, PAYMENT_SERVICE)
+    return _find_payment(store, PaymentLookup(caller.client, caller.consent, caller.items[0]))
+
+
+def _require_payment(lookup: PaymentLookup, query: Mapping[str, str], now: int) -> Payment | OrderWithoutPayment:
+    """The payment, if it belongs to the caller, or the outcome of an order for which the bank named none.
+
+    A spent bearer can only query its own payment.
+
+    Raises:
+        Refusal: the client has no such payment.
+    """
+    spent = lookup.consent is not None and lookup.consent.status == "spent"
+    if spent and lookup.order is None and not _was_made_with(lookup.item, lookup.consent):
+        raise refusals.BEARER_SPENT()
+    try:
+        PaymentStatusQuery.read(dict(query))
+    except InvalidMessage as error:
+        raise refuse_parameters(error) from None
+    if lookup.order is not None:
+        return {"request_id": lookup.order.order.request_id, "outcome": _state_of(lookup.order, now)}
+    payment = Payment.from_item(lookup.item) if lookup.item and not is_early(lookup.item) else None
+    if payment is None or payment.client_id != lookup.client.client_id or not _is_at(payment, query.get("bic")):
+        raise refusals.PAYMENT_UNKNOWN()
+    current_call.record_concern(payment.bic, PAYMENT_SERVICE)
+    if lookup.consent is None and payment.consent_id is not None:
+        raise refusals.PAYMENT_BEARER_MISSING()
+    return payment
+
+
+def _find_payment(store: Store, lookup: PaymentLookup) -> PaymentLookup:
+    """The lookup with the payment of the order that it found, if it is the caller's."""
+    if lookup.item is None or not is_order(lookup.item):
+        return lookup
+    order = RecordedOrder.from_item(lookup.item)
+    if order is None or not _is_callers_order(lookup, order):
+        return replace(lookup, item=None)
+    if order.payment_id is None:
+        return replace(lookup, item=None, order=order)
+    return replace(lookup, item=store.get(*payment_key(order.order.bic, order.payment_id)))
+
+
+def _state_of(order: RecordedOrder, now: int) -> OrderState:
+    """The state of an order for which the bank named no payment."""
+    if not order.has_outcome_by(now):
+        return "pending"
+    return "unknown" if order.outcome == "unknown" else "not_accepted"
 
 
 def _was_made_with(item: Item | None, consent: Consent | None) -> bool:

@@ -6,21 +6,25 @@ answers status queries is then asked until it gives a status; ``delivery_plans``
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
 from chalicelib.delivery.outcomes import Delivered, Dispatch, Undeliverable
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.dynamodb.store import Store
+from chalicelib.foundation.dynamodb.store import Operation, Store
 from chalicelib.foundation.identifiers import new_uuid
-from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.engine import Engine
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer, BankClient
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
-from chalicelib.openbanking.flows.payments.outcomes import PaymentOutcomes, queried_status
+from chalicelib.openbanking.flows.payments.outcomes import queried_status, resolve_payment
+from chalicelib.openbanking.flows.tpp_events import TppEvents
 from chalicelib.openbanking.protocol.psu_context import UNATTENDED, PsuContext
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.banks import Banks
 from chalicelib.openbanking.records.consents import Consent, Consents, consent_key
-from chalicelib.openbanking.records.payments import Payment, is_early, payment_key
+from chalicelib.openbanking.records.orders import Orders
+from chalicelib.openbanking.records.payments import Payment, Payments, is_early, payment_key
 
 
 def query_bank(
@@ -52,50 +56,65 @@ def record_status_query(outbox: Outbox, payment: Payment) -> RecordedDeliveries:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class StatusQuerySender:
-    """Asks banks about payments with an unknown outcome."""
+def send_status_query(
+    dispatch: Dispatch,
+    *,
+    store: Store,
+    clock: Clock,
+    banks: Banks,
+    consents: Consents,
+    payments: Payments,
+    orders: Orders,
+    tpp_events: TppEvents,
+    bank_client: BankClient,
+    engine: Engine,
+) -> Delivered:
+    """Ask the bank for the status of a payment with an unknown outcome, and record it.
 
-    store: Store
-    clock: Clock
-    banks: Banks
-    consents: Consents
-    bank_client: BankClient
-    payment_outcomes: PaymentOutcomes
+    Raises:
+        Undeliverable: without the bank's own text; final if the consent has ended.
+    """
+    delivery = dispatch.delivery
+    keys = [payment_key(delivery.concerned_bank, jsontext.loads(dispatch.body)["payment_id"])]
+    keys += [consent_key(delivery.consent_id)] if delivery.consent_id else []
+    found = store.batch_get(keys)
+    payment = Payment.from_item(found[0]) if found[0] and not is_early(found[0]) else None
+    if payment is None or payment.outcome != "unknown":
+        return Delivered(None)
+    consent = Consent.from_item(found[1]) if len(found) > 1 and found[1] else None
+    if payment.consent_id is not None and not (consent and consent.can_be_queried(clock.time())):
+        raise Undeliverable("the consent has ended", final=True)
+    answer = _query(payment, consent, banks, consents, bank_client)
+    neutral = queried_status(payment, answer)
+    if neutral is None:
+        raise Undeliverable("the status in the bank's response is unknown", status=answer.status)
 
-    def send(self, dispatch: Dispatch) -> Delivered:
-        """Ask the bank for the payment's status, and record it.
-
-        Raises:
-            Undeliverable: without the bank's own text; final if the consent has ended.
-        """
-        delivery = dispatch.delivery
-        keys = [payment_key(delivery.concerned_bank, jsontext.loads(dispatch.body)["payment_id"])]
-        keys += [consent_key(delivery.consent_id)] if delivery.consent_id else []
-        found = self.store.batch_get(keys)
-        payment = Payment.from_item(found[0]) if found[0] and not is_early(found[0]) else None
-        if payment is None or payment.outcome != "unknown":
-            return Delivered(None)
-        consent = Consent.from_item(found[1]) if len(found) > 1 and found[1] else None
-        answer = self._query(payment, consent)
-        neutral = queried_status(payment, answer)
-        if neutral is None:
-            raise Undeliverable("the status in the bank's response is unknown", status=answer.status)
-        return Delivered(
-            answer.status, keep=lambda operations: self.payment_outcomes.resolve(payment, neutral, operations)
+    def keep(operations: Sequence[Operation]) -> None:
+        resolve_payment(
+            payment,
+            neutral,
+            alongside=operations,
+            clock=clock,
+            payments=payments,
+            orders=orders,
+            tpp_events=tpp_events,
+            engine=engine,
         )
 
-    def _query(self, payment: Payment, consent: Consent | None) -> BankAnswer:
-        """Ask under a new id each time, since a bank may repeat its response to a known one. Raises: Undeliverable."""
-        bank = self.banks.find(payment.bic)
-        if payment.consent_id is not None and not (consent and consent.can_be_queried(self.clock.time())):
-            raise Undeliverable("the consent has ended", final=True)
-        if bank is None:
-            raise Undeliverable("the bank is inactive or no longer exists")
-        token = self.consents.bank_token(consent) if consent else None
-        try:
-            return query_bank(self.bank_client, bank, payment, token, request_id=new_uuid())
-        except BankFailed as failure:
-            raise Undeliverable(
-                failure.reason, status=failure.status, retry_after=failure.retry_after, not_made=failure.not_asked
-            ) from None
+    return Delivered(answer.status, keep=keep)
+
+
+def _query(
+    payment: Payment, consent: Consent | None, banks: Banks, consents: Consents, bank_client: BankClient
+) -> BankAnswer:
+    """Ask under a new id each time, since a bank may repeat its response to a known one. Raises: Undeliverable."""
+    bank = banks.find(payment.bic)
+    if bank is None:
+        raise Undeliverable("the bank is inactive or no longer exists")
+    token = consents.bank_token(consent) if consent else None
+    try:
+        return query_bank(bank_client, bank, payment, token, request_id=new_uuid())
+    except BankFailed as failure:
+        raise Undeliverable(
+            failure.reason, status=failure.status, retry_after=failure.retry_after, not_made=failure.not_asked
+        ) from None

@@ -3,81 +3,104 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
+from chalicelib.delivery.outbox import Outbox
+from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.fields.problems import InvalidMessage
-from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.engine import Engine
+from chalicelib.foundation.requests.outcome import Outcome
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer, BankClient, PreparedRequest
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
+from chalicelib.openbanking.flows.consent.approved_accounts import check_accounts, withhold_unapproved
 from chalicelib.openbanking.flows.consent.permissions import require_bank, require_scope
-from chalicelib.openbanking.flows.reads.approved_accounts import check_accounts, withhold_unapproved
-from chalicelib.openbanking.flows.reads.read_limits import ReadLimits
-from chalicelib.openbanking.flows.reads.relay_requests import AuthorizedCall, RelayRequest
+from chalicelib.openbanking.flows.deferred_calls import record_deferred
+from chalicelib.openbanking.flows.reads.read_limits import release_read, reserve_read
 from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
+from chalicelib.openbanking.flows.tpp_request import TppRequest, prefers_deferral, read_psu, refuse_any_parameters
 from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol.errors import refuse_fields, refuse_parameters
 from chalicelib.openbanking.protocol.psu_context import PsuContext
-from chalicelib.openbanking.protocol.webhooks import RelayedCall
+from chalicelib.openbanking.protocol.webhooks import RelayedCall, Webhook
 from chalicelib.openbanking.records.banks import Banks
-from chalicelib.openbanking.records.consents import Consents
+from chalicelib.openbanking.records.consents import Consent, Consents
+from chalicelib.openbanking.records.order_answers import DeferredRequest
+from chalicelib.openbanking.records.unattended_reads import UnattendedReads
 from chalicelib.statistics import current_call
 
 
-@dataclass(frozen=True, slots=True)
-class Relay:
-    """Relays calls to banks."""
+def relay(
+    call: RelayedCall,
+    credentials: TppCredentials,
+    request: TppRequest,
+    *,
+    clock: Clock,
+    tpp_authentication: TppAuthentication,
+    banks: Banks,
+    consents: Consents,
+    unattended_reads: UnattendedReads,
+    bank_client: BankClient,
+    outbox: Outbox,
+    engine: Engine,
+) -> BankAnswer | DeferredRequest:
+    """Pass a call on to the consent's bank, or accept it for deferred execution. A read without the PSU is counted.
 
-    tpp_authentication: TppAuthentication
-    banks: Banks
-    consents: Consents
-    bank_client: BankClient
-    read_limits: ReadLimits
+    Refused in this order: client, request id, bearer, version, scope, parameters, PSU headers, members, accounts, bank.
 
-    def authorize(self, call: RelayedCall, credentials: TppCredentials) -> AuthorizedCall:
-        """Check client, request id, bearer, version and scope, in this order. Raises: Refusal."""
-        consent = self.tpp_authentication.authenticate_bearer(credentials).consent
-        current_call.record_concern(consent.bic, call.service)
-        return AuthorizedCall(call, consent, require_scope(call, consent))
+    Raises:
+        Refusal.
+    """
+    consent = tpp_authentication.authenticate_bearer(credentials).consent
+    current_call.record_concern(consent.bic, call.service)
+    webhook = require_scope(call, consent)
+    if call.method != "GET":
+        refuse_any_parameters(request)
+    psu = read_psu(request)
+    members = _read_members(call, webhook, request)
+    check_accounts(consent, members)
+    bank = require_bank(banks, consent)
+    limit = bank.unattended_reads if _is_counted(call, webhook, members, psu) else None
+    reservation = unattended_reads.new(consent.consent_id, call.name, members) if limit is not None else None
+    if prefers_deferral(request):
+        body = {"request": members, **psu.as_members(), **(reservation.as_members() if reservation else {})}
+        recorded = record_deferred(outbox, call.path, request.request_id, consent.client_id, consent.bic, consent, body)
+        if reservation is not None and limit is not None:
+            reserve_read(reservation, limit, clock, unattended_reads, engine, recorded)
+        else:
+            engine.carry_out(lambda _: Outcome(None, deliveries=recorded))
+        return DeferredRequest(recorded.delivery_ids[0])
+    token, path, request_id = consents.bank_token(consent), webhook.path, request.request_id
+    outgoing = bank_client.prepare(bank, path, members, request_id=request_id, token=token, psu=psu)
+    if reservation is None or limit is None:
+        return call_bank(consent, webhook, members, outgoing, bank_client)
+    bank_client.require_closed(bank, webhook)
+    reserve_read(reservation, limit, clock, unattended_reads, engine)
+    try:
+        return call_bank(consent, webhook, members, outgoing, bank_client)
+    except BankFailed as failure:
+        if failure.reach == "never":
+            release_read(reservation, unattended_reads, engine)
+        raise
 
-    def build_request(self, authorized: AuthorizedCall, members: object, *, in_query: bool) -> RelayRequest:
-        """Check the members, the requested account and the bank. Raises: Refusal."""
-        consent, webhook = authorized.consent, authorized.webhook
-        try:
-            request = webhook.request.read(members).model_dump(exclude_none=True)
-        except InvalidMessage as error:
-            raise (refuse_parameters(error) if in_query else refuse_fields(error)) from None
-        check_accounts(consent, request)
-        return RelayRequest(authorized.call, require_bank(self.banks, consent), consent, webhook, request)
 
-    def send(self, relayed: RelayRequest, *, request_id: str, psu: PsuContext) -> BankAnswer:
-        """Count an unattended read, and send the request to the bank. Raises: Refusal."""
-        outgoing, read = self._prepare(relayed, request_id, psu), self.read_limits.counted_read(relayed, psu)
-        if read is None:
-            return self._call(relayed, outgoing)
-        self.bank_client.require_closed(relayed.bank, relayed.webhook)
-        self.read_limits.reserve(read)
-        try:
-            return self._call(relayed, outgoing)
-        except BankFailed as failure:
-            if failure.reach == "never":
-                self.read_limits.release(read.reservation)
-            raise
+def call_bank(
+    consent: Consent, webhook: Webhook, members: dict[str, Any], outgoing: PreparedRequest, bank_client: BankClient
+) -> BankAnswer:
+    """Call the bank and remove accounts that the PSU did not approve. Raises: BankFailed."""
+    answer = bank_client.call_prepared(outgoing, consent.version, webhook, members)
+    return replace(answer, body=withhold_unapproved(consent, webhook, answer.body))
 
-    def send_accepted(self, relayed: RelayRequest, *, request_id: str, psu: PsuContext) -> BankAnswer:
-        """Send a deferred request, which was counted when it was accepted. Raises: Refusal."""
-        return self._call(relayed, self._prepare(relayed, request_id, psu))
 
-    # -- inside
+def _read_members(call: RelayedCall, webhook: Webhook, request: TppRequest) -> dict[str, Any]:
+    """The members of the request to the bank. Raises: Refusal."""
+    in_query = call.method == "GET"
+    members = request.parameters() if in_query else request.json()
+    try:
+        return webhook.request.read(members).model_dump(exclude_none=True)
+    except InvalidMessage as error:
+        raise (refuse_parameters(error) if in_query else refuse_fields(error)) from None
 
-    def _prepare(self, relayed: RelayRequest, request_id: str, psu: PsuContext) -> PreparedRequest:
-        """Build the request to the bank, before a read is counted."""
-        token = self.consents.bank_token(relayed.consent)
-        path = relayed.webhook.path
-        return self.bank_client.prepare(
-            relayed.bank, path, relayed.request, request_id=request_id, token=token, psu=psu
-        )
 
-    def _call(self, relayed: RelayRequest, outgoing: PreparedRequest) -> BankAnswer:
-        """Call the bank and remove accounts that the PSU did not approve. Raises: BankFailed."""
-        consent, webhook = relayed.consent, relayed.webhook
-        answer = self.bank_client.call_prepared(outgoing, consent.version, webhook, relayed.request)
-        return replace(answer, body=withhold_unapproved(consent, webhook, answer.body))
+def _is_counted(call: RelayedCall, webhook: Webhook, members: dict[str, Any], psu: PsuContext) -> bool:
+    """Whether a request counts: it reads an account's first page without the PSU."""
+    return call.reads_accounts and not psu.is_attended and not webhook.is_later_page(members)

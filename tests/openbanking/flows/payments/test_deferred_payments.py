@@ -14,7 +14,7 @@ from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from chalicelib.foundation.http.breaker import Breaker, CircuitOpen
 from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, Reply, ResponseTooLarge, TimedOut
-from chalicelib.openbanking.flows.payments.execution import PaymentExecution
+from chalicelib.openbanking.flows.payments import deferred_orders
 from chalicelib.openbanking.protocol import refusals
 from tests.openbanking.deferred_calls import DOWN, LATER, Died, accepted, dies
 from tests.openbanking.deferred_payments import LaterPayer, payments
@@ -170,7 +170,7 @@ def test_a_worker_that_dies_before_it_sends_is_not_told_from_one_that_dies_after
     payer = LaterPayer(world, 1, consent_type=ONE_TIME)
     request_id = payer.order()
     with monkeypatch.context() as patch:
-        patch.setattr(PaymentExecution, "prepare", dies_instead)
+        patch.setattr(deferred_orders, "prepare_order", dies_instead)
         with pytest.raises(Died):
             payer.attempt(request_id)
 
@@ -180,7 +180,7 @@ def test_a_worker_that_dies_before_it_sends_is_not_told_from_one_that_dies_after
     assert (payer.calls, payer.consent_status()) == (0, "spent")
 
 
-def dies_instead(*arguments: object) -> Any:
+def dies_instead(*arguments: object, **options: object) -> Any:
     raise Died
 
 
@@ -206,13 +206,13 @@ def test_a_defect_after_the_bank_got_the_order_does_not_have_it_sent_again(
 ) -> None:
     payer = LaterPayer(world, 1, consent_type=ONE_TIME)
     request_id = payer.order()
-    real = PaymentExecution.send
+    real = deferred_orders.send_order
 
-    def broken(*arguments: Any) -> Any:
-        real(*arguments)
+    def broken(*arguments: Any, **options: Any) -> Any:
+        real(*arguments, **options)
         raise ZeroDivisionError
 
-    monkeypatch.setattr(PaymentExecution, "send", broken)
+    monkeypatch.setattr(deferred_orders, "send_order", broken)
     for _ in range(3):
         payer.attempt(request_id)
 

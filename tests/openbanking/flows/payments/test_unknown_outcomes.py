@@ -11,6 +11,7 @@ from chalicelib.bootstrap import PLANS
 from chalicelib.delivery.delivery_plan import DAY, JITTER
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, Reply, ResponseTooLarge, TimedOut
+from chalicelib.openbanking.flows.payments.callback_status import StatusResult, find_payment_status
 from chalicelib.openbanking.flows.payments.unresolved_orders import NotResolved, UnresolvedOrders
 from chalicelib.openbanking.records.orders import CLAIMED_SECONDS, RUNNING_SECONDS, Order, RecordedOrder, order_key
 from tests.openbanking.deferred_payments import LaterPayer
@@ -728,13 +729,16 @@ def test_the_event_of_an_order_that_the_operator_accepts_has_its_early_report(wo
     assert jsontext.loads(sent.body)["data"]["payment_status"] == 4
 
 
+def status_on_callback_page(world: World, payer: Payer) -> StatusResult | None:
+    visit = {"callback_url": world.client.callback_url, "address": "192.0.2.1"}
+    return world.hub.openbanking.call(find_payment_status, payer.side.bank.bic, "P-1", **visit)
+
+
 def test_the_shared_callback_page_shows_that_the_outcome_is_unknown(world: World) -> None:
     payer = with_unknown_outcome(world, version=1)
-    look_up = world.hub.openbanking.callback_status.look_up
-
-    unknown = look_up(payer.side.bank.bic, "P-1", world.client.callback_url, "192.0.2.1")
+    unknown = status_on_callback_page(world, payer)
     payer.report(4)
-    known = look_up(payer.side.bank.bic, "P-1", world.client.callback_url, "192.0.2.1")
+    known = status_on_callback_page(world, payer)
 
     assert (unknown and unknown.outcome, known and known.outcome) == ("unknown", None)
 
@@ -743,7 +747,7 @@ def test_the_answer_to_the_callback_pages_query_settles_the_outcome(world: World
     payer = with_unknown_outcome(world)
     payer.side.answers[STATUS] = lambda sent: {"transaction_status": "ACSC"}
 
-    world.hub.openbanking.callback_status.look_up(payer.side.bank.bic, "P-1", world.client.callback_url, "192.0.2.1")
+    status_on_callback_page(world, payer)
 
     assert unresolved(world) == []
 

@@ -1,0 +1,133 @@
+"""Deferred reads: a worker sends them to banks, again after a failure, and stores the responses for the TPPs.
+
+The TPP's permissions are checked again before sending, because the consent may have ended since the call was accepted.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from chalicelib.delivery.delivery_record import Delivery
+from chalicelib.delivery.outcomes import Delivered, Dispatch, Keep, StoredAnswer, Undeliverable
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.store import Store
+from chalicelib.foundation.requests.engine import Engine
+from chalicelib.openbanking.bank_client.bank_client import BankAnswer, BankClient
+from chalicelib.openbanking.bank_client.bank_failures import BankFailed
+from chalicelib.openbanking.flows.consent.permissions import require_bank, require_scope
+from chalicelib.openbanking.flows.deferred_calls import fail_finally, read_client_and_consent, store_refusal
+from chalicelib.openbanking.flows.payments.status import query_status
+from chalicelib.openbanking.flows.reads.read_limits import release_read_with
+from chalicelib.openbanking.flows.reads.relay import call_bank
+from chalicelib.openbanking.flows.tpp_events import TppEvents
+from chalicelib.openbanking.protocol import refusals
+from chalicelib.openbanking.protocol.errors import Refusal
+from chalicelib.openbanking.protocol.psu_context import PsuContext
+from chalicelib.openbanking.protocol.webhooks import RELAYED, STATUS_PATH
+from chalicelib.openbanking.records.banks import Banks
+from chalicelib.openbanking.records.consents import Consent, Consents
+from chalicelib.openbanking.records.orders import Orders
+from chalicelib.openbanking.records.payments import Payment, Payments, payment_key
+from chalicelib.openbanking.records.unattended_reads import ReadReservation, UnattendedReads
+
+_RELAYED = {call.path: call for call in RELAYED}
+_BUSY = "the bank was busy with other requests or did not respond"
+
+
+def send_deferred_read(
+    dispatch: Dispatch,
+    *,
+    store: Store,
+    clock: Clock,
+    banks: Banks,
+    consents: Consents,
+    payments: Payments,
+    orders: Orders,
+    unattended_reads: UnattendedReads,
+    tpp_events: TppEvents,
+    bank_client: BankClient,
+    engine: Engine,
+) -> Delivered:
+    """Send the request to the bank. Raises: Undeliverable, final if the bank or this service refused it."""
+    delivery, members = dispatch.delivery, jsontext.loads(dispatch.body)
+    psu, now = PsuContext.from_members(members), clock.time()
+    of_payment = delivery.topic == STATUS_PATH
+    keys = [payment_key(delivery.concerned_bank, members["payment_id"])] if of_payment else []
+    release = _release_read(delivery, members, unattended_reads, engine)
+    try:
+        client, consent, found = read_client_and_consent(store, delivery, keys, now, or_spent=of_payment)
+        if not client.active:
+            raise refusals.CLIENT_UNKNOWN()
+        if of_payment:
+            if found[0] is None:
+                raise refusals.PAYMENT_GONE()
+            answer = query_status(
+                Payment.from_item(found[0]),
+                consent,
+                request_id=delivery.request_id,
+                psu=psu,
+                clock=clock,
+                banks=banks,
+                consents=consents,
+                payments=payments,
+                orders=orders,
+                tpp_events=tpp_events,
+                bank_client=bank_client,
+                engine=engine,
+            )
+        else:
+            answer = _read(delivery, members["request"], consent, psu, banks, consents, bank_client)
+    except BankFailed as failure:
+        raise Undeliverable(
+            failure.reason,
+            final=failure.authorize_again or (failure.reach == "refused" and not failure.is_rate_limited),
+            status=failure.status,
+            retry_after=failure.retry_after,
+            not_made=failure.not_asked,
+            answer=store_refusal(delivery, failure, clock.time()),
+            keep=release if failure.reach == "never" else None,
+        ) from None
+    except Refusal as refusal:
+        raise fail_finally(delivery, refusal, clock.time(), release) from None
+    return Delivered(answer.status, StoredAnswer(200, jsontext.dumps(answer.body)))
+
+
+def expire_deferred_read(
+    dispatch: Dispatch, *, clock: Clock, unattended_reads: UnattendedReads, engine: Engine
+) -> Undeliverable:
+    """The failure of a read that could not be sent in time."""
+    delivery = dispatch.delivery
+    release = _release_read(delivery, jsontext.loads(dispatch.body), unattended_reads, engine)
+    unsent = None if delivery.sending else release
+    return fail_finally(delivery, refusals.BANK_FAILED(reason=_BUSY), clock.time(), unsent)
+
+
+def _read(
+    delivery: Delivery,
+    request: dict[str, Any],
+    consent: Consent | None,
+    psu: PsuContext,
+    banks: Banks,
+    consents: Consents,
+    bank_client: BankClient,
+) -> BankAnswer:
+    """Check the permissions again, and send a request, which was counted when it was accepted. Raises: Refusal."""
+    assert consent is not None, "a call for a PSU's data has a consent"
+    webhook = require_scope(_RELAYED[delivery.topic], consent)
+    bank, token = require_bank(banks, consent), consents.bank_token(consent)
+    outgoing = bank_client.prepare(bank, webhook.path, request, request_id=delivery.request_id, token=token, psu=psu)
+    return call_bank(consent, webhook, request, outgoing, bank_client)
+
+
+def _release_read(
+    delivery: Delivery, members: dict[str, Any], unattended_reads: UnattendedReads, engine: Engine
+) -> Keep | None:
+    """Gives the call's read back with its outcome; ``None`` if none was counted or an earlier attempt may be at the
+    bank.
+    """
+    reservation = ReadReservation.from_members(delivery.consent_id or "", members)
+    if reservation is None or delivery.abandoned or any("sent" in entry for entry in delivery.history):
+        return None
+    return partial(release_read_with, reservation, unattended_reads=unattended_reads, engine=engine)
