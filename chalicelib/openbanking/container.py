@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from chalicelib.openbanking.bank_client.bank_client import BankClient
     from chalicelib.openbanking.flows.bank.choice import BankChoice
     from chalicelib.openbanking.flows.client_limits import ClientLimits
-    from chalicelib.openbanking.flows.payments.unresolved_orders import UnresolvedOrders
     from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
     from chalicelib.openbanking.flows.tpp_events import TppEvents
     from chalicelib.openbanking.oauth.credential_checks import CredentialChecks
@@ -63,7 +62,9 @@ class OpenBankingContainer(Container):
     order_answers: OrderAnswers = part("chalicelib.openbanking.records.order_answers")
     client_limits: ClientLimits = part("chalicelib.openbanking.flows.client_limits")
     tpp_events: TppEvents = part("chalicelib.openbanking.flows.tpp_events")
-    unresolved_orders: UnresolvedOrders = part("chalicelib.openbanking.flows.payments.unresolved_orders")
+    bank_client: BankClient = part("chalicelib.openbanking.bank_client.bank_client")
+    dpop_nonces: DpopNonces = part("chalicelib.openbanking.oauth.dpop")
+    credential_checks: CredentialChecks = part("chalicelib.openbanking.oauth.credential_checks")
 
     def __init__(
         self,
@@ -83,38 +84,6 @@ class OpenBankingContainer(Container):
 
         shared = self.shared
         return TppAuthentication(shared.store, shared.clock, self.client_limits, lambda: self.credential_checks)
-
-    @cached_property
-    def dpop_nonces(self) -> DpopNonces:
-        from chalicelib.openbanking.oauth.dpop import DpopNonces
-
-        return DpopNonces(self.shared.keyring, self.shared.clock.real)
-
-    @cached_property
-    def credential_checks(self) -> CredentialChecks:
-        from chalicelib.openbanking.oauth.credential_checks import CredentialChecks
-        from chalicelib.openbanking.oauth.dpop import DpopProofs
-        from chalicelib.openbanking.oauth.key_sets import KeySets
-        from chalicelib.openbanking.oauth.private_key_jwt import ClientAssertions
-
-        clock, settings = self.shared.clock.real, self.shared.settings
-        token_endpoints = [f"{base}/tpp/token" for base in (settings.public_url, settings.mtls_url) if base]
-        key_sets = KeySets(self.shared.outbound, clock)
-        return CredentialChecks(
-            ClientAssertions(key_sets, clock, settings.public_url, token_endpoints),
-            DpopProofs(self.dpop_nonces, clock),
-            self.single_uses,
-            self.shared.tpp_ca_bundle,
-        )
-
-    @cached_property
-    def bank_client(self) -> BankClient:
-        from chalicelib.openbanking.bank_client.bank_circuits import BankCircuits
-        from chalicelib.openbanking.bank_client.bank_client import BankClient
-        from chalicelib.openbanking.bank_client.slow_call_limit import SlowCallLimit
-
-        shared, circuits, limit = self.shared, self.make(BankCircuits), self.make(SlowCallLimit)
-        return BankClient(self.banks, shared.keyring, shared.outbound, circuits, limit, shared.clock, shared.metrics)
 
     def senders(self) -> Senders:
         """The senders of open banking deliveries, by delivery kind."""

@@ -7,6 +7,11 @@ from typing import Annotated, Any
 import typer
 
 from chalicelib.foundation.clock import timestamp
+from chalicelib.openbanking.flows.payments.unresolved_orders import (
+    list_unresolved,
+    record_accepted,
+    record_not_accepted,
+)
 from chalicelib.openbanking.records.bank_record import valid_bic
 from chalicelib.openbanking.records.orders import RecordedOrder
 from infra.admin import connection
@@ -34,7 +39,7 @@ def unresolved(
     Example:
       .venv/bin/python -m infra.admin payments unresolved
     """
-    rows = [_members(order) for order in connection.connect().openbanking.unresolved_orders.list_unresolved(limit)]
+    rows = [_members(order) for order in connection.connect().openbanking.call(list_unresolved, limit)]
     return Report({"orders": rows}, format_table(rows, _COLUMNS) if rows else "All outcomes are known.")
 
 
@@ -57,11 +62,11 @@ def resolve(
     """
     if (payment_id is not None) == not_accepted:
         raise CommandRefused("pass either --payment-id ID or --not-accepted")
-    orders, bic = connection.connect().openbanking.unresolved_orders, valid_bic(bic)
+    openbanking, bic = connection.connect().openbanking, valid_bic(bic)
     if payment_id is not None:
-        orders.record_accepted(bic, request_id, payment_id)
+        openbanking.call(record_accepted, bic, request_id, payment_id)
     else:
-        orders.record_not_accepted(bic, request_id)
+        openbanking.call(record_not_accepted, bic, request_id)
     outcome = "not_accepted" if not_accepted else "accepted"
     data = {"bic": bic, "request_id": request_id, "payment_id": payment_id, "outcome": outcome}
     said = f"has it as {payment_id}" if payment_id is not None else "does not have it"

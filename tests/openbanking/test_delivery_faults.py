@@ -25,7 +25,12 @@ from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.http.breaker import FAILURES
 from chalicelib.foundation.http.outbound import NotReached, Reply, TimedOut
 from chalicelib.openbanking.flows.consent.expiry import record_due_events
-from chalicelib.openbanking.flows.payments.unresolved_orders import NotResolved
+from chalicelib.openbanking.flows.payments.unresolved_orders import (
+    NotResolved,
+    list_unresolved,
+    record_accepted,
+    record_not_accepted,
+)
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.tpp_events import EXPIRING_SECONDS
 from chalicelib.statistics import current_call, day_records
@@ -471,13 +476,13 @@ def settle_an_order(world: World, outcome: str) -> Run:
     payer.request_id = str(uuid.uuid4())
     payer.bank_does(taken(1) | {"confirmation_url": "javascript:1"})
     payer.pay()
-    orders, order = world.hub.openbanking.unresolved_orders, (payer.side.bank.bic, payer.request_id)
+    openbanking, order = world.hub.openbanking, (payer.side.bank.bic, payer.request_id)
 
     def settle() -> None:
         if outcome == "accepted":
-            orders.record_accepted(*order, "P-1")
+            openbanking.call(record_accepted, *order, "P-1")
         else:
-            orders.record_not_accepted(*order)
+            openbanking.call(record_not_accepted, *order)
 
     def run(fault: Fault) -> None:
         during(fault, settle)
@@ -487,7 +492,7 @@ def settle_an_order(world: World, outcome: str) -> Run:
         (payment,) = items(world, "payments")
         assert payment.get("outcome") == (None if outcome == "accepted" else "not_accepted")
         assert told(world).count("payment.status_changed") == (1 if outcome == "accepted" else 0)
-        assert orders.list_unresolved(10) == []
+        assert openbanking.call(list_unresolved, 10) == []
 
     return run
 

@@ -21,13 +21,16 @@ from chalicelib.foundation.metrics import Metrics
 from chalicelib.openbanking.bank_client.bank_answers import read_answer
 from chalicelib.openbanking.bank_client.bank_circuits import BankCircuits
 from chalicelib.openbanking.bank_client.bank_failures import SERVER_ERROR, TOO_MANY_REQUESTS, BankFailed
-from chalicelib.openbanking.bank_client.slow_call_limit import SlowCallLimit
+from chalicelib.openbanking.bank_client.slow_call_limit import limit_slow_call
 from chalicelib.openbanking.protocol.psu_context import UNATTENDED, PsuContext
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import Webhook
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.banks import Banks
 from chalicelib.statistics import current_call
+from chalicelib.statistics.downtime_probes import DowntimeProbes
+from chalicelib.statistics.downtimes import OpenDowntimes
+from chalicelib.statistics.slow_calls import SlowCalls
 
 _TEXT = 510
 RECORD_SECONDS = 3.0
@@ -57,17 +60,23 @@ class PreparedRequest:
     headers: Mapping[str, str] = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True)
 class BankClient:
-    """Sends webhooks to banks."""
+    """Sends webhooks to banks. ``breaker`` is this instance's view of which banks respond."""
 
-    banks: Banks
-    keyring: Keyring
-    outbound: Outbound
-    breaker: BankCircuits
-    slow_calls: SlowCallLimit
-    clock: Clock
-    metrics: Metrics
+    def __init__(
+        self,
+        banks: Banks,
+        keyring: Keyring,
+        outbound: Outbound,
+        slow_calls: SlowCalls,
+        open_downtimes: OpenDowntimes,
+        downtime_probes: DowntimeProbes,
+        clock: Clock,
+        metrics: Metrics,
+    ) -> None:
+        self.banks, self.keyring, self.outbound, self.slow_calls = banks, keyring, outbound, slow_calls
+        self.breaker = BankCircuits(clock, open_downtimes, downtime_probes)
+        self.clock, self.metrics = clock, metrics
 
     def call(
         self,
@@ -197,7 +206,7 @@ class BankClient:
             raise BankFailed.of_open_circuit(error) from None
         started = self.clock.monotonic()
         try:
-            with self.slow_calls.limit(outgoing.bic, may_give_up=not once) as slow_check:
+            with limit_slow_call(self.slow_calls, outgoing.bic, may_give_up=not once) as slow_check:
                 reply = self.outbound.post(
                     outgoing.url, outgoing.body, outgoing.headers, repeat=not once, fresh=once, slow_check=slow_check
                 )

@@ -16,7 +16,6 @@ from chalicelib.foundation.context import time_limit
 from chalicelib.foundation.dynamodb.store import Busy, StoreError
 from chalicelib.foundation.http.deadline_connections import SlowCheck
 from chalicelib.foundation.http.outbound import GivenUp
-from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.requests.engine import try_to
 from chalicelib.openbanking.bank_client.bank_circuits import STORAGE_SECONDS
 from chalicelib.statistics.slow_calls import SLOTS, SLOW_SECONDS, Slot, SlowCalls
@@ -26,43 +25,37 @@ TAKE_SECONDS = 1.0
 NO_SLOT = f"no answer came within {SLOW_SECONDS} s, and {SLOTS} other calls wait for the bank"
 
 
-@dataclass(frozen=True, slots=True)
-class SlowCallLimit:
-    slow_calls: SlowCalls
+@contextmanager
+def limit_slow_call(slow_calls: SlowCalls, bic: str, *, may_give_up: bool) -> Iterator[SlowCheck]:
+    """The check of a call to a bank, which raises ``GivenUp``; the call's slot is freed afterwards.
 
-    @contextmanager
-    def limit(self, bic: str, *, may_give_up: bool) -> Iterator[SlowCheck]:
-        """The check of a call to a bank, which raises ``GivenUp``; the call's slot is freed afterwards.
+    Without ``may_give_up`` the call takes a slot, but goes on if there is none. Every call goes on if storage fails
+    or hangs.
+    """
+    taken: list[Slot] = []
 
-        Without ``may_give_up`` the call takes a slot, but goes on if there is none. Every call goes on if storage fails
-        or hangs.
-        """
-        taken: list[Slot] = []
-
-        def check() -> None:
-            try:
-                with self._storage_limit(TAKE_SECONDS):
-                    slot = self.slow_calls.take(bic)
-            except Busy:  # more calls than one partition takes compete for the slots
-                slot = None
-            except StoreError:
-                log.warning("slow call not counted", bic=bic)
-                return
-            if slot is not None:
-                taken.append(slot)
-            elif may_give_up:
-                raise GivenUp(NO_SLOT)
-
+    def check() -> None:
         try:
-            yield SlowCheck(SLOW_SECONDS, check)
-        finally:
-            for slot in taken:
-                self._free(slot)
+            with _storage_limit(slow_calls, TAKE_SECONDS):
+                slot = slow_calls.take(bic)
+        except Busy:  # more calls than one partition takes compete for the slots
+            slot = None
+        except StoreError:
+            log.warning("slow call not counted", bic=bic)
+            return
+        if slot is not None:
+            taken.append(slot)
+        elif may_give_up:
+            raise GivenUp(NO_SLOT)
 
-    def _free(self, slot: Slot) -> None:
-        with self._storage_limit(STORAGE_SECONDS):  # a slot that is not freed frees itself
-            try_to(partial(self.slow_calls.free, slot), "slow call not ended", bic=slot.bic)
+    try:
+        yield SlowCheck(SLOW_SECONDS, check)
+    finally:
+        for slot in taken:
+            with _storage_limit(slow_calls, STORAGE_SECONDS):  # a slot that is not freed frees itself
+                try_to(partial(slow_calls.free, slot), "slow call not ended", bic=slot.bic)
 
-    def _storage_limit(self, seconds: float) -> AbstractContextManager[None]:
-        clock = self.slow_calls.clock
-        return time_limit(clock.monotonic, clock.monotonic() + seconds)
+
+def _storage_limit(slow_calls: SlowCalls, seconds: float) -> AbstractContextManager[None]:
+    clock = slow_calls.clock
+    return time_limit(clock.monotonic, clock.monotonic() + seconds)

@@ -9,10 +9,14 @@ from collections.abc import Collection, Sequence
 
 from chalicelib.foundation import log, security_refusals
 from chalicelib.foundation.ca_bundle import CaBundle
+from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto.certificates import Certificate, InvalidCertificate, read_certificate, same_subject
 from chalicelib.foundation.crypto.signed_jwts import InvalidJwt
+from chalicelib.foundation.http.outbound import Outbound
 from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.openbanking.oauth.dpop import DpopProofs, NonceNeeded, Proof
+from chalicelib.foundation.settings import Settings
+from chalicelib.openbanking.oauth.dpop import DpopNonces, DpopProofs, NonceNeeded, Proof
+from chalicelib.openbanking.oauth.key_sets import KeySets
 from chalicelib.openbanking.oauth.private_key_jwt import ClientAssertions
 from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol import refusals
@@ -34,14 +38,24 @@ class PresentedCertificate:
     is_trusted: bool = False
 
 
-@dataclass(frozen=True, slots=True)
 class CredentialChecks:
-    """Verifies what a request presents besides a client secret; ``authorities`` issue the certificates of TPPs."""
+    """Verifies what a request presents besides a client secret."""
 
-    assertions: ClientAssertions
-    proofs: DpopProofs
-    single_uses: SingleUses
-    authorities: CaBundle
+    def __init__(
+        self,
+        settings: Settings,
+        clock: Clock,
+        outbound: Outbound,
+        dpop_nonces: DpopNonces,
+        single_uses: SingleUses,
+        tpp_ca_bundle: CaBundle,
+    ) -> None:
+        endpoints = [f"{base}/tpp/token" for base in (settings.public_url, settings.mtls_url) if base]
+        key_sets = KeySets(outbound, clock.real)
+        self.assertions = ClientAssertions(key_sets, clock.real, settings.public_url, endpoints)
+        self.proofs = DpopProofs(dpop_nonces, clock.real)
+        self._single_uses = single_uses
+        self._authorities = tpp_ca_bundle
 
     def check_assertion(self, client: Client, credentials: TppCredentials) -> SingleUse:
         """Verify the client's assertion. Raises: Refusal."""
@@ -97,7 +111,7 @@ class CredentialChecks:
         if presented.is_blocked:
             raise InvalidCertificate("it is on the blocklist")
         if not presented.is_trusted:
-            self.authorities.check(presented.certificate)
+            self._authorities.check(presented.certificate)
             presented.is_trusted = True
         return presented.certificate
 
@@ -121,7 +135,7 @@ class CredentialChecks:
     def use_up(self, client: Client, uses: Sequence[tuple[SingleUse, refusals.RefusalRow]]) -> None:
         """Use up the identifiers of assertions and proofs, all or none. Raises: the refusal of one used before."""
         try:
-            self.single_uses.claim([use for use, _ in uses])
+            self._single_uses.claim([use for use, _ in uses])
         except UsedBefore as error:
             row = uses[error.position][1]
             kind = "client assertion" if row is refusals.ASSERTION_WRONG else "proof"

@@ -55,7 +55,7 @@ class DpopNonces:
 
     def __init__(self, keyring: Keyring, clock: Clock) -> None:
         self._keyring = keyring
-        self._clock = clock
+        self._clock = clock.real
 
     def make(self) -> str:
         """A nonce for the next proof."""

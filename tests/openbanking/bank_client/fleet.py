@@ -23,7 +23,7 @@ from chalicelib.foundation.http.breaker import Breaker, CircuitOpen
 from chalicelib.foundation.http.deadline_connections import SlowCheck
 from chalicelib.foundation.http.outbound import TOTAL_SECONDS, GivenUp
 from chalicelib.openbanking.bank_client.bank_circuits import BankCircuits
-from chalicelib.openbanking.bank_client.slow_call_limit import SlowCallLimit
+from chalicelib.openbanking.bank_client.slow_call_limit import limit_slow_call
 from chalicelib.statistics.days import HOUR_SECONDS
 from chalicelib.statistics.downtime_probes import DowntimeProbes
 from chalicelib.statistics.downtimes import DowntimeRecorder, OpenDowntimes
@@ -80,7 +80,7 @@ class OwnBreaker:
 
     def __init__(self, clock: ManualClock) -> None:
         self.circuits = Breaker(clock)
-        self.limit = None
+        self.slow_calls = None
 
     def write_counters(self, counters: list[HourlyCounters]) -> None:
         """Nobody reads them."""
@@ -93,7 +93,7 @@ class SharedCircuits:
         self._clock, self._store, self._knows_downtimes = clock, store, knows_downtimes
         self._downtimes = OpenDowntimes(store, clock)
         self.circuits = BankCircuits(clock, self._downtimes, DowntimeProbes(store, clock))
-        self.limit = SlowCallLimit(SlowCalls(store, clock))
+        self.slow_calls = SlowCalls(store, clock)
 
     def write_counters(self, counters: list[HourlyCounters]) -> None:
         """What follows from a request whose turn it is to write the measurements of the instance."""
@@ -279,9 +279,9 @@ class Fleet:
             self._after(REQUEST_SECONDS, lambda: end("answered"))
             return
         timeout = self._after(TOTAL_SECONDS, lambda: end("unanswered"))
-        if instance.parts.limit is not None:
+        if instance.parts.slow_calls is not None:
             is_payment = self._random.random() < self._payments
-            slow = steps.enter_context(instance.parts.limit.limit(BIC, may_give_up=not is_payment))
+            slow = steps.enter_context(limit_slow_call(instance.parts.slow_calls, BIC, may_give_up=not is_payment))
             self._after(slow.seconds, lambda: self._check(slow, timeout, end))
 
     def _check(self, slow: SlowCheck, timeout: Any, end: Callable[[str], None]) -> None:

@@ -11,7 +11,7 @@ from chalicelib.foundation.dynamodb.store import Conflict, StoreError, Throttled
 from chalicelib.foundation.http.outbound import Reply, TimedOut
 from chalicelib.foundation.jsontext import dumps
 from chalicelib.openbanking.bank_client.bank_circuits import STORAGE_SECONDS
-from chalicelib.openbanking.bank_client.slow_call_limit import TAKE_SECONDS
+from chalicelib.openbanking.bank_client.slow_call_limit import TAKE_SECONDS, limit_slow_call
 from chalicelib.statistics.hourly_counters import TABLE
 from chalicelib.statistics.slow_calls import HELD_SECONDS, SLOTS, SLOW_SECONDS, SlowCalls
 from tests.dynamodb_calls import counted
@@ -131,10 +131,10 @@ def test_a_slow_read_is_given_up_if_too_many_compete_for_a_slot(
 def test_a_slot_is_free_after_a_read_that_timed_out(world: World) -> None:
     """The bank hangs, and every call takes its slot before its time is over."""
     reader = Reader(world)
-    limit = world.hub.openbanking.bank_client.slow_calls
+    slow_calls = world.hub.openbanking.bank_client.slow_calls
 
     def time_out() -> None:
-        with limit.limit(reader.side.bank.bic, may_give_up=True) as slow_check:
+        with limit_slow_call(slow_calls, reader.side.bank.bic, may_give_up=True) as slow_check:
             slow_check.check()
             raise TimedOut("no answer came in time")
 
@@ -147,19 +147,22 @@ def test_a_slot_is_free_after_a_read_that_timed_out(world: World) -> None:
 
 
 def test_taking_a_slot_ends_at_its_time_limit_if_storage_hangs(world: World) -> None:
-    limit, started = world.hub.openbanking.bank_client.slow_calls, world.clock.monotonic()
+    slow_calls, started = world.hub.openbanking.bank_client.slow_calls, world.clock.monotonic()
 
-    with HangingTable(world, TABLE), limit.limit(world.banks[1].bank.bic, may_give_up=True) as slow_check:
+    with (
+        HangingTable(world, TABLE),
+        limit_slow_call(slow_calls, world.banks[1].bank.bic, may_give_up=True) as slow_check,
+    ):
         slow_check.check()
 
     assert world.clock.monotonic() - started == pytest.approx(TAKE_SECONDS)
 
 
 def test_freeing_a_slot_ends_at_its_time_limit_if_storage_hangs(world: World) -> None:
-    limit, started = world.hub.openbanking.bank_client.slow_calls, world.clock.monotonic()
+    slow_calls, started = world.hub.openbanking.bank_client.slow_calls, world.clock.monotonic()
 
     with ExitStack() as steps:
-        slow_check = steps.enter_context(limit.limit(world.banks[1].bank.bic, may_give_up=True))
+        slow_check = steps.enter_context(limit_slow_call(slow_calls, world.banks[1].bank.bic, may_give_up=True))
         slow_check.check()
         hanging = HangingTable(world, TABLE).__enter__()
     hanging.__exit__()

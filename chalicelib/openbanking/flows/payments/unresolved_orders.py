@@ -9,7 +9,6 @@ from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Item, Operation, Store
 from chalicelib.foundation.identifiers import new_id
-from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import pieces
 from chalicelib.foundation.requests.claims import claim_key
 from chalicelib.foundation.requests.engine import Engine
@@ -33,112 +32,124 @@ class NotResolved(Exception):
     """An order cannot be resolved; the message says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class UnresolvedOrders:
-    """Lists and resolves orders whose outcome is unknown."""
+def list_unresolved(limit: int, *, store: Store, clock: Clock) -> list[RecordedOrder]:
+    """At most ``limit`` orders that should have an outcome by now, oldest first."""
+    rows = UNRESOLVED.rows(store, until=clock.time(), limit=limit)
+    batches = [store.batch_get([claim_key(row["claim"]) for row in piece]) for piece in pieces(rows, _BATCH)]
+    orders = [RecordedOrder.from_item(item) for batch in batches for item in batch if item]
+    return [order for order in orders if order is not None and order.unresolved_at is not None]
 
-    store: Store
-    clock: Clock
-    payments: Payments
-    orders: Orders
-    tpp_events: TppEvents
-    engine: Engine
 
-    def list_unresolved(self, limit: int) -> list[RecordedOrder]:
-        """At most ``limit`` orders that should have an outcome by now, oldest first."""
-        rows = UNRESOLVED.rows(self.store, until=self.clock.time(), limit=limit)
-        batches = [self.store.batch_get([claim_key(row["claim"]) for row in piece]) for piece in pieces(rows, _BATCH)]
-        orders = [RecordedOrder.from_item(item) for batch in batches for item in batch if item]
-        return [order for order in orders if order is not None and order.unresolved_at is not None]
+def record_accepted(
+    bic: str,
+    request_id: str,
+    payment_id: str,
+    *,
+    clock: Clock,
+    payments: Payments,
+    orders: Orders,
+    tpp_events: TppEvents,
+    engine: Engine,
+) -> None:
+    """Record that the bank has the payment, under ``payment_id``, and send the TPP an event with its status.
 
-    def record_accepted(self, bic: str, request_id: str, payment_id: str) -> None:
-        """Record that the bank has the payment, under ``payment_id``, and send the TPP an event with its status.
+    From then on, queries and reports find the payment.
 
-        From then on, queries and reports find the payment.
+    Raises:
+        NotResolved.
+    """
 
-        Raises:
-            NotResolved.
-        """
-        keys = _order_keys(bic, request_id)
+    def decide(facts: Facts) -> Outcome[None]:
+        found = _require_unresolved(facts, bic, request_id, clock.time())
+        if not is_payment_id(payment_id):
+            raise NotResolved(f"a payment_id has 1 to {LONGEST_PAYMENT_ID} printable characters")
+        if found.payment_id not in (None, payment_id):
+            raise NotResolved(f"the bank named this payment {found.payment_id}")
+        key, of_client = payment_key(found.order.bic, payment_id), client_key(found.order.client_id)
+        facts.require(key, of_client)
+        write, payment = _write_payment(found, payment_id, facts.item(key), payments)
+        event = record_status_changed(tpp_events, facts.find(Client, of_client), payment)
+        return replace(_resolve(found, "accepted", [write], orders, payment_id), deliveries=event)
 
-        def decide(facts: Facts) -> Outcome[None]:
-            found = self._require_unresolved(facts, bic, request_id)
-            if not is_payment_id(payment_id):
-                raise NotResolved(f"a payment_id has 1 to {LONGEST_PAYMENT_ID} printable characters")
-            if found.payment_id not in (None, payment_id):
-                raise NotResolved(f"the bank named this payment {found.payment_id}")
-            key, of_client = payment_key(found.order.bic, payment_id), client_key(found.order.client_id)
-            facts.require(key, of_client)
-            write, payment = self._write_of_payment(found, payment_id, facts.item(key))
-            event = record_status_changed(self.tpp_events, facts.find(Client, of_client), payment)
-            return replace(self._resolved(found, "accepted", [write], payment_id), deliveries=event)
+    engine.carry_out(decide, engine.read(_order_keys(bic, request_id)))
 
-        self.engine.carry_out(decide, self.engine.read(keys))
 
-    def record_not_accepted(self, bic: str, request_id: str) -> None:
-        """Record that the bank does not have the payment. Raises: NotResolved."""
+def record_not_accepted(
+    bic: str, request_id: str, *, clock: Clock, payments: Payments, orders: Orders, engine: Engine
+) -> None:
+    """Record that the bank does not have the payment. Raises: NotResolved."""
 
-        def decide(facts: Facts) -> Outcome[None]:
-            found = self._require_unresolved(facts, bic, request_id)
-            return self._resolved(found, "not_accepted", self._write_of_named_payment(facts, found))
+    def decide(facts: Facts) -> Outcome[None]:
+        found = _require_unresolved(facts, bic, request_id, clock.time())
+        return _resolve(found, "not_accepted", _write_named_payment(facts, found, payments), orders)
 
-        self.engine.carry_out(decide, self.engine.read(_order_keys(bic, request_id)))
+    engine.carry_out(decide, engine.read(_order_keys(bic, request_id)))
 
-    def _require_unresolved(self, facts: Facts, bic: str, request_id: str) -> RecordedOrder:
-        items = [facts.item(key) for key in _order_keys(bic, request_id)]
-        orders = [RecordedOrder.from_item(item) for item in items if item]
-        found = next((order for order in orders if order is not None and order.unresolved_at is not None), None)
-        if found is None:
-            raise NotResolved(f"{bic} has no order {request_id} with an unknown outcome")
-        if (found.unresolved_at or 0) > self.clock.time():
-            raise NotResolved("the order is still being sent: try again in a few minutes")
-        return found
 
-    def _write_of_payment(self, found: RecordedOrder, payment_id: str, item: Item | None) -> tuple[Operation, Payment]:
-        """The write of the payment that the bank has for an order, with early reports, and the result.
+def _require_unresolved(facts: Facts, bic: str, request_id: str, now: int) -> RecordedOrder:
+    items = [facts.item(key) for key in _order_keys(bic, request_id)]
+    orders = [RecordedOrder.from_item(item) for item in items if item]
+    found = next((order for order in orders if order is not None and order.unresolved_at is not None), None)
+    if found is None:
+        raise NotResolved(f"{bic} has no order {request_id} with an unknown outcome")
+    if (found.unresolved_at or 0) > now:
+        raise NotResolved("the order is still being sent: try again in a few minutes")
+    return found
 
-        Raises:
-            NotResolved: it is another order's.
-        """
-        order, version = found.order, VERSIONS[found.order.api_version]
-        new = self.payments.new(
-            order.bic,
-            payment_id,
-            api_version=order.api_version,
-            kind=_KINDS[order.path],
-            client_id=order.client_id,
-            consent_id=order.consent_id,
-            request_id=order.request_id,
-            order_digest=order.order_digest,
-            status=version.statuses.first,
-        )
-        if item is None or is_early(item):
-            creation = self.payments.put_payment(new, item)
-            return creation, Payment.from_item(creation.item)
-        known = Payment.from_item(item)
-        if not known.is_of_one_order_with(new):
-            raise NotResolved(f"the payment {payment_id} belongs to another order")
-        after = replace(known, outcome=None)
-        return self.payments.update_payment(known, after), after
 
-    def _write_of_named_payment(self, facts: Facts, found: RecordedOrder) -> list[Operation]:
-        """The write of a payment that the bank named, but does not have. Raises: NotResolved, if it gave a status."""
-        item = facts.item(payment_key(found.order.bic, found.payment_id)) if found.payment_id else None
-        if item is None:
-            return []
-        known = Payment.from_item(item)
-        if known.outcome is None:
-            raise NotResolved(f"the bank has given the payment {known.payment_id} the status {known.status}")
-        return [self.payments.update_payment(known, replace(known, outcome="not_accepted"))]
+def _write_payment(
+    found: RecordedOrder, payment_id: str, item: Item | None, payments: Payments
+) -> tuple[Operation, Payment]:
+    """The write of the payment that the bank has for an order, with early reports, and the result.
 
-    def _resolved(
-        self, found: RecordedOrder, outcome: OrderOutcome, writes: Sequence[Operation], payment_id: str | None = None
-    ) -> Outcome[None]:
-        update, attempt = self.orders.update_resolved(found, outcome, payment_id), new_id()
-        update = replace(update, set={**update.set, "resolved_by": attempt})
-        members = {"bic": found.order.bic, "order": found.order.request_id, "outcome": outcome}
-        proof = Proof([found.order.key], lambda item: item.get("resolved_by") == attempt)
-        return Outcome(None, [update, *writes], proof=proof, report=lambda: log.audit("order resolved", **members))
+    Raises:
+        NotResolved: it is another order's.
+    """
+    order, version = found.order, VERSIONS[found.order.api_version]
+    new = payments.new(
+        order.bic,
+        payment_id,
+        api_version=order.api_version,
+        kind=_KINDS[order.path],
+        client_id=order.client_id,
+        consent_id=order.consent_id,
+        request_id=order.request_id,
+        order_digest=order.order_digest,
+        status=version.statuses.first,
+    )
+    if item is None or is_early(item):
+        creation = payments.put_payment(new, item)
+        return creation, Payment.from_item(creation.item)
+    before = Payment.from_item(item)
+    if not before.is_of_one_order_with(new):
+        raise NotResolved(f"the payment {payment_id} belongs to another order")
+    after = replace(before, outcome=None)
+    return payments.update_payment(before, after), after
+
+
+def _write_named_payment(facts: Facts, found: RecordedOrder, payments: Payments) -> list[Operation]:
+    """The write of a payment that the bank named, but does not have. Raises: NotResolved, if it gave a status."""
+    item = facts.item(payment_key(found.order.bic, found.payment_id)) if found.payment_id else None
+    if item is None:
+        return []
+    before = Payment.from_item(item)
+    if before.outcome is None:
+        raise NotResolved(f"the bank has given the payment {before.payment_id} the status {before.status}")
+    return [payments.update_payment(before, replace(before, outcome="not_accepted"))]
+
+
+def _resolve(
+    found: RecordedOrder,
+    outcome: OrderOutcome,
+    writes: Sequence[Operation],
+    orders: Orders,
+    payment_id: str | None = None,
+) -> Outcome[None]:
+    update, attempt = orders.update_resolved(found, outcome, payment_id), new_id()
+    update = replace(update, set={**update.set, "resolved_by": attempt})
+    members = {"bic": found.order.bic, "order": found.order.request_id, "outcome": outcome}
+    proof = Proof([found.order.key], lambda item: item.get("resolved_by") == attempt)
+    return Outcome(None, [update, *writes], proof=proof, report=lambda: log.audit("order resolved", **members))
 
 
 def _order_keys(bic: str, request_id: str) -> list[Key]:

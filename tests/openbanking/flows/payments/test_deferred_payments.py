@@ -14,7 +14,7 @@ from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from chalicelib.foundation.http.breaker import Breaker, CircuitOpen
 from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, Reply, ResponseTooLarge, TimedOut
-from chalicelib.openbanking.flows.payments import deferred_orders
+from chalicelib.openbanking.flows.payments import deferred_orders, execution
 from chalicelib.openbanking.protocol import refusals
 from tests.openbanking.deferred_calls import DOWN, LATER, Died, accepted, dies
 from tests.openbanking.deferred_payments import LaterPayer, payments
@@ -206,7 +206,7 @@ def test_a_defect_after_the_bank_got_the_order_does_not_have_it_sent_again(
 ) -> None:
     payer = LaterPayer(world, 1, consent_type=ONE_TIME)
     request_id = payer.order()
-    real = deferred_orders.send_order
+    real = execution.send_order
 
     def broken(*arguments: Any, **options: Any) -> Any:
         real(*arguments, **options)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from functools import partial
 from typing import Any
 
 import pytest
@@ -12,7 +13,12 @@ from chalicelib.delivery.delivery_plan import DAY, JITTER
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, Reply, ResponseTooLarge, TimedOut
 from chalicelib.openbanking.flows.payments.callback_status import StatusResult, find_payment_status
-from chalicelib.openbanking.flows.payments.unresolved_orders import NotResolved, UnresolvedOrders
+from chalicelib.openbanking.flows.payments.unresolved_orders import (
+    NotResolved,
+    list_unresolved,
+    record_accepted,
+    record_not_accepted,
+)
 from chalicelib.openbanking.records.orders import CLAIMED_SECONDS, RUNNING_SECONDS, Order, RecordedOrder, order_key
 from tests.openbanking.deferred_payments import LaterPayer
 from tests.openbanking.faults import Fault, items
@@ -44,11 +50,7 @@ def payer_with_id(world: World, version: int, kind: str = "single", consent_type
 
 
 def unresolved(world: World) -> list[RecordedOrder]:
-    return operator(world).list_unresolved(100)
-
-
-def operator(world: World) -> UnresolvedOrders:
-    return world.hub.openbanking.unresolved_orders
+    return world.hub.openbanking.call(list_unresolved, 100)
 
 
 def order_of(payer: Payer) -> RecordedOrder:
@@ -269,7 +271,7 @@ def test_a_bank_that_does_not_know_the_payment_leaves_its_outcome_unknown(world:
     payer.side.answers[STATUS] = lambda sent: REFUSAL[2]
 
     assert payer.status().body["outcome"] == "unknown"
-    operator(world).record_not_accepted(payer.side.bank.bic, payer.request_id or "")
+    world.hub.openbanking.call(record_not_accepted, payer.side.bank.bic, payer.request_id or "")
     assert payer.status().body["outcome"] == payer.status_of_order().body["outcome"] == "not_accepted"
 
 
@@ -423,10 +425,10 @@ def test_of_two_operators_only_the_first_settles_an_order(world: World) -> None:
     bic, request_id = payer.side.bank.bic, payer.request_id or ""
 
     with (
-        world.meanwhile("transact", lambda: operator(world).record_not_accepted(bic, request_id)),
+        world.meanwhile("transact", lambda: world.hub.openbanking.call(record_not_accepted, bic, request_id)),
         pytest.raises(NotResolved),
     ):
-        operator(world).record_not_accepted(bic, request_id)
+        world.hub.openbanking.call(record_not_accepted, bic, request_id)
 
     assert order_of(payer).outcome == "not_accepted"
 
@@ -436,7 +438,7 @@ def test_the_operator_settles_an_order_that_the_bank_has(world: World) -> None:
     payer.bank_does(TimedOut("late"))
     payer.pay()
 
-    operator(world).record_accepted(payer.side.bank.bic, payer.request_id or "", "P-7")
+    world.hub.openbanking.call(record_accepted, payer.side.bank.bic, payer.request_id or "", "P-7")
 
     assert unresolved(world) == []
     assert payer.status_of_order().body["payment_id"] == "P-7"
@@ -450,7 +452,7 @@ def test_an_early_report_is_applied_to_a_settled_order(world: World) -> None:
     payer.pay()
     payer.report(4, "P-7")
 
-    operator(world).record_accepted(payer.side.bank.bic, payer.request_id or "", "P-7")
+    world.hub.openbanking.call(record_accepted, payer.side.bank.bic, payer.request_id or "", "P-7")
 
     assert payer.status("P-7").body["payment_status"] == 4
 
@@ -461,7 +463,7 @@ def test_the_operator_settles_an_order_that_the_bank_does_not_have(world: World,
     unnamed.bank_does(TimedOut("late"))
     unnamed.pay()
     for payer in (unnamed, named):
-        operator(world).record_not_accepted(payer.side.bank.bic, payer.request_id or "")
+        world.hub.openbanking.call(record_not_accepted, payer.side.bank.bic, payer.request_id or "")
 
     assert unresolved(world) == []
     assert unnamed.status_of_order().body == {"request_id": unnamed.request_id, "outcome": "not_accepted"}
@@ -471,7 +473,7 @@ def test_the_operator_settles_an_order_that_the_bank_does_not_have(world: World,
 def test_the_operator_confirms_a_payment_that_the_bank_named(world: World) -> None:
     payer = with_unknown_outcome(world, version=1)
 
-    operator(world).record_accepted(payer.side.bank.bic, payer.request_id or "", "P-1")
+    world.hub.openbanking.call(record_accepted, payer.side.bank.bic, payer.request_id or "", "P-1")
 
     assert "outcome" not in payer.status().body
     assert unresolved(world) == []
@@ -484,7 +486,7 @@ def test_what_cannot_be_settled_is_refused_with_the_reason(world: World) -> None
     unnamed = payer_with_id(world, 2)
     unnamed.bank_does(TimedOut("late"))
     unnamed.pay()
-    bic, settle = known.side.bank.bic, operator(world).record_accepted
+    bic, settle = known.side.bank.bic, partial(world.hub.openbanking.call, record_accepted)
 
     for payer, payment_id, why in (
         (known, "P-9", "no order"),
@@ -495,9 +497,9 @@ def test_what_cannot_be_settled_is_refused_with_the_reason(world: World) -> None
         with pytest.raises(NotResolved, match=why):
             settle(bic, payer.request_id or "", payment_id)
     with pytest.raises(NotResolved, match="no order"):
-        operator(world).record_not_accepted(bic, known.request_id or "")
+        world.hub.openbanking.call(record_not_accepted, bic, known.request_id or "")
     with pytest.raises(NotResolved, match="no order"):
-        operator(world).record_not_accepted(bic, str(uuid.uuid4()))
+        world.hub.openbanking.call(record_not_accepted, bic, str(uuid.uuid4()))
     assert len(unresolved(world)) == 2
 
 
@@ -507,7 +509,7 @@ def test_an_order_that_is_still_being_sent_is_not_settled(world: World) -> None:
         payer.pay()
 
     with pytest.raises(NotResolved, match="still being sent"):
-        operator(world).record_not_accepted(payer.side.bank.bic, payer.request_id or "")
+        world.hub.openbanking.call(record_not_accepted, payer.side.bank.bic, payer.request_id or "")
 
 
 # -- the id of an order
@@ -521,7 +523,7 @@ def test_the_id_of_an_order_with_an_unknown_outcome_stays_claimed(world: World) 
     world.clock.advance(CLAIMED_SECONDS + 1)
 
     assert other.pay().status == 400
-    operator(world).record_not_accepted(payer.side.bank.bic, payer.request_id or "")
+    world.hub.openbanking.call(record_not_accepted, payer.side.bank.bic, payer.request_id or "")
     assert other.pay().status == 200
 
 
@@ -592,7 +594,7 @@ def test_an_id_that_another_order_takes_over_keeps_nothing_of_the_first(world: W
 
 def test_a_status_of_the_first_payment_does_not_resolve_the_order_that_holds_its_id_now(world: World) -> None:
     first, second = with_unknown_outcome(world, 1), Payer(world, 1, "direct")
-    operator(world).record_not_accepted(first.side.bank.bic, first.request_id or "")
+    world.hub.openbanking.call(record_not_accepted, first.side.bank.bic, first.request_id or "")
     world.clock.advance(CLAIMED_SECONDS + 1)
     second.request_id = first.request_id
     second.bank_does(TimedOut("late"))
@@ -607,7 +609,7 @@ def test_a_status_of_the_first_payment_does_not_resolve_the_order_that_holds_its
 @VERSIONS
 def test_a_payment_that_the_bank_names_again_after_all_is_unknown_again(world: World, version: int) -> None:
     payer = with_unknown_outcome(world, version)
-    operator(world).record_not_accepted(payer.side.bank.bic, payer.request_id or "")
+    world.hub.openbanking.call(record_not_accepted, payer.side.bank.bic, payer.request_id or "")
     queries = len(world.recorded("payment_status"))
 
     assert payer.pay().body["reason_code"] == "bad_answer"
@@ -626,7 +628,7 @@ def test_a_payment_that_has_a_status_cannot_be_rejected(world: World) -> None:
     world.hub.store.put("payments", known)
 
     with pytest.raises(NotResolved, match="has given the payment P-1 the status 1"):
-        operator(world).record_not_accepted(payer.side.bank.bic, payer.request_id or "")
+        world.hub.openbanking.call(record_not_accepted, payer.side.bank.bic, payer.request_id or "")
 
 
 def test_an_order_under_a_generated_id_is_found_after_the_storage_failed(world: World) -> None:
@@ -647,7 +649,7 @@ def test_the_operator_settles_an_order_of_a_bank_that_was_removed(world: World) 
     order = Order("GONEDEFFXXX", request_id, world.client.client_id, "/tpp/payment_initiation", None, 2, "digest")
     world.hub.store.transact([orders.put_claim(order, "attempt", running=0)])
 
-    operator(world).record_not_accepted("GONEDEFF", request_id)
+    world.hub.openbanking.call(record_not_accepted, "GONEDEFF", request_id)
 
     assert unresolved(world) == []
 
@@ -722,7 +724,7 @@ def test_the_event_of_an_order_that_the_operator_accepts_has_its_early_report(wo
     payer.report(4, "P-7")
     world.wants_events()
 
-    operator(world).record_accepted(payer.side.bank.bic, payer.request_id or "", "P-7")
+    world.hub.openbanking.call(record_accepted, payer.side.bank.bic, payer.request_id or "", "P-7")
 
     carry_on(world)
     (sent,) = world.receiver.received
