@@ -20,10 +20,10 @@ class Collaborators:
 
     def __init__(self, modules: Sequence[Module]) -> None:
         self._names = Names(modules)
+        self._classes = self._names.classes()
         self._containers = matching(modules, _CONTAINERS)
         self._others = [module for module in modules if module not in self._containers]
-        classes = self._names.classes().keys()
-        self.made = {name for module in self._containers for name in self._made(module)} & classes
+        self.made = {name for module in self._containers for name in self._made(module)} & self._classes.keys()
         """The classes that the containers make or are given, and the containers, by their full names.
 
         These are the types of their parts and properties, of the parameters of their ``__init__``, and what they call
@@ -31,12 +31,18 @@ class Collaborators:
         """
 
     def dataclasses(self) -> list[str]:
-        """Dataclasses with fields, all of which are annotated with what containers make, and have no default."""
+        """Dataclasses with fields, all of which are annotated with what containers make, and have no default.
+
+        A class that inherits fields has more than these.
+        """
         return [
             module.place(each, each.name)
             for module in self._others
             for each in module.classes
             if any(map(_is_dataclass, each.decorator_list)) and self._are_made(module, _fields(each))
+            if not any(
+                _fields(self._classes[base][1]) for base in self._names.bases(module, each) & self._classes.keys()
+            )
         ]
 
     def classes(self) -> list[str]:
