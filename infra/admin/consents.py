@@ -41,9 +41,8 @@ def revoke(consent_id: ConsentId) -> Report:
       .venv/bin/python -m infra.admin consents revoke 0f8c27b3a1d94e6f5a7b0c
     """
     connection.connect().openbanking.call(end_consent, _find_consent(consent_id), by="operator")
-    consent = _find_consent(consent_id)
-    state = _state(consent)
-    return Report({"consent": {"consent_id": consent.consent_id, "status": state}}, f"{consent.consent_id} is {state}.")
+    state = _state(_find_consent(consent_id))
+    return Report({"consent": {"consent_id": consent_id, "status": state}}, f"{consent_id} is {state}.")
 
 
 def _state(consent: Consent) -> str:

@@ -67,10 +67,12 @@ def resolve(
         openbanking.call(record_accepted, bic, request_id, payment_id)
     else:
         openbanking.call(record_not_accepted, bic, request_id)
-    outcome = "not_accepted" if not_accepted else "accepted"
-    data = {"bic": bic, "request_id": request_id, "payment_id": payment_id, "outcome": outcome}
+    outcome = {"payment_id": payment_id, "outcome": "not_accepted" if not_accepted else "accepted"}
     said = f"has it as {payment_id}" if payment_id is not None else "does not have it"
-    return Report({"order": data}, f"The order {request_id} is resolved: {bic} {said}.")
+    return Report(
+        {"order": {"bic": bic, "request_id": request_id, **outcome}},
+        f"The order {request_id} is resolved: {bic} {said}.",
+    )
 
 
 def _members(found: RecordedOrder) -> dict[str, Any]:
