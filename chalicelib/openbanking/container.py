@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from chalicelib.foundation.requests.claims import Claims
     from chalicelib.openbanking.bank_client.bank_client import BankClient
     from chalicelib.openbanking.flows.bank.choice import BankChoice
-    from chalicelib.openbanking.flows.client_limits import ClientLimits
     from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
     from chalicelib.openbanking.flows.tpp_events import TppEvents
     from chalicelib.openbanking.oauth.credential_checks import CredentialChecks
@@ -60,7 +59,6 @@ class OpenBankingContainer(Container):
     callback_limits: CallbackLimits = part("chalicelib.openbanking.records.callback_limits")
     bank_answers: BankAnswers = part("chalicelib.openbanking.records.bank_answers")
     order_answers: OrderAnswers = part("chalicelib.openbanking.records.order_answers")
-    client_limits: ClientLimits = part("chalicelib.openbanking.flows.client_limits")
     tpp_events: TppEvents = part("chalicelib.openbanking.flows.tpp_events")
     bank_client: BankClient = part("chalicelib.openbanking.bank_client.bank_client")
     dpop_nonces: DpopNonces = part("chalicelib.openbanking.oauth.dpop")
@@ -83,7 +81,8 @@ class OpenBankingContainer(Container):
         from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
 
         shared = self.shared
-        return TppAuthentication(shared.store, shared.clock, self.client_limits, lambda: self.credential_checks)
+        calls = shared.settings.client_calls
+        return TppAuthentication(shared.store, shared.clock, shared.metrics, calls, lambda: self.credential_checks)
 
     def senders(self) -> Senders:
         """The senders of open banking deliveries, by delivery kind."""

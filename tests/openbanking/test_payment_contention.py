@@ -16,7 +16,7 @@ from chalicelib.foundation.http.web import Incoming
 from chalicelib.foundation.identifiers import OpaqueToken
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer
 from chalicelib.openbanking.flows.payments.initiation import initiate_payment
-from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
+from chalicelib.openbanking.oauth.tpp_request import TppCredentials
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS
 from chalicelib.openbanking.records.consents import consent_key

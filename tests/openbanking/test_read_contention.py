@@ -12,7 +12,7 @@ import pytest
 from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.http.web import Incoming
 from chalicelib.openbanking.flows.reads.relay import relay
-from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
+from chalicelib.openbanking.oauth.tpp_request import TppCredentials
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
 from chalicelib.openbanking.protocol.webhooks import RELAYED
 from tests.cards.contest import MANY, PROCESSES, at_once

@@ -275,10 +275,12 @@ def _shown(
     )
 
 
-def try_to(action: Callable[[], A], failed: str, **members: Any) -> A | None:
+def try_to(
+    action: Callable[[], A], failed: str, *, report: Callable[..., None] = log.exception, **members: Any
+) -> A | None:
     """Do what may be left undone: a storage error is logged as ``failed``, with ``members``."""
     try:
         return action()
     except StoreError:
-        log.exception(failed, **members)
+        report(failed, **members)
         return None

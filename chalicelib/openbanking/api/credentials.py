@@ -13,7 +13,7 @@ from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.http.visitor_address import visitor_address
 from chalicelib.foundation.http.web import FORM, Incoming, UnreadableBody
 from chalicelib.openbanking.container import OpenBankingContainer
-from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
+from chalicelib.openbanking.oauth.tpp_request import TppCredentials
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import refuse_fields
 from chalicelib.openbanking.protocol.oauth_security import ASSERTION_TYPE, AuthMethod, TokenType

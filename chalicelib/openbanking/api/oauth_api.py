@@ -18,7 +18,7 @@ from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.api import answers
 from chalicelib.openbanking.api.credentials import bind_code, read_pushed_request, read_token_request
 from chalicelib.openbanking.container import OpenBankingContainer
-from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
+from chalicelib.openbanking.oauth.tpp_request import TppCredentials
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal, refuse_fields
 from chalicelib.openbanking.protocol.oauth_security import ENDPOINTS, REQUEST_URI, SIGNING_ALGORITHMS, AuthMethod

@@ -12,7 +12,7 @@ from chalicelib.openbanking.api import answers
 from chalicelib.openbanking.api.credentials import bind_code, read_credentials, read_token_request
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer
 from chalicelib.openbanking.container import OpenBankingContainer
-from chalicelib.openbanking.flows.tpp_request import refuse_any_parameters
+from chalicelib.openbanking.oauth.tpp_request import refuse_any_parameters
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import refuse_fields, refuse_parameters
 from chalicelib.openbanking.protocol.own_answers import Accepted, BankScope, ScopeAnswer

@@ -1,26 +1,39 @@
-"""Admits calls to banks: an instance's own circuit breaker, and the open downtimes that all instances share.
+"""Which calls to banks begin, and which go on.
 
-While a bank's downtime is open, the instances that know it send one call in ``PROBE_SECONDS``, the probe, among all of
-them. A downtime is known from the rows that an instance reads when it writes its counters, once a minute, so admission
-needs no storage while a bank responds. Pauses pass in real time, also while business time is moved.
+Calls are admitted by an instance's own circuit breaker, and by the open downtimes that all instances share. While a
+bank's downtime is open, the instances that know it send one call in ``PROBE_SECONDS``, the probe, among all of them. A
+downtime is known from the rows that an instance reads when it writes its counters, once a minute, so admission needs no
+storage while a bank responds. Pauses pass in real time, also while business time is moved.
+
+A call that has waited for ``SLOW_SECONDS`` takes one of the bank's slots, or is given up if there is none, so that a
+hanging bank cannot occupy all instances. The limit needs no downtime or open circuit, and does nothing to calls that
+the bank answers sooner. Storage that hangs does not hold up a call: each use of it has a time limit.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.context import time_limit
-from chalicelib.foundation.dynamodb.store import StoreError
+from chalicelib.foundation.dynamodb.store import Busy, StoreError
 from chalicelib.foundation.http.breaker import Breaker, CircuitOpen, Pause
+from chalicelib.foundation.http.deadline_connections import SlowCheck
+from chalicelib.foundation.http.outbound import GivenUp
 from chalicelib.foundation.requests.engine import try_to
 from chalicelib.statistics import current_call
 from chalicelib.statistics.downtime_probes import PROBE_SECONDS, DowntimeProbes, Probe
 from chalicelib.statistics.downtimes import Downtime, OpenDowntimes
+from chalicelib.statistics.slow_calls import SLOTS, SLOW_SECONDS, Slot, SlowCalls
 
 STORAGE_SECONDS = 0.5
 """The time limit of storage once a bank has answered: its answer must still be recorded."""
+TAKE_SECONDS = 1.0
+"""The time limit of taking a slot, longer than the store's repeats of a throttled call."""
+NO_SLOT = f"no answer came within {SLOW_SECONDS} s, and {SLOTS} other calls wait for the bank"
 
 
 class BankCircuits:
@@ -93,12 +106,12 @@ class BankCircuits:
         bic = downtime.bic
         self._require_due_probe(bic)
         known, _ = self._latest.get(bic, (None, None))
-        try:
-            with time_limit(self._clock.monotonic, self._clock.monotonic() + STORAGE_SECONDS):
-                probe, is_own = self._downtime_probes.claim(bic, known)
-        except StoreError as error:
-            log.warning("probe not claimed", bic=bic)
-            raise CircuitOpen(PROBE_SECONDS) from error
+        claim = partial(self._downtime_probes.claim, bic, known)
+        with time_limit(self._clock.monotonic, self._clock.monotonic() + STORAGE_SECONDS):
+            claimed = try_to(claim, "probe not claimed", report=log.warning, bic=bic)
+        if claimed is None:
+            raise CircuitOpen(PROBE_SECONDS)
+        probe, is_own = claimed
         if is_own:
             self._own[bic] = probe
             self._latest[bic] = probe, Pause.begin(self._clock, PROBE_SECONDS)
@@ -109,3 +122,39 @@ class BankCircuits:
             left = max(probe.pause_at(self._clock.real.time()), 1)
             self._latest[bic] = probe, Pause.begin(self._clock, left)
             raise CircuitOpen(left)
+
+
+@contextmanager
+def limit_slow_call(slow_calls: SlowCalls, bic: str, *, may_give_up: bool) -> Iterator[SlowCheck]:
+    """The check of a call to a bank, which raises ``GivenUp``; the call's slot is freed afterwards.
+
+    Without ``may_give_up`` the call takes a slot, but goes on if there is none. Every call goes on if storage fails
+    or hangs.
+    """
+    taken: list[Slot] = []
+
+    def check() -> None:
+        try:
+            with _storage_limit(slow_calls, TAKE_SECONDS):
+                slot = slow_calls.take(bic)
+        except Busy:  # more calls than one partition takes compete for the slots
+            slot = None
+        except StoreError:
+            log.warning("slow call not counted", bic=bic)
+            return
+        if slot is not None:
+            taken.append(slot)
+        elif may_give_up:
+            raise GivenUp(NO_SLOT)
+
+    try:
+        yield SlowCheck(SLOW_SECONDS, check)
+    finally:
+        for slot in taken:
+            with _storage_limit(slow_calls, STORAGE_SECONDS):  # a slot that is not freed frees itself
+                try_to(partial(slow_calls.free, slot), "slow call not ended", bic=slot.bic)
+
+
+def _storage_limit(slow_calls: SlowCalls, seconds: float) -> AbstractContextManager[None]:
+    clock = slow_calls.clock
+    return time_limit(clock.monotonic, clock.monotonic() + seconds)

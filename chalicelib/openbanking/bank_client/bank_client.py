@@ -19,9 +19,8 @@ from chalicelib.foundation.http.outbound import TOTAL_SECONDS, GivenUp, NotReach
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.metrics import Metrics
 from chalicelib.openbanking.bank_client.bank_answers import read_answer
-from chalicelib.openbanking.bank_client.bank_circuits import BankCircuits
+from chalicelib.openbanking.bank_client.bank_circuits import BankCircuits, limit_slow_call
 from chalicelib.openbanking.bank_client.bank_failures import SERVER_ERROR, TOO_MANY_REQUESTS, BankFailed
-from chalicelib.openbanking.bank_client.slow_call_limit import limit_slow_call
 from chalicelib.openbanking.protocol.psu_context import UNATTENDED, PsuContext
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import Webhook

@@ -18,7 +18,7 @@ from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Item, Store
 from chalicelib.openbanking.delivery_plans import WITH_CALLER
 from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
-from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
+from chalicelib.openbanking.oauth.tpp_request import TppCredentials
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.own_answers import AcceptedRequest

@@ -10,13 +10,14 @@ from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
 from chalicelib.foundation import log, security_refusals
+from chalicelib.foundation.call_limits import CallLimits, LimitReached
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Item, Store
 from chalicelib.foundation.identifiers import OpaqueToken
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.requests.facts import Key
-from chalicelib.openbanking.flows.client_limits import ClientLimits
-from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
+from chalicelib.foundation.metrics import Metrics
+from chalicelib.openbanking.oauth.tpp_request import TppCredentials
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.oauth_security import Confirmation
@@ -67,16 +68,23 @@ class _Found:
 class TppAuthentication:
     """Authenticates clients and bearers with one strongly consistent read, and a write where something is used up.
 
-    Then ``limits`` counts the call, once for each request. ``checks`` verifies assertions, proofs and certificates; it
-    is made when a request first has one.
+    Then the call is counted, once for each request, in this process. Only a client that has proved who it is uses up
+    its own limit. A call that merely names a Client ID, which every PSU's browser sees, counts for the pair of client
+    and IP address, so that strangers cannot use up what a client may do.
+
+    Args:
+        client_calls: the limit of clients without one of their own, in calls a minute.
+        checks: makes what verifies assertions, proofs and certificates, when a request first has one.
     """
 
     def __init__(
-        self, store: Store, clock: Clock, limits: ClientLimits, checks: Callable[[], CredentialChecks]
+        self, store: Store, clock: Clock, metrics: Metrics, client_calls: int, checks: Callable[[], CredentialChecks]
     ) -> None:
         self._store = store
         self._clock = clock
-        self._limits = limits
+        self._metrics = metrics
+        self._client_calls = client_calls
+        self._proved, self._named = CallLimits(clock), CallLimits(clock)
         self._make_checks = checks
 
     def authenticate_client(self, credentials: TppCredentials) -> Client:
@@ -181,7 +189,7 @@ class TppAuthentication:
         uses = [*uses, *self._check_confirmation(found, credentials, access)]
         self._use_up(client, uses)
         self._check_token_roles(client, found.presented, consent)
-        self._limits.admit(client, credentials.address, has_proof=True)
+        self._admit(client, credentials, has_bearer=True)
         if consent.status == "spent" and not or_spent:
             raise refusals.BEARER_SPENT()
         log.bind(consent_id=consent.consent_id)
@@ -202,10 +210,18 @@ class TppAuthentication:
     def _credential_checks(self) -> CredentialChecks:
         return self._make_checks()
 
-    def _admit(self, client: Client, credentials: TppCredentials) -> None:
-        """Count a call without a bearer. Raises: Refusal."""
-        has_proof = client.is_confidential or client.security.needs_certificate
-        self._limits.admit(client, credentials.address, has_proof=has_proof)
+    def _admit(self, client: Client, credentials: TppCredentials, *, has_bearer: bool = False) -> None:
+        """Count a call. Raises: Refusal."""
+        limit = client.calls_per_minute or self._client_calls
+        try:
+            if has_bearer or client.is_confidential or client.security.needs_certificate:
+                self._proved.admit(client.client_id, limit)
+            else:
+                self._named.admit(f"{client.client_id} {credentials.address}", limit)
+        except LimitReached as reached:
+            log.warning("call limit reached", client_id=client.client_id, limit=limit)
+            self._metrics.write({"CallsOverLimit": 1}, Limit="client")
+            raise refuse_call(reached) from None
 
     def _check_token_roles(self, client: Client, presented: PresentedCertificate | None, consent: Consent) -> None:
         """Check the PSD2 certificate beside a token, which is not valid without it (RFC 8705 §3). Raises: Refusal."""
@@ -329,6 +345,11 @@ def require_active_client(item: Item | None) -> Client:
     if client is None or not client.active:
         raise refusals.CLIENT_UNKNOWN()
     return client
+
+
+def refuse_call(reached: LimitReached) -> Refusal:
+    """The refusal of a call above its client's limit."""
+    return refusals.CALL_LIMIT_REACHED(limit=reached.limit, retry_after=reached.retry_after)
 
 
 def _check_request_id(credentials: TppCredentials) -> None:

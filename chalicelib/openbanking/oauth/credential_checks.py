@@ -18,7 +18,7 @@ from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.oauth.dpop import DpopNonces, DpopProofs, NonceNeeded, Proof
 from chalicelib.openbanking.oauth.key_sets import KeySets
 from chalicelib.openbanking.oauth.private_key_jwt import ClientAssertions
-from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
+from chalicelib.openbanking.oauth.tpp_request import TppCredentials
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.psd2_roles import missing_roles
 from chalicelib.openbanking.protocol.scopes import Service

@@ -18,7 +18,7 @@ from chalicelib.foundation.identifiers import base64url
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.flows.consent.authorization import authorize
 from chalicelib.openbanking.flows.consent.tokens import redeem, refresh, revoke_by_tpp
-from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
+from chalicelib.openbanking.oauth.tpp_request import TppCredentials
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal, refuse_fields
 from chalicelib.openbanking.protocol.tpp_calls import FIELD_FAULTS, AuthorizeRequest

@@ -16,11 +16,11 @@ from chalicelib.foundation.http.breaker import CircuitOpen
 from chalicelib.foundation.http.outbound import GivenUp
 from chalicelib.foundation.http.web import BODY_BYTES, FORM, JSON, Incoming, UnreadableBody
 from chalicelib.openbanking.api.answers import as_refusal
+from chalicelib.openbanking.bank_client.bank_circuits import NO_SLOT
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
-from chalicelib.openbanking.bank_client.slow_call_limit import NO_SLOT
-from chalicelib.openbanking.flows.client_limits import refuse_call
 from chalicelib.openbanking.flows.payments.execution import refuse_payment
 from chalicelib.openbanking.flows.reads.read_limits import refuse_access
+from chalicelib.openbanking.flows.tpp_authentication import refuse_call
 from chalicelib.openbanking.protocol import bank_calls, refusals, tpp_calls
 from chalicelib.openbanking.protocol.bank_calls import DailyPerformance, SaveConsent
 from chalicelib.openbanking.protocol.errors import Detail, Fault, OauthError, Refusal, refuse_fields, refuse_parameters

@@ -22,8 +22,7 @@ from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Page, St
 from chalicelib.foundation.http.breaker import Breaker, CircuitOpen
 from chalicelib.foundation.http.deadline_connections import SlowCheck
 from chalicelib.foundation.http.outbound import TOTAL_SECONDS, GivenUp
-from chalicelib.openbanking.bank_client.bank_circuits import BankCircuits
-from chalicelib.openbanking.bank_client.slow_call_limit import limit_slow_call
+from chalicelib.openbanking.bank_client.bank_circuits import BankCircuits, limit_slow_call
 from chalicelib.statistics.days import HOUR_SECONDS
 from chalicelib.statistics.downtime_probes import DowntimeProbes
 from chalicelib.statistics.downtimes import DowntimeRecorder, OpenDowntimes

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.foundation.dynamodb.store import StoreError, StoreUnavailable
-from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
+from chalicelib.openbanking.oauth.tpp_request import TppCredentials
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.records.single_use import SingleUse, SingleUses, UsedBefore

@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from chalicelib.openbanking.flows.consent.tokens import redeem
-from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
+from chalicelib.openbanking.oauth.tpp_request import TppCredentials
 from tests.website.authorization.journey import approve, open_request, run, shown_request, token, with_tokens
 from tests.website.person import Person
 from tests.world import World

@@ -6,7 +6,7 @@ from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.identifiers import OpaqueToken
 from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
-from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
+from chalicelib.openbanking.oauth.tpp_request import TppCredentials
 from chalicelib.openbanking.protocol.oauth_security import token_type
 from chalicelib.openbanking.protocol.own_answers import IntrospectionAnswer
 from chalicelib.openbanking.records.consents import Consent, Grant, consent_key, grant_key, token_key

@@ -1,13 +1,21 @@
-"""Permission checks: the webhook of the consent's version, its scopes, and its bank."""
+"""What a consent permits: calls in its version and scopes, its bank, and the accounts that the PSU approved."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from chalicelib.foundation import log
 from chalicelib.openbanking.protocol import refusals
+from chalicelib.openbanking.protocol.british_accounts import account_from_members, read_approved_account
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import PaymentCall, RelayedCall, Webhook
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.banks import Banks
-from chalicelib.openbanking.records.consents import Consent
+from chalicelib.openbanking.records.consents import Accounts, Consent
+
+_HOLDERS = ("account", "debtor_account")
+_KINDS = {"iban": "ibans", "sender_iban": "ibans", "account_id": "account_ids"}
 
 
 def require_scope(call: RelayedCall | PaymentCall, consent: Consent) -> Webhook:
@@ -32,3 +40,69 @@ def require_bank(banks: Banks, consent: Consent) -> Bank:
     if bank is None:
         raise refusals.CONSENT_BANK_GONE()
     return bank
+
+
+def check_accounts(consent: Consent, request: Mapping[str, Any]) -> None:
+    """Refuse a request for an account that the PSU did not approve, before the bank is called.
+
+    If the consent has no identifiers of a kind, the decision is left to the bank.
+
+    Raises:
+        Refusal: naming the member.
+    """
+    holders = {"": request} | {f"{name}.": request[name] for name in _HOLDERS if name in request}
+    for place, holder in holders.items():
+        for member in _unapproved_members(consent, holder):
+            raise refusals.ACCOUNT_NOT_APPROVED(member=f"{place}{member}")
+
+
+def withhold_unapproved(consent: Consent, webhook: Webhook, answer: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Remove accounts that the PSU did not approve from a response.
+
+    An account is withheld if it has identifiers of a kind listed in the consent, but none of them matches. All other
+    accounts are passed on: the decision is left to the bank.
+    """
+    if webhook.account_id is None:
+        return answer
+    listed = answer["accounts"]
+    kept = [account for account in listed if is_approved(consent.accounts, account, webhook.account_id)]
+    if len(kept) < len(listed):
+        log.warning("accounts withheld", bic=consent.bic, webhook=webhook.path, accounts=len(listed) - len(kept))
+    return {**answer, "accounts": kept}
+
+
+def _unapproved_members(consent: Consent, holder: Mapping[str, Any]) -> Iterator[str]:
+    for member, kind in _KINDS.items():
+        approved = consent.accounts.get(kind)
+        if approved and member in holder and holder[member] not in approved:
+            yield member
+    numbers = consent.accounts.get("account_numbers")
+    if numbers and "account_number" in holder and not _is_among(numbers, holder):
+        yield "account_number"
+
+
+def is_approved(approved: Accounts, account: Mapping[str, Any], id_member: str) -> bool:
+    """Whether an account is one of the ``approved`` ones, or shows no identifier of a kind that these have.
+
+    ``id_member`` is the member with the account's id.
+    """
+    compared = list(_compare_identifiers(approved, account, id_member))
+    return any(compared) or not compared
+
+
+def _compare_identifiers(approved: Accounts, account: Mapping[str, Any], id_member: str) -> Iterator[bool]:
+    """For each kind of identifier in both consent and account, whether the account's is listed in the consent."""
+    ibans, ids, numbers = (approved.get(kind) for kind in ("ibans", "account_ids", "account_numbers"))
+    iban, account_id = account.get("iban"), account.get(id_member)
+    if ibans and isinstance(iban, str) and iban:
+        yield iban.replace(" ", "").upper() in ibans
+    if ids and account_id not in (None, ""):
+        yield str(account_id) in ids
+    if numbers and account.get("account_number") not in (None, ""):
+        yield _is_among(numbers, account)
+
+
+def _is_among(approved: Sequence[str], holder: Mapping[str, Any]) -> bool:
+    """Whether the British account in a request or response is one of the ``approved`` accounts."""
+    named = account_from_members(holder["account_number"], holder.get("sort_code"))
+    return any(not read_approved_account(text).is_other_than(named) for text in approved)

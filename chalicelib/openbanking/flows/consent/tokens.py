@@ -22,7 +22,7 @@ from chalicelib.foundation.requests.outcome import Outcome, Proof
 from chalicelib.openbanking.flows.bank.notifications import record_revoke_token
 from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
 from chalicelib.openbanking.flows.tpp_events import TppEvents
-from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
+from chalicelib.openbanking.oauth.tpp_request import TppCredentials
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.bank_calls import RevokeToken
 from chalicelib.openbanking.protocol.errors import Refusal

@@ -35,8 +35,13 @@ from chalicelib.openbanking.flows.payments.execution import (
 from chalicelib.openbanking.flows.payments.orders import PaymentOrder, build_bank_request
 from chalicelib.openbanking.flows.tpp_authentication import Caller, TppAuthentication
 from chalicelib.openbanking.flows.tpp_events import TppEvents
-from chalicelib.openbanking.flows.tpp_request import TppRequest, prefers_deferral, read_psu, refuse_any_parameters
-from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
+from chalicelib.openbanking.oauth.tpp_request import (
+    TppCredentials,
+    TppRequest,
+    prefers_deferral,
+    read_psu,
+    refuse_any_parameters,
+)
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal, refuse_fields
 from chalicelib.openbanking.protocol.psu_context import PsuContext

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.openbanking.flows.consent.approved_accounts import check_accounts
+from chalicelib.openbanking.flows.consent.permissions import check_accounts
 from chalicelib.openbanking.flows.tpp_authentication import Caller
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import refuse_fields

@@ -24,8 +24,7 @@ from chalicelib.openbanking.flows.payments.outcomes import resolve_by_answer, wr
 from chalicelib.openbanking.flows.payments.status_queries import query_bank
 from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
 from chalicelib.openbanking.flows.tpp_events import TppEvents, record_status_changed
-from chalicelib.openbanking.flows.tpp_request import TppRequest, prefers_deferral, read_psu
-from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
+from chalicelib.openbanking.oauth.tpp_request import TppCredentials, TppRequest, prefers_deferral, read_psu
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.bank_calls import PaymentsStatus
 from chalicelib.openbanking.protocol.bics import is_same_bank, spellings

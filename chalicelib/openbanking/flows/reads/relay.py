@@ -12,13 +12,22 @@ from chalicelib.foundation.requests.engine import Engine
 from chalicelib.foundation.requests.outcome import Outcome
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer, BankClient, PreparedRequest
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
-from chalicelib.openbanking.flows.consent.approved_accounts import check_accounts, withhold_unapproved
-from chalicelib.openbanking.flows.consent.permissions import require_bank, require_scope
+from chalicelib.openbanking.flows.consent.permissions import (
+    check_accounts,
+    require_bank,
+    require_scope,
+    withhold_unapproved,
+)
 from chalicelib.openbanking.flows.deferred_calls import record_deferred
 from chalicelib.openbanking.flows.reads.read_limits import release_read, reserve_read
 from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
-from chalicelib.openbanking.flows.tpp_request import TppRequest, prefers_deferral, read_psu, refuse_any_parameters
-from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
+from chalicelib.openbanking.oauth.tpp_request import (
+    TppCredentials,
+    TppRequest,
+    prefers_deferral,
+    read_psu,
+    refuse_any_parameters,
+)
 from chalicelib.openbanking.protocol.errors import refuse_fields, refuse_parameters
 from chalicelib.openbanking.protocol.psu_context import PsuContext
 from chalicelib.openbanking.protocol.webhooks import RelayedCall, Webhook
