@@ -74,7 +74,7 @@ class DowntimeProbes:
         if over is not None:
             is_due |= Attr("probe_id").eq(over.probe_id)
         put = Put(TABLE, probe.to_item(), absent("subject") | is_due)
-        decide = if_permitted([put], (probe, True), lambda facts: (Probe.from_item(facts.stored(put)), False))
+        decide = if_permitted([put], (probe, True), lambda facts: (Probe.from_item(facts.item_of(put)), False))
         return Engine(self.store).carry_out(decide)
 
     def record_answer(self, probe: Probe) -> None:

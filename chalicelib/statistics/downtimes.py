@@ -151,5 +151,5 @@ class DowntimeRecorder:
         same = latest.eq(computed.latest) & Attr("computed_at").lte(computed.computed_at)
         older = latest.lt(computed.latest) | latest.gt(self._clock.time() + CLOCK_SKEW_SECONDS)
         put = Put(TABLE, computed.to_item(), absent("subject") | older | same)
-        decide = if_permitted([put], computed, lambda facts: Downtime.from_item(facts.stored(put)))
+        decide = if_permitted([put], computed, lambda facts: Downtime.from_item(facts.item_of(put)))
         return Engine(self._store).carry_out(decide)

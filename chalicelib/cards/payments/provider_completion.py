@@ -96,7 +96,7 @@ def record_reply(
     keys = references.keys(claim) if claim else []
 
     def decide(facts: Facts) -> Outcome[str]:
-        current = facts.known(type(record), record, record.place)
+        current = facts.latest(type(record), record, record.place)
         assert current is not None, "what waits stays"
         if current.asks is None:  # somebody else has finished it
             facts.require(*keys)

@@ -68,7 +68,7 @@ class SandboxProvider:
         """The stored item: ``item`` if this attempt wrote it, otherwise an earlier one."""
         put = Put(TABLE, item, absent("owner"))
         with _reachable():
-            return Engine(self._store).carry_out(if_permitted([put], item, lambda facts: facts.stored(put)))
+            return Engine(self._store).carry_out(if_permitted([put], item, lambda facts: facts.item_of(put)))
 
 
 @contextmanager

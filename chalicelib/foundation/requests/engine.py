@@ -219,7 +219,7 @@ class Engine:
         try:
             self._apply(outcome, operations)
         except ConditionFailed as failure:
-            own = _shown(attempts, operations, failure)
+            own = _find_written(attempts, operations, failure)
             if own is None and failure.repeated:
                 own = self._find_own(attempts)
             if own is None:
@@ -252,24 +252,24 @@ class Engine:
 
     def _find_own(self, attempts: Sequence[Outcome[A]]) -> Outcome[A] | None:
         """The attempt that was written although its response was lost; ``None`` if none shows itself."""
-        proofs = [(each, each.own_item) for each in reversed(attempts)]
-        shown = [(each, proof, key) for each, proof in proofs if proof is not None for key in proof.keys]
-        shown = shown[:_MOST_READ]
+        proofs = [(each, each.written_proof) for each in reversed(attempts)]
+        candidates = [(each, proof, key) for each, proof in proofs if proof is not None for key in proof.keys]
+        candidates = candidates[:_MOST_READ]
         try:
-            items = self._store.batch_get([key for _, _, key in shown]) if shown else []
+            items = self._store.batch_get([key for _, _, key in candidates]) if candidates else []
         except StoreError:
             log.exception("own write not looked up")
             return None
-        found = zip(shown, items, strict=True)
+        found = zip(candidates, items, strict=True)
         return next((each for (each, proof, _), item in found if item is not None and proof.is_own(item)), None)
 
 
-def _shown(
+def _find_written(
     attempts: Sequence[Outcome[A]], operations: Sequence[Operation], failure: ConditionFailed
 ) -> Outcome[A] | None:
     """The attempt that was written, as the items of failed conditions show; ``None`` if they show none."""
     failed = [(operations[position], failure.items[position]) for position in failure.failed]
-    proofs = [(each, each.own_item) for each in reversed(attempts)]
+    proofs = [(each, each.written_proof) for each in reversed(attempts)]
     return next(
         (each for each, proof in proofs if proof and any(proof.shows(write, item) for write, item in failed)), None
     )

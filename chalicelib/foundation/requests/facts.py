@@ -67,18 +67,18 @@ class Facts:
         found: R | None = None if item is None else kind.from_item(item)
         return found
 
-    def known(self, kind: type[R], assumed: R, key: Key) -> R | None:
+    def latest(self, kind: type[R], assumed: R, key: Key) -> R | None:
         """The record under ``key``, ``assumed`` unless it is known better."""
         return self.find(kind, key) if self.has(key) else assumed
 
-    def stored(self, write: Operation) -> Item:
+    def item_of(self, write: Operation) -> Item:
         """The item that a write would change or replace, as far as is known; empty if there is none."""
         return self._items.get(self._name_of(write)) or {}
 
     def permits(self, *writes: Operation) -> bool:
         """Whether the conditions of writes hold, as far as is known: for an item that was not read, they do."""
-        known = [write for write in writes if self._name_of(write) in self._items]
-        return all(holds(write.condition, self.stored(write)) for write in known)
+        compared = [write for write in writes if self._name_of(write) in self._items]
+        return all(holds(write.condition, self.item_of(write)) for write in compared)
 
     def with_items(self, keys: Sequence[Key], items: Sequence[Item | None]) -> Facts:
         """These facts, and others, which replace those of the same keys."""

@@ -70,7 +70,7 @@ class Outcome(Generic[A]):
         return [*self.writes, *self.deliveries.operations]
 
     @property
-    def own_item(self) -> Proof | None:
+    def written_proof(self) -> Proof | None:
         """What shows that it was written."""
         if self.proof is None and self.deliveries.proof is not None:
             return Proof([self.deliveries.proof])

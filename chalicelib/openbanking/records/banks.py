@@ -126,7 +126,7 @@ class Banks:
         ]
 
         def refuse(facts: Facts) -> BankExists:
-            registered = next(stored["bic"] for write in writes if (stored := facts.stored(write)))
+            registered = next(stored["bic"] for write in writes if (stored := facts.item_of(write)))
             spelled = f", as {registered}" if registered != bank.bic else ""
             return BankExists(f"{bank.bic} is already registered{spelled}")
 
@@ -257,7 +257,7 @@ class Banks:
         """Write a change, and what belongs to it. Raises: UnknownBank, InvalidBank."""
 
         def refuse(facts: Facts) -> Exception:
-            is_there = bool(facts.stored(update))
+            is_there = bool(facts.item_of(update))
             return InvalidBank("the bank was changed concurrently: try again") if is_there else _unknown_bank(bank.bic)
 
         Engine(self._store).carry_out(if_permitted([update, *more], None, refuse))

@@ -141,7 +141,7 @@ class Clients:
         put = Put(TABLE, client.as_item(), absent("client_id"))
 
         def repeat(facts: Facts) -> Registered:
-            return self._made_before(Client.from_item(facts.stored(put)), owner, itself)
+            return self._made_before(Client.from_item(facts.item_of(put)), owner, itself)
 
         return Engine(self._store).carry_out(if_permitted([put], made, repeat))
 

@@ -121,12 +121,12 @@ def _keep(pushed: PushedRequest, clock: Clock, pushed_requests: PushedRequests, 
     key = pushed_key(pushed.pushed_id)
 
     def decide(facts: Facts) -> Outcome[PushedRequest]:
-        stored = facts.known(PushedRequest, pushed, key)
-        if stored is None:
+        current = facts.latest(PushedRequest, pushed, key)
+        if current is None:
             raise _refuse(pushed.request.client_id, "it is unknown")
-        if stored.kept_until is not None or not stored.can_be_opened(clock.time()):
-            return Outcome(stored)
-        kept, update = pushed_requests.update_to_keep(stored)
+        if current.kept_until is not None or not current.can_be_opened(clock.time()):
+            return Outcome(current)
+        kept, update = pushed_requests.update_to_keep(current)
         return Outcome(kept, [update], is_repeatable=True)
 
     return engine.carry_out(decide, Facts())

@@ -241,7 +241,7 @@ def end_consent(
         current_call.record_concern(consent.bic, "authorization")
 
     def decide(facts: Facts) -> Outcome[None]:
-        current = facts.known(Consent, consent, consent_key(consent.consent_id))
+        current = facts.latest(Consent, consent, consent_key(consent.consent_id))
         if current is None or current.has_ended(clock.time()):
             return Outcome(None)
         owner = client or facts.find(Client, client_key(consent.client_id))

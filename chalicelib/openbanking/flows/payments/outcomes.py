@@ -36,7 +36,7 @@ def resolve_payment(
     key = payment_key(payment.bic, payment.payment_id)
 
     def decide(facts: Facts) -> Outcome[None]:
-        before = facts.known(Payment, payment, key)
+        before = facts.latest(Payment, payment, key)
         if before is None or before.outcome is None or before.outcome != payment.outcome:
             return Outcome(None)
         after = before.with_report(PaymentStatusReport(before.version.statuses.write(neutral), clock.time()))
