@@ -46,7 +46,7 @@ class WebsiteContainer(Container):
 
     @cached_property
     def users(self) -> Users:
-        return Users(self.shared.store, self.shared.clock)
+        return Users(self.shared.store, self.shared.clock, self.delivery.engine)
 
     @cached_property
     def account_flow(self) -> UserAccountFlow:
@@ -65,11 +65,11 @@ class WebsiteContainer(Container):
 
     @cached_property
     def attempts(self) -> AttemptCounters:
-        return AttemptCounters(self.shared.store, self.shared.keyring, self.shared.clock.real)
+        return AttemptCounters(self.shared.keyring, self.shared.clock.real, self.delivery.engine)
 
     @cached_property
     def journeys(self) -> Journeys:
-        return Journeys(self.shared.store, self.shared.vault, self.shared.clock)
+        return Journeys(self.shared.store, self.shared.vault, self.shared.clock, self.delivery.engine)
 
     @property
     def call_hub(self) -> CallHub:

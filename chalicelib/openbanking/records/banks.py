@@ -55,8 +55,9 @@ class _Cached:
 class Banks:
     """The registered banks. An operator's change takes effect everywhere within a minute."""
 
-    def __init__(self, store: Store, vault: Vault, clock: Clock, settings: Settings) -> None:
+    def __init__(self, store: Store, vault: Vault, clock: Clock, settings: Settings, engine: Engine) -> None:
         self._store = store
+        self._engine = engine
         self._vault = vault
         self._clock = clock
         self._settings = settings
@@ -130,7 +131,7 @@ class Banks:
             spelled = f", as {registered}" if registered != bank.bic else ""
             return BankExists(f"{bank.bic} is already registered{spelled}")
 
-        Engine(self._store).carry_out(if_permitted(writes, None, refuse))
+        self._engine.carry_out(if_permitted(writes, None, refuse))
         return self._read_again(bank.bic), key
 
     def get(self, bic: str) -> Bank:
@@ -196,7 +197,7 @@ class Banks:
         """
         key = self.get(bic).bic
         deletes = [Delete(*bank_key(key), Attr("bic").exists()), Delete(*logo_key(key))]
-        Engine(self._store).carry_out(if_permitted(deletes, None, lambda _: _unknown_bank(bic)))
+        self._engine.carry_out(if_permitted(deletes, None, lambda _: _unknown_bank(bic)))
         self._forget()
 
     # -- inside
@@ -260,7 +261,7 @@ class Banks:
             is_there = bool(facts.item_of(update))
             return InvalidBank("the bank was changed concurrently: try again") if is_there else _unknown_bank(bank.bic)
 
-        Engine(self._store).carry_out(if_permitted([update, *more], None, refuse))
+        self._engine.carry_out(if_permitted([update, *more], None, refuse))
         return self._read_again(bank.bic)
 
     def _new_api_key(self, bic: str, overlap: int) -> tuple[Item, str]:

@@ -71,8 +71,9 @@ class ClientChanged(Exception):
 class Clients:
     """The clients in DynamoDB."""
 
-    def __init__(self, store: Store, vault: Vault, clock: Clock, settings: Settings) -> None:
+    def __init__(self, store: Store, vault: Vault, clock: Clock, settings: Settings, engine: Engine) -> None:
         self._store = store
+        self._engine = engine
         self._vault = vault
         self._clock = clock
         self._settings = settings
@@ -143,7 +144,7 @@ class Clients:
         def repeat(facts: Facts) -> Registered:
             return self._made_before(Client.from_item(facts.item_of(put)), owner, itself)
 
-        return Engine(self._store).carry_out(if_permitted([put], made, repeat))
+        return self._engine.carry_out(if_permitted([put], made, repeat))
 
     def get(self, client_id: str, owner: str | None = None) -> Client:
         """A client, optionally restricted to ``owner``. Raises: UnknownClient."""
@@ -346,7 +347,7 @@ class Clients:
             written = Proof([key], lambda item: Client.from_item(item) == after)
             return Outcome(replace(made, client=after), writes, proof=written)
 
-        return Engine(self._store).carry_out(decide, Facts([key], [self._read(client_id)]))
+        return self._engine.carry_out(decide, Facts([key], [self._read(client_id)]))
 
     def _put_change(self, before: Client, after: Client, by: str, action: Action) -> list[Operation]:
         """The writes of a change; they fail if the client has changed since ``before`` was read."""

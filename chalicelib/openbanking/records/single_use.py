@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chalicelib.foundation.dynamodb.store import Item, Put, Store, absent
+from chalicelib.foundation.dynamodb.store import Item, Put, absent
 from chalicelib.foundation.identifiers import digest, new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.requests.claims import claim_key
@@ -40,8 +40,8 @@ class SingleUse:
 class SingleUses:
     """The used identifiers in DynamoDB."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
 
     def claim(self, uses: Sequence[SingleUse]) -> None:
         """Use identifiers up, all or none.
@@ -57,7 +57,7 @@ class SingleUses:
         def refuse(facts: Facts) -> UsedBefore:
             return UsedBefore(next(number for number, claim in enumerate(claims) if not facts.permits(claim)))
 
-        Engine(self._store).carry_out(if_permitted(claims, None, refuse, proof=own))
+        self._engine.carry_out(if_permitted(claims, None, refuse, proof=own))
 
 
 def _claim(use: SingleUse) -> Put:

@@ -15,7 +15,7 @@ from chalicelib.foundation import security_refusals
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto.keyring import Keyring
 from chalicelib.foundation.dynamodb.conditions import Attr
-from chalicelib.foundation.dynamodb.store import Delete, Item, Store, Update
+from chalicelib.foundation.dynamodb.store import Delete, Item, Update
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.requests.engine import Engine, if_permitted
 from chalicelib.foundation.requests.facts import Facts
@@ -68,8 +68,8 @@ class TooManyAttempts(Exception):
 class AttemptCounters:
     """Stores counters without readable addresses or accounts, and recognises known ``browsers``."""
 
-    def __init__(self, store: Store, keyring: Keyring, clock: Clock) -> None:
-        self._store = store
+    def __init__(self, keyring: Keyring, clock: Clock, engine: Engine) -> None:
+        self._engine = engine
         self._keyring = keyring
         self._clock = clock
         self.browsers = KnownBrowsers(keyring, clock)
@@ -87,7 +87,7 @@ class AttemptCounters:
             windows = [LIMITS[name].seconds for name in stopped]
             return _too_many(stopped, max(seconds - now % seconds for seconds in windows))
 
-        Engine(self._store).carry_out(
+        self._engine.carry_out(
             if_permitted(updates, None, refuse),
             if_busy=lambda: _too_many([name for name, _ in subjects], 1),  # so many at once indicate guessing
         )
@@ -96,7 +96,7 @@ class AttemptCounters:
         """Subtract a successful attempt, or reset the counter if ``cleared_by_success``."""
         now = self._clock.time()
         updates = [_update_after_success(name, self._key(name, whom, now)) for name, whom in subjects]
-        Engine(self._store).attempt(Outcome(None, updates))  # a new window, or many at once, make it irrelevant
+        self._engine.attempt(Outcome(None, updates))  # a new window, or many at once, make it irrelevant
 
     def _key(self, name: str, whom: str, now: int) -> Item:
         secret = self._keyring.derived_keys("website/attempts")[-1]

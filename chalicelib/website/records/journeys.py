@@ -94,8 +94,9 @@ class Journey:
 
 
 class Journeys:
-    def __init__(self, store: Store, vault: Vault, clock: Clock) -> None:
+    def __init__(self, store: Store, vault: Vault, clock: Clock, engine: Engine) -> None:
         self._store = store
+        self._engine = engine
         self._vault = vault
         self._clock = clock
 
@@ -232,7 +233,7 @@ class Journeys:
 
     def _write(self, journey: Journey, write: Operation) -> Journey:
         """Write a journey, as it is afterwards. Raises: JourneyChanged."""
-        return Engine(self._store).carry_out(if_permitted([write], journey, lambda _: JourneyChanged()))
+        return self._engine.carry_out(if_permitted([write], journey, lambda _: JourneyChanged()))
 
     def _seal(self, owner: str, state: str, secrets: Mapping[str, str]) -> bytes:
         return self._vault.seal(jsontext.dumps(secrets), _context(owner, state))

@@ -84,8 +84,9 @@ class User:
 class Users:
     """The table of users. Passwords are stored as Argon2id hashes."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: Store, clock: Clock, engine: Engine) -> None:
         self._store = store
+        self._engine = engine
         self._clock = clock
 
     def register(self, email: str, password: str, *, terms_accepted: bool) -> User:
@@ -163,7 +164,7 @@ class Users:
     def _create(self, name: str, password_hash: str | None, **members: Any) -> User:
         created = put_user(name, password_hash, self._clock.time(), **members)
         user, exists = User.from_item(created.item), UserExists(f"{name} is already registered")
-        return Engine(self._store).carry_out(if_permitted([created], user, lambda _: exists, is_overwritten=True))
+        return self._engine.carry_out(if_permitted([created], user, lambda _: exists, is_overwritten=True))
 
     def _change(self, email: str, **change: Any) -> User:
         table, key = user_key(normalise_email(email))

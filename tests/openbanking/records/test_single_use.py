@@ -21,7 +21,7 @@ ONE, OTHER = SingleUse("client", "one", 2_000_000_000), SingleUse("client", "oth
 
 @pytest.fixture
 def uses(world: World) -> SingleUses:
-    return SingleUses(world.hub.store)
+    return SingleUses(world.hub.delivery.engine)
 
 
 def test_an_identifier_is_used_once(uses: SingleUses) -> None:
