@@ -16,7 +16,7 @@ from chalicelib.foundation.crypto.vault import Unsealable
 from chalicelib.foundation.crypto.wrapped_keys import NoKeys
 from chalicelib.foundation.dynamodb.store import Busy, StoreError, Throttled
 from chalicelib.foundation.settings import InvalidSetting
-from chalicelib.openbanking.flows.payments.unresolved_orders import NotResolved
+from chalicelib.openbanking.flows.payments.outcomes import NotResolved
 from chalicelib.openbanking.records.bank_record import InvalidBank
 from chalicelib.openbanking.records.banks import BankExists, UnknownBank
 from chalicelib.openbanking.records.certificate_blocklist import InvalidSerialNumber

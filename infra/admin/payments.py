@@ -7,11 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from chalicelib.foundation.clock import timestamp
-from chalicelib.openbanking.flows.payments.unresolved_orders import (
-    list_unresolved,
-    record_accepted,
-    record_not_accepted,
-)
+from chalicelib.openbanking.flows.payments.outcomes import list_unresolved, record_accepted, record_not_accepted
 from chalicelib.openbanking.records.bank_record import valid_bic
 from chalicelib.openbanking.records.orders import RecordedOrder
 from infra.admin import connection

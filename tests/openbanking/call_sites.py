@@ -164,7 +164,9 @@ def _kinds() -> dict[str, set[str]]:
                 found.setdefault(name.strip("_"), set()).add(kind)
             case ast.FunctionDef(name=name, returns=ast.Name(id=kind)):
                 found.setdefault(name.strip("_"), set()).add(kind)
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Name(id=kind))):
+            case ast.Assign(
+                targets=[ast.Name(id=name) | ast.Attribute(attr=name)], value=ast.Call(func=ast.Name(id=kind))
+            ):
                 found.setdefault(name.strip("_"), set()).add(kind)
     for name, other in _assigned(nodes):
         found.setdefault(name, set()).update(found.get(other, ()))

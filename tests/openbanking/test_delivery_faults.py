@@ -25,7 +25,7 @@ from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.http.breaker import FAILURES
 from chalicelib.foundation.http.outbound import NotReached, Reply, TimedOut
 from chalicelib.openbanking.flows.consent.expiry import record_due_events
-from chalicelib.openbanking.flows.payments.unresolved_orders import (
+from chalicelib.openbanking.flows.payments.outcomes import (
     NotResolved,
     list_unresolved,
     record_accepted,

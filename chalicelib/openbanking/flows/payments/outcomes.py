@@ -1,21 +1,36 @@
-"""Outcomes of payments that a bank named in an unusable response: a status, queried or reported, resolves them."""
+"""Unknown outcomes: of payments that a bank named in an unusable response, which a status resolves, and of other orders.
+
+The operator lists orders without a known outcome, and records what the bank says about one.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.dynamodb.store import Operation
+from chalicelib.foundation.dynamodb.store import Item, Operation, Store
+from chalicelib.foundation.identifiers import new_id
+from chalicelib.foundation.parallel import pieces
+from chalicelib.foundation.requests.claims import claim_key
 from chalicelib.foundation.requests.engine import Engine, try_to
-from chalicelib.foundation.requests.facts import Facts
-from chalicelib.foundation.requests.outcome import Outcome
+from chalicelib.foundation.requests.facts import Facts, Key
+from chalicelib.foundation.requests.outcome import Outcome, Proof
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer
 from chalicelib.openbanking.flows.tpp_events import TppEvents, record_status_changed
+from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_PAYMENT_ID, is_payment_id
+from chalicelib.openbanking.protocol.bics import spellings
+from chalicelib.openbanking.protocol.payment_enumerations import OrderOutcome
+from chalicelib.openbanking.protocol.versions import VERSIONS
+from chalicelib.openbanking.protocol.webhooks import PAYMENTS
 from chalicelib.openbanking.records.client_record import Client, client_key
-from chalicelib.openbanking.records.orders import Orders, order_key
-from chalicelib.openbanking.records.payments import Payment, Payments, PaymentStatusReport, payment_key
+from chalicelib.openbanking.records.orders import UNRESOLVED, Orders, RecordedOrder, order_key
+from chalicelib.openbanking.records.payments import Payment, Payments, PaymentStatusReport, is_early, payment_key
+
+_KINDS = {call.path: call.kind for call in PAYMENTS}
+_BATCH = 100
 
 
 def resolve_payment(
@@ -92,3 +107,132 @@ def write_status(facts: Facts, before: Payment, after: Payment, payments: Paymen
 def queried_status(payment: Payment, answer: BankAnswer) -> str | None:
     """The neutral form of the status in a response to a query; ``None`` if the version has no such status."""
     return payment.version.statuses.read(answer.body[payment.version.status_member])
+
+
+class NotResolved(Exception):
+    """An order cannot be resolved; the message says why."""
+
+
+def list_unresolved(limit: int, *, store: Store, clock: Clock) -> list[RecordedOrder]:
+    """At most ``limit`` orders that should have an outcome by now, oldest first."""
+    rows = UNRESOLVED.rows(store, until=clock.time(), limit=limit)
+    batches = [store.batch_get([claim_key(row["claim"]) for row in piece]) for piece in pieces(rows, _BATCH)]
+    orders = [RecordedOrder.from_item(item) for batch in batches for item in batch if item]
+    return [order for order in orders if order is not None and order.unresolved_at is not None]
+
+
+def record_accepted(
+    bic: str,
+    request_id: str,
+    payment_id: str,
+    *,
+    clock: Clock,
+    payments: Payments,
+    orders: Orders,
+    tpp_events: TppEvents,
+    engine: Engine,
+) -> None:
+    """Record that the bank has the payment, under ``payment_id``, and send the TPP an event with its status.
+
+    From then on, queries and reports find the payment.
+
+    Raises:
+        NotResolved.
+    """
+
+    def decide(facts: Facts) -> Outcome[None]:
+        found = _require_unresolved(facts, bic, request_id, clock.time())
+        if not is_payment_id(payment_id):
+            raise NotResolved(f"a payment_id has 1 to {LONGEST_PAYMENT_ID} printable characters")
+        if found.payment_id not in (None, payment_id):
+            raise NotResolved(f"the bank named this payment {found.payment_id}")
+        key, of_client = payment_key(found.order.bic, payment_id), client_key(found.order.client_id)
+        facts.require(key, of_client)
+        write, payment = _write_payment(found, payment_id, facts.item(key), payments)
+        event = record_status_changed(tpp_events, facts.find(Client, of_client), payment)
+        return replace(_resolve(found, "accepted", [write], orders, payment_id), deliveries=event)
+
+    engine.carry_out(decide, engine.read(_order_keys(bic, request_id)))
+
+
+def record_not_accepted(
+    bic: str, request_id: str, *, clock: Clock, payments: Payments, orders: Orders, engine: Engine
+) -> None:
+    """Record that the bank does not have the payment. Raises: NotResolved."""
+
+    def decide(facts: Facts) -> Outcome[None]:
+        found = _require_unresolved(facts, bic, request_id, clock.time())
+        return _resolve(found, "not_accepted", _write_named_payment(facts, found, payments), orders)
+
+    engine.carry_out(decide, engine.read(_order_keys(bic, request_id)))
+
+
+def _require_unresolved(facts: Facts, bic: str, request_id: str, now: int) -> RecordedOrder:
+    items = [facts.item(key) for key in _order_keys(bic, request_id)]
+    orders = [RecordedOrder.from_item(item) for item in items if item]
+    found = next((order for order in orders if order is not None and order.unresolved_at is not None), None)
+    if found is None:
+        raise NotResolved(f"{bic} has no order {request_id} with an unknown outcome")
+    if (found.unresolved_at or 0) > now:
+        raise NotResolved("the order is still being sent: try again in a few minutes")
+    return found
+
+
+def _write_payment(
+    found: RecordedOrder, payment_id: str, item: Item | None, payments: Payments
+) -> tuple[Operation, Payment]:
+    """The write of the payment that the bank has for an order, with early reports, and the result.
+
+    Raises:
+        NotResolved: it is another order's.
+    """
+    order, version = found.order, VERSIONS[found.order.api_version]
+    new = payments.new(
+        order.bic,
+        payment_id,
+        api_version=order.api_version,
+        kind=_KINDS[order.path],
+        client_id=order.client_id,
+        consent_id=order.consent_id,
+        request_id=order.request_id,
+        order_digest=order.order_digest,
+        status=version.statuses.first,
+    )
+    if item is None or is_early(item):
+        creation = payments.put_payment(new, item)
+        return creation, Payment.from_item(creation.item)
+    before = Payment.from_item(item)
+    if not before.is_of_one_order_with(new):
+        raise NotResolved(f"the payment {payment_id} belongs to another order")
+    after = replace(before, outcome=None)
+    return payments.update_payment(before, after), after
+
+
+def _write_named_payment(facts: Facts, found: RecordedOrder, payments: Payments) -> list[Operation]:
+    """The write of a payment that the bank named, but does not have. Raises: NotResolved, if it gave a status."""
+    item = facts.item(payment_key(found.order.bic, found.payment_id)) if found.payment_id else None
+    if item is None:
+        return []
+    before = Payment.from_item(item)
+    if before.outcome is None:
+        raise NotResolved(f"the bank has given the payment {before.payment_id} the status {before.status}")
+    return [payments.update_payment(before, replace(before, outcome="not_accepted"))]
+
+
+def _resolve(
+    found: RecordedOrder,
+    outcome: OrderOutcome,
+    writes: Sequence[Operation],
+    orders: Orders,
+    payment_id: str | None = None,
+) -> Outcome[None]:
+    update, attempt = orders.update_resolved(found, outcome, payment_id), new_id()
+    update = replace(update, set={**update.set, "resolved_by": attempt})
+    members = {"bic": found.order.bic, "order": found.order.request_id, "outcome": outcome}
+    proof = Proof([found.order.key], lambda item: item.get("resolved_by") == attempt)
+    return Outcome(None, [update, *writes], proof=proof, report=lambda: log.audit("order resolved", **members))
+
+
+def _order_keys(bic: str, request_id: str) -> list[Key]:
+    """The keys under which an order may be stored."""
+    return [order_key(spelling, request_id) for spelling in spellings(bic)]

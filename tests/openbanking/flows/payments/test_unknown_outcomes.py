@@ -13,7 +13,7 @@ from chalicelib.delivery.delivery_plan import DAY, JITTER
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, Reply, ResponseTooLarge, TimedOut
 from chalicelib.openbanking.flows.payments.callback_status import StatusResult, find_payment_status
-from chalicelib.openbanking.flows.payments.unresolved_orders import (
+from chalicelib.openbanking.flows.payments.outcomes import (
     NotResolved,
     list_unresolved,
     record_accepted,
