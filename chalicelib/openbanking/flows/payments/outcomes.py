@@ -1,4 +1,4 @@
-"""Unknown outcomes: of payments that a bank named in an unusable response, which a status resolves, and of other orders.
+"""Unknown outcomes: of payments that a bank named in an unusable response, resolved by a status, and of other orders.
 
 The operator lists orders without a known outcome, and records what the bank says about one.
 """
