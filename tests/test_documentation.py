@@ -169,7 +169,7 @@ def test_the_limits_are_the_codes(row: str, value: int) -> None:
         (BANK, f"1 to {LONGEST_CONSENT_DAYS} days"),
         (BANK, f"at most {bank_answers.HANDED_ON_BYTES} bytes"),
         (CONSENTS, f"{LONGEST_CONSENT_DAYS} at most"),
-        (PAYMENTS, f"for {order_answers.KIND.kept // 3600} hours"),
+        (PAYMENTS, f"for {order_answers.KIND.lifetime // 3600} hours"),
         (PAYMENTS, f"more than {order_answers.RUNNING_SECONDS} s ago"),
         (DEFERRED, f"{PLANS['relay'].kept // 3600} hours from the 202"),
         (DEFERRED, f"{PLANS['payment'].kept // 3600} hours from the 202"),

@@ -265,7 +265,7 @@ def test_how_long_answers_are_kept_is_the_codes() -> None:
     reveals = [name for name, action in ACTIONS.items() if action.effect == "reveal"]
     sealing = [name for name, action in ACTIONS.items() if action.seals]
 
-    assert f"for {references.KIND.kept // DAYS} days" in found["The same reference and the same fields"][0]
+    assert f"for {references.KIND.lifetime // DAYS} days" in found["The same reference and the same fields"][0]
     assert f"{', '.join(sealing)} after {references.CARD_DATA_KEPT // HOURS} hours" in found
     assert set(reveals) == set(next(name for name in found if name.startswith("getPin")).split(", "))
 

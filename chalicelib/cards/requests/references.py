@@ -23,9 +23,9 @@ from chalicelib.foundation.requests.claims import AnotherRequest, Claim, ClaimKi
 from chalicelib.foundation.requests.engine import DecideAgain
 from chalicelib.foundation.requests.facts import Key
 
-KIND = ClaimKind(kept=30 * 24 * 3600, digest="fingerprint")
+KIND = ClaimKind(lifetime=30 * 24 * 3600, digest="fingerprint")
 CARD_DATA_KEPT = 24 * 3600
-_CARD_DATA = ClaimKind(kept=CARD_DATA_KEPT, digest=None)
+_CARD_DATA = ClaimKind(lifetime=CARD_DATA_KEPT, digest=None)
 _PREFIX = "card-api#"
 
 
@@ -134,7 +134,7 @@ class RequestReferences:
         """When another request than this claim's took the reference, in Unix seconds; ``None`` if none has."""
         if item is None or item["expires_at"] <= now or item["attempt"] == claim.attempt:
             return None
-        return int(item["expires_at"]) - KIND.kept
+        return int(item["expires_at"]) - KIND.lifetime
 
     def replace_answer(self, claim: IdempotencyClaim, answer: str, now: int) -> Put:
         """The write that stores the response that a request got, whatever its attempts stored; fails if another request

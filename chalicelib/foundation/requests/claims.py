@@ -27,12 +27,12 @@ class ClaimKind:
     """How the claims of one kind of sender are stored.
 
     Attributes:
-        kept: for how many seconds.
+        lifetime: for how many seconds a claim is stored.
         digest: the member with the digest of the request; ``None`` if it has none.
         answer: the member with the sealed answer.
     """
 
-    kept: int
+    lifetime: int
     digest: str | None = "body_digest"
     answer: str = "answer"
 
@@ -98,7 +98,7 @@ class Claims:
     ) -> Put:
         """The write of a claim, with its answer if that is known; by default, it fails unless the name is free."""
         now = self._clock.time()
-        item: Item = {"claim": claim.name, "expires_at": now + claim.kind.kept}
+        item: Item = {"claim": claim.name, "expires_at": now + claim.kind.lifetime}
         item |= {claim.kind.digest: claim.digest} if claim.kind.digest is not None else {}
         item |= {"attempt": claim.attempt} if claim.attempt is not None else {}
         item |= {claim.kind.answer: self._vault.seal(answer, claim.name)} if answer is not None else {}

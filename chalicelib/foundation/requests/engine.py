@@ -168,21 +168,21 @@ class Engine:
         ``attempts`` has the earlier outcomes of the same request, one of which may have been written; those of this
         call are added. Raises: as ``carry_out``, and what ``retry`` raises.
         """
-        retry, attempts, known = retry or DefaultRetry(self._store), [] if attempts is None else attempts, facts
+        retry, attempts, current = retry or DefaultRetry(self._store), [] if attempts is None else attempts, facts
         for number in count():
             operations: Sequence[Operation] = ()
             try:
-                known, outcome = self._decide(decide, known)
+                current, outcome = self._decide(decide, current)
                 operations = outcome.operations
                 attempts.append(outcome)
                 written = self._write(outcome, alongside, attempts)
             except DecideAgain as failure:
-                known = facts
+                current = facts
                 retry.wait(number, failure, operations)
             except ConditionFailed as failure:
                 if failure.failed[-1] >= len(operations):
                     raise
-                known = known.after(operations, failure)
+                current = current.after(operations, failure)
                 retry.wait(number, failure, operations)
             except Busy as failure:
                 retry.wait(number, failure, operations)

@@ -17,7 +17,7 @@ from chalicelib.foundation.requests.facts import Facts
 from chalicelib.foundation.requests.outcome import NO_DELIVERIES, Deliveries, Outcome, Proof
 from chalicelib.openbanking.protocol import refusals
 
-KIND = ClaimKind(kept=24 * 3600)
+KIND = ClaimKind(lifetime=24 * 3600)
 A = TypeVar("A", bound=Mapping[str, object])
 """The type of a response."""
 

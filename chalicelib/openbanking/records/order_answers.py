@@ -20,7 +20,7 @@ from chalicelib.foundation.requests.facts import Key
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Detail, Fault, Refusal
 
-KIND = ClaimKind(kept=24 * 3600, answer="outcome")
+KIND = ClaimKind(lifetime=24 * 3600, answer="outcome")
 RUNNING_SECONDS = 30
 """Seconds after which an unfinished attempt is considered lost and its outcome unknown."""
 

@@ -9,7 +9,7 @@ from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.requests.claims import AnotherRequest, Claim, ClaimKind, Claims
 from tests.world import World
 
-KIND = ClaimKind(kept=60, digest="fingerprint", answer="outcome")
+KIND = ClaimKind(lifetime=60, digest="fingerprint", answer="outcome")
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def test_a_name_is_free_until_it_is_claimed_and_again_when_that_expires(
     with pytest.raises(ConditionFailed):
         store(world, claims.put(claim, "an answer"))
 
-    world.clock.advance(KIND.kept)
+    world.clock.advance(KIND.lifetime)
     assert claims.find(claim, world.hub.store.get(*claim.key)) is None
     store(world, claims.put(claim, "an answer"))
 

@@ -65,10 +65,10 @@ def withhold_unapproved(consent: Consent, webhook: Webhook, answer: Mapping[str,
     if webhook.account_id is None:
         return answer
     listed = answer["accounts"]
-    kept = [account for account in listed if is_approved(consent.accounts, account, webhook.account_id)]
-    if len(kept) < len(listed):
-        log.warning("accounts withheld", bic=consent.bic, webhook=webhook.path, accounts=len(listed) - len(kept))
-    return {**answer, "accounts": kept}
+    approved = [account for account in listed if is_approved(consent.accounts, account, webhook.account_id)]
+    if len(approved) < len(listed):
+        log.warning("accounts withheld", bic=consent.bic, webhook=webhook.path, accounts=len(listed) - len(approved))
+    return {**answer, "accounts": approved}
 
 
 def _unapproved_members(consent: Consent, holder: Mapping[str, Any]) -> Iterator[str]:

@@ -116,13 +116,13 @@ def initiate_payment(
     recording |= {"outbox": outbox, "engine": engine}
     try:
         answer = send_order(order, bank_request, outgoing, bank_client, is_local=is_local)
-        kept = _put_outcome(order, lambda claim: order_answers.put_answer(claim, answer.body))
-        record_payment(order, answer, kept, if_failed=partial(_report_not_recorded, order, metrics), **recording)
+        puts = _put_outcome(order, lambda claim: order_answers.put_answer(claim, answer.body))
+        record_payment(order, answer, puts, if_failed=partial(_report_not_recorded, order, metrics), **recording)
     except BankFailed as failure:
         refusal = refuse_failure(failure, metrics)
         refusal.first = order_answers.first_answer(order.record.request_id)
-        kept = _put_failure(order, failure, refusal, order_answers)
-        record = partial(record_failure, order, failure, kept, consents=consents, **recording)
+        puts = _put_failure(order, failure, refusal, order_answers)
+        record = partial(record_failure, order, failure, puts, consents=consents, **recording)
         try_to(record, "failed payment not recorded", request_id=order.record.request_id)
         raise refusal from failure
     return answer
@@ -146,12 +146,12 @@ def _authorize(
     """
     caller = tpp_authentication.authenticate_bearer(credentials, [claim.key] if claim else [], or_spent=True)
     current_call.record_concern(caller.consent.bic, PAYMENT_SERVICE)
-    stored = caller.items[0] if claim else None
+    item = caller.items[0] if claim else None
     spent = caller.consent.status == "spent"
-    if spent and (claim is None or stored is None or not claim.has_same_consent(stored)):
+    if spent and (claim is None or item is None or not claim.has_same_consent(item)):
         raise refusals.BEARER_SPENT()
     webhook = require_scope(call, caller.consent)
-    first = find_outcome(claim, stored) if claim else None
+    first = find_outcome(claim, item) if claim else None
     if first is not None:
         return first
     if spent:
@@ -241,7 +241,7 @@ def _find_outcome(order_answers: OrderAnswers, metrics: Metrics, claim: OrderCla
 
 def _reserve_order(
     order: PaymentOrder,
-    keeping: Sequence[Put],
+    key_claim: Sequence[Put],
     *,
     consents: Consents,
     orders: Orders,
@@ -252,7 +252,7 @@ def _reserve_order(
 ) -> Known:
     """Claim key, one-time consent and X-Request-Id. Returns the stored outcome if another request was first.
 
-    ``keeping`` contains the write that claims the key, if any; ``deliveries`` are recorded because of the claim.
+    ``key_claim`` contains the write that claims the key, if any; ``deliveries`` are recorded because of the claim.
 
     Raises:
         Refusal: the other request is still running, the consent is spent or has ended, or the X-Request-Id belongs
@@ -271,7 +271,7 @@ def _reserve_order(
             raise _refuse_spent(facts, order)
         of_order = _claim_order(facts, order, orders, running)
         proof = Proof([order.record.key], lambda item: has_attempt(item, attempt))
-        return Outcome(None, [*keeping, *of_consent, of_order], deliveries, proof, is_overwritten=True)
+        return Outcome(None, [*key_claim, *of_consent, of_order], deliveries, proof, is_overwritten=True)
 
     assumed = [*([order.claim.key] if order.claim else []), order.record.key]
     return engine.carry_out(decide, Facts(assumed, [None for _ in assumed]), if_failed=if_failed)
@@ -295,10 +295,10 @@ def _report_not_recorded(order: PaymentOrder, metrics: Metrics, _: StoreError) -
     return refusals.PAYMENT_NOT_KEPT()
 
 
-def _put_outcome(order: PaymentOrder, keeping: Callable[[OrderClaim], Put]) -> list[Operation]:
+def _put_outcome(order: PaymentOrder, put: Callable[[OrderClaim], Put]) -> list[Operation]:
     """The write that stores an outcome for repeats; empty without a key, or if it cannot be encrypted."""
     try:
-        return [keeping(order.claim)] if order.claim else []
+        return [put(order.claim)] if order.claim else []
     except Exception:
         log.exception("outcome not encrypted")
         return []
