@@ -35,7 +35,10 @@ def flows() -> Iterator[tuple[type[Container], str, str, frozenset[str]]]:
         imported = dict(_imported(module))
         for node in ast.walk(tree(module)):
             match node:
-                case ast.Call(func=ast.Attribute(attr="call") | ast.Name(id="call_hub"), args=[ast.Name(id=name), *_]):
+                case (
+                    ast.Call(func=ast.Attribute(attr="call") | ast.Name(id="call_hub"), args=[ast.Name(id=name), *_])
+                    | ast.Call(args=[ast.Attribute(attr="call") | ast.Name(id="call"), ast.Name(id=name), *_])
+                ):
                     given = frozenset(each.arg for each in node.keywords if each.arg is not None)
                     starred = any(each.arg is None for each in node.keywords)
                     source, original = imported.get(name, ("", ""))
