@@ -50,7 +50,7 @@ def work_fetch_events(world: World) -> Pair:
 
 def _event(world: World) -> str:
     """An event that is due, by its id."""
-    world.hub.delivery.__dict__["queue"] = InMemory()
+    InMemory.install(world.hub.delivery)
     return record(world, body="{}")
 
 

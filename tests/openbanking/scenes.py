@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib.delivery.container import DeliveryContainer
 from chalicelib.delivery.delivery_record import CLAIMED_SECONDS, DUE, RECORD
 from chalicelib.delivery.receiver_slots import Slot
 from chalicelib.foundation.aws.queues import Queue
@@ -44,6 +45,13 @@ class InMemory(Queue):
     def __init__(self) -> None:
         super().__init__("in-memory")
         self.ids: list[str] = []
+
+    @classmethod
+    def install(cls, delivery: DeliveryContainer) -> None:
+        """Have deliveries sent to such a queue; what was made with another is made anew."""
+        for name in ("outbox", "engine"):
+            delivery.__dict__.pop(name, None)
+        delivery.__dict__["queue"] = cls()
 
     def send(self, body: str, delay: int = 0) -> None:
         self.ids.append(body)
@@ -91,7 +99,7 @@ class Scenes:
         monkeypatch.setattr(f"{reader}.hours_of", lambda day: hours_of(day)[8:10])  # and so is each of these
         monkeypatch.setattr("chalicelib.delivery.sealed_bodies.PART_BYTES", _PART_BYTES)
         monkeypatch.setattr("chalicelib.delivery.worker.any_slot", lambda receiver: Slot(receiver, 0))
-        world.hub.delivery.__dict__["queue"] = InMemory()
+        InMemory.install(world.hub.delivery)
         for side in world.banks.values():
             world.hub.openbanking.banks.find(side.bank.bic)
         self._played.add(name)

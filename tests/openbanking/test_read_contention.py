@@ -38,7 +38,7 @@ class Contest:
         self.hubs = [world.another_process() for _ in range(PROCESSES)]
         for hub in self.hubs:
             hub.__dict__["outbound"] = world.hub.outbound
-            hub.delivery.__dict__["queue"] = InMemory()
+            InMemory.install(hub.delivery)
             hub.openbanking.__dict__["banks"] = world.hub.openbanking.banks
 
     def run(self, *ways: Mapping[str, str]) -> Counter[str]:
