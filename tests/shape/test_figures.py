@@ -13,24 +13,24 @@ from tests.source_code import ROOT
 
 CEILINGS = {
     "store writes in flows": 0,
-    "handlers of store errors": 12,
+    "handlers of store errors": 8,
     "idempotency modules": 0,
     "modules that spell the idempotency table": 1,
     "ambient contexts": 1,
-    "dataclasses of collaborators only": 32,
-    "other classes of collaborators only": 29,
+    "dataclasses of collaborators only": 6,
+    "other classes of collaborators only": 25,
     "factories of collaborators only": 0,
-    "lines of openbanking/container.py": 177,
-    "statements of chalicelib": 32_133,
+    "lines of openbanking/container.py": 102,
+    "statements of chalicelib": 31_898,
     "statements of infra": 15_328,
     "modules over 400 lines": 0,
     "functions over 40 statements": 0,
 }
 """The highest value of each figure of the source. Who lowers a figure lowers its ceiling, too."""
 CEILINGS_OF_REQUESTS = {
-    "relayed read: files": 56,
-    "relayed read: switches of file": 128,
-    "relayed read: functions": 196,
+    "relayed read: files": 52,
+    "relayed read: switches of file": 123,
+    "relayed read: functions": 192,
     "card authorization: files": 64,
     "card authorization: switches of file": 329,
     "card authorization: functions": 316,

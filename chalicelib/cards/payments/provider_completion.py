@@ -100,7 +100,7 @@ def record_reply(
         assert current is not None, "what waits stays"
         if current.asks is None:  # somebody else has finished it
             facts.require(*keys)
-            return Outcome(_kept_answer(facts, claim, clock, references) or _render_answer(action, current))
+            return Outcome(_kept_answer(facts, claim, references) or _render_answer(action, current))
         stamp = WriteStamp(milliseconds(clock), new_id())
         finished = provider_orders.apply_reply(
             current, reply, stamp, programmes=programmes, sequences=sequences, store=store
@@ -118,15 +118,12 @@ def record_reply(
     return engine.finish(engine.write(decide, Facts(watched=keys), retry))
 
 
-def _kept_answer(
-    facts: Facts, claim: IdempotencyClaim | None, clock: Clock, references: RequestReferences
-) -> str | None:
+def _kept_answer(facts: Facts, claim: IdempotencyClaim | None, references: RequestReferences) -> str | None:
     """The response as stored for repeated requests with the same reference."""
     if claim is None:
         return None
     try:
-        items = [facts.item(key) for key in references.keys(claim)]
-        references.check_repeat(claim, items, clock.time())
+        references.check_repeat(claim, [facts.item(key) for key in references.keys(claim)])
     except Repeated as repeated:
         return repeated.answer
     except (Refused, Unanswered):  # so old that it is another request's

@@ -259,7 +259,7 @@ class Dispatcher:
         """
         context = self._context(pending)
         if context.claim is not None:
-            self._check_claim(context.claim, facts, context.now)
+            self._check_claim(context.claim, facts)
         try:
             outcome: ActionOutcome[Any] = self.call(pending.handler, pending.request, context)
         except Refused as refusal:
@@ -288,7 +288,7 @@ class Dispatcher:
             decided = self._outcome(pending, context, answer, counted, kept=envelope.error(refusal))
         else:
             if context.claim is not None and not context.has_read_claim:
-                self._check_claim(context.claim, self.engine.read(self.references.keys(context.claim)), context.now)
+                self._check_claim(context.claim, self.engine.read(self.references.keys(context.claim)))
             decided = Outcome(answer)
         return replace(decided, report=lambda: envelope.log_refusal(refusal))
 
@@ -315,12 +315,12 @@ class Dispatcher:
             proof = Proof([claim.key], lambda stored: stored.get("answer") == sealed)
         return Outcome(answer, [*claiming, *operations], deliveries, proof)
 
-    def _check_claim(self, claim: IdempotencyClaim, facts: Facts, now: int) -> None:
+    def _check_claim(self, claim: IdempotencyClaim, facts: Facts) -> None:
         """Compare a request with the claim that it met, if any. Raises: as ``RequestReferences.check_repeat``."""
         if facts.item(claim.key) is not None:
             keys = self.references.keys(claim)
             facts.require(*keys)
-            self.references.check_repeat(claim, [facts.item(key) for key in keys], now)
+            self.references.check_repeat(claim, [facts.item(key) for key in keys])
 
     def _unrecorded_answer(self, action: Action, request: Request, reserved: ReservedRow | None) -> UnrecordedAnswer:
         assert action.unrecorded is not None

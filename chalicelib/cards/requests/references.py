@@ -92,7 +92,7 @@ class RequestReferences:
         """The keys of the claim, and of the complete response if there may be one."""
         return [claim.key] if claim.view is None else [claim.key, claim.whole.key]
 
-    def check_repeat(self, claim: IdempotencyClaim, items: Sequence[Item | None], now: int) -> None:
+    def check_repeat(self, claim: IdempotencyClaim, items: Sequence[Item | None]) -> None:
         """Compare a request with the items at ``keys``.
 
         Raises:
@@ -109,7 +109,7 @@ class RequestReferences:
             return
         if item.get("unanswered"):
             raise Unanswered
-        if item.get("whole_until", 0) > now and item["view"] == claim.view:
+        if item.get("whole_until", 0) > self._claims.now and item["view"] == claim.view:
             whole = next((each for each in items[1:] if each and each["attempt"] == item["attempt"]), None)
             if whole is None:
                 raise Conflict("the response with card data is not visible yet")

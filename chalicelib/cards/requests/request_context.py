@@ -140,7 +140,7 @@ class RequestContext:
             self.at = min(self.at, self.reservation.row.at)
         if claim is not None:
             self.has_read_claim = True
-            self.references.check_repeat(claim, found[: len(own)], self.now)
+            self.references.check_repeat(claim, found[: len(own)])
         return found[len(own) :]
 
     def reserve(self, entry: NewEntry) -> None:
