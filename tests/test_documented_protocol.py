@@ -114,9 +114,9 @@ def test_every_reason_code_of_a_failed_payment_is_documented() -> None:
 
 def documented_pair(fault: Fault) -> tuple[str, str, str, str]:
     """A row of the table that pairs the codes of both versions, without its first cell."""
-    v1, v2 = VERSION_1[fault.value.v1].status, VERSION_2[fault.value.v2].status
+    v1, v2 = VERSION_1[fault.v1].status, VERSION_2[fault.v2].status
     status = str(v1) if v1 == v2 else f"{v1} / {v2}"
-    return status, str(fault.value.v1), fault.value.v2, fault.value.additional or ""
+    return status, str(fault.v1), fault.v2, fault.additional or ""
 
 
 def test_every_fault_that_a_bank_can_meet_is_paired_and_no_other() -> None:

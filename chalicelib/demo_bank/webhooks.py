@@ -144,24 +144,21 @@ def answer_failure(bank: DemoBank, incoming: Incoming, error: Exception) -> Resp
         refusal = refusals.BANK_FAILED()
         log.exception("demo bank: webhook failed", bank=bank.profile.name)
     headers = refusal.headers if isinstance(refusal, OwnRefusal) else None
-    return json_answer(_error_body(bank, refusal, incoming.request_id), _error_status(bank, refusal), headers)
+    status, body = _error(bank, refusal, incoming.request_id)
+    return json_answer(body, status, headers)
 
 
-def _error_status(bank: DemoBank, refusal: Refusal) -> int:
-    if isinstance(refusal, UnknownToken):
-        return 404
-    own = refusal.status if isinstance(refusal, OwnRefusal) else None
-    return own or bank.profile.protocol.errors.status(refusal)
-
-
-def _error_body(bank: DemoBank, refusal: Refusal, request_id: str) -> dict[str, Any]:
+def _error(bank: DemoBank, refusal: Refusal, request_id: str) -> tuple[int, Mapping[str, Any]]:
+    """The HTTP status and the members of an error response."""
     version = bank.profile.protocol
-    body: dict[str, Any] = version.errors.body(refusal, request_id, bank.clock.time())
+    status, body = version.errors(refusal, request_id, bank.clock.time())
+    if isinstance(refusal, UnknownToken):
+        status = 404
     if isinstance(refusal, OwnRefusal):
-        body |= {version.answers.code: bank.format.own_code(refusal), version.answers.text: refusal.message}
-    if version.answers.says_status:
-        body = {"status": "error", **body}
-    return body
+        status = refusal.status or status
+        own = {version.answers.code: bank.format.own_code(refusal), version.answers.text: refusal.message}
+        body = {**body, **own}
+    return status, {"status": "error", **body} if version.answers.says_status else body
 
 
 def authenticate_hub(bank: DemoBank, incoming: Incoming) -> None:

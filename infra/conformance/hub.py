@@ -205,8 +205,7 @@ class Hub:
         except Refusal as error:
             refusal = error
             shown_id = read_uuid(headers.get("x-request-id", "")) or new_uuid()
-            status = self.version.errors.status(error)
-            answer = self.version.errors.body(error, shown_id, self.clock.time())
+            status, answer = self.version.errors(error, shown_id, self.clock.time())
         text = jsontext.dumps(answer)
         problem = str(invalid) if invalid is not None else ""
         self._keep(

@@ -22,7 +22,7 @@ from chalicelib.openbanking.container import OpenBankingContainer
 from chalicelib.openbanking.flows.bank.expected_reports import expected_banks
 from chalicelib.openbanking.protocol import bank_calls, v2_version
 from chalicelib.openbanking.protocol.errors import Refusal
-from chalicelib.openbanking.protocol.version import ErrorForm, Version
+from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.records.bank_record import InvalidBank, NewBank
 from tests.world import IBAN, Answer, BankSide, World
@@ -61,9 +61,9 @@ class ConsentsStatus(bank_calls.ConsentsStatus):
     model_config = ConfigDict(alias_generator=to_pascal)
 
 
-def error_body(refusal: Refusal, request_id: str, now: int) -> dict[str, Any]:
-    body = v2_version.VERSION.errors.body(refusal, request_id, now)
-    return {name[0].upper() + name[1:]: value for name, value in body.items()}
+def error(refusal: Refusal, request_id: str, now: int) -> tuple[int, dict[str, Any]]:
+    status, body = v2_version.VERSION.errors(refusal, request_id, now)
+    return status, {name[0].upper() + name[1:]: value for name, value in body.items()}
 
 
 WEBHOOKS = replace(
@@ -78,7 +78,7 @@ THIRD: Version = replace(
     number=3,
     prefix="/v3",
     spell=to_pascal,
-    errors=ErrorForm(v2_version.VERSION.errors.status, error_body),
+    errors=error,
     answers=replace(v2_version.VERSION.answers, spell=to_pascal, code="Code", text="Title"),
     calls={
         "initiate": InitAuthorization,

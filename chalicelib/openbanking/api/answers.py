@@ -12,10 +12,10 @@ from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.http.web import API_KEY_CHALLENGE, Incoming, UnreadableBody, WrongMethod, json_answer
 from chalicelib.openbanking.container import OpenBankingContainer
 from chalicelib.openbanking.protocol import refusals
-from chalicelib.openbanking.protocol.errors import AnyOauthError, Challenge, Fault, Refusal, TokenError
+from chalicelib.openbanking.protocol.errors import AnyOauthError, Challenge, Fault, Refusal
 from chalicelib.openbanking.protocol.oauth_security import ENDPOINTS, PROOF_ROUTES, SIGNING_ALGORITHMS
 from chalicelib.openbanking.protocol.version import BANK_ROOT
-from chalicelib.openbanking.protocol.versions import TPP_ERRORS, error_form
+from chalicelib.openbanking.protocol.versions import errors_of
 from chalicelib.openbanking.protocol.webhooks import NEEDING_TOKEN
 from chalicelib.statistics import current_call
 
@@ -49,31 +49,23 @@ def log_refusal(refusal: Refusal) -> None:
 
 def refusal_answer(route: str, refusal: Refusal, request_id: str, now: int) -> Response:
     """Log a refusal and return its error response, in the format of ``route``'s interface."""
-    current_call.record_code(refusal.fault.value.v2)
+    current_call.record_code(refusal.fault.v2)
     log_refusal(refusal)
     return error_response(route, refusal, request_id, now)
 
 
 def error_response(route: str, refusal: Refusal, request_id: str, now: int) -> Response:
     """The error response for a refusal, in the format of ``route``'s interface."""
-    form = error_form(route)
-    asked = refusal.first or (request_id, now)
+    status, body = errors_of(route)(refusal, *(refusal.first or (request_id, now)))
     if route in ENDPOINTS.values():
-        body, status = token_error(refusal, *asked), _oauth_status(form.status(refusal))
-    else:
-        body, status = form.body(refusal, *asked), form.status(refusal)
+        status = _oauth_status(status)
+        body = {**body, "error": oauth_error(refusal), "error_description": refusal.message}
     return json_answer(body, status, _headers(refusal) | (_challenge(refusal, route) if status == 401 else {}))
 
 
 def _oauth_status(status: int) -> int:
     """The HTTP status of an OAuth error: 401 for the client, 429 above its limit, else 400 (RFC 6749 §5.2)."""
     return status if status in (401, 429) or status >= 500 else 400
-
-
-def token_error(refusal: Refusal, request_id: str, now: int) -> TokenError:
-    """The error body for a token request, including the RFC 6749 members."""
-    body = TPP_ERRORS.body(refusal, request_id, now)
-    return {**body, "error": oauth_error(refusal), "error_description": refusal.message}
 
 
 def oauth_error(refusal: Refusal) -> AnyOauthError:

@@ -30,7 +30,7 @@ from chalicelib.openbanking.protocol.tpp_calls import (
     ChosenBank,
     IntrospectionRequest,
 )
-from chalicelib.openbanking.protocol.versions import TPP_ERRORS, VERSIONS, services_of
+from chalicelib.openbanking.protocol.versions import VERSIONS, services_of
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.statistics import current_call
 
@@ -42,7 +42,7 @@ def _answer_failure(openbanking: OpenBankingContainer, incoming: Incoming, error
 def _failure_page(openbanking: OpenBankingContainer, incoming: Incoming, error: Exception) -> Response:
     refusal = answers.as_refusal(error)
     answers.log_refusal(refusal)
-    status = TPP_ERRORS.status(refusal)
+    status = refusal.fault.status
     return openbanking.error_page(
         "The authorization cannot start",
         refusal.message[:1].upper() + refusal.message[1:] + ".",
@@ -94,7 +94,7 @@ def begin_authorization(openbanking: OpenBankingContainer, incoming: Incoming) -
     except Exception as error:
         refusal = answers.as_refusal(error)
         answers.log_refusal(refusal)
-        is_ours = TPP_ERRORS.status(refusal) >= 500
+        is_ours = refusal.fault.status >= 500
         current_call.record_failure("hub" if is_ours else "caller")  # a redirect status does not show the failure
         return _redirect_with_error(openbanking, callback_url, pairs.get("state"), refusal)
     return redirect(authorization.request_url)

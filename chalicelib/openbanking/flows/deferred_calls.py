@@ -20,10 +20,9 @@ from chalicelib.openbanking.delivery_plans import WITH_CALLER
 from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
 from chalicelib.openbanking.oauth.tpp_request import TppCredentials
 from chalicelib.openbanking.protocol import refusals
-from chalicelib.openbanking.protocol.errors import Refusal
+from chalicelib.openbanking.protocol.errors import Refusal, version_2_error
 from chalicelib.openbanking.protocol.own_answers import AcceptedRequest
 from chalicelib.openbanking.protocol.tpp_calls import REQUEST_ID
-from chalicelib.openbanking.protocol.versions import TPP_ERRORS
 from chalicelib.openbanking.records.client_record import Client, client_key
 from chalicelib.openbanking.records.consents import Consent, consent_key
 
@@ -88,8 +87,8 @@ def _describe(delivery: Delivery, bodies: SealedBodies, now: int) -> AcceptedReq
     answer = delivery.answer
     if answer is None:  # lost because of a defect, which was reported
         lost = refusals.OUTCOME_LOST()
-        body = TPP_ERRORS.body(lost, delivery.request_id, delivery.failed_at or 0)
-        return {"state": state, "status": TPP_ERRORS.status(lost), "body": body}
+        status, body = version_2_error(lost, delivery.request_id, delivery.failed_at or 0)
+        return {"state": state, "status": status, "body": body}
     text = bodies.open(delivery.delivery_id, answer["name"], answer["parts"])
     return {"state": state, "status": answer["status"], "body": jsontext.read_stored(text)}
 
@@ -130,7 +129,8 @@ def read_client_and_consent(
 def store_refusal(delivery: Delivery, refusal: Refusal, now: int) -> StoredAnswer:
     """The error response that an immediate call would have received."""
     log.info("error response", client_id=delivery.client_id, **refusal.log_members)
-    return StoredAnswer(TPP_ERRORS.status(refusal), jsontext.dumps(TPP_ERRORS.body(refusal, delivery.request_id, now)))
+    status, body = version_2_error(refusal, delivery.request_id, now)
+    return StoredAnswer(status, jsontext.dumps(body))
 
 
 def fail_finally(

@@ -1,6 +1,6 @@
-"""The error tables of both bank versions, and the faults that map to them (specification, Errors).
+"""The error tables of both bank versions, and the faults that pair their codes (specification, Errors).
 
-Flows raise a ``Refusal`` with a fault. The error table of the interface determines the code and the HTTP status.
+Flows raise a ``Refusal`` with a fault, which has the code and the HTTP status of each interface.
 """
 
 from __future__ import annotations
@@ -86,57 +86,56 @@ ADDITIONAL: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class FaultRow:
-    """A fault's codes in version 1 and version 2, and its additional error in version 2, if any.
+class Fault(Enum):
+    """All reasons for refusing a request, with their codes in both tables; this project pairs them.
 
-    ``status`` overrides the HTTP status of the version 2 table.
+    Attributes:
+        v1, v2: the codes in version 1 and version 2.
+        additional: the code of the additional error in version 2, if any.
+        status: the HTTP status in version 2, and for TPPs.
     """
 
-    v1: int
-    v2: str
-    additional: str | None = None
-    status: int | None = None
+    INTERNAL = (4002, "INTERNAL_SERVER_ERROR")
+    UNKNOWN = (4000, "INTERNAL_SERVER_ERROR")
+    CONTENT = (4001, "FORMAT_ERROR")
+    FIELD = (4001, "FORMAT_ERROR", "INVALID_MODEL_TYPE")
+    DATE = (4001, "FORMAT_ERROR", "INVALID_DATE_FORMAT")
+    PAYMENT_ID = (4001, "FORMAT_ERROR", "INVALID_PAYMENT_ID_FORMAT")
+    PAYMENT_STATUS = (4001, "FORMAT_ERROR", "INVALID_PAYMENT_STATUS_FORMAT")
+    SCHEME = (4001, "PAYMENT_SCHEME_INVALID")
+    NOT_JSON = (4003, "FORMAT_ERROR")
+    UNKNOWN_FIELD = (4001, "FORMAT_ERROR", "EXTRA_FIELDS_PROVIDED")
+    HEADERS = (4001, "HEADERS_ERROR")
+    STILL_RUNNING = (4001, "HEADERS_ERROR", None, 409)
+    PARAMETER = (4001, "PARAMETER_NOT_CONSISTENT")
+    OTHER_VERSION = (4004, "SERVICE_BLOCKED")
+    TPP_GONE = (4005, "SERVICE_BLOCKED")
+    FORBIDDEN = (4200, "SERVICE_BLOCKED")
+    WRONG_CREDENTIALS = (4200, "WRONG_CREDENTIALS")
+    WRONG_SIGNATURE = (4200, "HEADERS_ERROR")
+    NOT_AUTHENTICATED = (4201, "AUTHENTICATION_REQUIRED")
+    NO_SUCH_ACTION = (4202, "API_ACTION_DOES_NOT_EXIST")
+    UNKNOWN_TOKEN = (4202, "RESOURCE_UNKNOWN")
+    MALFORMED_TOKEN = (4001, "FORMAT_ERROR", "AUTHORIZATION_TOKEN_NOT_VALID")
+    UNKNOWN_RESOURCE = (4001, "RESOURCE_UNKNOWN")
+    NO_CERTIFICATE = (4203, "SSL_CREDENTIALS_NOT_FOUND")
+    REQUEST_ID = (4204, "REQUEST_ID_NOT_UUID")
+    DUPLICATE_STATE = (4205, "FORMAT_ERROR", "AUTHORIZATION_REQUEST_URL_NOT_VALID")
+    URL_MISSING = (4300, "FORMAT_ERROR", "AUTHORIZATION_REQUEST_URL_DOES_NOT_EXIST")
+    URL_NOT_VALID = (4301, "FORMAT_ERROR", "AUTHORIZATION_REQUEST_URL_NOT_VALID")
+    SCOPES_MISSING = (4302, "FORMAT_ERROR", "AUTHORIZATION_SCOPE_DOES_NOT_EXIST")
+    SCOPES_NOT_CORRECT = (4303, "FORMAT_ERROR", "AUTHORIZATION_SCOPE_NOT_CORRECT")
+    IBAN_NOT_VALID = (4305, "FORMAT_ERROR", "AUTHORIZATION_IBAN_NOT_VALID")
+    WRONG_SCOPES = (4306, "FORMAT_ERROR", "AUTHORIZATION_SELECTED_WRONG_SCOPE")
+    ACCOUNTS_MISSING = (4307, "FORMAT_ERROR", "AUTHORIZATION_ACCOUNT_IDENTIFIERS_MISSING")
+    ACCESS_EXCEEDED = (4001, "ACCESS_EXCEEDED")
+    BANK_FAILED = (4000, "ASPSP_UNKNOWN_ERROR", "ASPSP_ERROR_DESC")
 
-
-class Fault(Enum):
-    """All reasons for refusing a request, with their codes in both tables; this project pairs them."""
-
-    INTERNAL = FaultRow(4002, "INTERNAL_SERVER_ERROR")
-    UNKNOWN = FaultRow(4000, "INTERNAL_SERVER_ERROR")
-    CONTENT = FaultRow(4001, "FORMAT_ERROR")
-    FIELD = FaultRow(4001, "FORMAT_ERROR", "INVALID_MODEL_TYPE")
-    DATE = FaultRow(4001, "FORMAT_ERROR", "INVALID_DATE_FORMAT")
-    PAYMENT_ID = FaultRow(4001, "FORMAT_ERROR", "INVALID_PAYMENT_ID_FORMAT")
-    PAYMENT_STATUS = FaultRow(4001, "FORMAT_ERROR", "INVALID_PAYMENT_STATUS_FORMAT")
-    SCHEME = FaultRow(4001, "PAYMENT_SCHEME_INVALID")
-    NOT_JSON = FaultRow(4003, "FORMAT_ERROR")
-    UNKNOWN_FIELD = FaultRow(4001, "FORMAT_ERROR", "EXTRA_FIELDS_PROVIDED")
-    HEADERS = FaultRow(4001, "HEADERS_ERROR")
-    STILL_RUNNING = FaultRow(4001, "HEADERS_ERROR", status=409)
-    PARAMETER = FaultRow(4001, "PARAMETER_NOT_CONSISTENT")
-    OTHER_VERSION = FaultRow(4004, "SERVICE_BLOCKED")
-    TPP_GONE = FaultRow(4005, "SERVICE_BLOCKED")
-    FORBIDDEN = FaultRow(4200, "SERVICE_BLOCKED")
-    WRONG_CREDENTIALS = FaultRow(4200, "WRONG_CREDENTIALS")
-    WRONG_SIGNATURE = FaultRow(4200, "HEADERS_ERROR")
-    NOT_AUTHENTICATED = FaultRow(4201, "AUTHENTICATION_REQUIRED")
-    NO_SUCH_ACTION = FaultRow(4202, "API_ACTION_DOES_NOT_EXIST")
-    UNKNOWN_TOKEN = FaultRow(4202, "RESOURCE_UNKNOWN")
-    MALFORMED_TOKEN = FaultRow(4001, "FORMAT_ERROR", "AUTHORIZATION_TOKEN_NOT_VALID")
-    UNKNOWN_RESOURCE = FaultRow(4001, "RESOURCE_UNKNOWN")
-    NO_CERTIFICATE = FaultRow(4203, "SSL_CREDENTIALS_NOT_FOUND")
-    REQUEST_ID = FaultRow(4204, "REQUEST_ID_NOT_UUID")
-    DUPLICATE_STATE = FaultRow(4205, "FORMAT_ERROR", "AUTHORIZATION_REQUEST_URL_NOT_VALID")
-    URL_MISSING = FaultRow(4300, "FORMAT_ERROR", "AUTHORIZATION_REQUEST_URL_DOES_NOT_EXIST")
-    URL_NOT_VALID = FaultRow(4301, "FORMAT_ERROR", "AUTHORIZATION_REQUEST_URL_NOT_VALID")
-    SCOPES_MISSING = FaultRow(4302, "FORMAT_ERROR", "AUTHORIZATION_SCOPE_DOES_NOT_EXIST")
-    SCOPES_NOT_CORRECT = FaultRow(4303, "FORMAT_ERROR", "AUTHORIZATION_SCOPE_NOT_CORRECT")
-    IBAN_NOT_VALID = FaultRow(4305, "FORMAT_ERROR", "AUTHORIZATION_IBAN_NOT_VALID")
-    WRONG_SCOPES = FaultRow(4306, "FORMAT_ERROR", "AUTHORIZATION_SELECTED_WRONG_SCOPE")
-    ACCOUNTS_MISSING = FaultRow(4307, "FORMAT_ERROR", "AUTHORIZATION_ACCOUNT_IDENTIFIERS_MISSING")
-    ACCESS_EXCEEDED = FaultRow(4001, "ACCESS_EXCEEDED")
-    BANK_FAILED = FaultRow(4000, "ASPSP_UNKNOWN_ERROR", "ASPSP_ERROR_DESC")
+    def __init__(self, v1: int, v2: str, additional: str | None = None, status: int | None = None) -> None:
+        self.v1 = v1
+        self.v2 = v2
+        self.additional = additional
+        self.status = status or VERSION_2[v2].status
 
 
 OauthError = Literal[
@@ -218,7 +217,7 @@ class Refusal(Exception):
     def log_members(self) -> dict[str, object]:
         """The members of a log line about the error response; none quotes the request or a bank."""
         fields = [problem.field for problem in self.problems or ()]
-        return {"code": self.fault.value.v2, "title": self._title, "fields": fields or None}
+        return {"code": self.fault.v2, "title": self._title, "fields": fields or None}
 
     @property
     def _title(self) -> str:
@@ -296,31 +295,26 @@ class TokenError(Error):
     error_description: AN[2048]
 
 
-def version_1_status(refusal: Refusal) -> int:
-    return VERSION_1[refusal.fault.value.v1].status
+def version_1_error(refusal: Refusal, _request_id: str, _now: int) -> tuple[int, ErrorV1]:
+    """The HTTP status and the members of an error response of version 1."""
+    code = refusal.fault.v1
+    row = VERSION_1[code]
+    return row.status, {"error_code": code, "message": f"{row.meaning}: {refusal.message}"}
 
 
-def version_1_body(refusal: Refusal) -> ErrorV1:
-    code = refusal.fault.value.v1
-    return {"error_code": code, "message": f"{VERSION_1[code].meaning}: {refusal.message}"}
-
-
-def version_2_status(refusal: Refusal) -> int:
-    return refusal.fault.value.status or VERSION_2[refusal.fault.value.v2].status
-
-
-def version_2_body(refusal: Refusal, request_id: str, now: int) -> Error:
-    row = refusal.fault.value
-    details = refusal.details or ((Detail(refusal.fault, refusal.message),) if row.additional else ())
-    body: Error = {"code": row.v2, "title": refusal.message, "timestamp": timestamp(now), "requestId": request_id}
+def version_2_error(refusal: Refusal, request_id: str, now: int) -> tuple[int, Error]:
+    """The HTTP status and the members of an error response of version 2; TPPs get them, too."""
+    fault = refusal.fault
+    details = refusal.details or ((Detail(fault, refusal.message),) if fault.additional else ())
+    body: Error = {"code": fault.v2, "title": refusal.message, "timestamp": timestamp(now), "requestId": request_id}
     if refusal.reason_code is not None:
         body["reason_code"] = refusal.reason_code
     if details:
         body["additionalErrors"] = [_additional(detail) for detail in details]
-    return body
+    return fault.status, body
 
 
 def _additional(detail: Detail) -> AdditionalError:
-    code = detail.fault.value.additional or detail.fault.value.v2
+    code = detail.fault.additional or detail.fault.v2
     title = ADDITIONAL[code] if code in ADDITIONAL else VERSION_2[code].meaning
     return {"code": code, "title": title, "details": detail.details}

@@ -10,7 +10,7 @@ from chalicelib.openbanking.protocol import bank_calls, errors
 from chalicelib.openbanking.protocol.payment_enumerations import VERSION_1_SCHEMES
 from chalicelib.openbanking.protocol.payment_statuses import NUMBERS
 from chalicelib.openbanking.protocol.scopes import Scope
-from chalicelib.openbanking.protocol.version import ErrorForm, Version, Webhooks, by_name
+from chalicelib.openbanking.protocol.version import Version, Webhooks, by_name
 from chalicelib.openbanking.protocol.webhooks import (
     PAYMENT_SERVICE,
     Acknowledgement,
@@ -138,7 +138,7 @@ VERSION = Version(
     prefix="",
     spell=snake_case,
     signature_required=False,
-    errors=ErrorForm(errors.version_1_status, lambda refusal, _id, _now: errors.version_1_body(refusal)),
+    errors=errors.version_1_error,
     answers=ANSWERS,
     scopes=by_name(
         ACCOUNT_LIST,

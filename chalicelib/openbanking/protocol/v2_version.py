@@ -12,7 +12,7 @@ from chalicelib.openbanking.protocol import bank_calls, errors, v1_version
 from chalicelib.openbanking.protocol.payment_enumerations import VERSION_2_SCHEMES
 from chalicelib.openbanking.protocol.payment_statuses import CODES
 from chalicelib.openbanking.protocol.scopes import Scope
-from chalicelib.openbanking.protocol.version import ErrorForm, Version, Webhooks, by_name
+from chalicelib.openbanking.protocol.version import Version, Webhooks, by_name
 from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE, AnswerForm, Nothing, Webhook
 
 
@@ -119,7 +119,7 @@ VERSION = Version(
     prefix="/v2",
     spell=to_camel,
     signature_required=True,
-    errors=ErrorForm(errors.version_2_status, errors.version_2_body),
+    errors=errors.version_2_error,
     answers=AnswerForm(
         spell=to_camel,
         code="code",

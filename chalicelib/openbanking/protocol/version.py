@@ -7,7 +7,7 @@ bank's version object instead of comparing version numbers.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from chalicelib.foundation.fields.field_types import Message
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -18,24 +18,11 @@ from chalicelib.openbanking.protocol.scopes import Scope
 from chalicelib.openbanking.protocol.webhooks import AnswerForm, PaymentCall, RelayedCall, Webhook
 
 T = TypeVar("T")
-E = TypeVar("E", bound=Mapping[str, object])
-"""The type of an error body."""
+Errors = Callable[[Refusal, str, int], tuple[int, Mapping[str, Any]]]
+"""An error format: HTTP status and members of a refusal, the request id and the time (Unix seconds)."""
 
 BANK_ROOT = "/bank"
 """The base path of the bank-facing APIs of all versions."""
-
-
-@dataclass(frozen=True, slots=True)
-class ErrorForm(Generic[E]):
-    """The error format of a version (specification, Errors).
-
-    Attributes:
-        status: the HTTP status of a refusal.
-        body: builds the response members from a refusal, the request id and the time (Unix seconds).
-    """
-
-    status: Callable[[Refusal], int]
-    body: Callable[[Refusal, str, int], E]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,7 +64,7 @@ class Version:
     prefix: str
     spell: Callable[[str], str]
     signature_required: bool
-    errors: ErrorForm[Any]
+    errors: Errors
     answers: AnswerForm
     scopes: Mapping[str, Scope]
     schemes: tuple[str, ...]

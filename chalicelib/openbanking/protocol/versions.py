@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from chalicelib.openbanking.protocol import v1_version, v2_version
-from chalicelib.openbanking.protocol.errors import Error
+from chalicelib.openbanking.protocol.errors import version_2_error
 from chalicelib.openbanking.protocol.payment_statuses import Statuses
 from chalicelib.openbanking.protocol.scopes import Service
-from chalicelib.openbanking.protocol.version import BANK_ROOT, ErrorForm, Version
+from chalicelib.openbanking.protocol.version import BANK_ROOT, Errors, Version
 
 VERSIONS: Mapping[int, Version] = {version.number: version for version in (v1_version.VERSION, v2_version.VERSION)}
 """The versions by number, oldest first."""
-
-TPP_ERRORS: ErrorForm[Error] = v2_version.VERSION.errors
-"""The error format for TPPs: that of version 2, regardless of the bank's version."""
 
 
 def services_of(scopes: Iterable[str]) -> set[Service]:
@@ -31,10 +27,10 @@ def version_below(route: str) -> Version | None:
     return max(found, key=lambda version: len(version.base), default=None)
 
 
-def error_form(route: str) -> ErrorForm[Any]:
-    """The error format of a route."""
+def errors_of(route: str) -> Errors:
+    """The error format of a route; TPPs get that of version 2, whatever the bank's version."""
     version = version_below(route)
-    return version.errors if version else TPP_ERRORS
+    return version.errors if version else version_2_error
 
 
 def translate_status(value: object, statuses: Statuses) -> int | str | None:

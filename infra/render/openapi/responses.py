@@ -13,7 +13,7 @@ from typing import Any
 
 from chalicelib.openbanking.api import answers
 from chalicelib.openbanking.protocol import errors, own_answers, v1_version
-from chalicelib.openbanking.protocol.versions import error_form
+from chalicelib.openbanking.protocol.versions import errors_of
 from infra.render.openapi.meanings import NONCE
 from infra.render.openapi.models import meaning, model_of
 from infra.render.openapi.refusal_cases import Case
@@ -157,7 +157,7 @@ class Responses:
 
 
 def _uses_version_1_errors(route: str) -> bool:
-    return error_form(route) is v1_version.VERSION.errors
+    return errors_of(route) is v1_version.VERSION.errors
 
 
 def _code(member: str, body: Json) -> str:

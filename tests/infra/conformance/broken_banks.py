@@ -122,13 +122,13 @@ class DropsLeadingZeros(SmallBank):
 
 class SpeaksTheErrorsOfVersion1(SmallBank):
     def error(self, refusal: Refusal, request_id: str) -> Answer:
-        body = v1.VERSION.errors.body(refusal, request_id, 0)
-        return Answer(self.version.errors.status(refusal), jsontext.dumps(body).encode())
+        _, body = v1.VERSION.errors(refusal, request_id, 0)
+        return Answer(self.version.errors(refusal, request_id, 0)[0], jsontext.dumps(body).encode())
 
 
 class AnswersErrorsWithAPage(SmallBank):
     def error(self, refusal: Refusal, request_id: str) -> Answer:
-        return Answer(self.version.errors.status(refusal), b"<h1>Error</h1>", {"Content-Type": "text/html"})
+        return Answer(self.version.errors(refusal, request_id, 0)[0], b"<h1>Error</h1>", {"Content-Type": "text/html"})
 
 
 class AnswersErrorsWith200(SmallBank):

@@ -139,9 +139,9 @@ class SmallBank:
 
     def error(self, refusal: Refusal, request_id: str) -> Answer:
         """The response to a refused call."""
-        body = self.version.errors.body(refusal, request_id, 1_790_000_000)
+        status, body = self.version.errors(refusal, request_id, 1_790_000_000)
         says = {"status": "error"} if self.version.answers.says_status else {}
-        return Answer(self.version.errors.status(refusal), jsontext.dumps({**says, **body}).encode())
+        return Answer(status, jsontext.dumps({**says, **body}).encode())
 
     def finish(self, webhook: Webhook, answer: Answer) -> Answer:
         """The last word on a response."""

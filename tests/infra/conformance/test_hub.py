@@ -172,7 +172,7 @@ def test_other_scopes_no_accounts_and_a_second_consent_are_refused(caller: Calle
 
     assert [caller.call("/consent", each)[0] for each in (fewer, without, good, good)] == [
         *(400, 400, 200),
-        caller.version.errors.status(refusals.CONSENT_SAVED_BEFORE()),
+        caller.version.errors(refusals.CONSENT_SAVED_BEFORE(), "", 0)[0],
     ]
 
 
