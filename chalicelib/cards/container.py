@@ -12,9 +12,7 @@ from chalicelib.foundation.container import Infrastructure
 from chalicelib.foundation.wiring import Container, part
 
 if TYPE_CHECKING:
-    from chalicelib.cards.card_data.encryption import CardData
-    from chalicelib.cards.card_data.keys import CardKeys
-    from chalicelib.cards.events.card_events import CardEvents
+    from chalicelib.cards.card_data.encryption import CardData, CardKeys
     from chalicelib.cards.payments.provider import Provider
     from chalicelib.cards.portal.portal import Portal
     from chalicelib.cards.programs.credentials import CredentialLimits, Credentials
@@ -39,7 +37,6 @@ class CardContainer(Container):
     credentials: Credentials = part("chalicelib.cards.programs.credentials")
     credential_limits: CredentialLimits = part("chalicelib.cards.programs.credentials")
     card_data: CardData = part("chalicelib.cards.card_data.encryption")
-    events: CardEvents = part("chalicelib.cards.events.card_events")
     claims: Claims = part("chalicelib.foundation.requests.claims")
     references: RequestReferences = part("chalicelib.cards.requests.references")
     sequences: Sequences = part("chalicelib.cards.storage.sequences")
@@ -51,7 +48,7 @@ class CardContainer(Container):
 
     @cached_property
     def keys(self) -> CardKeys:
-        from chalicelib.cards.card_data.keys import CardKeys
+        from chalicelib.cards.card_data.encryption import CardKeys
 
         shared = self.shared
         return CardKeys(shared.secrets, shared.kms, shared.settings.card_keys_secret, shared.clock.real)

@@ -41,7 +41,7 @@ _AS_OFTEN = 2
 """So often a read is hit at the same place by the same fault."""
 _PARTS_OF_A_PROCESS = (
     *("api", "simulator", "portal", "claims", "references", "sequences"),
-    *("events", "credentials", "credential_limits", "programmes"),
+    *("credentials", "credential_limits", "programmes"),
 )
 
 

@@ -182,7 +182,7 @@ def _record_decision(
     is_held = decision.is_approved and asked.use.moves_money
     held = charge.total if charge and is_held and asked.use.takes_money else 0
     movement = Movement(CALLED[kind], context.at, context.write_id, tally, authorization_id=number)
-    stamp, operations = _write_decision(context, movement, card_context, account, held, decision)
+    stamp, operations, after = _write_decision(context, movement, card_context, account, held, decision)
     message = replace(
         first_message(number, kind, card, asked, decision, charge),
         amount=decision.amount if is_held else asked.amount,
@@ -199,7 +199,6 @@ def _record_decision(
             counted=join_usage(decision.counted, None),
             **due_members(number, until),
         )
-    after = movement.account_after(account) if held else account
     operations = [authorization.put(context.write_id), *message.put_rows(stamp, reserved), *operations]
     return _outcome(context, message, decision.amount, after, operations, stamp.now, decision)
 
@@ -220,7 +219,7 @@ def _record_increment(
     )
     is_held = decision.is_approved and authorization.card_use.takes_money
     more = charge.total - authorization.held if charge and is_held else 0
-    stamp, operations = _write_decision(context, movement, card_context, account, more, decision)
+    stamp, operations, after = _write_decision(context, movement, card_context, account, more, decision)
     until = context.now + values.HOLD_SECONDS
     as_read: Operation = authorization.check_unchanged()
     if decision.is_approved and charge:
@@ -245,7 +244,6 @@ def _record_increment(
         auth_code=_auth_code() if decision.is_approved else None,
         holds_until=until if decision.is_approved else None,
     )
-    after = movement.account_after(account) if more else account
     leads = put_message_number(message, authorization, stamp, reserved.listed_at(stamp.at))
     listed = [leads, *message.put_rows(stamp, reserved)]
     return _outcome(context, message, decision.amount, after, [as_read, *listed, *operations], stamp.now)
@@ -266,21 +264,22 @@ def _write_decision(
     account: Account,
     held: int,
     decision: Decision,
-) -> tuple[WriteStamp, list[Operation]]:
-    """The stamp and the writes of a decision, except for the authorization and its activity."""
-    card = card_context.card
+) -> tuple[WriteStamp, list[Operation], Account]:
+    """The stamp and the writes of a decision, except for the authorization and its activity, and the account then."""
+    card, after = card_context.card, account
     movement.list_by_card(card_context.of_card)
     if held:
         movement.hold(account, held)
         movement.set_members(account, **decision.account_changes)
-    stamp = WriteStamp(movement.account_after(account).last_at if held else movement.at, context.write_id)
+        after = movement.account_after(account)
+    stamp = WriteStamp(after.last_at if held else movement.at, context.write_id)
     movement.continue_card_list(card_context.of_card, stamp.at)
     operations = movement.operations()
     if decision.account_changes and not held:
         operations.append(account.update(context.write_id, **decision.account_changes, updated_at=stamp.now))
     changes = decision.card_changes
     operations += update_listed(card, context.write_id, **changes) if changes else [card.check_unchanged()]
-    return stamp, operations
+    return stamp, operations, after
 
 
 def _requested_amount(request: SimulateAuthorization | SimulateAdvice) -> RequestedAmount:

@@ -28,7 +28,7 @@ from chalicelib.cards.authorization.card_context import (
 from chalicelib.cards.authorization.card_use import CardUse
 from chalicelib.cards.authorization.late_declines import put_late_decline
 from chalicelib.cards.authorization.network_messages import follow_up_message, late_decline
-from chalicelib.cards.events.card_events import CardEvent, CardEvents
+from chalicelib.cards.events.card_events import CardEvent, record_events
 from chalicelib.cards.issuing.card_record import Card, number_key
 from chalicelib.cards.programs.catalogue import Catalogue
 from chalicelib.cards.programs.programmes import Programmes
@@ -38,6 +38,7 @@ from chalicelib.cards.storage.record import WriteStamp, proof_of
 from chalicelib.cards.storage.reserved_rows import NewEntry, ReservedRow, RowReservation
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.cards.storage.time_ordered import Timeline, shard_of
+from chalicelib.delivery.outbox import Outbox
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.clock import Clock, milliseconds
 from chalicelib.foundation.dynamodb.store import Item, Operation, Store
@@ -125,7 +126,7 @@ def record_decline(
     *,
     clock: Clock,
     engine: Engine,
-    events: CardEvents,
+    outbox: Outbox,
     programmes: Programmes,
     references: RequestReferences,
     sequences: Sequences,
@@ -162,7 +163,7 @@ def record_decline(
             )
         if claim is not None and other is None:
             operations = [*operations, references.replace_answer(claim, decline.answer, stamp.now)]
-        deliveries = events.record(decline.manager_id, told)
+        deliveries = record_events(decline.manager_id, told, outbox, programmes, stamp.now)
         return Outcome(item is not None, operations, deliveries, proof_of(operations, stamp.write_id))
 
     def reserve(entry: NewEntry) -> RowReservation:

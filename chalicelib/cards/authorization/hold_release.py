@@ -11,7 +11,7 @@ from chalicelib.cards.authorization import activity_record, late_declines, netwo
 from chalicelib.cards.authorization import authorization_record as records
 from chalicelib.cards.authorization.card_context import Read, read_with_card
 from chalicelib.cards.authorization.network_messages import follow_up_message
-from chalicelib.cards.events.card_events import CardEvents
+from chalicelib.cards.events.card_events import record_events
 from chalicelib.cards.ledger.conversion import portion
 from chalicelib.cards.ledger.entries import Movement
 from chalicelib.cards.ledger.usage_counters import CounterChanges
@@ -26,6 +26,7 @@ from chalicelib.cards.storage.due_index import DueItems
 from chalicelib.cards.storage.record import WriteStamp
 from chalicelib.cards.storage.reserved_rows import NewEntry, RowReservation
 from chalicelib.cards.storage.sequences import Sequences
+from chalicelib.delivery.outbox import Outbox
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, milliseconds
 from chalicelib.foundation.dynamodb.store import Item, Operation, Store
@@ -136,7 +137,7 @@ def expire_holds(
     *,
     clock: Clock,
     engine: Engine,
-    events: CardEvents,
+    outbox: Outbox,
     metrics: Metrics,
     programmes: Programmes,
     sequences: Sequences,
@@ -156,7 +157,7 @@ def expire_holds(
         reservation = RowReservation(store, clock).make(new_entry(authorization.manager_id, sequences))
         stamp = WriteStamp(milliseconds(clock), new_id())
         released = release(store.batch_get, catalogue, authorization, authorization.left, EXPIRY, stamp, reservation)
-        deliveries = events.record(authorization.manager_id, released.events)
+        deliveries = record_events(authorization.manager_id, released.events, outbox, programmes, stamp.now)
         if engine.attempt(Outcome(None, released.operations, deliveries)):
             return True
         reservation.release()  # cleared or changed concurrently: left to the next run

@@ -34,32 +34,22 @@ class CardEvent:
     manager_id: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CardEvents:
-    """Records events in the transaction that causes them, and then queues their deliveries."""
-
-    clock: Clock
-    programmes: Programmes
-    outbox: Outbox
-
-    def record(self, manager_id: int, events: Sequence[CardEvent]) -> RecordedDeliveries:
-        """The deliveries for a programme manager's events; empty without an Events URL."""
-        return sum((self._delivery(event.manager_id or manager_id, event) for event in events), RecordedDeliveries())
-
-    def dispatch(self, recorded: RecordedDeliveries) -> None:
-        """Queue the recorded deliveries."""
-        self.outbox.dispatch(recorded)
-
-    def _delivery(self, manager_id: int, event: CardEvent) -> RecordedDeliveries:
-        if self.programmes.catalogue(manager_id).events_url is None:
-            return RecordedDeliveries()
-        return self.outbox.record(
-            "card_event",
-            event.type,
-            receiver=f"manager#{manager_id}",
-            manager_id=manager_id,
-            body=event_sender.body(event.type, self.clock.time(), event.data),
-        )
+def record_events(
+    manager_id: int, events: Sequence[CardEvent], outbox: Outbox, programmes: Programmes, now: int
+) -> RecordedDeliveries:
+    """The deliveries for a programme manager's events at ``now`` (Unix seconds); empty without an Events URL."""
+    recorded = RecordedDeliveries()
+    for event in events:
+        receiver = event.manager_id or manager_id
+        if programmes.catalogue(receiver).events_url is not None:
+            recorded += outbox.record(
+                "card_event",
+                event.type,
+                receiver=f"manager#{receiver}",
+                manager_id=receiver,
+                body=event_sender.body(event.type, now, event.data),
+            )
+    return recorded
 
 
 def send_card_event(dispatch: Dispatch, *, clock: Clock, outbound: Outbound, store: Store, vault: Vault) -> Delivered:

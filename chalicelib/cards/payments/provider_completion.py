@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from chalicelib.cards.events.card_events import CardEvents
+from chalicelib.cards.events.card_events import record_events
 from chalicelib.cards.payments import direct_debits, provider_orders
 from chalicelib.cards.payments.address_record import ExternalAddress
 from chalicelib.cards.payments.payment_record import ExternalPayment
@@ -26,6 +26,7 @@ from chalicelib.cards.requests.request_context import Effect
 from chalicelib.cards.storage.due_index import DueItems
 from chalicelib.cards.storage.record import WriteStamp, proof_of
 from chalicelib.cards.storage.sequences import Sequences
+from chalicelib.delivery.outbox import Outbox
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, milliseconds
 from chalicelib.foundation.dynamodb.store import Item, Operation, Store
@@ -81,7 +82,7 @@ def record_reply(
     *,
     clock: Clock,
     engine: Engine,
-    events: CardEvents,
+    outbox: Outbox,
     programmes: Programmes,
     references: RequestReferences,
     sequences: Sequences,
@@ -110,7 +111,7 @@ def record_reply(
         return Outcome(
             answer,
             [*filter(facts.permits, answering), *finished.operations],
-            events.record(current.manager_id, finished.events),
+            record_events(current.manager_id, finished.events, outbox, programmes, stamp.now),
             proof=proof_of(finished.operations, stamp.write_id),
         )
 
@@ -144,7 +145,7 @@ def finish_due_payments(
     *,
     clock: Clock,
     engine: Engine,
-    events: CardEvents,
+    outbox: Outbox,
     metrics: Metrics,
     payment_provider: Provider,
     programmes: Programmes,
@@ -178,7 +179,7 @@ def finish_due_payments(
             reply,
             clock=clock,
             engine=engine,
-            events=events,
+            outbox=outbox,
             programmes=programmes,
             references=references,
             sequences=sequences,
@@ -190,7 +191,8 @@ def finish_due_payments(
         """Pay or reject a direct debit. Raises: StoreError."""
         catalogue, stamp = programmes.catalogue(payment.manager_id), WriteStamp(milliseconds(clock), new_id())
         change = direct_debits.decide(payment, catalogue, store.batch_get, stamp, sequences=sequences)
-        deliveries = events.record(payment.manager_id, change_events(payment, change.payment))
+        events = change_events(payment, change.payment)
+        deliveries = record_events(payment.manager_id, events, outbox, programmes, stamp.now)
         return engine.attempt(Outcome(None, change.operations, deliveries))  # or the next run sees to it
 
     payments = DueItems(store, clock, metrics, DUE, "payment").run(finish, until)

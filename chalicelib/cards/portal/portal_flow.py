@@ -15,8 +15,7 @@ from chalicelib.cards.issuing.holder_record import Holder
 from chalicelib.cards.issuing.serializers import serialize_account, serialize_card
 from chalicelib.cards.ledger import transaction_record
 from chalicelib.cards.ledger.account_record import Account
-from chalicelib.cards.ledger.entries import MOVEMENT
-from chalicelib.cards.ledger.past_balances import balance_before
+from chalicelib.cards.ledger.entries import MOVEMENT, balance_before
 from chalicelib.cards.payments.address_record import ExternalAddress
 from chalicelib.cards.payments.serializers import serialize_address
 from chalicelib.cards.programs.credentials import CredentialLimits, Credentials

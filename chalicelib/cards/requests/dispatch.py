@@ -19,7 +19,7 @@ from dataclasses import asdict, field, replace
 from functools import partial
 from typing import Any, TypeVar
 
-from chalicelib.cards.events.card_events import CardEvents
+from chalicelib.cards.events.card_events import record_events
 from chalicelib.cards.programs.credentials import Credential, CredentialLimits, Credentials
 from chalicelib.cards.programs.programmes import Programmes
 from chalicelib.cards.protocol.card_records import ANSWERED
@@ -40,6 +40,7 @@ from chalicelib.cards.requests.request_context import (
 from chalicelib.cards.storage.hot_key_queue import HotKeyQueues, QueuePlace
 from chalicelib.cards.storage.record import proof_of
 from chalicelib.cards.storage.reserved_rows import ReservedRow, RowReservation
+from chalicelib.delivery.outbox import Outbox
 from chalicelib.delivery.tasks import Tasks
 from chalicelib.foundation import jsontext, log, security_refusals
 from chalicelib.foundation.aws.errors import AwsError
@@ -80,7 +81,7 @@ class Dispatcher:
     credential_limits: CredentialLimits
     programmes: Programmes
     references: RequestReferences
-    events: CardEvents
+    outbox: Outbox
     tasks: Tasks
     metrics: Metrics
     new_reservation: Callable[[], RowReservation]
@@ -267,7 +268,7 @@ class Dispatcher:
         if pending.action.late is not None and not pending.is_late and pending.queue_place.is_over:
             raise Undecided
         self.programmes.mark_used(context.catalogue, outcome.uses)
-        deliveries = self.events.record(context.manager_id, outcome.events)
+        deliveries = record_events(context.manager_id, outcome.events, self.outbox, self.programmes, self.clock.time())
         if outcome.effect is not None:
             answer_of = partial(self._answer_effect, outcome.effect)
             return self._outcome(pending, context, answer_of, outcome.operations, deliveries)

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chalicelib.cards.card_data.encryption import CardData, Sealed
-from chalicelib.cards.card_data.keys import CardKeys
+from chalicelib.cards.card_data.encryption import CardData, CardKeys, Sealed
 from chalicelib.foundation.crypto.keyring import Keyring
 from chalicelib.foundation.crypto.vault import Unsealable, Vault
 from tests.foundation.fakes import FakeKms, FakeSecrets, NoDataKeys

@@ -7,8 +7,7 @@ import sys
 
 import pytest
 
-from chalicelib.cards.card_data.encryption import CardData
-from chalicelib.cards.card_data.keys import CardKeys
+from chalicelib.cards.card_data.encryption import CardData, CardKeys
 from chalicelib.foundation.aws.errors import SecretChanged
 from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.crypto.wrapped_keys import CACHED_SECONDS, NoKeys

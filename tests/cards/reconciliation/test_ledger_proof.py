@@ -67,7 +67,7 @@ class Books:
     def write(self, movement: Movement, *accounts: Account) -> list[Account]:
         """The accounts as they stand afterwards."""
         self.items += [deepcopy(each.item) for each in movement.operations() if isinstance(each, Put)]
-        return [movement.account_after(each) for each in accounts]  # type: ignore[misc]
+        return [movement.account_after(each) for each in accounts]
 
     def movement(self, cause: str, **about: Any) -> Movement:
         self.written += 1
