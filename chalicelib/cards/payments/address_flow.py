@@ -9,7 +9,7 @@ from chalicelib.cards.issuing.holder_record import Holder
 from chalicelib.cards.ledger.account_record import Account, SpecialAccount, new_special_account, special_account_key
 from chalicelib.cards.payments.address_record import ExternalAddress
 from chalicelib.cards.payments.pending_index import waiting_members
-from chalicelib.cards.payments.provider_completion import provider_call
+from chalicelib.cards.payments.provider_completion import call_provider
 from chalicelib.cards.payments.serializers import serialize_address, serialize_address_with_status
 from chalicelib.cards.protocol import payment_messages as messages
 from chalicelib.cards.protocol.schemes import METHOD_CURRENCIES
@@ -135,7 +135,7 @@ def _assign_address(
         with_address = account.update(context.write_id, address_ids=numbers)
     as_read = [card.check_unchanged()] if card is not None else []
     operations = [address.put(context.write_id), with_address, *as_read]
-    return ActionOutcome(operations=operations, effect=provider_call(address))
+    return ActionOutcome(operations=operations, provider_call=call_provider(address))
 
 
 def _name_of(holder: Holder) -> str:

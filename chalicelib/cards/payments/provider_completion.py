@@ -22,7 +22,7 @@ from chalicelib.cards.programs.programmes import Programmes
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.requests import envelope
 from chalicelib.cards.requests.references import IdempotencyClaim, Repeated, RequestReferences, Unanswered
-from chalicelib.cards.requests.request_context import Effect
+from chalicelib.cards.requests.request_context import ProviderCall
 from chalicelib.cards.storage.due_index import DueItems
 from chalicelib.cards.storage.record import WriteStamp, proof_of
 from chalicelib.cards.storage.sequences import Sequences
@@ -62,9 +62,9 @@ class _RetryUntil:
         self.engine.wait(min(number, 4))
 
 
-def provider_call(record: WaitingRecord) -> Effect:
+def call_provider(record: WaitingRecord) -> ProviderCall:
     """The call of the provider for a record that waits for it."""
-    return Effect(ask_provider, record_reply, record)
+    return ProviderCall(ask_provider, record_reply, record)
 
 
 def ask_provider(record: WaitingRecord, *, payment_provider: Provider) -> Reply:

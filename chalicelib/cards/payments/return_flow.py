@@ -12,7 +12,7 @@ from chalicelib.cards.payments.account_ref import AccountRef
 from chalicelib.cards.payments.payment_posting import charge_members
 from chalicelib.cards.payments.payment_record import ExternalPayment
 from chalicelib.cards.payments.pending_index import waiting_members
-from chalicelib.cards.payments.provider_completion import provider_call
+from chalicelib.cards.payments.provider_completion import call_provider
 from chalicelib.cards.payments.serializers import payment_event, refused_by_provider, serialize_payment
 from chalicelib.cards.programs.programmes import Programmes
 from chalicelib.cards.protocol.payment_messages import (
@@ -99,7 +99,7 @@ def _send_back(
         original.update(context.write_id, returned_by=payment.id),
         *(movement.operations() if payment.held else []),
     ]
-    return ActionOutcome(operations=operations, effect=provider_call(payment), events=[payment_event(payment)])
+    return ActionOutcome(operations=operations, provider_call=call_provider(payment), events=[payment_event(payment)])
 
 
 def _read_parties(
@@ -181,4 +181,4 @@ def _return_at_home(
 
 
 def _without_data(outcome: ActionOutcome[TransferRecord]) -> ActionOutcome[None]:
-    return ActionOutcome(None, outcome.operations, effect=outcome.effect, events=outcome.events)
+    return ActionOutcome(None, outcome.operations, provider_call=outcome.provider_call, events=outcome.events)

@@ -16,7 +16,7 @@ from chalicelib.cards.payments.modulus_check import is_valid
 from chalicelib.cards.payments.payment_posting import count_payment, credit
 from chalicelib.cards.payments.payment_record import ExternalPayment, address_members, instructed_members
 from chalicelib.cards.payments.pending_index import waiting_members
-from chalicelib.cards.payments.provider_completion import provider_call
+from chalicelib.cards.payments.provider_completion import call_provider
 from chalicelib.cards.payments.serializers import bank_account, payment_event, refused_by_provider, serialize_payment
 from chalicelib.cards.programs.programmes import Programmes
 from chalicelib.cards.protocol.payment_messages import TransferToExternalPayment, TransferWithDestination
@@ -63,7 +63,7 @@ def transfer_to_external_payment(
     movement = Movement("payment out held", context.at, context.write_id, tally, epm_transaction_id=payment.id)
     movement.hold(party.account, payment.held)
     operations = [payment.put(context.write_id), address.check_unchanged(), *movement.operations()]
-    return ActionOutcome(operations=operations, effect=provider_call(payment), events=[payment_event(payment)])
+    return ActionOutcome(operations=operations, provider_call=call_provider(payment), events=[payment_event(payment)])
 
 
 def _read_parties(

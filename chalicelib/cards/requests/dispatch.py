@@ -32,7 +32,7 @@ from chalicelib.cards.requests.pending_request import PendingRequest, RequestRet
 from chalicelib.cards.requests.references import IdempotencyClaim, Repeated, RequestReferences
 from chalicelib.cards.requests.request_context import (
     ActionOutcome,
-    Effect,
+    ProviderCall,
     RefusedWith,
     RequestContext,
     UnrecordedAnswer,
@@ -269,8 +269,8 @@ class Dispatcher:
             raise Undecided
         self.programmes.mark_used(context.catalogue, outcome.uses)
         deliveries = record_events(context.manager_id, outcome.events, self.outbox, self.programmes, self.clock.time())
-        if outcome.effect is not None:
-            answer_of = partial(self._answer_effect, outcome.effect)
+        if outcome.provider_call is not None:
+            answer_of = partial(self._answer_of_provider, outcome.provider_call)
             return self._outcome(pending, context, answer_of, outcome.operations, deliveries)
         answer, whole = envelope.success(outcome.data, outcome.beside), None
         pending.late_answers.extend([answer] if pending.is_late else [])
@@ -328,10 +328,10 @@ class Dispatcher:
         answer: UnrecordedAnswer = self.call(action.unrecorded, request, reserved)
         return answer
 
-    def _answer_effect(self, effect: Effect) -> str:
-        """The response once the effect took place; call it at most once. Raises: Refused, StoreError."""
-        reply = self.call(effect.call, effect.record)
-        answer: str = self.call(effect.record_reply, effect.record, reply)
+    def _answer_of_provider(self, asked: ProviderCall) -> str:
+        """The response once the provider has replied; call it at most once. Raises: Refused, StoreError."""
+        reply = self.call(asked.call, asked.record)
+        answer: str = self.call(asked.record_reply, asked.record, reply)
         return answer
 
 

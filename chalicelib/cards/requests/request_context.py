@@ -31,8 +31,8 @@ MOST_TOGETHER = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
-    """A call of somebody outside, between two decisions: everything is written before, and its reply afterwards.
+class ProviderCall:
+    """A call of the provider, between two decisions: everything is written before, and its reply afterwards.
 
     ``call`` takes ``record``, which waits for the reply, and returns that; ``record_reply`` takes both, and returns
     the response to the request. Their further parameters are filled by name.
@@ -48,15 +48,15 @@ class ActionOutcome(Generic[D]):
     """A flow's decision: the response data (``D``; ``None`` if empty), its writes, and the programme entries
     it uses.
 
-    ``beside`` are members of the envelope next to ``data``. With an ``effect``, the response is not known before that
-    took place. ``events`` are sent to programme managers once, when the outcome is written.
+    ``beside`` are members of the envelope next to ``data``. With a ``provider_call``, the response is not known before
+    its reply. ``events`` are sent to programme managers once, when the outcome is written.
     """
 
     data: D | None = None
     operations: Sequence[Operation] = ()
     uses: Sequence[EntryId] = ()
     beside: Mapping[str, Any] = field(default_factory=dict)
-    effect: Effect | None = None
+    provider_call: ProviderCall | None = None
     events: Sequence[CardEvent] = ()
 
 
