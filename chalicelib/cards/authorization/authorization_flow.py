@@ -34,6 +34,7 @@ from chalicelib.cards.authorization.network_messages import (
     new_authorization,
 )
 from chalicelib.cards.card_data.encryption import CardData
+from chalicelib.cards.issuing.card_decryption import decrypt_number
 from chalicelib.cards.issuing.card_record import Card, number_key, update_listed
 from chalicelib.cards.ledger.account_record import Account, LedgerAccount
 from chalicelib.cards.ledger.charges import Charge
@@ -141,13 +142,9 @@ def _read_card_context(
     card_context = read_by_number(read, context.can_see, context.catalogue, number)
     if (retired := number.get("retired")) is not None:
         return card_context, DECLINED_BY_NUMBER.get(retired, UNKNOWN_NUMBER)
-    if card_context is not None and _number(card_context.card, card_data) != request.pan:
+    if card_context is not None and decrypt_number(card_context.card, card_data) != request.pan:
         return _read_card_context(request, context, card_data, sequences)  # it was replaced between the two reads
     return card_context, None
-
-
-def _number(card: Card, card_data: CardData) -> str:
-    return card_data.open(card.id, "pan", card.pan)
 
 
 def _read_and_reserve(context: RequestContext, sequences: Sequences) -> Read:

@@ -134,7 +134,8 @@ class RowReservation:
 
     def _reserve(self, timeline: Timeline, number: int) -> None:
         row = ReservedRow(timeline, milliseconds(self._clock), number, new_id())
-        _put(self._store, row.put_reservation())
+        put = row.put_reservation()
+        self._store.put(put.table, put.item, put.condition)
         if self._is_late(row):
             (table, key), token = row.place, row.token
             row = ReservedRow(timeline, milliseconds(self._clock) + AHEAD, number, new_id())
@@ -163,11 +164,6 @@ def _cancel(store: Store, table: str, row: Item) -> None:
 def _mark(store: Store, table: str, key: Item, token: str) -> bool:
     """Cancel a reservation; false if it was used or cancelled meanwhile. Raises: StoreError."""
     return Engine(store).carry_out(if_permitted([_put_mark(table, key, token)], True, lambda _: False))
-
-
-def _put(store: Store, put: Put) -> None:
-    """Raises: ConditionFailed, StoreError."""
-    store.put(put.table, put.item, put.condition)
 
 
 def _put_mark(table: str, key: Item, token: str) -> Put:
