@@ -1,4 +1,7 @@
-"""Authorizations, advices and increments: network messages to the issuer (``docs/concepts/card-network.md``)."""
+"""Authorizations, advices and increments: network messages to the issuer (``docs/concepts/card-network.md``).
+
+One transaction records the authorizer's decision: hold, counters, authorization and activity.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Hold releases: full or partial reversals, and scheduled expiries; the schedule also lists late declines."""
+"""Hold releases: full or partial reversals, and scheduled expiries; the schedule also lists late declines.
+
+The writes of a release fail if the authorization, the account or the counters have changed.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The secret data of a stored card: decrypted, computed, or sealed again."""
+"""The secret data of a stored card: decrypted, computed, or sealed again.
+
+The functions raise Unsealable, or KeyError if the key version is missing.
+"""
 
 from __future__ import annotations
 

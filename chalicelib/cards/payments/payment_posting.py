@@ -1,6 +1,7 @@
 """Payments as ledger writes: booked, returned, or rejected.
 
-An incoming payment is bounced if the address, the account, a limit or a missing exchange rate prevents it.
+An incoming payment is bounced if the address, the account, a limit or a missing exchange rate prevents it. The writes
+fail if the payment, the account or the counters have changed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Returns of incoming payments and direct debits (specification, External payment operations)."""
+"""Returns of incoming payments and direct debits (specification, External payment operations).
+
+The whole amount of a payment is returned, once: the first return marks the payment.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Outgoing payments: transferToExternalPayment (specification, External payment operations)."""
+"""Outgoing payments: transferToExternalPayment (specification, External payment operations).
+
+An address pays another bank or, directly, another address of this service.
+"""
 
 from __future__ import annotations
 

@@ -307,13 +307,15 @@ class Dispatcher:
         claim = context.claim
         if claim is None:
             return Outcome(answer, operations, deliveries, proof_of(operations, context.write_id))
-        proof = proof_of(operations, context.write_id)
         if kept is None:
-            return Outcome(answer, [self.references.put_claim(claim), *operations], deliveries, proof)
-        answered = None if pending.action.effect == "reveal" else kept
-        claiming = self.references.put_answer(claim, answered, whole, context.now)
-        if (sealed := claiming[0].item.get("answer")) is not None:  # each attempt seals the answer anew
-            proof = Proof([claim.key], lambda stored: stored.get("answer") == sealed)
+            claiming = [self.references.put_claim(claim)]
+        else:
+            answered = None if pending.action.effect == "reveal" else kept
+            claiming = self.references.put_answer(claim, answered, whole, context.now)
+        sealed = claiming[0].item.get("answer")
+        proof = Proof([claim.key], lambda stored: stored.get("answer") == sealed)  # each attempt seals it anew
+        if sealed is None:
+            proof = proof_of(operations, context.write_id)
         return Outcome(answer, [*claiming, *operations], deliveries, proof)
 
     def _check_claim(self, claim: IdempotencyClaim, facts: Facts) -> None:
