@@ -14,7 +14,9 @@ DOORS = ["chalicelib.cards.api.card_api", "chalicelib.cards.jobs"]
 CONTAINER = "chalicelib.cards.container"
 """What makes the room's parts when they are first asked for."""
 _FIRST_READ = (
-    "import app, sys; from chalicelib.bootstrap import hub; hub().openbanking.relay;"
+    "import app, sys; from chalicelib.bootstrap import hub; from chalicelib.openbanking.flows.reads.relay import relay;"
+    "parts = set(relay.__annotations__) & set(type(hub().openbanking).__annotations__);"
+    "assert 'bank_client' in parts; [getattr(hub().openbanking, name) for name in parts];"
     "print(*sorted(name for name in sys.modules if name.startswith('chalicelib.cards')))"
 )
 

@@ -17,12 +17,12 @@ CEILINGS = {
     "idempotency modules": 0,
     "modules that spell the idempotency table": 1,
     "ambient contexts": 1,
-    "dataclasses of collaborators only": 6,
+    "dataclasses of collaborators only": 5,
     "other classes of collaborators only": 25,
     "factories of collaborators only": 0,
     "lines of openbanking/container.py": 102,
-    "statements of chalicelib": 31_898,
-    "statements of infra": 15_328,
+    "statements of chalicelib": 31_870,
+    "statements of infra": 15_327,
     "modules over 400 lines": 0,
     "functions over 40 statements": 0,
 }
@@ -31,9 +31,9 @@ CEILINGS_OF_REQUESTS = {
     "relayed read: files": 52,
     "relayed read: switches of file": 123,
     "relayed read: functions": 192,
-    "card authorization: files": 64,
-    "card authorization: switches of file": 329,
-    "card authorization: functions": 316,
+    "card authorization: files": 62,
+    "card authorization: switches of file": 322,
+    "card authorization: functions": 313,
 }
 """The highest value of each figure of a traced request."""
 
