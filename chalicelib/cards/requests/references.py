@@ -109,7 +109,7 @@ class RequestReferences:
             return
         if item.get("unanswered"):
             raise Unanswered
-        if item.get("whole_until", 0) > self._claims.now and item["view"] == claim.view:
+        if item.get("whole_until", 0) > self._claims.clock.time() and item["view"] == claim.view:
             whole = next((each for each in items[1:] if each and each["attempt"] == item["attempt"]), None)
             if whole is None:
                 raise Conflict("the response with card data is not visible yet")

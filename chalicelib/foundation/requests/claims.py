@@ -74,16 +74,11 @@ class Claims:
 
     def __init__(self, vault: Vault, clock: Clock) -> None:
         self._vault = vault
-        self._clock = clock
-
-    @property
-    def now(self) -> int:
-        """The Unix second at which claims are compared."""
-        return self._clock.time()
+        self.clock = clock
 
     def find(self, claim: Claim, item: Item | None) -> Item | None:
         """The stored claim of the same request; ``None`` if the name is free. Raises: AnotherRequest."""
-        if item is None or item["expires_at"] <= self.now:
+        if item is None or item["expires_at"] <= self.clock.time():
             return None
         if claim.kind.digest is not None and item[claim.kind.digest] != claim.digest:
             raise AnotherRequest
@@ -102,7 +97,7 @@ class Claims:
         members: Mapping[str, Any] | None = None,
     ) -> Put:
         """The write of a claim, with its answer if that is known; by default, it fails unless the name is free."""
-        now = self.now
+        now = self.clock.time()
         item: Item = {"claim": claim.name, "expires_at": now + claim.kind.lifetime}
         item |= {claim.kind.digest: claim.digest} if claim.kind.digest is not None else {}
         item |= {"attempt": claim.attempt} if claim.attempt is not None else {}
