@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import MISSING
 from functools import cache
 from importlib import import_module
-from typing import Any, Concatenate, TypeVar, overload
+from typing import Any, Concatenate, Protocol, TypeVar, overload
 
 A = TypeVar("A")
 X = TypeVar("X")
@@ -40,6 +40,27 @@ def part(module: str) -> Any:
     return _Part(module)
 
 
+class Call(Protocol):
+    """Calls a flow; its keyword-only parameters that are not ``given`` are the parts they are named after.
+
+    A flow that calls another one has a parameter ``call``.
+    """
+
+    @overload
+    def __call__(self, function: Callable[..., A], /, **given: Any) -> A: ...
+
+    @overload
+    def __call__(self, function: Callable[Concatenate[X, ...], A], first: X, /, **given: Any) -> A: ...
+
+    @overload
+    def __call__(self, function: Callable[Concatenate[X, Y, ...], A], first: X, second: Y, /, **given: Any) -> A: ...
+
+    @overload
+    def __call__(
+        self, function: Callable[Concatenate[X, Y, Z, ...], A], first: X, second: Y, third: Z, /, **given: Any
+    ) -> A: ...
+
+
 class Container:
     """The parts of one room of the service; ``parents`` hold what they need besides."""
 
@@ -49,22 +70,11 @@ class Container:
         """What a factory makes of ``given`` and of the parts that its other parameters are named after."""
         return factory(**given, **{name: self._find(name) for name in _needs(factory) if name not in given})
 
-    @overload
-    def call(self, function: Callable[..., A], /, **given: Any) -> A: ...
+    @property
+    def call(self) -> Call:
+        return self._call
 
-    @overload
-    def call(self, function: Callable[Concatenate[X, ...], A], first: X, /, **given: Any) -> A: ...
-
-    @overload
-    def call(self, function: Callable[Concatenate[X, Y, ...], A], first: X, second: Y, /, **given: Any) -> A: ...
-
-    @overload
-    def call(
-        self, function: Callable[Concatenate[X, Y, Z, ...], A], first: X, second: Y, third: Z, /, **given: Any
-    ) -> A: ...
-
-    def call(self, function: Callable[..., A], /, *arguments: Any, **given: Any) -> A:
-        """Call a flow; its keyword-only parameters that are not ``given`` are the parts they are named after."""
+    def _call(self, function: Callable[..., Any], /, *arguments: Any, **given: Any) -> Any:
         filled = {name: self._find(name) for name in _keyword_only(function) if name not in given}
         return function(*arguments, **given, **filled)
 

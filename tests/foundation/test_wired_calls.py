@@ -32,31 +32,39 @@ OTHERS: dict[type[Container], tuple[type, ...]] = {
 def flows() -> Iterator[tuple[type[Container], str, str, frozenset[str]]]:
     """The flows that are called by name, with their container, and what their caller gives."""
     for module in MODULES:
-        imported = dict(_imported(module))
+        known = dict(_known(module))
         for node in ast.walk(tree(module)):
             match node:
                 case (
-                    ast.Call(func=ast.Attribute(attr="call") | ast.Name(id="call_hub"), args=[ast.Name(id=name), *_])
-                    | ast.Call(args=[ast.Attribute(attr="call") | ast.Name(id="call"), ast.Name(id=name), *_])
+                    ast.Call(func=ast.Attribute(attr="call") | ast.Name(id="call" | "call_hub"), args=[flow, *_])
+                    | ast.Call(args=[ast.Attribute(attr="call") | ast.Name(id="call"), flow, *_])
                 ):
                     given = frozenset(each.arg for each in node.keywords if each.arg is not None)
                     starred = any(each.arg is None for each in node.keywords)
-                    source, original = imported.get(name, ("", ""))
-                    container = next((kind for room, kind in ROOMS.items() if within(source, room)), None)
-                    if container is not None and not starred:
-                        yield container, source, original, given
+                    for source, original in (known[name] for name in _names(flow) if name in known):
+                        container = next((kind for room, kind in ROOMS.items() if within(source, room)), None)
+                        if container is not None and not starred:
+                            yield container, source, original, given
 
 
-def _imported(module: str) -> Iterator[tuple[str, tuple[str, str]]]:
-    """The names that a module imports: their modules, and the names there."""
+def _names(flow: ast.expr) -> Iterator[str]:
+    """The names in what is called: one, or two of which a condition chooses."""
+    yield from (node.id for node in ast.walk(flow) if isinstance(node, ast.Name))
+
+
+def _known(module: str) -> Iterator[tuple[str, tuple[str, str]]]:
+    """The functions that a module imports or defines: their modules, and the names there."""
     for node in ast.walk(tree(module)):
-        if isinstance(node, ast.ImportFrom):
-            yield from ((each.asname or each.name, (node.module or "", each.name)) for each in node.names)
+        match node:
+            case ast.ImportFrom(module=str(source), names=names):
+                yield from ((each.asname or each.name, (source, each.name)) for each in names)
+            case ast.FunctionDef(name=name):
+                yield name, (module, name)
 
 
 def parts(container: type[Container]) -> dict[str, str]:
     """The annotations of the parts that a container finds, by name."""
-    holders = [container, *OTHERS[container], Hub, Infrastructure, Settings]
+    holders = [container, *OTHERS[container], Hub, Infrastructure, Settings, Container]
     return {name: kind for holder in reversed(holders) for name, kind in _parts(holder)}
 
 

@@ -21,7 +21,7 @@ CEILINGS = {
     "other classes of collaborators only": 25,
     "factories of collaborators only": 0,
     "lines of openbanking/container.py": 102,
-    "statements of chalicelib": 31_870,
+    "statements of chalicelib": 31_858,
     "statements of infra": 15_327,
     "modules over 400 lines": 0,
     "functions over 40 statements": 0,
@@ -29,11 +29,11 @@ CEILINGS = {
 """The highest value of each figure of the source. Who lowers a figure lowers its ceiling, too."""
 CEILINGS_OF_REQUESTS = {
     "relayed read: files": 52,
-    "relayed read: switches of file": 123,
-    "relayed read: functions": 192,
+    "relayed read: switches of file": 124,
+    "relayed read: functions": 193,
     "card authorization: files": 62,
     "card authorization: switches of file": 322,
-    "card authorization: functions": 313,
+    "card authorization: functions": 312,
 }
 """The highest value of each figure of a traced request."""
 

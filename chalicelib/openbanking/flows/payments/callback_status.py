@@ -12,11 +12,11 @@ from chalicelib.foundation.dynamodb.store import Operation, Store
 from chalicelib.foundation.identifiers import new_uuid
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.requests.engine import Engine, if_permitted
+from chalicelib.foundation.wiring import Call
 from chalicelib.openbanking.bank_client.bank_client import BankClient
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
 from chalicelib.openbanking.flows.payments.outcomes import resolve_by_answer
 from chalicelib.openbanking.flows.payments.status_queries import query_bank
-from chalicelib.openbanking.flows.tpp_events import TppEvents
 from chalicelib.openbanking.protocol.payment_enumerations import PaymentOutcome
 from chalicelib.openbanking.protocol.payment_statuses import Status
 from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE
@@ -24,8 +24,7 @@ from chalicelib.openbanking.records.banks import Banks
 from chalicelib.openbanking.records.callback_limits import CallbackLimits
 from chalicelib.openbanking.records.client_record import Client, client_key
 from chalicelib.openbanking.records.consents import Consent, Consents, consent_key
-from chalicelib.openbanking.records.orders import Orders
-from chalicelib.openbanking.records.payments import Payment, Payments, is_early, payment_key
+from chalicelib.openbanking.records.payments import Payment, is_early, payment_key
 from chalicelib.statistics import current_call
 
 
@@ -47,14 +46,12 @@ def find_payment_status(
     *,
     callback_url: str,
     address: str,
+    call: Call,
     store: Store,
     clock: Clock,
     banks: Banks,
     consents: Consents,
-    payments: Payments,
-    orders: Orders,
     callback_limits: CallbackLimits,
-    tpp_events: TppEvents,
     bank_client: BankClient,
     engine: Engine,
 ) -> StatusResult | None:
@@ -80,9 +77,7 @@ def find_payment_status(
         except BankFailed:
             pass
         else:
-            resolve_by_answer(
-                payment, answer, clock=clock, payments=payments, orders=orders, tpp_events=tpp_events, engine=engine
-            )
+            call(resolve_by_answer, payment, answer)
             return StatusResult(answer.body[payment.version.status_member], from_bank=True)
     return StatusResult(payment.status, from_bank=False, outcome=payment.outcome)
 

@@ -11,14 +11,12 @@ from functools import partial
 from typing import Any
 
 from chalicelib.delivery.delivery_record import Delivery
-from chalicelib.delivery.outbox import Outbox
 from chalicelib.delivery.outcomes import Delivered, Dispatch, Keep, StoredAnswer, Undeliverable
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Operation, Store
 from chalicelib.foundation.metrics import Metrics
-from chalicelib.foundation.requests.engine import Engine
-from chalicelib.openbanking.bank_client.bank_client import BankClient
+from chalicelib.foundation.wiring import Call
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
 from chalicelib.openbanking.flows.consent.permissions import require_webhook
 from chalicelib.openbanking.flows.deferred_calls import fail_finally, read_client_and_consent, store_refusal
@@ -33,7 +31,6 @@ from chalicelib.openbanking.flows.payments.execution import (
 )
 from chalicelib.openbanking.flows.payments.orders import PaymentOrder
 from chalicelib.openbanking.flows.tpp_authentication import Caller
-from chalicelib.openbanking.flows.tpp_events import TppEvents
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.psu_context import PsuContext
@@ -42,9 +39,7 @@ from chalicelib.openbanking.protocol.webhooks import PAYMENTS
 from chalicelib.openbanking.records.banks import Banks
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.consents import TABLE as CONSENTS
-from chalicelib.openbanking.records.consents import Consents
-from chalicelib.openbanking.records.orders import Order, Orders
-from chalicelib.openbanking.records.payments import Payments
+from chalicelib.openbanking.records.orders import Order
 
 _PAYMENTS = {call.path: call for call in PAYMENTS}
 _BUSY = "the bank was busy with other requests or did not respond"
@@ -52,22 +47,7 @@ Release = Callable[[Caller | None], Keep]
 """Releases the claims of an order that was not sent, with its outcome; there is a caller if it has a consent."""
 
 
-def send_deferred_order(
-    dispatch: Dispatch,
-    *,
-    is_local: bool,
-    store: Store,
-    clock: Clock,
-    banks: Banks,
-    consents: Consents,
-    payments: Payments,
-    orders: Orders,
-    tpp_events: TppEvents,
-    outbox: Outbox,
-    bank_client: BankClient,
-    metrics: Metrics,
-    engine: Engine,
-) -> Delivered:
+def send_deferred_order(dispatch: Dispatch, *, call: Call, clock: Clock, metrics: Metrics) -> Delivered:
     """Send the payment to the bank.
 
     Raises:
@@ -78,12 +58,10 @@ def send_deferred_order(
     delivery, members = dispatch.delivery, jsontext.loads(dispatch.body)
     if delivery.abandoned:
         raise _fail_unknown(delivery, metrics, clock.time())
-    order = _read_order(delivery, members, store, clock, banks, _release(delivery, members, consents, orders, engine))
-    outgoing = prepare_order(order, members["request"], PsuContext.from_members(members), consents, bank_client)
-    recording: dict[str, Any] = {"payments": payments, "orders": orders, "tpp_events": tpp_events}
-    recording |= {"outbox": outbox, "engine": engine}
+    order = call(_read_order, delivery, members, _release(delivery, members, call))
+    outgoing = call(prepare_order, order, members["request"], PsuContext.from_members(members))
     try:
-        answer = send_order(order, members["request"], outgoing, bank_client, is_local=is_local)
+        answer = call(send_order, order, members["request"], outgoing)
     except BankFailed as failure:
         raise Undeliverable(
             failure.reason,
@@ -92,59 +70,50 @@ def send_deferred_order(
             retry_after=failure.retry_after,
             not_made=failure.not_asked,
             answer=store_refusal(delivery, refuse_failure(failure, metrics), clock.time()),
-            keep=partial(record_failure, order, failure, consents=consents, **recording),
+            keep=partial(call, record_failure, order, failure),
         ) from None
     except Exception as defect:  # the bank may have received the order
         raise _fail_unknown(delivery, metrics, clock.time()) from defect
 
     def keep(operations: Sequence[Operation]) -> None:
         try:
-            record_payment(order, answer, operations, **recording)
+            call(record_payment, order, answer, operations)
         except BankFailed as failure:
-            ending = partial(record_failure, order, failure, consents=consents, **recording)
+            ending = partial(call, record_failure, order, failure)
             refusal = refuse_failure(failure, metrics)
             raise fail_finally(delivery, refusal, clock.time(), ending, failure.status) from None
 
     return Delivered(answer.status, StoredAnswer(200, jsontext.dumps(answer.body)), keep)
 
 
-def expire_deferred_order(
-    dispatch: Dispatch,
-    *,
-    store: Store,
-    clock: Clock,
-    consents: Consents,
-    orders: Orders,
-    metrics: Metrics,
-    engine: Engine,
-) -> Undeliverable:
+def expire_deferred_order(dispatch: Dispatch, *, call: Call, clock: Clock, metrics: Metrics) -> Undeliverable:
     """The failure of a payment that could not be sent in time."""
     delivery = dispatch.delivery
     if delivery.abandoned:
         return _fail_unknown(delivery, metrics, clock.time())
     members = jsontext.loads(dispatch.body)
-    release = _release(delivery, members, consents, orders, engine)
-    _, caller = _read_caller(delivery, members, store, clock, release)
+    release = _release(delivery, members, call)
+    _, caller = call(_read_caller, delivery, members, release)
     return fail_finally(delivery, refusals.PAYMENT_NOT_SENT(reason=_BUSY), clock.time(), release(caller))
 
 
 def _read_order(
-    delivery: Delivery, members: dict[str, Any], store: Store, clock: Clock, banks: Banks, release: Release
+    delivery: Delivery, members: dict[str, Any], release: Release, *, call: Call, clock: Clock, banks: Banks
 ) -> PaymentOrder:
     """The accepted order. Raises: Undeliverable, if the order may no longer be sent."""
-    client, caller = _read_caller(delivery, members, store, clock, release)
-    bank, call = banks.find(delivery.concerned_bank), _PAYMENTS[delivery.topic]
+    client, caller = call(_read_caller, delivery, members, release)
+    bank, tpp_call = banks.find(delivery.concerned_bank), _PAYMENTS[delivery.topic]
     if bank is None:
         refusal = refusals.PAYMENT_NOT_SENT(reason="the bank is no longer reachable")
         raise fail_finally(delivery, refusal, clock.time(), release(caller))
     version, record = VERSIONS[members["version"]], _read_record(delivery, members)
     return PaymentOrder(
-        call, client, caller, bank, version, require_webhook(call, version), None, record, members["attempt"]
+        tpp_call, client, caller, bank, version, require_webhook(tpp_call, version), None, record, members["attempt"]
     )
 
 
 def _read_caller(
-    delivery: Delivery, members: dict[str, Any], store: Store, clock: Clock, release: Release
+    delivery: Delivery, members: dict[str, Any], release: Release, *, store: Store, clock: Clock
 ) -> tuple[Client, Caller | None]:
     """The client and, for an order with a consent, the caller. Raises: Undeliverable, if no longer valid."""
     part, attempt = members.get("bearer"), members["attempt"]
@@ -159,13 +128,9 @@ def _read_caller(
     return client, caller
 
 
-def _release(
-    delivery: Delivery, members: dict[str, Any], consents: Consents, orders: Orders, engine: Engine
-) -> Release:
+def _release(delivery: Delivery, members: dict[str, Any], call: Call) -> Release:
     record, attempt = _read_record(delivery, members), members["attempt"]
-    return lambda caller: partial(
-        release_attempt, caller, record, attempt, consents=consents, orders=orders, engine=engine
-    )
+    return lambda caller: lambda operations: call(release_attempt, caller, record, attempt, alongside=operations)
 
 
 def _fail_unknown(delivery: Delivery, metrics: Metrics, now: int) -> Undeliverable:

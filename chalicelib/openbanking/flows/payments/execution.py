@@ -14,6 +14,7 @@ from chalicelib.foundation.metrics import Metrics
 from chalicelib.foundation.requests.engine import Engine
 from chalicelib.foundation.requests.facts import Facts
 from chalicelib.foundation.requests.outcome import Outcome
+from chalicelib.foundation.wiring import Call
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer, BankClient, PreparedRequest
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed, Reach
 from chalicelib.openbanking.flows.payments.orders import PaymentOrder
@@ -39,7 +40,7 @@ _BY_REACH: Mapping[Reach, refusals.RefusalRow] = {
 
 
 def prepare_order(
-    order: PaymentOrder, request: dict[str, Any], psu: PsuContext, consents: Consents, bank_client: BankClient
+    order: PaymentOrder, request: dict[str, Any], psu: PsuContext, *, consents: Consents, bank_client: BankClient
 ) -> PreparedRequest:
     """Build the request to the bank, before any claim is made."""
     token = consents.bank_token(order.consent) if order.consent and order.webhook.sends_token else None
@@ -48,7 +49,7 @@ def prepare_order(
 
 
 def send_order(
-    order: PaymentOrder, request: dict[str, Any], outgoing: PreparedRequest, bank_client: BankClient, *, is_local: bool
+    order: PaymentOrder, request: dict[str, Any], outgoing: PreparedRequest, *, bank_client: BankClient, is_local: bool
 ) -> BankAnswer:
     """Send the payment to the bank, once. Raises: BankFailed.
 
@@ -67,10 +68,8 @@ def record_payment(
     answer: BankAnswer,
     alongside: Sequence[Operation],
     *,
+    call: Call,
     payments: Payments,
-    orders: Orders,
-    tpp_events: TppEvents,
-    outbox: Outbox,
     engine: Engine,
     if_failed: Callable[[StoreError], Exception | None] | None = None,
 ) -> None:
@@ -83,7 +82,7 @@ def record_payment(
     payment = _new_payment(order, answer.body, payments)
 
     def decide(facts: Facts) -> Outcome[None]:
-        outcome = _decide_payment(facts, order, payment, payments, orders, tpp_events, outbox)
+        outcome = call(_decide_payment, facts, order, payment)
         if outcome is None:
             _report_reused(payment)
             raise _failure(answer, "the payment_id in the bank's response belongs to another order")
@@ -97,11 +96,9 @@ def record_failure(
     failure: BankFailed,
     alongside: Sequence[Operation],
     *,
-    consents: Consents,
+    call: Call,
     payments: Payments,
     orders: Orders,
-    tpp_events: TppEvents,
-    outbox: Outbox,
     engine: Engine,
 ) -> None:
     """Record what is known of an order after a failure, with the writes ``alongside`` in the same transaction.
@@ -113,7 +110,7 @@ def record_failure(
         StoreError.
     """
     if failure.reach == "never":
-        release_attempt(order.caller, order.record, order.attempt, alongside, consents, orders, engine)
+        call(release_attempt, order.caller, order.record, order.attempt, alongside=alongside)
         return
     payment = None
     if failure.payment_id is not None:
@@ -122,7 +119,7 @@ def record_failure(
 
     def decide(facts: Facts) -> Outcome[None]:
         if payment is not None:
-            recorded = _decide_payment(facts, order, payment, payments, orders, tpp_events, outbox)
+            recorded = call(_decide_payment, facts, order, payment)
             if recorded is not None:
                 return recorded
         if failure.reach == "refused":
@@ -138,6 +135,7 @@ def release_attempt(
     caller: Caller | None,
     record: Order,
     attempt: str,
+    *,
     alongside: Sequence[Operation],
     consents: Consents,
     orders: Orders,
@@ -161,7 +159,7 @@ def release_attempt(
     engine.carry_out(decide, alongside=alongside)
 
 
-def require_reachable(order: PaymentOrder, bank_client: BankClient) -> None:
+def require_reachable(order: PaymentOrder, *, bank_client: BankClient) -> None:
     """Refuse an order while calls to its bank are paused. Raises: Refusal."""
     try:
         bank_client.require_closed(order.bank, order.webhook)
@@ -215,6 +213,7 @@ def _decide_payment(
     facts: Facts,
     order: PaymentOrder,
     payment: Payment,
+    *,
     payments: Payments,
     orders: Orders,
     tpp_events: TppEvents,

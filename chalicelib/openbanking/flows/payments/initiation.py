@@ -19,7 +19,8 @@ from chalicelib.foundation.metrics import Metrics
 from chalicelib.foundation.requests.engine import Engine, try_to
 from chalicelib.foundation.requests.facts import Facts
 from chalicelib.foundation.requests.outcome import NO_DELIVERIES, Deliveries, Outcome, Proof
-from chalicelib.openbanking.bank_client.bank_client import BankAnswer, BankClient
+from chalicelib.foundation.wiring import Call
+from chalicelib.openbanking.bank_client.bank_client import BankAnswer
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
 from chalicelib.openbanking.delivery_plans import PLANS
 from chalicelib.openbanking.flows.consent.permissions import require_bank, require_scope, require_webhook
@@ -34,7 +35,6 @@ from chalicelib.openbanking.flows.payments.execution import (
 )
 from chalicelib.openbanking.flows.payments.orders import PaymentOrder, build_bank_request
 from chalicelib.openbanking.flows.tpp_authentication import Caller, TppAuthentication
-from chalicelib.openbanking.flows.tpp_events import TppEvents
 from chalicelib.openbanking.oauth.tpp_request import (
     TppCredentials,
     TppRequest,
@@ -53,33 +53,21 @@ from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.consents import Consents, consent_key
 from chalicelib.openbanking.records.order_answers import DeferredRequest, OrderAnswers, OrderClaim
 from chalicelib.openbanking.records.orders import RUNNING_SECONDS, Order, Orders, compute_order_digest, has_attempt
-from chalicelib.openbanking.records.payments import Payments
 from chalicelib.statistics import current_call
 
 Known = Mapping[str, Any] | DeferredRequest | None
 """The stored outcome of the request that was first, if there is one."""
-FindOutcome = Callable[[OrderClaim, Item | None], Known]
-Reserve = Callable[..., Known]
 _KEY_LENGTH = 255
 
 
 def initiate_payment(
-    call: PaymentCall,
+    tpp_call: PaymentCall,
     credentials: TppCredentials,
     request: TppRequest,
     *,
-    is_local: bool,
-    tpp_authentication: TppAuthentication,
-    banks: Banks,
-    consents: Consents,
-    payments: Payments,
-    orders: Orders,
+    call: Call,
     order_answers: OrderAnswers,
-    tpp_events: TppEvents,
-    outbox: Outbox,
-    bank_client: BankClient,
     metrics: Metrics,
-    engine: Engine,
 ) -> BankAnswer | DeferredRequest:
     """Send a payment to its bank, or accept it for deferred execution; a repeat with the same key gets the first
     response.
@@ -91,51 +79,48 @@ def initiate_payment(
         Refusal: nothing was sent, or the bank failed and the message states whether it may have the payment; or the
             stored refusal of an identical earlier request.
     """
-    claim = _new_claim(call, credentials, request)
-    find_outcome = partial(_find_outcome, order_answers, metrics)
-    authorize = _authorize_direct if call.kind == "direct" else _authorize
-    order = authorize(call, credentials, request, claim, tpp_authentication, banks, find_outcome)
+    claim = _new_claim(tpp_call, credentials, request)
+    is_direct = tpp_call.kind == "direct"
+    order = call(_authorize_direct if is_direct else _authorize, tpp_call, credentials, request, claim=claim)
     if not isinstance(order, PaymentOrder):
         return _repeat_answer(order)
     refuse_any_parameters(request)
     _check_idempotency_key(request)
-    members = request.json(call.body_bytes)
-    if call.kind == "direct":
+    members = request.json(tpp_call.body_bytes)
+    if is_direct:
         members = {name: value for name, value in members.items() if name != "bic"}
     psu = read_psu(request)
     bank_request = build_bank_request(order, members)
-    reserve = partial(_reserve_order, order, consents=consents, orders=orders, engine=engine, find_outcome=find_outcome)
     if prefers_deferral(request):
-        return _accept(order, bank_request, psu, order_answers, outbox, reserve)
-    outgoing = prepare_order(order, bank_request, psu, consents, bank_client)
-    require_reachable(order, bank_client)
-    first = reserve([order_answers.put_claim(claim)] if claim else [])
+        return call(_accept, order, bank_request, psu)
+    outgoing = call(prepare_order, order, bank_request, psu)
+    call(require_reachable, order)
+    first = call(_reserve_order, order, [order_answers.put_claim(claim)] if claim else [])
     if first is not None:
         return _repeat_answer(first)
-    recording: dict[str, Any] = {"payments": payments, "orders": orders, "tpp_events": tpp_events}
-    recording |= {"outbox": outbox, "engine": engine}
     try:
-        answer = send_order(order, bank_request, outgoing, bank_client, is_local=is_local)
+        answer = call(send_order, order, bank_request, outgoing)
         puts = _put_outcome(order, lambda claim: order_answers.put_answer(claim, answer.body))
-        record_payment(order, answer, puts, if_failed=partial(_report_not_recorded, order, metrics), **recording)
+        call(record_payment, order, answer, puts, if_failed=partial(_report_not_recorded, order, metrics))
     except BankFailed as failure:
         refusal = refuse_failure(failure, metrics)
         refusal.first = order_answers.first_answer(order.record.request_id)
         puts = _put_failure(order, failure, refusal, order_answers)
-        record = partial(record_failure, order, failure, puts, consents=consents, **recording)
+        record = partial(call, record_failure, order, failure, puts)
         try_to(record, "failed payment not recorded", request_id=order.record.request_id)
         raise refusal from failure
     return answer
 
 
 def _authorize(
-    call: PaymentCall,
+    tpp_call: PaymentCall,
     credentials: TppCredentials,
     request: TppRequest,
+    *,
     claim: OrderClaim | None,
+    call: Call,
     tpp_authentication: TppAuthentication,
     banks: Banks,
-    find_outcome: FindOutcome,
 ) -> PaymentOrder | Mapping[str, Any] | DeferredRequest:
     """Check client, request id, bearer, version and scope, in this order. Returns the stored outcome for a repeat.
 
@@ -150,46 +135,48 @@ def _authorize(
     spent = caller.consent.status == "spent"
     if spent and (claim is None or item is None or not claim.has_same_consent(item)):
         raise refusals.BEARER_SPENT()
-    webhook = require_scope(call, caller.consent)
-    first = find_outcome(claim, item) if claim else None
+    webhook = require_scope(tpp_call, caller.consent)
+    first = call(_find_outcome, claim, item) if claim else None
     if first is not None:
         return first
     if spent:
         raise refusals.BEARER_SPENT()
     bank = require_bank(banks, caller.consent)
-    return _new_order(call, caller.client, caller, bank, webhook, claim, request)
+    return _new_order(tpp_call, caller.client, caller, bank, webhook, claim, request)
 
 
 def _authorize_direct(
-    call: PaymentCall,
+    tpp_call: PaymentCall,
     credentials: TppCredentials,
     request: TppRequest,
+    *,
     claim: OrderClaim | None,
+    call: Call,
     tpp_authentication: TppAuthentication,
     banks: Banks,
-    find_outcome: FindOutcome,
 ) -> PaymentOrder | Mapping[str, Any] | DeferredRequest:
     """Like ``_authorize``, but without a bearer; the body names the bank. Raises: Refusal."""
     keys = [claim.key] if claim else []
     client, found = tpp_authentication.authenticate_client_and_read(credentials, keys, ["PISP"])
-    first = find_outcome(claim, found[0]) if claim else None
+    first = call(_find_outcome, claim, found[0]) if claim else None
     if first is not None:
         return first
     bank = banks.find(_read_bic(request.json()))
     if bank is None:
         raise refusals.BANK_UNKNOWN()
     current_call.record_concern(bank.bic, PAYMENT_SERVICE)
-    webhook = require_webhook(call, bank.version)
-    return _new_order(call, client, None, bank, webhook, claim, request)
+    webhook = require_webhook(tpp_call, bank.version)
+    return _new_order(tpp_call, client, None, bank, webhook, claim, request)
 
 
 def _accept(
     order: PaymentOrder,
     bank_request: dict[str, Any],
     psu: PsuContext,
+    *,
+    call: Call,
     order_answers: OrderAnswers,
     outbox: Outbox,
-    reserve: Reserve,
 ) -> BankAnswer | DeferredRequest:
     """Accept a payment for deferred execution. One transaction writes the claims and the delivery.
 
@@ -216,7 +203,9 @@ def _accept(
     )
     accepted = DeferredRequest(recorded.delivery_ids[0])
     is_repeatable = order.claim is not None or order.one_time_caller is not None
-    first = reserve(
+    first = call(
+        _reserve_order,
+        order,
         [order_answers.put_deferred(order.claim, accepted)] if order.claim else [],
         deliveries=recorded,
         if_failed=None if is_repeatable else lambda _: refusals.ACCEPTANCE_UNKNOWN(),
@@ -224,7 +213,7 @@ def _accept(
     return accepted if first is None else _repeat_answer(first)
 
 
-def _find_outcome(order_answers: OrderAnswers, metrics: Metrics, claim: OrderClaim, item: Item | None) -> Known:
+def _find_outcome(claim: OrderClaim, item: Item | None, *, order_answers: OrderAnswers, metrics: Metrics) -> Known:
     """The stored outcome for this key. Repeats are left out of the statistics. Raises: Refusal."""
     try:
         outcome = order_answers.find_outcome(claim, item)
@@ -243,10 +232,10 @@ def _reserve_order(
     order: PaymentOrder,
     key_claim: Sequence[Put],
     *,
+    call: Call,
     consents: Consents,
     orders: Orders,
     engine: Engine,
-    find_outcome: FindOutcome,
     deliveries: Deliveries = NO_DELIVERIES,
     if_failed: Callable[[StoreError], Exception | None] | None = None,
 ) -> Known:
@@ -264,7 +253,7 @@ def _reserve_order(
     running = PLANS["payment"].lasts + RUNNING_SECONDS if deliveries.operations else RUNNING_SECONDS
 
     def decide(facts: Facts) -> Outcome[Known]:
-        first = find_outcome(order.claim, facts.item(order.claim.key)) if order.claim else None
+        first = call(_find_outcome, order.claim, facts.item(order.claim.key)) if order.claim else None
         if first is not None:
             return Outcome(first)
         if not facts.permits(*of_consent):
@@ -316,13 +305,13 @@ def _put_failure(
     return _put_outcome(order, lambda claim: order_answers.put_refusal(claim, refusal))
 
 
-def _new_claim(call: PaymentCall, credentials: TppCredentials, request: TppRequest) -> OrderClaim | None:
+def _new_claim(tpp_call: PaymentCall, credentials: TppCredentials, request: TppRequest) -> OrderClaim | None:
     """The claim for a valid Idempotency-Key. An invalid key is refused later, along with the other headers."""
     key = request.headers.get("idempotency-key")
     if not key or not _is_key(key):
         return None
-    consent_id = credentials.token.ids[0] if credentials.token and call.kind != "direct" else None
-    return OrderClaim.from_request(credentials.client_id or "", call.path, key, request.body, consent_id)
+    consent_id = credentials.token.ids[0] if credentials.token and tpp_call.kind != "direct" else None
+    return OrderClaim.from_request(credentials.client_id or "", tpp_call.path, key, request.body, consent_id)
 
 
 def _check_idempotency_key(request: TppRequest) -> None:
@@ -345,7 +334,7 @@ def _read_bic(members: Any) -> str:
 
 
 def _new_order(
-    call: PaymentCall,
+    tpp_call: PaymentCall,
     client: Client,
     caller: Caller | None,
     bank: Bank,
@@ -357,9 +346,10 @@ def _new_order(
     consent = caller.consent if caller else None
     version = consent.version if consent else bank.version
     consent_id = consent.consent_id if consent else None
-    order_digest = compute_order_digest(client.client_id, call.path, consent_id, request.body)
-    record = Order(bank.bic, request.request_id, client.client_id, call.path, consent_id, version.number, order_digest)
-    return PaymentOrder(call, client, caller, bank, version, webhook, claim, record, new_id())
+    path = tpp_call.path
+    order_digest = compute_order_digest(client.client_id, path, consent_id, request.body)
+    record = Order(bank.bic, request.request_id, client.client_id, path, consent_id, version.number, order_digest)
+    return PaymentOrder(tpp_call, client, caller, bank, version, webhook, claim, record, new_id())
 
 
 def _refuse_spent(facts: Facts, order: PaymentOrder) -> Refusal:

@@ -18,6 +18,7 @@ from chalicelib.foundation.requests.claims import claim_key
 from chalicelib.foundation.requests.engine import Engine, try_to
 from chalicelib.foundation.requests.facts import Facts, Key
 from chalicelib.foundation.requests.outcome import Outcome, Proof
+from chalicelib.foundation.wiring import Call
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer
 from chalicelib.openbanking.flows.tpp_events import TppEvents, record_status_changed
 from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_PAYMENT_ID, is_payment_id
@@ -66,30 +67,12 @@ def resolve_payment(
     engine.carry_out(decide, alongside=alongside)
 
 
-def resolve_by_answer(
-    payment: Payment,
-    answer: BankAnswer,
-    *,
-    clock: Clock,
-    payments: Payments,
-    orders: Orders,
-    tpp_events: TppEvents,
-    engine: Engine,
-) -> None:
+def resolve_by_answer(payment: Payment, answer: BankAnswer, *, call: Call) -> None:
     """Record a bank's answer about a payment with an unknown outcome; a failure is left to the next query."""
     neutral = queried_status(payment, answer)
     if payment.outcome is None or neutral is None:
         return
-    resolve = partial(
-        resolve_payment,
-        payment,
-        neutral,
-        clock=clock,
-        payments=payments,
-        orders=orders,
-        tpp_events=tpp_events,
-        engine=engine,
-    )
+    resolve = partial(call, resolve_payment, payment, neutral)
     try_to(resolve, "payment outcome not resolved", bic=payment.bic, payment_id=payment.payment_id)
 
 

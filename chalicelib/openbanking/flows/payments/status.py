@@ -17,6 +17,7 @@ from chalicelib.foundation.requests.claims import Claim
 from chalicelib.foundation.requests.engine import Engine
 from chalicelib.foundation.requests.facts import Facts
 from chalicelib.foundation.requests.outcome import Outcome
+from chalicelib.foundation.wiring import Call
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer, BankClient
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
 from chalicelib.openbanking.flows.deferred_calls import record_deferred
@@ -113,20 +114,7 @@ def _read_report(bank: Bank, request: PaymentsStatus, version: Version, now: int
 
 
 def get_status(
-    credentials: TppCredentials,
-    request: TppRequest,
-    *,
-    store: Store,
-    clock: Clock,
-    tpp_authentication: TppAuthentication,
-    banks: Banks,
-    consents: Consents,
-    payments: Payments,
-    orders: Orders,
-    tpp_events: TppEvents,
-    bank_client: BankClient,
-    outbox: Outbox,
-    engine: Engine,
+    credentials: TppCredentials, request: TppRequest, *, call: Call, clock: Clock, outbox: Outbox, engine: Engine
 ) -> BankAnswer | DeferredRequest | OrderWithoutPayment:
     """The status of a TPP's payment; the outcome of an order for which the bank named no payment.
 
@@ -135,7 +123,7 @@ def get_status(
     Raises:
         Refusal.
     """
-    lookup = _look_up(credentials, dict(request.query), store, tpp_authentication)
+    lookup = call(_look_up, credentials, dict(request.query))
     psu = read_psu(request)
     payment = _require_payment(lookup, request.parameters(), clock.time())
     if not isinstance(payment, Payment):
@@ -147,20 +135,7 @@ def get_status(
         )
         accepted = DeferredRequest(recorded.delivery_ids[0])
         return engine.carry_out(lambda _: Outcome(accepted, deliveries=recorded))
-    return query_status(
-        payment,
-        lookup.consent,
-        request_id=request.request_id,
-        psu=psu,
-        clock=clock,
-        banks=banks,
-        consents=consents,
-        payments=payments,
-        orders=orders,
-        tpp_events=tpp_events,
-        bank_client=bank_client,
-        engine=engine,
-    )
+    return call(query_status, payment, lookup.consent, request_id=request.request_id, psu=psu)
 
 
 def query_status(
@@ -169,14 +144,10 @@ def query_status(
     *,
     request_id: str,
     psu: PsuContext,
-    clock: Clock,
+    call: Call,
     banks: Banks,
     consents: Consents,
-    payments: Payments,
-    orders: Orders,
-    tpp_events: TppEvents,
     bank_client: BankClient,
-    engine: Engine,
 ) -> BankAnswer:
     """A payment's status, queried from the bank or, in versions without queries, as last reported.
 
@@ -199,14 +170,12 @@ def query_status(
         if payment.outcome is None or failure.authorize_again:
             raise
         return BankAnswer(_describe_with_outcome(payment), failure.bank_seconds or 0)
-    resolve_by_answer(
-        payment, answer, clock=clock, payments=payments, orders=orders, tpp_events=tpp_events, engine=engine
-    )
+    call(resolve_by_answer, payment, answer)
     return BankAnswer({**answer.body, "payment_id": payment.payment_id}, answer.seconds)
 
 
 def _look_up(
-    credentials: TppCredentials, query: Mapping[str, str], store: Store, tpp_authentication: TppAuthentication
+    credentials: TppCredentials, query: Mapping[str, str], *, store: Store, tpp_authentication: TppAuthentication
 ) -> PaymentLookup:
     """Check client, request id and bearer, and read the requested payment.
 

@@ -14,17 +14,15 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Operation, Store
 from chalicelib.foundation.identifiers import new_uuid
-from chalicelib.foundation.requests.engine import Engine
+from chalicelib.foundation.wiring import Call
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer, BankClient
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
 from chalicelib.openbanking.flows.payments.outcomes import queried_status, resolve_payment
-from chalicelib.openbanking.flows.tpp_events import TppEvents
 from chalicelib.openbanking.protocol.psu_context import UNATTENDED, PsuContext
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.banks import Banks
 from chalicelib.openbanking.records.consents import Consent, Consents, consent_key
-from chalicelib.openbanking.records.orders import Orders
-from chalicelib.openbanking.records.payments import Payment, Payments, is_early, payment_key
+from chalicelib.openbanking.records.payments import Payment, is_early, payment_key
 
 
 def query_bank(
@@ -56,19 +54,7 @@ def record_status_query(outbox: Outbox, payment: Payment) -> RecordedDeliveries:
     )
 
 
-def send_status_query(
-    dispatch: Dispatch,
-    *,
-    store: Store,
-    clock: Clock,
-    banks: Banks,
-    consents: Consents,
-    payments: Payments,
-    orders: Orders,
-    tpp_events: TppEvents,
-    bank_client: BankClient,
-    engine: Engine,
-) -> Delivered:
+def send_status_query(dispatch: Dispatch, *, call: Call, store: Store, clock: Clock) -> Delivered:
     """Ask the bank for the status of a payment with an unknown outcome, and record it.
 
     Raises:
@@ -84,28 +70,19 @@ def send_status_query(
     consent = Consent.from_item(found[1]) if len(found) > 1 and found[1] else None
     if payment.consent_id is not None and not (consent and consent.can_be_queried(clock.time())):
         raise Undeliverable("the consent has ended", final=True)
-    answer = _query(payment, consent, banks, consents, bank_client)
+    answer = call(_query, payment, consent)
     neutral = queried_status(payment, answer)
     if neutral is None:
         raise Undeliverable("the status in the bank's response is unknown", status=answer.status)
 
     def keep(operations: Sequence[Operation]) -> None:
-        resolve_payment(
-            payment,
-            neutral,
-            alongside=operations,
-            clock=clock,
-            payments=payments,
-            orders=orders,
-            tpp_events=tpp_events,
-            engine=engine,
-        )
+        call(resolve_payment, payment, neutral, alongside=operations)
 
     return Delivered(answer.status, keep=keep)
 
 
 def _query(
-    payment: Payment, consent: Consent | None, banks: Banks, consents: Consents, bank_client: BankClient
+    payment: Payment, consent: Consent | None, *, banks: Banks, consents: Consents, bank_client: BankClient
 ) -> BankAnswer:
     """Ask under a new id each time, since a bank may repeat its response to a known one. Raises: Undeliverable."""
     bank = banks.find(payment.bic)

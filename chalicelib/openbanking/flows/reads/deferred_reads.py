@@ -13,7 +13,7 @@ from chalicelib.delivery.outcomes import Delivered, Dispatch, Keep, StoredAnswer
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Store
-from chalicelib.foundation.requests.engine import Engine
+from chalicelib.foundation.wiring import Call
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer, BankClient
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
 from chalicelib.openbanking.flows.consent.permissions import require_bank, require_scope
@@ -21,41 +21,26 @@ from chalicelib.openbanking.flows.deferred_calls import fail_finally, read_clien
 from chalicelib.openbanking.flows.payments.status import query_status
 from chalicelib.openbanking.flows.reads.read_limits import release_read_with
 from chalicelib.openbanking.flows.reads.relay import call_bank
-from chalicelib.openbanking.flows.tpp_events import TppEvents
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.psu_context import PsuContext
 from chalicelib.openbanking.protocol.webhooks import RELAYED, STATUS_PATH
 from chalicelib.openbanking.records.banks import Banks
 from chalicelib.openbanking.records.consents import Consent, Consents
-from chalicelib.openbanking.records.orders import Orders
-from chalicelib.openbanking.records.payments import Payment, Payments, payment_key
-from chalicelib.openbanking.records.unattended_reads import ReadReservation, UnattendedReads
+from chalicelib.openbanking.records.payments import Payment, payment_key
+from chalicelib.openbanking.records.unattended_reads import ReadReservation
 
 _RELAYED = {call.path: call for call in RELAYED}
 _BUSY = "the bank was busy with other requests or did not respond"
 
 
-def send_deferred_read(
-    dispatch: Dispatch,
-    *,
-    store: Store,
-    clock: Clock,
-    banks: Banks,
-    consents: Consents,
-    payments: Payments,
-    orders: Orders,
-    unattended_reads: UnattendedReads,
-    tpp_events: TppEvents,
-    bank_client: BankClient,
-    engine: Engine,
-) -> Delivered:
+def send_deferred_read(dispatch: Dispatch, *, call: Call, store: Store, clock: Clock) -> Delivered:
     """Send the request to the bank. Raises: Undeliverable, final if the bank or this service refused it."""
     delivery, members = dispatch.delivery, jsontext.loads(dispatch.body)
     psu, now = PsuContext.from_members(members), clock.time()
     of_payment = delivery.topic == STATUS_PATH
     keys = [payment_key(delivery.concerned_bank, members["payment_id"])] if of_payment else []
-    release = _release_read(delivery, members, unattended_reads, engine)
+    release = _release_read(delivery, members, call)
     try:
         client, consent, found = read_client_and_consent(store, delivery, keys, now, or_spent=of_payment)
         if not client.active:
@@ -63,22 +48,10 @@ def send_deferred_read(
         if of_payment:
             if found[0] is None:
                 raise refusals.PAYMENT_GONE()
-            answer = query_status(
-                Payment.from_item(found[0]),
-                consent,
-                request_id=delivery.request_id,
-                psu=psu,
-                clock=clock,
-                banks=banks,
-                consents=consents,
-                payments=payments,
-                orders=orders,
-                tpp_events=tpp_events,
-                bank_client=bank_client,
-                engine=engine,
-            )
+            payment = Payment.from_item(found[0])
+            answer = call(query_status, payment, consent, request_id=delivery.request_id, psu=psu)
         else:
-            answer = _read(delivery, members["request"], consent, psu, banks, consents, bank_client)
+            answer = call(_read, delivery, members["request"], consent, psu=psu)
     except BankFailed as failure:
         raise Undeliverable(
             failure.reason,
@@ -94,13 +67,10 @@ def send_deferred_read(
     return Delivered(answer.status, StoredAnswer(200, jsontext.dumps(answer.body)))
 
 
-def expire_deferred_read(
-    dispatch: Dispatch, *, clock: Clock, unattended_reads: UnattendedReads, engine: Engine
-) -> Undeliverable:
+def expire_deferred_read(dispatch: Dispatch, *, call: Call, clock: Clock) -> Undeliverable:
     """The failure of a read that could not be sent in time."""
     delivery = dispatch.delivery
-    release = _release_read(delivery, jsontext.loads(dispatch.body), unattended_reads, engine)
-    unsent = None if delivery.sending else release
+    unsent = None if delivery.sending else _release_read(delivery, jsontext.loads(dispatch.body), call)
     return fail_finally(delivery, refusals.BANK_FAILED(reason=_BUSY), clock.time(), unsent)
 
 
@@ -108,6 +78,7 @@ def _read(
     delivery: Delivery,
     request: dict[str, Any],
     consent: Consent | None,
+    *,
     psu: PsuContext,
     banks: Banks,
     consents: Consents,
@@ -121,13 +92,11 @@ def _read(
     return call_bank(consent, webhook, request, outgoing, bank_client)
 
 
-def _release_read(
-    delivery: Delivery, members: dict[str, Any], unattended_reads: UnattendedReads, engine: Engine
-) -> Keep | None:
+def _release_read(delivery: Delivery, members: dict[str, Any], call: Call) -> Keep | None:
     """Gives the call's read back with its outcome; ``None`` if none was counted or an earlier attempt may be at the
     bank.
     """
     reservation = ReadReservation.from_members(delivery.consent_id or "", members)
     if reservation is None or delivery.abandoned or any("sent" in entry for entry in delivery.history):
         return None
-    return partial(release_read_with, reservation, unattended_reads=unattended_reads, engine=engine)
+    return partial(call, release_read_with, reservation)

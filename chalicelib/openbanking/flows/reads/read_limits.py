@@ -10,6 +10,7 @@ from chalicelib.foundation.dynamodb.store import Operation, StoreError
 from chalicelib.foundation.requests.engine import Engine, try_to
 from chalicelib.foundation.requests.facts import Facts
 from chalicelib.foundation.requests.outcome import NO_DELIVERIES, Deliveries, Outcome
+from chalicelib.foundation.wiring import Call
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.records.unattended_reads import ReadReservation, UnattendedReads
@@ -22,6 +23,8 @@ _ROUNDS = 4
 def reserve_read(
     reservation: ReadReservation,
     limit: int,
+    *,
+    call: Call,
     clock: Clock,
     unattended_reads: UnattendedReads,
     engine: Engine,
@@ -42,19 +45,19 @@ def reserve_read(
 
     def release(_: StoreError) -> None:
         if not deliveries.operations:
-            release_read(reservation, unattended_reads, engine)
+            call(release_read, reservation)
 
     engine.carry_out(decide, busy_attempts=_ROUNDS, if_failed=release)
 
 
-def release_read(reservation: ReadReservation, unattended_reads: UnattendedReads, engine: Engine) -> None:
+def release_read(reservation: ReadReservation, *, call: Call) -> None:
     """Give a read back that never reached its bank; if that fails, it stays counted."""
-    release = partial(release_read_with, reservation, (), unattended_reads, engine)
+    release = partial(call, release_read_with, reservation, ())
     try_to(release, "read not released", consent_id=reservation.consent_id)
 
 
 def release_read_with(
-    reservation: ReadReservation, alongside: Sequence[Operation], unattended_reads: UnattendedReads, engine: Engine
+    reservation: ReadReservation, alongside: Sequence[Operation], *, unattended_reads: UnattendedReads, engine: Engine
 ) -> None:
     """Give a read back in one transaction with the writes ``alongside``. Raises: StoreError."""
     released: Outcome[None] = Outcome(None, unattended_reads.update_released(reservation))

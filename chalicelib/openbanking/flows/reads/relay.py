@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from chalicelib.delivery.outbox import Outbox
-from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.requests.engine import Engine
 from chalicelib.foundation.requests.outcome import Outcome
+from chalicelib.foundation.wiring import Call
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer, BankClient, PreparedRequest
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
 from chalicelib.openbanking.flows.consent.permissions import (
@@ -39,11 +39,11 @@ from chalicelib.statistics import current_call
 
 
 def relay(
-    call: RelayedCall,
+    tpp_call: RelayedCall,
     credentials: TppCredentials,
     request: TppRequest,
     *,
-    clock: Clock,
+    call: Call,
     tpp_authentication: TppAuthentication,
     banks: Banks,
     consents: Consents,
@@ -60,21 +60,22 @@ def relay(
         Refusal.
     """
     consent = tpp_authentication.authenticate_bearer(credentials).consent
-    current_call.record_concern(consent.bic, call.service)
-    webhook = require_scope(call, consent)
-    if call.method != "GET":
+    current_call.record_concern(consent.bic, tpp_call.service)
+    webhook = require_scope(tpp_call, consent)
+    if tpp_call.method != "GET":
         refuse_any_parameters(request)
     psu = read_psu(request)
-    members = _read_members(call, webhook, request)
+    members = _read_members(tpp_call, webhook, request)
     check_accounts(consent, members)
     bank = require_bank(banks, consent)
-    limit = bank.unattended_reads if _is_counted(call, webhook, members, psu) else None
-    reservation = unattended_reads.new(consent.consent_id, call.name, members) if limit is not None else None
+    limit = bank.unattended_reads if _is_counted(tpp_call, webhook, members, psu) else None
+    reservation = unattended_reads.new(consent.consent_id, tpp_call.name, members) if limit is not None else None
     if prefers_deferral(request):
         body = {"request": members, **psu.as_members(), **(reservation.as_members() if reservation else {})}
-        recorded = record_deferred(outbox, call.path, request.request_id, consent.client_id, consent.bic, consent, body)
+        path, request_id = tpp_call.path, request.request_id
+        recorded = record_deferred(outbox, path, request_id, consent.client_id, consent.bic, consent, body)
         if reservation is not None and limit is not None:
-            reserve_read(reservation, limit, clock, unattended_reads, engine, recorded)
+            call(reserve_read, reservation, limit, deliveries=recorded)
         else:
             engine.carry_out(lambda _: Outcome(None, deliveries=recorded))
         return DeferredRequest(recorded.delivery_ids[0])
@@ -83,12 +84,12 @@ def relay(
     if reservation is None or limit is None:
         return call_bank(consent, webhook, members, outgoing, bank_client)
     bank_client.require_closed(bank, webhook)
-    reserve_read(reservation, limit, clock, unattended_reads, engine)
+    call(reserve_read, reservation, limit)
     try:
         return call_bank(consent, webhook, members, outgoing, bank_client)
     except BankFailed as failure:
         if failure.reach == "never":
-            release_read(reservation, unattended_reads, engine)
+            call(release_read, reservation)
         raise
 
 
@@ -100,9 +101,9 @@ def call_bank(
     return replace(answer, body=withhold_unapproved(consent, webhook, answer.body))
 
 
-def _read_members(call: RelayedCall, webhook: Webhook, request: TppRequest) -> dict[str, Any]:
+def _read_members(tpp_call: RelayedCall, webhook: Webhook, request: TppRequest) -> dict[str, Any]:
     """The members of the request to the bank. Raises: Refusal."""
-    in_query = call.method == "GET"
+    in_query = tpp_call.method == "GET"
     members = request.parameters() if in_query else request.json()
     try:
         return webhook.request.read(members).model_dump(exclude_none=True)
@@ -110,6 +111,6 @@ def _read_members(call: RelayedCall, webhook: Webhook, request: TppRequest) -> d
         raise (refuse_parameters(error) if in_query else refuse_fields(error)) from None
 
 
-def _is_counted(call: RelayedCall, webhook: Webhook, members: dict[str, Any], psu: PsuContext) -> bool:
+def _is_counted(tpp_call: RelayedCall, webhook: Webhook, members: dict[str, Any], psu: PsuContext) -> bool:
     """Whether a request counts: it reads an account's first page without the PSU."""
-    return call.reads_accounts and not psu.is_attended and not webhook.is_later_page(members)
+    return tpp_call.reads_accounts and not psu.is_attended and not webhook.is_later_page(members)

@@ -14,6 +14,7 @@ from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from chalicelib.foundation.http.breaker import Breaker, CircuitOpen
 from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, Reply, ResponseTooLarge, TimedOut
+from chalicelib.openbanking.bank_client.bank_client import BankClient
 from chalicelib.openbanking.flows.payments import deferred_orders, execution
 from chalicelib.openbanking.protocol import refusals
 from tests.openbanking.deferred_calls import DOWN, LATER, Died, accepted, dies
@@ -208,8 +209,8 @@ def test_a_defect_after_the_bank_got_the_order_does_not_have_it_sent_again(
     request_id = payer.order()
     real = execution.send_order
 
-    def broken(*arguments: Any, **options: Any) -> Any:
-        real(*arguments, **options)
+    def broken(*arguments: Any, bank_client: BankClient, is_local: bool) -> Any:
+        real(*arguments, bank_client=bank_client, is_local=is_local)
         raise ZeroDivisionError
 
     monkeypatch.setattr(deferred_orders, "send_order", broken)
