@@ -14,7 +14,6 @@ if TYPE_CHECKING:  # every request is measured; the rest is loaded when it is fi
     from chalicelib.statistics.client_activity import ActivityReader
     from chalicelib.statistics.current_day import CurrentDay
     from chalicelib.statistics.day_records import DailyReports
-    from chalicelib.statistics.downtime_probes import DowntimeProbes
     from chalicelib.statistics.downtimes import OpenDowntimes
     from chalicelib.statistics.hourly_counters import StoredCounters
     from chalicelib.statistics.ingest import ExpectedBank, Ingest
@@ -61,9 +60,3 @@ class StatisticsContainer(Container):
         from chalicelib.statistics.client_activity import ActivityReader
 
         return ActivityReader(self.shared.store, self.shared.clock, self.measurements.activity)
-
-    @cached_property
-    def downtime_probes(self) -> DowntimeProbes:
-        from chalicelib.statistics.downtime_probes import DowntimeProbes
-
-        return DowntimeProbes(self.shared.store, self.shared.clock.real)

@@ -52,32 +52,28 @@ class Probe:
         return max(0, min(self.sent_at, now) + PROBE_SECONDS - now)
 
 
-@dataclass(frozen=True, slots=True)
-class DowntimeProbes:
-    """Claims probes; ``clock`` is the real one."""
+def claim_probe(store: Store, clock: Clock, bic: str, over: Probe | None = None) -> tuple[Probe, bool]:
+    """Claim the next probe of a bank; ``clock`` is the real one.
 
-    store: Store
-    clock: Clock
+    Returns the stored probe, and whether it is the caller's.
 
-    def claim(self, bic: str, over: Probe | None = None) -> tuple[Probe, bool]:
-        """Claim the next probe of a bank. Returns the stored probe, and whether it is the caller's.
+    A probe in the future was sent by an instance whose clock is ahead, and does not count. Neither does ``over``,
+    a probe whose pause has passed according to the caller, whose clock may have been set back meanwhile.
 
-        A probe in the future was sent by an instance whose clock is ahead, and does not count. Neither does ``over``,
-        a probe whose pause has passed according to the caller, whose clock may have been set back meanwhile.
+    Raises: StoreError.
+    """
+    now = clock.time()
+    probe = Probe(bic, new_id(), now)
+    sent_at = Attr("sent_at")
+    is_due = sent_at.lte(now - PROBE_SECONDS) | sent_at.gt(now + CLOCK_SKEW_SECONDS)
+    if over is not None:
+        is_due |= Attr("probe_id").eq(over.probe_id)
+    put = Put(TABLE, probe.to_item(), absent("subject") | is_due)
+    decide = if_permitted([put], (probe, True), lambda facts: (Probe.from_item(facts.item_of(put)), False))
+    return Engine(store).carry_out(decide)
 
-        Raises: StoreError.
-        """
-        now = self.clock.time()
-        probe = Probe(bic, new_id(), now)
-        sent_at = Attr("sent_at")
-        is_due = sent_at.lte(now - PROBE_SECONDS) | sent_at.gt(now + CLOCK_SKEW_SECONDS)
-        if over is not None:
-            is_due |= Attr("probe_id").eq(over.probe_id)
-        put = Put(TABLE, probe.to_item(), absent("subject") | is_due)
-        decide = if_permitted([put], (probe, True), lambda facts: (Probe.from_item(facts.item_of(put)), False))
-        return Engine(self.store).carry_out(decide)
 
-    def record_answer(self, probe: Probe) -> None:
-        """Record that the bank answered a probe, unless another was sent since. Raises: StoreError."""
-        put = Put(TABLE, replace(probe, answered=True).to_item(), Attr("probe_id").eq(probe.probe_id))
-        Engine(self.store).carry_out(if_permitted([put], None, lambda _: None))
+def record_answer(store: Store, probe: Probe) -> None:
+    """Record that the bank answered a probe, unless another was sent since. Raises: StoreError."""
+    put = Put(TABLE, replace(probe, answered=True).to_item(), Attr("probe_id").eq(probe.probe_id))
+    Engine(store).carry_out(if_permitted([put], None, lambda _: None))

@@ -8,22 +8,27 @@ from typing import TYPE_CHECKING
 
 from chalicelib.delivery.container import DeliveryContainer
 from chalicelib.foundation.container import Infrastructure
-from chalicelib.foundation.wiring import Container
+from chalicelib.foundation.wiring import Container, part
 from chalicelib.openbanking.container import OpenBankingContainer
 from chalicelib.statistics.container import StatisticsContainer
-from chalicelib.website.accounts.account_flow import MailSender, UserAccountFlow
 from chalicelib.website.records.attempts import AttemptCounters
-from chalicelib.website.records.journeys import Journeys
 from chalicelib.website.records.sessions import Sessions
-from chalicelib.website.records.users import Users
 
 if TYPE_CHECKING:
     from chalicelib.cards.portal.portal import Portal
+    from chalicelib.website.accounts.account_flow import MailSender, UserAccountFlow
     from chalicelib.website.authorization.web_tpp_flow import CallHub
+    from chalicelib.website.records.journeys import Journeys
+    from chalicelib.website.records.users import Users
 
 
 class WebsiteContainer(Container):
     """The web interface, which uses ``openbanking``, ``delivery``, ``statistics`` and the portal of the card API."""
+
+    users: Users = part("chalicelib.website.records.users")
+    account_flow: UserAccountFlow = part("chalicelib.website.accounts.account_flow")
+    journeys: Journeys = part("chalicelib.website.records.journeys")
+    mail_sender: MailSender = part("chalicelib.website.accounts.account_flow")
 
     def __init__(
         self,
@@ -45,21 +50,6 @@ class WebsiteContainer(Container):
         return self._portal()
 
     @cached_property
-    def users(self) -> Users:
-        return Users(self.shared.store, self.shared.clock, self.delivery.engine)
-
-    @cached_property
-    def account_flow(self) -> UserAccountFlow:
-        return UserAccountFlow(
-            self.shared.settings,
-            self.shared.store,
-            self.shared.clock,
-            self.users,
-            self.delivery.outbox,
-            self.delivery.engine,
-        )
-
-    @cached_property
     def sessions(self) -> Sessions:
         return Sessions(self.shared.store, self.shared.keyring, self.shared.clock.real)
 
@@ -67,15 +57,7 @@ class WebsiteContainer(Container):
     def attempts(self) -> AttemptCounters:
         return AttemptCounters(self.shared.keyring, self.shared.clock.real, self.delivery.engine)
 
-    @cached_property
-    def journeys(self) -> Journeys:
-        return Journeys(self.shared.store, self.shared.vault, self.shared.clock, self.delivery.engine)
-
     @property
     def call_hub(self) -> CallHub:
         """Calls the flows of open banking, as a TPP does."""
         return self.openbanking.call
-
-    @cached_property
-    def mail_sender(self) -> MailSender:
-        return MailSender(self.shared.mailer)

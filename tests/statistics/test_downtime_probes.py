@@ -2,81 +2,86 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import pytest
 
 from chalicelib.foundation.dynamodb.store import StoreError
-from chalicelib.statistics.downtime_probes import PROBE_SECONDS, DowntimeProbes
+from chalicelib.statistics.downtime_probes import PROBE_SECONDS, Probe, claim_probe, record_answer
 from tests.dynamodb_calls import counted
 from tests.statistics.made_up import ALPHA, BETA
 from tests.world import World
 
+Claim = Callable[[str], tuple[Probe, bool]]
+
 
 @pytest.fixture
-def probes(world: World) -> DowntimeProbes:
-    return DowntimeProbes(world.hub.store, world.clock)
+def claim(world: World) -> Claim:
+    return partial(claim_probe, world.hub.store, world.clock)
 
 
-def test_one_probe_is_sent_in_thirty_seconds_among_all_instances(world: World, probes: DowntimeProbes) -> None:
-    first, is_own = probes.claim(ALPHA)
+def test_one_probe_is_sent_in_thirty_seconds_among_all_instances(world: World, claim: Claim) -> None:
+    first, is_own = claim(ALPHA)
     assert is_own
 
     world.clock.advance(PROBE_SECONDS - 1)
-    assert DowntimeProbes(world.hub.store, world.clock).claim(ALPHA) == (first, False)
+    assert claim_probe(world.hub.store, world.clock, ALPHA) == (first, False)
     assert first.pause_at(world.clock.time()) == 1
     world.clock.advance(1)
-    assert probes.claim(ALPHA)[1]
+    assert claim(ALPHA)[1]
 
 
-def test_each_bank_has_probes_of_its_own(probes: DowntimeProbes) -> None:
-    assert [probes.claim(bic)[1] for bic in (ALPHA, BETA)] == [True, True]
+def test_each_bank_has_probes_of_its_own(claim: Claim) -> None:
+    assert [claim(bic)[1] for bic in (ALPHA, BETA)] == [True, True]
 
 
-def test_of_two_instances_at_once_one_sends_the_probe(world: World, probes: DowntimeProbes) -> None:
+def test_of_two_instances_at_once_one_sends_the_probe(world: World, claim: Claim) -> None:
     others: list[bool] = []
-    with world.meanwhile("put", lambda: others.append(probes.claim(ALPHA)[1])):
-        is_own = probes.claim(ALPHA)[1]
+    with world.meanwhile("put", lambda: others.append(claim(ALPHA)[1])):
+        is_own = claim(ALPHA)[1]
 
     assert (others, is_own) == ([True], False)
 
 
-def test_a_probe_whose_claim_got_no_answer_is_claimed_once(world: World, probes: DowntimeProbes) -> None:
+def test_a_probe_whose_claim_got_no_answer_is_claimed_once(world: World, claim: Claim) -> None:
     with world.answer_lost("put", applied=True), pytest.raises(StoreError):
-        probes.claim(ALPHA)
+        claim(ALPHA)
 
-    assert not probes.claim(ALPHA)[1]
+    assert not claim(ALPHA)[1]
     world.clock.advance(PROBE_SECONDS)
-    assert probes.claim(ALPHA)[1]
+    assert claim(ALPHA)[1]
 
 
-def test_others_see_that_a_probe_was_answered(world: World, probes: DowntimeProbes) -> None:
-    probe, _ = probes.claim(ALPHA)
-    probes.record_answer(probe)
+def test_others_see_that_a_probe_was_answered(world: World, claim: Claim) -> None:
+    probe, _ = claim(ALPHA)
+    record_answer(world.hub.store, probe)
 
-    stored, is_own = DowntimeProbes(world.hub.store, world.clock).claim(ALPHA)
+    stored, is_own = claim_probe(world.hub.store, world.clock, ALPHA)
 
     assert (stored.probe_id, stored.answered, is_own) == (probe.probe_id, True, False)
 
 
-def test_a_late_answer_does_not_replace_a_newer_probe(world: World, probes: DowntimeProbes) -> None:
-    old, _ = probes.claim(ALPHA)
+def test_a_late_answer_does_not_replace_a_newer_probe(world: World, claim: Claim) -> None:
+    old, _ = claim(ALPHA)
     world.clock.advance(PROBE_SECONDS)
-    new, _ = probes.claim(ALPHA)
+    new, _ = claim(ALPHA)
 
-    probes.record_answer(old)
+    record_answer(world.hub.store, old)
 
-    assert probes.claim(ALPHA) == (new, False)
+    assert claim(ALPHA) == (new, False)
 
 
-def test_a_probe_of_a_clock_that_was_ahead_does_not_pause_a_bank(world: World, probes: DowntimeProbes) -> None:
+def test_a_probe_of_a_clock_that_was_ahead_does_not_pause_a_bank(world: World, claim: Claim) -> None:
     world.clock.advance(3600)
-    probes.claim(ALPHA)
+    claim(ALPHA)
     world.clock.advance(-3600)
 
-    assert probes.claim(ALPHA)[1]
+    assert claim(ALPHA)[1]
 
 
-def test_a_claim_takes_one_write(world: World, probes: DowntimeProbes) -> None:
+def test_a_claim_takes_one_write(world: World, claim: Claim) -> None:
     with counted(world) as calls:
-        probes.claim(ALPHA)
+        claim(ALPHA)
 
     assert calls == ["PutItem"]

@@ -19,13 +19,13 @@ from functools import partial
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.context import time_limit
-from chalicelib.foundation.dynamodb.store import Busy, StoreError
+from chalicelib.foundation.dynamodb.store import Busy, Store, StoreError
 from chalicelib.foundation.http.breaker import Breaker, CircuitOpen, Pause
 from chalicelib.foundation.http.deadline_connections import SlowCheck
 from chalicelib.foundation.http.outbound import GivenUp
 from chalicelib.foundation.requests.engine import try_to
 from chalicelib.statistics import current_call
-from chalicelib.statistics.downtime_probes import PROBE_SECONDS, DowntimeProbes, Probe
+from chalicelib.statistics.downtime_probes import PROBE_SECONDS, Probe, claim_probe, record_answer
 from chalicelib.statistics.downtimes import Downtime, OpenDowntimes
 from chalicelib.statistics.slow_calls import SLOTS, SLOW_SECONDS, Slot, SlowCalls
 
@@ -43,11 +43,11 @@ class BankCircuits:
         open_downtimes: the open downtimes that this instance knows.
     """
 
-    def __init__(self, clock: Clock, open_downtimes: OpenDowntimes, downtime_probes: DowntimeProbes) -> None:
+    def __init__(self, store: Store, clock: Clock, open_downtimes: OpenDowntimes) -> None:
+        self._store = store
         self._clock = clock
         self._breaker = Breaker(clock)
         self._open_downtimes = open_downtimes
-        self._downtime_probes = downtime_probes
         self._latest: dict[str, tuple[Probe, Pause]] = {}
         """The latest probe of each bank that this instance knows, sent by any instance, and the pause after it."""
         self._own: dict[str, Probe] = {}
@@ -85,7 +85,7 @@ class BankCircuits:
             current_call.record_end_of_downtime()
         if probe := self._own.pop(bic, None):
             with time_limit(self._clock.monotonic, self._clock.monotonic() + STORAGE_SECONDS):
-                try_to(partial(self._downtime_probes.record_answer, probe), "probe not recorded", bic=bic)
+                try_to(partial(record_answer, self._store, probe), "probe not recorded", bic=bic)
 
     def record_failure(self, bic: str) -> bool:
         """Record a failed call; returns whether it opened this instance's circuit, or was a probe."""
@@ -106,7 +106,7 @@ class BankCircuits:
         bic = downtime.bic
         self._require_due_probe(bic)
         known, _ = self._latest.get(bic, (None, None))
-        claim = partial(self._downtime_probes.claim, bic, known)
+        claim = partial(claim_probe, self._store, self._clock.real, bic, known)
         with time_limit(self._clock.monotonic, self._clock.monotonic() + STORAGE_SECONDS):
             claimed = try_to(claim, "probe not claimed", report=log.warning, bic=bic)
         if claimed is None:

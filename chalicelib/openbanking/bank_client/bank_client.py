@@ -14,6 +14,7 @@ from chalicelib.foundation import context, jsontext, log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto.keyring import Keyring
 from chalicelib.foundation.crypto.signatures import sign
+from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.http.breaker import CircuitOpen
 from chalicelib.foundation.http.outbound import TOTAL_SECONDS, GivenUp, NotReached, Outbound, OutboundError, Reply
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -27,7 +28,6 @@ from chalicelib.openbanking.protocol.webhooks import Webhook
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.banks import Banks
 from chalicelib.statistics import current_call
-from chalicelib.statistics.downtime_probes import DowntimeProbes
 from chalicelib.statistics.downtimes import OpenDowntimes
 from chalicelib.statistics.slow_calls import SlowCalls
 
@@ -69,12 +69,12 @@ class BankClient:
         outbound: Outbound,
         slow_calls: SlowCalls,
         open_downtimes: OpenDowntimes,
-        downtime_probes: DowntimeProbes,
+        store: Store,
         clock: Clock,
         metrics: Metrics,
     ) -> None:
         self.banks, self.keyring, self.outbound, self.slow_calls = banks, keyring, outbound, slow_calls
-        self.breaker = BankCircuits(clock, open_downtimes, downtime_probes)
+        self.breaker = BankCircuits(store, clock, open_downtimes)
         self.clock, self.metrics = clock, metrics
 
     def call(

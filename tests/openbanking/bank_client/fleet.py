@@ -24,7 +24,6 @@ from chalicelib.foundation.http.deadline_connections import SlowCheck
 from chalicelib.foundation.http.outbound import TOTAL_SECONDS, GivenUp
 from chalicelib.openbanking.bank_client.bank_circuits import BankCircuits, limit_slow_call
 from chalicelib.statistics.days import HOUR_SECONDS
-from chalicelib.statistics.downtime_probes import DowntimeProbes
 from chalicelib.statistics.downtimes import DowntimeRecorder, OpenDowntimes
 from chalicelib.statistics.hourly_counters import HourlyCounters
 from chalicelib.statistics.measurements import WRITE_INTERVAL
@@ -91,7 +90,7 @@ class SharedCircuits:
     def __init__(self, clock: ManualClock, store: StatisticsStore, *, knows_downtimes: bool) -> None:
         self._clock, self._store, self._knows_downtimes = clock, store, knows_downtimes
         self._downtimes = OpenDowntimes(store, clock)
-        self.circuits = BankCircuits(clock, self._downtimes, DowntimeProbes(store, clock))
+        self.circuits = BankCircuits(store, clock, self._downtimes)
         self.slow_calls = SlowCalls(store, clock)
 
     def write_counters(self, counters: list[HourlyCounters]) -> None:

@@ -12,7 +12,7 @@ from chalicelib import bootstrap
 from chalicelib.foundation.http.breaker import OPEN_SECONDS
 from chalicelib.foundation.http.outbound import TimedOut
 from chalicelib.openbanking.bank_client.bank_circuits import BankCircuits
-from chalicelib.statistics.downtime_probes import PROBE_SECONDS
+from chalicelib.statistics.downtime_probes import PROBE_SECONDS, claim_probe
 from chalicelib.statistics.downtimes import PARTITION, OpenDowntimes
 from chalicelib.statistics.hourly_counters import TABLE
 from chalicelib.statistics.measurements import WRITE_INTERVAL
@@ -78,7 +78,8 @@ class Instances:
 
 def claims_probe(world: World) -> bool:
     """Whether another instance claims the next probe of the first bank."""
-    return world.another_process().statistics.downtime_probes.claim(BIC)[1]
+    other = world.another_process()
+    return claim_probe(other.store, other.clock.real, BIC)[1]
 
 
 @pytest.fixture
@@ -201,7 +202,7 @@ def test_a_probe_of_a_clock_that_is_ahead_pauses_no_other_instance(world: World)
     know_downtime(world)
     world.hub.openbanking.bank_client.breaker.admit(BIC)
     world.clock.advance(-3600)
-    other = BankCircuits(world.clock, world.hub.statistics.open_downtimes, world.hub.statistics.downtime_probes)
+    other = BankCircuits(world.hub.store, world.clock, world.hub.statistics.open_downtimes)
     know_downtime(world)
 
     other.admit(BIC)
