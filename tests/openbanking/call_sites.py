@@ -204,7 +204,7 @@ def _sites(service: Service, module: str, node: ast.AST) -> Iterator[Site]:
 
 
 def _is_followed(module: str, call: ast.Call) -> bool:
-    """Whether a function of the rooms is called or made a partial: what it does with a service is found there."""
+    """Whether a function or class of the rooms is called, or made a partial: its own calls of a service are found."""
     is_partial = isinstance(call.func, ast.Name) and call.func.id == "partial"
     function = call.args[0] if is_partial else call.func
     match function:
@@ -214,7 +214,8 @@ def _is_followed(module: str, call: ast.Call) -> bool:
             modules = {each for each in imports(module) if each.endswith(f".{owner}")}
         case _:
             return False
-    return any(Function(each, "", name) in _known() for each in modules if within(each, *ROOMS, CARDS))
+    here = [each for each in modules if within(each, *ROOMS, CARDS)]
+    return any(Function(each, "", name) in _known() or Function(each, name, "__init__") in _known() for each in here)
 
 
 @cache
