@@ -1,4 +1,4 @@
-"""The open banking hub: its records, bank client and flows, wired by name, and its delivery senders."""
+"""The open banking hub: the parts that fill its flows by name, and its delivery senders."""
 
 from __future__ import annotations
 

@@ -109,7 +109,8 @@ class TppAuthentication:
             Refusal.
         """
         found = self._read(credentials, keys)
-        self._use_up(found.client, self._check_client(found, credentials))
+        if uses := self._check_client(found, credentials):
+            self._credential_checks.use_up(found.client, uses)
         if services:
             self.check_roles(found.client, found.presented, services)
         _check_request_id(credentials)
@@ -127,7 +128,8 @@ class TppAuthentication:
         if credentials.proof is not None:
             proof = self._credential_checks.check_proof(found.client, credentials)
             uses, jkt = [*uses, (proof.use, refusals.PROOF_WRONG_FOR_TOKEN)], proof.jkt
-        self._use_up(found.client, uses)
+        if uses:
+            self._credential_checks.use_up(found.client, uses)
         _check_request_id(credentials)
         self._admit(found.client, credentials)
         return AuthenticatedClient(found.client, found.items, jkt, found.presented)
@@ -187,7 +189,8 @@ class TppAuthentication:
         if found.presented is not None and found.presented.is_blocked:
             raise _refuse_token(client, "the certificate of the connection is on the blocklist")
         uses = [*uses, *self._check_confirmation(found, credentials, access)]
-        self._use_up(client, uses)
+        if uses:
+            self._credential_checks.use_up(client, uses)
         self._check_token_roles(client, found.presented, consent)
         self._admit(client, credentials, has_bearer=True)
         if consent.status == "spent" and not or_spent:
@@ -248,10 +251,6 @@ class TppAuthentication:
         items = self._store.batch_get([client_key(client_id), *keys, *blocked])
         presented = PresentedCertificate(certificate, items[-1] is not None) if certificate else None
         return _Found(_find_caller(items[0]), items[1 : len(keys) + 1], presented)
-
-    def _use_up(self, client: Client, uses: Sequence[Use]) -> None:
-        if uses:
-            self._credential_checks.use_up(client, uses)
 
     def _check_client(self, found: _Found, credentials: TppCredentials) -> list[Use]:
         """Check the client's proof by its method. Returns what must then be used up. Raises: Refusal."""

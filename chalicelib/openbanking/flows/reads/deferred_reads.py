@@ -1,4 +1,5 @@
-"""Deferred reads: a worker sends them to banks, again after a failure, and stores the responses for the TPPs.
+"""Deferred reads, and queries about payments: a worker sends them to banks, again after a failure, and stores the
+responses for the TPPs.
 
 The TPP's permissions are checked again before sending, because the consent may have ended since the call was accepted.
 """
