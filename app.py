@@ -7,7 +7,7 @@ gc.disable()  # what is imported stays: looking for garbage among it is a tenth 
 from chalicelib.application import Application  # noqa: E402
 from chalicelib.bootstrap import hub  # noqa: E402
 from chalicelib.cards.api.card_api import card_routes, simulator_routes  # noqa: E402
-from chalicelib.jobs import JOBS, SANDBOX_JOBS  # noqa: E402
+from chalicelib.jobs import JOBS  # noqa: E402
 from chalicelib.openbanking.api.bank_api import bank_routes  # noqa: E402
 from chalicelib.openbanking.api.logo_api import logo_routes  # noqa: E402
 from chalicelib.openbanking.api.oauth_api import oauth_routes  # noqa: E402
@@ -27,7 +27,6 @@ if hub().settings.is_sandbox:
     from chalicelib.demo_bank.routes import demo_bank_routes
 
     app.register_blueprint(demo_bank_routes.bind(hub))
-    app.register_blueprint(SANDBOX_JOBS)
     app.register_blueprint(simulator_routes.bind(lambda: hub().cards))
     app.register_blueprint(sandbox_routes.bind(lambda: hub().website))
 

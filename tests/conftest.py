@@ -39,7 +39,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in the background of a 
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):  # or every process that a test starts would compile everything anew
     sys.dont_write_bytecode = False
 
-from chalicelib.foundation import log  # noqa: E402
+from chalicelib.foundation import context, log  # noqa: E402
 from chalicelib.foundation.aws.repeat_budget import CAPACITY, REPEATS  # noqa: E402
 from chalicelib.foundation.crypto.signatures import sign  # noqa: E402
 from tests import lean_emulator  # noqa: E402
@@ -105,6 +105,12 @@ def pytest_collection() -> Iterator[None]:
 def full_repeat_budget() -> None:
     """A test that exhausts the repeats of throttled calls takes none from the next one."""
     REPEATS.give_back(CAPACITY)
+
+
+@pytest.fixture(autouse=True)
+def no_log_members() -> None:
+    """A test whose request or attempt has not ended leaves no members to the log lines of the next one."""
+    context.clear()
 
 
 @pytest.fixture(scope="session")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import http.client
 import re
 import time
+from itertools import chain
 from typing import Any
 
 from chalicelib.bootstrap import PLANS
+from chalicelib.cards import container as cards
 from chalicelib.delivery import (
     client_events,
     delivery_plan,
@@ -23,7 +25,9 @@ from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.crypto import event_signing
 from chalicelib.foundation.dynamodb import sharded_index
 from chalicelib.foundation.http import breaker, deadline_connections, outbound
+from chalicelib.openbanking import delivery_plans as openbanking_plans
 from chalicelib.openbanking.protocol import own_answers, refusals
+from chalicelib.website import delivery_plans as mail_plans
 from infra.render.openapi.models import model_of
 from infra.render.openapi.own_calls import ACCEPTED_REQUEST
 from tests.documents import BANK, DATA, DEFERRED, DELIVERY, OPERATIONS, REQUESTS, ROOT, blocks, rows, section, tables
@@ -48,6 +52,7 @@ def test_every_kind_of_delivery_is_documented_with_its_plan_and_no_other() -> No
     plans = next(table[2:] for table in found if table[0][0] == "Plan")
 
     assert sorted(row[0] for row in kinds) == sorted(PLANS)
+    assert sorted(PLANS) == sorted(chain(openbanking_plans.PLANS, cards.PLANS, mail_plans.PLANS))
     assert sorted(name for row in plans for name in row[0].split(", ")) == sorted(PLANS)
     for names, waits, lasts, kept in plans:
         for plan in (PLANS[name] for name in PLANS if name in names.split(", ")):

@@ -27,7 +27,7 @@ class DeliveryPlan:
         lasts: no attempt begins later than this after the delivery was recorded or manually resent.
         kept: how long the record is kept after its end or, with ``has_caller``, after its creation.
         has_caller: whether a caller waits for an outcome; it is reported once, so manual resending is not allowed.
-        keeps_replies: whether attempts keep the beginning of the response body, for the owner of the client.
+        keeps_replies: whether attempts keep the beginning of the response body, and the owner of the client sees them.
     """
 
     lane: Literal["notices", "questions", "payments"]

@@ -33,7 +33,7 @@ from chalicelib.foundation import log
 from chalicelib.foundation.aws.errors import AwsError
 from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.context import capturing
+from chalicelib.foundation.context import capturing, leave_time
 from chalicelib.foundation.dynamodb.store import (
     Busy,
     ConditionFailed,
@@ -210,8 +210,11 @@ class Worker:
         sender, dispatch = self._senders[delivery.kind], self._open_dispatch(attempt)
         if attempt.slot is None:
             raise sender.abandon(dispatch)
-        with capturing(attempt.exchange):
-            return sender.send(dispatch)
+        try:
+            with capturing(attempt.exchange):
+                return sender.send(dispatch)
+        finally:
+            leave_time(self._clock.monotonic)
 
     def _open_dispatch(self, attempt: Attempt) -> Dispatch:
         delivery, parts = attempt.delivery, attempt.delivery.body_parts

@@ -15,10 +15,13 @@ from typing import Any
 
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
+RECORD_SECONDS = 3.0
+"""The time to record what another party was asked for, however long its answer took."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Limit:
-    """An end of time, by the clock ``monotonic``, within an ``outer`` one. ``is_tight`` as in ``time_limit``."""
+    """An end of time, by the clock ``monotonic``, within an ``outer`` one. ``is_tight`` as in ``tight_deadline``."""
 
     monotonic: Callable[[], float]
     until: float
@@ -76,7 +79,7 @@ def deadline(monotonic: Callable[[], float], until: float) -> AbstractContextMan
     return _changed(limit=_Limit(monotonic, until, is_tight(), current().limit))
 
 
-def time_limit(monotonic: Callable[[], float], until: float) -> AbstractContextManager[None]:
+def tight_deadline(monotonic: Callable[[], float], until: float) -> AbstractContextManager[None]:
     """As ``deadline``, for little time: calls of AWS are waited for so briefly that a repeat may be in time.
 
     Only the store repeats them.
@@ -89,10 +92,10 @@ def unlimited() -> AbstractContextManager[None]:
     return _changed(limit=None)
 
 
-def leave_time(monotonic: Callable[[], float], seconds: float) -> None:
-    """Leave so many seconds to record an effect, even if the limit of the request ends sooner."""
-    if seconds_left() < seconds:
-        _current.set(replace(current(), limit=_Limit(monotonic, monotonic() + seconds, True, None)))
+def leave_time(monotonic: Callable[[], float]) -> None:
+    """Leave ``RECORD_SECONDS`` to record an effect, even if the limit of the request ends sooner."""
+    if seconds_left() < RECORD_SECONDS:
+        _current.set(replace(current(), limit=_Limit(monotonic, monotonic() + RECORD_SECONDS, True, None)))
 
 
 def seconds_left() -> float:
@@ -106,7 +109,7 @@ def is_limited() -> bool:
 
 
 def is_tight() -> bool:
-    """Whether there is a limit that leaves little time; see ``time_limit``."""
+    """Whether there is a limit that leaves little time; see ``tight_deadline``."""
     limit = current().limit
     return limit is not None and limit.is_tight
 

@@ -12,7 +12,7 @@ from contextlib import nullcontext, suppress
 from datetime import datetime, timedelta
 
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.context import time_limit
+from chalicelib.foundation.context import tight_deadline
 from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Store, StoreError
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -66,7 +66,7 @@ class MovedClock(Clock):
         """Read the offset, unless another thread has just done so."""
         if self._is_old():
             is_first, started = self._read_at is None, self._real.monotonic()
-            limit = nullcontext() if is_first else time_limit(self._real.monotonic, started + READ_SECONDS)
+            limit = nullcontext() if is_first else tight_deadline(self._real.monotonic, started + READ_SECONDS)
             with suppress(StoreError), limit:
                 self.move_to(self._read_offset())
             self._read_at = self._real.monotonic()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from chalicelib.delivery.container import DeliveryContainer
 from chalicelib.foundation.container import Infrastructure
-from chalicelib.foundation.wiring import Container, part
+from chalicelib.foundation.wiring import Call, Container, part
 from chalicelib.openbanking.container import OpenBankingContainer
 from chalicelib.statistics.container import StatisticsContainer
 from chalicelib.website.records.attempts import AttemptCounters
@@ -17,7 +17,6 @@ from chalicelib.website.records.sessions import Sessions
 if TYPE_CHECKING:
     from chalicelib.cards.portal.portal import Portal
     from chalicelib.website.accounts.account_flow import MailSender, UserAccountFlow
-    from chalicelib.website.authorization.web_tpp_flow import CallHub
     from chalicelib.website.records.journeys import Journeys
     from chalicelib.website.records.users import Users
 
@@ -58,6 +57,6 @@ class WebsiteContainer(Container):
         return AttemptCounters(self.shared.keyring, self.shared.clock.real, self.delivery.engine)
 
     @property
-    def call_hub(self) -> CallHub:
+    def call_hub(self) -> Call:
         """Calls the flows of open banking, as a TPP does."""
         return self.openbanking.call

@@ -32,7 +32,7 @@ def clock() -> ManualClock:
 
 
 def limited(clock: ManualClock, seconds: float) -> Any:
-    return context.time_limit(clock.monotonic, clock.monotonic() + seconds)
+    return context.tight_deadline(clock.monotonic, clock.monotonic() + seconds)
 
 
 # -- the limit
@@ -60,19 +60,19 @@ def test_the_earlier_of_two_limits_holds(clock: ManualClock, outer: float, inner
 def test_time_is_left_to_record_an_effect_until_the_request_ends(clock: ManualClock) -> None:
     with context.deadline(clock.monotonic, clock.monotonic() + 5):
         clock.advance(6)
-        context.leave_time(clock.monotonic, 3)
+        context.leave_time(clock.monotonic)
         assert (context.seconds_left(), context.is_tight()) == (3, True)
     assert not context.is_limited()
 
 
 def test_leaving_time_takes_nothing_from_a_longer_limit(clock: ManualClock) -> None:
     with context.deadline(clock.monotonic, clock.monotonic() + 5):
-        context.leave_time(clock.monotonic, 3)
+        context.leave_time(clock.monotonic)
         assert (context.seconds_left(), context.is_tight()) == (5, False)
 
 
 def test_without_a_limit_there_is_none_for_the_record_of_an_effect(clock: ManualClock) -> None:
-    context.leave_time(clock.monotonic, 3)
+    context.leave_time(clock.monotonic)
     assert not context.is_limited()
 
 

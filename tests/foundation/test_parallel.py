@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from chalicelib.foundation import log, parallel
-from chalicelib.foundation.context import time_limit
+from chalicelib.foundation.context import tight_deadline
 from chalicelib.foundation.http.connection_pool import CONNECTIONS_PER_HOST
 from chalicelib.foundation.parallel import WIDTH, in_time, together
 from tests.patience import PATIENCE_SECONDS, limit_under_test
@@ -65,7 +65,7 @@ def test_what_is_logged_meanwhile_belongs_to_the_callers_request() -> None:
 def test_a_call_that_knows_no_limit_ends_with_that_of_the_request() -> None:
     is_over = threading.Event()
     try:
-        with time_limit(lambda: 0.0, limit_under_test(0.1)), pytest.raises(TimeoutError):
+        with tight_deadline(lambda: 0.0, limit_under_test(0.1)), pytest.raises(TimeoutError):
             in_time(lambda: is_over.wait(PATIENCE_SECONDS))
     finally:
         is_over.set()
@@ -78,7 +78,7 @@ def test_a_call_in_time_has_its_result_its_error_and_its_caller_s_log_context() 
     log.bind(request_id="a-request")
     try:
         assert in_time(log.request_id) == "a-request"  # without a limit, in the same thread
-        with time_limit(lambda: 0.0, PATIENCE_SECONDS):
+        with tight_deadline(lambda: 0.0, PATIENCE_SECONDS):
             assert in_time(log.request_id) == "a-request"
             with pytest.raises(LookupError, match="missing"):
                 in_time(fail)

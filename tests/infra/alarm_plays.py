@@ -16,13 +16,14 @@ from chalicelib.foundation.aws.errors import NotSent
 from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.http.breaker import FAILURES
 from chalicelib.openbanking.records.order_answers import RUNNING_SECONDS
-from infra.local.event_runner import schedule_event, sqs_event
+from infra.local.event_runner import sqs_event
 from tests.cards.scenes import EUR, Scene
 from tests.figures import Figure, figures
 from tests.infra.card_payments import euros, opened, paying, silent
 from tests.openbanking.circuits import Reader
 from tests.openbanking.payer import WEBHOOKS, Payer
-from tests.world import START, World
+from tests.schedules import run_schedule
+from tests.world import World
 
 HOUR, DAY = 3600, 24 * 3600
 
@@ -43,7 +44,7 @@ class Service:
 
     def run(self, function: str) -> list[Figure]:
         """What a run of a scheduled function writes."""
-        return self.figures(lambda: app.handler_map[function](schedule_event(function, START, "eu-west-1"), None))
+        return self.figures(lambda: run_schedule(app.handler_map[function]))
 
 
 Play = Callable[[Service], tuple[list[Figure], list[Figure]]]

@@ -14,17 +14,17 @@ import pytest
 from chalicelib.application import Application
 from chalicelib.foundation import parallel
 from chalicelib.foundation.aws.calls import Call
-from infra.local.event_runner import schedule_event
 from tests.demo_bank.connected_banks import PAYMENT_SCOPES, Psu, connect_banks, payment, tokens
 from tests.dynamodb_calls import note_calls
 from tests.infra.permissions import CARD_TABLES, Used, policy, used
 from tests.infra.policies import STAGES
 from tests.openbanking.deferred_payments import LaterPayer
 from tests.openbanking.key_holder import KeyHolder, secure
+from tests.schedules import run_schedule
 from tests.website.authorization.journey import with_tokens
 from tests.website.events.deliveries import send, send_test_event
 from tests.website.person import Person, known
-from tests.world import START, World
+from tests.world import World
 
 TABLE = "arn:aws:dynamodb:*:*:table/causeway-local-"
 EMAIL = "rights@example.com"
@@ -150,6 +150,6 @@ def test_what_settles_payments_uses_what_it_may_and_may_what_it_uses(connected: 
     pay(connected)
     connected.clock.advance(20)
     rights.besides.clear()
-    app.handler_map["settle"](schedule_event("settle", START, "eu-west-1"), None)
+    run_schedule(app.handler_map["settle"])
 
     assert rights.besides == policy("dev", "-settle")

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.http.deadline_connections import SlowCheck
+from chalicelib.foundation.http.outbound import Reply
 from chalicelib.openbanking.records.payments import payment_key
 from chalicelib.statistics.measurements import REQUEST_SECONDS
+from tests.log_lines import Lines
+from tests.openbanking.examples import ANSWERS
 from tests.openbanking.payer import VERSIONS, WEBHOOKS, Payer, taken
 from tests.world import Sent, World
 
@@ -45,3 +52,39 @@ def test_a_request_that_storage_has_held_up_writes_nothing_after_its_deadline(wo
 
     assert refused.status == 500
     assert world.tpp("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]}).status == 200
+
+
+def test_an_event_that_is_answered_after_the_deadline_is_recorded_and_not_sent_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.wants_events()
+    delivery_id = world.hub.openbanking.tpp_events.send_test(world.client)
+    answer = world.receiver.answer
+
+    def answer_late(sent: Sent) -> Reply:
+        world.clock.advance(REQUEST_SECONDS + 1)
+        return answer(sent)
+
+    monkeypatch.setattr(world.receiver, "answer", answer_late)
+    for _ in range(2):
+        with world.hub.statistics.measurements.measure():
+            world.hub.delivery.worker.attempt(delivery_id)
+
+    assert world.delivery(delivery_id).state == "delivered"
+    assert len(world.receiver.received) == 1
+
+
+def test_a_slow_call_gives_its_slot_back_after_the_deadline(
+    world: World, lines: Lines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bearer = world.tokens(1)["access_token"]
+
+    def post(*_: object, slow_check: SlowCheck, **__: object) -> Reply:
+        slow_check.check()
+        world.clock.advance(REQUEST_SECONDS + 1)
+        return Reply(200, jsontext.dumps({"status": "success", **ANSWERS[1]["/accounts"]}).encode(), {}, 27)
+
+    monkeypatch.setattr(world.hub.outbound, "post", post)
+
+    assert world.tpp("GET", "/tpp/accounts", bearer=bearer).status == 200
+    assert not [line for line in lines.all() if line["message"] == "slow call not ended"]

@@ -13,7 +13,7 @@ from tests.source_code import ROOT
 
 CEILINGS = {
     "store writes in flows": 0,
-    "handlers of store errors": 8,
+    "handlers of store errors": 9,
     "idempotency modules": 0,
     "modules that spell the idempotency table": 1,
     "ambient contexts": 1,
@@ -21,7 +21,7 @@ CEILINGS = {
     "other classes of collaborators only": 25,
     "factories of collaborators only": 0,
     "lines of openbanking/container.py": 102,
-    "statements of chalicelib": 31_847,
+    "statements of chalicelib": 31_855,
     "statements of infra": 15_327,
     "modules over 400 lines": 0,
     "functions over 40 statements": 0,

@@ -50,9 +50,9 @@ from chalicelib.foundation.requests.outcome import Outcome
 
 TASK = "unrecorded-decline"
 _ATTEMPTS = 6
-Writes = tuple[Sequence[Operation], Sequence[CardEvent]]
-"""Writes, and the events of what they record."""
-_NOTHING: Writes = ((), ())
+Changes = tuple[Sequence[Operation], Sequence[CardEvent]]
+"""Changes, and the events of what they record."""
+_NOTHING: Changes = ((), ())
 
 
 def task_members(
@@ -152,18 +152,18 @@ def record_decline(
             return Outcome(None)
         catalogue = programmes.catalogue(decline.manager_id)
         if other is not None and other <= decline.asked_at:  # a repeat of a request that was carried out before
-            operations, told = _NOTHING
+            operations, events = _NOTHING
         elif item is None:
-            operations, told = _decline(decline, catalogue, own_row, reserve, stamp, store.batch_get)
+            operations, events = _decline(decline, catalogue, own_row, reserve, stamp, store.batch_get)
         else:
             entry = hold_release.new_entry(decline.manager_id, sequences)
             authorization = Authorization.from_item(item)
-            operations, told = _take_back(
+            operations, events = _take_back(
                 decline, catalogue, authorization, partial(reserve, entry), stamp, store.batch_get
             )
         if claim is not None and other is None:
             operations = [*operations, references.replace_answer(claim, decline.answer, stamp.now)]
-        deliveries = record_events(decline.manager_id, told, outbox, programmes, stamp.now)
+        deliveries = record_events(decline.manager_id, events, outbox, programmes, stamp.now)
         return Outcome(item is not None, operations, deliveries, proof_of(operations, stamp.write_id))
 
     def reserve(entry: NewEntry) -> RowReservation:
@@ -187,7 +187,7 @@ def _decline(
     reserve: Reserve,
     stamp: WriteStamp,
     read: Read,
-) -> Writes:
+) -> Changes:
     """Record the decline in the place of the request's attempts, none of which was written."""
     card_context = _read_card_context(decline, catalogue, read)
     if card_context is None:  # nothing is recorded of a card that the caller does not have
@@ -214,7 +214,7 @@ def _take_back(
     reserve: Callable[[], RowReservation],
     stamp: WriteStamp,
     read: Read,
-) -> Writes:
+) -> Changes:
     """Release what an attempt of the request holds, and add the decline to the authorization."""
     card_context = read_with_card(read, catalogue, authorization)
     account, reserved = card_context.accounts[0], reserve().row

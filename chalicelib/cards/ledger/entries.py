@@ -50,10 +50,6 @@ class Entry:
     amount: int
 
 
-def book_of(account: LedgerAccount, balance: Balance) -> str:
-    return f"{account.owner}:{balance}"
-
-
 class Movement:
     """A movement under construction.
 

@@ -27,7 +27,7 @@ from chalicelib.cards.storage.due_index import DueItems
 from chalicelib.cards.storage.record import WriteStamp, proof_of
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.delivery.outbox import Outbox
-from chalicelib.foundation import log
+from chalicelib.foundation import context, log
 from chalicelib.foundation.clock import Clock, milliseconds
 from chalicelib.foundation.dynamodb.store import Item, Operation, Store
 from chalicelib.foundation.identifiers import new_id
@@ -67,12 +67,14 @@ def call_provider(record: WaitingRecord) -> ProviderCall:
     return ProviderCall(ask_provider, record_reply, record)
 
 
-def ask_provider(record: WaitingRecord, *, payment_provider: Provider) -> Reply:
+def ask_provider(record: WaitingRecord, *, clock: Clock, payment_provider: Provider) -> Reply:
     """The provider's reply. Raises: Refused, with code 8001, if there is none; the schedule will finish it."""
     try:
         return provider_orders.ask(record, payment_provider)
     except ProviderSilent:
         log.warning("provider did not respond", kind=record.kind, id=record.id)
+    finally:
+        context.leave_time(clock.monotonic)
     raise Refused(Status.IN_PROGRESS, _UNANSWERED)
 
 

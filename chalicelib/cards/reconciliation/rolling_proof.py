@@ -21,7 +21,7 @@ from chalicelib.cards.reconciliation.progress_record import PROGRESS, ROUND_SECO
 from chalicelib.cards.storage.sequences import SEQUENCES
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.dynamodb.store import Item, Store
+from chalicelib.foundation.dynamodb.store import Item, Store, StoreError
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.metrics import Metrics
 from chalicelib.foundation.parallel import together
@@ -38,7 +38,6 @@ times. Larger accounts are left to the command line.
 """
 MOST_SHARED = 50_000
 """The maximum number of shared movements that a run remembers; others are not compared."""
-_UNREADABLE = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, AssertionError)
 COMPARING_SECONDS = 120
 """Additional seconds in which a run compares shared movements after its time is up."""
 
@@ -163,7 +162,9 @@ def _prove_account(account: Item, shared: SharedMovements, store: Store) -> Ledg
         prove_account(store, account, (), shared)
     except LedgerMismatch as mismatch:
         return mismatch
-    except _UNREADABLE as error:  # a record that cannot be read must not keep the round from the others
+    except StoreError:
+        raise
+    except Exception as error:  # a record that cannot be read must not keep the round from the others
         broken = LedgerMismatch(account["owner"], f"the account cannot be read: {type(error).__name__}")
         broken.__cause__ = error
         return broken

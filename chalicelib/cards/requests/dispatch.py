@@ -45,7 +45,7 @@ from chalicelib.delivery.tasks import Tasks
 from chalicelib.foundation import jsontext, log, security_refusals
 from chalicelib.foundation.aws.errors import AwsError
 from chalicelib.foundation.clock import Clock, milliseconds
-from chalicelib.foundation.context import time_limit
+from chalicelib.foundation.context import tight_deadline
 from chalicelib.foundation.dynamodb.store import Operation, Store, StoreError
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -53,6 +53,7 @@ from chalicelib.foundation.metrics import Metrics
 from chalicelib.foundation.requests.engine import Engine, OutcomeUnknown
 from chalicelib.foundation.requests.facts import Facts
 from chalicelib.foundation.requests.outcome import NO_DELIVERIES, Deliveries, Outcome, Proof
+from chalicelib.foundation.wiring import Call
 
 Decided = Outcome[Response]
 T = TypeVar("T")
@@ -85,7 +86,7 @@ class Dispatcher:
     tasks: Tasks
     metrics: Metrics
     new_reservation: Callable[[], RowReservation]
-    call: Callable[..., Any]
+    call: Call
     actions: Mapping[str, Action]
     elsewhere: Mapping[str, str]
     _queues: HotKeyQueues = field(default_factory=HotKeyQueues)
@@ -195,7 +196,7 @@ class Dispatcher:
     def _try_until(self, until: float, action: Callable[[], T]) -> T | None:
         """The result; ``None`` if it is not decided, or storage or keys do not respond, by a monotonic clock time."""
         try:
-            with time_limit(self.clock.monotonic, until):
+            with tight_deadline(self.clock.monotonic, until):
                 return action()
         except Undecided:
             return None

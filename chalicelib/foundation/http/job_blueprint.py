@@ -47,7 +47,10 @@ class Jobs(Blueprint, Generic[P]):
         return decorate
 
     def parts(self) -> P:
-        """The parts for a run. Lambda loads the module of a job alone, without the entry point, which is loaded now."""
+        """The parts for a run. Lambda loads the module of a job alone, without the entry point, which is loaded now.
+
+        It goes on doing so, since an update of a stage does not change the handlers of its functions.
+        """
         if self._bound is None:
             import_module(ENTRY_POINT)
         assert self._bound is not None, f"{ENTRY_POINT} binds all jobs"

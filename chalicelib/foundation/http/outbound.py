@@ -1,10 +1,9 @@
 """Calls to other parties, with limits that protect against slow, oversized and misleading responses.
 
 3 s to connect, 20 s in total, responses of at most 5 MB, no redirects; a caller, or the context of the request, may set
-lower limits. The whole
-exchange has one deadline, checked before every socket read, so a party that sends one byte a second cannot prolong it.
-Outside the local stage, the party's address must be public: it is checked after name resolution, and the same address
-is used for the connection.
+lower limits. The whole exchange has one deadline, checked before every socket read, so a party that sends one byte a
+second cannot prolong it. Outside the local stage, the party's address must be public: it is checked after name
+resolution, and the same address is used for the connection.
 
 Whether a request may have reached the other party is recorded when its first byte is sent, not inferred from errors.
 """

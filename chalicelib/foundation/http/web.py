@@ -227,7 +227,7 @@ class RestApi(Chalice):
     """An application whose views get the request; Chalice would keep it where other threads overwrite it."""
 
     def __call__(self, event: Any, context: Any) -> dict[str, Any]:
-        call = _ViewCall(self.routes, self.api, self.log, self.debug)
+        call = _ViewCall(self.routes, self.api, self.log, self.debug, self._get_middleware_handlers("http"))
         call.create_request_object(event, context)
         answer: dict[str, Any] = call(event, context)
         return answer

@@ -73,10 +73,11 @@ def _step(name: str) -> Step:
             from chalicelib.openbanking.flows.bank.performance_reports import record_day
 
             return record_day
-        case _:
+        case "list_states":
             from chalicelib.openbanking.flows.consent.states import list_states
 
             return list_states
+    raise KeyError(name)
 
 
 def _bank_view(call: BankCall, version: Version) -> View[OpenBankingContainer]:

@@ -18,7 +18,7 @@ from functools import partial
 
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.context import time_limit
+from chalicelib.foundation.context import tight_deadline
 from chalicelib.foundation.dynamodb.store import Busy, Store, StoreError
 from chalicelib.foundation.http.breaker import Breaker, CircuitOpen, Pause
 from chalicelib.foundation.http.deadline_connections import SlowCheck
@@ -84,7 +84,7 @@ class BankCircuits:
             self._open_downtimes.forget(bic)
             current_call.record_end_of_downtime()
         if probe := self._own.pop(bic, None):
-            with time_limit(self._clock.monotonic, self._clock.monotonic() + STORAGE_SECONDS):
+            with tight_deadline(self._clock.monotonic, self._clock.monotonic() + STORAGE_SECONDS):
                 try_to(partial(record_answer, self._store, probe), "probe not recorded", bic=bic)
 
     def record_failure(self, bic: str) -> bool:
@@ -107,7 +107,7 @@ class BankCircuits:
         self._require_due_probe(bic)
         known, _ = self._latest.get(bic, (None, None))
         claim = partial(claim_probe, self._store, self._clock.real, bic, known)
-        with time_limit(self._clock.monotonic, self._clock.monotonic() + STORAGE_SECONDS):
+        with tight_deadline(self._clock.monotonic, self._clock.monotonic() + STORAGE_SECONDS):
             claimed = try_to(claim, "probe not claimed", report=log.warning, bic=bic)
         if claimed is None:
             raise CircuitOpen(PROBE_SECONDS)
@@ -157,4 +157,4 @@ def limit_slow_call(slow_calls: SlowCalls, bic: str, *, may_give_up: bool) -> It
 
 def _storage_limit(slow_calls: SlowCalls, seconds: float) -> AbstractContextManager[None]:
     clock = slow_calls.clock
-    return time_limit(clock.monotonic, clock.monotonic() + seconds)
+    return tight_deadline(clock.monotonic, clock.monotonic() + seconds)

@@ -16,6 +16,7 @@ from chalicelib.foundation.crypto.keyring import Keyring
 from chalicelib.foundation.crypto.signatures import sign
 from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.http.breaker import CircuitOpen
+from chalicelib.foundation.http.deadline_connections import SlowCheck
 from chalicelib.foundation.http.outbound import TOTAL_SECONDS, GivenUp, NotReached, Outbound, OutboundError, Reply
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.metrics import Metrics
@@ -32,8 +33,6 @@ from chalicelib.statistics.downtimes import OpenDowntimes
 from chalicelib.statistics.slow_calls import SlowCalls
 
 _TEXT = 510
-RECORD_SECONDS = 3.0
-"""The time to record a call to a bank, however long the call took."""
 _NO_TIME = "the service had no time left to wait for the bank"
 _LONGEST_WAIT = 86_400
 """Seconds; a bank's ``Retry-After`` is capped at one day."""
@@ -206,23 +205,28 @@ class BankClient:
         started = self.clock.monotonic()
         try:
             with limit_slow_call(self.slow_calls, outgoing.bic, may_give_up=not once) as slow_check:
-                reply = self.outbound.post(
-                    outgoing.url, outgoing.body, outgoing.headers, repeat=not once, fresh=once, slow_check=slow_check
-                )
+                reply = self._post(outgoing, slow_check, once=once)
         except OutboundError as error:
             self._record_failure(outgoing.bic)
             failure = _failure_of(error)
             failure.bank_seconds = self.clock.monotonic() - started
             _log_request(outgoing, failure.bank_seconds, failure=type(error).__name__)
             raise failure from error
-        finally:
-            context.leave_time(self.clock.monotonic, RECORD_SECONDS)
         if reply.status < SERVER_ERROR:
             self.breaker.record_success(outgoing.bic)
         else:
             self._record_failure(outgoing.bic)
         _log_request(outgoing, self.clock.monotonic() - started, status=reply.status)
         return reply
+
+    def _post(self, outgoing: PreparedRequest, slow_check: SlowCheck, *, once: bool) -> Reply:
+        """Send a request; time is left for what follows, the slot of a slow call first. Raises: OutboundError."""
+        try:
+            return self.outbound.post(
+                outgoing.url, outgoing.body, outgoing.headers, repeat=not once, fresh=once, slow_check=slow_check
+            )
+        finally:
+            context.leave_time(self.clock.monotonic)
 
     def _record_failure(self, bic: str) -> None:
         if self.breaker.record_failure(bic):

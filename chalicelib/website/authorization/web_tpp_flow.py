@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Callable, Mapping
-from typing import Any, Literal, Protocol, TypeVar
+from collections.abc import Mapping
+from typing import Any, Literal, TypeVar
 
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto.keyring import Keyring
 from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.identifiers import base64url
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.wiring import Call
 from chalicelib.openbanking.flows.consent.authorization import authorize
 from chalicelib.openbanking.flows.consent.tokens import redeem, refresh, revoke_by_tpp
 from chalicelib.openbanking.oauth.tpp_request import TppCredentials
@@ -32,12 +33,6 @@ from chalicelib.website.records.journeys import STATE_TIME, Journey, JourneyChan
 
 Step = Literal["exchange", "refresh", "end"]
 A = TypeVar("A")
-
-
-class CallHub(Protocol):
-    """Calls a flow of open banking."""
-
-    def __call__(self, flow: Callable[..., A], /, *arguments: Any, **given: Any) -> A: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +64,7 @@ def request_body(choice: AuthorizationChoice, *, keyring: Keyring, clients: Clie
 
 
 def begin_authorization(
-    choice: AuthorizationChoice, *, keyring: Keyring, clients: Clients, journeys: Journeys, call_hub: CallHub
+    choice: AuthorizationChoice, *, keyring: Keyring, clients: Clients, journeys: Journeys, call_hub: Call
 ) -> str:
     """Send the request. Returns the bank's URL, the same one after a double click. Raises: Refusal."""
     if not choice.client.active:
@@ -109,7 +104,7 @@ def receive_callback(
     clock: Clock,
     clients: Clients,
     journeys: Journeys,
-    call_hub: CallHub,
+    call_hub: Call,
 ) -> Journey | None:
     """Handle the return from the bank. Returns ``None`` if ``state`` does not belong to a journey of this user.
 
@@ -136,9 +131,7 @@ def receive_callback(
     return journey
 
 
-def exchange_code(
-    journey: Journey, secret: str | None, *, clock: Clock, journeys: Journeys, call_hub: CallHub
-) -> Journey:
+def exchange_code(journey: Journey, secret: str | None, *, clock: Clock, journeys: Journeys, call_hub: Call) -> Journey:
     """Exchange the journey's code for tokens.
 
     An interrupted exchange can be repeated. If the code was not used, the repetition gets the tokens. If it was,
@@ -169,7 +162,7 @@ def exchange_code(
     return journeys.record_exchange(marked, answer)
 
 
-def refresh_tokens(journey: Journey, secret: str | None, *, journeys: Journeys, call_hub: CallHub) -> Journey:
+def refresh_tokens(journey: Journey, secret: str | None, *, journeys: Journeys, call_hub: Call) -> Journey:
     """Exchange the journey's refresh token for new tokens; if it is invalid, the consent has ended.
 
     Raises: Refusal, JourneyChanged (another request is exchanging it).
@@ -187,7 +180,7 @@ def refresh_tokens(journey: Journey, secret: str | None, *, journeys: Journeys, 
     return journeys.record_refresh(marked, answer)
 
 
-def end_consent(journey: Journey, secret: str | None, *, journeys: Journeys, call_hub: CallHub) -> Journey:
+def end_consent(journey: Journey, secret: str | None, *, journeys: Journeys, call_hub: Call) -> Journey:
     """End the journey's consent and notify the bank. Raises: Refusal, JourneyChanged."""
     call_hub(revoke_by_tpp, TppCredentials(journey.client_id, secret), _refresh_token(journeys, journey))
     return journeys.record_end(journey, "user")

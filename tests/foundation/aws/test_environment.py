@@ -26,7 +26,7 @@ from chalicelib.foundation.aws import environment
 from chalicelib.foundation.aws.environment import Credentials, authorities, credentials, endpoint, proxy_of
 from chalicelib.foundation.aws.errors import NotConfigured, NotSent
 from chalicelib.foundation.aws.services import SERVICES
-from chalicelib.foundation.context import time_limit
+from chalicelib.foundation.context import tight_deadline
 from chalicelib.foundation.parallel import together
 from tests.foundation.servers import Connection, serving
 from tests.patience import PATIENCE_SECONDS, limit_under_test
@@ -309,7 +309,7 @@ def test_a_source_that_hangs_ends_with_the_time_limit_of_the_request(monkeypatch
     is_over = threading.Event()
     monkeypatch.setattr(Session, "get_credentials", lambda session: is_over.wait(PATIENCE_SECONDS) and None)
 
-    with time_limit(lambda: 0.0, limit_under_test(0.1)):
+    with tight_deadline(lambda: 0.0, limit_under_test(0.1)):
         try:
             with pytest.raises(NotSent, match="within the time limit"):
                 credentials()
@@ -320,7 +320,7 @@ def test_a_source_that_hangs_ends_with_the_time_limit_of_the_request(monkeypatch
 def test_under_a_time_limit_credentials_and_errors_of_their_source_are_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with time_limit(lambda: 0.0, PATIENCE_SECONDS):
+    with tight_deadline(lambda: 0.0, PATIENCE_SECONDS):
         with serving(container(timedelta(hours=6))) as server:
             monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", f"http://127.0.0.1:{server.port}/")
             assert credentials().access_key == "key-1"
