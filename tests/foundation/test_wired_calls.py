@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from importlib import import_module
 from inspect import Parameter, signature
+from typing import Any
 
 import pytest
 
@@ -15,8 +16,11 @@ from chalicelib.delivery.container import DeliveryContainer
 from chalicelib.foundation.container import Infrastructure
 from chalicelib.foundation.settings import Settings
 from chalicelib.foundation.wiring import Container
+from chalicelib.openbanking.api.bank_api import _step
 from chalicelib.openbanking.container import OpenBankingContainer
+from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS
 from chalicelib.statistics.container import StatisticsContainer
+from chalicelib.website.authorization.web_tpp_flow import end_consent, exchange_code, refresh_tokens
 from chalicelib.website.container import WebsiteContainer
 from tests.source_code import MODULES, tree, within
 
@@ -86,7 +90,19 @@ FLOWS = sorted({(name, container, source, given) for container, source, name, gi
 def test_a_flow_is_filled_with_parts_of_the_same_annotation(
     name: str, container: type[Container], source: str, given: frozenset[str]
 ) -> None:
-    flow, found = getattr(import_module(source), name), parts(container)
+    check_filled(getattr(import_module(source), name), container, given)
+
+
+@pytest.mark.parametrize(
+    "flow", [*(_step(call.name) for call in BANK_CALLS), exchange_code, refresh_tokens, end_consent]
+)
+def test_a_step_that_is_chosen_by_its_name_is_filled_as_well(flow: Callable[..., Any]) -> None:
+    check_filled(flow, WebsiteContainer if within(flow.__module__, "chalicelib.website") else OpenBankingContainer)
+
+
+def check_filled(flow: Callable[..., Any], container: type[Container], given: frozenset[str] = frozenset()) -> None:
+    """Raises: AssertionError, if a parameter that is not ``given`` has no part of its name and annotation."""
+    found = parts(container)
     wanted = {
         each.name: each.annotation
         for each in signature(flow).parameters.values()

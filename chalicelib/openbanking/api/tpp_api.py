@@ -69,8 +69,8 @@ def token(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     if request.refresh_token is not None:
         return json_answer(openbanking.call(refresh, credentials, request.refresh_token))
     code = request.authorization_code or request.code or ""
-    proof = {"redirect_uri": request.redirect_uri, "code_verifier": request.code_verifier}
-    return json_answer(openbanking.call(redeem, credentials, code, **proof))
+    uri, verifier = request.redirect_uri, request.code_verifier
+    return json_answer(openbanking.call(redeem, credentials, code, redirect_uri=uri, code_verifier=verifier))
 
 
 @tpp_routes.post("/tpp/token/revoke")
