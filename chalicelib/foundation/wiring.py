@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import MISSING
 from functools import cache
 from importlib import import_module
-from typing import Any, Concatenate, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Protocol, TypeVar, overload
 
 A = TypeVar("A")
 X = TypeVar("X")
@@ -70,16 +70,17 @@ class Container:
         """What a factory makes of ``given`` and of the parts that its other parameters are named after."""
         return factory(**given, **{name: self._find(name) for name in _needs(factory) if name not in given})
 
-    @property
-    def call(self) -> Call:
-        return self._call
+    if TYPE_CHECKING:
+        call: Call
+    else:
 
-    def _call(self, function: Callable[..., Any], /, *arguments: Any, **given: Any) -> Any:
-        filled = {name: self._find(name) for name in _keyword_only(function) if name not in given}
-        return function(*arguments, **given, **filled)
+        def call(self, function: Callable[..., Any], /, *arguments: Any, **given: Any) -> Any:
+            filled = {name: self._find(name) for name in _keyword_only(function) if name not in given}
+            return function(*arguments, **given, **filled)
 
     def _find(self, name: str) -> Any:
-        holder = next((each for each in (self, *self.parents) if hasattr(type(each), name) or name in vars(each)), None)
+        rooms = (self, *self.parents)
+        holder = next((each for each in rooms if any(name in vars(of) for of in (each, *type(each).__mro__))), None)
         if holder is None:
             raise LookupError(f"{type(self).__name__} has no {name}")
         return getattr(holder, name)
