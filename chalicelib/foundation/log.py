@@ -99,7 +99,7 @@ def warning(event: str, **members: Any) -> None:
 
 def audit(event: str, **members: Any) -> None:
     """Write a line regardless of the log level."""
-    logger().handle(_record(logging.INFO, event, members))
+    _handle(logging.INFO, event, members)
 
 
 def exception(event: str, **members: Any) -> None:
@@ -114,14 +114,12 @@ def defect(event: str, error: BaseException, **members: Any) -> None:
 
 def _write(level: int, event: str, members: Mapping[str, Any], error: BaseException | None = None) -> None:
     if logger().isEnabledFor(level):
-        logger().handle(_record(level, event, members, error))
+        _handle(level, event, members, error)
 
 
-def _record(
-    level: int, event: str, members: Mapping[str, Any], error: BaseException | None = None
-) -> logging.LogRecord:
-    """A record without the caller's place in the code, which takes longer to find than the rest."""
+def _handle(level: int, event: str, members: Mapping[str, Any], error: BaseException | None = None) -> None:
+    """Write a line without the caller's place in the code, which takes longer to find than the rest."""
     raised = (type(error), error, error.__traceback__) if error else None
     record = logging.LogRecord(_NAME, level, "", 0, event, (), raised)
     record.members = members
-    return record
+    logger().handle(record)

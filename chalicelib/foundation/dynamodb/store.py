@@ -26,7 +26,7 @@ from __future__ import annotations
 import random
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
 from math import inf
 from typing import Any, TypedDict, Unpack
@@ -175,13 +175,16 @@ class Store:
                 wanted.append(packed)
         found: dict[str, list[Item]] = {}
         for attempt in range(ATTEMPTS):
-            answer = self._read("BatchGetItem", {"RequestItems": request})
+            answer = self._repeat("BatchGetItem", {"RequestItems": request}, self.read_sendings)
             for name, items in answer["Responses"].items():
                 found.setdefault(name, []).extend(unpack(item) for item in items)
             request = answer.get("UnprocessedKeys") or {}
             if not request:
                 self._budget.give_back(attempt)
-                return [_find_item(found.get(self._name(table), ()), key) for table, key in keys]
+                by_table = {table: found.get(self._name(table), []) for table, _ in keys}
+                return [
+                    next((item for item in by_table[table] if item.items() >= key.items()), None) for table, key in keys
+                ]
             if attempt + 1 == ATTEMPTS or not self._budget.take():
                 break
             self.wait(attempt)
@@ -259,7 +262,7 @@ class Store:
         request |= {"IndexName": index} if (index := which.get("index")) else {"ConsistentRead": True}
         request |= {"Limit": limit} if (limit := which.get("limit")) else {}
         request |= {"ExclusiveStartKey": pack(after)} if (after := which.get("after")) else {}
-        answer = self._read("Query", request)
+        answer = self._repeat("Query", request, self.read_sendings)
         last = answer.get("LastEvaluatedKey")
         return Page([unpack(item) for item in answer["Items"]], unpack(last) if last else None)
 
@@ -294,15 +297,12 @@ class Store:
         request: dict[str, Any] = {"TableName": self._name(table), "ConsistentRead": True}
         request |= {"Limit": limit} if limit else {}
         request |= {"ExclusiveStartKey": pack(after)} if after else {}
-        answer = self._read("Scan", request)
+        answer = self._repeat("Scan", request, self.read_sendings)
         last = answer.get("LastEvaluatedKey")
         return Page([unpack(item) for item in answer["Items"]], unpack(last) if last else None)
 
     def _name(self, table: str) -> str:
         return f"{self.prefix}-{table}"
-
-    def _read(self, operation: str, request: Item) -> Item:
-        return self._repeat(operation, request, self.read_sendings)
 
     def _repeat(self, operation: str, request: Item, sendings: int) -> Item:
         """Send a request, up to ``sendings`` times after lost responses.
@@ -359,11 +359,6 @@ class Store:
             raise AnswerLost(str(error)) from error
         except AwsError as error:
             raise StoreUnavailable(str(error)) from error
-
-
-def _find_item(items: Iterable[Item], key: Item) -> Item | None:
-    """The item with this key."""
-    return next((item for item in items if all(item.get(name) == value for name, value in key.items())), None)
 
 
 def _was_written(operations: Sequence[Operation], failure: ConditionFailed) -> bool:
