@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import field
+from functools import cached_property
 from typing import Literal, TypeVar, cast, get_args
 from urllib.parse import urlsplit
 
@@ -29,7 +30,7 @@ class InvalidSetting(Exception):
         super().__init__(f"{variable}: {reason}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Settings:
     """The settings of one stage.
 
@@ -106,11 +107,11 @@ class Settings:
             cloudfront_secrets=_read(environ, "CLOUDFRONT_SECRET_SHA256", _digests, ""),
         )
 
-    @property
+    @cached_property
     def is_local(self) -> bool:
         return self.stage == "local"
 
-    @property
+    @cached_property
     def requires_https(self) -> bool:
         """Whether browsers are told to use https only; not in the local stage, which may speak http in its next run."""
         return not self.is_local

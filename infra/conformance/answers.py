@@ -86,7 +86,7 @@ def read(version: Version, webhook: Webhook, request: Mapping[str, Any], reply: 
 def _problems(webhook: Webhook, request: Mapping[str, Any], members: dict[str, Any]) -> tuple[list[str], list[str]]:
     """The faults and the deviations of a response from its model."""
     try:
-        webhook.model_of_answer(request).read(members, most=None)
+        (webhook.expected(request) if webhook.expected else webhook.answer).read(members, most=None)
     except InvalidMessage as error:
         fatal = [str(problem) for problem in error.problems if is_fatal(problem)]
         others = [str(problem) for problem in error.problems if not is_fatal(problem)]

@@ -21,19 +21,19 @@ CEILINGS = {
     "other classes of collaborators only": 25,
     "factories of collaborators only": 0,
     "lines of openbanking/container.py": 102,
-    "statements of chalicelib": 31_855,
+    "statements of chalicelib": 31_854,
     "statements of infra": 15_327,
     "modules over 400 lines": 0,
     "functions over 40 statements": 0,
 }
 """The highest value of each figure of the source. Who lowers a figure lowers its ceiling, too."""
 CEILINGS_OF_REQUESTS = {
-    "relayed read: files": 52,
-    "relayed read: switches of file": 124,
-    "relayed read: functions": 193,
+    "relayed read: files": 47,
+    "relayed read: switches of file": 111,
+    "relayed read: functions": 173,
     "card authorization: files": 62,
     "card authorization: switches of file": 322,
-    "card authorization: functions": 312,
+    "card authorization: functions": 309,
 }
 """The highest value of each figure of a traced request."""
 

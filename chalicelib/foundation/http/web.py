@@ -18,7 +18,7 @@ from urllib.parse import parse_qsl, quote
 from chalice.app import Blueprint, Chalice, Request, Response, RestAPIEventHandler
 
 from chalicelib.foundation import jsontext, log
-from chalicelib.foundation.identifiers import is_uuid, new_uuid, read_uuid
+from chalicelib.foundation.identifiers import new_uuid, read_uuid
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 BODY_BYTES = 65536
@@ -80,6 +80,7 @@ class Incoming:
             body = request.raw_body or b""
         except ValueError:
             body = b""
+        sent = Counter(name.lower() for name, values in (event.get("multiValueHeaders") or {}).items() for _ in values)
         return cls(
             method=event.get("httpMethod", OTHERS) if request.method == OTHERS else request.method,
             route=request.path,
@@ -89,7 +90,7 @@ class Incoming:
             uri=request.uri_params or {},
             context=request.context,
             request_id=read_uuid(headers.get("x-request-id", "")) or new_uuid(),
-            repeated_headers=_repeated(event.get("multiValueHeaders") or {}),
+            repeated_headers=frozenset(name for name, count in sent.items() if count > 1),
         )
 
     def check_text(self) -> None:
@@ -118,7 +119,7 @@ class Incoming:
 
     @property
     def has_good_request_id(self) -> bool:
-        return is_uuid(self.headers.get("x-request-id", ""))
+        return self.headers.get("x-request-id", "").lower() == self.request_id
 
     @property
     def content_type(self) -> str:
@@ -161,11 +162,6 @@ class Incoming:
     def _check_size(self, limit: int) -> None:
         if len(self.body) > limit:
             raise UnreadableBody("size", f"the body is larger than {limit} bytes")
-
-
-def _repeated(headers: Mapping[str, Sequence[str]]) -> frozenset[str]:
-    sent = Counter(name.lower() for name, values in headers.items() for _ in values)
-    return frozenset(name for name, count in sent.items() if count > 1)
 
 
 def _once(pairs: Iterable[tuple[str, str]], repeatable: Collection[str]) -> dict[str, str]:

@@ -45,7 +45,7 @@ def read_credentials(
         assertion=assertion,
         bearer=value.strip() if token_type else None,
         scheme=token_type or "Bearer",
-        proof=_read_proof(incoming),
+        proof="" if "dpop" in incoming.repeated_headers else incoming.headers.get("dpop"),  # RFC 9449 §4.3
         certificate=incoming.client_certificate,
         address=visitor_address(settings, incoming),
         method=incoming.method,
@@ -136,11 +136,6 @@ def _read_subject(assertion: str) -> str:
         )
         raise refusals.ASSERTION_WRONG()
     return subject
-
-
-def _read_proof(incoming: Incoming) -> str | None:
-    """The DPoP proof; empty, which is no proof, if the header is repeated (RFC 9449 §4.3)."""
-    return "" if "dpop" in incoming.repeated_headers else incoming.headers.get("dpop")
 
 
 def _single_value(what: str, *given: object) -> str | None:

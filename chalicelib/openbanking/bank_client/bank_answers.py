@@ -109,7 +109,7 @@ def _normalise_answer(webhook: Webhook, answer: dict[str, Any], form: AnswerForm
 def _check_model(webhook: Webhook, request: Mapping[str, Any], answer: dict[str, Any]) -> None:
     """Reject a response that ``is_fatal`` calls unusable; log and accept other deviations."""
     try:
-        webhook.model_of_answer(request).read(answer, most=None)
+        (webhook.expected(request) if webhook.expected else webhook.answer).read(answer, most=None)
     except InvalidMessage as error:
         fatal = [problem for problem in error.problems if is_fatal(problem)][:PROBLEMS]
         form = _form_of_error(answer)

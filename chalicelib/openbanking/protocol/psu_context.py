@@ -9,6 +9,7 @@ import ipaddress
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import field
+from functools import cached_property
 from typing import Any, Self
 
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -53,13 +54,13 @@ class PsuHeader:
         return value if fits else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PsuContext:
     """The PSU's ``headers`` in a request, by name; personal data, which must not be logged."""
 
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
-    @property
+    @cached_property
     def is_attended(self) -> bool:
         """Whether the PSU is present."""
         return ADDRESS in self.headers

@@ -7,6 +7,7 @@ bank's version object instead of comparing version numbers.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any, TypeVar
 
 from chalicelib.foundation.fields.field_types import Message
@@ -15,7 +16,7 @@ from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.payment_enumerations import Kind
 from chalicelib.openbanking.protocol.payment_statuses import Statuses
 from chalicelib.openbanking.protocol.scopes import Scope
-from chalicelib.openbanking.protocol.webhooks import AnswerForm, PaymentCall, RelayedCall, Webhook
+from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, AnswerForm, PaymentCall, RelayedCall, Webhook
 
 T = TypeVar("T")
 Errors = Callable[[Refusal, str, int], tuple[int, Mapping[str, Any]]]
@@ -40,7 +41,7 @@ class Webhooks:
     payment_status: Mapping[Kind, Webhook]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Version:
     """A version of the bank protocol.
 
@@ -87,17 +88,17 @@ class Version:
         """The path template of the cancel URL, for a PSU who gives no consent."""
         return f"{self.base}/cancel/{{secret}}"
 
-    @property
+    @cached_property
     def relayed(self) -> Mapping[str, Webhook]:
         """The webhooks for TPPs' data requests, by call name."""
         return self.load_webhooks().relayed
 
-    @property
+    @cached_property
     def payments(self) -> Mapping[Kind, Webhook]:
         """The webhooks that initiate a payment."""
         return self.load_webhooks().payments
 
-    @property
+    @cached_property
     def payment_status(self) -> Mapping[Kind, Webhook]:
         """The webhooks that query a payment's status; empty if banks report it instead."""
         return self.load_webhooks().payment_status
@@ -118,9 +119,11 @@ class Version:
         asked = dict.fromkeys(self.payment_status.values())
         return (*self.relayed.values(), *self.payments.values(), *asked, self.revoke_token)
 
-    def webhook(self, call: RelayedCall | PaymentCall) -> Webhook | None:
-        """The webhook for a TPP's call; ``None`` if the version has none."""
-        return self.relayed.get(call.name) if isinstance(call, RelayedCall) else self.payments.get(call.kind)
+    @cached_property
+    def webhook_by_call(self) -> Mapping[RelayedCall | PaymentCall, Webhook]:
+        """The webhooks for TPPs' calls; a call that the version does not have is missing."""
+        reads = {call: self.relayed[call.name] for call in RELAYED if call.name in self.relayed}
+        return reads | {call: self.payments[call.kind] for call in PAYMENTS if call.kind in self.payments}
 
     def in_spelling(self, members: Mapping[str, T]) -> dict[str, T]:
         """Convert snake_case members, also those of objects in lists, to the spelling of the banks' calls."""

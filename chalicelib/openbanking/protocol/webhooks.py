@@ -5,7 +5,8 @@ declares its webhook for a row: path, scope, and the models of the request and t
 row here, and its webhook and models to the versions that support it.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from typing import Any, Literal, TypedDict
 
 from chalicelib.foundation.fields.field_types import Message, OpenMessage
@@ -64,7 +65,7 @@ class AnswerForm:
     bank_failed: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Webhook:
     """A webhook in one version of the bank protocol.
 
@@ -101,15 +102,12 @@ class Webhook:
     is_later_page: Callable[[Mapping[str, Any]], bool] = lambda _: False
     unknown: frozenset[str] = frozenset()
 
-    def model_of_answer(self, request: Mapping[str, Any]) -> type[OpenMessage]:
-        """The model of the response to ``request``."""
-        return self.expected(request) if self.expected else self.answer
+    @cached_property
+    def scope_name(self) -> str | None:
+        """The name of the required scope; ``None``, which no consent has, if none is required."""
+        return self.scope.name if self.scope else None
 
-    def is_within(self, scopes: Collection[str]) -> bool:
-        """Whether ``scopes`` contains the required scope."""
-        return self.scope is not None and self.scope.name in scopes
-
-    @property
+    @cached_property
     def service(self) -> CountedUnder:
         """The category under which calls are counted. Raises: LookupError, if there is none."""
         if self.scope is not None:
@@ -119,7 +117,7 @@ class Webhook:
         return self.part_of
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RelayedCall:
     """A TPP's call that is passed to the bank; counted under ``service``."""
 
@@ -128,7 +126,7 @@ class RelayedCall:
     path: str
     service: CountedUnder
 
-    @property
+    @cached_property
     def reads_accounts(self) -> bool:
         """Whether it reads account information, which a TPP may do without the PSU (RTS on SCA, Article 36(5))."""
         return self.service == "AISP"

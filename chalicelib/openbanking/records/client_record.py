@@ -85,7 +85,7 @@ class Client:
             events_url=item.get("events_url"),
             secrets=tuple(ClientSecret(**each) for each in secrets),
             created_at=created_at,
-            event_secrets=event_signing.of_items(item.get("event_secrets", ())),
+            event_secrets=event_signing.of_items(item["event_secrets"]) if "event_secrets" in item else (),
             security=ClientSecurity.from_item(item["security"]) if "security" in item else _UNSPECIFIED,
             revision=item.get("revision", 0),
             events=item.get("events"),

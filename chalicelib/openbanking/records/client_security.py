@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from functools import cached_property
 from typing import Any, Self
 
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -27,7 +28,7 @@ class InvalidSecurity(ValueError):
         super().__init__(message)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ClientSecurity:
     """A client's security settings.
 
@@ -110,7 +111,7 @@ class ClientSecurity:
         """Whether tokens cannot be had without a private key of the client, which only its application has."""
         return self.uses_key or self.needs_certificate or self.requires_bound_tokens
 
-    @property
+    @cached_property
     def requires_bound_tokens(self) -> bool:
         return self.requires_proof or self.tls_client_certificate_bound_access_tokens
 

@@ -17,6 +17,7 @@ Another lists each client's consents, see ``consent_list``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any, Literal
 
 from chalicelib.foundation import jsontext
@@ -45,7 +46,7 @@ REPEAT_WINDOW = 60
 Accounts = Mapping[str, Sequence[str]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Consent:
     """A PSU's consent. Times are in Unix seconds.
 
@@ -74,7 +75,7 @@ class Consent:
         members: dict[str, Any] = {name: item[name] for name in cls.__dataclass_fields__ if name in item}
         return cls(**members | {"scopes": tuple(item["scopes"])})
 
-    @property
+    @cached_property
     def version(self) -> Version:
         """The bank's protocol version when the PSU consented; it never changes for a consent."""
         return VERSIONS[self.api_version]

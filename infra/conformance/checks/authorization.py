@@ -308,7 +308,7 @@ def _cancel_returned(session: Session) -> Evidence:
 
 def _one_time(session: Session) -> Evidence:
     session.scopes_of("one-time")
-    subject = next(each for each in _payments(session) if each.webhook.is_within(session.scopes_of("one-time")))
+    subject = next(each for each in _payments(session) if each.webhook.scope_name in session.scopes_of("one-time"))
     first = session.send(subject, token=session.token("one-time"))
     session.read(subject, first)
     session.hub.spent.add(session.token("one-time"))
@@ -337,7 +337,7 @@ def _end_refused(session: Session) -> Evidence:
     if received is None:
         raise CheckBlocked("the bank did not report the end of the consent: see end-at-bank.reported")
     for subject in subjects(session).values():
-        if subject.role == "data" and subject.webhook.is_within(session.bank.scopes):
+        if subject.role == "data" and subject.webhook.scope_name in session.bank.scopes:
             members = subject.request(session)
             return require_refused(session, subject, session.send(subject, members, token=token))
     raise CheckSkipped("customer.scopes has no scope for data")

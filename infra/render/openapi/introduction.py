@@ -39,7 +39,7 @@ def scopes(*versions: Version) -> str:
 def _calls_using(version: Version, scope: Scope) -> Iterator[str]:
     calls = [(call, call.method) for call in RELAYED] + [(call, "POST") for call in PAYMENTS]
     for call, method in calls:
-        webhook = version.webhook(call)
+        webhook = version.webhook_by_call.get(call)
         if webhook and webhook.scope == scope:
             yield f"`{method} {call.path}`"
 

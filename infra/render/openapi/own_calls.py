@@ -188,7 +188,7 @@ def answer_to_bank(name: str, version: Version) -> type[Message]:
 
 def webhooks_of(call: RelayedCall | PaymentCall) -> dict[int, Webhook]:
     """The webhooks for a TPP's call, by version, for the versions that support it."""
-    found = {version.number: version.webhook(call) for version in VERSIONS.values()}
+    found = {version.number: version.webhook_by_call.get(call) for version in VERSIONS.values()}
     return {number: webhook for number, webhook in found.items() if webhook is not None}
 
 

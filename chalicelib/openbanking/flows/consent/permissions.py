@@ -21,14 +21,14 @@ _KINDS = {"iban": "ibans", "sender_iban": "ibans", "account_id": "account_ids"}
 def require_scope(call: RelayedCall | PaymentCall, consent: Consent) -> Webhook:
     """The webhook for a call in the consent's version, if the consent's scopes allow it. Raises: Refusal."""
     webhook = require_webhook(call, consent.version)
-    if not webhook.is_within(consent.scopes):
+    if webhook.scope_name not in consent.scopes:
         raise refusals.SCOPE_NOT_GRANTED(scope=str(webhook.scope))
     return webhook
 
 
 def require_webhook(call: RelayedCall | PaymentCall, version: Version) -> Webhook:
     """The webhook for a call in ``version``. Raises: Refusal."""
-    webhook = version.webhook(call)
+    webhook = version.webhook_by_call.get(call)
     if webhook is None:
         raise refusals.CALL_NOT_IN_VERSION(version=version.number)
     return webhook
