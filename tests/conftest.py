@@ -40,7 +40,7 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):  # or every process that a t
     sys.dont_write_bytecode = False
 
 from chalicelib.foundation import context, log  # noqa: E402
-from chalicelib.foundation.aws.repeat_budget import CAPACITY, REPEATS  # noqa: E402
+from chalicelib.foundation.aws.calls import CAPACITY, REPEATS  # noqa: E402
 from chalicelib.foundation.crypto.signatures import sign  # noqa: E402
 from tests import lean_emulator  # noqa: E402
 from tests.log_lines import Lines  # noqa: E402

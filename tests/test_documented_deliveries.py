@@ -24,8 +24,10 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.crypto import event_signing
 from chalicelib.foundation.dynamodb import sharded_index
-from chalicelib.foundation.http import breaker, deadline_connections, outbound
+from chalicelib.foundation.http import deadline_connections, outbound
 from chalicelib.openbanking import delivery_plans as openbanking_plans
+from chalicelib.openbanking.bank_client.bank_circuits import FAILURES
+from chalicelib.openbanking.bank_client.bank_failures import OPEN_SECONDS
 from chalicelib.openbanking.protocol import own_answers, refusals
 from chalicelib.website import delivery_plans as mail_plans
 from infra.render.openapi.models import model_of
@@ -126,12 +128,12 @@ def test_what_is_kept_of_an_answer_is_documented() -> None:
 
 def test_every_document_has_the_numbers_of_the_circuit_breaker() -> None:
     text = section(REQUESTS, "### A bank that keeps failing")
-    assert f"After {breaker.FAILURES} failures in a row" in text
-    assert f"for {breaker.OPEN_SECONDS} s" in flowing(text)
+    assert f"After {FAILURES} failures in a row" in text
+    assert f"for {OPEN_SECONDS} s" in flowing(text)
 
     text = section(BANK, "### When the bank does not answer")
-    assert f"| {breaker.FAILURES} times in a row" in text
-    assert f"Pauses calls to the bank for {breaker.OPEN_SECONDS} s" in text
+    assert f"| {FAILURES} times in a row" in text
+    assert f"Pauses calls to the bank for {OPEN_SECONDS} s" in text
 
 
 def test_both_sides_are_told_the_limits_of_a_call() -> None:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from chalicelib.foundation.crypto.keyring import data_key_id
 from chalicelib.foundation.crypto.sealed_places import sealed_values
-from chalicelib.foundation.crypto.vault import data_key_id
 from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.sealed_places import SEALED_PLACES
 from tests.openbanking.faults import items

@@ -20,11 +20,10 @@ from chalicelib import bootstrap
 from chalicelib.cards.events.event_secrets import create_events_secret, secrets_key
 from chalicelib.cards.programs.programmes import head_key
 from chalicelib.delivery.delivery_record import RECORD, Delivery, record_key
-from chalicelib.foundation import jsontext
+from chalicelib.foundation import context, jsontext
 from chalicelib.foundation.aws.environment import endpoint
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.dynamodb.store import AnswerLost, Delete, StoreUnavailable
-from chalicelib.foundation.http import header_capture
 from chalicelib.foundation.http.deadline_connections import SlowCheck
 from chalicelib.foundation.http.outbound import NotReached, Outbound, Reply
 from chalicelib.foundation.mail import Mail
@@ -143,11 +142,11 @@ class ScriptedOutbound(Outbound):
         except NotReached:
             raise
         except Exception:
-            header_capture.record_sent(headers)
+            context.record_sent(headers)
             raise
-        header_capture.record_sent(headers)
-        header_capture.record_received(reply.headers)
-        header_capture.record_body(reply.body)
+        context.record_sent(headers)
+        context.record_received(reply.headers)
+        context.record_body(reply.body)
         return reply
 
     def _answer(self, url: str, body: bytes, headers: Mapping[str, str]) -> Reply:

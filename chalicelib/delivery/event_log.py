@@ -19,10 +19,9 @@ from functools import partial
 
 from chalicelib.delivery.delivery_record import TABLE
 from chalicelib.foundation.clock import Clock, milliseconds, timestamp
-from chalicelib.foundation.crypto.keyring import Keyring
+from chalicelib.foundation.crypto.keyring import Keyring, Vault
 from chalicelib.foundation.crypto.sealed_places import SealedPlace
 from chalicelib.foundation.crypto.signed_cursors import SignedCursors
-from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.sharded_index import rows_of_shard
 from chalicelib.foundation.dynamodb.store import Item, Page, Put, Store, absent
 from chalicelib.foundation.identifiers import base64url, new_id

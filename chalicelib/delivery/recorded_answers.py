@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from chalicelib.delivery.recorded_headers import MASK, secret_values
-from chalicelib.foundation.http.header_capture import CapturedHeaders
+from chalicelib.foundation.context import CapturedHeaders
 
 KEPT_BYTES = 2048
 """The number of bytes of a response body that an attempt keeps."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 
-from chalicelib.foundation.http.header_capture import CapturedHeaders
+from chalicelib.foundation.context import CapturedHeaders
 
 MASK = "***"
 HARMLESS = frozenset(

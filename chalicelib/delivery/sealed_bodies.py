@@ -7,8 +7,8 @@ from contextlib import suppress
 from functools import partial
 
 from chalicelib.delivery.delivery_record import TABLE, part_key
+from chalicelib.foundation.crypto.keyring import Unsealable, Vault
 from chalicelib.foundation.crypto.sealed_places import SealedPlace
-from chalicelib.foundation.crypto.vault import Unsealable, Vault
 from chalicelib.foundation.dynamodb.store import Item, Put, Store
 from chalicelib.foundation.parallel import pieces, together
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.aws.queues import Queue
-from chalicelib.foundation.crypto.vault import Vault
+from chalicelib.foundation.crypto.keyring import Vault
 
 Handlers = Mapping[str, Callable[[str], None]]
 """What carries out the tasks of a kind, given the task's details."""

@@ -33,7 +33,7 @@ from chalicelib.foundation import log
 from chalicelib.foundation.aws.errors import AwsError
 from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.context import capturing, leave_time
+from chalicelib.foundation.context import CapturedHeaders, capturing, leave_time
 from chalicelib.foundation.dynamodb.store import (
     Busy,
     ConditionFailed,
@@ -44,7 +44,6 @@ from chalicelib.foundation.dynamodb.store import (
     StoreError,
     StoreUnavailable,
 )
-from chalicelib.foundation.http.header_capture import CapturedHeaders
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
 

@@ -15,7 +15,7 @@ from typing import Any
 from chalicelib.demo_bank.customers import Customer, CustomerAccount
 from chalicelib.demo_bank.faults import FAULTS_BY_NAME
 from chalicelib.demo_bank.runtime import TABLE, DemoBank
-from chalicelib.foundation.crypto.vault import Unsealable
+from chalicelib.foundation.crypto.keyring import Unsealable
 from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Delete, Item, Operation, Put, Update
 from chalicelib.foundation.identifiers import digest

@@ -21,7 +21,7 @@ from chalicelib.demo_bank.directory import find_customer
 from chalicelib.demo_bank.hub_client import AuthorizationRequest
 from chalicelib.demo_bank.runtime import TABLE, DemoBank
 from chalicelib.foundation import jsontext
-from chalicelib.foundation.crypto.vault import Unsealable
+from chalicelib.foundation.crypto.keyring import Unsealable
 from chalicelib.foundation.dynamodb.conditions import Attr, Condition
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Operation, Update
 from chalicelib.foundation.identifiers import digest, matches, new_secret, new_uuid

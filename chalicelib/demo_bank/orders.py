@@ -24,7 +24,7 @@ from chalicelib.demo_bank.format import PaymentStep
 from chalicelib.demo_bank.instructions import AccountIdentifiers, PaymentInstruction, PaymentLine
 from chalicelib.demo_bank.runtime import TABLE, DemoBank
 from chalicelib.foundation import jsontext
-from chalicelib.foundation.crypto.vault import Unsealable
+from chalicelib.foundation.crypto.keyring import Unsealable
 from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import Delete, Item, Operation, Put, absent
 from chalicelib.foundation.identifiers import new_uuid

@@ -10,8 +10,7 @@ from chalicelib.foundation.aws import calls
 from chalicelib.foundation.aws.data_keys import Kms
 from chalicelib.foundation.aws.secrets import Secrets
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.crypto.keyring import Keyring
-from chalicelib.foundation.crypto.vault import Vault
+from chalicelib.foundation.crypto.keyring import Keyring, Vault
 from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.http.outbound import Outbound
 from chalicelib.foundation.mail import FileMailer, Mailer

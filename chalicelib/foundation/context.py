@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from dataclasses import replace
+from dataclasses import field, replace
 from math import inf
 from typing import Any
 
@@ -17,6 +17,8 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 
 RECORD_SECONDS = 3.0
 """The time to record what another party was asked for, however long its answer took."""
+CAPTURED_BYTES = 65_536
+"""The number of bytes of a response body that are captured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,24 @@ class _Limit:
         return left if self.outer is None else min(left, self.outer.seconds_left)
 
 
+@dataclass(slots=True)
+class CapturedHeaders:
+    """The latest call to another party: its headers, unredacted, which must not be logged or stored as they are.
+
+    Errors are translated on their way to the caller, and a defect can end a call at any point, so headers passed along
+    with results would be lost when they are needed most. Outside ``capturing``, nothing is recorded.
+
+    Attributes:
+        sent: the request headers, set when the first byte is sent.
+        received: the response headers, even if the body is incomplete.
+        beginning: the first bytes of the response body, as far as it came.
+    """
+
+    sent: Mapping[str, str] | None = field(default=None, repr=False)
+    received: Mapping[str, str] | None = field(default=None, repr=False)
+    beginning: bytes = field(default=b"", repr=False)
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
     """What holds for everything that a request does.
@@ -46,7 +66,7 @@ class Context:
 
     log_members: Mapping[str, Any]
     measured: Any = None
-    captured: Any = None
+    captured: CapturedHeaders | None = None
     limit: _Limit | None = None
 
 
@@ -69,9 +89,27 @@ def measuring(measured: Any) -> AbstractContextManager[None]:
     return _changed(measured=measured)
 
 
-def capturing(captured: Any) -> AbstractContextManager[None]:
+def capturing(captured: CapturedHeaders) -> AbstractContextManager[None]:
     """Keep in ``captured`` the headers of the calls made inside."""
     return _changed(captured=captured)
+
+
+def record_sent(headers: Mapping[str, str]) -> None:
+    """Record the headers of a request and clear any earlier response."""
+    if (exchange := current().captured) is not None:
+        exchange.sent, exchange.received, exchange.beginning = headers, None, b""
+
+
+def record_received(headers: Mapping[str, str]) -> None:
+    """Record the headers of a response."""
+    if (exchange := current().captured) is not None:
+        exchange.received = headers
+
+
+def record_body(body: bytes | bytearray) -> None:
+    """Record the beginning of a response body."""
+    if (exchange := current().captured) is not None:
+        exchange.beginning = bytes(body[:CAPTURED_BYTES])
 
 
 def deadline(monotonic: Callable[[], float], until: float) -> AbstractContextManager[None]:

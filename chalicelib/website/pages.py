@@ -13,7 +13,6 @@ from chalice.app import Response
 from chalicelib.foundation.http import pages
 from chalicelib.foundation.http.cookies import Cookie
 from chalicelib.foundation.http.pages import StaticFiles, Templates, heroicon
-from chalicelib.foundation.http.visitor_address import visitor_address
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.version import VERSION
 from chalicelib.openbanking.records.client_record import Client
@@ -72,7 +71,7 @@ class Visit(pages.Visit):
 
     @property
     def ip_address(self) -> str:
-        return visitor_address(self.website.shared.settings, self.incoming)
+        return self.incoming.visitor_address(self.website.shared.settings.cloudfront_secrets)
 
     @property
     def form_token(self) -> str:

@@ -10,8 +10,7 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.fields.field_types import PROBLEMS
 from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.http.outbound import Reply
-from chalicelib.openbanking.bank_client.bank_answers import is_fatal
-from chalicelib.openbanking.protocol.known_members import normalise
+from chalicelib.openbanking.bank_client.bank_answers import is_fatal, normalise
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import AnswerForm, UnusableAnswer, Webhook
 

@@ -14,7 +14,7 @@ from chalicelib.cards.issuing.holder_record import Holder
 from chalicelib.cards.ledger.account_record import Account
 from chalicelib.cards.protocol.states import BLOCKED, CLOSED, EXPIRED, NEW
 from chalicelib.cards.storage.record import TABLE
-from chalicelib.foundation.crypto.vault import Unsealable
+from chalicelib.foundation.crypto.keyring import Unsealable
 from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.identifiers import new_id
 from infra.retention.errors import NotErasable

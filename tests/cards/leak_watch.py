@@ -79,7 +79,7 @@ class Watch:
         from chalicelib.cards.card_data.encryption import CardData
         from chalicelib.cards.requests import disclosure
         from chalicelib.delivery import event_sender
-        from chalicelib.foundation.crypto.vault import Vault
+        from chalicelib.foundation.crypto.keyring import Vault
         from chalicelib.foundation.log import Formatter
 
         with observe(self._called), ExitStack() as patches:

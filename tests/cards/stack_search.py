@@ -14,7 +14,7 @@ import boto3
 
 from chalicelib import bootstrap
 from chalicelib.cards.card_data.encryption import Sealed
-from chalicelib.foundation.crypto.vault import Unsealable
+from chalicelib.foundation.crypto.keyring import Unsealable
 from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.settings import Settings
 from tests.cards.leak_search import Leak, Written, leaks

@@ -13,8 +13,8 @@ import pytest
 from chalicelib.delivery import event_log
 from chalicelib.delivery.event_log import KEPT_SECONDS, LATE_SECONDS, REMEMBERED, SHARDS, EventLog, EventPage, Reading
 from chalicelib.foundation.clock import Clock, milliseconds
+from chalicelib.foundation.crypto.keyring import Unsealable
 from chalicelib.foundation.crypto.signed_cursors import InvalidCursor
-from chalicelib.foundation.crypto.vault import Unsealable
 from chalicelib.openbanking.protocol.tpp_calls import EVENTS_CURSOR
 from infra.deploy.functions import FUNCTIONS
 from tests.cards.contest import at_once

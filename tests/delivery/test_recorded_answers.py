@@ -6,7 +6,7 @@ import pytest
 
 from chalicelib.delivery.recorded_answers import KEPT_BYTES, record_answer
 from chalicelib.delivery.recorded_headers import MASK
-from chalicelib.foundation.http.header_capture import CapturedHeaders
+from chalicelib.foundation.context import CapturedHeaders
 
 SIGNATURE = "v1,c2lnbmF0dXJlIG9mIHRoZSBldmVudA=="
 SENT = {"Content-Type": "application/json", "webhook-id": "an-id", "webhook-signature": SIGNATURE}

@@ -9,8 +9,8 @@ from urllib3 import HTTPHeaderDict
 
 from chalicelib.delivery.delivery_record import HISTORY
 from chalicelib.delivery.recorded_headers import HARMLESS, MASK, MOST, NAME_LENGTH, VALUE_LENGTH, record_headers
+from chalicelib.foundation.context import CapturedHeaders
 from chalicelib.foundation.crypto import event_signing
-from chalicelib.foundation.http.header_capture import CapturedHeaders
 from chalicelib.foundation.version import USER_AGENT
 
 API_KEY = "d24c7a9be0513f86a1c45d.Zm9yLXRoZS1iYW5r"

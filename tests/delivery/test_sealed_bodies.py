@@ -6,7 +6,7 @@ import pytest
 
 from chalicelib.delivery.delivery_record import BODY, Delivery, part_key, record_key
 from chalicelib.delivery.sealed_bodies import PART_BYTES
-from chalicelib.foundation.crypto.vault import Unsealable
+from chalicelib.foundation.crypto.keyring import Unsealable
 from chalicelib.foundation.dynamodb.store import Item
 from tests.delivery.deliveries import intended, record
 from tests.dynamodb_calls import counted

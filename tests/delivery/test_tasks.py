@@ -9,7 +9,7 @@ import pytest
 
 from chalicelib.delivery.tasks import Tasks
 from chalicelib.foundation import jsontext, log
-from chalicelib.foundation.crypto.vault import Unsealable
+from chalicelib.foundation.crypto.keyring import Unsealable
 from tests.log_lines import Lines
 from tests.world import World
 

@@ -13,11 +13,10 @@ from chalicelib.delivery.delivery_record import CLAIMED_SECONDS
 from chalicelib.delivery.outcomes import Delivered, StoredAnswer
 from chalicelib.delivery.sweeper import sweep
 from chalicelib.delivery.worker import Worker
-from chalicelib.foundation import log
+from chalicelib.foundation import context, log
 from chalicelib.foundation.aws.errors import NotSent
 from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.dynamodb.store import Busy, Conflict, Operation, StoreUnavailable, Throttled
-from chalicelib.foundation.http import header_capture
 from tests.delivery.deliveries import DECIDED, Receiver, begun, buried, fail, record
 from tests.log_lines import Lines
 from tests.world import World
@@ -34,10 +33,10 @@ def wait(world: World, delivery_id: str) -> None:
 
 def exchanged(sent: Mapping[str, str], received: Mapping[str, str] | None = None, body: bytes = b"") -> None:
     """What goes over the wire during an attempt."""
-    header_capture.record_sent(sent)
+    context.record_sent(sent)
     if received is not None:
-        header_capture.record_received(received)
-        header_capture.record_body(body)
+        context.record_received(received)
+        context.record_body(body)
 
 
 def replies(world: World, delivery_id: str) -> list[str]:

@@ -14,7 +14,7 @@ from chalicelib.cards.payments.pending_index import ASKING_SECONDS
 from chalicelib.cards.reconciliation.rolling_proof import prove_accounts
 from chalicelib.foundation.aws.errors import NotSent
 from chalicelib.foundation.aws.queues import Queue
-from chalicelib.foundation.http.breaker import FAILURES
+from chalicelib.openbanking.bank_client.bank_circuits import FAILURES
 from chalicelib.openbanking.records.order_answers import RUNNING_SECONDS
 from infra.local.event_runner import sqs_event
 from tests.cards.scenes import EUR, Scene

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from chalicelib.foundation.http.breaker import FAILURES
 from chalicelib.foundation.metrics import NAMESPACE
+from chalicelib.openbanking.bank_client.bank_circuits import FAILURES
 from infra.deploy import template
 from infra.deploy.template import DASHBOARD
 from tests.documents import ROOT

@@ -23,7 +23,7 @@ MODULES = (
     "chalicelib/openbanking/records/consents.py",
     "chalicelib/foundation/dynamodb/*.py",
     "chalicelib/foundation/http/outbound.py",
-    "chalicelib/foundation/http/breaker.py",
+    "chalicelib/openbanking/bank_client/bank_circuits.py",
     "chalicelib/cards/ledger/*.py",
     "chalicelib/cards/authorization/auth*.py",
     "chalicelib/delivery/*.py",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from chalicelib.foundation.http.breaker import FAILURES
 from chalicelib.foundation.http.outbound import NotReached
+from chalicelib.openbanking.bank_client.bank_circuits import FAILURES
 from chalicelib.statistics.days import midnight_after
 from chalicelib.statistics.downtimes import Downtime
 from chalicelib.statistics.hourly_counters import TABLE

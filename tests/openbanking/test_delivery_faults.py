@@ -22,8 +22,8 @@ from chalicelib.delivery.delivery_plan import SWEEP_WAITS
 from chalicelib.delivery.delivery_record import CLAIMED_SECONDS
 from chalicelib.delivery.receiver_slots import SLOTS, Slot
 from chalicelib.foundation.dynamodb.store import StoreError
-from chalicelib.foundation.http.breaker import FAILURES
 from chalicelib.foundation.http.outbound import NotReached, Reply, TimedOut
+from chalicelib.openbanking.bank_client.bank_circuits import FAILURES
 from chalicelib.openbanking.flows.consent.expiry import record_due_events
 from chalicelib.openbanking.flows.payments.outcomes import (
     NotResolved,

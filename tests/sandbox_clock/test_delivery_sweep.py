@@ -11,7 +11,8 @@ from chalicelib.bootstrap import PLANS
 from chalicelib.delivery.delivery_record import Delivery
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.foundation import parallel
-from chalicelib.foundation.http.breaker import FAILURES, OPEN_SECONDS
+from chalicelib.openbanking.bank_client.bank_circuits import FAILURES
+from chalicelib.openbanking.bank_client.bank_failures import OPEN_SECONDS
 from chalicelib.openbanking.flows.bank.notifications import record_revoke_token
 from tests.openbanking.circuits import GONE
 from tests.sandbox_clock.operator import Operator

@@ -30,7 +30,7 @@ from chalicelib.cards.protocol.states import CREDITED_ACCOUNT, DECLINED_BY_ACCOU
 from chalicelib.cards.protocol.status_codes import Refused
 from chalicelib.foundation import log
 from chalicelib.foundation.aws.errors import AwsError
-from chalicelib.foundation.crypto.vault import Unsealable
+from chalicelib.foundation.crypto.keyring import Unsealable
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 NO_FUNDS, NOT_PERMITTED, SUSPECTED = "51", "57", "59"

@@ -16,7 +16,7 @@ from chalicelib.delivery import event_sender
 from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
 from chalicelib.delivery.outcomes import Delivered, Dispatch, Undeliverable
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.crypto.vault import Vault
+from chalicelib.foundation.crypto.keyring import Vault
 from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.http.outbound import Outbound
 from chalicelib.foundation.lazy_dataclasses import dataclass

@@ -12,8 +12,8 @@ from chalicelib.cards.programs.programmes import TABLE
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto import event_signing
 from chalicelib.foundation.crypto.event_signing import EventSecret
+from chalicelib.foundation.crypto.keyring import Vault
 from chalicelib.foundation.crypto.sealed_places import SealedPlace
-from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import Item, Put, Store, absent
 from chalicelib.foundation.lazy_dataclasses import dataclass

@@ -21,7 +21,6 @@ from urllib.parse import quote, urlsplit
 from chalicelib.foundation import context
 from chalicelib.foundation.aws import answers, environment, signing
 from chalicelib.foundation.aws.errors import THROTTLED, AwsError, ErrorResponse, NoAnswer, NotSent
-from chalicelib.foundation.aws.repeat_budget import REPEATS, RepeatBudget
 from chalicelib.foundation.aws.services import SERVICES
 from chalicelib.foundation.http.connection_pool import Connections, read_body
 from chalicelib.foundation.http.deadline_connections import Exchange
@@ -34,6 +33,10 @@ CONNECT_SECONDS, READ_SECONDS = 0.5, 0.9
 """The limits of a call under a tight time limit that leaves more; a repeat may then still be in time."""
 LONGEST_PAUSE = 1.0
 """Seconds before a call is sent for the second time."""
+CAPACITY, COST = 500, 5
+"""The tokens of a process for repeats, and those of a repeat: the figures of AWS's SDKs,
+https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html.
+"""
 _EXPIRED = {"ExpiredToken", "ExpiredTokenException"}
 _WRONG_TIME = {
     *("RequestExpired", "RequestInTheFuture", "RequestTimeTooSkewed"),
@@ -58,6 +61,34 @@ class Call:
     operation: str
     body: Members
 
+
+class RepeatBudget:
+    """Limits the repeats of throttled calls: many threads that repeat theirs would multiply the traffic.
+
+    Repeats take tokens, and successful calls give them back. Safe for use by several threads.
+    """
+
+    def __init__(self, capacity: int = CAPACITY) -> None:
+        self._capacity = self._left = capacity
+        self._lock = threading.Lock()
+
+    def take(self) -> bool:
+        """Take the tokens of one repeat; false if there are too few, and the call must not be repeated."""
+        with self._lock:
+            if self._left < COST:
+                return False
+            self._left -= COST
+            return True
+
+    def give_back(self, repeats: int) -> None:
+        """Give back the tokens of the repeats of a call that succeeded; without repeats one token, to refill."""
+        if self._left < self._capacity:  # another thread's change is noticed by the next call
+            with self._lock:
+                self._left = min(self._capacity, self._left + (COST * repeats or 1))
+
+
+REPEATS = RepeatBudget()
+"""The budget of this process."""
 
 Proceed = Callable[[Call], Members]
 Observer = Callable[[Call, Proceed], Members]

@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 
-from chalicelib.foundation.crypto.vault import Vault
+from chalicelib.foundation.crypto.keyring import Vault
 from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.lazy_dataclasses import dataclass
 

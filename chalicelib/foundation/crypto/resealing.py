@@ -14,10 +14,9 @@ from operator import and_
 
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.crypto.keyring import Keyring
+from chalicelib.foundation.crypto.keyring import Keyring, Unsealable, Vault, data_key_id
 from chalicelib.foundation.crypto.resealing_progress import PROGRESS, ResealingProgress
 from chalicelib.foundation.crypto.sealed_places import SealedPlace, reseal_values, sealed_values
-from chalicelib.foundation.crypto.vault import Unsealable, Vault, data_key_id
 from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import AnswerLost, Busy, ConditionFailed, Item, Store
 from chalicelib.foundation.lazy_dataclasses import dataclass

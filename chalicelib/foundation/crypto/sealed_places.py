@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from chalicelib.foundation.crypto.vault import Vault, data_key_id
+from chalicelib.foundation.crypto.keyring import Vault, data_key_id
 from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.lazy_dataclasses import dataclass
 

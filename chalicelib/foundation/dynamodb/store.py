@@ -32,8 +32,8 @@ from math import inf
 from typing import Any, TypedDict, Unpack
 
 from chalicelib.foundation import context
+from chalicelib.foundation.aws.calls import REPEATS, RepeatBudget
 from chalicelib.foundation.aws.errors import AwsError, ErrorResponse, NoAnswer, NotSent
-from chalicelib.foundation.aws.repeat_budget import REPEATS, RepeatBudget
 from chalicelib.foundation.dynamodb.conditions import Attr, Condition, projection_members, query_members
 from chalicelib.foundation.dynamodb.errors import (
     AnswerLost,

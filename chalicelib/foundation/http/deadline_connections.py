@@ -22,7 +22,7 @@ from typing import Any
 
 import certifi
 
-from chalicelib.foundation.http import header_capture
+from chalicelib.foundation import context
 from chalicelib.foundation.http.addresses import is_public, may_be_public
 from chalicelib.foundation.http.response_headers import read_headers
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -55,7 +55,7 @@ class Exchange:
         connect: the seconds to connect.
         read: the seconds from the first byte that is sent until the end of the response.
         slow_check: its check, until that has run.
-        is_captured: whether its headers are shown to ``header_capture``.
+        is_captured: whether its headers are captured in the context of the request.
         sent: whether anything of the request was sent.
     """
 
@@ -98,7 +98,7 @@ class Exchange:
         self.sent = True
         self.until = min(self.until, time.monotonic() + self.read)
         if self.is_captured:
-            header_capture.record_sent(_headers_in(head))
+            context.record_sent(_headers_in(head))
 
 
 class AddressRefused(OSError):

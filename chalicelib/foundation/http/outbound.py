@@ -19,7 +19,6 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from chalicelib.foundation import context
-from chalicelib.foundation.http import header_capture
 from chalicelib.foundation.http.addresses import has_web_scheme
 from chalicelib.foundation.http.connection_pool import AddressUnusable, BodyTooLarge, Connections, read_body
 from chalicelib.foundation.http.deadline_connections import AddressRefused, Exchange, SlowCheck, TlsFailed
@@ -157,7 +156,7 @@ class Outbound:
         try:
             with self._connections.response(method, url, body, all_headers, exchange, fresh=fresh) as answer:
                 received = _merged(answer.headers)
-                header_capture.record_received(received)
+                context.record_received(received)
                 content = _read(answer, largest)
         except OutboundError:
             raise
@@ -174,7 +173,7 @@ def _read(response: http.client.HTTPResponse, largest: int) -> bytes:
         size = f"{largest // 1_000_000} MB" if largest >= 1_000_000 else f"{largest // 1024} KB"
         raise ResponseTooLarge(f"the response is larger than {size}") from None
     finally:
-        header_capture.record_body(content)
+        context.record_body(content)
 
 
 def _merged(headers: http.client.HTTPMessage) -> dict[str, str]:

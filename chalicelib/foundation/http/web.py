@@ -7,9 +7,13 @@ unknown exceptions into its own 500 response before middleware sees them, so ``R
 from __future__ import annotations
 
 import base64
+import hashlib
+import hmac
+import ipaddress
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import field, replace
 from itertools import chain
 from typing import Any, Generic, Self, TypeVar
@@ -28,6 +32,9 @@ API_KEY_CHALLENGE = 'ApiKey realm="causeway", header="X-Api-Key"'
 """``WWW-Authenticate`` of calls with an API key, for which no scheme is registered (RFC 9110 §11.1)."""
 FORM_CHALLENGE = 'Form realm="causeway"'
 """``WWW-Authenticate`` of pages with a form for the password; browsers ask for one themselves only with ``Basic``."""
+PROOF_HEADER = "x-causeway-origin-secret"
+ADDRESS_HEADER = "cloudfront-viewer-address"
+"""CloudFront sets it to the viewer's address and port, and replaces what the viewer sent."""
 OTHERS = "X-AMAZON-APIGATEWAY-ANY-METHOD"
 """API Gateway's OpenAPI name for all methods that a path does not define."""
 _SEGMENTS = ("{first}", "{second}", "{third}", "{fourth}", "{fifth}", "{sixth}")
@@ -112,9 +119,18 @@ class Incoming:
         pem: str | None = certificate.get("clientCertPem")
         return pem
 
-    @property
-    def address(self) -> str:
-        """The IP address of the connection; empty if unknown. See ``visitor_address`` for that of a visitor."""
+    def visitor_address(self, cloudfront_secrets: Collection[str]) -> str:
+        """The IP address of the visitor; empty if unknown.
+
+        It is that of the connection. Behind CloudFront, a header names the visitor's. Anybody can send that header, so
+        it is read only beside a secret that the distribution adds, one of those with these digests.
+        """
+        forwarded, secret = self.headers.get(ADDRESS_HEADER, ""), self.headers.get(PROOF_HEADER, "")
+        if forwarded and secret:
+            digest = hashlib.sha256(secret.encode()).hexdigest()
+            if any(hmac.compare_digest(digest, each) for each in cloudfront_secrets):
+                with suppress(ValueError):
+                    return str(ipaddress.ip_address(forwarded.rpartition(":")[0].strip("[]")))
         return str((self.context.get("identity") or {}).get("sourceIp") or "")
 
     @property

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.crypto.keyring import Vault
 from chalicelib.foundation.crypto.sealed_places import SealedPlace
-from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.conditions import Attr, Condition
 from chalicelib.foundation.dynamodb.store import Item, Put, absent
 from chalicelib.foundation.lazy_dataclasses import dataclass

@@ -10,7 +10,6 @@ from urllib.parse import unquote_plus
 
 from chalicelib.foundation import security_refusals
 from chalicelib.foundation.fields.problems import InvalidMessage
-from chalicelib.foundation.http.visitor_address import visitor_address
 from chalicelib.foundation.http.web import FORM, Incoming, UnreadableBody
 from chalicelib.openbanking.container import OpenBankingContainer
 from chalicelib.openbanking.oauth.tpp_request import TppCredentials
@@ -47,7 +46,7 @@ def read_credentials(
         scheme=token_type or "Bearer",
         proof="" if "dpop" in incoming.repeated_headers else incoming.headers.get("dpop"),  # RFC 9449 §4.3
         certificate=incoming.client_certificate,
-        address=visitor_address(settings, incoming),
+        address=incoming.visitor_address(settings.cloudfront_secrets),
         method=incoming.method,
         endpoints=tuple(f"{base}{incoming.path}" for base in (settings.public_url, settings.mtls_url) if base),
         good_request_id=incoming.has_good_request_id or "x-request-id" not in incoming.headers,

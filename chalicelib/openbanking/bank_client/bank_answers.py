@@ -1,4 +1,4 @@
-"""Parse a bank's response and validate it against its model (specification, Errors).
+"""Parse a bank's response, normalise its known members and validate it against its model (specification, Errors).
 
 Every failure of a bank becomes a ``BankFailed`` with the bank's own code and message.
 """
@@ -6,15 +6,17 @@ Every failure of a bank becomes a ``BankFailed`` with the bank's own code and me
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import cache
+from typing import Any, get_args
 
 from chalicelib.foundation import jsontext, log
-from chalicelib.foundation.fields.field_types import PROBLEMS
+from chalicelib.foundation.fields.field_rules import IdRule
+from chalicelib.foundation.fields.field_types import PROBLEMS, OpenMessage
 from chalicelib.foundation.fields.problems import InvalidMessage, Problem
 from chalicelib.foundation.http.outbound import Reply
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.bank_client.bank_failures import NOT_FOUND, SERVER_ERROR, TOO_MANY_REQUESTS, BankFailed
-from chalicelib.openbanking.protocol.known_members import normalise
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.protocol.webhooks import AnswerForm, UnusableAnswer, Webhook
@@ -25,6 +27,11 @@ _NEVER_TOO_LARGE = HANDED_ON_BYTES // 7
 """Bodies up to this size need no check: escaping twice expands a byte to at most seven."""
 _UNDECIDED = (408, 409, 425)
 """HTTP statuses below 500 that leave the outcome unknown: Request Timeout, Conflict, Too Early."""
+
+
+Model = type[OpenMessage]
+Spelling = Callable[[str], str]
+"""Maps a snake_case member name to its alternative spelling."""
 
 
 def read_answer(version: Version, webhook: Webhook, request: Mapping[str, Any], reply: Reply) -> Mapping[str, Any]:
@@ -139,3 +146,88 @@ def is_fatal(problem: Problem) -> bool:
     """
     unusable = problem.kind == "identifier" or (problem.mandatory and problem.kind in ("missing", "empty", "type"))
     return unusable or not problem.field
+
+
+@dataclass(frozen=True, slots=True)
+class _KnownMember:
+    """A member of a table: its name, its rule if it is an identifier, and the model of its own members."""
+
+    name: str
+    rule: IdRule | None
+    inner: Model | None
+
+
+def normalise(model: Model, answer: dict[str, Any], *, spell: Spelling, repeated: list[str]) -> dict[str, Any]:
+    """A response with the members of ``model`` in snake_case and its identifiers as strings.
+
+    Everything else in it, including keys that are data, is left unchanged at every depth.
+
+    Args:
+        spell: the bank's alternative spelling of these members.
+        repeated: collects the paths of members present in both spellings; the snake_case one takes precedence.
+    """
+    return _Normaliser(spell, repeated).normalise_object(model, answer, None)
+
+
+Place = tuple[Any, str | int] | None
+"""The path of a member: its parent's path, and its name or index. Formatted only when needed."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Normaliser:
+    """A single pass over a response, following its models."""
+
+    spell: Spelling
+    repeated: list[str]
+
+    def normalise_object(self, model: Model, holder: dict[str, Any], place: Place) -> dict[str, Any]:
+        table, found = _members_by_spelling(model, self.spell), {}
+        for name, value in holder.items():
+            known = table.get(name)
+            if known is None:
+                found[name] = value
+            elif name != known.name and known.name in holder:
+                self.repeated.append(_format_place((place, known.name)))
+            elif known.rule is not None:
+                alone = known.rule.beside is not None and holder.get(known.rule.beside) is None
+                found[known.name] = known.rule.text(value, alone=alone)
+            elif known.inner is not None:
+                found[known.name] = self.normalise_value(known.inner, value, (place, known.name))
+            else:
+                found[known.name] = value
+        return found
+
+    def normalise_value(self, model: Model, value: Any, place: Place) -> Any:
+        if isinstance(value, dict):
+            return self.normalise_object(model, value, place)
+        if not isinstance(value, list):
+            return value
+        return [self.normalise_value(model, each, (place, index)) for index, each in enumerate(value)]
+
+
+def _format_place(place: Place) -> str:
+    """Format a path, e.g. ``transactions.booked.0.amount``."""
+    parts: list[str] = []
+    while place is not None:
+        place, part = place
+        parts.append(str(part))
+    return ".".join(reversed(parts))
+
+
+@cache
+def _members_by_spelling(model: Model, spell: Spelling) -> Mapping[str, _KnownMember]:
+    """A model's members, by each of their spellings."""
+    table: dict[str, _KnownMember] = {}
+    for name, field in model.model_fields.items():
+        parts = [*field.metadata, *_annotation_parts(field.annotation)]
+        rule = next((part for part in parts if isinstance(part, IdRule)), None)
+        inner = next((part for part in parts if isinstance(part, type) and issubclass(part, OpenMessage)), None)
+        table |= dict.fromkeys((name, spell(name)), _KnownMember(name, rule, inner))
+    return table
+
+
+def _annotation_parts(annotation: Any) -> Iterator[Any]:
+    """All parts of an annotation: list items, union members, type rules."""
+    yield annotation
+    for argument in get_args(annotation):
+        yield from _annotation_parts(argument)

@@ -12,6 +12,7 @@ the bank answers sooner. Storage that hangs does not hold up a call: each use of
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
@@ -20,20 +21,119 @@ from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.context import tight_deadline
 from chalicelib.foundation.dynamodb.store import Busy, Store, StoreError
-from chalicelib.foundation.http.breaker import Breaker, CircuitOpen, Pause
 from chalicelib.foundation.http.deadline_connections import SlowCheck
 from chalicelib.foundation.http.outbound import GivenUp
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.requests.engine import try_to
+from chalicelib.openbanking.bank_client.bank_failures import OPEN_SECONDS, CircuitOpen
 from chalicelib.statistics import current_call
 from chalicelib.statistics.downtime_probes import PROBE_SECONDS, Probe, claim_probe, record_answer
 from chalicelib.statistics.downtimes import Downtime, OpenDowntimes
 from chalicelib.statistics.slow_calls import SLOTS, SLOW_SECONDS, Slot, SlowCalls
 
+FAILURES = 5
+"""Consecutive failures that open a circuit."""
 STORAGE_SECONDS = 0.5
 """The time limit of storage once a bank has answered: its answer must still be recorded."""
 TAKE_SECONDS = 1.0
 """The time limit of taking a slot, longer than the store's repeats of a throttled call."""
 NO_SLOT = f"no answer came within {SLOW_SECONDS} s, and {SLOTS} other calls wait for the bank"
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """A period of ``seconds`` in real time, which does not last longer if the clock is set back.
+
+    The time that has passed is the larger one of two clocks: the wall clock also runs while a Lambda instance is
+    frozen, the monotonic clock is never set back.
+    """
+
+    clock: Clock
+    seconds: int
+    began_at: int
+    began: float
+
+    @classmethod
+    def begin(cls, clock: Clock, seconds: int) -> Pause:
+        return cls(clock.real, seconds, clock.real.time(), clock.real.monotonic())
+
+    def left(self) -> int:
+        """The seconds that are left; 0 when it is over."""
+        passed = max(self.clock.time() - self.began_at, int(self.clock.monotonic() - self.began))
+        return max(0, self.seconds - passed)
+
+
+@dataclass(slots=True)
+class _Circuit:
+    """The recent failures of a party; ``pause`` is the open period or the time of the running probe."""
+
+    failures: int = 0
+    pause: Pause | None = None
+    probing: bool = False
+
+    @property
+    def left(self) -> int:
+        return self.pause.left() if self.pause else 0
+
+
+class Breaker:
+    """Pauses calls to a party that keeps failing, then admits a single call as a probe; by key, thread-safe.
+
+    State is kept per process, so each process has to see the failures itself. Pauses pass in real time, also while
+    business time is moved.
+
+    The caller reports each admitted call with ``record_success`` or ``record_failure``. After ``OPEN_SECONDS`` an open
+    circuit admits one call, the probe. If the probe does not report within ``OPEN_SECONDS``, another is admitted.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._circuits: dict[str, _Circuit] = {}
+        self._lock = threading.Lock()
+
+    def admit(self, key: str) -> None:
+        """Admit a call to ``key``. Raises: CircuitOpen."""
+        with self._lock:
+            circuit = self._find_probed(key)
+            if circuit is not None:
+                circuit.probing, circuit.pause = True, Pause.begin(self._clock, OPEN_SECONDS)
+
+    def require_closed(self, key: str) -> None:
+        """Check that ``admit`` would succeed now, without starting a probe. Raises: CircuitOpen."""
+        with self._lock:
+            self._find_probed(key)
+
+    def needs_probe(self, key: str) -> bool:
+        """Whether the next call to be admitted is a probe."""
+        with self._lock:
+            return key in self._circuits and self._circuits[key].failures >= FAILURES
+
+    def record_success(self, key: str) -> None:
+        """Record a successful call: close the circuit and reset its failure count."""
+        with self._lock:
+            self._circuits.pop(key, None)
+
+    def record_failure(self, key: str) -> bool:
+        """Record a failed call; returns whether it opened the circuit or, as a probe, reopened it.
+
+        Calls that began before the circuit opened do not extend the open period.
+        """
+        with self._lock:
+            circuit = self._circuits.setdefault(key, _Circuit())
+            circuit.failures += 1
+            if circuit.probing or circuit.failures == FAILURES:
+                circuit.probing, circuit.pause = False, Pause.begin(self._clock, OPEN_SECONDS)
+                return True
+            return False
+
+    def _find_probed(self, key: str) -> _Circuit | None:
+        """The open circuit if it can admit a probe now; ``None`` if it is closed. Raises: CircuitOpen."""
+        circuit = self._circuits.get(key)
+        if circuit is None or circuit.failures < FAILURES:
+            return None
+        if left := circuit.left:
+            raise CircuitOpen(1 if circuit.probing else left)
+        return circuit
 
 
 class BankCircuits:

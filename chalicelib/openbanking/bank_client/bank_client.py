@@ -15,14 +15,13 @@ from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto.keyring import Keyring
 from chalicelib.foundation.crypto.signatures import sign
 from chalicelib.foundation.dynamodb.store import Store
-from chalicelib.foundation.http.breaker import CircuitOpen
 from chalicelib.foundation.http.deadline_connections import SlowCheck
 from chalicelib.foundation.http.outbound import TOTAL_SECONDS, GivenUp, NotReached, Outbound, OutboundError, Reply
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.metrics import Metrics
 from chalicelib.openbanking.bank_client.bank_answers import read_answer
 from chalicelib.openbanking.bank_client.bank_circuits import BankCircuits, limit_slow_call
-from chalicelib.openbanking.bank_client.bank_failures import SERVER_ERROR, TOO_MANY_REQUESTS, BankFailed
+from chalicelib.openbanking.bank_client.bank_failures import SERVER_ERROR, TOO_MANY_REQUESTS, BankFailed, CircuitOpen
 from chalicelib.openbanking.protocol.psu_context import UNATTENDED, PsuContext
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import Webhook

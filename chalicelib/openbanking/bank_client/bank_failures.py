@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from chalicelib.foundation.fields.written_text import is_written
-from chalicelib.foundation.http.breaker import OPEN_SECONDS, CircuitOpen
 from chalicelib.foundation.http.outbound import GivenUp, ResponseTooLarge
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.bank_identifiers import is_payment_id
@@ -15,9 +14,25 @@ from chalicelib.openbanking.protocol.errors import Detail, Refusal
 NOT_FOUND = 404
 SERVER_ERROR = 500
 TOO_MANY_REQUESTS = 429
+OPEN_SECONDS = 30
+"""Seconds for which a circuit stays open, and for which a probe may run. No call takes longer, so a report received
+during a probe comes from that probe.
+"""
 
 Reach = Literal["never", "refused", "unknown"]
 """How far a request got: never sent, refused by the bank, or outcome unknown."""
+
+
+class CircuitOpen(Exception):
+    """Calls to the party are paused.
+
+    Attributes:
+        retry_after: whole seconds, at least 1, until a call may be admitted again.
+    """
+
+    def __init__(self, retry_after: int) -> None:
+        self.retry_after = retry_after
+        super().__init__(f"calls are paused for {retry_after} s")
 
 
 class BankFailed(Refusal):

@@ -15,8 +15,8 @@ from typing import Any, Literal
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.crypto.keyring import Vault
 from chalicelib.foundation.crypto.sealed_places import SealedPlace
-from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.conditions import Attr, Condition
 from chalicelib.foundation.dynamodb.store import Item, Put, Update, absent
 from chalicelib.foundation.identifiers import OpaqueToken, digest, new_credential

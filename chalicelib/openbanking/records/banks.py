@@ -14,8 +14,8 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto import signatures
+from chalicelib.foundation.crypto.keyring import Vault
 from chalicelib.foundation.crypto.sealed_places import SealedPlace
-from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import Check, Delete, Item, Operation, Put, Store, Update, absent
 from chalicelib.foundation.identifiers import new_credential

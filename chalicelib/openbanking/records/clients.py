@@ -13,8 +13,8 @@ from typing import Any, Unpack
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto import event_signing
 from chalicelib.foundation.crypto.event_signing import EventSecret
+from chalicelib.foundation.crypto.keyring import Vault
 from chalicelib.foundation.crypto.sealed_places import SealedPlace
-from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.conditions import Attr, Condition
 from chalicelib.foundation.dynamodb.store import Item, Operation, Put, Store, absent
 from chalicelib.foundation.identifiers import digest, matches, new_secret

@@ -22,8 +22,8 @@ from typing import Any, Literal
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.crypto.keyring import Vault
 from chalicelib.foundation.crypto.sealed_places import SealedPlace
-from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.conditions import Attr, Condition
 from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
 from chalicelib.foundation.dynamodb.store import Check, Item, Operation, Put, Update, absent

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from chalice.app import Response
 
 from chalicelib.foundation.crypto import event_signing
-from chalicelib.foundation.crypto.vault import Unsealable
+from chalicelib.foundation.crypto.keyring import Unsealable
 from chalicelib.foundation.http.web import BODY_BYTES, Incoming, json_answer
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.records import client_validation

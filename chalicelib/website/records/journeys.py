@@ -14,8 +14,8 @@ from typing import Any
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.crypto.keyring import Vault
 from chalicelib.foundation.crypto.sealed_places import SealedPlace
-from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.conditions import Attr, Condition
 from chalicelib.foundation.dynamodb.store import Item, Operation, Put, Store, Update, absent
 from chalicelib.foundation.identifiers import digest

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from chalicelib.foundation.call_limits import LimitReached
 from chalicelib.foundation.fields.field_types import Message
 from chalicelib.foundation.fields.problems import InvalidMessage
-from chalicelib.foundation.http.breaker import CircuitOpen
 from chalicelib.foundation.http.outbound import GivenUp
 from chalicelib.foundation.http.web import BODY_BYTES, FORM, JSON, Incoming, UnreadableBody
 from chalicelib.openbanking.api.answers import as_refusal
 from chalicelib.openbanking.bank_client.bank_circuits import NO_SLOT
-from chalicelib.openbanking.bank_client.bank_failures import BankFailed
+from chalicelib.openbanking.bank_client.bank_failures import BankFailed, CircuitOpen
 from chalicelib.openbanking.flows.payments.execution import refuse_payment
 from chalicelib.openbanking.flows.reads.read_limits import refuse_access
 from chalicelib.openbanking.flows.tpp_authentication import refuse_call

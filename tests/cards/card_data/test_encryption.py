@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chalicelib.cards.card_data.encryption import CardData, CardKeys, Sealed
-from chalicelib.foundation.crypto.keyring import Keyring
-from chalicelib.foundation.crypto.vault import Unsealable, Vault
+from chalicelib.foundation.crypto.keyring import Keyring, Unsealable, Vault
 from tests.foundation.fakes import FakeKms, FakeSecrets, NoDataKeys
 from tests.manual_clock import ManualClock
 from tests.world import START

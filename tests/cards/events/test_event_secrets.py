@@ -15,7 +15,7 @@ from chalicelib.cards.events.event_secrets import (
     rotate_events_secret,
     secrets_key,
 )
-from chalicelib.foundation.crypto.vault import Unsealable
+from chalicelib.foundation.crypto.keyring import Unsealable
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Delete
 from tests.openbanking.faults import FAULTS, Fault
 from tests.world import World

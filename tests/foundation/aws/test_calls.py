@@ -18,13 +18,11 @@ from typing import Any
 import pytest
 
 from chalicelib.foundation.aws import calls, environment, signing
-from chalicelib.foundation.aws.calls import Call, Members, Proceed, observe, send, send_twice
+from chalicelib.foundation.aws.calls import COST, Call, Members, Proceed, RepeatBudget, observe, send, send_twice
 from chalicelib.foundation.aws.errors import ErrorResponse, NoAnswer, NotSent
-from chalicelib.foundation.aws.repeat_budget import COST, RepeatBudget
-from chalicelib.foundation.context import capturing
+from chalicelib.foundation.context import CapturedHeaders, capturing
 from chalicelib.foundation.http import connection_pool, deadline_connections
 from chalicelib.foundation.http.deadline_connections import SlowCheck
-from chalicelib.foundation.http.header_capture import CapturedHeaders
 from chalicelib.foundation.http.outbound import Outbound
 from chalicelib.foundation.parallel import together
 from chalicelib.foundation.version import USER_AGENT

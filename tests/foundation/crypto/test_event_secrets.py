@@ -6,7 +6,7 @@ from typing import cast
 
 from chalicelib.foundation.crypto import event_signing
 from chalicelib.foundation.crypto.event_signing import EventSecret
-from chalicelib.foundation.crypto.vault import Vault
+from chalicelib.foundation.crypto.keyring import Vault
 
 NOW = 1_772_442_000
 CONTEXT = "somebody/events_secret"

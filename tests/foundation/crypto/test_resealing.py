@@ -10,11 +10,10 @@ from unittest.mock import patch
 import pytest
 
 from chalicelib.foundation.crypto import resealing, signatures
-from chalicelib.foundation.crypto.keyring import Keyring
+from chalicelib.foundation.crypto.keyring import Keyring, Unsealable, Vault, data_key_id
 from chalicelib.foundation.crypto.resealing import KEPT_SECONDS, DataKeyNeeded, Resealing
 from chalicelib.foundation.crypto.resealing_progress import PASS_SECONDS, SETTLE_SECONDS, ResealingProgress
 from chalicelib.foundation.crypto.sealed_places import SealedPlace
-from chalicelib.foundation.crypto.vault import Unsealable, Vault, data_key_id
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Store, StoreError
 from tests.foundation.fakes import FakeKms, FakeSecrets
 from tests.openbanking.faults import FAULTS, Fault

@@ -7,7 +7,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.foundation.crypto.vault import Unsealable, Vault
+from chalicelib.foundation.crypto.keyring import Unsealable, Vault
 
 
 class OneKey:

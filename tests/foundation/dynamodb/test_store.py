@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from chalicelib.foundation.aws.calls import send
+from chalicelib.foundation.aws.calls import CAPACITY, COST, RepeatBudget, send
 from chalicelib.foundation.aws.errors import AwsError, ErrorResponse, NoAnswer, NotConfigured, NotSent
-from chalicelib.foundation.aws.repeat_budget import CAPACITY, COST, RepeatBudget
 from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.errors import InProgress
 from chalicelib.foundation.dynamodb.store import (

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from chalicelib.foundation.http.visitor_address import visitor_address
 from chalicelib.foundation.http.web import Incoming
 from chalicelib.foundation.settings import Settings
 
@@ -32,7 +31,7 @@ def request(**headers: str) -> Incoming:
 def test_a_request_from_cloudfront_names_its_visitor(secret: str, named: str, address: str) -> None:
     sent = request(cloudfront_viewer_address=named, x_causeway_origin_secret=secret)
 
-    assert visitor_address(BEHIND, sent) == address
+    assert sent.visitor_address(BEHIND.cloudfront_secrets) == address
 
 
 @pytest.mark.parametrize(
@@ -53,10 +52,10 @@ def test_a_request_from_cloudfront_names_its_visitor(secret: str, named: str, ad
     ],
 )
 def test_a_forwarded_address_is_not_trusted_without_the_secret(settings: Settings, headers: dict[str, str]) -> None:
-    assert visitor_address(settings, request(**headers)) == EDGE
+    assert request(**headers).visitor_address(settings.cloudfront_secrets) == EDGE
 
 
 def test_the_digest_of_an_empty_secret_proves_nothing() -> None:
     settings = replace(DIRECT, cloudfront_secrets=(hashlib.sha256(b"").hexdigest(),))
 
-    assert visitor_address(settings, request(cloudfront_viewer_address=f"{VIEWER}:1")) == EDGE
+    assert request(cloudfront_viewer_address=f"{VIEWER}:1").visitor_address(settings.cloudfront_secrets) == EDGE

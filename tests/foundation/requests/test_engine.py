@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from chalicelib.foundation.aws.calls import send
+from chalicelib.foundation.aws.calls import RepeatBudget, send
 from chalicelib.foundation.aws.errors import AwsError, NoAnswer, NotSent
-from chalicelib.foundation.aws.repeat_budget import RepeatBudget
 from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import (
     ATTEMPTS,

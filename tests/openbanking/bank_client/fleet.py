@@ -19,10 +19,10 @@ from typing import Any
 
 from chalicelib.foundation.dynamodb.conditions import Condition
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Page, Store
-from chalicelib.foundation.http.breaker import Breaker, CircuitOpen
 from chalicelib.foundation.http.deadline_connections import SlowCheck
 from chalicelib.foundation.http.outbound import TOTAL_SECONDS, GivenUp
-from chalicelib.openbanking.bank_client.bank_circuits import BankCircuits, limit_slow_call
+from chalicelib.openbanking.bank_client.bank_circuits import BankCircuits, Breaker, limit_slow_call
+from chalicelib.openbanking.bank_client.bank_failures import CircuitOpen
 from chalicelib.statistics.days import HOUR_SECONDS
 from chalicelib.statistics.downtimes import DowntimeRecorder, OpenDowntimes
 from chalicelib.statistics.hourly_counters import HourlyCounters

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from chalicelib import bootstrap
-from chalicelib.foundation.http.breaker import OPEN_SECONDS
 from chalicelib.foundation.http.outbound import TimedOut
 from chalicelib.openbanking.bank_client.bank_circuits import BankCircuits
+from chalicelib.openbanking.bank_client.bank_failures import OPEN_SECONDS
 from chalicelib.statistics.downtime_probes import PROBE_SECONDS, claim_probe
 from chalicelib.statistics.downtimes import PARTITION, OpenDowntimes
 from chalicelib.statistics.hourly_counters import TABLE

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chalicelib.foundation.http.breaker import CircuitOpen
-from chalicelib.openbanking.bank_client.bank_failures import BankFailed
+from chalicelib.openbanking.bank_client.bank_failures import BankFailed, CircuitOpen
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from chalicelib.foundation.http.breaker import FAILURES
 from chalicelib.foundation.http.outbound import ConnectionDropped, Reply, ResponseTooLarge, TimedOut
+from chalicelib.openbanking.bank_client.bank_circuits import FAILURES
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
 from tests.log_lines import Lines
 from tests.openbanking.circuits import GONE, GOOD, Reader, opened

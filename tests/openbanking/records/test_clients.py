@@ -16,7 +16,7 @@ from chalicelib.foundation.aws.calls import Call, Members, Proceed, observe
 from chalicelib.foundation.aws.errors import NoAnswer
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.crypto import event_signing
-from chalicelib.foundation.crypto.vault import Unsealable
+from chalicelib.foundation.crypto.keyring import Unsealable
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict
 from chalicelib.foundation.identifiers import digest
 from chalicelib.openbanking.protocol.oauth_security import CALLBACK_PARAMETERS

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from chalicelib.foundation import jsontext
-from chalicelib.foundation.http.breaker import Breaker, CircuitOpen
 from chalicelib.foundation.http.outbound import NotReached, TimedOut
 from chalicelib.foundation.identifiers import OpaqueToken
+from chalicelib.openbanking.bank_client.bank_circuits import Breaker
+from chalicelib.openbanking.bank_client.bank_failures import CircuitOpen
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.records.consents import Consent, consent_key
 from chalicelib.openbanking.records.orders import CLAIMED_SECONDS as KEPT

@@ -12,9 +12,10 @@ from chalicelib.delivery.sweeper import sweep
 from chalicelib.foundation.aws.errors import NotSent
 from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
-from chalicelib.foundation.http.breaker import Breaker, CircuitOpen
 from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, Reply, ResponseTooLarge, TimedOut
+from chalicelib.openbanking.bank_client.bank_circuits import Breaker
 from chalicelib.openbanking.bank_client.bank_client import BankClient
+from chalicelib.openbanking.bank_client.bank_failures import CircuitOpen
 from chalicelib.openbanking.flows.payments import deferred_orders, execution
 from chalicelib.openbanking.protocol import refusals
 from tests.openbanking.deferred_calls import DOWN, LATER, Died, accepted, dies

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from chalicelib.foundation.http.breaker import FAILURES
 from chalicelib.foundation.http.outbound import Reply
+from chalicelib.openbanking.bank_client.bank_circuits import FAILURES
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.statistics.hourly_counters import TABLE, HourlyCounters
 from chalicelib.statistics.measurements import WRITE_INTERVAL

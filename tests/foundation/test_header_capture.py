@@ -8,9 +8,8 @@ from collections.abc import Callable
 
 import pytest
 
-from chalicelib.foundation.context import capturing
-from chalicelib.foundation.http import header_capture as module
-from chalicelib.foundation.http.header_capture import CapturedHeaders
+from chalicelib.foundation import context as module
+from chalicelib.foundation.context import CapturedHeaders, capturing
 from chalicelib.foundation.http.outbound import ANSWER_BYTES, NotReached, OutboundError
 from tests.foundation.http.connections import BODY, EITHER_WAY, good, half_an_answer, hang_up, once, post
 from tests.foundation.servers import Connection, serving, unused_port

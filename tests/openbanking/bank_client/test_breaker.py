@@ -8,9 +8,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from chalicelib.foundation.http.breaker import FAILURES, OPEN_SECONDS, Breaker, CircuitOpen
 from chalicelib.foundation.http.outbound import TOTAL_SECONDS
 from chalicelib.foundation.moved_clock import MovedClock
+from chalicelib.openbanking.bank_client.bank_circuits import FAILURES, Breaker
+from chalicelib.openbanking.bank_client.bank_failures import OPEN_SECONDS, CircuitOpen
 from tests.manual_clock import ManualClock
 
 
