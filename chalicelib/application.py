@@ -52,7 +52,6 @@ class Application(RestApi):
             )
         answer["headers"] = {**_HEADERS, **(_HTTPS if process.settings.requires_https else {}), **answer["headers"]}
         log.info("request", method=method, route=route, status=answer["statusCode"], milliseconds=milliseconds)
-        log.clear()
         return answer
 
     def _with_known_method(self, event: Any, route: str, method: str) -> Any:

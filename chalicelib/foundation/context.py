@@ -84,9 +84,10 @@ def clear() -> None:
     _current.set(replace(current(), log_members={}))
 
 
-def measuring(measured: Any) -> AbstractContextManager[None]:
-    """Measure in ``measured`` what is done inside."""
-    return _changed(measured=measured)
+def measuring(measured: Any, monotonic: Callable[[], float], until: float) -> AbstractContextManager[None]:
+    """Measure in ``measured`` a request, which ends at ``until`` as by ``deadline``, with log members of its own."""
+    limit = _Limit(monotonic, until, is_tight(), current().limit)
+    return _changed(measured=measured, limit=limit, log_members=current().log_members)
 
 
 def capturing(captured: CapturedHeaders) -> AbstractContextManager[None]:

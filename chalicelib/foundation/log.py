@@ -99,7 +99,7 @@ def warning(event: str, **members: Any) -> None:
 
 def audit(event: str, **members: Any) -> None:
     """Write a line regardless of the log level."""
-    _handle(logging.INFO, event, members)
+    _write(logging.INFO, event, members, always=True)
 
 
 def exception(event: str, **members: Any) -> None:
@@ -112,13 +112,12 @@ def defect(event: str, error: BaseException, **members: Any) -> None:
     _write(logging.ERROR, event, members, error)
 
 
-def _write(level: int, event: str, members: Mapping[str, Any], error: BaseException | None = None) -> None:
-    if logger().isEnabledFor(level):
-        _handle(level, event, members, error)
-
-
-def _handle(level: int, event: str, members: Mapping[str, Any], error: BaseException | None = None) -> None:
+def _write(
+    level: int, event: str, members: Mapping[str, Any], error: BaseException | None = None, *, always: bool = False
+) -> None:
     """Write a line without the caller's place in the code, which takes longer to find than the rest."""
+    if not always and not logger().isEnabledFor(level):
+        return
     raised = (type(error), error, error.__traceback__) if error else None
     record = logging.LogRecord(_NAME, level, "", 0, event, (), raised)
     record.members = members

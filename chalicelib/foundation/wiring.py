@@ -65,14 +65,13 @@ class Container:
     """The parts of one room of the service; ``parents`` hold what they need besides."""
 
     parents: Sequence[object] = ()
+    call: Call
 
     def make(self, factory: Callable[..., Any], **given: Any) -> Any:
         """What a factory makes of ``given`` and of the parts that its other parameters are named after."""
         return factory(**given, **{name: self._find(name) for name in _needs(factory) if name not in given})
 
-    if TYPE_CHECKING:
-        call: Call
-    else:
+    if not TYPE_CHECKING:
 
         def call(self, function: Callable[..., Any], /, *arguments: Any, **given: Any) -> Any:
             filled = {name: self._find(name) for name in _keyword_only(function) if name not in given}

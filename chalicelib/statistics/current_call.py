@@ -7,14 +7,10 @@ failure. Without a measurement, as in the operator's test of a bank, nothing is 
 from __future__ import annotations
 
 from dataclasses import field
-from typing import Literal
 
 from chalicelib.foundation.context import current
 from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.statistics.call_counts import Blamed, Service
-
-Outcome = Literal["answered", "unanswered", "not_asked"]
-"""The outcome of a request to a bank, named as in ``CallCounts``."""
+from chalicelib.statistics.call_counts import Blamed, Outcome, Service
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +39,7 @@ class CurrentCall:
         client_id: the client that a TPP's request named, if there is one with this id.
         code: the error code of a refusal.
         ends_downtime: whether a bank that was known to be down has responded.
+        bank_seconds: the time spent waiting for banks.
     """
 
     at: int
@@ -57,11 +54,7 @@ class CurrentCall:
     client_id: str | None = None
     code: str | None = None
     ends_downtime: bool = False
-
-    @property
-    def bank_seconds(self) -> float:
-        """Seconds spent waiting for banks."""
-        return sum(exchange.seconds for exchange in self.exchanges)
+    bank_seconds: float = 0
 
 
 def record_client(client_id: str) -> None:
@@ -91,6 +84,7 @@ def clear_concern() -> None:
 def record_bank_request(bic: str, service: Service, at: int, outcome: Outcome, seconds: float) -> None:
     if (call := current().measured) is not None:
         call.exchanges.append(BankRequest(bic, service, at, outcome, seconds))
+        call.bank_seconds += seconds
 
 
 def record_failure(fault: Blamed) -> None:

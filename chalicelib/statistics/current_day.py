@@ -8,16 +8,10 @@ from datetime import date
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.statistics import hourly_counters
-from chalicelib.statistics.call_counts import CallCounts, Latencies
+from chalicelib.statistics.call_counts import CallCounts, HourlyCounters, Latencies
 from chalicelib.statistics.day_records import Summary
 from chalicelib.statistics.days import DAY_SECONDS, HOUR_SECONDS, day_of, hours_of
-from chalicelib.statistics.hourly_counters import (
-    Hour,
-    HourlyCounterReader,
-    HourlyCounters,
-    StoredCounters,
-    sum_by_service,
-)
+from chalicelib.statistics.hourly_counters import Hour, HourlyCounterReader, StoredCounters, sum_by_service
 
 CACHED_SECONDS = 60  # so long today's figures are not read again; instances tell theirs once a minute
 SETTLED_SECONDS = 900  # so long an hour is not read again that had been over as long: few counters come so late

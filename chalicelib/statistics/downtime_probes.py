@@ -14,9 +14,9 @@ from chalicelib.foundation.dynamodb.store import Item, Put, Store, absent
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.requests.engine import Engine, if_permitted
+from chalicelib.statistics.call_counts import TABLE
 from chalicelib.statistics.days import DAY_SECONDS
 from chalicelib.statistics.downtimes import CLOCK_SKEW_SECONDS
-from chalicelib.statistics.hourly_counters import TABLE
 
 PROBE_SECONDS = 30
 """The minimum number of seconds between two probes of a bank; no probe takes longer."""

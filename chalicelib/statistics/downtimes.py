@@ -15,15 +15,9 @@ from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import Item, Put, Store, absent
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.requests.engine import Engine, if_permitted
+from chalicelib.statistics.call_counts import TABLE, HourlyCounters
 from chalicelib.statistics.days import midnight_after
-from chalicelib.statistics.hourly_counters import (
-    CONSECUTIVE,
-    TABLE,
-    HourlyCounterReader,
-    HourlyCounters,
-    StoredCounters,
-    latest_series,
-)
+from chalicelib.statistics.hourly_counters import CONSECUTIVE, HourlyCounterReader, StoredCounters, latest_series
 
 PARTITION = ("subject", "downtime")
 CACHED_SECONDS = 60

@@ -1,133 +1,17 @@
-"""Hourly counters: one instance's counts for a bank and hour, written once; and their reader.
-
-Counters of an hour can be added in any order, so each process writes its own without waiting for
-others. Downtimes depend on the order of responses, which the counters record to the second.
-"""
+"""Reads hourly counters, and finds the downtimes in them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import field
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from functools import partial
 from itertools import islice
 
-from chalicelib.foundation import jsontext
-from chalicelib.foundation.dynamodb.store import Item, Store
+from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import WIDTH, pieces, together
-from chalicelib.statistics.call_counts import CallCounts, Latencies, Service
-from chalicelib.statistics.days import DAY_SECONDS, HOUR_SECONDS, Span, day_of, hours_of
-
-TABLE = "statistics"
-KEPT_DAYS = 120  # counters are kept for so many days; until then a day can be computed again
-
-
-@dataclass(slots=True)
-class HourlyCounters:
-    """Counts of a bank in one UTC hour (``hour`` is the Unix second at which it begins).
-
-    Attributes:
-        minutes: counts by minute of the hour and service.
-        answered_in: by minute, a bit set of the seconds in which requests were sent that got a response.
-        unanswered_at: by minute and second, the number of requests sent that got no response.
-        latencies: by service.
-    """
-
-    bic: str
-    hour: int
-    minutes: dict[int, dict[Service, CallCounts]] = field(default_factory=dict)
-    answered_in: dict[int, int] = field(default_factory=dict)
-    unanswered_at: dict[int, dict[int, int]] = field(default_factory=dict)
-    latencies: dict[Service, Latencies] = field(default_factory=dict)
-
-    def tally(self, at: int, service: Service) -> CallCounts:
-        """The counts for the minute that contains a Unix second."""
-        return self.minutes.setdefault(at % HOUR_SECONDS // 60, {}).setdefault(service, CallCounts())
-
-    def latency(self, service: Service) -> Latencies:
-        return self.latencies.setdefault(service, Latencies())
-
-    def record_answer(self, at: int) -> None:
-        """Record that a request sent in the Unix second ``at`` got a response."""
-        minute = at % HOUR_SECONDS // 60
-        self.answered_in[minute] = self.answered_in.get(minute, 0) | 1 << at % 60
-
-    def record_no_answer(self, at: int) -> None:
-        """Record that a request sent in the Unix second ``at`` got no response."""
-        seconds = self.unanswered_at.setdefault(at % HOUR_SECONDS // 60, {})
-        seconds[at % 60] = seconds.get(at % 60, 0) + 1
-
-    def include(self, other: HourlyCounters) -> None:
-        """Add other counters of the same hour."""
-        for minute, tallies in other.minutes.items():
-            for service, tally in tallies.items():
-                self.minutes.setdefault(minute, {}).setdefault(service, CallCounts()).include(tally)
-        for minute, bits in other.answered_in.items():
-            self.answered_in[minute] = self.answered_in.get(minute, 0) | bits
-        for minute, seconds in other.unanswered_at.items():
-            mine = self.unanswered_at.setdefault(minute, {})
-            for second, count in seconds.items():
-                mine[second] = mine.get(second, 0) + count
-        for service, latencies in other.latencies.items():
-            self.latency(service).include(latencies)
-
-    def replies(self) -> Iterator[tuple[int, bool, int]]:
-        """Per Unix second, in order: whether requests sent in it got a response, and how many did not."""
-        for minute in sorted(self.answered_in.keys() | self.unanswered_at.keys()):
-            bits, missing = self.answered_in.get(minute, 0), self.unanswered_at.get(minute, {})
-            for second in range(60):
-                if (was_answered := bool(bits >> second & 1)) or second in missing:
-                    yield self.hour + 60 * minute + second, was_answered, missing.get(second, 0)
-
-    def to_item(self, counters_id: str) -> Item:
-        """The counters as an item; counts are one string, since nested maps of numbers take ten times as long to
-        read.
-        """
-        counts = {
-            "minutes": {
-                str(minute): {service: tally.to_item() for service, tally in tallies.items()}
-                for minute, tallies in self.minutes.items()
-            },
-            "answered_in": {str(minute): bits for minute, bits in self.answered_in.items()},
-            "unanswered_at": {
-                str(minute): {str(second): count for second, count in seconds.items()}
-                for minute, seconds in self.unanswered_at.items()
-            },
-            "latencies": {service: latencies.to_item() for service, latencies in self.latencies.items()},
-        }
-        attribute, subject = counters_key(self.bic, self.hour)
-        return {
-            attribute: subject,
-            "part": counters_id,
-            "bic": self.bic,
-            "hour": self.hour,
-            "counts": jsontext.dumps(counts),
-            "expires_at": self.hour + KEPT_DAYS * DAY_SECONDS,
-        }
-
-    @classmethod
-    def from_item(cls, item: Item) -> HourlyCounters:
-        counts = jsontext.loads(item["counts"])
-        return cls(
-            item["bic"],
-            int(item["hour"]),
-            {
-                int(minute): {service: CallCounts.from_item(tally) for service, tally in tallies.items()}
-                for minute, tallies in counts["minutes"].items()
-            },
-            {int(minute): int(bits) for minute, bits in counts["answered_in"].items()},
-            {
-                int(minute): {int(second): int(count) for second, count in seconds.items()}
-                for minute, seconds in counts["unanswered_at"].items()
-            },
-            {service: Latencies.from_item(latencies) for service, latencies in counts["latencies"].items()},
-        )
-
-
-def counters_key(bic: str, hour: int) -> tuple[str, str]:
-    """The partition key of a bank's hour: attribute name and value."""
-    return "subject", f"calls#{bic}#{datetime.fromtimestamp(hour, UTC):%Y-%m-%dT%H}"
+from chalicelib.statistics.call_counts import TABLE, CallCounts, HourlyCounters, Latencies, Service, counters_key
+from chalicelib.statistics.days import DAY_SECONDS, Span, day_of, hours_of
 
 
 def sum_by_service(counters: Iterable[HourlyCounters]) -> tuple[dict[Service, CallCounts], dict[Service, Latencies]]:

@@ -19,16 +19,10 @@ from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.metrics import Metrics
 from chalicelib.statistics import day_overviews, day_records, hourly_counters
+from chalicelib.statistics.call_counts import KEPT_DAYS, HourlyCounters
 from chalicelib.statistics.day_records import OLDEST_DAYS, DailyReport, DailyReports, DayRecord, Reported
 from chalicelib.statistics.days import DayRange, hours_of, yesterday
-from chalicelib.statistics.hourly_counters import (
-    KEPT_DAYS,
-    REACH_DAYS,
-    HourlyCounterReader,
-    HourlyCounters,
-    StoredCounters,
-    sum_by_service,
-)
+from chalicelib.statistics.hourly_counters import REACH_DAYS, HourlyCounterReader, StoredCounters, sum_by_service
 
 AGAIN_DAYS = 2
 """The number of latest days that are always ingested again, since frozen instances write counters late."""

@@ -16,16 +16,15 @@ from typing import TYPE_CHECKING
 
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.context import deadline, measuring
+from chalicelib.foundation.context import measuring
 from chalicelib.foundation.dynamodb.store import Put, Store
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.metrics import Metrics
-from chalicelib.statistics.call_counts import Blamed, CallCounts, Service
+from chalicelib.statistics.call_counts import TABLE, Blamed, CallCounts, HourlyCounters, Service
 from chalicelib.statistics.client_activity import ClientActivity
 from chalicelib.statistics.current_call import CurrentCall
 from chalicelib.statistics.days import HOUR_SECONDS
-from chalicelib.statistics.hourly_counters import TABLE, HourlyCounters
 
 if TYPE_CHECKING:  # loaded with the first call to a bank
     from chalicelib.statistics.downtimes import OpenDowntimes
@@ -58,22 +57,16 @@ class CounterBuffer:
         for number, exchange in enumerate(call.exchanges, 1):
             if exchange.outcome == "not_asked" and call.concern is None:  # a delivery waits, and no TPP for an answer
                 continue
+            succeeded = exchange.outcome == "answered" and (number < len(call.exchanges) or call.fault is None)
+            milliseconds = exchange.seconds * 1000 if succeeded else None
             hourly = self._find_counters(exchange.bic, exchange.at)
-            tally = hourly.tally(exchange.at, exchange.service)
-            setattr(tally, exchange.outcome, getattr(tally, exchange.outcome) + 1)
-            if exchange.outcome == "answered":
-                hourly.record_answer(exchange.at)
-                if number < len(call.exchanges) or call.fault is None:
-                    hourly.latency(exchange.service).bank.add(exchange.seconds * 1000)
-                    self._times_of(exchange.bic, exchange.service, exchange.at).bank.append(exchange.seconds * 1000)
-            elif exchange.outcome == "unanswered":
-                hourly.record_no_answer(exchange.at)
+            hourly.count_request(exchange.at, exchange.service, exchange.outcome, milliseconds)
+            if milliseconds is not None:
+                self._times_of(exchange.bic, exchange.service, exchange.at).bank.append(milliseconds)
         if call.concern is not None:
             bic, service = call.concern
             own = max(seconds - call.bank_seconds, 0) * 1000
-            hourly = self._find_counters(bic, call.at)
-            hourly.tally(call.at, service).calls += 1
-            hourly.latency(service).hub.add(own)
+            self._find_counters(bic, call.at).count_call(call.at, service, own)
             self._times_of(bic, service, call.at).hub.append(own)
         self._blame(call)
 
@@ -176,7 +169,7 @@ class Measurements:
         clock = self._clock
         call = CurrentCall(clock.time(), clock.monotonic())
         try:
-            with measuring(call), deadline(clock.monotonic, call.started + REQUEST_SECONDS):
+            with measuring(call, clock.monotonic, call.started + REQUEST_SECONDS):
                 yield call
         finally:
             self._count(call, self._clock.monotonic() - call.started)

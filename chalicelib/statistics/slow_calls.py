@@ -16,7 +16,7 @@ from chalicelib.foundation.http.outbound import TOTAL_SECONDS
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.requests.engine import Engine, if_permitted
-from chalicelib.statistics.hourly_counters import TABLE
+from chalicelib.statistics.call_counts import TABLE
 
 SLOW_SECONDS = 3
 """The seconds after which a call that waits for a bank needs a slot."""

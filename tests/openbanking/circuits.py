@@ -6,9 +6,9 @@ from typing import Any
 
 from chalicelib.foundation.http.outbound import NotReached
 from chalicelib.openbanking.bank_client.bank_circuits import FAILURES
+from chalicelib.statistics.call_counts import TABLE
 from chalicelib.statistics.days import midnight_after
 from chalicelib.statistics.downtimes import Downtime
-from chalicelib.statistics.hourly_counters import TABLE
 from tests.world import Answer, World
 
 GONE = NotReached("no connection could be made")

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.http.outbound import Reply
-from chalicelib.statistics.hourly_counters import HourlyCounters, sum_by_service
+from chalicelib.statistics.call_counts import HourlyCounters
+from chalicelib.statistics.hourly_counters import sum_by_service
 from infra.local.event_runner import sqs_event
 from tests.openbanking.faults import items, table_of
 from tests.world import World

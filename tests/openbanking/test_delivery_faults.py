@@ -34,7 +34,7 @@ from chalicelib.openbanking.flows.payments.outcomes import (
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.tpp_events import EXPIRING_SECONDS
 from chalicelib.statistics import current_call, day_records
-from chalicelib.statistics.current_call import Outcome
+from chalicelib.statistics.call_counts import Outcome
 from chalicelib.statistics.downtimes import OpenDowntimes
 from chalicelib.statistics.ingest import IngestIncomplete
 from chalicelib.statistics.measurements import Measurements

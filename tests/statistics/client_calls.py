@@ -9,6 +9,7 @@ from typing import Any
 from chalicelib.foundation.dynamodb.store import Operation, Page, Put
 from chalicelib.foundation.metrics import Metrics
 from chalicelib.statistics import current_call
+from chalicelib.statistics.call_counts import Outcome
 from chalicelib.statistics.client_activity import Activity, ActivityReader
 from chalicelib.statistics.measurements import Measurements
 from tests.manual_clock import ManualClock
@@ -66,7 +67,7 @@ def ask(
     status: int = 200,
     client_id: str | None = CLIENT,
     route: str = "/tpp/accounts",
-    bank: current_call.Outcome | None = None,
+    bank: Outcome | None = None,
     fault: Any = None,
     seconds: float = 0.25,
 ) -> None:

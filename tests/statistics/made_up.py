@@ -8,10 +8,9 @@ from datetime import date, timedelta
 
 from chalicelib.foundation.dynamodb.store import Put, Store
 from chalicelib.foundation.identifiers import new_id
-from chalicelib.statistics.call_counts import Blamed, CallCounts, Latencies, Service
+from chalicelib.statistics.call_counts import TABLE, Blamed, CallCounts, HourlyCounters, Latencies, Service
 from chalicelib.statistics.day_records import DayRecord, Summary
 from chalicelib.statistics.days import DAY_SECONDS, HOUR_SECONDS, hours_of
-from chalicelib.statistics.hourly_counters import TABLE, HourlyCounters
 from chalicelib.statistics.ingest import ExpectedBank, compute_day
 
 ALPHA, BETA = "ALPHGB21", "BETADEF1"

@@ -12,6 +12,7 @@ import pytest
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from chalicelib.statistics import client_activity, current_call
+from chalicelib.statistics.call_counts import Outcome
 from chalicelib.statistics.client_activity import (
     CALLS_KEPT,
     ERROR_KINDS,
@@ -88,7 +89,7 @@ def test_an_error_is_counted_by_whose_fault_it_is(
     table: Table,
     clock: ManualClock,
     status: int,
-    bank: current_call.Outcome | None,
+    bank: Outcome | None,
     fault: str | None,
     kind: ErrorKind | None,
 ) -> None:

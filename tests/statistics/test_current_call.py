@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from math import inf
 
 from chalicelib.foundation.context import measuring
 from chalicelib.statistics import current_call
@@ -18,7 +19,7 @@ def test_what_nobody_measures_is_noted_nowhere() -> None:
     current_call.clear_concern()
 
     call = CurrentCall(1, 0)
-    with measuring(call):
+    with measuring(call, lambda: 0.0, inf):
         pass
     current_call.record_concern("ALPHGB21", "AISP")
 
@@ -28,7 +29,7 @@ def test_what_nobody_measures_is_noted_nowhere() -> None:
 def test_what_is_noted_inside_is_of_the_request() -> None:
     call = CurrentCall(1, 0)
 
-    with measuring(call):
+    with measuring(call, lambda: 0.0, inf):
         current_call.record_concern("ALPHGB21", "PISP")
         current_call.record_bank_request("ALPHGB21", "PISP", 2, "unanswered", 3.0)
         current_call.record_bank_request("ALPHGB21", "PISP", 6, "answered", 0.5)
@@ -49,7 +50,7 @@ def test_what_is_noted_inside_is_of_the_request() -> None:
 def test_of_several_failures_the_first_counts() -> None:
     call = CurrentCall(1, 0)
 
-    with measuring(call):
+    with measuring(call, lambda: 0.0, inf):
         current_call.record_failure("bank")
         current_call.record_failure("hub")
 
@@ -59,7 +60,7 @@ def test_of_several_failures_the_first_counts() -> None:
 def test_a_repeat_concerns_nobody() -> None:
     call = CurrentCall(1, 0)
 
-    with measuring(call):
+    with measuring(call, lambda: 0.0, inf):
         current_call.record_concern("ALPHGB21", "PISP")
         current_call.clear_concern()
 
@@ -70,8 +71,8 @@ def test_a_request_within_a_request_is_noted_apart() -> None:
     """A bank's call to the service, for example, while the service asks the bank, in a test of one thread."""
     outer, inner = CurrentCall(1, 0), CurrentCall(2, 0)
 
-    with measuring(outer):
-        with measuring(inner):
+    with measuring(outer, lambda: 0.0, inf):
+        with measuring(inner, lambda: 0.0, inf):
             current_call.record_concern("BETADEF1", "AISP")
         current_call.record_failure("caller")
 
@@ -82,7 +83,7 @@ def test_a_request_within_a_request_is_noted_apart() -> None:
 def test_threads_do_not_see_each_others_requests() -> None:
     call = CurrentCall(1, 0)
 
-    with measuring(call):
+    with measuring(call, lambda: 0.0, inf):
         thread = threading.Thread(target=current_call.record_failure, args=("hub",))
         thread.start()
         thread.join()

@@ -8,9 +8,10 @@ from datetime import date, timedelta
 import pytest
 
 from chalicelib.foundation.identifiers import new_id
+from chalicelib.statistics.call_counts import TABLE, HourlyCounters
 from chalicelib.statistics.days import HOUR_SECONDS, hours_of, midnight_after
 from chalicelib.statistics.downtimes import CACHED_SECONDS, PARTITION, Downtime, DowntimeRecorder, OpenDowntimes
-from chalicelib.statistics.hourly_counters import REACH_DAYS, TABLE, HourlyCounters, downtime_spans
+from chalicelib.statistics.hourly_counters import REACH_DAYS, downtime_spans
 from chalicelib.statistics.measurements import WRITE_INTERVAL
 from tests.dynamodb_calls import counted
 from tests.openbanking.deferred_calls import DOWN

@@ -12,15 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.foundation.dynamodb.items import pack, unpack
-from chalicelib.statistics.call_counts import SERVICES, CallCounts, Service
+from chalicelib.statistics.call_counts import KEPT_DAYS, SERVICES, CallCounts, HourlyCounters, Service, counters_key
 from chalicelib.statistics.days import hours_of
-from chalicelib.statistics.hourly_counters import (
-    KEPT_DAYS,
-    HourlyCounters,
-    counters_key,
-    downtime_spans,
-    sum_by_service,
-)
+from chalicelib.statistics.hourly_counters import downtime_spans, sum_by_service
 
 HOUR = int(datetime(2026, 11, 22, 9, tzinfo=UTC).timestamp())
 Event = tuple[int, Service, str, float]

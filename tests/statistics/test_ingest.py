@@ -13,10 +13,10 @@ from chalicelib.foundation.dynamodb.store import Item, StoreUnavailable
 from chalicelib.openbanking.flows.bank.expected_reports import expected_banks
 from chalicelib.statistics import day_overviews, day_records
 from chalicelib.statistics import ingest as ingesting
-from chalicelib.statistics.call_counts import CallCounts
+from chalicelib.statistics.call_counts import KEPT_DAYS, CallCounts, HourlyCounters
 from chalicelib.statistics.day_records import TABLE, DailyReport, DayRecord
 from chalicelib.statistics.days import hours_of
-from chalicelib.statistics.hourly_counters import KEPT_DAYS, REACH_DAYS, Hour, HourlyCounters, StoredCounters
+from chalicelib.statistics.hourly_counters import REACH_DAYS, Hour, StoredCounters
 from chalicelib.statistics.ingest import DayRefused, ExpectedBank, Ingested, IngestIncomplete, compute_day
 from infra.local.event_runner import schedule_expression
 from tests.documents import OPERATIONS, STATISTICS, rows, section

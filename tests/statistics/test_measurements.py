@@ -12,9 +12,8 @@ import pytest
 from chalicelib.foundation.dynamodb.store import Operation, Put, StoreUnavailable
 from chalicelib.foundation.metrics import Metrics
 from chalicelib.statistics import current_call, measurements
-from chalicelib.statistics.call_counts import Blamed, CallCounts, Service
+from chalicelib.statistics.call_counts import TABLE, Blamed, CallCounts, HourlyCounters, Outcome, Service
 from chalicelib.statistics.downtimes import PARTITION
-from chalicelib.statistics.hourly_counters import TABLE, HourlyCounters
 from chalicelib.statistics.measurements import BATCH_SIZE, MAX_UNWRITTEN, WRITE_INTERVAL, Measurements
 from tests.figures import counted, figures
 from tests.log_lines import Lines
@@ -77,7 +76,7 @@ def ask(
     clock: ManualClock,
     bic: str = BIC,
     service: Service = "AISP",
-    outcome: current_call.Outcome = "answered",
+    outcome: Outcome = "answered",
     status: int = 200,
 ) -> None:
     """A request of 0.25 s, of which the bank has 0.2."""
@@ -202,7 +201,7 @@ def test_the_time_of_the_service_is_what_the_bank_did_not_take(
 
 @pytest.mark.parametrize("outcome", ["unanswered", "not_asked"])
 def test_the_time_of_a_bank_is_counted_when_it_answers(
-    instance: Measurements, table: Table, clock: ManualClock, outcome: current_call.Outcome
+    instance: Measurements, table: Table, clock: ManualClock, outcome: Outcome
 ) -> None:
     ask(instance, clock, outcome=outcome, status=502)
 

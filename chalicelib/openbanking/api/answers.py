@@ -108,7 +108,7 @@ def add_nonce(openbanking: OpenBankingContainer, incoming: Incoming, response: R
     A response is never lost for want of a nonce.
     """
     refused = incoming.route in PROOF_ROUTES and response.status_code >= 400
-    if refused or "dpop" in incoming.headers or _uses_dpop(incoming):
+    if refused or "dpop" in incoming.headers or _scheme(incoming) == "dpop":
         try:
             response.headers["DPoP-Nonce"] = openbanking.dpop_nonces.make()
         except Exception:
@@ -117,13 +117,9 @@ def add_nonce(openbanking: OpenBankingContainer, incoming: Incoming, response: R
 
 def _in_scheme(challenge: str, incoming: Incoming) -> str:
     """The challenge in the scheme of the request: DPoP for a caller that uses it (RFC 9449 §7.1)."""
-    if _uses_dpop(incoming):
+    if _scheme(incoming) == "dpop":
         challenge = challenge.replace("Bearer ", "DPoP ", 1)
     return f"{challenge}, {_ALGORITHMS}" if challenge.startswith("DPoP ") else challenge
-
-
-def _uses_dpop(incoming: Incoming) -> bool:
-    return _scheme(incoming) == "dpop"
 
 
 def _scheme(incoming: Incoming) -> str:

@@ -22,6 +22,7 @@ from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.protocol.webhooks import AnswerForm, UnusableAnswer, Webhook
 
 HANDED_ON_BYTES = 5_900_000
+"""The largest response that can be passed on: Lambda returns it as ASCII text inside JSON."""
 _TWICE = "is present in both spellings: snake_case takes precedence"
 _NEVER_TOO_LARGE = HANDED_ON_BYTES // 7
 """Bodies up to this size need no check: escaping twice expands a byte to at most seven."""
@@ -43,7 +44,8 @@ def read_answer(version: Version, webhook: Webhook, request: Mapping[str, Any], 
         concluded = webhook.to_tpp_answer(request, answer)
     except UnusableAnswer as error:
         raise BankFailed(str(error), answer=answer) from None
-    _check_size(reply, concluded)
+    if len(reply.body) > _NEVER_TOO_LARGE and len(json.dumps(jsontext.dumps(concluded))) > HANDED_ON_BYTES:
+        raise BankFailed(f"the bank's response exceeds {HANDED_ON_BYTES} bytes, the most that can be passed on")
     return concluded
 
 
@@ -132,12 +134,6 @@ def _form_of_error(answer: dict[str, Any]) -> AnswerForm | None:
     """The format of an error sent with a success status, if any; only in versions without a ``status`` member."""
     forms = (version.answers for version in VERSIONS.values() if not version.answers.says_status)
     return next((form for form in forms if form.code in answer and form.text in answer), None)
-
-
-def _check_size(reply: Reply, answer: Mapping[str, Any]) -> None:
-    """Reject a response that is too large to pass on, because Lambda returns it as ASCII text inside JSON."""
-    if len(reply.body) > _NEVER_TOO_LARGE and len(json.dumps(jsontext.dumps(answer))) > HANDED_ON_BYTES:
-        raise BankFailed(f"the bank's response exceeds {HANDED_ON_BYTES} bytes, the most that can be passed on")
 
 
 def is_fatal(problem: Problem) -> bool:

@@ -19,7 +19,7 @@ from functools import partial
 
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.context import tight_deadline
+from chalicelib.foundation.context import leave_time, tight_deadline
 from chalicelib.foundation.dynamodb.store import Busy, Store, StoreError
 from chalicelib.foundation.http.deadline_connections import SlowCheck
 from chalicelib.foundation.http.outbound import GivenUp
@@ -226,7 +226,9 @@ class BankCircuits:
 
 @contextmanager
 def limit_slow_call(slow_calls: SlowCalls, bic: str, *, may_give_up: bool) -> Iterator[SlowCheck]:
-    """The check of a call to a bank, which raises ``GivenUp``; the call's slot is freed afterwards.
+    """The check of a call to a bank, which raises ``GivenUp``.
+
+    Afterwards time is left for what follows, and the call's slot is freed first.
 
     Without ``may_give_up`` the call takes a slot, but goes on if there is none. Every call goes on if storage fails
     or hangs.
@@ -250,6 +252,7 @@ def limit_slow_call(slow_calls: SlowCalls, bic: str, *, may_give_up: bool) -> It
     try:
         yield SlowCheck(SLOW_SECONDS, check)
     finally:
+        leave_time(slow_calls.clock.monotonic)
         for slot in taken:
             with _storage_limit(slow_calls, STORAGE_SECONDS):  # a slot that is not freed frees itself
                 try_to(partial(slow_calls.free, slot), "slow call not ended", bic=slot.bic)

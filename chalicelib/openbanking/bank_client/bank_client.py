@@ -15,7 +15,6 @@ from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto.keyring import Keyring
 from chalicelib.foundation.crypto.signatures import sign
 from chalicelib.foundation.dynamodb.store import Store
-from chalicelib.foundation.http.deadline_connections import SlowCheck
 from chalicelib.foundation.http.outbound import TOTAL_SECONDS, GivenUp, NotReached, Outbound, OutboundError, Reply
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.metrics import Metrics
@@ -28,6 +27,7 @@ from chalicelib.openbanking.protocol.webhooks import Webhook
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.banks import Banks
 from chalicelib.statistics import current_call
+from chalicelib.statistics.call_counts import Outcome
 from chalicelib.statistics.downtimes import OpenDowntimes
 from chalicelib.statistics.slow_calls import SlowCalls
 
@@ -122,7 +122,7 @@ class BankClient:
         """Send a request and record its outcome; an oversized response counts as answered. Raises: BankFailed."""
         at, started = self.clock.time(), self.clock.monotonic()
 
-        def note(outcome: current_call.Outcome) -> None:
+        def note(outcome: Outcome) -> None:
             current_call.record_bank_request(
                 outgoing.bic, webhook.service, at, outcome, self.clock.monotonic() - started
             )
@@ -204,7 +204,9 @@ class BankClient:
         started = self.clock.monotonic()
         try:
             with limit_slow_call(self.slow_calls, outgoing.bic, may_give_up=not once) as slow_check:
-                reply = self._post(outgoing, slow_check, once=once)
+                reply = self.outbound.post(
+                    outgoing.url, outgoing.body, outgoing.headers, repeat=not once, fresh=once, slow_check=slow_check
+                )
         except OutboundError as error:
             self._record_failure(outgoing.bic)
             failure = _failure_of(error)
@@ -217,15 +219,6 @@ class BankClient:
             self._record_failure(outgoing.bic)
         _log_request(outgoing, self.clock.monotonic() - started, status=reply.status)
         return reply
-
-    def _post(self, outgoing: PreparedRequest, slow_check: SlowCheck, *, once: bool) -> Reply:
-        """Send a request; time is left for what follows, the slot of a slow call first. Raises: OutboundError."""
-        try:
-            return self.outbound.post(
-                outgoing.url, outgoing.body, outgoing.headers, repeat=not once, fresh=once, slow_check=slow_check
-            )
-        finally:
-            context.leave_time(self.clock.monotonic)
 
     def _record_failure(self, bic: str) -> None:
         if self.breaker.record_failure(bic):

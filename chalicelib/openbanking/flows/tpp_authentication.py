@@ -178,7 +178,8 @@ class TppAuthentication:
         own = [consent_key(token.ids[0]), token_key("access", token)] if token else []
         found = self._read(credentials, [*own, *keys])
         client = found.client
-        uses = self._check_client(found, credentials) if credentials.authenticates_client else []
+        proves_client = credentials.secret is not None or credentials.assertion is not None
+        uses = self._check_client(found, credentials) if proves_client else []
         _check_request_id(credentials)
         if credentials.bearer is None:
             raise refusals.BEARER_MISSING()
@@ -191,7 +192,8 @@ class TppAuthentication:
         uses = [*uses, *self._check_confirmation(found, credentials, access)]
         if uses:
             self._credential_checks.use_up(client, uses)
-        self._check_token_roles(client, found.presented, consent)
+        if client.security.organization_identifier is not None:
+            self._check_token_roles(client, found.presented, consent)
         self._admit(client, credentials, has_bearer=True)
         if consent.status == "spent" and not or_spent:
             raise refusals.BEARER_SPENT()

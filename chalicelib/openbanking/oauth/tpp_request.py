@@ -47,11 +47,6 @@ class TppCredentials:
         """The bearer's parts, unverified: consent id, token id and BIC."""
         return OpaqueToken.parse(self.bearer or "", parts=3)
 
-    @property
-    def authenticates_client(self) -> bool:
-        """Whether the request has a client secret or a client assertion."""
-        return self.secret is not None or self.assertion is not None
-
 
 class TppRequest(Protocol):
     """A request as it came in; headers have lower-case names."""

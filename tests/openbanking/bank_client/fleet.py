@@ -23,9 +23,9 @@ from chalicelib.foundation.http.deadline_connections import SlowCheck
 from chalicelib.foundation.http.outbound import TOTAL_SECONDS, GivenUp
 from chalicelib.openbanking.bank_client.bank_circuits import BankCircuits, Breaker, limit_slow_call
 from chalicelib.openbanking.bank_client.bank_failures import CircuitOpen
+from chalicelib.statistics.call_counts import HourlyCounters
 from chalicelib.statistics.days import HOUR_SECONDS
 from chalicelib.statistics.downtimes import DowntimeRecorder, OpenDowntimes
-from chalicelib.statistics.hourly_counters import HourlyCounters
 from chalicelib.statistics.measurements import WRITE_INTERVAL
 from chalicelib.statistics.slow_calls import SlowCalls
 from infra.deploy.limits import REQUEST_SECONDS, REQUESTS, REQUESTS_PER_SECOND

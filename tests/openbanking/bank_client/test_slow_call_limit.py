@@ -11,7 +11,7 @@ from chalicelib.foundation.dynamodb.store import Conflict, StoreError, Throttled
 from chalicelib.foundation.http.outbound import Reply, TimedOut
 from chalicelib.foundation.jsontext import dumps
 from chalicelib.openbanking.bank_client.bank_circuits import STORAGE_SECONDS, TAKE_SECONDS, limit_slow_call
-from chalicelib.statistics.hourly_counters import TABLE
+from chalicelib.statistics.call_counts import TABLE
 from chalicelib.statistics.slow_calls import HELD_SECONDS, SLOTS, SLOW_SECONDS, SlowCalls
 from tests.dynamodb_calls import counted
 from tests.openbanking.circuits import GOOD, Reader, know_downtime

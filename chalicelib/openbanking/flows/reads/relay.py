@@ -29,7 +29,6 @@ from chalicelib.openbanking.oauth.tpp_request import (
     refuse_any_parameters,
 )
 from chalicelib.openbanking.protocol.errors import refuse_fields, refuse_parameters
-from chalicelib.openbanking.protocol.psu_context import PsuContext
 from chalicelib.openbanking.protocol.webhooks import RelayedCall, Webhook
 from chalicelib.openbanking.records.banks import Banks
 from chalicelib.openbanking.records.consents import Consent, Consents
@@ -52,8 +51,9 @@ def relay(
     outbox: Outbox,
     engine: Engine,
 ) -> BankAnswer | DeferredRequest:
-    """Pass a call on to the consent's bank, or accept it for deferred execution. A read without the PSU is counted.
+    """Pass a call on to the consent's bank, or accept it for deferred execution.
 
+    A read is counted if it is that of an account's first page, without the PSU.
     Refused in this order: client, request id, bearer, version, scope, parameters, PSU headers, members, accounts, bank.
 
     Raises:
@@ -68,7 +68,8 @@ def relay(
     members = _read_members(tpp_call, webhook, request)
     check_accounts(consent, members)
     bank = require_bank(banks, consent)
-    limit = bank.unattended_reads if _is_counted(tpp_call, webhook, members, psu) else None
+    is_counted = tpp_call.reads_accounts and not psu.is_attended and not webhook.is_later_page(members)
+    limit = bank.unattended_reads if is_counted else None
     reservation = unattended_reads.new(consent.consent_id, tpp_call.name, members) if limit is not None else None
     if prefers_deferral(request):
         body = {"request": members, **psu.as_members(), **(reservation.as_members() if reservation else {})}
@@ -109,8 +110,3 @@ def _read_members(tpp_call: RelayedCall, webhook: Webhook, request: TppRequest) 
         return webhook.request.read(members).model_dump(exclude_none=True)
     except InvalidMessage as error:
         raise (refuse_parameters(error) if in_query else refuse_fields(error)) from None
-
-
-def _is_counted(tpp_call: RelayedCall, webhook: Webhook, members: dict[str, Any], psu: PsuContext) -> bool:
-    """Whether a request counts: it reads an account's first page without the PSU."""
-    return tpp_call.reads_accounts and not psu.is_attended and not webhook.is_later_page(members)

@@ -14,8 +14,8 @@ import pytest
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.records.authorization_requests import LIFETIME
 from chalicelib.openbanking.records.bank_record import NewBank
+from chalicelib.statistics.call_counts import TABLE
 from chalicelib.statistics.downtimes import Downtime
-from chalicelib.statistics.hourly_counters import TABLE
 from tests.dynamodb_calls import counted
 from tests.openbanking.key_holder import CHALLENGE, KeyHolder, open_pushed, secure
 from tests.world import Answer, World

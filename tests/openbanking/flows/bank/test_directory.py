@@ -11,9 +11,9 @@ import pytest
 from chalicelib.openbanking.records.bank_record import NewBank
 from chalicelib.openbanking.records.banks import CACHED_SECONDS
 from chalicelib.statistics import day_records
+from chalicelib.statistics.call_counts import TABLE
 from chalicelib.statistics.days import hours_of
 from chalicelib.statistics.downtimes import Downtime
-from chalicelib.statistics.hourly_counters import TABLE
 from tests.dynamodb_calls import counted
 from tests.statistics import made_up
 from tests.world import World

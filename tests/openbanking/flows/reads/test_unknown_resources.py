@@ -10,7 +10,7 @@ import pytest
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.openbanking.bank_client.bank_circuits import FAILURES
 from chalicelib.openbanking.protocol import refusals
-from chalicelib.statistics.hourly_counters import TABLE, HourlyCounters
+from chalicelib.statistics.call_counts import TABLE, HourlyCounters
 from chalicelib.statistics.measurements import WRITE_INTERVAL
 from tests.world import Answer, World, always
 
