@@ -23,8 +23,7 @@ from chalicelib.demo_bank.profiles import Profile
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto import signatures
-from chalicelib.foundation.crypto.keyring import Vault
-from chalicelib.foundation.crypto.wrapped_keys import SecretStore
+from chalicelib.foundation.crypto.keyring import SecretStore, Vault
 from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.settings import Settings

@@ -10,10 +10,9 @@ from chalicelib.delivery.journal import NotResendable, SearchTooWide, UnknownDel
 from chalicelib.foundation.aws.errors import AwsError, ErrorResponse, SecretChanged
 from chalicelib.foundation.crypto.certificates import InvalidCertificate
 from chalicelib.foundation.crypto.distinguished_names import InvalidName
-from chalicelib.foundation.crypto.keyring import Unsealable
+from chalicelib.foundation.crypto.keyring import NoKeys, Unsealable
 from chalicelib.foundation.crypto.resealing import DataKeyNeeded
 from chalicelib.foundation.crypto.signatures import InvalidKey
-from chalicelib.foundation.crypto.wrapped_keys import NoKeys
 from chalicelib.foundation.dynamodb.store import Busy, StoreError, Throttled
 from chalicelib.foundation.settings import InvalidSetting
 from chalicelib.openbanking.flows.payments.outcomes import NotResolved

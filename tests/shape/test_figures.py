@@ -21,18 +21,18 @@ CEILINGS = {
     "other classes of collaborators only": 25,
     "factories of collaborators only": 0,
     "lines of openbanking/container.py": 102,
-    "statements of chalicelib": 31_818,
-    "statements of infra": 15_325,
+    "statements of chalicelib": 31_813,
+    "statements of infra": 15_324,
     "modules over 400 lines": 0,
     "functions over 40 statements": 0,
 }
 """The highest value of each figure of the source. Who lowers a figure lowers its ceiling, too."""
 CEILINGS_OF_REQUESTS = {
-    "relayed read: files": 40,
-    "relayed read: switches of file": 94,
+    "relayed read: files": 39,
+    "relayed read: switches of file": 93,
     "relayed read: functions": 162,
-    "card authorization: files": 60,
-    "card authorization: switches of file": 321,
+    "card authorization: files": 59,
+    "card authorization: switches of file": 320,
     "card authorization: functions": 309,
 }
 """The highest value of each figure of a traced request."""

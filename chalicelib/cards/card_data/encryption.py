@@ -13,8 +13,7 @@ from typing import Any, Literal
 
 from chalicelib.cards.card_data import verification_values
 from chalicelib.cards.card_data.verification_values import KEY_BYTES
-from chalicelib.foundation.crypto.keyring import Vault
-from chalicelib.foundation.crypto.wrapped_keys import WrappedKeys, derived_key
+from chalicelib.foundation.crypto.keyring import Vault, WrappedKeys, derived_key
 
 Sealed = Literal["pan", "pin", "acs_password"]
 """The fields stored sealed. The CVC2 is computed, never stored."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
+from functools import cached_property
 from typing import Any, Protocol
 
 from chalicelib.foundation.identifiers import OpaqueToken
@@ -13,7 +14,7 @@ from chalicelib.openbanking.protocol.oauth_security import AuthMethod, TokenType
 from chalicelib.openbanking.protocol.psu_context import InvalidPsuHeaders, PsuContext, read_psu_headers
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TppCredentials:
     """A TPP's credentials.
 
@@ -42,7 +43,7 @@ class TppCredentials:
     method: str = "POST"
     endpoints: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def token(self) -> OpaqueToken | None:
         """The bearer's parts, unverified: consent id, token id and BIC."""
         return OpaqueToken.parse(self.bearer or "", parts=3)

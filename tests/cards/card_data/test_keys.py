@@ -9,8 +9,7 @@ import pytest
 
 from chalicelib.cards.card_data.encryption import CardData, CardKeys
 from chalicelib.foundation.aws.errors import SecretChanged
-from chalicelib.foundation.crypto.keyring import Vault
-from chalicelib.foundation.crypto.wrapped_keys import CACHED_SECONDS, NoKeys
+from chalicelib.foundation.crypto.keyring import CACHED_SECONDS, NoKeys, Vault
 from tests.foundation.fakes import FakeKms, FakeSecrets, NoDataKeys
 from tests.manual_clock import ManualClock
 from tests.world import START

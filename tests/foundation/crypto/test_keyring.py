@@ -6,8 +6,7 @@ import pytest
 
 from chalicelib.foundation.aws.errors import SecretChanged
 from chalicelib.foundation.crypto import signatures
-from chalicelib.foundation.crypto.keyring import Keyring, Vault
-from chalicelib.foundation.crypto.wrapped_keys import CACHED_SECONDS, NoKeys
+from chalicelib.foundation.crypto.keyring import CACHED_SECONDS, Keyring, NoKeys, Vault
 from tests.foundation.fakes import FakeKms, FakeSecrets
 from tests.manual_clock import ManualClock
 from tests.world import START
