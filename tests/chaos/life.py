@@ -153,7 +153,9 @@ class Life:
         return self._runner.run_schedule(sweep)
 
     def _call(self, call: TppCall) -> tuple[int, Any]:
-        answer = World(self._hub, {}).tpp(
+        outbound, world = self._hub.outbound, World(self._hub, {})
+        self._hub.__dict__["outbound"] = outbound  # that of the world would answer what is delivered later
+        answer = world.tpp(
             call.method, call.path, call.body, bearer=call.bearer, client_id=call.client_id, headers=call.headers
         )
         return answer.status, answer.body
