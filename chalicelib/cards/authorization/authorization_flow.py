@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from chalicelib.cards.authorization import activity_record, authorizer, decline_recovery, network_messages
-from chalicelib.cards.authorization.activity_record import NetworkMessage, risk_action_flags
+from chalicelib.cards.authorization.activity_record import CardUse, NetworkMessage, risk_action_flags
 from chalicelib.cards.authorization.authorization_record import (
     Authorization,
     due_members,
@@ -20,7 +20,7 @@ from chalicelib.cards.authorization.authorization_record import (
     join_usage,
     put_message_number,
 )
-from chalicelib.cards.authorization.authorizer import NOT_AVAILABLE, Decision, RequestedAmount
+from chalicelib.cards.authorization.authorizer import NOT_AVAILABLE, Decision, PresentedData, RequestedAmount
 from chalicelib.cards.authorization.card_context import (
     CardContext,
     Read,
@@ -28,8 +28,6 @@ from chalicelib.cards.authorization.card_context import (
     read_card_context,
     read_with_card,
 )
-from chalicelib.cards.authorization.card_use import CardUse
-from chalicelib.cards.authorization.cardholder_verification import PresentedData
 from chalicelib.cards.authorization.network_messages import (
     first_message,
     follow_up_message,

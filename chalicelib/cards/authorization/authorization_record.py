@@ -11,8 +11,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any, ClassVar, TypeVar
 
-from chalicelib.cards.authorization.activity_record import TABLE, NetworkMessage
-from chalicelib.cards.authorization.card_use import CardUse
+from chalicelib.cards.authorization.activity_record import TABLE, CardUse, NetworkMessage
 from chalicelib.cards.authorization.group_rules import FiredRules
 from chalicelib.cards.ledger.charges import Charge
 from chalicelib.cards.ledger.cleared_amounts import ClearedAmount

@@ -8,17 +8,18 @@ cannot be decrypted.
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import Mapping
 from dataclasses import field, replace
 from typing import Any
 
-from chalicelib.cards.authorization import cardholder_verification, group_rules
+from chalicelib.cards.authorization import group_rules
+from chalicelib.cards.authorization.activity_record import CardUse
 from chalicelib.cards.authorization.authorization_record import Authorization
 from chalicelib.cards.authorization.card_context import CardContext
-from chalicelib.cards.authorization.card_use import CardUse
-from chalicelib.cards.authorization.cardholder_verification import PresentedData
 from chalicelib.cards.authorization.group_rules import FiredRules
 from chalicelib.cards.card_data.encryption import CardData
+from chalicelib.cards.issuing.card_decryption import compute_cvc2, decrypt_number
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.ledger.account_record import Account
 from chalicelib.cards.ledger.charges import Charge
@@ -26,18 +27,29 @@ from chalicelib.cards.ledger.posting_context import OverLimit, PostingContext, U
 from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes
 from chalicelib.cards.ledger.usage_counters import CounterChanges
 from chalicelib.cards.protocol import values
-from chalicelib.cards.protocol.states import CREDITED_ACCOUNT, DECLINED_BY_ACCOUNT, DECLINED_BY_CARD
+from chalicelib.cards.protocol.states import CREDITED_ACCOUNT, DECLINED_BY_ACCOUNT, DECLINED_BY_CARD, PIN_IS_BLOCKED
 from chalicelib.cards.protocol.status_codes import Refused
 from chalicelib.foundation import log
 from chalicelib.foundation.aws.errors import AwsError
 from chalicelib.foundation.crypto.keyring import Unsealable
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
+EXPIRED, WRONG_PIN, PIN_BLOCKED, WRONG_CVC2 = "54", "55", "75", "N7"
 NO_FUNDS, NOT_PERMITTED, SUSPECTED = "51", "57", "59"
 OVER_AMOUNT, OVER_COUNT = "61", "65"
 NOT_AVAILABLE, MALFUNCTION = "91", "96"
+CVC2 = "cvc2"
+"""The name of a card's counter of incorrect CVC2s."""
 BY_RULE: Mapping[str, Any] = {"reason_code": values.OF_RISK_RULE, "note": None}
 """The reason that the authorizer records for status changes."""
+
+
+@dataclass(frozen=True, slots=True)
+class PresentedData:
+    expiry_year: int | None = None
+    expiry_month: int | None = None
+    pin: str | None = field(default=None, repr=False)
+    cvc2: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +123,53 @@ def _verify_cardholder(
 ) -> tuple[str | None, Mapping[str, Any]]:
     """Verify the cardholder; if the check is impossible, decline without counting a failed attempt."""
     try:
-        return cardholder_verification.decline_code(card, presented, now, card_data=card_data)
+        return _check_presented(card, presented, now, card_data)
     except AwsError:
         log.exception("keys unavailable", card_id=card.id)
         return NOT_AVAILABLE, {}
     except (Unsealable, KeyError):
         log.exception("card data not decrypted", card_id=card.id)
         return MALFUNCTION, {}
+
+
+def _check_presented(
+    card: Card, presented: PresentedData, now: int, card_data: CardData
+) -> tuple[str | None, dict[str, Any]]:
+    """The response code if the check fails, and the changes to the card's counters of failed attempts.
+
+    Write the changes on condition that the card is unchanged; otherwise parallel guesses at PIN and
+    CVC2 could exceed the limits.
+    """
+    is_same_year = presented.expiry_year in (None, card.expiry_year)
+    if not is_same_year or presented.expiry_month not in (None, card.expiry_month):
+        return EXPIRED, {}
+    if presented.pin is None and presented.cvc2 is None:
+        return None, {}
+    number = decrypt_number(card, card_data)
+    code, changes = _check_pin(card, number, presented.pin, card_data)
+    if code is not None or presented.cvc2 is None:
+        return code, changes
+    if card.has_too_many_mismatches(CVC2, now):
+        return WRONG_CVC2, changes
+    if not hmac.compare_digest(compute_cvc2(card, number, card_data), presented.cvc2):
+        return WRONG_CVC2, changes | {"wrong": card.with_wrong_entry(CVC2, now)}
+    return None, changes
+
+
+def _check_pin(card: Card, number: str, pin: str | None, card_data: CardData) -> tuple[str | None, dict[str, Any]]:
+    """Count an incorrect PIN; a correct PIN resets the counter."""
+    if pin is None:
+        return None, {}
+    if card.pin_is_blocked:
+        return PIN_BLOCKED, {}
+    if card.pvv is not None:
+        value = card_data.pvv(number, pin, card.key_version)
+        if hmac.compare_digest(value, card.pvv):
+            return None, {"pin_tries": 0} if card.pin_tries else {}
+    tries = card.pin_tries + 1
+    if tries < card.pin_tries_limit:
+        return WRONG_PIN, {"pin_tries": tries}
+    return PIN_BLOCKED, {"pin_tries": tries, "pin_status": PIN_IS_BLOCKED}
 
 
 def force(card_context: CardContext, asked: RequestedAmount, code: str, now: int, tally: CounterChanges) -> Decision:

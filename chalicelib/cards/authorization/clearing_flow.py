@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from chalicelib.cards.authorization import network_messages
-from chalicelib.cards.authorization.activity_record import risk_members
+from chalicelib.cards.authorization.activity_record import ACQUIRER_BIN, UNCHECKED, CardUse, at_merchant, risk_members
 from chalicelib.cards.authorization.authorization_record import (
     NOT_DUE,
     Authorization,
@@ -22,7 +22,6 @@ from chalicelib.cards.authorization.authorization_record import (
     split_usage,
 )
 from chalicelib.cards.authorization.card_context import CardContext, read_card_context, read_with_card
-from chalicelib.cards.authorization.card_use import ACQUIRER_BIN, UNCHECKED, CardUse, at_merchant
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.ledger.account_record import Account
 from chalicelib.cards.ledger.charges import Charge

@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any
 
 from chalicelib.cards.authorization import activity_record, hold_release, network_messages
+from chalicelib.cards.authorization.activity_record import CardUse
 from chalicelib.cards.authorization.authorization_record import Authorization, put_message_number
 from chalicelib.cards.authorization.authorizer import NOT_AVAILABLE, RequestedAmount
 from chalicelib.cards.authorization.card_context import (
@@ -25,7 +26,6 @@ from chalicelib.cards.authorization.card_context import (
     read_card_context,
     read_with_card,
 )
-from chalicelib.cards.authorization.card_use import CardUse
 from chalicelib.cards.authorization.late_declines import put_late_decline
 from chalicelib.cards.authorization.network_messages import follow_up_message, late_decline
 from chalicelib.cards.events.card_events import CardEvent, record_events

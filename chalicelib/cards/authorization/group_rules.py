@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from chalicelib.cards.ledger.conversion import NoRate, convert_at_base_rate
-from chalicelib.cards.ledger.limits import OF_RISK, Windows, WindowUsage, current_window, live_windows
 from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes, applying_rules, in_category
+from chalicelib.cards.ledger.usage_counters import OF_RISK, Windows, WindowUsage, current_window, live_windows
 from chalicelib.cards.programs.catalogue import Catalogue, RiskGroup, RiskRule, UsageGroup
 from chalicelib.cards.protocol.values import RISK_ACTIONS
 from chalicelib.foundation.lazy_dataclasses import dataclass

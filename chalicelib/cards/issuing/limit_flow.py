@@ -8,8 +8,7 @@ from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.issuing.holder_record import Holder
 from chalicelib.cards.ledger import usage_counters
 from chalicelib.cards.ledger.account_record import Account
-from chalicelib.cards.ledger.limits import LimitLeft, list_left
-from chalicelib.cards.ledger.usage_counters import Counters, Owner
+from chalicelib.cards.ledger.usage_counters import Counters, LimitLeft, Owner, list_left
 from chalicelib.cards.programs import group_resolution
 from chalicelib.cards.programs.catalogue import LimitEntry, LimitGroup
 from chalicelib.cards.protocol import money_messages as messages

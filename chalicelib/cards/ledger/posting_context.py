@@ -10,9 +10,15 @@ from chalicelib.cards.ledger.account_record import LedgerAccount
 from chalicelib.cards.ledger.charges import Charge, convert_movement, fees_of, fees_within
 from chalicelib.cards.ledger.cleared_amounts import ClearedAmount
 from chalicelib.cards.ledger.conversion import NoRate, conversion
-from chalicelib.cards.ledger.limits import Bound, LimitExceeded, WindowUsage, count_movement
 from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes
-from chalicelib.cards.ledger.usage_counters import CounterChanges, Counters
+from chalicelib.cards.ledger.usage_counters import (
+    Bound,
+    CounterChanges,
+    Counters,
+    LimitExceeded,
+    WindowUsage,
+    count_movement,
+)
 from chalicelib.cards.programs.catalogue import Catalogue
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.foundation.lazy_dataclasses import dataclass

@@ -26,18 +26,18 @@ from chalicelib.cards.protocol.card_records import ANSWERED
 from chalicelib.cards.protocol.message import Request
 from chalicelib.cards.protocol.status_codes import Refused, Status, unknown_action
 from chalicelib.cards.requests import disclosure, envelope
-from chalicelib.cards.requests.action import Action, check_access
+from chalicelib.cards.requests.action import Action, PendingRequest, RequestRetry, Response, Undecided, check_access
 from chalicelib.cards.requests.envelope import Answer
-from chalicelib.cards.requests.pending_request import PendingRequest, RequestRetry, Response, Undecided
 from chalicelib.cards.requests.references import IdempotencyClaim, Repeated, RequestReferences
 from chalicelib.cards.requests.request_context import (
     ActionOutcome,
+    HotKeyQueues,
     ProviderCall,
+    QueuePlace,
     RefusedWith,
     RequestContext,
     UnrecordedAnswer,
 )
-from chalicelib.cards.storage.hot_key_queue import HotKeyQueues, QueuePlace
 from chalicelib.cards.storage.record import proof_of
 from chalicelib.cards.storage.reserved_rows import ReservedRow, RowReservation
 from chalicelib.delivery.outbox import Outbox

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from chalicelib.cards.authorization import activity_record
-from chalicelib.cards.authorization.activity_record import NetworkMessage
-from chalicelib.cards.authorization.card_use import UNCHECKED, CardUse
+from chalicelib.cards.authorization.activity_record import UNCHECKED, CardUse, NetworkMessage
 from chalicelib.cards.authorization.group_rules import FiredRules
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.ledger.transaction_record import timeline

@@ -10,10 +10,9 @@ from unittest.mock import patch
 import pytest
 
 from chalicelib.cards.authorization import authorizer
-from chalicelib.cards.authorization.authorizer import Decision, RequestedAmount
+from chalicelib.cards.authorization.activity_record import UNCHECKED, CardUse
+from chalicelib.cards.authorization.authorizer import Decision, PresentedData, RequestedAmount
 from chalicelib.cards.authorization.card_context import CardContext
-from chalicelib.cards.authorization.card_use import UNCHECKED, CardUse
-from chalicelib.cards.authorization.cardholder_verification import PresentedData
 from chalicelib.cards.card_data.encryption import CardData
 from chalicelib.cards.ledger.usage_counters import CounterChanges
 from chalicelib.cards.protocol.values import RESPONSE_CODES

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from chalicelib.cards.authorization.group_rules import FiredRules, evaluate_rules
-from chalicelib.cards.ledger.limits import Window, Windows, count_movement, list_left, release_counts
 from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes
+from chalicelib.cards.ledger.usage_counters import Window, Windows, count_movement, list_left, release_counts
 from chalicelib.cards.programs.catalogue import Catalogue, LimitEntry, LimitGroup, Rate, Region, RiskGroup, RiskRule
 from chalicelib.cards.protocol.values import RISK_ACTIONS
 

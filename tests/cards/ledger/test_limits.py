@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chalicelib.cards.ledger.conversion import NoRate
-from chalicelib.cards.ledger.limits import (
+from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes
+from chalicelib.cards.ledger.usage_counters import (
     LimitExceeded,
     LimitLeft,
     Window,
@@ -23,7 +24,6 @@ from chalicelib.cards.ledger.limits import (
     release_counts,
     window_bounds,
 )
-from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes
 from chalicelib.cards.programs.catalogue import Catalogue, LimitEntry, LimitGroup, Rate
 
 EUR, USD, GBP, JPY = 978, 840, 826, 392

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from chalicelib.cards.ledger.limits import Window
-from chalicelib.cards.ledger.usage_counters import Counters, key
+from chalicelib.cards.ledger.usage_counters import Counters, Window, key
 from chalicelib.foundation.dynamodb.items import pack, unpack
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Store
 from tests.world import World

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.cards.programs import credentials
-from chalicelib.cards.storage.hot_key_queue import QueuePlace
+from chalicelib.cards.requests.request_context import QueuePlace
 from chalicelib.foundation import identifiers
 from tests.cards import whole_requests
 from tests.cards.action_checks import call

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from chalicelib.cards.storage.hot_key_queue import HotKeyQueues, QueuePlace
+from chalicelib.cards.requests.request_context import HotKeyQueues, QueuePlace
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Put, Update
 
