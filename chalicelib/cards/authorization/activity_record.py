@@ -14,7 +14,7 @@ import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, field
 from datetime import UTC, datetime
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Any
 
 from chalicelib.cards.authorization.group_rules import AUTHENTICATED, FiredRules
@@ -45,7 +45,7 @@ All other entry modes have 00.
 """
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class CardUse:
     """One use of a card.
 
@@ -78,12 +78,12 @@ class CardUse:
     def as_dict(self) -> dict[str, Any]:
         return without_none(asdict(self))
 
-    @property
+    @cached_property
     def takes_money(self) -> bool:
         """Whether the transaction debits the holder."""
         return self.transaction_type not in CREDIT_TYPES
 
-    @property
+    @cached_property
     def moves_money(self) -> bool:
         """Whether the transaction moves money, unlike an inquiry."""
         return self.transaction_type not in INQUIRY_TYPES
@@ -96,12 +96,12 @@ class CardUse:
         )
 
     def report_members(self, number: int, now: int) -> dict[str, Any]:
-        """The members that card activity and transactions have in common.
+        """The members that card activity and transactions have in common, some of them ``None``.
 
         ``number`` is the id of the message or transaction, ``now`` its time in Unix seconds.
         """
         moment = datetime.fromtimestamp(now, UTC)
-        shown = {
+        return {
             "proc_code": self.transaction_type * 10_000,
             "transaction_type": self.transaction_type,
             "entry_mode_type": self.entry_mode,
@@ -116,15 +116,6 @@ class CardUse:
             "retrieval_reference_number": f"{moment:%y%j%H}"[1:] + f"{number % 1_000_000:06}",
             "security_checks": dict(self.checks),
         }
-        return without_none(shown)
-
-    @property
-    def card_present(self) -> int:
-        return int(self.entry_mode in _CARD_PRESENT)
-
-    @property
-    def condition_code(self) -> str:
-        return _CONDITIONS.get(self.entry_mode, "00")
 
 
 def at_merchant(request: Any) -> dict[str, Any]:
@@ -197,11 +188,11 @@ class NetworkMessage:
     fired: FiredRules = field(default_factory=FiredRules)
     holds_until: int | None = None
 
-    @property
+    @cached_property
     def is_approved(self) -> bool:
         return self.code in values.APPROVALS
 
-    @property
+    @cached_property
     def lists(self) -> list[str]:
         """The lists that include this message: card activity and, for an approved movement of money, financial
         authorizes.
@@ -209,7 +200,7 @@ class NetworkMessage:
         is_financial = self.is_approved and self.use.moves_money and not self.is_reversal
         return [ACTIVITY, AUTHORIZES] if is_financial else [ACTIVITY]
 
-    @property
+    @cached_property
     def is_reversal(self) -> bool:
         return self.kind in (values.REVERSAL, values.EXPIRY)
 
@@ -220,7 +211,7 @@ class NetworkMessage:
         members = {
             "authorize_id": self.number,
             "authorize_type": self.kind,
-            "card_present": use.card_present,
+            "card_present": int(use.entry_mode in _CARD_PRESENT),
             "card_id": self.card.id,
             "trans_link": self.trans_link,
             "transmission_date": f"{moment:%Y-%m-%d}",
@@ -236,7 +227,7 @@ class NetworkMessage:
             "auth_code": self.auth_code,
             "country_ison": use.country,
             "terminal_id": use.terminal_id,
-            "pos_condition_code": use.condition_code,
+            "pos_condition_code": _CONDITIONS.get(use.entry_mode, "00"),
             "note": f"fired: {_join_rules(self.fired.rules, ', ', 248)}" if self.fired.rules else None,
             "trace_id": f"{int(self.trans_link):015}",
             "trace_number": f"{stan:06}",

@@ -267,11 +267,10 @@ def _write_decision(
     card, after = card_context.card, account
     movement.list_by_card(card_context.of_card)
     if held:
-        movement.hold(account, held)
-        movement.set_members(account, **decision.account_changes)
+        movement.hold(account, held, **decision.account_changes)
         after = movement.account_after(account)
     stamp = WriteStamp(after.last_at if held else movement.at, context.write_id)
-    movement.continue_card_list(card_context.of_card, stamp.at)
+    movement.tally.note_listing(card_context.of_card, stamp.at)
     operations = movement.operations()
     if decision.account_changes and not held:
         operations.append(account.update(context.write_id, **decision.account_changes, updated_at=stamp.now))

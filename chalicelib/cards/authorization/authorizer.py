@@ -11,6 +11,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import Mapping
 from dataclasses import field, replace
+from functools import cached_property
 from typing import Any
 
 from chalicelib.cards.authorization import group_rules
@@ -22,10 +23,9 @@ from chalicelib.cards.card_data.encryption import CardData
 from chalicelib.cards.issuing.card_decryption import compute_cvc2, decrypt_number
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.ledger.account_record import Account
-from chalicelib.cards.ledger.charges import Charge
-from chalicelib.cards.ledger.posting_context import OverLimit, PostingContext, Usage
+from chalicelib.cards.ledger.charges import Charge, OverLimit, PostingContext, Usage
 from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes
-from chalicelib.cards.ledger.usage_counters import CounterChanges
+from chalicelib.cards.ledger.usage_counters import CounterChanges, Counters
 from chalicelib.cards.protocol import values
 from chalicelib.cards.protocol.states import CREDITED_ACCOUNT, DECLINED_BY_ACCOUNT, DECLINED_BY_CARD, PIN_IS_BLOCKED
 from chalicelib.cards.protocol.status_codes import Refused
@@ -66,7 +66,7 @@ class RequestedAmount:
     partial: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Decision:
     """A decision and its effects.
 
@@ -90,7 +90,7 @@ class Decision:
     card_changes: Mapping[str, Any] = field(default_factory=dict)
     account_changes: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def is_approved(self) -> bool:
         return self.code in values.APPROVALS
 
@@ -108,14 +108,15 @@ def decide(
 
     ``by_number`` is the decline code for a replaced card number.
     """
-    card, account = card_context.card, card_context.account_for(asked.currency) or card_context.accounts[0]
+    card, chosen = card_context.card, card_context.account_for(asked.currency)
+    account = chosen or card_context.accounts[0]
     code = by_number or DECLINED_BY_CARD.get(card.status(now))
     if code is not None:
         return Decision(code, account)
     code, changes = _verify_cardholder(card, asked.presented, now, card_data)
     if code is not None:
         return Decision(code, account, card_changes=changes)
-    return _decide_use(card_context, asked, now, tally, changes)
+    return _decide_use(card_context, chosen, asked, now, tally, changes)
 
 
 def _verify_cardholder(
@@ -227,22 +228,25 @@ def increase(
 
 
 def _decide_use(
-    card_context: CardContext, asked: RequestedAmount, now: int, tally: CounterChanges, changes: Mapping[str, Any]
+    card_context: CardContext,
+    account: Account | None,
+    asked: RequestedAmount,
+    now: int,
+    tally: CounterChanges,
+    changes: Mapping[str, Any],
 ) -> Decision:
-    """Decide on the use of a valid, verified card."""
+    """Decide on the use of a valid, verified card; ``account`` is ``None`` if it has none for the currency."""
     card, catalogue = card_context.card, card_context.catalogue
     facts = asked.use.attributes(asked.currency, card_context.holder_country)
     group = catalogue.usage_groups.get(card.usage_group_id)
-    account = card_context.account_for(asked.currency)
     code = group_rules.decline_code(group, facts, asked.use.eci_indicator)
     if code is None and account is not None:
         code = _decline_by_account(account, asked.use)
     if code is not None or account is None:
         return Decision(code or NOT_PERMITTED, account or card_context.accounts[0], card_changes=changes)
-    fired = _evaluate_rules(card_context, account, facts, asked, now, tally)
-    decision = _decide_price(
-        card_context.posting_context(account), asked, facts, now, tally, rejected=values.REJECT in fired.actions
-    )
+    party = card_context.posting_context(account)
+    fired = _evaluate_rules(card_context, account, party.counters[0], facts, asked, now, tally)
+    decision = _decide_price(party, asked, facts, now, tally, rejected=values.REJECT in fired.actions)
     if values.CARD_TO_RISK in fired.actions:
         changes = {**changes, "stored_status": "R", **BY_RULE}
     by_rules = {"status": "S", **BY_RULE} if values.ACCOUNT_TO_SUSPENDED in fired.actions else {}
@@ -258,6 +262,7 @@ def _decline_by_account(account: Account, use: CardUse) -> str | None:
 def _evaluate_rules(
     card_context: CardContext,
     account: Account,
+    of_account: Counters,
     facts: TransactionAttributes,
     asked: RequestedAmount,
     now: int,
@@ -265,10 +270,9 @@ def _evaluate_rules(
 ) -> FiredRules:
     """Evaluate the risk groups of the card and the account; each keeps its own counters of attempts."""
     groups = card_context.catalogue.risk_groups
-    card, of_account = card_context.card, card_context.posting_context(account).counters[0]
     rules: dict[str, None] = {}
     actions: set[str] = set()
-    for kept, number in ((card_context.of_card, card.risk_group_id), (of_account, account.risk_group_id)):
+    for kept, number in ((card_context.of_card, card_context.card.risk_group_id), (of_account, account.risk_group_id)):
         before = tally.current(kept).windows
         windows, found = group_rules.evaluate_rules(
             card_context.catalogue, [groups.get(number)], before, facts, asked.amount, asked.currency, now

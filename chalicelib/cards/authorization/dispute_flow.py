@@ -13,8 +13,7 @@ from chalicelib.cards.authorization.authorization_record import Authorization, D
 from chalicelib.cards.events.card_events import CardEvent
 from chalicelib.cards.ledger import usage_counters
 from chalicelib.cards.ledger.account_record import Account
-from chalicelib.cards.ledger.cleared_amounts import ClearedAmount
-from chalicelib.cards.ledger.conversion import portion
+from chalicelib.cards.ledger.conversion import ClearedAmount, portion
 from chalicelib.cards.ledger.entries import NETWORK, Movement
 from chalicelib.cards.ledger.transaction_record import Transaction, row_key, transaction_key
 from chalicelib.cards.ledger.usage_counters import Counters

@@ -103,17 +103,17 @@ def decline_code(group: UsageGroup | None, facts: TransactionAttributes, eci_ind
     """
     if group is None:
         return None
-    if _is_blocked(group, facts):
+    used = channels(facts)
+    if _is_blocked(group, facts, used):
         return NOT_PERMITTED
-    is_online = ONLINE in channels(facts)
-    if group.authenticated_online and is_online and eci_indicator not in AUTHENTICATED:
+    if group.authenticated_online and ONLINE in used and eci_indicator not in AUTHENTICATED:
         return TO_BE_AUTHENTICATED
     return None
 
 
-def _is_blocked(group: UsageGroup, facts: TransactionAttributes) -> bool:
+def _is_blocked(group: UsageGroup, facts: TransactionAttributes, used: frozenset[str]) -> bool:
     return (
-        not channels(facts).isdisjoint(group.blocked_channels)
+        not used.isdisjoint(group.blocked_channels)
         or any(in_category(blocked, facts.mcc) for blocked in group.blocked_mccs)
         or facts.country in group.blocked_countries
         or (bool(group.countries) and facts.country not in group.countries)

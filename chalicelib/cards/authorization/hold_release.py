@@ -111,7 +111,7 @@ def release(
         movement.hold(account, -released)
     after = movement.account_after(account) if released else account
     at = WriteStamp(after.last_at if released else movement.at, stamp.write_id)
-    movement.continue_card_list(card_context.of_card, at.at)
+    movement.tally.note_listing(card_context.of_card, at.at)
     reserved = reservation.row
     charge = authorization.charge_details
     message = follow_up_message(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, ClassVar, Self
+from functools import cached_property
+from typing import ClassVar
 
 from chalicelib.cards.programs.catalogue import SpecialAccountEntry
 from chalicelib.cards.programs.programmes import EntryId
@@ -12,7 +12,7 @@ from chalicelib.cards.protocol.states import ACCOUNT_RULES, LIVE_ACCOUNT
 from chalicelib.cards.protocol.status_codes import Status, require_permitted
 from chalicelib.cards.storage.record import TABLE, Record, without_none
 from chalicelib.foundation.dynamodb.conditions import Attr
-from chalicelib.foundation.dynamodb.store import Check, Update
+from chalicelib.foundation.dynamodb.store import Check
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.requests.facts import Key
 
@@ -46,12 +46,12 @@ class LedgerAccount(Record):
     movements: int = 0
     last_at: int = 0
 
-    @property
+    @cached_property
     def owner(self) -> str:
         """The owner of the account's rows, and the prefix of its books in the ledger."""
         return f"{self.kind}#{self.id}"
 
-    @property
+    @cached_property
     def available(self) -> int:
         return self.settled - self.held - self.reserved
 
@@ -68,26 +68,6 @@ class LedgerAccount(Record):
     def require(self, action: str) -> None:
         """Check that the status permits the action. Raises: Refused."""
         require_permitted(ACCOUNT_RULES[action][self.status])
-
-    def after_movement(self, at: int, *, settled: int, held: int, reserved: int) -> Self:
-        """The account after a movement recorded at ``at`` (Unix milliseconds), or just after the last one if that is
-        later.
-        """
-        recorded = max(at, self.last_at + 1)
-        return replace(
-            self,
-            settled=self.settled + settled,
-            held=self.held + held,
-            reserved=self.reserved + reserved,
-            movements=self.movements + 1,
-            last_at=recorded,
-            updated_at=max(recorded // 1000, self.updated_at),
-        )
-
-    def update_moved(self, moved: Self, write_id: str, **members: Any) -> Update:
-        """The update to the balances of ``moved`` and other members; fails after a concurrent change."""
-        names = ("settled", "held", "reserved", "movements", "last_at", "updated_at")
-        return self.update(write_id, **members, **{name: getattr(moved, name) for name in names})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +112,7 @@ class SpecialAccount(LedgerAccount):
     def place(self) -> Key:
         return special_account_key(self.manager_id, self.id)
 
-    @property
+    @cached_property
     def owner(self) -> str:
         return f"{self.kind}#{self.manager_id}.{self.id}"
 

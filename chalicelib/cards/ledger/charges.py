@@ -1,4 +1,4 @@
-"""Charges: a movement's amount and fees on an account, and their entries.
+"""Charges: a movement's amount and fees on an account, their entries, and what is needed to post it there.
 
 Fee groups define prices. A price is a fixed part plus a percentage of the movement's amount, limited by a minimum and
 a maximum. It is computed in the fee entry's currency and then converted into the account's currency. Conversions use
@@ -7,33 +7,34 @@ the base rate; every conversion and percentage is rounded once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, field, replace
 from decimal import Decimal
+from functools import cached_property
 from typing import Any, Literal
 
 from chalicelib.cards.ledger.account_record import LedgerAccount
-from chalicelib.cards.ledger.cleared_amounts import ClearedAmount
 from chalicelib.cards.ledger.conversion import (
-    DOWN,
-    NEAREST,
-    UP,
+    ClearedAmount,
     Conversion,
     NoRate,
     conversion,
     convert_at_base_rate,
+    convert_movement,
     percentage,
     portion,
 )
 from chalicelib.cards.ledger.entries import CONVERSION, FEES, Movement
 from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes, charged_entries, in_country
 from chalicelib.cards.ledger.transaction_record import Transaction
+from chalicelib.cards.ledger.usage_counters import Bound, CounterChanges, Counters, LimitExceeded, WindowUsage
 from chalicelib.cards.programs.catalogue import MOST_FEE_CODES, Catalogue, FeeEntry, FeeGroup
-from chalicelib.cards.protocol.values import EXTERNAL_TYPES, FEE, FEE_COLLECTION
+from chalicelib.cards.protocol.status_codes import Refused, Status
+from chalicelib.cards.protocol.values import FEE, FEE_COLLECTION
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Charge:
     """A movement's amount and fees in the account's currency.
 
@@ -51,17 +52,17 @@ class Charge:
     def direction(self) -> Literal["debit", "credit"]:
         return "debit" if self.debit else "credit"
 
-    @property
+    @cached_property
     def blended_fee(self) -> int:
         """The sum of the blended fees, which the transaction's amount includes."""
         return sum(fee.amount for fee in self.fees if fee.blended)
 
-    @property
+    @cached_property
     def cost(self) -> int:
         """The conversion fee and all other fees: the programme manager's income."""
         return self.conversion.fee + sum(fee.amount for fee in self.fees)
 
-    @property
+    @cached_property
     def holder_amount(self) -> int:
         """The transaction's amount in the account's currency, including blended fees."""
         blended = self.blended_fee + (self.conversion.fee if self.blends_conversion else 0)
@@ -72,7 +73,7 @@ class Charge:
         """``holder_amount`` without fees, except a blended conversion fee."""
         return self.holder_amount - (self.blended_fee if self._adds_cost else -self.blended_fee)
 
-    @property
+    @cached_property
     def total(self) -> int:
         """The total amount debited from or credited to the account."""
         return self.conversion.base_amount + (self.cost if self._adds_cost else -self.cost)
@@ -97,7 +98,7 @@ class Charge:
         """The charge that reverses this one. It returns the amount and the conversion fee, but no other fees."""
         return replace(self, fees=(), debit=not self.debit, reverses=True)
 
-    @property
+    @cached_property
     def _adds_cost(self) -> bool:
         """Whether fees are added to the amount: for debits, and for reversals of debits."""
         return self.debit != self.reverses
@@ -154,31 +155,6 @@ class Charge:
             "conversion_fee_blended": self.blends_conversion,
             "fee": self.blended_fee,
         }
-
-
-def convert_movement(
-    catalogue: Catalogue,
-    facts: TransactionAttributes,
-    to: int,
-    amount: int,
-    *,
-    debit: bool,
-    cleared: ClearedAmount | None = None,
-) -> Conversion:
-    """Convert a movement's amount into the currency ``to``. External payments are rounded in the programme's favour.
-
-    ``cleared``: the cleared amount that a refund partly or fully returns, if known. Raises: NoRate.
-    """
-    if cleared is not None:
-        pay, get = (convert_movement(catalogue, facts, to, cleared.amount, debit=each) for each in (True, False))
-        return cleared.convert_refund(amount, pay, get)
-    rounding = NEAREST
-    if facts.transaction_type in EXTERNAL_TYPES:
-        rounding = UP if debit else DOWN
-    converted = conversion(catalogue, amount, facts.currency, to, debit=debit, rounding=rounding)
-    if converted is None:
-        raise NoRate(facts.currency, to)
-    return converted
 
 
 def fee_transaction(number: int, fee: Fee, account: LedgerAccount, main: Transaction) -> Transaction:
@@ -279,3 +255,113 @@ def _price_entry(catalogue: Catalogue, entry: FeeEntry, base: tuple[int, int] | 
     return Fee(
         entry.code, entry.title, convert_at_base_rate(catalogue, price, entry.currency, account_currency), entry.blended
     )
+
+
+_NO_RATE = "there is no exchange rate for this currency"
+Usage = dict[str, list[dict[str, Any]]]
+"""A movement's counts by counter owner, in the form stored in items."""
+
+
+class OverLimit(Refused):
+    """A movement exceeds a limit. ``bound`` is the exceeded bound: amount, count or countries."""
+
+    def __init__(self, kept: Counters, exceeded: LimitExceeded) -> None:
+        self.bound: Bound = exceeded.bound
+        owner, bound = kept.owner.partition("#")[0], exceeded.bound.replace("_", " ")
+        name = f' "{exceeded.entry.name}"' if exceeded.entry.name else ""
+        super().__init__(Status.LIMIT_EXCEEDED, f"the {bound} of the {owner}'s limit{name} is exceeded")
+
+
+@dataclass(frozen=True, slots=True)
+class PostingContext:
+    """An account with its limit counters and configuration, as read.
+
+    Attributes:
+        counters: those of the account, its holder and the card, as far as they are concerned.
+        limit_group_ids: the limit groups of the holder and the card.
+        holder_country: the holder's numeric country code.
+        fee_group_id: the fee group of card use; by default, it is the account's.
+    """
+
+    catalogue: Catalogue
+    account: LedgerAccount
+    counters: Sequence[Counters]
+    limit_group_ids: Mapping[str, int | None] = field(default_factory=dict)
+    holder_country: int | None = None
+    fee_group_id: int | None = None
+
+    def attributes(self, transaction_type: int, currency: int, country: int | None) -> TransactionAttributes:
+        """An external payment's attributes for fees and limits; ``country`` is that of the other bank."""
+        return TransactionAttributes(transaction_type, currency, country=country, holder_country=self.holder_country)
+
+    def charge(
+        self, facts: TransactionAttributes, amount: int, *, debit: bool, cleared: ClearedAmount | None = None
+    ) -> Charge:
+        """The charge for ``amount`` in ``facts.currency`` on the account. Raises: Refused.
+
+        Fees on a credit never exceed its amount. ``cleared``: the cleared amount that a refund partly or fully returns,
+        if known.
+        """
+        catalogue, account = self.catalogue, self.account
+        group = catalogue.fee_groups.get(self.fee_group_id or account.fee_group_id or 0)
+        try:
+            converted = convert_movement(catalogue, facts, account.currency, amount, debit=debit, cleared=cleared)
+            fees = fees_of(catalogue, group, facts, amount, facts.currency, account.currency)
+        except NoRate:
+            raise Refused(Status.CURRENCY_NOT_SUPPORTED, _NO_RATE) from None
+        programme = catalogue.account_programmes.get(account.program_id or 0)
+        blends = programme is None or programme.conversion_fee_blended
+        return Charge(converted, blends, fees if debit else fees_within(fees, converted.holder_amount), debit)
+
+    def purchase_amount(self, currency: int, amount: int) -> int:
+        """The amount that a purchase debits, with the conversion fee but no other fees. Raises: Refused."""
+        taken = conversion(self.catalogue, amount, currency, self.account.currency, debit=True)
+        if taken is None:
+            raise Refused(Status.CURRENCY_NOT_SUPPORTED, _NO_RATE)
+        return taken.holder_amount
+
+    def require_funds(self, amount: int) -> None:
+        """Check that ``amount`` is available. Raises: Refused."""
+        if self.account.available < amount:
+            raise Refused(Status.NO_FUNDS)
+
+    def count(
+        self,
+        facts: TransactionAttributes,
+        amount: int,
+        now: int,
+        tally: CounterChanges,
+        *,
+        forced: bool = False,
+        further: int | None = None,
+    ) -> Usage:
+        """Count a movement in all limits and return its counts. Raises: OverLimit, Refused.
+
+        A ``forced`` movement is never refused; ``further`` is an amount of the same transaction that was already
+        counted. If the holder or card is assigned a different limit group after it was read, that group applies from
+        the next movement.
+        """
+        usage: Usage = {}
+        group_ids: dict[str, int | None] = {"account": self.account.limit_group_id, **self.limit_group_ids}
+        for kept in self.counters:
+            group = self.catalogue.limit_groups.get(group_ids[kept.owner.partition("#")[0]] or 0)
+            try:
+                counted = tally.count(kept, self.catalogue, group, facts, amount, now, forced=forced, further=further)
+            except LimitExceeded as exceeded:
+                raise OverLimit(kept, exceeded) from None
+            except NoRate:
+                raise Refused(Status.CURRENCY_NOT_SUPPORTED, "there is no exchange rate for a limit") from None
+            if counted:
+                usage[kept.owner] = counted
+        return usage
+
+    def release(self, usage: Usage | None, tally: CounterChanges) -> None:
+        """Subtract a movement's counts from the limits."""
+        for kept in self.counters:
+            if counted := (usage or {}).get(kept.owner):
+                tally.give_back(kept, (WindowUsage(**each) for each in counted))
+
+    @property
+    def card_counters(self) -> list[Counters]:
+        """The counters of the card whose lists contain the movement; empty without a card."""
+        return [kept for kept in self.counters if kept.owner.startswith("card#")]

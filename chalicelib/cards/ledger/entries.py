@@ -9,6 +9,7 @@ different accounts never write the same item.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Literal, TypeVar, get_args
 
 from chalicelib.cards.ledger.account_record import LedgerAccount
@@ -24,6 +25,8 @@ BALANCES: tuple[Balance, ...] = get_args(Balance)
 MOVEMENT = "movement"
 """The key prefix of an account's rows, which are numbered in chronological order."""
 
+_MOVED = (*BALANCES, "movements", "last_at", "updated_at")
+"""The members of an account that a movement changes."""
 AT_ONCE = 100
 """Rows that are read at once."""
 EXTERNAL, NETWORK, FEES, CONVERSION = "external", "network", "fees", "conversion"
@@ -55,7 +58,8 @@ class Movement:
 
     Args:
         cause: a description for the operator.
-        at: the time of recording in Unix milliseconds; delayed if an account's last movement is not earlier.
+        at: the time of recording in Unix milliseconds; ``operations`` uses a later one if an account's last movement is
+            not earlier.
         write_id: identifies the write attempt.
         tally: the counter and list changes to write with the movement.
         about: additional members of its rows, for example its payment.
@@ -63,17 +67,18 @@ class Movement:
 
     def __init__(self, cause: str, at: int, write_id: str, tally: CounterChanges | None = None, **about: Any) -> None:
         self._head: Item = {"movement": write_id, "cause": cause, **about}
-        self._at = at
+        self.at = at
         self._write_id = write_id
-        self._tally = tally or CounterChanges()
+        self.tally = tally or CounterChanges()
         self._cards: dict[str, Counters] = {}
         self._members: dict[str, dict[str, Any]] = {}
         self._accounts: dict[str, LedgerAccount] = {}
         self._entries: dict[tuple[str, int], int] = {}
         self._transactions: list[tuple[LedgerAccount, Transaction]] = []
 
-    def hold(self, account: LedgerAccount, amount: int) -> None:
-        """Hold ``amount`` on the account; a negative amount releases a hold."""
+    def hold(self, account: LedgerAccount, amount: int, **members: Any) -> None:
+        """Hold ``amount`` on the account; a negative amount releases a hold. ``members`` are set in the same write."""
+        self._members.setdefault(account.owner, {}).update(members)
         self._enter_pair(account, "held", amount)
 
     def reserve(self, account: LedgerAccount, amount: int) -> None:
@@ -93,24 +98,11 @@ class Movement:
         self._add_entry(CONVERSION, currency, -amount)
         self._add_entry(against, currency, amount)
 
-    def set_members(self, account: LedgerAccount, **members: Any) -> None:
-        """Set additional members of the account in the write that updates its balances."""
-        self._members.setdefault(account.owner, {}).update(members)
-
     def list_by_card(self, *cards: Counters) -> None:
         """Append the movement's transactions to the lists of these cards."""
         for kept in cards:
             self._cards[kept.owner] = kept
-            self._at = max(self._at, self._tally.current(kept).last_at + 1)
-
-    @property
-    def at(self) -> int:
-        """The time of recording in Unix milliseconds; ``operations`` uses a later one if an account requires it."""
-        return self._at
-
-    def continue_card_list(self, kept: Counters, at: int) -> None:
-        """Place later rows of the card's lists after ``at``, the time of a row written together with this movement."""
-        self._tally.note_listing(kept, at)
+            self.at = max(self.at, self.tally.current(kept).last_at + 1)
 
     def list_transaction(self, account: LedgerAccount, transaction: Transaction) -> None:
         """Add a transaction to the account's list."""
@@ -120,8 +112,14 @@ class Movement:
     def account_after(self, account: A) -> A:
         """The account after the movement."""
         owner, currency = account.owner, account.currency
-        changes = {name: self._entries.get((f"{owner}:{name}", currency), 0) for name in BALANCES}
-        return account.after_movement(self._at, **changes)
+        recorded = max(self.at, account.last_at + 1)
+        return replace(
+            account,
+            **{name: getattr(account, name) + self._entries.get((f"{owner}:{name}", currency), 0) for name in BALANCES},
+            movements=account.movements + 1,
+            last_at=recorded,
+            updated_at=max(recorded // 1000, account.updated_at),
+        )
 
     def operations(self) -> list[Operation]:
         """The writes; they fail if any of the accounts was changed concurrently. Raises: Unbalanced."""
@@ -131,15 +129,16 @@ class Movement:
         written: list[Operation] = []
         for account in self._accounts.values():
             after = self.account_after(account)
-            moving = account.update_moved(after, self._write_id, **self._members.get(account.owner, {}))
-            written += [moving, Put(TABLE, self._ledger_row(after, entries), absent("owner"))]
+            members = self._members.get(account.owner, {}) | {name: getattr(after, name) for name in _MOVED}
+            row = self._ledger_row(after, entries)
+            written += [account.update(self._write_id, **members), Put(TABLE, row, absent("owner"))]
         for account, transaction in self._transactions:
             at = self.account_after(account).last_at
             by_card = transaction.card_id is not None
             if by_card:
-                self._tally.note_listing(self._cards[f"card#{transaction.card_id}"], at)
+                self.tally.note_listing(self._cards[f"card#{transaction.card_id}"], at)
             written += put_transaction(transaction, account, at, self._write_id, by_card=by_card)
-        return [*written, *self._tally.operations(self._write_id)]
+        return [*written, *self.tally.operations(self._write_id)]
 
     def _ledger_row(self, after: LedgerAccount, entries: Sequence[Entry]) -> Item:
         return {

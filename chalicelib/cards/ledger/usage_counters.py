@@ -284,7 +284,8 @@ class Counters:
     def put(self, after: Counters, write_id: str) -> Put:
         """A conditional put of the ``after`` counters; fails if they were changed concurrently."""
         item: Item = {
-            **_item_key(self.owner),
+            "owner": self.owner,
+            "part": "limits",
             "version": self.version + 1,
             "windows": {key: _window_item(window) for key, window in after.windows.items()},
             "written_by": write_id,
@@ -312,6 +313,34 @@ class CounterChanges:
         """An owner's counters with all changes so far; ``kept`` is their state as read."""
         return self._changed.get(kept.owner, (kept, kept))[1]
 
+    def count(
+        self,
+        kept: Counters,
+        catalogue: Catalogue,
+        group: LimitGroup | None,
+        facts: TransactionAttributes,
+        amount: int,
+        now: int,
+        *,
+        forced: bool,
+        further: int | None,
+    ) -> list[dict[str, Any]]:
+        """Count a movement in ``facts.currency`` as ``count_movement`` does. Returns its counts as stored in items."""
+        changed, counted = count_movement(
+            catalogue,
+            group,
+            self.current(kept).windows,
+            facts,
+            amount,
+            facts.currency,
+            now,
+            forced=forced,
+            further=further,
+        )
+        if counted:
+            self.change(kept, changed)
+        return [each.as_dict for each in counted]
+
     def change(self, kept: Counters, windows: Windows) -> None:
         self._changed[kept.owner] = kept, replace(self.current(kept), windows=windows)
 
@@ -328,11 +357,17 @@ class CounterChanges:
 
 def key(kind: Owner, number: int) -> Key:
     """The key of a card's, account's or holder's counters."""
-    return TABLE, _item_key(f"{kind}#{number}")
+    return TABLE, {"owner": f"{kind}#{number}", "part": "limits"}
 
 
-def _item_key(owner: str) -> Item:
-    return {"owner": owner, "part": "limits"}
+def keys(owners: Iterable[tuple[Owner, int]]) -> list[Key]:
+    """The keys of the counters of several owners."""
+    return [key(kind, number) for kind, number in owners]
+
+
+def read_all(owners: Iterable[tuple[Owner, int]], items: Iterable[Item | None]) -> list[Counters]:
+    """The counters of several owners, stored in the items at ``keys``."""
+    return [Counters.from_item(kind, number, item) for (kind, number), item in zip(owners, items, strict=True)]
 
 
 def _window_item(window: Window) -> Item:

@@ -10,7 +10,7 @@ from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.issuing.holder_record import Holder
 from chalicelib.cards.ledger import usage_counters
 from chalicelib.cards.ledger.account_record import Account, LedgerAccount, SpecialAccount, special_account_key
-from chalicelib.cards.ledger.posting_context import PostingContext
+from chalicelib.cards.ledger.charges import PostingContext
 from chalicelib.cards.ledger.usage_counters import Counters, Owner
 from chalicelib.cards.payments.address_record import ExternalAddress
 from chalicelib.cards.payments.payment_record import ExternalPayment

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from chalicelib.cards.ledger.posting_context import PostingContext
+from chalicelib.cards.ledger.charges import PostingContext
 from chalicelib.cards.ledger.usage_counters import CounterChanges
 from chalicelib.cards.payments import payment_posting
 from chalicelib.cards.payments.account_ref import AccountRef

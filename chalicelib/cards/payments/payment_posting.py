@@ -11,9 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from chalicelib.cards.ledger.account_record import LedgerAccount
-from chalicelib.cards.ledger.charges import Charge
+from chalicelib.cards.ledger.charges import Charge, PostingContext
 from chalicelib.cards.ledger.entries import EXTERNAL, Movement
-from chalicelib.cards.ledger.posting_context import PostingContext
 from chalicelib.cards.ledger.transaction_record import Transaction
 from chalicelib.cards.ledger.usage_counters import CounterChanges
 from chalicelib.cards.payments.address_record import ExternalAddress

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from chalicelib.cards.events.card_events import CardEvent
-from chalicelib.cards.ledger.posting_context import PostingContext
+from chalicelib.cards.ledger.charges import PostingContext
 from chalicelib.cards.payments import payment_posting
 from chalicelib.cards.payments.account_ref import AccountRef
 from chalicelib.cards.payments.address_record import ExternalAddress, number_keys, put_numbers

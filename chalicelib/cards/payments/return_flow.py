@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from chalicelib.cards.ledger.charges import Charge
+from chalicelib.cards.ledger.charges import Charge, PostingContext
 from chalicelib.cards.ledger.entries import Movement
-from chalicelib.cards.ledger.posting_context import PostingContext
 from chalicelib.cards.payments import payment_posting
 from chalicelib.cards.payments.account_ref import AccountRef
 from chalicelib.cards.payments.payment_posting import charge_members

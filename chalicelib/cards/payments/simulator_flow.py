@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from chalicelib.cards.ledger.posting_context import PostingContext
+from chalicelib.cards.ledger.charges import PostingContext
 from chalicelib.cards.payments import direct_debits, payment_posting
 from chalicelib.cards.payments.account_ref import AccountRef
 from chalicelib.cards.payments.address_record import ExternalAddress

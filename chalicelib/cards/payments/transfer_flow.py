@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
 
+from chalicelib.cards.ledger.charges import PostingContext
 from chalicelib.cards.ledger.entries import Movement
-from chalicelib.cards.ledger.posting_context import PostingContext
 from chalicelib.cards.ledger.usage_counters import CounterChanges
 from chalicelib.cards.payments import payment_posting
 from chalicelib.cards.payments.account_ref import AccountRef

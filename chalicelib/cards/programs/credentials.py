@@ -13,6 +13,7 @@ import secrets
 import string
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, field
+from functools import cached_property
 from typing import Any
 
 from chalicelib.cards.programs.programmes import TABLE, owner
@@ -82,7 +83,7 @@ class Rights:
     calls_per_minute: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Credential(Rights):
     """A programme manager's credential and its rights; ``keys`` are its live keys, newest last."""
 
@@ -91,7 +92,7 @@ class Credential(Rights):
     keys: tuple[CredentialKey, ...]
     revision: int = 1
 
-    @property
+    @cached_property
     def identity(self) -> str:
         """A name unique across programme managers; stable while the credential keeps its name."""
         return f"{self.manager_id}.{self.name}"

@@ -32,11 +32,11 @@ from chalicelib.cards.protocol.rules import (
     PaginatorRule,
     RangeRule,
     ValueRule,
+    is_printable,
 )
 from chalicelib.foundation.fields.field_rules import BLANK, UNWRITTEN
 from chalicelib.foundation.fields.ibans import is_iban
 from chalicelib.foundation.fields.registries import country_numbers, currency_numbers
-from chalicelib.foundation.fields.written_text import is_blank, is_written
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 ENTRIES = 10
@@ -117,10 +117,6 @@ Quoted local parts and bracketed address literals are rejected.
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
-def _is_printable(text: str) -> bool:
-    return is_written(text) and not is_blank(text)
-
-
 def _is_name(text: str) -> bool:
     """Whether text consists of letters of any script, combining marks, spaces, apostrophes, hyphens and dots.
 
@@ -158,7 +154,7 @@ def _text(allowed: Callable[[str], object], reason: str, pattern: str, example: 
 
 AN = _text(_LETTERS_AND_DIGITS.fullmatch, "ASCII letters and digits", "^[A-Za-z0-9]+$", "AB12")
 A = _text(_LETTERS.fullmatch, "ASCII letters", "^[A-Za-z]+$", "EN")
-ANS = _text(_is_printable, "non-blank printable text", f"^[^{UNWRITTEN}]*$", "Riverside 12")
+ANS = _text(is_printable, "non-blank printable text", f"^[^{UNWRITTEN}]*$", "Riverside 12")
 AS = _text(
     _is_name,
     "letters, spaces, apostrophes, hyphens and dots, as in names",

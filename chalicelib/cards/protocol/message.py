@@ -206,14 +206,10 @@ class Request(Message):
     @classmethod
     def _unmet_conditions(cls, members: Members, faulty: frozenset[str]) -> list[Problem]:
         """Return the unmet conditions, except on fields that are already ``faulty``."""
-        here = {name: value for name, value in members.items() if not cls._is_empty(name, value)}
+        empty = [name for name in cls.lists if _is_empty_list(members.get(name))]
+        here = {name: value for name, value in members.items() if name not in empty}
         found = (problem for condition in cls.conditions for problem in condition.problems(here))
         return [problem for problem in found if problem.field not in faulty]
-
-    @classmethod
-    def _is_empty(cls, name: str, value: Any) -> bool:
-        """Whether ``value`` is an empty list value, which counts as absent."""
-        return name in cls.lists and (value == [] or (isinstance(value, str) and not value.strip()))
 
     @classmethod
     def _valid_values(cls, members: Members, problems: Iterable[Problem]) -> dict[str, Any]:
@@ -230,6 +226,11 @@ class Request(Message):
 @cache
 def _rule(model: type[Request], field: str) -> ValueRule:
     return rule_in(model.model_fields[field])
+
+
+def _is_empty_list(value: Any) -> bool:
+    """Whether ``value`` is an empty list value, which counts as absent."""
+    return value == [] or (isinstance(value, str) and not value.strip())
 
 
 def _faulty_fields(problems: Iterable[Problem]) -> frozenset[str]:

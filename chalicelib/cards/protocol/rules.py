@@ -14,6 +14,7 @@ from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from chalicelib.foundation.fields.problems import fault
+from chalicelib.foundation.fields.written_text import is_blank, is_written
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 Json = dict[str, Any]
@@ -57,6 +58,10 @@ def text_of(value: Any, shortest: int, longest: int) -> str:
         fault("type", "must be a string")
     _check_length(value, shortest, longest, "characters")
     return str(value)
+
+
+def is_printable(text: str) -> bool:
+    return is_written(text) and not is_blank(text)
 
 
 def _check_length(text: str, shortest: int, longest: int, what: str) -> None:

@@ -72,7 +72,7 @@ class Action(Generic[Q]):
         first, *others = self.handler.__name__.split("_")
         return self.spelling or "".join((first, *map(str.capitalize, others)))
 
-    @property
+    @cached_property
     def request(self) -> type[Request]:
         """The model of the request fields."""
         model: type[Request] = self._types["request"]
@@ -148,6 +148,7 @@ class PendingRequest:
         handler: the method that decides it: the action's handler, or its late one.
         asked_at: when it was dispatched, in Unix seconds.
         attempts: what each attempt decided.
+        is_late: whether that is the late one.
         late_answers: the responses that the late handler tried to record.
     """
 
@@ -160,6 +161,7 @@ class PendingRequest:
     handler: Handler[Any]
     asked_at: int
     attempts: list[Outcome[Response]] = field(default_factory=list)
+    is_late: bool = False
     late_answers: list[str] = field(default_factory=list)
 
     @property
@@ -167,10 +169,6 @@ class PendingRequest:
         """The access level above which records do not exist for the caller."""
         asked = None if self.action.creates else self.request.access_level
         return self.credential.access_level if asked is None else asked
-
-    @property
-    def is_late(self) -> bool:
-        return self.handler is self.action.late
 
     def answered_attempt(self, repeated: Repeated) -> Outcome[Response] | None:
         """The outcome of the attempt that a claim of this very request shows to be written."""

@@ -189,7 +189,7 @@ class Dispatcher:
         if decided is None:
             assert pending.action.late is not None
             pending.queue_place.stop_waiting()
-            late = replace(pending, handler=pending.action.late)
+            late = replace(pending, handler=pending.action.late, is_late=True)
             decided = self._try_until(until + RECORD_SECONDS, lambda: self._retry(late))
         return decided or Outcome(self._leave_to_worker(pending))
 
@@ -206,8 +206,7 @@ class Dispatcher:
 
     def _leave_to_worker(self, pending: PendingRequest) -> str:
         """Have a worker record the outcome, and return the response: the one that was tried to record, if any was."""
-        reserved = pending.reservation.row if pending.reservation.is_made else None
-        unrecorded = self._unrecorded_answer(pending.action, pending.request, reserved)
+        unrecorded = self._unrecorded_answer(pending.action, pending.request, pending.reservation.made)
         answer = [envelope.success(unrecorded.data, {}), *pending.late_answers][-1]
         caller = {
             "manager_id": pending.credential.manager_id,
@@ -245,6 +244,7 @@ class Dispatcher:
             action=action.name,
             is_write=action.effect == "write",
             credential=credential,
+            manager_id=credential.manager_id,
             catalogue=self.programmes.catalogue(credential.manager_id),
             level=pending.level,
             at=milliseconds(self.clock),

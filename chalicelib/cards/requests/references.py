@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from chalicelib.cards.card_data.encryption import CardData
@@ -29,7 +30,7 @@ _CARD_DATA = ClaimKind(lifetime=CARD_DATA_KEPT, digest=None)
 _PREFIX = "card-api#"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class IdempotencyClaim:
     """The claim of a request with a reference: its name, and the digest of the request body.
 
@@ -42,11 +43,11 @@ class IdempotencyClaim:
     view: str | None
     attempt: str
 
-    @property
+    @cached_property
     def key(self) -> Key:
         return claim_key(self.name)
 
-    @property
+    @cached_property
     def stored(self) -> Claim:
         return Claim(KIND, self.name, self.fingerprint, self.attempt)
 

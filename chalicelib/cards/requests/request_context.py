@@ -209,6 +209,7 @@ class RequestContext:
     action: str
     is_write: bool
     credential: Credential
+    manager_id: int
     catalogue: Catalogue
     level: int
     at: int
@@ -224,10 +225,6 @@ class RequestContext:
         """The time in Unix seconds."""
         return self.at // 1000
 
-    @property
-    def manager_id(self) -> int:
-        return self.catalogue.manager_id
-
     def items(self, keys: Sequence[Key], entry: NewEntry | None = None) -> list[Item | None]:
         """Read items with strong consistency; the first read includes the claim.
 
@@ -238,11 +235,11 @@ class RequestContext:
         claim = None if self.has_read_claim else self.claim
         own = self.references.keys(claim) if claim else []
         read = partial(self._read, [*own, *keys])
-        is_reserving = entry is not None and not self.reservation.is_made
+        before = self.reservation.made
         found = read() if entry is None else self.reservation.make_while(read, entry)
         self.at = milliseconds(self.clock)
-        if is_reserving:
-            self.at = min(self.at, self.reservation.row.at)
+        if (made := self.reservation.made) is not None and made is not before:
+            self.at = min(self.at, made.at)
         if claim is not None:
             self.has_read_claim = True
             self.references.check_repeat(claim, found[: len(own)])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
+from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
 from chalicelib.cards.protocol.status_codes import Status
@@ -52,7 +53,8 @@ class Record:
     def put(self, write_id: str) -> Put:
         """The write that creates the record; fails if it already exists."""
         table, key = self.place
-        return Put(table, {**key, **without_none(vars(self)), "written_by": write_id}, absent("owner"))
+        members = without_none({name: getattr(self, name) for name in _names(type(self))})
+        return Put(table, {**key, **members, "written_by": write_id}, absent("owner"))
 
     def check_unchanged(self) -> Check:
         """The condition that the record has not changed since it was read."""
@@ -93,14 +95,14 @@ def without_none(members: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in members.items() if value is not None}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class WriteStamp:
     """The time of a write (Unix milliseconds) and its attempt."""
 
     at: int
     write_id: str
 
-    @property
+    @cached_property
     def now(self) -> int:
         """The write time in Unix seconds."""
         return self.at // 1000

@@ -85,25 +85,21 @@ class ReservedRow:
 
 
 class RowReservation:
-    """A request's reservation, made once for all its attempts."""
+    """A request's reservation, ``made`` once for all its attempts."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._row: ReservedRow | None = None
-
-    @property
-    def is_made(self) -> bool:
-        return self._row is not None
+        self.made: ReservedRow | None = None
 
     @property
     def row(self) -> ReservedRow:
-        assert self._row is not None, "a position is reserved before the decision"
-        return self._row
+        assert self.made is not None, "a position is reserved before the decision"
+        return self.made
 
     def make(self, entry: NewEntry) -> RowReservation:
         """Reserve a position, unless one is reserved; returns itself. Raises: StoreError."""
-        if self._row is None:
+        if self.made is None:
             self._reserve(*entry())
         return self
 
@@ -112,7 +108,7 @@ class RowReservation:
 
         Raises: StoreError.
         """
-        if self._row is not None:
+        if self.made is not None:
             return read()
         timeline, number = entry()
         calls: list[Callable[[], T | None]] = [read, lambda: self._reserve(timeline, number)]
@@ -120,7 +116,7 @@ class RowReservation:
 
     def release(self) -> None:
         """Give up a position whose row is not written."""
-        row, self._row = self._row, None
+        row, self.made = self.made, None
         if row is not None:
             row.release(self._store)
 
@@ -129,8 +125,8 @@ class RowReservation:
 
         No attempt was written in that position, and none can be any more.
         """
-        if self._row is not None and any(item and self._row.has_mark(item) for item in failure.items):
-            self._row = None
+        if self.made is not None and any(item and self.made.has_mark(item) for item in failure.items):
+            self.made = None
 
     def _reserve(self, timeline: Timeline, number: int) -> None:
         row = ReservedRow(timeline, milliseconds(self._clock), number, new_id())
@@ -143,7 +139,7 @@ class RowReservation:
             if self._is_late(row):
                 row.release(self._store)
                 raise Conflict("storage confirms reservations too late")
-        self._row = row
+        self.made = row
 
     def _is_late(self, row: ReservedRow) -> bool:
         return milliseconds(self._clock) > row.at + CONFIRMED_WITHIN

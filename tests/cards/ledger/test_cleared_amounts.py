@@ -9,8 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from chalicelib.cards.ledger.cleared_amounts import ClearedAmount
-from chalicelib.cards.ledger.conversion import Conversion, conversion
+from chalicelib.cards.ledger.conversion import ClearedAmount, Conversion, conversion
 from chalicelib.cards.programs.catalogue import Catalogue, Rate
 
 EUR, JPY, KWD = 978, 392, 414
