@@ -184,7 +184,7 @@ def force(card_context: CardContext, asked: RequestedAmount, code: str, now: int
     party = card_context.posting_context(account)
     facts = asked.use.attributes(asked.currency, card_context.holder_country)
     try:
-        charge = _charge(party, asked.use, facts, asked.amount)
+        charge = party.charge(facts, asked.amount, debit=asked.use.takes_money)
     except Refused:
         return Decision(NOT_PERMITTED, account)
     counted = party.count(facts, asked.amount, now, tally, forced=True)
@@ -195,7 +195,7 @@ def price(card_context: CardContext, account: Account, asked: RequestedAmount) -
     """The charge to an account for the request; ``None`` without an exchange rate."""
     facts = asked.use.attributes(asked.currency, card_context.holder_country)
     try:
-        return _charge(card_context.posting_context(account), asked.use, facts, asked.amount)
+        return card_context.posting_context(account).charge(facts, asked.amount, debit=asked.use.takes_money)
     except Refused:
         return None
 
@@ -214,7 +214,7 @@ def increase(
     party = card_context.posting_context(account)
     facts = use.attributes(authorization.currency, card_context.holder_country)
     try:
-        whole = _charge(party, use, facts, authorization.left + amount)
+        whole = party.charge(facts, authorization.left + amount, debit=use.takes_money)
     except Refused:
         return Decision(NOT_PERMITTED, account), None
     before = authorization.charge_details
@@ -298,7 +298,7 @@ def _decide_price(
     if not asked.use.moves_money:
         return Decision(SUSPECTED if rejected else values.APPROVED, account)
     try:
-        charge = _charge(party, asked.use, facts, asked.amount)
+        charge = party.charge(facts, asked.amount, debit=asked.use.takes_money)
     except Refused:
         return Decision(SUSPECTED if rejected else NOT_PERMITTED, account)
     if rejected:
@@ -324,21 +324,14 @@ def _count(
     further: int | None = None,
 ) -> Decision:
     """Count the approval against the limits, or decline it if it exceeds one."""
-    trial = tally.copy()
     try:
-        counted = party.count(facts, decision.amount, now, trial, further=further)
+        counted = party.count(facts, decision.amount, now, tally, further=further)
     except OverLimit as over:
         code = OVER_AMOUNT if over.bound == "amount" else OVER_COUNT
         return Decision(code, decision.account, charge=decision.charge)
     except Refused:
         return Decision(NOT_PERMITTED, decision.account, charge=decision.charge)
-    tally.assign(trial)
     return replace(decision, counted=counted)
-
-
-def _charge(party: PostingContext, use: CardUse, facts: TransactionAttributes, amount: int) -> Charge:
-    """The charge for an amount, with the card's fees. Raises: Refused."""
-    return party.charge(facts, amount, debit=use.takes_money)
 
 
 def _affordable_part(
@@ -349,8 +342,8 @@ def _affordable_part(
     low, high = 0, asked.amount - (asked.use.cashback_amount or 0)
     while low < high:
         middle = (low + high + 1) // 2
-        if _charge(party, asked.use, facts, middle).total <= available:
+        if party.charge(facts, middle, debit=asked.use.takes_money).total <= available:
             low = middle
         else:
             high = middle - 1
-    return (low, _charge(party, asked.use, facts, low)) if low else None
+    return (low, party.charge(facts, low, debit=asked.use.takes_money)) if low else None

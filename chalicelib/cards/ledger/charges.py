@@ -27,7 +27,7 @@ from chalicelib.cards.ledger.conversion import (
 from chalicelib.cards.ledger.entries import CONVERSION, FEES, Movement
 from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes, charged_entries, in_country
 from chalicelib.cards.ledger.transaction_record import Transaction
-from chalicelib.cards.ledger.usage_counters import Bound, CounterChanges, Counters, LimitExceeded, WindowUsage
+from chalicelib.cards.ledger.usage_counters import Bound, CounterChanges, Counters, LimitExceeded, Windows, WindowUsage
 from chalicelib.cards.programs.catalogue import MOST_FEE_CODES, Catalogue, FeeEntry, FeeGroup
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import FEE, FEE_COLLECTION
@@ -335,24 +335,30 @@ class PostingContext:
         forced: bool = False,
         further: int | None = None,
     ) -> Usage:
-        """Count a movement in all limits and return its counts. Raises: OverLimit, Refused.
+        """Count a movement in all limits, or in none, and return its counts. Raises: OverLimit, Refused.
 
         A ``forced`` movement is never refused; ``further`` is an amount of the same transaction that was already
         counted. If the holder or card is assigned a different limit group after it was read, that group applies from
         the next movement.
         """
         usage: Usage = {}
+        changes: list[tuple[Counters, Windows]] = []
         group_ids: dict[str, int | None] = {"account": self.account.limit_group_id, **self.limit_group_ids}
         for kept in self.counters:
             group = self.catalogue.limit_groups.get(group_ids[kept.owner.partition("#")[0]] or 0)
             try:
-                counted = tally.count(kept, self.catalogue, group, facts, amount, now, forced=forced, further=further)
+                windows, counted = tally.try_count(
+                    kept, self.catalogue, group, facts, amount, now, forced=forced, further=further
+                )
             except LimitExceeded as exceeded:
                 raise OverLimit(kept, exceeded) from None
             except NoRate:
                 raise Refused(Status.CURRENCY_NOT_SUPPORTED, "there is no exchange rate for a limit") from None
             if counted:
+                changes.append((kept, windows))
                 usage[kept.owner] = counted
+        for kept, windows in changes:
+            tally.change(kept, windows)
         return usage
 
     def release(self, usage: Usage | None, tally: CounterChanges) -> None:

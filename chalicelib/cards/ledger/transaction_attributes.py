@@ -100,7 +100,7 @@ def _matches_entry(entry: FeeEntry | LimitEntry | RiskRule, facts: TransactionAt
 
 
 def _in_region(catalogue: Catalogue, region: int | None, country: int | None) -> bool:
-    return not region or (country is not None and region in catalogue.regions_of(country))
+    return not region or (country is not None and region in catalogue.regions_by_country.get(country, ()))
 
 
 def _has_its_region_type(catalogue: Catalogue, entry: LimitEntry | RiskRule, facts: TransactionAttributes) -> bool:
@@ -111,5 +111,6 @@ def _has_its_region_type(catalogue: Catalogue, entry: LimitEntry | RiskRule, fac
         return False
     if facts.country == facts.holder_country:
         return entry.region_type == values.DOMESTIC
-    shared = catalogue.regions_of(facts.country) & catalogue.regions_of(facts.holder_country)
+    regions, nowhere = catalogue.regions_by_country, frozenset[int]()
+    shared = regions.get(facts.country, nowhere) & regions.get(facts.holder_country, nowhere)
     return entry.region_type != values.DOMESTIC and (entry.region_type == values.WITHIN_REGION) == bool(shared)

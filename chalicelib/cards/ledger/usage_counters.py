@@ -303,17 +303,14 @@ class CounterChanges:
     def copy(self) -> CounterChanges:
         """A copy with which to try a movement that may be refused."""
         copied = CounterChanges()
-        copied.assign(self)
+        copied._changed = dict(self._changed)
         return copied
-
-    def assign(self, other: CounterChanges) -> None:
-        self._changed = dict(other._changed)
 
     def current(self, kept: Counters) -> Counters:
         """An owner's counters with all changes so far; ``kept`` is their state as read."""
         return self._changed.get(kept.owner, (kept, kept))[1]
 
-    def count(
+    def try_count(
         self,
         kept: Counters,
         catalogue: Catalogue,
@@ -324,22 +321,13 @@ class CounterChanges:
         *,
         forced: bool,
         further: int | None,
-    ) -> list[dict[str, Any]]:
-        """Count a movement in ``facts.currency`` as ``count_movement`` does. Returns its counts as stored in items."""
-        changed, counted = count_movement(
-            catalogue,
-            group,
-            self.current(kept).windows,
-            facts,
-            amount,
-            facts.currency,
-            now,
-            forced=forced,
-            further=further,
+    ) -> tuple[Windows, list[dict[str, Any]]]:
+        """The windows and counts of ``count_movement`` in ``facts.currency``, the counts as stored in items."""
+        before, currency = self.current(kept).windows, facts.currency
+        windows, counted = count_movement(
+            catalogue, group, before, facts, amount, currency, now, forced=forced, further=further
         )
-        if counted:
-            self.change(kept, changed)
-        return [each.as_dict for each in counted]
+        return windows, [each.as_dict for each in counted]
 
     def change(self, kept: Counters, windows: Windows) -> None:
         self._changed[kept.owner] = kept, replace(self.current(kept), windows=windows)

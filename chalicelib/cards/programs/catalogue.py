@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, MISSING, field, fields
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 from chalicelib.cards.protocol.embossing import BUREAU_CHARACTERS
@@ -296,7 +297,7 @@ class Rate:
 _SAME_CURRENCY = Rate(Decimal(1), Decimal(0))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Catalogue:
     """One programme manager's configuration; entries of each kind by id, in ascending order.
 
@@ -340,9 +341,14 @@ class Catalogue:
         """The exchange rate between two currencies, or ``None``; for the same currency 1 without a markup."""
         return _SAME_CURRENCY if of == to else self.rates.get((of, to))
 
-    def regions_of(self, country: int) -> frozenset[int]:
-        """The ids of the regions that contain a country."""
-        return frozenset(region.id for region in self.regions.values() if country in region.countries)
+    @cached_property
+    def regions_by_country(self) -> Mapping[int, frozenset[int]]:
+        """The ids of the regions that contain each country; countries without a region are left out."""
+        countries = {country for region in self.regions.values() for country in region.countries}
+        return {
+            country: frozenset(region.id for region in self.regions.values() if country in region.countries)
+            for country in countries
+        }
 
 
 def members(entry: Entry | GroupEntry | MccRange) -> dict[str, Any]:

@@ -111,18 +111,23 @@ class Dispatcher:
         name = members.get("action")
         action = self.actions.get(name) if isinstance(name, str) else None
         if action is None or action.late is None:
-            return self._answer(members, came, trusted)
+            return self._answer(members, action, came, trusted)
         until = came + action.patience + ANSWER_SECONDS
-        answer = self._try_until(until, lambda: self._answer(members, came, trusted))
+        answer = self._try_until(until, lambda: self._answer(members, action, came, trusted))
         if answer is not None:
             return answer
         self.metrics.write({"UnrecordedDeclines": 1})
         unrecorded = self._unrecorded_answer(action, action.request.read_fields(members), None)
         return envelope.success(unrecorded.data, {})
 
-    def _answer(self, members: Mapping[str, Any], came: float, trusted: Credential | None) -> str:
+    def _answer(
+        self, members: Mapping[str, Any], action: Action | None, came: float, trusted: Credential | None
+    ) -> str:
         credential = trusted or self._admit(members)
-        action = self._action(members)
+        if action is None:
+            name = members.get("action")
+            hint = unknown_action(name, self.actions, self.elsewhere) if isinstance(name, str) else ""
+            raise Refused(Status.UNKNOWN_ACTION, hint)
         log.bind(action=action.name, credential=credential.identity)
         reference = envelope.read_reference(members)
         check_access(credential, action, members)
@@ -149,14 +154,6 @@ class Dispatcher:
             raise Refused(Status.WRONG_CREDENTIALS)
         self.credential_limits.admit(credential)
         return credential
-
-    def _action(self, members: Mapping[str, Any]) -> Action:
-        name = members.get("action")
-        if not isinstance(name, str):
-            raise Refused(Status.UNKNOWN_ACTION)
-        if name not in self.actions:
-            raise Refused(Status.UNKNOWN_ACTION, unknown_action(name, self.actions, self.elsewhere))
-        return self.actions[name]
 
     def _claim(self, credential: Credential, action: Action, request: Request, reference: str) -> IdempotencyClaim:
         meaning = [action.name, sorted(request.members().items()), request.nulls]
@@ -236,9 +233,13 @@ class Dispatcher:
                 raise
             return own
 
-    def _context(self, pending: PendingRequest) -> RequestContext:
+    def _decide(self, pending: PendingRequest, facts: Facts) -> Decided:
+        """The response, and what is written with it.
+
+        Raises: EntryGone, Unanswered; Repeated or Refused, if another request used the reference first; Undecided.
+        """
         credential, action = pending.credential, pending.action
-        return RequestContext(
+        context = RequestContext(
             store=self.store,
             references=self.references,
             action=action.name,
@@ -253,20 +254,13 @@ class Dispatcher:
             reservation=pending.reservation,
             claim=pending.claim,
         )
-
-    def _decide(self, pending: PendingRequest, facts: Facts) -> Decided:
-        """The response, and what is written with it.
-
-        Raises: EntryGone, Unanswered; Repeated or Refused, if another request used the reference first; Undecided.
-        """
-        context = self._context(pending)
         if context.claim is not None:
             self._check_claim(context.claim, facts)
         try:
             outcome: ActionOutcome[Any] = self.call(pending.handler, pending.request, context)
         except Refused as refusal:
             return self._refuse(pending, context, refusal)
-        if pending.action.late is not None and not pending.is_late and pending.queue_place.is_over:
+        if action.late is not None and not pending.is_late and pending.queue_place.is_over:
             raise Undecided
         self.programmes.mark_used(context.catalogue, outcome.uses)
         deliveries = record_events(context.manager_id, outcome.events, self.outbox, self.programmes, self.clock.time())
@@ -276,10 +270,10 @@ class Dispatcher:
         answer, whole = envelope.success(outcome.data, outcome.beside), None
         pending.late_answers.extend([answer] if pending.is_late else [])
         kept = answer
-        if pending.action.seals and context.claim is not None:
+        if action.seals and context.claim is not None:
             kept, whole = envelope.success(envelope.remove_card_data(outcome.data or {}), {}), answer
         decided = self._outcome(pending, context, answer, outcome.operations, deliveries, kept, whole)
-        return replace(decided, report=lambda: _audit(pending.credential, pending.request, outcome.data))
+        return replace(decided, report=lambda: _audit(credential, pending.request, outcome.data))
 
     def _refuse(self, pending: PendingRequest, context: RequestContext, refusal: Refused) -> Decided:
         """A refusal, kept with its writes if its status is; a repeat comes before what is wrong with it now."""
