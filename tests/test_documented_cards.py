@@ -24,7 +24,7 @@ from chalicelib.cards.protocol.card_events import EVENTS
 from chalicelib.cards.protocol.fields import ENTRIES
 from chalicelib.cards.protocol.message import ENVELOPE, Request
 from chalicelib.cards.protocol.status_codes import Status, refused_field
-from chalicelib.cards.requests import envelope, references
+from chalicelib.cards.requests import envelope
 from chalicelib.cards.requests.action import Action
 from chalicelib.cards.three_ds import acs_record
 from infra.render.openapi.cards.answer_models import answer_of, data_of
@@ -265,8 +265,8 @@ def test_how_long_answers_are_kept_is_the_codes() -> None:
     reveals = [name for name, action in ACTIONS.items() if action.effect == "reveal"]
     sealing = [name for name, action in ACTIONS.items() if action.seals]
 
-    assert f"for {references.KIND.lifetime // DAYS} days" in found["The same reference and the same fields"][0]
-    assert f"{', '.join(sealing)} after {references.CARD_DATA_KEPT // HOURS} hours" in found
+    assert f"for {envelope.KIND.lifetime // DAYS} days" in found["The same reference and the same fields"][0]
+    assert f"{', '.join(sealing)} after {envelope.CARD_DATA_KEPT // HOURS} hours" in found
     assert set(reveals) == set(next(name for name in found if name.startswith("getPin")).split(", "))
 
 

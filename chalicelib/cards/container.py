@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from chalicelib.cards.programs.programmes import Programmes
     from chalicelib.cards.requests.action import Action
     from chalicelib.cards.requests.dispatch import Dispatcher
-    from chalicelib.cards.requests.references import RequestReferences
+    from chalicelib.cards.requests.envelope import RequestReferences
     from chalicelib.cards.storage.sequences import Sequences
     from chalicelib.foundation.requests.claims import Claims
 
@@ -38,7 +38,7 @@ class CardContainer(Container):
     credential_limits: CredentialLimits = part("chalicelib.cards.programs.credentials")
     card_data: CardData = part("chalicelib.cards.card_data.encryption")
     claims: Claims = part("chalicelib.foundation.requests.claims")
-    references: RequestReferences = part("chalicelib.cards.requests.references")
+    references: RequestReferences = part("chalicelib.cards.requests.envelope")
     sequences: Sequences = part("chalicelib.cards.storage.sequences")
 
     def __init__(self, shared: Infrastructure, delivery: DeliveryContainer) -> None:

@@ -33,7 +33,7 @@ from chalicelib.cards.issuing.card_record import Card, number_key
 from chalicelib.cards.programs.catalogue import Catalogue
 from chalicelib.cards.programs.programmes import Programmes
 from chalicelib.cards.protocol import values
-from chalicelib.cards.requests.references import IdempotencyClaim, RequestReferences
+from chalicelib.cards.requests.envelope import IdempotencyClaim, RequestReferences
 from chalicelib.cards.storage.record import WriteStamp, proof_of
 from chalicelib.cards.storage.reserved_rows import NewEntry, ReservedRow, RowReservation
 from chalicelib.cards.storage.sequences import Sequences

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from chalicelib.cards.requests.references import IdempotencyClaim
+from chalicelib.cards.requests.envelope import IdempotencyClaim
 from chalicelib.cards.storage.record import Record
 from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
 from chalicelib.foundation.dynamodb.store import Item

@@ -21,7 +21,7 @@ from chalicelib.cards.payments.serializers import change_events
 from chalicelib.cards.programs.programmes import Programmes
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.requests import envelope
-from chalicelib.cards.requests.references import IdempotencyClaim, Repeated, RequestReferences, Unanswered
+from chalicelib.cards.requests.envelope import IdempotencyClaim, Repeated, RequestReferences, Unanswered
 from chalicelib.cards.requests.request_context import ProviderCall
 from chalicelib.cards.storage.due_index import DueItems
 from chalicelib.cards.storage.record import WriteStamp, proof_of

@@ -19,7 +19,7 @@ from chalicelib.cards.protocol.card_records import CardField
 from chalicelib.cards.protocol.message import Answer, Request
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.requests import disclosure, envelope
-from chalicelib.cards.requests.references import IdempotencyClaim, Repeated, Unanswered
+from chalicelib.cards.requests.envelope import IdempotencyClaim, Repeated, Unanswered
 from chalicelib.cards.requests.request_context import ActionOutcome, QueuePlace, RequestContext, UnrecordedAnswer
 from chalicelib.cards.storage.reserved_rows import ReservedRow, RowReservation
 from chalicelib.foundation import context

@@ -27,8 +27,7 @@ from chalicelib.cards.protocol.message import Request
 from chalicelib.cards.protocol.status_codes import Refused, Status, unknown_action
 from chalicelib.cards.requests import disclosure, envelope
 from chalicelib.cards.requests.action import Action, PendingRequest, RequestRetry, Response, Undecided, check_access
-from chalicelib.cards.requests.envelope import Answer
-from chalicelib.cards.requests.references import IdempotencyClaim, Repeated, RequestReferences
+from chalicelib.cards.requests.envelope import Answer, IdempotencyClaim, Repeated, RequestReferences
 from chalicelib.cards.requests.request_context import (
     ActionOutcome,
     HotKeyQueues,

@@ -1,24 +1,40 @@
-"""The envelope of a request, as it is read, and of a response, as text with its log line.
+"""The envelope of a request and of a response, and the repeats of requests with a ``request_reference_id``.
 
-Repeats get the stored bytes except for ``duplicated``.
+A repeated request is carried out once and gets the same response: the stored bytes except for ``duplicated``. The claim
+of a reference is an item in the same transaction as the request's effect. It stores the response, sealed, for 30 days.
+Card data is left out of the claim; a second item stores the complete response for one day, for a credential whose
+disclosure modes are unchanged. If the response depends on a provider, the claim stays pending until it is known.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
+from chalicelib.cards.card_data.encryption import CardData
 from chalicelib.cards.protocol.card_records import EMPTY_LATER, KEPT_SHORTLY
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import API_VERSION
 from chalicelib.foundation import jsontext, log
+from chalicelib.foundation.dynamodb.conditions import Attr
+from chalicelib.foundation.dynamodb.store import Conflict, Item, Put
+from chalicelib.foundation.identifiers import digest
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.claims import AnotherRequest, Claim, ClaimKind, Claims, claim_key, is_free
+from chalicelib.foundation.requests.engine import DecideAgain
+from chalicelib.foundation.requests.facts import Key
 
 BODY_BYTES = 1_000_000
 _REFERENCE = re.compile("[A-Za-z0-9-]{10,255}")
 _MEANINGS = {int(status): status.meaning for status in Status}
 _FIRST, _REPEAT = '"duplicated":0', '"duplicated":1'
+KIND = ClaimKind(lifetime=30 * 24 * 3600, digest="fingerprint")
+CARD_DATA_KEPT = 24 * 3600
+_CARD_DATA = ClaimKind(lifetime=CARD_DATA_KEPT, digest=None)
+_PREFIX = "card-api#"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,3 +113,125 @@ def log_repeat(answer: str) -> None:
     """Log the response to a repeat, if it is an error."""
     if (code := jsontext.loads(answer).get("status_code")) is not None:
         log.info("error response", code=code, title=_MEANINGS.get(code))
+
+
+@dataclass(frozen=True)
+class IdempotencyClaim:
+    """The claim of a request with a reference: its name, and the digest of the request body.
+
+    ``view`` holds the credential's modes for card data, ``None`` if the response has none; ``attempt``
+    distinguishes identical requests.
+    """
+
+    name: str
+    fingerprint: str
+    view: str | None
+    attempt: str
+
+    @cached_property
+    def key(self) -> Key:
+        return claim_key(self.name)
+
+    @cached_property
+    def stored(self) -> Claim:
+        return Claim(KIND, self.name, self.fingerprint, self.attempt)
+
+    @property
+    def whole(self) -> Claim:
+        """The item with the complete response."""
+        return Claim(_CARD_DATA, f"{self.name}#card-data", self.fingerprint, self.attempt)
+
+
+class Repeated(Exception):
+    """The request was carried out before.
+
+    Attributes:
+        answer: its response, ``None`` if only the claim is stored.
+        other_view: whether the credential's modes were different then.
+        is_own: whether it was an attempt of this very request.
+    """
+
+    def __init__(self, answer: str | None, *, other_view: bool = False, is_own: bool = False) -> None:
+        self.answer = answer
+        self.other_view = other_view
+        self.is_own = is_own
+        super().__init__("the request has already been carried out")
+
+
+class Unanswered(DecideAgain):
+    """The request is in progress: its provider's response is missing or not yet stored."""
+
+
+class RequestReferences:
+    """Reads and writes claims of references and their responses."""
+
+    def __init__(self, claims: Claims, card_data: CardData) -> None:
+        self._claims = claims
+        self._card_data = card_data
+
+    def claim(self, credential: str, reference: str, body: str, *, view: str | None, attempt: str) -> IdempotencyClaim:
+        """The claim for a credential's request; ``body`` is the request in canonical form."""
+        name = f"{_PREFIX}{credential}#{digest(reference)}"
+        return IdempotencyClaim(name, self._card_data.fingerprint(body), view and digest(view), attempt)
+
+    def keys(self, claim: IdempotencyClaim) -> list[Key]:
+        """The keys of the claim, and of the complete response if there may be one."""
+        return [claim.key] if claim.view is None else [claim.key, claim.whole.key]
+
+    def check_repeat(self, claim: IdempotencyClaim, items: Sequence[Item | None]) -> None:
+        """Compare a request with the items at ``keys``.
+
+        Raises:
+            Repeated: it was carried out before.
+            Unanswered: it is in progress.
+            Refused: the reference was used with another body.
+            Conflict: it is being written, as one of the two items is missing.
+        """
+        try:
+            item = self._claims.find(claim.stored, items[0])
+        except AnotherRequest:
+            raise Refused(Status.REFERENCE_REUSED) from None
+        if item is None:
+            return
+        if item.get("unanswered"):
+            raise Unanswered
+        if item.get("whole_until", 0) > self._claims.clock.time() and item["view"] == claim.view:
+            whole = next((each for each in items[1:] if each and each["attempt"] == item["attempt"]), None)
+            if whole is None:
+                raise Conflict("the response with card data is not visible yet")
+            raise Repeated(self._claims.open_answer(claim.whole, whole))
+        answer, is_own = self._claims.open_answer(claim.stored, item), item["attempt"] == claim.attempt
+        raise Repeated(answer, other_view=item.get("view", claim.view) != claim.view, is_own=is_own)
+
+    def put_answer(self, claim: IdempotencyClaim, answer: str | None, whole: str | None, now: int) -> list[Put]:
+        """The writes that claim the reference and store the response.
+
+        They fail for every request but the first. Repeats get ``answer``, or ``whole`` during the first day
+        if passed; without either, they are carried out again.
+        """
+        members: dict[str, Any] = {"again": True} if answer is None else {}
+        if whole is None:
+            return [self._claims.put(claim.stored, answer, members=members)]
+        members |= {"whole_until": now + CARD_DATA_KEPT, "view": claim.view}
+        kept = self._claims.put(claim.whole, whole)
+        return [self._claims.put(claim.stored, answer, members=members), replace(kept, condition=None)]
+
+    def claimed_at(self, claim: IdempotencyClaim, item: Item | None, now: int) -> int | None:
+        """When another request than this claim's took the reference, in Unix seconds; ``None`` if none has."""
+        if item is None or item["expires_at"] <= now or item["attempt"] == claim.attempt:
+            return None
+        return int(item["expires_at"]) - KIND.lifetime
+
+    def replace_answer(self, claim: IdempotencyClaim, answer: str, now: int) -> Put:
+        """The write that stores the response that a request got, whatever its attempts stored; fails if another request
+        has the claim.
+        """
+        return self._claims.put(claim.stored, answer, is_free(now) | claim.stored.is_own)
+
+    def put_claim(self, claim: IdempotencyClaim) -> Put:
+        """The write that claims the reference before the response is known; fails for every request but the first."""
+        return self._claims.put(claim.stored, members={"unanswered": True})
+
+    def put_late_answer(self, claim: IdempotencyClaim, answer: str) -> Put:
+        """The write that adds the response to a claim; fails if the claim is another request's or already has one."""
+        return self._claims.put(claim.stored, answer, claim.stored.is_own & Attr("unanswered").exists())

@@ -19,7 +19,7 @@ from chalicelib.cards.programs.credentials import Credential
 from chalicelib.cards.programs.programmes import EntryId
 from chalicelib.cards.protocol.message import Answer
 from chalicelib.cards.protocol.status_codes import Refused, Status
-from chalicelib.cards.requests.references import IdempotencyClaim, RequestReferences
+from chalicelib.cards.requests.envelope import IdempotencyClaim, RequestReferences
 from chalicelib.cards.storage.record import Record
 from chalicelib.cards.storage.reserved_rows import NewEntry, RowReservation
 from chalicelib.foundation.clock import Clock, milliseconds

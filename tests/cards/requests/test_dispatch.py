@@ -297,7 +297,7 @@ def test_when_storage_fails_it_is_9001_and_the_same_request_is_carried_out_later
 
 
 def test_a_defect_is_9001_and_logged_without_the_body(stage: Scene, lines: Lines) -> None:
-    with patch.object(dispatch.Dispatcher, "_context", side_effect=ZeroDivisionError("secret")):
+    with patch.object(dispatch.Dispatcher, "_decide", side_effect=ZeroDivisionError("secret")):
         answer = stage.do("getDesign", program_id=101)
 
     assert code(answer) == 9001
