@@ -1,4 +1,4 @@
-"""The context of a request: until when it may take, what is measured of it, and what its log lines have in common.
+"""The context of a request: until when it may take, what is measured and captured of it, and members of its log lines.
 
 It holds in the thread of the request, and in the calls that it makes ``together``. After a limit no call of AWS begins,
 and none is waited for longer. Clients of boto3, for S3 and SES, know no limit.

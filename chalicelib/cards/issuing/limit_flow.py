@@ -26,8 +26,8 @@ _OWNERS: Mapping[int, tuple[Owner, type[Card] | type[Account] | type[Holder]]] =
 def get_limits(request: messages.GetLimits, context: RequestContext) -> ActionOutcome[list[messages.LimitEntryRecord]]:
     _, kind = _OWNERS[request.limit_type]
     group = _group_of(context, context.find(kind, request.record_id))
-    shown = [_serialize_entry(group, entry) for entry in group.entries] if group else []
-    return page(shown, request.paginator)
+    entries = [_serialize_entry(group, entry) for entry in group.entries] if group else []
+    return page(entries, request.paginator)
 
 
 def get_limits_status(
@@ -37,8 +37,8 @@ def get_limits_status(
     item, counted = context.items([kind.key(request.record_id), usage_counters.key(name, request.record_id)])
     group = _group_of(context, context.require_visible(kind, item))
     windows = Counters.from_item(name, request.record_id, counted).windows
-    shown = [_serialize_left(group, left) for left in list_left(group, windows, context.now)] if group else []
-    return page(shown, request.paginator)
+    entries = [_serialize_left(group, left) for left in list_left(group, windows, context.now)] if group else []
+    return page(entries, request.paginator)
 
 
 def get_limits_groups(
