@@ -63,9 +63,7 @@ class Application(RestApi):
 
 
 def _server_timing(known: str, milliseconds: float) -> str:
-    """The ``Server-Timing`` header with the service's own time added; ``known`` already contains the bank's time."""
-    if "hub;dur=" in known:
-        return known
+    """The ``Server-Timing`` header with the service's own time added; ``known`` may contain the bank's time."""
     bank = float(known.partition("bank;dur=")[2] or 0)
     own = f"hub;dur={max(milliseconds - bank, 0):.1f}"
     return f"{known}, {own}" if known else own

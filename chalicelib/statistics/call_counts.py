@@ -7,10 +7,12 @@ Downtimes depend on the order of responses, which the counters record to the sec
 from __future__ import annotations
 
 import math
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, fields
 from datetime import UTC, datetime
 from decimal import ROUND_HALF_UP, Decimal
+from functools import partial
 from typing import Literal
 
 from chalicelib.foundation import jsontext
@@ -44,23 +46,22 @@ class Histogram:
         microseconds: the exact sum of the durations.
     """
 
-    buckets: dict[int, int] = field(default_factory=dict)
+    buckets: Counter[int] = field(default_factory=Counter)
     microseconds: int = 0
 
     def add(self, milliseconds: float) -> None:
         bucket = max(0, math.ceil(math.log2(milliseconds) * STEPS)) if milliseconds > 1 else 0
-        self.buckets[bucket] = self.buckets.get(bucket, 0) + 1
+        self.buckets[bucket] += 1
         self.microseconds += round(milliseconds * 1000)
 
     def include(self, other: Histogram) -> None:
         """Add the counts of ``other``."""
-        for bucket, count in other.buckets.items():
-            self.buckets[bucket] = self.buckets.get(bucket, 0) + count
+        self.buckets.update(other.buckets)
         self.microseconds += other.microseconds
 
     @property
     def count(self) -> int:
-        return sum(self.buckets.values())
+        return self.buckets.total()
 
     @property
     def average(self) -> Decimal | None:
@@ -89,7 +90,9 @@ class Histogram:
     def from_item(cls, item: Mapping[str, object]) -> Histogram:
         buckets = item["buckets"]
         assert isinstance(buckets, Mapping)
-        return cls({int(bucket): int(count) for bucket, count in buckets.items()}, int(str(item["microseconds"])))
+        return cls(
+            Counter({int(bucket): int(count) for bucket, count in buckets.items()}), int(str(item["microseconds"]))
+        )
 
 
 Service = Literal["AISP", "PISP", "CBPII", "authorization"]
@@ -187,6 +190,7 @@ class Latencies:
         return cls(Histogram.from_item(item["hub"]), Histogram.from_item(item["bank"]))
 
 
+_counts_by_service = partial(defaultdict[Service, CallCounts], CallCounts)
 TABLE = "statistics"
 KEPT_DAYS = 120  # counters are kept for so many days; until then a day can be computed again
 
@@ -204,65 +208,50 @@ class HourlyCounters:
 
     bic: str
     hour: int
-    minutes: dict[int, dict[Service, CallCounts]] = field(default_factory=dict)
-    answered_in: dict[int, int] = field(default_factory=dict)
-    unanswered_at: dict[int, dict[int, int]] = field(default_factory=dict)
-    latencies: dict[Service, Latencies] = field(default_factory=dict)
+    minutes: dict[int, dict[Service, CallCounts]] = field(default_factory=partial(defaultdict, _counts_by_service))
+    answered_in: dict[int, int] = field(default_factory=partial(defaultdict, int))
+    unanswered_at: dict[int, Counter[int]] = field(default_factory=partial(defaultdict, Counter))
+    latencies: dict[Service, Latencies] = field(default_factory=partial(defaultdict, Latencies))
 
     def tally(self, at: int, service: Service) -> CallCounts:
         """The counts for the minute that contains a Unix second."""
-        return self.minutes.setdefault(at % HOUR_SECONDS // 60, {}).setdefault(service, CallCounts())
-
-    def latency(self, service: Service) -> Latencies:
-        return self.latencies.setdefault(service, Latencies())
-
-    def record_answer(self, at: int) -> None:
-        """Record that a request sent in the Unix second ``at`` got a response."""
-        minute = at % HOUR_SECONDS // 60
-        self.answered_in[minute] = self.answered_in.get(minute, 0) | 1 << at % 60
-
-    def record_no_answer(self, at: int) -> None:
-        """Record that a request sent in the Unix second ``at`` got no response."""
-        seconds = self.unanswered_at.setdefault(at % HOUR_SECONDS // 60, {})
-        seconds[at % 60] = seconds.get(at % 60, 0) + 1
+        return self.minutes[at % HOUR_SECONDS // 60][service]
 
     def count_call(self, at: int, service: Service, milliseconds: float) -> None:
         """Count a TPP's request of the Unix second ``at``, which took so long here."""
         self.tally(at, service).calls += 1
-        self.latency(service).hub.add(milliseconds)
+        self.latencies[service].hub.add(milliseconds)
 
-    def count_request(self, at: int, service: Service, outcome: Outcome, milliseconds: float | None) -> None:
+    def count_request(self, at: int, service: Service, outcome: Outcome, milliseconds: float | None = None) -> None:
         """Count a request to the bank, sent in the Unix second ``at``; only successes have a duration."""
-        tally = self.tally(at, service)
+        tally, (minute, second) = self.tally(at, service), divmod(at % HOUR_SECONDS, 60)
         setattr(tally, outcome, getattr(tally, outcome) + 1)
         if outcome == "answered":
-            self.record_answer(at)
+            self.answered_in[minute] |= 1 << second
         elif outcome == "unanswered":
-            self.record_no_answer(at)
+            self.unanswered_at[minute][second] += 1
         if milliseconds is not None:
-            self.latency(service).bank.add(milliseconds)
+            self.latencies[service].bank.add(milliseconds)
 
     def include(self, other: HourlyCounters) -> None:
         """Add other counters of the same hour."""
         for minute, tallies in other.minutes.items():
             for service, tally in tallies.items():
-                self.minutes.setdefault(minute, {}).setdefault(service, CallCounts()).include(tally)
+                self.minutes[minute][service].include(tally)
         for minute, bits in other.answered_in.items():
-            self.answered_in[minute] = self.answered_in.get(minute, 0) | bits
+            self.answered_in[minute] |= bits
         for minute, seconds in other.unanswered_at.items():
-            mine = self.unanswered_at.setdefault(minute, {})
-            for second, count in seconds.items():
-                mine[second] = mine.get(second, 0) + count
+            self.unanswered_at[minute].update(seconds)
         for service, latencies in other.latencies.items():
-            self.latency(service).include(latencies)
+            self.latencies[service].include(latencies)
 
     def replies(self) -> Iterator[tuple[int, bool, int]]:
         """Per Unix second, in order: whether requests sent in it got a response, and how many did not."""
         for minute in sorted(self.answered_in.keys() | self.unanswered_at.keys()):
-            bits, missing = self.answered_in.get(minute, 0), self.unanswered_at.get(minute, {})
+            bits, missing = self.answered_in.get(minute, 0), self.unanswered_at.get(minute, Counter[int]())
             for second in range(60):
                 if (was_answered := bool(bits >> second & 1)) or second in missing:
-                    yield self.hour + 60 * minute + second, was_answered, missing.get(second, 0)
+                    yield self.hour + 60 * minute + second, was_answered, missing[second]
 
     def to_item(self, counters_id: str) -> Item:
         """The counters as an item; counts are one string, since nested maps of numbers take ten times as long to
@@ -292,21 +281,16 @@ class HourlyCounters:
 
     @classmethod
     def from_item(cls, item: Item) -> HourlyCounters:
-        counts = jsontext.loads(item["counts"])
-        return cls(
-            item["bic"],
-            int(item["hour"]),
-            {
-                int(minute): {service: CallCounts.from_item(tally) for service, tally in tallies.items()}
-                for minute, tallies in counts["minutes"].items()
-            },
-            {int(minute): int(bits) for minute, bits in counts["answered_in"].items()},
-            {
-                int(minute): {int(second): int(count) for second, count in seconds.items()}
-                for minute, seconds in counts["unanswered_at"].items()
-            },
-            {service: Latencies.from_item(latencies) for service, latencies in counts["latencies"].items()},
-        )
+        found, counts = cls(item["bic"], int(item["hour"])), jsontext.loads(item["counts"])
+        for minute, tallies in counts["minutes"].items():
+            found.minutes[int(minute)] |= {service: CallCounts.from_item(tally) for service, tally in tallies.items()}
+        found.answered_in |= {int(minute): int(bits) for minute, bits in counts["answered_in"].items()}
+        found.unanswered_at |= {
+            int(minute): Counter({int(second): int(count) for second, count in seconds.items()})
+            for minute, seconds in counts["unanswered_at"].items()
+        }
+        found.latencies |= {service: Latencies.from_item(each) for service, each in counts["latencies"].items()}
+        return found
 
 
 def counters_key(bic: str, hour: int) -> tuple[str, str]:

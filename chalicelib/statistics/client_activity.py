@@ -90,11 +90,7 @@ def _error_kind(call: CurrentCall) -> ErrorKind | None:
         return "limit"
     if status >= 400 and call.exchanges and call.exchanges[-1].outcome != "answered":
         return "bank"
-    if call.fault is not None:
-        return call.fault
-    if status < 400:
-        return None
-    return "caller" if status < 500 else "hub"
+    return call.responsible or (None if call.status else "hub")
 
 
 @dataclass(slots=True)
@@ -182,7 +178,8 @@ class ClientActivity:
         with self._lock:
             self._add(HourOfCalls, call.client_id, made)
             self._add(MinuteOfCalls, call.client_id, made)
-            self._drop_oldest()
+            if len(self._rows) > MAX_KEPT:
+                self._drop_oldest()
 
     @property
     def has_changes(self) -> bool:
@@ -225,7 +222,7 @@ class ClientActivity:
         self._changed[place] = None
 
     def _drop_oldest(self) -> None:
-        too_many = list(islice(self._rows, max(len(self._rows) - MAX_KEPT, 0)))
+        too_many = list(islice(self._rows, len(self._rows) - MAX_KEPT))
         lost = [place for place in too_many if place in self._changed]
         for place in too_many:
             del self._rows[place]

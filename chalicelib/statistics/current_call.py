@@ -12,6 +12,9 @@ from chalicelib.foundation.context import current
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.statistics.call_counts import Blamed, Outcome, Service
 
+_CALLER_ERROR = 400
+_OWN_ERROR = 500
+
 
 @dataclass(frozen=True, slots=True)
 class BankRequest:
@@ -55,6 +58,13 @@ class CurrentCall:
     code: str | None = None
     ends_downtime: bool = False
     bank_seconds: float = 0
+
+    @property
+    def responsible(self) -> Blamed | None:
+        """The party responsible for a failure; without a known cause this service, or the caller that it refused."""
+        if self.fault is not None or self.status is None or self.status < _CALLER_ERROR:
+            return self.fault
+        return "caller" if self.status < _OWN_ERROR else "hub"
 
 
 def record_client(client_id: str) -> None:

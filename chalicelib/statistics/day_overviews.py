@@ -6,6 +6,7 @@ They are derived from the day records, and built again from them after each inge
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
@@ -86,7 +87,7 @@ def unpack_histogram(packed: int) -> Histogram:
     """The buckets of a packed histogram; the sum of its durations is not known."""
     length = -(-packed.bit_length() // _BITS) * (_BITS // 8)
     counts = memoryview(packed.to_bytes(length, "little")).cast("I")
-    return Histogram({bucket: count for bucket, count in enumerate(counts) if count})
+    return Histogram(Counter({bucket: count for bucket, count in enumerate(counts) if count}))
 
 
 def row_of(record: DayRecord) -> Row:

@@ -9,9 +9,11 @@ response was lost.
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from chalicelib.foundation import log
@@ -21,7 +23,7 @@ from chalicelib.foundation.dynamodb.store import Put, Store
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.metrics import Metrics
-from chalicelib.statistics.call_counts import TABLE, Blamed, CallCounts, HourlyCounters, Service
+from chalicelib.statistics.call_counts import TABLE, CallCounts, HourlyCounters, Service
 from chalicelib.statistics.client_activity import ClientActivity
 from chalicelib.statistics.current_call import CurrentCall
 from chalicelib.statistics.days import HOUR_SECONDS
@@ -30,8 +32,6 @@ if TYPE_CHECKING:  # loaded with the first call to a bank
     from chalicelib.statistics.downtimes import OpenDowntimes
 
 _MINUTE = 60
-_CALLER_ERROR = 400
-_OWN_ERROR = 500
 
 
 @dataclass(slots=True)
@@ -47,7 +47,7 @@ class CounterBuffer:
     """Counts by bank and hour, and individual durations by bank, service and minute."""
 
     counters: dict[tuple[str, int], HourlyCounters] = field(default_factory=dict)
-    _times: dict[tuple[str, Service, int], _Times] = field(default_factory=dict)
+    _times: dict[tuple[str, Service, int], _Times] = field(default_factory=partial(defaultdict, _Times))
 
     def count(self, call: CurrentCall, seconds: float) -> None:
         """Count a request with its total seconds and its requests to banks.
@@ -62,12 +62,13 @@ class CounterBuffer:
             hourly = self._find_counters(exchange.bic, exchange.at)
             hourly.count_request(exchange.at, exchange.service, exchange.outcome, milliseconds)
             if milliseconds is not None:
-                self._times_of(exchange.bic, exchange.service, exchange.at).bank.append(milliseconds)
+                minute = exchange.at - exchange.at % _MINUTE
+                self._times[exchange.bic, exchange.service, minute].bank.append(milliseconds)
         if call.concern is not None:
             bic, service = call.concern
             own = max(seconds - call.bank_seconds, 0) * 1000
             self._find_counters(bic, call.at).count_call(call.at, service, own)
-            self._times_of(bic, service, call.at).hub.append(own)
+            self._times[bic, service, call.at - call.at % _MINUTE].hub.append(own)
         self._blame(call)
 
     @property
@@ -81,10 +82,10 @@ class CounterBuffer:
             for minute, tallies in hourly.minutes.items():
                 for service, tally in tallies.items():
                     at = hour + minute * _MINUTE
-                    yield bic, service, at, tally, self._times.get((bic, service, at), _Times())
+                    yield bic, service, at, tally, self._times[bic, service, at]
 
     def _blame(self, call: CurrentCall) -> None:
-        fault = call.fault or _fault_by_status(call.status)
+        fault = call.responsible
         if fault is None or (call.exchanges and call.exchanges[-1].outcome == "not_asked"):
             return
         if call.exchanges:
@@ -96,19 +97,7 @@ class CounterBuffer:
 
     def _find_counters(self, bic: str, at: int) -> HourlyCounters:
         hour = at - at % HOUR_SECONDS
-        if (bic, hour) not in self.counters:
-            self.counters[bic, hour] = HourlyCounters(bic, hour)
-        return self.counters[bic, hour]
-
-    def _times_of(self, bic: str, service: Service, at: int) -> _Times:
-        return self._times.setdefault((bic, service, at - at % _MINUTE), _Times())
-
-
-def _fault_by_status(status: int | None) -> Blamed | None:
-    """The party responsible for a failure that involves no bank: this service, or the caller it refused."""
-    if status is None or status < _CALLER_ERROR:
-        return None
-    return "caller" if status < _OWN_ERROR else "hub"
+        return self.counters.setdefault((bic, hour), HourlyCounters(bic, hour))
 
 
 REQUEST_SECONDS = 26

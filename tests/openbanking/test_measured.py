@@ -217,7 +217,7 @@ def test_the_banks_time_is_counted_at_the_second_of_sending_and_the_rest_is_the_
     (hourly,) = counters(world)
     assert hourly.hour == world.clock.time() // 3600 * 3600 - 3600
     assert list(hourly.replies()) == [(hourly.hour + 3599, True, 0)]
-    assert (hourly.latency("AISP").bank.microseconds, hourly.latency("AISP").hub.microseconds) == (1_500_000, 0)
+    assert (hourly.latencies["AISP"].bank.microseconds, hourly.latencies["AISP"].hub.microseconds) == (1_500_000, 0)
 
 
 # -- what is carried out later

@@ -100,19 +100,14 @@ def _busy_day(bic: str, day: date, ago: int, chance: random.Random) -> Iterator[
 
 def _call(made: HourlyCounters, at: int, service: Service, was_answered: bool | None, bank: float, hub: float) -> None:
     """Count a call of a TPP at a Unix second; ``was_answered`` is ``None`` when the bank was not asked."""
-    tally, latency = made.tally(at, service), made.latency(service)
-    tally.calls += 1
-    latency.hub.add(hub)
+    made.count_call(at, service, hub)
     if was_answered is None:
-        tally.not_asked += 1
+        made.count_request(at, service, "not_asked")
     elif was_answered:
-        tally.answered += 1
-        latency.bank.add(bank)
-        made.record_answer(at)
+        made.count_request(at, service, "answered", bank)
     else:
-        tally.unanswered += 1
-        tally.count_failure("bank")
-        made.record_no_answer(at)
+        made.count_request(at, service, "unanswered")
+        made.tally(at, service).count_failure("bank")
 
 
 def _second(day: date, time: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, timedelta
@@ -43,10 +44,10 @@ def measured(world: World, bic: str = ALPHA, day: date = DAY, answered: int = 9,
 
 @given(one=BUCKETS, other=BUCKETS)
 def test_packed_histograms_add_up_as_numbers(one: dict[int, int], other: dict[int, int]) -> None:
-    together = Histogram(dict(one))
-    together.include(Histogram(dict(other)))
+    together = Histogram(Counter(one))
+    together.include(Histogram(Counter(other)))
 
-    added = pack_histogram(Histogram(one)) + pack_histogram(Histogram(other))
+    added = pack_histogram(Histogram(Counter(one))) + pack_histogram(Histogram(Counter(other)))
 
     assert unpack_histogram(added).buckets == together.buckets
 
@@ -80,7 +81,7 @@ def test_of_no_days_nothing_is_known() -> None:
 
 
 def test_an_overview_is_stored_small_and_read_back() -> None:
-    row = (1, 1, 0, 60, 1000, 3, pack_histogram(Histogram({bucket: 40 + bucket for bucket in range(40, 65)})))
+    row = (1, 1, 0, 60, 1000, 3, pack_histogram(Histogram(Counter({bucket: 40 + bucket for bucket in range(40, 65)}))))
     made = DayOverview({f"X{number:05}GB": row for number in range(100)}, revision=3)
 
     item = made.to_item(DAY)

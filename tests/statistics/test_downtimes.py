@@ -37,13 +37,7 @@ def made(unanswered: Sequence[int], answered: Sequence[int] = (), bic: str = ALP
     for second, was_answered in [*((each, False) for each in unanswered), *((each, True) for each in answered)]:
         hour = second - second % HOUR_SECONDS
         hourly = hours.setdefault(hour, HourlyCounters(bic, hour))
-        tally = hourly.tally(second, "AISP")
-        if was_answered:
-            tally.answered += 1
-            hourly.record_answer(second)
-        else:
-            tally.unanswered += 1
-            hourly.record_no_answer(second)
+        hourly.count_request(second, "AISP", "answered" if was_answered else "unanswered")
     return list(hours.values())
 
 

@@ -32,21 +32,12 @@ EVENTS = st.lists(
 def hourly(events: list[Event]) -> HourlyCounters:
     made = HourlyCounters("ALPHGB21", HOUR)
     for at, service, what, milliseconds in events:
-        tally = made.tally(at, service)
         if what == "call":
-            tally.calls += 1
-            made.latency(service).hub.add(milliseconds)
-        elif what == "answered":
-            tally.answered += 1
-            made.record_answer(at)
-            made.latency(service).bank.add(milliseconds)
-        elif what == "unanswered":
-            tally.unanswered += 1
-            made.record_no_answer(at)
-        elif what == "not_asked":
-            tally.not_asked += 1
+            made.count_call(at, service, milliseconds)
+        elif what in ("answered", "unanswered", "not_asked"):
+            made.count_request(at, service, what, milliseconds if what == "answered" else None)  # type: ignore[arg-type]
         else:
-            tally.count_failure(what)  # type: ignore[arg-type]
+            made.tally(at, service).count_failure(what)  # type: ignore[arg-type]
     return made
 
 
@@ -90,9 +81,9 @@ def test_what_is_included_stays_as_it_is(events: list[Event]) -> None:
 def test_replies_are_told_second_by_second_in_order_of_time() -> None:
     made = HourlyCounters("ALPHGB21", HOUR)
     for at in (HOUR + 61, HOUR + 61, HOUR + 3599):
-        made.record_no_answer(at)
+        made.count_request(at, "AISP", "unanswered")
     for at in (HOUR + 61, HOUR + 60, HOUR + 60):
-        made.record_answer(at)
+        made.count_request(at, "AISP", "answered")
 
     assert list(made.replies()) == [(HOUR + 60, True, 0), (HOUR + 61, True, 2), (HOUR + 3599, False, 1)]
 
@@ -100,7 +91,7 @@ def test_replies_are_told_second_by_second_in_order_of_time() -> None:
 def test_a_second_with_answers_takes_one_bit_of_a_number_that_the_storage_keeps_exactly() -> None:
     made = HourlyCounters("ALPHGB21", HOUR)
     for second in range(3600):
-        made.record_answer(HOUR + second)
+        made.count_request(HOUR + second, "AISP", "answered")
 
     assert made.answered_in == dict.fromkeys(range(60), 2**60 - 1)
     assert HourlyCounters.from_item(unpack(pack(made.to_item("1")))) == made
@@ -118,7 +109,7 @@ def test_counters_are_added_up_by_service_whatever_hours_they_are_of() -> None:
     for each in (first, second):
         for minute in (0, 7):
             each.tally(each.hour + 60 * minute, "AISP").answered += 1
-        each.latency("AISP").bank.add(5)
+        each.latencies["AISP"].bank.add(5)
     second.tally(second.hour, "PISP").unanswered += 3
     tallies, latencies = sum_by_service(iter([first, second]))
 
@@ -140,10 +131,7 @@ def counters_of(replies: Iterable[Reply]) -> list[HourlyCounters]:
     for second, was_answered in replies:
         at = MIDNIGHT + second
         hourly = counters.setdefault(at - at % 3600, HourlyCounters("ALPHGB21", at - at % 3600))
-        if was_answered:
-            hourly.record_answer(at)
-        else:
-            hourly.record_no_answer(at)
+        hourly.count_request(at, "AISP", "answered" if was_answered else "unanswered")
     return list(counters.values())
 
 

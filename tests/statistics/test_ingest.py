@@ -163,7 +163,7 @@ def test_a_record_is_made_of_counters_report_and_bank_alone() -> None:
     counters = [HourlyCounters(ALPHA, 1_772_496_000 + 3600 * hour) for hour in range(24)]
     for number, hourly in enumerate(counters):
         hourly.tally(hourly.hour + number, "AISP").answered += number
-        hourly.latency("AISP").bank.add(number)
+        hourly.latencies["AISP"].bank.add(number)
     told = DailyReport(ALPHA, DAY, 1, 2, 1_772_600_000)
 
     made = compute_day(BANK, DAY, counters, told)

@@ -195,8 +195,8 @@ def test_the_time_of_the_service_is_what_the_bank_did_not_take(
     ask(instance, clock)
 
     (hourly,) = table.counters
-    assert hourly.latency("AISP").hub.microseconds == pytest.approx(50_000, abs=1)
-    assert hourly.latency("AISP").bank.microseconds == 200_000
+    assert hourly.latencies["AISP"].hub.microseconds == pytest.approx(50_000, abs=1)
+    assert hourly.latencies["AISP"].bank.microseconds == 200_000
 
 
 @pytest.mark.parametrize("outcome", ["unanswered", "not_asked"])
@@ -206,8 +206,8 @@ def test_the_time_of_a_bank_is_counted_when_it_answers(
     ask(instance, clock, outcome=outcome, status=502)
 
     (hourly,) = table.counters
-    assert (hourly.latency("AISP").hub.count, hourly.latency("AISP").bank.count) == (1, 0)
-    assert hourly.latency("AISP").hub.microseconds == pytest.approx(50_000, abs=1)
+    assert (hourly.latencies["AISP"].hub.count, hourly.latencies["AISP"].bank.count) == (1, 0)
+    assert hourly.latencies["AISP"].hub.microseconds == pytest.approx(50_000, abs=1)
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_what_a_worker_asks_counts_without_being_a_request(instance: Measurement
 
     (hourly,) = table.counters
     assert hourly.minutes == {0: {"PISP": CallCounts(unanswered=1, bank_failures=1)}}
-    assert hourly.latency("PISP").hub.count == 0
+    assert hourly.latencies["PISP"].hub.count == 0
 
 
 def test_a_request_that_breaks_off_is_counted_too(instance: Measurements, table: Table) -> None:
@@ -462,7 +462,7 @@ def test_no_count_is_lost_among_threads(instance: Measurements, table: Table, cl
     for hourly in table.counters:
         total.include(hourly)
     assert list(total.replies()) == [(HOUR + number, True, 100) for number in range(16)]
-    assert (total.latency("AISP").hub.count, total.latency("AISP").bank.count) == (3200, 1600)
+    assert (total.latencies["AISP"].hub.count, total.latencies["AISP"].bank.count) == (3200, 1600)
 
 
 def test_an_answer_that_fails_the_request_has_no_time_but_those_before_it_have(
@@ -477,7 +477,7 @@ def test_an_answer_that_fails_the_request_has_no_time_but_those_before_it_have(
 
     (hourly,) = table.counters
     assert (table.total.answered, table.total.bank_failures) == (2, 1)
-    assert (hourly.latency("AISP").bank.count, hourly.latency("AISP").bank.microseconds) == (1, 100_000)
+    assert (hourly.latencies["AISP"].bank.count, hourly.latencies["AISP"].bank.microseconds) == (1, 100_000)
 
 
 def test_a_request_is_answered_also_when_it_can_be_neither_counted_nor_written(

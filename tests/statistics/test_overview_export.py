@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from datetime import date
 from decimal import Decimal
 
@@ -18,7 +19,10 @@ from tests.documents import section
 
 DAYS = DayRange(date(2026, 11, 1), date(2026, 11, 30))
 KNOWN = BankDays(
-    "ALPHGB21", '=HYPERLINK("x"), "A"', DAYS, BankFigures(30, 28, 0, 61, 1000, 7, pack_histogram(Histogram({40: 9})))
+    "ALPHGB21",
+    '=HYPERLINK("x"), "A"',
+    DAYS,
+    BankFigures(30, 28, 0, 61, 1000, 7, pack_histogram(Histogram(Counter({40: 9})))),
 )
 UNKNOWN = BankDays("BETADEF1", "Bänk B", DAYS, BankFigures())
 

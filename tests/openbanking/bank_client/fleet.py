@@ -115,10 +115,7 @@ class Instance:
     def count(self, at: int, *, answered: bool) -> None:
         if self.counters is None:
             self.counters = HourlyCounters(BIC, at - at % HOUR_SECONDS)
-        if answered:
-            self.counters.record_answer(at)
-        else:
-            self.counters.record_no_answer(at)
+        self.counters.count_request(at, "AISP", "answered" if answered else "unanswered")
 
     def write(self, now: float) -> None:
         counters, self.counters = self.counters or HourlyCounters("OTHERGB2", 0), None
