@@ -64,13 +64,14 @@ def _is_here(endpoint: str) -> bool:
 
 
 def _answer_call(call: calls.Call, proceed: calls.Proceed) -> Members:
-    return answered(call) if _is_here(environment.endpoint(call.service).url) else proceed(call)
+    endpoint = environment.endpoint(call.service)
+    return answered(call, endpoint.region) if _is_here(endpoint.url) else proceed(call)
 
 
-def answered(call: calls.Call) -> Members:
+def answered(call: calls.Call, region: str) -> Members:
     """The members of the answer to a call of the service. Raises: AwsError."""
     try:
-        return _answered(call.service, call.operation, call.body, environment.endpoint(call.service).region)
+        return _answered(call.service, call.operation, call.body, region)
     except (Refused, TokenRefused) as refusal:
         members = refusal.members if isinstance(refusal, Refused) else {}
         raise errors.ErrorResponse(call.operation, refusal.code, str(refusal), members=members) from None

@@ -142,11 +142,11 @@ class ScriptedOutbound(Outbound):
         except NotReached:
             raise
         except Exception:
-            context.record_sent(headers)
+            context.captured().begin(headers)
             raise
-        context.record_sent(headers)
-        context.record_received(reply.headers)
-        context.record_body(reply.body)
+        captured = context.captured()
+        captured.begin(headers)
+        captured.received, captured.beginning = reply.headers, reply.body[: context.CAPTURED_BYTES]
         return reply
 
     def _answer(self, url: str, body: bytes, headers: Mapping[str, str]) -> Reply:

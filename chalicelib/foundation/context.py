@@ -27,13 +27,8 @@ class _Limit:
 
     monotonic: Callable[[], float]
     until: float
-    is_tight: bool
     outer: _Limit | None
-
-    @property
-    def seconds_left(self) -> float:
-        left = self.until - self.monotonic()
-        return left if self.outer is None else min(left, self.outer.seconds_left)
+    is_tight: bool = False
 
 
 @dataclass(slots=True)
@@ -52,6 +47,10 @@ class CapturedHeaders:
     sent: Mapping[str, str] | None = field(default=None, repr=False)
     received: Mapping[str, str] | None = field(default=None, repr=False)
     beginning: bytes = field(default=b"", repr=False)
+
+    def begin(self, sent: Mapping[str, str]) -> None:
+        """Record the headers of a request and clear any earlier response."""
+        self.sent, self.received, self.beginning = sent, None, b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,36 +85,24 @@ def clear() -> None:
 
 def measuring(measured: Any, monotonic: Callable[[], float], until: float) -> AbstractContextManager[None]:
     """Measure in ``measured`` a request, which ends at ``until`` as by ``deadline``, with log members of its own."""
-    limit = _Limit(monotonic, until, is_tight(), current().limit)
-    return _changed(measured=measured, limit=limit, log_members=current().log_members)
+    outer = current()
+    limit = _Limit(monotonic, until, outer.limit)
+    return _changed(measured=measured, limit=limit, log_members=outer.log_members)
 
 
-def capturing(captured: CapturedHeaders) -> AbstractContextManager[None]:
-    """Keep in ``captured`` the headers of the calls made inside."""
-    return _changed(captured=captured)
+def capturing(headers: CapturedHeaders) -> AbstractContextManager[None]:
+    """Record in ``headers`` those of the calls made inside."""
+    return _changed(captured=headers)
 
 
-def record_sent(headers: Mapping[str, str]) -> None:
-    """Record the headers of a request and clear any earlier response."""
-    if (exchange := current().captured) is not None:
-        exchange.sent, exchange.received, exchange.beginning = headers, None, b""
-
-
-def record_received(headers: Mapping[str, str]) -> None:
-    """Record the headers of a response."""
-    if (exchange := current().captured) is not None:
-        exchange.received = headers
-
-
-def record_body(body: bytes | bytearray) -> None:
-    """Record the beginning of a response body."""
-    if (exchange := current().captured) is not None:
-        exchange.beginning = bytes(body[:CAPTURED_BYTES])
+def captured() -> CapturedHeaders:
+    """Where the latest call is recorded; outside ``capturing``, nobody reads it."""
+    return current().captured or CapturedHeaders()
 
 
 def deadline(monotonic: Callable[[], float], until: float) -> AbstractContextManager[None]:
     """End the calls made inside at ``until``, a time of the clock ``monotonic``, or at an earlier outer limit."""
-    return _changed(limit=_Limit(monotonic, until, is_tight(), current().limit))
+    return _changed(limit=_Limit(monotonic, until, current().limit))
 
 
 def tight_deadline(monotonic: Callable[[], float], until: float) -> AbstractContextManager[None]:
@@ -123,7 +110,7 @@ def tight_deadline(monotonic: Callable[[], float], until: float) -> AbstractCont
 
     Only the store repeats them.
     """
-    return _changed(limit=_Limit(monotonic, until, True, current().limit))
+    return _changed(limit=_Limit(monotonic, until, current().limit, is_tight=True))
 
 
 def unlimited() -> AbstractContextManager[None]:
@@ -134,13 +121,12 @@ def unlimited() -> AbstractContextManager[None]:
 def leave_time(monotonic: Callable[[], float]) -> None:
     """Leave ``RECORD_SECONDS`` to record an effect, even if the limit of the request ends sooner."""
     if seconds_left() < RECORD_SECONDS:
-        _current.set(replace(current(), limit=_Limit(monotonic, monotonic() + RECORD_SECONDS, True, None)))
+        _current.set(replace(current(), limit=_Limit(monotonic, monotonic() + RECORD_SECONDS, None, is_tight=True)))
 
 
 def seconds_left() -> float:
     """The seconds until the limit, negative after it; infinite where there is none."""
-    limit = current().limit
-    return inf if limit is None else limit.seconds_left
+    return min((limit.until - limit.monotonic() for limit in _limits()), default=inf)
 
 
 def is_limited() -> bool:
@@ -149,12 +135,19 @@ def is_limited() -> bool:
 
 def is_tight() -> bool:
     """Whether there is a limit that leaves little time; see ``tight_deadline``."""
-    limit = current().limit
-    return limit is not None and limit.is_tight
+    return any(limit.is_tight for limit in _limits())
 
 
 def is_over() -> bool:
     return seconds_left() <= 0
+
+
+def _limits() -> Iterator[_Limit]:
+    """The limits that hold now, the innermost first."""
+    limit = current().limit
+    while limit is not None:
+        yield limit
+        limit = limit.outer
 
 
 @contextmanager

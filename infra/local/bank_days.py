@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
@@ -139,5 +140,5 @@ def _histogram(usual: float, count: int) -> Histogram:
     middle = round(math.log2(usual) * STEPS)
     ends = [round(part * count / _WHOLE) for part in accumulate(_SHARES.values(), initial=0.0)]
     counts = {middle + offset: end - start for offset, (start, end) in zip(_SHARES, pairwise(ends), strict=True)}
-    filled = {bucket: number for bucket, number in counts.items() if number}
+    filled = Counter({bucket: number for bucket, number in counts.items() if number})
     return Histogram(filled, sum(round(1000 * 2 ** ((bucket - 0.5) / STEPS)) * n for bucket, n in filled.items()))

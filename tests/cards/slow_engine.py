@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.foundation.aws import calls
+from chalicelib.foundation.aws import calls, environment
 from chalicelib.foundation.aws.calls import Call
 from tests.cards.scenes import Scene
 from tests.foundation.servers import Connection, serving
@@ -78,7 +78,7 @@ def slow_engine(scene: Scene, monkeypatch: pytest.MonkeyPatch, *held: str, secon
         def send(operation: str, request: dict[str, Any]) -> dict[str, Any]:
             if operation in held:
                 return over_http(operation, request)
-            return answered(Call("dynamodb", operation, request))
+            return answered(Call("dynamodb", operation, request), environment.endpoint("dynamodb").region)
 
         patch.setattr(calls, "READ_SECONDS", 0.05)
         patch.setenv("AWS_ENDPOINT_URL_DYNAMODB", f"http://127.0.0.1:{server.port}")

@@ -33,10 +33,9 @@ def wait(world: World, delivery_id: str) -> None:
 
 def exchanged(sent: Mapping[str, str], received: Mapping[str, str] | None = None, body: bytes = b"") -> None:
     """What goes over the wire during an attempt."""
-    context.record_sent(sent)
-    if received is not None:
-        context.record_received(received)
-        context.record_body(body)
+    captured = context.captured()
+    captured.begin(sent)
+    captured.received, captured.beginning = received, body
 
 
 def replies(world: World, delivery_id: str) -> list[str]:

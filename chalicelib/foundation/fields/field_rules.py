@@ -102,11 +102,17 @@ _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NumberRule(_ValueRule):
-    """A number with a maximum number of digits."""
+    """A number with a maximum number of digits.
+
+    If it identifies something, ``named`` is the length that a request can name; a longer one is no identifier.
+    """
 
     longest: int
+    named: int | None = None
 
     def check(self, value: Any) -> Any:
+        if self.named is not None and len(str(value)) > self.named:
+            fault("identifier", f"must have at most {self.named} digits")
         if not isinstance(value, NUMERIC) or isinstance(value, bool):
             fault("type", "must be a number")
         if isinstance(value, Decimal) and _digits(value) > self.longest:  # avoids writing out 1e999999999

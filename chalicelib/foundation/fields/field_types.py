@@ -81,6 +81,15 @@ def _text(check: Callable[[str], str], pattern: str, description: str, example: 
     return Notation(str, rule)
 
 
+def _characters(fits: Callable[[str], bool], what: str) -> Callable[[str], str]:
+    """A check of a string's characters; ``what`` says which fit."""
+
+    def check(value: str) -> str:
+        return value if fits(value) else fault("characters", f"must be {what}")
+
+    return check
+
+
 def _is_in_names(character: str) -> bool:
     return character.isalpha() or character in _NAME_PUNCTUATION or category(character).startswith("M")
 
@@ -99,27 +108,17 @@ def _name(letters: str, description: str, example: str, *, digits: bool = False)
     return _text(check, f"^[{BLANK}]*[^{BLANK}{no_letters}][^{no_letters}]*$", description, example)
 
 
-def _check_printable(value: str) -> str:
-    return value if value.isprintable() else fault("characters", "must be printable text")
-
-
-def _check_written(value: str) -> str:
-    return value if is_written(value) else fault("characters", "must be printable text")
-
-
-def _check_letters(value: str) -> str:
-    return value if value.isalpha() else fault("characters", "must be letters only")
-
-
 _USUAL_NAME = re.compile("[A-Za-zÀ-ÖØ-öø-\u02c1\u0400-\u0481\u048a-\u052f\u1e00-\u1eff '\u2019.,&/()-]+")
 _NAME_PUNCTUATION = " '\u2019-.,&/()\u00a0\u00ad\u200c\u200d"
 PRINTABLE_TEXT, LETTERS_ONLY = "Printable text", "Letters"
 
-AN = _text(_check_printable, f"^[^{UNPRINTABLE}]*$", PRINTABLE_TEXT, "Invoice 17")
+AN = _text(_characters(str.isprintable, "printable text"), f"^[^{UNPRINTABLE}]*$", PRINTABLE_TEXT, "Invoice 17")
 """Printable text (the specification's letters, digits and ``. ! @`` would exclude many addresses and names)."""
-Text = _text(_check_written, f"^[^{UNWRITTEN}]*$", PRINTABLE_TEXT, "Invoice 17")
+Text = _text(_characters(is_written, "printable text"), f"^[^{UNWRITTEN}]*$", PRINTABLE_TEXT, "Invoice 17")
 """Text that people write, such as a reference: printable, with no-break spaces, soft hyphens and joiners."""
-A = _text(_check_letters, rf"^[^\u0020-@\[-`{{-~{NO_LETTERS}{UNPRINTABLE}]*$", LETTERS_ONLY, "EUR")
+A = _text(
+    _characters(str.isalpha, "letters only"), rf"^[^\u0020-@\[-`{{-~{NO_LETTERS}{UNPRINTABLE}]*$", LETTERS_ONLY, "EUR"
+)
 Name = _name("letters, spaces", "A name: letters, spaces and ' \u2019 - . , & / ( ), without digits", "Zoë O'Brien")
 """The name of a person or town. Where the specification says letters, combining marks, spaces and punctuation are also
 accepted.

@@ -22,7 +22,7 @@ from typing import Any
 
 import certifi
 
-from chalicelib.foundation.context import record_sent
+from chalicelib.foundation.context import captured
 from chalicelib.foundation.http.addresses import is_public, may_be_public
 from chalicelib.foundation.http.response_headers import read_headers
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -98,7 +98,7 @@ class Exchange:
         self.sent = True
         self.until = min(self.until, time.monotonic() + self.read)
         if self.is_captured:
-            record_sent(_headers_in(head))
+            captured().begin(_headers_in(head))
 
 
 class AddressRefused(OSError):

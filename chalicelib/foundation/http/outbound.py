@@ -156,7 +156,7 @@ class Outbound:
         try:
             with self._connections.response(method, url, body, all_headers, exchange, fresh=fresh) as answer:
                 received = _merged(answer.headers)
-                context.record_received(received)
+                context.captured().received = received
                 content = _read(answer, largest)
         except OutboundError:
             raise
@@ -173,7 +173,7 @@ def _read(response: http.client.HTTPResponse, largest: int) -> bytes:
         size = f"{largest // 1_000_000} MB" if largest >= 1_000_000 else f"{largest // 1024} KB"
         raise ResponseTooLarge(f"the response is larger than {size}") from None
     finally:
-        context.record_body(content)
+        context.captured().beginning = bytes(content[: context.CAPTURED_BYTES])
 
 
 def _merged(headers: http.client.HTTPMessage) -> dict[str, str]:

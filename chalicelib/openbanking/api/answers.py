@@ -10,10 +10,10 @@ from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.http.web import API_KEY_CHALLENGE, Incoming, UnreadableBody, WrongMethod, json_answer
-from chalicelib.openbanking.container import OpenBankingContainer
+from chalicelib.openbanking.api.credentials import scheme_of
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import AnyOauthError, Challenge, Fault, Refusal
-from chalicelib.openbanking.protocol.oauth_security import ENDPOINTS, PROOF_ROUTES, SIGNING_ALGORITHMS
+from chalicelib.openbanking.protocol.oauth_security import ENDPOINTS, SIGNING_ALGORITHMS
 from chalicelib.openbanking.protocol.version import BANK_ROOT
 from chalicelib.openbanking.protocol.versions import errors_of
 from chalicelib.openbanking.protocol.webhooks import NEEDING_TOKEN
@@ -95,35 +95,18 @@ def failure_answer(clock: Clock, incoming: Incoming, error: Exception) -> Respon
     """The error response for a view's exception."""
     refusal = as_refusal(error)
     if refusal.challenge is None and not _is_of_bank(incoming.route):
-        refusal.challenge = _TRIED.get(_scheme(incoming))
+        refusal.challenge = _TRIED.get(scheme_of(incoming))
     answer = refusal_answer(incoming.route, refusal, incoming.request_id, clock.time())
     if challenge := answer.headers.get("WWW-Authenticate"):
         answer.headers["WWW-Authenticate"] = _in_scheme(str(challenge), incoming)
     return answer
 
 
-def add_nonce(openbanking: OpenBankingContainer, incoming: Incoming, response: Response) -> None:
-    """Add a nonce for the next proof: for callers that use DPoP, and where a token was refused (RFC 9449 §8).
-
-    A response is never lost for want of a nonce.
-    """
-    refused = incoming.route in PROOF_ROUTES and response.status_code >= 400
-    if refused or "dpop" in incoming.headers or _scheme(incoming) == "dpop":
-        try:
-            response.headers["DPoP-Nonce"] = openbanking.dpop_nonces.make()
-        except Exception:
-            log.exception("nonce not made")
-
-
 def _in_scheme(challenge: str, incoming: Incoming) -> str:
     """The challenge in the scheme of the request: DPoP for a caller that uses it (RFC 9449 §7.1)."""
-    if _scheme(incoming) == "dpop":
+    if scheme_of(incoming) == "dpop":
         challenge = challenge.replace("Bearer ", "DPoP ", 1)
     return f"{challenge}, {_ALGORITHMS}" if challenge.startswith("DPoP ") else challenge
-
-
-def _scheme(incoming: Incoming) -> str:
-    return incoming.headers.get("authorization", "").partition(" ")[0].lower()
 
 
 def _is_of_bank(route: str) -> bool:

@@ -1,4 +1,4 @@
-"""Reads the credentials of TPPs from headers, bodies and the connection."""
+"""Reads the credentials of TPPs from headers, bodies and the connection, and answers with nonces for their proofs."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 from urllib.parse import unquote_plus
 
-from chalicelib.foundation import security_refusals
+from chalice.app import Response
+
+from chalicelib.foundation import log, security_refusals
 from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.http.web import FORM, Incoming, UnreadableBody
 from chalicelib.openbanking.container import OpenBankingContainer
 from chalicelib.openbanking.oauth.tpp_request import TppCredentials
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import refuse_fields
-from chalicelib.openbanking.protocol.oauth_security import ASSERTION_TYPE, AuthMethod, TokenType
+from chalicelib.openbanking.protocol.oauth_security import ASSERTION_TYPE, PROOF_ROUTES, AuthMethod, TokenType
 from chalicelib.openbanking.protocol.tpp_calls import REPEATABLE, AuthorizationParameters
 
 _TOKEN_TYPES: Mapping[str, TokenType] = {"bearer": "Bearer", "dpop": "DPoP"}
@@ -49,7 +51,7 @@ def read_credentials(
         address=incoming.visitor_address(settings.cloudfront_secrets),
         method=incoming.method,
         endpoints=tuple(f"{base}{incoming.path}" for base in (settings.public_url, settings.mtls_url) if base),
-        good_request_id=incoming.has_good_request_id or "x-request-id" not in incoming.headers,
+        good_request_id=incoming.headers.get("x-request-id", incoming.request_id).lower() == incoming.request_id,
     )
 
 
@@ -97,6 +99,24 @@ def _read_members(openbanking: OpenBankingContainer, incoming: Incoming, as_form
         if (by_headers := read_credentials(openbanking, incoming)).client_id is not None:
             openbanking.tpp_authentication.identify_client(by_headers)
         raise
+
+
+def add_nonce(openbanking: OpenBankingContainer, incoming: Incoming, response: Response) -> None:
+    """Add a nonce for the next proof: for callers that use DPoP, and where a token was refused (RFC 9449 §8).
+
+    A response is never lost for want of a nonce.
+    """
+    refused = incoming.route in PROOF_ROUTES and response.status_code >= 400
+    if refused or "dpop" in incoming.headers or scheme_of(incoming) == "dpop":
+        try:
+            response.headers["DPoP-Nonce"] = openbanking.dpop_nonces.make()
+        except Exception:
+            log.exception("nonce not made")
+
+
+def scheme_of(incoming: Incoming) -> str:
+    """The scheme of the header ``Authorization``, in lower case; empty without one."""
+    return incoming.headers.get("authorization", "").partition(" ")[0].lower()
 
 
 R = TypeVar("R", bound=AuthorizationParameters)

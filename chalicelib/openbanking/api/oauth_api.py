@@ -16,7 +16,7 @@ from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.http.web import Incoming, Routes, UnreadableBody, head_of_redirect, json_answer, redirect
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.api import answers
-from chalicelib.openbanking.api.credentials import bind_code, read_pushed_request, read_token_request
+from chalicelib.openbanking.api.credentials import add_nonce, bind_code, read_pushed_request, read_token_request
 from chalicelib.openbanking.container import OpenBankingContainer
 from chalicelib.openbanking.oauth.tpp_request import TppCredentials
 from chalicelib.openbanking.protocol import refusals
@@ -57,7 +57,7 @@ _PARAMETERS = (
 )
 """The parameters of a request, which lead from the choice of a bank back here."""
 
-oauth_routes = Routes[OpenBankingContainer](__name__, _answer_failure, completed=answers.add_nonce)
+oauth_routes = Routes[OpenBankingContainer](__name__, _answer_failure, completed=add_nonce)
 
 
 @oauth_routes.get("/oauth/authorize", _failure_page)

@@ -9,7 +9,7 @@ from chalice.app import Response
 from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.http.web import Incoming, Routes, View, json_answer
 from chalicelib.openbanking.api import answers
-from chalicelib.openbanking.api.credentials import bind_code, read_credentials, read_token_request
+from chalicelib.openbanking.api.credentials import add_nonce, bind_code, read_credentials, read_token_request
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer
 from chalicelib.openbanking.container import OpenBankingContainer
 from chalicelib.openbanking.oauth.tpp_request import refuse_any_parameters
@@ -41,9 +41,7 @@ def _refuse_unknown_action(openbanking: OpenBankingContainer, incoming: Incoming
     raise refusals.ACTION_UNKNOWN()
 
 
-tpp_routes = Routes[OpenBankingContainer](
-    __name__, _answer_failure, _refuse_unknown_action, completed=answers.add_nonce
-)
+tpp_routes = Routes[OpenBankingContainer](__name__, _answer_failure, _refuse_unknown_action, completed=add_nonce)
 
 
 @tpp_routes.post("/tpp/authorize")

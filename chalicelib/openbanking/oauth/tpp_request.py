@@ -11,7 +11,6 @@ from chalicelib.foundation.identifiers import OpaqueToken
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.oauth_security import AuthMethod, TokenType
-from chalicelib.openbanking.protocol.psu_context import InvalidPsuHeaders, PsuContext, read_psu_headers
 
 
 @dataclass(frozen=True)
@@ -80,14 +79,6 @@ def refuse_any_parameters(request: TppRequest) -> None:
     """Raises: Refusal, if there are any."""
     if request.query:
         raise refusals.PARAMETERS_NOT_ALLOWED()
-
-
-def read_psu(request: TppRequest) -> PsuContext:
-    """The PSU's headers. Raises: Refusal."""
-    try:
-        return read_psu_headers(request.headers, request.repeated_headers)
-    except InvalidPsuHeaders as error:
-        raise refusals.PSU_HEADERS_WRONG(problems=str(error)) from None
 
 
 def prefers_deferral(request: TppRequest) -> bool:

@@ -7,6 +7,7 @@ The specification's shorter lengths are advice for banks: what is longer is logg
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any, TypeGuard
 
 from chalicelib.foundation.fields.field_rules import UNPRINTABLE, IdRule, Notation, NumberRule, TextRule
@@ -55,20 +56,12 @@ class BankIdRule(IdRule):
         return text if len(text) <= self.longest else fault("length", f"must have at most {self.longest} characters")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BankNumberRule(NumberRule):
-    """An identifier in a bank's response that is a number in the specification; it is kept as written."""
-
-    def check(self, value: Any) -> Any:
-        if len(str(value)) > LONGEST_ID:
-            fault("identifier", f"must have at most {LONGEST_ID} digits")
-        return NumberRule.check(self, value)
-
-
 BankId = Notation(Any, BankIdRule)
 """An identifier in a bank's response, with the length in the specification."""
-BankNumber = Notation(Any, BankNumberRule)
-"""An identifier that is a number, in a bank's response, with the number of digits in the specification."""
+BankNumber = Notation(Any, partial(NumberRule, named=LONGEST_ID))
+"""An identifier that is a number, in a bank's response, with the number of digits in the specification; kept as
+written.
+"""
 BankPaymentId = Annotated[str, BankIdRule(LONGEST_ID, named=LONGEST_PAYMENT_ID)]
 """The id of a payment in a bank's response."""
 BankPageKey = Annotated[

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any, Self
 
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.openbanking.protocol import refusals
 
 ADDRESS = "PSU-IP-Address"
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
@@ -24,10 +25,6 @@ _LONGITUDE = r"-?(180(\.0{1,9})?|(1[0-7][0-9]|[0-9]{1,2})(\.[0-9]{1,9})?)"
 _NUMBER = r"-?[0-9]{1,9}(\.[0-9]{1,9})?"
 _LOCATION = rf"[Gg][Ee][Oo]:{_LATITUDE}[;,]{_LONGITUDE}(,{_NUMBER})?(;crs=wgs84)?(;u={_NUMBER})?"
 """``GEO:<latitude>;<longitude>`` (Berlin Group) or a geo URI in WGS 84 (RFC 5870)."""
-
-
-class InvalidPsuHeaders(ValueError):
-    """Headers of the PSU have another form; the message names them and their forms, never their values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +79,11 @@ UNATTENDED = PsuContext()
 """No PSU is present."""
 
 
-def read_psu_headers(headers: Mapping[str, str], repeated: Collection[str] = ()) -> PsuContext:
+def read_psu(headers: Mapping[str, str], repeated: Collection[str] = ()) -> PsuContext:
     """The PSU's headers in a request, given by lower-case name; ``repeated`` names those that were sent more than once.
 
     Raises:
-        InvalidPsuHeaders.
+        Refusal: headers have another form; it names them and their forms, never their values.
     """
     given = [(row, headers[name]) for name, row in _BY_NAME.items() if name in headers]
     if not given:
@@ -94,7 +91,7 @@ def read_psu_headers(headers: Mapping[str, str], repeated: Collection[str] = ())
     found = {row.name: row.read(value.strip(" \t")) for row, value in given}
     problems = list(_problems(found, repeated))
     if problems:
-        raise InvalidPsuHeaders("; ".join(problems))
+        raise refusals.PSU_HEADERS_WRONG(problems="; ".join(problems))
     return PsuContext({name: value for name, value in found.items() if value is not None})
 
 

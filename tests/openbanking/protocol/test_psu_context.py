@@ -6,13 +6,8 @@ import re
 
 import pytest
 
-from chalicelib.openbanking.protocol.psu_context import (
-    PSU_HEADERS,
-    UNATTENDED,
-    InvalidPsuHeaders,
-    PsuContext,
-    read_psu_headers,
-)
+from chalicelib.openbanking.protocol.errors import Refusal
+from chalicelib.openbanking.protocol.psu_context import PSU_HEADERS, UNATTENDED, PsuContext, read_psu
 
 OWED = (
     "PSU-IP-Address",
@@ -77,61 +72,61 @@ def test_each_good_value_is_passed_on_as_it_was_sent(subtests: pytest.Subtests) 
     for name, values in GOOD.items():
         for value in values:
             with subtests.test(f"{name}: {value[:40]}"):
-                assert read_psu_headers({name.lower(): value}) == PsuContext({name: value})
-                assert read_psu_headers({name.lower(): f" {value}\t"}) == PsuContext({name: value})
+                assert read_psu({name.lower(): value}) == PsuContext({name: value})
+                assert read_psu({name.lower(): f" {value}\t"}) == PsuContext({name: value})
 
 
 def test_each_wrong_value_is_refused_by_the_name_of_its_header_and_never_quoted(subtests: pytest.Subtests) -> None:
     for row in PSU_HEADERS:
         for value in [*BAD[row.name], *NOWHERE]:
             with subtests.test(f"{row.name}: {value[:40]!r}"):
-                with pytest.raises(InvalidPsuHeaders) as refused:
-                    read_psu_headers({row.name.lower(): value})
-                assert str(refused.value) == f"{row.name} must be {row.form}"
+                with pytest.raises(Refusal) as refused:
+                    read_psu({row.name.lower(): value})
+                assert refused.value.message == f"the PSU's headers are not valid: {row.name} must be {row.form}"
 
 
 @pytest.mark.parametrize(
     "given", ["2001:0DB8:0:0:0:0:0:1", "::ffff:203.0.113.7", "::FFFF:cb00:7107", "64:ff9b::1.2.3.4"]
 )
 def test_an_address_is_passed_on_as_it_was_sent(given: str) -> None:
-    assert read_psu_headers({"psu-ip-address": given}).headers == {"PSU-IP-Address": given}
+    assert read_psu({"psu-ip-address": given}).headers == {"PSU-IP-Address": given}
 
 
 def test_the_limits_of_lengths_are_exact() -> None:
     for row in PSU_HEADERS:
         if row.name in TEXTS:
-            assert read_psu_headers({row.name.lower(): "x" * row.longest}).headers == {row.name: "x" * row.longest}
-            with pytest.raises(InvalidPsuHeaders):
-                read_psu_headers({row.name.lower(): "x" * (row.longest + 1)})
+            assert read_psu({row.name.lower(): "x" * row.longest}).headers == {row.name: "x" * row.longest}
+            with pytest.raises(Refusal):
+                read_psu({row.name.lower(): "x" * (row.longest + 1)})
 
 
 def test_several_wrong_headers_are_all_named_in_the_tables_order() -> None:
     given = {"psu-geo-location": "here", "psu-ip-port": "x", "psu-accept": "*/*", "psu-ip-address": "1.2.3.4"}
 
-    with pytest.raises(InvalidPsuHeaders) as refused:
-        read_psu_headers(given)
+    with pytest.raises(Refusal) as refused:
+        read_psu(given)
 
     assert re.findall(r"PSU-[\w-]+ must", str(refused.value)) == ["PSU-IP-Port must", "PSU-Geo-Location must"]
 
 
 def test_a_header_that_is_sent_twice_is_refused() -> None:
-    with pytest.raises(InvalidPsuHeaders) as refused:
-        read_psu_headers({"psu-ip-address": "192.0.2.7"}, {"psu-ip-address", "accept"})
+    with pytest.raises(Refusal) as refused:
+        read_psu({"psu-ip-address": "192.0.2.7"}, {"psu-ip-address", "accept"})
 
-    assert str(refused.value) == "PSU-IP-Address must not be repeated"
+    assert refused.value.message == "the PSU's headers are not valid: PSU-IP-Address must not be repeated"
 
 
 def test_only_an_address_makes_a_request_attended() -> None:
     others = {row.name.lower(): GOOD[row.name][0] for row in PSU_HEADERS if row.name != "PSU-IP-Address"}
 
-    assert not read_psu_headers(others).is_attended
-    assert not read_psu_headers({"accept": "*/*", "psu-id": "x"}).headers
-    assert read_psu_headers({"psu-ip-address": "192.0.2.7"}).is_attended
+    assert not read_psu(others).is_attended
+    assert not read_psu({"accept": "*/*", "psu-id": "x"}).headers
+    assert read_psu({"psu-ip-address": "192.0.2.7"}).is_attended
     assert not UNATTENDED.is_attended
 
 
 def test_a_stored_context_is_read_again_and_so_is_one_of_earlier_versions() -> None:
-    context = read_psu_headers({name.lower(): values[0] for name, values in GOOD.items()})
+    context = read_psu({name.lower(): values[0] for name, values in GOOD.items()})
 
     assert PsuContext.from_members(context.as_members()) == context
     assert PsuContext.from_members({"psu_address": "192.0.2.7"}) == PsuContext({"PSU-IP-Address": "192.0.2.7"})

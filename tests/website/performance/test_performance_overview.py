@@ -6,6 +6,7 @@ import csv
 import html
 import io
 import re
+from collections import Counter
 from dataclasses import replace
 from datetime import date, timedelta
 
@@ -202,7 +203,7 @@ def many(world: World, monkeypatch: pytest.MonkeyPatch, banks: int, days: int) -
     (first, *_) = world.hub.openbanking.banks.directory()
     listed = [replace(first, bic=f"X{number:05}GB", name=f"Bank {number}") for number in range(banks)]
     monkeypatch.setattr(world.hub.openbanking.banks, "directory", lambda: listed)
-    durations = pack_histogram(Histogram({bucket: 40 + bucket for bucket in range(40, 68)}))
+    durations = pack_histogram(Histogram(Counter({bucket: 40 + bucket for bucket in range(40, 68)})))
     for ago in range(1, days + 1):
         rows = {
             bank.bic: (1, 1, 0, 60 * (number == ago), 1000 + number, number % 7, durations)

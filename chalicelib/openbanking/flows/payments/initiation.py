@@ -35,16 +35,10 @@ from chalicelib.openbanking.flows.payments.execution import (
 )
 from chalicelib.openbanking.flows.payments.orders import PaymentOrder, build_bank_request
 from chalicelib.openbanking.flows.tpp_authentication import Caller, TppAuthentication
-from chalicelib.openbanking.oauth.tpp_request import (
-    TppCredentials,
-    TppRequest,
-    prefers_deferral,
-    read_psu,
-    refuse_any_parameters,
-)
+from chalicelib.openbanking.oauth.tpp_request import TppCredentials, TppRequest, prefers_deferral, refuse_any_parameters
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal, refuse_fields
-from chalicelib.openbanking.protocol.psu_context import PsuContext
+from chalicelib.openbanking.protocol.psu_context import PsuContext, read_psu
 from chalicelib.openbanking.protocol.tpp_calls import ScopeQuery
 from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE, PaymentCall, Webhook
 from chalicelib.openbanking.records.bank_record import Bank
@@ -89,7 +83,7 @@ def initiate_payment(
     members = request.json(tpp_call.body_bytes)
     if is_direct:
         members = {name: value for name, value in members.items() if name != "bic"}
-    psu = read_psu(request)
+    psu = read_psu(request.headers, request.repeated_headers)
     bank_request = build_bank_request(order, members)
     if prefers_deferral(request):
         return call(_accept, order, bank_request, psu)

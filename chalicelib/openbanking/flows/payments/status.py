@@ -25,14 +25,14 @@ from chalicelib.openbanking.flows.payments.outcomes import resolve_by_answer, wr
 from chalicelib.openbanking.flows.payments.status_queries import query_bank
 from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
 from chalicelib.openbanking.flows.tpp_events import TppEvents, record_status_changed
-from chalicelib.openbanking.oauth.tpp_request import TppCredentials, TppRequest, prefers_deferral, read_psu
+from chalicelib.openbanking.oauth.tpp_request import TppCredentials, TppRequest, prefers_deferral
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.bank_calls import PaymentsStatus
 from chalicelib.openbanking.protocol.bics import is_same_bank, spellings
 from chalicelib.openbanking.protocol.errors import refuse_parameters
 from chalicelib.openbanking.protocol.own_answers import OrderWithoutPayment, ReportedStatus, StatusEntry, Success
 from chalicelib.openbanking.protocol.payment_enumerations import OrderState
-from chalicelib.openbanking.protocol.psu_context import PsuContext
+from chalicelib.openbanking.protocol.psu_context import PsuContext, read_psu
 from chalicelib.openbanking.protocol.tpp_calls import PaymentStatusQuery
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE, STATUS_PATH
@@ -124,7 +124,7 @@ def get_status(
         Refusal.
     """
     lookup = call(_look_up, credentials, dict(request.query))
-    psu = read_psu(request)
+    psu = read_psu(request.headers, request.repeated_headers)
     payment = _require_payment(lookup, request.parameters(), clock.time())
     if not isinstance(payment, Payment):
         return payment

@@ -21,14 +21,9 @@ from chalicelib.openbanking.flows.consent.permissions import (
 from chalicelib.openbanking.flows.deferred_calls import record_deferred
 from chalicelib.openbanking.flows.reads.read_limits import release_read, reserve_read
 from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
-from chalicelib.openbanking.oauth.tpp_request import (
-    TppCredentials,
-    TppRequest,
-    prefers_deferral,
-    read_psu,
-    refuse_any_parameters,
-)
+from chalicelib.openbanking.oauth.tpp_request import TppCredentials, TppRequest, prefers_deferral, refuse_any_parameters
 from chalicelib.openbanking.protocol.errors import refuse_fields, refuse_parameters
+from chalicelib.openbanking.protocol.psu_context import read_psu
 from chalicelib.openbanking.protocol.webhooks import RelayedCall, Webhook
 from chalicelib.openbanking.records.banks import Banks
 from chalicelib.openbanking.records.consents import Consent, Consents
@@ -64,7 +59,7 @@ def relay(
     webhook = require_scope(tpp_call, consent)
     if tpp_call.method != "GET":
         refuse_any_parameters(request)
-    psu = read_psu(request)
+    psu = read_psu(request.headers, request.repeated_headers)
     members = _read_members(tpp_call, webhook, request)
     check_accounts(consent, members)
     bank = require_bank(banks, consent)
