@@ -142,11 +142,9 @@ class ScriptedOutbound(Outbound):
         except NotReached:
             raise
         except Exception:
-            context.captured().begin(headers)
+            _capture(headers, None, b"")
             raise
-        captured = context.captured()
-        captured.begin(headers)
-        captured.received, captured.beginning = reply.headers, reply.body[: context.CAPTURED_BYTES]
+        _capture(headers, reply.headers, reply.body)
         return reply
 
     def _answer(self, url: str, body: bytes, headers: Mapping[str, str]) -> Reply:
@@ -167,6 +165,12 @@ class Mailbox:
     def send(self, mail: Mail, mail_id: str) -> None:
         assert mail_id
         self.mails.append(mail)
+
+
+def _capture(sent: Mapping[str, str], received: Mapping[str, str] | None, body: bytes) -> None:
+    """Record a call as ``Outbound`` does."""
+    captured = context.captured()
+    captured.sent, captured.received, captured.beginning = sent, received, body[: context.CAPTURED_BYTES]
 
 
 class World:

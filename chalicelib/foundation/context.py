@@ -48,10 +48,6 @@ class CapturedHeaders:
     received: Mapping[str, str] | None = field(default=None, repr=False)
     beginning: bytes = field(default=b"", repr=False)
 
-    def begin(self, sent: Mapping[str, str]) -> None:
-        """Record the headers of a request and clear any earlier response."""
-        self.sent, self.received, self.beginning = sent, None, b""
-
 
 @dataclass(frozen=True, slots=True)
 class Context:

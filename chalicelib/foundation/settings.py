@@ -78,7 +78,7 @@ class Settings:
         """
         in_lambda = _LAMBDA in environ
         stage = _read(environ, "STAGE", _stage(in_lambda), "" if in_lambda else "local")
-        port = _read(environ, "PORT", _port, "8000")
+        port = _read(environ, "PORT", _number("port number", 65_535), "8000")
         local_url = f"http://127.0.0.1:{port}" if stage == "local" else ""
         public_url = _read(environ, "PUBLIC_URL", _url(stage), local_url)
         prefix = _read(environ, "RESOURCE_PREFIX", _prefix, f"causeway-{stage}")
@@ -100,8 +100,12 @@ class Settings:
             mtls_url=_read(environ, "MTLS_URL", _mtls_url(stage, public_url, tpp_ca_bundle), "") or None,
             tpp_ca_bundle=tpp_ca_bundle or None,
             bank_ca_bundle=_read(environ, "BANK_CA_BUNDLE", _bundle(stage), "") or None,
-            outbound_ca_file=_read(environ, "OUTBOUND_CA_FILE", _ca_file(stage), "") or None,
-            operator_key=_read(environ, "OPERATOR_KEY", _operator_key(stage), "") or None,
+            outbound_ca_file=_read(
+                environ, "OUTBOUND_CA_FILE", _only_local(stage, "which trusts public authorities only"), ""
+            )
+            or None,
+            operator_key=_read(environ, "OPERATOR_KEY", _only_local(stage, "whose clock alone can be moved"), "")
+            or None,
             client_calls=_read(environ, "CLIENT_CALLS_PER_MINUTE", _calls_per_minute, calls),
             credential_calls=_read(environ, "CREDENTIAL_CALLS_PER_MINUTE", _calls_per_minute, calls),
             cloudfront_secrets=_read(environ, "CLOUDFRONT_SECRET_SHA256", _digests, ""),
@@ -164,16 +168,13 @@ def _stage(in_lambda: bool) -> Callable[[str], Stage]:
     return parse
 
 
-def _port(value: str) -> int:
-    if not re.fullmatch(r"[0-9]{1,5}", value) or not 0 < int(value) < 65536:
-        raise ValueError("must be a port number from 1 to 65535")
-    return int(value)
+def _number(what: str, highest: int) -> Callable[[str], int]:
+    def parse(value: str) -> int:
+        if not re.fullmatch(rf"[0-9]{{1,{len(str(highest))}}}", value) or not 0 < int(value) <= highest:
+            raise ValueError(f"must be a {what} from 1 to {highest}")
+        return int(value)
 
-
-def _calls_per_minute(value: str) -> int:
-    if not re.fullmatch(r"[0-9]{1,7}", value) or not 0 < int(value) <= MOST_CALLS_PER_MINUTE:
-        raise ValueError(f"must be a number from 1 to {MOST_CALLS_PER_MINUTE}")
-    return int(value)
+    return parse
 
 
 def _digests(value: str) -> tuple[str, ...]:
@@ -182,16 +183,13 @@ def _digests(value: str) -> tuple[str, ...]:
     return tuple(value.split(",")) if value else ()
 
 
-def _prefix(value: str) -> str:
-    if not re.fullmatch(r"[a-z][a-z0-9-]{1,60}", value):
-        raise ValueError("must contain only lower-case letters, digits and hyphens")
-    return value
+def _text(fits: Callable[[str], object], rule: str) -> Callable[[str], str]:
+    def parse(value: str) -> str:
+        if not fits(value):
+            raise ValueError(rule)
+        return value
 
-
-def _mail_address(value: str) -> str:
-    if not re.fullmatch(r"[!-~]{1,64}@[A-Za-z0-9.:-]+", value):
-        raise ValueError("must be an email address such as causeway@example.com")
-    return value
+    return parse
 
 
 def _log_level(value: str) -> str:
@@ -212,22 +210,8 @@ def _bundle(stage: Stage) -> Callable[[str], str]:
     return parse
 
 
-def _ca_file(stage: Stage) -> Callable[[str], str]:
-    def parse(value: str) -> str:
-        if value and stage != "local":
-            raise ValueError("must not be set outside the local stage, which trusts public authorities only")
-        return value
-
-    return parse
-
-
-def _operator_key(stage: Stage) -> Callable[[str], str]:
-    def parse(value: str) -> str:
-        if value and stage != "local":
-            raise ValueError("must not be set outside the local stage, whose clock alone can be moved")
-        return value
-
-    return parse
+def _only_local(stage: Stage, reason: str) -> Callable[[str], str]:
+    return _text(lambda value: not value or stage == "local", f"must not be set outside the local stage, {reason}")
 
 
 def _mtls_url(stage: Stage, public_url: str, tpp_ca_bundle: str) -> Callable[[str], str]:
@@ -256,3 +240,12 @@ def _url(stage: Stage) -> Callable[[str], str]:
         return value.rstrip("/")
 
     return parse
+
+
+_calls_per_minute = _number("number", MOST_CALLS_PER_MINUTE)
+_prefix = _text(
+    re.compile("[a-z][a-z0-9-]{1,60}").fullmatch, "must contain only lower-case letters, digits and hyphens"
+)
+_mail_address = _text(
+    re.compile("[!-~]{1,64}@[A-Za-z0-9.:-]+").fullmatch, "must be an email address such as causeway@example.com"
+)

@@ -34,8 +34,7 @@ def wait(world: World, delivery_id: str) -> None:
 def exchanged(sent: Mapping[str, str], received: Mapping[str, str] | None = None, body: bytes = b"") -> None:
     """What goes over the wire during an attempt."""
     captured = context.captured()
-    captured.begin(sent)
-    captured.received, captured.beginning = received, body
+    captured.sent, captured.received, captured.beginning = sent, received, body
 
 
 def replies(world: World, delivery_id: str) -> list[str]:

@@ -118,7 +118,7 @@ def test_what_others_call_or_is_called_afterwards_is_not_noted() -> None:
 def test_what_was_seen_is_not_told_by_its_form_as_text() -> None:
     exchange = CapturedHeaders()
     with capturing(exchange):
-        module.captured().begin({"X-Api-Key": "a secret"})
+        module.captured().sent = {"X-Api-Key": "a secret"}
         module.captured().received = {"Set-Cookie": "a secret"}
         module.captured().beginning = b"a secret"
 

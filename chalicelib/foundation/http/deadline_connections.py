@@ -98,7 +98,8 @@ class Exchange:
         self.sent = True
         self.until = min(self.until, time.monotonic() + self.read)
         if self.is_captured:
-            captured().begin(_headers_in(head))
+            call = captured()
+            call.sent, call.received, call.beginning = _headers_in(head), None, b""
 
 
 class AddressRefused(OSError):

@@ -62,7 +62,8 @@ class Incoming:
     """One request: headers by lower-case name, the query as name-value pairs, and the raw body.
 
     ``request_id`` is the UUID of ``X-Request-Id`` in lower case, or a new one. ``repeated_headers`` names the headers
-    that were sent more than once.
+    that were sent more than once. ``identity`` is what API Gateway tells of the connection: the address, and the
+    certificate of mutual TLS.
 
     A HEAD request arrives as a GET with ``is_head`` set; its view must have no side effects and make no calls.
     """
@@ -73,7 +74,7 @@ class Incoming:
     query: tuple[tuple[str, str], ...]
     body: bytes
     uri: Mapping[str, str]
-    context: Mapping[str, Any]
+    identity: Mapping[str, Any]
     request_id: str = field(default_factory=new_uuid)
     is_head: bool = False
     repeated_headers: frozenset[str] = frozenset()
@@ -95,7 +96,7 @@ class Incoming:
             query=tuple((name, value) for name, values in query.items() for value in values),
             body=body.encode() if isinstance(body, str) else body,
             uri=request.uri_params or {},
-            context=request.context,
+            identity=request.context.get("identity") or {},
             request_id=read_uuid(headers.get("x-request-id", "")) or new_uuid(),
             repeated_headers=frozenset(name for name, count in sent.items() if count > 1),
         )
@@ -112,13 +113,6 @@ class Incoming:
         """The request's path, without the name of an API stage or a domain's base path."""
         return self.route.format_map({name: quote(value, safe="") for name, value in self.uri.items()})
 
-    @property
-    def client_certificate(self) -> str | None:
-        """The client certificate of the connection in PEM, as API Gateway passes it on (mutual TLS)."""
-        certificate = (self.context.get("identity") or {}).get("clientCert") or {}
-        pem: str | None = certificate.get("clientCertPem")
-        return pem
-
     def visitor_address(self, cloudfront_secrets: Collection[str]) -> str:
         """The IP address of the visitor; empty if unknown.
 
@@ -131,7 +125,7 @@ class Incoming:
             if any(hmac.compare_digest(digest, each) for each in cloudfront_secrets):
                 with suppress(ValueError):
                     return str(ipaddress.ip_address(forwarded.rpartition(":")[0].strip("[]")))
-        return str((self.context.get("identity") or {}).get("sourceIp") or "")
+        return str(self.identity.get("sourceIp") or "")
 
     @property
     def has_good_request_id(self) -> bool:

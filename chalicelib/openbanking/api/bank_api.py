@@ -84,8 +84,8 @@ def _bank_view(call: BankCall, version: Version) -> View[OpenBankingContainer]:
     def answer_bank(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
         from chalicelib.openbanking.flows.bank.authentication import authenticate_bank
 
-        identity = incoming.context.get("identity") or {}
-        bank = openbanking.call(authenticate_bank, version, incoming.headers, incoming.body, identity=identity)
+        headers, body = incoming.headers, incoming.body
+        bank = openbanking.call(authenticate_bank, version, headers, body, identity=incoming.identity)
         try:
             request = version.calls[call.name].read(_without_nulls(incoming.json(call.body_bytes)))
         except InvalidMessage as error:

@@ -47,7 +47,7 @@ def read_credentials(
         bearer=value.strip() if token_type else None,
         scheme=token_type or "Bearer",
         proof="" if "dpop" in incoming.repeated_headers else incoming.headers.get("dpop"),  # RFC 9449 §4.3
-        certificate=incoming.client_certificate,
+        certificate=(incoming.identity.get("clientCert") or {}).get("clientCertPem"),
         address=incoming.visitor_address(settings.cloudfront_secrets),
         method=incoming.method,
         endpoints=tuple(f"{base}{incoming.path}" for base in (settings.public_url, settings.mtls_url) if base),

@@ -121,21 +121,18 @@ class BankClient:
     def _send_and_record(self, outgoing: PreparedRequest, webhook: Webhook, *, once: bool) -> Reply:
         """Send a request and record its outcome; an oversized response counts as answered. Raises: BankFailed."""
         at, started = self.clock.time(), self.clock.monotonic()
-
-        def note(outcome: Outcome) -> None:
-            current_call.record_bank_request(
-                outgoing.bic, webhook.service, at, outcome, self.clock.monotonic() - started
-            )
-
+        bic, service = outgoing.bic, webhook.service
         try:
             reply = self.send(outgoing, once=once)
         except BankFailed as failure:
             is_own_refusal = failure.not_asked or failure.given_up
-            note("not_asked" if is_own_refusal else "answered" if failure.is_unusable_answer else "unanswered")
+            outcome: Outcome = "answered" if failure.is_unusable_answer else "unanswered"
+            outcome = "not_asked" if is_own_refusal else outcome
+            current_call.record_bank_request(bic, service, at, outcome, self.clock.monotonic() - started)
             if not is_own_refusal:
                 current_call.record_failure("bank")
             raise
-        note("answered")
+        current_call.record_bank_request(bic, service, at, "answered", self.clock.monotonic() - started)
         return reply
 
     def _retry_after(self, reply: Reply) -> int | None:

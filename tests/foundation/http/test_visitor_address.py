@@ -20,7 +20,7 @@ BEHIND = replace(
 
 def request(**headers: str) -> Incoming:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return Incoming("GET", "/", named, (), b"", {}, {"identity": {"sourceIp": EDGE}})
+    return Incoming("GET", "/", named, (), b"", {}, {"sourceIp": EDGE})
 
 
 @pytest.mark.parametrize("secret", [SECRET, OTHER])

@@ -59,7 +59,7 @@ def test_a_request_is_taken_apart() -> None:
     assert found.headers == {"x-api-key": "key", "content-type": "application/json"}
     assert found.query == (("a", "1"), ("b", ""))
     assert found.uri == {"secret": "abc"}
-    assert found.context["identity"]["sourceIp"] == "::1"
+    assert found.identity["sourceIp"] == "::1"
 
 
 def test_a_request_without_anything_is_read_as_well() -> None:
