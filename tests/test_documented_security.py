@@ -13,7 +13,7 @@ from urllib3 import HTTPResponse
 from chalicelib.openbanking.oauth import key_sets
 from chalicelib.openbanking.protocol import oauth_security
 from chalicelib.openbanking.protocol.oauth_security import SIGNING_ALGORITHMS
-from chalicelib.openbanking.protocol.psd2_roles import ROLES_BY_SERVICE
+from chalicelib.openbanking.protocol.scopes import ROLES_BY_SERVICE
 from chalicelib.openbanking.records.authorization_requests import LIFETIME
 from tests.documents import CLIENT_SECURITY, DOCUMENTS, ROOT, blocks, named, rows, section, tables
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from chalicelib.foundation import log
-from chalicelib.foundation.aws.buckets import Bucket
+from chalicelib.foundation.aws.boto3_clients import Bucket
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto.certificates import Certificate, InvalidCertificate, TrustedAuthorities
 from chalicelib.foundation.settings import InvalidSetting

@@ -80,6 +80,6 @@ class Infrastructure:
     def mailer(self) -> Mailer:
         if self.settings.is_local:
             return FileMailer(Path(self.settings.mail_folder))
-        from chalicelib.foundation.aws.ses_mailer import SesMailer
+        from chalicelib.foundation.aws.boto3_clients import SesMailer
 
         return SesMailer(self.settings.mail_from)

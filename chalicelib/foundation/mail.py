@@ -1,4 +1,4 @@
-"""Emails to people, sent through Amazon SES (``aws/ses_mailer``) or, in the local stage, written to files."""
+"""Emails to people, sent through Amazon SES (``aws/boto3_clients``) or, in the local stage, written to files."""
 
 from __future__ import annotations
 

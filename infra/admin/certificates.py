@@ -17,7 +17,7 @@ from chalicelib.foundation.crypto.distinguished_names import normalize_name
 from chalicelib.openbanking.container import OpenBankingContainer
 from chalicelib.openbanking.flows.bank.certificates import check_certificate
 from chalicelib.openbanking.oauth.credential_checks import PresentedCertificate
-from chalicelib.openbanking.protocol.psd2_roles import Role
+from chalicelib.openbanking.protocol.scopes import Role
 from chalicelib.openbanking.records.certificate_blocklist import BlockedCertificate
 from infra.admin import connection
 from infra.admin.output import CommandRefused, Report, command, command_group, format_members, format_table

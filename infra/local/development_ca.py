@@ -17,8 +17,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from chalicelib.openbanking.protocol.psd2_roles import Role
 from chalicelib.openbanking.protocol.psd2_statement import encode_statement
+from chalicelib.openbanking.protocol.scopes import Role
 from infra.local import stackfile
 
 CA, CA_KEY = "ca.pem", "ca-key.pem"

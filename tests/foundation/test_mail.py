@@ -10,7 +10,7 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 
 from chalicelib.foundation.aws import boto3_clients
-from chalicelib.foundation.aws.ses_mailer import SesMailer
+from chalicelib.foundation.aws.boto3_clients import SesMailer
 from chalicelib.foundation.container import Infrastructure
 from chalicelib.foundation.mail import FileMailer, Mail, MailFailed
 from chalicelib.foundation.settings import Settings

@@ -5,8 +5,7 @@ from __future__ import annotations
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.statistics.days import midnight_after
-from chalicelib.statistics.downtime_probes import PROBE_SECONDS
-from chalicelib.statistics.downtimes import Downtime
+from chalicelib.statistics.downtimes import PROBE_SECONDS, Downtime
 from chalicelib.statistics.slow_calls import SLOTS, SLOW_SECONDS, SlowCalls
 from tests.openbanking.circuits import GOOD, Reader
 from tests.openbanking.faults import Fault

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from chalicelib.foundation.settings import Settings
-from chalicelib.openbanking.protocol.psd2_roles import Role
 from chalicelib.openbanking.protocol.psd2_statement import encode_statement
+from chalicelib.openbanking.protocol.scopes import Role
 from tests import certificates
 from tests.certificates import Authority
 

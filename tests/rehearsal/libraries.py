@@ -67,8 +67,7 @@ def draw_icon() -> None:
 
 
 def call_services_of_boto3() -> None:
-    from chalicelib.foundation.aws.buckets import Bucket
-    from chalicelib.foundation.aws.ses_mailer import SesMailer
+    from chalicelib.foundation.aws.boto3_clients import Bucket, SesMailer
     from chalicelib.foundation.mail import Mail
 
     mail = Mail("ada@example.com", "Subject", "Text")

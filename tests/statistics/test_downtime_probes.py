@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from chalicelib.foundation.dynamodb.store import StoreError
-from chalicelib.statistics.downtime_probes import PROBE_SECONDS, Probe, claim_probe, record_answer
+from chalicelib.statistics.downtimes import PROBE_SECONDS, Probe, claim_probe, record_answer
 from tests.dynamodb_calls import counted
 from tests.statistics.made_up import ALPHA, BETA
 from tests.world import World

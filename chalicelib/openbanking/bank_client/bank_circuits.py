@@ -27,8 +27,7 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.requests.engine import try_to
 from chalicelib.openbanking.bank_client.bank_failures import OPEN_SECONDS, CircuitOpen
 from chalicelib.statistics import current_call
-from chalicelib.statistics.downtime_probes import PROBE_SECONDS, Probe, claim_probe, record_answer
-from chalicelib.statistics.downtimes import Downtime, OpenDowntimes
+from chalicelib.statistics.downtimes import PROBE_SECONDS, Downtime, OpenDowntimes, Probe, claim_probe, record_answer
 from chalicelib.statistics.slow_calls import SLOTS, SLOW_SECONDS, Slot, SlowCalls
 
 FAILURES = 5

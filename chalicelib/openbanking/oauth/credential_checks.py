@@ -20,8 +20,7 @@ from chalicelib.openbanking.oauth.key_sets import KeySets
 from chalicelib.openbanking.oauth.private_key_jwt import ClientAssertions
 from chalicelib.openbanking.oauth.tpp_request import TppCredentials
 from chalicelib.openbanking.protocol import refusals
-from chalicelib.openbanking.protocol.psd2_roles import missing_roles
-from chalicelib.openbanking.protocol.scopes import Service
+from chalicelib.openbanking.protocol.scopes import Service, missing_roles
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.single_use import SingleUse, SingleUses, UsedBefore
 

@@ -15,7 +15,7 @@ from cryptography.hazmat import asn1
 from cryptography.x509 import ObjectIdentifier
 
 from chalicelib.foundation.crypto.certificates import InvalidCertificate, load_certificate
-from chalicelib.openbanking.protocol.psd2_roles import Role
+from chalicelib.openbanking.protocol.scopes import Role
 
 QC_STATEMENTS = ObjectIdentifier("1.3.6.1.5.5.7.1.3")
 _PSD2 = ObjectIdentifier("0.4.0.19495.2")

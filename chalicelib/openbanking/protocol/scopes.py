@@ -1,12 +1,17 @@
-"""Scopes: the permissions that PSUs can grant (specification, Scopes). Each version declares its own."""
+"""Scopes: the permissions that PSUs can grant (specification, Scopes). Each version declares its own.
+
+Each has a service, which takes a role of a payment service provider (ETSI TS 119 495, section 5.1).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 Service = Literal["AISP", "PISP", "CBPII"]
+Role = Literal["PSP_AS", "PSP_PI", "PSP_AI", "PSP_IC"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,3 +29,12 @@ class Scope:
 
     def __str__(self) -> str:
         return self.name
+
+
+ROLES_BY_SERVICE: Mapping[Service, Role] = {"AISP": "PSP_AI", "PISP": "PSP_PI", "CBPII": "PSP_IC"}
+"""The role that each service takes. PSP_AS, which is that of banks, covers none."""
+
+
+def missing_roles(roles: Iterable[Role], services: Iterable[Service]) -> set[Role]:
+    """The roles that ``services`` take and that are not among ``roles``."""
+    return {ROLES_BY_SERVICE[service] for service in services} - set(roles)

@@ -13,8 +13,7 @@ from chalicelib.foundation.http.outbound import TimedOut
 from chalicelib.openbanking.bank_client.bank_circuits import BankCircuits
 from chalicelib.openbanking.bank_client.bank_failures import OPEN_SECONDS
 from chalicelib.statistics.call_counts import TABLE
-from chalicelib.statistics.downtime_probes import PROBE_SECONDS, claim_probe
-from chalicelib.statistics.downtimes import PARTITION, OpenDowntimes
+from chalicelib.statistics.downtimes import PARTITION, PROBE_SECONDS, OpenDowntimes, claim_probe
 from chalicelib.statistics.measurements import WRITE_INTERVAL
 from tests import figures
 from tests.dynamodb_calls import counted

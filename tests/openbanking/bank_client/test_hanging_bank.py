@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from chalicelib.statistics.downtime_probes import PROBE_SECONDS
+from chalicelib.statistics.downtimes import PROBE_SECONDS
 from chalicelib.statistics.slow_calls import SLOTS
 from tests.openbanking.bank_client.fleet import HANGING_RATE, Figures, Fleet, OwnBreaker, SharedCircuits
 

@@ -12,7 +12,7 @@ import pytest
 from chalicelib.foundation.ca_bundle import CaBundle
 from chalicelib.foundation.crypto.certificates import read_certificate
 from chalicelib.openbanking.protocol import refusals
-from chalicelib.openbanking.protocol.psd2_roles import Role
+from chalicelib.openbanking.protocol.scopes import Role
 from tests import certificates
 from tests.certificates import Authority
 from tests.log_lines import Lines

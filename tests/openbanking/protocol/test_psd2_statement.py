@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from chalicelib.foundation.crypto.certificates import InvalidCertificate
-from chalicelib.openbanking.protocol.psd2_roles import ROLES_BY_SERVICE, Role, missing_roles
 from chalicelib.openbanking.protocol.psd2_statement import encode_statement, read_roles
+from chalicelib.openbanking.protocol.scopes import ROLES_BY_SERVICE, Role, missing_roles
 from tests.certificates import Authority, qc_statements
 
 CA = Authority()
