@@ -12,15 +12,14 @@ from chalice.app import Response
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
 from chalicelib.foundation.crypto.signatures import jwk
-from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.http.web import Incoming, Routes, UnreadableBody, head_of_redirect, json_answer, redirect
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.api import answers
 from chalicelib.openbanking.api.credentials import add_nonce, bind_code, read_pushed_request, read_token_request
 from chalicelib.openbanking.container import OpenBankingContainer
-from chalicelib.openbanking.oauth.tpp_request import TppCredentials
+from chalicelib.openbanking.oauth.tpp_request import TppCredentials, read_fields
 from chalicelib.openbanking.protocol import refusals
-from chalicelib.openbanking.protocol.errors import Refusal, refuse_fields
+from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.oauth_security import ENDPOINTS, REQUEST_URI, SIGNING_ALGORITHMS, AuthMethod
 from chalicelib.openbanking.protocol.own_answers import KeySet, ResourceMetadata, ServerMetadata
 from chalicelib.openbanking.protocol.tpp_calls import (
@@ -144,10 +143,7 @@ def _offer_banks(
 
 def _chosen_bic(query: Mapping[str, str]) -> str | None:
     """The bank that the user has chosen on the page; ``None`` before. Raises: Refusal."""
-    try:
-        return ChosenBank.read({name: query[name] for name in ChosenBank.model_fields if name in query}).chosen_bic
-    except InvalidMessage as error:
-        raise refuse_fields(error) from None
+    return read_fields(ChosenBank, {name: query[name] for name in ChosenBank.model_fields if name in query}).chosen_bic
 
 
 @oauth_routes.post("/oauth/par")
@@ -191,10 +187,7 @@ def _read_request(query: Mapping[str, Any]) -> AuthorizationParameters:
         raise refusals.RESPONSE_TYPE_WRONG(oauth_error="unsupported_response_type" if is_there else None)
     members: dict[str, Any] = {name: query[name] for name in AuthorizationParameters.model_fields if name in query}
     members["scopes"] = str(query.get("scope", "")).split()
-    try:
-        return AuthorizationParameters.read(members)
-    except InvalidMessage as error:
-        raise refuse_fields(error) from None
+    return read_fields(AuthorizationParameters, members)
 
 
 def _redirect_with_error(

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from chalice.app import Response
 
-from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.http.web import Incoming, Routes, View, json_answer
 from chalicelib.openbanking.api import answers
 from chalicelib.openbanking.api.credentials import add_nonce, bind_code, read_credentials, read_token_request
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer
 from chalicelib.openbanking.container import OpenBankingContainer
-from chalicelib.openbanking.oauth.tpp_request import refuse_any_parameters
+from chalicelib.openbanking.oauth.tpp_request import read_fields, read_parameters, refuse_any_parameters
 from chalicelib.openbanking.protocol import refusals
-from chalicelib.openbanking.protocol.errors import refuse_fields, refuse_parameters
 from chalicelib.openbanking.protocol.own_answers import Accepted, BankScope, ScopeAnswer
 from chalicelib.openbanking.protocol.tpp_calls import (
     FIELD_FAULTS,
@@ -48,10 +44,7 @@ tpp_routes = Routes[OpenBankingContainer](__name__, _answer_failure, _refuse_unk
 def authorize_client(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     authentication = openbanking.tpp_authentication
     caller = authentication.authenticate_client_and_proof(read_credentials(openbanking, incoming), [])
-    try:
-        request = AuthorizeRequest.read(incoming.json())
-    except InvalidMessage as error:
-        raise refuse_fields(error, FIELD_FAULTS) from None
+    request = read_fields(AuthorizeRequest, incoming.json(), FIELD_FAULTS)
     authentication.check_roles(caller.client, caller.presented, services_of(request.scopes))
     from chalicelib.openbanking.flows.consent.authorization import authorize, describe_authorization
 
@@ -82,8 +75,7 @@ def revoke(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
 @tpp_routes.get("/tpp/scope")
 def scope(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     openbanking.tpp_authentication.authenticate_client(read_credentials(openbanking, incoming))
-    query = _read_query(incoming, ScopeQuery)
-    bank = openbanking.banks.find(query.bic)
+    bank = openbanking.banks.find(read_parameters(ScopeQuery, incoming.parameters()).bic)
     if bank is None:
         raise refusals.BANK_UNKNOWN()
     return json_answer(describe_scopes(bank))
@@ -100,7 +92,7 @@ def banks(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     from chalicelib.openbanking.flows.bank.directory import list_banks
 
     openbanking.tpp_authentication.authenticate_client(read_credentials(openbanking, incoming))
-    return json_answer(openbanking.call(list_banks, _read_query(incoming, BanksQuery)))
+    return json_answer(openbanking.call(list_banks, read_parameters(BanksQuery, incoming.parameters())))
 
 
 @tpp_routes.get("/tpp/banks/{bic}")
@@ -109,11 +101,7 @@ def bank(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
 
     openbanking.tpp_authentication.authenticate_client(read_credentials(openbanking, incoming))
     refuse_any_parameters(incoming)
-    try:
-        path = BankPath.read(dict(incoming.uri))
-    except InvalidMessage as error:
-        raise refuse_parameters(error) from None
-    return json_answer(openbanking.call(describe_bank, path.bic))
+    return json_answer(openbanking.call(describe_bank, read_parameters(BankPath, dict(incoming.uri)).bic))
 
 
 @tpp_routes.get("/tpp/consent")
@@ -130,14 +118,14 @@ def consents(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     from chalicelib.openbanking.flows.consent.states import list_consents
 
     client = openbanking.tpp_authentication.authenticate_client(read_credentials(openbanking, incoming))
-    return json_answer(openbanking.call(list_consents, client, _read_query(incoming, ConsentsQuery)))
+    return json_answer(openbanking.call(list_consents, client, read_parameters(ConsentsQuery, incoming.parameters())))
 
 
 @tpp_routes.get("/tpp/events")
 def events(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     authentication = openbanking.tpp_authentication
     client = authentication.authenticate_confidential_client(read_credentials(openbanking, incoming))
-    return json_answer(openbanking.tpp_events.list_events(client, _read_query(incoming, EventsQuery)))
+    return json_answer(openbanking.tpp_events.list_events(client, read_parameters(EventsQuery, incoming.parameters())))
 
 
 def _relay_view(call: RelayedCall) -> View[OpenBankingContainer]:
@@ -194,10 +182,3 @@ for _call in RELAYED:
 for _order in PAYMENTS:
     tpp_routes.serve(_order.path, ["POST"], _payment_view(_order))
 tpp_routes.serve_below("/tpp", [], _refuse_unknown_action)
-
-
-def _read_query(incoming: Incoming, model: Any) -> Any:
-    try:
-        return model.read(incoming.parameters())
-    except InvalidMessage as error:
-        raise refuse_parameters(error) from None

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
+from chalicelib.foundation.fields.field_types import Message
+from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.identifiers import OpaqueToken
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol import refusals
+from chalicelib.openbanking.protocol.errors import Fault, refuse_fields, refuse_parameters
 from chalicelib.openbanking.protocol.oauth_security import AuthMethod, TokenType
+
+M = TypeVar("M", bound=Message)
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,22 @@ def refuse_any_parameters(request: TppRequest) -> None:
     """Raises: Refusal, if there are any."""
     if request.query:
         raise refusals.PARAMETERS_NOT_ALLOWED()
+
+
+def read_parameters(model: type[M], parameters: Mapping[str, Any]) -> M:
+    """The parameters of a path or query. Raises: Refusal."""
+    try:
+        return model.read(parameters)
+    except InvalidMessage as error:
+        raise refuse_parameters(error) from None
+
+
+def read_fields(model: type[M], body: object, special: Mapping[str, tuple[Fault, Fault]] | None = None) -> M:
+    """The members of a body; ``special`` is as in ``refuse_fields``. Raises: Refusal."""
+    try:
+        return model.read(body)
+    except InvalidMessage as error:
+        raise refuse_fields(error, special) from None
 
 
 def prefers_deferral(request: TppRequest) -> bool:

@@ -41,7 +41,7 @@ def received(
         query=(),
         body=body,
         uri={"client_id": client_id, "behaviour": name},
-        context={},
+        identity={},
     )
     return answer_event(world.hub.website, incoming, waited.append)
 

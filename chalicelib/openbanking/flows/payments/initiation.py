@@ -13,7 +13,6 @@ from typing import Any
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.dynamodb.store import Item, Operation, Put, StoreError
-from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.metrics import Metrics
 from chalicelib.foundation.requests.engine import Engine, try_to
@@ -35,9 +34,15 @@ from chalicelib.openbanking.flows.payments.execution import (
 )
 from chalicelib.openbanking.flows.payments.orders import PaymentOrder, build_bank_request
 from chalicelib.openbanking.flows.tpp_authentication import Caller, TppAuthentication
-from chalicelib.openbanking.oauth.tpp_request import TppCredentials, TppRequest, prefers_deferral, refuse_any_parameters
+from chalicelib.openbanking.oauth.tpp_request import (
+    TppCredentials,
+    TppRequest,
+    prefers_deferral,
+    read_fields,
+    refuse_any_parameters,
+)
 from chalicelib.openbanking.protocol import refusals
-from chalicelib.openbanking.protocol.errors import Refusal, refuse_fields
+from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.psu_context import PsuContext, read_psu
 from chalicelib.openbanking.protocol.tpp_calls import ScopeQuery
 from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE, PaymentCall, Webhook
@@ -321,10 +326,7 @@ def _is_key(key: str) -> bool:
 def _read_bic(members: Any) -> str:
     """The BIC in a direct payment's body. Raises: Refusal."""
     named = {name: value for name, value in members.items() if name == "bic"} if isinstance(members, dict) else members
-    try:
-        return ScopeQuery.read(named).bic
-    except InvalidMessage as error:
-        raise refuse_fields(error) from None
+    return read_fields(ScopeQuery, named).bic
 
 
 def _new_order(

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlsplit
 
-from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.flows.consent.permissions import check_accounts
 from chalicelib.openbanking.flows.tpp_authentication import Caller
+from chalicelib.openbanking.oauth.tpp_request import read_fields
 from chalicelib.openbanking.protocol import refusals
-from chalicelib.openbanking.protocol.errors import refuse_fields
 from chalicelib.openbanking.protocol.payment_enumerations import possible_schemes, scheme
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import PaymentCall, Webhook
@@ -53,11 +52,7 @@ def build_bank_request(order: PaymentOrder, members: object) -> dict[str, Any]:
     by_swift = isinstance(members, dict) and members.get("payment_scheme") == "SWIFT"
     if by_swift and "SWIFT" not in possible_schemes(order.version.schemes, order.call.kind, order.version.schemes):
         raise refusals.SWIFT_NOT_POSSIBLE()
-    try:
-        message = order.webhook.request.read(members)
-    except InvalidMessage as error:
-        raise refuse_fields(error) from None
-    request = message.model_dump(exclude_none=True)
+    request = read_fields(order.webhook.request, members).model_dump(exclude_none=True)
     if _origin(request["callback_url"]) not in map(_origin, order.client.callback_urls):
         raise refusals.CALLBACK_URL_FOREIGN()
     _fill_in_schemes(order, request)

@@ -10,7 +10,6 @@ from chalicelib.delivery.outbox import Outbox
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, timestamp
 from chalicelib.foundation.dynamodb.store import Item, Store
-from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.identifiers import is_uuid
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.requests.claims import Claim
@@ -25,11 +24,10 @@ from chalicelib.openbanking.flows.payments.outcomes import resolve_by_answer, wr
 from chalicelib.openbanking.flows.payments.status_queries import query_bank
 from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
 from chalicelib.openbanking.flows.tpp_events import TppEvents, record_status_changed
-from chalicelib.openbanking.oauth.tpp_request import TppCredentials, TppRequest, prefers_deferral
+from chalicelib.openbanking.oauth.tpp_request import TppCredentials, TppRequest, prefers_deferral, read_parameters
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.bank_calls import PaymentsStatus
 from chalicelib.openbanking.protocol.bics import is_same_bank, spellings
-from chalicelib.openbanking.protocol.errors import refuse_parameters
 from chalicelib.openbanking.protocol.own_answers import OrderWithoutPayment, ReportedStatus, StatusEntry, Success
 from chalicelib.openbanking.protocol.payment_enumerations import OrderState
 from chalicelib.openbanking.protocol.psu_context import PsuContext, read_psu
@@ -209,10 +207,7 @@ def _require_payment(lookup: PaymentLookup, query: Mapping[str, str], now: int) 
     spent = lookup.consent is not None and lookup.consent.status == "spent"
     if spent and lookup.order is None and not _was_made_with(lookup.item, lookup.consent):
         raise refusals.BEARER_SPENT()
-    try:
-        PaymentStatusQuery.read(dict(query))
-    except InvalidMessage as error:
-        raise refuse_parameters(error) from None
+    read_parameters(PaymentStatusQuery, dict(query))
     if lookup.order is not None:
         return {"request_id": lookup.order.order.request_id, "outcome": _state_of(lookup.order, now)}
     payment = Payment.from_item(lookup.item) if lookup.item and not is_early(lookup.item) else None

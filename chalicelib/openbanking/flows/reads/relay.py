@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 from chalicelib.delivery.outbox import Outbox
-from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.requests.engine import Engine
 from chalicelib.foundation.requests.outcome import Outcome
 from chalicelib.foundation.wiring import Call
@@ -21,8 +20,14 @@ from chalicelib.openbanking.flows.consent.permissions import (
 from chalicelib.openbanking.flows.deferred_calls import record_deferred
 from chalicelib.openbanking.flows.reads.read_limits import release_read, reserve_read
 from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
-from chalicelib.openbanking.oauth.tpp_request import TppCredentials, TppRequest, prefers_deferral, refuse_any_parameters
-from chalicelib.openbanking.protocol.errors import refuse_fields, refuse_parameters
+from chalicelib.openbanking.oauth.tpp_request import (
+    TppCredentials,
+    TppRequest,
+    prefers_deferral,
+    read_fields,
+    read_parameters,
+    refuse_any_parameters,
+)
 from chalicelib.openbanking.protocol.psu_context import read_psu
 from chalicelib.openbanking.protocol.webhooks import RelayedCall, Webhook
 from chalicelib.openbanking.records.banks import Banks
@@ -99,9 +104,6 @@ def call_bank(
 
 def _read_members(tpp_call: RelayedCall, webhook: Webhook, request: TppRequest) -> dict[str, Any]:
     """The members of the request to the bank. Raises: Refusal."""
-    in_query = tpp_call.method == "GET"
-    members = request.parameters() if in_query else request.json()
-    try:
-        return webhook.request.read(members).model_dump(exclude_none=True)
-    except InvalidMessage as error:
-        raise (refuse_parameters(error) if in_query else refuse_fields(error)) from None
+    if tpp_call.method == "GET":
+        return read_parameters(webhook.request, request.parameters()).model_dump(exclude_none=True)
+    return read_fields(webhook.request, request.json()).model_dump(exclude_none=True)
