@@ -208,10 +208,10 @@ class ClientActivity:
         if writes:
             log.warning("activity not written", rows=len(writes))
 
-    def rows(self, client_id: str) -> list[Row]:
-        """A client's rows in this process, of which some may not be written yet."""
+    def items(self, client_id: str) -> Sequence[Item]:
+        """The items of a client's rows in this process, of which some may not be written yet."""
         with self._lock:
-            return [_copy(row) for place, row in self._rows.items() if place[1] == client_id]
+            return [row.to_item() for place, row in self._rows.items() if place[1] == client_id]
 
     def _add(self, kind: type[Row], client_id: str, made: ClientCall) -> None:
         start = made.at - made.at % _SECONDS[kind]
@@ -292,15 +292,13 @@ class ActivityReader:
         return self._store.query(TABLE, ("subject", f"recent#{client_id}"), limit=ROWS_READ, newest_first=True)
 
     def _activity(self, client_id: str, starts: range, hours: Page, calls: Page) -> Activity:
-        own = {row.key[1]: row for row in self._own.rows(client_id)}
-        stored_hours = [item for item in hours.items if item["part"] not in own]
-        stored_calls = [call for item in calls.items[::-1] if item["part"] not in own for call in calls_of(item)]
-        own_hours = [row.to_item() for row in own.values() if isinstance(row, HourOfCalls)]
-        own_calls = [call for row in own.values() if isinstance(row, MinuteOfCalls) for call in row.calls]
+        own = {item["part"]: item for item in self._own.items(client_id)}
+        rows = [item for item in [*hours.items, *calls.items[::-1]] if item["part"] not in own] + list(own.values())
         since = self._clock.time() - CALLS_KEPT
-        latest = sorted((call for call in [*stored_calls, *own_calls] if call.at > since), key=lambda call: call.at)
-        by_hour = _by_hour(client_id, starts, [*stored_hours, *own_hours])
-        return Activity(by_hour, latest[::-1], hours.next is None, _listed_from(calls))
+        kept = [call for item in rows if "calls" in item for call in calls_of(item) if call.at > since]
+        by_hour = _by_hour(client_id, starts, [item for item in rows if "counts" in item])
+        latest = sorted(kept, key=lambda call: call.at)[::-1]
+        return Activity(by_hour, latest, hours.next is None, _listed_from(calls))
 
 
 def _by_hour(client_id: str, starts: Iterable[int], items: Iterable[Item]) -> Sequence[HourOfCalls]:
@@ -318,12 +316,6 @@ def _listed_from(calls: Page) -> int:
         return 0
     minute = calls.items[-1]["part"].partition("#")[0]
     return int(datetime.fromisoformat(f"{minute}+00:00").timestamp()) + _MINUTE
-
-
-def _copy(row: Row) -> Row:
-    if isinstance(row, HourOfCalls):
-        return HourOfCalls(row.client_id, row.start, row.row_id, row.calls, Counter(row.errors))
-    return MinuteOfCalls(row.client_id, row.start, row.row_id, list(row.calls))
 
 
 def _hour(start: int) -> str:

@@ -15,7 +15,7 @@ from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.crypto.certificates import InvalidCertificate, read_certificate
 from chalicelib.foundation.crypto.distinguished_names import normalize_name
 from chalicelib.openbanking.container import OpenBankingContainer
-from chalicelib.openbanking.flows.bank.certificates import check_certificate
+from chalicelib.openbanking.flows.bank.authentication import check_certificate
 from chalicelib.openbanking.oauth.credential_checks import PresentedCertificate
 from chalicelib.openbanking.protocol.scopes import Role
 from chalicelib.openbanking.records.certificate_blocklist import BlockedCertificate

@@ -181,7 +181,7 @@ def test_rows_of_hours_that_are_over_are_forgotten_when_they_are_written(
     ask(instance, clock, client_id="another")
     instance.write()
 
-    assert instance.activity.rows(CLIENT) == []
+    assert instance.activity.items(CLIENT) == []
     assert read(instance, table, clock).total == 1
 
 
@@ -191,7 +191,7 @@ def test_memory_is_limited_and_what_was_dropped_and_begins_again_adds_up(
     ask(instance, clock, seconds=0)
     for number in range(MAX_KEPT // 2):
         ask(instance, clock, client_id=f"client-{number}", seconds=0)
-    assert instance.activity.rows(CLIENT) == []
+    assert instance.activity.items(CLIENT) == []
     assert lines.all() == []
     ask(instance, clock, seconds=0)
     instance.write()

@@ -18,7 +18,7 @@ from chalicelib.openbanking.api.answers import as_refusal
 from chalicelib.openbanking.bank_client.bank_circuits import NO_SLOT
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed, CircuitOpen
 from chalicelib.openbanking.flows.payments.execution import refuse_payment
-from chalicelib.openbanking.flows.reads.read_limits import refuse_access
+from chalicelib.openbanking.flows.reads.relay import refuse_access
 from chalicelib.openbanking.flows.tpp_authentication import refuse_call
 from chalicelib.openbanking.protocol import bank_calls, refusals, tpp_calls
 from chalicelib.openbanking.protocol.bank_calls import DailyPerformance, SaveConsent

@@ -1,6 +1,7 @@
 """Authentication of banks at the bank-facing API.
 
-Checks, in order: API key, protocol version, certificate, request id, signature.
+Checks, in order: API key, protocol version, certificate, request id, signature. Which certificates banks may present
+is in ``docs/concepts/bank-integration.md``.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from chalicelib.foundation import log, security_refusals
 from chalicelib.foundation.ca_bundle import CaBundle
-from chalicelib.foundation.crypto.certificates import InvalidCertificate
+from chalicelib.foundation.crypto.certificates import InvalidCertificate, read_certificate, same_subject
 from chalicelib.foundation.crypto.signatures import describe_attempt, verify
 from chalicelib.foundation.identifiers import OpaqueToken, is_uuid
 from chalicelib.openbanking.protocol import refusals
@@ -70,13 +71,34 @@ def _check_certificate(
     bank: Bank, presented: Mapping[str, Any], bank_ca_bundle: CaBundle, certificate_blocklist: CertificateBlocklist
 ) -> None:
     """A caller learns that its certificate was refused, but not why: the reason is in the log. Raises: Refusal."""
-    from chalicelib.openbanking.flows.bank.certificates import check_certificate
-
     try:
         check_certificate(bank, presented, bank_ca_bundle=bank_ca_bundle, certificate_blocklist=certificate_blocklist)
     except InvalidCertificate as error:
         security_refusals.record("refused_certificate", "certificate refused", bic=bank.bic, reason=str(error))
         raise refusals.CERTIFICATE_WRONG() from None
+
+
+def check_certificate(
+    bank: Bank, presented: Mapping[str, Any], *, bank_ca_bundle: CaBundle, certificate_blocklist: CertificateBlocklist
+) -> None:
+    """Check the certificate of a bank's connection: subject, authority, dates and blocklist.
+
+    Args:
+        bank: a bank whose record names a subject; its certificates may be renewed, and several may be in use.
+        presented: ``clientCert`` of API Gateway; empty if there is no certificate.
+
+    Raises:
+        InvalidCertificate: with the reason, for the log.
+    """
+    pem = presented.get("clientCertPem")
+    if not pem:
+        raise InvalidCertificate("there is none")
+    certificate, subject = read_certificate(pem), bank.certificate_subject or ""
+    if presented.get("subjectDN") != subject and not same_subject(subject, certificate.subject):
+        raise InvalidCertificate(f"its subject, {certificate.subject}, is not that of the bank's record, {subject}")
+    bank_ca_bundle.check(certificate)
+    if certificate_blocklist.is_blocked(certificate.issuer, certificate.serial_number):
+        raise InvalidCertificate("it is on the blocklist")
 
 
 def _check_signature(bank: Bank, keys: Sequence[RSAPublicKey], signature: str, body: bytes, *, explains: bool) -> None:

@@ -20,8 +20,7 @@ from chalicelib.openbanking.bank_client.bank_failures import BankFailed
 from chalicelib.openbanking.flows.consent.permissions import require_bank, require_scope
 from chalicelib.openbanking.flows.deferred_calls import fail_finally, read_client_and_consent, store_refusal
 from chalicelib.openbanking.flows.payments.status import query_status
-from chalicelib.openbanking.flows.reads.read_limits import release_read_with
-from chalicelib.openbanking.flows.reads.relay import call_bank
+from chalicelib.openbanking.flows.reads.relay import call_bank, release_read_with
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.psu_context import PsuContext

@@ -1,13 +1,21 @@
-"""The relay: passes TPPs' requests for PSU data to the bank (specification, Get data flow)."""
+"""The relay: passes TPPs' requests for PSU data to the bank (specification, Get data flow).
+
+Unattended reads have a limit: each is reserved before its bank is asked (RTS on SCA, Article 36(5)).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from chalicelib.delivery.outbox import Outbox
-from chalicelib.foundation.requests.engine import Engine
-from chalicelib.foundation.requests.outcome import Outcome
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.store import Operation, StoreError
+from chalicelib.foundation.requests.engine import Engine, try_to
+from chalicelib.foundation.requests.facts import Facts
+from chalicelib.foundation.requests.outcome import NO_DELIVERIES, Deliveries, Outcome
 from chalicelib.foundation.wiring import Call
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer, BankClient, PreparedRequest
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
@@ -18,7 +26,6 @@ from chalicelib.openbanking.flows.consent.permissions import (
     withhold_unapproved,
 )
 from chalicelib.openbanking.flows.deferred_calls import record_deferred
-from chalicelib.openbanking.flows.reads.read_limits import release_read, reserve_read
 from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
 from chalicelib.openbanking.oauth.tpp_request import (
     TppCredentials,
@@ -28,13 +35,19 @@ from chalicelib.openbanking.oauth.tpp_request import (
     read_parameters,
     refuse_any_parameters,
 )
+from chalicelib.openbanking.protocol import refusals
+from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.psu_context import read_psu
 from chalicelib.openbanking.protocol.webhooks import RelayedCall, Webhook
 from chalicelib.openbanking.records.banks import Banks
 from chalicelib.openbanking.records.consents import Consent, Consents
 from chalicelib.openbanking.records.order_answers import DeferredRequest
-from chalicelib.openbanking.records.unattended_reads import UnattendedReads
+from chalicelib.openbanking.records.unattended_reads import ReadReservation, UnattendedReads
 from chalicelib.statistics import current_call
+from chalicelib.statistics.days import midnight_after
+
+_ROUNDS = 4
+"""Attempts at a reservation that conflicts with others, each with the store's own retries."""
 
 
 def relay(
@@ -107,3 +120,52 @@ def _read_members(tpp_call: RelayedCall, webhook: Webhook, request: TppRequest) 
     if tpp_call.method == "GET":
         return read_parameters(webhook.request, request.parameters()).model_dump(exclude_none=True)
     return read_fields(webhook.request, request.json()).model_dump(exclude_none=True)
+
+
+def reserve_read(
+    reservation: ReadReservation,
+    limit: int,
+    *,
+    call: Call,
+    clock: Clock,
+    unattended_reads: UnattendedReads,
+    engine: Engine,
+    deliveries: Deliveries = NO_DELIVERIES,
+) -> None:
+    """Count a read, and record what is delivered because of it.
+
+    Raises:
+        Refusal: the bank's ``limit`` is reached, and nothing was written.
+        StoreError: the read is not counted, unless ``deliveries`` may have been written with it.
+    """
+    writes = unattended_reads.update_reserved(reservation, limit)
+
+    def decide(facts: Facts) -> Outcome[None]:
+        if not facts.permits(*writes):
+            raise refuse_access(limit, midnight_after(reservation.reserved_at) - clock.time())
+        return Outcome(None, writes, deliveries, is_repeatable=True)
+
+    def release(_: StoreError) -> None:
+        if not deliveries.operations:
+            call(release_read, reservation)
+
+    engine.carry_out(decide, busy_attempts=_ROUNDS, if_failed=release)
+
+
+def release_read(reservation: ReadReservation, *, call: Call) -> None:
+    """Give a read back that never reached its bank; if that fails, it stays counted."""
+    release = partial(call, release_read_with, reservation, ())
+    try_to(release, "read not released", consent_id=reservation.consent_id)
+
+
+def release_read_with(
+    reservation: ReadReservation, alongside: Sequence[Operation], *, unattended_reads: UnattendedReads, engine: Engine
+) -> None:
+    """Give a read back in one transaction with the writes ``alongside``. Raises: StoreError."""
+    released: Outcome[None] = Outcome(None, unattended_reads.update_released(reservation))
+    engine.carry_out(lambda _: released, alongside=alongside)
+
+
+def refuse_access(limit: int, seconds: int) -> Refusal:
+    """The refusal of a read above its bank's ``limit``, ``seconds`` before the end of the read's UTC day."""
+    return refusals.ACCESS_EXCEEDED(limit=limit, retry_after=max(1, seconds))
