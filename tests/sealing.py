@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chalicelib.foundation.crypto.resealing_progress import SETTLE_SECONDS
+from chalicelib.foundation.crypto.resealing import SETTLE_SECONDS
 from tests.cards.scenes import Scene
 from tests.openbanking.deferred_payments import LaterPayer
 from tests.openbanking.payer import Payer, taken

@@ -74,7 +74,7 @@ COLLECTING = {
         "MinuteOfCalls",
         "PresentedCertificate",
     ),
-    *("_Run", "LedgerReader", "_Queue", "RequestContext", "_Circuit", "CapturedHeaders", "_Cached"),
+    *("_Run", "LedgerReader", "_Queue", "RequestContext", "_Circuit", "CapturedHeaders"),
 }
 """The dataclasses that change: they count, cache or collect."""
 

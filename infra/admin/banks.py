@@ -373,7 +373,7 @@ def _bank_members(bank: Bank) -> dict[str, Any]:
         "certificate_subject": bank.certificate_subject,
         "signature_required": bank.signature_required,
         "unattended_reads": bank.unattended_reads,
-        "public_keys": [signatures.key_id(key) for key in reversed(bank.verification_keys())],
+        "public_keys": [signatures.key_id(key) for key in reversed(bank.verification_keys)],
         "api_keys_made_at": [timestamp(entry["created_at"]) for entry in bank.api_keys],
         "api_keys_shown_from": [timestamp(entry["active_from"]) for entry in bank.api_keys],
     }

@@ -9,8 +9,7 @@ import typer
 from chalicelib.bootstrap import Hub
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.crypto import signatures
-from chalicelib.foundation.crypto.resealing import KeyStatus
-from chalicelib.foundation.crypto.resealing_progress import ResealingProgress
+from chalicelib.foundation.crypto.resealing import KeyStatus, ResealingProgress
 from infra.admin import connection, output
 from infra.admin.output import Report, command, command_group, format_members, format_table, overlap_option
 

@@ -40,7 +40,7 @@ def probe(hub: Hub, bank: Bank) -> dict[str, Any]:
         "url": f"{bank.domain}{path}",
         "api_key_fingerprint": digest(key)[:_SHOWN],
         "signed_with": signatures.key_id(hub.keyring.signing_key().public_key()),
-        "public_keys": [signatures.key_id(public) for public in reversed(bank.verification_keys())],
+        "public_keys": [signatures.key_id(public) for public in reversed(bank.verification_keys)],
         "certificate_subject": None,
         "milliseconds": None,
         "status": None,

@@ -17,7 +17,7 @@ from chalicelib.demo_bank.banks import FORMATS
 from chalicelib.demo_bank.profiles import PROFILES
 from chalicelib.demo_bank.runtime import DemoBank, NotInstalled
 from chalicelib.foundation.aws.calls import Call
-from chalicelib.foundation.crypto.resealing_progress import SETTLE_SECONDS
+from chalicelib.foundation.crypto.resealing import SETTLE_SECONDS
 from chalicelib.openbanking.flows.bank.expected_reports import expected_banks
 from chalicelib.openbanking.flows.consent.expiry import record_due_events
 from infra.deploy.functions import FUNCTIONS

@@ -22,8 +22,8 @@ from chalicelib.delivery.receiver_slots import SLOTS, Slot
 from chalicelib.delivery.sweeper import sweep
 from chalicelib.foundation import parallel
 from chalicelib.foundation.aws.calls import Call
-from chalicelib.foundation.crypto.resealing_progress import PROGRESS as RESEALING
-from chalicelib.foundation.crypto.resealing_progress import SETTLE_SECONDS
+from chalicelib.foundation.crypto.resealing import PROGRESS as RESEALING
+from chalicelib.foundation.crypto.resealing import SETTLE_SECONDS
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.openbanking.flows.bank.expected_reports import expected_banks
 from chalicelib.openbanking.flows.consent.expiry import record_due_events

@@ -145,8 +145,9 @@ def call_with_a_banks_certificate(world: World) -> Run:
         file.flush()
         world.hub.__dict__["bank_ca_bundle"] = CaBundle("BANK_CA_BUNDLE", file.name, world.clock)
         world.hub.bank_ca_bundle.check(read_certificate(authority.issue()))
-    cached, certificate = openbanking.banks._cache[world.banks[1].bank.bic], authority.issue(SUBJECT)
-    cached.bank = replace(cached.bank, certificate_subject=SUBJECT)
+    bic, certificate, cache = world.banks[1].bank.bic, authority.issue(SUBJECT), openbanking.banks._cache
+    bank, read_at = cache[bic]
+    cache[bic] = replace(bank, certificate_subject=SUBJECT), read_at
     token = world.approve(2).bank_token
 
     def ask() -> Answer:

@@ -21,16 +21,16 @@ CEILINGS = {
     "other classes of collaborators only": 25,
     "factories of collaborators only": 0,
     "lines of openbanking/container.py": 102,
-    "statements of chalicelib": 31_728,
+    "statements of chalicelib": 31_613,
     "statements of infra": 15_324,
     "modules over 400 lines": 0,
     "functions over 40 statements": 0,
 }
 """The highest value of each figure of the source. Who lowers a figure lowers its ceiling, too."""
 CEILINGS_OF_REQUESTS = {
-    "relayed read: files": 39,
-    "relayed read: switches of file": 93,
-    "relayed read: functions": 162,
+    "relayed read: files": 37,
+    "relayed read: switches of file": 89,
+    "relayed read: functions": 149,
     "card authorization: files": 50,
     "card authorization: switches of file": 250,
     "card authorization: functions": 293,

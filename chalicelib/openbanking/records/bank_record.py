@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import field
+from functools import cached_property
 from typing import Any, Self
 
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
@@ -60,7 +61,7 @@ class NewBank:
     unattended_reads: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Bank:
     """A registered bank; ``api_keys`` and ``public_keys`` are ordered from oldest to newest.
 
@@ -103,6 +104,7 @@ class Bank:
         """The scopes that the bank supports, in the specification's order."""
         return [scope for name, scope in self.version.scopes.items() if name in self.scope_names]
 
+    @cached_property
     def verification_keys(self) -> list[RSAPublicKey]:
         """The public keys for verifying the bank's signatures, newest first."""
         return [signatures.load_public_key(pem) for pem in reversed(self.public_keys)]

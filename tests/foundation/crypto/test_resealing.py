@@ -11,8 +11,14 @@ import pytest
 
 from chalicelib.foundation.crypto import resealing, signatures
 from chalicelib.foundation.crypto.keyring import Keyring, Unsealable, Vault, data_key_id
-from chalicelib.foundation.crypto.resealing import KEPT_SECONDS, DataKeyNeeded, Resealing
-from chalicelib.foundation.crypto.resealing_progress import PASS_SECONDS, SETTLE_SECONDS, ResealingProgress
+from chalicelib.foundation.crypto.resealing import (
+    KEPT_SECONDS,
+    PASS_SECONDS,
+    SETTLE_SECONDS,
+    DataKeyNeeded,
+    Resealing,
+    ResealingProgress,
+)
 from chalicelib.foundation.crypto.sealed_places import SealedPlace
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Store, StoreError
 from tests.foundation.fakes import FakeKms, FakeSecrets

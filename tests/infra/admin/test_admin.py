@@ -177,7 +177,7 @@ def test_a_new_bank_is_registered_and_its_key_shown_once(world: World, bic: str,
     assert credential is not None
     assert bank.accepts_key(credential)
     assert made["bank"] == done("banks", "show", bic)["bank"]
-    assert made["bank"]["public_keys"] == [signatures.key_id(bank.verification_keys()[0])]
+    assert made["bank"]["public_keys"] == [signatures.key_id(bank.verification_keys[0])]
     assert bank.country == "GB"
     assert bank.schemes == ("FPS",)
     assert bank.consent_days == 90

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chalicelib.foundation.crypto.resealing import KEPT_SECONDS
-from chalicelib.foundation.crypto.resealing_progress import SETTLE_SECONDS
+from chalicelib.foundation.crypto.resealing import KEPT_SECONDS, SETTLE_SECONDS
 from infra.admin import connection
 from tests.infra.admin.command_line import done, refused, run
 from tests.world import World
