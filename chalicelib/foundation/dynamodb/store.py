@@ -181,10 +181,8 @@ class Store:
             request = answer.get("UnprocessedKeys") or {}
             if not request:
                 self._budget.give_back(attempt)
-                by_table = {table: found.get(self._name(table), []) for table, _ in keys}
-                return [
-                    next((item for item in by_table[table] if item.items() >= key.items()), None) for table, key in keys
-                ]
+                in_order = [(found.get(self._name(table), ()), key.items()) for table, key in keys]
+                return [next((item for item in items if item.items() >= key), None) for items, key in in_order]
             if attempt + 1 == ATTEMPTS or not self._budget.take():
                 break
             self.wait(attempt)
@@ -262,9 +260,7 @@ class Store:
         request |= {"IndexName": index} if (index := which.get("index")) else {"ConsistentRead": True}
         request |= {"Limit": limit} if (limit := which.get("limit")) else {}
         request |= {"ExclusiveStartKey": pack(after)} if (after := which.get("after")) else {}
-        answer = self._repeat("Query", request, self.read_sendings)
-        last = answer.get("LastEvaluatedKey")
-        return Page([unpack(item) for item in answer["Items"]], unpack(last) if last else None)
+        return _page(self._repeat("Query", request, self.read_sendings))
 
     def pages(self, table: str, partition: tuple[str, Any], **which: Unpack[Which]) -> Iterator[Page]:
         """All pages of a ``query``; ``limit`` applies to each page."""
@@ -297,9 +293,7 @@ class Store:
         request: dict[str, Any] = {"TableName": self._name(table), "ConsistentRead": True}
         request |= {"Limit": limit} if limit else {}
         request |= {"ExclusiveStartKey": pack(after)} if after else {}
-        answer = self._repeat("Scan", request, self.read_sendings)
-        last = answer.get("LastEvaluatedKey")
-        return Page([unpack(item) for item in answer["Items"]], unpack(last) if last else None)
+        return _page(self._repeat("Scan", request, self.read_sendings))
 
     def _name(self, table: str) -> str:
         return f"{self.prefix}-{table}"
@@ -359,6 +353,12 @@ class Store:
             raise AnswerLost(str(error)) from error
         except AwsError as error:
             raise StoreUnavailable(str(error)) from error
+
+
+def _page(answer: Mapping[str, Any]) -> Page:
+    """The page in an answer of DynamoDB."""
+    last = answer.get("LastEvaluatedKey")
+    return Page([unpack(item) for item in answer["Items"]], unpack(last) if last else None)
 
 
 def _was_written(operations: Sequence[Operation], failure: ConditionFailed) -> bool:

@@ -161,13 +161,11 @@ class Incoming:
         if self.content_type != FORM:
             raise UnreadableBody("type", f"Content-Type must be {FORM}")
         try:
-            pairs = parse_qsl(self.body.decode("utf-8"), errors="strict", max_num_fields=100)
-        except ValueError:
-            raise UnreadableBody("form", "the body is not a UTF-8 form") from None
-        try:
-            return _once(pairs, repeatable)
+            return _once(parse_qsl(self.body.decode("utf-8"), errors="strict", max_num_fields=100), repeatable)
         except UnreadableBody as error:
             raise UnreadableBody("form", str(error)) from None
+        except ValueError:
+            raise UnreadableBody("form", "the body is not a UTF-8 form") from None
 
     def _check_size(self, limit: int) -> None:
         if len(self.body) > limit:

@@ -11,7 +11,7 @@ from chalicelib.foundation.http.web import Incoming
 
 
 def visit(body: bytes = b"", method: str = "POST", **headers: str) -> Visit:
-    members: dict[str, Any] = {"query": (("a", "1"), ("a", "2")), "uri": {}, "context": {}}
+    members: dict[str, Any] = {"query": (("a", "1"), ("a", "2")), "uri": {}, "identity": {}}
     sent = {name.replace("_", "-"): value for name, value in headers.items()}
     return Visit(Incoming(method=method, route="/", headers=sent, body=body, **members))
 
