@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from chalicelib.bootstrap import Hub
+from chalicelib.cards.container import CardContainer
 from chalicelib.delivery.container import DeliveryContainer
 from chalicelib.foundation.container import Infrastructure
 from chalicelib.foundation.settings import Settings
@@ -19,16 +20,22 @@ from chalicelib.foundation.wiring import Container
 from chalicelib.openbanking.api.bank_api import _step
 from chalicelib.openbanking.container import OpenBankingContainer
 from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS
+from chalicelib.sandbox_clock.container import ClockContainer
 from chalicelib.statistics.container import StatisticsContainer
 from chalicelib.website.authorization.web_tpp_flow import end_consent, exchange_code, refresh_tokens
 from chalicelib.website.container import WebsiteContainer
 from tests.source_code import MODULES, tree, within
 
-ROOMS = {"chalicelib.openbanking": OpenBankingContainer, "chalicelib.website": WebsiteContainer}
+ROOMS = {
+    "chalicelib.openbanking": OpenBankingContainer,
+    "chalicelib.website": WebsiteContainer,
+    "chalicelib.sandbox_clock": ClockContainer,
+}
 """The container that fills the flows of a room."""
 OTHERS: dict[type[Container], tuple[type, ...]] = {
     OpenBankingContainer: (DeliveryContainer, StatisticsContainer),
     WebsiteContainer: (DeliveryContainer, StatisticsContainer, OpenBankingContainer),
+    ClockContainer: (DeliveryContainer, StatisticsContainer, OpenBankingContainer, CardContainer),
 }
 """The further containers that it finds parts in."""
 
