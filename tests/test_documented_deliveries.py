@@ -15,8 +15,7 @@ from chalicelib.delivery import (
     delivery_plan,
     delivery_record,
     receiver_slots,
-    recorded_answers,
-    recorded_headers,
+    recorded_exchange,
     sealed_bodies,
     sweeper,
 )
@@ -108,11 +107,11 @@ def test_the_headers_whose_values_are_kept_are_documented_and_no_other() -> None
     text = section(OPERATIONS, "### Headers of an attempt")
     ((first, *_),) = [table[2:] for table in tables(text)]
 
-    assert first[0].split(", ") == sorted(recorded_headers.HARMLESS)
-    assert f"`{recorded_headers.MASK}`" in text
-    assert f"{recorded_headers.MOST} headers of a message are kept at most" in text
+    assert first[0].split(", ") == sorted(recorded_exchange.HARMLESS)
+    assert f"`{recorded_exchange.MASK}`" in text
+    assert f"{recorded_exchange.MOST} headers of a message are kept at most" in text
     assert (
-        f"names up to {recorded_headers.NAME_LENGTH} characters and values up to {recorded_headers.VALUE_LENGTH}"
+        f"names up to {recorded_exchange.NAME_LENGTH} characters and values up to {recorded_exchange.VALUE_LENGTH}"
         in flowing(text)
     )
     assert f"| {client_events.LOOKED_THROUGH}, the latest |" in OPERATIONS
@@ -121,8 +120,8 @@ def test_the_headers_whose_values_are_kept_are_documented_and_no_other() -> None
 def test_what_is_kept_of_an_answer_is_documented() -> None:
     text = flowing(section(OPERATIONS, "### Answer to an attempt"))
 
-    assert f"first {recorded_answers.KEPT_BYTES} bytes" in text
-    assert f"`{recorded_headers.MASK}`" in text
+    assert f"first {recorded_exchange.KEPT_BYTES} bytes" in text
+    assert f"`{recorded_exchange.MASK}`" in text
     assert {kind for kind, plan in PLANS.items() if plan.keeps_replies} == {"event", "relay", "payment"}
 
 

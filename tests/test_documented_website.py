@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from chalicelib.delivery import client_events, journal, recorded_headers
+from chalicelib.delivery import client_events, journal, recorded_exchange
 from chalicelib.foundation.crypto import keyring, passwords
 from chalicelib.foundation.http.cookies import Cookie
 from chalicelib.foundation.http.web import BODY_BYTES
@@ -106,7 +106,7 @@ def test_the_numbers_of_lists_and_journeys_are_the_codes() -> None:
     assert f"the latest {client_events.LOOKED_THROUGH} are looked through" in deliveries
     assert f"the latest {client_events.FIRST} deliveries" in deliveries
     assert f"more than {BODY_BYTES // 1024} KB 413" in deliveries
-    assert f"`{recorded_headers.MASK}` stands for it" in deliveries
+    assert f"`{recorded_exchange.MASK}` stands for it" in deliveries
     assert f"the latest {event_inspection.DETAILED} attempts" in deliveries
     assert {row[0].strip("`"): row[1:] for row in tables(section(WEBSITE, "### The built-in receiver"))[0][2:]} == {
         name: [f"{each.status}" + (f" after {each.seconds} s" if each.seconds else "")]

@@ -62,8 +62,8 @@ class Delivery:
         answer: the HTTP status for the caller of an asynchronous call, and where the response body is stored.
         swept_at: when the sweeper last queued it, if ever; older records have no such attribute.
         history: finished attempts, oldest first: ``at``, ``milliseconds``, ``status`` and ``error`` if any, the
-            headers ``sent`` and ``received`` (see ``recorded_headers``), if any, and ``reply``, the name under which
-            the beginning of the response body is stored (see ``recorded_answers``), if any.
+            headers ``sent`` and ``received``, if any, and ``reply``, the name under which the beginning of the response
+            body is stored, if any (see ``recorded_exchange``).
     """
 
     delivery_id: str

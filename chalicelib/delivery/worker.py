@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Literal
 
-from chalicelib.delivery import recorded_answers, recorded_headers
+from chalicelib.delivery import recorded_exchange
 from chalicelib.delivery.delivery_plan import Plans, put_off, wait_after
 from chalicelib.delivery.delivery_record import (
     BODY,
@@ -323,7 +323,7 @@ class Worker:
 
     def _seal_reply(self, attempt: Attempt) -> Sequence[Put]:
         delivery, plan = attempt.delivery, self._plans[attempt.delivery.kind]
-        text = recorded_answers.record_answer(attempt.exchange) if plan.keeps_replies else ""
+        text = recorded_exchange.record_answer(attempt.exchange) if plan.keeps_replies else ""
         if not text:
             return []
         expires_at = delivery.expires_at if plan.has_caller else self._clock.time() + plan.kept
@@ -332,7 +332,7 @@ class Worker:
     def _history_entry(self, attempt: Attempt, status: int | None, error: str | None) -> Mapping[str, Any]:
         milliseconds = round((self._clock.monotonic() - attempt.started) * 1000)
         entry = {"at": self._clock.time(), "milliseconds": milliseconds, "status": status, "error": error}
-        return {name: value for name, value in entry.items() if value is not None} | recorded_headers.record_headers(
+        return {name: value for name, value in entry.items() if value is not None} | recorded_exchange.record_headers(
             attempt.exchange
         )
 

@@ -22,7 +22,6 @@ from chalicelib.website.container import WebsiteContainer
 from chalicelib.website.notices import Notice
 from chalicelib.website.page_links import MENU, build_menu
 from chalicelib.website.performance import performance_text
-from chalicelib.website.questions import Question
 from chalicelib.website.records.sessions import BROWSER_LIFETIME, LIFETIME, Session, cookie_name
 from chalicelib.website.records.users import User
 
@@ -191,6 +190,33 @@ def message_page(
     """A page with a message and advice; ``label`` is the text of the link to ``place``."""
     values = _message_values(title, what, next_step) | {"link": visit.link(place), "label": label}
     return page(visit, "message.html", status=status, referrer=NO_REFERRER, **values)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """The texts of a question before an action that is hard to undo.
+
+    Attributes:
+        afterwards: whether and how it can be undone.
+        button: the label of the button that confirms it.
+        keep: the label of the link that leads back.
+    """
+
+    title: str
+    what: str
+    afterwards: str
+    button: str
+    keep: str
+
+
+def end_consent_question(client_title: str, bank_name: str) -> Question:
+    return Question(
+        title="End this consent?",
+        what=f"{client_title} loses its access at {bank_name} immediately, and the bank is notified.",
+        afterwards="This cannot be undone: new access requires the PSU's approval at the bank.",
+        button="End the consent",
+        keep="Keep it",
+    )
 
 
 def question_page(

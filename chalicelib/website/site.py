@@ -14,7 +14,7 @@ from chalicelib.openbanking.records.bank_record import sort_by_name
 from chalicelib.website import docs_views, rendered_files, specification_views, start_views
 from chalicelib.website.accounts import account_views
 from chalicelib.website.authorization import authorize_views, callback_views
-from chalicelib.website.cards import card_action_views, card_list_views, card_statement_views, card_views
+from chalicelib.website.cards import card_list_views, card_statement_views, card_views
 from chalicelib.website.clients import (
     activity_views,
     client_security_views,
@@ -96,9 +96,9 @@ FOR_USERS: Mapping[tuple[str, str], View] = {
     ("POST", "/consents/{consent_id}"): consent_views.end_consent,
     ("GET", "/cards"): card_list_views.list_cards,
     ("GET", "/cards/activity"): card_list_views.list_activity,
-    ("GET", "/cards/new"): card_action_views.new_card_form,
-    ("POST", "/cards/new"): card_action_views.issue_card,
-    ("POST", "/cards/{card_id}"): card_action_views.change_card,
+    ("GET", "/cards/new"): card_views.new_card_form,
+    ("POST", "/cards/new"): card_views.issue_card,
+    ("POST", "/cards/{card_id}"): card_views.change_card,
     ("GET", "/cards/{card_id}"): card_views.show_card,
     ("GET", "/cards/{card_id}/statement"): card_statement_views.show_statement,
     ("POST", SIMULATOR): card_views.simulate,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chalicelib.delivery.recorded_answers import KEPT_BYTES, record_answer
-from chalicelib.delivery.recorded_headers import MASK
+from chalicelib.delivery.recorded_exchange import KEPT_BYTES, MASK, record_answer
 from chalicelib.foundation.context import CapturedHeaders
 
 SIGNATURE = "v1,c2lnbmF0dXJlIG9mIHRoZSBldmVudA=="

@@ -8,7 +8,7 @@ import pytest
 from urllib3 import HTTPHeaderDict
 
 from chalicelib.delivery.delivery_record import HISTORY
-from chalicelib.delivery.recorded_headers import HARMLESS, MASK, MOST, NAME_LENGTH, VALUE_LENGTH, record_headers
+from chalicelib.delivery.recorded_exchange import HARMLESS, MASK, MOST, NAME_LENGTH, VALUE_LENGTH, record_headers
 from chalicelib.foundation.context import CapturedHeaders
 from chalicelib.foundation.crypto import event_signing
 from chalicelib.foundation.version import USER_AGENT

@@ -30,8 +30,7 @@ from chalicelib.website.display_text import (
     return_advice,
 )
 from chalicelib.website.notices import Notice
-from chalicelib.website.pages import NO_REFERRER, Visit, message_page, page, question_page
-from chalicelib.website.questions import end_consent_question
+from chalicelib.website.pages import NO_REFERRER, Visit, end_consent_question, message_page, page, question_page
 from chalicelib.website.records.attempts import client_network
 from chalicelib.website.records.journeys import Journey, JourneyChanged
 

@@ -109,11 +109,6 @@ def read_members(simulation: Simulation, card_id: int, written: FieldReader) -> 
     return found if not simulation.is_of_card or "trans_link" in found else {**found, "card_id": card_id}
 
 
-def field_refusals(simulation: Simulation, message: str) -> dict[str, str]:
-    """The errors in a refusal by field; empty if any of them concerns something else."""
-    return refusals_by_field({field.name: field.label for field in simulation.fields}, message)
-
-
 def refusals_by_field(labels: Mapping[str, str], message: str) -> dict[str, str]:
     """The errors in a refusal by member; empty if any of them concerns a member without a label.
 

@@ -11,9 +11,8 @@ from chalice.app import Response
 
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.records.client_record import Client, Registered
-from chalicelib.openbanking.records.client_validation import InvalidClient
+from chalicelib.openbanking.records.client_validation import Details, InvalidClient
 from chalicelib.openbanking.records.clients import ClientChanged, UnknownClient
-from chalicelib.website.clients.client_forms import ClientForm, Values
 from chalicelib.website.display_text import UNKNOWN_CLIENT, field_error
 from chalicelib.website.notices import TEXTS, Notice
 from chalicelib.website.pages import NO_REFERRER, Visit, message_page, page
@@ -34,6 +33,27 @@ _REFUSED = "Please correct the marked field: nothing was changed."
 _NOT_ALLOWED = "The client's current state does not allow this. Nothing was changed."
 
 Action = Callable[[Visit, Client], Response]
+Values = Mapping[str, str]
+"""The values of a form by field; of a box that is ticked ``yes``."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientForm:
+    """A form of one subject. ``is_sandbox`` says that the owner may do what is the operator's elsewhere.
+
+    Attributes:
+        tab: the page on which it stands, as it follows the client's address.
+        action: its name, which its button sends as ``action``.
+        show: the values of its fields for a client.
+        read: the changes that the values of a submitted form mean. Raises: InvalidClient.
+        is_open: whether the page has the form, or only the values.
+    """
+
+    tab: str
+    action: str
+    show: Callable[[Client], Values]
+    read: Callable[[Client, Values, bool], Details]
+    is_open: Callable[[Client, bool], bool]
 
 
 @dataclass(frozen=True, slots=True)

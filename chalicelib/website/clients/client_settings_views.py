@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
 from chalice.app import Response
 
 from chalicelib.openbanking.records import client_validation
 from chalicelib.openbanking.records.client_record import Client, Registered
-from chalicelib.website.clients.client_forms import EVENTS, EVENTS_MODES, GENERAL, SETTINGS, may_number
+from chalicelib.openbanking.records.client_validation import Details
 from chalicelib.website.clients.client_page_views import (
     NOTHING,
+    ClientForm,
     FormMessage,
+    Values,
     client_page,
     form_values,
     save_form,
@@ -19,7 +22,47 @@ from chalicelib.website.clients.client_page_views import (
     serve_client,
 )
 from chalicelib.website.events.receiver_views import receiver_choices
+from chalicelib.website.form_fields import read_lines
 from chalicelib.website.pages import Visit
+
+SETTINGS = "/settings"
+EVENTS_MODES: Mapping[str, str] = {"none": "No events", "url": "Sent to an Events URL", "poll": "Fetched by the client"}
+"""How a client gets events, as the form says it."""
+
+
+def _show_general(client: Client) -> Values:
+    values = {"title": client.title, "callback_urls": "\n".join(client.callback_urls)}
+    return values | {"registration_number": client.registration_number}
+
+
+def _read_general(client: Client, values: Values, is_sandbox: bool) -> Details:
+    details = Details(title=values["title"], callback_urls=read_lines(values["callback_urls"]))
+    if may_number(client, is_sandbox):
+        details["registration_number"] = values["registration_number"]
+    return details
+
+
+def may_number(client: Client, is_sandbox: bool) -> bool:
+    """Whether the owner may set the Registration number, which is otherwise the operator's or the certificate's."""
+    return is_sandbox and client.security.organization_identifier is None
+
+
+def _may_rename(client: Client, is_sandbox: bool) -> bool:
+    """Whether the owner may change what people see at their bank."""
+    return not client.is_archived and (is_sandbox or not client.active)
+
+
+def _show_events(client: Client) -> Values:
+    return {"events": client.events_mode, "events_url": client.events_url or ""}
+
+
+def _read_events(client: Client, values: Values, is_sandbox: bool) -> Details:
+    """The way that was chosen; an Events URL that was entered beside another way does not count."""
+    return Details(events_url=values["events_url"]) if values["events"] == "url" else Details(events=values["events"])
+
+
+GENERAL = ClientForm(SETTINGS, "general", _show_general, _read_general, _may_rename)
+EVENTS = ClientForm(SETTINGS, "events", _show_events, _read_events, lambda client, _: not client.is_archived)
 
 
 def _settings_page(

@@ -26,13 +26,12 @@ from chalicelib.website.clients.client_page_views import (
     serve_actions,
     serve_client,
 )
-from chalicelib.website.clients.client_security_forms import METHODS, PROFILES
+from chalicelib.website.clients.client_security_views import METHODS, PROFILES
 from chalicelib.website.display_text import LABELS, field_error, retry_advice
 from chalicelib.website.form_fields import filled_in, read_lines
 from chalicelib.website.notices import TEXTS, Notice
-from chalicelib.website.pages import NO_REFERRER, Visit, page, question_page
+from chalicelib.website.pages import NO_REFERRER, Question, Visit, page, question_page
 from chalicelib.website.pagination import PAGE
-from chalicelib.website.questions import Question
 from chalicelib.website.records.attempts import TooManyAttempts
 
 if TYPE_CHECKING:

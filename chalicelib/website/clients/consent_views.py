@@ -18,8 +18,7 @@ from chalicelib.openbanking.records.consents import Consent
 from chalicelib.website.client_choice import choose_client
 from chalicelib.website.display_text import UNKNOWN_CLIENT
 from chalicelib.website.notices import Notice
-from chalicelib.website.pages import Visit, message_page, page, question_page
-from chalicelib.website.questions import end_consent_question
+from chalicelib.website.pages import Visit, end_consent_question, message_page, page, question_page
 
 _STATES: Sequence[ConsentState] = get_args(ConsentState)
 _FILTERS = ("bic", "status")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.delivery.delivery_record import Delivery
-from chalicelib.delivery.recorded_headers import MASK
+from chalicelib.delivery.recorded_exchange import MASK
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.http.outbound import NotReached, Reply, TimedOut
 from tests.openbanking.circuits import opened

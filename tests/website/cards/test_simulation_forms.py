@@ -13,8 +13,8 @@ from chalicelib.website.cards.simulation_forms import (
     InvalidForm,
     build_defaults,
     build_offers,
-    field_refusals,
     read_members,
+    refusals_by_field,
 )
 from chalicelib.website.cards.simulations import BY_ACTION, SIMULATIONS, Simulation
 
@@ -156,7 +156,8 @@ def test_everything_that_is_wrong_is_said_at_once_and_by_the_fields_names() -> N
 def test_what_the_service_says_of_fields_is_told_from_what_it_says_of_the_whole(
     message: str, errors: dict[str, str]
 ) -> None:
-    assert field_refusals(BY_ACTION["simulateAuthorization"], message) == errors
+    labels = {field.name: field.label for field in BY_ACTION["simulateAuthorization"].fields}
+    assert refusals_by_field(labels, message) == errors
 
 
 def authorization(number: int, state: str, **members: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import pytest
 
 from chalicelib.openbanking.records.client_validation import InvalidClient
 from chalicelib.website.clients.client_page_views import TABS
-from chalicelib.website.clients.client_security_forms import METHODS
+from chalicelib.website.clients.client_security_views import METHODS
 from tests.website.page_forms import CALLBACK, secrets_of
 from tests.website.person import Person
 from tests.world import World

@@ -1,7 +1,10 @@
-"""Headers in delivery records: values of harmless headers, only the names of all others.
+"""What an attempt records of its exchange: headers, and the beginning of the receiver's response body.
 
-Their size is limited: a message takes at most 4 KB, so the 20 attempts of a record, with two messages
-each, take 160 KB of the 400 KB that an item may have.
+Harmless headers are recorded with their values, of all others only the names. Their size is limited: a message takes at
+most 4 KB, so the 20 attempts of a record, with two messages each, take 160 KB of the 400 KB that an item may have.
+
+The response is kept for the owner of the client. It is text: bytes that are no UTF-8 and control characters become
+U+FFFD. Values that the request's headers prove something with are masked, since some receivers repeat what they get.
 """
 
 from __future__ import annotations
@@ -76,3 +79,16 @@ def secret_values(exchange: CapturedHeaders) -> Collection[str]:
 
 def _contains_secret(text: str, secrets: Collection[str]) -> bool:
     return any(secret in text.lower() for secret in secrets)
+
+
+KEPT_BYTES = 2048
+"""The number of bytes of a response body that an attempt keeps."""
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+
+
+def record_answer(exchange: CapturedHeaders) -> str:
+    """The beginning of the response body of an attempt, at most ``KEPT_BYTES`` in UTF-8; empty if there is none."""
+    text = exchange.beginning.decode(errors="replace")
+    for secret in sorted(secret_values(exchange), key=len, reverse=True):
+        text = re.sub(re.escape(secret), MASK, text, flags=re.IGNORECASE)
+    return _CONTROL.sub("\ufffd", text).encode()[:KEPT_BYTES].decode(errors="ignore")
