@@ -92,7 +92,9 @@ class Hub(Infrastructure):
         return self.cards.call(send_card_event, dispatch)
 
     def _send_mail(self, dispatch: Dispatch) -> Delivered:
-        return self.website.mail_sender.send(dispatch)
+        from chalicelib.website.accounts.account_flow import send_mail
+
+        return self.website.call(send_mail, dispatch)
 
     def _expected_banks(self) -> Sequence[ExpectedBank]:
         from chalicelib.openbanking.flows.bank.expected_reports import expected_banks

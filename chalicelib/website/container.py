@@ -16,7 +16,6 @@ from chalicelib.website.records.sessions import Sessions
 
 if TYPE_CHECKING:
     from chalicelib.cards.portal.portal import Portal
-    from chalicelib.website.accounts.account_flow import MailSender, UserAccountFlow
     from chalicelib.website.records.journeys import Journeys
     from chalicelib.website.records.users import Users
 
@@ -25,9 +24,7 @@ class WebsiteContainer(Container):
     """The web interface, which uses ``openbanking``, ``delivery``, ``statistics`` and the portal of the card API."""
 
     users: Users = part("chalicelib.website.records.users")
-    account_flow: UserAccountFlow = part("chalicelib.website.accounts.account_flow")
     journeys: Journeys = part("chalicelib.website.records.journeys")
-    mail_sender: MailSender = part("chalicelib.website.accounts.account_flow")
 
     def __init__(
         self,

@@ -157,6 +157,7 @@ def page(
     leads_to: Iterable[str] = (),
     referrer: str = "same-origin",
     last_client: Client | None = None,
+    retry_after: int = 0,
     **values: Any,
 ) -> Response:
     """Render a template with ``values``.
@@ -165,12 +166,14 @@ def page(
         leads_to: the URLs to which its forms may be submitted or redirected.
         referrer: ``NO_REFERRER`` on pages with codes or tokens.
         last_client: the client with which lists begin from now on, unless it is archived.
+        retry_after: the seconds of ``Retry-After``, which 0 leaves out.
     """
     text = _render(visit.website, visit, template, values)
     shown = visit.notice_cookie(None) if visit.read_cookie(notices.COOKIE) else ()
     chosen = visit.client_cookie(last_client) if last_client else ()
     cookies = (*visit.cookie_to_set, *shown, *chosen)
-    return pages.html_answer(text, status, _headers(leads_to, referrer), *cookies)
+    again = {"Retry-After": str(retry_after)} if retry_after else {}
+    return pages.html_answer(text, status, _headers(leads_to, referrer) | again, *cookies)
 
 
 def fragment(visit: Visit, template: str, **values: Any) -> Response:
@@ -267,13 +270,6 @@ def public_page(
     """
     text = _render(website, None, template, values)
     return pages.html_answer(text, status, _headers(leads_to, NO_REFERRER) | pages.ANY_WINDOW)
-
-
-def add_retry_after(response: Response, retry_after: int) -> Response:
-    """Add ``Retry-After`` in seconds to ``response``, unless it is 0."""
-    if retry_after:
-        response.headers["Retry-After"] = str(retry_after)
-    return response
 
 
 def add_reload(response: Response, seconds: int) -> Response:

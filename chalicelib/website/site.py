@@ -58,7 +58,7 @@ FOR_EVERYBODY: Mapping[tuple[str, str], View] = {
     ("POST", "/sign-out"): account_views.sign_out,
     ("GET", "/confirm/{secret}"): account_views.confirmation_form,
     ("POST", "/confirm/{secret}"): account_views.confirm_registration,
-    ("GET", "/forgotten"): account_views.forgotten_password_form,
+    ("GET", "/forgotten"): account_views.forgotten_page,
     ("POST", "/forgotten"): account_views.request_password_reset,
     ("GET", "/reset/{secret}"): account_views.password_reset_form,
     ("POST", "/reset/{secret}"): account_views.reset_password,
@@ -75,7 +75,7 @@ FOR_EVERYBODY: Mapping[tuple[str, str], View] = {
 """Views of public pages, by method and path."""
 
 FOR_USERS: Mapping[tuple[str, str], View] = {
-    ("GET", "/account"): account_views.show_account,
+    ("GET", "/account"): account_views.account_page,
     ("POST", "/account"): account_views.change_account,
     ("GET", "/clients"): client_views.list_clients,
     ("GET", "/clients/new"): client_views.new_client_form,

@@ -11,6 +11,7 @@ from chalicelib.foundation.settings import MOST_CALLS_PER_MINUTE
 from chalicelib.openbanking.flows.tpp_events import NoEvents
 from chalicelib.openbanking.records.client_record import Registered
 from chalicelib.openbanking.records.client_validation import Details
+from chalicelib.website.accounts.account_flow import find_owner
 from infra.admin import client_security, client_titles, connection, output
 from infra.admin.client_report import change_members, client_members, format_events_secret, summarize_change
 from infra.admin.output import CommandRefused, Report, command, command_group, format_members, format_table
@@ -101,7 +102,7 @@ def add(
     )
     hub = connection.connect()
     made = hub.openbanking.clients.create(
-        owner=hub.website.account_flow.find_owner(owner).email,
+        owner=hub.website.call(find_owner, owner).email,
         title=title,
         callback_urls=callback_url or (),
         secret=secret,
@@ -300,8 +301,7 @@ def update(
         details["security"] = security
     if not details:
         raise typer.BadParameter("pass at least one change, for example --title or --auth-method")
-    made = connection.connect().openbanking.clients.update(client_id, **details)
-    return _report_made(made)
+    return _report_made(connection.connect().openbanking.clients.update(client_id, **details))
 
 
 @command(group, "rotate-secret")

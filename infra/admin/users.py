@@ -9,7 +9,7 @@ import typer
 
 from chalicelib.bootstrap import Hub
 from chalicelib.foundation.clock import timestamp
-from chalicelib.website.accounts.account_flow import OPERATOR_LINK_SECONDS
+from chalicelib.website.accounts.account_flow import OPERATOR_LINK_SECONDS, issue_operator_link, link_manager
 from chalicelib.website.records.users import User
 from infra.admin import connection
 from infra.admin.output import ONCE, CommandRefused, Report, command, command_group, format_members
@@ -74,7 +74,7 @@ def link(
     found = hub.cards.programmes.set_up(manager)
     if not found.revision:
         raise CommandRefused(f"there is no programme manager {manager}: load one with `programme load`")
-    user = hub.website.account_flow.link_manager(code_or_email, manager)
+    user = hub.website.call(link_manager, code_or_email, manager)
     return Report({"user": _user_members(user)}, f"{user.email} sees the cards of {found.catalogue.name} ({manager}).")
 
 
@@ -157,9 +157,9 @@ def show(email: EmailArgument) -> Report:
 
 
 def _report_link(hub: Hub, user: User, said: str) -> Report:
-    address = hub.website.account_flow.issue_operator_link(user)
-    hours = OPERATOR_LINK_SECONDS // 3600
-    text = f"{said}\n\nLink to set a password: {address}\nIt can be used once, within {hours} hours. {ONCE}"
+    address = hub.website.call(issue_operator_link, user)
+    once = f"It can be used once, within {OPERATOR_LINK_SECONDS // 3600} hours. {ONCE}"
+    text = f"{said}\n\nLink to set a password: {address}\n{once}"
     return Report({"user": _user_members(user), "password_link": address}, text)
 
 

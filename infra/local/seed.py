@@ -29,6 +29,7 @@ def seed_stack(hub: Hub, previous: Mapping[str, Any] | None) -> dict[str, Any]:
     """
     from chalicelib.demo_bank.profiles import PROFILES
     from chalicelib.demo_bank.setup import install
+    from chalicelib.website.accounts.account_flow import link_manager
 
     before = previous or {}
     hub.keyring.initialise()
@@ -38,8 +39,7 @@ def seed_stack(hub: Hub, previous: Mapping[str, Any] | None) -> dict[str, Any]:
     banks = {bank.bic: {name: getattr(bank, name) for name in BANK_MEMBERS} for bank in install(hub)}
     fault_bics = {profile.bic for profile in PROFILES if profile.plays_faults}
     programme, other = _seed_programmes(hub, [before.get(name) or {} for name in ("programme", "other_programme")])
-    hub.website.account_flow.link_manager(user["email"], programme["manager_id"])
-    started = first_data.begin(hub, previous)
+    hub.website.call(link_manager, user["email"], programme["manager_id"])
     return {
         "user": user,
         "client": client,
@@ -47,7 +47,7 @@ def seed_stack(hub: Hub, previous: Mapping[str, Any] | None) -> dict[str, Any]:
         "fault_banks": [bank for bic, bank in banks.items() if bic in fault_bics],
         "programme": programme,
         "other_programme": other,
-        "first_data": started,
+        "first_data": first_data.begin(hub, previous),
     }
 
 

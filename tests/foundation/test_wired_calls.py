@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from importlib import import_module
 from inspect import Parameter, signature
@@ -52,15 +52,20 @@ def flows() -> Iterator[tuple[type[Container], str, str, frozenset[str]]]:
                 ):
                     given = frozenset(each.arg for each in node.keywords if each.arg is not None)
                     starred = any(each.arg is None for each in node.keywords)
-                    for source, original in (known[name] for name in _names(flow) if name in known):
+                    for source, original in _called(flow, known):
                         container = next((kind for room, kind in ROOMS.items() if within(source, room)), None)
                         if container is not None and not starred:
                             yield container, source, original, given
 
 
-def _names(flow: ast.expr) -> Iterator[str]:
-    """The names in what is called: one, or two of which a condition chooses."""
-    yield from (node.id for node in ast.walk(flow) if isinstance(node, ast.Name))
+def _called(flow: ast.expr, known: Mapping[str, tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """What is called: a function, one of its module's, or two of which a condition chooses."""
+    for node in ast.walk(flow):
+        match node:
+            case ast.Attribute(value=ast.Name(id=name), attr=function) if ".".join(known.get(name, ())) in MODULES:
+                yield ".".join(known[name]), function
+            case ast.Name(id=name) if name in known and ".".join(known[name]) not in MODULES:
+                yield known[name]
 
 
 def _known(module: str) -> Iterator[tuple[str, tuple[str, str]]]:

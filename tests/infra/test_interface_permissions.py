@@ -14,6 +14,7 @@ import pytest
 from chalicelib.application import Application
 from chalicelib.foundation import parallel
 from chalicelib.foundation.aws.calls import Call
+from chalicelib.website.accounts import account_flow
 from tests.demo_bank.connected_banks import PAYMENT_SCOPES, Psu, connect_banks, payment, tokens
 from tests.dynamodb_calls import note_calls
 from tests.infra.permissions import CARD_TABLES, Used, policy, used
@@ -89,7 +90,8 @@ def visit(world: World) -> None:
     user.post(delivery)
     user.get("/cards")
     user.post("/account", action="code")
-    place = f"/reset/{world.hub.website.account_flow.issue_operator_link(known(world.hub, EMAIL)).rpartition('/')[2]}"
+    link = world.hub.website.call(account_flow.issue_operator_link, known(world.hub, EMAIL))
+    place = f"/reset/{link.rpartition('/')[2]}"
     user.get(place)
     user.post(place, password="rain on a tin roof")
     user.get("/forgotten")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from chalicelib.website.accounts import account_flow
 from chalicelib.website.records.sessions import LIFETIME
 from tests.sandbox_clock.operator import Operator
 from tests.website.person import Person
@@ -42,10 +43,10 @@ def test_the_session_stays_in_real_time(user: Person, movable: World) -> None:
 
 def test_a_mailed_link_stays_in_real_time(user: Person, movable: World, operator: Operator) -> None:
     users = movable.hub.website.users
-    link = movable.hub.website.account_flow.issue_operator_link(users.get("clock@example.com"))
+    link = movable.hub.website.call(account_flow.issue_operator_link, users.get("clock@example.com"))
     secret = link.rpartition("/")[2]
     operator.move("P30D")
-    movable.hub.website.account_flow.reset_password(secret, "rain on a tin roof", terms_accepted=True)
+    movable.hub.website.call(account_flow.reset_password, secret, "rain on a tin roof", True)
 
     assert users.authenticate("clock@example.com", "rain on a tin roof") is not None
 

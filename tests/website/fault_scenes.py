@@ -12,6 +12,7 @@ from chalicelib.openbanking.flows.consent.tokens import end_consent
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.statistics import day_overviews
 from chalicelib.statistics.days import hours_of
+from chalicelib.website.accounts import account_flow
 from tests.openbanking.faults import Fault
 from tests.openbanking.payment_scenes import scene
 from tests.openbanking.scenes import Run
@@ -270,7 +271,8 @@ def set_a_password_by_a_link_in_the_web_interface(world: World) -> Run:
 
     def run(fault: Fault) -> None:
         user = world.hub.website.users.add(f"{new_id()}@example.com", terms_accepted=True)
-        place = world.hub.website.account_flow.issue_operator_link(user).removeprefix(world.hub.settings.public_url)
+        link = world.hub.website.call(account_flow.issue_operator_link, user)
+        place = link.removeprefix(world.hub.settings.public_url)
         person = Person(world)
         person.get(place)
         token = person.token
@@ -298,6 +300,6 @@ def ask_for_a_new_password_in_the_web_interface(world: World) -> Run:
             world.hub.delivery.worker.attempt(delivery.delivery_id)
         links = [mail.text.partition("/reset/")[2].partition("\n")[0] for mail in world.mails if mail.to == user.email]
         assert links
-        assert world.hub.website.account_flow.find_reset_user(links[-1]) == user
+        assert world.hub.website.call(account_flow.find_reset_user, links[-1]) == user
 
     return run

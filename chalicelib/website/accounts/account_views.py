@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from chalice.app import Response
 
 from chalicelib.foundation import log
 from chalicelib.foundation.crypto import passwords
 from chalicelib.foundation.http import pages
+from chalicelib.website.accounts import account_flow
 from chalicelib.website.accounts.account_flow import SecretNotValid, WrongPassword
 from chalicelib.website.display_text import field_errors, retry_advice, span
 from chalicelib.website.notices import Notice
 from chalicelib.website.page_links import is_own_page
-from chalicelib.website.pages import NO_REFERRER, Visit, add_retry_after, message_page, page
+from chalicelib.website.pages import NO_REFERRER, Visit, message_page, page
 from chalicelib.website.records import users
 from chalicelib.website.records.attempts import Subjects, TooManyAttempts, client_network
 from chalicelib.website.records.one_time_secrets import LIFETIMES
@@ -20,6 +23,7 @@ _WRONG = "Email and password do not match. Check both, or register if you have n
 _DEACTIVATED = "The operator has deactivated this account. Ask the operator to reactivate it."
 _CONFIRMATION = span(LIFETIMES["confirm"])
 _FIELDS = ("email", "password", "terms")
+_NO_ERRORS: Mapping[str, str] = {}
 
 
 def registration_form(visit: Visit) -> Response:
@@ -39,7 +43,7 @@ def register(visit: Visit) -> Response:
         if visit.website.shared.settings.confirms_addresses:
             name = users.check_registration(email, password, accepted)
             visit.website.attempts.count(mail_subjects(visit, name))
-            visit.website.account_flow.request_confirmation(name, password)
+            visit.website.call(account_flow.request_confirmation, name, password)
             return mail_sent_page(visit, name, f"a link to complete your registration, valid for {_CONFIRMATION}")
         user = visit.website.users.register(email, password, terms_accepted=accepted)
     except TooManyAttempts as stopped:
@@ -56,7 +60,8 @@ def register(visit: Visit) -> Response:
 def confirmation_form(visit: Visit) -> Response:
     """``GET /confirm/{secret}``. Only submitting the form uses up the link, because mail programs prefetch links."""
     try:
-        return _confirmation_page(visit, visit.website.account_flow.find_confirmed_email(visit.incoming.uri["secret"]))
+        name = visit.website.call(account_flow.find_confirmed_email, visit.incoming.uri["secret"])
+        return _confirmation_page(visit, name)
     except SecretNotValid:
         return invalid_link_page(visit)
 
@@ -65,16 +70,14 @@ def confirm_registration(visit: Visit) -> Response:
     """``POST /confirm/{secret}``: given the password chosen at registration, create the account and sign in."""
     secret = visit.incoming.uri["secret"]
     try:
-        name = visit.website.account_flow.find_confirmed_email(secret)
+        name = visit.website.call(account_flow.find_confirmed_email, secret)
         subjects = [("password", name)]
         visit.website.attempts.count(subjects)
-        user = visit.website.account_flow.confirm_registration(secret, visit.field("password"))
+        user = visit.website.call(account_flow.confirm_registration, secret, visit.field("password"))
     except SecretNotValid:
         return invalid_link_page(visit)
     except TooManyAttempts as stopped:
-        return add_retry_after(
-            _confirmation_page(visit, name, retry_advice(stopped.retry_after), 429), stopped.retry_after
-        )
+        return _confirmation_page(visit, name, retry_advice(stopped.retry_after), 429, stopped.retry_after)
     except WrongPassword:
         return _confirmation_page(visit, name, "This is not the password chosen at registration.", 401)
     visit.website.attempts.record_success(subjects)
@@ -172,10 +175,11 @@ def _destination(visit: Visit) -> str:
 
 
 def _registration_page(visit: Visit, errors: dict[str, str], status: int = 200, retry_after: int = 0) -> Response:
-    shown = page(
+    return page(
         visit,
         "register.html",
         status=status,
+        retry_after=retry_after,
         errors=errors,
         focus=next((name for name in _FIELDS if name in errors), "email"),
         given=visit.field("email"),
@@ -185,25 +189,34 @@ def _registration_page(visit: Visit, errors: dict[str, str], status: int = 200, 
         shortest=passwords.LENGTH[0],
         longest=passwords.LENGTH[1],
     )
-    return add_retry_after(shown, retry_after)
 
 
 def _sign_in_page(visit: Visit, error: str, status: int = 200, retry_after: int = 0) -> Response:
-    wanted, given = visit.field("next"), visit.field("email")
-    shown = page(visit, "sign_in.html", status=status, error=error, given=given, destination=wanted)
-    return add_retry_after(shown, retry_after)
+    return page(
+        visit,
+        "sign_in.html",
+        status=status,
+        retry_after=retry_after,
+        error=error,
+        given=visit.field("email"),
+        destination=visit.field("next"),
+    )
 
 
-def _confirmation_page(visit: Visit, name: str, error: str = "", status: int = 200) -> Response:
-    place = f"/confirm/{visit.incoming.uri['secret']}"
-    return page(visit, "confirm.html", status=status, referrer=NO_REFERRER, given=name, action=place, error=error)
+def _confirmation_page(visit: Visit, name: str, error: str = "", status: int = 200, retry_after: int = 0) -> Response:
+    return page(
+        visit,
+        "confirm.html",
+        status=status,
+        referrer=NO_REFERRER,
+        retry_after=retry_after,
+        given=name,
+        action=f"/confirm/{visit.incoming.uri['secret']}",
+        error=error,
+    )
 
 
 _PASSWORDS = ("current_password", "password")
-
-
-def show_account(visit: Visit) -> Response:
-    return _account_page(visit)
 
 
 def change_account(visit: Visit) -> Response:
@@ -211,12 +224,8 @@ def change_account(visit: Visit) -> Response:
     try:
         return _change_password(visit) if visit.field("action") == "password" else _issue_code(visit)
     except TooManyAttempts as stopped:
-        answer = _account_page(visit, status=429, problem=retry_advice(stopped.retry_after))
-        return add_retry_after(answer, stopped.retry_after)
-
-
-def forgotten_password_form(visit: Visit) -> Response:
-    return _forgotten_page(visit)
+        problem = retry_advice(stopped.retry_after)
+        return account_page(visit, status=429, problem=problem, retry_after=stopped.retry_after)
 
 
 def request_password_reset(visit: Visit) -> Response:
@@ -224,19 +233,18 @@ def request_password_reset(visit: Visit) -> Response:
     try:
         name = users.normalise_mailbox(visit.field("email"))
         visit.website.attempts.count(mail_subjects(visit, name))
-        visit.website.account_flow.request_reset(name)
+        visit.website.call(account_flow.request_reset, name)
     except TooManyAttempts as stopped:
-        answer = _forgotten_page(visit, {"": retry_advice(stopped.retry_after)}, 429)
-        return add_retry_after(answer, stopped.retry_after)
+        return forgotten_page(visit, {"": retry_advice(stopped.retry_after)}, 429, stopped.retry_after)
     except users.InvalidUser as error:
-        return _forgotten_page(visit, field_errors(error.problems), 400)
+        return forgotten_page(visit, field_errors(error.problems), 400)
     return mail_sent_page(visit, name, f"a link to set a new password, valid for {span(LIFETIMES['reset'])}")
 
 
 def password_reset_form(visit: Visit) -> Response:
     """``GET /reset/{secret}``. Only submitting the form uses up the link, because mail programs prefetch links."""
     try:
-        return _reset_page(visit, visit.website.account_flow.find_reset_user(visit.incoming.uri["secret"]))
+        return _reset_page(visit, visit.website.call(account_flow.find_reset_user, visit.incoming.uri["secret"]))
     except SecretNotValid:
         return invalid_link_page(visit, "/forgotten", "Request a new password")
 
@@ -245,9 +253,9 @@ def reset_password(visit: Visit) -> Response:
     """``POST /reset/{secret}``: set the password and sign the user in."""
     secret, accepted = visit.incoming.uri["secret"], visit.field("terms") == "yes"
     try:
-        user = visit.website.account_flow.find_reset_user(secret)
+        user = visit.website.call(account_flow.find_reset_user, secret)
         try:
-            user = visit.website.account_flow.reset_password(secret, visit.field("password"), terms_accepted=accepted)
+            user = visit.website.call(account_flow.reset_password, secret, visit.field("password"), accepted)
         except users.InvalidUser as error:
             return _reset_page(visit, user, field_errors(error.problems), 400)
     except SecretNotValid:
@@ -262,11 +270,11 @@ def _change_password(visit: Visit) -> Response:
     visit.website.attempts.count(subjects)
     current, new = (visit.field(name) for name in _PASSWORDS)
     try:
-        user = visit.website.account_flow.change_password(visit.signed_in_user, current, new)
+        user = visit.website.call(account_flow.change_password, visit.signed_in_user, current, new)
     except WrongPassword:
-        return _account_page(visit, {"current_password": "This is not your current password."}, 400)
+        return account_page(visit, {"current_password": "This is not your current password."}, 400)
     except users.InvalidUser as error:
-        return _account_page(visit, field_errors(error.problems), 400)
+        return account_page(visit, field_errors(error.problems), 400)
     visit.website.attempts.record_success(subjects)
     log.audit("password changed", by="user")
     return begin_session(visit, user, Notice.CREDENTIALS_CHANGED, visit.link("/account"))
@@ -275,20 +283,27 @@ def _change_password(visit: Visit) -> Response:
 def _issue_code(visit: Visit) -> Response:
     """Issue a code for the operator. Raises: TooManyAttempts."""
     visit.website.attempts.count([("codes", visit.user)])
-    return _account_page(visit, code=visit.website.account_flow.issue_code(visit.signed_in_user))
+    return account_page(visit, code=visit.website.call(account_flow.issue_code, visit.signed_in_user))
 
 
-def _account_page(
-    visit: Visit, errors: dict[str, str] | None = None, status: int = 200, *, code: str = "", problem: str = ""
+def account_page(
+    visit: Visit,
+    errors: Mapping[str, str] = _NO_ERRORS,
+    status: int = 200,
+    *,
+    code: str = "",
+    problem: str = "",
+    retry_after: int = 0,
 ) -> Response:
-    found = errors or {}
+    """The user's account: ``GET /account``, and the response to its forms."""
     return page(
         visit,
         "account.html",
         status=status,
+        retry_after=retry_after,
         user=visit.signed_in_user,
-        errors=found,
-        focus=next((name for name in _PASSWORDS if name in found), ""),
+        errors=errors,
+        focus=next((name for name in _PASSWORDS if name in errors), ""),
         code=code,
         good=span(LIFETIMES["code"]),
         problem=problem,
@@ -297,12 +312,15 @@ def _account_page(
     )
 
 
-def _forgotten_page(visit: Visit, errors: dict[str, str] | None = None, status: int = 200) -> Response:
-    return page(visit, "forgotten.html", status=status, errors=errors or {}, given=visit.field("email"))
+def forgotten_page(
+    visit: Visit, errors: Mapping[str, str] = _NO_ERRORS, status: int = 200, retry_after: int = 0
+) -> Response:
+    """The form for a new password: ``GET /forgotten``, and the response to an invalid one."""
+    given = visit.field("email")
+    return page(visit, "forgotten.html", status=status, retry_after=retry_after, errors=errors, given=given)
 
 
-def _reset_page(visit: Visit, user: users.User, errors: dict[str, str] | None = None, status: int = 200) -> Response:
-    found = errors or {}
+def _reset_page(visit: Visit, user: users.User, errors: Mapping[str, str] = _NO_ERRORS, status: int = 200) -> Response:
     return page(
         visit,
         "reset.html",
@@ -310,8 +328,8 @@ def _reset_page(visit: Visit, user: users.User, errors: dict[str, str] | None = 
         referrer=NO_REFERRER,
         user=user,
         action=f"/reset/{visit.incoming.uri['secret']}",
-        errors=found,
-        focus="terms" if found and "password" not in found else "password",
+        errors=errors,
+        focus="terms" if errors and "password" not in errors else "password",
         accepted=visit.field("terms") == "yes",
         shortest=passwords.LENGTH[0],
         longest=passwords.LENGTH[1],

@@ -41,32 +41,31 @@ class OneTimeSecret:
     members: Mapping[str, Any]
 
 
-class OneTimeSecrets:
-    def __init__(self, store: Store, clock: Clock) -> None:
-        self._store = store
-        self._clock = clock
+def issue_secret(
+    purpose: Purpose, email: str, clock: Clock, lifetime: int | None = None, **members: Any
+) -> tuple[str, Put]:
+    """A new secret, and the put of its digest. ``lifetime`` is in seconds and defaults to that of the purpose."""
+    secret = _random_code() if purpose == "code" else new_secret()
+    expires_at = clock.real.time() + (lifetime or LIFETIMES[purpose])
+    item = {**_key(purpose, secret), "email": email, "expires_at": expires_at, **members}
+    return secret, Put(TABLE, item, absent("owner"))
 
-    def issue(self, purpose: Purpose, email: str, lifetime: int | None = None, **members: Any) -> tuple[str, Put]:
-        """A new secret, and the put of its digest. ``lifetime`` is in seconds and defaults to that of the purpose."""
-        secret = _random_code() if purpose == "code" else new_secret()
-        expires_at = self._clock.time() + (lifetime or LIFETIMES[purpose])
-        item = {**_key(purpose, secret), "email": email, "expires_at": expires_at, **members}
-        return secret, Put(TABLE, item, absent("owner"))
 
-    def find(self, purpose: Purpose, secret: str) -> OneTimeSecret | None:
-        """The record of a secret; ``None`` if it is unknown, used or expired."""
-        if purpose != "code" and not _SECRET.fullmatch(secret):
-            return None
-        item = self._store.get(TABLE, _key(purpose, secret))
-        if item is None or item["expires_at"] <= self._clock.time():
-            return None
-        known = {"owner", "part", "email", "expires_at"}
-        members = {name: value for name, value in item.items() if name not in known}
-        return OneTimeSecret(purpose, _key(purpose, secret), item["email"], item["expires_at"], members)
+def find_secret(purpose: Purpose, secret: str, store: Store, clock: Clock) -> OneTimeSecret | None:
+    """The record of a secret; ``None`` if it is unknown, used or expired."""
+    if purpose != "code" and not _SECRET.fullmatch(secret):
+        return None
+    item = store.get(TABLE, _key(purpose, secret))
+    if item is None or item["expires_at"] <= clock.real.time():
+        return None
+    known = {"owner", "part", "email", "expires_at"}
+    members = {name: value for name, value in item.items() if name not in known}
+    return OneTimeSecret(purpose, _key(purpose, secret), item["email"], item["expires_at"], members)
 
-    def delete(self, found: OneTimeSecret) -> Delete:
-        """A conditional delete, which fails if the secret has been used or has expired."""
-        return Delete(TABLE, found.key, Attr("owner").exists() & Attr("expires_at").gt(self._clock.time()))
+
+def delete_secret(found: OneTimeSecret, clock: Clock) -> Delete:
+    """A conditional delete, which fails if the secret has been used or has expired."""
+    return Delete(TABLE, found.key, Attr("owner").exists() & Attr("expires_at").gt(clock.real.time()))
 
 
 def is_code(text: str) -> bool:

@@ -31,6 +31,7 @@ from chalicelib.foundation.identifiers import OpaqueToken, digest, new_id
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.records.banks import UnknownBank
 from chalicelib.openbanking.records.client_record import Client
+from chalicelib.website.accounts import account_flow
 from infra.admin import connection, probe
 from tests.foundation.fakes import FakeKms, FakeSecrets
 from tests.foundation.servers import self_signed, server_context, serving
@@ -596,11 +597,12 @@ def test_a_user_is_made_with_a_link_that_sets_a_password_once(world: World) -> N
     assert match is not None
     assert text.startswith(f"{email} is registered.\n")
     assert match[1].startswith(world.hub.settings.public_url)
-    assert world.hub.website.account_flow.reset_password(match[2], PASSWORD, terms_accepted=True).email == email
+    assert world.hub.website.call(account_flow.reset_password, match[2], PASSWORD, True).email == email
     assert world.hub.website.users.authenticate(email, PASSWORD) is not None
     made = done("users", "add", f"x{email}")
     assert made["user"]["made_by_operator"] is True
-    assert world.hub.website.account_flow.find_reset_user(made["password_link"].rpartition("/")[2]).email == f"x{email}"
+    secret = made["password_link"].rpartition("/")[2]
+    assert world.hub.website.call(account_flow.find_reset_user, secret).email == f"x{email}"
 
 
 def test_a_password_in_wrong_hands_ends_at_once(world: World, owner: str) -> None:
@@ -615,7 +617,7 @@ def test_a_password_in_wrong_hands_ends_at_once(world: World, owner: str) -> Non
     assert world.hub.website.users.authenticate(owner, PASSWORD) is None
     assert world.hub.website.sessions.find(session.cookie) is None
     secret = made["password_link"].rpartition("/")[2]
-    world.hub.website.account_flow.reset_password(secret, "rain on a tin roof", terms_accepted=False)
+    world.hub.website.call(account_flow.reset_password, secret, "rain on a tin roof", False)
     assert world.hub.website.users.authenticate(owner, "rain on a tin roof") is not None
 
 
@@ -675,7 +677,7 @@ def test_a_user_gets_a_link_to_a_new_password(world: World, owner: str) -> None:
     made = done("users", "reset-password", owner)
     assert world.hub.website.users.authenticate(owner, PASSWORD) is not None, "the password stays until then"
     secret = made["password_link"].rpartition("/")[2]
-    world.hub.website.account_flow.reset_password(secret, "rain on a tin roof", terms_accepted=False)
+    world.hub.website.call(account_flow.reset_password, secret, "rain on a tin roof", False)
 
     assert world.hub.website.users.authenticate(owner, PASSWORD) is None
     assert world.hub.website.users.authenticate(owner, "rain on a tin roof") is not None
@@ -699,7 +701,7 @@ def test_who_registered_an_address_first_is_given_nothing_by_it(world: World, st
 
 
 def test_a_user_is_linked_by_the_code_of_the_account_page_once(world: World, stranger: str) -> None:
-    code = world.hub.website.account_flow.issue_code(world.hub.website.users.get(stranger))
+    code = world.hub.website.call(account_flow.issue_code, world.hub.website.users.get(stranger))
     written = code.lower().replace("-", " ")
 
     linked = done("users", "link", written, "--manager", "1")
@@ -709,14 +711,14 @@ def test_a_user_is_linked_by_the_code_of_the_account_page_once(world: World, str
 
 
 def test_a_code_is_not_used_up_for_a_programme_manager_who_is_not_there(world: World, stranger: str) -> None:
-    code = world.hub.website.account_flow.issue_code(world.hub.website.users.get(stranger))
+    code = world.hub.website.call(account_flow.issue_code, world.hub.website.users.get(stranger))
 
     assert refused("users", "link", code, "--manager", "77").startswith("there is no programme manager 77")
     assert done("users", "link", code, "--manager", "1")["user"]["email"] == stranger
 
 
 def test_a_client_is_given_to_the_user_of_a_code(world: World, stranger: str) -> None:
-    code = world.hub.website.account_flow.issue_code(world.hub.website.users.get(stranger))
+    code = world.hub.website.call(account_flow.issue_code, world.hub.website.users.get(stranger))
 
     made = done("clients", "add", "--owner", code, "--title", "Budget Friend")
     assert made["client"]["owner"] == stranger

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.foundation.identifiers import new_id
+from chalicelib.website.accounts import account_flow
 from infra.local import seed
 from infra.programme import file
 from tests.cards.setups import credential, manager, written
@@ -35,7 +36,7 @@ def test_the_user_of_before_is_used_again_and_taken_for_the_operators(world: Wor
     before = {"email": email, "password": "correct horse battery"}
 
     assert seed._seed_user(world.hub, before) == before
-    assert world.hub.website.account_flow.link_manager(email, 1).manager_id == 1
+    assert world.hub.website.call(account_flow.link_manager, email, 1).manager_id == 1
 
 
 def test_credentials_of_before_are_used_again(world: World, demo: list[dict[str, Any]]) -> None:

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 import pytest
 
 from chalicelib.foundation.dynamodb.store import Operation
+from chalicelib.website.accounts import account_flow
 from chalicelib.website.accounts.account_flow import OPERATOR_LINK_SECONDS, SecretNotValid
-from chalicelib.website.records.one_time_secrets import LIFETIMES, OneTimeSecrets, is_code
+from chalicelib.website.records.one_time_secrets import LIFETIMES, is_code, issue_secret
 from chalicelib.website.records.users import InvalidUser, NotIdentified, User
 from tests.website.person import PASSWORD, known
 from tests.world import World
@@ -37,34 +38,35 @@ def secret_of(link: str) -> str:
 
 
 def test_a_code_names_its_user_once_in_any_spelling(world: World, stranger: User) -> None:
-    code = world.hub.website.account_flow.issue_code(stranger)
+    code = world.hub.website.call(account_flow.issue_code, stranger)
 
     assert is_code(code)
-    assert world.hub.website.account_flow.find_owner(f" {code.lower().replace('-', '')}\n").email == stranger.email
+    written = f" {code.lower().replace('-', '')}\n"
+    assert world.hub.website.call(account_flow.find_owner, written).email == stranger.email
     with pytest.raises(SecretNotValid):
-        world.hub.website.account_flow.find_owner(code)
+        world.hub.website.call(account_flow.find_owner, code)
 
 
 def test_a_code_is_good_for_15_minutes(world: World, stranger: User) -> None:
-    first, second = (world.hub.website.account_flow.issue_code(stranger) for _ in range(2))
+    first, second = (world.hub.website.call(account_flow.issue_code, stranger) for _ in range(2))
     world.clock.advance(15 * 60 - 1)
-    assert world.hub.website.account_flow.link_manager(first, 1).manager_id == 1
+    assert world.hub.website.call(account_flow.link_manager, first, 1).manager_id == 1
     world.clock.advance(1)
 
     assert LIFETIMES["code"] == 15 * 60
     with pytest.raises(SecretNotValid, match="more than 15 minutes old"):
-        world.hub.website.account_flow.link_manager(second, 2)
+        world.hub.website.call(account_flow.link_manager, second, 2)
     assert world.hub.website.users.get(stranger.email).manager_id == 1
 
 
 def test_of_two_uses_at_the_same_time_one_gets_through(world: World, stranger: User) -> None:
-    code = world.hub.website.account_flow.issue_code(stranger)
+    code = world.hub.website.call(account_flow.issue_code, stranger)
 
     with (
-        world.meanwhile("transact", lambda: world.hub.website.account_flow.link_manager(code, 1)),
+        world.meanwhile("transact", lambda: world.hub.website.call(account_flow.link_manager, code, 1)),
         pytest.raises(SecretNotValid),
     ):
-        world.hub.website.account_flow.link_manager(code, 2)
+        world.hub.website.call(account_flow.link_manager, code, 2)
     assert world.hub.website.users.get(stranger.email).manager_id == 1
 
 
@@ -74,28 +76,26 @@ def test_of_two_uses_at_the_same_time_one_gets_through(world: World, stranger: U
 def test_what_is_no_code_is_taken_for_an_address(world: World, text: str) -> None:
     assert not is_code(text)
     with pytest.raises((InvalidUser, LookupError)):
-        world.hub.website.account_flow.find_owner(text)
+        world.hub.website.call(account_flow.find_owner, text)
 
 
 def test_a_code_that_was_never_given_out_is_refused(world: World) -> None:
     with pytest.raises(SecretNotValid, match="this code is not valid"):
-        world.hub.website.account_flow.link_manager("7KQM-2ZTD-X9RW", 1)
+        world.hub.website.call(account_flow.link_manager, "7KQM-2ZTD-X9RW", 1)
 
 
 def test_only_an_identified_user_is_linked_by_the_address(world: World, user: User, stranger: User) -> None:
-    assert world.hub.website.account_flow.link_manager(user.email.upper(), 1).manager_id == 1
-    for use in (
-        world.hub.website.account_flow.find_owner,
-        lambda email: world.hub.website.account_flow.link_manager(email, 1),
-    ):
-        with pytest.raises(NotIdentified):
-            use(stranger.email)
+    assert world.hub.website.call(account_flow.link_manager, user.email.upper(), 1).manager_id == 1
+    with pytest.raises(NotIdentified):
+        world.hub.website.call(account_flow.find_owner, stranger.email)
+    with pytest.raises(NotIdentified):
+        world.hub.website.call(account_flow.link_manager, stranger.email, 1)
 
 
 def test_what_is_stored_of_codes_and_links_is_no_code_and_no_link(world: World, user: User) -> None:
     code, link = (
-        world.hub.website.account_flow.issue_code(user),
-        world.hub.website.account_flow.issue_operator_link(user),
+        world.hub.website.call(account_flow.issue_code, user),
+        world.hub.website.call(account_flow.issue_operator_link, user),
     )
     stored = json.dumps([*world.hub.store.scan("website")], default=str)
 
@@ -105,9 +105,8 @@ def test_what_is_stored_of_codes_and_links_is_no_code_and_no_link(world: World, 
 
 
 def test_one_time_secrets_are_removed_when_their_time_is_over(world: World, user: User) -> None:
-    one_time = OneTimeSecrets(world.hub.store, world.clock)
     for purpose in LIFETIMES:
-        _, put = one_time.issue(purpose, user.email)
+        _, put = issue_secret(purpose, user.email, world.clock)
         assert put.item["expires_at"] == world.clock.time() + LIFETIMES[purpose]
 
 
@@ -115,27 +114,27 @@ def test_one_time_secrets_are_removed_when_their_time_is_over(world: World, user
 
 
 def test_a_link_sets_a_password_once(world: World, user: User) -> None:
-    secret = secret_of(world.hub.website.account_flow.issue_operator_link(user))
-    assert world.hub.website.account_flow.find_reset_user(secret) == user
-    assert world.hub.website.account_flow.find_reset_user(secret) == user, "to look at it does not use it up"
-    changed = world.hub.website.account_flow.reset_password(secret, NEW, terms_accepted=False)
+    secret = secret_of(world.hub.website.call(account_flow.issue_operator_link, user))
+    assert world.hub.website.call(account_flow.find_reset_user, secret) == user
+    assert world.hub.website.call(account_flow.find_reset_user, secret) == user, "to look at it does not use it up"
+    changed = world.hub.website.call(account_flow.reset_password, secret, NEW, False)
 
     assert (changed.has_password, changed.generation) == (True, user.generation + 1)
     assert world.hub.website.users.authenticate(user.email, NEW) == changed
     with pytest.raises(SecretNotValid):
-        world.hub.website.account_flow.find_reset_user(secret)
+        world.hub.website.call(account_flow.find_reset_user, secret)
     with pytest.raises(SecretNotValid):
-        world.hub.website.account_flow.reset_password(secret, NEW, terms_accepted=True)
+        world.hub.website.call(account_flow.reset_password, secret, NEW, True)
 
 
 def test_of_two_new_passwords_by_one_link_at_the_same_time_one_is_set(world: World, user: User) -> None:
-    secret = secret_of(world.hub.website.account_flow.issue_operator_link(user))
+    secret = secret_of(world.hub.website.call(account_flow.issue_operator_link, user))
 
     def first() -> User:
-        return world.hub.website.account_flow.reset_password(secret, NEW, terms_accepted=False)
+        return world.hub.website.call(account_flow.reset_password, secret, NEW, False)
 
     with world.meanwhile("transact", first), pytest.raises(SecretNotValid):
-        world.hub.website.account_flow.reset_password(secret, PASSWORD, terms_accepted=False)
+        world.hub.website.call(account_flow.reset_password, secret, PASSWORD, False)
     assert world.hub.website.users.authenticate(user.email, NEW) is not None
     assert world.hub.website.users.authenticate(user.email, PASSWORD) is None
 
@@ -144,7 +143,7 @@ def test_a_deactivation_just_after_a_new_password_leaves_no_session_for_later(
     world: World, user: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The session that begins with the new password is not of the deactivation's generation."""
-    secret = secret_of(world.hub.website.account_flow.issue_operator_link(user))
+    secret = secret_of(world.hub.website.call(account_flow.issue_operator_link, user))
     real = world.hub.store.transact
 
     def transact(operations: Sequence[Operation]) -> None:
@@ -152,7 +151,7 @@ def test_a_deactivation_just_after_a_new_password_leaves_no_session_for_later(
         world.hub.website.users.deactivate(user.email)
 
     monkeypatch.setattr(world.hub.store, "transact", transact)
-    changed = world.hub.website.account_flow.reset_password(secret, NEW, terms_accepted=False)
+    changed = world.hub.website.call(account_flow.reset_password, secret, NEW, False)
     session = world.hub.website.sessions.begin(changed)
     world.hub.website.users.activate(user.email)
 
@@ -160,39 +159,39 @@ def test_a_deactivation_just_after_a_new_password_leaves_no_session_for_later(
 
 
 def test_a_link_of_the_operator_is_good_for_a_day(world: World, user: User) -> None:
-    secret = secret_of(world.hub.website.account_flow.issue_operator_link(user))
+    secret = secret_of(world.hub.website.call(account_flow.issue_operator_link, user))
     world.clock.advance(OPERATOR_LINK_SECONDS - 1)
-    assert world.hub.website.account_flow.find_reset_user(secret) == user
+    assert world.hub.website.call(account_flow.find_reset_user, secret) == user
     world.clock.advance(1)
 
     assert OPERATOR_LINK_SECONDS == 24 * 3600
     with pytest.raises(SecretNotValid):
-        world.hub.website.account_flow.find_reset_user(secret)
+        world.hub.website.call(account_flow.find_reset_user, secret)
 
 
 def test_nothing_but_a_link_is_taken_for_one(world: World, user: User) -> None:
-    for text in (world.hub.website.account_flow.issue_code(user), "a" * 43, "x", ""):
+    for text in (world.hub.website.call(account_flow.issue_code, user), "a" * 43, "x", ""):
         with pytest.raises(SecretNotValid):
-            world.hub.website.account_flow.find_reset_user(text)
+            world.hub.website.call(account_flow.find_reset_user, text)
 
 
 def test_a_new_password_voids_the_links_and_codes_made_before(world: World, user: User) -> None:
-    code = world.hub.website.account_flow.issue_code(user)
-    used, other = (secret_of(world.hub.website.account_flow.issue_operator_link(user)) for _ in range(2))
-    world.hub.website.account_flow.reset_password(used, NEW, terms_accepted=False)
+    code = world.hub.website.call(account_flow.issue_code, user)
+    used, other = (secret_of(world.hub.website.call(account_flow.issue_operator_link, user)) for _ in range(2))
+    world.hub.website.call(account_flow.reset_password, used, NEW, False)
 
     with pytest.raises(SecretNotValid):
-        world.hub.website.account_flow.reset_password(other, PASSWORD, terms_accepted=False)
+        world.hub.website.call(account_flow.reset_password, other, PASSWORD, False)
     with pytest.raises(SecretNotValid):
-        world.hub.website.account_flow.find_owner(code)
+        world.hub.website.call(account_flow.find_owner, code)
 
 
 def test_a_password_that_is_refused_does_not_use_the_link_up(world: World, email: str) -> None:
     user = world.hub.website.users.add(email)
-    secret = secret_of(world.hub.website.account_flow.issue_operator_link(user))
+    secret = secret_of(world.hub.website.call(account_flow.issue_operator_link, user))
 
     with pytest.raises(InvalidUser) as refused:
-        world.hub.website.account_flow.reset_password(secret, "short", terms_accepted=False)
+        world.hub.website.call(account_flow.reset_password, secret, "short", False)
     assert list(refused.value.problems) == ["password", "terms"]
-    changed = world.hub.website.account_flow.reset_password(secret, NEW, terms_accepted=True)
+    changed = world.hub.website.call(account_flow.reset_password, secret, NEW, True)
     assert changed.terms_accepted_at == world.clock.time()

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from chalicelib.website.accounts import account_flow
 from chalicelib.website.accounts.account_flow import WrongPassword
 from chalicelib.website.records.attempts import LIMITS
 from chalicelib.website.records.sessions import LIFETIME, cookie_signer
@@ -25,7 +26,7 @@ def code_on(person: Person) -> str:
 
 def reset_link(world: World, email: str) -> str:
     """The path of a link that sets a user's password."""
-    link = world.hub.website.account_flow.issue_operator_link(known(world.hub, email))
+    link = world.hub.website.call(account_flow.issue_operator_link, known(world.hub, email))
     return link.removeprefix(world.hub.settings.public_url)
 
 
@@ -39,7 +40,7 @@ def test_a_user_reads_a_code_for_the_operator_on_the_account_page(world: World, 
 
     assert answer.status == 200
     assert re.fullmatch(r"[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}", code_on(user))
-    assert world.hub.website.account_flow.find_owner(code_on(user)).email == email
+    assert world.hub.website.call(account_flow.find_owner, code_on(user)).email == email
     assert "operator-code" not in user.get("/account").text
 
 
@@ -128,7 +129,7 @@ def test_a_session_of_an_earlier_version_goes_on_and_ends_with_a_new_password(
     }
     assert visitor.get("/clients").status == 200
     secret_of_link = reset_link(world, email).rpartition("/")[2]
-    world.hub.website.account_flow.reset_password(secret_of_link, PASSWORD, terms_accepted=True)
+    world.hub.website.call(account_flow.reset_password, secret_of_link, PASSWORD, True)
 
     assert visitor.get("/clients").status == 303
 
@@ -204,10 +205,10 @@ def test_of_two_changes_at_the_same_time_one_is_made(world: World, owner: Person
     user = world.hub.website.users.get(email)
 
     def first() -> User:
-        return world.hub.website.account_flow.change_password(user, PASSWORD, NEW)
+        return world.hub.website.call(account_flow.change_password, user, PASSWORD, NEW)
 
     with world.meanwhile("transact", first), pytest.raises(WrongPassword):
-        world.hub.website.account_flow.change_password(user, PASSWORD, "snow on a tin roof")
+        world.hub.website.call(account_flow.change_password, user, PASSWORD, "snow on a tin roof")
     assert world.hub.website.users.authenticate(email, NEW) is not None
 
 

@@ -9,6 +9,7 @@ from typing import cast
 
 import pytest
 
+from chalicelib.website.accounts import account_flow
 from chalicelib.website.pages import COOKIE
 from chalicelib.website.records import sessions
 from chalicelib.website.records.attempts import LIMITS, RateLimit
@@ -121,7 +122,7 @@ def test_a_new_password_by_a_link_is_a_way_in_while_strangers_guess(
     monkeypatch.setitem(cast(dict[str, RateLimit], LIMITS), "account", RateLimit(1, 3600))
     guess(Person(world, address="203.0.113.7"), registered, 1)
     assert visitor.sign_in(registered).status == 429
-    place = world.hub.website.account_flow.issue_operator_link(known(world.hub, registered)).rpartition("8000")[2]
+    place = world.hub.website.call(account_flow.issue_operator_link, known(world.hub, registered)).rpartition("8000")[2]
     visitor.get(place)
     assert visitor.post(place, password="rain on a tin roof").status == 303
     visitor.get("/sign-out")
