@@ -21,11 +21,11 @@ from chalicelib.demo_bank.faults import FAULTS, FAULTS_BY_NAME, MANY_ACCOUNTS, M
 from chalicelib.demo_bank.instructions import REFERENCES
 from chalicelib.demo_bank.profiles import PROFILES
 from chalicelib.demo_bank.refusals import (
+    INSUFFICIENT_FUNDS,
+    OUT_OF_SERVICE,
+    PAYMENT_REFUSED,
     RETRY_AFTER_SECONDS,
-    refuse_insufficient_funds,
-    refuse_out_of_service,
-    refuse_payment,
-    refuse_rate,
+    TOO_MANY_REQUESTS,
 )
 from chalicelib.demo_bank.runtime import TOO_LONG_SECONDS
 from chalicelib.foundation.crypto import signatures
@@ -248,7 +248,7 @@ def test_the_test_references_are_the_demonstration_banks() -> None:
 
     assert [row[:3] for row in found] == [[each.name, each.when, each.what.removesuffix(".")] for each in REFERENCES]
     assert all(row[3] for row in found)
-    for row, refusal in zip(found, (refuse_insufficient_funds(), refuse_payment()), strict=False):
+    for row, refusal in zip(found, (INSUFFICIENT_FUNDS(), PAYMENT_REFUSED()), strict=False):
         assert f"{refusal.number}: … or {refusal.name}: …" in row[3]
 
 
@@ -262,7 +262,7 @@ def test_the_page_about_faults_says_what_each_does_and_how_to_respond() -> None:
     assert all(row[2] for row in found)
     assert banks == [[each.title, each.bic, str(each.version)] for each in PROFILES if each.plays_faults]
     seen = {row[0]: row[2] for row in found}
-    for name, refusal in (("down", refuse_out_of_service()), ("rate-limited", refuse_rate())):
+    for name, refusal in (("down", OUT_OF_SERVICE()), ("rate-limited", TOO_MANY_REQUESTS())):
         assert f"{refusal.number}: … or {refusal.name}: …" in seen[name]
     assert f"{SLOW_SECONDS} seconds" in FAULTS_BY_NAME["slow"].what
     assert f"{TOO_LONG_SECONDS} seconds" in FAULTS_BY_NAME["silent"].what

@@ -46,7 +46,7 @@ def run_due_work(host: Services) -> int:
 def next_due(host: Services, until: int) -> int | None:
     """When the next payment or end of a consent is due at any bank, if it is by ``until``."""
     banks = [get_bank(profile.name, host) for profile in PROFILES]
-    times = [orders.next_due(at) for at in banks] + [consents.next_end(at) for at in banks]
+    times = [orders.DUE.next_time(at) for at in banks] + [consents.ENDS.next_time(at) for at in banks]
     return min((due for due in times if due is not None and due <= until), default=None)
 
 
@@ -65,7 +65,7 @@ def process_due_payments(at: DemoBank) -> int:
     A payment that fails is postponed and does not delay the others.
     """
     deadline, is_reachable, done = at.clock.monotonic() + TIME_LIMIT_SECONDS, True, 0
-    for due_at, order_id in orders.find_due(at):
+    for due_at, order_id in orders.DUE.find(at):
         if at.clock.monotonic() >= deadline:
             break
         try:
@@ -74,7 +74,7 @@ def process_due_payments(at: DemoBank) -> int:
             raise
         except Exception:
             log.exception("demo bank: payment not cleared", bank=at.profile.name)
-            orders.postpone(at, due_at, order_id, RETRY_SECONDS)
+            orders.DUE.postpone(at, due_at, order_id, RETRY_SECONDS)
         done += 1
     return done
 
@@ -83,7 +83,7 @@ def _process_payment(at: DemoBank, due_at: int, order_id: str, deadline: float, 
     """Process one payment; returns whether the service is reachable."""
     order = orders.find(at, order_id)
     if order is None or not 0 < order.due_at <= at.clock.time():
-        at.store.delete(TABLE, orders.due_key(at, due_at, order_id))  # it was taken care of, or cannot be read any more
+        at.store.delete(TABLE, orders.DUE.key(at, due_at, order_id))  # it was taken care of, or cannot be read any more
         return is_reachable
     order = execution.refresh(at, order)
     if is_reachable:

@@ -8,24 +8,25 @@ bank ends a consent by itself, if it does. ``days`` has the validity in days tha
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import field
 from typing import Any
 
 from chalicelib.demo_bank.customers import Customer, CustomerAccount
 from chalicelib.demo_bank.faults import FAULTS_BY_NAME
-from chalicelib.demo_bank.runtime import TABLE, DemoBank
+from chalicelib.demo_bank.runtime import TABLE, DemoBank, DueTimes
 from chalicelib.foundation.crypto.keyring import Unsealable
 from chalicelib.foundation.dynamodb.conditions import Attr
-from chalicelib.foundation.dynamodb.store import ConditionFailed, Delete, Item, Operation, Put, Update
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Operation, Put, Update
 from chalicelib.foundation.identifiers import digest
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 LIST_LIMIT = 50
 _DAY = 86400
 _RETENTION_SECONDS = 30 * _DAY
+ENDS = DueTimes("ends", _RETENTION_SECONDS)
+"""When the bank ends consents by itself, by the digest of their token."""
 _DAYS = "days"
-_DUE_PAGE_SIZE = 25
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,38 +104,8 @@ def _put_due_end(bank: DemoBank, record: str, customer_id: str, expires_at: int)
     fault = FAULTS_BY_NAME.get(customer_id)
     if fault is None or not fault.consent_seconds:
         return []
-    due = _due_end_key(bank, bank.clock.time() + fault.consent_seconds, record)
+    due = ENDS.key(bank, bank.clock.time() + fault.consent_seconds, record.removeprefix("token#"))
     return [Put(TABLE, due | {"expires_at": expires_at})]
-
-
-def find_due_ends(bank: DemoBank) -> Iterator[tuple[int, str]]:
-    """Times and records of the consents that the bank is to end now, oldest first, read lazily."""
-    partition = ("bank", bank.profile.name)
-    for item in bank.store.each(TABLE, partition, sort_prefix=("id", "ends#"), limit=_DUE_PAGE_SIZE):
-        _, at, token_digest = item["id"].split("#")
-        if int(at) > bank.clock.time():
-            return
-        yield int(at), f"token#{token_digest}"
-
-
-def next_end(bank: DemoBank) -> int | None:
-    """When the bank is to end the next consent, in Unix seconds."""
-    return bank.first_time("ends")
-
-
-def postpone_end(bank: DemoBank, at: int, record: str, seconds: int) -> None:
-    """Postpone the end that was due at ``at``."""
-    later = bank.clock.time() + seconds
-    again = _due_end_key(bank, later, record) | {"expires_at": later + _RETENTION_SECONDS}
-    bank.store.transact([Put(TABLE, again), Delete(TABLE, _due_end_key(bank, at, record))])
-
-
-def delete_due_end(bank: DemoBank, at: int, record: str) -> None:
-    bank.store.delete(TABLE, _due_end_key(bank, at, record))
-
-
-def _due_end_key(bank: DemoBank, at: int, record: str) -> Item:
-    return bank.key(f"ends#{at:012d}#{record.removeprefix('token#')}")
 
 
 def consent_days(bank: DemoBank) -> int:

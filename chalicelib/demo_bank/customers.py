@@ -74,11 +74,6 @@ class Customer:
         return next((account for account in self.accounts if account.account_id == account_id), None)
 
 
-def customers_by_id(bank: BankName) -> Mapping[str, Customer]:
-    """A bank's built-in customers by id."""
-    return _CUSTOMERS[bank]
-
-
 def make_loaded_account(
     bank: BankName, number: str, name: str, currency: str, iban: str | None = None
 ) -> CustomerAccount:
@@ -240,6 +235,7 @@ _BY_BANK: Mapping[BankName, tuple[Customer, ...]] = {
         lambda number, name, kind, opening: _german_account(f"00{number}", name, kind, "EUR", opening, blz=_FAULTS_BLZ)
     ),
 }
-_CUSTOMERS: Mapping[BankName, Mapping[str, Customer]] = {
+CUSTOMERS: Mapping[BankName, Mapping[str, Customer]] = {
     bank: {customer.customer_id: customer for customer in customers} for bank, customers in _BY_BANK.items()
 }
+"""The built-in customers of each bank by id."""

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from chalicelib.demo_bank.books import AccountBook, dump_book, parse_book
-from chalicelib.demo_bank.customers import Customer, CustomerAccount, customers_by_id, make_loaded_account
+from chalicelib.demo_bank.customers import CUSTOMERS, Customer, CustomerAccount, make_loaded_account
 from chalicelib.demo_bank.profiles import BankName
 from chalicelib.demo_bank.runtime import TABLE, DemoBank
 from chalicelib.foundation import jsontext
@@ -49,13 +49,13 @@ class NewCustomer:
 
 def find_customer(bank: DemoBank, customer_id: str) -> Customer | None:
     """The customer with this id; only loaded ones take a read."""
-    built_in = customers_by_id(bank.profile.name).get(customer_id)
+    built_in = CUSTOMERS[bank.profile.name].get(customer_id)
     return built_in or read_loaded(bank).customers.get(customer_id)
 
 
 def all_customers(bank: DemoBank) -> list[Customer]:
     """Every customer, the built-in ones first."""
-    return [*customers_by_id(bank.profile.name).values(), *read_loaded(bank).customers.values()]
+    return [*CUSTOMERS[bank.profile.name].values(), *read_loaded(bank).customers.values()]
 
 
 def all_accounts(bank: DemoBank) -> list[CustomerAccount]:
@@ -65,7 +65,7 @@ def all_accounts(bank: DemoBank) -> list[CustomerAccount]:
 
 def find_account(bank: DemoBank, account_id: str) -> CustomerAccount | None:
     """The account with this id; only loaded ones take a read."""
-    built_in = customers_by_id(bank.profile.name).values()
+    built_in = CUSTOMERS[bank.profile.name].values()
     return _account(built_in, account_id) or _account(read_loaded(bank).customers.values(), account_id)
 
 

@@ -93,7 +93,7 @@ def confirm(bank: DemoBank, order: DemoPaymentOrder) -> DemoPaymentOrder:
     if account is None:
         return cancel(bank, order, _ACCOUNT_DELETED)
     if order.test_reference == "TEST-REFUSED":  # the fault of a direct payment's customer, unknown until now
-        return save_transition(bank, order, _closed_order(bank, order, "rejected", refusals.refuse_payment().message))
+        return save_transition(bank, order, _closed_order(bank, order, "rejected", refusals.PAYMENT_REFUSED().message))
     for _ in range(_TRIES):
         taken = ledger.read_debit_count(bank, account.account_id)
         if current_statement(bank, account).available < order.amount:

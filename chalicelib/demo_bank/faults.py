@@ -61,15 +61,15 @@ def _answer_late(bank: DemoBank, answer: Callable[[], Response]) -> Response:
 def _stay_silent(bank: DemoBank, _: Callable[[], Response]) -> NoReturn:
     """Hold the connection until the service has given up; nothing is done."""
     bank.pause(TOO_LONG_SECONDS)
-    raise refusals.refuse_out_of_service()
+    raise refusals.OUT_OF_SERVICE()
 
 
 def _refuse_all(_bank: DemoBank, _answer: Callable[[], Response]) -> NoReturn:
-    raise refusals.refuse_out_of_service()
+    raise refusals.OUT_OF_SERVICE()
 
 
 def _limit_rate(_bank: DemoBank, _answer: Callable[[], Response]) -> NoReturn:
-    raise refusals.refuse_rate()
+    raise refusals.TOO_MANY_REQUESTS()
 
 
 def _answer_nonsense(_bank: DemoBank, _answer: Callable[[], Response]) -> Response:

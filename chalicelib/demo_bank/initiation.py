@@ -66,12 +66,12 @@ def _create_order(call: WebhookCall, kind: Kind, order_id: str) -> DemoPaymentOr
             raise refusals.ONE_ACCOUNT_TWICE()
         # without a consent, nobody may learn the balance of an account
         if consent is not None and execution.current_statement(bank, account).available < instruction.amount:
-            raise refusals.refuse_insufficient_funds()
+            raise refusals.INSUFFICIENT_FUNDS()
     test = faults.payment_reference(instruction.test, consent.customer_id if consent else "")
     if test == "TEST-NO-FUNDS":
-        raise refusals.refuse_insufficient_funds()
+        raise refusals.INSUFFICIENT_FUNDS()
     if test == "TEST-REFUSED":
-        raise refusals.refuse_payment()
+        raise refusals.PAYMENT_REFUSED()
     order = _build_order(call, order_id, instruction, account)
     spending = [consents.update_payment(bank, consent, order_id)] if consent is not None and consent.is_one_time else []
     try:

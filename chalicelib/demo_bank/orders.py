@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import base64
 import hmac
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import astuple, field, replace
 from typing import Any, Literal
 from urllib.parse import urlencode, urlsplit
@@ -22,7 +22,7 @@ from chalicelib.demo_bank.customers import Customer, CustomerAccount
 from chalicelib.demo_bank.directory import find_account, find_customer
 from chalicelib.demo_bank.format import PaymentStep
 from chalicelib.demo_bank.instructions import AccountIdentifiers, PaymentInstruction, PaymentLine
-from chalicelib.demo_bank.runtime import TABLE, DemoBank
+from chalicelib.demo_bank.runtime import TABLE, DemoBank, DueTimes
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto.keyring import Unsealable
 from chalicelib.foundation.dynamodb.conditions import Attr
@@ -36,10 +36,11 @@ State = Literal["open", "confirmed", "settled", "rejected", "cancelled"]
 
 CONFIRM_SECONDS = 1800
 RETENTION_SECONDS = 430 * 86400
+DUE = DueTimes("due", RETENTION_SECONDS)
+"""When orders are due, by payment id."""
 NEVER = 999_999_999_999
 """The due time of a payment that is never settled; the largest that a due-time entry can have."""
 _LINES_PER_RECORD = 100
-_DUE_PAGE_SIZE = 25
 _ID_LENGTH = 18
 
 
@@ -222,7 +223,7 @@ def update_order(bank: DemoBank, before: DemoPaymentOrder, after: DemoPaymentOrd
     after = replace(after, revision=before.revision + 1)
     operations: list[Operation] = [Put(TABLE, _item(bank, after), Attr("revision").eq(before.revision))]
     if before.due_at != after.due_at:
-        operations += [Delete(TABLE, due_key(bank, before.due_at, before.payment_id))] if before.due_at else []
+        operations += [Delete(TABLE, DUE.key(bank, before.due_at, before.payment_id))] if before.due_at else []
         operations += [_put_due(bank, after)] if after.due_at else []
     return operations
 
@@ -242,36 +243,9 @@ def apply_steps(
     return replace(order, **changes, status=status, reports=tuple(reports))
 
 
-def due_key(bank: DemoBank, at: int, order_id: str) -> Item:
-    return bank.key(f"due#{at:012d}#{order_id}")
-
-
-def find_due(bank: DemoBank) -> Iterator[tuple[int, str]]:
-    """Due times and payment ids, oldest first, read lazily."""
-    now = bank.clock.time()
-    for item in bank.store.each(TABLE, ("bank", bank.profile.name), sort_prefix=("id", "due#"), limit=_DUE_PAGE_SIZE):
-        _, at, order_id = item["id"].split("#")
-        if int(at) > now:
-            return
-        yield int(at), order_id
-
-
-def next_due(bank: DemoBank) -> int | None:
-    """When the next payment is due, in Unix seconds."""
-    return bank.first_time("due")
-
-
-def postpone(bank: DemoBank, at: int, order_id: str, seconds: int) -> None:
-    """Postpone a due-time entry that was due at ``at``."""
-    later = bank.clock.time() + seconds
-    again = due_key(bank, later, order_id) | {"expires_at": later + RETENTION_SECONDS}
-    bank.store.transact([Put(TABLE, again), Delete(TABLE, due_key(bank, at, order_id))])
-
-
 def _put_due(bank: DemoBank, order: DemoPaymentOrder) -> Put:
-    return Put(
-        TABLE, due_key(bank, order.due_at, order.payment_id) | {"expires_at": order.created_at + RETENTION_SECONDS}
-    )
+    key = DUE.key(bank, order.due_at, order.payment_id)
+    return Put(TABLE, key | {"expires_at": order.created_at + RETENTION_SECONDS})
 
 
 def _record_id(order_id: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
 from chalicelib.openbanking.protocol.refusals import RefusalRow
@@ -38,31 +39,24 @@ class OwnRefusal(Refusal):
         super().__init__(Fault.CONTENT, message)
 
 
-def refuse_insufficient_funds() -> OwnRefusal:
-    return OwnRefusal(5101, "INSUFFICIENT_FUNDS", "There is not enough money in the account for this payment.")
-
-
-def refuse_payment() -> OwnRefusal:
-    return OwnRefusal(5102, "PAYMENT_REFUSED", "This bank declined the payment. Please ask the bank why.")
-
-
 RETRY_AFTER_SECONDS = 30
-
-
-def refuse_out_of_service() -> OwnRefusal:
-    return OwnRefusal(5103, "OUT_OF_SERVICE", "This bank is out of service. Please try again later.", status=503)
-
-
-def refuse_rate() -> OwnRefusal:
-    return OwnRefusal(
-        5104,
-        "TOO_MANY_REQUESTS",
-        "This bank got too many requests. Please wait.",
-        status=429,
-        headers={"Retry-After": str(RETRY_AFTER_SECONDS)},
-    )
-
-
+INSUFFICIENT_FUNDS = partial(
+    OwnRefusal, 5101, "INSUFFICIENT_FUNDS", "There is not enough money in the account for this payment."
+)
+PAYMENT_REFUSED = partial(
+    OwnRefusal, 5102, "PAYMENT_REFUSED", "This bank declined the payment. Please ask the bank why."
+)
+OUT_OF_SERVICE = partial(
+    OwnRefusal, 5103, "OUT_OF_SERVICE", "This bank is out of service. Please try again later.", status=503
+)
+TOO_MANY_REQUESTS = partial(
+    OwnRefusal,
+    5104,
+    "TOO_MANY_REQUESTS",
+    "This bank got too many requests. Please wait.",
+    status=429,
+    headers={"Retry-After": str(RETRY_AFTER_SECONDS)},
+)
 ACTION_UNKNOWN = RefusalRow(Fault.NO_SUCH_ACTION, "this bank has no such webhook")
 BANK_FAILED = RefusalRow(Fault.INTERNAL, "the bank failed")
 KEY_WRONG = RefusalRow(Fault.WRONG_CREDENTIALS, "X-Api-Key is not the agreed key")

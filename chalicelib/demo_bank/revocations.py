@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Literal
 
 from chalicelib.demo_bank import consents, hub_client
-from chalicelib.demo_bank.consents import DemoConsent
+from chalicelib.demo_bank.consents import ENDS, DemoConsent
 from chalicelib.demo_bank.hub_client import HubRefusal
-from chalicelib.demo_bank.runtime import READ_SECONDS, DemoBank, HubUnreachable, NotInstalled
+from chalicelib.demo_bank.runtime import READ_SECONDS, TABLE, DemoBank, HubUnreachable, NotInstalled
 from chalicelib.foundation import log
 
 RETRY_SECONDS = 60
@@ -44,16 +44,16 @@ def revoke_due_consents(bank: DemoBank, deadline: float) -> int:
     One that fails is postponed and does not delay the others.
     """
     done = 0
-    for at, record in consents.find_due_ends(bank):
+    for at, token_digest in ENDS.find(bank):
         left = deadline - bank.clock.monotonic()
         if left <= 0:
             break
-        outcome = _end_consent(bank, record, left)
+        outcome = _end_consent(bank, f"token#{token_digest}", left)
         if outcome == "done":
-            consents.delete_due_end(bank, at, record)
+            bank.store.delete(TABLE, ENDS.key(bank, at, token_digest))
             done += 1
             continue
-        consents.postpone_end(bank, at, record, RETRY_SECONDS)
+        ENDS.postpone(bank, at, token_digest, RETRY_SECONDS)
         if outcome == "unreachable":
             break
     return done

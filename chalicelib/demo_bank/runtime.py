@@ -9,7 +9,7 @@ from __future__ import annotations
 import hmac
 import re
 import time
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import lru_cache
 from typing import Protocol, TypeVar
@@ -24,13 +24,14 @@ from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.crypto.keyring import SecretStore, Vault
-from chalicelib.foundation.dynamodb.store import Store
+from chalicelib.foundation.dynamodb.store import Delete, Item, Put, Store
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.settings import Settings
 
 T = TypeVar("T")
 
 TABLE = "demo-banks"
+DUE_PAGE_SIZE = 25
 CACHED_SECONDS = 60
 CONNECT_SECONDS = 3
 READ_SECONDS = 15
@@ -106,11 +107,6 @@ class DemoBank:
     def key(self, record: str) -> dict[str, str]:
         """The storage key of one of this bank's records."""
         return {"bank": self.profile.name, "id": record}
-
-    def first_time(self, prefix: str) -> int | None:
-        """The Unix second in the first key ``<prefix>#<time>#…``; ``None`` if there is none."""
-        found = self.store.query(TABLE, ("bank", self.profile.name), sort_prefix=("id", f"{prefix}#"), limit=1)
-        return int(found.items[0]["id"].split("#")[1]) if found.items else None
 
     def credentials(self) -> DemoBankCredentials:
         """Raises: NotInstalled."""
@@ -212,3 +208,35 @@ class _StorageKey:
 
     def data_key(self, number: int) -> AESGCM:
         return {1: self.cipher}[number]
+
+
+@dataclass(frozen=True, slots=True)
+class DueTimes:
+    """The times of next steps: records ``<prefix>#<time>#<id>``, which are found in order, and are kept for a while."""
+
+    prefix: str
+    kept_seconds: int
+
+    def key(self, bank: DemoBank, at: int, identifier: str) -> Item:
+        return bank.key(f"{self.prefix}#{at:012d}#{identifier}")
+
+    def find(self, bank: DemoBank) -> Iterator[tuple[int, str]]:
+        """Times and ids of what is due now, oldest first, read lazily."""
+        partition, now = ("bank", bank.profile.name), bank.clock.time()
+        for item in bank.store.each(TABLE, partition, sort_prefix=("id", f"{self.prefix}#"), limit=DUE_PAGE_SIZE):
+            _, at, identifier = item["id"].split("#")
+            if int(at) > now:
+                return
+            yield int(at), identifier
+
+    def next_time(self, bank: DemoBank) -> int | None:
+        """The earliest time, in Unix seconds; ``None`` if there is none."""
+        partition = ("bank", bank.profile.name)
+        found = bank.store.query(TABLE, partition, sort_prefix=("id", f"{self.prefix}#"), limit=1)
+        return int(found.items[0]["id"].split("#")[1]) if found.items else None
+
+    def postpone(self, bank: DemoBank, at: int, identifier: str, seconds: int) -> None:
+        """Postpone what was due at ``at``."""
+        later = bank.clock.time() + seconds
+        again = self.key(bank, later, identifier) | {"expires_at": later + self.kept_seconds}
+        bank.store.transact([Put(TABLE, again), Delete(TABLE, self.key(bank, at, identifier))])

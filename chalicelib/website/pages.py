@@ -29,6 +29,8 @@ COOKIE = "causeway_session"
 CLIENT_COOKIE = "causeway_client"
 """The cookie of the client that the browser had last, with which lists begin (see ``client_choice``)."""
 NO_REFERRER = "no-referrer"
+NO_ERRORS: Mapping[str, str] = {}
+"""The errors of a form without any."""
 _FOLDER = Path(__file__).parent
 _SHARED = Path(pages.__file__).parent
 

@@ -78,7 +78,7 @@ FOR_USERS: Mapping[tuple[str, str], View] = {
     ("GET", "/account"): account_views.account_page,
     ("POST", "/account"): account_views.change_account,
     ("GET", "/clients"): client_views.list_clients,
-    ("GET", "/clients/new"): client_views.new_client_form,
+    ("GET", "/clients/new"): client_views.new_client_page,
     ("POST", "/clients/new"): client_views.create_client,
     ("GET", "/clients/{client_id}"): client_views.show_client,
     ("POST", "/clients/{client_id}"): client_views.change_client,

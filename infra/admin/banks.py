@@ -286,7 +286,7 @@ def install_demo() -> Report:
     hub = connection.connect()
     if not hub.settings.is_sandbox:
         raise CommandRefused(f"the stage {hub.settings.stage} has no demonstration banks")
-    banks = [_bank_members(bank) for bank in install(hub)]
+    banks = [_bank_members(bank) for bank in install(hub, hub.openbanking.banks)]
     return Report({"banks": banks}, format_table(banks, _COLUMNS))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 
 from chalicelib.demo_bank.books import MOST_LISTED_PER_DAY
-from chalicelib.demo_bank.customers import Customer, customers_by_id
+from chalicelib.demo_bank.customers import CUSTOMERS, Customer
 from chalicelib.demo_bank.faults import FAULTS_BY_NAME
 from chalicelib.foundation.fields.registries import decimals
 from infra.customers import building
@@ -30,7 +30,7 @@ def find_faults(customers: Sequence[CustomerPart], stored: Stored, today: date) 
         place = f"customers.{position}"
         if customer.id in ids[:position]:
             yield f"{place}.id", "occurs twice"
-        if customer.id in FAULTS_BY_NAME or any(customer.id in customers_by_id(BANKS[bic].name) for bic in BANKS):
+        if customer.id in FAULTS_BY_NAME or any(customer.id in CUSTOMERS[BANKS[bic].name] for bic in BANKS):
             yield f"{place}.id", "is the name of a built-in customer"
         for number, account in enumerate(customer.accounts):
             inner = f"{place}.accounts.{number}"
@@ -81,10 +81,7 @@ def _wrong_amount(member: str, amount: str, currency: str) -> Iterator[Fault]:
 def _find_taken(bic: str, customers: Sequence[CustomerPart], stored: Mapping[str, Customer]) -> Iterator[Fault]:
     """Yield the account numbers and IBANs that another account of a bank has."""
     ids = {customer.id for customer in customers}
-    others = [
-        *customers_by_id(BANKS[bic].name).values(),
-        *(each for each in stored.values() if each.customer_id not in ids),
-    ]
+    others = [*CUSTOMERS[BANKS[bic].name].values(), *(each for each in stored.values() if each.customer_id not in ids)]
     taken = [account for other in others for account in other.accounts]
     numbers, ibans = {account.number for account in taken}, {account.iban for account in taken if account.iban}
     holders: dict[str, tuple[int, set[str]]] = {}  # by IBAN: the customer's position, and the currencies

@@ -36,7 +36,9 @@ def seed_stack(hub: Hub, previous: Mapping[str, Any] | None) -> dict[str, Any]:
     hub.cards.keys.initialise()
     user = _seed_user(hub, before.get("user") or {})
     client = _seed_client(hub, user["email"], before.get("client") or {})
-    banks = {bank.bic: {name: getattr(bank, name) for name in BANK_MEMBERS} for bank in install(hub)}
+    banks = {
+        bank.bic: {name: getattr(bank, name) for name in BANK_MEMBERS} for bank in install(hub, hub.openbanking.banks)
+    }
     fault_bics = {profile.bic for profile in PROFILES if profile.plays_faults}
     programme, other = _seed_programmes(hub, [before.get(name) or {} for name in ("programme", "other_programme")])
     hub.website.call(link_manager, user["email"], programme["manager_id"])

@@ -72,14 +72,14 @@ def _tls_rows(content: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _customers(content: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Login rows for the demonstration banks; the passwords are public, since the banks' own pages show them."""
-    from chalicelib.demo_bank.customers import customers_by_id
+    from chalicelib.demo_bank.customers import CUSTOMERS
     from chalicelib.demo_bank.profiles import PROFILES
 
     there = {bank["bic"] for bank in content["banks"]}  # the customers of fault banks are on their pages
     return [
         ("Customers", f"{profile.bic}  {', '.join(f'{one.customer_id} / {one.password}' for one in people.values())}")
         for profile in PROFILES
-        if profile.bic in there and (people := customers_by_id(profile.name))
+        if profile.bic in there and (people := CUSTOMERS[profile.name])
     ]
 
 

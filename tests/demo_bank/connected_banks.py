@@ -54,7 +54,7 @@ def connect_banks(world: World) -> Iterator[World]:
     kept = {name: {"signing_key": pem} for name, pem in BANK_PEMS.items()}  # making keys takes time
     world.hub.secrets.put(world.hub.settings.demo_banks_secret, kept)
     with wire_banks(world):
-        install(world.hub)
+        install(world.hub, world.hub.openbanking.banks)
         yield world
     for bic in BICS.values():
         world.hub.openbanking.banks.remove(bic)

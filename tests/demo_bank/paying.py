@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from chalicelib.demo_bank.customers import CustomerAccount, customers_by_id
+from chalicelib.demo_bank.customers import CUSTOMERS, CustomerAccount
 from chalicelib.demo_bank.profiles import BankName
 from tests.demo_bank.stage import Browser, Reply, Stage, query_of
 
@@ -26,7 +26,7 @@ DIRECT = {"one": "/direct_payment_initiation", "two": "/v2_payment_direct_single
 
 def account(stage: Stage, customer: str = "", position: int = 0) -> CustomerAccount:
     name = stage.profile.name
-    return customers_by_id(name)[customer or CUSTOMER[name]].accounts[position]
+    return CUSTOMERS[name][customer or CUSTOMER[name]].accounts[position]
 
 
 def token(stage: Stage, customer: str = "", **options: Any) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.demo_bank import clearing, execution, orders
+from chalicelib.demo_bank import clearing, execution, orders, runtime
 from chalicelib.demo_bank.banks import get_bank
 from tests.demo_bank.paying import initiate, reported, token
 from tests.demo_bank.stage import Stage
@@ -22,9 +22,9 @@ def expired(stage: Stage, count: int) -> list[str]:
 
 def test_payments_that_fail_are_put_off_and_keep_none_waiting(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     at, real = get_bank(stage.profile.name, stage), execution.refresh
-    monkeypatch.setattr(orders, "_DUE_PAGE_SIZE", 2)
+    monkeypatch.setattr(runtime, "DUE_PAGE_SIZE", 2)
     ids = expired(stage, 5)
-    broken = {order_id for _, order_id in list(orders.find_due(at))[:4]}
+    broken = {order_id for _, order_id in list(orders.DUE.find(at))[:4]}
 
     def refresh(at: Any, order: Any) -> Any:
         if order.payment_id in broken:
@@ -43,14 +43,14 @@ def test_payments_that_fail_are_put_off_and_keep_none_waiting(stage: Stage, monk
     assert len(reported(stage)) == len(ids)
     clearing.process_due_payments(at)
     stage.clock.advance(86400)
-    assert list(orders.find_due(at)) == []
+    assert list(orders.DUE.find(at)) == []
 
 
 def test_a_payment_that_was_put_off_and_then_taken_care_of_is_due_no_more(stage: Stage) -> None:
     at = get_bank(stage.profile.name, stage)
     (order_id,) = expired(stage, 1)
-    ((due_at, _),) = orders.find_due(at)
-    orders.postpone(at, due_at, order_id, clearing.RETRY_SECONDS)
+    ((due_at, _),) = orders.DUE.find(at)
+    orders.DUE.postpone(at, due_at, order_id, clearing.RETRY_SECONDS)
     order = orders.find(at, order_id)
     assert order is not None
     stage.clock.advance(1)
@@ -58,7 +58,7 @@ def test_a_payment_that_was_put_off_and_then_taken_care_of_is_due_no_more(stage:
     assert clearing.process_due_payments(at) == 1
     stage.clock.advance(clearing.RETRY_SECONDS)
     assert clearing.process_due_payments(at) == 1
-    assert list(orders.find_due(at)) == []
+    assert list(orders.DUE.find(at)) == []
     assert len(reported(stage)) == 1
 
 

@@ -3,21 +3,21 @@
 import pytest
 from stdnum import iban
 
-from chalicelib.demo_bank.customers import CustomerAccount, customers_by_id
+from chalicelib.demo_bank.customers import CUSTOMERS, CustomerAccount
 from chalicelib.demo_bank.profiles import BankName
 
 BANKS: tuple[BankName, ...] = ("one", "two")
 
 
 def accounts(bank: BankName) -> list[CustomerAccount]:
-    return [account for customer in customers_by_id(bank).values() for account in customer.accounts]
+    return [account for customer in CUSTOMERS[bank].values() for account in customer.accounts]
 
 
 @pytest.mark.parametrize("bank", BANKS)
 def test_a_bank_has_three_customers_with_several_accounts_and_currencies(bank: BankName) -> None:
-    assert len(customers_by_id(bank)) >= 3
-    assert all(len(customer.accounts) >= 2 for customer in customers_by_id(bank).values())
-    assert all(len({a.currency for a in customer.accounts}) >= 2 for customer in customers_by_id(bank).values())
+    assert len(CUSTOMERS[bank]) >= 3
+    assert all(len(customer.accounts) >= 2 for customer in CUSTOMERS[bank].values())
+    assert all(len({a.currency for a in customer.accounts}) >= 2 for customer in CUSTOMERS[bank].values())
 
 
 @pytest.mark.parametrize("bank", BANKS)

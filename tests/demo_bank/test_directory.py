@@ -6,7 +6,7 @@ import pytest
 from stdnum import iban
 
 from chalicelib.demo_bank import directory
-from chalicelib.demo_bank.customers import customers_by_id
+from chalicelib.demo_bank.customers import CUSTOMERS
 from chalicelib.demo_bank.directory import authenticate
 from chalicelib.demo_bank.runtime import TABLE, DemoBank
 from chalicelib.foundation.dynamodb.store import ConditionFailed
@@ -22,7 +22,7 @@ def books(stage: Stage) -> list[str]:
 
 def test_a_customer_signs_in_with_the_own_password_only(stage: Stage) -> None:
     loading.load(stage, written(customer("noor")))
-    built_in = next(iter(customers_by_id(stage.profile.name).values()))
+    built_in = next(iter(CUSTOMERS[stage.profile.name].values()))
     for one, other in ((built_in.customer_id, "noor"), ("noor", built_in.customer_id)):
         found = authenticate(stage.bank, f" {one.upper()} ", f"sandbox-{one}")
         assert found is not None
@@ -33,7 +33,7 @@ def test_a_customer_signs_in_with_the_own_password_only(stage: Stage) -> None:
 
 def test_loaded_accounts_have_ids_and_ibans_like_those_of_the_bank(stage: Stage) -> None:
     loading.load(stage, written(customer(accounts=[account(), account("61000002", currency="JPY", balance="9")])))
-    known = next(iter(customers_by_id(stage.profile.name).values())).accounts[0]
+    known = next(iter(CUSTOMERS[stage.profile.name].values())).accounts[0]
     found = directory.read_loaded(stage.bank).customers["noor"].accounts
     for each in found:
         assert each.account_id.isdigit() == known.account_id.isdigit()
@@ -60,7 +60,7 @@ def test_built_in_customers_take_no_read(stage: Stage, monkeypatch: pytest.Monke
         raise AssertionError("read")
 
     monkeypatch.setattr(directory, "read_loaded", refuse)
-    built_in = next(iter(customers_by_id(stage.profile.name).values()))
+    built_in = next(iter(CUSTOMERS[stage.profile.name].values()))
     assert directory.find_customer(stage.bank, built_in.customer_id) == built_in
     assert directory.find_account(stage.bank, built_in.accounts[0].account_id) == built_in.accounts[0]
     assert directory.read_book(stage.bank, built_in.accounts[0]) is None

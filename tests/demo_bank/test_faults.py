@@ -10,7 +10,7 @@ import pytest
 
 from chalicelib.demo_bank import clearing, faults
 from chalicelib.demo_bank.banks import get_bank
-from chalicelib.demo_bank.customers import CustomerAccount, customers_by_id
+from chalicelib.demo_bank.customers import CUSTOMERS, CustomerAccount
 from chalicelib.demo_bank.directory import authenticate
 from chalicelib.demo_bank.faults import FAULTS, FAULTS_BY_NAME, MANY_ACCOUNTS, MANY_TRANSACTIONS
 from chalicelib.demo_bank.profiles import BY_NAME, PROFILES, BankName
@@ -66,7 +66,7 @@ def tokens_of(world: World, bank: str, fault: str, count: int = 2) -> Any:
 
 
 def account_of(bank: str, fault: str) -> CustomerAccount:
-    return customers_by_id(BY_NAME[bank].name)[fault].accounts[0]
+    return CUSTOMERS[BY_NAME[bank].name][fault].accounts[0]
 
 
 def data_calls(world: World, bank: str, fault: str, bearer: str) -> dict[str, Answer]:
@@ -115,7 +115,7 @@ def wires(world: World) -> Wires:
 
 def test_every_fault_is_a_customer_of_both_fault_banks_and_of_no_other() -> None:
     for profile in PROFILES:
-        names = set(customers_by_id(profile.name))
+        names = set(CUSTOMERS[profile.name])
         assert names & set(FAULTS_BY_NAME) == (set(FAULTS_BY_NAME) if profile.plays_faults else set())
         assert not profile.plays_faults or names == set(FAULTS_BY_NAME)
     assert len(FAULTS_BY_NAME) == len(FAULTS) == 12
@@ -123,7 +123,7 @@ def test_every_fault_is_a_customer_of_both_fault_banks_and_of_no_other() -> None
 
 @pytest.mark.parametrize("bank", ["faults-one", "faults-two"])
 def test_every_account_of_a_fault_bank_is_named_once(bank: BankName) -> None:
-    found = [account for customer in customers_by_id(bank).values() for account in customer.accounts]
+    found = [account for customer in CUSTOMERS[bank].values() for account in customer.accounts]
     for member in ("account_id", "number", "iban"):
         assert len({getattr(account, member) for account in found}) == len(found)
 

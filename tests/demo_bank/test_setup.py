@@ -24,7 +24,7 @@ def opened(world: World) -> Iterator[World]:
     """A world whose demonstration banks are registered; what they are is forgotten afterwards."""
     name = world.hub.settings.demo_banks_secret
     world.hub.secrets.put(name, {bank: {"signing_key": pem} for bank, pem in BANK_PEMS.items()})  # keys take time
-    install(world.hub)
+    install(world.hub, world.hub.openbanking.banks)
     yield world
     for bic in BICS:
         world.hub.openbanking.banks.remove(bic)
@@ -52,14 +52,14 @@ def test_the_banks_have_a_logo_until_the_operator_gives_them_another(opened: Wor
     assert {banks.get(bic).logo_type for bic in BICS} == {"image/svg+xml"}
 
     other = banks.set_logo("DEMOGB21", SVG)
-    install(opened.hub)
+    install(opened.hub, opened.hub.openbanking.banks)
 
     assert banks.get("DEMOGB21") == other
 
 
 def test_installing_again_changes_nothing(opened: World) -> None:
     before = opened.hub.secrets.get(opened.hub.settings.demo_banks_secret)
-    banks = install(opened.hub)
+    banks = install(opened.hub, opened.hub.openbanking.banks)
     assert [bank.bic for bank in banks] == BICS
     assert opened.hub.secrets.get(opened.hub.settings.demo_banks_secret) == before
 
@@ -68,7 +68,7 @@ def test_lost_credentials_are_replaced(opened: World) -> None:
     name = opened.hub.settings.demo_banks_secret
     before = opened.hub.secrets.get(name)
     opened.hub.secrets.put(name, {"two": before["two"]})
-    install(opened.hub)
+    install(opened.hub, opened.hub.openbanking.banks)
     after = opened.hub.secrets.get(name)
     assert after["two"] == before["two"]
     assert after["one"]["api_key"] != before["one"]["api_key"]
@@ -80,7 +80,7 @@ def test_a_lost_registration_keeps_the_banks_own_keys(opened: World) -> None:
     name = opened.hub.settings.demo_banks_secret
     before = opened.hub.secrets.get(name)
     opened.hub.openbanking.banks.remove("DEMODEF1")
-    install(opened.hub)
+    install(opened.hub, opened.hub.openbanking.banks)
     after = opened.hub.secrets.get(name)
     assert after["two"]["signing_key"] == before["two"]["signing_key"]
     assert after["two"]["api_key"] != before["two"]["api_key"]
@@ -88,13 +88,13 @@ def test_a_lost_registration_keeps_the_banks_own_keys(opened: World) -> None:
 
 def test_a_service_that_moved_has_the_banks_move_with_it(opened: World) -> None:
     opened.hub.openbanking.banks.change("DEMOGB21", domain="http://127.0.0.1:9999/demo-bank/one")
-    install(opened.hub)
+    install(opened.hub, opened.hub.openbanking.banks)
     assert opened.hub.openbanking.banks.get("DEMOGB21").domain == f"{opened.hub.settings.public_url}/demo-bank/one"
 
 
 def test_a_key_that_the_operator_rotated_is_replaced(opened: World) -> None:
     opened.hub.openbanking.banks.rotate_api_key("DEMOGB21")
-    install(opened.hub)
+    install(opened.hub, opened.hub.openbanking.banks)
     kept = opened.hub.secrets.get(opened.hub.settings.demo_banks_secret)["one"]["api_key"]
     assert opened.hub.openbanking.banks.outbound_key(opened.hub.openbanking.banks.get("DEMOGB21")) == kept
 
@@ -106,7 +106,7 @@ def test_a_stack_that_has_two_banks_gets_the_fault_banks_and_keeps_what_it_has(o
         opened.hub.openbanking.banks.remove(bic)
     opened.hub.secrets.put(name, {bank: before[bank] for bank in ("one", "two")})
 
-    banks = install(opened.hub)
+    banks = install(opened.hub, opened.hub.openbanking.banks)
 
     after = opened.hub.secrets.get(name)
     assert {bank: after[bank] for bank in ("one", "two")} == {bank: before[bank] for bank in ("one", "two")}

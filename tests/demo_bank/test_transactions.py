@@ -4,12 +4,12 @@ from datetime import date, timedelta
 
 import pytest
 
-from chalicelib.demo_bank.customers import CustomerAccount, customers_by_id
+from chalicelib.demo_bank.customers import CUSTOMERS, CustomerAccount
 from chalicelib.demo_bank.transactions import PENDING_DAYS, generate_statement
 
 TODAY = date(2026, 3, 2)
 ACCOUNTS = [
-    account for bank in ("one", "two") for customer in customers_by_id(bank).values() for account in customer.accounts
+    account for bank in ("one", "two") for customer in CUSTOMERS[bank].values() for account in customer.accounts
 ]
 each_account = pytest.mark.parametrize("account", ACCOUNTS, ids=lambda account: account.number)
 
@@ -78,7 +78,7 @@ def test_only_cards_are_ever_overdrawn() -> None:
 
 
 def test_the_data_are_the_same_on_every_machine() -> None:
-    ada = customers_by_id("one")["ada"].accounts[0]
-    lena = customers_by_id("two")["lena"].accounts[1]
+    ada = CUSTOMERS["one"]["ada"].accounts[0]
+    lena = CUSTOMERS["two"]["lena"].accounts[1]
     assert (generate_statement(ada, TODAY).balance, len(generate_statement(ada, TODAY).booked)) == (3_354_63, 291)
     assert (generate_statement(lena, TODAY).balance, len(generate_statement(lena, TODAY).booked)) == (18_790_27, 111)

@@ -35,7 +35,7 @@ def play(world: World) -> dict[str, Any]:
     nights.ingest(world)
     seal_something_everywhere(world)
     with wire_banks(world):
-        install(world.hub)
+        install(world.hub, world.hub.openbanking.banks)
         facts = {
             "banks": {bank: _use_bank(world, bank) for bank in SCOPES},
             "client": {"client_id": world.client.client_id, "secret": world.client_secret},

@@ -14,7 +14,7 @@ from chalicelib.website.accounts.account_flow import SecretNotValid, WrongPasswo
 from chalicelib.website.display_text import field_errors, retry_advice, span
 from chalicelib.website.notices import Notice
 from chalicelib.website.page_links import is_own_page
-from chalicelib.website.pages import NO_REFERRER, Visit, message_page, page
+from chalicelib.website.pages import NO_ERRORS, NO_REFERRER, Visit, message_page, page
 from chalicelib.website.records import users
 from chalicelib.website.records.attempts import Subjects, TooManyAttempts, client_network
 from chalicelib.website.records.one_time_secrets import LIFETIMES
@@ -23,7 +23,6 @@ _WRONG = "Email and password do not match. Check both, or register if you have n
 _DEACTIVATED = "The operator has deactivated this account. Ask the operator to reactivate it."
 _CONFIRMATION = span(LIFETIMES["confirm"])
 _FIELDS = ("email", "password", "terms")
-_NO_ERRORS: Mapping[str, str] = {}
 
 
 def registration_form(visit: Visit) -> Response:
@@ -288,7 +287,7 @@ def _issue_code(visit: Visit) -> Response:
 
 def account_page(
     visit: Visit,
-    errors: Mapping[str, str] = _NO_ERRORS,
+    errors: Mapping[str, str] = NO_ERRORS,
     status: int = 200,
     *,
     code: str = "",
@@ -313,14 +312,14 @@ def account_page(
 
 
 def forgotten_page(
-    visit: Visit, errors: Mapping[str, str] = _NO_ERRORS, status: int = 200, retry_after: int = 0
+    visit: Visit, errors: Mapping[str, str] = NO_ERRORS, status: int = 200, retry_after: int = 0
 ) -> Response:
     """The form for a new password: ``GET /forgotten``, and the response to an invalid one."""
     given = visit.field("email")
     return page(visit, "forgotten.html", status=status, retry_after=retry_after, errors=errors, given=given)
 
 
-def _reset_page(visit: Visit, user: users.User, errors: Mapping[str, str] = _NO_ERRORS, status: int = 200) -> Response:
+def _reset_page(visit: Visit, user: users.User, errors: Mapping[str, str] = NO_ERRORS, status: int = 200) -> Response:
     return page(
         visit,
         "reset.html",

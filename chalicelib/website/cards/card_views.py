@@ -37,12 +37,11 @@ from chalicelib.website.cards.simulation_forms import (
 from chalicelib.website.cards.simulations import BY_ACTION, SIMULATIONS, FormField, Simulation
 from chalicelib.website.display_text import sentence
 from chalicelib.website.notices import Notice
-from chalicelib.website.pages import Question, Visit, page, question_page
+from chalicelib.website.pages import NO_ERRORS, Question, Visit, page, question_page
 
 LATEST = 10  # messages, and transactions of an account, on the page of a card
 LATEST_OF_SEVERAL = 5  # transactions of each of several accounts, to keep the page small
 MOVEMENTS = 60  # movements in the chart of an account's balance
-_NO_ERRORS: Mapping[str, str] = {}
 
 
 @for_linked_users
@@ -99,7 +98,7 @@ def _card_page(
     outcome: SimulationResult | None = None,
     problem: str = "",
     refusal: str = "",
-    errors: Mapping[str, str] = _NO_ERRORS,
+    errors: Mapping[str, str] = NO_ERRORS,
     status: int = 200,
 ) -> Response:
     """The page of a card.
@@ -141,7 +140,7 @@ def _managed_card_page(
     visit: Visit,
     shown: Mapping[str, Any],
     action: str,
-    errors: Mapping[str, str] = _NO_ERRORS,
+    errors: Mapping[str, str] = NO_ERRORS,
     refusal: str = "",
     *,
     problem: str = "",
@@ -237,7 +236,7 @@ def _new_card_fields(visit: Visit, manager_id: int) -> Mapping[str, list[FormFie
 
 
 def _new_card_page(
-    visit: Visit, manager_id: int, errors: Mapping[str, str] = _NO_ERRORS, refusal: str = "", *, status: int = 200
+    visit: Visit, manager_id: int, errors: Mapping[str, str] = NO_ERRORS, refusal: str = "", *, status: int = 200
 ) -> Response:
     return page(
         visit,

@@ -94,7 +94,9 @@ STATUS_CLASSES: Mapping[str, str] = {"2": "2xx, successful", "4": "4xx, refused"
 """The filter of calls: the first digit of their status, and its label."""
 
 
-def _show_activity(visit: Visit, client: Client) -> Response:
+@serve_client
+def show_activity(visit: Visit, client: Client) -> Response:
+    """``GET /clients/{client_id}/activity``; ``status`` is the first digit of the statuses that are listed."""
     activity = visit.website.statistics.activity.of_client(client.client_id)
     wanted = visit.field("status") if visit.field("status") in STATUS_CLASSES else ""
     calls = [(client.client_id, call) for call in activity.calls if _is_in_class(call, wanted)]
@@ -116,10 +118,6 @@ def _show_activity(visit: Visit, client: Client) -> Response:
         per_minute=PER_MINUTE,
         call_limit=call_limit(visit, client),
     )
-
-
-show_activity = serve_client(_show_activity)
-"""``GET /clients/{client_id}/activity``; ``status`` is the first digit of the statuses that are listed."""
 
 
 def _is_in_class(call: ClientCall, wanted: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
+from functools import wraps
 from typing import Any
 
 from chalice.app import Response
@@ -76,6 +77,7 @@ def own_client(visit: Visit) -> Client:
 def serve_client(show: Action) -> Callable[[Visit], Response]:
     """A view of the user's client in the address; others do not exist."""
 
+    @wraps(show)
     def view(visit: Visit) -> Response:
         try:
             return show(visit, own_client(visit))

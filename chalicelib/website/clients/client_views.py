@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -30,7 +32,7 @@ from chalicelib.website.clients.client_security_views import METHODS, PROFILES
 from chalicelib.website.display_text import LABELS, field_error, retry_advice
 from chalicelib.website.form_fields import filled_in, read_lines
 from chalicelib.website.notices import TEXTS, Notice
-from chalicelib.website.pages import NO_REFERRER, Question, Visit, page, question_page
+from chalicelib.website.pages import NO_ERRORS, NO_REFERRER, Question, Visit, page, question_page
 from chalicelib.website.pagination import PAGE
 from chalicelib.website.records.attempts import TooManyAttempts
 
@@ -61,10 +63,6 @@ def list_clients(visit: Visit) -> Response:
     )
 
 
-def new_client_form(visit: Visit) -> Response:
-    return _new_client_page(visit, {})
-
-
 def create_client(visit: Visit) -> Response:
     """``POST /clients/new``: show the client and, once, its secrets. A form submitted twice creates one client.
 
@@ -83,7 +81,7 @@ def create_client(visit: Visit) -> Response:
             identity=identity,
         )
     except client_validation.InvalidClient as error:
-        return _new_client_page(visit, {error.member: field_error(error.member, str(error))}, 400)
+        return new_client_page(visit, {error.member: field_error(error.member, str(error))}, 400)
     except client_records.ClientExists:
         return visit.redirect_with_notice(f"/clients/{identity.client_id}", Notice.CLIENT_CREATED_BEFORE)
     if visit.field("authorize_at") and not (made.secret or made.events_secret):
@@ -110,67 +108,50 @@ def _overview_page(
     )
 
 
-def _show_overview(visit: Visit, client: Client) -> Response:
-    question = visit.field("ask")
-    if question == "deactivate" and client.active:
-        return _deactivation_page(visit, client)
-    if question == "archive" and not client.is_archived:
-        return _archiving_page(visit, client)
-    return _overview_page(visit, client)
-
-
-def _deactivation_page(visit: Visit, client: Client) -> Response:
-    question = Question(
-        title="Deactivate this client?",
-        what=f"From then on, all calls of {client.title} are refused.",
-        afterwards=f"Its consents stay unchanged. {_who_may(visit)} reactivate it.",
-        button="Deactivate",
-        keep="Keep it active",
-    )
-    return _question_page(visit, client, question, "deactivate")
-
-
-def _archiving_page(visit: Visit, client: Client) -> Response:
-    question = Question(
-        title="Archive this client?",
-        what=f"From then on, all calls of {client.title} are refused, and it is hidden from your lists.",
-        afterwards=f"Its consents and its history stay. {_who_may(visit)} restore it.",
-        button="Archive",
-        keep="Do not archive it",
-    )
-    return _question_page(visit, client, question, "archive")
-
-
-def _who_may(visit: Visit) -> str:
-    return "You can" if visit.website.shared.settings.is_sandbox else "Only the operator can"
-
-
-def _question_page(visit: Visit, client: Client, question: Question, action: str) -> Response:
+@serve_client
+def show_client(visit: Visit, client: Client) -> Response:
+    """``GET /clients/{client_id}``; with ``ask=deactivate`` or ``ask=archive``, ask whether to do so."""
+    action = visit.field("ask")
+    if not {"deactivate": client.active, "archive": not client.is_archived}.get(action):
+        return _overview_page(visit, client)
+    who = "You can" if visit.website.shared.settings.is_sandbox else "Only the operator can"
+    question = _QUESTIONS[action]
+    question = replace(question, what=question.what.format(client.title), afterwards=question.afterwards.format(who))
     return question_page(visit, question, f"/clients/{client.client_id}", {"action": action}, referrer=NO_REFERRER)
 
 
-def _activate(visit: Visit, client: Client) -> Response:
-    if not visit.website.shared.settings.is_sandbox:
+_QUESTIONS: Mapping[str, Question] = {
+    "deactivate": Question(
+        title="Deactivate this client?",
+        what="From then on, all calls of {} are refused.",
+        afterwards="Its consents stay unchanged. {} reactivate it.",
+        button="Deactivate",
+        keep="Keep it active",
+    ),
+    "archive": Question(
+        title="Archive this client?",
+        what="From then on, all calls of {} are refused, and it is hidden from your lists.",
+        afterwards="Its consents and its history stay. {} restore it.",
+        button="Archive",
+        keep="Do not archive it",
+    ),
+}
+"""The questions before an action, about the client's title and who may undo it."""
+
+
+def _change_state(visit: Visit, client: Client, notice: Notice) -> Response:
+    """Run an action that changes the client's state; what the operator does elsewhere, the owner does in sandboxes."""
+    action, clients = visit.field("action"), visit.website.openbanking.clients
+    if action in ("activate", "restore") and not visit.website.shared.settings.is_sandbox:
         return refuse_action(visit, client, _overview_page)
-    visit.website.openbanking.clients.activate(client.client_id, visit.user)
-    return visit.redirect_with_notice(f"/clients/{client.client_id}", Notice.CLIENT_ACTIVATED)
-
-
-def _deactivate(visit: Visit, client: Client) -> Response:
-    visit.website.openbanking.clients.deactivate(client.client_id, visit.user)
-    return visit.redirect_with_notice(f"/clients/{client.client_id}", Notice.CLIENT_DEACTIVATED)
-
-
-def _archive(visit: Visit, client: Client) -> Response:
-    visit.website.openbanking.clients.archive(client.client_id, visit.user)
-    return visit.redirect_with_notice(f"/clients/{client.client_id}", Notice.CLIENT_ARCHIVED)
-
-
-def _restore(visit: Visit, client: Client) -> Response:
-    if not visit.website.shared.settings.is_sandbox:
-        return refuse_action(visit, client, _overview_page)
-    visit.website.openbanking.clients.restore(client.client_id, visit.user)
-    return visit.redirect_with_notice(f"/clients/{client.client_id}", Notice.CLIENT_RESTORED)
+    changes = {
+        "activate": clients.activate,
+        "deactivate": clients.deactivate,
+        "archive": clients.archive,
+        "restore": clients.restore,
+    }
+    changes[action](client.client_id, visit.user)
+    return visit.redirect_with_notice(f"/clients/{client.client_id}", notice)
 
 
 def _send_test_event(visit: Visit, client: Client) -> Response:
@@ -190,27 +171,22 @@ def _send_test_event(visit: Visit, client: Client) -> Response:
 
 
 _ACTIONS: Mapping[str, Action] = {
-    "activate": _activate,
-    "deactivate": _deactivate,
-    "archive": _archive,
-    "restore": _restore,
+    "activate": partial(_change_state, notice=Notice.CLIENT_ACTIVATED),
+    "deactivate": partial(_change_state, notice=Notice.CLIENT_DEACTIVATED),
+    "archive": partial(_change_state, notice=Notice.CLIENT_ARCHIVED),
+    "restore": partial(_change_state, notice=Notice.CLIENT_RESTORED),
     "test-event": _send_test_event,
 }
-
-show_client = serve_client(_show_overview)
-"""``GET /clients/{client_id}``; with ``ask=deactivate`` or ``ask=archive``, ask whether to do so."""
 
 change_client = serve_actions(_ACTIONS, _overview_page)
 """``POST /clients/{client_id}``: run ``action``, one of ``_ACTIONS``."""
 
 
-def _history_page(visit: Visit, client: Client) -> Response:
+@serve_client
+def show_history(visit: Visit, client: Client) -> Response:
+    """``GET /clients/{client_id}/history``: the latest changes, newest first."""
     history = visit.website.openbanking.clients.history(client)
     return client_page(visit, client, "/history", history=history, detail=LABELS, most=client_records.HISTORY_LENGTH)
-
-
-show_history = serve_client(_history_page)
-"""``GET /clients/{client_id}/history``: the latest changes, newest first."""
 
 
 def _derive_identity(visit: Visit) -> Identity:
@@ -245,7 +221,8 @@ def _read_filter(wanted: Mapping[str, str]) -> ClientFilter:
     )
 
 
-def _new_client_page(visit: Visit, errors: dict[str, str], status: int = 200) -> Response:
+def new_client_page(visit: Visit, errors: Mapping[str, str] = NO_ERRORS, status: int = 200) -> Response:
+    """The form for a new client: ``GET /clients/new``, and the response to an invalid one."""
     given = {name: visit.field(name) if visit.is_post else "" for name in _FIELDS}
     given["callback_urls"] = given["callback_urls"] or visit.website.openbanking.clients.default_callback
     return page(

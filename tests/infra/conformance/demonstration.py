@@ -18,7 +18,7 @@ from typing import Any
 import yaml
 
 from chalicelib import bootstrap
-from chalicelib.demo_bank.customers import customers_by_id
+from chalicelib.demo_bank.customers import CUSTOMERS
 from chalicelib.demo_bank.profiles import PROFILES, Profile
 from chalicelib.foundation.aws.secrets import Secrets
 from chalicelib.foundation.crypto import signatures
@@ -64,7 +64,7 @@ def write_file(stack: dict[str, Any], profile: Profile, kit_port: int, folder: P
     if not hub_key.exists():
         hub_key.write_text(signatures.generate_private_pem(), "ascii")
     base = stack["base_url"]
-    first = next(iter(customers_by_id(profile.name).values())).accounts[0]
+    first = next(iter(CUSTOMERS[profile.name].values())).accounts[0]
     account = {"account_id": first.account_id, "iban": first.iban, "currency": first.currency}
     content = {
         "version": profile.version,

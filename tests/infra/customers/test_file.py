@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.demo_bank.customers import Customer, customers_by_id
+from chalicelib.demo_bank.customers import CUSTOMERS, Customer
 from chalicelib.demo_bank.faults import FAULTS
 from infra.customers import loading
 from infra.customers.loading import InvalidCustomers
@@ -213,7 +213,7 @@ def test_all_faults_are_told_at_once(one: Stage) -> None:
 
 
 def built_in() -> list[Customer]:
-    return [each for bic in BANKS for each in customers_by_id(BANKS[bic].name).values()]
+    return [each for bic in BANKS for each in CUSTOMERS[BANKS[bic].name].values()]
 
 
 @pytest.mark.parametrize("id_", [*(each.customer_id for each in built_in()), *(fault.name for fault in FAULTS)])
@@ -223,7 +223,7 @@ def test_the_names_of_built_in_customers_are_taken(one: Stage, id_: str) -> None
 
 def test_the_numbers_and_ibans_of_built_in_accounts_are_taken(one: Stage) -> None:
     for bic, profile in BANKS.items():
-        known = next(iter(customers_by_id(profile.name).values())).accounts[0]
+        known = next(iter(CUSTOMERS[profile.name].values())).accounts[0]
         taken = account(known.number[-8:])
         assert faults(one, written(customer(banks=[bic], accounts=[taken]))) == [
             f"customers.0.accounts.0.number belongs to another account at {bic}"
