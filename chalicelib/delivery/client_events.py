@@ -14,7 +14,7 @@ from typing import Literal, get_args
 
 from chalicelib.delivery.delivery_plan import DeliveryPlan, Plans
 from chalicelib.delivery.delivery_record import FAILED_OF_CLIENT, OF_CLIENT, Delivery, client_receiver, record_key
-from chalicelib.delivery.event_log import EventLog, LoggedEvent, LoggedRow, Position
+from chalicelib.delivery.event_log import EventLog, LoggedRow, Position
 from chalicelib.foundation.dynamodb.store import Item, Store
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
@@ -54,10 +54,6 @@ class ClientSearch:
     since: int = 0
     until: int = LAST_SECOND
     before: Position | None = None
-
-    @property
-    def wants_deliveries(self) -> bool:
-        return self.state != "recorded"
 
     def matches(self, delivery: Delivery, plan: DeliveryPlan) -> bool:
         """Whether a delivery is wanted and, as ``plan`` keeps its replies, the client's owner may see it."""
@@ -117,13 +113,9 @@ class ClientEvents:
             return ClientEventsPage(entries[:PAGE], entries[PAGE - 1].position)
         return ClientEventsPage(entries, found.reached, is_cut=found.reached is not None)
 
-    def find_fetched(self, client_id: str, position: Position) -> LoggedEvent | None:
-        """A client's event for fetching at a position; ``None`` if there is none, or it is no longer stored."""
-        return self._event_log.find(client_receiver(client_id), position)
-
     def _find(self, search: ClientSearch, size: int) -> _Found:
         """The rows of both sources before the search's position, newest first."""
-        parts = [self._find_deliveries(search, size)] if search.wants_deliveries else []
+        parts = [self._find_deliveries(search, size)] if search.state != "recorded" else []
         wants_fetched = search.state in (None, "recorded") and search.type not in self._plans
         parts += [self._find_fetched(search, size)] if wants_fetched else []
         reached = max((part.reached for part in parts if part.reached is not None), default=None)

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Literal
 
-from chalicelib.demo_bank import consents, durations, execution, hub_client, orders, revocations
+from chalicelib.demo_bank import consents, durations, execution, hub_client, orders
 from chalicelib.demo_bank.banks import get_bank
 from chalicelib.demo_bank.execution import OrderChanged
 from chalicelib.demo_bank.hub_client import HubRefusal
@@ -34,7 +34,7 @@ def run_due_work(host: Services) -> int:
             deadline = at.clock.monotonic() + TIME_LIMIT_SECONDS
             if done := process_due_payments(at):
                 log.info("demo bank: cleared", bank=profile.name, payments=done)
-            if ended := revocations.revoke_due_consents(at, deadline):
+            if ended := consents.revoke_due_consents(at, deadline):
                 log.info("demo bank: consents ended", bank=profile.name, consents=ended)
             durations.report_yesterday(at)
             total += done + ended

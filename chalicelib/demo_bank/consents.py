@@ -3,6 +3,9 @@
 Each has two records: ``token#<digest of the token>`` has all data, with the token sealed, and
 ``given#<customer>#…`` lists a customer's consents, newest first; ``ends#<time>#<digest>`` has the time at which the
 bank ends a consent by itself, if it does. ``days`` has the validity in days that the service gave the latest consent.
+
+A consent that the bank revokes, at the customer's request or when its time at this bank is over, first ends at the
+bank, then the service is told. If that fails it is repeated: by the customer, or by the scheduled job.
 """
 
 from __future__ import annotations
@@ -10,11 +13,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 from dataclasses import field
-from typing import Any
+from typing import Any, Literal
 
+from chalicelib.demo_bank import hub_client
 from chalicelib.demo_bank.customers import Customer, CustomerAccount
 from chalicelib.demo_bank.faults import FAULTS_BY_NAME
-from chalicelib.demo_bank.runtime import TABLE, DemoBank, DueTimes
+from chalicelib.demo_bank.hub_client import HubRefusal
+from chalicelib.demo_bank.runtime import READ_SECONDS, TABLE, DemoBank, DueTimes, HubUnreachable, NotInstalled
+from chalicelib.foundation import log
 from chalicelib.foundation.crypto.keyring import Unsealable
 from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Operation, Put, Update
@@ -164,7 +170,7 @@ def record_use(bank: DemoBank, consent: DemoConsent) -> None:
         bank.store.update(TABLE, bank.key(consent.record), set={"last_used_at": now}, condition=Attr("token").exists())
 
 
-def revoke(bank: DemoBank, record: str, *, told: bool) -> bool:
+def mark_revoked(bank: DemoBank, record: str, *, told: bool) -> bool:
     """Mark a consent as revoked; ``told``: whether the service has been notified. Returns whether the
     consent exists.
     """
@@ -178,7 +184,7 @@ def revoke(bank: DemoBank, record: str, *, told: bool) -> bool:
 
 def revoke_by_token(bank: DemoBank, token: str) -> bool:
     """End a consent at the service's request."""
-    return revoke(bank, _record_id(token), told=True)
+    return mark_revoked(bank, _record_id(token), told=True)
 
 
 def _record_id(token: str) -> str:
@@ -193,3 +199,68 @@ def _consent(item: Item) -> DemoConsent:
     members: dict[str, Any] = {name: item[name] for name in DemoConsent.__dataclass_fields__ if name in item}
     members |= {"account_ids": tuple(item["account_ids"]), "scopes": tuple(item["scopes"])}
     return DemoConsent(record=item["id"], sealed_token=item["token"], **members)
+
+
+RETRY_SECONDS = 60
+_UNKNOWN_TO_HUB = {"4202", "RESOURCE_UNKNOWN"}
+
+_Outcome = Literal["done", "failed", "unreachable"]
+
+
+def revoke(bank: DemoBank, consent: DemoConsent, seconds: float = READ_SECONDS) -> None:
+    """End a consent at the bank, then at the service; ``seconds`` is the time limit for its response.
+
+    Raises:
+        HubRefusal, HubUnreachable: it has ended here, but the service has not confirmed it.
+    """
+    if consent.status == "active":
+        mark_revoked(bank, consent.record, told=False)
+    token = unseal_token(bank, consent)
+    try:
+        if token is not None:
+            hub_client.revoke_token(bank, token, seconds)
+    except HubRefusal as refusal:
+        if refusal.code not in _UNKNOWN_TO_HUB:
+            raise
+    mark_revoked(bank, consent.record, told=True)
+
+
+def revoke_due_consents(bank: DemoBank, deadline: float) -> int:
+    """End the consents whose time is over, until ``deadline`` (monotonic clock); returns their number.
+
+    One that fails is postponed and does not delay the others.
+    """
+    done = 0
+    for at, token_digest in ENDS.find(bank):
+        left = deadline - bank.clock.monotonic()
+        if left <= 0:
+            break
+        outcome = _end_consent(bank, f"token#{token_digest}", left)
+        if outcome == "done":
+            bank.store.delete(TABLE, ENDS.key(bank, at, token_digest))
+            done += 1
+            continue
+        ENDS.postpone(bank, at, token_digest, RETRY_SECONDS)
+        if outcome == "unreachable":
+            break
+    return done
+
+
+def _end_consent(bank: DemoBank, record: str, seconds: float) -> _Outcome:
+    """End one consent, unless it has ended already. A permanently refused revocation counts as done."""
+    try:
+        consent = get_consent(bank, record)
+        if consent is not None and (consent.status == "active" or not consent.told):
+            revoke(bank, consent, seconds)
+    except HubRefusal as refusal:
+        log.warning("demo bank: revocation refused", bank=bank.profile.name, code=refusal.code)
+        return "done" if refusal.is_permanent else "failed"
+    except HubUnreachable:
+        log.exception("demo bank: no response to revocation", bank=bank.profile.name)
+        return "unreachable"
+    except NotInstalled:
+        raise
+    except Exception:
+        log.exception("demo bank: consent not ended", bank=bank.profile.name)
+        return "failed"
+    return "done"

@@ -212,9 +212,9 @@ def put_order(bank: DemoBank, order: DemoPaymentOrder, instruction: PaymentInstr
     kept = order.created_at + RETENTION_SECONDS
     operations: list[Operation] = [Put(TABLE, _item(bank, order), absent("bank")), _put_due(bank, order)]
     for start in _chunks(order.count) if order.kind == "bulk" else ():
-        chunk = instruction.lines[start : start + _LINES_PER_RECORD]
+        rows = list(map(astuple, instruction.lines[start : start + _LINES_PER_RECORD]))
         key = bank.key(_lines_record_id(order.payment_id, start))
-        operations.append(Put(TABLE, key | {"lines": jsontext.dumps(list(map(_row, chunk))), "expires_at": kept}))
+        operations.append(Put(TABLE, key | {"lines": jsontext.dumps(rows), "expires_at": kept}))
     return operations
 
 
@@ -258,10 +258,6 @@ def _lines_record_id(order_id: str, start: int) -> str:
 
 def _chunks(count: int) -> range:
     return range(0, count, _LINES_PER_RECORD)
-
-
-def _row(line: PaymentLine) -> list[Any]:
-    return [line.name, astuple(line.account), line.amount, line.reference, line.message]
 
 
 def _item(bank: DemoBank, order: DemoPaymentOrder) -> Item:

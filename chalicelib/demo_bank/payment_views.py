@@ -16,13 +16,13 @@ from typing import Any
 
 from chalice.app import Response
 
-from chalicelib.demo_bank import clearing, consents, directory, execution, orders, sign_in_views
+from chalicelib.demo_bank import clearing, consents, customer_views, directory, execution, orders
+from chalicelib.demo_bank.customer_views import CustomerSession
 from chalicelib.demo_bank.customers import Customer, CustomerAccount
 from chalicelib.demo_bank.execution import OrderChanged
 from chalicelib.demo_bank.initiation import can_pay
 from chalicelib.demo_bank.orders import DemoPaymentOrder
 from chalicelib.demo_bank.pages import NO_REFERRER, Visit, message_page, page, people, sign_in_error
-from chalicelib.demo_bank.sign_in_views import CustomerSession
 from chalicelib.foundation.http.pages import safe_origin, see_other
 
 PATH = "/payment/"
@@ -42,7 +42,7 @@ def show_payment(visit: Visit, secret: str) -> Response:
         return _unknown_payment_page(visit)
     if not visit.incoming.is_head:
         order = execution.refresh(visit.bank, order)
-    session = _payer_session(order, sign_in_views.find_session(visit))
+    session = _payer_session(order, customer_views.find_session(visit))
     if order.state != "open":
         return page(visit, "payment_outcome.html", referrer=NO_REFERRER, order=order, is_own=session is not None)
     if session is None:
@@ -93,7 +93,7 @@ def sign_in(visit: Visit, order: DemoPaymentOrder) -> Response:
         return see_other(_payment_link(visit, order, again="customer"))
     if order.customer_id != customer.customer_id:
         order = execution.assign_customer(bank, order, customer)
-    return see_other(_payment_link(visit, order), *sign_in_views.begin_session(visit, customer))
+    return see_other(_payment_link(visit, order), *customer_views.begin_session(visit, customer))
 
 
 def payer_step(step: Callable[[Visit, DemoPaymentOrder, CustomerSession], Response]) -> PaymentStepView:
@@ -101,7 +101,7 @@ def payer_step(step: Callable[[Visit, DemoPaymentOrder, CustomerSession], Respon
 
     @wraps(step)
     def checked(visit: Visit, order: DemoPaymentOrder) -> Response:
-        session = _payer_session(order, sign_in_views.find_form_session(visit))
+        session = _payer_session(order, customer_views.find_form_session(visit))
         if session is None:
             return see_other(_payment_link(visit, order))
         return step(visit, order, session)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from chalice.app import Response
 
-from chalicelib.demo_bank import authorize_views, customer_views, pages, payment_views, sign_in_views, webhooks
+from chalicelib.demo_bank import authorize_views, customer_views, pages, payment_views, webhooks
 from chalicelib.demo_bank.banks import get_bank
 from chalicelib.demo_bank.pages import Visit
 from chalicelib.demo_bank.profiles import BY_NAME, BankName
@@ -31,11 +31,11 @@ PAGES: Mapping[tuple[str, str], Page] = {
     ("POST", "/payment/confirm"): payment_views.confirm_payment,
     ("POST", "/payment/refuse"): payment_views.refuse_payment,
     ("GET", "/my-accounts"): customer_views.list_accounts,
-    ("POST", "/my-accounts"): sign_in_views.sign_in,
+    ("POST", "/my-accounts"): customer_views.sign_in,
     ("GET", "/consents"): customer_views.list_consents,
-    ("POST", "/consents"): sign_in_views.sign_in,
+    ("POST", "/consents"): customer_views.sign_in,
     ("POST", "/consents/revoke"): customer_views.revoke_consent,
-    ("POST", "/consents/sign-out"): sign_in_views.sign_out,
+    ("POST", "/consents/sign-out"): customer_views.sign_out,
 }
 """Method, path below the bank's base URL, and view of every page."""
 

@@ -11,12 +11,12 @@ from chalicelib.foundation.container import Infrastructure
 from chalicelib.foundation.wiring import Call, Container, part
 from chalicelib.openbanking.container import OpenBankingContainer
 from chalicelib.statistics.container import StatisticsContainer
-from chalicelib.website.records.attempts import AttemptCounters
-from chalicelib.website.records.sessions import Sessions
 
 if TYPE_CHECKING:
     from chalicelib.cards.portal.portal import Portal
+    from chalicelib.website.records.attempts import AttemptCounters
     from chalicelib.website.records.journeys import Journeys
+    from chalicelib.website.records.sessions import Sessions
     from chalicelib.website.records.users import Users
 
 
@@ -25,6 +25,8 @@ class WebsiteContainer(Container):
 
     users: Users = part("chalicelib.website.records.users")
     journeys: Journeys = part("chalicelib.website.records.journeys")
+    sessions: Sessions = part("chalicelib.website.records.sessions")
+    attempts: AttemptCounters = part("chalicelib.website.records.attempts")
 
     def __init__(
         self,
@@ -44,14 +46,6 @@ class WebsiteContainer(Container):
     @cached_property
     def portal(self) -> Portal:
         return self._portal()
-
-    @cached_property
-    def sessions(self) -> Sessions:
-        return Sessions(self.shared.store, self.shared.keyring, self.shared.clock.real)
-
-    @cached_property
-    def attempts(self) -> AttemptCounters:
-        return AttemptCounters(self.shared.keyring, self.shared.clock.real, self.delivery.engine)
 
     @property
     def call_hub(self) -> Call:

@@ -117,9 +117,5 @@ def _find_source(name: str) -> str | None:
 
 @cache_until_replaced
 def _files() -> frozenset[str]:
-    return frozenset(_names())
-
-
-def _names() -> Iterator[str]:
     folder = rendered_files.FOLDER / FOLDER
-    return (file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file())
+    return frozenset(file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file())

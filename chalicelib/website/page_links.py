@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -75,11 +76,12 @@ _API = f"/specifications/{SCREENS[0].name}"
 
 @dataclass(frozen=True, slots=True)
 class MenuEntry:
-    """A link of the menu; ``icon`` is its name at heroicons.com."""
+    """A link of the menu; ``icon`` is its name at heroicons.com, ``is_current`` marks the section of the page."""
 
     place: str
     title: str
     icon: str
+    is_current: bool = False
 
 
 MENU: Mapping[str, Sequence[MenuEntry]] = {
@@ -99,17 +101,7 @@ VISITORS = ("/docs", "/performance", _API)
 """The entries that visitors see, in their order."""
 
 
-@dataclass(frozen=True, slots=True)
-class MenuItem:
-    """A menu entry; ``is_current`` marks the section of the current page."""
-
-    place: str
-    title: str
-    icon: str
-    is_current: bool
-
-
-def build_menu(place: str, *, signed_in: bool) -> Mapping[str, Sequence[MenuItem]]:
+def build_menu(place: str, *, signed_in: bool) -> Mapping[str, Sequence[MenuEntry]]:
     """The menu by group, as the page at ``place`` shows it; visitors see some entries, without groups."""
     if signed_in:
         return {group: [_item(entry, place) for entry in entries] for group, entries in MENU.items()}
@@ -117,9 +109,8 @@ def build_menu(place: str, *, signed_in: bool) -> Mapping[str, Sequence[MenuItem
     return {"": [_item(entries[target], place) for target in VISITORS]}
 
 
-def _item(entry: MenuEntry, place: str) -> MenuItem:
-    is_current = bool(place) and _section(place) == _section(entry.place)
-    return MenuItem(entry.place, entry.title, entry.icon, is_current)
+def _item(entry: MenuEntry, place: str) -> MenuEntry:
+    return replace(entry, is_current=bool(place) and _section(place) == _section(entry.place))
 
 
 def _section(place: str) -> str:

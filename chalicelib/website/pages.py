@@ -274,12 +274,6 @@ def public_page(
     return pages.html_answer(text, status, _headers(leads_to, NO_REFERRER) | pages.ANY_WINDOW)
 
 
-def add_reload(response: Response, seconds: int) -> Response:
-    """Have a browser load the page again after ``seconds``."""
-    response.headers["Refresh"] = str(seconds)
-    return response
-
-
 def preload() -> None:
     """Load templates, icons and style sheets in advance, so that no visitor has to wait."""
     _templates().load()

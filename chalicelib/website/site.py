@@ -25,7 +25,7 @@ from chalicelib.website.clients import (
 from chalicelib.website.container import WebsiteContainer
 from chalicelib.website.events import delivery_views, receiver_views
 from chalicelib.website.page_links import LATEST_EVENTS, RECEIVER, SIMULATOR
-from chalicelib.website.pages import Visit, add_reload, error_page, message_page, page
+from chalicelib.website.pages import Visit, error_page, message_page, page
 from chalicelib.website.performance import performance_views
 from chalicelib.website.rendered_files import NotRendered, explain_missing
 
@@ -161,8 +161,9 @@ def answer_failure(website: WebsiteContainer, incoming: Incoming, error: Excepti
         is_local = website.shared.settings.is_local
         what = explain_missing(is_local=is_local)
         response = error_page(website, "No documents yet", what, "The other pages work.", status=503)
-        is_rendering = is_local and not rendered_files.rendering_failed.is_set()
-        return add_reload(response, RENDERING_SECONDS) if is_rendering else response
+        if is_local and not rendered_files.rendering_failed.is_set():
+            response.headers["Refresh"] = str(RENDERING_SECONDS)
+        return response
     log.exception("page failed", error=type(error).__name__)
     if isinstance(error, StoreError):
         what = (

@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlencode, urljoin
 import pytest
 import requests
 
-from chalicelib.demo_bank import sign_in_views
+from chalicelib.demo_bank import customer_views
 from chalicelib.demo_bank.pages import money
 from tests.demo_bank.paying import CUSTOMER, OTHER, SLOW, account, balances, pay, token
 from tests.demo_bank.stage import Browser, Reply, Stage
@@ -231,13 +231,13 @@ def test_a_session_ends_by_signing_out_and_by_time(stage: Stage) -> None:
     browser.cookies = cookies
     assert "Or sign in as a sandbox customer" in browser.open(f"{stage.domain}/consents").text
     browser = signed_in(stage)
-    stage.clock.advance(sign_in_views.LIFETIME)
+    stage.clock.advance(customer_views.LIFETIME)
     assert "Or sign in as a sandbox customer" in browser.open(f"{stage.domain}/consents").text
 
 
 def test_the_sessions_cookie_is_not_stored(stage: Stage) -> None:
     browser = signed_in(stage)
-    assert browser.cookies[sign_in_views.COOKIE] not in repr(list(stage.store.scan("demo-banks")))
+    assert browser.cookies[customer_views.COOKIE] not in repr(list(stage.store.scan("demo-banks")))
 
 
 def field(page: Reply, name: str) -> str:

@@ -9,7 +9,7 @@ import requests
 import responses
 
 from chalicelib import bootstrap
-from chalicelib.demo_bank import clearing, consents, faults, revocations
+from chalicelib.demo_bank import clearing, consents, faults
 from chalicelib.demo_bank.banks import get_bank
 from chalicelib.demo_bank.runtime import TABLE, DemoBank
 from tests.demo_bank.stage import Stage
@@ -84,7 +84,7 @@ def test_the_service_is_told_again_until_it_has_heard(stage: Stage, failure: Any
     run(stage)
     assert len(told(stage)) == 1
     stage.hub.errors.clear()
-    stage.clock.advance(revocations.RETRY_SECONDS)
+    stage.clock.advance(consents.RETRY_SECONDS)
     run(stage)
     run(stage)
     assert (consent(stage), due(stage), len(told(stage))) == (("revoked", True), [], 2)
@@ -97,7 +97,7 @@ def test_a_revocation_that_is_refused_for_good_is_not_repeated(stage: Stage, ans
     stage.hub.errors["/token/revoke"] = answer
     for _ in range(2):
         run(stage)
-        stage.clock.advance(revocations.RETRY_SECONDS)
+        stage.clock.advance(consents.RETRY_SECONDS)
     assert (len(told(stage)), due(stage)) == (1, [])
 
 
@@ -126,7 +126,7 @@ def test_a_consent_that_cannot_be_ended_does_not_delay_the_others(
     monkeypatch.setattr(consents, "get_consent", read)
     run(stage)
     assert (len(told(stage)), len(due(stage))) == (1, 1)
-    stage.clock.advance(revocations.RETRY_SECONDS)
+    stage.clock.advance(consents.RETRY_SECONDS)
     run(stage)
     assert (len(told(stage)), len(due(stage))) == (2, 0)
 

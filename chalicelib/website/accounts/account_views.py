@@ -18,6 +18,7 @@ from chalicelib.website.pages import NO_ERRORS, NO_REFERRER, Visit, message_page
 from chalicelib.website.records import users
 from chalicelib.website.records.attempts import Subjects, TooManyAttempts, client_network
 from chalicelib.website.records.one_time_secrets import LIFETIMES
+from chalicelib.website.records.sessions import find_browser, sign_browser
 
 _WRONG = "Email and password do not match. Check both, or register if you have no account yet."
 _DEACTIVATED = "The operator has deactivated this account. Ask the operator to reactivate it."
@@ -97,7 +98,7 @@ def sign_in(visit: Visit) -> Response:
         name = users.normalise_email(email)
     except users.InvalidUser:
         name = email
-    browser = visit.website.attempts.browsers.find(name, visit.known_browser(name))
+    browser = visit.website.call(find_browser, name, visit.known_browser(name))
     subjects = _sign_in_subjects(name, client_network(visit.ip_address), browser)
     try:
         visit.website.attempts.count(subjects)
@@ -132,7 +133,7 @@ def begin_session(
     """
     if visit.email is not None:
         visit.website.sessions.end(visit.session)
-    known = visit.known_browser_cookie(user.email, visit.website.attempts.browsers.cookie_value(user.email, browser))
+    known = visit.known_browser_cookie(user.email, visit.website.call(sign_browser, user.email, browser))
     begun = visit.session_cookie(visit.website.sessions.begin(user))
     return pages.see_other(place or _destination(visit), *known, *begun, *visit.notice_cookie(notice))
 

@@ -69,7 +69,8 @@ def authorization_callback(visit: Visit) -> Response:
             if query.get("ask") == "end" and journey.stage == "tokens":
                 return _end_consent_page(visit, journey)
             if query.keys() & {"code", "authorization_code", "error"}:
-                return _redirect_to_journey(visit, journey)
+                # without the code in the URL, so that the page can be reloaded
+                return visit.redirect(_CALLBACK, state=journey.state)
             return _journey_page(visit, _check_consent(visit, journey))
     return _stranger_page(visit, query)
 
@@ -163,11 +164,6 @@ def _stage_answer(visit: Visit, query: Mapping[str, str]) -> Response:
 
 def _check_consent(visit: Visit, journey: Journey) -> Journey:
     return journey if visit.incoming.is_head else visit.website.call(check_consent, journey)
-
-
-def _redirect_to_journey(visit: Visit, journey: Journey) -> Response:
-    """Redirect to the journey's page without the code in the URL, so that the page can be reloaded."""
-    return visit.redirect(_CALLBACK, state=journey.state)
 
 
 def _journey_page(visit: Visit, journey: Journey | None, problem: str = "", status: int = 200) -> Response:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import wraps
 
 from chalice.app import Response
 
 from chalicelib.cards.protocol.status_codes import Refused, Status
-from chalicelib.website.cards.card_filters import CARD_ID
 from chalicelib.website.display_text import span
 from chalicelib.website.pages import NO_REFERRER, Visit, message_page, page
 from chalicelib.website.records.one_time_secrets import LIFETIMES
+
+CARD_ID = re.compile("[0-9]{1,20}")
 
 
 def for_linked_users(view: Callable[[Visit, int], Response]) -> Callable[[Visit], Response]:
@@ -36,6 +38,11 @@ def card_id_of(visit: Visit) -> int:
     if not CARD_ID.fullmatch(written):
         raise Refused(Status.NO_CARD)
     return int(written)
+
+
+def id_member(name: str, written: str) -> dict[str, str]:
+    """The request member for an id; none if the input is not one."""
+    return {name: written} if CARD_ID.fullmatch(written) and int(written) else {}
 
 
 def _missing_card_page(visit: Visit, refusal: Refused) -> Response:

@@ -1,4 +1,4 @@
-"""The lists of the card pages: cards and card activity of the linked programme manager, with filters."""
+"""The lists of the card pages: cards and card activity of the linked programme manager, with their filters."""
 
 from __future__ import annotations
 
@@ -8,20 +8,82 @@ from typing import Any
 
 from chalice.app import Response
 
+from chalicelib.cards.protocol import states
 from chalicelib.cards.protocol.portal_messages import CARDS, LIST_ACTIVITY, LIST_CARDS
-from chalicelib.website.cards.card_access_views import for_linked_users
-from chalicelib.website.cards.card_filters import (
-    ANSWERS,
-    KINDS,
-    STATUSES,
-    ListFilter,
-    id_member,
-    read_activity_filter,
-    read_card_filter,
-)
+from chalicelib.foundation.fields.written_text import is_written
+from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.website.cards.card_access_views import for_linked_users, id_member
+from chalicelib.website.cards.card_text import MESSAGES
+from chalicelib.website.form_fields import FieldReader, filled_in, first_second, last_second, read_day
 from chalicelib.website.pages import Visit, page
 
-MESSAGES = 25  # messages per activity page
+_NAME_CHARACTERS = 50
+ANSWERS: Mapping[str, str] = {"approved": "Approved", "declined": "Declined"}
+"""Choices for the answer to a message."""
+KINDS: Mapping[str, str] = {str(number): label.capitalize() for number, label in MESSAGES.items()}
+"""Choices of the filters, by value."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListFilter:
+    """What a list is filtered by.
+
+    Attributes:
+        members: request members of the portal's action.
+        query: the fields that are filled in, by name, for links to further pages.
+        errors: a sentence for each invalid field.
+    """
+
+    members: Mapping[str, Any]
+    query: Mapping[str, str]
+    errors: Mapping[str, str]
+
+
+def read_card_filter(written: FieldReader) -> ListFilter:
+    """The filter of ``GET /cards``: ``status``, ``programme``, ``holder`` and ``digits``."""
+    members: dict[str, Any] = {}
+    errors: dict[str, str] = {}
+    query = filled_in(written, ("status", "programme", "holder", "digits"))
+    if query.get("status") in states.CARD_STATES:
+        members["status"] = query["status"]
+    members |= id_member("program_id", query.get("programme", ""))
+    if holder := query.get("holder"):
+        _read_holder(holder, members, errors)
+    if digits := query.get("digits"):
+        if len(digits) == 4 and digits.isascii() and digits.isdigit():
+            members["last_four"] = digits
+        else:
+            errors["digits"] = "Enter the last four digits of the card number."
+    return ListFilter(members, query, errors)
+
+
+def _read_holder(written: str, members: dict[str, Any], errors: dict[str, str]) -> None:
+    if number := id_member("holder_id", written):
+        members |= number
+    elif len(written) <= _NAME_CHARACTERS and is_written(written):
+        members["name"] = written
+    else:
+        errors["holder"] = f"Enter a holder's id, or at most {_NAME_CHARACTERS} characters of a name."
+
+
+def read_activity_filter(written: FieldReader) -> ListFilter:
+    """The filter of ``GET /cards/activity``: ``card_id``, ``answer``, ``kind``, ``from`` and ``to``."""
+    errors: dict[str, str] = {}
+    query = filled_in(written, ("card_id", "answer", "kind", "from", "to"))
+    members: dict[str, Any] = dict(id_member("card_id", query.get("card_id", "")))
+    if query.get("answer") in ANSWERS:
+        members["approved"] = int(query["answer"] == "approved")
+    if query.get("kind", "") in KINDS:
+        members["authorize_type"] = int(query["kind"])
+    since, until = read_day(written, "from", errors), read_day(written, "to", errors)
+    if since and until and since > until:
+        errors["from"] = "This is later than the last day."
+    members |= {"date_from": first_second(since)} if since else {}
+    members |= {"date_to": last_second(until)} if until else {}
+    return ListFilter(members, query, errors)
+
+
+_MESSAGES = 25  # messages per activity page
 _BEFORE = re.compile("([0-9]{1,13})-([0-9]{1,20})")
 
 
@@ -40,7 +102,7 @@ def list_cards(visit: Visit, manager_id: int) -> Response:
         wanted=wanted,
         is_first=not position,
         older={"before": found["before"]} if found["before"] and not wanted.errors else None,
-        statuses=STATUSES,
+        statuses=states.CARD_STATES,
         programmes=programmes,
         full=len(found["data"]) == CARDS,
     )
@@ -51,7 +113,7 @@ def list_activity(visit: Visit, manager_id: int) -> Response:
     """``GET /cards/activity``: the latest network messages that match the filter, or those before ``before``."""
     wanted, before = read_activity_filter(visit.field), _BEFORE.fullmatch(visit.field("before"))
     position = {"before_at": before[1], "before_id": before[2]} if before else {}
-    found = visit.website.portal.read(manager_id, LIST_ACTIVITY, item_count=MESSAGES, **_members(wanted), **position)
+    found = visit.website.portal.read(manager_id, LIST_ACTIVITY, item_count=_MESSAGES, **_members(wanted), **position)
     more = found["before_at"] is not None and not wanted.errors
     return page(
         visit,
@@ -65,7 +127,7 @@ def list_activity(visit: Visit, manager_id: int) -> Response:
         older={"before": f"{found['before_at']}-{found['before_id']}"} if more else None,
         answers=ANSWERS,
         kinds=KINDS,
-        full=len(found["data"]) == MESSAGES,
+        full=len(found["data"]) == _MESSAGES,
     )
 
 

@@ -16,8 +16,7 @@ from chalicelib.foundation.http.web import text_answer
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.statistics.days import day_of, first_day
 from chalicelib.statistics.export import Row, write_csv
-from chalicelib.website.cards.card_access_views import card_id_of, for_linked_users
-from chalicelib.website.cards.card_filters import id_member
+from chalicelib.website.cards.card_access_views import card_id_of, for_linked_users, id_member
 from chalicelib.website.cards.card_text import currency_code, decimal_amount, purpose, remark
 from chalicelib.website.form_fields import first_second, last_second, read_day
 from chalicelib.website.pages import Visit, page

@@ -20,9 +20,8 @@ from chalicelib.foundation.clock import milliseconds
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.website.cards import card_actions
 from chalicelib.website.cards.balance_chart import HEIGHT, WIDTH, balance_chart
-from chalicelib.website.cards.card_access_views import card_id_of, for_linked_users
+from chalicelib.website.cards.card_access_views import CARD_ID, card_id_of, for_linked_users
 from chalicelib.website.cards.card_actions import card_fields, offered_actions
-from chalicelib.website.cards.card_filters import CARD_ID
 from chalicelib.website.cards.card_text import ENTRIES
 from chalicelib.website.cards.country_choice import country_choices
 from chalicelib.website.cards.simulation_forms import (

@@ -20,7 +20,7 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.requests.engine import Engine, if_permitted
 from chalicelib.foundation.requests.facts import Facts
 from chalicelib.foundation.requests.outcome import Outcome
-from chalicelib.website.records.sessions import TABLE, KnownBrowsers
+from chalicelib.website.records.sessions import TABLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,8 @@ LIMITS: Mapping[str, RateLimit] = {
 }
 """Limits by name.
 
-Sign-ins from browsers that signed in to the account before (see ``KnownBrowsers``) are limited per browser, and per
-account. Other sign-ins are limited per account and address, per address, and per account. The remaining limits are:
+Sign-ins from browsers that signed in to the account before (see ``sessions``) are limited per browser, and per account.
+Other sign-ins are limited per account and address, per address, and per account. The remaining limits are:
 registrations from an address, test events and resent events of a user, a user's codes for the operator, wrong passwords
 outside of sign-in, and emails requested from an address and for a mailbox.
 """
@@ -66,13 +66,12 @@ class TooManyAttempts(Exception):
 
 
 class AttemptCounters:
-    """Stores counters without readable addresses or accounts, and recognises known ``browsers``."""
+    """Stores counters without readable addresses or accounts."""
 
     def __init__(self, keyring: Keyring, clock: Clock, engine: Engine) -> None:
         self._engine = engine
         self._keyring = keyring
-        self._clock = clock
-        self.browsers = KnownBrowsers(keyring, clock)
+        self._clock = clock.real
 
     def count(self, subjects: Subjects) -> None:
         """Count one attempt for each of ``subjects``, or for none if one has reached its limit.

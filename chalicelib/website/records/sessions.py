@@ -56,7 +56,7 @@ class Sessions:
     def __init__(self, store: Store, keyring: Keyring, clock: Clock) -> None:
         self._store = store
         self._keyring = keyring
-        self._clock = clock
+        self._clock = clock.real
 
     def create_visitor_session(self) -> Session:
         """An anonymous session, which is not stored."""
@@ -120,26 +120,20 @@ BROWSER_COOKIE = "causeway_known_"  # prefix of the cookie names, followed by a 
 _VALUE = re.compile(r"([0-9a-f]{22})-([0-9]{1,12})\.([A-Za-z0-9_-]+)")
 
 
-class KnownBrowsers:
-    def __init__(self, keyring: Keyring, clock: Clock) -> None:
-        self._keyring = keyring
-        self._clock = clock
+def sign_browser(email: str, browser: str | None = None, *, keyring: Keyring, clock: Clock) -> str:
+    """The cookie value for a browser that has just signed in; a known ``browser`` keeps its id."""
+    browser_id = f"{browser or new_id()}-{clock.real.time()}"
+    signature = cookie_signer(keyring, "known-browser").get_signature(_signed_text(browser_id, email))
+    return f"{browser_id}.{signature.decode()}"
 
-    def cookie_value(self, email: str, browser: str | None = None) -> str:
-        """The cookie value for a browser that has just signed in; a known ``browser`` keeps its id."""
-        browser_id = f"{browser or new_id()}-{self._clock.time()}"
-        signature = cookie_signer(self._keyring, "known-browser").get_signature(_signed_text(browser_id, email))
-        return f"{browser_id}.{signature.decode()}"
 
-    def find(self, email: str, value: str) -> str | None:
-        """The id of a browser that signed in to this account before; ``None`` for an invalid or expired ``value``."""
-        found = _VALUE.fullmatch(value)
-        if found is None or self._clock.time() >= int(found[2]) + BROWSER_LIFETIME:
-            return None
-        is_ours = cookie_signer(self._keyring, "known-browser").verify_signature(
-            _signed_text(f"{found[1]}-{found[2]}", email), found[3]
-        )
-        return found[1] if is_ours else None
+def find_browser(email: str, value: str, *, keyring: Keyring, clock: Clock) -> str | None:
+    """The id of a browser that signed in to this account before; ``None`` for an invalid or expired ``value``."""
+    found = _VALUE.fullmatch(value)
+    if found is None or clock.real.time() >= int(found[2]) + BROWSER_LIFETIME:
+        return None
+    text = _signed_text(f"{found[1]}-{found[2]}", email)
+    return found[1] if cookie_signer(keyring, "known-browser").verify_signature(text, found[3]) else None
 
 
 def cookie_name(email: str) -> str:

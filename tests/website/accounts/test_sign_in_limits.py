@@ -140,12 +140,12 @@ def known_cookie(person: Person) -> tuple[str, str]:
 def test_only_a_browser_that_signed_in_to_this_account_is_known(
     world: World, visitor: Person, registered: str, forged: str
 ) -> None:
-    browsers = world.hub.website.attempts.browsers
+    call = world.hub.website.call
     visitor.sign_in(registered)
     name, value = known_cookie(visitor)
-    assert browsers.find(registered, value) is not None
+    assert call(sessions.find_browser, registered, value) is not None
     if forged == "of another account":
-        value = browsers.cookie_value(f"x{registered}")
+        value = call(sessions.sign_browser, f"x{registered}")
     elif forged == "altered":
         value = f"{'1' if value[0] == '0' else '0'}{value[1:]}"
     elif forged == "too old":
@@ -154,7 +154,7 @@ def test_only_a_browser_that_signed_in_to_this_account_is_known(
         value = forged
 
     assert name == sessions.cookie_name(registered)
-    assert browsers.find(registered, value) is None
+    assert call(sessions.find_browser, registered, value) is None
 
 
 def test_the_cookie_of_a_known_browser_signs_nobody_in_and_names_nobody(
