@@ -28,8 +28,6 @@ COOKIE = "demo_bank_browser"
 _SECRET = re.compile(rf"[A-Za-z0-9_-]{{{SECRET_LENGTH}}}")
 _STEP_PATHS: Mapping[journeys.State, str] = {"open": "/sign-in", "signed_in": "/choose"}
 
-StepView = Callable[[Visit, PsuJourney], Response]
-
 
 def begin_authorization(visit: Visit) -> Response:
     """``GET /authorize``: pass the complete URL to the service, and start a journey."""
@@ -56,7 +54,7 @@ def begin_authorization(visit: Visit) -> Response:
     return see_other(visit.link("/sign-in", journey=journey_id), *cookies)
 
 
-def journey_step(step: StepView) -> Callable[[Visit], Response]:
+def journey_step(step: Callable[[Visit, PsuJourney], Response]) -> Callable[[Visit], Response]:
     """Wrap a view of a journey step: find the journey, and handle finished and concurrently changed ones."""
 
     @wraps(step)

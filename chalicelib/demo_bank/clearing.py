@@ -88,7 +88,8 @@ def _process_payment(at: DemoBank, due_at: int, order_id: str, deadline: float, 
     order = execution.refresh(at, order)
     if is_reachable:
         return send_reports(at, order, deadline)
-    postpone_reports(at, order)
+    if order.reports:
+        _record_outcome(at, order, set(), failed=False)  # they are due again later
     return False
 
 
@@ -121,12 +122,6 @@ def send_reports(bank: DemoBank, order: DemoPaymentOrder, deadline: float) -> bo
     if told or outcome != "arrived":
         _record_outcome(bank, order, told, failed=outcome != "arrived")
     return outcome != "unreachable"
-
-
-def postpone_reports(bank: DemoBank, order: DemoPaymentOrder) -> None:
-    """Postpone this order's reports because the service is unreachable."""
-    if order.reports:
-        _record_outcome(bank, order, set(), failed=False)
 
 
 def _send_report(bank: DemoBank, order: DemoPaymentOrder, report: StatusReport, seconds: float) -> _Outcome:

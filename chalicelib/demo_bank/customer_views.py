@@ -41,9 +41,6 @@ class CustomerSession:
     form_token: str
 
 
-SessionView = Callable[[Visit, CustomerSession], Response]
-
-
 def find_session(visit: Visit) -> CustomerSession | None:
     """The session that belongs to the browser's cookie; ``None`` also if its customer was deleted."""
     bank, cookie = visit.bank, visit.read_cookie(COOKIE)
@@ -84,7 +81,7 @@ def begin_session(visit: Visit, customer: Customer) -> Sequence[str]:
     return visit.set_cookie(COOKIE, cookie, LIFETIME)
 
 
-def require_session(view: SessionView) -> Callable[[Visit], Response]:
+def require_session(view: Callable[[Visit, CustomerSession], Response]) -> Callable[[Visit], Response]:
     """Wrap a form that requires a signed-in customer; without a session or its form token, redirect to the sign-in."""
 
     @wraps(view)

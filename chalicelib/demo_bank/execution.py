@@ -7,7 +7,7 @@ instant scheme, a booked one. Reading a payment or an account first settles due 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -25,6 +25,12 @@ from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Dele
 
 SETTLE_SECONDS = 20
 UNKNOWN_SECONDS = 600
+_TEST_STEPS: Mapping[str, tuple[PaymentStep, int]] = {
+    "TEST-LATE-REJECT": ("undecided", SETTLE_SECONDS),
+    "TEST-UNKNOWN": ("uncertain", UNKNOWN_SECONDS),
+    "TEST-PENDING": ("pending", orders.NEVER),
+}
+"""The step of a payment's confirmation, and the seconds until it is settled, by test reference."""
 _TRIES = 8
 NO_FUNDS = "There is not enough money in the account"
 _LATE = "The payment was rejected after it had been confirmed; the money is back in the account"
@@ -131,16 +137,12 @@ def save_transition(
 def _confirmed_order(bank: DemoBank, order: DemoPaymentOrder) -> DemoPaymentOrder:
     """The order after its confirmation; an instant payment is settled immediately."""
     now = bank.clock.time()
-    if order.test_reference == "TEST-LATE-REJECT":
-        after = orders.apply_steps(bank, order, ["undecided"], state="confirmed", settles_at=now + SETTLE_SECONDS)
-    elif order.test_reference == "TEST-UNKNOWN":
-        after = orders.apply_steps(bank, order, ["uncertain"], state="confirmed", settles_at=now + UNKNOWN_SECONDS)
-    elif order.test_reference == "TEST-PENDING":
-        after = orders.apply_steps(bank, order, ["pending"], state="confirmed", settles_at=orders.NEVER)
-    elif order.is_instant:
+    step, seconds = _TEST_STEPS.get(order.test_reference, ("confirmed", SETTLE_SECONDS))
+    if step == "confirmed" and order.is_instant:
         after = orders.apply_steps(bank, order, ["confirmed", *_settlement_steps(order)], state="settled")
     else:
-        after = orders.apply_steps(bank, order, ["confirmed"], state="confirmed", settles_at=now + SETTLE_SECONDS)
+        settles_at = min(now + seconds, orders.NEVER)
+        after = orders.apply_steps(bank, order, [step], state="confirmed", settles_at=settles_at)
     return replace(after, confirmed_at=now, result=after.status)
 
 

@@ -91,9 +91,6 @@ class _MonthEntry:
     means: Means = "transfer"
 
 
-EntryGenerator = Callable[[Random, int], Iterator[_MonthEntry]]
-
-
 @lru_cache(maxsize=256)
 def generate_statement(account: CustomerAccount, today: date) -> Statement:
     """The statement of ``account`` as of ``today``."""
@@ -277,7 +274,7 @@ def _card_entries(random: Random, scale: int) -> Iterator[_MonthEntry]:
     yield from _purchases(random, scale, {**_SHOPS, **_TRAVEL}, random.randint(8, 15))
 
 
-_GENERATORS: Mapping[AccountKind, EntryGenerator] = {
+_GENERATORS: Mapping[AccountKind, Callable[[Random, int], Iterator[_MonthEntry]]] = {
     "current": _current_entries,
     "savings": _savings_entries,
     "foreign": _foreign_entries,

@@ -39,8 +39,6 @@ _BODY_BYTES = 1_000_000
 _BULK_BYTES = 5_000_000
 """Body limit of bulk payments: the service accepts 4 MB and adds omitted schemes to each payment."""
 
-WebhookHandler = Callable[[WebhookCall], dict[str, Any]]
-
 
 @dataclass(frozen=True, slots=True)
 class WebhookRow:
@@ -55,7 +53,7 @@ class WebhookRow:
     """
 
     webhook: Webhook
-    answer: WebhookHandler
+    answer: Callable[[WebhookCall], dict[str, Any]]
     consent: Literal["needed", "if named", "ignored"]
     body_bytes: int = _BODY_BYTES
 

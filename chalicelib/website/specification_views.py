@@ -70,15 +70,6 @@ class OperationGroup:
     operations: Sequence[DocumentedOperation]
 
 
-@dataclass(frozen=True, slots=True)
-class ClientOption:
-    """A client to choose; ``payment_callback`` is the callback URL for its payments."""
-
-    client_id: str
-    title: str
-    payment_callback: str
-
-
 def show_specification(visit: Visit) -> Response:
     """``GET /specifications/{screen}``; ``state`` identifies the journey whose access token is used.
 
@@ -157,9 +148,10 @@ def _action(method: str, action: str, content: dict[str, Any]) -> DocumentedOper
     return DocumentedOperation(action, method.upper(), action, summary, reference)
 
 
-def _client_options(visit: Visit, email: str) -> Sequence[ClientOption]:
+def _client_options(visit: Visit, email: str) -> Sequence[tuple[Client, str]]:
+    """The clients to choose from, each with the ``callback_url`` for its payments."""
     found = visit.website.openbanking.client_list.choices(email, active=True).clients
-    return [ClientOption(client.client_id, client.title, _payment_callback(visit, client)) for client in found]
+    return [(client, _payment_callback(visit, client)) for client in found]
 
 
 def _payment_callback(visit: Visit, client: Client) -> str:

@@ -38,43 +38,25 @@ class NextStep:
     label: str
 
 
-@dataclass(frozen=True, slots=True)
-class UserProgress:
-    """What is known of a user: the newest clients with their activity, and the latest journeys."""
-
-    clients: Sequence[Client]
-    activities: Sequence[Activity]
-    journeys: Sequence[Journey]
-
-    @property
-    def calls(self) -> Sequence[tuple[str, ClientCall]]:
-        """The latest calls of all clients with their Client IDs, newest first."""
-        pairs = zip(self.clients, self.activities, strict=True)
-        calls = [(client.client_id, call) for client, activity in pairs for call in activity.calls]
-        return sorted(calls, key=lambda each: each[1].at, reverse=True)
-
-
 def show_start(visit: Visit) -> Response:
     """``GET /`` for a signed-in user."""
     own = visit.website.openbanking.client_list.page(visit.user, ClientFilter(), CLIENTS)
     clients = own.clients
-    progress = UserProgress(
-        clients,
-        visit.website.statistics.activity.of_clients([client.client_id for client in clients]),
-        visit.website.journeys.list_latest(visit.user),
-    )
+    activities = visit.website.statistics.activity.of_clients([client.client_id for client in clients])
+    journeys = visit.website.journeys.list_latest(visit.user)
+    calls = _latest_calls(clients, activities)
     return page(
         visit,
         "start.html",
-        clients=list(zip(clients, progress.activities, strict=True)),
+        clients=list(zip(clients, activities, strict=True)),
         has_more=own.next is not None,
         examined=own.examined,
         titles={client.client_id: client.title for client in clients},
-        calls=progress.calls[:CALLS],
-        failures=[each for each in progress.calls if each[1].error][:CALLS],
+        calls=calls[:CALLS],
+        failures=[each for each in calls if each[1].error][:CALLS],
         deliveries=_failed_deliveries(visit, clients),
         kind_names=KIND_NAMES,
-        steps=list(islice(_next_steps(progress, visit.website.shared.settings.is_sandbox), STEPS)),
+        steps=list(islice(_next_steps(clients, calls, journeys, visit.website.shared.settings.is_sandbox), STEPS)),
         draft=create_draft(visit.website.shared.clock),
         now=visit.website.shared.clock.time(),
         bank_base=visit.website.shared.settings.bank_api_url,
@@ -90,9 +72,18 @@ def _failed_deliveries(visit: Visit, clients: Sequence[Client]) -> Sequence[Deli
     return sorted(found, key=lambda each: each.failed_at or 0, reverse=True)[:CALLS]
 
 
-def _next_steps(known: UserProgress, is_sandbox: bool) -> Iterator[NextStep]:
+def _latest_calls(clients: Sequence[Client], activities: Sequence[Activity]) -> Sequence[tuple[str, ClientCall]]:
+    """The latest calls of all clients with their Client IDs, newest first."""
+    pairs = zip(clients, activities, strict=True)
+    calls = [(client.client_id, call) for client, activity in pairs for call in activity.calls]
+    return sorted(calls, key=lambda each: each[1].at, reverse=True)
+
+
+def _next_steps(
+    clients: Sequence[Client], calls: Sequence[tuple[str, ClientCall]], journeys: Sequence[Journey], is_sandbox: bool
+) -> Iterator[NextStep]:
     """What is missing, the most urgent first; there are always at least ``STEPS``."""
-    if not known.clients:
+    if not clients:
         yield NextStep(
             "squares-2x2",
             "Create a client",
@@ -100,7 +91,7 @@ def _next_steps(known: UserProgress, is_sandbox: bool) -> Iterator[NextStep]:
             "/clients/new",
             "Create a client",
         )
-    if not any(journey.exchanged_at for journey in known.journeys):
+    if not any(journey.exchanged_at for journey in journeys):
         yield NextStep(
             "shield-check",
             "Get a consent",
@@ -108,7 +99,7 @@ def _next_steps(known: UserProgress, is_sandbox: bool) -> Iterator[NextStep]:
             "/authorize",
             "Authorize",
         )
-    if not known.calls:
+    if not calls:
         yield NextStep(
             "code-bracket",
             "Make a call",
@@ -116,7 +107,7 @@ def _next_steps(known: UserProgress, is_sandbox: bool) -> Iterator[NextStep]:
             "/specifications/account",
             "Try the API",
         )
-    if not any(call.route.startswith("/tpp/payment") for _, call in known.calls):
+    if not any(call.route.startswith("/tpp/payment") for _, call in calls):
         yield NextStep(
             "banknotes",
             "Make a payment",
@@ -124,14 +115,14 @@ def _next_steps(known: UserProgress, is_sandbox: bool) -> Iterator[NextStep]:
             "/specifications/payments",
             "Try a payment",
         )
-    if known.clients and all(client.events_mode == "none" for client in known.clients):
+    if clients and all(client.events_mode == "none" for client in clients):
         yield NextStep(
             "bolt",
             "Receive events",
             "Hear when a consent ends or a payment settles: at your server, or with the built-in receiver."
             if is_sandbox
             else "Give your client an Events URL, to hear when a consent ends or a payment settles.",
-            f"/clients/{known.clients[0].client_id}/settings#events-title",
+            f"/clients/{clients[0].client_id}/settings#events-title",
             "Set up events",
         )
     yield NextStep(
