@@ -14,7 +14,7 @@ from chalicelib import bootstrap
 from chalicelib.foundation import security_refusals
 from chalicelib.foundation.security_refusals import METRIC, Kind
 from chalicelib.openbanking.protocol.errors import Refusal
-from chalicelib.website.records.attempts import LIMITS, TooManyAttempts
+from chalicelib.website.records.attempts import LIMITS, TooManyAttempts, count_attempt
 from tests.cards.scenes import Scene
 from tests.documents import ALARMS_PAGE, rows, section
 from tests.figures import counted
@@ -86,13 +86,13 @@ def wrong_card_credentials(world: World) -> Callable[[], object]:
 
 
 def too_many_passwords(world: World) -> Callable[[], object]:
-    attempts, subjects = world.hub.website.attempts, [("password", "ada@example.com")]
+    call, subjects = world.hub.website.call, [("password", "ada@example.com")]
     for _ in range(LIMITS["password"].attempts):
-        attempts.count(subjects)
+        call(count_attempt, subjects)
 
     def guess() -> None:
         with pytest.raises(TooManyAttempts):
-            attempts.count(subjects)
+            call(count_attempt, subjects)
 
     return guess
 

@@ -14,7 +14,6 @@ from chalicelib.statistics.container import StatisticsContainer
 
 if TYPE_CHECKING:
     from chalicelib.cards.portal.portal import Portal
-    from chalicelib.website.records.attempts import AttemptCounters
     from chalicelib.website.records.journeys import Journeys
     from chalicelib.website.records.sessions import Sessions
     from chalicelib.website.records.users import Users
@@ -26,7 +25,6 @@ class WebsiteContainer(Container):
     users: Users = part("chalicelib.website.records.users")
     journeys: Journeys = part("chalicelib.website.records.journeys")
     sessions: Sessions = part("chalicelib.website.records.sessions")
-    attempts: AttemptCounters = part("chalicelib.website.records.attempts")
 
     def __init__(
         self,

@@ -16,7 +16,7 @@ from chalicelib.website.notices import Notice
 from chalicelib.website.page_links import is_own_page
 from chalicelib.website.pages import NO_ERRORS, NO_REFERRER, Visit, message_page, page
 from chalicelib.website.records import users
-from chalicelib.website.records.attempts import Subjects, TooManyAttempts, client_network
+from chalicelib.website.records.attempts import Subjects, TooManyAttempts, client_network, count_attempt, record_success
 from chalicelib.website.records.one_time_secrets import LIFETIMES
 from chalicelib.website.records.sessions import find_browser, sign_browser
 
@@ -39,10 +39,10 @@ def register(visit: Visit) -> Response:
     """
     email, password, accepted = visit.field("email"), visit.field("password"), visit.field("terms") == "yes"
     try:
-        visit.website.attempts.count([("registrations", client_network(visit.ip_address))])
+        visit.website.call(count_attempt, [("registrations", client_network(visit.ip_address))])
         if visit.website.shared.settings.confirms_addresses:
             name = users.check_registration(email, password, accepted)
-            visit.website.attempts.count(mail_subjects(visit, name))
+            visit.website.call(count_attempt, mail_subjects(visit, name))
             visit.website.call(account_flow.request_confirmation, name, password)
             return mail_sent_page(visit, name, f"a link to complete your registration, valid for {_CONFIRMATION}")
         user = visit.website.users.register(email, password, terms_accepted=accepted)
@@ -72,7 +72,7 @@ def confirm_registration(visit: Visit) -> Response:
     try:
         name = visit.website.call(account_flow.find_confirmed_email, secret)
         subjects = [("password", name)]
-        visit.website.attempts.count(subjects)
+        visit.website.call(count_attempt, subjects)
         user = visit.website.call(account_flow.confirm_registration, secret, visit.field("password"))
     except SecretNotValid:
         return invalid_link_page(visit)
@@ -80,7 +80,7 @@ def confirm_registration(visit: Visit) -> Response:
         return _confirmation_page(visit, name, retry_advice(stopped.retry_after), 429, stopped.retry_after)
     except WrongPassword:
         return _confirmation_page(visit, name, "This is not the password chosen at registration.", 401)
-    visit.website.attempts.record_success(subjects)
+    visit.website.call(record_success, subjects)
     log.info("user registered")
     return begin_session(visit, user, Notice.REGISTERED)
 
@@ -101,13 +101,13 @@ def sign_in(visit: Visit) -> Response:
     browser = visit.website.call(find_browser, name, visit.known_browser(name))
     subjects = _sign_in_subjects(name, client_network(visit.ip_address), browser)
     try:
-        visit.website.attempts.count(subjects)
+        visit.website.call(count_attempt, subjects)
     except TooManyAttempts as stopped:
         return _sign_in_page(visit, retry_advice(stopped.retry_after), 429, stopped.retry_after)
     user = visit.website.users.authenticate(email, visit.field("password"))
     if user is None:
         return _sign_in_page(visit, _WRONG, 401)
-    visit.website.attempts.record_success(subjects)
+    visit.website.call(record_success, subjects)
     if not user.active:
         return _sign_in_page(visit, _DEACTIVATED, 403)
     return begin_session(visit, user, Notice.SIGNED_IN, browser=browser)
@@ -232,7 +232,7 @@ def request_password_reset(visit: Visit) -> Response:
     """``POST /forgotten``: send an email. The page is the same whether or not the account exists."""
     try:
         name = users.normalise_mailbox(visit.field("email"))
-        visit.website.attempts.count(mail_subjects(visit, name))
+        visit.website.call(count_attempt, mail_subjects(visit, name))
         visit.website.call(account_flow.request_reset, name)
     except TooManyAttempts as stopped:
         return forgotten_page(visit, {"": retry_advice(stopped.retry_after)}, 429, stopped.retry_after)
@@ -267,7 +267,7 @@ def reset_password(visit: Visit) -> Response:
 def _change_password(visit: Visit) -> Response:
     """Change the user's password. Raises: TooManyAttempts."""
     subjects = [("password", visit.user)]
-    visit.website.attempts.count(subjects)
+    visit.website.call(count_attempt, subjects)
     current, new = (visit.field(name) for name in _PASSWORDS)
     try:
         user = visit.website.call(account_flow.change_password, visit.signed_in_user, current, new)
@@ -275,14 +275,14 @@ def _change_password(visit: Visit) -> Response:
         return account_page(visit, {"current_password": "This is not your current password."}, 400)
     except users.InvalidUser as error:
         return account_page(visit, field_errors(error.problems), 400)
-    visit.website.attempts.record_success(subjects)
+    visit.website.call(record_success, subjects)
     log.audit("password changed", by="user")
     return begin_session(visit, user, Notice.CREDENTIALS_CHANGED, visit.link("/account"))
 
 
 def _issue_code(visit: Visit) -> Response:
     """Issue a code for the operator. Raises: TooManyAttempts."""
-    visit.website.attempts.count([("codes", visit.user)])
+    visit.website.call(count_attempt, [("codes", visit.user)])
     return account_page(visit, code=visit.website.call(account_flow.issue_code, visit.signed_in_user))
 
 

@@ -34,7 +34,7 @@ from chalicelib.website.form_fields import filled_in, read_lines
 from chalicelib.website.notices import TEXTS, Notice
 from chalicelib.website.pages import NO_ERRORS, NO_REFERRER, Question, Visit, page, question_page
 from chalicelib.website.pagination import PAGE
-from chalicelib.website.records.attempts import TooManyAttempts
+from chalicelib.website.records.attempts import TooManyAttempts, count_attempt
 
 if TYPE_CHECKING:
     from chalicelib.website.cards.credential_summaries import CredentialList
@@ -158,7 +158,7 @@ def _send_test_event(visit: Visit, client: Client) -> Response:
     if not client.active:
         return refuse_action(visit, client, _overview_page)
     try:
-        visit.website.attempts.count([("events", visit.user)])
+        visit.website.call(count_attempt, [("events", visit.user)])
         event_id = visit.website.openbanking.tpp_events.send_test(client)
     except TooManyAttempts as stopped:
         return _overview_page(visit, client, status=429, message=FormMessage(problem=retry_advice(stopped.retry_after)))

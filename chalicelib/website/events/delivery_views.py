@@ -37,7 +37,7 @@ from chalicelib.website.events.receiver_views import receiver_choices
 from chalicelib.website.form_fields import FieldReader, filled_in
 from chalicelib.website.notices import Notice
 from chalicelib.website.pages import Visit, fragment, message_page, page
-from chalicelib.website.records.attempts import TooManyAttempts
+from chalicelib.website.records.attempts import TooManyAttempts, count_attempt
 
 TYPES: Mapping[str, str] = {
     **{name: name for name in get_args(EventType)},
@@ -186,7 +186,7 @@ def resend_delivery(visit: Visit) -> Response:
     """``POST /deliveries/{delivery_id}``: resend an event now."""
     try:
         delivery, client = _own_delivery(visit)
-        visit.website.attempts.count([("events", visit.user)])
+        visit.website.call(count_attempt, [("events", visit.user)])
         is_sent = visit.website.delivery.journal.resend(delivery.delivery_id)
     except (UnknownDelivery, UnknownClient):
         return _not_found_page(visit, "None of your clients' deliveries has this id, or it is no longer stored.")

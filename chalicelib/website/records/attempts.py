@@ -65,42 +65,37 @@ class TooManyAttempts(Exception):
         super().__init__("too many attempts")
 
 
-class AttemptCounters:
-    """Stores counters without readable addresses or accounts."""
+def count_attempt(subjects: Subjects, *, keyring: Keyring, clock: Clock, engine: Engine) -> None:
+    """Count one attempt for each of ``subjects``, or for none if one has reached its limit.
 
-    def __init__(self, keyring: Keyring, clock: Clock, engine: Engine) -> None:
-        self._engine = engine
-        self._keyring = keyring
-        self._clock = clock.real
+    Raises: TooManyAttempts.
+    """
+    now = clock.real.time()
+    updates = [_update_count(name, _key(keyring, name, whom, now), now) for name, whom in subjects]
 
-    def count(self, subjects: Subjects) -> None:
-        """Count one attempt for each of ``subjects``, or for none if one has reached its limit.
+    def refuse(facts: Facts) -> TooManyAttempts:
+        stopped = [name for (name, _), each in zip(subjects, updates, strict=True) if not facts.permits(each)]
+        windows = [LIMITS[name].seconds for name in stopped]
+        return _too_many(stopped, max(seconds - now % seconds for seconds in windows))
 
-        Raises: TooManyAttempts.
-        """
-        now = self._clock.time()
-        updates = [_update_count(name, self._key(name, whom, now), now) for name, whom in subjects]
+    engine.carry_out(
+        if_permitted(updates, None, refuse),
+        if_busy=lambda: _too_many([name for name, _ in subjects], 1),  # so many at once indicate guessing
+    )
 
-        def refuse(facts: Facts) -> TooManyAttempts:
-            stopped = [name for (name, _), each in zip(subjects, updates, strict=True) if not facts.permits(each)]
-            windows = [LIMITS[name].seconds for name in stopped]
-            return _too_many(stopped, max(seconds - now % seconds for seconds in windows))
 
-        self._engine.carry_out(
-            if_permitted(updates, None, refuse),
-            if_busy=lambda: _too_many([name for name, _ in subjects], 1),  # so many at once indicate guessing
-        )
+def record_success(subjects: Subjects, *, keyring: Keyring, clock: Clock, engine: Engine) -> None:
+    """Subtract a successful attempt, or reset the counter if ``cleared_by_success``."""
+    now = clock.real.time()
+    updates = [_update_after_success(name, _key(keyring, name, whom, now)) for name, whom in subjects]
+    engine.attempt(Outcome(None, updates))  # a new window, or many at once, make it irrelevant
 
-    def record_success(self, subjects: Subjects) -> None:
-        """Subtract a successful attempt, or reset the counter if ``cleared_by_success``."""
-        now = self._clock.time()
-        updates = [_update_after_success(name, self._key(name, whom, now)) for name, whom in subjects]
-        self._engine.attempt(Outcome(None, updates))  # a new window, or many at once, make it irrelevant
 
-    def _key(self, name: str, whom: str, now: int) -> Item:
-        secret = self._keyring.derived_keys("website/attempts")[-1]
-        hidden = hmac.digest(secret, whom.encode(), "sha256").hex()
-        return {"owner": f"{name}#{hidden}", "part": f"attempts#{now // LIMITS[name].seconds}"}
+def _key(keyring: Keyring, name: str, whom: str, now: int) -> Item:
+    """The key of a counter, in which nobody can read an address or an account."""
+    secret = keyring.derived_keys("website/attempts")[-1]
+    hidden = hmac.digest(secret, whom.encode(), "sha256").hex()
+    return {"owner": f"{name}#{hidden}", "part": f"attempts#{now // LIMITS[name].seconds}"}
 
 
 def _too_many(limits: Sequence[str], retry_after: int) -> TooManyAttempts:

@@ -12,7 +12,7 @@ from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.website.events.event_inspection import DETAILED
 from chalicelib.website.pages import CLIENT_COOKIE
-from chalicelib.website.records.attempts import LIMITS
+from chalicelib.website.records.attempts import LIMITS, count_attempt
 from tests.dynamodb_calls import counted
 from tests.website.events.deliveries import send, send_test_event
 from tests.website.page_forms import rename
@@ -340,7 +340,7 @@ def test_a_client_that_fetches_its_events_is_sent_a_test_event_and_stays_so_when
 def test_events_are_not_sent_by_hand_without_end(world: World, user: Person, client_id: str) -> None:
     path = send_test_event(user, client_id)
     for _ in range(LIMITS["events"].attempts - 1):
-        world.hub.website.attempts.count([("events", world.client.owner)])
+        world.hub.website.call(count_attempt, [("events", world.client.owner)])
 
     assert user.post(f"/clients/{client_id}", action="test-event").status == 429
     assert user.post(path).status == 429
