@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from chalicelib.cards.authorization.authorization_record import Authorization
@@ -11,7 +11,7 @@ from chalicelib.cards.issuing.holder_record import Holder
 from chalicelib.cards.ledger import usage_counters
 from chalicelib.cards.ledger.account_record import Account
 from chalicelib.cards.ledger.charges import PostingContext
-from chalicelib.cards.ledger.usage_counters import Counters, Owner
+from chalicelib.cards.ledger.usage_counters import Counters
 from chalicelib.cards.programs.catalogue import Catalogue
 from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -90,19 +90,21 @@ def read_with_card(read: Read, catalogue: Catalogue, of: Authorization) -> CardC
 
 
 def _keys(account_ids: Sequence[int], card_id: int, holder_id: int) -> list[Key]:
-    of_card, of_holder, *of_accounts = usage_counters.keys(_counter_owners(card_id, holder_id, account_ids))
-    return [Holder.key(holder_id), of_card, of_holder, *map(Account.key, account_ids), *of_accounts]
-
-
-def _counter_owners(card_id: int, holder_id: int, account_ids: Iterable[int]) -> list[tuple[Owner, int]]:
-    return [("card", card_id), ("holder", holder_id), *(("account", number) for number in account_ids)]
+    counters = [usage_counters.key("card", card_id), usage_counters.key("holder", holder_id)]
+    of_accounts = [usage_counters.key("account", number) for number in account_ids]
+    return [Holder.key(holder_id), *counters, *map(Account.key, account_ids), *of_accounts]
 
 
 def _card_context(catalogue: Catalogue, card: Card, items: Sequence[Item | None]) -> CardContext:
-    found, card_item, holder_item, *rest = items
-    holder = Holder.from_item(found) if found else None
+    found, of_card, of_holder, *rest = items
     accounts = [Account.from_item(item) for item in rest[: len(rest) // 2] if item is not None]
-    owners = _counter_owners(card.id, card.holder_id, [account.id for account in accounts])
-    counters = usage_counters.read_all(owners, [card_item, holder_item, *rest[len(rest) // 2 :]])
-    of_card, of_holder, *of_accounts = counters
-    return CardContext(catalogue, card, holder, accounts, of_card, of_holder, of_accounts)
+    counted = zip(accounts, rest[len(rest) // 2 :], strict=True)
+    return CardContext(
+        catalogue,
+        card,
+        Holder.from_item(found) if found else None,
+        accounts,
+        Counters.from_item("card", card.id, of_card),
+        Counters.from_item("holder", card.holder_id, of_holder),
+        [Counters.from_item("account", account.id, item) for account, item in counted],
+    )

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 
 from chalicelib.cards.ledger.conversion import NoRate, convert_at_base_rate
 from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes, applying_rules, in_category
-from chalicelib.cards.ledger.usage_counters import OF_RISK, Windows, WindowUsage, current_window, live_windows
-from chalicelib.cards.programs.catalogue import Catalogue, RiskGroup, RiskRule, UsageGroup
+from chalicelib.cards.ledger.usage_counters import Windows, WindowUsage, current_window, live_windows
+from chalicelib.cards.programs.catalogue import OF_RISK, Catalogue, RiskGroup, RiskRule, UsageGroup
 from chalicelib.cards.protocol.values import RISK_ACTIONS
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
@@ -62,7 +62,7 @@ def evaluate_rules(
     Returns the updated windows and the rules that fired. ``windows`` may include those of limits; expired ones are
     removed. Duplicate groups are evaluated once.
     """
-    changed = dict(live_windows(catalogue, windows, now))
+    changed = live_windows(catalogue, windows, now)
     found: dict[str, RiskRule] = {}
     rules = {f"{group.id}.{rule.id}": rule for group in groups if group for rule in group.rules}
     for name, rule in applying_rules(catalogue, rules.items(), facts):

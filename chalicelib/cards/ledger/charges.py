@@ -27,7 +27,15 @@ from chalicelib.cards.ledger.conversion import (
 from chalicelib.cards.ledger.entries import CONVERSION, FEES, Movement
 from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes, charged_entries, in_country
 from chalicelib.cards.ledger.transaction_record import Transaction
-from chalicelib.cards.ledger.usage_counters import Bound, CounterChanges, Counters, LimitExceeded, Windows, WindowUsage
+from chalicelib.cards.ledger.usage_counters import (
+    Bound,
+    CounterChanges,
+    Counters,
+    LimitExceeded,
+    Windows,
+    WindowUsage,
+    count_movement,
+)
 from chalicelib.cards.programs.catalogue import MOST_FEE_CODES, Catalogue, FeeEntry, FeeGroup
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import FEE, FEE_COLLECTION
@@ -347,8 +355,8 @@ class PostingContext:
         for kept in self.counters:
             group = self.catalogue.limit_groups.get(group_ids[kept.owner.partition("#")[0]] or 0)
             try:
-                windows, counted = tally.try_count(
-                    kept, self.catalogue, group, facts, amount, now, forced=forced, further=further
+                windows, counted = count_movement(
+                    self.catalogue, group, tally.current(kept).windows, facts, amount, now, forced=forced, further=further
                 )
             except LimitExceeded as exceeded:
                 raise OverLimit(kept, exceeded) from None
@@ -356,7 +364,7 @@ class PostingContext:
                 raise Refused(Status.CURRENCY_NOT_SUPPORTED, "there is no exchange rate for a limit") from None
             if counted:
                 changes.append((kept, windows))
-                usage[kept.owner] = counted
+                usage[kept.owner] = [each.as_dict for each in counted]
         for kept, windows in changes:
             tally.change(kept, windows)
         return usage

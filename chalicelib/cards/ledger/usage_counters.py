@@ -10,9 +10,9 @@ the last row in its lists, which keeps the rows in order.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
 from chalicelib.cards.ledger.conversion import NoRate, convert_at_base_rate
@@ -27,11 +27,6 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.requests.facts import Key
 
 Bound = Literal["amount", "count", "country_count"]
-
-_DAY = 24 * 3600
-_WEEK = 7 * _DAY
-_A_MONDAY = 4 * _DAY
-"""Monday, 5 January 1970, in Unix seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +70,7 @@ class Window:
 
 
 Windows = Mapping[str, Window]
-"""The windows of a card, an account or a holder, keyed by group and entry: ``3.1``, or ``risk.7.1`` for a risk rule."""
-
-OF_RISK = "risk."
-"""The prefix of risk rules' windows."""
-
+"""The windows of a card, an account or a holder, keyed as in ``Catalogue.window_durations``."""
 
 @dataclass(frozen=True, slots=True)
 class LimitLeft:
@@ -105,20 +96,22 @@ class LimitExceeded(Exception):
 
 def window_bounds(duration: int, now: int) -> tuple[int, int]:
     """The first second of the window that contains ``now``, and the first second after it."""
-    today = datetime.fromtimestamp(now, UTC)
+    if duration == values.PER_TRANSACTION:
+        return now, now
+    today = datetime.fromtimestamp(now, UTC).replace(hour=0, minute=0, second=0)
     match duration:
-        case values.PER_TRANSACTION:
-            return now, now
         case values.PER_DAY:
-            return now - now % _DAY, now - now % _DAY + _DAY
+            start, end = today, today + timedelta(days=1)
         case values.PER_WEEK:
-            start = now - (now - _A_MONDAY) % _WEEK
-            return start, start + _WEEK
+            start = today - timedelta(days=today.weekday())
+            end = start + timedelta(days=7)
         case values.PER_MONTH:
-            following = today.year + today.month // 12, today.month % 12 + 1
-            return _start_of_month(today.year, today.month), _start_of_month(*following)
+            start = today.replace(day=1)
+            end = (start + timedelta(days=31)).replace(day=1)
         case _:
-            return _start_of_month(today.year, 1), _start_of_month(today.year + 1, 1)
+            start = today.replace(month=1, day=1)
+            end = start.replace(year=start.year + 1)
+    return int(start.timestamp()), int(end.timestamp())
 
 
 def count_movement(
@@ -127,13 +120,12 @@ def count_movement(
     windows: Windows,
     facts: TransactionAttributes,
     amount: int,
-    currency: int,
     now: int,
     *,
     forced: bool,
     further: int | None = None,
 ) -> tuple[Windows, list[WindowUsage]]:
-    """Count a movement of ``amount`` in ``currency``. Returns the updated windows and the movement's counts.
+    """Count a movement of ``amount`` in ``facts.currency``. Returns the updated windows and the movement's counts.
 
     A ``forced`` movement is never refused; its amount counts as 0 if there is no rate. ``further`` is an amount of the
     same transaction that was already counted: only ``amount`` is counted, but limits on single transactions apply to
@@ -141,12 +133,13 @@ def count_movement(
 
     Raises: LimitExceeded, NoRate.
     """
-    changed = dict(live_windows(catalogue, windows, now))
+    changed = live_windows(catalogue, windows, now)
     counted: list[WindowUsage] = []
     for key, entry in counted_entries(catalogue, _entries(group), facts):
         found = current_window(entry.duration, changed.get(key), now)
         is_single = entry.duration == values.PER_TRANSACTION
-        worth = _counted_amount(catalogue, entry, amount + (further or 0) if is_single else amount, currency, forced)
+        counts = amount + (further or 0) if is_single else amount
+        worth = _counted_amount(catalogue, entry, counts, facts.currency, forced)
         is_new = further is None
         country = None if entry.country_count is None or not is_new else facts.country
         share = WindowUsage(key, found.start, worth, int(is_new), country)
@@ -170,21 +163,22 @@ def release_counts(windows: Windows, counted: Iterable[WindowUsage]) -> Windows:
 
 def list_left(group: LimitGroup | None, windows: Windows, now: int) -> list[LimitLeft]:
     """The remaining limits of a group's entries, in order."""
-    return [_limit_left(entry, current_window(entry.duration, windows.get(key), now)) for key, entry in _entries(group)]
+    current = [(entry, current_window(entry.duration, windows.get(key), now)) for key, entry in _entries(group)]
+    return [
+        LimitLeft(entry, **_left(entry, found), date_valid=window_bounds(entry.duration, found.start)[1])
+        for entry, found in current
+    ]
 
 
-def live_windows(catalogue: Catalogue, windows: Windows, now: int) -> Iterator[tuple[str, Window]]:
+def live_windows(catalogue: Catalogue, windows: Windows, now: int) -> dict[str, Window]:
     """The current windows, including those of risk rules.
 
     A window of an unknown entry is kept until its calendar year ends, because this process may not have loaded a
     new entry yet.
     """
-    durations: dict[str, int] = {}
-    for name in {key.rpartition(".")[0] for key in windows}:
-        durations |= _durations(catalogue, name)
-    for key, found in windows.items():
-        if found.start >= window_bounds(durations.get(key, values.PER_YEAR), now)[0]:
-            yield key, found
+    durations = catalogue.window_durations
+    starts = {key: window_bounds(durations.get(key, values.PER_YEAR), now)[0] for key in windows}
+    return {key: found for key, found in windows.items() if found.start >= starts[key]}
 
 
 def current_window(duration: int, found: Window | None, now: int) -> Window:
@@ -199,22 +193,9 @@ def current_window(duration: int, found: Window | None, now: int) -> Window:
     return found if is_of_duration else Window(start)
 
 
-def _start_of_month(year: int, month: int) -> int:
-    return int(datetime(year, month, 1, tzinfo=UTC).timestamp())
-
-
 def _entries(group: LimitGroup | None) -> list[tuple[str, LimitEntry]]:
     """The entries of a group, each with its window key."""
     return [(f"{group.id}.{entry.id}", entry) for entry in group.entries] if group else []
-
-
-def _durations(catalogue: Catalogue, name: str) -> dict[str, int]:
-    """Durations by window key for the group whose windows have the key prefix ``name``."""
-    if name.startswith(OF_RISK):
-        risk_group = catalogue.risk_groups.get(int(name.removeprefix(OF_RISK)))
-        rules = risk_group.rules if risk_group else ()
-        return {f"{name}.{rule.id}": rule.duration for rule in rules if rule.duration is not None}
-    return {key: entry.duration for key, entry in _entries(catalogue.limit_groups.get(int(name)))}
 
 
 def _counted_amount(catalogue: Catalogue, entry: LimitEntry, amount: int, currency: int, forced: bool) -> int:
@@ -229,32 +210,20 @@ def _counted_amount(catalogue: Catalogue, entry: LimitEntry, amount: int, curren
         raise
 
 
-def _limit_left(entry: LimitEntry, found: Window) -> LimitLeft:
-    return LimitLeft(
-        entry,
-        _subtract_used(entry.count, found.count),
-        _subtract_used(entry.amount, found.amount),
-        _subtract_used(entry.country_count, len(found.countries)),
-        window_bounds(entry.duration, found.start)[1],
-    )
-
-
-def _subtract_used(bound: int | None, used: int) -> int | None:
-    return None if bound is None else max(0, bound - used)
+def _left(entry: LimitEntry, found: Window) -> dict[Bound, int | None]:
+    """What remains of each bound in a window; ``None`` if it is unlimited."""
+    used: dict[Bound, int] = {"amount": found.amount, "count": found.count, "country_count": len(found.countries)}
+    most: dict[Bound, int | None] = {bound: getattr(entry, bound) for bound in used}
+    return {bound: None if limit is None else max(0, limit - used[bound]) for bound, limit in most.items()}
 
 
 def _require_left(entry: LimitEntry, found: Window, share: WindowUsage) -> None:
     """Check a movement against the limits that remain in a window. Raises: LimitExceeded."""
-    left = _limit_left(entry, found)
     is_new_country = share.country is not None and share.country not in found.countries
-    bounds: list[tuple[Bound, int, int | None]] = [
-        ("amount", share.amount, left.amount),
-        ("count", share.count, left.count),
-        ("country_count", int(is_new_country), left.country_count),
-    ]
-    for bound, asked, rest in bounds:
-        if rest is not None and asked > rest:
-            raise LimitExceeded(entry, bound, asked, rest)
+    asked = {"amount": share.amount, "count": share.count, "country_count": int(is_new_country)}
+    for bound, left in _left(entry, found).items():
+        if left is not None and asked[bound] > left:
+            raise LimitExceeded(entry, bound, asked[bound], left)
 
 
 Owner = Literal["card", "account", "holder"]
@@ -310,25 +279,6 @@ class CounterChanges:
         """An owner's counters with all changes so far; ``kept`` is their state as read."""
         return self._changed.get(kept.owner, (kept, kept))[1]
 
-    def try_count(
-        self,
-        kept: Counters,
-        catalogue: Catalogue,
-        group: LimitGroup | None,
-        facts: TransactionAttributes,
-        amount: int,
-        now: int,
-        *,
-        forced: bool,
-        further: int | None,
-    ) -> tuple[Windows, list[dict[str, Any]]]:
-        """The windows and counts of ``count_movement`` in ``facts.currency``, the counts as stored in items."""
-        before, currency = self.current(kept).windows, facts.currency
-        windows, counted = count_movement(
-            catalogue, group, before, facts, amount, currency, now, forced=forced, further=further
-        )
-        return windows, [each.as_dict for each in counted]
-
     def change(self, kept: Counters, windows: Windows) -> None:
         self._changed[kept.owner] = kept, replace(self.current(kept), windows=windows)
 
@@ -346,16 +296,6 @@ class CounterChanges:
 def key(kind: Owner, number: int) -> Key:
     """The key of a card's, account's or holder's counters."""
     return TABLE, {"owner": f"{kind}#{number}", "part": "limits"}
-
-
-def keys(owners: Iterable[tuple[Owner, int]]) -> list[Key]:
-    """The keys of the counters of several owners."""
-    return [key(kind, number) for kind, number in owners]
-
-
-def read_all(owners: Iterable[tuple[Owner, int]], items: Iterable[Item | None]) -> list[Counters]:
-    """The counters of several owners, stored in the items at ``keys``."""
-    return [Counters.from_item(kind, number, item) for (kind, number), item in zip(owners, items, strict=True)]
 
 
 def _window_item(window: Window) -> Item:

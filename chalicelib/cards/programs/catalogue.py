@@ -18,6 +18,8 @@ from chalicelib.cards.protocol.values import ANY_DEBIT, ANY_REGION, ANY_TYPE
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 HIGHEST_MCC = 9999
+OF_RISK = "risk."
+"""The prefix of the keys of risk rules' windows."""
 MOST_FEE_CODES = 8
 """The maximum number of fee codes per transaction type in a fee group, and so of fees per movement.
 
@@ -340,6 +342,15 @@ class Catalogue:
     def rate(self, of: int, to: int) -> Rate | None:
         """The exchange rate between two currencies, or ``None``; for the same currency 1 without a markup."""
         return _SAME_CURRENCY if of == to else self.rates.get((of, to))
+
+    @cached_property
+    def window_durations(self) -> Mapping[str, int]:
+        """The durations of limits and of risk rules that count, by the keys of their windows: ``3.1`` for entry 1 of
+        limit group 3, ``risk.7.1`` for rule 1 of risk group 7.
+        """
+        limits = [(f"{group.id}.{each.id}", each) for group in self.limit_groups.values() for each in group.entries]
+        rules = [(f"{OF_RISK}{group.id}.{each.id}", each) for group in self.risk_groups.values() for each in group.rules]
+        return {key: each.duration for key, each in (*limits, *rules) if each.duration is not None}
 
     @cached_property
     def regions_by_country(self) -> Mapping[int, frozenset[int]]:

@@ -219,13 +219,13 @@ def test_counting_a_limit_keeps_what_rules_have_counted_until_it_is_over() -> No
     group = card.catalogue.limit_groups[3]
 
     windows, counted = count_movement(
-        card.catalogue, group, {**card.windows, **unknown, **over}, PURCHASE, 1000, EUR, NOON, forced=False
+        card.catalogue, group, {**card.windows, **unknown, **over}, PURCHASE, 1000, NOON, forced=False
     )
 
     assert windows == {**card.windows, **unknown, "3.1": Window(TODAY, 1)}
     assert release_counts(windows, counted)["risk.7.1"] == Window(TODAY, 1)
     assert list_left(group, windows, NOON)[0].count == 1
-    tomorrow, _ = count_movement(card.catalogue, group, windows, PURCHASE, 1000, EUR, NOON + 24 * 3600, forced=False)
+    tomorrow, _ = count_movement(card.catalogue, group, windows, PURCHASE, 1000, NOON + 24 * 3600, forced=False)
     assert "risk.7.1" not in tomorrow
 
 

@@ -59,7 +59,7 @@ class Owner:
     def moves(self, amount: int, currency: int = EUR, *, forced: bool = False, **facts: Any) -> list[WindowUsage]:
         moved = replace(PURCHASE, currency=currency, **facts)
         self.windows, counted = count_movement(
-            self.catalogue, self.group, self.windows, moved, amount, currency, self.now, forced=forced
+            self.catalogue, self.group, self.windows, moved, amount, self.now, forced=forced
         )
         return counted
 
@@ -327,7 +327,7 @@ def test_money_in_is_counted_apart_from_money_out() -> None:
 def test_without_a_group_nothing_is_limited() -> None:
     owner = Owner()
 
-    assert count_movement(owner.catalogue, None, {}, PURCHASE, LARGE, EUR, NOON, forced=False) == ({}, [])
+    assert count_movement(owner.catalogue, None, {}, PURCHASE, LARGE, NOON, forced=False) == ({}, [])
     assert list_left(None, {}, NOON) == []
 
 
