@@ -16,11 +16,11 @@ from typing import Any
 
 from chalicelib.bootstrap import Hub
 from chalicelib.cards.authorization import activity_record
+from chalicelib.cards.authorization.activity_record import AUTHORIZES
 from chalicelib.cards.authorization.authorization_record import Authorization
 from chalicelib.cards.ledger import transaction_record
 from chalicelib.cards.reports import addendum_record
-from chalicelib.cards.storage import time_ordered
-from chalicelib.cards.storage.time_ordered import Timeline
+from chalicelib.cards.storage.time_ordered import Timeline, shard_of
 from chalicelib.foundation.aws.calls import Call, send
 from chalicelib.foundation.dynamodb.items import pack
 from chalicelib.foundation.parallel import pieces
@@ -166,14 +166,14 @@ def _reports(card: int) -> Sequence[Report]:
         return {**_MESSAGE, "authorize_id": number, "card_id": card}
 
     def over_all(lists: Sequence[Timeline]) -> Place:
-        return lambda number: lists[time_ordered.shard_of(number)]
+        return lambda number: next(each for each in lists if each.owner == shard_of(MANAGER, number))
 
     of_card, over_cards = {"card_id": card}, over_all(activity_record.of_manager(MANAGER))
     lead = Authorization.key
     return [
         Report("getCardsActivity", of_card, lambda _: activity_record.of_card(card), lead, message),
         Report("getCardsActivity of all cards", {}, over_cards, lead, message),
-        Report("getFinancialAuthorizes", of_card, lambda _: activity_record.authorizes_of_card(card), lead, message),
+        Report("getFinancialAuthorizes", of_card, lambda _: activity_record.of_card(card, AUTHORIZES), lead, message),
         Report(
             "getTransactions",
             of_card,

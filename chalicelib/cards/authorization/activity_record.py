@@ -258,11 +258,8 @@ class NetworkMessage:
 
     def put_rows(self, stamp: WriteStamp, reserved: ReservedRow) -> list[Put]:
         """Puts of the message's rows, recorded at ``stamp``."""
-        lists = [of_card(self.card.id)]
-        if AUTHORIZES in self.lists:
-            lists.append(authorizes_of_card(self.card.id))
         row = self.row(stamp)
-        places = [each.key(stamp.at, self.number) for each in lists]
+        places = [of_card(self.card.id, name).key(stamp.at, self.number) for name in self.lists]
         return [reserved.put(row), *(Put(table, place | row, absent("owner")) for table, place in places)]
 
     def row(self, stamp: WriteStamp) -> Item:
@@ -278,14 +275,9 @@ class NetworkMessage:
         }
 
 
-def of_card(card_id: int) -> Timeline:
-    """All messages for a card."""
-    return Timeline(TABLE, f"card#{card_id}", ACTIVITY, _DIGITS)
-
-
-def authorizes_of_card(card_id: int) -> Timeline:
-    """The approved messages for a card, except inquiries and hold releases."""
-    return Timeline(TABLE, f"card#{card_id}", AUTHORIZES, _DIGITS)
+def of_card(card_id: int, name: str = ACTIVITY) -> Timeline:
+    """All messages for a card, or with ``AUTHORIZES`` the approved ones, except inquiries and hold releases."""
+    return Timeline(TABLE, f"card#{card_id}", name, _DIGITS)
 
 
 def of_manager(manager_id: int) -> Sequence[Timeline]:
@@ -293,10 +285,15 @@ def of_manager(manager_id: int) -> Sequence[Timeline]:
     return [Timeline(TABLE, shard, ACTIVITY, _DIGITS) for shard in shards(manager_id)]
 
 
+def shard_with(manager_id: int, number: int) -> Timeline:
+    """The shard of ``of_manager`` that has the message with this number."""
+    return Timeline(TABLE, shard_of(manager_id, number), ACTIVITY, _DIGITS)
+
+
 def new_entry(manager_id: int, sequences: Sequences) -> tuple[Timeline, int]:
     """The list over all cards, and the number, of a new message."""
     number = sequences.next("authorization")
-    return of_manager(manager_id)[shard_of(number)], number
+    return shard_with(manager_id, number), number
 
 
 def search(timeline: Timeline, span: Span, approved: int | None, kind: int | None) -> Search:

@@ -37,7 +37,7 @@ from chalicelib.cards.requests.envelope import IdempotencyClaim, RequestReferenc
 from chalicelib.cards.storage.record import WriteStamp, proof_of
 from chalicelib.cards.storage.reserved_rows import NewEntry, ReservedRow, RowReservation
 from chalicelib.cards.storage.sequences import Sequences
-from chalicelib.cards.storage.time_ordered import Timeline, shard_of
+from chalicelib.cards.storage.time_ordered import Timeline
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.clock import Clock, milliseconds
@@ -101,7 +101,7 @@ class UnrecordedDecline:
     @property
     def timeline(self) -> Timeline:
         """The list over all cards that has the message's row."""
-        return activity_record.of_manager(self.manager_id)[shard_of(self.number)]
+        return activity_record.shard_with(self.manager_id, self.number)
 
     @property
     def row(self) -> ReservedRow | None:

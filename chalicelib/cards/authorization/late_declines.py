@@ -15,7 +15,6 @@ from chalicelib.cards.authorization.authorization_record import DUE, Authorizati
 from chalicelib.cards.ledger import usage_counters
 from chalicelib.cards.ledger.usage_counters import CounterChanges, Counters
 from chalicelib.cards.storage.record import or_default
-from chalicelib.cards.storage.time_ordered import shard_of
 from chalicelib.foundation.clock import Clock, milliseconds
 from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import Item, Put, Update, absent
@@ -45,7 +44,7 @@ def list_by_card(decline: Item, *, clock: Clock, engine: Engine) -> bool:
     Raises: StoreError.
     """
     number, card_id = decline["id"], decline["card_id"]
-    shard = activity_record.of_manager(decline["manager_id"])[shard_of(number)]
+    shard = activity_record.shard_with(decline["manager_id"], number)
     keys = [shard.key(decline["row_at"], number), usage_counters.key("card", card_id)]
     decide = partial(_decide, decline, keys, clock=clock)
     facts = engine.read(keys)

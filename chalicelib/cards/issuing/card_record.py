@@ -207,7 +207,7 @@ def update_nameless_row(card: Card, write_id: str) -> Update:
 
 
 def _row_key(card: Card) -> dict[str, str]:
-    return {"owner": shards(card.manager_id)[shard_of(card.id)], "part": row_part(card.id)}
+    return {"owner": shard_of(card.manager_id, card.id), "part": row_part(card.id)}
 
 
 def _searched_members(card: Card, pan: str) -> dict[str, Any]:

@@ -349,14 +349,16 @@ class PostingContext:
         counted. If the holder or card is assigned a different limit group after it was read, that group applies from
         the next movement.
         """
+        catalogue = self.catalogue
         usage: Usage = {}
         changes: list[tuple[Counters, Windows]] = []
         group_ids: dict[str, int | None] = {"account": self.account.limit_group_id, **self.limit_group_ids}
         for kept in self.counters:
-            group = self.catalogue.limit_groups.get(group_ids[kept.owner.partition("#")[0]] or 0)
+            group = catalogue.limit_groups.get(group_ids[kept.owner.partition("#")[0]] or 0)
+            before = tally.current(kept).windows
             try:
                 windows, counted = count_movement(
-                    self.catalogue, group, tally.current(kept).windows, facts, amount, now, forced=forced, further=further
+                    catalogue, group, before, facts, amount, now, forced=forced, further=further
                 )
             except LimitExceeded as exceeded:
                 raise OverLimit(kept, exceeded) from None

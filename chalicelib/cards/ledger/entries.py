@@ -31,7 +31,7 @@ AT_ONCE = 100
 """Rows that are read at once."""
 EXTERNAL, NETWORK, FEES, CONVERSION = "external", "network", "fees", "conversion"
 """The contra books of payments, card use, fees and conversions."""
-OTHER_SIDE: dict[Balance, str] = {"held": "pending", "reserved": "disputed"}
+PENDING, DISPUTED = "pending", "disputed"
 """The contra books of holds and reservations."""
 
 
@@ -79,16 +79,15 @@ class Movement:
     def hold(self, account: LedgerAccount, amount: int, **members: Any) -> None:
         """Hold ``amount`` on the account; a negative amount releases a hold. ``members`` are set in the same write."""
         self._members.setdefault(account.owner, {}).update(members)
-        self._enter_pair(account, "held", amount)
+        self._enter(account, "held", amount, PENDING)
 
     def reserve(self, account: LedgerAccount, amount: int) -> None:
         """Reserve ``amount`` until a dispute is resolved; a negative amount releases it."""
-        self._enter_pair(account, "reserved", amount)
+        self._enter(account, "reserved", amount, DISPUTED)
 
     def book(self, account: LedgerAccount, amount: int, against: str) -> None:
         """Credit the account with ``amount``, or debit it if negative, against the book ``against``."""
-        self._enter(account, "settled", amount)
-        self._add_entry(against, account.currency, -amount)
+        self._enter(account, "settled", amount, against)
 
     def exchange(self, currency: int, amount: int, against: str) -> None:
         """Exchange an amount booked against ``CONVERSION`` for ``amount`` in another currency.
@@ -130,7 +129,14 @@ class Movement:
         for account in self._accounts.values():
             after = self.account_after(account)
             members = self._members.get(account.owner, {}) | {name: getattr(after, name) for name in _MOVED}
-            row = self._ledger_row(after, entries)
+            row = {
+                **movement_key(after, after.movements)[1],
+                **self._head,
+                "at": after.last_at,
+                "entries": [[entry.book, entry.currency, entry.amount] for entry in entries],
+                **{name: getattr(after, name) for name in BALANCES},
+                "written_by": self._write_id,
+            }
             written += [account.update(self._write_id, **members), Put(TABLE, row, absent("owner"))]
         for account, transaction in self._transactions:
             at = self.account_after(account).last_at
@@ -140,24 +146,11 @@ class Movement:
             written += put_transaction(transaction, account, at, self._write_id, by_card=by_card)
         return [*written, *self.tally.operations(self._write_id)]
 
-    def _ledger_row(self, after: LedgerAccount, entries: Sequence[Entry]) -> Item:
-        return {
-            **movement_key(after, after.movements)[1],
-            **self._head,
-            "at": after.last_at,
-            "entries": [[entry.book, entry.currency, entry.amount] for entry in entries],
-            **{name: getattr(after, name) for name in BALANCES},
-            "written_by": self._write_id,
-        }
-
-    def _enter_pair(self, account: LedgerAccount, balance: Balance, amount: int) -> None:
-        self._enter(account, balance, amount)
-        self._add_entry(OTHER_SIDE[balance], account.currency, -amount)
-
-    def _enter(self, account: LedgerAccount, balance: Balance, amount: int) -> None:
-        owner = account.owner
-        self._accounts[owner] = account
-        self._add_entry(f"{owner}:{balance}", account.currency, amount)
+    def _enter(self, account: LedgerAccount, balance: Balance, amount: int, against: str) -> None:
+        """Add an amount to a balance of the account, and its counter-entry in the book ``against``."""
+        self._accounts[account.owner] = account
+        self._add_entry(f"{account.owner}:{balance}", account.currency, amount)
+        self._add_entry(against, account.currency, -amount)
 
     def _add_entry(self, book: str, currency: int, amount: int) -> None:
         place = (book, currency)

@@ -72,6 +72,7 @@ class Window:
 Windows = Mapping[str, Window]
 """The windows of a card, an account or a holder, keyed as in ``Catalogue.window_durations``."""
 
+
 @dataclass(frozen=True, slots=True)
 class LimitLeft:
     """The remaining limits of an entry; ``None`` if unlimited. ``date_valid`` is the first second after the window."""

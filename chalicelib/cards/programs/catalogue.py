@@ -348,9 +348,10 @@ class Catalogue:
         """The durations of limits and of risk rules that count, by the keys of their windows: ``3.1`` for entry 1 of
         limit group 3, ``risk.7.1`` for rule 1 of risk group 7.
         """
-        limits = [(f"{group.id}.{each.id}", each) for group in self.limit_groups.values() for each in group.entries]
-        rules = [(f"{OF_RISK}{group.id}.{each.id}", each) for group in self.risk_groups.values() for each in group.rules]
-        return {key: each.duration for key, each in (*limits, *rules) if each.duration is not None}
+        limit_groups, risk_groups = self.limit_groups.values(), self.risk_groups.values()
+        limits = {f"{group.id}.{each.id}": each.duration for group in limit_groups for each in group.entries}
+        rules = {f"{OF_RISK}{group.id}.{each.id}": each.duration for group in risk_groups for each in group.rules}
+        return limits | {key: duration for key, duration in rules.items() if duration is not None}
 
     @cached_property
     def regions_by_country(self) -> Mapping[int, frozenset[int]]:

@@ -21,7 +21,7 @@ from chalicelib.foundation.identifiers import digest
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.requests.facts import Key
 
-COMMON = (ledger.EXTERNAL, ledger.NETWORK, ledger.FEES, ledger.CONVERSION, *ledger.OTHER_SIDE.values())
+COMMON = (ledger.EXTERNAL, ledger.NETWORK, ledger.FEES, ledger.CONVERSION, ledger.PENDING, ledger.DISPUTED)
 """Books that do not belong to an account."""
 _MEMBERS = {"movement", "cause", "at", "entries", "written_by", *ledger.BALANCES}
 _AT_ITS_ID = (

@@ -36,7 +36,7 @@ def of_manager(manager_id: int) -> Sequence[Timeline]:
 def new_entry(manager_id: int, sequences: Sequences) -> tuple[Timeline, int]:
     """The list over all transactions, and the id, of a new addendum."""
     number = sequences.next("addendum")
-    return of_manager(manager_id)[shard_of(number)], number
+    return Timeline(TABLE, shard_of(manager_id, number), "addendum", _DIGITS), number
 
 
 def addendum_key(number: int) -> Key:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TypeVar
 
 from chalicelib.cards.authorization import activity_record
-from chalicelib.cards.authorization.activity_record import ACTIVITY
+from chalicelib.cards.authorization.activity_record import ACTIVITY, AUTHORIZES
 from chalicelib.cards.authorization.authorization_record import Authorization
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.ledger import transaction_record
@@ -50,9 +50,8 @@ def get_cards_activity(
 def get_financial_authorizes(
     request: messages.GetFinancialAuthorizes, context: RequestContext
 ) -> ActionOutcome[list[messages.FinancialAuthorizeRecord]]:
-    return _card_page(
-        request, context, activity_record.authorizes_of_card(request.card_id), serializers.financial_authorize
-    )
+    timeline = activity_record.of_card(request.card_id, AUTHORIZES)
+    return _card_page(request, context, timeline, serializers.financial_authorize)
 
 
 def get_transactions(

@@ -197,9 +197,9 @@ def shards(manager_id: int) -> Sequence[str]:
     return [f"manager#{manager_id}#{shard}" for shard in range(SHARDS)]
 
 
-def shard_of(number: int) -> int:
-    """The shard of a row."""
-    return zlib.crc32(str(number).encode()) % SHARDS
+def shard_of(manager_id: int, number: int) -> str:
+    """The partition of a programme manager's lists of all cards that has the row with this number."""
+    return f"manager#{manager_id}#{zlib.crc32(str(number).encode()) % SHARDS}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -190,6 +190,6 @@ def _without_time(listed: Sequence[Item]) -> dict[int, Item]:
 
 def authorizes(user: Buyer) -> list[int]:
     """The numbers of those messages that asked something of the holder's money, and were approved."""
-    found = rows(user, [activity_record.authorizes_of_card(user.card_id)])
+    found = rows(user, [activity_record.of_card(user.card_id, activity_record.AUTHORIZES)])
     assert [row for row in messages(user) if row["authorize_id"] in {each["authorize_id"] for each in found}] == found
     return [row["authorize_id"] for row in found]

@@ -354,7 +354,7 @@ def test_every_message_is_listed_and_what_was_approved_among_financial_authorize
     card.refunds(None, 1_00)
 
     found = rows(card)
-    listed = rows(card, activity_record.authorizes_of_card(card.card_id))
+    listed = rows(card, activity_record.of_card(card.card_id, activity_record.AUTHORIZES))
     kinds = [(row["authorize_type"], row["response_code"]) for row in found]
     assert kinds == [
         (1, "00"),
@@ -390,11 +390,11 @@ def test_the_list_over_all_cards_has_each_message_once_in_the_shard_of_its_numbe
     of_cards = {card.card_id for card in cards}
     listed = [row for shard in shards for row in shard if row["card_id"] in of_cards]
     for number, shard in enumerate(shards):
-        assert all(shard_of(row["authorize_id"]) == number for row in shard)
+        assert all(shard_of(manager_id, row["authorize_id"]) == f"manager#{manager_id}#{number}" for row in shard)
         assert all(row["owner"] == f"manager#{manager_id}#{number}" for row in shard)
     by_card = [row for card in cards for row in rows(card)]
     assert sorted(map(repr, map(_sorted, listed))) == sorted(map(repr, map(_sorted, by_card)))
-    assert len({shard_of(row["authorize_id"]) for row in by_card}) > 8, "they are spread"
+    assert len({shard_of(manager_id, row["authorize_id"]) for row in by_card}) > 8, "they are spread"
 
 
 def _sorted(row: Item) -> list[tuple[str, Any]]:
@@ -403,11 +403,11 @@ def _sorted(row: Item) -> list[tuple[str, Any]]:
 
 
 def test_a_row_is_seen_by_whom_its_card_is_seen_by() -> None:
-    reserved = ReservedRow(activity_record.of_manager(5)[shard_of(7)], NOW * 1000 + 1, 7, "token")
+    reserved = ReservedRow(activity_record.shard_with(5, 7), NOW * 1000 + 1, 7, "token")
     puts = message(code="51").put_rows(WriteStamp(NOW * 1000 + 1, "attempt"), reserved)
 
     assert {put.table for put in puts} == {"card-activity"}
-    assert [put.item["owner"] for put in puts] == [f"manager#5#{shard_of(7)}", "card#11"]
+    assert [put.item["owner"] for put in puts] == [shard_of(5, 7), "card#11"]
     assert {put.item["part"] for put in puts} == {f"activity#{NOW * 1000 + 1}#{7:020}"}
     for put in puts:
         said = {name: put.item[name] for name in ("manager_id", "access_level", "at", "written_by")}

@@ -11,7 +11,6 @@ from chalicelib.cards.authorization import activity_record
 from chalicelib.cards.authorization.authorization_record import Authorization
 from chalicelib.cards.ledger import transaction_record
 from chalicelib.cards.protocol.values import RISK_ACTIONS, SECURITY_CHECKS
-from chalicelib.cards.storage import time_ordered
 from chalicelib.cards.storage.time_ordered import Timeline
 from chalicelib.foundation.dynamodb.store import Put
 from tests.cards.scenes import BRITAIN, EUR, GERMANY, MANAGER, USD, Scene
@@ -170,8 +169,8 @@ WHOLE_TRANSACTION: Row = LEAST_TRANSACTION | {
 def message(scene: Scene, card_id: int, at: int, *, level: int = 0, financial: bool = True, **members: Any) -> int:
     """Write a message about a card, recorded at ``at`` (Unix milliseconds); answers its number."""
     number = next(_numbers)
-    lists = [activity_record.of_card(card_id), activity_record.of_manager(MANAGER)[time_ordered.shard_of(number)]]
-    lists += [activity_record.authorizes_of_card(card_id)] if financial else []
+    lists = [activity_record.of_card(card_id), activity_record.shard_with(MANAGER, number)]
+    lists += [activity_record.of_card(card_id, activity_record.AUTHORIZES)] if financial else []
     common = {"manager_id": MANAGER, "access_level": level, "card_id": card_id, "at": at}
     row = {**LEAST_MESSAGE, **common, "authorize_id": number, **members}
     table, leads = Authorization.key(number)
