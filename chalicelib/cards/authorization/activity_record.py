@@ -19,7 +19,7 @@ from typing import Any
 
 from chalicelib.cards.authorization.group_rules import AUTHENTICATED, FiredRules
 from chalicelib.cards.issuing.card_record import Card
-from chalicelib.cards.ledger.charges import Charge
+from chalicelib.cards.ledger.charges import NO_CHARGE, Charge
 from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes
 from chalicelib.cards.protocol import values
 from chalicelib.cards.protocol.values import CREDIT_TYPES, INQUIRY_TYPES, SECURITY_CHECKS
@@ -207,7 +207,8 @@ class NetworkMessage:
     def members(self, now: int) -> dict[str, Any]:
         """The report members of a message sent at ``now`` (Unix seconds)."""
         use, moment = self.use, datetime.fromtimestamp(now, UTC)
-        stan = self.number % 1_000_000
+        charge = self.charge or NO_CHARGE
+        converted, stan = charge.conversion, self.number % 1_000_000
         members = {
             "authorize_id": self.number,
             "authorize_type": self.kind,
@@ -216,7 +217,17 @@ class NetworkMessage:
             "trans_link": self.trans_link,
             "transmission_date": f"{moment:%Y-%m-%d}",
             "transmission_time": now,
-            **self._account_members(),
+            "billing_amount": converted.base_amount,
+            "billing_currency_ison": self.holder_currency,
+            "billing_conversion_rate": str(converted.base_rate),
+            "holder_amount": charge.holder_amount,
+            "holder_currency_ison": self.holder_currency,
+            "transaction_fee": sum(fee.amount for fee in charge.fees),
+            "currency_conversion_fee": converted.fee,
+            "base_conversion_rate": str(converted.base_rate),
+            "holder_conversion_rate": str(converted.holder_rate),
+            "is_conversion_fee_blended": int(charge.blends_conversion),
+            "blended_fee": charge.blended_fee,
             "stan": stan,
             "transaction_amount": self.amount,
             "transaction_currency_ison": self.currency,
@@ -237,24 +248,6 @@ class NetworkMessage:
             "date_valid": self.holds_until and f"{datetime.fromtimestamp(self.holds_until, UTC):%Y-%m-%d}",
         }
         return without_none(members | use.report_members(self.number, now))
-
-    def _account_members(self) -> Mapping[str, Any]:
-        """The amounts and rates of the charge to the account; zeros if there is none."""
-        charge = self.charge
-        converted = charge.conversion if charge else None
-        return {
-            "billing_amount": converted.base_amount if converted else 0,
-            "billing_currency_ison": self.holder_currency,
-            "billing_conversion_rate": str(converted.base_rate if converted else 0),
-            "holder_amount": charge.holder_amount if charge else 0,
-            "holder_currency_ison": self.holder_currency,
-            "transaction_fee": sum(fee.amount for fee in charge.fees) if charge else 0,
-            "currency_conversion_fee": converted.fee if converted else 0,
-            "base_conversion_rate": str(converted.base_rate if converted else 0),
-            "holder_conversion_rate": str(converted.holder_rate if converted else 0),
-            "is_conversion_fee_blended": int(charge is not None and charge.blends_conversion),
-            "blended_fee": charge.blended_fee if charge else 0,
-        }
 
     def put_rows(self, stamp: WriteStamp, reserved: ReservedRow) -> list[Put]:
         """Puts of the message's rows, recorded at ``stamp``."""

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
 from chalicelib.cards.authorization import activity_record, authorizer, decline_recovery, network_messages
 from chalicelib.cards.authorization.activity_record import CardUse, NetworkMessage, risk_action_flags
 from chalicelib.cards.authorization.authorization_record import (
+    DUE,
     Authorization,
-    due_members,
     find_by_trans_link,
     join_usage,
     put_message_number,
@@ -193,9 +193,10 @@ def _record_decision(
             authorization,
             left=decision.amount,
             held=held,
-            charge=charge.as_dict if charge else None,
-            counted=join_usage(decision.counted, None),
-            **due_members(number, until),
+            charge=asdict(charge) if charge else None,
+            counted=decision.counted or None,
+            due_at=until,
+            **DUE.entry(str(number)),
         )
     operations = [authorization.put(context.write_id), *message.put_rows(stamp, reserved), *operations]
     return _outcome(context, message, decision.amount, after, operations, stamp.now, decision)
@@ -225,7 +226,7 @@ def _record_increment(
             context.write_id,
             left=authorization.left + decision.amount,
             held=authorization.held + more,
-            charge=charge.as_dict,
+            charge=asdict(charge),
             counted=join_usage(authorization.counted, decision.counted),
             due_at=until,
         )

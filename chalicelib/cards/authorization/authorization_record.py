@@ -41,7 +41,7 @@ class Authorization(Record):
         currency: the merchant's currency.
         left: the amount still to be cleared, in ``currency``.
         held: the amount held on the account for ``left``.
-        charge: the latest charge for the full amount, from ``Charge.as_dict``.
+        charge: the latest charge for the full amount, from ``Charge``.
         counted: the usage counted against limits, which a release gives back.
         use: from ``CardUse.as_dict``.
         rules: the risk rules that fired.
@@ -167,11 +167,6 @@ class Dispute(Record):
     def check_undisputed(cls, transaction_id: int) -> Check:
         """Check that the transaction has no dispute; its records may have been read at different moments."""
         return Check(*cls.key(transaction_id), absent("owner"))
-
-
-def due_members(number: int, until: int) -> Item:
-    """The members that make authorization ``number`` expire at ``until`` (Unix seconds)."""
-    return {"due_at": until, **DUE.entry(str(number))}
 
 
 def find_by_trans_link(context: RequestContext, trans_link: str) -> Authorization:

@@ -156,7 +156,7 @@ def record_decline(
         elif item is None:
             operations, events = _decline(decline, catalogue, own_row, reserve, stamp, store.batch_get)
         else:
-            entry = hold_release.new_entry(decline.manager_id, sequences)
+            entry = partial(activity_record.new_entry, decline.manager_id, sequences)
             authorization = Authorization.from_item(item)
             operations, events = _take_back(
                 decline, catalogue, authorization, partial(reserve, entry), stamp, store.batch_get

@@ -104,17 +104,10 @@ def decline_code(group: UsageGroup | None, facts: TransactionAttributes, eci_ind
     if group is None:
         return None
     used = channels(facts)
-    if _is_blocked(group, facts, used):
+    if not used.isdisjoint(group.blocked_channels) or any(in_category(each, facts.mcc) for each in group.blocked_mccs):
+        return NOT_PERMITTED
+    if facts.country in group.blocked_countries or (group.countries and facts.country not in group.countries):
         return NOT_PERMITTED
     if group.authenticated_online and ONLINE in used and eci_indicator not in AUTHENTICATED:
         return TO_BE_AUTHENTICATED
     return None
-
-
-def _is_blocked(group: UsageGroup, facts: TransactionAttributes, used: frozenset[str]) -> bool:
-    return (
-        not used.isdisjoint(group.blocked_channels)
-        or any(in_category(blocked, facts.mcc) for blocked in group.blocked_mccs)
-        or facts.country in group.blocked_countries
-        or (bool(group.countries) and facts.country not in group.countries)
-    )

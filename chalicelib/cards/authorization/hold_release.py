@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from chalicelib.cards.authorization import activity_record, late_declines, network_messages
 from chalicelib.cards.authorization import authorization_record as records
+from chalicelib.cards.authorization import late_declines, network_messages
+from chalicelib.cards.authorization.activity_record import new_entry
 from chalicelib.cards.authorization.card_context import Read, read_with_card
 from chalicelib.cards.authorization.network_messages import follow_up_message
 from chalicelib.cards.events.card_events import record_events
@@ -27,7 +28,7 @@ from chalicelib.cards.protocol.values import APPROVED, EXPIRY, REVERSAL
 from chalicelib.cards.requests.request_context import ActionOutcome, RequestContext
 from chalicelib.cards.storage.due_index import DueItems
 from chalicelib.cards.storage.record import WriteStamp
-from chalicelib.cards.storage.reserved_rows import NewEntry, RowReservation
+from chalicelib.cards.storage.reserved_rows import RowReservation
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.foundation import log
@@ -62,16 +63,11 @@ def simulate_expiry(
     return _release(context, authorization, authorization.left, EXPIRY, sequences)
 
 
-def new_entry(manager_id: int, sequences: Sequences) -> NewEntry:
-    """What a release's row is reserved with."""
-    return partial(activity_record.new_entry, manager_id, sequences)
-
-
 def _release(
     context: RequestContext, authorization: records.Authorization, amount: int, kind: int, sequences: Sequences
 ) -> ActionOutcome[Released]:
     stamp = WriteStamp(context.at, context.write_id)
-    read = partial(context.items, entry=new_entry(context.manager_id, sequences))
+    read = partial(context.items, entry=partial(new_entry, context.manager_id, sequences))
     return release(read, context.catalogue, authorization, amount, kind, stamp, context.reservation, context.level)
 
 
@@ -157,7 +153,7 @@ def expire_holds(
             return late_declines.list_by_card(item, clock=clock, engine=engine)
         authorization = records.Authorization.from_item(item)
         catalogue = programmes.catalogue(authorization.manager_id)
-        reservation = RowReservation(store, clock).make(new_entry(authorization.manager_id, sequences))
+        reservation = RowReservation(store, clock).make(partial(new_entry, authorization.manager_id, sequences))
         stamp = WriteStamp(milliseconds(clock), new_id())
         released = release(store.batch_get, catalogue, authorization, authorization.left, EXPIRY, stamp, reservation)
         deliveries = record_events(authorization.manager_id, released.events, outbox, programmes, stamp.now)

@@ -8,7 +8,7 @@ the base rate; every conversion and percentage is rounded once.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, field, replace
+from dataclasses import field, replace
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, Literal
@@ -111,12 +111,9 @@ class Charge:
         """Whether fees are added to the amount: for debits, and for reversals of debits."""
         return self.debit != self.reverses
 
-    @property
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> Charge:
+        """A charge from its stored members, those of ``dataclasses.asdict``."""
         kept = plain["conversion"]
         rates = {name: Decimal(kept[name]) for name in ("base_rate", "holder_rate")}
         made = {"conversion": Conversion(**{**kept, **rates}), "fees": [Fee(**each) for each in plain["fees"]]}
@@ -163,6 +160,10 @@ class Charge:
             "conversion_fee_blended": self.blends_conversion,
             "fee": self.blended_fee,
         }
+
+
+NO_CHARGE = Charge(Conversion(0, 0, 0, 0, 0, Decimal(0), Decimal(0), 0), blends_conversion=False, fees=(), debit=True)
+"""What a message shows whose charge could not be computed: zeros."""
 
 
 def fee_transaction(number: int, fee: Fee, account: LedgerAccount, main: Transaction) -> Transaction:

@@ -129,7 +129,7 @@ class Movement:
         for account in self._accounts.values():
             after = self.account_after(account)
             members = self._members.get(account.owner, {}) | {name: getattr(after, name) for name in _MOVED}
-            row = {
+            row: Item = {
                 **movement_key(after, after.movements)[1],
                 **self._head,
                 "at": after.last_at,

@@ -264,17 +264,15 @@ class Counters:
         return Put(TABLE, item, Attr("version").eq(self.version) if self.version else absent("owner"))
 
 
+@dataclass(slots=True)
 class CounterChanges:
     """Counter and card-list changes for one DynamoDB transaction; each owner's counters are written once."""
 
-    def __init__(self) -> None:
-        self._changed: dict[str, tuple[Counters, Counters]] = {}
+    _changed: dict[str, tuple[Counters, Counters]] = field(default_factory=dict)
 
     def copy(self) -> CounterChanges:
         """A copy with which to try a movement that may be refused."""
-        copied = CounterChanges()
-        copied._changed = dict(self._changed)
-        return copied
+        return CounterChanges(dict(self._changed))
 
     def current(self, kept: Counters) -> Counters:
         """An owner's counters with all changes so far; ``kept`` is their state as read."""

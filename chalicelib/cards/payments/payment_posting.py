@@ -7,7 +7,7 @@ fail if the payment, the account or the counters have changed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from chalicelib.cards.ledger.account_record import LedgerAccount
@@ -217,7 +217,7 @@ def _make_change(
 def charge_members(charge: Charge) -> dict[str, Any]:
     """The members of a payment that its charge determines."""
     return {
-        "charge": charge.as_dict,
+        "charge": asdict(charge),
         "settlement_amount": charge.settlement_amount,
         "settlement_currency": charge.conversion.holder_currency,
     }

@@ -155,7 +155,8 @@ class Request(Message):
         if len(late) < len(problems):
             raise refused_fields(_sort_problems(cls, [problem for problem in problems if problem not in late]))
         if request is None:
-            request = cls.model_validate({name: members[name] for name in members.keys() - _faulty_fields(late)})
+            postponed = {problem.field for problem in late}
+            request = cls.model_validate({name: members[name] for name in members.keys() - postponed})
         if late or (nulls and cls.emptied):
             request.keep_notes(late, nulls)
         return request
@@ -169,7 +170,7 @@ class Request(Message):
             request = cls.model_validate(members)
         except ValidationError as error:
             problems = list(problems_of(cls, error))
-        problems += cls._unmet_conditions(members, _faulty_fields(problems))
+        problems += cls._unmet_conditions(members, {problem.field for problem in problems})
         values = cls._valid_values(members, problems) if request is None else request.__dict__
         problems += [problem for check in cls.further for problem in check(values)]
         return request, problems
@@ -204,7 +205,7 @@ class Request(Message):
         return members, nulls
 
     @classmethod
-    def _unmet_conditions(cls, members: Members, faulty: frozenset[str]) -> list[Problem]:
+    def _unmet_conditions(cls, members: Members, faulty: set[str]) -> list[Problem]:
         """Return the unmet conditions, except on fields that are already ``faulty``."""
         empty = [name for name in cls.lists if _is_empty_list(members.get(name))]
         here = {name: value for name, value in members.items() if name not in empty}
@@ -231,10 +232,6 @@ def _rule(model: type[Request], field: str) -> ValueRule:
 def _is_empty_list(value: Any) -> bool:
     """Whether ``value`` is an empty list value, which counts as absent."""
     return value == [] or (isinstance(value, str) and not value.strip())
-
-
-def _faulty_fields(problems: Iterable[Problem]) -> frozenset[str]:
-    return frozenset(problem.field for problem in problems)
 
 
 def _sort_problems(model: type[Request], problems: list[Problem]) -> list[Problem]:

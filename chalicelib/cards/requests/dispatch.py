@@ -46,7 +46,6 @@ from chalicelib.foundation.aws.errors import AwsError
 from chalicelib.foundation.clock import Clock, milliseconds
 from chalicelib.foundation.context import tight_deadline
 from chalicelib.foundation.dynamodb.store import Operation, Store, StoreError
-from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.metrics import Metrics
 from chalicelib.foundation.requests.engine import Engine, OutcomeUnknown
@@ -131,7 +130,9 @@ class Dispatcher:
         reference = envelope.read_reference(members)
         check_access(credential, action, members)
         request = action.request.read_fields(members)
-        claim = self._claim(credential, action, request, reference) if reference is not None else None
+        claim = None
+        if reference is not None:
+            claim = self.references.claim(credential, reference, action.name, request, seals=action.seals)
         try:
             return self._carry_out(credential, action, request, claim, came)
         except Repeated as repeated:
@@ -153,12 +154,6 @@ class Dispatcher:
             raise Refused(Status.WRONG_CREDENTIALS)
         self.credential_limits.admit(credential)
         return credential
-
-    def _claim(self, credential: Credential, action: Action, request: Request, reference: str) -> IdempotencyClaim:
-        meaning = [action.name, sorted(request.members().items()), request.nulls]
-        body = jsontext.dumps(meaning)
-        view = jsontext.dumps([sorted(credential.modes.items()), credential.encryption_key]) if action.seals else None
-        return self.references.claim(credential.identity, reference, body, view=view, attempt=new_id())
 
     def _carry_out(
         self, credential: Credential, action: Action, request: Request, claim: IdempotencyClaim | None, came: float

@@ -15,13 +15,15 @@ from functools import cached_property
 from typing import Any
 
 from chalicelib.cards.card_data.encryption import CardData
+from chalicelib.cards.programs.credentials import Credential
 from chalicelib.cards.protocol.card_records import EMPTY_LATER, KEPT_SHORTLY
+from chalicelib.cards.protocol.message import Request
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import API_VERSION
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import Conflict, Item, Put
-from chalicelib.foundation.identifiers import digest
+from chalicelib.foundation.identifiers import digest, new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.requests.claims import AnotherRequest, Claim, ClaimKind, Claims, claim_key, is_free
 from chalicelib.foundation.requests.engine import DecideAgain
@@ -169,10 +171,14 @@ class RequestReferences:
         self._claims = claims
         self._card_data = card_data
 
-    def claim(self, credential: str, reference: str, body: str, *, view: str | None, attempt: str) -> IdempotencyClaim:
-        """The claim for a credential's request; ``body`` is the request in canonical form."""
-        name = f"{_PREFIX}{credential}#{digest(reference)}"
-        return IdempotencyClaim(name, self._card_data.fingerprint(body), view and digest(view), attempt)
+    def claim(
+        self, credential: Credential, reference: str, action: str, request: Request, *, seals: bool
+    ) -> IdempotencyClaim:
+        """The claim for a credential's request of an action; ``seals``: whether the response contains card data."""
+        name = f"{_PREFIX}{credential.identity}#{digest(reference)}"
+        meaning = jsontext.dumps([action, sorted(request.members().items()), request.nulls])
+        view = jsontext.dumps([sorted(credential.modes.items()), credential.encryption_key])
+        return IdempotencyClaim(name, self._card_data.fingerprint(meaning), digest(view) if seals else None, new_id())
 
     def keys(self, claim: IdempotencyClaim) -> list[Key]:
         """The keys of the claim, and of the complete response if there may be one."""

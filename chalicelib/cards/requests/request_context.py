@@ -8,7 +8,7 @@ exists only while requests of this process wait in it. Requests in other process
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import partial
 from typing import Any, Generic, TypeVar
@@ -46,10 +46,17 @@ class HotKeyQueues:
         self._guard = threading.Lock()
         self._queues: dict[Name, _Queue] = {}
 
-    def join(self, name: Name, *, opening: bool) -> _Queue | None:
-        """Join the queue for an item; without ``opening``, only if it already exists."""
+    def open(self, name: Name) -> _Queue:
+        """Join the queue for an item; without one, open it."""
         with self._guard:
-            queue = self._queues.setdefault(name, _Queue(name)) if opening else self._queues.get(name)
+            queue = self._queues.setdefault(name, _Queue(name))
+            queue.waiting += 1
+            return queue
+
+    def join(self, names: Iterable[Name]) -> _Queue | None:
+        """Join the queue for the first of the items that has one."""
+        with self._guard:
+            queue = next((self._queues[name] for name in names if name in self._queues), None)
             if queue is not None:
                 queue.waiting += 1
             return queue
@@ -61,6 +68,7 @@ class HotKeyQueues:
                 del self._queues[queue.name]
 
 
+@dataclass(slots=True)
 class QueuePlace:
     """A request's place, in at most one queue; it stops waiting at ``until``.
 
@@ -70,18 +78,17 @@ class QueuePlace:
         lost_turns: how often the request lost to another process despite queuing.
     """
 
-    def __init__(self, queues: HotKeyQueues, clock: Clock, until: float) -> None:
-        self._queues = queues
-        self._clock = clock
-        self._until = until
-        self._queue: _Queue | None = None
-        self._is_mine = False
-        self.lost_turns = 0
+    queues: HotKeyQueues
+    clock: Clock
+    until: float
+    lost_turns: int = 0
+    _queue: _Queue | None = None
+    _is_mine: bool = False
 
     @property
     def seconds_left(self) -> float:
         """Seconds that the request may still wait; negative after the deadline."""
-        return self._until - self._clock.monotonic()
+        return self.until - self.clock.monotonic()
 
     @property
     def is_over(self) -> bool:
@@ -90,14 +97,14 @@ class QueuePlace:
     def stop_waiting(self) -> None:
         """Stop waiting."""
         self.leave()
-        self._until = min(self._until, self._clock.monotonic())
+        self.until = min(self.until, self.clock.monotonic())
 
     def wait_for_others(self, keys: Sequence[Key]) -> None:
         """Before reading items, wait for the requests queued for any of them."""
-        for table, key in keys if self._queue is None and not self.is_over else ():
-            self._wait(self._queues.join(_name(table, key), opening=False))
-            if self._queue is not None:
-                return
+        if self._queue is None and not self.is_over:
+            queue = self.queues.join(_name(table, key) for table, key in keys)
+            if queue is not None:
+                self._wait(queue)
 
     def queue_for(self, operation: Operation) -> None:
         """Queue for an item that another request has changed."""
@@ -107,7 +114,7 @@ class QueuePlace:
             self.lost_turns += 1
             return
         self.leave()
-        self._wait(self._queues.join(name, opening=True))
+        self._wait(self.queues.open(name))
 
     def leave(self) -> None:
         """Leave the queue and let the next request proceed."""
@@ -115,13 +122,12 @@ class QueuePlace:
             return
         if self._is_mine:
             self._queue.front.release()
-        self._queues.leave(self._queue)
+        self.queues.leave(self._queue)
         self._queue, self._is_mine = None, False
 
-    def _wait(self, queue: _Queue | None) -> None:
-        if queue is not None:
-            self._queue = queue
-            self._is_mine = queue.front.acquire(timeout=max(0, self.seconds_left))
+    def _wait(self, queue: _Queue) -> None:
+        self._queue = queue
+        self._is_mine = queue.front.acquire(timeout=max(0, self.seconds_left))
 
 
 def _name(table: str, item: dict[str, Any]) -> Name:
@@ -234,9 +240,11 @@ class RequestContext:
             self.queue_place.wait_for_others(keys)
         claim = None if self.has_read_claim else self.claim
         own = self.references.keys(claim) if claim else []
-        read = partial(self._read, [*own, *keys])
+        batches = [partial(self.store.batch_get, batch) for batch in pieces([*own, *keys], MOST_TOGETHER)]
+        read = partial(together, batches)
         before = self.reservation.made
-        found = read() if entry is None else self.reservation.make_while(read, entry)
+        answers = read() if entry is None else self.reservation.make_while(read, entry)
+        found = [item for answer in answers for item in answer]
         self.at = milliseconds(self.clock)
         if (made := self.reservation.made) is not None and made is not before:
             self.at = min(self.at, made.at)
@@ -248,11 +256,6 @@ class RequestContext:
     def reserve(self, entry: NewEntry) -> None:
         """Reserve a position for a new row in a round trip of its own."""
         self.reservation.make(entry)
-
-    def _read(self, keys: Sequence[Key]) -> list[Item | None]:
-        """Read items in one round trip; more than one batch is read in parallel."""
-        parts = together([partial(self.store.batch_get, piece) for piece in pieces(keys, MOST_TOGETHER)])
-        return [item for part in parts for item in part]
 
     def find(self, kind: type[R], number: int) -> R:
         """Read a record visible to the caller. Raises: Repeated, Refused."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, ClassVar, TypeVar
 
 from chalicelib.cards.protocol.status_codes import Status
@@ -47,13 +47,19 @@ class Record:
         return self.key(self.id)
 
     @classmethod
+    @cache
+    def _names(cls) -> tuple[str, ...]:
+        """The names of the fields; cached, since every request needs them."""
+        return tuple(each.name for each in fields(cls))
+
+    @classmethod
     def from_item(cls: type[R], item: Item) -> R:
-        return cls(**{name: item[name] for name in _names(cls) if name in item})
+        return cls(**{name: item[name] for name in cls._names() if name in item})
 
     def put(self, write_id: str) -> Put:
         """The write that creates the record; fails if it already exists."""
         table, key = self.place
-        members = without_none({name: getattr(self, name) for name in _names(type(self))})
+        members = without_none({name: getattr(self, name) for name in self._names()})
         return Put(table, {**key, **members, "written_by": write_id}, absent("owner"))
 
     def check_unchanged(self) -> Check:
@@ -73,16 +79,6 @@ class Record:
             add={"version": 1},
             condition=Attr("version").eq(self.version),
         )
-
-
-_NAMES: dict[str, tuple[str, ...]] = {}
-
-
-def _names(record: type[Record]) -> tuple[str, ...]:
-    """The field names of a record class; cached, since every request needs them."""
-    if record.kind not in _NAMES:
-        _NAMES[record.kind] = tuple(each.name for each in fields(record))
-    return _NAMES[record.kind]
 
 
 def or_default(wished: T | None, otherwise: T) -> T:

@@ -84,13 +84,13 @@ class ReservedRow:
         return None if self.at == at else self.at
 
 
+@dataclass(slots=True)
 class RowReservation:
     """A request's reservation, ``made`` once for all its attempts."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
-        self._store = store
-        self._clock = clock
-        self.made: ReservedRow | None = None
+    store: Store
+    clock: Clock
+    made: ReservedRow | None = None
 
     @property
     def row(self) -> ReservedRow:
@@ -118,7 +118,7 @@ class RowReservation:
         """Give up a position whose row is not written."""
         row, self.made = self.made, None
         if row is not None:
-            row.release(self._store)
+            row.release(self.store)
 
     def give_up_if_cancelled(self, failure: ConditionFailed) -> None:
         """Have the next attempt reserve anew, if a failed transaction shows the mark of a cancelled reservation.
@@ -129,20 +129,20 @@ class RowReservation:
             self.made = None
 
     def _reserve(self, timeline: Timeline, number: int) -> None:
-        row = ReservedRow(timeline, milliseconds(self._clock), number, new_id())
+        row = ReservedRow(timeline, milliseconds(self.clock), number, new_id())
         put = row.put_reservation()
-        self._store.put(put.table, put.item, put.condition)
+        self.store.put(put.table, put.item, put.condition)
         if self._is_late(row):
             (table, key), token = row.place, row.token
-            row = ReservedRow(timeline, milliseconds(self._clock) + AHEAD, number, new_id())
-            self._store.transact([_put_mark(table, key, token), row.put_reservation()])
+            row = ReservedRow(timeline, milliseconds(self.clock) + AHEAD, number, new_id())
+            self.store.transact([_put_mark(table, key, token), row.put_reservation()])
             if self._is_late(row):
-                row.release(self._store)
+                row.release(self.store)
                 raise Conflict("storage confirms reservations too late")
         self.made = row
 
     def _is_late(self, row: ReservedRow) -> bool:
-        return milliseconds(self._clock) > row.at + CONFIRMED_WITHIN
+        return milliseconds(self.clock) > row.at + CONFIRMED_WITHIN
 
 
 def cancel_abandoned(store: Store, table: str, rows: Sequence[Item], now: int) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.authorization.authorization_record import Authorization, Dispute, due_members
+from chalicelib.cards.authorization.authorization_record import DUE, Authorization, Dispute
 from chalicelib.cards.ledger.transaction_record import timeline
 from chalicelib.cards.reconciliation import account_proof
 from chalicelib.foundation.dynamodb.store import Item
@@ -203,7 +203,7 @@ def test_what_does_not_fit_between_cards_and_accounts_is_named(
 
 
 def test_a_hold_that_no_row_knows_of_is_found(spent: Spent) -> None:
-    set_authorization(the_cleared, state="H", left=1, held=7, **due_members(spent.over, 1))(spent)
+    set_authorization(the_cleared, state="H", left=1, held=7, due_at=1, **DUE.entry(str(spent.over)))(spent)
 
     told = run("ledger", "verify")
 
