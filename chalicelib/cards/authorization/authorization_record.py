@@ -13,8 +13,9 @@ from typing import Any, ClassVar, TypeVar
 
 from chalicelib.cards.authorization.activity_record import TABLE, CardUse, NetworkMessage
 from chalicelib.cards.authorization.group_rules import FiredRules
-from chalicelib.cards.ledger.charges import Charge, Usage
+from chalicelib.cards.ledger.charges import Charge
 from chalicelib.cards.ledger.conversion import ClearedAmount, portion
+from chalicelib.cards.ledger.usage_counters import Usage
 from chalicelib.cards.protocol.states import AUTHORIZATION_RULES, HELD
 from chalicelib.cards.protocol.status_codes import Status, require_permitted
 from chalicelib.cards.requests.request_context import RequestContext

@@ -23,9 +23,9 @@ from chalicelib.cards.card_data.encryption import CardData
 from chalicelib.cards.issuing.card_decryption import compute_cvc2, decrypt_number
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.ledger.account_record import Account
-from chalicelib.cards.ledger.charges import Charge, OverLimit, PostingContext, Usage
+from chalicelib.cards.ledger.charges import Charge, PostingContext
 from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes
-from chalicelib.cards.ledger.usage_counters import CounterChanges, Counters
+from chalicelib.cards.ledger.usage_counters import CounterChanges, Counters, OverLimit, Usage
 from chalicelib.cards.protocol import values
 from chalicelib.cards.protocol.states import CREDITED_ACCOUNT, DECLINED_BY_ACCOUNT, DECLINED_BY_CARD, PIN_IS_BLOCKED
 from chalicelib.cards.protocol.status_codes import Refused

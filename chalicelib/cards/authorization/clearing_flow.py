@@ -24,11 +24,11 @@ from chalicelib.cards.authorization.authorization_record import (
 from chalicelib.cards.authorization.card_context import CardContext, read_card_context, read_with_card
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.ledger.account_record import Account
-from chalicelib.cards.ledger.charges import Charge, PostingContext, Usage
+from chalicelib.cards.ledger.charges import Charge, PostingContext
 from chalicelib.cards.ledger.conversion import ClearedAmount, NoRate, convert_at_base_rate, portion
 from chalicelib.cards.ledger.entries import NETWORK, Movement
 from chalicelib.cards.ledger.transaction_record import Transaction
-from chalicelib.cards.ledger.usage_counters import CounterChanges
+from chalicelib.cards.ledger.usage_counters import CounterChanges, Usage
 from chalicelib.cards.protocol import values
 from chalicelib.cards.protocol.simulator_messages import Cleared, SimulateClearing, SimulateRefund
 from chalicelib.cards.protocol.states import CLEARED, CREDITED_ACCOUNT, DECLINED

@@ -27,15 +27,7 @@ from chalicelib.cards.ledger.conversion import (
 from chalicelib.cards.ledger.entries import CONVERSION, FEES, Movement
 from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes, charged_entries, in_country
 from chalicelib.cards.ledger.transaction_record import Transaction
-from chalicelib.cards.ledger.usage_counters import (
-    Bound,
-    CounterChanges,
-    Counters,
-    LimitExceeded,
-    Windows,
-    WindowUsage,
-    count_movement,
-)
+from chalicelib.cards.ledger.usage_counters import CounterChanges, Counters, Usage, WindowUsage
 from chalicelib.cards.programs.catalogue import MOST_FEE_CODES, Catalogue, FeeEntry, FeeGroup
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import FEE, FEE_COLLECTION
@@ -267,18 +259,6 @@ def _price_entry(catalogue: Catalogue, entry: FeeEntry, base: tuple[int, int] | 
 
 
 _NO_RATE = "there is no exchange rate for this currency"
-Usage = dict[str, list[dict[str, Any]]]
-"""A movement's counts by counter owner, in the form stored in items."""
-
-
-class OverLimit(Refused):
-    """A movement exceeds a limit. ``bound`` is the exceeded bound: amount, count or countries."""
-
-    def __init__(self, kept: Counters, exceeded: LimitExceeded) -> None:
-        self.bound: Bound = exceeded.bound
-        owner, bound = kept.owner.partition("#")[0], exceeded.bound.replace("_", " ")
-        name = f' "{exceeded.entry.name}"' if exceeded.entry.name else ""
-        super().__init__(Status.LIMIT_EXCEEDED, f"the {bound} of the {owner}'s limit{name} is exceeded")
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,26 +331,13 @@ class PostingContext:
         the next movement.
         """
         catalogue = self.catalogue
-        usage: Usage = {}
-        changes: list[tuple[Counters, Windows]] = []
         group_ids: dict[str, int | None] = {"account": self.account.limit_group_id, **self.limit_group_ids}
-        for kept in self.counters:
-            group = catalogue.limit_groups.get(group_ids[kept.owner.partition("#")[0]] or 0)
-            before = tally.current(kept).windows
-            try:
-                windows, counted = count_movement(
-                    catalogue, group, before, facts, amount, now, forced=forced, further=further
-                )
-            except LimitExceeded as exceeded:
-                raise OverLimit(kept, exceeded) from None
-            except NoRate:
-                raise Refused(Status.CURRENCY_NOT_SUPPORTED, "there is no exchange rate for a limit") from None
-            if counted:
-                changes.append((kept, windows))
-                usage[kept.owner] = [each.as_dict for each in counted]
-        for kept, windows in changes:
-            tally.change(kept, windows)
-        return usage
+        groups = [catalogue.limit_groups.get(group_ids[kept.owner.partition("#")[0]] or 0) for kept in self.counters]
+        limits = zip(self.counters, groups, strict=True)
+        try:
+            return tally.count(catalogue, limits, facts, amount, now, forced=forced, further=further)
+        except NoRate:
+            raise Refused(Status.CURRENCY_NOT_SUPPORTED, "there is no exchange rate for a limit") from None
 
     def release(self, usage: Usage | None, tally: CounterChanges) -> None:
         """Subtract a movement's counts from the limits."""

@@ -20,6 +20,7 @@ from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes
 from chalicelib.cards.ledger.transaction_record import TABLE
 from chalicelib.cards.programs.catalogue import Catalogue, LimitEntry, LimitGroup
 from chalicelib.cards.protocol import values
+from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.storage.record import without_none
 from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import Item, Put, absent
@@ -27,6 +28,8 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.requests.facts import Key
 
 Bound = Literal["amount", "count", "country_count"]
+Usage = dict[str, list[dict[str, Any]]]
+"""A movement's counts by counter owner, in the form stored in items."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +52,19 @@ class WindowUsage:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The counts since ``start``; ``countries`` maps each country to its number of movements."""
+    """The counts since ``start``; ``countries`` maps each country, as text, to its number of movements."""
 
     start: int
     count: int = 0
     amount: int = 0
-    countries: Mapping[int, int] = field(default_factory=dict)
+    countries: Mapping[str, int] = field(default_factory=dict)
 
     def add(self, counted: WindowUsage, times: Literal[1, -1] = 1) -> Window:
         """The window with a movement added, or subtracted on release (``times=-1``). Counts never go below zero."""
         countries = dict(self.countries)
         if counted.country is not None:
-            countries[counted.country] = countries.get(counted.country, 0) + times
+            country = str(counted.country)
+            countries[country] = countries.get(country, 0) + times
         return Window(
             self.start,
             max(0, self.count + times * counted.count),
@@ -93,6 +97,18 @@ class LimitExceeded(Exception):
         self.asked = asked
         self.left = left
         super().__init__(f"the {bound} of limit {entry.id} is exceeded")
+
+
+class OverLimit(Refused):
+    """A movement exceeds a limit of an owner. ``bound`` is the exceeded bound: amount, count or countries."""
+
+    def __init__(self, owner: str, exceeded: LimitExceeded) -> None:
+        self.bound = exceeded.bound
+        bound, name = exceeded.bound.replace("_", " "), exceeded.entry.name
+        named = f' "{name}"' if name else ""
+        super().__init__(
+            Status.LIMIT_EXCEEDED, f"the {bound} of the {owner.partition('#')[0]}'s limit{named} is exceeded"
+        )
 
 
 def window_bounds(duration: int, now: int) -> tuple[int, int]:
@@ -220,7 +236,7 @@ def _left(entry: LimitEntry, found: Window) -> dict[Bound, int | None]:
 
 def _require_left(entry: LimitEntry, found: Window, share: WindowUsage) -> None:
     """Check a movement against the limits that remain in a window. Raises: LimitExceeded."""
-    is_new_country = share.country is not None and share.country not in found.countries
+    is_new_country = share.country is not None and str(share.country) not in found.countries
     asked = {"amount": share.amount, "count": share.count, "country_count": int(is_new_country)}
     for bound, left in _left(entry, found).items():
         if left is not None and asked[bound] > left:
@@ -248,7 +264,7 @@ class Counters:
         owner = f"{kind}#{number}"
         if item is None:
             return cls(owner)
-        windows = {key: _read_window(plain) for key, plain in item["windows"].items()}
+        windows = {key: Window(**plain) for key, plain in item["windows"].items()}
         return cls(owner, item["version"], windows, item.get("last_at", 0))
 
     def put(self, after: Counters, write_id: str) -> Put:
@@ -257,7 +273,7 @@ class Counters:
             "owner": self.owner,
             "part": "limits",
             "version": self.version + 1,
-            "windows": {key: _window_item(window) for key, window in after.windows.items()},
+            "windows": {key: asdict(window) for key, window in after.windows.items()},
             "written_by": write_id,
             **({"last_at": after.last_at} if after.last_at else {}),
         }
@@ -278,6 +294,37 @@ class CounterChanges:
         """An owner's counters with all changes so far; ``kept`` is their state as read."""
         return self._changed.get(kept.owner, (kept, kept))[1]
 
+    def count(
+        self,
+        catalogue: Catalogue,
+        limits: Iterable[tuple[Counters, LimitGroup | None]],
+        facts: TransactionAttributes,
+        amount: int,
+        now: int,
+        *,
+        forced: bool,
+        further: int | None,
+    ) -> Usage:
+        """Count a movement in the limits of all owners, or in none, and return its counts; see ``count_movement``.
+
+        Raises: OverLimit, NoRate.
+        """
+        usage: Usage = {}
+        changed: dict[str, tuple[Counters, Counters]] = {}
+        for kept, group in limits:
+            before = self.current(kept)
+            try:
+                windows, counted = count_movement(
+                    catalogue, group, before.windows, facts, amount, now, forced=forced, further=further
+                )
+            except LimitExceeded as exceeded:
+                raise OverLimit(kept.owner, exceeded) from None
+            if counted:
+                changed[kept.owner] = kept, replace(before, windows=windows)
+                usage[kept.owner] = [each.as_dict for each in counted]
+        self._changed |= changed
+        return usage
+
     def change(self, kept: Counters, windows: Windows) -> None:
         self._changed[kept.owner] = kept, replace(self.current(kept), windows=windows)
 
@@ -295,14 +342,3 @@ class CounterChanges:
 def key(kind: Owner, number: int) -> Key:
     """The key of a card's, account's or holder's counters."""
     return TABLE, {"owner": f"{kind}#{number}", "part": "limits"}
-
-
-def _window_item(window: Window) -> Item:
-    """The stored form of a window; map keys must be strings."""
-    countries = {str(country): movements for country, movements in window.countries.items()}
-    return {"start": window.start, "count": window.count, "amount": window.amount, "countries": countries}
-
-
-def _read_window(plain: Mapping[str, Any]) -> Window:
-    countries = {int(country): movements for country, movements in plain["countries"].items()}
-    return Window(plain["start"], plain["count"], plain["amount"], countries)

@@ -227,7 +227,8 @@ class Buyer:
     def countries(self) -> Mapping[int, int]:
         """The countries that limits have counted."""
         found = self._windows()
-        return found[COUNTRIES].countries if COUNTRIES in found else {}
+        counted = found[COUNTRIES].countries if COUNTRIES in found else {}
+        return {int(country): movements for country, movements in counted.items()}
 
     def _windows(self) -> dict[str, Any]:
         owners = (("card", self.card_id), ("account", self.account), ("holder", self.card.holder_id))

@@ -373,7 +373,7 @@ def test_a_forced_movement_counts_and_is_not_refused() -> None:
     owner.moves(100, country=DE)
     owner.moves(101, country=FR, forced=True)
 
-    assert owner.windows["3.1"] == Window(TODAY, 2, 201, {DE: 1, FR: 1})
+    assert owner.windows["3.1"] == Window(TODAY, 2, 201, {str(DE): 1, str(FR): 1})
     assert owner.left().amount == 0
     assert owner.left().count == 0
     assert owner.left().country_count == 0

@@ -12,7 +12,7 @@ from chalicelib.foundation.dynamodb.store import ConditionFailed, Store
 from tests.world import World
 
 DE, FR = 276, 250
-WINDOWS = {"3.1": Window(1_786_492_800, 2, 999_999_999_999_999, {DE: 2, FR: 1}), "3.2": Window(1_786_320_000)}
+WINDOWS = {"3.1": Window(1_786_492_800, 2, 999_999_999_999_999, {str(DE): 2, str(FR): 1}), "3.2": Window(1_786_320_000)}
 
 
 @pytest.fixture
