@@ -65,12 +65,20 @@ class CardUse:
 
     @classmethod
     def of_request(cls, request: Any) -> CardUse:
+        checked = {
+            "card_expiration_date_present": request.expiry_year is not None or request.expiry_month is not None,
+            "online_pin": request.pin is not None,
+            "3_d_secure": request.eci_indicator in AUTHENTICATED,
+            "cvv_2": request.cvc2 is not None,
+            "magnetic_stripe": request.entry_mode_type in _READ_THE_STRIPE,
+            "chip_data": request.entry_mode_type in _READ_THE_CHIP,
+        }
         return cls(
             transaction_type=request.transaction_type,
             entry_mode=request.entry_mode_type or 0,
             eci_indicator=request.eci_indicator,
             cashback_amount=request.cashback_amount,
-            checks=_checks(request),
+            checks={name: int(checked.get(name, False)) for name in SECURITY_CHECKS},
             **at_merchant(request),
         )
 
@@ -127,18 +135,6 @@ def at_merchant(request: Any) -> dict[str, Any]:
         "country": request.merchant_country_ison,
         "terminal_id": request.terminal_id,
     }
-
-
-def _checks(request: Any) -> Mapping[str, int]:
-    done = {
-        "card_expiration_date_present": request.expiry_year is not None or request.expiry_month is not None,
-        "online_pin": request.pin is not None,
-        "3_d_secure": request.eci_indicator in AUTHENTICATED,
-        "cvv_2": request.cvc2 is not None,
-        "magnetic_stripe": request.entry_mode_type in _READ_THE_STRIPE,
-        "chip_data": request.entry_mode_type in _READ_THE_CHIP,
-    }
-    return {name: int(done.get(name, False)) for name in SECURITY_CHECKS}
 
 
 UNCHECKED: Mapping[str, int] = dict.fromkeys(SECURITY_CHECKS, 0)

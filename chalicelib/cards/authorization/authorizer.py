@@ -182,7 +182,7 @@ def force(card_context: CardContext, asked: RequestedAmount, code: str, now: int
     if code not in values.APPROVALS or not asked.use.moves_money:
         return Decision(code, account)
     party = card_context.posting_context(account)
-    facts = asked.use.attributes(asked.currency, card_context.holder_country)
+    facts = asked.use.attributes(asked.currency, party.holder_country)
     try:
         charge = party.charge(facts, asked.amount, debit=asked.use.takes_money)
     except Refused:
@@ -193,9 +193,10 @@ def force(card_context: CardContext, asked: RequestedAmount, code: str, now: int
 
 def price(card_context: CardContext, account: Account, asked: RequestedAmount) -> Charge | None:
     """The charge to an account for the request; ``None`` without an exchange rate."""
-    facts = asked.use.attributes(asked.currency, card_context.holder_country)
+    party = card_context.posting_context(account)
+    facts = asked.use.attributes(asked.currency, party.holder_country)
     try:
-        return card_context.posting_context(account).charge(facts, asked.amount, debit=asked.use.takes_money)
+        return party.charge(facts, asked.amount, debit=asked.use.takes_money)
     except Refused:
         return None
 
@@ -212,7 +213,7 @@ def increase(
     if code is not None:
         return Decision(code, account), None
     party = card_context.posting_context(account)
-    facts = use.attributes(authorization.currency, card_context.holder_country)
+    facts = use.attributes(authorization.currency, party.holder_country)
     try:
         whole = party.charge(facts, authorization.left + amount, debit=use.takes_money)
     except Refused:
@@ -236,15 +237,14 @@ def _decide_use(
     changes: Mapping[str, Any],
 ) -> Decision:
     """Decide on the use of a valid, verified card; ``account`` is ``None`` if it has none for the currency."""
-    card, catalogue = card_context.card, card_context.catalogue
-    facts = asked.use.attributes(asked.currency, card_context.holder_country)
-    group = catalogue.usage_groups.get(card.usage_group_id)
+    party = card_context.posting_context(account or card_context.accounts[0])
+    facts = asked.use.attributes(asked.currency, party.holder_country)
+    group = card_context.catalogue.usage_groups.get(card_context.card.usage_group_id)
     code = group_rules.decline_code(group, facts, asked.use.eci_indicator)
     if code is None and account is not None:
         code = _decline_by_account(account, asked.use)
     if code is not None or account is None:
         return Decision(code or NOT_PERMITTED, account or card_context.accounts[0], card_changes=changes)
-    party = card_context.posting_context(account)
     fired = _evaluate_rules(card_context, account, party.counters[0], facts, asked, now, tally)
     decision = _decide_price(party, asked, facts, now, tally, rejected=values.REJECT in fired.actions)
     if values.CARD_TO_RISK in fired.actions:

@@ -40,7 +40,7 @@ class CardContext:
             account,
             [own, self.of_holder, self.of_card],
             {"holder": self.holder.limit_group_id if self.holder else None, "card": self.card.limit_group_id},
-            self.holder_country,
+            self.holder.details.get("country_ison") if self.holder else None,
             self.card.fee_group_id,
         )
 
@@ -53,10 +53,6 @@ class CardContext:
         """A copy with only one of the accounts."""
         own = self.posting_context(account).counters[0]
         return replace(self, accounts=[account], of_accounts=[own])
-
-    @property
-    def holder_country(self) -> int | None:
-        return self.holder.details.get("country_ison") if self.holder else None
 
 
 def read_card_context(read: Read, catalogue: Catalogue, card: Card) -> CardContext:

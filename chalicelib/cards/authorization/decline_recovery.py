@@ -138,7 +138,7 @@ def record_decline(
     """
     decline = UnrecordedDecline(**jsontext.loads(details))
     claim = IdempotencyClaim(**decline.claim) if decline.claim else None
-    keys = [Authorization.key(decline.number), *(references.keys(claim) if claim else ())]
+    keys = [Authorization.key(decline.number), *(claim.keys if claim else ())]
     own_rows = [decline.row]
 
     def decide(_: Facts) -> Outcome[bool | None]:

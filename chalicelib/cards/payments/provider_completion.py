@@ -96,7 +96,7 @@ def record_reply(
     """
     action, claim = record.asks, record.waiting_claim
     assert action is not None, "somebody has asked for it"
-    keys = references.keys(claim) if claim else []
+    keys = claim.keys if claim else []
 
     def decide(facts: Facts) -> Outcome[str]:
         current = facts.latest(type(record), record, record.place)
@@ -126,7 +126,7 @@ def _kept_answer(facts: Facts, claim: IdempotencyClaim | None, references: Reque
     if claim is None:
         return None
     try:
-        references.check_repeat(claim, [facts.item(key) for key in references.keys(claim)])
+        references.check_repeat(claim, facts)
     except Repeated as repeated:
         return repeated.answer
     except (Refused, Unanswered):  # so old that it is another request's

@@ -48,27 +48,21 @@ def digits_of(value: Any, shortest: int, longest: int, what: str = "digits") -> 
     text = str(value) if type(value) is int and value >= 0 else value
     if type(text) is not str or not _DIGITS.fullmatch(text):
         fault("type", "must be a whole number")
-    _check_length(text, shortest, longest, what)
-    return str(text)
+    return text_of(text, shortest, longest, what)
 
 
-def text_of(value: Any, shortest: int, longest: int) -> str:
-    """Return a string, and check its length."""
+def text_of(value: Any, shortest: int, longest: int, what: str = "characters") -> str:
+    """Return a string, and check its length; ``what`` is counted."""
     if type(value) is not str:
         fault("type", "must be a string")
-    _check_length(value, shortest, longest, "characters")
+    if not shortest <= len(value) <= longest:
+        said = f"exactly {longest}" if shortest == longest else f"{shortest} to {longest}"
+        fault("length", f"must have {said} {what if longest > 1 else what.removesuffix('s')}")
     return str(value)
 
 
 def is_printable(text: str) -> bool:
     return is_written(text) and not is_blank(text)
-
-
-def _check_length(text: str, shortest: int, longest: int, what: str) -> None:
-    if shortest <= len(text) <= longest:
-        return
-    said = f"exactly {longest}" if shortest == longest else f"{shortest} to {longest}"
-    fault("length", f"must have {said} {what if longest > 1 else what.removesuffix('s')}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

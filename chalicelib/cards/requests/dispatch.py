@@ -249,7 +249,7 @@ class Dispatcher:
             claim=pending.claim,
         )
         if context.claim is not None:
-            self._check_claim(context.claim, facts)
+            self.references.check_repeat(context.claim, facts)
         try:
             outcome: ActionOutcome[Any] = self.call(pending.handler, pending.request, context)
         except Refused as refusal:
@@ -278,7 +278,7 @@ class Dispatcher:
             decided = self._outcome(pending, context, answer, counted, kept=envelope.error(refusal))
         else:
             if context.claim is not None and not context.has_read_claim:
-                self._check_claim(context.claim, self.engine.read(self.references.keys(context.claim)))
+                self.references.check_repeat(context.claim, self.engine.read(context.claim.keys))
             decided = Outcome(answer)
         return replace(decided, report=lambda: envelope.log_refusal(refusal))
 
@@ -306,13 +306,6 @@ class Dispatcher:
         if sealed is None:
             proof = proof_of(operations, context.write_id)
         return Outcome(answer, [*claiming, *operations], deliveries, proof)
-
-    def _check_claim(self, claim: IdempotencyClaim, facts: Facts) -> None:
-        """Compare a request with the claim that it met, if any. Raises: as ``RequestReferences.check_repeat``."""
-        if facts.item(claim.key) is not None:
-            keys = self.references.keys(claim)
-            facts.require(*keys)
-            self.references.check_repeat(claim, [facts.item(key) for key in keys])
 
     def _unrecorded_answer(self, action: Action, request: Request, reserved: ReservedRow | None) -> UnrecordedAnswer:
         assert action.unrecorded is not None

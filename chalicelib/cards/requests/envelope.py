@@ -9,7 +9,7 @@ disclosure modes are unchanged. If the response depends on a provider, the claim
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -27,7 +27,7 @@ from chalicelib.foundation.identifiers import digest, new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.requests.claims import AnotherRequest, Claim, ClaimKind, Claims, claim_key, is_free
 from chalicelib.foundation.requests.engine import DecideAgain
-from chalicelib.foundation.requests.facts import Key
+from chalicelib.foundation.requests.facts import Facts, Key
 
 BODY_BYTES = 1_000_000
 _REFERENCE = re.compile("[A-Za-z0-9-]{10,255}")
@@ -143,6 +143,11 @@ class IdempotencyClaim:
         """The item with the complete response."""
         return Claim(_CARD_DATA, f"{self.name}#card-data", self.fingerprint, self.attempt)
 
+    @property
+    def keys(self) -> list[Key]:
+        """The keys of the claim, and of the complete response if there may be one."""
+        return [self.key] if self.view is None else [self.key, self.whole.key]
+
 
 class Repeated(Exception):
     """The request was carried out before.
@@ -180,21 +185,22 @@ class RequestReferences:
         view = jsontext.dumps([sorted(credential.modes.items()), credential.encryption_key])
         return IdempotencyClaim(name, self._card_data.fingerprint(meaning), digest(view) if seals else None, new_id())
 
-    def keys(self, claim: IdempotencyClaim) -> list[Key]:
-        """The keys of the claim, and of the complete response if there may be one."""
-        return [claim.key] if claim.view is None else [claim.key, claim.whole.key]
-
-    def check_repeat(self, claim: IdempotencyClaim, items: Sequence[Item | None]) -> None:
-        """Compare a request with the items at ``keys``.
+    def check_repeat(self, claim: IdempotencyClaim, facts: Facts) -> None:
+        """Compare a request with the claim that it met, if any, and the complete response.
 
         Raises:
+            NotRead: the claim exists, and not all of its ``keys`` were read.
             Repeated: it was carried out before.
             Unanswered: it is in progress.
             Refused: the reference was used with another body.
             Conflict: it is being written, as one of the two items is missing.
         """
+        found = facts.item(claim.key)
+        if found is None:
+            return
+        facts.require(*claim.keys)
         try:
-            item = self._claims.find(claim.stored, items[0])
+            item = self._claims.find(claim.stored, found)
         except AnotherRequest:
             raise Refused(Status.REFERENCE_REUSED) from None
         if item is None:
@@ -202,8 +208,8 @@ class RequestReferences:
         if item.get("unanswered"):
             raise Unanswered
         if item.get("whole_until", 0) > self._claims.clock.time() and item["view"] == claim.view:
-            whole = next((each for each in items[1:] if each and each["attempt"] == item["attempt"]), None)
-            if whole is None:
+            whole = facts.item(claim.whole.key)
+            if whole is None or whole["attempt"] != item["attempt"]:
                 raise Conflict("the response with card data is not visible yet")
             raise Repeated(self._claims.open_answer(claim.whole, whole))
         answer, is_own = self._claims.open_answer(claim.stored, item), item["attempt"] == claim.attempt

@@ -27,7 +27,7 @@ from chalicelib.foundation.dynamodb.store import Item, Operation, Put, Store
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import pieces, together
-from chalicelib.foundation.requests.facts import Key
+from chalicelib.foundation.requests.facts import Facts, Key
 
 Name = tuple[str, ...]
 
@@ -239,7 +239,7 @@ class RequestContext:
         if self.is_write:
             self.queue_place.wait_for_others(keys)
         claim = None if self.has_read_claim else self.claim
-        own = self.references.keys(claim) if claim else []
+        own = claim.keys if claim else []
         batches = [partial(self.store.batch_get, batch) for batch in pieces([*own, *keys], MOST_TOGETHER)]
         read = partial(together, batches)
         before = self.reservation.made
@@ -250,7 +250,7 @@ class RequestContext:
             self.at = min(self.at, made.at)
         if claim is not None:
             self.has_read_claim = True
-            self.references.check_repeat(claim, found[: len(own)])
+            self.references.check_repeat(claim, Facts(own, found[: len(own)]))
         return found[len(own) :]
 
     def reserve(self, entry: NewEntry) -> None:

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from math import inf
 from typing import Literal, get_args
 
@@ -57,15 +55,23 @@ class Sequences:
         return self.take(name, 1)[0]
 
     def take(self, name: Name, count: int) -> list[int]:
-        """Several new identifiers in ascending order, at most ``BLOCK``. Raises: StoreError."""
+        """Several new identifiers in ascending order, at most ``BLOCK``.
+
+        Waits for another thread that reserves a block, within the request's time limit. Raises: StoreError.
+        """
         if count > BLOCK:
             raise ValueError(f"at most {BLOCK} identifiers can be taken at once")
-        with self._locked():
+        seconds = context.seconds_left()
+        if not self._lock.acquire(timeout=max(0.0, seconds) if seconds < inf else -1):
+            raise NeverSent("no identifier was free within the time limit of the request")
+        try:
             if len(self._left[name]) < count:
                 self._fill_up(name)
             left = self._left[name]
             self._left[name] = left[count:]
             return list(left[:count])
+        finally:
+            self._lock.release()
 
     def spare(self, name: Name) -> int:
         """An identifier without a call of storage: one of the block, else a random one far above all counted."""
@@ -78,17 +84,6 @@ class Sequences:
             finally:
                 self._lock.release()
         return SPARE + secrets.randbelow(SPARE)
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """Wait for another thread that reserves a block, within the request's time limit. Raises: NeverSent."""
-        left = context.seconds_left()
-        if not self._lock.acquire(timeout=max(0.0, left) if left < inf else -1):
-            raise NeverSent("no identifier was free within the time limit of the request")
-        try:
-            yield
-        finally:
-            self._lock.release()
 
     def _fill_up(self, wanted: Name) -> None:
         """Reserve a new block for this counter and for all that run low; their remaining numbers are lost."""

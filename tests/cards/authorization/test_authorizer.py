@@ -326,8 +326,8 @@ def test_what_the_account_would_pay_is_known_of_a_decline_for_money(card_data: C
 def total(attempt: Attempt, amount: int) -> int:
     """What an amount comes to, fees and conversion included."""
     card_context, asked = attempt.card_context, attempt.asked
-    facts = asked.use.attributes(asked.currency, card_context.holder_country)
     party = card_context.posting_context(card_context.accounts[0])
+    facts = asked.use.attributes(asked.currency, party.holder_country)
     return party.charge(facts, amount, debit=True).total
 
 
