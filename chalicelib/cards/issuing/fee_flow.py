@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.ledger import usage_counters
 from chalicelib.cards.ledger.account_record import Account
 from chalicelib.cards.ledger.charges import entry_of, price_of
-from chalicelib.cards.ledger.conversion import NoRate, convert_at_base_rate
+from chalicelib.cards.ledger.conversion import Conversion, NoRate, conversion
 from chalicelib.cards.ledger.entries import CONVERSION, FEES, Movement
 from chalicelib.cards.ledger.transaction_record import Transaction, transaction_key
 from chalicelib.cards.ledger.usage_counters import Counters
@@ -21,17 +19,6 @@ from chalicelib.cards.protocol.values import FEE, FEE_COLLECTION
 from chalicelib.cards.requests.request_context import ActionOutcome, RequestContext, page
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Item
-from chalicelib.foundation.lazy_dataclasses import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class _Price:
-    """A custom fee: ``amount`` in its currency, and ``holder_amount`` in the account's, converted at ``rate``."""
-
-    amount: int
-    currency: int
-    holder_amount: int
-    rate: Decimal = Decimal(1)
 
 
 def create_custom_fee(
@@ -49,14 +36,14 @@ def create_custom_fee(
         card.require(context.action, context.now)
     account.require(context.action)
     price = _choose_price(request, context, entry, account, linked)
-    if account.available < price.holder_amount:
+    if account.available < price.base_amount:
         raise Refused(Status.NO_FUNDS)
     movement = Movement("custom fee", context.at, context.write_id)
     movement.list_by_card(*listed)
     if price.currency == account.currency:
-        movement.book(account, -price.holder_amount, FEES)
+        movement.book(account, -price.base_amount, FEES)
     else:
-        movement.book(account, -price.holder_amount, CONVERSION)
+        movement.book(account, -price.base_amount, CONVERSION)
         movement.exchange(price.currency, price.amount, FEES)
     number = sequences.next("transaction")
     movement.list_transaction(account, _fee_transaction(number, request, price, card, linked))
@@ -138,31 +125,30 @@ def _choose_account(
 
 def _choose_price(
     request: messages.CreateCustomFee, context: RequestContext, entry: FeeEntry, account: Account, linked: Item | None
-) -> _Price:
-    """The requested amount, or the entry's price. Raises: Refused."""
-    price = None
-    try:
-        if request.amount is not None:
-            assert request.currency_ison is not None, "an amount has a currency"
-            worth = convert_at_base_rate(context.catalogue, request.amount, request.currency_ison, account.currency)
-            rate = context.catalogue.rate(request.currency_ison, account.currency)
-            assert rate is not None, "it was converted"
-            price = _Price(request.amount, request.currency_ison, worth, rate.base)
-        else:
-            of = (linked["holder_amount"], account.currency) if linked is not None else None
-            if fee := price_of(context.catalogue, entry, account.currency, of):
-                price = _Price(fee.amount, account.currency, fee.amount)
-    except NoRate:
-        raise Refused(Status.CURRENCY_NOT_SUPPORTED, "there is no exchange rate to the account's currency") from None
+) -> Conversion:
+    """The requested amount, or the entry's price; it is charged at the base rate. Raises: Refused."""
+    catalogue, to = context.catalogue, account.currency
+    amount, currency = request.amount, request.currency_ison or to
+    no_rate = Refused(Status.CURRENCY_NOT_SUPPORTED, "there is no exchange rate to the account's currency")
+    if amount is None:
+        of = (linked["holder_amount"], to) if linked is not None else None
+        try:
+            fee = price_of(catalogue, entry, to, of)
+        except NoRate:
+            raise no_rate from None
+        if fee is None:
+            raise refused_field("amount", "required", "is required: the fee code has no fixed price")
+        amount, currency = fee.amount, to
+    price = conversion(catalogue, amount, currency, to, debit=True)
     if price is None:
-        raise refused_field("amount", "required", "is required: the fee code has no fixed price")
-    if not price.holder_amount:
+        raise no_rate
+    if not price.base_amount:
         raise refused_field("amount", "value", "must not convert to zero in the account's currency")
     return price
 
 
 def _fee_transaction(
-    number: int, request: messages.CreateCustomFee, price: _Price, card: Card | None, linked: Item | None
+    number: int, request: messages.CreateCustomFee, price: Conversion, card: Card | None, linked: Item | None
 ) -> Transaction:
     """The fee's transaction, with a link to the transaction that the fee is for."""
     return Transaction(
@@ -173,9 +159,9 @@ def _fee_transaction(
         trans_link=str(linked["trans_link"]) if linked else f"F{number:011}",
         amount=price.amount,
         currency=price.currency,
-        holder_amount=price.holder_amount,
-        base_rate=price.rate,
-        holder_rate=price.rate,
+        holder_amount=price.base_amount,
+        base_rate=price.base_rate,
+        holder_rate=price.base_rate,
         parent_id=request.transaction_id,
         card_id=card.id if card else None,
         country=request.country_ison,
