@@ -5,7 +5,6 @@ One transaction records the authorizer's decision: hold, counters, authorization
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
@@ -14,7 +13,6 @@ from typing import Any
 from chalicelib.cards.authorization import activity_record, authorizer, decline_recovery, network_messages
 from chalicelib.cards.authorization.activity_record import CardUse, NetworkMessage, risk_action_flags
 from chalicelib.cards.authorization.authorization_record import (
-    DUE,
     Authorization,
     find_by_trans_link,
     join_usage,
@@ -171,33 +169,15 @@ def _record_decision(
     tally: CounterChanges,
     kind: int,
 ) -> AuthorizationOutcome:
-    card, account = card_context.card, decision.account
+    account, reserved = decision.account, context.reservation.row
     charge = decision.charge or authorizer.price(card_context, account, asked)
-    reserved, until = context.reservation.row, context.now + values.HOLD_SECONDS
-    number = reserved.number
     if decision.code == values.APPROVED_IN_PART:
         asked = replace(asked, use=replace(asked.use, cashback_amount=None))
-    is_held = decision.is_approved and asked.use.moves_money
-    held = charge.total if charge and is_held and asked.use.takes_money else 0
-    movement = Movement(CALLED[kind], context.at, context.write_id, tally, authorization_id=number)
+    message = first_message(reserved.number, kind, card_context.card, asked, decision, charge, context.now)
+    held = charge.total if charge and message.holds_until is not None and asked.use.takes_money else 0
+    movement = Movement(CALLED[kind], context.at, context.write_id, tally, authorization_id=message.number)
     stamp, operations, after = _write_decision(context, movement, card_context, account, held, decision)
-    message = replace(
-        first_message(number, kind, card, asked, decision, charge),
-        amount=decision.amount if is_held else asked.amount,
-        auth_code=_auth_code() if decision.is_approved else None,
-        holds_until=until if is_held else None,
-    )
-    authorization = new_authorization(message, account, stamp, reserved, is_held=is_held)
-    if is_held:
-        authorization = replace(
-            authorization,
-            left=decision.amount,
-            held=held,
-            charge=asdict(charge) if charge else None,
-            counted=decision.counted or None,
-            due_at=until,
-            **DUE.entry(str(number)),
-        )
+    authorization = new_authorization(message, account, stamp, reserved, held, decision.counted)
     operations = [authorization.put(context.write_id), *message.put_rows(stamp, reserved), *operations]
     return _outcome(context, message, decision.amount, after, operations, stamp.now, decision)
 
@@ -240,7 +220,7 @@ def _record_increment(
             amount=decision.amount if decision.is_approved else request.amount,
             charge=decision.charge,
         ),
-        auth_code=_auth_code() if decision.is_approved else None,
+        auth_code=decision.auth_code,
         holds_until=until if decision.is_approved else None,
     )
     leads = put_message_number(message, authorization, stamp, reserved.listed_at(stamp.at))
@@ -307,10 +287,6 @@ def _decline_without_account(number: int, code: str, asked: RequestedAmount) -> 
         "settled_balance": 0,
     }
     return leave_out_none(answer)
-
-
-def _auth_code() -> str:
-    return f"{secrets.randbelow(10**6):06}"
 
 
 def _outcome(

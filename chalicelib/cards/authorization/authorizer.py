@@ -9,6 +9,7 @@ cannot be decrypted.
 from __future__ import annotations
 
 import hmac
+import secrets
 from collections.abc import Mapping
 from dataclasses import field, replace
 from functools import cached_property
@@ -93,6 +94,11 @@ class Decision:
     @cached_property
     def is_approved(self) -> bool:
         return self.code in values.APPROVALS
+
+    @cached_property
+    def auth_code(self) -> str | None:
+        """The authorization code of an approval: six random digits."""
+        return f"{secrets.randbelow(10**6):06}" if self.is_approved else None
 
 
 def decide(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from typing import Any
+
 from chalicelib.cards.authorization.activity_record import NetworkMessage
-from chalicelib.cards.authorization.authorization_record import Authorization
+from chalicelib.cards.authorization.authorization_record import DUE, Authorization
 from chalicelib.cards.authorization.authorizer import NOT_AVAILABLE, Decision, RequestedAmount, price
 from chalicelib.cards.authorization.card_context import CardContext
 from chalicelib.cards.authorization.late_declines import put_late_decline
@@ -13,6 +16,7 @@ from chalicelib.cards.issuing.serializers import account_status_events, card_sta
 from chalicelib.cards.ledger.account_record import Account, LedgerAccount
 from chalicelib.cards.ledger.charges import Charge
 from chalicelib.cards.ledger.transaction_record import Transaction
+from chalicelib.cards.ledger.usage_counters import Usage
 from chalicelib.cards.protocol import values
 from chalicelib.cards.protocol.card_events import CardAuthorizationEvent, CardClearingEvent
 from chalicelib.cards.protocol.states import DECLINED, HELD
@@ -23,9 +27,10 @@ from chalicelib.foundation.dynamodb.store import Operation
 
 
 def first_message(
-    number: int, kind: int, card: Card, asked: RequestedAmount, decision: Decision, charge: Charge | None
+    number: int, kind: int, card: Card, asked: RequestedAmount, decision: Decision, charge: Charge | None, now: int
 ) -> NetworkMessage:
-    """The first message of a new ``trans_link``, with the requested amount and no hold."""
+    """The first message of a new ``trans_link``, with the amount and end of its hold, or else the requested amount."""
+    is_held = decision.is_approved and asked.use.moves_money
     return NetworkMessage(
         number=number,
         kind=kind,
@@ -33,11 +38,13 @@ def first_message(
         trans_link=f"{number:012}",
         use=asked.use,
         code=decision.code,
-        amount=asked.amount,
+        amount=decision.amount if is_held else asked.amount,
         currency=asked.currency,
         charge=charge,
         holder_currency=decision.account.currency,
+        auth_code=decision.auth_code,
         fired=decision.fired,
+        holds_until=now + values.HOLD_SECONDS if is_held else None,
     )
 
 
@@ -67,10 +74,25 @@ def follow_up_message(
 
 
 def new_authorization(
-    message: NetworkMessage, account: Account, stamp: WriteStamp, reserved: ReservedRow, *, is_held: bool
+    message: NetworkMessage,
+    account: Account,
+    stamp: WriteStamp,
+    reserved: ReservedRow,
+    held: int = 0,
+    counted: Usage | None = None,
 ) -> Authorization:
-    """The authorization record for a first message, without its hold."""
+    """The authorization record for a first message; ``held`` and ``counted`` are of its hold, if it has one."""
     card = message.card
+    hold: dict[str, Any] = {}
+    if message.holds_until is not None:
+        hold = {
+            "left": message.amount,
+            "held": held,
+            "charge": asdict(message.charge) if message.charge else None,
+            "counted": counted or None,
+            "due_at": message.holds_until,
+            **DUE.entry(str(message.number)),
+        }
     return Authorization(
         id=message.number,
         manager_id=card.manager_id,
@@ -79,7 +101,7 @@ def new_authorization(
         holder_id=card.holder_id,
         account_id=account.id,
         at=stamp.at,
-        state=HELD if is_held else DECLINED,
+        state=HELD if hold else DECLINED,
         response_code=message.code,
         currency=message.currency,
         use=message.use.as_dict,
@@ -88,6 +110,7 @@ def new_authorization(
         lists=message.lists,
         listed_at=reserved.listed_at(stamp.at),
         auth_code=message.auth_code,
+        **hold,
     )
 
 
@@ -100,8 +123,9 @@ def late_decline(
     """
     account = card_context.account_for(asked.currency) or card_context.accounts[0]
     decision, charge = Decision(NOT_AVAILABLE, account), price(card_context, account, asked)
-    message = first_message(reserved.number, values.AUTHORIZATION, card_context.card, asked, decision, charge)
-    authorization = new_authorization(message, account, stamp, reserved, is_held=False)
+    card, kind = card_context.card, values.AUTHORIZATION
+    message = first_message(reserved.number, kind, card, asked, decision, charge, stamp.now)
+    authorization = new_authorization(message, account, stamp, reserved)
     listing = put_late_decline(authorization, stamp.now)
     return message, account, [authorization.put(stamp.write_id), reserved.put(message.row(stamp)), listing]
 

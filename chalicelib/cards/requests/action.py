@@ -7,7 +7,7 @@ objects, or ``None`` for empty ``data``. Its keyword-only parameters are filled 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import field
 from functools import cached_property
 from typing import Any, Concatenate, Generic, Literal, get_args, get_origin, get_type_hints
@@ -18,7 +18,7 @@ from chalicelib.cards.programs.credentials import Credential
 from chalicelib.cards.protocol.card_records import CardField
 from chalicelib.cards.protocol.message import Answer, Request
 from chalicelib.cards.protocol.status_codes import Refused, Status
-from chalicelib.cards.requests import disclosure, envelope
+from chalicelib.cards.requests import envelope
 from chalicelib.cards.requests.envelope import IdempotencyClaim, Repeated, Unanswered
 from chalicelib.cards.requests.request_context import ActionOutcome, QueuePlace, RequestContext, UnrecordedAnswer
 from chalicelib.cards.storage.reserved_rows import ReservedRow, RowReservation
@@ -29,7 +29,6 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.requests.engine import Engine
 from chalicelib.foundation.requests.outcome import Outcome
 
-_LEVELS = ("access_level", "holder_access_level")
 Effect = Literal["read", "write", "reveal"]
 Shape = Literal["object", "list", "empty", "empty object", "id"]
 Q = TypeVar("Q", bound=Request, default=Any)
@@ -113,18 +112,6 @@ class Action(Generic[Q]):
         return get_type_hints(self.handler)
 
 
-def check_access(credential: Credential, action: Action, members: Mapping[str, Any]) -> None:
-    """Check a request against the credential's access level, actions and modes. Raises: Refused."""
-    for name in _LEVELS if "holder_id" not in members and action.creates else _LEVELS[:1]:
-        asked = str(members.get(name, ""))
-        if asked.isascii() and asked.isdigit() and int(asked[:20]) > credential.access_level:
-            raise Refused(Status.LEVEL_TOO_HIGH, f"{name} is higher than the credential's")
-    if not credential.allows(action.name):
-        raise Refused(Status.NOT_ALLOWED, "the credential does not allow this action")
-    if action.field is not None and disclosure.is_absent(credential, action.field):
-        raise Refused(Status.NOT_ALLOWED, f"the credential may not read {action.field}")
-
-
 WAITING_SECONDS = 5
 """Seconds that a repeat waits for the first request's response."""
 _ATTEMPTS = 40
@@ -145,6 +132,7 @@ class PendingRequest:
         claim: its claim, if it has a reference.
         queue_place: its place in queues for items.
         reservation: the place of its row in a list over all cards.
+        level: the access level above which records do not exist for the caller.
         handler: the method that decides it: the action's handler, or its late one.
         asked_at: when it was dispatched, in Unix seconds.
         attempts: what each attempt decided.
@@ -158,17 +146,12 @@ class PendingRequest:
     claim: IdempotencyClaim | None
     queue_place: QueuePlace
     reservation: RowReservation
+    level: int
     handler: Handler[Any]
     asked_at: int
     attempts: list[Outcome[Response]] = field(default_factory=list)
     is_late: bool = False
     late_answers: list[str] = field(default_factory=list)
-
-    @property
-    def level(self) -> int:
-        """The access level above which records do not exist for the caller."""
-        asked = None if self.action.creates else self.request.access_level
-        return self.credential.access_level if asked is None else asked
 
     def answered_attempt(self, repeated: Repeated) -> Outcome[Response] | None:
         """The outcome of the attempt that a claim of this very request shows to be written."""

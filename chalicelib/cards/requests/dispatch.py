@@ -26,7 +26,7 @@ from chalicelib.cards.protocol.card_records import ANSWERED
 from chalicelib.cards.protocol.message import Request
 from chalicelib.cards.protocol.status_codes import Refused, Status, unknown_action
 from chalicelib.cards.requests import disclosure, envelope
-from chalicelib.cards.requests.action import Action, PendingRequest, RequestRetry, Response, Undecided, check_access
+from chalicelib.cards.requests.action import Action, PendingRequest, RequestRetry, Response, Undecided
 from chalicelib.cards.requests.envelope import Answer, IdempotencyClaim, Repeated, RequestReferences
 from chalicelib.cards.requests.request_context import (
     ActionOutcome,
@@ -60,6 +60,7 @@ RECORD_SECONDS, ANSWER_SECONDS = 0.4, 0.75
 
 The time between is for the queue.
 """
+_LEVELS = ("access_level", "holder_access_level")
 _OUTCOME_UNKNOWN = (
     "storage did not answer: it is not known whether the request was carried out; "
     "it is safe to repeat it with the same request_reference_id"
@@ -128,7 +129,7 @@ class Dispatcher:
             raise Refused(Status.UNKNOWN_ACTION, hint)
         log.bind(action=action.name, credential=credential.identity)
         reference = envelope.read_reference(members)
-        check_access(credential, action, members)
+        _check_access(credential, action, members)
         request = action.request.read_fields(members)
         claim = None
         if reference is not None:
@@ -162,7 +163,12 @@ class Dispatcher:
         queue_place = QueuePlace(self._queues, self.clock, came + action.patience)
         reservation = self.new_reservation()
         now = self.clock.time()
-        pending = PendingRequest(credential, action, request, claim, queue_place, reservation, action.handler, now)
+        level = credential.access_level
+        if request.access_level is not None and not action.creates:
+            level = request.access_level
+        pending = PendingRequest(
+            credential, action, request, claim, queue_place, reservation, level, action.handler, now
+        )
         try:
             decided = self._retry(pending) if action.late is None else self._retry_in_time(pending, came)
         except (Refused, Repeated):
@@ -337,6 +343,18 @@ def _answer_or_error(answer: Callable[[], str]) -> Answer:
         refusal = Refused(Status.INTERNAL)
     envelope.log_refusal(refusal)
     return Answer(envelope.error(refusal), refusal.retry_after)
+
+
+def _check_access(credential: Credential, action: Action, members: Mapping[str, Any]) -> None:
+    """Check a request against the credential's access level, actions and modes. Raises: Refused."""
+    for name in _LEVELS if "holder_id" not in members and action.creates else _LEVELS[:1]:
+        asked = str(members.get(name, ""))
+        if asked.isascii() and asked.isdigit() and int(asked[:20]) > credential.access_level:
+            raise Refused(Status.LEVEL_TOO_HIGH, f"{name} is higher than the credential's")
+    if not credential.allows(action.name):
+        raise Refused(Status.NOT_ALLOWED, "the credential does not allow this action")
+    if action.field is not None and disclosure.is_absent(credential, action.field):
+        raise Refused(Status.NOT_ALLOWED, f"the credential may not read {action.field}")
 
 
 def _audit(credential: Credential, request: Any, data: Any) -> None:
