@@ -40,12 +40,11 @@ from chalicelib.cards.ledger.charges import Charge
 from chalicelib.cards.ledger.entries import Movement
 from chalicelib.cards.ledger.usage_counters import CounterChanges
 from chalicelib.cards.protocol import simulator_messages, values
-from chalicelib.cards.protocol.message import leave_out_none
 from chalicelib.cards.protocol.simulator_messages import SimulateAdvice, SimulateAuthorization, SimulateIncrement
 from chalicelib.cards.protocol.states import DECLINED_BY_NUMBER
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.requests.request_context import ActionOutcome, RequestContext, UnrecordedAnswer
-from chalicelib.cards.storage.record import WriteStamp
+from chalicelib.cards.storage.record import WriteStamp, without_none
 from chalicelib.cards.storage.reserved_rows import ReservedRow
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Operation
@@ -286,7 +285,7 @@ def _decline_without_account(number: int, code: str, asked: RequestedAmount) -> 
         "available_balance": 0,
         "settled_balance": 0,
     }
-    return leave_out_none(answer)
+    return without_none(answer)
 
 
 def _outcome(
@@ -314,4 +313,4 @@ def _outcome(
         **account.visible_balances(context.level),
     }
     events = network_messages.message_events(message, now, account, decision)
-    return ActionOutcome(leave_out_none(answer), operations, events=events)
+    return ActionOutcome(without_none(answer), operations, events=events)

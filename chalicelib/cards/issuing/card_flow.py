@@ -22,11 +22,11 @@ from chalicelib.cards.issuing.serializers import card_activation_event, card_sta
 from chalicelib.cards.programs import group_resolution
 from chalicelib.cards.protocol import card_messages as messages
 from chalicelib.cards.protocol import card_records as records
-from chalicelib.cards.protocol.message import leave_out_none
 from chalicelib.cards.protocol.states import ACTIVE, CARD_MOVES, PIN_OK
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.requests import disclosure
 from chalicelib.cards.requests.request_context import ActionOutcome, RefusedWith, RequestContext
+from chalicelib.cards.storage.record import without_none
 from chalicelib.foundation import security_refusals
 
 ACTIVATION = "activation"
@@ -65,7 +65,7 @@ def get_card_status(request: messages.OfCard, context: RequestContext) -> Action
         "reason_code": card.reason_code,
         "note": card.note,
     }
-    return ActionOutcome(leave_out_none(answer))
+    return ActionOutcome(without_none(answer))
 
 
 def get_card_details(request: messages.OfCard, context: RequestContext) -> ActionOutcome[records.CardDetails]:

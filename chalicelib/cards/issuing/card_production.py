@@ -21,7 +21,6 @@ from chalicelib.cards.protocol.card_messages import (
 )
 from chalicelib.cards.protocol.card_records import CreatedCard
 from chalicelib.cards.protocol.embossing import is_printable
-from chalicelib.cards.protocol.message import leave_out_none
 from chalicelib.cards.protocol.status_codes import refused_field, refused_fields
 from chalicelib.cards.requests import disclosure
 from chalicelib.cards.requests.request_context import RequestContext
@@ -127,7 +126,7 @@ def serialize_created(context: RequestContext, card_data: CardData, card: Card, 
         "expiration": {"year": expiry[0], "month": expiry[1]} if expiry else None,
         "acs_password": disclosure.disclose(credential, card.id, "acs_password", clear.password) or "",
     }
-    return leave_out_none(answer)
+    return without_none(answer)
 
 
 def delivery_details(request: CreateCard | ReissueCard, programme: CardProgramme, virtual: int) -> dict[str, Any]:

@@ -13,10 +13,10 @@ from chalicelib.cards.ledger.usage_counters import Counters
 from chalicelib.cards.programs import group_resolution
 from chalicelib.cards.programs.catalogue import FeeEntry
 from chalicelib.cards.protocol import money_messages as messages
-from chalicelib.cards.protocol.message import leave_out_none
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import FEE, FEE_COLLECTION
 from chalicelib.cards.requests.request_context import ActionOutcome, RequestContext, page
+from chalicelib.cards.storage.record import without_none
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Item
 
@@ -187,4 +187,4 @@ def _serialize_entry(entry: FeeEntry) -> messages.FeeEntryRecord:
         "date_updated": entry.updated_at,
         "code": entry.code,
     }
-    return leave_out_none(record)
+    return without_none(record)

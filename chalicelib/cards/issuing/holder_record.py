@@ -9,7 +9,7 @@ from chalicelib.cards.programs.programmes import EntryId
 from chalicelib.cards.protocol.holder_messages import HolderRecord
 from chalicelib.cards.protocol.status_codes import Status, refused_field
 from chalicelib.cards.protocol.values import BUSINESS
-from chalicelib.cards.storage.record import Record, without_none
+from chalicelib.cards.storage.record import Record
 from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import Update
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -50,7 +50,7 @@ class Holder(Record):
 
     @property
     def uses(self) -> list[EntryId]:
-        return [*without_none({"limit_group": self.limit_group_id}).items()]
+        return [] if self.limit_group_id is None else [("limit_group", self.limit_group_id)]
 
     def require_room(self, accounts: int) -> None:
         """Check that the holder may have this many more accounts. Raises: Refused."""

@@ -13,8 +13,8 @@ from chalicelib.cards.programs import group_resolution
 from chalicelib.cards.programs.catalogue import LimitEntry, LimitGroup
 from chalicelib.cards.protocol import money_messages as messages
 from chalicelib.cards.protocol import values
-from chalicelib.cards.protocol.message import leave_out_none
 from chalicelib.cards.requests.request_context import ActionOutcome, RequestContext, page
+from chalicelib.cards.storage.record import without_none
 
 _OWNERS: Mapping[int, tuple[Owner, type[Card] | type[Account] | type[Holder]]] = {
     values.LIMIT_OF_CARD: ("card", Card),
@@ -84,7 +84,7 @@ def _serialize_entry(group: LimitGroup, entry: LimitEntry) -> messages.LimitEntr
         "amount": entry.amount,
         "country_count": entry.country_count,
     }
-    return leave_out_none(record)
+    return without_none(record)
 
 
 def _serialize_left(group: LimitGroup, left: LimitLeft) -> messages.LimitStatusRecord:
@@ -101,4 +101,4 @@ def _serialize_left(group: LimitGroup, left: LimitLeft) -> messages.LimitStatusR
         "country_count": values.MOST_COUNTRIES if left.country_count is None else left.country_count,
         "date_valid": left.date_valid,
     }
-    return leave_out_none(record)
+    return without_none(record)

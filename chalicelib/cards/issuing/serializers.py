@@ -19,9 +19,9 @@ from chalicelib.cards.protocol.card_events import (
 )
 from chalicelib.cards.protocol.card_records import CardDetails
 from chalicelib.cards.protocol.holder_messages import HolderRecord
-from chalicelib.cards.protocol.message import leave_out_none
 from chalicelib.cards.protocol.states import ACTIVE
 from chalicelib.cards.protocol.values import ACCOUNT_GROUPS
+from chalicelib.cards.storage.record import without_none
 
 
 def serialize_holder(holder: Holder) -> HolderRecord:
@@ -52,7 +52,7 @@ def serialize_account(account: Account) -> AccountRecord:
         "status_change_reason_code": account.reason_code,
         "status_change_note": account.note,
     }
-    return leave_out_none(record, "limit_group_id")
+    return without_none(record, "limit_group_id")
 
 
 def serialize_card(card: Card, now: int, expiry: tuple[int | str, int | str] | None) -> CardDetails:
@@ -86,14 +86,14 @@ def serialize_card(card: Card, now: int, expiry: tuple[int | str, int | str] | N
         "expiry_year": expiry and expiry[0],
         "participating": card.participating,
     }
-    return leave_out_none(details)
+    return without_none(details)
 
 
 def program_change_events(before: Account, after: Account) -> list[CardEvent]:
     """The event for an account's change of programme; none if nothing changed."""
     groups = ((name, getattr(before, name), getattr(after, name)) for name in ACCOUNT_GROUPS)
     replaced = [
-        leave_out_none(ReplacedGroup(group=name, id_before=old, id=new)) for name, old, new in groups if old != new
+        without_none(ReplacedGroup(group=name, id_before=old, id=new)) for name, old, new in groups if old != new
     ]
     if before.program_id == after.program_id and not replaced:
         return []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from chalicelib.cards.programs.catalogue import SpecialAccountEntry
 from chalicelib.cards.programs.programmes import EntryId
@@ -85,7 +85,7 @@ class Account(LedgerAccount):
 
     @property
     def uses(self) -> list[EntryId]:
-        named = {
+        named: dict[str, Any] = {
             "account_programme": self.program_id,
             "fee_group": self.fee_group_id,
             "risk_group": self.risk_group_id,

@@ -16,7 +16,7 @@ from chalicelib.cards.protocol.schemes import METHOD_CURRENCIES
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import ASSIGNED, ASSIGNMENT_PENDING, BUSINESS, MOST_ADDRESSES, OF_HOLDER, SPECIAL
 from chalicelib.cards.requests.request_context import ActionOutcome, RequestContext
-from chalicelib.cards.storage.record import or_default, without_none
+from chalicelib.cards.storage.record import or_default
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Operation
 
@@ -143,5 +143,5 @@ def _name_of(holder: Holder) -> str:
     details = holder.details
     if holder.holder_type == BUSINESS and details.get("business_name"):
         return str(details["business_name"])
-    names = without_none({name: details.get(name) for name in ("first_name", "last_name")})
-    return " ".join(names.values())[:NAME_LENGTH]
+    names = (details.get(name) for name in ("first_name", "last_name"))
+    return " ".join(name for name in names if name is not None)[:NAME_LENGTH]

@@ -9,7 +9,6 @@ from chalicelib.cards.events.card_events import CardEvent
 from chalicelib.cards.payments.address_record import ExternalAddress
 from chalicelib.cards.payments.payment_record import ExternalPayment, Mandate
 from chalicelib.cards.protocol.card_events import ExternalPaymentEvent, MandateEvent
-from chalicelib.cards.protocol.message import leave_out_none
 from chalicelib.cards.protocol.payment_messages import (
     AddressRecord,
     AddressWithStatus,
@@ -48,7 +47,7 @@ def serialize_address(address: ExternalAddress) -> AddressRecord:
         "country_ison": address.country,
         "assignment_state": address.assignment_state,
     }
-    return leave_out_none(record)
+    return without_none(record)
 
 
 def serialize_address_with_status(address: ExternalAddress) -> AddressWithStatus:
@@ -59,7 +58,7 @@ def serialize_address_with_status(address: ExternalAddress) -> AddressWithStatus
         "status_change_reason_code": address.reason_code,
         "status_change_note": address.note,
     }
-    return leave_out_none(record)
+    return without_none(record)
 
 
 def bank_account(address: ExternalAddress) -> dict[str, Any]:
@@ -84,7 +83,7 @@ def serialize_payment(payment: ExternalPayment) -> TransferWithDestination:
         "trans_link": payment.trans_link if is_booked else None,
         "destination_bank_account_address": [_other_account(payment.destination or {})] if is_out else None,
     }
-    return leave_out_none(record)
+    return without_none(record)
 
 
 def _own_account(kept: Mapping[str, Any]) -> OwnBankAccount:
@@ -107,7 +106,7 @@ def _other_account(kept: Mapping[str, Any]) -> OtherBankAccount:
         "sort_code": kept.get("sort_code"),
         "bic": kept.get("bic"),
     }
-    return leave_out_none(account)
+    return without_none(account)
 
 
 def refused_by_provider(reason: str | None) -> Refused:

@@ -11,13 +11,12 @@ from chalicelib.cards.payments.payment_posting import AccountRef, PaymentUpdate
 from chalicelib.cards.payments.payment_record import ExternalPayment, Mandate, address_members, instructed_members
 from chalicelib.cards.payments.serializers import bank_account, change_events, mandate_event, payment_event
 from chalicelib.cards.protocol import simulator_messages as messages
-from chalicelib.cards.protocol.message import leave_out_none
 from chalicelib.cards.protocol.payment_states import PENDING, REJECTED, RETURNED
 from chalicelib.cards.protocol.schemes import SCHEMES
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import DIRECT_DEBIT, EXTERNAL_IN
 from chalicelib.cards.requests.request_context import ActionOutcome, RequestContext
-from chalicelib.cards.storage.record import WriteStamp
+from chalicelib.cards.storage.record import WriteStamp, without_none
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Operation
 
@@ -52,7 +51,7 @@ def simulate_inbound_payment(
         "available_balance": change.account.available,
         "settled_balance": change.account.settled,
     }
-    return ActionOutcome(leave_out_none(answer), change.operations, events=[payment_event(change.payment)])
+    return ActionOutcome(without_none(answer), change.operations, events=[payment_event(change.payment)])
 
 
 def simulate_mandate(
@@ -94,7 +93,7 @@ def simulate_direct_debit(
         "available_balance": change.account.available,
         "settled_balance": change.account.settled,
     }
-    return ActionOutcome(leave_out_none(answer), change.operations, events=[payment_event(payment)])
+    return ActionOutcome(without_none(answer), change.operations, events=[payment_event(payment)])
 
 
 def simulate_outbound_result(
@@ -113,7 +112,7 @@ def simulate_outbound_result(
         "available_balance": change.account.available,
         "settled_balance": change.account.settled,
     }
-    return ActionOutcome(leave_out_none(answer), change.operations, events=change_events(payment, after))
+    return ActionOutcome(without_none(answer), change.operations, events=change_events(payment, after))
 
 
 def _inbound_members(

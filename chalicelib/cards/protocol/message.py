@@ -6,7 +6,7 @@ fields, and reports all problems at once, in the order of the model's fields.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Annotated, Any, ClassVar, TypeVar, cast
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import PrivateAttr, ValidationError
 from typing_extensions import TypedDict
@@ -19,7 +19,6 @@ from chalicelib.foundation.fields.problems import Problem, problems_of
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 R = TypeVar("R", bound="Request")
-A = TypeVar("A", bound=Mapping[str, object])
 T = TypeVar("T")
 NULL = "null"
 """Marks the type of a response member that may be ``null``."""
@@ -250,9 +249,3 @@ class Answer(TypedDict):
 
 Nullable = Annotated[T | None, NULL]
 """The type of a member that is ``null`` if it has no value."""
-
-
-def leave_out_none(answer: A, *nullable: str) -> A:
-    """Return the response without members that are ``None``, except ``nullable`` ones."""
-    members = {name: value for name, value in answer.items() if value is not None or name in nullable}
-    return cast(A, members)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cache, cached_property
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, cast
 
 from chalicelib.cards.protocol.status_codes import Status
 from chalicelib.foundation.dynamodb.conditions import Attr
@@ -22,6 +22,7 @@ from chalicelib.foundation.requests.outcome import Proof
 TABLE = "cards"
 R = TypeVar("R", bound="Record")
 T = TypeVar("T")
+A = TypeVar("A", bound=Mapping[str, object])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,9 +87,9 @@ def or_default(wished: T | None, otherwise: T) -> T:
     return otherwise if wished is None else wished
 
 
-def without_none(members: Mapping[str, Any]) -> dict[str, Any]:
-    """A mapping without its ``None`` values."""
-    return {name: value for name, value in members.items() if value is not None}
+def without_none(members: A, *nullable: str) -> A:
+    """The members of an item or a response without those that are ``None``, except ``nullable`` ones."""
+    return cast(A, {name: value for name, value in members.items() if value is not None or name in nullable})
 
 
 @dataclass(frozen=True)

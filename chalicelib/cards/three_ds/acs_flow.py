@@ -15,7 +15,6 @@ from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.protocol import card_records, simulator_messages
 from chalicelib.cards.protocol.card_events import ThreeDSecureEvent
 from chalicelib.cards.protocol.card_messages import AuthenticationConfirm, CreateCardAcsMerchantWhitelistRule
-from chalicelib.cards.protocol.message import leave_out_none
 from chalicelib.cards.protocol.simulator_messages import SimulateAuthentication
 from chalicelib.cards.protocol.states import ACTIVE
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
@@ -105,7 +104,7 @@ def _serialize_answer(
         "validation_value": validation_value,
         "expires_at": asked.valid_until if asked else None,
     }
-    return leave_out_none(answer)
+    return without_none(answer)
 
 
 def _event_data(
@@ -139,4 +138,4 @@ def _purchase_facts(request: SimulateAuthentication) -> dict[str, str]:
         "merchant_country_ison": None if country is None else f"{country:03}",
         "merchant_name": request.merchant_name,
     }
-    return without_none(facts)
+    return {name: fact for name, fact in facts.items() if fact is not None}
