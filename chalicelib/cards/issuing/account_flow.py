@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from chalicelib.cards.issuing.card_record import MOST_ACCOUNTS, Card
 from chalicelib.cards.issuing.holder_record import Holder
-from chalicelib.cards.issuing.onboarding import check_dates, new_account, new_holder, write_holder
+from chalicelib.cards.issuing.onboarding import check_dates, find_holder_and, new_account, new_holder, write_holder
 from chalicelib.cards.issuing.serializers import account_status_events, program_change_events, serialize_account
 from chalicelib.cards.ledger.account_record import Account
 from chalicelib.cards.programs import group_resolution
@@ -103,10 +102,7 @@ def get_accounts(request: messages.GetAccounts, context: RequestContext) -> Acti
         return ActionOutcome([serialize_account(context.find(Account, request.account_id))])
     if request.account_id is None:
         card = context.find(Card, request.card_id)
-        items = context.items([Account.key(number) for number in card.account_ids])
-        return ActionOutcome(
-            [serialize_account(Account.from_item(item)) for item in items if item and context.can_see(item)]
-        )
+        return ActionOutcome([serialize_account(account) for account in context.find_all(Account, card.account_ids)])
     items = context.items([Card.key(request.card_id), Account.key(request.account_id)])
     card, account = context.require_visible(Card, items[0]), context.require_visible(Account, items[1])
     if account.id not in card.account_ids:
@@ -116,12 +112,7 @@ def get_accounts(request: messages.GetAccounts, context: RequestContext) -> Acti
 
 def _owner_and_cards(context: RequestContext, request: messages.CreateAccount) -> tuple[Holder | None, list[Card]]:
     """The requested holder, if any, and the cards to assign the account to. Raises: Refused."""
-    numbers: Sequence[int] = request.cards or ()
-    owner = [Holder.key(request.holder_id)] if request.holder_id is not None else []
-    keys = [*owner, *(Card.key(number) for number in numbers)]
-    items = context.items(keys) if keys else []
-    holder = context.require_visible(Holder, items[0]) if owner else None
-    cards = [context.require_visible(Card, item) for item in items[len(owner) :]]
+    holder, cards = find_holder_and(context, request.holder_id, Card, request.cards or ())
     if holder is not None:
         holder.require_room(1)
     for card in cards:

@@ -112,8 +112,7 @@ def _choose_account(
 ) -> Account:
     """The linked transaction's account, or else the card's account in the requested currency. Raises: Refused."""
     assert card is not None, "a card or an account is named"
-    items = context.items([Account.key(number) for number in card.account_ids])
-    accounts = [Account.from_item(item) for item in items if item and context.can_see(item)]
+    accounts = context.find_all(Account, card.account_ids)
     if linked is not None:
         fitting = [account for account in accounts if account.owner == linked["account"]]
     else:

@@ -73,10 +73,7 @@ def get_holder_accounts(
     request: GetHolderAccounts, context: RequestContext
 ) -> ActionOutcome[list[HolderAccountRecord]]:
     holder = context.find(Holder, request.holder_id)
-    if not holder.accounts:
-        return ActionOutcome([])
-    items = context.items([Account.key(number) for number in holder.accounts])
-    accounts = [Account.from_item(item) for item in items if item is not None and context.can_see(item)]
+    accounts = context.find_all(Account, holder.accounts)
     return ActionOutcome([serialize_account_of_holder(account) for account in accounts])
 
 

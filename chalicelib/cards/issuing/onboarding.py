@@ -13,7 +13,7 @@ from chalicelib.cards.protocol.holder_messages import WithHolder
 from chalicelib.cards.protocol.message import Request
 from chalicelib.cards.protocol.status_codes import refused_fields
 from chalicelib.cards.protocol.values import LIMIT_OF_HOLDER, PERSONAL
-from chalicelib.cards.requests.request_context import RequestContext
+from chalicelib.cards.requests.request_context import R, RequestContext
 from chalicelib.cards.storage.record import or_default, without_none
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.dynamodb.store import Operation
@@ -50,6 +50,17 @@ def check_dates(request: Request, now: int) -> None:
     ]
     if problems:
         raise refused_fields(problems)
+
+
+def find_holder_and(
+    context: RequestContext, holder_id: int | None, kind: type[R], numbers: Sequence[int]
+) -> tuple[Holder | None, list[R]]:
+    """The holder that a request names, if any, and other records, read together. Raises: Repeated, Refused."""
+    owner = [] if holder_id is None else [Holder.key(holder_id)]
+    keys = [*owner, *map(kind.key, numbers)]
+    items = context.items(keys) if keys else []
+    holder = context.require_visible(Holder, items[0]) if owner else None
+    return holder, [context.require_visible(kind, item) for item in items[len(owner) :]]
 
 
 def new_holder(

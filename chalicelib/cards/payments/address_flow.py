@@ -79,9 +79,7 @@ def get_account_external_payment_addresses(
     request: messages.GetAccountExternalPaymentAddresses, context: RequestContext
 ) -> ActionOutcome[list[messages.AddressRecord]]:
     account = context.find(Account, request.account_id)
-    numbers = sorted(account.address_ids or ())
-    items = context.items([ExternalAddress.key(number) for number in numbers]) if numbers else []
-    found = [ExternalAddress.from_item(item) for item in items if item and context.can_see(item)]
+    found = context.find_all(ExternalAddress, sorted(account.address_ids or ()))
     return ActionOutcome([serialize_address(address) for address in found if address.assignment_state == ASSIGNED])
 
 

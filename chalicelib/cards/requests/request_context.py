@@ -261,6 +261,11 @@ class RequestContext:
         """Read a record visible to the caller. Raises: Repeated, Refused."""
         return self.require_visible(kind, self.items([kind.key(number)])[0])
 
+    def find_all(self, kind: type[R], numbers: Sequence[int]) -> list[R]:
+        """Read records; those that are not visible to the caller are left out. Raises: Repeated, Refused."""
+        items = self.items([kind.key(number) for number in numbers]) if numbers else []
+        return [kind.from_item(item) for item in items if item is not None and self.can_see(item)]
+
     def require_visible(self, kind: type[R], item: Item | None) -> R:
         """The record in ``item``. Raises: Refused, if it is missing or not visible to the caller."""
         if item is None or not self.can_see(item):
