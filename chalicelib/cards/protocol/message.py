@@ -5,14 +5,12 @@ fields, and reports all problems at once, in the order of the model's fields.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import PrivateAttr, ValidationError
 from typing_extensions import TypedDict
 
 from chalicelib.cards.protocol.fields import Level, rule_in
-from chalicelib.cards.protocol.rules import ValueRule
 from chalicelib.cards.protocol.status_codes import refused_fields
 from chalicelib.foundation.fields.field_types import Message
 from chalicelib.foundation.fields.problems import Problem, problems_of
@@ -216,16 +214,11 @@ class Request(Message):
         """Return the parsed values of an invalid request's valid fields."""
         faulty = {problem.field.partition(".")[0] for problem in problems}
         right = [name for name in cls.model_fields if name in members and name not in faulty]
-        return {name: _rule(cls, name).check(members[name]) for name in right}
+        return {name: rule_in(cls.model_fields[name]).check(members[name]) for name in right}
 
     def members(self) -> dict[str, Any]:
         """Return the parsed values of the fields that are present."""
         return {name: value for name, value in self.__dict__.items() if value is not None}
-
-
-@cache
-def _rule(model: type[Request], field: str) -> ValueRule:
-    return rule_in(model.model_fields[field])
 
 
 def _is_empty_list(value: Any) -> bool:
