@@ -193,7 +193,7 @@ def test_without_a_group_nothing_fires() -> None:
 def test_windows_of_limits_stay_and_those_that_are_over_go() -> None:
     card = Card(rule(1, count=1, duration=DAY), rule(2, count=1, duration=WEEK, country=US))
     yesterday, monday = TODAY - 24 * 3600, at("2026-08-10 00:00:00")
-    counted = Window(TODAY, 2, 5, {FR: 2})
+    counted = Window(TODAY, 2, 5, {str(FR): 2})
     card.windows = {
         "3.1": counted,
         "3.9": Window(yesterday, 1),
