@@ -146,8 +146,7 @@ def call_with_a_banks_certificate(world: World) -> Run:
         world.hub.__dict__["bank_ca_bundle"] = CaBundle("BANK_CA_BUNDLE", file.name, world.clock)
         world.hub.bank_ca_bundle.check(read_certificate(authority.issue()))
     bic, certificate, cache = world.banks[1].bank.bic, authority.issue(SUBJECT), openbanking.banks._cache
-    bank, read_at = cache[bic]
-    cache[bic] = replace(bank, certificate_subject=SUBJECT), read_at
+    cache[bic] = replace(cache[bic], bank=replace(cache[bic].bank, certificate_subject=SUBJECT))
     token = world.approve(2).bank_token
 
     def ask() -> Answer:

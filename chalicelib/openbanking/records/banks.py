@@ -6,7 +6,7 @@ A bank's logo is an item of its own: every relayed call reads the bank's.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import field, fields, replace
 from functools import partial
 from typing import Any
 
@@ -19,6 +19,7 @@ from chalicelib.foundation.crypto.sealed_places import SealedPlace
 from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import Check, Delete, Item, Operation, Put, Store, Update, absent
 from chalicelib.foundation.identifiers import new_credential
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import pieces, together
 from chalicelib.foundation.requests.engine import Engine, if_permitted
 from chalicelib.foundation.requests.facts import Facts
@@ -41,6 +42,15 @@ class BankExists(Exception):
     """A bank with this BIC, in either spelling, is already registered."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Cached:
+    """A bank as it was read, and its opened API keys by their digests, which are kept as long."""
+
+    bank: Bank
+    read_at: int
+    api_keys: dict[str, str] = field(default_factory=dict, repr=False)
+
+
 class Banks:
     """The registered banks. An operator's change takes effect everywhere within a minute."""
 
@@ -50,9 +60,7 @@ class Banks:
         self._vault = vault
         self._clock = clock
         self._settings = settings
-        self._cache: dict[str, tuple[Bank, int]] = {}
-        self._api_keys: dict[str, str] = {}
-        """Opened API keys, by their digests."""
+        self._cache: dict[str, _Cached] = {}
         self._directory: tuple[int, list[Bank]] = (0, [])
 
     # -- for requests
@@ -62,19 +70,22 @@ class Banks:
 
         An 8-character BIC also identifies the head office, ``XXX``.
         """
-        bank = self._read_cached(bic)
-        return bank if bank and (bank.active or not active) else None
+        cached = self._read_cached(bic)
+        return cached.bank if cached and (cached.bank.active or not active) else None
 
     def outbound_key(self, bank: Bank) -> str:
         """The API key to send to the bank."""
-        entry = (self._read_cached(bank.bic) or bank).api_key(self._clock.time())
-        if entry["digest"] not in self._api_keys:
-            self._api_keys[entry["digest"]] = self._vault.unseal(entry["sealed"], _context(bank.bic))
-        return self._api_keys[entry["digest"]]
+        now = self._clock.time()
+        cached = self._read_cached(bank.bic) or _Cached(bank, now)
+        entry = cached.bank.api_key(now)
+        if entry["digest"] not in cached.api_keys:
+            cached.api_keys[entry["digest"]] = self._vault.unseal(entry["sealed"], _context(bank.bic))
+        return cached.api_keys[entry["digest"]]
 
     def verification_keys(self, bank: Bank) -> list[RSAPublicKey]:
         """The public keys for verifying the bank's signatures."""
-        return (self._read_cached(bank.bic) or bank).verification_keys
+        cached = self._read_cached(bank.bic)
+        return (cached.bank if cached else bank).verification_keys
 
     def directory(self) -> list[Bank]:
         """All active banks, ordered by BIC."""
@@ -189,16 +200,16 @@ class Banks:
 
     # -- inside
 
-    def _read_cached(self, bic: str) -> Bank | None:
-        bank, read_at = self._cache.get(bic, (None, 0))
-        if bank is None or not 0 <= self._clock.time() - read_at < CACHED_SECONDS:
+    def _read_cached(self, bic: str) -> _Cached | None:
+        cached = self._cache.get(bic)
+        if cached is None or not 0 <= self._clock.time() - cached.read_at < CACHED_SECONDS:
             self._cache.pop(bic, None)
             item = self._read_item(bic)
             if item is None:  # not cached, so that guesses cannot fill the memory
                 return None
-            bank = Bank.from_item(item)
-            self._cache[bic] = self._cache[bank.bic] = bank, self._clock.time()
-        return bank
+            cached = _Cached(Bank.from_item(item), self._clock.time())
+            self._cache[bic] = self._cache[cached.bank.bic] = cached
+        return cached
 
     def _read_item(self, bic: str) -> Item | None:
         """The item of a bank, in either spelling of its BIC; first the given one."""

@@ -280,6 +280,24 @@ def test_the_old_api_key_is_used_nowhere_for_longer_than_a_minute(
     assert accepts(banks, bic, key)
 
 
+def test_an_opened_api_key_is_kept_as_long_as_the_bank_that_was_read(
+    world: World, banks: Banks, bic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    unseal = world.hub.vault.unseal
+
+    def note(sealed: bytes, context: str) -> str:
+        opened.append(context)
+        return unseal(sealed, context)
+
+    monkeypatch.setattr(world.hub.vault, "unseal", note)
+    for _ in range(2):
+        world.clock.advance(CACHED_SECONDS)
+        assert shown(banks, bic) == shown(banks, bic)
+
+    assert len(opened) == 2
+
+
 @pytest.mark.parametrize("seconds", [CACHED_SECONDS, -3600])
 def test_a_public_key_that_was_removed_counts_nowhere_for_longer_than_a_minute(
     world: World, banks: Banks, other: Banks, bic: str, seconds: int
