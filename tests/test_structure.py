@@ -75,6 +75,7 @@ COLLECTING = {
         "PresentedCertificate",
     ),
     *("_Run", "LedgerReader", "_Queue", "RequestContext", "_Circuit", "CapturedHeaders"),
+    *("CounterChanges", "QueuePlace", "RowReservation"),
 }
 """The dataclasses that change: they count, cache or collect."""
 
