@@ -84,6 +84,8 @@ class Settings:
         prefix = _read(environ, "RESOURCE_PREFIX", _prefix, f"causeway-{stage}")
         calls = str(CALLS_LOCALLY if stage == "local" else CALLS_IN_LAMBDA)
         tpp_ca_bundle = _read(environ, "TPP_CA_BUNDLE", _bundle(stage), "")
+        ca_file = _only_local(stage, "which trusts public authorities only")
+        operator_key = _only_local(stage, "whose clock alone can be moved")
         return cls(
             stage=stage,
             port=port,
@@ -100,12 +102,8 @@ class Settings:
             mtls_url=_read(environ, "MTLS_URL", _mtls_url(stage, public_url, tpp_ca_bundle), "") or None,
             tpp_ca_bundle=tpp_ca_bundle or None,
             bank_ca_bundle=_read(environ, "BANK_CA_BUNDLE", _bundle(stage), "") or None,
-            outbound_ca_file=_read(
-                environ, "OUTBOUND_CA_FILE", _only_local(stage, "which trusts public authorities only"), ""
-            )
-            or None,
-            operator_key=_read(environ, "OPERATOR_KEY", _only_local(stage, "whose clock alone can be moved"), "")
-            or None,
+            outbound_ca_file=_read(environ, "OUTBOUND_CA_FILE", ca_file, "") or None,
+            operator_key=_read(environ, "OPERATOR_KEY", operator_key, "") or None,
             client_calls=_read(environ, "CLIENT_CALLS_PER_MINUTE", _calls_per_minute, calls),
             credential_calls=_read(environ, "CREDENTIAL_CALLS_PER_MINUTE", _calls_per_minute, calls),
             cloudfront_secrets=_read(environ, "CLOUDFRONT_SECRET_SHA256", _digests, ""),

@@ -46,7 +46,7 @@ def test_a_mailed_link_stays_in_real_time(user: Person, movable: World, operator
     link = movable.hub.website.call(account_flow.issue_operator_link, users.get("clock@example.com"))
     secret = link.rpartition("/")[2]
     operator.move("P30D")
-    movable.hub.website.call(account_flow.reset_password, secret, "rain on a tin roof", True)
+    movable.hub.website.call(account_flow.reset_password, secret, "rain on a tin roof", terms_accepted=True)
 
     assert users.authenticate("clock@example.com", "rain on a tin roof") is not None
 

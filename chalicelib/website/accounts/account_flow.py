@@ -222,7 +222,7 @@ def find_reset_user(secret: str, *, call: Call) -> User:
     return call(_find_secret, secret, purpose="reset")[1]
 
 
-def reset_password(secret: str, password: str, terms_accepted: bool, *, clock: Clock, call: Call) -> User:
+def reset_password(secret: str, password: str, *, terms_accepted: bool, clock: Clock, call: Call) -> User:
     """Set a password, use up the link, and end all sessions of the user.
 
     Raises: SecretNotValid, InvalidUser (naming every invalid field).

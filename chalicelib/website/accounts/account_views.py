@@ -255,7 +255,8 @@ def reset_password(visit: Visit) -> Response:
     try:
         user = visit.website.call(account_flow.find_reset_user, secret)
         try:
-            user = visit.website.call(account_flow.reset_password, secret, visit.field("password"), accepted)
+            password = visit.field("password")
+            user = visit.website.call(account_flow.reset_password, secret, password, terms_accepted=accepted)
         except users.InvalidUser as error:
             return _reset_page(visit, user, field_errors(error.problems), 400)
     except SecretNotValid:

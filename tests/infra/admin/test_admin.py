@@ -597,7 +597,7 @@ def test_a_user_is_made_with_a_link_that_sets_a_password_once(world: World) -> N
     assert match is not None
     assert text.startswith(f"{email} is registered.\n")
     assert match[1].startswith(world.hub.settings.public_url)
-    assert world.hub.website.call(account_flow.reset_password, match[2], PASSWORD, True).email == email
+    assert world.hub.website.call(account_flow.reset_password, match[2], PASSWORD, terms_accepted=True).email == email
     assert world.hub.website.users.authenticate(email, PASSWORD) is not None
     made = done("users", "add", f"x{email}")
     assert made["user"]["made_by_operator"] is True
@@ -617,7 +617,7 @@ def test_a_password_in_wrong_hands_ends_at_once(world: World, owner: str) -> Non
     assert world.hub.website.users.authenticate(owner, PASSWORD) is None
     assert world.hub.website.sessions.find(session.cookie) is None
     secret = made["password_link"].rpartition("/")[2]
-    world.hub.website.call(account_flow.reset_password, secret, "rain on a tin roof", False)
+    world.hub.website.call(account_flow.reset_password, secret, "rain on a tin roof", terms_accepted=False)
     assert world.hub.website.users.authenticate(owner, "rain on a tin roof") is not None
 
 
@@ -677,7 +677,7 @@ def test_a_user_gets_a_link_to_a_new_password(world: World, owner: str) -> None:
     made = done("users", "reset-password", owner)
     assert world.hub.website.users.authenticate(owner, PASSWORD) is not None, "the password stays until then"
     secret = made["password_link"].rpartition("/")[2]
-    world.hub.website.call(account_flow.reset_password, secret, "rain on a tin roof", False)
+    world.hub.website.call(account_flow.reset_password, secret, "rain on a tin roof", terms_accepted=False)
 
     assert world.hub.website.users.authenticate(owner, PASSWORD) is None
     assert world.hub.website.users.authenticate(owner, "rain on a tin roof") is not None

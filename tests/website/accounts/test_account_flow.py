@@ -117,24 +117,24 @@ def test_a_link_sets_a_password_once(world: World, user: User) -> None:
     secret = secret_of(world.hub.website.call(account_flow.issue_operator_link, user))
     assert world.hub.website.call(account_flow.find_reset_user, secret) == user
     assert world.hub.website.call(account_flow.find_reset_user, secret) == user, "to look at it does not use it up"
-    changed = world.hub.website.call(account_flow.reset_password, secret, NEW, False)
+    changed = world.hub.website.call(account_flow.reset_password, secret, NEW, terms_accepted=False)
 
     assert (changed.has_password, changed.generation) == (True, user.generation + 1)
     assert world.hub.website.users.authenticate(user.email, NEW) == changed
     with pytest.raises(SecretNotValid):
         world.hub.website.call(account_flow.find_reset_user, secret)
     with pytest.raises(SecretNotValid):
-        world.hub.website.call(account_flow.reset_password, secret, NEW, True)
+        world.hub.website.call(account_flow.reset_password, secret, NEW, terms_accepted=True)
 
 
 def test_of_two_new_passwords_by_one_link_at_the_same_time_one_is_set(world: World, user: User) -> None:
     secret = secret_of(world.hub.website.call(account_flow.issue_operator_link, user))
 
     def first() -> User:
-        return world.hub.website.call(account_flow.reset_password, secret, NEW, False)
+        return world.hub.website.call(account_flow.reset_password, secret, NEW, terms_accepted=False)
 
     with world.meanwhile("transact", first), pytest.raises(SecretNotValid):
-        world.hub.website.call(account_flow.reset_password, secret, PASSWORD, False)
+        world.hub.website.call(account_flow.reset_password, secret, PASSWORD, terms_accepted=False)
     assert world.hub.website.users.authenticate(user.email, NEW) is not None
     assert world.hub.website.users.authenticate(user.email, PASSWORD) is None
 
@@ -151,7 +151,7 @@ def test_a_deactivation_just_after_a_new_password_leaves_no_session_for_later(
         world.hub.website.users.deactivate(user.email)
 
     monkeypatch.setattr(world.hub.store, "transact", transact)
-    changed = world.hub.website.call(account_flow.reset_password, secret, NEW, False)
+    changed = world.hub.website.call(account_flow.reset_password, secret, NEW, terms_accepted=False)
     session = world.hub.website.sessions.begin(changed)
     world.hub.website.users.activate(user.email)
 
@@ -178,10 +178,10 @@ def test_nothing_but_a_link_is_taken_for_one(world: World, user: User) -> None:
 def test_a_new_password_voids_the_links_and_codes_made_before(world: World, user: User) -> None:
     code = world.hub.website.call(account_flow.issue_code, user)
     used, other = (secret_of(world.hub.website.call(account_flow.issue_operator_link, user)) for _ in range(2))
-    world.hub.website.call(account_flow.reset_password, used, NEW, False)
+    world.hub.website.call(account_flow.reset_password, used, NEW, terms_accepted=False)
 
     with pytest.raises(SecretNotValid):
-        world.hub.website.call(account_flow.reset_password, other, PASSWORD, False)
+        world.hub.website.call(account_flow.reset_password, other, PASSWORD, terms_accepted=False)
     with pytest.raises(SecretNotValid):
         world.hub.website.call(account_flow.find_owner, code)
 
@@ -191,7 +191,7 @@ def test_a_password_that_is_refused_does_not_use_the_link_up(world: World, email
     secret = secret_of(world.hub.website.call(account_flow.issue_operator_link, user))
 
     with pytest.raises(InvalidUser) as refused:
-        world.hub.website.call(account_flow.reset_password, secret, "short", False)
+        world.hub.website.call(account_flow.reset_password, secret, "short", terms_accepted=False)
     assert list(refused.value.problems) == ["password", "terms"]
-    changed = world.hub.website.call(account_flow.reset_password, secret, NEW, True)
+    changed = world.hub.website.call(account_flow.reset_password, secret, NEW, terms_accepted=True)
     assert changed.terms_accepted_at == world.clock.time()

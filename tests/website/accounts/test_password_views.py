@@ -129,7 +129,7 @@ def test_a_session_of_an_earlier_version_goes_on_and_ends_with_a_new_password(
     }
     assert visitor.get("/clients").status == 200
     secret_of_link = reset_link(world, email).rpartition("/")[2]
-    world.hub.website.call(account_flow.reset_password, secret_of_link, PASSWORD, True)
+    world.hub.website.call(account_flow.reset_password, secret_of_link, PASSWORD, terms_accepted=True)
 
     assert visitor.get("/clients").status == 303
 
