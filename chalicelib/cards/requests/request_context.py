@@ -82,8 +82,8 @@ class QueuePlace:
     clock: Clock
     until: float
     lost_turns: int = 0
-    _queue: _Queue | None = None
-    _is_mine: bool = False
+    _queue: _Queue | None = field(default=None, init=False)
+    _is_mine: bool = field(default=False, init=False)
 
     @property
     def seconds_left(self) -> float:
