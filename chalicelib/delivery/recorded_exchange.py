@@ -1,6 +1,6 @@
 """What an attempt records of its exchange: headers, and the beginning of the receiver's response body.
 
-Harmless headers are recorded with their values, of all others only the names. Their size is limited: a message takes at
+The values of harmless headers are recorded, and only the names of all others. Their size is limited: a message takes at
 most 4 KB, so the 20 attempts of a record, with two messages each, take 160 KB of the 400 KB that an item may have.
 
 The response is kept for the owner of the client. It is text: bytes that are no UTF-8 and control characters become
