@@ -125,11 +125,9 @@ class BankClient:
         try:
             reply = self.send(outgoing, once=once)
         except BankFailed as failure:
-            is_own_refusal = failure.not_asked or failure.given_up
-            outcome: Outcome = "answered" if failure.is_unusable_answer else "unanswered"
-            outcome = "not_asked" if is_own_refusal else outcome
+            outcome = _outcome_of(failure)
             current_call.record_bank_request(bic, service, at, outcome, self.clock.monotonic() - started)
-            if not is_own_refusal:
+            if outcome != "not_asked":
                 current_call.record_failure("bank")
             raise
         current_call.record_bank_request(bic, service, at, "answered", self.clock.monotonic() - started)
@@ -227,6 +225,13 @@ def _failure_of(error: OutboundError) -> BankFailed:
     if isinstance(error, GivenUp):
         return BankFailed.of_given_up_call(error)
     return BankFailed(str(error), "never" if isinstance(error, NotReached) else "unknown")
+
+
+def _outcome_of(failure: BankFailed) -> Outcome:
+    """The outcome that is counted for a failed request; the bank is not to blame for one that was given up here."""
+    if failure.not_asked or failure.given_up:
+        return "not_asked"
+    return "answered" if failure.is_unusable_answer else "unanswered"
 
 
 def _log_request(outgoing: PreparedRequest, seconds: float, **outcome: Any) -> None:
