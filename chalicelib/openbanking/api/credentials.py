@@ -51,7 +51,7 @@ def read_credentials(
         address=incoming.visitor_address(settings.cloudfront_secrets),
         method=incoming.method,
         endpoints=tuple(f"{base}{incoming.path}" for base in (settings.public_url, settings.mtls_url) if base),
-        good_request_id=incoming.headers.get("x-request-id", incoming.request_id).lower() == incoming.request_id,
+        good_request_id=incoming.has_good_request_id or "x-request-id" not in incoming.headers,
     )
 
 
