@@ -1,6 +1,6 @@
-"""Pages outside a journey: the front page, and a customer's consents, accounts and transactions, seen in a session.
+"""Pages outside a journey: the front page, and a customer's consents, accounts and transactions.
 
-A session also confirms a payment.
+For the latter, a customer signs in and gets a session, which also serves to confirm payments.
 """
 
 from __future__ import annotations

@@ -212,7 +212,7 @@ class _StorageKey:
 
 @dataclass(frozen=True, slots=True)
 class DueTimes:
-    """The times of next steps: records ``<prefix>#<time>#<id>``, which are found in order, and are kept for a while."""
+    """Records ``<prefix>#<time>#<id>`` of what is due; they expire ``kept_seconds`` after the time."""
 
     prefix: str
     kept_seconds: int

@@ -61,7 +61,7 @@ class CurrentCall:
 
     @property
     def responsible(self) -> Blamed | None:
-        """The party responsible for a failure; without a known cause this service, or the caller that it refused."""
+        """The party responsible for a failure: the recorded one, or else the caller (4xx) or this service (5xx)."""
         if self.fault is not None or self.status is None or self.status < _CALLER_ERROR:
             return self.fault
         return "caller" if self.status < _OWN_ERROR else "hub"

@@ -42,7 +42,7 @@ class Authorization(Record):
         currency: the merchant's currency.
         left: the amount still to be cleared, in ``currency``.
         held: the amount held on the account for ``left``.
-        charge: the latest charge for the full amount, from ``Charge``.
+        charge: the latest charge for the full amount, a ``Charge`` as a dict.
         counted: the usage counted against limits, which a release gives back.
         use: from ``CardUse.as_dict``.
         rules: the risk rules that fired.

@@ -34,7 +34,7 @@ class ExternalPayment(PendingRecord):
         account_id: a holder's account or, depending on ``account_type``, a special account.
         instructed_amount: in ``instructed_currency``, the address's currency.
         settlement_amount: the amount without fees, in ``settlement_currency``, the account's currency.
-        charge: the amounts in detail (``Charge``).
+        charge: the amounts in detail, a ``Charge`` as a dict.
         held: the amount held on the account while the payment is pending.
         counted: the counts in limits, by owner of the counters.
         source, destination: the bank accounts, with all known members; for a direct debit and its return,

@@ -1,4 +1,4 @@
-"""S3 and SES through boto3, which few functions call; it is imported when a client is made."""
+"""S3 and SES through boto3, which is imported when a client is made: few functions need one."""
 
 from __future__ import annotations
 

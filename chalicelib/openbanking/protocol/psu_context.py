@@ -83,7 +83,7 @@ def read_psu(headers: Mapping[str, str], repeated: Collection[str] = ()) -> PsuC
     """The PSU's headers in a request, given by lower-case name; ``repeated`` names those that were sent more than once.
 
     Raises:
-        Refusal: headers have another form; it names them and their forms, never their values.
+        Refusal: headers have the wrong form. It names the headers and their forms, never their values.
     """
     given = [(row, headers[name]) for name, row in _BY_NAME.items() if name in headers]
     if not given:

@@ -1,7 +1,8 @@
-"""The page of a card for users linked to its programme manager, with the forms of the simulator and of its management.
+"""The page of a card and the form for a new one, for users linked to the programme manager.
 
-All data comes from the card API's portal, which only exposes masked card numbers. Each form carries out an action of
-the card API as the programme manager, once per draft.
+A card's page has the forms of the simulator and those that manage the card. Each form carries out an action of the
+card API as the programme manager, once per draft. All data comes from the card API's portal, which only exposes masked
+card numbers.
 """
 
 from __future__ import annotations
