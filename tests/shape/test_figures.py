@@ -21,7 +21,7 @@ CEILINGS = {
     "other classes of collaborators only": 21,
     "factories of collaborators only": 0,
     "lines of openbanking/container.py": 102,
-    "statements of chalicelib": 31_303,
+    "statements of chalicelib": 31_314,
     "statements of infra": 15_324,
     "modules over 400 lines": 0,
     "functions over 40 statements": 0,
@@ -29,8 +29,8 @@ CEILINGS = {
 """The highest value of each figure of the source. Who lowers a figure lowers its ceiling, too."""
 CEILINGS_OF_REQUESTS = {
     "relayed read: files": 37,
-    "relayed read: switches of file": 89,
-    "relayed read: functions": 149,
+    "relayed read: switches of file": 90,
+    "relayed read: functions": 150,
     "card authorization: files": 48,
     "card authorization: switches of file": 246,
     "card authorization: functions": 258,
