@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from chalicelib.foundation.clock import Clock
 
@@ -25,3 +25,19 @@ class ManualClock(Clock):
 
     def monotonic(self) -> float:
         return self._monotonic
+
+
+class FollowingClock(Clock):
+    """The clock of another process: always so many seconds ahead of ``clock``, or behind it."""
+
+    def __init__(self, clock: Clock, ahead: float) -> None:
+        self._clock, self._ahead = clock, ahead
+
+    def time(self) -> int:
+        return int(self.now().timestamp())
+
+    def now(self) -> datetime:
+        return self._clock.now() + timedelta(seconds=self._ahead)
+
+    def monotonic(self) -> float:
+        return self._clock.monotonic()

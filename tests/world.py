@@ -22,6 +22,7 @@ from chalicelib.cards.programs.programmes import head_key
 from chalicelib.delivery.delivery_record import RECORD, Delivery, record_key
 from chalicelib.foundation import context, jsontext
 from chalicelib.foundation.aws.environment import endpoint
+from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.dynamodb.store import AnswerLost, Delete, StoreUnavailable
 from chalicelib.foundation.http.deadline_connections import SlowCheck
@@ -261,7 +262,7 @@ class World:
             aged = [{name: key[name] for name in ("id", "wrapped")} for key in state["data_keys"]]
             self.hub.secrets.put(self.hub.settings.keys_secret, {**state, "data_keys": aged})
 
-    def another_process(self, settings: Settings | None = None, clock: ManualClock | None = None) -> bootstrap.Hub:
+    def another_process(self, settings: Settings | None = None, clock: Clock | None = None) -> bootstrap.Hub:
         """The service's parts in another process: the same resources, with nothing remembered."""
         hub = bootstrap.Hub(settings or self.hub.settings, clock or self.clock)
         for name in ("store", "secrets"):

@@ -5,6 +5,11 @@ from __future__ import annotations
 import time
 from datetime import UTC, datetime
 
+CLOCK_SKEW_SECONDS = 5
+"""How far the clocks of two processes may differ: what another process wrote may be so many seconds ahead, and what it
+holds is still held so long after its time.
+"""
+
 
 class Clock:
     """The system clock. ``time`` and ``now`` agree; use ``monotonic`` for durations only."""

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.clock import CLOCK_SKEW_SECONDS, Clock
 from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import Item, Put, Store, absent
 from chalicelib.foundation.identifiers import new_id
@@ -27,8 +27,6 @@ from chalicelib.statistics.hourly_counters import CONSECUTIVE, HourlyCounterRead
 
 PARTITION = ("subject", "downtime")
 CACHED_SECONDS = 60
-CLOCK_SKEW_SECONDS = 5
-"""How far the clocks of two instances may differ; what lies further in the future was written by a wrong clock."""
 PROBE_SECONDS = 30
 """The minimum number of seconds between two probes of a bank; no probe takes longer."""
 _ROUNDS = 4

@@ -23,7 +23,7 @@ from chalicelib.cards.programs.credentials import Rights
 from chalicelib.cards.protocol.card_records import CARD_FIELDS, MINIMUM_KEY_BITS, PLAIN
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto import signatures
-from tests.manual_clock import ManualClock
+from tests.manual_clock import FollowingClock, ManualClock
 from tests.world import World
 
 LEFT_OUT: Any = object()
@@ -156,6 +156,10 @@ class Scene:
     def beside(self) -> Scene:
         """The same resources in another process, with this one's clock."""
         return self._as(self.world.another_process(clock=self.clock), self.caller)
+
+    def following(self, ahead: float) -> Scene:
+        """The same resources in another process, whose clock is always so many seconds ahead of this one's."""
+        return self._as(self.world.another_process(clock=FollowingClock(self.clock, ahead)), self.caller)
 
     def of_caller(self, name: str) -> Scene:
         """The same process, called with another credential."""

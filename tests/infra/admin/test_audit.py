@@ -91,7 +91,7 @@ def test_changes_of_clients_in_moved_time_are_exported_by_default(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     moved = MovedClock(world.clock, lambda: 7 * DAY)
-    hub = world.another_process(clock=moved)  # type: ignore[arg-type]
+    hub = world.another_process(clock=moved)
     monkeypatch.setattr(bootstrap, "hub", lambda: hub)
     hub.openbanking.clients.update(world.client.client_id, owner="tpp@example.com", title="Later")
     changed_at = timestamp(moved.time())

@@ -1,0 +1,99 @@
+"""Two processes whose clocks are five seconds apart, in both directions: limits, holds, payments and lists of cards."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from chalicelib.cards.authorization.hold_release import expire_holds
+from chalicelib.cards.protocol.values import HOLD_SECONDS
+from chalicelib.foundation.clock import CLOCK_SKEW_SECONDS
+from tests.cards.authorization.shops import A_DAY, LIMITED, NO_LIMITS, OF_ACCOUNT, Buyer, buyer, with_shops
+from tests.cards.ledgers import movements
+from tests.cards.scenes import Scene
+
+pytestmark = pytest.mark.dynamodb
+
+AROUND_MIDNIGHT = pytest.mark.parametrize("second", [-3, 3])
+"""The seconds after a midnight that only one of the two processes has reached, in one direction each."""
+
+
+@pytest.fixture(params=[CLOCK_SKEW_SECONDS, -CLOCK_SKEW_SECONDS], ids=["ahead", "behind"])
+def ahead(request: pytest.FixtureRequest) -> float:
+    """How far the clock of the other process is ahead."""
+    return float(request.param)
+
+
+def advance_to(scene: Scene, moment: str, second: int = 0) -> None:
+    """Move time to so many seconds after a moment in UTC."""
+    scene.clock.advance(datetime.fromisoformat(moment).replace(tzinfo=UTC).timestamp() + second - scene.clock.time())
+
+
+# -- windows
+
+
+@AROUND_MIDNIGHT
+@pytest.mark.parametrize(
+    ("window", "groups", "midnight", "amount", "most"),
+    [
+        (A_DAY, LIMITED, "2026-03-03", 10_00, 5),
+        (OF_ACCOUNT, NO_LIMITS | {"account_limit_group_id": 212}, "2026-04-01", 40_00, 4),
+    ],
+    ids=["a day", "a month"],
+)
+def test_no_window_of_a_limit_counts_more_than_the_limit(
+    scene: Scene, ahead: float, second: int, window: str, groups: dict[str, int], midnight: str, amount: int, most: int
+) -> None:
+    """Each movement counts once: in the window of its process or, if a later one has begun, in that."""
+    user = buyer(with_shops(scene), **groups)
+    advance_to(scene, midnight, second)
+    beside = replace(user, scene=user.scene.following(ahead))
+
+    answers = [each.asked(amount) for _ in range(2 * most + 1) for each in (user, beside)]
+
+    counted = [window_of(user, answer, window) for answer in answers if answer["response_code"] == "00"]
+    assert counted == sorted(counted)
+    assert max(Counter(counted).values()) == Counter(counted)[counted[-1]] == most
+    assert user.used(window)[0][0] == most
+
+
+def window_of(user: Buyer, answer: Any, window: str) -> int:
+    """The start of the window that counts an authorization."""
+    counted = user.record(answer["trans_link"]).counted or {}
+    [start] = {each["start"] for shares in counted.values() for each in shares if each["key"] == window}
+    return int(start)
+
+
+# -- times
+
+
+def test_a_hold_is_released_when_its_time_has_come_by_the_clock_that_is_asked(scene: Scene, ahead: float) -> None:
+    user, other = buyer(with_shops(scene)), scene.following(ahead)
+    link = user.asks(40_00)["trans_link"]
+    until = scene.clock.time() + HOLD_SECONDS
+
+    scene.clock.advance(until - 1 - other.clock.time())
+    assert (other.hub.cards.call(expire_holds), user.stands(link)[0]) == (0, "H")
+    scene.clock.advance(1)
+    assert (other.hub.cards.call(expire_holds), user.stands(link)[0]) == (1, "X")
+
+
+# -- order
+
+
+def test_the_entries_of_an_account_are_in_order_whoever_writes_them(scene: Scene, ahead: float) -> None:
+    user = buyer(with_shops(scene))
+    beside = replace(user, scene=user.scene.following(ahead))
+
+    for first, second in ((user, beside), (beside, user)):
+        second.reverses(first.asks(10_00)["trans_link"])
+
+    assert user.causes() == ["authorization", "reversal"] * 2
+    times = [row["at"] for row in movements(scene, user.account)]
+    assert times == sorted(set(times))
+    listed = user.scene.data("getCardsActivity", card_id=user.card_id, date_from=0, date_to=10**10, item_count=9)
+    assert [row["authorize_type"] for row in listed] == [1, 4] * 2

@@ -1,0 +1,149 @@
+"""Two processes whose clocks are five seconds apart, in both directions: what one issues, uses up, claims or counts
+holds for the other.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import pytest
+
+from chalicelib import bootstrap
+from chalicelib.cards.payments.pending_index import ASKING_SECONDS
+from chalicelib.delivery.delivery_record import CLAIMED_SECONDS
+from chalicelib.delivery.event_log import LATE_SECONDS
+from chalicelib.delivery.receiver_slots import SLOTS as RECEIVER_SLOTS
+from chalicelib.foundation.clock import CLOCK_SKEW_SECONDS
+from chalicelib.foundation.http.outbound import TOTAL_SECONDS
+from chalicelib.foundation.identifiers import new_id
+from chalicelib.openbanking.bank_client.bank_circuits import STORAGE_SECONDS
+from chalicelib.openbanking.records import orders
+from chalicelib.statistics.downtimes import PROBE_SECONDS, claim_probe
+from chalicelib.statistics.slow_calls import SLOW_SECONDS
+from infra.deploy.functions import BY_NAME
+from tests.delivery.deliveries import Receiver, record, worker_of
+from tests.manual_clock import FollowingClock
+from tests.openbanking.unattended import LIMIT, limit_reads
+from tests.openbanking.unattended import Reader as UnattendedReader
+from tests.world import World
+
+pytestmark = pytest.mark.dynamodb
+
+DAY = 24 * 3600
+BIC = "ALPHGB21"
+PROBE_WORK = TOTAL_SECONDS + STORAGE_SECONDS
+SLOW_WORK = PROBE_WORK - SLOW_SECONDS
+
+
+@pytest.fixture(params=[CLOCK_SKEW_SECONDS, -CLOCK_SKEW_SECONDS], ids=["ahead", "behind"])
+def other(request: pytest.FixtureRequest, world: World) -> World:
+    """Another process, whose clock follows the world's, ahead of it or behind."""
+    made = World(world.another_process(clock=FollowingClock(world.clock, request.param)), world.banks)
+    made.client, made.client_secret = world.client, world.client_secret
+    return made
+
+
+@contextmanager
+def at_work(process: World) -> Iterator[World]:
+    """Requests come to this process."""
+    before = bootstrap.hub()
+    bootstrap.use(process.hub)
+    try:
+        yield process
+    finally:
+        bootstrap.use(before)
+
+
+def advance_to(world: World, process: World, seconds: int) -> None:
+    """Move time until it is so late by the clock of a process."""
+    world.clock.advance(seconds - process.clock.time())
+
+
+# -- leases
+
+LENGTHS: dict[str, tuple[float, float]] = {
+    "an attempt at a delivery, and its slot": (CLAIMED_SECONDS, BY_NAME["deliver"].timeout),
+    "a probe": (PROBE_SECONDS, PROBE_WORK),
+    "an order": (orders.RUNNING_SECONDS, BY_NAME["deliver"].timeout),
+    "a call of the provider": (ASKING_SECONDS, BY_NAME["finish"].timeout),
+    "the recording of an event": (LATE_SECONDS, BY_NAME["finish"].timeout),
+}
+"""The seconds after which others act, and for which a process may be at it."""
+
+
+@pytest.mark.parametrize(("length", "work"), LENGTHS.values(), ids=LENGTHS)
+def test_a_lease_outlasts_the_longest_work_by_as_much_as_clocks_differ(length: float, work: float) -> None:
+    assert length - CLOCK_SKEW_SECONDS >= work
+
+
+Take = Callable[[World], Sequence[object]]
+"""Has a process take all that there is; answers what it has got."""
+
+
+def begin_deliveries(world: World) -> Take:
+    """As many as a receiver gets at a time, and as many again."""
+    name = f"bank#{new_id()}"
+    recorded = [record(world, receiver=name) for _ in range(2 * RECEIVER_SLOTS)]
+    world.clock.advance(CLOCK_SKEW_SECONDS)  # they are due by both clocks
+    return lambda process: [worker_of(process, Receiver()).begin(number) for number in recorded]
+
+
+def send_a_probe(_: World) -> Take:
+    return lambda process: [claim_probe(process.hub.store, process.hub.clock, BIC)[1] or None]
+
+
+@pytest.mark.parametrize(
+    ("lease", "number", "work", "length"),
+    [
+        (begin_deliveries, RECEIVER_SLOTS, BY_NAME["deliver"].timeout, CLAIMED_SECONDS),
+        (send_a_probe, 1, PROBE_WORK, PROBE_SECONDS),
+    ],
+)
+def test_nobody_takes_what_another_may_still_hold(
+    world: World, other: World, lease: Callable[[World], Take], number: int, work: float, length: int
+) -> None:
+    take = lease(world)
+    held = []
+    for process, seconds in ((world, 0), (other, 0), (other, work), (other, length + CLOCK_SKEW_SECONDS - work)):
+        world.clock.advance(seconds)
+        held.append(sum(each is not None for each in take(process)))
+
+    assert held == [number, 0, 0, number]
+
+
+# -- what is valid until a time
+
+
+def test_a_token_is_valid_until_its_time_by_the_clock_that_is_asked(world: World, other: World) -> None:
+    tokens = world.tokens(2)
+    until = world.clock.time() + tokens["expires_in"]
+    with at_work(other):
+        for now, status in ((until - 1, 200), (until, 401)):
+            advance_to(world, other, now)
+            assert other.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == status
+
+
+# -- days
+
+
+@pytest.mark.parametrize("second", [-3, 3])
+def test_unattended_reads_stay_within_the_limit_of_each_day(world: World, other: World, second: int) -> None:
+    for process in (world, other):
+        limit_reads(process)
+    reader = UnattendedReader(world)
+    world.clock.advance(DAY - world.clock.time() % DAY + second)
+    reader.refresh()
+    beside = copy.copy(reader)
+    beside.world = other
+
+    answers: list[int] = []
+    for _ in range(2 * LIMIT + 1):
+        answers.append(reader.read().status)
+        with at_work(other):
+            answers.append(beside.read().status)
+
+    days = {world.clock.time() // DAY, other.clock.time() // DAY}
+    assert answers.count(200) == LIMIT * len(days)
+    assert {len(item["reads"]) for item in reader.items()} == {LIMIT}
