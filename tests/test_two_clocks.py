@@ -21,7 +21,7 @@ from chalicelib.foundation.identifiers import new_id
 from chalicelib.openbanking.bank_client.bank_circuits import STORAGE_SECONDS
 from chalicelib.openbanking.records import orders
 from chalicelib.statistics.downtimes import PROBE_SECONDS, claim_probe
-from chalicelib.statistics.slow_calls import SLOW_SECONDS
+from chalicelib.statistics.slow_calls import HELD_SECONDS, SLOTS, SLOW_SECONDS
 from infra.deploy.functions import BY_NAME
 from tests.delivery.deliveries import Receiver, record, worker_of
 from tests.manual_clock import FollowingClock
@@ -65,6 +65,7 @@ def advance_to(world: World, process: World, seconds: int) -> None:
 
 LENGTHS: dict[str, tuple[float, float]] = {
     "an attempt at a delivery, and its slot": (CLAIMED_SECONDS, BY_NAME["deliver"].timeout),
+    "a slow call": (HELD_SECONDS, SLOW_WORK),
     "a probe": (PROBE_SECONDS, PROBE_WORK),
     "an order": (orders.RUNNING_SECONDS, BY_NAME["deliver"].timeout),
     "a call of the provider": (ASKING_SECONDS, BY_NAME["finish"].timeout),
@@ -90,6 +91,10 @@ def begin_deliveries(world: World) -> Take:
     return lambda process: [worker_of(process, Receiver()).begin(number) for number in recorded]
 
 
+def make_slow_calls(_: World) -> Take:
+    return lambda process: [process.hub.statistics.slow_calls.take(BIC) for _ in range(SLOTS)]
+
+
 def send_a_probe(_: World) -> Take:
     return lambda process: [claim_probe(process.hub.store, process.hub.clock, BIC)[1] or None]
 
@@ -98,6 +103,7 @@ def send_a_probe(_: World) -> Take:
     ("lease", "number", "work", "length"),
     [
         (begin_deliveries, RECEIVER_SLOTS, BY_NAME["deliver"].timeout, CLAIMED_SECONDS),
+        (make_slow_calls, SLOTS, SLOW_WORK, HELD_SECONDS),
         (send_a_probe, 1, PROBE_WORK, PROBE_SECONDS),
     ],
 )

@@ -1,7 +1,7 @@
 """Slots for slow calls: how many calls to a bank may wait longer than ``SLOW_SECONDS``, in all instances together.
 
 A bank has ``SLOTS`` rows. A slow call takes one while it waits, so calls that are answered in time use no storage. A
-slot whose instance ended is free again once the call would have timed out.
+slot whose instance ended is free again once the call would have timed out by any clock.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.clock import CLOCK_SKEW_SECONDS, Clock
 from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import Item, Put, Store, absent
 from chalicelib.foundation.http.outbound import TOTAL_SECONDS
@@ -22,7 +22,9 @@ SLOW_SECONDS = 3
 """The seconds after which a call that waits for a bank needs a slot."""
 SLOTS = 50
 """Slow calls to a bank at a time, a sixteenth of the instances that requests may occupy (``infra.deploy.limits``)."""
-HELD_SECONDS = int(TOTAL_SECONDS) - SLOW_SECONDS + 1
+HELD_SECONDS = int(TOTAL_SECONDS) - SLOW_SECONDS + 1 + CLOCK_SKEW_SECONDS
+_LONGEST_SECONDS = HELD_SECONDS + CLOCK_SKEW_SECONDS
+"""A slot that is held longer was taken before a clock moved, and is free."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +77,14 @@ class SlowCalls:
         now = self.clock.time()
         slot = Slot(bic, random.choice(numbers), held_by)
         until = Attr("held_until")
-        is_free = absent("subject") | until.lte(now) | until.gt(now + HELD_SECONDS)
+        is_free = absent("subject") | until.lte(now) | until.gt(now + _LONGEST_SECONDS)
         put = Put(TABLE, slot.to_item(now + HELD_SECONDS), is_free)
         is_taken = Engine(self.store).carry_out(if_permitted([put], True, lambda _: False))
         return slot if is_taken else None
 
     def _find_free(self, bic: str) -> list[int]:
-        """The numbers of the free slots; one that is held longer than a call lasts was taken before a clock moved."""
+        """The numbers of the free slots."""
         now = self.clock.time()
         rows = self.store.rows(TABLE, slots_key(bic))
-        held = {int(row["part"]) for row in rows if now < row["held_until"] <= now + HELD_SECONDS}
+        held = {int(row["part"]) for row in rows if now < row["held_until"] <= now + _LONGEST_SECONDS}
         return [number for number in range(SLOTS) if number not in held]
