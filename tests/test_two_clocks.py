@@ -19,10 +19,10 @@ from chalicelib.foundation.clock import CLOCK_SKEW_SECONDS
 from chalicelib.foundation.http.outbound import TOTAL_SECONDS
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.openbanking.bank_client.bank_circuits import STORAGE_SECONDS
-from chalicelib.openbanking.records import orders
+from chalicelib.openbanking.records import order_answers, orders
 from chalicelib.statistics.downtimes import PROBE_SECONDS, claim_probe
 from chalicelib.statistics.slow_calls import HELD_SECONDS, SLOTS, SLOW_SECONDS
-from infra.deploy.functions import BY_NAME
+from infra.deploy.functions import API, BY_NAME
 from tests.delivery.deliveries import Receiver, record, worker_of
 from tests.manual_clock import FollowingClock
 from tests.openbanking.unattended import LIMIT, limit_reads
@@ -67,6 +67,7 @@ LENGTHS: dict[str, tuple[float, float]] = {
     "an attempt at a delivery, and its slot": (CLAIMED_SECONDS, BY_NAME["deliver"].timeout),
     "a slow call": (HELD_SECONDS, SLOW_WORK),
     "a probe": (PROBE_SECONDS, PROBE_WORK),
+    "a payment with an Idempotency-Key": (order_answers.RUNNING_SECONDS, API.timeout),
     "an order": (orders.RUNNING_SECONDS, BY_NAME["deliver"].timeout),
     "a call of the provider": (ASKING_SECONDS, BY_NAME["finish"].timeout),
     "the recording of an event": (LATE_SECONDS, BY_NAME["finish"].timeout),
