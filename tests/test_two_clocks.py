@@ -15,6 +15,7 @@ from chalicelib.cards.payments.pending_index import ASKING_SECONDS
 from chalicelib.delivery.delivery_record import CLAIMED_SECONDS
 from chalicelib.delivery.event_log import LATE_SECONDS
 from chalicelib.delivery.receiver_slots import SLOTS as RECEIVER_SLOTS
+from chalicelib.demo_bank.journeys import CLAIM_SECONDS
 from chalicelib.foundation.clock import CLOCK_SKEW_SECONDS
 from chalicelib.foundation.http.outbound import TOTAL_SECONDS
 from chalicelib.foundation.identifiers import new_id
@@ -22,6 +23,7 @@ from chalicelib.openbanking.bank_client.bank_circuits import STORAGE_SECONDS
 from chalicelib.openbanking.records import order_answers, orders
 from chalicelib.statistics.downtimes import PROBE_SECONDS, claim_probe
 from chalicelib.statistics.slow_calls import HELD_SECONDS, SLOTS, SLOW_SECONDS
+from chalicelib.website.records.journeys import EXCHANGE_SECONDS
 from infra.deploy.functions import API, BY_NAME
 from tests.delivery.deliveries import Receiver, record, worker_of
 from tests.manual_clock import FollowingClock
@@ -69,6 +71,8 @@ LENGTHS: dict[str, tuple[float, float]] = {
     "a probe": (PROBE_SECONDS, PROBE_WORK),
     "a payment with an Idempotency-Key": (order_answers.RUNNING_SECONDS, API.timeout),
     "an order": (orders.RUNNING_SECONDS, BY_NAME["deliver"].timeout),
+    "an exchange or a refresh in the web interface": (EXCHANGE_SECONDS, API.timeout),
+    "a consent that a demonstration bank sends": (CLAIM_SECONDS, API.timeout),
     "a call of the provider": (ASKING_SECONDS, BY_NAME["finish"].timeout),
     "the recording of an event": (LATE_SECONDS, BY_NAME["finish"].timeout),
 }

@@ -21,6 +21,7 @@ from chalicelib.demo_bank.directory import find_customer
 from chalicelib.demo_bank.hub_client import AuthorizationRequest
 from chalicelib.demo_bank.runtime import TABLE, DemoBank
 from chalicelib.foundation import jsontext
+from chalicelib.foundation.clock import CLOCK_SKEW_SECONDS
 from chalicelib.foundation.crypto.keyring import Unsealable
 from chalicelib.foundation.dynamodb.conditions import Attr, Condition
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Operation, Update
@@ -30,7 +31,8 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 State = Literal["open", "signed_in", "confirming", "consenting", "approved", "refused", "failed"]
 
 LIFETIME = 1800
-CLAIM_SECONDS = 30
+CLAIM_SECONDS = 30 + CLOCK_SKEW_SECONDS
+"""Seconds after which a consent that was sent may be sent again: no request takes 30."""
 ATTEMPTS = 3
 SIGN_IN_ATTEMPTS = 5
 UNDECIDED: tuple[State, ...] = ("open", "signed_in", "confirming")

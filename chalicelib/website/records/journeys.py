@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from chalicelib.foundation import jsontext
-from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.clock import CLOCK_SKEW_SECONDS, Clock
 from chalicelib.foundation.crypto.keyring import Vault
 from chalicelib.foundation.crypto.sealed_places import SealedPlace
 from chalicelib.foundation.dynamodb.conditions import Attr, Condition
@@ -24,7 +24,8 @@ from chalicelib.foundation.requests.engine import Engine, if_permitted
 from chalicelib.website.records.sessions import TABLE
 
 RETENTION_SECONDS = 30 * 24 * 3600
-EXCHANGE_SECONDS = 30  # after this time, an unfinished exchange counts as interrupted
+EXCHANGE_SECONDS = 30 + CLOCK_SKEW_SECONDS
+"""Seconds after which an unfinished exchange counts as interrupted: no request takes 30."""
 LIST_LIMIT = 10
 STATE_TIME = 8  # a state begins with the Unix time in this many hexadecimal digits
 _PREFIX = "journey#"

@@ -8,6 +8,7 @@ import pytest
 
 from chalicelib.openbanking.flows.consent.tokens import redeem
 from chalicelib.openbanking.oauth.tpp_request import TppCredentials
+from chalicelib.website.records.journeys import EXCHANGE_SECONDS
 from tests.website.authorization.journey import approve, open_request, run, shown_request, token, with_tokens
 from tests.website.person import Person
 from tests.world import World
@@ -17,14 +18,14 @@ from tests.world import World
 
 @pytest.fixture
 def interrupted(world: World, user: Person, client_id: str, email: str) -> str:
-    """A journey whose exchange of the code began half a minute ago and never ended; answers its code."""
+    """A journey whose exchange of the code began some time ago and never ended; answers its code."""
     open_request(user, client_id)
     state = shown_request(user)["state"]
     code = parse_qs(urlsplit(approve(world, run(user, client_id))).query)["code"][0]
     journey = world.hub.website.journeys.find(email, state)
     assert journey is not None
     world.hub.website.journeys.begin_exchange(world.hub.website.journeys.record_code(journey, code))
-    world.clock.advance(29)
+    world.clock.advance(EXCHANGE_SECONDS - 1)
     user.get(f"/authorize/callback?state={state}")
     assert user.post("/authorize/callback", state=state, action="exchange").status == 303
     user.follow()
@@ -71,7 +72,7 @@ def test_a_wrong_secret_does_not_hide_that_an_exchange_was_interrupted(
     known = world.hub.website.journeys.unseal_secrets(journey)
     proof = {"redirect_uri": journey.callback_url, "code_verifier": known["code_verifier"]}
     world.hub.openbanking.call(redeem, TppCredentials(client_id, secret), known["code"], **proof)
-    world.clock.advance(30)
+    world.clock.advance(EXCHANGE_SECONDS)
     assert user.post("/authorize/callback", state=state, action="exchange", client_secret="x").status == 400
     assert "was interrupted" in user.text
     user.post("/authorize/callback", state=state, action="exchange", client_secret=secret)
@@ -119,7 +120,7 @@ def test_a_refresh_that_another_press_has_begun_is_not_begun_again(
     assert user.post("/authorize/callback", state=state, action="refresh").status == 303
     user.follow()
     assert token(user, "access-token") == before
-    world.clock.advance(30)
+    world.clock.advance(EXCHANGE_SECONDS)
     user.post("/authorize/callback", state=state, action="refresh")
     user.follow()
 
