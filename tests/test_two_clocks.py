@@ -17,6 +17,8 @@ from chalicelib.delivery.event_log import LATE_SECONDS
 from chalicelib.delivery.receiver_slots import SLOTS as RECEIVER_SLOTS
 from chalicelib.demo_bank.journeys import CLAIM_SECONDS
 from chalicelib.foundation.clock import CLOCK_SKEW_SECONDS
+from chalicelib.foundation.crypto.keyring import CACHED_SECONDS
+from chalicelib.foundation.crypto.resealing import SETTLE_SECONDS
 from chalicelib.foundation.http.outbound import TOTAL_SECONDS
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.openbanking.bank_client.bank_circuits import STORAGE_SECONDS
@@ -74,6 +76,7 @@ LENGTHS: dict[str, tuple[float, float]] = {
     "an exchange or a refresh in the web interface": (EXCHANGE_SECONDS, API.timeout),
     "a consent that a demonstration bank sends": (CLAIM_SECONDS, API.timeout),
     "a call of the provider": (ASKING_SECONDS, BY_NAME["finish"].timeout),
+    "the use of a data key after its rotation": (SETTLE_SECONDS, CACHED_SECONDS + BY_NAME["ingest"].timeout),
     "the recording of an event": (LATE_SECONDS, BY_NAME["finish"].timeout),
 }
 """The seconds after which others act, and for which a process may be at it."""

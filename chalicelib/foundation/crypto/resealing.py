@@ -19,7 +19,7 @@ from operator import and_
 from typing import Self
 
 from chalicelib.foundation import log
-from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.clock import CLOCK_SKEW_SECONDS, Clock
 from chalicelib.foundation.crypto.keyring import Keyring, Unsealable, Vault, data_key_id
 from chalicelib.foundation.crypto.sealed_places import SealedPlace, reseal_values, sealed_values
 from chalicelib.foundation.dynamodb.conditions import Attr
@@ -36,9 +36,9 @@ used that were signed with a key derived from it.
 """
 PROGRESS = ("statistics", {"subject": "data-keys", "part": "resealing"})
 """The table and the key of the item."""
-SETTLE_SECONDS = 960
+SETTLE_SECONDS = 960 + CLOCK_SKEW_SECONDS
 """Seconds until every write that began with an older value has ended: the longest run of a function (900), after the
-minute in which processes may still seal with the previous key.
+minute in which processes may still seal with the previous key; and the difference between two clocks.
 """
 PASS_SECONDS = 24 * 3600
 """Seconds between two passes if the first found only values that expire by themselves."""
