@@ -127,6 +127,16 @@ def test_nobody_takes_what_another_may_still_hold(
     assert held == [number, 0, 0, number]
 
 
+# -- proofs and assertions
+
+
+@pytest.mark.parametrize("second", [0, 2, 30, 57])
+def test_a_nonce_of_one_is_accepted_by_the_other(world: World, other: World, second: int) -> None:
+    world.clock.advance(60 + second)
+    for issuer, asked in ((world, other), (other, world)):
+        assert asked.hub.openbanking.dpop_nonces.is_valid(issuer.hub.openbanking.dpop_nonces.make())
+
+
 # -- what is valid until a time
 
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.clock import CLOCK_SKEW_SECONDS, Clock
 from chalicelib.foundation.crypto.keyring import Keyring
 from chalicelib.foundation.crypto.signed_jwts import (
     InvalidJwt,
@@ -67,7 +67,7 @@ class DpopNonces:
         minute = nonce.partition(".")[0]
         if not minute.isdecimal() or len(minute) > 12:
             return False
-        if not 0 <= self._clock.time() - int(minute) * _MINUTE < PROOF_SECONDS:
+        if not -CLOCK_SKEW_SECONDS <= self._clock.time() - int(minute) * _MINUTE < PROOF_SECONDS:
             return False
         keys = self._keyring.derived_keys(_PURPOSE)
         return any(hmac.compare_digest(_nonce(key, int(minute)), nonce) for key in keys)
