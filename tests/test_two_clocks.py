@@ -19,9 +19,11 @@ from chalicelib.demo_bank.journeys import CLAIM_SECONDS
 from chalicelib.foundation.clock import CLOCK_SKEW_SECONDS
 from chalicelib.foundation.crypto.keyring import CACHED_SECONDS
 from chalicelib.foundation.crypto.resealing import SETTLE_SECONDS
+from chalicelib.foundation.dynamodb.store import Delete
 from chalicelib.foundation.http.outbound import TOTAL_SECONDS
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.openbanking.bank_client.bank_circuits import STORAGE_SECONDS
+from chalicelib.openbanking.protocol.oauth_security import PAST_SECONDS, PROOF_SECONDS
 from chalicelib.openbanking.records import order_answers, orders
 from chalicelib.statistics.downtimes import PROBE_SECONDS, claim_probe
 from chalicelib.statistics.slow_calls import HELD_SECONDS, SLOTS, SLOW_SECONDS
@@ -29,6 +31,7 @@ from chalicelib.website.records.journeys import EXCHANGE_SECONDS
 from infra.deploy.functions import API, BY_NAME
 from tests.delivery.deliveries import Receiver, record, worker_of
 from tests.manual_clock import FollowingClock
+from tests.openbanking.key_holder import KeyHolder, secure
 from tests.openbanking.unattended import LIMIT, limit_reads
 from tests.openbanking.unattended import Reader as UnattendedReader
 from tests.world import World
@@ -128,6 +131,66 @@ def test_nobody_takes_what_another_may_still_hold(
 
 
 # -- proofs and assertions
+
+
+@pytest.fixture
+def holder(world: World, other: World) -> KeyHolder:
+    made = KeyHolder()
+    secure(world, made, security_profile="fapi2")
+    other.client, other.client_secret = world.client, None
+    return made
+
+
+Use = Callable[[World], bool]
+"""Sends the same thing to a process; answers whether it was accepted."""
+
+
+def use_an_assertion(world: World, holder: KeyHolder, *, iat: int) -> tuple[Use, int]:
+    expiry, jti = iat + 60, new_id()
+
+    def use(process: World) -> bool:
+        form = holder.form(world, {"token": "a-token"}, jti=jti, exp=expiry, iat=iat)
+        with at_work(process):
+            return process.tpp("POST", "/oauth/introspect", form=form, client_id="").status == 200
+
+    return use, expiry + PAST_SECONDS - 1
+
+
+def use_a_proof(world: World, holder: KeyHolder, *, iat: int) -> tuple[Use, int]:
+    token, jti = holder.tokens(world)["access_token"], new_id()
+    path = "/tpp/consent"
+
+    def use(process: World) -> bool:
+        with at_work(process):
+            proof = holder.proof(world, "GET", path, token, jti=jti, iat=iat)
+            return holder.read(process, token, path, proof=proof).status == 200
+
+    return use, iat + PROOF_SECONDS - 1
+
+
+@pytest.mark.parametrize("sign", [use_an_assertion, use_a_proof])
+@pytest.mark.parametrize("early", [True, False], ids=["used at once", "used in the last second"])
+def test_what_is_signed_by_the_clock_ahead_is_accepted_everywhere_but_once(
+    world: World, other: World, holder: KeyHolder, sign: Callable[..., tuple[Use, int]], early: bool
+) -> None:
+    """Each is tried once more by the other process in the last second in which that would accept it."""
+    behind, ahead = sorted((world, other), key=lambda process: process.clock.time())
+    (use, last), (soon, _), (fresh, _) = (sign(world, holder, iat=ahead.clock.time()) for _ in range(3))
+    assert (soon(behind), soon(ahead)) == (True, False)
+
+    advance_to(world, ahead, ahead.clock.time() if early else last)
+    assert (use(ahead), use(behind)) == (True, False)
+
+    advance_to(world, behind, last)
+    delete_expired(world, ahead.clock.time())
+    assert (use(behind), fresh(behind)) == (False, True)
+
+
+def delete_expired(world: World, now: int) -> None:
+    """What DynamoDB does at the earliest, by a clock that is as far ahead as any."""
+    over = [item["claim"] for item in world.hub.store.scan("idempotency") if item["expires_at"] <= now]
+    for claim in over:
+        world.hub.store.transact([Delete("idempotency", {"claim": claim})])
 
 
 @pytest.mark.parametrize("second", [0, 2, 30, 57])

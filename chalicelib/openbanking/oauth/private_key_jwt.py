@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.clock import CLOCK_SKEW_SECONDS, Clock
 from chalicelib.foundation.crypto.signed_jwts import InvalidJwt, parse, read_identifier, read_time, verify
 from chalicelib.openbanking.oauth.key_sets import KeySets
 from chalicelib.openbanking.protocol.oauth_security import (
@@ -47,8 +47,8 @@ class ClientAssertions:
         self._check_claims(client, token.claims, endpoints)
         kid = token.header.get("kid")
         verify(token, self._key_sets.find(client, kid), SIGNING_ALGORITHMS)
-        expiry = int(token.claims["exp"])
-        return SingleUse(client.client_id, read_identifier(token.claims), expiry + PAST_SECONDS)
+        too_old_at = int(token.claims["exp"]) + PAST_SECONDS + CLOCK_SKEW_SECONDS
+        return SingleUse(client.client_id, read_identifier(token.claims), too_old_at)
 
     def _check_claims(self, client: Client, claims: Mapping[str, Any], endpoints: Collection[str]) -> None:
         if claims.get("iss") != client.client_id or claims.get("sub") != client.client_id:
