@@ -32,6 +32,7 @@ from infra.deploy.functions import API, BY_NAME
 from tests.delivery.deliveries import Receiver, record, worker_of
 from tests.manual_clock import FollowingClock
 from tests.openbanking.key_holder import KeyHolder, secure
+from tests.openbanking.payer import Payer
 from tests.openbanking.unattended import LIMIT, limit_reads
 from tests.openbanking.unattended import Reader as UnattendedReader
 from tests.world import World
@@ -234,3 +235,26 @@ def test_unattended_reads_stay_within_the_limit_of_each_day(world: World, other:
     days = {world.clock.time() // DAY, other.clock.time() // DAY}
     assert answers.count(200) == LIMIT * len(days)
     assert {len(item["reads"]) for item in reader.items()} == {LIMIT}
+
+
+# -- order
+
+
+def test_the_statuses_of_a_payment_and_their_events_are_in_order(world: World, other: World) -> None:
+    payer = Payer(world, 2)
+    world.wants_events()
+    payer.pay()
+    beside = copy.copy(payer)
+    beside.world = other
+    for status, process in (("ACTC", payer), ("ACSC", beside)):
+        with at_work(process.world):
+            assert process.report(status).status == 200
+
+    [stored] = world.hub.store.scan("payments")
+    times = [entry["at"] for entry in stored["history"]]
+    assert times == sorted(times)
+    world.clock.advance(CLOCK_SKEW_SECONDS)
+    for each in world.recorded("event"):
+        world.hub.delivery.worker.attempt(each.delivery_id)
+    told = {event["data"]["transaction_status"]: event["timestamp"] for event in world.receiver.events}
+    assert told["ACTC"] <= told["ACSC"]

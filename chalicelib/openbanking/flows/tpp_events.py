@@ -43,15 +43,17 @@ class TppEvents:
     outbox: Outbox
     event_log: EventLog
 
-    def record(self, client: Client | None, event: EventType, data: EventData) -> RecordedDeliveries:
+    def record(
+        self, client: Client | None, event: EventType, data: EventData, not_before: int = 0
+    ) -> RecordedDeliveries:
         """An event, for the transaction that causes it: a delivery, or an entry in the log of a client that fetches.
 
-        Empty for a client that gets no events.
+        Empty for a client that gets no events. ``not_before`` is the time of what came before it (Unix seconds).
         """
         members: Mapping[str, Any] = data
         if client is None or client.events_mode == "none":
             return RecordedDeliveries()
-        at = milliseconds(self.clock)
+        at = max(milliseconds(self.clock), not_before * 1000)
         body = event_sender.body(event, at // 1000, members)
         if client.events_mode == "poll":
             event_id, entry = self.event_log.put_event(client_receiver(client.client_id), event, body, at)
@@ -100,7 +102,8 @@ def record_status_changed(events: TppEvents, client: Client | None, payment: Pay
         "payment_id": payment.payment_id,
         payment.version.status_member: payment.status,
     }
-    return events.record(client, "payment.status_changed", cast("PaymentStatusChanged", data))
+    changed_at = payment.history[-1].at
+    return events.record(client, "payment.status_changed", cast("PaymentStatusChanged", data), changed_at)
 
 
 def send_event(

@@ -87,7 +87,8 @@ class Payment:
         known = self if self.outcome is None else replace(self, outcome=None)
         if not self.version.statuses.may_follow(self.status, report.status):
             return known
-        first, *later = (*self.history, report)
+        at = max(report.at, self.history[-1].at)  # another process's clock may be ahead
+        first, *later = (*self.history, replace(report, at=at))
         return replace(known, status=report.status, history=(first, *later[-(HISTORY - 1) :]))
 
 

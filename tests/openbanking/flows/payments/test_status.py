@@ -352,11 +352,11 @@ def test_a_long_history_keeps_its_beginning_and_its_end(world: World) -> None:
     payer.pay()
     payment = recorded(payer)
     for number in range(HISTORY + 10):
-        payment = payment.with_report(PaymentStatusReport(number % 2, number))
+        payment = payment.with_report(PaymentStatusReport(number % 2, payment.created_at + number))
 
     assert len(payment.history) == HISTORY
     assert payment.history[0] == recorded(payer).history[0]
-    assert payment.history[-1].at == HISTORY + 9
+    assert payment.history[-1].at == payment.created_at + HISTORY + 9
     assert replace(payment, status=4).with_report(PaymentStatusReport(1, 1)).status == 4
 
 
