@@ -14,7 +14,7 @@ from chalicelib.cards.protocol.values import HOLD_SECONDS
 from chalicelib.foundation.clock import CLOCK_SKEW_SECONDS
 from tests.cards.authorization.shops import A_DAY, LIMITED, NO_LIMITS, OF_ACCOUNT, Buyer, buyer, with_shops
 from tests.cards.ledgers import movements
-from tests.cards.scenes import Scene
+from tests.cards.scenes import DAY, EUR, Scene
 
 pytestmark = pytest.mark.dynamodb
 
@@ -66,6 +66,22 @@ def window_of(user: Buyer, answer: Any, window: str) -> int:
     counted = user.record(answer["trans_link"]).counted or {}
     [start] = {each["start"] for shares in counted.values() for each in shares if each["key"] == window}
     return int(start)
+
+
+@AROUND_MIDNIGHT
+def test_no_more_than_5_wrong_cvc2s_a_day_are_looked_at(scene: Scene, ahead: float, second: int) -> None:
+    card = scene.card_in("A")
+    wrong = "000" if card.cvc2 != "000" else "111"
+    guess = {"card_id": card.card_id, "transaction_type": 39, "amount": 0, "currency_ison": EUR}
+    advance_to(scene, "2026-03-03", second)
+    scenes = scene, scene.following(ahead)
+
+    for each in scenes * 6:
+        each.authorization(**guess, cvc2=wrong)
+
+    assert {each.authorization(**guess, cvc2=card.cvc2)["response_code"] for each in scenes} == {"N7"}
+    scene.clock.advance(DAY + 2 * CLOCK_SKEW_SECONDS)
+    assert {each.authorization(**guess, cvc2=card.cvc2)["response_code"] for each in scenes} == {"00"}
 
 
 # -- times

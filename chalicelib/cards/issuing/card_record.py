@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import reduce
 from typing import Any, ClassVar
@@ -112,8 +112,7 @@ class Card(Record):
 
     def mismatches(self, kind: str, now: int) -> int:
         """The number of failed attempts of a kind today (UTC)."""
-        counted = (self.wrong or {}).get(kind)
-        return counted["count"] if counted and counted["day"] == now // _DAY else 0
+        return int(self._wrong_entries(kind, now)["count"])
 
     def has_too_many_mismatches(self, kind: str, now: int) -> bool:
         """Whether today's failed attempts of a kind have reached the limit."""
@@ -121,7 +120,13 @@ class Card(Record):
 
     def with_wrong_entry(self, kind: str, now: int) -> dict[str, Any]:
         """The member ``wrong`` with one more failed attempt today."""
-        return {**(self.wrong or {}), kind: {"day": now // _DAY, "count": self.mismatches(kind, now) + 1}}
+        counted = self._wrong_entries(kind, now)
+        return {**(self.wrong or {}), kind: {**counted, "count": counted["count"] + 1}}
+
+    def _wrong_entries(self, kind: str, now: int) -> Mapping[str, int]:
+        """Today's failed attempts, or those of a later day: another process's clock may be ahead."""
+        counted: Mapping[str, int] | None = (self.wrong or {}).get(kind)
+        return counted if counted and counted["day"] >= now // _DAY else {"day": now // _DAY, "count": 0}
 
 
 def month_of(now: int) -> tuple[int, int]:
