@@ -201,6 +201,15 @@ def test_a_nonce_of_one_is_accepted_by_the_other(world: World, other: World, sec
         assert asked.hub.openbanking.dpop_nonces.is_valid(issuer.hub.openbanking.dpop_nonces.make())
 
 
+def test_a_new_data_key_signs_nothing_before_every_process_knows_it(world: World, other: World) -> None:
+    third = world.another_process()
+    third.keyring.data_keys()
+    world.hub.keyring.rotate_data_key()
+
+    world.clock.advance(CACHED_SECONDS - 1)
+    assert third.openbanking.dpop_nonces.is_valid(other.hub.openbanking.dpop_nonces.make())
+
+
 # -- what is valid until a time
 
 

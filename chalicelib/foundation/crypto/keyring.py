@@ -27,7 +27,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from chalicelib.foundation import log
 from chalicelib.foundation.aws.errors import SecretChanged
-from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.clock import CLOCK_SKEW_SECONDS, Clock
 from chalicelib.foundation.crypto import signatures
 
 CACHED_SECONDS = 60
@@ -221,9 +221,9 @@ class Keyring(WrappedKeys):
     def derived_keys(self, purpose: str) -> list[bytes]:
         """256-bit keys for one purpose: sign with the last, verify with all of them.
 
-        They are derived from the newest three data keys (HKDF, RFC 5869). The newest signs once it is a minute old,
-        because other processes may take that long to load it; until then the second newest does. A signature remains
-        valid after one rotation, even if the key was that new.
+        They are derived from the newest three data keys (HKDF, RFC 5869). The newest signs once it is a minute old by
+        any clock, because other processes may take that long to load it; until then the second newest does. A signature
+        remains valid after one rotation, even if the key was that new.
         """
         numbers = self._recent_data_keys()
         signing = self._deriving_data_key()
@@ -245,7 +245,7 @@ class Keyring(WrappedKeys):
     def _deriving_data_key(self) -> int:
         """The data key from which keys that sign are derived."""
         number, created_at = list(self.data_keys().items())[-1]
-        is_known = self._clock.time() - created_at >= CACHED_SECONDS
+        is_known = self._clock.time() - created_at >= CACHED_SECONDS + CLOCK_SKEW_SECONDS
         return number if is_known else self._recent_data_keys()[-2:][0]
 
     def _first(self) -> dict[str, Any]:
