@@ -16,6 +16,7 @@ from chalicelib.delivery.delivery_record import CLAIMED_SECONDS
 from chalicelib.delivery.event_log import LATE_SECONDS
 from chalicelib.delivery.receiver_slots import SLOTS as RECEIVER_SLOTS
 from chalicelib.demo_bank.journeys import CLAIM_SECONDS
+from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.clock import CLOCK_SKEW_SECONDS
 from chalicelib.foundation.crypto.keyring import CACHED_SECONDS
 from chalicelib.foundation.crypto.resealing import SETTLE_SECONDS
@@ -244,6 +245,20 @@ def test_unattended_reads_stay_within_the_limit_of_each_day(world: World, other:
     days = {world.clock.time() // DAY, other.clock.time() // DAY}
     assert answers.count(200) == LIMIT * len(days)
     assert {len(item["reads"]) for item in reader.items()} == {LIMIT}
+
+
+def test_a_delivery_waits_for_the_clock_that_recorded_it_and_not_for_the_sweeper(
+    world: World, other: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    behind, ahead = sorted((world, other), key=lambda process: process.clock.time())
+    number, receiver, sent = record(ahead), Receiver(), list[tuple[str, int]]()
+    monkeypatch.setattr(Queue, "send", lambda _, body, delay=0: sent.append((body, delay)))
+
+    worker_of(behind, receiver).attempt(number)
+    assert (receiver.got, sent) == ([], [(number, CLOCK_SKEW_SECONDS)])
+    world.clock.advance(CLOCK_SKEW_SECONDS)
+    worker_of(behind, receiver).attempt(number)
+    assert len(receiver.got) == 1
 
 
 # -- order

@@ -32,7 +32,7 @@ from chalicelib.delivery.tasks import Tasks
 from chalicelib.foundation import log
 from chalicelib.foundation.aws.errors import AwsError
 from chalicelib.foundation.aws.queues import Queue
-from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.clock import CLOCK_SKEW_SECONDS, Clock
 from chalicelib.foundation.context import CapturedHeaders, capturing, leave_time
 from chalicelib.foundation.dynamodb.store import (
     Busy,
@@ -118,7 +118,7 @@ class Worker:
         """
         item, first = self._store.batch_get([record_key(delivery_id), part_key(delivery_id, BODY)])
         delivery, now = Delivery.from_item(item) if item else None, self._clock.time()
-        if delivery is None or delivery.due_at is None or delivery.due_at > now:
+        if delivery is None or not self._is_due(delivery, now):
             return None
         sent_as = {"sent_as": delivery.request_id} if delivery.cause_id else {}
         log.bind(request_id=delivery.cause_id or delivery.request_id, delivery_id=delivery_id, **sent_as)
@@ -159,6 +159,15 @@ class Worker:
             self._succeed(attempt, arrived)
 
     # -- internals
+
+    def _is_due(self, delivery: Delivery, now: int) -> bool:
+        """Whether a delivery is due; one that is due as soon as this clock is where another's is comes again then."""
+        if delivery.due_at is None:
+            return False
+        early = delivery.due_at - now
+        if 0 < early <= CLOCK_SKEW_SECONDS and delivery.claimed_by is None:
+            self._outbox.queue_later(delivery.delivery_id, early)
+        return early <= 0
 
     def _succeed(self, attempt: Attempt, arrived: Delivered) -> None:
         """End a delivery that arrived, unless its outcome cannot be stored."""
