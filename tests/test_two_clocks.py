@@ -25,7 +25,7 @@ from chalicelib.foundation.http.outbound import TOTAL_SECONDS
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.openbanking.bank_client.bank_circuits import STORAGE_SECONDS
 from chalicelib.openbanking.protocol.oauth_security import PAST_SECONDS, PROOF_SECONDS
-from chalicelib.openbanking.records import order_answers, orders
+from chalicelib.openbanking.records import orders
 from chalicelib.statistics.downtimes import PROBE_SECONDS, claim_probe
 from chalicelib.statistics.slow_calls import HELD_SECONDS, SLOTS, SLOW_SECONDS
 from chalicelib.website.records.journeys import EXCHANGE_SECONDS
@@ -76,7 +76,6 @@ LENGTHS: dict[str, tuple[float, float]] = {
     "an attempt at a delivery, and its slot": (CLAIMED_SECONDS, BY_NAME["deliver"].timeout),
     "a slow call": (HELD_SECONDS, SLOW_WORK),
     "a probe": (PROBE_SECONDS, PROBE_WORK),
-    "a payment with an Idempotency-Key": (order_answers.RUNNING_SECONDS, API.timeout),
     "an order": (orders.RUNNING_SECONDS, BY_NAME["deliver"].timeout),
     "an exchange or a refresh in the web interface": (EXCHANGE_SECONDS, API.timeout),
     "a consent that a demonstration bank sends": (CLAIM_SECONDS, API.timeout),

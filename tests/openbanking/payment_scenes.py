@@ -7,7 +7,6 @@ from typing import Any
 
 from chalicelib.foundation.http.outbound import NotReached, TimedOut
 from chalicelib.openbanking.protocol import refusals
-from chalicelib.openbanking.records.order_answers import RUNNING_SECONDS
 from chalicelib.openbanking.records.orders import order_key
 from tests.openbanking.faults import Fault, items
 from tests.openbanking.payer import REFUSAL, WEBHOOKS, Payer, taken
@@ -125,8 +124,8 @@ def _is_refused_to_others(payer: Payer) -> None:
 
 
 def _never_ended(payer: Payer, key: str) -> None:
-    """After a while a key whose request did not end says that the outcome is unknown."""
-    payer.world.clock.advance(RUNNING_SECONDS + 1)
+    """After half a minute a key whose request did not end says that the outcome is unknown."""
+    payer.world.clock.advance(31)
     late = payer.pay(key)
     assert (late.status, late.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")
     assert "unknown" in late.body["title"]

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from chalicelib.foundation import jsontext
-from chalicelib.foundation.clock import CLOCK_SKEW_SECONDS, Clock
+from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.conditions import Condition
 from chalicelib.foundation.dynamodb.store import Item, Put
 from chalicelib.foundation.identifiers import digest, new_id
@@ -21,8 +21,8 @@ from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Detail, Fault, Refusal
 
 KIND = ClaimKind(lifetime=24 * 3600, answer="outcome")
-RUNNING_SECONDS = 30 + CLOCK_SKEW_SECONDS
-"""Seconds after which an unfinished attempt is considered lost and its outcome unknown: no request takes 30."""
+RUNNING_SECONDS = 30
+"""Seconds after which an unfinished attempt is considered lost and its outcome unknown."""
 
 
 @dataclass(frozen=True, slots=True)
