@@ -29,7 +29,7 @@ $(foreach path,$(TEST_PATHS),$(if $(wildcard $(path)),,$(error TESTS: $(path) do
 
 export PORT ENGINE LOCALSTACK TLS
 
-.PHONY: help environment run-environment stage-python run tour test test-faults test-sdk test-clock test-pages test-dynamodb test-dynoxide install-dynoxide test-emulator localstack test-openapi chaos interleavings mutants shape conformance docs contract release screenshots bench capacity volume lint format lock sdk package rehearse deploy clean
+.PHONY: help environment run-environment stage-python run tour test test-faults test-sdk test-clock test-pages test-dynamodb test-dynoxide install-dynoxide test-emulator localstack test-openapi chaos interleavings histories mutants shape conformance docs contract release screenshots bench capacity volume lint format lock sdk package rehearse deploy clean
 
 help: ## List all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -87,6 +87,9 @@ chaos: environment ## Kill workers while receivers fail, storage is late, disks 
 
 interleavings: rendered ## Play every order of the storage calls of two requests at once: REPLAY="redeem redeem:0110"
 	@exec $(PYTHON) -m tests.interleavings $(if $(REPLAY),--replay "$(REPLAY)")
+
+histories: rendered ## Check what eight clients saw at the same time for linearizability: SEED=… OPERATIONS=400 FROZEN=30 ENGINE=…
+	@exec $(PYTHON) -m tests.histories $(if $(filter command environment,$(firstword $(origin SEED))),--seed $(SEED)) $(if $(OPERATIONS),--operations $(OPERATIONS)) $(if $(FROZEN),--frozen $(FROZEN)) $(if $(ENGINE),--engine $(ENGINE))
 
 mutants: rendered ## Put defects into core modules; the tests must notice them: SEED=2026 COUNT=100
 	@exec $(PYTHON) -m tests.mutants --seed $(SEED) --count $(COUNT)

@@ -192,9 +192,9 @@ class World:
         self._measures(not_before=sys.maxsize)  # no request's turn to write comes, unless ``writes_measurements``
 
     @classmethod
-    def first(cls) -> World:
+    def first(cls, clock: Clock | None = None) -> World:
         """Make the keys, register the banks and load the demonstration programmes; needs the resources."""
-        hub = bootstrap.Hub(Settings.from_environment({"STAGE": "local"}), ManualClock(START))
+        hub = bootstrap.Hub(Settings.from_environment({"STAGE": "local"}), clock or ManualClock(START))
         if "amazonaws" in endpoint("dynamodb").url:  # the emulator, where nothing gets better by waiting
             hub.store._pause = lambda seconds: None
         hub.keyring.initialise()

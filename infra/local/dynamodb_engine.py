@@ -61,6 +61,11 @@ class DynamoDBEngine(ABC):
     def url(self) -> str:
         return f"http://127.0.0.1:{self._port}"
 
+    @property
+    def process_group(self) -> int:
+        """The group of the engine's processes, for signals."""
+        return self._child.pid
+
     def wait(self) -> str:
         """Wait until the engine is ready. Returns its address. Raises: EngineFailed."""
         deadline = time.monotonic() + _READY_SECONDS

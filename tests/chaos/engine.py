@@ -6,7 +6,9 @@ The emulator may keep its state on a disk that is full at times.
 from __future__ import annotations
 
 import os
+import signal
 import threading
+import time
 
 from infra.local.emulator import Emulator, EmulatorServer, load_moto
 from infra.local.engines import DYNAMODB_ENGINES, ENGINES
@@ -60,6 +62,13 @@ class Engine:
     def backlog(self, queue: str) -> int:
         """How many messages of a queue can be received now."""
         return self._emulator.sqs.queue(queue).count()[0]
+
+    def freeze(self, seconds: float) -> None:
+        """Have the DynamoDB engine, one of its own process, stand still for a while."""
+        assert self._dynamodb is not None
+        os.killpg(self._dynamodb.process_group, signal.SIGSTOP)
+        time.sleep(seconds)
+        os.killpg(self._dynamodb.process_group, signal.SIGCONT)
 
     def stop(self) -> None:
         self._server.shutdown()

@@ -1,0 +1,57 @@
+"""Histories of eight clients on DynamoDB Local and dynoxide, which are checked for linearizability.
+
+On each engine there are two: in one clients' processes die, in the other the storage stands still for a while, too.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+
+from infra import command
+from infra.local.engines import DYNAMODB_ENGINES
+from tests.histories.checker import Operation, find_wrong
+from tests.histories.models import MODELS
+from tests.histories.run import Plan, record
+from tests.silence import silent
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Record and check; prints a line for each history, and the operations of a wrong object. Returns the exit code."""
+    parser = command.parser("tests.histories", __doc__)
+    parser.add_argument("--seed", default="", help="what operations and deaths are drawn from; by default a new one")
+    parser.add_argument("--operations", type=int, default=400, help="of each history")
+    parser.add_argument("--frozen", type=float, default=30.0, help="how long the storage stands still, in seconds")
+    parser.add_argument("--engine", choices=DYNAMODB_ENGINES, action="append", help="by default each of them")
+    options = parser.parse_args(arguments)
+    seed, wrong = options.seed or secrets.token_hex(4), 0
+    print(f"SEED={seed}", flush=True)
+    for engine in options.engine or DYNAMODB_ENGINES:
+        for frozen in (0.0, options.frozen):
+            wrong += _check(Plan(seed, engine, options.operations, frozen_seconds=frozen))
+    return 1 if wrong else 0
+
+
+def _check(plan: Plan) -> int:
+    began = time.monotonic()
+    with silent():
+        history = record(plan)
+    wrong = find_wrong(history.operations, MODELS)
+    print(
+        f"{plan.engine:15} {plan.frozen_seconds:4.0f} s frozen: {len(history.operations)} operations, "
+        f"{history.unknown} of unknown outcome, {history.deaths} processes killed; "
+        f"{len(wrong)} objects not linearizable; {time.monotonic() - began:.0f} s",
+        flush=True,
+    )
+    for subject, operations in wrong.items():
+        print(f"  {subject}", *map(_line, operations), sep="\n    ")
+    return len(wrong)
+
+
+def _line(operation: Operation) -> str:
+    call, place = " ".join(str(each)[:12] for each in operation.call), f"client {operation.client}"
+    return f"{operation.began:.3f} to {operation.ended:.3f}  {place}: {call} -> {operation.outcome}"
+
+
+if __name__ == "__main__":
+    command.run(main)

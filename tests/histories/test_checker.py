@@ -1,0 +1,53 @@
+"""The checker accepts what can have come one after the other, and finds what cannot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.histories.checker import UNKNOWN, Operation, find_wrong, is_linearizable
+from tests.histories.models import FUNDS, IN_PROGRESS, MODELS, OK, REFUSED
+
+Line = tuple[float, float, tuple[Any, ...], Any]
+READ, REDEEM, PAY = ("read",), ("redeem",), ("pay", "12.30")
+ALL, HALF = ("purchase", FUNDS), ("purchase", FUNDS // 2)
+
+RIGHT: list[tuple[str, list[Line]]] = [
+    ("account", [(0, 1, ALL, OK), (2, 3, HALF, REFUSED), (4, 5, READ, 0)]),
+    ("account", [(0, 3, ALL, OK), (1, 2, READ, FUNDS), (1, 2, READ, 0)]),
+    ("account", [(0, 1, HALF, UNKNOWN), (2, 3, READ, FUNDS), (4, 5, READ, FUNDS // 2)]),
+    ("account", [(0, 1, HALF, UNKNOWN), (2, 3, ALL, OK)]),
+    ("code", [(0, 3, REDEEM, OK), (1, 2, REDEEM, REFUSED), (4, 5, READ, REFUSED)]),
+    ("code", [(0, 1, REDEEM, UNKNOWN), (2, 3, REDEEM, REFUSED)]),
+    ("key", [(0, 1, PAY, UNKNOWN), (2, 3, PAY, IN_PROGRESS), (4, 5, PAY, (OK, "P-1")), (6, 7, PAY, (OK, "P-1"))]),
+    ("key", [(0, 1, PAY, (OK, "P-1")), (2, 3, ("pay", "12.31"), REFUSED)]),
+]
+WRONG: list[tuple[str, list[Line]]] = [
+    ("account", [(0, 1, ALL, OK), (0, 1, HALF, OK)]),
+    ("account", [(0, 1, HALF, OK), (2, 3, READ, FUNDS)]),
+    ("account", [(0, 9, HALF, OK), (1, 2, READ, FUNDS // 2), (3, 4, READ, FUNDS)]),
+    ("account", [(0, 1, ALL, REFUSED)]),
+    ("code", [(0, 1, REDEEM, OK), (0, 1, REDEEM, OK)]),
+    ("code", [(0, 1, REDEEM, OK), (2, 3, REDEEM, REFUSED), (4, 5, READ, OK)]),
+    ("code", [(0, 1, REDEEM, REFUSED)]),
+    ("key", [(0, 1, PAY, (OK, "P-1")), (2, 3, PAY, (OK, "P-2"))]),
+    ("key", [(0, 1, PAY, (OK, "P-1")), (2, 3, ("pay", "12.31"), (OK, "P-1"))]),
+    ("key", [(0, 1, PAY, REFUSED)]),
+]
+
+
+def history(kind: str, lines: list[Line]) -> list[Operation]:
+    return [Operation(kind, "1", number, call, outcome, *times) for number, (*times, call, outcome) in enumerate(lines)]
+
+
+@pytest.mark.parametrize(("kind", "lines"), RIGHT)
+def test_operations_that_have_an_order_are_linearizable(kind: str, lines: list[Line]) -> None:
+    assert is_linearizable(history(kind, lines), MODELS[kind])
+
+
+@pytest.mark.parametrize(("kind", "lines"), WRONG)
+def test_operations_without_an_order_are_not_linearizable(kind: str, lines: list[Line]) -> None:
+    operations = history(kind, lines)
+
+    assert find_wrong(operations, MODELS) == {f"{kind} 1": operations}
