@@ -367,7 +367,10 @@ def test_a_module_says_what_it_is_about_and_fits_its_length(folder: str, subtest
             assert len(SOURCES[module].read_text(encoding="utf-8").splitlines()) <= LONGEST
 
 
-MEASURING = ("tests/bench/", *(f"tests/{name}/" for name in ("chaos", "fuzzing", "interleavings", "mutants", "volume")))
+MEASURING = (
+    "tests/bench/",
+    *(f"tests/{name}/" for name in ("chaos", "fuzzing", "histories", "interleavings", "mutants", "volume")),
+)
 """Programs that print how long they took."""
 TESTS = {str(path.relative_to(ROOT)): path for path in sorted((ROOT / "tests").rglob("*.py"))}
 
