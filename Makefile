@@ -85,8 +85,8 @@ test-openapi: rendered ## Check a stack against the OpenAPI documents with gener
 chaos: environment ## Kill workers while receivers fail, storage is late, disks fill, queues grow: SEED=… PARALLEL=4
 	@exec $(PYTHON) -m tests.chaos $(if $(filter command environment,$(firstword $(origin SEED))),--seed $(SEED)) $(if $(ENGINE),--engine $(ENGINE)) $(if $(PARALLEL),--parallel $(PARALLEL))
 
-interleavings: rendered ## Play every order of the storage calls of two requests at once: REPLAY="redeem redeem:0110"
-	@exec $(PYTHON) -m tests.interleavings $(if $(REPLAY),--replay "$(REPLAY)")
+interleavings: rendered ## Play orders of the storage calls of requests at once: SEED=2026 REPLAY="code/redeem, redeem:0110"
+	@exec $(PYTHON) -m tests.interleavings --seed $(SEED) $(if $(REPLAY),--replay "$(REPLAY)")
 
 histories: rendered ## Check that what clients saw is linearizable: SEED=… OPERATIONS=400 FROZEN=30 ENGINE=dynoxide
 	@exec $(PYTHON) -m tests.histories $(if $(filter command environment,$(firstword $(origin SEED))),--seed $(SEED)) $(if $(OPERATIONS),--operations $(OPERATIONS)) $(if $(FROZEN),--frozen $(FROZEN)) $(if $(ENGINE),--engine $(ENGINE))

@@ -1,1 +1,1 @@
-"""Two requests at the same time, in every order of their calls of DynamoDB."""
+"""Two or three requests at the same time, in orders of their calls of DynamoDB."""

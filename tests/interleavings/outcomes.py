@@ -1,10 +1,11 @@
-"""What two requests come to: their answers, what others received, and what is stored, without random values."""
+"""What requests come to: their answers, what others received, and what is stored, without random values."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import unified_diff
 from typing import Any, NamedTuple
 
 from chalicelib.cards.authorization.authorizer import NOT_AVAILABLE
@@ -55,6 +56,13 @@ def answers(results: Sequence[Any]) -> str:
     return _RANDOM.sub(
         lambda found: names.setdefault(found[0], f"#{len(names)}"), jsontext.dumps([*map(_content, results)])
     )
+
+
+def difference(outcome: Outcome, allowed: Iterable[Outcome]) -> str:
+    """The lines of an outcome that differ from those of the most similar one that is allowed."""
+    lines = outcome.lines
+    nearest = min((each.lines for each in allowed), key=lambda each: len({*each} ^ {*lines}))
+    return "\n".join([*unified_diff(nearest, lines, lineterm="", n=0)][2:])
 
 
 def is_to_come_again(result: Any) -> bool:

@@ -1,41 +1,42 @@
-"""All schedules of a pair, and those whose outcome is not that of one request after the other.
+"""Schedules of a scene's requests, and those whose outcome is not that of one request after the other.
 
 With a fault, the outcome may be that of a fault of the same kind, of any call of that request, in one after the other.
-An answer that asks for its request again is as if the other one had been made alone.
+An answer that asks for its request again is as if the others had been made without it.
 """
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from difflib import unified_diff
 from functools import cached_property
+from itertools import combinations, islice, permutations
 from typing import Any, get_args
 from unittest.mock import patch
 
 from chalicelib.cards.storage import sequences
 from chalicelib.delivery import receiver_slots, worker
 from chalicelib.foundation.dynamodb import sharded_index
-from tests.interleavings.outcomes import Outcome, answers, is_to_come_again, received
-from tests.interleavings.pairs import Prepare
+from tests.interleavings.outcomes import Outcome, answers, difference, is_to_come_again, received
+from tests.interleavings.scenes import Requests, Scene
 from tests.interleavings.scheduler import Fault, FaultKind, Played, Request, Schedule, play, play_all
 from tests.interleavings.stored import TABLES, Stored
 from tests.openbanking.faults import Snapshot
 from tests.world import World
 
-_LONGEST = 1000
-"""More calls than a request makes."""
+_Numbers = tuple[int, ...]
+"""Requests by their numbers."""
 
 
 @dataclass(frozen=True)
 class Findings:
-    """What was played of a pair.
+    """What was played of requests.
 
     Attributes:
         played: the number of schedules.
-        shared: the number of those in which both requests read or wrote one item.
+        shared: the number of those in which all requests read or wrote one item.
         wrong: what differs from one request after the other, by the schedule's digits, and the fault if there is one.
     """
 
@@ -48,59 +49,90 @@ class Findings:
 
 
 @dataclass(frozen=True)
-class _Allowed:
-    """The outcomes of one request after the other, and those of each request alone."""
+class Sample:
+    """At most so many schedules, by chance; otherwise all."""
 
-    in_turn: frozenset[Outcome]
-    alone: Sequence[frozenset[Outcome]]
-
-    def includes(self, outcome: Outcome, results: Sequence[Any]) -> bool:
-        return outcome in self.in_turn or any(
-            is_to_come_again(results[number])
-            and outcome._replace(answers=answers([results[other]])) in self.alone[other]
-            for number, other in ((0, 1), (1, 0))
-        )
-
-    def difference(self, outcome: Outcome) -> str:
-        """The lines of an outcome that differ from those of the most similar one."""
-        lines = outcome.lines
-        nearest = min((each.lines for each in self.in_turn), key=lambda each: len({*each} ^ {*lines}))
-        return "\n".join([*unified_diff(nearest, lines, lineterm="", n=0)][2:])
+    most: int | None = None
+    chance: random.Random | None = None
 
 
-class PlayedPair:
-    """A pair, prepared in a world, to be played from the same beginning again and again."""
+class PlayedScene:
+    """A scene, prepared in a world, to be played from the same beginning again and again."""
 
-    def __init__(self, world: World, prepare: Prepare) -> None:
-        self._world = world
-        self._requests = prepare(world)
+    def __init__(self, world: World, requests: Requests) -> None:
+        self.world = world
+        self.requests = requests
         self._before, self._stored = Snapshot(world, TABLES), Stored(world)
-        self._allowed: dict[tuple[int, FaultKind] | None, _Allowed] = {}
-        for first in (0, 1):  # caches are filled, and blocks of identifiers taken
-            self.play((first,) * _LONGEST)
+
+    def restore(self) -> None:
+        self._before.restore()
+
+    def outcome(self, results: Sequence[Any]) -> Outcome:
+        """What requests came to since the beginning, which had these results."""
+        return Outcome(answers(results), received(self.world), self._stored.changes())
+
+    def ledger_mismatch(self) -> str:
+        return self._stored.ledger_mismatch()
+
+    def group(self, names: str, sample: Sample | None = None) -> PlayedGroup:
+        """Those of its requests whose names are these, with commas. Raises: KeyError."""
+        return PlayedGroup(self, [self.requests.take(name) for name in names.split(", ")], sample or Sample())
+
+
+class _Outcomes:
+    """Outcomes, of which so many are played as one looks for."""
+
+    def __init__(self, outcomes: Iterator[Outcome]) -> None:
+        self._found: set[Outcome] = set()
+        self._further = outcomes
+
+    def __contains__(self, outcome: Outcome) -> bool:
+        return outcome in self._found or outcome in self._play_further()
+
+    def __iter__(self) -> Iterator[Outcome]:
+        self._found.update(self._further)
+        return iter(self._found)
+
+    def _play_further(self) -> Iterator[Outcome]:
+        for each in self._further:
+            self._found.add(each)
+            yield each
+
+
+class PlayedGroup:
+    """Requests that are made at the same time."""
+
+    def __init__(self, scene: PlayedScene, requests: Sequence[Request], sample: Sample) -> None:
+        self._scene = scene
+        self._requests = requests
+        self._sample = sample
+        self._numbers = tuple(range(len(requests)))
+        self._allowed: dict[tuple[_Numbers, tuple[int, FaultKind] | None], _Outcomes] = {}
+        for first in self._numbers:  # caches are filled, and blocks of identifiers taken
+            self._play_in_turn((first, *(each for each in self._numbers if each != first)))
 
     @cached_property
     def faults(self) -> Sequence[Fault]:
         """Every fault of every call that a request makes in any order."""
         calls: Counter[int] = Counter()
-        for each in play_all(self.play):  # whoever comes second makes more calls
+        for each in self._schedules():  # whoever comes second makes more calls
             calls |= Counter(each.schedule)
         kinds: Sequence[FaultKind] = get_args(FaultKind)
-        return [Fault(request, call, kind) for request in (0, 1) for call in range(calls[request]) for kind in kinds]
+        return [
+            Fault(number, call, kind) for number in self._numbers for call in range(calls[number]) for kind in kinds
+        ]
 
     def play(self, schedule: Schedule, fault: Fault | None = None) -> Played:
-        return self._play(self._requests, schedule, fault)
-
-    def outcome(self, played: Played) -> Outcome:
-        """What the requests came to that were played last."""
-        return Outcome(answers(played.results), received(self._world), self._stored.changes())
+        self._scene.restore()
+        return play(self._requests, schedule, fault)
 
     def play_all(self, fault: Fault | None = None) -> Findings:
-        found, allowed = Findings(), self._find_allowed(fault)
-        for each in play_all(lambda schedule: self.play(schedule, fault)):
-            wrong = self._stored.ledger_mismatch()
-            if not allowed.includes(outcome := self.outcome(each), each.results):
-                wrong += allowed.difference(outcome)
+        found = Findings()
+        for each in self._schedules(fault):
+            wrong = self._scene.ledger_mismatch()
+            outcome = self._scene.outcome(each.results)
+            if not self._allows(outcome, each.results, fault):
+                wrong += difference(outcome, self._in_turn(self._numbers, fault))
             identifier = "".join(map(str, each.schedule)) + (f":{fault}" if fault else "")
             found += Findings(1, int(bool(each.shared_items)), {identifier: wrong} if wrong else {})
         return found
@@ -109,34 +141,43 @@ class PlayedPair:
         """Without a fault, and with every fault of every call."""
         return sum(map(self.play_all, self.faults), self.play_all())
 
-    def _find_allowed(self, fault: Fault | None) -> _Allowed:
-        alike = (fault.request, fault.kind) if fault else None
-        if alike not in self._allowed:
-            faults = [each for each in self.faults if (each.request, each.kind) == alike] if fault else []
-            in_turn = (self._in_turn(first, each) for each in (None, *faults) for first in (0, 1))
-            alone = [[None, *faults] if alike and alike[0] == number else [None] for number in (0, 1)]
-            self._allowed[alike] = _Allowed(
-                frozenset(in_turn),
-                [frozenset(self._alone(number, each) for each in alone[number]) for number in (0, 1)],
+    def _schedules(self, fault: Fault | None = None) -> Iterator[Played]:
+        played = play_all(lambda schedule: self.play(schedule, fault), self._sample.chance)
+        return islice(played, self._sample.most)
+
+    def _allows(self, outcome: Outcome, results: Sequence[Any], fault: Fault | None) -> bool:
+        """Whether it is an outcome of all requests one after the other, or of those that need not come again."""
+        again = [number for number in self._numbers if is_to_come_again(results[number])]
+        return any(
+            outcome._replace(answers=answers([results[number] for number in done])) in self._in_turn(done, fault)
+            for size in range(len(again) + 1)
+            for left_out in combinations(again, size)
+            if (done := tuple(number for number in self._numbers if number not in left_out))
+        )
+
+    def _in_turn(self, numbers: _Numbers, fault: Fault | None) -> _Outcomes:
+        """The outcomes of some of the requests, one after the other in any order, with any fault that is alike."""
+        alike = (fault.request, fault.kind) if fault and fault.request in numbers else None
+        if (numbers, alike) not in self._allowed:
+            faults = [each for each in self.faults if (each.request, each.kind) == alike] if alike else []
+            self._allowed[numbers, alike] = _Outcomes(
+                self._play_in_turn(order, each) for each in (None, *faults) for order in permutations(numbers)
             )
-        return self._allowed[alike]
+        return self._allowed[numbers, alike]
 
-    def _in_turn(self, first: int, fault: Fault | None) -> Outcome:
-        return self.outcome(self.play((first,) * _LONGEST, fault))
-
-    def _alone(self, number: int, fault: Fault | None) -> Outcome:
-        return self.outcome(self._play([self._requests[number]], (), fault and replace(fault, request=0)))
-
-    def _play(self, requests: Sequence[Request], schedule: Schedule, fault: Fault | None = None) -> Played:
-        self._before.restore()
-        return play(requests, schedule, fault)
+    def _play_in_turn(self, order: _Numbers, fault: Fault | None = None) -> Outcome:
+        """The outcome of requests that are made in an order; their answers are in that of their numbers."""
+        self._scene.restore()
+        requests = [self._requests[number] for number in order]
+        results = play(requests, (), fault and replace(fault, request=order.index(fault.request))).results
+        return self._scene.outcome([results[order.index(number)] for number in sorted(order)])
 
 
 @contextmanager
-def pair_of(world: World, prepare: Prepare) -> Iterator[PlayedPair]:
-    """A pair whose client and programme manager want events. Every run makes the same calls, and few of them.
+def scene_of(world: World, scene: Scene) -> Iterator[PlayedScene]:
+    """A scene whose client and programme manager want events. Every run makes the same calls, and few of them.
 
-    Processes take blocks of identifiers that no pair uses up, indexes have one shard, and slots are taken in order.
+    Processes take blocks of identifiers that no run uses up, indexes have one shard, and slots are taken in order.
     """
     world.wants_events()
     with (
@@ -146,4 +187,4 @@ def pair_of(world: World, prepare: Prepare) -> Iterator[PlayedPair]:
         patch.object(worker, "any_slot", lambda lane: receiver_slots.Slot(lane, 0)),
         patch("chalicelib.delivery.receiver_slots.random.shuffle"),
     ):
-        yield PlayedPair(world, prepare)
+        yield PlayedScene(world, scene.prepare(world))

@@ -10,6 +10,7 @@ schedules that differ only so, one is played: that with the lowest number first.
 
 from __future__ import annotations
 
+import random
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -200,11 +201,14 @@ def play(requests: Sequence[Request], schedule: Schedule, fault: Fault | None = 
     return Played(tuple(turns.made), turns.choices, turns.items, results)
 
 
-def play_all(play_one: Callable[[Schedule], Played]) -> Iterator[Played]:
-    """Play every schedule once, up to the order of calls that commute; ``play_one`` begins with the same storage."""
+def play_all(play_one: Callable[[Schedule], Played], chance: random.Random | None = None) -> Iterator[Played]:
+    """Play every schedule once, up to the order of calls that commute; ``play_one`` begins with the same storage.
+
+    They come in an order by ``chance``, if it is given.
+    """
     beginnings: list[Schedule] = [()]
     while beginnings:
-        beginning = beginnings.pop()
+        beginning = beginnings.pop(chance.randrange(len(beginnings)) if chance else -1)
         played = play_one(beginning)
         assert played.schedule[: len(beginning)] == beginning, "the same calls come in the same order each time"
         if all(played.choices):

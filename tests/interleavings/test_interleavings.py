@@ -1,4 +1,4 @@
-"""Two requests at the same time come to what one after the other comes to, in every order of their calls."""
+"""Requests at the same time come to what one after the other comes to, in every order of their calls."""
 
 from __future__ import annotations
 
@@ -10,28 +10,57 @@ import pytest
 from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.openbanking.records.consents import Consents
-from tests.interleavings.__main__ import PAIRS, NotReplayable, replay
-from tests.interleavings.playing import PlayedPair, pair_of
+from tests.interleavings.__main__ import SCENES, NotReplayable, in_both_orders, play_crash, replay
+from tests.interleavings.playing import PlayedGroup, Sample, scene_of
 from tests.interleavings.scheduler import Crashed, Fault, Request, Schedule, play, play_all
 from tests.world import World
 
+TRIPLES = [
+    "code/redeem, redeem, revoke by bank",
+    "tokens/refresh, refresh, revoke by bank",
+    "order/pay with a key, pay with a key, report",
+    "hold/authorize, clear, reverse",
+]
+"""A few of those that ``make interleavings`` plays."""
+
 
 @pytest.fixture
-def redeem_redeem(world: World) -> Iterator[PlayedPair]:
-    with pair_of(world, PAIRS["redeem redeem"]) as pair:
-        yield pair
+def redeem_redeem(world: World) -> Iterator[PlayedGroup]:
+    with scene_of(world, SCENES["code"]) as scene:
+        yield scene.group("redeem, redeem")
 
 
-@pytest.mark.parametrize("title", PAIRS)
-def test_every_order_has_an_outcome_of_one_after_the_other(world: World, title: str) -> None:
-    with pair_of(world, PAIRS[title]) as pair:
-        found = pair.play_all() + pair.play_all(random.Random(title).choice(pair.faults))
+@pytest.mark.parametrize(("title", "pair"), [(title, pair) for title, scene in SCENES.items() for pair in scene.pairs])
+def test_every_order_has_an_outcome_of_one_after_the_other(world: World, title: str, pair: str) -> None:
+    with scene_of(world, SCENES[title]) as scene:
+        group = scene.group(pair)
+        found = group.play_all() + group.play_all(random.Random(pair).choice(group.faults))
 
     assert found.wrong == {}
     assert found.shared > 0, "the requests have nothing to do with each other"
 
 
-def test_a_fault_strikes_one_call_of_one_request(redeem_redeem: PlayedPair) -> None:
+@pytest.mark.parametrize("title", TRIPLES)
+def test_three_at_once_have_an_outcome_of_one_after_the_other(world: World, title: str) -> None:
+    name, _, names = title.partition("/")
+    with scene_of(world, SCENES[name]) as scene:
+        found = scene.group(names, Sample(15, random.Random(title))).play_all()
+
+    assert found.wrong == {}
+    assert found.shared > 0, "the requests have nothing to do with each other"
+
+
+@pytest.mark.parametrize("title", ["code", "order", "one time consent", "funded account", "reference"])
+def test_after_a_crash_and_the_jobs_a_request_finds_what_a_rule_allows(world: World, title: str) -> None:
+    with scene_of(world, SCENES[title]) as scene:
+        pairs = [each for pair in SCENES[title].pairs for each in in_both_orders(pair)]
+        found = [play_crash(scene, pair, random.Random(pair)) for pair in pairs]
+
+    assert [each.wrong for each in found if each.wrong] == []
+    assert any(each.shared for each in found)
+
+
+def test_a_fault_strikes_one_call_of_one_request(redeem_redeem: PlayedGroup) -> None:
     whole = redeem_redeem.play((0, 0, 1, 1, 1))
 
     lost = redeem_redeem.play((), Fault(0, 1, "lost"))
@@ -44,7 +73,7 @@ def test_a_fault_strikes_one_call_of_one_request(redeem_redeem: PlayedPair) -> N
     assert Fault.read(str(Fault(1, 3, "crash after"))) == Fault(1, 3, "crash after")
 
 
-def test_a_condition_that_is_left_out_is_found(redeem_redeem: PlayedPair, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_condition_that_is_left_out_is_found(redeem_redeem: PlayedGroup, monkeypatch: pytest.MonkeyPatch) -> None:
     def first_pair(consents: Consents, consent: object, confirmation: object = None) -> object:
         return consents._put_pair(consent, {"code_redeemed_at": 1}, Attr("consent_id").exists(), confirmation)  # type: ignore[arg-type]
 
@@ -53,14 +82,22 @@ def test_a_condition_that_is_left_out_is_found(redeem_redeem: PlayedPair, monkey
     assert redeem_redeem.play_all().wrong != {}
 
 
+def test_a_crash_that_no_job_cleans_up_is_found(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.interleavings.crashes.finish_payments_and_holds", lambda cards: None)
+
+    with scene_of(world, SCENES["funded account"]) as scene:
+        assert play_crash(scene, "transfer, transfer", random.Random(1)).wrong != {}
+
+
 @pytest.mark.parametrize(
     ("identifier", "reason"),
     [
-        ("redeem transfer:01", "there is no pair"),
-        ("redeem redeem:0a", "a schedule is"),
-        ("redeem redeem:00111:0.1 found", "a schedule is"),
-        ("redeem redeem:00", "stale"),
-        ("redeem redeem:00111:0.9 lost", "stale"),
+        ("token/redeem, redeem:01", "there is no scene"),
+        ("code/redeem, transfer:01", "there is no 'transfer'"),
+        ("code/redeem, redeem:0a", "a schedule is"),
+        ("code/redeem, redeem:00111:0.1 found", "a schedule is"),
+        ("code/redeem, redeem:00", "stale"),
+        ("code/redeem, redeem:00111:0.9 lost", "stale"),
     ],
 )
 def test_an_id_that_names_no_schedule_is_not_replayed(world: World, identifier: str, reason: str) -> None:
