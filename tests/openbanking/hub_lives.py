@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import json
+import sys
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from chalicelib import bootstrap
 from chalicelib.delivery.sweeper import sweep
@@ -21,7 +22,7 @@ from chalicelib.openbanking.flows.consent.tokens import end_consent
 from chalicelib.openbanking.records.consents import Consent, consent_key
 from tests.openbanking.circuits import GOOD
 from tests.openbanking.faults import Fault
-from tests.openbanking.hub_model import DAY, FIRST, HOUR, MINUTE, OK, STATUSES, Model, Said
+from tests.openbanking.hub_model import DAY, HOUR, MINUTE, OK, STATUSES, Model, Said
 from tests.openbanking.payer import PATHS, REFUSAL, WEBHOOKS, order, taken
 from tests.openbanking.scenes import InMemory, carry_on
 from tests.world import Answer, Sent, World
@@ -34,13 +35,8 @@ AMOUNTS = {
     2: lambda amount: {"instructed_amount": {"amount": amount, "currency": "EUR"}},
 }
 READS = {1: "/accounts", 2: "/v2_accounts"}
-BANK_DOES = {
-    "takes it": None,
-    "refuses": None,
-    "is late": TimedOut("no answer came in time"),
-    "is not reached": NotReached("no connection could be made"),
-}
 
+_MOST_CONSENTS = 4
 which = st.integers(0, 30)
 lost = st.sampled_from([None, None, None, ("before", 1), ("after", 1), ("after", 2)])
 """A transaction whose answer is lost, before or after it was carried out."""
@@ -60,7 +56,6 @@ class HubLife(RuleBasedStateMachine):
         self.world.wants_events()
         InMemory.install(self.world.hub.delivery)
         self.model = Model(version, self.world.clock.time())
-        self.ids: set[str] = set()
         self.requests = 0
         self.taken: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
         self.deliveries: Counter[str] = Counter()
@@ -74,8 +69,15 @@ class HubLife(RuleBasedStateMachine):
         side.answers |= {"/revoke_token": self._bank_is_told, "/v2_payment_single_status": self._bank_is_asked}
         self.world.receiver.answer = self._client_is_told  # type: ignore[method-assign]
 
+    @initialize(one_time=st.booleans())
+    def begin(self, one_time: bool) -> None:
+        self.consent_to(False)
+        self.consent_to(one_time)
+
     def teardown(self) -> None:
-        """In the end everybody is told everything."""
+        """In the end everybody is told everything, unless something else went wrong."""
+        if sys.exception() is not None:
+            return
         if not self.model["active"]:
             self.return_client()
         self._deliver_all()
@@ -96,10 +98,11 @@ class HubLife(RuleBasedStateMachine):
             raise Died
         if self.bank_does == "is late":
             raise TimedOut("no answer came in time")
-        return REFUSAL[self.version] if self.bank_does == "refuses" else taken(self.version, f"P-{self.model['sent'] + 1}")
+        payment_id = f"P-{self.model['sent'] + 1}"
+        return REFUSAL[self.version] if self.bank_does == "refuses" else taken(self.version, payment_id)
 
     def _bank_is_asked(self, sent: Sent) -> Any:
-        return {"transaction_status": self.model["payments"][json.loads(sent.body)["paymentId"]]["history"][-1]}
+        return {"transaction_status": self.model["payments"][json.loads(sent.body)["payment_id"]]["history"][-1]}
 
     def _bank_is_told(self, sent: Sent) -> Any:
         self.notices[sent.headers["X-Auth-Token"]] += 1
@@ -146,6 +149,15 @@ class HubLife(RuleBasedStateMachine):
 
     # -- authorization
 
+    @precondition(lambda self: self.model["active"] and len(self.model["consents"]) < _MOST_CONSENTS)
+    @rule(one_time=st.booleans())
+    def consent_to(self, one_time: bool) -> None:
+        """From the request to the first tokens."""
+        self.authorize(one_time, None)
+        self.approve(0, None)
+        self.redeem(0, False, None)
+
+    @precondition(lambda self: not self._is_asked)
     @rule(one_time=st.booleans(), lost=lost)
     def authorize(self, one_time: bool, lost: Any) -> None:
         self.requests += 1
@@ -157,8 +169,8 @@ class HubLife(RuleBasedStateMachine):
         if self._expect(answer, self.model.authorize()):
             self.model.opened(one_time, name=state, url=answer.body["redirect_url"])
 
-    @precondition(lambda self: self.model["requests"])
-    @rule(which=which, lost=lost)
+    @precondition(lambda self: self._is_asked)
+    @rule(which=st.sampled_from([0, 0, 0, 1]), lost=lost)
     def approve(self, which: int, lost: Any) -> None:
         request = _pick(self.model["requests"], which)
         scopes = SCOPES[self.version][request["one_time"] :]
@@ -170,8 +182,8 @@ class HubLife(RuleBasedStateMachine):
             (consent_id,) = {each["consent_id"] for each in self._listed()} - {*self.model["consents"]}
             self.model.approved(request, consent_id, parse_qs(urlsplit(callback).query)["code"][0], token)
 
-    @precondition(lambda self: self.model["requests"])
-    @rule(which=which)
+    @precondition(lambda self: self._is_asked)
+    @rule(which=st.sampled_from([0, 0, 0, 1]))
     def decline(self, which: int) -> None:
         request = _pick(self.model["requests"], which)
         answer = self.bank("/init_authorization", {"request_url": request["url"]})
@@ -182,21 +194,22 @@ class HubLife(RuleBasedStateMachine):
 
     # -- tokens
 
-    @precondition(lambda self: self.model["consents"])
-    @rule(which=which, lost=lost)
-    def redeem(self, which: int, lost: Any) -> None:
+    @rule(which=which, again=st.sampled_from([False, False, True]), lost=lost)
+    def redeem(self, which: int, again: bool, lost: Any) -> None:
         """Also a code that was used."""
-        consent = self._pick_consent(which)
+        codes = [each for each in self.model["consents"].values() if each["is_redeemed"] == again]
+        if not codes:
+            return
+        consent = _pick(codes, which)
         with self._losing(lost):
             answer = self.tpp("POST", "/tpp/token", {"code": consent["code"]})
         if self._expect(answer, self.model.redeem(consent)):
             self.model.issued(consent, answer.body["access_token"], answer.body["refresh_token"])
 
-    @precondition(lambda self: self._bearers)
     @rule(which=which, back=st.sampled_from([1, 1, 1, 2, 2, 3]), lost=lost)
     def refresh(self, which: int, back: int, lost: Any) -> None:
         """Also with a token that was replaced."""
-        consent = _pick(self._bearers, which)
+        consent = self._pick_bearer(which)
         token = consent["refresh"][-min(back, len(consent["refresh"]))]
         is_repeat = self.model.is_repeat(consent, token)
         with self._losing(lost):
@@ -208,41 +221,41 @@ class HubLife(RuleBasedStateMachine):
             else:
                 self.model.issued(consent, *pair)
 
-    @precondition(lambda self: self._bearers)
-    @rule(which=which, by_refresh_token=st.booleans(), lost=lost)
-    def revoke(self, which: int, by_refresh_token: bool, lost: Any) -> None:
-        consent = _pick(self._bearers, which)
-        token = consent["refresh"][0] if by_refresh_token else [*consent["access"]][-1]
+    @rule(which=which, by=st.sampled_from(["tpp", "tpp, long after", "bank", "operator"]), lost=lost)
+    def revoke(self, which: int, by: str, lost: Any) -> None:
+        consent = self._pick_bearer(which)
         with self._losing(lost):
-            answer = self.tpp("POST", "/tpp/token/revoke", {"token": token})
-        self._expect(answer, self.model.revoke(consent))
+            if by == "operator":
+                self._end_by_operator(consent)
+            elif by == "bank":
+                self._expect(self.bank("/token/revoke", {"access_token": consent["bank_token"]}), OK)
+            else:
+                token = [*consent["access"]][-1] if by == "tpp" else consent["refresh"][0]
+                answer = self.tpp("POST", "/tpp/token/revoke", {"token": token})
+        if by in ("bank", "operator"):
+            self.model.end(consent, by)
+        else:
+            self._expect(answer, self.model.revoke(consent))
 
-    @precondition(lambda self: self.model["consents"])
-    @rule(which=which, lost=lost)
-    def revoke_at_the_bank(self, which: int, lost: Any) -> None:
-        consent = self._pick_consent(which)
-        with self._losing(lost):
-            answer = self.bank("/token/revoke", {"access_token": consent["bank_token"]})
-        self.model.end(consent, "bank")
-        self._expect(answer, OK)
-
-    # -- the operator
-
-    @precondition(lambda self: self.model["consents"])
-    @rule(which=which)
-    def end_by_operator(self, which: int) -> None:
-        consent = self._pick_consent(which)
+    def _end_by_operator(self, consent: dict[str, Any]) -> None:
         item = self.world.hub.store.get(*consent_key(consent["id"]))
         assert item is not None
         self.world.hub.openbanking.call(end_consent, Consent.from_item(item), by="operator")
-        self.model.end(consent, "operator")
+
+    # -- the operator
 
     @precondition(lambda self: self.model["active"])
-    @rule(archives=st.booleans())
-    def remove_client(self, archives: bool) -> None:
+    @rule(archives=st.booleans(), returns=st.sampled_from([True, True, False]))
+    def remove_client(self, archives: bool, returns: bool) -> None:
+        """It may return after it was refused."""
         clients, client_id = self.world.hub.openbanking.clients, self.world.client.client_id
         (clients.archive if archives else clients.deactivate)(client_id)
         self.model |= {"active": False, "archived": archives}
+        if returns:
+            self.read(0, 1)
+            self.refresh(0, 1, None)
+            self.pay(0, "key-1", "12.30", "takes it", None)
+            self.return_client()
 
     @precondition(lambda self: not self.model["active"])
     @rule()
@@ -255,13 +268,11 @@ class HubLife(RuleBasedStateMachine):
 
     # -- reads and payments
 
-    @precondition(lambda self: self._bearers)
     @rule(which=which, back=st.sampled_from([1, 1, 2]))
     def read(self, which: int, back: int) -> None:
         consent, access = self._pick_access(which, back)
         self._expect(self.tpp("GET", "/tpp/accounts", bearer=access), self.model.read(consent, access))
 
-    @precondition(lambda self: self._bearers)
     @rule(
         which=which,
         key=st.sampled_from(["", "key-1", "key-1", "key-2"]),
@@ -277,6 +288,7 @@ class HubLife(RuleBasedStateMachine):
         self.key, self.bank_does = key, bank
         with self._losing(lost):
             answer = self._pay(access, key, amount)
+        self.there_is_one_order_for_each_key()
         said = self.model.repeat(consent, access, key, amount)
         if said is None:
             said = self.model.pay(consent, access, key, amount, bank)
@@ -301,6 +313,7 @@ class HubLife(RuleBasedStateMachine):
         finally:
             self.world.hub.openbanking.bank_client.breaker.record_success(self.world.banks[self.version].bank.bic)
 
+    @precondition(lambda self: self.model["sent"])
     @rule(payment=which, status=which, times=st.sampled_from([1, 1, 2]), lost=lost)
     def report(self, payment: int, status: int, times: int, lost: Any) -> None:
         """Also before the payment is known, twice, and after the end."""
@@ -308,11 +321,11 @@ class HubLife(RuleBasedStateMachine):
         headers = {"x-request-id": str(uuid.uuid4())}
         said = self.model.report(payment_id, reported)
         for _ in range(times):
+            body = {"payment_id": payment_id, "payment_status": reported}
             with self._losing(lost):
-                answer = self.bank("/payments/status", {"payment_id": payment_id, "payment_status": reported}, **headers)
+                answer = self.bank("/payments/status", body, **headers)
             self._expect(answer, said)
 
-    @precondition(lambda self: self._bearers)
     @rule(which=which, payment=which)
     def ask_for_status(self, which: int, payment: int) -> None:
         consent, access = self._pick_access(which, 1)
@@ -326,7 +339,7 @@ class HubLife(RuleBasedStateMachine):
 
     # -- time, jobs and deliveries
 
-    @rule(seconds=st.sampled_from([29, 31, 59, 61, 10 * MINUTE, 30 * MINUTE, HOUR]))
+    @rule(seconds=st.sampled_from([29, 31, 31, 61, 61, 10 * MINUTE, 30 * MINUTE, HOUR]))
     def time_passes(self, seconds: int) -> None:
         self._advance(seconds)
 
@@ -335,8 +348,8 @@ class HubLife(RuleBasedStateMachine):
     def days_pass(self, days: int) -> None:
         self._deliver_all()
         self._advance(days * DAY)
-        self.announce()
 
+    @precondition(lambda self: self.model.has_notices)
     @rule()
     def announce(self) -> None:
         """The job for consents that end."""
@@ -344,7 +357,7 @@ class HubLife(RuleBasedStateMachine):
         self.model.announce()
 
     @precondition(lambda self: self.model["active"])
-    @rule(refusals=st.sampled_from([0, 0, 1]), forgets=st.sampled_from([False, False, True]))
+    @rule(refusals=st.sampled_from([0, 0, 0, 1]), forgets=st.sampled_from([False, False, False, True]))
     def deliver(self, refusals: int, forgets: bool) -> None:
         """What is due, also what the queue has forgotten; the client may refuse the first event."""
         delivery = self.world.hub.delivery
@@ -352,7 +365,8 @@ class HubLife(RuleBasedStateMachine):
         if forgets:
             self.queue.ids.clear()
             self.is_orderly = False
-        delivery.call(sweep, first=0)
+        if not self.is_orderly:
+            delivery.call(sweep, first=0)
         messages, self.queue.ids = self.queue.ids, []
         for message in messages:
             delivery.worker.attempt(message)
@@ -368,10 +382,9 @@ class HubLife(RuleBasedStateMachine):
         self.deliver(0, False)
         carry_on(self.world)
         self.model["now"] = self.world.clock.time()
-        self.is_orderly = self.is_orderly and {**self.taken} == {**self.model["events"]}
-        assert {name: sorted(events) for name, events in self.taken.items()} == {
-            name: sorted(events) for name, events in self.model["events"].items()
-        }, "each event is received"
+        self.each_event_is_received_once_and_in_order()
+        assert _sorted(self.taken) == _sorted(self.model["events"]), "each event is received"
+        self.is_orderly = self.taken == self.model["events"]
         assert self.notices == Counter(self.model["notices"]), "the bank is told once of each end"
 
     def _advance(self, seconds: int) -> None:
@@ -409,20 +422,28 @@ class HubLife(RuleBasedStateMachine):
     @invariant()
     def consents_are_as_the_model_says(self) -> None:
         found = {each["consent_id"]: each["status"] for each in self._listed()}
-        assert found == {name: self.model.state(consent) for name, consent in self.model["consents"].items()}
+        expected = {name: self.model.state(consent) for name, consent in self.model["consents"].items()}
+        assert found == expected, f"the consents are {found} instead of {expected}"
 
     # -- choices
+
+    @property
+    def _is_asked(self) -> bool:
+        """Whether a request was neither approved nor declined."""
+        return any(each["state"] == "open" for each in self.model["requests"])
 
     @property
     def _bearers(self) -> list[dict[str, Any]]:
         """The consents that there are tokens of."""
         return [consent for consent in self.model["consents"].values() if consent["access"]]
 
-    def _pick_consent(self, which: int) -> dict[str, Any]:
-        return _pick([*self.model["consents"].values()], which)
+    def _pick_bearer(self, which: int) -> dict[str, Any]:
+        """A consent, more often than not one whose latest access token is good for something."""
+        usable = [each for each in self._bearers if self.model.bearer(each, [*each["access"]][-1], True) == OK]
+        return _pick(usable if usable and which % 4 else self._bearers, which // 4)
 
     def _pick_access(self, which: int, back: int) -> tuple[dict[str, Any], str]:
-        consent = _pick(self._bearers, which)
+        consent = self._pick_bearer(which)
         return consent, [*consent["access"]][-min(back, len(consent["access"]))]
 
     def _listed(self) -> list[dict[str, Any]]:
@@ -431,8 +452,12 @@ class HubLife(RuleBasedStateMachine):
 
 
 def _pick(choices: Sequence[T], which: int) -> T:
-    """One of the latest more often than not."""
+    """One of them, the last one first."""
     return choices[-1 - which % len(choices)]
+
+
+def _sorted(events: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    return {name: sorted(each) for name, each in events.items()}
 
 
 def _camel(name: str) -> str:

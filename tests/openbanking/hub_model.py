@@ -1,7 +1,7 @@
-"""What the documents say of consents, tokens, payments and events of one client at one bank: a dictionary, and its rules.
+"""What the documents say of a client's consents, tokens, payments and events at a bank: a dictionary, and its rules.
 
-A rule changes the model and returns what the caller is told: a status and, of a refusal, its code. It shares no code with
-the service.
+A rule changes the model and returns what the caller is told: a status and, of a refusal, its code. It shares no code
+with the service.
 """
 
 from __future__ import annotations
@@ -55,6 +55,11 @@ class Model(dict[str, Any]):
 
     def state(self, consent: Consent) -> str:
         return "expired" if consent["status"] == "authorised" and self.has_ended(consent) else consent["status"]
+
+    @property
+    def has_notices(self) -> bool:
+        """Whether the end of a consent, or that it is near, was not announced yet."""
+        return any(each["notices"] and each["notices"][0][1] <= self["now"] for each in self["consents"].values())
 
     def bearer(self, consent: Consent, access: str, or_spent: bool = False) -> Said:
         if not self["active"]:
