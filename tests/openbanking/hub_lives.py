@@ -30,10 +30,6 @@ from tests.world import Answer, Sent, World
 T = TypeVar("T")
 
 SCOPES = {1: ["account.list", "payment.init"], 2: ["accounts", "payments.single"]}
-AMOUNTS = {
-    1: lambda amount: {"amount": amount},
-    2: lambda amount: {"instructed_amount": {"amount": amount, "currency": "EUR"}},
-}
 READS = {1: "/accounts", 2: "/v2_accounts"}
 
 _MOST_CONSENTS = 4
@@ -304,7 +300,9 @@ class HubLife(RuleBasedStateMachine):
             assert answer.text == kept["text"], "a repeat gets the same answer"
 
     def _pay(self, access: str, key: str, amount: str) -> Answer | None:
-        body = order(self.world, self.version, "single", **AMOUNTS[self.version](amount))
+        of_version_2 = {"instructed_amount": {"amount": amount, "currency": "EUR"}}
+        members: dict[str, Any] = {"amount": amount} if self.version == 1 else of_version_2
+        body = order(self.world, self.version, "single", **members)
         headers = {"idempotency-key": key} if key else {}
         try:
             return self.tpp("POST", PATHS["single"], body, bearer=access, headers=headers)
@@ -317,7 +315,8 @@ class HubLife(RuleBasedStateMachine):
     @rule(payment=which, status=which, times=st.sampled_from([1, 1, 2]), lost=lost)
     def report(self, payment: int, status: int, times: int, lost: Any) -> None:
         """Also before the payment is known, twice, and after the end."""
-        payment_id, reported = f"P-{payment % (self.model['sent'] + 1) + 1}", _pick(STATUSES[self.version], status)
+        payment_id = f"P-{payment % (self.model['sent'] + 1) + 1}"
+        reported: Any = _pick(STATUSES[self.version], status)
         headers = {"x-request-id": str(uuid.uuid4())}
         said = self.model.report(payment_id, reported)
         for _ in range(times):

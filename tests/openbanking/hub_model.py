@@ -28,7 +28,7 @@ BANK: dict[int, dict[str, Said]] = {
 }
 """What banks are told, by their version."""
 FIRST = {1: 1, 2: "RCVD"}
-STATUSES = {1: [0, 1, 2, 4], 2: ["ACSP", "PDNG", "RJCT", "ACSC", "ACCC"]}
+STATUSES: dict[int, list[Any]] = {1: [0, 1, 2, 4], 2: ["ACSP", "PDNG", "RJCT", "ACSC", "ACCC"]}
 AFTER_FINAL: dict[Any, list[Any]] = {2: [], 4: [], "RJCT": [], "ACCC": [], "ACSC": ["ACCC"]}
 """What may follow a final status."""
 
@@ -51,7 +51,7 @@ class Model(dict[str, Any]):
         return consent["status"] == "authorised" and not self.has_ended(consent)
 
     def has_ended(self, consent: Consent) -> bool:
-        return consent["status"] == "revoked" or self["now"] >= consent["until"]
+        return bool(consent["status"] == "revoked" or self["now"] >= consent["until"])
 
     def state(self, consent: Consent) -> str:
         return "expired" if consent["status"] == "authorised" and self.has_ended(consent) else consent["status"]
