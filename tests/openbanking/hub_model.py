@@ -205,7 +205,7 @@ class Model(dict[str, Any]):
         said = {"takes it": OK, "dies": None}.get(bank, BANK_FAILED)
         if key:
             members = {"said": said, "text": None, "at": self["now"], "until": self["now"] + KEPT}
-            self["keys"][key] = {"consent": consent["id"], "body": body, "is_sent": bank != "is not reached", **members}
+            self["keys"][key] = {"consent": consent["id"], "body": body, **members}
         if bank != "is not reached":
             self["sent"] += 1
             if consent["one_time"]:
