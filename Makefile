@@ -85,7 +85,7 @@ test-openapi: rendered ## Check a stack against the OpenAPI documents with gener
 chaos: environment ## Kill workers while receivers fail, storage is late, disks fill, queues grow: SEED=… PARALLEL=4
 	@exec $(PYTHON) -m tests.chaos $(if $(filter command environment,$(firstword $(origin SEED))),--seed $(SEED)) $(if $(ENGINE),--engine $(ENGINE)) $(if $(PARALLEL),--parallel $(PARALLEL))
 
-interleavings: rendered ## Play orders of storage calls of two or three requests: SEED=2026 REPLAY="code/redeem, redeem:0110"
+interleavings: rendered ## Play orders of storage calls of requests at once: SEED=2026 REPLAY="code/redeem, redeem:0110"
 	@exec $(PYTHON) -m tests.interleavings --seed $(SEED) $(if $(REPLAY),--replay "$(REPLAY)")
 
 histories: rendered ## Check that what clients saw is linearizable: SEED=… OPERATIONS=400 FROZEN=30 ENGINE=dynoxide
