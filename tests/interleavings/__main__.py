@@ -31,7 +31,7 @@ from tests.silence import silent
 from tests.world import World
 
 SCENES = openbanking_scenes.scene | card_scenes.scene | delivery_scenes.scene
-TRIPLES, SCHEDULES = 3, 30
+TRIPLES, SCHEDULES = 3, 20
 """So many triples of each scene are played, in so many orders."""
 Play = Callable[[PlayedScene, str, random.Random], Findings]
 
