@@ -250,6 +250,26 @@ def update_end(
     )
 
 
+def update_dropped(delivery: Delivery, plan: DeliveryPlan, now: int) -> Update:
+    """The write that fails a delivery of which no further attempt is made, and that no command resends with others."""
+    return Update(
+        *record_key(delivery.delivery_id),
+        set={"state": "failed", "failed_at": now, "sending": False, "expires_at": now + plan.kept},
+        remove=("claimed_by", DUE.time, DUE.partition),
+        condition=_is_unchanged(delivery),
+    )
+
+
+def update_abandoned(delivery: Delivery) -> Update:
+    """The write by which the outcome of a due delivery counts as unknown."""
+    return Update(
+        *record_key(delivery.delivery_id),
+        set={"abandoned": True},
+        remove=("claimed_by",),
+        condition=_is_unchanged(delivery),
+    )
+
+
 def update_revival(delivery: Delivery, plan: DeliveryPlan, now: int) -> list[Update]:
     """The writes that make a delivery due again with a full set of attempts."""
     expires_at = now + plan.lasts + plan.kept

@@ -52,6 +52,7 @@ class Authorization(Record):
         debited: the amounts debited for ``cleared``, by currency, as in ``ClearedAmount``.
         credited: the part of ``debited`` that was given back, by currency.
         rates: the base rates, for currencies cleared at a single rate.
+        booked_row: the account's ledger row of the latest clearing or refund, if any.
         lists: the lists that include its first message; none for a clearing without an authorization.
         due_at: when the hold expires, in Unix seconds; ``due_shard`` is its index shard.
     """
@@ -79,6 +80,7 @@ class Authorization(Record):
     debited: dict[str, int] | None = None
     credited: dict[str, int] | None = None
     rates: dict[str, Decimal] | None = None
+    booked_row: int | None = None
     auth_code: str | None = None
     lists: list[str] | None = None
     listed_at: int | None = None

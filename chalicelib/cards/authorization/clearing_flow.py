@@ -147,9 +147,8 @@ def _post(
     sequences: Sequences,
 ) -> ActionOutcome[Cleared]:
     account = card_context.accounts[0]
-    movement = Movement(
-        "clearing" if charge.debit else "credit", context.at, context.write_id, tally, authorization_id=authorization.id
-    )
+    about = {"authorization_id": authorization.id, "authorization_version": authorization.version + 1}
+    movement = Movement("clearing" if charge.debit else "credit", context.at, context.write_id, tally, **about)
     movement.list_by_card(card_context.of_card)
     movement.hold(account, -released)
     number, *fee_ids = sequences.take("transaction", 1 + len(charge.separate_fees))
@@ -179,7 +178,7 @@ def _post(
         "released_amount": released,
         **after.visible_balances(context.level),
     }
-    members["account_id"] = account.id
+    members |= {"account_id": account.id, "booked_row": after.movements}
     kept: Operation = authorization.update(context.write_id, **members)
     if not authorization.version:
         kept = replace(authorization, version=1, **without_none(members)).put(context.write_id)

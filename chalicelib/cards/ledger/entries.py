@@ -37,7 +37,12 @@ PENDING, DISPUTED = "pending", "disputed"
 
 def movement_key(account: LedgerAccount, number: int) -> Key:
     """The key of an account's row, numbered from 1."""
-    return TABLE, {"owner": account.owner, "part": f"{MOVEMENT}#{number:012}"}
+    return row_key(account.owner, number)
+
+
+def row_key(owner: str, number: int) -> Key:
+    """The key of a row, by the ``owner`` of its account's rows."""
+    return TABLE, {"owner": owner, "part": f"{MOVEMENT}#{number:012}"}
 
 
 class Unbalanced(Exception):

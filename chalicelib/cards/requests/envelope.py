@@ -215,6 +215,14 @@ class RequestReferences:
         answer, is_own = self._claims.open_answer(claim.stored, item), item["attempt"] == claim.attempt
         raise Repeated(answer, other_view=item.get("view", claim.view) != claim.view, is_own=is_own)
 
+    def open_data(self, item: Item) -> Mapping[str, Any]:
+        """The data of the response in an item of the claims' table; empty if it is another claim, or has none."""
+        claim = Claim(KIND, item["claim"], "")
+        if not claim.name.startswith(_PREFIX) or (answer := self._claims.open_answer(claim, item)) is None:
+            return {}
+        data = jsontext.loads(answer).get("data")
+        return data if isinstance(data, dict) else {}
+
     def put_answer(self, claim: IdempotencyClaim, answer: str | None, whole: str | None, now: int) -> list[Put]:
         """The writes that claim the reference and store the response.
 

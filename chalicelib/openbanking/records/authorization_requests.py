@@ -250,6 +250,16 @@ class AuthorizationRequests:
         key = authorization_key(authorization.authorization_id)
         return ended, Update(*key, set=changes, condition=_is_current(authorization) & Attr("status").eq("open"))
 
+    def update_late_approval(self, authorization: AuthorizationRequest, consent_id: str) -> Update:
+        """The write that approves an open request whose consent is stored already, after its time as well."""
+        write = self.update_to_approve(authorization, consent_id)
+        return replace(write, condition=_is_current(authorization) & Attr("status").eq("open"))
+
+    def update_lost_consent(self, authorization: AuthorizationRequest) -> Update:
+        """The write that cancels an approved request whose consent is lost."""
+        _, write = self.update_to_cancel(authorization, "server_error", "The consent was lost")
+        return replace(write, condition=_is_current(authorization) & Attr("status").eq("approved"))
+
 
 def _is_open(authorization: AuthorizationRequest, now: int) -> Condition:
     return _is_current(authorization) & Attr("status").eq("open") & Attr("valid_until").gt(now)

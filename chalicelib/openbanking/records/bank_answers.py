@@ -62,8 +62,13 @@ class BankAnswers:
         writes: Sequence[Operation] = (),
         deliveries: Deliveries = NO_DELIVERIES,
         report: Callable[[], None] | None = None,
+        *,
+        members: Mapping[str, str] | None = None,
     ) -> Outcome[A]:
-        """The outcome with this answer, which is stored for repeats; it fails if one is already stored."""
-        put = self._claims.put(claim, jsontext.dumps(answer))
+        """The outcome with this answer, which is stored for repeats; it fails if one is already stored.
+
+        ``members`` name what the request has changed: ``saved_consent`` or ``ended_consent``.
+        """
+        put = self._claims.put(claim, jsontext.dumps(answer), members=members)
         proof = Proof([claim.key], lambda item: item["answer"] == put.item["answer"])
         return Outcome(answer, [*writes, put], deliveries, proof, report=report)

@@ -218,6 +218,7 @@ class Consents:
         grant = {
             "consent_id": consent_id,
             "part": "grant",
+            "authorization_id": authorization.authorization_id,
             "redirect_uri": authorization.redirect_uri,
             "code_challenge": authorization.code_challenge,
             "code_digest": code_digest,
@@ -276,21 +277,22 @@ class Consents:
             condition=Attr("status").is_in(["authorised", "spent"]) & Attr("valid_until").gt(now),
         )
 
-    def update_spent(self, consent: Consent, access: Item, attempt: str) -> list[Operation]:
-        """The writes that spend a one-time consent for ``attempt``; only one attempt succeeds.
+    def update_spent(self, consent: Consent, access: Item, attempt: str, request_id: str) -> list[Operation]:
+        """The writes that spend a one-time consent for ``attempt`` at an order; only one attempt succeeds.
 
         The access token's item is kept until the consent expires, so that it can read the payment's status.
         """
-        now, today = self._clock.time(), self._today()
-        return [
-            Update(
-                *consent_key(consent.consent_id),
-                set={"status": "spent", "spent_by": attempt, "spent_at": now, "last_used_on": today},
-                remove=(NOTIFY.partition,),
-                condition=Attr("status").eq("authorised"),
-            ),
-            _lifetime(access, consent.valid_until),
-        ]
+        return [self.update_spent_by(consent, attempt, request_id), _lifetime(access, consent.valid_until)]
+
+    def update_spent_by(self, consent: Consent, attempt: str, request_id: str) -> Update:
+        """The write that spends a one-time consent for ``attempt`` at the order with this X-Request-Id."""
+        now, order = self._clock.time(), {"spent_by": attempt, "spent_order": request_id}
+        return Update(
+            *consent_key(consent.consent_id),
+            set={"status": "spent", **order, "spent_at": now, "last_used_on": self._today()},
+            remove=(NOTIFY.partition,),
+            condition=Attr("status").eq("authorised"),
+        )
 
     def update_unspent(self, consent: Consent, access: Item, attempt: str) -> list[Operation]:
         """The writes that undo ``update_spent`` if the bank was never reached."""
@@ -298,7 +300,7 @@ class Consents:
             Update(
                 *consent_key(consent.consent_id),
                 set={"status": "authorised", **NOTIFY.entry(consent.consent_id)},
-                remove=("spent_by", "spent_at"),
+                remove=("spent_by", "spent_order", "spent_at"),
                 condition=Attr("status").eq("spent") & Attr("spent_by").eq(attempt),
             ),
             _lifetime(access, access["lasts_until"]),

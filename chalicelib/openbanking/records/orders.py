@@ -125,6 +125,15 @@ class Orders:
         item = {**key, **_members(order), **claimed, **self._times(), **self._unresolved_from(order, now + running)}
         return Put(table, item, is_free)
 
+    def put_lost(self, order: Order, attempt: str, payment_id: str, *, is_accepted: bool) -> Put:
+        """The write of an order that is lost, from its payment; it fails if there is one."""
+        write = self.put_claim(order, attempt)
+        item = {**write.item, "payment_id": payment_id}
+        if is_accepted:
+            lost = ("open_attempts", *_UNRESOLVED)
+            item = {name: value for name, value in item.items() if name not in lost} | {"outcome": "accepted"}
+        return replace(write, item=item, condition=absent("claim"))
+
     def update_claim(self, order: Order, attempt: str, found: Item, running: int = RUNNING_SECONDS) -> Update | None:
         """The write that claims an id for a retry of the order in ``found``; ``None`` if that is another order.
 

@@ -16,6 +16,7 @@ from chalicelib.foundation.dynamodb.conditions import Attr, Condition
 from chalicelib.foundation.dynamodb.store import Check, Item, Put, Update, absent
 from chalicelib.foundation.identifiers import digest
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.claims import Claim
 from chalicelib.openbanking.protocol.payment_enumerations import Kind, PaymentOutcome
 from chalicelib.openbanking.protocol.payment_statuses import Status
 from chalicelib.openbanking.protocol.version import Version
@@ -44,7 +45,7 @@ class Payment:
 
     ``request_id`` is the X-Request-Id sent to the bank, ``order_digest`` the order's digest (see ``orders``);
     ``None`` for old payments. ``outcome`` is set if the bank named the payment in an unusable response, until it gives
-    a status.
+    a status. ``key_claim`` and ``key_digest`` are the claim of its Idempotency-Key, if any.
     """
 
     bic: str
@@ -60,6 +61,8 @@ class Payment:
     created_at: int
     revision: int
     outcome: PaymentOutcome | None = None
+    key_claim: str | None = None
+    key_digest: str | None = None
 
     @classmethod
     def from_item(cls, item: Item) -> Payment:
@@ -121,6 +124,7 @@ class Payments:
         order_digest: str | None,
         status: Status,
         outcome: PaymentOutcome | None = None,
+        claim: Claim | None = None,
     ) -> Payment:
         """A payment that a bank has just accepted, in its first status."""
         now = self._clock.time()
@@ -138,6 +142,8 @@ class Payments:
             created_at=now,
             revision=1,
             outcome=outcome,
+            key_claim=claim.name if claim else None,
+            key_digest=claim.digest if claim else None,
         )
 
     def put_payment(self, payment: Payment, found: Item | None = None) -> Put:

@@ -580,7 +580,7 @@ def accepted_before(world: World, payer: LaterPayer) -> str:
         request_id=str(uuid.uuid4()),
     )
     world.hub.store.transact(
-        [*world.hub.openbanking.consents.update_spent(consent, access, "A-1"), *recorded.operations]
+        [*world.hub.openbanking.consents.update_spent(consent, access, "A-1", "R-1"), *recorded.operations]
     )
     return recorded.delivery_ids[0]
 

@@ -234,6 +234,7 @@ def save_consent(
             [authorization_requests.update_to_approve(authorization, consent_id), *new.operations],
             tpp_events.record(client, "consent.authorised", _describe_authorised(authorization, new.consent)),
             report=lambda: log.info("consent saved", consent_id=consent_id, bic=bank.bic),
+            members={"saved_consent": consent_id},
         )
 
     return engine.carry_out(decide, engine.read([*keys, claim.key]))

@@ -215,8 +215,8 @@ def revoke_by_bank(
             return bank_answers.answer(claim, answer)
         client = facts.find(Client, client_key(consent.client_id))
         event = tpp_events.record(client, "consent.revoked", _describe_revoked(consent, "bank"))
-        writes = [consents.update_revoked(consent, "bank")]
-        return bank_answers.answer(claim, answer, writes, event, partial(_report_end, consent, "bank"))
+        writes, members = [consents.update_revoked(consent, "bank")], {"ended_consent": consent.consent_id}
+        return bank_answers.answer(claim, answer, writes, event, partial(_report_end, consent, "bank"), members=members)
 
     facts = engine.read([consent_key(credential.ids[0]), claim.key])
     return engine.carry_out(bank_answers.once(claim, decide), facts)

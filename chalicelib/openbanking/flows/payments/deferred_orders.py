@@ -106,7 +106,7 @@ def _read_order(
     if bank is None:
         refusal = refusals.PAYMENT_NOT_SENT(reason="the bank is no longer reachable")
         raise fail_finally(delivery, refusal, clock.time(), release(caller))
-    version, record = VERSIONS[members["version"]], _read_record(delivery, members)
+    version, record = VERSIONS[members["version"]], read_record(delivery, members)
     return PaymentOrder(
         tpp_call, client, caller, bank, version, require_webhook(tpp_call, version), None, record, members["attempt"]
     )
@@ -129,7 +129,7 @@ def _read_caller(
 
 
 def _release(delivery: Delivery, members: dict[str, Any], call: Call) -> Release:
-    record, attempt = _read_record(delivery, members), members["attempt"]
+    record, attempt = read_record(delivery, members), members["attempt"]
     return lambda caller: lambda operations: call(release_attempt, caller, record, attempt, alongside=operations)
 
 
@@ -139,7 +139,7 @@ def _fail_unknown(delivery: Delivery, metrics: Metrics, now: int) -> Undeliverab
     return fail_finally(delivery, refusals.PAYMENT_OUTCOME_UNKNOWN(reason=reason), now)
 
 
-def _read_record(delivery: Delivery, members: dict[str, Any]) -> Order:
+def read_record(delivery: Delivery, members: dict[str, Any]) -> Order:
     """The accepted order's record; deliveries of earlier versions have its digest elsewhere, or none."""
     order_digest = members.get("order_digest") or (members.get("request_claim") or {}).get("order_digest")
     return Order(

@@ -193,6 +193,7 @@ def _new_payment(
         order_digest=order.record.order_digest,
         status=order.version.statuses.first_status(answer.get("status")),
         outcome=outcome,
+        claim=order.claim.claim if order.claim else None,
     )
 
 

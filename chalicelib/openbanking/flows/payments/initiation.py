@@ -248,7 +248,8 @@ def _reserve_order(
     """
     attempt, of_consent = order.attempt, list[Operation]()
     if order.one_time_caller is not None:
-        of_consent = consents.update_spent(order.one_time_caller.consent, order.one_time_caller.token, attempt)
+        caller, request_id = order.one_time_caller, order.record.request_id
+        of_consent = consents.update_spent(caller.consent, caller.token, attempt, request_id)
     running = PLANS["payment"].lasts + RUNNING_SECONDS if deliveries.operations else RUNNING_SECONDS
 
     def decide(facts: Facts) -> Outcome[Known]:

@@ -131,7 +131,7 @@ def record_accepted(
             raise NotResolved(f"the bank named this payment {found.payment_id}")
         key, of_client = payment_key(found.order.bic, payment_id), client_key(found.order.client_id)
         facts.require(key, of_client)
-        write, payment = _write_payment(found, payment_id, facts.item(key), payments)
+        write, payment = write_payment_of_order(found, payment_id, facts.item(key), payments)
         event = record_status_changed(tpp_events, facts.find(Client, of_client), payment)
         return replace(_resolve(found, "accepted", [write], orders, payment_id), deliveries=event)
 
@@ -161,7 +161,7 @@ def _require_unresolved(facts: Facts, bic: str, request_id: str, now: int) -> Re
     return found
 
 
-def _write_payment(
+def write_payment_of_order(
     found: RecordedOrder, payment_id: str, item: Item | None, payments: Payments
 ) -> tuple[Operation, Payment]:
     """The write of the payment that the bank has for an order, with early reports, and the result.
