@@ -18,9 +18,9 @@ GROUPS = (
     *("audit", "banks", "certificates", "clients", "clock", "consents", "customers", "deliveries", "keys", "ledger"),
     *("payments", "programme", "retention", "statistics", "users"),
 )
-TRACE = "trace"
-COMMANDS = (TRACE, *GROUPS)
-"""The first word of each command: the groups, each the module of its name, and a command outside them."""
+UNGROUPED = ("doctor", "trace")
+COMMANDS = (*UNGROUPED, *GROUPS)
+"""The first word of each command: the groups, and the commands outside them, each the module of its name."""
 _MODULES = {"banks": "bank_logos"}
 """The module that adds to a group, by the group's name."""
 
@@ -74,10 +74,9 @@ def build_program(names: Sequence[str] = COMMANDS) -> typer.Typer:
             group: typer.Typer = import_module(f"infra.admin.{_MODULES.get(name, name)}").group
             group.info.name = name
             program.add_typer(group, name=name)
-    if TRACE in names:
-        from infra.admin.trace import trace
-
-        command(program, TRACE)(trace)
+    for name in UNGROUPED:
+        if name in names:
+            command(program, name)(getattr(import_module(f"infra.admin.{name}"), name))
     return program
 
 

@@ -5,7 +5,7 @@ Rows are read in pages and only a few accounts in parallel, to leave capacity fo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -91,13 +91,33 @@ def prove_ledger(store: Store, progress: Progress = SILENT) -> ProofTotals:
             proven.add(fold)
             noted.pop(fold.owner, None)
         progress.report(f"accounts {sum(proven.accounts.values()):,}, rows {proven.rows:,}")
-    for owner, claims in noted.items():
-        raise LedgerMismatch(owner, f"there is no such account, but {claims[0]} {claims[0].verb} money on it")
+    for broken in _without_account(noted):
+        raise broken
     progress.report("movements shared by several accounts")
     _find_missing(store, shared)
     find_dangling_refs(store, progress)
     proven.left_out = shared.left_out
     return proven
+
+
+def find_all(store: Store, progress: Progress = SILENT) -> Iterator[LedgerMismatch]:
+    """What the verification of the whole ledger finds, one mismatch for each account."""
+    shared, noted = SharedMovements(), dict[str, list[ReservedAmount]]()
+    try:
+        noted = claims_by_account(store, progress)
+    except LedgerMismatch as broken:
+        yield broken
+    for item in progress.count((item for item in store.scan(CARDS) if item["part"] in KINDS), "accounts"):
+        try:
+            prove_account(store, item, noted.pop(item["owner"], ()), shared)
+        except LedgerMismatch as broken:
+            yield broken
+    yield from _without_account(noted)
+    yield from find_missing(store, shared, lambda: True)
+    try:
+        find_dangling_refs(store, progress)
+    except LedgerMismatch as broken:
+        yield broken
 
 
 def prove_single_account(store: Store, key: Key) -> AccountProof | None:
@@ -111,6 +131,11 @@ def prove_single_account(store: Store, key: Key) -> AccountProof | None:
     fold = prove_account(store, item, (), shared)
     _find_missing(store, shared)
     return fold
+
+
+def _without_account(noted: Mapping[str, Sequence[ReservedAmount]]) -> Iterator[LedgerMismatch]:
+    for owner, claims in noted.items():
+        yield LedgerMismatch(owner, f"there is no such account, but {claims[0]} {claims[0].verb} money on it")
 
 
 def _find_missing(store: Store, shared: SharedMovements) -> None:

@@ -24,8 +24,10 @@ from chalicelib.foundation.identifiers import new_id
 from chalicelib.website.records.sessions import TABLE
 
 KEPT_SECONDS = (5 * 365 + 2) * 24 * 3600
-READING = frozenset({"list", "show", "data", "test", "trace", "explain", "blocked", "verify", "unresolved", "export"})
-"""The commands, by name, that change nothing."""
+READING = frozenset(
+    {"list", "show", "data", "test", "trace", "explain", "blocked", "verify", "unresolved", "export", "doctor"}
+)
+"""The commands, by name, that change nothing, unless they mend."""
 
 
 @dataclass(slots=True)
@@ -39,7 +41,7 @@ class Command:
 
     @property
     def changes(self) -> bool:
-        return self.words.rpartition(" ")[2] not in READING
+        return self.words.rpartition(" ")[2] not in READING or "--mend" in self.options
 
 
 running: ContextVar[Command | None] = ContextVar("running", default=None)

@@ -282,7 +282,7 @@ def test_every_command_is_recorded_except_those_that_change_nothing() -> None:
     assert sorted(name for name in names if not operator_log.Command(name).changes) == [
         *("audit export", "audit verify", "banks list", "banks show", "banks test"),
         *("certificates blocked", "certificates explain", "clients list", "clients show", "clock show"),
-        *("consents show", "customers list", "deliveries list", "deliveries show", "keys data", "keys show"),
-        *("ledger show", "ledger verify", "payments unresolved", "programme show", "retention show"),
+        *("consents show", "customers list", "deliveries list", "deliveries show", "doctor", "keys data"),
+        *("keys show", "ledger show", "ledger verify", "payments unresolved", "programme show", "retention show"),
         *("statistics export", "statistics show", "trace", "users show"),
     ]

@@ -1,0 +1,1 @@
+"""What is inconsistent across tables that were restored one by one."""

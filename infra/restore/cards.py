@@ -1,0 +1,115 @@
+"""How items of the card API are compared: numbers and their counters, claims, rows of the ledger and what they name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from chalicelib.bootstrap import Hub
+from chalicelib.cards.authorization.authorization_record import Authorization, Dispute
+from chalicelib.cards.issuing.card_record import Card
+from chalicelib.cards.issuing.holder_record import Holder
+from chalicelib.cards.ledger.account_record import Account
+from chalicelib.cards.ledger.entries import MOVEMENT, row_key
+from chalicelib.cards.ledger.transaction_record import transaction_key
+from chalicelib.cards.payments.address_record import ExternalAddress
+from chalicelib.cards.payments.payment_record import ExternalPayment, Mandate
+from chalicelib.cards.requests.envelope import IdempotencyClaim
+from chalicelib.cards.storage.sequences import SEQUENCES, SPARE
+from chalicelib.foundation.dynamodb.conditions import Attr
+from chalicelib.foundation.dynamodb.store import Item, Update
+from chalicelib.foundation.requests.facts import Key
+from infra.restore.check import Wrong
+
+Found = Sequence[Item | None]
+_NUMBERED: Mapping[str, str] = {
+    **{each.kind: each.kind for each in (Authorization, ExternalAddress, ExternalPayment, Mandate)},
+    "transaction": "transaction",
+}
+"""The counters of the records outside the table of cards, by the sort key of a record."""
+_OF_ROW: Mapping[str, Callable[[int], Key]] = {
+    "epm_transaction_id": ExternalPayment.key,
+    "authorization_id": Authorization.key,
+    "transaction_id": Dispute.key,
+}
+"""The records that a row of the ledger may name."""
+_OF_RESPONSE: Mapping[str, Callable[[int], Key]] = {
+    "holder_id": Holder.key,
+    "account_id": Account.key,
+    "card_id": Card.key,
+    "epm_address_id": ExternalAddress.key,
+    "epm_transaction_id": ExternalPayment.key,
+    "transaction_id": transaction_key,
+}
+"""The records that a response may name."""
+
+
+def counter_of_number(hub: Hub, item: Item) -> list[Key]:
+    return [SEQUENCES] if item["part"] in _NUMBERED and _number(item) < SPARE else []
+
+
+def judge_number(hub: Hub, item: Item, found: Found) -> Wrong | None:
+    """A record whose number will be given to another."""
+    name, number = _NUMBERED[item["part"]], _number(item)
+    if (found[0] or {}).get(name, 0) >= number:
+        return None
+    is_behind = Attr(name).not_exists() | Attr(name).lt(number)
+    return Wrong([Update(*SEQUENCES, set={name: number}, condition=is_behind)])
+
+
+def records_of_row(hub: Hub, item: Item) -> list[Key]:
+    if not item["part"].startswith(f"{MOVEMENT}#"):
+        return []
+    return [key(item[name]) for name, key in _OF_ROW.items() if item.get(name) is not None]
+
+
+def judge_row(hub: Hub, item: Item, found: Found) -> Wrong | None:
+    """A row that names a record that is gone, or that does not know of it yet."""
+    version = item.get("authorization_version", 0)
+    is_known = all(record is not None and record.get("version", version) >= version for record in found)
+    return None if is_known else Wrong(detail=f"row {item['part'].partition('#')[2].lstrip('0')}")
+
+
+def row_of_authorization(hub: Hub, item: Item) -> list[Key]:
+    """The ledger's row of an authorization's latest clearing or refund."""
+    owner = Account.key(item["account_id"])[1]["owner"] if item.get("booked_row") else ""
+    return [row_key(owner, item["booked_row"])] if owner else []
+
+
+def transactions_of_payment(hub: Hub, item: Item) -> list[Key]:
+    named = [item.get(name) for name in ("transaction_id", "return_transaction_id")]
+    return [transaction_key(number) for number in named if number] if item["part"] == ExternalPayment.kind else []
+
+
+def account_of_payment(hub: Hub, item: Item) -> list[Key]:
+    """The account of what is paid or held; that of a special account is created with its first address."""
+    return [Account.key(item["account_id"])] if item.get("holder_id") and "account_id" in item else []
+
+
+def judge_records(hub: Hub, item: Item, found: Found) -> Wrong | None:
+    """An item that names a record that is gone."""
+    return None if all(found) else Wrong()
+
+
+def claim_of_pending(hub: Hub, item: Item) -> list[Key]:
+    claim = _claim(item)
+    return [claim.key] if claim else []
+
+
+def judge_pending(hub: Hub, item: Item, found: Found) -> Wrong | None:
+    """What waits for the provider, and whose request may be repeated."""
+    claim = _claim(item)
+    return Wrong([hub.cards.references.put_claim(claim)]) if claim and found[0] is None else None
+
+
+def records_of_response(hub: Hub, item: Item) -> list[Key]:
+    """The records that a stored response names."""
+    data = hub.cards.references.open_data(item)
+    return [key(data[name]) for name, key in _OF_RESPONSE.items() if data.get(name)]
+
+
+def _claim(item: Item) -> IdempotencyClaim | None:
+    return IdempotencyClaim(**item["claim"], view=None) if item.get("asks") and item.get("claim") else None
+
+
+def _number(item: Item) -> int:
+    return int(item["owner"].rpartition("#")[2])

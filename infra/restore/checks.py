@@ -1,0 +1,205 @@
+"""All checks: one row each, for the command, its reference and the tests; in the order in which they are made.
+
+What an earlier check mends is seen by the later ones: payments make orders known, orders spend consents.
+"""
+
+from __future__ import annotations
+
+from infra.restore import cards, openbanking
+from infra.restore.check import Check
+
+CHECKS = (
+    Check(
+        "payment-without-order",
+        ("payments", "idempotency"),
+        "A bank has the payment, but its order is gone or says that the outcome is unknown",
+        "Writes the order again, so that its X-Request-Id is not used for another one",
+        True,
+        openbanking.order_of_payment,
+        openbanking.judge_payment,
+    ),
+    Check(
+        "payment-without-claim",
+        ("payments", "idempotency"),
+        "A bank has the payment, but its Idempotency-Key is free",
+        "Writes the claim again: repeats are refused, as their outcome is unknown, instead of paying twice",
+        True,
+        openbanking.claim_of_payment,
+        openbanking.judge_claim,
+    ),
+    Check(
+        "deferred-payment-at-risk",
+        ("deliveries", "idempotency"),
+        "An accepted payment whose order is gone, or that should have been sent by now: it may have been",
+        "Has it end with an unknown outcome, and its order listed by `payments unresolved`",
+        True,
+        openbanking.order_of_delivery,
+        openbanking.judge_deferred_payment,
+    ),
+    Check(
+        "consent-not-ended",
+        ("deliveries", "consents"),
+        "The end of a consent is recorded for its bank or its client, but the consent is valid",
+        "Ends the consent",
+        True,
+        openbanking.told_consent,
+        openbanking.judge_told_consent,
+    ),
+    Check(
+        "notice-without-consent",
+        ("deliveries", "consents"),
+        "An event or a notice is to be delivered for a consent that is gone",
+        "Ends the delivery",
+        True,
+        openbanking.consent_of_notice,
+        openbanking.judge_notice,
+    ),
+    Check(
+        "order-without-payment",
+        ("idempotency", "payments"),
+        "A bank has accepted the order, but its payment is gone",
+        "Writes the payment again, in its first status",
+        True,
+        openbanking.payment_of_order,
+        openbanking.judge_accepted_order,
+    ),
+    Check(
+        "consent-not-spent",
+        ("idempotency", "consents"),
+        "An order may have been sent, but its one-time consent can be used again",
+        "Spends the consent",
+        True,
+        openbanking.consent_of_order,
+        openbanking.judge_unspent_consent,
+    ),
+    Check(
+        "bank-has-ended-consent",
+        ("idempotency", "consents"),
+        "A bank has ended the consent, but it is valid",
+        "Ends the consent",
+        True,
+        openbanking.ended_consent,
+        openbanking.judge_ended_consent,
+    ),
+    Check(
+        "response-without-consent",
+        ("idempotency", "consents"),
+        "Repeats of a bank's request get the token of a consent that is gone",
+        "Deletes the stored response",
+        True,
+        openbanking.saved_consent,
+        openbanking.judge_saved_consent,
+    ),
+    Check(
+        "response-without-record",
+        ("idempotency", "cards", "external-payments", "ledger"),
+        "Repeats of a card API request get a response that names a record that is gone",
+        "Tell the programme manager; a payment may have been executed: compare the provider's statement",
+        False,
+        cards.records_of_response,
+        cards.judge_records,
+    ),
+    Check(
+        "open-request",
+        ("consents", "authorizations"),
+        "A consent is stored, but its authorization request is open",
+        "Approves the request",
+        True,
+        openbanking.request_of_grant,
+        openbanking.judge_grant,
+    ),
+    Check(
+        "spent-without-order",
+        ("consents", "idempotency"),
+        "A one-time consent is spent, but its order is gone",
+        "Ask the bank about the X-Request-Id, and tell the TPP whether the payment was made",
+        False,
+        openbanking.order_of_consent,
+        openbanking.judge_spent_consent,
+    ),
+    Check(
+        "consent-without-party",
+        ("consents", "clients", "banks"),
+        "A valid consent's client or bank is gone",
+        "Restore `clients` or `banks` to a later moment, or end the consent with `consents revoke`",
+        False,
+        openbanking.parties_of_consent,
+        openbanking.judge_parties,
+    ),
+    Check(
+        "approved-without-consent",
+        ("authorizations", "consents"),
+        "An authorization request is approved, but its consent is gone",
+        "Cancels the request: the PSU has to authorize again",
+        True,
+        openbanking.consent_of_request,
+        openbanking.judge_approval,
+    ),
+    Check(
+        "pending-without-claim",
+        ("external-payments", "idempotency"),
+        "A request waits for the provider, but its reference is free",
+        "Writes the claim again, so that a repeat does not pay twice",
+        True,
+        cards.claim_of_pending,
+        cards.judge_pending,
+    ),
+    Check(
+        "payment-without-account",
+        ("external-payments", "cards"),
+        "An address, payment or return belongs to an account that is gone",
+        "Restore `cards` to a later moment",
+        False,
+        cards.account_of_payment,
+        cards.judge_records,
+    ),
+    Check(
+        "payment-without-transaction",
+        ("external-payments", "ledger"),
+        "A payment is booked, but its transaction is gone",
+        "Compare the account with the provider's statement; correct it with `simulateIncoming…`",
+        False,
+        cards.transactions_of_payment,
+        cards.judge_records,
+    ),
+    Check(
+        "row-without-record",
+        ("ledger", "card-activity", "external-payments"),
+        "A row of the ledger names a payment, an authorization or a dispute that is gone, or does not know of it",
+        "Compare the account with the statement of the provider or the network: a refund must not be made again",
+        False,
+        cards.records_of_row,
+        cards.judge_row,
+    ),
+    Check(
+        "authorization-without-row",
+        ("card-activity", "ledger"),
+        "A clearing or refund is recorded in its authorization, but not booked",
+        "Compare the account with the network's statement, and book what is missing",
+        False,
+        cards.row_of_authorization,
+        cards.judge_records,
+    ),
+    *(
+        Check(
+            "number-not-counted",
+            (table, "cards"),
+            "A record's number is beyond its counter, and would be given to another record",
+            "Raises the counter",
+            True,
+            cards.counter_of_number,
+            cards.judge_number,
+        )
+        for table in ("external-payments", "card-activity", "ledger")
+    ),
+)
+LEDGER = Check(
+    "ledger-mismatch",
+    ("ledger", "cards", "card-activity", "external-payments"),
+    "An account is not the sum of its rows, or its holds and reserves are not those of payments and authorizations",
+    "Change no balance. `ledger show` shows the rows; compare them with the statements of provider and network",
+    False,
+)
+"""The verification of the ledger, which has its own way through the tables."""
+TABLES = tuple(dict.fromkeys(check.tables[0] for check in CHECKS))
+"""The tables that are read whole, in this order."""

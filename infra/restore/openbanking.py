@@ -1,0 +1,215 @@
+"""How items of open banking are compared: requests and consents, orders and payments, and what is to be delivered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from chalicelib.bootstrap import PLANS, Hub
+from chalicelib.delivery.delivery_record import BODY, RECORD, Delivery, update_abandoned, update_dropped
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.dynamodb.conditions import Attr
+from chalicelib.foundation.dynamodb.store import Delete, Item, Operation
+from chalicelib.foundation.identifiers import new_id
+from chalicelib.foundation.requests.claims import Claim, claim_key
+from chalicelib.foundation.requests.facts import Key
+from chalicelib.openbanking.flows.payments.deferred_orders import read_record
+from chalicelib.openbanking.flows.payments.outcomes import write_payment_of_order
+from chalicelib.openbanking.protocol.tpp_calls import EndedBy
+from chalicelib.openbanking.protocol.webhooks import PAYMENTS
+from chalicelib.openbanking.records import order_answers
+from chalicelib.openbanking.records.authorization_requests import AuthorizationRequest, authorization_key
+from chalicelib.openbanking.records.banks import bank_key
+from chalicelib.openbanking.records.client_record import client_key
+from chalicelib.openbanking.records.consents import Consent, consent_key
+from chalicelib.openbanking.records.order_answers import OrderClaim
+from chalicelib.openbanking.records.orders import KEPT_SECONDS, Order, RecordedOrder, order_key
+from chalicelib.openbanking.records.payments import Payment, is_early, payment_key
+from infra.restore.check import Wrong
+
+Found = Sequence[Item | None]
+_PATHS = {call.kind: call.path for call in PAYMENTS}
+
+
+def consent_of_request(hub: Hub, item: Item) -> list[Key]:
+    return [consent_key(item["consent_id"])] if "consent_id" in item and item.get("status") == "approved" else []
+
+
+def judge_approval(hub: Hub, item: Item, found: Found) -> Wrong | None:
+    """An approved request whose consent is gone."""
+    write = hub.openbanking.authorization_requests.update_lost_consent(AuthorizationRequest.from_item(item))
+    return None if found[0] else Wrong([write])
+
+
+def request_of_grant(hub: Hub, item: Item) -> list[Key]:
+    return [authorization_key(item["authorization_id"])] if "authorization_id" in item else []
+
+
+def judge_grant(hub: Hub, item: Item, found: Found) -> Wrong | None:
+    """A consent whose request is still open."""
+    request = AuthorizationRequest.from_item(found[0]) if found[0] else None
+    if request is None or request.status != "open":
+        return None
+    return Wrong([hub.openbanking.authorization_requests.update_late_approval(request, item["consent_id"])])
+
+
+def parties_of_consent(hub: Hub, item: Item) -> list[Key]:
+    return [client_key(item["client_id"]), bank_key(item["bic"])] if "bank_token_digest" in item else []
+
+
+def judge_parties(hub: Hub, item: Item, found: Found) -> Wrong | None:
+    """A valid consent whose client or bank is gone."""
+    if all(found) or not Consent.from_item(item).can_be_queried(hub.clock.time()):
+        return None
+    return Wrong(detail=f"client {item['client_id']}, bank {item['bic']}")
+
+
+def order_of_consent(hub: Hub, item: Item) -> list[Key]:
+    return [order_key(item["bic"], item["spent_order"])] if "spent_order" in item else []
+
+
+def judge_spent_consent(hub: Hub, item: Item, found: Found) -> Wrong | None:
+    """A consent that was spent for an order that is gone."""
+    if found[0] or item["spent_at"] + KEPT_SECONDS <= hub.clock.time():
+        return None
+    return Wrong(detail=f"bank {item['bic']}, X-Request-Id {item['spent_order']}")
+
+
+def saved_consent(hub: Hub, item: Item) -> list[Key]:
+    return [consent_key(item["saved_consent"])] if "saved_consent" in item else []
+
+
+def judge_saved_consent(hub: Hub, item: Item, found: Found) -> Wrong | None:
+    """A bank's request whose stored response has the token of a consent that is gone."""
+    unchanged = Attr("answer").eq(item["answer"])
+    return None if found[0] else Wrong([Delete(*claim_key(item["claim"]), unchanged)])
+
+
+def ended_consent(hub: Hub, item: Item) -> list[Key]:
+    return [consent_key(item["ended_consent"])] if "ended_consent" in item else []
+
+
+def judge_ended_consent(hub: Hub, item: Item, found: Found) -> Wrong | None:
+    """A bank's request that has ended a consent, which is valid."""
+    return _revoke(hub, found[0], "bank")
+
+
+def told_consent(hub: Hub, item: Item) -> list[Key]:
+    """The consent that a delivery tells the end of."""
+    is_told = item.get("kind") == "revoke_token" or item.get("topic") == "consent.revoked"
+    return [consent_key(item["consent_id"])] if item["part"] == RECORD and is_told else []
+
+
+def judge_told_consent(hub: Hub, item: Item, found: Found) -> Wrong | None:
+    """The notice of a consent's end, which is valid."""
+    return _revoke(hub, found[0], "service")
+
+
+def _revoke(hub: Hub, item: Item | None, by: EndedBy) -> Wrong | None:
+    consent = Consent.from_item(item) if item else None
+    if consent is None or consent.has_ended(hub.clock.time()):
+        return None
+    return Wrong([hub.openbanking.consents.update_revoked(consent, by)], f"consent {consent.consent_id}")
+
+
+def consent_of_notice(hub: Hub, item: Item) -> list[Key]:
+    is_due = item.get("state") == "due" and item.get("kind") in ("event", "revoke_token")
+    return [consent_key(item["consent_id"])] if is_due and "consent_id" in item else []
+
+
+def judge_notice(hub: Hub, item: Item, found: Found) -> Wrong | None:
+    """What tells of a consent that is gone."""
+    delivery = Delivery.from_item(item)
+    return None if found[0] else Wrong([update_dropped(delivery, PLANS[delivery.kind], hub.clock.time())])
+
+
+def order_of_delivery(hub: Hub, item: Item) -> list[Key]:
+    return [order_key(item["bic"], item["request_id"])] if item.get("kind") == "payment" else []
+
+
+def judge_deferred_payment(hub: Hub, item: Item, found: Found) -> Wrong | None:
+    """An accepted payment whose order is gone, or that was not sent in time, as far as is stored."""
+    delivery, now = Delivery.from_item(item), hub.clock.time()
+    writes: list[Operation] = []
+    if delivery.state == "due" and not delivery.abandoned and (found[0] is None or now >= delivery.give_up_at):
+        writes.append(update_abandoned(delivery))
+    if found[0] is None and delivery.expires_at > now:
+        members = jsontext.loads(hub.delivery.bodies.open(delivery.delivery_id, BODY, delivery.body_parts))
+        order = read_record(delivery, members)
+        writes += [hub.openbanking.orders.put_claim(order, members["attempt"])] if order.order_digest else []
+    return Wrong(writes) if writes else None
+
+
+def payment_of_order(hub: Hub, item: Item) -> list[Key]:
+    order = RecordedOrder.from_item(item)
+    if order is None or order.outcome != "accepted" or order.payment_id is None:
+        return []
+    return [payment_key(order.order.bic, order.payment_id)]
+
+
+def judge_accepted_order(hub: Hub, item: Item, found: Found) -> Wrong | None:
+    """An order whose payment is gone."""
+    order = RecordedOrder.from_item(item)
+    if order is None or order.payment_id is None or (found[0] and not is_early(found[0])):
+        return None
+    write, _ = write_payment_of_order(order, order.payment_id, found[0], hub.openbanking.payments)
+    return Wrong([write], f"payment_id {order.payment_id}")
+
+
+def consent_of_order(hub: Hub, item: Item) -> list[Key]:
+    return [consent_key(item["consent_id"])] if "sendings" in item and item.get("consent_id") else []
+
+
+def judge_unspent_consent(hub: Hub, item: Item, found: Found) -> Wrong | None:
+    """An order that may have been sent, and whose one-time consent is not spent."""
+    consent = Consent.from_item(found[0]) if found[0] else None
+    if consent is None or consent.consent_type != "one_time" or item["sendings"] <= 0:
+        return None
+    if consent.status != "authorised":
+        return None
+    write = hub.openbanking.consents.update_spent_by(consent, item["attempt"], item["request_id"])
+    return Wrong([write], f"consent {consent.consent_id}")
+
+
+def order_of_payment(hub: Hub, item: Item) -> list[Key]:
+    return [] if is_early(item) else [order_key(item["bic"], item["request_id"])]
+
+
+def judge_payment(hub: Hub, item: Item, found: Found) -> Wrong | None:
+    """A payment whose order is gone, or does not know of it."""
+    payment, orders = Payment.from_item(item), hub.openbanking.orders
+    if payment.order_digest is None or payment.outcome == "not_accepted":
+        return None
+    is_accepted, order = payment.outcome is None, found[0]
+    if order is None and payment.created_at + KEPT_SECONDS > hub.clock.time():
+        put = partial(orders.put_lost, is_accepted=is_accepted)
+        return Wrong([put(_order(payment), new_id(), payment.payment_id)])
+    if order and is_accepted and order.get("order_digest") == payment.order_digest and order["outcome"] == "unknown":
+        return Wrong([orders.update_accepted(_order(payment).key, payment.order_digest, payment.payment_id)])
+    return None
+
+
+def claim_of_payment(hub: Hub, item: Item) -> list[Key]:
+    return [claim_key(item["key_claim"])] if "key_digest" in item else []
+
+
+def judge_claim(hub: Hub, item: Item, found: Found) -> Wrong | None:
+    """A payment whose Idempotency-Key is free again, too early."""
+    payment = Payment.from_item(item)
+    is_over = payment.created_at + order_answers.KIND.lifetime <= hub.clock.time()
+    if found[0] or is_over or payment.key_claim is None or payment.key_digest is None:
+        return None
+    claim = Claim(order_answers.KIND, payment.key_claim, payment.key_digest, new_id())
+    return Wrong([hub.openbanking.order_answers.put_claim(OrderClaim(claim, payment.consent_id))])
+
+
+def _order(payment: Payment) -> Order:
+    return Order(
+        payment.bic,
+        payment.request_id,
+        payment.client_id,
+        _PATHS[payment.kind],
+        payment.consent_id,
+        payment.api_version,
+        payment.order_digest,
+    )
