@@ -13,7 +13,8 @@ from chalicelib.cards.ledger.entries import MOVEMENT, row_key
 from chalicelib.cards.ledger.transaction_record import transaction_key
 from chalicelib.cards.payments.address_record import ExternalAddress
 from chalicelib.cards.payments.payment_record import ExternalPayment, Mandate
-from chalicelib.cards.requests.envelope import IdempotencyClaim
+from chalicelib.cards.payments.provider_completion import render_answer
+from chalicelib.cards.requests.envelope import KIND as CLAIM
 from chalicelib.cards.storage.sequences import SEQUENCES, SPARE
 from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import Item, Update
@@ -90,25 +91,32 @@ def judge_records(hub: Hub, item: Item, found: Found) -> Wrong | None:
     return None if all(found) else Wrong()
 
 
-def claim_of_pending(hub: Hub, item: Item) -> list[Key]:
-    claim = _claim(item)
+def claim_of_payment(hub: Hub, item: Item) -> list[Key]:
+    """The claim of the request for a payment, as long as it is stored."""
+    if item["part"] != ExternalPayment.kind or item["created_at"] + CLAIM.lifetime <= hub.clock.time():
+        return []
+    claim = ExternalPayment.from_item(item).waiting_claim
     return [claim.key] if claim else []
 
 
-def judge_pending(hub: Hub, item: Item, found: Found) -> Wrong | None:
-    """What waits for the provider, and whose request may be repeated."""
-    claim = _claim(item)
-    return Wrong([hub.cards.references.put_claim(claim)]) if claim and found[0] is None else None
+def judge_claim(hub: Hub, item: Item, found: Found) -> Wrong | None:
+    """A payment whose request may be carried out again, or never gets its response."""
+    payment, references, stored = ExternalPayment.from_item(item), hub.cards.references, found[0]
+    claim, action = payment.waiting_claim, payment.asks or payment.asked
+    if claim is None or action is None:
+        return None
+    if stored is None:
+        now, answer = hub.clock.time(), render_answer(action, payment)
+        return Wrong([references.put_claim(claim)] if payment.asks else references.put_answer(claim, answer, None, now))
+    if payment.asks is None and stored.get("unanswered") and stored["attempt"] == claim.attempt:
+        return Wrong([references.put_late_answer(claim, render_answer(action, payment))])
+    return None
 
 
 def records_of_response(hub: Hub, item: Item) -> list[Key]:
     """The records that a stored response names."""
     data = hub.cards.references.open_data(item)
     return [key(data[name]) for name, key in _OF_RESPONSE.items() if data.get(name)]
-
-
-def _claim(item: Item) -> IdempotencyClaim | None:
-    return IdempotencyClaim(**item["claim"], view=None) if item.get("asks") and item.get("claim") else None
 
 
 def _number(item: Item) -> int:

@@ -88,8 +88,12 @@ def _examine_page(hub: Hub, check: Check, items: Sequence[Item], mend: bool) -> 
     found = _read(hub, [key for _, keys in concerned for key in keys])
     for item, keys in concerned:
         wrong = check.judge(hub, item, [next(found) for _ in keys])
+        mended = mend and _mend(hub, wrong)
+        if mend and not mended and wrong is not None:  # it may have been changed for another item of the page
+            wrong = check.judge(hub, item, [*_read(hub, keys)])
+            mended = _mend(hub, wrong)
         if wrong is not None:
-            yield _finding(hub, check, item, wrong, mend)
+            yield Finding(check.name, _describe(check, item, wrong), mended)
 
 
 def _read(hub: Hub, keys: Sequence[Key]) -> Iterator[Item | None]:
@@ -97,16 +101,17 @@ def _read(hub: Hub, keys: Sequence[Key]) -> Iterator[Item | None]:
         yield from hub.store.batch_get(batch)
 
 
-def _finding(hub: Hub, check: Check, item: Item, wrong: Wrong, mend: bool) -> Finding:
+def _describe(check: Check, item: Item, wrong: Wrong) -> str:
     key = item[_KEYS.get(check.tables[0], "owner")]
-    return Finding(check.name, f"{key} ({wrong.detail})" if wrong.detail else key, mend and _mend(hub, wrong))
+    return f"{key} ({wrong.detail})" if wrong.detail else str(key)
 
 
-def _mend(hub: Hub, wrong: Wrong) -> bool:
+def _mend(hub: Hub, wrong: Wrong | None) -> bool:
     """Write what mends; false if there is nothing to write, or an item has changed meanwhile."""
+    if wrong is None or not wrong.mend:
+        return False
     try:
-        if wrong.mend:
-            hub.store.transact(wrong.mend)
+        hub.store.transact(wrong.mend)
     except (ConditionFailed, Busy):
         return False
-    return bool(wrong.mend)
+    return True

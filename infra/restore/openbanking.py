@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from chalicelib.bootstrap import PLANS, Hub
@@ -110,6 +111,20 @@ def _revoke(hub: Hub, item: Item | None, by: EndedBy) -> Wrong | None:
     if consent is None or consent.has_ended(hub.clock.time()):
         return None
     return Wrong([hub.openbanking.consents.update_revoked(consent, by)], f"consent {consent.consent_id}")
+
+
+def expiring_consent(hub: Hub, item: Item) -> list[Key]:
+    """The consent that an event tells the expiry of."""
+    return [consent_key(item["consent_id"])] if item.get("topic") in ("consent.expiring", "consent.expired") else []
+
+
+def judge_expiring_consent(hub: Hub, item: Item, found: Found) -> Wrong | None:
+    """The event of a consent's expiry, which would be recorded once more."""
+    consent, topic = found[0], item["topic"]
+    if consent is None or consent.get("notify") not in (topic, "consent.expiring"):
+        return None
+    write = hub.openbanking.consents.update_next_notice(consent | {"notify": topic})
+    return Wrong([replace(write, condition=Attr("notify").eq(consent["notify"]))], f"consent {item['consent_id']}")
 
 
 def consent_of_notice(hub: Hub, item: Item) -> list[Key]:

@@ -17,7 +17,7 @@ ASKING_SECONDS = 60
 
 NOT_DUE: Item = {"due_at": None, "due_shard": None}
 """The members that remove a record from the index."""
-ANSWERED: Item = NOT_DUE | {"asks": None, "claim": None}
+ANSWERED: Item = NOT_DUE | {"asks": None}
 """The members that end the wait for a response."""
 
 
@@ -26,13 +26,15 @@ class PendingRecord(Record):
     """A record that may wait.
 
     Attributes:
-        asks: the action that waits for the provider's response; ``claim``: the request's claim, which also waits.
+        asks: the action that waits for the provider's response; ``asked``: the latest that has waited for one.
+        claim: the claim of the latest such request, which waits as long.
         due_at: when ``finish`` handles it, in Unix seconds; ``due_shard``: its shard.
     """
 
     table: ClassVar = TABLE
 
     asks: str | None = None
+    asked: str | None = None
     claim: dict[str, str] | None = None
     due_at: int | None = None
     due_shard: str | None = None
@@ -50,4 +52,4 @@ def due_members(number: int, at: int) -> Item:
 def waiting_members(number: int, action: str, claim: IdempotencyClaim | None, now: int) -> dict[str, Any]:
     """The members of a record that waits for the provider, starting ``now`` (Unix seconds)."""
     kept = {"name": claim.name, "fingerprint": claim.fingerprint, "attempt": claim.attempt} if claim else None
-    return {"asks": action, "claim": kept, **due_members(number, now + ASKING_SECONDS)}
+    return {"asks": action, "asked": action, "claim": kept, **due_members(number, now + ASKING_SECONDS)}

@@ -103,12 +103,12 @@ def record_reply(
         assert current is not None, "what waits stays"
         if current.asks is None:  # somebody else has finished it
             facts.require(*keys)
-            return Outcome(_kept_answer(facts, claim, references) or _render_answer(action, current))
+            return Outcome(_kept_answer(facts, claim, references) or render_answer(action, current))
         stamp = WriteStamp(milliseconds(clock), new_id())
         finished = provider_orders.apply_reply(
             current, reply, stamp, programmes=programmes, sequences=sequences, store=store
         )
-        answer = _render_answer(action, finished.record)
+        answer = render_answer(action, finished.record)
         answering = [references.put_late_answer(claim, answer)] if claim else []
         return Outcome(
             answer,
@@ -134,7 +134,7 @@ def _kept_answer(facts: Facts, claim: IdempotencyClaim | None, references: Reque
     return None
 
 
-def _render_answer(action: str, record: WaitingRecord) -> str:
+def render_answer(action: str, record: WaitingRecord) -> str:
     """The response to a request, once the provider has replied."""
     try:
         return envelope.success(provider_orders.answer(record, action), {})

@@ -1,0 +1,177 @@
+"""After a restore of each table by itself, ``doctor`` names what is only half there, and mends what is safe."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from chalicelib.openbanking.flows.consent.expiry import record_due_events
+from infra.restore.checks import CHECKS
+from tests.cards.scenes import Scene
+from tests.infra.restore.drill import Moment, examine, moments_of, requests_of, skews_of
+from tests.interleavings import card_pairs, openbanking_pairs
+from tests.interleavings.pairs import Pair, Pairs
+from tests.openbanking.payer import Payer
+from tests.world import World
+
+pair = Pairs()
+
+
+@pair
+def defer_defer_and_work(world: World) -> Pair:
+    payer = Payer(world, 2, consent_type="one_time")
+    payer.headers = {"prefer": "respond-async"}
+
+    def work() -> None:
+        assert payer.pay("a-key").status == 202
+        for delivery in world.recorded("payment"):
+            world.hub.delivery.worker.attempt(delivery.delivery_id)
+
+    return (lambda: payer.pay("a-key")), work
+
+
+@pair
+def expiring_expired(world: World) -> Pair:
+    world.tokens(2)
+
+    def tell() -> None:
+        world.clock.advance(173 * 24 * 3600)
+        world.hub.openbanking.call(record_due_events)
+
+    def tell_both() -> None:
+        tell()
+        tell()
+
+    return tell, tell_both
+
+
+@pair
+def transfer_transfer_with_one_reference(world: World) -> Pair:
+    scene = Scene(world)
+    address, reference = scene.funded(10_00), scene.reference()
+    return (pay := lambda: scene.transfer(address, 8_00, request_reference_id=reference)), pay
+
+
+PAIRS = openbanking_pairs.pair | card_pairs.pair | pair
+MENDING = frozenset(check.name for check in CHECKS if check.mends)
+
+
+@dataclass(frozen=True)
+class Harmless:
+    """A loss that ``doctor`` does not name: of what writes only these kinds, only ``lost`` is gone or ``kept`` is left."""
+
+    reason: str
+    written: str
+    lost: str = ""
+    kept: str = ""
+
+    def covers(self, written: frozenset[str], lost: frozenset[str]) -> bool:
+        is_lost_or_kept = lost <= {*self.lost.split()} or written - lost <= {*self.kept.split()}
+        return written <= {*self.written.split()} and is_lost_or_kept
+
+
+MONEY = "cards ledger limits external-payments card-activity card-api deliveries"
+HARMLESS = (
+    Harmless(
+        "An event is a hint: its receiver reads the state. Nothing tells a lost one from one that was never wanted",
+        "authorizations consents payments cards ledger limits external-payments card-activity order tpp card-api deliveries",
+        "deliveries",
+    ),
+    Harmless(
+        "A bank's repeat is refused, or changes nothing, since the state has changed",
+        "authorizations consents payments deliveries bank",
+        "deliveries bank",
+    ),
+    Harmless(
+        "A card is created twice if its reference is lost: `idempotency` is restored to the latest moment",
+        "cards deliveries card-api",
+        "deliveries card-api",
+    ),
+    Harmless("`payments unresolved` lists the order", "order payments deliveries", kept="deliveries"),
+    Harmless("A reference without its response is not carried out", MONEY, kept="card-api"),
+    Harmless("`finish` asks the provider once more", "external-payments card-api", "external-payments"),
+    Harmless("A request ends within 30 minutes", "authorizations deliveries", "authorizations deliveries"),
+    Harmless("The bank's next report or answer has the status", "payments deliveries bank", "payments deliveries bank"),
+    Harmless(
+        "Cards and books are as before; only an event tells of what came after, as when all are restored together",
+        MONEY,
+        kept="deliveries",
+    ),
+    Harmless(
+        "A decline moves no money", "cards card-activity limits deliveries", "cards card-activity limits deliveries"
+    ),
+)
+
+
+@pytest.mark.parametrize("number", [0, 1])
+@pytest.mark.parametrize("title", PAIRS)
+def test_what_is_half_there_is_named_and_mended_at_once(world: World, title: str, number: int) -> None:
+    wrong = {}
+    with requests_of(world, PAIRS[title]) as requests:
+        moments = moments_of(world, requests[number])
+        for skew in skews_of(moments):
+            skew.restore()
+            found = examine(world, mend=True)
+            if not found and not any(each.covers(skew.written, skew.lost) for each in HARMLESS):
+                wrong[str(skew)] = "not named"
+            if left := [each for each in found if each.check in MENDING and not each.mended]:
+                wrong[str(skew)] = f"not mended: {left}"
+            if again := [each for each in examine(world, mend=True) if each.check in MENDING]:
+                wrong[str(skew)] = f"found again: {again}"
+
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("title", PAIRS)
+def test_nothing_is_named_at_any_moment_of_a_request(world: World, title: str) -> None:
+    with requests_of(world, PAIRS[title]) as requests:
+        moments = [each for request in requests for each in moments_of(world, request)]
+        named = [found for each in moments for found in _at(world, each)]
+
+    assert named == []
+
+
+@pytest.mark.parametrize("how", ["one key", "one request id", "a one time consent"])
+def test_a_repeat_after_a_restore_reaches_the_bank_as_the_same_order(world: World, how: str) -> None:
+    wrong = {}
+    with requests_of(world, PAIRS[f"pay pay with {how}"]) as (pay, repeat):
+        moments = moments_of(world, pay)
+        bank = world.banks[2]
+        first = _orders(world)
+        for skew in skews_of(moments):
+            skew.restore()
+            examine(world, mend=True)
+            bank.received.clear()
+            world.clock.advance(60)
+            repeat()
+            if others := _orders(world) - first:
+                wrong[str(skew)] = others
+
+    assert len(first) == 1
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("title", ["read revoke", "read revoke by bank"])
+def test_no_consent_is_read_after_a_restore_if_a_table_knows_its_end(world: World, title: str) -> None:
+    with requests_of(world, PAIRS[title]) as (read, revoke):
+        assert read().status == 200
+        answers = set()
+        for skew in skews_of(moments_of(world, revoke)):
+            skew.restore()
+            examine(world, mend=True)
+            answers.add(read().status)
+
+    assert answers == {401}
+
+
+def _at(world: World, moment: Moment) -> list[str]:
+    for table in moment.tables.values():
+        table.restore()
+    return [str(found) for found in examine(world, mend=False)]
+
+
+def _orders(world: World) -> set[str]:
+    """The ids of the orders that banks have received."""
+    sent = [each for side in world.banks.values() for each in side.received]
+    return {each.headers["X-Request-Id"] for each in sent if "payment" in each.path}
