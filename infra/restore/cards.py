@@ -9,7 +9,7 @@ from chalicelib.cards.authorization.authorization_record import Authorization, D
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.issuing.holder_record import Holder
 from chalicelib.cards.ledger.account_record import Account
-from chalicelib.cards.ledger.entries import MOVEMENT, row_key
+from chalicelib.cards.ledger.entries import MOVEMENT, movement_key
 from chalicelib.cards.ledger.transaction_record import transaction_key
 from chalicelib.cards.payments.address_record import ExternalAddress
 from chalicelib.cards.payments.payment_record import ExternalPayment, Mandate
@@ -73,7 +73,7 @@ def judge_row(hub: Hub, item: Item, found: Found) -> Wrong | None:
 def row_of_authorization(hub: Hub, item: Item) -> list[Key]:
     """The ledger's row of an authorization's latest clearing or refund."""
     owner = Account.key(item["account_id"])[1]["owner"] if item.get("booked_row") else ""
-    return [row_key(owner, item["booked_row"])] if owner else []
+    return [movement_key(owner, item["booked_row"])] if owner else []
 
 
 def transactions_of_payment(hub: Hub, item: Item) -> list[Key]:

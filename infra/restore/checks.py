@@ -166,7 +166,7 @@ CHECKS = (
         "payment-without-transaction",
         ("external-payments", "ledger"),
         "A payment is booked, but its transaction is gone",
-        "Compare the account with the provider's statement; correct it with `simulateIncoming…`",
+        "Compare the account with the provider's statement",
         False,
         cards.transactions_of_payment,
         cards.judge_records,

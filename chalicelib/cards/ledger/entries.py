@@ -35,13 +35,8 @@ PENDING, DISPUTED = "pending", "disputed"
 """The contra books of holds and reservations."""
 
 
-def movement_key(account: LedgerAccount, number: int) -> Key:
-    """The key of an account's row, numbered from 1."""
-    return row_key(account.owner, number)
-
-
-def row_key(owner: str, number: int) -> Key:
-    """The key of a row, by the ``owner`` of its account's rows."""
+def movement_key(owner: str, number: int) -> Key:
+    """The key of the row of an account, given its ``owner`` key; rows are numbered from 1."""
     return TABLE, {"owner": owner, "part": f"{MOVEMENT}#{number:012}"}
 
 
@@ -135,7 +130,7 @@ class Movement:
             after = self.account_after(account)
             members = self._members.get(account.owner, {}) | {name: getattr(after, name) for name in _MOVED}
             row: Item = {
-                **movement_key(after, after.movements)[1],
+                **movement_key(after.owner, after.movements)[1],
                 **self._head,
                 "at": after.last_at,
                 "entries": [[entry.book, entry.currency, entry.amount] for entry in entries],
@@ -184,7 +179,7 @@ def balance_before(read: Callable[[Sequence[Key]], list[Item | None]], account: 
     while first <= last:
         step = max(1, -(-(last - first + 1) // AT_ONCE))
         numbers = [*range(first, last + 1, step)][:AT_ONCE]
-        rows = read([movement_key(account, number) for number in numbers])
+        rows = read([movement_key(account.owner, number) for number in numbers])
         earlier = [(number, row) for number, row in zip(numbers, rows, strict=True) if row and row["at"] < at]
         if not earlier:
             return balance

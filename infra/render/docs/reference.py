@@ -12,6 +12,7 @@ from infra.render.docs import (
     bank_checks,
     cards,
     commands,
+    restore,
     retention,
     sdk,
     sdk_layout,
@@ -87,6 +88,11 @@ PAGES: Mapping[str, Page] = {
         "The kinds of personal data that the service keeps, as `retention show` prints them. [Retention and "
         "erasure](../retention.md) explains the commands that remove them.",
         retention.render,
+    ),
+    "restore": Page(
+        "Checks after a restore",
+        "What `doctor` compares after tables were restored, as in [Restore](../operations.md#restore).",
+        restore.render,
     ),
     "statistics": Page(
         "Columns of the statistics",

@@ -61,6 +61,7 @@ MENU: Mapping[str, Sequence[str]] = {
         "reference/commands",
         "reference/settings",
         "reference/retention",
+        "reference/restore",
         "reference/statistics",
     ),
     "Running it": (

@@ -185,7 +185,7 @@ def test_the_balance_at_an_earlier_time_needs_few_reads(portal: Portal, stage: S
     begun = account.movements
     for number in range(1, many + 1):
         row = {"at": number * 1000, "settled": number * 10, "held": 0, "reserved": 0}
-        stage.hub.store.put("ledger", movement_key(account, begun + number)[1] | row)
+        stage.hub.store.put("ledger", movement_key(account.owner, begun + number)[1] | row)
     moved = {"movements": begun + many, "settled": many * 10, "version": account.version + 1}
     stage.hub.store.put("cards", (stage.hub.store.get(*account.place) or {}) | moved)
     for second in {1, 2, many // 2 + 1, many, many + 1}:

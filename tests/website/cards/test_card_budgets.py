@@ -37,7 +37,7 @@ def _move(scene: Scene, account_id: int) -> None:
     for number in range(1, MOVEMENTS + 1):
         balances = {"settled": account.settled + 17 * number, "held": 29 * number, "reserved": number}
         row = {"at": account.last_at + 1000 * number, **balances}
-        store.put("ledger", movement_key(account, account.movements + number)[1] | row)
+        store.put("ledger", movement_key(account.owner, account.movements + number)[1] | row)
     moved = {"movements": account.movements + MOVEMENTS, "version": account.version + 1}
     store.put("cards", (store.get(*account.place) or {}) | moved)
 
