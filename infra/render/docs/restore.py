@@ -14,6 +14,6 @@ def render() -> str:
         tables = dict.fromkeys(
             (*rows.get(check.name, ("", ""))[1].split(", "), *(f"`{name}`" for name in check.tables))
         )
-        remedies = (check.remedy, "–") if check.mends else ("–", check.remedy)
+        remedies = (check.remedy, "-") if check.mends else ("-", check.remedy)
         rows[check.name] = (f"`{check.name}`", ", ".join(filter(None, tables)), check.wrong, *remedies)
     return table(_HEADING, rows.values())
