@@ -114,9 +114,10 @@ def judge_claim(hub: Hub, item: Item, found: Found) -> Wrong | None:
 
 
 def records_of_response(hub: Hub, item: Item) -> list[Key]:
-    """The records that a stored response names."""
+    """The records that a stored response names; without a holder, the account is a special one."""
     data = hub.cards.references.open_data(item)
-    return [key(data[name]) for name, key in _OF_RESPONSE.items() if data.get(name)]
+    names = _OF_RESPONSE.keys() - (set() if data.get("holder_id") else {"account_id"})
+    return [_OF_RESPONSE[name](data[name]) for name in sorted(names) if data.get(name)]
 
 
 def _number(item: Item) -> int:

@@ -10,7 +10,7 @@ from chalicelib.bootstrap import PLANS, Hub
 from chalicelib.delivery.delivery_record import BODY, RECORD, Delivery, update_abandoned, update_dropped
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.dynamodb.conditions import Attr
-from chalicelib.foundation.dynamodb.store import Delete, Item, Operation
+from chalicelib.foundation.dynamodb.store import Check, Delete, Item, Operation
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.requests.claims import Claim, claim_key
 from chalicelib.foundation.requests.facts import Key
@@ -20,7 +20,6 @@ from chalicelib.openbanking.protocol.tpp_calls import EndedBy
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS
 from chalicelib.openbanking.records import order_answers
 from chalicelib.openbanking.records.authorization_requests import AuthorizationRequest, authorization_key
-from chalicelib.openbanking.records.banks import bank_key
 from chalicelib.openbanking.records.client_record import client_key
 from chalicelib.openbanking.records.consents import Consent, consent_key
 from chalicelib.openbanking.records.order_answers import OrderClaim
@@ -54,15 +53,15 @@ def judge_grant(hub: Hub, item: Item, found: Found) -> Wrong | None:
     return Wrong([hub.openbanking.authorization_requests.update_late_approval(request, item["consent_id"])])
 
 
-def parties_of_consent(hub: Hub, item: Item) -> list[Key]:
-    return [client_key(item["client_id"]), bank_key(item["bic"])] if "bank_token_digest" in item else []
+def client_of_consent(hub: Hub, item: Item) -> list[Key]:
+    return [client_key(item["client_id"])] if "bank_token_digest" in item else []
 
 
-def judge_parties(hub: Hub, item: Item, found: Found) -> Wrong | None:
-    """A valid consent whose client or bank is gone."""
-    if all(found) or not Consent.from_item(item).can_be_queried(hub.clock.time()):
+def judge_client(hub: Hub, item: Item, found: Found) -> Wrong | None:
+    """A valid consent whose client is gone; clients are archived, but never deleted."""
+    if found[0] or not Consent.from_item(item).can_be_queried(hub.clock.time()):
         return None
-    return Wrong(detail=f"client {item['client_id']}, bank {item['bic']}")
+    return Wrong(detail=f"client {item['client_id']}")
 
 
 def order_of_consent(hub: Hub, item: Item) -> list[Key]:
@@ -115,7 +114,8 @@ def _revoke(hub: Hub, item: Item | None, by: EndedBy) -> Wrong | None:
 
 def expiring_consent(hub: Hub, item: Item) -> list[Key]:
     """The consent that an event tells the expiry of."""
-    return [consent_key(item["consent_id"])] if item.get("topic") in ("consent.expiring", "consent.expired") else []
+    is_told = item["part"] == RECORD and item["topic"] in ("consent.expiring", "consent.expired")
+    return [consent_key(item["consent_id"])] if is_told else []
 
 
 def judge_expiring_consent(hub: Hub, item: Item, found: Found) -> Wrong | None:
@@ -178,12 +178,11 @@ def consent_of_order(hub: Hub, item: Item) -> list[Key]:
 def judge_unspent_consent(hub: Hub, item: Item, found: Found) -> Wrong | None:
     """An order that may have been sent, and whose one-time consent is not spent."""
     consent = Consent.from_item(found[0]) if found[0] else None
-    if consent is None or consent.consent_type != "one_time" or item["sendings"] <= 0:
+    if consent is None or consent.consent_type != "one_time" or consent.status != "authorised" or item["sendings"] <= 0:
         return None
-    if consent.status != "authorised":
-        return None
+    unchanged = Check(*claim_key(item["claim"]), Attr("attempt").eq(item["attempt"]) & Attr("sendings").gt(0))
     write = hub.openbanking.consents.update_spent_by(consent, item["attempt"], item["request_id"])
-    return Wrong([write], f"consent {consent.consent_id}")
+    return Wrong([write, unchanged], f"consent {consent.consent_id}")
 
 
 def order_of_payment(hub: Hub, item: Item) -> list[Key]:
@@ -198,9 +197,10 @@ def judge_payment(hub: Hub, item: Item, found: Found) -> Wrong | None:
     is_accepted, order = payment.outcome is None, found[0]
     if order is None and payment.created_at + KEPT_SECONDS > hub.clock.time():
         put = partial(orders.put_lost, is_accepted=is_accepted)
-        return Wrong([put(_order(payment), new_id(), payment.payment_id)])
+        return Wrong([put(_order(payment), new_id(), payment.payment_id)], f"payment_id {payment.payment_id}")
     if order and is_accepted and order.get("order_digest") == payment.order_digest and order["outcome"] == "unknown":
-        return Wrong([orders.update_accepted(_order(payment).key, payment.order_digest, payment.payment_id)])
+        write = orders.update_accepted(_order(payment).key, payment.order_digest, payment.payment_id)
+        return Wrong([write], f"payment_id {payment.payment_id}")
     return None
 
 
@@ -215,7 +215,8 @@ def judge_claim(hub: Hub, item: Item, found: Found) -> Wrong | None:
     if found[0] or is_over or payment.key_claim is None or payment.key_digest is None:
         return None
     claim = Claim(order_answers.KIND, payment.key_claim, payment.key_digest, new_id())
-    return Wrong([hub.openbanking.order_answers.put_claim(OrderClaim(claim, payment.consent_id))])
+    write = hub.openbanking.order_answers.put_claim(OrderClaim(claim, payment.consent_id))
+    return Wrong([write], f"payment_id {payment.payment_id}")
 
 
 def _order(payment: Payment) -> Order:

@@ -14,7 +14,9 @@ from chalicelib.delivery.sweeper import sweep
 from chalicelib.foundation.crypto import event_signing
 from chalicelib.foundation.settings import Settings
 from chalicelib.sealed_places import SEALED_PLACES
+from infra.admin.doctor import find_all
 from infra.admin.ledger_verification import find_dangling_refs, prove_ledger
+from infra.restore.examination import Position
 from tests.cards.scenes import Scene
 from tests.demo_bank.connected_banks import wire_banks
 from tests.manual_clock import ManualClock
@@ -112,6 +114,10 @@ def test_cards_of_the_release_are_read_as_they_were_pay_and_have_a_ledger_that_a
 
     assert prove_ledger(world.hub.store).transactions > 0
     find_dangling_refs(world.hub.store)
+
+
+def test_doctor_finds_nothing_inconsistent_in_the_data_of_the_release(world: World) -> None:
+    assert list(find_all(world.hub, mend=False, start=Position())) == []
 
 
 def test_a_user_of_the_release_signs_in_and_finds_the_clients(world: World) -> None:
