@@ -186,7 +186,7 @@ def judge_unspent_consent(hub: Hub, item: Item, found: Found) -> Wrong | None:
 
 
 def order_of_payment(hub: Hub, item: Item) -> list[Key]:
-    return [] if is_early(item) else [order_key(item["bic"], item["request_id"])]
+    return [order_key(item["bic"], item["request_id"])] if "payment_id" in item else []
 
 
 def judge_payment(hub: Hub, item: Item, found: Found) -> Wrong | None:
