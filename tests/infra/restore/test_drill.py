@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from chalicelib.openbanking.flows.consent.expiry import record_due_events
+from chalicelib.openbanking.flows.payments.outcomes import list_unresolved
 from infra.restore.checks import CHECKS
 from tests.cards.scenes import Scene
 from tests.infra.restore.drill import Moment, examine, moments_of, requests_of, skews_of
@@ -153,6 +154,24 @@ def test_a_repeat_after_a_restore_reaches_the_bank_as_the_same_order(world: Worl
 
     assert len(first) == 1
     assert wrong == {}
+
+
+def test_a_deferred_payment_that_may_have_been_sent_before_a_restore_is_not_sent_again(world: World) -> None:
+    payer = Payer(world, 2, consent_type="one_time")
+    payer.headers = {"prefer": "respond-async"}
+    payer.pay("a-key")
+    [delivery] = world.recorded("payment")
+    world.clock.advance(10 * 60)
+
+    found = examine(world, mend=True)
+    world.hub.delivery.worker.attempt(delivery.delivery_id)
+    payer.pay("another-key")
+
+    assert [(each.check, each.mended) for each in found] == [("deferred-payment-at-risk", True)]
+    assert world.delivery(delivery.delivery_id).state == "failed"
+    assert payer.calls == 0
+    [order] = world.hub.openbanking.call(list_unresolved, 10)
+    assert order.order.request_id == delivery.request_id
 
 
 def test_a_transfer_is_repeated_once_at_most_after_a_restore_that_is_mended(world: World) -> None:
