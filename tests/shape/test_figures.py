@@ -32,7 +32,7 @@ CEILINGS_OF_REQUESTS = {
     "relayed read: switches of file": 90,
     "relayed read: functions": 150,
     "card authorization: files": 48,
-    "card authorization: switches of file": 246,
+    "card authorization: switches of file": 244,
     "card authorization: functions": 258,
 }
 """The highest value of each figure of a traced request."""
