@@ -9,6 +9,7 @@ MAKEFLAGS += --no-builtin-rules
 STAGE ?= dev
 EXAMPLES ?= 300
 COUNT ?= 100
+SECONDS ?= 600
 SEED ?= 2026
 RECORDS ?= 1000000
 RUNTIME :=
@@ -29,7 +30,7 @@ $(foreach path,$(TEST_PATHS),$(if $(wildcard $(path)),,$(error TESTS: $(path) do
 
 export PORT ENGINE LOCALSTACK TLS
 
-.PHONY: help environment run-environment stage-python run tour test test-faults test-sdk test-clock test-pages test-dynamodb test-dynoxide install-dynoxide test-emulator localstack test-openapi chaos interleavings histories mutants shape conformance docs contract release screenshots bench capacity volume lint format lock sdk package rehearse deploy clean
+.PHONY: help environment run-environment stage-python run tour test test-faults test-sdk test-clock test-pages test-dynamodb test-dynoxide install-dynoxide test-emulator localstack test-openapi fuzz chaos interleavings histories mutants shape conformance docs contract release screenshots bench capacity volume lint format lock sdk package rehearse deploy clean
 
 help: ## List all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -81,6 +82,9 @@ localstack: run-environment ## Start LocalStack on port 4566, without an account
 
 test-openapi: rendered ## Check a stack against the OpenAPI documents with generated requests: EXAMPLES=300 SEED=2026
 	@exec $(PYTHON) -m tests.fuzzing --examples $(EXAMPLES) --seed $(SEED)
+
+fuzz: environment ## Fuzz every parser of what strangers send, guided by coverage (Linux): SECONDS=600 ONLY=jwt
+	@exec $(PYTHON) -m tests.parsers --seconds $(SECONDS) $(if $(ONLY),--only $(ONLY))
 
 chaos: environment ## Kill workers while receivers fail, storage is late, disks fill, queues grow: SEED=… PARALLEL=4
 	@exec $(PYTHON) -m tests.chaos $(if $(filter command environment,$(firstword $(origin SEED))),--seed $(SEED)) $(if $(ENGINE),--engine $(ENGINE)) $(if $(PARALLEL),--parallel $(PARALLEL))

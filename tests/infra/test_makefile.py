@@ -35,6 +35,7 @@ NOT_IN_CI = {
     "install-dynoxide": "builds a program for this machine",
     "localstack": "ends with Ctrl-C; installs programs",
     "chaos": "takes as long as one likes; tests have a short one",
+    "fuzz": "takes as long as one likes; make test runs its corpus",
     "interleavings": "takes minutes; make test plays each pair, with one fault, and a few of the others",
     "mutants": "takes hours",
     "shape": "prints figures; a test holds each below its ceiling",

@@ -48,7 +48,7 @@ def read_certificate(pem: str) -> Certificate:
     parsed = load_certificate(pem)
     try:
         return _describe(parsed)
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         raise InvalidCertificate(f"the certificate's names cannot be read: {error}") from None
 
 
@@ -58,7 +58,7 @@ def load_certificate(pem: str) -> x509.Certificate:
 
     try:
         return x509.load_pem_x509_certificate(pem.encode())
-    except ValueError as error:
+    except (ValueError, x509.InvalidVersion) as error:
         raise InvalidCertificate(f"this is not a PEM certificate: {error}") from None
 
 

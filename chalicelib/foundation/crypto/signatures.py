@@ -71,7 +71,11 @@ def load_private_key(pem: str, *, own: bool = False) -> RSAPrivateKey:
         InvalidKey: not PEM, not RSA, or too short.
     """
     try:
-        key = serialization.load_pem_private_key(pem.encode(), password=None, unsafe_skip_rsa_key_validation=own)
+        key: object = serialization.load_pem_private_key(
+            pem.encode(), password=None, unsafe_skip_rsa_key_validation=own
+        )
+    except UnsupportedAlgorithm:
+        key = None
     except (ValueError, TypeError):
         raise InvalidKey("this is not a PEM private key") from None
     if not isinstance(key, RSAPrivateKey) or key.key_size < MINIMUM_BITS:

@@ -26,6 +26,8 @@ _FORMS = ((0xFB50, 0xFDFF), (0xFE70, 0xFEFF))
 """The presentation forms of Arabic letters, which say on which sides a letter is joined."""
 _CURSIVE = ("SYRIAC LETTER", "NKO LETTER", "MONGOLIAN LETTER", "ARABIC TATWEEL")
 _VIRAMA = 9
+_MOST_COMPOSED = 4
+"""The most characters that NFC composes into one."""
 
 
 class InvalidTitle(ValueError):
@@ -58,7 +60,9 @@ def read_title(text: str, longest: int) -> str:
         InvalidTitle: it is empty, longer than ``longest`` characters or not printable, or has invisible characters
             other than the joiners that scripts and emoji need, where they join.
     """
-    plain = text.replace(_NO_BREAK_SPACE, " ").replace(_SOFT_HYPHEN, "")
+    plain = text.replace(_NO_BREAK_SPACE, " ").replace(_SOFT_HYPHEN, "").strip()
+    if len(plain) > _MOST_COMPOSED * longest:  # composing thousands of marks takes minutes
+        raise InvalidTitle(f"must be 1 to {longest} printable characters")
     title = unicodedata.normalize("NFC", plain).strip()
     if not 1 <= len(title) <= longest or not is_written(title):
         raise InvalidTitle(f"must be 1 to {longest} printable characters")

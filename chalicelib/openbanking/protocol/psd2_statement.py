@@ -62,7 +62,7 @@ def read_roles(pem: str) -> frozenset[Role]:
     certificate = load_certificate(pem)
     try:
         statements = _psd2_statements(certificate)
-    except ValueError as error:
+    except (ValueError, x509.DuplicateExtension, x509.UnsupportedGeneralNameType) as error:
         raise InvalidCertificate(f"the certificate's qcStatements cannot be read: {error}") from None
     return frozenset(_ROLES[each.oid] for found in statements for each in found.roles if each.oid in _ROLES)
 

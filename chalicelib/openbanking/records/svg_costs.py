@@ -26,15 +26,16 @@ from chalicelib.openbanking.records.svg_styles import (
     read_attributes,
     read_declarations,
     read_targets,
+    unite,
 )
 
 MOST_COST = 3_000_000
 """The maximum cost of a logo, in hundredths of a plain element. Chromium draws 30,000 of them within seconds."""
 MOST_DEPTH = 200
 """The maximum depth of elements inside each other."""
-_PLAIN = 100
+_LEAST, _PLAIN = 10, 100
 _COSTS: Mapping[str, int] = {
-    **dict.fromkeys(("linearGradient", "radialGradient", "stop"), 10),
+    **dict.fromkeys(("linearGradient", "radialGradient", "stop"), _LEAST),
     "mask": 3_000,  # a picture of its own
     "pattern": 30_000,  # a picture of its own, which can be much larger than the logo
 }
@@ -145,7 +146,7 @@ class Drawing:
         self._resolve_styles()
         cost = 0
         waiting = [(self._elements[0], frozenset[str](), 1, 1.0)]
-        while waiting and cost + len(waiting) <= MOST_COST:
+        while waiting and cost + _LEAST * len(waiting) <= MOST_COST:
             element, inherited, times, outer_scale = waiting.pop()
             cost += times * element.cost
             scale = outer_scale * self._scale(element)
@@ -165,12 +166,16 @@ class Drawing:
         return scale * extent > FARTHEST_RATIO * self._size
 
     def _resolve_styles(self) -> None:
-        """Add to each element what style sheets say, and what it inherits where it stands."""
+        """Add to each element what style sheets say, and what it inherits where it stands.
+
+        References to nothing cost nothing: without them, counting takes no longer than the cost allows.
+        """
+        ids = frozenset(self._by_id)
+        self._sheets.restrict_to(ids)
         for element in self._elements:
-            element.style |= self._sheets.find(element.classes)
+            element.style = element.style.restricted_to(ids) | self._sheets.find(element.classes)
             if element.outer is not None:
-                inherited, style = element.outer.inherited, element.outer.style
-                element.inherited = inherited if style.inherited <= inherited else inherited | style.inherited
+                element.inherited = unite(element.outer.inherited, element.outer.style.inherited)
 
     def _drawn_with(
         self, element: _Element, inherited: frozenset[str], times: int, scale: float
@@ -180,10 +185,10 @@ class Drawing:
         A resource inherits from where it stands, and not from the element that refers to it.
         """
         style = element.style
-        below = inherited | style.inherited
+        below = unite(inherited, style.inherited)
         drawn = [(child, below, times, scale) for child in element.children if child.name not in _RESOURCES]
         drawn += [(target, below, times, scale) for target in self._find(element.used)]
-        followed = style.applied | below if element.name in _PAINTED else style.applied
+        followed = unite(style.applied, below) if element.name in _PAINTED else style.applied
         for target in self._find(followed):
             repeated = element.details + 2 + self._sheets.numbers if target.name == "marker" else 1
             drawn.append((target, target.inherited, times * repeated, scale))

@@ -28,7 +28,9 @@ _ELEMENTS = frozenset(
         *("feOffset", "feTile", "feTurbulence"),
     )
 )
-_OUTSIDE = re.compile(r"\\|@import|image-set|(?:src|image)\(|javascript:|url\(\s*['\"]?\s*(?!#|['\"\s])", re.IGNORECASE)
+_OUTSIDE = re.compile(
+    r"\\|@import|image-set|(?:src|image)\(|javascript:|url\(\s*+['\"]?+\s*+(?!#|['\"])", re.IGNORECASE
+)
 """What refers to something outside, in a style or a value; a backslash could hide it."""
 _RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 _ACTIVE = ("http://www.w3.org/", "http://www.mozilla.org/")
@@ -58,7 +60,7 @@ class _SvgChecks:
 
     def __init__(self) -> None:
         self._open: list[str] = []
-        self._style = ""
+        self._style: list[str] = []
         self._drawing = Drawing()
 
     def start_element(self, name: str, attributes: Mapping[str, str]) -> None:
@@ -83,11 +85,12 @@ class _SvgChecks:
 
     def end_element(self, _name: str) -> None:
         if self._open.pop() == "style":
-            if _OUTSIDE.search(self._style):
+            style = "".join(self._style)
+            if _OUTSIDE.search(style):
                 raise InvalidBank("the logo's style refers to something outside the file")
-            _refuse_unaffordable(find_unaffordable_style(self._style))
-            self._drawing.add_style_sheet(self._style)
-            self._style = ""
+            _refuse_unaffordable(find_unaffordable_style(style))
+            self._drawing.add_style_sheet(style)
+            self._style.clear()
         self._drawing.close()
 
     def end(self) -> None:
@@ -100,7 +103,7 @@ class _SvgChecks:
     def text(self, text: str) -> None:
         """Collect a style, which may come in pieces, and count texts that are drawn."""
         if self._open[-1:] == ["style"]:
-            self._style += text
+            self._style.append(text)
         else:
             self._drawing.add_text(text)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from urllib.parse import unquote
 
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -17,8 +17,8 @@ _UNLAYERED: Mapping[str, frozenset[str]] = {
     "isolation": frozenset(("auto",)),
 }
 """Properties that have an element drawn as a layer of its own, with the values that do not."""
-_REFERENCE = re.compile(r"url\(\s*['\"]?\s*#([^'\")]*)", re.IGNORECASE)
-_RULE = re.compile(r"\s*([^{}@]+)\{([^{}]*)\}")
+_REFERENCE = re.compile(r"url\(\s*+['\"]?\s*+#([^'\")]*)", re.IGNORECASE)
+_RULE = re.compile(r"(?<![^{}@])([^{}@]++)\{([^{}]*)\}")
 _CLASSES = re.compile(r"\s*\.[\w-]+\s*(?:,\s*\.[\w-]+\s*)*")
 _TOKEN = re.compile(
     r"(?P<url>url\(\s*[^'\"()\s]*)|(?P<comment>/\*.*?(?:\*/|\Z))|\"[^\"\n]*\"|'[^'\n]*'", re.DOTALL | re.IGNORECASE
@@ -61,6 +61,13 @@ _NAME = re.compile(r"#[\w-]+")
 _FEW_OCTAVES = re.compile(r"\s*(?:[0-9]|10)\s*")
 
 
+def unite(one: frozenset[str], other: frozenset[str]) -> frozenset[str]:
+    """Both sets; one that has all is shared, because thousands of elements can have the same large one."""
+    if one is other or other <= one:
+        return one
+    return one | other if one else other
+
+
 @dataclass(frozen=True, slots=True)
 class Style:
     """What declarations refer to.
@@ -76,7 +83,12 @@ class Style:
     has_layer: bool = False
 
     def __or__(self, other: Style) -> Style:
-        return Style(self.applied | other.applied, self.inherited | other.inherited, self.has_layer or other.has_layer)
+        applied, inherited = unite(self.applied, other.applied), unite(self.inherited, other.inherited)
+        return Style(applied, inherited, self.has_layer or other.has_layer)
+
+    def restricted_to(self, ids: Set[str]) -> Style:
+        """The style without references to anything but ``ids``."""
+        return Style(self.applied & ids, self.inherited & ids, self.has_layer)
 
 
 def find_unaffordable(attributes: Mapping[str, str]) -> str | None:
@@ -134,6 +146,10 @@ class StyleSheets:
         if "path(" in text.lower():
             self.numbers += len(NUMBER.findall(text))
         self._add_declarations([_EVERY], _RULE.sub(self._add_rule, text))
+
+    def restrict_to(self, ids: Set[str]) -> None:
+        """Forget references to anything but ``ids``."""
+        self._by_class = {name: style.restricted_to(ids) for name, style in self._by_class.items()}
 
     def find(self, classes: Sequence[str]) -> Style:
         """What the rules for an element with these classes refer to."""

@@ -1,0 +1,23 @@
+"""Each file of the corpus: its parser takes it, or refuses it with an error that it documents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.parsers.target import CORPUS
+from tests.parsers.targets import TARGETS
+
+FILES = sorted(file.relative_to(CORPUS) for file in CORPUS.glob("*/*"))
+
+
+@pytest.mark.parametrize("file", FILES, ids=str)
+def test_a_parser_takes_what_it_got_or_raises_a_documented_error(file: Path) -> None:
+    TARGETS[file.parent.name].run((CORPUS / file).read_bytes())
+
+
+def test_each_parser_has_a_corpus_of_few_and_small_files() -> None:
+    assert {file.parent.name for file in FILES} == TARGETS.keys()
+    assert len(FILES) <= 60
+    assert all((CORPUS / file).stat().st_size <= TARGETS[file.parent.name].most for file in FILES)
