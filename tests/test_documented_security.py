@@ -1,4 +1,4 @@
-"""The page of the security profile names tests that are collected, and the concept gives the code's numbers."""
+"""The pages on security name tests that are collected, and the concept gives the code's numbers."""
 
 from __future__ import annotations
 
@@ -22,6 +22,14 @@ HEAD = ["Clause", "It demands", "How it holds", "Shown by"]
 ALL = " ".join(CLIENT_SECURITY.split())
 
 
+class Threat(NamedTuple):
+    """A row of the threat model."""
+
+    threat: str
+    defence: str
+    test: str
+
+
 class Clause(NamedTuple):
     """A row of the page's tables."""
 
@@ -38,6 +46,15 @@ def clauses() -> list[Clause]:
 
 
 CLAUSES = clauses()
+
+
+def threats() -> list[Threat]:
+    """The rows of the threat model's tables."""
+    found = tables(DOCUMENTS["docs/security.md"])
+    return [Threat(*row) for head, _, *content in found if head == ["Threat", "Defence", "Test"] for row in content]
+
+
+THREATS = threats()
 
 
 @cache
@@ -57,6 +74,22 @@ def test_every_clause_is_shown_by_tests_that_are_collected(clause: Clause) -> No
     for test in clause.tests.split(", "):
         file, _, name = test.partition("::")
         assert name in collected_tests(file), test
+
+
+@pytest.mark.parametrize("row", THREATS, ids=lambda row: row.threat)
+def test_every_defence_is_shown_by_a_test_that_is_collected(row: Threat) -> None:
+    file, _, name = row.test.partition("::")
+
+    assert row.defence
+    assert name in collected_tests(f"tests/{file}"), row.test
+
+
+def test_every_boundary_has_threats_and_every_kind_of_threat_is_considered() -> None:
+    boundaries = section(DOCUMENTS["docs/security.md"], "## Boundaries").split("\n### ")[1:]
+
+    assert len(boundaries) == 7
+    assert all("| Threat | Defence | Test |" in text for text in boundaries)
+    assert {row.threat.partition(": ")[0] for row in THREATS} == set("STRIDE")
 
 
 def test_every_clause_for_servers_is_listed() -> None:

@@ -44,12 +44,13 @@ def table(heading: str, first: str) -> dict[str, list[str]]:
 
 
 def test_every_page_is_documented_with_who_may_go_there_and_no_other() -> None:
-    found = table("## Pages", "Address")
+    found = table("### For everybody", "Address")
+    visitors = {place: kind for kind in ("everybody", "users") for place in table(f"### For {kind}", "Address")}
 
-    assert {place: row[0] for place, row in found.items()} == {
+    assert visitors == {
         place: "users" if place == CLOCK or ("GET", place) in FOR_USERS else "everybody" for place in (*PAGES, CLOCK)
     }
-    assert all(f"{screen.name}" in found["/specifications/{screen}"][1] for screen in SCREENS)
+    assert all(f"{screen.name}" in found["/specifications/{screen}"][0] for screen in SCREENS)
 
 
 def test_the_rules_for_passwords_and_sessions_are_the_codes() -> None:

@@ -41,8 +41,8 @@ class Settings:
     the public ones. ``operator_key`` permits its holder to move the clock of the one-machine stack. ``client_calls``
     and ``credential_calls`` are the calls that a client, and a credential of the card API, may make in a minute in each
     process, unless its record has a limit of its own. ``cloudfront_secrets`` are the SHA-256 digests, in hex, of the
-    secrets with which CloudFront proves that a request comes from it; empty if visitors connect directly. Lifetimes are
-    in seconds.
+    secrets with which CloudFront proves that a request comes from it; empty if visitors connect directly.
+    ``security_contact`` is a URL (``mailto:`` or ``https:``) for reports of vulnerabilities. Lifetimes are in seconds.
     """
 
     stage: Stage
@@ -65,6 +65,7 @@ class Settings:
     client_calls: int = CALLS_IN_LAMBDA
     credential_calls: int = CALLS_IN_LAMBDA
     cloudfront_secrets: tuple[str, ...] = ()
+    security_contact: str | None = None
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str]) -> Settings:
@@ -107,6 +108,7 @@ class Settings:
             client_calls=_read(environ, "CLIENT_CALLS_PER_MINUTE", _calls_per_minute, calls),
             credential_calls=_read(environ, "CREDENTIAL_CALLS_PER_MINUTE", _calls_per_minute, calls),
             cloudfront_secrets=_read(environ, "CLOUDFRONT_SECRET_SHA256", _digests, ""),
+            security_contact=_read(environ, "SECURITY_CONTACT", _contact, "") or None,
         )
 
     @cached_property
@@ -188,6 +190,15 @@ def _text(fits: Callable[[str], object], rule: str) -> Callable[[str], str]:
         return value
 
     return parse
+
+
+def _contact(value: str) -> str:
+    kind, _, address = value.partition(":")
+    if kind == "mailto":
+        return f"{kind}:{_mail_address(address)}"
+    if value and not re.fullmatch(r"https://[!-~]+", value):
+        raise ValueError("must be mailto: and an email address, or a URL that begins with https://")
+    return value
 
 
 def _log_level(value: str) -> str:

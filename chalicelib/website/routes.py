@@ -91,6 +91,18 @@ def llms(website: WebsiteContainer, incoming: Incoming) -> Response:
     return answer_llms(website.shared.settings.public_url)
 
 
+@website_routes.get("/.well-known/security.txt")
+def security_txt(website: WebsiteContainer, incoming: Incoming) -> Response:
+    """Where to report a vulnerability (RFC 9116); not found if the operator has set no contact."""
+    from chalicelib.website.security_text import security_text
+
+    settings = website.shared.settings
+    if settings.security_contact is None:
+        return _answer_not_found(website, incoming)
+    text = security_text(settings.security_contact, settings.public_url, website.shared.clock.real.now())
+    return text_answer(text, "text/plain; charset=utf-8", headers={"Cache-Control": "public, max-age=300"})
+
+
 @website_routes.get("/health")
 def health(website: WebsiteContainer, incoming: Incoming) -> Response:
     """Respond with status, stage and version, without calling other services."""

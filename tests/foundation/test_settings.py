@@ -82,6 +82,7 @@ def test_every_setting_can_be_given() -> None:
             "CREDENTIAL_CALLS_PER_MINUTE": "1000000",
             "CLOUDFRONT_SECRET_SHA256": f"{'0' * 64},{'f' * 64}",
             "MAIL_FROM": "no-reply@example.com",
+            "SECURITY_CONTACT": "mailto:security@example.com",
             "MTLS_URL": "https://mtls.example.com/",
             "TPP_CA_BUNDLE": "s3://causeway-dev-truststore-1/cas.pem",
         }
@@ -96,6 +97,7 @@ def test_every_setting_can_be_given() -> None:
     assert (settings.log_level, settings.mail_from) == ("DEBUG", "no-reply@example.com")
     assert (settings.client_calls, settings.credential_calls) == (600, 1_000_000)
     assert settings.cloudfront_secrets == ("0" * 64, "f" * 64)
+    assert settings.security_contact == "mailto:security@example.com"
     assert settings.mtls_url == "https://mtls.example.com"
     assert settings.tpp_ca_bundle == "s3://causeway-dev-truststore-1/cas.pem"
 
@@ -150,6 +152,10 @@ def test_the_prefix_names_key_and_secrets() -> None:
         ("RESOURCE_PREFIX", "a b", "must contain only lower-case letters"),
         ("MAIL_FROM", "Causeway", "must be an email address such as"),
         ("MAIL_FROM", "a@b.example\nBcc: c@d.example", "must be an email address such as"),
+        ("SECURITY_CONTACT", "security@example.com", "must be mailto: and an email address, or a URL"),
+        ("SECURITY_CONTACT", "mailto:Security", "must be an email address such as"),
+        ("SECURITY_CONTACT", "http://example.com/report", "must be mailto: and an email address, or a URL"),
+        ("SECURITY_CONTACT", "https://example.com/\nPolicy: a", "must be mailto: and an email address, or a URL"),
         ("LOG_LEVEL", "LOUD", "must be one of DEBUG"),
         ("CLIENT_CALLS_PER_MINUTE", "0", "must be a number from 1 to 1000000"),
         ("CLOUDFRONT_SECRET_SHA256", "the secret itself", "must be one or two SHA-256 digests"),

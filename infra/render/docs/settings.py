@@ -95,6 +95,12 @@ SETTINGS = (
         "(../domains.md#cloudfront), in hex; two, separated by a comma, while the secret is replaced. Without it, "
         "no forwarded address is trusted",
     ),
+    Setting(
+        "SECURITY_CONTACT",
+        "none",
+        "Where to [report a vulnerability](../security.md#report-a-vulnerability): `mailto:` and an address, or an "
+        "`https:` URL. Without it, `/.well-known/security.txt` is not found",
+    ),
     Setting("LOG_LEVEL", "`INFO`", "The lowest level to log: `DEBUG`, `INFO`, `WARNING`, `ERROR` or `CRITICAL`"),
 )
 

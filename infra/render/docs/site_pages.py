@@ -38,6 +38,7 @@ MENU: Mapping[str, Sequence[str]] = {
         "concepts/consents-and-tokens",
         "concepts/client-security",
         "concepts/security-profile",
+        "security",
         "concepts/payments",
         "concepts/deferred-calls",
         "concepts/delivery",
