@@ -189,12 +189,14 @@ def test_the_examples_of_errors_are_read_by_their_models(name: str) -> None:
 
 
 def routes() -> set[tuple[str, str]]:
-    """What the application serves below the interface's paths, without catch-alls."""
+    """What the application serves below the interface's paths, without catch-alls and what is for people."""
     return {
         (method.lower(), path)
         for path, methods in app.routes.items()
         for method in methods
-        if path.startswith(("/tpp", "/oauth", "/.well-known", "/bank/", "/api", "/simulator")) and method != OTHERS
+        if path.startswith(("/tpp", "/oauth", "/.well-known", "/bank/", "/api", "/simulator"))
+        and path != "/.well-known/security.txt"
+        and method != OTHERS
     }
 
 
