@@ -12,10 +12,12 @@ from contextlib import contextmanager
 
 import pytest
 
+from chalicelib.openbanking.records import svg_logos
+from chalicelib.openbanking.records.svg_costs import Drawing
 from tests.parsers.longest_input import INPUTS
 from tests.parsers.targets import TARGETS
 
-PROCESSOR_SECONDS = 3
+PROCESSOR_SECONDS = 5
 CASES = [(target, name) for target, inputs in INPUTS.items() for name in inputs]
 
 
@@ -44,3 +46,20 @@ def test_the_longest_input_takes_linear_work(target: str, name: str) -> None:
             TARGETS[target].run(INPUTS[target][name])
     except TooMuchWork:
         pytest.fail("the work is more than linear", pytrace=False)
+
+
+def test_elements_share_the_references_that_they_inherit(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawings: list[Drawing] = []
+
+    class KeptDrawing(Drawing):
+        def __init__(self) -> None:
+            super().__init__()
+            drawings.append(self)
+
+    monkeypatch.setattr(svg_logos, "Drawing", KeptDrawing)
+    TARGETS["logo"].run(INPUTS["logo"]["known-references"])
+
+    (drawing,) = drawings
+    sets = {id(each.inherited): each.inherited for each in drawing._elements}
+    assert len(drawing._elements) > 2_000
+    assert sum(map(len, sets.values())) <= 2 * len(drawing._elements)

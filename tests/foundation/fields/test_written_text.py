@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from chalicelib.foundation.fields import written_text
 from chalicelib.foundation.fields.written_text import InvalidTitle, is_blank, is_written, read_title
 
 FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
@@ -92,3 +93,15 @@ def test_a_title_without_or_with_invisible_characters_is_refused(title: str) -> 
 def test_titles_that_differ_only_in_their_encoding_are_one() -> None:
     assert read_title(" Cafe\u0301\u00a0Bud\u00adget ", 128) == "Caf\u00e9 Budget"
     assert read_title("e\u0301" * 128, 128) == "\u00e9" * 128
+
+
+def test_a_title_may_be_four_times_as_long_before_its_marks_are_composed() -> None:
+    assert read_title("\u03b1\u0313\u0300\u0345" * 128, 128) == "\u1f82" * 128
+
+
+def test_a_title_that_is_too_long_whatever_its_marks_is_not_composed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Composing takes quadratic time for marks in the wrong order."""
+    monkeypatch.setattr(written_text, "unicodedata", None)
+
+    with pytest.raises(InvalidTitle, match="must be 1 to 128 printable characters"):
+        read_title("\u0301\u0323" * 300, 128)
