@@ -192,15 +192,6 @@ def _text(fits: Callable[[str], object], rule: str) -> Callable[[str], str]:
     return parse
 
 
-def _contact(value: str) -> str:
-    kind, _, address = value.partition(":")
-    if kind == "mailto":
-        return f"{kind}:{_mail_address(address)}"
-    if value and not re.fullmatch(r"https://[!-~]+", value):
-        raise ValueError("must be mailto: and an email address, or a URL that begins with https://")
-    return value
-
-
 def _log_level(value: str) -> str:
     levels = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
     if value.upper() not in levels:
@@ -257,4 +248,8 @@ _prefix = _text(
 )
 _mail_address = _text(
     re.compile("[!-~]{1,64}@[A-Za-z0-9.:-]+").fullmatch, "must be an email address such as causeway@example.com"
+)
+_contact = _text(
+    re.compile("(mailto:[!-~]{1,64}@[A-Za-z0-9.:-]+|https://[!-~]+)?").fullmatch,
+    "must be mailto: and an email address, or a URL that begins with https://",
 )

@@ -153,7 +153,7 @@ def test_the_prefix_names_key_and_secrets() -> None:
         ("MAIL_FROM", "Causeway", "must be an email address such as"),
         ("MAIL_FROM", "a@b.example\nBcc: c@d.example", "must be an email address such as"),
         ("SECURITY_CONTACT", "security@example.com", "must be mailto: and an email address, or a URL"),
-        ("SECURITY_CONTACT", "mailto:Security", "must be an email address such as"),
+        ("SECURITY_CONTACT", "mailto:Security", "must be mailto: and an email address, or a URL"),
         ("SECURITY_CONTACT", "http://example.com/report", "must be mailto: and an email address, or a URL"),
         ("SECURITY_CONTACT", "https://example.com/\nPolicy: a", "must be mailto: and an email address, or a URL"),
         ("LOG_LEVEL", "LOUD", "must be one of DEBUG"),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
 
-from chalicelib.cards.actions import ACTIONS
+from chalicelib.cards.actions import ACTIONS, SIMULATOR_ACTIONS
 from chalicelib.cards.protocol.status_codes import Refused
 from chalicelib.cards.requests import envelope
 from chalicelib.foundation import jsontext
@@ -19,14 +19,17 @@ from chalicelib.foundation.jsontext import InvalidJson
 from chalicelib.openbanking.api.credentials import _read_basic
 from chalicelib.openbanking.bank_client.bank_answers import read_answer
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
-from chalicelib.openbanking.oauth.tpp_request import prefers_deferral, read_psu
+from chalicelib.openbanking.oauth.tpp_request import prefers_deferral
 from chalicelib.openbanking.protocol import tpp_calls
 from chalicelib.openbanking.protocol.errors import Refusal
+from chalicelib.openbanking.protocol.psu_context import read_psu
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.protocol.webhooks import Webhook
 from tests.openbanking.examples import ROWS, Row
 from tests.parsers.target import Target, text
+
+_ACTIONS = {**ACTIONS, **SIMULATOR_ACTIONS}
 
 
 def _split(content: bytes) -> tuple[bytes, bytes]:
@@ -46,7 +49,7 @@ def read_request(content: bytes) -> None:
         incoming.check_text,
         incoming.parameters,
         incoming.form,
-        lambda: read_psu(incoming),
+        lambda: read_psu(incoming.headers, incoming.repeated_headers),
         lambda: prefers_deferral(incoming),
         lambda: incoming.visitor_address([]),
         lambda: _read_basic(headers.get("authorization", "")),
@@ -79,7 +82,7 @@ def read_card_request(content: bytes) -> None:
     """A request of the card API, whatever its action."""
     members = envelope.parse(content)
     envelope.read_reference(members)
-    action = ACTIONS.get(str(members.get("action")))
+    action = _ACTIONS.get(str(members.get("action")))
     if action is not None:
         action.request.read_fields(members)
 
