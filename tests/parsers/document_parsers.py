@@ -20,7 +20,7 @@ from tests.parsers.target import Target, text
 
 
 def read_json(content: bytes) -> None:
-    """JSON, which is the same after it was written and read again."""
+    """JSON, which must stay the same when it is written and read again."""
     value = jsontext.loads(content)
     assert jsontext.loads(jsontext.dumps(value)) == value
 
@@ -64,7 +64,7 @@ def read_retry_after(content: bytes) -> None:
 
 
 def read_recorded_answer(content: bytes) -> None:
-    """What an attempt keeps of a receiver's response."""
+    """The part of a receiver's response that an attempt keeps."""
     captured = CapturedHeaders()
     captured.beginning = content
     record_answer(captured)

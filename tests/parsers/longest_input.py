@@ -1,8 +1,10 @@
-"""Inputs of the maximum size that would take hours if a parser needed more than linear work."""
+"""Long inputs, of any size up to a parser's maximum, that show whether the parser needs more than linear work."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from string import ascii_letters
 
@@ -17,10 +19,38 @@ JWT_BYTES, ADDRESS_BYTES, HEADER_BYTES = 16_384, 2_048, 10_240
 _SVG = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9">'
 
 
+@dataclass(frozen=True)
+class LongInput:
+    """An input for a parser.
+
+    Attributes:
+        build: builds an input of about as many bytes as it is given, and no more.
+        size: the maximum that the parser accepts, or a part of it where the parser does much for each byte.
+    """
+
+    build: Callable[[int], bytes]
+    size: int
+
+
+def _repeat(begin: str, piece: str, end: str, size: int) -> LongInput:
+    """``piece`` as often as the size allows, between ``begin`` and ``end``."""
+    return LongInput(partial(_fill, begin, piece, end), size)
+
+
 def _fill(begin: str, piece: str, end: str, size: int) -> bytes:
-    """``piece`` as often as ``size`` allows, between ``begin`` and ``end``."""
     room = size - len(begin.encode()) - len(end.encode())
     return f"{begin}{piece * (room // len(piece.encode()))}{end}".encode()
+
+
+def _name_members(begin: str, end: str, size: int) -> LongInput:
+    """As many members of different names as the size allows, between ``begin`` and ``end``."""
+    return LongInput(partial(_fill_with_members, begin, end), size)
+
+
+def _fill_with_members(begin: str, end: str, size: int) -> bytes:
+    count = (size - len(begin) - len(end)) // len('"abc":1,')
+    members = ",".join(f'"{name}":1' for name in _names(count))
+    return f"{begin}{members}{end}".encode()
 
 
 def _names(count: int) -> Iterator[str]:
@@ -28,87 +58,88 @@ def _names(count: int) -> Iterator[str]:
     return ("".join(letters) for letters, _ in zip(product(ascii_letters, repeat=3), range(count), strict=False))
 
 
-def _references_of_every_element(*, known: bool) -> bytes:
-    """A style sheet that refers to thousands of names, for every element of a document that has thousands.
+def _refer_from_every_element(size: int, *, known: bool) -> bytes:
+    """A style sheet that refers to hundreds of names, for every element of a document that has thousands.
 
-    Elements that use each other are drawn 4,096 times.
+    The elements use each other, so that one of them is drawn as often as there are names, or more.
     """
-    names = list(_names(2_000))
+    count = size // 50
+    names = list(_names(count))
     style = "".join(f"url(#{name})" for name in names)
     targets = "".join(f'<g id="{name}"/>' for name in names) if known else ""
     doubled = "".join(
-        f'<g id="u{each}"><use href="#u{each - 1}"/><use href="#u{each - 1}"/></g>' for each in range(1, 13)
+        f'<g id="u{each}"><use href="#u{each - 1}"/><use href="#u{each - 1}"/></g>'
+        for each in range(1, count.bit_length() + 1)
     )
-    begin = f'{_SVG}<style>*{{fill:{style}}}</style><defs>{targets}</defs><g id="u0"><path/></g>{doubled}'
-    return _fill(begin, "<g/>", "</svg>", LOGO_BYTES)
+    drawn = f'<g id="u0" style="fill:{style[:200]}"><path/></g>'
+    begin = f"{_SVG}<style>*{{fill:{style}}}</style><defs>{targets}</defs>{drawn}{doubled}"
+    return _fill(begin, "<g/>", "</svg>", size)
 
 
-LOGOS: Mapping[str, bytes] = {
-    "style-of-spaces": _fill(f"{_SVG}<style>", " ", "</style></svg>", LOGO_BYTES),
-    "style-of-lines": _fill(f"{_SVG}<style>", "\n", "</style></svg>", LOGO_BYTES),
-    "style-without-rules": _fill(f"{_SVG}<style>", "a", "</style></svg>", LOGO_BYTES),
-    "style-of-open-rules": _fill(f"{_SVG}<style>", "a{", "</style></svg>", LOGO_BYTES),
-    "style-of-comments": _fill(f"{_SVG}<style>", "/*", "</style></svg>", LOGO_BYTES),
-    "style-of-classes": _fill(f"{_SVG}<style>", ".a{fill:url(#b)}", "</style></svg>", LOGO_BYTES),
-    "address-of-spaces": _fill(f'{_SVG}<path style="fill:url(', " ", '#a)"/></svg>', LOGO_BYTES),
-    "addresses": _fill(f'{_SVG}<path style="fill:', "url(", '"/></svg>', LOGO_BYTES),
-    "path-of-arcs": _fill(f'{_SVG}<path d="M0 0', "a1 1 0 0", '"/></svg>', LOGO_BYTES),
-    "transforms": _fill(f'{_SVG}<path transform="', "scale(1)", '"/></svg>', LOGO_BYTES),
-    "number": _fill(f'{_SVG}<path width="', "1", '"/></svg>', LOGO_BYTES),
-    "elements": _fill(_SVG, "<g/>", "</svg>", LOGO_BYTES),
-    "unknown-references": _references_of_every_element(known=False),
-    "known-references": _references_of_every_element(known=True),
+LOGOS: Mapping[str, LongInput] = {
+    "style-of-spaces": _repeat(f"{_SVG}<style>", " ", "</style></svg>", LOGO_BYTES),
+    "style-of-lines": _repeat(f"{_SVG}<style>", "\n", "</style></svg>", LOGO_BYTES),
+    "style-without-rules": _repeat(f"{_SVG}<style>", "a", "</style></svg>", LOGO_BYTES),
+    "style-of-open-rules": _repeat(f"{_SVG}<style>", "a{", "</style></svg>", LOGO_BYTES),
+    "style-of-comments": _repeat(f"{_SVG}<style>", "/*", "</style></svg>", LOGO_BYTES),
+    "style-of-classes": _repeat(f"{_SVG}<style>", ".a{fill:url(#b)}", "</style></svg>", LOGO_BYTES),
+    "address-of-spaces": _repeat(f'{_SVG}<path style="fill:url(', " ", '#a)"/></svg>', LOGO_BYTES),
+    "addresses": _repeat(f'{_SVG}<path style="fill:', "url(", '"/></svg>', LOGO_BYTES),
+    "path-of-arcs": _repeat(f'{_SVG}<path d="M0 0', "a1 1 0 0", '"/></svg>', LOGO_BYTES),
+    "transforms": _repeat(f'{_SVG}<path transform="', "scale(1)", '"/></svg>', LOGO_BYTES),
+    "number": _repeat(f'{_SVG}<path width="', "1", '"/></svg>', LOGO_BYTES),
+    "elements": _repeat(_SVG, "<g/>", "</svg>", LOGO_BYTES // 4),
+    "unknown-references": LongInput(partial(_refer_from_every_element, known=False), LOGO_BYTES // 4),
+    "known-references": LongInput(partial(_refer_from_every_element, known=True), LOGO_BYTES // 4),
 }
-INPUTS: Mapping[str, Mapping[str, bytes]] = {
+INPUTS: Mapping[str, Mapping[str, LongInput]] = {
     "logo": LOGOS,
     "json": {
-        "lists": _fill("", "[", "", CARD_BYTES),
-        "objects": _fill("", '{"a":', "", CARD_BYTES),
-        "digits": _fill("", "1", "", CARD_BYTES),
-        "fraction": _fill("0.", "1", "", CARD_BYTES),
-        "numbers": _fill("[", "1" * 4_300 + ",", "1]", CARD_BYTES),
-        "halves": _fill('"', "\\ud800", '"', CARD_BYTES),
+        "lists": _repeat("", "[", "", CARD_BYTES),
+        "objects": _repeat("", '{"a":', "", CARD_BYTES),
+        "digits": _repeat("", "1", "", CARD_BYTES),
+        "fraction": _repeat("0.", "1", "", CARD_BYTES),
+        "numbers": _repeat("[", "1" * 4_300 + ",", "1]", CARD_BYTES),
+        "halves": _repeat('"', "\\ud800", '"', CARD_BYTES),
     },
-    "jwt": {"dots": _fill("", ".", "", JWT_BYTES), "letters": _fill("", "a", ".a.a", JWT_BYTES)},
-    "key-set": {"modulus": _fill('{"keys":[{"kty":"RSA","e":"AQAB","n":"', "_", '"}]}', MAX_KEY_SET_BYTES)},
+    "jwt": {"dots": _repeat("", ".", "", JWT_BYTES), "letters": _repeat("", "a", ".a.a", JWT_BYTES)},
+    "key-set": {"modulus": _repeat('{"keys":[{"kty":"RSA","e":"AQAB","n":"', "_", '"}]}', MAX_KEY_SET_BYTES)},
     "message": {
-        "problems": _fill("InitAuthorization\n[", "1,", "1]", BODY_BYTES),
-        "members": b"InitAuthorization\n{%s}" % ",".join(f'"{name}":1' for name in _names(7_000)).encode(),
+        "problems": _repeat("InitAuthorization\n[", "1,", "1]", BODY_BYTES),
+        "members": _name_members("InitAuthorization\n{", "}", BODY_BYTES),
     },
-    "card-request": {
-        "members": b'{"action":"createAccount",%s}' % ",".join(f'"{name}":1' for name in _names(90_000)).encode()
-    },
+    "card-request": {"members": _name_members('{"action":"createAccount",', "}", CARD_BYTES)},
     "bank-answer": {
-        "accounts": _fill('/v2_accounts\n{"accounts":[', "{},", "{}]}", ANSWER_BYTES // 100),
-        "lists": _fill('/v2_accounts\n{"accounts":', "[", "", ANSWER_BYTES),
+        "accounts": _repeat('/v2_accounts\n{"accounts":[', "{},", "{}]}", ANSWER_BYTES // 400),
+        "lists": _repeat('/v2_accounts\n{"accounts":', "[", "", ANSWER_BYTES),
     },
     "request": {
-        "cookies": _fill("Cookie: ", "a=b;", "\n\n", HEADER_BYTES),
-        "preferences": _fill("Prefer: ", "a,", "\n\n", HEADER_BYTES),
-        "fields": _fill("\n\n", "a&", "", BODY_BYTES),
+        "cookies": _repeat("Cookie: ", "a=b;", "\n\n", HEADER_BYTES),
+        "preferences": _repeat("Prefer: ", "a,", "\n\n", HEADER_BYTES),
+        "fields": _repeat("\n\n", "a&", "", BODY_BYTES),
     },
     "http-response": {
-        "headers": _fill("HTTP/1.1 200 OK\r\n", "a: b\r\n", "\r\n", 10 * BODY_BYTES),
-        "folded": b"HTTP/1.1 200 OK\r\na: b\r\n" + 90 * (b" " + 65_000 * b"c" + b"\r\n") + b"\r\n",
-        "interim": _fill("", "HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 200 OK\r\n\r\n", 10 * BODY_BYTES),
-        "chunks": _fill("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\na\r\n", "", 10 * BODY_BYTES),
+        "headers": _repeat("HTTP/1.1 200 OK\r\n", "a: b\r\n", "\r\n", 10 * BODY_BYTES),
+        "folded": _repeat("HTTP/1.1 200 OK\r\na: b\r\n", f" {'c' * 65_000}\r\n", "\r\n", 90 * BODY_BYTES),
+        "interim": _repeat("", "HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 200 OK\r\n\r\n", 10 * BODY_BYTES),
+        "chunks": _repeat("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\na\r\n", "", 3 * BODY_BYTES),
     },
-    "retry-after": {"digits": _fill("", "1", "", BODY_BYTES), "date": _fill("Wed, ", "21 ", "", BODY_BYTES)},
-    "name": {"parts": _fill("", "CN=a,", "CN=a", BODY_BYTES), "escapes": _fill("CN=", "\\", "", BODY_BYTES)},
+    "retry-after": {"digits": _repeat("", "1", "", BODY_BYTES), "date": _repeat("Wed, ", "21 ", "", BODY_BYTES)},
+    "name": {"parts": _repeat("", "CN=a,", "CN=a", BODY_BYTES // 4), "escapes": _repeat("CN=", "\\", "", BODY_BYTES)},
     "address": {
-        "dots": _fill("https://", "a.", "example/", ADDRESS_BYTES),
-        "digits": _fill("https://", "1", "/", ADDRESS_BYTES),
-        "fields": _fill("https://tpp.example/?", "a&", "", ADDRESS_BYTES),
+        "dots": _repeat("https://", "a.", "example/", ADDRESS_BYTES),
+        "digits": _repeat("https://", "1", "/", ADDRESS_BYTES),
+        "fields": _repeat("https://tpp.example/?", "a&", "", ADDRESS_BYTES),
     },
     "title": {
-        "marks": _fill("a", "\u0301\u0323", "", BODY_BYTES),
-        "joiners": _fill("\u0646", "\u200c", "\u0646", BODY_BYTES),
+        "marks": _repeat("a", "\u0301\u0323", "", BODY_BYTES),
+        "joiners": _repeat("\u0646", "\u200c", "\u0646", BODY_BYTES),
     },
-    "amount": {"digits": _fill("", "1", "", BODY_BYTES), "groups": _fill("1", ",111", "", BODY_BYTES)},
-    "field": {"spaces": _fill("", " ", "", BODY_BYTES), "letters": _fill("", "a", "1", BODY_BYTES)},
-    "time": {"digits": _fill("", "1", "", BODY_BYTES), "duration": _fill("PT", "1", "S", BODY_BYTES)},
-    "recorded-answer": {"controls": _fill("", "\0", "", 65_536)},
-    "certificate": {"lines": _fill("-----BEGIN CERTIFICATE-----\n", "A\n", "", BODY_BYTES)},
-    "key": {"lines": _fill("-----BEGIN PUBLIC KEY-----\n", "-----BEGIN ", "", BODY_BYTES)},
+    "amount": {"digits": _repeat("", "1", "", BODY_BYTES), "groups": _repeat("1", ",111", "", BODY_BYTES)},
+    "field": {"spaces": _repeat("", " ", "", BODY_BYTES), "letters": _repeat("", "a", "1", BODY_BYTES)},
+    "time": {"digits": _repeat("", "1", "", BODY_BYTES), "duration": _repeat("PT", "1", "S", BODY_BYTES)},
+    "recorded-answer": {"controls": _repeat("", "\0", "", 65_536)},
+    "certificate": {"lines": _repeat("-----BEGIN CERTIFICATE-----\n", "A\n", "", BODY_BYTES)},
+    "key": {"lines": _repeat("-----BEGIN PUBLIC KEY-----\n", "-----BEGIN ", "", BODY_BYTES)},
 }
 """Inputs by target and name."""

@@ -42,7 +42,7 @@ class Target:
 
 
 def text(content: bytes) -> str:
-    """The text in which API Gateway or the event passes bytes on; what is no UTF-8 is replaced."""
+    """The text in which API Gateway or the event passes bytes on; bytes that are not UTF-8 are replaced."""
     return content.decode(errors="replace")
 
 
