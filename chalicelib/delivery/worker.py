@@ -173,11 +173,10 @@ class Worker:
         """End a delivery that arrived, unless its outcome cannot be stored."""
         finished = self._finish(attempt, arrived.status)
         try:
-            self._end(attempt, "delivered", finished, arrived.answer, arrived.keep)
+            if self._end(attempt, "delivered", finished, arrived.answer, arrived.keep):
+                log.info("delivered", **_log_fields(attempt.delivery))
         except Undeliverable as failure:
             self._after_failure(attempt, failure)
-        else:
-            log.info("delivered", **_log_fields(attempt.delivery))
 
     def _slots(self, delivery: Delivery, now: int) -> Iterator[Slot | None]:
         """The slots to try: first a random one, then those that a read shows as free.
@@ -261,9 +260,9 @@ class Worker:
         except StoreError as error:
             self._return(attempt, f"the storage did not respond: {error}")
             return
-        log.warning("delivery failed", **_log_fields(attempt.delivery), reason=str(failure))
         finished = self._finish(attempt, failure.status, str(failure))
-        self._end(attempt, "failed", finished, last.answer, last.keep, resting=self._was_long(attempt))
+        if self._end(attempt, "failed", finished, last.answer, last.keep, resting=self._was_long(attempt)):
+            log.warning("delivery failed", **_log_fields(attempt.delivery), reason=str(failure))
 
     def _last_words(self, attempt: Attempt, failure: Undeliverable) -> Undeliverable:
         """The failure for the caller of a deferred call, even if the last attempt's failure has none.
@@ -291,7 +290,8 @@ class Worker:
         keep: Keep | None,
         *,
         resting: bool = False,
-    ) -> None:
+    ) -> bool:
+        """Write the end of a delivery; returns whether it was written, as ``_write`` does."""
         delivery = attempt.delivery
         kept: Item | None = None
         parts: list[Put] = []
@@ -301,7 +301,7 @@ class Worker:
             kept = {"status": answer.status, "name": name, "parts": len(parts)}
         first = [self._bodies.write_ahead(parts)] if parts else []
         over = update_end(delivery, self._plans[delivery.kind], state, finished.entry, kept, self._clock.time())
-        self._write(attempt, [over, *first, *finished.reply], keep or self._store.transact, resting=resting)
+        return self._write(attempt, [over, *first, *finished.reply], keep or self._store.transact, resting=resting)
 
     def _write(self, attempt: Attempt, operations: Sequence[Operation], keep: Keep, *, resting: bool = False) -> bool:
         """Write an outcome and free the slot, unless a later attempt has begun; returns whether it was written.

@@ -575,6 +575,21 @@ def test_an_attempt_that_was_overtaken_leaves_the_later_outcome_alone(
     assert recorded not in world.queued()
 
 
+@pytest.mark.parametrize("ending", [[], [fail(final=True)]], ids=["delivered", "failed"])
+def test_the_log_tells_once_that_a_delivery_has_ended_although_an_attempt_was_overtaken(
+    world: World, worker: Worker, receiver: Receiver, recorded: str, lines: Lines, ending: list[Exception]
+) -> None:
+    def overtake() -> None:
+        world.clock.advance(CLAIMED_SECONDS)
+        worker.attempt(recorded)
+        receiver.failures = ending
+
+    receiver.meanwhile = overtake
+    worker.attempt(recorded)
+
+    assert [line["message"] for line in lines.all()] == ["delivered", "delivery superseded"]
+
+
 def test_an_attempt_that_was_overtaken_leaves_the_later_claim_alone(
     world: World, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
