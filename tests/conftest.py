@@ -60,6 +60,7 @@ log.logger()  # writes where pytest looks, and not wherever a test that logs fir
 pytest_plugins = [
     "tests.captured_logs",
     "tests.cards.leak_watch",
+    "tests.log_traces",
     "tests.needed_programs",
     "tests.rendered",
     "tests.stack",

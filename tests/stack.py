@@ -18,6 +18,7 @@ from tests.conftest import DYNAMODB_ENGINE, ENDPOINT
 from tests.e2e.parties import Tpp
 from tests.endpoint import of_a_stack
 from tests.first_data import wait_for_card_month
+from tests.log_traces import check_log
 
 
 @pytest.fixture(scope="session")
@@ -30,7 +31,7 @@ def shared_stack(stack_log: Path, rendered: None) -> Iterator[dict[str, Any]]:
     """What the running stack's file says. Its data are its own: its worker would take the deliveries of other tests.
     At an endpoint that others use, too, they are told apart by their names.
 
-    In the end nobody can read card data in its tables or its log.
+    In the end nobody can read card data in its tables or its log, and the log obeys the rules of ``log_traces``.
     """
     from infra.local.background import run_stack
     from infra.local.engines import DYNAMODB_ENGINES
@@ -45,6 +46,7 @@ def shared_stack(stack_log: Path, rendered: None) -> Iterator[dict[str, Any]]:
         wait_for_card_month(content)
         yield content
         none_of(read_in_stack(content, stack_log))
+        check_log(Path(content["log"]).read_text("utf-8", errors="replace").splitlines())
 
 
 @pytest.fixture(scope="session")

@@ -121,7 +121,12 @@ class Worker:
         if delivery is None or not self._is_due(delivery, now):
             return None
         sent_as = {"sent_as": delivery.request_id} if delivery.cause_id else {}
-        log.bind(request_id=delivery.cause_id or delivery.request_id, delivery_id=delivery_id, **sent_as)
+        log.bind(
+            request_id=delivery.cause_id or delivery.request_id,
+            delivery_id=delivery_id,
+            consent_id=delivery.consent_id,
+            **sent_as,
+        )
         claim = new_id()
         for slot in self._slots(delivery, now):
             claimed, taking = update_claim(delivery, claim, now, sending=slot is not None)
@@ -367,5 +372,5 @@ def _reply_name(claimed: Delivery) -> str:
 
 def _log_fields(delivery: Delivery) -> dict[str, Any]:
     """The log members of a delivery."""
-    names = ("kind", "topic", "receiver", "attempts")
+    names = ("delivery_id", "kind", "topic", "receiver", "attempts")
     return {name: getattr(delivery, name) for name in names}

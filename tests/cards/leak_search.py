@@ -24,7 +24,7 @@ _NAMES = {
     "validation_value": re.compile("(.*_)?validation_value"),
 }
 """Members that are called so hold no digits in clear, of whatever card."""
-_SAID = re.compile(
+SAID = re.compile(
     r"(?i)(?<![a-z])(?:pin|cvc2?|cvv2?|validation[ _]value)(?![a-z])[^A-Za-z0-9\n]{1,6}([0-9]{3,6})(?![0-9])"
 )
 _SHORT = re.compile(r"(?<![0-9A-Za-z])(?<![0-9]\.)[0-9]{3,6}(?![0-9A-Za-z])(?!\.[0-9])")
@@ -199,8 +199,8 @@ def _said(written: Written, seen: Seen) -> Iterator[Leak]:
     """Short numbers after their name in a sentence."""
     for kind in _LENGTHS_OF:
         values = seen.fields[kind]
-        if values and not values.isdisjoint(_SAID.findall(written.whole["text"])):
-            yield from (Leak(kind, place) for place, text in written.pieces if values & set(_SAID.findall(text)))
+        if values and not values.isdisjoint(SAID.findall(written.whole["text"])):
+            yield from (Leak(kind, place) for place, text in written.pieces if values & set(SAID.findall(text)))
 
 
 def _random_blocks(written: Written, seen: Seen) -> Iterator[Leak]:

@@ -103,7 +103,7 @@ class Watch:
                 ),
                 (disclosure, "disclose", lambda _, credential, card_id, field, clear: self.note(field, clear, card_id)),
             ):
-                patches.enter_context(patch.object(owner, name, _observed(getattr(owner, name), after)))
+                patches.enter_context(patch.object(owner, name, observed(getattr(owner, name), after)))
             yield self
 
     def _called(self, call: Call, proceed: Proceed) -> Members:
@@ -139,7 +139,7 @@ class Watch:
             seen.note_members(value)
 
 
-def _observed(real: Callable[..., Any], after: Callable[..., None]) -> Callable[..., Any]:
+def observed(real: Callable[..., Any], after: Callable[..., None]) -> Callable[..., Any]:
     """``real``, with ``after`` called with what it answered and its arguments, in their order."""
     signature = inspect.signature(real)
 

@@ -168,7 +168,7 @@ def test_a_finished_delivery_can_be_made_due_once_more_with_all_its_attempts_bef
     before = world.delivery(recorded)
     world.clock.advance(DAY)
     now = world.clock.time()
-    world.hub.store.transact(update_revival(before, PLANS["event"], now))
+    world.hub.delivery.journal.resend(recorded)
 
     again = world.delivery(recorded)
     assert again.state == "due"

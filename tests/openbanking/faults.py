@@ -18,6 +18,7 @@ from chalicelib.foundation.aws.calls import Call, Members, Proceed, observe
 from chalicelib.foundation.aws.environment import endpoint
 from chalicelib.foundation.aws.errors import ErrorResponse, NoAnswer, NotSent
 from chalicelib.foundation.dynamodb.items import unpack
+from tests.log_traces import TRACE
 from tests.openbanking.call_sites import STORE, Service, Site, site_at
 from tests.tables import rows
 from tests.world import World
@@ -171,12 +172,14 @@ class Snapshot:
         self._world = world
         self._items = {name: _copy(table_of(world, name).items) for name in tables}
         self._clock = dict(vars(world.clock))
+        self._lines = len(TRACE)
 
     def restore(self) -> None:
         """Back to then; the banks and the client have received nothing since."""
         for name, kept in self._items.items():
             table_of(self._world, name).items = _copy(kept)
         vars(self._world.clock).update(self._clock)
+        TRACE.set_back(self._lines)
         self._world.receiver.received.clear()
         self._world.receiver.answers.clear()
         for side in self._world.banks.values():

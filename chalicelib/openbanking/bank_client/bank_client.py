@@ -236,4 +236,11 @@ def _outcome_of(failure: BankFailed) -> Outcome:
 
 def _log_request(outgoing: PreparedRequest, seconds: float, **outcome: Any) -> None:
     milliseconds = round(seconds * 1000, 1)
-    log.info("bank called", bic=outgoing.bic, webhook=outgoing.path, **outcome, milliseconds=milliseconds)
+    log.info(
+        "bank called",
+        bic=outgoing.bic,
+        webhook=outgoing.path,
+        sent_as=outgoing.headers["X-Request-Id"],
+        **outcome,
+        milliseconds=milliseconds,
+    )

@@ -18,6 +18,7 @@ from chalicelib.openbanking.records.consents import Consent, consent_key
 from chalicelib.openbanking.records.orders import CLAIMED_SECONDS as KEPT
 from chalicelib.openbanking.records.payments import Payment, payment_key
 from tests.log_lines import Lines
+from tests.log_traces import TRACE
 from tests.openbanking.deferred_calls import accepted
 from tests.openbanking.deferred_payments import LaterPayer, payments
 from tests.openbanking.faults import items
@@ -569,6 +570,7 @@ def accepted_before(world: World, payer: LaterPayer) -> str:
     consent = Consent.from_item(item)
     request = order(world, payer.version, "single", payment_scheme="SCT")
     body = {"request": request, "version": payer.version, "attempt": "A-1", "psu_address": None, "bearer": part}
+    request_id = str(uuid.uuid4())
     recorded = world.hub.delivery.outbox.record(
         "payment",
         PATHS["single"],
@@ -577,8 +579,9 @@ def accepted_before(world: World, payer: LaterPayer) -> str:
         client_id=consent.client_id,
         consent_id=consent.consent_id,
         body=jsontext.dumps(body),
-        request_id=str(uuid.uuid4()),
+        request_id=request_id,
     )
+    TRACE.add_order(consent.bic, request_id)
     world.hub.store.transact(
         [*world.hub.openbanking.consents.update_spent(consent, access, "A-1", "R-1"), *recorded.operations]
     )

@@ -260,7 +260,16 @@ def _reserve_order(
             raise _refuse_spent(facts, order)
         of_order = _claim_order(facts, order, orders, running)
         proof = Proof([order.record.key], lambda item: has_attempt(item, attempt))
-        return Outcome(None, [*key_claim, *of_consent, of_order], deliveries, proof, is_overwritten=True)
+        return Outcome(
+            None,
+            [*key_claim, *of_consent, of_order],
+            deliveries,
+            proof,
+            is_overwritten=True,
+            report=lambda: log.info(
+                "order recorded", bic=order.bank.bic, webhook=order.webhook.path, sent_as=order.record.request_id
+            ),
+        )
 
     assumed = [*([order.claim.key] if order.claim else []), order.record.key]
     return engine.carry_out(decide, Facts(assumed, [None for _ in assumed]), if_failed=if_failed)

@@ -287,7 +287,7 @@ def test_what_is_told_is_queued(listening: World) -> None:
 def multiplied(world: World, count: int) -> list[str]:
     """So many consents like one that a PSU has given; their ids."""
     original = stored(world, world.approve(1))
-    names = [f"{number:064x}" for number in range(count)]
+    names = [f"{number:022x}" for number in range(count)]
     puts = [{"PutRequest": {"Item": pack(original | {"consent_id": name} | NOTIFY.entry(name))}} for name in names]
     for start in range(0, count, 25):
         request = {f"{world.hub.settings.prefix}-consents": puts[start : start + 25]}

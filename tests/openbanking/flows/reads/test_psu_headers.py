@@ -11,6 +11,7 @@ from chalicelib.foundation import jsontext
 from chalicelib.openbanking.protocol.psu_context import PSU_HEADERS
 from chalicelib.openbanking.protocol.tpp_calls import REQUEST_ID
 from tests.log_lines import Lines
+from tests.log_traces import TRACE
 from tests.openbanking.deferred_calls import ACCOUNTS, LATER, accepted
 from tests.openbanking.examples import ROWS, Row
 from tests.openbanking.payer import PATHS, SCOPES, WEBHOOKS, order, taken
@@ -126,6 +127,7 @@ def test_what_is_said_of_the_psu_stands_in_no_log_line_and_in_no_table_in_clear(
 
 def accepted_before(world: World, version: int, kind: str, topic: str, consent_id: str, body: dict[str, Any]) -> str:
     """The id of a delivery as it was recorded when a call had an address only."""
+    request_id = str(uuid.uuid4())
     recorded = world.hub.delivery.outbox.record(
         kind,
         topic,
@@ -134,8 +136,9 @@ def accepted_before(world: World, version: int, kind: str, topic: str, consent_i
         client_id=world.client.client_id,
         consent_id=consent_id,
         body=jsontext.dumps(body),
-        request_id=str(uuid.uuid4()),
+        request_id=request_id,
     )
+    TRACE.add_order(world.banks[version].bank.bic, request_id)
     world.hub.store.transact(recorded.operations)
     assert len(recorded.delivery_ids[0]) <= REQUEST_ID
     return recorded.delivery_ids[0]

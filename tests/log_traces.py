@@ -1,0 +1,237 @@
+"""A plugin of pytest: the lines that the service has logged during a test obey rules, as after the test is found out.
+
+Who sets a storage back sets the lines back with it. In the end the running stack's log is held against the rules, too.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from contextvars import ContextVar
+from functools import cache, partial
+from logging import LogRecord
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+import pytest
+
+from chalicelib.cards.card_data import numbers
+from chalicelib.delivery.delivery_record import Delivery
+from tests.cards.leak_search import SAID
+from tests.cards.leak_watch import observed
+
+
+class Line(NamedTuple):
+    """A line; ``begun`` is how many others there were when the request or attempt began that logged it."""
+
+    message: str
+    members: Mapping[str, Any]
+    begun: int = 0
+
+
+Rule = Callable[[Sequence[Line]], Iterator[str]]
+"""Tells what in a trace it forbids."""
+
+
+def payments_have_orders(lines: Sequence[Line]) -> Iterator[str]:
+    """No bank is called for a payment without its order recorded before, and for each record it is called once.
+
+    A call that was never sent may be made again.
+    """
+    recorded: Counter[tuple[str, str]] = Counter()
+    for message, members, _ in lines:
+        if message == "order recorded":
+            recorded[members["bic"], members["sent_as"]] += 1
+        elif message == "bank called" and members["webhook"] in _paths_of_payments():
+            bic, request_id = order = members["bic"], members["sent_as"]
+            if not recorded[order]:
+                yield f"{bic} was called for the payment {request_id}, which was not recorded"
+            elif members.get("failure") != "NotReached":
+                recorded[order] -= 1
+
+
+def deliveries_end_once(lines: Sequence[Line]) -> Iterator[str]:
+    """No delivery is completed twice, unless it is sent again by hand."""
+    ended: set[str] = set()
+    for message, members, _ in lines:
+        if message in ("delivered", "delivery failed"):
+            if members["delivery_id"] in ended:
+                yield f"the delivery {members['delivery_id']} was completed before it was {message}"
+            ended.add(members["delivery_id"])
+        elif message == "delivery resent":
+            ended.discard(members.get("delivery_id", ""))
+
+
+def ended_consents_are_not_used(lines: Sequence[Line]) -> Iterator[str]:
+    """No request that begins after a consent has ended calls its bank, except to tell it so.
+
+    Events are free to go: they tell what happened before, or what became of the consent's payments.
+    """
+    ended: dict[str, int] = {}
+    for number, (message, members, begun) in enumerate(lines):
+        if message == "consent ended":
+            ended.setdefault(members.get("consent_id", ""), number)
+        elif message == "bank called" and members["webhook"] != "/revoke_token":
+            consent_id = members.get("consent_id", "")
+            if ended.get(consent_id, begun) < begun:
+                yield f"{members['webhook']} was called for the consent {consent_id}, which had ended"
+
+
+RULES: tuple[Rule, ...] = (payments_have_orders, deliveries_end_once, ended_consents_are_not_used)
+MESSAGES = frozenset(
+    ("order recorded", "bank called", "delivered", "delivery failed", "delivery resent", "consent ended")
+)
+"""Those of the lines that the rules read."""
+SHAPES = {
+    "token, code or secret": re.compile(
+        r"[^\w-](?=[\w-]{43}(?![\w-]))(?=[\w-]{0,42}[a-z])(?=[\w-]{0,42}[A-Z])[\w-]{0,42}[0-9]", re.ASCII
+    ),
+    "card API secret": re.compile(
+        r'[^\w-](?<!"authorization_id":")(?<!SHA-256 )[0-9a-f]{32}(?:[0-9a-f]{32})?(?![\w-])'
+    ),
+    "events secret": re.compile("whsec_[A-Za-z0-9+/]{8}"),
+    "assertion": re.compile(r"eyJ[\w-]+\.eyJ[\w-]+\."),
+    "private key": re.compile("BEGIN [A-Z ]*PRIVATE KEY"),
+    "credential of a header": re.compile("(?:Bearer|Basic|DPoP) [A-Za-z0-9+/=~._-]{8}"),
+    "secret in an address": re.compile(r"[?&](?:code|token|secret|state|request_uri|\w+_token)="),
+}
+"""What secrets look like in clear, wherever they stand."""
+_CARD_NUMBER = re.compile(r"[^\w.-]([2-6][0-9]{15})(?![\w.-])")
+_OF_CARDS = ("pin", "cvc", "cvv", "validation")
+_DIGITS = re.compile("[0-9]{3,}")
+
+
+def no_secrets(texts: Sequence[str]) -> Iterator[str]:
+    """No line has what looks like a secret or a card number, whosever it is."""
+    if any(_secrets_in("\n".join(texts))):
+        told = ((kind, _DIGITS.sub("#", text)) for text in texts for kind in _secrets_in(text))
+        yield from (f"a {kind} was logged: {text:.100}" for kind, text in told)
+
+
+def _secrets_in(text: str) -> Iterator[str]:
+    yield from (kind for kind, shape in SHAPES.items() if shape.search(text))
+    if any(map(numbers.is_valid, _CARD_NUMBER.findall(text))):
+        yield "card number"
+    words = text.lower()
+    if any(name in words for name in _OF_CARDS) and SAID.search(text):
+        yield "PIN or verification value"
+
+
+class Trace:
+    """The lines since the test began, without those of a past that a storage was set back from."""
+
+    def __init__(self, rules: Sequence[Rule] = RULES) -> None:
+        self._rules = rules
+        self._begun: ContextVar[int] = ContextVar("begun", default=0)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._lines: list[Line] = []
+        self._texts: list[str] = []
+        self._broken: dict[str, None] = {}
+        self._begun.set(0)
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def add(self, message: str, members: Mapping[str, Any], text: str) -> None:
+        self._texts.append(text)
+        if message in MESSAGES:
+            self._lines.append(Line(message, members, self._begun.get()))
+
+    def begin_request(self) -> None:
+        """What this thread logs from now on is of a request or attempt that begins here."""
+        self._begun.set(len(self))
+
+    def add_order(self, bic: str, request_id: str) -> None:
+        """A test stores an order by itself, as an earlier version did."""
+        self.add("order recorded", {"bic": bic, "sent_as": request_id}, "")
+
+    def set_back(self, length: int) -> None:
+        """The storage is again what it was after so many lines."""
+        self._judge()
+        del self._lines[length:]
+        self._begun.set(min(self._begun.get(), length))
+
+    def end(self) -> list[str]:
+        """All rules that were broken, and by what; the next trace begins."""
+        try:
+            self._judge()
+            return [*self._broken, *no_secrets(self._texts)]
+        finally:
+            self._begin()
+
+    def _judge(self) -> None:
+        self._broken |= dict.fromkeys(problem for rule in self._rules for problem in rule(self._lines))
+
+
+TRACE = Trace()
+"""That of the test which runs."""
+
+
+def check_log(texts: Iterable[str]) -> None:
+    """Hold a stack's log against the rules whose lines it has all. Raises: AssertionError."""
+    trace = Trace([payments_have_orders])
+    for text in texts:
+        if text.startswith("{") and "message" in (members := json.loads(text)):
+            trace.add(members["message"], members, text)
+    _none_of(trace.end())
+
+
+def _none_of(broken: list[str]) -> None:
+    assert not broken, "\n".join(["the log breaks rules:", *broken])
+
+
+@cache
+def _paths_of_payments() -> frozenset[str]:
+    from chalicelib.openbanking.protocol.versions import VERSIONS
+
+    return frozenset(webhook.path for version in VERSIONS.values() for webhook in version.payments.values())
+
+
+@pytest.fixture(scope="session", autouse=True)
+def lines_traced() -> Iterator[None]:
+    """Have every line and the beginning of every request and attempt go by here.
+
+    So does a delivery that an operator has sent again, which no line tells.
+    """
+    from chalicelib.application import Application
+    from chalicelib.delivery import journal
+    from chalicelib.delivery.worker import Worker
+    from chalicelib.foundation import context, log
+
+    def add(text: str, _: object, record: LogRecord) -> None:
+        if vars(record).setdefault("traced_by", text) is text:  # and not by another handler's formatter
+            told = record.msg in MESSAGES
+            members = {**context.current().log_members, **log.members_of(record)} if told else {}
+            TRACE.add(str(record.msg), members, text)
+
+    def add_revival(_: object, delivery: Delivery, *__: object) -> None:
+        TRACE.add("delivery resent", {"delivery_id": delivery.delivery_id}, "")
+
+    with ExitStack() as patches:
+        for owner, name, wrap in (
+            (log.Formatter, "format", partial(observed, after=add)),
+            (journal, "update_revival", partial(observed, after=add_revival)),
+            (Application, "__call__", _begin_before),
+            (Worker, "begin", _begin_before),
+        ):
+            patches.enter_context(patch.object(owner, name, wrap(getattr(owner, name))))
+        yield
+
+
+def _begin_before(real: Callable[..., Any]) -> Callable[..., Any]:
+    def begin_and_call(*arguments: Any, **named: Any) -> Any:
+        TRACE.begin_request()
+        return real(*arguments, **named)
+
+    return begin_and_call
+
+
+@pytest.fixture(autouse=True)
+def log_obeys_rules(lines_traced: None) -> Iterator[None]:
+    yield
+    _none_of(TRACE.end())
