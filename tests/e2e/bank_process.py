@@ -24,8 +24,8 @@ from chalicelib.openbanking.records.bank_record import NewBank
 from tests.documents import ROOT
 from tests.e2e import sqlite_storage
 from tests.http_servers import free_port
+from tests.lossy_proxy import LossyProxy, lossy_proxy
 from tests.patience import PATIENCE_SECONDS, wait_for
-from tests.sdk.lossy_proxy import LossyProxy, lossy_proxy
 from tests.sdk.user_programs import SOURCE
 
 SCOPES: dict[int, Any] = {

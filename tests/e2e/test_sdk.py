@@ -35,8 +35,8 @@ from tests.e2e.sdk_users import (
     payer_at,
     pushed_consent,
 )
+from tests.lossy_proxy import LOSSES, Fate, LossyProxy, lossy_proxy
 from tests.patience import PATIENCE_SECONDS
-from tests.sdk.lossy_proxy import LOSSES, Fate, LossyProxy, lossy_proxy
 
 pytestmark = [pytest.mark.e2e, pytest.mark.sdk]
 CALLED_ONCE = ("/tpp/token", "/tpp/authorize")

@@ -22,8 +22,8 @@ from infra.psu_browser import confirm_payment
 from tests.documents import blocks
 from tests.e2e.listen_process import ForwardReceiver, ListenProcess, environment, listening, receiving
 from tests.e2e.sdk_users import browser, consent_of, order
+from tests.lossy_proxy import lossy_proxy
 from tests.patience import PATIENCE_SECONDS, wait_for
-from tests.sdk.lossy_proxy import lossy_proxy
 
 pytestmark = [pytest.mark.e2e, pytest.mark.sdk]
 README = (Path(__file__).parents[2] / "sdk" / "README.md").read_text("utf-8")

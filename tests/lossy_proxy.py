@@ -1,0 +1,211 @@
+"""A proxy between two parties that drops connections, loses answers and repeats requests, as a plan says."""
+
+from __future__ import annotations
+
+import itertools
+import socket
+import struct
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, suppress
+from http.client import HTTPConnection, HTTPException
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Literal, NamedTuple
+from urllib.parse import urlsplit
+
+from tests.http_servers import serving
+from tests.patience import PATIENCE_SECONDS
+
+Fate = Literal[
+    "pass",
+    "drop",
+    "unavailable",
+    "swallow",
+    "lose",
+    "cut",
+    "reset",
+    "gateway",
+    "garbage",
+    "drip",
+    "twice",
+    "late",
+    "never",
+]
+"""``drop``: the connection closes before the other side sees the request. ``unavailable``: a gateway's own 503, without
+asking. ``swallow``: the connection stays open, and nobody gets what was sent. ``lose``: the other side answers, and the
+connection closes. ``cut``: half of the answer arrives. ``reset``: half of it, and the connection is reset. ``gateway``:
+a gateway's own 502 takes the answer's place. ``garbage``: a page with status 200 does. ``drip``: the answer begins with
+a byte a second. ``twice``: the other side gets the request two times, and its second answer arrives. ``late``: the
+answer arrives after ``late_seconds``. ``never``: it does not arrive before the client gives up."""
+UNSENT: tuple[Fate, ...] = ("drop", "unavailable")
+LOST: tuple[Fate, ...] = ("lose", "cut", "gateway", "garbage")
+LOSSES: tuple[Fate, ...] = (*UNSENT, *LOST, "twice")
+LATE_SECONDS = 1.2
+_DRIPPED = 25
+_RESET = struct.pack("ii", 1, 0)
+"""The option of a socket that resets its connection when it is closed."""
+PAGE = b"<!doctype html><title>Maintenance</title><p>Back soon!"
+Plan = Callable[[str, int], Fate]
+"""The fate of an attempt: a path, and how many attempts of the same request were before it."""
+
+
+class LossyProxy(ThreadingHTTPServer):
+    """Forwards requests to ``hub``, or any other party. ``plan`` can be changed at any time.
+
+    ``forwarded`` are the headers and bodies that the other side got, ``statuses`` what it answered, ``attempts`` how
+    often each request came by its id. ``pause`` lets seconds pass, and ``hang`` a client that gets no answer give up.
+    """
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(
+        self, hub: str, pause: Callable[[float], None] = time.sleep, hang: Callable[[socket.socket], None] | None = None
+    ) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.hub = hub
+        self.pause, self.hang = pause, hang or _until_given_up
+        self.late_seconds = LATE_SECONDS
+        self.plan: Plan = lambda path, attempts: "pass"
+        self.seen: list[tuple[str, Fate]] = []
+        self.forwarded: list[tuple[Mapping[str, str], bytes]] = []
+        self.statuses: list[int] = []
+        self.attempts: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def fate(self, path: str, request_id: str) -> Fate:
+        """The fate of this attempt of a request, which is known by its X-Request-Id or webhook-id."""
+        with self._lock:
+            fate = self.plan(path, self.attempts[request_id])
+            self.attempts[request_id] += 1
+            self.seen.append((path, fate))
+        return fate
+
+    def count(self, path: str, *fates: Fate) -> int:
+        """How many attempts at a path there were, with one of these fates."""
+        return sum(one == path and (not fates or fate in fates) for one, fate in self.seen)
+
+
+def each_in_turn(fates: Sequence[Fate], *, attempts: int = 1) -> Plan:
+    """The first attempts of each request have these fates, one after the other and again; all others pass."""
+    turns = itertools.cycle(fates)
+    return lambda path, before: next(turns) if before < attempts else "pass"
+
+
+def lossy_proxy(hub: str) -> AbstractContextManager[LossyProxy]:
+    """A running proxy."""
+    return serving(LossyProxy(hub))
+
+
+def _until_given_up(connection: socket.socket) -> None:
+    connection.settimeout(PATIENCE_SECONDS)
+    connection.recv(1)
+
+
+class _Answer(NamedTuple):
+    """What the other side answers; without content of its own, a page."""
+
+    status: int
+    headers: Sequence[tuple[str, str]] = (("Content-Type", "text/html"),)
+    content: bytes = PAGE
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    server: LossyProxy
+
+    def do_GET(self) -> None:
+        self._forward(None)
+
+    def do_POST(self) -> None:
+        self._forward(self.rfile.read(int(self.headers.get("Content-Length", 0))))
+
+    def _forward(self, body: bytes | None) -> None:
+        request_id = self.headers.get("X-Request-Id") or self.headers.get("webhook-id") or ""
+        fate = self.server.fate(self.path.partition("?")[0], request_id)
+        if fate == "drop":
+            self._hang_up()
+        elif fate == "swallow":
+            self._hang()
+        elif fate == "unavailable":
+            self._answer(_Answer(503))
+        else:
+            self._forward_really(fate, body)
+
+    def _forward_really(self, fate: Fate, body: bytes | None) -> None:
+        try:
+            answer = [self._ask(body) for _ in range(2 if fate == "twice" else 1)][-1]
+            self.server.forwarded.append((dict(self.headers.items()), body or b""))
+            self.server.statuses.append(answer.status)
+        except (OSError, HTTPException):  # there is nobody
+            self._hang_up()
+            return
+        if fate == "never":
+            self._hang()
+            return
+        if fate == "late":
+            self.server.pause(self.server.late_seconds)
+        if fate in ("gateway", "garbage"):
+            self._answer(_Answer(502 if fate == "gateway" else 200))
+        elif fate == "lose":
+            self._hang_up()
+        elif fate in ("cut", "reset", "drip"):
+            self._answer_slowly_or_in_part(fate, answer)
+        else:
+            self._answer(answer)
+
+    def _answer_slowly_or_in_part(self, fate: Fate, answer: _Answer) -> None:
+        content, self.close_connection = answer.content, True
+        head = f"HTTP/1.1 {answer.status} OK\r\nContent-Length: {len(content)}\r\n\r\n".encode()
+        with suppress(OSError):  # the other side gave up already
+            if fate == "drip":
+                self.wfile.write(head)
+                for number in range(len(content[:_DRIPPED])):
+                    self.server.pause(1)
+                    self.wfile.write(content[number : number + 1])
+                self.wfile.write(content[_DRIPPED:])
+            else:
+                self.wfile.write(head + content[: len(content) // 2])
+        if fate == "reset":
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+            self.rfile.close()
+            self.connection.close()
+        else:
+            self._hang_up()
+
+    def _hang(self) -> None:
+        self.close_connection = True
+        with suppress(OSError):  # the other side gave up already
+            self.server.hang(self.connection)
+
+    def _ask(self, body: bytes | None) -> _Answer:
+        headers = {name: value for name, value in self.headers.items() if name.lower() not in ("host", "connection")}
+        with closing(HTTPConnection(urlsplit(self.server.hub).netloc, timeout=PATIENCE_SECONDS)) as connection:
+            connection.request(self.command, self.path, body, headers)
+            response = connection.getresponse()
+            return _Answer(response.status, response.getheaders(), response.read())
+
+    def _answer(self, answer: _Answer) -> None:
+        self.send_response_only(answer.status)
+        for name, value in answer.headers:
+            if name.lower() not in ("content-length", "transfer-encoding", "connection"):
+                self.send_header(name, value)
+        self.send_header("Content-Length", str(len(answer.content)))
+        with suppress(OSError):  # the other side gave up already
+            self.end_headers()
+            self.wfile.write(answer.content)
+
+    def _hang_up(self) -> None:
+        self.close_connection = True
+        with suppress(OSError):  # the other side gave up already
+            self.connection.shutdown(socket.SHUT_RDWR)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing."""
