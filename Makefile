@@ -10,6 +10,7 @@ STAGE ?= dev
 EXAMPLES ?= 300
 COUNT ?= 100
 SECONDS ?= 600
+RUNS ?= 1000
 SEED ?= 2026
 RECORDS ?= 1000000
 RUNTIME :=
@@ -30,7 +31,7 @@ $(foreach path,$(TEST_PATHS),$(if $(wildcard $(path)),,$(error TESTS: $(path) do
 
 export PORT ENGINE LOCALSTACK TLS
 
-.PHONY: help environment run-environment stage-python run tour test test-faults test-sdk test-clock test-pages test-dynamodb test-dynoxide install-dynoxide test-emulator localstack test-openapi fuzz chaos interleavings histories mutants shape conformance docs contract release screenshots bench capacity volume lint format lock sdk package rehearse deploy clean
+.PHONY: help environment run-environment stage-python run tour test test-faults test-sdk test-clock test-pages test-dynamodb test-dynoxide install-dynoxide test-emulator localstack test-openapi fuzz chaos network interleavings histories mutants shape conformance docs contract release screenshots bench capacity volume lint format lock sdk package rehearse deploy clean
 
 help: ## List all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -88,6 +89,9 @@ fuzz: environment ## Fuzz every parser of what strangers send, guided by coverag
 
 chaos: environment ## Kill workers while receivers fail, storage is late, disks fill, queues grow: SEED=… PARALLEL=4
 	@exec $(PYTHON) -m tests.chaos $(if $(filter command environment,$(firstword $(origin SEED))),--seed $(SEED)) $(if $(ENGINE),--engine $(ENGINE)) $(if $(PARALLEL),--parallel $(PARALLEL))
+
+network: environment ## Call, pay, report and deliver over a network that loses and repeats: RUNS=1000 SEED=2026
+	@exec $(PYTHON) -m tests.network --runs $(RUNS) --seed $(SEED)
 
 interleavings: rendered ## Play orders of storage calls of requests at once: SEED=2026 REPLAY="code/redeem, redeem:0110"
 	@exec $(PYTHON) -m tests.interleavings --seed $(SEED) $(if $(REPLAY),--replay "$(REPLAY)")

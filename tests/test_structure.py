@@ -369,7 +369,7 @@ def test_a_module_says_what_it_is_about_and_fits_its_length(folder: str, subtest
 
 MEASURING = (
     "tests/bench/",
-    *(f"tests/{name}/" for name in ("chaos", "fuzzing", "histories", "interleavings", "mutants", "volume")),
+    *(f"tests/{name}/" for name in ("chaos", "fuzzing", "histories", "interleavings", "mutants", "network", "volume")),
 )
 """Programs that print how long they took."""
 TESTS = {str(path.relative_to(ROOT)): path for path in sorted((ROOT / "tests").rglob("*.py"))}

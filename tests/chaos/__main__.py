@@ -42,7 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
     run = Run(seed, Size(options.deliveries, options.parallel, engine, full_disks, options.backlog), log)
     try:
         run.play()
-        verdict = Verdict(run, log)
+        verdict = Verdict(run, log, run.size.most_waiting)
     finally:
         run.stop()
     (options.folder / "chaos.transcript").write_text("\n".join(run.story.transcript) + "\n")

@@ -196,10 +196,10 @@ def live(connection: Connection, fate: Fate) -> None:
     log = os.open(fate.surroundings.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     os.dup2(log, 1)
     os.dup2(log, 2)
-    _draw_from(fate.seed)
+    draw_from(fate.seed)
     parallel.WIDTH = 1
     clock = ManualClock(datetime.fromtimestamp(fate.now, UTC))
-    _simulate_time_limits(clock)
+    simulate_time_limits(clock)
     _mark_boundaries(Boundaries(connection, clock, fate.death))
     life = Life(clock, alone=fate.surroundings.alone)
     while True:
@@ -211,7 +211,7 @@ def live(connection: Connection, fate: Fate) -> None:
         connection.send(("done", result, clock.monotonic()))
 
 
-def _draw_from(seed: str) -> None:
+def draw_from(seed: str) -> None:
     """Have every identifier and all jitter come from ``seed``."""
     source = random.Random(seed)
     random.seed(seed)
@@ -223,7 +223,7 @@ def _draw_from(seed: str) -> None:
     uuid.uuid4 = lambda: uuid.UUID(bytes=source.randbytes(16), version=4)
 
 
-def _simulate_time_limits(clock: ManualClock) -> None:
+def simulate_time_limits(clock: ManualClock) -> None:
     """Have time limits end by ``clock``, never because this machine is slow: a seed repeats what they decide."""
     time.monotonic = clock.monotonic
     measurements._longest_delay = lambda seconds: _ENDLESS

@@ -63,9 +63,13 @@ class Call:
 
 @dataclass
 class Ledger:
-    """All calls that came, in their order, and what the receivers found wrong with them."""
+    """All calls that came, in their order, and what the receivers found wrong with them.
+
+    A share of ``failing`` is not answered as it should be. If that is 0, a repeat is answered as the first.
+    """
 
     seed: str
+    failing: float = FAILING
     calls: list[Call] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)
     events_secrets: dict[str, str] = field(default_factory=dict)
@@ -77,9 +81,9 @@ class Ledger:
         with self._lock:
             call_id, subject = self._event(path, headers, body) if path.startswith(EVENTS) else _at_bank(headers, body)
             self._times[call_id] += 1
-            drawn = random.Random(f"{self.seed}/{call_id}/{self._times[call_id]}")
+            drawn = random.Random(f"{self.seed}/{call_id}/{self._times[call_id] if self.failing else 0}")
             said, act, status, more, done = _TAKEN
-            if drawn.random() < FAILING:
+            if drawn.random() < self.failing:
                 (manner,) = drawn.choices(_FAULTS, [2 if fault[1] == "answer" else 1 for fault in _FAULTS])
                 said, act, status, more, done = manner
             elif "payment" in path and drawn.random() < 0.05:

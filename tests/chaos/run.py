@@ -90,6 +90,12 @@ class Accepted:
     request_id: str
     told: tuple[int, Any] = (0, None)
 
+    @property
+    def fetching(self) -> TppCall:
+        """The call by which its TPP learns that."""
+        path, bearer = f"/tpp/requests/{self.request_id}", self.call.bearer
+        return TppCall("fetch", "", "GET", path, self.call.client_id, True, bearer=bearer)
+
 
 @dataclass
 class Story:
@@ -113,7 +119,21 @@ class Story:
         return hashlib.sha256("\n".join(self.transcript).encode()).hexdigest()
 
 
-class Run:
+class Deliveries:
+    """The deliveries of a hub."""
+
+    hub: Hub
+
+    def records(self) -> list[Delivery]:
+        """All deliveries as they stand."""
+        return [Delivery.from_item(item) for item in self.items("record")]
+
+    def items(self, kind: str) -> list[Item]:
+        """The items of the deliveries' table whose part begins with ``kind``."""
+        return [item for item in self.hub.store.scan("deliveries") if item["part"].startswith(kind)]
+
+
+class Run(Deliveries):
     """Everything of one run; ``log`` is the file that the workers log to."""
 
     def __init__(self, seed: str, size: Size, log: Path) -> None:
@@ -164,14 +184,6 @@ class Run:
         for server in (*self._banks.values(), self._tpp):
             server.stop()
         self._engine.stop()
-
-    def records(self) -> list[Delivery]:
-        """All deliveries as they stand."""
-        return [Delivery.from_item(item) for item in self.items("record")]
-
-    def items(self, kind: str) -> list[Item]:
-        """The items of the deliveries' table whose part begins with ``kind``."""
-        return [item for item in self.hub.store.scan("deliveries") if item["part"].startswith(kind)]
 
     # -- inside
 
@@ -280,11 +292,7 @@ class Run:
         if self._look_up_at == math.inf:
             return
         self._look_up_at = math.inf
-        orders = []
-        for each in self.story.accepted:
-            path, client_id, bearer = f"/tpp/requests/{each.request_id}", each.call.client_id, each.call.bearer
-            fetching = TppCall("fetch", "", "GET", path, client_id, True, bearer=bearer)
-            orders.append(self._order("call", fetching))
+        orders = [self._order("call", each.fetching) for each in self.story.accepted]
         for each, told in zip(self.story.accepted, self._quietly(orders), strict=True):
             each.told = told
 

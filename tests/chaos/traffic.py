@@ -73,11 +73,11 @@ class Preparation:
 
     def carry_out(self, hub: Hub) -> Scene:
         hub.keyring.initialise()
-        world = World(hub, {version: _bank(hub, version, url) for version, url in self.banks.items()})
-        return _Maker(self, world).scene()
+        world = World(hub, {version: add_bank(hub, version, url) for version, url in self.banks.items()})
+        return Maker(self, world).scene()
 
 
-class _Maker:
+class Maker:
     """Makes a scene in a world."""
 
     def __init__(self, preparation: Preparation, world: World) -> None:
@@ -117,7 +117,7 @@ class _Maker:
         client, version = self._parties(number)
         bearer = self._tokens(client, version)
         body = {"token": bearer}
-        return TppCall("revoke", _consent_of(bearer), "POST", "/tpp/token/revoke", client.client_id, True, body)
+        return TppCall("revoke", consent_of(bearer), "POST", "/tpp/token/revoke", client.client_id, True, body)
 
     def _payment(self, number: int) -> TppCall:
         client, version = self._parties(number)
@@ -130,7 +130,7 @@ class _Maker:
             body["bic"] = self._world.banks[version].bank.bic
         elif how in (1, 2):
             bearer = self._tokens(client, version, scopes=_PAYING[version], consent_type="one_time")
-            one_time = _consent_of(bearer)
+            one_time = consent_of(bearer)
         else:
             bearer = self._bearer(client, version)
         repeated = "idempotency-key" in headers
@@ -163,7 +163,8 @@ class _Maker:
         return bearer
 
 
-def _bank(hub: Hub, version: int, url: str) -> BankSide:
+def add_bank(hub: Hub, version: int, url: str) -> BankSide:
+    """Register a bank of a version at a URL."""
     key = signatures.load_private_key(signatures.generate_private_pem())
     bic, country = {1: ("ALPHGB21", "GB"), 2: ("BETADEF1", "DE")}[version]
     new = NewBank(
@@ -179,5 +180,6 @@ def _bank(hub: Hub, version: int, url: str) -> BankSide:
     return BankSide(bank, api_key, key)
 
 
-def _consent_of(bearer: str) -> str:
+def consent_of(bearer: str) -> str:
+    """The id of the consent that a bearer is of."""
     return bearer.partition("~")[0]

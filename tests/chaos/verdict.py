@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
+from chalicelib.bootstrap import Hub
 from chalicelib.delivery.delivery_record import CLAIMED_SECONDS, Delivery
+from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.records.consents import consent_key
 from tests.chaos.life import kind_of
-from tests.chaos.receivers import Call, payment_id_of
-from tests.chaos.run import Accepted, Run
+from tests.chaos.receivers import Call, Ledger, payment_id_of
+from tests.chaos.run import Accepted, Story
+from tests.manual_clock import ManualClock
 
 _NOTICES = ("event", "revoke_token")
 _STORIES = ("consent.authorised", "consent.revoked", "/revoke_token")
@@ -23,11 +27,28 @@ _UNLUCKY = 3
 _GROWTH = 1.5
 
 
-class Verdict:
-    """Looks at a run that is over; ``broken`` names every promise that was not kept, and by what."""
+class Played(Protocol):
+    """A run that is over."""
 
-    def __init__(self, run: Run, log: Path) -> None:
+    hub: Hub
+    clock: ManualClock
+    ledger: Ledger
+    story: Story
+
+    def records(self) -> list[Delivery]: ...
+
+    def items(self, kind: str) -> list[Item]: ...
+
+
+class Verdict:
+    """Looks at a run that is over; ``broken`` names every promise that was not kept, and by what.
+
+    ``most_waiting`` is how many messages waited, at most, when another call was made.
+    """
+
+    def __init__(self, run: Played, log: Path, most_waiting: float = math.inf) -> None:
         self._run = run
+        self._most_waiting = most_waiting
         self._story = run.story
         self._log = log
         self.records = run.records()
@@ -36,19 +57,18 @@ class Verdict:
             self._by_id[call.id].append(call)
         self.orders = [call for call in run.ledger.calls if kind_of(call.path) == "payment"]
         self.endings: Counter[str] = Counter()
-        self.broken = [
-            *run.ledger.complaints,
-            *self._story.contradictions,
-            *self._arrived(),
-            *self._unaided(),
-            *self._complete(),
-            *self._repeats(),
-            *self._paid_once(),
-            *self._told_truth(),
-            *self._nothing_left(),
-            *self._not_multiplied(),
-            *self._defects(),
-        ]
+        self.broken = [*run.ledger.complaints, *self._story.contradictions, *self._promises()]
+
+    def _promises(self) -> Iterator[str]:
+        yield from self._arrived()
+        yield from self._unaided()
+        yield from self._complete()
+        yield from self._repeats()
+        yield from self._paid_once()
+        yield from self._told_truth()
+        yield from self._nothing_left()
+        yield from self._not_multiplied()
+        yield from self._defects()
 
     @property
     def ordered(self) -> list[Delivery]:
@@ -110,7 +130,7 @@ class Verdict:
             if status != 200 or body["state"] not in ("done", "failed"):
                 yield f"{each.call.kind} {each.call.subject} ended with {status}: {body}"
                 continue
-            ending = self._ending(each, body)
+            ending = ending_of(body)
             self.endings[f"{each.call.kind}: {ending}"] += 1
             if each.call.kind == "pay":
                 yield from self._true(each, ending, body["body"], reached.get(each.call.subject))
@@ -131,17 +151,6 @@ class Verdict:
             if (item.get("status") == "authorised") is not (ending == "not sent"):
                 yield f"{reference} is {ending}, and its one-time consent is {item.get('status')}"
 
-    def _ending(self, each: Accepted, body: Any) -> str:
-        if body["state"] == "done":
-            return "done"
-        title = str(body["body"]["title"])
-        names = {
-            refusals.PAYMENT_NOT_SENT.sentence: "not sent",
-            refusals.PAYMENT_REFUSED.sentence: "refused",
-            refusals.PAYMENT_OUTCOME_UNKNOWN.sentence: "unknown",
-        }
-        return next((name for text, name in names.items() if title.startswith(text)), title)
-
     def _nothing_left(self) -> Iterator[str]:
         """Nothing is due, and every slot is free as soon as the time of an attempt is over."""
         yield from (f"{record.delivery_id} is still due" for record in self.records if record.state == "due")
@@ -152,7 +161,7 @@ class Verdict:
 
     def _not_multiplied(self) -> Iterator[str]:
         """A long queue does not grow by itself."""
-        longest, waiting = self._story.longest, self._run.size.most_waiting
+        longest, waiting = self._story.longest, self._most_waiting
         if longest > _GROWTH * waiting:
             yield f"{longest} messages waited, although no call was made while there were more than {waiting}"
 
@@ -169,3 +178,17 @@ class Verdict:
 
     def _calls_of(self, record: Delivery) -> list[Call]:
         return self._by_id[record.delivery_id if record.kind == "event" else record.request_id]
+
+
+def ending_of(body: Any) -> str:
+    """How an accepted call ended, by what its TPP was told: done, or why not, in a word if it is a payment's."""
+    if body["state"] == "done":
+        return "done"
+    title = str(body["body"]["title"])
+    names = {
+        refusals.PAYMENT_NOT_SENT.sentence: "not sent",
+        refusals.PAYMENT_REFUSED.sentence: "refused",
+        refusals.PAYMENT_OUTCOME_UNKNOWN.sentence: "unknown",
+        refusals.PAYMENT_ANSWER_BAD.sentence: "unknown",
+    }
+    return next((name for text, name in names.items() if title.startswith(text)), title)

@@ -37,6 +37,7 @@ NOT_IN_CI = {
     "chaos": "takes as long as one likes; tests have a short one",
     "fuzz": "takes as long as one likes; make test runs its corpus",
     "interleavings": "takes minutes; make test plays each pair, with one fault, and a few of the others",
+    "network": "takes minutes; tests have a short one",
     "mutants": "takes hours",
     "shape": "prints figures; a test holds each below its ceiling",
     "conformance": "needs a bank; tests have several",

@@ -1,0 +1,1 @@
+"""The network between the hub, its banks and its receivers, at its worst."""

@@ -1,0 +1,277 @@
+"""A run: TPPs call, banks report and events are delivered over a network that is bad for one bank and for the TPPs.
+
+The hub is in this process, with its real connections. Its time limits pass by the run's clock, which the proxies
+advance where an answer is late or does not come: none is reached because this machine is slow.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import random
+import uuid
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, get_args
+
+from chalicelib.bootstrap import Hub
+from chalicelib.delivery import sweeper
+from chalicelib.delivery.delivery_record import DUE
+from chalicelib.foundation import log, metrics, parallel
+from chalicelib.foundation.settings import Settings
+from chalicelib.openbanking.records.consents import consent_key
+from infra.local.resources import create_resources
+from tests import lean_emulator
+from tests.chaos.life import draw_from, simulate_time_limits
+from tests.chaos.receivers import NO_ANSWER, Ledger, Receivers, verify_in
+from tests.chaos.run import Accepted, Deliveries, Story
+from tests.chaos.traffic import Maker, Preparation, TppCall, add_bank, consent_of
+from tests.chaos.verdict import ending_of
+from tests.http_servers import serving
+from tests.lossy_proxy import Fate, LossyProxy, each_in_turn
+from tests.manual_clock import ManualClock
+from tests.world import GROWING, BankSide, World
+
+START = datetime(2096, 3, 5, 9, tzinfo=UTC)
+TPPS, VERSIONS = 0, (1, 2)
+"""The parties: the TPPs, and the banks by their versions."""
+_FATES: Sequence[Fate] = get_args(Fate)
+_FAILURES: Sequence[Fate] = ("drop", "unavailable", "swallow", "lose", "cut", "reset", "gateway", "never")
+"""What a circuit breaker takes for a failure of the bank."""
+_BAD, _AT_ONCE, _REPEATED = 0.5, 0.6, 0.4
+_LATE_SECONDS = 12
+_OUTAGE = 8
+"""So many reads of the bad bank fail one after the other."""
+_OVER = 15 * 60
+"""So many seconds after the last call all accepted ones are over."""
+_END_OF_TIME = 2**40
+_REPORT = {1: ("payment_id", "payment_status", 4), 2: ("paymentId", "paymentStatus", "ACSC")}
+"""The members of a bank's report, and a final status."""
+
+
+class Network:
+    """A hub with two banks and the receiver of the TPPs' events, each behind a proxy, for one run after the other."""
+
+    def __init__(self, log_file: Path) -> None:
+        self.clock = ManualClock(START)
+        simulate_time_limits(self.clock)
+        verify_in(self.clock.now)
+        parallel.WIDTH = 1
+        self._ending = ExitStack()
+        _install_emulator(self._ending)
+        self._servers = {party: Receivers(Ledger("")) for party in (TPPS, *VERSIONS)}
+        self.proxies = {party: self._open_proxy(server) for party, server in self._servers.items()}
+        hub = Hub(Settings.from_environment({"STAGE": "local"}), self.clock)
+        hub.keyring.initialise()
+        self.urls = {party: f"{proxy.url}/bank-{party}" for party, proxy in self.proxies.items()}
+        self._world = World(hub, {version: add_bank(hub, version, self.urls[version]) for version in VERSIONS})
+        handler = log.logger().handlers[0]
+        assert isinstance(handler, logging.StreamHandler)
+        handler.setStream(self._ending.enter_context(log_file.open("a")))
+
+    def begin(self, ledger: Ledger) -> World:
+        """A world in which nothing has happened; its network is good."""
+        self._world.forget_journeys((*GROWING, "clients"))
+        for party, proxy in self.proxies.items():
+            self._servers[party].ledger = ledger
+            proxy.plan = each_in_turn(["pass"])
+            proxy.attempts.clear()
+        hub = self._world.another_process()
+        outbound, sides = hub.outbound, self._world.banks.items()
+        world = World(hub, {version: BankSide(side.bank, side.api_key, side.key) for version, side in sides})
+        hub.__dict__["outbound"] = outbound
+        return world
+
+    def fates(self) -> Counter[Fate]:
+        """How often each fate befell a request, in all runs."""
+        return Counter(fate for proxy in self.proxies.values() for _, fate in proxy.seen)
+
+    def stop(self) -> None:
+        for server in self._servers.values():
+            server.stop()
+        self._ending.close()
+
+    def _open_proxy(self, server: Receivers) -> LossyProxy:
+        proxy = LossyProxy(server.url, self.clock.advance, lambda connection: connection.sendall(NO_ANSWER))
+        proxy.late_seconds = _LATE_SECONDS
+        return self._ending.enter_context(serving(proxy))
+
+
+class Run(Deliveries):
+    """One run.
+
+    Attributes:
+        good, bad: the BICs of the bank that the network is bad for, and of the other.
+        opened: the BICs of banks whose circuits opened.
+        read: the ids of reads that were answered with success.
+        reported: the ids of payments that a bank has reported on.
+        asked: how often TPPs have sent each request.
+    """
+
+    def __init__(self, network: Network, seed: str) -> None:
+        draw_from(seed)
+        self._draw = random.Random(f"{seed}/run")
+        self._network, self.clock = network, network.clock
+        self.ledger, self.story = Ledger(seed, failing=0), Story()
+        self._world = network.begin(self.ledger)
+        self.hub = self._world.hub
+        version = self._draw.choice(VERSIONS)
+        self._bad_proxy = network.proxies[version]
+        self.bad, self.good = (self._world.banks[each].bank.bic for each in (version, 3 - version))
+        self.opened, self.read, self.reported = set[str](), set[str](), set[str]()
+        self.asked = Counter[str]()
+
+    def play(self) -> None:
+        metrics.set_output(self._note_metric)
+        proxies, urls = self._network.proxies, self._network.urls
+        preparation = Preparation(self.ledger.seed, urls, proxies[TPPS].url, 4, 8, 4, backlog=0)
+        with self._world.installed():
+            scene = Maker(preparation, self._world).scene()
+            self.ledger.events_secrets |= scene.events_secrets
+            proxies[TPPS].plan = self._bad_proxy.plan = self._draw_fate
+            half = len(scene.calls) // 2
+            for call in scene.calls[:half]:
+                self._call(call)
+            self._have_outage(call for call in scene.calls if call.kind == "ask")
+            for call in scene.calls[half:]:
+                self._call(call)
+            self._settle(self.clock.time() + _OVER)
+            self._look_up()
+            self._report()
+            self._settle(_END_OF_TIME)
+            while resent := self.hub.delivery.journal.resend_failed(0):
+                self.story.resent += resent
+                self._settle(_END_OF_TIME)
+
+    def times_sent(self, request_id: str) -> int:
+        """How often the hub has sent a request, whether or not it arrived."""
+        return sum(proxy.attempts[request_id] for proxy in self._network.proxies.values())
+
+    # -- inside
+
+    def _draw_fate(self, path: str, attempts: int) -> Fate:
+        return self._draw.choice(_FATES) if self._draw.random() < _BAD else "pass"
+
+    def _note_metric(self, line: str) -> None:
+        if "CircuitOpened" in line:
+            self.opened.add(json.loads(line)["Bank"])
+
+    def _make(self, call: TppCall) -> tuple[int, Any]:
+        self.asked[call.headers.get("x-request-id", "")] += 1
+        answer = self._world.tpp(
+            call.method, call.path, call.body, bearer=call.bearer, client_id=call.client_id, headers=call.headers
+        )
+        return answer.status, answer.body
+
+    def _call(self, call: TppCall) -> None:
+        """Make a call, perhaps repeat it, and let workers do what has become due."""
+        self.clock.advance(self._draw.uniform(0.5, 5))
+        call = _at_once(call) if self._draw.random() < _AT_ONCE else call
+        self._note(call, *self._make(call))
+        if call.kind == "pay" and self._draw.random() < _REPEATED:
+            self._repeat(self.story.accepted[-1])
+        self._deliver()
+
+    def _note(self, call: TppCall, status: int, body: Any) -> None:
+        if call.kind == "revoke" and status == 200:
+            self.story.revoked.add(call.subject)
+        elif call.kind == "pay" or (call.kind == "ask" and status == 202):
+            self.story.accepted.append(_accepted(call, status, body))
+        elif call.kind == "ask" and status == 200:
+            self.read.add(call.headers["x-request-id"])
+        elif call.kind == "revoke" or status < 500:
+            self.story.contradictions.append(f"{call.kind} {call.subject} was answered {status}: {body}")
+
+    def _repeat(self, first: Accepted) -> None:
+        """Repeat an order that has a key, or that is answered at once; its bank knows it by its id."""
+        has_key, ending = "idempotency-key" in first.call.headers, _ending(first)
+        if ending == "deferred" and not has_key:
+            return
+        again = _accepted(first.call, *self._make(first.call))
+        if ending == "not sent":
+            first.told = again.told
+        elif has_key and (again.request_id, _ending(again)) != (first.request_id, ending):
+            self.story.contradictions.append(f"{first.call.subject} was told {first.told}, and repeated {again.told}")
+
+    def _have_outage(self, questions: Iterable[TppCall]) -> None:
+        """The bad bank cannot be used for a while; meanwhile both are asked, and the good one answers."""
+        self._bad_proxy.plan = lambda path, attempts: self._draw.choice(_FAILURES)
+        of_banks = {self._bic_of(call): call for call in questions}
+        for bic in (self.bad, self.good) * _OUTAGE:
+            question = of_banks[bic]
+            call = _at_once(replace(question, headers={**question.headers, "x-request-id": str(uuid.uuid4())}))
+            status, body = self._make(call)
+            self._note(call, status, body)
+            if bic == self.good and status != 200:
+                self.story.contradictions.append(f"a read of the good bank was answered {status}: {body}")
+        self._bad_proxy.plan = self._draw_fate
+
+    def _bic_of(self, call: TppCall) -> str:
+        item = self.hub.store.get(*consent_key(consent_of(call.bearer or "")))
+        return str(item["bic"]) if item else ""
+
+    def _deliver(self) -> None:
+        """Workers take every message that can be received."""
+        while queued := self._world.queued():
+            for message in queued:
+                self.hub.delivery.worker.attempt(message)
+                log.clear()
+
+    def _settle(self, until: int) -> None:
+        """Workers and the sweeper are at work until nothing is due before ``until``."""
+        self._deliver()
+        while rows := DUE.rows(self.hub.store, until=until, limit=1):
+            self.clock.advance(max(rows[0][DUE.time] - self.clock.time(), 0) + self._draw.randint(0, 60))
+            self.hub.delivery.call(sweeper.sweep, 0)
+            self._deliver()
+
+    def _look_up(self) -> None:
+        """The TPPs fetch what came of their deferred calls."""
+        for each in self.story.accepted:
+            each.told = each.told if each.told[0] else self._make(each.fetching)
+
+    def _report(self) -> None:
+        """The banks report on payments that TPPs know of, each report twice."""
+        done = [each.told[1]["body"] for each in self.story.accepted if each.told[1]["state"] == "done"]
+        for answer in (answer for answer in done if "payment_id" in answer):
+            version, headers = 2 if "status" in answer else 1, {"x-request-id": str(uuid.uuid4())}
+            member, member_of_status, status = _REPORT[version]
+            report = {member: answer["payment_id"], member_of_status: status}
+            self.reported.add(answer["payment_id"])
+            for _ in range(2):
+                answered = self._world.bank(version, "/payments/status", report, headers=headers)
+                assert answered.status == 200, answered
+
+
+def _at_once(call: TppCall) -> TppCall:
+    """The call, of which the answer is waited for."""
+    return replace(call, headers={name: value for name, value in call.headers.items() if name != "prefer"})
+
+
+def _accepted(call: TppCall, status: int, body: Any) -> Accepted:
+    """A call as if deferred: its answer is known already, unless it is fetched later."""
+    if status == 202:
+        return Accepted(call, body["request_id"])
+    told = {"state": "done" if status == 200 else "failed", "body": body}
+    return Accepted(call, call.headers["x-request-id"], (200, told))
+
+
+def _ending(each: Accepted) -> str:
+    return ending_of(each.told[1]) if each.told[0] else "deferred"
+
+
+def _install_emulator(ending: ExitStack) -> None:
+    from moto import mock_aws
+
+    region = "eu-west-1"
+    os.environ |= {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "STAGE": "local"}
+    os.environ |= {"AWS_DEFAULT_REGION": region, "AWS_REGION": region}
+    lean_emulator.answer_calls()
+    lean_emulator.install()
+    ending.enter_context(mock_aws())
+    create_resources(emulated=True, dynamodb_apart=False)
