@@ -6,7 +6,7 @@ import http.client
 from collections.abc import Mapping
 from typing import Any
 
-from chalicelib.delivery.recorded_answers import record_answer
+from chalicelib.delivery.recorded_exchange import record_answer
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.context import CapturedHeaders
 from chalicelib.foundation.http.connection_pool import read_body

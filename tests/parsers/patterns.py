@@ -9,7 +9,7 @@ from types import ModuleType
 
 from chalicelib.cards.protocol import fields, rules
 from chalicelib.cards.requests import envelope
-from chalicelib.delivery import client_events, recorded_answers, recorded_headers
+from chalicelib.delivery import client_events, recorded_exchange
 from chalicelib.foundation import durations, identifiers, jsontext
 from chalicelib.foundation.fields import field_rules, field_types
 from chalicelib.foundation.http import addresses
@@ -22,7 +22,7 @@ from tests.parsers.linear_patterns import Repeat, find_repeats_to_mend, patterns
 MODULES: tuple[ModuleType, ...] = (
     *(svg_logos, svg_scales, svg_styles),
     *(addresses, durations, identifiers, jsontext, field_rules, field_types),
-    *(client_events, recorded_answers, recorded_headers, days, card_text, envelope, fields, rules),
+    *(client_events, recorded_exchange, days, card_text, envelope, fields, rules),
     *(bank_calls, british_accounts, tpp_calls, client_list, client_security),
 )
 LINEAR_EXCEPTIONS: Mapping[str, str] = {
