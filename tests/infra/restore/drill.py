@@ -12,7 +12,7 @@ from chalicelib.foundation.aws.calls import Call, Members, Proceed, observe
 from chalicelib.foundation.dynamodb.items import Item, unpack
 from infra.admin.doctor import find_all
 from infra.restore.examination import Finding, Position
-from tests.interleavings.pairs import Prepare
+from tests.interleavings.scenes import Requests, Scene
 from tests.interleavings.stored import TABLES
 from tests.openbanking.faults import Snapshot, table_of
 from tests.tables import rows
@@ -102,11 +102,11 @@ def skews_of(moments: list[Moment]) -> Iterator[Skew]:
 
 
 @contextmanager
-def requests_of(world: World, prepare: Prepare) -> Iterator[tuple[Callable[[], Any], Callable[[], Any]]]:
-    """The two requests of a pair, whose client and programme manager want events."""
+def requests_of(world: World, scene: Scene) -> Iterator[Requests]:
+    """The requests of a scene, whose client and programme manager want events."""
     world.wants_events()
     with world.manager_wants_events():
-        yield prepare(world)
+        yield scene.prepare(world)
 
 
 def examine(world: World, *, mend: bool) -> list[Finding]:

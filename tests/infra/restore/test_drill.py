@@ -9,18 +9,18 @@ import pytest
 from chalicelib.openbanking.flows.consent.expiry import record_due_events
 from chalicelib.openbanking.flows.payments.outcomes import list_unresolved
 from infra.restore.checks import CHECKS
-from tests.cards.scenes import Scene
+from tests.cards import scenes as cards
 from tests.infra.restore.drill import Moment, examine, moments_of, requests_of, skews_of
-from tests.interleavings import card_pairs, openbanking_pairs
-from tests.interleavings.pairs import Pair, Pairs
+from tests.interleavings import card_scenes, openbanking_scenes
+from tests.interleavings.scenes import Requests, Scenes
 from tests.openbanking.payer import Payer
 from tests.world import World
 
-pair = Pairs()
+scene = Scenes()
 
 
-@pair
-def defer_defer_and_work(world: World) -> Pair:
+@scene("defer, defer and work")
+def deferred_order(world: World) -> Requests:
     payer = Payer(world, 2, consent_type="one_time")
     payer.headers = {"prefer": "respond-async"}
 
@@ -29,32 +29,34 @@ def defer_defer_and_work(world: World) -> Pair:
         for delivery in world.recorded("payment"):
             world.hub.delivery.worker.attempt(delivery.delivery_id)
 
-    return (lambda: payer.pay("a-key")), work
+    return Requests({"defer": lambda: payer.pay("a-key"), "defer and work": work})
 
 
-@pair
-def expiring_expired(world: World) -> Pair:
+@scene("announce its end, announce both")
+def expiring_consent(world: World) -> Requests:
     world.tokens(2)
 
-    def tell() -> None:
+    def announce() -> None:
         world.clock.advance(173 * 24 * 3600)
         world.hub.openbanking.call(record_due_events)
 
-    def tell_both() -> None:
-        tell()
-        tell()
+    def announce_both() -> None:
+        announce()
+        announce()
 
-    return tell, tell_both
+    return Requests({"announce its end": announce, "announce both": announce_both})
 
 
-@pair
-def transfer_transfer_with_one_reference(world: World) -> Pair:
-    scene = Scene(world)
+@scene("transfer, transfer")
+def transfer_with_a_reference(world: World) -> Requests:
+    scene = cards.Scene(world)
     address, reference = scene.funded(10_00), scene.reference()
-    return (pay := lambda: scene.transfer(address, 8_00, request_reference_id=reference)), pay
+    return Requests({"transfer": lambda: scene.transfer(address, 8_00, request_reference_id=reference)})
 
 
-PAIRS = openbanking_pairs.pair | card_pairs.pair | pair
+SCENES = openbanking_scenes.scene | card_scenes.scene | scene
+PAIRS = [(title, pair) for title, each in SCENES.items() for pair in each.pairs]
+REQUESTS = list(dict.fromkeys((title, name) for title, pair in PAIRS for name in pair.split(", ")))
 MENDING = frozenset(check.name for check in CHECKS if check.mends)
 
 
@@ -108,12 +110,11 @@ HARMLESS = (
 )
 
 
-@pytest.mark.parametrize("number", [0, 1])
-@pytest.mark.parametrize("title", PAIRS)
-def test_what_is_half_there_is_named_and_mended_at_once(world: World, title: str, number: int) -> None:
+@pytest.mark.parametrize(("title", "name"), REQUESTS)
+def test_what_is_half_there_is_named_and_mended_at_once(world: World, title: str, name: str) -> None:
     wrong = {}
-    with requests_of(world, PAIRS[title]) as requests:
-        moments = moments_of(world, requests[number])
+    with requests_of(world, SCENES[title]) as requests:
+        moments = moments_of(world, requests.take(name))
         for skew in skews_of(moments):
             skew.restore()
             found = examine(world, mend=True)
@@ -127,19 +128,23 @@ def test_what_is_half_there_is_named_and_mended_at_once(world: World, title: str
     assert wrong == {}
 
 
-@pytest.mark.parametrize("title", PAIRS)
-def test_nothing_is_named_at_any_moment_of_a_request(world: World, title: str) -> None:
-    with requests_of(world, PAIRS[title]) as requests:
-        moments = [each for request in requests for each in moments_of(world, request)]
+@pytest.mark.parametrize(("title", "pair"), PAIRS)
+def test_nothing_is_named_at_any_moment_of_a_request(world: World, title: str, pair: str) -> None:
+    with requests_of(world, SCENES[title]) as requests:
+        taken = [requests.take(name) for name in pair.split(", ")]
+        moments = [each for request in taken for each in moments_of(world, request)]
         named = [found for each in moments for found in _at(world, each)]
 
     assert named == []
 
 
-@pytest.mark.parametrize("how", ["one key", "one request id", "a one time consent"])
-def test_a_repeat_after_a_restore_reaches_the_bank_as_the_same_order(world: World, how: str) -> None:
+@pytest.mark.parametrize(
+    ("title", "name"), [("order", "pay with a key"), ("order with a request id", "pay"), ("one time consent", "pay")]
+)
+def test_a_repeat_after_a_restore_reaches_the_bank_as_the_same_order(world: World, title: str, name: str) -> None:
     wrong = {}
-    with requests_of(world, PAIRS[f"pay pay with {how}"]) as (pay, repeat):
+    with requests_of(world, SCENES[title]) as requests:
+        pay = requests.take(name)
         moments = moments_of(world, pay)
         bank = world.banks[2]
         first = _orders(world)
@@ -148,7 +153,7 @@ def test_a_repeat_after_a_restore_reaches_the_bank_as_the_same_order(world: Worl
             examine(world, mend=True)
             bank.received.clear()
             world.clock.advance(60)
-            repeat()
+            pay()
             if others := _orders(world) - first:
                 wrong[str(skew)] = others
 
@@ -175,13 +180,14 @@ def test_a_deferred_payment_that_may_have_been_sent_before_a_restore_is_not_sent
 
 
 def test_a_transfer_is_repeated_once_at_most_after_a_restore_that_is_mended(world: World) -> None:
-    with requests_of(world, PAIRS["transfer transfer with one reference"]) as (pay, repeat):
-        moments = moments_of(world, pay)
+    with requests_of(world, SCENES["transfer with a reference"]) as requests:
+        transfer = requests.take("transfer")
+        moments = moments_of(world, transfer)
         before, wrong, played = _transfers(moments[0]), {}, 0
         for skew in skews_of(moments):
             skew.restore()
             if all(found.mended for found in examine(world, mend=True)):  # the stage is opened
-                repeat()
+                transfer()
                 played += 1
                 if _transfers(Moment.of(world)) > before + 1:
                     wrong[str(skew)] = "paid twice"
@@ -190,9 +196,10 @@ def test_a_transfer_is_repeated_once_at_most_after_a_restore_that_is_mended(worl
     assert played > 2
 
 
-@pytest.mark.parametrize("title", ["read revoke", "read revoke by bank"])
-def test_no_consent_is_read_after_a_restore_if_a_table_knows_its_end(world: World, title: str) -> None:
-    with requests_of(world, PAIRS[title]) as (read, revoke):
+@pytest.mark.parametrize("name", ["revoke", "revoke by bank"])
+def test_no_consent_is_read_after_a_restore_if_a_table_knows_its_end(world: World, name: str) -> None:
+    with requests_of(world, SCENES["tokens"]) as requests:
+        read, revoke = requests.take("read"), requests.take(name)
         assert read().status == 200
         answers = set()
         for skew in skews_of(moments_of(world, revoke)):
