@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from chalicelib.bootstrap import PLANS, Hub
 from chalicelib.delivery.delivery_record import BODY, RECORD, Delivery, update_abandoned, update_dropped
@@ -22,7 +23,7 @@ from chalicelib.openbanking.records import order_answers
 from chalicelib.openbanking.records.authorization_requests import AuthorizationRequest, authorization_key
 from chalicelib.openbanking.records.client_record import client_key
 from chalicelib.openbanking.records.consents import Consent, consent_key
-from chalicelib.openbanking.records.order_answers import OrderClaim
+from chalicelib.openbanking.records.order_answers import DeferredRequest, OrderClaim
 from chalicelib.openbanking.records.orders import KEPT_SECONDS, Order, RecordedOrder, order_key
 from chalicelib.openbanking.records.payments import Payment, is_early, payment_key
 from infra.restore.check import Wrong
@@ -94,13 +95,13 @@ def judge_ended_consent(hub: Hub, item: Item, found: Found) -> Wrong | None:
     return _revoke(hub, found[0], "bank")
 
 
-def told_consent(hub: Hub, item: Item) -> list[Key]:
+def consent_of_end_notice(hub: Hub, item: Item) -> list[Key]:
     """The consent that a delivery tells the end of."""
-    is_told = item.get("kind") == "revoke_token" or item.get("topic") == "consent.revoked"
-    return [consent_key(item["consent_id"])] if item["part"] == RECORD and is_told else []
+    is_notice = item.get("kind") == "revoke_token" or item.get("topic") == "consent.revoked"
+    return [consent_key(item["consent_id"])] if item["part"] == RECORD and is_notice else []
 
 
-def judge_told_consent(hub: Hub, item: Item, found: Found) -> Wrong | None:
+def judge_end_notice(hub: Hub, item: Item, found: Found) -> Wrong | None:
     """The notice of a consent's end, which is valid."""
     return _revoke(hub, found[0], "service")
 
@@ -114,8 +115,8 @@ def _revoke(hub: Hub, item: Item | None, by: EndedBy) -> Wrong | None:
 
 def expiring_consent(hub: Hub, item: Item) -> list[Key]:
     """The consent that an event tells the expiry of."""
-    is_told = item["part"] == RECORD and item["topic"] in ("consent.expiring", "consent.expired")
-    return [consent_key(item["consent_id"])] if is_told else []
+    is_notice = item["part"] == RECORD and item["topic"] in ("consent.expiring", "consent.expired")
+    return [consent_key(item["consent_id"])] if is_notice else []
 
 
 def judge_expiring_consent(hub: Hub, item: Item, found: Found) -> Wrong | None:
@@ -149,10 +150,33 @@ def judge_deferred_payment(hub: Hub, item: Item, found: Found) -> Wrong | None:
     if delivery.state == "due" and not delivery.abandoned and (found[0] is None or now >= delivery.give_up_at):
         writes.append(update_abandoned(delivery))
     if found[0] is None and delivery.expires_at > now:
-        members = jsontext.loads(hub.delivery.bodies.open(delivery.delivery_id, BODY, delivery.body_parts))
+        members = _read_body(hub, delivery)
         order = read_record(delivery, members)
         writes += [hub.openbanking.orders.put_claim(order, members["attempt"])] if order.order_digest else []
     return Wrong(writes) if writes else None
+
+
+def claim_of_delivery(hub: Hub, item: Item) -> list[Key]:
+    """The claim of a deferred payment's Idempotency-Key, as long as both are stored."""
+    if item.get("kind") != "payment" or item["expires_at"] <= hub.clock.time():
+        return []
+    members = _read_body(hub, Delivery.from_item(item))
+    return [claim_key(members["key_claim"])] if "key_claim" in members else []
+
+
+def judge_deferred_claim(hub: Hub, item: Item, found: Found) -> Wrong | None:
+    """A deferred payment whose Idempotency-Key is free again."""
+    if found[0]:
+        return None
+    delivery = Delivery.from_item(item)
+    members = _read_body(hub, delivery)
+    claim = _order_claim(members["key_claim"], members["key_digest"], delivery.consent_id)
+    return Wrong([hub.openbanking.order_answers.put_deferred(claim, DeferredRequest(delivery.delivery_id))])
+
+
+def _read_body(hub: Hub, delivery: Delivery) -> dict[str, Any]:
+    body: dict[str, Any] = jsontext.loads(hub.delivery.bodies.open(delivery.delivery_id, BODY, delivery.body_parts))
+    return body
 
 
 def payment_of_order(hub: Hub, item: Item) -> list[Key]:
@@ -198,7 +222,12 @@ def judge_payment(hub: Hub, item: Item, found: Found) -> Wrong | None:
     if order is None and payment.created_at + KEPT_SECONDS > hub.clock.time():
         put = partial(orders.put_lost, is_accepted=is_accepted)
         return Wrong([put(_order(payment), new_id(), payment.payment_id)], f"payment_id {payment.payment_id}")
-    if order and is_accepted and order.get("order_digest") == payment.order_digest and order["outcome"] == "unknown":
+    if (
+        order
+        and is_accepted
+        and order.get("order_digest") == payment.order_digest
+        and order.get("outcome") == "unknown"
+    ):
         write = orders.update_accepted(_order(payment).key, payment.order_digest, payment.payment_id)
         return Wrong([write], f"payment_id {payment.payment_id}")
     return None
@@ -214,9 +243,12 @@ def judge_claim(hub: Hub, item: Item, found: Found) -> Wrong | None:
     is_over = payment.created_at + order_answers.KIND.lifetime <= hub.clock.time()
     if found[0] or is_over or payment.key_claim is None or payment.key_digest is None:
         return None
-    claim = Claim(order_answers.KIND, payment.key_claim, payment.key_digest, new_id())
-    write = hub.openbanking.order_answers.put_claim(OrderClaim(claim, payment.consent_id))
-    return Wrong([write], f"payment_id {payment.payment_id}")
+    claim = _order_claim(payment.key_claim, payment.key_digest, payment.consent_id)
+    return Wrong([hub.openbanking.order_answers.put_claim(claim)], f"payment_id {payment.payment_id}")
+
+
+def _order_claim(name: str, digest: str, consent_id: str | None) -> OrderClaim:
+    return OrderClaim(Claim(order_answers.KIND, name, digest, new_id()), consent_id)
 
 
 def _order(payment: Payment) -> Order:

@@ -8,6 +8,7 @@ import pytest
 
 from chalicelib.openbanking.flows.consent.expiry import record_due_events
 from chalicelib.openbanking.flows.payments.outcomes import list_unresolved
+from chalicelib.openbanking.records.orders import is_order
 from infra.restore.checks import CHECKS
 from tests.cards import scenes as cards
 from tests.infra.restore.drill import Moment, examine, moments_of, requests_of, skews_of
@@ -179,6 +180,29 @@ def test_a_deferred_payment_that_may_have_been_sent_before_a_restore_is_not_sent
     assert order.order.request_id == delivery.request_id
 
 
+def test_a_repeat_of_a_deferred_payment_after_a_restore_is_answered_with_the_first(world: World) -> None:
+    payer = Payer(world, 2)
+    payer.headers = {"prefer": "respond-async"}
+    first = payer.pay("a-key")
+    for delivery in world.recorded("payment"):
+        world.hub.delivery.worker.attempt(delivery.delivery_id)
+    lose_claims(world)
+
+    examine(world, mend=True)
+
+    assert payer.pay("a-key").body == first.body
+    assert len(world.recorded("payment")) == payer.calls == 1
+
+
+def test_an_order_of_an_earlier_version_is_compared(world: World) -> None:
+    Payer(world, 2).pay()
+    for item in world.hub.store.scan("idempotency"):
+        if is_order(item):
+            world.hub.store.update("idempotency", {"claim": item["claim"]}, remove=["outcome", "payment_id"])
+
+    assert examine(world, mend=False) == []
+
+
 def test_a_transfer_is_repeated_once_at_most_after_a_restore_that_is_mended(world: World) -> None:
     with requests_of(world, SCENES["transfer with a reference"]) as requests:
         transfer = requests.take("transfer")
@@ -208,6 +232,12 @@ def test_no_consent_is_read_after_a_restore_if_a_table_knows_its_end(world: Worl
             answers.add(read().status)
 
     assert answers == {401}
+
+
+def lose_claims(world: World) -> None:
+    """Restore ``idempotency`` to a moment at which it was empty."""
+    for item in world.hub.store.scan("idempotency"):
+        world.hub.store.delete("idempotency", {"claim": item["claim"]})
 
 
 def _at(world: World, moment: Moment) -> list[str]:

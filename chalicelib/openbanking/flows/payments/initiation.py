@@ -190,6 +190,8 @@ def _accept(
         "order_digest": order.record.order_digest,
         **psu.as_members(),
     }
+    body |= {"bearer": caller.token["part"]} if caller else {}
+    body |= {"key_claim": order.claim.claim.name, "key_digest": order.claim.claim.digest} if order.claim else {}
     recorded = outbox.record(
         "payment",
         order.call.path,
@@ -197,7 +199,7 @@ def _accept(
         bic=bic,
         client_id=order.client.client_id,
         consent_id=caller.consent.consent_id if caller else None,
-        body=jsontext.dumps(body | ({"bearer": caller.token["part"]} if caller else {})),
+        body=jsontext.dumps(body),
         request_id=order.record.request_id,
     )
     accepted = DeferredRequest(recorded.delivery_ids[0])
