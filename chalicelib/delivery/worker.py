@@ -104,7 +104,8 @@ class Worker:
     def attempt(self, message: str) -> None:
         """Carry out a task, or send the delivery with this id if it is due.
 
-        A duplicate or early message has no effect.
+        A duplicate has no effect. A message that is early by less than clocks differ comes again when it is due; an
+        earlier one has no effect.
         """
         if self._tasks.carry_out(message):
             return
@@ -166,7 +167,7 @@ class Worker:
     # -- internals
 
     def _is_due(self, delivery: Delivery, now: int) -> bool:
-        """Whether a delivery is due; one that is due as soon as this clock is where another's is comes again then."""
+        """Whether a delivery is due. One that the clock of another process may call due is queued again until then."""
         if delivery.due_at is None:
             return False
         early = delivery.due_at - now

@@ -17,7 +17,7 @@ from infra.progress import SILENT, Progress
 from infra.restore.checks import CHECKS, LEDGER
 from infra.restore.examination import Finding, Position, UnknownPosition, examine
 
-_MOST_SHOWN = 1000
+_MOST_LISTED = 1000
 """The maximum number of findings in a report; all are counted."""
 
 
@@ -30,9 +30,9 @@ def doctor(
     """Name what is inconsistent across tables that were restored one by one.
 
     Every table is compared with those that its transactions write, and the ledger is verified. Without --mend, nothing
-    is changed. Money is never corrected: what is named without a mend is for a person. The exit code is 1 while
-    something is inconsistent. It reads whole tables, page by page; progress goes to standard error, with the position
-    at which to resume.
+    is changed; with it, the stage's functions have to be stopped. Money is never corrected: what is named without a
+    mend is for a person. The exit code is 1 while something is inconsistent. It reads whole tables, page by page;
+    progress goes to standard error, with the position at which to resume.
 
     \b
     Examples:
@@ -44,12 +44,12 @@ def doctor(
         position = Position.parse(start)
     except UnknownPosition as error:
         raise CommandRefused(str(error)) from None
-    hub, counts, shown = connection.connect(), Counter[str](), list[Finding]()
+    hub, counts, listed = connection.connect(), Counter[str](), list[Finding]()
     with ledger_verification.retry_reads(hub.store), Progress(sys.stderr) as progress:
         for finding in find_all(hub, mend=mend, start=position, progress=progress):
             counts[finding.check] += not finding.mended
-            shown += [finding][: _MOST_SHOWN - len(shown)]
-    return _report(shown, counts)
+            listed += [finding][: _MOST_LISTED - len(listed)]
+    return _report(listed, counts)
 
 
 def find_all(hub: Hub, *, mend: bool, start: Position, progress: Progress = SILENT) -> Iterator[Finding]:
@@ -59,16 +59,16 @@ def find_all(hub: Hub, *, mend: bool, start: Position, progress: Progress = SILE
         yield Finding(LEDGER.name, str(broken))
 
 
-def _report(shown: list[Finding], counts: Counter[str]) -> Report:
+def _report(listed: list[Finding], counts: Counter[str]) -> Report:
     left = counts.total()
-    data = {"good": not left, "left": left, "findings": [asdict(each) for each in shown]}
-    return Report(data, "\n".join(_describe(shown, left)), good=not left)
+    data = {"good": not left, "left": left, "findings": [asdict(each) for each in listed]}
+    return Report(data, "\n".join(_describe(listed, left)), good=not left)
 
 
-def _describe(shown: list[Finding], left: int) -> Iterator[str]:
+def _describe(listed: list[Finding], left: int) -> Iterator[str]:
     """Each check with its findings, and what is or has to be done."""
     for name, wrong, remedy in dict.fromkeys((each.name, each.wrong, each.remedy) for each in (*CHECKS, LEDGER)):
-        found = [each for each in shown if each.check == name]
+        found = [each for each in listed if each.check == name]
         if found:
             yield f"{name}: {wrong}."
             yield f"  {remedy}."

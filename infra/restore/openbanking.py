@@ -147,7 +147,9 @@ def judge_deferred_payment(hub: Hub, item: Item, found: Found) -> Wrong | None:
     """An accepted payment whose order is gone, or that was not sent in time, as far as is stored."""
     delivery, now = Delivery.from_item(item), hub.clock.time()
     writes: list[Operation] = []
-    if delivery.state == "due" and not delivery.abandoned and (found[0] is None or now >= delivery.give_up_at):
+    is_being_sent = delivery.claimed_by is not None and delivery.due_at is not None and delivery.due_at > now
+    is_late = now >= delivery.give_up_at and not is_being_sent
+    if delivery.state == "due" and not delivery.abandoned and (found[0] is None or is_late):
         writes.append(update_abandoned(delivery))
     if found[0] is None and delivery.expires_at > now:
         members = _read_body(hub, delivery)

@@ -25,6 +25,8 @@ from tests.world import World
 CLIENTS = 8
 _OBJECTS = 8
 """Of each kind; clients are at work on one of each at the same time."""
+_CODE_SECONDS = 24 * 3600
+"""However slow the machine is: no code may end before a client redeems it."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,7 @@ def _prepare(engine: Engine) -> Surroundings:
     world = World.first(Clock())
     made = world.hub.openbanking.clients.create(owner="tpp@example.com", title="Budget Friend")
     world.client = made.client
+    world.hub.openbanking.consents._code_lifetime = _CODE_SECONDS
     scene = Scene(world)
     with world.installed():
         return Surroundings(

@@ -180,6 +180,21 @@ def test_a_deferred_payment_that_may_have_been_sent_before_a_restore_is_not_sent
     assert order.order.request_id == delivery.request_id
 
 
+def test_a_deferred_payment_that_is_being_sent_is_left_to_its_worker(world: World) -> None:
+    payer = Payer(world, 2)
+    payer.headers = {"prefer": "respond-async"}
+    payer.pay()
+    [delivery] = world.recorded("payment")
+    world.clock.advance(delivery.give_up_at - world.clock.time())
+    attempt = world.hub.delivery.worker.begin(delivery.delivery_id)
+    assert attempt is not None
+    world.clock.advance(5)
+
+    assert examine(world, mend=True) == []
+    world.hub.delivery.worker.carry_out(attempt)
+    assert world.delivery(delivery.delivery_id).state == "delivered"
+
+
 def test_a_repeat_of_a_deferred_payment_after_a_restore_is_answered_with_the_first(world: World) -> None:
     payer = Payer(world, 2)
     payer.headers = {"prefer": "respond-async"}
