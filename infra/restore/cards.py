@@ -64,7 +64,7 @@ def records_of_row(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_row(hub: Hub, item: Item, found: Found) -> Wrong | None:
-    """A row that names a record that is gone, or that does not know of it yet."""
+    """A row that names a record that is gone, or that is as it was before the row."""
     version = item.get("authorization_version", 0)
     is_known = all(record is not None and record.get("version", version) >= version for record in found)
     return None if is_known else Wrong(detail=f"row {item['part'].partition('#')[2].lstrip('0')}")

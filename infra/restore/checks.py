@@ -12,7 +12,7 @@ CHECKS = (
     Check(
         "payment-without-order",
         ("payments", "idempotency"),
-        "A bank has the payment, but its order is gone or says that the outcome is unknown",
+        "A bank has the payment, but its order is gone, or has an unknown outcome",
         "Writes the order again, so that its X-Request-Id is not used for another one",
         True,
         openbanking.order_of_payment,
@@ -31,7 +31,7 @@ CHECKS = (
         "deferred-payment-at-risk",
         ("deliveries", "idempotency"),
         "An accepted payment whose order is gone, or that should have been sent by now: it may have been",
-        "Has it end with an unknown outcome, and its order listed by `payments unresolved`",
+        "Ends it with an unknown outcome; `payments unresolved` lists its order",
         True,
         openbanking.order_of_delivery,
         openbanking.judge_deferred_payment,
@@ -48,7 +48,7 @@ CHECKS = (
     Check(
         "consent-not-ended",
         ("deliveries", "consents"),
-        "The end of a consent is recorded for its bank or its client, but the consent is valid",
+        "A notice of the consent's end is recorded, but the consent is valid",
         "Ends the consent",
         True,
         openbanking.consent_of_end_notice,
@@ -156,7 +156,7 @@ CHECKS = (
     Check(
         "transfer-without-claim",
         ("external-payments", "idempotency"),
-        "The reference of a request for a payment is free, or without the response that the provider's reply has given",
+        "The reference of a payment's request is free, or lacks the response that followed the provider's reply",
         "Writes the claim again, with that response, so that a repeat does not pay twice",
         True,
         cards.claim_of_payment,
@@ -183,7 +183,7 @@ CHECKS = (
     Check(
         "row-without-record",
         ("ledger", "card-activity", "external-payments"),
-        "A row of the ledger names a payment, an authorization or a dispute that is gone, or does not know of it",
+        "A row of the ledger names a payment, an authorization or a dispute that is gone, or an earlier state of it",
         "Compare the account with the statement of the provider or the network: a refund must not be made again",
         False,
         cards.records_of_row,

@@ -96,13 +96,13 @@ def judge_ended_consent(hub: Hub, item: Item, found: Found) -> Wrong | None:
 
 
 def consent_of_end_notice(hub: Hub, item: Item) -> list[Key]:
-    """The consent that a delivery tells the end of."""
+    """The consent whose end a delivery announces."""
     is_notice = item.get("kind") == "revoke_token" or item.get("topic") == "consent.revoked"
     return [consent_key(item["consent_id"])] if item["part"] == RECORD and is_notice else []
 
 
 def judge_end_notice(hub: Hub, item: Item, found: Found) -> Wrong | None:
-    """The notice of a consent's end, which is valid."""
+    """A notice of the end of a consent that is valid."""
     return _revoke(hub, found[0], "service")
 
 
@@ -114,7 +114,7 @@ def _revoke(hub: Hub, item: Item | None, by: EndedBy) -> Wrong | None:
 
 
 def expiring_consent(hub: Hub, item: Item) -> list[Key]:
-    """The consent that an event tells the expiry of."""
+    """The consent whose expiry an event announces."""
     is_notice = item["part"] == RECORD and item["topic"] in ("consent.expiring", "consent.expired")
     return [consent_key(item["consent_id"])] if is_notice else []
 
@@ -134,7 +134,7 @@ def consent_of_notice(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_notice(hub: Hub, item: Item, found: Found) -> Wrong | None:
-    """What tells of a consent that is gone."""
+    """A delivery for a consent that is gone."""
     delivery = Delivery.from_item(item)
     return None if found[0] else Wrong([update_dropped(delivery, PLANS[delivery.kind], hub.clock.time())])
 
@@ -216,7 +216,7 @@ def order_of_payment(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_payment(hub: Hub, item: Item, found: Found) -> Wrong | None:
-    """A payment whose order is gone, or does not know of it."""
+    """A payment whose order is gone, or has an unknown outcome."""
     payment, orders = Payment.from_item(item), hub.openbanking.orders
     if payment.order_digest is None or payment.outcome == "not_accepted":
         return None

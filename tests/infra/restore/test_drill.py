@@ -1,4 +1,4 @@
-"""After a restore of each table by itself, ``doctor`` names what is only half there, and mends what is safe."""
+"""After a restore of each table by itself, ``doctor`` names what is inconsistent, and mends what is safe."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ HARMLESS = (
 
 
 @pytest.mark.parametrize(("title", "name"), REQUESTS)
-def test_what_is_half_there_is_named_and_mended_at_once(world: World, title: str, name: str) -> None:
+def test_an_inconsistency_is_named_and_mended_at_once(world: World, title: str, name: str) -> None:
     wrong = {}
     with requests_of(world, SCENES[title]) as requests:
         moments = moments_of(world, requests.take(name))
