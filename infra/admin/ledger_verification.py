@@ -5,7 +5,7 @@ Rows are read in pages and only a few accounts in parallel, to leave capacity fo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -83,7 +83,8 @@ def retry_reads(store: Store) -> Iterator[None]:
 def prove_ledger(store: Store, progress: Progress = SILENT) -> ProofTotals:
     """Verify the whole ledger. Raises: LedgerMismatch, at the first mismatch."""
     proven, shared = ProofTotals(), SharedMovements()
-    noted = claims_by_account(store, progress)
+    noted, wrong = claims_by_account(store, progress)
+    _raise_first(wrong)
     accounts = (item for item in store.scan(CARDS) if item["part"] in KINDS)
     for batch in batches(accounts, AT_ONCE):
         folds = together([partial(prove_account, store, item, noted.get(item["owner"], ()), shared) for item in batch])
@@ -91,22 +92,19 @@ def prove_ledger(store: Store, progress: Progress = SILENT) -> ProofTotals:
             proven.add(fold)
             noted.pop(fold.owner, None)
         progress.report(f"accounts {sum(proven.accounts.values()):,}, rows {proven.rows:,}")
-    for broken in _without_account(noted):
-        raise broken
+    _raise_first(_without_account(noted))
     progress.report("movements shared by several accounts")
-    _find_missing(store, shared)
+    _raise_first(find_missing(store, shared, lambda: True))
     find_dangling_refs(store, progress)
     proven.left_out = shared.left_out
     return proven
 
 
 def find_all(store: Store, progress: Progress = SILENT) -> Iterator[LedgerMismatch]:
-    """What the verification of the whole ledger finds, one mismatch for each account."""
-    shared, noted = SharedMovements(), dict[str, list[ReservedAmount]]()
-    try:
-        noted = claims_by_account(store, progress)
-    except LedgerMismatch as broken:
-        yield broken
+    """What the verification of the whole ledger finds: the first mismatch in the rows of each account, and others."""
+    shared = SharedMovements()
+    noted, wrong = claims_by_account(store, progress)
+    yield from wrong
     for item in progress.count((item for item in store.scan(CARDS) if item["part"] in KINDS), "accounts"):
         try:
             prove_account(store, item, noted.pop(item["owner"], ()), shared)
@@ -129,7 +127,7 @@ def prove_single_account(store: Store, key: Key) -> AccountProof | None:
     if item is None:
         return None
     fold = prove_account(store, item, (), shared)
-    _find_missing(store, shared)
+    _raise_first(find_missing(store, shared, lambda: True))
     return fold
 
 
@@ -138,9 +136,9 @@ def _without_account(noted: Mapping[str, Sequence[ReservedAmount]]) -> Iterator[
         yield LedgerMismatch(owner, f"there is no such account, but {claims[0]} {claims[0].verb} money on it")
 
 
-def _find_missing(store: Store, shared: SharedMovements) -> None:
-    """Find the counterpart rows of shared movements. Raises: LedgerMismatch, if one is missing."""
-    for broken in find_missing(store, shared, lambda: True):
+def _raise_first(mismatches: Iterable[LedgerMismatch]) -> None:
+    """Raises: LedgerMismatch, the first one."""
+    for broken in mismatches:
         raise broken
 
 
@@ -199,19 +197,18 @@ def _reference_of_card_list(item: Item) -> _Reference:
     return _Reference(account, problem, (LEDGER, key), {"card_id": int(owner.partition("#")[2])})
 
 
-def claims_by_account(store: Store, progress: Progress = SILENT) -> dict[str, list[ReservedAmount]]:
-    """All reserved amounts, by account.
-
-    Raises: LedgerMismatch, if an authorization would never expire, or would expire after its end.
-    """
-    found: dict[str, list[ReservedAmount]] = {}
+def claims_by_account(
+    store: Store, progress: Progress = SILENT
+) -> tuple[dict[str, list[ReservedAmount]], list[LedgerMismatch]]:
+    """All reserved amounts, by account; and the authorizations that never expire, or would expire after their end."""
+    found, wrong = dict[str, list[ReservedAmount]](), list[LedgerMismatch]()
     for item in progress.count(store.scan(ExternalPayment.table), "records of external payments"):
         if item["part"] == ExternalPayment.kind and item.get("held"):
             claim = ReservedAmount(PAYMENT, item["id"])
             found.setdefault(_owner_of(_key_of_payer(item)), []).append(claim)
     for item in progress.count(store.scan(Authorization.table), "records of card activity"):
         if item["part"] == Authorization.kind and "state" in item:  # items of later messages only refer to it
-            _check_due(item)
+            wrong += _check_due(item)
             claim, is_claiming = ReservedAmount(AUTHORIZATION, item["id"]), bool(item["held"])
         elif item["part"] == Dispute.kind:
             claim = ReservedAmount(DISPUTE, item["transaction_id"])
@@ -220,20 +217,20 @@ def claims_by_account(store: Store, progress: Progress = SILENT) -> dict[str, li
             continue
         if is_claiming:
             found.setdefault(_owner_of(Account.key(item["account_id"])), []).append(claim)
-    return found
+    return found, wrong
 
 
-def _check_due(authorization: Item) -> None:
-    """Check that an authorization is scheduled to expire if and only if it is held. Raises: LedgerMismatch."""
+def _check_due(authorization: Item) -> Iterator[LedgerMismatch]:
+    """Check that an authorization is scheduled to expire if and only if it is held."""
     number, is_held = authorization["id"], authorization["state"] == HELD
     owner = _owner_of(Account.key(authorization["account_id"]))
     in_index = {name: authorization[name] for name in NOT_DUE if name in authorization}
     if not is_held and (authorization["left"] or authorization["held"]):
-        raise LedgerMismatch(owner, f"authorization {number} has ended, but still holds money")
-    if not is_held and in_index:
-        raise LedgerMismatch(owner, f"authorization {number} has ended, but is due to expire")
-    if is_held and not (in_index.keys() == NOT_DUE.keys() and DUE.entry(str(number)).items() <= in_index.items()):
-        raise LedgerMismatch(owner, f"authorization {number} is held, but will never expire")
+        yield LedgerMismatch(owner, f"authorization {number} has ended, but still holds money")
+    elif not is_held and in_index:
+        yield LedgerMismatch(owner, f"authorization {number} has ended, but is due to expire")
+    elif is_held and not (in_index.keys() == NOT_DUE.keys() and DUE.entry(str(number)).items() <= in_index.items()):
+        yield LedgerMismatch(owner, f"authorization {number} is held, but will never expire")
 
 
 def _owner_of(key: Key) -> str:

@@ -211,6 +211,16 @@ def test_a_hold_that_no_row_knows_of_is_found(spent: Spent) -> None:
     assert f"its rows hold 0.00 EUR for authorization {spent.over}, whose record holds 0.07 EUR" in told.stdout
 
 
+def test_everything_that_does_not_fit_is_found_behind_a_hold_that_never_ends(spent: Spent) -> None:
+    set_authorization(the_held, due_at=None)(spent)
+    set_dispute(account_id=99)(spent)
+
+    held, reserved = map(str, ledger_verification.find_all(spent.scene.hub.store))
+
+    assert held == f"account 1: authorization {spent.held} is held, but will never expire"
+    assert reserved.startswith("account 99: there is no such account, but dispute")
+
+
 def test_a_hold_that_is_over_before_it_is_read_still_proves_its_account(spent: Spent) -> None:
     """It held money by the rows that were read, and holds none any more when it is read itself."""
     store, scene = spent.scene.hub.store, spent.scene
