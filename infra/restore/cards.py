@@ -19,7 +19,7 @@ from chalicelib.cards.storage.sequences import SEQUENCES, SPARE
 from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import Item, Update
 from chalicelib.foundation.requests.facts import Key
-from infra.restore.check import Wrong
+from infra.restore.check import Inconsistency
 
 Found = Sequence[Item | None]
 _NUMBERED: Mapping[str, str] = {
@@ -48,13 +48,13 @@ def counter_of_number(hub: Hub, item: Item) -> list[Key]:
     return [SEQUENCES] if item["part"] in _NUMBERED and _number(item) < SPARE else []
 
 
-def judge_number(hub: Hub, item: Item, found: Found) -> Wrong | None:
+def judge_number(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
     """A record whose number will be given to another."""
     name, number = _NUMBERED[item["part"]], _number(item)
     if (found[0] or {}).get(name, 0) >= number:
         return None
     is_behind = Attr(name).not_exists() | Attr(name).lt(number)
-    return Wrong([Update(*SEQUENCES, set={name: number}, condition=is_behind)])
+    return Inconsistency([Update(*SEQUENCES, set={name: number}, condition=is_behind)])
 
 
 def records_of_row(hub: Hub, item: Item) -> list[Key]:
@@ -63,11 +63,11 @@ def records_of_row(hub: Hub, item: Item) -> list[Key]:
     return [key(item[name]) for name, key in _OF_ROW.items() if item.get(name) is not None]
 
 
-def judge_row(hub: Hub, item: Item, found: Found) -> Wrong | None:
+def judge_row(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
     """A row that names a record that is gone, or that is as it was before the row."""
     version = item.get("authorization_version", 0)
     is_known = all(record is not None and record.get("version", version) >= version for record in found)
-    return None if is_known else Wrong(detail=f"row {item['part'].partition('#')[2].lstrip('0')}")
+    return None if is_known else Inconsistency(detail=f"row {item['part'].partition('#')[2].lstrip('0')}")
 
 
 def row_of_authorization(hub: Hub, item: Item) -> list[Key]:
@@ -86,9 +86,9 @@ def account_of_payment(hub: Hub, item: Item) -> list[Key]:
     return [Account.key(item["account_id"])] if item.get("holder_id") and "account_id" in item else []
 
 
-def judge_records(hub: Hub, item: Item, found: Found) -> Wrong | None:
+def judge_records(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
     """An item that names a record that is gone."""
-    return None if all(found) else Wrong()
+    return None if all(found) else Inconsistency()
 
 
 def claim_of_payment(hub: Hub, item: Item) -> list[Key]:
@@ -99,7 +99,7 @@ def claim_of_payment(hub: Hub, item: Item) -> list[Key]:
     return [claim.key] if claim else []
 
 
-def judge_claim(hub: Hub, item: Item, found: Found) -> Wrong | None:
+def judge_claim(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
     """A payment whose request may be carried out again, or never gets its response."""
     payment, references, stored = ExternalPayment.from_item(item), hub.cards.references, found[0]
     claim, action = payment.waiting_claim, payment.asks or payment.asked
@@ -107,9 +107,11 @@ def judge_claim(hub: Hub, item: Item, found: Found) -> Wrong | None:
         return None
     if stored is None:
         now, answer = hub.clock.time(), render_answer(action, payment)
-        return Wrong([references.put_claim(claim)] if payment.asks else references.put_answer(claim, answer, None, now))
+        return Inconsistency(
+            [references.put_claim(claim)] if payment.asks else references.put_answer(claim, answer, None, now)
+        )
     if payment.asks is None and stored.get("unanswered") and stored["attempt"] == claim.attempt:
-        return Wrong([references.put_late_answer(claim, render_answer(action, payment))])
+        return Inconsistency([references.put_late_answer(claim, render_answer(action, payment))])
     return None
 
 

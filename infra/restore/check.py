@@ -11,7 +11,7 @@ from chalicelib.foundation.requests.facts import Key
 
 
 @dataclass(frozen=True, slots=True)
-class Wrong:
+class Inconsistency:
     """An inconsistency: the writes that mend it, and what a person needs to know besides the item's key."""
 
     mend: Sequence[Operation] = ()
@@ -22,7 +22,7 @@ def _no_keys(hub: Hub, item: Item) -> Sequence[Key]:
     return []
 
 
-def _nothing_wrong(hub: Hub, item: Item, found: Sequence[Item | None]) -> Wrong | None:
+def _nothing_wrong(hub: Hub, item: Item, found: Sequence[Item | None]) -> Inconsistency | None:
     return None
 
 
@@ -45,4 +45,4 @@ class Check:
     remedy: str
     mends: bool
     keys: Callable[[Hub, Item], Sequence[Key]] = _no_keys
-    judge: Callable[[Hub, Item, Sequence[Item | None]], Wrong | None] = _nothing_wrong
+    judge: Callable[[Hub, Item, Sequence[Item | None]], Inconsistency | None] = _nothing_wrong

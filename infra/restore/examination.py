@@ -11,7 +11,7 @@ from chalicelib.foundation.dynamodb.store import Busy, ConditionFailed, Item, Pa
 from chalicelib.foundation.parallel import pieces
 from chalicelib.foundation.requests.facts import Key
 from infra.progress import SILENT, Progress
-from infra.restore.check import Check, Wrong
+from infra.restore.check import Check, Inconsistency
 from infra.restore.checks import CHECKS, TABLES
 
 _READ_TOGETHER = 100
@@ -101,12 +101,12 @@ def _read(hub: Hub, keys: Sequence[Key]) -> Iterator[Item | None]:
         yield from hub.store.batch_get(batch)
 
 
-def _describe(check: Check, item: Item, wrong: Wrong) -> str:
+def _describe(check: Check, item: Item, wrong: Inconsistency) -> str:
     key = item[_KEYS.get(check.tables[0], "owner")]
     return f"{key} ({wrong.detail})" if wrong.detail else str(key)
 
 
-def _mend(hub: Hub, wrong: Wrong | None) -> bool:
+def _mend(hub: Hub, wrong: Inconsistency | None) -> bool:
     """Write what mends; false if there is nothing to write, or an item has changed meanwhile."""
     if wrong is None or not wrong.mend:
         return False

@@ -26,7 +26,7 @@ from chalicelib.openbanking.records.consents import Consent, consent_key
 from chalicelib.openbanking.records.order_answers import DeferredRequest, OrderClaim
 from chalicelib.openbanking.records.orders import KEPT_SECONDS, Order, RecordedOrder, order_key
 from chalicelib.openbanking.records.payments import Payment, is_early, payment_key
-from infra.restore.check import Wrong
+from infra.restore.check import Inconsistency
 
 Found = Sequence[Item | None]
 _PATHS = {call.kind: call.path for call in PAYMENTS}
@@ -36,61 +36,61 @@ def consent_of_request(hub: Hub, item: Item) -> list[Key]:
     return [consent_key(item["consent_id"])] if "consent_id" in item and item.get("status") == "approved" else []
 
 
-def judge_approval(hub: Hub, item: Item, found: Found) -> Wrong | None:
+def judge_approval(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
     """An approved request whose consent is gone."""
     write = hub.openbanking.authorization_requests.update_lost_consent(AuthorizationRequest.from_item(item))
-    return None if found[0] else Wrong([write])
+    return None if found[0] else Inconsistency([write])
 
 
 def request_of_grant(hub: Hub, item: Item) -> list[Key]:
     return [authorization_key(item["authorization_id"])] if "authorization_id" in item else []
 
 
-def judge_grant(hub: Hub, item: Item, found: Found) -> Wrong | None:
+def judge_grant(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
     """A consent whose request is still open."""
     request = AuthorizationRequest.from_item(found[0]) if found[0] else None
     if request is None or request.status != "open":
         return None
-    return Wrong([hub.openbanking.authorization_requests.update_late_approval(request, item["consent_id"])])
+    return Inconsistency([hub.openbanking.authorization_requests.update_late_approval(request, item["consent_id"])])
 
 
 def client_of_consent(hub: Hub, item: Item) -> list[Key]:
     return [client_key(item["client_id"])] if "bank_token_digest" in item else []
 
 
-def judge_client(hub: Hub, item: Item, found: Found) -> Wrong | None:
+def judge_client(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
     """A valid consent whose client is gone; clients are archived, but never deleted."""
     if found[0] or not Consent.from_item(item).can_be_queried(hub.clock.time()):
         return None
-    return Wrong(detail=f"client {item['client_id']}")
+    return Inconsistency(detail=f"client {item['client_id']}")
 
 
 def order_of_consent(hub: Hub, item: Item) -> list[Key]:
     return [order_key(item["bic"], item["spent_order"])] if "spent_order" in item else []
 
 
-def judge_spent_consent(hub: Hub, item: Item, found: Found) -> Wrong | None:
+def judge_spent_consent(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
     """A consent that was spent for an order that is gone."""
     if found[0] or item["spent_at"] + KEPT_SECONDS <= hub.clock.time():
         return None
-    return Wrong(detail=f"bank {item['bic']}, X-Request-Id {item['spent_order']}")
+    return Inconsistency(detail=f"bank {item['bic']}, X-Request-Id {item['spent_order']}")
 
 
 def saved_consent(hub: Hub, item: Item) -> list[Key]:
     return [consent_key(item["saved_consent"])] if "saved_consent" in item else []
 
 
-def judge_saved_consent(hub: Hub, item: Item, found: Found) -> Wrong | None:
+def judge_saved_consent(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
     """A bank's request whose stored response has the token of a consent that is gone."""
     unchanged = Attr("answer").eq(item["answer"])
-    return None if found[0] else Wrong([Delete(*claim_key(item["claim"]), unchanged)])
+    return None if found[0] else Inconsistency([Delete(*claim_key(item["claim"]), unchanged)])
 
 
 def ended_consent(hub: Hub, item: Item) -> list[Key]:
     return [consent_key(item["ended_consent"])] if "ended_consent" in item else []
 
 
-def judge_ended_consent(hub: Hub, item: Item, found: Found) -> Wrong | None:
+def judge_ended_consent(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
     """A bank's request that has ended a consent, which is valid."""
     return _revoke(hub, found[0], "bank")
 
@@ -101,16 +101,16 @@ def consent_of_end_notice(hub: Hub, item: Item) -> list[Key]:
     return [consent_key(item["consent_id"])] if item["part"] == RECORD and is_notice else []
 
 
-def judge_end_notice(hub: Hub, item: Item, found: Found) -> Wrong | None:
+def judge_end_notice(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
     """A notice of the end of a consent that is valid."""
     return _revoke(hub, found[0], "service")
 
 
-def _revoke(hub: Hub, item: Item | None, by: EndedBy) -> Wrong | None:
+def _revoke(hub: Hub, item: Item | None, by: EndedBy) -> Inconsistency | None:
     consent = Consent.from_item(item) if item else None
     if consent is None or consent.has_ended(hub.clock.time()):
         return None
-    return Wrong([hub.openbanking.consents.update_revoked(consent, by)], f"consent {consent.consent_id}")
+    return Inconsistency([hub.openbanking.consents.update_revoked(consent, by)], f"consent {consent.consent_id}")
 
 
 def expiring_consent(hub: Hub, item: Item) -> list[Key]:
@@ -119,13 +119,15 @@ def expiring_consent(hub: Hub, item: Item) -> list[Key]:
     return [consent_key(item["consent_id"])] if is_notice else []
 
 
-def judge_expiring_consent(hub: Hub, item: Item, found: Found) -> Wrong | None:
+def judge_expiring_consent(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
     """The event of a consent's expiry, which would be recorded once more."""
     consent, topic = found[0], item["topic"]
     if consent is None or consent.get("notify") not in (topic, "consent.expiring"):
         return None
     write = hub.openbanking.consents.update_next_notice(consent | {"notify": topic})
-    return Wrong([replace(write, condition=Attr("notify").eq(consent["notify"]))], f"consent {item['consent_id']}")
+    return Inconsistency(
+        [replace(write, condition=Attr("notify").eq(consent["notify"]))], f"consent {item['consent_id']}"
+    )
 
 
 def consent_of_notice(hub: Hub, item: Item) -> list[Key]:
@@ -133,17 +135,17 @@ def consent_of_notice(hub: Hub, item: Item) -> list[Key]:
     return [consent_key(item["consent_id"])] if is_due and "consent_id" in item else []
 
 
-def judge_notice(hub: Hub, item: Item, found: Found) -> Wrong | None:
+def judge_notice(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
     """A delivery for a consent that is gone."""
     delivery = Delivery.from_item(item)
-    return None if found[0] else Wrong([update_dropped(delivery, PLANS[delivery.kind], hub.clock.time())])
+    return None if found[0] else Inconsistency([update_dropped(delivery, PLANS[delivery.kind], hub.clock.time())])
 
 
 def order_of_delivery(hub: Hub, item: Item) -> list[Key]:
     return [order_key(item["bic"], item["request_id"])] if item.get("kind") == "payment" else []
 
 
-def judge_deferred_payment(hub: Hub, item: Item, found: Found) -> Wrong | None:
+def judge_deferred_payment(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
     """An accepted payment whose order is gone, or that was not sent in time, as far as is stored."""
     delivery, now = Delivery.from_item(item), hub.clock.time()
     writes: list[Operation] = []
@@ -155,7 +157,7 @@ def judge_deferred_payment(hub: Hub, item: Item, found: Found) -> Wrong | None:
         members = _read_body(hub, delivery)
         order = read_record(delivery, members)
         writes += [hub.openbanking.orders.put_claim(order, members["attempt"])] if order.order_digest else []
-    return Wrong(writes) if writes else None
+    return Inconsistency(writes) if writes else None
 
 
 def claim_of_delivery(hub: Hub, item: Item) -> list[Key]:
@@ -166,14 +168,14 @@ def claim_of_delivery(hub: Hub, item: Item) -> list[Key]:
     return [claim_key(members["key_claim"])] if "key_claim" in members else []
 
 
-def judge_deferred_claim(hub: Hub, item: Item, found: Found) -> Wrong | None:
+def judge_deferred_claim(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
     """A deferred payment whose Idempotency-Key is free again."""
     if found[0]:
         return None
     delivery = Delivery.from_item(item)
     members = _read_body(hub, delivery)
     claim = _order_claim(members["key_claim"], members["key_digest"], delivery.consent_id)
-    return Wrong([hub.openbanking.order_answers.put_deferred(claim, DeferredRequest(delivery.delivery_id))])
+    return Inconsistency([hub.openbanking.order_answers.put_deferred(claim, DeferredRequest(delivery.delivery_id))])
 
 
 def _read_body(hub: Hub, delivery: Delivery) -> dict[str, Any]:
@@ -188,34 +190,34 @@ def payment_of_order(hub: Hub, item: Item) -> list[Key]:
     return [payment_key(order.order.bic, order.payment_id)]
 
 
-def judge_accepted_order(hub: Hub, item: Item, found: Found) -> Wrong | None:
+def judge_accepted_order(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
     """An order whose payment is gone."""
     order = RecordedOrder.from_item(item)
     if order is None or order.payment_id is None or (found[0] and not is_early(found[0])):
         return None
     write, _ = write_payment_of_order(order, order.payment_id, found[0], hub.openbanking.payments)
-    return Wrong([write], f"payment_id {order.payment_id}")
+    return Inconsistency([write], f"payment_id {order.payment_id}")
 
 
 def consent_of_order(hub: Hub, item: Item) -> list[Key]:
     return [consent_key(item["consent_id"])] if "sendings" in item and item.get("consent_id") else []
 
 
-def judge_unspent_consent(hub: Hub, item: Item, found: Found) -> Wrong | None:
+def judge_unspent_consent(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
     """An order that may have been sent, and whose one-time consent is not spent."""
     consent = Consent.from_item(found[0]) if found[0] else None
     if consent is None or consent.consent_type != "one_time" or consent.status != "authorised" or item["sendings"] <= 0:
         return None
     unchanged = Check(*claim_key(item["claim"]), Attr("attempt").eq(item["attempt"]) & Attr("sendings").gt(0))
     write = hub.openbanking.consents.update_spent_by(consent, item["attempt"], item["request_id"])
-    return Wrong([write, unchanged], f"consent {consent.consent_id}")
+    return Inconsistency([write, unchanged], f"consent {consent.consent_id}")
 
 
 def order_of_payment(hub: Hub, item: Item) -> list[Key]:
     return [order_key(item["bic"], item["request_id"])] if "payment_id" in item else []
 
 
-def judge_payment(hub: Hub, item: Item, found: Found) -> Wrong | None:
+def judge_payment(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
     """A payment whose order is gone, or has an unknown outcome."""
     payment, orders = Payment.from_item(item), hub.openbanking.orders
     if payment.order_digest is None or payment.outcome == "not_accepted":
@@ -223,7 +225,7 @@ def judge_payment(hub: Hub, item: Item, found: Found) -> Wrong | None:
     is_accepted, order = payment.outcome is None, found[0]
     if order is None and payment.created_at + KEPT_SECONDS > hub.clock.time():
         put = partial(orders.put_lost, is_accepted=is_accepted)
-        return Wrong([put(_order(payment), new_id(), payment.payment_id)], f"payment_id {payment.payment_id}")
+        return Inconsistency([put(_order(payment), new_id(), payment.payment_id)], f"payment_id {payment.payment_id}")
     if (
         order
         and is_accepted
@@ -231,7 +233,7 @@ def judge_payment(hub: Hub, item: Item, found: Found) -> Wrong | None:
         and order.get("outcome") == "unknown"
     ):
         write = orders.update_accepted(_order(payment).key, payment.order_digest, payment.payment_id)
-        return Wrong([write], f"payment_id {payment.payment_id}")
+        return Inconsistency([write], f"payment_id {payment.payment_id}")
     return None
 
 
@@ -239,14 +241,14 @@ def claim_of_payment(hub: Hub, item: Item) -> list[Key]:
     return [claim_key(item["key_claim"])] if "key_digest" in item else []
 
 
-def judge_claim(hub: Hub, item: Item, found: Found) -> Wrong | None:
+def judge_claim(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
     """A payment whose Idempotency-Key is free again, too early."""
     payment = Payment.from_item(item)
     is_over = payment.created_at + order_answers.KIND.lifetime <= hub.clock.time()
     if found[0] or is_over or payment.key_claim is None or payment.key_digest is None:
         return None
     claim = _order_claim(payment.key_claim, payment.key_digest, payment.consent_id)
-    return Wrong([hub.openbanking.order_answers.put_claim(claim)], f"payment_id {payment.payment_id}")
+    return Inconsistency([hub.openbanking.order_answers.put_claim(claim)], f"payment_id {payment.payment_id}")
 
 
 def _order_claim(name: str, digest: str, consent_id: str | None) -> OrderClaim:
