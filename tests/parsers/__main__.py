@@ -1,7 +1,8 @@
 """Fuzz every parser of what strangers send, guided by coverage, and print what was found.
 
 Inputs that a parser answers with an error that it does not document are kept in ``build/parsers/``. Put them into
-``tests/parsers/corpus/``, where ``make test`` runs them.
+``tests/parsers/corpus/``, where ``make test`` runs them. Slow inputs, which depend on the machine, are printed apart
+and are no defects.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from tests.parsers.targets import TARGETS
 FOLDER = ROOT / "build" / "parsers"
 _FUZZER = FOLDER / "fuzzer"
 """Where the packages of ``requirements.txt`` are installed."""
+_SLOW = "slow-unit-"
+"""How libFuzzer begins the names of inputs that took longer than its ``-report_slow_units``."""
 _COVERAGE, _RUNS = re.compile(r"cov: ([0-9]+)"), re.compile(r"^Done ([0-9]+) runs", re.MULTILINE)
 
 
@@ -62,11 +65,15 @@ def fuzz(name: str, seconds: int) -> bool:
         check=False,
     )
     runs, coverage = _RUNS.search(done.stderr), _COVERAGE.findall(done.stderr)
+    slow = sorted((folder / "crashes").glob(f"{_SLOW}*"))
     crashes = list(_crashes(folder / "crashes"))
     if runs is None and not crashes:
         crashes = [done.stderr[-2000:]]
     print(f"{name:16} {runs[1] if runs else '?':>9} runs, {coverage[-1] if coverage else '?':>5} edges", end="")
+    print(f", {len(slow)} slow" if slow else "", end="")
     print(f", {len(crashes)} defects" if crashes else "", flush=True)
+    for file in slow:
+        print(f"  slow: {_shown(file)}")
     print(*crashes, sep="\n", end="\n" if crashes else "")
     return not crashes
 
@@ -74,10 +81,15 @@ def fuzz(name: str, seconds: int) -> bool:
 def _crashes(folder: Path) -> Iterator[str]:
     """Each defect: its bytes, where they are, and its error."""
     for file in sorted(folder.glob("*")):
-        if file.suffix != ".error":
-            content, error = file.read_bytes(), file.with_suffix(".error")
-            what = error.read_text("utf-8") if error.exists() else "too slow, or the process ended\n"
-            yield f"  {file.relative_to(ROOT)}: {content[:200]!r}\n{what}"
+        if file.suffix != ".error" and not file.name.startswith(_SLOW):
+            error = file.with_suffix(".error")
+            what = error.read_text("utf-8") if error.exists() else "it did not end, or the process ended\n"
+            yield f"  {_shown(file)}\n{what}"
+
+
+def _shown(file: Path) -> str:
+    """Where an input is, and how it begins."""
+    return f"{file.relative_to(ROOT)}: {file.read_bytes()[:200]!r}"
 
 
 if __name__ == "__main__":

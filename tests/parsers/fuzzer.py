@@ -16,6 +16,9 @@ import atheris
 
 _INSTRUMENTED = ["chalicelib", "email", "http", "ipaddress", "joserfc", "urllib"]
 _SLOW_SECONDS = 10
+"""From here on an input is reported as slow."""
+_ENDLESS_SECONDS = 300
+"""From here on, on any machine, a parser is taken for one that does not end: a defect, which ends the run."""
 
 with atheris.instrument_imports(include=_INSTRUMENTED):
     from tests.parsers.target import CORPUS, Armour, Target
@@ -75,7 +78,8 @@ def main(name: str, seconds: int, folder: Path) -> None:
         each.mkdir(parents=True, exist_ok=True)
     with atheris.instrument_imports(include=_INSTRUMENTED):
         _import_late_modules(target, corpus)
-    options = [f"-max_total_time={seconds}", f"-max_len={target.most}", f"-timeout={_SLOW_SECONDS}"]
+    options = [f"-max_total_time={seconds}", f"-max_len={target.most}"]
+    options += [f"-report_slow_units={_SLOW_SECONDS}", f"-timeout={_ENDLESS_SECONDS}"]
     options += [f"-artifact_prefix={places[1]}/", str(places[0]), str(corpus)]
     mutators = {"custom_mutator": mutate_inside(target.armour)} if target.armour else {}
     atheris.Setup([sys.argv[0], *options], Recorder(target, places[1]), **mutators)
