@@ -11,8 +11,9 @@ from dataclasses import replace
 from chalicelib.cards.ledger.charges import PostingContext
 from chalicelib.cards.ledger.usage_counters import CounterChanges
 from chalicelib.cards.payments import payment_posting
+from chalicelib.cards.payments.account_ref import AccountRef
 from chalicelib.cards.payments.address_record import ExternalAddress
-from chalicelib.cards.payments.payment_posting import AccountRef, PaymentUpdate, count_payment
+from chalicelib.cards.payments.payment_posting import PaymentUpdate, count_payment
 from chalicelib.cards.payments.payment_record import ExternalPayment, Mandate
 from chalicelib.cards.payments.pending_index import due_members
 from chalicelib.cards.payments.serializers import mandate_event

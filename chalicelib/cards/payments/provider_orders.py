@@ -9,8 +9,8 @@ from typing import Any
 from chalicelib.cards.events.card_events import CardEvent
 from chalicelib.cards.ledger.charges import PostingContext
 from chalicelib.cards.payments import payment_posting
+from chalicelib.cards.payments.account_ref import AccountRef
 from chalicelib.cards.payments.address_record import ExternalAddress, number_keys, put_numbers
-from chalicelib.cards.payments.payment_posting import AccountRef
 from chalicelib.cards.payments.payment_record import ExternalPayment
 from chalicelib.cards.payments.pending_index import ANSWERED
 from chalicelib.cards.payments.provider import (

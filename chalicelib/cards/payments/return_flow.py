@@ -10,7 +10,8 @@ from dataclasses import replace
 from chalicelib.cards.ledger.charges import Charge, PostingContext
 from chalicelib.cards.ledger.entries import Movement
 from chalicelib.cards.payments import payment_posting
-from chalicelib.cards.payments.payment_posting import AccountRef, charge_members
+from chalicelib.cards.payments.account_ref import AccountRef
+from chalicelib.cards.payments.payment_posting import charge_members
 from chalicelib.cards.payments.payment_record import ExternalPayment
 from chalicelib.cards.payments.pending_index import waiting_members
 from chalicelib.cards.payments.provider_completion import call_provider

@@ -6,8 +6,9 @@ from typing import Any
 
 from chalicelib.cards.ledger.charges import PostingContext
 from chalicelib.cards.payments import direct_debits, payment_posting
+from chalicelib.cards.payments.account_ref import AccountRef
 from chalicelib.cards.payments.address_record import ExternalAddress
-from chalicelib.cards.payments.payment_posting import AccountRef, PaymentUpdate
+from chalicelib.cards.payments.payment_posting import PaymentUpdate
 from chalicelib.cards.payments.payment_record import ExternalPayment, Mandate, address_members, instructed_members
 from chalicelib.cards.payments.serializers import bank_account, change_events, mandate_event, payment_event
 from chalicelib.cards.protocol import simulator_messages as messages

@@ -13,9 +13,10 @@ from chalicelib.cards.ledger.charges import PostingContext
 from chalicelib.cards.ledger.entries import Movement
 from chalicelib.cards.ledger.usage_counters import CounterChanges
 from chalicelib.cards.payments import payment_posting
+from chalicelib.cards.payments.account_ref import AccountRef
 from chalicelib.cards.payments.address_record import ExternalAddress, find_key
 from chalicelib.cards.payments.modulus_check import is_valid
-from chalicelib.cards.payments.payment_posting import AccountRef, count_payment, credit
+from chalicelib.cards.payments.payment_posting import count_payment, credit
 from chalicelib.cards.payments.payment_record import ExternalPayment, address_members, instructed_members
 from chalicelib.cards.payments.pending_index import waiting_members
 from chalicelib.cards.payments.provider_completion import call_provider

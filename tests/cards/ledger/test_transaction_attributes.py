@@ -16,7 +16,7 @@ from chalicelib.cards.ledger.transaction_attributes import (
     counted_entries,
     in_category,
 )
-from chalicelib.cards.payments.payment_posting import AccountRef
+from chalicelib.cards.payments.account_ref import AccountRef
 from chalicelib.cards.programs.catalogue import Catalogue, FeeEntry, LimitEntry, MccRange, Region, RiskRule
 from chalicelib.cards.protocol.values import (
     ANY_TYPE,
