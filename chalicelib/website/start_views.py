@@ -14,7 +14,7 @@ from chalicelib.openbanking.records.client_list import ClientFilter
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.statistics.client_activity import Activity, ClientCall
 from chalicelib.website.authorization.drafts import create_draft
-from chalicelib.website.clients.activity_views import KIND_NAMES
+from chalicelib.website.clients.activity_chart import KIND_NAMES
 from chalicelib.website.pages import Visit, page
 from chalicelib.website.records.journeys import Journey
 

@@ -19,7 +19,7 @@ from chalicelib.openbanking.protocol.payment_enumerations import is_confirmation
 from chalicelib.openbanking.records import authorization_requests
 from chalicelib.statistics.days import days_of_quarter, parse_day
 from chalicelib.website.cards.card_text import InvalidAmount, parse_amount
-from chalicelib.website.events.delivery_views import EventFilter
+from chalicelib.website.events.event_filter import EventFilter
 from chalicelib.website.form_fields import first_second, last_second
 from chalicelib.website.pagination import clamp_page_number
 from tests.parsers.target import Target, text

@@ -2,120 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
-from typing import Any, get_args
-
 from chalice.app import Response
 
-from chalicelib.delivery.client_events import (
-    CLIENT_STATES,
-    FIRST,
-    LAST_SECOND,
-    LOOKED_THROUGH,
-    ClientEventsPage,
-    ClientSearch,
-    ClientState,
-    decode_position,
-    encode_position,
-)
+from chalicelib.delivery.client_events import FIRST, LOOKED_THROUGH, ClientEventsPage, decode_position, encode_position
 from chalicelib.delivery.delivery_record import Delivery, client_receiver
 from chalicelib.delivery.journal import NotResendable, UnknownDelivery
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.http.web import json_answer, text_answer
 from chalicelib.foundation.identifiers import digest
-from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.flows.deferred_calls import request_text
-from chalicelib.openbanking.protocol.tpp_calls import EventType
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.clients import UnknownClient
-from chalicelib.statistics.days import DAY_SECONDS
 from chalicelib.website.client_choice import choose_client
 from chalicelib.website.display_text import UNKNOWN_CLIENT, retry_advice
+from chalicelib.website.events.event_filter import STATES, TYPES, EventFilter
 from chalicelib.website.events.event_inspection import inspect_delivery, show_body
 from chalicelib.website.events.receiver_views import receiver_choices
-from chalicelib.website.form_fields import FieldReader, filled_in
 from chalicelib.website.notices import Notice
 from chalicelib.website.pages import Visit, fragment, message_page, page
 from chalicelib.website.records.attempts import TooManyAttempts, count_attempt
-
-TYPES: Mapping[str, str] = {
-    **{name: name for name in get_args(EventType)},
-    "relay": "Asynchronous calls",
-    "payment": "Asynchronous payments",
-}
-"""The types to choose from, with their labels."""
-STATES: Mapping[ClientState, str] = {
-    "due": "Due",
-    "delivered": "Delivered",
-    "failed": "Failed",
-    "recorded": "For fetching",
-}
-"""The states to choose from, with their labels."""
-_NAMES: Sequence[str] = ("client_id", "type", "state", "from", "until", "before")
-
-
-@dataclass(frozen=True, slots=True)
-class EventFilter:
-    """A filter as it was given.
-
-    Attributes:
-        given: the values of the fields that were filled in, by name.
-        problems: what is wrong with a field, by its name; such a field filters nothing.
-    """
-
-    given: Mapping[str, str]
-    problems: Mapping[str, str]
-
-    @classmethod
-    def of(cls, field: FieldReader) -> EventFilter:
-        """The filter of a form; ``field`` answers the value of a field by its name."""
-        given = filled_in(field, _NAMES)
-        problems = {name: "Enter a day and a time." for name in ("from", "until") if _is_unreadable(given.get(name))}
-        first, last = (_seconds(given.get(name)) for name in ("from", "until"))
-        if first is not None and last is not None and first > last:
-            problems["until"] = "Until is before From."
-        return cls(given, problems)
-
-    @property
-    def is_set(self) -> bool:
-        """Whether anything but the client was chosen."""
-        return bool(self.given.keys() - {"client_id", "before"})
-
-    @property
-    def is_first_page(self) -> bool:
-        return "before" not in self.given
-
-    def search(self, client_id: str) -> ClientSearch:
-        """The search of a client; unknown types, states and positions count as absent."""
-        first, last = (_seconds(self.given.get(name)) for name in ("from", "until"))
-        chosen: dict[str, Any] = {} if first is None else {"since": first}
-        chosen |= {} if last is None else {"until": min(last + _rest_of(self.given["until"]), LAST_SECOND)}
-        return ClientSearch(
-            client_id,
-            type=self.given["type"] if self.given.get("type") in TYPES else "",
-            state=next((state for state in CLIENT_STATES if state == self.given.get("state")), None),
-            before=decode_position(self.given.get("before", "")),
-            **chosen,
-        )
-
-
-def _is_unreadable(text: str | None) -> bool:
-    return text is not None and _seconds(text) is None
-
-
-def _seconds(text: str | None) -> int | None:
-    """The Unix seconds of a date and time in UTC, as a browser's field for both has it; ``None`` if it has not."""
-    try:
-        moment = datetime.fromisoformat(text or "")
-    except ValueError:
-        return None
-    return min(max(int(moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()), 0), LAST_SECOND)
-
-
-def _rest_of(text: str) -> int:
-    """The seconds that a time without seconds, or a day without a time, goes on for."""
-    return {0: DAY_SECONDS - 1, 1: 59}.get(text.count(":"), 0)
 
 
 def list_deliveries(visit: Visit) -> Response:

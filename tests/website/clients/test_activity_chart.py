@@ -7,7 +7,7 @@ import re
 import pytest
 
 from chalicelib.statistics.client_activity import ErrorKind, HourOfCalls
-from chalicelib.website.clients.activity_views import errors_chart, hour_text
+from chalicelib.website.clients.activity_chart import errors_chart, hour_text
 from chalicelib.website.performance.performance_chart import HEIGHT, WIDTH
 
 NINE = 1772442000

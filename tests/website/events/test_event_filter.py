@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chalicelib.delivery.client_events import CLIENT_STATES, LAST_SECOND, ClientSearch
-from chalicelib.website.events.delivery_views import STATES, TYPES, EventFilter
+from chalicelib.website.events.event_filter import STATES, TYPES, EventFilter
 
 MARCH = 1_772_323_200
 """1 March 2026, 00:00 UTC."""

@@ -18,7 +18,7 @@ from chalicelib.statistics.day_overviews import DayOverview, Row, pack_histogram
 from chalicelib.statistics.day_records import TABLE
 from chalicelib.statistics.days import DayRange, hours_of
 from chalicelib.statistics.downtimes import OpenDowntimes
-from chalicelib.website.performance.performance_views import SPARKLINE_HEIGHT, SPARKLINE_WIDTH, draw_sparkline
+from chalicelib.website.performance.performance_overview import SPARKLINE_HEIGHT, SPARKLINE_WIDTH, draw_sparkline
 from tests.statistics.made_up import hourly, record
 from tests.website.page_costs import BYTES
 from tests.website.performance.performance_pages import BIC, FEBRUARY, OTHER, TODAY, YESTERDAY, figures
