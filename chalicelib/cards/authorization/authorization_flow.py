@@ -18,7 +18,13 @@ from chalicelib.cards.authorization.authorization_record import (
     join_usage,
     put_message_number,
 )
-from chalicelib.cards.authorization.authorizer import NOT_AVAILABLE, Decision, PresentedData, RequestedAmount
+from chalicelib.cards.authorization.authorizer import (
+    NOT_AVAILABLE,
+    Decision,
+    PresentedData,
+    RequestedAmount,
+    draw_auth_code,
+)
 from chalicelib.cards.authorization.card_context import (
     CardContext,
     Read,
@@ -172,7 +178,8 @@ def _record_decision(
     charge = decision.charge or authorizer.price(card_context, account, asked)
     if decision.code == values.APPROVED_IN_PART:
         asked = replace(asked, use=replace(asked.use, cashback_amount=None))
-    message = first_message(reserved.number, kind, card_context.card, asked, decision, charge, context.now)
+    auth_code = draw_auth_code(decision)
+    message = first_message(reserved.number, kind, card_context.card, asked, decision, charge, context.now, auth_code)
     held = charge.total if charge and message.holds_until is not None and asked.use.takes_money else 0
     movement = Movement(CALLED[kind], context.at, context.write_id, tally, authorization_id=message.number)
     stamp, operations, after = _write_decision(context, movement, card_context, account, held, decision)
@@ -219,7 +226,7 @@ def _record_increment(
             amount=decision.amount if decision.is_approved else request.amount,
             charge=decision.charge,
         ),
-        auth_code=decision.auth_code,
+        auth_code=draw_auth_code(decision),
         holds_until=until if decision.is_approved else None,
     )
     leads = put_message_number(message, authorization, stamp, reserved.listed_at(stamp.at))

@@ -95,10 +95,10 @@ class Decision:
     def is_approved(self) -> bool:
         return self.code in values.APPROVALS
 
-    @cached_property
-    def auth_code(self) -> str | None:
-        """The authorization code of an approval: six random digits."""
-        return f"{secrets.randbelow(10**6):06}" if self.is_approved else None
+
+def draw_auth_code(decision: Decision) -> str | None:
+    """A new authorization code for an approval: six random digits; ``None`` for a decline."""
+    return f"{secrets.randbelow(10**6):06}" if decision.is_approved else None
 
 
 def decide(

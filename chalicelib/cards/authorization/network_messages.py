@@ -27,7 +27,14 @@ from chalicelib.foundation.dynamodb.store import Operation
 
 
 def first_message(
-    number: int, kind: int, card: Card, asked: RequestedAmount, decision: Decision, charge: Charge | None, now: int
+    number: int,
+    kind: int,
+    card: Card,
+    asked: RequestedAmount,
+    decision: Decision,
+    charge: Charge | None,
+    now: int,
+    auth_code: str | None = None,
 ) -> NetworkMessage:
     """The first message of a new ``trans_link``, with the amount and end of its hold, or else the requested amount."""
     is_held = decision.is_approved and asked.use.moves_money
@@ -42,7 +49,7 @@ def first_message(
         currency=asked.currency,
         charge=charge,
         holder_currency=decision.account.currency,
-        auth_code=decision.auth_code,
+        auth_code=auth_code,
         fired=decision.fired,
         holds_until=now + values.HOLD_SECONDS if is_held else None,
     )
