@@ -127,7 +127,7 @@ def _choose_price(
 ) -> Conversion:
     """The requested amount, or the entry's price; it is charged at the base rate. Raises: Refused."""
     catalogue, to = context.catalogue, account.currency
-    amount, currency = request.amount, request.currency_ison or to
+    amount, currency = request.amount, request.currency_ison
     no_rate = Refused(Status.CURRENCY_NOT_SUPPORTED, "there is no exchange rate to the account's currency")
     if amount is None:
         of = (linked["holder_amount"], to) if linked is not None else None
@@ -138,6 +138,7 @@ def _choose_price(
         if fee is None:
             raise refused_field("amount", "required", "is required: the fee code has no fixed price")
         amount, currency = fee.amount, to
+    assert currency is not None, "an amount has a currency"
     price = conversion(catalogue, amount, currency, to, debit=True)
     if price is None:
         raise no_rate
