@@ -208,10 +208,12 @@ class HourlyCounters:
 
     bic: str
     hour: int
-    minutes: dict[int, dict[Service, CallCounts]] = field(default_factory=partial(defaultdict, _counts_by_service))
-    answered_in: dict[int, int] = field(default_factory=partial(defaultdict, int))
-    unanswered_at: dict[int, Counter[int]] = field(default_factory=partial(defaultdict, Counter))
-    latencies: dict[Service, Latencies] = field(default_factory=partial(defaultdict, Latencies))
+    minutes: defaultdict[int, defaultdict[Service, CallCounts]] = field(
+        default_factory=partial(defaultdict, _counts_by_service)
+    )
+    answered_in: defaultdict[int, int] = field(default_factory=partial(defaultdict, int))
+    unanswered_at: defaultdict[int, Counter[int]] = field(default_factory=partial(defaultdict, Counter))
+    latencies: defaultdict[Service, Latencies] = field(default_factory=partial(defaultdict, Latencies))
 
     def tally(self, at: int, service: Service) -> CallCounts:
         """The counts for the minute that contains a Unix second."""

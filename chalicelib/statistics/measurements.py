@@ -47,7 +47,7 @@ class CounterBuffer:
     """Counts by bank and hour, and individual durations by bank, service and minute."""
 
     counters: dict[tuple[str, int], HourlyCounters] = field(default_factory=dict)
-    _times: dict[tuple[str, Service, int], _Times] = field(default_factory=partial(defaultdict, _Times))
+    _times: defaultdict[tuple[str, Service, int], _Times] = field(default_factory=partial(defaultdict, _Times))
 
     def count(self, call: CurrentCall, seconds: float) -> None:
         """Count a request with its total seconds and its requests to banks.
@@ -82,7 +82,7 @@ class CounterBuffer:
             for minute, tallies in hourly.minutes.items():
                 for service, tally in tallies.items():
                     at = hour + minute * _MINUTE
-                    yield bic, service, at, tally, self._times[bic, service, at]
+                    yield bic, service, at, tally, self._times.get((bic, service, at), _Times())
 
     def _blame(self, call: CurrentCall) -> None:
         fault = call.responsible
