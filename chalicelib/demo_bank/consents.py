@@ -208,12 +208,19 @@ def revoke(bank: DemoBank, consent: DemoConsent, seconds: float = READ_SECONDS) 
     if consent.status == "active":
         mark_revoked(bank, consent.record, told=False)
     try:
-        with contextlib.suppress(Unsealable):  # without its sealing key, there is no token to tell the service
-            hub_client.revoke_token(bank, bank.unseal(consent.sealed_token, consent.record), seconds)
+        if (token := _unseal_token(bank, consent)) is not None:
+            hub_client.revoke_token(bank, token, seconds)
     except HubRefusal as refusal:
         if refusal.code not in _UNKNOWN_TO_HUB:
             raise
     mark_revoked(bank, consent.record, told=True)
+
+
+def _unseal_token(bank: DemoBank, consent: DemoConsent) -> str | None:
+    """The token of a consent; ``None`` if the key that sealed it was replaced meanwhile."""
+    with contextlib.suppress(Unsealable):
+        return bank.unseal(consent.sealed_token, consent.record)
+    return None
 
 
 def revoke_due_consents(bank: DemoBank, deadline: float) -> int:
