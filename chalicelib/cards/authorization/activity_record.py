@@ -188,6 +188,11 @@ class NetworkMessage:
     def is_approved(self) -> bool:
         return self.code in values.APPROVALS
 
+    @property
+    def is_held(self) -> bool:
+        """Whether this message places or prolongs a hold."""
+        return self.holds_until is not None
+
     @cached_property
     def lists(self) -> list[str]:
         """The lists that include this message: card activity and, for an approved movement of money, financial

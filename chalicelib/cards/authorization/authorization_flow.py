@@ -180,7 +180,7 @@ def _record_decision(
         asked = replace(asked, use=replace(asked.use, cashback_amount=None))
     auth_code = draw_auth_code(decision)
     message = first_message(reserved.number, kind, card_context.card, asked, decision, charge, context.now, auth_code)
-    held = charge.total if charge and message.holds_until is not None and asked.use.takes_money else 0
+    held = charge.total if charge and message.is_held and asked.use.takes_money else 0
     movement = Movement(CALLED[kind], context.at, context.write_id, tally, authorization_id=message.number)
     stamp, operations, after = _write_decision(context, movement, card_context, account, held, decision)
     authorization = new_authorization(message, account, stamp, reserved, held, decision.counted)

@@ -91,7 +91,7 @@ def new_authorization(
     """The authorization record for a first message; ``held`` and ``counted`` are of its hold, if it has one."""
     card = message.card
     hold: dict[str, Any] = {}
-    if message.holds_until is not None:
+    if message.is_held:
         hold = {
             "left": message.amount,
             "held": held,

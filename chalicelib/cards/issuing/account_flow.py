@@ -7,7 +7,7 @@ from typing import Any
 
 from chalicelib.cards.issuing.card_record import MOST_ACCOUNTS, Card
 from chalicelib.cards.issuing.holder_record import Holder
-from chalicelib.cards.issuing.onboarding import check_dates, find_holder_and, new_account, new_holder, write_holder
+from chalicelib.cards.issuing.onboarding import check_dates, new_account, new_holder, read_with_holder, write_holder
 from chalicelib.cards.issuing.serializers import account_status_events, program_change_events, serialize_account
 from chalicelib.cards.ledger.account_record import Account
 from chalicelib.cards.programs import group_resolution
@@ -112,7 +112,7 @@ def get_accounts(request: messages.GetAccounts, context: RequestContext) -> Acti
 
 def _owner_and_cards(context: RequestContext, request: messages.CreateAccount) -> tuple[Holder | None, list[Card]]:
     """The requested holder, if any, and the cards to assign the account to. Raises: Refused."""
-    holder, cards = find_holder_and(context, request.holder_id, Card, request.cards or ())
+    holder, cards = read_with_holder(context, request.holder_id, Card, request.cards or ())
     if holder is not None:
         holder.require_room(1)
     for card in cards:

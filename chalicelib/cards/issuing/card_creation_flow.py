@@ -15,7 +15,7 @@ from chalicelib.cards.issuing import card_production, card_record
 from chalicelib.cards.issuing.card_decryption import pin_members, require_good
 from chalicelib.cards.issuing.card_record import Card, month_of, months_later, put_number
 from chalicelib.cards.issuing.holder_record import Holder
-from chalicelib.cards.issuing.onboarding import check_dates, find_holder_and, new_account, new_holder, write_holder
+from chalicelib.cards.issuing.onboarding import check_dates, new_account, new_holder, read_with_holder, write_holder
 from chalicelib.cards.issuing.serializers import card_creation_event
 from chalicelib.cards.ledger.account_record import Account
 from chalicelib.cards.programs import group_resolution
@@ -133,7 +133,7 @@ def _new_card(
 
 def _read_named(request: CreateCard, context: RequestContext) -> tuple[Holder | None, list[Account]]:
     """The requested holder and accounts. Raises: Repeated, Refused."""
-    holder, accounts = find_holder_and(context, request.holder_id, Account, request.account_id or ())
+    holder, accounts = read_with_holder(context, request.holder_id, Account, request.account_id or ())
     if any(account.holder_id != of for account, of in zip(accounts, request.account_owner_id or (), strict=True)):
         raise Refused(Status.NO_HOLDER, "this account has no such holder")
     return holder, accounts

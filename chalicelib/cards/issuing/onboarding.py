@@ -52,7 +52,7 @@ def check_dates(request: Request, now: int) -> None:
         raise refused_fields(problems)
 
 
-def find_holder_and(
+def read_with_holder(
     context: RequestContext, holder_id: int | None, kind: type[R], numbers: Sequence[int]
 ) -> tuple[Holder | None, list[R]]:
     """The holder that a request names, if any, and other records, read together. Raises: Repeated, Refused."""
