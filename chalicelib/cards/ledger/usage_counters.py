@@ -59,6 +59,11 @@ class Window:
     amount: int = 0
     countries: Mapping[str, int] = field(default_factory=dict)
 
+    @property
+    def as_item(self) -> Item:
+        """The stored form, member by member: ``asdict`` takes seven times as long."""
+        return {"start": self.start, "count": self.count, "amount": self.amount, "countries": dict(self.countries)}
+
     def add(self, counted: WindowUsage, times: Literal[1, -1] = 1) -> Window:
         """The window with a movement added, or subtracted on release (``times=-1``). Counts never go below zero."""
         countries = dict(self.countries)
@@ -273,7 +278,7 @@ class Counters:
             "owner": self.owner,
             "part": "limits",
             "version": self.version + 1,
-            "windows": {key: asdict(window) for key, window in after.windows.items()},
+            "windows": {key: window.as_item for key, window in after.windows.items()},
             "written_by": write_id,
             **({"last_at": after.last_at} if after.last_at else {}),
         }
