@@ -67,8 +67,10 @@ class Engine:
         """Have the DynamoDB engine, one of its own process, stand still for a while."""
         assert self._dynamodb is not None
         os.killpg(self._dynamodb.process_group, signal.SIGSTOP)
-        time.sleep(seconds)
-        os.killpg(self._dynamodb.process_group, signal.SIGCONT)
+        try:
+            time.sleep(seconds)
+        finally:
+            os.killpg(self._dynamodb.process_group, signal.SIGCONT)
 
     def stop(self) -> None:
         self._server.shutdown()

@@ -51,6 +51,11 @@ class History:
     def unknown(self) -> int:
         return sum(not operation.is_known for operation in self.operations)
 
+    @property
+    def is_conclusive(self) -> bool:
+        """Whether enough outcomes are known: unknown ones fit into almost any order."""
+        return self.unknown * 2 <= len(self.operations)
+
 
 def record(plan: Plan) -> History:
     """The history of a plan: the same seed draws the same operations, and the machine their order."""
@@ -140,6 +145,9 @@ def _frozen(engine: Engine, seconds: float, when: threading.Event) -> Iterator[N
     thread = threading.Thread(target=freeze, daemon=True)
     if seconds:
         thread.start()
-    yield
-    if seconds:
-        thread.join()
+    try:
+        yield
+    finally:
+        when.set()  # clients that failed do not reach half of the operations
+        if seconds:
+            thread.join()
