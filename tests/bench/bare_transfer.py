@@ -79,7 +79,7 @@ class BareTransfer(BareScript):
     def _answer(self, number: int, claim: Mapping[str, str], now: int) -> None:
         payment = {"owner": f"external_payment#{number}", "part": "external_payment", "version": 1}
         changed = {"provider_reference": 9 * 10**9 + number, "scheme": "FPS", "written_by": secrets.token_hex(11)}
-        gone = ["due_at", "due_shard", "asks", "claim"]
+        gone = ["due_at", "due_shard", "asks"]
         answered = {**claim, "expires_at": now // 1000 + KEPT_SECONDS, "answer": _SEALED}
         condition = {
             "ConditionExpression": "(#attempt = :attempt AND attribute_exists(#unanswered))",
@@ -133,6 +133,7 @@ def _payment(number: int, claim: Mapping[str, str], address: Any, now: int) -> d
         "scheme": "FPS",
         "should_pay": 1,
         "asks": "transferToExternalPayment",
+        "asked": "transferToExternalPayment",
         "claim": {"name": claim["claim"], "fingerprint": claim["fingerprint"], "attempt": claim["attempt"]},
         "due_at": now + 60,
         "due_shard": str(number % 8),
