@@ -36,9 +36,6 @@ class ClockContainer(Container):
         cards: CardContainer,
         website: WebsiteContainer,
     ) -> None:
-        from chalicelib.foundation.moved_clock import MovedClock
-
-        assert isinstance(shared.clock, MovedClock), "only a clock of the one-machine stack can be moved"
         self.shared, self.website = shared, website
         self.parents = (shared, delivery, statistics, openbanking, cards, shared.settings)
 

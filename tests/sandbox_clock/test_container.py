@@ -33,11 +33,6 @@ def ends_told(world: World) -> list[Delivery]:
     return [each for each in world.recorded("event") if each.topic.startswith("consent.expir")]
 
 
-def test_a_clock_of_a_deployed_stage_cannot_be_moved(world: World) -> None:
-    with pytest.raises(AssertionError, match="only a clock of the one-machine stack can be moved"):
-        _ = world.hub.sandbox_clock
-
-
 @pytest.mark.parametrize("version", [1, 2])
 def test_the_end_of_a_consent_is_told_a_week_before_and_when_it_comes(
     movable: World, operator: Operator, version: int
