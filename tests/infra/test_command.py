@@ -94,7 +94,7 @@ def test_whatever_names_a_command_names_the_python_that_has_it() -> None:
         f"{file.relative_to(ROOT)}: {line.strip()}"
         for file in files
         if file.is_file()
-        for line in file.read_text(encoding="utf-8").splitlines()
+        for line in file.read_text(encoding="utf-8", errors="replace").splitlines()
         if re.search(r"(?<![/\w])python3? -m (infra|tests)\b", line)
     ]
 
