@@ -1,4 +1,4 @@
-"""Fuzzes one parser in this process, guided by coverage (atheris, libFuzzer); ``python -m tests.parsers`` starts it.
+"""Fuzzes one parser in this process, guided by coverage (atheris, libFuzzer); ``make fuzz`` starts it.
 
 Found inputs and defects are kept in a folder: ``inputs/`` and ``crashes/``. A defect does not end the run; it is
 written once for each place in the code.

@@ -21,7 +21,7 @@ CEILINGS = {
     "other classes of collaborators only": 21,
     "factories of collaborators only": 0,
     "lines of openbanking/container.py": 102,
-    "statements of chalicelib": 31_445,
+    "statements of chalicelib": 31_443,
     "statements of infra": 15_730,
     "modules over 400 lines": 0,
     "functions over 40 statements": 0,
