@@ -240,11 +240,9 @@ class RequestContext:
             self.queue_place.wait_for_others(keys)
         claim = None if self.has_read_claim else self.claim
         own = claim.keys if claim else []
-        batches = [partial(self.store.batch_get, batch) for batch in pieces([*own, *keys], MOST_TOGETHER)]
-        read = partial(together, batches)
+        read = partial(self._read, [*own, *keys])
         before = self.reservation.made
-        answers = read() if entry is None else self.reservation.make_while(read, entry)
-        found = [item for answer in answers for item in answer]
+        found = read() if entry is None else self.reservation.make_while(read, entry)
         self.at = milliseconds(self.clock)
         if (made := self.reservation.made) is not None and made is not before:
             self.at = min(self.at, made.at)
@@ -256,6 +254,11 @@ class RequestContext:
     def reserve(self, entry: NewEntry) -> None:
         """Reserve a position for a new row in a round trip of its own."""
         self.reservation.make(entry)
+
+    def _read(self, keys: Sequence[Key]) -> list[Item | None]:
+        """Read items in one round trip; more than one batch is read in parallel."""
+        parts = together([partial(self.store.batch_get, piece) for piece in pieces(keys, MOST_TOGETHER)])
+        return [item for part in parts for item in part]
 
     def find(self, kind: type[R], number: int) -> R:
         """Read a record visible to the caller. Raises: Repeated, Refused."""
