@@ -21,7 +21,7 @@ def has_funds(stage: Stage, given: str, amount: object, currency: str = "") -> A
     return ask(stage, FUNDS[name], asked, given)
 
 
-def test_version_1_answers_the_balance_of_an_account_named_by_iban_or_id(one: Stage) -> None:
+def test_version_1_returns_the_balance_of_an_account_by_iban_or_id(one: Stage) -> None:
     given, whose = token(one), account(one)
     by_id = ask(one, "/account_balance", {"account_id": whose.account_id}, given)
     assert by_id == ask(one, "/account_balance", {"iban": whose.iban}, given)
@@ -32,7 +32,7 @@ def test_version_1_answers_the_balance_of_an_account_named_by_iban_or_id(one: St
     assert row["balance"] == Decimal("3354.63")
 
 
-def test_both_names_of_an_account_have_to_be_those_of_one_account(one: Stage) -> None:
+def test_iban_and_account_id_must_name_the_same_account(one: Stage) -> None:
     given, whose, other = token(one), account(one), account(one, position=1)
     both = {"iban": whose.iban, "account_id": whose.account_id}
     assert ask(one, "/account_balance", both, given) == ask(one, "/account_balance", {"iban": whose.iban}, given)
@@ -40,13 +40,13 @@ def test_both_names_of_an_account_have_to_be_those_of_one_account(one: Stage) ->
     assert code(one.webhook("/account_balance", mixed, token=given)) == (400, 4001)
 
 
-def test_a_name_is_no_longer_than_a_balance_record_takes(one: Stage) -> None:
+def test_an_account_name_is_cut_to_the_length_of_a_balance_record(one: Stage) -> None:
     whose = account(one, "carys")
     (row,) = ask(one, "/account_balance", {"iban": whose.iban}, token(one, "carys"))["accounts"]
     assert row["name"] == "Morgan Ceramics Busi"
 
 
-def test_version_2_answers_what_is_booked_what_is_available_and_how_the_day_began(two: Stage) -> None:
+def test_version_2_returns_booked_available_and_opening_balances(two: Stage) -> None:
     given, whose = token(two), account(two)
     before = kinds(two, given, whose.account_id)
     assert set(before) == {"interimBooked", "interimAvailable", "openingBooked"}
@@ -61,7 +61,7 @@ def test_version_2_answers_what_is_booked_what_is_available_and_how_the_day_bega
     assert tomorrow["openingBooked"] == after["interimBooked"]
 
 
-def test_a_card_account_also_tells_what_was_not_invoiced_yet(two: Stage) -> None:
+def test_a_card_account_has_a_non_invoiced_balance(two: Stage) -> None:
     given, card = token(two), account(two, position=3)
     found = kinds(two, given, card.account_id)
     assert set(found) == {"interimBooked", "interimAvailable", "openingBooked", "nonInvoiced"}
@@ -73,7 +73,7 @@ def kinds(stage: Stage, given: str, account_id: str) -> dict[str, Decimal]:
     return {row["balance_type"]: row["balance_amount"]["amount"] for row in rows}
 
 
-def test_the_funds_are_the_balance_less_what_is_confirmed_and_not_settled(stage: Stage) -> None:
+def test_confirmed_unsettled_payments_reduce_the_available_funds(stage: Stage) -> None:
     given = token(stage)
     available = balances(stage, given)[1]
     pay(stage, given, scheme=SLOW[stage.profile.name])
@@ -85,7 +85,7 @@ def test_the_funds_are_the_balance_less_what_is_confirmed_and_not_settled(stage:
         assert has_funds(stage, given, str(left + Decimal("0.01"))) == {"funds_available": False}
 
 
-def test_there_are_no_funds_in_another_currency(stage: Stage) -> None:
+def test_funds_in_another_currency_are_not_available(stage: Stage) -> None:
     assert has_funds(stage, token(stage), "0.01", "USD") == {"funds_available": False}
 
 
@@ -97,7 +97,7 @@ def test_currencies_of_one_account_share_its_iban(two: Stage) -> None:
         assert ask(two, FUNDS["two"], asked, given) == {"funds_available": expected}
 
 
-def test_nothing_is_said_about_an_account_that_was_not_approved(stage: Stage) -> None:
+def test_a_funds_confirmation_for_an_unapproved_account_is_rejected(stage: Stage) -> None:
     name = stage.profile.name
     other = account(stage, "carys" if name == "one" else "sofia").iban
     asked = {"account": {"iban": other}, "instructed_amount": {"amount": "1", "currency": CURRENCY[name]}}

@@ -37,7 +37,7 @@ def policy(reply: Reply) -> dict[str, str]:
 # -- arriving
 
 
-def test_the_service_is_shown_the_whole_address_and_the_call_is_signed(stage: Stage) -> None:
+def test_the_authorization_call_contains_the_request_url_and_is_signed(stage: Stage) -> None:
     stage.browser().arrive()
     path, body, headers = stage.hub.calls[0]
     version_2 = stage.profile.version == 2
@@ -51,7 +51,7 @@ def test_the_service_is_shown_the_whole_address_and_the_call_is_signed(stage: St
     assert signatures.verify([key], jsontext.dumps(body).encode(), headers["X-Signature"])
 
 
-def test_the_first_page_says_who_asks_for_what_in_plain_words(stage: Stage) -> None:
+def test_the_first_page_shows_the_client_and_the_scopes_in_plain_words(stage: Stage) -> None:
     page = stage.browser().arrive().page
     assert page.status == 200
     assert page.headers["content-type"] == "text/html; charset=utf-8"
@@ -61,13 +61,13 @@ def test_the_first_page_says_who_asks_for_what_in_plain_words(stage: Stage) -> N
     assert "See which accounts you have" in page.text
 
 
-def test_a_visit_without_a_request_is_told_where_to_start(stage: Stage) -> None:
+def test_a_visit_without_a_request_returns_400_without_a_call(stage: Stage) -> None:
     page = stage.browser().open(f"{stage.domain}/authorize")
     assert page.status == 400
     assert not stage.hub.calls
 
 
-def test_a_request_that_the_service_refuses_gets_a_page_with_the_services_code(stage: Stage) -> None:
+def test_a_rejected_authorization_request_shows_the_error_code(stage: Stage) -> None:
     stage.hub.errors["/init_authorization"] = (400, REFUSED[stage.profile.name])
     page = stage.browser().arrive().page
     assert page.status == 400
@@ -75,14 +75,14 @@ def test_a_request_that_the_service_refuses_gets_a_page_with_the_services_code(s
 
 
 @pytest.mark.parametrize("failure", [requests.ConnectionError("no"), (502, {}), (200, ["x"]), (200, {"scopes": 1})])
-def test_a_service_that_cannot_be_reached_or_understood_gets_a_page(stage: Stage, failure: Any) -> None:
+def test_an_unreachable_or_malformed_service_answer_shows_a_502_page(stage: Stage, failure: Any) -> None:
     stage.hub.errors["/init_authorization"] = failure
     page = stage.browser().arrive().page
     assert page.status == 502
     assert "does not respond" in page.text
 
 
-def test_a_bank_without_credentials_says_that_it_is_not_open(stage: Stage) -> None:
+def test_a_bank_without_credentials_returns_503(stage: Stage) -> None:
     stage.secret = {}
     assert stage.browser().arrive().page.status == 503
 
@@ -90,7 +90,7 @@ def test_a_bank_without_credentials_says_that_it_is_not_open(stage: Stage) -> No
 # -- the whole way
 
 
-def test_an_approval_gives_the_consent_and_leads_to_the_callback(stage: Stage) -> None:
+def test_an_approval_sends_the_consent_and_redirects_to_the_callback(stage: Stage) -> None:
     browser = stage.browser().at_confirmation(customer(stage))
     reply = browser.confirm()
     assert (reply.status, reply.location) == (303, f"{CALLBACK}?code=the-code&state=xyz")
@@ -108,7 +108,7 @@ def test_an_approval_gives_the_consent_and_leads_to_the_callback(stage: Stage) -
     assert body["scopes"] == stage.hub.scopes
 
 
-def test_only_the_chosen_accounts_are_in_the_consent(one: Stage) -> None:
+def test_the_consent_contains_only_the_chosen_accounts(one: Stage) -> None:
     browser = one.browser().arrive()
     browser.sign_in("carys")
     offered = browser.offered()
@@ -118,7 +118,7 @@ def test_only_the_chosen_accounts_are_in_the_consent(one: Stage) -> None:
     assert body["account_ids"] == [offered[0], offered[2]]
 
 
-def test_accounts_must_be_chosen_when_account_scopes_are_asked(stage: Stage) -> None:
+def test_account_scopes_require_a_chosen_account(stage: Stage) -> None:
     browser = stage.browser().arrive()
     browser.sign_in(customer(stage))
     page = browser.choose(0)
@@ -126,7 +126,7 @@ def test_accounts_must_be_chosen_when_account_scopes_are_asked(stage: Stage) -> 
     assert page.url.partition("?")[0].endswith("/choose")
 
 
-def test_payment_scopes_need_no_account(one: Stage) -> None:
+def test_payment_scopes_require_no_account(one: Stage) -> None:
     one.hub.scopes = ["payment.init"]
     browser = one.browser().arrive()
     browser.sign_in("ada")
@@ -136,14 +136,14 @@ def test_payment_scopes_need_no_account(one: Stage) -> None:
     assert set(body) == {"scopes", "request_url"}
 
 
-def test_a_wrong_password_is_told_and_too_many_refuse(stage: Stage) -> None:
+def test_too_many_wrong_passwords_cancel_the_authorization(stage: Stage) -> None:
     browser = stage.browser().arrive()
     for _ in range(journeys.SIGN_IN_ATTEMPTS - 1):
         assert "do not match" in browser.sign_in(customer(stage), "wrong").text
     assert cancelled(stage, browser.sign_in(customer(stage), "wrong")) == "The customer could not be authenticated"
 
 
-def test_a_wrong_key_code_is_told_and_the_third_refuses(stage: Stage) -> None:
+def test_the_third_wrong_key_code_cancels_the_authorization(stage: Stage) -> None:
     browser = stage.browser().at_confirmation(customer(stage))
     wrong = "000000" if browser.key_code() != "000000" else "000001"
     assert "2 more tries" in browser.confirm(wrong, follow=True).text
@@ -154,7 +154,7 @@ def test_a_wrong_key_code_is_told_and_the_third_refuses(stage: Stage) -> None:
     assert not stage.hub.named("/consent")
 
 
-def test_choosing_again_does_not_give_new_tries(stage: Stage) -> None:
+def test_choosing_accounts_again_does_not_reset_the_key_code_attempts(stage: Stage) -> None:
     browser = stage.browser().at_confirmation(customer(stage))
     browser.confirm("not it", follow=True)
     browser.open(browser.page.url.replace("/confirm", "/choose"))
@@ -162,7 +162,7 @@ def test_choosing_again_does_not_give_new_tries(stage: Stage) -> None:
     assert "one more try" in browser.confirm("not it", follow=True).text
 
 
-def test_the_key_code_belongs_to_the_chosen_accounts(stage: Stage) -> None:
+def test_a_key_code_is_valid_for_the_chosen_accounts_only(stage: Stage) -> None:
     browser = stage.browser().at_confirmation(customer(stage), 2)
     stale = browser.page
     code = browser.key_code()
@@ -190,7 +190,7 @@ def test_the_psu_can_refuse_at_every_step(stage: Stage, steps: int) -> None:
 # -- for how long
 
 
-def test_the_page_to_confirm_says_until_when_access_lasts(stage: Stage) -> None:
+def test_the_confirmation_page_shows_the_end_of_access(stage: Stage) -> None:
     page = stage.browser().at_confirmation(customer(stage)).page
 
     assert "29 August 2026" in page.text
@@ -198,14 +198,14 @@ def test_the_page_to_confirm_says_until_when_access_lasts(stage: Stage) -> None:
     assert "For one payment only" not in page.text
 
 
-def test_a_consent_for_one_payment_says_so(stage: Stage) -> None:
+def test_the_confirmation_page_of_a_one_time_consent_shows_one_payment_only(stage: Stage) -> None:
     browser = stage.browser().arrive(consent_type="one_time")
     browser.sign_in(customer(stage))
 
     assert "For one payment only, to be made by then." in browser.choose(1).text
 
 
-def test_the_page_goes_by_what_the_service_made_of_the_latest_consent(stage: Stage) -> None:
+def test_the_confirmation_page_shows_the_validity_days_of_the_latest_consent(stage: Stage) -> None:
     """The operator can change for how many days a bank's consents are valid."""
     stage.hub.consent_days = 30
     first = stage.browser().at_confirmation(customer(stage))
@@ -218,7 +218,7 @@ def test_the_page_goes_by_what_the_service_made_of_the_latest_consent(stage: Sta
 # -- how the pages are kept
 
 
-def test_no_page_allows_scripts_or_frames_and_forms_lead_only_where_the_journey_leads(stage: Stage) -> None:
+def test_the_pages_policy_forbids_scripts_and_frames_and_limits_form_targets(stage: Stage) -> None:
     page = stage.browser().at_confirmation(customer(stage)).page
     rules = policy(page)
     assert rules["default-src"] == "'none'"
@@ -233,7 +233,7 @@ def test_no_page_allows_scripts_or_frames_and_forms_lead_only_where_the_journey_
 
 
 @pytest.mark.parametrize("uri", ["https://a.example;script-src *", "https://a b", "javascript:alert(1)", "https://["])
-def test_a_callback_cannot_change_the_policy(stage: Stage, uri: str) -> None:
+def test_a_callback_url_cannot_change_the_policy(stage: Stage, uri: str) -> None:
     page = stage.browser().arrive(redirect_uri=uri).page
     assert page.status == 200
     assert policy(page)["form-action"] == f"'self' {stage.settings.bank_api_url}"
@@ -242,7 +242,7 @@ def test_a_callback_cannot_change_the_policy(stage: Stage, uri: str) -> None:
     }  # fmt: skip
 
 
-def test_the_table_holds_nothing_that_opens_anything(stage: Stage) -> None:
+def test_the_table_contains_no_secret_in_clear(stage: Stage) -> None:
     browser = stage.browser().at_confirmation(customer(stage))
     journey = query_of(browser.page.url)["journey"]
     code = browser.key_code()

@@ -59,7 +59,7 @@ def test_a_daily_rule_books_from_its_first_to_its_last_day() -> None:
     assert days(rule("day"), date(2025, 12, 31)) == []
 
 
-def test_an_amount_between_two_others_depends_on_the_account_the_rule_and_the_day() -> None:
+def test_a_random_amount_depends_on_account_rule_and_day() -> None:
     wide = rule("day", lowest=-38_000, highest=-9_500)
     drawn = [wide.amount("61000001", 2, day) for day in wide.days(date(2026, 12, 31))]
     assert all(-38_000 <= amount <= -9_500 for amount in drawn)
@@ -69,7 +69,7 @@ def test_an_amount_between_two_others_depends_on_the_account_the_rule_and_the_da
     assert drawn[0] != wide.amount("61000001", 3, START)
 
 
-def test_the_lowest_and_the_highest_amount_are_both_drawn() -> None:
+def test_a_random_amount_includes_both_bounds() -> None:
     narrow = rule("day", lowest=1, highest=2)
     assert {narrow.amount("61000001", 0, day) for day in narrow.days(date(2026, 2, 28))} == {1, 2}
 
@@ -86,7 +86,7 @@ BOOK = AccountBook(
 )
 
 
-def test_entries_are_in_order_with_a_number_of_their_own_on_each_day() -> None:
+def test_entries_are_in_order_with_unique_numbers_per_day() -> None:
     found = BOOK.entries("61000001", date(2026, 2, 10))
     assert [(entry.day, entry.number) for entry in found] == sorted((entry.day, entry.number) for entry in found)
     assert [(entry.number, entry.amount) for entry in found if entry.day == date(2026, 2, 10)] == [
@@ -104,11 +104,11 @@ def test_a_later_day_adds_entries_and_changes_none() -> None:
     assert len(later) - len(earlier) == 10  # the salary of ten more months
 
 
-def test_a_book_is_read_as_it_was_written() -> None:
+def test_a_book_survives_dump_and_parse() -> None:
     assert parse_book(dump_book(BOOK)) == BOOK
 
 
-def test_a_book_stored_without_later_members_is_read() -> None:
+def test_a_book_stored_without_later_members_is_parsed() -> None:
     text = (
         '{"opening": 5, "opened_on": "2026-01-01", "rules": [],'
         ' "transactions": [["2026-01-02", 7, {"counterparty": "a", "text": "b"}]]}'
@@ -118,6 +118,6 @@ def test_a_book_stored_without_later_members_is_read() -> None:
 
 
 @pytest.mark.parametrize("every", ["day", "week", "month"])
-def test_a_rule_makes_no_day_twice(every: str) -> None:
+def test_a_rule_generates_no_day_twice(every: str) -> None:
     found = days(rule(every, 3), date(2026, 12, 31))
     assert len(set(found)) == len(found) >= 12

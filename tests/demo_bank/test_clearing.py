@@ -20,7 +20,7 @@ def expired(stage: Stage, count: int) -> list[str]:
     return ids
 
 
-def test_payments_that_fail_are_put_off_and_keep_none_waiting(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failing_payments_are_postponed_without_delaying_others(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     at, real = get_bank(stage.profile.name, stage), execution.refresh
     monkeypatch.setattr(runtime, "DUE_PAGE_SIZE", 2)
     ids = expired(stage, 5)
@@ -46,7 +46,7 @@ def test_payments_that_fail_are_put_off_and_keep_none_waiting(stage: Stage, monk
     assert list(orders.DUE.find(at)) == []
 
 
-def test_a_payment_that_was_put_off_and_then_taken_care_of_is_due_no_more(stage: Stage) -> None:
+def test_a_postponed_payment_is_removed_from_the_due_index_after_its_completion(stage: Stage) -> None:
     at = get_bank(stage.profile.name, stage)
     (order_id,) = expired(stage, 1)
     ((due_at, _),) = orders.DUE.find(at)
@@ -62,7 +62,7 @@ def test_a_payment_that_was_put_off_and_then_taken_care_of_is_due_no_more(stage:
     assert len(reported(stage)) == 1
 
 
-def test_a_run_ends_when_its_time_is_over_and_the_next_goes_on(stage: Stage) -> None:
+def test_a_run_stops_at_its_time_limit_and_the_next_run_continues(stage: Stage) -> None:
     at = get_bank(stage.profile.name, stage)
     ids = expired(stage, 4)
     stage.hub.answer_seconds = 4

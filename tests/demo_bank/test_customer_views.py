@@ -49,7 +49,7 @@ def revoke(browser: Browser) -> Reply:
     return browser.submit("/consents/revoke")
 
 
-def test_the_front_page_says_that_this_is_a_sandbox(stage: Stage) -> None:
+def test_the_front_page_identifies_the_bank_as_a_sandbox(stage: Stage) -> None:
     for url in (stage.domain, f"{stage.domain}/"):
         page = stage.call("GET", url)
         assert page.status == 200
@@ -57,9 +57,7 @@ def test_the_front_page_says_that_this_is_a_sandbox(stage: Stage) -> None:
         assert stage.profile.title in page.text
 
 
-def test_each_bank_has_its_own_colours_and_picture_on_what_both_share_and_browsers_keep_them_for_good(
-    stage: Stage,
-) -> None:
+def test_each_bank_serves_immutable_styles_and_a_logo_of_its_own(stage: Stage) -> None:
     name, page = stage.profile.name, stage.call("GET", stage.domain).text
     files = re.findall(r'(?:href|src)="([^"]+/static/([^."]+)\.[0-9a-f]{12}\.(css|svg))"', page)
     assert {(stem, kind) for _, stem, kind in files} == {
@@ -73,15 +71,15 @@ def test_each_bank_has_its_own_colours_and_picture_on_what_both_share_and_browse
 
 
 @pytest.mark.parametrize("file", ["one.css", "none.css", "..", "%2e%2e%2fpages.py", "pages.py"])
-def test_nothing_but_the_static_files_is_served(stage: Stage, file: str) -> None:
+def test_the_static_folder_serves_no_other_file(stage: Stage, file: str) -> None:
     assert stage.call("GET", f"{stage.domain}/static/{file}").status == 404
 
 
-def test_an_unknown_page_is_not_found(stage: Stage) -> None:
+def test_an_unknown_page_returns_404(stage: Stage) -> None:
     assert stage.call("GET", f"{stage.domain}/nowhere").status == 404
 
 
-def test_a_customer_sees_the_own_consents_only(stage: Stage) -> None:
+def test_a_customer_sees_only_their_own_consents(stage: Stage) -> None:
     mine, theirs = CUSTOMERS[stage.profile.name]
     approved(stage, mine)
     page = signed_in(stage, mine).page
@@ -98,7 +96,7 @@ def last_used(page: Reply) -> str:
     return found[1]
 
 
-def test_a_customer_sees_until_when_a_consent_holds_and_the_day_on_which_it_was_last_used(stage: Stage) -> None:
+def test_a_consent_shows_its_expiry_and_the_day_of_its_last_use(stage: Stage) -> None:
     token = approved(stage)
     assert last_used(signed_in(stage).page).startswith("No use")
     for days, day in ((0, "2 March 2026"), (3, "5 March 2026")):
@@ -111,7 +109,7 @@ def test_a_customer_sees_until_when_a_consent_holds_and_the_day_on_which_it_was_
         assert last_used(asked) == day
 
 
-def test_a_call_that_is_refused_is_no_use_of_a_consent(stage: Stage) -> None:
+def test_a_rejected_call_does_not_count_as_use_of_a_consent(stage: Stage) -> None:
     token = approved(stage)
     assert stage.webhook(ACCOUNTS[stage.profile.name], token=f"{token}x").status in (401, 404)
     assert last_used(signed_in(stage).page).startswith("No use")
@@ -125,7 +123,7 @@ def test_a_wrong_password_does_not_sign_in(stage: Stage) -> None:
     assert not browser.cookies
 
 
-def test_revoking_tells_the_service_and_ends_the_token(stage: Stage) -> None:
+def test_revoking_a_consent_notifies_the_service_and_ends_the_token(stage: Stage) -> None:
     token, other = approved(stage), approved(stage)
     assert works(stage, token)
     browser = signed_in(stage)
@@ -140,7 +138,7 @@ def test_revoking_tells_the_service_and_ends_the_token(stage: Stage) -> None:
     assert works(stage, ({token, other} - {revoked}).pop())
 
 
-def test_a_revocation_holds_at_once_and_can_be_told_again_when_the_service_was_away(stage: Stage) -> None:
+def test_a_failed_notice_of_a_revocation_can_be_repeated(stage: Stage) -> None:
     token = approved(stage)
     stage.hub.errors["/token/revoke"] = requests.ConnectionError("away")
     browser = signed_in(stage)
@@ -153,7 +151,7 @@ def test_a_revocation_holds_at_once_and_can_be_told_again_when_the_service_was_a
     assert len(stage.hub.named("/token/revoke")) == 2
 
 
-def test_a_consent_that_the_service_does_not_know_any_more_counts_as_told(stage: Stage) -> None:
+def test_a_consent_unknown_to_the_service_counts_as_notified(stage: Stage) -> None:
     approved(stage)
     stage.hub.errors["/token/revoke"] = UNKNOWN[stage.profile.name]
     page = revoke(signed_in(stage))
@@ -161,7 +159,7 @@ def test_a_consent_that_the_service_does_not_know_any_more_counts_as_told(stage:
     assert "Notify the service again" not in page.text
 
 
-def test_any_other_refusal_of_the_service_is_shown(one: Stage) -> None:
+def test_an_unexpected_error_of_the_service_is_shown(one: Stage) -> None:
     approved(one)
     one.hub.errors["/token/revoke"] = (401, {"error_code": 4200, "message": "wrong key"})
     page = revoke(signed_in(one))
@@ -169,7 +167,7 @@ def test_any_other_refusal_of_the_service_is_shown(one: Stage) -> None:
     assert "wrong key (4200)" in page.text
 
 
-def test_a_consent_can_be_revoked_although_the_key_that_sealed_its_token_is_lost(stage: Stage) -> None:
+def test_a_consent_can_be_revoked_after_its_storage_key_is_lost(stage: Stage) -> None:
     token = approved(stage)
     stage.secret[stage.profile.name]["storage_key"] = "cd" * 32
     stage.clock.advance(61)
@@ -178,7 +176,7 @@ def test_a_consent_can_be_revoked_although_the_key_that_sealed_its_token_is_lost
     assert not works(stage, token)
 
 
-def test_a_consent_that_the_service_ended_is_listed_as_ended(stage: Stage) -> None:
+def test_a_consent_ended_by_the_service_is_listed_as_revoked(stage: Stage) -> None:
     token = approved(stage)
     stage.webhook("/revoke_token", {"access_token": token})
     page = signed_in(stage).page
@@ -186,7 +184,7 @@ def test_a_consent_that_the_service_ended_is_listed_as_ended(stage: Stage) -> No
     assert "Revoked" in page.text
 
 
-def test_nobody_revokes_the_consent_of_somebody_else(stage: Stage) -> None:
+def test_a_customer_cannot_revoke_a_consent_of_another_customer(stage: Stage) -> None:
     mine, theirs = CUSTOMERS[stage.profile.name]
     token = approved(stage, theirs)
     victim, thief = signed_in(stage, theirs), signed_in(stage, mine)
@@ -198,7 +196,7 @@ def test_nobody_revokes_the_consent_of_somebody_else(stage: Stage) -> None:
     assert works(stage, token)
 
 
-def test_the_list_ends_no_consent_by_itself_and_nobody_is_asked_about_anothers(stage: Stage) -> None:
+def test_revoking_a_consent_requires_a_confirmation_by_its_customer(stage: Stage) -> None:
     mine, theirs = CUSTOMERS[stage.profile.name]
     token = approved(stage, theirs)
     victim, thief = signed_in(stage, theirs), signed_in(stage, mine)
@@ -214,7 +212,7 @@ def test_the_list_ends_no_consent_by_itself_and_nobody_is_asked_about_anothers(s
     assert "No application has access" in victim.open(asked).text
 
 
-def test_a_form_without_the_sessions_form_token_changes_nothing(stage: Stage) -> None:
+def test_a_form_without_the_form_token_of_the_session_changes_nothing(stage: Stage) -> None:
     token = approved(stage)
     browser = signed_in(stage)
     for form_token in ("", "x", "é"):
@@ -224,7 +222,7 @@ def test_a_form_without_the_sessions_form_token_changes_nothing(stage: Stage) ->
     assert not stage.hub.named("/token/revoke")
 
 
-def test_a_session_ends_by_signing_out_and_by_time(stage: Stage) -> None:
+def test_a_session_ends_by_sign_out_and_after_its_lifetime(stage: Stage) -> None:
     browser = signed_in(stage)
     cookies = dict(browser.cookies)
     assert "Or sign in as a sandbox customer" in browser.submit("/consents/sign-out").text
@@ -235,7 +233,7 @@ def test_a_session_ends_by_signing_out_and_by_time(stage: Stage) -> None:
     assert "Or sign in as a sandbox customer" in browser.open(f"{stage.domain}/consents").text
 
 
-def test_the_sessions_cookie_is_not_stored(stage: Stage) -> None:
+def test_the_session_cookie_is_not_stored(stage: Stage) -> None:
     browser = signed_in(stage)
     assert browser.cookies[customer_views.COOKIE] not in repr(list(stage.store.scan("demo-banks")))
 
@@ -257,7 +255,7 @@ def signed_in_to_accounts(stage: Stage, customer: str = "") -> Browser:
     return browser
 
 
-def test_the_accounts_are_listed_with_the_balances_that_the_webhooks_tell(stage: Stage) -> None:
+def test_the_account_list_shows_the_balances_of_the_webhooks(stage: Stage) -> None:
     given = token(stage)
     pay(stage, given, scheme=SLOW[stage.profile.name])
     text = signed_in_to_accounts(stage).page.text
@@ -265,7 +263,7 @@ def test_the_accounts_are_listed_with_the_balances_that_the_webhooks_tell(stage:
         assert money(int(amount * 100), account(stage).currency) in text
 
 
-def test_pending_and_executed_payments_stand_on_the_page_of_the_account(stage: Stage) -> None:
+def test_the_account_page_lists_pending_and_executed_payments(stage: Stage) -> None:
     given = token(stage)
     pay(stage, given, reference="Quickly", scheme="FPS" if stage.profile.version == 1 else "SCTI")
     pay(stage, given, reference="Slowly", scheme=SLOW[stage.profile.name])
@@ -276,7 +274,7 @@ def test_pending_and_executed_payments_stand_on_the_page_of_the_account(stage: S
     assert "2 Mar" in text
 
 
-def test_a_month_ends_with_the_balance_that_the_next_begins_with(stage: Stage) -> None:
+def test_a_statement_month_shows_its_closing_balance(stage: Stage) -> None:
     browser = signed_in_to_accounts(stage)
     url = f"{stage.domain}/my-accounts/{account(stage).account_id}"
     assert "March 2026" in browser.open(url).text
@@ -289,14 +287,14 @@ def test_a_month_ends_with_the_balance_that_the_next_begins_with(stage: Stage) -
     assert "March 2025" in browser.open(f"{url}?month=2001-01").text
 
 
-def test_nobody_sees_the_account_of_somebody_else(stage: Stage) -> None:
+def test_a_customer_cannot_see_an_account_of_another_customer(stage: Stage) -> None:
     browser = signed_in_to_accounts(stage, OTHER[stage.profile.name])
     url = f"{stage.domain}/my-accounts/{account(stage).account_id}"
     assert browser.open(url).status == 404
     assert "Sign in to see balances" in stage.browser().open(url).text
 
 
-def test_one_sign_in_is_good_for_accounts_and_consents(stage: Stage) -> None:
+def test_one_sign_in_is_valid_for_accounts_and_consents(stage: Stage) -> None:
     browser = signed_in_to_accounts(stage)
     assert "My consents" in browser.open(f"{stage.domain}/consents").text
     assert "Sign out" in browser.page.text
@@ -305,7 +303,7 @@ def test_one_sign_in_is_good_for_accounts_and_consents(stage: Stage) -> None:
     assert "Sign in to see balances" in browser.open(f"{stage.domain}/my-accounts").text
 
 
-def test_a_wrong_password_leads_back_to_the_page_that_was_wanted(stage: Stage) -> None:
+def test_a_wrong_password_shows_the_sign_in_of_the_requested_page(stage: Stage) -> None:
     browser = stage.browser()
     browser.open(f"{stage.domain}/my-accounts")
     page = browser.submit("/my-accounts", fields=[("username", "ada"), ("password", "wrong")])

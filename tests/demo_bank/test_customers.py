@@ -21,14 +21,14 @@ def test_a_bank_has_three_customers_with_several_accounts_and_currencies(bank: B
 
 
 @pytest.mark.parametrize("bank", BANKS)
-def test_every_iban_is_valid_and_every_account_is_named_once(bank: BankName) -> None:
+def test_every_iban_is_valid_and_every_account_number_is_unique(bank: BankName) -> None:
     found = accounts(bank)
     assert all(iban.is_valid(account.iban) for account in found if account.iban)
     assert len({account.account_id for account in found}) == len(found)
     assert len({account.number for account in found}) == len(found)
 
 
-def test_bank_one_is_british() -> None:
+def test_bank_one_has_british_accounts() -> None:
     for account in accounts("one"):
         assert account.iban is not None
         assert account.iban.startswith("GB")
@@ -38,7 +38,7 @@ def test_bank_one_is_british() -> None:
     assert {account.currency for account in accounts("one")} == {"GBP", "EUR", "USD"}
 
 
-def test_bank_two_has_cards_without_iban_and_currencies_that_share_one() -> None:
+def test_bank_two_has_cards_without_iban_and_currencies_with_a_shared_iban() -> None:
     found = accounts("two")
     assert {account.currency for account in found} == {"EUR", "SEK", "PLN"}
     assert any(account.iban is None and account.kind == "card" for account in found)

@@ -20,7 +20,7 @@ def books(stage: Stage) -> list[str]:
     return [row["id"] for row in rows]
 
 
-def test_a_customer_signs_in_with_the_own_password_only(stage: Stage) -> None:
+def test_a_customer_signs_in_with_their_own_password_only(stage: Stage) -> None:
     loading.load(stage, written(customer("noor")))
     built_in = next(iter(CUSTOMERS[stage.profile.name].values()))
     for one, other in ((built_in.customer_id, "noor"), ("noor", built_in.customer_id)):
@@ -31,7 +31,7 @@ def test_a_customer_signs_in_with_the_own_password_only(stage: Stage) -> None:
     assert authenticate(stage.bank, "nobody", "sandbox-nobody") is None
 
 
-def test_loaded_accounts_have_ids_and_ibans_like_those_of_the_bank(stage: Stage) -> None:
+def test_loaded_accounts_have_ids_and_ibans_in_the_format_of_the_bank(stage: Stage) -> None:
     loading.load(stage, written(customer(accounts=[account(), account("61000002", currency="JPY", balance="9")])))
     known = next(iter(CUSTOMERS[stage.profile.name].values())).accounts[0]
     found = directory.read_loaded(stage.bank).customers["noor"].accounts
@@ -46,7 +46,7 @@ def test_loaded_accounts_have_ids_and_ibans_like_those_of_the_bank(stage: Stage)
     assert {each.account_id for each in found} <= {each.account_id for each in directory.all_accounts(stage.bank)}
 
 
-def test_another_currency_is_another_account(stage: Stage) -> None:
+def test_an_account_in_another_currency_has_another_id(stage: Stage) -> None:
     ids = set()
     for currency in ("KWD", "BHD"):
         loading.load(stage, written(customer(accounts=[account(currency=currency)])))
@@ -75,7 +75,7 @@ def test_customers_are_parsed_once_until_a_load_changes_them(stage: Stage) -> No
     assert before["noor"].full_name == "Noor Haddad"
 
 
-def test_a_change_based_on_an_older_list_is_refused(stage: Stage) -> None:
+def test_a_change_based_on_an_outdated_list_is_rejected(stage: Stage) -> None:
     loading.load(stage, written(customer("noor")))
     found = directory.read_loaded(stage.bank)
     loading.load(stage, written(customer("kenji", [account("61000009")])))
@@ -84,14 +84,14 @@ def test_a_change_based_on_an_older_list_is_refused(stage: Stage) -> None:
     assert list(directory.read_loaded(stage.bank).customers) == ["kenji", "noor"]
 
 
-def test_a_first_load_is_refused_after_another(stage: Stage) -> None:
+def test_a_first_load_after_another_load_is_rejected(stage: Stage) -> None:
     empty = directory.read_loaded(stage.bank)
     loading.load(stage, written(customer("noor")))
     with pytest.raises(ConditionFailed):
         stage.store.transact(directory.replace_customers(stage.bank, empty, removed=["kenji"]))
 
 
-def test_the_books_of_replaced_and_deleted_accounts_go_with_them(stage: Stage) -> None:
+def test_books_of_replaced_and_deleted_accounts_are_deleted(stage: Stage) -> None:
     loading.load(stage, written(customer(accounts=[account(), account("61000002")])))
     assert len(books(stage)) == 2
     loading.load(stage, written(customer(accounts=[account("61000002"), account("61000003")])))

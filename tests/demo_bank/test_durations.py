@@ -34,7 +34,7 @@ def payment(stage: Stage, seconds: float) -> None:
     assert at_confirmation(stage, answer).pay().status == 303
 
 
-def test_the_averages_of_a_day_are_told_when_it_is_over(two: Stage) -> None:
+def test_the_average_durations_of_a_day_are_reported_on_the_next_day(two: Stage) -> None:
     for seconds in (30, 61, 62):
         consent(two, seconds)
     payment(two, 20)
@@ -51,7 +51,7 @@ def test_the_averages_of_a_day_are_told_when_it_is_over(two: Stage) -> None:
     assert headers["X-Signature"]
 
 
-def test_a_day_is_told_once(two: Stage) -> None:
+def test_a_day_is_reported_once(two: Stage) -> None:
     for _ in range(3):
         clearing.run_due_work(two)
         two.clock.advance(3600)
@@ -59,7 +59,7 @@ def test_a_day_is_told_once(two: Stage) -> None:
     assert [body["date"] for body in told(two)] == ["2026-03-01"]
 
 
-def test_what_nobody_confirmed_is_left_out(two: Stage) -> None:
+def test_a_report_omits_durations_without_confirmations(two: Stage) -> None:
     consent(two, 0)
     two.clock.advance(DAY)
 
@@ -68,7 +68,7 @@ def test_what_nobody_confirmed_is_left_out(two: Stage) -> None:
     assert told(two) == [{"date": "2026-03-02", "consentDuration": 0}]
 
 
-def test_a_confirmation_counts_for_the_day_that_it_was_given_on(two: Stage) -> None:
+def test_a_confirmation_counts_for_the_day_of_its_approval(two: Stage) -> None:
     browser = two.browser()
     two.clock.advance(14.9 * 3600)  # six minutes to midnight
     browser.at_confirmation("lena")
@@ -82,7 +82,7 @@ def test_a_confirmation_counts_for_the_day_that_it_was_given_on(two: Stage) -> N
 
 
 @pytest.mark.parametrize("failure", [requests.ConnectionError("away"), (401, {"code": "ERROR", "title": "no"})])
-def test_a_report_that_fails_is_sent_again_after_a_while(two: Stage, failure: Any) -> None:
+def test_a_failed_report_is_retried_after_a_delay(two: Stage, failure: Any) -> None:
     two.hub.errors[PATH] = failure
     for _ in range(3):
         clearing.run_due_work(two)
@@ -97,7 +97,7 @@ def test_a_report_that_fails_is_sent_again_after_a_while(two: Stage, failure: An
     assert [body["date"] for body in told(two)] == ["2026-03-01"] * 2
 
 
-def test_a_confirmation_that_was_not_written_does_not_count(two: Stage) -> None:
+def test_a_rejected_consent_does_not_count_as_confirmation(two: Stage) -> None:
     two.hub.errors["/consent"] = (400, {"code": "FORMAT_ERROR", "title": "no"})
     browser = two.browser().at_confirmation("lena")
     browser.confirm()
@@ -108,7 +108,7 @@ def test_a_confirmation_that_was_not_written_does_not_count(two: Stage) -> None:
     assert told(two) == [{"date": "2026-03-02"}]
 
 
-def test_version_1_has_nothing_to_tell(one: Stage) -> None:
+def test_a_version_1_bank_reports_no_durations(one: Stage) -> None:
     browser = one.browser().at_confirmation("ada")
     assert browser.confirm().status == 303
     payment(one, 1)

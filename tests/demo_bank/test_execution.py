@@ -45,7 +45,7 @@ def test_a_confirmed_instant_payment_is_booked_at_once(stage: Stage) -> None:
     assert reported(stage) == either(stage, [4], ["ACSP", "ACSC"])
 
 
-def test_any_other_payment_is_pending_until_it_is_settled(stage: Stage) -> None:
+def test_a_payment_by_another_scheme_is_pending_until_its_settlement(stage: Stage) -> None:
     given = token(stage)
     before = balances(stage, given)
     back = pay(stage, given, scheme=SLOW[stage.profile.name])
@@ -60,7 +60,7 @@ def test_any_other_payment_is_pending_until_it_is_settled(stage: Stage) -> None:
     assert clearing.process_due_payments(get_bank(stage.profile.name, stage)) == 0
 
 
-def test_a_swift_payment_leaves_an_account_in_its_currency(two: Stage) -> None:
+def test_a_swift_payment_is_debited_in_the_currency_of_the_account(two: Stage) -> None:
     given, sek = token(two), account(two, position=1)
     body = single(two, "100", scheme="SWIFT") | {
         "debtor_account": {"iban": sek.iban},
@@ -75,7 +75,7 @@ def test_a_swift_payment_leaves_an_account_in_its_currency(two: Stage) -> None:
     assert balances(two, given, sek)[0] == before - 100
 
 
-def test_money_for_an_account_of_this_bank_arrives_there(stage: Stage) -> None:
+def test_a_payment_to_an_account_of_the_same_bank_is_credited(stage: Stage) -> None:
     name = stage.profile.name
     mine, theirs, receiver = token(stage), token(stage, OTHER[name]), account(stage, OTHER[name])
     before = balances(stage, theirs, receiver)
@@ -86,7 +86,7 @@ def test_money_for_an_account_of_this_bank_arrives_there(stage: Stage) -> None:
     assert reported(stage) == either(stage, [4], ["ACSP", "ACSC", "ACCC"])
 
 
-def test_a_bulk_of_a_thousand_is_one_debit_and_shows_every_payment(stage: Stage) -> None:
+def test_a_bulk_of_1000_payments_is_one_debit_with_one_status(stage: Stage) -> None:
     name = stage.profile.name
     given, receiver = token(stage), account(stage, OTHER[name])
     before = balances(stage, given)[0]
@@ -107,7 +107,7 @@ def test_a_bulk_of_a_thousand_is_one_debit_and_shows_every_payment(stage: Stage)
         assert code(stage.webhook("/v2_payment_single_status", asked, token=given))[0] == 404
 
 
-def test_of_two_payments_confirmed_at_once_only_one_overdraws_nothing(
+def test_the_second_of_two_simultaneous_payments_is_rejected_without_funds(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = token(stage)
@@ -129,7 +129,9 @@ def test_of_two_payments_confirmed_at_once_only_one_overdraws_nothing(
     assert balances(stage, given) == sums(stage, given)
 
 
-def test_a_double_click_pays_once_and_leads_to_the_same_place(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_double_click_pays_once_and_redirects_to_the_same_callback(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     given = token(stage)
     before = balances(stage, given)[0]
     browser = at_confirmation(stage, initiate(stage, given))
@@ -148,7 +150,7 @@ def test_a_double_click_pays_once_and_leads_to_the_same_place(stage: Stage, monk
     assert balances(stage, given)[0] == before - PAID
 
 
-def test_a_payment_that_is_not_confirmed_in_time_is_cancelled(stage: Stage) -> None:
+def test_an_unconfirmed_payment_is_cancelled_after_its_deadline(stage: Stage) -> None:
     given = token(stage)
     answer = initiate(stage, given)
     browser = at_confirmation(stage, answer)
@@ -161,7 +163,7 @@ def test_a_payment_that_is_not_confirmed_in_time_is_cancelled(stage: Stage) -> N
     assert status(stage, answer["payment_id"], given) == either(stage, 3, "CANC")
 
 
-def test_booked_payments_are_listed_by_their_date_newest_first(one: Stage) -> None:
+def test_booked_payments_are_listed_by_date_newest_first(one: Stage) -> None:
     given = token(one)
     pay(one, given, scheme=SLOW["one"])
     one.clock.advance(3 * 86_400)

@@ -113,7 +113,7 @@ def wires(world: World) -> Wires:
 # -- the table
 
 
-def test_every_fault_is_a_customer_of_both_fault_banks_and_of_no_other() -> None:
+def test_only_the_fault_banks_have_a_customer_for_each_fault() -> None:
     for profile in PROFILES:
         names = set(CUSTOMERS[profile.name])
         assert names & set(FAULTS_BY_NAME) == (set(FAULTS_BY_NAME) if profile.plays_faults else set())
@@ -122,7 +122,7 @@ def test_every_fault_is_a_customer_of_both_fault_banks_and_of_no_other() -> None
 
 
 @pytest.mark.parametrize("bank", ["faults-one", "faults-two"])
-def test_every_account_of_a_fault_bank_is_named_once(bank: BankName) -> None:
+def test_account_identifiers_of_a_fault_bank_are_unique(bank: BankName) -> None:
     found = [account for customer in CUSTOMERS[bank].values() for account in customer.accounts]
     for member in ("account_id", "number", "iban"):
         assert len({getattr(account, member) for account in found}) == len(found)
@@ -142,7 +142,7 @@ def test_the_sign_in_and_the_front_page_explain_every_fault(connected: World, ba
 
 @each_bank
 @pytest.mark.parametrize("name", ["slowly", "ada", ""])
-def test_an_unknown_fault_is_refused_and_nothing_is_half_done(connected: World, bank: str, name: str) -> None:
+def test_an_unknown_fault_name_is_rejected_without_a_consent(connected: World, bank: str, name: str) -> None:
     assert authenticate(get_bank(BY_NAME[bank].name, connected.hub), name, f"sandbox-{name}") is None
     psu = Psu(connected, bank, "slow")
     psu.arrive(authorize(connected, bank)["redirect_url"])
@@ -156,7 +156,7 @@ def test_an_unknown_fault_is_refused_and_nothing_is_half_done(connected: World, 
 
 
 @each_bank
-def test_a_slow_bank_answers_everything_after_3_seconds(connected: World, bank: str) -> None:
+def test_a_slow_bank_answers_every_call_after_3_seconds(connected: World, bank: str) -> None:
     bearer = bearer_of(connected, bank, "slow")
     answers = data_calls(connected, bank, "slow", bearer)
     assert {answer.status for answer in answers.values()} == {200}
@@ -168,7 +168,7 @@ def test_a_slow_bank_answers_everything_after_3_seconds(connected: World, bank: 
 
 @each_bank
 @pytest.mark.parametrize("fault", list(ALWAYS_FAIL))
-def test_a_fault_of_every_call_fails_every_read(connected: World, bank: str, fault: str) -> None:
+def test_a_permanent_fault_fails_every_read(connected: World, bank: str, fault: str) -> None:
     answers = data_calls(connected, bank, fault, bearer_of(connected, bank, fault))
     for place, answer in answers.items():
         assert (answer.status, answer.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR"), place
@@ -178,7 +178,7 @@ def test_a_fault_of_every_call_fails_every_read(connected: World, bank: str, fau
 
 @each_bank
 @pytest.mark.parametrize("fault", list(ALWAYS_FAIL))
-def test_a_fault_of_every_call_fails_a_payment_and_none_is_made(connected: World, bank: str, fault: str) -> None:
+def test_a_permanent_fault_fails_an_initiation_without_a_payment(connected: World, bank: str, fault: str) -> None:
     answer = initiate(connected, bank, bearer_of(connected, bank, fault))
     assert answer.status == 502
     assert expected(bank, fault) in details(answer)
@@ -188,14 +188,14 @@ def test_a_fault_of_every_call_fails_a_payment_and_none_is_made(connected: World
 
 
 @each_bank
-def test_a_rate_limited_tpp_is_told_how_long_to_wait(connected: World, bank: str) -> None:
+def test_a_rate_limited_tpp_gets_a_retry_after_header(connected: World, bank: str) -> None:
     bearer = bearer_of(connected, bank, "rate-limited")
     assert connected.tpp("GET", "/tpp/accounts", bearer=bearer).headers["retry-after"] == "30"
 
 
 @each_bank
 @pytest.mark.parametrize("fault", ["down", "silent"])
-def test_a_bank_that_keeps_failing_is_paused_and_no_other_bank_is(connected: World, bank: str, fault: str) -> None:
+def test_a_failing_bank_is_paused_without_affecting_other_banks(connected: World, bank: str, fault: str) -> None:
     bearer = bearer_of(connected, bank, fault)
     slow = bearer_of(connected, bank, "slow")
     others = [tokens(connected, other, state=other)["access_token"] for other in ("one", "two")]
@@ -212,7 +212,7 @@ def test_a_bank_that_keeps_failing_is_paused_and_no_other_bank_is(connected: Wor
 
 
 @each_bank
-def test_a_refused_token_means_that_the_psu_has_to_authorize_again(connected: World, bank: str) -> None:
+def test_a_rejected_token_returns_502_with_advice_to_authorize_again(connected: World, bank: str) -> None:
     bearer = bearer_of(connected, bank, "token-refused")
     answers = [*data_calls(connected, bank, "token-refused", bearer).values(), initiate(connected, bank, bearer)]
     for answer in answers:
@@ -223,7 +223,7 @@ def test_a_refused_token_means_that_the_psu_has_to_authorize_again(connected: Wo
 
 @each_bank
 @pytest.mark.parametrize("fault", [fault.name for fault in FAULTS])
-def test_a_consent_can_be_revoked_whatever_the_fault(connected: World, bank: str, fault: str) -> None:
+def test_a_consent_can_be_revoked_despite_any_fault(connected: World, bank: str, fault: str) -> None:
     bearer = bearer_of(connected, bank, fault)
     assert connected.tpp("POST", "/tpp/token/revoke", {"token": bearer}).status == 200
     for delivery_id in connected.queued():
@@ -236,7 +236,7 @@ def test_a_consent_can_be_revoked_whatever_the_fault(connected: World, bank: str
 
 
 @each_bank
-def test_a_customer_without_accounts_has_an_empty_list_and_the_approved_account_is_gone(
+def test_a_customer_without_accounts_has_an_empty_list_and_404_for_the_approved_account(
     connected: World, bank: str
 ) -> None:
     bearer = bearer_of(connected, bank, "no-accounts")
@@ -253,7 +253,7 @@ def test_a_customer_without_accounts_has_an_empty_list_and_the_approved_account_
 
 
 @each_bank
-def test_many_accounts_and_many_transactions_are_read_page_by_page(connected: World, bank: str) -> None:
+def test_many_accounts_and_transactions_are_returned_in_pages(connected: World, bank: str) -> None:
     bearer = bearer_of(connected, bank, "many", MANY_ACCOUNTS)
     accounts = connected.tpp("GET", "/tpp/accounts", bearer=bearer)
     assert len(accounts.body["accounts"]) == MANY_ACCOUNTS
@@ -281,7 +281,7 @@ def test_many_accounts_and_many_transactions_are_read_page_by_page(connected: Wo
 
 
 @each_bank
-def test_a_long_list_of_accounts_is_all_chosen_at_first_and_shows_no_balances(connected: World, bank: str) -> None:
+def test_a_long_account_list_is_fully_selected_and_shows_no_balances(connected: World, bank: str) -> None:
     psu = Psu(connected, bank, "many")
     psu.arrive(authorize(connected, bank)["redirect_url"])
     looks: list[str] = []
@@ -295,7 +295,7 @@ def test_a_long_list_of_accounts_is_all_chosen_at_first_and_shows_no_balances(co
     assert 'class="sum"' not in page
 
 
-def test_a_transaction_of_many_is_found_by_its_id(connected: World) -> None:
+def test_one_of_many_transactions_is_found_by_its_id(connected: World) -> None:
     bank = "faults-one"  # version 2 has no such call
     bearer = bearer_of(connected, bank, "many", MANY_ACCOUNTS)
     named = f"account_id={account_of(bank, 'many').account_id}"
@@ -308,7 +308,7 @@ def test_a_transaction_of_many_is_found_by_its_id(connected: World) -> None:
 
 
 @each_bank
-def test_a_consent_is_ended_by_the_bank_after_a_day_and_the_tpp_is_told(connected: World, bank: str) -> None:
+def test_the_bank_ends_a_consent_after_a_day_and_the_tpp_gets_an_event(connected: World, bank: str) -> None:
     connected.wants_events()
     ending = tokens_of(connected, bank, "revokes-after-a-day")
     kept = tokens_of(connected, bank, "slow")
@@ -358,7 +358,7 @@ def due_ends(world: World) -> int:
 
 
 @each_bank
-def test_payments_are_refused_with_the_banks_own_code(connected: World, bank: str) -> None:
+def test_payments_are_rejected_with_the_error_code_of_the_bank(connected: World, bank: str) -> None:
     bearer = bearer_of(connected, bank, "refuses-payments")
     assert {a.status for a in data_calls(connected, bank, "refuses-payments", bearer).values()} == {200}
     answer = initiate(connected, bank, bearer)
@@ -382,7 +382,7 @@ def test_a_bulk_payment_has_the_same_fault(connected: World, bank: str, fault: s
 
 
 @each_bank
-def test_a_payment_stays_pending_for_good(connected: World, bank: str) -> None:
+def test_a_payment_with_the_pending_fault_stays_pending(connected: World, bank: str) -> None:
     bearer = bearer_of(connected, bank, "payment-stays-pending")
     started = initiate(connected, bank, bearer)
     back = Psu(connected, bank, "payment-stays-pending").pay(started.body["confirmation_url"])
@@ -398,7 +398,9 @@ def test_a_payment_stays_pending_for_good(connected: World, bank: str) -> None:
 
 
 @each_bank
-def test_a_payment_is_rejected_after_it_was_confirmed(connected: World, bank: str) -> None:
+def test_a_payment_with_the_late_rejection_fault_is_rejected_after_its_confirmation(
+    connected: World, bank: str
+) -> None:
     bearer = bearer_of(connected, bank, "payment-rejected-later")
     started = initiate(connected, bank, bearer)
     back = Psu(connected, bank, "payment-rejected-later").pay(started.body["confirmation_url"])
@@ -417,7 +419,7 @@ FIRST_STATUS = {
 
 @each_bank
 @pytest.mark.parametrize("fault", list(FIRST_STATUS))
-def test_the_customer_who_signs_in_decides_about_a_direct_payment(connected: World, bank: str, fault: str) -> None:
+def test_the_fault_of_a_direct_payment_follows_the_signed_in_customer(connected: World, bank: str, fault: str) -> None:
     asked = payment(connected, bank, bic=BICS[bank])
     started = connected.tpp("POST", "/tpp/direct_payment_initiation", asked)
     assert started.status == 200, started
@@ -427,8 +429,8 @@ def test_the_customer_who_signs_in_decides_about_a_direct_payment(connected: Wor
 
 @each_bank
 @pytest.mark.parametrize("fault", ["slow", "silent", "down", "rate-limited", "nonsense", "token-refused"])
-def test_the_status_of_a_direct_payment_has_the_fault_of_who_paid_it(connected: World, bank: str, fault: str) -> None:
-    """Banks of version 1 are not asked for a status."""
+def test_the_status_of_a_direct_payment_has_the_fault_of_its_payer(connected: World, bank: str, fault: str) -> None:
+    """Version 1 banks are not called for a status."""
     is_asked = bool(BY_NAME[bank].protocol.payment_status)
     asked = payment(connected, bank, bic=BICS[bank])
     started = connected.tpp("POST", "/tpp/direct_payment_initiation", asked)

@@ -34,7 +34,7 @@ from tests.demo_bank.paying import (
 from tests.demo_bank.stage import Stage
 
 
-def test_an_initiation_answers_a_page_to_confirm_at_and_an_id_that_cannot_be_guessed(stage: Stage) -> None:
+def test_an_initiation_returns_an_unguessable_confirmation_url_and_payment_id(stage: Stage) -> None:
     given = token(stage)
     first, second = initiate(stage, given), initiate(stage, given)
     assert first["payment_id"] != second["payment_id"]
@@ -46,7 +46,7 @@ def test_an_initiation_answers_a_page_to_confirm_at_and_an_id_that_cannot_be_gue
     assert stage.call("GET", first["confirmation_url"][:-1]).status == 404
 
 
-def test_a_repeated_request_gets_the_payment_that_it_made(stage: Stage) -> None:
+def test_a_repeated_request_id_returns_the_same_payment(stage: Stage) -> None:
     given, request_id, path = token(stage), str(uuid.uuid4()), SINGLE[stage.profile.name]
     body = single(stage)
     first = ask(stage, path, body, given, x_request_id=request_id)
@@ -58,13 +58,13 @@ def test_a_repeated_request_gets_the_payment_that_it_made(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("amount", ["0.001", "1.999", "0.01000001"])
-def test_an_amount_with_more_than_two_decimals_is_refused(stage: Stage, amount: str) -> None:
+def test_an_amount_with_more_than_two_decimals_is_rejected(stage: Stage, amount: str) -> None:
     reply = stage.webhook(SINGLE[stage.profile.name], single(stage, amount), token=token(stage))
     assert code(reply) == either(stage, (400, 4001), (400, "FORMAT_ERROR"))
     assert "decimal places" in reply.text
 
 
-def test_an_account_of_somebody_else_or_not_approved_pays_nothing(stage: Stage) -> None:
+def test_an_account_of_another_customer_is_rejected_as_debtor(stage: Stage) -> None:
     name = stage.profile.name
     other = account(stage, OTHER[name]).iban
     debtor: dict[str, Any] = either(stage, {"sender_iban": other}, {"debtor_account": {"iban": other}})
@@ -72,7 +72,7 @@ def test_an_account_of_somebody_else_or_not_approved_pays_nothing(stage: Stage) 
     assert code(reply) == either(stage, (400, 4001), (404, "RESOURCE_UNKNOWN"))
 
 
-def test_a_payment_in_another_currency_than_the_accounts_is_refused(stage: Stage) -> None:
+def test_a_payment_in_a_currency_other_than_the_accounts_is_rejected(stage: Stage) -> None:
     name = stage.profile.name
     if stage.profile.version == 1:
         body = single(stage, scheme="SCT") | {"currency": "EUR"}
@@ -85,13 +85,13 @@ def test_a_payment_in_another_currency_than_the_accounts_is_refused(stage: Stage
     assert "currency" in reply.text
 
 
-def test_a_scheme_that_does_not_fit_the_currency_is_refused(stage: Stage) -> None:
+def test_a_scheme_incompatible_with_the_currency_is_rejected(stage: Stage) -> None:
     scheme = either(stage, "SCT", "FPS")
     reply = stage.webhook(SINGLE[stage.profile.name], single(stage, scheme=scheme), token=token(stage))
     assert code(reply) == either(stage, (400, 4001), (400, "PAYMENT_SCHEME_INVALID"))
 
 
-def test_bank_two_wants_to_know_where_the_money_goes(two: Stage) -> None:
+def test_bank_two_requires_a_creditor_account(two: Stage) -> None:
     body = single(two)
     del body["creditor_account"]
     reply = two.webhook(SINGLE["two"], body, token=token(two))
@@ -99,7 +99,7 @@ def test_bank_two_wants_to_know_where_the_money_goes(two: Stage) -> None:
     assert "creditor_account" in reply.text
 
 
-def test_more_money_than_there_is_is_refused_in_plain_words(stage: Stage) -> None:
+def test_an_amount_above_the_balance_is_rejected(stage: Stage) -> None:
     given = token(stage)
     available = balances(stage, given)[1]
     reply = stage.webhook(SINGLE[stage.profile.name], single(stage, str(available + Decimal("0.01"))), token=given)
@@ -108,19 +108,19 @@ def test_more_money_than_there_is_is_refused_in_plain_words(stage: Stage) -> Non
     assert initiate(stage, given, amount=str(available))
 
 
-def test_nobody_pays_to_the_account_that_pays(stage: Stage) -> None:
+def test_a_payment_to_the_debtor_account_is_rejected(stage: Stage) -> None:
     reply = stage.webhook(SINGLE[stage.profile.name], single(stage, to=account(stage).iban), token=token(stage))
     assert reply.status == 400
 
 
-def test_a_bulk_body_of_four_megabytes_is_taken(stage: Stage) -> None:
+def test_a_bulk_body_of_four_megabytes_is_accepted(stage: Stage) -> None:
     raw = jsontext.dumps(bulk(stage, ["0.01"] * 10)).encode()
     path = BULK[stage.profile.name]
     assert stage.webhook(path, raw=raw + b" " * (4_100_000 - len(raw)), token=token(stage)).status == 200
     assert stage.webhook(path, raw=raw + b" " * 5_000_000, token=token(stage)).status == 400
 
 
-def test_the_token_of_a_one_time_consent_initiates_one_payment_and_may_ask_for_its_status(stage: Stage) -> None:
+def test_a_one_time_token_initiates_one_payment_and_reads_its_status(stage: Stage) -> None:
     name = stage.profile.name
     scopes = either(stage, ["payment.init"], ["payments.single"])
     given = stage.approve(CUSTOMER[name], scopes=scopes, is_one_time=True)
@@ -134,7 +134,7 @@ def test_the_token_of_a_one_time_consent_initiates_one_payment_and_may_ask_for_i
         assert status(stage, answer["payment_id"], given) == "ACSC"
 
 
-def test_the_consent_type_of_the_request_is_kept_with_the_consent(stage: Stage) -> None:
+def test_the_consent_type_of_the_request_is_stored_with_the_consent(stage: Stage) -> None:
     stage.hub.scopes = either(stage, ["payment.init"], ["payments.single"])
     browser = stage.browser().arrive(consent_type="one_time")
     browser.sign_in(CUSTOMER[stage.profile.name])
@@ -145,7 +145,7 @@ def test_the_consent_type_of_the_request_is_kept_with_the_consent(stage: Stage) 
     assert stage.webhook(path, single(stage), token=stage.hub.token).status == 401
 
 
-def test_the_status_of_a_consented_payment_is_not_told_without_its_token(two: Stage) -> None:
+def test_the_status_of_a_consented_payment_requires_its_token(two: Stage) -> None:
     asked = {"payment_id": initiate(two)["payment_id"]}
     assert code(two.webhook("/v2_payment_single_status", asked)) == (401, "AUTHENTICATION_REQUIRED")
     assert code(two.webhook("/v2_payment_single_status", asked, token=token(two))) == (404, "RESOURCE_UNKNOWN")
@@ -155,7 +155,7 @@ def test_the_status_of_a_consented_payment_is_not_told_without_its_token(two: St
     )
 
 
-def test_neither_the_callback_url_nor_the_pages_secret_is_stored(stage: Stage) -> None:
+def test_the_callback_url_and_the_confirmation_secret_are_not_stored(stage: Stage) -> None:
     answer = initiate(stage)
     stored = repr(list(stage.store.scan("demo-banks")))
     assert answer["payment_id"] in stored
@@ -163,7 +163,7 @@ def test_neither_the_callback_url_nor_the_pages_secret_is_stored(stage: Stage) -
     assert answer["confirmation_url"].rpartition(".")[2] not in stored
 
 
-def test_an_account_that_was_not_approved_pays_nothing(stage: Stage) -> None:
+def test_an_unapproved_account_is_rejected_as_debtor(stage: Stage) -> None:
     name = stage.profile.name
     second = account(stage, position=1) if stage.profile.version == 1 else account(stage, OTHER[name])
     debtor: dict[str, Any] = either(stage, {"sender_iban": second.iban}, {"debtor_account": {"bban": second.bban}})
@@ -171,13 +171,13 @@ def test_an_account_that_was_not_approved_pays_nothing(stage: Stage) -> None:
     assert code(reply) == either(stage, (400, 4001), (404, "RESOURCE_UNKNOWN"))
 
 
-def test_a_consent_without_accounts_leaves_the_choice_to_the_customer(stage: Stage) -> None:
+def test_a_consent_without_accounts_lets_the_customer_choose(stage: Stage) -> None:
     given = token(stage, accounts=0)
     assert initiate(stage, given)
     assert initiate(stage, given, sender=False)
 
 
-def test_a_currency_that_the_customer_has_no_account_in_is_refused(stage: Stage) -> None:
+def test_a_currency_without_an_account_of_the_customer_is_rejected(stage: Stage) -> None:
     given = token(stage, OTHER[stage.profile.name])
     if stage.profile.version == 1:
         body = single(stage, sender=False, scheme="SCT") | {"currency": "EUR"}
@@ -190,13 +190,13 @@ def test_a_currency_that_the_customer_has_no_account_in_is_refused(stage: Stage)
     assert "no account in this currency" in reply.text
 
 
-def test_nobody_pays_from_the_account_of_a_card(two: Stage) -> None:
+def test_a_card_account_is_rejected_as_debtor(two: Stage) -> None:
     card = account(two, position=3)
     body = single(two) | {"debtor_account": {"bban": card.bban}}
     assert two.webhook(SINGLE["two"], body, token=token(two)).status == 400
 
 
-def test_a_receiver_is_found_by_sort_code_and_number_as_by_iban(one: Stage) -> None:
+def test_a_receiver_is_found_by_sort_code_and_account_number(one: Stage) -> None:
     receiver = account(one, "bilal")
     body = single(one) | {"receiver_account_number": receiver.number, "receiver_sort_code": "040004"}
     del body["receiver_iban"]
@@ -207,7 +207,7 @@ def test_a_receiver_is_found_by_sort_code_and_number_as_by_iban(one: Stage) -> N
     assert balances(one, token(one, "bilal"), receiver)[0] == before + PAID
 
 
-def test_a_direct_payment_tells_nobody_how_much_there_is_before_its_owner_confirms_it(two: Stage) -> None:
+def test_a_direct_payment_checks_funds_only_after_the_customer_confirms(two: Stage) -> None:
     more = balances(two, token(two))[1] + Decimal("0.01")
     answer = ask(two, DIRECT["two"], single(two, str(more)), None)
     assert answer["status"] == "ACTC"
@@ -217,7 +217,7 @@ def test_a_direct_payment_tells_nobody_how_much_there_is_before_its_owner_confir
     assert two.webhook(DIRECT["two"], single(two, to=account(two).iban)).status == 400
 
 
-def test_a_direct_payment_may_name_the_account_and_only_its_owner_confirms_it(two: Stage) -> None:
+def test_a_direct_payment_with_a_debtor_account_is_confirmed_by_its_owner_only(two: Stage) -> None:
     answer = ask(two, DIRECT["two"], single(two), None)
     assert answer["status"] == "ACTC"
     browser = two.browser()

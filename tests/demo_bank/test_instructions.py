@@ -29,7 +29,7 @@ def test_amounts_become_minor_units_without_rounding(amount: Any, minor: int) ->
 
 
 @pytest.mark.parametrize("amount", ["0.001", "1.999", "12345678901234", "9" * 70])
-def test_what_cannot_be_paid_exactly_or_at_all_is_refused(amount: str) -> None:
+def test_an_inexact_or_too_large_amount_is_rejected(amount: str) -> None:
     with pytest.raises(UnpayableAmount):
         to_minor_units(amount, "EUR")
 
@@ -38,12 +38,12 @@ def test_what_cannot_be_paid_exactly_or_at_all_is_refused(amount: str) -> None:
     ("amount", "currency", "minor"),
     [("12", "JPY", 12), ("12.0", "JPY", 12), ("1.2", "KWD", 1200), ("1.002", "KWD", 1002)],
 )
-def test_minor_units_are_those_of_the_currency(amount: str, currency: str, minor: int) -> None:
+def test_minor_units_follow_the_currency(amount: str, currency: str, minor: int) -> None:
     assert to_minor_units(amount, currency) == minor
 
 
 @pytest.mark.parametrize(("amount", "currency", "most"), [("1.5", "JPY", 0), ("1.2345", "KWD", 3)])
-def test_an_amount_with_more_decimals_than_its_currency_is_refused(amount: str, currency: str, most: int) -> None:
+def test_an_amount_with_more_decimals_than_its_currency_is_rejected(amount: str, currency: str, most: int) -> None:
     with pytest.raises(UnpayableAmount, match=f"an amount in {currency} must have at most {most} decimal places"):
         to_minor_units(amount, currency)
 
@@ -56,5 +56,5 @@ def test_an_amount_with_more_decimals_than_its_currency_is_refused(amount: str, 
         ("KWD", ["1.250", "0.005", "0.000", "-0.001", "0.100"]),
     ],
 )
-def test_amounts_are_written_with_the_decimals_of_their_currency(currency: str, written: list[str]) -> None:
+def test_amounts_are_formatted_with_the_decimals_of_their_currency(currency: str, written: list[str]) -> None:
     assert [str(decimal_amount(minor, currency)) for minor in (1250, 5, 0, -1, 100)] == written

@@ -20,7 +20,7 @@ def customer(stage: Stage) -> str:
 # -- once, and once only
 
 
-def test_a_second_submission_after_the_end_leads_to_the_same_callback(stage: Stage) -> None:
+def test_a_second_submission_redirects_to_the_same_callback(stage: Stage) -> None:
     browser = stage.browser().at_confirmation(customer(stage))
     first, second = browser.confirm(), browser.confirm()
     assert first.location == second.location
@@ -28,7 +28,7 @@ def test_a_second_submission_after_the_end_leads_to_the_same_callback(stage: Sta
     assert len(stage.hub.named("/consent")) == 1
 
 
-def test_a_second_submission_meanwhile_waits_and_consents_only_once(stage: Stage) -> None:
+def test_a_concurrent_submission_waits_and_one_consent_is_sent(stage: Stage) -> None:
     browser = stage.browser().at_confirmation(customer(stage))
     meanwhile: list[Reply] = []
 
@@ -50,7 +50,7 @@ def test_a_second_submission_meanwhile_waits_and_consents_only_once(stage: Stage
     assert browser.open(refresh[1].replace("&amp;", "&")).location == done.location
 
 
-def test_looking_back_at_a_finished_journey_does_not_send_the_code_again(stage: Stage) -> None:
+def test_revisiting_a_finished_journey_does_not_send_the_code_again(stage: Stage) -> None:
     browser = stage.browser().at_confirmation(customer(stage))
     address = browser.page.url
     location = browser.confirm().location
@@ -62,7 +62,7 @@ def test_looking_back_at_a_finished_journey_does_not_send_the_code_again(stage: 
         assert page.headers["referrer-policy"] == "no-referrer"
 
 
-def test_when_the_service_gives_no_answer_the_very_same_consent_is_sent_again(stage: Stage) -> None:
+def test_a_retry_after_a_lost_answer_sends_the_same_consent_and_request_id(stage: Stage) -> None:
     stage.hub.errors["/consent"] = requests.ConnectionError("dropped")
     browser = stage.browser().at_confirmation(customer(stage))
     page = browser.confirm()
@@ -75,9 +75,7 @@ def test_when_the_service_gives_no_answer_the_very_same_consent_is_sent_again(st
     assert headers["X-Request-Id"] == second_headers["X-Request-Id"]
 
 
-def test_a_submission_that_died_on_the_way_can_be_taken_over_after_a_while(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_submission_can_be_repeated_after_a_delay(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     browser = stage.browser().at_confirmation(customer(stage))
     address = browser.page.url
     with monkeypatch.context() as patch:
@@ -91,7 +89,7 @@ def test_a_submission_that_died_on_the_way_can_be_taken_over_after_a_while(
     assert first["X-Request-Id"] == second["X-Request-Id"]
 
 
-def test_a_consent_that_the_service_refuses_ends_on_a_page_that_leads_back(stage: Stage) -> None:
+def test_a_rejected_consent_shows_the_error_and_a_link_back(stage: Stage) -> None:
     error = (
         {"error_code": 4301, "message": "expired"}
         if stage.profile.version == 1
@@ -114,7 +112,7 @@ def test_a_consent_that_the_service_refuses_ends_on_a_page_that_leads_back(stage
 # -- whose journey
 
 
-def test_a_journey_belongs_to_the_browser_that_began_it(stage: Stage) -> None:
+def test_a_journey_is_valid_in_its_own_browser_only(stage: Stage) -> None:
     browser = stage.browser().at_confirmation(customer(stage))
     thief = stage.browser()
     thief.page = browser.page
@@ -127,7 +125,7 @@ def test_a_journey_belongs_to_the_browser_that_began_it(stage: Stage) -> None:
     assert browser.confirm().status == 303
 
 
-def test_two_journeys_in_one_browser_do_not_disturb_each_other(stage: Stage) -> None:
+def test_two_journeys_in_one_browser_are_independent(stage: Stage) -> None:
     browser = stage.browser().at_confirmation(customer(stage), 1)
     first = browser.page
     browser.at_confirmation(customer(stage), 2)
@@ -136,7 +134,7 @@ def test_two_journeys_in_one_browser_do_not_disturb_each_other(stage: Stage) -> 
     assert browser.confirm().status == 303
 
 
-def test_a_journey_is_over_after_half_an_hour(stage: Stage) -> None:
+def test_a_journey_expires_after_half_an_hour(stage: Stage) -> None:
     browser = stage.browser().at_confirmation(customer(stage))
     stage.clock.advance(journeys.LIFETIME)
     page = browser.confirm()
@@ -144,20 +142,20 @@ def test_a_journey_is_over_after_half_an_hour(stage: Stage) -> None:
     assert "This session is over" in page.text
 
 
-def test_a_journey_whose_key_is_lost_is_over(stage: Stage) -> None:
+def test_a_journey_with_a_lost_storage_key_is_over(stage: Stage) -> None:
     browser = stage.browser().at_confirmation(customer(stage))
     stage.secret[stage.profile.name]["storage_key"] = "cd" * 32
     stage.clock.advance(61)
     assert "This session is over" in browser.confirm().text
 
 
-def test_a_form_that_another_site_sends_is_not_taken(stage: Stage) -> None:
+def test_a_form_of_another_site_returns_403(stage: Stage) -> None:
     for site in ("cross-site", "same-site"):
         reply = stage.call("POST", f"{stage.domain}/refuse", b"journey=x", {"sec-fetch-site": site})
         assert reply.status == 403
 
 
-def test_the_cookie_is_kept_from_scripts_and_other_sites(stage: Stage) -> None:
+def test_the_journey_cookie_is_httponly_and_samesite_lax(stage: Stage) -> None:
     reply = stage.call("GET", stage.request_url())
     cookie = reply.headers["set-cookie"]
     assert f"Path=/demo-bank/{stage.profile.name};" in cookie
@@ -167,12 +165,12 @@ def test_the_cookie_is_kept_from_scripts_and_other_sites(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("body", [b"\xff\xfe", b"journey=%ff", b"a=1&" * 300, b"x" * 100_000, b""])
-def test_a_form_that_cannot_be_read_is_a_page_and_no_server_error(stage: Stage, body: bytes) -> None:
+def test_a_malformed_form_returns_404(stage: Stage, body: bytes) -> None:
     for place in ("/sign-in", "/choose", "/confirm", "/refuse"):
         assert stage.call("POST", stage.domain + place, body).status == 404
 
 
-def test_an_early_step_cannot_be_skipped(stage: Stage) -> None:
+def test_a_step_of_the_journey_cannot_be_skipped(stage: Stage) -> None:
     browser = stage.browser().arrive()
     address = browser.page.url
     for place in ("/choose", "/confirm"):

@@ -8,7 +8,7 @@ from tests.demo_bank.paying import OTHER, PAID, account, balances, history, pay,
 from tests.demo_bank.stage import Stage
 
 
-def test_what_was_paid_comes_back_in_the_next_month_and_the_sums_stay_right(stage: Stage) -> None:
+def test_a_payment_is_refunded_in_the_next_month_and_the_entries_sum_to_the_balance(stage: Stage) -> None:
     untouched, given = token(stage, OTHER[stage.profile.name]), token(stage)
     stage.clock.advance(31 * 86400)
     before = balances(stage, given)
@@ -22,7 +22,7 @@ def test_what_was_paid_comes_back_in_the_next_month_and_the_sums_stay_right(stag
     assert balances(stage, given) == (before[0] - PAID, before[1] - PAID) == sums(stage, given)
 
 
-def test_a_statement_forgets_payments_of_more_than_a_year_ago_and_the_sums_stay_right(stage: Stage) -> None:
+def test_a_statement_drops_payments_older_than_a_year_and_stays_balanced(stage: Stage) -> None:
     payment_id = pay(stage)["payment_id"]
     for days, is_listed in ((150, True), (150, True), (110, False)):
         stage.clock.advance(days * 86400)
@@ -31,7 +31,7 @@ def test_a_statement_forgets_payments_of_more_than_a_year_ago_and_the_sums_stay_
         assert balances(stage, given) == sums(stage, given)
 
 
-def test_the_entries_of_years_before_are_not_read_again(stage: Stage) -> None:
+def test_entries_of_earlier_years_are_not_read(stage: Stage) -> None:
     at = get_bank(stage.profile.name, stage)
     pay(stage)
     assert len(ledger.read_entries(at, account(stage))) == 1

@@ -76,7 +76,7 @@ def test_balances_have_the_decimals_of_their_currency(stage: Stage, noor: Custom
 
 
 @pytest.mark.parametrize("stage", ["one"], indirect=True)  # version 2 has no reference
-def test_the_reference_of_a_transaction_has_the_first_30_characters_of_its_text(stage: Stage) -> None:
+def test_the_reference_of_a_transaction_is_cut_to_30_characters(stage: Stage) -> None:
     text = "Coffee \N{MIDDLE DOT} Bakery, the one at the corner"
     own = load(stage, customer(accounts=[account(balance="0", transactions=[transaction(text=text)])]))[0]
     asked = {"account_id": own.account_id, "record_count": 100, "current_page": 1}
@@ -96,7 +96,7 @@ def test_the_opening_balance_of_an_account_opened_today_is_that_of_the_file(stag
     }
 
 
-def test_transactions_are_pending_and_then_booked(stage: Stage, noor: CustomerAccount) -> None:
+def test_transactions_are_pending_before_they_are_booked(stage: Stage, noor: CustomerAccount) -> None:
     given = token(stage, "noor")
     found = transactions(stage, given, noor)
     assert sorted(found) == sorted(
@@ -135,7 +135,7 @@ def test_funds_are_confirmed_to_the_last_decimal(
         assert ask(stage, "/v2_funds_confirmations", body, token(stage, "noor"))["funds_available"] == enough
 
 
-def test_a_salary_comes_on_the_day_of_the_banks_clock(stage: Stage, noor: CustomerAccount) -> None:
+def test_a_salary_is_booked_on_the_day_of_the_banks_clock(stage: Stage, noor: CustomerAccount) -> None:
     given = token(stage, "noor")
     before = Decimal(balances(stage, given, noor)[0])
     stage.clock.advance(23 * 86_400)
@@ -149,7 +149,7 @@ def statement(stage: Stage, of: CustomerAccount, today: date) -> tuple[AccountBo
     return book, book_statement(of, book, today)
 
 
-def test_a_year_later_the_opening_entry_has_what_was_before(stage: Stage, noor: CustomerAccount) -> None:
+def test_after_a_year_the_opening_entry_contains_earlier_transactions(stage: Stage, noor: CustomerAccount) -> None:
     book, now = statement(stage, noor, date(2026, 3, 2))
     _, later = statement(stage, noor, date(2027, 6, 10))
     assert later.booked[0].booked_on == date(2026, 6, 1)
@@ -179,7 +179,7 @@ def test_the_pages_of_a_statement_take_one_computation(
     assert computed == [noor.number] * 2
 
 
-def test_a_balance_of_zero_has_no_opening_entry_and_the_page_of_the_account_is_shown(stage: Stage) -> None:
+def test_an_account_with_a_zero_balance_has_no_opening_entry_and_a_page(stage: Stage) -> None:
     empty = load(stage, customer(accounts=[account(balance="0")]))[0]
     assert current_statement(stage.bank, empty).booked == ()
     browser = stage.browser()
@@ -188,7 +188,7 @@ def test_a_balance_of_zero_has_no_opening_entry_and_the_page_of_the_account_is_s
     assert browser.open(f"{stage.domain}/my-accounts/{empty.account_id}").status == 200
 
 
-def test_the_pages_show_money_in_the_decimals_of_its_currency(stage: Stage) -> None:
+def test_pages_show_amounts_in_the_decimals_of_their_currency(stage: Stage) -> None:
     browser = stage.browser().arrive()
     assert browser.sign_in("noor").status == 200
     assert "KWD\N{NO-BREAK SPACE}3,042.410" in browser.page.text
@@ -211,7 +211,7 @@ def test_a_payment_changes_the_balance(stage: Stage) -> None:
     assert ("-12.50", False) in transactions(stage, given, own)
 
 
-def test_payments_before_balance_on_are_in_the_balance_of_the_file(stage: Stage) -> None:
+def test_payments_before_balance_on_are_included_in_the_loaded_balance(stage: Stage) -> None:
     own = accounts(stage)[2]
     at_confirmation(stage, paying(stage), "noor").pay()
     stage.clock.advance(20)
@@ -226,7 +226,7 @@ def test_payments_before_balance_on_are_in_the_balance_of_the_file(stage: Stage)
     assert [entry.amount for entry in current_statement(stage.bank, own).booked] == [100_00]
 
 
-def test_a_payment_to_a_loaded_customer_arrives(stage: Stage) -> None:
+def test_a_payment_to_a_loaded_customer_is_credited(stage: Stage) -> None:
     own = accounts(stage)[2]
     answer = ask(stage, SINGLE[stage.profile.name], single(stage, to=own.iban), token(stage))
     at_confirmation(stage, answer).pay()
@@ -252,7 +252,7 @@ def test_bank_two_pays_in_any_currency(stage: Stage, currency: str, amount: str,
 # -- deleted and changed customers
 
 
-def test_the_consent_of_a_deleted_customer_is_refused_like_an_ended_one(stage: Stage) -> None:
+def test_the_consent_of_a_deleted_customer_is_rejected_like_an_ended_one(stage: Stage) -> None:
     given, ended = token(stage, "noor"), "consent.never-given"
     loading.delete(stage, ["noor"])
     path = "/accounts" if stage.profile.version == 1 else "/v2_accounts"
@@ -263,7 +263,7 @@ def test_the_consent_of_a_deleted_customer_is_refused_like_an_ended_one(stage: S
     ]
 
 
-def test_a_consent_works_again_once_its_customer_is_loaded_again(stage: Stage) -> None:
+def test_a_consent_works_again_after_its_customer_is_loaded_again(stage: Stage) -> None:
     given, kept = token(stage, "noor"), account("61000002", currency="JPY", balance="250000")
     loading.delete(stage, ["noor"])
     load(stage, customer(accounts=[kept]))
@@ -277,7 +277,7 @@ def test_the_consent_of_a_deleted_customer_can_be_revoked(stage: Stage) -> None:
     assert stage.webhook(path, {"access_token": given}).status == 200
 
 
-def test_a_consent_finds_the_accounts_that_are_left(stage: Stage, noor: CustomerAccount) -> None:
+def test_a_consent_returns_the_remaining_accounts(stage: Stage, noor: CustomerAccount) -> None:
     given = token(stage, "noor", accounts=2)
     load(stage, customer(accounts=[account("61000002", currency="JPY", balance="5"), account("61000009")]))
     path = "/accounts" if stage.profile.version == 1 else "/v2_accounts"
@@ -289,7 +289,7 @@ def test_a_consent_finds_the_accounts_that_are_left(stage: Stage, noor: Customer
     assert "the customer approved no such account" in refused.text
 
 
-def test_a_consent_whose_accounts_are_all_gone_pays_from_no_other(stage: Stage) -> None:
+def test_a_consent_without_remaining_accounts_cannot_pay(stage: Stage) -> None:
     given = token(stage, "noor", accounts=2)
     own = account("61000009", currency=CURRENCY[stage.profile.name], balance="100.00")
     load(stage, customer(accounts=[own]))
@@ -316,7 +316,7 @@ def test_an_open_payment_of_a_deleted_customer_is_cancelled(stage: Stage) -> Non
     assert "The account to pay from no longer exists" in page.text
 
 
-def test_a_payment_from_an_account_that_is_gone_is_cancelled_when_it_is_opened(stage: Stage) -> None:
+def test_a_payment_from_a_deleted_account_is_cancelled_when_it_is_opened(stage: Stage) -> None:
     answer = paying(stage)
     load(stage, customer(accounts=[account("61000002", currency="JPY", balance="5")]))
     page = stage.browser().open(answer["confirmation_url"])
@@ -324,7 +324,7 @@ def test_a_payment_from_an_account_that_is_gone_is_cancelled_when_it_is_opened(s
     assert "The account to pay from no longer exists" in page.text
 
 
-def test_a_payment_from_an_account_that_another_customer_has_now_is_cancelled(stage: Stage) -> None:
+def test_a_payment_from_an_account_moved_to_another_customer_is_cancelled(stage: Stage) -> None:
     browser = at_confirmation(stage, paying(stage), "noor")
     moved = account("61000003", currency=CURRENCY[stage.profile.name], balance="100.00")
     load(stage, customer(accounts=[account()]), customer("kenji", [moved]))
@@ -355,7 +355,7 @@ def test_a_confirmed_payment_of_a_deleted_customer_is_settled(stage: Stage) -> N
     assert received.booked[-1].counterparty == "A former customer"
 
 
-def test_a_session_ends_with_its_customer(stage: Stage) -> None:
+def test_deleting_a_customer_ends_their_session(stage: Stage) -> None:
     browser = stage.browser()
     browser.open(f"{stage.domain}/my-accounts")
     browser.submit("/my-accounts", fields=[("username", "noor"), ("password", "sandbox-noor")])
@@ -366,7 +366,7 @@ def test_a_session_ends_with_its_customer(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("change", ["deleted", "other accounts"])
-def test_a_journey_ends_with_its_customer_or_account(stage: Stage, change: str) -> None:
+def test_deleting_a_customer_or_account_ends_the_journey(stage: Stage, change: str) -> None:
     browser = stage.browser().at_confirmation("noor", accounts=1)
     if change == "deleted":
         loading.delete(stage, ["noor"])
@@ -380,7 +380,7 @@ def test_a_journey_ends_with_its_customer_or_account(stage: Stage, change: str) 
 # -- many
 
 
-def test_pages_list_the_first_customers_and_say_how_many_others_there_are(stage: Stage) -> None:
+def test_pages_list_the_first_customers_and_the_number_of_others(stage: Stage) -> None:
     for start in range(0, 120, 40):
         people = [customer(f"p{n:03}", [account(f"{62_000_000 + n}")]) for n in range(start, start + 40)]
         loading.load(stage, written(*people))
@@ -395,7 +395,7 @@ def test_pages_list_the_first_customers_and_say_how_many_others_there_are(stage:
     assert "Current account" in browser.sign_in("p119").text
 
 
-def test_a_payment_finds_its_receiver_among_many(stage: Stage) -> None:
+def test_a_payment_finds_its_receiver_among_many_customers(stage: Stage) -> None:
     own = {"currency": CURRENCY[stage.profile.name], "balance": "1.00"}
     people = [customer(f"p{n:03}", [account(f"{62_000_000 + n}", **own)]) for n in range(48)]
     loading.load(stage, written(*people))
@@ -405,7 +405,7 @@ def test_a_payment_finds_its_receiver_among_many(stage: Stage) -> None:
     assert current_statement(stage.bank, to).balance == 1350
 
 
-def test_what_a_rule_makes_does_not_depend_on_when_it_was_loaded(stage: Stage) -> None:
+def test_rule_transactions_do_not_depend_on_the_load_time(stage: Stage) -> None:
     wide = rule("week", None, weekday="saturday", between=["-38.000", "-9.500"])
     first = load(stage, customer(accounts=[account(rules=[wide])]))[0]
     early = statement(stage, first, date(2026, 6, 1))

@@ -16,9 +16,7 @@ TRANSACTION_BYTES = 4_000_000
 TRANSACTION_RECORDS = 100
 
 
-def test_the_longest_bulk_fits_into_records_that_one_transaction_can_write(
-    two: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_longest_bulk_fits_into_one_transaction(two: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     body, written = bulk(two, ["0.01"] * BULK_ITEMS), list[Operation]()
     for item in body["payments"]:
         item["creditor_name"] = "\N{GRINNING FACE}" * 70
@@ -40,7 +38,7 @@ def test_the_longest_bulk_fits_into_records_that_one_transaction_can_write(
 
 
 @pytest.mark.parametrize("callback", ["", "?", "?order=7", "?order=7&"])
-def test_the_outcome_is_added_to_the_callbacks_query(one: Stage, callback: str) -> None:
+def test_the_outcome_is_added_to_the_query_of_the_callback(one: Stage, callback: str) -> None:
     answer = initiate(one, callback_url=f"https://tpp.example/cb{callback}")
     location = at_confirmation(one, answer).refuse_to_pay().location
     assert location.startswith("https://tpp.example/cb?")

@@ -6,7 +6,7 @@ from chalicelib.demo_bank.pages import SCOPE_TEXTS, day, group_by_four, money, s
 from chalicelib.openbanking.protocol.versions import VERSIONS
 
 
-def test_every_scope_of_both_versions_has_plain_words() -> None:
+def test_every_scope_of_both_versions_has_a_text() -> None:
     assert set(SCOPE_TEXTS) == {name for version in VERSIONS.values() for name in version.scopes}
     assert scope_text("brand.new").title == "brand.new"
 
@@ -23,11 +23,11 @@ def test_every_scope_of_both_versions_has_plain_words() -> None:
         (1_234_567, "KWD", "KWD\N{NO-BREAK SPACE}1,234.567"),
     ],
 )
-def test_money_is_written_to_the_last_minor_unit(minor: int, currency: str, text: str) -> None:
+def test_money_is_formatted_to_the_last_minor_unit(minor: int, currency: str, text: str) -> None:
     assert money(minor, currency) == text
 
 
-def test_numbers_and_dates_are_written_as_they_are_read() -> None:
+def test_ibans_sort_codes_and_dates_are_formatted() -> None:
     assert group_by_four("DE61100999000004711001") == "DE61 1009 9900 0004 7110 01"
     assert sort_code("040004") == "04-00-04"
     assert day(1_772_442_000) == "2 March 2026"

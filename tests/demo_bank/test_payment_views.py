@@ -30,7 +30,7 @@ from tests.demo_bank.paying import (
 from tests.demo_bank.stage import Reply, Stage
 
 
-def test_a_direct_payment_has_the_customer_sign_in_and_choose_the_account(stage: Stage) -> None:
+def test_a_direct_payment_requires_a_sign_in_and_an_account_choice(stage: Stage) -> None:
     name = stage.profile.name
     answer = ask(stage, DIRECT[name], single(stage, sender=False), None)
     assert answer.get("status") == either(stage, None, "RCVD")
@@ -57,14 +57,14 @@ def policy(reply: Reply) -> dict[str, str]:
     return {name: value for name, _, value in directives}
 
 
-def test_the_page_says_who_gets_how_much_for_what_from_where_and_who_asked(stage: Stage) -> None:
+def test_the_confirmation_page_shows_amount_payee_reference_account_and_client(stage: Stage) -> None:
     text = at_confirmation(stage, initiate(stage, reference="Rent <July>")).page.text
     for shown in ("12.50", "Zoë O&#39;Brien", "Rent &lt;July&gt;", account(stage).name, "Budget &lt;Friend&gt;"):
         assert shown in text
     assert "https://tpp.example" in text
 
 
-def test_the_forms_may_lead_to_the_callback_and_nowhere_else_and_no_script_runs(stage: Stage) -> None:
+def test_the_confirmation_page_limits_form_targets_and_forbids_scripts(stage: Stage) -> None:
     page = at_confirmation(stage, initiate(stage)).page
     assert policy(page)["form-action"] == "'self' https://tpp.example"
     assert policy(page)["default-src"] == "'none'"
@@ -72,7 +72,7 @@ def test_the_forms_may_lead_to_the_callback_and_nowhere_else_and_no_script_runs(
         assert forbidden not in page.text
 
 
-def test_nothing_of_the_payment_is_shown_before_the_sign_in(stage: Stage) -> None:
+def test_payment_details_are_hidden_before_the_sign_in(stage: Stage) -> None:
     page = stage.browser().open(initiate(stage)["confirmation_url"])
     assert page.status == 200
     for secret in ("12.50", "Brien", "Invoice", account(stage).name):
@@ -85,7 +85,7 @@ def test_a_signed_in_customer_goes_straight_to_the_confirmation(stage: Stage) ->
     assert 'id="sent"' in browser.open(second["confirmation_url"]).text
 
 
-def test_another_customer_does_not_see_the_payment_although_signed_in(stage: Stage) -> None:
+def test_a_signed_in_customer_cannot_see_a_payment_of_another_customer(stage: Stage) -> None:
     browser = at_confirmation(stage, initiate(stage))
     name = stage.profile.name
     theirs = initiate(stage, token(stage, OTHER[name]), sender=False)
@@ -93,7 +93,7 @@ def test_another_customer_does_not_see_the_payment_although_signed_in(stage: Sta
     assert "not from an account of this customer" in browser.pay_as(CUSTOMER[name]).text
 
 
-def test_refusing_cancels_and_goes_back_with_the_reason(stage: Stage) -> None:
+def test_refusing_a_payment_cancels_it_and_returns_the_reason(stage: Stage) -> None:
     browser = at_confirmation(stage, initiate(stage))
     back = outcome(browser.refuse_to_pay())
     assert (back["status"], back["message"]) == (either(stage, "3", "CANC"), "The customer refused")
@@ -101,7 +101,7 @@ def test_refusing_cancels_and_goes_back_with_the_reason(stage: Stage) -> None:
     assert reported(stage) == either(stage, [3], ["CANC"])
 
 
-def test_nobody_has_to_sign_in_to_refuse(stage: Stage) -> None:
+def test_refusing_a_payment_requires_no_sign_in(stage: Stage) -> None:
     browser = stage.browser()
     browser.open(initiate(stage)["confirmation_url"])
     assert outcome(browser.refuse_to_pay())["status"] == either(stage, "3", "CANC")
@@ -118,7 +118,7 @@ def test_a_wrong_key_code_may_be_corrected_twice(stage: Stage) -> None:
     assert outcome(browser.pay(f"{right[:3]} {right[3:]}"))["status"] == either(stage, "4", "ACSC")
 
 
-def test_the_third_wrong_key_code_cancels(stage: Stage) -> None:
+def test_the_third_wrong_key_code_cancels_the_payment(stage: Stage) -> None:
     browser = at_confirmation(stage, initiate(stage))
     for _ in range(payment_views.KEY_CODES - 1):
         browser.submit("/payment/confirm", fields=[("key_code", "x")])
@@ -126,13 +126,13 @@ def test_the_third_wrong_key_code_cancels(stage: Stage) -> None:
     assert (back["status"], back["message"]) == (either(stage, "3", "CANC"), "The key code was wrong three times")
 
 
-def test_a_key_code_confirms_its_own_payment_only(stage: Stage) -> None:
+def test_a_key_code_differs_for_each_payment(stage: Stage) -> None:
     given = token(stage)
     first, second = (at_confirmation(stage, initiate(stage, given)) for _ in range(2))
     assert first.key_code() != second.key_code()
 
 
-def test_too_many_wrong_passwords_cancel(stage: Stage) -> None:
+def test_too_many_wrong_passwords_cancel_the_payment(stage: Stage) -> None:
     browser = stage.browser()
     browser.open(initiate(stage)["confirmation_url"])
     for _ in range(payment_views.SIGN_INS - 1):
@@ -142,7 +142,7 @@ def test_too_many_wrong_passwords_cancel(stage: Stage) -> None:
     assert outcome(last)["message"] == "The customer could not be authenticated"
 
 
-def test_without_the_sessions_form_token_nothing_is_confirmed(stage: Stage) -> None:
+def test_a_payment_is_not_confirmed_without_the_form_token(stage: Stage) -> None:
     browser = at_confirmation(stage, initiate(stage))
     right = browser.key_code()
     page = browser.page
@@ -152,14 +152,14 @@ def test_without_the_sessions_form_token_nothing_is_confirmed(stage: Stage) -> N
     assert reported(stage) == []
 
 
-def test_a_form_of_another_site_is_not_taken(stage: Stage) -> None:
+def test_a_form_of_another_site_returns_403(stage: Stage) -> None:
     body = f"payment={initiate(stage)['confirmation_url'].rpartition('/')[2]}".encode()
     headers = {"sec-fetch-site": "cross-site", "content-type": "application/x-www-form-urlencoded"}
     assert stage.call("POST", f"{stage.domain}/payment/refuse", body, headers).status == 403
     assert reported(stage) == []
 
 
-def test_the_customer_may_choose_another_account_before_confirming(one: Stage) -> None:
+def test_a_customer_may_change_the_account_before_confirming(one: Stage) -> None:
     browser = one.browser()
     browser.open(initiate(one, sender=False)["confirmation_url"])
     browser.pay_as("ada")
@@ -175,7 +175,7 @@ def test_the_customer_may_choose_another_account_before_confirming(one: Stage) -
     assert outcome(browser.pay())["status"] == "4"
 
 
-def test_an_account_with_too_little_money_or_of_somebody_else_is_not_chosen(stage: Stage) -> None:
+def test_an_account_without_funds_or_of_another_customer_cannot_be_chosen(stage: Stage) -> None:
     name = stage.profile.name
     browser = stage.browser()
     browser.open(initiate(stage, sender=False, amount="99999.00")["confirmation_url"])
@@ -184,14 +184,14 @@ def test_an_account_with_too_little_money_or_of_somebody_else_is_not_chosen(stag
     assert "choose the account" in browser.pay_from(account(stage, OTHER[name]).account_id).text
 
 
-def test_the_receivers_account_is_not_offered_to_pay_from(stage: Stage) -> None:
+def test_the_creditor_account_is_not_offered_as_debtor_account(stage: Stage) -> None:
     browser = stage.browser()
     browser.open(initiate(stage, sender=False, to=account(stage).iban)["confirmation_url"])
     browser.pay_as(CUSTOMER[stage.profile.name])
     assert account(stage).account_id not in browser.page.text
 
 
-def test_the_page_of_a_finished_payment_tells_how_it_ended(stage: Stage) -> None:
+def test_the_page_of_a_finished_payment_shows_its_outcome(stage: Stage) -> None:
     answer = initiate(stage)
     browser = at_confirmation(stage, answer)
     back = browser.pay().location
@@ -216,7 +216,7 @@ def meanwhile(stage: Stage, monkeypatch: pytest.MonkeyPatch, happens: Callable[[
     monkeypatch.setattr(stage.store, "transact", transact)
 
 
-def test_a_report_that_is_postponed_during_the_confirmation_does_not_disturb_it(
+def test_a_report_postponed_during_the_confirmation_does_not_fail_it(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at, answer = get_bank(stage.profile.name, stage), initiate(stage)
@@ -227,7 +227,7 @@ def test_a_report_that_is_postponed_during_the_confirmation_does_not_disturb_it(
     assert outcome(browser.pay())["status"] == either(stage, "4", "ACSC")
 
 
-def test_an_account_that_is_changed_during_the_confirmation_is_looked_at_once_more(
+def test_an_account_changed_during_the_confirmation_requires_a_new_confirmation(
     one: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = token(one)
@@ -246,7 +246,7 @@ def test_an_account_that_is_changed_during_the_confirmation_is_looked_at_once_mo
     assert balances(one, given) == before
 
 
-def test_a_slow_service_keeps_nobody_waiting_and_is_told_the_rest_later(two: Stage) -> None:
+def test_a_slow_service_does_not_delay_the_psu_and_gets_the_last_report_later(two: Stage) -> None:
     browser = at_confirmation(two, initiate(two, to=account(two, OTHER["two"]).iban))
     two.hub.answer_seconds = 3
     two.hub.timeouts.clear()
@@ -258,26 +258,26 @@ def test_a_slow_service_keeps_nobody_waiting_and_is_told_the_rest_later(two: Sta
     assert reported(two) == ["ACSP", "ACSC", "ACCC"]
 
 
-def test_a_link_that_belongs_to_no_payment_is_not_found(stage: Stage) -> None:
+def test_an_unknown_payment_link_returns_404(stage: Stage) -> None:
     for place in ("nothing", "a.b", "%2e%2e", "ä"):
         assert stage.call("GET", f"{stage.domain}/payment/{place}").status == 404
     for form in ("sign-in", "choose", "confirm", "refuse"):
         assert stage.call("POST", f"{stage.domain}/payment/{form}", b"payment=nothing").status == 404
 
 
-def test_the_payments_of_a_bank_that_lost_its_key_are_not_found(stage: Stage) -> None:
+def test_payments_with_a_lost_storage_key_return_404(stage: Stage) -> None:
     url = initiate(stage)["confirmation_url"]
     stage.secret[stage.profile.name]["storage_key"] = "cd" * 32
     stage.clock.advance(61)
     assert stage.call("GET", url).status == 404
 
 
-def test_no_page_stands_where_a_webhook_does() -> None:
+def test_no_page_path_equals_a_webhook_path() -> None:
     pages = {place for method, place in site.PAGES if method == "POST"}
     assert not pages & {webhook.path for version in VERSIONS.values() for webhook in version.webhooks}
 
 
-def test_head_at_a_payment_that_has_expired_leaves_it_to_the_next_who_looks(stage: Stage) -> None:
+def test_a_head_request_does_not_expire_a_payment(stage: Stage) -> None:
     answer = ask(stage, DIRECT[stage.profile.name], single(stage, sender=False), None)
     order = orders.find(stage.bank, answer["payment_id"])
     assert order is not None

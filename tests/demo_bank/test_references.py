@@ -32,7 +32,7 @@ from tests.demo_bank.paying import (
 from tests.demo_bank.stage import Stage
 
 
-def test_the_names_of_test_references_fit_into_a_version_1_reference_and_are_shown(stage: Stage) -> None:
+def test_names_of_test_references_fit_into_a_version_1_reference_and_are_documented(stage: Stage) -> None:
     page = stage.call("GET", stage.domain).text
     for reference in REFERENCES:
         assert len(reference.name) <= 18
@@ -43,7 +43,7 @@ def test_the_names_of_test_references_fit_into_a_version_1_reference_and_are_sho
     ("reference", "first", "second"),
     [("TEST-NO-FUNDS", 5101, "INSUFFICIENT_FUNDS"), ("TEST-REFUSED", 5102, "PAYMENT_REFUSED")],
 )
-def test_a_payment_can_be_refused_on_purpose(stage: Stage, reference: str, first: int, second: str) -> None:
+def test_a_test_reference_rejects_a_payment(stage: Stage, reference: str, first: int, second: str) -> None:
     given, name = token(stage), stage.profile.name
     for path, body in (
         (SINGLE[name], single(stage, reference=reference)),
@@ -52,13 +52,13 @@ def test_a_payment_can_be_refused_on_purpose(stage: Stage, reference: str, first
         assert code(stage.webhook(path, body, token=given)) == (400, either(stage, first, second))
 
 
-def test_a_structured_reference_counts_as_well(two: Stage) -> None:
+def test_a_structured_test_reference_is_recognised(two: Stage) -> None:
     structured = {"reference": "TEST-REFUSED", "reference_type": "SCOR"}
     body = single(two) | {"remittance_information_structured": structured}
     assert code(two.webhook(SINGLE["two"], body, token=token(two))) == (400, "PAYMENT_REFUSED")
 
 
-def test_an_answer_can_come_too_late_on_purpose(stage: Stage) -> None:
+def test_the_timeout_reference_delays_the_answer(stage: Stage) -> None:
     waits: list[float] = []
     get_bank(stage.profile.name, stage).pause = waits.append
     answer = initiate(stage, reference="TEST-TIMEOUT")
@@ -66,13 +66,13 @@ def test_an_answer_can_come_too_late_on_purpose(stage: Stage) -> None:
     assert outcome(at_confirmation(stage, answer).refuse_to_pay())
 
 
-def test_an_answer_can_be_malformed_on_purpose(stage: Stage) -> None:
+def test_the_malformed_reference_returns_a_malformed_answer(stage: Stage) -> None:
     reply = stage.webhook(SINGLE[stage.profile.name], single(stage, reference="TEST-MALFORMED"), token=token(stage))
     assert reply.status == 200
     assert "confirmation_url" not in reply.body
 
 
-def test_a_payment_can_be_rejected_late_and_the_money_comes_back(stage: Stage) -> None:
+def test_the_late_reject_reference_rejects_a_confirmed_payment_and_returns_the_money(stage: Stage) -> None:
     given = token(stage)
     before = balances(stage, given)
     answer = initiate(stage, given, reference="test-late-reject")
@@ -88,7 +88,7 @@ def test_a_payment_can_be_rejected_late_and_the_money_comes_back(stage: Stage) -
     assert "the money is back" in browser.open(answer["confirmation_url"]).text
 
 
-def test_a_status_can_be_unknown_for_ten_minutes(stage: Stage) -> None:
+def test_the_unknown_reference_keeps_the_status_unknown_for_ten_minutes(stage: Stage) -> None:
     given = token(stage)
     back = pay(stage, given, reference="TEST-UNKNOWN")
     assert back["status"] == either(stage, "0", "PDNG")
@@ -100,7 +100,7 @@ def test_a_status_can_be_unknown_for_ten_minutes(stage: Stage) -> None:
     assert reported(stage) == either(stage, [0, 4], ["PDNG", "ACSC"])
 
 
-def test_a_payment_can_stay_pending_and_reserves_the_money_for_30_days(stage: Stage) -> None:
+def test_the_pending_reference_keeps_a_payment_pending_and_its_money_reserved_for_30_days(stage: Stage) -> None:
     given = token(stage)
     before = balances(stage, given)
     back = pay(stage, given, reference="TEST-PENDING")

@@ -13,7 +13,7 @@ from tests.demo_bank.paying import either, initiate, pay, reported, token
 from tests.demo_bank.stage import Stage
 
 
-def test_reports_are_signed_and_spelled_in_the_banks_version(stage: Stage) -> None:
+def test_reports_are_signed_and_use_the_members_of_the_banks_version(stage: Stage) -> None:
     back = pay(stage)
     path, body, headers = stage.hub.named("/payments/status")[-1]
     assert path == either(stage, "/bank/payments/status", "/bank/v2/payments/status")
@@ -31,7 +31,7 @@ def sent(stage: Stage) -> list[tuple[str, str]]:
     return [(str(body), headers["X-Request-Id"]) for _, body, headers in stage.hub.named("/payments/status")]
 
 
-def test_a_report_that_did_not_arrive_is_sent_again_as_the_same_report(stage: Stage) -> None:
+def test_a_failed_report_is_retried_under_the_same_request_id(stage: Stage) -> None:
     at = get_bank(stage.profile.name, stage)
     stage.hub.errors["/payments/status"] = requests.ConnectionError("away")
     given = token(stage)
@@ -52,7 +52,7 @@ def test_a_report_that_did_not_arrive_is_sent_again_as_the_same_report(stage: St
     assert clearing.process_due_payments(at) == 0
 
 
-def test_a_report_that_the_service_refuses_is_not_repeated(stage: Stage) -> None:
+def test_a_rejected_report_is_not_repeated(stage: Stage) -> None:
     refusal = either(stage, {"error_code": 4001, "message": "no"}, {"code": "FORMAT_ERROR", "title": "no"})
     stage.hub.errors["/payments/status"] = (400, refusal)
     pay(stage)
@@ -60,7 +60,9 @@ def test_a_report_that_the_service_refuses_is_not_repeated(stage: Stage) -> None
     assert clearing.process_due_payments(get_bank(stage.profile.name, stage)) == 0
 
 
-def test_a_payment_that_cannot_be_read_keeps_no_other_waiting(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_payment_that_cannot_be_processed_does_not_delay_others(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     given = token(stage)
     for _ in range(2):
         initiate(stage, given)
@@ -79,7 +81,7 @@ def test_a_payment_that_cannot_be_read_keeps_no_other_waiting(stage: Stage, monk
     assert len(reported(stage)) == 1
 
 
-def test_a_report_waits_while_the_service_does_not_recognise_the_bank(stage: Stage) -> None:
+def test_a_report_is_retried_after_an_authentication_failure(stage: Stage) -> None:
     refusal = either(stage, {"error_code": 4200, "message": "no"}, {"code": "WRONG_CREDENTIALS", "title": "no"})
     stage.hub.errors["/payments/status"] = (401, refusal)
     pay(stage)
@@ -90,9 +92,7 @@ def test_a_report_waits_while_the_service_does_not_recognise_the_bank(stage: Sta
 
 
 @pytest.mark.parametrize("answer", [401, 403, 429, requests.ConnectionError("away")])
-def test_what_concerns_every_report_has_the_others_wait_without_counting_it_as_an_attempt(
-    stage: Stage, answer: Any
-) -> None:
+def test_a_failure_of_the_service_postpones_all_reports_and_counts_one_attempt(stage: Stage, answer: Any) -> None:
     at, given = get_bank(stage.profile.name, stage), token(stage)
     refusal = either(stage, {"error_code": 4200, "message": "no"}, {"code": "BLOCKED", "title": "no"})
     stage.hub.errors["/payments/status"] = (answer, refusal) if isinstance(answer, int) else answer
@@ -106,7 +106,7 @@ def test_what_concerns_every_report_has_the_others_wait_without_counting_it_as_a
 
 
 @pytest.mark.parametrize("status", [404, 409])
-def test_what_concerns_one_report_is_tried_again_and_has_no_other_wait(stage: Stage, status: int) -> None:
+def test_a_failure_of_one_report_is_retried_without_delaying_others(stage: Stage, status: int) -> None:
     at, given = get_bank(stage.profile.name, stage), token(stage)
     stage.hub.errors["/payments/status"] = (status, {"message": "no"})
     for _ in range(2):
@@ -120,7 +120,7 @@ def test_what_concerns_one_report_is_tried_again_and_has_no_other_wait(stage: St
     assert reported(stage)[-1] == either(stage, 4, "ACSC")
 
 
-def test_reports_are_given_up_in_the_end(stage: Stage) -> None:
+def test_reports_stop_after_the_last_attempt(stage: Stage) -> None:
     stage.hub.errors["/payments/status"] = requests.ConnectionError("away")
     pay(stage)
     for _ in range(clearing.ATTEMPTS - 1):
@@ -130,7 +130,7 @@ def test_reports_are_given_up_in_the_end(stage: Stage) -> None:
     assert clearing.process_due_payments(get_bank(stage.profile.name, stage)) == 0
 
 
-def test_a_bank_that_was_never_opened_has_nothing_to_do(stage: Stage) -> None:
+def test_a_bank_without_credentials_sends_no_reports(stage: Stage) -> None:
     initiate(stage)
     stage.clock.advance(orders.CONFIRM_SECONDS)
     stage.secret.clear()

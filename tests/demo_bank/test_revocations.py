@@ -53,7 +53,7 @@ def asks(stage: Stage, token: str) -> int:
     return stage.webhook(path, {}, token=token).status
 
 
-def test_a_consent_ends_a_day_later_and_the_service_is_told_once(stage: Stage) -> None:
+def test_a_consent_ends_after_a_day_and_the_service_is_notified_once(stage: Stage) -> None:
     token = stage.approve("revokes-after-a-day")
     stage.clock.advance(faults.CONSENT_SECONDS - 1)
     run(stage)
@@ -66,7 +66,7 @@ def test_a_consent_ends_a_day_later_and_the_service_is_told_once(stage: Stage) -
     assert asks(stage, token) in (400, 401, 404)
 
 
-def test_other_customers_consents_are_not_ended(stage: Stage) -> None:
+def test_consents_of_other_customers_stay_active(stage: Stage) -> None:
     stage.approve("slow")
     stage.clock.advance(10 * faults.CONSENT_SECONDS)
     run(stage)
@@ -74,7 +74,7 @@ def test_other_customers_consents_are_not_ended(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("failure", [GONE, (500, {}), (403, {"error_code": 1, "code": "X"})])
-def test_the_service_is_told_again_until_it_has_heard(stage: Stage, failure: Any) -> None:
+def test_a_failed_revocation_notice_is_retried(stage: Stage, failure: Any) -> None:
     token = stage.approve("revokes-after-a-day")
     stage.clock.advance(faults.CONSENT_SECONDS)
     stage.hub.errors["/token/revoke"] = failure
@@ -91,7 +91,7 @@ def test_the_service_is_told_again_until_it_has_heard(stage: Stage, failure: Any
 
 
 @pytest.mark.parametrize("answer", [(400, {"error_code": 4202, "code": "RESOURCE_UNKNOWN"}), (400, {"code": "FORMAT"})])
-def test_a_revocation_that_is_refused_for_good_is_not_repeated(stage: Stage, answer: Any) -> None:
+def test_a_finally_rejected_revocation_is_not_repeated(stage: Stage, answer: Any) -> None:
     stage.approve("revokes-after-a-day")
     stage.clock.advance(faults.CONSENT_SECONDS)
     stage.hub.errors["/token/revoke"] = answer
@@ -101,7 +101,7 @@ def test_a_revocation_that_is_refused_for_good_is_not_repeated(stage: Stage, ans
     assert (len(told(stage)), due(stage)) == (1, [])
 
 
-def test_a_consent_that_the_tpp_has_ended_before_is_not_ended_again(stage: Stage) -> None:
+def test_a_consent_revoked_by_the_tpp_is_not_ended_again(stage: Stage) -> None:
     token = stage.approve("revokes-after-a-day")
     reply = stage.webhook(stage.profile.protocol.revoke_token.path, {"access_token": token})
     assert reply.status == 200, reply
@@ -110,9 +110,7 @@ def test_a_consent_that_the_tpp_has_ended_before_is_not_ended_again(stage: Stage
     assert (told(stage), due(stage)) == ([], [])
 
 
-def test_a_consent_that_cannot_be_ended_does_not_delay_the_others(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_consent_that_fails_to_end_does_not_delay_others(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(2):
         stage.approve("revokes-after-a-day")
     stage.clock.advance(faults.CONSENT_SECONDS)
@@ -131,7 +129,7 @@ def test_a_consent_that_cannot_be_ended_does_not_delay_the_others(
     assert (len(told(stage)), len(due(stage))) == (2, 0)
 
 
-def test_consents_that_do_not_fit_into_a_run_are_ended_in_the_next(stage: Stage) -> None:
+def test_consents_beyond_the_time_limit_are_ended_in_the_next_run(stage: Stage) -> None:
     for _ in range(3):
         stage.approve("revokes-after-a-day")
     stage.clock.advance(faults.CONSENT_SECONDS)

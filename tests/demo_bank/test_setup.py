@@ -47,7 +47,7 @@ def test_the_banks_are_registered_with_their_keys_and_addresses(opened: World) -
         assert bank.public_keys == (signatures.public_pem(key),)
 
 
-def test_the_banks_have_a_logo_until_the_operator_gives_them_another(opened: World) -> None:
+def test_the_banks_have_a_logo_until_the_operator_replaces_it(opened: World) -> None:
     banks = opened.hub.openbanking.banks
     assert {banks.get(bic).logo_type for bic in BICS} == {"image/svg+xml"}
 
@@ -76,7 +76,7 @@ def test_lost_credentials_are_replaced(opened: World) -> None:
     assert opened.hub.openbanking.banks.get("DEMOGB21").public_keys == (signatures.public_pem(key),)
 
 
-def test_a_lost_registration_keeps_the_banks_own_keys(opened: World) -> None:
+def test_a_lost_registration_keeps_the_signing_key_of_the_bank(opened: World) -> None:
     name = opened.hub.settings.demo_banks_secret
     before = opened.hub.secrets.get(name)
     opened.hub.openbanking.banks.remove("DEMODEF1")
@@ -86,20 +86,20 @@ def test_a_lost_registration_keeps_the_banks_own_keys(opened: World) -> None:
     assert after["two"]["api_key"] != before["two"]["api_key"]
 
 
-def test_a_service_that_moved_has_the_banks_move_with_it(opened: World) -> None:
+def test_a_changed_service_address_changes_the_bank_domain(opened: World) -> None:
     opened.hub.openbanking.banks.change("DEMOGB21", domain="http://127.0.0.1:9999/demo-bank/one")
     install(opened.hub, opened.hub.openbanking.banks)
     assert opened.hub.openbanking.banks.get("DEMOGB21").domain == f"{opened.hub.settings.public_url}/demo-bank/one"
 
 
-def test_a_key_that_the_operator_rotated_is_replaced(opened: World) -> None:
+def test_a_rotated_api_key_is_stored_at_the_bank(opened: World) -> None:
     opened.hub.openbanking.banks.rotate_api_key("DEMOGB21")
     install(opened.hub, opened.hub.openbanking.banks)
     kept = opened.hub.secrets.get(opened.hub.settings.demo_banks_secret)["one"]["api_key"]
     assert opened.hub.openbanking.banks.outbound_key(opened.hub.openbanking.banks.get("DEMOGB21")) == kept
 
 
-def test_a_stack_that_has_two_banks_gets_the_fault_banks_and_keeps_what_it_has(opened: World) -> None:
+def test_a_stack_with_two_banks_gets_the_fault_banks_and_keeps_its_credentials(opened: World) -> None:
     name = opened.hub.settings.demo_banks_secret
     before = opened.hub.secrets.get(name)
     for bic in ("DEMOGB2F", "DEMODE2F"):
@@ -118,7 +118,7 @@ def test_a_stack_that_has_two_banks_gets_the_fault_banks_and_keeps_what_it_has(o
 
 
 @pytest.mark.parametrize(("stage", "names"), [("dev", set(BANK_PEMS)), ("prod", set())])
-def test_every_stage_but_production_has_the_pages_of_all_banks(stage: str, names: set[str]) -> None:
+def test_every_stage_except_production_serves_the_pages_of_all_banks(stage: str, names: set[str]) -> None:
     code = "import json, app; print(json.dumps([path for path in app.app.routes if path.startswith('/demo-bank')]))"
     environ = {**os.environ, "STAGE": stage, "PUBLIC_URL": "https://hub.example", "BANK_API_URL": "https://hub.example"}
 

@@ -39,7 +39,7 @@ def ids(answer: Any) -> list[str]:
 # -- version 1
 
 
-def test_version_1_answers_numbered_pages_newest_first(one: Stage) -> None:
+def test_version_1_returns_numbered_pages_newest_first(one: Stage) -> None:
     given, asked = token(one), {"iban": account(one).iban}
     first = ask(one, "/account_payments", asked, given)
     assert first["paginator"] == [{"limit": 100, "current_page": 1}]
@@ -51,7 +51,7 @@ def test_version_1_answers_numbered_pages_newest_first(one: Stage) -> None:
     assert ask(one, "/account_payments", asked | {"current_page": 999}, given)["payments"] == []
 
 
-def test_every_listed_payment_can_be_asked_for_by_its_id(one: Stage) -> None:
+def test_every_listed_payment_can_be_read_by_its_id(one: Stage) -> None:
     given = token(one)
     pay(one, given, scheme="BACS")
     rows = ask(one, "/account_payments", {"iban": account(one).iban, "record_count": 12}, given)["payments"]
@@ -59,7 +59,7 @@ def test_every_listed_payment_can_be_asked_for_by_its_id(one: Stage) -> None:
         assert ask(one, "/account_payment", {"payment_id": row["id"]}, given)["payment"] == row
 
 
-def test_a_payment_record_names_both_sides(one: Stage) -> None:
+def test_a_payment_record_contains_both_parties(one: Stage) -> None:
     given = token(one)
     back = pay(one, given, reference="Invoice 17", message_for_receiver="For the mended roof")
     payment = ask(one, "/account_payment", {"payment_id": back["payment_id"]}, given)["payment"]
@@ -73,7 +73,7 @@ def test_a_payment_record_names_both_sides(one: Stage) -> None:
     assert sides["receiver_data"] == {"account_name": "Zoë O'Brien", "iban": AWAY["one"], "currency": "GBP"}
 
 
-def test_a_payment_that_is_not_confirmed_yet_can_be_asked_for_and_is_in_no_list(one: Stage) -> None:
+def test_an_unconfirmed_payment_can_be_read_and_is_not_listed(one: Stage) -> None:
     given = token(one)
     payment_id = initiate(one, given)["payment_id"]
     assert ask(one, "/account_payment", {"payment_id": payment_id}, given)["payment"]["status"] == 1
@@ -84,7 +84,7 @@ def test_a_payment_that_is_not_confirmed_yet_can_be_asked_for_and_is_in_no_list(
         assert code(one.webhook("/account_payment", {"payment_id": asked}, token=other)) == (400, 4001)
 
 
-def test_a_payment_keeps_the_day_that_it_was_created_on(one: Stage) -> None:
+def test_a_payment_keeps_its_creation_day(one: Stage) -> None:
     given = token(one)
 
     def days() -> set[str]:
@@ -105,7 +105,7 @@ def test_a_payment_keeps_the_day_that_it_was_created_on(one: Stage) -> None:
 # -- both
 
 
-def test_a_receiver_by_sort_code_and_number_is_named_by_both(stage: Stage) -> None:
+def test_a_receiver_by_sort_code_and_number_is_shown_with_both(stage: Stage) -> None:
     given, body = token(stage), single(stage)
     if stage.profile.version == 1:
         del body["receiver_iban"]
@@ -135,7 +135,7 @@ def test_a_receiver_by_sort_code_and_number_is_named_by_both(stage: Stage) -> No
 # -- version 2
 
 
-def test_version_2_answers_pages_that_a_key_leads_through_once_and_completely(two: Stage) -> None:
+def test_version_2_pages_contain_every_transaction_once(two: Stage) -> None:
     given = token(two)
     pay(two, given, scheme=SLOW["two"])
     found, asked = [], {"page_size": 70}
@@ -150,7 +150,7 @@ def test_version_2_answers_pages_that_a_key_leads_through_once_and_completely(tw
     assert found == ids(transactions(two, given, page_size=999))
 
 
-def test_a_page_key_fits_the_question_that_it_was_given_for_and_no_other(two: Stage) -> None:
+def test_a_page_key_is_valid_for_its_own_query_only(two: Stage) -> None:
     given = token(two)
     key = transactions(two, given, page_size=5)["page_key"]
     assert ids(transactions(two, given, page_size=7, page_key=key))
@@ -169,7 +169,7 @@ def test_a_page_key_fits_the_question_that_it_was_given_for_and_no_other(two: St
         assert "page_key" in reply.text
 
 
-def test_a_page_that_ended_with_a_payment_that_is_gone_cannot_be_gone_on_from(two: Stage) -> None:
+def test_a_page_key_after_a_removed_payment_is_rejected(two: Stage) -> None:
     given = token(two)
     pay(two, given, reference="TEST-LATE-REJECT")
     key = transactions(two, given, page_size=1)["page_key"]
@@ -179,7 +179,7 @@ def test_a_page_that_ended_with_a_payment_that_is_gone_cannot_be_gone_on_from(tw
 
 
 @pytest.mark.parametrize("status", ["booked", "pending"])
-def test_only_the_status_asked_for_is_answered(two: Stage, status: str) -> None:
+def test_a_booking_status_filters_the_transactions(two: Stage, status: str) -> None:
     given = token(two)
     back = pay(two, given, scheme="SCT")
     rows = transactions(two, given, booking_status=status)["transactions"]
@@ -189,7 +189,7 @@ def test_only_the_status_asked_for_is_answered(two: Stage, status: str) -> None:
     assert not any("booking_date" in row["transaction_amount"] for row in rows["pending"])
 
 
-def test_days_limit_what_is_answered_and_pending_counts_as_today(two: Stage) -> None:
+def test_dates_filter_the_transactions_and_pending_ones_count_as_today(two: Stage) -> None:
     given = token(two)
     pay(two, given, scheme="SCT")
     january = transactions(two, given, date_from="2026-01-01", date_to="2026-01-31")["transactions"]
@@ -201,7 +201,7 @@ def test_days_limit_what_is_answered_and_pending_counts_as_today(two: Stage) -> 
     assert transactions(two, given, date_to="2026-03-02")["transactions"]["pending"]
 
 
-def test_a_transaction_names_both_sides(two: Stage) -> None:
+def test_a_transaction_contains_both_parties(two: Stage) -> None:
     given = token(two)
     back = pay(two, given)
     rows = transactions(two, given)["transactions"]["booked"]

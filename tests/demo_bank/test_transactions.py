@@ -24,7 +24,7 @@ def test_an_account_has_a_year_of_transactions_in_order(account: CustomerAccount
 
 
 @each_account
-def test_amounts_are_whole_minor_units_and_the_balance_is_their_sum(account: CustomerAccount) -> None:
+def test_amounts_are_integers_and_their_sum_is_the_balance(account: CustomerAccount) -> None:
     found = generate_statement(account, TODAY)
     assert all(type(entry.amount) is int and entry.amount for entry in found.booked)
     assert found.balance == sum(entry.amount for entry in found.booked)
@@ -32,14 +32,14 @@ def test_amounts_are_whole_minor_units_and_the_balance_is_their_sum(account: Cus
 
 
 @each_account
-def test_ids_are_unique_and_short_enough_for_both_versions(account: CustomerAccount) -> None:
+def test_transaction_ids_are_unique_and_at_most_20_characters_long(account: CustomerAccount) -> None:
     ids = [entry.transaction_id for entry in generate_statement(account, TODAY).booked]
     assert len(set(ids)) == len(ids)
     assert all(len(transaction_id) <= 20 for transaction_id in ids)
 
 
 @each_account
-def test_the_balance_moves_from_day_to_day_by_what_was_booked_on_that_day(account: CustomerAccount) -> None:
+def test_the_balance_changes_each_day_by_the_bookings_of_the_day(account: CustomerAccount) -> None:
     yesterday = generate_statement(account, TODAY)
     for days in range(1, 75):
         today = TODAY + timedelta(days=days)
@@ -50,13 +50,13 @@ def test_the_balance_moves_from_day_to_day_by_what_was_booked_on_that_day(accoun
 
 
 @each_account
-def test_what_was_booked_once_stays_as_it_was(account: CustomerAccount) -> None:
+def test_a_booked_transaction_does_not_change_later(account: CustomerAccount) -> None:
     later = {entry.transaction_id: entry for entry in generate_statement(account, TODAY + timedelta(days=40)).booked}
     earlier = [entry for entry in generate_statement(account, TODAY).booked if entry.booked_on >= date(2025, 6, 1)]
     assert all(later[entry.transaction_id] == entry for entry in earlier)
 
 
-def test_what_is_pending_today_is_booked_within_days() -> None:
+def test_a_pending_transaction_is_booked_within_days() -> None:
     seen = 0
     for account in ACCOUNTS:
         for days in range(0, 40, 3):
@@ -69,7 +69,7 @@ def test_what_is_pending_today_is_booked_within_days() -> None:
     assert seen
 
 
-def test_only_cards_are_ever_overdrawn() -> None:
+def test_only_card_accounts_have_a_negative_balance() -> None:
     for account in ACCOUNTS:
         balance = 0
         for entry in generate_statement(account, TODAY).booked:
@@ -77,7 +77,7 @@ def test_only_cards_are_ever_overdrawn() -> None:
             assert (balance <= 0) if account.kind == "card" else (balance >= 0)
 
 
-def test_the_data_are_the_same_on_every_machine() -> None:
+def test_generated_statements_are_equal_on_every_machine() -> None:
     ada = CUSTOMERS["one"]["ada"].accounts[0]
     lena = CUSTOMERS["two"]["lena"].accounts[1]
     assert (generate_statement(ada, TODAY).balance, len(generate_statement(ada, TODAY).booked)) == (3_354_63, 291)

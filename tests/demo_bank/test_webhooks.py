@@ -46,7 +46,7 @@ def test_every_webhook_of_the_protocol_has_a_row(stage: Stage) -> None:
     )
 
 
-def test_version_1_answers_account_records(one: Stage) -> None:
+def test_version_1_returns_account_records(one: Stage) -> None:
     reply = accounts(one, approved(one))
     assert reply.status == 200
     assert reply.headers["content-type"] == "application/json"
@@ -60,7 +60,7 @@ def test_version_1_answers_account_records(one: Stage) -> None:
     }
 
 
-def test_version_2_answers_account_references(two: Stage) -> None:
+def test_version_2_returns_account_references(two: Stage) -> None:
     reply = accounts(two, approved(two))
     assert reply.status == 200
     assert set(reply.body) == {"accounts"}
@@ -76,7 +76,7 @@ def test_version_2_answers_account_references(two: Stage) -> None:
     assert "iban" not in card
 
 
-def test_only_approved_accounts_are_answered(stage: Stage) -> None:
+def test_only_approved_accounts_are_returned(stage: Stage) -> None:
     first, two_of_them = approved(stage, 1), approved(stage, 2)
     assert len(accounts(stage, first).body["accounts"]) == 1
     both = accounts(stage, two_of_them).body["accounts"]
@@ -95,7 +95,7 @@ def test_a_version_1_account_is_found_by_its_iban(one: Stage) -> None:
     assert one.webhook("/account", {"iban": "GB33BUKB20201555555555"}, token=token).status == 400
 
 
-def test_the_key_is_checked_first(stage: Stage) -> None:
+def test_the_api_key_is_checked_first(stage: Stage) -> None:
     token = approved(stage)
     missing = accounts(stage, token, x_api_key=None, x_request_id=None, x_signature=None)
     assert (missing.status, code_of(missing)) in ((401, 4201), (401, "AUTHENTICATION_REQUIRED"))
@@ -106,12 +106,12 @@ def test_the_key_is_checked_first(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("request_id", [None, "", "17", "not-a-uuid-but-36-characters-long-ok"])
-def test_a_request_id_that_is_no_uuid_is_refused(stage: Stage, request_id: str | None) -> None:
+def test_a_request_id_other_than_a_uuid_is_rejected(stage: Stage, request_id: str | None) -> None:
     reply = accounts(stage, approved(stage), x_request_id=request_id)
     assert (reply.status, code_of(reply)) in ((401, 4204), (401, "REQUEST_ID_NOT_UUID"))
 
 
-def test_a_signature_of_other_bytes_or_by_another_key_is_refused(stage: Stage) -> None:
+def test_a_signature_of_other_bytes_or_by_another_key_is_rejected(stage: Stage) -> None:
     token = approved(stage)
     stranger = signatures.load_private_key(BANK_PEMS["two"])
     for signature in (None, "", "no base64!", signatures.sign(HUB_KEY, b"{ }"), signatures.sign(stranger, b"{}")):
@@ -132,7 +132,9 @@ def test_the_public_keys_of_the_service_are_fetched_once_a_minute(stage: Stage) 
     assert stage.hub.keys_fetched == 2
 
 
-def test_keys_that_cannot_be_read_again_go_on_for_another_minute(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cached_keys_stay_valid_for_another_minute_after_a_failed_fetch(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     token = approved(stage)
     assert accounts(stage, token).status == 200
     stage.hub.errors["/public_key"] = requests.ConnectionError("away")
@@ -145,27 +147,27 @@ def test_keys_that_cannot_be_read_again_go_on_for_another_minute(stage: Stage, m
 
 
 @pytest.mark.parametrize("raw", [b"{", b"[1]", b'"text"', b'{"a":1}', b'{"a":1,"a":2}', b"\xff", b"[" * 5000])
-def test_a_body_that_does_not_fit_is_refused_and_never_a_server_error(stage: Stage, raw: bytes) -> None:
+def test_a_malformed_body_returns_400(stage: Stage, raw: bytes) -> None:
     reply = stage.webhook(ACCOUNTS[stage.profile.name], raw=raw, token=approved(stage))
     assert reply.status == 400
     assert code_of(reply) in (4001, 4003, "FORMAT_ERROR")
 
 
-def test_an_empty_body_counts_as_no_members(stage: Stage) -> None:
+def test_an_empty_body_is_accepted_as_an_empty_object(stage: Stage) -> None:
     assert stage.webhook(ACCOUNTS[stage.profile.name], raw=b"", token=approved(stage)).status == 200
 
 
-def test_without_a_token_there_are_no_accounts(stage: Stage) -> None:
+def test_a_call_without_a_token_returns_401(stage: Stage) -> None:
     reply = accounts(stage, None)
     assert (reply.status, code_of(reply)) in ((401, 4201), (401, "AUTHENTICATION_REQUIRED"))
 
 
-def test_an_unknown_token_is_refused(stage: Stage) -> None:
+def test_an_unknown_token_returns_401(stage: Stage) -> None:
     reply = accounts(stage, "consent.unknown")
     assert (reply.status, code_of(reply)) in ((401, 4202), (401, "AUTHENTICATION_REQUIRED"))
 
 
-def test_a_token_ends_with_its_validity(stage: Stage) -> None:
+def test_a_token_expires_at_the_end_of_its_validity(stage: Stage) -> None:
     token = approved(stage)
     stage.clock.advance(180 * 86400 - 1)
     assert accounts(stage, token).status == 200
@@ -173,19 +175,19 @@ def test_a_token_ends_with_its_validity(stage: Stage) -> None:
     assert accounts(stage, token).status == 401
 
 
-def test_a_token_of_one_bank_is_unknown_at_the_other(one: Stage) -> None:
+def test_a_token_of_another_bank_is_rejected(one: Stage) -> None:
     token = approved(one)
     one.profile = BY_NAME["two"]
     assert one.webhook("/v2_accounts", token=token).status == 401
 
 
-def test_a_scope_that_was_not_approved_is_refused(one: Stage) -> None:
+def test_an_unapproved_scope_is_rejected(one: Stage) -> None:
     one.hub.scopes = ["account.balance"]
     reply = accounts(one, approved(one))
     assert (reply.status, code_of(reply)) == (401, 4200)
 
 
-def test_a_revoked_token_is_refused_and_the_revocation_may_be_repeated(stage: Stage) -> None:
+def test_a_revoked_token_is_rejected_and_its_revocation_can_be_repeated(stage: Stage) -> None:
     token, other = approved(stage), approved(stage)
     for _ in range(2):
         reply = stage.webhook("/revoke_token", {"access_token": token}, token=token)
@@ -194,19 +196,17 @@ def test_a_revoked_token_is_refused_and_the_revocation_may_be_repeated(stage: St
     assert accounts(stage, other).status == 200
 
 
-def test_the_revocation_of_an_unknown_token_is_final(stage: Stage) -> None:
+def test_revoking_an_unknown_token_returns_404(stage: Stage) -> None:
     reply = stage.webhook("/revoke_token", {"access_token": "consent.unknown"})
     assert (reply.status, code_of(reply)) in ((404, 4202), (404, "RESOURCE_UNKNOWN"))
 
 
-def test_an_unknown_webhook_is_refused_in_the_right_format(stage: Stage) -> None:
+def test_an_unknown_webhook_is_rejected_in_the_format_of_the_version(stage: Stage) -> None:
     other = "/v2_accounts" if stage.profile.version == 1 else "/accounts"
     assert code_of(stage.webhook(other)) in (4202, "API_ACTION_DOES_NOT_EXIST")
 
 
-def test_a_failure_of_the_bank_is_its_own_error_and_tells_nothing(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_internal_failure_returns_500_without_details(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     token = approved(stage)
     monkeypatch.setattr(stage.store, "batch_get", lambda *_: 1 / 0)
     reply = accounts(stage, token)
@@ -214,7 +214,7 @@ def test_a_failure_of_the_bank_is_its_own_error_and_tells_nothing(
     assert "division" not in reply.text
 
 
-def test_text_that_is_not_utf_8_is_refused_by_every_webhook_and_page(stage: Stage) -> None:
+def test_invalid_utf_8_is_rejected_by_every_webhook_and_page(stage: Stage) -> None:
     token = approved(stage)
     before = list(stage.store.scan("demo-banks"))
     for path, row in webhooks.webhook_rows(stage.profile.protocol).items():
