@@ -49,7 +49,7 @@ class Key:
         return f"{method} {url} {access_token} {nonce}"
 
 
-def test_an_authorization_names_the_bank_and_the_scopes() -> None:
+def test_an_authorization_contains_bank_scopes_and_state() -> None:
     hub = ScriptedHub(answer(body=ASKED))
 
     asked = hub.tpp().authorize(bic="DEMODEF1", scopes=["accounts", "payments.single"], state="visit-1")
@@ -60,7 +60,7 @@ def test_an_authorization_names_the_bank_and_the_scopes() -> None:
     assert hub.header("X-Api-Key") == ["client-1"]
 
 
-def test_a_code_verifier_is_sent_as_its_challenge_and_later_itself() -> None:
+def test_a_code_verifier_is_sent_as_challenge_and_later_in_clear() -> None:
     verifier = new_code_verifier()
     hub = ScriptedHub(answer(body=ASKED), token_answer())
     tpp = hub.tpp()
@@ -73,7 +73,7 @@ def test_a_code_verifier_is_sent_as_its_challenge_and_later_itself() -> None:
     assert hub.form(1)["code_verifier"] == verifier
 
 
-def test_an_authorization_with_its_own_state_is_not_repeated_after_a_lost_answer() -> None:
+def test_an_authorization_with_a_custom_state_is_not_repeated_after_a_lost_answer() -> None:
     hub = ScriptedHub(httpx.ReadError("reset"))
 
     with pytest.raises(ConnectionLost) as caught:
@@ -82,13 +82,15 @@ def test_an_authorization_with_its_own_state_is_not_repeated_after_a_lost_answer
 
 
 @pytest.mark.parametrize(("state", "lost"), [(None, httpx.ReadError("reset")), ("s", httpx.ConnectError("refused"))])
-def test_an_authorization_is_repeated_if_that_is_safe(state: str | None, lost: Exception) -> None:
+def test_an_authorization_is_repeated_without_a_custom_state_or_after_a_refused_connection(
+    state: str | None, lost: Exception
+) -> None:
     hub = ScriptedHub(lost, answer(body=ASKED))
 
     assert hub.tpp().authorize(bic="DEMODEF1", scopes=["accounts"], state=state).state == "visit-1"
 
 
-def test_a_code_becomes_a_consent_that_reads_with_its_tokens() -> None:
+def test_a_redeemed_code_returns_a_consent_that_uses_its_tokens() -> None:
     hub = ScriptedHub(token_answer(number=7), answer(body={"accounts": []}))
 
     consent = hub.tpp().redeem("c1", redirect_uri="https://tpp.example.com/callback")
@@ -104,14 +106,14 @@ def test_a_code_becomes_a_consent_that_reads_with_its_tokens() -> None:
     assert hub.header("Authorization")[1] == "Bearer access-7"
 
 
-def test_a_code_that_is_refused_needs_a_new_authorization() -> None:
+def test_a_rejected_code_raises_authorization_ended() -> None:
     hub = ScriptedHub(failure(400, "FORMAT_ERROR", "the authorization code has expired", error="invalid_grant"))
 
     with pytest.raises(AuthorizationEnded):
         hub.tpp().redeem("c1")
 
 
-def test_the_address_that_the_browser_came_back_to_is_checked_and_redeemed() -> None:
+def test_a_valid_callback_is_redeemed() -> None:
     hub = ScriptedHub(answer(body=METADATA), token_answer())
 
     assert hub.tpp().redeem_callback(CALLBACK, state="visit-1").consent_id == "consent-1"
@@ -128,12 +130,12 @@ def test_the_address_that_the_browser_came_back_to_is_checked_and_redeemed() -> 
         (f"https://tpp.example.com/callback?error=access_denied&state=visit-1&iss={BASE}", ConsentRefused),
     ],
 )
-def test_another_address_is_refused(url: str, expected: type[Exception]) -> None:
+def test_a_forged_or_refused_callback_is_rejected(url: str, expected: type[Exception]) -> None:
     with pytest.raises(expected):
         ScriptedHub(answer(body=METADATA)).tpp().redeem_callback(url, state="visit-1")
 
 
-def test_a_pushed_request_is_opened_by_its_uri() -> None:
+def test_a_pushed_request_is_opened_by_its_request_uri() -> None:
     hub = ScriptedHub(answer(201, {"request_uri": "urn:x", "expires_in": 60}))
     tpp = hub.tpp()
 
@@ -146,7 +148,7 @@ def test_a_pushed_request_is_opened_by_its_uri() -> None:
     )
 
 
-def test_the_address_of_an_authorization_has_all_its_members() -> None:
+def test_the_authorization_url_contains_all_parameters() -> None:
     url = ScriptedHub().tpp(dpop=Key()).authorization_url(scopes=["accounts"], state="s", code_verifier="v" * 43)
 
     found = {name: value for name, (value,) in parse_qs(urlsplit(url).query).items()}
@@ -161,7 +163,7 @@ def test_the_address_of_an_authorization_has_all_its_members() -> None:
     }
 
 
-def test_an_assertion_is_signed_for_each_attempt_and_stands_where_it_belongs() -> None:
+def test_a_new_assertion_is_signed_for_each_attempt() -> None:
     hub = ScriptedHub(answer(body=METADATA), httpx.ReadError("reset"), answer(body=ASKED), token_answer())
     tpp = hub.tpp(client_secret=None, assertion=Assertion())
 
@@ -175,7 +177,7 @@ def test_an_assertion_is_signed_for_each_attempt_and_stands_where_it_belongs() -
 
 
 @pytest.mark.parametrize("name", ["WWW-Authenticate", "x-amzn-Remapped-WWW-Authenticate"])
-def test_a_proof_is_made_for_each_attempt_with_the_newest_nonce(name: str) -> None:
+def test_a_dpop_proof_is_made_for_each_attempt_with_the_newest_nonce(name: str) -> None:
     demanded = failure(401, "AUTHENTICATION_REQUIRED", "the DPoP proof must contain the nonce in the header DPoP-Nonce")
     demanded.headers["DPoP-Nonce"] = "n1"
     demanded.headers[name] = 'DPoP algs="ES256", error="use_dpop_nonce"'
@@ -188,7 +190,7 @@ def test_a_proof_is_made_for_each_attempt_with_the_newest_nonce(name: str) -> No
     assert hub.header("DPoP") == [f"GET {BASE}/tpp/accounts access-1 None", f"GET {BASE}/tpp/accounts access-1 n1"]
 
 
-def test_a_nonce_for_a_token_is_sent_at_once() -> None:
+def test_a_dpop_nonce_of_a_token_answer_is_used_at_once() -> None:
     demanded = failure(400, "FORMAT_ERROR", "the DPoP proof must contain the nonce", error="use_dpop_nonce")
     demanded.headers["DPoP-Nonce"] = "n1"
     hub = ScriptedHub(demanded, token_answer())
@@ -198,7 +200,7 @@ def test_a_nonce_for_a_token_is_sent_at_once() -> None:
     assert hub.header("DPoP") == [f"POST {BASE}/tpp/token None {nonce}" for nonce in (None, "n1")]
 
 
-def test_a_refused_proof_does_not_refresh_the_tokens() -> None:
+def test_a_rejected_dpop_proof_does_not_refresh_the_tokens() -> None:
     refused = failure(401, "AUTHENTICATION_REQUIRED", "the DPoP proof is missing or not valid")
     refused.headers["WWW-Authenticate"] = 'DPoP algs="ES256", error="invalid_dpop_proof"'
     hub = ScriptedHub(refused)
@@ -224,14 +226,14 @@ def test_a_refused_proof_does_not_refresh_the_tokens() -> None:
         (BASE, {"client_secret": "s", "assertion": Assertion()}),
     ],
 )
-def test_a_client_that_cannot_work_is_refused(address: str, options: dict[str, Any]) -> None:
+def test_an_invalid_client_configuration_is_rejected(address: str, options: dict[str, Any]) -> None:
     for kind in (Tpp, AsyncTpp):
         with pytest.raises(ConfigurationError) as raised:
             kind(address, **{"client_id": "client-1", **options})
         assert "secret-1" not in str(raised.value)
 
 
-def test_an_address_may_have_a_path_and_a_slash_at_its_end() -> None:
+def test_a_base_url_may_have_a_path_and_a_trailing_slash() -> None:
     hub = ScriptedHub(answer(body={"bic": "DEMODEF1", "scopes": []}))
     client = httpx.Client(transport=httpx.MockTransport(hub))
 
@@ -240,17 +242,17 @@ def test_an_address_may_have_a_path_and_a_slash_at_its_end() -> None:
     assert str(hub.requests[0].url) == f"{BASE}/stage/tpp/scope?bic=DEMODEF1"
 
 
-def test_metadata_without_an_issuer_is_no_answer_of_the_hub() -> None:
+def test_metadata_without_an_issuer_raises_unexpected_answer() -> None:
     with pytest.raises(UnexpectedAnswer, match="issuer"):
         ScriptedHub(answer(body={"token_endpoint": "x"})).tpp().redeem_callback(CALLBACK, state="visit-1")
 
 
-def test_a_session_that_has_lost_its_state_accepts_no_address() -> None:
+def test_a_callback_is_rejected_without_an_expected_state() -> None:
     with pytest.raises(ForgedCallback):
         ScriptedHub(answer(body=METADATA)).tpp().redeem_callback(CALLBACK.replace("visit-1", ""), state="")
 
 
-def test_ending_a_consent_sends_its_refresh_token() -> None:
+def test_revoking_a_consent_sends_its_refresh_token() -> None:
     hub = ScriptedHub(answer())
 
     hub.tpp().consent(tokens()).revoke()
@@ -258,7 +260,7 @@ def test_ending_a_consent_sends_its_refresh_token() -> None:
     assert hub.form()["token"] == "refresh-1"
 
 
-def test_no_secret_is_shown() -> None:
+def test_no_repr_shows_a_secret() -> None:
     tpp = ScriptedHub().tpp()
     consent = tpp.consent(tokens())
 
@@ -268,7 +270,7 @@ def test_no_secret_is_shown() -> None:
         assert secret not in shown
 
 
-def test_an_asynchronous_program_redeems_its_callback() -> None:
+def test_an_asynchronous_client_redeems_a_callback() -> None:
     hub = ScriptedHub(answer(body=METADATA), token_answer())
 
     async def run() -> str:

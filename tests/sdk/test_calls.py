@@ -74,7 +74,7 @@ def test_every_call_has_a_method_and_a_row() -> None:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_the_readme_names_every_call_with_its_methods(operation: str) -> None:
+def test_the_readme_lists_every_call_with_its_methods(operation: str) -> None:
     path = row(operation).path
     known = "/.well-known/…" if path.startswith("/.well-known/") else path
     (told,) = [line for line in README.splitlines() if f"`{row(operation).method} {known}`" in line]
@@ -116,7 +116,7 @@ def class_of(content: Any) -> str:
 @pytest.mark.parametrize(
     "operation", ["payment_initiation", "bulk_payment_initiation", "direct_payment_initiation", "funds_confirmations"]
 )
-def test_an_order_is_typed_as_the_documents_bodies(operation: str) -> None:
+def test_an_order_is_typed_as_the_documented_bodies(operation: str) -> None:
     (content,) = OPERATIONS[operation]["requestBody"]["content"].values()
     expected = {option["$ref"].rsplit("/", 1)[-1] for option in content["schema"]["anyOf"]}
     hints = hints_of(METHODS[operation][0])
@@ -126,7 +126,7 @@ def test_an_order_is_typed_as_the_documents_bodies(operation: str) -> None:
 
 
 @pytest.mark.parametrize("operation", sorted(OPERATIONS))
-def test_a_method_answers_with_the_documents_classes(operation: str) -> None:
+def test_a_method_returns_the_documented_classes(operation: str) -> None:
     hint = hints_of(METHODS[operation][0])["return"]
     expected = {load(name) for name in row(operation).answers}
 
@@ -162,8 +162,8 @@ def test_both_clients_have_the_same_methods_with_the_same_parameters(one: type, 
 
 
 @pytest.mark.parametrize("name", sorted(name for name, one in document.schemas().items() if one["type"] == "object"))
-def test_the_documents_examples_of_a_schema_are_read_and_written_back(name: str) -> None:
-    """An object made of the members' examples."""
+def test_documented_examples_of_a_schema_are_parsed_and_written_back(name: str) -> None:
+    """Build an object of the examples of its members."""
     schema = document.schemas()[name]
     examples = {member: example(part) for member, part in schema.get("properties", {}).items()}
     record = getattr(package, name).from_json(examples)

@@ -96,7 +96,7 @@ def options(hub: Hub, *more: str) -> list[str]:
     return ["listen", "--base-url", hub.url, "--client-id", "client-1", "--forward-to", f"{hub.url}/events", *more]
 
 
-def test_it_tells_its_version(capsys: pytest.CaptureFixture[str]) -> None:
+def test_version_option_prints_the_version(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         cli.main(["--version"])
 
@@ -104,7 +104,7 @@ def test_it_tells_its_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("arguments", [[], ["listen"], ["listen", "--forward-to"], ["speak"]])
-def test_wrong_options_end_it_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_options_exit_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         cli.main(arguments)
 
@@ -123,7 +123,7 @@ def test_wrong_options_end_it_with_2(arguments: list[str], capsys: pytest.Captur
         ([*AT, "--client-key", "none"], "the key's file 'none' cannot be read: No such file or directory"),
     ],
 )
-def test_what_is_missing_is_told_in_one_line(
+def test_a_missing_setting_is_reported_in_one_line(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     assert cli.main(["listen", *arguments]) == 1
@@ -132,7 +132,7 @@ def test_what_is_missing_is_told_in_one_line(
     assert not (tmp_path / "states").exists()
 
 
-def test_a_receiver_that_is_no_address_is_told(
+def test_an_invalid_receiver_address_is_reported(
     hub: Hub, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CAUSEWAY_CLIENT_SECRET", "secret-1")
@@ -142,7 +142,9 @@ def test_a_receiver_that_is_no_address_is_told(
     assert capsys.readouterr().err == "causeway: --forward-to must be an http or https address, not '9701'\n"
 
 
-def test_refused_credentials_end_it_with_one_line(hub: Hub, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_rejected_credentials_exit_with_1_and_one_line(
+    hub: Hub, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     hub.status = 401
     (tmp_path / "secret").write_text("secret-1\n")
 
@@ -156,7 +158,9 @@ def test_refused_credentials_end_it_with_one_line(hub: Hub, capsys: pytest.Captu
     assert "secret-1" not in shown.out + shown.err
 
 
-def test_an_event_is_resent_with_an_assertion(hub: Hub, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_resend_forwards_a_stored_event_and_authenticates_by_assertion(
+    hub: Hub, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     key = PrivateKeyJwt.generate()
     key.save(tmp_path / "client.json")
 
@@ -173,7 +177,7 @@ def test_an_event_is_resent_with_an_assertion(hub: Hub, capsys: pytest.CaptureFi
     assert stat.S_IMODE(state.stat().st_mode) == 0o600
 
 
-def test_an_interrupted_resend_does_not_end_as_if_the_event_was_taken(
+def test_an_interrupted_resend_exits_with_1(
     hub: Hub, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def interrupted(*_: object) -> bool:
@@ -186,7 +190,7 @@ def test_an_interrupted_resend_does_not_end_as_if_the_event_was_taken(
     assert cli.STOPPED not in capsys.readouterr().out
 
 
-def test_an_empty_secret_file_is_told(hub: Hub, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_secret_file_is_reported(hub: Hub, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "secret").write_text("\n")
 
     assert cli.main(options(hub, "--client-secret-file", str(tmp_path / "secret"))) == 1
@@ -194,7 +198,7 @@ def test_an_empty_secret_file_is_told(hub: Hub, tmp_path: Path, capsys: pytest.C
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_prints_a_line_and_ends_it_with_0(hub: Hub, tmp_path: Path, number: signal.Signals) -> None:
+def test_an_interrupt_prints_one_line_and_exits_with_0(hub: Hub, tmp_path: Path, number: signal.Signals) -> None:
     receiver = ["--forward-to", f"{hub.url}/events", "--types", "t*,consent.authorized"]
     environ = {
         **os.environ,
@@ -222,11 +226,11 @@ def test_an_interrupt_prints_a_line_and_ends_it_with_0(hub: Hub, tmp_path: Path,
     assert (running.returncode, rest, complaint) == (0, f"{cli.STOPPED}\n", "")
 
 
-def test_lines_do_not_steer_a_terminal() -> None:
+def test_control_characters_are_replaced_in_printed_lines() -> None:
     assert cli.printable("a\x1b[2Jb\r\nc\x9bd ü") == "a?[2Jb??c?d ü"
 
 
-def test_a_reader_of_the_lines_that_leaves_ends_it_without_a_stack_trace(hub: Hub, tmp_path: Path) -> None:
+def test_a_closed_output_exits_with_1_without_a_stack_trace(hub: Hub, tmp_path: Path) -> None:
     environ = {**os.environ, "PYTHONPATH": str(SOURCE), "CAUSEWAY_CLIENT_SECRET": "secret-1"}
     command = [sys.executable, "-m", "causeway", *options(hub, "--state", str(tmp_path / "state.json"))]
     with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:

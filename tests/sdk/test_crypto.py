@@ -108,7 +108,7 @@ def test_the_hub_accepts_an_assertion_once(world: World, algorithm: Algorithm) -
     assert ask(PrivateKeyJwt.generate(algorithm).sign(client.client_id, BASE, world.clock.time())) == 401
 
 
-def test_the_hub_accepts_a_proof_of_the_called_address_and_the_token(world: World, algorithm: Algorithm) -> None:
+def test_the_hub_accepts_a_dpop_proof_for_its_url_and_token(world: World, algorithm: Algorithm) -> None:
     key, hub = DpopKey.generate(algorithm), world.hub.openbanking
     nonce, now = hub.dpop_nonces.make(), world.clock.time() + 0.7
 
@@ -119,7 +119,7 @@ def test_the_hub_accepts_a_proof_of_the_called_address_and_the_token(world: Worl
     assert proof.use.identifier != DpopKey.generate(algorithm).thumbprint
 
 
-def test_whoever_has_the_public_key_verifies_an_assertion(algorithm: Algorithm) -> None:
+def test_an_assertion_is_verifiable_with_the_public_key(algorithm: Algorithm) -> None:
     key = PrivateKeyJwt(pem(native(algorithm)), kid="key-1", lifetime=120)
 
     header, claims = decoded(key.sign("client-1", BASE, NOW + 0.9), key.jwks["keys"][0])
@@ -130,7 +130,7 @@ def test_whoever_has_the_public_key_verifies_an_assertion(algorithm: Algorithm) 
     assert claims == expected
 
 
-def test_whoever_has_the_public_key_verifies_a_proof(algorithm: Algorithm) -> None:
+def test_a_dpop_proof_is_verifiable_with_its_public_key(algorithm: Algorithm) -> None:
     key = DpopKey(pem(native(algorithm)))
 
     text = key.prove("POST", PLACE, NOW, access_token="token", nonce="n1")
@@ -148,7 +148,7 @@ def test_whoever_has_the_public_key_verifies_a_proof(algorithm: Algorithm) -> No
     assert thumbprint(carried) == key.thumbprint
 
 
-def test_a_proof_without_a_token_or_a_nonce_has_neither_claim() -> None:
+def test_a_dpop_proof_without_token_and_nonce_has_neither_claim() -> None:
     key = DpopKey.generate()
 
     _, claims = decoded(key.prove("POST", PLACE, NOW, access_token=None, nonce=None), key._key.public)
@@ -158,7 +158,7 @@ def test_a_proof_without_a_token_or_a_nonce_has_neither_claim() -> None:
 
 @pytest.mark.parametrize("form", ["PKCS8", "TraditionalOpenSSL"])
 @pytest.mark.parametrize("password", [None, b"a password"])
-def test_a_key_in_pem_is_read(algorithm: Algorithm, form: str, password: bytes | None) -> None:
+def test_a_pem_key_is_loaded(algorithm: Algorithm, form: str, password: bytes | None) -> None:
     key = native(algorithm)
     if algorithm == "EdDSA":
         form = "PKCS8"
@@ -171,7 +171,7 @@ def test_a_key_in_pem_is_read(algorithm: Algorithm, form: str, password: bytes |
     assert (as_bytes.algorithm, as_bytes.kid) == (algorithm, None)
 
 
-def test_a_json_web_key_is_read_and_names_itself(algorithm: Algorithm) -> None:
+def test_a_json_web_key_is_loaded_with_its_kid(algorithm: Algorithm) -> None:
     members = private_jwk(algorithm, kid="key-7", alg=algorithm, use="sig", key_ops=["sign"])
 
     keys = [PrivateKeyJwt(members), PrivateKeyJwt(json.dumps(members)), PrivateKeyJwt(f" {json.dumps(members)}")]
@@ -181,11 +181,11 @@ def test_a_json_web_key_is_read_and_names_itself(algorithm: Algorithm) -> None:
     assert PrivateKeyJwt(members, kid="key-8").jwks["keys"][0]["kid"] == "key-8"
 
 
-def test_an_ed25519_key_may_name_its_algorithm_by_either_name() -> None:
+def test_an_ed25519_key_accepts_both_names_of_its_algorithm() -> None:
     assert PrivateKeyJwt(private_jwk("EdDSA", alg="Ed25519")).algorithm == "EdDSA"
 
 
-def test_keys_are_saved_for_their_owner_only_and_loaded(tmp_path: Path, algorithm: Algorithm) -> None:
+def test_keys_are_saved_with_owner_permissions_and_loaded(tmp_path: Path, algorithm: Algorithm) -> None:
     assertion, proof = PrivateKeyJwt.generate(algorithm), DpopKey.generate(algorithm)
     assertion.save(tmp_path / "client.json")
     proof.save(tmp_path / "dpop.json")
@@ -198,7 +198,7 @@ def test_keys_are_saved_for_their_owner_only_and_loaded(tmp_path: Path, algorith
     assert {stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()} == {0o600}
 
 
-def test_a_key_never_replaces_another(tmp_path: Path) -> None:
+def test_saving_a_key_does_not_overwrite_a_file(tmp_path: Path) -> None:
     file = tmp_path / "dpop.json"
     DpopKey.generate().save(file)
     before = file.read_bytes()
@@ -209,7 +209,7 @@ def test_a_key_never_replaces_another(tmp_path: Path) -> None:
     assert file.read_bytes() == before
 
 
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
+def test_a_missing_key_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"missing\.pem' cannot be read: No such file"):
         PrivateKeyJwt.load(tmp_path / "missing.pem")
 
@@ -246,7 +246,7 @@ UNFIT: dict[str, tuple[Any, str]] = {
 
 @pytest.mark.parametrize("case", UNFIT)
 @pytest.mark.parametrize("kind", [PrivateKeyJwt, DpopKey])
-def test_an_unfit_key_is_refused_with_the_reason_and_without_the_key(
+def test_an_unsuitable_key_is_rejected_with_the_reason_and_without_the_key(
     case: str, kind: type[PrivateKeyJwt | DpopKey]
 ) -> None:
     make, reason = UNFIT[case]
@@ -275,24 +275,24 @@ def secrets_of(key: Any) -> list[str]:
         (None, "needless", "it is not encrypted"),
     ],
 )
-def test_a_password_that_does_not_fit_is_refused(encrypted: bytes | None, password: str | None, reason: str) -> None:
+def test_a_wrong_or_missing_password_is_rejected(encrypted: bytes | None, password: str | None, reason: str) -> None:
     with pytest.raises(ConfigurationError, match=reason):
         DpopKey(pem(native("ES256"), encrypted), password=password)
 
 
 @pytest.mark.parametrize("lifetime", [0, 301, float("nan")])
-def test_a_lifetime_that_the_hub_refuses_is_refused(lifetime: float) -> None:
+def test_an_assertion_lifetime_outside_1_to_300_seconds_is_rejected(lifetime: float) -> None:
     with pytest.raises(ConfigurationError, match="1 to 300 seconds"):
         PrivateKeyJwt.generate(lifetime=lifetime)
 
 
-def test_an_unknown_algorithm_is_refused() -> None:
+def test_an_unknown_algorithm_is_rejected() -> None:
     wrong: Any = "RS256"
     with pytest.raises(ConfigurationError, match="ES256, PS256 or EdDSA"):
         DpopKey.generate(wrong)
 
 
-def test_no_secret_is_shown() -> None:
+def test_no_repr_shows_a_secret() -> None:
     members = private_jwk(kid="key-1")
     assertion, proof = PrivateKeyJwt(members), DpopKey(members)
 
@@ -303,7 +303,7 @@ def test_no_secret_is_shown() -> None:
 
 
 @pytest.mark.parametrize("missing", ["joserfc", "cryptography"])
-def test_without_the_extra_the_error_says_what_to_install(missing: str) -> None:
+def test_a_missing_crypto_dependency_raises_an_error_with_the_pip_command(missing: str) -> None:
     program = f"""
 import sys
 sys.modules[{missing!r}] = None
@@ -321,7 +321,7 @@ for use in (DpopKey.generate, PrivateKeyJwt.generate, lambda: DpopKey("-----"), 
     assert done.stdout.splitlines() == ["keys need joserfc and cryptography: pip install 'causeway[crypto]'"] * 4
 
 
-def test_keys_warn_of_nothing(algorithm: Algorithm) -> None:
+def test_keys_cause_no_warnings(algorithm: Algorithm) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         DpopKey.generate(algorithm).prove("GET", PLACE, NOW, access_token="token", nonce=None)

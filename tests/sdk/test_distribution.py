@@ -61,7 +61,7 @@ def run(built: Built, *arguments: str, dependencies: bool = False) -> str:
     return done.stdout
 
 
-def test_the_installed_package_works_where_the_repository_is_not(built: Built) -> None:
+def test_the_installed_package_works_outside_the_repository(built: Built) -> None:
     program = (
         "import json, sys, causeway; from causeway.tpp import SinglePaymentV2, Tpp; from causeway.bank import Bank;"
         " client = repr(Tpp('https://hub.example', client_id='client'));"
@@ -75,13 +75,13 @@ def test_the_installed_package_works_where_the_repository_is_not(built: Built) -
     assert not {str(SOURCE), str(SDK), str(SDK.parent)} & set(path)
 
 
-def test_importing_the_client_and_messages_needs_the_standard_library_only(built: Built) -> None:
+def test_importing_client_and_messages_requires_only_the_standard_library(built: Built) -> None:
     program = "from causeway.tpp import *; from causeway.bank import AccountV1, Refused; print(Tpp, AccountV1)"
 
     assert "causeway.tpp._generated.sync.client.Tpp" in run(built, "-c", program)
 
 
-def test_the_command_is_installed(built: Built) -> None:
+def test_the_causeway_command_is_installed(built: Built) -> None:
     command = built.installed / "bin" / "causeway"
 
     assert os.access(command, os.X_OK)
@@ -89,7 +89,7 @@ def test_the_command_is_installed(built: Built) -> None:
     assert run(built, str(command), "--version").strip() == causeway.__version__
 
 
-def test_the_wheel_has_every_module_and_says_that_it_is_typed(built: Built) -> None:
+def test_the_wheel_contains_every_module_and_py_typed(built: Built) -> None:
     files = {file.relative_to(SOURCE).as_posix() for file in SOURCE.rglob("*") if file.suffix in {".py", ".typed"}}
     with zipfile.ZipFile(built.wheel) as wheel:
         assert {name for name in wheel.namelist() if ".dist-info/" not in name} == files
@@ -97,7 +97,7 @@ def test_the_wheel_has_every_module_and_says_that_it_is_typed(built: Built) -> N
     assert (built.installed / "causeway" / "py.typed").is_file()
 
 
-def test_the_wheel_describes_itself_by_the_readme(built: Built) -> None:
+def test_the_wheel_metadata_contains_name_version_readme_and_extras(built: Built) -> None:
     with zipfile.ZipFile(built.wheel) as wheel:
         (name,) = [each for each in wheel.namelist() if each.endswith(".dist-info/METADATA")]
         metadata = email.message_from_string(wheel.read(name).decode())
@@ -107,8 +107,10 @@ def test_the_wheel_describes_itself_by_the_readme(built: Built) -> None:
     assert {"crypto", "bank", "all"} == set(metadata.get_all("Provides-Extra", []))
 
 
-def test_the_sdist_has_readme_changelog_and_license_and_builds_the_same_wheel(built: Built, tmp_path: Path) -> None:
-    """The wheel of ``built`` was made of the sdist, as ``build`` does unless told otherwise."""
+def test_the_sdist_contains_readme_changelog_and_license_and_builds_the_same_wheel(
+    built: Built, tmp_path: Path
+) -> None:
+    """Compare the wheel built from the source folder with that built from the sdist."""
     with tarfile.open(built.sdist) as sdist:
         for name in ("README.md", "CHANGELOG.md", "LICENSE"):
             file = sdist.extractfile(f"{built.sdist.name.removesuffix('.tar.gz')}/{name}")

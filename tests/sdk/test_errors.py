@@ -34,30 +34,30 @@ def subclasses(kind: type[CausewayError]) -> list[type[CausewayError]]:
 
 
 @pytest.mark.parametrize("code", get_args(ErrorCode))
-def test_every_code_has_advice(code: str) -> None:
+def test_every_error_code_has_advice(code: str) -> None:
     assert ApiError(400, code).advice != GENERAL
 
 
 @pytest.mark.parametrize("code", get_args(OAuthErrorCode))
-def test_every_code_of_oauth_has_advice(code: str) -> None:
+def test_every_oauth_error_code_has_advice(code: str) -> None:
     assert ApiError(400, error=code).advice != GENERAL
 
 
 @pytest.mark.parametrize("code", get_args(ReasonCode))
-def test_every_reason_of_a_failed_payment_has_advice(code: str) -> None:
+def test_every_reason_code_of_a_failed_payment_has_advice(code: str) -> None:
     kind = errors.OutcomeUnknown if code in ("outcome_unknown", "bad_answer") else ApiError
     assert kind(502, reason_code=code).advice != GENERAL
 
 
 @pytest.mark.parametrize("kind", subclasses(CausewayError)[1:], ids=lambda kind: kind.__name__)
-def test_every_error_has_advice_of_its_own_and_is_explained_in_the_readme(kind: type[CausewayError]) -> None:
+def test_every_error_class_has_its_own_advice_and_is_documented(kind: type[CausewayError]) -> None:
     if kind is not ApiError and not issubclass(kind, ApiError):
         assert kind.advice != GENERAL
     assert f"`{kind.__name__}`" in README
 
 
 @pytest.mark.usefixtures("clock")
-def test_nothing_that_is_logged_contains_a_secret(caplog: pytest.LogCaptureFixture) -> None:
+def test_no_log_line_contains_a_secret(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     refused = failure(401, "AUTHENTICATION_REQUIRED", "the bearer token is not valid")
     steps: list[Any] = [httpx.ReadError("reset"), refused, httpx.ReadTimeout("silence"), token_answer()]
@@ -79,7 +79,7 @@ def documented_statuses() -> dict[str, str]:
 
 
 @pytest.mark.parametrize(("status", "final"), documented_statuses().items())
-def test_a_status_is_final_if_the_reference_says_so(status: str, final: str) -> None:
+def test_a_status_is_final_as_documented(status: str, final: str) -> None:
     found: Any = (
         ReportedStatus.from_json({"payment_id": "p", "payment_status": int(status), "history": []})
         if status.isdigit()
@@ -91,12 +91,12 @@ def test_a_status_is_final_if_the_reference_says_so(status: str, final: str) -> 
 
 
 @pytest.mark.parametrize("outcome", ["pending", "unknown", "not_accepted"])
-def test_an_order_without_payment_is_final_if_the_bank_does_not_have_it(outcome: Any) -> None:
+def test_an_order_without_payment_is_final_if_the_bank_did_not_accept_it(outcome: Any) -> None:
     found = OrderWithoutPayment(request_id="r", outcome=outcome)
 
     assert is_final(found) is (outcome == "not_accepted")
     assert not is_paid(found)
 
 
-def test_the_advice_for_an_answer_that_is_not_the_hubs_is_to_check_the_address() -> None:
+def test_an_error_without_a_code_advises_to_check_the_address() -> None:
     assert "hub's address" in ApiError(404).advice

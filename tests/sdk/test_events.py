@@ -38,7 +38,7 @@ def headers(body: str = BODY, secret: str = SECRET, moment: float = START) -> di
     return {"Webhook-Id": "msg-1", "Webhook-Timestamp": str(int(moment)), "Webhook-Signature": signature}
 
 
-def test_an_event_of_the_hub_is_verified_and_read() -> None:
+def test_an_event_of_the_hub_is_verified_and_parsed() -> None:
     received = EventVerifier(SECRET).verify(headers(), BODY.encode())
 
     assert received.id == "msg-1"
@@ -46,7 +46,7 @@ def test_an_event_of_the_hub_is_verified_and_read() -> None:
     assert received.event.data.message == "Ün test"
 
 
-def test_one_of_several_signatures_and_secrets_is_enough() -> None:
+def test_one_valid_signature_of_several_and_one_secret_of_several_suffice() -> None:
     rotated = headers()
     rotated["Webhook-Signature"] = f"v1,AAAA v2,x {rotated['Webhook-Signature']}"
 
@@ -56,7 +56,7 @@ def test_one_of_several_signatures_and_secrets_is_enough() -> None:
 @pytest.mark.parametrize(
     "wrong", ["body", "secret", "old", "early", "id", "no timestamp", "no signature", "no id", "text"]
 )
-def test_any_other_event_is_refused(wrong: str) -> None:
+def test_an_altered_outdated_or_incomplete_event_is_rejected(wrong: str) -> None:
     sent, body = headers(moment=START + {"old": -301, "early": 301}.get(wrong, 0)), BODY
     match wrong:
         case "body":
@@ -83,17 +83,17 @@ def test_an_event_may_be_five_minutes_old(clock: Clock) -> None:
 
 
 @pytest.mark.parametrize("secret", ["", "whsec_", "whsec_%", "c2VjcmV0", []])
-def test_what_is_no_secret_is_refused(secret: str | list[str]) -> None:
+def test_an_invalid_secret_is_rejected(secret: str | list[str]) -> None:
     with pytest.raises(ConfigurationError):
         EventVerifier(secret)
 
 
-def test_a_signature_is_that_of_other_implementations() -> None:
+def test_a_signature_equals_that_of_other_implementations() -> None:
     assert sign(SECRET, "msg-1", int(START), BODY) == headers()["Webhook-Signature"]
 
 
 @pytest.mark.parametrize("kind", list(EVENTS))
-def test_the_examples_of_every_type_are_read_and_written_back(kind: str) -> None:
+def test_documented_examples_of_every_event_type_are_parsed_and_written_back(kind: str) -> None:
     hook = document.document()["webhooks"][kind]["post"]
     for example in hook["requestBody"]["content"]["application/json"]["examples"].values():
         event = parse_event(json.dumps(example["value"]))
@@ -102,21 +102,21 @@ def test_the_examples_of_every_type_are_read_and_written_back(kind: str) -> None
         assert event.extra == {}
 
 
-def test_a_type_that_is_not_known_yet_is_kept() -> None:
+def test_an_unknown_event_type_is_kept() -> None:
     event = parse_event('{"type": "card.new", "timestamp": "2026-11-21T09:30:00+00:00", "data": {"n": 1.10}}')
 
     assert isinstance(event, UnknownEvent)
     assert str(event.data["n"]) == "1.10"
 
 
-def test_a_member_that_is_not_known_yet_is_kept() -> None:
+def test_an_unknown_member_of_an_event_is_kept() -> None:
     event = parse_event('{"type": "test", "timestamp": "2026-11-21T09:30:00+00:00", "data": {"message": "m", "n": 1}}')
 
     assert isinstance(event, DeliveryTestEvent)
     assert event.data.extra == {"n": 1}
 
 
-def test_events_are_told_apart_by_their_class() -> None:
+def test_an_event_can_be_matched_by_its_class() -> None:
     def told(body: str) -> str:
         match parse_event(body):
             case ConsentAuthorisedEvent() as event:
@@ -135,17 +135,17 @@ def test_events_are_told_apart_by_their_class() -> None:
 
 
 @pytest.mark.parametrize("body", ["[" * 100_000, '{"type": 1E9999999999999999999}'])
-def test_a_body_that_would_exhaust_the_program_is_no_event(body: str) -> None:
+def test_an_excessive_body_is_rejected_as_event(body: str) -> None:
     with pytest.raises(InvalidEvent):
         parse_event(body)
 
 
 @pytest.mark.parametrize("moment", ["9" * 5000, "²", "-1", ""])
-def test_a_time_that_is_none_is_refused(moment: str) -> None:
+def test_an_invalid_timestamp_is_rejected(moment: str) -> None:
     with pytest.raises(InvalidEvent, match="old"):
         EventVerifier(SECRET).verify({**headers(), "Webhook-Timestamp": moment}, BODY)
 
 
-def test_a_secret_that_is_not_ascii_is_a_configuration_error() -> None:
+def test_a_non_ascii_secret_raises_configuration_error() -> None:
     with pytest.raises(ConfigurationError, match="whsec_"):
         EventVerifier("whsec_é")

@@ -42,7 +42,7 @@ def test_each_event_is_forwarded_once_and_in_order(listening: Listening, clock: 
     assert listening.lines[0].startswith("2027-01-15T08:00:00Z  test")
 
 
-def test_an_event_is_signed_as_at_an_events_url(listening: Listening) -> None:
+def test_a_forwarded_event_is_signed_like_a_webhook(listening: Listening) -> None:
     listening.log.events = [event(1), event(2, "consent.renewed")]
 
     listening.run()
@@ -56,7 +56,7 @@ def test_an_event_is_signed_as_at_an_events_url(listening: Listening) -> None:
     assert (request.method, str(request.url), request.headers["content-type"]) == ("POST", PLACE, "application/json")
 
 
-def test_each_attempt_has_its_own_time_and_the_same_id(listening: Listening, clock: Clock) -> None:
+def test_each_attempt_has_a_new_timestamp_and_the_same_event_id(listening: Listening, clock: Clock) -> None:
     listening.receiver.answers = [500]
     listening.run()
 
@@ -66,7 +66,7 @@ def test_each_attempt_has_its_own_time_and_the_same_id(listening: Listening, clo
     assert first.headers["webhook-signature"] != second.headers["webhook-signature"]
 
 
-def test_only_the_chosen_types_are_forwarded_and_the_others_are_passed(listening: Listening) -> None:
+def test_only_the_selected_event_types_are_forwarded(listening: Listening) -> None:
     kinds = ("consent.authorised", "payment.status_changed", "test", "consent.revoked")
     listening.log.events = [event(number, kind) for number, kind in enumerate(kinds, 1)]
 
@@ -79,7 +79,7 @@ def test_only_the_chosen_types_are_forwarded_and_the_others_are_passed(listening
 # Restarts
 
 
-def test_a_later_run_goes_on_where_the_last_one_ended(listening: Listening) -> None:
+def test_a_later_run_continues_after_the_last_event(listening: Listening) -> None:
     listening.run()
     listening.log.events += [event(8), event(9)]
 
@@ -89,9 +89,7 @@ def test_a_later_run_goes_on_where_the_last_one_ended(listening: Listening) -> N
 
 
 @pytest.mark.parametrize("number", range(1, 9))
-def test_a_run_that_is_killed_before_an_answer_is_recorded_forwards_this_event_again_and_no_other(
-    listening: Listening, number: int
-) -> None:
+def test_a_run_killed_before_recording_an_answer_repeats_at_most_one_event(listening: Listening, number: int) -> None:
     kill_at_save(listening, number, before=True)
     listening.run()
 
@@ -101,7 +99,7 @@ def test_a_run_that_is_killed_before_an_answer_is_recorded_forwards_this_event_a
 
 
 @pytest.mark.parametrize("number", range(1, 9))
-def test_a_run_that_is_killed_after_an_answer_is_recorded_repeats_nothing(listening: Listening, number: int) -> None:
+def test_a_run_killed_after_recording_an_answer_repeats_nothing(listening: Listening, number: int) -> None:
     kill_at_save(listening, number, before=False)
     listening.run()
 
@@ -115,7 +113,7 @@ def kill_at_save(listening: Listening, number: int, *, before: bool) -> None:
         listening.run(file=MortalFile(listening.file.path, number, before=before))
 
 
-def test_an_event_that_became_visible_late_neither_hides_nor_repeats_others(listening: Listening) -> None:
+def test_a_late_visible_event_is_forwarded_without_hiding_or_repeating_others(listening: Listening) -> None:
     listening.receiver.answers = [204, 204, Killed()]
     with pytest.raises(Killed):
         listening.run()
@@ -127,7 +125,7 @@ def test_an_event_that_became_visible_late_neither_hides_nor_repeats_others(list
     assert len(listening.file.load(BASE, "client-1").handled) == 8
 
 
-def test_an_event_that_the_hub_records_again_is_forwarded_again(listening: Listening) -> None:
+def test_an_event_recorded_again_by_the_hub_is_forwarded_again(listening: Listening) -> None:
     listening.log.events = [event(1), event(2), event(3, name="event-1")]
 
     listening.run()
@@ -135,7 +133,7 @@ def test_an_event_that_the_hub_records_again_is_forwarded_again(listening: Liste
     assert listening.receiver.ids == ids(1, 2, 1)
 
 
-def test_what_is_remembered_of_old_events_is_little(listening: Listening) -> None:
+def test_the_state_keeps_only_recent_events(listening: Listening) -> None:
     listening.log.events = [event(number, at=number * 60) for number in range(1, 31)]
 
     listening.run()
@@ -145,7 +143,7 @@ def test_what_is_remembered_of_old_events_is_little(listening: Listening) -> Non
     assert set(state.handled.values()) == {"204"}
 
 
-def test_a_place_that_the_hub_no_longer_knows_is_found_again(listening: Listening) -> None:
+def test_a_cursor_unknown_to_the_hub_is_found_again_from_the_oldest_event(listening: Listening) -> None:
     listening.log.events = [event(number, at=number * 60) for number in range(1, 31)]
     listening.run()
     listening.log.events.append(event(31, at=31 * 60))
@@ -160,7 +158,7 @@ def test_a_place_that_the_hub_no_longer_knows_is_found_again(listening: Listenin
     assert told[0] == "the hub no longer knows the place of the last event: looking for it from the oldest one"
 
 
-def test_a_run_that_is_killed_while_it_looks_for_its_place_repeats_nothing(listening: Listening) -> None:
+def test_a_run_killed_while_finding_its_cursor_repeats_nothing(listening: Listening) -> None:
     listening.log.events = [event(number, at=number * 60) for number in range(1, 31)]
     listening.run()
     listening.log.answers = [failure(400, "PARAMETER_NOT_CONSISTENT")]
@@ -174,7 +172,7 @@ def test_a_run_that_is_killed_while_it_looks_for_its_place_repeats_nothing(liste
 # A receiver that fails
 
 
-def test_a_failing_receiver_gets_an_event_four_times_then_the_next_one(listening: Listening, clock: Clock) -> None:
+def test_a_failing_receiver_gets_an_event_four_times_before_the_next_one(listening: Listening, clock: Clock) -> None:
     listening.log.events = [event(1), event(2)]
     listening.receiver.answers = [500, 302, httpx.ReadTimeout("slow"), httpx.RemoteProtocolError("rude")]
 
@@ -191,7 +189,7 @@ def test_a_failing_receiver_gets_an_event_four_times_then_the_next_one(listening
     assert list(listening.file.load(BASE, "client-1").handled.values()) == ["no answer (RemoteProtocolError)", "204"]
 
 
-def test_an_event_that_failed_is_not_forwarded_again_by_itself(listening: Listening) -> None:
+def test_a_failed_event_is_not_forwarded_again_automatically(listening: Listening) -> None:
     listening.log.events = [event(1)]
     listening.receiver.answers = [500] * 4
     listening.run()
@@ -201,7 +199,7 @@ def test_an_event_that_failed_is_not_forwarded_again_by_itself(listening: Listen
     assert listening.receiver.ids == ids(1, 1, 1, 1)
 
 
-def test_retry_after_extends_a_wait_to_at_most_twice_as_much(listening: Listening, clock: Clock) -> None:
+def test_retry_after_extends_a_wait_to_at_most_twice_its_length(listening: Listening, clock: Clock) -> None:
     listening.receiver.answers = [
         httpx.Response(503, headers={"Retry-After": "600"}),
         httpx.Response(503, headers={"Retry-After": "7"}),
@@ -213,7 +211,7 @@ def test_retry_after_extends_a_wait_to_at_most_twice_as_much(listening: Listenin
     assert clock.slept[:3] == [2, 7, 30]
 
 
-def test_a_receiver_that_never_wants_an_event_gets_it_once(listening: Listening) -> None:
+def test_a_410_of_the_receiver_ends_the_retries_of_an_event(listening: Listening) -> None:
     listening.log.events = [event(1)]
     listening.receiver.answers = [410]
 
@@ -222,7 +220,7 @@ def test_a_receiver_that_never_wants_an_event_gets_it_once(listening: Listening)
     assert told == ["test  event-1  410, failed at once: send it again with --resend event-1"]
 
 
-def test_the_receivers_status_counts_whatever_its_body_is(listening: Listening) -> None:
+def test_the_status_of_the_receiver_counts_for_any_body(listening: Listening) -> None:
     def endless() -> Iterator[bytes]:
         while True:
             yield b"x" * 1000
@@ -244,7 +242,7 @@ def test_the_receivers_status_counts_whatever_its_body_is(listening: Listening) 
 
 
 @pytest.mark.parametrize("status", [301, 302, 307])
-def test_a_receivers_redirect_is_a_failure(listening: Listening, status: int) -> None:
+def test_a_redirect_of_the_receiver_is_a_failure(listening: Listening, status: int) -> None:
     moved = httpx.Response(status, headers={"Location": "http://elsewhere.example"})
     listening.receiver.answers = [moved]
 
@@ -252,7 +250,7 @@ def test_a_receivers_redirect_is_a_failure(listening: Listening, status: int) ->
     assert {request.url.host for request in listening.receiver.requests} == {"127.0.0.1"}
 
 
-def test_a_receiver_that_is_away_is_waited_for_with_one_line(listening: Listening, clock: Clock) -> None:
+def test_an_unreachable_receiver_prints_one_line_and_is_retried(listening: Listening, clock: Clock) -> None:
     away: list[Answer] = [httpx.ConnectError("refused")] * 20
     listening.receiver.answers = [*away, 500, httpx.ConnectTimeout("late")]
 
@@ -268,7 +266,7 @@ def test_a_receiver_that_is_away_is_waited_for_with_one_line(listening: Listenin
     assert list(dict.fromkeys(listening.receiver.ids)) == ids(*range(1, 8))
 
 
-def test_an_event_is_signed_anew_when_the_receiver_is_back(listening: Listening) -> None:
+def test_an_event_is_signed_again_for_a_returning_receiver(listening: Listening) -> None:
     listening.receiver.answers = [httpx.ConnectError("refused")] * 30
 
     listening.run()
@@ -292,7 +290,7 @@ def test_an_event_is_signed_anew_when_the_receiver_is_back(listening: Listening)
     ],
     ids=str,
 )
-def test_a_hub_that_is_away_is_waited_for_with_one_line(
+def test_an_unreachable_hub_prints_one_line_and_is_retried(
     listening: Listening, clock: Clock, answer: Any, line: str
 ) -> None:
     listening.log.answers = [answer] * 7
@@ -304,7 +302,7 @@ def test_a_hub_that_is_away_is_waited_for_with_one_line(
     assert clock.slept[:7] == [*AWAY_WAITS, AWAY_WAITS[-1], AWAY_WAITS[-1]]
 
 
-def test_a_hub_that_asks_for_a_longer_wait_gets_it(listening: Listening, clock: Clock) -> None:
+def test_retry_after_of_the_hub_extends_the_wait(listening: Listening, clock: Clock) -> None:
     listening.log.answers = [failure(429, "ACCESS_EXCEEDED", "too many calls", retry_after=60)]
 
     listening.run()
@@ -312,7 +310,7 @@ def test_a_hub_that_asks_for_a_longer_wait_gets_it(listening: Listening, clock: 
     assert clock.slept[0] == 60
 
 
-def test_wrong_credentials_end_it(listening: Listening) -> None:
+def test_wrong_credentials_end_the_run(listening: Listening) -> None:
     listening.log.answers = [failure(401, "WRONG_CREDENTIALS", "the client secret is wrong")]
 
     with pytest.raises(ApiError, match="the client secret is wrong"):
@@ -322,7 +320,7 @@ def test_wrong_credentials_end_it(listening: Listening) -> None:
 # Resending
 
 
-def test_an_event_is_sent_again_without_changing_the_place(listening: Listening) -> None:
+def test_resending_an_event_does_not_change_the_state(listening: Listening) -> None:
     listening.run()
     before = listening.file.path.read_bytes()
     listening.receiver.requests.clear()
@@ -335,7 +333,7 @@ def test_an_event_is_sent_again_without_changing_the_place(listening: Listening)
     assert listening.file.path.read_bytes() == before
 
 
-def test_an_event_that_is_unknown_or_fails_again_is_told(listening: Listening) -> None:
+def test_resending_reports_unknown_and_failing_events(listening: Listening) -> None:
     listening.receiver.answers = [httpx.ConnectError("refused")] * 4
 
     assert listening.listener().resend(["event-1", "event-99"]) is False
@@ -350,7 +348,7 @@ def test_an_event_that_is_unknown_or_fails_again_is_told(listening: Listening) -
 # Interrupts
 
 
-def test_an_interrupt_waits_for_the_answer_of_an_event_on_its_way(listening: Listening) -> None:
+def test_an_interrupt_waits_for_the_answer_to_a_sent_event(listening: Listening) -> None:
     listening.receiver.on_request = lambda: (
         listening.interrupts.on_signal() if len(listening.receiver.ids) == 2 else None
     )
@@ -363,7 +361,7 @@ def test_an_interrupt_waits_for_the_answer_of_an_event_on_its_way(listening: Lis
     assert listening.receiver.ids == ids(*range(1, 8))
 
 
-def test_a_second_interrupt_does_not_wait(listening: Listening) -> None:
+def test_a_second_interrupt_ends_the_run_without_waiting(listening: Listening) -> None:
     def twice() -> None:
         listening.interrupts.on_signal()
         listening.interrupts.on_signal()
@@ -394,12 +392,12 @@ def test_an_interrupt_ends_a_wait_at_once(listening: Listening, clock: Clock, mo
 @pytest.mark.parametrize(
     "url", ["127.0.0.1:9701", "ftp://127.0.0.1", "http://", "", "http://h:99999", "http://[::1", "http://h\x00"]
 )
-def test_a_receiver_has_an_http_address(url: str) -> None:
+def test_a_receiver_without_an_http_address_is_rejected(url: str) -> None:
     with pytest.raises(ConfigurationError, match="--forward-to must be an http or https address"):
         Receiver(url, "whsec_c2VjcmV0")
 
 
-def test_a_password_in_the_receivers_address_is_not_shown() -> None:
+def test_a_password_in_the_receiver_address_is_not_shown() -> None:
     assert (
         Receiver("https://ada:secret@127.0.0.1:1/x", "whsec_c2VjcmV0").url_without_password == "https://127.0.0.1:1/x"
     )

@@ -35,7 +35,7 @@ DAMAGED = [
 ]
 
 
-def test_the_secret_is_made_once_and_only_its_owner_reads_it(tmp_path: Path) -> None:
+def test_the_signing_secret_is_created_once_and_readable_by_its_owner_only(tmp_path: Path) -> None:
     file = StateFile(tmp_path / "folder" / "state.json")
     first, second = file.load(BASE, "client-1"), file.load(BASE, "client-1")
     other = StateFile(tmp_path / "other.json").load(BASE, "client-1")
@@ -52,7 +52,7 @@ def _answered() -> tuple[EventEntry, str]:
     return EventEntry.from_json(event(1)), "204"
 
 
-def test_a_state_is_read_as_it_was_written(tmp_path: Path) -> None:
+def test_a_saved_state_is_loaded_unchanged(tmp_path: Path) -> None:
     file = StateFile(tmp_path / "state.json")
     state = file.load(BASE, "client-1").with_answer(*_answered())
     page = EventsAnswer.from_json({"events": [event(5)], "next": "place-5", "has_more": False})
@@ -62,7 +62,7 @@ def test_a_state_is_read_as_it_was_written(tmp_path: Path) -> None:
         assert file.load(BASE, "client-1") == one
 
 
-def test_a_state_of_the_first_version_is_still_read(tmp_path: Path) -> None:
+def test_a_state_of_the_first_version_is_loaded(tmp_path: Path) -> None:
     stored = {
         **WHOLE,
         "after": "place-5",
@@ -78,7 +78,7 @@ def test_a_state_of_the_first_version_is_still_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", DAMAGED, ids=lambda content: str(content)[-40:])
-def test_a_damaged_state_is_refused_and_left_alone(tmp_path: Path, content: str) -> None:
+def test_a_damaged_state_is_rejected_and_left_unchanged(tmp_path: Path, content: str) -> None:
     (tmp_path / "state.json").write_text(content)
 
     with pytest.raises(ConfigurationError, match=r"state\.json is no state of causeway listen"):
@@ -88,14 +88,14 @@ def test_a_damaged_state_is_refused_and_left_alone(tmp_path: Path, content: str)
 
 
 @pytest.mark.parametrize("owner", [(BASE, "client-2"), ("https://other.example", "client-1")])
-def test_the_state_of_another_client_is_refused(tmp_path: Path, owner: tuple[str, str]) -> None:
+def test_the_state_of_another_client_is_rejected(tmp_path: Path, owner: tuple[str, str]) -> None:
     StateFile(tmp_path / "state.json").load(BASE, "client-1")
 
     with pytest.raises(ConfigurationError, match=r"is the state of the client client-1 at https://hub\.example"):
         StateFile(tmp_path / "state.json").load(*owner)
 
 
-def test_a_write_that_fails_leaves_the_old_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_write_keeps_the_old_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = StateFile(tmp_path / "state.json")
     before = file.load(BASE, "client-1")
 
@@ -111,7 +111,7 @@ def test_a_write_that_fails_leaves_the_old_state(tmp_path: Path, monkeypatch: py
     file.save(before.with_answer(*_answered()))
 
 
-def test_of_two_listeners_with_one_state_the_second_ends(tmp_path: Path) -> None:
+def test_a_second_listener_with_the_same_state_is_rejected(tmp_path: Path) -> None:
     first, second = StateFile(tmp_path / "state.json"), StateFile(tmp_path / "state.json")
 
     with first.locked(), pytest.raises(ConfigurationError, match="another causeway listen uses"), second.locked():

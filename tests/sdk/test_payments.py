@@ -62,7 +62,7 @@ def keys(hub: ScriptedHub) -> set[str | None]:
 
 
 @pytest.mark.parametrize("lost", [*LOST, *(httpx.Response(status, text="<html>") for status in GATEWAY)], ids=repr)
-def test_a_payment_whose_answer_was_lost_is_repeated_under_its_key(lost: Any) -> None:
+def test_a_payment_with_a_lost_answer_is_repeated_under_its_idempotency_key(lost: Any) -> None:
     hub = ScriptedHub(lost, lost, answer(body=INITIATED))
 
     paid = hub.tpp().consent(tokens()).pay(order())
@@ -73,7 +73,7 @@ def test_a_payment_whose_answer_was_lost_is_repeated_under_its_key(lost: Any) ->
     assert hub.json()["instructed_amount"] == {"amount": "12.50", "currency": "EUR"}
 
 
-def test_each_payment_has_a_key_of_its_own() -> None:
+def test_each_payment_has_its_own_idempotency_key() -> None:
     hub = ScriptedHub(answer(body=INITIATED), answer(body=INITIATED))
     consent = hub.tpp().consent(tokens())
 
@@ -83,7 +83,7 @@ def test_each_payment_has_a_key_of_its_own() -> None:
     assert len(keys(hub)) == 2
 
 
-def test_the_programs_own_key_is_sent() -> None:
+def test_a_custom_idempotency_key_is_sent() -> None:
     hub = ScriptedHub(httpx.ReadError("reset"), answer(body=INITIATED))
 
     hub.tpp().consent(tokens()).pay(order(), idempotency_key="order-117")
@@ -92,7 +92,7 @@ def test_the_programs_own_key_is_sent() -> None:
 
 
 @pytest.mark.parametrize("lost", LOST, ids=repr)
-def test_a_payment_that_stays_without_answer_is_unknown_and_names_how_to_find_out(lost: Any) -> None:
+def test_a_payment_without_any_answer_raises_outcome_unknown_with_advice(lost: Any) -> None:
     hub = ScriptedHub(*[lost] * 4)
 
     with pytest.raises(OutcomeUnknown) as caught:
@@ -103,7 +103,7 @@ def test_a_payment_that_stays_without_answer_is_unknown_and_names_how_to_find_ou
     assert "order_id" in caught.value.advice
 
 
-def test_a_payment_without_any_connection_was_not_sent() -> None:
+def test_a_payment_without_any_connection_raises_connection_lost() -> None:
     hub = ScriptedHub(*(httpx.ConnectError("refused") for _ in range(4)))
 
     with pytest.raises(ConnectionLost) as caught:
@@ -111,7 +111,7 @@ def test_a_payment_without_any_connection_was_not_sent() -> None:
     assert not isinstance(caught.value, OutcomeUnknown)
 
 
-def test_a_payment_that_was_lost_once_is_unknown_even_if_nothing_connects_later() -> None:
+def test_a_lost_answer_before_failed_connections_raises_outcome_unknown() -> None:
     hub = ScriptedHub(httpx.ReadError("reset"), *(httpx.ConnectError("refused") for _ in range(3)))
 
     with pytest.raises(OutcomeUnknown):
@@ -119,7 +119,7 @@ def test_a_payment_that_was_lost_once_is_unknown_even_if_nothing_connects_later(
 
 
 @pytest.mark.parametrize("status", [401, 403])
-def test_a_refusal_of_the_bearer_after_a_lost_answer_does_not_say_that_nothing_was_paid(status: int) -> None:
+def test_a_rejected_token_after_a_lost_answer_raises_outcome_unknown(status: int) -> None:
     refused = [failure(status, "SERVICE_BLOCKED", "no"), *(failure(400, "", error="invalid_grant") for _ in range(1))]
     hub = ScriptedHub(httpx.ReadError("reset"), *refused)
 
@@ -127,7 +127,7 @@ def test_a_refusal_of_the_bearer_after_a_lost_answer_does_not_say_that_nothing_w
         hub.tpp().consent(tokens()).pay(order())
 
 
-def test_a_refusal_of_the_order_after_a_lost_answer_says_that_nothing_was_stored() -> None:
+def test_a_rejected_order_after_a_lost_answer_raises_api_error() -> None:
     hub = ScriptedHub(httpx.ReadError("reset"), failure(400, "FORMAT_ERROR", "wrong"))
 
     with pytest.raises(ApiError) as caught:
@@ -135,7 +135,7 @@ def test_a_refusal_of_the_order_after_a_lost_answer_says_that_nothing_was_stored
     assert not isinstance(caught.value, OutcomeUnknown)
 
 
-def test_a_payment_that_is_still_running_is_waited_for(clock: Clock) -> None:
+def test_a_payment_in_progress_is_awaited(clock: Clock) -> None:
     running = [failure(409, "HEADERS_ERROR", "in progress", retry_after=1) for _ in range(25)]
     hub = ScriptedHub(httpx.ReadTimeout("silence"), *running, answer(body=INITIATED))
 
@@ -145,7 +145,7 @@ def test_a_payment_that_is_still_running_is_waited_for(clock: Clock) -> None:
     assert clock.slept[1:] == [1.0] * 25
 
 
-def test_a_payment_that_never_stops_running_is_unknown() -> None:
+def test_a_payment_in_progress_without_an_end_raises_outcome_unknown() -> None:
     hub = ScriptedHub(*(failure(409, "HEADERS_ERROR", "in progress", retry_after=1) for _ in range(60)))
 
     with pytest.raises(OutcomeUnknown):
@@ -162,7 +162,9 @@ def test_a_payment_that_never_stops_running_is_unknown() -> None:
         ("bad_answer", OutcomeUnknown),
     ],
 )
-def test_the_hubs_word_about_a_payment_is_final(reason_code: str, expected: type[CausewayError]) -> None:
+def test_a_reason_code_of_the_hub_is_final_and_selects_the_error_class(
+    reason_code: str, expected: type[CausewayError]
+) -> None:
     hub = ScriptedHub(bank_failed(reason_code))
 
     with pytest.raises(expected) as caught:
@@ -175,14 +177,14 @@ def test_the_hubs_word_about_a_payment_is_final(reason_code: str, expected: type
     assert caught.value.advice
 
 
-def test_a_payment_after_a_lost_answer_that_the_hub_did_not_send_was_not_sent() -> None:
+def test_not_sent_after_a_lost_answer_raises_bank_unavailable() -> None:
     hub = ScriptedHub(httpx.ReadError("reset"), bank_failed("not_sent"))
 
     with pytest.raises(BankUnavailable):
         hub.tpp().consent(tokens()).pay(order())
 
 
-def test_a_bank_that_no_longer_accepts_the_consent_ends_the_authorization() -> None:
+def test_a_consent_no_longer_accepted_by_the_bank_raises_authorization_ended() -> None:
     title = "the bank refused the payment: the bank no longer accepts the PSU's token: the PSU must authorize again"
     hub = ScriptedHub(failure(502, "ASPSP_UNKNOWN_ERROR", title, reason_code="refused_by_bank"))
 
@@ -190,7 +192,7 @@ def test_a_bank_that_no_longer_accepts_the_consent_ends_the_authorization() -> N
         hub.tpp().consent(tokens()).pay(order())
 
 
-def test_a_payment_with_an_expired_token_is_repeated_under_its_key_with_a_new_one() -> None:
+def test_a_payment_with_an_expired_token_is_repeated_under_its_key_after_a_refresh() -> None:
     hub = ScriptedHub(
         failure(401, "AUTHENTICATION_REQUIRED", "the bearer token is not valid"), token_answer(), answer(body=INITIATED)
     )
@@ -202,7 +204,7 @@ def test_a_payment_with_an_expired_token_is_repeated_under_its_key_with_a_new_on
     assert hub.header("Idempotency-Key")[1] is None
 
 
-def test_a_payment_whose_token_expires_after_a_lost_answer_goes_on_under_its_key() -> None:
+def test_an_expired_token_after_a_lost_answer_keeps_the_idempotency_key() -> None:
     refused = failure(401, "AUTHENTICATION_REQUIRED", "the bearer token is not valid")
     hub = ScriptedHub(httpx.ReadError("reset"), refused, token_answer(), answer(body=INITIATED))
 
@@ -211,7 +213,7 @@ def test_a_payment_whose_token_expires_after_a_lost_answer_goes_on_under_its_key
     assert len(keys(hub) - {None}) == 1
 
 
-def test_a_failed_refresh_after_a_lost_answer_leaves_the_payment_unknown() -> None:
+def test_a_failed_refresh_after_a_lost_answer_raises_outcome_unknown() -> None:
     refused = failure(401, "AUTHENTICATION_REQUIRED", "the bearer token is not valid")
     hub = ScriptedHub(httpx.ReadError("reset"), refused, *(httpx.ConnectError("refused") for _ in range(6)))
 
@@ -220,12 +222,12 @@ def test_a_failed_refresh_after_a_lost_answer_leaves_the_payment_unknown() -> No
 
 
 @pytest.mark.parametrize("key", ["", "order-ü", "a\nb"])
-def test_a_key_that_no_header_can_have_is_refused(key: str) -> None:
+def test_an_invalid_idempotency_key_is_rejected(key: str) -> None:
     with pytest.raises(ConfigurationError, match="Idempotency-Key"):
         ScriptedHub().tpp().consent(tokens()).pay(order(), idempotency_key=key)
 
 
-def test_an_error_survives_being_pickled() -> None:
+def test_an_error_can_be_pickled() -> None:
     hub = ScriptedHub(bank_failed("outcome_unknown"))
     with pytest.raises(OutcomeUnknown) as caught:
         hub.tpp().consent(tokens()).pay(order(), idempotency_key="order-1")
@@ -235,21 +237,21 @@ def test_an_error_survives_being_pickled() -> None:
     assert (type(again), str(again), vars(again)) == (OutcomeUnknown, str(caught.value), vars(caught.value))
 
 
-def test_a_success_that_is_no_initiation_is_unknown() -> None:
+def test_a_malformed_success_raises_outcome_unknown() -> None:
     hub = ScriptedHub(answer(body={"payment_id": "P1"}))
 
     with pytest.raises(OutcomeUnknown, match="status is missing"):
         hub.tpp().consent(tokens()).pay(order())
 
 
-def test_a_binary_float_is_refused_before_anything_is_sent() -> None:
+def test_a_binary_float_is_rejected_before_the_request() -> None:
     hub = ScriptedHub()
 
     with pytest.raises(ConfigurationError, match="Decimal"):
         hub.tpp().consent(tokens()).pay(order(amount=12.5))
 
 
-def test_a_deferred_payment_is_awaited_until_its_outcome() -> None:
+def test_a_deferred_payment_is_awaited() -> None:
     accepted = answer(202, {"request_id": "r1", "state": "queued"}, location="/tpp/requests/r1")
     waiting = answer(body={"state": "running", "status": None, "body": None})
     done = answer(body={"state": "done", "status": 200, "body": INITIATED})
@@ -262,7 +264,7 @@ def test_a_deferred_payment_is_awaited_until_its_outcome() -> None:
     assert hub.paths[1:] == ["/tpp/requests/r1"] * 3
 
 
-def test_a_deferred_payment_that_failed_raises_what_an_immediate_one_raises() -> None:
+def test_a_failed_deferred_payment_raises_the_error_of_an_immediate_one() -> None:
     accepted = answer(202, {"request_id": "r1", "state": "queued"}, location="/tpp/requests/r1")
     body = bank_failed("outcome_unknown").json()
     hub = ScriptedHub(accepted, answer(body={"state": "failed", "status": 502, "body": body}))
@@ -274,7 +276,7 @@ def test_a_deferred_payment_that_failed_raises_what_an_immediate_one_raises() ->
 
 
 @pytest.mark.parametrize("failed", [httpx.ReadError("reset"), failure(404, "RESOURCE_UNKNOWN", "no such request")])
-def test_a_deferred_payment_whose_outcome_cannot_be_fetched_is_unknown(failed: Any) -> None:
+def test_a_deferred_payment_without_a_readable_outcome_raises_outcome_unknown(failed: Any) -> None:
     accepted = answer(202, {"request_id": "r1", "state": "queued"}, location="/tpp/requests/r1")
     hub = ScriptedHub(accepted, *[failed] * 4)
 
@@ -283,7 +285,7 @@ def test_a_deferred_payment_whose_outcome_cannot_be_fetched_is_unknown(failed: A
     assert caught.value.order_id == hub.requests[0].headers["X-Request-Id"]
 
 
-def test_a_deferred_payment_that_is_never_done_is_unknown(clock: Clock) -> None:
+def test_an_unfinished_deferred_payment_raises_outcome_unknown(clock: Clock) -> None:
     accepted = answer(202, {"request_id": "r1", "state": "queued"}, location="/tpp/requests/r1")
     hub = ScriptedHub(accepted, *(answer(body={"state": "queued", "status": None, "body": None}) for _ in range(300)))
     started = clock.moment
@@ -293,7 +295,7 @@ def test_a_deferred_payment_that_is_never_done_is_unknown(clock: Clock) -> None:
     assert 300 <= clock.moment - started < 400
 
 
-def test_a_direct_payment_is_authorized_by_the_clients_secret() -> None:
+def test_a_direct_payment_authenticates_by_the_client_secret() -> None:
     direct = DirectPaymentV1(
         bic="DEMOGB21",
         amount=Decimal("1.10"),
@@ -311,7 +313,7 @@ def test_a_direct_payment_is_authorized_by_the_clients_secret() -> None:
     assert hub.json()["amount"] == "1.10"
 
 
-def test_failures_of_hub_and_bank_are_waited_out_but_refusals_are_not() -> None:
+def test_waiting_for_a_payment_retries_temporary_failures_and_raises_refusals() -> None:
     final = answer(body={"payment_id": "P1", "transaction_status": "ACSC"})
     failures: list[Any] = [
         failure(500, "INTERNAL_SERVER_ERROR"),
@@ -326,7 +328,7 @@ def test_failures_of_hub_and_bank_are_waited_out_but_refusals_are_not() -> None:
         consent.wait_for_payment("P2")
 
 
-def test_a_payment_is_waited_for_until_its_status_is_final() -> None:
+def test_waiting_for_a_payment_ends_with_the_final_status() -> None:
     statuses: list[Any] = [
         answer(body={"payment_id": "P1", "transaction_status": "ACTC"}),
         *(failure(502, "ASPSP_UNKNOWN_ERROR", "failed", retry_after=20) for _ in range(4)),
@@ -340,7 +342,7 @@ def test_a_payment_is_waited_for_until_its_status_is_final() -> None:
     assert is_paid(status)
 
 
-def test_waiting_for_a_payment_ends_in_time_with_the_last_status(clock: Clock) -> None:
+def test_waiting_for_a_payment_times_out_with_the_last_status(clock: Clock) -> None:
     started = clock.moment
     pending = {"payment_id": "P1", "payment_status": 1, "history": []}
     hub = ScriptedHub(*(answer(body=pending) for _ in range(50)))
@@ -352,7 +354,7 @@ def test_waiting_for_a_payment_ends_in_time_with_the_last_status(clock: Clock) -
     assert clock.moment - started <= 60
 
 
-def test_waiting_in_vain_for_a_payment_that_the_bank_does_not_know_says_what_the_bank_said() -> None:
+def test_waiting_for_a_payment_unknown_to_the_bank_times_out_with_the_last_error() -> None:
     told = [
         {
             "code": "ASPSP_ERROR_DESC",
@@ -370,14 +372,14 @@ def test_waiting_in_vain_for_a_payment_that_the_bank_does_not_know_says_what_the
 
 
 @pytest.mark.parametrize("status", GATEWAY)
-def test_a_payment_that_a_proxy_lost_in_the_end_has_an_unknown_outcome(status: int) -> None:
+def test_a_payment_lost_by_a_gateway_raises_outcome_unknown(status: int) -> None:
     hub = ScriptedHub(*(httpx.Response(status, text="<html>") for _ in range(4)))
 
     with pytest.raises(OutcomeUnknown):
         hub.tpp().consent(tokens()).pay(order())
 
 
-def test_a_payment_with_a_reason_that_this_version_does_not_know_has_an_unknown_outcome() -> None:
+def test_an_unknown_reason_code_raises_outcome_unknown() -> None:
     hub = ScriptedHub(bank_failed("queued_at_the_bank"))
 
     with pytest.raises(OutcomeUnknown) as raised:
@@ -386,7 +388,7 @@ def test_a_payment_with_a_reason_that_this_version_does_not_know_has_an_unknown_
 
 
 @pytest.mark.parametrize("status", [302, 404, 405, 413, 407])
-def test_a_proxys_refusal_after_a_lost_answer_leaves_the_outcome_unknown(status: int) -> None:
+def test_a_refusal_of_a_proxy_after_a_lost_answer_raises_outcome_unknown(status: int) -> None:
     hub = ScriptedHub(LOST[0], httpx.Response(status, text="<html>", headers={"Location": "https://elsewhere.example"}))
 
     with pytest.raises(OutcomeUnknown) as raised:
@@ -394,8 +396,8 @@ def test_a_proxys_refusal_after_a_lost_answer_leaves_the_outcome_unknown(status:
     assert raised.value.idempotency_key == hub.requests[0].headers["Idempotency-Key"]
 
 
-def test_a_refusal_by_the_hub_after_a_lost_answer_is_certain() -> None:
-    """The hub looks for the key's outcome before it reads the body."""
+def test_a_refusal_of_the_hub_after_a_lost_answer_is_final() -> None:
+    """The hub looks up the outcome of the key before it reads the body."""
     hub = ScriptedHub(LOST[0], failure(400, "FORMAT_ERROR", "amount"))
 
     with pytest.raises(ApiError) as raised:
@@ -403,7 +405,7 @@ def test_a_refusal_by_the_hub_after_a_lost_answer_is_certain() -> None:
     assert type(raised.value) is ApiError
 
 
-def test_a_running_payment_is_not_waited_for_longer_than_the_hub_knows_it(clock: Clock) -> None:
+def test_a_payment_in_progress_is_not_awaited_longer_than_the_hub_keeps_its_key(clock: Clock) -> None:
     hub = ScriptedHub(failure(409, "HEADERS_ERROR", "still running", retry_after=3600))
 
     with pytest.raises(OutcomeUnknown):

@@ -59,7 +59,7 @@ def test_a_read_is_repeated_after_a_temporary_failure(step: Any) -> None:
         (failure(500, "INTERNAL_SERVER_ERROR", "the service failed"), ApiError),
     ],
 )
-def test_a_failure_that_stays_is_an_error_of_its_own_class(step: Any, expected: type[CausewayError]) -> None:
+def test_a_permanent_failure_raises_its_own_error_class(step: Any, expected: type[CausewayError]) -> None:
     hub = ScriptedHub(*[step] * 4)
 
     with pytest.raises(expected) as caught:
@@ -92,7 +92,7 @@ def test_a_refusal_is_not_repeated(step: Any, expected: type[CausewayError]) -> 
     assert caught.value.advice
 
 
-def test_an_error_tells_everything_and_no_secret() -> None:
+def test_an_error_contains_all_details_and_no_secret() -> None:
     details = [{"code": "ASPSP_ERROR_DESC", "title": "The bank's own description", "details": "4305: iban"}]
     hub = ScriptedHub(failure(400, "FORMAT_ERROR", "iban is wrong", retry_after=7, additionalErrors=details))
 
@@ -110,7 +110,7 @@ def test_an_error_tells_everything_and_no_secret() -> None:
 
 
 @pytest.mark.parametrize(("psu", "times"), [(None, 2), (Psu(ip_address="203.0.113.7"), 4)])
-def test_a_read_without_the_psu_is_repeated_once_after_a_failure_of_the_bank(psu: Psu | None, times: int) -> None:
+def test_an_unattended_read_is_repeated_once_after_a_failure_of_the_bank(psu: Psu | None, times: int) -> None:
     hub = ScriptedHub(*(failure(502, "ASPSP_UNKNOWN_ERROR", "the request to the bank failed") for _ in range(times)))
 
     with pytest.raises(BankUnavailable):
@@ -119,7 +119,7 @@ def test_a_read_without_the_psu_is_repeated_once_after_a_failure_of_the_bank(psu
 
 
 @pytest.mark.parametrize(("options", "expected"), [({}, 30.0), ({"timeout": 60.0}, 60.0)])
-def test_a_bank_has_its_time_to_answer_whatever_the_connections_are(options: Any, expected: float) -> None:
+def test_the_read_timeout_is_configurable_and_the_connect_timeout_is_5_seconds(options: Any, expected: float) -> None:
     hub = ScriptedHub(answer(body={"accounts": []}))
 
     list(hub.tpp(**options).consent(tokens()).accounts())
@@ -132,7 +132,7 @@ def test_a_bank_has_its_time_to_answer_whatever_the_connections_are(options: Any
     }
 
 
-def test_retry_after_is_waited_and_limited(clock: Clock) -> None:
+def test_retry_after_sets_the_wait(clock: Clock) -> None:
     hub = ScriptedHub(httpx.Response(503, headers={"Retry-After": "12"}), answer(body={"accounts": []}))
 
     list(hub.tpp().consent(tokens()).accounts())
@@ -150,7 +150,7 @@ def test_retry_after_may_be_a_date(clock: Clock) -> None:
 
 
 @pytest.mark.parametrize("header", ["soon", b"\xb2", "1.5", "-5", "Wed, 21 Oct 99999 07:28:00 GMT"])
-def test_a_retry_after_that_says_nothing_is_ignored(header: str | bytes, clock: Clock) -> None:
+def test_an_invalid_retry_after_is_ignored(header: str | bytes, clock: Clock) -> None:
     value = header if isinstance(header, bytes) else header.encode()
     hub = ScriptedHub(httpx.Response(503, headers=[(b"Retry-After", value)]), answer(body={"accounts": []}))
 
@@ -159,7 +159,7 @@ def test_a_retry_after_that_says_nothing_is_ignored(header: str | bytes, clock: 
     assert clock.slept == [pytest.approx(0.5, rel=0.2)]
 
 
-def test_a_retry_after_is_never_longer_than_a_system_can_sleep() -> None:
+def test_retry_after_is_limited_to_366_days() -> None:
     hub = ScriptedHub(httpx.Response(503, headers={"Retry-After": "9" * 400}))
 
     with pytest.raises(BankUnavailable) as raised:
@@ -167,7 +167,7 @@ def test_a_retry_after_is_never_longer_than_a_system_can_sleep() -> None:
     assert raised.value.retry_after == 366 * 86400
 
 
-def test_nothing_is_repeated_if_the_program_wants_that() -> None:
+def test_an_empty_retry_plan_repeats_nothing() -> None:
     hub = ScriptedHub(httpx.ReadError("reset"))
 
     with pytest.raises(ConnectionLost):
@@ -207,7 +207,7 @@ def payment(number: int) -> dict[str, Any]:
     return {"id": str(number), "reference": "r", "date_created": "2026-11-20", "amount": "1", "description": "d"}
 
 
-def test_payments_of_version_1_are_read_until_a_page_is_shorter_than_its_limit() -> None:
+def test_version_1_payments_are_read_until_a_page_is_shorter_than_its_limit() -> None:
     pages = [
         answer(body={"payments": [payment(1), payment(2)], "paginator": {"limit": "2", "current_page": 1}}),
         answer(body={"payments": [payment(3)], "paginator": {"limit": 2, "current_page": 2}}),
@@ -225,7 +225,7 @@ def transaction(number: int) -> dict[str, Any]:
     return {"transaction_id": str(number), "transaction_amount": {"amount": "-1.00", "currency": "EUR"}}
 
 
-def test_transactions_of_version_2_are_read_until_no_page_key_comes() -> None:
+def test_version_2_transactions_are_read_until_the_page_key_is_missing() -> None:
     pages = [
         answer(body={"transactions": {"booked": [transaction(1)]}, "page_key": "k/2"}),
         answer(body={"transactions": {"booked": []}, "page_key": "k3"}),
@@ -243,14 +243,14 @@ def test_transactions_of_version_2_are_read_until_no_page_key_comes() -> None:
 
 
 @pytest.mark.parametrize("keys", ["22", "232", "2342"])
-def test_pages_that_go_round_in_a_circle_end_the_loop(keys: str) -> None:
+def test_a_cycle_of_page_keys_raises_unexpected_answer(keys: str) -> None:
     hub = ScriptedHub(*(answer(body={"transactions": {"booked": []}, "page_key": key}) for key in keys))
 
     with pytest.raises(UnexpectedAnswer, match="page 2"):
         list(hub.tpp().consent(tokens()).transactions("a"))
 
 
-def test_a_bank_that_gives_one_page_for_ever_ends_the_loop() -> None:
+def test_a_repeated_page_raises_unexpected_answer() -> None:
     page = {"payments": [payment(1)], "paginator": {"limit": 1, "current_page": 1}}
     hub = ScriptedHub(answer(body=page), answer(body=page))
 
@@ -259,7 +259,7 @@ def test_a_bank_that_gives_one_page_for_ever_ends_the_loop() -> None:
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_a_redirect_is_never_followed_whatever_the_programs_connections_do(status: int) -> None:
+def test_a_redirect_is_not_followed_even_by_a_redirecting_http_client(status: int) -> None:
     elsewhere = httpx.Response(status, headers={"Location": "https://elsewhere.example/tpp/accounts"})
     hub = ScriptedHub(elsewhere, elsewhere)
     client = httpx.Client(transport=httpx.MockTransport(hub), follow_redirects=True)
@@ -273,7 +273,7 @@ def test_a_redirect_is_never_followed_whatever_the_programs_connections_do(statu
     assert {request.url.host for request in hub.requests} == {"hub.example"}
 
 
-def test_a_page_that_fails_is_repeated_without_losing_or_doubling_items() -> None:
+def test_a_failed_page_is_repeated_without_losing_or_duplicating_items() -> None:
     hub = ScriptedHub(
         answer(body={"transactions": {"pending": [transaction(1)]}, "page_key": "2"}),
         httpx.ReadError("reset"),
@@ -285,7 +285,7 @@ def test_a_page_that_fails_is_repeated_without_losing_or_doubling_items() -> Non
     assert [one.transaction_id for one in found] == ["1", "2"]
 
 
-def test_what_is_known_of_the_psu_is_sent() -> None:
+def test_the_given_psu_data_are_sent_as_headers() -> None:
     hub = ScriptedHub(answer(body={"accounts": []}))
 
     list(hub.tpp().consent(tokens()).accounts(psu=Psu(ip_address="203.0.113.7", user_agent="Firefox")))
@@ -305,7 +305,7 @@ def test_a_deferred_read_is_awaited() -> None:
     assert len(list(hub.tpp().consent(tokens()).accounts(prefer_async=True))) == 1
 
 
-def test_the_asynchronous_client_reads_the_same() -> None:
+def test_the_asynchronous_client_reads_and_retries() -> None:
     hub = ScriptedHub(httpx.ReadError("reset"), answer(body={"accounts": [ACCOUNT_V2]}))
 
     async def run() -> list[AccountV1 | AccountReferenceV2]:

@@ -26,7 +26,7 @@ AMOUNT = {"amount": "1.10", "currency": "EUR"}
 
 
 @pytest.mark.parametrize("digits", ["0.1", "1250.750", "-42.90", "9" * 70, "0.1234567890123456789012345678901", "1E+2"])
-def test_an_amount_keeps_every_digit_whether_it_comes_as_text_or_number(digits: str) -> None:
+def test_an_amount_keeps_every_digit_from_text_and_number(digits: str) -> None:
     as_number = BalanceAmountV2.from_json(_json.loads(f'{{"amount": {digits}, "currency": "EUR"}}'))
     as_text = BalanceAmountV2.from_json({"amount": digits, "currency": "EUR"})
 
@@ -37,7 +37,7 @@ def test_an_amount_keeps_every_digit_whether_it_comes_as_text_or_number(digits: 
 @pytest.mark.parametrize(
     "wrong", [0.1, True, None, [], "one", {}, "1_000", "١٢", " 1", "NaN", "1E+999999999", "1E9999999999"]
 )
-def test_what_is_no_amount_is_refused(wrong: Any) -> None:
+def test_an_invalid_amount_is_rejected(wrong: Any) -> None:
     with pytest.raises(RecordError, match=r"BalanceAmountV2\.amount"):
         BalanceAmountV2.from_json({"amount": wrong, "currency": "EUR"})
 
@@ -48,19 +48,19 @@ def test_a_missing_member_is_named() -> None:
 
 
 @pytest.mark.parametrize("wrong", [None, [], "text", 1])
-def test_what_is_no_object_is_refused(wrong: Any) -> None:
+def test_a_value_other_than_an_object_is_rejected(wrong: Any) -> None:
     with pytest.raises(RecordError, match="object"):
         BalanceAmountV2.from_json(wrong)
 
 
-def test_a_float_is_never_sent() -> None:
+def test_a_float_raises_type_error_on_serialization() -> None:
     amount: Any = 0.1
     with pytest.raises(TypeError, match="Decimal"):
         InstructedAmountV2(amount=amount, currency="EUR").to_json()
 
 
 @pytest.mark.parametrize("amount", [Decimal("NaN"), Decimal("Infinity")])
-def test_what_is_no_number_is_never_sent(amount: Decimal) -> None:
+def test_nan_and_infinity_raise_value_error_on_serialization(amount: Decimal) -> None:
     with pytest.raises(ValueError, match="not a number"):
         InstructedAmountV2(amount=amount, currency="EUR").to_json()
 
@@ -87,12 +87,12 @@ def test_unknown_members_are_kept_at_every_depth_and_written_back() -> None:
     assert found.to_json() == data
 
 
-def test_a_value_that_is_not_in_the_document_is_kept() -> None:
+def test_an_unknown_enum_value_is_kept() -> None:
     error = AdditionalError.from_json({"code": "A_NEW_CODE"})
     assert str(error.code) == "A_NEW_CODE"
 
 
-def test_members_in_camel_case_have_names_of_python() -> None:
+def test_camel_case_members_have_snake_case_names() -> None:
     body = {
         "code": "FORMAT_ERROR",
         "title": "t",
@@ -108,16 +108,16 @@ def test_members_in_camel_case_have_names_of_python() -> None:
     assert error.to_json() == body
 
 
-def test_an_identifier_that_comes_as_a_number_is_a_text() -> None:
+def test_a_numeric_identifier_becomes_text() -> None:
     assert AccountReferenceV2.from_json({"resource_id": 17, "currency": "EUR"}).resource_id == "17"
 
 
-def test_a_mandatory_null_is_written_and_an_optional_one_is_left_out() -> None:
+def test_an_unset_optional_member_is_omitted_and_a_mandatory_one_has_no_default() -> None:
     assert BankEntry.__dataclass_fields__["history_days"].default is dataclasses.MISSING
     assert IntrospectionAnswer(active=False).to_json() == {"active": False}
 
 
-def test_secrets_of_answers_are_not_shown() -> None:
+def test_secrets_of_answers_are_hidden_in_repr() -> None:
     answer = TokenAnswer.from_json(
         {
             "access_token": "the-access-token",
@@ -136,22 +136,22 @@ def test_secrets_of_answers_are_not_shown() -> None:
     "text",
     [r'"\ud800"', rb'{"\uDFFF": 1}', '"\ud800"', b'"\xed\xa0\x80"', '{"a": 1}'.encode("utf-16"), r'["\ud83d \ude00"]'],
 )
-def test_json_that_is_not_utf_8_is_refused(text: str | bytes) -> None:
+def test_json_with_invalid_unicode_is_rejected(text: str | bytes) -> None:
     with pytest.raises(ValueError, match="codec"):
         _json.loads(text)
 
 
-def test_a_whole_character_is_read_however_json_writes_it() -> None:
+def test_an_escaped_surrogate_pair_equals_its_character() -> None:
     assert _json.loads(r'["\ud83d\ude00", 1.10]') == _json.loads('["\U0001f600", 1.10]'.encode())
 
 
 @pytest.mark.parametrize("text", ["NaN", "[Infinity]", "{", ""])
-def test_what_is_no_json_is_refused(text: str) -> None:
+def test_invalid_json_is_rejected(text: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
         _json.loads(text)
 
 
-def test_json_is_written_with_exact_numbers_and_all_letters() -> None:
+def test_json_is_written_with_exact_numbers_and_unescaped_letters() -> None:
     value = {"n": Decimal("1.10"), "t": 'ü"', "l": [True, None, 3], "o": {}}
 
     assert _json.dumps(value) == '{"n":1.10,"t":"ü\\"","l":[true,null,3],"o":{}}'
@@ -161,7 +161,7 @@ def test_json_is_written_with_exact_numbers_and_all_letters() -> None:
 @pytest.mark.parametrize(
     "text", ["[" * 100_000, '{"a": 1E+999999999}', '{"a": 1E9999999999999999999}', "1" * 5000, "NaN"]
 )
-def test_json_that_would_exhaust_the_program_is_no_json(text: str) -> None:
+def test_json_with_excessive_depth_or_digits_is_rejected(text: str) -> None:
     with pytest.raises(ValueError, match=r"deep|digits|JSON"):
         _json.loads(text)
 

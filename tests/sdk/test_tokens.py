@@ -37,7 +37,7 @@ def test_a_valid_token_is_not_refreshed() -> None:
     assert hub.header("X-Api-Key") == ["client-1"]
 
 
-def test_a_token_that_expires_within_a_minute_is_refreshed_and_stored_before_its_use() -> None:
+def test_a_token_with_less_than_a_minute_left_is_refreshed_and_stored_before_its_use() -> None:
     stored: list[Tokens] = []
     hub = ScriptedHub(token_answer(), lambda request: answer(body=ACCOUNTS) if stored else bearer_refused())
     consent = hub.tpp().consent(tokens(expires_in=59), on_refresh=stored.append)
@@ -69,7 +69,7 @@ def test_fifty_threads_with_an_expired_token_make_one_refresh() -> None:
     assert set(hub.header("Authorization")[1:]) == {"Bearer access-2"}
 
 
-def test_fifty_threads_with_a_refused_token_make_one_refresh() -> None:
+def test_fifty_threads_with_a_rejected_token_make_one_refresh() -> None:
     def serve(request: httpx.Request) -> httpx.Response:
         if request.url.path == "/tpp/token":
             return token_answer()
@@ -102,7 +102,7 @@ def test_fifty_tasks_with_an_expired_token_make_one_refresh() -> None:
 
 
 @pytest.mark.parametrize("lost", [httpx.ReadTimeout("silence"), httpx.ReadError("reset"), httpx.Response(502)])
-def test_a_lost_answer_to_a_refresh_is_asked_for_again_with_the_same_token(lost: httpx.Response | Exception) -> None:
+def test_a_refresh_with_a_lost_answer_is_repeated_with_the_same_token(lost: httpx.Response | Exception) -> None:
     hub = ScriptedHub(lost, token_answer(), answer(body=ACCOUNTS))
     consent = hub.tpp().consent(tokens(expires_in=0))
 
@@ -112,7 +112,7 @@ def test_a_lost_answer_to_a_refresh_is_asked_for_again_with_the_same_token(lost:
     assert consent.tokens.refresh_token == "refresh-2"
 
 
-def test_a_refresh_is_not_repeated_after_its_answer_may_be_gone(clock: Clock) -> None:
+def test_a_refresh_is_not_repeated_after_a_minute(clock: Clock) -> None:
     def silence(request: httpx.Request) -> httpx.Response:
         clock.moment += 10
         raise httpx.ReadTimeout("silence")
@@ -125,7 +125,7 @@ def test_a_refresh_is_not_repeated_after_its_answer_may_be_gone(clock: Clock) ->
     assert clock.moment - START < 60
 
 
-def test_a_consent_whose_tokens_could_not_be_stored_keeps_them_for_the_next_call() -> None:
+def test_tokens_with_a_failed_store_are_stored_again_by_the_next_call() -> None:
     stored: list[Tokens] = []
 
     def store(pair: Tokens) -> None:
@@ -144,7 +144,7 @@ def test_a_consent_whose_tokens_could_not_be_stored_keeps_them_for_the_next_call
     assert [pair.refresh_token for pair in stored] == ["refresh-2", "refresh-2"]
 
 
-def test_tokens_that_another_process_has_refreshed_are_used() -> None:
+def test_tokens_refreshed_by_another_process_are_used() -> None:
     store = [tokens(3)]
     hub = ScriptedHub(answer(body=ACCOUNTS), bearer_refused(), answer(body=ACCOUNTS))
     consent = hub.tpp().consent(tokens(expires_in=10), on_refresh=store.append, reload=lambda: store[-1])
@@ -158,7 +158,7 @@ def test_tokens_that_another_process_has_refreshed_are_used() -> None:
     assert len(store) == 2
 
 
-def test_stored_tokens_that_are_older_than_those_in_use_are_not_used(clock: Clock) -> None:
+def test_stored_tokens_older_than_those_in_use_are_ignored(clock: Clock) -> None:
     """A second use of a refresh token ends the consent."""
     hub = ScriptedHub(token_answer(2), answer(body=ACCOUNTS), token_answer(3), answer(body=ACCOUNTS))
     consent = hub.tpp().consent(tokens(1, expires_in=10), reload=lambda: tokens(1, expires_in=10))
@@ -170,7 +170,7 @@ def test_stored_tokens_that_are_older_than_those_in_use_are_not_used(clock: Cloc
     assert [hub.form(number)["refresh_token"] for number in (0, 2)] == ["refresh-1", "refresh-2"]
 
 
-def test_a_store_without_tokens_is_a_configuration_error() -> None:
+def test_a_reload_without_tokens_raises_configuration_error() -> None:
     nothing: Any = None
     hub = ScriptedHub()
 
@@ -178,7 +178,7 @@ def test_a_store_without_tokens_is_a_configuration_error() -> None:
         list(hub.tpp().consent(tokens(expires_in=-10), reload=lambda: nothing).accounts())
 
 
-def test_a_coroutine_function_cannot_store_for_the_synchronous_client() -> None:
+def test_a_coroutine_as_on_refresh_raises_configuration_error_in_the_synchronous_client() -> None:
     async def store(pair: Tokens) -> None: ...
 
     hub = ScriptedHub(token_answer())
@@ -189,7 +189,7 @@ def test_a_coroutine_function_cannot_store_for_the_synchronous_client() -> None:
     assert consent.tokens.access_token == "access-1"
 
 
-def test_a_refresh_goes_on_when_the_task_that_began_it_is_cancelled() -> None:
+def test_a_refresh_continues_after_its_task_is_cancelled() -> None:
     stored: list[Tokens] = []
 
     async def run() -> None:
@@ -219,7 +219,7 @@ def test_a_refresh_goes_on_when_the_task_that_began_it_is_cancelled() -> None:
     assert [pair.access_token for pair in stored] == ["access-2"]
 
 
-def test_stored_tokens_that_expire_too_are_refreshed() -> None:
+def test_expired_stored_tokens_are_refreshed() -> None:
     store = [tokens(3, expires_in=30)]
     hub = ScriptedHub(token_answer(4), answer(body=ACCOUNTS))
     consent = hub.tpp().consent(tokens(expires_in=10), on_refresh=store.append, reload=lambda: store[-1])
@@ -230,7 +230,7 @@ def test_stored_tokens_that_expire_too_are_refreshed() -> None:
     assert store[-1].refresh_token == "refresh-4"
 
 
-def test_stored_tokens_are_loaded_by_a_coroutine_too() -> None:
+def test_stored_tokens_can_be_loaded_by_a_coroutine() -> None:
     hub = ScriptedHub(answer(body=ACCOUNTS))
 
     async def load() -> Tokens:
@@ -244,14 +244,14 @@ def test_stored_tokens_are_loaded_by_a_coroutine_too() -> None:
     assert hub.header("Authorization") == ["Bearer access-3"]
 
 
-def test_an_answer_to_a_refresh_that_is_no_token_is_an_error() -> None:
+def test_a_malformed_refresh_answer_raises_unexpected_answer() -> None:
     hub = ScriptedHub(answer(body={"access_token": "access-2"}))
 
     with pytest.raises(UnexpectedAnswer, match="token_type"):
         list(hub.tpp().consent(tokens(expires_in=0)).accounts())
 
 
-def test_a_consent_that_has_ended_is_refreshed_once_and_then_refused() -> None:
+def test_an_ended_consent_is_refreshed_once_and_raises_authorization_ended() -> None:
     hub = ScriptedHub(bearer_refused(), grant_refused(), bearer_refused())
     consent = hub.tpp().consent(tokens())
 
@@ -263,7 +263,7 @@ def test_a_consent_that_has_ended_is_refreshed_once_and_then_refused() -> None:
     assert hub.paths == ["/tpp/accounts", "/tpp/token", "/tpp/accounts"]
 
 
-def test_a_spent_consent_reads_its_payment_with_its_old_token() -> None:
+def test_a_spent_consent_reads_its_payment_with_the_old_token() -> None:
     hub = ScriptedHub(grant_refused(), answer(body={"payment_id": "p", "transaction_status": "ACSC"}))
     consent = hub.tpp().consent(tokens(expires_in=-100))
 
@@ -271,7 +271,7 @@ def test_a_spent_consent_reads_its_payment_with_its_old_token() -> None:
     assert hub.requests[1].headers["Authorization"] == "Bearer access-1"
 
 
-def test_a_token_that_lasts_until_the_consents_end_is_not_refreshed() -> None:
+def test_a_token_valid_until_the_end_of_the_consent_is_not_refreshed() -> None:
     ending = Tokens.from_json(
         {**tokens(expires_in=30).to_json(), "valid_until": tokens(expires_in=30).to_json()["expires_at"]}
     )
@@ -282,7 +282,7 @@ def test_a_token_that_lasts_until_the_consents_end_is_not_refreshed() -> None:
     assert hub.paths == ["/tpp/accounts"]
 
 
-def test_a_failed_refresh_is_the_failure_of_all_who_waited_for_it() -> None:
+def test_a_failed_refresh_fails_all_waiting_calls() -> None:
     lock = WatchedLock()
 
     def refuse_when_all_wait(request: httpx.Request) -> httpx.Response:
@@ -304,7 +304,7 @@ def test_a_failed_refresh_is_the_failure_of_all_who_waited_for_it() -> None:
     assert len(hub.requests) == 6
 
 
-def test_a_still_valid_token_is_used_while_the_refresh_fails(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_valid_token_is_used_after_a_failed_refresh(caplog: pytest.LogCaptureFixture) -> None:
     hub = ScriptedHub(*(httpx.ConnectError("refused") for _ in range(6)), answer(body=ACCOUNTS))
     consent = hub.tpp().consent(tokens(expires_in=50))
 
@@ -315,7 +315,7 @@ def test_a_still_valid_token_is_used_while_the_refresh_fails(caplog: pytest.LogC
     assert "refresh-1" not in caplog.text
 
 
-def test_stored_tokens_come_back_as_they_were_and_are_not_shown() -> None:
+def test_tokens_survive_json_and_are_hidden_in_repr() -> None:
     pair = tokens()
 
     assert Tokens.from_json(pair.to_json()) == pair

@@ -20,7 +20,7 @@ NAMES = pytest.mark.parametrize(("own", "name"), [({}, NAME), ({"User-Agent": "b
 
 
 @NAMES
-def test_calls_of_a_tpp_name_the_package(own: dict[str, str], name: str) -> None:
+def test_calls_of_a_tpp_send_the_user_agent_of_the_package(own: dict[str, str], name: str) -> None:
     hub = ScriptedHub(answer(body={"accounts": []}))
     client = httpx.Client(transport=httpx.MockTransport(hub), headers=own)
 
@@ -30,7 +30,7 @@ def test_calls_of_a_tpp_name_the_package(own: dict[str, str], name: str) -> None
 
 
 @NAMES
-def test_asynchronous_calls_of_a_tpp_name_the_package(own: dict[str, str], name: str) -> None:
+def test_asynchronous_calls_of_a_tpp_send_the_user_agent_of_the_package(own: dict[str, str], name: str) -> None:
     hub = ScriptedHub(answer(body={"keys": []}))
     client = httpx.AsyncClient(transport=httpx.MockTransport(hub.asynchronously), headers=own)
 
@@ -40,7 +40,7 @@ def test_asynchronous_calls_of_a_tpp_name_the_package(own: dict[str, str], name:
 
 
 @NAMES
-def test_calls_of_a_bank_name_the_package(own: dict[str, str], name: str) -> None:
+def test_calls_of_a_bank_send_the_user_agent_of_the_package(own: dict[str, str], name: str) -> None:
     hub = ScriptedHub(answer(body={"status": "success"}), httpx.Response(200, text=public_pem(KEY)))
     client = httpx.AsyncClient(transport=httpx.MockTransport(hub.asynchronously), headers=own)
     bank = HubClient(BASE, version=2, api_key=API_KEY, private_key=private_pem(KEY), http_client=client)
@@ -51,7 +51,7 @@ def test_calls_of_a_bank_name_the_package(own: dict[str, str], name: str) -> Non
     assert hub.header("User-Agent") == [name, name]
 
 
-def test_forwarded_events_name_the_command() -> None:
+def test_forwarded_events_send_the_user_agent_of_the_command() -> None:
     receiver = ScriptedHub(httpx.Response(204))
     client = httpx.Client(transport=httpx.MockTransport(receiver))
 

@@ -72,7 +72,7 @@ def is_alive(scene: Scene, storage: Mortal, page: httpx.Response, steps: int) ->
     return finished
 
 
-def test_a_confirmed_payment_is_booked_once_and_reported_whenever_the_process_ends(
+def test_a_confirmed_payment_is_booked_once_and_reported_despite_a_crash_at_any_step(
     mortal: Scene, storage: Mortal
 ) -> None:
     token, confirmed = mortal.consent(accounts=("1001",)), STATUSES[mortal.version]["confirmed"]
@@ -100,9 +100,7 @@ def test_a_confirmed_payment_is_booked_once_and_reported_whenever_the_process_en
     assert 3 < steps < MOST_STEPS - 1
 
 
-def test_a_payment_whose_process_ends_before_it_is_booked_is_listed_for_the_bank(
-    mortal: Scene, storage: Mortal
-) -> None:
+def test_a_payment_interrupted_before_its_booking_is_listed_as_undecided(mortal: Scene, storage: Mortal) -> None:
     def end(_: object) -> None:
         raise PowerFailure
 
@@ -122,7 +120,7 @@ def test_a_payment_whose_process_ends_before_it_is_booked_is_listed_for_the_bank
         again.close()
 
 
-def test_a_payment_that_the_psu_refuses_is_cancelled_and_never_listed_whenever_the_process_ends(
+def test_a_refused_payment_is_cancelled_and_never_listed_despite_a_crash_at_any_step(
     mortal: Scene, storage: Mortal
 ) -> None:
     token = mortal.consent(accounts=("1001",))
@@ -152,7 +150,7 @@ def test_a_payment_that_the_psu_refuses_is_cancelled_and_never_listed_whenever_t
     assert 3 < steps < MOST_STEPS - 1
 
 
-def test_a_consent_is_saved_once_whenever_the_process_ends(mortal: Scene, storage: Mortal) -> None:
+def test_a_consent_is_saved_once_despite_a_crash_at_any_step(mortal: Scene, storage: Mortal) -> None:
     for steps in range(MOST_STEPS):
         page = mortal.open(f"/consent?request={steps}")
         finished = is_alive(mortal, storage, page, steps)
@@ -164,7 +162,7 @@ def test_a_consent_is_saved_once_whenever_the_process_ends(mortal: Scene, storag
     assert 1 < steps < MOST_STEPS - 1
 
 
-def test_a_consent_that_the_psu_ends_is_ended_on_both_sides_whenever_the_process_ends(
+def test_a_consent_ended_by_the_psu_ends_on_both_sides_despite_a_crash_at_any_step(
     mortal: Scene, storage: Mortal
 ) -> None:
     for steps in range(MOST_STEPS):

@@ -47,7 +47,7 @@ def error(status: int, version: int, code: object, **headers: str) -> httpx.Resp
     return httpx.Response(status, json=body, headers={name.replace("_", "-"): text for name, text in headers.items()})
 
 
-def test_every_call_of_the_documents_has_a_method_and_is_sent_as_they_say(hub: PlayedHub, version: int) -> None:
+def test_every_documented_hub_call_has_a_method_that_sends_the_documented_members(hub: PlayedHub, version: int) -> None:
     made = client(hub, version)
     states = {"consents": [{**STATE, "consentId": None, "validUntil": None, "endedAt": None, "endedBy": None}]}
 
@@ -123,7 +123,7 @@ def test_a_final_refusal_is_not_repeated(hub: PlayedHub, clock: Clock, failure: 
     assert clock.slept == []
 
 
-def test_a_hub_that_stays_away_is_told_after_the_last_repeat(hub: PlayedHub, clock: Clock) -> None:
+def test_an_unreachable_hub_raises_an_error_after_the_last_retry(hub: PlayedHub, clock: Clock) -> None:
     hub.steps = [httpx.ConnectError("away")] * 3
 
     with pytest.raises(ConnectionLost):
@@ -132,7 +132,7 @@ def test_a_hub_that_stays_away_is_told_after_the_last_repeat(hub: PlayedHub, clo
     assert len(hub.calls) == 3
 
 
-def test_an_answer_that_is_not_the_hubs_is_unexpected(hub: PlayedHub, clock: Clock) -> None:
+def test_a_malformed_answer_raises_unexpected_answer(hub: PlayedHub, clock: Clock) -> None:
     page, incomplete = httpx.Response(200, text="<html>"), httpx.Response(200, json={"tppName": "x"})
     for steps in ([page] * 4, [incomplete]):
         hub.steps = [*steps]
@@ -141,7 +141,7 @@ def test_an_answer_that_is_not_the_hubs_is_unexpected(hub: PlayedHub, clock: Clo
         assert hub.steps == []
 
 
-def test_details_of_a_refusal_are_kept(hub: PlayedHub) -> None:
+def test_hub_error_keeps_the_details_of_a_refusal(hub: PlayedHub) -> None:
     details = [{"code": "INVALID_MODEL_TYPE", "title": "no scopes"}]
     hub.steps = [httpx.Response(400, json={"code": "FORMAT_ERROR", "title": "why", "additionalErrors": details})]
 
@@ -163,7 +163,7 @@ def test_secrets_are_in_no_error_and_no_repr(hub: PlayedHub, caplog: pytest.LogC
         assert secret not in shown
 
 
-def test_a_program_that_cannot_work_is_told(hub: PlayedHub) -> None:
+def test_an_invalid_configuration_raises_configuration_error(hub: PlayedHub) -> None:
     with pytest.raises(ConfigurationError):
         asyncio.run(client(hub, 1).daily_performance(date(2026, 11, 21)))
     for wrong in ({"version": 3}, {"version": 2, "api_key": ""}, {"version": 2, "private_key": "none"}):
@@ -183,14 +183,14 @@ def codes() -> Iterator[str]:
                 yield from (code.strip(' "') for code in found.split(","))
 
 
-def test_every_code_of_the_hub_has_advice() -> None:
+def test_every_error_code_of_the_hub_has_advice() -> None:
     every = set(codes())
     assert len(every) > 20
     assert every - set(HUB_ADVICE) == set()
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_a_redirect_is_never_followed(hub: PlayedHub, status: int) -> None:
+def test_a_redirect_is_not_followed(hub: PlayedHub, status: int) -> None:
     hub.steps = [httpx.Response(status, headers={"Location": "https://elsewhere.example/bank"})]
     transport = httpx.AsyncClient(transport=httpx.MockTransport(hub), follow_redirects=True)
 
@@ -201,14 +201,14 @@ def test_a_redirect_is_never_followed(hub: PlayedHub, status: int) -> None:
 
 
 @pytest.mark.parametrize("content", [b"[" * 100_000, b'{"status": 1E9999999999999999999}', b"\xff"])
-def test_an_answer_that_would_exhaust_the_program_is_unexpected(hub: PlayedHub, content: bytes) -> None:
+def test_an_oversized_or_undecodable_answer_raises_unexpected_answer(hub: PlayedHub, content: bytes) -> None:
     hub.steps = [httpx.Response(200, content=content) for _ in range(4)]
 
     with pytest.raises(UnexpectedAnswer):
         asyncio.run(client(hub, 2).revoke_token(TOKEN))
 
 
-def test_a_damaged_answer_is_a_lost_one(hub: PlayedHub) -> None:
+def test_a_call_with_a_damaged_answer_is_repeated(hub: PlayedHub) -> None:
     damaged = httpx.DecodingError("damaged")
     hub.steps = [damaged]
 
@@ -218,7 +218,7 @@ def test_a_damaged_answer_is_a_lost_one(hub: PlayedHub) -> None:
 
 
 @pytest.mark.parametrize("address", ["hub.example", "https://", "https://user:password@hub.example", "https://h:99999"])
-def test_an_address_that_cannot_work_is_refused(hub: PlayedHub, address: str) -> None:
+def test_an_invalid_hub_address_is_rejected(hub: PlayedHub, address: str) -> None:
     with pytest.raises(ConfigurationError) as raised:
         HubClient(address, version=2, api_key=API_KEY, private_key=private_pem(KEY))
     assert "password" not in str(raised.value)

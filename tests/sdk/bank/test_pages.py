@@ -21,7 +21,7 @@ from tests.sdk.bank.scene import BANK, HUB, Scene, action_of
 from tests.sdk.scripted_hub import Clock
 
 
-def test_a_consent_is_saved_with_the_chosen_accounts_only(scene: Scene) -> None:
+def test_a_consent_contains_only_the_chosen_accounts(scene: Scene) -> None:
     page = scene.open("/consent?request=1&x=a%20b")
     assert "Books &amp; Co &lt;b&gt; asks for access" in page.text
     assert all(scope in page.text for scope in scene.hub.scopes)
@@ -37,7 +37,7 @@ def test_a_consent_is_saved_with_the_chosen_accounts_only(scene: Scene) -> None:
     assert [each["iban"] for each in listed] == [IBANS[1]]
 
 
-def test_a_psu_who_refuses_goes_to_the_cancel_url(scene: Scene) -> None:
+def test_a_refusing_psu_is_redirected_to_the_cancel_url(scene: Scene) -> None:
     back = scene.decide(scene.open("/consent?request=1"), "no")
 
     assert (back.status_code, back.headers["location"]) == (303, f"{HUB}/bank/cancel/secret")
@@ -45,7 +45,7 @@ def test_a_psu_who_refuses_goes_to_the_cancel_url(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("form", [{}, {"account": "1003"}])
-def test_a_consent_to_no_account_is_asked_again(scene: Scene, form: dict[str, str]) -> None:
+def test_a_consent_without_a_valid_account_shows_the_form_again(scene: Scene, form: dict[str, str]) -> None:
     again = scene.decide(scene.open("/consent?request=1"), "yes", **form)
 
     assert again.status_code == 400
@@ -53,18 +53,18 @@ def test_a_consent_to_no_account_is_asked_again(scene: Scene, form: dict[str, st
 
 
 @pytest.mark.parametrize("form", [b"decision=no&account=\xed\xa0\x80", b"decision=no&%ED%A0%80=1"])
-def test_a_form_that_is_not_utf_8_decides_nothing(scene: Scene, form: bytes) -> None:
+def test_a_form_in_invalid_utf_8_returns_400_and_decides_nothing(scene: Scene, form: bytes) -> None:
     action = action_of(scene.open("/consent?request=1")).removeprefix(BANK)
 
     assert scene.run(scene.request("POST", action, content=form)).status_code == 400
     assert scene.send(action, "yes", account="1001").status_code == 303
 
 
-def test_a_decision_that_is_none_is_asked_again(scene: Scene) -> None:
+def test_an_unknown_decision_returns_400(scene: Scene) -> None:
     assert scene.decide(scene.open("/consent?request=1"), "maybe").status_code == 400
 
 
-def test_a_repeated_decision_saves_one_consent_and_the_opposite_one_is_refused(scene: Scene) -> None:
+def test_a_repeated_decision_saves_one_consent_and_the_opposite_returns_409(scene: Scene) -> None:
     page = scene.open("/consent?request=1")
 
     first = scene.decide(page, "yes", account="1001")
@@ -76,7 +76,7 @@ def test_a_repeated_decision_saves_one_consent_and_the_opposite_one_is_refused(s
     assert scene.hub.bodies("/consent")[0] == scene.hub.bodies("/consent")[1]
 
 
-def test_a_consent_whose_answer_was_lost_is_completed_by_another_click(scene: Scene) -> None:
+def test_a_consent_with_a_lost_answer_is_completed_by_another_click(scene: Scene) -> None:
     page = scene.open("/consent?request=1")
     scene.hub.steps = [httpx.ReadTimeout("lost")] * 4
 
@@ -95,7 +95,7 @@ def test_the_secret_of_a_page_is_in_no_log_line(scene: Scene, caplog: pytest.Log
     assert action_of(page).rpartition("/")[2] not in caplog.text
 
 
-def test_an_authorization_that_the_hub_does_not_know_is_explained(scene: Scene) -> None:
+def test_an_authorization_unknown_to_the_hub_is_explained(scene: Scene) -> None:
     scene.hub.steps = [httpx.Response(400, json={"error_code": 4301, "message": "unknown"})]
 
     page = scene.open("/consent?request=1")
@@ -103,21 +103,21 @@ def test_an_authorization_that_the_hub_does_not_know_is_explained(scene: Scene) 
     assert (page.status_code, "not valid, or over" in page.text, "<form" in page.text) == (400, True, False)
 
 
-def test_a_page_is_over_when_the_request_expires(scene: Scene) -> None:
+def test_a_consent_page_expires_with_its_request(scene: Scene) -> None:
     page = scene.open("/consent?request=1")
     scene.clock.moment += 1801
 
     assert scene.decide(page, "yes", account="1001").status_code == 404
 
 
-def test_pages_are_neither_stored_nor_framed_nor_named_to_others(scene: Scene) -> None:
+def test_pages_are_not_cached_not_framed_and_send_no_referrer(scene: Scene) -> None:
     for page in (scene.open("/consent?request=1"), scene.open("/decide/unknown"), scene.open("/consents")):
         assert page.headers["cache-control"] == "no-store"
         assert page.headers["referrer-policy"] == "no-referrer"
         assert page.headers["x-frame-options"] == "DENY"
 
 
-def test_a_psu_who_is_not_signed_in_signs_in_first(scene: Scene) -> None:
+def test_a_psu_without_a_session_is_redirected_to_sign_in(scene: Scene) -> None:
     @scene.bank.psu
     async def psu(request: Request) -> Response:
         return RedirectResponse(f"/sign-in?next={request.url.path}", 303)
@@ -127,7 +127,7 @@ def test_a_psu_who_is_not_signed_in_signs_in_first(scene: Scene) -> None:
     assert scene.hub.calls == []
 
 
-def test_a_psu_without_an_id_is_a_mistake_of_the_program(scene: Scene) -> None:
+def test_a_psu_function_without_an_id_returns_500(scene: Scene) -> None:
     @scene.bank.psu
     async def psu(request: Request) -> str:
         return ""
@@ -135,7 +135,7 @@ def test_a_psu_without_an_id_is_a_mistake_of_the_program(scene: Scene) -> None:
     assert scene.open("/consents").status_code == 500
 
 
-def test_the_psu_ends_one_consent_or_all_and_the_hub_is_told(scene: Scene) -> None:
+def test_the_psu_ends_one_or_all_consents_and_the_hub_is_notified(scene: Scene) -> None:
     tokens = [scene.consent(f"request={number}") for number in range(3)]
     page = scene.open("/consents")
     assert "Your consents: 3" in page.text
@@ -150,7 +150,7 @@ def test_the_psu_ends_one_consent_or_all_and_the_hub_is_told(scene: Scene) -> No
     assert "<form" not in scene.open("/consents").text
 
 
-def test_an_end_that_the_hub_does_not_take_is_told_later(scene: Scene) -> None:
+def test_a_failed_revocation_notice_is_sent_later(scene: Scene) -> None:
     token = scene.consent()
     scene.hub.steps = [httpx.ConnectError("away")] * 2
     scene.decide(scene.open("/consents"), "yes")
@@ -162,7 +162,7 @@ def test_an_end_that_the_hub_does_not_take_is_told_later(scene: Scene) -> None:
     assert len(scene.hub.bodies("/token/revoke")) == 3
 
 
-def test_a_program_ends_consents_of_a_psu_only(scene: Scene) -> None:
+def test_a_bank_program_ends_a_consent_of_the_given_psu_only(scene: Scene) -> None:
     scene.consent()
 
     assert not scene.run(scene.bank.end_consent("psu-2", "consent1"))
@@ -171,7 +171,7 @@ def test_a_program_ends_consents_of_a_psu_only(scene: Scene) -> None:
     assert scene.run(scene.bank.consents("psu-1")) == []
 
 
-def test_a_token_is_forgotten_when_its_consent_ends(scene: Scene) -> None:
+def test_a_token_is_deleted_when_its_consent_ends(scene: Scene) -> None:
     token = scene.consent()
 
     for _ in range(2):
@@ -185,7 +185,7 @@ def test_a_token_is_forgotten_when_its_consent_ends(scene: Scene) -> None:
     assert scene.hub.bodies("/token/revoke") == []
 
 
-def test_a_consent_ends_when_its_time_is_over(scene: Scene) -> None:
+def test_a_consent_expires_at_its_end(scene: Scene) -> None:
     token = scene.consent()
     scene.clock.moment += 365 * 86400
 
@@ -193,7 +193,7 @@ def test_a_consent_ends_when_its_time_is_over(scene: Scene) -> None:
     assert scene.run(scene.bank.consents("psu-1")) == []
 
 
-def test_a_template_or_a_function_makes_the_pages(clock: Clock) -> None:
+def test_pages_are_made_by_a_template_or_a_function(clock: Clock) -> None:
     scene = Scene(2, clock, template="<i>{bank}</i>|{title}|{content}", name="Bank & Co")
     try:
         assert scene.open("/consents").text == "<i>Bank &amp; Co</i>|Your consents: 0|"
@@ -208,13 +208,13 @@ def test_a_template_or_a_function_makes_the_pages(clock: Clock) -> None:
         scene.close()
 
 
-def test_a_tpps_name_that_looks_like_a_placeholder_is_only_a_name() -> None:
+def test_a_tpp_name_with_placeholders_is_shown_literally() -> None:
     page = render(Page("{title}", "{content} asks", buttons=(("yes", "Yes"),)), "<h1>{bank}: {title}</h1>{content}")
 
     assert bytes(page.body).startswith(b"<h1>{title}: {content} asks</h1><form")
 
 
-def test_a_bank_can_be_a_part_of_another_application(clock: Clock) -> None:
+def test_a_bank_can_be_mounted_in_another_application(clock: Clock) -> None:
     scene = Scene(2, clock)
     outer = Starlette(routes=[Mount("/bank", scene.bank)])
 
@@ -257,7 +257,7 @@ async def started(bank: Bank, told: list[str]) -> None:
     await bank({"type": "lifespan"}, receive, send)
 
 
-def test_a_bank_that_starts_again_makes_the_calls_that_are_pending(scene: Scene) -> None:
+def test_a_restarted_bank_sends_its_pending_calls(scene: Scene) -> None:
     token = scene.consent()
     scene.hub.steps = [httpx.ConnectError("away")] * 2
     scene.decide(scene.open("/consents"), "yes")

@@ -49,7 +49,7 @@ def test_a_refused_payment_is_cancelled_and_not_booked(scene: Scene) -> None:
     assert scene.hub.bodies("/payments/status")[0]["payment_status"] == STATUSES[scene.version]["cancelled"]
 
 
-def test_a_payment_that_the_bank_refuses_to_book_is_rejected(scene: Scene) -> None:
+def test_a_payment_declined_by_the_booking_function_is_rejected(scene: Scene) -> None:
     def refuse(_: object) -> None:
         raise PaymentDeclined("not today")
 
@@ -73,7 +73,7 @@ def test_a_repeated_confirmation_books_once(scene: Scene) -> None:
     assert len(scene.full.booked) == len(scene.hub.bodies("/payments/status")) == 1
 
 
-def test_confirmations_at_the_same_time_book_once(scene: Scene) -> None:
+def test_simultaneous_confirmations_book_once(scene: Scene) -> None:
     taken = scene.pay(token=scene.consent(accounts=("1001",)))
     path = action_of(scene.open(taken["confirmation_url"]))
 
@@ -87,7 +87,7 @@ def test_confirmations_at_the_same_time_book_once(scene: Scene) -> None:
     assert {each.status_code for each in answers} <= {303, 409}
 
 
-def test_a_payment_whose_booking_fails_is_undecided_until_the_bank_reports_it(scene: Scene) -> None:
+def test_a_payment_with_a_failed_booking_is_undecided_until_the_bank_reports_its_status(scene: Scene) -> None:
     def fail(_: object) -> None:
         raise OSError("the ledger is away")
 
@@ -109,8 +109,10 @@ def test_a_payment_whose_booking_fails_is_undecided_until_the_bank_reports_it(sc
     assert len(scene.full.booked) == 1
 
 
-def test_a_payment_stays_listed_when_a_report_ends_after_the_psu_has_confirmed(version: int, clock: Clock) -> None:
-    """The bank reports a status that is not final; before that report is complete, the PSU confirms the payment."""
+def test_a_confirmation_during_an_interim_report_keeps_the_payment_listed_as_undecided(
+    version: int, clock: Clock
+) -> None:
+    """The PSU confirms the payment while the report of an interim status is in progress."""
 
     class SlowReport(MemoryStorage):
         async def replace(self, kind: str, key: str, old: Values, new: Values | None) -> bool:
@@ -133,8 +135,8 @@ def test_a_payment_stays_listed_when_a_report_ends_after_the_psu_has_confirmed(v
         scene.close()
 
 
-def test_a_tpp_cannot_confirm_a_payment_by_a_form_of_its_own(scene: Scene) -> None:
-    """It knows the confirmation_url; the PSU's browser would send such a form with the PSU's session."""
+def test_a_form_forged_by_the_tpp_does_not_confirm_a_payment(scene: Scene) -> None:
+    """The TPP knows the confirmation_url; the PSU's browser would send such a form with the PSU's session."""
     taken = scene.pay(token=scene.consent(accounts=("1001",)))
 
     forged = scene.send(taken["confirmation_url"], "yes", account="1001")
@@ -145,7 +147,7 @@ def test_a_tpp_cannot_confirm_a_payment_by_a_form_of_its_own(scene: Scene) -> No
     assert scene.decide(forged, "yes").status_code == 303
 
 
-def test_a_page_that_one_psu_opened_is_not_that_of_another(scene: Scene) -> None:
+def test_a_payment_page_opened_by_one_psu_returns_404_for_another(scene: Scene) -> None:
     taken = scene.pay("direct")
     page = scene.open(taken["confirmation_url"])
     scene.full.psu = "psu-2"
@@ -154,7 +156,7 @@ def test_a_page_that_one_psu_opened_is_not_that_of_another(scene: Scene) -> None
     assert scene.full.booked == []
 
 
-def test_a_payment_with_an_interim_status_can_still_be_confirmed(scene: Scene) -> None:
+def test_a_payment_with_an_interim_status_can_be_confirmed(scene: Scene) -> None:
     taken = scene.pay(token=scene.consent(accounts=("1001",)))
     interim: Any = {1: 1, 2: "PDNG"}[scene.version]
 
@@ -166,7 +168,7 @@ def test_a_payment_with_an_interim_status_can_still_be_confirmed(scene: Scene) -
     assert statuses == [interim, STATUSES[scene.version]["confirmed"]]
 
 
-def test_a_payment_that_the_bank_has_rejected_cannot_be_confirmed(scene: Scene) -> None:
+def test_a_payment_rejected_by_the_bank_cannot_be_confirmed(scene: Scene) -> None:
     taken = scene.pay(token=scene.consent(accounts=("1001",)))
     page = scene.open(taken["confirmation_url"])
 
@@ -178,14 +180,14 @@ def test_a_payment_that_the_bank_has_rejected_cannot_be_confirmed(scene: Scene) 
     assert scene.full.booked == []
 
 
-def test_an_order_above_the_balance_is_refused_for_certain(scene: Scene) -> None:
+def test_an_order_above_the_balance_is_rejected(scene: Scene) -> None:
     refused = scene.webhook("single", order(scene.version, "250.01"), token=scene.consent())
 
     assert refused.status_code == 400
     assert code_of(refused) == {1: 5101, 2: "INSUFFICIENT_FUNDS"}[scene.version]
 
 
-def test_an_order_is_repeated_without_a_second_payment(scene: Scene) -> None:
+def test_a_repeated_order_creates_no_second_payment(scene: Scene) -> None:
     token, request_id = scene.consent(), str(uuid.uuid4())
 
     first = scene.webhook("single", order(scene.version), token=token, request_id=request_id)
@@ -195,7 +197,7 @@ def test_an_order_is_repeated_without_a_second_payment(scene: Scene) -> None:
     assert len(scene.full.orders) == 1
 
 
-def test_a_refusal_names_the_request_id_in_lower_case(scene_2: Scene) -> None:
+def test_a_refusal_contains_the_request_id_in_lower_case(scene_2: Scene) -> None:
     request_id = str(uuid.uuid4())
 
     refused = scene_2.webhook("single", {}, token=scene_2.consent(), request_id=request_id.upper())
@@ -203,7 +205,7 @@ def test_a_refusal_names_the_request_id_in_lower_case(scene_2: Scene) -> None:
     assert refused.json()["requestId"] == request_id
 
 
-def test_a_request_id_is_for_one_order_for_a_day(scene: Scene) -> None:
+def test_a_request_id_is_reserved_for_one_order_for_a_day(scene: Scene) -> None:
     token, request_id = scene.consent(), str(uuid.uuid4())
     scene.webhook("single", order(scene.version), token=token, request_id=request_id)
 
@@ -216,14 +218,14 @@ def test_a_request_id_is_for_one_order_for_a_day(scene: Scene) -> None:
     assert later.status_code == 200
 
 
-def test_an_order_that_was_refused_is_checked_again(scene: Scene) -> None:
+def test_a_rejected_order_is_checked_again(scene: Scene) -> None:
     token, request_id = scene.consent(), str(uuid.uuid4())
     scene.webhook("single", order(scene.version, "999"), token=token, request_id=request_id)
 
     assert scene.webhook("single", order(scene.version), token=token, request_id=request_id).status_code == 200
 
 
-def test_an_order_that_is_being_processed_is_not_accepted_twice(scene: Scene) -> None:
+def test_simultaneous_orders_with_one_request_id_create_one_payment(scene: Scene) -> None:
     token, request_id = scene.consent(), str(uuid.uuid4())
 
     async def five() -> list[httpx.Response]:
@@ -239,7 +241,7 @@ def test_an_order_that_is_being_processed_is_not_accepted_twice(scene: Scene) ->
     assert len({each.json()["payment_id"] for each in answers if each.status_code == 200}) == 1
 
 
-def test_a_one_time_consent_is_for_one_payment(scene: Scene) -> None:
+def test_a_one_time_consent_allows_one_payment(scene: Scene) -> None:
     token = scene.consent("consent_type=one_time")
 
     async def three() -> list[httpx.Response]:
@@ -253,14 +255,14 @@ def test_a_one_time_consent_is_for_one_payment(scene: Scene) -> None:
     assert scene.webhook("accounts", token=token).status_code == 401
 
 
-def test_a_refused_order_does_not_use_up_a_one_time_consent(scene: Scene) -> None:
+def test_a_rejected_order_does_not_use_up_a_one_time_consent(scene: Scene) -> None:
     token = scene.consent("consent_type=one_time")
 
     assert scene.webhook("single", order(scene.version, "999"), token=token).status_code == 400
     assert scene.webhook("single", order(scene.version), token=token).status_code == 200
 
 
-def test_a_repeated_order_of_a_one_time_consent_gets_its_payment(scene: Scene) -> None:
+def test_a_repeated_order_of_a_one_time_consent_returns_its_payment(scene: Scene) -> None:
     token, request_id = scene.consent("consent_type=one_time"), str(uuid.uuid4())
     first = scene.webhook("single", order(scene.version), token=token, request_id=request_id)
 
@@ -269,7 +271,7 @@ def test_a_repeated_order_of_a_one_time_consent_gets_its_payment(scene: Scene) -
     assert first.json() == again.json()
 
 
-def test_a_direct_payment_is_that_of_the_psu_who_confirms_and_chooses_the_account(scene: Scene) -> None:
+def test_a_direct_payment_belongs_to_the_confirming_psu_and_the_chosen_account(scene: Scene) -> None:
     taken = scene.pay("direct")
     page = scene.open(taken["confirmation_url"])
     assert page.text.count('type="radio"') == 2
@@ -281,7 +283,7 @@ def test_a_direct_payment_is_that_of_the_psu_who_confirms_and_chooses_the_accoun
     assert (booked.psu, booked.account_id, booked.order.kind) == ("psu-1", "1002", "direct")
 
 
-def test_an_order_that_names_its_account_is_paid_from_it(scene: Scene) -> None:
+def test_an_order_with_a_debtor_account_is_paid_from_it(scene: Scene) -> None:
     taken = scene.pay(token=scene.consent(), **debtor(scene.version))
 
     scene.decide(taken["confirmation_url"], "yes")
@@ -289,7 +291,7 @@ def test_an_order_that_names_its_account_is_paid_from_it(scene: Scene) -> None:
     assert scene.full.booked[0].account_id == "1001"
 
 
-def test_an_order_from_an_account_that_was_not_approved_is_refused(scene: Scene) -> None:
+def test_an_order_from_an_unapproved_account_is_rejected(scene: Scene) -> None:
     token = scene.consent(accounts=("1002",))
 
     refused = scene.webhook("single", order(scene.version, **debtor(scene.version)), token=token)
@@ -298,7 +300,7 @@ def test_an_order_from_an_account_that_was_not_approved_is_refused(scene: Scene)
     assert scene.full.orders == []
 
 
-def test_a_page_is_for_its_psu_and_unknown_to_others(scene: Scene) -> None:
+def test_a_payment_page_of_another_psu_returns_404(scene: Scene) -> None:
     taken = scene.pay(token=scene.consent())
     scene.full.psu = "psu-2"
 
@@ -307,7 +309,7 @@ def test_a_page_is_for_its_psu_and_unknown_to_others(scene: Scene) -> None:
     assert scene.full.booked == []
 
 
-def test_a_status_query_is_for_payments_of_the_psu_and_direct_ones(scene_2: Scene) -> None:
+def test_a_status_query_returns_own_and_direct_payments_only(scene_2: Scene) -> None:
     token = scene_2.consent()
     payment, direct = scene_2.pay(token=token)["payment_id"], scene_2.pay("direct")["payment_id"]
     path = "/v2_payment_single_status"
@@ -319,7 +321,7 @@ def test_a_status_query_is_for_payments_of_the_psu_and_direct_ones(scene_2: Scen
     assert [ask(payment), ask(direct, token), ask("other"), ask(payment, "consent1.other")] == [404, 404, 404, 401]
 
 
-def test_a_spent_one_time_consent_can_query_its_payment(scene_2: Scene) -> None:
+def test_a_used_one_time_consent_can_query_its_payment(scene_2: Scene) -> None:
     token = scene_2.consent("consent_type=one_time")
     asked = {"payment_id": scene_2.pay(token=token)["payment_id"]}
 
@@ -328,7 +330,7 @@ def test_a_spent_one_time_consent_can_query_its_payment(scene_2: Scene) -> None:
     assert answer.json() == {"transaction_status": "RCVD"}
 
 
-def test_a_payment_is_found_with_its_order(scene: Scene) -> None:
+def test_find_payment_returns_the_payment_with_its_order(scene: Scene) -> None:
     taken = scene.pay(token=scene.consent(), **debtor(scene.version))
 
     found = scene.run(scene.bank.find_payment(taken["payment_id"]))

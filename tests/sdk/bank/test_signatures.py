@@ -40,7 +40,7 @@ class Published:
         return HubKeys(httpx.AsyncClient(transport=httpx.MockTransport(self)), "https://hub.example/bank/public_key")
 
 
-def test_the_test_vector_of_the_documentation_is_verified() -> None:
+def test_the_documented_test_vector_is_verified() -> None:
     text = (ROOT / "docs/concepts/bank-integration.md").read_text("utf-8")
     (key,) = read_keys(text.encode())
     vector = re.findall(r"printf '%s' '(.+)' >", text)
@@ -50,7 +50,7 @@ def test_the_test_vector_of_the_documentation_is_verified() -> None:
     assert not verify([key], vector[0].encode() + b"\n", vector[1])
 
 
-def test_what_the_bank_signs_is_verified_with_its_public_key() -> None:
+def test_a_signature_of_the_bank_is_verified_with_its_public_key() -> None:
     signer = Signer(private_pem(KEY))
 
     assert verify([OTHER_KEY.public_key(), KEY.public_key()], BODY, signer.sign(BODY))
@@ -58,11 +58,11 @@ def test_what_the_bank_signs_is_verified_with_its_public_key() -> None:
 
 
 @pytest.mark.parametrize("signature", ["", "no base64!", "AAAA", "é", sign(BODY, OTHER_KEY), sign(BODY + b"\n")])
-def test_a_wrong_signature_is_refused(signature: str) -> None:
+def test_a_wrong_signature_is_rejected(signature: str) -> None:
     assert not verify([HUB_KEY.public_key()], BODY, signature)
 
 
-def test_a_key_that_banks_may_not_use_is_refused() -> None:
+def test_an_unsupported_signing_key_is_rejected() -> None:
     curve = ec.generate_private_key(ec.SECP256R1())
     pem = curve.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     short = private_pem(rsa.generate_private_key(public_exponent=65537, key_size=1024))  # noqa: S505 - it is refused
@@ -71,7 +71,7 @@ def test_a_key_that_banks_may_not_use_is_refused() -> None:
             Signer(text)
 
 
-def test_the_hubs_keys_are_fetched_once_a_minute(clock: Clock) -> None:
+def test_the_keys_of_the_hub_are_fetched_once_a_minute(clock: Clock) -> None:
     published = Published(HUB_KEY)
     keys = published.hub_keys()
 
@@ -84,7 +84,7 @@ def test_the_hubs_keys_are_fetched_once_a_minute(clock: Clock) -> None:
         assert published.fetches == fetches
 
 
-def test_a_new_key_is_accepted_at_once_and_a_withdrawn_one_not_longer_than_a_minute(clock: Clock) -> None:
+def test_a_new_key_is_accepted_at_once_and_a_withdrawn_key_rejected_after_a_fetch(clock: Clock) -> None:
     published = Published(HUB_KEY)
     keys = published.hub_keys()
     assert asyncio.run(keys.verify(BODY, sign(BODY)))
@@ -96,7 +96,7 @@ def test_a_new_key_is_accepted_at_once_and_a_withdrawn_one_not_longer_than_a_min
     assert not asyncio.run(keys.verify(BODY, sign(BODY)))
 
 
-def test_wrong_signatures_do_not_make_the_bank_fetch_keys_all_the_time(clock: Clock) -> None:
+def test_wrong_signatures_cause_at_most_one_fetch_per_second(clock: Clock) -> None:
     published = Published(HUB_KEY)
     keys = published.hub_keys()
 
@@ -110,7 +110,7 @@ def test_wrong_signatures_do_not_make_the_bank_fetch_keys_all_the_time(clock: Cl
     assert published.fetches == 2
 
 
-def test_keys_that_cannot_be_fetched_are_no_refusal(clock: Clock) -> None:
+def test_unavailable_keys_raise_connection_lost(clock: Clock) -> None:
     published = Published(HUB_KEY)
     published.status = 503
     with pytest.raises(ConnectionLost):
@@ -130,7 +130,7 @@ def test_keys_behind_a_redirect_are_not_trusted(clock: Clock) -> None:
         asyncio.run(keys.verify(BODY, sign(BODY, OTHER_KEY)))
 
 
-def test_keys_that_cannot_be_read_are_no_refusal(clock: Clock) -> None:
+def test_malformed_keys_raise_connection_lost(clock: Clock) -> None:
     broken = "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----"
     client = httpx.AsyncClient(transport=httpx.MockTransport(lambda _: httpx.Response(200, text=broken)))
 
@@ -139,9 +139,7 @@ def test_keys_that_cannot_be_read_are_no_refusal(clock: Clock) -> None:
 
 
 @pytest.mark.parametrize("failure", [httpx.ReadError("cut"), httpx.Response(502), httpx.Response(200, text="<html>")])
-def test_keys_are_fetched_again_when_their_answer_was_lost(
-    clock: Clock, failure: httpx.Response | httpx.HTTPError
-) -> None:
+def test_a_failed_fetch_of_keys_is_retried(clock: Clock, failure: httpx.Response | httpx.HTTPError) -> None:
     published = Published(HUB_KEY)
     published.failures = [failure]
 
@@ -151,7 +149,7 @@ def test_keys_are_fetched_again_when_their_answer_was_lost(
     assert 0 < sum(clock.slept) < 1
 
 
-def test_an_answer_without_keys_does_not_replace_the_keys(clock: Clock) -> None:
+def test_an_answer_without_keys_does_not_replace_the_cached_keys(clock: Clock) -> None:
     published = Published(HUB_KEY)
     keys = published.hub_keys()
     assert asyncio.run(keys.verify(BODY, sign(BODY)))

@@ -11,7 +11,7 @@ from causeway.bank import ResourceUnknown
 from tests.sdk.bank.scene import STATUSES, Scene
 
 
-def test_a_status_that_the_hub_does_not_take_is_reported_later_under_the_same_id(scene: Scene) -> None:
+def test_a_failed_status_report_is_sent_later_under_the_same_request_id(scene: Scene) -> None:
     taken = scene.pay(token=scene.consent(accounts=("1001",)))
     scene.hub.steps = [httpx.ReadTimeout("lost")] * 2
 
@@ -25,7 +25,7 @@ def test_a_status_that_the_hub_does_not_take_is_reported_later_under_the_same_id
     assert len({(each.headers["x-request-id"], each.content) for each in calls}) == 1
 
 
-def test_a_newer_status_replaces_one_that_was_not_reported(scene_2: Scene) -> None:
+def test_a_newer_status_replaces_an_unreported_one(scene_2: Scene) -> None:
     taken = scene_2.pay(token=scene_2.consent(accounts=("1001",)))
     scene_2.hub.steps = [httpx.ConnectError("away")] * 4
     scene_2.decide(taken["confirmation_url"], "yes")
@@ -39,7 +39,7 @@ def test_a_newer_status_replaces_one_that_was_not_reported(scene_2: Scene) -> No
     assert scene_2.hub.calls == []
 
 
-def test_a_report_that_the_hub_refuses_is_not_made_again(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_report_rejected_by_the_hub_is_not_repeated(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
     taken = scene.pay(token=scene.consent(accounts=("1001",)))
     scene.hub.steps = [httpx.Response(400, json={"error_code": 4001, "message": "unknown"})]
 
@@ -62,7 +62,7 @@ def test_a_report_that_the_hub_refuses_is_not_made_again(scene: Scene, caplog: p
     ],
     ids=["a page", "a redirect", "a proxy's refusal", "wrong key 1", "wrong key 2", "wrong signature"],
 )
-def test_a_report_that_did_not_reach_the_hubs_rules_is_made_again(scene: Scene, failure: httpx.Response) -> None:
+def test_a_report_rejected_by_a_proxy_or_for_its_credentials_is_repeated(scene: Scene, failure: httpx.Response) -> None:
     taken = scene.pay(token=scene.consent(accounts=("1001",)))
     scene.hub.steps = [failure] * 2
 
@@ -93,7 +93,7 @@ def test_a_status_of_an_unknown_payment_is_not_reported(scene: Scene) -> None:
     ],
     ids=lambda answer: str(answer.status_code),
 )
-def test_a_report_stays_pending_until_the_hub_has_judged_it(scene: Scene, answer: httpx.Response) -> None:
+def test_a_report_stays_pending_until_the_hub_accepts_or_rejects_it(scene: Scene, answer: httpx.Response) -> None:
     taken = scene.pay(token=scene.consent(accounts=("1001",)))
     scene.hub.steps = [answer]
 

@@ -12,7 +12,7 @@ from tests.sdk.bank.scene import NOVEMBER, Scene, order
 from tests.sdk.scripted_hub import Clock
 
 
-def test_a_key_is_added_once_and_replaced_only_as_it_was(clock: Clock) -> None:
+def test_a_key_is_added_once_and_replaced_only_if_unchanged(clock: Clock) -> None:
     async def steps() -> None:
         storage: Storage = MemoryStorage()
         assert await storage.add("order", "1", {"n": 1})
@@ -28,7 +28,7 @@ def test_a_key_is_added_once_and_replaced_only_as_it_was(clock: Clock) -> None:
     asyncio.run(steps())
 
 
-def test_values_are_found_by_their_owner_in_the_order_of_their_addition(clock: Clock) -> None:
+def test_values_are_found_by_owner_in_insertion_order(clock: Clock) -> None:
     async def steps() -> None:
         storage = MemoryStorage()
         for key, owner in (("b", "anna"), ("a", "anna"), ("c", "otto")):
@@ -41,7 +41,7 @@ def test_values_are_found_by_their_owner_in_the_order_of_their_addition(clock: C
     asyncio.run(steps())
 
 
-def test_what_has_expired_is_absent_and_forgotten(clock: Clock) -> None:
+def test_an_expired_value_is_absent_and_deleted(clock: Clock) -> None:
     async def steps() -> None:
         storage = MemoryStorage()
         await storage.add("page", "1", {"n": 1}, expires_at=clock.moment + 10)
@@ -58,7 +58,7 @@ def test_what_has_expired_is_absent_and_forgotten(clock: Clock) -> None:
 
 
 @pytest.mark.parametrize("more", [{}, {"a_later_member": [{"rate": 1.25}, None, 7]}], ids=["known", "unknown members"])
-def test_a_storage_of_json_is_enough(version: int, more: dict[str, object], clock: Clock) -> None:
+def test_a_storage_of_json_documents_is_sufficient(version: int, more: dict[str, object], clock: Clock) -> None:
     clock.moment = NOVEMBER
     scene = Scene(version, clock, storage=JsonStorage())
     token = scene.consent("consent_type=one_time", accounts=("1001",))

@@ -52,7 +52,7 @@ def wrong(name: str, value: str) -> Any:
         ({"token": "consent1.other"}, (4202, "AUTHENTICATION_REQUIRED")),
     ],
 )
-def test_a_call_is_refused_in_the_form_of_the_version(
+def test_a_call_is_rejected_in_the_format_of_the_version(
     scene: Scene, options: dict[str, Any], codes: tuple[int, str]
 ) -> None:
     scene.consent()
@@ -71,14 +71,14 @@ def test_a_call_is_refused_in_the_form_of_the_version(
         assert len(body["timestamp"]) <= 25
 
 
-def test_a_success_has_the_form_of_the_version(scene: Scene) -> None:
+def test_a_success_has_the_format_of_the_version(scene: Scene) -> None:
     answer = scene.webhook("accounts", token=scene.consent())
 
     assert answer.headers["content-type"] == "application/json"
     assert answer.json().get("status") == {1: "success", 2: None}[scene.version]
 
 
-def test_a_scope_that_was_not_approved_is_refused(scene: Scene) -> None:
+def test_an_unapproved_scope_is_rejected(scene: Scene) -> None:
     scene.hub.scopes = scene.hub.scopes[:1]
 
     answer = scene.webhook("balances", {"account_id": "1001"}, token=scene.consent())
@@ -86,7 +86,7 @@ def test_a_scope_that_was_not_approved_is_refused(scene: Scene) -> None:
     assert (answer.status_code, code_of(answer)) == (403, {1: 4004, 2: "SERVICE_BLOCKED"}[scene.version])
 
 
-def test_an_account_that_was_not_approved_is_unknown(scene: Scene) -> None:
+def test_an_unapproved_account_returns_404(scene: Scene) -> None:
     token = scene.consent(accounts=("1002",))
 
     assert scene.webhook("account", {"account_id": "1002"}, token=token).status_code == 200
@@ -94,7 +94,7 @@ def test_an_account_that_was_not_approved_is_unknown(scene: Scene) -> None:
         assert scene.webhook("account", {"account_id": account_id}, token=token).status_code == 404
 
 
-def test_what_the_bank_does_not_offer_is_unknown_to_the_hub_only(scene: Scene) -> None:
+def test_an_unsupported_call_returns_404_to_the_hub_and_401_to_others(scene: Scene) -> None:
     assert scene.webhook("/other").status_code == 404
     assert scene.webhook("/other", key=OTHER_KEY).status_code == 401
     scene.bank._functions.balances = None
@@ -102,9 +102,7 @@ def test_what_the_bank_does_not_offer_is_unknown_to_the_hub_only(scene: Scene) -
     assert scene.open("/other").status_code == 404
 
 
-def test_a_function_that_fails_is_a_failure_of_the_bank_that_tells_nothing(
-    scene: Scene, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_failing_function_returns_500_without_details(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
     token = scene.consent()
 
     @scene.bank.accounts
@@ -119,7 +117,7 @@ def test_a_function_that_fails_is_a_failure_of_the_bank_that_tells_nothing(
 
 
 @pytest.mark.parametrize("refusal", [OutOfService(retry_after=30), TooManyRequests(retry_after=30)])
-def test_a_bank_that_is_busy_says_when_to_come_back(scene: Scene, refusal: Refused) -> None:
+def test_an_overloaded_bank_returns_retry_after(scene: Scene, refusal: Refused) -> None:
     token = scene.consent()
 
     @scene.bank.accounts
@@ -131,7 +129,7 @@ def test_a_bank_that_is_busy_says_when_to_come_back(scene: Scene, refusal: Refus
     assert (answer.status_code, answer.headers["retry-after"]) == (refusal.status, "30")
 
 
-def test_an_own_refusal_has_the_banks_code_and_details(scene_2: Scene) -> None:
+def test_a_custom_refusal_returns_its_code_and_details(scene_2: Scene) -> None:
     token = scene_2.consent()
     more = [{"code": "INVALID_MODEL_TYPE", "title": "no"}]
 
@@ -146,7 +144,7 @@ def test_an_own_refusal_has_the_banks_code_and_details(scene_2: Scene) -> None:
     assert (body["code"], body["title"], body["additionalErrors"]) == ("CLOSED", "closed", more)
 
 
-def test_every_refusal_has_a_code_of_both_versions_and_a_status_that_is_certain() -> None:
+def test_every_refusal_has_a_status_and_a_code_of_both_versions() -> None:
     kinds = [each for each in vars(refusals).values() if isinstance(each, type) and issubclass(each, Refused)]
     assert len(kinds) > 12
     for kind in kinds:
@@ -157,7 +155,7 @@ def test_every_refusal_has_a_code_of_both_versions_and_a_status_that_is_certain(
         assert str(made) == made.text
 
 
-def test_both_keys_are_accepted_while_the_api_key_is_rotated(clock: Clock, version: int) -> None:
+def test_both_api_keys_are_accepted_during_a_rotation(clock: Clock, version: int) -> None:
     scene = Scene(version, clock, api_key=[API_KEY, "the-new-key"])
     clock.moment = 1_795_680_000.0
     try:
@@ -169,7 +167,7 @@ def test_both_keys_are_accepted_while_the_api_key_is_rotated(clock: Clock, versi
         scene.close()
 
 
-def test_a_webhook_that_cannot_be_verified_is_no_refusal(scene: Scene) -> None:
+def test_a_webhook_without_reachable_hub_keys_returns_503(scene: Scene) -> None:
     def away(request: httpx.Request) -> httpx.Response:
         raise httpx.ConnectError("away")
 
@@ -178,13 +176,13 @@ def test_a_webhook_that_cannot_be_verified_is_no_refusal(scene: Scene) -> None:
     assert scene.webhook("accounts").status_code == 503
 
 
-def test_a_body_that_is_too_large_is_refused_before_it_is_read_completely(scene: Scene) -> None:
+def test_an_oversized_body_is_rejected(scene: Scene) -> None:
     answer = scene.webhook("single", b" " * 5_000_001)
 
     assert (answer.status_code, code_of(answer)) == (400, {1: 4001, 2: "FORMAT_ERROR"}[scene.version])
 
 
-def test_a_function_learns_for_whom_it_is_called(scene: Scene) -> None:
+def test_a_function_receives_psu_consent_request_id_and_headers(scene: Scene) -> None:
     token, calls, request_id = scene.consent(), [], str(uuid.uuid4())
     before = scene.bank._functions.accounts
     assert before is not None
@@ -204,7 +202,7 @@ def test_a_function_learns_for_whom_it_is_called(scene: Scene) -> None:
     assert token not in repr(call)
 
 
-def test_payments_are_sent_in_pages(clock: Clock) -> None:
+def test_payments_are_returned_in_pages(clock: Clock) -> None:
     scene = Scene(1, clock)
     clock.moment = 1_795_680_000.0
     token = scene.consent()
@@ -244,7 +242,7 @@ def ids(answer: Any) -> dict[str, list[str]]:
     return {name: [row["transaction_id"] for row in rows] for name, rows in answer["transactions"].items()}
 
 
-def test_transactions_are_sent_in_pages_of_the_lists_that_are_asked_for(scene_2: Scene) -> None:
+def test_transactions_are_returned_in_pages_of_the_requested_lists(scene_2: Scene) -> None:
     token = scene_2.consent()
     pages = [ask(scene_2, token)]
     while "page_key" in pages[-1]:
@@ -276,7 +274,7 @@ def test_a_booking_between_two_pages_repeats_and_omits_nothing(scene_2: Scene) -
 
 
 @pytest.mark.parametrize("key", ["x", "W10", base64.urlsafe_b64encode(b'["other",0,null]').decode(), "é"])
-def test_a_page_key_of_another_request_is_refused(scene_2: Scene, key: str) -> None:
+def test_a_page_key_of_another_request_is_rejected(scene_2: Scene, key: str) -> None:
     token = scene_2.consent()
 
     assert ask(scene_2, token, page_key=key)["code"] == "FORMAT_ERROR"
@@ -284,7 +282,7 @@ def test_a_page_key_of_another_request_is_refused(scene_2: Scene, key: str) -> N
     assert ask(scene_2, token, page_key=own, account_id="1002")["code"] == "FORMAT_ERROR"
 
 
-def test_a_function_can_make_its_pages_itself(scene_2: Scene) -> None:
+def test_a_function_can_return_its_own_pages(scene_2: Scene) -> None:
     token = scene_2.consent()
 
     @scene_2.bank.transactions
@@ -312,14 +310,16 @@ def test_funds_are_confirmed_for_each_identifier_of_an_account(scene_2: Scene, n
     assert funds(named, "NaN")["code"] == "FORMAT_ERROR"
 
 
-def test_amounts_are_read_and_written_without_binary_floats(scene_2: Scene) -> None:
+def test_amounts_are_serialized_without_binary_floats(scene_2: Scene) -> None:
     token = scene_2.consent()
     body = json.dumps({"account_id": "1001"}).encode()
 
     assert '"amount":"250.00"' in scene_2.webhook("balances", body, token=token).text
 
 
-def test_no_caller_can_write_lines_into_the_log(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
+def test_control_characters_of_a_path_are_not_written_to_the_log(
+    scene: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level("INFO", "causeway")
 
     scene.webhook("/accounts%0D%1B[2KERROR forged")
