@@ -25,7 +25,7 @@ def manager(stack: dict[str, Any]) -> ProgrammeManager:
     return ProgrammeManager(stack)
 
 
-def test_50_identical_cards_are_one_and_everybody_gets_its_answer(manager: ProgrammeManager) -> None:
+def test_50_identical_card_orders_create_one_card_and_all_get_its_answer(manager: ProgrammeManager) -> None:
     members = of_new_card(request_reference_id=str(uuid.uuid4()), **HOLDER_BLOCK)
 
     answers = [answer.json() for answer in at_once(MANY, lambda: manager.post("/api", "createCard", **members))]
@@ -37,7 +37,7 @@ def test_50_identical_cards_are_one_and_everybody_gets_its_answer(manager: Progr
     assert manager.data("getCardNumber", card_id=card) == {"pan": answers[0]["data"]["pan"]}
 
 
-def test_every_one_of_50_wrong_pins_counts(manager: ProgrammeManager) -> None:
+def test_50_parallel_wrong_pins_are_all_counted(manager: ProgrammeManager) -> None:
     made = of_new_card(card_virtual=0, card_pin=PIN, **DELIVERY, **HOLDER_BLOCK)
     card = manager.data("createCard", **made)["card_id"]
     manager.data("activateCard", card_id=card)

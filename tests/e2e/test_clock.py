@@ -139,7 +139,7 @@ def status_of(tpp: Tpp, bank: Mapping[str, Any], payment_id: str) -> Any:
     return found.get("payment_status", found.get("transaction_status"))
 
 
-def test_an_access_token_expires_after_an_hour_and_is_refreshed(
+def test_an_access_token_expires_after_an_hour_and_can_be_refreshed(
     own_stack: OwnStack, tpp: Tpp, journey: Journey
 ) -> None:
     tokens = tpp.redeem(journey.code).json()
@@ -158,7 +158,7 @@ def test_an_access_token_expires_after_an_hour_and_is_refreshed(
     ("version", "reference", "confirmed", "ended"),
     [(2, "Order 1042", "ACSP", "ACSC"), (2, "TEST-LATE-REJECT", "ACSP", "RJCT"), (1, "TEST-LATE-REJECT", 1, 2)],
 )
-def test_a_confirmed_payment_ends_20_seconds_later_and_its_tpp_is_told(
+def test_a_confirmed_payment_is_final_after_20_seconds_and_its_tpp_gets_an_event(
     own_stack: OwnStack, told: Tpp, receiver: EventReceiver, version: int, reference: str, confirmed: Any, ended: Any
 ) -> None:
     bank = next(bank for bank in banks(own_stack.content) if bank["api_version"] == version)
@@ -188,7 +188,7 @@ def read_status(tpp: Tpp, token: str) -> int:
     return tpp.call("GET", "/tpp/accounts", bearer=token).status_code
 
 
-def test_a_card_hold_is_released_after_7_days_and_the_ledger_is_right(own_stack: OwnStack) -> None:
+def test_a_card_hold_is_released_after_7_days_and_the_ledger_verifies(own_stack: OwnStack) -> None:
     manager = ProgrammeManager(own_stack.content)
     card = manager.data("createCard", **of_new_card(card_currency_ison=[EUR], **HOLDER_BLOCK))
     manager.data("activateCard", card_id=card["card_id"])
@@ -217,7 +217,7 @@ def available(manager: ProgrammeManager, card: Mapping[str, Any]) -> int:
     return int(next(account["available_balance"] for account in accounts if account["id"] == card["account_id"]))
 
 
-def test_the_money_of_a_pending_payment_comes_back_after_30_days(own_stack: OwnStack, tpp: Tpp) -> None:
+def test_the_reserved_money_of_a_pending_payment_is_released_after_30_days(own_stack: OwnStack, tpp: Tpp) -> None:
     for bank in banks(own_stack.content):
         pay_directly(tpp, bank, "TEST-PENDING")
     before = [is_reserved(tpp, bank) for bank in banks(own_stack.content)]
@@ -241,7 +241,7 @@ def is_reserved(tpp: Tpp, bank: Mapping[str, Any]) -> bool:
     return "TEST-PENDING" in answer.text
 
 
-def test_signatures_proofs_and_sessions_stay_in_real_time(
+def test_signatures_proofs_and_sessions_use_real_time(
     own_stack: OwnStack, operator: bootstrap.Hub, told: Tpp, receiver: EventReceiver
 ) -> None:
     content, window = own_stack.content, Window(own_stack.content["base_url"])
@@ -306,7 +306,9 @@ def prove(holder: KeyHolder, method: str, url: str, **claims: str) -> str:
     return holder.sign(made | claims, {"typ": "dpop+jwt", "jwk": holder.public})
 
 
-def test_a_consent_is_told_to_expire_a_week_before_and_then_ends(own_stack: OwnStack, lasting: Lasting) -> None:
+def test_a_consent_sends_an_expiring_event_a_week_before_its_end_and_then_expires(
+    own_stack: OwnStack, lasting: Lasting
+) -> None:
     tpp, tokens = lasting.tpp, lasting.tokens
     move_to(own_stack, lasting.offset_seconds + (CONSENT_DAYS - 7) * DAY - 3600)
     calm = fetch_events(tpp)
@@ -339,7 +341,7 @@ def fetch_events(tpp: Tpp) -> set[tuple[str, str]]:
     return {(body["type"], body["data"]["consent_id"]) for body in bodies}
 
 
-def test_each_day_that_passed_is_recorded_and_shown(own_stack: OwnStack) -> None:
+def test_each_passed_day_is_recorded_and_shown(own_stack: OwnStack) -> None:
     own_stack.advance(f"PT{hours_to_noon(own_stack)}H")
     first = datetime.now(UTC).date()
     last = business_day(own_stack) - timedelta(days=1)
@@ -373,7 +375,7 @@ def hours_to_noon(own_stack: OwnStack) -> int:
     return (12 - business_time(own_stack).hour) % 24 or 24
 
 
-def test_another_process_sees_the_moved_time(own_stack: OwnStack) -> None:
+def test_another_process_reads_the_moved_time(own_stack: OwnStack) -> None:
     moved = own_stack.admin("clock", "advance", f"{hours_to_noon(own_stack)}h")
 
     shown = own_stack.admin("clock", "show")
@@ -407,7 +409,7 @@ def body(value: object) -> bytes:
         (body({"advance": "P400DT1S"}), {}, 400, "invalid_request"),
     ],
 )
-def test_a_move_that_is_not_allowed_changes_nothing(
+def test_an_invalid_move_changes_nothing(
     own_stack: OwnStack, content: bytes, headers: dict[str, str], status: int, error: str
 ) -> None:
     before = own_stack.time()["offset_seconds"]
@@ -419,7 +421,7 @@ def test_a_move_that_is_not_allowed_changes_nothing(
     assert own_stack.time()["offset_seconds"] == before
 
 
-def test_of_two_moves_at_once_one_is_refused(own_stack: OwnStack) -> None:
+def test_the_second_of_two_simultaneous_moves_returns_409(own_stack: OwnStack) -> None:
     before = own_stack.time()["offset_seconds"]
 
     answers = at_once(2, lambda: own_stack.move("P3D"))
@@ -430,7 +432,7 @@ def test_of_two_moves_at_once_one_is_refused(own_stack: OwnStack) -> None:
 
 
 @pytest.mark.parametrize("span", ["0d", "401d"])
-def test_a_span_that_is_not_allowed_is_refused_on_the_command_line(own_stack: OwnStack, span: str) -> None:
+def test_an_invalid_span_is_rejected_on_the_command_line(own_stack: OwnStack, span: str) -> None:
     before = own_stack.time()["offset_seconds"]
 
     refused = own_stack.command("clock", "advance", "--json", "--", span)
@@ -440,7 +442,7 @@ def test_a_span_that_is_not_allowed_is_refused_on_the_command_line(own_stack: Ow
     assert own_stack.time()["offset_seconds"] == before
 
 
-def test_the_clock_of_prod_is_not_moved(own_stack: OwnStack) -> None:
+def test_the_clock_of_production_cannot_be_moved(own_stack: OwnStack) -> None:
     before = own_stack.time()["offset_seconds"]
 
     refused = own_stack.command("clock", "advance", "7d", STAGE="prod")
@@ -450,7 +452,7 @@ def test_the_clock_of_prod_is_not_moved(own_stack: OwnStack) -> None:
     assert own_stack.time()["offset_seconds"] == before
 
 
-def test_a_stack_that_is_started_again_keeps_its_time_and_says_so(
+def test_a_restarted_stack_keeps_its_time_and_shows_it(
     ending: ExitStack, own_stack: OwnStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     moved, port = own_stack.advance("P2D"), int(own_stack.content["environment"]["PORT"])

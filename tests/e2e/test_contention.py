@@ -19,7 +19,7 @@ def bank(operator: bootstrap.Hub, stack: dict[str, Any]) -> OwnBank:
     return OwnBank(operator, stack["base_url"])
 
 
-def test_of_50_parallel_consents_with_one_state_one_is_saved(tpp: Tpp, bank: OwnBank, operator: bootstrap.Hub) -> None:
+def test_50_parallel_consents_with_one_state_save_one(tpp: Tpp, bank: OwnBank, operator: bootstrap.Hub) -> None:
     asked = tpp.call("POST", "/tpp/authorize", {"bic": bank.bic, "scopes": ["account.list"]}).json()
 
     answers = at_once(50, lambda: bank.consent(asked["redirect_url"]))
@@ -30,7 +30,7 @@ def test_of_50_parallel_consents_with_one_state_one_is_saved(tpp: Tpp, bank: Own
     assert len(saved) == 1
 
 
-def test_50_parallel_repeats_of_one_request_all_get_its_one_answer(tpp: Tpp, bank: OwnBank) -> None:
+def test_50_parallel_repeats_of_one_request_get_one_answer(tpp: Tpp, bank: OwnBank) -> None:
     asked = tpp.call("POST", "/tpp/authorize", {"bic": bank.bic, "scopes": ["account.list"]}).json()
     request_id = str(uuid.uuid4())
 
@@ -40,7 +40,7 @@ def test_50_parallel_repeats_of_one_request_all_get_its_one_answer(tpp: Tpp, ban
     assert len({answer.text for answer in answers}) == 1
 
 
-def test_of_parallel_revocations_with_one_request_id_one_consent_ends(
+def test_parallel_revocations_with_one_request_id_end_one_consent(
     tpp: Tpp, bank: OwnBank, operator: bootstrap.Hub
 ) -> None:
     request, request_id = {"bic": bank.bic, "scopes": ["account.list"]}, str(uuid.uuid4())
@@ -54,7 +54,7 @@ def test_of_parallel_revocations_with_one_request_id_one_consent_ends(
     assert sorted(saved) == ["authorised"] * 19 + ["revoked"]
 
 
-def test_of_50_parallel_authorizations_with_one_state_one_is_stored(tpp: Tpp, bank: OwnBank) -> None:
+def test_50_parallel_authorizations_with_one_state_store_one(tpp: Tpp, bank: OwnBank) -> None:
     request = {"bic": bank.bic, "scopes": ["account.list"], "state": uuid.uuid4().hex}
 
     answers = at_once(50, lambda: tpp.call("POST", "/tpp/authorize", request))

@@ -163,7 +163,7 @@ def reader(stack: dict[str, Any], tpp: Tpp, tokens: Mapping[tuple[str, str], str
     return Reader(tpp, tokens[place], _bank(stack, place[1])["api_version"])
 
 
-def test_the_accounts_are_those_of_the_file(reader: Reader, place: tuple[str, str]) -> None:
+def test_the_accounts_match_the_customer_file(reader: Reader, place: tuple[str, str]) -> None:
     wanted = CUSTOMERS[place[0]]["accounts"]
     found = reader.accounts()
     assert [(each["name"], each["currency"]) for each in found] == [(each["name"], each["currency"]) for each in wanted]
@@ -171,7 +171,7 @@ def test_the_accounts_are_those_of_the_file(reader: Reader, place: tuple[str, st
     assert all(reader.get(f"account?account_id={reader.id(each)}")["account"] == each for each in found)
 
 
-def test_the_balances_are_those_of_the_file_today(reader: Reader, place: tuple[str, str]) -> None:
+def test_the_balances_match_the_customer_file(reader: Reader, place: tuple[str, str]) -> None:
     for account, said in zip(reader.accounts(), CUSTOMERS[place[0]]["accounts"], strict=True):
         written = reader.balance(account)
         lowest, highest = expected(said)
@@ -179,7 +179,9 @@ def test_the_balances_are_those_of_the_file_today(reader: Reader, place: tuple[s
         assert len(written.partition(".")[2]) == DECIMALS[said["currency"]]
 
 
-def test_the_transactions_are_those_of_the_file_and_come_to_the_balance(reader: Reader, place: tuple[str, str]) -> None:
+def test_the_transactions_match_the_customer_file_and_sum_to_the_balance(
+    reader: Reader, place: tuple[str, str]
+) -> None:
     for account, said in zip(reader.accounts(), CUSTOMERS[place[0]]["accounts"], strict=True):
         booked = reader.booked(account)
         assert sum(Decimal(amount) for amount, _ in booked) == Decimal(reader.balance(account))
@@ -195,7 +197,7 @@ def test_the_transactions_are_those_of_the_file_and_come_to_the_balance(reader: 
             assert len(made) == sum(applies(rule, day) for day in days) + len(others)
 
 
-def test_a_customer_pays(stack: dict[str, Any], tpp: Tpp, tokens: Mapping[tuple[str, str], str]) -> None:
+def test_a_loaded_customer_pays(stack: dict[str, Any], tpp: Tpp, tokens: Mapping[tuple[str, str], str]) -> None:
     for name, bic in (("imogen", "DEMOGB21"), ("piotr", "DEMODEF1")):
         bank, access_token = _bank(stack, bic), tokens[name, bic]
         started = initiate(tpp, bank, access_token)
@@ -207,7 +209,7 @@ def test_a_customer_pays(stack: dict[str, Any], tpp: Tpp, tokens: Mapping[tuple[
 
 
 @pytest.mark.parametrize(("currency", "amount"), [("JPY", "1500"), ("KWD", "12.505")])
-def test_noor_pays_in_yen_and_dinars(
+def test_a_loaded_customer_pays_in_yen_and_dinars(
     stack: dict[str, Any], tpp: Tpp, tokens: Mapping[tuple[str, str], str], currency: str, amount: str
 ) -> None:
     reader = Reader(tpp, tokens["noor", "DEMODEF1"], 2)
@@ -228,7 +230,7 @@ def test_noor_pays_in_yen_and_dinars(
     assert f"-{amount}" in [each for each, _, _ in reader.transactions(account)]
 
 
-def test_bad_files_are_refused_with_the_place_of_every_fault(loaded: None, tmp_path: Any) -> None:
+def test_an_invalid_file_is_rejected_with_the_place_of_every_error(loaded: None, tmp_path: Any) -> None:
     bad = tmp_path / "customers.yaml"
     text = FILE.read_text(encoding="utf-8")
     bad.write_text(text.replace("currency: KWD", "currency: XXX").replace('"1104.25"', '"1104.255"'), encoding="utf-8")
@@ -244,7 +246,7 @@ def test_bad_files_are_refused_with_the_place_of_every_fault(loaded: None, tmp_p
 
 
 @pytest.mark.parametrize("bic", CUSTOMERS["noor"]["banks"])
-def test_the_consent_of_a_deleted_customer_needs_a_new_authorization(
+def test_the_consent_of_a_deleted_customer_requires_a_new_authorization(
     stack: dict[str, Any], tpp: Tpp, loaded: None, tmp_path: Path, bic: str
 ) -> None:
     [account, *_] = CUSTOMERS["noor"]["accounts"]

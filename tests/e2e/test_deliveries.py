@@ -36,7 +36,7 @@ def command(*arguments: str) -> Any:
     return json.loads(result.output)
 
 
-def test_an_event_that_its_receiver_did_not_take_comes_again_under_the_same_id(installed: bootstrap.Hub) -> None:
+def test_a_failed_event_is_resent_under_the_same_id(installed: bootstrap.Hub) -> None:
     def behaviour(connection: Connection) -> None:
         while connection.request():
             is_first = len(server.requests) == 1
@@ -68,7 +68,7 @@ def test_an_event_that_its_receiver_did_not_take_comes_again_under_the_same_id(i
     assert command("deliveries", "show", delivery_id)["delivery"]["state"] == "delivered"
 
 
-def test_a_question_is_answered_later_as_if_the_tpp_had_waited(tpp: Tpp, journey: Journey) -> None:
+def test_an_asynchronous_read_returns_the_answer_of_a_synchronous_one(tpp: Tpp, journey: Journey) -> None:
     bearer = tpp.redeem(journey.code).json()["access_token"]
 
     outcome = tpp.later("GET", "/tpp/accounts", bearer=bearer)
@@ -77,7 +77,7 @@ def test_a_question_is_answered_later_as_if_the_tpp_had_waited(tpp: Tpp, journey
     assert outcome["body"] == tpp.call("GET", "/tpp/accounts", bearer=bearer).json()
 
 
-def test_a_payment_that_nobody_waited_for_is_confirmed_like_any_other(tpp: Tpp, journey: Journey) -> None:
+def test_an_asynchronous_payment_can_be_confirmed(tpp: Tpp, journey: Journey) -> None:
     bic, callback = journey.bank["bic"], f"{tpp.base}/payments/callback"
     key = {"Idempotency-Key": str(uuid.uuid4())}
 
@@ -90,7 +90,9 @@ def test_a_payment_that_nobody_waited_for_is_confirmed_like_any_other(tpp: Tpp, 
     assert status.get("payment_status", status.get("transaction_status")) in (4, "ACSC")
 
 
-def test_nobody_else_learns_what_came_of_a_call(tpp: Tpp, journey: Journey, operator: bootstrap.Hub) -> None:
+def test_the_outcome_of_an_asynchronous_call_is_hidden_from_other_clients(
+    tpp: Tpp, journey: Journey, operator: bootstrap.Hub
+) -> None:
     other = operator.openbanking.clients.create(owner="tpp@example.com", title="Curious")
     accepted = tpp.call(
         "POST", "/tpp/direct_payment_initiation", tpp.direct_payment(journey.bank), headers={"Prefer": "respond-async"}

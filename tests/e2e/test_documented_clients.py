@@ -15,7 +15,7 @@ pytestmark = pytest.mark.e2e
 
 
 @pytest.mark.parametrize("library", ["authlib", "requests_oauthlib"])
-def test_the_examples_with_oauth_libraries_complete_the_flow(
+def test_the_documented_examples_with_oauth_libraries_complete_the_flow(
     stack: dict[str, Any], library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (example,) = [block for block in blocks(CONSENTS, "python") if f"from {library}" in block]

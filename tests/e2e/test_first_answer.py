@@ -45,18 +45,18 @@ def loaded_by(stack: dict[str, Any], request: dict[str, Any]) -> set[str]:
     return {name for name in modules if name in HEAVY}
 
 
-def test_a_relayed_read(stack: dict[str, Any], tpp: Tpp, journey: Journey) -> None:
+def test_a_relayed_read_loads_no_slow_library(stack: dict[str, Any], tpp: Tpp, journey: Journey) -> None:
     token = tpp.redeem(journey.code).json()["access_token"]
     headers = {"x-api-key": stack["client"]["client_id"], "authorization": f"Bearer {token}"}
 
     assert loaded_by(stack, event("GET", "/tpp/accounts", headers)) == set()
 
 
-def test_an_action_of_the_card_api(stack: dict[str, Any]) -> None:
+def test_a_card_api_action_loads_no_slow_library(stack: dict[str, Any]) -> None:
     assert loaded_by(stack, card_call(stack, "/api", action="getAccounts")) == set()
 
 
-def test_an_authorization(stack: dict[str, Any]) -> None:
+def test_a_card_authorization_loads_no_slow_library(stack: dict[str, Any]) -> None:
     manager = ProgrammeManager(stack)
     card = manager.data("createCard", **of_new_card(**HOLDER_BLOCK))["card_id"]
     asked = {"card_id": card, "transaction_type": 39, "amount": 0, "currency_ison": EUR}

@@ -52,7 +52,7 @@ def test_a_new_stack_shows_ninety_made_up_days_of_each_bank(stack: dict[str, Any
         assert "All of these days are made up." in text
 
 
-def test_no_made_up_day_is_exported(stack: dict[str, Any], operator_at_work: bootstrap.Hub) -> None:
+def test_made_up_days_are_not_exported(stack: dict[str, Any], operator_at_work: bootstrap.Hub) -> None:
     bank = stack["banks"][1]
     latest = operator_at_work.clock.now().date() - timedelta(days=1)
     days = "--from", str(latest - timedelta(days=DAYS - 1)), "--to", str(latest), "--bank", bank["bic"]
@@ -63,13 +63,15 @@ def test_no_made_up_day_is_exported(stack: dict[str, Any], operator_at_work: boo
     assert [row["made_up"] for row in shown] == [True] * DAYS
 
 
-def test_no_made_up_day_makes_an_average(stack: dict[str, Any], operator: bootstrap.Hub) -> None:
+def test_made_up_days_do_not_count_for_the_average_response_time(
+    stack: dict[str, Any], operator: bootstrap.Hub
+) -> None:
     bank = stack["banks"][1]
 
     assert operator.statistics.response_times.of_banks([bank["bic"]]) == {bank["bic"]: None}
 
 
-def test_a_new_stack_has_a_month_of_card_use_with_a_right_ledger(
+def test_a_new_stack_has_a_month_of_card_activity_and_a_valid_ledger(
     stack: dict[str, Any], operator_at_work: bootstrap.Hub
 ) -> None:
     body = {**stack["programme"]["credentials"]["full"], "api_version": "1.2", "action": "getCardsActivity"}

@@ -64,7 +64,7 @@ def _programs(text: str) -> set[str]:
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.needs(*_programs(text))) for name, text in GUIDES.items()]
 )
-def test_every_command_of_a_guide_prints_what_stands_beside_it(
+def test_every_command_of_a_guide_prints_the_documented_output(
     stack: dict[str, Any], sessions: Mapping[str, Shell], tmp_path: Path, name: str
 ) -> None:
     played = steps(GUIDES[name])
@@ -85,7 +85,7 @@ def test_every_command_of_a_guide_prints_what_stands_beside_it(
 
 
 @pytest.mark.needs("curl")
-def test_the_guides_bank_that_cannot_start_says_why_and_is_not_waited_for(tmp_path: Path) -> None:
+def test_a_guide_bank_that_fails_to_start_prints_its_error_at_once(tmp_path: Path) -> None:
     ended = _run_bank(
         tmp_path, "raise SystemExit('there is no key')", f"HUB=http://127.0.0.1:1 bank 2 key {free_port()}"
     )
@@ -94,8 +94,8 @@ def test_the_guides_bank_that_cannot_start_says_why_and_is_not_waited_for(tmp_pa
 
 
 @pytest.mark.needs("curl")
-def test_the_guides_bank_is_not_confused_with_the_one_before_it_at_its_port(tmp_path: Path) -> None:
-    """A bank that was told to stop still answers for a moment."""
+def test_the_guide_bank_waits_for_the_end_of_the_previous_bank_on_its_port(tmp_path: Path) -> None:
+    """A stopped bank still answers for a moment."""
     port = free_port()
     commands = f"bank 2 key {port}; stop 2 {port}; bank 1 key {port}; curl -s http://127.0.0.1:{port}; stop 1 {port}"
     ended = _run_bank(tmp_path, _BANK_THAT_STOPS_LATE, f"HUB=http://127.0.0.1:1; {commands}")

@@ -37,7 +37,7 @@ def tables(operator: bootstrap.Hub) -> list[str]:
     return [name.removeprefix(prefix) for name in names]
 
 
-def test_the_tour_passes_both_banks_and_the_card_api(
+def test_the_tour_completes_both_banks_and_the_card_api(
     stack: dict[str, Any], operator: bootstrap.Hub, capsys: pytest.CaptureFixture[str]
 ) -> None:
     earlier = {client.client_id for client in operator.openbanking.clients.all()}
@@ -74,7 +74,7 @@ def test_the_tour_passes_both_banks_and_the_card_api(
     assert (client.is_archived, client.events_url) == (True, None)
 
 
-def test_the_brief_tour_is_a_line_a_step_with_its_outcome(
+def test_the_brief_tour_prints_one_line_per_step_with_its_outcome(
     stack: dict[str, Any], operator: bootstrap.Hub, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run(stack, operator, Guide(detail=False))
@@ -97,7 +97,7 @@ def test_the_brief_tour_is_a_line_a_step_with_its_outcome(
     assert outcomes["Three wrong PINs at a terminal block the PIN"] == "2 response code 55, 2 response code 75"
 
 
-def test_a_psus_accounts_are_read_through_the_hub(tpp: Tpp, journey: Journey) -> None:
+def test_the_accounts_of_a_psu_are_read_through_the_hub(tpp: Tpp, journey: Journey) -> None:
     tokens = tpp.redeem(journey.code).json()
 
     accounts = tpp.call("GET", "/tpp/accounts", bearer=tokens["access_token"])
@@ -107,7 +107,7 @@ def test_a_psus_accounts_are_read_through_the_hub(tpp: Tpp, journey: Journey) ->
     assert accounts.headers["Server-Timing"].startswith("bank;dur=")
 
 
-def test_a_revocation_by_the_tpp_reaches_the_bank(tpp: Tpp, journey: Journey, operator: bootstrap.Hub) -> None:
+def test_a_revocation_by_the_tpp_is_delivered_to_the_bank(tpp: Tpp, journey: Journey, operator: bootstrap.Hub) -> None:
     tokens = tpp.redeem(journey.code).json()
 
     assert tpp.call("POST", "/tpp/token/revoke", {"token": tokens["access_token"]}).status_code == 200
@@ -119,7 +119,7 @@ def test_a_revocation_by_the_tpp_reaches_the_bank(tpp: Tpp, journey: Journey, op
     wait_for(look, "the bank was not told")
 
 
-def test_of_50_parallel_redemptions_one_succeeds_and_its_tokens_are_dead(tpp: Tpp, journey: Journey) -> None:
+def test_one_of_50_parallel_redemptions_succeeds_and_its_tokens_are_revoked(tpp: Tpp, journey: Journey) -> None:
     answers = at_once(50, lambda: tpp.redeem(journey.code))
 
     good = [answer for answer in answers if answer.status_code == 200]
@@ -130,7 +130,7 @@ def test_of_50_parallel_redemptions_one_succeeds_and_its_tokens_are_dead(tpp: Tp
     assert tpp.refresh(tokens["refresh_token"]).status_code == 400
 
 
-def test_50_parallel_refreshes_fetch_one_and_the_same_pair(tpp: Tpp, journey: Journey) -> None:
+def test_50_parallel_refreshes_return_one_token_pair(tpp: Tpp, journey: Journey) -> None:
     first = tpp.redeem(journey.code).json()
 
     answers = at_once(50, lambda: tpp.refresh(first["refresh_token"]))
@@ -141,7 +141,7 @@ def test_50_parallel_refreshes_fetch_one_and_the_same_pair(tpp: Tpp, journey: Jo
     assert tpp.refresh(pairs.pop()[1]).status_code == 200
 
 
-def test_nothing_that_is_stored_or_logged_holds_a_usable_credential(
+def test_tables_and_logs_contain_no_usable_credential(
     stack: dict[str, Any], tpp: Tpp, journey: Journey, operator: bootstrap.Hub, stack_log: Path
 ) -> None:
     first = tpp.redeem(journey.code).json()

@@ -12,12 +12,12 @@ from tests.patience import wait_for
 pytestmark = pytest.mark.e2e
 
 
-def test_a_silent_bank_is_given_up(seen: See) -> None:
+def test_the_silent_fault_times_out(seen: See) -> None:
     _, found = seen("silent")
     assert details(found["answer"]) == "no answer came in time"
 
 
-def test_a_payment_stays_pending_when_the_schedule_has_rejected_another(seen: See, operator: bootstrap.Hub) -> None:
+def test_the_stays_pending_fault_keeps_a_payment_pending_beyond_a_rejection(seen: See, operator: bootstrap.Hub) -> None:
     version, found = seen("payment-stays-pending")
     pending = {1: 1, 2: "PDNG"}[version]
     assert found["first"] == pending
@@ -25,7 +25,7 @@ def test_a_payment_stays_pending_when_the_schedule_has_rejected_another(seen: Se
     assert (found["back"]["status"], found["first"], found["status"]()) == (str(pending), pending, pending)
 
 
-def test_a_payment_is_rejected_later(seen: See, operator: bootstrap.Hub) -> None:
+def test_the_rejected_later_fault_rejects_the_payment(seen: See, operator: bootstrap.Hub) -> None:
     version, found = seen("payment-rejected-later")
     assert (found["back"]["status"], found["first"]) == {1: ("1", 1), 2: ("ACSP", "ACSP")}[version]
 

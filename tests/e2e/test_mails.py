@@ -27,7 +27,7 @@ def mail_to(folder: Path, email: str) -> Path:
     return wait_for(look, "no mail came")
 
 
-def test_a_forgotten_password_is_replaced_by_a_mail_that_is_a_file(stack: dict[str, Any]) -> None:
+def test_a_forgotten_password_is_replaced_by_a_mail_in_a_file(stack: dict[str, Any]) -> None:
     window, email = Window(stack["base_url"]), f"{secrets.token_hex(8)}@example.com"
     fields = {"email": email, "password": "correct horse battery", "terms": "yes"}
     assert window.post("/register", window.get("/register"), **fields).status_code == 303

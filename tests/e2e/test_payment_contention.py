@@ -111,7 +111,9 @@ def overlapping(bank: PayingBank, call: Callable[[], requests.Response], early: 
 
 
 @pytest.mark.parametrize("consent_type", ["reusable", "one_time"])
-def test_50_equal_payments_with_one_key_reach_the_bank_once(tpp: Tpp, bank: PayingBank, consent_type: str) -> None:
+def test_50_equal_payments_with_one_idempotency_key_reach_the_bank_once(
+    tpp: Tpp, bank: PayingBank, consent_type: str
+) -> None:
     payer, key = Payer(tpp, bank, consent_type), uuid.uuid4().hex
 
     answers = overlapping(bank, lambda: payer.pay(key), early=BY_THEN)
@@ -127,7 +129,7 @@ def test_50_equal_payments_with_one_key_reach_the_bank_once(tpp: Tpp, bank: Payi
     assert len(bank.received) == 1
 
 
-def test_50_payments_with_keys_of_their_own_spend_a_one_time_consent_once(
+def test_50_payments_with_different_keys_spend_a_one_time_consent_once(
     tpp: Tpp, bank: PayingBank, operator: bootstrap.Hub
 ) -> None:
     payer = Payer(tpp, bank, "one_time")
@@ -140,7 +142,7 @@ def test_50_payments_with_keys_of_their_own_spend_a_one_time_consent_once(
     assert payer.pay().status_code == 401
 
 
-def test_a_bank_that_is_never_reached_gives_the_consent_back(
+def test_an_unreachable_bank_does_not_spend_the_consent(
     tpp: Tpp, closed_bank: PayingBank, operator: bootstrap.Hub
 ) -> None:
     payer, key = Payer(tpp, closed_bank, "one_time"), uuid.uuid4().hex
@@ -157,7 +159,7 @@ def test_a_bank_that_is_never_reached_gives_the_consent_back(
     assert len(closed_bank.received) == 1
 
 
-def test_of_parallel_payments_at_a_bank_that_is_never_reached_the_consent_survives(
+def test_parallel_payments_at_an_unreachable_bank_do_not_spend_the_consent(
     tpp: Tpp, closed_bank: PayingBank, operator: bootstrap.Hub
 ) -> None:
     payer = Payer(tpp, closed_bank, "one_time")
@@ -170,7 +172,7 @@ def test_of_parallel_payments_at_a_bank_that_is_never_reached_the_consent_surviv
     assert payer.pay().status_code == 200
 
 
-def test_a_bank_that_hangs_up_may_have_the_payment_and_the_consent_stays_spent(
+def test_a_connection_closed_without_an_answer_spends_the_consent(
     tpp: Tpp, bank: PayingBank, operator: bootstrap.Hub
 ) -> None:
     payer = Payer(tpp, bank, "one_time")
@@ -190,10 +192,8 @@ STATUSES = ("RCVD", "PDNG", "ACCP", "ACSP", "ACTC", "ACWC", "ACWP", "ACFC", "PAT
 
 
 @pytest.mark.parametrize("closed_bank", [2], indirect=True, ids=["version 2"])
-def test_of_50_parallel_reports_none_gets_lost_and_none_counts_twice(
-    tpp: Tpp, bank: PayingBank, operator: bootstrap.Hub
-) -> None:
-    """Ten different statuses, each sent five times with one request id; who is refused repeats."""
+def test_50_parallel_reports_are_each_recorded_once(tpp: Tpp, bank: PayingBank, operator: bootstrap.Hub) -> None:
+    """Send ten different statuses five times each, with one request id per report; repeat after a 500."""
     assert Payer(tpp, bank, "reusable").pay().status_code == 200
     reports = [(status, str(uuid.uuid4())) for status in STATUSES] * (MANY // len(STATUSES))
 
@@ -214,7 +214,7 @@ def test_of_50_parallel_reports_none_gets_lost_and_none_counts_twice(
     assert kept.count("RCVD") <= 2
 
 
-def test_of_50_parallel_final_reports_one_holds(tpp: Tpp, bank: PayingBank, operator: bootstrap.Hub) -> None:
+def test_50_parallel_final_reports_record_one(tpp: Tpp, bank: PayingBank, operator: bootstrap.Hub) -> None:
     assert Payer(tpp, bank, "reusable").pay().status_code == 200
     first, finals = (1, [2, 3, 4]) if bank.version == 1 else ("RCVD", ["RJCT", "CANC", "ACCC"])
     reports = iter(finals * MANY)
@@ -228,7 +228,7 @@ def test_of_50_parallel_final_reports_one_holds(tpp: Tpp, bank: PayingBank, oper
     assert kept[1] in finals
 
 
-def test_a_report_that_overtakes_the_banks_own_answer_counts(
+def test_a_report_that_overtakes_the_answer_of_the_bank_is_recorded(
     tpp: Tpp, bank: PayingBank, operator: bootstrap.Hub
 ) -> None:
     payer, overtaking = Payer(tpp, bank, "reusable"), []
@@ -248,7 +248,7 @@ def test_a_report_that_overtakes_the_banks_own_answer_counts(
 
 
 @pytest.mark.parametrize("by", ["the TPP", "the bank"])
-def test_of_parallel_payments_none_begins_after_the_consent_was_revoked(
+def test_no_parallel_payment_starts_after_the_consent_was_revoked(
     tpp: Tpp, bank: PayingBank, operator: bootstrap.Hub, by: str
 ) -> None:
     payer = Payer(tpp, bank, "reusable")
@@ -269,7 +269,7 @@ def test_of_parallel_payments_none_begins_after_the_consent_was_revoked(
     assert status_of(operator, payer) == "revoked"
 
 
-def test_a_one_time_payment_that_is_under_way_survives_the_revocation_and_the_consent_does_not(
+def test_a_one_time_payment_in_progress_survives_the_revocation_of_its_consent(
     tpp: Tpp, bank: PayingBank, operator: bootstrap.Hub
 ) -> None:
     payer = Payer(tpp, bank, "one_time")

@@ -28,7 +28,7 @@ def play(stack: dict[str, Any], folder: Path, commands: str, **environ: str) -> 
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_a_token_of_the_browser_reads_accounts(
+def test_the_documented_commands_read_accounts_with_a_browser_token(
     stack: dict[str, Any], tpp: Tpp, journey: Journey, tmp_path: Path
 ) -> None:
     access_token = tpp.redeem(journey.code).json()["access_token"]
@@ -39,7 +39,7 @@ def test_a_token_of_the_browser_reads_accounts(
     assert accounts["accounts"]
 
 
-def test_one_call_makes_a_card_and_its_repeat_no_other(stack: dict[str, Any], tmp_path: Path) -> None:
+def test_the_documented_card_call_creates_one_card_when_repeated(stack: dict[str, Any], tmp_path: Path) -> None:
     (first,), (second,) = (play(stack, tmp_path, CARD) for _ in range(2))
 
     assert first["data"]["card_id"] == second["data"]["card_id"]

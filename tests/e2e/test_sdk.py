@@ -111,7 +111,7 @@ def test_a_tpp_reads_and_pays_at_both_banks(client: sdk.Tpp, stack: dict[str, An
         list(client.consent(renewed).accounts())
 
 
-def test_a_network_that_loses_answers_loses_and_doubles_nothing(
+def test_lost_answers_lose_and_duplicate_nothing(
     stack: dict[str, Any], credentials: Credentials, network: LossyProxy, bank: dict[str, Any]
 ) -> None:
     with sdk.Tpp(network.url, **credentials, retries=FAST) as tpp:
@@ -124,7 +124,7 @@ def test_a_network_that_loses_answers_loses_and_doubles_nothing(
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_each_of_many_payments_reaches_the_bank_once_although_answers_are_lost(
+def test_each_of_30_payments_reaches_the_bank_once_despite_lost_answers(
     operator: bootstrap.Hub, stack: dict[str, Any], credentials: Credentials, network: LossyProxy, version: int
 ) -> None:
     paying = PayingBank(operator, stack["base_url"], version)
@@ -153,7 +153,7 @@ def pay_until_known(consent: sdk.Consent, payment: Any) -> sdk.InitiationAnswerV
         return consent.pay(payment, idempotency_key=error.idempotency_key, request_id=error.order_id)
 
 
-def test_fifty_threads_with_an_expired_token_refresh_it_once_although_the_answer_is_lost(
+def test_fifty_threads_refresh_an_expired_token_once_despite_a_lost_answer(
     stack: dict[str, Any], credentials: Credentials, network: LossyProxy, bank: dict[str, Any]
 ) -> None:
     with sdk.Tpp(network.url, **credentials, retries=FAST) as tpp:
@@ -176,7 +176,7 @@ def expired(tokens: sdk.Tokens) -> sdk.Tokens:
     return replace(tokens, expires_at=tokens.expires_at - timedelta(hours=2))
 
 
-def test_the_asynchronous_client_does_the_same(
+def test_the_asynchronous_client_refreshes_once_and_pays_despite_lost_answers(
     stack: dict[str, Any], credentials: Credentials, network: LossyProxy, bank: dict[str, Any]
 ) -> None:
     with sdk.Tpp(stack["base_url"], **credentials) as tpp:
@@ -199,7 +199,7 @@ def test_the_asynchronous_client_does_the_same(
     assert network.count("/tpp/token") == 1
 
 
-def test_every_call_of_the_document_is_made_on_the_real_stack(
+def test_every_documented_call_is_made_on_the_real_stack(
     operator: bootstrap.Hub, stack: dict[str, Any], network: LossyProxy
 ) -> None:
     made = operator.openbanking.clients.create(owner="sdk@example.com", title="Poller", secret=True, events="poll")
@@ -254,14 +254,16 @@ def test_a_direct_payment_is_found_by_its_bank(client: sdk.Tpp, stack: dict[str,
     assert sdk.is_paid(client.wait_for_payment(paid.payment_id, bic=bank["bic"], timeout=PATIENCE_SECONDS))
 
 
-def test_a_customer_who_declines_gives_no_consent(client: sdk.Tpp, stack: dict[str, Any], bank: dict[str, Any]) -> None:
+def test_a_declined_consent_raises_consent_refused(
+    client: sdk.Tpp, stack: dict[str, Any], bank: dict[str, Any]
+) -> None:
     back, state = decline(client, stack, bank)
 
     with pytest.raises(ConsentRefused, match="access_denied"):
         client.redeem_callback(back, state=state)
 
 
-def test_an_unknown_outcome_is_followed_up_by_the_orders_id(
+def test_an_unknown_outcome_can_be_queried_by_the_order_id(
     client: sdk.Tpp, stack: dict[str, Any], bank: dict[str, Any]
 ) -> None:
     consent = consent_of(client, stack, bank)

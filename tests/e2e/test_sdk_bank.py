@@ -100,7 +100,7 @@ def is_booked(consent: sdk.Consent, payment_id: str) -> bool:
     return sdk.is_paid(consent.payment_status(payment_id))
 
 
-def test_a_network_with_faults_on_both_ways_loses_and_doubles_nothing(bank: Bank, tpp: sdk.Tpp) -> None:
+def test_faults_of_the_network_lose_and_duplicate_nothing(bank: Bank, tpp: sdk.Tpp) -> None:
     accepted, booked = Counter(bank.books("accepted")), Counter(bank.books("booked"))
     bank.calls.plan = each_in_turn(FATES, attempts=2)
     consent = consent_at(bank, tpp)
@@ -142,7 +142,7 @@ def test_a_network_with_faults_on_both_ways_loses_and_doubles_nothing(bank: Bank
     assert {fate for _, fate in bank.webhooks.seen} == set(FATES)
 
 
-def test_each_call_of_a_bank_survives_each_fault_and_has_its_effect_once(bank: Bank, tpp: sdk.Tpp) -> None:
+def test_each_call_of_a_bank_takes_effect_once_despite_each_fault(bank: Bank, tpp: sdk.Tpp) -> None:
     consent = consent_at(bank, tpp)
     payments = [consent.pay(order_of(bank)).payment_id for _ in AT_ONCE]
     asked = [tpp.authorize(bic=bank.bic, scopes=SCOPES[bank.version]).redirect_url for _ in AT_ONCE]
@@ -185,7 +185,7 @@ async def state(client: HubClient, token: str) -> str:
     return found.status
 
 
-def test_the_bank_refuses_in_the_form_of_its_version(bank: Bank, tpp: sdk.Tpp) -> None:
+def test_a_refusal_of_the_bank_has_the_format_of_its_version(bank: Bank, tpp: sdk.Tpp) -> None:
     consent, accepted = consent_at(bank, tpp), bank.books("accepted")
 
     with pytest.raises(ApiError) as caught:
@@ -229,7 +229,7 @@ def pay(tpp: sdk.Tpp, consent: sdk.Consent, bank: Bank, kind: str) -> None:
         consent.pay_bulk(bulk_of(single, IBANS[bank.version]), **named)
 
 
-def test_a_consent_that_the_psu_ends_at_the_bank_ends_at_the_hub(bank: Bank, tpp: sdk.Tpp) -> None:
+def test_a_consent_ended_by_the_psu_at_the_bank_ends_at_the_hub(bank: Bank, tpp: sdk.Tpp) -> None:
     consent = consent_at(bank, tpp)
     bank.calls.plan = lambda path, attempts: "pass" if attempts else "lose"
 
@@ -243,7 +243,7 @@ def test_a_consent_that_the_psu_ends_at_the_bank_ends_at_the_hub(bank: Bank, tpp
         read(consent)
 
 
-def test_a_consent_that_the_tpp_ends_ends_at_the_bank_although_its_answer_is_lost(bank: Bank, revoked: str) -> None:
+def test_a_consent_ended_by_the_tpp_ends_at_the_bank_despite_a_lost_answer(bank: Bank, revoked: str) -> None:
     def is_delivered() -> bool:
         fates = [fate for path, fate in bank.webhooks.seen if path == "/revoke_token"]
         return (fates[0], fates[-1]) == ("lose", "pass")
@@ -255,7 +255,7 @@ def test_a_consent_that_the_tpp_ends_ends_at_the_bank_although_its_answer_is_los
 # -- a process that is killed
 
 
-def test_a_payment_is_booked_once_and_reported_although_the_process_is_killed(own_bank: Bank, tpp: sdk.Tpp) -> None:
+def test_a_payment_is_booked_once_and_reported_despite_a_killed_process(own_bank: Bank, tpp: sdk.Tpp) -> None:
     consent, paid = consent_at(own_bank, tpp), []
     for step in ("booked", "add-call", "delete-call"):
         answer = consent.pay(order_of(own_bank))
@@ -272,7 +272,7 @@ def test_a_payment_is_booked_once_and_reported_although_the_process_is_killed(ow
     assert Counter(data.payment_id for data in events_of(tpp, "payment.status_changed")) == Counter(paid)
 
 
-def test_an_order_is_not_taken_twice_although_the_process_is_killed(own_bank: Bank, tpp: sdk.Tpp) -> None:
+def test_an_order_is_accepted_once_despite_a_killed_process(own_bank: Bank, tpp: sdk.Tpp) -> None:
     consent = consent_at(own_bank, tpp)
     for step in ("add-order", "accepted", "add-payment", "replace-order"):
         own_bank.die_at(step)
@@ -290,7 +290,7 @@ def test_an_order_is_not_taken_twice_although_the_process_is_killed(own_bank: Ba
     assert own_bank.books("booked") == []
 
 
-def test_reports_wait_for_a_hub_that_is_away_also_if_the_process_is_killed(own_bank: Bank, tpp: sdk.Tpp) -> None:
+def test_reports_to_an_unreachable_hub_are_sent_later_despite_a_killed_process(own_bank: Bank, tpp: sdk.Tpp) -> None:
     consent = consent_at(own_bank, tpp)
     paid = [consent.pay(order_of(own_bank)) for _ in range(3)]
     own_bank.calls.plan = lambda path, attempts: "drop" if path.endswith("/payments/status") else "pass"
@@ -310,7 +310,7 @@ def reported(tpp: sdk.Tpp) -> list[str]:
     return [data.payment_id for data in events_of(tpp, "payment.status_changed")]
 
 
-def test_a_consent_is_given_once_although_the_process_is_killed(own_bank: Bank, tpp: sdk.Tpp) -> None:
+def test_a_consent_is_given_once_despite_a_killed_process(own_bank: Bank, tpp: sdk.Tpp) -> None:
     for step in ("add-page", "replace-page", "add-consent"):
         asked = tpp.authorize(bic=own_bank.bic, scopes=SCOPES[own_bank.version])
         page = "" if step == "add-page" else own_bank.open(asked.redirect_url)

@@ -111,7 +111,7 @@ def told(receiver: ForwardReceiver, listener: ListenProcess, consents: Sequence[
 
 
 @pytest.mark.parametrize("lost", [False, True], ids=["all goes well", "the answer is lost"])
-def test_fifty_threads_whose_token_the_hub_no_longer_accepts_refresh_it_once(
+def test_fifty_threads_refresh_a_token_rejected_by_the_hub_once(
     own_stack: OwnStack, network: LossyProxy, lasting: list[sdk.Consent], lost: bool
 ) -> None:
     own_stack.advance("PT61M")
@@ -129,11 +129,11 @@ def test_fifty_threads_whose_token_the_hub_no_longer_accepts_refresh_it_once(
         assert network.count("/tpp/accounts") > THREADS, "the hub refused the old token"
 
 
-def test_every_fault_that_takes_time_is_played_here() -> None:
+def test_every_fault_that_takes_time_has_a_test() -> None:
     assert {fault.name for fault in FAULTS if takes_time(fault)} == {REJECTS, REVOKES}
 
 
-def test_a_payment_that_is_rejected_later_is_waited_for(own_stack: OwnStack, tpp: sdk.Tpp) -> None:
+def test_waiting_for_a_later_rejected_payment_returns_the_rejection(own_stack: OwnStack, tpp: sdk.Tpp) -> None:
     stack = own_stack.content
     with ThreadPoolExecutor(2) as pool:
         waits = []
@@ -150,7 +150,7 @@ def test_a_payment_that_is_rejected_later_is_waited_for(own_stack: OwnStack, tpp
     assert [sdk.is_paid(status) for status in ended] == [False, False]
 
 
-def test_a_bank_that_revokes_after_a_day_ends_the_authorization(
+def test_a_revocation_by_the_bank_after_a_day_ends_the_authorization(
     own_stack: OwnStack, tpp: sdk.Tpp, receiver: ForwardReceiver, listener: ListenProcess
 ) -> None:
     stack = own_stack.content
@@ -187,7 +187,7 @@ def has_ended(consent: sdk.Consent, stack: dict[str, Any]) -> None:
 # -- keys
 
 
-def test_banks_go_on_while_the_hubs_key_and_their_own_are_rotated(
+def test_banks_work_during_a_rotation_of_the_hub_key_and_their_own_keys(
     own_stack: OwnStack, banks: list[DurableBank], tpp: sdk.Tpp
 ) -> None:
     consents = [consent_at(bank, tpp) for bank in banks]
@@ -235,7 +235,7 @@ def is_sent_with(pem: str, bank: DurableBank, consent: sdk.Consent) -> bool:
 # -- the end of consents
 
 
-def test_listen_tells_that_consents_expire_and_then_every_call_ends(
+def test_listen_forwards_expiring_and_expired_events_once(
     own_stack: OwnStack, banks: list[DurableBank], tpp: sdk.Tpp, receiver: ForwardReceiver, listener: ListenProcess
 ) -> None:
     consents = [consent_at(bank, tpp) for bank in banks]

@@ -154,14 +154,14 @@ CHECKS: Mapping[str, Check] = {
 
 
 @pytest.mark.parametrize("customer", [name for name in NAMES if name != "silent"])
-def test_a_fault_of_the_bank_reaches_the_program_with_what_to_do(
+def test_a_fault_of_the_bank_raises_its_error_with_advice(
     impatient: sdk.Tpp, stack: Stack, fault_bank: dict[str, Any], customer: str
 ) -> None:
     CHECKS[customer](consent_of(impatient, stack, fault_bank, customer), stack)
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_a_silent_bank_is_no_answer_to_a_read_and_leaves_a_payment_unknown(
+def test_a_silent_bank_fails_a_read_and_leaves_a_payment_unknown(
     silent_bank_checks: Mapping[int, Future[None]], version: int
 ) -> None:
     silent_bank_checks[version].result()

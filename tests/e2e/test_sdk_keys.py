@@ -80,7 +80,7 @@ def act(consent: sdk.Consent, stack: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("kind", CLIENTS)
-def test_a_client_with_keys_gets_consent_reads_pays_and_refreshes(
+def test_a_client_with_keys_gets_a_consent_reads_pays_and_refreshes(
     operator: bootstrap.Hub,
     stack: dict[str, Any],
     bank: dict[str, Any],
@@ -105,7 +105,7 @@ def test_a_client_with_keys_gets_consent_reads_pays_and_refreshes(
 
 
 @pytest.mark.parametrize("algorithm", ["PS256", "EdDSA"])
-def test_keys_of_every_kind_are_accepted(
+def test_keys_of_every_algorithm_are_accepted(
     operator: bootstrap.Hub, stack: dict[str, Any], bank: dict[str, Any], algorithm: Any
 ) -> None:
     assertion, key = sdk.PrivateKeyJwt.generate(algorithm), sdk.DpopKey.generate(algorithm)
@@ -143,7 +143,7 @@ def network() -> Iterator[FaultyTransport]:
         yield transport
 
 
-def test_a_lost_nonce_costs_a_repeat_and_nothing_else(
+def test_a_lost_nonce_costs_one_repetition(
     operator: bootstrap.Hub,
     stack: dict[str, Any],
     bank: dict[str, Any],
@@ -186,7 +186,7 @@ def test_a_lost_answer_is_repeated_with_a_new_assertion_and_a_new_proof(
         assert sdk.is_paid(consent.payment_status(paid))
 
 
-def test_tokens_are_worth_nothing_without_their_key(
+def test_a_bound_token_without_its_key_returns_401(
     operator: bootstrap.Hub, stack: dict[str, Any], bank: dict[str, Any], assertion: sdk.PrivateKeyJwt
 ) -> None:
     client_id = registered(operator, stack, assertion.jwks, dpop_bound_access_tokens=True)
@@ -200,7 +200,7 @@ def test_tokens_are_worth_nothing_without_their_key(
     assert caught.value.status == 401
 
 
-def test_the_readmes_keys_are_accepted(
+def test_the_keys_of_the_readme_example_are_accepted(
     operator: bootstrap.Hub,
     stack: dict[str, Any],
     bank: dict[str, Any],
@@ -226,7 +226,7 @@ def test_the_readmes_keys_are_accepted(
         assert list(consent_of(tpp, stack, bank).accounts())
 
 
-def test_the_asynchronous_client_has_keys_too(
+def test_the_asynchronous_client_supports_keys(
     operator: bootstrap.Hub, stack: dict[str, Any], bank: dict[str, Any], assertion: sdk.PrivateKeyJwt
 ) -> None:
     client_id, key = registered(operator, stack, assertion.jwks, **CLIENTS["fapi2"]), sdk.DpopKey.generate()

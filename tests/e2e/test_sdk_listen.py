@@ -59,7 +59,7 @@ def received(receiver: ForwardReceiver, ids: list[str]) -> None:
     wait_for(lambda: set(ids) <= set(receiver.ids), f"not all of {len(ids)} events came: {receiver.ids}")
 
 
-def test_the_events_of_consents_and_payments_are_forwarded(stack: dict[str, Any], poller: Poller) -> None:
+def test_events_of_consents_and_payments_are_forwarded(stack: dict[str, Any], poller: Poller) -> None:
     with receiving() as receiver, listening(poller.environ, "--forward-to", receiver.url) as process:
         with sdk.Tpp(stack["base_url"], client_id=poller.client.client_id, client_secret=poller.secret) as tpp:
             consents = [consent_of(tpp, stack, bank) for bank in stack["banks"]]
@@ -81,7 +81,7 @@ def test_the_events_of_consents_and_payments_are_forwarded(stack: dict[str, Any]
     assert sum(" 204 in " in line for line in process.lines) == len(recorded)
 
 
-def test_a_process_that_is_killed_while_the_receiver_answers_sends_this_event_again(poller: Poller) -> None:
+def test_a_process_killed_before_an_answer_forwards_the_event_again(poller: Poller) -> None:
     ids, release = poller.cause(4), threading.Event()
 
     def behaviour(event_id: str) -> int:
@@ -125,7 +125,7 @@ def test_each_kill_of_a_process_repeats_at_most_one_event_and_loses_none(poller:
     assert len(receiver.ids) - len(ids) <= kills
 
 
-def test_ctrl_c_waits_for_the_answer_and_the_next_start_repeats_nothing(poller: Poller) -> None:
+def test_an_interrupt_waits_for_the_answer_and_the_next_run_repeats_nothing(poller: Poller) -> None:
     ids = poller.cause(3)
 
     def behaviour(event_id: str) -> int:
@@ -143,7 +143,7 @@ def test_ctrl_c_waits_for_the_answer_and_the_next_start_repeats_nothing(poller: 
     assert receiver.ids == ids
 
 
-def test_an_event_is_sent_again_while_another_process_listens(poller: Poller) -> None:
+def test_an_event_can_be_resent_while_another_process_listens(poller: Poller) -> None:
     ids = poller.cause(2)
     with receiving() as receiver, listening(poller.environ, "--forward-to", receiver.url) as process:
         received(receiver, ids)
@@ -160,7 +160,7 @@ def test_an_event_is_sent_again_while_another_process_listens(poller: Poller) ->
     assert "another causeway listen uses" in second.lines[-1]
 
 
-def test_only_chosen_types_are_forwarded(stack: dict[str, Any], poller: Poller) -> None:
+def test_only_the_selected_event_types_are_forwarded(stack: dict[str, Any], poller: Poller) -> None:
     with sdk.Tpp(stack["base_url"], client_id=poller.client.client_id, client_secret=poller.secret) as tpp:
         consent_of(tpp, stack, stack["banks"][0]).revoke()
     ids = poller.cause(1)
@@ -172,7 +172,7 @@ def test_only_chosen_types_are_forwarded(stack: dict[str, Any], poller: Poller) 
         assert [event["type"] for event in receiver.verified(process.secret)] == ["test"]
 
 
-def test_a_receiver_that_is_away_or_fails_gets_its_events_when_it_is_back(poller: Poller) -> None:
+def test_a_receiver_gets_its_events_after_an_outage_and_a_failure(poller: Poller) -> None:
     with receiving() as receiver:
         port = receiver.server_port
     ids, url = poller.cause(2), f"http://127.0.0.1:{port}/events"
@@ -189,7 +189,7 @@ def test_a_receiver_that_is_away_or_fails_gets_its_events_when_it_is_back(poller
     process.wait_for_line(f"{ids[0]}  500, again in 1 s")
 
 
-def test_a_hub_that_is_away_is_waited_for(stack: dict[str, Any], poller: Poller) -> None:
+def test_a_listener_waits_for_an_unreachable_hub(stack: dict[str, Any], poller: Poller) -> None:
     with receiving() as receiver, lossy_proxy(stack["base_url"]) as proxy:
         environ = poller.environ | {"CAUSEWAY_BASE_URL": proxy.url}
         proxy.plan = lambda path, attempts: "drop"
@@ -204,7 +204,7 @@ def test_a_hub_that_is_away_is_waited_for(stack: dict[str, Any], poller: Poller)
     assert sum("the hub is away" in line for line in process.lines) == 1
 
 
-def test_each_state_has_its_own_secret_and_its_own_place(poller: Poller, tmp_path: Path) -> None:
+def test_each_state_file_has_its_own_secret_and_cursor(poller: Poller, tmp_path: Path) -> None:
     ids = poller.cause(1)
     with receiving() as receiver, listening(poller.environ, "--forward-to", receiver.url) as process:
         received(receiver, ids)
@@ -221,7 +221,7 @@ def received_again(receiver: ForwardReceiver, count: int) -> None:
     wait_for(lambda: len(receiver.ids) >= count, "the event did not come again")
 
 
-def test_the_readmes_commands_print_what_stands_beside_them(stack: dict[str, Any], poller: Poller) -> None:
+def test_the_commands_of_the_readme_print_the_documented_output(stack: dict[str, Any], poller: Poller) -> None:
     (commands,) = (block for block in blocks(README, "sh") if "causeway listen" in block)
     (shown,) = (block for block in blocks(README, "text") if "Signing secret" in block)
     with sdk.Tpp(stack["base_url"], client_id=poller.client.client_id, client_secret=poller.secret) as tpp:
@@ -246,7 +246,7 @@ def test_the_readmes_commands_print_what_stands_beside_them(stack: dict[str, Any
     assert re.fullmatch(pattern, "\n".join(process.printed[:3])), process.printed
 
 
-def test_wrong_credentials_end_it_with_one_line(poller: Poller) -> None:
+def test_wrong_credentials_exit_with_1_and_one_line(poller: Poller) -> None:
     environ = poller.environ | {"CAUSEWAY_CLIENT_SECRET": "wrong"}
     with receiving() as receiver, listening(environ, "--forward-to", receiver.url) as process:
         code = process.wait()

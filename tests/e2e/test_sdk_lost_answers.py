@@ -70,7 +70,7 @@ def fates_of(network: LossyProxy, path: str) -> list[Fate]:
 
 
 @pytest.mark.parametrize("fate", LOSSES)
-def test_an_authorization_whose_answer_is_lost_is_asked_for_again_and_gives_one_consent(
+def test_an_authorization_with_a_lost_answer_is_repeated_and_gives_one_consent(
     tpp: sdk.Tpp, network: LossyProxy, paying: PayingBank, fate: Fate
 ) -> None:
     scopes = SCOPES[paying.version]
@@ -83,7 +83,7 @@ def test_an_authorization_whose_answer_is_lost_is_asked_for_again_and_gives_one_
     assert [data.consent_id for data in events_of(tpp, "consent.authorised")] == [consent.consent_id]
 
 
-def test_an_authorization_with_a_state_of_the_program_is_made_once(
+def test_an_authorization_with_a_custom_state_is_sent_once(
     tpp: sdk.Tpp, network: LossyProxy, paying: PayingBank
 ) -> None:
     damage(network, "/tpp/authorize", "lose")
@@ -95,7 +95,7 @@ def test_an_authorization_with_a_state_of_the_program_is_made_once(
 
 
 @pytest.mark.parametrize("fate", LOSSES)
-def test_a_pushed_authorization_whose_answer_is_lost_gives_one_consent(
+def test_a_pushed_authorization_with_a_lost_answer_gives_one_consent(
     tpp: sdk.Tpp, network: LossyProxy, paying: PayingBank, fate: Fate
 ) -> None:
     scopes, verifier = SCOPES[paying.version], sdk.new_code_verifier()
@@ -123,7 +123,7 @@ def test_a_code_that_did_not_arrive_is_sent_again(
 
 
 @pytest.mark.parametrize("fate", [*LOST, "twice"])
-def test_a_code_whose_tokens_are_lost_ends_the_consent_on_all_sides_once(
+def test_a_code_with_lost_tokens_ends_the_consent_once_at_hub_and_bank(
     tpp: sdk.Tpp, network: LossyProxy, paying: PayingBank, fate: Fate
 ) -> None:
     scopes, before = SCOPES[paying.version], len(paying.ended)
@@ -143,7 +143,7 @@ def test_a_code_whose_tokens_are_lost_ends_the_consent_on_all_sides_once(
 
 
 @pytest.mark.parametrize("fate", LOSSES)
-def test_a_refresh_whose_answer_is_lost_gives_one_new_pair(
+def test_a_refresh_with_a_lost_answer_gives_one_new_pair(
     tpp: sdk.Tpp, network: LossyProxy, paying: PayingBank, fate: Fate
 ) -> None:
     stored: list[sdk.Tokens] = []
@@ -160,7 +160,7 @@ def test_a_refresh_whose_answer_is_lost_gives_one_new_pair(
 
 
 @pytest.mark.parametrize(("kind", "fate"), ORDERS)
-def test_a_payment_whose_answer_is_lost_reaches_the_bank_once(
+def test_a_payment_with_a_lost_answer_reaches_the_bank_once(
     tpp: sdk.Tpp, network: LossyProxy, paying: PayingBank, kind: str, fate: Fate
 ) -> None:
     consent, before = payer_at(paying, tpp), len(paying.received)
@@ -183,7 +183,7 @@ def pay(tpp: sdk.Tpp, consent: sdk.Consent, paying: PayingBank, kind: str) -> An
     return tpp.pay_direct(direct_of(single, paying.bic))
 
 
-def test_a_payment_whose_answer_comes_too_late_reaches_the_bank_once(
+def test_a_payment_with_a_late_answer_reaches_the_bank_once(
     network: LossyProxy, paying: PayingBank, tpp: sdk.Tpp, operator: bootstrap.Hub
 ) -> None:
     before = len(paying.received)
@@ -204,7 +204,7 @@ def test_a_payment_whose_answer_comes_too_late_reaches_the_bank_once(
 
 
 @pytest.mark.parametrize("fate", LOSSES)
-def test_the_end_of_a_consent_reaches_the_bank_once_although_the_answer_is_lost(
+def test_the_end_of_a_consent_reaches_the_bank_once_despite_a_lost_answer(
     tpp: sdk.Tpp, network: LossyProxy, paying: PayingBank, fate: Fate
 ) -> None:
     consent, before = payer_at(paying, tpp), len(paying.ended)
@@ -219,7 +219,7 @@ def test_the_end_of_a_consent_reaches_the_bank_once_although_the_answer_is_lost(
         consent.refresh()
 
 
-def test_each_event_comes_once_in_its_order_although_pages_are_lost(
+def test_each_event_is_returned_once_in_order_despite_lost_pages(
     tpp: sdk.Tpp, network: LossyProxy, paying: PayingBank
 ) -> None:
     consents = [payer_at(paying, tpp) for _ in range(len(LOSSES))]

@@ -39,7 +39,7 @@ def caller(tls_stack: dict[str, Any]) -> Iterator[requests.Session]:
         yield session
 
 
-def test_the_service_is_served_over_https_to_who_trusts_the_development_ca(
+def test_only_clients_that_trust_the_development_ca_connect_over_https(
     tls_stack: dict[str, Any], caller: requests.Session
 ) -> None:
     answer = caller.get(f"{tls_stack['base_url']}/health", timeout=PATIENCE_SECONDS)
@@ -67,7 +67,7 @@ def test_the_service_and_the_demonstration_banks_call_each_other_over_https(
     assert admin(python, place, "banks", "test", bank["bic"])["reachable"] is True
 
 
-def test_a_bank_that_must_show_its_certificate_is_refused_without_it(
+def test_a_bank_with_a_registered_certificate_is_rejected_without_it(
     tls_stack: dict[str, Any], caller: requests.Session, python: Path, place: Path
 ) -> None:
     asked = ("--bank", "--common-name", "api.bank.example", "--out", str(place))
@@ -87,7 +87,7 @@ def test_a_bank_that_must_show_its_certificate_is_refused_without_it(
     assert "X-Request-Id must be a UUID" in shown.text, "the certificate comes before this check"
 
 
-def test_a_certificate_of_a_stranger_fails_in_the_handshake(
+def test_a_client_certificate_of_another_ca_fails_in_the_handshake(
     tls_stack: dict[str, Any], caller: requests.Session, tmp_path: Path
 ) -> None:
     pem, key = DevelopmentCa(tmp_path / "other").issue_client(ClientSubject("api.bank.example"), days=1)

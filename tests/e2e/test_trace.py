@@ -54,7 +54,7 @@ def test_a_relayed_call_can_be_traced(tpp: Tpp, journey: Journey, operate: Opera
     assert bearer not in json.dumps(traced)
 
 
-def test_a_revocation_can_be_traced_to_its_arrival_at_the_bank(tpp: Tpp, journey: Journey, operate: Operate) -> None:
+def test_a_revocation_can_be_traced_to_its_delivery_at_the_bank(tpp: Tpp, journey: Journey, operate: Operate) -> None:
     tokens, request_id = tpp.redeem(journey.code).json(), str(uuid.uuid4())
     revoked = tpp.call(
         "POST", "/tpp/token/revoke", {"token": tokens["access_token"]}, headers={"X-Request-Id": request_id}

@@ -30,7 +30,7 @@ def email() -> str:
     return f"{secrets.token_hex(8)}@example.com"
 
 
-def test_of_30_parallel_guesses_no_more_than_allowed_are_judged(window: Window, email: str) -> None:
+def test_30_parallel_password_guesses_do_not_exceed_the_limit(window: Window, email: str) -> None:
     shown = window.get("/sign-in")
     answers = at_once(30, lambda: window.post("/sign-in", shown, email=email, password="wrong password"))
 
@@ -39,7 +39,7 @@ def test_of_30_parallel_guesses_no_more_than_allowed_are_judged(window: Window, 
     assert statuses.count(401) <= LIMITS["account_at_address"].attempts
 
 
-def test_of_10_parallel_registrations_of_an_email_one_succeeds(window: Window, email: str) -> None:
+def test_10_parallel_registrations_of_one_email_create_one_user(window: Window, email: str) -> None:
     shown = window.get("/register")
     fields = {"email": email, "password": "correct horse battery", "terms": "yes"}
     answers = at_once(10, lambda: window.post("/register", shown, **fields))
@@ -47,9 +47,7 @@ def test_of_10_parallel_registrations_of_an_email_one_succeeds(window: Window, e
     assert sorted(answer.status_code for answer in answers) == [303] + [409] * 9
 
 
-def test_of_10_parallel_clicks_on_create_one_makes_a_client(
-    window: Window, email: str, operator: bootstrap.Hub
-) -> None:
+def test_10_parallel_clicks_on_create_make_one_client(window: Window, email: str, operator: bootstrap.Hub) -> None:
     window.session.cookies.set("causeway_session", operator.website.sessions.begin(known(operator, email)).cookie)
     shown = window.get("/clients/new")
     draft = re.search(r'name="draft" value="([^"]+)"', shown.text)
@@ -62,7 +60,7 @@ def test_of_10_parallel_clicks_on_create_one_makes_a_client(
     assert len(operator.openbanking.clients.all(email)) == 1
 
 
-def test_a_callback_that_is_loaded_10_times_at_once_is_exchanged_once(
+def test_10_parallel_loads_of_a_callback_exchange_the_code_once(
     window: Window, email: str, operator: bootstrap.Hub, stack: dict[str, Any]
 ) -> None:
     window.session.cookies.set("causeway_session", operator.website.sessions.begin(known(operator, email)).cookie)
