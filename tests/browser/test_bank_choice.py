@@ -39,7 +39,7 @@ def test_a_user_searches_chooses_and_approves(visitors: Visitors, javascript: bo
     assert "authorization_code=" in visitor.page.url
 
 
-def test_a_bank_is_chosen_with_the_keyboard(visitors: Visitors) -> None:
+def test_a_bank_can_be_chosen_with_the_keyboard(visitors: Visitors) -> None:
     visitor = visitors()
     visitor.open(choice_pages.request(visitor))
 
@@ -48,7 +48,7 @@ def test_a_bank_is_chosen_with_the_keyboard(visitors: Visitors) -> None:
     assert "/demo-bank/two/" in visitor.page.url
 
 
-def test_the_banks_logos_are_shown(visitors: Visitors) -> None:
+def test_the_bank_logos_are_shown(visitors: Visitors) -> None:
     visitor = visitors()
     visitor.open(choice_pages.request(visitor))
 
@@ -56,7 +56,7 @@ def test_the_banks_logos_are_shown(visitors: Visitors) -> None:
     assert logo.evaluate("image => image.complete && image.naturalWidth > 0")
 
 
-def test_the_list_is_narrowed_down_while_one_types(visitors: Visitors) -> None:
+def test_the_bank_list_is_filtered_while_typing(visitors: Visitors) -> None:
     visitor = visitors()
     visitor.open(choice_pages.request(visitor))
 
@@ -66,7 +66,7 @@ def test_the_list_is_narrowed_down_while_one_types(visitors: Visitors) -> None:
     assert not visitor.page.locator("a.choice").first.is_visible()
 
 
-def test_a_user_who_chooses_no_bank_goes_back_to_the_application(visitors: Visitors) -> None:
+def test_cancelling_the_bank_choice_returns_to_the_application(visitors: Visitors) -> None:
     visitor = visitors()
     visitor.open(choice_pages.request(visitor, state="kept"))
 
@@ -77,8 +77,8 @@ def test_a_user_who_chooses_no_bank_goes_back_to_the_application(visitors: Visit
     assert "state=kept" in visitor.page.url
 
 
-def test_searching_after_the_consent_leads_back_to_the_application(visitor: Visitor, operator: bootstrap.Hub) -> None:
-    """The page's policy names it: Chromium holds ``form-action`` against the redirects after a form, too."""
+def test_a_search_after_the_consent_redirects_to_the_application(visitor: Visitor, operator: bootstrap.Hub) -> None:
+    """The page's policy allows it: Chromium applies ``form-action`` to the redirects after a form, too."""
     with serving({"/back": "Back"}) as shop:
         create = operator.openbanking.clients.create
         client = create(owner="browser@example.com", title="Shop", callback_urls=[f"{shop}/back"]).client

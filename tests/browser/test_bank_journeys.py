@@ -29,7 +29,7 @@ def query(visitor: Visitor) -> dict[str, str]:
 
 @both_banks
 @with_and_without_javascript
-def test_a_psu_who_approves_comes_back_with_a_code(visitors: Visitors, version: int, javascript: bool) -> None:
+def test_an_approving_psu_returns_with_a_code(visitors: Visitors, version: int, javascript: bool) -> None:
     visitor = visitors(javascript=javascript)
     visitor.open(psu.authorization(visitor, version))
 
@@ -41,7 +41,7 @@ def test_a_psu_who_approves_comes_back_with_a_code(visitors: Visitors, version: 
 
 
 @both_banks
-def test_a_psu_who_refuses_comes_back_without_a_code(visitor: Visitor, version: int) -> None:
+def test_a_refusing_psu_returns_without_a_code(visitor: Visitor, version: int) -> None:
     psu.refuse(visitor, psu.authorization(visitor, version))
 
     assert visitor.page.url.startswith(f"{visitor.tpp.callback}?")
@@ -51,7 +51,7 @@ def test_a_psu_who_refuses_comes_back_without_a_code(visitor: Visitor, version: 
 
 @both_banks
 @with_and_without_javascript
-def test_a_psu_who_confirms_a_payment_reads_what_the_bank_says_of_it(
+def test_a_confirming_psu_sees_the_payment_status_of_the_bank(
     visitors: Visitors, version: int, javascript: bool
 ) -> None:
     visitor = visitors(javascript=javascript)
@@ -67,7 +67,7 @@ def test_a_psu_who_confirms_a_payment_reads_what_the_bank_says_of_it(
 
 
 @both_banks
-def test_a_consent_that_the_psu_revokes_at_the_bank_is_over(visitor: Visitor, version: int) -> None:
+def test_a_consent_revoked_at_the_bank_returns_401(visitor: Visitor, version: int) -> None:
     visitor.open(psu.authorization(visitor, version))
     psu.approve(visitor, version)
     bearer = visitor.tpp.redeem(query(visitor)["authorization_code"]).json()["access_token"]
@@ -80,7 +80,7 @@ def test_a_consent_that_the_psu_revokes_at_the_bank_is_over(visitor: Visitor, ve
 
 
 @both_banks
-def test_the_keyboard_is_enough_to_approve(visitor: Visitor, version: int) -> None:
+def test_a_psu_can_approve_with_the_keyboard_alone(visitor: Visitor, version: int) -> None:
     page = visitor.page
     visitor.open(psu.authorization(visitor, version))
 
@@ -98,10 +98,10 @@ def test_the_keyboard_is_enough_to_approve(visitor: Visitor, version: int) -> No
 
 
 @both_banks
-def test_the_way_back_leads_to_an_application_at_another_origin(
+def test_the_callback_redirects_to_an_application_at_another_origin(
     visitor: Visitor, operator: bootstrap.Hub, version: int
 ) -> None:
-    """The pages' policies name it: Chromium holds ``form-action`` against the redirects after a form, too."""
+    """The pages' policies allow it: Chromium applies ``form-action`` to the redirects after a form, too."""
     callback = "http://application.example/back"
     client = operator.openbanking.clients.create(
         owner="browser@example.com", title="Elsewhere", callback_urls=[callback]
@@ -120,10 +120,10 @@ def test_the_way_back_leads_to_an_application_at_another_origin(
 
 
 @both_banks
-def test_an_application_that_opens_the_bank_in_a_window_hears_when_its_psu_is_back(
+def test_an_application_gets_the_message_of_its_callback_window(
     visitor: Visitor, operator: bootstrap.Hub, version: int
 ) -> None:
-    """No page on the way may have a Cross-Origin-Opener-Policy that takes the window away from the application."""
+    """No page on the way may have a Cross-Origin-Opener-Policy that separates the window from the application."""
     pages = {"/back": "<script>opener.postMessage(location.search, '*')</script>"}
     with serving(pages) as shop:
         callback = f"{shop}/back"
@@ -145,7 +145,7 @@ def test_an_application_that_opens_the_bank_in_a_window_hears_when_its_psu_is_ba
 
 
 @both_banks
-def test_a_psu_signs_in_by_name_where_there_are_more_customers_than_the_page_lists(
+def test_a_psu_beyond_the_listed_customers_signs_in_by_name(
     visitor: Visitor, operator: bootstrap.Hub, version: int
 ) -> None:
     names = [f"guest-{number:02}" for number in range(MOST_SHOWN + 1)]

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.pages
 LABELS = {"access_key": "Access key", "access_api_id": "API id", "access_api_key": "API key"}
 
 
-def test_actions_are_tried_without_typing_with_the_credential_in_every_body(visitor: Visitor) -> None:
+def test_actions_run_without_typing_with_the_credential_in_every_body(visitor: Visitor) -> None:
     page, parts = visitor.page, visitor.stack["programme"]["credentials"]["full"]
     screen(visitor, "cards")
     lock_credential(visitor)
@@ -35,7 +35,7 @@ def test_actions_are_tried_without_typing_with_the_credential_in_every_body(visi
         assert done.body["status"] == ("success" if action in ACTIONS else "error")  # there is no such card yet
 
 
-def test_what_answers_name_is_filled_into_other_actions_and_each_request_is_one_of_its_own(visitor: Visitor) -> None:
+def test_ids_of_answers_are_filled_into_other_actions_and_each_request_is_new(visitor: Visitor) -> None:
     page = visitor.page
     screen(visitor, "cards")
     lock_credential(visitor)
@@ -47,7 +47,7 @@ def test_what_answers_name_is_filled_into_other_actions_and_each_request_is_one_
     assert (shown["status"], shown["data"]["id"]) == ("success", again["id"])
 
 
-def test_money_comes_in_and_goes_out_without_typing_an_id(visitor: Visitor) -> None:
+def test_external_payments_run_in_both_directions_without_typing_an_id(visitor: Visitor) -> None:
     page = visitor.page
     screen(visitor, "cards")
     lock_credential(visitor)
@@ -61,7 +61,7 @@ def test_money_comes_in_and_goes_out_without_typing_an_id(visitor: Visitor) -> N
     assert executed(page, "transferToExternalPayment").body["status"] == "success"
 
 
-def test_an_actions_examples_are_there_to_choose_from(visitor: Visitor) -> None:
+def test_the_examples_of_an_action_can_be_chosen(visitor: Visitor) -> None:
     screen(visitor, "cards", "createCard")
     lock_credential(visitor)
     visitor.page.get_by_label("Example", exact=True).select_option(label="Create a virtual card")
@@ -71,7 +71,7 @@ def test_an_actions_examples_are_there_to_choose_from(visitor: Visitor) -> None:
     assert "delivery_city" not in asked
 
 
-def test_without_a_credential_nothing_is_sent_and_it_is_said(visitor: Visitor) -> None:
+def test_an_action_without_a_credential_shows_an_error_and_sends_nothing(visitor: Visitor) -> None:
     sent: list[str] = []
     visitor.page.on("request", lambda request: sent.append(request.url))
     screen(visitor, "cards", "getDesign")
@@ -81,14 +81,14 @@ def test_without_a_credential_nothing_is_sent_and_it_is_said(visitor: Visitor) -
     assert not [url for url in sent if url.endswith("/api")]
 
 
-def test_a_credential_that_will_be_refused_is_told_at_once(visitor: Visitor) -> None:
+def test_a_wrong_credential_is_reported_at_once(visitor: Visitor) -> None:
     screen(visitor, "cards")
     enter_credential(visitor, access_api_key="0" * 64)
 
     visitor.page.get_by_text("will be refused. The service says: “the credentials are wrong”").wait_for()
 
 
-def test_a_credential_holds_across_reloads_apart_from_that_of_tpps_until_logout(visitor: Visitor) -> None:
+def test_a_card_credential_survives_reloads_apart_from_tpp_credentials_until_logout(visitor: Visitor) -> None:
     page, parts = visitor.page, visitor.stack["programme"]["credentials"]["full"]
     screen(visitor, "cards")
     lock_credential(visitor)
@@ -104,7 +104,7 @@ def test_a_credential_holds_across_reloads_apart_from_that_of_tpps_until_logout(
     assert page.evaluate(KEPT) == 0
 
 
-def test_the_data_of_a_card_are_offered_but_not_kept_when_the_page_is_left(visitor: Visitor) -> None:
+def test_card_data_are_offered_and_not_kept_after_leaving_the_page(visitor: Visitor) -> None:
     page = visitor.page
     screen(visitor, "cards")
     lock_credential(visitor)
@@ -129,7 +129,7 @@ def test_a_tried_action_is_accessible_and_fits_a_small_screen(visitor: Visitor) 
     checks.no_horizontal_scroll(page)
 
 
-def test_without_javascript_every_action_is_listed(visitors: Visitors) -> None:
+def test_every_action_is_listed_without_javascript(visitors: Visitors) -> None:
     visitor = visitors(javascript=False)
     visitor.open("/specifications/cards")
 

@@ -28,7 +28,7 @@ NEW = {
 
 
 @pytest.mark.parametrize("javascript", [False, True], ids=["without JavaScript", "with JavaScript"])
-def test_from_a_new_card_to_a_purchase_that_was_collected(visitors: Visitors, javascript: bool) -> None:
+def test_a_user_takes_a_new_card_to_a_cleared_purchase(visitors: Visitors, javascript: bool) -> None:
     visitor = visitors(javascript=javascript, width=1280 if javascript else 390)
     card_pages.sign_in(visitor)
     visitor.open(f"/cards/{card_pages.new_card(visitor)}")
@@ -51,7 +51,7 @@ def test_from_a_new_card_to_a_purchase_that_was_collected(visitors: Visitors, ja
     assert "475.00 EUR" in visitor.page.locator("tbody tr").first.inner_text()
 
 
-def test_the_picture_of_a_balance_has_its_words(visitor: Visitor) -> None:
+def test_the_balance_chart_has_a_description(visitor: Visitor) -> None:
     card_pages.sign_in(visitor)
     visitor.open(f"/cards/{card_pages.new_card(visitor)}")
     for form, button in (
@@ -69,7 +69,7 @@ def test_the_picture_of_a_balance_has_its_words(visitor: Visitor) -> None:
     assert box["width"] > 600
 
 
-def test_one_form_is_open_at_a_time_and_the_keyboard_gets_there(visitor: Visitor) -> None:
+def test_one_form_is_open_at_a_time_and_reachable_with_the_keyboard(visitor: Visitor) -> None:
     card_pages.sign_in(visitor)
     visitor.open(f"/cards/{card_pages.new_card(visitor)}")
     forms = visitor.page.locator(".card-forms details")
@@ -84,7 +84,7 @@ def test_one_form_is_open_at_a_time_and_the_keyboard_gets_there(visitor: Visitor
 
 
 @pytest.mark.parametrize("javascript", [True, False])
-def test_the_first_field_that_is_wrong_has_the_focus_and_is_on_the_screen(visitors: Visitors, javascript: bool) -> None:
+def test_the_first_invalid_field_has_the_focus_and_is_on_the_screen(visitors: Visitors, javascript: bool) -> None:
     visitor = visitors(javascript=javascript)
     card_pages.sign_in(visitor)
     visitor.open(f"/cards/{card_pages.new_card(visitor)}")

@@ -33,7 +33,7 @@ CROOKED = (
 WORDS = "<p style='white-space: nowrap'>" + "words " * 400 + "</p>"
 
 
-def test_nothing_is_found_in_a_good_page(visitor: Visitor) -> None:
+def test_a_good_page_has_no_findings(visitor: Visitor) -> None:
     show(visitor, GOOD, policy=NO_SCRIPTS)
 
     check_page(visitor.page)
@@ -64,7 +64,7 @@ def test_nothing_is_found_in_a_good_page(visitor: Visitor) -> None:
         "a line that is too long",
     ],
 )
-def test_what_is_wrong_is_found(visitor: Visitor, check: Callable[[Page], None], body: str, finding: str) -> None:
+def test_each_check_finds_its_fault(visitor: Visitor, check: Callable[[Page], None], body: str, finding: str) -> None:
     show(visitor, body)
 
     with pytest.raises(AssertionError, match=finding):
@@ -73,7 +73,7 @@ def test_what_is_wrong_is_found(visitor: Visitor, check: Callable[[Page], None],
         check_page(visitor.page)
 
 
-def test_what_scrolls_sideways_with_a_cue_or_ends_with_an_ellipsis_is_not_cut_off(visitor: Visitor) -> None:
+def test_scrollable_regions_with_a_cue_and_ellipses_do_not_count_as_cut_off(visitor: Visitor) -> None:
     cue = "overflow: auto; background: linear-gradient(to left, #fff, #ddd) right / 1rem 100% no-repeat local"
     ellipsis = "overflow: hidden; text-overflow: ellipsis"
     show(visitor, f"<main><div style='{cue}'>{WORDS}</div><div style='{ellipsis}'>{WORDS}</div></main>")
@@ -81,7 +81,7 @@ def test_what_scrolls_sideways_with_a_cue_or_ends_with_an_ellipsis_is_not_cut_of
     nothing_cut_off(visitor.page)
 
 
-def test_what_jumps_is_found(visitor: Visitor) -> None:
+def test_a_layout_shift_is_found(visitor: Visitor) -> None:
     show(visitor, GOOD)
     no_layout_shift(visitor.page)
 
@@ -91,7 +91,7 @@ def test_what_jumps_is_found(visitor: Visitor) -> None:
         no_layout_shift(visitor.page)
 
 
-def test_a_check_leaves_the_page_as_it_was(visitor: Visitor) -> None:
+def test_a_check_restores_the_page(visitor: Visitor) -> None:
     show(visitor, GOOD)
     seen = "() => [innerWidth, matchMedia('(prefers-color-scheme: dark)').matches]"
     visitor.page.emulate_media(color_scheme="dark")

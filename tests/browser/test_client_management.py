@@ -71,7 +71,7 @@ def test_a_client_is_managed_with_the_keyboard_alone(visitors: Visitors, width: 
     assert "active again" in page.locator("#toast").inner_text()
 
 
-def test_only_the_fields_of_the_chosen_method_are_shown(visitor: Visitor) -> None:
+def test_only_the_fields_of_the_chosen_authentication_method_are_shown(visitor: Visitor) -> None:
     page = visitor.page
     user.register(visitor)
     visitor.open(f"/clients/{user.create_client(visitor)}/security")
@@ -92,7 +92,7 @@ def open_keys(visitor: Visitor) -> None:
     save(visitor, "authentication")
 
 
-def test_nothing_moves_when_the_script_arrives_after_the_page_is_painted(visitor: Visitor) -> None:
+def test_a_script_that_loads_after_the_first_paint_causes_no_layout_shift(visitor: Visitor) -> None:
     page = visitor.page
     held: list[Route] = []
 
@@ -112,7 +112,7 @@ def test_nothing_moves_when_the_script_arrives_after_the_page_is_painted(visitor
     no_layout_shift(page)
 
 
-def test_without_javascript_no_file_is_asked_for(visitors: Visitors) -> None:
+def test_the_file_field_is_hidden_without_javascript(visitors: Visitors) -> None:
     visitor = visitors(javascript=False)
     open_keys(visitor)
 
@@ -136,8 +136,8 @@ def test_a_consent_is_ended_with_the_keyboard_alone(visitor: Visitor) -> None:
     assert page.get_by_role("link", name="End this consent").count() == 0
 
 
-def test_two_windows_that_change_a_client_at_once_lose_nothing(visitors: Visitors) -> None:
-    """The second form is refused and keeps what was entered; saved again, it is what counts."""
+def test_the_second_of_two_concurrent_edits_is_rejected_and_can_be_saved_again(visitors: Visitors) -> None:
+    """The rejected form keeps its input; saved again, it replaces the first edit."""
     visitor = visitors()
     user.register(visitor)
     client_id = user.create_client(visitor, "Before")

@@ -33,7 +33,7 @@ def move(visitor: Visitor, number: str, unit: str) -> None:
     visitor.press("Move time")
 
 
-def test_nothing_says_that_time_was_moved_before_it_is(visitor: Visitor) -> None:
+def test_no_page_mentions_moved_time_before_a_move(visitor: Visitor) -> None:
     visitor.open("/")
     assert "Time has been moved" not in visitor.page.content()
     visitor.open("/clock")
@@ -41,7 +41,7 @@ def test_nothing_says_that_time_was_moved_before_it_is(visitor: Visitor) -> None
     assert visitor.page.title().startswith("Sign in")
 
 
-def test_a_move_is_made_with_the_form_and_then_said_on_every_page(visitor: Visitor) -> None:
+def test_a_move_by_the_form_is_announced_on_every_page(visitor: Visitor) -> None:
     user.register(visitor)
     visitor.follow("Clock")
     assert ahead_by(visitor) == "Not moved"
@@ -60,7 +60,7 @@ def test_a_move_is_made_with_the_form_and_then_said_on_every_page(visitor: Visit
         check_page(visitor.page)
 
 
-def test_the_message_goes_with_the_next_visit(visitor: Visitor) -> None:
+def test_the_move_message_disappears_on_the_next_visit(visitor: Visitor) -> None:
     user.register(visitor)
     visitor.open("/clock")
     move(visitor, "1", "hours")
@@ -70,7 +70,7 @@ def test_the_message_goes_with_the_next_visit(visitor: Visitor) -> None:
     assert visitor.page.get_by_role("status").count() == 0
 
 
-def test_a_move_that_is_too_long_says_so_and_moves_nothing(visitor: Visitor) -> None:
+def test_a_move_of_more_than_400_days_is_rejected(visitor: Visitor) -> None:
     user.register(visitor)
     visitor.open("/clock")
     before = ahead_by(visitor)
@@ -84,7 +84,7 @@ def test_a_move_that_is_too_long_says_so_and_moves_nothing(visitor: Visitor) -> 
     check_page(visitor.page)
 
 
-def test_the_clock_needs_no_mouse_and_no_javascript(visitors: Visitors) -> None:
+def test_the_clock_can_be_moved_by_keyboard_and_without_javascript(visitors: Visitors) -> None:
     visitor = visitors()
     email = user.register(visitor)
     page = visitor.page

@@ -24,7 +24,7 @@ HIDDEN = f"Object.defineProperty(document, 'hidden', {{ configurable: true, get:
 SEEN = f"delete document.hidden; {_CHANGE}"
 
 
-def test_new_events_appear_by_themselves_and_need_no_server(visitor: Visitor) -> None:
+def test_new_events_appear_without_a_reload_and_without_a_receiving_server(visitor: Visitor) -> None:
     user.register(visitor)
     user.create_client(visitor)
     user.go_to(visitor, "Events")
@@ -46,7 +46,7 @@ def test_new_events_appear_by_themselves_and_need_no_server(visitor: Visitor) ->
     watcher.get_by_text('"built-in"').first.wait_for()
 
 
-def test_new_events_are_not_asked_for_while_nobody_looks(visitor: Visitor) -> None:
+def test_the_event_list_does_not_poll_while_the_page_is_hidden(visitor: Visitor) -> None:
     page, latest, asked = visitor.page, "**/deliveries/latest?*", list[str]()
     user.register(visitor)
     user.create_client(visitor)
@@ -63,7 +63,7 @@ def test_new_events_are_not_asked_for_while_nobody_looks(visitor: Visitor) -> No
         page.evaluate(SEEN)
 
 
-def test_the_list_asks_less_often_while_it_gets_no_answer_and_says_when_the_session_is_over(visitor: Visitor) -> None:
+def test_the_event_list_polls_less_often_after_failures_and_announces_a_sign_out(visitor: Visitor) -> None:
     page, latest, asked = visitor.page, "**/deliveries/latest?*", list[str]()
 
     def fail(route: Route) -> None:
@@ -102,7 +102,7 @@ def record_event(operator: Hub, client_id: str, event: str, at: int) -> None:
     operator.store.transact([put])
 
 
-def test_rows_that_a_filter_found_far_back_stay_when_new_ones_appear(visitor: Visitor, operator: Hub) -> None:
+def test_rows_found_far_back_by_a_filter_stay_when_new_rows_appear(visitor: Visitor, operator: Hub) -> None:
     page, client_id = visitor.page, create_fetching_client(visitor, operator)
     now = milliseconds(operator.clock)
     record_event(operator, client_id, "consent.revoked", now - 10_000)
@@ -119,7 +119,7 @@ def test_rows_that_a_filter_found_far_back_stay_when_new_ones_appear(visitor: Vi
     assert (again.value.status, page.locator("tbody tr").count()) == (204, 2)
 
 
-def test_rows_found_further_back_stay_when_as_many_rows_go_as_come(visitor: Visitor, operator: Hub) -> None:
+def test_rows_further_back_stay_when_new_rows_replace_others(visitor: Visitor, operator: Hub) -> None:
     page, client_id = visitor.page, create_fetching_client(visitor, operator)
     now = milliseconds(operator.clock)
     for number in range(25):
@@ -135,7 +135,7 @@ def test_rows_found_further_back_stay_when_as_many_rows_go_as_come(visitor: Visi
     assert page.locator("tbody tr").count() == 25
 
 
-def test_the_page_of_an_event_follows_it_until_it_has_arrived(visitor: Visitor) -> None:
+def test_the_event_page_follows_an_event_until_its_delivery(visitor: Visitor) -> None:
     page, let_go = visitor.page, threading.Event()
 
     def receive(connection: Connection) -> None:
@@ -160,7 +160,7 @@ def test_the_page_of_an_event_follows_it_until_it_has_arrived(visitor: Visitor) 
     assert not checks.findings(page)
 
 
-def test_the_page_of_an_event_asks_nothing_while_nobody_looks(visitor: Visitor) -> None:
+def test_the_event_page_does_not_poll_while_the_page_is_hidden(visitor: Visitor) -> None:
     page, asked = visitor.page, list[str]()
     user.register(visitor)
     user.create_client(visitor, events_url="http://127.0.0.1:9/events")
@@ -180,7 +180,7 @@ def test_the_page_of_an_event_asks_nothing_while_nobody_looks(visitor: Visitor) 
         page.clock.run_for(100)
 
 
-def test_after_half_an_hour_the_page_of_an_event_has_a_link_to_reload_it(visitor: Visitor) -> None:
+def test_the_event_page_shows_a_reload_link_after_half_an_hour(visitor: Visitor) -> None:
     page = visitor.page
     user.register(visitor)
     user.create_client(visitor, events_url="http://127.0.0.1:9/events")
@@ -196,7 +196,7 @@ def test_after_half_an_hour_the_page_of_an_event_has_a_link_to_reload_it(visitor
         page.get_by_role("link", name="Reload").click()
 
 
-def test_the_built_in_receiver_is_chosen_in_the_settings_and_answers_as_it_says(visitor: Visitor) -> None:
+def test_each_built_in_receiver_of_the_settings_answers_as_labelled(visitor: Visitor) -> None:
     page = visitor.page
     user.register(visitor)
     user.create_client(visitor)
@@ -215,7 +215,7 @@ def test_the_built_in_receiver_is_chosen_in_the_settings_and_answers_as_it_says(
         assert (int(took[1]) >= 5000) is ("after" in behaviour)
 
 
-def test_an_event_is_found_copied_and_sent_again_without_a_mouse(visitor: Visitor) -> None:
+def test_an_event_is_found_copied_and_resent_without_a_mouse(visitor: Visitor) -> None:
     page = visitor.page
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     user.register(visitor)

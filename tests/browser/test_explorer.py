@@ -40,7 +40,7 @@ def direct_payment(visitor: Visitor) -> None:
 # -- the form
 
 
-def test_what_is_written_into_the_form_is_in_the_json_and_the_other_way_round(visitor: Visitor) -> None:
+def test_form_and_json_stay_synchronised(visitor: Visitor) -> None:
     page = visitor.page
     direct_payment(visitor)
     page.get_by_label("reference", exact=True).fill("TEST-PENDING")
@@ -55,7 +55,7 @@ def test_what_is_written_into_the_form_is_in_the_json_and_the_other_way_round(vi
     assert page.get_by_label("amount required").input_value() == "12.500000000000000000001"
 
 
-def test_a_member_that_the_form_does_not_know_stays_in_the_json(visitor: Visitor) -> None:
+def test_a_member_without_a_form_field_stays_in_the_json(visitor: Visitor) -> None:
     page = visitor.page
     direct_payment(visitor)
     show(page, "JSON")
@@ -66,7 +66,7 @@ def test_a_member_that_the_form_does_not_know_stays_in_the_json(visitor: Visitor
     assert '"colour": {\n    "is": [\n      1.10,\n      null' in sample(page, "curl")
 
 
-def test_json_that_is_none_is_told_with_its_place_and_not_sent(visitor: Visitor) -> None:
+def test_invalid_json_is_reported_with_its_position_and_not_sent(visitor: Visitor) -> None:
     page = visitor.page
     direct_payment(visitor)
     show(page, "JSON")
@@ -78,7 +78,7 @@ def test_json_that_is_none_is_told_with_its_place_and_not_sent(visitor: Visitor)
     assert page.locator(".x-body").count() == 0
 
 
-def test_optional_fields_open_on_demand_lists_grow_and_shrink(visitor: Visitor) -> None:
+def test_optional_fields_open_on_demand_and_list_entries_can_be_added_and_removed(visitor: Visitor) -> None:
     page = visitor.page
     screen(visitor, "payments", "bulk_payment_initiation")
     assert len(body(page)["payments"]) == 1
@@ -95,7 +95,7 @@ def test_optional_fields_open_on_demand_lists_grow_and_shrink(visitor: Visitor) 
     assert body(page)["receiver_sort_code"] == "040004"
 
 
-def test_the_rules_of_a_field_are_shown_and_what_breaks_them_is_told(visitor: Visitor) -> None:
+def test_the_rules_of_a_field_are_shown_and_violations_reported(visitor: Visitor) -> None:
     page = visitor.page
     direct_payment(visitor)
     bic = page.get_by_label("bic required")
@@ -129,7 +129,7 @@ def test_headers_of_a_call_can_be_edited(visitor: Visitor) -> None:
     assert "-H 'PSU-IP-Address: 203.0.113.7'" in execute(page).command
 
 
-def test_what_was_typed_is_there_again_when_one_comes_back_to_an_operation(visitor: Visitor) -> None:
+def test_typed_values_are_restored_on_return_to_an_operation(visitor: Visitor) -> None:
     page = visitor.page
     direct_payment(visitor)
     page.get_by_label("reference", exact=True).fill("Rent")
@@ -142,7 +142,7 @@ def test_what_was_typed_is_there_again_when_one_comes_back_to_an_operation(visit
 # -- search, keyboard, addresses
 
 
-def test_operations_are_found_by_words_of_their_name_path_and_group(visitor: Visitor) -> None:
+def test_operations_are_found_by_words_of_name_and_group(visitor: Visitor) -> None:
     page = visitor.page
     screen(visitor, "cards")
     search, links = page.get_by_label("Search operations"), page.locator("a[data-operation]:visible")
@@ -158,7 +158,7 @@ def test_operations_are_found_by_words_of_their_name_path_and_group(visitor: Vis
     assert links.count() == every
 
 
-def test_shortcuts_lead_to_the_search_and_execute_a_call(visitor: Visitor) -> None:
+def test_shortcuts_focus_the_search_and_execute_a_call(visitor: Visitor) -> None:
     page = visitor.page
     screen(visitor, "authorization", "banks")
     lock(visitor, visitor.stack["client"]["client_id"])
@@ -171,7 +171,7 @@ def test_shortcuts_lead_to_the_search_and_execute_a_call(visitor: Visitor) -> No
     assert answered(page).status == "200"
 
 
-def test_the_focus_is_never_lost(visitor: Visitor) -> None:
+def test_the_focus_stays_on_the_answer_or_the_execute_button(visitor: Visitor) -> None:
     page = visitor.page
     authorized(visitor, 2)
     execute(page)
@@ -184,7 +184,7 @@ def test_the_focus_is_never_lost(visitor: Visitor) -> None:
     assert page.evaluate("() => document.activeElement.textContent") == "Execute"
 
 
-def test_an_operation_has_an_address_of_its_own_and_the_browser_goes_back(visitor: Visitor) -> None:
+def test_each_operation_has_its_own_address_and_browser_history_works(visitor: Visitor) -> None:
     page = visitor.page
     screen(visitor, "payments", "payment_status")
     assert page.locator("#operation-title").inner_text() == "Read a payment's status"
@@ -196,7 +196,7 @@ def test_an_operation_has_an_address_of_its_own_and_the_browser_goes_back(visito
 
 
 @pytest.mark.parametrize("fragment", ["main", "nothing", "%E0%A4%A"])
-def test_an_address_that_names_no_operation_shows_the_first(visitor: Visitor, fragment: str) -> None:
+def test_an_unknown_operation_address_shows_the_first_operation(visitor: Visitor, fragment: str) -> None:
     screen(visitor, "payments", fragment)
 
     assert visitor.page.locator("#operation-title").inner_text() == "Initiate a payment"
@@ -205,7 +205,7 @@ def test_an_address_that_names_no_operation_shows_the_first(visitor: Visitor, fr
 # -- answers
 
 
-def test_an_answer_has_status_times_headers_and_json_that_folds(visitor: Visitor) -> None:
+def test_an_answer_shows_status_times_headers_and_foldable_json(visitor: Visitor) -> None:
     page = visitor.page
     authorized(visitor, 2)
     done = executed(page, "accounts")
@@ -220,7 +220,7 @@ def test_an_answer_has_status_times_headers_and_json_that_folds(visitor: Visitor
     assert account.locator(".json-folded").first.inner_text() == "6"
 
 
-def test_from_a_payments_form_to_its_final_status_nothing_is_copied(visitor: Visitor) -> None:
+def test_a_payment_reaches_its_final_status_without_copying(visitor: Visitor) -> None:
     page = visitor.page
     authorized(visitor, 2)
     go_to_screen(visitor, "Payments")
@@ -241,7 +241,7 @@ def test_from_a_payments_form_to_its_final_status_nothing_is_copied(visitor: Vis
     assert answered(page).body["payment_id"] == paid.body["payment_id"]
 
 
-def test_a_direct_payments_status_is_asked_for_at_its_bank(visitor: Visitor) -> None:
+def test_the_status_of_a_direct_payment_is_requested_with_its_bic(visitor: Visitor) -> None:
     page = visitor.page
     direct_payment(visitor)
     assert execute(page).status == "200"
@@ -251,7 +251,7 @@ def test_a_direct_payments_status_is_asked_for_at_its_bank(visitor: Visitor) -> 
     assert "bic=DEMOGB21" in sample(page, "curl")
 
 
-def test_a_payment_has_another_key_each_time_unless_it_is_repeated_on_purpose(visitor: Visitor) -> None:
+def test_a_payment_gets_a_new_idempotency_key_unless_it_is_repeated_explicitly(visitor: Visitor) -> None:
     page = visitor.page
     keys: list[Any] = []
     page.on("request", lambda request: keys.append(request.headers.get("idempotency-key")))
@@ -265,7 +265,7 @@ def test_a_payment_has_another_key_each_time_unless_it_is_repeated_on_purpose(vi
     assert keys[0] != keys[1] == keys[2]
 
 
-def test_the_outcome_of_a_deferred_call_is_one_press_away(visitor: Visitor) -> None:
+def test_the_outcome_of_a_deferred_call_is_fetched_by_one_click(visitor: Visitor) -> None:
     page = visitor.page
     authorized(visitor, 2)
     opened(page, "accounts")
@@ -287,7 +287,7 @@ def test_the_outcome_of_a_deferred_call_is_one_press_away(visitor: Visitor) -> N
     assert answered(page).body["balances"]
 
 
-def test_a_next_step_that_is_pressed_twice_is_done_once(visitor: Visitor) -> None:
+def test_a_double_click_on_a_next_step_sends_one_request(visitor: Visitor) -> None:
     page = visitor.page
     asked: list[Route] = []
 
@@ -310,7 +310,7 @@ def test_a_next_step_that_is_pressed_twice_is_done_once(visitor: Visitor) -> Non
     assert answered(page).body == {"state": "running"}
 
 
-def test_the_next_page_of_a_list_is_one_press_away(visitor: Visitor) -> None:
+def test_the_next_page_of_a_list_is_fetched_by_one_click(visitor: Visitor) -> None:
     page = visitor.page
     screen(visitor, "authorization", "banks")
     lock(visitor, visitor.stack["client"]["client_id"])
@@ -323,7 +323,7 @@ def test_the_next_page_of_a_list_is_one_press_away(visitor: Visitor) -> None:
     assert second["banks"][0]["bic"] > first["bic"]
 
 
-def test_what_an_answer_names_is_suggested_where_a_call_needs_it(visitor: Visitor) -> None:
+def test_ids_of_an_answer_are_suggested_in_other_calls(visitor: Visitor) -> None:
     page = visitor.page
     authorized(visitor, 2)
     ids = [account["resource_id"] for account in executed(page, "accounts").body["accounts"]]
@@ -335,7 +335,7 @@ def test_what_an_answer_names_is_suggested_where_a_call_needs_it(visitor: Visito
     assert set(ids) <= set(offered)
 
 
-def test_an_address_in_an_answer_is_a_link_and_markup_is_only_text(visitor: Visitor) -> None:
+def test_urls_of_an_answer_are_links_and_markup_is_escaped(visitor: Visitor) -> None:
     page = visitor.page
     evil = '{"logo": "https://hub.example/logo", "bad": "javascript:alert(1)", "html": "<img src=x onerror=alert(1)>"}'
 
@@ -357,7 +357,7 @@ def test_an_address_in_an_answer_is_a_link_and_markup_is_only_text(visitor: Visi
     assert "<img src=x onerror=alert(1)>" in page.locator(".json").inner_text()
 
 
-def test_an_answer_that_does_not_come_is_explained(visitor: Visitor) -> None:
+def test_a_missing_answer_is_explained(visitor: Visitor) -> None:
     page = visitor.page
     visitor.forgive("Failed to load resource: net::ERR_")
     direct_payment(visitor)
@@ -373,7 +373,7 @@ def test_an_answer_that_does_not_come_is_explained(visitor: Visitor) -> None:
     page.locator(".x-status.good").wait_for()
 
 
-def test_a_large_answer_is_drawn_in_parts(visitor: Visitor) -> None:
+def test_a_large_answer_is_rendered_in_parts(visitor: Visitor) -> None:
     page = visitor.page
     rows = ",".join(f'{{"number": {number}}}' for number in range(2000))
     page.route("**/tpp/banks", lambda route: route.fulfill(status=200, content_type=JSON, body=f"[{rows}]"))
@@ -387,7 +387,7 @@ def test_a_large_answer_is_drawn_in_parts(visitor: Visitor) -> None:
 
 
 @pytest.mark.parametrize("width", [390, 800, 1180, 1600])
-def test_on_every_width_the_answer_is_seen_without_scrolling(visitors: Any, width: int) -> None:
+def test_the_answer_is_visible_without_scrolling_at_every_width(visitors: Any, width: int) -> None:
     visitor = visitors(width=width)
     page = visitor.page
     direct_payment(visitor)

@@ -27,7 +27,7 @@ COUNT_ADDED = """() => {
 
 
 @pytest.mark.parametrize("name", SCREENS)
-def test_a_screen_with_its_document_is_small_on_the_wire(visitor: Visitor, name: str) -> None:
+def test_a_screen_with_its_document_keeps_the_transfer_budget(visitor: Visitor, name: str) -> None:
     cdp, sizes = _session(visitor), dict[str, float]()
     addresses: dict[str, str] = {}
     cdp.on("Network.responseReceived", lambda event: addresses.update({event["requestId"]: event["response"]["url"]}))
@@ -41,7 +41,7 @@ def test_a_screen_with_its_document_is_small_on_the_wire(visitor: Visitor, name:
     assert sum(loaded.values()) <= WIRE_BYTES, loaded
 
 
-def test_the_document_is_loaded_once_for_all_screens_of_it(visitor: Visitor) -> None:
+def test_the_document_is_loaded_once_for_all_screens(visitor: Visitor) -> None:
     cdp, cached = _session(visitor), list[bool]()
 
     def note(event: dict[str, Any]) -> None:
@@ -58,9 +58,7 @@ def test_the_document_is_loaded_once_for_all_screens_of_it(visitor: Visitor) -> 
 
 
 @pytest.mark.parametrize(("name", "operation"), [("payments", "direct_payment_initiation"), ("cards", "createCard")])
-def test_an_execute_adds_few_elements_to_the_page_however_often_it_is_pressed(
-    visitor: Visitor, name: str, operation: str
-) -> None:
+def test_each_execute_adds_few_elements_to_the_page(visitor: Visitor, name: str, operation: str) -> None:
     page = visitor.page
     screen(visitor, name)
     if name == "cards":

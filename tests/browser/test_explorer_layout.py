@@ -23,7 +23,7 @@ def width(page: Page, place: str) -> float:
     return box["width"]
 
 
-def test_beside_the_menu_the_form_and_the_answer_have_room(visitors: Visitors) -> None:
+def test_form_and_answer_have_enough_width_beside_the_menu(visitors: Visitors) -> None:
     visitor = visitors(width=1280)
     page = visitor.page
     user.register(visitor)
@@ -37,7 +37,7 @@ def test_beside_the_menu_the_form_and_the_answer_have_room(visitors: Visitors) -
         assert entry.evaluate("element => element.scrollWidth <= element.clientWidth"), entry.inner_text()
 
 
-def test_a_balance_is_in_sight_without_scrolling(visitors: Visitors) -> None:
+def test_a_balance_is_visible_without_scrolling(visitors: Visitors) -> None:
     visitor = visitors(width=1280)
     page = visitor.page
     authorized(visitor, 1)
@@ -53,7 +53,7 @@ def test_a_balance_is_in_sight_without_scrolling(visitors: Visitors) -> None:
     assert page.evaluate("() => scrollY") == 0
 
 
-def test_neither_program_nor_answer_scrolls_by_itself(visitors: Visitors) -> None:
+def test_program_and_answer_have_no_scrollbar_of_their_own(visitors: Visitors) -> None:
     visitor = visitors(width=1280)
     page = visitor.page
     screen(visitor, "payments", "direct_payment_initiation")
@@ -88,7 +88,7 @@ def test_locked_credentials_are_one_line_that_unfolds(visitors: Visitors) -> Non
     assert not page.locator("#access-token").is_visible(), "the address names the journey, whose token is good"
 
 
-def test_a_screen_that_has_room_for_both_shows_the_whole_menu(visitors: Visitors) -> None:
+def test_a_wide_screen_shows_the_full_menu_on_api_screens(visitors: Visitors) -> None:
     visitor = visitors(width=1600)
     user.register(visitor)
     visitor.open("/clients")
@@ -98,7 +98,7 @@ def test_a_screen_that_has_room_for_both_shows_the_whole_menu(visitors: Visitors
     assert width(visitor.page, ".sidebar") == whole
 
 
-def test_execute_and_the_request_stay_in_sight_beside_a_long_form(visitor: Visitor) -> None:
+def test_execute_and_search_stay_visible_beside_a_long_form(visitor: Visitor) -> None:
     page = visitor.page
     screen(visitor, "payments", "payment_initiation")
     page.mouse.wheel(0, 1500)
@@ -110,7 +110,7 @@ def test_execute_and_the_request_stay_in_sight_beside_a_long_form(visitor: Visit
         assert 0 <= box["y"] < 200
 
 
-def test_on_a_phone_execute_stays_in_sight_and_hides_no_field(visitors: Visitors) -> None:
+def test_execute_stays_visible_on_a_phone_and_covers_no_field(visitors: Visitors) -> None:
     visitor = visitors(width=checks.PHONE)
     page = visitor.page
     screen(visitor, "payments", "payment_initiation")

@@ -192,8 +192,8 @@ def test_the_programs_of_card_actions_succeed(visitor: Visitor, programs: Progra
         assert execute(page).body["status"] == "success"
 
 
-def test_every_operation_of_the_document_is_run(visitor: Visitor) -> None:
-    """The tests above run those of each screen, and those apart."""
+def test_every_documented_operation_has_a_program_test(visitor: Visitor) -> None:
+    """The tests above run the operations of each screen and those listed in ``APART``."""
     assert {*of_screen("Account"), *of_screen("Payments"), *of_screen("Authorization"), *APART} == operations().keys()
     for name in ("authorization", "account", "payments"):
         screen(visitor, name)

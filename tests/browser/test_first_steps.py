@@ -18,7 +18,7 @@ from tests.e2e.parties import Tpp
 @pytest.mark.pages
 @pytest.mark.parametrize("javascript", [True, False], ids=["with JavaScript", "without JavaScript"])
 @pytest.mark.parametrize("version", [1, 2])
-def test_from_registering_to_tokens_that_work(visitors: Visitors, version: int, javascript: bool) -> None:
+def test_a_new_user_gets_working_tokens(visitors: Visitors, version: int, javascript: bool) -> None:
     visitor = visitors(javascript=javascript, width=390 if version == 2 else 1280)
     user.register(visitor)
     visitor.follow("Create a client")
@@ -58,7 +58,7 @@ COUNTS = """() => {
 
 
 @pytest.mark.parametrize("version", [pytest.param(1, marks=pytest.mark.pages), 2])
-def test_from_registering_to_the_first_balance_in_at_most_12_clicks(visitor: Visitor, version: int) -> None:
+def test_a_new_user_reads_the_first_balance_in_at_most_12_clicks(visitor: Visitor, version: int) -> None:
     clicks: list[str] = []
 
     def count(what: str) -> None:
@@ -94,7 +94,7 @@ def test_from_registering_to_the_first_balance_in_at_most_12_clicks(visitor: Vis
 
 
 @pytest.mark.pages
-def test_from_registering_to_the_first_balance_by_keyboard_alone(visitor: Visitor) -> None:
+def test_a_new_user_reads_the_first_balance_by_keyboard_alone(visitor: Visitor) -> None:
     page, name = visitor.page, str(visitor.bank(2)["name"])
 
     visitor.open("/")

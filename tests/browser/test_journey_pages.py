@@ -11,7 +11,7 @@ from tests.browser.visitor import Visitor
 pytestmark = pytest.mark.pages
 
 
-def test_a_journey_page_notices_by_itself_that_the_bank_ended_the_consent(visitor: Visitor) -> None:
+def test_a_journey_page_shows_the_end_of_the_consent_at_the_bank_without_a_reload(visitor: Visitor) -> None:
     user.register(visitor)
     user.create_client(visitor)
     user.authorize(visitor, 2)
@@ -31,7 +31,7 @@ def test_a_journey_page_notices_by_itself_that_the_bank_ended_the_consent(visito
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_a_payment_is_made_from_the_form_to_its_final_status_without_copying(visitor: Visitor, version: int) -> None:
+def test_a_payment_form_leads_to_its_final_status_without_copying(visitor: Visitor, version: int) -> None:
     user.register(visitor)
     user.create_client(visitor)
     user.authorize(visitor, version)
@@ -55,7 +55,7 @@ def test_a_payment_is_made_from_the_form_to_its_final_status_without_copying(vis
     assert not visitor.page.locator("[data-live]").count()
 
 
-def test_a_payment_page_that_cannot_be_confirmed_asks_nobody_again(visitor: Visitor) -> None:
+def test_the_page_of_an_unconfirmable_payment_does_not_poll(visitor: Visitor) -> None:
     visitor.open("/payments/callback?payment_id=5f6c1f0e&status=4&bic=DEMOGB21")
 
     assert visitor.page.locator("script[src*=live]").count() == 0

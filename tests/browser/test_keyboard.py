@@ -67,7 +67,7 @@ def test_a_call_is_found_filled_executed_folded_and_copied_with_the_keyboard(vis
     assert banks.get_attribute("open") is not None
 
 
-def test_the_current_operation_is_a_way_into_its_form(visitor: Visitor) -> None:
+def test_enter_on_the_current_operation_focuses_its_title(visitor: Visitor) -> None:
     page = visitor.page
     screen(visitor, "cards", "getHolder")
     title = page.locator("#operation-title")
@@ -78,7 +78,7 @@ def test_the_current_operation_is_a_way_into_its_form(visitor: Visitor) -> None:
     assert is_focused(title)
 
 
-def test_the_browsers_way_back_leaves_the_focus_on_an_operation(visitor: Visitor) -> None:
+def test_the_browser_back_button_focuses_the_operation_title(visitor: Visitor) -> None:
     page = visitor.page
     screen(visitor, "payments", "payment_status")
     page.locator("a[data-operation=bulk_payment_initiation]").press("Enter")
@@ -89,7 +89,7 @@ def test_the_browsers_way_back_leaves_the_focus_on_an_operation(visitor: Visitor
     assert is_focused(page.locator("#operation-title"))
 
 
-def test_the_shell_is_used_with_the_keyboard(visitor: Visitor) -> None:
+def test_skip_link_and_account_menu_work_with_the_keyboard(visitor: Visitor) -> None:
     page, keyboard = visitor.page, visitor.page.keyboard
     email = user.register(visitor)
     keyboard.press("Tab")
@@ -109,7 +109,7 @@ def test_the_shell_is_used_with_the_keyboard(visitor: Visitor) -> None:
 
 
 @pytest.mark.parametrize("javascript", [True, False])
-def test_the_menu_of_a_phone_is_used_with_the_keyboard(visitors: Visitors, javascript: bool) -> None:
+def test_the_phone_menu_works_with_the_keyboard(visitors: Visitors, javascript: bool) -> None:
     visitor = visitors(width=PHONE, javascript=javascript)
     user.register(visitor)
     press(visitor, visitor.page.locator("summary[aria-label=Menu]"))

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.pages
 
 
 @pytest.mark.parametrize("walk", WALKS, ids=lambda walk: walk.name)
-def test_a_page_is_accessible_in_light_and_dark_fits_a_small_screen_and_keeps_still(
+def test_a_page_is_accessible_in_light_and_dark_fits_a_small_screen_and_does_not_shift(
     visitor: Visitor, walk: Walk
 ) -> None:
     found, met = [], set()
@@ -26,7 +26,7 @@ def test_a_page_is_accessible_in_light_and_dark_fits_a_small_screen_and_keeps_st
     assert set(walk.meets) <= met
 
 
-def test_every_page_of_the_web_interface_is_met_by_a_walk() -> None:
+def test_every_page_of_the_web_interface_is_visited_by_a_walk() -> None:
     pages = {row for row, methods in PAGES.items() if "GET" in methods}
 
     assert {row for walk in WALKS for row in walk.meets} == pages

@@ -12,7 +12,7 @@ from tests.browser.visitor import Visitor, Visitors
 pytestmark = pytest.mark.pages
 
 
-def test_a_row_of_the_overview_leads_to_the_bank_and_back_with_the_same_days(visitor: Visitor) -> None:
+def test_an_overview_row_links_to_the_bank_and_back_with_the_same_days(visitor: Visitor) -> None:
     visitor.open("/performance")
     table = visitor.page.get_by_role("region", name="Banks", exact=True)
     bic = visitor.bank(2)["bic"]
@@ -27,7 +27,7 @@ def test_a_row_of_the_overview_leads_to_the_bank_and_back_with_the_same_days(vis
     assert re.findall("(?:from|to)=[0-9-]+", visitor.page.url) == days
 
 
-def test_the_durations_that_a_bank_reports_are_reached_with_the_keyboard(visitor: Visitor) -> None:
+def test_the_reported_durations_are_readable_with_the_keyboard(visitor: Visitor) -> None:
     visitor.open(f"/performance?bic={visitor.bank(2)['bic']}")
     tips = visitor.page.get_by_role("list", name=re.compile("^Durations that the bank reports"))
 
@@ -39,7 +39,7 @@ def test_the_durations_that_a_bank_reports_are_reached_with_the_keyboard(visitor
 
 
 @pytest.mark.parametrize("chart", ["Availability", "Time at the bank", "Time in this service"])
-def test_the_values_of_each_chart_are_led_through_with_the_arrow_keys(visitor: Visitor, chart: str) -> None:
+def test_the_values_of_each_chart_are_readable_with_the_arrow_keys(visitor: Visitor, chart: str) -> None:
     visitor.open(f"/performance?bic={visitor.bank(2)['bic']}")
     tips = visitor.page.get_by_role("list", name=re.compile(f"^{chart}")).locator("li")
     visitor.tab_to(tips.last)

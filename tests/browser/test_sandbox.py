@@ -18,7 +18,7 @@ pytestmark = pytest.mark.pages
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_who_refuses_at_the_bank_is_told_what_to_do(visitor: Visitor, version: int) -> None:
+def test_a_refusal_at_the_bank_shows_advice(visitor: Visitor, version: int) -> None:
     user.register(visitor)
     user.create_client(visitor)
     user.refuse(visitor, version)
@@ -30,7 +30,7 @@ def test_who_refuses_at_the_bank_is_told_what_to_do(visitor: Visitor, version: i
     assert visitor.bank(version)["name"] in visitor.page.title()
 
 
-def test_the_request_is_built_before_ones_eyes(visitor: Visitor) -> None:
+def test_the_shown_request_updates_with_the_form(visitor: Visitor) -> None:
     user.register(visitor)
     client_id = user.create_client(visitor)
     user.choose_bank(visitor, 1)
@@ -64,7 +64,7 @@ def test_the_request_is_built_before_ones_eyes(visitor: Visitor) -> None:
     assert parse_qs(urlsplit(sent.value.url).query)["state"] == [before["state"]]
 
 
-def test_a_wrong_password_says_so_and_the_right_one_leads_on(visitor: Visitor) -> None:
+def test_a_wrong_password_shows_an_error_and_the_right_one_signs_in(visitor: Visitor) -> None:
     email = user.register(visitor)
     user.sign_out(visitor)
     visitor.open("/clients")
@@ -79,7 +79,7 @@ def test_a_wrong_password_says_so_and_the_right_one_leads_on(visitor: Visitor) -
     assert visitor.page.url.endswith("/clients")
 
 
-def test_45_clients_are_filtered_and_leafed_through(visitor: Visitor, operator: Hub) -> None:
+def test_45_clients_are_filtered_and_paged(visitor: Visitor, operator: Hub) -> None:
     email = user.register(visitor)
     for number in range(45):
         operator.openbanking.clients.create(owner=email, title=f"Client {number:02}", active=number % 3 != 0)
@@ -99,7 +99,7 @@ def test_45_clients_are_filtered_and_leafed_through(visitor: Visitor, operator: 
     assert rows.count() == 20
 
 
-def test_a_client_is_created_switched_off_and_copied(visitor: Visitor) -> None:
+def test_a_client_is_created_copied_deactivated_and_reactivated(visitor: Visitor) -> None:
     visitor.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     user.register(visitor)
     client_id = user.create_client(visitor, "Copied")
@@ -113,7 +113,7 @@ def test_a_client_is_created_switched_off_and_copied(visitor: Visitor) -> None:
     assert "active again" in visitor.page.get_by_role("status").inner_text()
 
 
-def test_deliveries_are_watched_and_sent_again(visitor: Visitor) -> None:
+def test_deliveries_are_shown_and_resent(visitor: Visitor) -> None:
     with serving(_takes_it) as receiver:
         user.register(visitor)
         user.create_client(visitor, "Eventful", receiver.url)
@@ -130,7 +130,7 @@ def test_deliveries_are_watched_and_sent_again(visitor: Visitor) -> None:
     assert len(receiver.served) >= 3
 
 
-def test_the_way_to_the_bank_needs_no_mouse(visitor: Visitor) -> None:
+def test_a_user_gets_to_the_bank_without_a_mouse(visitor: Visitor) -> None:
     user.register(visitor)
     user.create_client(visitor)
     page = visitor.page
@@ -141,7 +141,7 @@ def test_the_way_to_the_bank_needs_no_mouse(visitor: Visitor) -> None:
     assert page.url.startswith(visitor.bank(1)["domain"])
 
 
-def test_banks_are_narrowed_down_while_one_types(visitor: Visitor) -> None:
+def test_the_bank_list_is_filtered_while_typing(visitor: Visitor) -> None:
     user.register(visitor)
     user.create_client(visitor)
     user.go_to(visitor, "Authorize")
@@ -179,7 +179,7 @@ def test_a_client_with_a_secret_gets_tokens_and_events_without_javascript(visito
     assert len(receiver.served) >= 2
 
 
-def test_what_a_person_enters_never_becomes_markup(visitor: Visitor) -> None:
+def test_user_input_is_escaped(visitor: Visitor) -> None:
     user.register(visitor)
     title = "<script>alert(1)</script><img src=x onerror=alert(2)>{{ 7 * 7 }}"
     user.create_client(visitor, title)

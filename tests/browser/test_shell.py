@@ -14,7 +14,7 @@ MENU = ["Start", "Clients", "Authorize", "Consents", "API", "Events", "Performan
 
 
 @pytest.mark.parametrize("javascript", [True, False])
-def test_the_menu_of_a_phone_opens_without_a_script_and_lists_everything(visitors: Visitors, javascript: bool) -> None:
+def test_the_phone_menu_opens_without_a_script_and_lists_every_entry(visitors: Visitors, javascript: bool) -> None:
     visitor = visitors(width=PHONE, javascript=javascript)
     user.register(visitor)
     menu = visitor.page.get_by_role("navigation", name="Main")
@@ -42,7 +42,7 @@ def test_a_page_is_at_most_1280_pixels_wide(visitors: Visitors) -> None:
     assert visitor.page.locator("main > .wrap").evaluate("element => element.getBoundingClientRect().width") == 1280
 
 
-def test_open_menus_have_no_finding_and_close_with_escape(visitor: Visitor) -> None:
+def test_open_menus_are_accessible_and_close_with_escape(visitor: Visitor) -> None:
     user.register(visitor)
     account = visitor.page.locator("details.account")
     account.locator("summary").click()
@@ -54,7 +54,7 @@ def test_open_menus_have_no_finding_and_close_with_escape(visitor: Visitor) -> N
     assert is_focused(account.locator("summary"))
 
 
-def test_an_email_is_shown_in_full_where_there_is_room_and_by_its_initial_elsewhere(visitor: Visitor) -> None:
+def test_an_email_is_shown_on_wide_screens_and_hidden_in_the_menu_on_phones(visitor: Visitor) -> None:
     email = user.register(visitor)
     shown = visitor.page.locator(".account .email")
     assert shown.inner_text() == email
@@ -89,7 +89,7 @@ def test_tables_of_the_documentation_become_cards_on_a_phone(visitors: Visitors)
     assert len(set(lefts)) == 1, "they stand below each other"
 
 
-def test_without_a_script_tables_of_the_documentation_scroll(visitors: Visitors) -> None:
+def test_tables_of_the_documentation_scroll_without_a_script(visitors: Visitors) -> None:
     visitor = visitors(width=PHONE, javascript=False)
     visitor.open("/docs/guides/tpp-faults")
 
@@ -97,7 +97,7 @@ def test_without_a_script_tables_of_the_documentation_scroll(visitors: Visitors)
     assert region.get_by_role("columnheader").first.is_visible()
 
 
-def test_the_documentation_is_searched_while_one_types(visitor: Visitor) -> None:
+def test_the_documentation_is_searched_while_typing(visitor: Visitor) -> None:
     visitor.open("/docs")
     visitor.fill("Search the documentation", "argon2id")
 
@@ -106,7 +106,7 @@ def test_the_documentation_is_searched_while_one_types(visitor: Visitor) -> None
     assert "Argon2id" in visitor.page.locator(".results").inner_text()
 
 
-def test_a_charts_values_are_reached_with_the_keyboard(visitor: Visitor) -> None:
+def test_chart_values_are_readable_with_the_keyboard(visitor: Visitor) -> None:
     visitor.open(f"/performance?bic={visitor.bank(2)['bic']}")
     tips = visitor.page.locator(".chart-tips").first.locator("li")
     visitor.tab_to(tips.last)
@@ -120,7 +120,7 @@ def test_a_charts_values_are_reached_with_the_keyboard(visitor: Visitor) -> None
     assert is_focused(tips.first)
 
 
-def test_the_button_that_moves_time_says_that_it_is_at_work(visitor: Visitor) -> None:
+def test_the_move_time_button_shows_that_it_is_busy(visitor: Visitor) -> None:
     user.register(visitor)
     visitor.open("/clock")
     visitor.page.evaluate("() => addEventListener('submit', event => event.preventDefault())")
@@ -131,7 +131,7 @@ def test_the_button_that_moves_time_says_that_it_is_at_work(visitor: Visitor) ->
     assert busy.get_attribute("aria-busy") == "true"
 
 
-def test_no_column_of_the_cards_is_cut_off_on_a_wide_screen(visitor: Visitor) -> None:
+def test_no_column_of_the_card_list_is_cut_off_on_a_wide_screen(visitor: Visitor) -> None:
     user.sign_in(visitor, visitor.stack["user"]["email"], visitor.stack["user"]["password"])
     visitor.open("/cards")
 

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.pages
 
 
 @pytest.mark.parametrize(("version", "operation"), [(1, "account_balance"), (2, "account_transactions")])
-def test_with_the_token_of_a_journey_accounts_and_payments_are_tried_without_typing(
+def test_accounts_and_payments_run_with_the_token_of_a_journey_without_typing(
     visitor: Visitor, version: int, operation: str
 ) -> None:
     authorized(visitor, version)
@@ -46,7 +46,7 @@ def test_with_the_token_of_a_journey_accounts_and_payments_are_tried_without_typ
     assert bank.value.url == paid.body["confirmation_url"]
 
 
-def test_what_is_missing_is_said_and_nothing_is_sent(visitor: Visitor) -> None:
+def test_a_missing_credential_shows_an_error_and_sends_nothing(visitor: Visitor) -> None:
     sent: list[str] = []
     visitor.page.on("request", lambda request: sent.append(request.url))
     screen(visitor, "account", "accounts")
@@ -60,7 +60,7 @@ def test_what_is_missing_is_said_and_nothing_is_sent(visitor: Visitor) -> None:
     assert not [url for url in sent if url.endswith("/tpp/accounts")]
 
 
-def test_credentials_that_will_be_refused_are_told_at_once(visitor: Visitor) -> None:
+def test_wrong_credentials_are_reported_at_once(visitor: Visitor) -> None:
     visitor.forgive("401 (Unauthorized)")
     screen(visitor, "account")
     visitor.fill("Client ID", "nobody")
@@ -69,7 +69,7 @@ def test_credentials_that_will_be_refused_are_told_at_once(visitor: Visitor) -> 
     visitor.page.get_by_text("will be refused. The service says: “no active client has this Client ID").wait_for()
 
 
-def test_a_client_that_has_a_secret_is_tried_with_it(visitor: Visitor) -> None:
+def test_a_client_secret_is_sent_in_the_calls(visitor: Visitor) -> None:
     visitor.forgive("401 (Unauthorized)")
     user.register(visitor)
     client_id = user.create_client(visitor, has_secret=True)
@@ -88,7 +88,7 @@ def test_a_client_that_has_a_secret_is_tried_with_it(visitor: Visitor) -> None:
         assert "Authorization: Basic " in done.command
 
 
-def test_credentials_hold_across_screens_and_reloads_until_logout(visitor: Visitor) -> None:
+def test_credentials_are_kept_across_screens_and_reloads_until_logout(visitor: Visitor) -> None:
     page, client_id = visitor.page, visitor.stack["client"]["client_id"]
     screen(visitor, "authorization")
     lock(visitor, client_id)
@@ -107,7 +107,7 @@ def test_credentials_hold_across_screens_and_reloads_until_logout(visitor: Visit
     assert page.evaluate(KEPT) == 0
 
 
-def test_what_another_user_locked_in_this_tab_is_not_seen_but_forgotten(visitor: Visitor) -> None:
+def test_credentials_of_another_user_in_the_same_tab_are_deleted(visitor: Visitor) -> None:
     screen(visitor, "account")
     lock(visitor, visitor.stack["client"]["client_id"])
     visitor.page.evaluate(
@@ -122,7 +122,7 @@ def test_what_another_user_locked_in_this_tab_is_not_seen_but_forgotten(visitor:
     assert visitor.page.evaluate(KEPT) == 0
 
 
-def test_signing_out_forgets_what_was_locked_and_what_answers_have_named(visitor: Visitor) -> None:
+def test_signing_out_deletes_credentials_and_remembered_ids(visitor: Visitor) -> None:
     authorized(visitor, 2)
     executed(visitor.page, "accounts")
     assert "65e1d84d-bbff-5020-8a18-fa562a050c8d" in visitor.page.evaluate("() => JSON.stringify({...sessionStorage})")
@@ -131,7 +131,7 @@ def test_signing_out_forgets_what_was_locked_and_what_answers_have_named(visitor
     assert visitor.page.evaluate(KEPT) == 0
 
 
-def test_a_tried_payment_is_accessible_fits_a_small_screen_and_leaves_a_new_idempotency_key(visitor: Visitor) -> None:
+def test_a_tried_payment_is_accessible_fits_a_small_screen_and_gets_a_new_idempotency_key(visitor: Visitor) -> None:
     page = visitor.page
     screen(visitor, "payments", "direct_payment_initiation")
     lock(visitor, visitor.stack["client"]["client_id"])
@@ -148,7 +148,7 @@ def test_a_tried_payment_is_accessible_fits_a_small_screen_and_leaves_a_new_idem
     assert key not in paid.command
 
 
-def test_an_address_for_browsers_is_not_tried_by_a_script(visitor: Visitor) -> None:
+def test_an_operation_for_browsers_has_no_execute_button(visitor: Visitor) -> None:
     screen(visitor, "authorization")
     opened(visitor.page, "oauth_authorize")
     visitor.page.get_by_role("heading", name="Start an authorization in the browser").wait_for()
@@ -157,7 +157,7 @@ def test_an_address_for_browsers_is_not_tried_by_a_script(visitor: Visitor) -> N
     assert "it cannot be executed here" in visitor.page.locator("#operation").inner_text()
 
 
-def test_without_javascript_every_operation_is_listed_with_its_description(visitors: Visitors) -> None:
+def test_every_operation_is_listed_with_its_documentation_without_javascript(visitors: Visitors) -> None:
     visitor = visitors(javascript=False)
     visitor.open("/specifications/payments")
     links = visitor.page.get_by_role("link", name="Fields, answers and errors")

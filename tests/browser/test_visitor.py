@@ -26,18 +26,18 @@ pytestmark = pytest.mark.pages
     ],
     ids=["a script", "a style", "an error", "an exception", "a request to elsewhere", "a missing picture", "a failure"],
 )
-def test_what_breaks_in_a_page_fails_the_test(
+def test_an_error_in_a_page_fails_the_test(
     browser: Browser, stack: dict[str, Any], body: str, options: dict[str, Any], complaint: str
 ) -> None:
     with pytest.raises(AssertionError, match=complaint), visiting(browser, stack) as visitor:
         show(visitor, body, **options)
 
 
-def test_a_page_that_says_no_is_no_complaint(visitor: Visitor) -> None:
+def test_a_404_page_does_not_fail_the_test(visitor: Visitor) -> None:
     show(visitor, "Not found", status=404)
 
 
-def test_a_test_may_forgive_what_it_causes_itself(visitor: Visitor) -> None:
+def test_a_test_can_forgive_an_expected_error(visitor: Visitor) -> None:
     visitor.forgive("status of 401")
 
     show(
@@ -48,7 +48,7 @@ def test_a_test_may_forgive_what_it_causes_itself(visitor: Visitor) -> None:
     visitor.page.wait_for_function("() => document.title === '401'")
 
 
-def test_an_application_may_have_an_origin_of_its_own(visitor: Visitor) -> None:
+def test_a_test_can_allow_an_application_at_another_origin(visitor: Visitor) -> None:
     address = "http://application.example/back"
     visitor.may_reach(address)
     visitor.page.route(address, lambda route: route.fulfill(body="Back"))
@@ -57,7 +57,7 @@ def test_an_application_may_have_an_origin_of_its_own(visitor: Visitor) -> None:
     visitor.follow("Go back")
 
 
-def test_without_javascript_no_script_runs(visitors: Visitors) -> None:
+def test_no_script_runs_without_javascript(visitors: Visitors) -> None:
     visitor = visitors(javascript=False)
 
     show(visitor, "<p>Nothing runs</p><script>console.error('It ran'); document.body.textContent = ''</script>")
@@ -65,7 +65,7 @@ def test_without_javascript_no_script_runs(visitors: Visitors) -> None:
     assert visitor.page.get_by_text("Nothing runs").is_visible()
 
 
-def test_the_keyboard_leads_to_what_can_be_used_and_to_nothing_else(visitor: Visitor) -> None:
+def test_tab_to_reaches_focusable_elements_only(visitor: Visitor) -> None:
     show(visitor, '<a href="/">A link</a> <button>A button</button> <a>No link</a>')
 
     visitor.tab_to(visitor.page.get_by_role("button"))

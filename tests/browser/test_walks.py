@@ -19,7 +19,7 @@ COMMAND = (ROOT / "tests" / "browser" / "__main__.py").read_text("utf-8")
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
 
 
-def test_every_name_that_is_given_fits_a_walk() -> None:
+def test_every_documented_walk_name_matches_a_walk() -> None:
     named = re.findall(r"make screenshots ONLY=([\w-]+)", EVERYTHING)
     named += re.findall(r"^screenshots:.*ONLY=([\w-]+)", MAKEFILE, re.MULTILINE)
     named += re.findall(r"for example ([\w-]+) or ([\w-]+)", COMMAND)[0]
@@ -28,7 +28,7 @@ def test_every_name_that_is_given_fits_a_walk() -> None:
     assert [name for name in named if not any(walk.name.startswith(name) for walk in WALKS)] == []
 
 
-def test_a_walk_has_its_name_to_itself() -> None:
+def test_walk_names_are_unique() -> None:
     assert len({walk.name for walk in WALKS}) == len(WALKS)
 
 
@@ -40,12 +40,12 @@ def test_the_images_of_the_readme_are_pages_of_walks() -> None:
     assert set(IMAGES.values()) == files == set(re.findall(r"docs/images/([\w-]+)\.png", EVERYTHING))
 
 
-def test_where_no_walk_fits_the_command_says_so_and_fails(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_walk_name_exits_with_1_and_lists_the_names(capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(["--only", "nothing"]) == 1
     assert re.search("no walk's name begins with nothing; there are .*website-visitor", capsys.readouterr().err)
 
 
-def test_every_walk_is_reported_as_it_begins(
+def test_every_walk_is_reported_at_its_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
