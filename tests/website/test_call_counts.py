@@ -65,7 +65,7 @@ def test_a_page_for_a_visitor_takes_no_call(world: World, visitor: Person, path:
         ("/deliveries/nothing", ["BatchGetItem"]),
     ],
 )
-def test_a_page_for_a_user_takes_the_session_and_what_it_shows(
+def test_a_page_for_a_user_takes_the_session_and_a_fixed_number_of_calls(
     world: World, user: Person, client_id: str, path: str, calls: list[str]
 ) -> None:
     with counted(world) as made:
@@ -74,7 +74,7 @@ def test_a_page_for_a_user_takes_the_session_and_what_it_shows(
     assert made == [SESSION, *calls]
 
 
-def test_an_event_takes_its_record_its_client_and_all_bodies_at_once(world: World, user: Person) -> None:
+def test_an_event_page_takes_one_call_each_for_record_client_and_bodies(world: World, user: Person) -> None:
     client_id = user.create_client("Eventful", events_url=world.receiver.url)
     path = send_test_event(user, client_id)
     world.receiver.answers = [Reply(503, b"busy", {}, 0.1)]
@@ -86,9 +86,7 @@ def test_an_event_takes_its_record_its_client_and_all_bodies_at_once(world: Worl
     assert calls == [SESSION, "BatchGetItem", "BatchGetItem", "BatchGetItem"]
 
 
-def test_signing_in_counts_the_attempt_reads_the_user_and_begins_a_session(
-    world: World, visitor: Person, email: str
-) -> None:
+def test_sign_in_takes_four_calls(world: World, visitor: Person, email: str) -> None:
     visitor.register(email)
     visitor.cookies.clear()
     visitor.get("/sign-in")
@@ -99,9 +97,7 @@ def test_signing_in_counts_the_attempt_reads_the_user_and_begins_a_session(
     assert calls == ["TransactWriteItems", "BatchGetItem", "TransactWriteItems", "PutItem"]
 
 
-def test_running_a_request_keeps_the_journey_and_opens_the_authorization(
-    world: World, user: Person, client_id: str
-) -> None:
+def test_running_a_request_takes_two_reads_and_two_writes(world: World, user: Person, client_id: str) -> None:
     open_request(user, client_id)
     with counted(world) as calls:
         run(user, client_id)
@@ -109,7 +105,7 @@ def test_running_a_request_keeps_the_journey_and_opens_the_authorization(
     assert calls == [SESSION, "BatchGetItem", "PutItem", "PutItem"]
 
 
-def test_coming_back_exchanges_the_code(world: World, user: Person, client_id: str) -> None:
+def test_the_callback_with_a_code_takes_a_fixed_number_of_calls(world: World, user: Person, client_id: str) -> None:
     open_request(user, client_id)
     back = approve(world, run(user, client_id))
     with counted(world) as calls:
@@ -121,7 +117,7 @@ def test_coming_back_exchanges_the_code(world: World, user: Person, client_id: s
 
 
 @pytest.mark.parametrize(("more", "client"), [("", ["BatchGetItem"]), ("&format=json", [])])
-def test_a_journey_looks_its_consent_up(
+def test_a_journey_page_reads_its_consent_once(
     world: World, user: Person, client_id: str, more: str, client: list[str]
 ) -> None:
     state = with_tokens(world, user, client_id)
@@ -132,7 +128,7 @@ def test_a_journey_looks_its_consent_up(
     assert calls == [SESSION, *journey, *consent, *client]
 
 
-def test_the_latest_journeys_take_one_call_however_many_there_are(world: World, user: Person, email: str) -> None:
+def test_the_latest_journeys_take_one_call(world: World, user: Person, email: str) -> None:
     for number in range(40):
         state = f"{world.clock.time() + number:08x}{'x' * 43}"
         world.hub.website.journeys.begin(email, state, {"scopes": [], "begun_at": number}, None)
@@ -151,7 +147,7 @@ HOURS_SO_FAR = ["Query"] * 10
     ("days", "quarters"),
     [("from=2026-01-01&to=2026-03-01", 1), ("from=2025-12-31&to=2026-01-01", 2), ("from=2025-03-01&to=2026-03-01", 5)],
 )
-def test_performance_takes_one_query_for_each_quarter_and_for_each_hour_of_today(
+def test_the_performance_page_takes_one_query_per_quarter_and_per_hour_of_today(
     world: World, visitor: Person, days: str, quarters: int
 ) -> None:
     world.hub.openbanking.banks.directory()
@@ -161,7 +157,9 @@ def test_performance_takes_one_query_for_each_quarter_and_for_each_hour_of_today
     assert calls == ["Query"] * quarters + HOURS_SO_FAR
 
 
-def test_performance_reads_today_once_a_minute_and_never_more_than_24_hours(world: World, visitor: Person) -> None:
+def test_the_performance_page_caches_today_for_a_minute_and_reads_at_most_24_hours(
+    world: World, visitor: Person
+) -> None:
     visitor.get("/performance?bic=ALPHGB21")
     with counted(world) as calls:
         visitor.get("/performance?bic=ALPHGB21")
@@ -175,7 +173,7 @@ def test_performance_reads_today_once_a_minute_and_never_more_than_24_hours(worl
 
 
 @pytest.mark.parametrize(("hours_ago", "more"), [(1, 1), (2, 24), (26, 48)])
-def test_performance_looks_for_the_last_answer_before_today_and_no_further(
+def test_the_performance_page_reads_back_to_the_last_answer_at_most_48_hours(
     world: World, visitor: Person, hours_ago: int, more: int
 ) -> None:
     midnight = hours_of(world.clock.now().date())[0]
@@ -202,7 +200,7 @@ def test_performance_looks_for_the_last_answer_before_today_and_no_further(
         ("from=2026-02-02&to=2026-02-01", []),
     ],
 )
-def test_of_what_cannot_be_shown_the_bank_is_looked_for_and_nothing_else(
+def test_an_invalid_performance_query_takes_at_most_the_bank_lookup(
     world: World, visitor: Person, query: str, expected: list[str]
 ) -> None:
     world.hub.openbanking.banks.directory()
@@ -212,7 +210,7 @@ def test_of_what_cannot_be_shown_the_bank_is_looked_for_and_nothing_else(
     assert calls == expected
 
 
-def test_a_file_of_days_does_without_today(world: World, visitor: Person) -> None:
+def test_a_download_of_days_does_not_read_today(world: World, visitor: Person) -> None:
     world.hub.openbanking.banks.directory()
     with counted(world) as calls:
         visitor.get("/performance?bic=ALPHGB21&format=csv")
@@ -224,10 +222,10 @@ def test_a_file_of_days_does_without_today(world: World, visitor: Person) -> Non
     ("days", "reads"), [("", 1), ("?from=2025-12-01&to=2026-03-01", 1), ("?from=2025-03-01&to=2026-03-01", 4)]
 )
 @pytest.mark.parametrize("more_banks", [0, 300])
-def test_the_overview_takes_as_many_calls_for_hundreds_of_banks_as_for_two(
+def test_the_overview_takes_the_same_calls_for_2_and_302_banks(
     world: World, visitor: Person, monkeypatch: pytest.MonkeyPatch, days: str, reads: int, more_banks: int
 ) -> None:
-    """One read for each hundred days and, once a minute, a query for the banks that are down."""
+    """One read per hundred days and, once a minute, a query for the banks that are down."""
     listed = world.hub.openbanking.banks.directory()
     more = [replace(listed[0], bic=f"X{number:05}GB", name=f"Bank {number}") for number in range(more_banks)]
     monkeypatch.setattr(world.hub.openbanking.banks, "directory", lambda: [*listed, *more])

@@ -33,7 +33,7 @@ def make_client(world: World, email: str, title: str, active: bool = True) -> st
 
 
 @LISTS
-def test_a_list_begins_with_the_newest_active_client(world: World, user: Person, email: str, path: str) -> None:
+def test_a_list_defaults_to_the_newest_active_client(world: World, user: Person, email: str, path: str) -> None:
     make_client(world, email, "Older")
     newest = make_client(world, email, "Newest")
     make_client(world, email, "Inactive", active=False)
@@ -42,7 +42,7 @@ def test_a_list_begins_with_the_newest_active_client(world: World, user: Person,
 
 
 @LISTS
-def test_a_list_begins_with_the_client_that_was_chosen_last(world: World, user: Person, email: str, path: str) -> None:
+def test_a_list_defaults_to_the_last_selected_client(world: World, user: Person, email: str, path: str) -> None:
     own = make_client(world, email, "Own")
     make_client(world, email, "Newer")
     user.get(f"{path}?client_id={own}")
@@ -51,7 +51,7 @@ def test_a_list_begins_with_the_client_that_was_chosen_last(world: World, user: 
     assert "HttpOnly" in user.set_cookie(CLIENT_COOKIE)
 
 
-def test_the_client_whose_page_was_opened_is_the_chosen_one(world: World, user: Person, email: str) -> None:
+def test_opening_a_client_page_selects_the_client(world: World, user: Person, email: str) -> None:
     own = make_client(world, email, "Own")
     make_client(world, email, "Newer")
     user.get(f"/clients/{own}/activity")
@@ -59,7 +59,9 @@ def test_the_client_whose_page_was_opened_is_the_chosen_one(world: World, user: 
     assert chosen(user, "/consents") == own
 
 
-def test_a_list_does_not_choose_the_client_for_the_others(world: World, user: Person, email: str) -> None:
+def test_a_list_without_inactive_clients_keeps_the_selection_of_the_other_lists(
+    world: World, user: Person, email: str
+) -> None:
     inactive = make_client(world, email, "Inactive", active=False)
     active = make_client(world, email, "Active")
     user.get(f"/clients/{inactive}")
@@ -68,7 +70,7 @@ def test_a_list_does_not_choose_the_client_for_the_others(world: World, user: Pe
     assert chosen(user, "/consents") == inactive
 
 
-def test_an_archived_client_does_not_replace_the_last_one(world: World, user: Person, email: str) -> None:
+def test_viewing_an_archived_client_keeps_the_selected_client(world: World, user: Person, email: str) -> None:
     own = make_client(world, email, "Own")
     newest = make_client(world, email, "Newest")
     archived = make_client(world, email, "Archived")
@@ -80,7 +82,7 @@ def test_an_archived_client_does_not_replace_the_last_one(world: World, user: Pe
     assert chosen(user, "/consents") == own != newest
 
 
-def test_the_last_client_is_forgotten_at_the_end_of_the_session(world: World, user: Person, email: str) -> None:
+def test_signing_out_deletes_the_selected_client(world: World, user: Person, email: str) -> None:
     user.get(f"/clients/{make_client(world, email, 'Own')}")
     assert CLIENT_COOKIE in user.cookies
     user.post("/sign-out")
@@ -90,7 +92,7 @@ def test_the_last_client_is_forgotten_at_the_end_of_the_session(world: World, us
 
 
 @LISTS
-def test_an_archived_or_a_foreign_client_is_not_the_chosen_one(
+def test_an_archived_or_foreign_client_in_the_cookie_is_ignored(
     world: World, user: Person, email: str, path: str
 ) -> None:
     archived = make_client(world, email, "Archived")
@@ -103,7 +105,7 @@ def test_an_archived_or_a_foreign_client_is_not_the_chosen_one(
         assert chosen(user, path) == own
 
 
-def test_the_chosen_client_costs_no_read(world: World, user: Person, email: str) -> None:
+def test_the_selected_client_costs_no_read(world: World, user: Person, email: str) -> None:
     own = make_client(world, email, "Own")
     user.get("/consents")
     with counted(world) as with_cookie:
@@ -117,7 +119,7 @@ def test_the_chosen_client_costs_no_read(world: World, user: Person, email: str)
 
 
 @pytest.mark.parametrize("path", ["/consents", "/deliveries"])
-def test_a_user_with_archived_clients_only_is_told_so(world: World, user: Person, email: str, path: str) -> None:
+def test_a_user_with_archived_clients_only_sees_a_message(world: World, user: Person, email: str, path: str) -> None:
     world.hub.openbanking.clients.archive(make_client(world, email, "Archived"))
     user.get(path)
 
@@ -135,7 +137,7 @@ def test_a_user_with_archived_clients_only_is_told_so(world: World, user: Person
         ("/", "Your newest 4 clients are archived"),
     ],
 )
-def test_a_user_whose_older_clients_were_not_examined_is_told_so(
+def test_a_user_with_unexamined_older_clients_sees_a_message_about_the_newest(
     world: World, user: Person, email: str, monkeypatch: pytest.MonkeyPatch, path: str, text: str
 ) -> None:
     monkeypatch.setattr(start_views, "CLIENTS", 1)
@@ -154,8 +156,10 @@ def test_a_user_whose_older_clients_were_not_examined_is_told_so(
 @pytest.mark.parametrize(
     ("path", "queries"), [("/clients", 1), ("/consents", 1), ("/deliveries", 1), ("/authorize", 3)]
 )
-def test_without_a_client_a_list_takes_one_query(world: World, user: Person, path: str, queries: int) -> None:
-    """``/authorize`` also looks for inactive clients, and reads the latest journeys."""
+def test_a_list_without_a_client_takes_a_fixed_number_of_queries(
+    world: World, user: Person, path: str, queries: int
+) -> None:
+    """``/authorize`` also queries inactive clients and the latest journeys."""
     user.get(path)
     with counted(world) as calls:
         user.get(path)

@@ -24,11 +24,11 @@ from chalicelib.website import display_text
         (180 * 86400, "180 days"),
     ],
 )
-def test_a_span_is_said_in_the_largest_unit_that_fits(seconds: int, said: str) -> None:
+def test_a_duration_is_shown_in_its_largest_unit(seconds: int, said: str) -> None:
     assert display_text.span(seconds) == said
 
 
-def test_a_moment_is_said_with_its_zone() -> None:
+def test_a_timestamp_is_shown_with_its_zone() -> None:
     assert display_text.moment(1_767_225_605) == "1 Jan 2026, 00:00:05 UTC"
 
 
@@ -47,12 +47,12 @@ def test_a_message_becomes_a_sentence(text: str, said: str) -> None:
         ("draft", "draft is missing", "Draft is missing."),
     ],
 )
-def test_a_field_is_called_by_its_label(member: str, message: str, said: str) -> None:
+def test_an_error_names_a_field_by_its_label(member: str, message: str, said: str) -> None:
     assert display_text.field_error(member, message) == said
 
 
 @pytest.mark.parametrize("fault", Fault)
-def test_every_refusal_says_what_went_wrong_and_what_to_do(fault: Fault) -> None:
+def test_every_refusal_has_a_message_and_advice(fault: Fault) -> None:
     told = display_text.refusal_advice(Refusal(fault, "it went wrong"))
 
     assert told.startswith("It went wrong. ")
@@ -62,18 +62,18 @@ def test_every_refusal_says_what_went_wrong_and_what_to_do(fault: Fault) -> None
 
 
 @pytest.mark.parametrize("error", [*display_text.RETURN_ADVICE, "anything", ""])
-def test_every_way_back_without_a_code_says_how_to_go_on(error: str) -> None:
+def test_every_callback_without_a_code_has_advice(error: str) -> None:
     assert display_text.return_advice(error).endswith(".")
 
 
-def test_every_payment_status_has_words_and_an_unknown_one_none() -> None:
+def test_every_payment_status_has_a_text_and_an_unknown_one_has_none() -> None:
     for version in VERSIONS.values():
         meanings = version.statuses.meanings
         assert {status: display_text.payment_status(str(status)) for status in meanings} == meanings
     assert display_text.payment_status("NOSUCH") == display_text.payment_status(None) == ""
 
 
-def test_patience_says_how_long() -> None:
+def test_rate_limit_advice_contains_the_time_to_wait() -> None:
     assert "wait 15 minutes" in display_text.retry_advice(900)
 
 
@@ -89,7 +89,7 @@ def test_patience_says_how_long() -> None:
         (86_460, "1 day and 1 minute"),
     ],
 )
-def test_how_far_time_was_moved_is_said_in_its_two_largest_units(seconds: int, said: str) -> None:
+def test_a_clock_move_is_shown_in_its_two_largest_units(seconds: int, said: str) -> None:
     assert display_text.elapsed(seconds) == said
 
 
@@ -105,5 +105,5 @@ def test_how_far_time_was_moved_is_said_in_its_two_largest_units(seconds: int, s
         ("fapi2", "fapi2"),
     ],
 )
-def test_a_value_of_the_history_is_said_in_words(value: object, said: str) -> None:
+def test_a_value_in_the_history_is_shown_in_words(value: object, said: str) -> None:
     assert display_text.change_value(value) == said

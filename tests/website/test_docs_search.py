@@ -9,7 +9,7 @@ from tests.website.person import Person
 from tests.world import World
 
 
-def test_titles_come_before_headings_and_headings_before_text() -> None:
+def test_title_matches_rank_before_headings_and_headings_before_text() -> None:
     found = docs_search.search("conformance")
 
     has_word = ["conformance" in each.title.casefold() for each in found]
@@ -19,7 +19,7 @@ def test_titles_come_before_headings_and_headings_before_text() -> None:
     assert not all(has_word)
 
 
-def test_whole_words_and_beginnings_of_words_come_before_parts_of_words() -> None:
+def test_matches_at_the_start_of_a_word_exclude_matches_inside_words() -> None:
     found = docs_search.search("port")
 
     def has_word(text: str) -> bool:
@@ -29,7 +29,7 @@ def test_whole_words_and_beginnings_of_words_come_before_parts_of_words() -> Non
     assert all(has_word(f"{each.title} {each.excerpt}") for each in found)
 
 
-def test_whole_words_come_before_beginnings_of_words_in_text() -> None:
+def test_whole_word_matches_rank_before_prefix_matches() -> None:
     found = docs_search.search("signatures")
     singular = docs_search.search("signatur")
 
@@ -40,14 +40,14 @@ def test_whole_words_come_before_beginnings_of_words_in_text() -> None:
     assert {True, False} == set(is_whole)
 
 
-def test_parts_of_words_are_found_after_all_others() -> None:
+def test_a_match_inside_a_word_is_found_if_there_is_no_other() -> None:
     titles = [each.title for each in docs_search.search("directory") if not each.excerpt]
 
     assert "tpp.pay_direct" in [each.title for each in docs_search.search("ay_direct")]
     assert titles == [title for title in titles if "directory" in title.lower()]
 
 
-def test_text_is_found_with_the_words_around_it() -> None:
+def test_a_text_match_has_an_excerpt() -> None:
     found = docs_search.search("argon2id hash")
 
     (place, excerpt) = next((each.place, each.excerpt) for each in found if each.document == "Web interface")
@@ -57,12 +57,12 @@ def test_text_is_found_with_the_words_around_it() -> None:
     assert "<" not in excerpt
 
 
-def test_every_word_must_be_there_and_no_words_find_nothing() -> None:
+def test_a_search_requires_every_word_and_an_empty_search_finds_nothing() -> None:
     assert docs_search.search("argon2id zebra") == []
     assert docs_search.search("  ") == ()
 
 
-def test_a_search_takes_twelve_different_words_and_looks_for_no_more(world: World) -> None:
+def test_a_search_with_more_than_twelve_different_words_finds_nothing(world: World) -> None:
     twelve = "the of and a in to is for that with by it"
     person = Person(world)
 
@@ -72,7 +72,7 @@ def test_a_search_takes_twelve_different_words_and_looks_for_no_more(world: Worl
     assert (page.status, "A search takes at most 12 different words" in page.text) == (200, True)
 
 
-def test_every_place_is_a_heading_of_a_page(world: World) -> None:
+def test_every_search_result_links_to_an_existing_heading(world: World) -> None:
     person = Person(world)
     for word in ("payment", "card", "webhook", "make"):
         places = docs_search.search(word)
@@ -84,7 +84,7 @@ def test_every_place_is_a_heading_of_a_page(world: World) -> None:
             assert not anchor or f' id="{anchor}"' in answer.text, found.place
 
 
-def test_a_section_of_a_part_is_found_once_at_the_parts_address() -> None:
+def test_a_section_of_a_subpage_is_found_once_at_the_subpage() -> None:
     found = [each for each in docs_search.search("createCard") if each.title == "createCard"]
 
     assert [(each.place, each.document) for each in found] == [
@@ -92,14 +92,14 @@ def test_a_section_of_a_part_is_found_once_at_the_parts_address() -> None:
     ]
 
 
-def test_a_part_is_found_by_its_title_with_the_page_that_it_belongs_to() -> None:
+def test_a_subpage_is_found_by_its_title_with_its_parent_page() -> None:
     found = {each.place: (each.title, each.document) for each in docs_search.search("external payments")}
 
     assert found["/docs/reference/card-actions/external-payments"] == ("External payments", "Card actions")
     assert "/docs/reference/card-actions#external-payments" not in found
 
 
-def test_names_of_the_python_package_are_found_where_they_are_described() -> None:
+def test_names_of_the_python_package_are_found_in_its_reference() -> None:
     first, *_ = docs_search.search("pay_direct")
 
     assert (first.title, first.place) == ("tpp.pay_direct", "/docs/reference/sdk-tpp#tpppay_direct")

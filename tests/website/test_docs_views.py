@@ -20,7 +20,7 @@ from tests.world import Answer, World
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_every_page_is_shown_with_its_title_and_marked_in_the_menu(world: World, page: str) -> None:
+def test_every_page_has_its_title_is_current_in_the_menu_and_has_unique_ids(world: World, page: str) -> None:
     person = Person(world)
     for place in places_of(page):
         answer = person.get(place)
@@ -40,9 +40,7 @@ def shown() -> dict[str, Answer]:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_links_of_a_page_lead_to_pages_and_headings_that_are_there(
-    world: World, shown: dict[str, Answer], page: str
-) -> None:
+def test_links_of_a_page_lead_to_existing_pages_and_headings(world: World, shown: dict[str, Answer], page: str) -> None:
     def get(address: str) -> Answer:
         if address not in shown:
             shown[address] = Person(world).get(address)
@@ -56,21 +54,21 @@ def test_links_of_a_page_lead_to_pages_and_headings_that_are_there(
             assert not anchor or f'id="{anchor}"' in answer.text, target
 
 
-def test_a_page_is_markdown_at_the_same_address_with_md(world: World) -> None:
+def test_a_page_is_available_as_markdown_with_suffix_md(world: World) -> None:
     answer = Person(world).get("/docs/guides/tpp.md")
 
     assert answer.headers["content-type"] == "text/markdown; charset=utf-8"
     assert answer.text == markdown_copy("guides/tpp", (ROOT / "docs/guides/tpp.md").read_text("utf-8"))
 
 
-def test_the_start_page_is_markdown_too(world: World) -> None:
+def test_the_start_page_is_available_as_markdown(world: World) -> None:
     expected = markdown_copy("README", (ROOT / "docs/README.md").read_text("utf-8"))
 
     assert Person(world).get("/docs.md").text == expected
 
 
 @pytest.mark.parametrize("place", PAGE_PLACES)
-def test_links_in_a_pages_markdown_lead_to_markdown_that_is_there(world: World, place: str) -> None:
+def test_links_in_the_markdown_of_a_page_lead_to_existing_markdown(world: World, place: str) -> None:
     person = Person(world)
     folder = "/docs/" if place == "/docs" else f"{place.rpartition('/')[0]}/"
     for target in set(re.findall(r"\]\(([^)#:\s]+\.md)[)#]", person.get(f"{place}.md").text)):
@@ -86,7 +84,7 @@ def test_the_documents_of_the_python_package_are_pages(world: World, place: str,
     assert f"<h1>{title}</h1>" in Person(world).get(place).text
 
 
-def test_scripts_of_a_guide_can_be_fetched(world: World) -> None:
+def test_scripts_of_a_guide_can_be_downloaded(world: World) -> None:
     answer = Person(world).get("/docs/guides/bank.py")
 
     assert answer.headers["content-type"] == "text/plain; charset=utf-8"
@@ -109,7 +107,7 @@ def test_scripts_of_a_guide_can_be_fetched(world: World) -> None:
         "reference/settings/events",
     ],
 )
-def test_what_is_no_page_is_not_found(world: World, name: str) -> None:
+def test_an_unknown_page_returns_404(world: World, name: str) -> None:
     assert Person(world).get(f"/docs/{name}").status == 404
 
 
@@ -120,7 +118,7 @@ def test_the_folder_of_a_page_redirects_to_the_start_page(world: World, folder: 
     assert (answer.status, answer.headers["location"]) == (303, "/docs")
 
 
-def test_a_search_shows_the_places_that_have_every_word(world: World) -> None:
+def test_a_search_shows_places_with_every_word(world: World) -> None:
     person = Person(world)
 
     person.get("/docs?q=Payment+initiation")
@@ -128,7 +126,7 @@ def test_a_search_shows_the_places_that_have_every_word(world: World) -> None:
     assert 'href="/docs/reference/tpp-api/payments#post-tpppayment_initiation"' in person.last.text
 
 
-def test_a_search_that_finds_nothing_says_so(world: World) -> None:
+def test_a_search_without_results_shows_0_places(world: World) -> None:
     person = Person(world)
 
     person.get("/docs?q=<zebra>")
@@ -147,12 +145,12 @@ def test_a_search_that_finds_nothing_says_so(world: World) -> None:
         ("reference/card-actions/simulator", "cards"),
     ],
 )
-def test_calls_of_a_reference_can_be_tried_out(world: World, place: str, screen: str) -> None:
+def test_a_reference_page_of_calls_links_to_its_api_screen(world: World, place: str, screen: str) -> None:
     assert f'href="/specifications/{screen}">Try it out' in Person(world).get(f"/docs/{place}").text
 
 
 @pytest.mark.parametrize("place", ["reference/tpp-api/events", "reference/settings"])
-def test_what_cannot_be_tried_out_is_not_offered(world: World, place: str) -> None:
+def test_a_reference_page_without_an_api_screen_has_no_link_to_one(world: World, place: str) -> None:
     assert "Try it out" not in Person(world).get(f"/docs/{place}").text
 
 
@@ -160,7 +158,7 @@ def test_what_cannot_be_tried_out_is_not_offered(world: World, place: str) -> No
 
 
 @pytest.mark.parametrize("page", DIVIDED_PAGES)
-def test_every_old_address_of_a_section_leads_to_it(world: World, page: str) -> None:
+def test_every_old_address_of_a_section_links_to_its_new_place(world: World, page: str) -> None:
     person, document = Person(world), document_of(page)
     shown = {each.place: person.get(each.place).text for each in pages(document)}
     headings = [each for found in sections(source_of(page)) for each in found.headings]
@@ -179,7 +177,7 @@ def test_every_old_address_of_a_section_leads_to_it(world: World, page: str) -> 
 
 
 @pytest.mark.parametrize("page", DIVIDED_PAGES)
-def test_a_page_and_its_parts_say_all_that_its_markdown_says(world: World, page: str) -> None:
+def test_a_page_and_its_subpages_contain_every_code_block_and_table_of_the_markdown(world: World, page: str) -> None:
     person, document = Person(world), document_of(page)
     texts = [person.get(each.place).text for each in pages(document)]
     written = source_of(page)
@@ -188,7 +186,7 @@ def test_a_page_and_its_parts_say_all_that_its_markdown_says(world: World, page:
     assert sum(text.count("<table>") for text in texts) == len(re.findall(r"^\| ?-", written, re.MULTILINE))
 
 
-def test_a_part_leads_to_its_page_and_to_the_parts_before_and_after(world: World) -> None:
+def test_a_subpage_links_to_its_parent_and_to_its_neighbours(world: World) -> None:
     text = Person(world).get("/docs/reference/tpp-api/account").text
 
     assert '<p class="crumbs"><a href="/docs/reference/tpp-api">TPP calls and events</a></p>' in text
@@ -199,7 +197,7 @@ def test_a_part_leads_to_its_page_and_to_the_parts_before_and_after(world: World
 
 
 @pytest.mark.parametrize("page", DIVIDED_PAGES)
-def test_the_menu_lists_the_parts_of_the_page_that_is_shown_only(world: World, page: str) -> None:
+def test_the_menu_lists_only_the_subpages_of_the_current_page(world: World, page: str) -> None:
     person, document = Person(world), document_of(page)
     for each in pages(document):
         (menu,) = re.findall('<nav aria-label="Documentation">.*?</nav>', person.get(each.place).text, re.DOTALL)
@@ -207,7 +205,7 @@ def test_the_menu_lists_the_parts_of_the_page_that_is_shown_only(world: World, p
         assert listed == [part.place for part in document.parts]
 
 
-def test_a_part_answers_the_methods_that_its_page_answers(world: World) -> None:
+def test_a_subpage_allows_the_methods_of_its_parent_page(world: World) -> None:
     for method in ("GET", "HEAD", "OPTIONS", "POST", "DELETE"):
         page, part = (world.call(method, f"/docs/reference/tpp-api{part}") for part in ("", "/account"))
         assert (method, part.status, part.headers.get("allow")) == (method, page.status, page.headers.get("allow"))

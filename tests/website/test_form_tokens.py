@@ -31,7 +31,7 @@ FORMS = [
 
 @pytest.mark.parametrize(("path", "fields"), FORMS)
 @pytest.mark.parametrize("token", ["", "x", "of another session"])
-def test_no_form_is_taken_without_the_token_of_its_session(
+def test_a_form_without_the_token_of_its_session_returns_403(
     world: World, user: Person, path: str, fields: dict[str, str], token: str
 ) -> None:
     given = Person(world).token if token == "of another session" else token
@@ -46,7 +46,7 @@ def test_no_form_is_taken_without_the_token_of_its_session(
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
-def test_no_form_is_taken_that_another_sites_page_sent(user: Person, site: str) -> None:
+def test_a_form_of_another_site_returns_403(user: Person, site: str) -> None:
     user.get("/clients/new")
     answer = user.post("/clients/new", headers={"sec-fetch-site": site}, title="Forged")
 
@@ -54,7 +54,7 @@ def test_no_form_is_taken_that_another_sites_page_sent(user: Person, site: str) 
 
 
 @pytest.mark.parametrize("template", sorted(TEMPLATES.glob("*.html")), ids=lambda template: template.stem)
-def test_every_form_of_a_page_carries_the_token(template: Path) -> None:
+def test_every_form_of_a_template_contains_the_form_token(template: Path) -> None:
     text = template.read_text(encoding="utf-8")
 
     forms = [form for form in text.split("<form")[1:] if 'method="post"' in form.partition("</form>")[0]]

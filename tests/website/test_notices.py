@@ -30,7 +30,7 @@ def test_a_notice_is_shown_once(user: Person) -> None:
 
 
 @pytest.mark.parametrize("query", ["done=client-deactivated", "moved=1", "changed=password", "notice=signed-in"])
-def test_an_address_says_nothing(user: Person, query: str) -> None:
+def test_a_query_parameter_shows_no_notice(user: Person, query: str) -> None:
     client_id = user.create_client()
     user.get(f"/clients/{client_id}")
     before = user.text
@@ -40,7 +40,7 @@ def test_an_address_says_nothing(user: Person, query: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["", "nothing", "<b>paid</b>"])
-def test_a_cookie_that_is_no_notice_says_nothing_and_is_removed(user: Person, value: str) -> None:
+def test_an_unknown_notice_cookie_shows_nothing(user: Person, value: str) -> None:
     user.get("/terms")
     before = user.text
     user.cookies[COOKIE] = value
@@ -49,7 +49,7 @@ def test_a_cookie_that_is_no_notice_says_nothing_and_is_removed(user: Person, va
     assert user.text == before
 
 
-def test_registering_signing_in_and_out_are_confirmed(world: World, visitor: Person) -> None:
+def test_registration_sign_in_and_sign_out_show_a_notice(world: World, visitor: Person) -> None:
     email = f"{new_id()}@example.com"
     visitor.register(email)
     visitor.follow()
@@ -62,7 +62,7 @@ def test_registering_signing_in_and_out_are_confirmed(world: World, visitor: Per
     assert TEXTS[Notice.SIGNED_IN] in visitor.text
 
 
-def test_the_cookie_is_short_lived_and_kept_from_scripts_and_other_sites(world: World, user: Person) -> None:
+def test_the_notice_cookie_is_short_lived_httponly_samesite_and_secure(world: World, user: Person) -> None:
     client_id = user.create_client()
     world.hub.settings = replace(world.hub.settings, stage="dev", public_url="https://api.example.com/stage")
     user.post(f"/clients/{client_id}", action="deactivate")

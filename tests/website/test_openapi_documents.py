@@ -12,7 +12,7 @@ from tests.world import World
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_a_document_is_served_as_it_was_rendered(world: World, name: str) -> None:
+def test_a_document_is_served_as_rendered(world: World, name: str) -> None:
     answer = world.call("GET", f"/openapi/{name}.json")
 
     assert answer.status == 200
@@ -20,7 +20,7 @@ def test_a_document_is_served_as_it_was_rendered(world: World, name: str) -> Non
     assert answer.text == rendered_files.read(f"openapi/{name}.json")
 
 
-def test_a_served_document_has_the_stages_own_address(world: World) -> None:
+def test_a_served_document_contains_the_address_of_the_stage(world: World) -> None:
     world.hub.settings = replace(
         world.hub.settings, public_url="https://hub.example", bank_api_url="https://banks.hub.example"
     )
@@ -32,7 +32,7 @@ def test_a_served_document_has_the_stages_own_address(world: World) -> None:
     assert "127.0.0.1" not in tpp.text + bank.text
 
 
-def test_a_document_that_has_not_changed_is_not_sent_again(world: World) -> None:
+def test_an_unchanged_document_returns_304(world: World) -> None:
     first = world.call("GET", "/openapi/tpp.json")
 
     again = world.call("GET", "/openapi/tpp.json", headers={"If-None-Match": f'"other", {first.headers["etag"]}'})

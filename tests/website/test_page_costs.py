@@ -11,7 +11,7 @@ from tests.world import World
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_page_is_small(world: World, user: Person, place: str) -> None:
+def test_a_page_keeps_its_size_budget(world: World, user: Person, place: str) -> None:
     person = Person(world) if place in FOR_VISITORS else user
 
     page = person.get(place)

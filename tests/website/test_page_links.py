@@ -9,7 +9,7 @@ from chalicelib.website.page_links import MENU, PAGES, build_menu, is_own_page
 
 
 @pytest.mark.parametrize("place", PAGES)
-def test_every_page_may_be_come_back_to(place: str) -> None:
+def test_every_page_is_a_permitted_destination(place: str) -> None:
     parts = {
         "client_id": "ab-12",
         "screen": "account",
@@ -46,7 +46,7 @@ def test_every_page_may_be_come_back_to(place: str) -> None:
         "/clients/%2f%2fevil",
     ],
 )
-def test_no_other_address_may(address: str) -> None:
+def test_any_address_outside_the_pages_is_rejected_as_destination(address: str) -> None:
     assert not is_own_page(address)
 
 
@@ -67,13 +67,13 @@ def test_no_other_address_may(address: str) -> None:
         ("", []),
     ],
 )
-def test_the_entry_that_a_page_belongs_to_is_marked(place: str, marked: list[str]) -> None:
+def test_the_menu_entry_of_the_current_page_is_marked(place: str, marked: list[str]) -> None:
     groups = build_menu(place, signed_in=True).values()
 
     assert [entry.title for entries in groups for entry in entries if entry.is_current] == marked
 
 
-def test_a_visitor_is_offered_what_everybody_may_see() -> None:
+def test_a_visitor_sees_the_public_menu_entries() -> None:
     (entries,) = build_menu("/docs/tour", signed_in=False).values()
 
     assert [(entry.title, entry.is_current) for entry in entries] == [
@@ -86,7 +86,7 @@ def test_a_visitor_is_offered_what_everybody_may_see() -> None:
     } <= site.FOR_EVERYBODY.keys()
 
 
-def test_every_entry_of_the_menu_leads_to_a_page() -> None:
+def test_every_menu_entry_leads_to_a_different_page() -> None:
     places = [entry.place for entries in MENU.values() for entry in entries]
 
     assert all(is_own_page(place) for place in places)

@@ -28,7 +28,7 @@ MESSAGES = ["/clients/nobody", "/deliveries/nothing", "/authorize/callback?state
 OTHERS = ["/", "/terms", "/clients", "/authorize", "/deliveries", "/sign-out"]
 
 
-def test_every_address_has_its_page_and_every_page_its_address() -> None:
+def test_every_page_has_a_view_and_every_view_a_page() -> None:
     views = site.FOR_EVERYBODY.keys() | site.FOR_USERS.keys()
 
     pages = {(method, place) for place, methods in PAGES.items() for method in methods}
@@ -37,7 +37,7 @@ def test_every_address_has_its_page_and_every_page_its_address() -> None:
 
 
 @pytest.mark.parametrize("path", [*FORMS, *PASSING, *OTHERS, *MESSAGES, "/static/nothing"])
-def test_a_page_allows_neither_inline_scripts_nor_inline_styles(user: Person, path: str) -> None:
+def test_a_page_allows_no_inline_script_or_style(user: Person, path: str) -> None:
     if path in ("/register", "/sign-in"):
         user.cookies = {}
     answer = user.get(path)
@@ -55,7 +55,7 @@ def test_a_page_allows_neither_inline_scripts_nor_inline_styles(user: Person, pa
 
 
 @pytest.mark.parametrize("path", [*FORMS, *PASSING, *OTHERS, *MESSAGES, "/specifications/account"])
-def test_a_page_is_small_and_asks_nobody_else_for_anything(user: Person, path: str) -> None:
+def test_a_page_is_small_and_refers_to_no_other_site(user: Person, path: str) -> None:
     text = user.get(path).text
 
     assert len(text.encode()) < 50_000
@@ -63,7 +63,7 @@ def test_a_page_is_small_and_asks_nobody_else_for_anything(user: Person, path: s
 
 
 @pytest.mark.parametrize("screen", ["authorization", "account", "payments", "cards"])
-def test_the_specification_screens_allow_no_more_than_other_pages(user: Person, screen: str) -> None:
+def test_the_api_screens_have_the_content_security_policy_of_other_pages(user: Person, screen: str) -> None:
     policy = user.get(f"/specifications/{screen}").headers["content-security-policy"]
 
     assert policy == user.get("/clients").headers["content-security-policy"]
@@ -72,7 +72,7 @@ def test_the_specification_screens_allow_no_more_than_other_pages(user: Person, 
     assert not re.search("unsafe|data:|blob:", policy)
 
 
-def test_static_files_are_kept_for_good_under_names_that_change_with_them(visitor: Person) -> None:
+def test_static_files_are_immutable_under_fingerprinted_names(visitor: Person) -> None:
     text = visitor.get("/").text
     addresses = re.findall(r'(?:src|href)="(/static/[^"]+)"', text)
 
@@ -86,12 +86,12 @@ def test_static_files_are_kept_for_good_under_names_that_change_with_them(visito
 
 
 @pytest.mark.parametrize("name", ["site.css", "site.000000000000.css", "..%2fpages.py", "base.html"])
-def test_a_static_file_has_no_other_name(visitor: Person, name: str) -> None:
+def test_a_static_file_is_served_under_its_fingerprinted_name_only(visitor: Person, name: str) -> None:
     assert visitor.get(f"/static/{name}").status == 404
 
 
 @pytest.mark.parametrize("place", [place for method, place in site.FOR_USERS if method == "GET"])
-def test_a_page_of_users_asks_a_visitor_to_sign_in_first(visitor: Person, place: str) -> None:
+def test_a_user_page_redirects_a_visitor_to_sign_in(visitor: Person, place: str) -> None:
     path = re.sub(r"{\w+}", "some-id", place)
     answer = visitor.get(f"{path}?page=2")
 
@@ -99,7 +99,9 @@ def test_a_page_of_users_asks_a_visitor_to_sign_in_first(visitor: Person, place:
     assert answer.headers["location"] == f"/sign-in?next={quote(path, safe='')}%3Fpage%3D2"
 
 
-def test_the_first_page_leads_a_visitor_in_and_a_user_on(world: World, visitor: Person, user: Person) -> None:
+def test_the_start_page_offers_visitors_a_sign_in_and_users_their_clients(
+    world: World, visitor: Person, user: Person
+) -> None:
     visitor.get("/")
     assert "Bank of version 2" in visitor.text
     for place in ("/register", "/sign-in"):
@@ -111,17 +113,17 @@ def test_the_first_page_leads_a_visitor_in_and_a_user_on(world: World, visitor: 
     assert "Your clients Title State" in user.text
 
 
-def test_health_tells_status_stage_and_version(world: World) -> None:
+def test_health_returns_status_stage_and_version(world: World) -> None:
     assert world.call("GET", "/health").body == {"status": "ok", "stage": "local", "version": VERSION}
 
 
-def test_the_foot_of_each_page_shows_the_version(visitor: Person, user: Person) -> None:
+def test_the_footer_of_each_page_shows_the_version(visitor: Person, user: Person) -> None:
     for person, place in ((visitor, "/"), (visitor, "/docs"), (user, "/clients"), (user, "/nowhere")):
         foot = person.get(place).text.rpartition("Causeway ")[2]
         assert foot.startswith(f"{VERSION}, the open banking hub."), place
 
 
-def test_links_keep_the_path_that_the_service_stands_under(world: World, visitor: Person) -> None:
+def test_links_contain_the_path_prefix_of_the_service(world: World, visitor: Person) -> None:
     world.hub.settings = replace(world.hub.settings, public_url="https://api.example.com/stage")
     text = visitor.get("/").text
 
@@ -129,7 +131,7 @@ def test_links_keep_the_path_that_the_service_stands_under(world: World, visitor
     assert visitor.get("/clients").headers["location"] == "/stage/sign-in?next=%2Fclients"
 
 
-def test_a_failure_tells_a_person_what_to_do_and_nothing_else(world: World, user: Person) -> None:
+def test_a_storage_failure_returns_503_with_advice_and_request_id(world: World, user: Person) -> None:
     with world.storage_gone("query"):
         answer = user.get("/clients", headers={"x-request-id": "00000000-0000-4000-8000-000000000001"})
     assert answer.status == 503
@@ -139,7 +141,7 @@ def test_a_failure_tells_a_person_what_to_do_and_nothing_else(world: World, user
 
 
 @pytest.mark.parametrize("path", ["/nothing", "/nothing/here", "/favicon.ico"])
-def test_a_person_at_an_address_that_leads_nowhere_gets_a_page(visitor: Person, path: str) -> None:
+def test_an_unknown_address_returns_a_404_page(visitor: Person, path: str) -> None:
     answer = visitor.get(path)
 
     assert (answer.status, answer.headers["content-type"]) == (404, "text/html; charset=utf-8")

@@ -49,7 +49,7 @@ def sentence(request: pytest.FixtureRequest, world: World, folder: Path) -> str:
         *(f"/specifications/{screen.name}" for screen in SCREENS),
     ],
 )
-def test_a_page_that_was_not_rendered_is_503_and_one_sentence(world: World, sentence: str, path: str) -> None:
+def test_an_unrendered_page_returns_503_with_one_sentence(world: World, sentence: str, path: str) -> None:
     answer = Person(world).get(path)
 
     assert answer.status == 503
@@ -58,7 +58,7 @@ def test_a_page_that_was_not_rendered_is_503_and_one_sentence(world: World, sent
 
 
 @pytest.mark.parametrize(("stage", "seconds"), [("local", "3"), ("dev", None)])
-def test_only_a_local_page_that_is_being_rendered_reloads_itself(
+def test_only_a_local_page_under_rendering_reloads_itself(
     world: World, folder: Path, stage: Literal["local", "dev"], seconds: str | None
 ) -> None:
     world.hub.settings = replace(world.hub.settings, stage=stage)
@@ -66,7 +66,7 @@ def test_only_a_local_page_that_is_being_rendered_reloads_itself(
     assert Person(world).get("/docs").headers.get("refresh") == seconds
 
 
-def test_a_page_does_not_reload_itself_when_it_could_not_be_rendered(
+def test_a_page_does_not_reload_itself_after_a_failed_rendering(
     world: World, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.hub.settings = replace(world.hub.settings, stage="local")
@@ -80,9 +80,7 @@ def test_a_page_does_not_reload_itself_when_it_could_not_be_rendered(
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_an_openapi_document_that_was_not_rendered_is_503_and_one_sentence(
-    world: World, sentence: str, name: str
-) -> None:
+def test_an_unrendered_openapi_document_returns_503_with_one_sentence(world: World, sentence: str, name: str) -> None:
     answer = world.call("GET", f"/openapi/{name}.json")
 
     assert (answer.status, answer.body) == (503, {"error": sentence})
@@ -114,7 +112,7 @@ def test_results_are_cached_until_the_folder_is_replaced(folder: Path) -> None:
     assert (first, kept, read("page")) == ("old", "old", "new")
 
 
-def test_a_slow_reader_of_the_old_folder_puts_nothing_old_into_the_cache(folder: Path) -> None:
+def test_a_slow_read_of_the_old_folder_does_not_overwrite_the_new_cache(folder: Path) -> None:
     folder.mkdir()
     (folder / FINGERPRINT).write_text("1", "utf-8")
     (folder / "page").write_text("old", "utf-8")
@@ -133,7 +131,7 @@ def test_a_slow_reader_of_the_old_folder_puts_nothing_old_into_the_cache(folder:
     assert (read("page"), others, read("page")) == ("old", ["new"], "new")
 
 
-def test_a_missing_file_is_named_and_remembered_by_no_cache(folder: Path) -> None:
+def test_a_missing_file_is_named_and_its_absence_is_not_cached(folder: Path) -> None:
     read = cache_until_replaced(rendered_files.read)
     with pytest.raises(NotRendered, match=FINGERPRINT):
         read("page")

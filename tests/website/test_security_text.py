@@ -21,7 +21,7 @@ def contact(world: World) -> str:
     return given
 
 
-def test_the_file_has_the_fields_of_rfc_9116_and_leads_to_the_policy(world: World, contact: str) -> None:
+def test_security_txt_has_the_fields_of_rfc_9116_and_links_to_the_policy(world: World, contact: str) -> None:
     answer = world.call("GET", PATH)
     fields = dict(line.split(": ", 1) for line in answer.text.split("\r\n") if line)
 
@@ -36,11 +36,11 @@ def test_the_file_has_the_fields_of_rfc_9116_and_leads_to_the_policy(world: Worl
     }
 
 
-def test_the_policy_is_a_section_of_the_documents(world: World, contact: str) -> None:
+def test_the_security_policy_is_a_section_of_the_documentation(world: World, contact: str) -> None:
     assert 'id="report-a-vulnerability"' in Person(world).get("/docs/security").text
 
 
-def test_without_a_contact_there_is_no_file(world: World) -> None:
+def test_security_txt_returns_404_without_a_contact(world: World) -> None:
     answer, unknown = world.call("GET", PATH), world.call("GET", "/.well-known/nothing")
 
     assert (answer.status, answer.headers["content-type"]) == (404, unknown.headers["content-type"])

@@ -72,7 +72,7 @@ def journey(hub: Hub, client: Client, *, owner: str = OWNER, expires_in: int = 3
 # -- what everybody sees
 
 
-def test_each_screen_lists_the_operations_of_its_tag_and_no_others(world: World) -> None:
+def test_each_screen_lists_only_the_operations_of_its_tag(world: World) -> None:
     pages = {screen.name: shown(world, screen.name).text for screen in SCREENS}
 
     assert {"authorization", "account", "payments"} <= pages.keys()
@@ -82,7 +82,7 @@ def test_each_screen_lists_the_operations_of_its_tag_and_no_others(world: World)
     assert "Initiate a payment" not in pages["account"] + pages["authorization"]
 
 
-def test_every_operation_stands_on_exactly_one_screen(world: World) -> None:
+def test_every_operation_is_on_exactly_one_screen(world: World) -> None:
     document = load_document("tpp", world.hub.settings.public_url).text
     count = len(re.findall(r'"operationId"', document.partition('"webhooks"')[0]))
     pages = [shown(world, screen.name).text for screen in SCREENS if screen.document == "tpp"]
@@ -102,7 +102,7 @@ def test_the_cards_screen_lists_every_action_with_its_summary_in_groups(world: W
     assert "/openapi/cards.json" in text
 
 
-def test_in_prod_nothing_of_the_simulator_is_shown(world: World) -> None:
+def test_production_screens_do_not_mention_the_simulator(world: World) -> None:
     world.hub.settings = replace(world.hub.settings, stage="prod")
 
     text = shown(world, "cards").text
@@ -111,9 +111,7 @@ def test_in_prod_nothing_of_the_simulator_is_shown(world: World) -> None:
     assert not re.search("simulate|Simulator|data-is-sandbox", text)
 
 
-def test_the_cards_screen_asks_for_the_three_parts_of_a_credential_and_has_none_of_its_own(
-    world: World, cookie: str
-) -> None:
+def test_the_cards_screen_has_empty_inputs_for_the_three_parts_of_a_credential(world: World, cookie: str) -> None:
     for text in (shown(world, "cards").text, shown(world, "cards", cookie).text):
         inputs = re.findall(r'<input [^>]+class="mono"[^>]+>', text)
 
@@ -127,7 +125,7 @@ def test_the_cards_screen_asks_for_the_three_parts_of_a_credential_and_has_none_
         assert not re.search(r"[0-9a-f]{32}(?![0-9a-f.])", text.replace(digest(OWNER), ""))
 
 
-def test_the_operations_of_each_screen_stand_in_groups(world: World) -> None:
+def test_the_operations_of_each_screen_are_grouped(world: World) -> None:
     groups = {name: re.findall('<div data-group="(.+?)">', shown(world, name).text) for name in ("account", "payments")}
 
     assert groups["account"] == ["Accounts", "Payments and transactions", "Funds"]
@@ -135,7 +133,7 @@ def test_the_operations_of_each_screen_stand_in_groups(world: World) -> None:
 
 
 @pytest.mark.parametrize("name", [screen.name for screen in SCREENS])
-def test_every_operation_leads_to_its_description_in_the_documentation(world: World, name: str) -> None:
+def test_every_operation_links_to_its_documentation(world: World, name: str) -> None:
     references = set(re.findall(r'data-reference="([^"#]+)#([^"]+)"', shown(world, name).text))
 
     for page, anchor in references:
@@ -143,7 +141,7 @@ def test_every_operation_leads_to_its_description_in_the_documentation(world: Wo
     assert references
 
 
-def test_a_screen_that_does_not_exist_is_told(world: World) -> None:
+def test_an_unknown_screen_returns_404_with_a_link_to_a_known_one(world: World) -> None:
     answer = shown(world, "nothing")
 
     assert answer.status == 404
@@ -164,7 +162,7 @@ def test_a_screen_is_small_and_allows_no_inline_script(world: World, name: str) 
 
 
 @pytest.mark.parametrize("file", ["explorer.css", "explorer.js", *sorted(file.name for file in MODULES)])
-def test_what_a_screen_needs_is_served_here_and_kept_for_good(world: World, file: str) -> None:
+def test_the_files_of_a_screen_are_served_locally_and_immutable(world: World, file: str) -> None:
     name = static_files().name(file)
     answer = world.call("GET", f"/static/{name}")
 
@@ -173,7 +171,7 @@ def test_what_a_screen_needs_is_served_here_and_kept_for_good(world: World, file
     assert answer.headers["cache-control"].endswith("immutable")
 
 
-def test_every_operation_has_a_method_of_the_package_for_its_program_in_python() -> None:
+def test_every_operation_has_a_python_method_for_its_sample() -> None:
     rows = re.findall(r'^  (\w+): \{ on: "(\w+)", method: "(\w+)"', PYTHON.read_text("utf-8"), re.MULTILINE)
     document = jsontext.loads(load_document("tpp", "http://hub.example").text)
     operations = [each["operationId"] for path in document["paths"].values() for each in path.values()]
@@ -183,7 +181,7 @@ def test_every_operation_has_a_method_of_the_package_for_its_program_in_python()
         assert hasattr(Consent if owner == "consent" else Tpp, method), operation
 
 
-def test_a_module_has_one_subject_and_at_most_400_lines() -> None:
+def test_an_explorer_module_has_a_subject_line_and_at_most_400_lines() -> None:
     for file in MODULES:
         lines = file.read_text("utf-8").splitlines()
         assert len(lines) <= 400
@@ -193,7 +191,7 @@ def test_a_module_has_one_subject_and_at_most_400_lines() -> None:
 # -- whose credentials
 
 
-def test_a_visitor_is_suggested_nothing(world: World) -> None:
+def test_a_visitor_gets_no_client_suggestions(world: World) -> None:
     text = shown(world, "account").text
 
     assert "<option" not in text
@@ -201,7 +199,7 @@ def test_a_visitor_is_suggested_nothing(world: World) -> None:
     assert world.client.client_id not in text
 
 
-def test_a_user_is_suggested_their_own_active_clients_the_newest_first(world: World, cookie: str) -> None:
+def test_a_user_gets_suggestions_of_own_active_clients_newest_first(world: World, cookie: str) -> None:
     clients = world.hub.openbanking.clients
     world.clock.advance(1)
     newest = clients.create(owner=OWNER, title="Newest").client
@@ -216,9 +214,7 @@ def test_a_user_is_suggested_their_own_active_clients_the_newest_first(world: Wo
     assert not {inactive.client_id, foreign.client_id} & set(found)
 
 
-def test_however_many_clients_a_user_has_the_page_stays_small(
-    world: World, cookie: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_number_of_suggested_clients_is_limited(world: World, cookie: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client_list, "CHOICES", 2)
     for number in range(3):
         world.hub.openbanking.clients.create(owner=OWNER, title=f"Client {number}")
@@ -226,7 +222,7 @@ def test_however_many_clients_a_user_has_the_page_stays_small(
     assert shown(world, "account", cookie).text.count("<option") == 2
 
 
-def test_a_client_with_a_callback_of_its_own_pays_with_that(world: World, cookie: str) -> None:
+def test_a_client_with_its_own_callback_uses_it_for_payments(world: World, cookie: str) -> None:
     own = world.hub.openbanking.clients.create(
         owner=OWNER, title="Own", callback_urls=["https://tpp.example.com/back"]
     ).client
@@ -239,14 +235,14 @@ def test_a_client_with_a_callback_of_its_own_pays_with_that(world: World, cookie
     assert "data-payment-callback" not in options[world.client.client_id]
 
 
-def test_what_a_tab_keeps_is_bound_to_the_user_and_does_not_name_them(world: World, cookie: str) -> None:
+def test_the_storage_key_of_a_tab_is_a_digest_of_the_user(world: World, cookie: str) -> None:
     text = shown(world, "account", cookie).text
 
     assert f'data-user="{digest(OWNER)}"' in text
     assert "data-client-id" not in text
 
 
-def test_a_title_never_becomes_markup(world: World, cookie: str) -> None:
+def test_a_client_title_is_escaped(world: World, cookie: str) -> None:
     world.hub.openbanking.clients.create(owner=OWNER, title='"><script>alert(1)</script>')
 
     assert "<script>alert" not in shown(world, "account", cookie).text
@@ -255,7 +251,7 @@ def test_a_title_never_becomes_markup(world: World, cookie: str) -> None:
 # -- from a journey
 
 
-def test_a_journey_brings_its_client_and_token_and_says_so(world: World, cookie: str) -> None:
+def test_a_journey_fills_in_its_client_and_token(world: World, cookie: str) -> None:
     journey(world.hub, world.client)
 
     text = shown(world, "account", cookie, state="a-state").text
@@ -266,7 +262,7 @@ def test_a_journey_brings_its_client_and_token_and_says_so(world: World, cookie:
     )
 
 
-def test_the_journey_of_somebody_else_brings_nothing(world: World, cookie: str) -> None:
+def test_a_journey_of_another_user_fills_in_nothing(world: World, cookie: str) -> None:
     journey(world.hub, world.client, owner="other@example.com")
 
     for text in (shown(world, "account", cookie, state="a-state").text, shown(world, "account", state="a-state").text):
@@ -274,7 +270,7 @@ def test_the_journey_of_somebody_else_brings_nothing(world: World, cookie: str) 
         assert "data-client-id" not in text
 
 
-def test_a_token_that_has_expired_is_not_brought_but_the_way_to_a_new_one_is(world: World, cookie: str) -> None:
+def test_an_expired_token_is_replaced_by_a_link_to_refresh_it(world: World, cookie: str) -> None:
     journey(world.hub, world.client, expires_in=60)
     world.clock.advance(61)
 
@@ -285,13 +281,13 @@ def test_a_token_that_has_expired_is_not_brought_but_the_way_to_a_new_one_is(wor
     assert "/authorize/callback?state=a-state" in text
 
 
-def test_the_token_of_a_consent_that_has_ended_is_not_brought(world: World, cookie: str) -> None:
+def test_the_token_of_an_ended_consent_is_not_filled_in(world: World, cookie: str) -> None:
     world.hub.website.journeys.record_end(journey(world.hub, world.client), "bank")
 
     assert TOKEN not in shown(world, "account", cookie, state="a-state").text
 
 
-def test_neither_page_nor_script_names_the_address_of_another_site(world: World) -> None:
+def test_page_and_scripts_contain_no_address_of_another_site(world: World) -> None:
     own = world.hub.settings.public_url
     files = [file.read_text("utf-8") for file in (ROOM / "static").glob("explorer*")]
 
@@ -299,7 +295,7 @@ def test_neither_page_nor_script_names_the_address_of_another_site(world: World)
         assert [url for url in re.findall(r"https?://[^\s\"'`$]+", text) if not url.startswith(own)] == []
 
 
-def test_the_payments_screen_names_every_test_reference_and_what_comes_after_initiation(world: World) -> None:
+def test_the_payments_screen_lists_every_test_reference(world: World) -> None:
     text = shown(world, "payments").text
 
     assert re.findall(r"TEST-[A-Z-]+", text) == [reference.name for reference in REFERENCES]
@@ -315,7 +311,7 @@ def test_the_payments_screen_names_every_test_reference_and_what_comes_after_ini
         ("/specifications/payments?state={state}&show=balance", False),
     ],
 )
-def test_a_balance_is_shown_at_once_only_with_the_token_of_ones_own_journey(
+def test_a_balance_is_shown_at_once_only_with_the_token_of_a_users_own_journey(
     world: World, user: Person, client_id: str, address: str, *, shows: bool
 ) -> None:
     state = with_tokens(world, user, client_id)

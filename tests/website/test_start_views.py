@@ -25,7 +25,7 @@ def section(user: Person, heading: str) -> str:
     return user.last.text.partition(f'aria-labelledby="{heading}"')[2].partition("</section>")[0]
 
 
-def test_a_newcomer_begins_with_a_client_a_consent_and_a_call(user: Person) -> None:
+def test_a_new_user_sees_steps_for_client_consent_and_call(user: Person) -> None:
     user.get("/")
 
     assert steps(user) == ["Create a client", "Get a consent", "Make a call"]
@@ -33,7 +33,7 @@ def test_a_newcomer_begins_with_a_client_a_consent_and_a_call(user: Person) -> N
     assert user.last.text.count(">Create a client</a>") == 1
 
 
-def test_steps_that_are_done_make_room_for_others(world: World, user: Person) -> None:
+def test_completed_steps_are_replaced_by_further_ones(world: World, user: Person) -> None:
     client_id = user.create_client("Budget Friend")
     user.get("/")
     assert steps(user) == ["Get a consent", "Make a call", "Make a payment"]
@@ -46,7 +46,7 @@ def test_steps_that_are_done_make_room_for_others(world: World, user: Person) ->
     assert steps(user) == ["Receive events", "Compare banks", "Build your application"]
 
 
-def test_there_are_three_steps_even_if_all_is_done(world: World, user: Person) -> None:
+def test_the_page_shows_three_steps_even_if_all_are_completed(world: World, user: Person) -> None:
     client_id = user.create_client("Eventful", events_url=world.receiver.url)
     with_tokens(world, user, client_id)
     world.tpp("POST", "/tpp/payment_initiation", {}, client_id=client_id)
@@ -69,7 +69,7 @@ def test_clients_are_shown_with_their_calls_and_errors(world: World, user: Perso
     assert "GET /tpp/banks" not in section(user, "failures")
 
 
-def test_only_the_newest_clients_are_shown(world: World, user: Person) -> None:
+def test_the_start_page_shows_only_the_newest_clients(world: World, user: Person) -> None:
     for number in range(CLIENTS + 1):
         user.create_client(f"Client {number}")
         world.clock.advance(1)
@@ -80,7 +80,7 @@ def test_only_the_newest_clients_are_shown(world: World, user: Person) -> None:
     assert f"The newest {CLIENTS}. All clients" in user.text
 
 
-def test_whose_clients_are_all_shown_needs_no_link_to_the_others(user: Person) -> None:
+def test_a_complete_list_of_clients_has_no_link_to_all_clients(user: Person) -> None:
     for number in range(CLIENTS):
         user.create_client(f"Client {number}")
     user.get("/")
@@ -88,7 +88,7 @@ def test_whose_clients_are_all_shown_needs_no_link_to_the_others(user: Person) -
     assert "All clients" not in user.text
 
 
-def test_events_that_could_not_be_delivered_are_shown(world: World, user: Person, email: str) -> None:
+def test_undeliverable_events_are_shown(world: World, user: Person, email: str) -> None:
     client_id = user.create_client("Eventful", events_url=world.receiver.url)
     path = send_test_event(user, client_id)
     user.get("/")
@@ -104,7 +104,7 @@ def test_events_that_could_not_be_delivered_are_shown(world: World, user: Person
     assert "503" in section(user, "deliveries")
 
 
-def test_what_others_do_is_not_shown(world: World, user: Person) -> None:
+def test_clients_and_calls_of_other_users_are_not_shown(world: World, user: Person) -> None:
     other = Person.signed_in(world, "other@example.com")
     client_id = other.create_client("Foreign")
     world.tpp("GET", "/tpp/banks", client_id=client_id)
@@ -115,7 +115,7 @@ def test_what_others_do_is_not_shown(world: World, user: Person) -> None:
     assert "GET /tpp/banks" not in user.text
 
 
-def test_the_page_takes_the_same_calls_however_much_there_is(world: World, user: Person) -> None:
+def test_the_start_page_takes_a_constant_number_of_calls(world: World, user: Person) -> None:
     for number in range(2 * CLIENTS):
         client_id = user.create_client(f"Client {number}", events_url=world.receiver.url)
         for _ in range(3):
@@ -127,8 +127,8 @@ def test_the_page_takes_the_same_calls_however_much_there_is(world: World, user:
     assert calls == ["BatchGetItem", *["Query"] * (1 + 2 * CLIENTS + 1 + 3 * 8)]
 
 
-def test_the_page_of_a_busy_user_is_small(world: World, user: Person) -> None:
-    """Each of the clients is served by twenty processes, and could not be delivered an event."""
+def test_the_start_page_of_a_busy_user_keeps_its_size_budget(world: World, user: Person) -> None:
+    """Each client is served by twenty processes and has an undeliverable event."""
     for number in range(CLIENTS):
         client_id = user.create_client(f"{number} {'W' * 126}", events_url=world.receiver.url)
         fill_activity(world, client_id, processes=20)

@@ -28,7 +28,7 @@ def names(files: list[Path]) -> list[str]:
 
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=names(TEMPLATES))
-def test_a_table_becomes_cards_on_a_phone_or_scrolls(template: Path) -> None:
+def test_every_table_becomes_cards_on_a_phone_or_scrolls(template: Path) -> None:
     text = template.read_text("utf-8")
     for found in _TABLE.finditer(text):
         table, before = found[0], text[: found.start()]
@@ -40,19 +40,19 @@ def test_a_table_becomes_cards_on_a_phone_or_scrolls(template: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_table_of_the_documentation_scrolls(page: str) -> None:
+def test_every_table_of_the_documentation_scrolls(page: str) -> None:
     for document in documents(page):
         text = document.read_text("utf-8")
         assert all(_REGION.search(text[: found.start()]) for found in re.finditer("<table", text))
 
 
 @pytest.mark.parametrize("file", TEMPLATES, ids=names(TEMPLATES))
-def test_nothing_is_inline(file: Path) -> None:
+def test_a_template_has_no_inline_code(file: Path) -> None:
     assert not has_inline_code(file)
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_nothing_is_inline_in_the_documentation(page: str) -> None:
+def test_a_documentation_page_has_no_inline_code(page: str) -> None:
     assert [file for file in documents(page) if has_inline_code(file)] == []
 
 
@@ -105,13 +105,13 @@ def test_a_page_has_at_most_100_kb(user: Person, path: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_of_the_documentation_has_at_most_100_kb(user: Person, page: str) -> None:
-    """A longer one is divided: its name goes to ``DIVIDED`` in ``infra/render/docs/site_pages.py``."""
+    """Divide a longer one: add its name to ``DIVIDED`` in ``infra/render/docs/site_pages.py``."""
     for place in places_of(page):
         assert len(user.get(place).text.encode()) <= BYTES
 
 
-def test_no_two_modules_define_filters_of_the_same_name() -> None:
-    """The later one would silently replace the earlier one on all pages."""
+def test_filter_names_are_unique_across_modules() -> None:
+    """A later filter would silently replace an earlier one on all pages."""
     names = [name for module in (display_text, card_text, performance_text) for name in module.FILTERS]
 
     assert len(names) == len(set(names))

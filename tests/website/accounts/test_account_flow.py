@@ -37,7 +37,7 @@ def secret_of(link: str) -> str:
 # -- codes
 
 
-def test_a_code_names_its_user_once_in_any_spelling(world: World, stranger: User) -> None:
+def test_a_one_time_code_identifies_its_user_once_in_any_spelling(world: World, stranger: User) -> None:
     code = world.hub.website.call(account_flow.issue_code, stranger)
 
     assert is_code(code)
@@ -47,7 +47,7 @@ def test_a_code_names_its_user_once_in_any_spelling(world: World, stranger: User
         world.hub.website.call(account_flow.find_owner, code)
 
 
-def test_a_code_is_good_for_15_minutes(world: World, stranger: User) -> None:
+def test_a_one_time_code_expires_after_15_minutes(world: World, stranger: User) -> None:
     first, second = (world.hub.website.call(account_flow.issue_code, stranger) for _ in range(2))
     world.clock.advance(15 * 60 - 1)
     assert world.hub.website.call(account_flow.link_manager, first, 1).manager_id == 1
@@ -59,7 +59,7 @@ def test_a_code_is_good_for_15_minutes(world: World, stranger: User) -> None:
     assert world.hub.website.users.get(stranger.email).manager_id == 1
 
 
-def test_of_two_uses_at_the_same_time_one_gets_through(world: World, stranger: User) -> None:
+def test_two_simultaneous_uses_of_a_one_time_code_link_one_manager(world: World, stranger: User) -> None:
     code = world.hub.website.call(account_flow.issue_code, stranger)
 
     with (
@@ -73,18 +73,18 @@ def test_of_two_uses_at_the_same_time_one_gets_through(world: World, stranger: U
 @pytest.mark.parametrize(
     "text", ["", "nobody@example.com", "7KQM-2ZTD", "7KQM-2ZTD-X9R!", "7KQM-2ZTD-X9RW-A", "é" * 12]
 )
-def test_what_is_no_code_is_taken_for_an_address(world: World, text: str) -> None:
+def test_text_that_is_not_a_code_is_looked_up_as_an_address(world: World, text: str) -> None:
     assert not is_code(text)
     with pytest.raises((InvalidUser, LookupError)):
         world.hub.website.call(account_flow.find_owner, text)
 
 
-def test_a_code_that_was_never_given_out_is_refused(world: World) -> None:
+def test_an_unknown_one_time_code_is_rejected(world: World) -> None:
     with pytest.raises(SecretNotValid, match="this code is not valid"):
         world.hub.website.call(account_flow.link_manager, "7KQM-2ZTD-X9RW", 1)
 
 
-def test_only_an_identified_user_is_linked_by_the_address(world: World, user: User, stranger: User) -> None:
+def test_the_address_of_an_unidentified_user_cannot_be_linked(world: World, user: User, stranger: User) -> None:
     assert world.hub.website.call(account_flow.link_manager, user.email.upper(), 1).manager_id == 1
     with pytest.raises(NotIdentified):
         world.hub.website.call(account_flow.find_owner, stranger.email)
@@ -92,7 +92,7 @@ def test_only_an_identified_user_is_linked_by_the_address(world: World, user: Us
         world.hub.website.call(account_flow.link_manager, stranger.email, 1)
 
 
-def test_what_is_stored_of_codes_and_links_is_no_code_and_no_link(world: World, user: User) -> None:
+def test_the_database_stores_no_one_time_code_or_link_in_clear(world: World, user: User) -> None:
     code, link = (
         world.hub.website.call(account_flow.issue_code, user),
         world.hub.website.call(account_flow.issue_operator_link, user),
@@ -104,7 +104,7 @@ def test_what_is_stored_of_codes_and_links_is_no_code_and_no_link(world: World, 
         assert secret not in stored
 
 
-def test_one_time_secrets_are_removed_when_their_time_is_over(world: World, user: User) -> None:
+def test_one_time_secrets_have_a_ttl_of_their_lifetime(world: World, user: User) -> None:
     for purpose in LIFETIMES:
         _, put = issue_secret(purpose, user.email, world.clock)
         assert put.item["expires_at"] == world.clock.time() + LIFETIMES[purpose]
@@ -113,7 +113,7 @@ def test_one_time_secrets_are_removed_when_their_time_is_over(world: World, user
 # -- links
 
 
-def test_a_link_sets_a_password_once(world: World, user: User) -> None:
+def test_a_password_link_sets_one_password(world: World, user: User) -> None:
     secret = secret_of(world.hub.website.call(account_flow.issue_operator_link, user))
     assert world.hub.website.call(account_flow.find_reset_user, secret) == user
     assert world.hub.website.call(account_flow.find_reset_user, secret) == user, "to look at it does not use it up"
@@ -127,7 +127,7 @@ def test_a_link_sets_a_password_once(world: World, user: User) -> None:
         world.hub.website.call(account_flow.reset_password, secret, NEW, terms_accepted=True)
 
 
-def test_of_two_new_passwords_by_one_link_at_the_same_time_one_is_set(world: World, user: User) -> None:
+def test_two_simultaneous_uses_of_a_password_link_set_one_password(world: World, user: User) -> None:
     secret = secret_of(world.hub.website.call(account_flow.issue_operator_link, user))
 
     def first() -> User:
@@ -139,10 +139,10 @@ def test_of_two_new_passwords_by_one_link_at_the_same_time_one_is_set(world: Wor
     assert world.hub.website.users.authenticate(user.email, PASSWORD) is None
 
 
-def test_a_deactivation_just_after_a_new_password_leaves_no_session_for_later(
+def test_a_deactivation_right_after_a_new_password_ends_the_new_session(
     world: World, user: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The session that begins with the new password is not of the deactivation's generation."""
+    """A session from before the deactivation stays ended after the account is activated again."""
     secret = secret_of(world.hub.website.call(account_flow.issue_operator_link, user))
     real = world.hub.store.transact
 
@@ -158,7 +158,7 @@ def test_a_deactivation_just_after_a_new_password_leaves_no_session_for_later(
     assert world.hub.website.sessions.find(session.cookie) is None
 
 
-def test_a_link_of_the_operator_is_good_for_a_day(world: World, user: User) -> None:
+def test_an_operator_link_expires_after_24_hours(world: World, user: User) -> None:
     secret = secret_of(world.hub.website.call(account_flow.issue_operator_link, user))
     world.clock.advance(OPERATOR_LINK_SECONDS - 1)
     assert world.hub.website.call(account_flow.find_reset_user, secret) == user
@@ -169,13 +169,13 @@ def test_a_link_of_the_operator_is_good_for_a_day(world: World, user: User) -> N
         world.hub.website.call(account_flow.find_reset_user, secret)
 
 
-def test_nothing_but_a_link_is_taken_for_one(world: World, user: User) -> None:
+def test_a_code_or_malformed_text_is_rejected_as_a_password_link(world: World, user: User) -> None:
     for text in (world.hub.website.call(account_flow.issue_code, user), "a" * 43, "x", ""):
         with pytest.raises(SecretNotValid):
             world.hub.website.call(account_flow.find_reset_user, text)
 
 
-def test_a_new_password_voids_the_links_and_codes_made_before(world: World, user: User) -> None:
+def test_a_new_password_revokes_earlier_links_and_codes(world: World, user: User) -> None:
     code = world.hub.website.call(account_flow.issue_code, user)
     used, other = (secret_of(world.hub.website.call(account_flow.issue_operator_link, user)) for _ in range(2))
     world.hub.website.call(account_flow.reset_password, used, NEW, terms_accepted=False)
@@ -186,7 +186,7 @@ def test_a_new_password_voids_the_links_and_codes_made_before(world: World, user
         world.hub.website.call(account_flow.find_owner, code)
 
 
-def test_a_password_that_is_refused_does_not_use_the_link_up(world: World, email: str) -> None:
+def test_a_rejected_password_does_not_use_up_the_link(world: World, email: str) -> None:
     user = world.hub.website.users.add(email)
     secret = secret_of(world.hub.website.call(account_flow.issue_operator_link, user))
 

@@ -14,7 +14,7 @@ from tests.world import World
 pytestmark = pytest.mark.usefixtures("quick_hashes")
 
 
-def test_who_registers_is_signed_in(visitor: Person, email: str) -> None:
+def test_registration_signs_the_user_in(visitor: Person, email: str) -> None:
     answer = visitor.register(email)
 
     assert (answer.status, answer.headers["location"]) == (303, "/")
@@ -36,7 +36,7 @@ def test_who_registers_is_signed_in(visitor: Person, email: str) -> None:
         ({"terms": "no"}, "The terms must be accepted"),
     ],
 )
-def test_a_registration_that_is_not_complete_says_what_is_missing(
+def test_an_incomplete_registration_returns_400_and_shows_the_error(
     world: World, visitor: Person, email: str, fields: dict[str, Any], said: str
 ) -> None:
     answer = visitor.register(**{"email": email, **fields})
@@ -47,7 +47,7 @@ def test_a_registration_that_is_not_complete_says_what_is_missing(
     assert "password123" not in answer.text
 
 
-def test_everything_that_is_wrong_is_said_at_once_each_at_its_field(visitor: Person) -> None:
+def test_registration_shows_every_error_at_its_field(visitor: Person) -> None:
     answer = visitor.register("ada", "short", terms=None)
     wrong = re.findall(r"<input [^>]*aria-invalid=\"true\"[^>]*>", answer.text)
 
@@ -63,42 +63,40 @@ def test_everything_that_is_wrong_is_said_at_once_each_at_its_field(visitor: Per
     ("fields", "first"),
     [({"password": "short", "terms": None}, "password"), ({"terms": None}, "terms"), ({"email": "ada"}, "email")],
 )
-def test_the_first_field_that_is_wrong_has_the_focus(
-    visitor: Person, email: str, fields: dict[str, Any], first: str
-) -> None:
+def test_the_first_invalid_field_has_the_focus(visitor: Person, email: str, fields: dict[str, Any], first: str) -> None:
     answer = visitor.register(**{"email": email, **fields})
 
     (focused,) = re.findall(r"<input [^>]*\bautofocus\b[^>]*>", answer.text)
     assert f'name="{first}"' in focused
 
 
-def test_the_email_is_no_password(visitor: Person, email: str) -> None:
+def test_registration_rejects_the_email_as_password(visitor: Person, email: str) -> None:
     visitor.register(email, password=email.upper())
 
     assert "Password must not be the email" in visitor.text
 
 
 @pytest.mark.parametrize("password", ["password123", "1234567890"])
-def test_a_common_password_in_other_letters_is_common(visitor: Person, email: str, password: str) -> None:
+def test_fullwidth_letters_do_not_hide_a_common_password(visitor: Person, email: str, password: str) -> None:
     visitor.register(email, "".join(chr(ord(letter) + 0xFEE0) for letter in password))  # full width
 
     assert "Password is too easy to guess" in visitor.text
 
 
-def test_a_password_is_the_same_however_a_keyboard_composes_it(visitor: Person, email: str) -> None:
+def test_a_password_matches_in_any_unicode_normalisation_form(visitor: Person, email: str) -> None:
     visitor.register(email, "gr\u00fcne Wiese 44")
 
     assert visitor.sign_in(email, "gru\u0308ne Wiese 44").status == 303
 
 
-def test_a_password_that_is_composed_to_its_length_signs_in(visitor: Person, email: str) -> None:
+def test_a_password_longer_after_normalisation_still_signs_in(visitor: Person, email: str) -> None:
     password = "".join(f"u\u0308{number * 7919 % 97}" for number in range(80))  # 316 characters as they are typed
     assert visitor.register(email, password).status == 303
 
     assert Person(visitor.world).sign_in(email, password).status == 303
 
 
-def test_an_email_that_is_taken_keeps_its_password(visitor: Person, registered: str) -> None:
+def test_registering_a_taken_email_returns_409_and_keeps_the_password(visitor: Person, registered: str) -> None:
     answer = visitor.register(registered, password="another good password")
 
     assert answer.status == 409
@@ -106,7 +104,7 @@ def test_an_email_that_is_taken_keeps_its_password(visitor: Person, registered: 
     assert visitor.sign_in(registered).status == 303
 
 
-def test_who_signs_in_gets_to_the_page_that_was_asked_for(visitor: Person, registered: str) -> None:
+def test_sign_in_redirects_to_the_requested_page(visitor: Person, registered: str) -> None:
     asked = visitor.get("/clients?title=a%20b&active=yes")
     visitor.follow()
     visitor.post("/sign-in", email=f" {registered.upper()}", password=PASSWORD, next=visitor.hidden("next"))
@@ -130,13 +128,13 @@ def test_who_signs_in_gets_to_the_page_that_was_asked_for(visitor: Person, regis
         "",
     ],
 )
-def test_nobody_is_sent_to_another_site_after_signing_in(visitor: Person, registered: str, destination: str) -> None:
+def test_sign_in_does_not_redirect_to_another_site(visitor: Person, registered: str, destination: str) -> None:
     answer = visitor.sign_in(registered, next=destination)
 
     assert (answer.status, answer.headers["location"]) == (303, "/")
 
 
-def test_an_unknown_email_and_a_wrong_password_are_answered_alike(visitor: Person, registered: str) -> None:
+def test_an_unknown_email_and_a_wrong_password_get_the_same_answer(visitor: Person, registered: str) -> None:
     wrong = visitor.sign_in(registered, "another good password")
     said = visitor.text
     unknown = visitor.sign_in(f"x{registered}")
@@ -146,7 +144,9 @@ def test_an_unknown_email_and_a_wrong_password_are_answered_alike(visitor: Perso
     assert "do not match" in said
 
 
-def test_an_unknown_email_costs_a_hash_as_well(world: World, registered: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sign_in_with_an_unknown_email_verifies_a_hash_too(
+    world: World, registered: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     compared: list[str] = []
     real = argon2.PasswordHasher.verify
 

@@ -50,7 +50,7 @@ def place(mail: Mail) -> str:
 # -- confirming an address
 
 
-def test_outside_sandboxes_an_address_is_confirmed_before_the_first_sign_in(
+def test_production_requires_a_confirmed_address_before_the_first_sign_in(
     production: World, visitor: Person, email: str
 ) -> None:
     answer = visitor.register(f" {email.upper()}")
@@ -72,10 +72,10 @@ def test_outside_sandboxes_an_address_is_confirmed_before_the_first_sign_in(
     assert (again.get(link).status, again.post(link, password=PASSWORD).status) == (404, 404)
 
 
-def test_nobody_has_an_address_confirmed_with_a_password_that_its_owner_did_not_choose(
+def test_a_confirmation_link_requires_the_password_of_its_own_registration(
     production: World, visitor: Person, email: str
 ) -> None:
-    """Who registers an address first gets nothing, although its owner opens the link."""
+    """A stranger who registers an address first gets no account, even if its owner opens the link."""
     Person(production).register(email, "a password of a thief")
     planted = place(mailed(production))
     visitor.get(planted)
@@ -93,7 +93,7 @@ def test_nobody_has_an_address_confirmed_with_a_password_that_its_owner_did_not_
     assert production.hub.website.users.authenticate(email, "a password of a thief") is None
 
 
-def test_a_link_confirms_within_a_day(production: World, visitor: Person, email: str) -> None:
+def test_a_confirmation_link_expires_after_its_lifetime(production: World, visitor: Person, email: str) -> None:
     visitor.register(email)
     link = place(mailed(production))
     production.clock.advance(LIFETIMES["confirm"])
@@ -102,7 +102,7 @@ def test_a_link_confirms_within_a_day(production: World, visitor: Person, email:
     assert production.hub.website.users.find(email) is None
 
 
-def test_only_so_many_passwords_are_tried_at_a_confirmation(production: World, visitor: Person, email: str) -> None:
+def test_password_attempts_at_a_confirmation_link_are_limited(production: World, visitor: Person, email: str) -> None:
     visitor.register(email)
     link = place(mailed(production))
     visitor.get(link)
@@ -111,7 +111,7 @@ def test_only_so_many_passwords_are_tried_at_a_confirmation(production: World, v
     assert answers == [401] * LIMITS["password"].attempts + [429]
 
 
-def test_registering_a_known_address_is_answered_as_a_new_one_is(
+def test_registering_a_known_address_gets_the_same_answer_as_a_new_one(
     production: World, visitor: Person, email: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     production.hub.website.users.register(email, PASSWORD, terms_accepted=True)
@@ -139,7 +139,9 @@ def test_registering_a_known_address_is_answered_as_a_new_one_is(
     assert production.hub.website.users.authenticate(email, PASSWORD) is not None
 
 
-def test_the_owner_of_a_known_address_is_told(production: World, visitor: Person, email: str) -> None:
+def test_the_owner_of_a_registered_address_gets_a_mail_about_a_second_registration(
+    production: World, visitor: Person, email: str
+) -> None:
     production.hub.website.users.register(email, PASSWORD, terms_accepted=True)
     visitor.register(email, NEW)
     mail = mailed(production)
@@ -148,12 +150,12 @@ def test_the_owner_of_a_known_address_is_told(production: World, visitor: Person
     assert place(mail) == "/forgotten"
 
 
-def test_a_registration_that_is_not_complete_sends_no_mail(production: World, visitor: Person, email: str) -> None:
+def test_an_incomplete_registration_sends_no_mail(production: World, visitor: Person, email: str) -> None:
     assert visitor.register(email, "short").status == 400
     assert production.recorded("mail") == []
 
 
-def test_in_sandboxes_who_registers_is_signed_in_and_written_nothing(world: World, visitor: Person, email: str) -> None:
+def test_sandbox_registration_signs_in_and_sends_no_mail(world: World, visitor: Person, email: str) -> None:
     assert visitor.register(email).status == 303
     assert world.recorded("mail") == []
 
@@ -161,7 +163,7 @@ def test_in_sandboxes_who_registers_is_signed_in_and_written_nothing(world: Worl
 # -- forgotten passwords
 
 
-def test_a_forgotten_password_is_replaced_by_a_mailed_link(world: World, user: Person, email: str) -> None:
+def test_a_mailed_link_replaces_a_forgotten_password(world: World, user: Person, email: str) -> None:
     visitor = Person(world)
     visitor.get("/forgotten")
     answer = visitor.post("/forgotten", email=email.upper())
@@ -178,7 +180,7 @@ def test_a_forgotten_password_is_replaced_by_a_mailed_link(world: World, user: P
     assert Person(world).get(link).status == 404
 
 
-def test_who_reads_the_mailbox_is_identified(world: World, visitor: Person, email: str) -> None:
+def test_a_password_reset_by_mail_identifies_the_user(world: World, visitor: Person, email: str) -> None:
     world.hub.website.users.register(email, PASSWORD, terms_accepted=True)
     visitor.get("/forgotten")
     visitor.post("/forgotten", email=email)
@@ -189,7 +191,7 @@ def test_who_reads_the_mailbox_is_identified(world: World, visitor: Person, emai
     assert world.hub.website.users.get_identified(email).confirmed_at == world.clock.time()
 
 
-def test_a_mailed_link_to_a_new_password_is_good_for_an_hour(world: World, user: Person, email: str) -> None:
+def test_a_mailed_password_link_expires_after_its_lifetime(world: World, user: Person, email: str) -> None:
     user.get("/forgotten")
     user.post("/forgotten", email=email)
     link = place(mailed(world))
@@ -198,7 +200,7 @@ def test_a_mailed_link_to_a_new_password_is_good_for_an_hour(world: World, user:
     assert user.get(link).status == 404
 
 
-def test_a_forgotten_password_is_answered_alike_whether_or_not_there_is_an_account(
+def test_a_password_reset_gets_the_same_answer_with_and_without_an_account(
     world: World, visitor: Person, email: str
 ) -> None:
     active, inactive, unknown = (f"{letter}{email}" for letter in "abc")
@@ -224,7 +226,7 @@ def test_a_forgotten_password_is_answered_alike_whether_or_not_there_is_an_accou
     ]
 
 
-def test_what_is_no_address_is_sent_no_mail(world: World, visitor: Person) -> None:
+def test_a_malformed_address_gets_no_mail(world: World, visitor: Person) -> None:
     visitor.get("/forgotten")
     answer = visitor.post("/forgotten", email="ada")
 
@@ -234,7 +236,7 @@ def test_what_is_no_address_is_sent_no_mail(world: World, visitor: Person) -> No
 
 
 @pytest.mark.parametrize("path", ["/forgotten", "/register"])
-def test_a_mailbox_gets_so_many_mails_in_an_hour(production: World, visitor: Person, email: str, path: str) -> None:
+def test_mails_to_one_mailbox_are_limited_per_hour(production: World, visitor: Person, email: str, path: str) -> None:
     visitor.get(path)
     fields = {"email": email, "password": PASSWORD, "terms": "yes"}
     answers = [visitor.post(path, form=fields).status for _ in range(LIMITS["mailbox"].attempts + 1)]
@@ -244,7 +246,7 @@ def test_a_mailbox_gets_so_many_mails_in_an_hour(production: World, visitor: Per
     assert visitor.post(path, form={**fields, "email": f"x{email}"}).status == 200
 
 
-def test_an_address_asks_for_so_many_mails_in_an_hour(world: World, visitor: Person, email: str) -> None:
+def test_mail_requests_of_one_ip_address_are_limited_per_hour(world: World, visitor: Person, email: str) -> None:
     visitor.get("/forgotten")
     answers = [visitor.post("/forgotten", email=f"{n}{email}").status for n in range(LIMITS["mails"].attempts + 1)]
 
@@ -254,7 +256,7 @@ def test_an_address_asks_for_so_many_mails_in_an_hour(world: World, visitor: Per
 # -- how mails travel
 
 
-def test_a_mail_is_recorded_with_what_it_is_about_or_not_at_all(
+def test_a_failed_mail_write_stores_no_registration(
     production: World, visitor: Person, email: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     visitor.get("/register")
@@ -273,7 +275,7 @@ def test_a_mail_is_recorded_with_what_it_is_about_or_not_at_all(
     assert [item for item in production.hub.store.scan("website") if item["owner"].startswith("confirm#")] == []
 
 
-def test_neither_a_table_nor_a_log_has_a_link_or_a_password(
+def test_no_table_and_no_log_contains_a_mailed_link_or_a_password(
     production: World, visitor: Person, email: str, lines: Lines
 ) -> None:
     visitor.register(email)
@@ -289,7 +291,7 @@ def test_neither_a_table_nor_a_log_has_a_link_or_a_password(
     assert all(email not in json.dumps(item, default=repr) for item in tables if "delivery_id" in item)
 
 
-def test_a_mail_that_was_not_taken_is_sent_again_by_its_plan(world: World, user: Person, email: str) -> None:
+def test_a_rejected_mail_is_retried_by_its_plan(world: World, user: Person, email: str) -> None:
     mailer, taken = world.hub.mailer, []
 
     class Hesitating:
@@ -312,7 +314,7 @@ def test_a_mail_that_was_not_taken_is_sent_again_by_its_plan(world: World, user:
     assert world.recorded("mail")[0].state == "delivered"
 
 
-def test_a_mail_that_will_never_be_taken_fails_at_once(world: World, user: Person, email: str) -> None:
+def test_a_permanently_rejected_mail_fails_at_once(world: World, user: Person, email: str) -> None:
     class Refusing:
         def send(self, mail: Mail, mail_id: str) -> None:
             raise MailFailed("SES answered MessageRejected", final=True)

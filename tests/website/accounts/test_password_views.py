@@ -33,7 +33,7 @@ def reset_link(world: World, email: str) -> str:
 # -- the account
 
 
-def test_a_user_reads_a_code_for_the_operator_on_the_account_page(world: World, user: Person, email: str) -> None:
+def test_the_account_page_shows_an_operator_code_once(world: World, user: Person, email: str) -> None:
     user.get("/account")
     assert (email in user.text, "operator-code" in user.last.text) == (True, False)
     answer = user.post("/account", action="code")
@@ -44,16 +44,16 @@ def test_a_user_reads_a_code_for_the_operator_on_the_account_page(world: World, 
     assert "operator-code" not in user.get("/account").text
 
 
-def test_the_account_page_is_for_who_is_signed_in(visitor: Person) -> None:
+def test_the_account_page_requires_a_sign_in(visitor: Person) -> None:
     assert visitor.get("/account").headers["location"] == "/sign-in?next=%2Faccount"
 
 
-def test_every_page_of_a_user_leads_to_the_account(user: Person) -> None:
+def test_every_page_links_to_the_account_page(user: Person) -> None:
     assert 'href="/account"' in user.get("/").text
     assert 'aria-current="page"' in user.get("/account").text
 
 
-def test_so_many_codes_are_made_in_an_hour(user: Person) -> None:
+def test_operator_codes_are_limited_per_hour(user: Person) -> None:
     user.get("/account")
     answers = [user.post("/account", action="code").status for _ in range(LIMITS["codes"].attempts + 1)]
 
@@ -65,7 +65,7 @@ def test_so_many_codes_are_made_in_an_hour(user: Person) -> None:
 # -- links
 
 
-def test_a_link_shows_a_form_and_is_used_up_by_sending_it(world: World, visitor: Person, email: str) -> None:
+def test_a_password_link_shows_a_form_and_is_used_up_by_its_post(world: World, visitor: Person, email: str) -> None:
     place = reset_link(world, email)
     for _ in range(2):
         assert visitor.get(place).status == 200
@@ -81,7 +81,7 @@ def test_a_link_shows_a_form_and_is_used_up_by_sending_it(world: World, visitor:
     assert '<a class="button" href="/forgotten">Request a new password</a>' in again.last.text
 
 
-def test_a_user_of_the_operators_agrees_to_the_terms_with_the_first_password(
+def test_a_user_created_by_the_operator_accepts_the_terms_with_the_first_password(
     world: World, visitor: Person, email: str
 ) -> None:
     world.hub.website.users.add(email)
@@ -96,14 +96,16 @@ def test_a_user_of_the_operators_agrees_to_the_terms_with_the_first_password(
     assert world.hub.website.users.get(email).terms_accepted_at == world.clock.time()
 
 
-def test_a_page_with_a_secret_in_its_address_tells_it_to_nobody(world: World, visitor: Person, email: str) -> None:
+def test_a_page_with_a_secret_in_its_url_sends_no_referrer_and_is_not_cached(
+    world: World, visitor: Person, email: str
+) -> None:
     answer = visitor.get(reset_link(world, email))
 
     assert answer.headers["referrer-policy"] == "no-referrer"
     assert answer.headers["cache-control"] == "no-store"
 
 
-def test_a_new_password_ends_every_session_of_the_user(world: World, user: Person, email: str) -> None:
+def test_a_new_password_by_link_ends_every_other_session(world: World, user: Person, email: str) -> None:
     assert user.get("/clients").status == 200
     elsewhere, place = Person(world), reset_link(world, email)
     elsewhere.get(place)
@@ -113,7 +115,7 @@ def test_a_new_password_ends_every_session_of_the_user(world: World, user: Perso
     assert elsewhere.get("/clients").status == 200
 
 
-def test_a_session_of_an_earlier_version_goes_on_and_ends_with_a_new_password(
+def test_a_session_of_an_earlier_version_stays_valid_until_a_new_password(
     world: World, visitor: Person, email: str
 ) -> None:
     """Its cookie does not name the user, and its record has no generation."""
@@ -135,7 +137,7 @@ def test_a_session_of_an_earlier_version_goes_on_and_ends_with_a_new_password(
 
 
 @pytest.mark.parametrize("secret", ["x", "a" * 43, "..", "a" * 5000])
-def test_a_link_that_was_never_given_out_is_not_found(visitor: Person, secret: str) -> None:
+def test_an_unknown_password_link_returns_404(visitor: Person, secret: str) -> None:
     assert visitor.get(f"/reset/{secret}").status == 404
 
 
@@ -155,7 +157,7 @@ def change(person: Person, current: str = PASSWORD, new: str = NEW) -> int:
     return person.post("/account", action="password", current_password=current, password=new).status
 
 
-def test_a_user_changes_the_password_and_every_other_session_ends(world: World, owner: Person, email: str) -> None:
+def test_a_password_change_ends_every_other_session(world: World, owner: Person, email: str) -> None:
     elsewhere = Person(world)
     elsewhere.sign_in(email)
 
@@ -167,7 +169,7 @@ def test_a_user_changes_the_password_and_every_other_session_ends(world: World, 
     assert Person(world).sign_in(email, NEW).status == 303
 
 
-def test_a_copy_of_the_cookie_of_before_is_worth_nothing_afterwards(world: World, owner: Person) -> None:
+def test_a_password_change_invalidates_copies_of_the_old_cookie(world: World, owner: Person) -> None:
     copied = Person(world, dict(owner.cookies))
     change(owner)
 
@@ -183,7 +185,7 @@ def test_a_copy_of_the_cookie_of_before_is_worth_nothing_afterwards(world: World
         (PASSWORD, PASSWORD, "password", "The new password is the same as the current one."),
     ],
 )
-def test_a_change_that_is_refused_is_told_at_its_field(
+def test_a_rejected_password_change_shows_the_error_at_its_field(
     world: World, owner: Person, email: str, current: str, new: str, field: str, said: str
 ) -> None:
     assert change(owner, current, new) == 400
@@ -195,13 +197,13 @@ def test_a_change_that_is_refused_is_told_at_its_field(
     assert Person(world).sign_in(email).status == 303
 
 
-def test_who_sits_at_another_ones_browser_tries_so_many_passwords(owner: Person) -> None:
+def test_current_password_attempts_in_a_session_are_limited(owner: Person) -> None:
     answers = [change(owner, "wrong") for _ in range(LIMITS["password"].attempts + 1)]
 
     assert answers == [400] * LIMITS["password"].attempts + [429]
 
 
-def test_of_two_changes_at_the_same_time_one_is_made(world: World, owner: Person, email: str) -> None:
+def test_two_simultaneous_password_changes_apply_one(world: World, owner: Person, email: str) -> None:
     user = world.hub.website.users.get(email)
 
     def first() -> User:
@@ -212,7 +214,7 @@ def test_of_two_changes_at_the_same_time_one_is_made(world: World, owner: Person
     assert world.hub.website.users.authenticate(email, NEW) is not None
 
 
-def test_a_user_who_is_deactivated_is_signed_out_at_once_and_stays_out(world: World, owner: Person, email: str) -> None:
+def test_a_deactivated_user_is_signed_out_and_cannot_sign_in(world: World, owner: Person, email: str) -> None:
     link = reset_link(world, email)
     world.hub.website.users.deactivate(email)
 

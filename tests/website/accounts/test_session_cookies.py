@@ -15,7 +15,9 @@ from tests.world import World
 pytestmark = pytest.mark.usefixtures("quick_hashes")
 
 
-def test_the_cookie_is_kept_from_scripts_and_other_sites(world: World, visitor: Person, registered: str) -> None:
+def test_the_session_cookie_is_httponly_samesite_lax_and_secure_on_https(
+    world: World, visitor: Person, registered: str
+) -> None:
     visitor.sign_in(registered)
     assert visitor.set_cookie(COOKIE).endswith(f"; Path=/; Max-Age={LIFETIME}; HttpOnly; SameSite=Lax")
 
@@ -27,7 +29,7 @@ def test_the_cookie_is_kept_from_scripts_and_other_sites(world: World, visitor: 
     assert all(name.startswith(("__Host-", "__Secure-")) for name in visitor.cookies)
 
 
-def test_a_session_of_the_release_before_goes_on_and_signing_out_deletes_it(world: World, user: Person) -> None:
+def test_signing_out_deletes_a_session_cookie_of_the_previous_release(world: World, user: Person) -> None:
     world.hub.settings = replace(world.hub.settings, stage="dev", public_url="https://api.example.com/stage")
     assert user.get("/clients").status == 200
     copied = Person(world, dict(user.cookies))
@@ -40,7 +42,7 @@ def test_a_session_of_the_release_before_goes_on_and_signing_out_deletes_it(worl
     assert copied.get("/clients").status == 303
 
 
-def test_a_session_put_into_the_browser_before_is_worth_nothing_afterwards(visitor: Person, registered: str) -> None:
+def test_signing_in_replaces_a_planted_session_cookie(visitor: Person, registered: str) -> None:
     visitor.get("/sign-in")
     planted = dict(visitor.cookies)
     visitor.sign_in(registered)
@@ -50,7 +52,7 @@ def test_a_session_put_into_the_browser_before_is_worth_nothing_afterwards(visit
     assert thief.get("/clients").status == 303
 
 
-def test_signing_in_again_ends_the_session_before(user: Person, registered: str) -> None:
+def test_signing_in_again_ends_the_previous_session(user: Person, registered: str) -> None:
     before = Person(user.world, dict(user.cookies))
     user.post("/sign-in", email=registered, password=PASSWORD)
 
@@ -58,14 +60,14 @@ def test_signing_in_again_ends_the_session_before(user: Person, registered: str)
     assert before.get("/clients").status == 303
 
 
-def test_a_session_ends_on_the_server(world: World, user: Person) -> None:
+def test_a_session_expires_on_the_server(world: World, user: Person) -> None:
     world.clock.advance(LIFETIME - 1)
     assert user.get("/clients").status == 200
     world.clock.advance(1)
     assert user.get("/clients").status == 303
 
 
-def test_after_signing_out_the_cookie_is_worth_nothing_wherever_it_is(user: Person) -> None:
+def test_signing_out_invalidates_copies_of_the_cookie(user: Person) -> None:
     copied = Person(user.world, dict(user.cookies))
     menu = user.get("/clients").text.partition('<form method="post" action="/sign-out" data-forget>')[2]
     assert 'name="form_token"' in menu.partition("</form>")[0]
@@ -76,33 +78,33 @@ def test_after_signing_out_the_cookie_is_worth_nothing_wherever_it_is(user: Pers
     assert copied.get("/clients").status == 303
 
 
-def test_a_mere_link_signs_nobody_out(user: Person) -> None:
+def test_a_get_of_sign_out_keeps_the_session(user: Person) -> None:
     user.get("/sign-out")
 
     assert user.get("/clients").status == 200
 
 
 @pytest.mark.parametrize("cookie", ["", "x", "x.y", "uAAAA.AAAA", "a=b", "\u00ff", '"', "u" * 5000])
-def test_a_cookie_that_is_not_ours_is_nobody(visitor: Person, cookie: str) -> None:
+def test_a_malformed_session_cookie_is_rejected(visitor: Person, cookie: str) -> None:
     visitor.cookies = {COOKIE: cookie}
 
     assert visitor.get("/clients").status == 303
 
 
-def test_a_cookie_whose_signature_was_altered_is_nobody(user: Person) -> None:
+def test_a_session_cookie_with_an_altered_signature_is_rejected(user: Person) -> None:
     secret, _, signature = user.cookies[COOKIE].partition(".")
     user.cookies = {COOKIE: f"{secret}.{'B' if signature[0] == 'A' else 'A'}{signature[1:]}"}
 
     assert user.get("/clients").status == 303
 
 
-def test_sessions_outlive_one_rotation_of_the_keys(world: World, user: Person) -> None:
+def test_a_session_outlives_one_key_rotation(world: World, user: Person) -> None:
     world.hub.keyring.rotate_data_key()
     assert user.get("/clients").status == 200
 
 
-def test_a_rotation_signs_nobody_out_where_it_is_not_known_yet(world: World, user: Person) -> None:
-    """Two processes, one of which has seen the new key: a cookie and a form of one are taken by the other."""
+def test_a_process_without_the_new_key_accepts_cookies_and_forms_signed_with_it(world: World, user: Person) -> None:
+    """Two processes, one of which has loaded the rotated key, accept each other's cookie and form token."""
     fresh, stale = world.another_process(), world.another_process()
     cookie = user.cookies[COOKIE]
     for hub in (fresh, stale):
@@ -116,7 +118,9 @@ def test_a_rotation_signs_nobody_out_where_it_is_not_known_yet(world: World, use
     assert stale.website.sessions.accepts(there, found.form_token)
 
 
-def test_what_is_stored_signs_nobody_in(world: World, user: Person, registered: str, email: str) -> None:
+def test_stored_records_contain_no_session_secret_form_token_or_password(
+    world: World, user: Person, registered: str, email: str
+) -> None:
     user.get("/clients/new")
     stored = json.dumps([*world.hub.store.scan("website"), *world.hub.store.scan("users")], default=str)
 

@@ -19,7 +19,7 @@ from tests.world import World
 pytestmark = pytest.mark.usefixtures("quick_hashes")
 
 
-def test_an_account_allows_a_few_wrong_passwords_in_a_row(world: World, visitor: Person, registered: str) -> None:
+def test_wrong_passwords_for_one_account_are_limited(world: World, visitor: Person, registered: str) -> None:
     allowed = LIMITS["account_at_address"].attempts
     answers = [visitor.sign_in(registered, "another good password").status for _ in range(allowed)]
     stopped = visitor.sign_in(registered)
@@ -31,7 +31,7 @@ def test_an_account_allows_a_few_wrong_passwords_in_a_row(world: World, visitor:
     assert visitor.sign_in(registered).status == 303
 
 
-def test_an_unknown_account_is_throttled_like_a_known_one(visitor: Person, email: str) -> None:
+def test_sign_in_attempts_for_an_unknown_account_are_limited_too(visitor: Person, email: str) -> None:
     answers = [
         visitor.sign_in(email, "another good password").status for _ in range(LIMITS["account_at_address"].attempts + 1)
     ]
@@ -39,7 +39,7 @@ def test_an_unknown_account_is_throttled_like_a_known_one(visitor: Person, email
     assert answers[-2:] == [401, 429]
 
 
-def test_who_signs_in_in_the_end_begins_anew(visitor: Person, registered: str) -> None:
+def test_a_successful_sign_in_resets_the_attempt_count(visitor: Person, registered: str) -> None:
     for _ in range(3):
         for _ in range(4):
             visitor.sign_in(registered, "another good password")
@@ -52,7 +52,7 @@ def guess(person: Person, email: str, times: int) -> list[int]:
     return [person.sign_in(email, "another good password").status for _ in range(times)]
 
 
-def test_a_stranger_who_guesses_does_not_lock_the_owner_out(world: World, registered: str) -> None:
+def test_a_stranger_who_guesses_does_not_lock_out_the_owner(world: World, registered: str) -> None:
     stranger, owner = Person(world, address="203.0.113.7"), Person(world, address="203.0.113.8")
     allowed = LIMITS["account_at_address"].attempts
 
@@ -61,10 +61,10 @@ def test_a_stranger_who_guesses_does_not_lock_the_owner_out(world: World, regist
     assert stranger.sign_in(registered).status == 429, "a success elsewhere does not help who guesses"
 
 
-def test_a_browser_that_signed_in_before_is_not_locked_out_by_anybody(
+def test_a_known_browser_can_sign_in_while_strangers_exhaust_the_limits(
     world: World, visitor: Person, registered: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither from its own address, nor from so many addresses that nobody else may try."""
+    """Guesses from its own address and from many other addresses do not lock the known browser out."""
     for name in ("account_at_address", "address", "account"):
         monkeypatch.setitem(cast(dict[str, RateLimit], LIMITS), name, RateLimit(2, 3600))
     assert visitor.sign_in(registered).status == 303
@@ -79,7 +79,7 @@ def test_a_browser_that_signed_in_before_is_not_locked_out_by_anybody(
     assert visitor.sign_in(registered).status == 303
 
 
-def test_guesses_from_many_addresses_stay_limited_until_the_hour_is_over(
+def test_guesses_from_many_addresses_are_limited_until_the_hour_ends(
     world: World, registered: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(cast(dict[str, RateLimit], LIMITS), "account", RateLimit(3, 3600))
@@ -90,9 +90,7 @@ def test_guesses_from_many_addresses_stay_limited_until_the_hour_is_over(
     assert guess(strangers[-1], registered, 1) == [401]
 
 
-def test_a_browser_that_signed_in_before_is_stopped_by_its_own_guesses_for_a_while(
-    world: World, visitor: Person, registered: str
-) -> None:
+def test_a_known_browser_is_limited_by_its_own_guesses(world: World, visitor: Person, registered: str) -> None:
     visitor.sign_in(registered)
     visitor.cookies.pop(COOKIE)
     allowed = LIMITS["known_browser"].attempts
@@ -103,7 +101,7 @@ def test_a_browser_that_signed_in_before_is_stopped_by_its_own_guesses_for_a_whi
     assert visitor.sign_in(registered).status == 303
 
 
-def test_who_once_had_the_password_gains_no_guesses_by_signing_in_with_many_browsers(
+def test_many_known_browsers_share_one_limit_of_guesses(
     world: World, registered: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(cast(dict[str, RateLimit], LIMITS), "known_browsers", RateLimit(3, 3600))
@@ -116,7 +114,7 @@ def test_who_once_had_the_password_gains_no_guesses_by_signing_in_with_many_brow
     assert Person(world).sign_in(registered).status == 303, "others have attempts of their own"
 
 
-def test_a_new_password_by_a_link_is_a_way_in_while_strangers_guess(
+def test_a_password_link_signs_in_while_strangers_exhaust_the_limit(
     world: World, visitor: Person, registered: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(cast(dict[str, RateLimit], LIMITS), "account", RateLimit(1, 3600))
@@ -137,7 +135,7 @@ def known_cookie(person: Person) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("forged", ["", "x", "0" * 22 + "-1.AAAA", "of another account", "altered", "too old"])
-def test_only_a_browser_that_signed_in_to_this_account_is_known(
+def test_a_browser_is_known_only_with_an_unexpired_cookie_of_the_account(
     world: World, visitor: Person, registered: str, forged: str
 ) -> None:
     call = world.hub.website.call
@@ -157,7 +155,7 @@ def test_only_a_browser_that_signed_in_to_this_account_is_known(
     assert call(sessions.find_browser, registered, value) is None
 
 
-def test_the_cookie_of_a_known_browser_signs_nobody_in_and_names_nobody(
+def test_the_known_browser_cookie_contains_no_email_and_does_not_sign_in(
     world: World, visitor: Person, registered: str
 ) -> None:
     visitor.sign_in(registered)
@@ -175,7 +173,7 @@ def test_the_cookie_of_a_known_browser_signs_nobody_in_and_names_nobody(
     assert renewed.partition("=")[2][:22] == value[:22], "the browser keeps its id"
 
 
-def test_an_address_that_tries_many_accounts_is_stopped(
+def test_sign_in_attempts_of_one_ip_address_are_limited(
     world: World, visitor: Person, registered: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(type(world.hub.website.users), "authenticate", lambda *_: None)
@@ -184,7 +182,7 @@ def test_an_address_that_tries_many_accounts_is_stopped(
     assert answers[-2:] == [401, 429]
 
 
-def test_visitors_behind_cloudfront_have_limits_of_their_own(
+def test_visitors_behind_cloudfront_have_separate_limits(
     world: World, registered: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(type(world.hub.website.users), "authenticate", lambda *_: None)
@@ -202,7 +200,7 @@ def test_visitors_behind_cloudfront_have_limits_of_their_own(
     assert [sign_in(number, f"203.0.113.{number}", {}) for number in range(most + 1)][-2:] == [401, 429]
 
 
-def test_an_address_that_registers_many_users_is_stopped(
+def test_registrations_of_one_ip_address_are_limited(
     world: World, visitor: Person, email: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(cast(dict[str, RateLimit], LIMITS), "registrations", RateLimit(1, 3600))

@@ -13,7 +13,7 @@ from tests.world import World
 # -- choosing
 
 
-def test_who_has_no_client_is_led_to_one(user: Person) -> None:
+def test_a_user_without_a_client_gets_a_link_to_create_one(user: Person) -> None:
     user.get("/authorize")
 
     assert "You have no active client" in user.text
@@ -48,7 +48,7 @@ def test_the_scopes_of_the_chosen_bank_are_shown_with_their_meaning(user: Person
     assert user.checked("pkce") == ["yes"]
 
 
-def test_the_request_follows_what_is_chosen(user: Person, client_id: str) -> None:
+def test_the_shown_request_reflects_the_chosen_options(user: Person, client_id: str) -> None:
     open_request(user, client_id)
     draft = user.hidden("draft")
     user.get(f"/authorize?client_id={client_id}&bic=ALPHGB21&draft={draft}&scope=payment.init&consent_type=one_time")
@@ -59,14 +59,14 @@ def test_the_request_follows_what_is_chosen(user: Person, client_id: str) -> Non
     assert user.hidden("draft") == draft
 
 
-def test_the_form_token_never_gets_into_an_address(user: Person, client_id: str) -> None:
-    """The page's form is sent by GET, too, to show the request: only the button that runs it carries the token."""
+def test_the_authorize_form_keeps_the_form_token_out_of_the_url(user: Person, client_id: str) -> None:
+    """The form that updates the shown request uses GET: only the button that runs it carries the token."""
     open_request(user, client_id)
 
     assert re.findall(r"<(\w+)[^>]*name=\"form_token\"", user.last.text.partition("<main")[2]) == ["button"]
 
 
-def test_the_latest_journeys_are_listed_the_newest_first(world: World, user: Person, client_id: str) -> None:
+def test_the_latest_journeys_are_listed_newest_first(world: World, user: Person, client_id: str) -> None:
     for bic in ("ALPHGB21", "BETADEF1"):
         open_request(user, client_id, bic)
         run(user, client_id, scope=list(user.checked("scope")))
@@ -80,7 +80,7 @@ def test_the_latest_journeys_are_listed_the_newest_first(world: World, user: Per
 # -- running
 
 
-def test_what_is_shown_is_what_runs(world: World, user: Person, client_id: str) -> None:
+def test_the_executed_request_equals_the_shown_request(world: World, user: Person, client_id: str) -> None:
     open_request(user, client_id)
     body = shown_request(user)
     sent = {
@@ -93,7 +93,7 @@ def test_what_is_shown_is_what_runs(world: World, user: Person, client_id: str) 
     assert (sent["client_id"], sent["redirect_uri"]) == (client_id, body["redirect_uri"])
 
 
-def test_the_curl_that_is_shown_works(world: World, user: Person, client_id: str) -> None:
+def test_the_shown_curl_command_works(world: World, user: Person, client_id: str) -> None:
     open_request(user, client_id)
     body = shown_request(user)
 
@@ -101,14 +101,14 @@ def test_the_curl_that_is_shown_works(world: World, user: Person, client_id: str
     assert world.tpp("POST", "/tpp/authorize", body, client_id=client_id).status == 200
 
 
-def test_a_quote_in_a_callback_url_does_not_break_out_of_the_curl(user: Person) -> None:
+def test_a_quote_in_a_callback_url_is_escaped_in_the_curl_command(user: Person) -> None:
     client_id = user.create_client(callback_urls="https://tpp.example/'$(id)'")
     open_request(user, client_id)
 
     assert "https://tpp.example/'\\''$(id)'\\''" in user.text
 
 
-def test_the_page_may_lead_to_the_bank_and_to_the_callback_and_nowhere_else(user: Person) -> None:
+def test_form_action_allows_only_the_bank_and_the_callback(user: Person) -> None:
     client_id = user.create_client(callback_urls="https://tpp.example/back")
     open_request(user, client_id)
 
@@ -117,7 +117,7 @@ def test_the_page_may_lead_to_the_bank_and_to_the_callback_and_nowhere_else(user
     assert user.last.headers["referrer-policy"] == "same-origin"
 
 
-def test_a_bank_elsewhere_is_named_in_the_policy(world: World, user: Person, client_id: str) -> None:
+def test_form_action_contains_the_authorization_url_of_the_bank(world: World, user: Person, client_id: str) -> None:
     world.hub.openbanking.banks.add(
         NewBank(
             bic="GAMMFRPP",
@@ -138,7 +138,7 @@ def test_a_bank_elsewhere_is_named_in_the_policy(world: World, user: Person, cli
         world.hub.openbanking.banks.remove("GAMMFRPP")
 
 
-def test_a_request_that_is_refused_says_why_and_what_to_do(
+def test_a_rejected_request_shows_its_error_and_the_next_step(
     world: World, user: Person, client_id: str, email: str
 ) -> None:
     open_request(user, client_id)
@@ -154,7 +154,7 @@ def test_a_request_that_is_refused_says_why_and_what_to_do(
     assert world.hub.website.journeys.list_latest(email) == []
 
 
-def test_in_production_a_proof_key_is_needed(world: World, user: Person, client_id: str) -> None:
+def test_production_requires_pkce(world: World, user: Person, client_id: str) -> None:
     open_request(user, client_id)
     vars(world.hub.openbanking)["is_sandbox"] = False
     run(user, client_id, pkce=None)
@@ -162,7 +162,7 @@ def test_in_production_a_proof_key_is_needed(world: World, user: Person, client_
     assert "code_challenge is required (PKCE)" in user.text
 
 
-def test_a_second_click_leads_to_the_same_place_at_the_bank(user: Person, client_id: str) -> None:
+def test_a_second_click_redirects_to_the_same_authorization_url(user: Person, client_id: str) -> None:
     open_request(user, client_id)
     page = user.last
     first = run(user, client_id)
@@ -172,7 +172,7 @@ def test_a_second_click_leads_to_the_same_place_at_the_bank(user: Person, client
     assert first.startswith("http://127.0.0.1:1/bank-1/authorize")
 
 
-def test_a_request_that_has_ended_is_made_anew(world: World, user: Person, client_id: str) -> None:
+def test_a_finished_request_is_replaced_by_a_new_one(world: World, user: Person, client_id: str) -> None:
     open_request(user, client_id)
     before, page = shown_request(user), user.last
     approve(world, run(user, client_id))
@@ -185,7 +185,7 @@ def test_a_request_that_has_ended_is_made_anew(world: World, user: Person, clien
     assert run(user, client_id).startswith("http://127.0.0.1:1/bank-1/authorize")
 
 
-def test_a_client_that_was_switched_off_meanwhile_does_not_ask(world: World, user: Person, client_id: str) -> None:
+def test_a_deactivated_client_cannot_run_a_request(world: World, user: Person, client_id: str) -> None:
     open_request(user, client_id)
     world.hub.openbanking.clients.deactivate(client_id)
     run(user, client_id)
@@ -193,7 +193,7 @@ def test_a_client_that_was_switched_off_meanwhile_does_not_ask(world: World, use
     assert "You have no active client" in user.text
 
 
-def test_each_scope_names_the_calls_that_it_allows(user: Person, client_id: str) -> None:
+def test_each_scope_lists_its_permitted_calls(user: Person, client_id: str) -> None:
     open_request(user, client_id, "BETADEF1")
 
     assert "accounts Account list and details: GET /tpp/accounts, GET /tpp/account " in user.text

@@ -53,7 +53,7 @@ def sent(curl: str) -> tuple[str, dict[str, Any]]:
     return words[2].removeprefix("http://127.0.0.1:8000"), json.loads(words[words.index("-d") + 1])
 
 
-def test_the_token_request_and_its_answer_are_shown(world: World, user: Person, client_id: str) -> None:
+def test_the_journey_page_shows_the_token_request_and_its_answer(world: World, user: Person, client_id: str) -> None:
     with_tokens(world, user, client_id)
     request = body(user, "Token request")
 
@@ -65,7 +65,7 @@ def test_the_token_request_and_its_answer_are_shown(world: World, user: Person, 
     assert '"expires_in" : 3600' in shown
 
 
-def test_the_request_is_shown_before_a_code_is_exchanged(
+def test_the_token_request_is_shown_before_the_exchange(
     world: World, user: Person, secret_client: tuple[str, str]
 ) -> None:
     client_id, secret = secret_client
@@ -83,7 +83,7 @@ def test_the_request_is_shown_before_a_code_is_exchanged(
     assert (made.status, request) == (200, body(user, "Token request"))
 
 
-def test_the_curl_of_a_refresh_and_of_the_end_does_what_the_buttons_do(
+def test_the_curl_commands_of_refresh_and_revocation_work_like_the_buttons(
     world: World, user: Person, client_id: str
 ) -> None:
     state = with_tokens(world, user, client_id)
@@ -101,7 +101,7 @@ def test_the_curl_of_a_refresh_and_of_the_end_does_what_the_buttons_do(
     assert "The client ended it" in user.get(f"/authorize/callback?state={state}").text
 
 
-def test_an_end_by_the_button_is_shown_with_its_answer(world: World, user: Person, client_id: str) -> None:
+def test_a_consent_ended_by_the_button_shows_the_revocation_answer(world: World, user: Person, client_id: str) -> None:
     state = with_tokens(world, user, client_id)
     user.post("/authorize/callback", state=state, action="end")
     user.follow()
@@ -114,9 +114,7 @@ def test_an_end_by_the_button_is_shown_with_its_answer(world: World, user: Perso
 @pytest.mark.parametrize(
     "security", [{}, {"auth_method": "private_key_jwt", "jwks": KeyHolder().jwks}], ids=["public", "a key"]
 )
-def test_the_python_that_is_shown_is_python(
-    world: World, user: Person, client_id: str, security: dict[str, Any]
-) -> None:
+def test_the_shown_python_compiles(world: World, user: Person, client_id: str, security: dict[str, Any]) -> None:
     with_tokens(world, user, client_id)
     state = user.hidden("state")
     if security:
@@ -133,10 +131,10 @@ def test_the_python_that_is_shown_is_python(
     assert "code_verifier=verifier" in html.unescape(python)
 
 
-def test_a_journey_whose_answers_were_not_stored_is_shown_without_them(
+def test_a_journey_without_stored_answers_is_shown_without_them(
     world: World, user: Person, client_id: str, email: str
 ) -> None:
-    """Journeys of earlier versions have neither answers nor the reason of their end."""
+    """Journeys of earlier versions have neither answers nor the reason for their end."""
     state = with_tokens(world, user, client_id)
     journeys = world.hub.website.journeys
     journey = journeys.find(email, state)

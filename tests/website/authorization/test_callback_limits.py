@@ -44,7 +44,7 @@ class Visitors:
 
 
 @pytest.mark.parametrize("kind", ["single", "direct"])
-def test_a_bank_is_asked_about_a_payment_once_in_ten_seconds(world: World, kind: str) -> None:
+def test_a_bank_is_asked_about_a_payment_once_per_ten_seconds(world: World, kind: str) -> None:
     visitors = Visitors(world, kind)
     visitors.pays()
 
@@ -58,14 +58,14 @@ def test_a_bank_is_asked_about_a_payment_once_in_ten_seconds(world: World, kind:
     assert visitors.asked == 2
 
 
-def test_each_payment_is_asked_about_by_itself(world: World) -> None:
+def test_the_interval_between_status_requests_applies_per_payment(world: World) -> None:
     visitors = Visitors(world)
     visitors.pays(2)
 
     assert [visitors.open("P-1"), visitors.open("P-2")] == [ASKED] * 2
 
 
-def test_a_bank_is_asked_about_a_payment_for_a_day(world: World) -> None:
+def test_a_bank_is_asked_about_a_payment_for_one_day(world: World) -> None:
     visitors = Visitors(world)
     visitors.pays()
     world.clock.advance(ASKED_SECONDS - 1)
@@ -76,7 +76,7 @@ def test_a_bank_is_asked_about_a_payment_for_a_day(world: World) -> None:
     assert visitors.asked == 1
 
 
-def test_one_address_has_banks_asked_thirty_times_an_hour(world: World) -> None:
+def test_one_ip_address_causes_at_most_30_status_requests_per_hour(world: World) -> None:
     visitors = Visitors(world)
     visitors.pays(PER_ADDRESS + 1)
     names = [f"P-{number + 1}" for number in range(PER_ADDRESS + 1)]
@@ -88,7 +88,7 @@ def test_one_address_has_banks_asked_thirty_times_an_hour(world: World) -> None:
     assert visitors.open() == ASKED
 
 
-def test_what_is_not_asked_counts_neither_for_the_payment_nor_for_the_address(world: World) -> None:
+def test_page_views_without_a_status_request_do_not_count_against_limits(world: World) -> None:
     visitors = Visitors(world)
     visitors.pays(2)
     for _ in range(2 * PER_ADDRESS):
@@ -98,7 +98,7 @@ def test_what_is_not_asked_counts_neither_for_the_payment_nor_for_the_address(wo
     assert visitors.open("P-2") == ASKED
 
 
-def test_the_addresses_of_one_ipv6_customer_are_one(world: World) -> None:
+def test_addresses_of_one_ipv6_network_share_one_limit(world: World) -> None:
     visitors = Visitors(world)
     visitors.pays(PER_ADDRESS + 1)
     first = ipaddress.IPv6Address("2001:db8::")
@@ -108,7 +108,7 @@ def test_the_addresses_of_one_ipv6_customer_are_one(world: World) -> None:
     assert said == [ASKED] * PER_ADDRESS + [REPORTED]
 
 
-def test_of_two_visitors_at_the_same_time_one_has_the_bank_asked(world: World) -> None:
+def test_two_simultaneous_visitors_cause_one_status_request(world: World) -> None:
     visitors = Visitors(world)
     visitors.pays()
     inner: list[str] = []
@@ -121,7 +121,7 @@ def test_of_two_visitors_at_the_same_time_one_has_the_bank_asked(world: World) -
     assert visitors.asked == 1
 
 
-def test_neither_an_address_nor_a_limit_stands_in_the_way_of_what_banks_report(world: World) -> None:
+def test_status_request_records_contain_no_address_and_accept_bank_reports(world: World) -> None:
     visitors = Visitors(world)
     visitors.pays()
     visitors.open()

@@ -27,7 +27,7 @@ CODE = f"{'0' * 22}.{'A' * 43}"
 
 @pytest.mark.parametrize(("version", "bic", "scopes"), [(1, "ALPHGB21", SCOPES), (2, "BETADEF1", ["accounts"])])
 @pytest.mark.parametrize("pkce", ["yes", None])
-def test_a_journey_of_ones_own_ends_with_tokens_that_work(
+def test_a_users_own_journey_ends_with_working_tokens(
     world: World, user: Person, client_id: str, version: int, bic: str, scopes: list[str], pkce: str | None
 ) -> None:
     open_request(user, client_id, bic)
@@ -48,9 +48,7 @@ def test_a_journey_of_ones_own_ends_with_tokens_that_work(
     assert consent.body["scopes"] == scopes
 
 
-def test_the_verifier_that_is_shown_belongs_to_the_challenge_that_was_sent(
-    world: World, user: Person, client_id: str
-) -> None:
+def test_the_shown_verifier_matches_the_sent_challenge(world: World, user: Person, client_id: str) -> None:
     open_request(user, client_id)
     challenge = shown_request(user)["code_challenge"]
     user.get(approve(world, run(user, client_id)))
@@ -62,7 +60,7 @@ def test_the_verifier_that_is_shown_belongs_to_the_challenge_that_was_sent(
     assert base64.urlsafe_b64encode(hashed).rstrip(b"=").decode() == challenge
 
 
-def test_the_callback_parameters_are_those_that_came_back(world: World, user: Person, client_id: str) -> None:
+def test_the_page_shows_the_received_callback_parameters(world: World, user: Person, client_id: str) -> None:
     open_request(user, client_id)
     back = approve(world, run(user, client_id))
     came = {name: values[0] for name, values in parse_qs(urlsplit(back).query).items()}
@@ -74,7 +72,7 @@ def test_the_callback_parameters_are_those_that_came_back(world: World, user: Pe
     assert rows == {"authorization_code": came["code"], "state": came["state"], "iss": came["iss"]}
 
 
-def test_the_tokens_lead_to_their_consent(world: World, user: Person, client_id: str) -> None:
+def test_the_token_page_links_to_the_consent(world: World, user: Person, client_id: str) -> None:
     with_tokens(world, user, client_id)
     consent_id = token(user, "consent-id")
     assert f'<a href="/consents/{consent_id}">' in user.last.text
@@ -82,7 +80,7 @@ def test_the_tokens_lead_to_their_consent(world: World, user: Person, client_id:
     assert user.get(f"/consents/{consent_id}").status == 200
 
 
-def test_a_page_that_is_loaded_again_never_uses_the_code_twice(world: World, user: Person, client_id: str) -> None:
+def test_reloading_the_callback_does_not_use_the_code_twice(world: World, user: Person, client_id: str) -> None:
     open_request(user, client_id)
     back = approve(world, run(user, client_id))
     for _ in range(3):
@@ -94,7 +92,7 @@ def test_a_page_that_is_loaded_again_never_uses_the_code_twice(world: World, use
     assert world.tpp("GET", "/tpp/consent", client_id=client_id, bearer=bearer).status == 200
 
 
-def test_an_answer_of_another_issuer_is_not_taken(world: World, user: Person, client_id: str) -> None:
+def test_a_callback_with_another_issuer_is_only_displayed(world: World, user: Person, client_id: str) -> None:
     open_request(user, client_id)
     back = approve(world, run(user, client_id))
     user.get(re.sub(r"iss=[^&]+", "iss=https%3A%2F%2Fevil.example", back))
@@ -113,9 +111,7 @@ def test_an_answer_of_another_issuer_is_not_taken(world: World, user: Person, cl
         ("something_else", "a new request uses a new state"),
     ],
 )
-def test_who_comes_back_without_a_consent_is_told_what_to_do(
-    user: Person, client_id: str, error: str, advice: str
-) -> None:
+def test_a_callback_with_an_error_shows_advice(user: Person, client_id: str, error: str, advice: str) -> None:
     open_request(user, client_id)
     state = shown_request(user)["state"]
     run(user, client_id)
@@ -129,7 +125,7 @@ def test_who_comes_back_without_a_consent_is_told_what_to_do(
     assert "not approved" in user.text
 
 
-def test_a_code_that_has_expired_is_said_in_a_sentence(world: World, user: Person, client_id: str) -> None:
+def test_an_expired_authorization_code_is_explained(world: World, user: Person, client_id: str) -> None:
     open_request(user, client_id)
     back = approve(world, run(user, client_id))
     world.clock.advance(world.hub.settings.code_lifetime)
@@ -138,7 +134,7 @@ def test_a_code_that_has_expired_is_said_in_a_sentence(world: World, user: Perso
     assert "The authorization code has expired." in user.text
 
 
-def test_a_code_counts_whatever_the_browser_brought_before(world: World, user: Person, client_id: str) -> None:
+def test_a_code_after_an_error_callback_is_exchanged(world: World, user: Person, client_id: str) -> None:
     """The PSU may open the cancel address in another tab, after the approval."""
     open_request(user, client_id)
     state = shown_request(user)["state"]
@@ -153,7 +149,7 @@ def test_a_code_counts_whatever_the_browser_brought_before(world: World, user: P
     assert "without a consent" not in user.text
 
 
-def test_an_error_in_the_address_does_not_hide_a_code(
+def test_an_error_after_a_code_callback_keeps_the_code(
     world: World, user: Person, secret_client: tuple[str, str]
 ) -> None:
     client_id, secret = secret_client
@@ -169,7 +165,7 @@ def test_an_error_in_the_address_does_not_hide_a_code(
     assert "You have tokens" in user.text
 
 
-def test_a_journey_without_tokens_cannot_be_said_to_have_ended(world: World, user: Person, client_id: str) -> None:
+def test_actions_on_a_journey_without_tokens_change_nothing(world: World, user: Person, client_id: str) -> None:
     open_request(user, client_id)
     state = shown_request(user)["state"]
     run(user, client_id)
@@ -182,7 +178,7 @@ def test_a_journey_without_tokens_cannot_be_said_to_have_ended(world: World, use
         assert 'class="toast plain"' in user.last.text
 
 
-def test_a_consent_is_not_ended_by_one_click(world: World, user: Person, client_id: str) -> None:
+def test_ending_a_consent_requires_a_confirmation(world: World, user: Person, client_id: str) -> None:
     state = with_tokens(world, user, client_id)
     bearer = token(user, "access-token")
     link = f"/authorize/callback?state={state}&amp;ask=end"
@@ -197,7 +193,7 @@ def test_a_consent_is_not_ended_by_one_click(world: World, user: Person, client_
     assert "End this consent?" not in user.get(html.unescape(link)).text
 
 
-def test_the_question_asks_for_the_secret_that_ending_needs(
+def test_the_end_confirmation_asks_for_the_client_secret(
     world: World, user: Person, secret_client: tuple[str, str]
 ) -> None:
     client_id, secret = secret_client
@@ -214,7 +210,9 @@ def test_the_question_asks_for_the_secret_that_ending_needs(
     assert "The consent has ended" in user.text
 
 
-def test_a_client_with_a_secret_is_asked_for_it(world: World, user: Person, secret_client: tuple[str, str]) -> None:
+def test_each_token_action_of_a_confidential_client_requires_its_secret(
+    world: World, user: Person, secret_client: tuple[str, str]
+) -> None:
     client_id, secret = secret_client
     open_request(user, client_id)
     user.get(approve(world, run(user, client_id)))
@@ -234,7 +232,7 @@ def test_a_client_with_a_secret_is_asked_for_it(world: World, user: Person, secr
     assert "The consent has ended" in user.text
 
 
-def test_no_page_of_a_journey_is_stored_passes_its_address_on_or_has_the_clients_secret(
+def test_journey_pages_are_not_cached_send_no_referrer_and_omit_the_client_secret(
     world: World, user: Person, secret_client: tuple[str, str]
 ) -> None:
     client_id, secret = secret_client
@@ -266,7 +264,7 @@ def test_no_page_of_a_journey_is_stored_passes_its_address_on_or_has_the_clients
     [{"auth_method": "private_key_jwt", "jwks": KeyHolder().jwks}, {"dpop_bound_access_tokens": True}],
     ids=["a key", "bound tokens"],
 )
-def test_a_code_of_a_client_with_a_key_is_shown_for_its_application(
+def test_a_code_of_a_client_with_a_key_is_displayed_without_an_exchange(
     world: World, user: Person, client_id: str, security: dict[str, Any]
 ) -> None:
     world.hub.openbanking.clients.update(client_id, security=security)
@@ -280,7 +278,7 @@ def test_a_code_of_a_client_with_a_key_is_shown_for_its_application(
     assert 'value="exchange"' not in user.text
 
 
-def test_a_client_with_a_key_gets_no_secret(world: World, user: Person, client_id: str) -> None:
+def test_a_private_key_jwt_client_cannot_rotate_a_secret(world: World, user: Person, client_id: str) -> None:
     world.hub.openbanking.clients.update(
         client_id, security={"auth_method": "private_key_jwt", "jwks": KeyHolder().jwks}
     )
@@ -291,7 +289,7 @@ def test_a_client_with_a_key_gets_no_secret(world: World, user: Person, client_i
     assert 'value="rotate-secret"' not in user.last.text
 
 
-def test_the_token_is_offered_to_the_api_screens(world: World, user: Person, client_id: str) -> None:
+def test_the_access_token_is_filled_in_on_the_api_screens(world: World, user: Person, client_id: str) -> None:
     state = with_tokens(world, user, client_id)
     bearer = token(user, "access-token")
     link = re.search(r'href="(/specifications/account\?state=[^"]+)"', user.last.text)
@@ -307,7 +305,7 @@ def test_the_token_is_offered_to_the_api_screens(world: World, user: Person, cli
     ("by", "said"),
     [("bank", "The bank reported"), ("operator", "The operator ended it"), ("service", "was used twice")],
 )
-def test_a_consent_that_ended_elsewhere_is_noticed(
+def test_a_consent_ended_elsewhere_is_shown_as_ended(
     world: World, user: Person, client_id: str, email: str, by: EndedBy, said: str
 ) -> None:
     state = with_tokens(world, user, client_id)
@@ -328,7 +326,7 @@ def test_a_consent_that_ended_elsewhere_is_noticed(
     assert 'value="refresh"' not in user.last.text
 
 
-def test_a_consent_that_has_reached_its_end_is_noticed(world: World, user: Person, client_id: str, email: str) -> None:
+def test_an_expired_consent_is_shown_as_ended(world: World, user: Person, client_id: str, email: str) -> None:
     state = with_tokens(world, user, client_id)
     (journey,) = world.hub.website.journeys.list_latest(email)
     world.clock.advance(181 * 24 * 3600)
@@ -337,7 +335,7 @@ def test_a_consent_that_has_reached_its_end_is_noticed(world: World, user: Perso
     assert state == journey.state
 
 
-def test_the_stage_of_a_journey_is_for_its_user_only(world: World, user: Person, client_id: str) -> None:
+def test_the_journey_state_is_returned_to_its_user_only(world: World, user: Person, client_id: str) -> None:
     state = with_tokens(world, user, client_id)
     address = f"/authorize/callback?state={state}&format=json"
 
@@ -346,7 +344,7 @@ def test_the_stage_of_a_journey_is_for_its_user_only(world: World, user: Person,
         assert (other.get(address).status, other.last.body) == (404, {"state": None})
 
 
-def test_asking_for_the_stage_uses_no_code(world: World, user: Person, client_id: str) -> None:
+def test_reading_the_journey_state_does_not_use_the_code(world: World, user: Person, client_id: str) -> None:
     open_request(user, client_id)
     back = approve(world, run(user, client_id))
     assert user.get(f"{back}&format=json").body == {"state": "begun"}
@@ -360,7 +358,7 @@ def test_asking_for_the_stage_uses_no_code(world: World, user: Person, client_id
 
 
 @pytest.mark.parametrize("signed_in", [True, False])
-def test_a_code_of_somebody_elses_journey_is_only_shown(
+def test_a_code_of_another_users_journey_is_only_displayed(
     world: World, user: Person, client_id: str, signed_in: bool
 ) -> None:
     open_request(user, client_id)
@@ -376,7 +374,7 @@ def test_a_code_of_somebody_elses_journey_is_only_shown(
     assert "You have tokens" in user.text
 
 
-def test_a_journey_of_somebody_else_does_not_exist(world: World, user: Person, client_id: str) -> None:
+def test_a_journey_of_another_user_returns_404(world: World, user: Person, client_id: str) -> None:
     state = with_tokens(world, user, client_id)
     bearer = token(user, "access-token")
     other = Person.signed_in(world, "other@example.com")
@@ -389,7 +387,7 @@ def test_a_journey_of_somebody_else_does_not_exist(world: World, user: Person, c
     assert bearer in user.get(f"/specifications/account?state={state}").text
 
 
-def test_the_callback_page_shows_code_and_state_and_how_to_go_on(visitor: Person) -> None:
+def test_the_callback_page_shows_code_state_and_the_token_command(visitor: Person) -> None:
     visitor.get(f"/authorize/callback?authorization_code={CODE}&state=my%20state")
 
     assert CODE in visitor.text
@@ -398,14 +396,14 @@ def test_the_callback_page_shows_code_and_state_and_how_to_go_on(visitor: Person
 
 
 @pytest.mark.parametrize("code", ["'; rm -rf ~ #", "\"}'", "$(id)", "<script>", "short"])
-def test_a_forged_code_never_gets_into_the_command_to_copy(visitor: Person, code: str) -> None:
+def test_a_malformed_code_is_left_out_of_the_shown_command(visitor: Person, code: str) -> None:
     text = visitor.get(f"/authorize/callback?code={quote(code)}").text
 
     assert "curl" not in text
     assert code not in text
 
 
-def test_the_callback_page_says_why_there_is_no_consent_and_what_to_do(visitor: Person) -> None:
+def test_the_callback_page_shows_the_error_and_advice(visitor: Person) -> None:
     visitor.get("/authorize/callback?error=access_denied&error_description=%3Cb%3ENo")
 
     assert "without a consent" in visitor.text

@@ -10,7 +10,7 @@ from chalicelib.website.authorization.drafts import create_draft, derive_text, r
 from tests.world import World
 
 
-def test_a_draft_begins_with_its_time(world: World) -> None:
+def test_a_draft_begins_with_its_creation_time(world: World) -> None:
     before = create_draft(world.clock)
     world.clock.advance(1)
     after = create_draft(world.clock)
@@ -21,19 +21,19 @@ def test_a_draft_begins_with_its_time(world: World) -> None:
 
 
 @pytest.mark.parametrize("given", ["", "x" * 30, "0" * 29, "0" * 31, "A" * 30, "0" * 30 + "\n"])
-def test_what_is_no_draft_is_replaced(world: World, given: str) -> None:
+def test_an_invalid_draft_is_replaced(world: World, given: str) -> None:
     assert re.fullmatch("[0-9a-f]{30}", read_draft(world.clock, given))
     assert read_draft(world.clock, given) != given
 
 
-def test_what_is_worked_out_is_the_same_in_every_process(world: World) -> None:
+def test_derived_texts_are_equal_in_every_process(world: World) -> None:
     draft = create_draft(world.clock)
     keyrings = world.hub.keyring, world.another_process().keyring
 
     assert len({derive_text(keyring, draft, "ada", "state") for keyring in keyrings}) == 1
 
 
-def test_another_draft_owner_or_purpose_gives_something_else(world: World) -> None:
+def test_derived_texts_differ_by_draft_owner_and_purpose(world: World) -> None:
     keyring, draft = world.hub.keyring, create_draft(world.clock)
     given = [
         (draft, "ada", "state"),

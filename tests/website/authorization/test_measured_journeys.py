@@ -9,8 +9,8 @@ from tests.website.person import Person
 from tests.world import World
 
 
-def test_a_journey_counts_as_the_calls_that_it_takes(world: World, user: Person, client_id: str) -> None:
-    """The request, the exchange of its code when the browser is back, a refresh, and the end."""
+def test_a_journey_counts_four_authorization_calls(world: World, user: Person, client_id: str) -> None:
+    """The request, the exchange of the code, a refresh and the revocation."""
     state = ""
 
     def journey() -> None:
@@ -24,7 +24,7 @@ def test_a_journey_counts_as_the_calls_that_it_takes(world: World, user: Person,
     assert "ended" in user.text
 
 
-def test_a_request_that_the_page_refuses_is_the_users_fault(world: World, user: Person, client_id: str) -> None:
+def test_a_request_rejected_by_the_page_counts_as_a_caller_failure(world: World, user: Person, client_id: str) -> None:
     open_request(user, client_id)
 
     assert measured(world, lambda: run(user, client_id, scope=["no.such"])) == {
@@ -33,7 +33,7 @@ def test_a_request_that_the_page_refuses_is_the_users_fault(world: World, user: 
     assert user.last.status == 400
 
 
-def test_a_code_that_is_not_exchanged_counts_although_the_page_that_says_so_is_a_good_answer(
+def test_a_failed_code_exchange_counts_as_a_caller_failure_although_its_page_returns_200(
     world: World, user: Person, client_id: str
 ) -> None:
     open_request(user, client_id)
@@ -44,7 +44,7 @@ def test_a_code_that_is_not_exchanged_counts_although_the_page_that_says_so_is_a
     assert user.last.status == 200
 
 
-def test_pages_that_only_show_count_nothing(world: World, user: Person, client_id: str) -> None:
+def test_read_only_pages_count_no_calls(world: World, user: Person, client_id: str) -> None:
     def look() -> None:
         open_request(user, client_id)
         user.get("/authorize")
@@ -54,7 +54,7 @@ def test_pages_that_only_show_count_nothing(world: World, user: Person, client_i
     assert measured(world, look) == {}
 
 
-def test_who_comes_back_from_a_payment_asks_the_bank_as_a_tpp_does(world: World, visitor: Person) -> None:
+def test_the_payment_callback_counts_its_status_requests_as_pisp_calls(world: World, visitor: Person) -> None:
     payer = Payer(world, 2)
     payer.pay()
     payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}

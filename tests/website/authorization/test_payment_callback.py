@@ -16,7 +16,7 @@ from tests.world import World
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_the_payment_page_shows_what_the_bank_says_and_not_what_the_address_says(world: World, version: int) -> None:
+def test_the_payment_page_shows_the_status_of_the_bank_instead_of_the_query(world: World, version: int) -> None:
     payer = Payer(world, version)
     payer.pay()
     payer.report(2 if version == 1 else "RJCT")
@@ -40,7 +40,7 @@ def test_the_payment_page_shows_what_the_bank_says_and_not_what_the_address_says
         (2, "CANC", True, "Payment cancelled"),
     ],
 )
-def test_the_payment_page_says_what_became_of_it_and_asks_again_until_that_is_final(
+def test_the_payment_page_shows_the_status_and_refreshes_until_it_is_final(
     world: World, version: int, status: Any, is_final: bool, headline: str
 ) -> None:
     payer = Payer(world, version)
@@ -60,7 +60,7 @@ def test_the_payment_page_says_what_became_of_it_and_asks_again_until_that_is_fi
     ("outcome", "headline"),
     [("unknown", "Payment not confirmed by the bank"), ("not_accepted", "Payment not accepted by the bank")],
 )
-def test_the_payment_page_says_that_the_bank_has_not_confirmed_a_payment(
+def test_the_payment_page_shows_that_the_bank_has_not_confirmed_a_payment(
     world: World, monkeypatch: pytest.MonkeyPatch, outcome: PaymentOutcome, headline: str
 ) -> None:
     found = StatusResult("RCVD", from_bank=False, outcome=outcome)
@@ -69,11 +69,11 @@ def test_the_payment_page_says_that_the_bank_has_not_confirmed_a_payment(
     assert f"<h1>{headline}</h1>" in world.call("GET", "/payments/callback?bic=BETADEF1&payment_id=P-1").text
 
 
-def test_the_payment_page_does_not_ask_again_for_what_cannot_be_confirmed(world: World) -> None:
+def test_the_payment_page_does_not_refresh_for_an_unknown_payment(world: World) -> None:
     assert "data-live=" not in world.call("GET", "/payments/callback?bic=ALPHGB21&payment_id=P-9&status=1").text
 
 
-def test_the_payment_page_falls_back_to_what_was_reported(world: World) -> None:
+def test_the_payment_page_falls_back_to_the_reported_status(world: World) -> None:
     payer = Payer(world, 2, "direct")
     payer.pay()
     payer.side.answers["/v2_payment_single_status"] = lambda sent: TimedOut("late")
@@ -84,7 +84,7 @@ def test_the_payment_page_falls_back_to_what_was_reported(world: World) -> None:
     assert "Received" in text
 
 
-def test_after_a_revocation_the_payment_page_does_not_ask_in_the_psus_name(world: World) -> None:
+def test_the_payment_page_makes_no_status_request_after_a_revocation(world: World) -> None:
     payer = Payer(world, 2)
     payer.pay()
     world.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
@@ -93,7 +93,7 @@ def test_after_a_revocation_the_payment_page_does_not_ask_in_the_psus_name(world
     assert payer.calls == 1
 
 
-def test_nothing_is_asked_with_a_consent_that_has_ended(world: World) -> None:
+def test_the_payment_page_makes_no_status_request_with_an_expired_consent(world: World) -> None:
     payer = Payer(world, 2)
     payer.pay()
     world.clock.advance(181 * 24 * 3600)
@@ -102,7 +102,7 @@ def test_nothing_is_asked_with_a_consent_that_has_ended(world: World) -> None:
     assert payer.calls == 1
 
 
-def test_the_payment_page_tells_nothing_of_clients_with_a_callback_of_their_own(world: World) -> None:
+def test_the_payment_page_does_not_confirm_payments_of_clients_with_their_own_callback(world: World) -> None:
     world.client = world.hub.openbanking.clients.create(
         owner="tpp@example.com", title="Own", callback_urls=["http://127.0.0.1:8000/elsewhere"]
     ).client
@@ -124,7 +124,7 @@ def test_the_payment_page_tells_nothing_of_clients_with_a_callback_of_their_own(
         ("payment_id=%3Cscript%3E&message=%3Cscript%3E&status=%3Cscript%3E", "&lt;script&gt;"),
     ],
 )
-def test_an_address_that_cannot_be_confirmed_says_so(world: World, query: str, said: str) -> None:
+def test_an_unconfirmable_callback_address_is_explained(world: World, query: str, said: str) -> None:
     answer = world.call("GET", f"/payments/callback?{query}")
 
     assert answer.status == 200

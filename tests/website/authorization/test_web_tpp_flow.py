@@ -36,14 +36,14 @@ def interrupted(world: World, user: Person, client_id: str, email: str) -> str:
     return code
 
 
-def test_an_exchange_that_was_interrupted_before_the_code_was_used_is_repeated(user: Person, interrupted: str) -> None:
+def test_an_exchange_interrupted_before_the_code_was_used_is_repeated(user: Person, interrupted: str) -> None:
     user.post("/authorize/callback", state=user.hidden("state"), action="exchange")
     user.follow()
 
     assert "You have tokens" in user.text
 
 
-def test_an_exchange_that_was_interrupted_after_the_code_was_used_ends_the_consent(
+def test_an_exchange_interrupted_after_the_code_was_used_ends_the_consent(
     world: World, user: Person, client_id: str, email: str, interrupted: str
 ) -> None:
     (journey,) = world.hub.website.journeys.list_latest(email)
@@ -58,7 +58,7 @@ def test_an_exchange_that_was_interrupted_after_the_code_was_used_ends_the_conse
     assert consent.status == 401
 
 
-def test_a_wrong_secret_does_not_hide_that_an_exchange_was_interrupted(
+def test_a_wrong_secret_keeps_the_record_of_an_interrupted_exchange(
     world: World, user: Person, secret_client: tuple[str, str], email: str
 ) -> None:
     client_id, secret = secret_client
@@ -83,7 +83,7 @@ def test_a_wrong_secret_does_not_hide_that_an_exchange_was_interrupted(
 # -- refreshing
 
 
-def test_tokens_are_refreshed(world: World, user: Person, client_id: str) -> None:
+def test_the_refresh_button_refreshes_expired_tokens(world: World, user: Person, client_id: str) -> None:
     state = with_tokens(world, user, client_id)
     before = token(user, "access-token")
     world.clock.advance(3600)
@@ -98,7 +98,7 @@ def test_tokens_are_refreshed(world: World, user: Person, client_id: str) -> Non
     assert world.tpp("GET", "/tpp/consent", client_id=client_id, bearer=bearer).status == 200
 
 
-def test_a_refresh_that_is_sent_twice_gets_one_pair(world: World, user: Person, client_id: str) -> None:
+def test_a_refresh_sent_twice_keeps_the_tokens_valid(world: World, user: Person, client_id: str) -> None:
     state = with_tokens(world, user, client_id)
     for _ in range(2):
         assert user.post("/authorize/callback", state=state, action="refresh").status == 303
@@ -108,10 +108,8 @@ def test_a_refresh_that_is_sent_twice_gets_one_pair(world: World, user: Person, 
     assert world.tpp("GET", "/tpp/consent", client_id=client_id, bearer=bearer).status == 200
 
 
-def test_a_refresh_that_another_press_has_begun_is_not_begun_again(
-    world: World, user: Person, client_id: str, email: str
-) -> None:
-    """Two refreshes that overtake each other could use a token after its successor, which ends the consent."""
+def test_a_refresh_in_progress_is_not_started_again(world: World, user: Person, client_id: str, email: str) -> None:
+    """Two concurrent refreshes could use a token after its successor, which ends the consent."""
     state = with_tokens(world, user, client_id)
     journey = world.hub.website.journeys.find(email, state)
     assert journey is not None
@@ -127,7 +125,7 @@ def test_a_refresh_that_another_press_has_begun_is_not_begun_again(
     assert token(user, "access-token") != before
 
 
-def test_a_consent_that_the_bank_has_ended_is_not_refreshed(world: World, user: Person, client_id: str) -> None:
+def test_a_refresh_of_a_revoked_consent_returns_400(world: World, user: Person, client_id: str) -> None:
     state = with_tokens(world, user, client_id)
     bearer = token(user, "access-token")
     world.tpp("POST", "/tpp/token/revoke", {"token": bearer}, client_id=client_id)
@@ -141,7 +139,7 @@ def test_a_consent_that_the_bank_has_ended_is_not_refreshed(world: World, user: 
 # -- the end
 
 
-def test_a_consent_is_ended(world: World, user: Person, client_id: str) -> None:
+def test_the_end_button_ends_the_consent(world: World, user: Person, client_id: str) -> None:
     state = with_tokens(world, user, client_id)
     bearer = token(user, "access-token")
     user.post("/authorize/callback", state=state, action="end")

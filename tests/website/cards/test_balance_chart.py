@@ -30,7 +30,7 @@ def points(path: str) -> list[tuple[float, float]]:
     return found
 
 
-def test_a_balance_stays_as_it_is_until_the_next_movement() -> None:
+def test_a_balance_is_constant_until_the_next_movement() -> None:
     made = balance_chart([row(START + 1000, 100_00, 50_00), row(START, 100_00)], EUR, START + 1000)
     assert made is not None
 
@@ -44,14 +44,14 @@ def test_a_balance_stays_as_it_is_until_the_next_movement() -> None:
     assert "from 100.00 EUR to 50.00 EUR" in made.description
 
 
-def test_what_the_last_movement_left_is_seen() -> None:
+def test_the_balance_after_the_last_movement_is_visible() -> None:
     made = balance_chart([row(START + 12_000, 50_00), row(START, 100_00)], EUR, START + 86_400_000)
     assert made is not None
 
     assert points(made.available)[-1] == (WIDTH, HEIGHT / 2)
 
 
-def test_the_last_point_is_now() -> None:
+def test_the_last_point_of_the_chart_is_the_present() -> None:
     made = balance_chart([row(START + 12_000, 50_00), row(START, 100_00)], EUR, START + 24_000)
     assert made is not None
 
@@ -59,7 +59,7 @@ def test_the_last_point_is_now() -> None:
     assert points(made.available)[1:] == [(WIDTH / 2, 0), (WIDTH / 2, HEIGHT / 2), (WIDTH, HEIGHT / 2)]
 
 
-def test_each_place_tells_the_balance_at_its_end() -> None:
+def test_each_tooltip_shows_the_balance_at_the_end_of_its_interval() -> None:
     rows = [row(START + 12_000, 50_00, 10_00), row(START, 100_00)]
     made = balance_chart(rows, EUR, START + 24_000)
     assert made is not None
@@ -71,7 +71,7 @@ def test_each_place_tells_the_balance_at_its_end() -> None:
 
 
 @pytest.mark.parametrize("apart", [1, 1000, 5_000_000_000])
-def test_a_movement_that_is_just_over_is_not_on_the_edge(apart: int) -> None:
+def test_a_recent_movement_is_drawn_inside_the_edge(apart: int) -> None:
     made = balance_chart([row(START + apart, 50_00), row(START, 100_00)], EUR, START + apart)
     assert made is not None
 
@@ -79,21 +79,21 @@ def test_a_movement_that_is_just_over_is_not_on_the_edge(apart: int) -> None:
     assert made.last == (START + apart) // 1000, "the time that is told is not one to come"
 
 
-def test_movements_of_one_moment_are_seen() -> None:
+def test_simultaneous_movements_are_visible() -> None:
     made = balance_chart([row(START, 50_00), row(START, 100_00)], EUR, START)
     assert made is not None
 
     assert points(made.settled) == [(0, 0), (0, 0), (0, HEIGHT / 2), (WIDTH, HEIGHT / 2)]
 
 
-def test_what_is_owed_stands_below_zero() -> None:
+def test_a_negative_balance_is_drawn_below_zero() -> None:
     made = balance_chart([row(START + 1000, -50_00), row(START, 50_00)], EUR, START)
     assert made is not None
 
     assert (made.lowest, made.zero) == ("\u221250.00 EUR", HEIGHT / 2)
 
 
-def test_one_movement_is_no_picture() -> None:
+def test_fewer_than_two_movements_draw_no_chart() -> None:
     assert balance_chart([row(START, 100_00)], EUR, START) is None
     assert balance_chart([], EUR, START) is None
 
@@ -102,7 +102,7 @@ def test_one_movement_is_no_picture() -> None:
     st.lists(st.tuples(st.integers(1, 10**9), st.integers(-(10**14), 10**14), st.integers(0, 10**14)), min_size=2),
     st.integers(-(10**9), 10**11),
 )
-def test_every_point_is_inside_and_none_goes_back_in_time(steps: list[tuple[int, int, int]], since: int) -> None:
+def test_every_point_is_inside_the_frame_and_in_time_order(steps: list[tuple[int, int, int]], since: int) -> None:
     at, rows = START, []
     for later, settled, held in steps:
         at += later

@@ -20,7 +20,7 @@ from tests.world import World
 
 
 @pytest.mark.parametrize(("path", "status"), [("/cards", 200), ("/cards/activity", 200), ("/cards/1", 404)])
-def test_who_is_linked_to_nothing_reads_what_it_is_and_how_to_be_linked(
+def test_a_user_without_a_programme_manager_reads_how_to_be_linked(
     user: Person, card: MadeCard, path: str, status: int
 ) -> None:
     answer = user.get(path)
@@ -38,7 +38,7 @@ def shown_in(person: Person, place: str) -> str:
     return html.unescape(found[1])
 
 
-def test_the_command_that_the_page_shows_links_the_user(
+def test_the_shown_command_links_the_user(
     world: World, user: Person, email: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connection, "connect", lambda: world.hub)
@@ -56,19 +56,21 @@ def test_the_command_that_the_page_shows_links_the_user(
     assert "linked to no programme manager" not in user.get("/cards").text
 
 
-def test_in_production_the_command_names_no_demonstration(world: World, user: Person) -> None:
+def test_the_production_command_contains_a_manager_placeholder(world: World, user: Person) -> None:
     world.hub.settings = replace(world.hub.settings, stage="prod", public_url="https://hub.example")
 
     assert "users link CODE --manager MANAGER-ID" in user.get("/cards").text
 
 
-def test_who_is_not_signed_in_is_asked_to(visitor: Person, card: MadeCard) -> None:
+def test_a_visitor_of_a_card_page_is_redirected_to_sign_in(visitor: Person, card: MadeCard) -> None:
     answer = visitor.get(f"/cards/{card.card_id}")
 
     assert (answer.status, answer.headers["location"].partition("?")[0][-8:]) == (303, "/sign-in")
 
 
-def test_another_programme_managers_card_does_not_exist(world: World, user: Person, email: str, card: MadeCard) -> None:
+def test_a_card_of_another_programme_manager_returns_404(
+    world: World, user: Person, email: str, card: MadeCard
+) -> None:
     link(world, email, OTHER_MANAGER)
     answers = [user.get(f"/cards/{card.card_id}"), user.get("/cards/987654321"), user.get("/cards/card")]
     forged = user.post(f"/cards/{card.card_id}/simulator", action="simulateAuthorization", draft="0" * 22, form=USE)
@@ -79,7 +81,7 @@ def test_another_programme_managers_card_does_not_exist(world: World, user: Pers
     assert "There are no cards yet" in user.get("/cards").text
 
 
-def test_a_link_holds_from_the_next_page_on_and_ends_so(world: World, user: Person, email: str) -> None:
+def test_linking_and_unlinking_a_manager_apply_from_the_next_page(world: World, user: Person, email: str) -> None:
     link(world, email)
     assert "There are no cards yet" in user.get("/cards").text
     world.hub.website.users.unlink_manager(email)

@@ -39,8 +39,8 @@ def issue(person: Person, **fields: Any) -> Answer:
     return person.post("/cards/new", draft=person.hidden("draft"), form={**NEW, **fields})
 
 
-def test_a_form_that_is_there_no_more_is_refused_on_top_of_the_page(colleague: Person, card: MadeCard) -> None:
-    """The card is active already: the form that activates it is gone."""
+def test_an_outdated_form_returns_409_above_the_page_heading(colleague: Person, card: MadeCard) -> None:
+    """The card is active already, so its page has no activation form that could show the error."""
     answer = manage(colleague, card, "activateCard")
 
     assert answer.status == 409
@@ -63,9 +63,7 @@ def test_a_card_is_issued_activated_blocked_and_unblocked(scene: Scene, colleagu
     assert statuses == ["T", "A"]
 
 
-def test_a_card_is_issued_for_a_holder_and_an_account_that_exist(
-    scene: Scene, colleague: Person, card: MadeCard
-) -> None:
+def test_a_card_is_issued_for_an_existing_holder_and_account(scene: Scene, colleague: Person, card: MadeCard) -> None:
     words = {name: "" for name in NEW if name.startswith("holder_")}
     place = issue(colleague, **words, holder_id=card.holder_id, account_id=card.account_id).headers["location"]
 
@@ -73,7 +71,7 @@ def test_a_card_is_issued_for_a_holder_and_an_account_that_exist(
     assert [each["id"] for each in found] == [card.account_id]
 
 
-def test_a_new_card_that_is_sent_twice_is_issued_once(scene: Scene, colleague: Person) -> None:
+def test_a_form_sent_twice_issues_one_card(scene: Scene, colleague: Person) -> None:
     colleague.get("/cards/new")
     draft = colleague.hidden("draft")
     places = [colleague.post("/cards/new", draft=draft, form=NEW).headers["location"] for _ in range(2)]
@@ -81,8 +79,8 @@ def test_a_new_card_that_is_sent_twice_is_issued_once(scene: Scene, colleague: P
     assert places[0] == places[1]
 
 
-def test_of_two_clicks_at_once_one_issues_the_card(monkeypatch: pytest.MonkeyPatch, colleague: Person) -> None:
-    """The second request is carried out while the first one is about to write."""
+def test_two_simultaneous_clicks_issue_one_card(monkeypatch: pytest.MonkeyPatch, colleague: Person) -> None:
+    """The second request runs while the first one is about to write."""
     colleague.get("/cards/new")
     draft, token, places = colleague.hidden("draft"), colleague.token, []
     real = Store.transact
@@ -104,7 +102,7 @@ def test_of_two_clicks_at_once_one_issues_the_card(monkeypatch: pytest.MonkeyPat
     assert len(re.findall('href="/cards/[0-9]+"', colleague.get("/cards").text)) == 1
 
 
-def test_what_is_wrong_with_a_new_card_stands_at_the_field(colleague: Person) -> None:
+def test_an_invalid_new_card_shows_its_error_at_the_field(colleague: Person) -> None:
     missing = issue(colleague, card_name_line_3="")
     assert (missing.status, "Name on the card is missing." in missing.text) == (400, True)
     assert 'value="Lovelace"' in missing.text, "what was typed stays"
@@ -118,7 +116,7 @@ def test_what_is_wrong_with_a_new_card_stands_at_the_field(colleague: Person) ->
     assert (nobody.status, "Refused (3003)" in nobody.text) == (409, True)
 
 
-def test_a_form_has_the_rules_of_the_actions_model(world: World, colleague: Person) -> None:
+def test_a_form_has_the_rules_of_its_action_model(world: World, colleague: Person) -> None:
     text = colleague.get("/cards/new").text
 
     assert re.search(r'id="new-card_name_line_3"[^>]* required', text)
@@ -133,7 +131,7 @@ def test_a_form_has_the_rules_of_the_actions_model(world: World, colleague: Pers
         assert {"card_id", *action.members} <= model.model_fields.keys()
 
 
-def test_a_country_is_given_by_its_name(world: World, scene: Scene, colleague: Person) -> None:
+def test_a_country_name_is_accepted_as_country(world: World, scene: Scene, colleague: Person) -> None:
     place = issue(colleague, card_country_ison="germany", holder_country_ison="Türkiye").headers["location"]
     card = world.hub.store.get(*Card.key(int(place.rpartition("/")[2]))) or {}
     wrong = issue(colleague, card_country_ison="Atlantis")
@@ -144,22 +142,22 @@ def test_a_country_is_given_by_its_name(world: World, scene: Scene, colleague: P
     assert 'value="Atlantis"' in wrong.text
 
 
-def test_a_form_that_was_corrected_is_accepted(colleague: Person) -> None:
-    """The refused request used no reference up."""
+def test_a_corrected_form_is_accepted(colleague: Person) -> None:
+    """A rejected request does not use up its reference."""
     for wrong in ({"card_name_line_3": ""}, {"holder_phone_number": "12"}, {"holder_id": "987654321"}):
         issue(colleague, **wrong)
         again = colleague.post("/cards/new", draft=colleague.hidden("draft"), form=NEW)
         assert again.status == 303, wrong
 
 
-def test_an_account_needs_its_holder(colleague: Person, card: MadeCard) -> None:
+def test_an_account_id_requires_its_holder_id(colleague: Person, card: MadeCard) -> None:
     refused = issue(colleague, account_id=str(card.account_id))
 
     assert refused.status == 400
     assert "Enter the id of the holder that has the account." in refused.text
 
 
-def test_what_is_refused_is_told_in_the_words_of_the_form(colleague: Person, card: MadeCard) -> None:
+def test_errors_use_the_labels_of_the_form(colleague: Person, card: MadeCard) -> None:
     physical = issue(colleague, card_virtual="0", holder_city="")
     both = issue(colleague, holder_id=card.holder_id, account_id=card.account_id, card_currency_ison=EUR)
 
@@ -169,7 +167,7 @@ def test_what_is_refused_is_told_in_the_words_of_the_form(colleague: Person, car
     assert "Currency of a new account must not be combined with Account id." in both.text
 
 
-def test_blocking_for_good_asks_first(scene: Scene, colleague: Person, card: MadeCard) -> None:
+def test_blocking_a_card_permanently_requires_a_confirmation(scene: Scene, colleague: Person, card: MadeCard) -> None:
     asked = manage(colleague, card, "changeCardStatus", status="B", reason_code="", note="lost twice")
     before = scene.data("getCardStatus", card_id=card.card_id)["card_status"]
     names = ("action", "draft", "confirmed", "status", "note")
@@ -190,7 +188,7 @@ def test_blocking_for_good_asks_first(scene: Scene, colleague: Person, card: Mad
         ("assignCardToRiskRuleGroup", "risk_rules_group_id", "risk_group"),
     ],
 )
-def test_a_card_is_moved_to_a_group_that_its_programme_allows(
+def test_a_card_can_be_moved_to_a_permitted_group_only(
     world: World, colleague: Person, card: MadeCard, action: str, member: str, kind: str
 ) -> None:
     answer = manage(colleague, card, "none")
@@ -205,7 +203,9 @@ def test_a_card_is_moved_to_a_group_that_its_programme_allows(
     assert forged.status in (400, 409)
 
 
-def test_managing_is_logged_as_done_in_the_web_interface(lines: Lines, colleague: Person, card: MadeCard) -> None:
+def test_a_card_action_is_logged_with_the_web_interface_as_credential(
+    lines: Lines, colleague: Person, card: MadeCard
+) -> None:
     manage(colleague, card, "changeCardStatus", status="T")
     done = [line for line in lines.all() if line.get("action") == "changeCardStatus"]
 

@@ -25,7 +25,7 @@ GROUPS = {
     ],
 )
 @pytest.mark.parametrize("kind", GROUPS)
-def test_a_form_of_groups_is_offered_if_the_card_can_be_moved(kind: str, allowed: list[int], is_offered: bool) -> None:
+def test_a_group_form_is_offered_if_the_card_can_be_moved(kind: str, allowed: list[int], is_offered: bool) -> None:
     card = {"status": "A", "pin_status": 0, **dict.fromkeys(GROUPS.values(), 7)}
     groups = {each: {"7": "Everything"} for each in GROUPS} | {kind: {str(number): "Group" for number in allowed}}
 

@@ -43,7 +43,7 @@ def _move(scene: Scene, account_id: int) -> None:
 
 
 @pytest.mark.parametrize("path", ["", "/statement"])
-def test_the_fullest_page_of_a_card_is_small(scene: Scene, colleague: Person, path: str) -> None:
+def test_the_largest_page_of_a_card_keeps_its_size_budget(scene: Scene, colleague: Person, path: str) -> None:
     address = f"/cards/{full_card(scene).card_id}{path}"
 
     size = len(colleague.get(address).text.encode())
@@ -51,7 +51,7 @@ def test_the_fullest_page_of_a_card_is_small(scene: Scene, colleague: Person, pa
 
 
 @pytest.mark.parametrize("path", ["/cards/new", "/cards?digits=12&holder=Ada", "/cards/activity"])
-def test_forms_and_lists_of_cards_are_small(scene: Scene, colleague: Person, path: str) -> None:
+def test_card_forms_and_lists_keep_their_size_budget(scene: Scene, colleague: Person, path: str) -> None:
     scene.spendable(1_00)
 
     assert len(colleague.get(path).text.encode()) <= BYTES

@@ -40,7 +40,7 @@ def test_cards_are_listed_with_holder_status_and_balances(scene: Scene, colleagu
     assert card.pan not in colleague.last.text
 
 
-def test_a_page_of_cards_leads_to_the_older_ones(scene: Scene, colleague: Person) -> None:
+def test_the_card_list_links_to_older_cards(scene: Scene, colleague: Person) -> None:
     made = [scene.card().card_id for _ in range(21)]
     colleague.get("/cards")
     (older,) = re.findall(r'href="([^"]+)" rel="next"', colleague.last.text)
@@ -52,7 +52,7 @@ def test_a_page_of_cards_leads_to_the_older_ones(scene: Scene, colleague: Person
     assert "Newest" in colleague.text
 
 
-def test_what_a_shop_is_called_is_not_markup(scene: Scene, colleague: Person, card: MadeCard) -> None:
+def test_markup_in_a_merchant_name_is_escaped(scene: Scene, colleague: Person, card: MadeCard) -> None:
     name = "<script>alert(1)</script>"
     scene.purchase(card.card_id, 25_00, merchant_name=name)
 
@@ -61,7 +61,9 @@ def test_what_a_shop_is_called_is_not_markup(scene: Scene, colleague: Person, ca
         assert name in colleague.text
 
 
-def test_activity_leads_on_to_what_was_before(world: World, scene: Scene, colleague: Person, card: MadeCard) -> None:
+def test_the_activity_list_links_to_older_activity(
+    world: World, scene: Scene, colleague: Person, card: MadeCard
+) -> None:
     for number in range(26):
         scene.purchase(card.card_id, 1_00, merchant_name=f"Shop {number}")
     for path in ("/cards/activity", f"/cards/activity?card_id={card.card_id}"):
@@ -74,7 +76,7 @@ def test_activity_leads_on_to_what_was_before(world: World, scene: Scene, collea
         assert "Shop 25" not in colleague.text
 
 
-def test_cards_are_filtered_and_the_filter_stays(scene: Scene, colleague: Person) -> None:
+def test_the_card_list_is_filtered_and_keeps_the_filter_values(scene: Scene, colleague: Person) -> None:
     made = scene.card(card_name_line_3="ADA LOVELACE")
     other = scene.card()
     query = f"digits={made.pan[-4:]}&holder=lovelace&status=N&programme=101"
@@ -101,7 +103,7 @@ def test_the_next_page_keeps_the_filter(scene: Scene, colleague: Person) -> None
     assert len(re.findall(r'href="/cards/[0-9]+"', colleague.last.text)) == 1
 
 
-def test_one_of_ten_thousand_cards_is_found_and_the_list_stays_flat(
+def test_a_search_among_10_000_cards_takes_three_reads_of_16_partitions(
     world: World, scene: Scene, colleague: Person
 ) -> None:
     made = scene.card(card_name_line_3="OLDEST CARD")
@@ -118,7 +120,7 @@ def test_one_of_ten_thousand_cards_is_found_and_the_list_stays_flat(
     assert page == [*reads, *["Query"] * 16, *reads]
 
 
-def test_a_search_without_a_match_is_bounded_says_so_and_goes_on(
+def test_a_search_without_a_match_is_bounded_and_can_be_continued(
     monkeypatch: pytest.MonkeyPatch, world: World, scene: Scene, colleague: Person
 ) -> None:
     monkeypatch.setattr(time_ordered, "_DEEPER", (1, 1))
@@ -139,7 +141,7 @@ def test_a_search_without_a_match_is_bounded_says_so_and_goes_on(
 
 
 @pytest.mark.parametrize("query", ["digits=12", "digits=abcd", f"holder={'x' * 51}"])
-def test_a_filter_that_is_wrong_says_so_at_its_field(colleague: Person, card: MadeCard, query: str) -> None:
+def test_an_invalid_filter_shows_its_error_at_the_field(colleague: Person, card: MadeCard, query: str) -> None:
     answer = colleague.get(f"/cards?{query}")
     name = query.partition("=")[0]
 
@@ -169,19 +171,19 @@ def test_activity_is_filtered_by_answer_kind_and_day(scene: Scene, colleague: Pe
     assert colleague.get("/cards/activity?from=9999-12-31&to=9999-12-31").status == 200
 
 
-def test_a_local_stack_says_that_its_month_is_invented(world: World, colleague: Person, card: MadeCard) -> None:
+def test_a_local_stack_labels_its_payments_as_invented(world: World, colleague: Person, card: MadeCard) -> None:
     assert "payments are invented" in colleague.get("/cards").text
     world.hub.settings = replace(world.hub.settings, stage="dev", public_url="https://hub.example")
     assert "invented" not in colleague.get("/cards").text
 
 
-def test_addresses_that_nobody_gave_out_show_the_newest(colleague: Person, card: MadeCard) -> None:
+def test_an_invalid_position_shows_the_newest_entries(colleague: Person, card: MadeCard) -> None:
     for path in ("/cards?before=x", "/cards?before=0", "/cards/activity?before=1-", "/cards/activity?card_id=-1"):
         assert colleague.get(path).status == 200
     assert colleague.get(f"/cards/{'9' * 3000}").status == 404
 
 
-def test_the_calls_of_each_page_are_part_of_its_design(world: World, colleague: Person, card: MadeCard) -> None:
+def test_card_pages_take_a_fixed_number_of_calls(world: World, colleague: Person, card: MadeCard) -> None:
     session_and_user = ["BatchGetItem"]
     for path, calls in (
         ("/cards", [*["Query"] * 16, "BatchGetItem", "BatchGetItem"]),

@@ -15,7 +15,9 @@ from tests.website.person import Person
 from tests.world import World
 
 
-def test_a_statement_has_its_balances_totals_and_rows(scene: Scene, colleague: Person, card: MadeCard) -> None:
+def test_a_statement_has_balances_totals_and_rows_as_page_and_csv(
+    scene: Scene, colleague: Person, card: MadeCard
+) -> None:
     scene.clearing(scene.purchase(card.card_id, 25_00, merchant_name="=Corner Shop"), 25_00)
     scene.clock.advance(5)
     colleague.get(f"/cards/{card.card_id}/statement")
@@ -40,7 +42,7 @@ def test_a_statement_has_its_balances_totals_and_rows(scene: Scene, colleague: P
     assert rows[2]["purpose"] == "'=Corner Shop", "no formula of a spreadsheet"
 
 
-def test_the_days_of_a_statement_are_checked(colleague: Person, card: MadeCard) -> None:
+def test_invalid_statement_days_are_rejected(colleague: Person, card: MadeCard) -> None:
     place = f"/cards/{card.card_id}/statement"
     for query, words in (
         ("from=2026-02-30", "This is not a date."),
@@ -73,7 +75,7 @@ def test_a_statement_ends_with_the_last_second_of_its_days_in_utc(world: World, 
     assert balances == [["0.00", "1.00", "1.00"], ["1.00", "3.00", "3.00"]]
 
 
-def test_a_statement_of_too_many_transactions_asks_for_fewer_days(
+def test_a_statement_with_too_many_transactions_returns_400(
     monkeypatch: pytest.MonkeyPatch, scene: Scene, colleague: Person, card: MadeCard
 ) -> None:
     monkeypatch.setattr("chalicelib.cards.protocol.portal_messages.STATEMENT_ROWS", 1)
@@ -84,7 +86,7 @@ def test_a_statement_of_too_many_transactions_asks_for_fewer_days(
     assert (answer.status, "Choose fewer days." in answer.text) == (400, True)
 
 
-def test_a_page_of_a_statement_shows_some_of_many_rows_and_says_so(
+def test_a_long_statement_shows_its_first_rows_and_their_number(
     monkeypatch: pytest.MonkeyPatch, scene: Scene, colleague: Person, card: MadeCard
 ) -> None:
     monkeypatch.setattr("chalicelib.website.cards.card_statement_views.SHOWN", 1)

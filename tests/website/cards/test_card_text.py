@@ -19,7 +19,7 @@ EUR, JPY, KWD = 978, 392, 414
         (1_500, KWD, "1.500 KWD"),
     ],
 )
-def test_an_amount_has_the_decimals_of_its_currency(amount: int, currency: int, read: str) -> None:
+def test_an_amount_is_shown_with_the_decimals_of_its_currency(amount: int, currency: int, read: str) -> None:
     assert money(amount, currency) == read
 
 
@@ -37,7 +37,7 @@ def test_an_amount_has_the_decimals_of_its_currency(amount: int, currency: int, 
         ("9999999999999", EUR, 999_999_999_999_900),
     ],
 )
-def test_what_people_write_is_taken_exactly(written: str, currency: int, amount: int) -> None:
+def test_a_typed_amount_is_parsed_exactly(written: str, currency: int, amount: int) -> None:
     assert parse_amount(written, currency) == amount
 
 
@@ -47,11 +47,11 @@ MISPLACED = ["1,50", "12,34", "0,500", "1234,567", "1,2345", ",500", "1,234,56",
 
 
 @pytest.mark.parametrize("written", [*NO_AMOUNTS, *MISPLACED, "12,345,678,901,234"])
-def test_what_is_no_amount_is_refused_with_an_example(written: str) -> None:
+def test_an_invalid_amount_is_rejected_with_an_example(written: str) -> None:
     with pytest.raises(InvalidAmount, match=r"Enter an amount of EUR such as 25\.00"):
         parse_amount(written, EUR)
 
 
-def test_a_currency_without_decimals_takes_none() -> None:
+def test_a_currency_without_decimals_rejects_decimals() -> None:
     with pytest.raises(InvalidAmount, match="of JPY such as 2500"):
         parse_amount("10.5", JPY)

@@ -8,9 +8,7 @@ from tests.website.person import Person
 ON_THE_WEB = {"transaction_type": 0, "amount": 120_00, "currency_ison": 840, "merchant_name": "Riverside Books"}
 
 
-def test_a_card_is_shown_with_balances_transactions_and_activity(
-    scene: Scene, colleague: Person, card: MadeCard
-) -> None:
+def test_a_card_page_shows_balances_transactions_and_activity(scene: Scene, colleague: Person, card: MadeCard) -> None:
     held = scene.authorization(card_id=card.card_id, **ON_THE_WEB)
     scene.purchase(card.card_id, 9_000_00)
     scene.clearing(held, 120_00, currency_ison=840)
@@ -29,7 +27,7 @@ def test_a_card_is_shown_with_balances_transactions_and_activity(
     assert card.pan not in text
 
 
-def test_a_card_with_several_accounts_shows_fewer_transactions_of_each(scene: Scene, colleague: Person) -> None:
+def test_a_card_with_several_accounts_shows_fewer_transactions_per_account(scene: Scene, colleague: Person) -> None:
     rows = []
     for currencies in ([EUR], [EUR, USD]):
         card = scene.card_in("A", card_currency_ison=currencies)
@@ -41,9 +39,7 @@ def test_a_card_with_several_accounts_shows_fewer_transactions_of_each(scene: Sc
     assert rows == [6, 5]
 
 
-def test_who_has_paid_and_who_was_paid_stands_beside_external_payments(
-    scene: Scene, colleague: Person, card: MadeCard
-) -> None:
+def test_external_payments_show_payer_payee_and_reference(scene: Scene, colleague: Person, card: MadeCard) -> None:
     address = scene.address(card.account_id, method=2)
     came = scene.inbound(address, 50_00, sender_name="<b>Meadow & Sons</b>", reference="Invoice 7")
     scene.data("inboundReturn", epm_transaction_id=came["epm_transaction_id"], reason=1)
@@ -69,7 +65,7 @@ def test_who_has_paid_and_who_was_paid_stands_beside_external_payments(
         assert kind in colleague.text
 
 
-def test_a_card_that_has_a_pin_shows_its_state(scene: Scene, colleague: Person) -> None:
+def test_a_card_with_a_pin_shows_the_pin_state(scene: Scene, colleague: Person) -> None:
     card = scene.card(card_virtual=0)
     colleague.get(f"/cards/{card.card_id}")
 

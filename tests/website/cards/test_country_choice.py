@@ -14,16 +14,16 @@ def test_a_country_is_found_by_name_and_code(written: str) -> None:
 
 
 @pytest.mark.parametrize(("written", "number"), [("Cote d'Ivoire", 384), ("Turkiye", 792), ("008", 8), ("8", 8)])
-def test_nobody_needs_a_special_keyboard(written: str, number: int) -> None:
+def test_a_country_name_is_matched_without_diacritics_and_leading_zeros(written: str, number: int) -> None:
     assert country_number(written) == number
 
 
 @pytest.mark.parametrize("written", ["", "Atlantis", "999", "Ger", "<b>"])
-def test_what_is_no_country_is_none(written: str) -> None:
+def test_an_unknown_country_is_rejected(written: str) -> None:
     assert country_number(written) is None
 
 
-def test_every_country_is_offered_once_in_the_order_of_the_names() -> None:
+def test_every_country_is_offered_once_in_alphabetical_order() -> None:
     names = list(country_choices())
 
     assert len(names) == len(country_numbers())

@@ -30,15 +30,13 @@ def limits(user: Person) -> Mapping[str, str]:
     return {name: re.sub("<[^>]+>", " ", limit).strip() for name, limit in found}
 
 
-def test_a_linked_user_sees_a_credential_with_its_own_limit(scene: Scene, colleague: Person) -> None:
+def test_a_linked_user_sees_the_own_limit_of_a_credential(scene: Scene, colleague: Person) -> None:
     scene.lend("own-limit", calls_per_minute=1200)
 
     assert limits(colleague)["own-limit"] == "1,200 a minute Its own"
 
 
-def test_a_credential_without_its_own_limit_is_shown_with_the_one_of_the_setting(
-    shared_world: World, email: str
-) -> None:
+def test_a_credential_without_its_own_limit_shows_the_default_limit(shared_world: World, email: str) -> None:
     world = shared_world.again(replace(shared_world.hub.settings, credential_calls=4321))
     with world.installed():
         colleague = Person.signed_in(world, email)
@@ -58,13 +56,13 @@ def test_keys_and_secrets_of_credentials_are_not_on_the_page(scene: Scene, colle
     assert not [part for part in (*secrets, *digests, stored.api_id, stored.api_key) if part in text]
 
 
-def test_users_who_are_not_linked_see_no_credentials(scene: Scene, user: Person) -> None:
+def test_an_unlinked_user_sees_no_credentials(scene: Scene, user: Person) -> None:
     scene.lend("own-limit", calls_per_minute=1200)
 
     assert HEADING not in user.get("/clients").text
 
 
-def test_users_of_another_programme_manager_see_only_its_credentials(world: World, scene: Scene, email: str) -> None:
+def test_a_user_sees_only_the_credentials_of_their_programme_manager(world: World, scene: Scene, email: str) -> None:
     scene.lend("not-theirs")
     other = Person.signed_in(world, email)
     link(world, email, OTHER_MANAGER)
@@ -74,7 +72,7 @@ def test_users_of_another_programme_manager_see_only_its_credentials(world: Worl
     assert "not-theirs" not in limits(other)
 
 
-def test_a_programme_manager_without_credentials_has_no_such_section(
+def test_a_programme_manager_without_credentials_has_no_credentials_section(
     colleague: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Credentials, "current", lambda *_: [])
@@ -82,7 +80,7 @@ def test_a_programme_manager_without_credentials_has_no_such_section(
     assert HEADING not in colleague.get("/clients").text
 
 
-def test_a_user_with_clients_sees_the_credentials_on_the_first_page_without_a_filter(colleague: Person) -> None:
+def test_credentials_are_shown_on_the_first_unfiltered_page_of_clients(colleague: Person) -> None:
     colleague.create_client()
 
     assert "full" in limits(colleague)
@@ -90,7 +88,7 @@ def test_a_user_with_clients_sees_the_credentials_on_the_first_page_without_a_fi
     assert HEADING not in colleague.get("/clients?after=1-x").text
 
 
-def test_credentials_take_two_calls_and_none_within_the_next_minute(world: World, colleague: Person) -> None:
+def test_credentials_take_two_calls_and_are_cached_for_a_minute(world: World, colleague: Person) -> None:
     colleague.get("/")
     world.hub.cards.programmes._cache.clear()
     world.hub.cards.credentials._cache.clear()
@@ -108,9 +106,7 @@ def test_credentials_take_two_calls_and_none_within_the_next_minute(world: World
     assert after_a_minute == first
 
 
-def test_clients_are_listed_although_the_credentials_cannot_be_read(
-    colleague: Person, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_clients_are_listed_if_credentials_cannot_be_read(colleague: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise StoreUnavailable
 
@@ -122,7 +118,7 @@ def test_clients_are_listed_although_the_credentials_cannot_be_read(
     assert "The credentials could not be read." in colleague.text
 
 
-def test_of_more_credentials_than_a_list_has_the_page_shows_the_first_by_name(
+def test_a_long_credential_list_shows_the_first_by_name(
     scene: Scene, colleague: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = sorted(scene.hub.cards.programmes.credentials(MANAGER))
@@ -132,7 +128,7 @@ def test_of_more_credentials_than_a_list_has_the_page_shows_the_first_by_name(
     assert "There are more: these are the first 2 by name." in colleague.text
 
 
-def test_a_page_with_as_many_credentials_as_a_list_has_is_small(
+def test_the_page_with_the_most_credentials_keeps_its_size_budget(
     scene: Scene, colleague: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = scene.hub.cards.credentials.get(MANAGER, "full")

@@ -48,7 +48,7 @@ def meant(action: str, **written: str) -> dict[str, Any]:
     return read_members(BY_ACTION[action], CARD, lambda name: written.get(name, ""))
 
 
-def test_every_form_is_sent_as_it_is_and_is_a_request(subtests: pytest.Subtests) -> None:
+def test_every_unchanged_form_is_a_valid_request(subtests: pytest.Subtests) -> None:
     for form in SIMULATIONS:
         with subtests.test(form.action):
             action = {**ACTIONS, **SIMULATOR_ACTIONS}[form.action]
@@ -58,25 +58,25 @@ def test_every_form_is_sent_as_it_is_and_is_a_request(subtests: pytest.Subtests)
             assert {each.name for each in form.fields} <= action.request.model_fields.keys()
 
 
-def test_what_the_network_does_to_a_card_has_a_form() -> None:
+def test_every_card_network_action_of_the_simulator_has_a_form() -> None:
     others = {"simulateMandate", "simulateDirectDebit", "simulateOutboundResult", "simulateAddendum"}
 
     assert SIMULATOR_ACTIONS.keys() - others <= BY_ACTION.keys()
 
 
-def test_an_amount_is_in_the_currency_that_was_chosen() -> None:
+def test_an_amount_is_read_in_the_chosen_currency() -> None:
     assert meant("simulateAuthorization", **USE, **SHOP)["amount"] == 2_500
     assert meant("simulateAuthorization", **USE | {"currency_ison": "392", "amount": "25"}, **SHOP)["amount"] == 25
 
 
-def test_an_amount_is_in_the_currency_of_what_it_is_about() -> None:
+def test_an_amount_is_read_in_the_currency_of_its_transaction() -> None:
     step = {"step": "opened"}
 
     assert meant("simulateReversal", trans_link=f"{LINK}.840", amount="5") == {"trans_link": LINK, "amount": 500}
     assert meant("simulateDispute", transaction_id="31.392", amount="5", **step)["amount"] == 5
 
 
-def test_a_collection_names_its_authorization_or_else_the_card() -> None:
+def test_a_clearing_names_its_authorization_or_the_card() -> None:
     collected = {"amount": "5", "currency_ison": "978", "final": "yes"}
 
     assert meant("simulateClearing", trans_link=f"{LINK}.840", **collected) == {
@@ -93,7 +93,7 @@ def test_a_collection_names_its_authorization_or_else_the_card() -> None:
     }
 
 
-def test_money_comes_in_by_what_the_address_takes() -> None:
+def test_an_inbound_payment_uses_currency_and_scheme_of_its_address() -> None:
     payment = {"amount": "5", "sender_name": "Ada", "reference": "Top-up"}
     said = {
         number: meant("simulateInboundPayment", epm_address_id=f"3.{number}", **payment) for number in ("978", "826")
@@ -118,14 +118,14 @@ def test_money_comes_in_by_what_the_address_takes() -> None:
         ("simulateExpiry", {"trans_link": f"{LINK}.978; "}, "Authorization is not one of the choices."),
     ],
 )
-def test_what_cannot_be_meant_is_said(action: str, written: dict[str, str], told: str) -> None:
+def test_an_invalid_simulation_is_rejected_with_its_reason(action: str, written: dict[str, str], told: str) -> None:
     with pytest.raises(InvalidForm) as invalid:
         meant(action, **written)
 
     assert str(invalid.value) == told
 
 
-def test_everything_that_is_wrong_is_said_at_once_and_by_the_fields_names() -> None:
+def test_all_errors_of_a_form_are_reported_with_field_labels() -> None:
     wrong = {"amount": "much", "merchant_name": "", "pin": "73", "cvc2": "1"}
     with pytest.raises(InvalidForm) as invalid:
         meant("simulateAuthorization", **USE | SHOP | wrong)
@@ -153,9 +153,7 @@ def test_everything_that_is_wrong_is_said_at_once_and_by_the_fields_names() -> N
         ("the card is blocked", {}),
     ],
 )
-def test_what_the_service_says_of_fields_is_told_from_what_it_says_of_the_whole(
-    message: str, errors: dict[str, str]
-) -> None:
+def test_service_errors_are_assigned_to_fields_if_all_name_a_field(message: str, errors: dict[str, str]) -> None:
     labels = {field.name: field.label for field in BY_ACTION["simulateAuthorization"].fields}
     assert refusals_by_field(labels, message) == errors
 
@@ -175,7 +173,7 @@ def links(choices: Mapping[str, str]) -> list[int]:
     return [int(choice.partition(".")[0]) for choice in choices]
 
 
-def test_a_collection_begins_with_all_that_is_left_of_what_is_held() -> None:
+def test_a_clearing_defaults_to_the_newest_held_amount() -> None:
     shown = card_with(
         authorization(1, "R"),
         authorization(2, "C", cleared=True),
@@ -188,11 +186,11 @@ def test_a_collection_begins_with_all_that_is_left_of_what_is_held() -> None:
     assert build_defaults(shown)["simulateClearing"] == {"amount": "1,234.50", "currency_ison": "840"}
 
 
-def test_a_collection_belongs_to_nothing_where_nothing_is_held() -> None:
+def test_a_clearing_without_a_hold_defaults_to_no_authorization() -> None:
     assert build_defaults(card_with(authorization(1, "R")))["simulateClearing"] == {"trans_link": ""}
 
 
-def test_money_is_given_back_of_what_was_collected_only() -> None:
+def test_a_refund_offers_cleared_authorizations_only() -> None:
     shown = card_with(
         authorization(1, "H", left_amount=5),
         authorization(2, "C", cleared=True),

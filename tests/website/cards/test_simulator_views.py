@@ -22,7 +22,7 @@ def outcome(person: Person) -> str:
     return " ".join(re.sub("<[^>]+>", " ", found[0]).split())
 
 
-def test_an_approval_and_a_decline_are_told_with_code_and_meaning(colleague: Person, card: MadeCard) -> None:
+def test_an_approval_and_a_decline_show_code_and_meaning(colleague: Person, card: MadeCard) -> None:
     simulate(colleague, card, "simulateAuthorization", **USE)
     approved = outcome(colleague)
     simulate(colleague, card, "simulateAuthorization", **USE | {"amount": "600"})
@@ -33,7 +33,7 @@ def test_an_approval_and_a_decline_are_told_with_code_and_meaning(colleague: Per
     assert 'class="outcome bad"' in colleague.last.text
 
 
-def test_a_result_stands_at_its_form_and_has_the_focus(colleague: Person, card: MadeCard) -> None:
+def test_a_result_is_shown_in_its_form_with_the_focus(colleague: Person, card: MadeCard) -> None:
     answer = simulate(colleague, card, "simulateAuthorization", **USE)
     form = answer.text.partition("<summary>Authorization")[2].partition("</details>")[0]
 
@@ -43,7 +43,7 @@ def test_a_result_stands_at_its_form_and_has_the_focus(colleague: Person, card: 
     assert answer.text.count(" autofocus") == 1
 
 
-def test_the_end_of_a_hold_is_not_green(scene: Scene, colleague: Person, card: MadeCard) -> None:
+def test_an_expired_hold_is_shown_without_the_success_colour(scene: Scene, colleague: Person, card: MadeCard) -> None:
     held = scene.purchase(card.card_id, 25_00)
     answer = simulate(colleague, card, "simulateExpiry", trans_link=f"{held['trans_link']}.{EUR}")
     row = answer.text.partition("End of the hold")[2].partition("</tr>")[0]
@@ -61,7 +61,7 @@ def test_the_end_of_a_hold_is_not_green(scene: Scene, colleague: Person, card: M
         ),
     ],
 )
-def test_what_is_held_is_told_with_its_fees(
+def test_a_held_amount_is_shown_with_its_fees(
     scene: Scene, colleague: Person, card: MadeCard, use: dict[str, Any], told: str, available: int
 ) -> None:
     simulate(colleague, card, "simulateAuthorization", **USE | use)
@@ -70,7 +70,7 @@ def test_what_is_held_is_told_with_its_fees(
     assert outcome(colleague).startswith(f"Approved 00, approved. {told} of it fees. Available now: ")
 
 
-def test_an_increment_is_told_with_the_fees_that_it_adds(colleague: Person, card: MadeCard) -> None:
+def test_an_increment_shows_its_added_fees(colleague: Person, card: MadeCard) -> None:
     simulate(colleague, card, "simulateAuthorization", **USE | {"amount": "100", "merchant_country_ison": 840})
     (held,) = set(re.findall(r'<option value="(0[0-9]+\.978)"', colleague.last.text))
     simulate(colleague, card, "simulateIncrement", trans_link=held, amount="100")
@@ -78,7 +78,7 @@ def test_an_increment_is_told_with_the_fees_that_it_adds(colleague: Person, card
     assert "203.00 EUR is held in total, 1.50 EUR of it new fees." in outcome(colleague)
 
 
-def test_a_collection_tells_its_transaction_and_the_balances(colleague: Person, card: MadeCard) -> None:
+def test_a_clearing_shows_its_transaction_and_the_balances(colleague: Person, card: MadeCard) -> None:
     simulate(colleague, card, "simulateAuthorization", **USE | {"merchant_country_ison": 840})
     (held,) = set(re.findall(r'<option value="(0[0-9]+\.978)"', colleague.last.text))
     simulate(colleague, card, "simulateClearing", trans_link=held, amount="25", currency_ison=EUR, final="yes")
@@ -90,13 +90,13 @@ def test_a_collection_tells_its_transaction_and_the_balances(colleague: Person, 
     )
 
 
-def test_an_inquiry_holds_nothing(colleague: Person, card: MadeCard) -> None:
+def test_a_balance_inquiry_holds_nothing(colleague: Person, card: MadeCard) -> None:
     simulate(colleague, card, "simulateAuthorization", **USE | {"transaction_type": 39, "amount": "0"})
 
     assert outcome(colleague).startswith("Approved 00, approved. It comes to 0.00 EUR on the account. Available")
 
 
-def test_a_purchase_goes_its_whole_way(colleague: Person, card: MadeCard) -> None:
+def test_a_purchase_can_be_played_from_authorization_to_dispute(colleague: Person, card: MadeCard) -> None:
     simulate(colleague, card, "simulateAuthorization", **USE)
     (held,) = set(re.findall(r'<option value="(0[0-9]+\.978)"', colleague.last.text))
     said = []
@@ -124,7 +124,7 @@ def test_a_purchase_goes_its_whole_way(colleague: Person, card: MadeCard) -> Non
     assert "Dispute opened 16.00 EUR 16.00 EUR" in colleague.text
 
 
-def test_a_new_card_is_made_ready_and_paid_into(scene: Scene, colleague: Person) -> None:
+def test_a_new_card_can_be_activated_and_funded(scene: Scene, colleague: Person) -> None:
     card = scene.card()
     simulate(colleague, card, "simulateAuthorization", **USE)
     assert outcome(colleague).startswith("Declined 78, card not activated.")
@@ -142,7 +142,7 @@ def test_a_new_card_is_made_ready_and_paid_into(scene: Scene, colleague: Person)
     assert outcome(colleague).startswith("3-D Secure:")
 
 
-def test_a_form_that_is_sent_twice_does_it_once(scene: Scene, colleague: Person, card: MadeCard) -> None:
+def test_a_simulation_sent_twice_is_executed_once(scene: Scene, colleague: Person, card: MadeCard) -> None:
     simulate(colleague, card, "simulateAuthorization", **USE)
     colleague.get(f"/cards/{card.card_id}")
     draft = colleague.hidden("draft")
@@ -152,7 +152,7 @@ def test_a_form_that_is_sent_twice_does_it_once(scene: Scene, colleague: Person,
     assert scene.balances(card.account_id)[0] == 450_00
 
 
-def test_what_is_refused_is_said_and_what_was_written_stays(colleague: Person, card: MadeCard) -> None:
+def test_a_rejected_simulation_shows_its_error_and_keeps_the_input(colleague: Person, card: MadeCard) -> None:
     wrong = simulate(colleague, card, "simulateAuthorization", **USE | {"amount": "a lot", "merchant_name": "My shop"})
     kept = 'value="My shop"' in wrong.text
     late = simulate(colleague, card, "simulateExpiry", trans_link="000000000001.978")
@@ -175,9 +175,7 @@ def field_of(answer: Answer, action: str, name: str) -> str:
     return found[0]
 
 
-def test_what_is_wrong_with_a_field_stands_at_the_field_and_the_first_is_focused(
-    colleague: Person, card: MadeCard
-) -> None:
+def test_each_field_shows_its_error_and_the_first_has_the_focus(colleague: Person, card: MadeCard) -> None:
     wrong = {"amount": "a lot", "merchant_name": " ", "pin": "73"}
     answer = simulate(colleague, card, "simulateAuthorization", **USE | wrong)
 
@@ -193,7 +191,7 @@ def test_what_is_wrong_with_a_field_stands_at_the_field_and_the_first_is_focused
     assert "aria-invalid" not in colleague.get(f"/cards/{card.card_id}").text
 
 
-def test_what_the_service_says_of_a_field_stands_at_it_too(colleague: Person, card: MadeCard) -> None:
+def test_a_service_error_about_a_field_is_shown_at_the_field(colleague: Person, card: MadeCard) -> None:
     answer = simulate(colleague, card, "simulateAuthorization", **USE | {"merchant_name": "x" * 300})
     field = field_of(answer, "simulateAuthorization", "merchant_name")
 
@@ -202,7 +200,7 @@ def test_what_the_service_says_of_a_field_stands_at_it_too(colleague: Person, ca
     assert "Merchant must have" in field
 
 
-def test_what_is_wrong_with_the_form_as_a_whole_stands_in_it_and_is_focused(colleague: Person, card: MadeCard) -> None:
+def test_a_service_error_about_the_form_is_shown_in_the_form_with_the_focus(colleague: Person, card: MadeCard) -> None:
     answer = simulate(colleague, card, "simulateExpiry", trans_link="000000000001.978")
     form = answer.text.partition("<summary>Expiry")[2].partition("</details>")[0]
 
@@ -210,7 +208,7 @@ def test_what_is_wrong_with_the_form_as_a_whole_stands_in_it_and_is_focused(coll
     assert answer.text.count("was refused") == 1
 
 
-def test_a_pin_that_was_typed_is_not_shown_again(colleague: Person, card: MadeCard) -> None:
+def test_a_typed_pin_or_cvc2_is_not_shown_again(colleague: Person, card: MadeCard) -> None:
     for amount in ("5.00", "a lot"):
         answer = simulate(
             colleague, card, "simulateAuthorization", **USE | {"amount": amount, "pin": "7395", "cvc2": "517"}
@@ -218,7 +216,7 @@ def test_a_pin_that_was_typed_is_not_shown_again(colleague: Person, card: MadeCa
         assert not re.search('value="(7395|517)"', answer.text)
 
 
-def test_the_address_of_an_answer_leads_to_the_card(user: Person, visitor: Person) -> None:
+def test_a_get_of_the_simulator_address_redirects_to_the_card(user: Person, visitor: Person) -> None:
     for person in (user, visitor):
         for written, place in (("7", "/cards/7"), ("card", "/cards"), ("7%0d%0aX-Y:%20z", "/cards")):
             answer = person.get(f"/cards/{written}/simulator")
@@ -226,7 +224,7 @@ def test_the_address_of_an_answer_leads_to_the_card(user: Person, visitor: Perso
             assert "x-y" not in answer.headers
 
 
-def test_the_line_of_a_request_names_what_was_done(lines: Lines, colleague: Person, card: MadeCard) -> None:
+def test_the_log_line_of_a_request_names_the_simulator_action(lines: Lines, colleague: Person, card: MadeCard) -> None:
     simulate(colleague, card, "simulateAuthorization", **USE)
     simulate(colleague, card, "simulateExpiry", trans_link="000000000001.978")
     done = [line for line in lines.all() if line.get("method") == "POST"]
@@ -234,7 +232,7 @@ def test_the_line_of_a_request_names_what_was_done(lines: Lines, colleague: Pers
     assert [line["action"] for line in done] == ["simulateAuthorization", "simulateExpiry"]
 
 
-def test_the_forms_begin_with_what_is_left(colleague: Person, card: MadeCard) -> None:
+def test_form_defaults_contain_the_remaining_amount(colleague: Person, card: MadeCard) -> None:
     for amount in ("12.34", "56.78"):
         simulate(colleague, card, "simulateAuthorization", **USE | {"amount": amount})
     begun = re.findall(
@@ -244,7 +242,7 @@ def test_the_forms_begin_with_what_is_left(colleague: Person, card: MadeCard) ->
     assert begun == ["56.78", ""]
 
 
-def test_a_form_of_another_page_changes_nothing(scene: Scene, colleague: Person, card: MadeCard) -> None:
+def test_a_forged_or_cross_site_simulation_returns_403(scene: Scene, colleague: Person, card: MadeCard) -> None:
     path = f"/cards/{card.card_id}/simulator"
     sent = {"action": "simulateAuthorization", "draft": "0" * 22, **USE}
     answers = [
@@ -256,7 +254,7 @@ def test_a_form_of_another_page_changes_nothing(scene: Scene, colleague: Person,
     assert scene.balances(card.account_id)[0] == 500_00
 
 
-def test_in_prod_no_page_has_a_form_of_the_simulator(world: World, colleague: Person, card: MadeCard) -> None:
+def test_production_pages_have_no_simulator_form(world: World, colleague: Person, card: MadeCard) -> None:
     world.hub.settings = replace(world.hub.settings, stage="prod")
     answer = colleague.get(f"/cards/{card.card_id}")
 
@@ -264,7 +262,7 @@ def test_in_prod_no_page_has_a_form_of_the_simulator(world: World, colleague: Pe
     assert "imulat" not in answer.text
 
 
-def test_what_happens_to_an_authorization_that_the_page_does_not_show_is_told_in_minor_units(
+def test_the_result_of_an_authorization_of_another_card_is_in_minor_units(
     scene: Scene, colleague: Person, card: MadeCard
 ) -> None:
     held = scene.purchase(card.card_id, 25_00)

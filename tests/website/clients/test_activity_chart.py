@@ -26,12 +26,12 @@ def day(**errors: int) -> list[HourOfCalls]:
     return [*(hour(number) for number in range(23)), hour(23, 20, **errors)]
 
 
-def test_without_errors_there_is_no_chart() -> None:
+def test_no_chart_is_drawn_without_errors() -> None:
     assert errors_chart(day()) is None
     assert errors_chart([]) is None
 
 
-def test_kinds_stand_on_each_other_in_one_column() -> None:
+def test_error_kinds_are_stacked_in_one_column() -> None:
     chart = errors_chart(day(caller=4, bank=4))
     assert chart is not None
 
@@ -54,7 +54,7 @@ def test_the_scale_ends_at_the_next_round_number(most: int, top: str) -> None:
     assert chart.scale[0] == top
 
 
-def test_every_hour_has_words_and_every_sixth_a_label() -> None:
+def test_every_hour_has_a_tooltip_and_every_sixth_a_label() -> None:
     chart = errors_chart(day(caller=2, limit=1))
     assert chart is not None
 
@@ -65,6 +65,6 @@ def test_every_hour_has_words_and_every_sixth_a_label() -> None:
     assert chart.description == f"3 errors in 24 hours. Most from {chart.tips[-1]}."
 
 
-def test_an_hour_without_errors_says_so() -> None:
+def test_the_tooltip_of_an_hour_without_errors_shows_no_errors() -> None:
     assert hour_text(hour(0, 1)) == "09:00 to 10:00 UTC: 1 call, no errors"
     assert hour_text(hour(0, 1, bank=1)) == "09:00 to 10:00 UTC: 1 call, 1 error: Bank 1"

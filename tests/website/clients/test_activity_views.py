@@ -38,13 +38,13 @@ def figures(user: Person) -> dict[str, str]:
     return dict(re.findall(r"<div><dt>([^<]+)</dt><dd>([^<]+)</dd></div>", user.last.text))
 
 
-def test_a_client_that_called_nothing_says_so(user: Person, client_id: str) -> None:
+def test_the_activity_page_of_an_unused_client_shows_no_calls(user: Person, client_id: str) -> None:
     user.get(f"/clients/{client_id}/activity")
 
     assert NO_CALLS in user.text
 
 
-def test_calls_above_the_limit_are_counted_beside_the_limit(world: World, user: Person, client_id: str) -> None:
+def test_calls_above_the_rate_limit_are_counted(world: World, user: Person, client_id: str) -> None:
     world.hub.openbanking.clients.update(client_id, calls_per_minute=2)
     answers = [world.tpp("GET", "/tpp/banks").status for _ in range(5)]
 
@@ -55,13 +55,13 @@ def test_calls_above_the_limit_are_counted_beside_the_limit(world: World, user: 
     assert figures(user)["Rate limit"] == "3"
 
 
-def test_the_page_of_a_client_leads_to_its_activity(user: Person, client_id: str) -> None:
+def test_the_client_page_links_to_its_activity(user: Person, client_id: str) -> None:
     user.get(f"/clients/{client_id}")
 
     assert f'href="/clients/{client_id}/activity"' in user.last.text
 
 
-def test_calls_are_shown_with_status_code_times_and_bank(world: World, user: Person, client_id: str) -> None:
+def test_calls_are_shown_with_status_code_durations_and_bank(world: World, user: Person, client_id: str) -> None:
     def answer(sent: Sent) -> Mapping[str, object]:
         world.clock.advance(0.12)
         return {"status": "success", "accounts": []}
@@ -89,7 +89,7 @@ def test_calls_are_shown_with_status_code_times_and_bank(world: World, user: Per
         assert secret not in user.last.text
 
 
-def test_a_bank_that_cannot_be_reached_is_the_banks_error(world: World, user: Person, client_id: str) -> None:
+def test_an_unreachable_bank_counts_as_a_bank_error(world: World, user: Person, client_id: str) -> None:
     bearer = world.tokens(1)["access_token"]
     world.banks[1].answers["/accounts"] = lambda sent: NotReached("it is down")
     world.tpp("GET", "/tpp/accounts", bearer=bearer)
@@ -101,7 +101,7 @@ def test_a_bank_that_cannot_be_reached_is_the_banks_error(world: World, user: Pe
     assert 'class="kind-bank"' in user.last.text
 
 
-def test_a_wrong_secret_is_shown_and_an_unknown_client_is_nobodys(world: World, user: Person) -> None:
+def test_a_call_with_a_wrong_secret_is_listed_at_its_client(world: World, user: Person) -> None:
     client_id = user.create_client("Secretive", secret="yes")
     assert world.tpp("GET", "/tpp/banks", client_id=client_id).status == 401
     assert world.tpp("GET", "/tpp/banks", client_id="somebody").status == 401
@@ -111,7 +111,7 @@ def test_a_wrong_secret_is_shown_and_an_unknown_client_is_nobodys(world: World, 
     assert "401 WRONG_CREDENTIALS Refused (4xx)" in user.text
 
 
-def test_a_call_of_an_inactive_client_is_shown(world: World, user: Person, client_id: str) -> None:
+def test_a_call_of_an_inactive_client_is_listed(world: World, user: Person, client_id: str) -> None:
     world.hub.openbanking.clients.deactivate(client_id)
     assert world.tpp("GET", "/tpp/banks").status == 401
     user.get(f"/clients/{client_id}/activity")
@@ -119,7 +119,7 @@ def test_a_call_of_an_inactive_client_is_shown(world: World, user: Person, clien
     assert shown(user) == ["GET /tpp/banks"]
 
 
-def test_calls_of_all_processes_are_shown_once_they_are_written(world: World, user: Person, client_id: str) -> None:
+def test_calls_of_all_processes_are_listed_after_they_are_written(world: World, user: Person, client_id: str) -> None:
     world.tpp("GET", "/tpp/banks")
     world.hub.statistics.measurements.write()
     world.writes_measurements()
@@ -129,7 +129,7 @@ def test_calls_of_all_processes_are_shown_once_they_are_written(world: World, us
     assert sorted(shown(user)) == ["GET /tpp/banks", "GET /tpp/consents"]
 
 
-def test_calls_are_filtered_by_the_class_of_their_status(world: World, user: Person, client_id: str) -> None:
+def test_calls_are_filtered_by_status_class(world: World, user: Person, client_id: str) -> None:
     world.tpp("GET", "/tpp/banks")
     world.tpp("GET", "/tpp/consents?after=nothing")
 
@@ -141,7 +141,7 @@ def test_calls_are_filtered_by_the_class_of_their_status(world: World, user: Per
     assert "None of the latest calls fits" in user.text
 
 
-def test_the_latest_calls_are_listed_and_all_are_counted(world: World, user: Person, client_id: str) -> None:
+def test_the_activity_page_lists_the_latest_calls_and_counts_all(world: World, user: Person, client_id: str) -> None:
     for _ in range(4):
         for _ in range(PER_MINUTE + 1):
             world.tpp("GET", "/tpp/banks")
@@ -154,7 +154,7 @@ def test_the_latest_calls_are_listed_and_all_are_counted(world: World, user: Per
     assert len(user.last.text.encode()) < 100_000
 
 
-def test_what_too_many_processes_kept_is_said_to_be_missing(
+def test_the_activity_page_shows_a_notice_about_unread_rows(
     world: World, user: Person, client_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client_activity, "HOUR_ROWS_READ", 2)
@@ -169,7 +169,7 @@ def test_what_too_many_processes_kept_is_said_to_be_missing(
     assert re.search("Budget Friend .* at least 200 at least 20 ", user.text)
 
 
-def test_what_few_processes_kept_is_all_there(world: World, user: Person, client_id: str) -> None:
+def test_the_activity_page_is_complete_if_all_rows_are_read(world: World, user: Person, client_id: str) -> None:
     fill_activity(world, client_id, processes=1)
     user.get(f"/clients/{client_id}/activity")
 
@@ -178,7 +178,7 @@ def test_what_few_processes_kept_is_all_there(world: World, user: Person, client
     assert "at least" not in user.get("/").text
 
 
-def test_the_page_of_a_busy_client_is_small(world: World, user: Person, client_id: str) -> None:
+def test_the_activity_page_of_a_busy_client_keeps_its_size_budget(world: World, user: Person, client_id: str) -> None:
     """A hundred processes serve the client: more rows than a page reads."""
     fill_activity(world, client_id, processes=100)
     address = f"/clients/{client_id}/activity"
@@ -187,14 +187,16 @@ def test_the_page_of_a_busy_client_is_small(world: World, user: Person, client_i
     assert "not all counted" in user.text
 
 
-def test_what_the_web_interface_does_is_no_call_of_the_client(world: World, user: Person, client_id: str) -> None:
+def test_requests_of_the_web_interface_do_not_count_as_calls_of_the_client(
+    world: World, user: Person, client_id: str
+) -> None:
     with_tokens(world, user, client_id)
     user.get(f"/clients/{client_id}/activity")
 
     assert NO_CALLS in user.text
 
 
-def test_the_activity_of_somebody_elses_client_does_not_exist(world: World, user: Person, client_id: str) -> None:
+def test_the_activity_of_another_users_client_returns_404(world: World, user: Person, client_id: str) -> None:
     world.tpp("GET", "/tpp/banks")
     other = Person.signed_in(world, "other@example.com")
 

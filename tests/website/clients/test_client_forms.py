@@ -48,7 +48,7 @@ def offered(user: Person, client_id: str) -> str:
     return "".join(user.get(f"/clients/{client_id}{tab}").text for tab in ("", "/settings", "/security"))
 
 
-def test_every_option_and_command_for_clients_has_its_field_and_button(world: World, user: Person) -> None:
+def test_every_option_and_command_for_clients_has_a_field_or_a_button(world: World, user: Person) -> None:
     client_id = user.create_client(events_url=world.receiver.url)
     markup = offered(user, client_id)
     for change in (world.hub.openbanking.clients.deactivate, world.hub.openbanking.clients.archive):
@@ -68,7 +68,7 @@ def test_every_option_and_command_for_clients_has_its_field_and_button(world: Wo
     assert set(BUTTONS.values()) <= buttons
 
 
-def test_in_production_what_the_owner_may_not_do_names_the_command(world: World, user: Person) -> None:
+def test_production_pages_name_the_command_for_each_operator_change(world: World, user: Person) -> None:
     client_id = user.create_client(events_url=world.receiver.url)
     clients = world.hub.openbanking.clients
     world.hub.settings = replace(world.hub.settings, stage="prod", public_url="https://hub.example")

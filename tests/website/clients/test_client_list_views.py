@@ -17,7 +17,7 @@ from tests.website.person import Person
 from tests.world import World
 
 
-def test_whose_clients_are_all_archived_is_told_where_they_are(world: World, user: Person) -> None:
+def test_a_user_with_archived_clients_only_gets_a_link_to_them(world: World, user: Person) -> None:
     world.hub.openbanking.clients.archive(user.create_client())
     user.get("/clients")
 
@@ -49,7 +49,7 @@ def links(user: Person) -> dict[str, str]:
     return {words: address.replace("&amp;", "&") for address, words in found}
 
 
-def test_45_clients_stand_on_three_pages_the_newest_first(user: Person, many: list[str]) -> None:
+def test_45_clients_are_listed_on_three_pages_newest_first(user: Person, many: list[str]) -> None:
     pages = []
     user.get("/clients")
     assert "Newest" not in links(user)
@@ -65,13 +65,13 @@ def test_45_clients_stand_on_three_pages_the_newest_first(user: Person, many: li
 
 
 @pytest.mark.parametrize("after", ["0", "x", "-1", "9" * 400, "²", "1-", f"1-{'x' * 65}", "1-%00"])
-def test_what_is_no_place_in_the_list_leads_to_its_beginning(user: Person, many: list[str], after: str) -> None:
+def test_an_invalid_position_shows_the_first_page(user: Person, many: list[str], after: str) -> None:
     user.get(f"/clients?after={after}")
 
     assert titles(user)[0] == "Client 44"
 
 
-def test_beyond_the_oldest_client_is_the_way_back(user: Person, many: list[str]) -> None:
+def test_the_page_after_the_oldest_client_links_to_the_newest(user: Person, many: list[str]) -> None:
     user.get("/clients?after=1-x")
     assert "There are no older clients." in user.text
     user.get("/clients?after=1-x&active=yes")
@@ -90,7 +90,7 @@ def test_beyond_the_oldest_client_is_the_way_back(user: Person, many: list[str])
         (f"title={'z' * 5000}", 0, False),
     ],
 )
-def test_clients_are_found_by_title_and_state(
+def test_clients_are_filtered_by_title_and_state(
     user: Person, many: list[str], query: str, count: int, has_more: bool
 ) -> None:
     user.get(f"/clients?{query}")
@@ -100,7 +100,7 @@ def test_clients_are_found_by_title_and_state(
     assert ("None of your clients match this filter." in user.text) == (not count)
 
 
-def test_a_filter_is_kept_from_page_to_page(user: Person, many: list[str]) -> None:
+def test_the_next_page_keeps_the_filter(user: Person, many: list[str]) -> None:
     user.get("/clients?active=yes&title=client")
     user.get(links(user)["Older"])
 
@@ -108,7 +108,7 @@ def test_a_filter_is_kept_from_page_to_page(user: Person, many: list[str]) -> No
     assert links(user) == {"Newest": "/clients?title=client&active=yes"}
 
 
-def test_a_search_among_more_clients_than_a_page_examines_says_so_and_goes_on(
+def test_a_search_beyond_the_examined_clients_can_be_continued(
     user: Person, many: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client_list, "EXAMINED", 30)
@@ -135,10 +135,10 @@ def test_a_search_among_more_clients_than_a_page_examines_says_so_and_goes_on(
         ("/deliveries?client_id={oldest}", ["Query", "BatchGetItem", *["Query"] * 12]),
     ],
 )
-def test_pages_that_list_clients_read_no_more_rows_than_a_page_examines(
+def test_pages_that_list_clients_examine_a_bounded_number_of_rows(
     world: World, user: Person, email: str, monkeypatch: pytest.MonkeyPatch, path: str, calls: list[str]
 ) -> None:
-    """The user has four times as many."""
+    """The user has four times as many clients as a page examines."""
     monkeypatch.setattr(client_list, "EXAMINED", 60)
     monkeypatch.setattr(client_list, "CHOICES", 30)
     some = copies(world, email, 240)
@@ -161,7 +161,7 @@ def copies(world: World, email: str, count: int) -> list[Put]:
     return [Put("clients", {**item, "client_id": new_id(), "created_at": made.created_at + n}) for n in range(count)]
 
 
-def test_with_10_000_clients_lists_take_the_calls_and_reads_of_a_hundred(
+def test_list_pages_take_the_same_calls_and_reads_for_100_and_10_000_clients(
     world: World, user: Person, email: str
 ) -> None:
     def costs() -> list[tuple[int, int]]:
@@ -184,7 +184,7 @@ def test_with_10_000_clients_lists_take_the_calls_and_reads_of_a_hundred(
     assert max(read for _, read in few) <= 101
 
 
-def test_a_client_is_found_by_its_whole_id_however_many_are_newer(
+def test_a_client_is_found_by_its_full_id_beyond_the_examined_rows(
     user: Person, many: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client_list, "EXAMINED", 21)
@@ -200,7 +200,7 @@ def test_a_client_is_found_by_a_part_of_its_id(user: Person, many: list[str]) ->
     assert titles(user) == ["Client 07"]
 
 
-def test_who_has_no_client_is_told_how_to_get_one(user: Person) -> None:
+def test_a_user_without_a_client_gets_a_link_to_create_one(user: Person) -> None:
     user.get("/clients")
 
     assert "You have no clients yet" in user.text

@@ -35,7 +35,7 @@ def demand(user: Person, client_id: str, **changes: Any) -> Answer:
 # -- authentication
 
 
-def test_a_client_authenticates_by_keys_their_address_or_a_secret(user: Person, clients: Clients) -> None:
+def test_a_client_can_authenticate_by_key_set_key_url_or_secret(user: Person, clients: Clients) -> None:
     client_id = user.create_client(secret="yes")
 
     assert authenticate(user, client_id, **BY_KEY).status == 303
@@ -73,7 +73,7 @@ def test_a_client_authenticates_by_keys_their_address_or_a_secret(user: Person, 
         ({"organization_identifier": "PSDGB-FCA-1"}, "auth_method", "takes no client certificates"),
     ],
 )
-def test_an_authentication_that_cannot_be_is_said_beside_its_field(
+def test_an_invalid_authentication_shows_its_error_at_the_field(
     user: Person, clients: Clients, fields: dict[str, str], member: str, said: str
 ) -> None:
     client_id = user.create_client()
@@ -87,14 +87,14 @@ def test_an_authentication_that_cannot_be_is_said_beside_its_field(
     assert clients.get(client_id).revision == 0
 
 
-def test_what_was_entered_for_another_method_does_not_count(user: Person, clients: Clients) -> None:
+def test_values_for_an_unselected_authentication_method_are_ignored(user: Person, clients: Clients) -> None:
     client_id = user.create_client()
 
     assert authenticate(user, client_id, **(BY_KEY | {"auth_method": "none"})).status == 303
     assert clients.get(client_id).security == ClientSecurity(auth_method="none")
 
 
-def test_a_private_key_is_refused(user: Person, clients: Clients) -> None:
+def test_a_private_key_is_rejected(user: Person, clients: Clients) -> None:
     client_id = user.create_client()
     private = {"keys": [{**JWKS["keys"][0], "d": "c2VjcmV0"}]}
 
@@ -103,7 +103,7 @@ def test_a_private_key_is_refused(user: Person, clients: Clients) -> None:
     assert clients.get(client_id).revision == 0
 
 
-def test_a_method_that_the_stage_does_not_take_cannot_be_chosen(user: Person) -> None:
+def test_an_unsupported_authentication_method_is_disabled(user: Person) -> None:
     user.get(f"/clients/{user.create_client()}/security")
 
     assert '<option value="tls_client_auth" disabled>' in user.last.text
@@ -113,7 +113,9 @@ def test_a_method_that_the_stage_does_not_take_cannot_be_chosen(user: Person) ->
 # -- requests and tokens
 
 
-def test_a_client_gets_the_profile_with_what_it_demands_and_loses_it_as_shown(user: Person, clients: Clients) -> None:
+def test_fapi2_sets_its_requirements_and_they_stay_after_its_removal_until_unset(
+    user: Person, clients: Clients
+) -> None:
     client_id = user.create_client()
     authenticate(user, client_id, **BY_KEY)
 
@@ -145,7 +147,7 @@ def test_a_client_gets_the_profile_with_what_it_demands_and_loses_it_as_shown(us
         ({"security_profile": "fapi1"}, "security_profile", "Choose one of the profiles"),
     ],
 )
-def test_a_demand_of_the_profile_cannot_be_taken_away(
+def test_a_requirement_of_the_fapi2_profile_cannot_be_removed(
     user: Person, clients: Clients, fields: dict[str, Any], member: str, said: str
 ) -> None:
     client_id = user.create_client()
@@ -160,7 +162,7 @@ def test_a_demand_of_the_profile_cannot_be_taken_away(
     assert clients.get(client_id) == before
 
 
-def test_the_profile_needs_a_key(user: Person, clients: Clients) -> None:
+def test_the_fapi2_profile_requires_a_key(user: Person, clients: Clients) -> None:
     client_id = user.create_client()
 
     assert demand(user, client_id, security_profile="fapi2").status == 400
@@ -168,7 +170,7 @@ def test_the_profile_needs_a_key(user: Person, clients: Clients) -> None:
     assert clients.get(client_id).revision == 0
 
 
-def test_changes_of_security_are_in_the_history_in_words(user: Person) -> None:
+def test_the_history_describes_security_changes_in_words(user: Person) -> None:
     client_id = user.create_client()
     authenticate(user, client_id, **BY_KEY)
     demand(user, client_id, bound_tokens="dpop")
@@ -193,7 +195,7 @@ def test_the_history_shows_the_latest_50_changes(user: Person, clients: Clients)
     assert "→ Title 0 " not in user.text
 
 
-def test_in_production_the_operator_changes_how_a_client_proves_who_it_is(world: World, user: Person) -> None:
+def test_production_allows_only_the_operator_to_change_authentication_and_security(world: World, user: Person) -> None:
     world.hub.settings = world.hub.openbanking.clients._settings = replace(
         world.hub.settings, stage="prod", public_url="https://hub.example"
     )
@@ -215,7 +217,7 @@ def test_in_production_the_operator_changes_how_a_client_proves_who_it_is(world:
 
 
 @pytest.mark.parametrize(("overlap", "lives"), [("0", 0), ("3600", 3600), ("86400", 86400), ("604800", 604800)])
-def test_a_new_client_secret_is_shown_once_and_the_old_one_lives_on_as_chosen(
+def test_a_new_client_secret_is_shown_once_and_the_old_one_ends_after_the_overlap(
     world: World, user: Person, overlap: str, lives: int
 ) -> None:
     client_id = user.create_client(secret="yes")
@@ -240,7 +242,7 @@ def test_a_new_client_secret_is_shown_once_and_the_old_one_lives_on_as_chosen(
     assert "cannot be shown again" in user.text
 
 
-def test_a_client_without_a_secret_is_not_asked_when_the_old_one_ends(world: World, user: Person) -> None:
+def test_the_first_secret_of_a_client_has_no_overlap_choice(world: World, user: Person) -> None:
     client_id = user.create_client()
     assert "<select" not in user.get(f"/clients/{client_id}/security").text.partition("Create a new secret")[2]
     fields = {"draft": user.hidden("draft"), "action": "rotate-secret", "overlap": user.hidden("overlap")}
@@ -258,14 +260,14 @@ def test_a_client_without_a_secret_is_not_asked_when_the_old_one_ends(world: Wor
     assert "The old one ends in an hour." in user.text
 
 
-def test_a_client_with_events_alone_is_asked_when_their_old_secret_ends(user: Person) -> None:
+def test_a_client_with_an_events_secret_has_an_overlap_choice(user: Person) -> None:
     client_id = user.create_client(events_url="https://a.example/")
 
     assert "The old events secret ends" in user.get(f"/clients/{client_id}/security").text
 
 
 @pytest.mark.parametrize("overlap", ["", "60", "-1", "a week"])
-def test_a_new_secret_is_not_made_with_an_overlap_that_nobody_offered(world: World, user: Person, overlap: str) -> None:
+def test_an_unoffered_overlap_is_rejected(world: World, user: Person, overlap: str) -> None:
     client_id = user.create_client(secret="yes")
     old = secrets_of(user)["client-secret"]
     user.get(f"/clients/{client_id}/security")
@@ -277,7 +279,7 @@ def test_a_new_secret_is_not_made_with_an_overlap_that_nobody_offered(world: Wor
     assert client.accepts_secret(old, world.clock.time())
 
 
-def test_a_new_events_secret_is_shown_once_and_signs(world: World, user: Person) -> None:
+def test_a_new_events_secret_is_shown_once_and_becomes_the_first(world: World, user: Person) -> None:
     client_id = user.create_client(events_url="https://a.example/")
     old = secrets_of(user)["events-secret"]
     user.get(f"/clients/{client_id}/security")

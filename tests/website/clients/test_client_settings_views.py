@@ -20,7 +20,7 @@ def clients(world: World) -> Clients:
     return world.hub.openbanking.clients
 
 
-def test_an_owner_changes_a_client_and_sees_who_changed_what_when(user: Person, clients: Clients, email: str) -> None:
+def test_an_owner_changes_a_client_and_the_history_names_the_author(user: Person, clients: Clients, email: str) -> None:
     client_id = user.create_client()
 
     rename(user, client_id, title="Money Friend", callback_urls=f"{CALLBACK}\r\nhttps://two.example/back")
@@ -39,7 +39,7 @@ def test_an_owner_changes_a_client_and_sees_who_changed_what_when(user: Person, 
     assert "the operator Updated. Title: Money Friend → Changed by the operator" in user.text
 
 
-def test_a_form_that_is_saved_as_it_is_changes_nothing(user: Person, clients: Clients) -> None:
+def test_saving_an_unchanged_form_changes_nothing(user: Person, clients: Clients) -> None:
     client_id = user.create_client(events_url=EVENTS_URL, secret="yes")
     before = clients.get(client_id)
 
@@ -53,9 +53,7 @@ def test_a_form_that_is_saved_as_it_is_changes_nothing(user: Person, clients: Cl
     assert clients.get(client_id) == before
 
 
-def test_a_form_that_others_have_overtaken_changes_nothing_and_keeps_what_was_entered(
-    user: Person, clients: Clients
-) -> None:
+def test_an_outdated_form_returns_409_and_keeps_the_input(user: Person, clients: Clients) -> None:
     client_id = user.create_client()
     user.get(f"/clients/{client_id}/settings")
     address, fields = form_of(user, "general")
@@ -73,7 +71,7 @@ def test_a_form_that_others_have_overtaken_changes_nothing_and_keeps_what_was_en
     assert clients.get(client_id).title == "Mine"
 
 
-def test_a_form_of_another_subject_keeps_what_the_client_has(user: Person, clients: Clients) -> None:
+def test_the_other_forms_show_stored_values_after_an_error(user: Person, clients: Clients) -> None:
     client_id = user.create_client()
 
     assert rename(user, client_id, title=" ").status == 400
@@ -83,7 +81,7 @@ def test_a_form_of_another_subject_keeps_what_the_client_has(user: Person, clien
     assert form_of(user, "events")[1]["events_url"] == "//x"
 
 
-def test_a_change_that_is_sent_twice_is_made_once(user: Person, clients: Clients) -> None:
+def test_a_change_sent_twice_is_applied_once(user: Person, clients: Clients) -> None:
     client_id = user.create_client()
     user.get(f"/clients/{client_id}/settings")
     address, fields = form_of(user, "general")
@@ -104,7 +102,7 @@ def test_a_change_that_is_sent_twice_is_made_once(user: Person, clients: Clients
         ({"registration_number": ""}, "registration_number", "Registration number must be 1 to 128 printable"),
     ],
 )
-def test_a_change_that_cannot_be_accepted_is_said_beside_its_field(
+def test_an_invalid_setting_shows_its_error_at_the_field(
     user: Person, clients: Clients, fields: dict[str, str], member: str, said: str
 ) -> None:
     client_id = user.create_client()
@@ -122,14 +120,14 @@ def test_a_change_that_cannot_be_accepted_is_said_beside_its_field(
 
 
 @pytest.mark.parametrize("revision", ["", "x", "-1", "9" * 10])
-def test_a_form_without_a_good_revision_changes_nothing(user: Person, clients: Clients, revision: str) -> None:
+def test_a_form_without_a_valid_revision_returns_409(user: Person, clients: Clients, revision: str) -> None:
     client_id = user.create_client()
 
     assert rename(user, client_id, title="Blind", revision=revision).status == 409
     assert clients.get(client_id).revision == 0
 
 
-def test_an_owner_sets_the_registration_number_in_a_sandbox(user: Person, clients: Clients) -> None:
+def test_a_sandbox_owner_sets_the_registration_number(user: Person, clients: Clients) -> None:
     client_id = user.create_client()
 
     assert rename(user, client_id, registration_number="PSDGB-FCA-7").status == 303
@@ -139,7 +137,7 @@ def test_an_owner_sets_the_registration_number_in_a_sandbox(user: Person, client
 # -- events
 
 
-def test_events_are_sent_fetched_or_stopped_as_chosen(user: Person, clients: Clients) -> None:
+def test_event_delivery_is_set_to_push_poll_or_none(user: Person, clients: Clients) -> None:
     client_id = user.create_client()
     path, modes = f"/clients/{client_id}/settings", []
 
@@ -167,7 +165,7 @@ def test_events_are_sent_fetched_or_stopped_as_chosen(user: Person, clients: Cli
         ("", "", "events", "Events must be poll or none"),
     ],
 )
-def test_a_way_to_get_events_that_cannot_be_is_said_beside_its_field(
+def test_an_invalid_events_setting_shows_its_error_at_the_field(
     user: Person, clients: Clients, events: str, url: str, member: str, said: str
 ) -> None:
     client_id = user.create_client()
@@ -184,7 +182,7 @@ def test_a_way_to_get_events_that_cannot_be_is_said_beside_its_field(
 
 
 @pytest.mark.parametrize("page", ["settings", "security", "history"])
-def test_pages_of_another_users_client_do_not_exist(world: World, user: Person, clients: Clients, page: str) -> None:
+def test_pages_of_another_users_client_return_404(world: World, user: Person, clients: Clients, page: str) -> None:
     client_id, other = user.create_client(), Person.signed_in(world, "somebody@example.com")
     before = clients.get(client_id)
 
@@ -196,7 +194,7 @@ def test_pages_of_another_users_client_do_not_exist(world: World, user: Person, 
 
 
 @pytest.mark.parametrize("page", ["settings", "security"])
-def test_an_action_that_does_not_exist_changes_nothing(user: Person, page: str) -> None:
+def test_an_unknown_action_changes_nothing(user: Person, page: str) -> None:
     client_id = user.create_client()
 
     assert user.post(f"/clients/{client_id}/{page}", action="destroy", revision="0").status == 400
@@ -227,7 +225,7 @@ def test_an_archived_client_shows_its_settings_without_forms(user: Person, clien
     assert clients.get(client_id) == archived
 
 
-def test_in_production_what_people_at_the_bank_see_of_an_active_client_is_the_operators(
+def test_production_allows_only_the_operator_to_change_title_and_callback_of_an_active_client(
     world: World, user: Person
 ) -> None:
     world.hub.settings = world.hub.openbanking.clients._settings = replace(

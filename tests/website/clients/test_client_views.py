@@ -24,7 +24,7 @@ def other(world: World) -> Person:
     return Person.signed_in(world, "somebody@example.com")
 
 
-def test_a_new_client_has_what_the_form_said(world: World, user: Person, email: str) -> None:
+def test_a_new_client_has_the_values_of_the_form(world: World, user: Person, email: str) -> None:
     client_id = user.create_client(
         "Budget Friend",
         callback_urls="https://tpp.example/back?x=1\r\n\r\n  https://two.example/back \r\n",
@@ -47,7 +47,7 @@ def test_a_new_client_has_what_the_form_said(world: World, user: Person, email: 
     assert user.last.headers["referrer-policy"] == "no-referrer"
 
 
-def test_secrets_are_shown_once(user: Person) -> None:
+def test_client_secrets_are_shown_once(user: Person) -> None:
     client_id = user.create_client(secret="yes", events_url="https://tpp.example/events")
     shown = re.findall(r'<code id="(?:client-secret|events-secret)">([^<]+)</code>', user.last.text)
     again = user.get(f"/clients/{client_id}").text
@@ -56,7 +56,7 @@ def test_secrets_are_shown_once(user: Person) -> None:
     assert not [secret for secret in shown if secret in again]
 
 
-def test_a_client_shows_the_limit_of_its_calls(world: World, user: Person) -> None:
+def test_the_client_page_shows_the_rate_limit(world: World, user: Person) -> None:
     client_id = user.create_client()
 
     user.get(f"/clients/{client_id}")
@@ -70,7 +70,7 @@ def test_a_client_shows_the_limit_of_its_calls(world: World, user: Person) -> No
     assert "Calls a minute: none → 1200" in user.text
 
 
-def test_an_owner_cannot_change_the_limit_of_a_client(world: World, user: Person, email: str) -> None:
+def test_an_owner_cannot_change_the_rate_limit(world: World, user: Person, email: str) -> None:
     client_id = user.create_client()
     user.get(f"/clients/{client_id}/settings")
 
@@ -82,7 +82,7 @@ def test_an_owner_cannot_change_the_limit_of_a_client(world: World, user: Person
         world.hub.openbanking.clients.update(client_id, owner=email, calls_per_minute=5)
 
 
-def test_a_title_is_all_it_takes(world: World, user: Person) -> None:
+def test_a_client_requires_only_a_title(world: World, user: Person) -> None:
     client = world.hub.openbanking.clients.get(user.create_client())
 
     assert client.callback_url == CALLBACK
@@ -107,7 +107,7 @@ def test_a_new_user_creates_a_client_and_opens_its_request_in_one_step(world: Wo
     assert "Create a client and authorize" not in user.text
 
 
-def test_secrets_are_shown_before_a_new_client_is_used(user: Person) -> None:
+def test_secrets_are_shown_before_the_authorize_page(user: Person) -> None:
     user.get("/")
     answer = user.post("/clients/new", draft=user.hidden("draft"), title="Own", secret="yes", authorize_at="BETADEF1")
 
@@ -115,7 +115,7 @@ def test_secrets_are_shown_before_a_new_client_is_used(user: Person) -> None:
     assert 'id="client-secret"' in answer.text
 
 
-def test_a_client_whose_box_is_not_ticked_is_inactive(world: World, user: Person) -> None:
+def test_a_client_without_the_active_box_is_inactive(world: World, user: Person) -> None:
     assert not world.hub.openbanking.clients.get(user.create_client(active=None)).active
 
 
@@ -134,7 +134,7 @@ def test_a_client_whose_box_is_not_ticked_is_inactive(world: World, user: Person
         ({"registration_number": "x" * 129}, "must be 1 to 128"),
     ],
 )
-def test_what_cannot_be_accepted_is_said_beside_its_field(
+def test_an_invalid_new_client_shows_its_error_at_the_field(
     world: World, user: Person, email: str, fields: dict[str, Any], said: str
 ) -> None:
     user.get("/clients/new")
@@ -149,7 +149,7 @@ def test_what_cannot_be_accepted_is_said_beside_its_field(
     assert "location" not in answer.headers
 
 
-def test_a_form_that_is_sent_twice_makes_one_client_and_shows_its_secrets_again(
+def test_a_form_sent_twice_creates_one_client_and_shows_its_secrets_again(
     world: World, user: Person, email: str
 ) -> None:
     user.get("/clients/new")
@@ -174,9 +174,7 @@ def test_a_form_that_is_sent_twice_makes_one_client_and_shows_its_secrets_again(
     assert secrets_of(user) == {"client-id": seen[0]["client-id"]}
 
 
-def test_a_client_whose_answer_was_lost_is_created_by_sending_the_form_again(
-    world: World, user: Person, email: str
-) -> None:
+def test_a_client_with_a_lost_answer_is_created_by_resending_the_form(world: World, user: Person, email: str) -> None:
     user.get("/clients/new")
     draft, token = user.hidden("draft"), user.token
     with world.answer_lost("put", applied=True):
@@ -187,7 +185,7 @@ def test_a_client_whose_answer_was_lost_is_created_by_sending_the_form_again(
     assert client.accepts_secret(secrets_of(user)["client-secret"], world.clock.time())
 
 
-def test_a_form_that_is_sent_again_shows_no_secret_that_is_not_in_use_any_more(world: World, user: Person) -> None:
+def test_resending_the_form_does_not_show_a_rotated_secret(world: World, user: Person) -> None:
     user.get("/clients/new")
     token = user.token
     fields = {"draft": user.hidden("draft"), "title": "Rotated", "events_url": "https://a.example/"}
@@ -199,7 +197,7 @@ def test_a_form_that_is_sent_again_shows_no_secret_that_is_not_in_use_any_more(w
     assert secrets_of(user) == {"client-id": client_id}
 
 
-def test_no_test_event_is_sent_to_an_inactive_client(world: World, user: Person) -> None:
+def test_an_inactive_client_cannot_get_a_test_event(world: World, user: Person) -> None:
     client_id = user.create_client(events_url="https://a.example/", active=None)
 
     assert "Send a test event" not in user.get(f"/clients/{client_id}").text
@@ -207,7 +205,7 @@ def test_no_test_event_is_sent_to_an_inactive_client(world: World, user: Person)
     assert world.recorded() == []
 
 
-def test_every_page_of_a_client_has_the_same_actions_and_words(user: Person) -> None:
+def test_every_client_page_has_the_same_actions_and_labels(user: Person) -> None:
     client_id = user.create_client()
     for tab in TABS:
         user.get(f"/clients/{client_id}{tab}")
@@ -218,7 +216,7 @@ def test_every_page_of_a_client_has_the_same_actions_and_words(user: Person) -> 
     assert f"Authentication {METHODS['']}" in user.text
 
 
-def test_nobody_chooses_a_client_id_or_a_secret(world: World, user: Person) -> None:
+def test_client_id_and_secret_cannot_be_chosen_by_the_user(world: World, user: Person) -> None:
     made = []
     for owner in ("one@example.com", "two@example.com"):
         person = Person.signed_in(world, owner)
@@ -231,7 +229,7 @@ def test_nobody_chooses_a_client_id_or_a_secret(world: World, user: Person) -> N
     assert all(re.fullmatch(version_4, shown["client-id"]) for shown in made)
 
 
-def test_markup_and_template_text_in_a_title_stay_text(user: Person) -> None:
+def test_markup_and_template_syntax_in_a_title_are_escaped(user: Person) -> None:
     for title in ("<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{ 7 * 7 }}{% raw %}"):
         client_id = user.create_client(title)
         for page in (
@@ -246,7 +244,7 @@ def test_markup_and_template_text_in_a_title_stay_text(user: Person) -> None:
             assert title in user.text
 
 
-def test_another_users_client_does_not_exist(world: World, user: Person, other: Person) -> None:
+def test_another_users_client_returns_404(world: World, user: Person, other: Person) -> None:
     client_id = user.create_client("Mine")
     other.create_client("Theirs")
 
@@ -262,12 +260,12 @@ def test_another_users_client_does_not_exist(world: World, user: Person, other: 
 
 
 @pytest.mark.parametrize("client_id", ["x", "00000000-0000-0000-0000-000000000000", "%00", "x" * 500])
-def test_an_unknown_client_is_not_found(user: Person, client_id: str) -> None:
+def test_an_unknown_client_returns_404(user: Person, client_id: str) -> None:
     assert user.get(f"/clients/{client_id}").status == 404
     assert user.post(f"/clients/{client_id}", action="deactivate").status == 404
 
 
-def test_a_client_is_switched_off_and_on(world: World, user: Person) -> None:
+def test_a_client_is_deactivated_and_activated(world: World, user: Person) -> None:
     world.client = world.hub.openbanking.clients.get(user.create_client())
     path = f"/clients/{world.client.client_id}"
 
@@ -281,7 +279,7 @@ def test_a_client_is_switched_off_and_on(world: World, user: Person) -> None:
     assert world.tpp("GET", "/tpp/banks").status == 200
 
 
-def test_a_client_is_not_switched_off_by_one_click(world: World, user: Person) -> None:
+def test_deactivating_a_client_requires_a_confirmation(world: World, user: Person) -> None:
     client_id = user.create_client("Budget Friend")
     path = f"/clients/{client_id}"
     link = f"{path}?ask=deactivate"
@@ -297,7 +295,7 @@ def test_a_client_is_not_switched_off_by_one_click(world: World, user: Person) -
     assert "Deactivate this client?" not in user.get(link).text
 
 
-def test_a_client_is_archived_after_a_question_hidden_from_lists_and_restored(world: World, user: Person) -> None:
+def test_archiving_a_client_requires_a_confirmation_and_can_be_undone(world: World, user: Person) -> None:
     world.client = world.hub.openbanking.clients.get(user.create_client("Budget Friend"))
     client_id = world.client.client_id
     path = f"/clients/{client_id}"
@@ -340,13 +338,13 @@ def test_in_production_an_owner_archives_and_the_operator_restores(world: World,
     assert world.hub.openbanking.clients.get(client_id).is_archived
 
 
-def test_nobody_is_asked_about_somebody_elses_client(user: Person, other: Person) -> None:
+def test_the_confirmation_page_of_another_users_client_returns_404(user: Person, other: Person) -> None:
     client_id = user.create_client()
 
     assert [other.get(f"/clients/{client_id}?ask={what}").status for what in ("deactivate", "archive")] == [404, 404]
 
 
-def test_in_production_only_the_operator_activates_and_numbers_clients(world: World, user: Person) -> None:
+def test_production_allows_only_the_operator_to_activate_and_number_clients(world: World, user: Person) -> None:
     world.hub.settings = replace(world.hub.settings, stage="prod", public_url="https://hub.example")
     client_id = user.create_client(
         registration_number="PSDGB-FCA-1", callback_urls="https://tpp.example/back", active="yes"
@@ -363,7 +361,7 @@ def test_in_production_only_the_operator_activates_and_numbers_clients(world: Wo
     assert 'name="registration_number"' not in user.get("/clients/new").text
 
 
-def test_a_form_that_is_sent_again_with_another_title_loses_nothing(world: World, user: Person, email: str) -> None:
+def test_a_form_resent_with_another_title_creates_a_second_client(world: World, user: Person, email: str) -> None:
     user.get("/clients/new")
     draft, token = user.hidden("draft"), user.token
     for title in ("First", "Second", "Second"):

@@ -61,20 +61,18 @@ def state(world: World, consent_id: str) -> str:
     return stored(world, consent_id).state(world.clock.time())
 
 
-def test_who_has_no_client_is_told_what_belongs_here(user: Person) -> None:
+def test_the_consent_list_of_a_user_without_a_client_shows_a_message(user: Person) -> None:
     assert listed(user) == []
     assert "You have no clients yet" in user.text
 
 
-def test_a_client_without_consents_is_offered_to_request_one(user: Person, client_id: str) -> None:
+def test_a_client_without_consents_gets_a_link_to_request_one(user: Person, client_id: str) -> None:
     assert listed(user) == []
     assert "Budget Friend has no consents yet" in user.text
     assert f'href="/authorize?client_id={client_id}"' in user.last.text
 
 
-def test_consents_are_listed_newest_first_with_their_end_and_last_use(
-    world: World, user: Person, client_id: str
-) -> None:
+def test_consents_are_listed_newest_first_with_expiry_and_last_use(world: World, user: Person, client_id: str) -> None:
     used = world.tokens(1)["consent_id"]
     world.clock.advance(60)
     unused = approved(world, 2)
@@ -99,7 +97,7 @@ def test_consents_are_filtered_by_client_bank_and_status(world: World, user: Per
     assert listed(user, client_id=other) == []
 
 
-def test_21_consents_stand_on_two_pages(world: World, user: Person, client_id: str) -> None:
+def test_21_consents_are_listed_on_two_pages(world: World, user: Person, client_id: str) -> None:
     ids = [approved(world) for _ in range(21)]
     first = listed(user)
     older = link(user, "next")
@@ -114,11 +112,13 @@ def test_21_consents_stand_on_two_pages(world: World, user: Person, client_id: s
 
 
 @pytest.mark.parametrize("query", ["after=nothing", "status=unheard-of", "bic=NO", "client_id=nothing"])
-def test_a_list_that_cannot_be_is_not_shown(user: Person, client_id: str, query: str) -> None:
+def test_an_invalid_consent_filter_returns_404(user: Person, client_id: str, query: str) -> None:
     assert user.get(f"/consents?{query}").status == 404
 
 
-def test_a_consent_is_shown_with_everything_that_is_known_of_it(world: World, user: Person, client_id: str) -> None:
+def test_the_consent_page_shows_accounts_scopes_expiry_last_use_and_deliveries(
+    world: World, user: Person, client_id: str
+) -> None:
     consent_id = world.tokens(1)["consent_id"]
     for delivery in world.recorded("event"):
         world.hub.delivery.worker.attempt(delivery.delivery_id)
@@ -133,7 +133,7 @@ def test_a_consent_is_shown_with_everything_that_is_known_of_it(world: World, us
     assert re.search(r"consent\.authorised Event delivered", user.text)
 
 
-def test_a_consent_has_a_row_for_each_account(world: World, user: Person, client_id: str) -> None:
+def test_a_consent_has_a_row_for_each_account_if_the_ids_match(world: World, user: Person, client_id: str) -> None:
     second = "DE89370400440532013000"
     user.get(f"/consents/{approved_for(world, ibans=[IBAN, second], account_ids=['a-1', 'a-2'])}")
     assert f"IBAN Account id {IBAN} a-1 {second} a-2" in user.text
@@ -142,7 +142,7 @@ def test_a_consent_has_a_row_for_each_account(world: World, user: Person, client
     assert f"IBAN {IBAN} {second} Account id a-1" in user.text
 
 
-def test_only_what_belongs_to_the_consent_is_listed_with_it(world: World, user: Person, client_id: str) -> None:
+def test_a_consent_page_lists_only_its_own_deliveries(world: World, user: Person, client_id: str) -> None:
     first = approved(world)
     world.clock.advance(1)
     approved(world)
@@ -151,7 +151,7 @@ def test_only_what_belongs_to_the_consent_is_listed_with_it(world: World, user: 
     assert user.text.count("consent.authorised Event") == 1
 
 
-def test_a_consent_ends_after_a_question_and_bank_and_client_are_told(
+def test_ending_a_consent_requires_a_confirmation_and_notifies_bank_and_client(
     world: World, user: Person, client_id: str
 ) -> None:
     tokens = world.tokens(1)
@@ -173,7 +173,7 @@ def test_a_consent_ends_after_a_question_and_bank_and_client_are_told(
     assert world.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 401
 
 
-def test_a_form_that_is_sent_twice_ends_a_consent_once(world: World, user: Person, client_id: str) -> None:
+def test_a_form_sent_twice_ends_a_consent_once(world: World, user: Person, client_id: str) -> None:
     path = f"/consents/{approved(world)}"
     user.get(path)
     token = user.token
@@ -183,9 +183,7 @@ def test_a_form_that_is_sent_twice_ends_a_consent_once(world: World, user: Perso
     assert len(world.recorded("revoke_token")) == 1
 
 
-def test_a_consent_that_has_expired_is_not_offered_to_be_ended(
-    world: World, user: Person, email: str, client_id: str
-) -> None:
+def test_an_expired_consent_cannot_be_ended(world: World, user: Person, email: str, client_id: str) -> None:
     consent_id = approved(world)
     world.clock.advance(181 * DAY)
     user = Person.signed_in(world, email)
@@ -197,7 +195,7 @@ def test_a_consent_that_has_expired_is_not_offered_to_be_ended(
     assert state(world, consent_id) == "expired"
 
 
-def test_a_consent_of_somebody_elses_client_does_not_exist(world: World, user: Person, client_id: str) -> None:
+def test_a_consent_of_another_users_client_returns_404(world: World, user: Person, client_id: str) -> None:
     consent_id = approved(world)
     other = Person.signed_in(world, "other@example.com")
     other.create_client()
@@ -209,11 +207,11 @@ def test_a_consent_of_somebody_elses_client_does_not_exist(world: World, user: P
 
 
 @pytest.mark.parametrize("consent_id", ["nothing", "x" * 3000])
-def test_an_id_that_no_consent_has_is_not_found(user: Person, consent_id: str) -> None:
+def test_an_unknown_consent_returns_404(user: Person, consent_id: str) -> None:
     assert user.get(f"/consents/{consent_id}").status == 404
 
 
-def test_the_client_of_a_consent_may_be_inactive(world: World, user: Person, client_id: str) -> None:
+def test_a_consent_of_an_inactive_client_can_be_ended(world: World, user: Person, client_id: str) -> None:
     consent_id = approved(world)
     world.hub.openbanking.clients.deactivate(client_id)
     user.get(f"/consents/{consent_id}")
@@ -222,9 +220,7 @@ def test_the_client_of_a_consent_may_be_inactive(world: World, user: Person, cli
     assert state(world, consent_id) == "revoked"
 
 
-def test_the_consents_of_an_archived_client_are_reached_from_its_pages(
-    world: World, user: Person, client_id: str
-) -> None:
+def test_pages_of_an_archived_client_link_to_its_consents(world: World, user: Person, client_id: str) -> None:
     consent_id = approved(world)
     world.hub.openbanking.clients.archive(client_id)
     link = f'href="/consents?client_id={client_id}"'
@@ -236,14 +232,12 @@ def test_the_consents_of_an_archived_client_are_reached_from_its_pages(
     assert "Request a consent" not in user.text
 
 
-def test_the_consents_of_nobodys_client_do_not_exist_for_who_has_none(world: World, user: Person) -> None:
+def test_an_unknown_client_returns_404_for_a_user_without_clients(world: World, user: Person) -> None:
     assert [user.get(f"{place}?client_id=nothing").status for place in ("/consents", "/deliveries")] == [404, 404]
     assert [user.get(place).status for place in ("/consents", "/deliveries")] == [200, 200]
 
 
-def test_the_list_takes_the_same_calls_however_many_consents_there_are(
-    world: World, user: Person, client_id: str
-) -> None:
+def test_the_consent_list_takes_a_constant_number_of_calls(world: World, user: Person, client_id: str) -> None:
     user.get("/consents")
     for _ in range(45):
         approved(world)
@@ -255,7 +249,7 @@ def test_the_list_takes_the_same_calls_however_many_consents_there_are(
     assert len(page.consents) == 20
 
 
-def test_a_consent_takes_its_record_its_client_and_the_deliveries(world: World, user: Person, client_id: str) -> None:
+def test_a_consent_page_takes_a_constant_number_of_calls(world: World, user: Person, client_id: str) -> None:
     consent_id = approved(world)
     user.get("/consents")
     with counted(world) as calls:

@@ -28,13 +28,13 @@ def client_id(world: World, user: Person) -> str:
     return client_id
 
 
-def test_who_has_no_client_is_told_what_belongs_here(user: Person) -> None:
+def test_the_delivery_list_of_a_user_without_a_client_shows_a_message(user: Person) -> None:
     user.get("/deliveries")
 
     assert "You have no clients yet" in user.text
 
 
-def test_a_test_event_is_sent_and_seen(world: World, user: Person, client_id: str) -> None:
+def test_a_test_event_is_sent_and_shown_as_delivered(world: World, user: Person, client_id: str) -> None:
     path = send_test_event(user, client_id)
     user.get(f"/deliveries?client_id={client_id}")
     assert "due" in user.text
@@ -48,9 +48,7 @@ def test_a_test_event_is_sent_and_seen(world: World, user: Person, client_id: st
     assert '"message" : "This is a test."' in user.text
 
 
-def test_a_failed_attempt_shows_its_status_its_answer_and_when_the_next_is_made(
-    world: World, user: Person, client_id: str
-) -> None:
+def test_a_failed_attempt_shows_status_answer_and_next_attempt(world: World, user: Person, client_id: str) -> None:
     world.receiver.answers = [
         Reply(503, b"<b>words of the receiver</b>", {"Set-Cookie": "secret=cookie", "Server": "nginx"}, 0.2)
     ]
@@ -78,9 +76,7 @@ def progress(user: Person) -> str:
     return found[2]
 
 
-def test_the_page_of_an_event_asks_how_far_it_has_come_until_that_is_final(
-    world: World, user: Person, client_id: str
-) -> None:
+def test_the_event_page_refreshes_until_the_delivery_is_final(world: World, user: Person, client_id: str) -> None:
     world.receiver.answers = [Reply(503, b"busy", {}, 0.2)]
     path = send_test_event(user, client_id)
     user.get(path)
@@ -109,14 +105,14 @@ def test_the_page_of_an_event_asks_how_far_it_has_come_until_that_is_final(
     assert progress(user)
 
 
-def test_how_far_an_event_has_come_is_its_owners(world: World, user: Person, client_id: str) -> None:
+def test_the_state_of_an_event_is_returned_to_its_owner_only(world: World, user: Person, client_id: str) -> None:
     path = send_test_event(user, client_id)
 
     assert Person.signed_in(world, "other@example.com").get(f"{path}?format=json").status == 404
     assert Person(world).get(f"{path}?format=json").status == 303
 
 
-def test_an_event_is_sent_again(world: World, user: Person, client_id: str) -> None:
+def test_an_event_can_be_resent(world: World, user: Person, client_id: str) -> None:
     path = send_test_event(user, client_id)
     send(world)
     user.get(path)
@@ -129,7 +125,7 @@ def test_an_event_is_sent_again(world: World, user: Person, client_id: str) -> N
     assert len({sent.headers["webhook-id"] for sent in world.receiver.received}) == 1
 
 
-def test_an_asynchronous_call_is_seen_and_not_sent_again(world: World, user: Person, client_id: str) -> None:
+def test_an_asynchronous_call_is_shown_and_cannot_be_resent(world: World, user: Person, client_id: str) -> None:
     world.banks[1].answers["/accounts"] = lambda sent: {"status": "success", "accounts": []}
     bearer = world.tokens(1)["access_token"]
     accepted = world.tpp("GET", "/tpp/accounts", bearer=bearer, headers={"prefer": "respond-async"})
@@ -149,7 +145,7 @@ def test_an_asynchronous_call_is_seen_and_not_sent_again(world: World, user: Per
 
 
 @pytest.mark.parametrize("arrives", [True, False])
-def test_an_event_that_is_being_sent_at_that_moment_is_looked_at_again(
+def test_resending_an_event_during_an_attempt_reads_its_state_again(
     world: World, user: Person, client_id: str, monkeypatch: pytest.MonkeyPatch, arrives: bool
 ) -> None:
     send_test_event(user, client_id)
@@ -167,7 +163,7 @@ def test_an_event_that_is_being_sent_at_that_moment_is_looked_at_again(
     assert world.delivery(delivery.delivery_id).due_at == (None if arrives else world.clock.time())
 
 
-def test_deliveries_are_shown_by_state(world: World, user: Person, client_id: str) -> None:
+def test_deliveries_are_filtered_by_state(world: World, user: Person, client_id: str) -> None:
     send_test_event(user, client_id)
     send(world)
     user.get(f"/deliveries?client_id={client_id}&state=delivered")
@@ -176,7 +172,7 @@ def test_deliveries_are_shown_by_state(world: World, user: Person, client_id: st
     assert "There is nothing here" in user.text
 
 
-def test_events_are_shown_by_type_and_time(world: World, user: Person, client_id: str) -> None:
+def test_events_are_filtered_by_type_and_time(world: World, user: Person, client_id: str) -> None:
     send_test_event(user, client_id)
     now = timestamp(world.clock.time())[:16]
     world.clock.advance(3600)
@@ -191,7 +187,7 @@ def test_events_are_shown_by_type_and_time(world: World, user: Person, client_id
     assert "There is nothing here" in user.text
 
 
-def test_a_time_that_is_none_is_refused_at_its_field(user: Person, client_id: str) -> None:
+def test_an_invalid_time_filter_returns_400_at_its_field(user: Person, client_id: str) -> None:
     answer = user.get(f"/deliveries?client_id={client_id}&from=yesterday&until=2026-03-01T10:00")
 
     assert answer.status == 400
@@ -199,7 +195,7 @@ def test_a_time_that_is_none_is_refused_at_its_field(user: Person, client_id: st
     assert 'value="2026-03-01T10:00"' in answer.text
 
 
-def test_an_event_for_fetching_is_listed_and_shown(world: World, user: Person) -> None:
+def test_a_polled_event_is_listed_and_shown(world: World, user: Person) -> None:
     client_id = user.create_client("Polls")
     world.hub.openbanking.clients.update(client_id, events="poll")
     user.post(f"/clients/{client_id}", action="test-event")
@@ -234,7 +230,7 @@ def cursor(answer: Answer) -> str:
     return found[1]
 
 
-def test_the_latest_rows_come_once_and_again_when_something_happens(world: World, user: Person, client_id: str) -> None:
+def test_the_latest_rows_are_returned_again_after_a_change_only(world: World, user: Person, client_id: str) -> None:
     first = latest(user, client_id)
     assert (first.status, "<tr" in first.text, "<html" in first.text) == (200, False, False)
     assert latest(user, client_id, cursor(first)).status == 204
@@ -261,12 +257,12 @@ def test_the_latest_rows_keep_the_notice_for_the_next_page(user: Person, client_
     assert "on its way" in user.text
 
 
-def test_the_latest_rows_are_the_owners(world: World, user: Person, client_id: str) -> None:
+def test_the_latest_rows_are_returned_to_the_owner_only(world: World, user: Person, client_id: str) -> None:
     assert latest(Person.signed_in(world, "other@example.com"), client_id).status == 404
     assert latest(Person(world), client_id).status == 303
 
 
-def test_26_deliveries_stand_on_two_pages(world: World, user: Person, client_id: str) -> None:
+def test_26_deliveries_are_listed_on_two_pages(world: World, user: Person, client_id: str) -> None:
     for _ in range(26):
         world.hub.openbanking.tpp_events.send_test(world.client)
     user.get("/deliveries")
@@ -279,7 +275,7 @@ def test_26_deliveries_stand_on_two_pages(world: World, user: Person, client_id:
     assert user.get("/deliveries?before=x").status == 200
 
 
-def test_deliveries_of_somebody_elses_client_do_not_exist(world: World, user: Person, client_id: str) -> None:
+def test_deliveries_of_another_users_client_return_404(world: World, user: Person, client_id: str) -> None:
     path = send_test_event(user, client_id)
     other = Person.signed_in(world, "other@example.com")
     other.create_client()
@@ -290,7 +286,7 @@ def test_deliveries_of_somebody_elses_client_do_not_exist(world: World, user: Pe
     assert world.delivery(path.rpartition("/")[2]).attempts == 0
 
 
-def test_what_is_between_the_service_and_the_bank_is_not_the_clients_owners(
+def test_notices_to_the_bank_are_hidden_from_the_owner_of_the_client(
     world: World, user: Person, client_id: str
 ) -> None:
     bearer = world.tokens(1)["access_token"]
@@ -304,7 +300,7 @@ def test_what_is_between_the_service_and_the_bank_is_not_the_clients_owners(
     assert user.post(f"/deliveries/{notice.delivery_id}").status == 404
 
 
-def test_without_an_events_url_nothing_is_sent(user: Person) -> None:
+def test_a_client_without_an_events_url_cannot_get_a_test_event(user: Person) -> None:
     client_id = user.create_client("Deaf")
     answer = user.post(f"/clients/{client_id}", action="test-event")
 
@@ -313,9 +309,7 @@ def test_without_an_events_url_nothing_is_sent(user: Person) -> None:
     assert "It has no Events URL" in user.text
 
 
-def test_a_client_that_fetches_its_events_is_sent_a_test_event_and_stays_so_when_it_is_changed(
-    world: World, user: Person
-) -> None:
+def test_a_polling_client_gets_a_test_event_and_stays_polling_after_a_change(world: World, user: Person) -> None:
     client_id = user.create_client("Polls")
     clients = world.hub.openbanking.clients
     clients.update(client_id, events="poll")
@@ -337,7 +331,7 @@ def test_a_client_that_fetches_its_events_is_sent_a_test_event_and_stays_so_when
     assert [event.type for event in page.events] == ["test"]
 
 
-def test_events_are_not_sent_by_hand_without_end(world: World, user: Person, client_id: str) -> None:
+def test_test_events_and_resends_are_limited(world: World, user: Person, client_id: str) -> None:
     path = send_test_event(user, client_id)
     for _ in range(LIMITS["events"].attempts - 1):
         world.hub.website.call(count_attempt, [("events", world.client.owner)])
@@ -348,14 +342,14 @@ def test_events_are_not_sent_by_hand_without_end(world: World, user: Person, cli
     assert len(world.recorded()) == 1
 
 
-def test_an_id_that_no_delivery_can_have_is_not_looked_for(world: World, user: Person, client_id: str) -> None:
+def test_an_impossible_delivery_id_returns_404_without_a_read(world: World, user: Person, client_id: str) -> None:
     assert user.get(f"/deliveries/{'x' * 3000}").status == 404
     with counted(world) as calls:
         assert user.get(f"/deliveries/{'x' * 3000}?client_id={client_id}&at=1").status == 404
     assert len(calls) == 1, "the session"
 
 
-def test_the_page_of_a_delivery_stays_small_however_much_there_is_to_show(
+def test_the_page_of_a_delivery_with_many_attempts_keeps_its_size_budget(
     world: World, user: Person, email: str, client_id: str
 ) -> None:
     path = send_test_event(user, client_id)

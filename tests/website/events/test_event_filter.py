@@ -19,12 +19,12 @@ def chosen(**fields: str) -> EventFilter:
     return EventFilter.of(lambda name: fields.get(name.replace("from", "from_"), ""))
 
 
-def test_without_a_choice_everything_is_searched() -> None:
+def test_an_empty_filter_searches_everything() -> None:
     assert search() == ClientSearch("a-client")
     assert (chosen(client_id="x").is_set, chosen(client_id="x").is_first_page) == (False, True)
 
 
-def test_type_state_and_position_are_taken_and_unknown_ones_are_not() -> None:
+def test_unknown_types_states_and_positions_are_ignored() -> None:
     assert search(type="consent.revoked", state="failed", before="5-abc") == ClientSearch(
         "a-client", type="consent.revoked", state="failed", before=(5, "abc")
     )
@@ -43,22 +43,22 @@ def test_type_state_and_position_are_taken_and_unknown_ones_are_not() -> None:
         ("9999-12-31T23:59", LAST_SECOND, LAST_SECOND),
     ],
 )
-def test_a_time_is_utc_and_lasts_as_long_as_it_is_exact(text: str, since: int, until: int) -> None:
+def test_a_filter_time_is_utc_and_covers_its_given_precision(text: str, since: int, until: int) -> None:
     assert search(from_=text) == ClientSearch("a-client", since=since)
     assert search(until=text) == ClientSearch("a-client", until=until)
 
 
 @pytest.mark.parametrize("text", ["tomorrow", "2026-02-30T10:00", "1772442000", "2026-03-01T10:30 or so"])
-def test_a_time_that_is_none_is_said_so_and_filters_nothing(text: str) -> None:
+def test_an_invalid_time_is_reported_and_ignored(text: str) -> None:
     assert chosen(from_=text).problems == {"from": "Enter a day and a time."}
     assert search(from_=text) == ClientSearch("a-client")
 
 
-def test_an_end_before_the_beginning_is_said_so() -> None:
+def test_an_end_before_the_beginning_is_reported() -> None:
     assert "before" in chosen(from_="2026-03-02", until="2026-03-01").problems["until"]
     assert chosen(from_="2026-03-01T10:00", until="2026-03-01T10:00").problems == {}
 
 
-def test_there_is_a_label_for_each_state_and_for_calls() -> None:
+def test_every_state_and_event_type_has_a_label() -> None:
     assert list(STATES) == list(CLIENT_STATES)
     assert {"relay", "payment", "payment.status_changed", "test"} <= TYPES.keys()

@@ -32,7 +32,7 @@ def sent_test_event(world: World, *answers: Reply) -> str:
     return delivery_id
 
 
-def test_json_of_a_moderate_size_folds_with_its_numbers_as_they_were_written() -> None:
+def test_moderate_json_is_foldable_and_keeps_its_numbers() -> None:
     shown = show_body('{"amount": 1.50, "on": null, "rows": [1]}')
 
     assert (shown.is_folded, shown.is_whole) == (True, True)
@@ -41,13 +41,13 @@ def test_json_of_a_moderate_size_folds_with_its_numbers_as_they_were_written() -
     assert not show_body(jsontext.dumps([0] * FOLDED_VALUES)).is_folded
 
 
-def test_what_is_no_json_is_text() -> None:
+def test_a_body_other_than_a_json_object_is_shown_as_text() -> None:
     for text in ("<html>Bad Gateway</html>", "", "ok", "3", '{"a":1,"a":2}', "{"):
         shown = show_body(text)
         assert (shown.text, shown.is_folded, shown.is_whole) == (text, False, True)
 
 
-def test_of_a_long_body_the_beginning_is_shown() -> None:
+def test_a_long_body_is_truncated() -> None:
     shown = show_body("[" * (SHOWN_CHARACTERS + 7))
 
     assert (len(shown.text), shown.size, shown.is_whole) == (SHOWN_CHARACTERS, SHOWN_CHARACTERS + 7, False)
@@ -66,7 +66,7 @@ def test_an_event_has_its_payload_and_the_receivers_answers_latest_first(world: 
     assert [each.reply.text if each.reply else None for each in found.attempts] == [None, "busy"]
 
 
-def test_an_asynchronous_call_has_its_request_without_what_belongs_to_the_service_and_its_outcome(world: World) -> None:
+def test_an_asynchronous_call_shows_request_and_outcome_without_psu_headers(world: World) -> None:
     world.banks[1].answers["/accounts"] = lambda sent: {"status": "success", "accounts": []}
     headers = {"prefer": "respond-async", "psu-ip-address": "192.0.2.7"}
     accepted = world.tpp("GET", "/tpp/accounts", bearer=world.tokens(1)["access_token"], headers=headers)
@@ -83,7 +83,7 @@ def test_an_asynchronous_call_has_its_request_without_what_belongs_to_the_servic
     assert attempt.reply.value == {"status": "success", "accounts": []}
 
 
-def test_the_page_does_without_bodies_that_are_no_longer_stored(world: World, user: Person) -> None:
+def test_a_delivery_with_deleted_bodies_is_shown_without_them(world: World, user: Person) -> None:
     client_id = user.create_client("Eventful", events_url=world.receiver.url)
     world.client = world.hub.openbanking.clients.get(client_id)
     delivery_id = sent_test_event(world, Reply(500, b"busy", {}, 0.1))

@@ -54,7 +54,9 @@ def eventful(world: World, user: Person, client_id: str) -> str:
 
 
 @pytest.mark.parametrize(("name", "status", "seconds"), [("ok", 200, 0), ("failing", 500, 0), ("slow", 200, 5)])
-def test_it_answers_as_its_address_says(world: World, eventful: str, name: str, status: int, seconds: int) -> None:
+def test_the_receiver_returns_status_and_delay_of_its_address(
+    world: World, eventful: str, name: str, status: int, seconds: int
+) -> None:
     waited: list[float] = []
     answer = received(world, eventful, name, signed(world, eventful), waited)
 
@@ -63,13 +65,15 @@ def test_it_answers_as_its_address_says(world: World, eventful: str, name: str, 
 
 
 @pytest.mark.parametrize(("name", "status"), [("ok", 200), ("failing", 500)])
-def test_it_is_reached_over_http_without_a_session(world: World, eventful: str, name: str, status: int) -> None:
+def test_the_receiver_accepts_http_requests_without_a_session(
+    world: World, eventful: str, name: str, status: int
+) -> None:
     path = f"/sandbox/receivers/{eventful}/{name}"
 
     assert world.call("POST", path, BODY, signed(world, eventful)).status == status
 
 
-def test_an_unsigned_request_is_refused_at_once(world: World, user: Person, eventful: str) -> None:
+def test_an_unsigned_or_invalid_request_is_rejected_without_delay(world: World, user: Person, eventful: str) -> None:
     waited: list[float] = []
     other, without_events = user.create_client(events_url="https://other.example/"), user.create_client()
     body = b'{"<a>":1}'
@@ -94,7 +98,7 @@ def test_an_unsigned_request_is_refused_at_once(world: World, user: Person, even
 @pytest.mark.parametrize(
     "changes", [{"webhook-timestamp": ""}, {"webhook-timestamp": "1"}, {"webhook-signature": ""}, {"webhook-id": ""}]
 )
-def test_nothing_is_read_for_a_request_whose_headers_cannot_be_an_events(
+def test_a_request_with_impossible_headers_is_rejected_without_a_read(
     world: World, eventful: str, changes: Mapping[str, str]
 ) -> None:
     headers = {**signed(world, eventful), **changes}
@@ -104,16 +108,14 @@ def test_nothing_is_read_for_a_request_whose_headers_cannot_be_an_events(
     assert (answer.status_code, calls) == (401, [])
 
 
-def test_a_stranger_does_not_learn_which_clients_exist(world: World, eventful: str) -> None:
+def test_known_and_unknown_clients_get_the_same_401(world: World, eventful: str) -> None:
     unsigned = {**signed(world, eventful), "webhook-signature": "v1,AAAA"}
     known, unknown = (received(world, client_id, "ok", unsigned, []) for client_id in (eventful, "nobody"))
 
     assert (known.status_code, known.body) == (unknown.status_code, unknown.body)
 
 
-def test_a_clients_events_go_to_it_after_one_press_and_what_it_answered_is_shown(
-    world: World, user: Person, client_id: str
-) -> None:
+def test_one_click_sends_a_clients_events_to_the_built_in_receiver(world: World, user: Person, client_id: str) -> None:
     user.get("/deliveries")
     assert "No server to receive events?" in user.text
     answer = user.post(f"/sandbox/receivers/{client_id}", behaviour="failing")
@@ -135,7 +137,7 @@ def test_a_clients_events_go_to_it_after_one_press_and_what_it_answered_is_shown
     assert '"receiver" : "built-in"' in user.text
 
 
-def test_it_is_chosen_where_the_events_url_is_edited(world: World, user: Person, client_id: str) -> None:
+def test_the_built_in_receiver_can_be_chosen_on_the_settings_page(world: World, user: Person, client_id: str) -> None:
     user.get(f"/clients/{client_id}/settings")
     form = re.search(
         rf'action="(/sandbox/receivers/{client_id})" aria-label="Use the built-in receiver".*?</form>',
@@ -151,7 +153,7 @@ def test_it_is_chosen_where_the_events_url_is_edited(world: World, user: Person,
     assert receiver_url(world.hub.settings.public_url, client_id, "slow") in user.last.text
 
 
-def test_an_archived_client_is_not_offered_it(world: World, user: Person, client_id: str) -> None:
+def test_an_archived_client_is_not_offered_the_built_in_receiver(world: World, user: Person, client_id: str) -> None:
     user.post(f"/clients/{client_id}", action="archive")
     for page in (f"/clients/{client_id}/settings", f"/deliveries?client_id={client_id}"):
         assert "/sandbox/receivers/" not in user.get(page).text
@@ -160,7 +162,7 @@ def test_an_archived_client_is_not_offered_it(world: World, user: Person, client
     assert world.hub.openbanking.clients.get(client_id).events_url is None
 
 
-def test_another_behaviour_is_chosen_and_keeps_the_secret(world: World, user: Person, client_id: str) -> None:
+def test_changing_the_receiver_behaviour_keeps_the_events_secret(world: World, user: Person, client_id: str) -> None:
     user.post(f"/sandbox/receivers/{client_id}", behaviour="ok")
     before = world.hub.openbanking.clients.get(client_id)
     user.post(f"/sandbox/receivers/{client_id}", behaviour="slow")
@@ -170,7 +172,7 @@ def test_another_behaviour_is_chosen_and_keeps_the_secret(world: World, user: Pe
     assert [each.sealed for each in after.event_secrets] == [each.sealed for each in before.event_secrets]
 
 
-def test_nobody_chooses_it_for_another_users_client_or_without_a_form(
+def test_the_receiver_choice_rejects_other_users_unknown_behaviours_and_forged_forms(
     world: World, user: Person, client_id: str
 ) -> None:
     other = Person.signed_in(world, "other@example.com")
@@ -181,7 +183,7 @@ def test_nobody_chooses_it_for_another_users_client_or_without_a_form(
     assert world.hub.openbanking.clients.get(client_id).events_url is None
 
 
-def test_in_production_it_is_not_offered(world: World, user: Person, client_id: str) -> None:
+def test_production_pages_do_not_offer_the_built_in_receiver(world: World, user: Person, client_id: str) -> None:
     world.hub.settings = replace(world.hub.settings, stage="prod")
     for page in (f"/deliveries?client_id={client_id}", f"/clients/{client_id}/settings"):
         assert "built-in receiver" not in user.get(page).text

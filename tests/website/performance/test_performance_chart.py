@@ -41,7 +41,7 @@ from chalicelib.website.performance.performance_text import (
 )
 
 
-def test_what_is_not_known_is_a_dash() -> None:
+def test_an_unknown_figure_is_a_dash() -> None:
     assert {percent(None), duration(None), downtime(None)} == {"\u2013"}
 
 
@@ -49,7 +49,7 @@ def test_what_is_not_known_is_a_dash() -> None:
     ("number", "written"),
     [("100.000", "100 %"), ("99.999", "99.999 %"), ("0.000", "0 %"), ("99.5", "99.5 %"), ("0.120", "0.120 %")],
 )
-def test_a_share_is_written_in_percent(number: str, written: str) -> None:
+def test_a_share_is_formatted_in_percent(number: str, written: str) -> None:
     assert percent(Decimal(number)) == written
 
 
@@ -57,7 +57,7 @@ def test_a_share_is_written_in_percent(number: str, written: str) -> None:
     ("milliseconds", "written"),
     [("0", "0.0 ms"), ("4.76", "4.8 ms"), ("99.9", "99.9 ms"), ("100.0", "100 ms"), ("1250.5", "1,251 ms")],
 )
-def test_a_short_time_is_told_more_exactly(milliseconds: str, written: str) -> None:
+def test_durations_below_100_ms_have_one_decimal(milliseconds: str, written: str) -> None:
     assert duration(Decimal(milliseconds)) == written
 
 
@@ -73,11 +73,11 @@ def test_a_short_time_is_told_more_exactly(milliseconds: str, written: str) -> N
         (86400, "24 h"),
     ],
 )
-def test_how_long_it_was_down_is_told_in_the_two_largest_units(seconds: int, written: str) -> None:
+def test_downtime_is_formatted_in_its_two_largest_units(seconds: int, written: str) -> None:
     assert downtime(seconds) == written
 
 
-def test_when_it_was_down_is_told_of_the_first_times() -> None:
+def test_downtime_periods_list_the_first_three() -> None:
     times = [(36120, 38640), (39000, 39030), (50000, 50060), (60000, 60060), (86000, 86400)]
 
     assert down_times(times[:2]) == "10:02\u201310:44, 10:50:00\u201310:50:30"
@@ -85,12 +85,12 @@ def test_when_it_was_down_is_told_of_the_first_times() -> None:
     assert down_times(times[-1:]) == "23:53\u201324:00"
 
 
-def test_days_and_numbers_are_written_for_people() -> None:
+def test_days_and_large_numbers_are_formatted() -> None:
     assert (day(date(2026, 3, 2)), short_day(date(2026, 11, 21))) == ("2 Mar 2026", "21 Nov")
     assert group_thousands(1234567) == "1,234,567"
 
 
-def test_days_of_a_week_are_written_without_what_they_share() -> None:
+def test_day_ranges_omit_repeated_month_and_year() -> None:
     first = date(2026, 2, 2)
     weeks = [DayRange(first, first), DayRange(first, date(2026, 2, 8)), DayRange(first, date(2026, 3, 1))]
 
@@ -98,11 +98,11 @@ def test_days_of_a_week_are_written_without_what_they_share() -> None:
     assert day_range(DayRange(date(2025, 12, 29), date(2026, 1, 4))) == "29 Dec 2025 \u2013 4 Jan 2026"
 
 
-def test_reported_durations_are_written_in_seconds() -> None:
+def test_reported_durations_are_formatted_in_seconds() -> None:
     assert [seconds(each) for each in (41_250, Decimal("999.9"), 0, None)] == ["41.3 s", "1.0 s", "0.0 s", "\u2013"]
 
 
-def test_days_are_counted_by_where_their_figures_come_from() -> None:
+def test_days_are_counted_by_the_source_of_their_figures() -> None:
     days = [replace(known(number), made_up=number > 6) for number in range(9)]
 
     assert count_days(days, TEN_DAYS) == "10 days: 7 measured, 2 made up, 1 without figures"
@@ -110,7 +110,7 @@ def test_days_are_counted_by_where_their_figures_come_from() -> None:
     assert count_days([], DayRange(FIRST, FIRST)) == "1 day, without figures"
 
 
-def test_latencies_are_told_by_percentile() -> None:
+def test_latencies_are_described_by_percentile() -> None:
     first, second = [[Decimal(each) for each in found] for found in (("107.6", "430.5", "3158.5"), ("10", "20", "30"))]
 
     assert latency_text(first) == "p50 108 ms, p95 431 ms, p99 3,159 ms"
@@ -180,7 +180,7 @@ def lines(text: str) -> list[list[tuple[float, float]]]:
 # -- availability
 
 
-def test_a_day_has_a_column_and_what_it_was_down_hangs_from_the_top() -> None:
+def test_each_day_is_a_column_with_its_downtime_at_the_top() -> None:
     made = available([known(0), known(1, down=DAY_SECONDS // 100), known(9)])
     up, down = columns(path(made, "up")), columns(path(made, "down"))
 
@@ -192,24 +192,24 @@ def test_a_day_has_a_column_and_what_it_was_down_hangs_from_the_top() -> None:
 @pytest.mark.parametrize(
     ("down", "lowest"), [(0, "99 %"), (864, "99 %"), (865, "98 %"), (40_000, "50 %"), (50_000, "0 %"), (86_400, "0 %")]
 )
-def test_a_picture_goes_as_far_down_as_the_worst_day(down: int, lowest: str) -> None:
+def test_the_scale_extends_to_the_worst_day(down: int, lowest: str) -> None:
     assert available([known(0), known(1, down=down)]).scale[-1] == lowest
 
 
-def test_a_short_time_that_it_was_down_is_seen_beside_a_long_one() -> None:
+def test_a_short_downtime_is_visible_beside_a_long_one() -> None:
     made = available([known(0, down=DAY_SECONDS), known(1, down=1)])
 
     assert [bottom for *_, bottom in columns(path(made, "down"))] == [160, 2]
 
 
-def test_a_day_on_which_nobody_asked_has_no_column_and_says_so() -> None:
+def test_a_day_without_calls_has_no_column_and_a_tooltip() -> None:
     made = available([known(0), quiet(1), known(3)])
 
     assert [left // 100 for left, *_ in columns(path(made, "up"))] == [0, 3]
     assert made.tips[:4] == ["1 Feb 2026: 100 %", "2 Feb 2026: no calls", "3 Feb 2026: no record", "4 Feb 2026: 100 %"]
 
 
-def test_availability_is_told_in_words() -> None:
+def test_availability_is_described_in_words() -> None:
     records = [known(0), known(1, down=270), known(2, down=60), quiet(3)]
 
     assert available(records).description == (
@@ -218,7 +218,7 @@ def test_availability_is_told_in_words() -> None:
     assert available(records[:1]).description == "Requests on 1 of 10 days. Never down."
 
 
-def test_made_up_days_are_marked_in_the_picture_and_in_words() -> None:
+def test_made_up_days_are_marked_in_chart_and_description() -> None:
     records = [known(0), replace(known(1, down=864), made_up=True), replace(quiet(2), made_up=True)]
     for made in (available(records), at_the_bank(records)):
         assert path(made, "made-up") == "M100 157h100"
@@ -230,13 +230,13 @@ def test_made_up_days_are_marked_in_the_picture_and_in_words() -> None:
     assert available(records[1:]).description.startswith("Requests on 1 of 10 days. All of them are made up. ")
 
 
-def test_without_made_up_days_no_picture_speaks_of_them() -> None:
+def test_charts_without_made_up_days_do_not_mention_them() -> None:
     for made in (available([known(0)]), at_the_bank([known(0)])):
         assert "made-up" not in [shape.name for shape in made.shapes]
         assert "made up" not in made.description
 
 
-def test_where_nothing_is_known_there_is_no_picture() -> None:
+def test_no_chart_is_drawn_without_figures() -> None:
     for records in ([], [quiet(0), quiet(1)]):
         periods = split_into_periods(records, TEN_DAYS)
         assert availability_chart(periods) is None
@@ -250,7 +250,7 @@ def test_where_nothing_is_known_there_is_no_picture() -> None:
 HUNDRED_DAYS = DayRange(FIRST, FIRST + timedelta(days=99))
 
 
-def test_many_days_are_drawn_as_weeks() -> None:
+def test_more_than_92_days_are_drawn_as_weeks() -> None:
     made = available([known(0), known(1, down=600), replace(known(2), made_up=True)], HUNDRED_DAYS)
 
     assert made.title == "Availability by week"
@@ -275,7 +275,7 @@ def reported(number: int, consent: int | None, payment: int | None) -> DayRecord
     return replace(known(number), report="received", consent_duration=consent, payment_duration=payment)
 
 
-def test_reported_durations_are_two_lines_each_with_its_own_gaps() -> None:
+def test_reported_durations_are_two_lines_with_separate_gaps() -> None:
     days = [reported(0, 40_000, 20_000), reported(1, 44_000, None), reported(2, None, 22_000)]
     made = report_chart(split_into_periods([*days, replace(known(3), report="missing"), known(4)], TEN_DAYS))
 
@@ -297,14 +297,14 @@ def test_reported_durations_are_two_lines_each_with_its_own_gaps() -> None:
     )
 
 
-def test_without_a_reported_duration_there_is_no_picture() -> None:
+def test_no_report_chart_is_drawn_without_a_reported_duration() -> None:
     assert report_chart(split_into_periods([known(0), reported(1, None, None)], TEN_DAYS)) is None
 
 
 # -- latency
 
 
-def test_a_line_ends_where_a_day_is_missing_and_begins_again_after_it() -> None:
+def test_a_line_breaks_at_a_missing_day() -> None:
     made = at_the_bank([known(0), known(1), quiet(2), known(4), known(5), known(6)])
 
     for name in ("p50", "p95", "p99"):
@@ -320,7 +320,7 @@ def test_a_day_without_neighbours_is_a_dot() -> None:
     assert {dot.name for dot in made.dots} == {"p50", "p95", "p99"}
 
 
-def test_percentiles_lie_one_above_the_other() -> None:
+def test_percentile_lines_are_drawn_in_ascending_order() -> None:
     made = at_the_bank([known(0, bank=(*[100] * 90, *[400] * 8, 3000, 3000)), known(1)])
     heights = [lines(path(made, name))[0][0][1] for name in ("p50", "p95", "p99")]
 
@@ -343,7 +343,7 @@ def test_percentiles_lie_one_above_the_other() -> None:
         (25_000, ["30,000 ms", "15,000 ms", "0 ms"]),
     ],
 )
-def test_the_scale_has_short_numbers(milliseconds: float, scale: list[str]) -> None:
+def test_the_latency_scale_uses_round_numbers(milliseconds: float, scale: list[str]) -> None:
     assert at_the_bank([known(0, bank=(milliseconds,))]).scale == scale
 
 
@@ -361,7 +361,7 @@ def test_the_scale_has_short_numbers(milliseconds: float, scale: list[str]) -> N
         ("2025-03-01", "2026-02-28", ["1 Mar 2025", "31 May 2025", "30 Aug 2025", "29 Nov 2025", "28 Feb"]),
     ],
 )
-def test_some_days_are_named_the_first_and_the_last_among_them(since: str, until: str, words: list[str]) -> None:
+def test_date_labels_include_the_first_and_the_last_day(since: str, until: str, words: list[str]) -> None:
     days = DayRange(date.fromisoformat(since), date.fromisoformat(until))
     labels = Axis([DayRange(each, each) for each in days]).date_labels()
 
@@ -371,7 +371,7 @@ def test_some_days_are_named_the_first_and_the_last_among_them(since: str, until
     assert {label.anchor for label in labels[1:-1]} <= {"middle"}
 
 
-def test_the_named_days_are_at_equal_distances_but_for_a_day_in_the_middle() -> None:
+def test_date_labels_are_evenly_spaced() -> None:
     for length in range(1, 367):
         days = DayRange(FIRST, FIRST + timedelta(days=length - 1))
         labels = Axis([DayRange(each, each) for each in days]).date_labels()
@@ -394,7 +394,7 @@ def test_the_named_days_are_at_equal_distances_but_for_a_day_in_the_middle() -> 
         max_size=20,
     ),
 )
-def test_every_shape_is_inside_the_picture(length: int, days: dict[int, tuple[int, list[float]]]) -> None:
+def test_every_shape_is_inside_the_chart(length: int, days: dict[int, tuple[int, list[float]]]) -> None:
     inside = {number % length: value for number, value in days.items()}
     records = [known(number, down=down, bank=tuple(bank)) for number, (down, bank) in inside.items()]
     shown = DayRange(FIRST, FIRST + timedelta(days=length - 1))

@@ -31,7 +31,7 @@ def made_up(world: World, bic: str, day: date, *, answered: int = 9) -> None:
     day_records.store_record(world.hub.store, invented)
 
 
-def test_made_up_days_are_told_of_above_the_figures_and_marked_in_each_row(world: World, visitor: Person) -> None:
+def test_made_up_days_are_announced_above_the_figures_and_marked_in_each_row(world: World, visitor: Person) -> None:
     measured(world, BIC, date(2026, 2, 3))
     for day in (4, 5):
         made_up(world, BIC, date(2026, 2, day))
@@ -48,7 +48,7 @@ def test_made_up_days_are_told_of_above_the_figures_and_marked_in_each_row(world
     assert visitor.last.text.count('<path class="made-up"') == 3
 
 
-def test_a_page_without_made_up_days_does_not_speak_of_them(world: World, visitor: Person) -> None:
+def test_a_page_without_made_up_days_does_not_mention_them(world: World, visitor: Person) -> None:
     measured(world, BIC, YESTERDAY)
     visitor.get(f"/performance?bic={BIC}")
 
@@ -56,9 +56,7 @@ def test_a_page_without_made_up_days_does_not_speak_of_them(world: World, visito
     assert "made-up" not in visitor.last.text
 
 
-def test_where_all_days_are_made_up_the_page_says_so_and_why_there_is_no_download(
-    world: World, visitor: Person
-) -> None:
+def test_a_page_with_only_made_up_days_shows_a_notice_and_offers_no_download(world: World, visitor: Person) -> None:
     made_up(world, BIC, YESTERDAY)
     visitor.get(f"/performance?bic={BIC}")
 
@@ -68,7 +66,7 @@ def test_where_all_days_are_made_up_the_page_says_so_and_why_there_is_no_downloa
     assert "No download: downloads have measured days only, and all of these are made up." in visitor.text
 
 
-def test_a_download_leaves_made_up_days_out(world: World, visitor: Person) -> None:
+def test_a_download_omits_made_up_days(world: World, visitor: Person) -> None:
     measured(world, BIC, date(2026, 2, 3))
     made_up(world, BIC, date(2026, 2, 4))
     address = f"/performance?bic={BIC}&{FEBRUARY}"
@@ -104,7 +102,7 @@ def test_a_download_leaves_made_up_days_out(world: World, visitor: Person) -> No
     ],
 )
 @pytest.mark.parametrize("format", ["", "&format=csv"])
-def test_what_cannot_be_shown_is_told_at_its_field(
+def test_an_invalid_bank_or_day_shows_its_error_at_the_field(
     visitor: Person, query: str, status: int, told: str, format: str
 ) -> None:
     answer = visitor.get(f"/performance?{query}{format}")
@@ -115,7 +113,7 @@ def test_what_cannot_be_shown_is_told_at_its_field(
     assert "Today so far" not in visitor.text
 
 
-def test_nothing_that_was_typed_is_lost(visitor: Person) -> None:
+def test_invalid_input_stays_in_the_form(visitor: Person) -> None:
     visitor.get("/performance?bic=BETADEF1&from=2026-02-05&to=next%20%22week%22")
     assert fields(visitor) == (OTHER, "2026-02-05", "next &#34;week&#34;")
     assert re.search('<input id="to"[^>]* type="text"', visitor.last.text), "a field for dates would not show it"
@@ -128,14 +126,14 @@ def test_nothing_that_was_typed_is_lost(visitor: Person) -> None:
 
 
 @pytest.mark.parametrize("query", ["from=2025-03-01&to=2026-03-01", "from=0001-01-01&to=0001-01-05", "to=0001-01-05"])
-def test_a_year_can_be_shown_and_any_days_of_the_past(visitor: Person, query: str) -> None:
+def test_a_year_and_any_past_days_can_be_shown(visitor: Person, query: str) -> None:
     assert visitor.get(f"/performance?{query}").status == 200
 
 
 # -- weeks
 
 
-def test_a_page_says_how_many_of_its_days_are_measured_and_made_up(world: World, visitor: Person) -> None:
+def test_the_page_counts_measured_and_made_up_days(world: World, visitor: Person) -> None:
     measured(world, BIC, date(2026, 2, 3))
     for day in (4, 5):
         made_up(world, BIC, date(2026, 2, day))
@@ -160,7 +158,7 @@ def test_more_than_92_days_are_shown_by_week_and_downloaded_by_day(world: World,
     assert [row["day"] for row in rows] == ["2025-12-01", "2025-12-03", "2026-02-28"]
 
 
-def test_92_days_are_shown_one_by_one(world: World, visitor: Person) -> None:
+def test_92_days_are_shown_by_day_and_93_by_week(world: World, visitor: Person) -> None:
     measured(world, BIC, YESTERDAY)
     visitor.get(f"/performance?bic={BIC}&from={YESTERDAY - timedelta(days=91)}&to={YESTERDAY}")
 

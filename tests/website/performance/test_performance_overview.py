@@ -49,7 +49,7 @@ def rows(person: Person) -> list[list[str]]:
     return [[" ".join(re.sub("<[^>]+>", " ", cell).split()) for cell in row] for row in cells]
 
 
-def test_without_a_bank_all_are_listed_the_worst_first_and_lead_to_their_pages(world: World, visitor: Person) -> None:
+def test_the_overview_lists_all_banks_worst_first_with_links(world: World, visitor: Person) -> None:
     measured(world, BIC, date(2026, 2, 3))
     measured(world, OTHER, date(2026, 2, 3), unanswered=10, bank=240)
     visitor.get(f"/performance?{FEBRUARY}")
@@ -74,9 +74,7 @@ def test_the_overview_and_the_page_of_a_bank_have_the_same_figures(world: World,
     assert shown[1:5] == [found[name] for name in ("Availability", "Error rate", "At the bank, p95", "Requests")]
 
 
-def test_of_equally_available_banks_the_one_with_more_errors_comes_first_then_the_slower_one(
-    world: World, visitor: Person
-) -> None:
+def test_banks_of_equal_availability_are_ordered_by_error_rate_then_latency(world: World, visitor: Person) -> None:
     measured(world, BIC, YESTERDAY, bank=500)
     measured(world, OTHER, YESTERDAY, bank=100)
     visitor.get("/performance")
@@ -87,14 +85,14 @@ def test_of_equally_available_banks_the_one_with_more_errors_comes_first_then_th
     assert [row[0].split()[-1] for row in rows(visitor)] == [OTHER, BIC]
 
 
-def test_a_bank_that_nobody_asked_comes_last_with_dashes(world: World, visitor: Person) -> None:
+def test_a_bank_without_calls_is_listed_last_with_dashes(world: World, visitor: Person) -> None:
     measured(world, OTHER, YESTERDAY, unanswered=50)
     visitor.get("/performance")
 
     assert rows(visitor)[-1][1:] == ["\u2013", "\u2013", "\u2013", "0", "\u2013"]
 
 
-def test_made_up_days_are_told_of_and_marked_in_the_row_of_their_bank(world: World, visitor: Person) -> None:
+def test_made_up_days_are_announced_and_marked_in_the_row_of_their_bank(world: World, visitor: Person) -> None:
     measured(world, BIC, date(2026, 2, 3), invented=True)
     measured(world, OTHER, date(2026, 2, 3), invented=True)
     measured(world, OTHER, date(2026, 2, 4))
@@ -106,13 +104,13 @@ def test_made_up_days_are_told_of_and_marked_in_the_row_of_their_bank(world: Wor
     assert any(name.endswith(f"{OTHER} 1 of 2 days made up") for name in names)
 
 
-def test_without_made_up_days_the_overview_does_not_speak_of_them(world: World, visitor: Person) -> None:
+def test_an_overview_without_made_up_days_does_not_mention_them(world: World, visitor: Person) -> None:
     measured(world, BIC, YESTERDAY)
 
     assert "made up" not in visitor.get("/performance").text
 
 
-def test_a_bank_that_is_down_now_is_marked(world: World, visitor: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bank_with_an_open_downtime_is_marked(world: World, visitor: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     measured(world, BIC, YESTERDAY)
     assert "down now" not in visitor.get("/performance").text
     monkeypatch.setattr(OpenDowntimes, "bics", lambda _: frozenset({BIC}))
@@ -122,7 +120,7 @@ def test_a_bank_that_is_down_now_is_marked(world: World, visitor: Person, monkey
     assert [BIC in row[0] for row in rows(visitor) if "down now" in row[0]] == [True]
 
 
-def test_days_without_overviews_are_told_of(world: World, visitor: Person) -> None:
+def test_missing_day_overviews_are_announced(world: World, visitor: Person) -> None:
     visitor.get("/performance")
     assert "There are no figures for these days." in visitor.text
 
@@ -132,9 +130,7 @@ def test_days_without_overviews_are_told_of(world: World, visitor: Person) -> No
     assert "has not been computed yet" not in visitor.get("/performance").text
 
 
-def test_records_that_are_older_than_overviews_are_shown_once_their_overview_is_built(
-    world: World, visitor: Person
-) -> None:
+def test_older_records_are_shown_after_their_overview_is_built(world: World, visitor: Person) -> None:
     old = record(BIC, YESTERDAY, hourly(BIC, hours_of(YESTERDAY)[0], answered=9))
     world.hub.store.put(TABLE, old.to_item())
     assert rows_of(visitor, BIC)[4] == "0"
@@ -150,9 +146,7 @@ def rows_of(person: Person, bic: str) -> list[str]:
     return found
 
 
-def test_all_banks_can_be_downloaded_in_the_order_of_the_page_without_made_up_days(
-    world: World, visitor: Person
-) -> None:
+def test_all_banks_are_downloaded_in_page_order_without_made_up_days(world: World, visitor: Person) -> None:
     measured(world, BIC, date(2026, 2, 3))
     measured(world, OTHER, date(2026, 2, 3), unanswered=10, bank=240)
     measured(world, OTHER, date(2026, 2, 4), invented=True)
@@ -172,7 +166,7 @@ def test_all_banks_can_be_downloaded_in_the_order_of_the_page_without_made_up_da
     assert [row["requests"] for row in as_json.body["banks"]] == [19, 9]
 
 
-def test_a_download_has_all_banks_and_not_those_of_a_page(
+def test_a_download_contains_the_banks_of_all_pages(
     world: World, visitor: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     many(world, monkeypatch, 45, 3)
@@ -180,7 +174,7 @@ def test_a_download_has_all_banks_and_not_those_of_a_page(
     assert len(visitor.get("/performance?format=json&page=2").body["banks"]) == 45
 
 
-def test_of_made_up_days_only_there_is_no_link_to_a_download(world: World, visitor: Person) -> None:
+def test_made_up_days_alone_offer_no_download(world: World, visitor: Person) -> None:
     measured(world, BIC, YESTERDAY, invented=True)
     visitor.get("/performance")
 
@@ -214,7 +208,7 @@ def many(world: World, monkeypatch: pytest.MonkeyPatch, banks: int, days: int) -
 
 
 @pytest.mark.parametrize(("banks", "days"), [(100, 30), (50, 92), (20, 366)])
-def test_the_overview_is_small(
+def test_the_overview_keeps_its_size_budget(
     world: World, visitor: Person, monkeypatch: pytest.MonkeyPatch, banks: int, days: int
 ) -> None:
     many(world, monkeypatch, banks, days)
@@ -223,9 +217,7 @@ def test_the_overview_is_small(
     assert len(visitor.get(address).text.encode()) <= BYTES
 
 
-def test_many_banks_are_shown_in_pages_in_one_order(
-    world: World, visitor: Person, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_banks_are_paged_in_one_order(world: World, visitor: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     many(world, monkeypatch, 45, 30)
     seen = [row[0].split()[-1] for page in (1, 2, 3) for row in _page(visitor, page)]
 
@@ -257,7 +249,7 @@ def sparkline(days: dict[int, Row], shown: DayRange = TEN) -> tuple[str, str, st
     return made.line, made.down, made.description
 
 
-def test_a_line_goes_from_day_to_day_and_begins_again_after_a_gap() -> None:
+def test_a_sparkline_breaks_at_a_gap() -> None:
     line, down, words = sparkline({0: row(100), 1: row(200), 4: row(100), 8: row(200)})
 
     assert re.findall("[ML]([0-9.]+) ", line) == ["6", "18", "54", "102"]
@@ -274,7 +266,7 @@ def test_a_day_with_downtime_is_a_column_of_full_height() -> None:
     assert sparkline({1: row(None, down=600)})[2] == "Down on 1 of 1 days"
 
 
-def test_a_year_has_a_point_for_each_week() -> None:
+def test_a_sparkline_of_a_year_has_a_point_per_week() -> None:
     year = DayRange(date(2025, 3, 2), date(2026, 3, 1))
     line, _, words = sparkline({number: row(100 + number, down=60 * (number == 9)) for number in range(365)}, year)
     places = [float(each) for each in re.findall("[ML]([0-9.]+) ", line)]
@@ -284,6 +276,6 @@ def test_a_year_has_a_point_for_each_week() -> None:
     assert words.endswith("down on 1 of 365 days")
 
 
-def test_without_requests_there_is_no_line() -> None:
+def test_no_sparkline_is_drawn_without_requests() -> None:
     assert draw_sparkline(BIC, {}, TEN) is None
     assert draw_sparkline(BIC, {TEN.since: DayOverview({BIC: row(None)})}, TEN) is None

@@ -39,7 +39,7 @@ from tests.world import World
 # -- who may look, and what for
 
 
-def test_everybody_may_look_and_finds_the_page_in_the_menu(visitor: Person, user: Person) -> None:
+def test_the_performance_page_is_public_and_in_the_menu(visitor: Person, user: Person) -> None:
     for person in (visitor, user):
         assert person.get("/performance").status == 200
         assert re.search(
@@ -48,7 +48,7 @@ def test_everybody_may_look_and_finds_the_page_in_the_menu(visitor: Person, user
         assert re.search('<a href="/performance"><svg .+?</svg>Performance</a>', person.get("/").text, re.DOTALL)
 
 
-def test_the_page_is_there_in_production(world: World) -> None:
+def test_the_performance_page_is_available_in_production(world: World) -> None:
     prod = Settings.from_environment({"STAGE": "prod", "PUBLIC_URL": "https://causeway.example"})
     fresh = world.again()
     fresh.hub.settings = prod
@@ -57,7 +57,7 @@ def test_the_page_is_there_in_production(world: World) -> None:
         assert Person(fresh).get("/performance").status == 200
 
 
-def test_without_days_the_last_thirty_are_shown(world: World, visitor: Person) -> None:
+def test_the_last_thirty_days_are_shown_by_default(world: World, visitor: Person) -> None:
     for day in (YESTERDAY - timedelta(days=30), YESTERDAY - timedelta(days=29), YESTERDAY):
         measured(world, BIC, day)
     visitor.get(f"/performance?bic={BIC}")
@@ -66,7 +66,7 @@ def test_without_days_the_last_thirty_are_shown(world: World, visitor: Person) -
     assert [row[0] for row in table(visitor, "Availability by day")] == ["1 Mar 2026", "31 Jan 2026"]
 
 
-def test_the_other_end_is_thirty_days_away_when_one_is_given(visitor: Person) -> None:
+def test_a_single_given_day_selects_a_range_of_thirty_days(visitor: Person) -> None:
     visitor.get(f"/performance?bic={BIC}&to=2026-01-30")
     assert fields(visitor)[1:] == ("2026-01-01", "2026-01-30")
 
@@ -75,14 +75,14 @@ def test_the_other_end_is_thirty_days_away_when_one_is_given(visitor: Person) ->
 
 
 @pytest.mark.parametrize("bic", ["betadef1", "BETADEF1XXX", "%20BETADEF1"])
-def test_a_bank_may_be_written_in_either_way_and_in_any_case(visitor: Person, bic: str) -> None:
+def test_a_bank_is_found_by_bic_of_8_or_11_characters_in_any_case(visitor: Person, bic: str) -> None:
     visitor.get(f"/performance?bic={bic}")
 
     assert fields(visitor)[0] == OTHER
     assert visitor.last.text.count(f'<option value="{OTHER}"') == 1
 
 
-def test_the_days_of_a_bank_that_is_switched_off_can_still_be_seen(world: World, visitor: Person) -> None:
+def test_the_days_of_a_deactivated_bank_are_still_shown(world: World, visitor: Person) -> None:
     measured(world, OTHER, YESTERDAY)
     try:
         world.hub.openbanking.banks.change(OTHER, active=False)
@@ -98,7 +98,7 @@ def test_the_days_of_a_bank_that_is_switched_off_can_still_be_seen(world: World,
 # -- what is shown
 
 
-def test_a_month_is_shown_as_figures_pictures_and_tables(world: World, visitor: Person) -> None:
+def test_a_month_is_shown_as_figures_charts_and_tables(world: World, visitor: Person) -> None:
     measured(world, BIC, date(2026, 2, 3), answered=90, unanswered=10)
     measured(world, BIC, date(2026, 2, 5))
     measured(world, OTHER, date(2026, 2, 5), answered=77)
@@ -122,7 +122,7 @@ def test_a_month_is_shown_as_figures_pictures_and_tables(world: World, visitor: 
     assert "Requests on 2 of 28 days. Down on 1 of them; longest on 3 Feb 2026: 99.988 %, down 10 s." in visitor.text
 
 
-def test_every_picture_has_a_title_and_says_in_words_what_it_shows(world: World, visitor: Person) -> None:
+def test_every_chart_has_a_title_and_a_description(world: World, visitor: Person) -> None:
     measured(world, BIC, YESTERDAY)
     visitor.get(f"/performance?bic={BIC}")
 
@@ -135,14 +135,14 @@ def test_every_picture_has_a_title_and_says_in_words_what_it_shows(world: World,
         )
 
 
-def test_a_page_has_neither_styles_nor_scripts_in_it(world: World, visitor: Person) -> None:
+def test_a_page_has_no_inline_style_or_script(world: World, visitor: Person) -> None:
     measured(world, BIC, YESTERDAY, unanswered=7)
     text = visitor.get(f"/performance?bic={BIC}").text
 
     assert not re.search(r"<style|\sstyle=|\son[a-z]+=|<script(?! src=)", text)
 
 
-def test_what_is_not_known_is_a_dash_and_not_zero(world: World, visitor: Person) -> None:
+def test_unknown_figures_are_dashes_instead_of_zeros(world: World, visitor: Person) -> None:
     measured(world, BIC, YESTERDAY)
     measured(world, BIC, YESTERDAY - timedelta(days=1), answered=0)
     visitor.get(f"/performance?bic={BIC}")
@@ -152,7 +152,7 @@ def test_what_is_not_known_is_a_dash_and_not_zero(world: World, visitor: Person)
     assert untimed == ["28 Feb 2026", *["\u2013"] * 9]
 
 
-def test_days_on_which_nobody_asked_give_no_picture(world: World, visitor: Person) -> None:
+def test_days_without_requests_have_no_chart(world: World, visitor: Person) -> None:
     measured(world, BIC, YESTERDAY, answered=0)
     visitor.get(f"/performance?bic={BIC}")
 
@@ -161,7 +161,7 @@ def test_days_on_which_nobody_asked_give_no_picture(world: World, visitor: Perso
     assert figures(visitor)["Availability"] == "\u2013"
 
 
-def test_without_any_day_the_page_says_when_there_will_be_one(visitor: Person) -> None:
+def test_a_page_without_days_shows_the_time_of_the_next_computation(visitor: Person) -> None:
     visitor.get(f"/performance?bic={BIC}")
 
     assert "There are no figures for these days." in visitor.text
@@ -169,7 +169,7 @@ def test_without_any_day_the_page_says_when_there_will_be_one(visitor: Person) -
     assert "format=csv" not in visitor.last.text
 
 
-def test_a_day_that_is_over_and_not_reckoned_yet_is_told_of(world: World, visitor: Person) -> None:
+def test_a_past_day_without_figures_is_announced(world: World, visitor: Person) -> None:
     measured(world, BIC, YESTERDAY - timedelta(days=1))
     visitor.get(f"/performance?bic={BIC}")
     assert "1 Mar 2026 has not been computed yet" in visitor.text
@@ -179,7 +179,7 @@ def test_a_day_that_is_over_and_not_reckoned_yet_is_told_of(world: World, visito
     assert "not reckoned yet" not in visitor.text
 
 
-def test_today_so_far_is_added_up(world: World, visitor: Person) -> None:
+def test_todays_figures_so_far_are_summed(world: World, visitor: Person) -> None:
     visitor.get(f"/performance?bic={BIC}")
     assert "There have been no requests to this bank today." in visitor.text
 
@@ -191,7 +191,7 @@ def test_today_so_far_is_added_up(world: World, visitor: Person) -> None:
     assert "As of 2 Mar 2026, 09:01:00 UTC" in visitor.text
 
 
-def test_what_a_tpp_asks_is_seen_on_the_page_when_it_is_written_down(world: World, visitor: Person) -> None:
+def test_a_tpp_call_appears_in_todays_figures_after_it_is_written(world: World, visitor: Person) -> None:
     stage = Stage(world)
     stage.bearer(1)
     assert stage.ask(BY_WEBHOOK["/accounts"]).status == 200
@@ -201,7 +201,7 @@ def test_what_a_tpp_asks_is_seen_on_the_page_when_it_is_written_down(world: Worl
     assert "Today so far Availability 100 % Down none Error rate 0 % Requests" in visitor.text
 
 
-def test_calls_that_have_not_come_to_the_bank_yet_are_told_as_such(
+def test_calls_without_a_request_to_the_bank_are_described_as_not_counted_yet(
     world: World, visitor: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
@@ -212,7 +212,7 @@ def test_calls_that_have_not_come_to_the_bank_yet_are_told_as_such(
     assert "No requests to this bank have been counted yet." in visitor.text
 
 
-def test_a_day_with_more_than_can_be_read_says_so(
+def test_partial_figures_of_today_are_labelled_as_partial(
     world: World, visitor: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     part = DayToDate(world.clock.time(), Summary(total=CallCounts(calls=9, answered=9)), is_whole=False)
@@ -223,7 +223,9 @@ def test_a_day_with_more_than_can_be_read_says_so(
     assert "Today so far Availability \u2013 Down \u2013 Error rate 0 %" in visitor.text
 
 
-def test_without_banks_the_page_says_so(world: World, visitor: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_shows_a_message_if_there_are_no_banks(
+    world: World, visitor: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(world.hub.openbanking.banks, "directory", list)
 
     assert visitor.get("/performance").status == 200
@@ -243,9 +245,7 @@ def reported(world: World, day: date, consent: int | None, payment: int | None) 
     day_records.store_record(world.hub.store, told)
 
 
-def test_the_durations_that_a_bank_reports_are_shown_as_figures_a_picture_and_a_table(
-    world: World, visitor: Person
-) -> None:
+def test_reported_durations_are_shown_as_figures_chart_and_table(world: World, visitor: Person) -> None:
     reported(world, date(2026, 2, 3), 40_000, 20_000)
     reported(world, date(2026, 2, 4), 41_250, None)
     late = replace(
@@ -266,7 +266,7 @@ def test_the_durations_that_a_bank_reports_are_shown_as_figures_a_picture_and_a_
     assert 'aria-label="5 Feb 2026: not reported"' in visitor.last.text
 
 
-def test_a_bank_that_does_not_report_has_no_section_for_it(world: World, visitor: Person) -> None:
+def test_a_bank_without_reports_has_no_report_section(world: World, visitor: Person) -> None:
     measured(world, BIC, YESTERDAY)
     visitor.get(f"/performance?bic={BIC}")
 
@@ -274,7 +274,7 @@ def test_a_bank_that_does_not_report_has_no_section_for_it(world: World, visitor
 
 
 @pytest.mark.parametrize("days", [92, 366])
-def test_a_page_of_many_days_is_small(world: World, visitor: Person, days: int) -> None:
+def test_a_page_of_many_days_keeps_its_size_budget(world: World, visitor: Person, days: int) -> None:
     bank = ExpectedBank(OTHER, "A bank", is_active=True, reports=True)
     busy = [
         each for year in range(5) for each in made_up_days(bank, BankBehaviour(), YESTERDAY - timedelta(days=90 * year))
@@ -290,7 +290,7 @@ def test_a_page_of_many_days_is_small(world: World, visitor: Person, days: int) 
 # -- files
 
 
-def test_what_is_shown_can_be_downloaded(world: World, visitor: Person) -> None:
+def test_the_shown_days_can_be_downloaded_as_csv_and_json(world: World, visitor: Person) -> None:
     for day in (date(2026, 2, 1), date(2026, 2, 28), YESTERDAY):
         measured(world, BIC, day, unanswered=5)
     visitor.get(f"/performance?bic={BIC}&{FEBRUARY}")
@@ -308,7 +308,7 @@ def test_what_is_shown_can_be_downloaded(world: World, visitor: Person) -> None:
     assert {str(row["uptime_percent"]) for row in as_json.body["days"]} == {rows[0]["uptime_percent"]}
 
 
-def test_a_file_without_days_has_no_rows(visitor: Person) -> None:
+def test_a_download_without_days_has_no_rows(visitor: Person) -> None:
     assert visitor.get(f"/performance?bic={BIC}&format=json").body == {"days": []}
     assert visitor.get(f"/performance?bic={BIC}&format=csv").text.count("\r\n") == 1
     assert visitor.get(f"/performance?bic={BIC}&format=pdf").headers["content-type"].startswith("text/html")

@@ -20,11 +20,11 @@ from tests.world import World
         ("unknown", "unknown"),
     ],
 )
-def test_the_addresses_of_one_home_count_together(address: str, counted_for: str) -> None:
+def test_ipv6_addresses_of_one_64_network_are_counted_together(address: str, counted_for: str) -> None:
     assert client_network(address) == counted_for
 
 
-def test_neither_an_address_nor_an_account_can_be_told_from_a_counter(world: World) -> None:
+def test_an_attempt_counter_contains_no_address_or_account(world: World) -> None:
     world.hub.website.call(count_attempt, [("account", "zoe@example.com"), ("address", "203.0.113.7")])
     stored = json.dumps([*world.hub.store.scan("website")], default=str)
 
@@ -34,7 +34,7 @@ def test_neither_an_address_nor_an_account_can_be_told_from_a_counter(world: Wor
 
 
 @pytest.mark.parametrize("name", LIMITS)
-def test_so_many_attempts_are_allowed_in_a_window_and_no_more(world: World, name: str) -> None:
+def test_attempts_above_the_limit_are_rejected_until_the_window_ends(world: World, name: str) -> None:
     limit = LIMITS[name]
     for _ in range(limit.attempts):
         world.hub.website.call(count_attempt, [(name, "whom")])
@@ -46,7 +46,7 @@ def test_so_many_attempts_are_allowed_in_a_window_and_no_more(world: World, name
 
 
 @pytest.mark.parametrize("name", LIMITS)
-def test_a_counter_is_kept_until_its_window_is_over_and_not_for_good(world: World, name: str) -> None:
+def test_an_attempt_counter_expires_after_its_window(world: World, name: str) -> None:
     world.hub.website.call(count_attempt, [(name, "whom")])
     (counter,) = world.hub.store.scan("website")
 
@@ -54,7 +54,7 @@ def test_a_counter_is_kept_until_its_window_is_over_and_not_for_good(world: Worl
     assert world.clock.time() + window <= counter["expires_at"] <= world.clock.time() + 2 * window
 
 
-def test_one_that_is_stopped_counts_for_nobody(world: World) -> None:
+def test_a_rejected_attempt_does_not_count_against_other_limits(world: World) -> None:
     for _ in range(LIMITS["account"].attempts):
         world.hub.website.call(count_attempt, [("account", "whom")])
     for _ in range(LIMITS["address"].attempts):

@@ -10,7 +10,7 @@ from tests.website.person import Person
 from tests.world import World
 
 
-def test_nothing_of_a_journey_is_stored_in_clear(world: World, user: Person, client_id: str) -> None:
+def test_a_journey_is_stored_without_clear_text_secrets(world: World, user: Person, client_id: str) -> None:
     with_tokens(world, user, client_id)
     stored = json.dumps([*world.hub.store.scan("website")], default=str)
 
@@ -22,7 +22,7 @@ def test_nothing_of_a_journey_is_stored_in_clear(world: World, user: Person, cli
         assert found[1] not in stored
 
 
-def test_a_journey_is_forgotten_after_30_days(world: World, user: Person, client_id: str, email: str) -> None:
+def test_a_journey_expires_after_30_days(world: World, user: Person, client_id: str, email: str) -> None:
     state = with_tokens(world, user, client_id)
     for seconds, is_there in ((30 * 24 * 3600 - 1, True), (1, False)):
         world.clock.advance(seconds)

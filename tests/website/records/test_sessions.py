@@ -17,7 +17,7 @@ def test_a_visitor_has_a_session_without_a_record(world: World) -> None:
     assert [*world.hub.store.scan("website")] == []
 
 
-def test_a_record_is_removed_with_its_session_and_kept_no_longer(world: World, email: str) -> None:
+def test_a_session_record_is_deleted_with_its_session(world: World, email: str) -> None:
     session = world.hub.website.sessions.begin(known(world.hub, email))
     (record,) = world.hub.store.scan("website")
     assert record["expires_at"] == world.clock.time() + LIFETIME
@@ -28,7 +28,7 @@ def test_a_record_is_removed_with_its_session_and_kept_no_longer(world: World, e
     assert world.hub.website.sessions.find(session.cookie) is None
 
 
-def test_a_form_is_one_of_its_own_session_only(world: World, email: str) -> None:
+def test_a_form_token_is_valid_in_its_own_session_only(world: World, email: str) -> None:
     sessions = world.hub.website.sessions
     user = known(world.hub, email)
     mine, other, visitor = sessions.begin(user), sessions.begin(user), sessions.create_visitor_session()

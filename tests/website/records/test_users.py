@@ -31,7 +31,7 @@ def test_a_registered_user_is_found(world: World, email: str) -> None:
     assert world.hub.website.users.find(f"other-{email}") is None
 
 
-def test_the_password_is_kept_as_an_argon2id_hash(world: World, email: str) -> None:
+def test_a_password_is_stored_as_an_argon2id_hash(world: World, email: str) -> None:
     register(world, email)
     item = world.hub.store.get("users", {"email": email})
 
@@ -42,7 +42,7 @@ def test_the_password_is_kept_as_an_argon2id_hash(world: World, email: str) -> N
     assert item["terms_accepted_at"] == world.clock.time()
 
 
-def test_the_same_password_has_another_hash(world: World, email: str) -> None:
+def test_equal_passwords_of_two_users_have_different_hashes(world: World, email: str) -> None:
     hashes = set()
     for name in (email, f"other-{email}"):
         register(world, name)
@@ -52,7 +52,7 @@ def test_the_same_password_has_another_hash(world: World, email: str) -> None:
 
 
 @pytest.mark.usefixtures("quick_hashes")
-def test_an_email_is_one_user_however_it_is_written(world: World, email: str) -> None:
+def test_an_email_is_one_user_in_any_case_and_spacing(world: World, email: str) -> None:
     register(world, f"  {email.upper()} ")
 
     assert world.hub.website.users.find(email.title()) is not None
@@ -89,7 +89,7 @@ def test_a_second_registration_does_not_change_the_password(world: World, email:
         f"ada@{'a' * 250}.com",
     ],
 )
-def test_what_is_no_email_address_is_refused(world: World, email: str) -> None:
+def test_a_malformed_email_address_is_rejected(world: World, email: str) -> None:
     with pytest.raises(InvalidUser, match="email must be an email address"):
         register(world, email)
     with pytest.raises(InvalidUser):
@@ -110,7 +110,7 @@ def test_what_is_no_email_address_is_refused(world: World, email: str) -> None:
         "ada\ufe0f@example.com",
     ],
 )
-def test_nobody_registers_a_name_that_mail_programs_read_as_another_mailbox(world: World, email: str) -> None:
+def test_an_address_that_mail_programs_read_as_another_mailbox_is_rejected(world: World, email: str) -> None:
     with pytest.raises(InvalidUser, match="email must be an email address"):
         register(world, email)
     with pytest.raises(InvalidUser, match="email must be an email address"):
@@ -120,7 +120,7 @@ def test_nobody_registers_a_name_that_mail_programs_read_as_another_mailbox(worl
 
 
 @pytest.mark.usefixtures("quick_hashes")
-def test_a_user_of_an_earlier_version_with_such_a_name_still_signs_in(world: World) -> None:
+def test_a_user_of_an_earlier_version_with_an_ambiguous_address_still_signs_in(world: World) -> None:
     name = "ada,bob@example.com"
     world.hub.store.put("users", {"email": name, "password_hash": passwords.hash_password(PASSWORD), "created_at": 1})
 
@@ -136,7 +136,7 @@ def test_a_password_has_10_to_256_characters(world: World, email: str, password:
     assert world.hub.website.users.find(email) is None
 
 
-def test_the_email_is_no_password(world: World, email: str) -> None:
+def test_the_email_is_rejected_as_password(world: World, email: str) -> None:
     with pytest.raises(InvalidUser, match="password must not be the email address"):
         register(world, email, email.upper())
 
@@ -147,11 +147,11 @@ def test_the_terms_must_be_accepted(world: World, email: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["ada@example.com", "ada.l+hub@mail.example.co.uk", "ädä@exämple.com"])
-def test_addresses_are_normalised(name: str) -> None:
+def test_email_addresses_are_normalised(name: str) -> None:
     assert normalise_email(f" {name.upper()}\t") == name
 
 
-def test_everything_that_is_wrong_is_said_at_once(world: World, email: str) -> None:
+def test_registration_reports_all_errors_at_once(world: World, email: str) -> None:
     with pytest.raises(InvalidUser) as refused:
         world.hub.website.users.register("ada", "short", terms_accepted=False)
 
@@ -160,7 +160,7 @@ def test_everything_that_is_wrong_is_said_at_once(world: World, email: str) -> N
 
 
 def test_a_user_of_an_earlier_version_signs_in_and_is_not_identified(world: World, email: str) -> None:
-    """The record as it was written before users had a generation, and addresses could be confirmed."""
+    """A record without generation and confirmation of the address is read."""
     old = {
         "email": email,
         "password_hash": argon2.PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD),
@@ -182,7 +182,7 @@ def test_a_user_of_an_earlier_version_signs_in_and_is_not_identified(world: Worl
 
 
 @pytest.mark.usefixtures("quick_hashes")
-def test_a_user_whom_the_operator_makes_has_no_password_that_fits(world: World, email: str) -> None:
+def test_a_user_created_by_the_operator_cannot_sign_in_with_a_password(world: World, email: str) -> None:
     made = world.hub.website.users.add(email.upper())
 
     assert world.hub.website.users.get_identified(email) == made
@@ -195,7 +195,7 @@ def test_a_user_whom_the_operator_makes_has_no_password_that_fits(world: World, 
         world.hub.website.users.add(email)
 
 
-def test_a_user_is_unlinked_more_than_once_and_only_when_there_is_one(world: World, email: str) -> None:
+def test_unlinking_a_user_is_idempotent_and_requires_a_known_user(world: World, email: str) -> None:
     made = world.hub.website.users.add(email)
 
     assert world.hub.website.users.unlink_manager(email) == world.hub.website.users.unlink_manager(email) == made
