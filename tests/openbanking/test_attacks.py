@@ -47,7 +47,9 @@ def reasons(lines: Lines, message: str) -> list[str]:
 # -- stolen credentials
 
 
-def test_a_stolen_access_token_is_worth_nothing(world: World, tpp: KeyHolder, thief: KeyHolder, lines: Lines) -> None:
+def test_a_stolen_access_token_is_rejected_without_the_clients_key(
+    world: World, tpp: KeyHolder, thief: KeyHolder, lines: Lines
+) -> None:
     token = tpp.tokens(world)["access_token"]
 
     attempts = {
@@ -69,7 +71,9 @@ def test_a_stolen_access_token_is_worth_nothing(world: World, tpp: KeyHolder, th
     ]
 
 
-def test_a_stolen_refresh_token_is_worth_nothing(world: World, tpp: KeyHolder, thief: KeyHolder) -> None:
+def test_a_stolen_refresh_token_is_rejected_without_the_clients_key(
+    world: World, tpp: KeyHolder, thief: KeyHolder
+) -> None:
     tokens = tpp.tokens(world)
     form = {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]}
 
@@ -82,7 +86,9 @@ def test_a_stolen_refresh_token_is_worth_nothing(world: World, tpp: KeyHolder, t
     assert tpp.refresh(world, tokens["refresh_token"]).status == 200
 
 
-def test_a_stolen_code_is_worth_nothing(world: World, tpp: KeyHolder, thief: KeyHolder) -> None:
+def test_a_stolen_code_requires_the_clients_key_and_the_code_verifier(
+    world: World, tpp: KeyHolder, thief: KeyHolder
+) -> None:
     code = tpp.code(world)
 
     assert answered(thief.redeem(world, code), refusals.ASSERTION_WRONG)
@@ -90,7 +96,7 @@ def test_a_stolen_code_is_worth_nothing(world: World, tpp: KeyHolder, thief: Key
     assert tpp.redeem(world, code).status == 200
 
 
-def test_a_stolen_code_is_worth_nothing_to_another_client(
+def test_a_stolen_code_is_rejected_for_another_client(
     world: World, tpp: KeyHolder, thief: KeyHolder, lines: Lines
 ) -> None:
     code, victim = tpp.code(world), world.client
@@ -104,7 +110,7 @@ def test_a_stolen_code_is_worth_nothing_to_another_client(
     assert tpp.redeem(world, code).status == 200
 
 
-def test_a_code_that_is_bound_to_a_key_needs_that_key(world: World, tpp: KeyHolder, thief: KeyHolder) -> None:
+def test_a_code_with_dpop_jkt_requires_a_proof_of_that_key(world: World, tpp: KeyHolder, thief: KeyHolder) -> None:
     code = tpp.code(world, dpop_jkt=tpp.thumbprint)
 
     assert answered(tpp.redeem(world, code, proof=thief.proof(world)), refusals.CODE_INVALID)
@@ -179,7 +185,7 @@ def forgeries(world: World, tpp: KeyHolder) -> Mapping[str, str]:
     }
 
 
-def test_forged_assertions_are_refused_alike(world: World, tpp: KeyHolder, lines: Lines) -> None:
+def test_forged_assertions_all_get_the_same_error_response(world: World, tpp: KeyHolder, lines: Lines) -> None:
     made = forgeries(world, tpp)
 
     answers = {
@@ -207,7 +213,7 @@ def test_rs256_is_refused_even_with_the_clients_own_key(world: World) -> None:
     assert answered(answer, refusals.ASSERTION_WRONG)
 
 
-def test_the_kid_of_another_client_is_refused(world: World, tpp: KeyHolder, thief: KeyHolder) -> None:
+def test_an_assertion_with_the_kid_of_another_client_is_refused(world: World, tpp: KeyHolder, thief: KeyHolder) -> None:
     """The thief is a client too, and signs in the victim's name with its own key."""
     victim = world.client
     thief.kid = "thief"
@@ -235,7 +241,9 @@ def test_an_assertion_of_another_client_is_refused(world: World, tpp: KeyHolder)
     [NotReached("the address is not public"), TimedOut("no answer came in time"), ResponseTooLarge("10 MB")],
     ids=["points inside", "trickles", "answers 10 MB"],
 )
-def test_a_client_whose_keys_cannot_be_fetched_is_refused(world: World, failure: Exception, lines: Lines) -> None:
+def test_an_assertion_is_refused_when_the_key_set_cannot_be_fetched(
+    world: World, failure: Exception, lines: Lines
+) -> None:
     """The guarded call itself is tested on sockets, with the key sets."""
 
     def get(url: str, **limits: Any) -> Any:
@@ -278,7 +286,7 @@ def test_a_used_request_uri_is_refused(world: World, tpp: KeyHolder) -> None:
 # -- mix-up and downgrade
 
 
-def test_a_mix_up_is_noticed_by_the_issuer(world: World, tpp: KeyHolder) -> None:
+def test_authorization_responses_and_errors_name_the_issuer_against_mix_up(world: World, tpp: KeyHolder) -> None:
     """Every answer to an authorization request names its issuer (RFC 9207), refusals too."""
     opened = open_pushed(world, tpp.push(world).body["request_uri"])
     saved = world.bank(2, "/consent", world.consent_body(2, opened.headers["location"]))
@@ -293,14 +301,14 @@ def test_a_mix_up_is_noticed_by_the_issuer(world: World, tpp: KeyHolder) -> None
     assert metadata["authorization_response_iss_parameter_supported"] is True
 
 
-def test_an_assertion_for_another_server_is_refused(world: World, tpp: KeyHolder) -> None:
+def test_an_assertion_with_the_audience_of_another_server_is_refused(world: World, tpp: KeyHolder) -> None:
     """A server in the middle hands on the assertion that it was sent."""
     assertion = tpp.assertion(world, aud="https://evil.example.com")
 
     assert answered(world.tpp("GET", "/tpp/banks", headers={"x-client-assertion": assertion}), refusals.ASSERTION_WRONG)
 
 
-def test_a_bound_token_is_not_downgraded(world: World, tpp: KeyHolder, lines: Lines) -> None:
+def test_a_refresh_of_a_bound_token_without_a_proof_is_refused(world: World, tpp: KeyHolder, lines: Lines) -> None:
     tokens = tpp.tokens(world)
 
     without = tpp.refresh(world, tokens["refresh_token"], proof=None)
@@ -310,7 +318,7 @@ def test_a_bound_token_is_not_downgraded(world: World, tpp: KeyHolder, lines: Li
     assert tpp.refresh(world, tokens["refresh_token"]).body["token_type"] == "DPoP"
 
 
-def test_tokens_stay_bound_when_the_profile_is_taken_away(world: World, tpp: KeyHolder) -> None:
+def test_tokens_stay_bound_after_the_profile_is_removed(world: World, tpp: KeyHolder) -> None:
     tokens = tpp.tokens(world)
     secure(world, tpp, security_profile=None)
 
@@ -318,7 +326,7 @@ def test_tokens_stay_bound_when_the_profile_is_taken_away(world: World, tpp: Key
     assert answered(world.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]), refusals.BEARER_INVALID)
 
 
-def test_a_request_from_before_the_profile_leads_to_no_consent(world: World) -> None:
+def test_an_authorization_request_from_before_the_profile_is_refused(world: World) -> None:
     """It was neither pushed nor protected by a code challenge."""
     url = world.authorize(2)["redirect_url"]
     secure(world, KeyHolder(), security_profile="fapi2")
@@ -327,7 +335,7 @@ def test_a_request_from_before_the_profile_leads_to_no_consent(world: World) -> 
     assert world.bank(2, "/consent", world.consent_body(2, url)).status == 400
 
 
-def test_a_code_from_before_the_profile_is_not_redeemed_without_a_challenge(world: World, lines: Lines) -> None:
+def test_a_code_from_before_the_profile_without_a_code_challenge_is_refused(world: World, lines: Lines) -> None:
     code, holder = world.approve(2).query["code"], KeyHolder()
     secure(world, holder, security_profile="fapi2")
 
@@ -335,7 +343,7 @@ def test_a_code_from_before_the_profile_is_not_redeemed_without_a_challenge(worl
     assert reasons(lines, "token request refused") == ["the authorization request had no code_challenge"]
 
 
-def test_pkce_is_not_downgraded(world: World, tpp: KeyHolder) -> None:
+def test_a_code_with_a_code_challenge_requires_the_code_verifier(world: World, tpp: KeyHolder) -> None:
     code = tpp.code(world)
 
     assert answered(tpp.redeem(world, code, code_verifier=None), refusals.CODE_VERIFIER_MISSING)
@@ -365,7 +373,7 @@ def mutual(shared_world: World, authority: Authority, tmp_path: Path) -> Iterato
         yield world
 
 
-def test_certificates_that_are_not_the_clients_are_refused_alike(
+def test_wrong_client_certificates_all_get_the_same_error_response(
     mutual: World, authority: Authority, lines: Lines
 ) -> None:
     revoked = issue(authority)

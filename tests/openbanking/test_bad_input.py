@@ -36,7 +36,9 @@ def lives(world: World, bearer: str) -> bool:
 
 @relaxed
 @given(data=st.data())
-def test_authorize_answers_anything_and_a_refusal_uses_no_state_up(world: World, data: st.DataObject) -> None:
+def test_a_rejected_authorize_request_with_random_input_keeps_the_state_unused(
+    world: World, data: st.DataObject
+) -> None:
     state = uuid.uuid4().hex
     redirect = {"redirect_uri": world.client.callback_url, "consent_type": "reusable"}
     valid = {"bic": "ALPHGB21", "scopes": ["account.list"], "state": state, **redirect, **PKCE}
@@ -50,7 +52,7 @@ def test_authorize_answers_anything_and_a_refusal_uses_no_state_up(world: World,
 
 @costly
 @given(data=st.data())
-def test_the_token_endpoint_answers_anything_and_a_refusal_burns_no_code(world: World, data: st.DataObject) -> None:
+def test_a_rejected_token_request_with_random_input_keeps_the_code(world: World, data: st.DataObject) -> None:
     world.forget_journeys()
     code = world.approve(1, **PKCE).query["code"]
     valid = {"authorization_code": code, "grant_type": "authorization_code", "code_verifier": VERIFIER}
@@ -68,9 +70,7 @@ def test_the_token_endpoint_answers_anything_and_a_refusal_burns_no_code(world: 
 
 @costly
 @given(data=st.data())
-def test_the_token_endpoint_answers_anything_and_a_refusal_burns_no_refresh_token(
-    world: World, data: st.DataObject
-) -> None:
+def test_a_rejected_token_request_with_random_input_keeps_the_refresh_token(world: World, data: st.DataObject) -> None:
     world.forget_journeys()
     tokens = world.tokens(2)
     valid = {"refresh_token": tokens["refresh_token"], "grant_type": "refresh_token", "scope": "accounts"}
@@ -86,9 +86,7 @@ def test_the_token_endpoint_answers_anything_and_a_refusal_burns_no_refresh_toke
 
 @costly
 @given(data=st.data())
-def test_the_revocation_endpoint_answers_anything_and_ends_what_was_named_only(
-    world: World, data: st.DataObject
-) -> None:
+def test_a_revocation_with_random_input_revokes_only_the_named_token(world: World, data: st.DataObject) -> None:
     world.forget_journeys()
     token = world.tokens(1)["access_token"]
     body = data.draw(near({"token": token, "token_type_hint": "access_token", "client_id": world.client.client_id}))
@@ -108,7 +106,9 @@ def test_the_revocation_endpoint_answers_anything_and_ends_what_was_named_only(
 @VERSIONS
 @relaxed
 @given(data=st.data())
-def test_init_authorization_answers_anything(world: World, version: int, data: st.DataObject) -> None:
+def test_init_authorization_with_random_input_returns_a_documented_response(
+    world: World, version: int, data: st.DataObject
+) -> None:
     world.forget_journeys()
     valid = {URL[version]: world.authorize(version)["redirect_url"]}
 
@@ -119,7 +119,7 @@ def test_init_authorization_answers_anything(world: World, version: int, data: s
 @VERSIONS
 @relaxed
 @given(data=st.data())
-def test_consent_answers_anything_and_a_refusal_saves_nothing(world: World, version: int, data: st.DataObject) -> None:
+def test_a_rejected_consent_with_random_input_saves_nothing(world: World, version: int, data: st.DataObject) -> None:
     world.forget_journeys()
     url = world.authorize(version)["redirect_url"]
     valid = world.consent_body(version, url, account_ids=["1"], account_numbers=["12345678"], ibans=[IBAN])
@@ -136,7 +136,7 @@ def test_consent_answers_anything_and_a_refusal_saves_nothing(world: World, vers
 @VERSIONS
 @costly
 @given(data=st.data())
-def test_a_banks_revocation_answers_anything_and_a_refusal_ends_nothing(
+def test_a_rejected_bank_revocation_with_random_input_keeps_the_consent(
     world: World, version: int, data: st.DataObject
 ) -> None:
     world.forget_journeys()
@@ -155,7 +155,7 @@ def test_a_banks_revocation_answers_anything_and_a_refusal_ends_nothing(
 @VERSIONS
 @costly
 @given(data=st.data())
-def test_the_states_of_consents_are_answered_or_refused_whatever_is_asked(
+def test_consent_status_with_random_input_returns_a_documented_response(
     world: World, version: int, data: st.DataObject
 ) -> None:
     world.forget_journeys()
@@ -177,7 +177,9 @@ CONTENT_TYPES = ["application/json", "application/x-www-form-urlencoded", "text/
 @relaxed
 @given(raw=st.binary(max_size=200), content_type=st.sampled_from(CONTENT_TYPES))
 @pytest.mark.parametrize("path", ["/tpp/authorize", "/tpp/token", "/tpp/token/revoke"])
-def test_any_bytes_of_a_tpp_are_answered(world: World, path: str, raw: bytes, content_type: str) -> None:
+def test_random_bytes_from_a_tpp_return_a_documented_response(
+    world: World, path: str, raw: bytes, content_type: str
+) -> None:
     headers = {"content-type": content_type, "x-api-key": world.client.client_id}
 
     documented(world.call("POST", path, raw, headers), 2)
@@ -190,7 +192,7 @@ def test_any_bytes_of_a_tpp_are_answered(world: World, path: str, raw: bytes, co
     content_type=st.sampled_from(CONTENT_TYPES),
     path=st.sampled_from(["/init_authorization", "/consent", "/token/revoke", "/consents/status"]),
 )
-def test_any_signed_bytes_of_a_bank_are_answered(
+def test_random_signed_bytes_from_a_bank_return_400(
     world: World, version: int, path: str, raw: bytes, content_type: str
 ) -> None:
     answer = world.bank(version, path, raw=raw, headers={"content-type": content_type})
@@ -206,7 +208,9 @@ def test_any_signed_bytes_of_a_bank_are_answered(
     name=st.sampled_from(["x-api-key", "x-request-id", "x-signature", "content-type", "authorization", "cookie"]),
     path=st.sampled_from(["/init_authorization", "/consent", "/token/revoke", "/consents/status"]),
 )
-def test_any_header_of_a_bank_is_answered(world: World, version: int, path: str, name: str, value: str) -> None:
+def test_a_random_header_from_a_bank_returns_a_documented_response(
+    world: World, version: int, path: str, name: str, value: str
+) -> None:
     documented(world.bank(version, path, {}, headers={name: value}), version)
 
 
@@ -229,7 +233,9 @@ HEADERS = ["x-api-key", "authorization", "x-request-id", *PSU, "content-type", "
 
 @relaxed
 @given(value=odd_text, name=st.sampled_from(HEADERS))
-def test_any_header_of_a_tpp_is_answered(world: World, bearer: str, name: str, value: str) -> None:
+def test_a_random_header_from_a_tpp_returns_a_documented_response(
+    world: World, bearer: str, name: str, value: str
+) -> None:
     answer = world.tpp("GET", "/tpp/accounts", bearer=bearer, headers={name: value})
 
     documented(answer, 2)
@@ -255,7 +261,9 @@ odd_parameter = st.tuples(
 
 @relaxed
 @given(pairs=st.lists(odd_parameter, max_size=4), path=st.sampled_from(PATHS))
-def test_any_parameters_are_answered(world: World, bearer: str, path: str, pairs: list[tuple[str, str]]) -> None:
+def test_random_query_parameters_return_a_documented_response(
+    world: World, bearer: str, path: str, pairs: list[tuple[str, str]]
+) -> None:
     before = sum(len(side.received) for side in world.banks.values())
 
     answer = world.tpp("GET", f"/tpp/{path}?{urlencode(pairs, errors='replace')}", bearer=bearer)
@@ -274,7 +282,7 @@ def test_a_body_that_is_too_large_is_refused(world: World, path: str, size: int)
     assert "larger" in answer.body["title"]
 
 
-def test_an_error_never_quotes_what_was_sent(world: World) -> None:
+def test_an_error_response_never_quotes_the_request(world: World) -> None:
     secret = "hunter2-hunter2"
     bodies = [{"authorization_code": secret}, {"refresh_token": secret, "grant_type": secret}, {secret[:7]: secret}]
 

@@ -46,7 +46,9 @@ def near_within(draw: st.DrawFn, valid: dict[str, Any]) -> Any:
 @VERSIONS
 @short
 @given(data=st.data())
-def test_a_banks_report_answers_anything(stage: Stage, version: int, data: st.DataObject) -> None:
+def test_a_status_report_with_random_input_returns_a_documented_response(
+    stage: Stage, version: int, data: st.DataObject
+) -> None:
     names = ("payment_id", "payment_status") if version == 1 else ("paymentId", "paymentStatus")
     body = data.draw(near(dict(zip(names, ("P-1", 4), strict=True))))
 
@@ -55,7 +57,7 @@ def test_a_banks_report_answers_anything(stage: Stage, version: int, data: st.Da
 
 @short
 @given(data=st.data())
-def test_daily_performance_answers_anything(stage: Stage, data: st.DataObject) -> None:
+def test_daily_performance_with_random_input_returns_a_documented_response(stage: Stage, data: st.DataObject) -> None:
     body = data.draw(near({"date": "2026-03-01", "consentDuration": 45_000, "paymentDuration": 30_000}))
 
     documented(stage.world.bank(2, "/daily_performance", body), 2)
@@ -67,7 +69,7 @@ def test_daily_performance_answers_anything(stage: Stage, data: st.DataObject) -
 @pytest.mark.parametrize("row", [row for row in ROWS if not row.in_query], ids=str)
 @short
 @given(data=st.data())
-def test_an_order_is_answered_whatever_it_is_and_sent_only_when_good(
+def test_an_order_with_random_input_reaches_the_bank_only_when_valid(
     stage: Stage, row: Row, data: st.DataObject
 ) -> None:
     answer = stage.ask(row, data.draw(near(row.request)))
@@ -79,9 +81,7 @@ def test_an_order_is_answered_whatever_it_is_and_sent_only_when_good(
 @pytest.mark.parametrize("row", [row for row in ROWS if row.in_query and row.table.request], ids=str)
 @short
 @given(data=st.data())
-def test_a_question_is_answered_whatever_it_is_and_sent_only_when_good(
-    stage: Stage, row: Row, data: st.DataObject
-) -> None:
+def test_a_read_with_random_input_reaches_the_bank_only_when_valid(stage: Stage, row: Row, data: st.DataObject) -> None:
     pairs = data.draw(st.lists(st.tuples(st.sampled_from([*row.request, "colour"]), odd_text), max_size=3))
 
     answer = stage.ask(row, raw_query=urlencode([*row.request.items(), *pairs], errors="replace"))
@@ -93,9 +93,7 @@ def test_a_question_is_answered_whatever_it_is_and_sent_only_when_good(
 @pytest.mark.parametrize("row", ROWS, ids=str)
 @short
 @given(data=st.data())
-def test_whatever_a_bank_answers_is_handed_on_or_a_failure_of_the_bank(
-    stage: Stage, row: Row, data: st.DataObject
-) -> None:
+def test_a_random_bank_answer_returns_200_or_502(stage: Stage, row: Row, data: st.DataObject) -> None:
     given = data.draw(st.one_of(near(row.answer), near_within(row.answer)))
 
     answer = stage.ask(row, answer=Reply(data.draw(st.sampled_from([200, 200, 200, 400, 500])), told(given), {}, 0))
@@ -109,7 +107,7 @@ def test_whatever_a_bank_answers_is_handed_on_or_a_failure_of_the_bank(
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if not row.in_query], ids=str)
-def test_an_order_with_text_that_is_not_utf_8_is_refused_and_not_sent(stage: Stage, row: Row) -> None:
+def test_an_order_with_invalid_utf_8_returns_400_and_is_not_sent(stage: Stage, row: Row) -> None:
     for body in spoil(row.request):
         answer = stage.ask(row, body)
         assert error_of(answer)[:2] == (400, "FORMAT_ERROR"), body
@@ -117,7 +115,7 @@ def test_an_order_with_text_that_is_not_utf_8_is_refused_and_not_sent(stage: Sta
 
 
 @pytest.mark.parametrize("row", ROWS, ids=str)
-def test_an_answer_of_a_bank_that_is_not_utf_8_is_a_failure_of_the_bank(stage: Stage, row: Row) -> None:
+def test_a_bank_answer_with_invalid_utf_8_returns_502(stage: Stage, row: Row) -> None:
     for sent in spoil(row.answer):
         answer = stage.ask(row, answer=Reply(200, told(sent), {}, 0))
         assert error_of(answer)[:2] == (502, "ASPSP_UNKNOWN_ERROR"), sent

@@ -53,7 +53,7 @@ def test_authorize_takes_two_round_trips(warm: World, version: int) -> None:
     assert calls == ["BatchGetItem", "PutItem"]
 
 
-def test_the_front_door_takes_two_round_trips(warm: World) -> None:
+def test_the_oauth_authorize_endpoint_takes_two_round_trips(warm: World) -> None:
     query = {
         "response_type": "code",
         "client_id": warm.client.client_id,
@@ -113,9 +113,7 @@ def test_a_refresh_takes_two_round_trips_and_its_repeat_one(warm: World) -> None
 
 
 @VERSIONS
-def test_revoking_takes_two_round_trips_and_by_the_bank_a_third_for_the_clients_events_url(
-    warm: World, version: int
-) -> None:
+def test_revoking_takes_two_round_trips_for_a_tpp_and_three_for_a_bank(warm: World, version: int) -> None:
     token = warm.tokens(version)["access_token"]
     consented = warm.approve(version)
     name = "access_token" if version == 1 else "accessToken"
@@ -130,7 +128,7 @@ def test_revoking_takes_two_round_trips_and_by_the_bank_a_third_for_the_clients_
 
 
 @pytest.mark.parametrize("path", ["/tpp/consent", "/tpp/banks", "/tpp/banks/ALPHGB21", "/tpp/scope?bic=ALPHGB21"])
-def test_a_look_at_what_is_known_takes_one_read(warm: World, path: str) -> None:
+def test_a_tpp_call_without_a_bank_request_takes_one_read(warm: World, path: str) -> None:
     bearer = warm.tokens(1)["access_token"]
 
     with counted(warm) as calls:
@@ -140,9 +138,7 @@ def test_a_look_at_what_is_known_takes_one_read(warm: World, path: str) -> None:
 
 
 @pytest.mark.parametrize("query", ["", "?status=authorised", "?bic=ALPHGB21&limit=1"])
-def test_a_page_of_consents_takes_two_reads_and_a_query_and_an_empty_one_no_second_read(
-    warm: World, query: str
-) -> None:
+def test_a_page_of_consents_takes_three_round_trips_and_an_empty_page_two(warm: World, query: str) -> None:
     with counted(warm) as calls:
         assert warm.tpp("GET", f"/tpp/consents{query}").body["consents"] == []
     assert calls == ["BatchGetItem", "Query"]
@@ -154,7 +150,7 @@ def test_a_page_of_consents_takes_two_reads_and_a_query_and_an_empty_one_no_seco
     assert calls == ["BatchGetItem", "Query", "BatchGetItem"]
 
 
-def test_a_page_of_events_takes_one_read_and_a_query_of_each_shard_at_once(warm: World) -> None:
+def test_a_page_of_events_takes_one_read_and_one_query_per_shard(warm: World) -> None:
     poller = fetches_events(warm)
     for _ in range(3):
         with counted(warm) as calls:
@@ -163,7 +159,7 @@ def test_a_page_of_events_takes_one_read_and_a_query_of_each_shard_at_once(warm:
         trial(warm)
 
 
-def test_an_event_for_fetching_takes_one_operation_more(warm: World) -> None:
+def test_an_event_for_polling_adds_one_operation_to_the_transaction(warm: World) -> None:
     def revoke() -> list[str]:
         token = warm.tokens(1)["access_token"]
         with transactions(warm) as seen:
@@ -179,7 +175,7 @@ def test_an_event_for_fetching_takes_one_operation_more(warm: World) -> None:
 
 
 @VERSIONS
-def test_the_states_of_a_banks_consents_take_one_read(warm: World, version: int) -> None:
+def test_consent_status_takes_one_read(warm: World, version: int) -> None:
     consented = warm.approve(version)
 
     with counted(warm) as calls:
@@ -188,7 +184,7 @@ def test_the_states_of_a_banks_consents_take_one_read(warm: World, version: int)
     assert calls == ["BatchGetItem"]
 
 
-def test_recording_the_last_use_takes_no_operation_more(warm: World) -> None:
+def test_recording_the_last_use_adds_no_operation_to_the_transaction(warm: World) -> None:
     tokens, code = warm.tokens(1), warm.approve(1).query["code"]
 
     with transactions(warm) as seen:
@@ -198,7 +194,7 @@ def test_recording_the_last_use_takes_no_operation_more(warm: World) -> None:
     assert seen == [["Update consent", "Update grant", "Put access", "Put refresh"]] * 2
 
 
-def test_a_bank_is_read_again_after_a_minute_and_not_before(warm: World) -> None:
+def test_a_cached_bank_is_read_again_after_60_seconds(warm: World) -> None:
     bearer = warm.tokens(1)["access_token"]
     warm.banks[1].answers["/accounts"] = lambda sent: {"status": "success", "accounts": []}
     seen = []
@@ -222,7 +218,7 @@ EVERY_READ = pytest.mark.parametrize(
 
 
 @EVERY_READ
-def test_an_unattended_read_at_a_bank_with_a_limit_takes_one_round_trip_more_and_others_do_not(
+def test_an_unattended_read_at_a_bank_with_a_limit_takes_one_round_trip_more(
     warm: World, version: int, call: str, query: dict[str, Any]
 ) -> None:
     limit_reads(warm, version, 2)
@@ -239,7 +235,7 @@ def test_an_unattended_read_at_a_bank_with_a_limit_takes_one_round_trip_more_and
         assert calls == expected
 
 
-def test_a_later_page_takes_no_further_round_trip(warm: World) -> None:
+def test_the_next_page_of_a_limited_read_takes_no_further_round_trip(warm: World) -> None:
     limit_reads(warm)
     reader = Reader(warm)
 
@@ -249,7 +245,7 @@ def test_a_later_page_takes_no_further_round_trip(warm: World) -> None:
     assert calls == ["BatchGetItem"]
 
 
-def test_a_bank_that_is_paused_costs_no_further_round_trip_and_giving_back_costs_one(warm: World) -> None:
+def test_a_failed_limited_read_takes_three_round_trips_and_one_with_an_open_circuit(warm: World) -> None:
     limit_reads(warm)
     reader = Reader(warm)
     reader.bank_gives("/v2_accounts", NotReached("no connection"))
@@ -303,7 +299,7 @@ def test_a_direct_payment_takes_three_round_trips(
 
 
 @VERSIONS
-def test_a_retry_under_the_same_id_takes_two_round_trips_more(warm: World, version: int) -> None:
+def test_a_retry_with_the_same_request_id_takes_two_further_round_trips(warm: World, version: int) -> None:
     payer = Payer(warm, version)
     payer.request_id = str(uuid.uuid4())
     payer.pay()
@@ -316,7 +312,9 @@ def test_a_retry_under_the_same_id_takes_two_round_trips_more(warm: World, versi
 
 @VERSIONS
 @pytest.mark.parametrize("key", ["key-1", None])
-def test_an_order_whose_id_is_anothers_takes_two_round_trips(warm: World, version: int, key: str | None) -> None:
+def test_an_order_with_the_request_id_of_another_order_takes_two_round_trips(
+    warm: World, version: int, key: str | None
+) -> None:
     payer, other = Payer(warm, version, consent_type="one_time"), Payer(warm, version, "direct")
     payer.request_id = other.request_id = str(uuid.uuid4())
     other.pay()
@@ -329,7 +327,9 @@ def test_an_order_whose_id_is_anothers_takes_two_round_trips(warm: World, versio
 
 @VERSIONS
 @pytest.mark.parametrize("consent_type", ["reusable", "one_time"])
-def test_the_repeat_of_a_payment_takes_one_read(warm: World, version: int, consent_type: str) -> None:
+def test_a_payment_repeated_with_its_idempotency_key_takes_one_read(
+    warm: World, version: int, consent_type: str
+) -> None:
     payer = Payer(warm, version, consent_type=consent_type)
     payer.pay("key-1")
 
@@ -342,7 +342,7 @@ def test_the_repeat_of_a_payment_takes_one_read(warm: World, version: int, conse
 @VERSIONS
 @pytest.mark.parametrize("failure", [NotReached("no connection"), TimedOut("late")], ids=["never reached", "late"])
 @IDS
-def test_a_payment_that_fails_takes_three_round_trips_giving_back_included(
+def test_a_failed_payment_takes_three_round_trips_including_the_release_of_its_claim(
     warm: World, version: int, failure: OutboundError, request_id: str | None
 ) -> None:
     payer = Payer(warm, version, consent_type="one_time")
@@ -357,7 +357,7 @@ def test_a_payment_that_fails_takes_three_round_trips_giving_back_included(
 
 @VERSIONS
 @pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
-def test_a_payments_status_takes_one_read(warm: World, version: int, kind: str) -> None:
+def test_payment_status_takes_one_read(warm: World, version: int, kind: str) -> None:
     payer = Payer(warm, version, kind)
     payer.pay()
     for path in ("/v2_payment_single_status", "/v2_payment_bulk_status"):
@@ -370,7 +370,7 @@ def test_a_payments_status_takes_one_read(warm: World, version: int, kind: str) 
 
 
 @pytest.mark.parametrize("kind", ["single", "direct"])
-def test_a_payments_status_by_its_orders_id_takes_two_reads(warm: World, kind: str) -> None:
+def test_payment_status_by_request_id_takes_two_reads(warm: World, kind: str) -> None:
     payer = Payer(warm, 1, kind)
     payer.request_id = payer.pay().headers["x-request-id"]
 
@@ -381,9 +381,7 @@ def test_a_payments_status_by_its_orders_id_takes_two_reads(warm: World, kind: s
 
 
 @VERSIONS
-def test_a_banks_report_takes_two_round_trips_and_a_third_for_the_events_url_when_it_changes_something(
-    warm: World, version: int
-) -> None:
+def test_a_status_report_takes_three_round_trips_and_two_without_a_change(warm: World, version: int) -> None:
     payer, request_id = Payer(warm, version, "direct"), str(uuid.uuid4())
     final, other = (4, 2) if version == 1 else ("ACSC", "RJCT")
     seen = []
@@ -408,7 +406,7 @@ def test_a_banks_report_takes_two_round_trips_and_a_third_for_the_events_url_whe
     assert seen[3] == ["BatchGetItem"]
 
 
-def test_a_days_performance_takes_two_round_trips(warm: World) -> None:
+def test_daily_performance_takes_two_round_trips(warm: World) -> None:
     with counted(warm) as calls:
         assert warm.bank(2, "/daily_performance", {"date": "2026-03-01", "consentDuration": "1200"}).status == 200
 
@@ -422,7 +420,7 @@ ATTEMPT = ["BatchGetItem", "TransactWriteItems", "BatchGetItem", "TransactWriteI
 """The record with its body, the claim, what the sender reads, the outcome."""
 
 
-def test_telling_a_client_takes_no_further_round_trip(warm: World) -> None:
+def test_recording_an_event_takes_no_further_round_trip(warm: World) -> None:
     warm.wants_events()
     url = warm.authorize(1)["redirect_url"]
     seen = []
@@ -439,7 +437,7 @@ def test_telling_a_client_takes_no_further_round_trip(warm: World) -> None:
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if not row.is_payment], ids=str)
-def test_a_question_is_accepted_in_two_round_trips(warm: World, row: Row) -> None:
+def test_a_deferred_read_is_accepted_in_two_round_trips(warm: World, row: Row) -> None:
     stage = Stage(warm)
     stage.ask(row)
 
@@ -452,7 +450,7 @@ def test_a_question_is_accepted_in_two_round_trips(warm: World, row: Row) -> Non
 @VERSIONS
 @pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
 @pytest.mark.parametrize("key", ["key-1", None])
-def test_a_payment_is_accepted_in_two_round_trips_and_its_repeat_takes_one(
+def test_a_deferred_payment_is_accepted_in_two_round_trips_and_its_repeat_in_one(
     warm: World, version: int, kind: str, key: str | None
 ) -> None:
     payer = Payer(warm, version, kind, "one_time")
@@ -468,7 +466,7 @@ def test_a_payment_is_accepted_in_two_round_trips_and_its_repeat_takes_one(
         assert calls == ["BatchGetItem"]
 
 
-def test_a_look_at_an_accepted_request_takes_one_read_and_another_when_there_is_an_answer(warm: World) -> None:
+def test_polling_a_deferred_request_takes_one_read_and_two_with_an_answer(warm: World) -> None:
     row, stage = BY_WEBHOOK["/accounts"], Stage(warm)
     bearer = stage.bearer(1)
     request_id = stage.ask(row, headers=LATER).body["request_id"]
@@ -484,7 +482,7 @@ def test_a_look_at_an_accepted_request_takes_one_read_and_another_when_there_is_
 
 
 @pytest.mark.parametrize("kind", ["revoke_token", "event", "relay", "payment"])
-def test_an_attempt_takes_three_round_trips_and_what_its_sender_reads(warm: World, kind: str) -> None:
+def test_a_delivery_attempt_takes_three_round_trips_plus_the_reads_of_its_sender(warm: World, kind: str) -> None:
     payer, row = Payer(warm, 1, consent_type="one_time"), BY_WEBHOOK["/accounts"]
     payer.headers = LATER
     payer.side.answers |= {"/accounts": lambda sent: row.answer, "/revoke_token": lambda sent: {"status": "success"}}
@@ -506,7 +504,7 @@ def test_an_attempt_takes_three_round_trips_and_what_its_sender_reads(warm: Worl
     assert calls == ATTEMPT
 
 
-def test_a_message_that_comes_twice_or_too_early_takes_one_read(warm: World) -> None:
+def test_a_repeated_queue_message_takes_one_read(warm: World) -> None:
     warm.wants_events()
     delivery_id = warm.hub.openbanking.tpp_events.send_test(warm.client)
     warm.hub.delivery.worker.attempt(delivery_id)
@@ -536,7 +534,7 @@ def test_a_call_with_a_bound_token_takes_one_round_trip_more(warm: World, holder
     assert calls == ["BatchGetItem", "PutItem"]
 
 
-def test_pushing_a_request_takes_a_read_the_assertion_and_a_put(warm: World, holder: KeyHolder) -> None:
+def test_pushing_an_authorization_request_takes_three_round_trips(warm: World, holder: KeyHolder) -> None:
     with counted(warm) as calls:
         request_uri = holder.push(warm).body["request_uri"]
     assert calls == ["BatchGetItem", "PutItem", "PutItem"]
@@ -551,7 +549,7 @@ def test_pushing_a_request_takes_a_read_the_assertion_and_a_put(warm: World, hol
     assert calls == ["BatchGetItem", "BatchGetItem"]
 
 
-def test_assertion_and_proof_are_used_up_in_one_transaction(warm: World, holder: KeyHolder) -> None:
+def test_an_assertion_and_a_proof_are_spent_in_one_transaction(warm: World, holder: KeyHolder) -> None:
     code = holder.code(warm)
 
     with counted(warm) as calls:

@@ -691,12 +691,12 @@ def ingest_what_was_counted_and_reported(world: World) -> Run:
 
 
 @pytest.mark.parametrize("name", scene.all)
-def test_a_fault_of_storage_during_a_job_loses_and_doubles_nothing(
+def test_a_storage_fault_during_a_job_neither_loses_nor_duplicates_a_delivery(
     world: World, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scene.play(world, name, monkeypatch)
 
 
-def test_every_call_of_the_storage_by_a_job_was_hit_by_every_fault() -> None:
+def test_every_storage_call_of_a_job_is_tested_with_every_fault() -> None:
     missed = scene.missed(call_sites() - sites_of_requests())
     assert missed == [], "\n".join(missed)

@@ -25,7 +25,7 @@ from tests.world import World
 
 
 @VERSIONS
-def test_a_life_of_a_client_agrees_with_the_model(world: World, version: int) -> None:
+def test_a_client_lifecycle_agrees_with_the_model(world: World, version: int) -> None:
     """The same few lives every time; many more are a slow proof."""
     how = settings(max_examples=12, stateful_step_count=30, derandomize=True)
     run_state_machines(lambda: HubLife(world, version), how)
@@ -33,7 +33,7 @@ def test_a_life_of_a_client_agrees_with_the_model(world: World, version: int) ->
 
 @pytest.mark.faults
 @VERSIONS
-def test_a_long_life_of_a_client_agrees_with_the_model(world: World, version: int) -> None:
+def test_a_long_client_lifecycle_agrees_with_the_model(world: World, version: int) -> None:
     """Others every time."""
     how = settings(max_examples=100, stateful_step_count=60)
     run_state_machines(lambda: HubLife(world, version), how)
@@ -116,7 +116,7 @@ def take(life: HubLife, steps: Callable[[HubLife], None]) -> None:
 
 
 @pytest.mark.parametrize("name", DEFECTS)
-def test_each_invariant_finds_a_defect(world: World, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_each_invariant_detects_its_defect(world: World, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     place, attribute, defect, steps, found = DEFECTS[name]
     monkeypatch.setattr(place, attribute, defect)
     life = HubLife(world, 1)
@@ -127,7 +127,7 @@ def test_each_invariant_finds_a_defect(world: World, monkeypatch: pytest.MonkeyP
     TRACE.end()  # the lines of a service with a defect may break the rules of logs, too
 
 
-def test_a_defect_is_found_by_chance(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_random_lifecycles_detect_a_defect(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(consents.Consent, "state", lambda *_: "authorised")
     how = settings(max_examples=60, stateful_step_count=20, derandomize=True, phases=[Phase.generate])
 

@@ -39,7 +39,7 @@ SERVICES = {
 # -- the protocol's rows
 
 
-def test_every_webhook_is_counted_under_the_service_of_its_call() -> None:
+def test_every_webhook_counts_under_the_service_of_its_call() -> None:
     assert {call.name: call.service for call in RELAYED} == SERVICES
     for call in RELAYED:
         assert {webhook.service for webhook in webhooks_of(call).values()} == {call.service}
@@ -48,7 +48,7 @@ def test_every_webhook_is_counted_under_the_service_of_its_call() -> None:
     assert REVOKE_TOKEN.service == "authorization"
 
 
-def test_a_webhook_that_says_nothing_of_where_it_counts_is_a_mistake() -> None:
+def test_a_webhook_without_a_service_raises_lookup_error() -> None:
     row = replace(REVOKE_TOKEN, part_of=None)
 
     with pytest.raises(LookupError, match="/revoke_token"):
@@ -56,7 +56,7 @@ def test_a_webhook_that_says_nothing_of_where_it_counts_is_a_mistake() -> None:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=str)
-def test_a_call_that_the_bank_answers_counts_once_in_its_service(world: World, row: Any) -> None:
+def test_an_answered_call_counts_once_in_its_service(world: World, row: Any) -> None:
     stage = Stage(world)
     stage.ask(row)
 
@@ -86,7 +86,7 @@ FAULTS: dict[str, tuple[Any, dict[str, int]]] = {
 
 @BOTH_VERSIONS
 @pytest.mark.parametrize(("answer", "expected"), FAULTS.values(), ids=FAULTS)
-def test_a_failure_at_the_bank_counts_once_by_whose_fault_it_is(
+def test_a_failure_at_the_bank_counts_once_for_the_party_at_fault(
     world: World, version: int, answer: Any, expected: dict[str, int]
 ) -> None:
     reader = Reader(world, version)
@@ -101,7 +101,7 @@ def test_a_failure_at_the_bank_counts_once_by_whose_fault_it_is(
 
 
 @BOTH_VERSIONS
-def test_a_bank_that_is_left_alone_was_not_asked(world: World, version: int) -> None:
+def test_a_call_with_an_open_circuit_counts_as_not_asked(world: World, version: int) -> None:
     reader = Reader(world, version)
     opened(world, version)
 
@@ -109,7 +109,7 @@ def test_a_bank_that_is_left_alone_was_not_asked(world: World, version: int) -> 
 
 
 @BOTH_VERSIONS
-def test_what_is_refused_here_is_the_callers_fault_once_the_bank_is_known(world: World, version: int) -> None:
+def test_a_refused_call_to_a_known_bank_counts_as_a_caller_failure(world: World, version: int) -> None:
     bearer = world.tokens(version)["access_token"]
     only_there = "/tpp/account_transactions" if version == 1 else "/tpp/account_payments"
     refused = {
@@ -130,9 +130,7 @@ def test_what_is_refused_here_is_the_callers_fault_once_the_bank_is_known(world:
 
 
 @BOTH_VERSIONS
-def test_a_read_above_the_banks_limit_is_the_callers_fault_and_the_bank_was_not_asked(
-    world: World, version: int
-) -> None:
+def test_a_read_above_the_banks_limit_counts_as_a_caller_failure(world: World, version: int) -> None:
     limit_reads(world, version, 1)
     reader = Reader(world, version)
     assert measured(world, reader.ask) == of(version, "AISP", calls=1, answered=1)
@@ -141,7 +139,7 @@ def test_a_read_above_the_banks_limit_is_the_callers_fault_and_the_bank_was_not_
 
 
 @BOTH_VERSIONS
-def test_a_bank_with_a_limit_that_is_left_alone_was_not_asked_once(world: World, version: int) -> None:
+def test_a_limited_read_with_an_open_circuit_counts_as_not_asked(world: World, version: int) -> None:
     limit_reads(world, version)
     reader = Reader(world, version)
     opened(world, version)
@@ -149,7 +147,7 @@ def test_a_bank_with_a_limit_that_is_left_alone_was_not_asked_once(world: World,
     assert measured(world, reader.ask) == of(version, "AISP", calls=1, not_asked=1)
 
 
-def test_a_bank_that_was_switched_off_is_refused_like_anything_else_that_is_not_there(world: World) -> None:
+def test_a_call_to_an_inactive_bank_counts_as_a_caller_failure(world: World) -> None:
     bearer = world.tokens(1)["access_token"]
     world.hub.openbanking.banks.change("ALPHGB21", active=False)
     try:
@@ -160,7 +158,7 @@ def test_a_bank_that_was_switched_off_is_refused_like_anything_else_that_is_not_
     assert found == of(1, "AISP", calls=1, caller_failures=1)
 
 
-def test_what_the_service_itself_fails_at_is_its_own_fault(world: World) -> None:
+def test_a_storage_failure_counts_as_a_hub_failure(world: World) -> None:
     bearer = world.tokens(1)["access_token"]
 
     def ask() -> None:
@@ -170,7 +168,7 @@ def test_what_the_service_itself_fails_at_is_its_own_fault(world: World) -> None
     assert measured(world, ask) == of(1, "AISP", calls=1, hub_failures=1)
 
 
-def test_what_names_no_bank_that_is_known_counts_nowhere(world: World) -> None:
+def test_a_call_that_identifies_no_known_bank_is_not_counted(world: World) -> None:
     bearer = world.tokens(1)["access_token"]
 
     def ask() -> None:
@@ -188,7 +186,7 @@ def test_what_names_no_bank_that_is_known_counts_nowhere(world: World) -> None:
 
 
 @pytest.mark.parametrize("path", ["/tpp/banks", "/tpp/scope?bic=ALPHGB21", "/tpp/consent", "/health", "/", "/tpp/no"])
-def test_what_the_service_answers_by_itself_counts_at_no_bank(world: World, path: str) -> None:
+def test_a_call_answered_without_a_bank_is_not_counted(world: World, path: str) -> None:
     bearer = world.tokens(1)["access_token"]
 
     assert measured(world, lambda: world.tpp("GET", path, bearer=bearer)) == {}
@@ -198,9 +196,7 @@ def test_what_the_service_answers_by_itself_counts_at_no_bank(world: World, path
 
 
 @BOTH_VERSIONS
-def test_the_banks_time_is_counted_at_the_second_of_sending_and_the_rest_is_the_services(
-    world: World, version: int
-) -> None:
+def test_bank_time_counts_at_the_second_of_the_request_and_apart_from_hub_time(world: World, version: int) -> None:
     reader = Reader(world, version)
     world.clock.advance(3599.5)
 
@@ -233,7 +229,7 @@ def test_the_banks_time_is_counted_at_the_second_of_sending_and_the_rest_is_the_
     ],
     ids=["answered", "not reached", "refused"],
 )
-def test_an_accepted_call_is_the_request_and_its_attempts_count_at_the_bank_only(
+def test_a_deferred_call_counts_when_accepted_and_its_attempts_count_only_at_the_bank(
     world: World, version: int, answer: Any, expected: dict[str, int]
 ) -> None:
     bearer = world.tokens(version)["access_token"]
@@ -253,7 +249,7 @@ def test_an_accepted_call_is_the_request_and_its_attempts_count_at_the_bank_only
     assert measured(world, lambda: world.tpp("GET", f"/tpp/requests/{accepted[0]}", bearer=bearer)) == {}
 
 
-def test_a_delivery_that_waits_for_a_bank_that_is_left_alone_counts_nothing(world: World) -> None:
+def test_a_delivery_postponed_by_an_open_circuit_is_not_counted(world: World) -> None:
     bearer = world.tokens(1)["access_token"]
     request_id = world.tpp("GET", "/tpp/accounts", bearer=bearer, headers=LATER).body["request_id"]
     opened(world, 1)
@@ -261,7 +257,7 @@ def test_a_delivery_that_waits_for_a_bank_that_is_left_alone_counts_nothing(worl
     assert measured(world, lambda: deliver(request_id)) == {}
 
 
-def test_deliveries_beside_each_other_count_each_for_itself(world: World) -> None:
+def test_concurrent_deliveries_are_counted_separately(world: World) -> None:
     """A worker that takes several messages sends them at the same time."""
     both = threading.Barrier(2)
 
@@ -285,7 +281,7 @@ def test_deliveries_beside_each_other_count_each_for_itself(world: World) -> Non
 
 
 @BOTH_VERSIONS
-def test_a_relayed_read_takes_one_storage_call_and_two_more_once_a_minute(world: World, version: int) -> None:
+def test_measurements_add_two_storage_calls_to_a_read_once_a_minute(world: World, version: int) -> None:
     reader = Reader(world, version)
     reader.ask()
     world.writes_measurements()
@@ -307,7 +303,7 @@ def test_a_relayed_read_takes_one_storage_call_and_two_more_once_a_minute(world:
     ]
 
 
-def test_a_request_is_answered_as_ever_when_its_measurements_cannot_be_written(world: World) -> None:
+def test_a_request_succeeds_when_its_measurements_cannot_be_written(world: World) -> None:
     reader = Reader(world)
     world.writes_measurements()
 
@@ -318,7 +314,7 @@ def test_a_request_is_answered_as_ever_when_its_measurements_cannot_be_written(w
     assert counts(counters(world))["ALPHGB21 AISP"] == {"calls": 1, "answered": 1}
 
 
-def test_each_time_a_circuit_opens_is_told_once(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_opening_of_a_circuit_is_reported_once(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     reader = Reader(world)
 
     def openings() -> int:

@@ -17,7 +17,7 @@ VERSIONS = pytest.mark.parametrize("version", [1, 2])
 
 
 @VERSIONS
-def test_the_calls_that_give_and_end_a_consent_are_authorization(world: World, version: int) -> None:
+def test_authorize_token_and_revoke_calls_count_as_authorization(world: World, version: int) -> None:
     request = {"bic": BIC[version], "scopes": world.scopes(version)}
     codes: list[str] = []
     tokens: dict[str, Any] = {}
@@ -47,7 +47,7 @@ def test_the_calls_that_give_and_end_a_consent_are_authorization(world: World, v
     ],
     ids=["told", "not reached", "unknown there"],
 )
-def test_a_bank_that_is_told_of_an_end_counts_as_authorization(
+def test_a_revocation_sent_to_a_bank_counts_as_authorization(
     world: World, version: int, answer: Any, expected: dict[str, int]
 ) -> None:
     answer = error(1, 4202, 404) if answer == 404 else answer
@@ -59,7 +59,7 @@ def test_a_bank_that_is_told_of_an_end_counts_as_authorization(
     assert measured(world, lambda: deliver(delivery.delivery_id)) == of(version, "authorization", **expected)
 
 
-def test_what_a_tpp_does_wrong_with_what_a_consent_gave_it_is_its_own_fault(world: World) -> None:
+def test_wrong_use_of_a_code_or_refresh_token_counts_as_a_caller_failure(world: World) -> None:
     code = world.approve(1).query["code"]
     world.tpp("POST", "/tpp/token", {"code": code})
     tokens = world.tokens(2)
@@ -83,7 +83,7 @@ def test_what_a_tpp_does_wrong_with_what_a_consent_gave_it_is_its_own_fault(worl
     assert measured(world, lambda: world.tpp("POST", "/tpp/token/revoke", {"token": "unknown"})) == {}
 
 
-def test_the_front_door_counts_what_its_redirects_do_not_tell(world: World) -> None:
+def test_redirects_of_the_oauth_authorize_endpoint_count_their_failures(world: World) -> None:
     query = {"response_type": "code", "client_id": world.client.client_id, "bic": "ALPHGB21", "state": "s"}
 
     def knock(scope: str) -> None:
@@ -99,7 +99,7 @@ def test_the_front_door_counts_what_its_redirects_do_not_tell(world: World) -> N
 
 
 @VERSIONS
-def test_what_banks_call_here_does_not_count(world: World, version: int) -> None:
+def test_calls_from_banks_are_not_counted(world: World, version: int) -> None:
     payer = Payer(world, version)
     payer.pay()
     consented, url = world.approve(version), world.authorize(version)["redirect_url"]
@@ -116,7 +116,7 @@ def test_what_banks_call_here_does_not_count(world: World, version: int) -> None
 
 
 @VERSIONS
-def test_the_operators_test_of_a_bank_does_not_count(world: World, version: int) -> None:
+def test_the_operators_test_of_a_bank_is_not_counted(world: World, version: int) -> None:
     side = world.banks[version]
     for path in ("/accounts", "/v2_accounts"):
         side.answers[path] = lambda sent: error(version, 4200, 401)

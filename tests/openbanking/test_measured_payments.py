@@ -19,7 +19,7 @@ KINDS = pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
 
 @VERSIONS
 @KINDS
-def test_a_payment_and_the_question_what_became_of_it_count_as_payments(world: World, version: int, kind: str) -> None:
+def test_payments_and_status_requests_count_as_pisp(world: World, version: int, kind: str) -> None:
     payer = Payer(world, version, kind)
     for path in ("/v2_payment_single_status", "/v2_payment_bulk_status"):
         payer.side.answers[path] = lambda sent: {"transaction_status": "ACSC"}
@@ -41,7 +41,7 @@ def test_a_payment_and_the_question_what_became_of_it_count_as_payments(world: W
     ],
     ids=["never sent", "unknown", "refused", "unusable"],
 )
-def test_a_payment_that_fails_counts_once_and_its_repeat_with_the_key_does_not(
+def test_a_failed_payment_counts_once_and_its_idempotent_repeat_is_not_counted(
     world: World, version: int, kind: str, answer: Any, expected: dict[str, int]
 ) -> None:
     payer = Payer(world, version, kind)
@@ -58,7 +58,7 @@ def test_a_payment_that_fails_counts_once_and_its_repeat_with_the_key_does_not(
 @VERSIONS
 @KINDS
 @pytest.mark.parametrize("headers", [{}, LATER], ids=["at once", "later"])
-def test_the_repeat_of_a_payment_is_the_same_request_and_does_not_count(
+def test_the_idempotent_repeat_of_a_payment_is_not_counted(
     world: World, version: int, kind: str, headers: dict[str, str]
 ) -> None:
     payer = Payer(world, version, kind, "one_time")
@@ -68,14 +68,14 @@ def test_the_repeat_of_a_payment_is_the_same_request_and_does_not_count(
     assert measured(world, lambda: payer.pay("key-1")) == {}
 
 
-def test_a_key_that_was_used_for_something_else_is_the_callers_fault(world: World) -> None:
+def test_a_reused_idempotency_key_counts_as_a_caller_failure(world: World) -> None:
     payer = Payer(world, 1)
     payer.pay("key-1")
 
     assert measured(world, lambda: payer.pay("key-1", amount="7.00")) == of(1, "PISP", calls=1, caller_failures=1)
 
 
-def test_a_payment_that_never_ended_is_the_services_fault_and_who_comes_too_early_is_at_fault(world: World) -> None:
+def test_an_unfinished_payment_counts_as_a_hub_failure_and_an_early_repeat_as_a_caller_failure(world: World) -> None:
     payer = Payer(world, 1)
 
     def pay(status: int) -> None:
@@ -91,7 +91,7 @@ def test_a_payment_that_never_ended_is_the_services_fault_and_who_comes_too_earl
     assert measured(world, lambda: pay(502)) == of(1, "PISP", calls=1, hub_failures=1)
 
 
-def test_a_one_time_consent_that_is_used_up_is_the_callers_fault(world: World) -> None:
+def test_a_payment_with_a_used_one_time_consent_counts_as_a_caller_failure(world: World) -> None:
     payer = Payer(world, 1, consent_type="one_time")
     payer.pay()
 
@@ -100,7 +100,7 @@ def test_a_one_time_consent_that_is_used_up_is_the_callers_fault(world: World) -
 
 @VERSIONS
 @KINDS
-def test_a_payment_to_a_bank_that_is_left_alone_was_not_asked_for(world: World, version: int, kind: str) -> None:
+def test_a_payment_with_an_open_circuit_counts_as_not_asked(world: World, version: int, kind: str) -> None:
     payer = Payer(world, version, kind)
     opened(world, version)
 
@@ -108,7 +108,7 @@ def test_a_payment_to_a_bank_that_is_left_alone_was_not_asked_for(world: World, 
 
 
 @VERSIONS
-def test_a_payment_that_the_bank_took_and_nobody_could_record_is_the_services_fault(world: World, version: int) -> None:
+def test_a_payment_that_cannot_be_recorded_counts_as_a_hub_failure(world: World, version: int) -> None:
     payer = Payer(world, version)
 
     def pay() -> None:
@@ -120,7 +120,7 @@ def test_a_payment_that_the_bank_took_and_nobody_could_record_is_the_services_fa
 
 @VERSIONS
 @KINDS
-def test_an_accepted_payment_is_the_request_and_its_attempt_counts_at_the_bank_only(
+def test_a_deferred_payment_counts_when_accepted_and_its_attempt_counts_only_at_the_bank(
     world: World, version: int, kind: str
 ) -> None:
     payer = Payer(world, version, kind)

@@ -87,7 +87,7 @@ class Contest:
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_of_50_orders_of_two_tpps_with_one_id_only_the_orders_of_one_reach_the_bank(world: World, version: int) -> None:
+def test_parallel_orders_of_two_tpps_with_one_request_id_reach_the_bank_for_one_tpp(world: World, version: int) -> None:
     contest, request_id = Contest(world, version, "reusable"), str(uuid.uuid4())
 
     answers = contest.pay(request_id)
@@ -107,7 +107,7 @@ def test_of_50_orders_of_two_tpps_with_one_id_only_the_orders_of_one_reach_the_b
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_of_50_one_time_consents_with_one_id_one_is_spent(world: World, version: int) -> None:
+def test_50_parallel_orders_with_one_request_id_spend_one_one_time_consent(world: World, version: int) -> None:
     contest = Contest(world, version, "one_time")
 
     answers = contest.pay(str(uuid.uuid4()))
@@ -118,7 +118,7 @@ def test_of_50_one_time_consents_with_one_id_one_is_spent(world: World, version:
     assert contest.spent() == 1
 
 
-def test_after_50_orders_that_were_never_sent_their_id_is_free(world: World) -> None:
+def test_50_orders_that_were_never_sent_release_their_request_id(world: World) -> None:
     contest, request_id = Contest(world, 1, "reusable"), str(uuid.uuid4())
     contest.side.answers[WEBHOOK[1]] = lambda sent: NotReached("no connection")
     contest.pay(request_id)

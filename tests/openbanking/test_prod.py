@@ -54,7 +54,7 @@ def test_pkce_is_mandatory(prod: World, version: int) -> None:
     assert authorize(prod, version, **CHALLENGE).status == 200
 
 
-def test_pkce_is_mandatory_at_the_front_door(prod: World) -> None:
+def test_pkce_is_mandatory_at_the_oauth_authorize_endpoint(prod: World) -> None:
     query = {"response_type": "code", "client_id": prod.client.client_id, "scope": "account.list", "bic": "ALPHGB21"}
 
     without = prod.call("GET", f"/oauth/authorize?{urlencode(query)}").headers["location"]
@@ -77,7 +77,7 @@ def test_every_client_gets_a_secret(prod: World, asked: bool) -> None:
 
 
 @VERSIONS
-def test_a_client_id_alone_starts_nothing(prod: World, version: int) -> None:
+def test_authorize_without_a_client_secret_returns_401(prod: World, version: int) -> None:
     request = {"bic": prod.banks[version].bank.bic, "scopes": prod.scopes(version)} | CHALLENGE
 
     answer = prod.tpp("POST", "/tpp/authorize", request, headers={"authorization": ""})
@@ -86,7 +86,7 @@ def test_a_client_id_alone_starts_nothing(prod: World, version: int) -> None:
 
 
 @VERSIONS
-def test_tokens_are_for_who_shows_the_secret_and_the_verifier(prod: World, version: int) -> None:
+def test_the_token_endpoint_requires_the_secret_and_the_code_verifier(prod: World, version: int) -> None:
     code = prod.approve(version, **CHALLENGE).query["code"]
     good = {"code": code, "code_verifier": VERIFIER, "client_secret": prod.client_secret}
 
@@ -97,7 +97,7 @@ def test_tokens_are_for_who_shows_the_secret_and_the_verifier(prod: World, versi
     assert prod.tpp("POST", "/tpp/token", good).status == 200
 
 
-def test_a_code_lives_a_minute(prod: World) -> None:
+def test_a_code_expires_after_60_seconds(prod: World) -> None:
     code = prod.approve(1, **CHALLENGE).query["code"]
     prod.clock.advance(60)
 
@@ -108,7 +108,7 @@ def test_a_code_lives_a_minute(prod: World) -> None:
     assert answer.body["error"] == "invalid_grant"
 
 
-def test_the_metadata_document_offers_no_client_without_a_secret(prod: World) -> None:
+def test_metadata_lists_no_authentication_without_a_secret(prod: World) -> None:
     body = prod.call("GET", "/.well-known/oauth-authorization-server").body
 
     assert "none" not in body["token_endpoint_auth_methods_supported"]
@@ -116,7 +116,7 @@ def test_the_metadata_document_offers_no_client_without_a_secret(prod: World) ->
 
 
 @VERSIONS
-def test_a_wrong_signature_is_not_explained(prod: World, version: int) -> None:
+def test_the_error_for_a_wrong_signature_gives_no_details(prod: World, version: int) -> None:
     answer = prod.bank(version, "/consent", {}, headers={"x-signature": "%%%"})
 
     said = answer.body["message" if version == 1 else "title"]

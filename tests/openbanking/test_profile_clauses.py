@@ -32,7 +32,7 @@ def holder(world: World) -> KeyHolder:
 
 
 @pytest.mark.parametrize("grant", ["password", "client_credentials", "implicit"])
-def test_no_other_grant_is_accepted(world: World, holder: KeyHolder, grant: str) -> None:
+def test_unsupported_grant_types_are_refused(world: World, holder: KeyHolder, grant: str) -> None:
     form = {"grant_type": grant, "username": "lena", "password": "sandbox-lena", "code": "a.b"}
 
     answer = holder.token_call(world, form)
@@ -41,7 +41,7 @@ def test_no_other_grant_is_accepted(world: World, holder: KeyHolder, grant: str)
 
 
 @pytest.mark.parametrize("method", [None, "none", "client_secret_basic", "client_secret_post"])
-def test_a_client_without_a_key_cannot_have_the_profile(world: World, method: str | None) -> None:
+def test_the_profile_requires_a_key_or_a_certificate(world: World, method: str | None) -> None:
     with pytest.raises(InvalidClient, match="needs the authentication method private_key_jwt or tls_client_auth"):
         world.hub.openbanking.clients.update(
             world.client.client_id, security={"auth_method": method, "security_profile": "fapi2"}
@@ -63,13 +63,15 @@ def test_unbound_tokens_from_before_the_profile_are_refused(world: World, versio
 
 
 @pytest.mark.parametrize("kind", ["token", "code id_token", None])
-def test_only_the_response_type_code_can_be_pushed(world: World, holder: KeyHolder, kind: str | None) -> None:
+def test_a_pushed_request_requires_the_response_type_code(world: World, holder: KeyHolder, kind: str | None) -> None:
     assert holder.push(world, response_type=kind).status == 400
     assert holder.push(world).status == 201
 
 
 @pytest.mark.parametrize("wrong", [{"code_verifier": None}, {"code_verifier": VERIFIER[::-1]}, {"redirect_uri": None}])
-def test_a_code_needs_its_verifier_and_redirect_uri(world: World, holder: KeyHolder, wrong: dict[str, Any]) -> None:
+def test_redeeming_a_code_requires_its_verifier_and_redirect_uri(
+    world: World, holder: KeyHolder, wrong: dict[str, Any]
+) -> None:
     code = holder.code(world)
 
     assert holder.redeem(world, code, **wrong).status == 400
@@ -90,7 +92,9 @@ def test_every_authorization_response_names_the_issuer(world: World, holder: Key
 
 
 @VERSIONS
-def test_the_bank_learns_who_asks_for_what(world: World, holder: KeyHolder, version: int) -> None:
+def test_init_authorization_shows_the_bank_the_tpp_and_its_scopes(
+    world: World, holder: KeyHolder, version: int
+) -> None:
     url = open_pushed(world, holder.push(world, version).body["request_uri"]).headers["location"]
 
     asked = world.bank(version, "/init_authorization", {"request_url" if version == 1 else "requestUrl": url}).body
@@ -114,14 +118,14 @@ def test_credentials_have_256_random_bits(world: World, holder: KeyHolder) -> No
     assert len(set(secrets)) == len(secrets)
 
 
-def test_the_key_set_has_each_kid_once_and_no_links(world: World) -> None:
+def test_the_key_set_lists_each_kid_once_and_no_key_links(world: World) -> None:
     keys = world.call("GET", "/.well-known/jwks.json").body["keys"]
 
     assert len({key["kid"] for key in keys}) == len(keys) > 0
     assert all(key.keys() <= {"kty", "use", "alg", "kid", "n", "e"} for key in keys)
 
 
-def test_of_keys_with_one_kid_the_one_that_fits_verifies(world: World) -> None:
+def test_verification_tries_every_key_with_the_same_kid(world: World) -> None:
     first, second = KeyHolder("ES256"), KeyHolder("EdDSA")
     keys = [*first.jwks["keys"], *second.jwks["keys"]]
     secure(world, first, security_profile="fapi2", jwks={"keys": keys})
@@ -134,7 +138,7 @@ def test_of_keys_with_one_kid_the_one_that_fits_verifies(world: World) -> None:
 # -- Network layer (5.2)
 
 
-def test_no_other_origin_may_call_the_authorization_endpoint(world: World) -> None:
+def test_the_authorization_endpoint_sends_no_cors_headers(world: World) -> None:
     for method in ("GET", "OPTIONS"):
         headers = {"origin": "https://evil.example", "access-control-request-method": "GET"}
         answer = world.call(method, "/oauth/authorize", headers=headers)

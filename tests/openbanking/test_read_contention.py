@@ -63,7 +63,7 @@ EXCEEDED = Fault.ACCESS_EXCEEDED.name
 
 
 @pytest.mark.parametrize("query", [ONE, TWO], ids=["one name", "two names"])
-def test_of_50_reads_exactly_four_reach_the_bank(world: World, query: dict[str, Any]) -> None:
+def test_exactly_four_of_50_parallel_reads_reach_the_bank(world: World, query: dict[str, Any]) -> None:
     contest = Contest(world, "account", query)
 
     found = contest.run(AT_ONCE)
@@ -73,7 +73,7 @@ def test_of_50_reads_exactly_four_reach_the_bank(world: World, query: dict[str, 
     assert contest.reader.counted() == LIMIT * len(query)
 
 
-def test_of_50_deferred_reads_exactly_four_are_accepted(world: World) -> None:
+def test_exactly_four_of_50_parallel_deferred_reads_are_accepted(world: World) -> None:
     contest = Contest(world, "account", ONE)
 
     found = contest.run(LATER)
@@ -82,7 +82,7 @@ def test_of_50_deferred_reads_exactly_four_are_accepted(world: World) -> None:
     assert contest.reader.counted() == len(world.recorded("relay")) == LIMIT
 
 
-def test_of_50_reads_at_once_and_later_exactly_four_are_taken(world: World) -> None:
+def test_direct_and_deferred_reads_share_the_limit_of_four(world: World) -> None:
     contest = Contest(world, "accounts", {})
 
     found = contest.run(AT_ONCE, LATER)
@@ -92,7 +92,7 @@ def test_of_50_reads_at_once_and_later_exactly_four_are_taken(world: World) -> N
     assert contest.reader.counted() == LIMIT
 
 
-def test_50_reads_with_the_psu_all_reach_the_bank(world: World) -> None:
+def test_50_parallel_attended_reads_all_reach_the_bank(world: World) -> None:
     contest = Contest(world, "account", ONE)
 
     assert contest.run(ATTENDED) == {"BankAnswer": MANY}

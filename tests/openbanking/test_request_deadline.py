@@ -18,7 +18,7 @@ from tests.world import Sent, World
 
 
 @VERSIONS
-def test_a_payment_is_not_sent_if_too_little_time_is_left_for_its_bank(world: World, version: int) -> None:
+def test_a_payment_is_not_sent_when_its_request_has_too_little_time_left(world: World, version: int) -> None:
     payer = Payer(world, version, consent_type="one_time")
 
     with world.meanwhile("transact", lambda: world.clock.advance(7)):
@@ -44,7 +44,7 @@ def test_a_payment_is_recorded_after_the_deadline_of_its_request(world: World, v
     assert world.hub.store.get(*payment_key(payer.side.bank.bic, "P-1")) is not None
 
 
-def test_a_request_that_storage_has_held_up_writes_nothing_after_its_deadline(world: World) -> None:
+def test_a_request_delayed_by_storage_writes_nothing_after_its_deadline(world: World) -> None:
     tokens = world.tokens(1)
 
     with world.meanwhile("batch_get", lambda: world.clock.advance(REQUEST_SECONDS)):
@@ -54,7 +54,7 @@ def test_a_request_that_storage_has_held_up_writes_nothing_after_its_deadline(wo
     assert world.tpp("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]}).status == 200
 
 
-def test_an_event_that_is_answered_after_the_deadline_is_recorded_and_not_sent_again(
+def test_an_event_answered_after_the_deadline_is_recorded_and_not_sent_again(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.wants_events()
@@ -74,7 +74,7 @@ def test_an_event_that_is_answered_after_the_deadline_is_recorded_and_not_sent_a
     assert len(world.receiver.received) == 1
 
 
-def test_a_slow_call_gives_its_slot_back_after_the_deadline(
+def test_a_slow_call_releases_its_slot_after_the_deadline(
     world: World, lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bearer = world.tokens(1)["access_token"]

@@ -19,7 +19,7 @@ def tpp(world: World) -> KeyHolder:
     return holder
 
 
-def test_a_request_that_is_not_pushed_is_refused(world: World, tpp: KeyHolder) -> None:
+def test_an_authorization_request_that_is_not_pushed_is_refused(world: World, tpp: KeyHolder) -> None:
     request = {"bic": world.banks[2].bank.bic, "scopes": ["accounts"], "code_challenge": CHALLENGE}
     request |= {"code_challenge_method": "S256", "redirect_uri": world.client.callback_url}
     query = {
@@ -56,12 +56,12 @@ def test_redirect_uri_and_pkce_are_mandatory(
 
 
 @pytest.mark.parametrize("method", ["plain", "S512", None])
-def test_only_s256_is_a_code_challenge(world: World, tpp: KeyHolder, method: str | None) -> None:
+def test_only_s256_is_accepted_as_code_challenge_method(world: World, tpp: KeyHolder, method: str | None) -> None:
     assert tpp.push(world, code_challenge_method=method).status == 400
     assert tpp.push(world, code_challenge=VERIFIER, code_challenge_method="plain").status == 400
 
 
-def test_the_token_request_names_the_redirect_uri(world: World, tpp: KeyHolder) -> None:
+def test_the_token_request_requires_the_redirect_uri(world: World, tpp: KeyHolder) -> None:
     code = tpp.code(world)
 
     without = tpp.redeem(world, code, redirect_uri=None)
@@ -73,14 +73,14 @@ def test_the_token_request_names_the_redirect_uri(world: World, tpp: KeyHolder) 
 
 
 @pytest.mark.parametrize(("seconds", "status"), [(59, 200), (60, 400)])
-def test_a_code_lives_for_60_seconds_in_every_stage(world: World, tpp: KeyHolder, seconds: int, status: int) -> None:
+def test_a_code_expires_after_60_seconds(world: World, tpp: KeyHolder, seconds: int, status: int) -> None:
     code = tpp.code(world)
     world.clock.advance(seconds)
 
     assert tpp.redeem(world, code).status == status
 
 
-def test_a_code_is_used_once(world: World, tpp: KeyHolder) -> None:
+def test_a_second_use_of_a_code_revokes_its_tokens(world: World, tpp: KeyHolder) -> None:
     code = tpp.code(world)
     tokens = tpp.redeem(world, code).body
 
@@ -88,7 +88,7 @@ def test_a_code_is_used_once(world: World, tpp: KeyHolder) -> None:
     assert tpp.read(world, tokens["access_token"]).status == 401
 
 
-def test_tokens_are_bound(world: World, tpp: KeyHolder) -> None:
+def test_a_token_request_without_a_proof_is_refused(world: World, tpp: KeyHolder) -> None:
     code = tpp.code(world)
 
     unbound = tpp.redeem(world, code, proof=None)
@@ -97,7 +97,7 @@ def test_tokens_are_bound(world: World, tpp: KeyHolder) -> None:
     assert tpp.redeem(world, code).body["token_type"] == "DPoP"
 
 
-def test_a_refresh_answers_the_same_refresh_token(world: World, tpp: KeyHolder) -> None:
+def test_a_refresh_returns_the_same_refresh_token(world: World, tpp: KeyHolder) -> None:
     first = tpp.tokens(world)
 
     second, third = (tpp.refresh(world, first["refresh_token"]).body for _ in range(2))
@@ -111,7 +111,7 @@ def test_a_refresh_answers_the_same_refresh_token(world: World, tpp: KeyHolder) 
     assert tpp.refresh(world, first["refresh_token"]).status == 200
 
 
-def test_a_refresh_ends_with_the_consent(world: World, tpp: KeyHolder) -> None:
+def test_a_refresh_fails_when_the_consent_is_revoked_meanwhile(world: World, tpp: KeyHolder) -> None:
     tokens = tpp.tokens(world)
 
     def end_consent() -> None:
@@ -125,7 +125,7 @@ def test_a_refresh_ends_with_the_consent(world: World, tpp: KeyHolder) -> None:
     assert tpp.refresh(world, tokens["refresh_token"]).status == 400
 
 
-def test_a_refresh_whose_answer_got_lost_is_answered(world: World, tpp: KeyHolder) -> None:
+def test_a_refresh_succeeds_when_the_storage_response_is_lost(world: World, tpp: KeyHolder) -> None:
     tokens = tpp.tokens(world)
 
     with world.answer_lost("transact", applied=True):
@@ -135,7 +135,7 @@ def test_a_refresh_whose_answer_got_lost_is_answered(world: World, tpp: KeyHolde
     assert tpp.read(world, answer.body["access_token"]).status == 200
 
 
-def test_redirects_are_303_and_answers_name_the_issuer(world: World, tpp: KeyHolder) -> None:
+def test_authorization_redirects_with_303_and_names_the_issuer(world: World, tpp: KeyHolder) -> None:
     opened = open_pushed(world, tpp.push(world).body["request_uri"])
     saved = world.bank(2, "/consent", world.consent_body(2, opened.headers["location"]))
 
@@ -143,20 +143,20 @@ def test_redirects_are_303_and_answers_name_the_issuer(world: World, tpp: KeyHol
     assert parse_qs(urlsplit(saved.body["callbackUrl"]).query)["iss"] == ["http://127.0.0.1:8000"]
 
 
-def test_a_secret_is_not_enough(world: World, tpp: KeyHolder) -> None:
+def test_a_client_secret_is_refused(world: World, tpp: KeyHolder) -> None:
     with pytest.raises(ValueError, match="fapi2 needs the authentication method"):
         world.hub.openbanking.clients.update(world.client.client_id, security={"auth_method": "client_secret_basic"})
     answer = world.tpp("GET", "/tpp/banks", headers={"authorization": basic(world.client.client_id, "secret")})
     assert (answer.status, answer.body["title"]) == (401, refusals.SECRET_WRONG().message)
 
 
-def test_a_token_in_the_query_is_no_token(world: World, tpp: KeyHolder) -> None:
+def test_an_access_token_in_the_query_is_refused(world: World, tpp: KeyHolder) -> None:
     token = tpp.tokens(world)["access_token"]
 
     assert world.tpp("GET", f"/tpp/consent?access_token={token}").status == 401
 
 
-def test_a_request_of_the_web_interface_is_refused(world: World, tpp: KeyHolder) -> None:
+def test_an_authorization_request_from_the_web_interface_is_refused(world: World, tpp: KeyHolder) -> None:
     from chalicelib.openbanking.flows.consent.authorization import authorize
     from chalicelib.openbanking.protocol.errors import Refusal
     from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest

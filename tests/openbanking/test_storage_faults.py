@@ -25,7 +25,7 @@ pytestmark = pytest.mark.faults
 
 
 @pytest.mark.parametrize(("version", "consent_type"), [(1, "one_time"), (2, "reusable")])
-def test_a_payment_whose_answer_cannot_be_kept_has_an_unknown_outcome_and_is_not_made_again(
+def test_a_payment_whose_answer_cannot_be_stored_is_unknown_and_is_not_sent_again(
     world: World, version: int, consent_type: str
 ) -> None:
     payer = Payer(world, version, consent_type=consent_type)
@@ -441,10 +441,12 @@ def report_a_days_performance(world: World) -> Run:
 
 
 @pytest.mark.parametrize("name", scene.all)
-def test_a_fault_of_storage_loses_and_doubles_nothing(world: World, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_storage_fault_during_a_request_neither_loses_nor_duplicates_data(
+    world: World, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     scene.play(world, name, monkeypatch)
 
 
-def test_every_call_of_the_storage_by_a_request_was_hit_by_every_fault() -> None:
+def test_every_storage_call_of_a_request_is_tested_with_every_fault() -> None:
     missed = scene.missed(sites_of_requests())
     assert missed == [], "\n".join(missed)

@@ -53,9 +53,7 @@ def example(model: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("path", TPP_BODIES)
-def test_text_that_is_not_utf_8_in_a_tpps_body_is_refused_as_no_json(
-    world: World, monkeypatch: pytest.MonkeyPatch, path: str
-) -> None:
+def test_a_tpp_body_with_invalid_utf_8_returns_400(world: World, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
     with nothing_changes(world, monkeypatch):
         for body in spoil(example(TPP_BODIES[path])):
             answer = world.tpp("POST", path, body)
@@ -64,7 +62,7 @@ def test_text_that_is_not_utf_8_in_a_tpps_body_is_refused_as_no_json(
 
 
 @pytest.mark.parametrize(("call", "version"), BANK_BODIES, ids=lambda each: getattr(each, "path", str(each)))
-def test_text_that_is_not_utf_8_in_a_banks_body_is_refused_as_no_json(
+def test_a_bank_body_with_invalid_utf_8_returns_400(
     world: World, monkeypatch: pytest.MonkeyPatch, call: Any, version: Any
 ) -> None:
     with nothing_changes(world, monkeypatch):
@@ -85,7 +83,7 @@ AUTHENTICATED = (*PROOF_ROUTES, "/tpp/authorize")
 
 
 @pytest.mark.parametrize(("path", "method"), TPP_ROUTES)
-def test_a_client_assertion_that_is_not_utf_8_is_refused_at_every_endpoint(
+def test_a_client_assertion_with_invalid_utf_8_is_refused_at_every_endpoint(
     world: World, monkeypatch: pytest.MonkeyPatch, path: str, method: str
 ) -> None:
     holder = KeyHolder()
@@ -101,7 +99,7 @@ def test_a_client_assertion_that_is_not_utf_8_is_refused_at_every_endpoint(
 
 
 @pytest.mark.parametrize(("path", "method"), TPP_ROUTES)
-def test_a_proof_that_is_not_utf_8_is_refused_at_every_endpoint(
+def test_a_proof_with_invalid_utf_8_is_refused_at_every_endpoint(
     world: World, monkeypatch: pytest.MonkeyPatch, path: str, method: str
 ) -> None:
     holder = KeyHolder()
@@ -127,7 +125,7 @@ def is_documented(path: str, answer: Answer) -> None:
 
 
 @pytest.mark.parametrize("dpop", [False, True])
-def test_a_jti_that_is_not_utf_8_spends_nothing(world: World, dpop: bool) -> None:
+def test_a_jti_with_invalid_utf_8_is_refused(world: World, dpop: bool) -> None:
     holder = KeyHolder()
     secure(world, holder)
     claims = {} if dpop else {"jti": HALF}
@@ -140,7 +138,7 @@ def test_a_jti_that_is_not_utf_8_spends_nothing(world: World, dpop: bool) -> Non
 
 
 @pytest.mark.parametrize("pair", ["%FF:secret", "id:%FF", "id:\xff"])
-def test_basic_credentials_that_are_not_utf_8_are_malformed(world: World, pair: str) -> None:
+def test_basic_credentials_with_invalid_utf_8_return_401(world: World, pair: str) -> None:
     sent = "Basic " + base64.b64encode(pair.encode("latin-1")).decode()
 
     answer = world.tpp("GET", "/tpp/banks", client_id="", headers={"authorization": sent})
@@ -151,7 +149,7 @@ def test_basic_credentials_that_are_not_utf_8_are_malformed(world: World, pair: 
 # -- stored answers
 
 
-def test_a_stored_answer_of_an_earlier_version_is_shown_as_it_was(world: World) -> None:
+def test_a_stored_answer_with_half_of_a_surrogate_pair_is_returned_unchanged(world: World) -> None:
     """Earlier versions passed on and stored half of a surrogate pair as an escape."""
     claim = OrderClaim(Claim(KIND, "key", "digest", "attempt"), None)
     stored = world.hub.vault.seal(jsontext.dumps({"answer": {"note": HALF}}), "key")

@@ -182,7 +182,7 @@ def _new_bank(public_keys: list[str], api_version: int = 3) -> NewBank:
     )
 
 
-def test_its_bank_is_listed_and_can_be_chosen(bank: ThirdBank) -> None:
+def test_a_bank_of_version_3_is_listed_and_can_be_chosen(bank: ThirdBank) -> None:
     listed = bank.world.tpp("GET", f"/tpp/banks/{BIC}").body
     query = {"response_type": "code", "client_id": bank.world.client.client_id, "scope": "accounts"}
 
@@ -194,12 +194,12 @@ def test_its_bank_is_listed_and_can_be_chosen(bank: ThirdBank) -> None:
     assert chosen.headers["location"].startswith("http://127.0.0.1:1/bank-3/authorize")
 
 
-def test_a_bank_of_a_version_that_is_not_registered_is_refused(world: World) -> None:
+def test_a_bank_of_an_unregistered_version_is_refused(world: World) -> None:
     with pytest.raises(InvalidBank, match=r"api_version must be 1 or 2$"):
         world.hub.openbanking.banks.add(_new_bank([]))
 
 
-def test_a_bank_of_the_third_version_is_registered_under_its_rules(bank: ThirdBank) -> None:
+def test_a_bank_of_version_3_is_registered_under_the_rules_of_version_3(bank: ThirdBank) -> None:
     registered = bank.side.bank
 
     assert (registered.version, registered.signature_required) == (THIRD, True)
@@ -211,7 +211,7 @@ def test_a_bank_of_the_third_version_is_registered_under_its_rules(bank: ThirdBa
         bank.world.hub.openbanking.banks.change(BIC, public_keys=[])
 
 
-def test_its_banks_call_below_its_prefix_and_in_its_spelling(bank: ThirdBank) -> None:
+def test_calls_of_version_3_use_its_prefix_and_its_spelling(bank: ThirdBank) -> None:
     asked = bank.authorize("accounts")
 
     told = bank.call("/init_authorization", {"RequestUrl": asked["redirect_url"]})
@@ -223,7 +223,7 @@ def test_its_banks_call_below_its_prefix_and_in_its_spelling(bank: ThirdBank) ->
     assert set(approved.body) == {"CallbackUrl", "AccessToken", "ValidUntil"}
 
 
-def test_a_psu_comes_back_by_its_cancel_address(bank: ThirdBank) -> None:
+def test_the_cancel_address_of_version_3_redirects_the_psu_to_the_tpp(bank: ThirdBank) -> None:
     asked = bank.authorize("accounts")
     told = bank.call("/init_authorization", {"RequestUrl": asked["redirect_url"]})
 
@@ -244,14 +244,14 @@ def test_a_psu_comes_back_by_its_cancel_address(bank: ThirdBank) -> None:
         ({"RequestUrl": "https://elsewhere.example", "requestUrl": "x"}, "EXTRA_FIELDS_PROVIDED"),
     ],
 )
-def test_its_banks_are_refused_in_its_error_format(bank: ThirdBank, members: Any, code: str) -> None:
+def test_banks_of_version_3_get_errors_in_the_format_of_version_3(bank: ThirdBank, members: Any, code: str) -> None:
     answer = bank.call("/init_authorization", members)
 
     assert (answer.status, answer.body["Code"]) == (400, "FORMAT_ERROR")
     assert code in [each["code"] for each in answer.body["AdditionalErrors"]]
 
 
-def test_its_banks_cannot_call_another_versions_addresses(bank: ThirdBank) -> None:
+def test_banks_of_version_3_cannot_call_the_paths_of_other_versions(bank: ThirdBank) -> None:
     first, second = (bank.call("/init_authorization", {}, base) for base in ("/bank", "/bank/v2"))
     unknown = bank.call("/daily_performance", {})
 
@@ -261,7 +261,7 @@ def test_its_banks_cannot_call_another_versions_addresses(bank: ThirdBank) -> No
     assert (unknown.status, unknown.body["Code"]) == (401, "API_ACTION_DOES_NOT_EXIST")
 
 
-def test_accounts_are_read_by_its_renamed_webhook_and_in_its_spelling(bank: ThirdBank) -> None:
+def test_accounts_of_version_3_use_its_webhook_and_its_spelling(bank: ThirdBank) -> None:
     spelled = {to_pascal(name): value for name, value in ACCOUNT.items()}
     bank.side.answers["/v3_account_list"] = lambda sent: {"Accounts": [spelled]}
 
@@ -270,7 +270,7 @@ def test_accounts_are_read_by_its_renamed_webhook_and_in_its_spelling(bank: Thir
     assert (answer.status, answer.body) == (200, {"accounts": [ACCOUNT]})
 
 
-def test_what_its_bank_refuses_is_explained_in_the_banks_words(bank: ThirdBank) -> None:
+def test_an_error_of_a_version_3_bank_is_quoted_to_the_tpp(bank: ThirdBank) -> None:
     bank.side.answers["/v3_account_list"] = lambda sent: {"Code": "CLOSED", "Title": "We are closed today"}
 
     answer = bank.world.tpp("GET", "/tpp/accounts", bearer=bank.bearer("accounts"))
@@ -279,7 +279,7 @@ def test_what_its_bank_refuses_is_explained_in_the_banks_words(bank: ThirdBank) 
     assert answer.body["additionalErrors"][0]["details"] == "CLOSED: We are closed today"
 
 
-def test_a_payment_is_taken_reported_and_asked_for(bank: ThirdBank) -> None:
+def test_a_payment_of_version_3_is_sent_reported_and_queried(bank: ThirdBank) -> None:
     bearer = bank.bearer("payments.single")
     events_secret = bank.world.wants_events()
 
@@ -298,7 +298,7 @@ def test_a_payment_is_taken_reported_and_asked_for(bank: ThirdBank) -> None:
     assert [each.topic for each in bank.world.recorded("event")] == ["payment.status_changed"]
 
 
-def test_a_consent_that_the_bank_ends_is_over(bank: ThirdBank) -> None:
+def test_a_revocation_by_a_version_3_bank_ends_the_consent(bank: ThirdBank) -> None:
     approved = bank.approve("accounts")
     code = parse_qs(urlsplit(approved.body["CallbackUrl"]).query)["code"][0]
     bearer = bank.world.tpp("POST", "/tpp/token", {"authorization_code": code}).body["access_token"]
@@ -309,7 +309,7 @@ def test_a_consent_that_the_bank_ends_is_over(bank: ThirdBank) -> None:
     assert bank.world.tpp("GET", "/tpp/consent", bearer=bearer).status == 401
 
 
-def test_its_bank_learns_the_states_of_its_consents_in_its_spelling(bank: ThirdBank) -> None:
+def test_consent_status_of_version_3_uses_its_spelling(bank: ThirdBank) -> None:
     token = bank.approve("accounts").body["AccessToken"]
     consent_id = token.partition(".")[0]
 
