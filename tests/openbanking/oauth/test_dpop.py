@@ -35,7 +35,7 @@ def is_refused(answer: Answer) -> bool:
 
 
 @pytest.mark.parametrize("algorithm", SIGNING_ALGORITHMS)
-def test_a_bound_token_is_used_with_a_proof_of_any_allowed_algorithm(world: World, algorithm: str) -> None:
+def test_a_bound_token_accepts_a_proof_with_any_allowed_algorithm(world: World, algorithm: str) -> None:
     holder = KeyHolder(algorithm)
     secure(world, holder)
 
@@ -85,9 +85,7 @@ def test_a_proof_with_a_wrong_claim_is_refused(
 @pytest.mark.parametrize(
     "htu", [f"{BASE}/tpp/consent?page=1", f"{BASE}/tpp/consent#part", "HTTP://127.0.0.1:8000/tpp/consent"]
 )
-def test_query_fragment_and_case_of_the_host_do_not_count(
-    world: World, holder: KeyHolder, token: str, htu: str
-) -> None:
+def test_a_proof_ignores_query_fragment_and_case_in_htu(world: World, holder: KeyHolder, token: str, htu: str) -> None:
     assert holder.read(world, token, proof=holder.proof(world, "GET", "", token, htu=htu)).status == 200
 
 
@@ -109,9 +107,7 @@ def test_a_proof_with_a_private_key_in_its_header_is_refused(world: World, holde
 
 
 @pytest.mark.parametrize("algorithm", ["none", "HS256"])
-def test_a_proof_that_anybody_could_make_is_refused(
-    world: World, holder: KeyHolder, token: str, algorithm: str
-) -> None:
+def test_an_unsigned_or_hs256_proof_is_refused(world: World, holder: KeyHolder, token: str, algorithm: str) -> None:
     claims = {"jti": "1", "htm": "GET", "htu": f"{BASE}/tpp/consent", "iat": world.clock.time()}
     secret = holder.key.as_pem(private=False) if algorithm == "HS256" else b""
     proof = forged(claims, algorithm, secret, typ="dpop+jwt", jwk=holder.public)
@@ -119,7 +115,7 @@ def test_a_proof_that_anybody_could_make_is_refused(
     assert is_refused(holder.read(world, token, proof=proof))
 
 
-def test_a_proof_by_rs256_is_refused(world: World, token: str) -> None:
+def test_an_rs256_proof_is_refused(world: World, token: str) -> None:
     rsa = KeyHolder("RS256")
 
     assert is_refused(rsa.read(world, token))
@@ -132,7 +128,7 @@ def test_a_malformed_proof_is_refused(world: World, holder: KeyHolder, token: st
     assert is_refused(world.tpp("GET", "/tpp/consent", headers=headers))
 
 
-def test_the_scheme_without_a_proof_is_refused(world: World, holder: KeyHolder, token: str) -> None:
+def test_the_dpop_scheme_without_a_proof_is_refused(world: World, holder: KeyHolder, token: str) -> None:
     assert is_refused(holder.read(world, token, proof=None))
 
 
@@ -147,14 +143,14 @@ def test_a_proof_is_accepted_for_five_minutes(
     assert holder.read(world, token, proof=proof).status == status
 
 
-def test_a_proof_is_used_once(world: World, holder: KeyHolder, token: str) -> None:
+def test_a_replayed_proof_is_refused(world: World, holder: KeyHolder, token: str) -> None:
     proof = holder.proof(world, "GET", "/tpp/consent", token)
 
     assert holder.read(world, token, proof=proof).status == 200
     assert is_refused(holder.read(world, token, proof=proof))
 
 
-def test_a_proof_is_remembered_while_it_could_be_accepted(world: World, holder: KeyHolder, token: str) -> None:
+def test_the_jti_of_a_proof_is_kept_until_the_proof_expires(world: World, holder: KeyHolder, token: str) -> None:
     """A proof of a clock that is ahead lives longest: its identifier must outlive it."""
     issued_at = world.clock.time() + 60
     holder.read(world, token, proof=holder.proof(world, "GET", "/tpp/consent", token, iat=issued_at, jti="one"))
@@ -165,7 +161,7 @@ def test_a_proof_is_remembered_while_it_could_be_accepted(world: World, holder: 
     assert max(item["expires_at"] for item in kept) >= issued_at + PROOF_SECONDS
 
 
-def test_a_proof_at_the_token_endpoint_is_refused_as_oauth_has_it(world: World, holder: KeyHolder) -> None:
+def test_a_wrong_proof_at_the_token_endpoint_returns_invalid_dpop_proof(world: World, holder: KeyHolder) -> None:
     code = holder.code(world)
 
     wrong = holder.redeem(world, code, proof=holder.proof(world, "POST", "/tpp/other"))
@@ -187,20 +183,20 @@ def test_two_proofs_are_refused(world: World, holder: KeyHolder, token: str) -> 
 # -- nonces
 
 
-def test_an_answer_to_a_proof_always_has_a_nonce(world: World, holder: KeyHolder, token: str) -> None:
+def test_every_response_to_a_dpop_request_has_a_nonce(world: World, holder: KeyHolder, token: str) -> None:
     good, bad, without = (holder.read(world, token, proof=proof) for proof in ("made", "wrong", None))
 
     assert all("dpop-nonce" in answer.headers for answer in (good, bad, without))
     assert "dpop-nonce" not in world.tpp("GET", "/tpp/consent", bearer="x").headers
 
 
-def test_a_nonce_can_be_had_before_the_first_proof(world: World, holder: KeyHolder) -> None:
+def test_error_responses_carry_a_nonce_before_the_first_proof(world: World, holder: KeyHolder) -> None:
     answers = (holder.push(world, scope="unknown"), holder.redeem(world, "unknown", proof=None))
 
     assert all(world.hub.openbanking.dpop_nonces.is_valid(answer.headers["dpop-nonce"]) for answer in answers)
 
 
-def test_a_key_service_that_fails_costs_the_nonce_and_not_the_token(
+def test_a_token_request_succeeds_without_a_nonce_when_the_key_service_fails(
     world: World, holder: KeyHolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(purpose: str) -> bytes:
@@ -215,13 +211,13 @@ def test_a_key_service_that_fails_costs_the_nonce_and_not_the_token(
     assert holder.read(world, tokens.body["access_token"]).status == 200
 
 
-def test_answers_to_clients_without_proofs_need_no_nonce(world: World) -> None:
+def test_responses_to_clients_without_dpop_have_no_nonce(world: World) -> None:
     answer = world.tpp("POST", "/tpp/token", {"code": world.approve(2).query["code"]})
 
     assert (answer.status, "dpop-nonce" in answer.headers) == (200, False)
 
 
-def test_a_client_may_have_to_use_a_nonce(world: World) -> None:
+def test_a_client_with_dpop_nonce_required_needs_a_nonce(world: World) -> None:
     holder = KeyHolder()
     secure(world, holder, dpop_nonce_required=True)
     code = holder.code(world)
@@ -240,7 +236,7 @@ def test_a_client_may_have_to_use_a_nonce(world: World) -> None:
     assert holder.read(world, token, proof=proof).status == 200
 
 
-def test_an_assertion_is_not_used_up_while_the_proof_needs_a_nonce(world: World) -> None:
+def test_an_assertion_is_not_spent_by_a_request_that_lacks_a_nonce(world: World) -> None:
     holder = KeyHolder()
     secure(world, holder, dpop_nonce_required=True)
     form = holder.form(world, {"grant_type": "authorization_code", "code": "unknown"})
@@ -253,7 +249,7 @@ def test_an_assertion_is_not_used_up_while_the_proof_needs_a_nonce(world: World)
 
 
 @pytest.mark.parametrize(("later", "is_valid"), [(0, True), (239, True), (300, False), (3600, False)])
-def test_a_nonce_serves_for_some_minutes_in_every_process(world: World, later: int, is_valid: bool) -> None:
+def test_a_nonce_is_valid_for_minutes_in_every_process(world: World, later: int, is_valid: bool) -> None:
     nonce = world.hub.openbanking.dpop_nonces.make()
     world.clock.advance(later)
 
@@ -261,7 +257,7 @@ def test_a_nonce_serves_for_some_minutes_in_every_process(world: World, later: i
 
 
 @pytest.mark.parametrize("nonce", ["", "x", "1.", ".x", "é", "29540700.forged", f"{'9' * 13}.x", 5, None])
-def test_a_nonce_of_somebody_else_is_refused(world: World, nonce: object) -> None:
+def test_a_forged_nonce_is_refused(world: World, nonce: object) -> None:
     assert not world.hub.openbanking.dpop_nonces.is_valid(nonce)
 
 
@@ -273,7 +269,7 @@ def test_a_nonce_from_the_future_is_refused(world: World) -> None:
     assert not world.hub.openbanking.dpop_nonces.is_valid(nonce)
 
 
-def test_a_wrong_nonce_is_refused_where_none_is_needed(world: World, holder: KeyHolder, token: str) -> None:
+def test_a_wrong_nonce_is_refused_even_when_none_is_required(world: World, holder: KeyHolder, token: str) -> None:
     answer = holder.read(world, token, proof=holder.proof(world, "GET", "/tpp/consent", token, nonce="old"))
 
     assert answer.status == 401
@@ -283,7 +279,7 @@ def test_a_wrong_nonce_is_refused_where_none_is_needed(world: World, holder: Key
 # -- addresses
 
 
-def test_a_proof_may_name_the_address_with_mutual_tls(shared_world: World) -> None:
+def test_htu_may_name_the_mutual_tls_address(shared_world: World) -> None:
     settings = Settings.from_environment({"STAGE": "local", "MTLS_URL": "https://127.0.0.1:8443", "TPP_CA_BUNDLE": "x"})
     world = shared_world.again(settings)
     with world.installed():
@@ -295,7 +291,7 @@ def test_a_proof_may_name_the_address_with_mutual_tls(shared_world: World) -> No
             assert holder.read(world, token, proof=proof).status == status
 
 
-def test_a_proof_names_the_path_with_its_parameters(world: World, holder: KeyHolder, token: str) -> None:
+def test_htu_must_name_the_path_with_its_parameters(world: World, holder: KeyHolder, token: str) -> None:
     answer = holder.read(world, token, "/tpp/requests/abc")
     assert (answer.status, answer.body["code"]) == (404, "RESOURCE_UNKNOWN")
     other = holder.proof(world, "GET", "/tpp/requests/other", token)

@@ -63,7 +63,7 @@ def status(world: World, holder: KeyHolder) -> int:
     return world.tpp("GET", "/tpp/banks", client_id="", headers=headers).status
 
 
-def test_keys_are_fetched_once_in_five_minutes(world: World, site: Site) -> None:
+def test_a_key_set_is_fetched_once_in_five_minutes(world: World, site: Site) -> None:
     holder = KeyHolder()
     site.serve(holder)
 
@@ -74,7 +74,7 @@ def test_keys_are_fetched_once_in_five_minutes(world: World, site: Site) -> None
     assert site.asked == 2
 
 
-def test_a_new_key_is_found_when_it_is_first_used(world: World, site: Site) -> None:
+def test_an_unknown_kid_makes_the_key_set_be_fetched_again(world: World, site: Site) -> None:
     old, new = KeyHolder(kid="old"), KeyHolder(kid="new")
     site.serve(old)
     assert status(world, old) == 200
@@ -85,7 +85,7 @@ def test_a_new_key_is_found_when_it_is_first_used(world: World, site: Site) -> N
     assert site.asked == 2
 
 
-def test_a_removed_key_is_refused_once_the_set_is_old(world: World, site: Site) -> None:
+def test_a_removed_key_is_refused_after_five_minutes(world: World, site: Site) -> None:
     old, new = KeyHolder(kid="old"), KeyHolder(kid="new")
     site.serve(old, new)
     assert status(world, old) == 200
@@ -95,7 +95,7 @@ def test_a_removed_key_is_refused_once_the_set_is_old(world: World, site: Site) 
     assert status(world, old) == 401
 
 
-def test_unknown_keys_do_not_flood_the_address(world: World, site: Site) -> None:
+def test_repeated_unknown_kids_cause_one_fetch(world: World, site: Site) -> None:
     site.serve(KeyHolder())
     stranger = KeyHolder(kid="stranger")
 
@@ -103,7 +103,7 @@ def test_unknown_keys_do_not_flood_the_address(world: World, site: Site) -> None
     assert site.asked == 1
 
 
-def test_an_address_that_fails_is_asked_every_30_seconds(world: World, site: Site) -> None:
+def test_a_failed_fetch_is_retried_after_30_seconds(world: World, site: Site) -> None:
     holder = KeyHolder()
 
     assert [status(world, holder) for _ in range(5)] == [401] * 5
@@ -155,16 +155,14 @@ def callers(world: World, site: Site, monkeypatch: pytest.MonkeyPatch) -> Concur
     return callers
 
 
-def test_assertions_that_arrive_during_the_first_fetch_wait_for_it(callers: ConcurrentCallers, site: Site) -> None:
+def test_concurrent_assertions_share_the_first_fetch(callers: ConcurrentCallers, site: Site) -> None:
     site.serve(KeyHolder(kid="own"))
 
     assert callers.ask(["own"] * 6 + [None] * 6) == [1] * 12
     assert site.asked == 1
 
 
-def test_assertions_with_a_new_key_wait_while_those_with_a_known_one_go_on(
-    callers: ConcurrentCallers, site: Site
-) -> None:
+def test_assertions_with_a_known_key_do_not_wait_for_a_fetch(callers: ConcurrentCallers, site: Site) -> None:
     old, new = KeyHolder(kid="old"), KeyHolder(kid="new")
     site.serve(old)
     assert callers.ask(["old"]) == [1]
@@ -177,12 +175,12 @@ def test_assertions_with_a_new_key_wait_while_those_with_a_known_one_go_on(
     assert site.asked == 2
 
 
-def test_a_first_fetch_that_fails_leaves_nobody_waiting(callers: ConcurrentCallers, site: Site) -> None:
+def test_a_failed_first_fetch_releases_all_waiting_requests(callers: ConcurrentCallers, site: Site) -> None:
     assert callers.ask(["own"] * 12) == [0] * 12
     assert site.asked == 1
 
 
-def test_a_clock_that_is_set_back_keeps_no_set_from_being_fetched(world: World, site: Site) -> None:
+def test_a_key_set_is_fetched_after_the_clock_was_set_back(world: World, site: Site) -> None:
     holder = KeyHolder()
     assert status(world, holder) == 401
     site.serve(holder)
@@ -191,7 +189,7 @@ def test_a_clock_that_is_set_back_keeps_no_set_from_being_fetched(world: World, 
     assert status(world, holder) == 200
 
 
-def test_a_removed_key_is_refused_also_after_the_clock_was_set_back(world: World, site: Site) -> None:
+def test_a_removed_key_is_refused_after_the_clock_was_set_back(world: World, site: Site) -> None:
     old, new = KeyHolder(kid="old"), KeyHolder(kid="new")
     site.serve(old, new)
     assert status(world, old) == 200
@@ -202,7 +200,7 @@ def test_a_removed_key_is_refused_also_after_the_clock_was_set_back(world: World
 
 
 @pytest.mark.parametrize("failure", [TimedOut("slow"), ResponseTooLarge("large"), NotReached("private")])
-def test_known_keys_serve_for_a_day_while_the_address_fails(
+def test_cached_keys_stay_valid_for_a_day_while_fetches_fail(
     world: World, site: Site, failure: OutboundError, lines: Lines
 ) -> None:
     holder = KeyHolder()
@@ -229,7 +227,7 @@ def test_known_keys_serve_for_a_day_while_the_address_fails(
     ],
     ids=str,
 )
-def test_an_answer_without_keys_is_no_key_set(world: World, site: Site, reply: Reply) -> None:
+def test_a_response_without_keys_is_refused(world: World, site: Site, reply: Reply) -> None:
     site.reply = reply
 
     assert status(world, KeyHolder()) == 401
@@ -261,17 +259,17 @@ def get(url: str, *, public_only: bool = False) -> Any:
     return Outbound(public_only=public_only).get(url, largest=MAX_KEY_SET_BYTES, total_seconds=AMPLE)
 
 
-def test_a_document_is_fetched() -> None:
+def test_a_key_set_is_fetched_from_its_url() -> None:
     with serving(serve_keys) as server:
         assert get(server.url).body == b'{"keys": []}'
 
 
-def test_a_document_of_10_mb_is_not_read() -> None:
+def test_a_key_set_of_10_mb_is_refused() -> None:
     with serving(flood) as server, pytest.raises(ResponseTooLarge, match="64 KB"):
         get(server.url)
 
 
-def test_a_document_that_trickles_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_key_set_response_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     let_time_run_out(monkeypatch)
     with serving(trickle) as server, pytest.raises(TimedOut):
         get(server.url)
@@ -280,6 +278,6 @@ def test_a_document_that_trickles_is_given_up(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize(
     "url", ["http://127.0.0.1:1/jwks", "http://localhost/jwks", "http://169.254.169.254/", "file:///etc"]
 )
-def test_an_address_inside_is_not_called(url: str) -> None:
+def test_an_internal_key_set_url_is_refused(url: str) -> None:
     with pytest.raises(NotReached):
         get(url, public_only=True)

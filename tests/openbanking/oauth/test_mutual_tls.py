@@ -65,7 +65,7 @@ def test_a_client_authenticates_with_its_certificate(mutual: World, authority: A
     assert is_refused(mutual.tpp("GET", "/tpp/banks"))
 
 
-def test_a_missing_or_wrong_certificate_gets_a_challenge(mutual: World, authority: Authority) -> None:
+def test_a_missing_or_wrong_certificate_returns_401_with_www_authenticate(mutual: World, authority: Authority) -> None:
     """RFC 9110, section 15.5.2: every 401 has ``WWW-Authenticate``."""
     by_certificate(mutual)
 
@@ -85,9 +85,7 @@ def refused_certificates(authority: Authority) -> dict[str, str]:
     }
 
 
-def test_a_certificate_that_is_not_the_clients_own_or_not_trusted_is_refused(
-    mutual: World, authority: Authority, lines: Lines
-) -> None:
+def test_a_foreign_or_untrusted_certificate_is_refused(mutual: World, authority: Authority, lines: Lines) -> None:
     by_certificate(mutual)
 
     answers = {
@@ -111,7 +109,7 @@ def test_a_blocked_certificate_is_refused_at_once(mutual: World, authority: Auth
     assert mutual.tpp("GET", "/tpp/banks", certificate=issue(authority)).status == 200
 
 
-def test_a_blocked_certificate_beside_an_unbound_token_is_refused(mutual: World, authority: Authority) -> None:
+def test_a_blocked_certificate_is_refused_with_an_unbound_token(mutual: World, authority: Authority) -> None:
     by_certificate(mutual)
     own = issue(authority)
     request = {"bic": mutual.banks[2].bank.bic, "scopes": ["accounts"]}
@@ -125,13 +123,13 @@ def test_a_blocked_certificate_beside_an_unbound_token_is_refused(mutual: World,
     assert mutual.tpp("GET", "/tpp/consent", bearer=token, certificate=own).status == 401
 
 
-def test_the_subject_may_be_written_in_the_order_of_the_certificate(mutual: World, authority: Authority) -> None:
+def test_the_subject_may_be_written_in_either_order(mutual: World, authority: Authority) -> None:
     by_certificate(mutual, tls_client_auth_subject_dn=",".join(reversed(SUBJECT.split(","))))
 
     assert mutual.tpp("GET", "/tpp/banks", certificate=issue(authority)).status == 200
 
 
-def test_a_stage_without_authorities_refuses_every_certificate(mutual: World, authority: Authority) -> None:
+def test_a_stage_without_a_ca_bundle_refuses_every_certificate(mutual: World, authority: Authority) -> None:
     by_certificate(mutual)
     mutual.hub.__dict__["tpp_ca_bundle"] = CaBundle("TPP_CA_BUNDLE", None, mutual.clock)
 
@@ -164,7 +162,7 @@ def test_a_token_is_bound_to_the_certificate(mutual: World, authority: Authority
     assert mutual.tpp("GET", "/tpp/consent", bearer=again.body["access_token"], certificate=other).status == 200
 
 
-def test_a_token_bound_to_a_blocked_certificate_is_worth_nothing(mutual: World, authority: Authority) -> None:
+def test_a_token_bound_to_a_blocked_certificate_is_refused(mutual: World, authority: Authority) -> None:
     by_certificate(mutual, tls_client_certificate_bound_access_tokens=True)
     own = issue(authority)
     request = {"bic": mutual.banks[2].bank.bic, "scopes": ["accounts"]}
@@ -177,7 +175,7 @@ def test_a_token_bound_to_a_blocked_certificate_is_worth_nothing(mutual: World, 
     assert mutual.tpp("GET", "/tpp/consent", bearer=token, certificate=own).status == 401
 
 
-def test_a_key_and_a_certificate_bound_token_go_together(mutual: World, authority: Authority) -> None:
+def test_private_key_jwt_works_with_certificate_bound_tokens(mutual: World, authority: Authority) -> None:
     """private_key_jwt authenticates, and the certificate of the connection binds."""
     holder = KeyHolder()
     secure(mutual, holder, tls_client_certificate_bound_access_tokens=True)
@@ -207,7 +205,7 @@ def test_a_key_and_a_certificate_bound_token_go_together(mutual: World, authorit
         (2, ["funds_confirmations"], "PSP_IC"),
     ],
 )
-def test_the_roles_of_the_certificate_cover_the_scopes(
+def test_scopes_require_the_matching_psd2_role_in_the_certificate(
     mutual: World, authority: Authority, version: int, scopes: list[str], role: Role
 ) -> None:
     identified(mutual)
@@ -220,9 +218,7 @@ def test_the_roles_of_the_certificate_cover_the_scopes(
         assert is_refused(mutual.tpp("POST", "/oauth/par", form=_pushed(request), certificate=certificate))
 
 
-def test_every_call_of_a_tpp_that_must_identify_itself_needs_its_certificate(
-    mutual: World, authority: Authority
-) -> None:
+def test_every_call_of_a_psd2_client_requires_its_certificate(mutual: World, authority: Authority) -> None:
     identified(mutual)
     good, banks = issue(authority), issue(authority, ["PSP_AS"])
     other = issue(authority, subject=SUBJECT.replace("123456", "654321"))
@@ -248,7 +244,7 @@ def test_every_call_of_a_tpp_that_must_identify_itself_needs_its_certificate(
     assert mutual.tpp("GET", "/tpp/requests/abc", certificate=good).status == 404
 
 
-def test_a_browser_cannot_start_for_a_tpp_that_must_identify_itself(mutual: World) -> None:
+def test_a_psd2_client_cannot_start_an_authorization_in_the_browser(mutual: World) -> None:
     from urllib.parse import parse_qs, urlencode, urlsplit
 
     identified(mutual)
@@ -264,7 +260,7 @@ def test_a_browser_cannot_start_for_a_tpp_that_must_identify_itself(mutual: Worl
     assert parse_qs(urlsplit(location).query)["error_description"] == [refusals.REQUEST_NOT_PUSHED().message]
 
 
-def test_banks_are_shown_the_organization_identifier(mutual: World, authority: Authority) -> None:
+def test_init_authorization_shows_the_bank_the_organization_identifier(mutual: World, authority: Authority) -> None:
     identified(mutual)
     request = {"bic": mutual.banks[2].bank.bic, "scopes": ["accounts"]}
     url = mutual.tpp("POST", "/tpp/authorize", request, certificate=issue(authority)).body["redirect_url"]
@@ -274,7 +270,7 @@ def test_banks_are_shown_the_organization_identifier(mutual: World, authority: A
     assert shown["tppRegistrationNumber"] == ORGANIZATION
 
 
-def test_a_certificate_that_nobody_asked_for_changes_nothing(mutual: World) -> None:
+def test_an_unrequested_certificate_is_ignored(mutual: World) -> None:
     for pem in (issue(Authority()), "not a certificate"):
         assert mutual.tpp("GET", "/tpp/banks", certificate=pem).status == 200
 

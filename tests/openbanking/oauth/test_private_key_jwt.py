@@ -33,21 +33,23 @@ def is_refused(answer: Answer) -> bool:
 
 
 @pytest.mark.parametrize("algorithm", SIGNING_ALGORITHMS)
-def test_an_assertion_by_any_allowed_algorithm_authenticates(world: World, algorithm: str) -> None:
+def test_an_assertion_with_any_allowed_algorithm_authenticates(world: World, algorithm: str) -> None:
     holder = KeyHolder(algorithm)
     secure(world, holder)
 
     assert ask(world, holder.assertion(world)).status == 200
 
 
-def test_an_assertion_names_the_client(world: World, holder: KeyHolder) -> None:
+def test_an_assertion_identifies_the_client(world: World, holder: KeyHolder) -> None:
     by_header = world.tpp("GET", "/tpp/banks", headers={"x-client-assertion": holder.assertion(world)})
     by_form = world.tpp("POST", "/tpp/token/revoke", form=holder.form(world, {"token": "unknown"}), client_id="")
 
     assert (by_header.status, by_form.status) == (200, 200)
 
 
-def test_a_client_with_a_key_needs_an_assertion_on_every_call_without_a_bearer(world: World, holder: KeyHolder) -> None:
+def test_a_client_with_a_key_needs_an_assertion_on_every_call_without_a_bearer_token(
+    world: World, holder: KeyHolder
+) -> None:
     bic = world.banks[2].bank.bic
     calls: list[tuple[str, str, Any]] = [
         ("GET", "/tpp/banks", None),
@@ -69,14 +71,14 @@ def test_a_client_with_a_key_needs_an_assertion_on_every_call_without_a_bearer(w
     assert world.tpp("POST", "/oauth/par", form=holder.form(world, pushed)).status != 401
 
 
-def test_a_missing_or_wrong_assertion_gets_a_challenge(world: World, holder: KeyHolder) -> None:
+def test_a_missing_or_wrong_assertion_returns_401_with_www_authenticate(world: World, holder: KeyHolder) -> None:
     """RFC 9110, section 15.5.2: every 401 has ``WWW-Authenticate``."""
     for assertion in ("", "no.jwt.atall", KeyHolder().assertion(world)):
         answer = ask(world, assertion) if assertion else world.tpp("GET", "/tpp/banks")
         assert (answer.status, answer.headers["www-authenticate"]) == (401, 'Basic realm="causeway"')
 
 
-def test_a_bearer_needs_no_assertion_but_a_wrong_one_is_refused(world: World, holder: KeyHolder) -> None:
+def test_a_bearer_call_needs_no_assertion_but_refuses_a_wrong_one(world: World, holder: KeyHolder) -> None:
     tokens = holder.redeem(world, holder.code(world), proof=None).body
 
     assert world.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 200
@@ -115,14 +117,14 @@ def test_an_assertion_with_a_wrong_claim_is_refused(world: World, holder: KeyHol
 
 
 @pytest.mark.parametrize(("seconds", "status"), [(1, 200), (300, 200), (301, 401), (0, 200), (-9, 200), (-10, 401)])
-def test_an_assertion_expires_within_300_seconds(world: World, holder: KeyHolder, seconds: int, status: int) -> None:
+def test_exp_may_be_at_most_300_seconds_ahead(world: World, holder: KeyHolder, seconds: int, status: int) -> None:
     """Clocks may differ by ten seconds."""
     assert ask(world, holder.assertion(world, exp=world.clock.time() + seconds)).status == status
 
 
 @pytest.mark.parametrize("claim", ["iat", "nbf"])
 @pytest.mark.parametrize(("ahead", "status"), [(0, 200), (10, 200), (60, 200), (61, 401), (3600, 401)])
-def test_a_clock_that_is_ahead_by_up_to_60_seconds_is_accepted(
+def test_iat_and_nbf_may_be_up_to_60_seconds_ahead(
     world: World, holder: KeyHolder, claim: str, ahead: int, status: int
 ) -> None:
     claims: Any = {claim: world.clock.time() + ahead}
@@ -130,7 +132,7 @@ def test_a_clock_that_is_ahead_by_up_to_60_seconds_is_accepted(
     assert ask(world, holder.assertion(world, **claims)).status == status
 
 
-def test_called_and_token_endpoint_are_audiences_outside_the_profile_only(world: World, holder: KeyHolder) -> None:
+def test_endpoint_urls_are_valid_audiences_outside_the_profile_only(world: World, holder: KeyHolder) -> None:
     def revoke(audience: str) -> Answer:
         form = holder.form(world, {"token": "unknown"}, aud=audience)
         return world.tpp("POST", "/tpp/token/revoke", form=form, client_id="")
@@ -142,7 +144,7 @@ def test_called_and_token_endpoint_are_audiences_outside_the_profile_only(world:
     assert all(is_refused(revoke(address)) for address in addresses)
 
 
-def test_an_assertion_is_used_once(world: World, holder: KeyHolder) -> None:
+def test_a_replayed_assertion_is_refused(world: World, holder: KeyHolder) -> None:
     assertion = holder.assertion(world)
 
     assert ask(world, assertion).status == 200
@@ -151,7 +153,7 @@ def test_an_assertion_is_used_once(world: World, holder: KeyHolder) -> None:
     assert is_refused(world.tpp("POST", "/tpp/token/revoke", form=again, client_id=""))
 
 
-def test_an_identifier_of_one_client_is_free_for_another(world: World, holder: KeyHolder) -> None:
+def test_two_clients_may_use_the_same_jti(world: World, holder: KeyHolder) -> None:
     assert ask(world, holder.assertion(world, jti="one")).status == 200
 
     world.client = world.hub.openbanking.clients.create(owner="b@example.com", title="Other").client
@@ -159,7 +161,7 @@ def test_an_identifier_of_one_client_is_free_for_another(world: World, holder: K
     assert ask(world, holder.assertion(world, jti="one")).status == 200
 
 
-def test_an_assertion_of_another_type_is_refused(world: World, holder: KeyHolder) -> None:
+def test_a_wrong_client_assertion_type_is_refused(world: World, holder: KeyHolder) -> None:
     form = holder.form(world, {"token": "x"})
     without_client = form | {"client_assertion_type": "other"}
     assert is_refused(world.tpp("POST", "/tpp/token/revoke", form=without_client, client_id=""))
@@ -172,13 +174,13 @@ def test_an_assertion_of_another_type_is_refused(world: World, holder: KeyHolder
 
 
 @pytest.mark.parametrize("path", ["/oauth/introspect", "/tpp/token/revoke"])
-def test_another_assertion_type_is_refused_without_an_assertion(world: World, path: str) -> None:
+def test_a_client_assertion_type_without_an_assertion_is_refused(world: World, path: str) -> None:
     form = {"token": "x", "client_assertion_type": "other"}
 
     assert is_refused(world.tpp("POST", path, form=form))
 
 
-def test_two_different_assertions_are_contradictory(world: World, holder: KeyHolder) -> None:
+def test_two_different_assertions_in_one_request_are_refused(world: World, holder: KeyHolder) -> None:
     answer = world.tpp(
         "POST",
         "/tpp/token/revoke",
@@ -190,7 +192,7 @@ def test_two_different_assertions_are_contradictory(world: World, holder: KeyHol
     assert "two different values for the client assertion" in answer.body["title"]
 
 
-def test_a_secret_beside_an_assertion_is_refused(world: World, holder: KeyHolder) -> None:
+def test_a_secret_together_with_an_assertion_is_refused(world: World, holder: KeyHolder) -> None:
     form = holder.form(world, {"token": "x", "client_secret": "secret"})
 
     answer = world.tpp("POST", "/tpp/token/revoke", form=form)
@@ -209,7 +211,7 @@ def test_a_client_without_a_key_cannot_use_an_assertion(world: World, method: st
     assert is_refused(answer)
 
 
-def test_a_client_uses_its_own_secret_method(world: World) -> None:
+def test_a_client_may_use_only_its_own_secret_method(world: World) -> None:
     client_id = world.client.client_id
     secret = world.hub.openbanking.clients.update(client_id, security={"auth_method": "client_secret_post"}).secret
     assert secret
@@ -222,7 +224,9 @@ def test_a_client_uses_its_own_secret_method(world: World) -> None:
     assert world.tpp("GET", "/tpp/banks").status == 200, "a call without a form has HTTP Basic only"
 
 
-def test_the_log_gives_the_reason_and_the_answer_does_not(world: World, holder: KeyHolder, lines: Lines) -> None:
+def test_the_log_gives_the_reason_of_a_refusal_and_the_response_does_not(
+    world: World, holder: KeyHolder, lines: Lines
+) -> None:
     for claims in ({"aud": "https://other.example.com"}, {"exp": world.clock.time() - 60}):
         assert is_refused(
             world.tpp("GET", "/tpp/banks", headers={"x-client-assertion": holder.assertion(world, **claims)})
