@@ -57,7 +57,7 @@ def takes(read: Callable[[str], object], text: str) -> bool:
 
 
 @pytest.mark.parametrize("named", IN_REQUESTS)
-def test_every_request_and_consent_takes_the_same_identifiers(named: str, subtests: pytest.Subtests) -> None:
+def test_requests_and_consents_accept_the_same_identifiers(named: str, subtests: pytest.Subtests) -> None:
     for text in (*GOOD, *BAD, ""):
         with subtests.test(f"{text[:20]!r} {len(text)}"):
             assert takes(IN_REQUESTS[named], text) is (text in GOOD)
@@ -82,7 +82,7 @@ def member_of(row: Row, path: str) -> Member:
 
 
 @pytest.mark.parametrize(("webhook", "path"), ID_PLACES)
-def test_a_bank_may_say_what_a_request_can_name_and_nothing_else(
+def test_bank_answers_accept_the_same_identifiers_as_requests(
     stage: Stage, webhook: str, path: str, subtests: pytest.Subtests
 ) -> None:
     row = BY_WEBHOOK[webhook]
@@ -99,9 +99,7 @@ def test_a_bank_may_say_what_a_request_can_name_and_nothing_else(
 
 
 @pytest.mark.parametrize("booking_status", ["booked", "pending", "both"])
-def test_a_page_key_that_is_handed_on_can_be_sent_back(
-    stage: Stage, booking_status: str, subtests: pytest.Subtests
-) -> None:
+def test_a_page_key_of_a_bank_can_be_sent_back(stage: Stage, booking_status: str, subtests: pytest.Subtests) -> None:
     row = BY_WEBHOOK["/v2_account_transactions"]
     good = (*TEXTS, "x" * LONGEST_PAGE_KEY, "\U0001f600" * LONGEST_PAGE_KEY)
     for text in (*good, *UNPRINTABLE, "x" * (LONGEST_PAGE_KEY + 1)):
@@ -117,7 +115,7 @@ def test_a_page_key_that_is_handed_on_can_be_sent_back(
 
 
 @pytest.mark.parametrize("text", [*TEXTS, "p" * LONGEST_PAYMENT_ID, *UNPRINTABLE, "p" * (LONGEST_PAYMENT_ID + 1)])
-def test_a_payment_id_of_a_bank_can_be_asked_for_and_reported(text: str) -> None:
+def test_a_payment_id_of_a_bank_can_be_queried_and_reported(text: str) -> None:
     good = text not in UNPRINTABLE and len(text) <= LONGEST_PAYMENT_ID
     initiated = {"confirmation_url": "https://bank.example", "payment_id": text}
 
@@ -136,7 +134,7 @@ def problems(model: Any, members: dict[str, Any]) -> list[str]:
     return []
 
 
-def test_an_unusable_page_key_is_found_behind_many_other_deviations(stage: Stage) -> None:
+def test_an_invalid_page_key_is_detected_after_many_other_deviations(stage: Stage) -> None:
     row = BY_WEBHOOK["/v2_account_transactions"]
     entry = {**row.answer["transactions"]["booked"][0], "remittance_information_unstructured": "x" * 141}
     answer = {**row.answer, "transactions": {"booked": [entry] * 200, "pending": []}, "page_key": "a\u200cb"}
@@ -148,7 +146,7 @@ def test_an_unusable_page_key_is_found_behind_many_other_deviations(stage: Stage
 
 
 @pytest.mark.parametrize("empty", ["resource_id", "transaction_id", "page_key"])
-def test_an_empty_identifier_is_a_failure_only_where_it_is_mandatory(stage: Stage, empty: str) -> None:
+def test_an_empty_mandatory_identifier_returns_502(stage: Stage, empty: str) -> None:
     row = BY_WEBHOOK["/v2_accounts" if empty == "resource_id" else "/v2_account_transactions"]
     member = next(each for each in row.table.answer if each.name == empty)
 
@@ -163,7 +161,9 @@ NAMED = [(1, "9" * LONGEST_ID), (1, "0012"), (2, "A" * LONGEST_ID), (2, "Zoë \U
 
 
 @pytest.mark.parametrize(("version", "account_id"), NAMED)
-def test_an_account_id_that_a_bank_lists_can_be_approved_and_named(stage: Stage, version: int, account_id: str) -> None:
+def test_an_account_id_listed_by_a_bank_can_be_approved_and_requested(
+    stage: Stage, version: int, account_id: str
+) -> None:
     listed = BY_WEBHOOK["/accounts" if version == 1 else "/v2_accounts"]
     bearer = stage.bearer_for(version, account_ids=[account_id])
     member = member_of(listed, "accounts[].id" if version == 1 else "accounts[].resource_id")
@@ -179,7 +179,7 @@ def test_an_account_id_that_a_bank_lists_can_be_approved_and_named(stage: Stage,
             assert jsontext.loads(stage.received(row)[-1].body)["account_id"] == account_id
 
 
-def test_funds_of_an_account_with_a_long_id_are_confirmed(stage: Stage) -> None:
+def test_funds_confirmation_accepts_an_account_id_of_the_longest_length(stage: Stage) -> None:
     row = BY_WEBHOOK["/funds_confirmations"]
     bearer = stage.bearer_for(1, account_ids=["A" * LONGEST_ID])
 
@@ -188,7 +188,7 @@ def test_funds_of_an_account_with_a_long_id_are_confirmed(stage: Stage) -> None:
     assert answer.status == 200, answer
 
 
-def test_documents_state_the_rule_and_the_limits() -> None:
+def test_docs_state_the_rule_and_the_limits_of_identifiers() -> None:
     page = (DOCS / "concepts/bank-integration.md").read_text(encoding="utf-8")
     rule = page.partition("### Identifiers")[2].partition("###")[0]
 

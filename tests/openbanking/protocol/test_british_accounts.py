@@ -60,7 +60,7 @@ def consent(stage: Stage, version: int, *numbers: Any) -> Any:
 
 
 @VERSIONS
-def test_an_account_number_of_another_form_is_refused_when_the_consent_is_given(
+def test_an_invalid_account_number_in_a_consent_returns_400(
     stage: Stage, version: int, subtests: pytest.Subtests
 ) -> None:
     for number in NONE:
@@ -72,7 +72,7 @@ def test_an_account_number_of_another_form_is_refused_when_the_consent_is_given(
 
 @VERSIONS
 @pytest.mark.parametrize("number", WITH_SORT_CODE + ALONE, ids=repr)
-def test_every_form_of_an_account_number_is_taken(stage: Stage, version: int, number: Any) -> None:
+def test_a_consent_accepts_every_form_of_an_account_number(stage: Stage, version: int, number: Any) -> None:
     assert consent(stage, version, number).status == 200
 
 
@@ -88,7 +88,7 @@ def asked_of(stage: Stage, bearer: str, number: Any, sort_code: Any = None) -> l
 
 
 @pytest.mark.parametrize("written", WITH_SORT_CODE, ids=repr)
-def test_an_approved_number_with_its_sort_code_pays_in_whichever_order_it_was_given(stage: Stage, written: Any) -> None:
+def test_an_approved_number_with_a_sort_code_pays_in_either_order(stage: Stage, written: Any) -> None:
     bearer = stage.bearer_for(2, account_numbers=[written])
 
     assert asked_of(stage, bearer, "31926819", "040004") == [200] * 3
@@ -98,14 +98,14 @@ def test_an_approved_number_with_its_sort_code_pays_in_whichever_order_it_was_gi
 
 
 @pytest.mark.parametrize("written", ALONE, ids=repr)
-def test_an_approved_number_without_a_sort_code_pays_with_any(stage: Stage, written: Any) -> None:
+def test_an_approved_number_without_a_sort_code_pays_with_any_sort_code(stage: Stage, written: Any) -> None:
     bearer = stage.bearer_for(2, account_numbers=[written])
 
     assert asked_of(stage, bearer, "31926819", "040004") == [200] * 3
     assert asked_of(stage, bearer, "31926810", "040004") == [403] * 3
 
 
-def test_numbers_that_lost_their_zeros_are_told_whole(stage: Stage) -> None:
+def test_leading_zeros_of_account_numbers_are_restored(stage: Stage) -> None:
     bearer = stage.bearer_for(2, account_numbers=[1926819, 4000401926819, "31926819 040004"])
 
     told = stage.world.tpp("GET", "/tpp/consent", bearer=bearer).body["account_numbers"]
@@ -115,7 +115,7 @@ def test_numbers_that_lost_their_zeros_are_told_whole(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("stored", ["04-00-04 31926819", "sort code 040004, account 31926819", "No. 31926819"])
-def test_consents_that_were_stored_with_another_form_still_count(stage: Stage, stored: str) -> None:
+def test_consents_stored_with_an_older_form_still_permit_payments(stage: Stage, stored: str) -> None:
     bearer = stage.bearer_for(2, account_numbers=["31926819"])
     key = consent_key(bearer.partition("~")[0])
     item = stage.world.hub.store.get(*key)

@@ -33,7 +33,7 @@ IDS = [f"{number:04}" + "x" * (LONGEST_ID - 4) for number in range(MOST_IDENTIFI
 
 
 @VERSIONS
-def test_a_consent_may_have_a_thousand_identifiers_of_each_kind_at_their_largest(world: World, version: int) -> None:
+def test_a_consent_accepts_1000_identifiers_of_each_kind_at_their_largest(world: World, version: int) -> None:
     lists = {"ibans": IBANS, "account_ids": IDS, "account_numbers": NUMBERS}
     body = jsontext.dumps(consent_body(world, version, **lists)).encode()
     assert len(body) > 3 * BODY_BYTES
@@ -45,7 +45,7 @@ def test_a_consent_may_have_a_thousand_identifiers_of_each_kind_at_their_largest
 
 
 @VERSIONS
-def test_a_consent_may_have_a_thousand_identifiers_in_their_longest_notation(world: World, version: int) -> None:
+def test_a_consent_accepts_1000_identifiers_in_unicode_escapes(world: World, version: int) -> None:
     texts = {"ibans": [each.rjust(42) for each in IBANS], "account_ids": IDS, "account_numbers": NUMBERS}
     body = jsontext.dumps(consent_body(world, version, **texts))
     escaped = {
@@ -61,7 +61,7 @@ def test_a_consent_may_have_a_thousand_identifiers_in_their_longest_notation(wor
 
 @VERSIONS
 @pytest.mark.parametrize("kind", ["ibans", "account_ids", "account_numbers"])
-def test_one_identifier_more_is_refused(world: World, version: int, kind: str) -> None:
+def test_a_consent_with_1001_identifiers_returns_400(world: World, version: int, kind: str) -> None:
     entries = {"ibans": IBANS, "account_ids": IDS, "account_numbers": NUMBERS}[kind]
     body = consent_body(world, version, **{kind: [*entries, entries[0]]})
 
@@ -72,7 +72,7 @@ def test_one_identifier_more_is_refused(world: World, version: int, kind: str) -
 
 
 @VERSIONS
-def test_identifiers_that_no_record_can_hold_are_refused(world: World, version: int) -> None:
+def test_identifiers_too_large_for_the_record_return_400(world: World, version: int) -> None:
     ids = [f"{number:04}" + "\U0001f600" * (LONGEST_ID - 4) for number in range(MOST_IDENTIFIERS)]
     body = consent_body(world, version, account_ids=ids)
 
@@ -83,7 +83,7 @@ def test_identifiers_that_no_record_can_hold_are_refused(world: World, version: 
     assert list(world.hub.store.scan("consents")) == []
 
 
-def test_the_limit_of_a_consents_body_follows_from_its_lists() -> None:
+def test_the_body_limit_of_consent_follows_from_its_lists() -> None:
     widest = "\\ud83d\\ude00"
     lists = [[widest * longest] * MOST_IDENTIFIERS for longest in (42, LONGEST_ID, 15)]
 
@@ -91,7 +91,7 @@ def test_the_limit_of_a_consents_body_follows_from_its_lists() -> None:
 
 
 @VERSIONS
-def test_other_calls_of_banks_keep_their_limit(world: World, version: int) -> None:
+def test_other_bank_calls_keep_the_usual_body_limit(world: World, version: int) -> None:
     token = "accessToken" if version == 2 else "access_token"
     answer = world.bank(version, "/token/revoke", {token: "x" * BODY_BYTES})
 

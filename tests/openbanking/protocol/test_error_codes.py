@@ -50,14 +50,14 @@ OWN_CODES = {"ACCESS_EXCEEDED": 429}
 """What this service adds to the specification's table."""
 
 
-def test_the_tables_are_the_specifications_and_what_this_service_adds() -> None:
+def test_error_tables_equal_the_specification_plus_own_codes() -> None:
     assert {code: row.status for code, row in VERSION_1.items()} == CODES_1
     assert {code: row.status for code, row in VERSION_2.items()} == CODES_2 | OWN_CODES
     assert set(OWN_CODES) == ADDED_CODES
     assert set(ADDITIONAL) == ADDITIONAL_CODES
 
 
-def test_every_code_is_provoked() -> None:
+def test_every_error_code_has_a_test_request() -> None:
     assert {each.code for each in PROVOCATIONS} == set(CODES_1) | set(CODES_2) | set(OWN_CODES) | ADDITIONAL_CODES
 
 
@@ -334,7 +334,7 @@ def a_period_from_a_day_that_does_not_exist(world: World, version: int) -> Answe
 
 
 @pytest.mark.parametrize("each", PROVOCATIONS, ids=str)
-def test_a_request_that_deserves_a_code_gets_it(world: World, each: Provocation) -> None:
+def test_a_faulty_request_returns_its_error_code(world: World, each: Provocation) -> None:
     answer = each.provoke(world, each.version)
 
     body = answer.body

@@ -14,7 +14,7 @@ from chalicelib.openbanking.protocol.payment_statuses import CODES, NUMBERS, Sta
     [(NUMBERS, FINAL_V1, PAID_V1), (CODES, FINAL_V2, PAID_V2)],
     ids=["version 1", "version 2"],
 )
-def test_the_service_and_its_package_agree_which_statuses_are_final_and_which_are_paid(
+def test_hub_and_sdk_agree_on_final_and_executed_statuses(
     statuses: Statuses, final: frozenset[Status], paid: set[Status]
 ) -> None:
     assert {status for status in statuses.meanings if statuses.is_final(status)} == final
@@ -22,6 +22,6 @@ def test_the_service_and_its_package_agree_which_statuses_are_final_and_which_ar
 
 
 @pytest.mark.parametrize("status", [None, True, "", "NONE", 9, "<b>"])
-def test_a_status_that_no_version_has_is_not_final(status: object) -> None:
+def test_an_unknown_status_is_not_final(status: object) -> None:
     assert not NUMBERS.is_final(status)
     assert not CODES.is_final(status)

@@ -34,29 +34,29 @@ def sequence(*members: bytes) -> bytes:
 
 @pytest.mark.parametrize("roles", [{"PSP_AI"}, {"PSP_PI", "PSP_IC"}, {"PSP_AS", "PSP_PI", "PSP_AI", "PSP_IC"}, set()])
 @pytest.mark.parametrize("authority", ["FCA", "A" * 256])
-def test_roles_are_read_as_they_were_encoded(roles: set[Role], authority: str) -> None:
+def test_encoded_roles_are_read_back(roles: set[Role], authority: str) -> None:
     assert read_roles(certificate(encode_statement(roles, authority, "GB-FCA"))) == roles
 
 
-def test_roles_are_read_from_bytes_as_the_standard_has_them() -> None:
+def test_roles_are_read_from_the_example_bytes() -> None:
     assert read_roles(certificate(KNOWN)) == {"PSP_AI", "PSP_PI"}
     assert encode_statement(["PSP_AI", "PSP_PI"], "Financial Authority", "XX-FA") == KNOWN
 
 
-def test_other_statements_beside_it_do_not_matter() -> None:
+def test_other_qc_statements_are_ignored() -> None:
     statement = encode_statement(["PSP_AI"], "FCA", "GB-FCA")[2:]
 
     assert read_roles(certificate(sequence(COMPLIANCE, statement))) == {"PSP_AI"}
     assert read_roles(certificate(sequence(statement, COMPLIANCE))) == {"PSP_AI"}
 
 
-def test_without_a_statement_there_are_no_roles() -> None:
+def test_a_certificate_without_a_psd2_statement_has_no_roles() -> None:
     assert read_roles(CA.issue()) == frozenset()
     assert read_roles(certificate(sequence(COMPLIANCE))) == frozenset()
     assert read_roles(certificate(sequence())) == frozenset()
 
 
-def test_an_unknown_role_is_none_of_ours() -> None:
+def test_unknown_roles_are_ignored() -> None:
     der = encode_statement(["PSP_AI", "PSP_PI"], "FCA", "GB-FCA")
     other = der.replace(bytes.fromhex("04008198270102"), bytes.fromhex("04008198270109"))
 
@@ -82,12 +82,12 @@ def test_a_malformed_statement_makes_the_certificate_invalid(der: bytes) -> None
         read_roles(certificate(der))
 
 
-def test_what_is_no_certificate_has_no_roles() -> None:
+def test_text_that_is_not_a_certificate_is_invalid() -> None:
     with pytest.raises(InvalidCertificate, match="not a PEM certificate"):
         read_roles("PSP_AI")
 
 
-def test_every_service_takes_a_role_and_that_of_banks_covers_none() -> None:
+def test_each_service_requires_one_role_and_psp_as_covers_none() -> None:
     assert dict(ROLES_BY_SERVICE) == {"AISP": "PSP_AI", "PISP": "PSP_PI", "CBPII": "PSP_IC"}
     assert missing_roles({"PSP_AI", "PSP_IC"}, ["AISP", "CBPII"]) == set()
     assert missing_roles({"PSP_AI"}, ["AISP", "PISP"]) == {"PSP_PI"}

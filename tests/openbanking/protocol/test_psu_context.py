@@ -64,11 +64,11 @@ BAD: dict[str, list[str]] = {
 }
 
 
-def test_the_ten_headers_are_those_of_the_berlin_group() -> None:
+def test_psu_headers_are_those_of_the_berlin_group() -> None:
     assert tuple(row.name for row in PSU_HEADERS) == OWED
 
 
-def test_each_good_value_is_passed_on_as_it_was_sent(subtests: pytest.Subtests) -> None:
+def test_a_valid_value_is_passed_on_unchanged(subtests: pytest.Subtests) -> None:
     for name, values in GOOD.items():
         for value in values:
             with subtests.test(f"{name}: {value[:40]}"):
@@ -76,7 +76,7 @@ def test_each_good_value_is_passed_on_as_it_was_sent(subtests: pytest.Subtests) 
                 assert read_psu({name.lower(): f" {value}\t"}) == PsuContext({name: value})
 
 
-def test_each_wrong_value_is_refused_by_the_name_of_its_header_and_never_quoted(subtests: pytest.Subtests) -> None:
+def test_an_invalid_value_is_refused_with_its_header_name_and_without_the_value(subtests: pytest.Subtests) -> None:
     for row in PSU_HEADERS:
         for value in [*BAD[row.name], *NOWHERE]:
             with subtests.test(f"{row.name}: {value[:40]!r}"):
@@ -88,11 +88,11 @@ def test_each_wrong_value_is_refused_by_the_name_of_its_header_and_never_quoted(
 @pytest.mark.parametrize(
     "given", ["2001:0DB8:0:0:0:0:0:1", "::ffff:203.0.113.7", "::FFFF:cb00:7107", "64:ff9b::1.2.3.4"]
 )
-def test_an_address_is_passed_on_as_it_was_sent(given: str) -> None:
+def test_an_ip_address_is_passed_on_unchanged(given: str) -> None:
     assert read_psu({"psu-ip-address": given}).headers == {"PSU-IP-Address": given}
 
 
-def test_the_limits_of_lengths_are_exact() -> None:
+def test_headers_accept_exactly_their_longest_length() -> None:
     for row in PSU_HEADERS:
         if row.name in TEXTS:
             assert read_psu({row.name.lower(): "x" * row.longest}).headers == {row.name: "x" * row.longest}
@@ -100,7 +100,7 @@ def test_the_limits_of_lengths_are_exact() -> None:
                 read_psu({row.name.lower(): "x" * (row.longest + 1)})
 
 
-def test_several_wrong_headers_are_all_named_in_the_tables_order() -> None:
+def test_several_invalid_headers_are_all_named_in_table_order() -> None:
     given = {"psu-geo-location": "here", "psu-ip-port": "x", "psu-accept": "*/*", "psu-ip-address": "1.2.3.4"}
 
     with pytest.raises(Refusal) as refused:
@@ -109,14 +109,14 @@ def test_several_wrong_headers_are_all_named_in_the_tables_order() -> None:
     assert re.findall(r"PSU-[\w-]+ must", str(refused.value)) == ["PSU-IP-Port must", "PSU-Geo-Location must"]
 
 
-def test_a_header_that_is_sent_twice_is_refused() -> None:
+def test_a_repeated_header_is_refused() -> None:
     with pytest.raises(Refusal) as refused:
         read_psu({"psu-ip-address": "192.0.2.7"}, {"psu-ip-address", "accept"})
 
     assert refused.value.message == "the PSU's headers are not valid: PSU-IP-Address must not be repeated"
 
 
-def test_only_an_address_makes_a_request_attended() -> None:
+def test_only_psu_ip_address_makes_a_request_attended() -> None:
     others = {row.name.lower(): GOOD[row.name][0] for row in PSU_HEADERS if row.name != "PSU-IP-Address"}
 
     assert not read_psu(others).is_attended
@@ -125,7 +125,7 @@ def test_only_an_address_makes_a_request_attended() -> None:
     assert not UNATTENDED.is_attended
 
 
-def test_a_stored_context_is_read_again_and_so_is_one_of_earlier_versions() -> None:
+def test_stored_contexts_of_this_and_earlier_versions_are_read() -> None:
     context = read_psu({name.lower(): values[0] for name, values in GOOD.items()})
 
     assert PsuContext.from_members(context.as_members()) == context
@@ -133,5 +133,5 @@ def test_a_stored_context_is_read_again_and_so_is_one_of_earlier_versions() -> N
     assert PsuContext.from_members({"psu_address": None}) == PsuContext.from_members({}) == UNATTENDED
 
 
-def test_a_context_does_not_show_its_values() -> None:
+def test_repr_of_a_context_hides_its_values() -> None:
     assert "192.0.2.7" not in repr(PsuContext({"PSU-IP-Address": "192.0.2.7"}))

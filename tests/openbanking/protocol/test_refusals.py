@@ -39,7 +39,7 @@ def texts(module: str) -> Iterator[str]:
             yield node.value
 
 
-def test_no_sentence_stands_twice() -> None:
+def test_every_refusal_sentence_is_unique() -> None:
     found = Counter(text for module in REFUSING for text in texts(module))
     sentences = [row for table in TABLES.values() for row in rows(table).values()]
 
@@ -49,7 +49,7 @@ def test_no_sentence_stands_twice() -> None:
         assert found[row.sentence] + (found[shape] if shape != row.sentence else 0) <= 1, row.sentence
 
 
-def test_a_refusal_gets_its_sentence_from_a_table(subtests: pytest.Subtests) -> None:
+def test_every_refusal_takes_its_sentence_from_a_table(subtests: pytest.Subtests) -> None:
     for module in [each for each in REFUSING if each not in TABLES]:
         for call in [node for node in nodes(module) if isinstance(node, ast.Call)]:
             if isinstance(call.func, ast.Name) and call.func.id in ("Refusal", "RefusalRow"):
@@ -59,7 +59,7 @@ def test_a_refusal_gets_its_sentence_from_a_table(subtests: pytest.Subtests) -> 
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_a_refusal_is_given_what_its_sentence_names(table: str, subtests: pytest.Subtests) -> None:
+def test_every_refusal_is_raised_with_the_values_of_its_sentence(table: str, subtests: pytest.Subtests) -> None:
     own = rows(TABLES[table])
     for module in REFUSING:
         names = imported_as(module, table)
@@ -78,7 +78,7 @@ def test_a_refusal_is_given_what_its_sentence_names(table: str, subtests: pytest
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_every_refusal_is_raised_somewhere(table: str) -> None:
+def test_every_refusal_is_raised_in_the_code(table: str) -> None:
     found = [(module, node) for module in REFUSING for node in nodes(module)]
     used = {name_of(node, imported_as(module, table)) for module, node in found}
     used |= {node.id for node in nodes(table) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}

@@ -28,12 +28,12 @@ ODD = {"ownAmount": Number("0.10"), "big": 12345678901234567890, "small": Number
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_every_row_has_a_table_and_every_table_a_row(version: int) -> None:
+def test_webhooks_and_specification_tables_match(version: int) -> None:
     assert {webhook.path for webhook in VERSIONS[version].webhooks} == set(TABLES[version])
     assert {row.webhook for row in ROWS if row.version == version} | {"/revoke_token"} == set(TABLES[version])
 
 
-def test_every_row_leads_to_the_documented_path() -> None:
+def test_every_webhook_is_triggered_by_the_documented_path() -> None:
     asked = {webhook.path: webhook for webhook in VERSIONS[2].payment_status.values()}
     every: tuple[RelayedCall | PaymentCall, ...] = (*RELAYED, *PAYMENTS)
     calls = [(call.path, webhooks_of(call)) for call in every]
@@ -47,7 +47,7 @@ def test_every_row_leads_to_the_documented_path() -> None:
 
 
 @EVERY_ROW
-def test_a_request_has_the_members_of_its_table_and_no_others(row: Row) -> None:
+def test_the_request_schema_has_exactly_the_members_of_its_table(row: Row) -> None:
     webhook = next(each for each in VERSIONS[row.version].webhooks if each.path == row.webhook)
     schema = webhook.request.model_json_schema()
 
@@ -98,7 +98,7 @@ def numbered(request: Any) -> Any:
 
 
 @EVERY_ROW
-def test_a_request_id_is_made_and_an_address_left_out_when_the_tpp_sends_none(stage: Stage, row: Row) -> None:
+def test_a_call_without_optional_headers_gets_a_request_id_and_sends_no_psu_address(stage: Stage, row: Row) -> None:
     answer = stage.ask(row)
 
     (sent,) = stage.received(row)
@@ -107,7 +107,7 @@ def test_a_request_id_is_made_and_an_address_left_out_when_the_tpp_sends_none(st
 
 
 @EVERY_ROW
-def test_the_tpp_gets_the_banks_answer_as_the_bank_wrote_it(stage: Stage, row: Row) -> None:
+def test_the_tpp_gets_the_banks_answer_unchanged(stage: Stage, row: Row) -> None:
     written = with_oddities(row.answer)
 
     answer = stage.ask(row, answer=Reply(200, told(written), {}, 0.01))
@@ -136,7 +136,7 @@ SCOPED = [row for row in ROWS if row.scope]
 
 
 @pytest.mark.parametrize("row", SCOPED, ids=str)
-def test_a_call_without_its_scope_is_blocked(stage: Stage, row: Row) -> None:
+def test_a_call_without_its_scope_returns_403(stage: Stage, row: Row) -> None:
     answer = stage.ask(row, bearer=stage.bearer(row.version, without=row.scope))
 
     assert error_of(answer)[:2] == (403, "SERVICE_BLOCKED")
@@ -145,7 +145,7 @@ def test_a_call_without_its_scope_is_blocked(stage: Stage, row: Row) -> None:
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.token], ids=str)
-def test_a_call_without_a_bearer_asks_for_one(stage: Stage, row: Row) -> None:
+def test_a_call_without_a_bearer_token_returns_401(stage: Stage, row: Row) -> None:
     answer = stage.ask(row, headers={"authorization": ""})
 
     assert error_of(answer)[:2] == (401, "AUTHENTICATION_REQUIRED")
@@ -157,7 +157,7 @@ def test_a_call_without_a_bearer_asks_for_one(stage: Stage, row: Row) -> None:
     ("version", "call"), [(2, "/tpp/account_payments"), (2, "/tpp/account_payment"), (1, "/tpp/account_transactions")]
 )
 @pytest.mark.parametrize("query", ["", "?account_id=A-1", "?colour=red", "?a=1&a=1"])
-def test_a_call_that_the_banks_version_does_not_have_does_not_exist(
+def test_a_call_that_the_banks_version_lacks_returns_401_api_action_does_not_exist(
     stage: Stage, version: int, call: str, query: str
 ) -> None:
     answer = stage.world.tpp("GET", f"{call}{query}", bearer=stage.bearer(version))
@@ -176,7 +176,9 @@ def test_a_call_that_the_banks_version_does_not_have_does_not_exist(
     ],
     ids=str,
 )
-def test_a_bad_header_is_refused(stage: Stage, row: Row, headers: dict[str, str], refused: tuple[int, str]) -> None:
+def test_an_invalid_header_is_refused(
+    stage: Stage, row: Row, headers: dict[str, str], refused: tuple[int, str]
+) -> None:
     answer = stage.ask(row, headers=headers)
 
     assert error_of(answer)[:2] == refused
@@ -203,7 +205,7 @@ def assert_refused(stage: Stage, row: Row, answer: Any, member: str, code: str) 
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.table.request], ids=str)
-def test_a_member_that_breaks_its_rule_is_refused(stage: Stage, row: Row, subtests: pytest.Subtests) -> None:
+def test_an_invalid_member_is_refused(stage: Stage, row: Row, subtests: pytest.Subtests) -> None:
     for member, label, value in broken(row):
         with subtests.test(f"{member.path}-{label}"):
             answer = stage.ask(row, with_value(row.request, member, value))
@@ -220,14 +222,14 @@ def members(*meanings: str, mandatory: bool | None = None) -> Iterable[Any]:
 
 
 @pytest.mark.parametrize(("row", "member"), list(members(mandatory=True)))
-def test_a_mandatory_member_cannot_be_left_out(stage: Stage, row: Row, member: Member) -> None:
+def test_a_missing_mandatory_member_is_refused(stage: Stage, row: Row, member: Member) -> None:
     answer = stage.ask(row, without(row.request, member))
 
     assert_refused(stage, row, answer, member.shown, "INVALID_MODEL_TYPE")
 
 
 @pytest.mark.parametrize(("row", "member"), list(members(mandatory=False)))
-def test_an_optional_member_can_be_left_out(stage: Stage, row: Row, member: Member) -> None:
+def test_an_optional_member_may_be_left_out(stage: Stage, row: Row, member: Member) -> None:
     request = row.request
     if member.path not in ("iban", "account_id"):
         request = without(request, member)
@@ -241,7 +243,7 @@ def test_an_optional_member_can_be_left_out(stage: Stage, row: Row, member: Memb
 
 
 @pytest.mark.parametrize(("row", "member"), list(members("amount", "digits", "name", "A", "AN")))
-def test_a_member_may_be_as_long_as_its_table_says(stage: Stage, row: Row, member: Member) -> None:
+def test_a_member_of_its_longest_length_is_accepted(stage: Stage, row: Row, member: Member) -> None:
     value = longest(member, member.length or (8 if member.name == "bic" else 30))
     request = with_value(row.request, member, value)
     if member.path == "payments[].amount":
@@ -291,7 +293,7 @@ def test_an_unknown_member_is_refused(stage: Stage, row: Row, member: Member | N
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.in_query], ids=str)
 @pytest.mark.parametrize("query", ["payment_id=1&payment_id=1", "account_id=1&account_id=2", "iban=1&iban=1"])
-def test_a_parameter_that_is_given_twice_is_refused(stage: Stage, row: Row, query: str) -> None:
+def test_a_repeated_parameter_is_refused(stage: Stage, row: Row, query: str) -> None:
     answer = stage.ask(row, raw_query=query)
 
     assert error_of(answer)[:2] == (400, "PARAMETER_NOT_CONSISTENT")
@@ -300,7 +302,7 @@ def test_a_parameter_that_is_given_twice_is_refused(stage: Stage, row: Row, quer
 
 @pytest.mark.parametrize("row", [row for row in ROWS if not row.in_query], ids=str)
 @pytest.mark.parametrize("body", [[], "text", 7, None, {}], ids=repr)
-def test_a_body_that_is_no_order_is_refused(stage: Stage, row: Row, body: Any) -> None:
+def test_a_body_that_is_not_a_payment_order_returns_400(stage: Stage, row: Row, body: Any) -> None:
     bearer = stage.bearer(row.version) if row.token else None
     stage.received(row).clear()
 
@@ -311,7 +313,7 @@ def test_a_body_that_is_no_order_is_refused(stage: Stage, row: Row, body: Any) -
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if not row.in_query], ids=str)
-def test_a_post_takes_no_parameters(stage: Stage, row: Row) -> None:
+def test_a_post_with_a_query_parameter_returns_400(stage: Stage, row: Row) -> None:
     body = {"bic": stage.bank(row).bank.bic, **row.request} if row.is_direct else row.request
     bearer = stage.bearer(row.version) if row.token else None
     stage.received(row).clear()
@@ -322,7 +324,7 @@ def test_a_post_takes_no_parameters(stage: Stage, row: Row) -> None:
     assert stage.received(row) == []
 
 
-def test_a_post_of_several_faults_names_them_all(stage: Stage) -> None:
+def test_an_invalid_post_lists_every_fault(stage: Stage) -> None:
     row = BY_WEBHOOK["/payment_initiation"]
 
     answer = stage.ask(row, row.request | {"amount": 0, "currency": "ZZZ", "colour": "red"})

@@ -22,7 +22,7 @@ WRITTEN = "\u0646\u0631\u0645\u200c\u0627\u0641\u0632\u0627\u0631 5\u00a0€ Don
         ("/v2_payment_single", "creditor_name", "\u0646\u0631\u0645\u200c\u0627\u0641\u0632\u0627\u0631\u00a0\u06f2"),
     ],
 )
-def test_text_that_people_write_reaches_the_bank_unchanged(stage: Stage, webhook: str, member: str, text: str) -> None:
+def test_written_text_reaches_the_bank_unchanged(stage: Stage, webhook: str, member: str, text: str) -> None:
     row = BY_WEBHOOK[webhook]
 
     answer = stage.ask(row, {**row.request, member: text})
@@ -32,7 +32,7 @@ def test_text_that_people_write_reaches_the_bank_unchanged(stage: Stage, webhook
 
 
 @pytest.mark.parametrize("odd", ["A\u00a01", "A\u00ad1", "A\u200c1", "A\u200d1"], ids=ascii)
-def test_an_identifier_has_printable_characters_only(stage: Stage, odd: str) -> None:
+def test_an_identifier_with_unprintable_characters_returns_400(stage: Stage, odd: str) -> None:
     row = BY_WEBHOOK["/account"]
 
     answer = stage.ask(row, {"account_id": odd})
