@@ -30,9 +30,7 @@ def another_change_first(store: Store, meanwhile: Callable[[], object]) -> Itera
         yield
 
 
-def test_every_call_of_an_archived_client_is_refused_with_whatever_it_still_has(
-    world: World, subtests: pytest.Subtests
-) -> None:
+def test_every_call_of_an_archived_client_is_refused(world: World, subtests: pytest.Subtests) -> None:
     """By the routes themselves, so that no call can be forgotten: tokens, introspection, deferred outcomes, events."""
     made = world.hub.openbanking.clients.create(owner="a@example.com", title="Gone", secret=True, events="poll")
     world.client, world.client_secret = made.client, made.secret
@@ -69,7 +67,7 @@ def test_every_call_of_an_archived_client_is_refused_with_whatever_it_still_has(
     assert world.hub.openbanking.consent_list.find(tokens["consent_id"]).status == "authorised"  # type: ignore[union-attr]
 
 
-def test_a_call_that_began_before_its_client_was_archived_is_answered_and_the_next_is_refused(world: World) -> None:
+def test_a_call_in_progress_completes_when_its_client_is_archived_and_the_next_returns_401(world: World) -> None:
     bearer = world.tokens(1)["access_token"]
 
     def archive_meanwhile(sent: Sent) -> dict[str, Any]:
@@ -83,7 +81,7 @@ def test_a_call_that_began_before_its_client_was_archived_is_answered_and_the_ne
     assert len([sent for sent in world.banks[1].received if sent.path == "/accounts"]) == 1
 
 
-def test_of_two_changes_at_once_at_the_same_revision_one_is_made(world: World) -> None:
+def test_one_of_two_concurrent_changes_at_the_same_revision_is_refused(world: World) -> None:
     """The second one was read before the first was written, and must not undo it, nor change an archived client."""
     clients = world.hub.openbanking.clients
     client_id = clients.create(owner="a@example.com", title="Ours").client.client_id

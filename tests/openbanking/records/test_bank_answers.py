@@ -37,7 +37,7 @@ def lives(world: World, bearer: str) -> bool:
 
 
 @VERSIONS
-def test_a_request_id_that_revoked_one_token_does_not_revoke_another(world: World, version: int) -> None:
+def test_a_request_id_used_to_revoke_one_token_cannot_revoke_another(world: World, version: int) -> None:
     (first, first_bearer), (second, second_bearer) = approved(world, version), approved(world, version)
     request_id = str(uuid.uuid4())
 
@@ -51,7 +51,7 @@ def test_a_request_id_that_revoked_one_token_does_not_revoke_another(world: Worl
 
 
 @VERSIONS
-def test_of_two_revocations_at_once_with_one_request_id_one_is_done(world: World, version: int) -> None:
+def test_one_of_two_concurrent_revocations_with_one_request_id_is_refused(world: World, version: int) -> None:
     (first, first_bearer), (second, second_bearer) = approved(world, version), approved(world, version)
     request_id = str(uuid.uuid4())
 
@@ -63,7 +63,7 @@ def test_of_two_revocations_at_once_with_one_request_id_one_is_done(world: World
 
 
 @VERSIONS
-def test_of_two_equal_revocations_at_once_both_get_the_one_answer(world: World, version: int) -> None:
+def test_two_identical_concurrent_revocations_get_the_same_answer(world: World, version: int) -> None:
     token, bearer = approved(world, version)
     request_id = str(uuid.uuid4())
 
@@ -75,7 +75,7 @@ def test_of_two_equal_revocations_at_once_both_get_the_one_answer(world: World, 
 
 
 @VERSIONS
-def test_a_repeat_with_a_new_request_id_that_is_overtaken_succeeds(world: World, version: int) -> None:
+def test_two_concurrent_revocations_of_one_token_with_different_request_ids_succeed(world: World, version: int) -> None:
     token, _ = approved(world, version)
 
     with world.meanwhile("transact", lambda: revoke(world, version, token, str(uuid.uuid4()))):
@@ -85,7 +85,7 @@ def test_a_repeat_with_a_new_request_id_that_is_overtaken_succeeds(world: World,
 
 
 @VERSIONS
-def test_the_answer_to_a_repeated_revocation_is_kept_like_any_other(world: World, version: int) -> None:
+def test_the_request_id_of_a_repeated_revocation_is_recorded(world: World, version: int) -> None:
     token, _ = approved(world, version)
     other, other_bearer = approved(world, version)
     request_id = str(uuid.uuid4())
@@ -100,7 +100,7 @@ def test_the_answer_to_a_repeated_revocation_is_kept_like_any_other(world: World
 
 
 @VERSIONS
-def test_a_request_id_counts_per_bank_and_path(world: World, version: int) -> None:
+def test_a_request_id_is_unique_per_bank_and_path(world: World, version: int) -> None:
     request_id = str(uuid.uuid4())
     token, bearer = approved(world, version)
     foreign, foreign_bearer = approved(world, 3 - version)
@@ -112,7 +112,7 @@ def test_a_request_id_counts_per_bank_and_path(world: World, version: int) -> No
 
 
 @VERSIONS
-def test_a_call_of_a_bank_repeated_in_capitals_gets_the_first_answer(world: World, version: int) -> None:
+def test_a_repeat_with_an_uppercase_request_id_gets_the_first_answer(world: World, version: int) -> None:
     url, request_id = world.authorize(version)["redirect_url"], str(uuid.uuid4())
 
     first = initiate(world, version, url, request_id)
@@ -123,7 +123,7 @@ def test_a_call_of_a_bank_repeated_in_capitals_gets_the_first_answer(world: Worl
 
 
 @VERSIONS
-def test_the_spelling_of_a_request_id_does_not_matter(world: World, version: int) -> None:
+def test_an_uppercase_request_id_counts_as_used(world: World, version: int) -> None:
     first, _ = approved(world, version)
     second, bearer = approved(world, version)
     request_id = str(uuid.uuid4())
@@ -134,7 +134,7 @@ def test_the_spelling_of_a_request_id_does_not_matter(world: World, version: int
 
 
 @VERSIONS
-def test_of_two_init_authorizations_at_once_with_one_request_id_one_is_refused(world: World, version: int) -> None:
+def test_one_of_two_concurrent_init_authorizations_with_one_request_id_is_refused(world: World, version: int) -> None:
     first, second = (world.authorize(version)["redirect_url"] for _ in range(2))
     request_id = str(uuid.uuid4())
 
@@ -145,7 +145,7 @@ def test_of_two_init_authorizations_at_once_with_one_request_id_one_is_refused(w
 
 
 @VERSIONS
-def test_of_two_equal_init_authorizations_at_once_both_get_the_one_answer(world: World, version: int) -> None:
+def test_two_identical_concurrent_init_authorizations_get_the_same_answer(world: World, version: int) -> None:
     url, request_id = world.authorize(version)["redirect_url"], str(uuid.uuid4())
     answers = []
 
@@ -157,7 +157,7 @@ def test_of_two_equal_init_authorizations_at_once_both_get_the_one_answer(world:
 
 
 @VERSIONS
-def test_of_two_consents_at_once_with_one_request_id_one_is_refused_and_saves_nothing(
+def test_one_of_two_concurrent_consents_with_one_request_id_is_refused_and_not_saved(
     world: World, version: int
 ) -> None:
     first, second = (world.authorize(version)["redirect_url"] for _ in range(2))
@@ -171,7 +171,7 @@ def test_of_two_consents_at_once_with_one_request_id_one_is_refused_and_saves_no
 
 
 @VERSIONS
-def test_of_two_equal_consents_at_once_both_get_the_one_answer(world: World, version: int) -> None:
+def test_two_identical_concurrent_consents_get_the_same_answer(world: World, version: int) -> None:
     url, request_id = world.authorize(version)["redirect_url"], str(uuid.uuid4())
     answers = []
 
@@ -184,7 +184,7 @@ def test_of_two_equal_consents_at_once_both_get_the_one_answer(world: World, ver
 
 @VERSIONS
 @pytest.mark.parametrize("applied", [True, False], ids=["the answer", "the write"])
-def test_a_bank_may_repeat_what_got_lost_on_the_way_to_storage(world: World, version: int, applied: bool) -> None:
+def test_a_bank_may_repeat_a_request_after_a_lost_storage_response(world: World, version: int, applied: bool) -> None:
     token, bearer = approved(world, version)
     url, request_id = world.authorize(version)["redirect_url"], str(uuid.uuid4())
 

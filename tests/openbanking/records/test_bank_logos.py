@@ -47,7 +47,9 @@ def content(answer: Answer) -> bytes:
 
 
 @pytest.mark.parametrize(("logo", "media_type"), [(png(), "image/png"), (JPEG, "image/jpeg"), (SVG, "image/svg+xml")])
-def test_a_logo_is_served_to_everybody_for_good(world: World, banks: Banks, logo: bytes, media_type: str) -> None:
+def test_a_logo_is_served_with_an_immutable_cache_header(
+    world: World, banks: Banks, logo: bytes, media_type: str
+) -> None:
     banks.set_logo(BIC, logo)
 
     for accept in ("image/avif,image/webp,*/*;q=0.8", "text/html", ""):
@@ -60,7 +62,7 @@ def test_a_logo_is_served_to_everybody_for_good(world: World, banks: Banks, logo
         assert answer.headers["content-security-policy"] == policy
 
 
-def test_an_answer_with_bytes_is_marked_for_api_gateway(
+def test_a_binary_response_is_base64_encoded_for_api_gateway(
     world: World, banks: Banks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import app
@@ -80,7 +82,7 @@ def test_an_answer_with_bytes_is_marked_for_api_gateway(
     assert seen[-1]["isBase64Encoded"] is True
 
 
-def test_a_head_request_has_the_headers_only(world: World, banks: Banks) -> None:
+def test_a_head_request_returns_headers_only(world: World, banks: Banks) -> None:
     banks.set_logo(BIC, SVG)
 
     answer = world.call("HEAD", address(world))
@@ -88,7 +90,7 @@ def test_a_head_request_has_the_headers_only(world: World, banks: Banks) -> None
     assert (answer.status, answer.text, answer.headers["content-type"]) == (200, "", "image/svg+xml")
 
 
-def test_other_methods_are_told_which_there_are(world: World, banks: Banks) -> None:
+def test_options_and_405_list_the_allowed_methods(world: World, banks: Banks) -> None:
     path = f"/banks/{BIC}/logo/x"
 
     options, post = world.call("OPTIONS", path), world.call("POST", path)
@@ -97,7 +99,7 @@ def test_other_methods_are_told_which_there_are(world: World, banks: Banks) -> N
     assert (post.status, post.headers["allow"]) == (405, "GET, HEAD, OPTIONS")
 
 
-def test_a_new_logo_has_a_new_address_to_which_the_old_one_leads(world: World, banks: Banks) -> None:
+def test_the_old_address_of_a_logo_redirects_to_the_new_one(world: World, banks: Banks) -> None:
     banks.set_logo(BIC, SVG)
     before = address(world)
 
@@ -112,9 +114,7 @@ def test_a_new_logo_has_a_new_address_to_which_the_old_one_leads(world: World, b
         assert moved.headers["cache-control"] == "public, max-age=60"
 
 
-def test_the_address_that_another_instance_offers_for_a_minute_leads_to_the_new_logo(
-    world: World, banks: Banks
-) -> None:
+def test_an_outdated_logo_url_of_another_instance_redirects_to_the_new_logo(world: World, banks: Banks) -> None:
     banks.set_logo(BIC, SVG)
     address(world)
     world.another_process().openbanking.banks.set_logo(BIC, png())
@@ -134,7 +134,7 @@ def test_the_address_that_another_instance_offers_for_a_minute_leads_to_the_new_
         f"/banks/{'A' * 3000}/logo/{'a' * 32}",
     ],
 )
-def test_there_is_no_logo_of_another_address(world: World, banks: Banks, path: str) -> None:
+def test_an_unknown_logo_address_returns_404(world: World, banks: Banks, path: str) -> None:
     banks.set_logo(BIC, SVG)
 
     answer = world.call("GET", path)
@@ -143,7 +143,7 @@ def test_there_is_no_logo_of_another_address(world: World, banks: Banks, path: s
     assert "There is no such logo" in answer.text
 
 
-def test_a_removed_logo_is_gone(world: World, banks: Banks) -> None:
+def test_a_removed_logo_returns_404(world: World, banks: Banks) -> None:
     banks.set_logo(BIC, SVG)
     before = address(world)
 
@@ -156,7 +156,7 @@ def test_a_removed_logo_is_gone(world: World, banks: Banks) -> None:
         banks.remove_logo(BIC)
 
 
-def test_a_bank_is_removed_with_its_logo(world: World, banks: Banks) -> None:
+def test_removing_a_bank_removes_its_logo(world: World, banks: Banks) -> None:
     banks.set_logo(BIC, SVG)
 
     banks.remove(BIC)
@@ -167,7 +167,7 @@ def test_a_bank_is_removed_with_its_logo(world: World, banks: Banks) -> None:
     assert world.hub.store.get(*logo_key(BIC)) is None
 
 
-def test_a_logo_is_no_bank(banks: Banks) -> None:
+def test_logos_are_not_listed_as_banks(banks: Banks) -> None:
     banks.set_logo(BIC, SVG)
 
     for listed in (banks.all(), banks.directory(), banks.list_registered()):
@@ -175,7 +175,7 @@ def test_a_logo_is_no_bank(banks: Banks) -> None:
     assert banks.find(f"logo/{BIC}") is None
 
 
-def test_a_bad_logo_changes_nothing(world: World, banks: Banks) -> None:
+def test_an_invalid_logo_changes_nothing(world: World, banks: Banks) -> None:
     before = banks.set_logo(BIC, SVG)
 
     with pytest.raises(InvalidBank):
@@ -185,7 +185,7 @@ def test_a_bad_logo_changes_nothing(world: World, banks: Banks) -> None:
     assert content(world.call("GET", address(world))) == SVG
 
 
-def test_other_changes_keep_the_logo(banks: Banks) -> None:
+def test_other_changes_of_a_bank_keep_its_logo(banks: Banks) -> None:
     before = banks.set_logo(BIC, SVG)
 
     after = banks.change(BIC, name="Other", history_days=30)
@@ -196,7 +196,7 @@ def test_other_changes_keep_the_logo(banks: Banks) -> None:
     assert banks.get(BIC).logo_digest == before.logo_digest
 
 
-def test_of_two_operators_at_once_the_second_is_told(world: World, banks: Banks) -> None:
+def test_the_second_of_two_concurrent_logo_changes_is_refused(world: World, banks: Banks) -> None:
     other = world.another_process().openbanking.banks
 
     with (
@@ -209,12 +209,12 @@ def test_of_two_operators_at_once_the_second_is_told(world: World, banks: Banks)
 
 
 @pytest.mark.parametrize("days", [0, -1, 3651])
-def test_a_history_has_1_to_3650_days(banks: Banks, days: int) -> None:
+def test_history_days_must_be_from_1_to_3650(banks: Banks, days: int) -> None:
     with pytest.raises(InvalidBank, match="history_days must be from 1 to 3650"):
         banks.change(BIC, history_days=days)
 
 
-def test_a_logo_takes_one_read(world: World, banks: Banks) -> None:
+def test_serving_a_logo_takes_one_read(world: World, banks: Banks) -> None:
     banks.set_logo(BIC, SVG)
     path = address(world)
 

@@ -57,7 +57,7 @@ def first_key(world: World, bic: str) -> Iterator[str]:
 pytestmark = pytest.mark.usefixtures("first_key")
 
 
-def test_a_bank_that_was_registered_before_reads_could_be_limited_has_no_limit(world: World, bic: str) -> None:
+def test_a_bank_stored_without_a_read_limit_has_none(world: World, bic: str) -> None:
     item = world.hub.store.get("banks", {"bic": bic})
     assert item is not None
     assert "unattended_reads" not in item
@@ -65,7 +65,7 @@ def test_a_bank_that_was_registered_before_reads_could_be_limited_has_no_limit(w
     assert Bank.from_item(item).unattended_reads is None
 
 
-def test_a_limit_of_unattended_reads_is_set_changed_and_removed(world: World, bic: str) -> None:
+def test_the_limit_of_unattended_reads_is_set_changed_and_removed(world: World, bic: str) -> None:
     banks = world.hub.openbanking.banks
     assert banks.change(bic, unattended_reads=4).unattended_reads == 4
     assert banks.change(bic, name="Delta").unattended_reads == 4
@@ -76,7 +76,7 @@ def test_a_limit_of_unattended_reads_is_set_changed_and_removed(world: World, bi
 
 
 @pytest.mark.parametrize("limit", [-1, 1001])
-def test_a_limit_out_of_range_is_refused(world: World, bic: str, limit: int) -> None:
+def test_a_read_limit_out_of_range_is_refused(world: World, bic: str, limit: int) -> None:
     with pytest.raises(InvalidBank, match="unattended_reads must be from 1 to 1000"):
         world.hub.openbanking.banks.change(bic, unattended_reads=limit)
 
@@ -118,7 +118,7 @@ CHANGES: dict[str, Callable[[Banks, str], object]] = {
 
 @pytest.mark.parametrize("second", CHANGES.values(), ids=CHANGES)
 @pytest.mark.parametrize("first", CHANGES.values(), ids=CHANGES)
-def test_of_two_operators_at_once_the_second_is_told_and_undoes_nothing(
+def test_the_second_of_two_concurrent_changes_is_refused_and_undoes_nothing(
     world: World,
     banks: Banks,
     other: Banks,
@@ -142,7 +142,7 @@ def test_of_two_operators_at_once_the_second_is_told_and_undoes_nothing(
     assert banks.get(bic).revision == done[0].revision + 1
 
 
-def test_a_change_of_a_bank_that_is_removed_meanwhile_does_not_bring_it_back(
+def test_a_change_during_a_removal_does_not_restore_the_bank(
     world: World, banks: Banks, other: Banks, bic: str
 ) -> None:
     with world.meanwhile("transact", lambda: other.remove(bic)), pytest.raises(UnknownBank):
@@ -153,7 +153,9 @@ def test_a_change_of_a_bank_that_is_removed_meanwhile_does_not_bring_it_back(
 
 
 @pytest.mark.parametrize("again", [BIC, f"{BIC}XXX", f"{BIC}xxx".lower()])
-def test_a_bank_cannot_be_registered_twice_in_either_spelling(world: World, banks: Banks, bic: str, again: str) -> None:
+def test_a_bank_cannot_be_registered_twice_with_its_short_and_long_bic(
+    world: World, banks: Banks, bic: str, again: str
+) -> None:
     before = world.hub.store.get(*bank_key(bic))
 
     with pytest.raises(BankExists, match=f"^{again.upper()} is already registered"):
@@ -163,7 +165,7 @@ def test_a_bank_cannot_be_registered_twice_in_either_spelling(world: World, bank
     assert [bank.bic for bank in banks.all() if bank.bic.startswith(BIC)] == [bic]
 
 
-def test_of_two_operators_who_register_one_bank_in_two_spellings_the_second_is_refused(
+def test_the_second_of_two_concurrent_registrations_with_short_and_long_bic_is_refused(
     world: World, banks: Banks, other: Banks
 ) -> None:
     first, second = "HYPEGB2L", "HYPEGB2LXXX"
@@ -175,7 +177,7 @@ def test_of_two_operators_who_register_one_bank_in_two_spellings_the_second_is_r
         banks.remove(first)
 
 
-def test_a_branch_is_registered_beside_its_head_office(banks: Banks, bic: str) -> None:
+def test_a_branch_can_be_registered_next_to_its_head_office(banks: Banks, bic: str) -> None:
     branch = f"{BIC}123"
     banks.add(new(branch))
     try:
@@ -186,7 +188,7 @@ def test_a_branch_is_registered_beside_its_head_office(banks: Banks, bic: str) -
 
 
 @pytest.mark.parametrize("named", [BIC, f"{BIC}XXX", f"{BIC}xxx".lower()])
-def test_the_operator_may_name_a_bank_in_either_spelling(banks: Banks, bic: str, named: str) -> None:
+def test_the_operator_may_use_the_short_or_the_long_bic(banks: Banks, bic: str, named: str) -> None:
     assert banks.get(named).bic == bic
     assert banks.change(named, name="Changed").name == "Changed"
     banks.rotate_api_key(named)
@@ -198,15 +200,15 @@ def test_the_operator_may_name_a_bank_in_either_spelling(banks: Banks, bic: str,
 
 
 @pytest.mark.parametrize("text", [BIC, f"{BIC}XXX", f"{BIC}xxx".lower(), "mmfr", "gamma", ""])
-def test_a_search_finds_a_bank_by_either_spelling(banks: Banks, bic: str, text: str) -> None:
+def test_a_search_finds_a_bank_by_its_short_and_long_bic(banks: Banks, bic: str, text: str) -> None:
     assert is_named(banks.get(bic), text)
 
 
-def test_a_search_for_the_branch_code_does_not_find_every_head_office(banks: Banks) -> None:
+def test_a_search_for_xxx_does_not_find_every_head_office(banks: Banks) -> None:
     assert not is_named(banks.get("ALPHGB21"), "xxx")
 
 
-def test_a_change_touches_nothing_else(banks: Banks, bic: str) -> None:
+def test_a_change_keeps_all_other_members(banks: Banks, bic: str) -> None:
     before = banks.get(bic)
     banks.change(bic, name="Changed", certificate_subject="CN=x")
     after = banks.change(bic, certificate_subject=None, name="Gamma")
@@ -217,7 +219,7 @@ def test_a_change_touches_nothing_else(banks: Banks, bic: str) -> None:
 # -- keys
 
 
-def test_a_new_api_key_is_accepted_and_shown_at_once_where_it_was_made(banks: Banks, bic: str, first_key: str) -> None:
+def test_a_new_api_key_is_used_at_once_in_the_process_that_made_it(banks: Banks, bic: str, first_key: str) -> None:
     assert shown(banks, bic) == first_key
 
     key = banks.rotate_api_key(bic)
@@ -227,7 +229,7 @@ def test_a_new_api_key_is_accepted_and_shown_at_once_where_it_was_made(banks: Ba
     assert accepts(banks, bic, first_key)
 
 
-def test_a_new_api_key_is_shown_after_the_overlap_and_accepted_before(
+def test_a_new_api_key_is_accepted_at_once_and_sent_after_the_overlap(
     world: World, banks: Banks, bic: str, first_key: str
 ) -> None:
     key = banks.rotate_api_key(bic, overlap=300)
@@ -252,7 +254,7 @@ def test_the_old_api_key_is_accepted_until_the_next_rotation(
     assert [accepts(banks, bic, key) for key in (first_key, second, third)] == [False, True, True]
 
 
-def test_rotating_again_before_the_time_replaces_the_waiting_key(
+def test_a_rotation_during_the_overlap_replaces_the_pending_key(
     world: World, banks: Banks, bic: str, first_key: str
 ) -> None:
     waiting = banks.rotate_api_key(bic, overlap=300)
@@ -264,7 +266,7 @@ def test_rotating_again_before_the_time_replaces_the_waiting_key(
     assert shown(banks, bic) == newest
 
 
-def test_the_old_api_key_is_used_nowhere_for_longer_than_a_minute(
+def test_other_processes_send_the_new_api_key_within_a_minute(
     world: World, banks: Banks, other: Banks, bic: str, first_key: str
 ) -> None:
     bank = banks.find(bic)
@@ -280,7 +282,7 @@ def test_the_old_api_key_is_used_nowhere_for_longer_than_a_minute(
     assert accepts(banks, bic, key)
 
 
-def test_an_opened_api_key_is_kept_as_long_as_the_bank_that_was_read(
+def test_an_unsealed_api_key_is_cached_as_long_as_its_bank(
     world: World, banks: Banks, bic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[str] = []
@@ -299,7 +301,7 @@ def test_an_opened_api_key_is_kept_as_long_as_the_bank_that_was_read(
 
 
 @pytest.mark.parametrize("seconds", [CACHED_SECONDS, -3600])
-def test_a_public_key_that_was_removed_counts_nowhere_for_longer_than_a_minute(
+def test_a_removed_public_key_is_refused_everywhere_after_a_minute(
     world: World, banks: Banks, other: Banks, bic: str, seconds: int
 ) -> None:
     """Nor after the clock was set back."""
@@ -313,9 +315,7 @@ def test_a_public_key_that_was_removed_counts_nowhere_for_longer_than_a_minute(
 
 
 @pytest.mark.parametrize("name", AUTHORIZATION_PARAMETERS)
-def test_an_authorization_url_must_not_have_a_parameter_that_the_service_adds(
-    banks: Banks, bic: str, name: str
-) -> None:
+def test_an_authorization_url_with_a_reserved_query_parameter_is_refused(banks: Banks, bic: str, name: str) -> None:
     before = banks.get(bic)
 
     with pytest.raises(InvalidBank, match=f"authorization_url must not have {name} in its query"):
@@ -324,14 +324,14 @@ def test_an_authorization_url_must_not_have_a_parameter_that_the_service_adds(
     assert banks.get(bic) == before
 
 
-def test_an_authorization_url_of_an_earlier_version_stays(world: World, banks: Banks, bic: str) -> None:
+def test_a_stored_authorization_url_with_a_reserved_parameter_stays_valid(world: World, banks: Banks, bic: str) -> None:
     url = "http://127.0.0.1:1/gamma/authorize?scope=all"
     world.hub.store.update("banks", {"bic": bic}, set={"authorization_url": url})
 
     assert banks.change(bic, name="Changed").authorization_url == url
 
 
-def test_every_parameter_of_an_authorization_request_is_among_those_that_no_url_may_have() -> None:
+def test_every_parameter_of_an_authorization_request_is_reserved() -> None:
     new = NewAuthorizationRequest("client", BIC, 2, ["accounts"], "https://tpp.example/", "reusable", "1", "challenge")
 
     assert set(new.query_parameters()) == set(AUTHORIZATION_PARAMETERS)
@@ -340,7 +340,7 @@ def test_every_parameter_of_an_authorization_request_is_among_those_that_no_url_
 # -- finding
 
 
-def test_a_bank_is_found_in_both_its_spellings_with_one_read(world: World, other: Banks, bic: str) -> None:
+def test_a_bank_is_found_by_its_short_and_long_bic_with_one_read(world: World, other: Banks, bic: str) -> None:
     for spelling in (BIC, f"{BIC}XXX"):
         world.clock.advance(CACHED_SECONDS)
         with counted(world) as calls:
@@ -354,11 +354,11 @@ def test_a_bank_is_found_in_both_its_spellings_with_one_read(world: World, other
         assert calls == []
 
 
-def test_a_branch_is_not_its_head_office(banks: Banks) -> None:
+def test_a_branch_bic_does_not_find_the_head_office(banks: Banks) -> None:
     assert banks.find(f"{BIC}123") is None
 
 
-def test_a_bank_that_does_not_exist_is_not_remembered(world: World, other: Banks) -> None:
+def test_an_unknown_bank_is_not_cached(world: World, other: Banks) -> None:
     assert other.find("NONEGB2L") is None
 
     try:
@@ -368,7 +368,7 @@ def test_a_bank_that_does_not_exist_is_not_remembered(world: World, other: Banks
         world.hub.openbanking.banks.remove("NONEGB2L")
 
 
-def test_an_inactive_bank_is_found_by_who_asks_for_it_only(banks: Banks, bic: str) -> None:
+def test_an_inactive_bank_is_found_only_on_request(banks: Banks, bic: str) -> None:
     banks.change(bic, active=False)
 
     assert banks.find(bic) is None
@@ -387,7 +387,7 @@ def elsewhere(world: World) -> Banks:
 
 @pytest.mark.parametrize("member", ["domain", "authorization_url"])
 @pytest.mark.parametrize("host", host_spellings.REFUSED)
-def test_no_address_of_a_bank_is_private_in_any_spelling(host: str, member: str) -> None:
+def test_a_bank_address_with_a_private_host_is_refused_in_every_spelling(host: str, member: str) -> None:
     public = replace(new(), domain="https://bank.example.com", authorization_url="https://bank.example.com/authorize")
     members: dict[str, Any] = {member: f"https://{host}/bank"}
 
@@ -396,9 +396,7 @@ def test_no_address_of_a_bank_is_private_in_any_spelling(host: str, member: str)
         validate_bank(replace(public, **members), local=False)
 
 
-def test_a_bank_whose_address_is_refused_today_can_be_changed_otherwise(
-    banks: Banks, elsewhere: Banks, bic: str
-) -> None:
+def test_a_bank_with_an_address_refused_today_accepts_other_changes(banks: Banks, elsewhere: Banks, bic: str) -> None:
     old = "https://bank.example.com./psd2"
     banks.change(bic, domain=old, authorization_url=old)
 
@@ -409,12 +407,12 @@ def test_a_bank_whose_address_is_refused_today_can_be_changed_otherwise(
 
 
 @pytest.mark.parametrize("subject", ["api.bank.example", "CN", "CN=\ud800"])
-def test_a_certificate_subject_is_a_distinguished_name(world: World, bic: str, subject: str) -> None:
+def test_a_certificate_subject_must_be_a_distinguished_name(world: World, bic: str, subject: str) -> None:
     with pytest.raises(InvalidBank, match=r"certificate_subject .* is not a distinguished name"):
         world.hub.openbanking.banks.change(bic, certificate_subject=subject)
 
 
-def test_a_certificate_subject_of_an_earlier_version_stays(world: World, bic: str) -> None:
+def test_a_stored_invalid_certificate_subject_stays(world: World, bic: str) -> None:
     world.hub.store.update(*bank_key(bic), set={"certificate_subject": "as it was"})
 
     assert world.hub.openbanking.banks.change(bic, consent_days=90).certificate_subject == "as it was"

@@ -45,7 +45,7 @@ def test_a_certificate_is_blocked_until_it_is_unblocked(world: World, blocklist:
         ("CN=TEST CA,O=example,C=gb", "a1b"),
     ],
 )
-def test_the_spelling_does_not_matter(issuer: str, serial_number: str) -> None:
+def test_issuer_and_serial_number_match_in_every_spelling(issuer: str, serial_number: str) -> None:
     assert blocklist_key(issuer, serial_number) == blocklist_key(ISSUER, "a1b")
 
 
@@ -58,7 +58,7 @@ def test_blocking_again_replaces_the_reason(world: World, blocklist: Certificate
     assert again.reason == "second"
 
 
-def test_the_list_has_the_latest_first_and_no_clients(world: World, blocklist: CertificateBlocklist) -> None:
+def test_the_blocklist_lists_the_latest_first_and_no_clients(world: World, blocklist: CertificateBlocklist) -> None:
     first = blocklist.block("CN=Listed", "1", "")
     world.clock.advance(60)
     second = blocklist.block("CN=Listed", "2", "")
@@ -67,7 +67,7 @@ def test_the_list_has_the_latest_first_and_no_clients(world: World, blocklist: C
     assert world.client.client_id in {each.client_id for each in world.hub.openbanking.clients.all()}
 
 
-def test_an_issuer_that_cannot_be_parsed_is_blocked_as_it_is(world: World, blocklist: CertificateBlocklist) -> None:
+def test_an_unparsable_issuer_is_blocked_literally(world: World, blocklist: CertificateBlocklist) -> None:
     blocklist.block("C=Britain,CN=", "1", "")
 
     assert is_blocked(world, "C=Britain,CN=", "1")
@@ -75,7 +75,7 @@ def test_an_issuer_that_cannot_be_parsed_is_blocked_as_it_is(world: World, block
 
 
 @pytest.mark.parametrize("text", ["", "serial", "-1", "1_0", "٣", "0x"])
-def test_a_serial_number_is_hexadecimal(blocklist: CertificateBlocklist, text: str) -> None:
+def test_a_serial_number_must_be_hexadecimal(blocklist: CertificateBlocklist, text: str) -> None:
     with pytest.raises(InvalidSerialNumber, match="is not a hexadecimal serial number"):
         blocklist.block(ISSUER, text, "")
     assert blocklist_key(ISSUER, text) == blocklist_key(ISSUER, text)

@@ -51,7 +51,7 @@ def all_pages(clients: ClientList, owner: str, wanted: ClientFilter = ALL, limit
 
 
 @pytest.mark.parametrize("count", [0, 1, 3, 4, 7])
-def test_every_client_stands_on_one_page(world: World, clients: ClientList, owner: str, count: int) -> None:
+def test_every_client_is_listed_on_exactly_one_page(world: World, clients: ClientList, owner: str, count: int) -> None:
     create(world, owner, count)
     pages = all_pages(clients, owner)
 
@@ -59,7 +59,7 @@ def test_every_client_stands_on_one_page(world: World, clients: ClientList, owne
     assert [len(page) for page in pages] == [3] * (count // 3) + ([count % 3] if count % 3 or not count else [])
 
 
-def test_the_newest_come_first(world: World, clients: ClientList, owner: str) -> None:
+def test_the_newest_clients_are_listed_first(world: World, clients: ClientList, owner: str) -> None:
     for title in "abc":
         world.hub.openbanking.clients.create(owner=owner, title=title)
         world.clock.advance(1)
@@ -75,7 +75,7 @@ def test_a_client_of_an_earlier_version_is_listed(world: World, clients: ClientL
     assert all_pages(clients, owner) == [["Old"]]
 
 
-def test_archived_clients_stand_in_a_list_of_their_own(world: World, clients: ClientList, owner: str) -> None:
+def test_archived_clients_are_listed_separately(world: World, clients: ClientList, owner: str) -> None:
     create(world, owner, 5, archived=2)
 
     assert sum(map(len, all_pages(clients, owner))) == 3
@@ -83,9 +83,7 @@ def test_archived_clients_stand_in_a_list_of_their_own(world: World, clients: Cl
     assert all_pages(clients, owner, ClientFilter(active=False)) == [[]]
 
 
-def test_the_second_query_makes_up_for_clients_that_the_filter_dropped(
-    world: World, clients: ClientList, owner: str
-) -> None:
+def test_a_second_query_fills_the_page_after_filtering(world: World, clients: ClientList, owner: str) -> None:
     create(world, owner, 12, archived=6)
     with counted(world) as calls:
         page = clients.page(owner, ALL, 3)
@@ -94,7 +92,7 @@ def test_the_second_query_makes_up_for_clients_that_the_filter_dropped(
     assert calls == ["Query", "Query"]
 
 
-def test_a_page_examines_only_so_many_clients_says_so_and_the_next_goes_on(
+def test_a_page_stops_at_the_examined_limit_and_the_next_page_continues(
     world: World, clients: ClientList, owner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client_list, "EXAMINED", 6)
@@ -110,7 +108,7 @@ def test_a_page_examines_only_so_many_clients_says_so_and_the_next_goes_on(
     assert sum(map(len, all_pages(clients, owner))) == 7
 
 
-def test_a_whole_id_is_looked_up_for_its_owner_only(
+def test_a_search_by_client_id_takes_one_read_and_finds_own_clients_only(
     world: World, clients: ClientList, owner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client_list, "EXAMINED", 4)
@@ -124,7 +122,7 @@ def test_a_whole_id_is_looked_up_for_its_owner_only(
     assert clients.page(owner, ClientFilter(client_id=oldest, archived=True), 3).clients == []
 
 
-def test_a_whole_id_is_found_in_any_state_unless_a_state_is_chosen(
+def test_a_search_by_client_id_finds_any_state_unless_one_is_chosen(
     world: World, clients: ClientList, owner: str
 ) -> None:
     (archived,) = create(world, owner, 1, archived=1)
@@ -138,7 +136,7 @@ def test_a_whole_id_is_found_in_any_state_unless_a_state_is_chosen(
     assert not is_found(active=False)
 
 
-def test_a_query_that_ends_at_its_size_limit_is_reported_with_the_number_examined(
+def test_a_query_cut_at_its_size_limit_reports_the_number_examined(
     world: World, clients: ClientList, owner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create(world, owner, 12, archived=12)
@@ -154,15 +152,13 @@ def test_a_query_that_ends_at_its_size_limit_is_reported_with_the_number_examine
 
 
 @pytest.mark.parametrize("after", ["x", "1", "-", "1-", "1-\n", f"1-{'x' * 65}", "9" * 14 + "-x"])
-def test_a_text_that_is_no_cursor_stands_for_the_first_page(
-    world: World, clients: ClientList, owner: str, after: str
-) -> None:
+def test_an_invalid_cursor_returns_the_first_page(world: World, clients: ClientList, owner: str, after: str) -> None:
     create(world, owner, 2)
 
     assert len(clients.page(owner, ALL, 3, after).clients) == 2
 
 
-def test_a_cursor_that_somebody_made_shows_nobody_elses_clients(world: World, clients: ClientList, owner: str) -> None:
+def test_a_forged_cursor_shows_no_clients_of_other_owners(world: World, clients: ClientList, owner: str) -> None:
     (foreign,) = create(world, "another@example.com", 1)
     create(world, owner, 2)
 
@@ -202,13 +198,13 @@ def offered(world: World, owner: str, chosen: str = "", *, active: bool = False)
         ("1", True, "43"),
     ],
 )
-def test_the_newest_clients_are_offered_and_the_chosen_one_wherever_it_stands(
+def test_choices_are_the_newest_clients_and_the_chosen_one(
     world: World, owner: str, own: Sequence[str], chosen: str, active: bool, expected: str
 ) -> None:
     assert offered(world, owner, own[4 - int(chosen)] if chosen else "", active=active) == expected
 
 
-def test_an_archived_client_is_left_out_unless_it_is_chosen(world: World, own: Sequence[str], owner: str) -> None:
+def test_an_archived_client_is_offered_only_when_chosen(world: World, own: Sequence[str], owner: str) -> None:
     world.hub.openbanking.clients.archive(own[1])
 
     assert offered(world, owner) == "42"
@@ -216,7 +212,7 @@ def test_an_archived_client_is_left_out_unless_it_is_chosen(world: World, own: S
     assert offered(world, owner, own[1], active=True) == "42"
 
 
-def test_nobody_elses_client_is_offered(world: World, own: Sequence[str], owner: str) -> None:
+def test_clients_of_other_owners_are_not_offered(world: World, own: Sequence[str], owner: str) -> None:
     foreign = world.hub.openbanking.clients.create(owner="other@example.com", title="x").client
 
     assert offered(world, owner, foreign.client_id) == "43"
@@ -226,7 +222,7 @@ def test_nobody_elses_client_is_offered(world: World, own: Sequence[str], owner:
 @pytest.mark.parametrize(
     ("archived", "found", "rows"), [(0, 3, [3]), (1, 3, [3, 6]), (4, 3, [3, 17]), (21, 0, [3, 17])]
 )
-def test_a_form_reads_few_clients_beyond_those_it_offers(
+def test_client_choices_read_few_rows_beyond_those_offered(
     world: World,
     clients: ClientList,
     owner: str,
@@ -245,7 +241,7 @@ def test_a_form_reads_few_clients_beyond_those_it_offers(
 
 
 @pytest.mark.parametrize("wanted", ["zoe", "ZO\u00cb", "Zo\u00eb's"])
-def test_a_title_is_found_in_any_case_with_or_without_accents(world: World, owner: str, wanted: str) -> None:
+def test_a_title_search_ignores_case_and_accents(world: World, owner: str, wanted: str) -> None:
     world.hub.openbanking.clients.create(owner=owner, title="Zo\u00eb's Budget")
     world.hub.openbanking.clients.create(owner=owner, title="Another")
 

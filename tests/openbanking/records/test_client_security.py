@@ -45,7 +45,7 @@ def refused(clients: Clients, **security: Any) -> str:
     return f"{caught.value.member}: {caught.value}"
 
 
-def test_a_record_without_security_is_that_of_an_older_release(world: World, clients: Clients) -> None:
+def test_a_record_without_security_has_the_default_settings(world: World, clients: Clients) -> None:
     item = world.hub.store.get(*client_key(world.client.client_id))
 
     assert item is not None
@@ -54,12 +54,12 @@ def test_a_record_without_security_is_that_of_an_older_release(world: World, cli
     assert clients.get(world.client.client_id).auth_method == "none"
 
 
-def test_a_setting_of_a_newer_release_is_left_out(clients: Clients) -> None:
+def test_an_unknown_setting_of_a_newer_release_is_ignored(clients: Clients) -> None:
     """So that a stage can go back to this release."""
     assert ClientSecurity.from_item({"security_profile": "fapi2", "unheard_of": 1}).is_fapi2
 
 
-def test_settings_are_kept(clients: Clients) -> None:
+def test_security_settings_are_stored(clients: Clients) -> None:
     made = create(clients, **BY_KEY, security_profile="fapi2", dpop_nonce_required=True)
 
     kept = clients.get(made.client_id)
@@ -99,7 +99,7 @@ def test_settings_are_kept(clients: Clients) -> None:
         ),
     ],
 )
-def test_settings_that_do_not_fit_are_refused_with_the_reason(
+def test_contradictory_settings_are_refused_with_the_reason(
     clients: Clients, security: Mapping[str, Any], reason: str
 ) -> None:
     assert refused(clients, **security).startswith(reason)
@@ -128,13 +128,13 @@ def test_settings_that_do_not_fit_are_refused_with_the_reason(
         ),
     ],
 )
-def test_settings_of_certificates_that_do_not_fit_are_refused_with_the_reason(
+def test_contradictory_certificate_settings_are_refused_with_the_reason(
     mutual: Clients, security: Mapping[str, Any], reason: str
 ) -> None:
     assert refused(mutual, **security).startswith(reason)
 
 
-def test_certificates_serve_as_method_binding_and_psd2_identity(mutual: Clients) -> None:
+def test_a_certificate_authenticates_binds_tokens_and_gives_the_registration_number(mutual: Clients) -> None:
     made = create(
         mutual,
         **BY_CERTIFICATE,
@@ -150,7 +150,7 @@ def test_certificates_serve_as_method_binding_and_psd2_identity(mutual: Clients)
         mutual.update(made.client_id, registration_number="PSDGB-FCA-999999")
 
 
-def test_a_key_takes_the_place_of_a_secret(clients: Clients) -> None:
+def test_a_key_replaces_a_client_secret(clients: Clients) -> None:
     made = clients.create(owner="a@example.com", title="TPP", secret=True)
     with pytest.raises(InvalidClient, match="method private_key_jwt has no secret"):
         clients.create(owner="a@example.com", title="TPP", secret=True, security=BY_KEY)
@@ -164,7 +164,7 @@ def test_a_key_takes_the_place_of_a_secret(clients: Clients) -> None:
 
 
 @pytest.mark.parametrize("method", ["client_secret_basic", "client_secret_post"])
-def test_a_method_with_a_secret_creates_the_first_one(world: World, clients: Clients, method: str) -> None:
+def test_a_change_to_a_secret_method_creates_a_secret(world: World, clients: Clients, method: str) -> None:
     made = create(clients, **BY_KEY)
 
     changed = clients.update(made.client_id, security={"auth_method": method})
@@ -175,7 +175,7 @@ def test_a_method_with_a_secret_creates_the_first_one(world: World, clients: Cli
     assert clients.update(made.client_id, security={"auth_method": method}).secret is None
 
 
-def test_an_address_of_keys_takes_the_place_of_keys(clients: Clients) -> None:
+def test_jwks_uri_and_jwks_replace_each_other(clients: Clients) -> None:
     made = create(clients, **BY_KEY)
 
     changed = clients.update(made.client_id, security={"jwks_uri": "https://tpp.example.com/jwks"}).client
@@ -185,7 +185,7 @@ def test_an_address_of_keys_takes_the_place_of_keys(clients: Clients) -> None:
     assert (again.security.jwks, again.security.jwks_uri) == (JWKS, None)
 
 
-def test_changes_of_security_are_in_the_history(clients: Clients) -> None:
+def test_security_changes_are_recorded_in_the_history(clients: Clients) -> None:
     made = create(clients)
 
     clients.update(made.client_id, security={**BY_KEY, "dpop_bound_access_tokens": True})
@@ -209,7 +209,7 @@ def production(shared_world: World) -> Clients:
     ("details", "member"),
     [({"registration_number": "PSDGB-FCA-1"}, "registration_number"), ({"security": BY_KEY}, "security")],
 )
-def test_in_production_only_the_operator_changes_how_a_client_proves_who_it_is(
+def test_in_production_only_the_operator_changes_security_and_registration_number(
     production: Clients, details: Any, member: str, active: bool
 ) -> None:
     client_id = production.create(owner="a@example.com", title="TPP", active=active).client.client_id
@@ -222,7 +222,7 @@ def test_in_production_only_the_operator_changes_how_a_client_proves_who_it_is(
     assert production.update(client_id, **details).client.revision == 1
 
 
-def test_in_production_a_client_has_a_secret_or_a_key(production: Clients) -> None:
+def test_in_production_a_client_needs_a_secret_or_a_key(production: Clients) -> None:
     clients = production
 
     assert refused(clients, auth_method="none").startswith("auth_method: the method none is available in sandbox")

@@ -72,7 +72,7 @@ def test_a_client_with_an_events_url_gets_a_secret_that_verifies_its_events(clie
     Webhook(made.events_secret).verify(b"{}", signed)
 
 
-def test_a_client_without_an_events_url_gets_none(world: World, clients: Clients) -> None:
+def test_a_client_without_an_events_url_gets_no_events_secret(world: World, clients: Clients) -> None:
     made = clients.create(owner="a@example.com", title="Untold")
 
     assert made.events_secret is None
@@ -81,11 +81,11 @@ def test_a_client_without_an_events_url_gets_none(world: World, clients: Clients
     assert clients.get(made.client.client_id) == made.client
 
 
-def test_two_clients_never_share_a_secret(clients: Clients, made: Registered) -> None:
+def test_two_clients_never_share_an_events_secret(clients: Clients, made: Registered) -> None:
     assert clients.create(owner="a@example.com", title="Told", events_url=URL).events_secret != made.events_secret
 
 
-def test_neither_the_table_nor_a_log_of_the_objects_has_a_secret_in_clear(
+def test_secrets_appear_in_clear_neither_in_the_table_nor_in_repr(
     world: World, clients: Clients, made: Registered
 ) -> None:
     both = clients.create(owner="a@example.com", title="Told", events_url=URL, secret=True)
@@ -97,7 +97,7 @@ def test_neither_the_table_nor_a_log_of_the_objects_has_a_secret_in_clear(
         assert base64.b64decode(secrets[-1].removeprefix("whsec_")) not in item["event_secrets"][0]["sealed"]
 
 
-def test_a_secret_that_is_moved_to_another_client_does_not_open(clients: Clients, made: Registered) -> None:
+def test_an_events_secret_copied_to_another_client_cannot_be_unsealed(clients: Clients, made: Registered) -> None:
     with pytest.raises(Unsealable):
         clients.events_secrets(replace(made.client, client_id="another"))
 
@@ -105,7 +105,7 @@ def test_a_secret_that_is_moved_to_another_client_does_not_open(clients: Clients
 # -- where events go
 
 
-def test_with_its_first_events_url_a_client_gets_its_secret(world: World, clients: Clients) -> None:
+def test_setting_the_first_events_url_creates_an_events_secret(world: World, clients: Clients) -> None:
     assert clients.update(world.client.client_id, events_url=None) == Registered(world.client)
 
     told = clients.update(world.client.client_id, events_url=URL)
@@ -115,7 +115,7 @@ def test_with_its_first_events_url_a_client_gets_its_secret(world: World, client
     assert signing(clients, world.client.client_id) == [told.events_secret]
 
 
-def test_the_secret_stays_when_the_address_moves_goes_and_comes_back(
+def test_the_events_secret_survives_changes_and_removal_of_the_events_url(
     clients: Clients, made: Registered, client_id: str
 ) -> None:
     for url in (f"{URL}/moved", None, URL):
@@ -128,7 +128,7 @@ def test_the_secret_stays_when_the_address_moves_goes_and_comes_back(
 
 
 @pytest.mark.parametrize("url", ["", "tpp.example.com", "ftp://tpp.example.com", f"{URL}#there"])
-def test_an_address_that_cannot_be_changes_nothing(clients: Clients, made: Registered, url: str) -> None:
+def test_an_invalid_events_url_changes_nothing(clients: Clients, made: Registered, url: str) -> None:
     with pytest.raises(InvalidClient, match="events_url must"):
         clients.update(made.client.client_id, events_url=url)
 
@@ -136,7 +136,7 @@ def test_an_address_that_cannot_be_changes_nothing(clients: Clients, made: Regis
 
 
 @pytest.mark.parametrize("host", host_spellings.REFUSED)
-def test_no_address_of_a_client_is_private_in_any_spelling_outside_the_local_stage(world: World, host: str) -> None:
+def test_a_client_url_with_a_private_host_is_refused_in_every_spelling(world: World, host: str) -> None:
     clients = world.another_process(replace(world.hub.settings, stage="dev")).openbanking.clients
     url = f"https://{host}/"
 
@@ -151,7 +151,7 @@ def test_no_address_of_a_client_is_private_in_any_spelling_outside_the_local_sta
 # -- rotation
 
 
-def test_during_an_overlap_both_secrets_sign_and_then_the_new_one_alone(
+def test_both_events_secrets_sign_until_the_overlap_ends(
     world: World, clients: Clients, made: Registered, client_id: str
 ) -> None:
     rotated = clients.rotate_events_secret(client_id, DAY)
@@ -163,7 +163,7 @@ def test_during_an_overlap_both_secrets_sign_and_then_the_new_one_alone(
     assert signing(clients, client_id) == [rotated.events_secret]
 
 
-def test_without_an_overlap_the_old_secret_ends_at_once(clients: Clients, client_id: str) -> None:
+def test_a_rotation_without_overlap_ends_the_old_secret_at_once(clients: Clients, client_id: str) -> None:
     clients.rotate_events_secret(client_id, DAY)
     rotated = clients.rotate_events_secret(client_id, 0)
 
@@ -171,13 +171,13 @@ def test_without_an_overlap_the_old_secret_ends_at_once(clients: Clients, client
     assert len(clients.get(client_id).event_secrets) == 1
 
 
-def test_another_rotation_within_an_overlap_ends_the_oldest(clients: Clients, client_id: str) -> None:
+def test_a_second_rotation_during_the_overlap_ends_the_oldest_secret(clients: Clients, client_id: str) -> None:
     second, third = (clients.rotate_events_secret(client_id, DAY).events_secret for _ in range(2))
 
     assert signing(clients, client_id) == [third, second]
 
 
-def test_a_client_without_an_events_url_has_no_secret_to_rotate(world: World, clients: Clients, client_id: str) -> None:
+def test_rotating_an_events_secret_requires_an_events_url(world: World, clients: Clients, client_id: str) -> None:
     clients.update(client_id, events_url=None)
 
     for untold in (client_id, world.client.client_id):
@@ -185,7 +185,7 @@ def test_a_client_without_an_events_url_has_no_secret_to_rotate(world: World, cl
             clients.rotate_events_secret(untold, DAY)
 
 
-def test_nobody_has_no_events(clients: Clients) -> None:
+def test_an_unknown_client_raises_unknown_client(clients: Clients) -> None:
     with pytest.raises(UnknownClient):
         clients.update("nobody", events_url=URL)
     with pytest.raises(UnknownClient):
@@ -197,7 +197,7 @@ def test_nobody_has_no_events(clients: Clients) -> None:
 # -- two operators
 
 
-def test_of_two_rotations_at_once_neither_secret_is_lost(
+def test_two_concurrent_rotations_keep_both_secrets(
     world: World, clients: Clients, other: Clients, client_id: str
 ) -> None:
     theirs: list[Registered] = []
@@ -209,7 +209,7 @@ def test_of_two_rotations_at_once_neither_secret_is_lost(
     assert ours.client == clients.get(client_id)
 
 
-def test_of_two_first_addresses_at_once_one_makes_the_secret(world: World, clients: Clients, other: Clients) -> None:
+def test_two_concurrent_first_events_urls_create_one_secret(world: World, clients: Clients, other: Clients) -> None:
     client_id, theirs = world.client.client_id, list[Registered]()
 
     with world.meanwhile("transact", lambda: theirs.append(other.update(client_id, events_url=f"{URL}/theirs"))):
@@ -230,7 +230,7 @@ CHANGES: dict[str, tuple[Callable[[Clients, str], object], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("change", "expected"), CHANGES.values(), ids=CHANGES)
-def test_a_rotation_undoes_nothing_that_changed_meanwhile(
+def test_a_rotation_keeps_concurrent_changes(
     world: World,
     clients: Clients,
     other: Clients,
@@ -246,7 +246,7 @@ def test_a_rotation_undoes_nothing_that_changed_meanwhile(
     assert signing(clients, client_id) == [rotated.events_secret]
 
 
-def test_a_change_that_others_overtake_again_and_again_is_given_up(
+def test_a_change_that_always_conflicts_is_given_up(
     world: World, clients: Clients, made: Registered, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stored = world.hub.store.get(*client_key(made.client.client_id))
@@ -265,7 +265,7 @@ def test_a_change_that_others_overtake_again_and_again_is_given_up(
 
 
 @pytest.mark.parametrize("kind", FAULTS)
-def test_the_secret_that_is_shown_is_the_one_that_signs_whatever_storage_does(
+def test_a_rotation_returns_the_signing_secret_despite_storage_faults(
     world: World, clients: Clients, made: Registered, client_id: str, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(world.hub.store, "_pause", lambda seconds: None)
@@ -277,7 +277,7 @@ def test_the_secret_that_is_shown_is_the_one_that_signs_whatever_storage_does(
     assert signing(clients, client_id) == [rotated.events_secret, made.events_secret]
 
 
-def test_a_repeat_that_storage_does_not_recognise_is_recognised_here(
+def test_a_repeated_write_is_recognised_without_the_token_of_dynamodb(
     clients: Clients, made: Registered, client_id: str
 ) -> None:
     answers = iter([NoAnswer("TransactWriteItems")])
@@ -297,7 +297,7 @@ def test_a_repeat_that_storage_does_not_recognise_is_recognised_here(
 # -- the client's own secret
 
 
-def test_an_old_secret_lives_on_for_the_time_that_was_chosen(world: World, clients: Clients) -> None:
+def test_the_old_client_secret_is_valid_for_the_chosen_overlap(world: World, clients: Clients) -> None:
     made = clients.create(owner="a@example.com", title="Careful", secret=True)
     client_id = made.client.client_id
 
@@ -310,7 +310,7 @@ def test_an_old_secret_lives_on_for_the_time_that_was_chosen(world: World, clien
         assert not rotated.client.accepts_secret(None, at)
 
 
-def test_calls_are_accepted_with_either_secret_until_the_old_one_ends(world: World, clients: Clients) -> None:
+def test_calls_accept_both_client_secrets_until_the_old_one_ends(world: World, clients: Clients) -> None:
     made = clients.create(owner="a@example.com", title="Careful", secret=True)
     world.client = made.client
     rotated = clients.rotate_secret(made.client.client_id, 3600)
@@ -326,7 +326,7 @@ def test_calls_are_accepted_with_either_secret_until_the_old_one_ends(world: Wor
     assert statuses() == [401, 401, 200, 400]
 
 
-def test_at_most_two_client_secrets_live(world: World, clients: Clients) -> None:
+def test_a_client_has_at_most_two_client_secrets(world: World, clients: Clients) -> None:
     made = clients.create(owner="a@example.com", title="Careful", secret=True)
     second, third = (clients.rotate_secret(made.client.client_id, DAY).secret for _ in range(2))
 
@@ -335,14 +335,14 @@ def test_at_most_two_client_secrets_live(world: World, clients: Clients) -> None
     assert len(clients.rotate_secret(made.client.client_id, 0).client.secrets) == 1
 
 
-def test_a_first_secret_is_needed_at_once(world: World, clients: Clients) -> None:
+def test_the_first_client_secret_is_required_at_once(world: World, clients: Clients) -> None:
     rotated = clients.rotate_secret(world.client.client_id, DAY)
 
     assert rotated.client.has_secret
     assert not rotated.client.accepts_secret(None, world.clock.time())
 
 
-def test_only_digests_of_client_secrets_are_kept(world: World, clients: Clients) -> None:
+def test_only_digests_of_client_secrets_are_stored(world: World, clients: Clients) -> None:
     made = clients.create(owner="a@example.com", title="Careful", secret=True)
     rotated = clients.rotate_secret(made.client.client_id, DAY)
 
@@ -353,7 +353,7 @@ def test_only_digests_of_client_secrets_are_kept(world: World, clients: Clients)
 # -- what can be changed, and who did
 
 
-def test_a_change_touches_what_it_names_only(clients: Clients, made: Registered, client_id: str) -> None:
+def test_an_update_keeps_all_other_members(clients: Clients, made: Registered, client_id: str) -> None:
     updated = clients.update(client_id, callback_urls=["https://a.example/", "https://b.example/"])
 
     assert updated.client == clients.get(client_id)
@@ -363,7 +363,7 @@ def test_a_change_touches_what_it_names_only(clients: Clients, made: Registered,
     assert updated.client.callback_url == "https://a.example/"
 
 
-def test_every_change_is_in_the_history_with_who_and_when(world: World, clients: Clients, client_id: str) -> None:
+def test_every_change_is_in_the_history_with_author_and_time(world: World, clients: Clients, client_id: str) -> None:
     owner, began = "a@example.com", world.clock.time()
     changes: list[Callable[[], object]] = [
         lambda: clients.update(client_id, owner=owner, title="Renamed", callback_urls=["https://a.example/"]),
@@ -397,14 +397,14 @@ def test_every_change_is_in_the_history_with_who_and_when(world: World, clients:
     assert history[-1].before == {"title": "Told", "callback_urls": [clients.default_callback]}
 
 
-def test_a_title_is_stored_in_one_form_and_without_invisible_characters(clients: Clients, client_id: str) -> None:
+def test_a_title_is_stored_normalized_and_without_invisible_characters(clients: Clients, client_id: str) -> None:
     assert clients.update(client_id, title=" Cafe\u0301\u00a0Bud\u00adget ").client.title == "Caf\u00e9 Budget"
     for title in ("\u3164", "\u2800", "\ufe0f", "Told\u2800", "To\u200dld", "Told\ufe0f"):
         with pytest.raises(InvalidClient, match="title must"):
             clients.update(client_id, title=title)
 
 
-def test_a_title_that_an_earlier_rule_allowed_does_not_hinder_other_changes(world: World, clients: Clients) -> None:
+def test_a_stored_title_with_invisible_characters_permits_other_changes(world: World, clients: Clients) -> None:
     client_id = clients.create(owner="a@example.com", title="Old").client.client_id
     world.hub.store.update("clients", {"client_id": client_id}, set={"title": "Old\u3164"})
 
@@ -412,7 +412,7 @@ def test_a_title_that_an_earlier_rule_allowed_does_not_hinder_other_changes(worl
     assert clients.get(client_id).title == "Old\u3164"
 
 
-def test_what_changes_nothing_leaves_no_trace(clients: Clients, made: Registered, client_id: str) -> None:
+def test_an_update_without_effect_writes_no_history(clients: Clients, made: Registered, client_id: str) -> None:
     clients.update(client_id, title=" Told ", events_url=URL)
     clients.activate(client_id)
 
@@ -420,9 +420,7 @@ def test_what_changes_nothing_leaves_no_trace(clients: Clients, made: Registered
     assert clients.history(made.client) == []
 
 
-def test_a_client_of_before_there_were_several_addresses_and_secrets_stays_readable(
-    world: World, clients: Clients
-) -> None:
+def test_a_client_record_of_the_first_format_stays_readable(world: World, clients: Clients) -> None:
     """As main had it: one ``callback_url``, one ``secret_digest``, no revision."""
     client_id, secret = "a5c2a7ae-4a9c-4d94-9f9f-0d1a1e6c7f10", "s" * 43
     old = {
@@ -454,7 +452,7 @@ def test_a_client_of_before_there_were_several_addresses_and_secrets_stays_reada
 # -- archived clients
 
 
-def test_an_archived_client_is_inactive_unchangeable_and_restorable(
+def test_an_archived_client_is_inactive_and_immutable_until_restored(
     world: World, clients: Clients, client_id: str
 ) -> None:
     archived = clients.archive(client_id, "a@example.com")
@@ -485,7 +483,7 @@ def test_an_archived_client_is_inactive_unchangeable_and_restorable(
     ]
 
 
-def test_restoring_a_client_that_is_not_archived_changes_nothing(clients: Clients, made: Registered) -> None:
+def test_restoring_an_active_client_changes_nothing(clients: Clients, made: Registered) -> None:
     assert clients.restore(made.client.client_id) == made.client
 
 
@@ -508,9 +506,7 @@ def test_calls_of_an_archived_client_are_refused_until_it_is_restored_and_activa
     assert statuses[2][1:3] == (200, 200)
 
 
-def test_a_client_that_was_stored_before_clients_could_be_archived_is_not_archived(
-    world: World, clients: Clients, client_id: str
-) -> None:
+def test_a_client_stored_without_archived_at_is_not_archived(world: World, clients: Clients, client_id: str) -> None:
     item = world.hub.store.get("clients", {"client_id": client_id})
 
     assert item is not None
@@ -518,7 +514,7 @@ def test_a_client_that_was_stored_before_clients_could_be_archived_is_not_archiv
     assert not clients.get(client_id).is_archived
 
 
-def test_what_is_in_effect_already_is_accepted_at_an_old_revision(clients: Clients, client_id: str) -> None:
+def test_an_update_already_in_effect_is_accepted_at_an_old_revision(clients: Clients, client_id: str) -> None:
     seen = clients.get(client_id).revision
     made = clients.update(client_id, revision=seen, title="Ours")
 
@@ -527,7 +523,7 @@ def test_what_is_in_effect_already_is_accepted_at_an_old_revision(clients: Clien
         clients.update(client_id, revision=seen, title="Others'")
 
 
-def test_a_change_by_what_somebody_saw_is_refused_when_others_were_faster(
+def test_an_update_at_a_revision_that_changed_meanwhile_is_refused(
     world: World, clients: Clients, other: Clients, client_id: str
 ) -> None:
     seen = clients.get(client_id).revision
@@ -538,7 +534,7 @@ def test_a_change_by_what_somebody_saw_is_refused_when_others_were_faster(
     assert clients.get(client_id).title == "Theirs"
 
 
-def test_of_two_changes_at_once_neither_is_lost(world: World, clients: Clients, other: Clients, client_id: str) -> None:
+def test_two_concurrent_updates_are_both_kept(world: World, clients: Clients, other: Clients, client_id: str) -> None:
     with world.meanwhile("transact", lambda: other.update(client_id, title="Theirs")):
         clients.update(client_id, callback_urls=["https://ours.example/"])
 
@@ -547,7 +543,7 @@ def test_of_two_changes_at_once_neither_is_lost(world: World, clients: Clients, 
     assert len(clients.history(client)) == 2
 
 
-def test_nobody_can_name_a_change_as_a_client(world: World, clients: Clients, client_id: str) -> None:
+def test_a_history_entry_cannot_be_used_as_a_client(world: World, clients: Clients, client_id: str) -> None:
     clients.update(client_id, title="Renamed")
     names = [item["client_id"] for item in world.hub.store.scan("clients")]
     (name,) = [name for name in names if name.startswith(f"{client_id}/")]
@@ -561,7 +557,7 @@ def test_nobody_can_name_a_change_as_a_client(world: World, clients: Clients, cl
 @pytest.mark.parametrize(
     "urls", [["ftp://x"], ["https://a.example/"] * 2, [f"https://{number}.example/" for number in range(11)]]
 )
-def test_callback_urls_are_at_most_ten_good_and_different_addresses(
+def test_callback_urls_must_be_valid_different_and_at_most_ten(
     clients: Clients, client_id: str, urls: list[str]
 ) -> None:
     with pytest.raises(InvalidClient, match="callback_url"):
@@ -570,7 +566,7 @@ def test_callback_urls_are_at_most_ten_good_and_different_addresses(
 
 @pytest.mark.parametrize("name", CALLBACK_PARAMETERS)
 @pytest.mark.parametrize("query", ["{}=1", "tenant=7&{}=1", "{}", "{}=", "tenant=7&{}&x=1"])
-def test_a_callback_url_must_not_have_a_parameter_that_the_service_adds(
+def test_a_callback_url_with_a_reserved_query_parameter_is_refused(
     clients: Clients, client_id: str, name: str, query: str
 ) -> None:
     url, before = f"{URL}?{query.format(name)}", clients.get(client_id)
@@ -584,19 +580,21 @@ def test_a_callback_url_must_not_have_a_parameter_that_the_service_adds(
 
 
 @pytest.mark.parametrize("escaped", ["st%61te", "%69ss"])
-def test_an_escaped_parameter_of_a_callback_url_counts_as_well(clients: Clients, client_id: str, escaped: str) -> None:
+def test_a_percent_encoded_reserved_parameter_of_a_callback_url_is_refused(
+    clients: Clients, client_id: str, escaped: str
+) -> None:
     with pytest.raises(InvalidClient, match=r"must not have (state|iss) in its query"):
         clients.update(client_id, callback_urls=[f"{URL}?{escaped}=1"])
 
 
 @pytest.mark.parametrize("query", ["", "tenant=7", "State=1&codes=2", "x=state&y=%26code%3D1"])
-def test_a_callback_url_may_have_parameters_of_its_own(clients: Clients, client_id: str, query: str) -> None:
+def test_a_callback_url_may_have_other_parameters(clients: Clients, client_id: str, query: str) -> None:
     url = f"{URL}?{query}"
 
     assert clients.update(client_id, callback_urls=[url]).client.callback_urls == (url,)
 
 
-def test_a_callback_url_of_an_earlier_version_stays_until_it_is_replaced(
+def test_a_stored_callback_url_with_a_reserved_parameter_stays_until_replaced(
     world: World, clients: Clients, client_id: str
 ) -> None:
     old = f"{URL}?state=old"
@@ -610,7 +608,7 @@ def test_a_callback_url_of_an_earlier_version_stays_until_it_is_replaced(
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_no_parameter_of_an_answer_to_a_callback_url_is_there_twice(world: World, version: int) -> None:
+def test_a_callback_has_every_parameter_once(world: World, version: int) -> None:
     url = f"{URL}?tenant=7"
     world.client = world.hub.openbanking.clients.create(owner="a@example.com", title="Two", callback_urls=[url]).client
     consented = world.approve(version)
@@ -633,9 +631,7 @@ def two(world: World) -> World:
 
 @pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("number", [None, 0, 1])
-def test_psus_come_back_to_the_callback_url_that_the_request_named_or_the_first(
-    two: World, version: int, number: int | None
-) -> None:
+def test_psus_return_to_the_requested_callback_url_or_the_first(two: World, version: int, number: int | None) -> None:
     named = {} if number is None else {"redirect_uri": two.client.callback_urls[number]}
 
     consented = two.approve(version, **named)
@@ -647,7 +643,7 @@ def test_psus_come_back_to_the_callback_url_that_the_request_named_or_the_first(
 @pytest.mark.parametrize(
     "uri", ["https://two.example:8443/back/", "https://two.example:8443/", "http://127.0.0.1:8000"]
 )
-def test_a_redirect_uri_equals_one_of_them_exactly(two: World, uri: str) -> None:
+def test_a_redirect_uri_must_equal_a_callback_url_exactly(two: World, uri: str) -> None:
     request = {"bic": "BETADEF1", "scopes": ["accounts"], "redirect_uri": uri}
     query = {"response_type": "code", "client_id": two.client.client_id, "bic": "BETADEF1", "scope": "accounts"}
 
@@ -655,7 +651,7 @@ def test_a_redirect_uri_equals_one_of_them_exactly(two: World, uri: str) -> None
     assert two.call("GET", f"/oauth/authorize?{urlencode(query | {'redirect_uri': uri})}").status == 400
 
 
-def test_the_front_door_leads_back_to_the_address_that_was_named(two: World) -> None:
+def test_the_oauth_authorize_endpoint_redirects_errors_to_the_requested_callback_url(two: World) -> None:
     query = {"response_type": "code", "client_id": two.client.client_id, "bic": "BETADEF1", "scope": "nothing"}
     named = query | {"redirect_uri": two.client.callback_urls[1]}
 
@@ -665,7 +661,7 @@ def test_the_front_door_leads_back_to_the_address_that_was_named(two: World) -> 
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_a_request_whose_address_was_given_up_leads_nowhere(two: World, version: int) -> None:
+def test_a_request_with_a_removed_callback_url_is_not_redirected(two: World, version: int) -> None:
     asked = two.authorize(version, redirect_uri=two.client.callback_urls[1])
     url = {"request_url" if version == 1 else "requestUrl": asked["redirect_url"]}
     answer = two.bank(version, "/init_authorization", url).body

@@ -15,9 +15,7 @@ def consent(status: str) -> Consent:
 
 
 @pytest.mark.parametrize(("now", "expected"), [(_END - 1, True), (_END, False), (_END + 1, False)])
-def test_a_consent_is_valid_or_spent_until_its_last_second_and_not_in_the_one_that_follows(
-    now: int, expected: bool
-) -> None:
+def test_a_consent_is_valid_or_spent_until_its_last_second(now: int, expected: bool) -> None:
     assert consent("authorised").is_valid(now) is expected
     assert consent("spent").is_spent(now) is expected
 
@@ -27,6 +25,6 @@ def test_a_revoked_consent_is_neither_valid_nor_spent() -> None:
     assert not consent("revoked").is_spent(0)
 
 
-def test_a_spent_consent_is_not_valid_and_a_valid_one_is_not_spent() -> None:
+def test_a_consent_is_either_valid_or_spent() -> None:
     assert not consent("spent").is_valid(0)
     assert not consent("authorised").is_spent(0)

@@ -21,7 +21,7 @@ def client_id(world: World) -> str:
     return world.client.client_id
 
 
-def test_a_client_has_one_way_to_get_events(clients: Clients, client_id: str) -> None:
+def test_a_client_has_one_events_mode(clients: Clients, client_id: str) -> None:
     ways = []
     for change in ({"events": "poll"}, {"events_url": URL}, {"events": "poll"}, {"events": "none"}):
         client = clients.update(client_id, **change).client  # type: ignore[arg-type]
@@ -31,7 +31,7 @@ def test_a_client_has_one_way_to_get_events(clients: Clients, client_id: str) ->
     assert ways == [("poll", None), ("url", URL), ("poll", None), ("none", None)]
 
 
-def test_events_none_ends_an_events_url(clients: Clients, client_id: str) -> None:
+def test_events_none_removes_the_events_url(clients: Clients, client_id: str) -> None:
     clients.update(client_id, events_url=URL)
 
     client = clients.update(client_id, events="none").client
@@ -39,13 +39,13 @@ def test_events_none_ends_an_events_url(clients: Clients, client_id: str) -> Non
     assert (client.events_mode, client.events_url) == ("none", None)
 
 
-def test_no_events_url_leaves_a_client_fetching(clients: Clients, client_id: str) -> None:
+def test_removing_the_events_url_keeps_the_mode_poll(clients: Clients, client_id: str) -> None:
     clients.update(client_id, events="poll")
 
     assert clients.update(client_id, events_url=None, title="Renamed").client.events_mode == "poll"
 
 
-def test_a_new_client_fetches_its_events(clients: Clients) -> None:
+def test_a_new_client_may_have_the_mode_poll_or_none(clients: Clients) -> None:
     made = clients.create(owner="a@example.com", title="Polls", events="poll")
 
     assert clients.get(made.client.client_id).events_mode == "poll"
@@ -54,7 +54,7 @@ def test_a_new_client_fetches_its_events(clients: Clients) -> None:
 
 
 @pytest.mark.parametrize("events", ["poll", "none"])
-def test_an_events_url_beside_another_way_is_refused(world: World, clients: Clients, events: str) -> None:
+def test_an_events_url_with_another_mode_is_refused(world: World, clients: Clients, events: str) -> None:
     before = [*world.hub.store.scan("clients")]
 
     with pytest.raises(InvalidClient, match="exclude each other") as found:
@@ -67,12 +67,12 @@ def test_an_events_url_beside_another_way_is_refused(world: World, clients: Clie
 
 
 @pytest.mark.parametrize("events", ["", "url", "Poll"])
-def test_an_unknown_way_is_refused(clients: Clients, client_id: str, events: str) -> None:
+def test_an_unknown_events_mode_is_refused(clients: Clients, client_id: str, events: str) -> None:
     with pytest.raises(InvalidClient, match="events must be poll or none"):
         clients.update(client_id, events=events)
 
 
-def test_a_change_of_the_way_is_in_the_history(clients: Clients, client_id: str) -> None:
+def test_a_change_of_the_events_mode_is_in_the_history(clients: Clients, client_id: str) -> None:
     clients.update(client_id, events_url=URL)
     clients.update(client_id, events="poll")
     clients.update(client_id, events="none")
@@ -86,7 +86,7 @@ def test_a_change_of_the_way_is_in_the_history(clients: Clients, client_id: str)
     ]
 
 
-def test_clients_stored_before_events_could_be_fetched_get_them_as_before(world: World, clients: Clients) -> None:
+def test_clients_stored_without_a_mode_use_their_events_url_or_none(world: World, clients: Clients) -> None:
     with_url = clients.create(owner="a@example.com", title="Told", events_url=URL).client
     without = clients.create(owner="a@example.com", title="Quiet").client
     for client in (with_url, without):
@@ -96,7 +96,7 @@ def test_clients_stored_before_events_could_be_fetched_get_them_as_before(world:
     assert clients.get(without.client_id).events_mode == "none"
 
 
-def test_a_client_that_fetches_has_no_events_secret_to_rotate(clients: Clients, client_id: str) -> None:
+def test_a_polling_client_has_no_events_secret_to_rotate(clients: Clients, client_id: str) -> None:
     clients.update(client_id, events="poll")
 
     with pytest.raises(InvalidClient, match="no Events URL"):

@@ -115,7 +115,7 @@ HARMFUL = {
     ],
     ids=["png", "jpeg", "svg", "svg in UTF-16"],
 )
-def test_the_type_follows_from_the_content(content: bytes, media_type: str) -> None:
+def test_the_media_type_follows_from_the_content(content: bytes, media_type: str) -> None:
     logo = read_logo(content)
 
     assert (logo.content, logo.media_type) == (content, media_type)
@@ -123,12 +123,12 @@ def test_the_type_follows_from_the_content(content: bytes, media_type: str) -> N
 
 
 @pytest.mark.parametrize("inside", HARMLESS.values(), ids=HARMLESS)
-def test_a_drawing_is_accepted(inside: str) -> None:
+def test_a_harmless_svg_is_accepted(inside: str) -> None:
     assert read_logo(svg(inside)).media_type == "image/svg+xml"
 
 
 @pytest.mark.parametrize(("inside", "reason"), HARMFUL.values(), ids=HARMFUL)
-def test_a_drawing_that_can_do_more_is_refused(inside: str, reason: str) -> None:
+def test_an_svg_with_active_or_external_content_is_refused(inside: str, reason: str) -> None:
     with pytest.raises(InvalidBank) as refusal:
         read_logo(svg(inside))
 
@@ -136,19 +136,19 @@ def test_a_drawing_that_can_do_more_is_refused(inside: str, reason: str) -> None
 
 
 @pytest.mark.parametrize("inside", TOO_EXPENSIVE.values(), ids=TOO_EXPENSIVE)
-def test_a_drawing_that_multiplies_by_references_is_refused(inside: str) -> None:
+def test_an_svg_with_multiplying_references_is_refused(inside: str) -> None:
     with pytest.raises(InvalidBank, match="repeats too much of itself by references"):
         read_logo(svg(inside))
 
 
 @pytest.mark.parametrize("inside", UNAFFORDABLE.values(), ids=UNAFFORDABLE)
-def test_a_drawing_with_effects_of_any_cost_is_refused(inside: str) -> None:
+def test_an_svg_with_expensive_effects_is_refused(inside: str) -> None:
     with pytest.raises(InvalidBank, match=r"take browsers too long to draw|levels deep"):
         read_logo(svg(inside))
 
 
 @pytest.mark.parametrize("inside", ENLARGED.values(), ids=ENLARGED)
-def test_a_drawing_that_is_enlarged_to_far_coordinates_is_refused(inside: str) -> None:
+def test_an_svg_enlarged_to_distant_coordinates_is_refused(inside: str) -> None:
     with pytest.raises(InvalidBank, match="coordinates beyond 2,000 times its size"):
         read_logo(svg(inside, 'viewBox="0 0 512 512"'))
 
@@ -163,20 +163,20 @@ def test_a_drawing_that_is_enlarged_to_far_coordinates_is_refused(inside: str) -
         'width="1em" height="1em" font-size=".0005"',
     ],
 )
-def test_a_document_that_is_much_smaller_than_its_drawing_is_refused(attributes: str) -> None:
+def test_an_svg_much_smaller_than_its_drawing_is_refused(attributes: str) -> None:
     with pytest.raises(InvalidBank, match="coordinates beyond 2,000 times its size"):
         read_logo(svg('<path d="M0 0h9"/>', attributes))
 
 
 @pytest.mark.parametrize("inside", [*USUAL.values(), *WORST_ACCEPTED.values()], ids=[*USUAL, *WORST_ACCEPTED])
-def test_a_drawing_that_browsers_draw_at_once_is_accepted(inside: str) -> None:
+def test_an_svg_that_is_quick_to_draw_is_accepted(inside: str) -> None:
     logo = svg(inside, 'viewBox="0 0 512 512"')
 
     assert read_logo(logo).content == logo
 
 
 @pytest.mark.parametrize("attributes", ['onload="alert(1)"', 'xml:base="https://evil.example/"'])
-def test_the_outermost_element_is_checked_as_well(attributes: str) -> None:
+def test_attributes_of_the_root_element_are_checked(attributes: str) -> None:
     with pytest.raises(InvalidBank):
         read_logo(svg(attributes=attributes))
 
@@ -190,7 +190,7 @@ def test_the_outermost_element_is_checked_as_well(attributes: str) -> None:
         '<!DOCTYPE svg [<!ENTITY a SYSTEM "file:///etc/passwd">]>',
     ],
 )
-def test_a_document_type_is_refused(declaration: str) -> None:
+def test_an_svg_with_a_document_type_is_refused(declaration: str) -> None:
     with pytest.raises(InvalidBank, match="document type or entities"):
         read_logo(declaration.encode() + SVG)
 
@@ -213,7 +213,7 @@ def test_a_document_type_is_refused(declaration: str) -> None:
     ],
     ids=lambda content: repr(content[:20]),
 )
-def test_any_other_file_is_refused(content: bytes) -> None:
+def test_a_file_that_is_not_png_jpeg_or_svg_is_refused(content: bytes) -> None:
     with pytest.raises(InvalidBank, match="not a PNG, JPEG or SVG file"):
         read_logo(content)
 
@@ -254,7 +254,7 @@ def test_a_logo_has_at_most_2000_pixels_in_each_direction() -> None:
         read_logo(png(header(2**31 - 1, 2**31 - 1), IMAGE_DATA, (b"IEND", b"")))
 
 
-def test_a_png_file_is_stored_without_texts_and_other_ancillary_chunks() -> None:
+def test_a_png_file_is_stored_without_ancillary_chunks() -> None:
     text = (b"zTXt", b"Comment\0\0" + zlib.compress(bytes(40_000_000)))
     palette, clear = (b"PLTE", b"\0\0\0"), (b"tRNS", b"\0")
     frames = (b"acTL", bytes(8))
@@ -267,7 +267,7 @@ def test_a_png_file_is_stored_without_texts_and_other_ancillary_chunks() -> None
 
 
 @pytest.mark.parametrize(("width", "height", "size"), [(1, 1, 2), (5, 3, 22), (8, 8, 79)])
-def test_an_interlaced_png_file_is_whole(width: int, height: int, size: int) -> None:
+def test_an_interlaced_png_file_must_be_complete(width: int, height: int, size: int) -> None:
     def interlaced(count: int) -> bytes:
         return png(header(width, height, interlace=1), (b"IDAT", zlib.compress(bytes(count))), (b"IEND", b""))
 
@@ -295,7 +295,7 @@ def test_a_jpeg_file_has_at_most_64_scans() -> None:
     ],
     ids=["filled up", "filled up before frame and scan", "an end of line", "zeros", "a preview behind it"],
 )
-def test_a_jpeg_file_may_be_filled_up(content: bytes) -> None:
+def test_a_jpeg_file_may_have_fill_bytes_and_trailing_data(content: bytes) -> None:
     assert read_logo(content).media_type == "image/jpeg"
 
 

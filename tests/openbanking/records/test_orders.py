@@ -71,7 +71,7 @@ def held(world: World) -> list[int]:
 @KINDS
 @WAYS
 @pytest.mark.parametrize("consent_type", ["reusable", ONE_TIME])
-def test_of_two_tpps_with_one_id_the_second_is_refused_before_the_bank_is_asked(
+def test_an_order_with_the_request_id_of_another_tpp_is_refused_before_the_bank_call(
     world: World, version: int, kind: str, later: bool, consent_type: str
 ) -> None:
     first = payer_of(world, version, kind, later=not later)
@@ -88,9 +88,7 @@ def test_of_two_tpps_with_one_id_the_second_is_refused_before_the_bank_is_asked(
 @VERSIONS
 @KINDS
 @WAYS
-def test_another_body_under_one_id_is_the_callers_fault_and_never_the_banks(
-    world: World, version: int, kind: str, later: bool
-) -> None:
+def test_another_body_with_the_same_request_id_is_refused(world: World, version: int, kind: str, later: bool) -> None:
     payer = payer_of(world, version, kind, later=later)
     payer.request_id = str(uuid.uuid4())
     assert payer.pay().status in (200, 202)
@@ -100,7 +98,7 @@ def test_another_body_under_one_id_is_the_callers_fault_and_never_the_banks(
 
 @VERSIONS
 @WAYS
-def test_another_consent_under_one_id_is_refused(world: World, version: int, later: bool) -> None:
+def test_another_consent_with_the_same_request_id_is_refused(world: World, version: int, later: bool) -> None:
     first, second = (payer_of(world, version, consent_type=ONE_TIME, later=later) for _ in range(2))
     first.request_id = second.request_id = str(uuid.uuid4())
     assert first.pay().status in (200, 202)
@@ -109,7 +107,7 @@ def test_another_consent_under_one_id_is_refused(world: World, version: int, lat
 
 
 @VERSIONS
-def test_another_call_under_one_id_is_refused(world: World, version: int) -> None:
+def test_another_payment_call_with_the_same_request_id_is_refused(world: World, version: int) -> None:
     first, second = Payer(world, version, "direct"), Payer(world, version, "single", ONE_TIME)
     first.request_id = second.request_id = str(uuid.uuid4())
     assert first.pay().status == 200
@@ -120,9 +118,7 @@ def test_another_call_under_one_id_is_refused(world: World, version: int) -> Non
 @VERSIONS
 @KINDS
 @WAYS
-def test_an_order_repeated_in_capitals_reaches_the_bank_under_one_id(
-    world: World, version: int, kind: str, later: bool
-) -> None:
+def test_the_bank_gets_the_request_id_in_lower_case(world: World, version: int, kind: str, later: bool) -> None:
     """Banks that compare text would pay twice."""
     payer, small = payer_of(world, version, kind, later=later), str(uuid.uuid4())
 
@@ -136,7 +132,7 @@ def test_an_order_repeated_in_capitals_reaches_the_bank_under_one_id(
     assert [item["request_id"] for item in payments(world)] == [small]
 
 
-def test_a_refusal_and_the_log_name_the_request_id_in_lower_case(world: World, lines: Lines) -> None:
+def test_errors_and_logs_show_the_request_id_in_lower_case(world: World, lines: Lines) -> None:
     small = str(uuid.uuid4())
 
     answer = world.tpp("POST", "/tpp/authorize", {}, headers={"x-request-id": small.upper()})
@@ -145,7 +141,7 @@ def test_a_refusal_and_the_log_name_the_request_id_in_lower_case(world: World, l
     assert {line["request_id"] for line in lines.all()} == {small}
 
 
-def test_an_id_is_the_same_in_capital_letters(world: World) -> None:
+def test_an_uppercase_request_id_is_the_same_request_id(world: World) -> None:
     payer = Payer(world, 1)
     payer.request_id = str(uuid.uuid4())
     payer.pay()
@@ -154,14 +150,14 @@ def test_an_id_is_the_same_in_capital_letters(world: World) -> None:
     is_refused_and_nothing_is_spent(payer, amount="13")
 
 
-def test_each_bank_has_ids_of_its_own(world: World) -> None:
+def test_two_banks_may_get_the_same_request_id(world: World) -> None:
     first, second = Payer(world, 1, "direct"), Payer(world, 2, "direct")
     first.request_id = second.request_id = str(uuid.uuid4())
 
     assert [first.pay().status, second.pay().status] == [200, 200]
 
 
-def test_an_id_is_free_again_after_a_day(world: World) -> None:
+def test_a_request_id_is_free_again_after_a_day(world: World) -> None:
     payer = Payer(world, 1, "direct")
     payer.request_id = str(uuid.uuid4())
     payer.pay()
@@ -175,7 +171,7 @@ def test_an_id_is_free_again_after_a_day(world: World) -> None:
 
 
 @VERSIONS
-def test_of_two_parallel_orders_with_one_id_one_reaches_the_bank(world: World, version: int) -> None:
+def test_one_of_two_parallel_orders_with_one_request_id_reaches_the_bank(world: World, version: int) -> None:
     first, second = Payer(world, version), Payer(world, version, "direct")
     first.request_id = second.request_id = str(uuid.uuid4())
     inner: list[Answer] = []
@@ -192,7 +188,7 @@ def test_of_two_parallel_orders_with_one_id_one_reaches_the_bank(world: World, v
 
 @VERSIONS
 @KINDS
-def test_the_same_order_is_relayed_again_and_is_one_payment(world: World, version: int, kind: str) -> None:
+def test_the_same_order_is_sent_again_and_recorded_as_one_payment(world: World, version: int, kind: str) -> None:
     payer = Payer(world, version, kind)
     payer.request_id = str(uuid.uuid4())
 
@@ -203,7 +199,7 @@ def test_the_same_order_is_relayed_again_and_is_one_payment(world: World, versio
     assert (payer.calls, len(payments(world))) == (3, 1)
 
 
-def test_the_same_order_is_accepted_again_and_is_one_payment(world: World) -> None:
+def test_the_same_deferred_order_is_accepted_again_and_recorded_as_one_payment(world: World) -> None:
     payer = LaterPayer(world, 2)
     payer.request_id = str(uuid.uuid4())
     ids = [payer.order(), payer.order()]
@@ -216,7 +212,7 @@ def test_the_same_order_is_accepted_again_and_is_one_payment(world: World) -> No
     assert (payer.calls, len(payments(world))) == (3, 1)
 
 
-def test_an_idempotency_key_is_answered_whatever_the_id_is(world: World) -> None:
+def test_an_idempotency_key_returns_the_first_answer_with_any_request_id(world: World) -> None:
     payer, other = Payer(world, 1, consent_type=ONE_TIME), Payer(world, 1, "direct")
     other.request_id = str(uuid.uuid4())
     other.pay()
@@ -228,7 +224,7 @@ def test_an_idempotency_key_is_answered_whatever_the_id_is(world: World) -> None
     assert payer.calls == 2
 
 
-def test_the_id_is_the_last_that_is_judged_of_an_order(world: World) -> None:
+def test_the_request_id_is_checked_after_all_other_rules(world: World) -> None:
     payer = Payer(world, 1, consent_type=ONE_TIME)
     payer.request_id = str(uuid.uuid4())
     other = Payer(world, 1, "direct")
@@ -249,7 +245,7 @@ def test_the_id_is_the_last_that_is_judged_of_an_order(world: World) -> None:
 
 @WAYS
 @HOW
-def test_an_id_that_was_made_here_stands_for_its_order_afterwards(
+def test_a_generated_request_id_is_claimed_for_its_order(
     world: World, later: bool, key: str | None, consent_type: str
 ) -> None:
     payer = payer_of(world, 1, consent_type=consent_type, later=later)
@@ -261,7 +257,7 @@ def test_an_id_that_was_made_here_stands_for_its_order_afterwards(
     is_refused_and_nothing_is_spent(other)
 
 
-def test_the_same_order_under_the_id_that_was_made_for_it_is_relayed_again(world: World) -> None:
+def test_the_same_order_with_its_generated_request_id_is_sent_again(world: World) -> None:
     payer = Payer(world, 2)
     payer.request_id = payer.pay().headers["x-request-id"]
 
@@ -270,7 +266,7 @@ def test_the_same_order_under_the_id_that_was_made_for_it_is_relayed_again(world
 
 
 @pytest.mark.parametrize("failure", [REFUSAL[1], TimedOut("late")], ids=["refused", "late"])
-def test_an_id_that_was_made_here_stands_for_its_order_when_the_bank_failed(world: World, failure: Any) -> None:
+def test_a_generated_request_id_stays_claimed_when_the_bank_fails(world: World, failure: Any) -> None:
     payer = Payer(world, 1)
     payer.bank_does(failure)
     payer.request_id = payer.pay().headers["x-request-id"]
@@ -284,7 +280,7 @@ def test_an_id_that_was_made_here_stands_for_its_order_when_the_bank_failed(worl
 
 @VERSIONS
 @HOW
-def test_an_id_is_given_back_when_the_bank_was_never_reached(
+def test_a_request_id_is_released_when_the_bank_was_never_reached(
     world: World, version: int, key: str | None, consent_type: str
 ) -> None:
     payer = Payer(world, version, consent_type=consent_type)
@@ -302,7 +298,7 @@ def test_an_id_is_given_back_when_the_bank_was_never_reached(
 
 @pytest.mark.parametrize("failure", [REFUSAL[1], TimedOut("late"), {"status": "success"}], ids=str)
 @pytest.mark.parametrize("consent_type", ["reusable", ONE_TIME])
-def test_it_is_not_given_back_when_the_bank_may_have_seen_the_order(
+def test_a_request_id_is_kept_when_the_bank_may_have_seen_the_order(
     world: World, failure: Any, consent_type: str
 ) -> None:
     payer, other = Payer(world, 1, consent_type=consent_type), Payer(world, 1, "direct")
@@ -313,7 +309,7 @@ def test_it_is_not_given_back_when_the_bank_may_have_seen_the_order(
     is_refused_and_nothing_is_spent(other)
 
 
-def test_it_is_not_given_back_while_another_attempt_at_the_same_order_may_have_been_sent(world: World) -> None:
+def test_a_request_id_is_kept_when_an_earlier_attempt_was_sent(world: World) -> None:
     payer, other = Payer(world, 1), Payer(world, 1, "direct")
     payer.request_id = other.request_id = str(uuid.uuid4())
     assert payer.pay().status == 200
@@ -324,7 +320,7 @@ def test_it_is_not_given_back_while_another_attempt_at_the_same_order_may_have_b
     is_refused_and_nothing_is_spent(other)
 
 
-def test_a_consent_that_is_revoked_meanwhile_does_not_keep_the_id(world: World) -> None:
+def test_a_request_id_is_released_when_the_consent_is_revoked_meanwhile(world: World) -> None:
     payer = Payer(world, 1, consent_type=ONE_TIME)
     payer.request_id = str(uuid.uuid4())
 
@@ -372,7 +368,7 @@ def switched_off(payer: LaterPayer, request_id: str) -> None:
 
 @pytest.mark.parametrize("consent_type", ["reusable", ONE_TIME])
 @pytest.mark.parametrize("end", [never_reached, too_late, left_alone, revoked, switched_off])
-def test_an_accepted_order_that_was_never_sent_gives_its_id_back(
+def test_an_accepted_order_that_was_never_sent_releases_its_request_id(
     world: World, end: Callable[[LaterPayer, str], None], consent_type: str
 ) -> None:
     payer = LaterPayer(world, 1, consent_type=consent_type)
@@ -386,7 +382,7 @@ def test_an_accepted_order_that_was_never_sent_gives_its_id_back(
     assert held(world) == [0]
 
 
-def test_an_accepted_order_keeps_its_id_between_its_attempts_and_when_it_was_sent(world: World) -> None:
+def test_an_accepted_order_keeps_its_request_id_between_attempts_and_after_sending(world: World) -> None:
     payer = LaterPayer(world, 1)
     payer.request_id = str(uuid.uuid4())
     request_id = payer.order()
@@ -405,7 +401,7 @@ def test_an_accepted_order_keeps_its_id_between_its_attempts_and_when_it_was_sen
 
 @pytest.mark.parametrize("applied", [True, False])
 @HOW
-def test_an_order_goes_on_when_its_claim_was_written_and_only_then(
+def test_an_order_is_sent_only_once_its_claim_is_written(
     world: World, key: str | None, consent_type: str, applied: bool
 ) -> None:
     payer = Payer(world, 1, consent_type=consent_type)
@@ -419,7 +415,7 @@ def test_an_order_goes_on_when_its_claim_was_written_and_only_then(
     assert payer.pay(key).status == (200 if key or consent_type == "reusable" or not applied else 401)
 
 
-def test_a_claim_holds_nothing_of_the_orders_body(world: World) -> None:
+def test_a_claim_stores_nothing_of_the_orders_body(world: World) -> None:
     payer = Payer(world, 1)
     payer.request_id = str(uuid.uuid4())
     payer.pay()
@@ -461,7 +457,7 @@ def ended(payer: Payer, key: str) -> tuple[int, str]:
 @VERSIONS
 @WHO
 @WAYS
-def test_a_payment_id_that_the_bank_gives_out_again_stays_with_the_first_order(
+def test_a_payment_id_reused_by_the_bank_stays_with_the_first_order(
     world: World, version: int, who: str, later: bool
 ) -> None:
     first = Payer(world, version)
@@ -487,7 +483,7 @@ def test_a_payment_id_that_the_bank_gives_out_again_stays_with_the_first_order(
 
 @VERSIONS
 @WAYS
-def test_an_unusable_answer_does_not_take_the_payment_of_another_order(world: World, version: int, later: bool) -> None:
+def test_an_unusable_answer_keeps_the_payment_of_another_order(world: World, version: int, later: bool) -> None:
     first, second = Payer(world, version), payer_of(world, version, consent_type=ONE_TIME, later=later)
     first.pay()
     before = payments(world)
@@ -497,7 +493,9 @@ def test_an_unusable_answer_does_not_take_the_payment_of_another_order(world: Wo
     assert payments(world) == before
 
 
-def test_what_a_bank_answers_again_counts_as_its_failure(world: World, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_reused_payment_id_returns_502_as_a_failure_of_the_bank(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
     first, second = Payer(world, 1), Payer(world, 1, "direct")
     first.pay()
     second.bank_does(taken(1))
@@ -513,7 +511,7 @@ def test_what_a_bank_answers_again_counts_as_its_failure(world: World, caplog: p
     assert "payment_id reused" in caplog.messages
 
 
-def test_an_id_that_is_used_for_another_order_after_a_day_does_not_get_the_first_ones_payment(world: World) -> None:
+def test_a_request_id_reused_after_a_day_does_not_get_the_first_payment(world: World) -> None:
     payer = Payer(world, 1, "direct")
     payer.request_id = str(uuid.uuid4())
     payer.pay()
@@ -540,7 +538,7 @@ def recorded_before(world: World, payer: Payer) -> None:
 
 
 @VERSIONS
-def test_a_payment_that_was_recorded_without_its_order_is_read_and_kept(world: World, version: int) -> None:
+def test_a_payment_recorded_without_an_order_digest_is_read_and_kept(world: World, version: int) -> None:
     payer = Payer(world, version)
     payer.request_id = str(uuid.uuid4())
     payer.pay()
@@ -589,7 +587,7 @@ def accepted_before(world: World, payer: LaterPayer) -> str:
 
 
 @VERSIONS
-def test_an_order_that_was_accepted_without_a_claim_of_its_id_is_carried_out(world: World, version: int) -> None:
+def test_an_order_accepted_without_a_claim_is_carried_out(world: World, version: int) -> None:
     payer = LaterPayer(world, version, consent_type=ONE_TIME)
     request_id = accepted_before(world, payer)
     payer.bank_does(DOWN)
@@ -605,7 +603,7 @@ def test_an_order_that_was_accepted_without_a_claim_of_its_id_is_carried_out(wor
 
 
 @pytest.mark.parametrize("end", [never_reached, too_late, left_alone])
-def test_an_order_that_was_accepted_without_a_claim_and_never_sent_ends(
+def test_an_order_accepted_without_a_claim_and_never_sent_fails_as_not_sent(
     world: World, end: Callable[[LaterPayer, str], None]
 ) -> None:
     payer = LaterPayer(world, 2, consent_type=ONE_TIME)

@@ -24,14 +24,14 @@ def uses(world: World) -> SingleUses:
     return SingleUses(world.hub.delivery.engine)
 
 
-def test_an_identifier_is_used_once(uses: SingleUses) -> None:
+def test_a_second_use_of_an_identifier_is_refused(uses: SingleUses) -> None:
     uses.claim([ONE])
 
     with pytest.raises(UsedBefore):
         uses.claim([ONE])
 
 
-def test_of_several_identifiers_all_are_used_or_none(uses: SingleUses) -> None:
+def test_several_identifiers_are_claimed_together_or_not_at_all(uses: SingleUses) -> None:
     uses.claim([ONE])
 
     with pytest.raises(UsedBefore) as caught:
@@ -40,7 +40,7 @@ def test_of_several_identifiers_all_are_used_or_none(uses: SingleUses) -> None:
     uses.claim([OTHER])
 
 
-def test_an_identifier_is_that_of_its_issuer(uses: SingleUses) -> None:
+def test_two_issuers_may_use_the_same_identifier(uses: SingleUses) -> None:
     uses.claim([ONE])
 
     uses.claim([SingleUse("other client", ONE.identifier, ONE.expires_at)])
@@ -48,7 +48,9 @@ def test_an_identifier_is_that_of_its_issuer(uses: SingleUses) -> None:
 
 @pytest.mark.parametrize("claimed", [[ONE], [ONE, OTHER]])
 @pytest.mark.parametrize("applied", [True, False])
-def test_a_lost_answer_is_found_out(world: World, uses: SingleUses, claimed: list[SingleUse], applied: bool) -> None:
+def test_a_claim_with_a_lost_storage_response_is_detected(
+    world: World, uses: SingleUses, claimed: list[SingleUse], applied: bool
+) -> None:
     method = "put" if len(claimed) == 1 else "transact"
 
     with world.answer_lost(method, applied=applied):
@@ -88,7 +90,7 @@ def attempt(world: World, hubs: list[Any], credentials: TppCredentials, number: 
 
 @pytest.mark.dynamodb
 @pytest.mark.faults
-def test_of_50_requests_with_one_proof_exactly_one_is_answered(world: World) -> None:
+def test_one_of_50_requests_with_the_same_proof_is_answered(world: World) -> None:
     holder = KeyHolder()
     secure(world, holder)
     token = holder.tokens(world)["access_token"]
@@ -111,7 +113,7 @@ def test_of_50_requests_with_one_proof_exactly_one_is_answered(world: World) -> 
 
 @pytest.mark.dynamodb
 @pytest.mark.faults
-def test_of_50_requests_with_one_assertion_exactly_one_is_answered(world: World) -> None:
+def test_one_of_50_requests_with_the_same_assertion_is_answered(world: World) -> None:
     holder = KeyHolder()
     secure(world, holder)
     hubs = [world.another_process() for _ in range(PROCESSES)]
