@@ -43,7 +43,7 @@ ELSEWHERE = {
 
 @pytest.mark.parametrize(("call", "version"), ELSEWHERE.items(), ids=ELSEWHERE)
 @pytest.mark.parametrize("content_type", ["application/json", "text/plain"])
-def test_an_action_that_does_not_exist_is_told_in_the_format_of_its_interface(
+def test_an_unknown_action_returns_401_in_the_format_of_its_api(
     world: World, call: str, version: int, content_type: str
 ) -> None:
     method, path = call.split()
@@ -60,7 +60,7 @@ def test_an_action_that_does_not_exist_is_told_in_the_format_of_its_interface(
 
 @pytest.mark.parametrize("given", [None, "", "1", f"{ID} "])
 @pytest.mark.parametrize("call", ["GET /bank/consent", "POST /bank/v2", "GET /tpp/token", "POST /tpp/nothing"])
-def test_an_unusable_request_id_is_replaced(world: World, call: str, given: str | None) -> None:
+def test_an_invalid_request_id_is_replaced(world: World, call: str, given: str | None) -> None:
     method, path = call.split()
     answer = world.call(method, path, b"", {} if given is None else {"x-request-id": given})
 
@@ -86,7 +86,7 @@ GETS = [
 
 @pytest.mark.parametrize("content_type", ["", "text/plain", "application/x-www-form-urlencoded", "nonsense"])
 @pytest.mark.parametrize("path", GETS)
-def test_a_get_may_carry_any_content_type(world: World, path: str, content_type: str) -> None:
+def test_a_get_accepts_any_content_type(world: World, path: str, content_type: str) -> None:
     usual = world.tpp("GET", path, headers={"x-request-id": ID})
     answer = world.tpp("GET", path, headers={"x-request-id": ID, "content-type": content_type})
 
@@ -96,7 +96,7 @@ def test_a_get_may_carry_any_content_type(world: World, path: str, content_type:
 
 
 @pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", ""])
-def test_a_cancelling_browser_may_send_any_content_type(world: World, content_type: str) -> None:
+def test_a_cancel_address_accepts_any_content_type(world: World, content_type: str) -> None:
     from urllib.parse import urlsplit
 
     url = world.authorize(1)["redirect_url"]
@@ -108,7 +108,7 @@ def test_a_cancelling_browser_may_send_any_content_type(world: World, content_ty
 
 
 @pytest.mark.parametrize("path", ["/tpp/banks", "/tpp/nothing", "/tpp/token"])
-def test_every_tpp_answer_tells_the_hubs_time(world: World, path: str) -> None:
+def test_every_tpp_response_has_the_hub_time_in_server_timing(world: World, path: str) -> None:
     assert "hub;dur=" in world.tpp("GET", path).headers["server-timing"]
 
 
@@ -120,7 +120,7 @@ def test_every_tpp_answer_tells_the_hubs_time(world: World, path: str) -> None:
         ("/tpp/token", {"code", "title", "timestamp", "requestId", "error", "error_description"}),
     ],
 )
-def test_a_failure_outside_every_view_is_answered_as_well(
+def test_a_failure_outside_a_view_returns_500_in_the_format_of_the_api(
     world: World, route: str, members: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from chalicelib.foundation.http.web import Incoming

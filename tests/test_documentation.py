@@ -133,7 +133,7 @@ class Recorder(dict[str, str]):
         return super().__getitem__(name)
 
 
-def test_every_setting_is_documented_and_no_other() -> None:
+def test_docs_list_exactly_the_settings() -> None:
     environ = Recorder({"STAGE": "dev", "PUBLIC_URL": "https://causeway.example"})
     Settings.from_environment(environ)
 
@@ -152,7 +152,7 @@ def test_every_setting_is_documented_and_no_other() -> None:
         ("Payments, and holds, looked after in a run of finish", due_index.MOST),
     ],
 )
-def test_the_limits_are_the_codes(row: str, value: int) -> None:
+def test_docs_give_the_limits_of_the_code(row: str, value: int) -> None:
     limits = {cells[0]: cells[1] for cells in rows(section(OPERATIONS, "## Limits"))}
 
     assert re.findall(r"[0-9]+", limits[row])[0] == str(value)
@@ -182,11 +182,11 @@ def test_the_limits_are_the_codes(row: str, value: int) -> None:
         (DATA, f"in {time_ordered.SHARDS} partitions"),
     ],
 )
-def test_the_numbers_in_prose_are_the_codes(page: str, words: str) -> None:
+def test_docs_give_the_numbers_of_the_code(page: str, words: str) -> None:
     assert words in " ".join(page.split())
 
 
-def test_every_log_line_is_documented_and_no_other() -> None:
+def test_docs_list_exactly_the_log_lines() -> None:
     sources = [path.read_text("utf-8") for path in (ROOT / "chalicelib").rglob("*.py")]
     written = {event for source in sources for event in re.findall(r"log\.\w+\(\s*\"([^\"]+)\"", source)}
     written |= {event for source in sources for event in re.findall(r"try_to\([^\"]*\"([^\"]+)\"", source)}
@@ -204,7 +204,7 @@ def test_every_log_line_is_documented_and_no_other() -> None:
     }
 
 
-def test_every_table_is_documented_and_no_other() -> None:
+def test_docs_list_exactly_the_tables() -> None:
     made = re.findall(
         r"TableName: !Sub \"causeway-\$\{Stage\}-([a-z-]+)\"", (ROOT / "infra/resources.yaml").read_text("utf-8")
     )
@@ -213,7 +213,7 @@ def test_every_table_is_documented_and_no_other() -> None:
     assert {row[0].partition(",")[0] for row in found} == set(made)
 
 
-def test_every_path_that_contributors_are_told_of_exists() -> None:
+def test_every_path_in_contributing_exists() -> None:
     named = re.findall(r"`([\w./*-]+(?:\.py|\.md|\.yaml|/|/run))`", (ROOT / "CONTRIBUTING.md").read_text("utf-8"))
     below = [path for path in (ROOT / "chalicelib").rglob("*") if path.is_dir()]
     folders = (ROOT, ROOT / "chalicelib", *below, ROOT / "infra/render/openapi", ROOT / "tests/openbanking")
@@ -224,7 +224,7 @@ def test_every_path_that_contributors_are_told_of_exists() -> None:
     assert missing == made_up
 
 
-def test_the_layout_of_the_code_names_every_package_and_nothing_else() -> None:
+def test_docs_list_every_package_in_the_layout_of_the_code() -> None:
     (listing,) = blocks(section(ARCHITECTURE, "## Layout"), "text")
     path: list[str] = []
     named = set()
@@ -243,7 +243,7 @@ def test_the_layout_of_the_code_names_every_package_and_nothing_else() -> None:
     assert packages - named == {"infra/render/openapi/cards/"}
 
 
-def test_the_test_references_are_the_demonstration_banks() -> None:
+def test_docs_list_the_test_references_of_the_demonstration_banks() -> None:
     found = [row for row in rows(section(SANDBOX, "## Test references")) if row[0].startswith("TEST-")]
 
     assert [row[:3] for row in found] == [[each.name, each.when, each.what.removesuffix(".")] for each in REFERENCES]
@@ -252,7 +252,7 @@ def test_the_test_references_are_the_demonstration_banks() -> None:
         assert f"{refusal.number}: … or {refusal.name}: …" in row[3]
 
 
-def test_the_page_about_faults_says_what_each_does_and_how_to_respond() -> None:
+def test_docs_list_every_fault_with_its_effect_and_advice() -> None:
     found = rows(section(FAULTS_PAGE, "## The faults"))
     banks = [row for row in rows(FAULTS_PAGE) if row[0].startswith("Demo Fault Bank")]
 
@@ -270,12 +270,12 @@ def test_the_page_about_faults_says_what_each_does_and_how_to_respond() -> None:
     assert f"{MANY_ACCOUNTS} accounts, and {MANY_TRANSACTIONS:,} transactions" in FAULTS_BY_NAME["many"].what
 
 
-def test_the_sandboxs_page_lists_the_demonstration_banks() -> None:
+def test_sandbox_page_lists_the_demonstration_banks() -> None:
     found = [row[:3] for row in rows(SANDBOX) if row[0].startswith("Demo ")]
     assert found == [[each.title, each.bic, str(each.version)] for each in PROFILES]
 
 
-def test_every_make_target_is_documented_and_no_other() -> None:
+def test_docs_list_exactly_the_make_targets() -> None:
     targets = set(re.findall(r"^([a-z-]+):.*## ", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
     text = everything()
     code = "\n".join([*blocks(text, "sh"), *blocks(text, "bash"), *re.findall(r"`(.+?)`", text)])
@@ -283,7 +283,7 @@ def test_every_make_target_is_documented_and_no_other() -> None:
     assert set(re.findall(r"\bmake ([a-z-]+)", code)) == targets
 
 
-def test_every_command_of_the_operator_is_documented_and_no_other() -> None:
+def test_docs_list_exactly_the_operator_commands() -> None:
     alone = {str(command.name) for command in program.registered_commands}
     grouped = {
         f"{group.name} {command.name}"
@@ -300,7 +300,7 @@ def test_every_command_of_the_operator_is_documented_and_no_other() -> None:
 
 
 @pytest.mark.parametrize("name", ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "sdk/README.md", *DOCUMENTS])
-def test_links_lead_somewhere(name: str) -> None:
+def test_links_of_docs_resolve(name: str) -> None:
     text = (ROOT / name).read_text("utf-8")
     for target in re.findall(r"\]\((?!https?:)([^)]+)\)", BLOCK.sub("", text)):
         path, _, anchor = target.partition("#")
@@ -314,7 +314,7 @@ def test_links_lead_somewhere(name: str) -> None:
 # -- Length
 
 
-def test_no_document_has_more_than_3000_words_and_all_together_at_most_50000() -> None:
+def test_documents_have_at_most_3000_words_and_all_together_50000() -> None:
     """As ``wc -w`` counts them, without the table of clauses, which nobody reads from beginning to end."""
     written = {name: text for name, text in DOCUMENTS.items() if name != "docs/concepts/security-profile.md"}
     others = ("README.md", "CONTRIBUTING.md", "sdk/README.md")
@@ -325,7 +325,7 @@ def test_no_document_has_more_than_3000_words_and_all_together_at_most_50000() -
     assert sum(words.values()) <= ALL_DOCUMENTS
 
 
-def test_the_code_names_no_document_that_is_not_in_the_repository() -> None:
+def test_code_references_only_documents_that_exist() -> None:
     tracked = ["app.py", *(str(path) for top in CODE for path in sorted((ROOT / top).rglob("*.py")))]
     texts = {name: (ROOT / name).read_text("utf-8") for name in tracked if not name.endswith(Path(__file__).name)}
 
@@ -341,11 +341,11 @@ def test_the_code_names_no_document_that_is_not_in_the_repository() -> None:
 
 
 @pytest.mark.parametrize("text", ["(decisions: X-Request-Id)", "(decisions, points 5 and 6)", "See decisions: Banks."])
-def test_a_reference_to_a_document_of_decisions_would_be_found(text: str) -> None:
+def test_a_reference_to_the_decisions_document_is_detected(text: str) -> None:
     assert DECISIONS.search(text)
 
 
-def test_no_placeholder_is_left() -> None:
+def test_documents_contain_no_placeholder() -> None:
     folders = [folder for folder in ROOT.iterdir() if folder.is_dir() and not folder.name.startswith(".")]
     files = [*ROOT.glob("*.md"), *(file for folder in folders for file in folder.rglob("*.md"))]
 
@@ -354,7 +354,7 @@ def test_no_placeholder_is_left() -> None:
 
 
 @pytest.mark.parametrize("name", [*DOCUMENTS, *REFERENCE])
-def test_examples_can_be_read(name: str) -> None:
+def test_examples_in_docs_parse(name: str) -> None:
     text = DOCUMENTS.get(name) or reference(name)
     for example in blocks(text, "json"):
         json.loads(example)
@@ -364,7 +364,7 @@ def test_examples_can_be_read(name: str) -> None:
         subprocess.run(["bash", "-n"], input=example, text=True, check=True)
 
 
-def test_the_signature_vector_is_the_one_of_the_tests_and_verifies() -> None:
+def test_the_signature_vector_in_docs_is_that_of_the_tests_and_verifies() -> None:
     (example,) = [block for block in blocks(BANK, "bash") if "BEGIN PUBLIC KEY" in block]
     body, signature = re.findall(r"^printf '%s' '(.*)' > ", example, re.MULTILINE)
     public_key = example.partition("<<'END'\n")[2].partition("END\nprintf")[0]
@@ -377,7 +377,7 @@ def test_the_signature_vector_is_the_one_of_the_tests_and_verifies() -> None:
 
 
 @pytest.mark.needs("openssl")
-def test_the_commands_that_verify_the_vector_work(tmp_path: Path) -> None:
+def test_the_openssl_commands_in_docs_verify_the_vector(tmp_path: Path) -> None:
     files, verify = [block for block in blocks(BANK, "bash") if "signature.b64" in block]
 
     done = subprocess.run(

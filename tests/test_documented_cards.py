@@ -64,7 +64,7 @@ def table(heading: str, first: str) -> dict[str, list[str]]:
 # -- Actions
 
 
-def test_every_action_is_documented_and_no_other() -> None:
+def test_docs_list_exactly_the_card_actions() -> None:
     groups = re.findall(r"\[([\w ]+)\]\(#", section(reference("card-actions"), "## Actions"))
     sections = [section(reference("card-actions"), f"## {group}") for group in groups]
     found = [re.findall("^### `([A-Za-z0-9]+)`$", each, re.MULTILINE) for each in sections]
@@ -78,7 +78,7 @@ def test_every_action_is_documented_and_no_other() -> None:
     }
 
 
-def test_every_event_is_documented_with_its_members_and_no_other() -> None:
+def test_docs_list_exactly_the_card_events_and_their_members() -> None:
     text = reference("card-events")
     listed = [row for row in rows(text) if row[0].startswith("[")]
 
@@ -93,14 +93,14 @@ def test_every_event_is_documented_with_its_members_and_no_other() -> None:
     assert told <= EVENTS.keys()
 
 
-def test_every_field_of_the_envelope_is_documented_and_no_other() -> None:
+def test_docs_list_exactly_the_envelope_fields() -> None:
     assert (
         fields(section(page(), "## Every request"), "Envelope field").keys() == ENVELOPE | Request.model_fields.keys()
     )
 
 
 @EACH
-def test_every_field_of_a_request_is_documented_and_no_other(action: Action) -> None:
+def test_docs_list_exactly_the_request_fields_of_each_action(action: Action) -> None:
     text = of_action(action)
     found = fields(text, "Request field")
     for link, heading in BLOCKS.items():
@@ -114,7 +114,7 @@ def test_every_field_of_a_request_is_documented_and_no_other(action: Action) -> 
 
 
 @EACH
-def test_every_field_of_an_answer_is_documented_and_no_other(action: Action) -> None:
+def test_docs_list_exactly_the_response_fields_of_each_action(action: Action) -> None:
     answer, found = answer_of(action), fields(of_action(action), "Response field")
     inside = {name for name in found if "." in name}
 
@@ -124,7 +124,7 @@ def test_every_field_of_an_answer_is_documented_and_no_other(action: Action) -> 
 
 
 @EACH
-def test_the_examples_of_an_action_fit_its_models(action: Action) -> None:
+def test_examples_of_actions_match_their_models(action: Action) -> None:
     request, *answers = [json.loads(block) for block in blocks(of_action(action), "json")]
 
     action.request.read_fields(request)
@@ -137,7 +137,7 @@ def test_the_examples_of_an_action_fit_its_models(action: Action) -> None:
             model.read(entry)
 
 
-def test_the_blocks_are_those_of_the_tables() -> None:
+def test_docs_list_exactly_the_fields_of_holder_and_delivery_blocks() -> None:
     holder, delivery = (fields(section(page(), heading), "Request field") for heading in BLOCKS.values())
 
     assert holder.keys() == {"holder_id", *holder_messages.HOLDER_BLOCK}
@@ -148,7 +148,7 @@ def test_the_blocks_are_those_of_the_tables() -> None:
     }
 
 
-def test_no_word_in_code_is_made_up() -> None:
+def test_docs_name_only_identifiers_that_exist() -> None:
     models = [model for action in EVERY.values() for model in (action.request, answer_of(action)) if model]
     models += map(data_of, EVENTS)
     known = {name for model in models for name in model.model_fields} | ENVELOPE | EVERY.keys() | EVENTS.keys()
@@ -163,13 +163,13 @@ def test_no_word_in_code_is_made_up() -> None:
 # -- Tables
 
 
-def test_the_status_codes_are_complete() -> None:
+def test_docs_list_every_status_code() -> None:
     assert table("## Status codes", "Code") == {
         str(status.value): [status.meaning, "yes" if status.is_kept else "no"] for status in Status
     }
 
 
-def test_every_value_list_is_documented_and_no_other() -> None:
+def test_docs_list_exactly_the_value_lists() -> None:
     modules = (values, states, payment_states, schemes)
     every = {name: found for module in modules for name, found in vars(module).items() if name[0] != "_"}
     lists = [
@@ -196,7 +196,7 @@ def test_every_value_list_is_documented_and_no_other() -> None:
         ("### Authorization", states.AUTHORIZATION_RULES),
     ],
 )
-def test_what_is_possible_in_which_state_is_that_of_the_table(heading: str, rules: Any) -> None:
+def test_docs_give_the_state_rules_of_every_action(heading: str, rules: Any) -> None:
     found = table(heading, "Action")
 
     assert found == {
@@ -205,13 +205,13 @@ def test_what_is_possible_in_which_state_is_that_of_the_table(heading: str, rule
     }
 
 
-def test_the_changes_of_a_cards_status_are_those_of_the_table() -> None:
+def test_docs_give_the_status_changes_of_cards() -> None:
     assert {before: set(after.split(", ")) for before, (after,) in table("### Card", "From").items()} == {
         before: set(after) for before, after in states.CARD_MOVES.items()
     }
 
 
-def test_the_response_codes_of_cards_that_are_not_active_are_those_of_the_authorizer() -> None:
+def test_docs_give_the_response_codes_of_inactive_cards_and_accounts() -> None:
     assert table("## Lifecycle", "Status") == {state: [code] for state, code in states.DECLINED_BY_CARD.items()}
     said = re.sub(r"\s+", " ", section(page(), "## Lifecycle"))
     for code in set(states.DECLINED_BY_ACCOUNT.values()):
@@ -219,7 +219,7 @@ def test_the_response_codes_of_cards_that_are_not_active_are_those_of_the_author
         assert f"{named} ({code})" in said
 
 
-def test_the_states_of_a_request_of_3_d_secure_are_those_of_the_record() -> None:
+def test_docs_list_the_states_of_a_3_d_secure_request() -> None:
     found = table("## 3-D Secure", "State of the request")
     stored = {acs_record.WAITING, acs_record.CONFIRMED, acs_record.REFUSED, acs_record.FAILED}
 
@@ -231,7 +231,7 @@ def test_the_states_of_a_request_of_3_d_secure_are_those_of_the_record() -> None
 # -- Rules in words
 
 
-def test_the_order_of_checks_names_codes_that_exist() -> None:
+def test_docs_name_existing_codes_in_the_order_of_checks() -> None:
     said = list(table("## Calling", "Order of checks").values())
     told = [code for (cell,) in said for code in re.findall("[0-9]{4}", cell)]
 
@@ -239,7 +239,7 @@ def test_the_order_of_checks_names_codes_that_exist() -> None:
     assert envelope.BODY_BYTES == 1_000_000, "the words on bodies say so"
 
 
-def test_the_examples_of_envelopes_are_what_the_service_says() -> None:
+def test_examples_of_envelopes_match_the_service() -> None:
     success, error = [json.loads(block) for block in blocks(section(page(), "## Calling"), "json")]
     refused = refused_field("program_id", "missing", "is required")
 
@@ -249,7 +249,7 @@ def test_the_examples_of_envelopes_are_what_the_service_says() -> None:
     assert (error["status_code"], error["message"]) == (refused.status, refused.message)
 
 
-def test_the_rights_of_credentials_are_the_codes() -> None:
+def test_docs_list_the_modes_and_rights_of_credentials() -> None:
     modes = table("## Modes", "Mode")
 
     assert tuple(modes) == card_records.MODES
@@ -260,7 +260,7 @@ def test_the_rights_of_credentials_are_the_codes() -> None:
     assert "0 to 1000" in rights["Level"][0]
 
 
-def test_how_long_answers_are_kept_is_the_codes() -> None:
+def test_docs_give_the_retention_of_answers() -> None:
     found = table("## Repeats", "The same credential sends again")
     reveals = [name for name, action in ACTIONS.items() if action.effect == "reveal"]
     sealing = [name for name, action in ACTIONS.items() if action.seals]
@@ -270,7 +270,7 @@ def test_how_long_answers_are_kept_is_the_codes() -> None:
     assert set(reveals) == set(next(name for name in found if name.startswith("getPin")).split(", "))
 
 
-def test_the_numbers_of_cards_and_holders_are_the_codes() -> None:
+def test_docs_give_the_limits_of_cards_and_holders() -> None:
     found = {name: cell for name, (cell,) in table("## Lifecycle", "Subject").items()}
 
     assert f"After {states.PIN_TRIES} wrong ones" in found["PIN"]
@@ -284,7 +284,7 @@ def test_the_numbers_of_cards_and_holders_are_the_codes() -> None:
         assert code in values.RESPONSE_CODES
 
 
-def test_every_table_row_is_whole() -> None:
+def test_every_table_row_in_docs_has_all_its_cells() -> None:
     for each in tables(page()):
         assert {len(row) for row in each} == {len(each[0])}, each[0]
     assert rows(page())

@@ -26,11 +26,11 @@ def members(*parts: type[BaseModel]) -> dict[str, bool]:
     [(CUSTOMER, (models.CustomerPart,)), (ACCOUNT, (models.AccountPart,))],
     ids=["person", "account"],
 )
-def test_the_members_are_those_of_the_format(table: dict[str, list[str]], parts: Any) -> None:
+def test_docs_list_the_members_of_customers_and_accounts(table: dict[str, list[str]], parts: Any) -> None:
     assert {name: row[1] == "yes" for name, row in table.items()} == members(*parts)
 
 
-def test_the_members_of_transactions_and_rules_are_those_of_the_format() -> None:
+def test_docs_list_the_members_of_transactions_and_rules() -> None:
     assert TRANSACTION.keys() == members(models.TransactionPart, models.RulePart).keys()
     shared = members(models.ParticularsPart)
     assert {name: row[1] == "yes" for name, row in TRANSACTION.items() if name in shared} == shared
@@ -47,7 +47,7 @@ def test_the_members_of_transactions_and_rules_are_those_of_the_format() -> None
     }
 
 
-def test_the_limits_are_those_of_the_format() -> None:
+def test_docs_give_the_limits_of_customer_files() -> None:
     assert f"1 to {models.MOST_ACCOUNTS} accounts" in CUSTOMER["accounts"][2]
     assert all(bic in CUSTOMER["banks"][2] for bic in BANKS)
     listed, rules = ACCOUNT["transactions"][2], ACCOUNT["rules"][2]

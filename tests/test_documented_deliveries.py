@@ -47,7 +47,7 @@ def seconds(text: str) -> list[int]:
     return [int(number) * units[unit] for number, unit in re.findall(r"(\d+) (s|min|h|days)\b", text)]
 
 
-def test_every_kind_of_delivery_is_documented_with_its_plan_and_no_other() -> None:
+def test_docs_list_exactly_the_kinds_of_deliveries_with_their_plans() -> None:
     found = tables(section(DELIVERY, "## Attempts"))
     kinds = next(table[2:] for table in found if table[0][0] == "Kind")
     plans = next(table[2:] for table in found if table[0][0] == "Plan")
@@ -62,7 +62,7 @@ def test_every_kind_of_delivery_is_documented_with_its_plan_and_no_other() -> No
             assert ("beginning" in kept, "end" in kept) == (plan.has_caller, not plan.has_caller)
 
 
-def test_receivers_are_told_the_waits_of_their_plan() -> None:
+def test_docs_give_the_retry_waits_of_events_and_reads() -> None:
     (events,) = [row[1:] for row in rows(section(DELIVERY, "## Receive an event")) if row[0].startswith("Wait,")]
     (reads,) = re.findall("Waits between attempts of a read: (.*?), each", DEFERRED)
     first, *later = PLANS["relay"].waits
@@ -71,7 +71,7 @@ def test_receivers_are_told_the_waits_of_their_plan() -> None:
     assert seconds(reads) == list(dict.fromkeys((first, *later)))
 
 
-def test_the_words_on_deliveries_have_the_codes_numbers() -> None:
+def test_docs_give_the_numbers_of_deliveries() -> None:
     text, (wait,) = flowing(DELIVERY), PLANS["payment"].waits
 
     assert f"each with {receiver_slots.SLOTS} slots" in text
@@ -94,7 +94,7 @@ def test_the_words_on_deliveries_have_the_codes_numbers() -> None:
     assert "| 5 minutes after the 202 |" in DEFERRED
 
 
-def test_the_waits_of_the_sweeper_are_documented() -> None:
+def test_docs_give_the_waits_of_the_sweeper() -> None:
     first, second, third, longest = (wait // 60 for wait in delivery_plan.SWEEP_WAITS)
 
     text = section(DELIVERY, "## Sweeper")
@@ -103,7 +103,7 @@ def test_the_waits_of_the_sweeper_are_documented() -> None:
     assert [name for name, plan in PLANS.items() if plan.has_caller] == ["relay", "payment"]
 
 
-def test_the_headers_whose_values_are_kept_are_documented_and_no_other() -> None:
+def test_docs_list_exactly_the_headers_that_are_stored_with_their_values() -> None:
     text = section(OPERATIONS, "### Headers of an attempt")
     ((first, *_),) = [table[2:] for table in tables(text)]
 
@@ -117,7 +117,7 @@ def test_the_headers_whose_values_are_kept_are_documented_and_no_other() -> None
     assert f"| {client_events.LOOKED_THROUGH}, the latest |" in OPERATIONS
 
 
-def test_what_is_kept_of_an_answer_is_documented() -> None:
+def test_docs_give_the_stored_part_of_an_answer() -> None:
     text = flowing(section(OPERATIONS, "### Answer to an attempt"))
 
     assert f"first {recorded_exchange.KEPT_BYTES} bytes" in text
@@ -125,7 +125,7 @@ def test_what_is_kept_of_an_answer_is_documented() -> None:
     assert {kind for kind, plan in PLANS.items() if plan.keeps_replies} == {"event", "relay", "payment"}
 
 
-def test_every_document_has_the_numbers_of_the_circuit_breaker() -> None:
+def test_docs_give_the_numbers_of_the_circuit_breaker() -> None:
     text = section(REQUESTS, "### A bank that keeps failing")
     assert f"After {FAILURES} failures in a row" in text
     assert f"for {OPEN_SECONDS} s" in flowing(text)
@@ -135,7 +135,7 @@ def test_every_document_has_the_numbers_of_the_circuit_breaker() -> None:
     assert f"Pauses calls to the bank for {OPEN_SECONDS} s" in text
 
 
-def test_both_sides_are_told_the_limits_of_a_call() -> None:
+def test_docs_give_tpps_and_banks_the_limits_of_a_call() -> None:
     text = section(BANK, "### Answers")
     total, connect = int(outbound.TOTAL_SECONDS), int(deadline_connections.CONNECT_SECONDS)
 
@@ -148,7 +148,7 @@ def test_both_sides_are_told_the_limits_of_a_call() -> None:
     assert f"within {connect} s for the connection and {total} s in all" in REQUESTS
 
 
-def test_every_index_is_documented_and_no_other() -> None:
+def test_docs_list_exactly_the_indexes() -> None:
     made = re.findall("IndexName: ([a-z-]+)", (ROOT / "infra/resources.yaml").read_text("utf-8"))
     text = DATA
     (table,) = [table[2:] for table in tables(text) if table[0][0] == "Index"]
@@ -157,7 +157,7 @@ def test_every_index_is_documented_and_no_other() -> None:
     assert sorted([*(name for row in table for name in row[0].split(", ")), *others]) == sorted(made)
 
 
-def test_the_example_that_receives_events_verifies_them_and_tells_repeats() -> None:
+def test_the_receiver_example_verifies_events_and_detects_repeats() -> None:
     (example,) = [block for block in blocks(DELIVERY, "python") if "standardwebhooks" in block]
     printed: list[Any] = []
     names: dict[str, Any] = {"print": lambda *values: printed.append(values)}
@@ -174,7 +174,7 @@ def test_the_example_that_receives_events_verifies_them_and_tells_repeats() -> N
 # -- Calls that are answered later, and events
 
 
-def test_the_202_is_documented_as_it_is() -> None:
+def test_docs_show_the_202_response() -> None:
     (exchange,) = blocks(DEFERRED, "http")
     head, _, body = exchange.partition("\n\n")
     accepted = model_of(own_answers.Accepted).read(jsontext.loads(body)).model_dump()
@@ -183,13 +183,13 @@ def test_the_202_is_documented_as_it_is() -> None:
     assert head.endswith("Preference-Applied: respond-async")
 
 
-def test_a_payment_that_was_perhaps_accepted_is_documented_by_its_words() -> None:
+def test_docs_quote_the_error_for_a_payment_of_unknown_acceptance() -> None:
     (words,) = re.findall("`(it is unknown whether .*?)`", DEFERRED)
 
     assert words in refusals.ACCEPTANCE_UNKNOWN.sentence
 
 
-def test_the_headers_of_events_are_documented_as_they_are_sent() -> None:
+def test_docs_list_the_headers_of_events() -> None:
     (table,) = [table[2:] for table in tables(section(DELIVERY, "## Receive an event")) if table[0][0] == "Header"]
 
     assert [row[0] for row in table] == list(event_signing.headers([event_signing.new_secret()], "id", 0, b""))

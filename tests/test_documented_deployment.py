@@ -47,7 +47,7 @@ COMMANDS = sorted(set(commands()))
 
 
 @pytest.mark.parametrize("command", [each for each in COMMANDS if len(each.split()) > 3])
-def test_a_command_of_aws_exists_with_its_options_and_lacks_none(command: str) -> None:
+def test_every_aws_command_in_docs_has_valid_and_complete_options(command: str) -> None:
     _, service, operation, *words = shlex.split(command.replace("…", ""))
     renamed = RENAMED.get((service, operation), {})
     given = {renamed.get(name, name) for name in options_of(words)} - EVERYWHERE
@@ -69,14 +69,14 @@ def test_a_command_of_aws_exists_with_its_options_and_lacks_none(command: str) -
     assert {xform_name(name, "-") for name in shape.required_members} <= given
 
 
-def test_there_are_commands_for_all_that_is_described() -> None:
+def test_docs_have_more_than_30_aws_commands() -> None:
     used = {tuple(command.split()[1:3]) for command in COMMANDS}
 
     assert len(used) > 30
     assert {("dynamodb", "restore-table-to-point-in-time"), ("wafv2", "create-web-acl")} <= used
 
 
-def test_the_rules_of_the_firewall_are_what_it_takes() -> None:
+def test_the_waf_rules_in_docs_match_the_api_of_aws() -> None:
     (rules,) = (json.loads(block) for block in blocks(section(TEXT, "## WAF"), "json"))
     members = Session().get_service_model("wafv2").shape_for("Rule").members.keys()
 
@@ -85,7 +85,7 @@ def test_the_rules_of_the_firewall_are_what_it_takes() -> None:
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_the_stages_of_the_interface_and_the_placeholders_are_the_configurations(stage: str) -> None:
+def test_docs_name_the_api_gateway_stage_and_public_url_of_each_stage(stage: str) -> None:
     settings = CONFIG["stages"][stage]
 
     assert settings["api_gateway_stage"] == stage

@@ -37,7 +37,7 @@ def cells(heading: str, first: str) -> list[list[str]]:
 # -- numbers
 
 
-def test_conversions_are_those_of_the_demonstration_programme(world: World) -> None:
+def test_docs_give_the_conversions_of_the_demonstration_programme(world: World) -> None:
     scene = Scene(world)
     catalogue = scene.hub.cards.programmes.catalogue(MANAGER)
     numbers = {name: number for number, name in currency_numbers().items()}
@@ -55,7 +55,7 @@ def test_conversions_are_those_of_the_demonstration_programme(world: World) -> N
         assert catalogue.rates[numbers[name], EUR].markup_percent == Decimal(markup.split()[0])
 
 
-def test_amounts_are_rounded_as_the_page_says() -> None:
+def test_amounts_are_rounded_as_documented() -> None:
     ways = {"Up": UP, "Down": DOWN, "To the nearest minor unit": NEAREST}
     said = {
         ways[text.partition(":")[0].partition(",")[0]]: re.findall("([0-9.]+) becomes ([0-9]+)", text)
@@ -68,7 +68,7 @@ def test_amounts_are_rounded_as_the_page_says() -> None:
         assert [round_exact(Decimal(exact), way) for exact, _ in found] == [int(whole) for _, whole in found]
 
 
-def test_schemes_and_methods_are_those_of_the_table() -> None:
+def test_docs_list_the_schemes_and_methods_of_transfers() -> None:
     assert cells("## Transfers", "Scheme") == [
         [scheme, str(method), schemes.SCHEME_NAMES[scheme], "any" if limit is None else f"{Decimal(limit) / 100:.2f}"]
         for method, limits in schemes.SCHEMES.items()
@@ -81,13 +81,13 @@ def test_schemes_and_methods_are_those_of_the_table() -> None:
     assert said in flat("## Transfers")
 
 
-def test_the_names_that_the_sandbox_knows_are_the_providers() -> None:
+def test_docs_list_the_special_names_of_the_sandbox_provider() -> None:
     words = [sandbox_provider.REFUSE, sandbox_provider.SILENT, sandbox_provider.LOST]
 
     assert [row[0] for row in cells("## The sandbox provider", "The name begins with")] == words
 
 
-def test_every_state_of_a_payment_is_told_and_who_sends_back_what() -> None:
+def test_docs_list_every_state_of_a_payment_and_its_return_action() -> None:
     found = cells("## States of a payment", "Payment")
     kinds = {name.removeprefix("payment "): kind for kind, name in PAYMENT_KINDS.items() if kind != "return"}
 
@@ -99,14 +99,14 @@ def test_every_state_of_a_payment_is_told_and_who_sends_back_what() -> None:
         assert not action.endswith("Return") or action in returning[next(n for n, k in kinds.items() if k == kind)]
 
 
-def test_how_long_things_take_is_the_codes() -> None:
+def test_docs_give_the_times_of_direct_debits() -> None:
     assert f"announces what it will collect. {values.CUT_OFF_SECONDS // 3600} hours later, at the cut-off" in flat(
         "## Direct debits"
     )
     assert pending_index.ASKING_SECONDS == 60, "and the schedule runs every minute: within two minutes, the page says"
 
 
-def test_the_price_of_the_fee_that_is_explained_is_the_demonstrations(world: World) -> None:
+def test_docs_give_the_price_of_the_example_fee(world: World) -> None:
     catalogue = Scene(world).hub.cards.programmes.catalogue(MANAGER)
     (entry,) = [each for each in catalogue.fee_groups[304].entries if each.code == "EXTOUT" and not each.country]
     said = flat("## Fees")

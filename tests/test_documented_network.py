@@ -72,7 +72,7 @@ def state_of(scene: Scene, trans_link: str) -> str:
 # -- authorizations
 
 
-def test_checks_are_made_in_the_order_of_the_table_and_declined_with_its_codes(scene: Scene) -> None:
+def test_authorization_checks_run_and_decline_in_the_documented_order(scene: Scene) -> None:
     """Everything is wrong at first; one thing after the other is put right."""
     card = scene.card(card_currency_ison=[EUR], auto_conversion=0, card_limit_group_id=203, card_usage_group_id=602)
     number = card.card_id
@@ -117,13 +117,13 @@ def test_checks_are_made_in_the_order_of_the_table_and_declined_with_its_codes(s
     assert every | {"91", "96", *values.APPROVALS} == values.RESPONSE_CODES.keys()
 
 
-def test_the_states_of_an_authorization_are_those_of_the_table() -> None:
+def test_docs_list_the_states_of_an_authorization() -> None:
     rows = cells("## Authorizations", "State")
 
     assert {tuple(row[0].split(" ", 1)) for row in rows} == {*states.AUTHORIZATION_STATES.items()}
 
 
-def test_how_long_a_hold_lasts_and_what_brings_money_is_the_codes() -> None:
+def test_docs_give_the_hold_expiry_and_the_credit_types() -> None:
     rules = {row[0]: row[1] for row in cells("## Authorizations", "Subject")}
     days = values.HOLD_SECONDS // (24 * 3600)
 
@@ -140,13 +140,13 @@ def test_how_long_a_hold_lasts_and_what_brings_money_is_the_codes() -> None:
     ] == [values.CREDIT_TYPES]
 
 
-def test_who_is_authenticated_is_the_codes() -> None:
+def test_docs_list_the_eci_values_of_authenticated_payments() -> None:
     (said,) = re.findall("`eci_indicator` has to be (.+?) \\|", section(PAGE, "## Usage groups and risk groups"))
 
     assert {int(each) for each in re.findall("[0-9]", said)} == group_rules.AUTHENTICATED
 
 
-def test_the_actions_of_risk_rules_are_those_of_the_table() -> None:
+def test_docs_list_the_actions_of_risk_rules() -> None:
     assert [row[0] for row in cells("## Usage groups and risk groups", "Action of a risk rule")] == [
         *values.RISK_ACTIONS
     ]
@@ -155,7 +155,7 @@ def test_the_actions_of_risk_rules_are_those_of_the_table() -> None:
 # -- clearing and disputes
 
 
-def test_clearings_come_to_what_the_table_says(scene: Scene) -> None:
+def test_clearings_book_and_release_the_documented_amounts(scene: Scene) -> None:
     card, held = funded(scene, 5000_00), dict[str, Any]()
     for name, approved, collected, final, booked, released, state in cells("## Clearing", "Clearing"):
         amount, currency = money(collected)
@@ -172,7 +172,7 @@ def test_clearings_come_to_what_the_table_says(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("end", ["won", "lost"])
-def test_the_balances_of_a_dispute_are_those_of_the_table(scene: Scene, end: str) -> None:
+def test_disputes_change_balances_as_documented(scene: Scene, end: str) -> None:
     rows = {row[0].split()[-1]: [cents(each) for each in row[1:]] for row in cells("## Disputes", "Step")}
     card = funded(scene, 500_00)
     cleared = collect(scene, 60_00, card_id=card.card_id)
@@ -188,7 +188,7 @@ def test_the_balances_of_a_dispute_are_those_of_the_table(scene: Scene, end: str
 
 
 @pytest.mark.usefixtures("rendered")
-def test_the_steps_of_a_dispute_are_those_of_the_table() -> None:
+def test_docs_list_the_steps_of_a_dispute() -> None:
     found = [each[2:] for each in tables(section(PAGE, "## Disputes")) if "After" in each[0]]
     passes = {
         step: ["yes" if each is None else str(each.value) for each in rule.values()]
@@ -202,7 +202,7 @@ def test_the_steps_of_a_dispute_are_those_of_the_table() -> None:
 # -- reports
 
 
-def test_fields_that_are_never_there_are_the_ones_that_the_page_names(scene: Scene) -> None:
+def test_docs_list_the_fields_that_are_never_present_in_reports(scene: Scene) -> None:
     card = lived(scene)
     named = [re.sub("of transactions", "", row[0]) for row in cells("### Where fields come from", "Never there")]
     never = {name for cell in named for name in re.findall("[a-z_]+", cell)} - {"and"}

@@ -28,7 +28,7 @@ NONE = "\N{EN DASH}"
 FIRST, SECOND = VERSIONS.values()
 
 
-def test_what_differs_between_the_versions_is_what_the_protocol_says() -> None:
+def test_docs_give_the_differences_between_the_versions() -> None:
     about = {subject: cells for subject, *cells in rows(VERSIONS_PAGE)}
     calls = {call.path: webhooks_of(call) for call in RELAYED}
     single = {number: version.payments["single"] for number, version in VERSIONS.items()}
@@ -53,7 +53,7 @@ def test_what_differs_between_the_versions_is_what_the_protocol_says() -> None:
     assert "SWIFT" in SECOND.schemes
 
 
-def test_every_webhook_is_documented_with_the_call_that_triggers_it_and_its_scope() -> None:
+def test_docs_list_every_webhook_with_its_call_and_scope() -> None:
     triggers = {row[0]: row[1:] for row in rows(section(BANK, "## Webhooks"))}
 
     for method, path, webhooks in CALLS:
@@ -64,7 +64,7 @@ def test_every_webhook_is_documented_with_the_call_that_triggers_it_and_its_scop
         ]
 
 
-def test_the_webhooks_that_ask_for_a_payments_status_are_documented() -> None:
+def test_docs_list_the_payment_status_webhooks() -> None:
     found = [row for row in rows(section(BANK, "## Webhooks")) if row[0].startswith(f"GET {STATUS_PATH}")]
 
     assert [row[1:] for row in found] == [
@@ -72,7 +72,7 @@ def test_the_webhooks_that_ask_for_a_payments_status_are_documented() -> None:
     ]
 
 
-def test_the_concepts_give_the_limits_of_payments() -> None:
+def test_docs_give_the_limits_of_payments() -> None:
     bulk = max(call.body_bytes for call in PAYMENT_CALLS)
     reports = section(BANK, "### Status reports")
 
@@ -85,7 +85,7 @@ def test_the_concepts_give_the_limits_of_payments() -> None:
     assert f"at most {OLDEST_DAYS} days ago" in section(BANK, "## Daily performance")
 
 
-def test_the_concepts_list_the_psus_headers_with_their_forms() -> None:
+def test_docs_list_the_psu_headers_with_their_forms() -> None:
     found = [row for row in rows(section(REQUESTS, "## Attended and unattended reads")) if row[0].startswith("PSU-")]
     told = {name: row[1] for row in found for name in row[0].split(", ")}
 
@@ -99,14 +99,14 @@ def test_the_concepts_list_the_psus_headers_with_their_forms() -> None:
     assert f"1 to {MOST_UNATTENDED_READS}" in section(BANK, "## Registration")
 
 
-def test_the_numbers_that_stand_for_statuses_of_version_2_are_documented() -> None:
+def test_docs_give_the_numbers_of_version_2_statuses() -> None:
     text = section(BANK, "### Status reports")
 
     for number in "01234":
         assert f"{number} (`{CODES.write(CODES.read(number) or '')}`)" in text
 
 
-def test_every_reason_code_of_a_failed_payment_is_documented() -> None:
+def test_docs_list_every_reason_code_of_a_failed_payment() -> None:
     documented = [row[0] for row in tables(section(PAYMENTS, "## Failures"))[0][2:]]
 
     assert sorted(documented) == sorted(get_args(ReasonCode))
@@ -119,7 +119,7 @@ def documented_pair(fault: Fault) -> tuple[str, str, str, str]:
     return status, str(fault.v1), fault.v2, fault.additional or ""
 
 
-def test_every_fault_that_a_bank_can_meet_is_paired_and_no_other() -> None:
+def test_docs_pair_exactly_the_faults_of_bank_calls() -> None:
     found = rows(section(VERSIONS_PAGE, "## Error codes of both versions"))
     of_tpps = {Fault.SCHEME, Fault.PARAMETER, Fault.FORBIDDEN, Fault.UNKNOWN_RESOURCE, Fault.BANK_FAILED}
     of_tpps |= {Fault.ACCESS_EXCEEDED}

@@ -68,7 +68,7 @@ def collected_tests(file: str) -> frozenset[str]:
 
 
 @pytest.mark.parametrize("clause", CLAUSES, ids=lambda clause: clause.number)
-def test_every_clause_is_shown_by_tests_that_are_collected(clause: Clause) -> None:
+def test_every_clause_names_collected_tests(clause: Clause) -> None:
     assert clause.demand
     assert clause.holds
     for test in clause.tests.split(", "):
@@ -77,14 +77,14 @@ def test_every_clause_is_shown_by_tests_that_are_collected(clause: Clause) -> No
 
 
 @pytest.mark.parametrize("row", THREATS, ids=lambda row: row.threat)
-def test_every_defence_is_shown_by_tests_that_are_collected(row: Threat) -> None:
+def test_every_defence_names_collected_tests(row: Threat) -> None:
     assert row.defence
     for test in row.tests.split(", "):
         file, _, name = test.partition("::")
         assert name in collected_tests(f"tests/{file}"), test
 
 
-def test_every_boundary_has_threats_and_every_kind_of_threat_is_considered() -> None:
+def test_every_boundary_has_threats_and_all_stride_categories_occur() -> None:
     boundaries = section(DOCUMENTS["docs/security.md"], "## Boundaries").split("\n### ")[1:]
 
     assert len(boundaries) == 7
@@ -92,7 +92,7 @@ def test_every_boundary_has_threats_and_every_kind_of_threat_is_considered() -> 
     assert {row.threat.partition(": ")[0] for row in THREATS} == set("STRIDE")
 
 
-def test_every_clause_for_servers_is_listed() -> None:
+def test_every_fapi_clause_for_servers_is_listed() -> None:
     numbers = {part.strip() for clause in CLAUSES for part in clause.number.split(",")}
     of_servers = {f"5.3.2.1-{number}" for number in range(1, 15)} | {f"5.3.4-{number}" for number in range(1, 6)}
     of_flows = {f"5.3.2.2-{number}" for number in range(1, 14) if number != 11} | {"11"}
@@ -115,11 +115,11 @@ def test_every_clause_for_servers_is_listed() -> None:
         f"at most once in {key_sets.MIN_REFETCH_SECONDS} s",
     ],
 )
-def test_the_numbers_of_client_security_are_the_codes(words: str) -> None:
+def test_docs_give_the_numbers_of_client_security(words: str) -> None:
     assert words in ALL
 
 
-def test_a_client_that_renames_the_challenge_back_finds_it() -> None:
+def test_the_client_example_restores_www_authenticate() -> None:
     (example,) = blocks(CLIENT_SECURITY, "python")
     names: dict[str, Any] = {}
     exec(compile(example, "docs/concepts/client-security.md", "exec"), names)  # noqa: S102 - our own document
@@ -131,13 +131,13 @@ def test_a_client_that_renames_the_challenge_back_finds_it() -> None:
     assert response.headers["WWW-Authenticate"] == 'DPoP error="use_dpop_nonce"'
 
 
-def test_the_roles_of_psd2_certificates_are_the_codes() -> None:
+def test_docs_list_the_psd2_role_of_each_service() -> None:
     found = {row[0].partition(":")[0]: row[1] for row in rows(section(CLIENT_SECURITY, "### PSD2 certificates"))[2:]}
 
     assert found == dict(ROLES_BY_SERVICE)
 
 
-def test_every_algorithm_and_every_method_is_documented() -> None:
+def test_docs_list_every_algorithm_and_authentication_method() -> None:
     methods = [row[0] for row in rows(section(CLIENT_SECURITY, "## Client authentication"))[2:7]]
 
     assert methods == ["none", "client_secret_basic", "client_secret_post", "private_key_jwt", "tls_client_auth"]

@@ -43,7 +43,7 @@ def table(heading: str, first: str) -> dict[str, list[str]]:
 # -- Pages and accounts
 
 
-def test_every_page_is_documented_with_who_may_go_there_and_no_other() -> None:
+def test_docs_list_exactly_the_pages_with_their_visitors() -> None:
     found = table("### For everybody", "Address")
     visitors = {place: kind for kind in ("everybody", "users") for place in table(f"### For {kind}", "Address")}
 
@@ -53,7 +53,7 @@ def test_every_page_is_documented_with_who_may_go_there_and_no_other() -> None:
     assert all(f"{screen.name}" in found["/specifications/{screen}"][0] for screen in SCREENS)
 
 
-def test_the_rules_for_passwords_and_sessions_are_the_codes() -> None:
+def test_docs_give_the_rules_of_passwords_and_sessions() -> None:
     shortest, longest = passwords.LENGTH
     said = table("### Sessions", "Subject")
     described = Cookie(COOKIE, "/", secure=True)
@@ -66,14 +66,14 @@ def test_the_rules_for_passwords_and_sessions_are_the_codes() -> None:
     assert keyring._KEYS_DERIVED_FROM == 3, "the words on rotations say so"
 
 
-def test_how_long_a_browser_is_known_is_the_codes() -> None:
+def test_docs_give_the_lifetime_of_the_browser_cookie() -> None:
     text = section(WEBSITE, "### Attempts")
 
     assert f"`{sessions.BROWSER_COOKIE}…`" in text
     assert f"{sessions.BROWSER_LIFETIME // DAYS} days from" in text
 
 
-def test_the_limits_to_attempts_are_the_codes() -> None:
+def test_docs_give_the_limits_of_attempts() -> None:
     found = list(table("### Attempts", "What is counted").values())
 
     assert [(int(allowed), window) for allowed, window, _ in found] == [
@@ -87,7 +87,7 @@ def test_the_limits_to_attempts_are_the_codes() -> None:
 # -- Clients, journeys and deliveries
 
 
-def test_the_numbers_of_lists_and_journeys_are_the_codes() -> None:
+def test_docs_give_the_numbers_of_lists_and_journeys() -> None:
     clients, journey = table("## Clients", "Field"), table("### The journey", "Subject")
     deliveries = re.sub(r"\s+", " ", section(WEBSITE, "## Events"))
 
@@ -116,7 +116,7 @@ def test_the_numbers_of_lists_and_journeys_are_the_codes() -> None:
     assert f"the first {event_inspection.SHOWN_CHARACTERS} characters" in deliveries
 
 
-def test_the_numbers_of_activity_and_of_the_start_page_are_the_codes() -> None:
+def test_docs_give_the_numbers_of_activity_and_start_page() -> None:
     activity = {subject: rule for subject, (rule,) in table("### Activity", "Subject").items()}
     start = re.sub(r"\s+", " ", section(WEBSITE, "### Start page"))
     words = {3: "three", 5: "five"}
@@ -135,7 +135,7 @@ def test_the_numbers_of_activity_and_of_the_start_page_are_the_codes() -> None:
     assert f"at most {client_activity.PER_MINUTE}:" in calls[1]
 
 
-def test_the_numbers_of_the_page_of_performance_are_the_codes() -> None:
+def test_docs_give_the_numbers_of_the_performance_page() -> None:
     found = {subject: rule for subject, (rule,) in table("## Performance", "Subject").items()}
     *first, last = (f"p{percentile}" for percentile in PERCENTILES)
 
@@ -149,7 +149,7 @@ def test_the_numbers_of_the_page_of_performance_are_the_codes() -> None:
     assert re.findall("format=([a-z]+)", found["Download"]) == list(performance_views.FORMATS)
 
 
-def test_what_the_table_of_the_website_holds_is_documented() -> None:
+def test_docs_list_the_items_of_the_website_table() -> None:
     found = {row[0]: row for row in rows(DATA) if row[0].startswith("website, ")}
     counters = "website, " + ", ".join(f"{name}#…" for name in attempts.LIMITS)
 
@@ -166,7 +166,7 @@ def exceptions() -> dict[str, str]:
     return {where: said for where, (said,) in table("## Response headers", "Where").items()}
 
 
-def test_the_headers_of_every_page_are_documented_as_they_are_sent(world: World) -> None:
+def test_docs_list_the_headers_sent_with_every_page(world: World) -> None:
     (block,) = blocks(section(WEBSITE, "## Response headers"), "text")
     sent = world.call("GET", "/terms").headers
 
@@ -175,7 +175,7 @@ def test_the_headers_of_every_page_are_documented_as_they_are_sent(world: World)
 
 
 @pytest.mark.usefixtures("rendered")
-def test_the_api_screens_are_sent_with_the_policy_of_every_page(world: World) -> None:
+def test_api_screens_have_the_same_csp_as_other_pages(world: World) -> None:
     paths = ("/terms", *(f"/specifications/{screen.name}" for screen in SCREENS))
     policies = {world.call("GET", path).headers["content-security-policy"] for path in paths}
 
@@ -185,7 +185,7 @@ def test_the_api_screens_are_sent_with_the_policy_of_every_page(world: World) ->
 
 @pytest.mark.usefixtures("rendered")
 @pytest.mark.parametrize("place", PAGES)
-def test_the_pages_without_a_referrer_are_documented(world: World, place: str) -> None:
+def test_docs_list_the_pages_with_referrer_policy_no_referrer(world: World, place: str) -> None:
     person = Person(world, {COOKIE: world.hub.website.sessions.begin(known(world.hub, "ada@example.com")).cookie})
     answer = person.get(re.sub("{.*}", "account", place))
     (where,) = [where for where, said in exceptions().items() if "since codes and tokens pass" in said]
@@ -195,7 +195,7 @@ def test_the_pages_without_a_referrer_are_documented(world: World, place: str) -
     assert answer.headers["referrer-policy"] == expected
 
 
-def test_the_policy_of_a_request_names_bank_and_callback(world: World) -> None:
+def test_the_csp_of_authorize_names_the_callback_url(world: World) -> None:
     person = Person(world, {COOKIE: world.hub.website.sessions.begin(known(world.hub, "ada@example.com")).cookie})
     client = world.hub.openbanking.clients.create(
         owner="ada@example.com", title="A", callback_urls=["https://tpp.example.com/back"]
@@ -208,7 +208,7 @@ def test_the_policy_of_a_request_names_bank_and_callback(world: World) -> None:
 
 
 @pytest.mark.usefixtures("rendered")
-def test_how_long_files_may_be_kept_is_documented(world: World) -> None:
+def test_docs_give_the_cache_control_of_files(world: World) -> None:
     files = world.call("GET", f"/static/{static_files().name('site.css')}").headers["cache-control"]
     documents = world.call("GET", "/openapi/tpp.json").headers["cache-control"]
 

@@ -41,7 +41,9 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return commands
 
 
-def test_without_an_endpoint_it_says_what_to_set(ran: list[list[str]], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_without_an_endpoint_prints_the_required_settings(
+    ran: list[list[str]], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert endpoint.main([]) == 2
     assert ran == []
     said = capsys.readouterr().err
@@ -49,7 +51,7 @@ def test_without_an_endpoint_it_says_what_to_set(ran: list[list[str]], capsys: p
     assert "LOCALSTACK=1 make test-emulator" in said
 
 
-def test_an_endpoint_where_nobody_answers_is_one_sentence(
+def test_a_run_with_an_unreachable_endpoint_prints_one_sentence(
     ran: list[list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
@@ -61,7 +63,7 @@ def test_an_endpoint_where_nobody_answers_is_one_sentence(
     )
 
 
-def test_every_end_to_end_test_is_run_and_what_it_made_is_removed(
+def test_a_run_executes_all_end_to_end_tests_and_removes_its_resources(
     ran: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     door = HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
@@ -76,7 +78,7 @@ def test_every_end_to_end_test_is_run_and_what_it_made_is_removed(
     assert removed.startswith("causeway-local-")
 
 
-def test_localstack_is_asked_whether_it_is_there(
+def test_a_server_that_is_not_localstack_is_refused_with_localstack_set(
     ran: list[list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     door = HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
@@ -148,7 +150,7 @@ CODES = ["ResourceNotFoundException", "ResourceInUseException", "AWS.SimpleQueue
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_the_removal_waits_for_the_stacks_end_and_tolerates_what_is_gone(
+def test_the_removal_waits_for_the_stack_and_ignores_missing_resources(
     code: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     events = clients(monkeypatch, code)
@@ -158,13 +160,13 @@ def test_the_removal_waits_for_the_stacks_end_and_tolerates_what_is_gone(
     assert events[2:] == ["delete run-1-clients", "delete run-1-keys", "delete http://queue/run-1-deliveries"]
 
 
-def test_a_removal_that_is_refused_is_no_success(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refused_removal_raises_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     clients(monkeypatch, "AccessDeniedException")
     with pytest.raises(ClientError):
         endpoint.remove("run-1")
 
 
-def test_a_stack_that_stays_is_told_and_the_rest_is_removed(
+def test_a_stack_that_is_not_deleted_is_reported_and_the_rest_is_removed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     events = clients(monkeypatch, CODES[0], stays=True)
@@ -174,7 +176,7 @@ def test_a_stack_that_stays_is_told_and_the_rest_is_removed(
     assert capsys.readouterr().err.startswith("causeway: the stack run-1 is not deleted: ")
 
 
-def test_localstack_is_found_by_its_client(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_localstack_has_a_default_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
     addresses, environ = prepared(LOCALSTACK="1")
 
@@ -183,23 +185,23 @@ def test_localstack_is_found_by_its_client(monkeypatch: pytest.MonkeyPatch) -> N
     assert prepared(LOCALSTACK="1", AWS_ENDPOINT_URL="http://elsewhere")[0] == ["http://elsewhere"]
 
 
-def test_dynamodb_may_be_somewhere_else() -> None:
+def test_dynamodb_may_have_an_endpoint_of_its_own() -> None:
     assert prepared(**GIVEN)[0] == [*GIVEN.values()]
 
 
-def test_credentials_are_the_given_ones_or_made_up() -> None:
+def test_credentials_default_to_test() -> None:
     own = prepared(**GIVEN, AWS_ACCESS_KEY_ID="own", AWS_SECRET_ACCESS_KEY="own")[1]
 
     assert endpoint.credentials(endpoint.given(own)) == dict.fromkeys(endpoint._CREDENTIALS, "own")
     assert endpoint.credentials(prepared(**GIVEN)[1]) == dict.fromkeys(endpoint._CREDENTIALS, "test")
 
 
-def test_a_variable_of_the_shell_alone_leads_no_test_anywhere() -> None:
+def test_an_endpoint_variable_of_the_shell_alone_is_ignored() -> None:
     assert endpoint.given(GIVEN) == {}
     assert endpoint.of_a_stack({}) == {}
 
 
-def test_each_stack_has_names_of_its_own_at_the_endpoint() -> None:
+def test_each_stack_has_unique_resource_names() -> None:
     given = endpoint.given(prepared(**GIVEN)[1])
     stacks = [endpoint.of_a_stack(given) for _ in range(2)]
 
@@ -212,7 +214,7 @@ def test_each_stack_has_names_of_its_own_at_the_endpoint() -> None:
         assert all(table["TableName"].startswith(f"{prefix}-") for table in tables)
 
 
-def test_a_stack_is_started_on_what_it_is_led_to(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stack_starts_with_the_given_endpoint_and_prefix_only(monkeypatch: pytest.MonkeyPatch) -> None:
     environs: list[dict[str, str]] = []
 
     class Child:

@@ -20,7 +20,7 @@ ONE, OTHER = "0f8fad5b-d9cb-469f-a165-70867728950e", "7c9e6679-7425-40de-944b-e0
 
 
 @pytest.mark.parametrize("file", sorted((ROOT / "docs" / "guides").glob("*.md")), ids=lambda file: file.stem)
-def test_guides_are_short_and_show_what_each_command_prints(file: Path) -> None:
+def test_guides_are_short_and_have_commands_in_every_step(file: Path) -> None:
     text = file.read_text("utf-8")
 
     assert len(text.splitlines()) <= LONGEST
@@ -29,7 +29,7 @@ def test_guides_are_short_and_show_what_each_command_prints(file: Path) -> None:
 
 @pytest.mark.parametrize("script", sorted((ROOT / "docs" / "guides").glob("*.py")), ids=lambda file: file.name)
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["port"], ["9701", "more"]])
-def test_a_script_that_is_called_wrongly_says_how_it_is_called(script: Path, arguments: list[str]) -> None:
+def test_a_script_with_wrong_arguments_prints_its_usage(script: Path, arguments: list[str]) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "sdk" / "src")}
     called = subprocess.run(
         [sys.executable, script, *arguments],
@@ -45,7 +45,7 @@ def test_a_script_that_is_called_wrongly_says_how_it_is_called(script: Path, arg
     assert re.fullmatch(usage, called.stderr)
 
 
-def test_commands_are_read_with_what_they_print() -> None:
+def test_commands_are_parsed_with_their_output() -> None:
     text = "Do\n\n```sh\necho a\n```\n```text\na\n```\n\n```sh\ntrue\n```\n"
 
     assert steps(text) == [Step("echo a\n", "a\n"), Step("true\n", "")]
@@ -55,7 +55,7 @@ def test_commands_are_read_with_what_they_print() -> None:
 @pytest.mark.parametrize(
     "text", ["```text\na\n```\n", "```sh\na\n```\n```text\na\n```\n```text\nb\n```\n", "```json\n1\n```\n"]
 )
-def test_what_nobody_typed_has_no_place_in_a_guide(text: str) -> None:
+def test_a_guide_with_output_but_no_command_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="commands and what they print"):
         steps(text)
 
@@ -70,7 +70,7 @@ def test_what_nobody_typed_has_no_place_in_a_guide(text: str) -> None:
         ('{"token":"a3f…","type":"Bearer"}', '{"token":"Zk0-x_Y.q","type":"Bearer"}'),
     ],
 )
-def test_what_is_another_each_time_may_differ(shown: str, printed: str) -> None:
+def test_values_that_change_per_run_may_differ(shown: str, printed: str) -> None:
     assert Reading().difference(shown, printed) == ""
 
 
@@ -86,13 +86,13 @@ def test_what_is_another_each_time_may_differ(shown: str, printed: str) -> None:
         ("all …", "all\nof it"),
     ],
 )
-def test_anything_else_is_shown_as_a_difference(shown: str, printed: str) -> None:
+def test_any_further_deviation_is_shown_as_a_difference(shown: str, printed: str) -> None:
     difference = Reading().difference(shown, printed)
 
     assert f"-{shown.splitlines()[0]}" in difference or f" {shown}" in difference
 
 
-def test_an_id_stands_for_the_same_thing_in_a_whole_guide() -> None:
+def test_an_id_has_the_same_value_in_a_whole_guide() -> None:
     reading = Reading()
 
     assert reading.difference(f"made {ONE}", f"made {OTHER}") == ""
@@ -100,15 +100,17 @@ def test_an_id_stands_for_the_same_thing_in_a_whole_guide() -> None:
     assert reading.difference(f"found {ONE}", f"found {ONE}") != ""
 
 
-def test_two_ids_do_not_stand_for_one_thing() -> None:
+def test_two_ids_must_have_different_values() -> None:
     assert Reading().difference(f"{ONE} {OTHER}", f"{ONE} {ONE}") != ""
 
 
-def test_addresses_are_those_of_the_run_and_nothing_else_changes() -> None:
+def test_only_port_numbers_are_replaced_by_those_of_the_run() -> None:
     assert translated("127.0.0.1:8000, 18000, %3A8000", {"8000": "4711"}) == "127.0.0.1:4711, 18000, %3A4711"
 
 
-def test_a_shell_remembers_and_says_what_was_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_shell_keeps_variables_and_returns_output_and_exit_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shell = Shell(tmp_path, {"PATH": "/usr/bin:/bin"})
     try:
         assert shell.run("NAME=Ada\nsleep 600 &") == ("", 0)
@@ -120,7 +122,7 @@ def test_a_shell_remembers_and_says_what_was_printed(tmp_path: Path, monkeypatch
         shell.end()  # which waits until nobody can print any more: what was started has ended
 
 
-def test_a_session_of_python_remembers_and_says_what_was_printed(tmp_path: Path) -> None:
+def test_a_python_session_keeps_variables_and_returns_output(tmp_path: Path) -> None:
     session = PythonSession(tmp_path, {"PYTHONPATH": str(ROOT)})
     try:
         assert session.run("name = 'Ada'") == ("", 0)
@@ -133,7 +135,7 @@ def test_a_session_of_python_remembers_and_says_what_was_printed(tmp_path: Path)
         session.end()
 
 
-def test_a_warm_python_is_the_operators_command_line_and_any_other_python(tmp_path: Path) -> None:
+def test_a_warm_python_runs_operator_commands_scripts_and_code(tmp_path: Path) -> None:
     with warm_python.installed(tmp_path) as python:
         operator, script, other = (
             subprocess.run([python, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)

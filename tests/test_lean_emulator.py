@@ -76,7 +76,7 @@ def compared(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("call", CALLS, ids=".".join)
-def test_a_call_is_answered_as_by_boto3(call: tuple[str, str], sealed: bytes) -> None:
+def test_the_emulator_answers_each_call_as_boto3_does(call: tuple[str, str], sealed: bytes) -> None:
     assert lean_emulator._ANSWERS.keys() == CALLS.keys() == WRONG.keys()
     (service, operation), is_decrypted = call, call == ("kms", "Decrypt")
     blob = {"CiphertextBlob": sealed} if is_decrypted else {}
@@ -87,7 +87,7 @@ def test_a_call_is_answered_as_by_boto3(call: tuple[str, str], sealed: bytes) ->
     assert isinstance(ask_here(service, operation, CALLS[call] | WRONG[call] | text), str), "refused"
 
 
-def test_a_key_is_unsealed(sealed: bytes) -> None:
+def test_kms_decrypt_returns_the_plaintext(sealed: bytes) -> None:
     asked = {"CiphertextBlob": base64.b64encode(sealed).decode(), "EncryptionContext": {"of": "this"}}
 
     assert base64.b64decode(send("kms", "Decrypt", asked)["Plaintext"]) == b"x"

@@ -62,7 +62,7 @@ REVOKED = _of_bank("bank called", 2, webhook="/revoke_token", status=200)
         (ended_consents_are_not_used, [READ_BEFORE, ENDED], 0),
     ],
 )
-def test_a_wrong_trace_is_found_and_a_right_one_is_not(rule: Rule, trace: Sequence[Line], broken: int) -> None:
+def test_each_log_rule_reports_violations_only(rule: Rule, trace: Sequence[Line], broken: int) -> None:
     assert len([*rule(trace)]) == broken
 
 
@@ -83,7 +83,7 @@ SECRETS = {
 
 
 @pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS)
-def test_a_secret_is_found_by_its_shape(secret: str) -> None:
+def test_a_logged_secret_is_detected_by_its_format(secret: str) -> None:
     text = log.Formatter().format(logging.makeLogRecord({"msg": "refused", "members": {"reason": secret}}))
 
     assert [*no_secrets([text])]
@@ -92,13 +92,13 @@ def test_a_secret_is_found_by_its_shape(secret: str) -> None:
     TRACE.end()
 
 
-def test_identifiers_are_no_secrets() -> None:
+def test_identifiers_are_not_reported_as_secrets() -> None:
     ids = f'"{new_uuid()} {new_id()} 411111******5914 1772442000000000","authorization_id":"{digest("a")}"'
 
     assert [*no_secrets([ids])] == []
 
 
-def test_lines_are_set_back_with_the_storage_after_they_have_been_judged() -> None:
+def test_lines_are_checked_before_a_trace_is_set_back() -> None:
     trace = Trace()
     for each in (DELIVERED, RECORDED, PAID, PAID):
         trace.add(each.message, each.members, "")
@@ -109,7 +109,7 @@ def test_lines_are_set_back_with_the_storage_after_they_have_been_judged() -> No
     assert trace.end() == [], "another test begins"
 
 
-def test_every_line_of_a_test_is_traced_with_the_members_of_its_request(lines: Lines) -> None:
+def test_every_log_line_is_traced_with_the_members_of_its_request(lines: Lines) -> None:
     log.bind(delivery_id="D")
     log.info("delivered")
     log.info("delivered")

@@ -25,13 +25,13 @@ GETS = [path for path in ELSEWHERE if "GET" in app.routes[path]]
 POSTS = [path for path in ELSEWHERE if "GET" not in app.routes[path]]
 
 
-def test_every_path_takes_every_method() -> None:
+def test_every_path_has_a_route_for_other_methods() -> None:
     assert [path for path, methods in app.routes.items() if OTHERS not in methods] == []
 
 
 @pytest.mark.parametrize("route", GETS)
 @pytest.mark.parametrize("signed_in", [True, False])
-def test_head_is_answered_as_get_is_without_a_body_and_changes_nothing(
+def test_head_returns_the_headers_of_get_without_a_body_and_changes_nothing(
     world: World, monkeypatch: pytest.MonkeyPatch, route: str, signed_in: bool
 ) -> None:
     headers = {"cookie": person_cookie(world)} if signed_in else {}
@@ -46,7 +46,7 @@ def test_head_is_answered_as_get_is_without_a_body_and_changes_nothing(
 
 
 @pytest.mark.parametrize("route", ELSEWHERE)
-def test_options_tells_the_methods_that_there_are(world: World, monkeypatch: pytest.MonkeyPatch, route: str) -> None:
+def test_options_lists_the_allowed_methods(world: World, monkeypatch: pytest.MonkeyPatch, route: str) -> None:
     with nothing_changes(world, monkeypatch):
         answer = world.call("OPTIONS", address(route))
 
@@ -58,7 +58,7 @@ def test_options_tells_the_methods_that_there_are(world: World, monkeypatch: pyt
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "TRACE", "FOO", OTHERS])
 @pytest.mark.parametrize("route", ELSEWHERE)
-def test_any_other_method_is_405_with_those_that_are_allowed(
+def test_an_unsupported_method_returns_405_with_allow(
     world: World, monkeypatch: pytest.MonkeyPatch, route: str, method: str
 ) -> None:
     with nothing_changes(world, monkeypatch):
@@ -71,7 +71,7 @@ def test_any_other_method_is_405_with_those_that_are_allowed(
 
 
 @pytest.mark.parametrize("route", POSTS)
-def test_head_is_405_where_there_is_no_get(world: World, route: str) -> None:
+def test_head_returns_405_without_a_get(world: World, route: str) -> None:
     answer = world.call("HEAD", address(route))
 
     assert (answer.status, answer.text) == (405, "")
@@ -82,7 +82,7 @@ def test_head_is_405_where_there_is_no_get(world: World, route: str) -> None:
 @pytest.mark.parametrize(
     "path", ["/tpp/accounts", "/tpp/banks", "/bank/consent", "/bank/public_key", "/bank/v2/consent"]
 )
-def test_below_the_interfaces_no_other_method_exists(world: World, method: str, path: str) -> None:
+def test_unsupported_methods_of_the_apis_return_401(world: World, method: str, path: str) -> None:
     answer = world.call(method, path)
 
     assert answer.status == 401
@@ -105,7 +105,7 @@ def head(world: World, monkeypatch: pytest.MonkeyPatch, url: str, headers: dict[
     return answer
 
 
-def test_head_at_the_front_door_opens_no_authorization(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_head_at_oauth_authorize_opens_no_authorization(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     query = {
         "response_type": "code",
         "client_id": world.client.client_id,
@@ -120,7 +120,7 @@ def test_head_at_the_front_door_opens_no_authorization(world: World, monkeypatch
     assert head(world, monkeypatch, f"/oauth/authorize?{urlencode(query | {'client_id': 'nobody'})}").status == 400
 
 
-def test_head_at_the_callback_does_not_use_up_the_code(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_head_at_the_callback_keeps_the_code(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     user = Person.signed_in(world, "psu@example.com")
     client_id = user.create_client()
     open_request(user, client_id)
@@ -133,9 +133,7 @@ def test_head_at_the_callback_does_not_use_up_the_code(world: World, monkeypatch
     assert "You have tokens" in user.text
 
 
-def test_head_at_the_cancel_address_leaves_the_authorization_open(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_head_at_the_cancel_address_keeps_the_authorization_open(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     for version in (1, 2):
         url = world.authorize(version)["redirect_url"]
         asked = world.bank(version, "/init_authorization", {"request_url" if version == 1 else "requestUrl": url}).body
@@ -143,13 +141,13 @@ def test_head_at_the_cancel_address_leaves_the_authorization_open(
         assert world.bank(version, "/consent", world.consent_body(version, url)).status == 200
 
 
-def test_head_at_the_payment_callback_asks_no_bank(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_head_at_the_payment_callback_sends_no_bank_request(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     Payer(world, 2).pay()
 
     assert head(world, monkeypatch, "/payments/callback?bic=BETADEF1&payment_id=P-1").status == 200
 
 
-def test_head_at_a_demonstration_bank_begins_no_journey(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_head_at_a_demonstration_bank_starts_no_journey(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     answer = head(world, monkeypatch, "/demo-bank/one/authorize?state=x&client_id=y")
 
     assert answer.status == 303

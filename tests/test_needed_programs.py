@@ -48,7 +48,7 @@ def play(folder: Path, *options: str, **environ: str) -> tuple[int, list[str]]:
 
 
 @pytest.mark.parametrize("options", [(), ("-n", "1")])
-def test_a_test_whose_program_is_missing_is_skipped_and_counted(tmp_path: Path, options: tuple[str, ...]) -> None:
+def test_a_test_with_a_missing_program_is_skipped_and_counted(tmp_path: Path, options: tuple[str, ...]) -> None:
     code, (*_, said, result) = play(tmp_path, *options)
 
     assert code == 0
@@ -56,7 +56,7 @@ def test_a_test_whose_program_is_missing_is_skipped_and_counted(tmp_path: Path, 
     assert re.search("1 passed, 4 skipped", result)
 
 
-def test_a_test_whose_program_is_missing_fails_where_all_are_required(tmp_path: Path) -> None:
+def test_a_test_with_a_missing_program_fails_when_programs_are_required(tmp_path: Path) -> None:
     code, lines = play(tmp_path, **{needed_programs.REQUIRED: "1"})
 
     assert code == 1

@@ -17,21 +17,21 @@ def wait_for_end(pid: int) -> None:
     wait_for(lambda: not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z", f"{pid} still runs")
 
 
-def test_a_command_is_answered_with_what_it_printed(tmp_path: Path) -> None:
+def test_a_command_returns_its_output_and_exit_code(tmp_path: Path) -> None:
     done = process_group.run(["bash", "-c", "pwd; echo $NAME >&2; exit 3"], tmp_path, {"NAME": "value"})
 
     assert (done.stdout, done.stderr, done.returncode) == (f"{tmp_path}\n", "value\n", 3)
 
 
 @pytest.mark.parametrize("after", ["", "; exit 1"])
-def test_a_process_in_the_background_ends_with_the_command(tmp_path: Path, after: str) -> None:
+def test_a_background_process_ends_with_its_command(tmp_path: Path, after: str) -> None:
     command = f"sleep 600 > log 2>&1 & echo $!{after}"
     done = process_group.run(["bash", "-c", command], tmp_path)
 
     wait_for_end(int(done.stdout))
 
 
-def test_a_command_that_takes_too_long_is_killed_with_its_processes(tmp_path: Path) -> None:
+def test_a_command_that_times_out_is_killed_with_its_processes(tmp_path: Path) -> None:
     with pytest.raises(subprocess.TimeoutExpired):
         process_group.run(["bash", "-c", "sleep 600 & echo $! > pid; wait"], tmp_path, seconds=limit_under_test(0.5))
 

@@ -48,7 +48,7 @@ def sealed_world(world: World) -> Iterator[World]:
         yield world
 
 
-def test_every_sealed_value_is_at_a_known_place(sealed_world: World) -> None:
+def test_sealed_places_list_every_sealed_attribute(sealed_world: World) -> None:
     found = {(table, name) for table, name, _ in stored(sealed_world)}
 
     assert found == {(place.table, place.attribute) for place in SEALED_PLACES}
@@ -57,7 +57,7 @@ def test_every_sealed_value_is_at_a_known_place(sealed_world: World) -> None:
         assert len([each for each in contexts if each is not None]) == 1, (table, name, item)
 
 
-def test_after_a_rotation_all_values_are_sealed_anew_and_open_as_before(sealed_world: World) -> None:
+def test_all_values_are_resealed_after_a_rotation_and_keep_their_text(sealed_world: World) -> None:
     texts = opened(sealed_world)
 
     reseal_all(sealed_world)

@@ -45,21 +45,21 @@ def check(answer: Answer) -> None:
         assert answer.headers["cache-control"] == "no-store"
 
 
-def test_every_answer_of_an_https_stage_has_browsers_come_by_https_again(https: World) -> None:
+def test_every_response_of_an_https_stage_has_strict_transport_security(https: World) -> None:
     for method, path in CALLS:
         answer = https.call(method, path, b"{}" if method == "POST" else None)
         check(answer)
         assert answer.headers[HSTS] == "max-age=31536000", (method, path)
 
 
-def test_the_local_stage_says_nothing_of_https_even_when_it_speaks_it(shared_world: World) -> None:
+def test_the_local_stage_sends_no_strict_transport_security_over_https(shared_world: World) -> None:
     of = shared_world.hub.settings
     local = shared_world.again(replace(of, public_url="https://127.0.0.1:8000"))
     with local.installed():
         assert HSTS not in local.call("GET", "/health").headers
 
 
-def test_a_stage_without_https_says_nothing_of_it(world: World) -> None:
+def test_a_stage_without_https_sends_no_strict_transport_security(world: World) -> None:
     for method, path in CALLS:
         answer = world.call(method, path, b"{}" if method == "POST" else None)
         check(answer)
@@ -67,7 +67,9 @@ def test_a_stage_without_https_says_nothing_of_it(world: World) -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/tpp/banks", "/bank/public_key", "/health", "/demo-bank/one"])
-def test_an_answer_that_no_view_made_says_it_too(https: World, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_response_outside_the_views_has_the_security_headers(
+    https: World, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def broken(*_: Any) -> Any:
         raise LookupError
 
@@ -79,7 +81,7 @@ def test_an_answer_that_no_view_made_says_it_too(https: World, path: str, monkey
 
 
 @pytest.mark.parametrize("path", ["/tpp/token", "/tpp/token/revoke", "/tpp/authorize", "/bank/consent", "/api"])
-def test_answers_that_may_carry_tokens_or_card_data_are_kept_by_no_cache(world: World, path: str) -> None:
+def test_responses_with_tokens_or_card_data_have_cache_control_no_store(world: World, path: str) -> None:
     answer = world.call("POST", path, b"{}", {"content-type": "application/json"})
 
     assert answer.headers["cache-control"] == "no-store"
@@ -100,13 +102,11 @@ def test_answers_that_may_carry_tokens_or_card_data_are_kept_by_no_cache(world: 
         ("/demo-bank/one/payment/nothing", "unsafe-none"),
     ],
 )
-def test_a_page_leaves_windows_of_other_sites_but_where_an_application_waits(
-    world: World, path: str, policy: str
-) -> None:
+def test_pages_isolate_their_window_except_during_a_bank_authorization(world: World, path: str, policy: str) -> None:
     assert world.call("GET", path).headers["cross-origin-opener-policy"] == policy
 
 
-def test_no_redirect_of_an_authorization_takes_the_window_from_the_application(world: World) -> None:
+def test_an_authorization_redirect_has_no_cross_origin_opener_policy(world: World) -> None:
     url = world.authorize(1)["redirect_url"]
     cancel = world.bank(1, "/init_authorization", {"request_url": url}).body["cancel_url"]
     answer = world.call("GET", cancel.removeprefix(world.hub.settings.public_url))

@@ -129,7 +129,7 @@ def in_use(world: World) -> Iterator[None]:
 
 
 @pytest.mark.parametrize(("kind", "play"), PLAYS, ids=[play.__name__ for _, play in PLAYS])
-def test_a_refusal_that_may_be_an_attack_is_counted_once_and_logged(
+def test_a_suspicious_refusal_is_counted_once_and_logged(
     world: World, lines: Lines, capsys: pytest.CaptureFixture[str], kind: Kind, play: Callable[[World], Any]
 ) -> None:
     refuse = play(world)
@@ -144,9 +144,7 @@ def test_a_refusal_that_may_be_an_attack_is_counted_once_and_logged(
     assert [line["level"] for line in lines.all()[before:]].count("WARNING") == 1
 
 
-def test_a_code_that_is_repeated_is_counted_when_it_ends_its_consent(
-    world: World, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_repeated_code_is_counted_once_as_misused_token(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     redeem = second_use_of_a_code(world)
     answers = [redeem() for _ in range(3)]
 
@@ -154,7 +152,7 @@ def test_a_code_that_is_repeated_is_counted_when_it_ends_its_consent(
     assert counted(capsys.readouterr().out, METRIC, Stage="local", Kind="misused_token") == [1]
 
 
-def test_a_wrong_key_is_logged_with_its_bank(world: World, lines: Lines) -> None:
+def test_a_wrong_api_key_is_logged_with_its_bank(world: World, lines: Lines) -> None:
     bank_id, _, secret = world.banks[1].api_key.partition(".")
     wrong = f"{bank_id}.{secret.swapcase()}"
     world.bank(1, "/init_authorization", {"request_url": ""}, headers={"x-api-key": wrong})
@@ -170,14 +168,14 @@ def test_accepted_credentials_are_not_counted(world: World, capsys: pytest.Captu
     assert METRIC not in capsys.readouterr().out
 
 
-def test_every_kind_is_played_and_documented() -> None:
+def test_every_kind_of_refusal_is_tested_and_documented() -> None:
     documented = [row[0] for row in rows(section(ALARMS_PAGE, "## Refusals that may be attacks"))]
 
     assert {kind for kind, _ in PLAYS} == set(get_args(Kind))
     assert set(get_args(Kind)) <= set(documented)
 
 
-def test_no_line_about_refused_credentials_is_logged_past_the_count() -> None:
+def test_refusals_of_credentials_are_logged_only_by_security_refusals() -> None:
     """Such a line comes by ``security_refusals.record``, whatever is refused."""
     past = [
         f"{module}: {event.value!r}"
@@ -192,7 +190,7 @@ def test_no_line_about_refused_credentials_is_logged_past_the_count() -> None:
     assert past == ["chalicelib.openbanking.flows.consent.pushed_authorization: 'request_uri refused'"]
 
 
-def test_a_process_counts_in_the_metrics_of_its_stage(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_refusals_are_counted_in_the_metrics_of_the_stage(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     bootstrap.use(world.hub)
     try:
         security_refusals.record("wrong_key", "proof refused")

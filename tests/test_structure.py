@@ -104,13 +104,13 @@ def test_every_layer_has_modules() -> None:
         assert modules_matching(globs)
 
 
-def test_imports_run_down_the_layers(subtests: pytest.Subtests) -> None:
+def test_imports_follow_the_order_of_the_layers(subtests: pytest.Subtests) -> None:
     for module in MODULES:
         with subtests.test(module):
             assert {name for name in own_imports(module) if layer(name) > layer(module)} == set()
 
 
-def test_a_record_imports_the_foundation_the_protocol_and_records(subtests: pytest.Subtests) -> None:
+def test_records_import_only_foundation_protocol_and_records(subtests: pytest.Subtests) -> None:
     folders = ("chalicelib/**/records/**", "chalicelib/**/storage/**")
     for module in modules_matching(folders):
         with subtests.test(module):
@@ -125,14 +125,14 @@ def test_a_flow_of_the_card_api_imports_no_other_flow(subtests: pytest.Subtests)
             assert {name for name in own_imports(module) if name in flows} == set()
 
 
-def test_a_room_imports_the_rooms_below_it_only(subtests: pytest.Subtests) -> None:
+def test_a_top_level_package_imports_only_the_packages_below(subtests: pytest.Subtests) -> None:
     for module in [each for each in MODULES if room(each)]:
         with subtests.test(module):
             allowed = {room(module), *ROOMS_BELOW[room(module)]}
             assert {name for name in own_imports(module) if room(name) not in allowed} == set()
 
 
-def test_no_room_knows_what_wires_the_rooms(subtests: pytest.Subtests) -> None:
+def test_no_top_level_package_imports_bootstrap_or_the_entry_points(subtests: pytest.Subtests) -> None:
     """Views and jobs get their container when they are bound."""
     above = (*BOOTSTRAP, *ENTRY_POINTS)
     for module in [each for each in MODULES if room(each)]:
@@ -140,7 +140,7 @@ def test_no_room_knows_what_wires_the_rooms(subtests: pytest.Subtests) -> None:
             assert {name for name in own_imports(module) if matches(name, above)} == set()
 
 
-def test_packages_of_a_room_do_not_import_each_other_in_circles() -> None:
+def test_subpackages_have_no_import_cycles() -> None:
     arrows: dict[str, set[str]] = {}
     for module in MODULES:
         for name in own_imports(module):
@@ -153,7 +153,7 @@ def test_packages_of_a_room_do_not_import_each_other_in_circles() -> None:
     assert list(circles(arrows)) == []
 
 
-def test_folders_of_infra_do_not_import_each_other_in_circles() -> None:
+def test_folders_of_infra_have_no_import_cycles() -> None:
     """Imports inside functions and for type checkers count. Modules next to the folders belong to nobody."""
     rooms = {path.name for path in (ROOT / "infra").iterdir() if (path / "__init__.py").exists()}
     arrows: dict[str, set[str]] = {}
@@ -176,7 +176,7 @@ def test_infra_has_at_most_eleven_folders() -> None:
     assert len(rooms) <= MOST_ROOMS_OF_INFRA
 
 
-def test_no_imports_go_in_circles() -> None:
+def test_modules_have_no_import_cycles() -> None:
     """Imports inside functions and for type checkers count."""
     arrows = {module: set(imports(module) & SOURCES.keys() - {module}) for module in SOURCES}
 
@@ -193,7 +193,7 @@ def test_no_imports_go_in_circles() -> None:
         "try:\n    pass\nexcept ValueError:\n    import chalicelib.bootstrap",
     ],
 )
-def test_an_import_is_seen_wherever_it_stands(source: str) -> None:
+def test_imports_are_found_at_every_level_of_a_module(source: str) -> None:
     assert set(imports_in(source)) == {"chalicelib.bootstrap"}
 
 
@@ -213,33 +213,33 @@ def circles(arrows: dict[str, set[str]]) -> Iterator[str]:
         yield from visit(one, ())
 
 
-def test_a_protocol_does_no_input_or_output(subtests: pytest.Subtests) -> None:
+def test_protocol_modules_reach_no_framework(subtests: pytest.Subtests) -> None:
     for module in modules_matching(PROTOCOL):
         with subtests.test(module):
             assert {name for name in reached(module) if within(name, *FRAMEWORKS)} == set()
 
 
-def test_only_edges_and_the_application_know_the_framework(subtests: pytest.Subtests) -> None:
+def test_only_edges_and_entry_points_import_chalice(subtests: pytest.Subtests) -> None:
     edges = (*EDGES, *JOBS, *ENTRY_POINTS, *BOOTSTRAP, "chalicelib/foundation/http/**", "chalicelib/demo_bank/**")
     for module in [each for each in MODULES if not matches(each, edges)]:
         with subtests.test(module):
             assert {name for name in imports(module) if within(name, "chalice")} == set()
 
 
-def test_only_the_way_to_aws_knows_its_libraries() -> None:
+def test_only_foundation_aws_may_import_boto3() -> None:
     others = [module for module in MODULES if not within(module, "chalicelib.foundation.aws")]
 
     assert {module for module in others if any(within(name, "boto3", "botocore") for name in imports(module))} == set()
 
 
-def test_delivery_names_no_kind_of_what_it_carries(subtests: pytest.Subtests) -> None:
+def test_delivery_modules_name_no_kind_of_delivery(subtests: pytest.Subtests) -> None:
     """Those who record deliveries bring their plans and senders."""
     for module in [each for each in MODULES if within(each, "chalicelib.delivery")]:
         with subtests.test(module):
             assert PLANS.keys() & {node.value for node in nodes(module) if isinstance(node, ast.Constant)} == set()
 
 
-def test_the_website_sees_cards_through_their_portal_only(subtests: pytest.Subtests) -> None:
+def test_the_website_imports_cards_only_through_the_portal(subtests: pytest.Subtests) -> None:
     portal = ("chalicelib/cards/portal/**", *PROTOCOL)
     for module in [each for each in MODULES if within(each, WEBSITE)]:
         with subtests.test(module):
@@ -247,7 +247,7 @@ def test_the_website_sees_cards_through_their_portal_only(subtests: pytest.Subte
             assert {name for name in cards if not matches(name, portal)} == set()
 
 
-def test_the_ledger_of_cards_knows_accounts_and_amounts_only(subtests: pytest.Subtests) -> None:
+def test_the_card_ledger_imports_only_the_packages_below(subtests: pytest.Subtests) -> None:
     """Neither cards nor holders, nor whose request it is."""
     below = ("chalicelib/foundation/**", *(f"chalicelib/cards/{each}/**" for each in LEDGER_AND_BELOW))
     for module in modules_matching(("chalicelib/cards/ledger/**",)):
@@ -255,7 +255,7 @@ def test_the_ledger_of_cards_knows_accounts_and_amounts_only(subtests: pytest.Su
             assert {name for name in own_imports(module) if not matches(name, below)} == set()
 
 
-def test_a_demonstration_bank_knows_the_protocol_and_its_host_only(subtests: pytest.Subtests) -> None:
+def test_demonstration_banks_import_only_protocol_and_foundation(subtests: pytest.Subtests) -> None:
     """``setup`` is the operator's part: it registers the banks as the command line would."""
     allowed = ("chalicelib/foundation/**", "chalicelib/openbanking/protocol/**", "chalicelib/demo_bank/**")
     for_setup = ("chalicelib/openbanking/records/bank*.py", *allowed)
@@ -265,14 +265,14 @@ def test_a_demonstration_bank_knows_the_protocol_and_its_host_only(subtests: pyt
             assert {name for name in own_imports(module) if not matches(name, globs)} == set()
 
 
-def test_nothing_of_the_service_depends_on_the_demonstration_banks(subtests: pytest.Subtests) -> None:
+def test_the_service_does_not_import_the_demonstration_banks(subtests: pytest.Subtests) -> None:
     others = ("app", "chalicelib.jobs", "chalicelib.demo_bank", "chalicelib.sandbox_clock")
     for module in [each for each in MODULES if not within(each, *others)]:
         with subtests.test(module):
             assert {name for name in own_imports(module) if within(name, "chalicelib.demo_bank")} == set()
 
 
-def test_nothing_asks_which_version_of_the_protocol_a_bank_has(subtests: pytest.Subtests) -> None:
+def test_code_does_not_compare_protocol_versions(subtests: pytest.Subtests) -> None:
     """What differs between versions hangs on the version's object, or on the demonstration banks' formats."""
     for module in [each for each in MODULES if not matches(each, VERSIONED)]:
         with subtests.test(module):
@@ -294,35 +294,35 @@ def test_nothing_asks_which_version_of_the_protocol_a_bank_has(subtests: pytest.
         "match bank.api_version:\n    case 1 | 2:\n        pass",
     ],
 )
-def test_a_question_which_version_it_is_would_be_found(source: str) -> None:
+def test_a_comparison_of_protocol_versions_is_detected(source: str) -> None:
     assert questions_of_version(ast.walk(ast.parse(source))) == [1]
 
 
 @pytest.mark.parametrize("source", ["bank.version is version", "address.version == 6", "VERSIONS[bank.api_version]"])
-def test_what_asks_for_something_else_is_not_taken_for_such_a_question(source: str) -> None:
+def test_other_comparisons_are_not_reported_as_version_comparisons(source: str) -> None:
     assert questions_of_version(ast.walk(ast.parse(source))) == []
 
 
-def test_no_page_asks_which_version_of_the_protocol_a_bank_has(subtests: pytest.Subtests) -> None:
+def test_templates_do_not_compare_protocol_versions(subtests: pytest.Subtests) -> None:
     for template in sorted((ROOT / "chalicelib").rglob("*.html")):
         with subtests.test(template.name):
             text = template.read_text(encoding="utf-8")
             assert re.findall(r"\{[{%][^}]*version\s*(?:==|!=|<|>|in\b|is\b)", text) == []
 
 
-def test_the_entry_point_registers_and_does_nothing_else() -> None:
+def test_the_entry_point_defines_no_functions_or_classes() -> None:
     assert {name for name in imports("app") if not within(name, "chalicelib", "gc")} == set()
     assert not [node for node in tree("app").body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
 
 
-def test_what_is_deployed_generates_the_methods_of_dataclasses_lazily() -> None:
+def test_deployed_code_uses_lazy_dataclasses() -> None:
     eager = re.compile(r"from dataclasses import [^\n]*\bdataclass\b|@dataclasses\.dataclass")
     found = [path for path in (ROOT / "chalicelib").rglob("*.py") if eager.search(path.read_text(encoding="utf-8"))]
 
     assert [path.stem for path in found] == ["lazy_dataclasses"]
 
 
-def test_no_other_dataclass_can_be_changed_than_those_that_collect_something() -> None:
+def test_only_listed_dataclasses_are_mutable() -> None:
     """Caches hand the same records and decisions to many requests."""
     found = {
         each.name
@@ -339,13 +339,13 @@ def leaves_open(decorator: ast.expr) -> bool:
     return "dataclass" in ast.unparse(decorator) and "frozen=True" not in ast.unparse(decorator)
 
 
-def test_what_is_deployed_does_not_need_what_is_not(subtests: pytest.Subtests) -> None:
+def test_deployed_code_does_not_import_infra_tests_or_test_libraries(subtests: pytest.Subtests) -> None:
     for module in MODULES:
         with subtests.test(module):
             assert {name for name in imports(module) if within(name, "infra", "tests", "moto", "pytest")} == set()
 
 
-def test_what_is_not_read_by_the_application_is_not_deployed() -> None:
+def test_every_deployed_module_is_imported_by_the_application() -> None:
     """Meanings, purposes and cases are read by documents only; demonstration banks are set up by the operator."""
     pending = ["app", "chalicelib.demo_bank.setup"]
     found: set[str] = set()
@@ -359,7 +359,7 @@ def test_what_is_not_read_by_the_application_is_not_deployed() -> None:
 
 
 @pytest.mark.parametrize("folder", ["chalicelib", "infra"])
-def test_a_module_says_what_it_is_about_and_fits_its_length(folder: str, subtests: pytest.Subtests) -> None:
+def test_modules_have_a_docstring_and_at_most_the_allowed_length(folder: str, subtests: pytest.Subtests) -> None:
     for module in [each for each in sorted(SOURCES) if within(each, folder)]:
         with subtests.test(module):
             docstring = ast.get_docstring(tree(module))
@@ -375,14 +375,14 @@ MEASURING = (
 TESTS = {str(path.relative_to(ROOT)): path for path in sorted((ROOT / "tests").rglob("*.py"))}
 
 
-def test_no_test_measures_how_long_something_takes() -> None:
+def test_tests_do_not_measure_durations() -> None:
     allowed = (*MEASURING, "tests/patience.py", "tests/infra/conformance/demonstration.py")
     found = {name: clock_reads(path.read_text("utf-8")) for name, path in TESTS.items() if not name.startswith(allowed)}
 
     assert {name: lines for name, lines in found.items() if lines} == {}
 
 
-def test_no_wait_for_what_must_come_has_a_number_as_its_time_out() -> None:
+def test_tests_do_not_use_numbers_as_timeouts() -> None:
     """It is ``PATIENCE_SECONDS``; a limit that the test is about is the product's own or ``limit_under_test``."""
     allowed = ("tests/bench/", "tests/patience.py")
     judged = {name: path for name, path in TESTS.items() if not name.startswith(allowed)}
@@ -400,7 +400,7 @@ def test_no_wait_for_what_must_come_has_a_number_as_its_time_out() -> None:
         "import resource\nresource.getrusage(resource.RUSAGE_CHILDREN)",
     ],
 )
-def test_a_measured_duration_would_be_found(source: str) -> None:
+def test_a_measured_duration_is_detected(source: str) -> None:
     assert 2 in clock_reads(source)
 
 
@@ -408,7 +408,7 @@ def test_a_measured_duration_would_be_found(source: str) -> None:
     "source",
     ["claims = {'exp': int(time.time()) + 60}", "now = clock.monotonic()", "clock.advance(time.time() - then)"],
 )
-def test_a_time_of_day_or_a_moved_clock_is_not_taken_for_a_measured_duration(source: str) -> None:
+def test_a_time_of_day_is_not_reported_as_a_measured_duration(source: str) -> None:
     assert clock_reads(source) == []
 
 
@@ -424,7 +424,7 @@ def test_a_time_of_day_or_a_moved_clock_is_not_taken_for_a_measured_duration(sou
         "LIMIT = 5\nevent.wait(LIMIT)",
     ],
 )
-def test_a_number_as_a_time_out_would_be_found(source: str) -> None:
+def test_a_number_as_a_timeout_is_detected(source: str) -> None:
     assert literal_timeouts(source) == [source.count("\n") + 1]
 
 
@@ -438,11 +438,11 @@ def test_a_number_as_a_time_out_would_be_found(source: str) -> None:
         "call(timeout=outbound.TOTAL_SECONDS)",
     ],
 )
-def test_a_named_time_out_is_not_taken_for_a_number(source: str) -> None:
+def test_a_named_timeout_is_not_reported(source: str) -> None:
     assert literal_timeouts(source) == []
 
 
-def test_the_scheduler_knows_each_module_on_the_shared_stack(request: pytest.FixtureRequest) -> None:
+def test_the_test_scheduler_lists_each_module_on_the_shared_stack(request: pytest.FixtureRequest) -> None:
     """Of the tests that are run together with this one; any other module would have a second stack started."""
     on_it = [item for item in request.session.items if "shared_stack" in getattr(item, "fixturenames", ())]
     slow = ("faults", "pages", "rehearsal", "sdk", "year")

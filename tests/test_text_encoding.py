@@ -68,7 +68,7 @@ SPOILT = {spoilt_headers: CALLS, spoilt_queries: CALLS, spoilt_paths: PARAMETRIS
         for path, method in calls
     ],
 )
-def test_a_part_of_a_request_that_is_not_utf_8_is_refused_at_every_route(
+def test_a_request_with_invalid_utf_8_is_refused_at_every_route(
     world: World,
     monkeypatch: pytest.MonkeyPatch,
     spoilt: Callable[[str, dict[str, str]], list[Request]],

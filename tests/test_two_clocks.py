@@ -87,7 +87,7 @@ LENGTHS: dict[str, tuple[float, float]] = {
 
 
 @pytest.mark.parametrize(("length", "work"), LENGTHS.values(), ids=LENGTHS)
-def test_a_lease_outlasts_the_longest_work_by_as_much_as_clocks_differ(length: float, work: float) -> None:
+def test_a_lease_outlasts_the_longest_work_by_the_clock_skew(length: float, work: float) -> None:
     assert length - CLOCK_SKEW_SECONDS >= work
 
 
@@ -119,7 +119,7 @@ def send_a_probe(_: World) -> Take:
         (send_a_probe, 1, PROBE_WORK, PROBE_SECONDS),
     ],
 )
-def test_nobody_takes_what_another_may_still_hold(
+def test_a_lease_held_by_one_process_is_not_taken_by_another(
     world: World, other: World, lease: Callable[[World], Take], number: int, work: float, length: int
 ) -> None:
     take = lease(world)
@@ -171,7 +171,7 @@ def use_a_proof(world: World, holder: KeyHolder, *, iat: int) -> tuple[Use, int]
 
 @pytest.mark.parametrize("sign", [use_an_assertion, use_a_proof])
 @pytest.mark.parametrize("early", [True, False], ids=["used at once", "used in the last second"])
-def test_what_is_signed_by_the_clock_ahead_is_accepted_everywhere_but_once(
+def test_an_assertion_or_proof_of_the_clock_ahead_is_accepted_exactly_once(
     world: World, other: World, holder: KeyHolder, sign: Callable[..., tuple[Use, int]], early: bool
 ) -> None:
     """Each is tried once more by the other process in the last second in which that would accept it."""
@@ -195,13 +195,13 @@ def delete_expired(world: World, now: int) -> None:
 
 
 @pytest.mark.parametrize("second", [0, 2, 30, 57])
-def test_a_nonce_of_one_is_accepted_by_the_other(world: World, other: World, second: int) -> None:
+def test_a_nonce_of_one_process_is_accepted_by_the_other(world: World, other: World, second: int) -> None:
     world.clock.advance(60 + second)
     for issuer, asked in ((world, other), (other, world)):
         assert asked.hub.openbanking.dpop_nonces.is_valid(issuer.hub.openbanking.dpop_nonces.make())
 
 
-def test_a_new_data_key_signs_nothing_before_every_process_knows_it(world: World, other: World) -> None:
+def test_nonces_are_valid_in_every_process_after_a_data_key_rotation(world: World, other: World) -> None:
     third = world.another_process()
     third.keyring.data_keys()
     world.hub.keyring.rotate_data_key()
@@ -213,7 +213,7 @@ def test_a_new_data_key_signs_nothing_before_every_process_knows_it(world: World
 # -- what is valid until a time
 
 
-def test_a_token_is_valid_until_its_time_by_the_clock_that_is_asked(world: World, other: World) -> None:
+def test_a_token_expires_by_the_clock_of_the_process_that_checks_it(world: World, other: World) -> None:
     tokens = world.tokens(2)
     until = world.clock.time() + tokens["expires_in"]
     with at_work(other):
@@ -246,7 +246,7 @@ def test_unattended_reads_stay_within_the_limit_of_each_day(world: World, other:
     assert {len(item["reads"]) for item in reader.items()} == {LIMIT}
 
 
-def test_a_delivery_waits_for_the_clock_that_recorded_it_and_not_for_the_sweeper(
+def test_a_delivery_waits_for_the_clock_skew_instead_of_the_sweeper(
     world: World, other: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     behind, ahead = sorted((world, other), key=lambda process: process.clock.time())
@@ -263,7 +263,7 @@ def test_a_delivery_waits_for_the_clock_that_recorded_it_and_not_for_the_sweeper
 # -- order
 
 
-def test_the_statuses_of_a_payment_and_their_events_are_in_order(world: World, other: World) -> None:
+def test_statuses_and_events_of_a_payment_are_in_order(world: World, other: World) -> None:
     payer = Payer(world, 2)
     world.wants_events()
     payer.pay()

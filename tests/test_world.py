@@ -10,9 +10,7 @@ import pytest
 from tests.world import World
 
 
-def test_a_message_with_a_delay_does_not_become_visible_by_real_time(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_delayed_message_does_not_become_visible_by_real_time(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.queued()
     world.hub.delivery.queue.send("later", delay=10)
     world.hub.delivery.queue.send("now")
