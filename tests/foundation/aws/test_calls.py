@@ -111,7 +111,7 @@ def test_a_call_is_a_signed_post_of_its_members(
     assert re.match(signature, sent["authorization"])
 
 
-def test_a_trace_of_lambda_is_handed_on_by_functions_only(
+def test_the_trace_header_is_sent_by_lambda_functions_only(
     called: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trace = "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1"
@@ -127,7 +127,7 @@ def test_a_trace_of_lambda_is_handed_on_by_functions_only(
 # -- observers
 
 
-def test_observers_see_a_call_from_the_last_to_the_first_and_what_came_of_it(called: Callable[..., Any]) -> None:
+def test_observers_wrap_a_call_with_the_latest_outermost(called: Callable[..., Any]) -> None:
     seen: list[str] = []
 
     def observer(name: str) -> calls.Observer:
@@ -145,7 +145,7 @@ def test_observers_see_a_call_from_the_last_to_the_first_and_what_came_of_it(cal
     assert seen == ["inner before Decrypt", "outer before Decrypt", "outer after {'a': 1}", "inner after {'a': 1}"]
 
 
-def test_an_observer_may_answer_a_call_or_change_it(called: Callable[..., Any]) -> None:
+def test_an_observer_may_answer_or_change_a_call(called: Callable[..., Any]) -> None:
     with called(GOOD) as server:
         with observe(lambda call, proceed: {"answered": call.operation}):
             assert send("kms", "Decrypt", {}) == {"answered": "Decrypt"}
@@ -158,7 +158,7 @@ def test_an_observer_may_answer_a_call_or_change_it(called: Callable[..., Any]) 
 # -- ends
 
 
-def test_a_connection_that_is_refused_was_never_made(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refused_connection_raises_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{unused_port()}")
 
     with pytest.raises(NotSent, match="could not connect to dynamodb at 127"):
@@ -185,7 +185,7 @@ def other_bytes(connection: Connection) -> None:
 
 
 @pytest.mark.parametrize("behaviour", [hang_up, half_an_answer, half_a_head, other_bytes])
-def test_an_answer_that_is_not_whole_is_lost_and_the_call_not_repeated(
+def test_an_incomplete_response_raises_no_answer_without_a_repeat(
     behaviour: Callable[[Connection], None], called: Callable[..., Any]
 ) -> None:
     with called(behaviour) as server, pytest.raises(NoAnswer):
@@ -197,7 +197,7 @@ def test_an_answer_that_is_not_whole_is_lost_and_the_call_not_repeated(
 @pytest.mark.parametrize(
     "head", [b"Content-Length: 99999999999999", b"Content-Length: 9" + b"9" * 30, b"Content-Length: 40000000"]
 )
-def test_an_absurd_answer_is_lost(head: bytes, called: Callable[..., Any]) -> None:
+def test_a_response_with_an_absurd_length_raises_no_answer(head: bytes, called: Callable[..., Any]) -> None:
     def absurd(connection: Connection) -> None:
         connection.request()
         connection.send(b"HTTP/1.1 200 OK\r\n" + head + b"\r\n\r\n{}")
@@ -206,7 +206,7 @@ def test_an_absurd_answer_is_lost(head: bytes, called: Callable[..., Any]) -> No
         send("dynamodb", "PutItem", BODY)
 
 
-def test_nothing_secret_is_in_a_message(called: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_messages_contain_no_secrets(called: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://user:word@127.0.0.1:{unused_port()}")
     with pytest.raises(NotSent) as caught:
         send("dynamodb", "PutItem", BODY)
@@ -217,13 +217,13 @@ def test_nothing_secret_is_in_a_message(called: Callable[..., Any], monkeypatch:
     assert "word" not in str(caught.value)
 
 
-def test_a_refusal_has_its_code(called: Callable[..., Any]) -> None:
+def test_an_error_response_has_its_code(called: Callable[..., Any]) -> None:
     refusal = b'{"__type":"com.amazonaws.dynamodb.v20120810#ValidationException","message":"no"}'
     with called(answers((400, refusal))), pytest.raises(ErrorResponse, match="PutItem: ValidationException: no"):
         send("dynamodb", "PutItem", BODY)
 
 
-def test_a_token_that_has_expired_is_replaced_once(called: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_expired_token_is_replaced_once(called: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str | None] = []
 
     def found(*, instead_of: environment.Credentials | None = None) -> environment.Credentials:
@@ -241,7 +241,7 @@ def test_a_token_that_has_expired_is_replaced_once(called: Callable[..., Any], m
     assert ["Credential=key-2" in head(server, 1)["authorization"], len(server.requests)] == [True, 4]
 
 
-def test_a_wrong_clock_is_corrected_by_aws_s_once(called: Callable[..., Any]) -> None:
+def test_a_wrong_clock_is_corrected_once_by_the_date_of_aws(called: Callable[..., Any]) -> None:
     there = datetime.now(UTC) + timedelta(hours=3)
     date = f"Date: {format_datetime(there, usegmt=True)}\r\n".encode()
     refused = (403, b'{"__type":"InvalidSignatureException"}', date)
@@ -256,7 +256,7 @@ def test_a_wrong_clock_is_corrected_by_aws_s_once(called: Callable[..., Any]) ->
     assert len(server.requests) == 3, "a signature that is wrong at the right time is not repeated"
 
 
-def test_calls_at_once_with_a_wrong_clock_are_all_answered(called: Callable[..., Any]) -> None:
+def test_parallel_calls_with_a_wrong_clock_all_succeed(called: Callable[..., Any]) -> None:
     there = datetime.now(UTC) + timedelta(hours=3)
     date = f"Date: {format_datetime(there, usegmt=True)}\r\n".encode()
     together_there = threading.Barrier(4)
@@ -284,7 +284,7 @@ REFUSED: Mapping[str, tuple[int, bytes]] = {
 
 
 @pytest.mark.parametrize("reason", REFUSED)
-def test_a_call_that_may_be_repeated_is_so_once(reason: str, called: Callable[..., Any]) -> None:
+def test_a_repeatable_call_is_repeated_once(reason: str, called: Callable[..., Any]) -> None:
     pauses: list[float] = []
     with called(answers(REFUSED[reason], (200, b"{}"), REFUSED[reason])) as server:
         assert send_twice("kms", "Decrypt", {}, pauses.append, RepeatBudget()) == {}
@@ -306,7 +306,7 @@ def test_throttled_calls_are_repeated_within_the_budget(called: Callable[..., An
     assert len(server.requests) == 2 + 2 + 1
 
 
-def test_a_throttled_call_waits_as_long_as_aws_asks(called: Callable[..., Any]) -> None:
+def test_a_throttled_call_waits_for_retry_after(called: Callable[..., Any]) -> None:
     pauses: list[float] = []
     with called(answers((400, b'{"__type":"ThrottlingException"}', b"Retry-After: 1\r\n"), (200, b"{}"))):
         send_twice("kms", "Decrypt", {}, pauses.append, RepeatBudget())
@@ -314,14 +314,14 @@ def test_a_throttled_call_waits_as_long_as_aws_asks(called: Callable[..., Any]) 
     assert pauses == [1]
 
 
-def test_a_lost_answer_is_asked_for_again_once(called: Callable[..., Any]) -> None:
+def test_a_call_with_a_lost_response_is_repeated_once(called: Callable[..., Any]) -> None:
     with called(hang_up) as server, pytest.raises(NoAnswer):
         send_twice("kms", "Decrypt", {}, lambda seconds: None)
 
     assert len(server.requests) == 2
 
 
-def test_a_repeat_that_was_never_sent_does_not_hide_that_the_first_may_have_been_carried_out(
+def test_a_call_with_an_unsent_repeat_still_raises_no_answer(
     called: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def pause(seconds: float) -> None:
@@ -331,7 +331,7 @@ def test_a_repeat_that_was_never_sent_does_not_hide_that_the_first_may_have_been
         send_twice("sqs", "SendMessage", {}, pause)
 
 
-def test_what_no_repeat_can_help_is_not_repeated(called: Callable[..., Any]) -> None:
+def test_a_call_with_a_permanent_error_is_not_repeated(called: Callable[..., Any]) -> None:
     with called(answers((400, b'{"__type":"AccessDeniedException"}'))) as server, pytest.raises(ErrorResponse):
         send_twice("kms", "Decrypt", {}, lambda seconds: None)
 
@@ -341,9 +341,7 @@ def test_what_no_repeat_can_help_is_not_repeated(called: Callable[..., Any]) -> 
 # -- connections
 
 
-def test_a_connection_is_used_again_within_five_seconds_of_the_wall_s_clock(
-    called: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_connection_is_reused_for_five_seconds(called: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1_000.0]
     monkeypatch.setattr(connection_pool, "_wall_time", lambda: now[0])
     with called(GOOD) as server:
@@ -354,7 +352,7 @@ def test_a_connection_is_used_again_within_five_seconds_of_the_wall_s_clock(
     assert server.served == [1, 1, 2, 3]
 
 
-def test_nothing_of_a_call_is_captured_with_the_headers_of_other_parties(called: Callable[..., Any]) -> None:
+def test_headers_of_aws_calls_are_not_captured(called: Callable[..., Any]) -> None:
     captured = CapturedHeaders()
     with called(GOOD), capturing(captured):
         send("kms", "Decrypt", {})
@@ -362,7 +360,7 @@ def test_nothing_of_a_call_is_captured_with_the_headers_of_other_parties(called:
     assert (captured.sent, captured.received) == (None, None)
 
 
-def test_a_call_may_be_made_while_another_party_is_slow(called: Callable[..., Any]) -> None:
+def test_a_slow_outbound_call_permits_an_aws_call_in_its_check(called: Callable[..., Any]) -> None:
     """The check of a slow call reads storage in the same thread."""
     checked = threading.Event()
 
@@ -395,7 +393,7 @@ def tls(certificate: Path) -> ssl.SSLContext:
     return server_context(certificate)
 
 
-def test_over_tls_only_known_authorities_are_trusted(
+def test_tls_trusts_only_the_configured_authorities(
     called: Callable[..., Any], certificate: Path, tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     deadline_connections.tls_context.cache_clear()
@@ -410,14 +408,14 @@ def test_over_tls_only_known_authorities_are_trusted(
     assert deadline_connections.tls_context.cache_info().misses == 2
 
 
-def test_old_tls_and_other_hosts_are_refused() -> None:
+def test_the_tls_context_requires_tls_1_2_and_checks_the_host_name() -> None:
     context = deadline_connections.tls_context(environment.authorities())
 
     assert context.minimum_version == ssl.TLSVersion.TLSv1_2
     assert (context.check_hostname, context.verify_mode) == (True, ssl.CERT_REQUIRED)
 
 
-def test_a_proxy_opens_a_tunnel_and_sees_nothing_of_the_call(
+def test_a_proxy_gets_a_connect_request_and_nothing_of_the_call(
     called: Callable[..., Any], certificate: Path, tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_CA_BUNDLE", str(certificate))
@@ -433,7 +431,7 @@ def test_a_proxy_opens_a_tunnel_and_sees_nothing_of_the_call(
     assert len(server.requests) == 2
 
 
-def test_a_proxy_that_refuses_has_sent_nothing(
+def test_a_refusing_proxy_raises_not_sent(
     called: Callable[..., Any], tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with called(GOOD, tls) as server, serving(answers((403, b""))) as proxy:

@@ -123,7 +123,7 @@ def use(monkeypatch: pytest.MonkeyPatch, settings: Mapping[str, str]) -> None:
 
 @pytest.mark.parametrize("service", SERVICES)
 @pytest.mark.parametrize("settings", SETTINGS, ids=" ".join)
-def test_a_service_is_called_where_boto3_calls_it(
+def test_the_endpoint_of_a_service_is_that_of_boto3(
     settings: Mapping[str, str], service: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use(monkeypatch, settings)
@@ -154,13 +154,13 @@ def called_by_boto3(service: str) -> tuple[str, str]:
     return request.url, scope[1]
 
 
-def test_lambda_s_region_comes_before_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_aws_region_takes_precedence_over_aws_default_region(monkeypatch: pytest.MonkeyPatch) -> None:
     use(monkeypatch, {"AWS_REGION": "eu-central-1", "AWS_DEFAULT_REGION": "eu-west-1"})
 
     assert endpoint("kms") == ("https://kms.eu-central-1.amazonaws.com/", "eu-central-1")
 
 
-def test_a_profile_in_the_home_folder_is_heeded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_endpoint_of_a_profile_in_the_home_folder_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / ".aws").mkdir()
     (tmp_path / ".aws" / "config").write_text("[default]\nendpoint_url = http://127.0.0.1:3\n", encoding="utf-8")
     use(monkeypatch, REGION)
@@ -168,15 +168,13 @@ def test_a_profile_in_the_home_folder_is_heeded(tmp_path: Path, monkeypatch: pyt
     assert endpoint("sqs") == ("http://127.0.0.1:3/", "eu-west-1")
 
 
-def test_a_home_folder_that_nobody_may_look_into_has_no_profiles(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_missing_home_folder_has_no_profiles(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     use(monkeypatch, REGION | {"HOME": str(tmp_path / "no such folder")})
 
     assert endpoint("sqs").url == "https://sqs.eu-west-1.amazonaws.com/"
 
 
-def test_without_a_region_there_is_nobody_to_call() -> None:
+def test_a_missing_region_raises_not_configured() -> None:
     with pytest.raises(NotConfigured, match=r"region \(AWS_REGION or AWS_DEFAULT_REGION\)"):
         endpoint("dynamodb")
 
@@ -185,7 +183,7 @@ def test_without_a_region_there_is_nobody_to_call() -> None:
     "address",
     ["localhost:4566", "ftp://localhost/", "http://localhost:99999", "http://localhost:0", "http://localhost/a//b/../"],
 )
-def test_an_endpoint_is_an_address(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+def test_an_invalid_endpoint_url_raises_not_configured(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
     use(monkeypatch, REGION | {"AWS_ENDPOINT_URL": address})
 
     with pytest.raises(NotConfigured, match="AWS_ENDPOINT_URL must be an http"):
@@ -195,7 +193,7 @@ def test_an_endpoint_is_an_address(monkeypatch: pytest.MonkeyPatch, address: str
 # -- credentials
 
 
-def test_the_credentials_of_the_environment_are_taken_as_they_are_now(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_credentials_of_the_environment_are_read_on_every_call(monkeypatch: pytest.MonkeyPatch) -> None:
     use(monkeypatch, KEYS)
     assert credentials() == Credentials("AKID", "secret", "token")
 
@@ -205,21 +203,21 @@ def test_the_credentials_of_the_environment_are_taken_as_they_are_now(monkeypatc
     assert environment._source.cache_info().misses == 0
 
 
-def test_without_credentials_nothing_is_signed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_credentials_raise_not_configured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
 
     with pytest.raises(NotConfigured, match="Unable to locate credentials"):
         credentials()
 
 
-def test_half_of_the_credentials_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_access_key_without_a_secret_key_raises_not_configured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKID")
 
     with pytest.raises(NotConfigured, match="AWS_SECRET_ACCESS_KEY"):
         credentials()
 
 
-def test_a_profile_has_credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_credentials_of_a_profile_are_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     shared = tmp_path / "shared"
     shared.write_text("[mine]\naws_access_key_id = A\naws_secret_access_key = B\n", encoding="utf-8")
     use(monkeypatch, {"AWS_SHARED_CREDENTIALS_FILE": str(shared), "AWS_PROFILE": "mine"})
@@ -241,9 +239,7 @@ def container(expires_in: timedelta) -> Any:
     return serve
 
 
-def test_a_container_s_credentials_are_asked_for_again_when_they_are_about_to_expire(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_container_credentials_are_refreshed_shortly_before_they_expire(monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(container(timedelta(minutes=5))) as server:
         monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", f"http://127.0.0.1:{server.port}/")
         first, second = credentials(), credentials()
@@ -251,7 +247,7 @@ def test_a_container_s_credentials_are_asked_for_again_when_they_are_about_to_ex
     assert first.access_key != second.access_key
 
 
-def test_a_container_s_credentials_that_last_are_kept_until_aws_refuses_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_container_credentials_are_cached_until_aws_refuses_them(monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(container(timedelta(hours=6))) as server:
         monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", f"http://127.0.0.1:{server.port}/")
         assert credentials() == credentials()
@@ -261,14 +257,14 @@ def test_a_container_s_credentials_that_last_are_kept_until_aws_refuses_them(mon
     assert len(server.requests) == 2
 
 
-def test_a_container_s_credentials_come_before_those_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_container_credentials_take_precedence_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     use(monkeypatch, KEYS)
     with serving(container(timedelta(hours=6))) as server:
         monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", f"http://127.0.0.1:{server.port}/")
         assert credentials().access_key == "key-1"
 
 
-def test_of_many_threads_whose_credentials_expired_one_asks_for_new_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_of_many_threads_refreshes_expired_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(container(timedelta(hours=6))) as server:
         monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", f"http://127.0.0.1:{server.port}/")
         used = credentials()
@@ -279,7 +275,7 @@ def test_of_many_threads_whose_credentials_expired_one_asks_for_new_ones(monkeyp
     assert len(server.requests) == 2
 
 
-def test_a_role_that_is_denied_is_no_credential(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_denied_role_raises_not_configured(monkeypatch: pytest.MonkeyPatch) -> None:
     def deny(session: object) -> None:
         raise ClientError({"Error": {"Code": "AccessDenied", "Message": "a secret"}}, "AssumeRole")
 
@@ -289,7 +285,9 @@ def test_a_role_that_is_denied_is_no_credential(monkeypatch: pytest.MonkeyPatch)
         credentials()
 
 
-def test_credentials_with_control_characters_are_none_and_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_credentials_with_control_characters_are_refused_and_repr_hides_the_secret(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     use(monkeypatch, KEYS | {"AWS_SESSION_TOKEN": "token\n"})
 
     with pytest.raises(NotConfigured, match=r"^the credentials contain control characters$"):
@@ -297,7 +295,7 @@ def test_credentials_with_control_characters_are_none_and_are_not_shown(monkeypa
     assert "secret" not in repr(Credentials("AKID", "secret", None))
 
 
-def test_a_source_that_does_not_answer_may_do_so_later(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_credential_source_raises_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://127.0.0.1:1/")
     monkeypatch.setattr("botocore.utils.ContainerMetadataFetcher.SLEEP_TIME", 0)
 
@@ -305,7 +303,7 @@ def test_a_source_that_does_not_answer_may_do_so_later(monkeypatch: pytest.Monke
         credentials()
 
 
-def test_a_source_that_hangs_ends_with_the_time_limit_of_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_credential_source_ends_with_the_time_limit_of_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
     is_over = threading.Event()
     monkeypatch.setattr(Session, "get_credentials", lambda session: is_over.wait(PATIENCE_SECONDS) and None)
 
@@ -317,9 +315,7 @@ def test_a_source_that_hangs_ends_with_the_time_limit_of_the_request(monkeypatch
             is_over.set()
 
 
-def test_under_a_time_limit_credentials_and_errors_of_their_source_are_the_same(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_time_limit_keeps_credentials_and_errors_of_the_source(monkeypatch: pytest.MonkeyPatch) -> None:
     with tight_deadline(lambda: 0.0, PATIENCE_SECONDS):
         with serving(container(timedelta(hours=6))) as server:
             monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", f"http://127.0.0.1:{server.port}/")
@@ -333,7 +329,7 @@ def test_under_a_time_limit_credentials_and_errors_of_their_source_are_the_same(
 # -- TLS and proxies
 
 
-def test_authorities_are_those_of_aws_of_requests_or_the_public_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_authorities_come_from_aws_ca_bundle_requests_ca_bundle_or_certifi(monkeypatch: pytest.MonkeyPatch) -> None:
     assert authorities() == certifi.where()
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", __file__)
     assert authorities() == __file__
@@ -341,7 +337,7 @@ def test_authorities_are_those_of_aws_of_requests_or_the_public_ones(monkeypatch
     assert authorities() == certifi.__file__
 
 
-def test_authorities_that_are_not_there_are_named_with_their_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_authorities_file_is_named_with_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_CA_BUNDLE", "/no/such.pem")
 
     with pytest.raises(NotConfigured, match=r"AWS_CA_BUNDLE names a file that does not exist: /no/such.pem"):
@@ -361,7 +357,7 @@ def test_authorities_that_are_not_there_are_named_with_their_variable(monkeypatc
         ({"HTTPS_PROXY": "proxy:3128"}, "http://proxy:3128"),
     ],
 )
-def test_a_proxy_is_used_as_the_environment_says(
+def test_a_proxy_is_chosen_by_the_proxy_variables(
     settings: Mapping[str, str], proxy: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use(monkeypatch, settings)
@@ -369,9 +365,7 @@ def test_a_proxy_is_used_as_the_environment_says(
     assert proxy_of("https://dynamodb.eu-west-1.amazonaws.com") == proxy
 
 
-def test_a_proxy_is_named_with_its_port_if_it_is_left_out_and_never_for_plain_http(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_no_proxy_matches_host_and_port_and_plain_http_uses_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     use(monkeypatch, {"HTTPS_PROXY": "http://proxy:3128", "NO_PROXY": "localhost:4566"})
 
     assert proxy_of("https://localhost:4566/") is None

@@ -24,7 +24,7 @@ def test_a_message_goes_to_the_queue_of_that_name() -> None:
     assert sorted(message["Body"] for message in messages) == ["one", "two"]
 
 
-def test_a_message_can_wait() -> None:
+def test_a_message_can_be_delayed() -> None:
     sqs = boto3.client("sqs")
     url = sqs.create_queue(QueueName="test-slow-queue")["QueueUrl"]
     Queue("test-slow-queue").send("later", delay=900)
@@ -33,7 +33,7 @@ def test_a_message_can_wait() -> None:
     assert attributes["Attributes"] == {"ApproximateNumberOfMessagesDelayed": "1"}
 
 
-def test_ten_messages_are_one_call() -> None:
+def test_ten_messages_are_sent_in_one_call() -> None:
     sqs = boto3.client("sqs")
     url = sqs.create_queue(QueueName="test-batch-queue")["QueueUrl"]
     queue = Queue("test-batch-queue")
@@ -49,7 +49,7 @@ def test_ten_messages_are_one_call() -> None:
     assert sorted(message["Body"] for message in messages) == bodies
 
 
-def test_messages_that_were_not_taken_are_named() -> None:
+def test_failed_messages_of_a_batch_are_returned() -> None:
     def take_the_first(call: Call, proceed: Proceed) -> Members:
         return {"QueueUrl": ""} | {"Failed": [{"Id": "2"}, {"Id": "1"}]}
 
@@ -57,7 +57,7 @@ def test_messages_that_were_not_taken_are_named() -> None:
         assert Queue("any").send_all(["a", "b", "c"]) == ["c", "b"]
 
 
-def test_messages_that_wait_for_their_time_are_not_waiting_to_be_received() -> None:
+def test_delayed_messages_are_not_counted_as_waiting() -> None:
     boto3.client("sqs").create_queue(QueueName="test-waiting-queue")
     queue = Queue("test-waiting-queue")
     queue.send("now")
@@ -66,7 +66,7 @@ def test_messages_that_wait_for_their_time_are_not_waiting_to_be_received() -> N
     assert queue.count_messages() == 1
 
 
-def test_a_queue_that_does_not_exist_is_an_error_of_the_call() -> None:
+def test_a_missing_queue_raises_an_error_response() -> None:
     for call in (lambda: Queue("no-such-queue").send("one"), lambda: Queue("no-such-queue").count_messages()):
         with pytest.raises(ErrorResponse, match="NonExistentQueue"):
             call()

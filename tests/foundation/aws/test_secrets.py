@@ -19,13 +19,13 @@ def name() -> str:
     return made
 
 
-def test_an_absent_secret_and_an_empty_one_have_no_members(name: str) -> None:
+def test_missing_and_empty_secrets_have_no_members(name: str) -> None:
     assert Secrets().get("no-such-secret") == {}
     assert Secrets().get(name) == {}
 
 
 @pytest.mark.parametrize("text", ["[]", '"text"', "5", "{}"])
-def test_a_secret_that_is_no_object_has_no_members(name: str, text: str) -> None:
+def test_a_secret_that_is_not_an_object_has_no_members(name: str, text: str) -> None:
     boto3.client("secretsmanager").put_secret_value(SecretId=name, SecretString=text)
 
     assert Secrets().get(name) == {}
@@ -37,7 +37,7 @@ def test_a_secret_is_read_as_it_was_written(name: str) -> None:
     assert Secrets().get(name) == {"api_key": "ä", "number": 5}
 
 
-def test_of_two_writers_that_replace_the_same_value_one_gets_through(name: str) -> None:
+def test_one_of_two_writers_replacing_the_same_value_succeeds(name: str) -> None:
     first, second = Secrets(), Secrets()
     before = first.get(name)
 
@@ -49,6 +49,6 @@ def test_of_two_writers_that_replace_the_same_value_one_gets_through(name: str) 
     assert first.get(name) == {"writer": "second"}
 
 
-def test_another_failure_of_a_secret_is_reported() -> None:
+def test_a_write_to_a_missing_secret_raises_an_error_response() -> None:
     with pytest.raises(ErrorResponse, match="ResourceNotFoundException"):
         Secrets().put("no-such-secret", {"a": 1})

@@ -55,7 +55,7 @@ TEXT = st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=20)
         ),
     ],
 )
-def test_a_request_is_signed_as_botocore_signs_it(
+def test_a_signature_equals_that_of_botocore(
     url: str, body: bytes, token: str | None, secret: str, region: str, header: str, trace: str | None
 ) -> None:
     headers = HEADERS | {"X-Other": header} | ({} if trace is None else {"X-Amzn-Trace-Id": trace})
@@ -69,7 +69,7 @@ def test_a_request_is_signed_as_botocore_signs_it(
 
 
 @pytest.mark.parametrize(("ahead", "is_wrong"), [(0, False), (200, False), (-200, False), (300, True), (-7200, True)])
-def test_a_signature_is_out_of_date_if_aws_refuses_it_for_that(ahead: int, is_wrong: bool) -> None:
+def test_a_signature_is_out_of_date_when_the_clock_differs_by_minutes(ahead: int, is_wrong: bool) -> None:
     there = NOW + timedelta(seconds=ahead)
     refused, date = signed(), format_datetime(there, usegmt=True)
 
@@ -80,7 +80,7 @@ def test_a_signature_is_out_of_date_if_aws_refuses_it_for_that(ahead: int, is_wr
 
 
 @pytest.mark.parametrize("date", ["", "yesterday", "Mon, 99 Mar 2026 09:00:00 GMT"])
-def test_without_a_date_nothing_is_known_of_the_clock(date: str) -> None:
+def test_a_missing_or_invalid_date_leaves_the_clock_unchanged(date: str) -> None:
     assert not signing.is_out_of_date(signed(), date)
 
 
