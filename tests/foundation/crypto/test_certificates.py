@@ -35,7 +35,7 @@ def usage(*oids: x509.ObjectIdentifier) -> tuple[x509.ExtensionType, bool]:
     return x509.ExtendedKeyUsage(oids), True
 
 
-def test_a_certificate_is_identified_by_its_names_serial_number_and_thumbprint() -> None:
+def test_a_certificate_has_its_names_serial_number_and_thumbprint() -> None:
     pem = CA.issue(SUBJECT, serial=0x0ABC)
 
     read = read_certificate(pem)
@@ -51,18 +51,18 @@ def test_a_certificate_without_an_organization_identifier_has_none() -> None:
     assert read_certificate(CA.issue("CN=TPP")).organization_identifier is None
 
 
-def test_an_organization_identifier_that_is_not_the_only_one_is_none() -> None:
+def test_two_organization_identifiers_count_as_none() -> None:
     assert read_certificate(CA.issue("2.5.4.97=PSDGB-FCA-1,2.5.4.97=PSDGB-FCA-2")).organization_identifier is None
 
 
-def test_spaces_around_a_certificate_and_ends_of_lines_do_not_matter() -> None:
+def test_surrounding_spaces_and_line_endings_of_a_certificate_are_ignored() -> None:
     pem = CA.issue()
 
     assert read_certificate(pem.rstrip()) == read_certificate(pem.replace("\n", "\r\n")) == read_certificate(pem)
 
 
 @pytest.mark.parametrize("text", ["", "no certificate", "ä", "-----BEGIN CERTIFICATE-----\nAAAA\n"])
-def test_what_is_no_certificate_is_invalid(text: str) -> None:
+def test_text_that_is_not_a_certificate_is_invalid(text: str) -> None:
     with pytest.raises(InvalidCertificate, match="this is not a PEM certificate"):
         read_certificate(text)
     with pytest.raises(InvalidCertificate, match="this is not a bundle of PEM certificates"):
@@ -80,7 +80,7 @@ def test_what_is_no_certificate_is_invalid(text: str) -> None:
         "C=GB,O=Example,2.5.4.97=PSDGB-FCA-123456,CN=TPP",
     ],
 )
-def test_a_subject_may_be_spelled_differently(other: str) -> None:
+def test_subjects_match_in_different_spellings(other: str) -> None:
     assert same_subject(SUBJECT, other)
     assert same_subject(other, SUBJECT)
 
@@ -95,16 +95,16 @@ def test_a_subject_may_be_spelled_differently(other: str) -> None:
         "CN=TPP+2.5.4.97=PSDGB-FCA-123456,O=Example,C=GB",
     ],
 )
-def test_other_attributes_or_another_order_are_another_subject(other: str) -> None:
+def test_subjects_with_other_attributes_or_another_order_do_not_match(other: str) -> None:
     assert not same_subject(SUBJECT, other)
 
 
-def test_attributes_joined_by_a_plus_have_no_order() -> None:
+def test_attributes_joined_by_a_plus_match_in_any_order() -> None:
     assert same_subject("CN=TPP+O=Example", "O=Example+CN=TPP")
 
 
 @pytest.mark.parametrize("text", ["", "TPP", "CN=", "CN=TPP,", "unknown=TPP", "C=Britain", "CN=TPP, O=Example"])
-def test_an_empty_or_unreadable_subject_equals_nothing_not_even_itself(text: str) -> None:
+def test_an_empty_or_invalid_subject_matches_nothing(text: str) -> None:
     assert not same_subject(text, text)
 
 
@@ -143,7 +143,7 @@ def test_an_intermediate_authority_in_the_bundle_is_a_trust_anchor() -> None:
         ({"extensions": [(UNKNOWN, True)]}, "unaccounted-for critical extensions"),
     ],
 )
-def test_a_certificate_is_refused_for_a_reason(options: dict[str, Any], reason: str) -> None:
+def test_an_untrusted_certificate_is_refused_with_the_reason(options: dict[str, Any], reason: str) -> None:
     with pytest.raises(InvalidCertificate, match=f"^the certificate is not trusted: .*{reason}"):
         check(CA.issue(**options))
 
@@ -158,14 +158,14 @@ def test_a_certificate_is_valid_from_its_first_to_its_last_second() -> None:
             check(pem, outside)
 
 
-def test_certificates_of_strangers_and_of_an_authority_of_the_same_name_are_refused() -> None:
+def test_certificates_of_unknown_and_of_homonymous_authorities_are_refused() -> None:
     with pytest.raises(InvalidCertificate, match="no authority of the bundle has the name of its issuer"):
         check(Authority("CN=Stranger").issue())
     with pytest.raises(InvalidCertificate, match="signature does not match"):
         check(Authority(CA.subject).issue())
 
 
-def test_a_certificate_that_signed_itself_and_an_authoritys_own_are_refused() -> None:
+def test_authority_and_self_signed_certificates_are_refused() -> None:
     with pytest.raises(InvalidCertificate, match="the certificate of an authority"):
         check(CA.pem)
     with pytest.raises(InvalidCertificate, match="the certificate of an authority"):

@@ -33,20 +33,20 @@ def in_use(secrets: tuple[EventSecret, ...], now: int) -> list[str]:
     return event_signing.in_use(VAULT, secrets, CONTEXT, now)
 
 
-def test_the_one_before_signs_too_until_its_time_is_over() -> None:
+def test_the_old_secret_signs_until_the_overlap_ends() -> None:
     secrets = event_signing.rotate_secrets([made("old")], made("new"), NOW, 60)
 
     assert [in_use(secrets, now) for now in (NOW, NOW + 59, NOW + 60)] == [["new", "old"], ["new", "old"], ["new"]]
 
 
-def test_there_are_two_at_most_and_one_without_an_overlap() -> None:
+def test_a_rotation_keeps_two_secrets_and_one_without_an_overlap() -> None:
     two = event_signing.rotate_secrets([made("old")], made("new"), NOW, 60)
 
     assert in_use(event_signing.rotate_secrets(two, made("newest"), NOW, 60), NOW) == ["newest", "new"]
     assert in_use(event_signing.rotate_secrets(two, made("newest"), NOW, 0), NOW) == ["newest"]
 
 
-def test_they_are_read_as_they_were_kept_and_shown_in_no_message() -> None:
+def test_stored_secrets_are_read_back_and_hidden_in_repr() -> None:
     secrets = event_signing.rotate_secrets([made("old")], made("new"), NOW, 60)
 
     assert event_signing.of_items(event_signing.as_items(secrets)) == secrets

@@ -67,7 +67,9 @@ def signing(keyring: Keyring) -> str:
     return signatures.key_id(keyring.signing_key().public_key())
 
 
-def test_before_it_is_initialised_it_says_what_to_do(secrets: FakeSecrets, kms: FakeKms, clock: ManualClock) -> None:
+def test_an_uninitialised_keyring_names_the_command_to_run(
+    secrets: FakeSecrets, kms: FakeKms, clock: ManualClock
+) -> None:
     with pytest.raises(NoKeys, match=r"contains no keys yet: run `.venv/bin/python -m infra\.admin"):
         Keyring(secrets, kms, NAME, clock).signing_key()
 
@@ -80,7 +82,9 @@ def test_initialising_again_changes_nothing(keyring: Keyring, secrets: FakeSecre
     assert secrets.values == before
 
 
-def test_of_two_initialisers_at_once_the_first_is_right(secrets: FakeSecrets, kms: FakeKms, clock: ManualClock) -> None:
+def test_two_concurrent_initialisations_keep_the_first_keys(
+    secrets: FakeSecrets, kms: FakeKms, clock: ManualClock
+) -> None:
     first, second = Keyring(secrets, kms, NAME, clock), Keyring(secrets, kms, NAME, clock)
     secrets.before_put = first.initialise
 
@@ -89,7 +93,7 @@ def test_of_two_initialisers_at_once_the_first_is_right(secrets: FakeSecrets, km
     assert Vault(second).unseal(Vault(first).seal("text", "place"), "place") == "text"
 
 
-def test_no_private_or_plain_data_key_is_published(keyring: Keyring, kms: FakeKms, secrets: FakeSecrets) -> None:
+def test_private_and_plain_data_keys_are_not_published(keyring: Keyring, kms: FakeKms, secrets: FakeSecrets) -> None:
     keyring.current_data_key()
 
     assert kms.unwrapped[0].hex() not in secrets.values[NAME]
@@ -117,7 +121,7 @@ def test_at_most_two_signing_keys_are_published(keyring: Keyring, clock: ManualC
     assert signing(keyring) == second
 
 
-def test_a_key_that_was_replaced_without_an_overlap_is_not_published_any_more(keyring: Keyring) -> None:
+def test_a_rotation_without_overlap_unpublishes_the_old_key(keyring: Keyring) -> None:
     new = keyring.rotate_signing_key(overlap=0)
 
     assert ids(keyring) == [new]
@@ -125,7 +129,7 @@ def test_a_key_that_was_replaced_without_an_overlap_is_not_published_any_more(ke
     assert ids(another(keyring)) == [new]
 
 
-def test_rotating_again_before_the_time_replaces_the_waiting_key(keyring: Keyring, clock: ManualClock) -> None:
+def test_a_rotation_during_the_overlap_replaces_the_pending_key(keyring: Keyring, clock: ManualClock) -> None:
     old = signing(keyring)
     keyring.rotate_signing_key(overlap=HOUR)
     newest = keyring.rotate_signing_key(overlap=HOUR)
@@ -136,7 +140,7 @@ def test_rotating_again_before_the_time_replaces_the_waiting_key(keyring: Keyrin
     assert signing(keyring) == newest
 
 
-def test_of_two_rotations_at_once_one_is_refused(keyring: Keyring, secrets: FakeSecrets) -> None:
+def test_one_of_two_concurrent_rotations_is_refused(keyring: Keyring, secrets: FakeSecrets) -> None:
     other = another(keyring)
     secrets.before_put = other.rotate_data_key
 
@@ -199,7 +203,7 @@ def test_after_a_rotation_the_new_data_key_seals_and_the_old_one_opens(keyring: 
         assert opener.unseal(after, "place") == "after"
 
 
-def test_what_another_process_sealed_with_a_new_data_key_opens_at_once(keyring: Keyring) -> None:
+def test_a_value_sealed_with_a_new_data_key_opens_at_once_in_every_process(keyring: Keyring) -> None:
     stale = another(keyring)
     stale.current_data_key()
     keyring.rotate_data_key()
@@ -207,7 +211,7 @@ def test_what_another_process_sealed_with_a_new_data_key_opens_at_once(keyring: 
     assert Vault(stale).unseal(Vault(keyring).seal("text", "place"), "place") == "text"
 
 
-def test_a_new_data_key_signs_as_soon_as_all_processes_know_it(keyring: Keyring, clock: ManualClock) -> None:
+def test_a_new_data_key_signs_once_every_process_knows_it(keyring: Keyring, clock: ManualClock) -> None:
     clock.advance(CACHED_SECONDS)
     first = keyring.derived_signing_key("purpose")
     keyring.rotate_data_key()
@@ -220,7 +224,7 @@ def test_a_new_data_key_signs_as_soon_as_all_processes_know_it(keyring: Keyring,
     assert keyring.derived_keys("purpose")[-1] == keyring.derived_signing_key("purpose")
 
 
-def test_a_signature_ends_with_the_third_rotation(keyring: Keyring, clock: ManualClock) -> None:
+def test_a_signature_is_invalid_after_the_third_rotation(keyring: Keyring, clock: ManualClock) -> None:
     clock.advance(CACHED_SECONDS)
     first = keyring.derived_signing_key("purpose")
 
@@ -232,7 +236,7 @@ def test_a_signature_ends_with_the_third_rotation(keyring: Keyring, clock: Manua
     assert valid == [True, True, False]
 
 
-def test_a_data_key_of_an_earlier_release_has_no_time_of_creation(keyring: Keyring, secrets: FakeSecrets) -> None:
+def test_a_data_key_without_created_at_has_creation_time_0(keyring: Keyring, secrets: FakeSecrets) -> None:
     state = secrets.get(NAME)
     del state["data_keys"][0]["created_at"]
     secrets.put(NAME, state)
@@ -243,7 +247,7 @@ def test_a_data_key_of_an_earlier_release_has_no_time_of_creation(keyring: Keyri
     assert later.data_keys() == {1: 0, 2: int(START.timestamp())}
 
 
-def test_a_removed_data_key_is_gone_and_its_number_is_not_given_again(keyring: Keyring) -> None:
+def test_the_number_of_a_removed_data_key_is_not_reused(keyring: Keyring) -> None:
     keyring.rotate_data_key()
     keyring.remove_data_key(1)
 
@@ -254,7 +258,9 @@ def test_a_removed_data_key_is_gone_and_its_number_is_not_given_again(keyring: K
 
 
 @pytest.mark.parametrize(("number", "error"), [(2, ValueError), (7, KeyError)])
-def test_the_newest_data_key_is_not_removed(keyring: Keyring, number: int, error: type[Exception]) -> None:
+def test_removing_the_newest_or_an_unknown_data_key_is_refused(
+    keyring: Keyring, number: int, error: type[Exception]
+) -> None:
     keyring.rotate_data_key()
 
     with pytest.raises(error):
@@ -262,6 +268,6 @@ def test_the_newest_data_key_is_not_removed(keyring: Keyring, number: int, error
     assert list(keyring.data_keys()) == [1, 2]
 
 
-def test_an_unknown_data_key_is_a_key_error(keyring: Keyring) -> None:
+def test_an_unknown_data_key_raises_key_error(keyring: Keyring) -> None:
     with pytest.raises(KeyError):
         keyring.data_key(7)

@@ -91,7 +91,7 @@ def stage(world: World) -> Stage:
     return Stage(world)
 
 
-def test_all_values_of_older_keys_are_sealed_with_the_newest_one(stage: Stage) -> None:
+def test_values_of_older_keys_are_resealed_with_the_newest_key(stage: Stage) -> None:
     for number in range(3):
         stage.put_consent(number, f"secret {number}")
     stage.put_payment(1)
@@ -110,7 +110,7 @@ def test_all_values_of_older_keys_are_sealed_with_the_newest_one(stage: Stage) -
     assert {data_key_id(each["sealed"]) for each in payment["tokens"]} == {2}
 
 
-def test_nothing_happens_until_it_is_requested(stage: Stage) -> None:
+def test_resealing_starts_only_on_request(stage: Stage) -> None:
     stage.put_consent(1)
     stage.rotate()
 
@@ -118,7 +118,7 @@ def test_nothing_happens_until_it_is_requested(stage: Stage) -> None:
     assert data_key_id(stage.consent(1)["token"]) == 1
 
 
-def test_no_pass_begins_while_processes_may_seal_with_the_key_before(stage: Stage) -> None:
+def test_a_pass_waits_until_every_process_seals_with_the_new_key(stage: Stage) -> None:
     stage.put_consent(1)
     stage.keyring.rotate_data_key()
     stage.work.request()
@@ -148,7 +148,7 @@ def test_a_value_that_changes_meanwhile_is_not_overwritten(stage: Stage, world: 
     assert stage.text(1) == "changed"
 
 
-def test_a_key_is_unused_after_a_pass_that_began_when_no_older_write_was_under_way(stage: Stage) -> None:
+def test_a_key_is_unused_after_a_pass_without_older_writes_in_progress(stage: Stage) -> None:
     stage.put_consent(1)
     older = stage.consent(1)
     stage.rotate()
@@ -167,9 +167,7 @@ def test_a_key_is_unused_after_a_pass_that_began_when_no_older_write_was_under_w
     assert stage.unused_since(1) == began
 
 
-def test_an_interrupted_pass_goes_on_with_the_page_that_was_not_recorded(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_pass_resumes_at_the_unrecorded_page(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resealing, "PAGE", 2)
     for number in range(7):
         stage.put_consent(number)
@@ -222,7 +220,7 @@ def test_a_rotation_during_a_pass_restarts_it_with_the_new_key(stage: Stage) -> 
     assert stage.unused_since(2) is not None
 
 
-def test_a_key_that_was_the_newest_during_a_pass_is_not_unused(stage: Stage, world: World) -> None:
+def test_a_key_that_was_the_newest_during_a_pass_is_in_use(stage: Stage, world: World) -> None:
     stage.rotate()
     stage.put_consent(1)
     stage.work.request()
@@ -235,7 +233,7 @@ def test_a_key_that_was_the_newest_during_a_pass_is_not_unused(stage: Stage, wor
     assert [each.values_left for each in stage.work.key_statuses()] == [0, None, None]
 
 
-def test_a_process_that_does_not_know_the_newest_key_yet_leaves_a_request_for_it(stage: Stage) -> None:
+def test_a_process_that_does_not_know_the_newest_key_keeps_the_request(stage: Stage) -> None:
     stage.put_consent(1)
     keyring = Keyring(stage.keyring._secrets, stage.keyring._kms, "keys", stage.clock)
     late = Resealing(stage.store, Vault(keyring), keyring, stage.clock, PLACES)
@@ -248,7 +246,7 @@ def test_a_process_that_does_not_know_the_newest_key_yet_leaves_a_request_for_it
     assert stage.work.progress() == requested
 
 
-def test_values_that_cannot_be_replaced_keep_their_key_until_they_have_expired(stage: Stage) -> None:
+def test_immutable_values_keep_their_key_in_use_until_they_expire(stage: Stage) -> None:
     sealed = stage.vault.seal("long", "payments/1")
     stage.store.put("payments", {"payment": "1", "long": sealed})
     stage.rotate()
@@ -262,7 +260,7 @@ def test_values_that_cannot_be_replaced_keep_their_key_until_they_have_expired(s
     assert stage.finish().found == {}
 
 
-def test_a_value_that_cannot_be_opened_keeps_its_key(stage: Stage, lines: Any) -> None:
+def test_a_value_that_cannot_be_opened_keeps_its_key_in_use(stage: Stage, lines: Any) -> None:
     stage.put_consent(1)
     item = stage.consent(1)
     stage.store.put("consents", item | {"consent_id": "2"})
@@ -276,7 +274,7 @@ def test_a_value_that_cannot_be_opened_keeps_its_key(stage: Stage, lines: Any) -
     assert [line["table"] for line in lines.all() if line["message"] == "sealed value not opened"] == ["consents"]
 
 
-def test_a_key_is_removed_only_when_nothing_and_no_backup_needs_it(stage: Stage) -> None:
+def test_a_key_is_removed_only_when_no_record_and_no_backup_needs_it(stage: Stage) -> None:
     stage.put_consent(1)
     for refused, why in ((7, "no data key 7"), (1, "encrypts new records")):
         with pytest.raises(DataKeyNeeded, match=why):
@@ -302,7 +300,7 @@ def test_a_key_is_removed_only_when_nothing_and_no_backup_needs_it(stage: Stage)
     assert stage.text(1) == "secret"
 
 
-def test_what_a_removed_key_sealed_cannot_be_opened_any_more(stage: Stage) -> None:
+def test_a_value_of_a_removed_key_cannot_be_opened(stage: Stage) -> None:
     before = stage.vault.seal("text", "place")
     stage.rotate()
     stage.keyring.remove_data_key(1)
@@ -311,7 +309,7 @@ def test_what_a_removed_key_sealed_cannot_be_opened_any_more(stage: Stage) -> No
         Vault(Keyring(stage.keyring._secrets, stage.keyring._kms, "keys", stage.clock)).unseal(before, "place")
 
 
-def test_a_key_that_opens_something_again_is_needed_again(stage: Stage) -> None:
+def test_a_key_that_opens_a_restored_record_is_in_use_again(stage: Stage) -> None:
     """After tables were restored, for example."""
     stage.put_consent(1)
     older = stage.consent(1)
@@ -328,7 +326,7 @@ def test_a_key_that_opens_something_again_is_needed_again(stage: Stage) -> None:
 @pytest.mark.faults
 @pytest.mark.parametrize("lasting", [False, True])
 @pytest.mark.parametrize("kind", FAULTS)
-def test_a_fault_of_storage_loses_no_value(
+def test_a_storage_fault_loses_no_value(
     stage: Stage, world: World, monkeypatch: pytest.MonkeyPatch, kind: str, lasting: bool
 ) -> None:
     """Every call is hit once; afterwards the run resumes, and all values are sealed with the newest key."""

@@ -57,7 +57,7 @@ def test_openssl_verifies_the_published_vector(tmp_path: Path) -> None:
     assert subprocess.run(command, cwd=tmp_path, capture_output=True, check=True).stdout == b"Verified OK\n"
 
 
-def test_any_of_several_keys_may_have_signed(key: rsa.RSAPrivateKey, other: rsa.RSAPrivateKey) -> None:
+def test_a_signature_of_any_of_several_keys_verifies(key: rsa.RSAPrivateKey, other: rsa.RSAPrivateKey) -> None:
     publics = [key.public_key(), other.public_key()]
 
     assert signatures.verify(publics, BODY, signatures.sign(key, BODY))
@@ -89,12 +89,12 @@ def test_another_body_does_not_verify(key: rsa.RSAPrivateKey, body: bytes) -> No
         "A" * 1_000_000,
     ],
 )
-def test_garbage_is_no_signature(key: rsa.RSAPrivateKey, signature: str) -> None:
+def test_malformed_signatures_do_not_verify(key: rsa.RSAPrivateKey, signature: str) -> None:
     assert signature != VECTOR["signature"]
     assert not signatures.verify([key.public_key()], BODY, signature)
 
 
-def test_a_new_key_is_rsa_of_2048_bits_and_unlike_others(other: rsa.RSAPrivateKey, key: rsa.RSAPrivateKey) -> None:
+def test_a_new_key_is_a_unique_rsa_key_of_2048_bits(other: rsa.RSAPrivateKey, key: rsa.RSAPrivateKey) -> None:
     assert other.key_size == signatures.MINIMUM_BITS == 2048
     assert signatures.key_id(other.public_key()) != signatures.key_id(key.public_key())
 
@@ -109,7 +109,7 @@ def test_weak_rsa_keys_are_refused() -> None:
 
 
 @pytest.mark.parametrize("key", [ec.generate_private_key(ec.SECP256R1()), ed25519.Ed25519PrivateKey.generate()])
-def test_keys_of_other_kinds_are_refused(key: ec.EllipticCurvePrivateKey) -> None:
+def test_keys_of_other_types_are_refused(key: ec.EllipticCurvePrivateKey) -> None:
     private, public = pem_of(key)
 
     with pytest.raises(signatures.InvalidKey, match="must be RSA"):
@@ -118,7 +118,7 @@ def test_keys_of_other_kinds_are_refused(key: ec.EllipticCurvePrivateKey) -> Non
         signatures.load_public_key(public)
 
 
-def test_a_public_key_of_a_kind_that_nothing_here_knows_is_refused() -> None:
+def test_a_public_key_of_an_unknown_type_is_refused() -> None:
     encoded = base64.b64encode(bytes.fromhex("300a300506032b6500030100")).decode()
 
     with pytest.raises(signatures.InvalidKey, match="must be an RSA key"):
@@ -126,12 +126,12 @@ def test_a_public_key_of_a_kind_that_nothing_here_knows_is_refused() -> None:
 
 
 @pytest.mark.parametrize("pem", ["", "garbage", "ä", VECTOR["public_key"][:200], VECTOR["private_key"]])
-def test_what_is_no_public_key_is_refused(pem: str) -> None:
+def test_text_that_is_not_a_public_key_is_refused(pem: str) -> None:
     with pytest.raises(signatures.InvalidKey, match="not a PEM public key"):
         signatures.load_public_key(pem)
 
 
-def test_what_is_no_private_key_is_refused() -> None:
+def test_text_that_is_not_a_private_key_is_refused() -> None:
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     locked = key.private_bytes(
         serialization.Encoding.PEM,
@@ -144,14 +144,14 @@ def test_what_is_no_private_key_is_refused() -> None:
             signatures.load_private_key(pem)
 
 
-def test_pem_survives_a_round_trip(key: rsa.RSAPrivateKey) -> None:
+def test_a_public_key_is_unchanged_after_a_pem_round_trip(key: rsa.RSAPrivateKey) -> None:
     pem = signatures.public_pem(key.public_key())
 
     assert pem == VECTOR["public_key"]
     assert signatures.public_pem(signatures.load_public_key(pem)) == pem
 
 
-def test_a_json_web_key_has_the_same_numbers(key: rsa.RSAPrivateKey) -> None:
+def test_a_json_web_key_has_the_members_of_its_public_key(key: rsa.RSAPrivateKey) -> None:
     jwk = signatures.jwk(key.public_key())
     modulus = int.from_bytes(base64.urlsafe_b64decode(jwk["n"] + "=="), "big")
 

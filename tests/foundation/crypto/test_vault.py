@@ -29,11 +29,11 @@ VAULT = Vault(KEYS)
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])), st.text(st.characters(exclude_categories=["Cs"])))
-def test_what_is_sealed_opens_at_its_place(text: str, context: str) -> None:
+def test_a_sealed_value_opens_at_its_place(text: str, context: str) -> None:
     assert VAULT.unseal(VAULT.seal(text, context), context) == text
 
 
-def test_a_sealed_value_shows_nothing_and_never_repeats() -> None:
+def test_sealed_values_hide_the_text_and_are_all_different() -> None:
     sealed = {VAULT.seal("the bank's api key", "banks/ALPHGB21/api_key") for _ in range(50)}
 
     assert len(sealed) == 50
@@ -47,7 +47,7 @@ def test_a_value_moved_to_another_place_does_not_open() -> None:
         VAULT.unseal(sealed, "banks/BETADEF1/api_key")
 
 
-def test_a_change_of_any_bit_is_found() -> None:
+def test_a_change_of_any_bit_is_detected() -> None:
     sealed = VAULT.seal("text", "place")
 
     for position in range(len(sealed)):
@@ -66,12 +66,12 @@ def test_a_shortened_value_does_not_open(length: int) -> None:
 
 
 @pytest.mark.parametrize("keys", [OneKey(), OneKey(number=2)])
-def test_without_its_data_key_it_does_not_open(keys: OneKey) -> None:
+def test_a_value_does_not_open_without_its_data_key(keys: OneKey) -> None:
     with pytest.raises(Unsealable):
         Vault(keys).unseal(VAULT.seal("text", "place"), "place")
 
 
-def test_a_refusal_shows_neither_text_nor_key() -> None:
+def test_the_error_shows_neither_text_nor_key() -> None:
     sealed = VAULT.seal("hunter2", "place")
 
     with pytest.raises(Unsealable) as caught:
