@@ -70,7 +70,7 @@ conditions = st.recursive(
 
 
 @given(conditions)
-def test_a_write_has_the_condition_that_boto3_would_write(build: Build) -> None:
+def test_a_condition_is_written_as_boto3_writes_it(build: Build) -> None:
     expression, placeholders, values = ConditionExpressionBuilder().build_expression(build(boto3_conditions.Attr))
     members = condition_members(build(Attr))
 
@@ -80,7 +80,7 @@ def test_a_write_has_the_condition_that_boto3_would_write(build: Build) -> None:
 
 
 @given(conditions)
-def test_a_query_names_and_fills_its_placeholders_once(build: Build) -> None:
+def test_a_query_with_a_filter_uses_each_placeholder_once(build: Build) -> None:
     builder, attribute = ConditionExpressionBuilder(), boto3_conditions.Attr
     key, key_names, key_values = builder.build_expression(attribute("id").eq("1"))
     filtered, filter_names, filter_values = builder.build_expression(build(attribute))
@@ -101,7 +101,7 @@ def test_a_query_names_and_fills_its_placeholders_once(build: Build) -> None:
         lambda made: made("id").eq("1") & made("at").between(1, 2),
     ],
 )
-def test_the_keys_of_a_query_are_written_as_boto3_writes_them(key: Build) -> None:
+def test_key_conditions_are_written_as_boto3_writes_them(key: Build) -> None:
     builder = ConditionExpressionBuilder()
     expression, placeholders, values = builder.build_expression(key(boto3_conditions.Key), is_key_condition=True)
 
@@ -112,11 +112,11 @@ def test_the_keys_of_a_query_are_written_as_boto3_writes_them(key: Build) -> Non
     }
 
 
-def test_no_condition_adds_nothing() -> None:
+def test_an_absent_condition_adds_no_members() -> None:
     assert condition_members(None) == {}
 
 
-def test_conditions_are_values() -> None:
+def test_conditions_are_compared_and_hashed_by_value() -> None:
     made = Attr("state").eq("open") & Attr("tags").size().lt(5)
 
     assert made == Condition("AND", (Attr("state").eq("open"), Condition("<", (Size(Attr("tags")), 5))))

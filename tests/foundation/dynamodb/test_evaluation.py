@@ -81,14 +81,16 @@ def store(resources: None) -> Store:
 
 @given(items, conditions)
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_a_condition_holds_if_dynamodb_says_so(store: Store, item: dict[str, Any], condition: Condition) -> None:
+def test_evaluation_of_a_condition_agrees_with_dynamodb(
+    store: Store, item: dict[str, Any], condition: Condition
+) -> None:
     key = {"claim": new_id()}
     store.put("idempotency", {**key, **item})
 
     assert holds(condition, {**key, **item}) == _is_applied(store, key, condition)
 
 
-def test_an_item_that_is_not_there_has_no_attributes(store: Store) -> None:
+def test_evaluation_for_a_missing_item_agrees_with_dynamodb(store: Store) -> None:
     key = {"claim": new_id()}
 
     for condition in (absent("claim"), Attr("claim").exists(), Attr("x").ne(1), Attr("x").eq(1)):

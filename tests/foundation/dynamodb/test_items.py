@@ -52,7 +52,7 @@ def _base64(value: Any) -> str:
 
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
-def test_a_value_is_written_as_by_boto3_and_read_as_it_was(value: Any) -> None:
+def test_a_value_is_written_as_by_boto3_and_read_back(value: Any) -> None:
     packed = pack({"name": value})
 
     assert packed == {"name": on_the_wire(value)}
@@ -61,20 +61,20 @@ def test_a_value_is_written_as_by_boto3_and_read_as_it_was(value: Any) -> None:
 
 
 @given(st.dictionaries(st.text(), stored, max_size=4))
-def test_every_item_is_written_as_by_boto3_and_read_as_it_was(item: dict[str, Any]) -> None:
+def test_random_items_are_written_as_by_boto3_and_read_back(item: dict[str, Any]) -> None:
     assert pack(item) == {name: on_the_wire(value) for name, value in item.items()}
     assert unpack(json.loads(json.dumps(pack(item)))) == item
 
 
 @pytest.mark.parametrize("value", REFUSED, ids=lambda value: type(value).__name__)
-def test_a_value_that_boto3_refuses_is_refused_alike(value: Any) -> None:
+def test_a_value_that_boto3_refuses_raises_the_same_error(value: Any) -> None:
     with pytest.raises((TypeError, DecimalException)) as expected:
         TypeSerializer().serialize(value)
     with pytest.raises(expected.type):
         pack({"name": value})
 
 
-def test_a_set_without_members_is_refused() -> None:
+def test_an_empty_set_is_refused() -> None:
     """DynamoDB has none."""
     with pytest.raises(TypeError, match="set"):
         pack({"name": set()})

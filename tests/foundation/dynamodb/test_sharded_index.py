@@ -39,7 +39,7 @@ def times(rows: list[Item]) -> list[int]:
     return [found[INDEX.time] for found in rows]
 
 
-def test_an_identifier_always_belongs_to_the_same_shard_and_all_shards_are_used() -> None:
+def test_an_identifier_has_one_shard_and_all_shards_are_used() -> None:
     ids = [new_id() for _ in range(500)]
     shards = [INDEX.entry(each)["bank_shard"] for each in ids]
 
@@ -48,14 +48,14 @@ def test_an_identifier_always_belongs_to_the_same_shard_and_all_shards_are_used(
     assert max(shards.count(shard) for shard in set(shards)) < 2.5 * len(ids) / SHARDS
 
 
-def test_an_owner_has_shards_of_its_own() -> None:
+def test_shards_are_separate_for_each_owner() -> None:
     one, other = (INDEX.entry("an-id", owner)["bank_shard"] for owner in ("one", "other"))
 
     assert (one.partition("#")[0], other.partition("#")[0]) == ("one", "other")
     assert one.partition("#")[2] == other.partition("#")[2] == INDEX.entry("an-id")["bank_shard"]
 
 
-def test_rows_come_in_order_of_time_from_all_shards(world: World, owner: str) -> None:
+def test_rows_of_all_shards_are_returned_in_order_of_time(world: World, owner: str) -> None:
     rows = INDEX.rows(world.hub.store, owner=owner, until=COUNT)
 
     assert times(rows) == list(range(COUNT))
@@ -72,12 +72,12 @@ def test_stored_rows_are_found_in_each_of_the_eight_shards(world: World) -> None
     assert times(INDEX.rows(world.hub.store, owner=owner, until=COUNT)) == list(range(8))
 
 
-def test_a_time_span_has_both_its_ends(world: World, owner: str) -> None:
+def test_a_time_range_includes_both_ends(world: World, owner: str) -> None:
     assert times(INDEX.rows(world.hub.store, owner=owner, since=3, until=7)) == [3, 4, 5, 6, 7]
 
 
 @pytest.mark.parametrize("limit", [1, 7, COUNT, COUNT + 5])
-def test_a_limit_leaves_the_oldest_or_the_newest(world: World, owner: str, limit: int) -> None:
+def test_a_limit_returns_the_oldest_or_the_newest_rows(world: World, owner: str, limit: int) -> None:
     oldest = INDEX.rows(world.hub.store, owner=owner, until=COUNT, limit=limit)
     newest = INDEX.rows(world.hub.store, owner=owner, until=COUNT, limit=limit, newest_first=True)
 
@@ -85,7 +85,7 @@ def test_a_limit_leaves_the_oldest_or_the_newest(world: World, owner: str, limit
     assert times(newest) == list(reversed(range(COUNT)))[:limit]
 
 
-def test_a_shard_of_several_pages_is_read_to_its_end(world: World, owner: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_pages_of_a_shard_are_read(world: World, owner: str, monkeypatch: pytest.MonkeyPatch) -> None:
     real = world.hub.store.query
     monkeypatch.setattr(world.hub.store, "query", lambda *given, **options: real(*given, **options | {"limit": 2}))
 
@@ -93,7 +93,7 @@ def test_a_shard_of_several_pages_is_read_to_its_end(world: World, owner: str, m
     assert times(INDEX.rows(world.hub.store, owner=owner, until=COUNT, limit=9)) == list(range(9))
 
 
-def test_a_limit_reads_little_more_than_the_rows_that_are_asked_for(world: World, owner: str) -> None:
+def test_a_limit_reads_few_rows_beyond_those_requested(world: World, owner: str) -> None:
     read: list[int] = []
 
     def count_rows(call: Call, proceed: Proceed) -> Members:
@@ -109,7 +109,7 @@ def test_a_limit_reads_little_more_than_the_rows_that_are_asked_for(world: World
     assert max(read) <= 5
 
 
-def test_rows_that_all_stand_in_one_shard_are_found(world: World) -> None:
+def test_rows_in_a_single_shard_are_found(world: World) -> None:
     name, store = new_id(), world.hub.store
     for time in range(30):
         store.put(
@@ -128,7 +128,7 @@ def test_all_shards_are_read_in_one_round_trip(world: World, owner: str) -> None
     assert (trips.made, trips.calls) == (1, SHARDS)
 
 
-def test_the_next_time_is_the_earliest_of_all_shards(world: World) -> None:
+def test_next_time_is_the_earliest_time_of_all_shards(world: World) -> None:
     index, store = ShardedIndex("deliveries", "due", "due_shard", "due_at"), world.hub.store
     for due_at in (70, 50, 60):
         delivery_id = new_id()

@@ -101,7 +101,7 @@ def cancelled(*codes: str) -> ErrorResponse:
 # -- reading
 
 
-def test_an_item_comes_back_as_it_was_written(store: Store, key: Item) -> None:
+def test_an_item_is_read_back_unchanged(store: Store, key: Item) -> None:
     item = {
         **key,
         "text": "Zoë",
@@ -124,7 +124,7 @@ def test_an_item_comes_back_as_it_was_written(store: Store, key: Item) -> None:
     assert {name: type(value) for name, value in read.items()} == {name: type(value) for name, value in item.items()}
 
 
-def test_what_is_not_there_is_none(store: Store, key: Item) -> None:
+def test_a_missing_item_is_none(store: Store, key: Item) -> None:
     assert store.get(ROWS, key) is None
 
 
@@ -135,7 +135,7 @@ def test_a_float_is_refused(store: Store, client: Recorder, key: Item, value: ob
     assert client.calls == []
 
 
-def test_reads_together_keep_their_order_are_one_call_and_strongly_consistent(store: Store, client: Recorder) -> None:
+def test_a_batch_read_is_one_consistent_call_in_the_requested_order(store: Store, client: Recorder) -> None:
     first, second, absent_one = ({"claim": new_id()} for _ in range(3))
     part = {"consent_id": new_id(), "part": "consent"}
     for item in (first, second):
@@ -159,7 +159,7 @@ def test_reads_together_keep_their_order_are_one_call_and_strongly_consistent(st
     assert all(table["ConsistentRead"] for table in request["RequestItems"].values())
 
 
-def test_a_read_of_some_attributes_returns_no_others(store: Store, key: Item) -> None:
+def test_a_projected_read_returns_only_the_requested_attributes(store: Store, key: Item) -> None:
     store.put(ROWS, {**key, "name": "a", "status": "b", "title": "c"})
 
     assert store.batch_get([(ROWS, key)], ["claim", "name", "status", "absent"]) == [
@@ -167,7 +167,7 @@ def test_a_read_of_some_attributes_returns_no_others(store: Store, key: Item) ->
     ]
 
 
-def test_items_of_one_partition_are_told_apart_by_their_sort_key(store: Store) -> None:
+def test_a_batch_read_distinguishes_items_by_sort_key(store: Store) -> None:
     consent_id = new_id()
     keys = [(CONSENTS, {"consent_id": consent_id, "part": part}) for part in ("b", "a", "c")]
     for table, item in keys:
@@ -176,7 +176,7 @@ def test_items_of_one_partition_are_told_apart_by_their_sort_key(store: Store) -
     assert [item and item["part"] for item in store.batch_get(keys)] == ["b", "a", "c"]
 
 
-def test_more_than_a_hundred_reads_together_are_refused(store: Store) -> None:
+def test_a_batch_read_of_more_than_100_keys_is_refused(store: Store) -> None:
     with pytest.raises(ValueError, match="at most 100"):
         store.batch_get([(ROWS, {"claim": str(number)}) for number in range(101)])
 
@@ -197,7 +197,7 @@ class HalfAnswers:
         return {"Responses": {table: done}, "UnprocessedKeys": {table: left} if left["Keys"] else {}}
 
 
-def test_unprocessed_keys_are_asked_for_again(pauses: list[float]) -> None:
+def test_unprocessed_keys_are_requested_again(pauses: list[float]) -> None:
     client = HalfAnswers()
     keys: list[tuple[str, Item]] = [(ROWS, {"claim": name}) for name in ("one", "two", "three")]
 
@@ -208,7 +208,7 @@ def test_unprocessed_keys_are_asked_for_again(pauses: list[float]) -> None:
     assert len(pauses) == 2
 
 
-def test_keys_that_stay_unprocessed_are_throttled(pauses: list[float]) -> None:
+def test_keys_that_stay_unprocessed_raise_throttled(pauses: list[float]) -> None:
     client = HalfAnswers(stuck=True)
 
     with pytest.raises(Throttled, match="left keys unprocessed"):
@@ -219,7 +219,7 @@ def test_keys_that_stay_unprocessed_are_throttled(pauses: list[float]) -> None:
 # -- single writes
 
 
-def test_a_condition_that_fails_hands_back_what_stood_there_and_writes_nothing(store: Store, key: Item) -> None:
+def test_a_failed_condition_returns_the_stored_item_and_writes_nothing(store: Store, key: Item) -> None:
     store.put(ROWS, {**key, "title": "first"}, absent("claim"))
 
     for write in (
@@ -234,7 +234,7 @@ def test_a_condition_that_fails_hands_back_what_stood_there_and_writes_nothing(s
     assert store.get(ROWS, key) == {**key, "title": "first"}
 
 
-def test_a_condition_on_what_is_not_there_hands_back_none(store: Store, key: Item) -> None:
+def test_a_failed_condition_on_a_missing_item_returns_none(store: Store, key: Item) -> None:
     with pytest.raises(ConditionFailed) as caught:
         store.update(ROWS, key, set={"title": "a"}, condition=Attr("claim").exists())
 
@@ -242,14 +242,14 @@ def test_a_condition_on_what_is_not_there_hands_back_none(store: Store, key: Ite
     assert store.get(ROWS, key) is None
 
 
-def test_a_put_that_repeats_itself_is_recognised(store: Store, key: Item) -> None:
+def test_a_repeat_of_the_same_put_succeeds(store: Store, key: Item) -> None:
     item = {**key, "title": "a", "sealed": b"\x01", "list": [Decimal("1.0")]}
     store.put(ROWS, item, absent("claim"))
 
     store.put(ROWS, item, absent("claim"))
 
 
-def test_an_update_sets_removes_adds_and_answers_the_new_item(store: Store, key: Item) -> None:
+def test_an_update_sets_removes_and_adds_and_returns_the_new_item(store: Store, key: Item) -> None:
     store.put(ROWS, {**key, "title": "old", "note": "x", "other": "y", "count": 2})
 
     item = store.update(
@@ -265,7 +265,7 @@ def test_an_update_sets_removes_adds_and_answers_the_new_item(store: Store, key:
     assert store.get(ROWS, key) == item
 
 
-def test_members_of_a_set_are_added_and_deleted_and_an_empty_set_is_none(store: Store, key: Item) -> None:
+def test_set_members_are_added_and_deleted_and_an_empty_set_is_removed(store: Store, key: Item) -> None:
     def change(**changes: Any) -> Item | None:
         store.transact([Update(ROWS, key, **changes)])
         return store.get(ROWS, key)
@@ -278,7 +278,7 @@ def test_members_of_a_set_are_added_and_deleted_and_an_empty_set_is_none(store: 
 
 
 @pytest.mark.parametrize("changes", [{"set": {"name": "a"}}, {"remove": ["name"]}, {"add": {"size": 1}}])
-def test_an_update_may_do_one_thing_only_also_with_reserved_names(
+def test_an_update_accepts_a_single_change_with_reserved_names(
     store: Store, key: Item, changes: dict[str, Any]
 ) -> None:
     store.put(ROWS, {**key, "name": "b", "size": 1})
@@ -286,11 +286,11 @@ def test_an_update_may_do_one_thing_only_also_with_reserved_names(
     assert store.update(ROWS, key, **changes)["claim"] == key["claim"]
 
 
-def test_an_update_makes_what_is_not_there(store: Store, key: Item) -> None:
+def test_an_update_creates_a_missing_item(store: Store, key: Item) -> None:
     assert store.update(ROWS, key, add={"count": 1}) == {**key, "count": 1}
 
 
-def test_deleting_what_is_not_there_succeeds(store: Store, key: Item) -> None:
+def test_deleting_a_missing_item_succeeds(store: Store, key: Item) -> None:
     store.put(ROWS, key)
     store.delete(ROWS, key)
     store.delete(ROWS, key)
@@ -323,7 +323,7 @@ def test_a_transaction_applies_every_kind_of_operation(store: Store) -> None:
     ]
 
 
-def test_a_transaction_that_fails_writes_nothing_and_names_every_operation(store: Store) -> None:
+def test_a_failed_transaction_writes_nothing_and_names_the_failed_operations(store: Store) -> None:
     new, taken, missing, good = ({"claim": new_id()} for _ in range(4))
     store.put(ROWS, {**taken, "title": "taken"})
     store.put(ROWS, good)
@@ -356,7 +356,7 @@ THROTTLES = [
 
 
 @pytest.mark.parametrize("failure", [*CONFLICTS, *THROTTLES])
-def test_a_busy_transaction_is_tried_again_with_its_token(
+def test_a_busy_transaction_is_repeated_with_the_same_token(
     store: Store, client: Recorder, pauses: list[float], key: Item, failure: ErrorResponse
 ) -> None:
     client.failures = [failure] * (ATTEMPTS - 1)
@@ -371,7 +371,7 @@ def test_a_busy_transaction_is_tried_again_with_its_token(
     assert sum(pauses) < 1
 
 
-def test_each_transaction_has_a_token_of_its_own(store: Store, client: Recorder) -> None:
+def test_each_transaction_has_a_unique_token(store: Store, client: Recorder) -> None:
     """Also where a process begins as a copy of another, and its generator of random numbers with it."""
     for _ in range(2):
         random.seed(1)
@@ -383,7 +383,7 @@ def test_each_transaction_has_a_token_of_its_own(store: Store, client: Recorder)
 @pytest.mark.parametrize(
     ("failure", "expected"), [*((each, Conflict) for each in CONFLICTS), *((each, Throttled) for each in THROTTLES)]
 )
-def test_a_conflict_or_throttle_that_stays_is_a_typed_exception(
+def test_a_lasting_conflict_or_throttle_raises_a_typed_exception(
     store: Store, client: Recorder, key: Item, failure: ErrorResponse, expected: type[StoreError]
 ) -> None:
     client.failures = [failure] * ATTEMPTS
@@ -393,7 +393,7 @@ def test_a_conflict_or_throttle_that_stays_is_a_typed_exception(
     assert len(client.calls) == ATTEMPTS
 
 
-def test_64_threads_repeat_throttled_calls_within_the_budget_of_the_process(resources: None, key: Item) -> None:
+def test_64_threads_share_the_repeat_budget_of_the_process(resources: None, key: Item) -> None:
     sent: list[str] = []
 
     def throttle(operation: str, request: Item) -> Item:
@@ -411,7 +411,7 @@ def test_64_threads_repeat_throttled_calls_within_the_budget_of_the_process(reso
     assert len(sent) == 64 + CAPACITY // COST
 
 
-def test_successful_calls_refill_the_budget_of_repeats(client: Recorder, key: Item) -> None:
+def test_successful_calls_refill_the_repeat_budget(client: Recorder, key: Item) -> None:
     store = Store(client, PREFIX, lambda _: None, budget=RepeatBudget(COST))
     client.failures = [THROTTLES[1], THROTTLES[1]]
     with pytest.raises(Throttled):
@@ -426,7 +426,7 @@ def test_successful_calls_refill_the_budget_of_repeats(client: Recorder, key: It
     store.put(ROWS, key)
 
 
-def test_keys_that_dynamodb_leaves_unprocessed_are_asked_for_within_the_budget(key: Item) -> None:
+def test_unprocessed_keys_are_requested_within_the_repeat_budget(key: Item) -> None:
     asked: list[Item] = []
 
     def leave(operation: str, request: Item) -> Item:
@@ -438,9 +438,7 @@ def test_keys_that_dynamodb_leaves_unprocessed_are_asked_for_within_the_budget(k
     assert len(asked) == 3
 
 
-def test_a_throttled_call_waits_as_long_as_dynamodb_asks(
-    store: Store, client: Recorder, pauses: list[float], key: Item
-) -> None:
+def test_a_throttled_call_waits_for_retry_after(store: Store, client: Recorder, pauses: list[float], key: Item) -> None:
     client.failures = [
         ErrorResponse("PutItem", "ThrottlingException", headers={"retry-after": seconds}) for seconds in ("1", "600")
     ]
@@ -451,13 +449,15 @@ def test_a_throttled_call_waits_as_long_as_dynamodb_asks(
     assert 2 <= pauses[1] < 2.1
 
 
-def test_a_single_write_in_the_way_of_a_transaction_is_tried_again(store: Store, client: Recorder, key: Item) -> None:
+def test_a_single_write_that_conflicts_with_a_transaction_is_repeated(
+    store: Store, client: Recorder, key: Item
+) -> None:
     client.failures = [refusal("TransactionConflictException")]
 
     assert store.update(ROWS, key, set={"title": "a"}) == {**key, "title": "a"}
 
 
-def test_a_failed_condition_beside_a_conflict_is_a_failed_condition(store: Store, client: Recorder, key: Item) -> None:
+def test_a_failed_condition_with_a_conflict_raises_condition_failed(store: Store, client: Recorder, key: Item) -> None:
     client.failures = [cancelled("TransactionConflict", "ConditionalCheckFailed")]
 
     with pytest.raises(ConditionFailed) as caught:
@@ -495,7 +495,7 @@ REPEATABLE = ("get", "query", "scan", "put", "delete", "transact")
     ],
 )
 @pytest.mark.parametrize("call", [*REPEATABLE, *WITHOUT_PROOF])
-def test_what_no_repeat_can_help_is_an_outage_at_once(
+def test_a_permanent_error_raises_store_unavailable_at_once(
     store: Store, client: Recorder, key: Item, call: str, failure: AwsError
 ) -> None:
     client.failures = [failure]
@@ -515,7 +515,7 @@ DROPPED = LOST[1]
 
 @pytest.mark.parametrize("failure", [*LOST, *NEVER_SENT])
 @pytest.mark.parametrize("call", REPEATABLE)
-def test_after_a_lost_answer_a_call_is_sent_once_more(
+def test_a_call_with_a_lost_response_is_sent_once_more(
     store: Store, client: Recorder, pauses: list[float], key: Item, call: str, failure: AwsError
 ) -> None:
     client.failures = [failure]
@@ -529,7 +529,7 @@ def test_after_a_lost_answer_a_call_is_sent_once_more(
 
 @pytest.mark.parametrize("failure", LOST)
 @pytest.mark.parametrize("call", [call for call in REPEATABLE if call != "transact"])
-def test_a_call_is_an_outage_after_three_lost_answers(
+def test_three_lost_responses_raise_answer_lost(
     store: Store, client: Recorder, key: Item, call: str, failure: AwsError
 ) -> None:
     client.failures = [*[DROPPED] * (SENDINGS - 1), failure]
@@ -554,7 +554,7 @@ def test_a_call_that_was_never_sent_is_repeated(
 
 
 @pytest.mark.parametrize("call", [*REPEATABLE, *WITHOUT_PROOF])
-def test_an_unreachable_database_is_an_outage_in_which_nothing_was_written(
+def test_an_unreachable_database_raises_store_unavailable_and_not_answer_lost(
     store: Store, client: Recorder, key: Item, call: str
 ) -> None:
     client.failures = [NEVER_SENT[0]] * SENDINGS
@@ -567,7 +567,7 @@ def test_an_unreachable_database_is_an_outage_in_which_nothing_was_written(
 
 @pytest.mark.parametrize("failure", LOST)
 @pytest.mark.parametrize("call", WITHOUT_PROOF)
-def test_a_write_without_proof_is_not_repeated_after_a_lost_answer(
+def test_a_write_without_proof_is_not_repeated_after_a_lost_response(
     store: Store, client: Recorder, key: Item, call: str, failure: AwsError
 ) -> None:
     client.failures = [failure]
@@ -578,7 +578,7 @@ def test_a_write_without_proof_is_not_repeated_after_a_lost_answer(
 
 
 @pytest.mark.parametrize("failure", [*LOST, refusal("TransactionInProgressException")])
-def test_a_transaction_is_repeated_with_its_token_until_the_deadline(
+def test_a_transaction_with_lost_responses_is_repeated_until_the_deadline(
     client: Recorder, key: Item, failure: AwsError
 ) -> None:
     now = 0.0
@@ -607,7 +607,7 @@ def test_a_transaction_in_progress_is_repeated_until_it_is_applied(store: Store,
     assert store.get(ROWS, key) == key
 
 
-def test_a_transaction_that_stays_in_progress_may_have_been_written(client: Recorder, key: Item) -> None:
+def test_a_transaction_that_stays_in_progress_raises_in_progress(client: Recorder, key: Item) -> None:
     client.failures = [refusal("TransactionInProgressException")]
 
     with pytest.raises(InProgress):
@@ -616,7 +616,7 @@ def test_a_transaction_that_stays_in_progress_may_have_been_written(client: Reco
 
 
 @pytest.mark.parametrize("failure", [*CONFLICTS, *THROTTLES, refusal("ValidationException"), LOST[1]])
-def test_an_error_names_dynamodb_s_request_and_quotes_nothing(
+def test_an_error_has_the_request_id_of_dynamodb_and_no_message_text(
     client: Recorder, key: Item, failure: ErrorResponse
 ) -> None:
     headers = {"x-amzn-requestid": "R4"}
@@ -627,7 +627,7 @@ def test_an_error_names_dynamodb_s_request_and_quotes_nothing(
     assert "quoted" not in str(caught.value)
 
 
-def test_patience_ends_the_repeats_of_a_slow_database(client: Recorder, key: Item) -> None:
+def test_repeats_to_a_slow_database_end_with_patience(client: Recorder, key: Item) -> None:
     now = 0.0
 
     def monotonic() -> float:
@@ -642,7 +642,7 @@ def test_patience_ends_the_repeats_of_a_slow_database(client: Recorder, key: Ite
     assert len(client.calls) == 2
 
 
-def test_an_addition_whose_answer_was_lost_counts_once(store: Store, client: Recorder, key: Item) -> None:
+def test_an_addition_with_a_lost_response_counts_once(store: Store, client: Recorder, key: Item) -> None:
     client.lost_answers = [DROPPED]
 
     with pytest.raises(StoreUnavailable):
@@ -651,7 +651,7 @@ def test_an_addition_whose_answer_was_lost_counts_once(store: Store, client: Rec
 
 
 @pytest.mark.parametrize("lost", [*LOST, refusal("ThrottlingException")])
-def test_a_lost_answer_of_a_put_is_recognised_as_its_own(
+def test_a_put_with_a_lost_response_is_recognised_on_repeat(
     store: Store, client: Recorder, key: Item, lost: AwsError
 ) -> None:
     client.lost_answers = [lost]
@@ -662,7 +662,7 @@ def test_a_lost_answer_of_a_put_is_recognised_as_its_own(
     assert store.get(ROWS, key) == {**key, "title": "a"}
 
 
-def test_a_lost_answer_of_a_transaction_is_recognised_by_what_it_put(store: Store, client: Recorder, key: Item) -> None:
+def test_a_transaction_with_a_lost_response_is_recognised_by_its_put(store: Store, client: Recorder, key: Item) -> None:
     counter = {"claim": new_id()}
     client.lost_answers = [DROPPED]
 
@@ -682,7 +682,7 @@ PUTS: list[Callable[[Store, Item], None]] = [
 
 
 @pytest.mark.parametrize("write", PUTS, ids=["put", "transact"])
-def test_after_a_lost_answer_somebody_elses_write_is_not_taken_for_its_own(
+def test_a_write_of_another_process_after_a_lost_response_raises_condition_failed(
     store: Store, client: Recorder, key: Item, write: Callable[[Store, Item], None]
 ) -> None:
     other = {**key, "title": "other"}
@@ -696,7 +696,7 @@ def test_after_a_lost_answer_somebody_elses_write_is_not_taken_for_its_own(
 
 
 @pytest.mark.parametrize("write", PUTS, ids=["put", "transact"])
-def test_when_the_first_sending_was_lost_on_its_way_the_condition_decides(
+def test_a_write_lost_before_dynamodb_is_decided_by_its_condition(
     store: Store, client: Recorder, key: Item, write: Callable[[Store, Item], None]
 ) -> None:
     store.put(ROWS, {**key, "title": "other"})
@@ -707,9 +707,7 @@ def test_when_the_first_sending_was_lost_on_its_way_the_condition_decides(
     assert caught.value.item == {**key, "title": "other"}
 
 
-def test_a_transaction_that_was_sent_once_never_takes_an_equal_item_for_its_own(
-    store: Store, client: Recorder, key: Item
-) -> None:
+def test_a_transaction_sent_once_does_not_recognise_an_equal_item(store: Store, client: Recorder, key: Item) -> None:
     store.put(ROWS, key)
     client.failures = [cancelled("TransactionConflict")]
 
@@ -717,7 +715,9 @@ def test_a_transaction_that_was_sent_once_never_takes_an_equal_item_for_its_own(
         store.transact([Put(ROWS, key, absent("claim"))])
 
 
-def test_only_a_conditional_put_tells_that_a_transaction_was_applied(store: Store, client: Recorder, key: Item) -> None:
+def test_only_a_conditional_put_proves_that_a_transaction_was_applied(
+    store: Store, client: Recorder, key: Item
+) -> None:
     state = {"claim": new_id(), "state": "open"}
     store.put(ROWS, state)
     client.lost_answers = [DROPPED]
@@ -728,7 +728,7 @@ def test_only_a_conditional_put_tells_that_a_transaction_was_applied(store: Stor
     assert caught.value.item == {**state, "state": "closed"}
 
 
-def test_a_conflict_after_a_lost_answer_leaves_open_what_was_written(store: Store, client: Recorder, key: Item) -> None:
+def test_a_conflict_after_a_lost_response_raises_answer_lost(store: Store, client: Recorder, key: Item) -> None:
     client.failures = [DROPPED, *[cancelled("TransactionConflict")] * ATTEMPTS]
 
     with pytest.raises(AnswerLost) as caught:
@@ -736,7 +736,7 @@ def test_a_conflict_after_a_lost_answer_leaves_open_what_was_written(store: Stor
     assert caught.value.__cause__ is DROPPED
 
 
-def test_a_refusal_after_a_lost_answer_leaves_open_what_was_written(store: Store, client: Recorder, key: Item) -> None:
+def test_a_refusal_after_a_lost_response_raises_answer_lost(store: Store, client: Recorder, key: Item) -> None:
     client.failures = [DROPPED, refusal("AccessDeniedException")]
 
     with pytest.raises(AnswerLost):
@@ -769,7 +769,7 @@ def test_a_query_reads_one_partition_in_order(store: Store, client: Recorder, pa
     assert client.calls[0][1]["ConsistentRead"]
 
 
-def test_a_query_continues_where_it_stopped(store: Store, partition: str) -> None:
+def test_a_query_continues_after_the_last_page(store: Store, partition: str) -> None:
     pages, after = [], None
     while True:
         page = store.query(CONSENTS, ("consent_id", partition), limit=3, after=after)
@@ -782,13 +782,13 @@ def test_a_query_continues_where_it_stopped(store: Store, partition: str) -> Non
     assert all(len(page) <= 3 for page in pages)
 
 
-def test_a_query_can_run_backwards_and_by_the_beginning_of_the_sort_key(store: Store, partition: str) -> None:
+def test_a_query_can_run_backwards_with_a_sort_key_prefix(store: Store, partition: str) -> None:
     page = store.query(CONSENTS, ("consent_id", partition), sort_prefix=("part", "a#"), newest_first=True)
 
     assert parts(page.items) == ["a#3", "a#2", "a#1"]
 
 
-def test_a_query_of_an_index_finds_by_another_attribute(store: Store) -> None:
+def test_a_query_of_an_index_finds_items_by_another_attribute(store: Store) -> None:
     shard = new_id()
     for number in range(3):
         delivery = {"delivery_id": f"{shard}-{number}", "part": "record"}
@@ -799,7 +799,7 @@ def test_a_query_of_an_index_finds_by_another_attribute(store: Store) -> None:
     assert [item["due_at"] for item in page.items + rest.items] == [0, 1, 2]
 
 
-def test_a_query_finds_what_is_between_two_numbers_with_both_ends(store: Store) -> None:
+def test_a_query_between_two_numbers_includes_both_ends(store: Store) -> None:
     shard = new_id()
     for number in (1, 2, 3, 10, 11):
         delivery = {"delivery_id": f"{shard}-{number}", "part": "record"}
@@ -814,7 +814,7 @@ def test_a_query_finds_what_is_between_two_numbers_with_both_ends(store: Store) 
     assert found(4, 9) == []
 
 
-def test_a_query_finds_what_is_between_two_texts_with_both_ends(store: Store) -> None:
+def test_a_query_between_two_texts_includes_both_ends(store: Store) -> None:
     owner = new_id()
     for part in ("a#1", "a#2", "a#2~", "a#3", "b#1"):
         store.put("ledger", {"owner": owner, "part": part})
@@ -844,14 +844,14 @@ def test_a_scan_reads_every_item_page_by_page(client: Recorder) -> None:
     assert all(request["ConsistentRead"] for request in scans)
 
 
-def test_all_rows_of_a_partition_come_page_after_page(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_returns_all_pages_of_a_partition(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = pages_of("ab", "c", store=store, monkeypatch=monkeypatch)
 
     assert [row["part"] for row in store.rows("cards", ("owner", "card#1"))] == ["a", "b", "c"]
     assert [which.get("after") for which in asked] == [None, {"part": "b"}]
 
 
-def test_no_page_is_read_before_its_rows_are_needed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_reads_a_page_only_when_needed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = pages_of("ab", "c", store=store, monkeypatch=monkeypatch)
     rows = store.each("cards", ("owner", "card#1"), limit=2, newest_first=True)
 
@@ -860,7 +860,7 @@ def test_no_page_is_read_before_its_rows_are_needed(store: Store, monkeypatch: p
     assert all((which["limit"], which["newest_first"]) == (2, True) for which in asked)
 
 
-def test_the_last_page_says_that_it_is_the_last(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_last_page_has_no_next_key(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     pages_of("ab", "c", store=store, monkeypatch=monkeypatch)
 
     assert [page.next for page in store.pages("cards", ("owner", "card#1"))] == [{"part": "b"}, None]
