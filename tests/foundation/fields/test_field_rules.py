@@ -69,7 +69,7 @@ def is_described(name: str, value: object) -> bool:
 
 
 @pytest.mark.parametrize("name", TYPES)
-def test_every_type_is_described_with_an_example_that_it_takes(name: str) -> None:
+def test_every_type_has_a_valid_schema_with_a_valid_example(name: str) -> None:
     schema = schema_of(TYPES[name])
     Draft202012Validator.check_schema(schema)
 
@@ -81,14 +81,14 @@ def test_every_type_is_described_with_an_example_that_it_takes(name: str) -> Non
 
 
 @pytest.mark.parametrize("name", SHORTEST)
-def test_an_example_is_never_longer_than_it_may_be(name: str) -> None:
+def test_an_example_fits_the_shortest_length(name: str) -> None:
     model = create_model("Sample", __base__=Message, value=(SHORTEST[name], ...))
 
     model.read({"value": schema_of(SHORTEST[name])["examples"][0]})
 
 
 @pytest.mark.parametrize("name", TYPES)
-def test_a_member_that_may_be_absent_is_described_too(name: str) -> None:
+def test_an_optional_member_has_a_schema(name: str) -> None:
     model = create_model("Sample", __base__=Message, value=(TYPES[name] | None, None))
     validator = Draft202012Validator(model.model_json_schema())
 
@@ -111,7 +111,7 @@ def test_a_member_that_may_be_absent_is_described_too(name: str) -> None:
         ("Iban", {"type": "string", "format": "iban", "maxLength": 42}),
     ],
 )
-def test_types_lengths_and_limits_are_told(name: str, described: dict[str, Any]) -> None:
+def test_a_schema_states_types_lengths_and_limits(name: str, described: dict[str, Any]) -> None:
     assert described.items() <= schema_of(TYPES[name]).items()
 
 
@@ -133,7 +133,7 @@ NUMBERS = [
 
 @settings(max_examples=200)
 @given(st.one_of(*TEXTS, *NUMBERS, st.none(), st.booleans(), st.lists(st.none(), max_size=1)))
-def test_a_schema_never_forbids_what_is_taken(value: object) -> None:
+def test_a_schema_accepts_every_accepted_value(value: object) -> None:
     for name in TYPES:
         if name == "Whole" and isinstance(value, str):
             continue  # described as it reads in a query, where every number is text
@@ -150,7 +150,7 @@ def test_a_schema_never_forbids_what_is_taken(value: object) -> None:
         (F.Name[2_000_000], lambda character: unicodedata.category(character)[0] in "LM"),
     ],
 )
-def test_a_pattern_takes_every_character_that_is_taken(kind: Any, belongs: Callable[[str], bool]) -> None:
+def test_a_pattern_accepts_every_accepted_character(kind: Any, belongs: Callable[[str], bool]) -> None:
     everything = "".join(filter(belongs, CHARACTERS))
     model = create_model("Sample", __base__=Message, value=(kind, ...))
 
@@ -218,17 +218,17 @@ def test_a_pattern_is_exact_within_latin_1(name: str) -> None:
         ("WebAddress", "https://a.example/a b"),
     ],
 )
-def test_a_schema_forbids_what_it_can_express(name: str, value: object) -> None:
+def test_a_schema_rejects_values_it_can_express(name: str, value: object) -> None:
     assert not is_taken(name, value)
     assert not is_described(name, value)
 
 
 @pytest.mark.parametrize(("value", "text"), [(4711, "4711"), (0, "0"), ("0047", "0047"), (-5, "-5")])
-def test_an_identifier_becomes_text(value: object, text: str) -> None:
+def test_an_identifier_is_read_as_text(value: object, text: str) -> None:
     assert MODELS["Id"].read({"value": value}).model_dump() == {"value": text}
 
 
-def test_codes_are_listed_once_for_all_members_that_have_them() -> None:
+def test_codes_are_listed_once_for_all_their_members() -> None:
     model = create_model(
         "Money", __base__=Message, asked=(Currency, ...), paid=(Currency | None, None), home=(F.Country[2], ...)
     )
@@ -239,7 +239,7 @@ def test_codes_are_listed_once_for_all_members_that_have_them() -> None:
     assert "DE" in definitions["CountryAlpha2"]["enum"]
 
 
-def test_a_description_needs_no_registry_until_it_is_asked_for() -> None:
+def test_importing_field_types_loads_no_registry() -> None:
     code = "import sys, chalicelib.foundation.fields.field_types; print({'pycountry', 'stdnum'} & sys.modules.keys())"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 

@@ -173,7 +173,7 @@ def refused(model: type[Message], value: object) -> tuple[str, str]:
         (Link, "https://[2606:4700::1111]:8443/?back=https://user@example.com"),
     ],
 )
-def test_good_values_are_taken_as_they_are(model: type[Message], value: object) -> None:
+def test_valid_values_are_kept_unchanged(model: type[Message], value: object) -> None:
     taken = model.read({"value": value}).model_dump()["value"]
 
     assert taken == value
@@ -190,7 +190,7 @@ def test_good_values_are_taken_as_they_are(model: type[Message], value: object) 
         (Institution, "deutdeff500", "DEUTDEFF500"),
     ],
 )
-def test_ibans_and_bics_are_brought_into_one_spelling(model: type[Message], value: str, taken: str) -> None:
+def test_ibans_and_bics_are_normalized(model: type[Message], value: str, taken: str) -> None:
     assert model.read({"value": value}).model_dump()["value"] == taken
 
 
@@ -309,7 +309,9 @@ def test_ibans_and_bics_are_brought_into_one_spelling(model: type[Message], valu
         (Link, 5, ("type", "must be a string")),
     ],
 )
-def test_a_wrong_value_is_refused_with_its_rule(model: type[Message], value: object, problem: tuple[str, str]) -> None:
+def test_an_invalid_value_is_refused_with_its_rule(
+    model: type[Message], value: object, problem: tuple[str, str]
+) -> None:
     assert refused(model, value) == problem
 
 
@@ -340,7 +342,7 @@ def test_a_wrong_value_is_refused_with_its_rule(model: type[Message], value: obj
         "https://tpp.example.com/ä",
     ],
 )
-def test_an_address_that_a_browser_could_not_be_sent_to_is_refused(address: str) -> None:
+def test_an_invalid_web_address_is_refused(address: str) -> None:
     assert refused(Link, address) == (
         "value",
         "must be an http or https URL with a host and without user information or fragment",
@@ -348,7 +350,7 @@ def test_an_address_that_a_browser_could_not_be_sent_to_is_refused(address: str)
 
 
 @pytest.mark.parametrize("text", ["0.10", "12", "100.00", "12345678.90", "0.000000001"])
-def test_an_amount_stays_as_it_was_written(text: str) -> None:
+def test_an_amount_keeps_its_notation(text: str) -> None:
     value = Price.read(jsontext.loads(f'{{"value":{text}}}')).value
 
     assert jsontext.dumps(value) == text
@@ -356,7 +358,7 @@ def test_an_amount_stays_as_it_was_written(text: str) -> None:
     assert decimal(value) == decimal(text) == Decimal(text)
 
 
-def test_an_exact_sum_rounds_nothing() -> None:
+def test_an_exact_sum_does_not_round() -> None:
     amounts = ["9" * 70, Written("0." + "0" * 68 + "1"), 1]
 
     assert f"{exact_sum(amounts):f}" == "1" + "0" * 70 + "." + "0" * 68 + "1"
@@ -365,7 +367,7 @@ def test_an_exact_sum_rounds_nothing() -> None:
 
 
 @pytest.mark.parametrize("block", range(0, 0x3000, 0x400))
-def test_each_character_of_the_usual_scripts_is_judged_by_its_category(block: int) -> None:
+def test_a_name_accepts_each_character_by_its_category(block: int) -> None:
     for character in map(chr, range(block, block + 0x400)):
         belongs = unicodedata.category(character)[0] in "LM" or character in " '\u2019-.,&/()\u00a0\u00ad\u200c\u200d"
         try:
@@ -377,7 +379,7 @@ def test_each_character_of_the_usual_scripts_is_judged_by_its_category(block: in
 
 
 @given(st.text(max_size=12))
-def test_a_name_is_letters_marks_spaces_and_punctuation(value: str) -> None:
+def test_a_name_accepts_letters_marks_spaces_and_punctuation_only(value: str) -> None:
     def belongs(character: str) -> bool:
         return unicodedata.category(character)[0] in "LM" or character in " '\u2019-.,&/()\u00a0\u00ad\u200c\u200d"
 
@@ -391,7 +393,7 @@ def test_a_name_is_letters_marks_spaces_and_punctuation(value: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["1E+999999999", "1E-999999999", "-1E+999999999999"])
-def test_a_huge_exponent_is_refused_without_being_written_out(text: str) -> None:
+def test_a_huge_exponent_is_refused_without_being_expanded(text: str) -> None:
     tracemalloc.start()
     try:
         assert refused(Number, Decimal(text)) == ("length", "must have at most 8 digits")
@@ -402,7 +404,7 @@ def test_a_huge_exponent_is_refused_without_being_written_out(text: str) -> None
 
 
 @given(st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**12), max_value=10**12))
-def test_a_number_is_taken_by_its_digits_and_never_changed(value: Decimal) -> None:
+def test_a_number_is_accepted_by_its_digits_and_kept_unchanged(value: Decimal) -> None:
     digits = sum(map(str.isdigit, f"{value:f}"))
     if digits <= 8:
         assert str(Number.read({"value": value}).value) == str(value)
@@ -411,7 +413,7 @@ def test_a_number_is_taken_by_its_digits_and_never_changed(value: Decimal) -> No
 
 
 @given(st.text(max_size=12))
-def test_text_is_taken_if_it_is_printable_and_of_its_length(value: str) -> None:
+def test_printable_text_of_valid_length_is_accepted(value: str) -> None:
     try:
         taken = Text.read({"value": value}).value
     except InvalidMessage:
@@ -422,13 +424,13 @@ def test_text_is_taken_if_it_is_printable_and_of_its_length(value: str) -> None:
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists))
-def test_whatever_comes_is_taken_or_refused_in_words(value: object) -> None:
+def test_a_random_value_is_accepted_or_refused(value: object) -> None:
     for model in (*EVERY, Book):
         with contextlib.suppress(InvalidMessage):
             model.read({"value": value})
 
 
-def test_every_problem_is_named_in_the_order_of_the_members() -> None:
+def test_all_problems_are_listed_in_member_order() -> None:
     value = {
         "title": "",
         "kind": "stone",
@@ -450,7 +452,7 @@ def test_every_problem_is_named_in_the_order_of_the_members() -> None:
     ]
 
 
-def test_no_answer_tells_more_than_50_problems() -> None:
+def test_at_most_50_problems_are_listed() -> None:
     few, many = ({"title": "a"} | {f"colour{number}": 1 for number in range(count)} for count in (40, 5000))
 
     assert len(problems(Book, few)) == 43
@@ -458,7 +460,7 @@ def test_no_answer_tells_more_than_50_problems() -> None:
 
 
 @pytest.mark.parametrize("value", [1, 10, "1", "10", "07"])
-def test_a_whole_number_is_taken_as_a_number(value: object) -> None:
+def test_a_whole_number_is_read_as_an_integer(value: object) -> None:
     taken = Pages.read({"value": value}).value
 
     assert type(taken) is int
@@ -490,11 +492,11 @@ def test_a_whole_number_is_taken_as_a_number(value: object) -> None:
         {},
     ],
 )
-def test_a_whole_number_is_written_with_nothing_but_digits(value: object) -> None:
+def test_a_whole_number_in_another_notation_or_out_of_range_is_refused(value: object) -> None:
     assert refused(Pages, value) == ("value", "must be a whole number from 1 to 10")
 
 
-def test_missing_members_are_required() -> None:
+def test_missing_members_are_listed_as_missing() -> None:
     assert [(problem.field, problem.kind) for problem in problems(Book, {})] == [
         ("title", "missing"),
         ("kind", "missing"),
@@ -504,28 +506,28 @@ def test_missing_members_are_required() -> None:
 
 
 @pytest.mark.parametrize("value", [None, [], "text", 5, True])
-def test_a_message_is_an_object(value: object) -> None:
+def test_a_message_that_is_not_an_object_is_refused(value: object) -> None:
     assert problems(Text, value) == [Problem("", "type", "the body must be a JSON object")]
 
 
 @pytest.mark.parametrize("name", ["street", "string", "str", "list[int]", "function-after", "constrained", "0", ""])
-def test_an_unknown_member_is_named_whatever_it_is_called(name: str) -> None:
+def test_an_unknown_member_is_listed_by_name(name: str) -> None:
     assert problems(Text, {"value": "a", name: 1}) == [Problem(name, "unknown", "is not recognised")]
 
 
-def test_an_unknown_member_is_shown_shortened_and_printable() -> None:
+def test_the_name_of_an_unknown_member_is_shortened_and_made_printable() -> None:
     (problem,) = problems(Text, {"value": "a", "x\n" * 200: 1})
 
     assert problem.field == ("x?" * 64)
 
 
-def test_an_open_message_lets_unknown_members_through() -> None:
+def test_an_open_message_keeps_unknown_members() -> None:
     entry = Entry.read({"name": "a", "colour": "red"})
 
     assert entry.model_dump() == {"name": "a", "note": None, "colour": "red"}
 
 
-def test_a_problem_knows_whether_the_member_is_mandatory() -> None:
+def test_a_problem_states_whether_its_member_is_mandatory() -> None:
     value = {"title": "a", "kind": "paper", "pages": 1, "entries": [{"name": 5, "note": 5}], "extra": 5}
 
     assert {problem.field: problem.mandatory for problem in problems(Book, value)} == {
@@ -543,20 +545,20 @@ def test_problems_never_quote_values() -> None:
         assert "hunter2" not in repr(caught.value)
 
 
-def test_a_message_cannot_be_changed() -> None:
+def test_a_message_is_immutable() -> None:
     message = Text.read({"value": "a"})
 
     with pytest.raises(ValueError, match="frozen"):
         message.value = "b"
 
 
-def test_a_validator_refuses_with_a_sentence() -> None:
+def test_fault_keeps_braces_in_its_sentence() -> None:
     from pydantic_core import PydanticCustomError
 
     with pytest.raises(PydanticCustomError, match=r"must be \{odd\} even in braces"):
         fault("value", "must be {odd} even in braces")
 
 
-def test_a_country_has_two_or_three_letters() -> None:
+def test_a_country_of_four_letters_raises_key_error() -> None:
     with pytest.raises(KeyError):
         field_types.Country[4]

@@ -60,7 +60,7 @@ def altered(number: str, chance: random.Random) -> str:
 
 
 @pytest.mark.parametrize("country", STRUCTURES)
-def test_every_answer_is_that_of_stdnum(country: str) -> None:
+def test_iban_validation_agrees_with_stdnum(country: str) -> None:
     chance = random.Random(country)
     numbers = [made(country, chance) for _ in range(300 if country in MENDED else 10)]
     numbers += [altered(number, chance) for number in numbers]
@@ -76,11 +76,11 @@ def test_every_answer_is_that_of_stdnum(country: str) -> None:
     "number",
     ["", "GB", "GB33", "XX3389370400440532013000", "DE89370400440532013000 ", "de89370400440532013000", "DE89"],
 )
-def test_what_is_no_iban_of_any_country_is_refused(number: str) -> None:
+def test_text_that_is_not_an_iban_is_refused(number: str) -> None:
     assert not is_iban(number)
 
 
-def test_check_digits_are_digits() -> None:
+def test_check_digits_must_be_digits() -> None:
     """Python-stdnum takes letters there when the sum is right; the standard does not."""
     account = "370400440532013000"
     taken = [
@@ -111,12 +111,12 @@ def test_check_digits_are_digits() -> None:
         "SI56263300012039086",
     ],
 )
-def test_check_digits_are_made_as_published(number: str) -> None:
+def test_make_iban_computes_the_published_check_digits(number: str) -> None:
     assert make_iban(number[:2], number[4:]) == number
 
 
 @pytest.mark.parametrize("country", STRUCTURES)
-def test_an_iban_that_is_made_has_two_check_digits_that_stdnum_takes(country: str) -> None:
+def test_made_ibans_have_check_digits_valid_in_stdnum(country: str) -> None:
     chance = random.Random(country)
     accounts = [made(country, chance)[4:] for _ in range(200)]
     numbers = [make_iban(country, account) for account in accounts]
@@ -125,7 +125,7 @@ def test_an_iban_that_is_made_has_two_check_digits_that_stdnum_takes(country: st
     assert all(mod_97_10.is_valid(number[4:] + number[:4]) for number in numbers)
 
 
-def test_every_national_check_of_stdnum_is_here() -> None:
+def test_every_national_check_of_stdnum_is_implemented() -> None:
     assert {country for country in STRUCTURES if find_spec_of(country)} == _NATIONAL.keys()
 
 

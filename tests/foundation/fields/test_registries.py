@@ -17,7 +17,7 @@ NO_MONEY = {"XAD", "XAG", "XAU", "XBA", "XBB", "XBC", "XBD", "XDR", "XPD", "XPT"
 """Metals, units of account, the code for tests and that of no currency."""
 
 
-def test_codes_of_iso_4217_that_are_no_money_are_no_currencies() -> None:
+def test_metals_and_units_of_account_are_not_currencies() -> None:
     """Metals, units of account, XTS and XXX. The francs and dollars stay."""
     assert not NO_MONEY & currencies()
     assert {code for code in currencies() if code.startswith("X")} == {"XAF", "XCD", "XCG", "XOF", "XPF"}
@@ -25,7 +25,7 @@ def test_codes_of_iso_4217_that_are_no_money_are_no_currencies() -> None:
     assert not {396, 959, 960, 963, 994, 999} & currency_numbers().keys()
 
 
-def test_every_other_currency_of_iso_4217_is_known() -> None:
+def test_currencies_are_those_of_pycountry_without_metals_and_units_of_account() -> None:
     """The other registry lists the same codes."""
     assert currencies() == {each.alpha_3 for each in pycountry.currencies} - NO_MONEY
     assert currency_numbers().keys() == minor_units().keys()
@@ -42,7 +42,7 @@ def test_countries_are_those_of_iso_3166() -> None:
     ("code", "digits"),
     [("JPY", 0), ("ISK", 0), ("HUF", 2), ("EUR", 2), ("GBP", 2), ("KWD", 3), ("BHD", 3), ("CLF", 4), ("UYW", 4)],
 )
-def test_minor_units_are_those_that_iso_publishes(code: str, digits: int) -> None:
+def test_minor_units_are_those_of_iso_4217(code: str, digits: int) -> None:
     number = next(number for number, letters in currency_numbers().items() if letters == code)
 
     assert minor_units()[number] == digits
