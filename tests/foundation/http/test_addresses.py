@@ -18,12 +18,12 @@ from tests import host_spellings
     ],
 )
 @pytest.mark.parametrize("local", [True, False])
-def test_public_https_addresses_are_good_everywhere(url: str, local: bool) -> None:
+def test_public_https_addresses_are_accepted_in_every_stage(url: str, local: bool) -> None:
     assert check_address(url, local=local) == url
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:8000/bank", "http://localhost/bank", "http://bank.example.com"])
-def test_plain_and_private_addresses_are_good_in_the_local_stage_only(url: str) -> None:
+def test_plain_and_private_addresses_are_accepted_in_the_local_stage_only(url: str) -> None:
     assert check_address(url, local=True) == url
     with pytest.raises(InvalidAddress, match="must use https outside the local stage"):
         check_address(url, local=False)
@@ -44,14 +44,14 @@ def test_a_host_in_an_unusual_spelling_is_refused_outside_the_local_stage(host: 
 
 
 @pytest.mark.parametrize("host", ["１２７.0.0.1", "127。0。0。1", "①②⑦.0.0.1", "ｌocalhost"])  # noqa: RUF001 - on purpose
-def test_digits_and_dots_of_other_scripts_are_refused_everywhere(host: str) -> None:
+def test_digits_and_dots_of_other_scripts_are_refused_in_every_stage(host: str) -> None:
     for local in (True, False):
         with pytest.raises(InvalidAddress, match="printable ASCII"):
             check_address(f"https://{host}/bank", local=local)
 
 
 @pytest.mark.parametrize("host", host_spellings.ACCEPTED)
-def test_public_hosts_are_good_outside_the_local_stage(host: str) -> None:
+def test_public_hosts_are_accepted_outside_the_local_stage(host: str) -> None:
     assert check_address(f"https://{host}/bank", local=False) == f"https://{host}/bank"
 
 
@@ -75,22 +75,22 @@ def test_public_hosts_are_good_outside_the_local_stage(host: str) -> None:
     ],
 )
 @pytest.mark.parametrize("local", [True, False])
-def test_what_is_no_plain_address_is_refused_with_the_reason(url: str, reason: str, local: bool) -> None:
+def test_an_invalid_address_is_refused_with_the_reason(url: str, reason: str, local: bool) -> None:
     with pytest.raises(InvalidAddress, match=reason):
         check_address(url, local=local)
 
 
 @pytest.mark.parametrize("address", [*host_spellings.PUBLIC_IPV4, *host_spellings.PUBLIC_IPV6])
-def test_an_address_that_the_internet_reaches_is_public(address: str) -> None:
+def test_an_internet_address_is_public(address: str) -> None:
     assert is_public(address)
 
 
 @pytest.mark.parametrize("address", [*host_spellings.PRIVATE_IPV4, *host_spellings.PRIVATE_IPV6, "fe80::1%eth0"])
-def test_an_address_of_a_special_purpose_is_not_public_and_ipv4_inside_ipv6_counts(address: str) -> None:
+def test_a_special_purpose_address_is_not_public_also_as_ipv4_inside_ipv6(address: str) -> None:
     assert not is_public(address)
 
 
-def test_what_is_no_address_is_not_judged() -> None:
+def test_text_that_is_not_an_ip_address_raises_value_error() -> None:
     for text in ("bank.example.com", "127.1", "0177.0.0.1", "１27.0.0.1", ""):  # noqa: RUF001 - on purpose
         with pytest.raises(ValueError, match="does not appear"):
             is_public(text)

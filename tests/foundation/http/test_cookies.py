@@ -26,11 +26,11 @@ def _sent(**cookies: str) -> Callable[[str], str]:
         (LIMITED, "__Secure-n=v; Path=/p/sign-in; Max-Age=60; HttpOnly; SameSite=Lax; Secure"),
     ],
 )
-def test_a_cookie_is_bound_to_the_host_and_kept_from_scripts(cookie: Cookie, expected: str) -> None:
+def test_a_cookie_is_http_only_and_host_bound_with_tls(cookie: Cookie, expected: str) -> None:
     assert cookie.set(_sent(), "v", 60) == [expected]
 
 
-def test_a_cookie_under_the_plain_name_is_read_for_one_release() -> None:
+def test_a_cookie_with_the_unprefixed_name_is_still_read() -> None:
     assert HOST.read(_sent(n="old")) == "old"
     assert HOST.read(_sent(n="old", **{"__Host-n": "new"})) == "new"
     assert LIMITED.read(_sent(**{"__Secure-n": "new"})) == "new"
@@ -38,7 +38,7 @@ def test_a_cookie_under_the_plain_name_is_read_for_one_release() -> None:
 
 
 @pytest.mark.parametrize(("value", "seconds"), [("v", 60), ("", 0)])
-def test_a_cookie_that_is_set_or_deleted_replaces_that_of_an_earlier_release(value: str, seconds: int) -> None:
+def test_setting_or_deleting_a_cookie_deletes_the_unprefixed_one(value: str, seconds: int) -> None:
     assert HOST.set(_sent(n="old"), value, seconds) == [
         f"__Host-n={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax; Secure",
         "n=; Path=/p; Max-Age=0; HttpOnly; SameSite=Lax; Secure",

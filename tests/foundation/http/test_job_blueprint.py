@@ -13,7 +13,7 @@ from tests.schedules import run_schedule
 MINUTE = Rate(1, unit=Rate.MINUTES)
 
 
-def test_a_job_gets_the_parts_that_it_is_bound_to() -> None:
+def test_a_job_gets_its_bound_parts() -> None:
     jobs, ran = Jobs[str]("jobs"), []
 
     @jobs.schedule(MINUTE, name="sweep")
@@ -26,7 +26,7 @@ def test_a_job_gets_the_parts_that_it_is_bound_to() -> None:
     assert ran == ["parts"]
 
 
-def test_a_scheduled_job_begins_no_call_in_the_last_seconds_of_its_function() -> None:
+def test_a_scheduled_job_has_a_deadline_before_the_end_of_its_function() -> None:
     jobs, left = Jobs[str]("jobs"), []
 
     @jobs.schedule(MINUTE, name="sweep")

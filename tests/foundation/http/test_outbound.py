@@ -93,13 +93,13 @@ def no_last_chunk(connection: Connection) -> None:
 # -- good answers
 
 
-def test_the_limits_are_those_that_were_decided() -> None:
+def test_outbound_limits_are_3_s_to_connect_20_s_in_total_and_5_mb() -> None:
     assert CONNECT_SECONDS == 3
     assert TOTAL_SECONDS == 20
     assert ANSWER_BYTES == 5_000_000
 
 
-def test_the_body_arrives_byte_for_byte_and_the_answer_comes_back_whole() -> None:
+def test_the_body_arrives_unchanged_and_the_answer_is_returned_complete() -> None:
     def serve(connection: Connection) -> None:
         connection.request()
         connection.answer(b'{"a": 1.10}', "201 Created", b"X-Reason: because\r\n")
@@ -118,7 +118,7 @@ def test_the_body_arrives_byte_for_byte_and_the_answer_comes_back_whole() -> Non
     assert 0 < reply.seconds < AMPLE
 
 
-def test_nothing_of_the_environment_is_sent_along(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_netrc_and_proxy_variables_are_ignored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "netrc").write_text("machine 127.0.0.1 login a password b\n")
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
     monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{unused_port()}")
@@ -131,7 +131,7 @@ def test_nothing_of_the_environment_is_sent_along(monkeypatch: pytest.MonkeyPatc
     assert b"cookie" not in request.lower()
 
 
-def test_chunked_answers_and_answers_up_to_the_end_of_the_connection_are_read() -> None:
+def test_chunked_and_unlimited_answers_are_read() -> None:
     def chunked(connection: Connection) -> None:
         connection.request()
         connection.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n")
@@ -156,7 +156,7 @@ def test_an_answer_of_the_largest_size_is_read() -> None:
 
 @EITHER_WAY
 @pytest.mark.parametrize("status", [300, 301, 302, 303, 305, 307, 308])
-def test_a_redirect_is_an_answer_and_is_not_followed(status: int, fresh: bool) -> None:
+def test_a_redirect_is_returned_and_not_followed(status: int, fresh: bool) -> None:
     with serving(good) as elsewhere:
 
         def serve(connection: Connection) -> None:
@@ -171,7 +171,7 @@ def test_a_redirect_is_an_answer_and_is_not_followed(status: int, fresh: bool) -
 
 @EITHER_WAY
 @pytest.mark.parametrize("interim", ["100 Continue", "102 Processing", "103 Early Hints"])
-def test_an_interim_answer_is_not_taken_for_the_answer(interim: str, fresh: bool) -> None:
+def test_an_interim_response_is_skipped(interim: str, fresh: bool) -> None:
     """The answer that follows it would be taken for that to the next request, which may be about another PSU."""
 
     def serve(connection: Connection) -> None:
@@ -210,7 +210,7 @@ def told(value: str, name: str = "Retry-After") -> int | None:
         ("Sun, 06 Nov 1994 08:49:37 GMT", 0),
     ],
 )
-def test_a_party_may_say_when_to_ask_again_in_seconds_or_as_a_date(value: str, seconds: int) -> None:
+def test_retry_after_is_read_in_seconds_or_as_a_date(value: str, seconds: int) -> None:
     assert told(value) == seconds
     assert told(value, "retry-after") == told(value, "RETRY-AFTER") == seconds
 
@@ -235,15 +235,15 @@ def test_a_party_may_say_when_to_ask_again_in_seconds_or_as_a_date(value: str, s
         "Mon, 02 Mar 2026 09:02:00 +99999999999999999999",
     ],
 )
-def test_what_is_neither_says_nothing(value: str) -> None:
+def test_an_invalid_retry_after_is_none(value: str) -> None:
     assert told(value) is None
 
 
-def test_a_party_may_say_nothing_about_asking_again() -> None:
+def test_a_missing_retry_after_is_none() -> None:
     assert Reply(503, b"", {"Date": "Mon, 02 Mar 2026 09:02:00 GMT"}, 0).retry_after(NOW) is None
 
 
-def test_when_to_ask_again_is_read_from_a_real_answer() -> None:
+def test_retry_after_is_read_from_a_received_response() -> None:
     def serve(connection: Connection) -> None:
         connection.request()
         connection.answer(b"", "503 Service Unavailable", b"rEtRy-aFtEr: 120\r\n")
@@ -315,7 +315,7 @@ ENDLESS = [
 @pytest.mark.usefixtures("time_runs_out")
 @pytest.mark.parametrize("repeat", [False, True])
 @pytest.mark.parametrize("behaviour", ENDLESS)
-def test_an_answer_that_does_not_come_in_time_is_given_up_and_not_asked_for_again(
+def test_an_answer_that_is_late_raises_timed_out_without_a_repeat(
     behaviour: Callable[[Connection], None], repeat: bool
 ) -> None:
     with serving(behaviour) as server, pytest.raises(TimedOut, match="no answer came in time"):
@@ -325,7 +325,7 @@ def test_an_answer_that_does_not_come_in_time_is_given_up_and_not_asked_for_agai
     assert len(server.requests) == 1
 
 
-def test_time_is_counted_over_both_tries(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_time_limit_covers_both_tries(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = ManualClock(START)
     set_clock_of_calls(monkeypatch, clock)
 
@@ -357,7 +357,7 @@ def slow_checks(check: Callable[[], None]) -> tuple[SlowCheck, list[str]]:
 
 @pytest.mark.parametrize("behaviour", [silence, trickled_body, trickled_headers, endless_interim_answers])
 @EITHER_WAY
-def test_a_slow_call_that_its_check_gives_up_ends_at_once(behaviour: Callable[[Connection], None], fresh: bool) -> None:
+def test_a_slow_call_given_up_by_its_check_ends_at_once(behaviour: Callable[[Connection], None], fresh: bool) -> None:
     def give_up() -> None:
         raise GivenUp("too slow")
 
@@ -373,7 +373,7 @@ def test_a_slow_call_that_its_check_gives_up_ends_at_once(behaviour: Callable[[C
 
 
 @EITHER_WAY
-def test_a_slow_call_that_its_check_lets_go_on_gets_its_answer(fresh: bool) -> None:
+def test_a_slow_call_continued_by_its_check_returns_its_answer(fresh: bool) -> None:
     checked = threading.Event()
 
     def late(connection: Connection) -> None:
@@ -400,7 +400,7 @@ def test_a_call_ends_with_the_deadline_of_its_request() -> None:
         post(server.url)
 
 
-def test_a_slow_call_still_has_its_time_limit_after_its_check(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_call_keeps_its_time_limit_after_its_check(monkeypatch: pytest.MonkeyPatch) -> None:
     """The check takes as long as the call may, on the clock of the connection."""
     clock = ManualClock(START)
     set_clock_of_calls(monkeypatch, clock)
@@ -413,7 +413,7 @@ def test_a_slow_call_still_has_its_time_limit_after_its_check(monkeypatch: pytes
     assert len(ran) == 1
 
 
-def test_a_call_that_is_answered_in_time_runs_no_check() -> None:
+def test_a_call_answered_in_time_runs_no_check() -> None:
     slow_check, ran = slow_checks(lambda: None)
     with serving(good) as server:
         Outbound(public_only=False, total_seconds=AMPLE).post(
@@ -454,7 +454,7 @@ def endless_header_of_an_interim_answer(connection: Connection) -> None:
 @pytest.mark.parametrize(
     "behaviour", [endless_headers, endless_line, endless_header, endless_header_of_an_interim_answer]
 )
-def test_a_flood_of_headers_is_cut_off(behaviour: Callable[[Connection], None], fresh: bool) -> None:
+def test_too_many_headers_raise_connection_dropped(behaviour: Callable[[Connection], None], fresh: bool) -> None:
     with serving(behaviour) as server, pytest.raises(ConnectionDropped):
         post(server.url, fresh=fresh)
 
@@ -481,7 +481,7 @@ def endless_body(connection: Connection) -> None:
 
 @EITHER_WAY
 @pytest.mark.parametrize("behaviour", [announced, endless_chunks, endless_body])
-def test_a_larger_answer_is_refused_and_its_connection_given_up(
+def test_a_too_large_answer_is_refused_and_its_connection_closed(
     behaviour: Callable[[Connection], None], fresh: bool
 ) -> None:
     outbound = Outbound(public_only=False, total_seconds=AMPLE)
@@ -496,12 +496,12 @@ def test_a_larger_answer_is_refused_and_its_connection_given_up(
 # -- broken connections
 
 
-def test_a_refused_connection_was_never_reached() -> None:
+def test_a_refused_connection_raises_not_reached() -> None:
     with pytest.raises(NotReached, match="no connection could be made"):
         post(f"http://127.0.0.1:{unused_port()}/bank", repeat=True)
 
 
-def test_a_name_that_does_not_exist_was_never_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_host_name_raises_not_reached(monkeypatch: pytest.MonkeyPatch) -> None:
     def unknown(*arguments: Any, **options: Any) -> Any:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
@@ -510,7 +510,7 @@ def test_a_name_that_does_not_exist_was_never_reached(monkeypatch: pytest.Monkey
         post("http://bank.example.com/bank")
 
 
-def test_a_resolver_that_hangs_does_not_hold_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hanging_resolver_does_not_block_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
     released = threading.Event()
 
     def hang(*arguments: Any, **options: Any) -> Any:
@@ -525,7 +525,7 @@ def test_a_resolver_that_hangs_does_not_hold_the_call(monkeypatch: pytest.Monkey
         released.set()
 
 
-def test_a_connection_that_is_never_accepted_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unaccepted_connection_raises_not_reached(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "CONNECT_SECONDS", 0.2)
     full = socket.socket()
     full.bind(("127.0.0.1", 0))
@@ -542,7 +542,7 @@ def test_a_connection_that_is_never_accepted_is_given_up(monkeypatch: pytest.Mon
             sock.close()
 
 
-def test_of_several_addresses_the_first_that_works_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_connects_to_the_first_address_that_works(monkeypatch: pytest.MonkeyPatch) -> None:
     resolve_to(monkeypatch, "127.0.0.2", "127.0.0.1")
 
     with serving(good) as server:
@@ -554,7 +554,7 @@ NONSENSE = [b"-5", b"-0x5", b"zz", b"", b" ", b"\xff", b"5 5", b"1.0", b"9" * 30
 
 @pytest.mark.parametrize("size", NONSENSE)
 @pytest.mark.parametrize("position", ["first", "second"])
-def test_a_chunk_of_no_size_is_a_broken_connection(size: bytes, position: str) -> None:
+def test_an_invalid_chunk_size_raises_connection_dropped(size: bytes, position: str) -> None:
     def serve(connection: Connection) -> None:
         connection.request()
         before = b"" if position == "first" else b"2\r\n{}\r\n"
@@ -580,7 +580,7 @@ def test_a_chunk_of_no_size_is_a_broken_connection(size: bytes, position: str) -
         b"\r\n".join(b"X-%d: 1" % number for number in range(200)),
     ],
 )
-def test_headers_that_make_no_sense_never_raise_anything_of_another_kind(head: bytes) -> None:
+def test_malformed_headers_raise_only_outbound_errors(head: bytes) -> None:
     def serve(connection: Connection) -> None:
         connection.request()
         connection.send(b"HTTP/1.1 200 OK\r\n" + head + b"\r\n\r\n{}")
@@ -603,7 +603,7 @@ BREAKS = [
 
 
 @pytest.mark.parametrize("behaviour", BREAKS)
-def test_a_connection_that_breaks_is_reported_and_not_tried_again_unasked(
+def test_a_broken_connection_raises_connection_dropped_without_a_repeat(
     behaviour: Callable[[Connection], None],
 ) -> None:
     with serving(behaviour) as server, pytest.raises(ConnectionDropped, match="the connection broke"):
@@ -613,21 +613,21 @@ def test_a_connection_that_breaks_is_reported_and_not_tried_again_unasked(
 
 
 @pytest.mark.parametrize("behaviour", BREAKS)
-def test_with_repeat_a_connection_that_breaks_once_does_not_matter(behaviour: Callable[[Connection], None]) -> None:
+def test_a_repeatable_call_survives_one_broken_connection(behaviour: Callable[[Connection], None]) -> None:
     with serving(once(behaviour)) as server:
         assert post(server.url, repeat=True).status == 200
 
     assert [request for _, request in server.requests] == [server.requests[0][1]] * 2
 
 
-def test_with_repeat_there_are_two_tries_and_no_third() -> None:
+def test_a_repeatable_call_is_tried_twice_at_most() -> None:
     with serving(hang_up) as server, pytest.raises(ConnectionDropped):
         post(server.url, repeat=True)
 
     assert len(server.requests) == 2
 
 
-def test_after_a_dropped_call_a_refused_repeat_does_not_count_as_never_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refused_repeat_after_a_dropped_call_raises_connection_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     failures: Iterator[OutboundError] = iter([ConnectionDropped("first"), NotReached("second")])
 
     def fail(*arguments: Any, **options: Any) -> Any:
@@ -645,7 +645,7 @@ def test_after_a_dropped_call_a_refused_repeat_does_not_count_as_never_reached(m
         *("http://127.0.0.1:99999/", "http://127.0.0.1:x/", "http://[::1/"),
     ],
 )
-def test_an_address_that_cannot_be_used_was_never_reached(url: str) -> None:
+def test_an_unusable_address_raises_not_reached(url: str) -> None:
     with pytest.raises(NotReached):
         post(url)
 
@@ -654,7 +654,7 @@ def test_an_address_that_cannot_be_used_was_never_reached(url: str) -> None:
     ("path", "sent"),
     [("", "/"), ("?a=b&c=%20d", "/?a=b&c=%20d"), ("/a b/%41?q=a b", "/a%20b/%41?q=a%20b"), ("/ä#part", "/%C3%A4")],
 )
-def test_paths_and_queries_are_sent_in_characters_of_addresses(path: str, sent: str) -> None:
+def test_paths_and_queries_are_percent_encoded(path: str, sent: str) -> None:
     with serving(good) as server:
         Outbound(public_only=False, total_seconds=AMPLE).post(
             server.url.removesuffix("/bank") + path, BODY, {}, repeat=False
@@ -663,7 +663,7 @@ def test_paths_and_queries_are_sent_in_characters_of_addresses(path: str, sent: 
     assert server.requests[0][1].split(b" ")[1].decode() == sent
 
 
-def test_an_error_holds_nothing_of_the_request() -> None:
+def test_an_error_contains_nothing_of_the_request() -> None:
     with serving(hang_up) as server, pytest.raises(ConnectionDropped) as caught:
         Outbound(public_only=False, total_seconds=AMPLE).post(
             f"{server.url}/hidden", b"hidden", {"X-Api-Key": "hidden"}, repeat=False
@@ -674,7 +674,7 @@ def test_an_error_holds_nothing_of_the_request() -> None:
 # -- kept-alive connections
 
 
-def test_a_connection_is_kept_and_used_again() -> None:
+def test_a_connection_is_reused() -> None:
     outbound = Outbound(public_only=False, total_seconds=AMPLE)
 
     with serving(good) as server:
@@ -683,7 +683,7 @@ def test_a_connection_is_kept_and_used_again() -> None:
         assert server.served == [1, 1, 1]
 
 
-def test_headers_and_body_are_sent_together(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_headers_and_body_are_sent_in_one_write(monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[bytes] = []
     send = http.client.HTTPConnection.send
 
@@ -701,7 +701,7 @@ def test_headers_and_body_are_sent_together(monkeypatch: pytest.MonkeyPatch) -> 
     assert request.endswith(b"\r\n\r\n" + BODY)
 
 
-def test_a_kept_connection_that_was_closed_in_the_meantime_is_replaced() -> None:
+def test_a_pooled_connection_closed_by_the_server_is_replaced() -> None:
     def one_answer(connection: Connection) -> None:
         connection.request()
         connection.answer()
@@ -714,7 +714,7 @@ def test_a_kept_connection_that_was_closed_in_the_meantime_is_replaced() -> None
             assert server.served[-1] == number
 
 
-def test_a_kept_connection_that_died_unseen_costs_one_repeat() -> None:
+def test_a_pooled_connection_that_broke_unnoticed_costs_one_repeat() -> None:
     """As after a frozen instance: the connection looks alive until something is sent on it."""
 
     def dies(connection: Connection) -> None:
@@ -763,7 +763,7 @@ def post_fresh(url: str, total: float = AMPLE, body: bytes = BODY) -> Reply:
     return Outbound(public_only=False, total_seconds=total).post(url, body, {}, repeat=False, fresh=True)
 
 
-def test_a_fresh_request_has_a_connection_of_its_own_that_nobody_uses_again() -> None:
+def test_a_fresh_request_has_a_connection_of_its_own() -> None:
     outbound = Outbound(public_only=False, total_seconds=AMPLE)
 
     with serving(good) as server:
@@ -787,7 +787,7 @@ def test_a_fresh_connection_is_closed_after_its_answer() -> None:
         wait_for(lambda: closed == [b""])
 
 
-def test_fresh_requests_of_many_threads_never_share_a_connection() -> None:
+def test_parallel_fresh_requests_never_share_a_connection() -> None:
     outbound = Outbound(public_only=False, total_seconds=AMPLE)
 
     with serving(good) as server:
@@ -801,20 +801,20 @@ def test_fresh_requests_of_many_threads_never_share_a_connection() -> None:
 
 
 @pytest.mark.parametrize("behaviour", BREAKS)
-def test_a_fresh_connection_that_breaks_may_have_carried_the_request(behaviour: Callable[[Connection], None]) -> None:
+def test_a_broken_fresh_connection_raises_connection_dropped(behaviour: Callable[[Connection], None]) -> None:
     with serving(behaviour) as server, pytest.raises(ConnectionDropped):
         post_fresh(server.url)
 
 
 @pytest.mark.usefixtures("time_runs_out")
 @pytest.mark.parametrize("behaviour", ENDLESS)
-def test_a_fresh_request_without_an_answer_in_time_may_have_arrived(behaviour: Callable[[Connection], None]) -> None:
+def test_a_fresh_request_without_an_answer_in_time_raises_timed_out(behaviour: Callable[[Connection], None]) -> None:
     with serving(behaviour) as server, pytest.raises(TimedOut):
         post_fresh(server.url)
 
 
 @pytest.mark.usefixtures("time_runs_out")
-def test_a_party_that_does_not_read_is_given_up_in_time_and_may_have_seen_a_part() -> None:
+def test_a_party_that_does_not_read_the_request_raises_timed_out() -> None:
     def deaf(connection: Connection) -> None:
         connection.stop.wait()
 
@@ -822,14 +822,14 @@ def test_a_party_that_does_not_read_is_given_up_in_time_and_may_have_seen_a_part
         post_fresh(server.url, body=b" " * 50_000_000)
 
 
-def test_a_refused_fresh_connection_was_never_reached() -> None:
+def test_a_refused_fresh_connection_raises_not_reached() -> None:
     with pytest.raises(NotReached):
         post_fresh(f"http://127.0.0.1:{unused_port()}/bank")
 
 
 @pytest.mark.usefixtures("trusted")
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_when_connecting_takes_all_the_time_nothing_is_sent(
+def test_a_connection_that_takes_all_the_time_sends_nothing(
     monkeypatch: pytest.MonkeyPatch, tls: ssl.SSLContext, scheme: str
 ) -> None:
     kind = module.TlsConnection if scheme == "https" else module.Connection
@@ -847,7 +847,7 @@ def test_when_connecting_takes_all_the_time_nothing_is_sent(
 
 
 @pytest.mark.parametrize("handled", [NotReached("another call"), TimeoutError("of another kind")])
-def test_what_the_caller_was_handling_does_not_change_what_an_error_means(handled: Exception) -> None:
+def test_an_exception_in_handling_does_not_change_the_error_of_a_call(handled: Exception) -> None:
     def call_while_handling(url: str) -> None:
         try:
             raise handled
@@ -886,7 +886,7 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.mark.parametrize("host", [*host_spellings.THIS_MACHINE, *host_spellings.PRIVATE])
-def test_a_host_that_cannot_be_registered_is_not_connected_to_either(
+def test_a_private_host_is_neither_resolved_nor_connected_to(
     monkeypatch: pytest.MonkeyPatch, tried: list[str], host: str
 ) -> None:
     """Whatever a resolver makes of it: nothing is even asked for the address of a private name."""
@@ -903,7 +903,7 @@ def test_a_host_that_cannot_be_registered_is_not_connected_to_either(
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "127.1", "0x7f.1", "0"])
-def test_this_machine_is_refused(host: str) -> None:
+def test_loopback_addresses_are_refused(host: str) -> None:
     with serving(good) as server:
         with pytest.raises(NotReached, match="the address is not public"):
             post(f"http://{host}:{server.port}/bank", public_only=True)
@@ -913,7 +913,7 @@ def test_this_machine_is_refused(host: str) -> None:
 @EITHER_WAY
 @pytest.mark.parametrize("address", [*host_spellings.PRIVATE_IPV4, *host_spellings.PRIVATE_IPV6, "fe80::1%lo"])
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_a_public_name_of_a_private_address_is_refused(
+def test_a_public_name_with_a_private_address_is_refused(
     monkeypatch: pytest.MonkeyPatch, tried: list[str], address: str, scheme: str, fresh: bool
 ) -> None:
     resolve_to(monkeypatch, address)
@@ -924,7 +924,7 @@ def test_a_public_name_of_a_private_address_is_refused(
 
 
 @EITHER_WAY
-def test_the_private_ones_among_several_addresses_are_passed_over(
+def test_private_addresses_of_a_name_are_skipped(
     monkeypatch: pytest.MonkeyPatch, tried: list[str], fresh: bool
 ) -> None:
     resolve_to(monkeypatch, "10.0.0.1", "203.0.114.7", "127.0.0.1", "::1", "2606:4700::1111", "64:ff9b::a00:1")
@@ -935,7 +935,7 @@ def test_the_private_ones_among_several_addresses_are_passed_over(
 
 
 @EITHER_WAY
-def test_a_name_that_was_public_before_is_looked_at_again_for_every_connection(
+def test_a_name_is_resolved_and_checked_again_for_every_connection(
     monkeypatch: pytest.MonkeyPatch, tried: list[str], fresh: bool
 ) -> None:
     outbound = Outbound(public_only=True, total_seconds=AMPLE)
@@ -951,7 +951,7 @@ def test_a_name_that_was_public_before_is_looked_at_again_for_every_connection(
 
 
 @EITHER_WAY
-def test_a_name_that_turns_private_between_two_tries_is_refused(
+def test_a_name_that_turns_private_before_the_repeat_is_refused(
     monkeypatch: pytest.MonkeyPatch, tried: list[str], fresh: bool
 ) -> None:
     answers = iter(["203.0.114.7", "127.0.0.1"])
@@ -965,9 +965,7 @@ def test_a_name_that_turns_private_between_two_tries_is_refused(
     assert (tried, list(answers)) == (["203.0.114.7"], [])
 
 
-def test_the_address_that_was_checked_is_the_one_connected_to(
-    monkeypatch: pytest.MonkeyPatch, tried: list[str]
-) -> None:
+def test_a_call_connects_to_the_address_that_was_checked(monkeypatch: pytest.MonkeyPatch, tried: list[str]) -> None:
     """A name that resolves differently the second time must not help."""
     asked: list[str] = []
     real = socket.getaddrinfo
@@ -1002,21 +1000,21 @@ def trusted(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("certifi.where", lambda: str(certificate))
 
 
-def test_a_certificate_that_nobody_vouches_for_is_refused_before_anything_is_sent(tls: ssl.SSLContext) -> None:
+def test_an_untrusted_certificate_is_refused_before_anything_is_sent(tls: ssl.SSLContext) -> None:
     with serving(good, tls) as server, pytest.raises(NotReached, match="no trusted TLS connection could be made"):
         post(server.url, repeat=True)
 
     assert server.requests == []
 
 
-def test_authorities_may_be_given_in_place_of_the_public_ones(certificate: Path, tls: ssl.SSLContext) -> None:
+def test_a_ca_file_replaces_the_public_authorities(certificate: Path, tls: ssl.SSLContext) -> None:
     outbound = Outbound(public_only=False, total_seconds=AMPLE, ca_file=str(certificate))
 
     with serving(good, tls) as server:
         assert outbound.post(server.url, b"{}", {}, repeat=False).status == 200
 
 
-def test_a_slow_call_over_tls_that_its_check_lets_go_on_gets_its_answer(certificate: Path, tls: ssl.SSLContext) -> None:
+def test_a_slow_tls_call_continued_by_its_check_returns_its_answer(certificate: Path, tls: ssl.SSLContext) -> None:
     checked = threading.Event()
 
     def late(connection: Connection) -> None:
@@ -1032,7 +1030,7 @@ def test_a_slow_call_over_tls_that_its_check_lets_go_on_gets_its_answer(certific
     assert len(ran) == 1
 
 
-def test_a_certificate_without_the_extensions_of_rfc_5280_is_accepted_from_a_known_authority(tmp_path: Path) -> None:
+def test_a_certificate_without_rfc_5280_extensions_is_accepted_from_a_known_authority(tmp_path: Path) -> None:
     authority, certificate = bare_chain(tmp_path)
     outbound = Outbound(public_only=False, total_seconds=AMPLE, ca_file=str(authority))
 
@@ -1040,7 +1038,7 @@ def test_a_certificate_without_the_extensions_of_rfc_5280_is_accepted_from_a_kno
         assert outbound.post(server.url, b"{}", {}, repeat=False).status == 200
 
 
-def test_a_certificate_is_not_its_own_authority_because_the_file_of_authorities_has_it(tmp_path: Path) -> None:
+def test_a_server_certificate_in_the_ca_file_is_no_trust_anchor(tmp_path: Path) -> None:
     _, certificate = bare_chain(tmp_path)
     outbound = Outbound(public_only=False, total_seconds=AMPLE, ca_file=str(certificate))
 
@@ -1051,7 +1049,7 @@ def test_a_certificate_is_not_its_own_authority_because_the_file_of_authorities_
         outbound.post(server.url, b"{}", {}, repeat=False)
 
 
-def test_a_server_without_tls_was_never_reached() -> None:
+def test_a_server_without_tls_raises_not_reached() -> None:
     def plain(connection: Connection) -> None:
         connection.send(b"HTTP/1.1 400 Bad Request\r\n\r\n")
 
@@ -1069,13 +1067,13 @@ def trickled_handshake(connection: Connection) -> None:
 
 @EITHER_WAY
 @pytest.mark.parametrize("behaviour", [hanging_handshake, trickled_handshake])
-def test_a_handshake_that_does_not_end_is_given_up(behaviour: Callable[[Connection], None], fresh: bool) -> None:
+def test_an_endless_tls_handshake_raises_not_reached(behaviour: Callable[[Connection], None], fresh: bool) -> None:
     with serving(behaviour) as server, pytest.raises(NotReached):
         post(server.url.replace("http://", "https://"), total=SHORT, fresh=fresh)
 
 
 @pytest.mark.usefixtures("trusted")
-def test_over_tls_the_same_limits_hold(tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_limits_hold_over_tls(tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(good, tls) as server:
         assert post(server.url).status == 200
     with serving(half_an_answer, tls) as server, pytest.raises(ConnectionDropped):
@@ -1086,7 +1084,7 @@ def test_over_tls_the_same_limits_hold(tls: ssl.SSLContext, monkeypatch: pytest.
 
 
 @pytest.mark.usefixtures("trusted")
-def test_a_tls_failure_after_the_request_was_sent_is_not_called_never_reached(tls: ssl.SSLContext) -> None:
+def test_a_tls_failure_after_the_request_raises_connection_dropped(tls: ssl.SSLContext) -> None:
     def garbage(connection: Connection) -> None:
         connection.request()
         raw = socket.socket(fileno=connection.sock.detach())
@@ -1099,7 +1097,7 @@ def test_a_tls_failure_after_the_request_was_sent_is_not_called_never_reached(tl
 
 
 @pytest.mark.usefixtures("trusted")
-def test_over_tls_fresh_connections_share_what_is_trusted(tls: ssl.SSLContext) -> None:
+def test_fresh_tls_connections_share_one_context(tls: ssl.SSLContext) -> None:
     module.tls_context.cache_clear()
 
     with serving(good, tls) as server:
@@ -1110,9 +1108,7 @@ def test_over_tls_fresh_connections_share_what_is_trusted(tls: ssl.SSLContext) -
 
 
 @pytest.mark.usefixtures("trusted")
-def test_a_name_that_the_certificate_does_not_have_is_refused(
-    monkeypatch: pytest.MonkeyPatch, tls: ssl.SSLContext
-) -> None:
+def test_a_certificate_for_another_name_is_refused(monkeypatch: pytest.MonkeyPatch, tls: ssl.SSLContext) -> None:
     resolve_to(monkeypatch, "127.0.0.1")
 
     with serving(good, tls) as server, pytest.raises(NotReached, match="no trusted TLS connection could be made"):

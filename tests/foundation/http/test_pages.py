@@ -25,12 +25,12 @@ def test_a_form_has_its_fields_in_order() -> None:
     assert sent.field("c") == ""
 
 
-def test_a_page_that_is_asked_for_has_the_query_for_fields() -> None:
+def test_fields_of_a_get_are_those_of_the_query() -> None:
     assert visit(b"a=9", "GET").values("a") == ["1", "2"]
 
 
 @pytest.mark.parametrize("body", [b"\xff\xfe", b"a=" + b"x" * 70_000, b"&".join([b"a=1"] * 500), b"a=%ff"])
-def test_a_form_that_cannot_be_read_is_empty(body: bytes) -> None:
+def test_an_invalid_form_is_empty(body: bytes) -> None:
     assert visit(body).fields == []
 
 
@@ -47,17 +47,17 @@ def test_a_form_that_cannot_be_read_is_empty(body: bytes) -> None:
         ("\u00e9=\u00e9; name=x; name=y", "x"),
     ],
 )
-def test_a_cookie_is_found_or_is_nothing(header: str, value: str) -> None:
+def test_a_missing_or_malformed_cookie_is_empty(header: str, value: str) -> None:
     assert visit(cookie=header).cookie("name") == value
 
 
 @pytest.mark.parametrize(("site", "foreign"), [("same-origin", False), ("none", False), ("cross-site", True)])
-def test_browsers_tell_whose_page_sent_a_request(site: str, foreign: bool) -> None:
+def test_a_cross_site_request_is_foreign(site: str, foreign: bool) -> None:
     assert visit(sec_fetch_site=site).is_foreign is foreign
     assert not visit().is_foreign
 
 
-def test_a_policy_allows_what_was_named_and_nothing_else() -> None:
+def test_the_csp_allows_only_the_given_origins() -> None:
     headers = security_headers(
         ["https://bank.example/a?b", "https://tpp.example:8443/x"], referrer="no-referrer", script_src="'self'"
     )
@@ -72,12 +72,12 @@ def test_a_policy_allows_what_was_named_and_nothing_else() -> None:
 @pytest.mark.parametrize(
     "url", ["javascript:alert(1)", "https://a.example;script-src *", "https://user@a.example", "https://[", "", "//a"]
 )
-def test_an_address_cannot_change_the_policy(url: str) -> None:
+def test_an_invalid_url_is_not_added_to_the_csp(url: str) -> None:
     assert safe_origin(url) == ""
     assert "form-action 'self';" in security_headers([url])["Content-Security-Policy"]
 
 
-def test_a_redirect_tells_the_next_page_nothing() -> None:
+def test_a_redirect_sends_no_referrer_and_is_not_cached() -> None:
     answer = see_other("/next", "a=b")
 
     assert answer.status_code == 303

@@ -16,7 +16,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_file_is_served_under_the_name_of_its_content(folder: Path) -> None:
+def test_a_file_is_served_under_its_content_hash_as_immutable(folder: Path) -> None:
     statics = StaticFiles([folder])
     name = statics.name("site.css")
     answer = statics.answer(name)
@@ -35,7 +35,7 @@ def test_the_name_changes_with_the_content(folder: Path) -> None:
     assert StaticFiles([folder]).answer(before) is None
 
 
-def test_the_first_folder_wins(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_file_of_the_first_folder_takes_precedence(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     other = tmp_path_factory.mktemp("other")
     (other / "site.css").write_text("own {}", encoding="utf-8")
     statics = StaticFiles([other, folder])
@@ -46,11 +46,11 @@ def test_the_first_folder_wins(folder: Path, tmp_path_factory: pytest.TempPathFa
 
 
 @pytest.mark.parametrize("name", ["site.css", "notes.txt", "../test_statics.py", ""])
-def test_nothing_else_is_served(folder: Path, name: str) -> None:
+def test_names_without_a_hash_and_unknown_names_are_not_served(folder: Path, name: str) -> None:
     assert StaticFiles([folder]).answer(name) is None
 
 
-def test_a_file_that_does_not_exist_has_no_name(folder: Path) -> None:
+def test_the_name_of_a_missing_file_raises_key_error(folder: Path) -> None:
     with pytest.raises(KeyError):
         StaticFiles([folder]).name("nothing.css")
 
@@ -65,7 +65,7 @@ def modules(folder: Path) -> Path:
     return folder
 
 
-def test_a_module_imports_others_by_the_names_of_their_contents(modules: Path) -> None:
+def test_javascript_modules_import_each_other_by_hashed_names(modules: Path) -> None:
     statics = StaticFiles([modules])
     answer = statics.answer(statics.name("entry.js"))
 
@@ -75,7 +75,7 @@ def test_a_module_imports_others_by_the_names_of_their_contents(modules: Path) -
     assert statics.modules("entry.js") == [statics.name("middle.js"), statics.name("leaf.js")]
 
 
-def test_a_modules_name_changes_with_what_it_imports(modules: Path) -> None:
+def test_the_name_of_a_javascript_module_changes_with_its_imports(modules: Path) -> None:
     before = StaticFiles([modules])
     names = {file: before.name(file) for file in ("entry.js", "middle.js", "leaf.js", "site.css")}
     (modules / "leaf.js").write_text("export const b = 2;\n", "utf-8")
@@ -84,7 +84,7 @@ def test_a_modules_name_changes_with_what_it_imports(modules: Path) -> None:
     assert {file for file, name in names.items() if after.name(file) != name} == {"entry.js", "middle.js", "leaf.js"}
 
 
-def test_caches_know_that_files_are_compressed_for_some(folder: Path) -> None:
+def test_static_files_vary_by_accept_encoding(folder: Path) -> None:
     statics = StaticFiles([folder])
     answer = statics.answer(statics.name("site.css"))
 

@@ -19,31 +19,31 @@ def templates(tmp_path: Path) -> Templates:
     return Templates([tmp_path], {"loud": str.upper})
 
 
-def test_what_people_enter_stays_text(templates: Templates) -> None:
+def test_values_in_templates_are_escaped(templates: Templates) -> None:
     assert templates.render("page.html", name="<b>{{ x }}") == "<p>&lt;B&gt;{{ X }}</p>"
 
 
-def test_a_value_that_is_missing_is_a_defect(templates: Templates, tmp_path: Path) -> None:
+def test_a_missing_value_raises_undefined_error(templates: Templates, tmp_path: Path) -> None:
     (tmp_path / "plain.html").write_text("<p>{{ name }}</p>", encoding="utf-8")
     with pytest.raises(jinja2.UndefinedError):
         templates.render("plain.html")
 
 
-def test_templates_are_loaded_before_they_are_needed(templates: Templates, tmp_path: Path) -> None:
+def test_load_reads_all_templates(templates: Templates, tmp_path: Path) -> None:
     templates.load()
     (tmp_path / "page.html").unlink()
 
     assert templates.render("page.html", name="x") == "<p>X</p>"
 
 
-def test_icons_and_templates_are_loaded_by_pages_only() -> None:
+def test_importing_the_application_loads_neither_jinja_nor_icons() -> None:
     asked = "import sys, app; print({'heroicons', 'jinja2'} & sys.modules.keys())"
     answer = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True, cwd=ROOT)
 
     assert answer.stdout == "set()\n"
 
 
-def test_an_icon_stands_in_the_page_for_the_eye_only(templates: Templates, tmp_path: Path) -> None:
+def test_icons_are_hidden_from_screen_readers(templates: Templates, tmp_path: Path) -> None:
     (tmp_path / "icon.html").write_text(
         "{% from 'components.html' import icon %}{{ icon('home', 16) }}", encoding="utf-8"
     )

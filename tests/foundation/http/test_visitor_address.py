@@ -28,7 +28,7 @@ def request(**headers: str) -> Incoming:
     ("named", "address"),
     [(f"{VIEWER}:46532", VIEWER), ("2001:db8::7:46532", "2001:db8::7"), ("[2001:db8::7]:46532", "2001:db8::7")],
 )
-def test_a_request_from_cloudfront_names_its_visitor(secret: str, named: str, address: str) -> None:
+def test_a_request_through_cloudfront_has_the_address_of_its_viewer(secret: str, named: str, address: str) -> None:
     sent = request(cloudfront_viewer_address=named, x_causeway_origin_secret=secret)
 
     assert sent.visitor_address(BEHIND.cloudfront_secrets) == address
@@ -55,7 +55,7 @@ def test_a_forwarded_address_is_not_trusted_without_the_secret(settings: Setting
     assert request(**headers).visitor_address(settings.cloudfront_secrets) == EDGE
 
 
-def test_the_digest_of_an_empty_secret_proves_nothing() -> None:
+def test_the_digest_of_an_empty_secret_is_not_accepted() -> None:
     settings = replace(DIRECT, cloudfront_secrets=(hashlib.sha256(b"").hexdigest(),))
 
     assert request(cloudfront_viewer_address=f"{VIEWER}:1").visitor_address(settings.cloudfront_secrets) == EDGE

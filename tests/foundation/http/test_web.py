@@ -50,7 +50,7 @@ def refused(read: Any) -> tuple[str, str]:
     return caught.value.kind, str(caught.value)
 
 
-def test_a_request_is_taken_apart() -> None:
+def test_a_request_has_method_route_body_headers_and_query() -> None:
     found = incoming(b"{}", {"X-Api-Key": "key", "content-TYPE": "application/json"}, {"a": ["1"], "b": [""]})
 
     assert found.method == "POST"
@@ -62,7 +62,7 @@ def test_a_request_is_taken_apart() -> None:
     assert found.identity["sourceIp"] == "::1"
 
 
-def test_a_request_without_anything_is_read_as_well() -> None:
+def test_an_empty_request_is_read() -> None:
     found = incoming(pathParameters=None)
 
     assert found.body == b""
@@ -82,11 +82,11 @@ def test_a_request_without_anything_is_read_as_well() -> None:
         ("", True, b""),
     ],
 )
-def test_the_body_is_its_exact_bytes(body: bytes | str, encoded: bool, read: bytes) -> None:
+def test_the_body_is_read_as_exact_bytes(body: bytes | str, encoded: bool, read: bytes) -> None:
     assert incoming(body, isBase64Encoded=encoded).body == read
 
 
-def test_a_given_request_id_is_kept_and_a_bad_or_absent_one_is_replaced() -> None:
+def test_a_valid_request_id_is_kept_and_another_is_replaced() -> None:
     good = incoming(b"", {"X-REQUEST-ID": ID})
     bad = incoming(b"", {"x-request-id": f"{ID}\n"})
     absent = incoming(b"")
@@ -100,7 +100,7 @@ def test_a_given_request_id_is_kept_and_a_bad_or_absent_one_is_replaced() -> Non
         assert found.request_id != ID
 
 
-def test_query_parameters_are_members_and_a_repeated_one_is_refused() -> None:
+def test_query_parameters_are_read_and_a_repeated_one_is_refused() -> None:
     assert incoming(query={"page": ["1"], "limit": ["20"]}).parameters() == {"page": "1", "limit": "20"}
     assert incoming().parameters() == {}
     assert refused(incoming(query={"page": ["1", "2"]}).parameters) == ("repeated", "a parameter is present twice")
@@ -110,14 +110,14 @@ def test_query_parameters_are_members_and_a_repeated_one_is_refused() -> None:
 @pytest.mark.parametrize(
     "content_type", [None, "", "application/json", "Application/JSON", "application/json; charset=utf-8"]
 )
-def test_json_is_read_with_its_digits(content_type: str | None) -> None:
+def test_json_numbers_keep_their_digits(content_type: str | None) -> None:
     headers = {} if content_type is None else {"Content-Type": content_type}
 
     assert incoming(b'{"amount":1.10}', headers).json() == {"amount": Decimal("1.10")}
 
 
 @pytest.mark.parametrize("content_type", ["text/plain", "application/xml", FORM, "json", "application/jsonx"])
-def test_another_content_type_is_not_read_as_json(content_type: str) -> None:
+def test_another_content_type_is_refused_as_json(content_type: str) -> None:
     assert refused(incoming(b"{}", {"content-type": content_type}).json) == (
         "type",
         "Content-Type must be application/json",
@@ -125,14 +125,14 @@ def test_another_content_type_is_not_read_as_json(content_type: str) -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"\xff", b"NaN", b'{"a":1,"a":2}', b"[" * 60_000])
-def test_what_is_not_json_is_refused(body: bytes) -> None:
+def test_invalid_json_is_refused(body: bytes) -> None:
     kind, reason = refused(incoming(body).json)
 
     assert kind == "json"
     assert reason.startswith("the body is not valid JSON: ")
 
 
-def test_a_form_is_read_and_members_without_a_value_count_as_absent() -> None:
+def test_a_form_is_read_without_empty_parameters() -> None:
     body = b"grant_type=authorization_code&code=a%2Bb+c&redirect_uri=&state=%C3%A4"
 
     assert incoming(body, {"content-type": FORM}).form() == {
@@ -151,11 +151,11 @@ def test_a_form_is_read_and_members_without_a_value_count_as_absent() -> None:
         (b"&".join(b"a%d=1" % number for number in range(101)), "the body is not a UTF-8 form"),
     ],
 )
-def test_a_form_that_cannot_be_read_in_one_way_is_refused(body: bytes, reason: str) -> None:
+def test_an_ambiguous_or_malformed_form_is_refused(body: bytes, reason: str) -> None:
     assert refused(incoming(body, {"content-type": FORM}).form) == ("form", reason)
 
 
-def test_a_body_of_the_largest_size_is_read_and_a_larger_one_refused() -> None:
+def test_a_body_of_the_largest_size_is_read_and_a_larger_one_is_refused() -> None:
     largest = b'"' + b"x" * (BODY_BYTES - 2) + b'"'
 
     assert len(incoming(largest).json()) == BODY_BYTES - 2
@@ -163,7 +163,7 @@ def test_a_body_of_the_largest_size_is_read_and_a_larger_one_refused() -> None:
         assert refused(read) == ("size", f"the body is larger than {BODY_BYTES} bytes")
 
 
-def test_a_json_answer_keeps_digits_and_is_not_cached() -> None:
+def test_a_json_response_keeps_digits_and_is_not_cached() -> None:
     answer = web.json_answer({"amount": Decimal("1.10")}, 201, {"X-A": "b"})
 
     assert answer.body == '{"amount":1.10}'
@@ -176,7 +176,7 @@ def test_a_json_answer_keeps_digits_and_is_not_cached() -> None:
     }
 
 
-def test_a_redirect_makes_the_browser_go_on_with_get_and_tells_nobody_where_it_came_from() -> None:
+def test_a_redirect_is_a_303_without_referrer() -> None:
     answer = web.redirect("https://tpp.example.com/callback?code=a")
 
     assert answer.status_code == 303
@@ -205,7 +205,7 @@ def sent(
     return answer
 
 
-def test_a_view_gets_the_request_and_its_answer_carries_the_request_id() -> None:
+def test_a_view_gets_the_request_and_its_response_has_the_request_id() -> None:
     routes, bound = Routes[str](__name__, failed), []
 
     @routes.get("/cancel/{secret}")
@@ -220,7 +220,7 @@ def test_a_view_gets_the_request_and_its_answer_carries_the_request_id() -> None
     assert bound == [ID]
 
 
-def test_what_a_view_raises_becomes_an_answer_with_the_request_id() -> None:
+def test_an_exception_of_a_view_becomes_a_response_with_the_request_id() -> None:
     routes = Routes[str](__name__, failed)
 
     @routes.post("/one")
@@ -233,7 +233,7 @@ def test_what_a_view_raises_becomes_an_answer_with_the_request_id() -> None:
     assert answer["headers"]["X-Request-Id"] == ID
 
 
-def test_a_route_may_have_its_own_way_to_fail() -> None:
+def test_a_route_may_have_its_own_error_handler() -> None:
     def view(parts: str, found: Incoming) -> Response:
         raise LookupError("hidden")
 
@@ -249,7 +249,7 @@ def test_a_route_may_have_its_own_way_to_fail() -> None:
     assert sent(chalice, "GET", "/data")["body"] == '{"error":"LookupError"}'
 
 
-def test_one_view_may_serve_many_methods_and_places() -> None:
+def test_one_view_may_serve_many_methods_and_paths() -> None:
     routes = Routes[str](__name__, failed)
     methods = ("GET", "POST", "PUT", "PATCH", "DELETE")
     for place in ("/a", "/a/{secret}", "/a/b-c"):
@@ -265,7 +265,7 @@ def test_one_view_may_serve_many_methods_and_places() -> None:
 @pytest.mark.parametrize(
     "content_type", [None, "", "text/plain", FORM, "application/json", "a/b;c", "nonsense", "\xe4"]
 )
-def test_a_view_may_be_sent_any_content_type(method: str, content_type: str | None) -> None:
+def test_a_view_accepts_any_content_type(method: str, content_type: str | None) -> None:
     routes = Routes[str](__name__, failed)
     routes.serve("/one", [method], lambda parts, found: web.json_answer(found.content_type))
     headers = {} if content_type is None else {"Content-Type": content_type}
@@ -275,7 +275,7 @@ def test_a_view_may_be_sent_any_content_type(method: str, content_type: str | No
     assert answer["statusCode"] == 200
 
 
-def test_requests_of_several_threads_do_not_see_each_other() -> None:
+def test_parallel_requests_are_separate() -> None:
     routes = Routes[str]("site", failed)
     both = threading.Barrier(2, timeout=PATIENCE_SECONDS)
 
