@@ -26,9 +26,7 @@ def store(world: World, put: Put) -> None:
     world.hub.store.put(put.table, put.item, put.condition)
 
 
-def test_a_name_is_free_until_it_is_claimed_and_again_when_that_expires(
-    world: World, claims: Claims, claim: Claim
-) -> None:
+def test_a_name_can_be_claimed_once_until_the_claim_expires(world: World, claims: Claims, claim: Claim) -> None:
     assert claims.find(claim, world.hub.store.get(*claim.key)) is None
 
     store(world, claims.put(claim))
@@ -56,7 +54,7 @@ def test_the_answer_is_sealed_and_opened_for_the_same_request_only(world: World,
         claims.find(Claim(KIND, claim.name, "another digest"), item)
 
 
-def test_only_the_attempt_that_has_a_claim_answers_it(world: World, claims: Claims, claim: Claim) -> None:
+def test_only_the_attempt_that_holds_a_claim_answers_it(world: World, claims: Claims, claim: Claim) -> None:
     store(world, claims.put(claim))
     other = Claim(KIND, claim.name, claim.digest, attempt="second")
 

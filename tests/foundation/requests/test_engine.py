@@ -125,14 +125,14 @@ def count_up(key: Key, seen: list[int] | None = None, **options: Any) -> Callabl
     return decide
 
 
-def test_one_read_one_decision_one_write(engine: Engine, line: Line, key: Key, store: Store) -> None:
+def test_a_decision_takes_one_read_and_one_write(engine: Engine, line: Line, key: Key, store: Store) -> None:
     assert engine.carry_out(count_up(key), engine.read([key])) == 1
 
     assert line.calls == ["BatchGetItem", "TransactWriteItems"]
     assert store.get(*key) == {**key[1], "count": 1}
 
 
-def test_whoever_comes_second_decides_again_on_what_is_stored_now_without_a_read(
+def test_a_decision_that_lost_a_race_is_repeated_on_the_stored_item_without_a_read(
     engine: Engine, line: Line, key: Key
 ) -> None:
     seen: list[int] = []
@@ -143,7 +143,7 @@ def test_whoever_comes_second_decides_again_on_what_is_stored_now_without_a_read
     assert line.calls == ["BatchGetItem", "TransactWriteItems", "TransactWriteItems"]
 
 
-def test_others_that_are_faster_each_time_end_in_a_conflict(engine: Engine, line: Line, key: Key) -> None:
+def test_repeated_races_end_in_a_conflict(engine: Engine, line: Line, key: Key) -> None:
     line.meanwhile = [others(key, count=5 + number) for number in range(ATTEMPTS)]
 
     with pytest.raises(Conflict):
@@ -151,12 +151,12 @@ def test_others_that_are_faster_each_time_end_in_a_conflict(engine: Engine, line
     assert line.calls.count("TransactWriteItems") == ATTEMPTS
 
 
-def test_who_asks_for_it_answers_instead_if_dynamodb_is_busy(engine: Engine, line: Line, key: Key) -> None:
+def test_if_busy_replaces_the_conflict(engine: Engine, line: Line, key: Key) -> None:
     line.meanwhile = [others(key, count=5 + number) for number in range(ATTEMPTS)]
     assert engine.carry_out(count_up(key), engine.read([key]), if_busy=lambda: -1) == -1
 
 
-def test_a_put_that_is_refused_has_another_answer_without_a_read(engine: Engine, line: Line, key: Key) -> None:
+def test_a_refused_put_returns_the_other_answer_without_a_read(engine: Engine, line: Line, key: Key) -> None:
     line.meanwhile = [others(key, count=5)]
 
     assert (
@@ -166,7 +166,7 @@ def test_a_put_that_is_refused_has_another_answer_without_a_read(engine: Engine,
     assert line.calls == ["PutItem"]
 
 
-def test_items_that_a_decision_needs_besides_are_read_together_once(engine: Engine, line: Line, key: Key) -> None:
+def test_further_required_items_are_read_in_one_batch(engine: Engine, line: Line, key: Key) -> None:
     more = [(ROWS, {"claim": new_id()}) for _ in range(2)]
 
     def decide(facts: Facts) -> Outcome[list[Item | None]]:
@@ -177,20 +177,20 @@ def test_items_that_a_decision_needs_besides_are_read_together_once(engine: Engi
     assert line.calls == ["BatchGetItem", "BatchGetItem"]
 
 
-def test_a_refusal_that_writes_is_raised_after_its_writes(engine: Engine, key: Key, store: Store) -> None:
+def test_a_refusal_with_writes_is_raised_after_its_writes(engine: Engine, key: Key, store: Store) -> None:
     with pytest.raises(LookupError):
         engine.carry_out(lambda _: Outcome(LookupError(), [Put(*key)]), Facts())
 
     assert store.get(*key) == key[1]
 
 
-def test_a_single_put_needs_no_transaction(engine: Engine, line: Line, key: Key) -> None:
+def test_a_single_put_uses_no_transaction(engine: Engine, line: Line, key: Key) -> None:
     engine.carry_out(lambda _: Outcome(None, [Put(*key, absent("claim"))]), Facts())
     assert line.calls == ["PutItem"]
 
 
 @pytest.mark.parametrize("applied", [True, False])
-def test_an_update_that_may_be_repeated_needs_no_transaction_unless_its_response_is_lost(
+def test_a_repeatable_update_uses_a_transaction_only_after_a_lost_response(
     engine: Engine, line: Line, key: Key, store: Store, applied: bool
 ) -> None:
     once = Update(*key, add={"members": frozenset({"a"})})
@@ -201,7 +201,7 @@ def test_an_update_that_may_be_repeated_needs_no_transaction_unless_its_response
     assert store.get(*key) == {**key[1], "members": frozenset({"a"})}
 
 
-def test_deliveries_are_written_with_their_cause_and_dispatched_once_it_is_written(
+def test_deliveries_are_written_with_the_outcome_and_then_dispatched(
     engine: Engine, line: Line, key: Key, dispatched: list[object], store: Store
 ) -> None:
     deliveries = Deliveries()
@@ -212,7 +212,7 @@ def test_deliveries_are_written_with_their_cause_and_dispatched_once_it_is_writt
     assert store.get(*deliveries.key) is not None
 
 
-def test_nothing_is_dispatched_or_reported_of_what_was_not_written(
+def test_an_unwritten_outcome_is_neither_dispatched_nor_reported(
     engine: Engine, line: Line, key: Key, dispatched: list[object]
 ) -> None:
     reports: list[str] = []
@@ -227,7 +227,7 @@ def test_nothing_is_dispatched_or_reported_of_what_was_not_written(
 
 
 @pytest.mark.parametrize("proof", ["a delivery", "an item of its own"])
-def test_an_outcome_whose_responses_are_lost_is_found_by_what_only_it_writes(
+def test_an_outcome_with_lost_responses_is_found_by_its_proof(
     engine: Engine, line: Line, key: Key, store: Store, proof: str
 ) -> None:
     line.losses = [True, *[False] * 40]
@@ -238,7 +238,7 @@ def test_an_outcome_whose_responses_are_lost_is_found_by_what_only_it_writes(
     assert store.get(*key) == {**key[1], "count": 1}
 
 
-def test_a_repeat_that_fails_because_of_itself_is_found(engine: Engine, line: Line, key: Key) -> None:
+def test_a_repeat_that_conflicts_with_its_own_write_succeeds(engine: Engine, line: Line, key: Key) -> None:
     seen: list[int] = []
     line.losses = [True]
 
@@ -247,14 +247,16 @@ def test_a_repeat_that_fails_because_of_itself_is_found(engine: Engine, line: Li
 
 
 @pytest.mark.parametrize("applied", [True, False])
-def test_without_a_proof_nobody_claims_that_it_was_written(engine: Engine, line: Line, key: Key, applied: bool) -> None:
+def test_an_outcome_with_lost_responses_and_no_proof_raises_store_unavailable(
+    engine: Engine, line: Line, key: Key, applied: bool
+) -> None:
     line.losses = [applied, *[False] * 40]
 
     with pytest.raises(StoreUnavailable):
         engine.carry_out(count_up(key), engine.read([key]))
 
 
-def test_a_write_of_the_caller_fails_for_the_caller(engine: Engine, key: Key) -> None:
+def test_a_failed_write_of_the_caller_raises_condition_failed(engine: Engine, key: Key) -> None:
     other: Key = (ROWS, {"claim": new_id()})
     alongside = [Put(*other, Attr("claim").exists())]
 
@@ -262,9 +264,7 @@ def test_a_write_of_the_caller_fails_for_the_caller(engine: Engine, key: Key) ->
         engine.carry_out(count_up(key), engine.read([key]), alongside=alongside)
 
 
-def test_a_write_of_the_caller_that_fails_together_with_one_of_the_outcome_fails_for_the_caller(
-    engine: Engine, line: Line, key: Key
-) -> None:
+def test_a_failed_write_of_the_caller_prevails_over_a_conflict(engine: Engine, line: Line, key: Key) -> None:
     other: Key = (ROWS, {"claim": new_id()})
     line.meanwhile = [others(key, count=1)]
 
@@ -272,7 +272,7 @@ def test_a_write_of_the_caller_that_fails_together_with_one_of_the_outcome_fails
         engine.carry_out(count_up(key), engine.read([key]), alongside=[Put(*other, Attr("claim").exists())])
 
 
-def test_the_latest_attempt_is_the_one_that_was_written(engine: Engine, line: Line, key: Key) -> None:
+def test_the_proof_is_checked_for_the_latest_attempt(engine: Engine, line: Line, key: Key) -> None:
     line.meanwhile = [others(key, count=5)]
     line.losses = [None, True, *[False] * 40]
     any_attempt = Proof([key], lambda item: item["count"] > 5)
@@ -280,7 +280,7 @@ def test_the_latest_attempt_is_the_one_that_was_written(engine: Engine, line: Li
     assert engine.carry_out(count_up(key, proof=any_attempt), engine.read([key])) == 6
 
 
-def test_a_write_that_a_decision_makes_itself_and_loses_has_it_decide_again(engine: Engine, key: Key) -> None:
+def test_a_failed_condition_within_a_decision_repeats_the_decision(engine: Engine, key: Key) -> None:
     failures = [ConditionFailed([None], [0])]
 
     def decide(_: Facts) -> Outcome[str]:
@@ -291,7 +291,7 @@ def test_a_write_that_a_decision_makes_itself_and_loses_has_it_decide_again(engi
     assert engine.carry_out(decide) == "decided"
 
 
-def test_an_update_that_removes_members_of_a_set_is_made_whole(engine: Engine, key: Key, store: Store) -> None:
+def test_a_repeatable_update_removes_members_of_a_set(engine: Engine, key: Key, store: Store) -> None:
     store.put(key[0], {**key[1], "members": frozenset({"a", "b"})})
     once = Update(*key, delete={"members": frozenset({"a"})})
 
@@ -306,7 +306,7 @@ def test_a_write_of_the_caller_is_applied_with_the_outcome(engine: Engine, key: 
     assert (store.get(*key), store.get(*other)) == ({**key[1], "count": 1}, other[1])
 
 
-def test_what_may_be_left_undone_raises_no_error_of_storage() -> None:
+def test_try_to_suppresses_storage_errors_only() -> None:
     def fail() -> None:
         raise Busy("throttled")
 
@@ -315,12 +315,12 @@ def test_what_may_be_left_undone_raises_no_error_of_storage() -> None:
         try_to(lambda: int("one"), "not written")
 
 
-def test_an_engine_without_a_queue_refuses_to_dispatch(store: Store, key: Key) -> None:
+def test_an_engine_without_a_queue_refuses_deliveries(store: Store, key: Key) -> None:
     with pytest.raises(TypeError, match="dispatches no deliveries"):
         Engine(store).carry_out(lambda _: Outcome(None, deliveries=Deliveries()), Facts())
 
 
-def test_facts_permit_what_is_not_known_to_fail(key: Key) -> None:
+def test_facts_permit_writes_that_may_succeed(key: Key) -> None:
     write = Update(*key, set={"count": 2}, condition=Attr("count").eq(1))
 
     assert Facts().permits(write)
