@@ -52,9 +52,7 @@ def test_a_change_of_the_bundle_takes_effect_within_a_minute(clock: ManualClock,
 
 
 @pytest.mark.parametrize("damage", [Path.unlink, lambda file: file.write_text("damaged")])
-def test_a_bundle_that_can_no_longer_be_read_stays_in_use(
-    clock: ManualClock, file: Path, damage: object, lines: Lines
-) -> None:
+def test_an_unreadable_bundle_stays_in_use(clock: ManualClock, file: Path, damage: object, lines: Lines) -> None:
     assert callable(damage)
     bundle = CaBundle("TPP_CA_BUNDLE", str(file), clock)
     assert trusts(bundle, FIRST)
@@ -66,7 +64,7 @@ def test_a_bundle_that_can_no_longer_be_read_stays_in_use(
 
 
 @pytest.mark.parametrize(("content", "reason"), [(None, "No such file"), ("none", "not a bundle of PEM certificates")])
-def test_a_bundle_that_was_never_readable_is_an_invalid_setting(
+def test_a_bundle_unreadable_from_the_start_is_an_invalid_setting(
     clock: ManualClock, tmp_path: Path, content: str | None, reason: str
 ) -> None:
     if content:
@@ -77,7 +75,7 @@ def test_a_bundle_that_was_never_readable_is_an_invalid_setting(
 
 
 @pytest.mark.usefixtures("resources")
-def test_a_bundle_in_s3_is_the_object_of_that_key(clock: ManualClock) -> None:
+def test_a_bundle_is_read_from_s3(clock: ManualClock) -> None:
     s3 = boto3.client("s3")
     where = {"LocationConstraint": "eu-west-1"}
     s3.create_bucket(Bucket="causeway-dev-truststore-1", CreateBucketConfiguration=where)
@@ -86,7 +84,7 @@ def test_a_bundle_in_s3_is_the_object_of_that_key(clock: ManualClock) -> None:
     assert trusts(CaBundle("TPP_CA_BUNDLE", "s3://causeway-dev-truststore-1/tpp/cas.pem", clock), FIRST)
 
 
-def test_the_service_trusts_the_authorities_of_its_setting_and_none_without(clock: ManualClock, file: Path) -> None:
+def test_tpp_and_bank_bundles_are_separate_and_empty_without_a_setting(clock: ManualClock, file: Path) -> None:
     (file.parent / "banks.pem").write_text(SECOND.pem)
     bundles = {"TPP_CA_BUNDLE": str(file), "BANK_CA_BUNDLE": str(file.parent / "banks.pem")}
     shared, without = (Infrastructure(Settings.from_environment(each), clock) for each in (bundles, {}))

@@ -43,11 +43,11 @@ def refused_for(limits: CallLimits, caller: str, limit: int) -> int:
 
 
 @pytest.mark.parametrize("limit", [1, 7, 60, 3000, 59_999])
-def test_a_minutes_calls_are_admitted_at_once_and_no_more(limits: CallLimits, limit: int) -> None:
+def test_a_caller_may_use_the_limit_of_a_minute_at_once(limits: CallLimits, limit: int) -> None:
     assert admitted(limits, "a", limit, limit + 5) == limit
 
 
-def test_a_call_is_admitted_again_when_its_part_of_a_minute_has_passed(limits: CallLimits, clock: ManualClock) -> None:
+def test_a_further_call_is_admitted_after_its_share_of_a_minute(limits: CallLimits, clock: ManualClock) -> None:
     assert admitted(limits, "a", 4, 5) == 4
 
     assert refused_for(limits, "a", 4) == 15
@@ -59,20 +59,20 @@ def test_a_call_is_admitted_again_when_its_part_of_a_minute_has_passed(limits: C
     assert admitted(limits, "a", 4, 2) == 1
 
 
-def test_a_call_made_after_the_seconds_of_the_refusal_is_admitted(limits: CallLimits, clock: ManualClock) -> None:
+def test_a_call_after_the_advised_wait_is_admitted(limits: CallLimits, clock: ManualClock) -> None:
     for limit in (1, 7, 11, 13, 59):
         admitted(limits, f"of {limit}", limit, limit)
         clock.advance(refused_for(limits, f"of {limit}", limit))
         limits.admit(f"of {limit}", limit)
 
 
-def test_an_even_pace_at_the_limit_is_never_refused(limits: CallLimits, clock: ManualClock) -> None:
+def test_a_steady_rate_at_the_limit_is_never_refused(limits: CallLimits, clock: ManualClock) -> None:
     for _ in range(1000):
         limits.admit("a", 90)
         clock.advance(60 / 90)
 
 
-def test_a_clock_that_is_set_back_costs_a_caller_nothing(limits: CallLimits, clock: ManualClock) -> None:
+def test_a_clock_set_back_does_not_reduce_the_limit(limits: CallLimits, clock: ManualClock) -> None:
     limits.admit("a", 2)
     clock.advance(-3600)
 
@@ -88,7 +88,7 @@ def test_refused_calls_do_not_count(limits: CallLimits, clock: ManualClock) -> N
     assert admitted(limits, "a", 2, 3) == 2
 
 
-def test_callers_have_limits_of_their_own(limits: CallLimits) -> None:
+def test_callers_have_separate_limits(limits: CallLimits) -> None:
     assert admitted(limits, "a", 3, 10) == 3
     assert admitted(limits, "b", 5, 10) == 5
 
@@ -103,7 +103,7 @@ def test_a_lower_limit_takes_effect_with_the_next_call(limits: CallLimits, clock
     assert admitted(limits, "a", 60, 10) == 1
 
 
-def test_the_memory_of_callers_is_bounded_and_forgets_the_longest_silent(limits: CallLimits) -> None:
+def test_the_number_of_remembered_callers_is_bounded(limits: CallLimits) -> None:
     for number in range(MAX_CALLERS):
         limits.admit(str(number), 1)
     assert not is_admitted(limits, "0", 1)

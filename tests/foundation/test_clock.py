@@ -10,7 +10,7 @@ from tests.manual_clock import ManualClock
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
 
-def test_the_system_clock_agrees_with_itself() -> None:
+def test_the_views_of_the_system_clock_agree() -> None:
     clock: Clock = Clock()
 
     assert clock.now().tzinfo is UTC
@@ -18,7 +18,7 @@ def test_the_system_clock_agrees_with_itself() -> None:
     assert clock.monotonic() <= clock.monotonic()
 
 
-def test_the_manual_clock_moves_only_when_it_is_moved() -> None:
+def test_the_manual_clock_moves_only_by_advance() -> None:
     clock = ManualClock(START)
     before = (clock.time(), clock.now(), clock.monotonic())
 
@@ -37,6 +37,6 @@ def test_fractions_of_a_second_add_up() -> None:
     assert clock.time() == int(START.timestamp()) + 1
 
 
-def test_a_timestamp_has_25_characters_and_names_utc() -> None:
+def test_a_timestamp_has_25_characters_and_is_in_utc() -> None:
     assert timestamp(int(START.timestamp())) == "2026-03-02T09:00:00+00:00"
     assert len(timestamp(0)) == 25

@@ -33,7 +33,7 @@ PAIRS = (
 
 @pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
 @pytest.mark.parametrize("site", ["causeway", *_SITES])
-def test_text_and_the_borders_of_inputs_stand_out_on_every_ground(site: str, scheme: int) -> None:
+def test_text_and_input_borders_have_sufficient_contrast(site: str, scheme: int) -> None:
     colours = _colours(_FAMILY) | (_colours(_SITES[site]) if site in _SITES else {})
 
     weak = [

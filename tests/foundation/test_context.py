@@ -38,11 +38,11 @@ def limited(clock: ManualClock, seconds: float) -> Any:
 # -- the limit
 
 
-def test_without_a_limit_there_is_no_end() -> None:
+def test_a_request_without_a_limit_never_ends() -> None:
     assert (context.is_limited(), context.seconds_left(), context.is_over()) == (False, inf, False)
 
 
-def test_a_limit_ends_with_its_time_and_its_block(clock: ManualClock) -> None:
+def test_a_limit_ends_after_its_time_and_with_its_block(clock: ManualClock) -> None:
     with limited(clock, 2):
         clock.advance(1.5)
         assert context.seconds_left() == pytest.approx(0.5)
@@ -52,12 +52,12 @@ def test_a_limit_ends_with_its_time_and_its_block(clock: ManualClock) -> None:
 
 
 @pytest.mark.parametrize(("outer", "inner"), [(2, 5), (5, 2)])
-def test_the_earlier_of_two_limits_holds(clock: ManualClock, outer: float, inner: float) -> None:
+def test_the_earlier_of_two_limits_applies(clock: ManualClock, outer: float, inner: float) -> None:
     with limited(clock, outer), limited(clock, inner):
         assert context.seconds_left() == 2
 
 
-def test_time_is_left_to_record_an_effect_until_the_request_ends(clock: ManualClock) -> None:
+def test_leave_time_extends_a_passed_deadline_to_record_an_effect(clock: ManualClock) -> None:
     with context.deadline(clock.monotonic, clock.monotonic() + 5):
         clock.advance(6)
         context.leave_time(clock.monotonic)
@@ -65,18 +65,18 @@ def test_time_is_left_to_record_an_effect_until_the_request_ends(clock: ManualCl
     assert not context.is_limited()
 
 
-def test_leaving_time_takes_nothing_from_a_longer_limit(clock: ManualClock) -> None:
+def test_leave_time_keeps_a_longer_limit(clock: ManualClock) -> None:
     with context.deadline(clock.monotonic, clock.monotonic() + 5):
         context.leave_time(clock.monotonic)
         assert (context.seconds_left(), context.is_tight()) == (5, False)
 
 
-def test_without_a_limit_there_is_none_for_the_record_of_an_effect(clock: ManualClock) -> None:
+def test_leave_time_without_a_limit_sets_none(clock: ManualClock) -> None:
     context.leave_time(clock.monotonic)
     assert not context.is_limited()
 
 
-def test_members_of_log_lines_that_are_bound_within_a_limit_stay(clock: ManualClock) -> None:
+def test_log_members_bound_within_a_limit_stay_bound(clock: ManualClock) -> None:
     with limited(clock, 2):
         context.bind(consent_id="1")
     assert context.current().log_members["consent_id"] == "1"
@@ -87,12 +87,12 @@ def test_members_of_log_lines_that_are_bound_within_a_limit_stay(clock: ManualCl
 # -- parallel calls
 
 
-def test_a_limit_holds_in_parallel_calls(clock: ManualClock) -> None:
+def test_a_limit_applies_in_parallel_calls(clock: ManualClock) -> None:
     with limited(clock, 2):
         assert together([context.seconds_left] * 2) == [2, 2]
 
 
-def test_parallel_calls_are_not_waited_for_longer_than_the_limit(clock: ManualClock) -> None:
+def test_parallel_calls_that_exceed_the_limit_raise_timeout_error(clock: ManualClock) -> None:
     goes_on = threading.Event()
     try:
         with limited(clock, 0.01), pytest.raises(TimeoutError):
@@ -124,7 +124,7 @@ def short_reads(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("left", "seconds"), [(60, (calls.CONNECT_SECONDS, calls.READ_SECONDS)), (0.6, (0.5, 0.6)), (0.3, (0.3, 0.3))]
 )
-def test_a_call_takes_no_longer_than_the_limit_leaves(
+def test_a_call_timeout_is_at_most_the_remaining_time(
     left: float, seconds: tuple[float, float], clock: ManualClock
 ) -> None:
     with limited(clock, left):
@@ -132,20 +132,20 @@ def test_a_call_takes_no_longer_than_the_limit_leaves(
 
 
 @pytest.mark.parametrize(("left", "seconds"), [(60, (2, 6)), (1.5, (1.5, 1.5))])
-def test_a_call_before_a_deadline_has_the_service_s_own_time_as_far_as_it_is_left(
+def test_a_call_before_a_deadline_has_the_timeouts_of_its_service_or_the_remaining_time(
     left: float, seconds: tuple[float, float], clock: ManualClock
 ) -> None:
     with context.deadline(clock.monotonic, clock.monotonic() + left):
         assert calls._seconds("kms") == seconds
 
 
-def test_without_a_limit_a_call_has_the_service_s_own() -> None:
+def test_a_call_without_a_limit_has_the_timeouts_of_its_service() -> None:
     assert (calls._seconds("sqs"), calls._seconds("kms")) == ((1, 2), (2, 6))
 
 
 @pytest.mark.parametrize("service", ["dynamodb", "kms", "sqs", "secretsmanager"])
 @pytest.mark.usefixtures("short_reads")
-def test_a_call_is_not_waited_for_longer_than_the_limit_and_not_repeated(
+def test_a_call_that_exceeds_the_limit_is_not_repeated(
     service: str, clock: ManualClock, address: Callable[[Server], None]
 ) -> None:
     with serving(silence) as server:
@@ -167,7 +167,7 @@ def test_no_call_is_sent_after_the_limit(clock: ManualClock, address: Callable[[
 
 
 @pytest.mark.usefixtures("short_reads")
-def test_a_call_that_hangs_leaves_time_for_its_repeat(clock: ManualClock, address: Callable[[Server], None]) -> None:
+def test_a_hanging_call_leaves_time_for_its_repeats(clock: ManualClock, address: Callable[[Server], None]) -> None:
     with serving(silence) as server:
         address(server)
         store = Store(partial(calls.send, "dynamodb"), "any", lambda seconds: None)
@@ -220,7 +220,7 @@ def test_the_store_repeats_no_call_after_the_limit(clock: ManualClock) -> None:
     assert max(pauses) <= 2
 
 
-def test_the_store_begins_no_call_after_the_limit(clock: ManualClock) -> None:
+def test_the_store_starts_no_call_after_the_limit(clock: ManualClock) -> None:
     slow = Client(clock, 1)
     with limited(clock, 0), pytest.raises(NeverSent):
         Store(slow, "any").transact([])
@@ -231,7 +231,7 @@ def test_the_store_begins_no_call_after_the_limit(clock: ManualClock) -> None:
 # -- what a request waits for
 
 
-def test_an_identifier_is_not_waited_for_longer_than_the_limit(clock: ManualClock) -> None:
+def test_an_identifier_that_exceeds_the_limit_raises_never_sent(clock: ManualClock) -> None:
     sequences = Sequences(Store(Client(clock, 0), "any"))
 
     with sequences._lock:
@@ -250,7 +250,7 @@ def test_a_spare_identifier_is_the_next_of_the_block_or_has_11_digits(clock: Man
     assert slow.made == 0
 
 
-def test_a_request_does_not_wait_for_the_clock_to_be_read_again(clock: ManualClock) -> None:
+def test_reading_the_clock_offset_again_has_a_short_time_limit(clock: ManualClock) -> None:
     left: list[float] = []
 
     def read() -> int:

@@ -36,7 +36,7 @@ def looked_on(call: Callable[[], object]) -> CapturedHeaders:
 
 
 @EITHER_WAY
-def test_the_headers_of_a_call_are_noted_as_they_went_over_the_wire(fresh: bool) -> None:
+def test_headers_of_a_call_are_captured_as_sent_and_received(fresh: bool) -> None:
     with serving(answers_with_headers) as server:
         exchange = looked_on(lambda: post(server.url, fresh=fresh))
 
@@ -54,7 +54,7 @@ def test_the_headers_of_a_call_are_noted_as_they_went_over_the_wire(fresh: bool)
     }
 
 
-def test_a_call_that_never_left_notes_nothing() -> None:
+def test_a_call_that_was_never_sent_captures_nothing() -> None:
     exchange = CapturedHeaders()
 
     with capturing(exchange), pytest.raises(NotReached):
@@ -63,7 +63,7 @@ def test_a_call_that_never_left_notes_nothing() -> None:
     assert (exchange.sent, exchange.received) == (None, None)
 
 
-def test_a_call_without_an_answer_notes_what_was_sent() -> None:
+def test_a_call_without_an_answer_captures_the_sent_headers() -> None:
     with serving(hang_up) as server:
         exchange = looked_on(lambda: post(server.url))
 
@@ -73,7 +73,7 @@ def test_a_call_without_an_answer_notes_what_was_sent() -> None:
 
 
 @pytest.mark.parametrize("behaviour", [half_an_answer, floods])
-def test_an_answer_that_is_not_taken_whole_is_noted_with_its_headers(behaviour: Callable[[Connection], None]) -> None:
+def test_an_incomplete_answer_is_captured_with_its_headers(behaviour: Callable[[Connection], None]) -> None:
     with serving(behaviour) as server:
         exchange = looked_on(lambda: post(server.url))
 
@@ -82,7 +82,7 @@ def test_an_answer_that_is_not_taken_whole_is_noted_with_its_headers(behaviour: 
     assert 0 < len(exchange.beginning) <= module.CAPTURED_BYTES
 
 
-def test_the_beginning_of_an_answer_is_noted() -> None:
+def test_the_beginning_of_an_answer_is_captured() -> None:
     with serving(good) as server:
         replies: list[bytes] = []
         exchange = looked_on(lambda: replies.append(post(server.url).body))
@@ -90,7 +90,7 @@ def test_the_beginning_of_an_answer_is_noted() -> None:
     assert exchange.beginning == replies[0] != b""
 
 
-def test_of_a_call_that_is_tried_again_the_second_try_is_noted() -> None:
+def test_the_second_try_of_a_repeated_call_is_captured() -> None:
     with serving(once(half_an_answer)) as server:
         exchange = looked_on(lambda: post(server.url, repeat=True))
 
@@ -101,7 +101,7 @@ def test_of_a_call_that_is_tried_again_the_second_try_is_noted() -> None:
     assert (exchange.received, exchange.beginning) == (None, b"")
 
 
-def test_what_others_call_or_is_called_afterwards_is_not_noted() -> None:
+def test_calls_of_other_threads_and_later_calls_are_not_captured() -> None:
     with serving(good) as server:
 
         def others() -> None:
@@ -115,7 +115,7 @@ def test_what_others_call_or_is_called_afterwards_is_not_noted() -> None:
     assert exchange == CapturedHeaders()
 
 
-def test_what_was_seen_is_not_told_by_its_form_as_text() -> None:
+def test_repr_of_captured_headers_hides_their_values() -> None:
     exchange = CapturedHeaders()
     with capturing(exchange):
         module.captured().sent = {"X-Api-Key": "a secret"}

@@ -22,7 +22,7 @@ SECRET = "A" * SECRET_LENGTH
 
 
 @pytest.mark.parametrize(("make", "length"), [(new_id, 22), (new_secret, SECRET_LENGTH), (new_uuid, 36)])
-def test_identifiers_have_one_length_are_safe_in_a_url_and_do_not_repeat(make: object, length: int) -> None:
+def test_identifiers_are_unique_url_safe_and_of_one_length(make: object, length: int) -> None:
     assert callable(make)
     made = {make() for _ in range(1000)}
 
@@ -31,7 +31,7 @@ def test_identifiers_have_one_length_are_safe_in_a_url_and_do_not_repeat(make: o
 
 
 @pytest.mark.parametrize("ids", [("one",), ("one", "two"), ("one", "two", "three")])
-def test_a_credential_is_parsed_into_what_it_was_made_of(ids: tuple[str, ...]) -> None:
+def test_a_credential_is_parsed_into_its_ids_and_secret(ids: tuple[str, ...]) -> None:
     text, stored = new_credential(*ids)
     credential = OpaqueToken.parse(text, len(ids))
 
@@ -72,11 +72,11 @@ def test_another_secret_does_not_match() -> None:
         "a" * 100_000,
     ],
 )
-def test_what_has_not_the_shape_of_a_credential_is_none(text: str) -> None:
+def test_text_that_is_not_a_credential_is_none(text: str) -> None:
     assert OpaqueToken.parse(text, 1) is None
 
 
-def test_a_secret_is_recognised_by_its_digest() -> None:
+def test_a_secret_matches_its_digest_only() -> None:
     secret = new_secret()
 
     assert matches(secret, digest(secret))

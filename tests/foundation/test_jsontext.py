@@ -27,7 +27,7 @@ def test_an_amount_keeps_every_digit(amount: str) -> None:
 
 
 @given(VALUES)
-def test_what_was_written_is_read_again(value: Any) -> None:
+def test_a_written_value_is_read_back(value: Any) -> None:
     again = jsontext.loads(jsontext.dumps(value))
 
     assert again == value
@@ -35,7 +35,7 @@ def test_what_was_written_is_read_again(value: Any) -> None:
 
 
 @pytest.mark.parametrize("text", ["1.10", "100.00", "0.000001", "12345678901234567890.12", "1234567890123456789012"])
-def test_numbers_are_never_binary_floating_point(text: str) -> None:
+def test_numbers_are_never_read_as_float(text: str) -> None:
     value = jsontext.loads(text)
 
     assert isinstance(value, int | Decimal)
@@ -74,13 +74,13 @@ def test_json_is_compact_and_ascii() -> None:
         (b'"\xed\xa0\x80"', "not UTF-8"),
     ],
 )
-def test_what_is_not_json_is_refused_with_the_reason(text: str | bytes, reason: str) -> None:
+def test_invalid_json_is_refused_with_the_reason(text: str | bytes, reason: str) -> None:
     with pytest.raises(jsontext.InvalidJson, match=reason):
         jsontext.loads(text)
 
 
 @pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}"), ('[{"a":', "}]")])
-def test_a_hundred_levels_are_read_and_one_more_is_refused(opening: str, closing: str) -> None:
+def test_100_levels_are_read_and_101_are_refused(opening: str, closing: str) -> None:
     levels = 2 if opening.startswith("[{") else 1
     deepest = opening * (100 // levels) + "1" + closing * (100 // levels)
 
@@ -93,11 +93,11 @@ def test_a_hundred_levels_are_read_and_one_more_is_refused(opening: str, closing
 
 
 @pytest.mark.parametrize("text", ["[" + "[]," * 500 + "1]", '["' + "[" * 500 + '"]', "[" + "{}," * 500 + "[]]"])
-def test_what_is_wide_is_not_deep(text: str) -> None:
+def test_wide_json_is_not_counted_as_deep(text: str) -> None:
     assert jsontext.dumps(jsontext.loads(text)) == text
 
 
-def test_a_refusal_does_not_quote_the_text() -> None:
+def test_an_error_does_not_quote_the_text() -> None:
     with pytest.raises(jsontext.InvalidJson) as caught:
         jsontext.loads('{"password": hunter2}')
 
@@ -105,7 +105,7 @@ def test_a_refusal_does_not_quote_the_text() -> None:
 
 
 @given(st.binary(max_size=64))
-def test_any_bytes_are_read_or_refused(content: bytes) -> None:
+def test_random_bytes_are_read_or_refused(content: bytes) -> None:
     with contextlib.suppress(jsontext.InvalidJson):
         jsontext.loads(content)
 
@@ -113,12 +113,12 @@ def test_any_bytes_are_read_or_refused(content: bytes) -> None:
 @pytest.mark.parametrize(
     "text", ["1e5", "1E+5", "0.0000001", "-0.0", "-0", "[-0,0]", "0.10", "1.50e-7", "123456789012345678901234567890.10"]
 )
-def test_a_number_is_written_again_as_it_was_read(text: str) -> None:
+def test_a_number_keeps_its_notation(text: str) -> None:
     assert jsontext.dumps(jsontext.loads(text)) == text
 
 
 @pytest.mark.parametrize("text", [r'"\ud83d\ude00"', r'{"\uD83D\uDE00":"\\ud800"}', '"\U0001f600"', r'"\u00e9"'])
-def test_whole_characters_are_read_however_they_are_written(text: str) -> None:
+def test_escaped_and_plain_characters_are_read_alike(text: str) -> None:
     assert jsontext.loads(text) == jsontext.loads(text.encode()) == json.loads(text)
 
 

@@ -21,7 +21,7 @@ def test_a_line_is_one_json_object_with_its_members(lines: Lines) -> None:
     assert first["timestamp"].endswith("+0000")
 
 
-def test_every_line_of_a_request_has_its_id_and_later_ones_have_not(lines: Lines) -> None:
+def test_every_log_line_of_a_request_has_its_request_id(lines: Lines) -> None:
     log.bind(request_id="99391c7e-ad88-49ec-a2ad-99ddcb1f7721")
     log.info("first")
     log.info("second")
@@ -32,7 +32,7 @@ def test_every_line_of_a_request_has_its_id_and_later_ones_have_not(lines: Lines
     assert ids == ["99391c7e-ad88-49ec-a2ad-99ddcb1f7721"] * 2 + [None]
 
 
-def test_the_request_that_lines_belong_to_can_be_asked_for() -> None:
+def test_log_returns_the_current_request_id() -> None:
     assert log.request_id() is None
     log.bind(request_id="99391c7e-ad88-49ec-a2ad-99ddcb1f7721")
     assert log.request_id() == "99391c7e-ad88-49ec-a2ad-99ddcb1f7721"
@@ -40,7 +40,7 @@ def test_the_request_that_lines_belong_to_can_be_asked_for() -> None:
     assert log.request_id() is None
 
 
-def test_requests_in_other_threads_keep_their_own_ids(lines: Lines) -> None:
+def test_requests_in_parallel_threads_log_their_own_ids(lines: Lines) -> None:
     together = threading.Barrier(4)
 
     def request(number: int) -> None:
@@ -58,14 +58,14 @@ def test_requests_in_other_threads_keep_their_own_ids(lines: Lines) -> None:
     assert all(line["request_id"] == line["number"] for line in lines.all())
 
 
-def test_a_line_break_in_a_value_does_not_begin_a_new_line(lines: Lines) -> None:
+def test_a_line_break_in_a_value_stays_in_one_log_line(lines: Lines) -> None:
     log.info("event", value='a\nb"}\r{')
 
     (line,) = lines.all()
     assert line["value"] == 'a\nb"}\r{'
 
 
-def test_an_exception_is_logged_by_type_and_place_without_what_it_quotes(lines: Lines) -> None:
+def test_an_exception_is_logged_by_type_and_place_without_quoted_values(lines: Lines) -> None:
     token = "-".join(["quoted", "value"])
     try:
         try:
@@ -84,7 +84,7 @@ def test_an_exception_is_logged_by_type_and_place_without_what_it_quotes(lines: 
     assert line["exception"].index("ValueError") < line["exception"].index("KeyError")
 
 
-def test_what_an_exception_hides_is_not_logged(lines: Lines) -> None:
+def test_a_suppressed_exception_is_not_logged(lines: Lines) -> None:
     try:
         try:
             int("a")

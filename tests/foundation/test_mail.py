@@ -40,7 +40,7 @@ def ses(monkeypatch: pytest.MonkeyPatch) -> Ses:
     return made
 
 
-def test_ses_is_handed_the_mail_as_plain_text(ses: Ses) -> None:
+def test_ses_gets_the_mail_as_plain_text(ses: Ses) -> None:
     SesMailer("causeway@example.com").send(MAIL, "0f")
 
     (asked,) = ses.asked
@@ -50,7 +50,7 @@ def test_ses_is_handed_the_mail_as_plain_text(ses: Ses) -> None:
     assert simple["Body"] == {"Text": {"Data": MAIL.text, "Charset": "UTF-8"}}
 
 
-def test_what_is_asked_of_ses_is_what_its_api_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_request_to_ses_matches_its_api(monkeypatch: pytest.MonkeyPatch) -> None:
     """Checked by botocore's own model of the API."""
     from botocore.stub import ANY, Stubber
 
@@ -67,7 +67,7 @@ def test_what_is_asked_of_ses_is_what_its_api_takes(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("code", "final"), [("MessageRejected", True), ("BadRequestException", True), ("TooManyRequestsException", False)]
 )
-def test_an_error_of_ses_says_whether_it_may_pass_and_not_to_whom(ses: Ses, code: str, final: bool) -> None:
+def test_an_ses_error_is_final_or_temporary_and_hides_the_recipient(ses: Ses, code: str, final: bool) -> None:
     ses.error = ClientError({"Error": {"Code": code, "Message": f"{MAIL.to} is bad"}}, "SendEmail")
 
     with pytest.raises(MailFailed) as failed:
@@ -75,7 +75,7 @@ def test_an_error_of_ses_says_whether_it_may_pass_and_not_to_whom(ses: Ses, code
     assert (str(failed.value), failed.value.final) == (f"SES responded with {code}", final)
 
 
-def test_ses_that_does_not_answer_may_do_so_later(ses: Ses) -> None:
+def test_an_unreachable_ses_is_a_temporary_failure(ses: Ses) -> None:
     ses.error = EndpointConnectionError(endpoint_url="https://email.eu-west-1.amazonaws.com")
 
     with pytest.raises(MailFailed) as failed:
@@ -83,7 +83,7 @@ def test_ses_that_does_not_answer_may_do_so_later(ses: Ses) -> None:
     assert not failed.value.final
 
 
-def test_on_one_machine_a_mail_is_a_file_and_a_line_of_the_log_without_the_link(tmp_path: Path, lines: Lines) -> None:
+def test_the_file_mailer_writes_a_file_and_logs_it_without_the_link(tmp_path: Path, lines: Lines) -> None:
     folder = tmp_path / "mail"
     for _ in range(2):
         FileMailer(folder).send(MAIL, "0f1e")
@@ -100,7 +100,7 @@ def test_on_one_machine_a_mail_is_a_file_and_a_line_of_the_log_without_the_link(
 
 
 @pytest.mark.parametrize(("stage", "kind"), [("local", FileMailer), ("dev", SesMailer), ("prod", SesMailer)])
-def test_every_deployed_stage_sends_through_ses(stage: str, kind: type) -> None:
+def test_deployed_stages_send_through_ses_and_the_local_stage_to_files(stage: str, kind: type) -> None:
     settings = Settings.from_environment({"STAGE": stage, "PUBLIC_URL": "https://causeway.example.com"})
 
     assert isinstance(Infrastructure(settings).mailer, kind)

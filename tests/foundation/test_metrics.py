@@ -39,7 +39,7 @@ def check(line: dict[str, Any]) -> None:
         assert all(isinstance(value, int | float) for value in line[metric["Name"]])
 
 
-def test_figures_are_one_line_that_names_every_metric_and_dimension(capsys: Captured) -> None:
+def test_metrics_are_one_emf_line_with_every_metric_and_dimension(capsys: Captured) -> None:
     Metrics("dev").write(
         {"Calls": 3, "Answered": 2}, {"BankTime": [250.0004, 1.5]}, at=MOMENT, Bank="ALPHGB21", Service="AISP"
     )
@@ -70,7 +70,7 @@ def test_figures_are_one_line_that_names_every_metric_and_dimension(capsys: Capt
     }
 
 
-def test_figures_about_nothing_in_particular_are_the_stages(capsys: Captured) -> None:
+def test_metrics_without_dimensions_have_the_stage_only(capsys: Captured) -> None:
     before = int(time.time() * 1000)
 
     Metrics("prod").write({"MissingReports": 2})
@@ -82,9 +82,7 @@ def test_figures_about_nothing_in_particular_are_the_stages(capsys: Captured) ->
 
 
 @pytest.mark.parametrize("number", [1, 99, 100, 101, 250, 300])
-def test_more_than_a_hundred_values_take_more_lines_and_none_is_lost_or_told_twice(
-    capsys: Captured, number: int
-) -> None:
+def test_more_than_100_values_are_split_into_lines_without_loss_or_duplicates(capsys: Captured, number: int) -> None:
     Metrics("dev").write({"Calls": number}, {"HubTime": list(range(number)), "BankTime": [7]}, at=MOMENT, Bank="B")
 
     written = lines(capsys)
@@ -96,13 +94,13 @@ def test_more_than_a_hundred_values_take_more_lines_and_none_is_lost_or_told_twi
     assert (values(written, "Calls"), values(written, "BankTime")) == ([number], [7])
 
 
-def test_without_figures_there_is_no_line(capsys: Captured) -> None:
+def test_empty_metrics_write_no_line(capsys: Captured) -> None:
     Metrics("dev").write({}, {"HubTime": []}, Bank="ALPHGB21")
 
     assert lines(capsys) == []
 
 
-def test_figures_of_long_ago_are_told_without_a_word(capsys: Captured) -> None:
+def test_old_timestamps_raise_no_warning(capsys: Captured) -> None:
     """Warnings are errors in tests; an instance that was frozen for days writes what it had counted."""
     Metrics("dev").write({"Calls": 1}, at=MOMENT - 13 * 86_400)
     Metrics("dev").write({"Calls": 1}, at=1)
@@ -110,7 +108,7 @@ def test_figures_of_long_ago_are_told_without_a_word(capsys: Captured) -> None:
     assert [line["_aws"]["Timestamp"] for line in lines(capsys)] == [(MOMENT - 13 * 86_400) * 1000, 1000]
 
 
-def test_lines_of_several_threads_stay_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_of_parallel_threads_are_not_mixed(monkeypatch: pytest.MonkeyPatch) -> None:
     class Stream:
         def __init__(self) -> None:
             self.pieces: list[str] = []

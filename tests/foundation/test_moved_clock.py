@@ -49,7 +49,7 @@ def move(offset: ClockOffset, seconds: int, now: int = 0) -> None:
     offset.end(move_id)
 
 
-def test_business_time_is_real_time_and_the_offset(real: ManualClock) -> None:
+def test_business_time_is_real_time_plus_the_offset(real: ManualClock) -> None:
     clock = MovedClock(real, lambda: DAY)
 
     assert clock.time() == real.time() + DAY
@@ -62,14 +62,14 @@ def test_real_time_does_not_move(real: ManualClock) -> None:
     assert MovedClock(real, lambda: DAY).real.time() == real.time()
 
 
-def test_a_clock_that_nobody_can_move_is_its_own_real_clock() -> None:
+def test_an_unmovable_clock_is_its_own_real_clock() -> None:
     clock = Clock()
 
     assert clock.real is clock
     assert clock.offset_seconds == 0
 
 
-def test_another_process_follows_within_a_second(real: ManualClock, offset: ClockOffset) -> None:
+def test_another_process_sees_a_move_within_a_second(real: ManualClock, offset: ClockOffset) -> None:
     clock = MovedClock(real, offset.read)
     before = clock.time()
     move(offset, DAY)
@@ -79,14 +79,14 @@ def test_another_process_follows_within_a_second(real: ManualClock, offset: Cloc
     assert clock.time() == real.time() + DAY
 
 
-def test_an_old_offset_read_late_does_not_turn_time_back(real: ManualClock) -> None:
+def test_an_outdated_offset_does_not_turn_time_back(real: ManualClock) -> None:
     clock = MovedClock(real, lambda: 0)
     clock.move_to(DAY)
 
     assert clock.offset_seconds == DAY
 
 
-def test_nobody_sees_real_time_while_the_offset_is_read_for_the_first_time(real: ManualClock) -> None:
+def test_all_threads_wait_for_the_first_read_of_the_offset(real: ManualClock) -> None:
     reading, may_end = threading.Event(), threading.Event()
 
     def read() -> int:
@@ -108,7 +108,7 @@ def test_nobody_sees_real_time_while_the_offset_is_read_for_the_first_time(real:
     assert seen == [DAY, DAY]
 
 
-def test_the_known_offset_is_used_while_it_is_read_again(real: ManualClock) -> None:
+def test_other_threads_use_the_known_offset_during_a_read(real: ManualClock) -> None:
     seen: list[int] = []
 
     def read() -> int:
@@ -126,7 +126,7 @@ def test_the_known_offset_is_used_while_it_is_read_again(real: ManualClock) -> N
     assert seen == [DAY]
 
 
-def test_while_storage_fails_the_offset_stays_what_it_was(real: ManualClock) -> None:
+def test_the_offset_stays_unchanged_while_storage_fails(real: ManualClock) -> None:
     answers: list[int | None] = [DAY, None, 2 * DAY]
 
     def read() -> int:
@@ -142,14 +142,14 @@ def test_while_storage_fails_the_offset_stays_what_it_was(real: ManualClock) -> 
     assert clock.offset_seconds == 2 * DAY
 
 
-def test_the_offset_is_kept_with_the_data(offset: ClockOffset) -> None:
+def test_the_offset_is_stored(offset: ClockOffset) -> None:
     assert offset.read() == 0
     move(offset, DAY)
     move(offset, DAY)
     assert offset.read() == 2 * DAY
 
 
-def test_one_move_at_a_time(offset: ClockOffset) -> None:
+def test_a_second_concurrent_move_is_refused(offset: ClockOffset) -> None:
     offset.claim("one", now=0)
 
     with pytest.raises(ClockBusy):
@@ -167,7 +167,7 @@ def test_each_step_renews_the_claim(offset: ClockOffset) -> None:
         offset.claim("other", now=CLAIMED_SECONDS + 1)
 
 
-def test_the_claim_of_a_process_that_has_ended_is_taken_over(offset: ClockOffset) -> None:
+def test_an_expired_claim_is_taken_over(offset: ClockOffset) -> None:
     offset.claim("one", now=0)
     offset.write("one", DAY, now=0)
 
@@ -178,14 +178,14 @@ def test_the_claim_of_a_process_that_has_ended_is_taken_over(offset: ClockOffset
         offset.end("one")
 
 
-def test_a_claim_whose_response_was_lost_is_found_by_its_repeat(offset: ClockOffset) -> None:
+def test_a_claim_with_a_lost_response_may_be_repeated(offset: ClockOffset) -> None:
     offset.claim("one", now=0)
 
     assert offset.claim("one", now=0) == 0
 
 
 @pytest.mark.dynamodb
-def test_of_many_moves_at_once_one_begins(offset: ClockOffset) -> None:
+def test_one_of_many_concurrent_moves_starts(offset: ClockOffset) -> None:
     begun: list[str] = []
 
     def begin(name: str) -> None:
@@ -203,7 +203,7 @@ def test_of_many_moves_at_once_one_begins(offset: ClockOffset) -> None:
     assert len(begun) == 1
 
 
-def test_only_the_clock_of_one_machine_can_be_moved() -> None:
+def test_only_the_clock_of_the_local_stage_can_be_moved() -> None:
     deployed = Settings.from_environment({"STAGE": "dev", "PUBLIC_URL": "https://dev.example.com"})
 
     assert isinstance(Infrastructure(Settings.from_environment({"STAGE": "local"})).clock, MovedClock)

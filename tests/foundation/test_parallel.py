@@ -14,33 +14,33 @@ from chalicelib.foundation.parallel import WIDTH, in_time, together
 from tests.patience import PATIENCE_SECONDS, limit_under_test
 
 
-def test_answers_come_in_the_order_of_the_calls() -> None:
+def test_results_are_in_the_order_of_the_calls() -> None:
     calls = [partial(int, str(number)) for number in range(100)]
 
     assert together(calls) == list(range(100))
 
 
-def test_nothing_to_call_answers_nothing() -> None:
+def test_an_empty_list_of_calls_returns_an_empty_list() -> None:
     assert together([]) == []
 
 
-def test_as_many_calls_as_the_width_are_under_way_at_the_same_time() -> None:
+def test_as_many_calls_as_the_width_run_at_the_same_time() -> None:
     barrier = threading.Barrier(WIDTH)
 
     assert sorted(together([lambda: barrier.wait(PATIENCE_SECONDS)] * WIDTH)) == list(range(WIDTH))
 
 
-def test_one_call_alone_stays_in_its_thread() -> None:
+def test_a_single_call_runs_in_its_own_thread() -> None:
     assert together([threading.get_ident]) == [threading.get_ident()]
 
 
-def test_with_a_width_of_one_all_are_made_in_order_in_the_callers_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_width_of_one_runs_all_calls_in_the_callers_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "WIDTH", 1)
 
     assert set(together([threading.get_ident] * 5)) == {threading.get_ident()}
 
 
-def test_a_failure_is_raised_when_all_others_have_been_made() -> None:
+def test_a_failure_is_raised_after_all_other_calls() -> None:
     made: list[int] = []
 
     def call(number: int) -> None:
@@ -53,7 +53,7 @@ def test_a_failure_is_raised_when_all_others_have_been_made() -> None:
     assert sorted(made) == [0, *range(3, 50)]
 
 
-def test_what_is_logged_meanwhile_belongs_to_the_callers_request() -> None:
+def test_parallel_calls_log_the_request_id_of_the_caller() -> None:
     log.bind(request_id="a-request")
     try:
         assert together([log.request_id] * 3) == ["a-request"] * 3
@@ -62,7 +62,7 @@ def test_what_is_logged_meanwhile_belongs_to_the_callers_request() -> None:
     assert together([log.request_id] * 3) == [None] * 3
 
 
-def test_a_call_that_knows_no_limit_ends_with_that_of_the_request() -> None:
+def test_in_time_ends_a_call_at_the_limit_of_the_request() -> None:
     is_over = threading.Event()
     try:
         with tight_deadline(lambda: 0.0, limit_under_test(0.1)), pytest.raises(TimeoutError):
@@ -71,7 +71,7 @@ def test_a_call_that_knows_no_limit_ends_with_that_of_the_request() -> None:
         is_over.set()
 
 
-def test_a_call_in_time_has_its_result_its_error_and_its_caller_s_log_context() -> None:
+def test_in_time_passes_results_errors_and_log_context() -> None:
     def fail() -> None:
         raise LookupError("missing")
 
@@ -86,5 +86,5 @@ def test_a_call_in_time_has_its_result_its_error_and_its_caller_s_log_context() 
         log.clear()
 
 
-def test_a_connection_is_kept_for_every_call_under_way() -> None:
+def test_the_connection_pool_has_room_for_every_parallel_call() -> None:
     assert CONNECTIONS_PER_HOST >= WIDTH

@@ -38,7 +38,7 @@ def test_an_empty_environment_is_the_local_stage() -> None:
 
 
 @pytest.mark.parametrize("stage", [{}, {"STAGE": ""}, {"STAGE": "local"}])
-def test_in_lambda_the_stage_must_be_named_and_is_never_local(stage: dict[str, str]) -> None:
+def test_lambda_requires_a_deployed_stage(stage: dict[str, str]) -> None:
     with pytest.raises(InvalidSetting) as caught:
         Settings.from_environment({"AWS_LAMBDA_FUNCTION_NAME": "causeway-dev", **stage})
 
@@ -46,7 +46,7 @@ def test_in_lambda_the_stage_must_be_named_and_is_never_local(stage: dict[str, s
     assert Settings.from_environment({"AWS_LAMBDA_FUNCTION_NAME": "causeway-dev", **DEV}).stage == "dev"
 
 
-def test_a_function_without_a_stage_does_not_start() -> None:
+def test_a_lambda_function_without_a_stage_does_not_start() -> None:
     environ = {name: value for name, value in os.environ.items() if name != "STAGE"}
     started = subprocess.run(
         [sys.executable, "-c", "import app"],
@@ -103,24 +103,24 @@ def test_every_setting_can_be_given() -> None:
 
 
 @pytest.mark.parametrize("stage", ["dev", "prod"])
-def test_a_stage_on_lambda_limits_the_calls_of_a_caller_in_each_instance(stage: str) -> None:
+def test_a_deployed_stage_limits_calls_to_3000_a_minute(stage: str) -> None:
     settings = Settings.from_environment({**DEV, "STAGE": stage})
 
     assert (settings.client_calls, settings.credential_calls) == (3_000, 3_000)
 
 
-def test_mails_come_from_the_services_own_domain() -> None:
+def test_mail_from_defaults_to_the_public_domain() -> None:
     assert Settings.from_environment(DEV).mail_from == "causeway@causeway.example.com"
 
 
-def test_addresses_are_confirmed_where_there_is_no_sandbox() -> None:
+def test_only_production_confirms_email_addresses() -> None:
     stages = ("local", "dev", "prod")
 
     confirming = [Settings.from_environment({**DEV, "STAGE": stage}).confirms_addresses for stage in stages]
     assert confirming == [False, False, True]
 
 
-def test_the_prefix_names_key_and_secrets() -> None:
+def test_key_and_secrets_are_named_after_the_prefix() -> None:
     settings = Settings.from_environment(DEV)
 
     assert settings.prefix == "causeway-dev"
@@ -163,7 +163,7 @@ def test_the_prefix_names_key_and_secrets() -> None:
         ("CREDENTIAL_CALLS_PER_MINUTE", "1000001", "must be a number from 1 to 1000000"),
     ],
 )
-def test_a_wrong_value_names_its_variable(variable: str, value: str, reason: str) -> None:
+def test_an_invalid_value_names_its_variable(variable: str, value: str, reason: str) -> None:
     with pytest.raises(InvalidSetting) as caught:
         Settings.from_environment({variable: value})
 
@@ -172,7 +172,7 @@ def test_a_wrong_value_names_its_variable(variable: str, value: str, reason: str
 
 
 @pytest.mark.parametrize("stage", ["dev", "prod"])
-def test_outside_the_local_stage_the_public_address_is_required_and_https(stage: str) -> None:
+def test_a_deployed_stage_requires_an_https_public_url(stage: str) -> None:
     with pytest.raises(InvalidSetting, match="PUBLIC_URL: must be set outside the local stage"):
         Settings.from_environment({"STAGE": stage})
     with pytest.raises(InvalidSetting, match="PUBLIC_URL: must be a URL that begins with https://"):
@@ -193,14 +193,14 @@ def test_outside_the_local_stage_the_public_address_is_required_and_https(stage:
         ({"TPP_CA_BUNDLE": "s3://bucket"}, "TPP_CA_BUNDLE: must be a file's path or s3://bucket/key"),
     ],
 )
-def test_outside_the_local_stage_mutual_tls_has_an_address_of_its_own_and_authorities_are_public(
+def test_invalid_settings_of_a_deployed_stage_are_refused_with_the_reason(
     variables: dict[str, str], reason: str
 ) -> None:
     with pytest.raises(InvalidSetting, match=f"^{reason}"):
         Settings.from_environment({**DEV, **variables})
 
 
-def test_locally_mutual_tls_may_have_the_public_address() -> None:
+def test_mtls_url_may_equal_public_url_in_the_local_stage() -> None:
     url = "https://127.0.0.1:8000"
     settings = Settings.from_environment({"PUBLIC_URL": url, "MTLS_URL": url, "TPP_CA_BUNDLE": ".local/tls/ca.pem"})
 
@@ -208,7 +208,7 @@ def test_locally_mutual_tls_may_have_the_public_address() -> None:
     assert not settings.requires_https, "the next run may be without TLS"
 
 
-def test_a_code_lives_ten_minutes_locally_and_one_minute_elsewhere() -> None:
+def test_code_lifetime_is_ten_minutes_locally_and_one_minute_elsewhere() -> None:
     assert Settings.from_environment({}).code_lifetime == 600
     assert Settings.from_environment(DEV).code_lifetime == 60
 

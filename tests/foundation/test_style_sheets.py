@@ -52,7 +52,7 @@ def _is_long(length: str) -> bool:
 
 
 @pytest.mark.parametrize("sheet", SHEETS, ids=lambda sheet: f"{sheet.parts[-3]}-{sheet.stem}")
-def test_colours_sizes_and_spaces_are_those_of_the_tokens(sheet: Path) -> None:
+def test_style_sheets_take_colours_sizes_and_spaces_from_tokens(sheet: Path) -> None:
     assert not faults(sheet.read_text("utf-8"))
 
 
@@ -68,7 +68,7 @@ def test_colours_sizes_and_spaces_are_those_of_the_tokens(sheet: Path) -> None:
         ("a { margin-top: 1rem; }", "space"),
     ],
 )
-def test_what_is_not_a_token_is_found(css: str, fault: str) -> None:
+def test_a_value_that_is_not_a_token_is_detected(css: str, fault: str) -> None:
     (found,) = faults(css)
 
     assert found.startswith(fault)
@@ -82,7 +82,7 @@ def test_what_is_not_a_token_is_found(css: str, fault: str) -> None:
         "/* #fff and 3rem */ a { font-size: var(--text-sm); width: 12rem; }",
     ],
 )
-def test_what_is_a_token_or_needs_none_is_not_found(css: str) -> None:
+def test_tokens_and_exempt_values_are_not_reported(css: str) -> None:
     assert faults(css) == []
 
 
@@ -94,7 +94,7 @@ def test_spaces_are_on_a_grid_of_four_pixels() -> None:
     assert all(float(size) * 16 == 4 * int(step) for step, size in spaces.items())
 
 
-def test_every_token_that_a_sheet_uses_exists() -> None:
+def test_style_sheets_use_exactly_the_defined_tokens() -> None:
     named = {name for sheet in SHEETS for name in re.findall(r"(?<![\w-])--([\w-]+):", sheet.read_text("utf-8"))}
     used = {name for sheet in SHEETS for name in re.findall(r"var\(--([\w-]+)", sheet.read_text("utf-8"))}
 

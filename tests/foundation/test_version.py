@@ -18,12 +18,12 @@ from tests.foundation.servers import serving
 from tests.source_code import FOUNDATION, MODULES, SOURCES, imports, modules_matching, within
 
 
-def test_the_version_is_a_semantic_version_that_service_and_package_share() -> None:
+def test_service_and_sdk_share_one_semantic_version() -> None:
     assert re.fullmatch(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)", VERSION)
     assert causeway.__version__ == VERSION
 
 
-def test_the_project_file_has_no_version_of_its_own() -> None:
+def test_pyproject_has_a_dynamic_version() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
     assert "version" not in project
@@ -37,7 +37,7 @@ def test_openapi_documents_have_the_version() -> None:
 
 
 @pytest.mark.parametrize("call", ["post", "get"])
-def test_requests_to_other_parties_name_the_version(call: str) -> None:
+def test_the_user_agent_of_outbound_requests_has_the_version(call: str) -> None:
     outbound = Outbound(public_only=False)
     with serving(good) as server:
         if call == "post":
@@ -49,11 +49,11 @@ def test_requests_to_other_parties_name_the_version(call: str) -> None:
     assert f"\r\nuser-agent: {USER_AGENT}\r\n".encode().lower() in request.lower()
 
 
-def test_requests_to_aws_name_the_version() -> None:
+def test_the_user_agent_of_aws_requests_has_the_version() -> None:
     assert boto3_clients.client("sesv2").meta.config.user_agent.split()[0] == USER_AGENT
 
 
-def test_other_parties_are_called_through_the_module_that_names_the_version() -> None:
+def test_only_foundation_modules_send_http_requests() -> None:
     senders = ("urllib3", "requests", "httpx", "urllib.request", "http.client")
     found = {module for module in MODULES if not within(module, "chalicelib.demo_bank")}
     found |= {module for module in SOURCES if within(module, "infra.conformance")}

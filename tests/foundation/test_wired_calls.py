@@ -99,7 +99,7 @@ FLOWS = sorted({(name, container, source, given) for container, source, name, gi
 
 
 @pytest.mark.parametrize(("name", "container", "source", "given"), FLOWS, ids=[each[0] for each in FLOWS])
-def test_a_flow_is_filled_with_parts_of_the_same_annotation(
+def test_parameters_of_each_flow_match_the_annotations_of_the_parts(
     name: str, container: type[Container], source: str, given: frozenset[str]
 ) -> None:
     check_filled(getattr(import_module(source), name), container, given)
@@ -108,7 +108,7 @@ def test_a_flow_is_filled_with_parts_of_the_same_annotation(
 @pytest.mark.parametrize(
     "flow", [*(_step(call.name) for call in BANK_CALLS), exchange_code, refresh_tokens, end_consent]
 )
-def test_a_step_that_is_chosen_by_its_name_is_filled_as_well(flow: Callable[..., Any]) -> None:
+def test_parameters_of_flows_chosen_by_name_match_the_parts(flow: Callable[..., Any]) -> None:
     check_filled(flow, WebsiteContainer if within(flow.__module__, "chalicelib.website") else OpenBankingContainer)
 
 
