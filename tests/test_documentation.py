@@ -315,7 +315,7 @@ def test_links_of_docs_resolve(name: str) -> None:
 
 
 def test_documents_have_at_most_3000_words_and_all_together_50000() -> None:
-    """As ``wc -w`` counts them, without the table of clauses, which nobody reads from beginning to end."""
+    """Words are counted as by ``wc -w``, without the table of security clauses."""
     written = {name: text for name, text in DOCUMENTS.items() if name != "docs/concepts/security-profile.md"}
     others = ("README.md", "CONTRIBUTING.md", "sdk/README.md")
     written |= {name: (ROOT / name).read_text("utf-8") for name in others}

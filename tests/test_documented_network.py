@@ -73,7 +73,7 @@ def state_of(scene: Scene, trans_link: str) -> str:
 
 
 def test_authorization_checks_run_and_decline_in_the_documented_order(scene: Scene) -> None:
-    """Everything is wrong at first; one thing after the other is put right."""
+    """Every check fails at first; then the causes are removed one by one."""
     card = scene.card(card_currency_ison=[EUR], auto_conversion=0, card_limit_group_id=203, card_usage_group_id=602)
     number = card.card_id
     scene.data("setPin", card_id=number, pin="7391")

@@ -176,7 +176,7 @@ def test_every_kind_of_refusal_is_tested_and_documented() -> None:
 
 
 def test_refusals_of_credentials_are_logged_only_by_security_refusals() -> None:
-    """Such a line comes by ``security_refusals.record``, whatever is refused."""
+    """Every such line is written by ``security_refusals.record``."""
     past = [
         f"{module}: {event.value!r}"
         for module in MODULES

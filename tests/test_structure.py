@@ -154,7 +154,7 @@ def test_subpackages_have_no_import_cycles() -> None:
 
 
 def test_folders_of_infra_have_no_import_cycles() -> None:
-    """Imports inside functions and for type checkers count. Modules next to the folders belong to nobody."""
+    """Imports inside functions and for type checkers count; modules outside the folders do not."""
     rooms = {path.name for path in (ROOT / "infra").iterdir() if (path / "__init__.py").exists()}
     arrows: dict[str, set[str]] = {}
     for module in SOURCES:
@@ -167,7 +167,7 @@ def test_folders_of_infra_have_no_import_cycles() -> None:
 
 
 def test_infra_has_at_most_eleven_folders() -> None:
-    """A new one replaces another, or stands in one of them."""
+    """A new folder replaces another or becomes part of one."""
     infra = ROOT / "infra"
     files = [path.relative_to(infra).parts for path in infra.rglob("*") if path.is_file()]
     rooms = {parts[0] for parts in files if len(parts) > 1 and "__pycache__" not in parts}
@@ -233,7 +233,7 @@ def test_only_foundation_aws_may_import_boto3() -> None:
 
 
 def test_delivery_modules_name_no_kind_of_delivery(subtests: pytest.Subtests) -> None:
-    """Those who record deliveries bring their plans and senders."""
+    """Plans and senders are given by the code that records deliveries."""
     for module in [each for each in MODULES if within(each, "chalicelib.delivery")]:
         with subtests.test(module):
             assert PLANS.keys() & {node.value for node in nodes(module) if isinstance(node, ast.Constant)} == set()
@@ -248,7 +248,7 @@ def test_the_website_imports_cards_only_through_the_portal(subtests: pytest.Subt
 
 
 def test_the_card_ledger_imports_only_the_packages_below(subtests: pytest.Subtests) -> None:
-    """Neither cards nor holders, nor whose request it is."""
+    """The ledger knows accounts and amounts, but no cards, holders or callers."""
     below = ("chalicelib/foundation/**", *(f"chalicelib/cards/{each}/**" for each in LEDGER_AND_BELOW))
     for module in modules_matching(("chalicelib/cards/ledger/**",)):
         with subtests.test(module):
@@ -273,7 +273,7 @@ def test_the_service_does_not_import_the_demonstration_banks(subtests: pytest.Su
 
 
 def test_code_does_not_compare_protocol_versions(subtests: pytest.Subtests) -> None:
-    """What differs between versions hangs on the version's object, or on the demonstration banks' formats."""
+    """Differences between versions are members of the version's object or of the demonstration banks' formats."""
     for module in [each for each in MODULES if not matches(each, VERSIONED)]:
         with subtests.test(module):
             assert questions_of_version(nodes(module)) == []
@@ -346,7 +346,7 @@ def test_deployed_code_does_not_import_infra_tests_or_test_libraries(subtests: p
 
 
 def test_every_deployed_module_is_imported_by_the_application() -> None:
-    """Meanings, purposes and cases are read by documents only; demonstration banks are set up by the operator."""
+    """The exception is ``demo_bank.setup``, which the operator's commands import."""
     pending = ["app", "chalicelib.demo_bank.setup"]
     found: set[str] = set()
     while pending:
@@ -383,7 +383,7 @@ def test_tests_do_not_measure_durations() -> None:
 
 
 def test_tests_do_not_use_numbers_as_timeouts() -> None:
-    """It is ``PATIENCE_SECONDS``; a limit that the test is about is the product's own or ``limit_under_test``."""
+    """Waits use ``PATIENCE_SECONDS``; a tested limit is the product's own or ``limit_under_test``."""
     allowed = ("tests/bench/", "tests/patience.py")
     judged = {name: path for name, path in TESTS.items() if not name.startswith(allowed)}
     found = {name: literal_timeouts(path.read_text("utf-8")) for name, path in judged.items()}
@@ -443,7 +443,7 @@ def test_a_named_timeout_is_not_reported(source: str) -> None:
 
 
 def test_the_test_scheduler_lists_each_module_on_the_shared_stack(request: pytest.FixtureRequest) -> None:
-    """Of the tests that are run together with this one; any other module would have a second stack started."""
+    """A module that is not listed would start a second stack."""
     on_it = [item for item in request.session.items if "shared_stack" in getattr(item, "fixturenames", ())]
     slow = ("faults", "pages", "rehearsal", "sdk", "year")
     quick = {item.nodeid for item in on_it if not any(item.get_closest_marker(mark) for mark in slow)}

@@ -174,7 +174,7 @@ def use_a_proof(world: World, holder: KeyHolder, *, iat: int) -> tuple[Use, int]
 def test_an_assertion_or_proof_of_the_clock_ahead_is_accepted_exactly_once(
     world: World, other: World, holder: KeyHolder, sign: Callable[..., tuple[Use, int]], early: bool
 ) -> None:
-    """Each is tried once more by the other process in the last second in which that would accept it."""
+    """The replay is sent to the other process in the last second of its validity there."""
     behind, ahead = sorted((world, other), key=lambda process: process.clock.time())
     (use, last), (soon, _), (fresh, _) = (sign(world, holder, iat=ahead.clock.time()) for _ in range(3))
     assert (soon(behind), soon(ahead)) == (True, False)

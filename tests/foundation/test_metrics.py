@@ -101,7 +101,7 @@ def test_empty_metrics_write_no_line(capsys: Captured) -> None:
 
 
 def test_old_timestamps_raise_no_warning(capsys: Captured) -> None:
-    """Warnings are errors in tests; an instance that was frozen for days writes what it had counted."""
+    """An instance that was frozen for days writes its old counts; warnings are errors in tests."""
     Metrics("dev").write({"Calls": 1}, at=MOMENT - 13 * 86_400)
     Metrics("dev").write({"Calls": 1}, at=1)
 

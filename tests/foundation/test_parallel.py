@@ -30,7 +30,7 @@ def test_as_many_calls_as_the_width_run_at_the_same_time() -> None:
     assert sorted(together([lambda: barrier.wait(PATIENCE_SECONDS)] * WIDTH)) == list(range(WIDTH))
 
 
-def test_a_single_call_runs_in_its_own_thread() -> None:
+def test_a_single_call_runs_in_the_callers_thread() -> None:
     assert together([threading.get_ident]) == [threading.get_ident()]
 
 

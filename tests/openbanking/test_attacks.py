@@ -214,7 +214,7 @@ def test_rs256_is_refused_even_with_the_clients_own_key(world: World) -> None:
 
 
 def test_an_assertion_with_the_kid_of_another_client_is_refused(world: World, tpp: KeyHolder, thief: KeyHolder) -> None:
-    """The thief is a client too, and signs in the victim's name with its own key."""
+    """Another registered client signs for the victim's client_id with its own key."""
     victim = world.client
     thief.kid = "thief"
     world.client = world.hub.openbanking.clients.create(owner="thief@example.com", title="Thief").client
@@ -244,7 +244,7 @@ def test_an_assertion_of_another_client_is_refused(world: World, tpp: KeyHolder)
 def test_an_assertion_is_refused_when_the_key_set_cannot_be_fetched(
     world: World, failure: Exception, lines: Lines
 ) -> None:
-    """The guarded call itself is tested on sockets, with the key sets."""
+    """The limits of the fetch itself are tested with sockets in ``oauth/test_key_sets.py``."""
 
     def get(url: str, **limits: Any) -> Any:
         raise failure
@@ -302,7 +302,7 @@ def test_authorization_responses_and_errors_name_the_issuer_against_mix_up(world
 
 
 def test_an_assertion_with_the_audience_of_another_server_is_refused(world: World, tpp: KeyHolder) -> None:
-    """A server in the middle hands on the assertion that it was sent."""
+    """A malicious server forwards an assertion that it received."""
     assertion = tpp.assertion(world, aud="https://evil.example.com")
 
     assert answered(world.tpp("GET", "/tpp/banks", headers={"x-client-assertion": assertion}), refusals.ASSERTION_WRONG)
@@ -327,7 +327,7 @@ def test_tokens_stay_bound_after_the_profile_is_removed(world: World, tpp: KeyHo
 
 
 def test_an_authorization_request_from_before_the_profile_is_refused(world: World) -> None:
-    """It was neither pushed nor protected by a code challenge."""
+    """The request was neither pushed nor protected by a code challenge."""
     url = world.authorize(2)["redirect_url"]
     secure(world, KeyHolder(), security_profile="fapi2")
 

@@ -26,7 +26,7 @@ from tests.world import World
 
 @VERSIONS
 def test_a_client_lifecycle_agrees_with_the_model(world: World, version: int) -> None:
-    """The same few lives every time; many more are a slow proof."""
+    """Run the same 12 lifecycles every time."""
     how = settings(max_examples=12, stateful_step_count=30, derandomize=True)
     run_state_machines(lambda: HubLife(world, version), how)
 
@@ -34,7 +34,7 @@ def test_a_client_lifecycle_agrees_with_the_model(world: World, version: int) ->
 @pytest.mark.faults
 @VERSIONS
 def test_a_long_client_lifecycle_agrees_with_the_model(world: World, version: int) -> None:
-    """Others every time."""
+    """Run 100 random lifecycles."""
     how = settings(max_examples=100, stateful_step_count=60)
     run_state_machines(lambda: HubLife(world, version), how)
 

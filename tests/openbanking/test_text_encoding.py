@@ -150,7 +150,7 @@ def test_basic_credentials_with_invalid_utf_8_return_401(world: World, pair: str
 
 
 def test_a_stored_answer_with_half_of_a_surrogate_pair_is_returned_unchanged(world: World) -> None:
-    """Earlier versions passed on and stored half of a surrogate pair as an escape."""
+    """Earlier versions stored half of a surrogate pair as an escape."""
     claim = OrderClaim(Claim(KIND, "key", "digest", "attempt"), None)
     stored = world.hub.vault.seal(jsontext.dumps({"answer": {"note": HALF}}), "key")
     item = {"body_digest": "digest", "outcome": stored, "expires_at": 2**40}

@@ -310,7 +310,7 @@ def test_a_value_of_a_removed_key_cannot_be_opened(stage: Stage) -> None:
 
 
 def test_a_key_that_opens_a_restored_record_is_in_use_again(stage: Stage) -> None:
-    """After tables were restored, for example."""
+    """This happens after tables were restored, for example."""
     stage.put_consent(1)
     older = stage.consent(1)
     stage.rotate()
@@ -329,7 +329,7 @@ def test_a_key_that_opens_a_restored_record_is_in_use_again(stage: Stage) -> Non
 def test_a_storage_fault_loses_no_value(
     stage: Stage, world: World, monkeypatch: pytest.MonkeyPatch, kind: str, lasting: bool
 ) -> None:
-    """Every call is hit once; afterwards the run resumes, and all values are sealed with the newest key."""
+    """Every storage call fails once; the resumed run then seals all values with the newest key."""
     monkeypatch.setattr(stage.store, "_pause", lambda seconds: None)
     monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)
     number = 0

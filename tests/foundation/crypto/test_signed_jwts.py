@@ -56,7 +56,7 @@ def test_a_token_without_a_signature_is_refused() -> None:
 
 
 def test_an_hs256_signature_with_the_public_key_is_refused() -> None:
-    """With HS256, whoever knows the public key could sign."""
+    """With HS256, anyone with the public key could sign."""
     holder = KeyHolder("PS256")
     token = signed_jwts.parse(forged({"sub": "tpp"}, "HS256", holder.key.as_pem(private=False)))
 

@@ -75,6 +75,6 @@ def test_a_value_that_boto3_refuses_raises_the_same_error(value: Any) -> None:
 
 
 def test_an_empty_set_is_refused() -> None:
-    """DynamoDB has none."""
+    """DynamoDB has no empty sets."""
     with pytest.raises(TypeError, match="set"):
         pack({"name": set()})

@@ -63,7 +63,7 @@ def test_rows_of_all_shards_are_returned_in_order_of_time(world: World, owner: s
 
 
 def test_stored_rows_are_found_in_each_of_the_eight_shards(world: World) -> None:
-    """The number of shards is in stored items: with fewer, some would never be found again."""
+    """Stored items contain shard numbers; with fewer shards, some items would be lost."""
     owner, table = new_id(), f"{world.hub.settings.prefix}-{INDEX.table}"
     for shard in range(8):
         stored = row({"id": new_id(), "owner": owner, "time": shard}) | {INDEX.partition: {"S": f"{owner}#{shard}"}}

@@ -372,7 +372,7 @@ def test_a_busy_transaction_is_repeated_with_the_same_token(
 
 
 def test_each_transaction_has_a_unique_token(store: Store, client: Recorder) -> None:
-    """Also where a process begins as a copy of another, and its generator of random numbers with it."""
+    """Forked processes with the same random seed also use different tokens."""
     for _ in range(2):
         random.seed(1)
         store.transact([Put(ROWS, {"claim": new_id()})])

@@ -18,7 +18,7 @@ NO_MONEY = {"XAD", "XAG", "XAU", "XBA", "XBB", "XBC", "XBD", "XDR", "XPD", "XPT"
 
 
 def test_metals_and_units_of_account_are_not_currencies() -> None:
-    """Metals, units of account, XTS and XXX. The francs and dollars stay."""
+    """XTS and XXX are excluded too; XAF, XCD, XCG, XOF and XPF are included."""
     assert not NO_MONEY & currencies()
     assert {code for code in currencies() if code.startswith("X")} == {"XAF", "XCD", "XCG", "XOF", "XPF"}
     assert {*currency_numbers().values()} == currencies()

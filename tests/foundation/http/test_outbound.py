@@ -172,7 +172,7 @@ def test_a_redirect_is_returned_and_not_followed(status: int, fresh: bool) -> No
 @EITHER_WAY
 @pytest.mark.parametrize("interim", ["100 Continue", "102 Processing", "103 Early Hints"])
 def test_an_interim_response_is_skipped(interim: str, fresh: bool) -> None:
-    """The answer that follows it would be taken for that to the next request, which may be about another PSU."""
+    """Otherwise the final response would be returned for the next request, maybe of another PSU."""
 
     def serve(connection: Connection) -> None:
         while connection.request():
@@ -401,7 +401,7 @@ def test_a_call_ends_with_the_deadline_of_its_request() -> None:
 
 
 def test_a_slow_call_keeps_its_time_limit_after_its_check(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The check takes as long as the call may, on the clock of the connection."""
+    """The check takes the whole time limit of the call."""
     clock = ManualClock(START)
     set_clock_of_calls(monkeypatch, clock)
     slow_check, ran = slow_checks(lambda: clock.advance(AMPLE))
@@ -715,7 +715,7 @@ def test_a_pooled_connection_closed_by_the_server_is_replaced() -> None:
 
 
 def test_a_pooled_connection_that_broke_unnoticed_costs_one_repeat() -> None:
-    """As after a frozen instance: the connection looks alive until something is sent on it."""
+    """After a frozen Lambda instance, a connection looks open until something is sent."""
 
     def dies(connection: Connection) -> None:
         if connection.request():
@@ -889,7 +889,7 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_a_private_host_is_neither_resolved_nor_connected_to(
     monkeypatch: pytest.MonkeyPatch, tried: list[str], host: str
 ) -> None:
-    """Whatever a resolver makes of it: nothing is even asked for the address of a private name."""
+    """The resolver is not asked for the address of a private name."""
     asked: list[str] = []
 
     def resolve(name: str, port: int, **options: Any) -> Any:
@@ -966,7 +966,7 @@ def test_a_name_that_turns_private_before_the_repeat_is_refused(
 
 
 def test_a_call_connects_to_the_address_that_was_checked(monkeypatch: pytest.MonkeyPatch, tried: list[str]) -> None:
-    """A name that resolves differently the second time must not help."""
+    """A name that resolves differently the second time has no effect."""
     asked: list[str] = []
     real = socket.getaddrinfo
 

@@ -151,7 +151,7 @@ def test_a_replayed_proof_is_refused(world: World, holder: KeyHolder, token: str
 
 
 def test_the_jti_of_a_proof_is_kept_until_the_proof_expires(world: World, holder: KeyHolder, token: str) -> None:
-    """A proof of a clock that is ahead lives longest: its identifier must outlive it."""
+    """A proof from a clock that is ahead is valid longest."""
     issued_at = world.clock.time() + 60
     holder.read(world, token, proof=holder.proof(world, "GET", "/tpp/consent", token, iat=issued_at, jti="one"))
 

@@ -31,7 +31,7 @@ def another_change_first(store: Store, meanwhile: Callable[[], object]) -> Itera
 
 
 def test_every_call_of_an_archived_client_is_refused(world: World, subtests: pytest.Subtests) -> None:
-    """By the routes themselves, so that no call can be forgotten: tokens, introspection, deferred outcomes, events."""
+    """Calls are taken from the route tables, so that new ones are included."""
     made = world.hub.openbanking.clients.create(owner="a@example.com", title="Gone", secret=True, events="poll")
     world.client, world.client_secret = made.client, made.secret
     tokens = world.tokens(2)
@@ -82,7 +82,7 @@ def test_a_call_in_progress_completes_when_its_client_is_archived_and_the_next_r
 
 
 def test_one_of_two_concurrent_changes_at_the_same_revision_is_refused(world: World) -> None:
-    """The second one was read before the first was written, and must not undo it, nor change an archived client."""
+    """The second change neither undoes the first nor changes an archived client."""
     clients = world.hub.openbanking.clients
     client_id = clients.create(owner="a@example.com", title="Ours").client.client_id
     revision = clients.get(client_id).revision

@@ -304,7 +304,7 @@ def test_an_unsealed_api_key_is_cached_as_long_as_its_bank(
 def test_a_removed_public_key_is_refused_everywhere_after_a_minute(
     world: World, banks: Banks, other: Banks, bic: str, seconds: int
 ) -> None:
-    """Nor after the clock was set back."""
+    """The limit also holds after the clock was set back."""
     bank = banks.add_public_key(bic, pem(1))
     assert len(banks.verification_keys(bank)) == 2
     other.remove_public_key(bic, signatures.key_id(signatures.load_public_key(pem(0))))

@@ -55,7 +55,7 @@ def test_a_record_without_security_has_the_default_settings(world: World, client
 
 
 def test_an_unknown_setting_of_a_newer_release_is_ignored(clients: Clients) -> None:
-    """So that a stage can go back to this release."""
+    """A stage can be rolled back to this release."""
     assert ClientSecurity.from_item({"security_profile": "fapi2", "unheard_of": 1}).is_fapi2
 
 

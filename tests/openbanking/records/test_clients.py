@@ -421,7 +421,7 @@ def test_an_update_without_effect_writes_no_history(clients: Clients, made: Regi
 
 
 def test_a_client_record_of_the_first_format_stays_readable(world: World, clients: Clients) -> None:
-    """As main had it: one ``callback_url``, one ``secret_digest``, no revision."""
+    """The first format has one ``callback_url``, one ``secret_digest`` and no revision."""
     client_id, secret = "a5c2a7ae-4a9c-4d94-9f9f-0d1a1e6c7f10", "s" * 43
     old = {
         "client_id": client_id,

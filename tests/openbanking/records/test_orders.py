@@ -119,7 +119,7 @@ def test_another_payment_call_with_the_same_request_id_is_refused(world: World, 
 @KINDS
 @WAYS
 def test_the_bank_gets_the_request_id_in_lower_case(world: World, version: int, kind: str, later: bool) -> None:
-    """Banks that compare text would pay twice."""
+    """A bank that compares text would otherwise pay twice."""
     payer, small = payer_of(world, version, kind, later=later), str(uuid.uuid4())
 
     for payer.request_id in (small, small.upper(), small.title()):
