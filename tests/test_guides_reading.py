@@ -55,7 +55,7 @@ def test_commands_are_parsed_with_their_output() -> None:
 @pytest.mark.parametrize(
     "text", ["```text\na\n```\n", "```sh\na\n```\n```text\na\n```\n```text\nb\n```\n", "```json\n1\n```\n"]
 )
-def test_a_guide_with_output_but_no_command_is_refused(text: str) -> None:
+def test_guide_output_without_a_command_and_other_blocks_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="commands and what they print"):
         steps(text)
 

@@ -85,7 +85,7 @@ def test_a_proof_with_a_wrong_claim_is_refused(
 @pytest.mark.parametrize(
     "htu", [f"{BASE}/tpp/consent?page=1", f"{BASE}/tpp/consent#part", "HTTP://127.0.0.1:8000/tpp/consent"]
 )
-def test_a_proof_ignores_query_fragment_and_case_in_htu(world: World, holder: KeyHolder, token: str, htu: str) -> None:
+def test_htu_comparison_ignores_query_fragment_and_case(world: World, holder: KeyHolder, token: str, htu: str) -> None:
     assert holder.read(world, token, proof=holder.proof(world, "GET", "", token, htu=htu)).status == 200
 
 
