@@ -69,7 +69,7 @@ def mistyped(row: Row, *, mandatory: bool) -> Iterator[tuple[Member, str, Any]]:
 
 
 @pytest.mark.parametrize(("row", "member"), each_member(mandatory=True))
-def test_a_missing_mandatory_member_is_a_failure_of_the_bank(stage: Stage, row: Row, member: Member) -> None:
+def test_bank_response_without_a_mandatory_member_returns_502(stage: Stage, row: Row, member: Member) -> None:
     answer = stage.ask(row, answer=without(row.answer, member))
 
     assert f"{member.shown} is required" in details_of(answer)
@@ -81,7 +81,7 @@ def with_members(*, mandatory: bool) -> pytest.MarkDecorator:
 
 
 @with_members(mandatory=True)
-def test_a_mistyped_mandatory_member_is_a_failure_of_the_bank(
+def test_bank_response_with_a_mistyped_mandatory_member_returns_502(
     stage: Stage, row: Row, subtests: pytest.Subtests
 ) -> None:
     for member, label, value in mistyped(row, mandatory=True):
@@ -91,7 +91,9 @@ def test_a_mistyped_mandatory_member_is_a_failure_of_the_bank(
 
 
 @pytest.mark.parametrize(("row", "member"), each_member(mandatory=False))
-def test_an_optional_member_may_be_missing_or_null(stage: Stage, row: Row, member: Member, lines: Lines) -> None:
+def test_optional_member_of_a_bank_response_may_be_missing_or_null(
+    stage: Stage, row: Row, member: Member, lines: Lines
+) -> None:
     for given in (without(row.answer, member), with_value(row.answer, member, None)):
         answer = stage.ask(row, answer=given)
         assert answer.status == 200, answer
@@ -100,7 +102,7 @@ def test_an_optional_member_may_be_missing_or_null(stage: Stage, row: Row, membe
 
 
 @with_members(mandatory=False)
-def test_a_mistyped_optional_member_passes_and_is_logged(
+def test_mistyped_optional_member_reaches_the_tpp_and_is_logged(
     stage: Stage, row: Row, lines: Lines, subtests: pytest.Subtests
 ) -> None:
     for member, label, value in mistyped(row, mandatory=False):
@@ -128,7 +130,7 @@ def too_long(member: Member) -> Any:
         and not (row.is_payment and member.path in ("payment_id", "status"))  # a payment is stored under and with it
     ],
 )
-def test_too_long_a_member_passes_and_is_logged(stage: Stage, row: Row, member: Member, lines: Lines) -> None:
+def test_overlong_member_reaches_the_tpp_and_is_logged(stage: Stage, row: Row, member: Member, lines: Lines) -> None:
     given = with_value(row.answer, member, too_long(member))
     is_listed = member.path == "accounts[].iban"  # the consent of other calls names another IBAN: it would be withheld
     bearer = stage.bearer_for(row.version, account_ids=["1", "r1"]) if is_listed else None
@@ -142,7 +144,7 @@ def test_too_long_a_member_passes_and_is_logged(stage: Stage, row: Row, member: 
 
 
 @EVERY_ROW
-def test_a_good_answer_is_not_called_odd(stage: Stage, row: Row, lines: Lines) -> None:
+def test_valid_bank_response_logs_no_problem(stage: Stage, row: Row, lines: Lines) -> None:
     assert stage.ask(row).status == 200
     assert odd_answers(lines) == []
 
@@ -151,7 +153,9 @@ def test_a_good_answer_is_not_called_odd(stage: Stage, row: Row, lines: Lines) -
     ("row", "member"),
     [pytest.param(row, each, id=f"{row}-{each.path}") for row, each in members(mandatory=True) if each.type == "LIST"],
 )
-def test_a_list_may_be_empty_and_its_entries_are_objects(stage: Stage, row: Row, member: Member) -> None:
+def test_mandatory_list_may_be_empty_but_rejects_entries_that_are_not_objects(
+    stage: Stage, row: Row, member: Member
+) -> None:
     assert stage.ask(row, answer=with_value(row.answer, member, [])).status == 200
     entries: list[Any]
     for entries in (["x"], [7], [None], [[]]):
@@ -162,7 +166,7 @@ LISTS = [row for row in HELD_ROWS if any("[]" in each.path and each.mandatory fo
 
 
 @pytest.mark.parametrize("row", LISTS, ids=str)
-def test_one_bad_entry_among_many_is_a_failure_of_the_bank(stage: Stage, row: Row) -> None:
+def test_one_invalid_list_entry_of_a_bank_response_returns_502(stage: Stage, row: Row) -> None:
     member = next(each for each in row.table.answer if "[]" in each.path and each.mandatory)
     given = row.answer
     entries: Any = given
@@ -179,7 +183,7 @@ def test_one_bad_entry_among_many_is_a_failure_of_the_bank(stage: Stage, row: Ro
 
 
 @pytest.mark.parametrize("one", ["accounts", "account"])
-def test_a_version_1_balance_is_a_list_however_it_comes(stage: Stage, one: str) -> None:
+def test_version_1_balance_as_an_object_or_a_list_reaches_the_tpp_as_a_list(stage: Stage, one: str) -> None:
     row = BY_WEBHOOK["/account_balance"]
     balance = row.answer["accounts"][0]
 
@@ -193,7 +197,9 @@ def test_a_version_1_balance_is_a_list_however_it_comes(stage: Stage, one: str) 
     [lambda page: page, lambda page: [page], lambda page: [{name: value} for name, value in page.items()]],
     ids=["an object", "a list of one", "a list of members"],
 )
-def test_a_version_1_paginator_is_an_object_however_it_comes(stage: Stage, shape: Callable[[Any], Any]) -> None:
+def test_version_1_paginator_as_an_object_or_a_list_reaches_the_tpp_as_an_object(
+    stage: Stage, shape: Callable[[Any], Any]
+) -> None:
     row = BY_WEBHOOK["/account_payments"]
     page = {"limit": 50, "current_page": Number("2.0"), "total": 3}
 
@@ -203,13 +209,13 @@ def test_a_version_1_paginator_is_an_object_however_it_comes(stage: Stage, shape
 
 
 @pytest.mark.parametrize("paginator", [[], ["x"], [{"limit": 1}], [[{"limit": 1, "current_page": 1}]]], ids=repr)
-def test_another_paginator_is_a_failure_of_the_bank(stage: Stage, paginator: Any) -> None:
+def test_paginator_of_another_shape_returns_502(stage: Stage, paginator: Any) -> None:
     row = BY_WEBHOOK["/account_payments"]
 
     assert "paginator" in details_of(stage.ask(row, answer=row.answer | {"paginator": paginator}))
 
 
-def test_a_version_2_account_is_an_object_however_it_comes(stage: Stage) -> None:
+def test_version_2_account_as_an_object_or_a_list_of_one_reaches_the_tpp_as_an_object(stage: Stage) -> None:
     row = BY_WEBHOOK["/v2_account"]
     account = row.answer["account"]
 
@@ -221,7 +227,7 @@ def test_a_version_2_account_is_an_object_however_it_comes(stage: Stage) -> None
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.version == 2], ids=str)
-def test_camel_case_of_version_2_is_answered_in_snake_case(stage: Stage, row: Row, lines: Lines) -> None:
+def test_version_2_members_in_camel_case_reach_the_tpp_in_snake_case(stage: Stage, row: Row, lines: Lines) -> None:
     answer = stage.ask(row, answer=in_camel_case(row.answer))
 
     assert spelled(answer.text) == spelled(told(handed_on(row, row.answer)))
@@ -229,7 +235,7 @@ def test_camel_case_of_version_2_is_answered_in_snake_case(stage: Stage, row: Ro
 
 
 @pytest.mark.parametrize("row", [row for row in HELD_ROWS if row.version == 1], ids=str)
-def test_names_of_version_1_stay_as_they_are(stage: Stage, row: Row) -> None:
+def test_version_1_member_names_reach_the_tpp_unchanged(stage: Stage, row: Row) -> None:
     given = row.answer | {"ownDetail": {"innerValue": 1}}
 
     answer = stage.ask(row, answer=given)
@@ -239,7 +245,7 @@ def test_names_of_version_1_stay_as_they_are(stage: Stage, row: Row) -> None:
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.version == 1], ids=str)
 @pytest.mark.parametrize("status", ["missing", "ok", "", None, True, 200], ids=repr)
-def test_a_version_1_answer_without_success_is_no_answer(stage: Stage, row: Row, status: Any) -> None:
+def test_version_1_response_without_status_success_returns_502(stage: Stage, row: Row, status: Any) -> None:
     given = {name: value for name, value in row.answer.items() if name != "status"}
     given |= {} if status == "missing" else {"status": status}
 
@@ -252,7 +258,7 @@ def test_a_version_1_answer_without_success_is_no_answer(stage: Stage, row: Row,
 
 @pytest.mark.parametrize(("asked", "other"), [("booked", "pending"), ("pending", "booked")])
 @pytest.mark.parametrize("left_out", ["missing", "null"])
-def test_the_list_of_transactions_that_was_not_asked_for_may_be_missing(
+def test_list_of_transactions_outside_the_requested_booking_status_may_be_missing(
     stage: Stage, asked: str, other: str, left_out: str, lines: Lines
 ) -> None:
     row = BY_WEBHOOK["/v2_account_transactions"]
@@ -271,7 +277,9 @@ def test_the_list_of_transactions_that_was_not_asked_for_may_be_missing(
 @pytest.mark.parametrize(
     ("asked", "missing"), [("booked", "booked"), ("pending", "pending"), ("both", "booked"), ("both", "pending")]
 )
-def test_a_list_of_transactions_that_was_asked_for_is_mandatory(stage: Stage, asked: str, missing: str) -> None:
+def test_list_of_transactions_of_the_requested_booking_status_is_mandatory(
+    stage: Stage, asked: str, missing: str
+) -> None:
     row = BY_WEBHOOK["/v2_account_transactions"]
     given, request = row.answer, row.request | {"booking_status": asked}
     first = given["transactions"][missing][0]
@@ -321,7 +329,7 @@ MISBEHAVIOUR: dict[str, tuple[Made, str, str]] = {
 
 
 @EVERY_ROW
-def test_a_bank_that_misbehaves_is_a_bad_gateway_with_its_own_words(
+def test_bank_failure_returns_502_with_its_reason_and_the_payment_outcome(
     stage: Stage, row: Row, subtests: pytest.Subtests
 ) -> None:
     for label, (made, said, outcome) in MISBEHAVIOUR.items():
@@ -358,14 +366,14 @@ GOOD_TOKEN: dict[str, Made] = {
 
 @EVERY_ROW
 @pytest.mark.parametrize("made", TOKEN_REFUSED.values(), ids=TOKEN_REFUSED)
-def test_a_refused_token_means_that_the_psu_must_authorize_again(stage: Stage, row: Row, made: Made) -> None:
+def test_rejected_bank_token_returns_502_with_authorize_again(stage: Stage, row: Row, made: Made) -> None:
     answer = stage.ask(row, answer=made(row))
 
     details_of(answer)
     assert (AGAIN in answer.body["title"]) is row.token, "where no token was sent, none was refused"
 
 
-def test_a_direct_payments_status_has_no_token_to_be_refused(stage: Stage) -> None:
+def test_direct_payment_status_without_a_token_never_returns_authorize_again(stage: Stage) -> None:
     direct, status = BY_WEBHOOK["/v2_payment_direct_single"], BY_WEBHOOK["/v2_payment_single_status"]
     assert stage.ask(direct).status == 200
     stage.will_answer(status, Reply(401, b"", {}, 0))
@@ -379,7 +387,7 @@ def test_a_direct_payments_status_has_no_token_to_be_refused(stage: Stage) -> No
 
 @EVERY_ROW
 @pytest.mark.parametrize("made", GOOD_TOKEN.values(), ids=GOOD_TOKEN)
-def test_other_refusals_do_not_blame_the_token(stage: Stage, row: Row, made: Made) -> None:
+def test_other_bank_refusals_return_502_without_authorize_again(stage: Stage, row: Row, made: Made) -> None:
     answer = stage.ask(row, answer=made(row))
 
     details_of(answer)
@@ -387,14 +395,14 @@ def test_other_refusals_do_not_blame_the_token(stage: Stage, row: Row, made: Mad
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.is_payment], ids=str)
-def test_a_payment_whose_answer_misses_a_member_has_an_unknown_outcome(stage: Stage, row: Row) -> None:
+def test_payment_response_without_a_member_leaves_the_outcome_unknown(stage: Stage, row: Row) -> None:
     for member in row.table.answer:
         answer = stage.ask(row, answer=without(row.answer, member))
         assert UNKNOWN in answer.body["title"]
 
 
 @EVERY_ROW
-def test_a_banks_error_does_not_repeat_what_it_was_sent(stage: Stage, row: Row, lines: Lines) -> None:
+def test_bank_error_masks_credentials_for_the_tpp_and_the_log(stage: Stage, row: Row, lines: Lines) -> None:
     token, key = stage.bank_tokens[row.version], stage.bank(row).api_key
     secrets = [key, key.rpartition(".")[2], *([token, token.rpartition(".")[2]] if row.token else [])]
 
@@ -408,7 +416,7 @@ def test_a_banks_error_does_not_repeat_what_it_was_sent(stage: Stage, row: Row, 
 
 @EVERY_ROW
 @pytest.mark.parametrize("text", ["a\u0000b\r\nX: y\u202e", "x" * 100_000, ["a", "list"], {"an": "object"}, 7, True])
-def test_a_banks_words_are_printable_and_short(stage: Stage, row: Row, text: Any) -> None:
+def test_bank_error_text_is_printable_and_has_at_most_512_characters(stage: Stage, row: Row, text: Any) -> None:
     details = details_of(stage.ask(row, answer=Reply(400, error(row.version, 1, text), {}, 0)))
 
     assert details.isprintable()
@@ -417,7 +425,7 @@ def test_a_banks_words_are_printable_and_short(stage: Stage, row: Row, text: Any
 
 
 @EVERY_ROW
-def test_a_failure_is_forgotten_by_the_next_call(stage: Stage, row: Row) -> None:
+def test_next_call_after_a_bank_failure_succeeds(stage: Stage, row: Row) -> None:
     failed: Answer = stage.ask(row, answer=Reply(500, b"{}", {}, 0))
 
     assert failed.status == 502

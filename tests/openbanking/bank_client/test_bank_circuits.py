@@ -92,7 +92,7 @@ def instances(world: World) -> Instances:
     return made
 
 
-def test_instances_that_know_a_downtime_send_one_probe_in_30_s_among_all(instances: Instances) -> None:
+def test_instances_that_know_a_downtime_share_one_probe_in_30_s(instances: Instances) -> None:
     instances.go_down()
     assert instances.is_down
     before = instances.sent
@@ -109,7 +109,7 @@ def test_instances_that_know_a_downtime_send_one_probe_in_30_s_among_all(instanc
     assert instances.sent == before + 2
 
 
-def test_an_instance_learns_of_a_downtime_with_its_next_counters(instances: Instances) -> None:
+def test_instance_reads_open_downtimes_when_it_writes_its_counters(instances: Instances) -> None:
     for _ in range(5):
         instances.ask(0, HANGS)
     instances.write_counters([0])
@@ -124,7 +124,7 @@ def test_an_instance_learns_of_a_downtime_with_its_next_counters(instances: Inst
     assert instances.sent == before + 2
 
 
-def test_a_probe_that_succeeds_closes_the_downtime_at_once(instances: Instances) -> None:
+def test_successful_probe_closes_the_downtime_at_once(instances: Instances) -> None:
     instances.go_down()
 
     assert instances.ask(1).status == 200
@@ -133,14 +133,14 @@ def test_a_probe_that_succeeds_closes_the_downtime_at_once(instances: Instances)
     assert instances.ask(1).status == 200
 
 
-def test_an_instance_that_does_not_know_the_end_of_a_downtime_learns_it_from_the_probe(instances: Instances) -> None:
+def test_instance_with_a_stale_open_downtime_resumes_after_a_successful_probe(instances: Instances) -> None:
     instances.go_down()
     assert instances.ask(1).status == 200
 
     assert [instances.ask(number).status for number in (0, 2)] == [200, 200]
 
 
-def test_an_instance_that_was_refused_learns_the_end_of_a_downtime_within_a_minute(instances: Instances) -> None:
+def test_instance_refused_during_a_downtime_resumes_after_the_probe_of_another_instance(instances: Instances) -> None:
     instances.go_down()
     instances.ask(0, HANGS)
     assert instances.ask(2).status == 502
@@ -150,7 +150,7 @@ def test_an_instance_that_was_refused_learns_the_end_of_a_downtime_within_a_minu
     assert instances.ask(2).status == 200
 
 
-def test_a_probe_that_an_instance_never_ended_gives_way_to_another(instances: Instances) -> None:
+def test_unfinished_probe_admits_a_new_probe_after_30_s(instances: Instances) -> None:
     instances.go_down()
     instances.hubs[2].openbanking.bank_client.breaker.admit(BIC)
 
@@ -159,7 +159,7 @@ def test_a_probe_that_an_instance_never_ended_gives_way_to_another(instances: In
     assert instances.ask(0).status == 200
 
 
-def test_a_probe_whose_claim_got_no_answer_is_not_sent(instances: Instances) -> None:
+def test_probe_claim_without_a_storage_response_sends_no_probe(instances: Instances) -> None:
     instances.go_down()
     before = instances.sent
 
@@ -172,7 +172,7 @@ def test_a_probe_whose_claim_got_no_answer_is_not_sent(instances: Instances) -> 
     assert instances.ask(1).status == 200
 
 
-def test_a_downtime_of_a_clock_that_was_ahead_pauses_nobody(world: World) -> None:
+def test_downtime_recorded_by_a_clock_ahead_pauses_no_instance(world: World) -> None:
     world.clock.advance(7200)
     know_downtime(world)
     world.clock.advance(-7200)
@@ -182,7 +182,7 @@ def test_a_downtime_of_a_clock_that_was_ahead_pauses_nobody(world: World) -> Non
 
 
 @pytest.mark.parametrize("back", [3, 3600])
-def test_a_probe_from_before_a_clock_was_set_back_pauses_no_longer_than_its_time(world: World, back: int) -> None:
+def test_probe_claimed_before_a_clock_was_set_back_pauses_calls_for_at_most_30_s(world: World, back: int) -> None:
     reader = Reader(world)
     know_downtime(world)
     world.hub.openbanking.bank_client.breaker.admit(BIC)
@@ -196,7 +196,7 @@ def test_a_probe_from_before_a_clock_was_set_back_pauses_no_longer_than_its_time
     assert reader.ask().status == 200
 
 
-def test_a_probe_of_a_clock_that_is_ahead_pauses_no_other_instance(world: World) -> None:
+def test_probe_claimed_by_a_clock_ahead_pauses_no_other_instance(world: World) -> None:
     world.clock.advance(3600)
     know_downtime(world)
     world.hub.openbanking.bank_client.breaker.admit(BIC)
@@ -207,7 +207,7 @@ def test_a_probe_of_a_clock_that_is_ahead_pauses_no_other_instance(world: World)
     other.admit(BIC)
 
 
-def test_the_calls_that_a_circuit_admits_are_none_one_or_any(world: World) -> None:
+def test_circuit_reports_0_1_or_unlimited_admitted_calls(world: World) -> None:
     circuits = world.hub.openbanking.bank_client.breaker
     assert circuits.calls_admitted(BIC) is None
     opened(world, 1)
@@ -222,10 +222,8 @@ def test_the_calls_that_a_circuit_admits_are_none_one_or_any(world: World) -> No
     assert circuits.calls_admitted(BIC) is None
 
 
-def test_a_probe_that_fails_counts_as_an_opened_circuit(
-    instances: Instances, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Otherwise the alarm would end while the bank is still down."""
+def test_failed_probe_counts_as_an_opened_circuit(instances: Instances, capsys: pytest.CaptureFixture[str]) -> None:
+    """Keep the alarm while the bank is still down."""
     instances.go_down()
     capsys.readouterr()
 
@@ -237,7 +235,7 @@ def test_a_probe_that_fails_counts_as_an_opened_circuit(
 # -- payments
 
 
-def test_a_payment_during_a_downtime_is_not_sent_and_can_be_sent_later(world: World) -> None:
+def test_payment_during_a_downtime_is_not_sent_and_succeeds_later(world: World) -> None:
     payer = Payer(world, 1, consent_type="one_time")
     know_downtime(world)
     assert claims_probe(world)
@@ -251,7 +249,7 @@ def test_a_payment_during_a_downtime_is_not_sent_and_can_be_sent_later(world: Wo
     assert (payer.pay("key-1").status, payer.calls) == (200, 1)
 
 
-def test_a_payment_is_refused_before_any_claim_once_the_instance_knows_the_latest_probe(world: World) -> None:
+def test_payment_during_a_known_probe_returns_502_before_any_claim(world: World) -> None:
     payer = Payer(world, 1, consent_type="one_time")
     know_downtime(world)
     world.hub.openbanking.bank_client.breaker.admit(BIC)
@@ -262,7 +260,7 @@ def test_a_payment_is_refused_before_any_claim_once_the_instance_knows_the_lates
     assert (refused.status, payer.calls) == (502, 0)
 
 
-def test_a_payment_whose_claims_fail_leaves_the_probe_to_another_instance(world: World) -> None:
+def test_payment_with_failed_claims_leaves_the_probe_to_another_instance(world: World) -> None:
     payer = Payer(world, 1, consent_type="one_time")
     know_downtime(world)
 
@@ -275,7 +273,7 @@ def test_a_payment_whose_claims_fail_leaves_the_probe_to_another_instance(world:
 # -- unattended reads
 
 
-def test_a_read_above_its_limit_leaves_the_probe_to_another_instance(world: World) -> None:
+def test_read_above_its_limit_leaves_the_probe_to_another_instance(world: World) -> None:
     unattended.limit_reads(world, 1)
     reader = unattended.Reader(world, 1)
     reader.use_up()
@@ -286,7 +284,7 @@ def test_a_read_above_its_limit_leaves_the_probe_to_another_instance(world: Worl
     assert claims_probe(world)
 
 
-def test_a_read_whose_probe_another_instance_sent_is_not_counted(world: World) -> None:
+def test_read_refused_during_the_probe_of_another_instance_is_not_counted(world: World) -> None:
     unattended.limit_reads(world, 1)
     reader = unattended.Reader(world, 1)
     know_downtime(world)
@@ -301,7 +299,7 @@ def test_a_read_whose_probe_another_instance_sent_is_not_counted(world: World) -
 # -- what it costs
 
 
-def test_a_bank_that_responds_costs_no_call_for_its_circuit(world: World) -> None:
+def test_call_to_a_responding_bank_needs_no_storage_call_for_its_circuit(world: World) -> None:
     reader = Reader(world)
     assert reader.ask().status == 200
 
@@ -311,7 +309,7 @@ def test_a_bank_that_responds_costs_no_call_for_its_circuit(world: World) -> Non
     assert calls == ["BatchGetItem"]
 
 
-def test_during_a_downtime_an_instance_writes_at_most_once_in_30_s(world: World) -> None:
+def test_instance_writes_at_most_once_in_30_s_during_a_downtime(world: World) -> None:
     reader = Reader(world)
     assert reader.ask().status == 200
     know_downtime(world)
@@ -323,7 +321,7 @@ def test_during_a_downtime_an_instance_writes_at_most_once_in_30_s(world: World)
     assert calls == ["BatchGetItem", "PutItem", "BatchGetItem", "BatchGetItem"]
 
 
-def test_the_open_downtimes_are_read_with_the_counters_and_take_no_further_call(instances: Instances) -> None:
+def test_open_downtimes_are_read_with_the_counters_without_a_further_call(instances: Instances) -> None:
     world = instances.world
     world.clock.advance(WRITE_INTERVAL)
 

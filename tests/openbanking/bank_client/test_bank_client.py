@@ -54,14 +54,12 @@ def refusal(version: int, status: int, code: Any) -> Reply:
 
 
 @pytest.mark.parametrize("code", [4201, 4202, "4201", "4202", "AUTHENTICATION_REQUIRED"])
-def test_a_bank_that_refuses_the_token_means_that_the_psu_must_authorize_again(
-    version: int, failing: Ask, code: Any
-) -> None:
+def test_token_error_code_of_a_bank_returns_authorize_again(version: int, failing: Ask, code: Any) -> None:
     for status in (200, 400, 401, 403):
         assert "authorize again" in failing(refusal(version, status, code)).body["title"]
 
 
-def test_a_bare_401_means_that_the_psu_must_authorize_again(failing: Ask) -> None:
+def test_bare_401_from_a_bank_returns_authorize_again(failing: Ask) -> None:
     for body in (b"", b"{}", b"<html>", b"[]", b'{"status":"error"}'):
         assert "authorize again" in failing(Reply(401, body, {}, 0)).body["title"]
 
@@ -69,7 +67,7 @@ def test_a_bare_401_means_that_the_psu_must_authorize_again(failing: Ask) -> Non
 @pytest.mark.parametrize(
     "code", ["RESOURCE_UNKNOWN", "WRONG_CREDENTIALS", 4200, "4200", "REQUEST_ID_NOT_UUID", 4204, "SERVICE_BLOCKED", 42]
 )
-def test_other_refusals_are_no_reason_to_authorize_again(version: int, failing: Ask, code: Any) -> None:
+def test_other_error_code_of_a_bank_does_not_return_authorize_again(version: int, failing: Ask, code: Any) -> None:
     for status in (200, 400, 401, 404):
         answer = failing(refusal(version, status, code))
 
@@ -77,7 +75,7 @@ def test_other_refusals_are_no_reason_to_authorize_again(version: int, failing: 
         assert answer.body["additionalErrors"][0]["details"] == f"{code}: no"
 
 
-def test_another_bare_status_is_no_reason_to_authorize_again(failing: Ask) -> None:
+def test_other_bare_status_of_a_bank_does_not_return_authorize_again(failing: Ask) -> None:
     for status in (400, 403, 404, 500, 503):
         assert "authorize again" not in failing(Reply(status, b"{}", {}, 0)).text
 
@@ -86,7 +84,7 @@ def test_another_bare_status_is_no_reason_to_authorize_again(failing: Ask) -> No
 
 
 @pytest.mark.parametrize("what", ["the token", "the token's secret", "the API key", "the API key's secret"])
-def test_a_bank_that_repeats_what_it_was_sent_does_not_get_it_to_the_tpp_or_into_logs(
+def test_credentials_in_a_bank_error_reach_neither_the_tpp_nor_the_log(
     world: World, version: int, what: str, lines: Lines
 ) -> None:
     side, bearer = world.banks[version], world.tokens(version)["access_token"]
@@ -110,7 +108,9 @@ def test_a_bank_that_repeats_what_it_was_sent_does_not_get_it_to_the_tpp_or_into
             assert echoed[0][-20:] not in place
 
 
-def test_a_form_that_is_wrong_is_told_without_what_the_bank_wrote(world: World, version: int, lines: Lines) -> None:
+def test_credentials_in_a_malformed_bank_response_reach_neither_the_tpp_nor_the_log(
+    world: World, version: int, lines: Lines
+) -> None:
     side, seen = world.banks[version], []
 
     def echo(sent: Any) -> Any:
@@ -125,7 +125,7 @@ def test_a_form_that_is_wrong_is_told_without_what_the_bank_wrote(world: World, 
         assert seen[0].rpartition(".")[2] not in place
 
 
-def test_a_bank_that_writes_a_novel_is_cut_short(version: int, failing: Ask) -> None:
+def test_long_bank_error_is_truncated(version: int, failing: Ask) -> None:
     answer = failing(error(version, "c" * 5000, "t" * 100_000))
 
     assert len(answer.text) < 1500
@@ -134,7 +134,7 @@ def test_a_bank_that_writes_a_novel_is_cut_short(version: int, failing: Ask) -> 
 # -- a bank that wants to be left alone
 
 
-def test_the_tpp_is_told_when_the_bank_wants_to_be_asked_again(failing: Ask) -> None:
+def test_retry_after_of_a_429_or_5xx_reaches_the_tpp_up_to_one_day(failing: Ask) -> None:
     asked_for = {
         "7": "7",
         "0": "0",
@@ -151,12 +151,12 @@ def test_the_tpp_is_told_when_the_bank_wants_to_be_asked_again(failing: Ask) -> 
         assert failing(Reply(status, b"", {"Retry-After": "7"}, 0)).headers["retry-after"] == "7"
 
 
-def test_with_an_answer_of_another_kind_it_means_nothing(failing: Ask) -> None:
+def test_retry_after_of_another_status_is_ignored(failing: Ask) -> None:
     for status in (200, 202, 302, 400, 404):
         assert "retry-after" not in failing(Reply(status, b"", {"Retry-After": "7"}, 0)).headers
 
 
-def test_a_failure_knows_the_status_of_the_banks_answer(world: World) -> None:
+def test_bank_failure_has_the_status_of_the_bank_response(world: World) -> None:
     side = world.banks[1]
 
     def status_after(answer: Any) -> int | None:
@@ -172,7 +172,7 @@ def test_a_failure_knows_the_status_of_the_banks_answer(world: World) -> None:
     assert status_after(NotReached("no connection could be made")) is None
 
 
-def test_a_failure_without_its_secrets_is_the_same_otherwise(world: World) -> None:
+def test_redacted_bank_failure_keeps_its_other_fields(world: World) -> None:
     failure = BankFailed("secret", "refused", authorize_again=True, status=503, retry_after=7)
     outgoing = PreparedRequest("ALPHGB21", "/a", "http://a", b"", {"X-Api-Key": "secret", "X-Auth-Token": "token"})
 
@@ -194,7 +194,7 @@ def asked(lines: Lines) -> list[dict[str, Any]]:
     return [{name: line[name] for name in names if name in line} for line in found]
 
 
-def test_every_question_to_a_bank_is_a_line(world: World, version: int, failing: Ask, lines: Lines) -> None:
+def test_every_call_to_a_bank_writes_a_log_line(world: World, version: int, failing: Ask, lines: Lines) -> None:
     failing(refusal(version, 404, "RESOURCE_UNKNOWN"))
     failing(Reply(500, b"", {}, 0))
     failing(NotReached("no connection could be made"))
@@ -205,7 +205,7 @@ def test_every_question_to_a_bank_is_a_line(world: World, version: int, failing:
 
 
 @pytest.mark.parametrize(("letter", "fits"), [("a", True), ("ж", False), ('"', False)])
-def test_an_answer_that_a_function_could_not_hand_on_is_a_banks_failure(world: World, letter: str, fits: bool) -> None:
+def test_bank_response_above_the_lambda_response_limit_returns_502(world: World, letter: str, fits: bool) -> None:
     bearer = world.tokens(1)["access_token"]
     name = letter * (4_500_000 if fits else 1_500_000)
     accounts = [{"id": "1", "name": name, "iban": IBAN, "currency": "GBP"}]

@@ -18,11 +18,13 @@ from chalicelib.openbanking.bank_client.bank_failures import BankFailed, Circuit
     ],
     ids=lambda each: getattr(each, "detail", each),
 )
-def test_the_caller_is_to_blame_for_a_plain_no_and_the_bank_for_all_else(failure: BankFailed, blamed: str) -> None:
+def test_caller_is_responsible_for_a_plain_refusal_and_the_bank_for_other_failures(
+    failure: BankFailed, blamed: str
+) -> None:
     assert failure.responsible == blamed
 
 
-def test_a_failure_in_other_words_is_the_same_otherwise() -> None:
+def test_failure_with_a_new_detail_keeps_its_other_fields() -> None:
     failure = BankFailed(
         "a secret", "refused", authorize_again=True, quoted=True, broken=True, status=503, retry_after=7, not_asked=True
     )
@@ -35,7 +37,7 @@ def test_a_failure_in_other_words_is_the_same_otherwise() -> None:
     assert {name: getattr(clean, name) for name in same} == {name: getattr(failure, name) for name in same}
 
 
-def test_a_bank_that_is_left_alone_was_never_asked_and_the_caller_is_told_for_how_long() -> None:
+def test_open_circuit_failure_has_reach_never_and_the_seconds_to_wait() -> None:
     failure = BankFailed.of_open_circuit(CircuitOpen(30))
 
     assert failure.reach == "never"
@@ -44,5 +46,5 @@ def test_a_bank_that_is_left_alone_was_never_asked_and_the_caller_is_told_for_ho
     assert "30 s" in failure.detail
 
 
-def test_what_cannot_be_printed_does_not_reach_the_caller() -> None:
+def test_failure_detail_replaces_unprintable_characters() -> None:
     assert BankFailed("no\r\nsuch\x00account").detail == "no  such account"

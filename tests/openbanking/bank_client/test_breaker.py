@@ -38,12 +38,12 @@ def refused_for(call: Callable[[str], None], key: str = "bank") -> int:
     return caught.value.retry_after
 
 
-def test_the_limits_are_those_that_were_decided() -> None:
+def test_breaker_limits_are_5_failures_and_30_seconds() -> None:
     assert (FAILURES, OPEN_SECONDS) == (5, 30)
 
 
-def test_no_call_lasts_as_long_as_a_probe_may() -> None:
-    """Otherwise a call from before the circuit opened could report in place of the probe."""
+def test_time_limit_of_a_call_is_shorter_than_the_open_time_of_a_circuit() -> None:
+    """Keep a call from before the circuit opened from reporting in place of the probe."""
     assert TOTAL_SECONDS < OPEN_SECONDS
 
 
@@ -61,7 +61,7 @@ def test_five_failures_in_a_row_open_a_circuit_for_thirty_seconds(breaker: Break
     breaker.admit("bank")
 
 
-def test_a_success_in_between_begins_the_count_again(breaker: Breaker) -> None:
+def test_success_resets_the_count_of_failures(breaker: Breaker) -> None:
     for _ in range(3):
         fail(breaker, 4)
         breaker.record_success("bank")
@@ -70,7 +70,7 @@ def test_a_success_in_between_begins_the_count_again(breaker: Breaker) -> None:
     breaker.admit("bank")
 
 
-def test_every_party_has_a_circuit_of_its_own(breaker: Breaker) -> None:
+def test_every_bank_has_its_own_circuit(breaker: Breaker) -> None:
     fail(breaker, 5)
     fail(breaker, 4, "another bank")
 
@@ -78,7 +78,7 @@ def test_every_party_has_a_circuit_of_its_own(breaker: Breaker) -> None:
     breaker.admit("another bank")
 
 
-def test_of_many_calls_one_is_the_probe(breaker: Breaker, clock: ManualClock) -> None:
+def test_one_of_many_concurrent_calls_becomes_the_probe(breaker: Breaker, clock: ManualClock) -> None:
     fail(breaker, 5)
     clock.advance(30)
     refused: list[int] = []
@@ -121,7 +121,7 @@ def test_a_probe_that_fails_opens_the_circuit_again(breaker: Breaker, clock: Man
         assert refused_for(breaker.admit) == 30
 
 
-def test_who_reports_the_failure_that_opens_a_circuit_is_told(breaker: Breaker, clock: ManualClock) -> None:
+def test_record_failure_returns_true_when_it_opens_a_circuit(breaker: Breaker, clock: ManualClock) -> None:
     told = [breaker.record_failure("bank") for _ in range(7)]
     clock.advance(30)
     breaker.admit("bank")
@@ -130,7 +130,7 @@ def test_who_reports_the_failure_that_opens_a_circuit_is_told(breaker: Breaker, 
     assert told == [False] * 4 + [True, False, False, True]
 
 
-def test_a_probe_that_never_reports_gives_way_to_another(breaker: Breaker, clock: ManualClock) -> None:
+def test_unfinished_probe_admits_a_new_probe_after_30_s(breaker: Breaker, clock: ManualClock) -> None:
     fail(breaker, 5)
     clock.advance(30)
     breaker.admit("bank")
@@ -142,7 +142,7 @@ def test_a_probe_that_never_reports_gives_way_to_another(breaker: Breaker, clock
     assert refused_for(breaker.admit) == 1
 
 
-def test_calls_that_began_before_a_circuit_opened_do_not_keep_it_open(breaker: Breaker, clock: ManualClock) -> None:
+def test_late_failure_does_not_extend_an_open_circuit(breaker: Breaker, clock: ManualClock) -> None:
     fail(breaker, 5)
     clock.advance(20)
     breaker.record_failure("bank")
@@ -150,7 +150,7 @@ def test_calls_that_began_before_a_circuit_opened_do_not_keep_it_open(breaker: B
     assert refused_for(breaker.admit) == 10
 
 
-def test_a_late_success_closes_a_circuit_as_well(breaker: Breaker) -> None:
+def test_late_success_closes_an_open_circuit(breaker: Breaker) -> None:
     fail(breaker, 5)
 
     breaker.record_success("bank")
@@ -158,7 +158,7 @@ def test_a_late_success_closes_a_circuit_as_well(breaker: Breaker) -> None:
     breaker.admit("bank")
 
 
-def test_one_may_ask_whether_a_circuit_is_closed_without_being_the_probe(breaker: Breaker, clock: ManualClock) -> None:
+def test_require_closed_checks_a_circuit_without_claiming_the_probe(breaker: Breaker, clock: ManualClock) -> None:
     breaker.require_closed("bank")
     fail(breaker, 5)
     assert refused_for(breaker.require_closed) == 30
@@ -171,7 +171,7 @@ def test_one_may_ask_whether_a_circuit_is_closed_without_being_the_probe(breaker
     breaker.require_closed("bank")
 
 
-def test_no_report_of_many_threads_is_lost(breaker: Breaker) -> None:
+def test_breaker_counts_concurrent_failures_of_all_threads(breaker: Breaker) -> None:
     threads = [threading.Thread(target=fail, args=(breaker, 1)) for _ in range(FAILURES)]
     for thread in threads:
         thread.start()
@@ -181,7 +181,7 @@ def test_no_report_of_many_threads_is_lost(breaker: Breaker) -> None:
     assert refused_for(breaker.admit) == 30
 
 
-def test_a_pause_passes_after_a_clock_was_set_back_though_nobody_asks(breaker: Breaker, clock: ManualClock) -> None:
+def test_pause_without_calls_ends_on_time_after_a_clock_is_set_back(breaker: Breaker, clock: ManualClock) -> None:
     fail(breaker, 5)
     clock.advance(-3600)
     clock.advance(29.9)
@@ -193,7 +193,7 @@ def test_a_pause_passes_after_a_clock_was_set_back_though_nobody_asks(breaker: B
     breaker.admit("bank")
 
 
-def test_a_pause_passes_while_business_time_stands_still_and_not_when_it_is_moved(clock: ManualClock) -> None:
+def test_pause_follows_real_time_and_ignores_moved_business_time(clock: ManualClock) -> None:
     moved = MovedClock(clock, lambda: 0)
     breaker = Breaker(moved)
     fail(breaker, 5)
@@ -204,7 +204,7 @@ def test_a_pause_passes_while_business_time_stands_still_and_not_when_it_is_move
     breaker.admit("bank")
 
 
-def test_a_clock_that_is_set_back_prolongs_no_pause_beyond_its_length(breaker: Breaker, clock: ManualClock) -> None:
+def test_clock_set_back_never_extends_a_pause_beyond_30_seconds(breaker: Breaker, clock: ManualClock) -> None:
     fail(breaker, 5)
     clock.advance(-3600)
 

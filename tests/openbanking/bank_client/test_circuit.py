@@ -37,7 +37,7 @@ def reader(world: World) -> Reader:
         "mixed",
     ],
 )
-def test_after_five_failures_in_a_row_a_bank_is_left_alone(reader: Reader, failure: Any) -> None:
+def test_five_failures_in_a_row_pause_calls_to_a_bank(reader: Reader, failure: Any) -> None:
     five: dict[str, list[Any]] = {
         "error": [Reply(503, b'{"status":"error","error_code":4002,"message":"down"}', {}, 0)] * 5,
         "mixed": [
@@ -58,7 +58,7 @@ def test_after_five_failures_in_a_row_a_bank_is_left_alone(reader: Reader, failu
     "answer",
     [REFUSAL, Reply(400, b"{}", {}, 0), Reply(401, b"", {}, 0), Reply(429, b"", {}, 0), Reply(302, b"", {}, 0), {}],
 )
-def test_a_bank_that_says_no_or_nonsense_answers_and_is_asked_again(reader: Reader, answer: Any) -> None:
+def test_refusals_and_malformed_responses_do_not_pause_a_bank(reader: Reader, answer: Any) -> None:
     for _ in range(FAILURES + 1):
         assert reader.ask(answer).status == 502
 
@@ -66,7 +66,7 @@ def test_a_bank_that_says_no_or_nonsense_answers_and_is_asked_again(reader: Read
 
 
 @pytest.mark.parametrize("answer", [GOOD[1], REFUSAL])
-def test_an_answer_in_between_begins_the_count_again(reader: Reader, answer: Any) -> None:
+def test_bank_response_resets_the_count_of_failures(reader: Reader, answer: Any) -> None:
     for _ in range(2):
         reader.fail(FAILURES - 1)
         reader.ask(answer)
@@ -74,14 +74,14 @@ def test_an_answer_in_between_begins_the_count_again(reader: Reader, answer: Any
     assert reader.ask().status == 200
 
 
-def test_the_other_banks_are_asked_as_before(world: World, reader: Reader) -> None:
+def test_open_circuit_leaves_other_banks_available(world: World, reader: Reader) -> None:
     other = Reader(world, 2)
     reader.fail()
 
     assert (reader.ask().status, other.ask().status) == (502, 200)
 
 
-def test_what_is_sent_without_a_tpp_waiting_counts_and_is_held_back_as_well(world: World, reader: Reader) -> None:
+def test_background_calls_count_toward_the_circuit_and_obey_it(world: World, reader: Reader) -> None:
     link, bank = world.hub.openbanking.bank_client, reader.side.bank
     reader.side.answers["/revoke"] = lambda sent: GONE
     outgoing = link.prepare(bank, "/revoke", {}, request_id="1", token=None)
@@ -101,9 +101,7 @@ def test_what_is_sent_without_a_tpp_waiting_counts_and_is_held_back_as_well(worl
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_the_tpp_is_told_that_the_bank_was_not_asked_and_when_it_will_be(
-    world: World, version: int, lines: Lines
-) -> None:
+def test_open_circuit_returns_502_with_retry_after_and_the_reason(world: World, version: int, lines: Lines) -> None:
     reader = Reader(world, version)
     opened(world, version)
     world.clock.advance(12)
@@ -122,7 +120,7 @@ def test_the_tpp_is_told_that_the_bank_was_not_asked_and_when_it_will_be(
 # -- what closes it
 
 
-def test_after_half_a_minute_a_good_answer_closes_it(world: World, reader: Reader) -> None:
+def test_successful_call_after_30_seconds_closes_the_circuit(world: World, reader: Reader) -> None:
     reader.fail()
     world.clock.advance(29)
     assert reader.ask().headers["retry-after"] == "1"
@@ -133,7 +131,7 @@ def test_after_half_a_minute_a_good_answer_closes_it(world: World, reader: Reade
     assert reader.ask().status == 200
 
 
-def test_while_one_call_tries_the_others_are_refused(world: World, reader: Reader) -> None:
+def test_calls_during_a_probe_return_502(world: World, reader: Reader) -> None:
     reader.fail()
     world.clock.advance(30)
     others: list[Answer] = []
@@ -148,7 +146,7 @@ def test_while_one_call_tries_the_others_are_refused(world: World, reader: Reade
     assert [(other.status, other.headers["retry-after"]) for other in others] == [(502, "1")]
 
 
-def test_a_refusal_closes_it_too(world: World, reader: Reader) -> None:
+def test_bank_refusal_closes_the_circuit(world: World, reader: Reader) -> None:
     reader.fail()
     world.clock.advance(30)
 
@@ -156,7 +154,7 @@ def test_a_refusal_closes_it_too(world: World, reader: Reader) -> None:
     assert reader.ask().status == 200
 
 
-def test_another_failure_leaves_it_open_for_another_half_minute(world: World, reader: Reader) -> None:
+def test_failed_probe_keeps_the_circuit_open_for_30_more_seconds(world: World, reader: Reader) -> None:
     reader.fail()
     world.clock.advance(30)
     reader.fail(1)
@@ -170,7 +168,7 @@ def test_another_failure_leaves_it_open_for_another_half_minute(world: World, re
 
 @pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("kind", ["single", "direct"])
-def test_a_payment_is_refused_before_anything_is_used_up(world: World, version: int, kind: str) -> None:
+def test_payment_during_an_open_circuit_returns_502_before_any_write(world: World, version: int, kind: str) -> None:
     payer = Payer(world, version, kind, consent_type="one_time")
     opened(world, version)
 
@@ -188,7 +186,7 @@ def test_a_payment_is_refused_before_anything_is_used_up(world: World, version: 
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_the_circuit_does_not_stand_between_a_repeat_and_its_stored_answer(world: World, version: int) -> None:
+def test_repeated_payment_returns_the_stored_response_during_an_open_circuit(world: World, version: int) -> None:
     payer = Payer(world, version, consent_type="one_time")
     assert payer.pay("key-1").status == 200
     opened(world, version)
@@ -200,8 +198,8 @@ def test_the_circuit_does_not_stand_between_a_repeat_and_its_stored_answer(world
     assert payer.calls == 1
 
 
-def test_a_payment_that_another_call_outran_is_given_back(world: World) -> None:
-    """Asked first, the circuit let it pass; before it was sent, another call was the probe."""
+def test_payment_that_loses_the_probe_to_another_call_can_be_repeated(world: World) -> None:
+    """The first check admits the payment; another call claims the probe before the payment is sent."""
     payer = Payer(world, 1, consent_type="one_time")
     opened(world, 1)
     world.clock.advance(30)
@@ -216,7 +214,7 @@ def test_a_payment_that_another_call_outran_is_given_back(world: World) -> None:
     assert (payer.pay("key-1").status, payer.calls) == (200, 1)
 
 
-def test_payments_count_like_other_calls(world: World) -> None:
+def test_failed_payments_count_toward_the_circuit(world: World) -> None:
     payer = Payer(world, 1)
     payer.bank_does(GONE)
     for _ in range(FAILURES):

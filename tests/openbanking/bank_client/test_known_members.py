@@ -28,7 +28,7 @@ def identified(rows: Iterable[Row]) -> list[Any]:
 
 @pytest.mark.parametrize(("row", "member"), identified(ROWS))
 @pytest.mark.parametrize("number", [4711, 0, 12345678])
-def test_an_identifier_that_is_a_number_is_handed_on_as_its_digits(
+def test_numeric_identifier_reaches_the_tpp_as_a_string_of_digits(
     stage: Stage, row: Row, member: Member, number: int, lines: Lines
 ) -> None:
     number = int(str(number)[: member.length])
@@ -42,7 +42,9 @@ def test_an_identifier_that_is_a_number_is_handed_on_as_its_digits(
 
 
 @pytest.mark.parametrize(("row", "member"), identified(row for row in ROWS if row.version == 2))
-def test_an_identifier_that_is_a_number_may_be_in_camel_case(stage: Stage, row: Row, member: Member) -> None:
+def test_numeric_identifier_in_camel_case_reaches_the_tpp_as_a_string_of_digits(
+    stage: Stage, row: Row, member: Member
+) -> None:
     given = with_value(row.answer, member, 171)
     digits = "171".zfill(WIDTHS.get(member.name, 0))
 
@@ -54,7 +56,7 @@ def test_an_identifier_that_is_a_number_may_be_in_camel_case(stage: Stage, row: 
 @pytest.mark.parametrize(
     "row", [row for row in ROWS if any(m.path.endswith("].account_number") for m in row.table.answer)], ids=str
 )
-def test_a_text_of_digits_stays_as_the_bank_wrote_it(stage: Stage, row: Row) -> None:
+def test_string_of_digits_reaches_the_tpp_without_padding(stage: Stage, row: Row) -> None:
     members = [member for member in row.table.answer if member.name in WIDTHS]
 
     for member in members:
@@ -62,7 +64,7 @@ def test_a_text_of_digits_stays_as_the_bank_wrote_it(stage: Stage, row: Row) -> 
         assert value_of(answer.body, member) == "17"
 
 
-def test_a_version_1_account_number_without_a_sort_code_is_not_british(stage: Stage) -> None:
+def test_version_1_account_number_without_a_sort_code_is_not_padded(stage: Stage) -> None:
     row = next(row for row in ROWS if row.webhook == "/account_payment")
     given = row.answer
     party = given["payment"]["additional_data"][0]["sender_data"]
@@ -76,7 +78,7 @@ def test_a_version_1_account_number_without_a_sort_code_is_not_british(stage: St
 
 @pytest.mark.parametrize("webhook", ["/accounts", "/account", "/account_balance"])
 @pytest.mark.parametrize("written", [77, "77", Number("77.0")])
-def test_a_version_1_id_stays_as_the_bank_wrote_it(stage: Stage, webhook: str, written: Any) -> None:
+def test_version_1_account_id_reaches_the_tpp_unchanged(stage: Stage, webhook: str, written: Any) -> None:
     row = next(row for row in ROWS if row.webhook == webhook)
     member = next(member for member in row.table.answer if member.name == "id")
     given = with_value(row.answer, member, written)
@@ -96,7 +98,7 @@ UNKNOWN: Json = {
 
 @pytest.mark.parametrize("row", [row for row in ROWS if "funds" not in row.webhook], ids=str)
 @pytest.mark.parametrize("camel", [False, True])
-def test_unknown_members_keep_the_banks_own_names_at_every_depth(stage: Stage, row: Row, camel: bool) -> None:
+def test_unknown_members_keep_their_names_at_every_depth(stage: Stage, row: Row, camel: bool) -> None:
     if camel and row.version == 1:
         return
     known = row.answer
@@ -116,7 +118,7 @@ def with_unknown(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.version == 2 and "funds" not in row.webhook], ids=str)
-def test_of_a_member_in_two_spellings_snake_case_counts_and_it_is_logged(
+def test_member_in_both_spellings_takes_the_snake_case_value_and_is_logged(
     stage: Stage, row: Row, lines: Lines, subtests: pytest.Subtests
 ) -> None:
     spellings = [(member, in_camel_case({member.name: 0}).popitem()[0]) for member in row.table.answer]
@@ -139,7 +141,7 @@ def test_of_a_member_in_two_spellings_snake_case_counts_and_it_is_logged(
             assert all(problem.startswith(f"{member.shown} is present in both spellings") for problem in problems)
 
 
-def test_two_spellings_of_an_unknown_member_are_two_members(stage: Stage) -> None:
+def test_unknown_member_in_two_spellings_reaches_the_tpp_as_two_members(stage: Stage) -> None:
     row = next(row for row in ROWS if row.webhook == "/v2_account")
     given = row.answer | {"own_detail": 1, "ownDetail": 2}
 

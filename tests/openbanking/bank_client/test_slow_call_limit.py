@@ -35,7 +35,7 @@ def take_all_slots(world: World, version: int) -> None:
 
 
 @VERSIONS
-def test_a_slow_read_that_finds_no_slot_is_given_up_with_retry_after(world: World, version: int) -> None:
+def test_slow_read_without_a_free_slot_returns_502_with_retry_after(world: World, version: int) -> None:
     reader = Reader(world, version)
     take_all_slots(world, version)
 
@@ -48,7 +48,7 @@ def test_a_slow_read_that_finds_no_slot_is_given_up_with_retry_after(world: Worl
 
 
 @VERSIONS
-def test_a_slow_read_that_finds_a_slot_gets_its_answer_and_frees_the_slot(world: World, version: int) -> None:
+def test_slow_read_with_a_free_slot_returns_200_and_frees_the_slot(world: World, version: int) -> None:
     reader = Reader(world, version)
     take_all_slots(world, version)
     world.clock.advance(HELD_SECONDS)
@@ -57,7 +57,7 @@ def test_a_slow_read_that_finds_a_slot_gets_its_answer_and_frees_the_slot(world:
         assert reader.ask(slow_reply(GOOD[version])).status == 200
 
 
-def test_a_read_that_is_answered_in_time_needs_no_slot(world: World) -> None:
+def test_read_answered_in_time_takes_no_slot(world: World) -> None:
     reader = Reader(world)
     take_all_slots(world, 1)
 
@@ -67,7 +67,7 @@ def test_a_read_that_is_answered_in_time_needs_no_slot(world: World) -> None:
     assert "PutItem" not in calls
 
 
-def test_a_slow_read_takes_two_writes_more(world: World) -> None:
+def test_slow_read_costs_two_more_writes(world: World) -> None:
     reader = Reader(world)
     assert reader.ask().status == 200
 
@@ -77,7 +77,7 @@ def test_a_slow_read_takes_two_writes_more(world: World) -> None:
     assert calls == ["BatchGetItem", "PutItem", "PutItem"]
 
 
-def test_reads_that_are_given_up_open_the_circuit_of_the_instance(world: World) -> None:
+def test_reads_given_up_open_the_circuit_of_the_instance(world: World) -> None:
     reader = Reader(world)
     take_all_slots(world, 1)
     for _ in range(5):
@@ -87,8 +87,8 @@ def test_reads_that_are_given_up_open_the_circuit_of_the_instance(world: World) 
     assert reader.calls == 5
 
 
-def test_a_read_that_is_given_up_is_not_the_banks_failure(world: World) -> None:
-    """It waited for 3 s only: a bank is down if it does not respond for as long as a call may take."""
+def test_read_given_up_does_not_count_as_a_bank_failure(world: World) -> None:
+    """A bank is down only if it does not respond within the full time limit of a call."""
     reader = Reader(world)
 
     def give_up() -> None:
@@ -99,7 +99,7 @@ def test_a_read_that_is_given_up_is_not_the_banks_failure(world: World) -> None:
 
 
 @VERSIONS
-def test_a_payment_is_never_given_up(world: World, version: int) -> None:
+def test_slow_payment_without_a_free_slot_is_not_given_up(world: World, version: int) -> None:
     payer = Payer(world, version)
     take_all_slots(world, version)
     payer.side.answers[WEBHOOKS[version, "single"]] = lambda sent: slow_reply(taken(version))
@@ -108,7 +108,7 @@ def test_a_payment_is_never_given_up(world: World, version: int) -> None:
 
 
 @pytest.mark.parametrize("call", ["put", "rows"])
-def test_a_slow_read_goes_on_if_storage_fails(world: World, call: str) -> None:
+def test_slow_read_continues_if_storage_fails(world: World, call: str) -> None:
     reader = Reader(world)
     if call == "rows":
         take_all_slots(world, 1)
@@ -118,7 +118,7 @@ def test_a_slow_read_goes_on_if_storage_fails(world: World, call: str) -> None:
 
 
 @pytest.mark.parametrize("refused", [Conflict, Throttled])
-def test_a_slow_read_is_given_up_if_too_many_compete_for_a_slot(
+def test_slow_read_is_given_up_if_too_many_calls_compete_for_a_slot(
     world: World, monkeypatch: pytest.MonkeyPatch, refused: type[StoreError]
 ) -> None:
     reader = Reader(world)
@@ -127,8 +127,8 @@ def test_a_slow_read_is_given_up_if_too_many_compete_for_a_slot(
     assert reader.ask(slow_reply(GOOD[1])).headers["retry-after"] == "30"
 
 
-def test_a_slot_is_free_after_a_read_that_timed_out(world: World) -> None:
-    """The bank hangs, and every call takes its slot before its time is over."""
+def test_read_that_times_out_frees_its_slot(world: World) -> None:
+    """Every call to a hanging bank takes a slot before its time limit ends."""
     reader = Reader(world)
     slow_calls = world.hub.openbanking.bank_client.slow_calls
 
@@ -170,7 +170,9 @@ def test_freeing_a_slot_ends_at_its_time_limit_if_storage_hangs(world: World) ->
 
 
 @pytest.mark.parametrize("is_probe", [False, True])
-def test_a_payment_is_recorded_soon_after_its_slow_answer_if_the_statistics_hang(world: World, is_probe: bool) -> None:
+def test_payment_is_recorded_soon_after_a_slow_response_if_the_statistics_table_hangs(
+    world: World, is_probe: bool
+) -> None:
     payer = Payer(world, 1)
     answered_at, recorded_at = [], []
     if is_probe:

@@ -65,7 +65,7 @@ def is_known(payer: Payer, first: Any) -> None:
 @VERSIONS
 @KINDS
 @pytest.mark.parametrize("url", NO_URLS)
-def test_a_confirmation_url_that_is_no_web_address_is_not_handed_on(
+def test_confirmation_url_that_is_no_web_address_leaves_the_outcome_unknown(
     world: World, version: int, kind: str, url: str
 ) -> None:
     payer = Payer(world, version, kind)
@@ -78,9 +78,7 @@ def test_a_confirmation_url_that_is_no_web_address_is_not_handed_on(
 
 @VERSIONS
 @KINDS
-def test_a_confirmation_url_with_half_of_a_surrogate_pair_is_not_handed_on(
-    world: World, version: int, kind: str
-) -> None:
+def test_confirmation_url_with_a_lone_surrogate_returns_502(world: World, version: int, kind: str) -> None:
     payer = Payer(world, version, kind)
     body = jsontext.dumps(taken(version) | {"confirmation_url": "https://bank.example/half"})
     payer.bank_does(Reply(200, body.replace("half", "\\ud83d").encode(), {}, 0.01))
@@ -102,12 +100,12 @@ def test_a_confirmation_url_with_half_of_a_surrogate_pair_is_not_handed_on(
         "https://bank.example/a@b#c@d",
     ],
 )
-def test_https_is_a_confirmation_url_in_every_stage(local: bool, url: str) -> None:
+def test_https_confirmation_url_is_valid_in_every_stage(local: bool, url: str) -> None:
     assert is_confirmation_url(url, local=local)
 
 
 @pytest.mark.parametrize(("stage", "status"), [("local", 200), ("dev", 502), ("prod", 502)])
-def test_http_is_a_confirmation_url_in_the_local_stage_only(shared_world: World, stage: str, status: int) -> None:
+def test_http_confirmation_url_is_valid_in_the_local_stage_only(shared_world: World, stage: str, status: int) -> None:
     of = shared_world.hub.settings
     address = "http://127.0.0.1:8000" if stage == "local" else "https://hub.example"
     names = {"RESOURCE_PREFIX": of.prefix, "KEYS_SECRET": of.keys_secret, "KMS_KEY_ID": of.kms_key_id}
@@ -121,7 +119,9 @@ def test_http_is_a_confirmation_url_in_the_local_stage_only(shared_world: World,
 
 @KINDS
 @pytest.mark.parametrize("status", ["XXXX", "rcvd", "AC", "1", ""])
-def test_a_first_status_that_version_2_does_not_have_is_not_handed_on(world: World, kind: str, status: str) -> None:
+def test_unknown_version_2_status_in_a_payment_response_leaves_the_outcome_unknown(
+    world: World, kind: str, status: str
+) -> None:
     payer = Payer(world, 2, kind)
     payer.bank_does(taken(2) | {"status": status})
 
@@ -142,7 +142,7 @@ def test_a_first_status_that_version_2_does_not_have_is_not_handed_on(world: Wor
     ],
     ids=repr,
 )
-def test_a_payment_that_an_answer_of_another_form_names_is_known(
+def test_malformed_payment_response_with_a_payment_id_records_the_payment(
     world: World, version: int, changes: dict[str, Any]
 ) -> None:
     payer = Payer(world, version)
@@ -154,7 +154,7 @@ def test_a_payment_that_an_answer_of_another_form_names_is_known(
     is_known(payer, 1 if version == 1 else "RCVD")
 
 
-def test_the_status_of_an_answer_without_a_usable_address_is_kept(world: World) -> None:
+def test_payment_response_without_a_usable_url_records_its_status(world: World) -> None:
     payer = Payer(world, 2)
     payer.bank_does(taken(2) | {"status": "ACTC", "confirmation_url": "javascript:1"})
 
@@ -165,7 +165,9 @@ def test_the_status_of_an_answer_without_a_usable_address_is_kept(world: World) 
 
 @VERSIONS
 @pytest.mark.parametrize("payment_id", ["", "p" * 1025, "a\nb", None, 1.5, True, {}], ids=repr)
-def test_a_payment_that_has_no_usable_name_is_not_recorded(world: World, version: int, payment_id: Any) -> None:
+def test_payment_response_without_a_usable_payment_id_records_no_payment(
+    world: World, version: int, payment_id: Any
+) -> None:
     payer = Payer(world, version)
     payer.bank_does(taken(version) | {"payment_id": payment_id, "confirmation_url": "javascript:1"})
 
@@ -177,7 +179,9 @@ def test_a_payment_that_has_no_usable_name_is_not_recorded(world: World, version
 
 
 @VERSIONS
-def test_a_one_time_consent_stays_spent_and_a_repeat_is_told_the_same(world: World, version: int) -> None:
+def test_unusable_response_spends_a_one_time_consent_and_a_repeat_returns_the_same_error(
+    world: World, version: int
+) -> None:
     payer = Payer(world, version, consent_type="one_time")
     payer.bank_does(taken(version) | {"confirmation_url": "javascript:1"})
 
@@ -193,7 +197,7 @@ def test_a_one_time_consent_stays_spent_and_a_repeat_is_told_the_same(world: Wor
 
 @VERSIONS
 @KINDS
-def test_the_same_holds_for_a_payment_that_is_made_later(world: World, version: int, kind: str) -> None:
+def test_unusable_response_to_a_deferred_payment_records_the_payment(world: World, version: int, kind: str) -> None:
     payer = LaterPayer(world, version, kind)
     payer.bank_does(taken(version) | {"confirmation_url": "javascript:1"})
     for path in ("/v2_payment_single_status", "/v2_payment_bulk_status"):
@@ -209,7 +213,7 @@ def test_the_same_holds_for_a_payment_that_is_made_later(world: World, version: 
     is_known(payer, 1 if version == 1 else "RCVD")
 
 
-def test_a_report_that_came_before_the_unusable_answer_is_applied(world: World) -> None:
+def test_early_report_applies_to_a_payment_with_an_unusable_response(world: World) -> None:
     payer = Payer(world, 2)
     payer.report("ACSC")
     payer.bank_does(taken(2) | {"status": "XXXX"})
@@ -221,7 +225,7 @@ def test_a_report_that_came_before_the_unusable_answer_is_applied(world: World) 
 
 
 @VERSIONS
-def test_an_error_that_names_a_payment_is_a_refusal(world: World, version: int) -> None:
+def test_bank_error_with_a_payment_id_is_a_refusal(world: World, version: int) -> None:
     payer = Payer(world, version)
     error = {"status": "error", "error_code": 1} if version == 1 else {"code": "LIMIT", "title": "too much"}
     payer.bank_does(error | {"payment_id": "P-1"})
