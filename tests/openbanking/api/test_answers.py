@@ -54,7 +54,7 @@ def view(call: OwnCall) -> Callable[..., Any]:
 
 
 @pytest.mark.parametrize("call", OWN_CALLS, ids=lambda call: call.path)
-def test_a_call_is_answered_with_the_type_that_is_documented(call: OwnCall) -> None:
+def test_every_call_returns_its_documented_response_type(call: OwnCall) -> None:
     documented = returned_by(call.answered_by)
     source = ast.parse(inspect.getsource(view(call)))
     calls = [
@@ -79,14 +79,14 @@ def made_by(value: ast.expr, source: ast.Module) -> str:
 
 
 @pytest.mark.parametrize("name", BANK_STEPS)
-def test_a_banks_call_is_answered_with_the_type_that_is_documented(name: str) -> None:
+def test_every_bank_call_returns_its_documented_response_type(name: str) -> None:
     step = bank_api._step(name)
 
     assert step is BANK_STEPS[name]
     assert is_typeddict(returned_by(step))
 
 
-def test_no_answer_is_assembled_without_a_type() -> None:
+def test_api_and_flows_build_no_untyped_response() -> None:
     free = {"build_bank_request", "_read_members"}  # what a bank is sent
     for module in modules_matching(("chalicelib/openbanking/api/**", "chalicelib/openbanking/flows/**")):
         for node in ast.walk(tree(module)):

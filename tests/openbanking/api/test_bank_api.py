@@ -21,7 +21,7 @@ VERSIONS = pytest.mark.parametrize("version", [1, 2])
 
 
 @VERSIONS
-def test_a_bank_learns_who_asks_for_what(world: World, version: int) -> None:
+def test_init_authorization_returns_the_tpp_and_its_scopes(world: World, version: int) -> None:
     asked = world.authorize(version)
 
     answer = world.bank(version, "/init_authorization", {URL[version]: asked["redirect_url"]})
@@ -41,7 +41,7 @@ def test_a_bank_learns_who_asks_for_what(world: World, version: int) -> None:
 
 
 @VERSIONS
-def test_a_url_whose_query_is_escaped_or_ordered_otherwise_is_the_same_url(world: World, version: int) -> None:
+def test_init_authorization_accepts_a_url_with_a_reordered_and_escaped_query(world: World, version: int) -> None:
     url = world.authorize(version, state="a b/c?d=é")["redirect_url"]
     parts = urlsplit(url)
     other = parts._replace(query=urlencode(list(reversed(parse_qsl(parts.query))), safe="/:")).geturl()
@@ -51,7 +51,7 @@ def test_a_url_whose_query_is_escaped_or_ordered_otherwise_is_the_same_url(world
 
 
 @VERSIONS
-def test_the_longest_url_that_can_be_given_out_is_accepted_back(world: World, version: int) -> None:
+def test_init_authorization_and_consent_accept_the_longest_authorization_url(world: World, version: int) -> None:
     callback = "https://tpp.example.com/cb?" + "&" * (2048 - 27)
     world.client = world.hub.openbanking.clients.create(
         owner="a@example.com", title="Long", callback_urls=[callback]
@@ -76,7 +76,7 @@ CALLBACKS = {
 
 
 @pytest.mark.parametrize(("callback", "beginning"), CALLBACKS.values(), ids=CALLBACKS)
-def test_a_callback_url_may_have_a_query_of_its_own(world: World, callback: str, beginning: str) -> None:
+def test_callback_url_keeps_its_own_query(world: World, callback: str, beginning: str) -> None:
     world.client = world.hub.openbanking.clients.create(
         owner="a@example.com", title="Own", callback_urls=[callback]
     ).client
@@ -106,7 +106,9 @@ ALTERATIONS: dict[str, Callable[[str], str]] = {
 
 @VERSIONS
 @pytest.mark.parametrize("alter", ALTERATIONS.values(), ids=ALTERATIONS)
-def test_an_altered_or_unknown_url_is_not_correct(world: World, version: int, alter: Callable[[str], str]) -> None:
+def test_altered_or_unknown_authorization_url_returns_400(
+    world: World, version: int, alter: Callable[[str], str]
+) -> None:
     url = alter(world.authorize(version)["redirect_url"])
 
     for path, body in (("/init_authorization", {URL[version]: url}), ("/consent", world.consent_body(version, url))):
@@ -115,7 +117,7 @@ def test_an_altered_or_unknown_url_is_not_correct(world: World, version: int, al
 
 
 @VERSIONS
-def test_an_expired_or_used_or_foreign_url_is_not_correct(world: World, version: int) -> None:
+def test_expired_used_or_foreign_authorization_url_returns_400(world: World, version: int) -> None:
     wrong = (400, 4301 if version == 1 else "AUTHORIZATION_REQUEST_URL_NOT_VALID")
     used = world.approve(version).request_url
     expired = world.authorize(version)["redirect_url"]
@@ -132,7 +134,7 @@ def test_an_expired_or_used_or_foreign_url_is_not_correct(world: World, version:
 
 
 @VERSIONS
-def test_a_saved_consent_leads_back_to_the_tpp_with_code_state_and_issuer(world: World, version: int) -> None:
+def test_saved_consent_returns_a_callback_url_with_code_state_and_issuer(world: World, version: int) -> None:
     consented = world.approve(version, state="my state")
 
     assert consented.callback_url.startswith("http://127.0.0.1:8000/authorize/callback?")
@@ -167,7 +169,7 @@ MORE = {1: ["account.list", "account.details", "account.balance"], 2: ["accounts
 
 @VERSIONS
 @pytest.mark.parametrize(("change", "v1", "v2"), REFUSED_CONSENTS.values(), ids=REFUSED_CONSENTS)
-def test_a_consent_that_does_not_fit_is_refused_and_changes_nothing(
+def test_invalid_consent_returns_400_and_leaves_the_request_open(
     world: World, version: int, change: dict[str, Any], v1: int, v2: str
 ) -> None:
     asked = MORE[version] if change.get("scopes") == ["fewer"] else world.scopes(version)
@@ -192,7 +194,7 @@ def _camel(name: str) -> str:
 
 
 @VERSIONS
-def test_a_second_consent_for_one_state_is_not_unique(world: World, version: int) -> None:
+def test_second_consent_for_one_authorization_request_is_rejected(world: World, version: int) -> None:
     url = world.approve(version).request_url
 
     answer = world.bank(version, "/consent", world.consent_body(version, url))
@@ -201,7 +203,7 @@ def test_a_second_consent_for_one_state_is_not_unique(world: World, version: int
 
 
 @VERSIONS
-def test_an_inactive_tpp_cannot_be_reached(world: World, version: int) -> None:
+def test_consent_for_an_inactive_tpp_is_rejected(world: World, version: int) -> None:
     url = world.authorize(version)["redirect_url"]
     world.hub.openbanking.clients.deactivate(world.client.client_id)
 
@@ -211,7 +213,7 @@ def test_an_inactive_tpp_cannot_be_reached(world: World, version: int) -> None:
 
 
 @VERSIONS
-def test_a_payment_scope_needs_no_account(world: World, version: int) -> None:
+def test_consent_with_a_payment_scope_needs_no_account(world: World, version: int) -> None:
     scope = "payment.init" if version == 1 else "payments.single"
     url = world.authorize(version, scopes=[scope])["redirect_url"]
     body = world.consent_body(version, url, scopes=[scope], ibans=[])
@@ -223,7 +225,7 @@ def test_a_payment_scope_needs_no_account(world: World, version: int) -> None:
 
 
 @VERSIONS
-def test_a_repeated_request_id_with_the_same_body_gets_the_same_answer(world: World, version: int) -> None:
+def test_repeated_request_id_with_the_same_body_returns_the_same_response(world: World, version: int) -> None:
     url = world.authorize(version)["redirect_url"]
     headers = {"x-request-id": str(uuid.uuid4())}
 
@@ -235,7 +237,7 @@ def test_a_repeated_request_id_with_the_same_body_gets_the_same_answer(world: Wo
 
 
 @VERSIONS
-def test_a_repeated_request_id_with_another_body_is_refused(world: World, version: int) -> None:
+def test_repeated_request_id_with_another_body_returns_400(world: World, version: int) -> None:
     url = world.authorize(version)["redirect_url"]
     headers = {"x-request-id": str(uuid.uuid4())}
     world.bank(version, "/consent", world.consent_body(version, url), headers=headers)
@@ -247,7 +249,7 @@ def test_a_repeated_request_id_with_another_body_is_refused(world: World, versio
 
 
 @VERSIONS
-def test_a_request_id_may_be_used_again_after_a_day(world: World, version: int) -> None:
+def test_request_id_can_be_reused_after_a_day(world: World, version: int) -> None:
     headers = {"x-request-id": str(uuid.uuid4())}
     body = {URL[version]: world.authorize(version)["redirect_url"]}
     world.bank(version, "/init_authorization", body, headers=headers)
@@ -276,7 +278,7 @@ GATE: dict[str, tuple[dict[str, str | None], tuple[int, int], tuple[int, str]]] 
 @VERSIONS
 @pytest.mark.parametrize(("headers", "v1", "v2"), GATE.values(), ids=GATE)
 @pytest.mark.parametrize("path", ["/init_authorization", "/consent", "/token/revoke"])
-def test_a_bank_that_does_not_prove_itself_is_refused(
+def test_bank_call_with_invalid_credentials_or_headers_is_rejected(
     world: World, version: int, path: str, headers: dict[str, str | None], v1: tuple[int, int], v2: tuple[int, str]
 ) -> None:
     if headers.get("x-signature") == "other":
@@ -289,7 +291,7 @@ def test_a_bank_that_does_not_prove_itself_is_refused(
 
 @VERSIONS
 @pytest.mark.parametrize("signature", ["other", "%%%"])
-def test_a_wrong_signature_in_a_sandbox_is_told_which_keys_were_tried_and_which_body_came(
+def test_wrong_signature_in_a_sandbox_returns_the_known_key_ids_and_the_body_digest(
     world: World, version: int, signature: str
 ) -> None:
     if signature == "other":
@@ -304,7 +306,7 @@ def test_a_wrong_signature_in_a_sandbox_is_told_which_keys_were_tried_and_which_
     assert "what the bank sent" not in answer.text
 
 
-def test_version_1_may_leave_the_signature_out_and_version_2_may_not(world: World) -> None:
+def test_version_1_accepts_a_missing_signature_and_version_2_rejects_it(world: World) -> None:
     unsigned: dict[str, str | None] = {"x-signature": None}
     first, second = world.authorize(1)["redirect_url"], world.authorize(2)["redirect_url"]
 
@@ -313,7 +315,7 @@ def test_version_1_may_leave_the_signature_out_and_version_2_may_not(world: Worl
     assert code_of(refused, 2) == (400, "HEADERS_ERROR")
 
 
-def test_a_version_1_bank_may_be_made_to_sign(world: World) -> None:
+def test_signature_required_setting_rejects_unsigned_version_1_calls(world: World) -> None:
     url = world.authorize(1)["redirect_url"]
     world.hub.openbanking.banks.change("ALPHGB21", signature_required=True)
     try:
@@ -327,7 +329,7 @@ def test_a_version_1_bank_may_be_made_to_sign(world: World) -> None:
 
 
 @VERSIONS
-def test_a_bank_registered_for_the_other_version_is_refused(world: World, version: int) -> None:
+def test_bank_registered_for_the_other_version_returns_403(world: World, version: int) -> None:
     other = {"x-api-key": world.banks[3 - version].api_key}
 
     answer = world.bank(version, "/consent", {}, headers=other)
@@ -337,7 +339,7 @@ def test_a_bank_registered_for_the_other_version_is_refused(world: World, versio
 
 @VERSIONS
 @pytest.mark.parametrize("raw", [b"", b"{", b"\xff", b"[" * 60_000, b'{"a":NaN}', b'{"a":1,"a":2}'])
-def test_a_body_that_is_not_json_is_refused(world: World, version: int, raw: bytes) -> None:
+def test_body_that_is_not_json_returns_400(world: World, version: int, raw: bytes) -> None:
     answer = world.bank(version, "/consent", raw=raw)
 
     assert code_of(answer, version) == (400, 4003 if version == 1 else "FORMAT_ERROR")
@@ -345,7 +347,7 @@ def test_a_body_that_is_not_json_is_refused(world: World, version: int, raw: byt
 
 @VERSIONS
 @pytest.mark.parametrize("raw", [b"[]", b"null", b'"text"', b"7", b'{"x":"' + b"a" * 4_000_000 + b'"}'])
-def test_a_body_of_the_wrong_shape_or_size_is_refused(world: World, version: int, raw: bytes) -> None:
+def test_body_of_the_wrong_shape_or_size_returns_400(world: World, version: int, raw: bytes) -> None:
     answer = world.bank(version, "/consent", raw=raw)
 
     assert answer.status == 400
@@ -368,7 +370,7 @@ def test_a_body_of_the_wrong_shape_or_size_is_refused(world: World, version: int
         ("PUT", "/tpp/accounts", "API_ACTION_DOES_NOT_EXIST"),
     ],
 )
-def test_an_action_that_does_not_exist_says_so_in_the_right_format(
+def test_unknown_action_returns_401_in_the_error_format_of_its_api(
     world: World, method: str, path: str, code: object
 ) -> None:
     answer = world.call(method, path, b"{}")
@@ -382,7 +384,7 @@ def test_an_action_that_does_not_exist_says_so_in_the_right_format(
 
 
 @VERSIONS
-def test_tokens_that_cannot_be_revoked_are_told_apart(world: World, version: int) -> None:
+def test_revocation_returns_different_codes_for_malformed_and_unknown_tokens(world: World, version: int) -> None:
     foreign = world.approve(3 - version).bank_token
     malformed = world.bank(version, "/token/revoke", {TOKEN[version]: "nonsense"})
     unknown = world.bank(version, "/token/revoke", {TOKEN[version]: f"{'0' * 22}.{'A' * 43}"})
@@ -402,7 +404,7 @@ def cancel_path(world: World, version: int, url: str) -> str:
 
 
 @VERSIONS
-def test_a_cancelled_psu_comes_back_with_the_reason_and_repeats_alike(world: World, version: int) -> None:
+def test_cancel_url_redirects_the_psu_with_the_reason_and_repeats_the_redirect(world: World, version: int) -> None:
     asked = world.authorize(version, state="s1")
     path = cancel_path(world, version, asked["redirect_url"])
 
@@ -423,14 +425,14 @@ def test_a_cancelled_psu_comes_back_with_the_reason_and_repeats_alike(world: Wor
 
 
 @VERSIONS
-def test_cancelling_without_a_reason_means_access_denied(world: World, version: int) -> None:
+def test_cancel_url_without_a_reason_redirects_with_access_denied(world: World, version: int) -> None:
     path = cancel_path(world, version, world.authorize(version)["redirect_url"])
 
     assert "error=access_denied" in world.call("GET", path).headers["location"]
 
 
 @VERSIONS
-def test_cancelling_after_consent_changes_nothing_and_strands_nobody(world: World, version: int) -> None:
+def test_cancel_url_after_consent_redirects_and_keeps_the_code_valid(world: World, version: int) -> None:
     asked = world.authorize(version)
     path = cancel_path(world, version, asked["redirect_url"])
     saved = world.bank(version, "/consent", world.consent_body(version, asked["redirect_url"]))
@@ -443,7 +445,7 @@ def test_cancelling_after_consent_changes_nothing_and_strands_nobody(world: Worl
 
 
 @VERSIONS
-def test_an_expired_request_can_still_be_left_by_its_cancel_address(world: World, version: int) -> None:
+def test_cancel_url_of_an_expired_request_still_redirects(world: World, version: int) -> None:
     path = cancel_path(world, version, world.authorize(version)["redirect_url"])
     world.clock.advance(seconds=3600)
 
@@ -451,7 +453,7 @@ def test_an_expired_request_can_still_be_left_by_its_cancel_address(world: World
 
 
 @VERSIONS
-def test_nobody_is_sent_back_to_a_client_that_is_not_active(world: World, version: int) -> None:
+def test_cancel_url_of_an_inactive_client_returns_404_without_a_redirect(world: World, version: int) -> None:
     path = cancel_path(world, version, world.authorize(version)["redirect_url"])
     world.hub.openbanking.clients.deactivate(world.client.client_id)
 
@@ -464,7 +466,7 @@ def test_nobody_is_sent_back_to_a_client_that_is_not_active(world: World, versio
 
 @VERSIONS
 @pytest.mark.parametrize("method", ["batch_get", "transact"])
-def test_a_psu_on_the_way_back_gets_a_page_when_storage_fails(world: World, version: int, method: str) -> None:
+def test_cancel_url_returns_an_html_page_when_storage_fails(world: World, version: int, method: str) -> None:
     path = cancel_path(world, version, world.authorize(version)["redirect_url"])
 
     with world.storage_gone(method):
@@ -478,7 +480,7 @@ def test_a_psu_on_the_way_back_gets_a_page_when_storage_fails(world: World, vers
 
 
 @VERSIONS
-def test_a_cancel_address_of_the_other_version_leads_nowhere(world: World, version: int) -> None:
+def test_cancel_url_of_the_other_version_returns_404(world: World, version: int) -> None:
     path = cancel_path(world, version, world.authorize(version)["redirect_url"])
     other = path.replace("/bank/", "/bank/v2/") if version == 1 else path.replace("/v2", "")
 
@@ -486,7 +488,7 @@ def test_a_cancel_address_of_the_other_version_leads_nowhere(world: World, versi
 
 
 @pytest.mark.parametrize("path", ["/bank/cancel/nonsense", f"/bank/v2/cancel/{'0' * 64}.{'A' * 43}"])
-def test_a_made_up_cancel_address_is_a_page_for_people(world: World, path: str) -> None:
+def test_unknown_cancel_url_returns_404_with_an_html_page(world: World, path: str) -> None:
     answer = world.call("GET", path)
 
     assert answer.status == 404
@@ -497,7 +499,7 @@ def test_a_made_up_cancel_address_is_a_page_for_people(world: World, path: str) 
 # -- keys
 
 
-def test_the_public_keys_are_published_as_pem_and_as_jwks(world: World) -> None:
+def test_public_key_is_published_as_pem_and_as_jwks(world: World) -> None:
     pem = world.call("GET", "/bank/public_key")
     jwks = world.call("GET", "/.well-known/jwks.json").body
 
@@ -507,7 +509,7 @@ def test_the_public_keys_are_published_as_pem_and_as_jwks(world: World) -> None:
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_an_address_that_is_null_is_missing(world: World, version: int) -> None:
+def test_null_authorization_url_counts_as_missing(world: World, version: int) -> None:
     answer = world.bank(version, "/init_authorization", {"request_url" if version == 1 else "requestUrl": None})
 
     if version == 1:
@@ -516,14 +518,14 @@ def test_an_address_that_is_null_is_missing(world: World, version: int) -> None:
         assert answer.body["additionalErrors"][0]["code"] == "AUTHORIZATION_REQUEST_URL_DOES_NOT_EXIST"
 
 
-def test_scopes_that_are_null_are_missing(world: World) -> None:
+def test_null_scopes_count_as_missing(world: World) -> None:
     answer = world.bank(1, "/consent", {"request_url": "https://x.example", "scopes": None})
 
     assert answer.body["error_code"] == 4302
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_account_identifiers_may_come_as_numbers(world: World, version: int) -> None:
+def test_consent_accepts_numeric_account_identifiers(world: World, version: int) -> None:
     url = world.authorize(version)["redirect_url"]
     body = world.consent_body(version, url, account_ids=[1001], account_numbers=[12345678])
 
@@ -531,7 +533,7 @@ def test_account_identifiers_may_come_as_numbers(world: World, version: int) -> 
 
 
 @pytest.mark.parametrize("path", ["/tpp", "/bank"])
-def test_the_bases_themselves_are_no_action(world: World, path: str) -> None:
+def test_post_to_a_base_path_returns_401(world: World, path: str) -> None:
     answer = world.call("POST", path)
 
     assert answer.status == 401

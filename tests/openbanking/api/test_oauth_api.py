@@ -23,7 +23,7 @@ def metadata(world: World, name: str = "oauth-authorization-server") -> Any:
     return answer.body
 
 
-def test_the_metadata_names_every_endpoint_method_and_algorithm(world: World) -> None:
+def test_metadata_lists_every_endpoint_method_and_algorithm(world: World) -> None:
     found = metadata(world)
 
     assert found["issuer"] == BASE
@@ -44,7 +44,7 @@ def test_the_metadata_names_every_endpoint_method_and_algorithm(world: World) ->
     assert "mtls_endpoint_aliases" not in found
 
 
-def test_a_stage_with_mutual_tls_publishes_its_addresses(shared_world: World, tmp_path: Path) -> None:
+def test_stage_with_mutual_tls_publishes_its_endpoint_aliases(shared_world: World, tmp_path: Path) -> None:
     world = shared_world.again(stage_with(Authority(), tmp_path))
     with world.installed():
         found = metadata(world)
@@ -62,7 +62,7 @@ def test_a_stage_with_mutual_tls_publishes_its_addresses(shared_world: World, tm
     assert resource["tls_client_certificate_bound_access_tokens"] is True
 
 
-def test_the_resource_is_described(world: World) -> None:
+def test_protected_resource_metadata_lists_servers_methods_and_scopes(world: World) -> None:
     found = metadata(world, "oauth-protected-resource")
 
     assert found["resource"] == BASE
@@ -73,7 +73,7 @@ def test_the_resource_is_described(world: World) -> None:
 
 
 @pytest.mark.parametrize("path", ["/oauth/par", "/oauth/introspect"])
-def test_errors_are_those_of_oauth(world: World, path: str) -> None:
+def test_par_and_introspection_return_oauth_errors(world: World, path: str) -> None:
     for form, client_id, error, status in (
         ({"x": "y"}, "unknown", "invalid_client", 401),
         ({"x": "y"}, None, "invalid_request", 400),
@@ -84,8 +84,8 @@ def test_errors_are_those_of_oauth(world: World, path: str) -> None:
     assert world.tpp("GET", path).status == 405
 
 
-def test_a_bank_that_is_unknown_is_a_bad_request_when_it_is_pushed(world: World) -> None:
-    """Of a call to a bank it would be 404."""
+def test_pushed_request_with_an_unknown_bank_returns_400(world: World) -> None:
+    """Return 400, although a call to an unknown bank returns 404."""
     form = {"response_type": "code", "bic": "OTHERXX1", "scope": "accounts"}
 
     answer = world.tpp("POST", "/oauth/par", form=form)
