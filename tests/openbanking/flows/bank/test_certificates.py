@@ -67,7 +67,7 @@ def is_refused(answer: Answer, version: int) -> bool:
 
 @VERSIONS
 @pytest.mark.parametrize("recorded", [SUBJECT, REVERSED])
-def test_a_banks_certificate_is_accepted_whichever_order_its_subject_has(
+def test_bank_certificate_matches_its_subject_in_either_order(
     mutual: World, authority: Authority, version: int, recorded: str
 ) -> None:
     name_subjects(mutual, recorded)
@@ -77,7 +77,7 @@ def test_a_banks_certificate_is_accepted_whichever_order_its_subject_has(
 
 
 @VERSIONS
-def test_a_banks_certificate_that_is_not_its_own_or_not_trusted_is_refused(
+def test_untrusted_or_foreign_bank_certificate_returns_401(
     mutual: World, authority: Authority, tpp_authority: Authority, lines: Lines, version: int
 ) -> None:
     earlier, later = certificates.NOW - timedelta(days=200), certificates.NOW + timedelta(days=30)
@@ -98,7 +98,7 @@ def test_a_banks_certificate_that_is_not_its_own_or_not_trusted_is_refused(
 
 
 @VERSIONS
-def test_a_certificate_that_cannot_be_parsed_is_refused(mutual: World, version: int) -> None:
+def test_unparsable_bank_certificate_returns_401(mutual: World, version: int) -> None:
     pem = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
 
     answer = mutual.bank(version, "/consent", {}, identity={"clientCert": {"clientCertPem": pem, "subjectDN": SUBJECT}})
@@ -107,7 +107,7 @@ def test_a_certificate_that_cannot_be_parsed_is_refused(mutual: World, version: 
 
 
 @VERSIONS
-def test_a_blocked_certificate_of_a_bank_is_refused_within_a_minute(
+def test_blocked_bank_certificate_returns_401_within_a_minute(
     mutual: World, authority: Authority, version: int
 ) -> None:
     pem, renewed = authority.issue(SUBJECT), authority.issue(SUBJECT)
@@ -125,7 +125,7 @@ def test_a_blocked_certificate_of_a_bank_is_refused_within_a_minute(
 
 
 @VERSIONS
-def test_the_certificate_is_checked_before_the_request_id_and_after_the_key(
+def test_certificate_check_follows_the_api_key_and_precedes_the_request_id(
     mutual: World, authority: Authority, version: int
 ) -> None:
     own = authority.issue(SUBJECT)
@@ -140,7 +140,7 @@ def test_the_certificate_is_checked_before_the_request_id_and_after_the_key(
 
 
 @VERSIONS
-def test_a_stage_without_authorities_of_banks_refuses_named_certificates_only(
+def test_stage_without_bank_authorities_rejects_only_banks_with_a_certificate_subject(
     world: World, authority: Authority, version: int
 ) -> None:
     bic = world.banks[version].bank.bic
@@ -154,7 +154,7 @@ def test_a_stage_without_authorities_of_banks_refuses_named_certificates_only(
 
 
 @VERSIONS
-def test_the_blocklist_is_read_once_a_minute_for_a_certificate(
+def test_blocklist_is_read_once_a_minute_for_each_certificate(
     mutual: World, authority: Authority, version: int
 ) -> None:
     pem, urls = authority.issue(SUBJECT), [mutual.authorize(version)["redirect_url"] for _ in range(3)]

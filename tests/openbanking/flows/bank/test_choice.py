@@ -80,7 +80,7 @@ def stored(world: World) -> list[Any]:
 # -- what the page shows
 
 
-def test_the_page_names_the_application_what_it_asks_for_and_the_banks_that_offer_it(world: World, other: str) -> None:
+def test_bank_page_shows_the_client_the_scopes_and_the_banks_that_offer_them(world: World, other: str) -> None:
     page = open_page(world)
 
     assert is_page(page)
@@ -91,7 +91,7 @@ def test_the_page_names_the_application_what_it_asks_for_and_the_banks_that_offe
     assert stored(world) == []
 
 
-def test_a_choice_leads_to_the_bank_with_the_same_parameters(world: World) -> None:
+def test_chosen_bank_gets_the_parameters_of_the_request(world: World) -> None:
     chosen = world.call("GET", choices(open_page(world, consent_type="reusable"))[BIC[2]])
 
     assert chosen.status == 303
@@ -103,7 +103,7 @@ def test_a_choice_leads_to_the_bank_with_the_same_parameters(world: World) -> No
 
 
 @pytest.mark.parametrize("empty", [{}, {"bic": ""}])
-def test_an_empty_bic_counts_as_none(world: World, empty: dict[str, str]) -> None:
+def test_empty_bic_shows_the_bank_page(world: World, empty: dict[str, str]) -> None:
     assert is_page(open_page(world, **empty))
 
 
@@ -121,7 +121,9 @@ def test_an_empty_bic_counts_as_none(world: World, empty: dict[str, str]) -> Non
         ({"page": "99"}, {"BETADEF1", OTHER}),
     ],
 )
-def test_a_user_can_search(world: World, other: str, search: dict[str, str], found: set[str]) -> None:
+def test_bank_page_search_filters_by_name_bic_and_country(
+    world: World, other: str, search: dict[str, str], found: set[str]
+) -> None:
     page = open_page(world, **search)
 
     assert is_page(page)
@@ -142,7 +144,7 @@ IMPOSSIBLE = [
 
 
 @pytest.mark.parametrize(("search", "errors"), IMPOSSIBLE, ids=str)
-def test_a_search_that_is_not_possible_is_told_at_its_field(
+def test_invalid_search_returns_400_with_an_error_at_its_field(
     world: World, search: dict[str, str], errors: dict[str, str]
 ) -> None:
     page = open_page(world, **search)
@@ -160,7 +162,7 @@ def test_a_search_that_is_not_possible_is_told_at_its_field(
     assert is_page(open_page(world)), "without the search"
 
 
-def test_a_search_that_is_not_possible_does_not_keep_a_pushed_request_open(world: World) -> None:
+def test_invalid_search_does_not_keep_a_pushed_request_open(world: World) -> None:
     request_uri = pushed(world)
     query = urlencode({"client_id": world.client.client_id, "request_uri": request_uri, "page": "abc"})
 
@@ -171,7 +173,7 @@ def test_a_search_that_is_not_possible_does_not_keep_a_pushed_request_open(world
     assert "kept_until" not in item
 
 
-def test_many_banks_come_in_pages_ordered_by_name(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bank_page_lists_20_banks_at_a_time_ordered_by_name(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     bank = world.banks[2].bank
     many = [replace(bank, bic=f"BANKDE{number:02}", name=f"Bank {99 - number}") for number in range(45)]
     monkeypatch.setattr(world.hub.openbanking.banks, "directory", lambda: many)
@@ -184,7 +186,7 @@ def test_many_banks_come_in_pages_ordered_by_name(world: World, monkeypatch: pyt
     assert "45 banks, page 2 of 3" in pages[1].text
 
 
-def test_scopes_that_no_bank_offers_lead_to_a_way_back(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scopes_without_a_bank_show_a_link_back_to_the_client(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(world.hub.openbanking.banks, "directory", lambda: [world.banks[1].bank])
 
     page = open_page(world)
@@ -209,14 +211,14 @@ def test_a_bank_that_is_down_is_marked_and_can_be_chosen(world: World) -> None:
     assert world.call("GET", choices(page)[BIC[2]]).status == 303
 
 
-def test_a_head_request_is_answered_like_get_and_stores_nothing(world: World) -> None:
+def test_head_request_for_the_bank_page_returns_200_and_stores_nothing(world: World) -> None:
     page = world.call("HEAD", f"/oauth/authorize?{urlencode(request(world))}")
 
     assert (page.status, page.text) == (200, "")
     assert stored(world) == []
 
 
-def test_the_page_keeps_the_window_and_tells_nobody_its_address(world: World) -> None:
+def test_bank_page_has_its_security_headers(world: World) -> None:
     page = open_page(world)
 
     assert page.headers["cross-origin-opener-policy"] == "unsafe-none"
@@ -226,8 +228,8 @@ def test_the_page_keeps_the_window_and_tells_nobody_its_address(world: World) ->
     assert "set-cookie" not in page.headers
 
 
-def test_a_search_may_lead_back_to_the_application(world: World) -> None:
-    """Browsers hold ``form-action`` against redirects, too: the request may have ended meanwhile."""
+def test_content_security_policy_allows_a_search_to_redirect_to_the_client(world: World) -> None:
+    """Browsers check ``form-action`` for redirects, too, and the request may have ended."""
     callback = urlsplit(world.client.callback_url)
 
     for page in (open_page(world), open_pushed(world, pushed(world, state="p"))):
@@ -254,7 +256,7 @@ def test_a_search_may_lead_back_to_the_application(world: World) -> None:
     ],
     ids=str,
 )
-def test_a_request_that_no_bank_could_get_leads_back_at_once(
+def test_invalid_authorization_request_redirects_to_the_client_without_the_bank_page(
     world: World, changes: dict[str, str | None], error: str
 ) -> None:
     answer = open_page(world, **changes)
@@ -265,14 +267,14 @@ def test_a_request_that_no_bank_could_get_leads_back_at_once(
 
 
 @pytest.mark.parametrize("changes", [{"client_id": "unknown"}, {"redirect_uri": "https://evil.example/"}])
-def test_nobody_chooses_a_bank_for_a_stranger(world: World, changes: dict[str, str | None]) -> None:
+def test_unknown_client_or_redirect_uri_returns_400_without_banks(world: World, changes: dict[str, str | None]) -> None:
     answer = open_page(world, **changes)
 
     assert answer.status == 400
     assert choices(answer) == {}
 
 
-def test_a_client_that_must_push_gets_no_page(world: World) -> None:
+def test_client_that_must_push_its_requests_gets_no_bank_page(world: World) -> None:
     world.hub.openbanking.clients.update(
         world.client.client_id, security={"require_pushed_authorization_requests": True}
     )
@@ -280,7 +282,7 @@ def test_a_client_that_must_push_gets_no_page(world: World) -> None:
     assert returned(open_page(world))["error_description"] == refusals.REQUEST_NOT_PUSHED().message
 
 
-def test_a_state_that_was_used_is_refused_before_the_choice(world: World) -> None:
+def test_used_state_is_rejected_before_the_bank_page(world: World) -> None:
     chosen = world.call("GET", choices(open_page(world))[BIC[2]])
     assert is_page(open_page(world)), "it is still open"
     assert returned(open_page(world, scope="accounts.balances"))["error_description"] == refusals.STATE_USED().message
@@ -293,7 +295,7 @@ def test_a_state_that_was_used_is_refused_before_the_choice(world: World) -> Non
 # -- choices, again and otherwise
 
 
-def test_the_same_choice_leads_to_the_same_place(world: World) -> None:
+def test_repeated_choice_redirects_to_the_same_url(world: World) -> None:
     address = choices(open_page(world))[BIC[2]]
 
     first, again = world.call("GET", address), world.call("GET", address)
@@ -302,7 +304,7 @@ def test_the_same_choice_leads_to_the_same_place(world: World) -> None:
     assert len(stored(world)) == 1
 
 
-def test_another_choice_replaces_an_open_request(world: World, other: str) -> None:
+def test_second_choice_replaces_an_open_request(world: World, other: str) -> None:
     page = choices(open_page(world))
     first = world.call("GET", page[BIC[2]]).headers["location"]
 
@@ -319,7 +321,7 @@ def test_another_choice_replaces_an_open_request(world: World, other: str) -> No
     assert world.bank(2, "/consent", world.consent_body(2, again)).status == 200
 
 
-def test_a_choice_after_the_consent_is_refused(world: World, other: str) -> None:
+def test_choice_after_the_consent_is_rejected(world: World, other: str) -> None:
     page = choices(open_page(world))
     first = world.call("GET", page[BIC[2]]).headers["location"]
     world.bank(2, "/consent", world.consent_body(2, first))
@@ -328,7 +330,7 @@ def test_a_choice_after_the_consent_is_refused(world: World, other: str) -> None
     assert [item["bic"] for item in stored(world)] == [BIC[2]]
 
 
-def test_a_choice_after_the_cancellation_is_refused(world: World, other: str) -> None:
+def test_choice_after_the_cancellation_is_rejected(world: World, other: str) -> None:
     page = choices(open_page(world))
     first = world.call("GET", page[BIC[2]]).headers["location"]
     assert world.call("GET", cancel_path(world, first)).status == 303
@@ -348,7 +350,7 @@ def is_told_of_another_choice(world: World, answer: Answer) -> bool:
     return returned(answer) == expected | {"iss": world.hub.settings.public_url}
 
 
-def test_the_cancel_url_of_the_first_bank_leads_back_and_ends_nothing(world: World, other: str) -> None:
+def test_replaced_cancel_url_redirects_to_the_client_and_keeps_the_new_request(world: World, other: str) -> None:
     page = choices(open_page(world))
     cancel = cancel_path(world, world.call("GET", page[BIC[2]]).headers["location"])
     world.call("GET", page[other])
@@ -361,7 +363,7 @@ def test_the_cancel_url_of_the_first_bank_leads_back_and_ends_nothing(world: Wor
     assert [*world.hub.store.scan("deliveries")] == events
 
 
-def test_the_cancel_url_of_the_first_bank_leads_to_the_same_place_after_the_end(world: World, other: str) -> None:
+def test_replaced_cancel_url_redirects_with_its_own_reason_after_the_end(world: World, other: str) -> None:
     page = choices(open_page(world))
     first = cancel_path(world, world.call("GET", page[BIC[2]]).headers["location"])
     world.call("GET", page[other])
@@ -373,7 +375,7 @@ def test_the_cancel_url_of_the_first_bank_leads_to_the_same_place_after_the_end(
     assert [item["status"] for item in stored(world)] == ["cancelled"]
 
 
-def test_the_cancel_url_of_the_first_bank_is_valid_at_the_address_of_its_version_only(world: World, other: str) -> None:
+def test_replaced_cancel_url_is_valid_only_for_its_version_and_secret(world: World, other: str) -> None:
     page = choices(open_page(world))
     cancel = cancel_path(world, world.call("GET", page[BIC[2]]).headers["location"])
     world.call("GET", page[other])
@@ -382,7 +384,7 @@ def test_the_cancel_url_of_the_first_bank_is_valid_at_the_address_of_its_version
     assert world.call("GET", f"{cancel[:-1]}{'B' if cancel.endswith('A') else 'A'}").status == 404
 
 
-def test_the_cancel_urls_of_the_last_five_other_choices_are_known(world: World, other: str) -> None:
+def test_cancel_urls_of_the_last_five_replaced_requests_stay_valid(world: World, other: str) -> None:
     page = choices(open_page(world))
     cancels = []
     for _ in range(4):
@@ -395,7 +397,7 @@ def test_the_cancel_urls_of_the_last_five_other_choices_are_known(world: World, 
     assert len(stored(world)[0]["replaced"]) == 5
 
 
-def test_a_request_from_before_cancel_urls_were_kept_is_replaced_and_cancelled(world: World, other: str) -> None:
+def test_request_stored_without_replaced_urls_can_be_replaced_and_cancelled(world: World, other: str) -> None:
     page = choices(open_page(world))
     first = world.call("GET", page[BIC[2]]).headers["location"]
     (item,) = stored(world)
@@ -407,7 +409,7 @@ def test_a_request_from_before_cancel_urls_were_kept_is_replaced_and_cancelled(w
     assert is_told_of_another_choice(world, world.call("GET", cancel))
 
 
-def test_a_consent_that_is_being_saved_wins_or_loses_as_a_whole(world: World, other: str) -> None:
+def test_consent_that_loses_to_a_concurrent_choice_is_not_saved(world: World, other: str) -> None:
     page = choices(open_page(world))
     first = world.call("GET", page[BIC[2]]).headers["location"]
 
@@ -419,7 +421,7 @@ def test_a_consent_that_is_being_saved_wins_or_loses_as_a_whole(world: World, ot
     assert [*world.hub.store.scan("consents")] == []
 
 
-def test_a_cancellation_does_not_end_the_request_that_replaces_its_own(world: World, other: str) -> None:
+def test_cancellation_does_not_end_the_request_of_a_concurrent_choice(world: World, other: str) -> None:
     page = choices(open_page(world))
     cancel = cancel_path(world, world.call("GET", page[BIC[2]]).headers["location"])
 
@@ -430,7 +432,7 @@ def test_a_cancellation_does_not_end_the_request_that_replaces_its_own(world: Wo
     assert [(item["bic"], item["status"]) for item in stored(world)] == [(other, "open")]
 
 
-def test_two_windows_that_choose_the_same_bank_at_once_get_to_the_same_place(
+def test_two_concurrent_choices_of_one_bank_redirect_to_the_same_url(
     world: World, other: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = choices(open_page(world))
@@ -452,7 +454,7 @@ def test_two_windows_that_choose_the_same_bank_at_once_get_to_the_same_place(
 
 
 @pytest.mark.parametrize("name", ["bic", "chosen_bic"])
-def test_a_request_of_the_client_itself_is_not_replaced_by_a_browser(world: World, other: str, name: str) -> None:
+def test_browser_cannot_replace_a_request_from_tpp_authorize(world: World, other: str, name: str) -> None:
     world.authorize(2, state="s", code_challenge=CHALLENGE, code_challenge_method="S256")
 
     answer = open_page(world, **{name: other})
@@ -461,7 +463,7 @@ def test_a_request_of_the_client_itself_is_not_replaced_by_a_browser(world: Worl
     assert [item["bic"] for item in stored(world)] == [BIC[2]]
 
 
-def test_a_bank_that_the_application_names_is_not_replaced(world: World, other: str) -> None:
+def test_request_with_a_named_bank_cannot_be_replaced(world: World, other: str) -> None:
     named = open_page(world, bic=BIC[2]).headers["location"]
 
     for changes in ({"bic": other}, {"chosen_bic": other}, {"bic": None}):
@@ -473,16 +475,14 @@ def test_a_bank_that_the_application_names_is_not_replaced(world: World, other: 
     assert [(item["bic"], item["request_url"]) for item in stored(world)] == [(BIC[2], named)]
 
 
-def test_a_bank_that_the_user_has_chosen_is_not_replaced_by_one_that_the_application_names(
-    world: World, other: str
-) -> None:
+def test_bank_named_by_the_client_does_not_replace_a_chosen_bank(world: World, other: str) -> None:
     world.call("GET", choices(open_page(world))[BIC[2]])
 
     assert returned(open_page(world, bic=other))["error_description"] == refusals.STATE_USED().message
     assert [item["bic"] for item in stored(world)] == [BIC[2]]
 
 
-def test_a_choice_is_ignored_where_the_application_names_the_bank(world: World, other: str) -> None:
+def test_chosen_bic_is_ignored_when_the_client_names_the_bank(world: World, other: str) -> None:
     location = open_page(world, bic=BIC[2], chosen_bic=other).headers["location"]
 
     assert location.startswith(world.banks[2].bank.authorization_url)
@@ -496,7 +496,7 @@ def test_a_choice_is_ignored_where_the_application_names_the_bank(world: World, 
         (BIC[1], "invalid_scope", refusals.SCOPES_NOT_PROVIDED().message),
     ],
 )
-def test_a_choice_that_is_not_possible_leads_back_with_the_reason(
+def test_invalid_choice_redirects_to_the_client_with_the_reason(
     world: World, bic: str, error: str, message: str
 ) -> None:
     answer = open_page(world, chosen_bic=bic)
@@ -514,7 +514,7 @@ def test_a_head_request_for_a_choice_stores_nothing(world: World) -> None:
     assert stored(world) == []
 
 
-def test_an_open_request_from_before_there_was_a_choice_is_not_replaced(world: World, other: str) -> None:
+def test_open_request_stored_without_chooses_bank_is_not_replaced(world: World, other: str) -> None:
     open_page(world, bic=BIC[2])
     (item,) = stored(world)
     world.hub.store.put("authorizations", {name: value for name, value in item.items() if name != "chooses_bank"})
@@ -523,10 +523,8 @@ def test_an_open_request_from_before_there_was_a_choice_is_not_replaced(world: W
     assert returned(open_page(world, bic=other))["error_description"] == refusals.STATE_USED().message
 
 
-def test_an_open_request_that_was_stored_as_chosen_though_its_bank_was_named_is_repeated(
-    world: World, other: str
-) -> None:
-    """Until then, every request of a browser was stored so."""
+def test_open_request_with_a_named_bank_stored_as_chosen_repeats_its_redirect(world: World, other: str) -> None:
+    """An earlier release stored every request of a browser as chosen."""
     open_page(world, bic=BIC[2])
     (item,) = stored(world)
     world.hub.store.put("authorizations", item | {"chooses_bank": True})
@@ -557,7 +555,7 @@ def is_error(answer: Answer, row: refusals.RefusalRow = refusals.REQUEST_URI_INV
     )
 
 
-def test_a_pushed_request_without_a_bank_shows_the_page(world: World) -> None:
+def test_pushed_request_without_a_bank_shows_the_bank_page(world: World) -> None:
     request_uri = pushed(world)
 
     page = open_pushed(world, request_uri)
@@ -575,7 +573,7 @@ def test_a_pushed_request_without_a_bank_shows_the_page(world: World) -> None:
     assert world.bank(2, "/consent", world.consent_body(2, chosen.headers["location"])).status == 200
 
 
-def test_a_pushed_request_must_be_opened_within_60_seconds(world: World) -> None:
+def test_unopened_pushed_request_expires_after_60_seconds(world: World) -> None:
     early, late = pushed(world, state="a"), pushed(world, state="b")
 
     world.clock.advance(59)
@@ -585,7 +583,7 @@ def test_a_pushed_request_must_be_opened_within_60_seconds(world: World) -> None
     assert is_error(choose(world, late, BIC[2]))
 
 
-def test_an_opened_request_is_kept_for_30_minutes(world: World) -> None:
+def test_opened_pushed_request_lasts_30_minutes(world: World) -> None:
     request_uri = pushed(world)
     assert is_page(open_pushed(world, request_uri))
 
@@ -594,7 +592,7 @@ def test_an_opened_request_is_kept_for_30_minutes(world: World) -> None:
     assert choose(world, request_uri, BIC[2]).status == 303
 
 
-def test_after_30_minutes_nothing_can_be_chosen(world: World) -> None:
+def test_choice_after_30_minutes_returns_an_error_page(world: World) -> None:
     request_uri = pushed(world)
     open_pushed(world, request_uri)
 
@@ -605,7 +603,7 @@ def test_after_30_minutes_nothing_can_be_chosen(world: World) -> None:
     assert [item["authorization_id"].partition("/")[0] for item in stored(world)] == ["pushed"]
 
 
-def test_opening_it_again_does_not_prolong_it(world: World) -> None:
+def test_reopening_a_pushed_request_does_not_extend_its_lifetime(world: World) -> None:
     request_uri = pushed(world)
     for seconds in (0, LIFETIME - 1):
         world.clock.advance(seconds)
@@ -615,7 +613,7 @@ def test_opening_it_again_does_not_prolong_it(world: World) -> None:
     assert is_error(open_pushed(world, request_uri))
 
 
-def test_a_choice_repeats_its_redirect_while_the_request_is_open(world: World) -> None:
+def test_repeated_choice_repeats_the_redirect_while_the_pushed_request_is_open(world: World) -> None:
     request_uri = pushed(world)
     world.clock.advance(59)
     open_pushed(world, request_uri)
@@ -630,7 +628,7 @@ def test_a_choice_repeats_its_redirect_while_the_request_is_open(world: World) -
     assert is_error(choose(world, request_uri, BIC[2]))
 
 
-def test_another_choice_for_a_pushed_request_replaces_the_first(world: World, other: str) -> None:
+def test_second_choice_for_a_pushed_request_replaces_the_first(world: World, other: str) -> None:
     request_uri = pushed(world)
     open_pushed(world, request_uri)
     first = choose(world, request_uri, BIC[2]).headers["location"]
@@ -641,7 +639,7 @@ def test_another_choice_for_a_pushed_request_replaces_the_first(world: World, ot
     assert world.bank(2, "/consent", world.consent_body(2, first)).status == 400
 
 
-def test_a_pushed_request_is_used_once(world: World, other: str) -> None:
+def test_pushed_request_cannot_be_used_after_its_consent(world: World, other: str) -> None:
     request_uri = pushed(world)
     open_pushed(world, request_uri)
     location = choose(world, request_uri, BIC[2]).headers["location"]
@@ -652,14 +650,14 @@ def test_a_pushed_request_is_used_once(world: World, other: str) -> None:
     assert is_error(choose(world, request_uri, other), refusals.AUTHORIZATION_ENDED)
 
 
-def test_a_bank_can_be_chosen_at_once(world: World) -> None:
+def test_bank_of_a_pushed_request_can_be_chosen_without_the_page(world: World) -> None:
     assert choose(world, pushed(world), BIC[2].lower()).status == 303
 
 
 @pytest.mark.parametrize(
     ("bic", "row"), [("NONEGB21", refusals.BANK_UNKNOWN), ("ALPHGB21", refusals.SCOPES_NOT_PROVIDED)]
 )
-def test_a_bank_that_cannot_be_chosen_is_refused_and_another_can_be(
+def test_invalid_choice_for_a_pushed_request_allows_another_choice(
     world: World, bic: str, row: refusals.RefusalRow
 ) -> None:
     request_uri = pushed(world)
@@ -678,7 +676,7 @@ def test_an_inactive_bank_cannot_be_chosen(world: World, other: str) -> None:
     assert is_error(choose(world, request_uri, other), refusals.BANK_UNKNOWN)
 
 
-def test_nobody_chooses_for_another_client(world: World) -> None:
+def test_pushed_request_of_another_client_returns_an_error_page(world: World) -> None:
     request_uri = pushed(world)
     thief = world.hub.openbanking.clients.create(owner="b@example.com", title="Other").client.client_id
 
@@ -696,7 +694,7 @@ def test_a_pushed_request_that_names_its_bank_ignores_a_choice(world: World, oth
         assert chosen.headers["location"].startswith(world.banks[2].bank.authorization_url)
 
 
-def test_a_head_request_keeps_nothing_open(world: World) -> None:
+def test_head_request_does_not_keep_a_pushed_request_open(world: World) -> None:
     query = urlencode({"client_id": world.client.client_id, "request_uri": pushed(world)})
 
     assert world.call("HEAD", f"/oauth/authorize?{query}").status == 200
@@ -706,7 +704,7 @@ def test_a_head_request_keeps_nothing_open(world: World) -> None:
     assert world.call("HEAD", f"/oauth/authorize?{query}").status == 400
 
 
-def test_two_windows_that_open_it_at_once_both_show_the_page(world: World) -> None:
+def test_two_concurrent_windows_of_a_pushed_request_show_the_bank_page(world: World) -> None:
     request_uri = pushed(world)
 
     with world.meanwhile("update", lambda: open_pushed(world, request_uri)):
@@ -715,7 +713,7 @@ def test_two_windows_that_open_it_at_once_both_show_the_page(world: World) -> No
     assert is_page(page)
 
 
-def test_a_request_pushed_before_there_was_a_choice_is_opened_as_ever(world: World) -> None:
+def test_pushed_request_stored_without_chooses_bank_repeats_its_redirect(world: World) -> None:
     form = {name: value for name, value in request(world, bic=BIC[2]).items() if name != "client_id"}
     request_uri = world.tpp("POST", "/oauth/par", form=form).body["request_uri"]
     (item,) = stored(world)
@@ -729,7 +727,7 @@ def test_a_request_pushed_before_there_was_a_choice_is_opened_as_ever(world: Wor
     assert open_pushed(world, request_uri).headers["location"] == first.headers["location"]
 
 
-def test_a_client_with_the_profile_fapi2_may_leave_the_choice_to_its_user(world: World) -> None:
+def test_client_with_the_fapi2_profile_can_leave_the_choice_to_the_psu(world: World) -> None:
     holder = KeyHolder()
     secure(world, holder, security_profile="fapi2")
     answer = holder.push(world, bic=None)
@@ -740,7 +738,7 @@ def test_a_client_with_the_profile_fapi2_may_leave_the_choice_to_its_user(world:
     assert world.call("GET", choices(page)[BIC[2]]).status == 303
 
 
-def test_a_tpp_names_the_bank_in_its_own_call(world: World) -> None:
+def test_tpp_authorize_without_a_bic_returns_400(world: World) -> None:
     answer = world.tpp("POST", "/tpp/authorize", {"scopes": ["accounts"]})
 
     assert (answer.status, answer.body["code"]) == (400, "FORMAT_ERROR")
@@ -754,7 +752,7 @@ NASTY = ['"><script>alert(1)</script>', "'\"<img src=x onerror=alert(1)>", "{{ 7
 
 
 @pytest.mark.parametrize("text", NASTY)
-def test_what_a_user_searches_for_does_not_become_part_of_the_page(world: World, text: str) -> None:
+def test_search_text_is_escaped_on_the_bank_page(world: World, text: str) -> None:
     page = open_page(world, q=text, country=text, page=text, state=text)
 
     assert (page.status, "<h1>Choose your bank</h1>" in page.text) == (400, True)
@@ -762,14 +760,14 @@ def test_what_a_user_searches_for_does_not_become_part_of_the_page(world: World,
     assert "55433" not in page.text
 
 
-def test_a_banks_name_does_not_become_part_of_the_page(world: World, other: str) -> None:
+def test_bank_name_is_escaped_on_the_bank_page(world: World, other: str) -> None:
     page = open_page(world)
 
     assert "<script>alert" not in page.text
     assert "&lt;script&gt;" in page.text
 
 
-def test_an_applications_title_does_not_become_part_of_the_page(world: World) -> None:
+def test_client_title_is_escaped_on_the_bank_page(world: World) -> None:
     world.hub.openbanking.clients.update(world.client.client_id, title="<b>Friend</b>")
 
     assert "<b>Friend</b>" not in open_page(world).text
@@ -778,7 +776,7 @@ def test_an_applications_title_does_not_become_part_of_the_page(world: World) ->
 # -- what it costs
 
 
-def test_the_page_takes_one_read_and_one_for_the_state(world: World) -> None:
+def test_bank_page_costs_one_read_and_another_for_the_state(world: World) -> None:
     open_page(world)
 
     for state, wanted in ((None, ["BatchGetItem"]), ("s", ["BatchGetItem"] * 2)):
@@ -787,7 +785,7 @@ def test_the_page_takes_one_read_and_one_for_the_state(world: World) -> None:
         assert calls == wanted
 
 
-def test_opening_a_pushed_request_takes_two_reads_and_one_update_the_first_time(world: World) -> None:
+def test_opening_a_pushed_request_costs_two_reads_and_one_update_the_first_time(world: World) -> None:
     open_page(world)
     request_uri = pushed(world)
 

@@ -46,7 +46,7 @@ def listed(world: World, query: str = "") -> list[str]:
     return [bank["bic"] for bank in body["banks"]]
 
 
-def test_a_bank_is_listed_with_what_it_can_do(world: World, gamma: str) -> None:
+def test_directory_entry_shows_the_capabilities_of_a_bank(world: World, gamma: str) -> None:
     body = world.tpp("GET", "/tpp/banks?q=gamma").body
 
     assert body == {
@@ -91,11 +91,11 @@ def test_a_bank_is_listed_with_what_it_can_do(world: World, gamma: str) -> None:
         ("q=%3Cscript%3E", []),
     ],
 )
-def test_filters_are_combined(world: World, gamma: str, query: str, found: list[str]) -> None:
+def test_directory_combines_its_filters(world: World, gamma: str, query: str, found: list[str]) -> None:
     assert listed(world, query) == found
 
 
-def test_the_total_counts_what_the_filters_leave(world: World, gamma: str) -> None:
+def test_directory_total_counts_the_filtered_banks(world: World, gamma: str) -> None:
     body = world.tpp("GET", "/tpp/banks?scope=account.list&limit=1&page=2").body
 
     assert ([bank["bic"] for bank in body["banks"]], body["total"]) == ([gamma], 2)
@@ -119,7 +119,7 @@ def test_the_total_counts_what_the_filters_leave(world: World, gamma: str) -> No
         ("colour=red", "colour is not recognised"),
     ],
 )
-def test_a_filter_that_is_not_possible_is_refused_by_name(world: World, query: str, named: str) -> None:
+def test_invalid_directory_filter_returns_400_with_its_name(world: World, query: str, named: str) -> None:
     answer = world.tpp("GET", f"/tpp/banks?{query}")
 
     assert (answer.status, answer.body["code"]) == (400, "PARAMETER_NOT_CONSISTENT")
@@ -130,7 +130,7 @@ def test_a_filter_that_is_not_possible_is_refused_by_name(world: World, query: s
 
 
 @pytest.mark.parametrize("bic", ["ALPHGB21", "alphgb21", "ALPHGB21XXX"])
-def test_a_bank_is_found_by_either_form_of_its_bic(world: World, bic: str) -> None:
+def test_directory_finds_a_bank_by_every_spelling_of_its_bic(world: World, bic: str) -> None:
     answer = world.tpp("GET", f"/tpp/banks/{bic}")
 
     assert (answer.status, answer.body["bic"]) == (200, "ALPHGB21")
@@ -146,20 +146,20 @@ def test_a_bank_is_found_by_either_form_of_its_bic(world: World, bic: str) -> No
         ("ALPHGB21/more", 401, "API_ACTION_DOES_NOT_EXIST"),
     ],
 )
-def test_no_bank_is_told_by_its_reason(world: World, path: str, status: int, code: str) -> None:
+def test_invalid_bank_path_returns_its_error_code(world: World, path: str, status: int, code: str) -> None:
     answer = world.tpp("GET", f"/tpp/banks/{path}")
 
     assert (answer.status, answer.body["code"]) == (status, code)
 
 
-def test_an_inactive_bank_is_in_no_list_and_unknown(world: World, gamma: str) -> None:
+def test_inactive_bank_is_not_listed_and_returns_404(world: World, gamma: str) -> None:
     world.hub.openbanking.banks.change(gamma, active=False)
 
     assert gamma not in listed(world)
     assert world.tpp("GET", f"/tpp/banks/{gamma}").status == 404
 
 
-def test_a_client_proves_itself_for_one_bank_too(world: World) -> None:
+def test_directory_entry_requires_a_known_client(world: World) -> None:
     assert world.tpp("GET", "/tpp/banks/ALPHGB21", client_id="nobody").status == 401
     assert world.tpp("POST", "/tpp/banks/ALPHGB21", {}).status == 401
 
@@ -167,7 +167,7 @@ def test_a_client_proves_itself_for_one_bank_too(world: World) -> None:
 # -- what is measured
 
 
-def test_a_bank_that_is_down_is_not_reachable(world: World) -> None:
+def test_bank_that_is_down_is_listed_as_not_reachable(world: World) -> None:
     now = world.clock.time()
     world.hub.store.put(
         TABLE, Downtime("ALPHGB21", is_open=True, latest=now, computed_at=now, ends_at=now + 90).to_item()
@@ -182,7 +182,7 @@ def test_a_bank_that_is_down_is_not_reachable(world: World) -> None:
     assert told() == {"ALPHGB21": True, "BETADEF1": True}
 
 
-def test_the_average_of_the_last_full_day_is_told(world: World) -> None:
+def test_directory_shows_the_average_duration_of_the_last_full_day(world: World) -> None:
     day = world.clock.now().date() - timedelta(days=1)
     made = made_up.hourly("BETADEF1", hours_of(day)[3], answered=4, bank=87.6)
     day_records.store_record(world.hub.store, made_up.record("BETADEF1", day, made))
@@ -195,7 +195,9 @@ def test_the_average_of_the_last_full_day_is_told(world: World) -> None:
 # -- what it costs, and old records
 
 
-def test_an_instance_that_has_just_started_reads_four_things(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_first_directory_request_of_an_instance_makes_6_storage_calls(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)
     world.hub.openbanking.banks._forget()
 
@@ -207,7 +209,7 @@ def test_an_instance_that_has_just_started_reads_four_things(world: World, monke
     assert {index, downtimes} == {"Query"}
 
 
-def test_many_banks_are_read_a_hundred_at_a_time(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_directory_reads_100_banks_at_a_time(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)
     banks = world.hub.openbanking.banks
     known = [{"bic": bic, "active": True} for bic in ("ALPHGB21", "BETADEF1")]
@@ -236,7 +238,7 @@ def test_the_directory_is_read_again_after_a_minute(world: World, monkeypatch: p
     assert taken == [1, 4, 1]  # and the index, the banks and the downtimes
 
 
-def test_a_bank_registered_before_there_were_history_and_logo_is_listed(world: World, gamma: str) -> None:
+def test_bank_stored_without_history_and_logo_is_listed(world: World, gamma: str) -> None:
     table, key = "banks", {"bic": gamma}
     old: Any = world.hub.store.get(table, key)
     world.hub.store.put(
@@ -248,7 +250,7 @@ def test_a_bank_registered_before_there_were_history_and_logo_is_listed(world: W
     assert (body["history_days"], body["logo_url"]) == (None, None)
 
 
-def test_a_change_appears_within_a_minute(world: World, gamma: str) -> None:
+def test_bank_change_appears_in_the_directory_within_a_minute(world: World, gamma: str) -> None:
     assert world.tpp("GET", f"/tpp/banks/{gamma}").body["history_days"] == 90
     world.another_process().openbanking.banks.change(gamma, history_days=None, name="Gamma")
 

@@ -34,7 +34,7 @@ def told(world: World, version: int, answer: Any) -> Delivery:
 
 
 @VERSIONS
-def test_a_bank_is_sent_the_token_signed_and_with_all_headers(world: World, version: int) -> None:
+def test_revocation_notice_has_the_token_a_signature_and_all_headers(world: World, version: int) -> None:
     consented, delivery_id = ended(world, version)
     world.banks[version].answers["/revoke_token"] = lambda sent: {"status": "success"}
 
@@ -58,7 +58,7 @@ GOOD = {"the status": b'{"status":"success"}', "more than that": b'{"status":"su
 
 @VERSIONS
 @pytest.mark.parametrize("body", GOOD.values(), ids=GOOD)
-def test_a_bank_that_answers_success_knows(world: World, version: int, body: bytes) -> None:
+def test_success_response_marks_a_notice_as_delivered(world: World, version: int, body: bytes) -> None:
     assert told(world, version, Reply(200, body, {}, 0)).state == "delivered"
 
 
@@ -80,7 +80,7 @@ NOT_SUCCESS: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize(("answer", "reason"), NOT_SUCCESS.values(), ids=NOT_SUCCESS)
-def test_whatever_is_not_success_is_tried_again(world: World, answer: Any, reason: str) -> None:
+def test_notice_without_a_success_response_is_retried(world: World, answer: Any, reason: str) -> None:
     item = told(world, 2, answer)  # this webhook is answered alike in both versions
 
     assert item.state == "due"
@@ -91,9 +91,7 @@ def test_whatever_is_not_success_is_tried_again(world: World, answer: Any, reaso
 @VERSIONS
 @pytest.mark.parametrize("status", [404, 410])
 @pytest.mark.parametrize("body", [b"", b'{"status":"success"}'])
-def test_a_bank_that_does_not_know_the_token_is_not_asked_again(
-    world: World, version: int, status: int, body: bytes
-) -> None:
+def test_404_or_410_ends_the_retries_of_a_notice(world: World, version: int, status: int, body: bytes) -> None:
     item = told(world, version, Reply(status, body, {}, 0))
 
     assert (item.state, item.last["status"]) == ("failed", status)
@@ -101,7 +99,7 @@ def test_a_bank_that_does_not_know_the_token_is_not_asked_again(
 
 
 @VERSIONS
-def test_a_bank_that_is_switched_off_is_told_when_it_is_back(world: World, version: int) -> None:
+def test_notice_to_an_inactive_bank_is_delivered_after_its_activation(world: World, version: int) -> None:
     _, delivery_id = ended(world, version)
     bic = world.banks[version].bank.bic
     world.banks[version].answers["/revoke_token"] = lambda sent: {"status": "success"}
@@ -119,7 +117,7 @@ def test_a_bank_that_is_switched_off_is_told_when_it_is_back(world: World, versi
     assert world.delivery(delivery_id).state == "delivered"
 
 
-def test_a_notice_to_a_bank_that_was_removed_is_over(world: World) -> None:
+def test_notice_to_a_removed_bank_fails(world: World) -> None:
     recorded = world.hub.delivery.outbox.record(
         "revoke_token",
         "/revoke_token",
@@ -137,7 +135,7 @@ def test_a_notice_to_a_bank_that_was_removed_is_over(world: World) -> None:
 
 
 @VERSIONS
-def test_a_bank_that_repeats_what_it_was_sent_does_not_get_it_into_records_or_logs(
+def test_credentials_in_a_bank_response_reach_neither_records_nor_logs(
     world: World, version: int, lines: Lines
 ) -> None:
     consented, delivery_id = ended(world, version)

@@ -46,21 +46,21 @@ def report(stage: Stage, version: int, *changes: Json, payment: str = "P-0", sta
 
 @VERSIONS
 @pytest.mark.parametrize("status", NUMBERS, ids=repr)
-def test_a_status_may_be_a_number(paid: Stage, version: int, status: Any) -> None:
+def test_status_report_accepts_a_numeric_status(paid: Stage, version: int, status: Any) -> None:
     answer = report(paid, version, payment=f"P-{status!r}", status=status)
 
     assert (answer.status, answer.text) == (200, '{"status":"success"}')
 
 
 @pytest.mark.parametrize("status", CODES)
-def test_version_2_has_codes_of_four_letters(paid: Stage, status: str) -> None:
+def test_version_2_status_report_accepts_four_letter_codes(paid: Stage, status: str) -> None:
     answer = report(paid, 2, payment=f"P-{status!r}", status=status)
 
     assert (answer.status, answer.text) == (200, '{"status":"success"}')
 
 
 @pytest.mark.parametrize("status", CODES)
-def test_version_1_has_no_codes_of_letters(paid: Stage, status: str) -> None:
+def test_version_1_status_report_rejects_letter_codes(paid: Stage, status: str) -> None:
     assert code_of(report(paid, 1, status=status), 1) == (400, 4001)
 
 
@@ -69,7 +69,7 @@ NO_STATUS = [5, -1, 10, "5", "-1", "04", " 4", "4.0", Number("4.0"), Number("4e0
 
 @VERSIONS
 @pytest.mark.parametrize("status", [*NO_STATUS, "\u0664", "acsc", "ACSCX", "Confirmed", "9" * 300], ids=repr)
-def test_another_status_is_refused(paid: Stage, version: int, status: Any) -> None:
+def test_unknown_status_in_a_report_returns_400(paid: Stage, version: int, status: Any) -> None:
     answer = report(paid, version, status=status)
 
     assert code_of(answer, version) == (400, 4001 if version == 1 else "INVALID_PAYMENT_STATUS_FORMAT")
@@ -85,7 +85,7 @@ def assert_names(answer: Answer, version: int, name: str) -> None:
 
 @VERSIONS
 @pytest.mark.parametrize("payment", ["", "p" * 1025, "a\u0000b", "a\nb", Number("7.0"), None, True, [], {}], ids=repr)
-def test_a_payment_id_is_printable_text(paid: Stage, version: int, payment: Any) -> None:
+def test_invalid_payment_id_in_a_report_returns_400(paid: Stage, version: int, payment: Any) -> None:
     answer = report(paid, version, payment=payment)
 
     assert code_of(answer, version) == (400, 4001 if version == 1 else "INVALID_PAYMENT_ID_FORMAT")
@@ -93,7 +93,7 @@ def test_a_payment_id_is_printable_text(paid: Stage, version: int, payment: Any)
 
 
 @VERSIONS
-def test_a_payment_that_the_bank_did_not_answer_with_is_refused(paid: Stage, version: int) -> None:
+def test_report_on_an_unknown_payment_returns_400(paid: Stage, version: int) -> None:
     only_at_the_other = BY_WEBHOOK["/payment_initiation" if version == 2 else "/v2_payment_single"]
     paid.ask(only_at_the_other, answer=only_at_the_other.answer | {"payment_id": f"P-other-{version}"})
 
@@ -103,7 +103,7 @@ def test_a_payment_that_the_bank_did_not_answer_with_is_refused(paid: Stage, ver
 
 
 @VERSIONS
-def test_both_members_are_mandatory_and_there_are_no_others(paid: Stage, version: int) -> None:
+def test_status_report_rejects_missing_and_unknown_members(paid: Stage, version: int) -> None:
     other = 3 - version
     for change, code in (
         ({ID[version]: ...}, "INVALID_MODEL_TYPE"),
@@ -129,14 +129,14 @@ DAY: Json = {"date": "2026-03-01", "consentDuration": 45_000, "paymentDuration":
 
 @pytest.mark.parametrize("duration", [0, 1, 45_000, "45000", 9_999_999_999], ids=repr)
 @pytest.mark.parametrize("name", ["consentDuration", "paymentDuration"])
-def test_a_duration_is_a_number_of_milliseconds(stage: Stage, name: str, duration: Any) -> None:
+def test_daily_performance_accepts_durations_in_milliseconds(stage: Stage, name: str, duration: Any) -> None:
     answer = performance(stage.world, DAY | {name: duration})
 
     assert (answer.status, answer.text) == (200, '{"status":"success"}')
 
 
 @pytest.mark.parametrize("left_out", [["consentDuration"], ["paymentDuration"], ["consentDuration", "paymentDuration"]])
-def test_durations_may_be_left_out(stage: Stage, left_out: list[str]) -> None:
+def test_daily_performance_accepts_missing_durations(stage: Stage, left_out: list[str]) -> None:
     body = {name: value for name, value in DAY.items() if name not in left_out}
 
     assert performance(stage.world, body).status == 200
@@ -147,7 +147,7 @@ def test_durations_may_be_left_out(stage: Stage, left_out: list[str]) -> None:
     "duration", [-1, "-1", Number("45000.5"), "ten", "", "1,5", True, [], {}, "1e3", "\u0661"], ids=repr
 )
 @pytest.mark.parametrize("name", ["consentDuration", "paymentDuration"])
-def test_another_duration_is_refused(stage: Stage, name: str, duration: Any) -> None:
+def test_invalid_duration_in_daily_performance_returns_400(stage: Stage, name: str, duration: Any) -> None:
     answer = performance(stage.world, DAY | {name: duration})
 
     assert code_of(answer, 2) == (400, "INVALID_MODEL_TYPE")
@@ -155,7 +155,7 @@ def test_another_duration_is_refused(stage: Stage, name: str, duration: Any) -> 
 
 
 @pytest.mark.parametrize("day", ["2026-03-01", "2026-03-02", "2026-02-28", "2026-01-26"])
-def test_a_day_up_to_today_and_at_most_35_days_ago_is_taken(stage: Stage, day: str) -> None:
+def test_daily_performance_accepts_dates_up_to_35_days_ago(stage: Stage, day: str) -> None:
     assert performance(stage.world, DAY | {"date": day}).status == 200
 
 
@@ -163,7 +163,7 @@ NO_DATE = ["", "2026-02-29", "2026-3-1", "01.03.2026", "20260301", "2026-03-01T0
 
 
 @pytest.mark.parametrize("day", [*NO_DATE, "2026-03-03", "2026-03-04", "9999-12-31", "2026-01-25", "0001-01-01"])
-def test_a_date_that_is_none_still_to_come_or_too_long_ago_is_refused(stage: Stage, day: str) -> None:
+def test_invalid_future_or_old_date_in_daily_performance_returns_400(stage: Stage, day: str) -> None:
     answer = performance(stage.world, DAY | {"date": day})
 
     assert code_of(answer, 2) == (400, "INVALID_DATE_FORMAT")
@@ -171,14 +171,14 @@ def test_a_date_that_is_none_still_to_come_or_too_long_ago_is_refused(stage: Sta
 
 
 @pytest.mark.parametrize("day", [20260301, None, [], True], ids=repr)
-def test_a_date_is_a_text(stage: Stage, day: Any) -> None:
+def test_date_of_another_type_in_daily_performance_returns_400(stage: Stage, day: Any) -> None:
     answer = performance(stage.world, DAY | {"date": day})
 
     assert code_of(answer, 2)[0] == 400
     assert code_of(answer, 2)[1] in ("INVALID_MODEL_TYPE", "INVALID_DATE_FORMAT")
 
 
-def test_a_day_is_mandatory_and_names_are_camel_case(stage: Stage) -> None:
+def test_daily_performance_requires_a_date_and_camel_case_names(stage: Stage) -> None:
     for body, code, name in (
         ({}, "INVALID_MODEL_TYPE", "date"),
         ({"consentDuration": 1}, "INVALID_MODEL_TYPE", "date"),
@@ -190,7 +190,7 @@ def test_a_day_is_mandatory_and_names_are_camel_case(stage: Stage) -> None:
         assert_names(answer, 2, name)
 
 
-def test_one_report_is_kept_for_each_day_and_the_last_one_replaces_the_others(stage: Stage) -> None:
+def test_last_report_of_a_day_replaces_the_earlier_ones(stage: Stage) -> None:
     def kept() -> list[tuple[str, int | None, int | None]]:
         reports = stage.world.hub.statistics.reports.of_bank("BETADEF1", date(2026, 2, 10), date(2026, 2, 12))
         return [(str(each.day), each.consent_duration, each.payment_duration) for each in reports]
@@ -205,7 +205,7 @@ def test_one_report_is_kept_for_each_day_and_the_last_one_replaces_the_others(st
     assert kept() == [("2026-02-11", None, 0), ("2026-02-12", 1, 2)]
 
 
-def test_a_report_that_is_refused_leaves_the_one_before_it(stage: Stage) -> None:
+def test_rejected_report_keeps_the_earlier_report_of_the_day(stage: Stage) -> None:
     def kept() -> Any:
         return stage.world.hub.statistics.reports.of_bank("BETADEF1", date(2026, 2, 20), date(2026, 2, 20))
 
@@ -217,7 +217,7 @@ def test_a_report_that_is_refused_leaves_the_one_before_it(stage: Stage) -> None
     assert kept() == before != []
 
 
-def test_a_repeated_report_is_answered_again_and_another_under_its_id_refused(stage: Stage) -> None:
+def test_repeated_report_returns_success_and_another_body_under_its_id_returns_400(stage: Stage) -> None:
     request_id = str(uuid.uuid4())
 
     first = performance(stage.world, DAY, x_request_id=request_id)
@@ -228,7 +228,7 @@ def test_a_repeated_report_is_answered_again_and_another_under_its_id_refused(st
     assert code_of(other, 2) == (400, "HEADERS_ERROR")
 
 
-def test_a_report_proves_who_sends_it(stage: Stage) -> None:
+def test_daily_performance_requires_a_signature_and_a_version_2_bank(stage: Stage) -> None:
     unsigned = performance(stage.world, DAY, x_signature=None)
     of_another = performance(stage.world, DAY, x_api_key=stage.world.banks[1].api_key)
 
