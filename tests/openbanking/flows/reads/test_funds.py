@@ -28,21 +28,21 @@ def asked(stage: Stage, amount: Any, answer: Json, currency: str = "GBP") -> Ans
 
 
 @pytest.mark.parametrize(("said", "told_tpp"), [(True, YES), (False, NO)])
-def test_a_version_1_bank_may_say_yes_or_no(stage: Stage, said: bool, told_tpp: str) -> None:
+def test_version_1_bank_can_confirm_funds_with_true_or_false(stage: Stage, said: bool, told_tpp: str) -> None:
     answer = asked(stage, "12.50", {"funds_available": said})
 
     assert (answer.status, answer.text) == (200, told_tpp)
 
 
 @pytest.mark.parametrize(("said", "told_tpp"), [(True, YES), (False, NO)])
-def test_a_yes_or_no_goes_before_a_balance(stage: Stage, said: bool, told_tpp: str) -> None:
+def test_funds_available_member_overrides_a_balance(stage: Stage, said: bool, told_tpp: str) -> None:
     for balance in (0, 1_000_000):
         answer = asked(stage, "12.50", {"funds_available": said, "balance": balance, "currency": "GBP"})
         assert answer.text == told_tpp
 
 
 @pytest.mark.parametrize("said", ["true", "yes", 1, 0, [], {}, ""], ids=repr)
-def test_a_yes_that_is_no_truth_value_is_a_failure_of_the_bank(stage: Stage, said: Any) -> None:
+def test_mistyped_funds_available_member_returns_502(stage: Stage, said: Any) -> None:
     both = {"funds_available": said, "balance": 1_000_000, "currency": "GBP"}
 
     assert "funds_available" in details_of(asked(stage, 1, both))
@@ -81,20 +81,22 @@ COMPARED: list[tuple[Any, Any, str]] = [
 
 
 @pytest.mark.parametrize(("amount", "balance", "told_tpp"), COMPARED, ids=repr)
-def test_a_balance_is_compared_exactly(stage: Stage, amount: Any, balance: Any, told_tpp: str) -> None:
+def test_funds_confirmation_compares_the_balance_exactly(
+    stage: Stage, amount: Any, balance: Any, told_tpp: str
+) -> None:
     answer = asked(stage, amount, {"balance": balance, "currency": "GBP"})
 
     assert (answer.status, answer.text) == (200, told_tpp)
 
 
-def test_a_null_beside_a_balance_is_no_answer(stage: Stage) -> None:
+def test_null_funds_available_member_falls_back_to_the_balance(stage: Stage) -> None:
     answer = asked(stage, 1, {"funds_available": None, "balance": 1, "currency": "GBP"})
 
     assert answer.text == YES
 
 
 @pytest.mark.parametrize("currency", ["EUR", "gbp", "GBPX", 826, []], ids=repr)
-def test_a_balance_in_another_currency_is_a_failure_of_the_bank(stage: Stage, currency: Any) -> None:
+def test_balance_in_another_currency_returns_502(stage: Stage, currency: Any) -> None:
     for balance in (0, 1_000_000):
         answer = asked(stage, 1, {"balance": balance, "currency": currency})
         assert "currency" in details_of(answer)
@@ -104,13 +106,13 @@ NO_BALANCE: list[Any] = ["ten", "", "1,50", "1e3", " 1 ", "1_000", "NaN", "sNaN"
 
 
 @pytest.mark.parametrize("balance", [*NO_BALANCE, "\u0661", True, False, [], {}, [1], {"amount": 1}], ids=repr)
-def test_a_balance_that_is_no_number_is_a_failure_of_the_bank(stage: Stage, balance: Any) -> None:
+def test_balance_that_is_no_number_returns_502(stage: Stage, balance: Any) -> None:
     answer = asked(stage, 1, {"balance": balance, "currency": "GBP"})
 
     assert "balance" in details_of(answer)
 
 
-def test_a_balance_beyond_all_numbers_is_answered_soon(stage: Stage) -> None:
+def test_balance_with_a_huge_exponent_returns_200_or_502(stage: Stage) -> None:
     for balance in (Number("1e999999"), Number("-1e999999"), Number("1e-999999"), Number("0e999999")):
         answer = asked(stage, 1, {"balance": balance, "currency": "GBP"})
         assert answer.status in (200, 502)
@@ -122,7 +124,7 @@ def test_a_balance_beyond_all_numbers_is_answered_soon(stage: Stage) -> None:
     [{}, {"balance": 100}, {"currency": "GBP"}, {"balance": None, "currency": None}, {"funds_available": None}],
     ids=repr,
 )
-def test_an_answer_that_says_neither_is_a_failure_of_the_bank(stage: Stage, answer: Json) -> None:
+def test_version_1_response_without_a_confirmation_or_balance_returns_502(stage: Stage, answer: Json) -> None:
     assert "neither" in details_of(asked(stage, 1, answer))
 
 
@@ -131,7 +133,7 @@ def test_an_answer_that_says_neither_is_a_failure_of_the_bank(stage: Stage, answ
 
 @pytest.mark.parametrize(("said", "told_tpp"), [(True, YES), (False, NO)])
 @pytest.mark.parametrize("name", ["funds_available", "fundsAvailable"])
-def test_a_version_2_bank_says_yes_or_no(stage: Stage, name: str, said: bool, told_tpp: str) -> None:
+def test_version_2_bank_confirms_funds_with_true_or_false(stage: Stage, name: str, said: bool, told_tpp: str) -> None:
     answer = stage.ask(TWO, answer={name: said})
 
     assert (answer.status, answer.text) == (200, told_tpp)
@@ -140,7 +142,7 @@ def test_a_version_2_bank_says_yes_or_no(stage: Stage, name: str, said: bool, to
 @pytest.mark.parametrize(
     "answer", [{}, {"balance": 100, "currency": "EUR"}, *({"funds_available": said} for said in ("true", 1, 0, None))]
 )
-def test_a_version_2_bank_has_to_say_yes_or_no(stage: Stage, answer: Json) -> None:
+def test_version_2_response_without_a_valid_confirmation_returns_502(stage: Stage, answer: Json) -> None:
     assert "funds_available" in details_of(stage.ask(TWO, answer=answer))
 
 
@@ -151,7 +153,9 @@ SECRET = {"balance": Number("73519.42"), "currency": "EUR", "name": "Jane Doe", 
 
 @pytest.mark.parametrize("row", [ONE, TWO], ids=str)
 @pytest.mark.parametrize("said", [True, False])
-def test_what_else_a_bank_says_stays_here(stage: Stage, row: Any, said: bool, lines: Lines) -> None:
+def test_funds_confirmation_returns_and_logs_no_other_member_of_the_bank_response(
+    stage: Stage, row: Any, said: bool, lines: Lines
+) -> None:
     given = {"status": "success", **SECRET, "funds_available": said}
 
     answer = stage.ask(row, answer=Reply(200, told(given), {"X-Balance": "73519.42"}, 0.01))
@@ -160,7 +164,7 @@ def test_what_else_a_bank_says_stays_here(stage: Stage, row: Any, said: bool, li
     assert "73519" not in str(answer.headers) + lines.text
 
 
-def test_a_compared_balance_stays_here(stage: Stage, lines: Lines) -> None:
+def test_compared_balance_reaches_neither_the_tpp_nor_the_log(stage: Stage, lines: Lines) -> None:
     compared = asked(stage, 1, SECRET, "EUR")
     of_another_currency = asked(stage, 1, SECRET, "GBP")
 

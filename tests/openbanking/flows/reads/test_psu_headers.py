@@ -42,7 +42,7 @@ def of_psu(sent: Sent) -> dict[str, str]:
 
 
 @EVERY_ROW
-def test_all_ten_reach_the_bank_as_they_were_sent_at_once_and_later(world: World, row: Row) -> None:
+def test_all_ten_psu_headers_reach_the_bank_unchanged_in_immediate_and_deferred_calls(world: World, row: Row) -> None:
     stage = Stage(world)
     assert {each.name for each in PSU_HEADERS} == ALL.keys()
 
@@ -57,7 +57,7 @@ def test_all_ten_reach_the_bank_as_they_were_sent_at_once_and_later(world: World
 
 
 @EVERY_ROW
-def test_nothing_is_said_of_the_psu_unless_the_tpp_says_it(world: World, row: Row) -> None:
+def test_bank_gets_no_psu_headers_unless_the_tpp_sends_them(world: World, row: Row) -> None:
     stage = Stage(world)
 
     stage.ask(row)
@@ -71,7 +71,7 @@ def test_nothing_is_said_of_the_psu_unless_the_tpp_says_it(world: World, row: Ro
 
 @EVERY_ROW
 @pytest.mark.parametrize("later", [{}, LATER], ids=["at once", "later"])
-def test_what_has_another_form_is_refused_by_name_before_anything_is_done(
+def test_invalid_psu_headers_return_400_with_their_names_before_any_write(
     world: World, row: Row, later: dict[str, str]
 ) -> None:
     stage, wrong = Stage(world), {"psu-ip-port": "99999", "psu-geo-location": "here"}
@@ -89,7 +89,7 @@ def test_what_has_another_form_is_refused_by_name_before_anything_is_done(
     assert len(world.recorded()) == before
 
 
-def test_an_address_that_is_sent_twice_is_refused(world: World) -> None:
+def test_repeated_psu_ip_address_returns_400(world: World) -> None:
     stage, twice = Stage(world), ["192.0.2.7", "192.0.2.8"]
 
     answer = world.tpp(
@@ -105,9 +105,7 @@ def test_an_address_that_is_sent_twice_is_refused(world: World) -> None:
 
 
 @VERSIONS
-def test_what_is_said_of_the_psu_stands_in_no_log_line_and_in_no_table_in_clear(
-    world: World, version: int, lines: Lines
-) -> None:
+def test_psu_headers_are_not_logged_and_are_stored_encrypted(world: World, version: int, lines: Lines) -> None:
     stage, row = Stage(world), ACCOUNTS[version]
 
     stage.ask(row, headers=SENT)
@@ -146,9 +144,7 @@ def accepted_before(world: World, version: int, kind: str, topic: str, consent_i
 
 @VERSIONS
 @pytest.mark.parametrize("address", ["192.0.2.7", None])
-def test_a_call_that_was_accepted_with_an_address_only_is_carried_out(
-    world: World, version: int, address: str | None
-) -> None:
+def test_deferred_call_of_an_earlier_version_reaches_the_bank(world: World, version: int, address: str | None) -> None:
     row, tokens = ACCOUNTS[version], world.tokens(version)
     world.banks[version].answers[row.webhook] = lambda sent: row.answer
     body: dict[str, Any] = {"request": {}, "psu_address": address}
@@ -162,7 +158,7 @@ def test_a_call_that_was_accepted_with_an_address_only_is_carried_out(
 
 
 @VERSIONS
-def test_a_payment_that_was_accepted_with_an_address_only_is_carried_out(world: World, version: int) -> None:
+def test_deferred_payment_of_an_earlier_version_reaches_the_bank(world: World, version: int) -> None:
     tokens = world.tokens(version, scopes=SCOPES[version])
     world.banks[version].answers[WEBHOOKS[version, "single"]] = lambda sent: taken(version)
     (access,) = [item for item in world.hub.store.scan("consents") if item["part"].startswith("access#")]

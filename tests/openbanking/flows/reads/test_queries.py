@@ -19,7 +19,7 @@ PAGES = [
 
 
 @pytest.mark.parametrize(("webhook", "query", "sent"), PAGES)
-def test_pages_have_their_defaults_and_limits(stage: Stage, webhook: str, query: str, sent: dict[str, int]) -> None:
+def test_page_parameters_have_defaults_and_limits(stage: Stage, webhook: str, query: str, sent: dict[str, int]) -> None:
     row = BY_WEBHOOK[webhook]
 
     assert stage.ask(row, raw_query=query).status == 200
@@ -28,14 +28,14 @@ def test_pages_have_their_defaults_and_limits(stage: Stage, webhook: str, query:
 
 
 @pytest.mark.parametrize("status", ["booked", "pending", "both"])
-def test_transactions_are_asked_for_by_booking_status(stage: Stage, status: str) -> None:
+def test_booking_status_reaches_the_bank(stage: Stage, status: str) -> None:
     row = BY_WEBHOOK["/v2_account_transactions"]
 
     assert stage.ask(row, {"account_id": "A-1", "booking_status": status}).status == 200
     assert loads(stage.received(row)[0].body)["booking_status"] == status
 
 
-def test_a_period_of_one_day_is_a_period_and_a_backward_one_is_none(stage: Stage) -> None:
+def test_one_day_period_is_valid_and_a_reversed_period_returns_400(stage: Stage) -> None:
     row = BY_WEBHOOK["/v2_account_transactions"]
     forward = row.request | {"date_from": "2026-01-31", "date_to": "2026-01-31"}
 
@@ -46,7 +46,7 @@ def test_a_period_of_one_day_is_a_period_and_a_backward_one_is_none(stage: Stage
 
 
 @pytest.mark.parametrize("webhook", ["/account", "/account_balance", "/account_payments"])
-def test_a_version_1_account_has_one_of_its_two_names_at_least(stage: Stage, webhook: str) -> None:
+def test_version_1_account_query_without_iban_or_account_id_returns_400(stage: Stage, webhook: str) -> None:
     row = BY_WEBHOOK[webhook]
 
     answer = stage.ask(row, raw_query="")
@@ -57,7 +57,7 @@ def test_a_version_1_account_has_one_of_its_two_names_at_least(stage: Stage, web
 
 
 @pytest.mark.parametrize("webhook", ["/account", "/account_balance", "/account_payments"])
-def test_both_names_of_a_version_1_account_are_passed_on(stage: Stage, webhook: str) -> None:
+def test_version_1_account_query_sends_both_iban_and_account_id(stage: Stage, webhook: str) -> None:
     row = BY_WEBHOOK[webhook]
 
     assert stage.ask(row, raw_query=f"iban={IBAN}&account_id=A-1").status == 200
@@ -68,7 +68,7 @@ def test_both_names_of_a_version_1_account_are_passed_on(stage: Stage, webhook: 
 
 @pytest.mark.parametrize("webhook", ["/account", "/account_balance", "/account_payments"])
 @pytest.mark.parametrize(("iban", "account_id"), [(IBAN, "A-2"), (OTHER_IBAN, "A-1")])
-def test_each_name_of_a_version_1_account_is_held_against_the_consent(
+def test_version_1_account_query_with_one_unapproved_identifier_returns_403(
     stage: Stage, webhook: str, iban: str, account_id: str
 ) -> None:
     row = BY_WEBHOOK[webhook]
@@ -82,7 +82,7 @@ def test_each_name_of_a_version_1_account_is_held_against_the_consent(
 
 @pytest.mark.parametrize("webhook", ["/account", "/account_balance", "/account_payments"])
 @pytest.mark.parametrize("spelling", [IBAN, IBAN.lower(), "GB33 BUKB 2020 1555 5555 55"])
-def test_an_iban_reaches_the_bank_in_one_spelling(stage: Stage, webhook: str, spelling: str) -> None:
+def test_iban_reaches_the_bank_in_capitals_without_spaces(stage: Stage, webhook: str, spelling: str) -> None:
     row = BY_WEBHOOK[webhook]
 
     assert stage.ask(row, {"iban": spelling}).status == 200
@@ -93,7 +93,7 @@ def test_an_iban_reaches_the_bank_in_one_spelling(stage: Stage, webhook: str, sp
 
 @pytest.mark.parametrize("webhook", ["/v2_account", "/v2_account_balances", "/v2_account_transactions"])
 @pytest.mark.parametrize("account_id", ["", "&account_id=A-1"])
-def test_a_version_2_account_is_not_named_by_its_iban(stage: Stage, webhook: str, account_id: str) -> None:
+def test_version_2_account_query_with_an_iban_returns_400(stage: Stage, webhook: str, account_id: str) -> None:
     row = BY_WEBHOOK[webhook]
 
     answer = stage.ask(row, raw_query=f"iban={IBAN}&booking_status=both{account_id}")

@@ -54,7 +54,7 @@ def exceeded(answer: Answer) -> bool:
 
 
 @EVERY_READ
-def test_four_reads_pass_and_the_fifth_is_refused_until_midnight(world: World, version: int, call: str) -> None:
+def test_fifth_unattended_read_of_a_day_returns_429_until_midnight(world: World, version: int, call: str) -> None:
     limit_reads(world, version)
     reader, query = Reader(world, version), READS[version][call]
     reader.use_up(call, **query)
@@ -69,7 +69,7 @@ def test_four_reads_pass_and_the_fifth_is_refused_until_midnight(world: World, v
 
 
 @EVERY_READ
-def test_at_a_bank_without_a_limit_nothing_is_counted(world: World, version: int, call: str) -> None:
+def test_bank_without_a_read_limit_counts_no_reads(world: World, version: int, call: str) -> None:
     reader, query = Reader(world, version), READS[version][call]
 
     reader.use_up(call, LIMIT + 2, **query)
@@ -78,7 +78,7 @@ def test_at_a_bank_without_a_limit_nothing_is_counted(world: World, version: int
 
 
 @EVERY_READ
-def test_reads_with_the_psu_are_never_counted(world: World, version: int, call: str) -> None:
+def test_attended_reads_are_never_counted(world: World, version: int, call: str) -> None:
     limit_reads(world, version, 1)
     reader, query = Reader(world, version), READS[version][call]
     for _ in range(3):
@@ -97,7 +97,7 @@ def test_other_headers_of_the_psu_do_not_make_a_read_attended(reader: Reader) ->
     assert exceeded(reader.read(headers={"psu-user-agent": "a browser", "psu-ip-port": "80"}))
 
 
-def test_each_call_and_each_account_is_counted_apart(reader: Reader) -> None:
+def test_each_call_and_each_account_has_its_own_count(reader: Reader) -> None:
     reader.use_up()
     reader.use_up("account", account_id="r1")
     reader.use_up("account", account_id="r2")
@@ -108,7 +108,7 @@ def test_each_call_and_each_account_is_counted_apart(reader: Reader) -> None:
     assert reader.read("account", account_id="r3").status == 200
 
 
-def test_each_consent_is_counted_apart(world: World, reader: Reader) -> None:
+def test_each_consent_has_its_own_count(world: World, reader: Reader) -> None:
     reader.use_up()
     other = Reader(world)
 
@@ -116,7 +116,7 @@ def test_each_consent_is_counted_apart(world: World, reader: Reader) -> None:
     assert exceeded(reader.read())
 
 
-def test_the_counts_begin_again_at_midnight_utc(world: World, reader: Reader) -> None:
+def test_read_counts_restart_at_midnight_utc(world: World, reader: Reader) -> None:
     reader.use_up()
     world.clock.advance(15 * 3600 - 1)
     reader.refresh()
@@ -132,7 +132,7 @@ def test_the_counts_begin_again_at_midnight_utc(world: World, reader: Reader) ->
     assert answer.headers["retry-after"] == str(DAY)
 
 
-def test_counts_are_forgotten_two_days_later(world: World, reader: Reader) -> None:
+def test_read_counts_expire_after_two_days(world: World, reader: Reader) -> None:
     reader.use_up(times=1)
 
     (item,) = reader.items()
@@ -140,7 +140,7 @@ def test_counts_are_forgotten_two_days_later(world: World, reader: Reader) -> No
     assert item["expires_at"] == world.clock.time() + 2 * DAY
 
 
-def test_one_account_by_two_names_is_counted_under_both(world: World) -> None:
+def test_read_by_iban_and_account_id_counts_for_both(world: World) -> None:
     limit_reads(world, 1)
     reader = Reader(world, 1)
     reader.use_up("account", 2, iban=IBAN, account_id="77")
@@ -153,7 +153,7 @@ def test_one_account_by_two_names_is_counted_under_both(world: World) -> None:
     assert exceeded(reader.read("account", account_id="77"))
 
 
-def test_an_iban_is_one_account_however_it_is_written(world: World) -> None:
+def test_all_spellings_of_an_iban_share_one_count(world: World) -> None:
     limit_reads(world, 1)
     reader = Reader(world, 1)
     reader.use_up("account", iban=IBAN)
@@ -168,7 +168,7 @@ def test_an_iban_is_one_account_however_it_is_written(world: World) -> None:
         (2, "account_transactions", {}, {"page_key": "next"}),
     ],
 )
-def test_later_pages_are_free(
+def test_later_pages_are_not_counted(
     world: World, version: int, call: str, first: Mapping[str, Any], later: Mapping[str, Any]
 ) -> None:
     limit_reads(world, version, 1)
@@ -203,7 +203,7 @@ def test_funds_confirmations_are_not_counted(world: World, version: int) -> None
         ({"account_id": "r1", "iban": IBAN}, {}, 400),
     ],
 )
-def test_a_request_that_is_refused_for_another_reason_is_not_counted(
+def test_read_refused_for_another_reason_is_not_counted(
     reader: Reader, query: dict[str, str], headers: dict[str, str], status: int
 ) -> None:
     assert reader.read("account", headers, **query).status == status
@@ -214,7 +214,7 @@ def test_a_request_that_is_refused_for_another_reason_is_not_counted(
 # -- the operator
 
 
-def test_the_operators_changes_take_effect_within_a_minute(world: World) -> None:
+def test_limit_change_by_the_operator_takes_effect_within_a_minute(world: World) -> None:
     reader, bic = Reader(world), world.banks[2].bank.bic
     banks = world.another_process().openbanking.banks
     reader.use_up()
@@ -232,7 +232,7 @@ def test_the_operators_changes_take_effect_within_a_minute(world: World) -> None
 
 
 @pytest.mark.parametrize("failure", [GONE, NotReached("no trusted TLS connection could be made")])
-def test_a_read_that_never_reached_its_bank_is_given_back(reader: Reader, failure: NotReached) -> None:
+def test_read_that_never_reached_its_bank_releases_its_count(reader: Reader, failure: NotReached) -> None:
     reader.bank_gives("/v2_accounts", failure)
     for _ in range(LIMIT + 1):
         reader.world.hub.openbanking.bank_client.breaker.record_success("BETADEF1")
@@ -261,7 +261,7 @@ def test_a_read_that_may_have_reached_its_bank_stays_counted(reader: Reader, fai
     assert reader.counted() == 1
 
 
-def test_a_bank_that_is_paused_costs_nothing(world: World, reader: Reader) -> None:
+def test_read_at_a_paused_bank_is_not_counted(world: World, reader: Reader) -> None:
     opened(world, 2)
 
     answer = reader.read()
@@ -271,14 +271,14 @@ def test_a_bank_that_is_paused_costs_nothing(world: World, reader: Reader) -> No
     assert reader.calls == 0
 
 
-def test_a_bank_that_is_paused_in_the_same_moment_costs_nothing(world: World, reader: Reader) -> None:
+def test_read_at_a_bank_paused_during_the_request_is_not_counted(world: World, reader: Reader) -> None:
     with world.meanwhile("update", lambda: opened(world, 2)):
         assert reader.read().status == 502
 
     assert (reader.counted(), reader.calls) == (0, 0)
 
 
-def test_a_read_that_cannot_be_given_back_stays_counted_and_is_logged(reader: Reader, lines: Lines) -> None:
+def test_failed_release_keeps_the_count_and_is_logged(reader: Reader, lines: Lines) -> None:
     reader.bank_gives("/v2_accounts", GONE)
 
     with reader.world.storage_gone("transact"):
@@ -293,14 +293,14 @@ def test_a_read_that_cannot_be_given_back_stays_counted_and_is_logged(reader: Re
 # -- storage that fails
 
 
-def test_a_read_whose_count_was_written_but_not_confirmed_is_counted_once(world: World, reader: Reader) -> None:
+def test_read_with_a_lost_storage_response_is_counted_once(world: World, reader: Reader) -> None:
     with world.answer_lost("update", applied=True):
         assert reader.read().status == 200
 
     assert (reader.counted(), reader.calls) == (1, 1)
 
 
-def test_the_last_read_passes_although_its_first_write_was_not_confirmed(world: World, reader: Reader) -> None:
+def test_last_allowed_read_passes_after_a_lost_storage_response(world: World, reader: Reader) -> None:
     reader.use_up(times=LIMIT - 1)
 
     with world.answer_lost("update", applied=True):
@@ -310,7 +310,7 @@ def test_the_last_read_passes_although_its_first_write_was_not_confirmed(world: 
     assert (reader.counted(), reader.calls) == (LIMIT, LIMIT)
 
 
-def test_a_read_that_could_not_be_counted_does_not_reach_the_bank(world: World, reader: Reader) -> None:
+def test_read_that_cannot_be_counted_returns_500_and_is_not_sent(world: World, reader: Reader) -> None:
     with world.storage_gone("update"), world.storage_gone("transact"):
         answer = reader.read()
 
@@ -319,7 +319,7 @@ def test_a_read_that_could_not_be_counted_does_not_reach_the_bank(world: World, 
     assert (reader.counted(), reader.calls) == (0, 0)
 
 
-def test_a_read_that_nobody_knows_to_be_counted_is_given_back(world: World, reader: Reader) -> None:
+def test_read_with_an_unconfirmed_count_returns_500_and_releases_the_count(world: World, reader: Reader) -> None:
     with world.answer_lost("update", applied=True), world.answer_lost("transact", applied=True):
         assert reader.read().status == 500
 
@@ -337,9 +337,7 @@ def finish(world: World, request_id: str) -> None:
 
 
 @EVERY_READ
-def test_a_deferred_read_is_counted_when_it_is_accepted_and_the_fifth_refused(
-    world: World, version: int, call: str
-) -> None:
+def test_deferred_read_counts_on_acceptance_and_the_fifth_returns_429(world: World, version: int, call: str) -> None:
     limit_reads(world, version)
     reader, query = Reader(world, version), READS[version][call]
     ids = [accepted(reader.read(call, LATER, **query)) for _ in range(LIMIT)]
@@ -355,23 +353,21 @@ def test_a_deferred_read_is_counted_when_it_is_accepted_and_the_fifth_refused(
     assert (reader.counted(), reader.calls) == (LIMIT, LIMIT)
 
 
-def test_a_deferred_read_whose_record_was_written_but_not_confirmed_is_accepted_and_counted_once(
-    world: World, reader: Reader
-) -> None:
+def test_deferred_read_with_a_lost_storage_response_is_accepted_and_counted_once(world: World, reader: Reader) -> None:
     with world.answer_lost("transact", applied=True):
         accepted(reader.read(headers=LATER))
 
     assert reader.counted() == len(world.recorded("relay")) == 1
 
 
-def test_a_deferred_read_that_was_not_written_is_refused_and_not_counted(world: World, reader: Reader) -> None:
+def test_deferred_read_that_was_not_written_returns_500_and_is_not_counted(world: World, reader: Reader) -> None:
     with world.answer_lost("transact", applied=False):
         assert reader.read(headers=LATER).status == 500
 
     assert reader.counted() == len(world.recorded("relay")) == 0
 
 
-def test_reads_at_once_and_later_share_their_limit(reader: Reader) -> None:
+def test_immediate_and_deferred_reads_share_one_limit(reader: Reader) -> None:
     reader.use_up(times=2)
     for _ in range(2):
         accepted(reader.read(headers=LATER))
@@ -386,7 +382,7 @@ def test_an_attended_deferred_read_is_not_counted(reader: Reader) -> None:
     assert reader.items() == []
 
 
-def test_a_deferred_read_is_counted_once_however_often_it_is_tried(world: World, reader: Reader) -> None:
+def test_retried_deferred_read_is_counted_once(world: World, reader: Reader) -> None:
     reader.bank_gives("/v2_accounts", Reply(503, b"", {}, 0.01))
     request_id = accepted(reader.read(headers=LATER))
 
@@ -397,7 +393,7 @@ def test_a_deferred_read_is_counted_once_however_often_it_is_tried(world: World,
     assert world.delivery(request_id).state == "failed"
 
 
-def test_a_deferred_read_is_given_back_when_no_attempt_reached_the_bank(world: World, reader: Reader) -> None:
+def test_deferred_read_releases_its_count_if_no_attempt_reached_the_bank(world: World, reader: Reader) -> None:
     reader.bank_gives("/v2_accounts", GONE)
     request_id = accepted(reader.read(headers=LATER))
     world.hub.delivery.worker.attempt(request_id)
@@ -409,9 +405,7 @@ def test_a_deferred_read_is_given_back_when_no_attempt_reached_the_bank(world: W
     assert reader.counted() == 0
 
 
-def test_a_deferred_read_stays_counted_when_an_earlier_attempt_may_have_reached_the_bank(
-    world: World, reader: Reader
-) -> None:
+def test_deferred_read_stays_counted_if_one_attempt_may_have_reached_the_bank(world: World, reader: Reader) -> None:
     reader.bank_gives("/v2_accounts", TimedOut("no answer came in time"))
     request_id = accepted(reader.read(headers=LATER))
     world.hub.delivery.worker.attempt(request_id)
@@ -423,7 +417,7 @@ def test_a_deferred_read_stays_counted_when_an_earlier_attempt_may_have_reached_
     assert reader.counted() == 1
 
 
-def test_a_deferred_read_that_was_never_tried_in_time_is_given_back(world: World, reader: Reader) -> None:
+def test_expired_deferred_read_without_an_attempt_releases_its_count(world: World, reader: Reader) -> None:
     request_id = accepted(reader.read(headers=LATER))
     world.clock.advance(PLANS["relay"].lasts + 1)
 
@@ -446,7 +440,7 @@ def test_a_deferred_read_whose_worker_died_stays_counted(world: World, reader: R
     assert reader.counted() == 1
 
 
-def test_a_deferred_read_that_met_a_defect_stays_counted(
+def test_deferred_read_that_fails_with_a_defect_stays_counted(
     world: World, reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object) -> Any:
@@ -461,9 +455,7 @@ def test_a_deferred_read_that_met_a_defect_stays_counted(
     assert reader.counted() == 1
 
 
-def test_a_deferred_read_whose_consent_ended_before_the_bank_was_asked_is_given_back(
-    world: World, reader: Reader
-) -> None:
+def test_deferred_read_of_a_revoked_consent_releases_its_count(world: World, reader: Reader) -> None:
     request_id = accepted(reader.read(headers=LATER))
     world.tpp("POST", "/tpp/token/revoke", {"token": reader.bearer})
 
@@ -473,7 +465,7 @@ def test_a_deferred_read_whose_consent_ended_before_the_bank_was_asked_is_given_
     assert (reader.counted(), reader.calls) == (0, 0)
 
 
-def test_a_deferred_read_given_back_after_midnight_leaves_the_new_day_alone(world: World, reader: Reader) -> None:
+def test_deferred_read_released_after_midnight_keeps_the_counts_of_the_new_day(world: World, reader: Reader) -> None:
     world.clock.advance(15 * 3600 - 10)
     reader.refresh()
     reader.bank_gives("/v2_accounts", GONE)

@@ -30,7 +30,7 @@ def accounts(world: World, version: int, answer: Any, **headers: str) -> Answer:
 
 
 @VERSIONS
-def test_the_banks_answer_is_handed_on_as_the_bank_wrote_it(world: World, version: int) -> None:
+def test_numbers_of_a_bank_response_reach_the_tpp_unchanged(world: World, version: int) -> None:
     raw = b'{"status":"success","accounts":[%s],"balance":0.10,"huge":12345678901234567890.5}' % (
         b'{"id":1,"name":"Main","iban":"GB33BUKB20201555555555","currency":"GBP","extra":1.50}'
         if version == 1
@@ -47,7 +47,7 @@ def test_the_banks_answer_is_handed_on_as_the_bank_wrote_it(world: World, versio
 
 
 @VERSIONS
-def test_a_webhook_carries_all_headers_and_a_signature_over_its_bytes(world: World, version: int) -> None:
+def test_bank_call_has_all_headers_and_a_signature_over_its_body(world: World, version: int) -> None:
     request_id = "0f8fad5b-d9cb-469f-a165-70867728950e"
     consented = world.approve(version)
     tokens = world.tpp("POST", "/tpp/token", {"code": consented.query["code"]}).body
@@ -71,13 +71,13 @@ def test_a_webhook_carries_all_headers_and_a_signature_over_its_bytes(world: Wor
 
 
 @VERSIONS
-def test_the_answer_tells_the_banks_time_from_the_hubs(world: World, version: int) -> None:
+def test_server_timing_header_separates_bank_and_hub_durations(world: World, version: int) -> None:
     answer = accounts(world, version, good(version, accounts=[]))
 
     assert answer.headers["server-timing"] == "bank;dur=10.0, hub;dur=0.0"
 
 
-def test_one_account_is_asked_for_by_iban_or_by_id(world: World) -> None:
+def test_version_1_account_query_accepts_iban_or_account_id(world: World) -> None:
     bank = world.banks[1]
     bank.answers[ONE[1]] = lambda sent: good(1, account=ACCOUNT[1])
     bearer = world.tokens(1)["access_token"]
@@ -88,7 +88,7 @@ def test_one_account_is_asked_for_by_iban_or_by_id(world: World) -> None:
 
 
 @pytest.mark.parametrize("account", [ACCOUNT[2], [ACCOUNT[2]]])
-def test_a_version_2_account_is_an_object_however_the_bank_sends_it(world: World, account: Any) -> None:
+def test_version_2_account_as_an_object_or_a_list_of_one_returns_an_object(world: World, account: Any) -> None:
     world.banks[2].answers[ONE[2]] = lambda sent: good(2, account=account)
 
     answer = world.tpp("GET", "/tpp/account?account_id=r1", bearer=world.tokens(2)["access_token"])
@@ -96,7 +96,7 @@ def test_a_version_2_account_is_an_object_however_the_bank_sends_it(world: World
     assert answer.body == {"account": ACCOUNT[2]}
 
 
-def test_known_members_of_a_version_2_bank_in_camel_case_are_answered_in_snake_case(world: World) -> None:
+def test_known_version_2_members_in_camel_case_return_in_snake_case(world: World) -> None:
     camel = {"resourceId": "r1", "currency": "EUR", "accountNumber": "12345678", "ownDetail": {"innerValue": 1}}
 
     body = accounts(world, 2, good(2, accounts=[camel])).body
@@ -121,7 +121,7 @@ def test_known_members_of_a_version_2_bank_in_camel_case_are_answered_in_snake_c
         (2, "iban=GB33BUKB20201555555555"),
     ],
 )
-def test_a_query_that_does_not_fit_the_banks_version_is_not_consistent(world: World, version: int, query: str) -> None:
+def test_query_invalid_for_the_bank_version_returns_400(world: World, version: int, query: str) -> None:
     answer = world.tpp("GET", f"/tpp/account?{query}", bearer=world.tokens(version)["access_token"])
 
     assert (answer.status, answer.body["code"]) == (400, "PARAMETER_NOT_CONSISTENT")
@@ -129,7 +129,7 @@ def test_a_query_that_does_not_fit_the_banks_version_is_not_consistent(world: Wo
 
 
 @VERSIONS
-def test_a_call_outside_the_scopes_is_blocked(world: World, version: int) -> None:
+def test_call_outside_the_scopes_returns_403(world: World, version: int) -> None:
     scope = "account.balance" if version == 1 else "accounts.balances"
     bearer = world.tokens(version, scopes=[scope])["access_token"]
 
@@ -139,7 +139,7 @@ def test_a_call_outside_the_scopes_is_blocked(world: World, version: int) -> Non
     assert world.banks[version].received == []
 
 
-def test_an_account_that_the_psu_did_not_approve_is_blocked(world: World) -> None:
+def test_account_not_approved_by_the_psu_returns_403(world: World) -> None:
     bearer = world.tokens(1)["access_token"]
 
     answer = world.tpp("GET", "/tpp/account?iban=DE89370400440532013000", bearer=bearer)
@@ -161,7 +161,7 @@ def test_an_account_that_the_psu_did_not_approve_is_blocked(world: World) -> Non
         ({"psu-ip-address": "somewhere"}, 400, "HEADERS_ERROR"),
     ],
 )
-def test_a_caller_that_does_not_prove_itself_is_refused(
+def test_call_with_invalid_credentials_or_headers_is_rejected(
     world: World, headers: dict[str, str], status: int, code: str
 ) -> None:
     answer = world.tpp("GET", "/tpp/accounts", bearer=world.tokens(1)["access_token"], headers=headers)
@@ -194,7 +194,7 @@ ORDER: dict[str, tuple[str, dict[str, str], tuple[int, str]]] = {
 
 @VERSIONS
 @pytest.mark.parametrize(("query", "headers", "refused"), ORDER.values(), ids=ORDER)
-def test_what_is_wrong_is_told_in_the_decided_order(
+def test_checks_of_a_call_run_in_a_fixed_order(
     world: World, version: int, query: str, headers: dict[str, str], refused: tuple[int, str]
 ) -> None:
     scope = "payment.init" if version == 1 else "payments.single"
@@ -207,7 +207,7 @@ def test_what_is_wrong_is_told_in_the_decided_order(
 
 
 @pytest.mark.parametrize("query", ["a=1&a=1", "colour=red"])
-def test_parameters_are_judged_before_the_account(world: World, query: str) -> None:
+def test_parameter_check_precedes_the_account_check(world: World, query: str) -> None:
     bearer = world.tokens(1)["access_token"]
 
     answer = world.tpp("GET", f"/tpp/account?iban=DE89370400440532013000&{query}", bearer=bearer)
@@ -217,7 +217,7 @@ def test_parameters_are_judged_before_the_account(world: World, query: str) -> N
 
 @VERSIONS
 @pytest.mark.parametrize("content_type", [None, "", "text/plain", "application/x-www-form-urlencoded", "a/b;c", "x"])
-def test_a_get_may_carry_any_content_type(world: World, version: int, content_type: str | None) -> None:
+def test_get_request_accepts_any_content_type(world: World, version: int, content_type: str | None) -> None:
     headers = {"x-request-id": "0f8fad5b-d9cb-469f-a165-70867728950e"}
     headers |= {} if content_type is None else {"content-type": content_type}
 
@@ -228,14 +228,14 @@ def test_a_get_may_carry_any_content_type(world: World, version: int, content_ty
 
 
 @pytest.mark.parametrize("address", ["fe80::1%eth0", "fe80::1%\u00e9", "1.2.3.4, 5.6.7.8", "1.2.3", "", " "])
-def test_an_address_of_the_psu_is_an_address_and_nothing_else(world: World, address: str) -> None:
+def test_invalid_psu_ip_address_returns_400(world: World, address: str) -> None:
     answer = accounts(world, 1, good(1, accounts=[]), **{"psu-ip-address": address})
 
     assert (answer.status, answer.body["code"]) == (400, "HEADERS_ERROR")
     assert world.banks[1].received == []
 
 
-def test_another_clients_bearer_is_no_bearer(world: World) -> None:
+def test_bearer_of_another_client_returns_401(world: World) -> None:
     bearer = world.tokens(1)["access_token"]
     other = world.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
 
@@ -270,7 +270,7 @@ FAILURES: dict[str, tuple[Any, str]] = {
 
 @VERSIONS
 @pytest.mark.parametrize(("failure", "reason"), FAILURES.values(), ids=FAILURES)
-def test_a_bank_that_fails_is_a_502_with_the_reason(world: World, version: int, failure: Any, reason: str) -> None:
+def test_bank_failure_returns_502_with_the_reason(world: World, version: int, failure: Any, reason: str) -> None:
     answer = accounts(world, version, failure)
 
     assert (answer.status, answer.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")
@@ -288,9 +288,7 @@ def nested(version: int, depth: int, opening: bytes) -> bytes:
 
 @VERSIONS
 @pytest.mark.parametrize("opening", [b"[", b'{"aB":'])
-def test_an_answer_that_is_nested_too_deeply_is_a_failure_of_the_bank(
-    world: World, version: int, opening: bytes
-) -> None:
+def test_bank_response_nested_above_100_levels_returns_502(world: World, version: int, opening: bytes) -> None:
     bearer = world.tokens(version)["access_token"]
     for depth in (101, 200, 300, 330, 500, 900, 1000, 3000):
         reply = Reply(200, nested(version, depth, opening), {}, 0)
@@ -302,7 +300,7 @@ def test_an_answer_that_is_nested_too_deeply_is_a_failure_of_the_bank(
 
 @VERSIONS
 @pytest.mark.parametrize("opening", [b"[", b'{"aB":'])
-def test_an_answer_that_is_nested_as_deeply_as_may_be_is_handed_on(world: World, version: int, opening: bytes) -> None:
+def test_bank_response_nested_100_levels_reaches_the_tpp(world: World, version: int, opening: bytes) -> None:
     answer = accounts(world, version, Reply(200, nested(version, 100, opening), {}, 0))
 
     assert answer.status == 200
@@ -318,7 +316,7 @@ def test_an_answer_that_is_nested_as_deeply_as_may_be_is_handed_on(world: World,
         (2, 200, b'{"code":1234,"title":"No such\\u0000 account","timestamp":"x"}'),
     ],
 )
-def test_the_banks_own_code_and_message_are_handed_on(world: World, version: int, status: int, body: bytes) -> None:
+def test_code_and_message_of_a_bank_error_reach_the_tpp(world: World, version: int, status: int, body: bytes) -> None:
     answer = accounts(world, version, Reply(status, body, {}, 0))
 
     assert answer.status == 502
@@ -332,7 +330,7 @@ def test_the_banks_own_code_and_message_are_handed_on(world: World, version: int
         (2, 401, b'{"code":"AUTHENTICATION_REQUIRED","title":"Token revoked"}'),
     ],
 )
-def test_a_refused_token_tells_that_the_psu_must_authorize_again(
+def test_rejected_bank_token_returns_502_with_authorize_again(
     world: World, version: int, status: int, body: bytes
 ) -> None:
     answer = accounts(world, version, Reply(status, body, {}, 0))
@@ -342,17 +340,17 @@ def test_a_refused_token_tells_that_the_psu_must_authorize_again(
 
 
 @VERSIONS
-def test_too_long_a_member_passes(world: World, version: int) -> None:
+def test_overlong_member_reaches_the_tpp(world: World, version: int) -> None:
     account = ACCOUNT[version] | {"name": "n" * 300}
 
     assert accounts(world, version, good(version, accounts=[account])).body["accounts"] == [account]
 
 
-def test_a_version_1_answer_without_a_status_is_no_answer(world: World) -> None:
+def test_version_1_response_without_a_status_returns_502(world: World) -> None:
     assert accounts(world, 1, {"accounts": []}).status == 502
 
 
-def test_a_bank_that_was_removed_is_no_server_error(world: World) -> None:
+def test_read_at_an_inactive_bank_returns_404(world: World) -> None:
     tokens = world.tokens(1)
     world.hub.openbanking.banks.change("ALPHGB21", active=False)
     try:

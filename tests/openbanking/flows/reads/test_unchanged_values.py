@@ -50,7 +50,7 @@ def _bulk_item(version: int) -> dict[str, Any]:
         (0, 0, ("000000", "00000000")),
     ],
 )
-def test_a_sort_code_and_an_account_number_sent_as_numbers_reach_the_bank_with_their_zeros(
+def test_numeric_sort_code_and_account_number_reach_the_bank_zero_padded(
     world: World, kind: str, sort_code: Any, number: Any, expected: tuple[str, str]
 ) -> None:
     sent = pay_and_read(world, 2, kind, sort_code=sort_code, account_number=number)
@@ -59,13 +59,13 @@ def test_a_sort_code_and_an_account_number_sent_as_numbers_reach_the_bank_with_t
 
 
 @KINDS
-def test_a_version_1_account_number_beside_a_sort_code_gets_its_zeros(world: World, kind: str) -> None:
+def test_version_1_account_number_with_a_sort_code_reaches_the_bank_zero_padded(world: World, kind: str) -> None:
     sent = pay_and_read(world, 1, kind, receiver_sort_code="040004", receiver_account_number=1234567)
 
     assert (sent["receiver_sort_code"], sent["receiver_account_number"]) == ("040004", "01234567")
 
 
-def test_a_version_1_account_number_without_a_sort_code_is_passed_on_as_it_was_sent(world: World) -> None:
+def test_version_1_account_number_without_a_sort_code_reaches_the_bank_unchanged(world: World) -> None:
     payer = Payer(world, 1)
 
     assert payer.pay(receiver_account_number=1234567).status == 200
@@ -76,14 +76,14 @@ SHORT_ACCOUNT = {"sort_code": 40004, "account_number": 1234567}
 WHOLE_ACCOUNT = {"sort_code": "040004", "account_number": "01234567"}
 
 
-def test_a_debtor_account_sent_as_numbers_gets_its_zeros(world: World) -> None:
+def test_numeric_debtor_account_reaches_the_bank_zero_padded(world: World) -> None:
     payer = Payer(world, 2)
     assert payer.pay(debtor_account=SHORT_ACCOUNT).status == 200
 
     assert jsontext.loads(payer.side.received[-1].body)["debtor_account"] == WHOLE_ACCOUNT
 
 
-def test_the_account_of_a_funds_confirmation_sent_as_numbers_gets_its_zeros(world: World) -> None:
+def test_numeric_account_of_a_funds_confirmation_reaches_the_bank_zero_padded(world: World) -> None:
     bearer = world.tokens(2, scopes=["funds_confirmations"])["access_token"]
     bank = world.banks[2]
     bank.answers["/v2_funds_confirmations"] = always({"funds_available": True})
@@ -94,7 +94,7 @@ def test_the_account_of_a_funds_confirmation_sent_as_numbers_gets_its_zeros(worl
 
 
 @pytest.mark.parametrize("wrong", [-1, 1000000, True, "12 34", jsontext.Number("40004.0"), jsontext.Number("-0")])
-def test_an_invalid_sort_code_is_refused(world: World, wrong: Any) -> None:
+def test_invalid_sort_code_returns_400(world: World, wrong: Any) -> None:
     payer = Payer(world, 2)
 
     answer = payer.pay(creditor_account={"sort_code": wrong, "account_number": "12345678"})
@@ -124,9 +124,7 @@ def test_every_digit_of_a_banks_number_reaches_the_tpp(world: World, amount: str
 @VERSIONS
 @KINDS
 @pytest.mark.parametrize("scheme", ["HTTP", "Http", "http"])
-def test_the_scheme_of_a_payments_callback_url_may_be_in_capitals(
-    world: World, version: int, kind: str, scheme: str
-) -> None:
+def test_payment_callback_url_accepts_a_scheme_in_capitals(world: World, version: int, kind: str, scheme: str) -> None:
     payer = Payer(world, version, kind)
     url = f"{scheme}://127.0.0.1:8000/payments/callback"
 
@@ -134,7 +132,7 @@ def test_the_scheme_of_a_payments_callback_url_may_be_in_capitals(
     assert f'"callback_url":"{url}"'.encode() in payer.side.received[-1].body
 
 
-def test_the_scheme_of_a_callback_url_may_be_in_capitals(world: World) -> None:
+def test_registered_callback_url_accepts_a_scheme_in_capitals(world: World) -> None:
     urls = ["HTTP://127.0.0.1:8000/authorize/callback"]
     world.client = world.hub.openbanking.clients.update(world.client.client_id, callback_urls=urls).client
 
@@ -143,7 +141,7 @@ def test_the_scheme_of_a_callback_url_may_be_in_capitals(world: World) -> None:
 
 
 @VERSIONS
-def test_the_address_of_the_psu_reaches_the_bank_as_it_was_sent(world: World, version: int) -> None:
+def test_psu_ip_address_reaches_the_bank_unchanged(world: World, version: int) -> None:
     payer = Payer(world, version)
     body = order(world, version, "single")
 
@@ -158,7 +156,7 @@ def test_the_address_of_the_psu_reaches_the_bank_as_it_was_sent(world: World, ve
 
 
 @VERSIONS
-def test_an_identifier_that_a_bank_repeats_is_stored_once(world: World, version: int) -> None:
+def test_repeated_identifier_in_a_consent_is_stored_once(world: World, version: int) -> None:
     asked = world.authorize(version)
     spaced = f"{IBAN[:4]} {IBAN[4:]}".lower()
     members = {

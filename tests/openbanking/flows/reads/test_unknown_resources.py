@@ -59,7 +59,7 @@ class Caller:
 
 
 @pytest.mark.parametrize("status", [200, 400, 404])
-def test_a_payment_that_a_version_1_bank_does_not_know_is_404(world: World, status: int) -> None:
+def test_payment_unknown_to_a_version_1_bank_returns_404(world: World, status: int) -> None:
     answer = Caller(world, 1).ask("/account_payment", status, V1)
 
     assert (answer.status, answer.body["code"]) == (404, "RESOURCE_UNKNOWN")
@@ -82,7 +82,7 @@ def test_a_payment_that_a_version_1_bank_does_not_know_is_404(world: World, stat
         *((2, path, 400, V2) for path in CALLS[2]),
     ],
 )
-def test_an_account_or_payment_that_the_bank_does_not_know_is_404(
+def test_account_or_payment_unknown_to_the_bank_returns_404(
     world: World, version: int, path: str, status: int, body: Any
 ) -> None:
     answer = Caller(world, version).ask(path, status, body)
@@ -105,15 +105,13 @@ def test_an_account_or_payment_that_the_bank_does_not_know_is_404(
         (2, "/v2_account", 404, {"detail": "no route"}),
     ],
 )
-def test_any_other_refusal_stays_a_failure_at_the_bank(
-    world: World, version: int, path: str, status: int, body: Any
-) -> None:
+def test_other_bank_refusals_return_502(world: World, version: int, path: str, status: int, body: Any) -> None:
     answer = Caller(world, version).ask(path, status, body)
 
     assert (answer.status, answer.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")
 
 
-def test_unknown_payments_neither_pause_a_bank_nor_count_as_its_failures(world: World) -> None:
+def test_unknown_payments_neither_open_the_circuit_nor_count_as_bank_failures(world: World) -> None:
     caller = Caller(world, 1)
     world.writes_measurements()
     answers = [caller.ask("/account_payment", 404, V1) for _ in range(FAILURES + 1)]
