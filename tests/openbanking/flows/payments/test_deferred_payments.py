@@ -35,9 +35,7 @@ ONE_TIME = "one_time"
 
 
 @pytest.mark.parametrize(("version", "kind"), [(1, "single"), (2, "single"), (1, "bulk"), (2, "direct")])
-def test_what_is_kept_of_a_payment_is_what_is_kept_of_one_that_was_waited_for(
-    world: World, version: int, kind: str
-) -> None:
+def test_deferred_payment_is_stored_like_an_immediate_payment(world: World, version: int, kind: str) -> None:
     payer = LaterPayer(world, version, kind)
     assert payer.pay_at_once().status == 200
     payer.bank_does(taken(version, "P-2"))
@@ -53,7 +51,7 @@ def test_what_is_kept_of_a_payment_is_what_is_kept_of_one_that_was_waited_for(
     assert payer.report(4, "P-2").status == 200
 
 
-def test_the_statuses_of_a_payment_are_told_to_its_client(world: World) -> None:
+def test_status_report_on_a_deferred_payment_records_an_event(world: World) -> None:
     world.wants_events()
     payer = LaterPayer(world, 1, "direct")
     payer.attempt(payer.order())
@@ -64,7 +62,7 @@ def test_the_statuses_of_a_payment_are_told_to_its_client(world: World) -> None:
 
 
 @VERSIONS
-def test_reports_that_came_before_the_attempt_are_applied_and_told(world: World, version: int) -> None:
+def test_early_report_on_a_deferred_payment_is_applied_and_records_an_event(world: World, version: int) -> None:
     world.wants_events()
     payer = LaterPayer(world, version, "direct")
     request_id = payer.order()
@@ -78,7 +76,7 @@ def test_reports_that_came_before_the_attempt_are_applied_and_told(world: World,
     assert [each.topic for each in world.recorded("event")] == ["payment.status_changed"]
 
 
-def test_a_bulk_order_of_a_thousand_payments_travels_in_parts(world: World) -> None:
+def test_deferred_bulk_order_of_1000_payments_is_stored_in_parts(world: World) -> None:
     payer = LaterPayer(world, 2, "bulk")
     item = order(world, 2, "bulk")["payments"][0]
     item |= {"instructed_amount": {"amount": "0.10", "currency": "EUR"}, "creditor_name": "ö" * 70}
@@ -93,7 +91,7 @@ def test_a_bulk_order_of_a_thousand_payments_travels_in_parts(world: World) -> N
     assert payer.side.received[0].body.count(b'"amount":"0.10"') == 1000
 
 
-def test_the_bearer_of_a_spent_consent_fetches_the_outcome(world: World) -> None:
+def test_bearer_of_a_spent_consent_can_fetch_the_outcome(world: World) -> None:
     payer = LaterPayer(world, 1, consent_type=ONE_TIME)
     request_id = payer.order()
     assert (payer.consent_status(), payer.pay().status) == ("spent", 401)
@@ -106,7 +104,7 @@ def test_the_bearer_of_a_spent_consent_fetches_the_outcome(world: World) -> None
 
 
 @KINDS
-def test_a_reusable_consent_orders_more_than_once(world: World, kind: str) -> None:
+def test_reusable_consent_accepts_several_deferred_orders(world: World, kind: str) -> None:
     payer = LaterPayer(world, 1, kind)
 
     ids = [payer.order(), payer.order()]
@@ -128,7 +126,7 @@ WRONG_ORDERS: dict[str, tuple[int, str, str, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("status", "code", "kind", "wrong"), WRONG_ORDERS.values(), ids=WRONG_ORDERS)
-def test_what_is_wrong_with_an_order_is_said_at_once_and_nothing_is_used_up(
+def test_invalid_deferred_order_is_rejected_at_once_and_spends_nothing(
     world: World, status: int, code: str, kind: str, wrong: dict[str, Any]
 ) -> None:
     payer = LaterPayer(world, 1, kind, ONE_TIME)
@@ -139,7 +137,7 @@ def test_what_is_wrong_with_an_order_is_said_at_once_and_nothing_is_used_up(
     assert payer.order("key-1")
 
 
-def test_an_idempotency_key_that_is_too_long_is_refused_at_once(world: World) -> None:
+def test_overlong_idempotency_key_of_a_deferred_order_returns_400(world: World) -> None:
     assert error_of(LaterPayer(world, 1).pay("k" * 256))[:2] == (400, "HEADERS_ERROR")
     assert world.recorded() == []
 
@@ -148,9 +146,7 @@ def test_an_idempotency_key_that_is_too_long_is_refused_at_once(world: World) ->
 
 
 @SOME
-def test_a_worker_that_dies_after_the_bank_got_the_order_leaves_its_outcome_unknown(
-    world: World, version: int, kind: str
-) -> None:
+def test_worker_death_after_sending_leaves_the_outcome_unknown(world: World, version: int, kind: str) -> None:
     payer = LaterPayer(world, version, kind, ONE_TIME)
     request_id = payer.order()
     payer.side.answers[WEBHOOKS[version, kind]] = dies
@@ -166,7 +162,7 @@ def test_a_worker_that_dies_after_the_bank_got_the_order_leaves_its_outcome_unkn
     assert kind == "direct" or payer.consent_status() == "spent"
 
 
-def test_a_worker_that_dies_before_it_sends_is_not_told_from_one_that_dies_after_it(
+def test_worker_death_before_sending_also_leaves_the_outcome_unknown(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     payer = LaterPayer(world, 1, consent_type=ONE_TIME)
@@ -187,7 +183,7 @@ def dies_instead(*arguments: object, **options: object) -> Any:
 
 
 @pytest.mark.parametrize("applied", [True, False], ids=["applied", "not applied"])
-def test_an_outcome_that_could_not_be_written_is_unknown_and_nothing_is_sent_again(world: World, applied: bool) -> None:
+def test_failed_write_of_the_outcome_never_sends_the_order_again(world: World, applied: bool) -> None:
     payer = LaterPayer(world, 2, consent_type=ONE_TIME)
     request_id = payer.order()
     fault = Fault(world, "after" if applied else "before", 2, lasting=True, operation="TransactWriteItems")
@@ -203,9 +199,7 @@ def test_an_outcome_that_could_not_be_written_is_unknown_and_nothing_is_sent_aga
         assert payer.failure(request_id) == (502, refusals.PAYMENT_OUTCOME_UNKNOWN.sentence)
 
 
-def test_a_defect_after_the_bank_got_the_order_does_not_have_it_sent_again(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_defect_after_sending_never_sends_the_order_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     payer = LaterPayer(world, 1, consent_type=ONE_TIME)
     request_id = payer.order()
     real = execution.send_order
@@ -223,9 +217,7 @@ def test_a_defect_after_the_bank_got_the_order_does_not_have_it_sent_again(
 
 
 @SOME
-def test_a_bank_that_was_never_reached_gets_the_order_at_a_second_attempt(
-    world: World, version: int, kind: str
-) -> None:
+def test_order_that_never_reached_the_bank_is_sent_again(world: World, version: int, kind: str) -> None:
     payer = LaterPayer(world, version, kind, ONE_TIME)
     request_id = payer.order()
     payer.bank_does(DOWN)
@@ -242,7 +234,7 @@ def test_a_bank_that_was_never_reached_gets_the_order_at_a_second_attempt(
 
 
 @SOME
-def test_after_a_second_attempt_in_vain_it_was_not_sent_and_the_consent_is_given_back(
+def test_second_failed_connection_returns_not_sent_and_restores_the_consent(
     world: World, version: int, kind: str
 ) -> None:
     payer = LaterPayer(world, version, kind, ONE_TIME)
@@ -269,7 +261,7 @@ FINAL: dict[str, tuple[int, Any, str]] = {
 
 
 @pytest.mark.parametrize(("version", "answer", "words"), FINAL.values(), ids=FINAL)
-def test_a_bank_that_may_have_seen_the_order_never_gets_it_again(
+def test_order_that_may_have_reached_the_bank_is_never_sent_again(
     world: World, version: int, answer: Any, words: str
 ) -> None:
     payer = LaterPayer(world, version, consent_type=ONE_TIME)
@@ -282,7 +274,7 @@ def test_a_bank_that_may_have_seen_the_order_never_gets_it_again(
     assert (payer.calls, payer.consent_status()) == (1, "spent")
 
 
-def test_never_reached_and_then_late_is_unknown(world: World) -> None:
+def test_timeout_after_a_failed_connection_leaves_the_outcome_unknown(world: World) -> None:
     payer = LaterPayer(world, 1, consent_type=ONE_TIME)
     request_id = payer.order()
     payer.bank_does(DOWN)
@@ -323,10 +315,10 @@ class RefusingQueue:
 
 @pytest.mark.parametrize("refused", [(1,), (2,), (1, 2), (1, 2, 3)], ids=str)
 @pytest.mark.parametrize("waiting", [0, 60])
-def test_a_payment_reaches_its_bank_within_five_minutes_if_the_queue_once_refuses_everything(
+def test_deferred_payment_reaches_its_bank_within_5_minutes_if_the_queue_refuses_messages(
     world: World, monkeypatch: pytest.MonkeyPatch, refused: Sequence[int], waiting: int
 ) -> None:
-    """Refused are the message of the payment, that of its second attempt, or the first sweeps; others wait, too."""
+    """The queue refuses the messages of the payment, of its second attempt or of the first sweeps."""
     payer, queue = LaterPayer(world, 2), RefusingQueue(world, monkeypatch, refused)
     answers: list[Any] = [taken(2), NotReached("nobody is there")]
     payer.side.answers[WEBHOOKS[2, "single"]] = lambda sent: answers.pop()
@@ -351,7 +343,7 @@ def open_circuit(payer: Payer) -> None:
         payer.world.hub.openbanking.bank_client.breaker.record_failure(payer.side.bank.bic)
 
 
-def test_an_order_waits_while_its_bank_is_left_alone_and_that_does_not_count(world: World) -> None:
+def test_order_waits_during_an_open_circuit_without_counting_an_attempt(world: World) -> None:
     payer = LaterPayer(world, 2, consent_type=ONE_TIME)
     open_circuit(payer)
     request_id = payer.order()
@@ -365,9 +357,7 @@ def test_an_order_waits_while_its_bank_is_left_alone_and_that_does_not_count(wor
     assert world.delivery(request_id).attempts == 1
 
 
-def test_an_order_whose_bank_is_left_alone_for_too_long_was_not_sent(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_order_expires_as_not_sent_if_the_circuit_stays_open(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     payer = LaterPayer(world, 1, consent_type=ONE_TIME)
     request_id, began = payer.order(), world.clock.time()
 
@@ -384,7 +374,7 @@ def test_an_order_whose_bank_is_left_alone_for_too_long_was_not_sent(
 
 
 @SOME
-def test_an_order_that_nobody_got_to_in_time_was_not_sent(world: World, version: int, kind: str) -> None:
+def test_order_without_an_attempt_in_5_minutes_expires_as_not_sent(world: World, version: int, kind: str) -> None:
     payer = LaterPayer(world, version, kind, ONE_TIME)
     request_id = payer.order()
     world.clock.advance(301)
@@ -400,7 +390,7 @@ def test_an_order_that_nobody_got_to_in_time_was_not_sent(world: World, version:
 
 
 @SOME
-def test_an_order_to_a_bank_that_was_switched_off_was_not_sent(world: World, version: int, kind: str) -> None:
+def test_order_to_an_inactive_bank_is_not_sent(world: World, version: int, kind: str) -> None:
     payer = LaterPayer(world, version, kind, ONE_TIME)
     request_id, bic = payer.order(), payer.side.bank.bic
     world.hub.openbanking.banks.change(bic, active=False)
@@ -417,7 +407,7 @@ def test_an_order_to_a_bank_that_was_switched_off_was_not_sent(world: World, ver
 
 
 @pytest.mark.parametrize("consent_type", ["reusable", ONE_TIME])
-def test_an_order_whose_consent_was_revoked_is_not_sent(world: World, consent_type: str) -> None:
+def test_order_of_a_revoked_consent_is_not_sent(world: World, consent_type: str) -> None:
     payer = LaterPayer(world, 1, consent_type=consent_type)
     request_id = payer.order()
     assert world.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer}).status == 200
@@ -432,7 +422,7 @@ def test_an_order_whose_consent_was_revoked_is_not_sent(world: World, consent_ty
     assert delivery.answer["status"] == 401
 
 
-def test_an_order_whose_client_was_switched_off_is_not_sent(world: World) -> None:
+def test_order_of_an_inactive_client_is_not_sent(world: World) -> None:
     payer = LaterPayer(world, 1, "direct")
     request_id = payer.order()
     world.hub.openbanking.clients.deactivate(world.client.client_id)
@@ -443,7 +433,7 @@ def test_an_order_whose_client_was_switched_off_is_not_sent(world: World) -> Non
     assert (status, payer.calls) == (401, 0)
 
 
-def test_a_consent_that_is_revoked_while_the_bank_is_not_reached_stays_revoked(world: World) -> None:
+def test_consent_revoked_during_a_failed_connection_stays_revoked(world: World) -> None:
     payer = LaterPayer(world, 1, consent_type=ONE_TIME)
     request_id = payer.order()
     payer.bank_does(DOWN)
@@ -459,7 +449,7 @@ def test_a_consent_that_is_revoked_while_the_bank_is_not_reached_stays_revoked(w
     assert (world.delivery(request_id).state, payer.consent_status()) == ("failed", "revoked")
 
 
-def test_a_bearer_that_was_refreshed_in_the_meantime_does_not_hold_the_order_up(world: World) -> None:
+def test_deferred_order_is_sent_after_a_refresh_of_its_bearer(world: World) -> None:
     payer = LaterPayer(world, 1)
     request_id = payer.order()
     tokens = world.tpp("POST", "/tpp/token", {"refresh_token": payer.refresh_token}).body
@@ -474,7 +464,7 @@ def test_a_bearer_that_was_refreshed_in_the_meantime_does_not_hold_the_order_up(
 
 
 @SOME
-def test_a_repeat_is_accepted_as_the_first_was_whether_it_would_wait_or_not(
+def test_repeated_order_returns_the_same_request_id_with_or_without_respond_async(
     world: World, version: int, kind: str
 ) -> None:
     payer = LaterPayer(world, version, kind, ONE_TIME)
@@ -486,7 +476,7 @@ def test_a_repeat_is_accepted_as_the_first_was_whether_it_would_wait_or_not(
     assert (len(world.recorded()), payer.calls) == (1, 1)
 
 
-def test_a_repeat_after_a_failure_is_told_the_same(world: World) -> None:
+def test_repeat_of_a_failed_order_returns_the_same_request_id(world: World) -> None:
     payer = LaterPayer(world, 1)
     payer.bank_does(REFUSAL[1])
     request_id = payer.order("key-1")
@@ -496,7 +486,7 @@ def test_a_repeat_after_a_failure_is_told_the_same(world: World) -> None:
     assert payer.calls == 1
 
 
-def test_a_key_with_another_body_is_refused(world: World) -> None:
+def test_reused_key_with_another_body_returns_400(world: World) -> None:
     payer = LaterPayer(world, 1)
     payer.order("key-1")
 
@@ -505,7 +495,7 @@ def test_a_key_with_another_body_is_refused(world: World) -> None:
 
 
 @pytest.mark.parametrize(("version", "consent_type"), [(1, "reusable"), (2, ONE_TIME)])
-def test_a_payment_that_was_waited_for_is_not_ordered_again_by_a_repeat_that_does_not_wait(
+def test_deferred_repeat_of_an_immediate_payment_returns_the_stored_response(
     world: World, version: int, consent_type: str
 ) -> None:
     payer = LaterPayer(world, version, consent_type=consent_type)
@@ -519,7 +509,7 @@ def test_a_payment_that_was_waited_for_is_not_ordered_again_by_a_repeat_that_doe
 
 
 @pytest.mark.parametrize(("key", "consent_type"), [("key-1", "reusable"), ("key-1", ONE_TIME), (None, ONE_TIME)])
-def test_of_two_parallel_orders_one_is_recorded(world: World, key: str | None, consent_type: str) -> None:
+def test_two_concurrent_deferred_orders_record_one_delivery(world: World, key: str | None, consent_type: str) -> None:
     payer = LaterPayer(world, 1, consent_type=consent_type)
     inner: list[Answer] = []
 
@@ -534,7 +524,7 @@ def test_of_two_parallel_orders_one_is_recorded(world: World, key: str | None, c
         assert outer.status == 401
 
 
-def test_of_two_parallel_orders_of_which_one_waits_one_reaches_the_bank(world: World) -> None:
+def test_concurrent_immediate_and_deferred_orders_reach_the_bank_once(world: World) -> None:
     payer = LaterPayer(world, 1)
     inner: list[str] = []
 
@@ -551,7 +541,7 @@ def test_of_two_parallel_orders_of_which_one_waits_one_reaches_the_bank(world: W
 
 @pytest.mark.parametrize("applied", [True, False], ids=["applied", "not applied"])
 @pytest.mark.parametrize(("key", "consent_type"), [("key-1", ONE_TIME), (None, "reusable")])
-def test_an_order_is_accepted_when_it_was_written_and_only_then(
+def test_deferred_order_returns_202_only_if_it_was_written(
     world: World, key: str | None, consent_type: str, applied: bool
 ) -> None:
     payer = LaterPayer(world, 1, consent_type=consent_type)

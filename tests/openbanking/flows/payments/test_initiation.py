@@ -27,7 +27,7 @@ from tests.world import World
 
 @VERSIONS
 @KINDS
-def test_an_order_reaches_the_bank_and_its_answer_comes_back(world: World, version: int, kind: str) -> None:
+def test_order_reaches_the_bank_and_returns_its_response(world: World, version: int, kind: str) -> None:
     payer = Payer(world, version, kind)
 
     answer = payer.pay()
@@ -60,7 +60,7 @@ def test_a_one_time_consent_pays_once(world: World, version: int) -> None:
 
 
 @VERSIONS
-def test_of_two_parallel_payments_a_one_time_consent_pays_one(world: World, version: int) -> None:
+def test_two_concurrent_payments_of_a_one_time_consent_reach_the_bank_once(world: World, version: int) -> None:
     payer = Payer(world, version, consent_type="one_time")
     inner = []
 
@@ -72,7 +72,7 @@ def test_of_two_parallel_payments_a_one_time_consent_pays_one(world: World, vers
     assert payer.calls == 1
 
 
-def test_an_order_that_is_refused_here_costs_nothing(world: World) -> None:
+def test_order_rejected_by_the_hub_spends_nothing(world: World) -> None:
     payer = Payer(world, 1, consent_type="one_time")
 
     refused = payer.pay("key-1", amount="-1")
@@ -82,7 +82,7 @@ def test_an_order_that_is_refused_here_costs_nothing(world: World) -> None:
     assert payer.calls == 1
 
 
-def test_a_direct_payment_names_its_bank(world: World) -> None:
+def test_direct_payment_requires_a_known_bic(world: World) -> None:
     payer = Payer(world, 1, "direct")
 
     assert payer.pay(bic="NOSUCHXX").status == 404
@@ -94,7 +94,7 @@ def test_a_direct_payment_names_its_bank(world: World) -> None:
     assert payer.calls == 0
 
 
-def test_a_bulk_order_may_be_as_long_as_a_thousand_payments(world: World) -> None:
+def test_bulk_order_accepts_up_to_1000_payments(world: World) -> None:
     payer = Payer(world, 1, "bulk")
     item = order(world, 1, "bulk")["payments"][0] | {"amount": "0.10", "message_for_receiver": "x" * 35}
     total = {"currency": "EUR", "amount": "100.00"}
@@ -112,7 +112,9 @@ def test_a_bulk_order_may_be_as_long_as_a_thousand_payments(world: World) -> Non
 @VERSIONS
 @KINDS
 @pytest.mark.parametrize("consent_type", ["reusable", "one_time"])
-def test_a_repeat_with_its_key_gets_the_stored_answer(world: World, version: int, kind: str, consent_type: str) -> None:
+def test_repeat_with_the_same_key_returns_the_stored_response(
+    world: World, version: int, kind: str, consent_type: str
+) -> None:
     payer = Payer(world, version, kind, consent_type)
 
     first, second = payer.pay("key-1"), payer.pay("key-1")
@@ -122,7 +124,7 @@ def test_a_repeat_with_its_key_gets_the_stored_answer(world: World, version: int
     assert payer.calls == 1
 
 
-def test_another_key_is_another_payment(world: World) -> None:
+def test_another_key_makes_another_payment(world: World) -> None:
     payer = Payer(world, 1)
     payer.pay("key-1")
     payer.bank_does(taken(1, "P-2"))
@@ -131,7 +133,7 @@ def test_another_key_is_another_payment(world: World) -> None:
     assert payer.calls == 2
 
 
-def test_a_key_belongs_to_its_path_and_client(world: World) -> None:
+def test_idempotency_key_belongs_to_its_path_and_client(world: World) -> None:
     payer = Payer(world, 1)
     payer.pay("key-1")
     direct = Payer(world, 1, "direct")
@@ -144,7 +146,7 @@ def test_a_key_belongs_to_its_path_and_client(world: World) -> None:
     assert direct.pay("key-1").body["payment_id"] == "P-3"
 
 
-def test_a_spent_bearer_is_answered_its_own_payment_only(world: World) -> None:
+def test_spent_bearer_returns_only_its_own_stored_payment(world: World) -> None:
     one, other = Payer(world, 1), Payer(world, 1)
     spent = Payer(world, 1, consent_type="one_time")
     spent.bank_does(taken(1, "P-2"))
@@ -158,7 +160,7 @@ def test_a_spent_bearer_is_answered_its_own_payment_only(world: World) -> None:
     assert spent.pay("key-2").body["payment_id"] == "P-2"
 
 
-def test_a_repeat_is_answered_when_the_bank_is_gone(world: World) -> None:
+def test_repeat_returns_the_stored_response_while_the_bank_is_inactive(world: World) -> None:
     payers = [Payer(world, 1), Payer(world, 1, "direct")]
     for number, payer in enumerate(payers):
         payer.bank_does(taken(1, f"P-{number}"))
@@ -173,7 +175,7 @@ def test_a_repeat_is_answered_when_the_bank_is_gone(world: World) -> None:
         world.hub.openbanking.banks.change(bic, active=True)
 
 
-def test_a_key_with_another_body_is_refused(world: World) -> None:
+def test_reused_key_with_another_body_returns_400(world: World) -> None:
     payer = Payer(world, 1)
     payer.pay("key-1")
 
@@ -184,7 +186,7 @@ def test_a_key_with_another_body_is_refused(world: World) -> None:
 
 
 @pytest.mark.parametrize("key", ["", "k" * 256])
-def test_a_key_has_1_to_255_characters(world: World, key: str) -> None:
+def test_idempotency_key_has_1_to_255_characters(world: World, key: str) -> None:
     payer = Payer(world, 1)
 
     refused = payer.pay(key)
@@ -195,7 +197,7 @@ def test_a_key_has_1_to_255_characters(world: World, key: str) -> None:
 
 
 @pytest.mark.parametrize("consent_type", ["reusable", "one_time"])
-def test_while_the_first_request_runs_the_others_are_told_to_come_again(world: World, consent_type: str) -> None:
+def test_repeat_during_the_first_request_returns_409_with_retry_after(world: World, consent_type: str) -> None:
     payer = Payer(world, 2, consent_type=consent_type)
     others = []
 
@@ -212,7 +214,7 @@ def test_while_the_first_request_runs_the_others_are_told_to_come_again(world: W
     assert payer.calls == 1
 
 
-def test_two_requests_that_both_saw_no_claim_reach_the_bank_once(world: World) -> None:
+def test_two_concurrent_requests_with_one_key_reach_the_bank_once(world: World) -> None:
     payer = Payer(world, 1)
     inner = []
 
@@ -223,7 +225,7 @@ def test_two_requests_that_both_saw_no_claim_reach_the_bank_once(world: World) -
     assert payer.calls == 1
 
 
-def test_a_request_that_never_ended_has_an_unknown_outcome(world: World) -> None:
+def test_repeat_of_a_request_that_never_ended_returns_an_unknown_outcome(world: World) -> None:
     payer = Payer(world, 1)
     payer.bank_does(ZeroDivisionError("a defect, or an instance that is gone"))
     assert payer.pay("key-1").status == 500
@@ -237,7 +239,7 @@ def test_a_request_that_never_ended_has_an_unknown_outcome(world: World) -> None
     assert payer.calls == 1
 
 
-def test_a_key_is_forgotten_after_a_day(world: World) -> None:
+def test_idempotency_key_expires_after_a_day(world: World) -> None:
     payer = Payer(world, 1, "direct")
     payer.pay("key-1")
     payer.bank_does(taken(1, "P-2"))
@@ -247,7 +249,7 @@ def test_a_key_is_forgotten_after_a_day(world: World) -> None:
 
 
 @VERSIONS
-def test_failures_are_kept_for_repeats_as_well(world: World, version: int) -> None:
+def test_repeat_of_a_failed_payment_returns_the_stored_error(world: World, version: int) -> None:
     payer = Payer(world, version)
     payer.bank_does(REFUSAL[version])
     first = payer.pay("key-1")
@@ -261,9 +263,7 @@ def test_failures_are_kept_for_repeats_as_well(world: World, version: int) -> No
     assert payer.calls == 1
 
 
-def test_a_kept_failure_tells_the_time_of_the_first_answer_however_long_it_took_to_keep(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stored_error_keeps_the_timestamp_of_the_first_response(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     payer = Payer(world, 2)
     payer.bank_does(REFUSAL[2])
     keep = Store.transact
@@ -295,7 +295,7 @@ def test_a_kept_failure_tells_the_time_of_the_first_answer_however_long_it_took_
         ("refusal", "refused"),
     ],
 )
-def test_a_failure_says_what_became_of_the_payment(
+def test_payment_failure_returns_not_sent_unknown_or_refused(
     world: World, version: int, kind: str, failure: Any, words: str
 ) -> None:
     payer = Payer(world, version, kind)
@@ -311,7 +311,7 @@ def test_a_failure_says_what_became_of_the_payment(
 
 
 @VERSIONS
-def test_a_one_time_consent_is_given_back_when_the_bank_was_never_reached(world: World, version: int) -> None:
+def test_failed_connection_restores_a_one_time_consent(world: World, version: int) -> None:
     payer = Payer(world, version, consent_type="one_time")
     payer.bank_does(NotReached("no connection"))
     assert payer.pay("key-1").status == 502
@@ -324,7 +324,7 @@ def test_a_one_time_consent_is_given_back_when_the_bank_was_never_reached(world:
 
 @VERSIONS
 @pytest.mark.parametrize("failure", [TimedOut("late"), ConnectionDropped("broke"), "refusal"])
-def test_it_is_not_given_back_when_the_bank_may_have_seen_the_payment(
+def test_payment_that_may_have_reached_the_bank_spends_a_one_time_consent(
     world: World, version: int, failure: OutboundError | str
 ) -> None:
     payer = Payer(world, version, consent_type="one_time")
@@ -334,7 +334,7 @@ def test_it_is_not_given_back_when_the_bank_may_have_seen_the_payment(
     assert payer.pay().status == 401
 
 
-def test_a_consent_that_was_given_back_ends_when_its_bearer_would_have(world: World) -> None:
+def test_bearer_of_a_restored_consent_keeps_its_expiry(world: World) -> None:
     payer = Payer(world, 1, consent_type="one_time")
     payer.bank_does(NotReached("no connection"))
     payer.pay()
@@ -343,7 +343,7 @@ def test_a_consent_that_was_given_back_ends_when_its_bearer_would_have(world: Wo
     assert world.tpp("GET", "/tpp/consent", bearer=payer.bearer).status == 401
 
 
-def test_a_consent_that_was_revoked_meanwhile_is_not_given_back(world: World) -> None:
+def test_consent_revoked_during_a_failed_connection_is_not_restored(world: World) -> None:
     payer = Payer(world, 1, consent_type="one_time")
 
     def revoked_on_the_way(sent: object) -> Any:
@@ -357,7 +357,7 @@ def test_a_consent_that_was_revoked_meanwhile_is_not_given_back(world: World) ->
 
 
 @pytest.mark.parametrize(("length", "status"), [(300_000, 200), (300_001, 502)])
-def test_an_answer_too_long_to_keep_is_a_failure_of_the_bank(world: World, length: int, status: int) -> None:
+def test_payment_response_above_300_000_characters_returns_502(world: World, length: int, status: int) -> None:
     payer = Payer(world, 1)
     answer = {"payment_id": "P-1", "confirmation_url": "https://bank.example/confirm", "extra": ""}
     answer["extra"] = "x" * (length - len(jsontext.dumps(answer)))
@@ -369,9 +369,7 @@ def test_an_answer_too_long_to_keep_is_a_failure_of_the_bank(world: World, lengt
 
 
 @pytest.mark.parametrize("part", ["bank_token", "prepare"])
-def test_what_fails_before_the_bank_is_called_costs_nothing(
-    world: World, monkeypatch: pytest.MonkeyPatch, part: str
-) -> None:
+def test_failure_before_the_bank_call_spends_nothing(world: World, monkeypatch: pytest.MonkeyPatch, part: str) -> None:
     payer = Payer(world, 1, consent_type="one_time")
     with monkeypatch.context() as patch:
         owner = type(world.hub.openbanking.consents if part == "bank_token" else world.hub.openbanking.bank_client)
@@ -382,7 +380,7 @@ def test_what_fails_before_the_bank_is_called_costs_nothing(
 
 
 @VERSIONS
-def test_a_payment_that_cannot_be_named_is_a_failure_of_the_bank(world: World, version: int) -> None:
+def test_payment_id_that_cannot_be_stored_returns_502(world: World, version: int) -> None:
     payer = Payer(world, version)
     payer.bank_does({"status": "success", "confirmation_url": "https://b.example", "\ud800": None})
     assert payer.pay().status == 502
@@ -395,7 +393,7 @@ def test_a_payment_that_cannot_be_named_is_a_failure_of_the_bank(world: World, v
     assert payer.pay().status == 200
 
 
-def test_a_version_1_consent_does_not_pay_by_swift_at_a_bank_that_moved_on(world: World) -> None:
+def test_version_1_consent_rejects_swift_at_a_bank_moved_to_version_2(world: World) -> None:
     payer = Payer(world, 1)
     bic = payer.side.bank.bic
     world.hub.openbanking.banks.change(bic, api_version=2, signature_required=True, schemes=(), scopes=())
@@ -409,7 +407,7 @@ def test_a_version_1_consent_does_not_pay_by_swift_at_a_bank_that_moved_on(world
 
 @VERSIONS
 @KINDS
-def test_an_answer_without_a_payment_id_is_a_failure_of_the_bank(world: World, version: int, kind: str) -> None:
+def test_payment_response_without_a_payment_id_returns_502(world: World, version: int, kind: str) -> None:
     payer = Payer(world, version, kind)
     payer.bank_does(taken(version, ""))
 
@@ -419,7 +417,7 @@ def test_an_answer_without_a_payment_id_is_a_failure_of_the_bank(world: World, v
     assert "unknown" in answer.body["title"]
 
 
-def test_a_bank_that_recognises_a_repeat_answers_with_the_same_payment(world: World) -> None:
+def test_repeated_bank_response_with_one_payment_id_keeps_the_payment_history(world: World) -> None:
     payer = Payer(world, 2)
     payer.request_id = str(uuid.uuid4())
     payer.pay()
@@ -433,9 +431,7 @@ def test_a_bank_that_recognises_a_repeat_answers_with_the_same_payment(world: Wo
 
 @pytest.mark.parametrize("key", [None, "key-1"])
 @pytest.mark.parametrize("applied", [True, False])
-def test_a_payment_goes_on_when_its_beginning_was_written_and_only_then(
-    world: World, key: str | None, applied: bool
-) -> None:
+def test_payment_continues_only_if_its_claim_was_written(world: World, key: str | None, applied: bool) -> None:
     payer = Payer(world, 1, consent_type="one_time")
 
     with world.answer_lost("transact", applied=applied):
@@ -447,8 +443,8 @@ def test_a_payment_goes_on_when_its_beginning_was_written_and_only_then(
 
 
 @pytest.mark.parametrize("other", ["0", "~"])
-def test_a_payment_does_not_go_on_when_another_attempt_spent_the_consent(world: World, other: str) -> None:
-    """``other`` is the other attempt, whose name comes before or after all that are drawn."""
+def test_payment_stops_if_another_attempt_spent_the_consent(world: World, other: str) -> None:
+    """``other`` names the other attempt and sorts before or after every generated name."""
     payer = Payer(world, 1, consent_type="one_time")
     key = consent_key(world.tpp("GET", "/tpp/consent", bearer=payer.bearer).body["consent_id"])
 
@@ -460,9 +456,7 @@ def test_a_payment_does_not_go_on_when_another_attempt_spent_the_consent(world: 
     assert payer.calls == 0
 
 
-def test_an_outcome_that_cannot_be_sealed_does_not_lose_the_payment(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_payment_succeeds_if_its_outcome_cannot_be_encrypted(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     payer = Payer(world, 1)
     monkeypatch.setattr(type(world.hub.vault), "seal", lambda *_: 1 / 0)
 
@@ -470,7 +464,7 @@ def test_an_outcome_that_cannot_be_sealed_does_not_lose_the_payment(
     assert payer.status().status == 200
 
 
-def test_a_consent_is_given_back_although_the_refusal_cannot_be_sealed(
+def test_failed_connection_restores_the_consent_if_the_error_cannot_be_encrypted(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     payer = Payer(world, 1, consent_type="one_time")
@@ -483,8 +477,8 @@ def test_a_consent_is_given_back_although_the_refusal_cannot_be_sealed(
     assert payer.pay("key-2").status == 200
 
 
-def test_a_bearer_that_was_read_while_another_spent_it_lives_no_longer_when_it_is_given_back(world: World) -> None:
-    """Reading several records is no transaction: the consent may be older than its token."""
+def test_restored_bearer_keeps_its_expiry_if_it_was_read_during_another_payment(world: World) -> None:
+    """A batch read is no transaction: the consent may be older than its token."""
     from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
 
     payer = Payer(world, 1, consent_type="one_time")
@@ -506,14 +500,14 @@ def test_a_bearer_that_was_read_while_another_spent_it_lives_no_longer_when_it_i
 
 @pytest.mark.parametrize("status", [408, 409, 425, 500, 503])
 @VERSIONS
-def test_an_error_that_leaves_it_open_is_no_refusal(world: World, version: int, status: int) -> None:
+def test_ambiguous_status_of_a_bank_error_leaves_the_outcome_unknown(world: World, version: int, status: int) -> None:
     payer = Payer(world, version)
     payer.bank_does(Reply(status, REFUSAL[version].body, {}, 0.01))
 
     assert "unknown" in payer.pay().body["title"]
 
 
-def test_a_payment_that_a_version_2_bank_took_is_no_refusal_whatever_else_it_says(world: World) -> None:
+def test_version_2_response_with_a_payment_id_succeeds_despite_an_error_code(world: World) -> None:
     payer = Payer(world, 2)
     payer.bank_does(taken(2) | {"code": "W1", "title": "take care"})
     assert payer.pay().status == 200
@@ -523,14 +517,14 @@ def test_a_payment_that_a_version_2_bank_took_is_no_refusal_whatever_else_it_say
 
 
 @VERSIONS
-def test_without_a_confirmation_url_a_payment_cannot_be_used(world: World, version: int) -> None:
+def test_payment_response_without_a_confirmation_url_returns_502(world: World, version: int) -> None:
     payer = Payer(world, version)
     payer.bank_does(taken(version) | {"confirmation_url": ""})
 
     assert payer.pay().status == 502
 
 
-def test_of_a_payment_id_in_both_spellings_that_in_snake_case_counts(world: World) -> None:
+def test_payment_id_in_both_spellings_takes_the_snake_case_value(world: World) -> None:
     payer = Payer(world, 2)
     payer.bank_does(taken(2) | {"paymentId": "P-2"})
 
@@ -538,7 +532,7 @@ def test_of_a_payment_id_in_both_spellings_that_in_snake_case_counts(world: Worl
 
 
 @pytest.mark.parametrize(("version", "kind"), [(1, "single"), (1, "bulk"), (1, "direct"), (2, "bulk"), (2, "direct")])
-def test_swift_is_refused_as_a_scheme_whatever_else_is_said(world: World, version: int, kind: str) -> None:
+def test_swift_scheme_returns_400_outside_version_2_single_payments(world: World, version: int, kind: str) -> None:
     bank = {"name": "Bank", "country": "US"}
 
     refused = Payer(world, version, kind).pay(payment_scheme="SWIFT", creditor_bank=bank)
@@ -546,7 +540,7 @@ def test_swift_is_refused_as_a_scheme_whatever_else_is_said(world: World, versio
     assert (refused.status, refused.body["code"]) == (400, "PAYMENT_SCHEME_INVALID")
 
 
-def test_what_a_bank_adds_to_its_error_is_told(world: World) -> None:
+def test_additional_errors_of_a_bank_reach_the_tpp(world: World) -> None:
     payer = Payer(world, 2)
     more = [{"code": "ASPSP_ERROR_DESC", "title": "x", "details": "limit of the day reached"}, "odd"]
     body = {"code": "LIMIT", "title": "too much", "timestamp": "x", "additionalErrors": more}
@@ -565,7 +559,9 @@ def test_what_a_bank_adds_to_its_error_is_told(world: World) -> None:
 @pytest.mark.parametrize(
     "url", ["https://evil.example/payments", "http://127.0.0.1:8001/payments", "https://127.0.0.1:8000/payments"]
 )
-def test_a_callback_elsewhere_is_refused(world: World, version: int, kind: str, url: str) -> None:
+def test_callback_url_outside_the_origins_of_the_client_returns_400(
+    world: World, version: int, kind: str, url: str
+) -> None:
     payer = Payer(world, version, kind)
 
     refused = payer.pay(callback_url=url)
@@ -577,7 +573,7 @@ def test_a_callback_elsewhere_is_refused(world: World, version: int, kind: str, 
 
 @VERSIONS
 @KINDS
-def test_a_callback_may_be_at_any_of_the_clients_addresses(world: World, version: int, kind: str) -> None:
+def test_callback_url_at_any_registered_origin_returns_200(world: World, version: int, kind: str) -> None:
     urls = ["http://127.0.0.1:8000/authorize/callback", "https://two.example:8443/back"]
     world.hub.openbanking.clients.update(world.client.client_id, callback_urls=urls)
     payer = Payer(world, version, kind)
@@ -586,7 +582,7 @@ def test_a_callback_may_be_at_any_of_the_clients_addresses(world: World, version
     assert payer.pay(callback_url="https://two.example/paid").status == 400
 
 
-def test_the_answer_of_a_key_is_sealed(world: World) -> None:
+def test_stored_response_of_a_key_is_encrypted(world: World) -> None:
     payer = Payer(world, 1)
     payer.bank_does(taken(1) | {"confirmation_url": "https://bank.example/confirm?secret=tell-nobody"})
     payer.pay("key-1")
@@ -609,7 +605,7 @@ def test_a_request_id_reaches_the_bank(world: World) -> None:
 
 
 @pytest.mark.parametrize("kind", ["single", "direct"])
-def test_a_payment_that_is_answered_later_is_queued_at_once(world: World, kind: str) -> None:
+def test_deferred_payment_is_queued_at_once(world: World, kind: str) -> None:
     request_id = LaterPayer(world, 1, kind).order()
 
     assert world.queued() == [request_id]

@@ -23,7 +23,7 @@ KINDS = pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
 @VERSIONS
 @KINDS
 @pytest.mark.parametrize("reported", [4711, "4711"])
-def test_a_payment_id_is_one_payment_as_a_number_and_as_text(
+def test_numeric_payment_id_and_its_digits_name_one_payment(
     world: World, version: int, kind: str, reported: Any
 ) -> None:
     world.wants_events()
@@ -43,7 +43,7 @@ def test_a_payment_id_is_one_payment_as_a_number_and_as_text(
 
 
 @VERSIONS
-def test_a_report_by_number_that_overtakes_the_answer_is_applied(world: World, version: int) -> None:
+def test_early_report_with_a_numeric_payment_id_is_applied(world: World, version: int) -> None:
     payer = Payer(world, version)
     payer.bank_does(taken(version, "4711"))
     assert payer.report(4, payment_id=4711).status == 400
@@ -56,7 +56,7 @@ def test_a_report_by_number_that_overtakes_the_answer_is_applied(world: World, v
 
 
 @VERSIONS
-def test_a_payment_that_is_made_later_may_have_a_number(world: World, version: int) -> None:
+def test_deferred_payment_accepts_a_numeric_payment_id(world: World, version: int) -> None:
     payer = LaterPayer(world, version)
     payer.bank_does(taken(version) | {"payment_id": 4711})
 
@@ -69,7 +69,7 @@ def test_a_payment_that_is_made_later_may_have_a_number(world: World, version: i
 
 @VERSIONS
 @pytest.mark.parametrize("payment_id", [Number("4711.0"), Number("4711e0"), True, None, [4711], ""], ids=repr)
-def test_what_is_no_whole_number_is_no_payment_id(world: World, version: int, payment_id: Any) -> None:
+def test_invalid_payment_id_returns_502_with_an_unknown_outcome(world: World, version: int, payment_id: Any) -> None:
     payer = Payer(world, version)
     payer.bank_does(taken(version) | {"payment_id": payment_id})
 
@@ -83,7 +83,7 @@ def test_what_is_no_whole_number_is_no_payment_id(world: World, version: int, pa
 
 
 @VERSIONS
-def test_account_ids_of_a_consent_may_be_numbers(world: World, version: int) -> None:
+def test_consent_accepts_numeric_account_ids(world: World, version: int) -> None:
     bearer = Stage(world).bearer_for(version, account_ids=[77, "78"])
     account = {"id": 77, "name": "Main", "iban": "GB33BUKB20201555555555", "resource_id": 77, "currency": "GBP"}
     for webhook in ("/account", "/v2_account"):

@@ -89,7 +89,7 @@ ENOUGH_2: dict[str, tuple[Json, bool]] = {
 
 @pytest.mark.parametrize("row", [row for row in PAYMENTS if row.version == 1], ids=str)
 @pytest.mark.parametrize(("names", "enough"), ENOUGH_1.values(), ids=ENOUGH_1)
-def test_a_receiver_of_version_1_has_an_account(stage: Stage, row: Row, names: Json, enough: bool) -> None:
+def test_version_1_payment_requires_a_receiver_account(stage: Stage, row: Row, names: Json, enough: bool) -> None:
     order = row.request
     item = payment(row, order)
     for name in NAMES_1:
@@ -108,7 +108,9 @@ def test_a_receiver_of_version_1_has_an_account(stage: Stage, row: Row, names: J
 @pytest.mark.parametrize("row", [row for row in ROWS if row.version == 2 and not row.in_query], ids=str)
 @pytest.mark.parametrize("holder", ["debtor_account", "creditor_account", "account"])
 @pytest.mark.parametrize(("names", "enough"), ENOUGH_2.values(), ids=ENOUGH_2)
-def test_an_account_of_version_2_has_a_name(stage: Stage, row: Row, holder: str, names: Json, enough: bool) -> None:
+def test_version_2_account_requires_an_identifier(
+    stage: Stage, row: Row, holder: str, names: Json, enough: bool
+) -> None:
     order = row.request
     place = payment(row, order) if holder == "creditor_account" else order
     if holder not in place:
@@ -130,7 +132,7 @@ GOOD_AMOUNTS = [1, "1", 9999999999, Number("0.01"), "0.10", Number("12345678.90"
 
 @pytest.mark.parametrize("row", PAYMENTS, ids=str)
 @pytest.mark.parametrize("amount", GOOD_AMOUNTS, ids=repr)
-def test_an_amount_reaches_the_bank_as_it_was_written(stage: Stage, row: Row, amount: Any) -> None:
+def test_amount_reaches_the_bank_unchanged(stage: Stage, row: Row, amount: Any) -> None:
     sent = payment(row, accepted(stage, row, of(row, amount)))
 
     held = sent if row.version == 1 else sent["instructed_amount"]
@@ -150,7 +152,7 @@ def test_an_amount_of_70_digits_keeps_every_digit(stage: Stage, row: Row) -> Non
 
 @pytest.mark.parametrize("row", [row for row in PAYMENTS if row.version == 1], ids=str)
 @pytest.mark.parametrize("name", ["Company 24 Ltd", "3M", "24", "Zoë \u0663", "Studio 54 (Köln)"])
-def test_the_name_of_a_payee_may_have_digits(stage: Stage, row: Row, name: str) -> None:
+def test_receiver_name_accepts_digits(stage: Stage, row: Row, name: str) -> None:
     order = row.request
     payment(row, order)["receiver_name"] = name
 
@@ -159,7 +161,7 @@ def test_the_name_of_a_payee_may_have_digits(stage: Stage, row: Row, name: str) 
 
 @pytest.mark.parametrize("row", [row for row in PAYMENTS if row.version == 2], ids=str)
 @pytest.mark.parametrize("account", [..., None, {}, {"sort_code": "202015"}, {"account_number": "12345678"}], ids=repr)
-def test_a_version_2_payment_names_the_creditors_account(stage: Stage, row: Row, account: Any) -> None:
+def test_version_2_payment_without_a_creditor_account_returns_400(stage: Stage, row: Row, account: Any) -> None:
     order = row.request
     holder = payment(row, order)
     holder["creditor_account"] = account
@@ -184,7 +186,7 @@ BRITISH: dict[str, tuple[Json, bool]] = {
 
 @pytest.mark.parametrize("row", PAYMENTS, ids=str)
 @pytest.mark.parametrize(("beside", "agrees"), BRITISH.values(), ids=BRITISH)
-def test_a_british_iban_agrees_with_the_sort_code_and_number_beside_it(
+def test_british_iban_must_match_the_sort_code_and_account_number(
     stage: Stage, row: Row, beside: Json, agrees: bool
 ) -> None:
     order = row.request
@@ -204,14 +206,14 @@ def test_a_british_iban_agrees_with_the_sort_code_and_number_beside_it(
 
 
 @pytest.mark.parametrize("place", ["debtor_account", "creditor_account"])
-def test_another_countrys_iban_may_stand_beside_a_sort_code(stage: Stage, place: str) -> None:
+def test_iban_of_another_country_is_accepted_with_a_sort_code(stage: Stage, place: str) -> None:
     row = BY_WEBHOOK["/v2_payment_direct_single"]
     account = {"iban": OTHER_IBAN, "account_number": "1", "sort_code": "040004"}
 
     assert accepted(stage, row, row.request | {place: account})[place] == account
 
 
-def test_a_number_that_lost_its_zeros_is_the_one_of_the_iban(stage: Stage) -> None:
+def test_account_number_without_leading_zeros_matches_its_iban(stage: Stage) -> None:
     row = BY_WEBHOOK["/v2_payment_direct_single"]
     account = {"iban": make_iban("GB", "NWBK04000401926819"), "account_number": 1926819, "sort_code": 40004}
 
@@ -251,7 +253,9 @@ SUMS: dict[str, tuple[list[Any], Any, bool]] = {
 
 @pytest.mark.parametrize("row", BULKS, ids=str)
 @pytest.mark.parametrize(("amounts", "total", "right"), SUMS.values(), ids=SUMS)
-def test_totals_are_the_exact_sums(stage: Stage, row: Row, amounts: list[Any], total: Any, right: bool) -> None:
+def test_bulk_totals_must_equal_the_exact_sum(
+    stage: Stage, row: Row, amounts: list[Any], total: Any, right: bool
+) -> None:
     order = bulk(row, amounts, total)
 
     if right:
@@ -260,7 +264,7 @@ def test_totals_are_the_exact_sums(stage: Stage, row: Row, amounts: list[Any], t
         refused(stage, row, order, "totals")
 
 
-def test_a_sum_of_amounts_of_70_digits_is_exact(stage: Stage) -> None:
+def test_sum_of_70_digit_amounts_is_exact(stage: Stage) -> None:
     row = BY_WEBHOOK["/v2_payment_bulk"]
     zeros = "0" * 67
 
@@ -302,13 +306,15 @@ def over(row: Row, amount: Any, currency: str) -> Json:
 
 @IN_CURRENCIES
 @pytest.mark.parametrize(("amount", "currency"), TOO_FINE.values(), ids=TOO_FINE)
-def test_an_amount_has_no_more_decimals_than_its_currency(stage: Stage, row: Row, amount: Any, currency: str) -> None:
+def test_amount_with_more_decimals_than_its_currency_returns_400(
+    stage: Stage, row: Row, amount: Any, currency: str
+) -> None:
     refused(stage, row, over(row, amount, currency), f"at most {DECIMALS[currency]} decimal places")
 
 
 @IN_CURRENCIES
 @pytest.mark.parametrize(("amount", "currency"), AS_FINE.values(), ids=AS_FINE)
-def test_zeros_at_the_end_are_no_decimals(stage: Stage, row: Row, amount: Any, currency: str) -> None:
+def test_trailing_zeros_do_not_count_as_decimals(stage: Stage, row: Row, amount: Any, currency: str) -> None:
     answer = {"status": "success", "funds_available": True} if row in ASKING else None
 
     assert stage.ask(row, over(row, amount, currency), answer).status == 200
@@ -316,7 +322,7 @@ def test_zeros_at_the_end_are_no_decimals(stage: Stage, row: Row, amount: Any, c
 
 
 @pytest.mark.parametrize("row", BULKS, ids=str)
-def test_of_a_bulk_every_payment_and_the_totals_have_the_decimals_of_their_currency(stage: Stage, row: Row) -> None:
+def test_bulk_checks_the_decimals_of_every_payment_and_of_the_totals(stage: Stage, row: Row) -> None:
     refused(stage, row, bulk(row, ["1", "0.995", "0.005"], "2"), "payments.1")
     refused(stage, row, bulk(row, ["1"], "1.001"), "totals")
 
@@ -330,14 +336,14 @@ TOTALS: dict[str, tuple[Any, ...]] = {
 
 
 @pytest.mark.parametrize("totals", TOTALS.values(), ids=TOTALS)
-def test_version_1_totals_have_each_currency_once(stage: Stage, totals: Any) -> None:
+def test_version_1_totals_require_each_currency_once(stage: Stage, totals: Any) -> None:
     row = BY_WEBHOOK["/bulk_payment_initiation"]
 
     refused(stage, row, bulk(row, ["1", "1"], *totals), "totals")
 
 
 @pytest.mark.parametrize("row", BULKS, ids=str)
-def test_a_bulk_has_one_currency(stage: Stage, row: Row) -> None:
+def test_bulk_with_two_currencies_returns_400(stage: Stage, row: Row) -> None:
     order = bulk(row, ["1", "1"], "2")
     other = copy.deepcopy(order["payments"][1])
     (other if row.version == 1 else other["instructed_amount"])["currency"] = "GBP"
@@ -356,7 +362,7 @@ def test_a_bulk_has_1_to_1000_payments(stage: Stage, row: Row) -> None:
 
 
 @pytest.mark.parametrize("row", BULKS, ids=str)
-def test_a_fault_in_a_bulk_names_the_payment(stage: Stage, row: Row) -> None:
+def test_error_in_a_bulk_names_the_payment(stage: Stage, row: Row) -> None:
     order = bulk(row, ["1"] * 7, "7")
     order["payments"][4] = order["payments"][4] | {"colour": "red"}
 
@@ -384,28 +390,30 @@ def with_scheme(row: Row, currency: str, scheme: Any) -> Json:
 
 @pytest.mark.parametrize("row", PAYMENTS, ids=str)
 @pytest.mark.parametrize(("currency", "scheme"), [("GBP", "FPS"), ("EUR", "SCT")])
-def test_a_scheme_that_is_left_out_is_the_currencys(stage: Stage, row: Row, currency: str, scheme: str) -> None:
+def test_missing_scheme_defaults_to_the_scheme_of_the_currency(
+    stage: Stage, row: Row, currency: str, scheme: str
+) -> None:
     assert schemes_sent(row, accepted(stage, row, with_scheme(row, currency, None))) == [scheme]
 
 
 @pytest.mark.parametrize("row", PAYMENTS, ids=str)
 @pytest.mark.parametrize("scheme", ["FPS", "BACS", "CHAPS", "SCTI", "SCT"])
-def test_a_scheme_that_is_given_is_kept(stage: Stage, row: Row, scheme: str) -> None:
+def test_given_scheme_reaches_the_bank(stage: Stage, row: Row, scheme: str) -> None:
     assert schemes_sent(row, accepted(stage, row, with_scheme(row, "EUR", scheme))) == [scheme]
 
 
 @pytest.mark.parametrize("row", PAYMENTS, ids=str)
 @pytest.mark.parametrize("scheme", [None, "sct", "SEPA", "S CT", "FPSFPS"])
-def test_a_scheme_that_does_not_exist_is_invalid(stage: Stage, row: Row, scheme: str | None) -> None:
+def test_unknown_scheme_returns_400(stage: Stage, row: Row, scheme: str | None) -> None:
     refused(stage, row, with_scheme(row, "USD", scheme), "payment_scheme", "PAYMENT_SCHEME_INVALID")
 
 
 @pytest.mark.parametrize("row", [row for row in PAYMENTS if row.webhook != "/v2_payment_single"], ids=str)
-def test_swift_is_for_single_payments_of_version_2_only(stage: Stage, row: Row) -> None:
+def test_swift_outside_version_2_single_payments_returns_400(stage: Stage, row: Row) -> None:
     refused(stage, row, with_scheme(row, "EUR", "SWIFT"), "SWIFT", "PAYMENT_SCHEME_INVALID")
 
 
-def test_swift_names_the_creditors_bank(stage: Stage) -> None:
+def test_swift_payment_requires_a_creditor_bank(stage: Stage) -> None:
     row = BY_WEBHOOK["/v2_payment_single"]
     order = with_scheme(row, "USD", "SWIFT")
 
@@ -415,14 +423,14 @@ def test_swift_names_the_creditors_bank(stage: Stage) -> None:
     assert "creditor_bank" not in accepted(stage, row, bare | {"payment_scheme": "SCT"})
 
 
-def test_a_direct_payment_has_no_creditor_bank(stage: Stage) -> None:
+def test_direct_payment_with_a_creditor_bank_returns_400(stage: Stage) -> None:
     row = BY_WEBHOOK["/v2_payment_direct_single"]
 
     refused(stage, row, row.request | {"creditor_bank": {"name": "Bank", "country": "DE"}}, "creditor_bank")
 
 
 @pytest.mark.parametrize("row", PAYMENTS, ids=str)
-def test_a_scheme_that_the_bank_does_not_offer_is_invalid(stage: Stage, row: Row) -> None:
+def test_scheme_not_offered_by_the_bank_returns_400(stage: Stage, row: Row) -> None:
     bic = stage.bank(row).bank.bic
     stage.world.hub.openbanking.banks.change(bic, schemes=["SCTI", "FPS"])
     try:
@@ -434,7 +442,7 @@ def test_a_scheme_that_the_bank_does_not_offer_is_invalid(stage: Stage, row: Row
         stage.world.hub.openbanking.banks.change(bic, schemes=[])
 
 
-def test_one_payment_of_a_version_1_bulk_with_a_bad_scheme_refuses_all(stage: Stage) -> None:
+def test_one_invalid_scheme_in_a_version_1_bulk_returns_400(stage: Stage) -> None:
     row = BY_WEBHOOK["/bulk_payment_initiation"]
     order = bulk(row, ["1"] * 3, "3")
     order["payments"][2] = order["payments"][2] | {"payment_scheme": "SWIFT"}
@@ -457,12 +465,12 @@ ELSEWHERE = [
 
 @pytest.mark.parametrize("row", PAYMENTS, ids=str)
 @pytest.mark.parametrize("address", ELSEWHERE)
-def test_the_psu_comes_back_to_the_clients_own_place_only(stage: Stage, row: Row, address: str) -> None:
+def test_callback_url_outside_the_origin_of_the_client_returns_400(stage: Stage, row: Row, address: str) -> None:
     refused(stage, row, row.request | {"callback_url": address}, "callback_url")
 
 
 @pytest.mark.parametrize("row", PAYMENTS, ids=str)
-def test_any_path_and_query_of_the_clients_place_will_do(stage: Stage, row: Row) -> None:
+def test_callback_url_accepts_any_path_and_query_at_the_origin_of_the_client(stage: Stage, row: Row) -> None:
     for address in (CALLBACK, "http://127.0.0.1:8000", "http://127.0.0.1:8000/a/b?c=d&e=%20"):
         assert accepted(stage, row, row.request | {"callback_url": address})["callback_url"] == address
 
@@ -480,7 +488,9 @@ NO_BANK: dict[str, tuple[Any, tuple[int, str]]] = {
 
 @pytest.mark.parametrize("row", DIRECT, ids=str)
 @pytest.mark.parametrize(("bic", "said"), NO_BANK.values(), ids=NO_BANK)
-def test_a_direct_payment_names_a_known_bank(stage: Stage, row: Row, bic: Any, said: tuple[int, str]) -> None:
+def test_direct_payment_without_a_known_bank_is_rejected(
+    stage: Stage, row: Row, bic: Any, said: tuple[int, str]
+) -> None:
     stage.received(row).clear()
     order = {**row.request, **({} if bic is None else {"bic": bic})}
 
@@ -492,7 +502,7 @@ def test_a_direct_payment_names_a_known_bank(stage: Stage, row: Row, bic: Any, s
 
 @pytest.mark.parametrize("row", DIRECT, ids=str)
 @pytest.mark.parametrize("spell", [str.lower, lambda bic: f"{bic}XXX"])
-def test_the_banks_bic_may_be_spelled_otherwise_and_is_not_sent(
+def test_direct_payment_accepts_every_bic_spelling_and_sends_no_bic_to_the_bank(
     stage: Stage, row: Row, spell: Callable[[str], str]
 ) -> None:
     sent = accepted(stage, row, {"bic": spell(stage.bank(row).bank.bic), **row.request})

@@ -28,7 +28,7 @@ def recorded(payer: Payer, payment_id: str = "P-1") -> Any:
 
 
 @KINDS
-def test_a_version_1_payment_is_pending_at_first(world: World, kind: str) -> None:
+def test_version_1_payment_starts_as_pending(world: World, kind: str) -> None:
     payer = Payer(world, 1, kind)
     payer.pay()
 
@@ -40,7 +40,7 @@ def test_a_version_1_payment_is_pending_at_first(world: World, kind: str) -> Non
 
 
 @KINDS
-def test_a_report_is_what_the_tpp_is_told(world: World, kind: str) -> None:
+def test_status_query_returns_the_reported_status(world: World, kind: str) -> None:
     payer = Payer(world, 1, kind)
     payer.pay()
     world.clock.advance(60)
@@ -55,7 +55,7 @@ def test_a_report_is_what_the_tpp_is_told(world: World, kind: str) -> None:
     ]
 
 
-def test_a_number_may_come_as_text(world: World) -> None:
+def test_report_accepts_a_numeric_status_as_text(world: World) -> None:
     payer = Payer(world, 1)
     payer.pay()
 
@@ -74,7 +74,7 @@ def test_a_number_may_come_as_text(world: World) -> None:
         ("direct", "/v2_payment_single_status"),
     ],
 )
-def test_a_version_2_bank_is_asked_by_the_payments_kind(world: World, kind: str, webhook: str) -> None:
+def test_version_2_status_query_uses_the_webhook_of_the_payment_kind(world: World, kind: str, webhook: str) -> None:
     payer = Payer(world, 2, kind)
     payer.pay()
     payer.side.answers[webhook] = lambda sent: {"transactionStatus": "ACSP", "note": "on its way"}
@@ -87,7 +87,7 @@ def test_a_version_2_bank_is_asked_by_the_payments_kind(world: World, kind: str,
     assert ("X-Auth-Token" in payer.side.received[-1].headers) == (kind != "direct")
 
 
-def test_the_payment_that_was_asked_for_is_the_one_that_is_answered(world: World) -> None:
+def test_status_query_returns_the_requested_payment_id(world: World) -> None:
     payer = Payer(world, 2)
     payer.pay()
     payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSP", "payment_id": "P-9"}
@@ -96,7 +96,7 @@ def test_the_payment_that_was_asked_for_is_the_one_that_is_answered(world: World
 
 
 @VERSIONS
-def test_a_spent_bearer_still_reads_its_own_payments_status(world: World, version: int) -> None:
+def test_spent_bearer_reads_the_status_of_its_own_payment(world: World, version: int) -> None:
     payer = Payer(world, version, consent_type="one_time")
     payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSP"}
     payer.pay()
@@ -108,7 +108,7 @@ def test_a_spent_bearer_still_reads_its_own_payments_status(world: World, versio
     assert payer.status().status == 401
 
 
-def test_a_spent_bearer_reads_nobody_elses_payment(world: World) -> None:
+def test_spent_bearer_cannot_read_other_payments(world: World) -> None:
     other = Payer(world, 1)
     other.pay()
     payer = Payer(world, 1, consent_type="one_time")
@@ -131,7 +131,7 @@ def test_a_spent_consent_can_be_revoked(world: World, version: int) -> None:
 
 
 @pytest.mark.parametrize("query", ["payment_id=P-1&payment_id=P-2", "x=1", ""])
-def test_who_asks_is_judged_before_what_is_asked(world: World, query: str) -> None:
+def test_authentication_check_precedes_the_parameter_check(world: World, query: str) -> None:
     bad = {"psu-ip-address": "nowhere"}
 
     assert world.tpp("GET", f"/tpp/payment_status?{query}", client_id="", headers=bad).status == 401
@@ -141,21 +141,21 @@ def test_who_asks_is_judged_before_what_is_asked(world: World, query: str) -> No
 
 @VERSIONS
 @KINDS
-def test_another_clients_payment_is_unknown(world: World, version: int, kind: str) -> None:
+def test_payment_of_another_client_returns_404(world: World, version: int, kind: str) -> None:
     Payer(world, version, kind).pay()
     world.client = world.hub.openbanking.clients.create(owner="x@example.com", title="Other").client
 
     assert Payer(world, version, kind).status().status == 404
 
 
-def test_a_payment_is_known_at_its_bank_only(world: World) -> None:
+def test_payment_is_unknown_at_another_bank(world: World) -> None:
     Payer(world, 1).pay()
 
     assert Payer(world, 2).status().status == 404
     assert Payer(world, 2).report("ACSC").status == 400
 
 
-def test_a_payment_with_a_consent_is_not_told_without_a_bearer(world: World) -> None:
+def test_payment_with_a_consent_returns_401_without_a_bearer(world: World) -> None:
     Payer(world, 1).pay()
 
     refused = Payer(world, 1, "direct").status()
@@ -178,7 +178,9 @@ def test_a_payment_with_a_consent_is_not_told_without_a_bearer(world: World) -> 
         ("bic=alphgb21xxx&payment_id=P-1", 200, None),
     ],
 )
-def test_a_direct_payment_is_asked_for_with_its_bank(world: World, query: str, status: int, code: str | None) -> None:
+def test_status_query_of_a_direct_payment_requires_its_bank(
+    world: World, query: str, status: int, code: str | None
+) -> None:
     Payer(world, 1, "direct").pay()
 
     answer = world.tpp("GET", f"/tpp/payment_status?{query}")
@@ -206,7 +208,7 @@ def test_a_direct_payment_is_asked_for_with_its_bank(world: World, query: str, s
         (2, [3], "CANC"),
     ],
 )
-def test_the_last_report_wins_until_the_payment_is_final(
+def test_last_report_sets_the_status_of_a_payment_until_a_final_status(
     world: World, version: int, reports: list[Any], last: Any
 ) -> None:
     payer = Payer(world, version)
@@ -218,7 +220,7 @@ def test_the_last_report_wins_until_the_payment_is_final(
     assert recorded(payer).status == last
 
 
-def test_a_report_that_says_nothing_new_leaves_no_trace(world: World) -> None:
+def test_report_without_a_change_adds_no_history_entry(world: World) -> None:
     payer = Payer(world, 1)
     payer.pay()
 
@@ -240,7 +242,7 @@ def test_the_event_of_a_reported_status_is_queued_at_once(world: World, version:
     assert world.queued() == [event.delivery_id for event in world.recorded("event")] != []
 
 
-def test_a_repeated_report_gets_its_answer_again(world: World) -> None:
+def test_repeated_report_returns_the_stored_response(world: World) -> None:
     payer = Payer(world, 1)
     payer.pay()
     request_id = "6b2f0d35-5d39-4d4c-b7a4-0d8d2f2c8d11"
@@ -255,7 +257,7 @@ def test_a_repeated_report_gets_its_answer_again(world: World) -> None:
     assert (other.status, other.body["error_code"]) == (400, 4001)
 
 
-def test_two_reports_at_once_are_both_kept(world: World) -> None:
+def test_two_concurrent_reports_are_both_recorded(world: World) -> None:
     payer = Payer(world, 2)
     payer.pay()
 
@@ -266,7 +268,7 @@ def test_two_reports_at_once_are_both_kept(world: World) -> None:
 
 
 @VERSIONS
-def test_the_event_of_an_early_report_is_queued_with_the_banks_answer(world: World, version: int) -> None:
+def test_event_of_an_early_report_is_queued_with_the_bank_response(world: World, version: int) -> None:
     world.wants_events()
     payer = Payer(world, version, "direct")
     payer.report(4)
@@ -277,7 +279,7 @@ def test_the_event_of_an_early_report_is_queued_with_the_banks_answer(world: Wor
 
 
 @VERSIONS
-def test_a_report_that_overtakes_the_answer_is_applied(world: World, version: int) -> None:
+def test_report_before_the_bank_response_is_applied(world: World, version: int) -> None:
     payer = Payer(world, version)
     said: list[Answer] = []
 
@@ -297,7 +299,7 @@ def test_a_report_that_overtakes_the_answer_is_applied(world: World, version: in
     assert payer.report(1 if version == 1 else "ACCC").status == 200
 
 
-def test_an_early_report_in_another_version_is_understood(world: World, request: pytest.FixtureRequest) -> None:
+def test_early_report_in_another_version_is_applied(world: World, request: pytest.FixtureRequest) -> None:
     payer = Payer(world, 1)
     request.getfixturevalue("moved")
     world.clock.advance(61)
@@ -309,7 +311,7 @@ def test_an_early_report_in_another_version_is_understood(world: World, request:
     assert payer.status().body["payment_status"] == 4
 
 
-def test_a_report_that_came_too_early_is_forgotten_after_15_minutes(world: World) -> None:
+def test_early_report_expires_after_15_minutes(world: World) -> None:
     payer = Payer(world, 1)
     assert payer.report(4).status == 400
     world.clock.advance(15 * 60 + 1)
@@ -320,7 +322,7 @@ def test_a_report_that_came_too_early_is_forgotten_after_15_minutes(world: World
 
 
 @VERSIONS
-def test_a_payment_that_the_bank_never_answered_with_is_unknown(world: World, version: int) -> None:
+def test_report_on_an_unknown_payment_returns_400(world: World, version: int) -> None:
     payer = Payer(world, version)
 
     refused = payer.report(4)
@@ -333,7 +335,7 @@ def test_a_payment_that_the_bank_never_answered_with_is_unknown(world: World, ve
     assert payer.status().status == 404
 
 
-def test_an_early_report_survives_another_one(world: World) -> None:
+def test_concurrent_early_reports_are_both_applied(world: World) -> None:
     payer = Payer(world, 1)
 
     with world.meanwhile("put", lambda: payer.report(0)):
@@ -343,7 +345,7 @@ def test_an_early_report_survives_another_one(world: World) -> None:
     assert [entry.status for entry in recorded(payer).history] == [1, 0, 4]
 
 
-def test_a_long_history_keeps_its_beginning_and_its_end(world: World) -> None:
+def test_long_history_keeps_its_first_and_last_entries(world: World) -> None:
     from dataclasses import replace
 
     from chalicelib.openbanking.records.payments import PaymentStatusReport
@@ -369,7 +371,7 @@ def moved(world: World) -> Iterator[None]:
     world.hub.openbanking.banks.change(bic, api_version=1, signature_required=False, schemes=(), scopes=())
 
 
-def test_a_bank_that_moved_to_version_2_still_reports_its_old_payments(
+def test_bank_moved_to_version_2_can_report_its_version_1_payments(
     world: World, request: pytest.FixtureRequest
 ) -> None:
     payer = Payer(world, 1)

@@ -72,7 +72,7 @@ def with_unknown_outcome(world: World, version: int = 2, kind: str = "single") -
 
 
 @pytest.mark.parametrize(("does", "reason"), REASONS.values(), ids=REASONS)
-def test_every_failure_of_a_payment_has_a_code_for_programs(world: World, does: Any, reason: str) -> None:
+def test_every_payment_failure_has_a_reason_code(world: World, does: Any, reason: str) -> None:
     payer = Payer(world, 2)
     payer.bank_does(does)
 
@@ -83,7 +83,7 @@ def test_every_failure_of_a_payment_has_a_code_for_programs(world: World, does: 
 
 
 @pytest.mark.parametrize(("does", "reason"), REASONS.values(), ids=REASONS)
-def test_a_deferred_payments_failure_has_the_same_code(world: World, does: Any, reason: str) -> None:
+def test_deferred_payment_failure_has_the_same_reason_code(world: World, does: Any, reason: str) -> None:
     payer = LaterPayer(world, 2)
     payer.bank_does(does)
     payer.side.answers[STATUS] = lambda sent: {"transaction_status": "RCVD"}
@@ -94,7 +94,7 @@ def test_a_deferred_payments_failure_has_the_same_code(world: World, does: Any, 
     assert payer.outcome(accepted)["body"]["reason_code"] == reason
 
 
-def test_a_key_whose_request_never_ended_says_that_the_outcome_is_unknown(world: World) -> None:
+def test_repeat_of_an_unfinished_request_returns_outcome_unknown(world: World) -> None:
     payer = Payer(world, 2)
     with Fault(world, "before", 3, lasting=True):
         first = payer.pay("key")
@@ -104,7 +104,7 @@ def test_a_key_whose_request_never_ended_says_that_the_outcome_is_unknown(world:
     assert payer.pay("key").body["reason_code"] == "outcome_unknown"
 
 
-def test_only_payments_have_a_reason_code(world: World) -> None:
+def test_failed_read_has_no_reason_code(world: World) -> None:
     bearer = world.tokens(2)["access_token"]
     world.banks[2].answers["/v2_accounts"] = lambda sent: TimedOut("late")
 
@@ -117,7 +117,7 @@ def test_only_payments_have_a_reason_code(world: World) -> None:
 
 
 @KINDS
-def test_a_version_2_bank_is_asked_about_a_payment_that_it_named_until_it_answers(world: World, kind: str) -> None:
+def test_version_2_bank_gets_status_queries_until_it_returns_a_status(world: World, kind: str) -> None:
     world.wants_events()
     payer = with_unknown_outcome(world, kind=kind)
     path = "/v2_payment_bulk_status" if kind == "bulk" else STATUS
@@ -135,7 +135,7 @@ def test_a_version_2_bank_is_asked_about_a_payment_that_it_named_until_it_answer
     assert unresolved(world) == []
 
 
-def test_the_event_is_sent_even_if_the_status_is_the_first_one(world: World) -> None:
+def test_status_equal_to_the_first_one_still_sends_an_event(world: World) -> None:
     world.wants_events()
     payer = with_unknown_outcome(world)
     payer.side.answers[STATUS] = lambda sent: {"transaction_status": "RCVD"}
@@ -147,7 +147,7 @@ def test_the_event_is_sent_even_if_the_status_is_the_first_one(world: World) -> 
     assert [entry["status"] for entry in payment["history"]] == ["RCVD"]
 
 
-def test_a_bank_is_asked_for_a_day_and_then_no_more(world: World) -> None:
+def test_status_queries_end_after_a_day(world: World) -> None:
     payer = with_unknown_outcome(world)
     begun = world.clock.time()
 
@@ -163,7 +163,7 @@ def test_a_bank_is_asked_for_a_day_and_then_no_more(world: World) -> None:
     assert [order.payment_id for order in unresolved(world)] == ["P-1"], "the operator still sees it"
 
 
-def test_a_status_that_the_version_does_not_have_settles_nothing(world: World) -> None:
+def test_unknown_status_does_not_resolve_the_outcome(world: World) -> None:
     payer = with_unknown_outcome(world)
     answers = ["ACSC", "XXXX"]
     payer.side.answers[STATUS] = lambda sent: {"transaction_status": answers.pop()}
@@ -173,7 +173,7 @@ def test_a_status_that_the_version_does_not_have_settles_nothing(world: World) -
     assert items(world, "payments")[0]["status"] == "ACSC"
 
 
-def test_a_bank_is_not_asked_with_a_consent_that_has_ended(world: World) -> None:
+def test_status_query_is_not_sent_after_the_consent_ended(world: World) -> None:
     payer = with_unknown_outcome(world)
     world.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
     payer.side.answers["/revoke_token"] = lambda sent: {"status": "success"}
@@ -184,7 +184,7 @@ def test_a_bank_is_not_asked_with_a_consent_that_has_ended(world: World) -> None
     assert world.recorded("payment_status")[0].state == "failed"
 
 
-def test_a_query_that_comes_after_the_outcome_is_known_asks_nothing(world: World) -> None:
+def test_status_query_is_not_sent_after_the_outcome_is_known(world: World) -> None:
     payer = with_unknown_outcome(world)
     payer.report("ACSC")
 
@@ -194,7 +194,7 @@ def test_a_query_that_comes_after_the_outcome_is_known_asks_nothing(world: World
     assert world.recorded("payment_status")[0].state == "delivered"
 
 
-def test_a_version_1_bank_is_not_asked(world: World) -> None:
+def test_version_1_bank_gets_no_status_queries(world: World) -> None:
     with_unknown_outcome(world, version=1)
 
     assert world.recorded("payment_status") == []
@@ -205,7 +205,7 @@ def test_a_version_1_bank_is_not_asked(world: World) -> None:
 
 @VERSIONS
 @pytest.mark.parametrize("status", ["first", "final"])
-def test_a_banks_report_settles_the_outcome(world: World, version: int, status: str) -> None:
+def test_status_report_resolves_the_outcome(world: World, version: int, status: str) -> None:
     payer = with_unknown_outcome(world, version)
 
     assert payer.report({("first", 1): 1, ("first", 2): "RCVD", ("final", 1): 4, ("final", 2): "ACSC"}[status, version])
@@ -216,7 +216,7 @@ def test_a_banks_report_settles_the_outcome(world: World, version: int, status: 
 
 
 @VERSIONS
-def test_a_usable_response_to_a_repeat_of_the_order_settles_the_outcome(world: World, version: int) -> None:
+def test_usable_response_to_a_repeat_of_the_order_resolves_the_outcome(world: World, version: int) -> None:
     payer = with_unknown_outcome(world, version)
     payer.bank_takes_all()
 
@@ -227,7 +227,7 @@ def test_a_usable_response_to_a_repeat_of_the_order_settles_the_outcome(world: W
     assert unresolved(world) == []
 
 
-def test_a_report_that_came_before_the_unusable_response_settles_it_at_once(world: World) -> None:
+def test_early_report_resolves_the_outcome_of_an_unusable_response(world: World) -> None:
     payer = payer_with_id(world, 2)
     payer.report("ACSC")
     payer.bank_does(taken(2) | UNUSABLE)
@@ -241,7 +241,7 @@ def test_a_report_that_came_before_the_unusable_response_settles_it_at_once(worl
 # -- what the TPP sees
 
 
-def test_a_version_1_payment_is_shown_with_its_unknown_outcome_until_the_bank_reports(world: World) -> None:
+def test_version_1_status_shows_an_unknown_outcome_until_a_report(world: World) -> None:
     payer = with_unknown_outcome(world, version=1)
 
     before = payer.status().body
@@ -251,7 +251,7 @@ def test_a_version_1_payment_is_shown_with_its_unknown_outcome_until_the_bank_re
     assert "outcome" not in payer.status().body
 
 
-def test_a_version_2_payment_is_shown_with_its_unknown_outcome_while_the_bank_does_not_answer(world: World) -> None:
+def test_version_2_status_shows_an_unknown_outcome_while_the_bank_times_out(world: World) -> None:
     payer = with_unknown_outcome(world)
     payer.side.answers[STATUS] = lambda sent: TimedOut("late")
 
@@ -266,7 +266,7 @@ def test_a_version_2_payment_is_shown_with_its_unknown_outcome_while_the_bank_do
     assert unresolved(world) == [], "the answer to the TPP's own query settles it, too"
 
 
-def test_a_bank_that_does_not_know_the_payment_leaves_its_outcome_unknown(world: World) -> None:
+def test_refused_status_query_leaves_the_outcome_unknown(world: World) -> None:
     payer = with_unknown_outcome(world)
     payer.side.answers[STATUS] = lambda sent: REFUSAL[2]
 
@@ -275,7 +275,7 @@ def test_a_bank_that_does_not_know_the_payment_leaves_its_outcome_unknown(world:
     assert payer.status().body["outcome"] == payer.status_of_order().body["outcome"] == "not_accepted"
 
 
-def test_a_bank_that_refuses_the_token_is_quoted_as_ever(world: World) -> None:
+def test_status_query_with_a_rejected_token_returns_502(world: World) -> None:
     payer = with_unknown_outcome(world)
     payer.side.answers[STATUS] = lambda sent: Reply(401, b'{"code":"AUTHENTICATION_REQUIRED","title":"x"}', {}, 0)
 
@@ -296,7 +296,7 @@ def test_an_order_without_a_response_is_found_by_its_request_id(world: World, ve
 
 @VERSIONS
 @pytest.mark.parametrize("does", ["refuses", "is not reached"])
-def test_an_order_that_the_bank_does_not_have_is_shown_so(world: World, version: int, does: str) -> None:
+def test_refused_or_unsent_order_has_the_outcome_not_accepted(world: World, version: int, does: str) -> None:
     payer = payer_with_id(world, version)
     payer.bank_does(REFUSAL[version] if does == "refuses" else NotReached("no connection"))
     payer.pay()
@@ -306,7 +306,7 @@ def test_an_order_that_the_bank_does_not_have_is_shown_so(world: World, version:
 
 
 @KINDS
-def test_a_payment_whose_response_the_tpp_lost_is_found_by_its_request_id(world: World, kind: str) -> None:
+def test_payment_with_a_lost_response_is_found_by_its_request_id(world: World, kind: str) -> None:
     payer = payer_with_id(world, 1, kind)
     payer.pay()
 
@@ -315,7 +315,7 @@ def test_a_payment_whose_response_the_tpp_lost_is_found_by_its_request_id(world:
     assert (answer.status, answer.body["payment_id"], answer.body["payment_status"]) == (200, "P-1", 1)
 
 
-def test_a_generated_request_id_finds_the_payment_as_well(world: World) -> None:
+def test_payment_is_found_by_a_generated_request_id(world: World) -> None:
     payer = Payer(world, 1)
     payer.request_id = payer.pay().headers["x-request-id"]
 
@@ -335,7 +335,7 @@ def test_a_refused_repeat_leaves_the_outcome_of_the_first_attempt_unknown(world:
     assert len(unresolved(world)) == 1
 
 
-def test_an_order_is_shown_to_its_client_alone(world: World) -> None:
+def test_order_is_shown_to_its_client_only(world: World) -> None:
     payer = payer_with_id(world, 2)
     payer.bank_does(TimedOut("late"))
     payer.pay()
@@ -357,7 +357,7 @@ def test_an_order_is_shown_to_its_client_alone(world: World) -> None:
 @pytest.mark.parametrize(
     "query", ["", "payment_id=P-1&request_id=5b1b1c9a-6a0f-4b52-9a53-64f4f2d6f0c1", "request_id=7", "request_id="]
 )
-def test_a_query_names_one_payment(world: World, query: str) -> None:
+def test_status_query_without_exactly_one_valid_id_returns_400(world: World, query: str) -> None:
     payer = Payer(world, 2)
 
     answer = world.tpp("GET", f"/tpp/payment_status?{query}", bearer=payer.bearer)
@@ -418,7 +418,7 @@ def test_a_deferred_order_is_not_unresolved_while_it_waits(world: World) -> None
     assert unresolved(world) == []
 
 
-def test_of_two_operators_only_the_first_settles_an_order(world: World) -> None:
+def test_only_the_first_of_two_concurrent_operators_resolves_an_order(world: World) -> None:
     payer = payer_with_id(world, 1)
     payer.bank_does(TimedOut("late"))
     payer.pay()
@@ -433,7 +433,7 @@ def test_of_two_operators_only_the_first_settles_an_order(world: World) -> None:
     assert order_of(payer).outcome == "not_accepted"
 
 
-def test_the_operator_settles_an_order_that_the_bank_has(world: World) -> None:
+def test_operator_resolves_an_order_accepted_by_the_bank(world: World) -> None:
     payer = payer_with_id(world, 1)
     payer.bank_does(TimedOut("late"))
     payer.pay()
@@ -446,7 +446,7 @@ def test_the_operator_settles_an_order_that_the_bank_has(world: World) -> None:
     assert payer.status("P-7").body["payment_status"] == 4
 
 
-def test_an_early_report_is_applied_to_a_settled_order(world: World) -> None:
+def test_early_report_is_applied_to_a_resolved_order(world: World) -> None:
     payer = payer_with_id(world, 1)
     payer.bank_does(TimedOut("late"))
     payer.pay()
@@ -458,7 +458,7 @@ def test_an_early_report_is_applied_to_a_settled_order(world: World) -> None:
 
 
 @VERSIONS
-def test_the_operator_settles_an_order_that_the_bank_does_not_have(world: World, version: int) -> None:
+def test_operator_resolves_an_order_not_accepted_by_the_bank(world: World, version: int) -> None:
     unnamed, named = payer_with_id(world, version), with_unknown_outcome(world, version)
     unnamed.bank_does(TimedOut("late"))
     unnamed.pay()
@@ -470,7 +470,7 @@ def test_the_operator_settles_an_order_that_the_bank_does_not_have(world: World,
     assert items(world, "payments")[0]["outcome"] == "not_accepted"
 
 
-def test_the_operator_confirms_a_payment_that_the_bank_named(world: World) -> None:
+def test_operator_confirms_a_payment_named_by_the_bank(world: World) -> None:
     payer = with_unknown_outcome(world, version=1)
 
     world.hub.openbanking.call(record_accepted, payer.side.bank.bic, payer.request_id or "", "P-1")
@@ -479,7 +479,7 @@ def test_the_operator_confirms_a_payment_that_the_bank_named(world: World) -> No
     assert unresolved(world) == []
 
 
-def test_what_cannot_be_settled_is_refused_with_the_reason(world: World) -> None:
+def test_invalid_resolution_is_rejected_with_the_reason(world: World) -> None:
     known, named = payer_with_id(world, 2, "direct"), with_unknown_outcome(world)
     known.side.answers[WEBHOOKS[2, "direct"]] = lambda sent: taken(2, "P-9")
     known.pay()
@@ -503,7 +503,7 @@ def test_what_cannot_be_settled_is_refused_with_the_reason(world: World) -> None
     assert len(unresolved(world)) == 2
 
 
-def test_an_order_that_is_still_being_sent_is_not_settled(world: World) -> None:
+def test_order_that_is_still_being_sent_cannot_be_resolved(world: World) -> None:
     payer = payer_with_id(world, 2)
     with Fault(world, "before", 3, lasting=True):
         payer.pay()
@@ -515,7 +515,7 @@ def test_an_order_that_is_still_being_sent_is_not_settled(world: World) -> None:
 # -- the id of an order
 
 
-def test_the_id_of_an_order_with_an_unknown_outcome_stays_claimed(world: World) -> None:
+def test_request_id_of_an_order_with_an_unknown_outcome_stays_claimed(world: World) -> None:
     payer, other = payer_with_id(world, 2), Payer(world, 2, "direct")
     payer.bank_does(TimedOut("late"))
     payer.pay()
@@ -527,7 +527,7 @@ def test_the_id_of_an_order_with_an_unknown_outcome_stays_claimed(world: World) 
     assert other.pay().status == 200
 
 
-def test_an_id_that_is_used_again_does_not_show_the_first_orders_payment(world: World) -> None:
+def test_reused_request_id_does_not_show_the_payment_of_the_first_order(world: World) -> None:
     first, second = payer_with_id(world, 1, "direct"), Payer(world, 1, "direct")
     first.pay()
     world.clock.advance(CLAIMED_SECONDS + 1)
@@ -539,7 +539,7 @@ def test_an_id_that_is_used_again_does_not_show_the_first_orders_payment(world: 
 
 
 @pytest.mark.parametrize("then", ["is late", "refuses", "is not reached"])
-def test_an_order_that_the_bank_has_stays_resolved_whatever_becomes_of_a_repeat(world: World, then: str) -> None:
+def test_failed_repeat_keeps_an_accepted_order_resolved(world: World, then: str) -> None:
     payer = payer_with_id(world, 1)
     payer.pay()
     payer.report(4)
@@ -552,7 +552,7 @@ def test_an_order_that_the_bank_has_stays_resolved_whatever_becomes_of_a_repeat(
     assert payer.status_of_order().body["payment_status"] == 4
 
 
-def test_a_late_first_attempt_leaves_the_payment_of_its_repeat_alone(world: World) -> None:
+def test_late_first_attempt_keeps_the_payment_of_its_repeat(world: World) -> None:
     payer = payer_with_id(world, 1)
 
     def slow(sent: Sent) -> Any:
@@ -568,7 +568,7 @@ def test_a_late_first_attempt_leaves_the_payment_of_its_repeat_alone(world: Worl
 
 
 @pytest.mark.parametrize("second", ["refuses", "is not reached"])
-def test_an_order_that_was_refused_twice_is_not_unknown(world: World, second: str) -> None:
+def test_order_refused_twice_has_the_outcome_not_accepted(world: World, second: str) -> None:
     payer = payer_with_id(world, 2)
     for does in (REFUSAL[2], REFUSAL[2] if second == "refuses" else NotReached("no connection")):
         payer.bank_does(does)
@@ -579,7 +579,7 @@ def test_an_order_that_was_refused_twice_is_not_unknown(world: World, second: st
     assert unresolved(world) == []
 
 
-def test_an_id_that_another_order_takes_over_keeps_nothing_of_the_first(world: World) -> None:
+def test_reused_request_id_keeps_no_data_of_the_first_order(world: World) -> None:
     first, second = payer_with_id(world, 2), Payer(world, 2, "direct")
     first.pay()
     world.clock.advance(CLAIMED_SECONDS + 1)
@@ -592,7 +592,7 @@ def test_an_id_that_another_order_takes_over_keeps_nothing_of_the_first(world: W
     assert (order_of(second).order.consent_id, order_of(second).payment_id, unresolved(world)) == (None, None, [])
 
 
-def test_a_status_of_the_first_payment_does_not_resolve_the_order_that_holds_its_id_now(world: World) -> None:
+def test_report_on_an_earlier_payment_does_not_resolve_the_order_with_its_request_id(world: World) -> None:
     first, second = with_unknown_outcome(world, 1), Payer(world, 1, "direct")
     world.hub.openbanking.call(record_not_accepted, first.side.bank.bic, first.request_id or "")
     world.clock.advance(CLAIMED_SECONDS + 1)
@@ -607,7 +607,7 @@ def test_a_status_of_the_first_payment_does_not_resolve_the_order_that_holds_its
 
 
 @VERSIONS
-def test_a_payment_that_the_bank_names_again_after_all_is_unknown_again(world: World, version: int) -> None:
+def test_payment_named_again_after_not_accepted_becomes_unknown_again(world: World, version: int) -> None:
     payer = with_unknown_outcome(world, version)
     world.hub.openbanking.call(record_not_accepted, payer.side.bank.bic, payer.request_id or "")
     queries = len(world.recorded("payment_status"))
@@ -619,7 +619,7 @@ def test_a_payment_that_the_bank_names_again_after_all_is_unknown_again(world: W
     assert len(world.recorded("payment_status")) == queries + (version == 2)
 
 
-def test_a_payment_that_has_a_status_cannot_be_rejected(world: World) -> None:
+def test_payment_with_a_status_cannot_be_recorded_as_not_accepted(world: World) -> None:
     payer = payer_with_id(world, 1)
     payer.bank_does(taken(1) | UNUSABLE)
     payer.pay()
@@ -631,7 +631,7 @@ def test_a_payment_that_has_a_status_cannot_be_rejected(world: World) -> None:
         world.hub.openbanking.call(record_not_accepted, payer.side.bank.bic, payer.request_id or "")
 
 
-def test_an_order_under_a_generated_id_is_found_after_the_storage_failed(world: World) -> None:
+def test_order_under_a_generated_request_id_is_found_after_a_storage_failure(world: World) -> None:
     payer = Payer(world, 2)
     with Fault(world, "before", 3, lasting=True):
         failed = payer.pay()
@@ -644,7 +644,7 @@ def test_an_order_under_a_generated_id_is_found_after_the_storage_failed(world: 
     assert len(unresolved(world)) == 1
 
 
-def test_the_operator_settles_an_order_of_a_bank_that_was_removed(world: World) -> None:
+def test_operator_resolves_an_order_of_a_removed_bank(world: World) -> None:
     request_id, orders = str(uuid.uuid4()), world.hub.openbanking.orders
     order = Order("GONEDEFFXXX", request_id, world.client.client_id, "/tpp/payment_initiation", None, 2, "digest")
     world.hub.store.transact([orders.put_claim(order, "attempt", running=0)])
@@ -656,7 +656,7 @@ def test_the_operator_settles_an_order_of_a_bank_that_was_removed(world: World) 
 
 @pytest.mark.parametrize("later", [False, True], ids=["at once", "later"])
 @pytest.mark.parametrize(("does", "reason"), REASONS.values(), ids=REASONS)
-def test_an_unknown_outcome_is_counted_once_and_no_other(
+def test_unknown_outcome_metric_counts_each_unknown_outcome_once(
     world: World, does: Any, reason: str, later: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     payer: Payer = LaterPayer(world, 2) if later else Payer(world, 2)
@@ -687,7 +687,7 @@ def test_a_payment_id_of_another_order_leaves_the_outcome_unknown_and_is_counted
     assert capsys.readouterr().out.count('"UnknownOutcomes":[') == 1
 
 
-def test_the_payment_of_an_order_is_not_replaced_by_another_of_the_same_order(world: World) -> None:
+def test_second_payment_id_of_an_order_keeps_the_first_payment(world: World) -> None:
     payer = with_unknown_outcome(world, 1)
     payer.bank_does(taken(1, "P-2"))
     assert payer.pay().status == 200
@@ -698,7 +698,7 @@ def test_the_payment_of_an_order_is_not_replaced_by_another_of_the_same_order(wo
     assert payer.status("P-1").body["payment_status"] == 2
 
 
-def test_a_payment_with_an_unknown_outcome_is_shown_while_its_bank_is_inactive(world: World) -> None:
+def test_status_shows_an_unknown_outcome_while_the_bank_is_inactive(world: World) -> None:
     payer = with_unknown_outcome(world)
     world.hub.openbanking.banks.change(payer.side.bank.bic, active=False)
     try:
@@ -709,7 +709,7 @@ def test_a_payment_with_an_unknown_outcome_is_shown_while_its_bank_is_inactive(w
         world.hub.openbanking.banks.change(payer.side.bank.bic, active=True)
 
 
-def test_an_order_that_waits_to_be_sent_is_pending(world: World) -> None:
+def test_order_waiting_to_be_sent_is_pending(world: World) -> None:
     payer = LaterPayer(world, 2)
     payer.request_id = str(uuid.uuid4())
     payer.order()
@@ -717,7 +717,7 @@ def test_an_order_that_waits_to_be_sent_is_pending(world: World) -> None:
     assert payer.status_of_order().body == {"request_id": payer.request_id, "outcome": "pending"}
 
 
-def test_the_event_of_an_order_that_the_operator_accepts_has_its_early_report(world: World) -> None:
+def test_event_of_an_accepted_order_has_the_status_of_its_early_report(world: World) -> None:
     payer = payer_with_id(world, 1)
     payer.bank_does(TimedOut("late"))
     payer.pay()
@@ -736,7 +736,7 @@ def status_on_callback_page(world: World, payer: Payer) -> StatusResult | None:
     return world.hub.openbanking.call(find_payment_status, payer.side.bank.bic, "P-1", **visit)
 
 
-def test_the_shared_callback_page_shows_that_the_outcome_is_unknown(world: World) -> None:
+def test_callback_page_shows_an_unknown_outcome(world: World) -> None:
     payer = with_unknown_outcome(world, version=1)
     unknown = status_on_callback_page(world, payer)
     payer.report(4)
@@ -745,7 +745,7 @@ def test_the_shared_callback_page_shows_that_the_outcome_is_unknown(world: World
     assert (unknown and unknown.outcome, known and known.outcome) == ("unknown", None)
 
 
-def test_the_answer_to_the_callback_pages_query_settles_the_outcome(world: World) -> None:
+def test_status_query_of_the_callback_page_resolves_the_outcome(world: World) -> None:
     payer = with_unknown_outcome(world)
     payer.side.answers[STATUS] = lambda sent: {"transaction_status": "ACSC"}
 
