@@ -75,7 +75,7 @@ def cases() -> Iterator[object]:
 
 
 @pytest.mark.parametrize(("row", "kind", "request_", "approved"), list(cases()))
-def test_an_account_of_the_psus_is_used_only_when_approved(
+def test_only_an_approved_psu_account_reaches_the_bank(
     stage: Stage, bearers: dict[tuple[int, str], str], row: Row, kind: str, request_: Json, approved: bool
 ) -> None:
     answer = stage.ask(row, request_, bearer=bearers[row.version, kind])
@@ -89,7 +89,7 @@ def test_an_account_of_the_psus_is_used_only_when_approved(
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.is_payment], ids=str)
-def test_the_receivers_account_needs_no_approval(stage: Stage, bearers: dict[tuple[int, str], str], row: Row) -> None:
+def test_receiver_account_needs_no_approval(stage: Stage, bearers: dict[tuple[int, str], str], row: Row) -> None:
     order = by_iban(row, IBAN) if row.token else row.request
 
     for kind in APPROVED:
@@ -98,7 +98,7 @@ def test_the_receivers_account_needs_no_approval(stage: Stage, bearers: dict[tup
 
 
 @pytest.mark.parametrize("webhook", ["/payment_initiation", "/v2_payment_single", "/v2_payment_bulk"])
-def test_a_payment_without_the_psus_account_leaves_the_choice_to_the_bank(
+def test_payment_without_a_debtor_account_reaches_the_bank(
     stage: Stage, bearers: dict[tuple[int, str], str], webhook: str
 ) -> None:
     row = BY_WEBHOOK[webhook]
@@ -108,7 +108,7 @@ def test_a_payment_without_the_psus_account_leaves_the_choice_to_the_bank(
         assert stage.ask(row, order, bearer=bearers[row.version, kind]).status == 200
 
 
-def test_every_name_of_an_account_has_to_be_approved(stage: Stage) -> None:
+def test_every_identifier_of_an_account_requires_approval(stage: Stage) -> None:
     bearer = stage.bearer_for(1, ibans=[IBAN], account_ids=["A-1"])
     row = BY_WEBHOOK["/funds_confirmations"]
 
@@ -118,7 +118,7 @@ def test_every_name_of_an_account_has_to_be_approved(stage: Stage) -> None:
         assert error_of(answer)[:2] == (403, "SERVICE_BLOCKED")
 
 
-def test_fields_are_judged_before_the_account(stage: Stage, bearers: dict[tuple[int, str], str]) -> None:
+def test_field_check_precedes_the_account_check(stage: Stage, bearers: dict[tuple[int, str], str]) -> None:
     row = BY_WEBHOOK["/payment_initiation"]
 
     answer = stage.ask(row, by_iban(row, OTHER_IBAN) | {"colour": "red"}, bearer=bearers[1, "ibans"])

@@ -17,7 +17,7 @@ BIC = {1: "ALPHGB21", 2: "BETADEF1"}
 
 
 @VERSIONS
-def test_the_redirect_url_is_the_banks_address_with_the_oauth2_request(world: World, version: int) -> None:
+def test_redirect_url_has_the_address_of_the_bank_and_the_oauth_parameters(world: World, version: int) -> None:
     asked = world.authorize(version, state="xyz")
 
     parts = urlsplit(asked["redirect_url"])
@@ -34,13 +34,13 @@ def test_the_redirect_url_is_the_banks_address_with_the_oauth2_request(world: Wo
     assert asked["expires_in"] == 1800
 
 
-def test_a_challenge_travels_with_the_request(world: World) -> None:
+def test_redirect_url_has_the_code_challenge(world: World) -> None:
     url = world.authorize(1, code_challenge="c" * 43, code_challenge_method="S256")["redirect_url"]
 
     assert "code_challenge=" + "c" * 43 + "&code_challenge_method=S256" in url
 
 
-def test_a_state_is_made_when_none_is_given(world: World) -> None:
+def test_authorization_without_a_state_generates_one(world: World) -> None:
     first, second = world.authorize(1), world.authorize(1)
 
     assert len(first["state"]) == 43
@@ -48,7 +48,7 @@ def test_a_state_is_made_when_none_is_given(world: World) -> None:
     assert first["state"] in first["redirect_url"]
 
 
-def test_a_state_cannot_be_used_twice_by_one_client(world: World) -> None:
+def test_reused_state_of_a_client_returns_400(world: World) -> None:
     world.authorize(1, state="once")
 
     answer = world.tpp("POST", "/tpp/authorize", {"bic": BIC[2], "scopes": ["accounts"], "state": "once"})
@@ -71,12 +71,12 @@ def test_two_clients_may_use_the_same_state(world: World) -> None:
     assert answer.status == 200
 
 
-def test_a_bic_is_found_in_both_its_spellings(world: World) -> None:
+def test_authorization_accepts_every_spelling_of_a_bic(world: World) -> None:
     for bic in ("ALPHGB21", "ALPHGB21XXX", "alphgb21"):
         assert world.tpp("POST", "/tpp/authorize", {"bic": bic, "scopes": ["account.list"]}).status == 200
 
 
-def test_a_one_time_consent_goes_with_payment_scopes_only(world: World) -> None:
+def test_one_time_consent_accepts_payment_scopes_only(world: World) -> None:
     request = {"bic": BIC[1], "consent_type": "one_time"}
 
     assert world.tpp("POST", "/tpp/authorize", request | {"scopes": ["payment.init"]}).status == 200
@@ -121,7 +121,7 @@ REFUSED: dict[str, tuple[dict[str, Any], int, str, str | None]] = {
 
 
 @pytest.mark.parametrize(("change", "status", "code", "additional"), REFUSED.values(), ids=REFUSED)
-def test_a_request_that_does_not_fit_is_refused_by_name(
+def test_invalid_authorization_request_returns_its_error_code(
     world: World, change: dict[str, Any], status: int, code: str, additional: str | None
 ) -> None:
     request = {"bic": BIC[1], "scopes": ["account.list"]} | change
@@ -144,13 +144,13 @@ def test_a_request_that_does_not_fit_is_refused_by_name(
         ({"content-type": "text/plain"}, 400, "HEADERS_ERROR"),
     ],
 )
-def test_headers_are_judged_before_the_body(world: World, headers: dict[str, str], status: int, code: str) -> None:
+def test_header_check_precedes_the_body_check(world: World, headers: dict[str, str], status: int, code: str) -> None:
     answer = world.tpp("POST", "/tpp/authorize", {"nonsense": 1}, headers=headers)
 
     assert (answer.status, answer.body["code"]) == (status, code)
 
 
-def test_a_request_id_comes_back_in_lower_case_and_an_unusable_one_is_replaced(world: World) -> None:
+def test_response_has_the_request_id_in_lower_case_or_a_new_one_if_invalid(world: World) -> None:
     given = "0F8FAD5B-D9CB-469F-A165-70867728950E"
 
     good = world.tpp("GET", "/tpp/banks", headers={"x-request-id": given})
@@ -161,7 +161,7 @@ def test_a_request_id_comes_back_in_lower_case_and_an_unusable_one_is_replaced(w
     assert bad.body["requestId"] == bad.headers["x-request-id"]
 
 
-def test_a_long_list_of_nonsense_is_refused_in_few_words(world: World) -> None:
+def test_request_with_thousands_of_invalid_values_returns_a_short_error(world: World) -> None:
     for scopes in (["\u00e9"] * 7_000, [5] * 20_000, ["s" * 65] * 900, [str(number) for number in range(7_000)]):
         for size in (len(scopes), 64):
             answer = world.tpp("POST", "/tpp/authorize", {"bic": BIC[1], "scopes": scopes[:size]})
@@ -175,7 +175,7 @@ def test_a_long_list_of_nonsense_is_refused_in_few_words(world: World) -> None:
 # -- directories
 
 
-def test_banks_come_in_pages(world: World) -> None:
+def test_bank_list_has_pages(world: World) -> None:
     first = world.tpp("GET", "/tpp/banks?limit=1").body
     second = world.tpp("GET", "/tpp/banks?limit=1&page=2").body
     beyond = world.tpp("GET", "/tpp/banks?page=1000").body
@@ -193,14 +193,14 @@ BAD_PAGES += ["page=%D9%A1", "page=1000001", f"page={'1' * 5000}", "limit=101", 
 
 
 @pytest.mark.parametrize("query", BAD_PAGES)
-def test_a_bad_page_is_not_consistent(world: World, query: str) -> None:
+def test_invalid_page_parameter_returns_400(world: World, query: str) -> None:
     answer = world.tpp("GET", f"/tpp/banks?{query}")
 
     assert (answer.status, answer.body["code"]) == (400, "PARAMETER_NOT_CONSISTENT")
 
 
 @VERSIONS
-def test_the_scopes_of_a_bank_are_told_with_their_meaning(world: World, version: int) -> None:
+def test_scope_query_returns_the_scopes_of_a_bank_with_their_service(world: World, version: int) -> None:
     body = world.tpp("GET", f"/tpp/scope?bic={BIC[version]}").body
 
     assert body["bic"] == BIC[version]
@@ -216,7 +216,7 @@ def test_the_scopes_of_a_bank_are_told_with_their_meaning(world: World, version:
         ("", 400, "PARAMETER_NOT_CONSISTENT"),
     ],
 )
-def test_the_scopes_of_no_bank_are_refused(world: World, query: str, status: int, code: str) -> None:
+def test_scope_query_without_a_known_bank_is_rejected(world: World, query: str, status: int, code: str) -> None:
     answer = world.tpp("GET", f"/tpp/scope?{query}")
 
     assert (answer.status, answer.body["code"]) == (status, code)
@@ -238,18 +238,18 @@ def front_door(world: World, **changes: str | None) -> Any:
     return world.call("GET", f"/oauth/authorize?{urlencode(present)}")
 
 
-def test_the_front_door_leads_to_the_bank(world: World) -> None:
+def test_authorization_endpoint_redirects_to_the_bank(world: World) -> None:
     answer = front_door(world)
 
     assert answer.status == 303
     assert answer.headers["location"].startswith(world.banks[1].bank.authorization_url)
 
 
-def test_a_reload_of_the_front_door_leads_to_the_same_place(world: World) -> None:
+def test_reload_of_the_authorization_endpoint_repeats_the_redirect(world: World) -> None:
     assert front_door(world).headers["location"] == front_door(world).headers["location"]
 
 
-def test_the_same_state_with_other_parameters_leads_back_with_an_error(world: World) -> None:
+def test_reused_state_with_other_parameters_redirects_with_an_error(world: World) -> None:
     front_door(world)
 
     answer = front_door(world, scope="account.list")
@@ -261,7 +261,7 @@ def test_the_same_state_with_other_parameters_leads_back_with_an_error(world: Wo
     assert query["iss"] == ["http://127.0.0.1:8000"]
 
 
-def test_a_reload_after_the_request_was_used_leads_back_with_an_error(world: World) -> None:
+def test_reload_after_consent_redirects_with_an_error(world: World) -> None:
     url = front_door(world).headers["location"]
     world.bank(1, "/consent", world.consent_body(1, url))
 
@@ -283,7 +283,7 @@ def test_a_reload_after_the_request_was_used_leads_back_with_an_error(world: Wor
         ({"registration": "{}"}, "registration_not_supported"),
     ],
 )
-def test_a_request_that_does_not_fit_leads_back_with_an_error(
+def test_invalid_authorization_request_redirects_with_an_error(
     world: World, changes: dict[str, str | None], error: str
 ) -> None:
     answer = front_door(world, **changes)
@@ -297,7 +297,9 @@ def test_a_request_that_does_not_fit_leads_back_with_an_error(
 @pytest.mark.parametrize(
     "changes", [{"client_id": "unknown"}, {"client_id": None}, {"redirect_uri": "https://evil.example/"}]
 )
-def test_nobody_is_sent_to_an_address_that_is_not_registered(world: World, changes: dict[str, str | None]) -> None:
+def test_unknown_client_or_redirect_uri_returns_a_page_without_a_redirect(
+    world: World, changes: dict[str, str | None]
+) -> None:
     answer = front_door(world, **changes)
 
     assert answer.status == 400
@@ -305,7 +307,7 @@ def test_nobody_is_sent_to_an_address_that_is_not_registered(world: World, chang
     assert "location" not in answer.headers
 
 
-def test_an_empty_redirect_uri_counts_as_left_out(world: World) -> None:
+def test_empty_redirect_uri_counts_as_missing(world: World) -> None:
     answer = front_door(world, redirect_uri="")
 
     assert answer.status == 303
@@ -313,7 +315,7 @@ def test_an_empty_redirect_uri_counts_as_left_out(world: World) -> None:
 
 
 @pytest.mark.parametrize("state", [None, ""])
-def test_a_front_door_without_a_state_makes_one_for_the_bank(world: World, state: str | None) -> None:
+def test_authorization_endpoint_generates_a_missing_state(world: World, state: str | None) -> None:
     (made,) = parse_qs(urlsplit(front_door(world, state=state).headers["location"]).query)["state"]
 
     assert len(made) == 43
@@ -322,7 +324,7 @@ def test_a_front_door_without_a_state_makes_one_for_the_bank(world: World, state
 @pytest.mark.parametrize("sent", [None, "", "mine"])
 @pytest.mark.parametrize("approved", [True, False])
 @VERSIONS
-def test_a_state_comes_back_from_the_front_door_only_if_it_was_sent(
+def test_state_returns_to_the_client_only_if_the_client_sent_one(
     world: World, version: int, approved: bool, sent: str | None
 ) -> None:
     world.wants_events()
@@ -345,7 +347,7 @@ def test_a_state_comes_back_from_the_front_door_only_if_it_was_sent(
     assert world.receiver.events[-1]["data"].get("state") == (sent or None)
 
 
-def test_a_state_that_is_made_for_the_api_comes_back(world: World) -> None:
+def test_state_generated_by_tpp_authorize_returns_to_the_client(world: World) -> None:
     asked = world.authorize(2)
 
     saved = world.bank(2, "/consent", world.consent_body(2, asked["redirect_url"])).body
@@ -353,7 +355,7 @@ def test_a_state_that_is_made_for_the_api_comes_back(world: World) -> None:
     assert parse_qs(urlsplit(saved["callbackUrl"]).query)["state"] == [asked["state"]]
 
 
-def test_a_request_that_was_stored_before_states_were_withheld_returns_its_own(world: World) -> None:
+def test_request_stored_without_returns_state_returns_its_state(world: World) -> None:
     asked = world.authorize(2)
     key = authorization_key(compute_authorization_id(world.client.client_id, asked["state"]))
     world.hub.store.update(*key, remove=["returns_state"])
@@ -363,7 +365,7 @@ def test_a_request_that_was_stored_before_states_were_withheld_returns_its_own(w
     assert parse_qs(urlsplit(saved["callbackUrl"]).query)["state"] == [asked["state"]]
 
 
-def test_a_storage_failure_leads_back_as_a_server_error(world: World) -> None:
+def test_storage_failure_redirects_with_server_error(world: World) -> None:
     with world.storage_gone("put"):
         answer = front_door(world)
 
@@ -376,7 +378,7 @@ def test_a_storage_failure_leads_back_as_a_server_error(world: World) -> None:
     assert front_door(world).headers["location"].startswith(world.banks[1].bank.authorization_url)
 
 
-def test_a_storage_failure_before_the_client_is_known_is_a_page(world: World) -> None:
+def test_storage_failure_before_the_client_is_known_returns_a_page(world: World) -> None:
     with world.storage_gone("batch_get"):
         answer = front_door(world)
 
@@ -386,7 +388,7 @@ def test_a_storage_failure_before_the_client_is_known_is_a_page(world: World) ->
 
 
 @pytest.mark.parametrize("ended", ["expired", "cancelled", "approved"])
-def test_an_identical_request_that_has_ended_says_so(world: World, ended: str) -> None:
+def test_repeat_of_an_ended_request_redirects_with_the_reason(world: World, ended: str) -> None:
     url = front_door(world).headers["location"]
     if ended == "expired":
         world.clock.advance(30 * 60)
@@ -413,7 +415,9 @@ def test_an_identical_request_that_has_ended_says_so(world: World, ended: str) -
         ("", "The parameter client_id is missing"),
     ],
 )
-def test_a_front_door_without_a_client_is_a_page_that_says_why(world: World, client_id: str | None, said: str) -> None:
+def test_authorization_endpoint_without_a_known_client_returns_a_page_with_the_reason(
+    world: World, client_id: str | None, said: str
+) -> None:
     answer = front_door(world, client_id=client_id)
 
     assert answer.status == 400
@@ -422,7 +426,7 @@ def test_a_front_door_without_a_client_is_a_page_that_says_why(world: World, cli
     assert "location" not in answer.headers
 
 
-def test_a_front_door_of_an_inactive_client_is_a_page(world: World) -> None:
+def test_authorization_endpoint_of_an_inactive_client_returns_400_without_a_redirect(world: World) -> None:
     world.hub.openbanking.clients.deactivate(world.client.client_id)
 
     answer = front_door(world)
@@ -430,7 +434,7 @@ def test_a_front_door_of_an_inactive_client_is_a_page(world: World) -> None:
     assert (answer.status, "location" in answer.headers) == (400, False)
 
 
-def test_resource_may_be_repeated_at_the_front_door_and_nothing_else(world: World) -> None:
+def test_authorization_endpoint_accepts_only_resource_as_a_repeated_parameter(world: World) -> None:
     query = {"response_type": "code", "client_id": world.client.client_id, "scope": "account.list", "bic": BIC[1]}
     start = f"/oauth/authorize?{urlencode(query)}"
 
@@ -441,11 +445,11 @@ def test_resource_may_be_repeated_at_the_front_door_and_nothing_else(world: Worl
     assert "error=invalid_request" in twice.headers["location"]
 
 
-def test_unknown_parameters_are_ignored_as_rfc_6749_has_it(world: World) -> None:
+def test_authorization_endpoint_ignores_unknown_parameters(world: World) -> None:
     assert front_door(world, nonce="n", prompt="login").headers["location"].startswith("http://127.0.0.1:1/bank-1")
 
 
-def test_the_metadata_document_names_the_endpoints(world: World) -> None:
+def test_metadata_document_lists_the_endpoints(world: World) -> None:
     body = world.call("GET", "/.well-known/oauth-authorization-server").body
 
     assert body["issuer"] == "http://127.0.0.1:8000"
@@ -456,7 +460,7 @@ def test_the_metadata_document_names_the_endpoints(world: World) -> None:
 
 
 @VERSIONS
-def test_a_request_without_a_consent_is_forgotten_after_a_day(world: World, version: int) -> None:
+def test_request_without_a_consent_expires_after_a_day(world: World, version: int) -> None:
     """A state with a consent stays used for longer than the consent lasts."""
     world.authorize(version, state="open")
     world.approve(version, state="approved")

@@ -34,7 +34,7 @@ def is_invalid_token(answer: Answer) -> bool:
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_any_client_may_bind_its_tokens_with_a_proof(world: World, version: int) -> None:
+def test_any_client_can_bind_its_tokens_with_a_dpop_proof(world: World, version: int) -> None:
     holder = KeyHolder()
 
     tokens = redeem(world, holder, world.approve(version).query["code"])
@@ -43,7 +43,7 @@ def test_any_client_may_bind_its_tokens_with_a_proof(world: World, version: int)
     assert holder.read(world, tokens["access_token"]).status == 200
 
 
-def test_a_client_may_have_to_bind_its_tokens(world: World) -> None:
+def test_dpop_bound_setting_requires_a_proof_at_the_token_endpoint(world: World) -> None:
     made = world.hub.openbanking.clients.update(world.client.client_id, security={"dpop_bound_access_tokens": True})
     world.client = made.client
     code = world.approve(2).query["code"]
@@ -53,7 +53,7 @@ def test_a_client_may_have_to_bind_its_tokens(world: World) -> None:
     assert redeem(world, KeyHolder(), code)["token_type"] == "DPoP"
 
 
-def test_unbound_tokens_end_when_a_client_has_to_bind_them(world: World) -> None:
+def test_dpop_bound_setting_invalidates_unbound_access_tokens(world: World) -> None:
     tokens = world.tokens(2)
     world.hub.openbanking.clients.update(world.client.client_id, security={"dpop_bound_access_tokens": True})
 
@@ -63,7 +63,7 @@ def test_unbound_tokens_end_when_a_client_has_to_bind_them(world: World) -> None
     assert holder.read(world, bound["access_token"]).status == 200
 
 
-def test_a_bound_token_is_no_bearer(world: World) -> None:
+def test_bound_token_returns_401_as_a_bearer(world: World) -> None:
     holder = KeyHolder()
     token = redeem(world, holder, world.approve(2).query["code"])["access_token"]
 
@@ -77,7 +77,7 @@ def test_a_bound_token_is_no_bearer(world: World) -> None:
     assert as_bearer.headers["www-authenticate"] == 'Bearer realm="causeway", error="invalid_token"'
 
 
-def test_an_unbound_token_is_not_used_with_a_proof(world: World) -> None:
+def test_unbound_token_returns_401_with_a_proof(world: World) -> None:
     token = world.tokens(2)["access_token"]
 
     answer = KeyHolder().read(world, token)
@@ -86,7 +86,7 @@ def test_an_unbound_token_is_not_used_with_a_proof(world: World) -> None:
     assert answer.headers["www-authenticate"].startswith('DPoP realm="causeway", error="invalid_token"')
 
 
-def test_a_missing_token_is_asked_for_in_the_scheme_of_the_request(world: World) -> None:
+def test_missing_token_returns_a_challenge_in_the_scheme_of_the_request(world: World) -> None:
     plain = world.tpp("GET", "/tpp/consent").headers["www-authenticate"]
     dpop = world.tpp("GET", "/tpp/consent", headers={"authorization": "DPoP "}).headers["www-authenticate"]
 
@@ -106,7 +106,7 @@ def test_the_refresh_token_of_a_public_client_is_bound_to_its_key(world: World) 
     assert is_refused(refresh(world, again.body["refresh_token"], KeyHolder()))
 
 
-def test_a_confidential_client_may_change_its_key_but_not_drop_it(world: World) -> None:
+def test_confidential_client_can_change_its_key_but_not_drop_the_proof(world: World) -> None:
     holder, new = KeyHolder(), KeyHolder()
     secure(world, holder)
     token = holder.tokens(world)["refresh_token"]
@@ -118,7 +118,7 @@ def test_a_confidential_client_may_change_its_key_but_not_drop_it(world: World) 
     assert is_invalid_token(holder.read(world, again.body["access_token"]))
 
 
-def test_an_answer_that_got_lost_is_fetched_again_with_the_same_key_only(world: World) -> None:
+def test_repeated_refresh_requires_the_same_key(world: World) -> None:
     holder = KeyHolder()
     first = redeem(world, holder, world.approve(2).query["code"])["refresh_token"]
     second = refresh(world, first, holder).body
@@ -130,7 +130,7 @@ def test_an_answer_that_got_lost_is_fetched_again_with_the_same_key_only(world: 
     assert holder.read(world, second["access_token"]).status == 200
 
 
-def test_a_confidential_clients_lost_answer_is_not_bound_to_a_new_key(world: World) -> None:
+def test_repeated_refresh_of_a_confidential_client_rejects_a_new_key(world: World) -> None:
     holder = KeyHolder()
     secure(world, holder)
     first = holder.tokens(world)["refresh_token"]
@@ -140,7 +140,7 @@ def test_a_confidential_clients_lost_answer_is_not_bound_to_a_new_key(world: Wor
     assert holder.refresh(world, first).body["access_token"] == second["access_token"]
 
 
-def test_a_stolen_refresh_token_without_its_key_does_not_end_the_consent(world: World) -> None:
+def test_stolen_refresh_token_without_its_key_keeps_the_consent(world: World) -> None:
     holder = KeyHolder()
     first = redeem(world, holder, world.approve(2).query["code"])["refresh_token"]
     second = refresh(world, first, holder).body
@@ -150,7 +150,7 @@ def test_a_stolen_refresh_token_without_its_key_does_not_end_the_consent(world: 
     assert holder.read(world, second["access_token"]).status == 200
 
 
-def test_a_rotated_token_with_its_key_is_misuse(world: World) -> None:
+def test_reused_refresh_token_with_its_key_ends_the_consent(world: World) -> None:
     holder = KeyHolder()
     first = redeem(world, holder, world.approve(2).query["code"])["refresh_token"]
     second = refresh(world, first, holder).body
@@ -161,7 +161,7 @@ def test_a_rotated_token_with_its_key_is_misuse(world: World) -> None:
     assert is_invalid_token(holder.read(world, second["access_token"]))
 
 
-def test_tokens_that_were_made_before_bindings_are_read(world: World) -> None:
+def test_tokens_stored_without_bindings_stay_valid(world: World) -> None:
     """Items of an earlier release have no ``cnf`` and no ``dpop_jkt``."""
     tokens = world.tokens(2)
     items = [item for item in world.hub.store.scan("consents") if item["consent_id"] == tokens["consent_id"]]

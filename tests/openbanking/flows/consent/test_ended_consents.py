@@ -114,7 +114,7 @@ def test_revoking_a_spent_consent_after_its_end_changes_nothing(world: World, ve
     assert [each.topic for each in world.recorded("revoke_token")] == []
 
 
-def test_a_revocation_that_is_repeated_after_the_end_is_answered_like_the_first(world: World) -> None:
+def test_repeated_revocation_after_the_end_returns_the_first_response(world: World) -> None:
     consented, tokens = consent_with_tokens(world, 1)
     headers = {"x-request-id": "b0c2a4de-9f6c-4a38-8f6a-0d2c6c9d5d10"}
     body = {TOKEN[1]: consented.bank_token}

@@ -88,7 +88,7 @@ def consents_of(world: World, version: int, days: int) -> Iterator[None]:
 
 
 @VERSIONS
-def test_a_consent_is_announced_seven_days_before_its_end_and_told_at_its_end(listening: World, version: int) -> None:
+def test_consent_gets_an_event_7_days_before_its_end_and_another_at_its_end(listening: World, version: int) -> None:
     consented = listening.approve(version)
 
     seen = [(at(listening, when), told(listening)[:]) for when in (ANNOUNCED - 1, ANNOUNCED, LASTS - 1, LASTS)]
@@ -113,7 +113,7 @@ def test_a_consent_is_announced_seven_days_before_its_end_and_told_at_its_end(li
     ]
 
 
-def test_a_run_that_finds_nothing_writes_nothing(listening: World) -> None:
+def test_run_without_due_consents_writes_nothing(listening: World) -> None:
     listening.approve(1)
 
     with counted(listening) as calls:
@@ -122,7 +122,7 @@ def test_a_run_that_finds_nothing_writes_nothing(listening: World) -> None:
     assert set(calls) == {"Query"}
 
 
-def test_each_is_told_once_however_often_it_is_looked_for(listening: World) -> None:
+def test_repeated_runs_record_each_expiry_event_once(listening: World) -> None:
     listening.approve(1)
 
     moved = [at(listening, when) for when in (ANNOUNCED, ANNOUNCED, ANNOUNCED + 300, LASTS, LASTS, LASTS + 300)]
@@ -131,7 +131,7 @@ def test_each_is_told_once_however_often_it_is_looked_for(listening: World) -> N
     assert told(listening) == ["consent.expiring", "consent.expired"]
 
 
-def test_two_processes_that_look_at_the_same_time_tell_it_once(listening: World) -> None:
+def test_two_concurrent_runs_record_an_expiry_event_once(listening: World) -> None:
     listening.approve(1)
     other, moved = listening.another_process(), []
 
@@ -151,9 +151,7 @@ def test_two_processes_that_look_at_the_same_time_tell_it_once(listening: World)
     ],
     ids=["a day skipped", "a week skipped", "more than a month skipped"],
 )
-def test_a_run_that_comes_late_tells_what_has_been_missed_in_order(
-    listening: World, when: int, expected: list[str]
-) -> None:
+def test_late_run_records_all_missed_expiry_events(listening: World, when: int, expected: list[str]) -> None:
     consented = listening.approve(1)
 
     assert at(listening, when) == 1
@@ -167,7 +165,7 @@ def test_a_run_that_comes_late_tells_what_has_been_missed_in_order(
     assert at(listening, LASTS + 60 * DAY) == (0 if len(expected) == 2 else 1)
 
 
-def test_what_has_been_missed_is_written_in_order(listening: World) -> None:
+def test_late_run_writes_missed_expiry_events_in_order(listening: World) -> None:
     listening.approve(1)
     written, store = [], listening.hub.store
     real = store.transact
@@ -184,7 +182,7 @@ def test_what_has_been_missed_is_written_in_order(listening: World) -> None:
 
 
 @pytest.mark.parametrize(("days", "expected"), [(1, []), (6, []), (7, ["consent.expiring"]), (8, ["consent.expiring"])])
-def test_a_consent_too_short_to_be_announced_just_ends(listening: World, days: int, expected: list[str]) -> None:
+def test_consent_of_less_than_7_days_gets_no_expiring_event(listening: World, days: int, expected: list[str]) -> None:
     with consents_of(listening, 1, days):
         consented = listening.approve(1)
     assert consented.valid_until == timestamp(_BEGAN + days * DAY)
@@ -211,7 +209,7 @@ def by_operator(world: World, consented: Consented, refresh_token: str) -> None:
 
 
 @pytest.mark.parametrize(("end", "when"), [(by_tpp, 0), (by_bank, ANNOUNCED), (by_operator, 0)])
-def test_a_revoked_consent_is_not_told_to_expire(
+def test_revoked_consent_gets_no_expiry_event(
     listening: World, end: Callable[[World, Consented, str], None], when: int
 ) -> None:
     consented = listening.approve(1)
@@ -225,7 +223,7 @@ def test_a_revoked_consent_is_not_told_to_expire(
     assert NOTIFY.partition not in stored(listening, consented)
 
 
-def test_a_consent_that_is_revoked_while_it_is_looked_for_is_not_told_to_expire(listening: World) -> None:
+def test_consent_revoked_during_the_run_gets_no_expiry_event(listening: World) -> None:
     consented = listening.approve(1)
 
     with listening.meanwhile("transact", lambda: by_bank(listening, consented, "")):
@@ -234,7 +232,7 @@ def test_a_consent_that_is_revoked_while_it_is_looked_for_is_not_told_to_expire(
     assert told(listening) == []
 
 
-def test_a_spent_consent_is_not_told_to_expire(listening: World) -> None:
+def test_spent_consent_gets_no_expiry_event(listening: World) -> None:
     payer = Payer(listening, 1, consent_type="one_time")
     assert payer.pay().status == 200
 
@@ -242,7 +240,7 @@ def test_a_spent_consent_is_not_told_to_expire(listening: World) -> None:
     assert told(listening) == []
 
 
-def test_a_consent_that_was_given_back_is_told_to_expire(listening: World) -> None:
+def test_restored_consent_gets_its_expiry_events(listening: World) -> None:
     payer = Payer(listening, 1, consent_type="one_time")
     payer.bank_does(NotReached("no connection"))
     assert payer.pay().status == 502
@@ -254,7 +252,7 @@ def test_a_consent_that_was_given_back_is_told_to_expire(listening: World) -> No
 # -- to whom
 
 
-def test_a_client_without_an_events_url_is_told_nothing_and_its_consents_move_on(world: World) -> None:
+def test_client_without_an_events_url_gets_no_expiry_event_and_its_consents_advance(world: World) -> None:
     consented = world.approve(1)
     assert at(world, ANNOUNCED) == 1
     world.wants_events()  # from now on
@@ -265,7 +263,7 @@ def test_a_client_without_an_events_url_is_told_nothing_and_its_consents_move_on
     assert not {"notify", NOTIFY.partition, NOTIFY.time} & set(stored(world, consented))
 
 
-def test_a_consent_of_a_client_that_is_gone_moves_on(world: World) -> None:
+def test_consent_of_a_deleted_client_advances_without_an_event(world: World) -> None:
     world.approve(1)
     world.hub.store.delete("clients", {"client_id": world.client.client_id})
 
@@ -273,7 +271,7 @@ def test_a_consent_of_a_client_that_is_gone_moves_on(world: World) -> None:
     assert world.recorded() == []
 
 
-def test_what_is_told_is_queued(listening: World) -> None:
+def test_expiry_events_are_queued(listening: World) -> None:
     listening.approve(1)
 
     at(listening, LASTS)
@@ -296,7 +294,7 @@ def multiplied(world: World, count: int) -> list[str]:
     return names
 
 
-def test_one_write_that_fails_does_not_keep_the_others_from_being_told(listening: World, lines: Lines) -> None:
+def test_one_failed_write_does_not_stop_the_other_expiry_events(listening: World, lines: Lines) -> None:
     names = multiplied(listening, 5)
     real = listening.hub.store.transact
 
@@ -316,10 +314,8 @@ def test_one_write_that_fails_does_not_keep_the_others_from_being_told(listening
     assert sorted(map(str, events)) == names
 
 
-def test_two_hundred_consents_are_told_in_one_run_with_few_waves_of_calls(
-    listening: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A wave is calls made at the same time, or one made by itself: so many round trips the run waits for."""
+def test_run_records_200_expiry_events_in_few_round_trips(listening: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A round trip is a set of parallel calls, or one call by itself."""
     names = multiplied(listening, 200)
     waves: list[int] = []
     written: list[Any] = []
@@ -342,9 +338,7 @@ def test_two_hundred_consents_are_told_in_one_run_with_few_waves_of_calls(
     }
 
 
-def test_a_run_that_has_taken_long_leaves_the_rest_to_the_next(
-    listening: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_long_run_leaves_the_remaining_consents_to_the_next(listening: World, monkeypatch: pytest.MonkeyPatch) -> None:
     multiplied(listening, 5)
     monkeypatch.setattr(expiry, "_AT_ONCE", 2)
     real = expiry._read_clients

@@ -21,7 +21,7 @@ def introspect(world: World, token: str, **form: str) -> Any:
 
 
 @VERSIONS
-def test_an_access_token_is_described(world: World, version: int) -> None:
+def test_introspection_describes_an_access_token(world: World, version: int) -> None:
     tokens = world.tokens(version)
 
     assert introspect(world, tokens["access_token"]) == {
@@ -36,7 +36,7 @@ def test_an_access_token_is_described(world: World, version: int) -> None:
 
 
 @VERSIONS
-def test_a_refresh_token_is_described(world: World, version: int) -> None:
+def test_introspection_describes_a_refresh_token(world: World, version: int) -> None:
     tokens = world.tokens(version)
 
     described = introspect(world, tokens["refresh_token"], token_type_hint="refresh_token")
@@ -46,7 +46,7 @@ def test_a_refresh_token_is_described(world: World, version: int) -> None:
     assert "token_type" not in described
 
 
-def test_a_bound_token_names_its_key(world: World) -> None:
+def test_introspection_shows_the_key_of_a_bound_token(world: World) -> None:
     holder = KeyHolder()
     secure(world, holder)
     tokens = holder.tokens(world)
@@ -101,11 +101,11 @@ def test_tokens_of_an_ended_consent_are_not_active(world: World) -> None:
     assert introspect(world, tokens["access_token"]) == introspect(world, tokens["refresh_token"]) == INACTIVE
 
 
-def test_an_authorization_code_is_no_token(world: World) -> None:
+def test_authorization_code_is_not_active(world: World) -> None:
     assert introspect(world, world.approve(2).query["code"]) == INACTIVE
 
 
-def test_only_clients_may_ask(world: World) -> None:
+def test_introspection_requires_a_known_client(world: World) -> None:
     without = world.tpp("POST", "/oauth/introspect", form={"token": "x"}, client_id="")
     unknown = world.tpp("POST", "/oauth/introspect", form={"token": "x"}, client_id="unknown")
 
@@ -113,7 +113,7 @@ def test_only_clients_may_ask(world: World) -> None:
     assert (unknown.status, unknown.body["error"]) == (401, "invalid_client")
 
 
-def test_a_request_without_a_token_is_refused(world: World) -> None:
+def test_introspection_without_a_token_returns_400(world: World) -> None:
     answer = world.tpp("POST", "/oauth/introspect", form={"token_type_hint": "access_token"})
 
     assert (answer.status, answer.body["error"]) == (400, "invalid_request")

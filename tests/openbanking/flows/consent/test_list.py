@@ -86,7 +86,7 @@ def test_a_consent_is_listed_without_tokens_and_accounts(world: World, version: 
     ]
 
 
-def test_the_newest_consent_comes_first(world: World) -> None:
+def test_consent_list_starts_with_the_newest_consent(world: World) -> None:
     made = []
     for version in (1, 2, 1):
         made.append(approved(world, version))
@@ -95,7 +95,7 @@ def test_the_newest_consent_comes_first(world: World) -> None:
     assert ids(listed(world)) == made[::-1]
 
 
-def test_the_consents_of_another_client_are_never_listed(world: World) -> None:
+def test_consent_list_omits_consents_of_other_clients(world: World) -> None:
     own, other = approved(world), world.hub.openbanking.clients.create(owner="other@example.com", title="Other")
 
     answer = world.tpp("GET", "/tpp/consents", client_id=other.client.client_id)
@@ -105,7 +105,7 @@ def test_the_consents_of_another_client_are_never_listed(world: World) -> None:
 
 
 @pytest.mark.parametrize("gone", ["inactive", "removed"])
-def test_consents_at_a_bank_that_is_gone_are_listed(world: World, gone: str) -> None:
+def test_consent_list_includes_consents_at_inactive_and_removed_banks(world: World, gone: str) -> None:
     consent_id, bic = approved(world), world.banks[1].bank.bic
     banks = world.hub.openbanking.banks
     before = banks.get(bic).to_item()
@@ -124,7 +124,7 @@ def test_consents_at_a_bank_that_is_gone_are_listed(world: World, gone: str) -> 
 # -- states
 
 
-def test_a_consent_expires_revoked_and_spent_ones_stay_what_they_are(world: World) -> None:
+def test_expiry_changes_an_authorised_consent_and_keeps_revoked_and_spent_ones(world: World) -> None:
     authorised = approved(world)
     revoked = world.tokens(1)
     world.tpp("POST", "/tpp/token/revoke", {"token": revoked["access_token"]})
@@ -141,7 +141,7 @@ def test_a_consent_expires_revoked_and_spent_ones_stay_what_they_are(world: Worl
     assert states == [{authorised: "authorised", **ended}, {authorised: "expired", **ended}]
 
 
-def test_a_consent_is_expired_from_its_last_second_on(world: World) -> None:
+def test_consent_expires_exactly_180_days_after_its_creation(world: World) -> None:
     approved(world)
 
     seen = []
@@ -155,13 +155,13 @@ def test_a_consent_is_expired_from_its_last_second_on(world: World) -> None:
 # -- the day of the last use
 
 
-def test_a_consent_whose_code_was_never_exchanged_has_not_been_used(world: World) -> None:
+def test_consent_with_an_unused_code_has_no_last_use(world: World) -> None:
     approved(world)
 
     assert [entry["last_used_on"] for entry in listed(world)] == [None]
 
 
-def test_the_day_of_the_last_use_moves_with_refreshes_and_not_with_reads(world: World) -> None:
+def test_last_use_changes_with_refreshes_and_not_with_reads(world: World) -> None:
     tokens = world.tokens(1)
     world.clock.advance(15 * 3600)
     seen = []
@@ -179,7 +179,7 @@ def test_the_day_of_the_last_use_moves_with_refreshes_and_not_with_reads(world: 
     assert seen == ["2026-03-02", "2026-03-02", "2026-03-03"]
 
 
-def test_the_repeat_of_a_refresh_is_no_use(world: World) -> None:
+def test_repeated_refresh_does_not_change_the_last_use(world: World) -> None:
     refresh = {"refresh_token": world.tokens(1)["refresh_token"]}
     world.clock.advance(15 * 3600 - 1)
     first = world.tpp("POST", "/tpp/token", refresh).body
@@ -191,7 +191,7 @@ def test_the_repeat_of_a_refresh_is_no_use(world: World) -> None:
     assert listed(world)[0]["last_used_on"] == "2026-03-02"
 
 
-def test_a_new_access_token_beside_the_same_refresh_token_is_a_use(world: World) -> None:
+def test_refresh_that_keeps_its_refresh_token_changes_the_last_use(world: World) -> None:
     holder = KeyHolder()
     secure(world, holder, security_profile="fapi2")
     tokens = holder.tokens(world)
@@ -204,7 +204,7 @@ def test_a_new_access_token_beside_the_same_refresh_token_is_a_use(world: World)
     assert entry["last_used_on"] == "2026-03-03"
 
 
-def test_the_payment_of_a_one_time_consent_is_a_use(world: World) -> None:
+def test_payment_of_a_one_time_consent_changes_the_last_use(world: World) -> None:
     world.clock.advance(15 * 3600 - 60)
     payer = Payer(world, 1, consent_type="one_time")
     before = listed(world)[0]["last_used_on"]
@@ -215,7 +215,7 @@ def test_the_payment_of_a_one_time_consent_is_a_use(world: World) -> None:
     assert (before, listed(world)[0]["last_used_on"]) == ("2026-03-02", "2026-03-03")
 
 
-def test_a_consent_saved_before_uses_were_recorded_has_none_until_the_next_refresh(world: World) -> None:
+def test_consent_stored_without_a_last_use_gets_one_with_the_next_refresh(world: World) -> None:
     tokens = world.tokens(1)
     world.hub.store.update(*consent_key(tokens["consent_id"]), remove=["last_used_on"])
 
@@ -229,7 +229,7 @@ def test_a_consent_saved_before_uses_were_recorded_has_none_until_the_next_refre
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 8])
-def test_pages_have_every_consent_once_also_those_of_the_same_second(world: World, limit: int) -> None:
+def test_pages_list_every_consent_of_one_second_once(world: World, limit: int) -> None:
     made = [approved(world) for _ in range(7)]
 
     found = [ids(page["consents"]) for page in pages(world, limit=limit)]
@@ -238,14 +238,14 @@ def test_pages_have_every_consent_once_also_those_of_the_same_second(world: Worl
     assert [len(page) for page in found] == [limit] * (7 // limit) + [7 % limit] * bool(7 % limit)
 
 
-def test_a_page_has_twenty_consents_unless_asked_otherwise(world: World) -> None:
+def test_page_has_20_consents_by_default(world: World) -> None:
     for _ in range(21):
         approved(world)
 
     assert [len(page["consents"]) for page in pages(world)] == [20, 1]
 
 
-def test_a_consent_given_meanwhile_moves_no_page(world: World) -> None:
+def test_new_consent_does_not_shift_the_next_page(world: World) -> None:
     made = [approved(world) for _ in range(3)]
     first = asked(world, limit=2).body
     world.clock.advance(1)
@@ -256,7 +256,7 @@ def test_a_consent_given_meanwhile_moves_no_page(world: World) -> None:
     assert sorted(ids(first["consents"]) + ids(second["consents"])) == sorted(made)
 
 
-def test_a_cursor_of_another_client_is_refused(world: World) -> None:
+def test_cursor_of_another_client_returns_400(world: World) -> None:
     for _ in range(2):
         approved(world)
     cursor = asked(world, limit=1).body["next"]
@@ -281,7 +281,7 @@ def test_a_cursor_of_another_client_is_refused(world: World) -> None:
         lambda cursor: cursor + "\n",
     ],
 )
-def test_a_forged_cursor_is_refused(world: World, alter: Any) -> None:
+def test_forged_cursor_returns_400(world: World, alter: Any) -> None:
     for _ in range(2):
         approved(world)
 
@@ -290,7 +290,7 @@ def test_a_forged_cursor_is_refused(world: World, alter: Any) -> None:
     assert refused_parameter(answer, "after")
 
 
-def test_a_cursor_is_accepted_after_a_data_key_was_rotated(world: World) -> None:
+def test_cursor_stays_valid_after_a_data_key_rotation(world: World) -> None:
     made = [approved(world) for _ in range(2)]
     first = asked(world, limit=1).body
     world.hub.keyring.rotate_data_key()
@@ -303,7 +303,7 @@ def test_a_cursor_is_accepted_after_a_data_key_was_rotated(world: World) -> None
 # -- filters
 
 
-def test_consents_are_filtered_by_bank_and_state(world: World) -> None:
+def test_consent_list_filters_by_bank_and_status(world: World) -> None:
     one, two = approved(world, 1), approved(world, 2)
     ended = world.tokens(1)
     world.tpp("POST", "/tpp/token/revoke", {"token": ended["access_token"]})
@@ -320,7 +320,7 @@ def test_consents_are_filtered_by_bank_and_state(world: World) -> None:
 
 
 @pytest.mark.parametrize(("bic", "count"), [("alphgb21", 1), ("ALPHGB21XXX", 1), ("ALPHGB21123", 0), ("NOBKGB21", 0)])
-def test_a_bank_is_named_by_8_or_11_characters_and_an_unknown_one_has_no_consents(
+def test_bic_filter_accepts_every_spelling_and_finds_nothing_for_an_unknown_bank(
     world: World, bic: str, count: int
 ) -> None:
     approved(world)
@@ -329,7 +329,7 @@ def test_a_bank_is_named_by_8_or_11_characters_and_an_unknown_one_has_no_consent
 
 
 @pytest.mark.parametrize(("examined", "empty"), [(1000, 0), (12, 1), (11, 1), (10, 2)])
-def test_a_page_with_a_filter_examines_a_limited_number_of_consents(
+def test_filtered_page_examines_a_limited_number_of_consents(
     world: World, monkeypatch: pytest.MonkeyPatch, examined: int, empty: int
 ) -> None:
     monkeypatch.setattr(consent_list, "EXAMINED", examined)
@@ -344,7 +344,7 @@ def test_a_page_with_a_filter_examines_a_limited_number_of_consents(
     assert found[empty + 1 :] in ([], [[]])  # DynamoDB does not say that the row at a query's limit is the last
 
 
-def test_a_page_with_a_filter_takes_a_second_query_for_the_rest_that_it_examines(world: World) -> None:
+def test_filtered_page_makes_a_second_query_for_the_remaining_consents(world: World) -> None:
     for _ in range(11):
         approved(world, 1)
 
@@ -353,7 +353,7 @@ def test_a_page_with_a_filter_takes_a_second_query_for_the_rest_that_it_examines
     assert calls.count("Query") == 2
 
 
-def test_a_filtered_page_ends_at_its_limit_and_goes_on_there(world: World) -> None:
+def test_filtered_page_ends_at_its_limit_and_the_next_page_continues_there(world: World) -> None:
     made = [approved(world, version) for version in (1, 2, 1, 2, 1)]
 
     found = [ids(page["consents"]) for page in pages(world, bic="ALPHGB21", limit=2)]
@@ -362,7 +362,7 @@ def test_a_filtered_page_ends_at_its_limit_and_goes_on_there(world: World) -> No
     assert sorted(chain(*found)) == sorted(made[::2])
 
 
-def test_what_the_index_does_not_know_yet_is_read_from_the_consent_itself(
+def test_consent_list_shows_the_current_status_despite_a_stale_index(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tokens, real = world.tokens(1), world.hub.store.query
@@ -392,11 +392,11 @@ def test_what_the_index_does_not_know_yet_is_read_from_the_consent_itself(
         ("page=1", "page"),
     ],
 )
-def test_a_wrong_parameter_is_named(world: World, query: str, name: str) -> None:
+def test_invalid_parameter_returns_400_with_its_name(world: World, query: str, name: str) -> None:
     assert refused_parameter(world.tpp("GET", f"/tpp/consents?{query}"), name)
 
 
-def test_a_parameter_sent_twice_is_refused(world: World) -> None:
+def test_repeated_parameter_returns_400(world: World) -> None:
     answer = world.tpp("GET", "/tpp/consents?limit=1&limit=2")
 
     assert (answer.status, answer.body["code"]) == (400, "PARAMETER_NOT_CONSISTENT")
@@ -405,7 +405,7 @@ def test_a_parameter_sent_twice_is_refused(world: World) -> None:
 # -- authentication
 
 
-def test_a_bearer_does_not_stand_for_the_client(world: World) -> None:
+def test_bearer_does_not_replace_the_client_secret(world: World) -> None:
     bearer = world.tokens(1)["access_token"]
     world.client_secret = world.hub.openbanking.clients.rotate_secret(world.client.client_id, 0).secret
 
@@ -413,7 +413,7 @@ def test_a_bearer_does_not_stand_for_the_client(world: World) -> None:
     assert asked(world).status == 200
 
 
-def test_a_client_that_signs_assertions_must_send_one(world: World) -> None:
+def test_missing_client_assertion_returns_401(world: World) -> None:
     holder = KeyHolder()
     secure(world, holder)
 
@@ -423,17 +423,17 @@ def test_a_client_that_signs_assertions_must_send_one(world: World) -> None:
 
 
 @pytest.mark.parametrize("client_id", ["", "unknown"])
-def test_an_unknown_client_is_refused(world: World, client_id: str) -> None:
+def test_unknown_client_returns_401(world: World, client_id: str) -> None:
     assert world.tpp("GET", "/tpp/consents", client_id=client_id).status == 401
 
 
-def test_an_inactive_client_is_refused(world: World) -> None:
+def test_inactive_client_returns_401(world: World) -> None:
     world.hub.openbanking.clients.deactivate(world.client.client_id)
 
     assert asked(world).status == 401
 
 
-def test_a_bad_request_id_is_refused(world: World) -> None:
+def test_invalid_request_id_returns_401(world: World) -> None:
     answer = world.tpp("GET", "/tpp/consents", headers={"x-request-id": "1"})
 
     assert (answer.status, answer.body["code"]) == (401, "REQUEST_ID_NOT_UUID")

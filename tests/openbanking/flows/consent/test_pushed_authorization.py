@@ -40,7 +40,7 @@ def is_error_page(answer: Answer, row: refusals.RefusalRow = refusals.REQUEST_UR
 
 
 @VERSIONS
-def test_a_pushed_request_leads_to_the_bank(world: World, version: int) -> None:
+def test_pushed_request_redirects_to_the_bank(world: World, version: int) -> None:
     answer = push(world, version, state="abc", consent_type="reusable")
 
     assert answer.status == 201
@@ -57,7 +57,7 @@ def test_a_pushed_request_leads_to_the_bank(world: World, version: int) -> None:
 
 
 @VERSIONS
-def test_other_parameters_beside_a_request_uri_are_ignored(world: World, version: int) -> None:
+def test_other_parameters_with_a_request_uri_are_ignored(world: World, version: int) -> None:
     request_uri = pushed(world, version, state="abc")
     query = {
         "client_id": world.client.client_id,
@@ -74,7 +74,7 @@ def test_other_parameters_beside_a_request_uri_are_ignored(world: World, version
     assert parse_qs(urlsplit(opened.headers["location"]).query)["state"] == ["abc"]
 
 
-def test_loading_it_again_repeats_the_same_redirect_while_the_request_is_open(world: World) -> None:
+def test_reload_of_a_request_uri_repeats_the_redirect_while_the_request_is_open(world: World) -> None:
     request_uri = pushed(world)
     first = open_pushed(world, request_uri)
 
@@ -94,7 +94,7 @@ def test_a_state_is_returned_only_if_the_client_sent_one(world: World) -> None:
         assert query["iss"] == ["http://127.0.0.1:8000"]
 
 
-def test_a_request_uri_lives_for_60_seconds(world: World) -> None:
+def test_request_uri_expires_after_60_seconds(world: World) -> None:
     early, late = pushed(world), pushed(world)
 
     world.clock.advance(59)
@@ -103,7 +103,7 @@ def test_a_request_uri_lives_for_60_seconds(world: World) -> None:
     assert is_error_page(open_pushed(world, late))
 
 
-def test_after_consent_it_leads_to_an_error_page(world: World) -> None:
+def test_request_uri_after_consent_returns_an_error_page(world: World) -> None:
     request_uri = pushed(world)
     location = open_pushed(world, request_uri).headers["location"]
     assert world.bank(2, "/consent", world.consent_body(2, location)).status == 200
@@ -113,7 +113,7 @@ def test_after_consent_it_leads_to_an_error_page(world: World) -> None:
     assert is_error_page(open_pushed(world, request_uri))
 
 
-def test_after_the_request_has_expired_it_leads_to_an_error_page(world: World) -> None:
+def test_request_uri_of_an_expired_request_returns_an_error_page(world: World) -> None:
     request_uri = pushed(world)
     open_pushed(world, request_uri)
 
@@ -121,7 +121,7 @@ def test_after_the_request_has_expired_it_leads_to_an_error_page(world: World) -
     assert is_error_page(open_pushed(world, request_uri))
 
 
-def test_a_request_uri_of_another_client_is_unknown(world: World) -> None:
+def test_request_uri_of_another_client_returns_an_error_page(world: World) -> None:
     request_uri = pushed(world)
     other = world.hub.openbanking.clients.create(owner="b@example.com", title="Other").client
 
@@ -129,30 +129,30 @@ def test_a_request_uri_of_another_client_is_unknown(world: World) -> None:
 
 
 @pytest.mark.parametrize("end", ["", "x", "x.y", "a" * 22 + "." + "b" * 43])
-def test_a_request_uri_that_was_not_made_here_is_unknown(world: World, end: str) -> None:
+def test_made_up_request_uri_returns_an_error_page(world: World, end: str) -> None:
     assert is_error_page(open_pushed(world, f"urn:ietf:params:oauth:request_uri:{end}"))
 
 
-def test_a_request_uri_with_a_wrong_secret_is_unknown(world: World) -> None:
+def test_request_uri_with_a_wrong_secret_returns_an_error_page(world: World) -> None:
     assert is_error_page(open_pushed(world, pushed(world)[:-1] + "~"))
     assert is_error_page(open_pushed(world, pushed(world)[:-10] + "A" * 10))
 
 
-def test_a_callback_url_that_was_dropped_meanwhile_is_not_used(world: World) -> None:
+def test_request_uri_with_a_removed_callback_url_returns_an_error_page(world: World) -> None:
     request_uri = pushed(world)
     world.hub.openbanking.clients.update(world.client.client_id, callback_urls=["https://new.example.com/callback"])
 
     assert is_error_page(open_pushed(world, request_uri))
 
 
-def test_a_pushed_request_of_an_inactive_client_is_refused(world: World) -> None:
+def test_request_uri_of_an_inactive_client_returns_400(world: World) -> None:
     request_uri = pushed(world)
     world.hub.openbanking.clients.deactivate(world.client.client_id)
 
     assert open_pushed(world, request_uri).status == 400
 
 
-def test_a_head_request_opens_no_authorization(world: World) -> None:
+def test_head_request_for_a_request_uri_opens_no_authorization(world: World) -> None:
     query = urlencode({"client_id": world.client.client_id, "request_uri": pushed(world)})
 
     answer = world.call("HEAD", f"/oauth/authorize?{query}")
@@ -182,14 +182,16 @@ def test_a_head_request_opens_no_authorization(world: World) -> None:
     ],
     ids=str,
 )
-def test_an_invalid_request_is_refused_when_it_is_pushed(world: World, members: dict[str, Any], error: str) -> None:
+def test_invalid_pushed_request_returns_400_and_stores_nothing(
+    world: World, members: dict[str, Any], error: str
+) -> None:
     answer = push(world, **members)
 
     assert (answer.status, answer.body["error"]) == (400, error)
     assert [*world.hub.store.scan("authorizations")] == []
 
 
-def test_only_a_form_can_be_pushed(world: World) -> None:
+def test_pushed_request_accepts_a_form_body_only(world: World) -> None:
     members = {"response_type": "code", "bic": world.banks[2].bank.bic, "scope": "accounts", "unknown": "is ignored"}
 
     assert world.tpp("POST", "/oauth/par", form=members).status == 201
@@ -202,7 +204,7 @@ def test_only_a_form_can_be_pushed(world: World) -> None:
     assert without_type.status == 400
 
 
-def test_a_client_proves_itself_when_it_pushes(world: World) -> None:
+def test_pushed_request_requires_client_authentication(world: World) -> None:
     secret = world.hub.openbanking.clients.rotate_secret(world.client.client_id, 0).secret
 
     assert (push(world).status, push(world).body["error"]) == (401, "invalid_client")
@@ -210,7 +212,7 @@ def test_a_client_proves_itself_when_it_pushes(world: World) -> None:
     assert push(world).status == 201
 
 
-def test_a_client_may_have_to_push_its_requests(world: World) -> None:
+def test_client_that_must_push_its_requests_cannot_authorize_directly(world: World) -> None:
     world.hub.openbanking.clients.update(
         world.client.client_id, security={"require_pushed_authorization_requests": True}
     )
@@ -233,7 +235,7 @@ def test_a_client_may_have_to_push_its_requests(world: World) -> None:
 # -- the key of the code (RFC 9449 §10)
 
 
-def test_a_proof_binds_the_code_to_its_key(world: World) -> None:
+def test_dpop_proof_binds_the_code_to_its_key(world: World) -> None:
     holder, thief = KeyHolder(), KeyHolder()
     secure(world, holder)
     code = holder.code(world, proof=holder.proof(world, path="/oauth/par"))
@@ -253,7 +255,7 @@ def test_dpop_jkt_binds_the_code_to_its_key(world: World) -> None:
     assert holder.redeem(world, code).status == 200
 
 
-def test_a_proof_and_another_dpop_jkt_contradict(world: World) -> None:
+def test_proof_with_another_dpop_jkt_returns_400(world: World) -> None:
     holder = KeyHolder()
     secure(world, holder)
 
@@ -263,7 +265,7 @@ def test_a_proof_and_another_dpop_jkt_contradict(world: World) -> None:
     assert answer.body["title"] == refusals.DPOP_JKT_OTHER().message
 
 
-def test_the_key_of_a_code_is_part_of_what_a_browser_repeats(world: World) -> None:
+def test_reload_with_another_dpop_jkt_redirects_with_an_error(world: World) -> None:
     query = {
         "response_type": "code",
         "client_id": world.client.client_id,

@@ -66,7 +66,7 @@ def redeem(world: World, code: str, **more: Any) -> Answer:
 
 
 @pytest.mark.parametrize("start", STANDARD)
-def test_a_code_whose_request_named_redirect_uri_is_redeemed_with_it_only(world: World, start: Start) -> None:
+def test_code_of_a_request_with_redirect_uri_requires_the_same_redirect_uri(world: World, start: Start) -> None:
     code = code_of(world, start(world, NAMED))
 
     without = redeem(world, code)
@@ -77,16 +77,16 @@ def test_a_code_whose_request_named_redirect_uri_is_redeemed_with_it_only(world:
 
 
 @pytest.mark.parametrize("start", [*STANDARD, start_by_client])
-def test_a_code_whose_request_named_none_is_redeemed_without_it(world: World, start: Start) -> None:
+def test_code_of_a_request_without_redirect_uri_needs_none(world: World, start: Start) -> None:
     assert redeem(world, code_of(world, start(world, UNNAMED))).status == 200
 
 
-def test_a_code_after_tpp_authorize_is_redeemed_without_redirect_uri(world: World) -> None:
+def test_code_of_tpp_authorize_needs_no_redirect_uri(world: World) -> None:
     assert redeem(world, code_of(world, start_by_client(world, NAMED))).status == 200
 
 
 @pytest.mark.parametrize("start", STANDARD)
-def test_a_code_of_an_earlier_release_is_redeemed_as_before(world: World, start: Start) -> None:
+def test_code_stored_by_an_earlier_release_needs_no_redirect_uri(world: World, start: Start) -> None:
     code = code_of(world, start(world, NAMED))
     (grant,) = [item for item in world.hub.store.scan("consents") if item["part"] == "grant"]
     world.hub.store.put("consents", {name: grant[name] for name in grant if name != "names_redirect_uri"})
@@ -95,7 +95,7 @@ def test_a_code_of_an_earlier_release_is_redeemed_as_before(world: World, start:
 
 
 @pytest.mark.parametrize("start", STANDARD)
-def test_a_request_of_an_earlier_release_still_leads_to_its_bank(world: World, start: Start) -> None:
+def test_request_stored_by_an_earlier_release_still_completes(world: World, start: Start) -> None:
     url = start(world, NAMED)
     for item in [*world.hub.store.scan("authorizations")]:
         request = {name: value for name, value in item.get("request", {}).items() if name != "names_redirect_uri"}

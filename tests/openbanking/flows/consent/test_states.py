@@ -54,7 +54,7 @@ def unknown(consent_id: str | None) -> dict[str, Any]:
 
 @VERSIONS
 @pytest.mark.parametrize("by", ["token", "id"])
-def test_a_bank_learns_the_state_of_its_consent_by_its_token_or_its_id(world: World, version: int, by: str) -> None:
+def test_bank_gets_the_status_of_a_consent_by_token_or_id(world: World, version: int, by: str) -> None:
     token, consent_id = approved(world, version)
 
     found = told(world, version, [token]) if by == "token" else told(world, version, None, [consent_id])
@@ -72,7 +72,7 @@ def test_a_bank_learns_the_state_of_its_consent_by_its_token_or_its_id(world: Wo
 
 
 @VERSIONS
-def test_a_bank_learns_when_and_by_whom_a_consent_was_revoked(world: World, version: int) -> None:
+def test_status_of_a_revoked_consent_shows_the_time_and_the_party(world: World, version: int) -> None:
     by_tpp, by_bank, by_operator = (world.approve(version) for _ in range(3))
     bearer = world.tpp("POST", "/tpp/token", {"code": by_tpp.query["code"]}).body["access_token"]
     world.clock.advance(60)
@@ -93,7 +93,7 @@ def test_a_bank_learns_when_and_by_whom_a_consent_was_revoked(world: World, vers
 
 
 @VERSIONS
-def test_a_consent_expires_and_a_spent_one_stays_spent(world: World, version: int) -> None:
+def test_expiry_changes_an_authorised_consent_and_keeps_a_spent_one(world: World, version: int) -> None:
     token, _ = approved(world, version)
     payer = Payer(world, version, consent_type="one_time")
     payer.pay()
@@ -108,7 +108,7 @@ def test_a_consent_expires_and_a_spent_one_stays_spent(world: World, version: in
     assert (before, last, after) == (["authorised", "spent"], ["authorised", "spent"], ["expired", "spent"])
 
 
-def test_a_revoked_consent_that_does_not_say_when_is_still_told(world: World) -> None:
+def test_revoked_consent_without_a_stored_time_has_the_status_revoked(world: World) -> None:
     token, consent_id = approved(world, 1)
     world.bank(1, "/token/revoke", {"access_token": token})
     world.hub.store.update(*consent_key(consent_id), remove=["ended_at", "ended_by", "last_used_on"])
@@ -122,7 +122,7 @@ def test_a_revoked_consent_that_does_not_say_when_is_still_told(world: World) ->
 
 
 @VERSIONS
-def test_what_is_not_the_banks_own_is_unknown_in_one_form(world: World, version: int) -> None:
+def test_foreign_and_unknown_consents_have_the_same_status_unknown(world: World, version: int) -> None:
     token, consent_id = approved(world, version)
     foreign, foreign_id = approved(world, 3 - version)
     bearer = world.tokens(version)["access_token"]
@@ -136,7 +136,7 @@ def test_what_is_not_the_banks_own_is_unknown_in_one_form(world: World, version:
 
 
 @VERSIONS
-def test_no_token_and_no_secret_is_ever_echoed(world: World, version: int) -> None:
+def test_responses_never_echo_a_token_or_secret(world: World, version: int) -> None:
     token, consent_id = approved(world, version)
     sent = [token, f"{consent_id}.{SECRET}", f"hunter2.{SECRET}", "hunter2-hunter2"]
 
@@ -152,7 +152,7 @@ def test_no_token_and_no_secret_is_ever_echoed(world: World, version: int) -> No
 
 
 @VERSIONS
-def test_every_entry_is_answered_in_its_order_first_tokens_then_ids_duplicates_too(world: World, version: int) -> None:
+def test_response_lists_tokens_before_ids_in_request_order_with_duplicates(world: World, version: int) -> None:
     (first, first_id), (second, second_id) = approved(world, version), approved(world, version)
 
     found = told(world, version, [second, "nonsense", first, second], [first_id, "0", second_id, first_id])
@@ -168,7 +168,7 @@ def test_every_entry_is_answered_in_its_order_first_tokens_then_ids_duplicates_t
 
 @VERSIONS
 @pytest.mark.parametrize(("tokens", "consent_ids"), [(100, 0), (0, 100), (60, 40)])
-def test_a_hundred_may_be_asked_for_in_one_read(world: World, version: int, tokens: int, consent_ids: int) -> None:
+def test_status_query_of_100_consents_takes_one_read(world: World, version: int, tokens: int, consent_ids: int) -> None:
     token, consent_id = approved(world, version)
     others = [f"{number:022x}" for number in range(99)]
     asked = ([token] + [f"{each}.{SECRET}" for each in others])[:tokens]
@@ -185,14 +185,16 @@ def test_a_hundred_may_be_asked_for_in_one_read(world: World, version: int, toke
 
 @VERSIONS
 @pytest.mark.parametrize(("tokens", "consent_ids"), [(101, 0), (0, 101), (60, 41), (0, 0)])
-def test_none_and_more_than_a_hundred_are_refused(world: World, version: int, tokens: int, consent_ids: int) -> None:
+def test_empty_list_and_more_than_100_entries_return_400(
+    world: World, version: int, tokens: int, consent_ids: int
+) -> None:
     answer = ask(world, version, [f"{'0' * 22}.{SECRET}"] * tokens, ["0" * 22] * consent_ids)
 
     assert code_of(answer, version) == FIELD[version]
 
 
 @VERSIONS
-def test_malformed_tokens_alone_are_answered_without_a_read(world: World, version: int) -> None:
+def test_malformed_tokens_alone_return_unknown_without_a_read(world: World, version: int) -> None:
     world.hub.openbanking.banks.find(world.banks[version].bank.bic)
 
     with counted(world) as calls:
@@ -202,7 +204,7 @@ def test_malformed_tokens_alone_are_answered_without_a_read(world: World, versio
 
 
 @VERSIONS
-def test_a_list_that_is_null_counts_as_absent(world: World, version: int) -> None:
+def test_null_list_counts_as_missing(world: World, version: int) -> None:
     token, _ = approved(world, version)
 
     answer = world.bank(version, "/consents/status", {TOKENS[version]: [token], CONSENT_IDS[version]: None})
@@ -228,9 +230,7 @@ WRONG: dict[str, Any] = {
 @VERSIONS
 @pytest.mark.parametrize("which", [TOKENS, CONSENT_IDS], ids=["tokens", "ids"])
 @pytest.mark.parametrize("value", WRONG.values(), ids=WRONG)
-def test_a_list_of_something_else_is_refused_as_a_whole(
-    world: World, version: int, which: dict[int, str], value: Any
-) -> None:
+def test_list_with_an_invalid_value_returns_400(world: World, version: int, which: dict[int, str], value: Any) -> None:
     _, consent_id = approved(world, version)
     other = CONSENT_IDS if which is TOKENS else TOKENS
     answer = world.bank(version, "/consents/status", {which[version]: value, other[version]: [consent_id]})
@@ -240,12 +240,12 @@ def test_a_list_of_something_else_is_refused_as_a_whole(
 
 @VERSIONS
 @pytest.mark.parametrize("value", ["a.b", "a~b", "a b", "é", "x" * 65, "a\n"])
-def test_a_consent_id_of_another_form_is_refused(world: World, version: int, value: str) -> None:
+def test_malformed_consent_id_returns_400(world: World, version: int, value: str) -> None:
     assert code_of(ask(world, version, None, [value]), version) == FIELD[version]
 
 
 @VERSIONS
-def test_an_unknown_member_and_the_other_versions_spelling_are_refused(world: World, version: int) -> None:
+def test_unknown_members_and_the_spelling_of_the_other_version_return_400(world: World, version: int) -> None:
     other = TOKENS[3 - version]
     expected = (400, 4001 if version == 1 else "EXTRA_FIELDS_PROVIDED")
 
@@ -258,7 +258,7 @@ def test_an_unknown_member_and_the_other_versions_spelling_are_refused(world: Wo
 
 
 @VERSIONS
-def test_a_repeat_gets_the_state_of_its_own_time_and_nothing_is_stored(world: World, version: int) -> None:
+def test_repeated_request_id_returns_the_current_status_and_stores_nothing(world: World, version: int) -> None:
     token, consent_id = approved(world, version)
     request_id, stored = str(uuid.uuid4()), len([*world.hub.store.scan("idempotency")])
 
@@ -279,7 +279,7 @@ def test_a_repeat_gets_the_state_of_its_own_time_and_nothing_is_stored(world: Wo
 
 
 @VERSIONS
-def test_checks_come_in_the_order_of_all_calls_of_banks(world: World, version: int) -> None:
+def test_checks_run_in_the_order_of_all_bank_calls(world: World, version: int) -> None:
     token, _ = approved(world, version)
     body = {TOKENS[version]: [token]}
     other = world.banks[3 - version]
@@ -308,7 +308,7 @@ def test_checks_come_in_the_order_of_all_calls_of_banks(world: World, version: i
 
 
 @VERSIONS
-def test_a_body_that_is_no_json_is_refused(world: World, version: int) -> None:
+def test_body_that_is_not_json_returns_400(world: World, version: int) -> None:
     answer = world.bank(version, "/consents/status", raw=b"{")
 
     assert answer.status == 400
@@ -316,7 +316,7 @@ def test_a_body_that_is_no_json_is_refused(world: World, version: int) -> None:
 
 
 @VERSIONS
-def test_an_inactive_bank_is_refused(world: World, version: int) -> None:
+def test_inactive_bank_returns_401(world: World, version: int) -> None:
     token, _ = approved(world, version)
     bic, banks = world.banks[version].bank.bic, world.hub.openbanking.banks
 
@@ -327,7 +327,7 @@ def test_an_inactive_bank_is_refused(world: World, version: int) -> None:
     assert code_of(answer, version) == (401, 4200 if version == 1 else "WRONG_CREDENTIALS")
 
 
-def test_the_answer_is_json_in_the_versions_spelling(world: World) -> None:
+def test_version_2_response_has_camel_case_names(world: World) -> None:
     token, _ = approved(world, 2)
 
     (entry,) = jsontext.loads(ask(world, 2, [token]).text)["consents"]

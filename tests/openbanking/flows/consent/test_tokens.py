@@ -35,7 +35,7 @@ def test_a_code_is_exchanged_for_a_pair_of_tokens(world: World, version: int) ->
 
 
 @VERSIONS
-def test_the_token_endpoint_takes_a_form_as_rfc_6749_has_it(world: World, version: int) -> None:
+def test_token_endpoint_accepts_a_form_with_unknown_parameters(world: World, version: int) -> None:
     code = world.approve(version).query["code"]
     form = {
         "grant_type": "authorization_code",
@@ -51,7 +51,7 @@ def test_the_token_endpoint_takes_a_form_as_rfc_6749_has_it(world: World, versio
     assert answer.headers["cache-control"] == "no-store"
 
 
-def test_an_unknown_member_of_a_json_body_is_refused(world: World) -> None:
+def test_unknown_member_of_a_json_token_request_returns_400(world: World) -> None:
     answer = world.tpp("POST", "/tpp/token", {"refresh_token": "x", "something_else": "y"})
 
     assert answer.status == 400
@@ -60,7 +60,7 @@ def test_an_unknown_member_of_a_json_body_is_refused(world: World) -> None:
 
 
 @VERSIONS
-def test_a_second_use_of_a_code_revokes_its_tokens_and_tells_the_bank(world: World, version: int) -> None:
+def test_second_use_of_a_code_revokes_its_tokens_and_notifies_the_bank(world: World, version: int) -> None:
     code = world.approve(version).query["code"]
     first = world.tpp("POST", "/tpp/token", {"code": code}).body
     world.queued()
@@ -74,7 +74,7 @@ def test_a_second_use_of_a_code_revokes_its_tokens_and_tells_the_bank(world: Wor
     assert len(world.queued()) == 1
 
 
-def test_a_second_use_ends_the_consent_also_after_the_code_has_expired(world: World) -> None:
+def test_second_use_of_an_expired_code_still_ends_the_consent(world: World) -> None:
     code = world.approve(1).query["code"]
     first = world.tpp("POST", "/tpp/token", {"code": code}).body
     world.clock.advance(seconds=3000)
@@ -84,7 +84,7 @@ def test_a_second_use_ends_the_consent_also_after_the_code_has_expired(world: Wo
     assert world.tpp("GET", "/tpp/consent", bearer=first["access_token"]).status == 401
 
 
-def test_a_code_expires(world: World) -> None:
+def test_code_expires_after_10_minutes(world: World) -> None:
     code = world.approve(1).query["code"]
     world.clock.advance(seconds=600)
 
@@ -102,7 +102,7 @@ def test_a_code_expires(world: World) -> None:
         {"code_verifier": "too short"},
     ],
 )
-def test_a_wrong_redirect_uri_or_verifier_does_not_burn_the_code(world: World, wrong: dict[str, str | None]) -> None:
+def test_wrong_redirect_uri_or_verifier_keeps_the_code_valid(world: World, wrong: dict[str, str | None]) -> None:
     verifier = "v" * 64
     challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
     consented = world.approve(2, code_challenge=challenge, code_challenge_method="S256")
@@ -116,14 +116,14 @@ def test_a_wrong_redirect_uri_or_verifier_does_not_burn_the_code(world: World, w
     assert accepted.status == 200
 
 
-def test_a_verifier_without_a_challenge_is_refused_and_does_not_burn_the_code(world: World) -> None:
+def test_verifier_without_a_challenge_returns_400_and_keeps_the_code_valid(world: World) -> None:
     code = world.approve(1).query["code"]
 
     assert world.tpp("POST", "/tpp/token", {"code": code, "code_verifier": "v" * 43}).status == 400
     assert world.tpp("POST", "/tpp/token", {"code": code}).status == 200
 
 
-def test_another_clients_code_is_refused_and_not_burnt(world: World) -> None:
+def test_code_of_another_client_returns_400_and_stays_valid(world: World) -> None:
     code = world.approve(1).query["code"]
     other = world.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
 
@@ -133,7 +133,7 @@ def test_another_clients_code_is_refused_and_not_burnt(world: World) -> None:
     assert world.tpp("POST", "/tpp/token", {"code": code}).status == 200
 
 
-def test_another_clients_refresh_token_is_refused_and_still_refreshes(world: World) -> None:
+def test_refresh_token_of_another_client_returns_400_and_stays_valid(world: World) -> None:
     refresh = {"refresh_token": world.tokens(1)["refresh_token"]}
     other = world.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
 
@@ -155,7 +155,7 @@ def test_a_refresh_token_rotates(world: World, version: int) -> None:
     assert world.tpp("GET", "/tpp/consent", bearer=second.body["access_token"]).status == 200
 
 
-def test_a_lost_answer_is_fetched_again_with_the_same_refresh_token_as_the_same_pair(world: World) -> None:
+def test_repeated_refresh_within_a_minute_returns_the_same_tokens(world: World) -> None:
     first = world.tokens(1)
     lost = world.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]}).body
     world.clock.advance(seconds=59)
@@ -189,7 +189,7 @@ def test_a_refresh_token_used_again_after_a_minute_ends_the_consent(world: World
     assert world.tpp("GET", "/tpp/consent", bearer=second["access_token"]).status == 401
 
 
-def test_a_made_up_refresh_token_of_a_known_consent_ends_nothing(world: World) -> None:
+def test_forged_refresh_token_of_a_known_consent_keeps_the_consent(world: World) -> None:
     tokens = world.tokens(1)
     ids, _, secret = tokens["refresh_token"].partition(".")
 
@@ -200,7 +200,7 @@ def test_a_made_up_refresh_token_of_a_known_consent_ends_nothing(world: World) -
     assert world.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 200
 
 
-def test_nothing_outlives_the_consent(world: World) -> None:
+def test_tokens_expire_with_their_consent(world: World) -> None:
     tokens = world.tokens(1)
     world.clock.advance(seconds=180 * 24 * 3600 - 1800)
     refreshed = world.tpp("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]}).body
@@ -211,7 +211,7 @@ def test_nothing_outlives_the_consent(world: World) -> None:
     assert world.tpp("POST", "/tpp/token", {"refresh_token": refreshed["refresh_token"]}).status == 400
 
 
-def test_an_access_token_lives_an_hour(world: World) -> None:
+def test_access_token_expires_after_an_hour(world: World) -> None:
     tokens = world.tokens(1)
     world.clock.advance(seconds=3599)
     assert world.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 200
@@ -227,7 +227,7 @@ def test_an_access_token_lives_an_hour(world: World) -> None:
 
 
 @VERSIONS
-def test_a_redemption_whose_answer_from_storage_was_lost_still_brings_its_tokens(world: World, version: int) -> None:
+def test_redemption_with_a_lost_storage_response_returns_its_tokens(world: World, version: int) -> None:
     code = world.approve(version).query["code"]
 
     with world.answer_lost("transact", applied=True):
@@ -239,7 +239,7 @@ def test_a_redemption_whose_answer_from_storage_was_lost_still_brings_its_tokens
 
 
 @VERSIONS
-def test_a_redemption_that_was_not_written_may_be_repeated(world: World, version: int) -> None:
+def test_redemption_that_was_not_written_returns_500_and_can_be_repeated(world: World, version: int) -> None:
     code = world.approve(version).query["code"]
 
     with world.answer_lost("transact", applied=False):
@@ -252,7 +252,7 @@ def test_a_redemption_that_was_not_written_may_be_repeated(world: World, version
 
 
 @VERSIONS
-def test_a_refresh_whose_answer_from_storage_was_lost_still_brings_its_tokens(world: World, version: int) -> None:
+def test_refresh_with_a_lost_storage_response_returns_its_tokens(world: World, version: int) -> None:
     first = world.tokens(version)
 
     with world.answer_lost("transact", applied=True):
@@ -265,7 +265,7 @@ def test_a_refresh_whose_answer_from_storage_was_lost_still_brings_its_tokens(wo
 
 
 @VERSIONS
-def test_a_refresh_that_was_not_written_may_be_repeated(world: World, version: int) -> None:
+def test_refresh_that_was_not_written_returns_500_and_can_be_repeated(world: World, version: int) -> None:
     first = world.tokens(version)
 
     with world.answer_lost("transact", applied=False):
@@ -276,7 +276,7 @@ def test_a_refresh_that_was_not_written_may_be_repeated(world: World, version: i
     assert world.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]}).status == 200
 
 
-def test_of_two_redemptions_at_once_one_succeeds_and_its_tokens_are_dead(world: World) -> None:
+def test_two_concurrent_redemptions_of_a_code_revoke_its_tokens(world: World) -> None:
     code, done = world.approve(1).query["code"], []
 
     with world.meanwhile("transact", lambda: done.append(world.tpp("POST", "/tpp/token", {"code": code}))):
@@ -286,7 +286,7 @@ def test_of_two_redemptions_at_once_one_succeeds_and_its_tokens_are_dead(world: 
     assert world.tpp("GET", "/tpp/consent", bearer=done[0].body["access_token"]).status == 401
 
 
-def test_two_refreshes_at_once_fetch_one_pair(world: World) -> None:
+def test_two_concurrent_refreshes_return_the_same_tokens(world: World) -> None:
     first, done = world.tokens(1), []
     refresh = {"refresh_token": first["refresh_token"]}
 
@@ -297,7 +297,9 @@ def test_two_refreshes_at_once_fetch_one_pair(world: World) -> None:
     assert late.body == done[0].body
 
 
-def test_a_code_whose_consent_ends_meanwhile_has_expired_and_was_not_misused(world: World, lines: Lines) -> None:
+def test_code_whose_consent_ends_during_redemption_returns_expired_and_logs_no_misuse(
+    world: World, lines: Lines
+) -> None:
     consented = world.approve(1)
 
     with world.meanwhile("transact", lambda: world.bank(1, "/token/revoke", {"access_token": consented.bank_token})):
@@ -307,7 +309,7 @@ def test_a_code_whose_consent_ends_meanwhile_has_expired_and_was_not_misused(wor
     assert "misused_token" not in lines.text
 
 
-def test_a_refresh_that_is_overtaken_by_a_revocation_brings_nothing(world: World) -> None:
+def test_refresh_during_a_revocation_returns_400(world: World) -> None:
     first = world.tokens(1)
 
     def revoke() -> None:
@@ -346,7 +348,9 @@ BAD_BODIES: dict[str, tuple[bytes, str]] = {
 @pytest.mark.parametrize("path", ["/tpp/token", "/tpp/token/revoke"])
 @pytest.mark.parametrize("kind", BAD_BODIES)
 @pytest.mark.parametrize("who", ["nobody", "unknown", "inactive", "without its secret", "with a wrong secret"])
-def test_what_is_wrong_with_members_is_told_to_clients_only(world: World, path: str, kind: str, who: str) -> None:
+def test_errors_in_a_body_are_returned_to_authenticated_clients_only(
+    world: World, path: str, kind: str, who: str
+) -> None:
     body, content_type = BAD_BODIES[kind]
     headers = {"content-type": content_type}
     if who == "unknown":
@@ -373,9 +377,7 @@ def test_what_is_wrong_with_members_is_told_to_clients_only(world: World, path: 
 
 @pytest.mark.parametrize("path", ["/tpp/token", "/tpp/token/revoke"])
 @pytest.mark.parametrize("fault", ["a member twice", "70 kB", "no text"])
-def test_a_body_that_cannot_be_read_is_the_fault_even_if_it_names_the_client(
-    world: World, path: str, fault: str
-) -> None:
+def test_unreadable_token_request_with_client_credentials_returns_400(world: World, path: str, fault: str) -> None:
     made = world.hub.openbanking.clients.create(owner="a@example.com", title="Careful", secret=True)
     named = urlencode({"client_id": made.client.client_id, "client_secret": made.secret or ""})
     rest = {"a member twice": "code=a&code=b&token=a&token=b", "70 kB": "code=" + "a" * 70_000, "no text": "code=%ff"}
@@ -390,7 +392,7 @@ def test_a_body_that_cannot_be_read_is_the_fault_even_if_it_names_the_client(
     assert "www-authenticate" not in answer.headers
 
 
-def test_resource_may_be_repeated_at_the_token_endpoint_and_nothing_else(world: World) -> None:
+def test_token_endpoint_accepts_only_resource_as_a_repeated_parameter(world: World) -> None:
     code = world.approve(1).query["code"]
     form = [("grant_type", "authorization_code"), ("code", code), ("client_id", world.client.client_id)]
     resources = [("resource", "https://one.example"), ("resource", "https://two.example")]
@@ -405,7 +407,7 @@ def test_resource_may_be_repeated_at_the_token_endpoint_and_nothing_else(world: 
 
 @pytest.mark.parametrize("path", ["/tpp/token", "/tpp/token/revoke"])
 @pytest.mark.parametrize(("body", "content_type"), BAD_BODIES.values(), ids=BAD_BODIES)
-def test_a_client_is_told_what_is_wrong_with_its_body(world: World, path: str, body: bytes, content_type: str) -> None:
+def test_invalid_body_of_a_known_client_returns_400(world: World, path: str, body: bytes, content_type: str) -> None:
     answer = world.call("POST", path, body, {"content-type": content_type, "x-api-key": world.client.client_id})
 
     assert answer.status == 400
@@ -414,14 +416,14 @@ def test_a_client_is_told_what_is_wrong_with_its_body(world: World, path: str, b
 
 
 @pytest.mark.parametrize("name", ["a\x00b", "\r\n", "x" * 65, "Ω" * 64])
-def test_a_client_id_that_cannot_be_one_is_an_unknown_client(world: World, name: str) -> None:
+def test_malformed_client_id_returns_401_invalid_client(world: World, name: str) -> None:
     answer = world.tpp("POST", "/tpp/token", {"code": "x", "client_id": name}, client_id="")
 
     assert (answer.status, answer.body["error"]) == (401, "invalid_client")
 
 
 @pytest.mark.parametrize("path", ["/tpp/token", "/tpp/token/revoke"])
-def test_a_bad_request_id_is_told_to_clients_only(world: World, path: str) -> None:
+def test_invalid_request_id_is_reported_to_known_clients_only(world: World, path: str) -> None:
     body, headers = {"code" if path == "/tpp/token" else "token": "x"}, {"x-request-id": "1"}
 
     known = world.tpp("POST", path, body, headers=headers)
@@ -431,7 +433,7 @@ def test_a_bad_request_id_is_told_to_clients_only(world: World, path: str) -> No
     assert (unknown.status, unknown.body["code"]) == (401, "WRONG_CREDENTIALS")
 
 
-def test_a_client_with_a_secret_has_to_show_it(world: World) -> None:
+def test_token_request_without_the_client_secret_returns_401(world: World) -> None:
     made = world.hub.openbanking.clients.create(owner="a@example.com", title="Careful", secret=True)
     world.client, world.client_secret = made.client, made.secret
     code = world.approve(1).query["code"]
@@ -455,7 +457,7 @@ def test_a_client_with_a_secret_has_to_show_it(world: World) -> None:
     assert right.status == 200
 
 
-def test_two_names_of_a_client_that_disagree_are_an_invalid_client(world: World) -> None:
+def test_two_different_client_ids_return_401_invalid_client(world: World) -> None:
     other = world.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
 
     by_body = world.tpp("POST", "/tpp/token", {"code": "x", "client_id": other.client_id})
@@ -465,7 +467,7 @@ def test_two_names_of_a_client_that_disagree_are_an_invalid_client(world: World)
         assert (answer.status, answer.body["error"]) == (401, "invalid_client")
 
 
-def test_no_client_at_all_is_asked_to_authenticate(world: World) -> None:
+def test_token_request_without_a_client_returns_401(world: World) -> None:
     answer = world.tpp("POST", "/tpp/token", {"code": "x"}, client_id="")
 
     assert answer.status == 401
@@ -488,7 +490,7 @@ def test_no_client_at_all_is_asked_to_authenticate(world: World) -> None:
         ([], "invalid_request"),
     ],
 )
-def test_a_bad_token_request_names_its_error(world: World, body: object, error: str) -> None:
+def test_invalid_token_request_returns_400_with_its_oauth_error(world: World, body: object, error: str) -> None:
     answer = world.tpp("POST", "/tpp/token", body)
 
     assert answer.status == 400
@@ -501,7 +503,7 @@ def test_a_bad_token_request_names_its_error(world: World, body: object, error: 
 
 
 @pytest.mark.parametrize("which", ["access_token", "refresh_token"])
-def test_a_tpp_ends_its_consent_with_either_token_on_the_very_next_call(world: World, which: str) -> None:
+def test_revocation_of_either_token_by_the_tpp_ends_the_consent_at_once(world: World, which: str) -> None:
     tokens = world.tokens(1)
     world.queued()
 
@@ -524,7 +526,7 @@ def test_revoking_an_unknown_or_foreign_token_succeeds_and_changes_nothing(world
 
 
 @VERSIONS
-def test_a_bank_ends_a_consent_and_a_repeat_succeeds(world: World, version: int) -> None:
+def test_bank_revocation_ends_a_consent_and_a_repeat_succeeds(world: World, version: int) -> None:
     consented = world.approve(version)
     tokens = world.tpp("POST", "/tpp/token", {"code": consented.query["code"]}).body
     world.queued()
@@ -538,7 +540,7 @@ def test_a_bank_ends_a_consent_and_a_repeat_succeeds(world: World, version: int)
     assert world.queued() == []  # the bank knows already
 
 
-def test_a_deactivated_client_is_refused_on_the_very_next_call(world: World) -> None:
+def test_call_of_a_deactivated_client_returns_401_at_once(world: World) -> None:
     tokens = world.tokens(1)
     world.hub.openbanking.clients.deactivate(world.client.client_id)
 
@@ -547,7 +549,7 @@ def test_a_deactivated_client_is_refused_on_the_very_next_call(world: World) -> 
     assert (answer.status, answer.body["code"]) == (401, "WRONG_CREDENTIALS")
 
 
-def test_a_consent_is_described_to_its_tpp(world: World) -> None:
+def test_consent_query_describes_the_consent_of_the_bearer(world: World) -> None:
     tokens = world.tokens(2)
 
     body = world.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).body

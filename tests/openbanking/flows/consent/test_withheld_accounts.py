@@ -36,9 +36,7 @@ def withheld(lines: Lines) -> list[int]:
 
 
 @VERSIONS
-def test_an_account_whose_iban_was_not_approved_is_withheld_and_logged(
-    stage: Stage, version: int, lines: Lines
-) -> None:
+def test_account_with_an_unapproved_iban_is_withheld_and_logged(stage: Stage, version: int, lines: Lines) -> None:
     one, other = BASE[version] | {"iban": IBAN}, BASE[version] | {"iban": OTHER_IBAN}
 
     assert listed(stage, version, [other, one, other], ibans=[IBAN]) == [one]
@@ -49,7 +47,7 @@ def test_an_account_whose_iban_was_not_approved_is_withheld_and_logged(
 
 @VERSIONS
 @pytest.mark.parametrize("shown", ["gb33bukb20201555555555", "GB33 BUKB 2020 1555 5555 55"])
-def test_an_approved_iban_may_be_spelled_otherwise(stage: Stage, version: int, shown: str) -> None:
+def test_account_with_another_spelling_of_an_approved_iban_is_listed(stage: Stage, version: int, shown: str) -> None:
     account = BASE[version] | {"iban": shown}
 
     assert listed(stage, version, [account], ibans=[IBAN]) == [account]
@@ -57,7 +55,7 @@ def test_an_approved_iban_may_be_spelled_otherwise(stage: Stage, version: int, s
 
 @VERSIONS
 @pytest.mark.parametrize(("shown", "approved"), [(77, "77"), ("77", 77), (77, 77), ("a-1", "a-1")])
-def test_an_account_is_passed_on_by_its_id(stage: Stage, version: int, shown: Any, approved: Any) -> None:
+def test_account_with_an_approved_id_is_listed(stage: Stage, version: int, shown: Any, approved: Any) -> None:
     if version == 1 and shown == "a-1":
         shown = approved = "0077"
     account, other = BASE[version] | {ID[version]: shown}, BASE[version] | {ID[version]: 78}
@@ -81,7 +79,7 @@ NUMBERS: list[tuple[Json, bool]] = [
 @VERSIONS
 @pytest.mark.parametrize(("shown", "covered"), NUMBERS)
 @pytest.mark.parametrize("approved", ["31926819 040004", "04000431926819"])
-def test_an_account_is_passed_on_by_its_number(
+def test_account_with_an_approved_number_is_listed(
     stage: Stage, version: int, shown: Json, covered: bool, approved: str
 ) -> None:
     found = listed(stage, version, [BASE[version] | shown], account_numbers=[approved])
@@ -90,14 +88,14 @@ def test_an_account_is_passed_on_by_its_number(
 
 
 @VERSIONS
-def test_one_approved_identifier_is_enough(stage: Stage, version: int) -> None:
+def test_account_with_one_approved_identifier_is_listed(stage: Stage, version: int) -> None:
     account = BASE[version] | {"iban": OTHER_IBAN, ID[version]: 77}
 
     assert listed(stage, version, [account], ibans=[IBAN], account_ids=["77"])
     assert not listed(stage, version, [account], ibans=[IBAN], account_ids=["78"])
 
 
-def test_an_account_that_shows_none_of_the_kinds_that_were_named_is_passed_on(stage: Stage) -> None:
+def test_account_without_any_identifier_of_the_approved_kinds_is_listed(stage: Stage) -> None:
     card = {"resource_id": "c1", "currency": "EUR", "name": "Card"}
     no_ibans: tuple[Any, ...] = (None, "", [], 7)
     odd: list[dict[str, Any]] = [{**card, "iban": iban} for iban in no_ibans]
@@ -108,11 +106,11 @@ def test_an_account_that_shows_none_of_the_kinds_that_were_named_is_passed_on(st
     assert listed(stage, 1, [BASE[1] | {"iban": OTHER_IBAN}], account_numbers=["31926819"])
 
 
-def test_accounts_in_camel_case_are_withheld_too(stage: Stage) -> None:
+def test_unapproved_account_in_camel_case_is_withheld(stage: Stage) -> None:
     accounts = [{"resourceId": 77, "currency": "EUR"}, {"resourceId": 78, "currency": "EUR"}]
 
     assert listed(stage, 2, accounts, account_ids=[78]) == [{"resource_id": "78", "currency": "EUR"}]
 
 
-def test_an_id_of_version_1_with_a_dot_is_no_approved_one(stage: Stage) -> None:
+def test_version_1_id_with_a_decimal_point_is_withheld(stage: Stage) -> None:
     assert listed(stage, 1, [BASE[1] | {"id": Number("77.5")}], account_ids=["77"]) == []
