@@ -65,7 +65,7 @@ def name_client(world: World, address: str, headers: Mapping[str, str] | None = 
 # -- the refusal
 
 
-def test_a_call_above_the_limit_is_refused_with_the_seconds_to_wait(limited: World) -> None:
+def test_call_above_the_limit_returns_429_with_the_seconds_to_wait(limited: World) -> None:
     assert statuses(limited, 2) == [200, 200]
 
     refused = banks(limited)
@@ -79,7 +79,7 @@ def test_a_call_above_the_limit_is_refused_with_the_seconds_to_wait(limited: Wor
     assert statuses(limited, 2) == [200, 429]
 
 
-def test_a_client_without_a_limit_of_its_own_has_that_of_the_setting(world: World) -> None:
+def test_client_without_its_own_limit_has_the_default_limit(world: World) -> None:
     stage = world.again(replace(world.hub.settings, client_calls=3))
     with stage.installed():
         assert statuses(stage, 4) == [200, 200, 200, 429]
@@ -90,7 +90,7 @@ def test_a_client_without_a_limit_of_its_own_has_that_of_the_setting(world: Worl
         assert statuses(stage, 6) == [200, 200, 200, 200, 200, 429]
 
 
-def test_an_item_of_an_earlier_version_has_no_limit_of_its_own(world: World) -> None:
+def test_client_stored_by_an_earlier_version_has_no_limit_of_its_own(world: World) -> None:
     item = world.hub.store.get("clients", {"client_id": world.client.client_id})
 
     assert item is not None
@@ -98,7 +98,7 @@ def test_an_item_of_an_earlier_version_has_no_limit_of_its_own(world: World) -> 
     assert world.hub.openbanking.clients.get(world.client.client_id).calls_per_minute is None
 
 
-def test_each_process_counts_for_itself(limited: World) -> None:
+def test_each_process_counts_calls_separately(limited: World) -> None:
     assert statuses(limited, 3) == [200, 200, 429]
     another = World(limited.another_process(), limited.banks)
     another.client, another.client_secret = limited.client, limited.client_secret
@@ -107,7 +107,7 @@ def test_each_process_counts_for_itself(limited: World) -> None:
         assert statuses(another, 3) == [200, 200, 429]
 
 
-def test_clients_do_not_use_up_each_others_limits(limited: World) -> None:
+def test_each_client_has_its_own_limit(limited: World) -> None:
     assert statuses(limited, 3) == [200, 200, 429]
 
     made = limited.hub.openbanking.clients.create(owner="a@example.com", title="Other", secret=True)
@@ -117,7 +117,7 @@ def test_clients_do_not_use_up_each_others_limits(limited: World) -> None:
 
 
 @pytest.mark.parametrize("path", OAUTH)
-def test_oauth_endpoints_answer_429_with_an_error_that_does_not_end_a_grant(limited: World, path: str) -> None:
+def test_oauth_endpoints_return_429_with_temporarily_unavailable(limited: World, path: str) -> None:
     statuses(limited, 2)
 
     refused = limited.tpp("POST", path, form=OAUTH[path])
@@ -127,7 +127,9 @@ def test_oauth_endpoints_answer_429_with_an_error_that_does_not_end_a_grant(limi
     assert refused.body["error_description"] == refused.body["title"]
 
 
-def test_a_refused_call_is_logged_and_measured(limited: World, lines: Lines, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refused_call_is_logged_and_counted_in_a_metric(
+    limited: World, lines: Lines, monkeypatch: pytest.MonkeyPatch
+) -> None:
     written: list[str] = []
     monkeypatch.setattr(metrics, "_output", written.append)
 
@@ -138,7 +140,7 @@ def test_a_refused_call_is_logged_and_measured(limited: World, lines: Lines, mon
     assert any('"CallsOverLimit":[1]' in text and '"Limit":"client"' in text for text in written)
 
 
-def test_refused_calls_are_in_the_clients_activity_as_rate_limited(limited: World) -> None:
+def test_client_activity_counts_refused_calls_as_limit_errors(limited: World) -> None:
     assert statuses(limited, 4) == [200, 200, 429, 429]
 
     hour = limited.hub.statistics.activity.of_client(limited.client.client_id).hours[-1]
@@ -148,7 +150,7 @@ def test_refused_calls_are_in_the_clients_activity_as_rate_limited(limited: Worl
 # -- where it stands in the order of checks
 
 
-def test_a_call_above_the_limit_costs_one_read_and_is_not_sent_to_the_bank(careful: World) -> None:
+def test_call_above_the_limit_costs_one_read_and_reaches_no_bank(careful: World) -> None:
     bearer = careful.tokens(2)["access_token"]
     careful.banks[2].answers["/v2_accounts"] = lambda sent: {"accounts": []}
     give_limit(careful, 1)
@@ -165,7 +167,7 @@ def test_a_call_above_the_limit_costs_one_read_and_is_not_sent_to_the_bank(caref
 
 @pytest.mark.parametrize("kind", PATHS)
 @pytest.mark.parametrize("later", [{}, {"prefer": "respond-async"}], ids=["at once", "later"])
-def test_a_payment_above_the_limit_leaves_nothing_behind_and_can_be_repeated(
+def test_payment_above_the_limit_spends_nothing_and_can_be_repeated(
     careful: World, kind: str, later: dict[str, str]
 ) -> None:
     payer = Payer(careful, 2, kind, "reusable" if kind == "direct" else "one_time")
@@ -183,7 +185,7 @@ def test_a_payment_above_the_limit_leaves_nothing_behind_and_can_be_repeated(
     assert pay().status == (202 if later else 200)
 
 
-def test_a_call_that_is_accepted_for_later_counts_like_any_other(limited: World) -> None:
+def test_deferred_call_counts_toward_the_limit(limited: World) -> None:
     headers, payment = {"prefer": "respond-async"}, order(limited, 2, "direct")
 
     answers = [limited.tpp("POST", PATHS["direct"], payment, headers=headers).status for _ in range(3)]
@@ -191,7 +193,7 @@ def test_a_call_that_is_accepted_for_later_counts_like_any_other(limited: World)
     assert answers == [202, 202, 429]
 
 
-def test_calls_that_fail_authentication_use_up_nothing(limited: World) -> None:
+def test_unauthenticated_calls_do_not_count_toward_the_limit(limited: World) -> None:
     wrong = {"authorization": "Basic " + "d3Jvbmc6d3Jvbmc="}
     for _ in range(5):
         assert name_client(limited, ADDRESS).status == 401
@@ -201,7 +203,7 @@ def test_calls_that_fail_authentication_use_up_nothing(limited: World) -> None:
     assert statuses(limited, 3) == [200, 200, 429]
 
 
-def test_a_replayed_assertion_uses_up_nothing(world: World) -> None:
+def test_replayed_assertion_does_not_count_toward_the_limit(world: World) -> None:
     holder = KeyHolder()
     secure(world, holder)
     give_limit(world, 2)
@@ -227,7 +229,7 @@ def test_a_call_with_several_proofs_counts_once(world: World) -> None:
 # -- clients without a secret
 
 
-def test_a_stranger_who_names_a_client_uses_up_only_what_its_address_may_do(world: World) -> None:
+def test_calls_that_only_name_a_client_count_per_ip_address(world: World) -> None:
     bearer = world.tokens(2)["access_token"]
     give_limit(world, 2)
     world.clock.advance(60)
@@ -239,7 +241,7 @@ def test_a_stranger_who_names_a_client_uses_up_only_what_its_address_may_do(worl
     assert consents == [200, 200, 429]
 
 
-def test_a_psus_browser_is_never_stranded_by_the_clients_limit(limited: World) -> None:
+def test_authorization_endpoint_redirects_the_psu_despite_the_client_limit(limited: World) -> None:
     assert statuses(limited, 3) == [200, 200, 429]
     query = f"response_type=code&client_id={limited.client.client_id}&bic=BETADEF1&scope=accounts"
 

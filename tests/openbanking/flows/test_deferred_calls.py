@@ -31,7 +31,7 @@ def question(world: World) -> Question:
 
 
 @ALL_ROWS
-def test_a_call_is_accepted_runs_and_is_done_with_what_it_would_have_been_answered(world: World, row: Row) -> None:
+def test_deferred_call_is_queued_runs_and_returns_the_immediate_response(world: World, row: Row) -> None:
     stage, request_id = Stage(world), str(uuid.uuid4())
     waited = stage.ask(row, headers={"x-request-id": str(uuid.uuid4())})
     assert waited.status == 200
@@ -63,7 +63,7 @@ def test_a_call_is_accepted_runs_and_is_done_with_what_it_would_have_been_answer
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_accounts_that_the_psu_did_not_approve_are_withheld_later_too(world: World, version: int) -> None:
+def test_deferred_account_list_withholds_unapproved_accounts(world: World, version: int) -> None:
     row, bearer = ACCOUNTS[version], Stage(world).bearer_for(version, ibans=[IBAN])
     mine = row.answer["accounts"][0]
     answer = row.answer | {"accounts": [mine, mine | {"iban": OTHER_IBAN}]}
@@ -80,7 +80,7 @@ REFUSED = ["/accounts", "/funds_confirmations", "/v2_accounts", "/v2_account_tra
 
 
 @pytest.mark.parametrize("row", [BY_WEBHOOK[webhook] for webhook in REFUSED], ids=str)
-def test_a_refusal_of_the_bank_is_the_outcome_as_it_would_have_been_the_answer(world: World, row: Row) -> None:
+def test_deferred_call_returns_a_bank_refusal_like_an_immediate_call(world: World, row: Row) -> None:
     stage, headers = Stage(world), {"x-request-id": str(uuid.uuid4())}
     said = b'{"status":"error","error_code":77,"message":"no"}' if row.version == 1 else b'{"code":"NO","title":"no"}'
     refusal = Reply(400, said, {}, 0.01)
@@ -97,7 +97,7 @@ def test_a_refusal_of_the_bank_is_the_outcome_as_it_would_have_been_the_answer(w
 
 
 @pytest.mark.parametrize("kind", ["single", "direct"])
-def test_a_payments_status_that_a_version_1_bank_has_reported_is_answered_at_once(world: World, kind: str) -> None:
+def test_reported_version_1_payment_status_is_returned_at_once(world: World, kind: str) -> None:
     payer = Payer(world, 1, kind)
     payer.pay()
     bic = f"&bic={payer.side.bank.bic}" if kind == "direct" else ""
@@ -110,9 +110,7 @@ def test_a_payments_status_that_a_version_1_bank_has_reported_is_answered_at_onc
 
 
 @pytest.mark.parametrize("kind", ["single", "direct"])
-def test_the_status_of_a_payment_is_told_to_its_spent_bearer_and_to_the_client_of_a_direct_one(
-    world: World, kind: str
-) -> None:
+def test_spent_bearer_and_client_of_a_direct_payment_fetch_a_deferred_status(world: World, kind: str) -> None:
     payer = Payer(world, 2, kind, "one_time")
     payer.pay()
     payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
@@ -129,7 +127,7 @@ def test_the_status_of_a_payment_is_told_to_its_spent_bearer_and_to_the_client_o
 # -- the preference
 
 
-def test_the_preference_is_found_among_others_and_in_any_spelling(question: Question) -> None:
+def test_respond_async_is_found_in_any_spelling_and_among_other_preferences(question: Question) -> None:
     for preference in (
         "Respond-Async",
         "wait=5, Respond-Async",
@@ -148,7 +146,7 @@ def test_other_preferences_are_ignored(question: Question) -> None:
     assert len(question.world.recorded()) == 1
 
 
-def test_what_no_bank_is_asked_for_is_answered_at_once(question: Question) -> None:
+def test_calls_without_a_bank_ignore_respond_async(question: Question) -> None:
     for path in ("/tpp/consent", "/tpp/banks", "/tpp/scope?bic=ALPHGB21"):
         answer = question.world.tpp("GET", path, bearer=question.bearer, headers=LATER)
         assert (answer.status, "preference-applied" in answer.headers) == (200, False), path
@@ -174,7 +172,7 @@ WRONG_CALLS: dict[str, tuple[int, str, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("status", "code", "wrong"), WRONG_CALLS.values(), ids=WRONG_CALLS)
-def test_what_is_wrong_with_a_call_is_said_at_once_and_nothing_is_recorded(
+def test_invalid_deferred_call_is_rejected_at_once_and_not_recorded(
     world: World, status: int, code: str, wrong: dict[str, Any]
 ) -> None:
     members = {"path": "/tpp/accounts", "bearer": world.tokens(1)["access_token"], **wrong}
@@ -189,20 +187,20 @@ def test_what_is_wrong_with_a_call_is_said_at_once_and_nothing_is_recorded(
 # -- who may fetch it
 
 
-def test_any_bearer_of_the_same_consent_may_fetch_it(question: Question) -> None:
+def test_every_bearer_of_the_consent_can_fetch_the_outcome(question: Question) -> None:
     question.attempt()
 
     for bearer in (question.bearer, question.refreshed()):
         assert looked_up(question.world, question.request_id, bearer).body["state"] == "done"
 
 
-def test_a_bearer_of_another_consent_does_not_find_it(question: Question) -> None:
+def test_bearer_of_another_consent_returns_404(question: Question) -> None:
     other = question.world.tokens(1)["access_token"]
 
     assert error_of(looked_up(question.world, question.request_id, other))[:2] == (404, "RESOURCE_UNKNOWN")
 
 
-def test_another_client_does_not_find_it(question: Question) -> None:
+def test_another_client_cannot_fetch_the_outcome(question: Question) -> None:
     world = question.world
     world.client = world.hub.openbanking.clients.create(owner="x@example.com", title="Other").client
     other = world.tokens(1)["access_token"]
@@ -213,21 +211,21 @@ def test_another_client_does_not_find_it(question: Question) -> None:
     assert error_of(stolen)[:2] == (401, "AUTHENTICATION_REQUIRED")
 
 
-def test_what_was_asked_with_a_bearer_is_not_fetched_without_one(question: Question) -> None:
+def test_outcome_of_a_call_with_a_bearer_returns_401_without_one(question: Question) -> None:
     answer = looked_up(question.world, question.request_id)
 
     assert error_of(answer)[:2] == (401, "AUTHENTICATION_REQUIRED")
     assert "www-authenticate" in answer.headers
 
 
-def test_a_revoked_consent_fetches_nothing_any_more(question: Question) -> None:
+def test_bearer_of_a_revoked_consent_returns_401(question: Question) -> None:
     question.attempt()
     question.world.tpp("POST", "/tpp/token/revoke", {"token": question.bearer})
 
     assert looked_up(question.world, question.request_id, question.bearer).status == 401
 
 
-def test_a_direct_payments_outcome_is_its_clients(world: World) -> None:
+def test_only_its_client_can_fetch_the_outcome_of_a_direct_payment(world: World) -> None:
     payer = Payer(world, 2, "direct")
     accepted_id = accepted(Stage(world).ask(BY_WEBHOOK["/v2_payment_direct_single"], headers=LATER))
     payer.bank_does(BY_WEBHOOK["/v2_payment_direct_single"].answer)
@@ -240,13 +238,13 @@ def test_a_direct_payments_outcome_is_its_clients(world: World) -> None:
     assert error_of(looked_up(world, accepted_id))[:2] == (404, "RESOURCE_UNKNOWN")
 
 
-def test_an_id_that_was_never_given_out_is_unknown(question: Question) -> None:
+def test_unknown_request_id_returns_404(question: Question) -> None:
     for request_id in ("nonsense", "x" * 65, "receiver%23bank%23ALPHGB21", "%00"):
         answer = looked_up(question.world, request_id, question.bearer)
         assert error_of(answer)[:2] == (404, "RESOURCE_UNKNOWN"), request_id
 
 
-def test_a_delivery_that_is_no_request_is_unknown(question: Question) -> None:
+def test_delivery_that_is_no_request_returns_404(question: Question) -> None:
     world = question.world
     world.wants_events()
     event = world.hub.openbanking.tpp_events.send_test(world.client)
@@ -258,13 +256,13 @@ def test_a_delivery_that_is_no_request_is_unknown(question: Question) -> None:
             assert error_of(looked_up(world, delivery_id, bearer))[:2] == (404, "RESOURCE_UNKNOWN")
 
 
-def test_a_look_takes_no_parameters(question: Question) -> None:
+def test_request_query_with_parameters_returns_400(question: Question) -> None:
     answer = question.world.tpp("GET", f"/tpp/requests/{question.request_id}?x=1", bearer=question.bearer)
 
     assert error_of(answer)[:2] == (400, "PARAMETER_NOT_CONSISTENT")
 
 
-def test_an_outcome_is_kept_for_a_day(question: Question) -> None:
+def test_outcome_expires_after_a_day(question: Question) -> None:
     question.attempt()
     question.world.clock.advance(DAY - 1)
     bearer = question.refreshed()
@@ -290,7 +288,7 @@ def asked(question: Question) -> list[int]:
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_a_bank_that_is_down_is_asked_again_and_answers_in_the_end(world: World, version: int) -> None:
+def test_failed_bank_call_is_retried_until_it_succeeds(world: World, version: int) -> None:
     question = Question(world, version)
     for failure in (DOWN, TimedOut("no answer came in time"), Reply(503, b"", {}, 0)):
         question.bank_gives(failure)
@@ -305,7 +303,7 @@ def test_a_bank_that_is_down_is_asked_again_and_answers_in_the_end(world: World,
     assert len({sent.headers["X-Request-Id"] for sent in question.side.received}) == 1
 
 
-def test_a_bank_that_stays_down_is_not_asked_after_five_minutes(question: Question) -> None:
+def test_bank_call_is_retried_for_at_most_5_minutes(question: Question) -> None:
     question.bank_gives(DOWN)
     waited = question.at_once().body
 
@@ -321,7 +319,7 @@ def test_a_bank_that_stays_down_is_not_asked_after_five_minutes(question: Questi
     assert len(question.side.received) == 1 + len(ages)
 
 
-def test_a_question_that_nobody_got_to_in_time_fails_without_being_asked(question: Question) -> None:
+def test_call_without_an_attempt_in_5_minutes_fails_unsent(question: Question) -> None:
     question.world.clock.advance(RELAY.lasts + 1)
     question.attempt()
 
@@ -332,7 +330,7 @@ def test_a_question_that_nobody_got_to_in_time_fails_without_being_asked(questio
     assert question.side.received == []
 
 
-def test_a_bank_that_is_left_alone_is_asked_later_and_that_does_not_count(question: Question) -> None:
+def test_open_circuit_postpones_a_call_without_counting_an_attempt(question: Question) -> None:
     bic = question.side.bank.bic
     for _ in range(5):
         question.world.hub.openbanking.bank_client.breaker.record_failure(bic)
@@ -347,7 +345,7 @@ def test_a_bank_that_is_left_alone_is_asked_later_and_that_does_not_count(questi
     assert question.outcome()["state"] == "done"
 
 
-def test_a_worker_that_dies_while_it_asks_leaves_the_question_to_another(question: Question) -> None:
+def test_another_worker_retries_a_call_whose_worker_died(question: Question) -> None:
     question.side.answers[question.row.webhook] = dies
     with pytest.raises(Died):
         question.attempt()
@@ -366,7 +364,7 @@ def test_a_worker_that_dies_while_it_asks_leaves_the_question_to_another(questio
 # -- what has changed in the meantime
 
 
-def test_a_consent_that_was_revoked_in_the_meantime_is_not_used(question: Question) -> None:
+def test_call_of_a_revoked_consent_is_not_sent(question: Question) -> None:
     question.world.tpp("POST", "/tpp/token/revoke", {"token": question.bearer})
 
     question.attempt()
@@ -374,7 +372,7 @@ def test_a_consent_that_was_revoked_in_the_meantime_is_not_used(question: Questi
     assert (question.state, question.side.received) == ("failed", [])
 
 
-def test_a_client_that_was_switched_off_in_the_meantime_asks_nothing(question: Question) -> None:
+def test_call_of_an_inactive_client_is_not_sent(question: Question) -> None:
     clients, client_id = question.world.hub.openbanking.clients, question.world.client.client_id
     clients.deactivate(client_id)
     question.attempt()
@@ -387,7 +385,7 @@ def test_a_client_that_was_switched_off_in_the_meantime_asks_nothing(question: Q
     assert question.side.received == []
 
 
-def test_a_bank_that_was_switched_off_in_the_meantime_is_not_asked(question: Question) -> None:
+def test_call_to_an_inactive_bank_is_not_sent(question: Question) -> None:
     banks, bic = question.world.hub.openbanking.banks, question.side.bank.bic
     banks.change(bic, active=False)
     banks._forget()
@@ -407,7 +405,7 @@ def test_a_bank_that_was_switched_off_in_the_meantime_is_not_asked(question: Que
 # -- what is kept
 
 
-def test_what_was_asked_and_answered_is_sealed(world: World, lines: Lines) -> None:
+def test_request_and_response_are_stored_encrypted_and_not_logged(world: World, lines: Lines) -> None:
     stage, row = Stage(world), BY_WEBHOOK["/funds_confirmations"]
     accepted_id = accepted(stage.ask(row, headers=LATER | {"psu-ip-address": "192.0.2.7"}))
     question = Question(world)
@@ -422,7 +420,7 @@ def test_what_was_asked_and_answered_is_sealed(world: World, lines: Lines) -> No
         assert hidden not in lines.text
 
 
-def test_an_answer_as_long_as_a_banks_may_be_is_kept_whole(question: Question) -> None:
+def test_response_of_4_9_mb_is_stored_completely(question: Question) -> None:
     account = ACCOUNTS[1].answer["accounts"][0] | {"note": "x" * 4_900_000, "balance": Number("0.10")}
     question.bank_gives({"status": "success", "accounts": [account]})
 

@@ -97,7 +97,7 @@ def attempted(world: World, kind: str, version: int, told: Told) -> tuple[list[S
 
 @pytest.mark.parametrize(("version", "status"), [(1, 200), (2, 503)])
 @KINDS
-def test_no_secret_that_was_sent_or_said_back_stands_in_any_record(
+def test_delivery_records_mask_credentials_sent_or_echoed_in_headers(
     world: World, kind: str, version: int, status: int
 ) -> None:
     ((sent,), delivery) = attempted(world, kind, version, telling(status, GOOD[kind][version]))
@@ -117,7 +117,7 @@ def test_no_secret_that_was_sent_or_said_back_stands_in_any_record(
 
 
 @KINDS
-def test_an_attempt_that_brought_no_answer_is_kept_with_what_was_sent(world: World, kind: str) -> None:
+def test_attempt_without_a_response_records_the_sent_headers(world: World, kind: str) -> None:
     def fails(sent: Sent) -> Any:
         raise TimedOut("late")
 
@@ -128,7 +128,7 @@ def test_an_attempt_that_brought_no_answer_is_kept_with_what_was_sent(world: Wor
 
 
 @KINDS
-def test_an_attempt_that_never_left_has_no_headers(world: World, kind: str) -> None:
+def test_attempt_without_a_connection_records_no_headers(world: World, kind: str) -> None:
     def fails(sent: Sent) -> Any:
         raise NotReached("no connection could be made")
 
@@ -139,7 +139,7 @@ def test_an_attempt_that_never_left_has_no_headers(world: World, kind: str) -> N
 
 
 @pytest.mark.parametrize("kind", ["relay", "payment", "revoke_token"])
-def test_a_bank_that_is_left_alone_adds_nothing_to_the_record(world: World, kind: str) -> None:
+def test_open_circuit_adds_no_attempt_to_the_record(world: World, kind: str) -> None:
     unused = telling(200, GOOD[kind][1])
     opened(world, 1)
 
@@ -149,14 +149,14 @@ def test_a_bank_that_is_left_alone_adds_nothing_to_the_record(world: World, kind
 
 
 @KINDS
-def test_an_answer_that_cannot_be_used_is_kept_with_its_headers(world: World, kind: str) -> None:
+def test_unusable_response_is_recorded_with_its_headers(world: World, kind: str) -> None:
     status = 500 if kind == "event" else 200
     _, delivery = attempted(world, kind, 2, lambda sent: Reply(status, b"<html>", {"Server": "proxy/1.0"}, 0.01))
 
     assert (delivery.last["status"], delivery.last["received"]) == (status, {"server": "proxy/1.0"})
 
 
-def test_a_defect_after_the_answer_does_not_lose_its_headers(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_defect_after_the_response_keeps_its_headers(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chalicelib.openbanking.bank_client.bank_answers.parse_reply", lambda *_: 1 / 0)
 
     _, delivery = attempted(world, "relay", 1, lambda sent: Reply(200, b"{}", {"Server": "bank"}, 0.01))

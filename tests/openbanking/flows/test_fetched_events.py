@@ -46,7 +46,7 @@ def refused_parameter(answer: Answer, name: str) -> bool:
 # -- contents
 
 
-def test_without_events_a_page_is_empty_and_still_has_a_next(poller: Poller) -> None:
+def test_empty_page_of_events_has_a_next_cursor(poller: Poller) -> None:
     first, second = poller.ask().body, poller.page()
 
     for page in (first, second, poller.page()):
@@ -54,7 +54,7 @@ def test_without_events_a_page_is_empty_and_still_has_a_next(poller: Poller) -> 
         assert isinstance(page["next"], str)
 
 
-def test_an_event_has_its_id_type_time_and_body(world: World, poller: Poller) -> None:
+def test_event_has_an_id_type_time_and_body(world: World, poller: Poller) -> None:
     event_id = trial(world)
 
     answer = poller.ask()
@@ -64,7 +64,7 @@ def test_an_event_has_its_id_type_time_and_body(world: World, poller: Poller) ->
     assert answer.headers["cache-control"] == "no-store"
 
 
-def test_the_body_is_the_text_that_an_events_url_gets_and_the_id_its_webhook_id(
+def test_fetched_event_has_the_body_and_id_of_a_sent_event(
     world: World, poller: Poller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in ("event_log", "outbox"):
@@ -134,7 +134,7 @@ CAUSES: dict[str, tuple[Callable[[World], None], list[str]]] = {
 
 
 @pytest.mark.parametrize(("cause", "types"), CAUSES.values(), ids=CAUSES)
-def test_every_type_of_event_is_recorded_for_fetching_and_none_is_sent(
+def test_every_type_of_event_is_recorded_for_fetching_and_not_sent(
     world: World, poller: Poller, cause: Callable[[World], None], types: list[str]
 ) -> None:
     cause(world)
@@ -148,7 +148,7 @@ def test_every_type_of_event_is_recorded_for_fetching_and_none_is_sent(
     assert world.recorded("event") == []
 
 
-def test_the_causes_have_every_type() -> None:
+def test_tested_causes_cover_every_type_of_event() -> None:
     assert {name for _, types in CAUSES.values() for name in types} == set(EVENTS)
 
 
@@ -173,14 +173,14 @@ def test_an_event_is_recorded_in_the_transaction_of_its_cause(
     assert poller.fetch() == []
 
 
-def test_the_recording_is_logged_with_the_ids(world: World, poller: Poller, lines: Lines) -> None:
+def test_log_line_of_a_recorded_event_has_its_id(world: World, poller: Poller, lines: Lines) -> None:
     event_id = trial(world)
 
     (line,) = [line for line in lines.all() if line["message"] == "events recorded"]
     assert line["event_ids"] == [event_id]
 
 
-def test_no_body_is_logged_or_kept_in_clear(world: World, poller: Poller, lines: Lines) -> None:
+def test_event_body_is_stored_encrypted_and_not_logged(world: World, poller: Poller, lines: Lines) -> None:
     world.approve(1, state="tell-nobody")
 
     assert "tell-nobody" in poller.fetch()[0]["body"]
@@ -199,7 +199,7 @@ def longest(schema: Any) -> Any:
 
 
 @pytest.mark.parametrize("event", EVENTS)
-def test_the_longest_event_fits_into_an_item_and_a_page_of_them_into_an_answer(
+def test_longest_event_fits_into_an_item_and_100_into_a_response(
     world: World, poller: Poller, event: EventType
 ) -> None:
     members = EVENTS[event].data.model_json_schema()["properties"]
@@ -218,7 +218,7 @@ def test_the_longest_event_fits_into_an_item_and_a_page_of_them_into_an_answer(
 
 @pytest.mark.dynamodb
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 8])
-def test_pages_have_every_event_once_also_those_of_the_same_millisecond(world: World, limit: int) -> None:
+def test_pages_list_every_event_of_one_millisecond_once(world: World, limit: int) -> None:
     poller = fetches_events(world, limit)
     made = [trial(world) for _ in range(7)]
 
@@ -230,7 +230,7 @@ def test_pages_have_every_event_once_also_those_of_the_same_millisecond(world: W
 
 
 @pytest.mark.dynamodb
-def test_events_come_oldest_first(world: World) -> None:
+def test_pages_list_the_oldest_event_first(world: World) -> None:
     poller, made = fetches_events(world, 3), []
     for _ in range(10):
         made.append(trial(world))
@@ -239,7 +239,7 @@ def test_events_come_oldest_first(world: World) -> None:
     assert ids(poller.fetch()) == made
 
 
-def test_a_page_has_twenty_events_unless_asked_otherwise(world: World, poller: Poller) -> None:
+def test_page_has_20_events_by_default(world: World, poller: Poller) -> None:
     for _ in range(21):
         trial(world)
 
@@ -249,7 +249,7 @@ def test_a_page_has_twenty_events_unless_asked_otherwise(world: World, poller: P
     assert (len(second["events"]), second["has_more"]) == (1, False)
 
 
-def test_a_full_page_that_is_the_last_has_no_more(world: World) -> None:
+def test_full_last_page_returns_has_more_false(world: World) -> None:
     poller = fetches_events(world, 2)
     for _ in range(2):
         trial(world)
@@ -257,7 +257,7 @@ def test_a_full_page_that_is_the_last_has_no_more(world: World) -> None:
     assert [poller.page()["has_more"] for _ in range(2)] == [False, False]
 
 
-def test_a_new_event_is_there_at_once_and_again_under_the_same_after_only(world: World, poller: Poller) -> None:
+def test_new_event_appears_at_once_and_repeats_only_for_the_same_cursor(world: World, poller: Poller) -> None:
     poller.page()
     before = poller.after
     event_id = trial(world)
@@ -269,7 +269,7 @@ def test_a_new_event_is_there_at_once_and_again_under_the_same_after_only(world:
     assert poller.fetch() == []
 
 
-def test_without_after_a_client_begins_with_the_oldest_event(world: World, poller: Poller) -> None:
+def test_request_without_a_cursor_starts_with_the_oldest_event(world: World, poller: Poller) -> None:
     made = [trial(world)]
     poller.fetch()
     world.clock.advance(3600)
@@ -278,7 +278,7 @@ def test_without_after_a_client_begins_with_the_oldest_event(world: World, polle
     assert ids(poller.ask().body["events"]) == made
 
 
-def test_an_event_is_kept_for_30_days(world: World, poller: Poller) -> None:
+def test_event_expires_after_30_days(world: World, poller: Poller) -> None:
     event_id = trial(world)
     (item,) = world.hub.store.scan("deliveries")
     assert item["expires_at"] == world.clock.time() + 30 * DAY
@@ -291,7 +291,7 @@ def test_an_event_is_kept_for_30_days(world: World, poller: Poller) -> None:
     assert (before, after) == ([event_id], [])
 
 
-def test_a_client_that_comes_back_after_months_gets_what_is_left(world: World, poller: Poller) -> None:
+def test_client_that_returns_after_months_gets_the_remaining_events(world: World, poller: Poller) -> None:
     trial(world)
     poller.fetch()
     trial(world)
@@ -301,7 +301,7 @@ def test_a_client_that_comes_back_after_months_gets_what_is_left(world: World, p
     assert ids(poller.fetch()) == [event_id]
 
 
-def test_events_of_other_clients_are_never_shown(world: World, poller: Poller) -> None:
+def test_events_of_other_clients_are_not_returned(world: World, poller: Poller) -> None:
     trial(world)
     other = world.hub.openbanking.clients.create(owner="other@example.com", title="O", secret=True, events="poll")
     assert other.secret is not None
@@ -320,17 +320,17 @@ def test_events_of_other_clients_are_never_shown(world: World, poller: Poller) -
     ("query", "name"),
     [("limit=0", "limit"), ("limit=101", "limit"), ("limit=ten", "limit"), ("limit=", "limit"), ("page=1", "page")],
 )
-def test_a_wrong_parameter_is_named(world: World, poller: Poller, query: str, name: str) -> None:
+def test_invalid_parameter_returns_400_with_its_name(world: World, poller: Poller, query: str, name: str) -> None:
     assert refused_parameter(world.tpp("GET", f"/tpp/events?{query}"), name)
 
 
-def test_a_parameter_sent_twice_is_refused(world: World, poller: Poller) -> None:
+def test_repeated_parameter_returns_400(world: World, poller: Poller) -> None:
     answer = world.tpp("GET", "/tpp/events?limit=1&limit=2")
 
     assert (answer.status, answer.body["code"]) == (400, "PARAMETER_NOT_CONSISTENT")
 
 
-def test_a_cursor_of_another_client_is_refused(world: World, poller: Poller) -> None:
+def test_cursor_of_another_client_returns_400(world: World, poller: Poller) -> None:
     poller.page()
     world.client = world.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
 
@@ -339,7 +339,7 @@ def test_a_cursor_of_another_client_is_refused(world: World, poller: Poller) -> 
     assert refused_parameter(poller.ask(after=poller.after), "after")
 
 
-def test_a_cursor_of_the_list_of_consents_is_refused(world: World, poller: Poller) -> None:
+def test_cursor_of_the_consent_list_returns_400(world: World, poller: Poller) -> None:
     for _ in range(2):
         world.approve(1)
     cursor = world.tpp("GET", "/tpp/consents?limit=1").body["next"]
@@ -362,13 +362,13 @@ FORGERIES: list[Callable[[str], str]] = [
 
 
 @pytest.mark.parametrize("alter", FORGERIES)
-def test_a_forged_cursor_is_refused(world: World, poller: Poller, alter: Callable[[str], str]) -> None:
+def test_forged_cursor_returns_400(world: World, poller: Poller, alter: Callable[[str], str]) -> None:
     trial(world)
 
     assert refused_parameter(poller.ask(after=alter(poller.page()["next"])), "after")
 
 
-def test_a_cursor_is_accepted_after_a_data_key_was_rotated(world: World, poller: Poller) -> None:
+def test_cursor_stays_valid_after_a_data_key_rotation(world: World, poller: Poller) -> None:
     trial(world)
     poller.page()
     world.hub.keyring.rotate_data_key()
@@ -380,7 +380,7 @@ def test_a_cursor_is_accepted_after_a_data_key_was_rotated(world: World, poller:
 # -- authentication
 
 
-def test_a_client_without_any_authentication_is_told_why_it_gets_none(world: World, lines: Lines) -> None:
+def test_client_without_credentials_returns_401_with_the_reason(world: World, lines: Lines) -> None:
     answer = Poller(world).ask()
 
     assert (answer.status, answer.body["code"]) == (401, "WRONG_CREDENTIALS")
@@ -388,7 +388,7 @@ def test_a_client_without_any_authentication_is_told_why_it_gets_none(world: Wor
     assert answer.headers["www-authenticate"].startswith("Basic")
 
 
-def test_a_bearer_does_not_stand_for_the_client(world: World) -> None:
+def test_bearer_does_not_replace_the_client_secret(world: World) -> None:
     bearer = world.tokens(1)["access_token"]
     assert world.tpp("GET", "/tpp/events", bearer=bearer).status == 401
 
@@ -398,13 +398,13 @@ def test_a_bearer_does_not_stand_for_the_client(world: World) -> None:
     assert world.tpp("GET", "/tpp/events").status == 200
 
 
-def test_a_wrong_secret_is_refused(world: World, poller: Poller) -> None:
+def test_wrong_secret_returns_401(world: World, poller: Poller) -> None:
     headers = {"authorization": basic(world.client.client_id, "wrong")}
 
     assert world.tpp("GET", "/tpp/events", headers=headers).status == 401
 
 
-def test_a_client_that_signs_assertions_fetches_with_one(world: World) -> None:
+def test_client_assertion_authenticates_one_fetch(world: World) -> None:
     holder = KeyHolder()
     secure(world, holder)
     world.client = world.hub.openbanking.clients.update(world.client.client_id, events="poll").client
@@ -417,7 +417,7 @@ def test_a_client_that_signs_assertions_fetches_with_one(world: World) -> None:
 
 
 @pytest.mark.parametrize("method", ["client_secret_basic", "client_secret_post"])
-def test_a_client_of_a_method_with_a_secret_shows_it_by_http_basic(world: World, method: str) -> None:
+def test_client_with_a_secret_authenticates_by_http_basic(world: World, method: str) -> None:
     clients, client_id = world.hub.openbanking.clients, world.client.client_id
     secret = clients.update(client_id, events="poll", security={"auth_method": method}).secret
     assert secret is not None
@@ -434,7 +434,7 @@ def test_a_client_of_a_method_with_a_secret_shows_it_by_http_basic(world: World,
     ],
     ids=["tls_client_auth", "PSD2 certificate"],
 )
-def test_a_client_of_a_certificate_fetches_with_it(
+def test_client_certificate_authenticates_a_fetch(
     shared_world: World, tmp_path: Path, security: dict[str, str]
 ) -> None:
     authority = Authority()
@@ -448,17 +448,17 @@ def test_a_client_of_a_certificate_fetches_with_it(
 
 
 @pytest.mark.parametrize("client_id", ["", "unknown"])
-def test_an_unknown_client_is_refused(world: World, client_id: str) -> None:
+def test_unknown_client_returns_401(world: World, client_id: str) -> None:
     assert world.tpp("GET", "/tpp/events", client_id=client_id).status == 401
 
 
-def test_an_inactive_client_is_refused(world: World, poller: Poller) -> None:
+def test_inactive_client_returns_401(world: World, poller: Poller) -> None:
     world.hub.openbanking.clients.deactivate(world.client.client_id)
 
     assert poller.ask().status == 401
 
 
-def test_a_bad_request_id_is_refused(world: World, poller: Poller) -> None:
+def test_invalid_request_id_returns_401(world: World, poller: Poller) -> None:
     answer = world.tpp("GET", "/tpp/events", headers={"x-request-id": "1"})
 
     assert (answer.status, answer.body["code"]) == (401, "REQUEST_ID_NOT_UUID")
@@ -467,7 +467,7 @@ def test_a_bad_request_id_is_refused(world: World, poller: Poller) -> None:
 # -- the mode
 
 
-def test_events_recorded_before_a_change_stay_where_they_are(world: World, poller: Poller) -> None:
+def test_change_of_the_event_mode_leaves_recorded_events_in_place(world: World, poller: Poller) -> None:
     fetched = trial(world)
     world.clock.advance(1)
     world.wants_events()
@@ -479,7 +479,7 @@ def test_events_recorded_before_a_change_stay_where_they_are(world: World, polle
     assert [each.delivery_id for each in world.recorded("event")] == [sent]
 
 
-def test_a_client_that_stops_fetching_still_gets_what_was_recorded(world: World, poller: Poller) -> None:
+def test_client_that_stops_fetching_can_still_fetch_recorded_events(world: World, poller: Poller) -> None:
     event_id = trial(world)
     world.client = world.hub.openbanking.clients.update(world.client.client_id, events="none").client
 
@@ -491,7 +491,7 @@ def test_a_client_that_stops_fetching_still_gets_what_was_recorded(world: World,
     assert world.recorded("event") == []
 
 
-def test_an_event_that_never_arrived_can_be_fetched_once_the_client_fetches(world: World) -> None:
+def test_undelivered_event_can_be_fetched_after_a_change_to_fetching(world: World) -> None:
     world.wants_events()
     sent = trial(world)
     world.receiver.answers = [Reply(500, b"", {}, 0)]
@@ -510,7 +510,7 @@ def test_an_event_that_never_arrived_can_be_fetched_once_the_client_fetches(worl
     assert poller.fetch() == []
 
 
-def test_a_delivery_of_a_client_that_gets_no_events_any_more_ends(world: World) -> None:
+def test_delivery_to_a_client_that_turned_events_off_ends_with_an_error(world: World) -> None:
     world.wants_events()
     sent = trial(world)
 
@@ -520,7 +520,7 @@ def test_a_delivery_of_a_client_that_gets_no_events_any_more_ends(world: World) 
     assert world.delivery(sent).last["error"] == "the client no longer has an Events URL"
 
 
-def test_the_times_of_events_and_of_their_bodies_agree(world: World, poller: Poller) -> None:
+def test_created_at_equals_the_timestamp_in_the_body(world: World, poller: Poller) -> None:
     world.clock.advance(0.999)
     trial(world)
 

@@ -61,7 +61,7 @@ def who(world: World, *, key: str | None = None, secret: str | None = None) -> d
 
 
 @pytest.mark.parametrize("name", WITHOUT_BEARER)
-def test_a_client_that_has_a_secret_shows_it_wherever_no_bearer_does(careful: World, name: str) -> None:
+def test_every_call_without_a_bearer_requires_the_client_secret(careful: World, name: str) -> None:
     call, client_id, secret = WITHOUT_BEARER[name], careful.client.client_id, careful.client_secret
 
     missing = call(careful, who(careful, key=client_id))
@@ -83,7 +83,7 @@ def test_a_client_that_has_a_secret_shows_it_wherever_no_bearer_does(careful: Wo
 
 
 @pytest.mark.parametrize("name", WITHOUT_BEARER)
-def test_a_client_without_a_secret_needs_none_and_may_show_none(world: World, name: str) -> None:
+def test_client_without_a_secret_needs_none_and_any_secret_returns_401(world: World, name: str) -> None:
     call, client_id = WITHOUT_BEARER[name], world.client.client_id
 
     bare = call(world, who(world, key=client_id))
@@ -95,7 +95,7 @@ def test_a_client_without_a_secret_needs_none_and_may_show_none(world: World, na
 
 
 @pytest.mark.parametrize("name", WITHOUT_BEARER)
-def test_two_names_that_disagree_are_nobody(careful: World, name: str) -> None:
+def test_two_different_client_ids_return_401(careful: World, name: str) -> None:
     other = careful.hub.openbanking.clients.create(owner="a@example.com", title="Other").client.client_id
 
     answer = WITHOUT_BEARER[name](careful, who(careful, key=other, secret=careful.client_secret))
@@ -105,7 +105,7 @@ def test_two_names_that_disagree_are_nobody(careful: World, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", WITHOUT_BEARER)
-def test_only_an_unknown_client_is_said_to_be_unknown(careful: World, name: str) -> None:
+def test_inactive_and_unknown_clients_return_the_same_error(careful: World, name: str) -> None:
     careful.hub.openbanking.clients.deactivate(careful.client.client_id)
 
     inactive = WITHOUT_BEARER[name](careful, who(careful, secret=careful.client_secret))
@@ -115,14 +115,14 @@ def test_only_an_unknown_client_is_said_to_be_unknown(careful: World, name: str)
 
 
 @pytest.mark.parametrize("value", ["", "!!", base64.b64encode(b"\xff\xff").decode()])
-def test_what_is_no_basic_is_refused_as_such(careful: World, value: str) -> None:
+def test_malformed_basic_credentials_return_401(careful: World, value: str) -> None:
     answer = asks("GET", "/tpp/banks")(careful, {"authorization": f"Basic {value}"})
 
     assert answer.status == 401
     assert answer.headers["www-authenticate"] == BASIC
 
 
-def test_a_bearer_proves_who_calls(careful: World) -> None:
+def test_call_with_a_bearer_needs_no_client_secret(careful: World) -> None:
     tokens = careful.tokens(2)
 
     answer = careful.tpp("GET", "/tpp/consent", bearer=tokens["access_token"])
@@ -130,7 +130,7 @@ def test_a_bearer_proves_who_calls(careful: World) -> None:
     assert answer.status == 200
 
 
-def test_the_browser_needs_no_secret(careful: World) -> None:
+def test_authorization_endpoint_needs_no_client_secret(careful: World) -> None:
     query = f"response_type=code&client_id={careful.client.client_id}&bic=BETADEF1&scope=accounts"
 
     answer = careful.call("GET", f"/oauth/authorize?{query}")
@@ -141,20 +141,20 @@ def test_the_browser_needs_no_secret(careful: World) -> None:
 # -- challenges (RFC 6750 §3)
 
 
-def test_a_call_that_came_without_credentials_is_told_no_error(world: World) -> None:
+def test_call_without_credentials_returns_a_challenge_without_an_error(world: World) -> None:
     for answer in (world.tpp("GET", "/tpp/accounts"), world.tpp("GET", "/tpp/payment_status?payment_id=a")):
         assert (answer.status, answer.body["code"]) == (401, "AUTHENTICATION_REQUIRED")
         assert answer.headers["www-authenticate"] == BEARER
 
 
-def test_a_bearer_that_is_not_valid_is_an_invalid_token(world: World) -> None:
+def test_invalid_bearer_returns_401_invalid_token(world: World) -> None:
     answer = world.tpp("GET", "/tpp/accounts", bearer="anything")
 
     assert (answer.status, answer.body["code"]) == (401, "AUTHENTICATION_REQUIRED")
     assert answer.headers["www-authenticate"] == f'{BEARER}, error="invalid_token"'
 
 
-def test_a_scope_that_is_missing_is_told_as_such(world: World) -> None:
+def test_missing_scope_returns_403_insufficient_scope(world: World) -> None:
     bearer = world.tokens(2)["access_token"]
 
     answer = world.tpp("GET", "/tpp/account_balance?account_id=1", bearer=bearer)
@@ -163,7 +163,7 @@ def test_a_scope_that_is_missing_is_told_as_such(world: World) -> None:
     assert answer.headers["www-authenticate"] == f'{BEARER}, error="insufficient_scope"'
 
 
-def test_a_call_that_names_nobody_is_asked_who_it_is(world: World) -> None:
+def test_call_without_a_client_returns_401_with_a_basic_challenge(world: World) -> None:
     answer = world.tpp("GET", "/tpp/banks", client_id="")
 
     assert (answer.status, answer.body["code"]) == (401, "AUTHENTICATION_REQUIRED")

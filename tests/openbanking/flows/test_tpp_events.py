@@ -75,7 +75,7 @@ def consent_of(world: World, consented: Consented) -> Consent:
 
 
 @pytest.mark.parametrize(("version", "consent_type"), [(1, "one_time"), (2, "reusable")])
-def test_a_saved_consent_is_told_with_what_it_allows(listening: World, version: int, consent_type: str) -> None:
+def test_saved_consent_sends_an_event_with_its_scopes(listening: World, version: int, consent_type: str) -> None:
     scopes = SCOPES[version]
     consented = listening.approve(version, scopes=scopes, consent_type=consent_type, state="of-the-tpp")
 
@@ -98,7 +98,7 @@ def test_a_saved_consent_is_told_with_what_it_allows(listening: World, version: 
 @pytest.mark.parametrize(
     ("version", "query"), [(1, {}), (2, {"error": "login_required", "error_description": "Too many wrong codes"})]
 )
-def test_a_psu_that_comes_back_without_a_consent_is_told_with_the_reason(
+def test_cancelled_authorization_sends_an_event_with_the_reason(
     listening: World, version: int, query: dict[str, str]
 ) -> None:
     path = cancelled(listening, version, **query)
@@ -118,7 +118,7 @@ def test_a_psu_that_comes_back_without_a_consent_is_told_with_the_reason(
     ]
 
 
-def test_a_cancel_address_opened_after_the_consent_tells_nothing(listening: World) -> None:
+def test_cancel_url_opened_after_consent_sends_no_event(listening: World) -> None:
     url = listening.authorize(2)["redirect_url"]
     address = listening.bank(2, "/init_authorization", {URL[2]: url}).body["cancelUrl"]
     assert listening.bank(2, "/consent", listening.consent_body(2, url)).status == 200
@@ -166,7 +166,7 @@ ENDS: dict[str, tuple[int, str, Callable[[World, int, Consented], None]]] = {
 
 
 @pytest.mark.parametrize(("version", "party", "end"), ENDS.values(), ids=ENDS)
-def test_a_consent_that_ended_is_told_once_with_who_ended_it(
+def test_ended_consent_sends_one_event_with_the_party_that_ended_it(
     listening: World, version: int, party: str, end: Callable[[World, int, Consented], None]
 ) -> None:
     consented = listening.approve(version)
@@ -189,7 +189,7 @@ def test_a_consent_that_ended_is_told_once_with_who_ended_it(
 
 
 @pytest.mark.parametrize(("version", "kind"), [(1, "single"), (2, "bulk"), (1, "direct"), (2, "direct")])
-def test_a_reported_status_is_told_as_its_version_spells_it(listening: World, version: int, kind: str) -> None:
+def test_status_event_has_the_spelling_of_the_protocol_version(listening: World, version: int, kind: str) -> None:
     payer = Payer(listening, version, kind)
     payer.pay()
     listening.clock.advance(60)
@@ -206,9 +206,7 @@ def test_a_reported_status_is_told_as_its_version_spells_it(listening: World, ve
 
 
 @VERSIONS
-def test_every_change_of_status_is_told_and_a_report_that_changes_nothing_is_not(
-    listening: World, version: int
-) -> None:
+def test_every_status_change_sends_an_event_and_an_unchanged_status_sends_none(listening: World, version: int) -> None:
     payer = Payer(listening, version, "direct")
     payer.pay()
     reports = [1, 0, 0, 4, 2, 4] if version == 1 else ["RCVD", "ACSP", "ACSP", "ACSC", "RJCT", "ACCC"]
@@ -221,7 +219,7 @@ def test_every_change_of_status_is_told_and_a_report_that_changes_nothing_is_not
     assert told == ([0, 4] if version == 1 else ["ACSP", "ACSC", "ACCC"])
 
 
-def test_a_repeated_report_is_told_once(listening: World) -> None:
+def test_repeated_report_sends_one_event(listening: World) -> None:
     payer, request_id = Payer(listening, 1, "direct"), str(uuid.uuid4())
     payer.pay()
 
@@ -232,9 +230,7 @@ def test_a_repeated_report_is_told_once(listening: World) -> None:
 
 
 @VERSIONS
-def test_reports_that_overtook_the_banks_answer_are_told_when_the_payment_is_known(
-    listening: World, version: int
-) -> None:
+def test_early_reports_send_one_event_when_the_payment_is_recorded(listening: World, version: int) -> None:
     payer = Payer(listening, version, "direct")
     for report in (0, 4):
         assert payer.report(report).status == 400
@@ -250,7 +246,7 @@ def test_reports_that_overtook_the_banks_answer_are_told_when_the_payment_is_kno
     )
 
 
-def test_an_early_report_that_says_what_the_bank_answers_is_not_told(listening: World) -> None:
+def test_early_report_equal_to_the_bank_response_sends_no_event(listening: World) -> None:
     payer = Payer(listening, 2, "direct")
     payer.report("RCVD")
 
@@ -258,7 +254,7 @@ def test_an_early_report_that_says_what_the_bank_answers_is_not_told(listening: 
     assert listening.recorded("event") == []
 
 
-def test_the_answer_to_a_payment_is_no_event(listening: World) -> None:
+def test_bank_response_to_a_payment_sends_no_event(listening: World) -> None:
     payer = Payer(listening, 1, "direct")
     payer.bank_does(taken(1))
 
@@ -266,7 +262,7 @@ def test_the_answer_to_a_payment_is_no_event(listening: World) -> None:
     assert listening.recorded("event") == []
 
 
-def test_a_test_event_arrives_like_any_other(listening: World) -> None:
+def test_test_event_is_delivered_like_other_events(listening: World) -> None:
     delivery_id = listening.hub.openbanking.tpp_events.send_test(listening.client)
 
     assert arrived(listening) == [
@@ -275,7 +271,7 @@ def test_a_test_event_arrives_like_any_other(listening: World) -> None:
     assert listening.receiver.received[0].headers["webhook-id"] == delivery_id
 
 
-def test_a_client_without_an_events_url_cannot_be_tried(world: World) -> None:
+def test_test_event_requires_an_events_url(world: World) -> None:
     with pytest.raises(NoEvents, match=world.client.client_id):
         world.hub.openbanking.tpp_events.send_test(world.client)
 
@@ -283,7 +279,7 @@ def test_a_client_without_an_events_url_cannot_be_tried(world: World) -> None:
 
 
 @VERSIONS
-def test_a_client_without_an_events_url_is_told_nothing(world: World, version: int) -> None:
+def test_client_without_an_events_url_gets_no_events(world: World, version: int) -> None:
     cancelled(world, version)
     payer = Payer(world, version)
     payer.pay()
@@ -297,7 +293,7 @@ def test_a_client_without_an_events_url_is_told_nothing(world: World, version: i
     assert [each.kind for each in world.recorded()] == ["revoke_token"]
 
 
-def test_events_go_to_the_client_that_they_concern(listening: World) -> None:
+def test_event_is_sent_to_the_client_of_its_payment_or_consent(listening: World) -> None:
     payer = Payer(listening, 1, "direct")
     payer.pay()
     consented = listening.approve(1)
@@ -348,7 +344,7 @@ CAUSES = [approved, turned_back, ended_by_tpp, ended_by_bank, reported]
 
 @pytest.mark.parametrize("applied", [True, False], ids=["applied", "not applied"])
 @pytest.mark.parametrize("cause", CAUSES)
-def test_an_event_is_there_with_its_cause_or_not_at_all_and_never_twice(
+def test_event_is_recorded_exactly_once_with_its_cause(
     listening: World, cause: Callable[[World], Callable[[], int]], applied: bool
 ) -> None:
     act = cause(listening)
@@ -362,7 +358,7 @@ def test_an_event_is_there_with_its_cause_or_not_at_all_and_never_twice(
     assert len(listening.recorded("event")) - before == 1
 
 
-def test_what_another_request_has_decided_first_is_told_by_that_one_only(listening: World) -> None:
+def test_concurrent_revocations_send_one_event_with_the_first_party(listening: World) -> None:
     consented = listening.approve(1)
     body = {"access_token": consented.bank_token}
 
@@ -384,7 +380,7 @@ def at_the_machines_time(world: World, later: int = 0) -> None:
     world.clock.advance(time.time() - later - world.clock.time())
 
 
-def test_the_receiver_verifies_an_event_with_a_standard_library(world: World) -> None:
+def test_standard_webhooks_library_verifies_an_event(world: World) -> None:
     at_the_machines_time(world)
     secret = world.wants_events()
     world.approve(1)
@@ -409,7 +405,7 @@ def rotated(world: World, overlap: int) -> str:
 
 
 @pytest.mark.parametrize(("elapsed", "old_counts"), [(0, True), (OVERLAP - 1, True), (OVERLAP, False)])
-def test_both_secrets_verify_during_a_rotations_overlap_and_the_new_one_after_it(
+def test_both_secrets_verify_during_the_rotation_overlap_and_only_the_new_one_after(
     world: World, elapsed: int, old_counts: bool
 ) -> None:
     at_the_machines_time(world, later=elapsed)
@@ -429,7 +425,7 @@ def test_both_secrets_verify_during_a_rotations_overlap_and_the_new_one_after_it
             Webhook(old).verify(sent.body, dict(sent.headers))
 
 
-def test_a_secret_in_wrong_hands_signs_nothing_more(world: World) -> None:
+def test_rotation_without_overlap_stops_signing_with_the_old_secret(world: World) -> None:
     at_the_machines_time(world)
     old = world.wants_events()
     delivery_id = trial(world)
@@ -443,7 +439,7 @@ def test_a_secret_in_wrong_hands_signs_nothing_more(world: World) -> None:
         Webhook(old).verify(sent.body, dict(sent.headers))
 
 
-def test_a_repeat_has_the_same_id_and_body_and_is_signed_anew(world: World) -> None:
+def test_retry_has_the_same_id_and_body_and_a_new_signature(world: World) -> None:
     at_the_machines_time(world, later=5)
     secret = world.wants_events()
     delivery_id = trial(world)
@@ -471,7 +467,7 @@ def after_one_attempt(world: World, answer: Reply | Exception) -> Delivery:
 
 
 @pytest.mark.parametrize("status", [200, 202, 299])
-def test_any_status_from_200_to_299_counts_as_arrived(listening: World, status: int) -> None:
+def test_status_from_200_to_299_marks_an_event_as_delivered(listening: World, status: int) -> None:
     delivery = after_one_attempt(listening, Reply(status, b"whatever", {}, 0))
 
     assert (delivery.state, delivery.last["status"]) == ("delivered", status)
@@ -496,7 +492,7 @@ NOT_ARRIVED: dict[str, Reply | Exception] = {
 
 
 @pytest.mark.parametrize("answer", NOT_ARRIVED.values(), ids=NOT_ARRIVED)
-def test_whatever_else_comes_back_the_event_is_sent_again(listening: World, answer: Reply | Exception) -> None:
+def test_failed_attempt_is_retried_after_4_to_6_seconds(listening: World, answer: Reply | Exception) -> None:
     delivery = after_one_attempt(listening, answer)
 
     assert (delivery.state, delivery.attempts) == ("due", 1)
@@ -506,7 +502,7 @@ def test_whatever_else_comes_back_the_event_is_sent_again(listening: World, answ
     assert listening.delivery(delivery.delivery_id).state == "delivered"
 
 
-def test_a_receiver_that_is_gone_for_good_ends_it(listening: World) -> None:
+def test_410_ends_the_retries_of_an_event(listening: World) -> None:
     delivery = after_one_attempt(listening, Reply(410, b"", {}, 0))
 
     assert (delivery.state, delivery.last["error"]) == ("failed", "the receiver responded with status 410")
@@ -515,7 +511,7 @@ def test_a_receiver_that_is_gone_for_good_ends_it(listening: World) -> None:
 @pytest.mark.parametrize(
     ("asked", "waits"), [("9", 9), ("3600", 10), ("Mon, 02 Mar 2026 09:00:08 GMT", 8), ("-5", None), ("soon", None)]
 )
-def test_retry_after_is_honoured_within_twice_the_slot(listening: World, asked: str, waits: int | None) -> None:
+def test_retry_after_delays_a_retry_up_to_twice_its_slot(listening: World, asked: str, waits: int | None) -> None:
     delivery = after_one_attempt(listening, Reply(503, b"", {"retry-after": asked}, 0))
 
     waited = (delivery.due_at or 0) - listening.clock.time()
@@ -525,7 +521,7 @@ def test_retry_after_is_honoured_within_twice_the_slot(listening: World, asked: 
 # -- what has changed before the attempt
 
 
-def test_an_event_goes_where_the_client_wants_it_now(listening: World) -> None:
+def test_event_is_sent_to_the_current_events_url(listening: World) -> None:
     delivery_id = trial(listening)
     listening.receiver.url = "http://127.0.0.1:1/moved"
     listening.hub.openbanking.clients.update(listening.client.client_id, events_url=listening.receiver.url)
@@ -535,7 +531,7 @@ def test_an_event_goes_where_the_client_wants_it_now(listening: World) -> None:
     assert listening.delivery(delivery_id).state == "delivered"
 
 
-def test_an_event_of_a_client_that_wants_none_any_more_is_over(listening: World) -> None:
+def test_pending_event_fails_after_the_events_url_is_removed(listening: World) -> None:
     delivery_id = trial(listening)
     listening.hub.openbanking.clients.update(listening.client.client_id, events_url=None)
 
@@ -546,7 +542,7 @@ def test_an_event_of_a_client_that_wants_none_any_more_is_over(listening: World)
     assert listening.receiver.received == []
 
 
-def test_a_client_that_is_switched_off_is_told_when_it_is_back(listening: World) -> None:
+def test_event_of_an_inactive_client_is_sent_after_its_activation(listening: World) -> None:
     delivery_id = trial(listening)
     listening.hub.openbanking.clients.deactivate(listening.client.client_id)
     listening.hub.delivery.worker.attempt(delivery_id)
@@ -560,7 +556,7 @@ def test_a_client_that_is_switched_off_is_told_when_it_is_back(listening: World)
     assert listening.delivery(delivery_id).state == "delivered"
 
 
-def test_an_event_of_a_client_that_is_gone_is_over(listening: World) -> None:
+def test_event_of_a_deleted_client_fails(listening: World) -> None:
     delivery_id = trial(listening)
     listening.hub.store.delete("clients", {"client_id": listening.client.client_id})
 
@@ -573,7 +569,7 @@ def test_an_event_of_a_client_that_is_gone_is_over(listening: World) -> None:
 # -- what nobody else may see
 
 
-def test_no_secret_and_no_body_is_logged_or_kept_in_clear(world: World, lines: Lines) -> None:
+def test_secrets_and_bodies_are_stored_encrypted_and_not_logged(world: World, lines: Lines) -> None:
     secrets = [world.wants_events(), rotated(world, OVERLAP)]
     consented = world.approve(1, state="tell-nobody")
     delivery_id = world.recorded("event")[0].delivery_id
@@ -595,9 +591,7 @@ def test_no_secret_and_no_body_is_logged_or_kept_in_clear(world: World, lines: L
 
 
 @pytest.mark.parametrize("applied", [True, False], ids=["applied", "not applied"])
-def test_an_outcome_whose_write_was_not_confirmed_is_sent_again_only_if_it_is_not_there(
-    listening: World, applied: bool
-) -> None:
+def test_event_is_sent_again_only_if_its_outcome_was_not_written(listening: World, applied: bool) -> None:
     delivery_id = trial(listening)
     fault = Fault(listening, "after" if applied else "before", 2, lasting=True, operation="TransactWriteItems")
 
