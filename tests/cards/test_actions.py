@@ -24,7 +24,7 @@ OF_NOBODY = {
 
 
 @EVERY
-def test_an_action_takes_every_member_and_answers_every_member(stage: Scene, action: str) -> None:
+def test_an_action_accepts_every_request_member_and_returns_every_answer_member(stage: Scene, action: str) -> None:
     answered: set[str] = set()
 
     for n in range(len(whole_requests.whole(action))):
@@ -37,7 +37,7 @@ def test_an_action_takes_every_member_and_answers_every_member(stage: Scene, act
 
 
 @EVERY
-def test_an_action_takes_its_least(stage: Scene, action: str) -> None:
+def test_an_action_accepts_a_request_without_optional_members(stage: Scene, action: str) -> None:
     cast: Cast = whole_requests.cast(stage, action)
 
     for row in rows(action, call(stage, action, whole_requests.least(action, cast))):
@@ -45,8 +45,8 @@ def test_an_action_takes_its_least(stage: Scene, action: str) -> None:
 
 
 @EVERY
-def test_an_action_takes_numbers_in_words(stage: Scene, action: str) -> None:
-    """A digit string stands for every number, and an ISO code may have its leading zeros."""
+def test_an_action_accepts_numbers_as_digit_strings(stage: Scene, action: str) -> None:
+    """Accept a digit string for every number, and an ISO code with its leading zeros."""
     cast = whole_requests.cast(stage, action)
     members = whole_requests.whole(action, cast)[0]
     in_words = {name: _in_words(TABLES[action].request[name], value) for name, value in members.items()}
@@ -64,8 +64,8 @@ def _in_words(member: Member, value: Any) -> Any:
 
 
 @EVERY
-def test_the_same_request_without_a_reference_is_carried_out_each_time(stage: Scene, action: str) -> None:
-    """Nothing is deduplicated: where a second one is refused, it is for what the first has done."""
+def test_a_repeated_request_without_a_reference_is_executed_again(stage: Scene, action: str) -> None:
+    """Deduplicate nothing: a second request fails only because of the changes of the first one."""
     members = whole_requests.whole(action, whole_requests.cast(stage, action))[0]
     expected = {
         "activateCard": 4006,

@@ -92,7 +92,7 @@ def read(model: Any, members: Members) -> tuple[Any, Refused | None]:
 
 @relaxed
 @given(near())
-def test_fields_are_taken_or_refused(asked: tuple[str, Members]) -> None:
+def test_a_near_valid_request_is_accepted_or_refused_with_a_code_between_2001_and_2008(asked: tuple[str, Members]) -> None:
     action, members = asked
     model = EVERY_ACTION[action].request
 
@@ -107,8 +107,8 @@ def test_fields_are_taken_or_refused(asked: tuple[str, Members]) -> None:
 
 @settings(relaxed, max_examples=50)
 @given(near())
-def test_nothing_that_is_sent_is_a_defect(stage: Scene, lines: Lines, asked: tuple[str, Members]) -> None:
-    """Of records that there are not: nearly all is refused, and what is not is a success."""
+def test_near_valid_requests_never_cause_an_internal_error(stage: Scene, lines: Lines, asked: tuple[str, Members]) -> None:
+    """Name records that do not exist: nearly every request is refused, and the others succeed."""
     action, members = asked
     members.pop("access_key", None)
 
@@ -127,7 +127,7 @@ def standing(stage: Scene) -> Mapping[Any, Any]:
 
 @settings(relaxed, max_examples=60)
 @given(near(sorted(money_requests.WHOLE)))
-def test_nothing_that_is_sent_about_money_is_a_defect(
+def test_near_valid_money_requests_never_cause_an_internal_error(
     stage: Scene, lines: Lines, standing: Mapping[Any, Any], asked: tuple[str, Members]
 ) -> None:
     action, members = asked
@@ -143,7 +143,7 @@ def test_nothing_that_is_sent_about_money_is_a_defect(
 @pytest.mark.parametrize(
     "name", ["", " ", "\x00", "a" * 1000, "__proto__", "self", "cls", "body", "nulls", "_nulls", "further"]
 )
-def test_a_member_may_be_called_anything_and_is_unknown(stage: Scene, name: str) -> None:
+def test_an_unknown_member_of_any_name_returns_code_2008(stage: Scene, name: str) -> None:
     answer = call(stage, "updateHolder", {"holder_id": "x", name: 1})
 
     assert answer.status_code == 2002, "the first fault in the order of the table"
@@ -153,7 +153,7 @@ def test_a_member_may_be_called_anything_and_is_unknown(stage: Scene, name: str)
 
 
 @pytest.mark.parametrize("action", BY_ACTION)
-def test_text_that_is_not_utf_8_is_refused_as_no_json_by_every_action(
+def test_every_action_rejects_half_of_a_surrogate_pair_as_invalid_json(
     stage: Scene, monkeypatch: pytest.MonkeyPatch, action: str
 ) -> None:
     bodies = [body for whole in whole_requests.whole(action) for body in spoil(stage.body(action, **whole))]
@@ -164,7 +164,7 @@ def test_text_that_is_not_utf_8_is_refused_as_no_json_by_every_action(
             assert "half of a surrogate pair" in answer.message
 
 
-def test_very_many_members_are_refused_soon(stage: Scene) -> None:
+def test_a_request_with_60000_members_returns_code_2008_in_a_short_answer(stage: Scene) -> None:
     many = {f"m{number}": number for number in range(60_000)}
 
     answer = call(stage, "getDesign", many)

@@ -42,7 +42,7 @@ def packaged() -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_no_stage_has_api_gateway_log_bodies(stage: str, packaged: dict[str, Any]) -> None:
+def test_no_stage_enables_body_logging_in_api_gateway(stage: str, packaged: dict[str, Any]) -> None:
     (interface,) = [each for each in packaged[stage]["Resources"].values() if each["Type"] == "AWS::Serverless::Api"]
 
     assert {"/api", "/simulator"} <= set(interface["Properties"]["DefinitionBody"]["paths"])
@@ -50,7 +50,7 @@ def test_no_stage_has_api_gateway_log_bodies(stage: str, packaged: dict[str, Any
     assert list(logging_of_bodies(CONFIG)) == []
 
 
-def test_no_resource_of_the_template_has_bodies_logged() -> None:
+def test_no_template_resource_enables_body_logging() -> None:
     assert list(logging_of_bodies(template.load())) == []
 
 
@@ -68,14 +68,14 @@ def test_no_resource_of_the_template_has_bodies_logged() -> None:
         {"AccessLogSetting": {"DestinationArn": "arn", "Format": "$context.requestOverride.body"}},
     ],
 )
-def test_a_setting_that_logs_bodies_would_be_found(settings: dict[str, Any]) -> None:
+def test_the_check_finds_settings_that_log_bodies(settings: dict[str, Any]) -> None:
     found = list(logging_of_bodies({"Resources": {"RestAPI": {"Properties": settings}}}))
 
     assert len(found) == 1
     assert found[0].startswith(".Resources.RestAPI.Properties.")
 
 
-def test_a_stage_may_log_that_it_was_called() -> None:
+def test_the_check_allows_access_logs_without_bodies() -> None:
     harmless = {"AccessLogSetting": {"Format": "$context.requestId $context.status"}, "DataTraceEnabled": False}
 
     assert list(logging_of_bodies(harmless)) == []
@@ -83,7 +83,7 @@ def test_a_stage_may_log_that_it_was_called() -> None:
 
 @pytest.mark.parametrize("path", ["/api", "/simulator"])
 @pytest.mark.parametrize("text", [json.dumps(BODY), json.dumps(BODY)[:-1], "quiet-otter-71"])
-def test_the_line_of_a_request_has_no_body(world: World, lines: Lines, path: str, text: str) -> None:
+def test_the_log_line_of_a_request_contains_no_body(world: World, lines: Lines, path: str, text: str) -> None:
     world.call("POST", path, text.encode(), {"content-type": "application/json"})
 
     (line,) = [each for each in lines.all() if each["message"] == "request"]

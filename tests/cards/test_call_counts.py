@@ -35,8 +35,8 @@ def scene(world: World) -> Scene:
     return warmed(Scene(world))
 
 
-def test_reads_take_at_most_2_and_writes_at_most_3_but_for_what_is_stated() -> None:
-    """What asks a provider has done so much before it does; what is asked at the same time counts once."""
+def test_reads_take_at_most_2_round_trips_and_writes_at_most_3_except_in_listed_cases() -> None:
+    """Count the calls before a provider is asked, and parallel calls once."""
 
     def over(case: Case, calls: list[str]) -> bool:
         together = len(SHARDS) - 1 if (*SHARDS,) == (*(each for each in calls if each == QUERY),) else 0
@@ -49,7 +49,7 @@ def test_reads_take_at_most_2_and_writes_at_most_3_but_for_what_is_stated() -> N
 
 
 @pytest.mark.parametrize("reference", [False, True])
-def test_a_transfer_takes_two_reads_and_a_transaction_before_its_provider_is_called(
+def test_a_transfer_makes_2_reads_and_1_transaction_before_it_calls_the_provider(
     scene: Scene, reference: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     members = of_transfer()(scene) | ({"request_reference_id": scene.reference()} if reference else {})
@@ -84,7 +84,7 @@ def test_a_card_with_a_new_holder_and_3_currencies_is_one_transaction_of_7_opera
     assert made == [["Put holder", *["Put account"] * 3, "Put card", LISTED, "Put pan"]]
 
 
-def test_with_a_reference_and_an_order_these_are_10(scene: Scene) -> None:
+def test_a_physical_card_with_a_reference_is_one_transaction_of_10_operations(scene: Scene) -> None:
     members = of_new_card(card_currency_ison=[EUR, GBP, USD], **HOLDER_BLOCK, **DELIVERY)
     with counted(scene.world) as calls, transactions(scene.world) as made:
         scene.data("createCard", **members | {"card_virtual": 0, "request_reference_id": scene.reference()})
@@ -94,7 +94,7 @@ def test_with_a_reference_and_an_order_these_are_10(scene: Scene) -> None:
     assert made == [["Put card-api", "Put card-api", *made_things]]
 
 
-def test_a_value_of_3_d_secure_that_its_programme_manager_delivers_takes_no_round_trip_more(scene: Scene) -> None:
+def test_a_3ds_value_in_an_event_adds_no_round_trip(scene: Scene) -> None:
     card = scene.card_in("A").card_id
 
     def calls() -> list[str]:
@@ -112,7 +112,7 @@ def test_a_value_of_3_d_secure_that_its_programme_manager_delivers_takes_no_roun
 # -- what is taken in advance
 
 
-def test_a_card_takes_at_most_3_when_all_identifiers_run_out_together(scene: Scene) -> None:
+def test_a_card_takes_at_most_3_round_trips_when_all_reserved_identifiers_are_used_up(scene: Scene) -> None:
     holder = scene.holder()
     for members in ({"holder_id": holder}, HOLDER_BLOCK):
         sequences = scene.hub.cards.sequences
@@ -123,7 +123,7 @@ def test_a_card_takes_at_most_3_when_all_identifiers_run_out_together(scene: Sce
         assert len(calls) <= MOST["write"], calls
 
 
-def test_the_first_use_of_entries_takes_one_round_trip_more_and_the_second_none(
+def test_the_first_use_of_catalogue_entries_adds_one_round_trip_and_the_second_none(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waves: list[int] = []

@@ -57,7 +57,7 @@ def details(scene: Scene, card: MadeCard) -> Any:
 
 
 @pytest.mark.parametrize("holder", ["new", "existing"])
-def test_50_identical_cards_are_one_and_everybody_gets_its_answer(scenes: list[Scene], holder: str) -> None:
+def test_50_identical_card_requests_create_one_card_and_return_the_same_answer(scenes: list[Scene], holder: str) -> None:
     scene = scenes[0]
     of_holder = HOLDER_BLOCK if holder == "new" else {"holder_id": scene.holder()}
     members = of_new_card(request_reference_id=scene.reference(), **of_holder)
@@ -73,7 +73,7 @@ def test_50_identical_cards_are_one_and_everybody_gets_its_answer(scenes: list[S
     assert [*books.by_id("card")] == [made["card_id"]]
 
 
-def test_of_two_bodies_with_one_reference_one_is_carried_out(scenes: list[Scene]) -> None:
+def test_only_one_of_two_bodies_with_the_same_reference_is_executed(scenes: list[Scene]) -> None:
     scene = scenes[0]
     same = of_new_card(request_reference_id=scene.reference(), holder_id=scene.holder())
     bodies = [same | {"card_name_line_3": name} for name in ("ZOE ONEIL", "Z ONEIL")] * (MANY // 2)
@@ -89,7 +89,7 @@ def test_of_two_bodies_with_one_reference_one_is_carried_out(scenes: list[Scene]
 
 
 @pytest.mark.parametrize("action", ["createHolder", "getCvc2", "getCardStatus", "changeCardStatus"])
-def test_identical_requests_of_any_kind_are_one(scenes: list[Scene], action: str) -> None:
+def test_parallel_identical_requests_are_executed_once(scenes: list[Scene], action: str) -> None:
     scene = scenes[0]
     card = scene.card_in("A")
     members: dict[str, Any] = {"card_id": card.card_id} | ({"status": "T"} if action == "changeCardStatus" else {})
@@ -107,7 +107,7 @@ def test_identical_requests_of_any_kind_are_one(scenes: list[Scene], action: str
 # -- card numbers
 
 
-def test_50_cards_that_draw_the_same_number_get_50_different_ones(
+def test_50_cards_that_draw_the_same_number_get_50_different_numbers(
     scenes: list[Scene], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scene = scenes[0]
@@ -147,7 +147,7 @@ def test_a_holder_never_has_more_than_100_accounts(scenes: list[Scene]) -> None:
     Books(scene.world, {holder}).check()
 
 
-def test_accounts_that_are_put_on_one_card_at_once_are_all_on_it(scenes: list[Scene]) -> None:
+def test_a_card_keeps_every_account_of_20_parallel_links(scenes: list[Scene]) -> None:
     scene = scenes[0]
     card = scene.card()
     members = of_new_account(holder_id=card.holder_id, cards=[card.card_id])
@@ -163,7 +163,7 @@ def test_accounts_that_are_put_on_one_card_at_once_are_all_on_it(scenes: list[Sc
 # -- what is guessed
 
 
-def test_every_one_of_50_wrong_pins_counts(scenes: list[Scene]) -> None:
+def test_50_parallel_wrong_pins_block_the_pin_after_3_tries(scenes: list[Scene]) -> None:
     scene = scenes[0]
     card = scene.card_in("A", card_virtual=0, card_pin=PIN)
     (wrong,) = scene.wrong_pins(card.card_id, 1)
@@ -176,8 +176,8 @@ def test_every_one_of_50_wrong_pins_counts(scenes: list[Scene]) -> None:
     assert (shown["invalid_pin_tries"], shown["pin_status"]) == (3, 1)
 
 
-def test_the_right_pin_is_not_found_by_guessing_in_parallel(scenes: list[Scene]) -> None:
-    """Three misses one after the other block it; the right one, if it comes before, clears those counted until then."""
+def test_50_parallel_guesses_with_the_right_pin_among_them_block_the_pin(scenes: list[Scene]) -> None:
+    """Block the PIN after three consecutive wrong ones; an earlier right one clears the counted tries."""
     scene = scenes[0]
     card = scene.card_in("A", card_virtual=0, card_pin=PIN)
     least = {"card_id": card.card_id, "transaction_type": 39, "amount": 0, "currency_ison": EUR}
@@ -191,7 +191,7 @@ def test_the_right_pin_is_not_found_by_guessing_in_parallel(scenes: list[Scene])
     assert details(scene, card)["pin_status"] == 1
 
 
-def test_no_more_than_5_wrong_cvc2s_a_day_are_looked_at(scenes: list[Scene]) -> None:
+def test_parallel_wrong_cvc2s_block_the_right_one_until_the_next_day(scenes: list[Scene]) -> None:
     scene = scenes[0]
     card = scene.card_in("A")
     wrong = "000" if card.cvc2 != "000" else "111"
@@ -204,7 +204,7 @@ def test_no_more_than_5_wrong_cvc2s_a_day_are_looked_at(scenes: list[Scene]) -> 
     assert scene.authorization(**guess, cvc2=card.cvc2)["response_code"] == "00"
 
 
-def test_no_more_than_5_wrong_card_data_a_day_are_looked_at(scenes: list[Scene]) -> None:
+def test_parallel_activations_check_wrong_card_data_5_times_a_day(scenes: list[Scene]) -> None:
     scene = scenes[0]
     card = scene.card()
     guess = {"card_id": card.card_id, "card_cvc2": "000" if card.cvc2 != "000" else "111"}
@@ -217,7 +217,7 @@ def test_no_more_than_5_wrong_card_data_a_day_are_looked_at(scenes: list[Scene])
 # -- states
 
 
-def test_of_50_activations_one_succeeds(scenes: list[Scene]) -> None:
+def test_one_of_50_parallel_activations_succeeds(scenes: list[Scene]) -> None:
     card = scenes[0].card()
 
     answers = all_do(scenes, "activateCard", [{"card_id": card.card_id}] * MANY)
@@ -225,7 +225,7 @@ def test_of_50_activations_one_succeeds(scenes: list[Scene]) -> None:
     assert codes(answers) == {None: 1, Status.ALREADY_ACTIVE: MANY - 1}
 
 
-def test_a_card_that_is_blocked_meanwhile_stays_blocked(scenes: list[Scene]) -> None:
+def test_a_blocked_card_stays_blocked_under_parallel_status_changes(scenes: list[Scene]) -> None:
     scene = scenes[0]
     card = scene.card_in("A")
     bodies = [{"card_id": card.card_id, "status": status} for status in "TARTARTARTARBTARTARTARTART"]
@@ -238,7 +238,7 @@ def test_a_card_that_is_blocked_meanwhile_stays_blocked(scenes: list[Scene]) -> 
     assert blocked.status == "success"
 
 
-def test_a_pin_is_set_whole_whoever_is_last(scenes: list[Scene]) -> None:
+def test_parallel_pin_changes_leave_one_complete_pin(scenes: list[Scene]) -> None:
     scene = scenes[0]
     card = scene.card_in("A", card_virtual=0)
     pins = [f"{number:04}" for number in range(2580, 2600)]
@@ -251,7 +251,7 @@ def test_a_pin_is_set_whole_whoever_is_last(scenes: list[Scene]) -> None:
     assert scene.authorization(card_id=card.card_id, pin=pin)["response_code"] == "00"
 
 
-def test_an_authentication_is_answered_once(scenes: list[Scene]) -> None:
+def test_an_authentication_accepts_one_of_20_parallel_confirmations(scenes: list[Scene]) -> None:
     scene = scenes[0]
     asked = scene.authentication(scene.card_in("A").card_id)["auth_request_id"]
     answer = {"auth_request_id": asked, "oob_auth_method": 1}
@@ -260,7 +260,7 @@ def test_an_authentication_is_answered_once(scenes: list[Scene]) -> None:
     assert codes(all_do(scenes, "authenticationConfirm", bodies)) == {None: 1, Status.WRONG_STATE: 19}
 
 
-def test_a_rules_code_is_given_once(scenes: list[Scene]) -> None:
+def test_a_rule_code_is_assigned_once_under_parallel_requests(scenes: list[Scene]) -> None:
     scene = scenes[0]
     rule = {"rule_name": "Groceries", "mcc": "5411", "rule_code": scene.reference()}
     cards = [scene.card().card_id for _ in range(4)]
@@ -274,7 +274,7 @@ def test_a_rules_code_is_given_once(scenes: list[Scene]) -> None:
 
 
 @pytest.mark.parametrize("which", ["the removal first", "the cards first"])
-def test_an_entry_is_used_or_removed_and_never_both(scenes: list[Scene], world: World, which: str) -> None:
+def test_a_parallel_use_and_removal_of_a_design_never_both_succeed(scenes: list[Scene], world: World, which: str) -> None:
     before = setups.manager(card_programmes=[setups.card_programme(design_ids=[1, 2])])
     before["credentials"] = [setups.credential("app", modes=setups.PLAIN, allow_plain=True)]
     after = before | {"card_programmes": [setups.card_programme()], "designs": before["designs"][:1]}

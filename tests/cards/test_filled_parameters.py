@@ -54,7 +54,7 @@ def parts(container: type) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_what_is_filled_by_name_is_a_part_of_that_class(name: str) -> None:
+def test_every_injected_parameter_names_a_container_part_of_its_annotated_class(name: str) -> None:
     known = {**parts(Hub), **parts(DeliveryContainer), **parts(CardContainer)}
     asked = {
         each.name: each.annotation
@@ -65,8 +65,8 @@ def test_what_is_filled_by_name_is_a_part_of_that_class(name: str) -> None:
     assert {each: known.get(each) for each in asked} == asked
 
 
-def test_every_function_that_is_called_by_way_of_the_cards_is_looked_at() -> None:
-    """Whether it is given to ``cards.call`` in an argument or in a partial."""
+def test_the_checked_functions_include_every_function_passed_to_cards_call() -> None:
+    """Include functions that are passed as an argument or in a partial."""
     found = set()
     for module in (each for each in SOURCES if within(each, "chalicelib", "infra")):
         for node in ast.walk(tree(module)):

@@ -100,7 +100,7 @@ def watch() -> Iterator[Watch]:
 
 
 @pytest.mark.parametrize(("kind", "value"), ANYWHERE.values(), ids=ANYWHERE)
-def test_card_data_are_found_in_every_form(seen: Seen, kind: str, value: Any) -> None:
+def test_the_watch_finds_card_data_in_every_encoding(seen: Seen, kind: str, value: Any) -> None:
     written = Written()
     written.add("cards", {"owner": "card#987001", "version": 3})
     written.add("cards", {"owner": "note#12", "note": value})
@@ -121,7 +121,7 @@ def test_card_data_are_found_in_every_form(seen: Seen, kind: str, value: Any) ->
     ]
     + [f"a PIN block of format {number}" for number in (0, 2, 3, 4)],
 )
-def test_among_very_many_cards_what_stands_in_clear_is_found(seen: Seen, form: str) -> None:
+def test_the_watch_finds_clear_card_data_among_very_many_cards(seen: Seen, form: str) -> None:
     generator = random.Random(2026)
     for card in range(2 * MANY):
         seen.note("pan", numbers.new_pan("411111", 16), card)
@@ -134,7 +134,7 @@ def test_among_very_many_cards_what_stands_in_clear_is_found(seen: Seen, form: s
     assert {found.kind for found in leaks(written, seen)} == {kind}
 
 
-def test_a_leak_is_told_of_without_being_repeated(seen: Seen) -> None:
+def test_a_leak_report_omits_the_leaked_value(seen: Seen) -> None:
     written = Written()
     written.add("cards", {"note": PAN})
 
@@ -208,7 +208,7 @@ def test_a_planted_leak_is_found_in_tables_queues_stored_answers_and_logs(
     assert watch.found() == [], "once told, it is not held against the next test"
 
 
-def test_a_value_of_3_d_secure_in_an_event_is_found_in_clear_and_not_encrypted(watch: Watch) -> None:
+def test_the_watch_finds_a_clear_3ds_value_in_an_event_and_ignores_an_encrypted_one(watch: Watch) -> None:
     for value, found in ((VALUE, {"event", "event{}.data.validation_value"}), ("hx0Q3A+w==" * 50, set())):
         watch.note("validation_value", VALUE)
         event_sender.body("three_d_secure.requested", 0, {"auth_request_id": 100000066, "validation_value": value})
@@ -216,7 +216,7 @@ def test_a_value_of_3_d_secure_in_an_event_is_found_in_clear_and_not_encrypted(w
         assert {leak.place for leak in watch.found()} == found
 
 
-def test_what_a_table_holds_in_the_end_is_searched_once_more(hub: bootstrap.Hub, watch: Watch) -> None:
+def test_the_final_search_of_the_tables_reports_clear_card_data(hub: bootstrap.Hub, watch: Watch) -> None:
     key = {"owner": "leak#3", "part": "leak"}
     hub.store.put("cards", key | {"note": f"{PAN}"})
     watch.everything.note("pan", PAN)
@@ -231,7 +231,7 @@ def test_what_a_table_holds_in_the_end_is_searched_once_more(hub: bootstrap.Hub,
     watch.search_tables()
 
 
-def test_card_data_are_noted_as_the_service_handles_them(hub: bootstrap.Hub, watch: Watch) -> None:
+def test_the_watch_records_the_card_data_that_the_service_seals_opens_and_computes(hub: bootstrap.Hub, watch: Watch) -> None:
     data = hub.cards.card_data
     pan = numbers.new_pan("411111", 16)
     cvc2 = data.cvc2(pan, year=2029, month=12, version=1)
@@ -244,7 +244,7 @@ def test_card_data_are_noted_as_the_service_handles_them(hub: bootstrap.Hub, wat
     assert list(watch.seen.pairs()) == [(pan, PIN)]
 
 
-def test_what_callers_send_and_see_is_noted(watch: Watch) -> None:
+def test_the_watch_records_card_data_in_requests_and_answers(watch: Watch) -> None:
     asked = {"action": "activateCard", "card_pan": PAN, "card_cvc2": CVC2, "card_expiration_year": 2029}
     shown = {"pin": PIN, "acs_password": PASSWORD, "pan": "411111******5914", "validation_value": VALUE}
     answered = {"status": "success", "data": shown}
@@ -259,7 +259,7 @@ def test_what_callers_send_and_see_is_noted(watch: Watch) -> None:
     assert watch.seen.fields == {"pan": {PAN}, "acs_password": {PASSWORD}, **short}
 
 
-def test_sealed_card_data_are_no_leak(hub: bootstrap.Hub, watch: Watch, lines: Lines) -> None:
+def test_sealed_card_data_is_no_leak(hub: bootstrap.Hub, watch: Watch, lines: Lines) -> None:
     key = {"owner": f"card#{CARD}", "part": "card"}
     sealed = {"pan": hub.cards.card_data.seal(CARD, "pan", PAN), "pin": hub.cards.card_data.seal(CARD, "pin", PIN)}
     hub.store.put("cards", key | sealed | {"pvv": hub.cards.card_data.pvv(PAN, PIN, 1), "masked": numbers.mask(PAN)})
@@ -275,7 +275,7 @@ def test_sealed_card_data_are_no_leak(hub: bootstrap.Hub, watch: Watch, lines: L
 # -- the running stack
 
 
-def test_the_running_stack_is_searched_for_all_that_its_cards_have(
+def test_the_stack_search_finds_the_data_of_stored_cards_in_logs(
     hub: bootstrap.Hub, watch: Watch, tmp_path: Path
 ) -> None:
     key = {"owner": f"card#{CARD}", "part": "card"}
@@ -295,7 +295,7 @@ def test_the_running_stack_is_searched_for_all_that_its_cards_have(
         hub.store.delete("cards", key)
 
 
-def test_a_search_that_can_open_nothing_says_so(hub: bootstrap.Hub) -> None:
+def test_the_stack_search_fails_when_it_cannot_decrypt_card_data(hub: bootstrap.Hub) -> None:
     key = {"owner": "card#5", "part": "card"}
     hub.store.put("cards", key | {"pan": b"sealed in another way"})
 
@@ -332,7 +332,7 @@ def window(watch: Watch, generator: random.Random, leak: str = "", times: int = 
     return watch.found()
 
 
-def test_digits_that_agree_by_chance_are_no_leak() -> None:
+def test_digits_that_match_card_data_by_chance_are_no_leak() -> None:
     watch, generator = Watch(), random.Random(2026)
 
     assert [found for _ in range(400) for found in window(watch, generator)] == []
@@ -340,14 +340,14 @@ def test_digits_that_agree_by_chance_are_no_leak() -> None:
 
 
 @pytest.mark.parametrize(("leak", "place"), [("member", "cards.code"), ("sentence", "cards.note: code #")])
-def test_a_member_that_has_the_cvc2_of_every_card_is_found_whatever_its_name(leak: str, place: str) -> None:
+def test_the_watch_finds_the_cvc2_of_every_card_in_a_member_of_any_name(leak: str, place: str) -> None:
     watch, generator = Watch(), random.Random(2026)
     assert [found for _ in range(50) for found in window(watch, generator)] == [], "the member was innocent before"
 
     assert [found for _ in range(5) for found in window(watch, generator, leak)][-1:] == [Leak("cvc2", place)]
 
 
-def test_a_number_that_is_always_the_same_is_no_leak() -> None:
+def test_a_constant_number_is_no_leak() -> None:
     watch = Watch()
     for _ in range(20):
         watch.note("pin", "7305")
@@ -358,7 +358,7 @@ def test_a_number_that_is_always_the_same_is_no_leak() -> None:
 # -- the plugin
 
 
-def test_a_test_that_leaks_fails_and_so_does_the_run(tmp_path: Path) -> None:
+def test_a_leak_fails_its_test_and_the_run(tmp_path: Path) -> None:
     test = tmp_path / "test_leaking.py"
     test.write_text(
         "from chalicelib.cards.card_data import numbers\n"
@@ -384,13 +384,13 @@ def test_a_test_that_leaks_fails_and_so_does_the_run(tmp_path: Path) -> None:
     assert "a card number in clear at log, 'made'.number" in ended.stdout
 
 
-def test_watching_a_test_takes_few_statements_however_many_tests_were_before() -> None:
+def test_the_watch_takes_at_most_5000_statements_a_test_after_many_tests() -> None:
     watch, generator = Watch(), random.Random(2026)
     for _ in range(50):
         assert count_statements(lambda: window(watch, generator, times=3)) <= 5000
 
 
-def test_lines_that_are_no_json_are_searched_as_well(seen: Seen) -> None:
+def test_the_watch_searches_log_lines_that_are_not_json(seen: Seen) -> None:
     written = Written()
     add_lines(written, ["Traceback (most recent call last):", f"  '{PAN}'", "[1]", '{"no": "message"}'])
 

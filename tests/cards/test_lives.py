@@ -28,13 +28,13 @@ def play(scene: Scene, life: Life, state: str, how: settings) -> None:
 
 
 @EACH
-def test_a_life_of_cards_agrees_with_the_model(scene: Scene, life: Life, state: str) -> None:
-    """The same few lives every time; many more are a slow proof."""
+def test_random_card_and_account_histories_match_the_model(scene: Scene, life: Life, state: str) -> None:
+    """Run the same few histories every time; the slow test runs many more."""
     play(scene, life, state, settings(max_examples=3, stateful_step_count=10, derandomize=True))
 
 
 @pytest.mark.faults
 @EACH
-def test_a_long_life_of_cards_agrees_with_the_model(scene: Scene, life: Life, state: str) -> None:
-    """Others every time."""
+def test_long_random_card_and_account_histories_match_the_model(scene: Scene, life: Life, state: str) -> None:
+    """Run different histories every time."""
     play(scene, life, state, settings(max_examples=10, stateful_step_count=40))

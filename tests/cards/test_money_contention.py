@@ -67,7 +67,7 @@ def split(answers: list[Any], size: int) -> tuple[list[Any], list[Any], list[Any
 
 
 @pytest.mark.parametrize(("amount", "balance"), [(100, 100 * CLIENTS // 2 + 99), (7, 7 * CLIENTS + 7), (500, 499)])
-def test_as_many_transfers_win_as_there_is_money_for(scenes: list[Scene], amount: int, balance: int) -> None:
+def test_parallel_transfers_succeed_until_the_balance_is_used_up(scenes: list[Scene], amount: int, balance: int) -> None:
     address = scenes[0].funded(balance)
     account, winners = address["account_id"], min(CLIENTS, balance // amount)
 
@@ -80,7 +80,7 @@ def test_as_many_transfers_win_as_there_is_money_for(scenes: list[Scene], amount
     assert len(books.orders) == winners
 
 
-def test_money_that_circulates_inside_the_service_keeps_its_sum(scenes: list[Scene]) -> None:
+def test_parallel_internal_transfers_keep_the_sum_of_all_balances(scenes: list[Scene]) -> None:
     scene = scenes[0]
     addresses = [scene.funded(10_000) for _ in range(4)]
     calls = []
@@ -97,7 +97,7 @@ def test_money_that_circulates_inside_the_service_keeps_its_sum(scenes: list[Sce
     check(scene, *accounts)
 
 
-def test_of_many_returns_of_a_payment_one_is_carried_out(scenes: list[Scene]) -> None:
+def test_one_of_many_parallel_returns_of_a_payment_succeeds(scenes: list[Scene]) -> None:
     scene = scenes[0]
     address = scene.funded(5_000)
     came = scene.inbound(address, 2_000)["epm_transaction_id"]
@@ -111,7 +111,7 @@ def test_of_many_returns_of_a_payment_one_is_carried_out(scenes: list[Scene]) ->
     assert scene.balances(address["account_id"])[1] == 5_000
 
 
-def test_many_identical_transfers_are_one_payment_and_one_order(scenes: list[Scene]) -> None:
+def test_parallel_identical_transfers_create_one_payment_and_one_order(scenes: list[Scene]) -> None:
     scene = scenes[0]
     address = scene.funded(100_000)
     members = {"request_reference_id": scene.reference()}
@@ -130,7 +130,7 @@ def test_many_identical_transfers_are_one_payment_and_one_order(scenes: list[Sce
 
 
 @pytest.mark.parametrize(("name", "settled"), [("Silent Partner", True), ("Silent Partner", False), ("Lost", False)])
-def test_schedule_request_and_report_end_one_payment_once(scenes: list[Scene], name: str, settled: bool) -> None:
+def test_a_parallel_schedule_repeat_and_provider_report_complete_a_payment_once(scenes: list[Scene], name: str, settled: bool) -> None:
     scene = scenes[0]
     address = scene.funded(10_000)
     members = {"request_reference_id": scene.reference(), "destination_account_name": name}
@@ -151,8 +151,8 @@ def test_schedule_request_and_report_end_one_payment_once(scenes: list[Scene], n
     assert list(check(scene, address["account_id"]).orders) == [payment]
 
 
-def test_a_schedule_that_overtakes_the_request_writes_its_answer(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The provider took more than a minute for its answer: what the request gets is what was written meanwhile."""
+def test_a_schedule_that_completes_a_payment_first_stores_the_answer_of_its_request(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take more than a minute at the provider: the request returns the answer that the schedule has stored."""
     address, other = scene.funded(10_000), scene.apart()
     provider = scene.hub.cards.payment_provider
     submit: Callable[[ProviderOrder], Receipt] = provider.submit
@@ -175,7 +175,7 @@ def test_a_schedule_that_overtakes_the_request_writes_its_answer(scene: Scene, m
     assert list(books.orders) == [answer.data["id"]]
 
 
-def test_a_storm_of_everything_leaves_every_account_the_sum_of_its_rows(scenes: list[Scene]) -> None:
+def test_accounts_equal_the_sum_of_their_ledger_rows_after_mixed_parallel_payments(scenes: list[Scene]) -> None:
     scene, dice = scenes[0], random.Random(7)
     holder = scene.holder(country_ison=BRITAIN)
     addresses = [scene.funded(20_000, GBP, holder_id=holder) for _ in range(3)] + [scene.funded(20_000, EUR)]

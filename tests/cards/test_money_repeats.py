@@ -60,14 +60,14 @@ NEVER_SPOILT = {"assignExternalPaymentAddressForSpecialAccount"}
 """Special accounts have no states, and one that is in use stays."""
 
 
-def test_no_write_of_money_is_forgotten() -> None:
+def test_the_cases_cover_every_write_that_moves_money() -> None:
     writes = {action for action in money_requests.WHOLE if EVERY_ACTION[action].effect == "write"}
 
     assert writes == SPOILT.keys() | NEVER_SPOILT
 
 
 @pytest.mark.parametrize("action", SPOILT)
-def test_a_repeat_gets_its_answer_though_the_action_is_impossible_by_now(stage: Scene, action: str) -> None:
+def test_a_repeat_returns_the_stored_answer_after_the_action_became_impossible(stage: Scene, action: str) -> None:
     cast = whole_requests.cast(stage, action)
     members = whole_requests.whole(action, cast)[0]
     spoil, code = SPOILT[action]
@@ -84,7 +84,7 @@ def test_a_repeat_gets_its_answer_though_the_action_is_impossible_by_now(stage: 
     assert (another.status_code or 0, another.duplicated) == (code, 0)
 
 
-def test_a_transfer_is_told_again_when_there_is_nothing_left_to_pay_it_from(stage: Scene) -> None:
+def test_a_repeat_of_a_transfer_returns_its_answer_after_the_balance_is_used_up(stage: Scene) -> None:
     address = stage.funded(500)
     reference = {"request_reference_id": stage.reference()}
 

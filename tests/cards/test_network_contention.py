@@ -94,7 +94,7 @@ def authorized(scene: Scene, amount: int) -> tuple[MadeCard, Any]:
 
 
 @pytest.mark.parametrize(("amount", "balance"), [(1_000, 1_000 * CLIENTS // 2 + 999), (7, 7 * CLIENTS + 7), (500, 499)])
-def test_as_many_authorizations_are_approved_as_there_is_money_for(
+def test_parallel_authorizations_are_approved_until_the_balance_is_used_up(
     scenes: list[Scene], amount: int, balance: int
 ) -> None:
     scene = scenes[0]
@@ -110,8 +110,8 @@ def test_as_many_authorizations_are_approved_as_there_is_money_for(
     check(scene)
 
 
-def test_every_authorization_is_decided_in_time_and_leaves_a_row(scenes: list[Scene]) -> None:
-    """Many ask about one card while each call of the storage takes its time: those who are late are declined."""
+def test_every_authorization_on_slow_storage_is_decided_in_time_and_leaves_one_row(scenes: list[Scene]) -> None:
+    """Decline the late ones of many requests for one card."""
     scene = scenes[0]
     card = scene.spendable(ENOUGH)
     members = {"card_id": card.card_id, "transaction_type": 0, "amount": 700, "currency_ison": EUR}
@@ -144,7 +144,7 @@ def test_every_authorization_is_decided_in_time_and_leaves_a_row(scenes: list[Sc
     check(scene)
 
 
-def test_a_limit_lets_no_more_pass_however_many_ask(scenes: list[Scene]) -> None:
+def test_parallel_authorizations_never_exceed_a_limit(scenes: list[Scene]) -> None:
     scene = scenes[0]
     card = scene.spendable(ENOUGH, card_limit_group_id=LOW_LIMITS)
 
@@ -155,7 +155,7 @@ def test_a_limit_lets_no_more_pass_however_many_ask(scenes: list[Scene]) -> None
     check(scene)
 
 
-def test_many_identical_authorizations_are_one(scenes: list[Scene]) -> None:
+def test_parallel_identical_authorizations_are_executed_once(scenes: list[Scene]) -> None:
     scene = scenes[0]
     card = scene.spendable(ENOUGH)
     use = {"card_id": card.card_id, "transaction_type": 0, "amount": 700, "currency_ison": EUR}
@@ -171,7 +171,7 @@ def test_many_identical_authorizations_are_one(scenes: list[Scene]) -> None:
     check(scene)
 
 
-def test_a_collection_a_reversal_and_the_end_of_a_hold_release_it_once(scenes: list[Scene]) -> None:
+def test_a_parallel_clearing_reversal_and_expiry_release_a_hold_once(scenes: list[Scene]) -> None:
     scene = scenes[0]
     card, hold = authorized(scene, 6_000)
     for each in scenes:
@@ -199,7 +199,7 @@ def test_a_collection_a_reversal_and_the_end_of_a_hold_release_it_once(scenes: l
     check(scene)
 
 
-def test_parts_of_a_hold_are_released_and_collected_until_nothing_is_left(scenes: list[Scene]) -> None:
+def test_parallel_partial_reversals_and_clearings_use_up_a_hold_exactly(scenes: list[Scene]) -> None:
     scene = scenes[0]
     card, hold = authorized(scene, 100 * CLIENTS)
     link, part = {"trans_link": hold["trans_link"]}, 100
@@ -218,7 +218,7 @@ def test_parts_of_a_hold_are_released_and_collected_until_nothing_is_left(scenes
     check(scene)
 
 
-def test_of_many_disputes_of_a_transaction_one_is_opened_and_one_ends(scenes: list[Scene]) -> None:
+def test_parallel_disputes_of_a_transaction_open_once_and_close_once(scenes: list[Scene]) -> None:
     scene = scenes[0]
     card, hold = authorized(scene, 6_000)
     number = scene.clearing(hold, 6_000)["transaction_id"]
@@ -240,7 +240,7 @@ def test_of_many_disputes_of_a_transaction_one_is_opened_and_one_ends(scenes: li
     check(scene)
 
 
-def test_refunds_and_disputes_never_give_back_more_than_was_collected(scenes: list[Scene]) -> None:
+def test_parallel_refunds_and_disputes_never_credit_more_than_was_cleared(scenes: list[Scene]) -> None:
     scene = scenes[0]
     card, hold = authorized(scene, 5_000)
     number = scene.clearing(hold, 5_000)["transaction_id"]
@@ -258,7 +258,7 @@ def test_refunds_and_disputes_never_give_back_more_than_was_collected(scenes: li
     check(scene)
 
 
-def test_wrong_pins_at_tills_are_counted_and_the_right_one_is_not_found(scenes: list[Scene]) -> None:
+def test_parallel_purchases_with_wrong_pins_block_the_pin(scenes: list[Scene]) -> None:
     scene = scenes[0]
     card = scene.spendable(ENOUGH, card_virtual=0, card_pin=PIN)
     use = {"card_id": card.card_id, "transaction_type": 0, "amount": 100, "currency_ison": EUR}
@@ -275,7 +275,7 @@ def test_wrong_pins_at_tills_are_counted_and_the_right_one_is_not_found(scenes: 
     check(scene)
 
 
-def test_a_storm_of_everything_leaves_every_account_the_sum_of_its_rows(scenes: list[Scene]) -> None:
+def test_accounts_equal_the_sum_of_their_ledger_rows_after_mixed_parallel_card_use(scenes: list[Scene]) -> None:
     scene, dice = scenes[0], random.Random(11)
     cards = [*cards_of_one_account(scene, 40_000), scene.spendable(40_000, card_currency_ison=[GBP, EUR])]
     address = scene.address(cards[0].account_id, method=2)

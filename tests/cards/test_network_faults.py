@@ -102,7 +102,7 @@ def _held(world: World) -> int:
 
 @pytest.mark.parametrize("manner", MANNERS)
 @pytest.mark.parametrize("case", NETWORK_CASES + REPORT_CASES, ids=str)
-def test_a_fault_of_storage_loses_and_doubles_nothing(scene: Scene, case: Case, manner: str) -> None:
+def test_a_storage_fault_neither_loses_nor_repeats_a_network_write(scene: Scene, case: Case, manner: str) -> None:
     TARGETS.play(f"{case} {manner}", NetworkPlay(scene, case, manner), scene.world)
 
 
@@ -161,7 +161,7 @@ class DeskPlay:
 
 
 @pytest.mark.parametrize("look", LOOKS, ids=lambda look: look.name)
-def test_a_page_is_shown_as_it_is_or_not_at_all(scene: Scene, look: Look) -> None:
+def test_a_storage_fault_returns_the_whole_portal_page_or_an_error(scene: Scene, look: Look) -> None:
     TARGETS.play(look.name, DeskPlay(scene, look), scene.world)
 
 
@@ -256,7 +256,7 @@ class Run:
 
 
 @pytest.mark.parametrize("due", DUE)
-def test_a_hold_that_is_over_is_released_once(scene: Scene, due: Callable[[Scene], None]) -> None:
+def test_the_schedule_releases_an_expired_hold_once_despite_storage_faults(scene: Scene, due: Callable[[Scene], None]) -> None:
     with scene.world.manager_wants_events():
         TARGETS.play(due.__name__, Run(scene, due), scene.world)
 
@@ -309,7 +309,7 @@ class Recovery:
 
 
 @pytest.mark.parametrize(("lands", "by_number"), RECOVERIES)
-def test_a_worker_records_a_decline_once(scene: Scene, lands: bool, by_number: bool) -> None:
+def test_a_worker_records_a_decline_once_despite_storage_faults(scene: Scene, lands: bool, by_number: bool) -> None:
     with scene.world.manager_wants_events():
         TARGETS.play(f"recovery {lands} {by_number}", Recovery(scene, by_number=by_number, lands=lands), scene.world)
 
@@ -376,11 +376,11 @@ class ListPlay:
 
 
 @pytest.mark.parametrize("name", LISTS)
-def test_a_row_is_listed_once_although_another_writer_died(scene: Scene, name: str) -> None:
+def test_the_activity_list_shows_a_row_once_after_another_writer_failed(scene: Scene, name: str) -> None:
     TARGETS.play(name, ListPlay(scene, slow=LISTS[name]), scene.world)
 
 
-def test_every_call_of_the_storage_by_the_network_was_hit_by_every_fault() -> None:
+def test_every_fault_was_injected_at_every_storage_call_of_the_network() -> None:
     if len(TARGETS.plays) < len(MANNERS) * len(NETWORK_CASES + REPORT_CASES) + len(LOOKS) + len(DUE) + len(LISTS) + len(
         RECOVERIES
     ):

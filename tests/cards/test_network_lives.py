@@ -537,12 +537,12 @@ def scene(world: World, monkeypatch: pytest.MonkeyPatch) -> Scene:
     return Scene(world)
 
 
-def test_a_life_of_authorizations_agrees_with_the_model(scene: Scene) -> None:
-    """The same few lives every time; many more are a slow proof."""
+def test_random_authorization_histories_match_the_model(scene: Scene) -> None:
+    """Run the same few histories every time; the slow test runs many more."""
     play(scene, settings(max_examples=4, stateful_step_count=30, derandomize=True))
 
 
 @pytest.mark.faults
-def test_a_long_life_of_authorizations_agrees_with_the_model(scene: Scene) -> None:
-    """Others every time."""
+def test_long_random_authorization_histories_match_the_model(scene: Scene) -> None:
+    """Run different histories every time."""
     play(scene, settings(max_examples=40, stateful_step_count=50))

@@ -139,7 +139,7 @@ class MoneyPlay(Play):
 
 @pytest.mark.parametrize("manner", MANNERS)
 @pytest.mark.parametrize("case", MONEY_CASES, ids=str)
-def test_a_fault_of_storage_moves_no_money_twice(scene: Scene, case: Case, manner: str) -> None:
+def test_a_storage_fault_never_moves_money_twice(scene: Scene, case: Case, manner: str) -> None:
     TARGETS.play(f"{case} {manner}", MoneyPlay(scene, case, manner), scene.world)
 
 
@@ -187,7 +187,7 @@ def finish(scene: Scene, _: int) -> None:
 
 
 @pytest.mark.parametrize("intrude", [report, finish])
-def test_a_fault_of_storage_moves_no_money_twice_under_contention(
+def test_a_storage_fault_never_moves_money_twice_under_contention(
     scene: Scene, intrude: Callable[[Scene, int], object]
 ) -> None:
     (case,) = (case for case in MONEY_CASES if case.name == "transferToExternalPayment")
@@ -304,11 +304,11 @@ class Run:
 
 
 @pytest.mark.parametrize("name", DUE)
-def test_what_the_schedule_could_not_finish_the_next_run_does(scene: Scene, name: str) -> None:
+def test_the_next_run_of_the_schedule_finishes_the_work_of_a_failed_run(scene: Scene, name: str) -> None:
     TARGETS.play(name, Run(scene, name), scene.world)
 
 
-def test_every_call_of_the_storage_that_moves_money_was_hit_by_every_fault() -> None:
+def test_every_fault_was_injected_at_every_storage_call_that_moves_money() -> None:
     if len(TARGETS.plays) < len(MANNERS) * len(MONEY_CASES) + len(DUE) + 2:
         pytest.skip("not every scene was played in this run")
 
@@ -377,10 +377,10 @@ def providers(scene: Scene) -> Iterator[Callable[..., Failing]]:
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("times", [1, 3])
 @pytest.mark.parametrize("case", ASKING, ids=str)
-def test_a_provider_that_fails_has_every_order_once(
+def test_a_failing_provider_receives_every_order_once(
     scene: Scene, providers: Callable[..., Failing], case: Case, times: int, when: str, error: str
 ) -> None:
-    """With three failures the schedule meets them, too: it asks again, and again."""
+    """Fail three times: the schedule meets failures, too, and asks again."""
     members = case.members(scene) | {"request_reference_id": scene.reference()}
     provider = providers("all", when, ERRORS[error], times)
 

@@ -22,7 +22,7 @@ NARROWER: Mapping[str, Mapping[str, Any]] = {
 
 
 @pytest.mark.parametrize("narrower", NARROWER.values(), ids=NARROWER)
-def test_a_card_that_the_programme_would_not_allow_any_more_is_told_again(
+def test_a_repeat_of_a_card_creation_returns_its_answer_under_a_stricter_programme(
     scene: Scene, narrower: Mapping[str, Any]
 ) -> None:
     programme = {"design_ids": [1, 2], "auto_conversion": True}

@@ -36,12 +36,12 @@ def scene(running: Scene) -> Scene:
     return running
 
 
-def test_no_action_is_forgotten() -> None:
+def test_the_cases_cover_every_action() -> None:
     assert {case.action.name for case in CASES} == EVERY_ACTION.keys()
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_an_action_takes_so_many_round_trips(scene: Scene, case: Case) -> None:
+def test_an_action_makes_the_expected_round_trips(scene: Scene, case: Case) -> None:
     members = case.members(scene)
     with counted(scene.world) as calls:
         case.do(scene, **members)
@@ -50,7 +50,7 @@ def test_an_action_takes_so_many_round_trips(scene: Scene, case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_with_a_reference_it_takes_no_further_one_for_the_claim_of_a_write(scene: Scene, case: Case) -> None:
+def test_an_action_with_a_reference_and_its_repeat_make_the_expected_round_trips(scene: Scene, case: Case) -> None:
     members = case.members(scene) | {"request_reference_id": scene.reference()}
     seen, answers = [], []
     for _ in range(2):

@@ -54,17 +54,17 @@ def scene(world: World, monkeypatch: pytest.MonkeyPatch) -> Scene:
 
 @pytest.mark.parametrize("manner", MANNERS)
 @pytest.mark.parametrize("case", CARD_CASES, ids=str)
-def test_a_fault_of_storage_loses_and_doubles_nothing(scene: Scene, case: Case, manner: str) -> None:
+def test_a_storage_fault_neither_loses_nor_repeats_a_write(scene: Scene, case: Case, manner: str) -> None:
     TARGETS.play(f"{case} {manner}", Play(scene, case, manner), scene.world)
 
 
 @pytest.mark.parametrize("manner", MANNERS)
 @pytest.mark.parametrize("case", [case for case in CARD_CASES if str(case) in _COLD], ids=str)
-def test_a_fault_of_storage_loses_and_doubles_nothing_in_a_new_process(scene: Scene, case: Case, manner: str) -> None:
+def test_a_storage_fault_in_a_new_process_neither_loses_nor_repeats_a_write(scene: Scene, case: Case, manner: str) -> None:
     TARGETS.play(f"cold {case} {manner}", Play(scene, case, manner, cold=True), scene.world)
 
 
-def test_a_fault_of_storage_loses_and_doubles_nothing_in_reads_of_several_batches(
+def test_a_storage_fault_in_a_read_of_several_batches_neither_loses_nor_repeats_a_write(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("chalicelib.cards.requests.request_context.MOST_TOGETHER", 1)
@@ -96,7 +96,7 @@ class CredentialsPlay:
         return self._world.hub.cards.portal.read(MANAGER, "listCredentials")
 
 
-def test_a_fault_of_storage_never_changes_the_list_of_credentials(scene: Scene) -> None:
+def test_a_storage_fault_never_changes_the_list_of_credentials(scene: Scene) -> None:
     TARGETS.play("credentials", CredentialsPlay(scene), scene.world)
 
 
@@ -109,20 +109,20 @@ class UnansweredPlay(Play):
 
 
 @pytest.mark.parametrize("manner", [WITHOUT, WITH_REFERENCE])
-def test_a_fault_of_storage_loses_and_doubles_nothing_when_a_request_looks_for_its_own_write(
+def test_a_storage_fault_after_an_unanswered_write_neither_loses_nor_repeats_the_write(
     scene: Scene, manner: str
 ) -> None:
     (case,) = (case for case in CARD_CASES if case.name == "changeAccountStatus")
     TARGETS.play(f"unanswered {manner}", UnansweredPlay(scene, case, manner), scene.world)
 
 
-def test_an_event_is_written_once_with_its_cause_and_arrives_whatever_storage_does(scene: Scene) -> None:
+def test_an_event_is_written_once_with_its_cause_and_delivered_despite_storage_faults(scene: Scene) -> None:
     with scene.world.manager_wants_events():
         TARGETS.play("event", EventPlay(scene), scene.world)
 
 
-def test_every_call_of_the_storage_by_the_card_api_was_hit_by_every_fault() -> None:
-    """Payments, the network and the rolling proof have plays of their own."""
+def test_every_fault_was_injected_at_every_storage_call_of_the_card_api() -> None:
+    """Leave out payments, the network and the rolling proof, which have tests of their own."""
     if len(TARGETS.plays) < len(MANNERS) * (len(CARD_CASES) + len(_COLD)) + 5:
         pytest.skip("not every scene was played in this run")
 

@@ -45,10 +45,10 @@ def advance_to(scene: Scene, moment: str, second: int = 0) -> None:
     ],
     ids=["a day", "a month"],
 )
-def test_no_window_of_a_limit_counts_more_than_the_limit(
+def test_a_limit_window_never_counts_more_than_the_limit(
     scene: Scene, ahead: float, second: int, window: str, groups: dict[str, int], midnight: str, amount: int, most: int
 ) -> None:
-    """Each movement counts once: in the window of its process or, if a later one has begun, in that."""
+    """Count each movement once: in the window of its process or, if a later one has begun, in that."""
     user = buyer(with_shops(scene), **groups)
     advance_to(scene, midnight, second)
     beside = replace(user, scene=user.scene.following(ahead))
@@ -69,7 +69,7 @@ def window_of(user: Buyer, answer: Any, window: str) -> int:
 
 
 @AROUND_MIDNIGHT
-def test_no_more_than_5_wrong_cvc2s_a_day_are_looked_at(scene: Scene, ahead: float, second: int) -> None:
+def test_wrong_cvc2s_at_two_processes_block_the_right_one_for_a_day(scene: Scene, ahead: float, second: int) -> None:
     card = scene.card_in("A")
     wrong = "000" if card.cvc2 != "000" else "111"
     guess = {"card_id": card.card_id, "transaction_type": 39, "amount": 0, "currency_ison": EUR}
@@ -87,7 +87,7 @@ def test_no_more_than_5_wrong_cvc2s_a_day_are_looked_at(scene: Scene, ahead: flo
 # -- times
 
 
-def test_a_hold_is_released_when_its_time_has_come_by_the_clock_that_is_asked(scene: Scene, ahead: float) -> None:
+def test_the_schedule_releases_a_hold_when_it_is_due_by_the_clock_of_its_process(scene: Scene, ahead: float) -> None:
     user, other = buyer(with_shops(scene)), scene.following(ahead)
     link = user.asks(40_00)["trans_link"]
     until = scene.clock.time() + HOLD_SECONDS
@@ -101,7 +101,7 @@ def test_a_hold_is_released_when_its_time_has_come_by_the_clock_that_is_asked(sc
 # -- order
 
 
-def test_the_entries_of_an_account_are_in_order_whoever_writes_them(scene: Scene, ahead: float) -> None:
+def test_account_entries_of_two_processes_are_in_order(scene: Scene, ahead: float) -> None:
     user = buyer(with_shops(scene))
     beside = replace(user, scene=user.scene.following(ahead))
 
