@@ -32,7 +32,7 @@ def card_id(stage: Scene) -> int:
     return stage.card_in("A").card_id
 
 
-def test_an_action_is_posted_and_answered_as_json(stage: Scene, card_id: int) -> None:
+def test_post_returns_the_answer_of_an_action_as_json(stage: Scene, card_id: int) -> None:
     answer = post(stage, "/api", "getCardStatus", card_id=card_id)
 
     assert answer.status == 200
@@ -41,7 +41,7 @@ def test_an_action_is_posted_and_answered_as_json(stage: Scene, card_id: int) ->
     assert answer.text == '{"status":"success","duplicated":0,"data":{"card_status":"A"}}'
 
 
-def test_the_request_id_of_the_caller_comes_back(stage: Scene, card_id: int) -> None:
+def test_the_answer_returns_the_request_id_of_the_caller(stage: Scene, card_id: int) -> None:
     given = str(uuid.uuid4())
     body = jsontext.dumps(stage.body("getCardStatus", card_id=card_id)).encode()
 
@@ -50,7 +50,7 @@ def test_the_request_id_of_the_caller_comes_back(stage: Scene, card_id: int) -> 
     assert answer.headers["x-request-id"] == given
 
 
-def test_every_error_that_is_found_in_a_body_is_a_200(stage: Scene) -> None:
+def test_every_error_in_a_body_returns_200(stage: Scene) -> None:
     for members, code in (
         ({"card_id": 987654321}, 3002),
         ({"card_id": []}, 2002),
@@ -67,7 +67,7 @@ def test_every_error_that_is_found_in_a_body_is_a_200(stage: Scene) -> None:
 @pytest.mark.parametrize(
     "content_type", ["text/plain", "application/x-www-form-urlencoded", f"{JSON}; charset=utf-8", None]
 )
-def test_a_body_is_read_whatever_its_content_type(stage: Scene, card_id: int, content_type: str | None) -> None:
+def test_a_body_of_any_content_type_is_accepted(stage: Scene, card_id: int, content_type: str | None) -> None:
     answer = post(stage, "/api", "getCardStatus", content_type, card_id=card_id)
 
     assert (answer.status, answer.body["status"]) == (200, "success")
@@ -75,14 +75,14 @@ def test_a_body_is_read_whatever_its_content_type(stage: Scene, card_id: int, co
 
 @pytest.mark.parametrize("path", ["/api", "/simulator"])
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH"])
-def test_only_post_is_taken(stage: Scene, path: str, method: str) -> None:
+def test_every_other_method_than_post_returns_405(stage: Scene, path: str, method: str) -> None:
     answer = stage.world.call(method, path, None, {"content-type": JSON})
 
     assert (answer.status, answer.headers["allow"]) == (405, "POST, OPTIONS")
     assert answer.body["status"] == "error"
 
 
-def test_the_simulator_is_posted_to_as_well(stage: Scene, card_id: int) -> None:
+def test_the_simulator_accepts_its_own_actions_only(stage: Scene, card_id: int) -> None:
     purchase: dict[str, Any] = {"card_id": card_id, "transaction_type": 39, "amount": 0, "currency_ison": 978}
 
     answer = post(stage, "/simulator", "simulateAuthorization", **purchase)
@@ -92,7 +92,7 @@ def test_the_simulator_is_posted_to_as_well(stage: Scene, card_id: int) -> None:
     assert post(stage, "/api", "simulateAuthorization", **purchase).body["status_code"] == 1002
 
 
-def test_there_is_no_simulator_in_production() -> None:
+def test_production_has_no_simulator_route() -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("AWS_ENDPOINT")} | PROD
     listing = "import app; print(*sorted(app.app.routes))"
 
@@ -104,7 +104,7 @@ def test_there_is_no_simulator_in_production() -> None:
     assert not [route for route in routes if "simulator" in route]
 
 
-def test_a_defect_outside_the_dispatcher_is_9001_too(stage: Scene, lines: Lines) -> None:
+def test_an_exception_in_the_dispatcher_returns_code_9001(stage: Scene, lines: Lines) -> None:
     with patch.object(Dispatcher, "answer", side_effect=ZeroDivisionError("secret")):
         answer = post(stage, "/api", "getDesign", program_id=101)
 
@@ -112,7 +112,7 @@ def test_a_defect_outside_the_dispatcher_is_9001_too(stage: Scene, lines: Lines)
     assert "secret" not in answer.text
 
 
-def test_no_line_holds_a_credential_or_a_body(stage: Scene, card_id: int, lines: Lines) -> None:
+def test_log_lines_contain_no_credential_and_no_body(stage: Scene, card_id: int, lines: Lines) -> None:
     post(stage, "/api", "changeCardStatus", card_id=card_id, status="T", note="very private")
     post(stage, "/api", "createHolder", first_name="Very7Private")
 
