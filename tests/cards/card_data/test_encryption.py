@@ -34,14 +34,14 @@ def data() -> CardData:
 
 @within
 @given(st.integers(1, 10**20), st.sampled_from(get_args(Sealed)), TEXTS)
-def test_what_was_sealed_for_a_field_of_a_card_opens_there(
+def test_a_sealed_value_opens_for_its_own_card_and_field(
     data: CardData, card_id: int, field: Sealed, text: str
 ) -> None:
     assert data.open(card_id, field, data.seal(card_id, field, text)) == text
 
 
 @pytest.mark.parametrize(("card_id", "field"), [(1002, "pan"), (1001, "pin"), (100, "pan"), (10010, "pan")])
-def test_a_sealed_number_moved_to_another_card_or_field_does_not_open(
+def test_a_sealed_value_does_not_open_for_another_card_or_field(
     data: CardData, card_id: int, field: Sealed
 ) -> None:
     sealed = data.seal(1001, "pan", PAN)
@@ -60,11 +60,11 @@ def test_a_sealed_value_with_one_bit_changed_does_not_open(data: CardData) -> No
             data.open(1001, "pin", altered)
 
 
-def test_the_same_pin_is_never_sealed_alike(data: CardData) -> None:
+def test_sealing_a_pin_twice_gives_different_ciphertexts(data: CardData) -> None:
     assert len({data.seal(1001, "pin", "1902") for _ in range(20)}) == 20
 
 
-def test_a_card_number_is_found_by_one_hash_that_does_not_contain_it(data: CardData) -> None:
+def test_a_card_number_has_one_lookup_hash_that_does_not_contain_it(data: CardData) -> None:
     found = data.lookup(PAN)
 
     assert data.lookup(PAN) == found
@@ -74,8 +74,8 @@ def test_a_card_number_is_found_by_one_hash_that_does_not_contain_it(data: CardD
     assert data.fingerprint(PAN) != found
 
 
-def test_the_keyed_hash_needs_the_key(data: CardData) -> None:
-    """Card numbers are few: whoever has the hashes alone must not be able to try them all."""
+def test_the_lookup_hash_depends_on_the_key(data: CardData) -> None:
+    """Prevent a search of all card numbers by someone who has the hashes but not the key."""
     other = CardKeys(FakeSecrets(), FakeKms(), "causeway-other-card-keys", ManualClock(START))
     other.initialise()
 

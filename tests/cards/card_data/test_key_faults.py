@@ -39,7 +39,7 @@ def breaking(scene: Scene, ring: str, service: str) -> Unreliable:
 
 
 @pytest.mark.parametrize(("ring", "service"), PLACES)
-def test_a_card_is_made_when_the_keys_can_be_had_again(scene: Scene, ring: str, service: str) -> None:
+def test_card_creation_fails_without_keys_and_succeeds_when_keys_are_available_again(scene: Scene, ring: str, service: str) -> None:
     fresh = scene.apart()
     unreliable = breaking(fresh, ring, service)
     members = of_new_card(request_reference_id=scene.reference(), **HOLDER_BLOCK)
@@ -60,7 +60,7 @@ def test_a_card_is_made_when_the_keys_can_be_had_again(scene: Scene, ring: str, 
 
 @pytest.mark.parametrize("action", ["getCardNumber", "getPin", "getCvc2", "getCardAcsPassword", "setPin"])
 @pytest.mark.parametrize(("ring", "service"), PLACES)
-def test_card_data_are_there_when_the_keys_can_be_had_again(scene: Scene, action: str, ring: str, service: str) -> None:
+def test_card_data_actions_fail_without_keys_and_succeed_when_keys_are_available_again(scene: Scene, action: str, ring: str, service: str) -> None:
     card = scene.card(card_virtual=0, card_pin=PIN)
     members = {"card_id": card.card_id} | ({"pin": PIN} if action == "setPin" else {})
     needed = ring == "keyring" or action in ("getCvc2", "setPin")
@@ -75,7 +75,7 @@ def test_card_data_are_there_when_the_keys_can_be_had_again(scene: Scene, action
 
 
 @pytest.mark.parametrize(("ring", "service"), PLACES)
-def test_a_process_that_has_keys_goes_on_with_them(scene: Scene, ring: str, service: str) -> None:
+def test_a_process_with_cached_keys_works_while_keys_are_unavailable(scene: Scene, ring: str, service: str) -> None:
     scene.card(card_virtual=0)
     breaking(scene, ring, service)
     scene.clock.advance(61)

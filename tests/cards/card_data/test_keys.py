@@ -44,12 +44,12 @@ def data(keys: CardKeys) -> CardData:
     return CardData(Vault(NoDataKeys()), keys)
 
 
-def test_missing_keys_say_which_command_makes_them(secrets: FakeSecrets) -> None:
+def test_the_error_for_missing_keys_names_the_command_that_creates_them(secrets: FakeSecrets) -> None:
     with pytest.raises(NoKeys, match=r"contains no keys yet: run `.venv/bin/python -m infra\.admin keys init`"):
         CardKeys(secrets, FakeKms(), NAME, ManualClock(START)).current()
 
 
-def test_making_keys_again_changes_nothing(keys: CardKeys, secrets: FakeSecrets) -> None:
+def test_a_second_initialisation_keeps_the_keys(keys: CardKeys, secrets: FakeSecrets) -> None:
     before = dict(secrets.values)
 
     assert not keys.initialise()
@@ -57,7 +57,7 @@ def test_making_keys_again_changes_nothing(keys: CardKeys, secrets: FakeSecrets)
     assert secrets.values == before
 
 
-def test_of_two_operators_who_make_keys_at_once_the_first_one_wins(secrets: FakeSecrets) -> None:
+def test_a_parallel_initialisation_keeps_the_keys_of_the_first_operator(secrets: FakeSecrets) -> None:
     first, second = (CardKeys(secrets, FakeKms(), NAME, ManualClock(START)) for _ in range(2))
     secrets.before_put = first.initialise
 
@@ -74,7 +74,7 @@ def test_no_key_is_stored_in_clear(keys: CardKeys, secrets: FakeSecrets) -> None
     assert set(secrets.get(NAME)) == {"lookup", "versions"}
 
 
-def test_every_key_is_another_one(keys: CardKeys) -> None:
+def test_every_key_differs_from_all_others(keys: CardKeys) -> None:
     keys.rotate()
     made = {keys.cvk(1), keys.cvk(2), keys.pvk(1), keys.pvk(2)}
 
@@ -84,7 +84,7 @@ def test_every_key_is_another_one(keys: CardKeys) -> None:
     assert len(keys.derive_key("one")) == 32
 
 
-def test_a_rotated_key_leaves_an_old_cards_values_as_they_were(keys: CardKeys) -> None:
+def test_a_rotation_keeps_the_cvc2_and_pvv_of_existing_cards(keys: CardKeys) -> None:
     version = data(keys).key_version()
     before = data(keys).cvc2(PAN, 2029, 12, version), data(keys).pvv(PAN, "1902", version)
 
@@ -95,7 +95,7 @@ def test_a_rotated_key_leaves_an_old_cards_values_as_they_were(keys: CardKeys) -
         assert now.key_version() == version + 3
 
 
-def test_the_lookup_hash_of_cards_survives_every_rotation(keys: CardKeys) -> None:
+def test_a_rotation_keeps_the_lookup_hash_of_cards(keys: CardKeys) -> None:
     before = data(keys).lookup(PAN), data(keys).fingerprint("{}")
 
     keys.rotate()
@@ -103,7 +103,7 @@ def test_the_lookup_hash_of_cards_survives_every_rotation(keys: CardKeys) -> Non
     assert (data(another(keys)).lookup(PAN), data(another(keys)).fingerprint("{}")) == before
 
 
-def test_a_card_of_a_version_that_a_process_has_not_seen_yet_is_served_at_once(keys: CardKeys) -> None:
+def test_a_process_reads_a_key_version_it_has_not_cached_at_once(keys: CardKeys) -> None:
     stale = another(keys)
     assert stale.current() == 1
     version = keys.rotate()
@@ -112,7 +112,7 @@ def test_a_card_of_a_version_that_a_process_has_not_seen_yet_is_served_at_once(k
     assert stale.current() == version
 
 
-def test_new_cards_get_the_new_version_everywhere_within_a_minute(keys: CardKeys, clock: ManualClock) -> None:
+def test_every_process_uses_a_new_key_version_for_new_cards_within_a_minute(keys: CardKeys, clock: ManualClock) -> None:
     stale = another(keys)
     assert stale.current() == 1
     assert keys.rotate() == 2
@@ -123,7 +123,7 @@ def test_new_cards_get_the_new_version_everywhere_within_a_minute(keys: CardKeys
     assert stale.current() == 2
 
 
-def test_of_two_rotations_at_once_one_is_refused_and_no_version_is_lost(keys: CardKeys, secrets: FakeSecrets) -> None:
+def test_one_of_two_parallel_rotations_fails_and_no_version_is_lost(keys: CardKeys, secrets: FakeSecrets) -> None:
     other = another(keys)
     secrets.before_put = other.rotate
 
@@ -133,12 +133,12 @@ def test_of_two_rotations_at_once_one_is_refused_and_no_version_is_lost(keys: Ca
     assert another(keys).cvk(2) == other.cvk(2)
 
 
-def test_an_unknown_version_is_a_key_error(keys: CardKeys) -> None:
+def test_an_unknown_key_version_raises_key_error(keys: CardKeys) -> None:
     with pytest.raises(KeyError):
         keys.cvk(7)
 
 
-def test_a_key_is_unwrapped_once_and_only_when_it_is_used(keys: CardKeys, clock: ManualClock) -> None:
+def test_a_key_is_unwrapped_once_at_its_first_use(keys: CardKeys, clock: ManualClock) -> None:
     fresh = CardKeys(keys._secrets, kms := FakeKms(), NAME, keys._clock)
     fresh.current()
     assert kms.unwrapped == []
@@ -149,7 +149,7 @@ def test_a_key_is_unwrapped_once_and_only_when_it_is_used(keys: CardKeys, clock:
     assert len(kms.unwrapped) == 1
 
 
-def test_while_the_secret_cannot_be_read_the_keys_go_on(
+def test_cached_keys_stay_in_use_while_the_secret_cannot_be_read(
     keys: CardKeys, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = keys.cvk(1)
@@ -163,7 +163,7 @@ def test_while_the_secret_cannot_be_read_the_keys_go_on(
     assert keys.current() == 1
 
 
-def test_importing_the_keys_loads_no_client_of_aws() -> None:
+def test_importing_the_encryption_module_loads_neither_boto3_nor_pydantic() -> None:
     loaded = "print(*(n for n in ('boto3', 'pydantic') if n in sys.modules))"
     seen = f"import sys; import chalicelib.cards.card_data.encryption; {loaded}"
 

@@ -16,7 +16,7 @@ LENGTHS = st.integers(16, 19)
 
 
 @given(BINS, LENGTHS)
-def test_a_new_number_has_the_bin_the_length_and_a_right_check_digit(bin: str, length: int) -> None:
+def test_a_new_card_number_has_its_bin_its_length_and_a_valid_check_digit(bin: str, length: int) -> None:
     pan = numbers.new_pan(bin, length)
 
     assert pan.startswith(bin)
@@ -26,12 +26,12 @@ def test_a_new_number_has_the_bin_the_length_and_a_right_check_digit(bin: str, l
 
 
 @given(st.text("0123456789", min_size=16, max_size=19))
-def test_a_number_is_valid_when_its_check_digit_is_right(pan: str) -> None:
+def test_a_card_number_is_valid_if_its_luhn_check_digit_is(pan: str) -> None:
     assert numbers.is_valid(pan) == luhn.is_valid(pan)
 
 
 @given(BINS, LENGTHS, st.data())
-def test_one_mistyped_digit_is_always_noticed(bin: str, length: int, data: st.DataObject) -> None:
+def test_a_card_number_with_one_wrong_digit_is_invalid(bin: str, length: int, data: st.DataObject) -> None:
     pan = numbers.new_pan(bin, length)
     place = data.draw(st.integers(0, length - 1))
     other = data.draw(st.sampled_from([digit for digit in "0123456789" if digit != pan[place]]))
@@ -40,11 +40,11 @@ def test_one_mistyped_digit_is_always_noticed(bin: str, length: int, data: st.Da
 
 
 @pytest.mark.parametrize("text", ["", "4111 1111 1111 1111", "411111111111111x", "٤١١١١١١١١١١١١١١١"])
-def test_what_is_not_digits_is_no_card_number(text: str) -> None:
+def test_text_other_than_ascii_digits_is_no_valid_card_number(text: str) -> None:
     assert not numbers.is_valid(text)
 
 
-def test_every_digit_between_the_bin_and_the_check_digit_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_digit_between_bin_and_check_digit_is_random(monkeypatch: pytest.MonkeyPatch) -> None:
     limits: list[int] = []
 
     def drawn(limit: int) -> int:
@@ -57,7 +57,7 @@ def test_every_digit_between_the_bin_and_the_check_digit_is_drawn(monkeypatch: p
     assert limits == [10**9]
 
 
-def test_numbers_do_not_repeat_by_design() -> None:
+def test_500_new_card_numbers_hardly_repeat() -> None:
     assert len({numbers.new_pan("41111111", 16) for _ in range(500)}) > 495
 
 

@@ -17,7 +17,7 @@ SIMPLE = {
 
 
 @pytest.mark.parametrize("pin", sorted(SIMPLE))
-def test_a_pin_of_one_digit_or_of_neighbours_throughout_is_simple(pin: str) -> None:
+def test_a_pin_of_one_digit_or_of_consecutive_digits_is_simple(pin: str) -> None:
     assert pins_and_passwords.is_simple(pin)
 
 

@@ -36,22 +36,22 @@ PINS = st.text("0123456789", min_size=4, max_size=4)
 
 
 @pytest.mark.parametrize(("key", "pan", "expiry", "service_code", "value"), CARD_VALUES)
-def test_published_card_verification_values_come_out(
+def test_card_verification_values_match_published_examples(
     key: str, pan: str, expiry: str, service_code: str, value: str
 ) -> None:
     assert verification_values.card_verification_value(bytes.fromhex(key), pan, expiry, service_code) == value
 
 
 @pytest.mark.parametrize(("key", "pan", "index", "pin", "value"), PIN_VALUES)
-def test_published_pin_verification_values_come_out(key: str, pan: str, index: int, pin: str, value: str) -> None:
+def test_pin_verification_values_match_published_examples(key: str, pan: str, index: int, pin: str, value: str) -> None:
     assert verification_values.pvv(bytes.fromhex(key), pan, pin, index) == value
 
 
 @given(KEYS, PANS, st.integers(2026, 2099), st.integers(1, 12))
-def test_a_cvc2_is_what_psec_computes_for_year_month_and_service_code_000(
+def test_a_cvc2_matches_psec_for_year_month_and_service_code_000(
     key: bytes, pan: str, year: int, month: int
 ) -> None:
-    """psec stops where the decimal digits end; then the schemes go on with the letters."""
+    """Continue with the letters where the decimal digits end, as the schemes do and psec does not."""
     value = verification_values.cvc2(key, pan, year, month)
 
     expected = psec.cvv.generate_cvv(key, pan, f"{year}{month:02}"[2:], "000")
@@ -61,16 +61,16 @@ def test_a_cvc2_is_what_psec_computes_for_year_month_and_service_code_000(
 
 
 @given(KEYS, PANS, PINS, st.integers(1, 6))
-def test_a_pin_verification_value_is_what_psec_computes(key: bytes, pan: str, pin: str, index: int) -> None:
+def test_a_pin_verification_value_matches_psec(key: bytes, pan: str, pin: str, index: int) -> None:
     assert verification_values.pvv(key, pan, pin, index) == psec.pin.generate_visa_pvv(key, str(index), pin, pan)
 
 
-def test_where_decimal_digits_do_not_suffice_letters_count_from_zero() -> None:
+def test_decimalization_maps_letters_from_zero_when_decimal_digits_run_out() -> None:
     assert verification_values._decimal_digits(bytes.fromhex("abcdefabcdef1abc"), 3) == "101"
     assert verification_values._decimal_digits(bytes.fromhex("feedfacecafebabe"), 4) == "5443"
 
 
-def test_a_later_expiry_or_another_card_has_a_value_of_its_own() -> None:
+def test_cvc2s_of_different_expiries_and_cards_differ() -> None:
     key = bytes.fromhex(COUNTED)
     months = {verification_values.cvc2(key, "4123456789012345", 2026, month) for month in range(1, 13)}
     cards = {verification_values.cvc2(key, f"412345678901{number:04}", 2026, 1) for number in range(100)}
