@@ -41,7 +41,7 @@ def heard(listener: Listener) -> Listener:
 # -- cards
 
 
-def test_a_card_is_told_with_the_ids_that_lead_to_it_and_nothing_of_it_that_is_secret(heard: Listener) -> None:
+def test_a_new_card_sends_an_event_with_its_ids_and_no_secret(heard: Listener) -> None:
     card = heard.scene.card()
 
     [event] = heard.events()
@@ -61,7 +61,7 @@ def test_a_card_is_told_with_the_ids_that_lead_to_it_and_nothing_of_it_that_is_s
     }
 
 
-def test_a_card_that_is_issued_anew_is_told_with_its_new_order(heard: Listener) -> None:
+def test_a_reissued_card_sends_an_event_with_its_new_card_order(heard: Listener) -> None:
     scene = heard.scene
     card = scene.card_in("A", card_program_id=ONLINE)
     heard.forget()
@@ -75,7 +75,7 @@ def test_a_card_that_is_issued_anew_is_told_with_its_new_order(heard: Listener) 
     assert told["card_request_id"] == made["card_request_id"] != card.card_request_id
 
 
-def test_an_activation_is_told_however_it_was_asked_for(heard: Listener) -> None:
+def test_an_activation_sends_an_event_with_or_without_the_card_number(heard: Listener) -> None:
     scene = heard.scene
     cards = [scene.card(), scene.card()]
     heard.forget()
@@ -95,7 +95,7 @@ def test_an_activation_is_told_however_it_was_asked_for(heard: Listener) -> None
     ]
 
 
-def test_a_new_status_is_told_with_the_one_before_it_and_the_same_one_again_is_not(heard: Listener) -> None:
+def test_a_card_status_event_has_the_previous_status_and_an_unchanged_status_sends_none(heard: Listener) -> None:
     scene = heard.scene
     card = scene.card_in("A")
     heard.forget()
@@ -136,7 +136,7 @@ def test_an_account_event_has_the_previous_status_and_an_unchanged_status_sends_
     ]
 
 
-def test_a_change_that_is_no_event_sends_none(heard: Listener) -> None:
+def test_reads_refusals_and_unlisted_changes_send_no_event(heard: Listener) -> None:
     scene = heard.scene
     card = scene.card_in("A")
     heard.forget()
@@ -155,7 +155,7 @@ def test_a_change_that_is_no_event_sends_none(heard: Listener) -> None:
 # -- the network
 
 
-def test_each_message_of_the_network_is_told_with_the_response_and_the_balances(heard: Listener) -> None:
+def test_each_network_message_sends_an_event_with_response_code_and_balances(heard: Listener) -> None:
     scene = heard.scene
     card = scene.spendable(5000)
     heard.forget()
@@ -173,7 +173,7 @@ def test_each_message_of_the_network_is_told_with_the_response_and_the_balances(
     assert (reversal["authorize_type"], reversal["trans_link"]) == (4, approved["trans_link"])
 
 
-def test_what_a_shop_collects_is_told_with_its_transaction(heard: Listener) -> None:
+def test_a_clearing_sends_an_event_with_its_transaction(heard: Listener) -> None:
     scene = heard.scene
     card = scene.spendable(5000)
     asked = scene.purchase(card.card_id, 2000)
@@ -191,7 +191,7 @@ def test_what_a_shop_collects_is_told_with_its_transaction(heard: Listener) -> N
 # -- 3-D Secure
 
 
-def test_a_challenge_is_told_with_the_shop_and_without_the_value_that_answers_it(heard: Listener) -> None:
+def test_a_3ds_challenge_sends_an_event_with_the_merchant_and_without_the_validation_value(heard: Listener) -> None:
     scene = heard.scene
     card = scene.card_in("A")
     heard.forget()
@@ -214,7 +214,7 @@ def test_a_challenge_is_told_with_the_shop_and_without_the_value_that_answers_it
     assert asked["validation_value"]
 
 
-def test_who_delivers_the_value_is_told_it_under_its_key_and_confirms_with_what_it_opens(heard: Listener) -> None:
+def test_a_delivering_manager_receives_the_encrypted_validation_value_and_confirms_with_it(heard: Listener) -> None:
     scene, (key, public_pem) = heard.scene, key_pair()
     card = scene.card_in("A")
     heard.forget()
@@ -234,7 +234,7 @@ def test_who_delivers_the_value_is_told_it_under_its_key_and_confirms_with_what_
     assert scene.do("authenticationConfirm", **answer, validation_value=value).status == "success"
 
 
-def test_with_a_key_of_events_alone_no_value_is_told(heard: Listener) -> None:
+def test_an_event_key_alone_adds_no_validation_value_to_events(heard: Listener) -> None:
     scene = heard.scene
     card, catalogue = scene.card_in("A"), scene.hub.cards.programmes.catalogue(MANAGER)
     key = key_pair()[1]
@@ -246,7 +246,7 @@ def test_with_a_key_of_events_alone_no_value_is_told(heard: Listener) -> None:
     assert ["validation_value" in told for told in heard.told("three_d_secure.requested")] == [False]
 
 
-def test_an_authentication_that_asks_nobody_tells_nothing(heard: Listener) -> None:
+def test_an_authentication_without_a_challenge_sends_no_event(heard: Listener) -> None:
     scene = heard.scene
     card = scene.card()
     heard.forget()
@@ -258,7 +258,7 @@ def test_an_authentication_that_asks_nobody_tells_nothing(heard: Listener) -> No
 # -- accounts
 
 
-def test_an_account_that_is_moved_to_a_programme_is_told_with_the_groups_that_were_replaced(heard: Listener) -> None:
+def test_a_change_of_account_programme_sends_an_event_with_the_replaced_groups(heard: Listener) -> None:
     scene = heard.scene
     account = scene.account(fee_group_id=302, risk_rules_group_id=402)
     [before] = scene.data("getAccounts", account_id=account)
@@ -283,8 +283,8 @@ def test_an_account_that_is_moved_to_a_programme_is_told_with_the_groups_that_we
     ]
 
 
-def test_an_account_that_keeps_all_of_its_groups_is_told_so(heard: Listener) -> None:
-    """Its fee group is one of the new programme's, as if the operator had changed what the old one allows."""
+def test_a_programme_change_without_replaced_groups_sends_an_event_with_an_empty_list(heard: Listener) -> None:
+    """Give the account a fee group of the new programme, as after a change of what the old one allows."""
     scene = heard.scene
     account = scene.account()
     table, key = Account.key(account)
@@ -302,7 +302,7 @@ def test_an_account_that_keeps_all_of_its_groups_is_told_so(heard: Listener) -> 
     assert (told["program_id"], told["replaced_groups"]) == (PREPAID_ACCOUNT, [])
 
 
-def test_a_group_that_an_account_did_not_have_is_told_without_one_before(heard: Listener) -> None:
+def test_a_programme_change_that_adds_a_group_sends_an_event_without_a_previous_group(heard: Listener) -> None:
     scene = heard.scene
     account = scene.account(program_id=PREPAID_ACCOUNT)
     heard.forget()
@@ -324,7 +324,7 @@ def changed(told: list[Told]) -> list[tuple[str, str]]:
     return [(each["kind"], each["state"]) for each in told]
 
 
-def test_a_payment_in_is_told_with_what_it_came_to(heard: Listener) -> None:
+def test_an_inbound_payment_sends_an_event_with_its_settlement(heard: Listener) -> None:
     scene = heard.scene
     address = scene.address()
     heard.forget()
@@ -354,7 +354,7 @@ def test_a_payment_in_is_told_with_what_it_came_to(heard: Listener) -> None:
     ]
 
 
-def test_a_payment_that_was_bounced_is_told_with_the_reason(heard: Listener) -> None:
+def test_a_rejected_inbound_payment_sends_an_event_with_the_reason(heard: Listener) -> None:
     scene = heard.scene
     address = scene.address()
     scene.data("changeExternalPaymentAddressStatus", epm_address_id=address["id"], status="S")
@@ -370,7 +370,7 @@ def test_a_payment_that_was_bounced_is_told_with_the_reason(heard: Listener) -> 
 @pytest.mark.parametrize(
     ("results", "states"), [(["settled"], "S"), (["rejected"], "J"), (["settled", "settled", "returned"], "SR")]
 )
-def test_a_payment_out_is_told_when_it_is_made_and_with_each_new_state(
+def test_an_outbound_payment_sends_an_event_when_created_and_for_each_new_state(
     heard: Listener, results: list[str], states: str
 ) -> None:
     scene = heard.scene
@@ -389,7 +389,7 @@ def test_a_payment_out_is_told_when_it_is_made_and_with_each_new_state(
     assert ("return_transaction_id" in found[-1]) == (states[-1] == "R")
 
 
-def test_a_payment_out_that_the_provider_refuses_is_told_to_be_rejected(heard: Listener) -> None:
+def test_an_outbound_payment_that_the_provider_refuses_sends_a_rejected_event(heard: Listener) -> None:
     address = heard.scene.funded(10_000)
     heard.forget()
 
@@ -400,7 +400,7 @@ def test_a_payment_out_that_the_provider_refuses_is_told_to_be_rejected(heard: L
     assert "reason" in rejected
 
 
-def test_what_the_schedule_finishes_is_told_by_it(heard: Listener) -> None:
+def test_the_schedule_sends_the_events_of_the_payments_it_completes(heard: Listener) -> None:
     scene = heard.scene
     address = scene.address()
     came = scene.inbound(address, 900, sender_name="Lost Bob")["epm_transaction_id"]
@@ -416,7 +416,7 @@ def test_what_the_schedule_finishes_is_told_by_it(heard: Listener) -> None:
     assert (original["epm_transaction_id"], back["returned_epm_transaction_id"]) == (came, came)
 
 
-def test_a_payment_within_this_service_is_told_on_both_sides_and_so_is_its_return(heard: Listener) -> None:
+def test_an_internal_payment_and_its_return_send_events_for_both_accounts(heard: Listener) -> None:
     scene = heard.scene
     source, target = scene.funded(10_000), scene.address()
     heard.forget()
@@ -430,7 +430,7 @@ def test_a_payment_within_this_service_is_told_on_both_sides_and_so_is_its_retur
     assert changed(heard.told("external_payment")) == [("out", "R"), ("in", "R"), ("return", "S")]
 
 
-def test_a_mandate_and_its_collections_are_told_to_the_end(heard: Listener) -> None:
+def test_a_mandate_and_its_direct_debits_send_an_event_for_each_state(heard: Listener) -> None:
     scene = heard.scene
     address = scene.funded(500)
     heard.forget()
@@ -459,7 +459,7 @@ def test_a_mandate_and_its_collections_are_told_to_the_end(heard: Listener) -> N
 # -- with its cause, once, to whom it concerns
 
 
-def test_a_repeat_tells_nothing_again(heard: Listener) -> None:
+def test_a_repeated_request_sends_no_further_event(heard: Listener) -> None:
     scene, reference = heard.scene, heard.scene.reference()
     address = scene.funded(10_000)
     heard.forget()
@@ -471,7 +471,7 @@ def test_a_repeat_tells_nothing_again(heard: Listener) -> None:
 
 
 @pytest.mark.parametrize("applied", [True, False], ids=["applied", "not applied"])
-def test_an_event_is_there_with_its_cause_or_not_at_all(heard: Listener, applied: bool) -> None:
+def test_an_event_is_stored_only_if_its_cause_is_stored(heard: Listener, applied: bool) -> None:
     scene, reference = heard.scene, heard.scene.reference()
     card = scene.card()
     heard.forget()
@@ -485,7 +485,7 @@ def test_an_event_is_there_with_its_cause_or_not_at_all(heard: Listener, applied
     assert len(heard.deliveries()) == int(not applied)
 
 
-def test_what_was_decided_anew_is_told_once_as_it_was_written(heard: Listener) -> None:
+def test_a_retried_status_change_sends_one_event_with_the_stored_statuses(heard: Listener) -> None:
     scene = heard.scene
     card = scene.card_in("A")
     heard.forget()

@@ -42,7 +42,7 @@ def an_event(world: World) -> str:
     return latest.delivery_id
 
 
-def test_the_receiver_verifies_an_event_with_a_standard_library(world: World, secret: str) -> None:
+def test_a_standard_webhook_library_verifies_an_event(world: World, secret: str) -> None:
     at_the_machines_time(world)
     delivery_id = an_event(world)
 
@@ -76,7 +76,7 @@ def test_both_secrets_verify_during_a_rotations_overlap_and_the_new_one_after_it
             Webhook(secret).verify(sent.body, dict(sent.headers))
 
 
-def test_an_event_is_sent_again_with_its_id_until_it_has_arrived(world: World, secret: str) -> None:
+def test_an_event_is_retried_with_the_same_id_and_body_until_delivered(world: World, secret: str) -> None:
     world.receiver.answers = [Reply(503, b"", {}, 0), NotReached("refused"), Reply(200, b"", {}, 0)]
     delivery_id = an_event(world)
 
@@ -90,7 +90,7 @@ def test_an_event_is_sent_again_with_its_id_until_it_has_arrived(world: World, s
     assert len({sent.body for sent in world.receiver.received}) == 1
 
 
-def test_a_receiver_that_does_not_want_an_event_is_not_asked_again(world: World, secret: str) -> None:
+def test_410_ends_the_retries_of_an_event(world: World, secret: str) -> None:
     world.receiver.answers = [Reply(410, b"", {}, 0)]
     delivery_id = an_event(world)
 
@@ -99,7 +99,7 @@ def test_a_receiver_that_does_not_want_an_event_is_not_asked_again(world: World,
     assert world.delivery(delivery_id).state == "failed"
 
 
-def test_an_event_goes_to_the_address_that_the_set_up_has_now(world: World, secret: str) -> None:
+def test_an_event_is_sent_to_the_current_events_url(world: World, secret: str) -> None:
     delivery_id = an_event(world)
     world.hub.store.update(*head_key(MANAGER), set={"events_url": "http://127.0.0.1:1/elsewhere"})
     world.receiver.url = "http://127.0.0.1:1/elsewhere"
@@ -109,7 +109,7 @@ def test_an_event_goes_to_the_address_that_the_set_up_has_now(world: World, secr
     assert [sent.path for sent in world.receiver.received] == ["http://127.0.0.1:1/elsewhere"]
 
 
-def test_an_event_whose_address_is_gone_fails(world: World, secret: str) -> None:
+def test_an_event_fails_after_its_events_url_was_removed(world: World, secret: str) -> None:
     delivery_id = an_event(world)
     world.hub.store.update(*head_key(MANAGER), remove=["events_url"])
 
@@ -130,7 +130,7 @@ def test_an_event_is_never_sent_unsigned(world: World, secret: str) -> None:
     assert (world.delivery(delivery_id).state, world.receiver.received) == ("due", [])
 
 
-def test_a_programme_manager_without_an_events_url_is_told_nothing(world: World) -> None:
+def test_a_programme_manager_without_an_events_url_receives_no_event(world: World) -> None:
     scene = Scene(world)
     card, address = scene.card_in("T"), scene.funded(10_000)
     scene.paid(address, 100)
@@ -141,7 +141,7 @@ def test_a_programme_manager_without_an_events_url_is_told_nothing(world: World)
     assert world.recorded() == []
 
 
-def test_each_side_of_a_payment_is_told_to_its_own_programme_manager(world: World) -> None:
+def test_an_internal_payment_sends_each_event_to_the_programme_manager_of_its_account(world: World) -> None:
     mine = Scene(world)
     other = mine.of_caller("other")
     source = mine.funded(10_000, EUR)
@@ -154,7 +154,7 @@ def test_each_side_of_a_payment_is_told_to_its_own_programme_manager(world: Worl
     assert (delivery.manager_id, delivery.receiver) == (OTHER_MANAGER, f"manager#{OTHER_MANAGER}")
 
 
-def test_a_queue_that_fails_loses_no_event(
+def test_the_sweep_queues_an_event_after_the_queue_failed(
     world: World, secret: str, monkeypatch: pytest.MonkeyPatch, lines: Lines
 ) -> None:
     with monkeypatch.context() as patch:
@@ -166,7 +166,7 @@ def test_a_queue_that_fails_loses_no_event(
     assert (world.hub.delivery.call(sweep), world.queued()) == (1, [delivery_id])
 
 
-def test_an_event_costs_its_cause_no_round_trip(world: World, secret: str) -> None:
+def test_an_event_adds_no_round_trip_to_its_request(world: World, secret: str) -> None:
     scene = warmed(Scene(world))
     card, before = scene.card(), len(world.recorded("card_event"))
 
@@ -183,7 +183,7 @@ def test_each_programme_manager_has_a_secret_of_its_own(world: World, secret: st
     assert other != secret
 
 
-def test_neither_the_secret_nor_what_an_event_says_is_logged_or_kept_in_clear(
+def test_event_secrets_and_event_data_are_neither_logged_nor_stored_in_clear(
     world: World, secret: str, lines: Lines
 ) -> None:
     world.hub.delivery.worker.attempt(an_event(world))

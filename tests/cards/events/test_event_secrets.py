@@ -43,7 +43,7 @@ def first(cards: CardContainer) -> str:
     return plain
 
 
-def test_the_first_secret_is_made_once(world: World, cards: CardContainer) -> None:
+def test_the_first_event_secret_is_created_once(world: World, cards: CardContainer) -> None:
     assert not cards.call(has_events_secret, NEW)
     made = first(cards)
 
@@ -55,7 +55,7 @@ def test_the_first_secret_is_made_once(world: World, cards: CardContainer) -> No
 
 
 @pytest.mark.parametrize("kind", FAULTS)
-def test_the_secret_that_is_shown_is_the_one_that_signs_whatever_storage_does(
+def test_a_rotation_returns_the_stored_signing_secret_despite_a_storage_fault(
     world: World, cards: CardContainer, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(world.hub.store, "_pause", lambda seconds: None)
@@ -68,7 +68,7 @@ def test_the_secret_that_is_shown_is_the_one_that_signs_whatever_storage_does(
     assert in_use(world) == [made.secret, old]
 
 
-def test_a_rotation_keeps_the_one_before_it_for_the_overlap_and_none_before_that(
+def test_a_rotation_keeps_only_the_previous_secret_during_the_overlap(
     world: World, cards: CardContainer
 ) -> None:
     oldest = first(cards)
@@ -81,14 +81,14 @@ def test_a_rotation_keeps_the_one_before_it_for_the_overlap_and_none_before_that
     assert in_use(world) == [third.secret]
 
 
-def test_without_an_overlap_the_old_one_ends_at_once(world: World, cards: CardContainer) -> None:
+def test_a_rotation_without_overlap_ends_the_old_secret_at_once(world: World, cards: CardContainer) -> None:
     first(cards)
     made = cards.call(rotate_events_secret, NEW, 0)
 
     assert (in_use(world), made.old_until) == ([made.secret], None)
 
 
-def test_of_two_rotations_at_a_time_none_is_lost(world: World, cards: CardContainer) -> None:
+def test_two_parallel_rotations_keep_both_new_secrets(world: World, cards: CardContainer) -> None:
     first(cards)
     others = []
 
