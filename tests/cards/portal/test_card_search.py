@@ -16,7 +16,7 @@ def found(portal: Portal, **wanted: Any) -> list[int]:
     return [each["card_id"] for each in listed(portal, **wanted)["data"]]
 
 
-def test_cards_are_found_by_number_holder_name_status_and_programme(portal: Portal, stage: Scene) -> None:
+def test_the_search_finds_cards_by_number_holder_name_status_and_programme(portal: Portal, stage: Scene) -> None:
     made = stage.card(card_name_line_3="ADA LOVELACE", card_program_id=EVERYDAY)
     other = stage.card()
 
@@ -28,7 +28,7 @@ def test_cards_are_found_by_number_holder_name_status_and_programme(portal: Port
         assert found(portal, **{"holder_id": made.holder_id, "name": "lovel"} | wrong) == []
 
 
-def test_cards_are_found_by_the_name_of_the_holder(portal: Portal, stage: Scene) -> None:
+def test_the_search_finds_cards_by_the_name_of_the_holder(portal: Portal, stage: Scene) -> None:
     person, firm = {"holder_first_name": "Åsa", "holder_last_name": "Lindqvist"}, {"holder_type": 1}
     made = stage.card(**HOLDER_BLOCK | person, card_name_line_3="A L")
     shop = stage.card(**HOLDER_BLOCK | firm, holder_business_name="Kestrel Cycles Ltd", card_name_line_3="A L")
@@ -38,7 +38,7 @@ def test_cards_are_found_by_the_name_of_the_holder(portal: Portal, stage: Scene)
     assert [each["holder_name"] for each in listed(portal, name="kestrel")["data"]] == ["Kestrel Cycles Ltd"]
 
 
-def test_a_holder_who_changed_the_name_is_found_by_the_name_at_the_cards_issue(portal: Portal, stage: Scene) -> None:
+def test_the_search_finds_a_card_by_the_name_of_its_holder_at_issue(portal: Portal, stage: Scene) -> None:
     holder = stage.holder(last_name="Oldname")
     made = stage.card(holder_id=holder, card_name_line_3="A L")
     stage.data("updateHolder", holder_id=holder, **PERSON | {"last_name": "Newname"})
@@ -62,15 +62,15 @@ def test_the_search_follows_every_change_of_status(portal: Portal, stage: Scene)
     assert statuses == ["A", "T", "L", "N"]
 
 
-def test_a_risk_rule_that_changes_a_status_changes_the_search(portal: Portal, stage: Scene) -> None:
-    """The list's row is written with the card, whatever changed it."""
+def test_the_search_finds_a_card_by_the_status_that_a_risk_rule_set(portal: Portal, stage: Scene) -> None:
+    """Write the row of the list in the transaction that changes the card."""
     card = Card.from_item(stage.hub.store.get(*Card.key(stage.card_in("A").card_id)) or {})
     stage.hub.store.transact(update_listed(card, "attempt", stored_status="R"))
 
     assert found(portal, status="R", holder_id=card.holder_id) == [card.id]
 
 
-def test_an_expired_card_is_found_as_such(portal: Portal, stage: Scene) -> None:
+def test_the_search_finds_an_expired_card_by_status_e(portal: Portal, stage: Scene) -> None:
     made = stage.card_in("E")
     later = stage.apart(days=62)
 
@@ -81,7 +81,7 @@ def test_an_expired_card_is_found_as_such(portal: Portal, stage: Scene) -> None:
     assert (statuses(stage), statuses(later)) == (["A"], ["E"])
 
 
-def test_a_reissued_card_is_found_by_its_new_number(portal: Portal, stage: Scene) -> None:
+def test_the_search_finds_a_reissued_card_by_its_new_number(portal: Portal, stage: Scene) -> None:
     made = stage.card()
     words = {"generate_new_pan": 1, "generate_new_pin": 1, "card_name_line_3": "GRACE HOPPER"}
     again = stage.data("reissueCard", card_id=made.card_id, **words)
@@ -102,8 +102,7 @@ def write_earlier_row(stage: Scene, made: MadeCard, kept: set[str], **members: A
     stage.hub.store.put("cards", {name: row[name] for name in kept} | members)
 
 
-def test_a_card_of_an_earlier_version_is_found_too(portal: Portal, stage: Scene) -> None:
-    """Its row in the list has nothing but its id."""
+def test_the_search_finds_a_card_whose_row_of_an_earlier_version_has_only_its_id(portal: Portal, stage: Scene) -> None:
     made = stage.card_in("T")
     write_earlier_row(stage, made, OLDEST_ROW)
 
@@ -116,8 +115,8 @@ def test_a_card_of_an_earlier_version_is_found_too(portal: Portal, stage: Scene)
 
 
 @pytest.mark.parametrize("name", ["zoë", "ZOE", "bjork"])
-def test_a_card_whose_row_has_no_name_of_its_holder_is_found(portal: Portal, stage: Scene, name: str) -> None:
-    """Such a row has the name on the card with its diacritics."""
+def test_the_search_finds_a_card_whose_row_has_no_holder_name_by_its_name(portal: Portal, stage: Scene, name: str) -> None:
+    """Match the name on the card, which such a row has with its diacritics, and the name of the holder."""
     person = {"holder_first_name": "Astrid", "holder_last_name": "Björk"}
     made = stage.card(**HOLDER_BLOCK | person, card_name_line_3="ZOË A")
     write_earlier_row(stage, made, {*OLDEST_ROW, *SEARCHED_FIRST}, name="zoë a")
@@ -126,7 +125,7 @@ def test_a_card_whose_row_has_no_name_of_its_holder_is_found(portal: Portal, sta
     assert found(portal, holder_id=made.holder_id, name="babbage") == []
 
 
-def test_a_card_of_an_earlier_version_is_found_by_its_holder_after_it_was_reissued(
+def test_the_search_finds_a_reissued_card_of_an_earlier_version_by_its_holder(
     portal: Portal, stage: Scene
 ) -> None:
     made = stage.card_in("L")
@@ -136,7 +135,7 @@ def test_a_card_of_an_earlier_version_is_found_by_its_holder_after_it_was_reissu
     assert found(portal, holder_id=made.holder_id, name="neil-smith") == [made.card_id]
 
 
-def test_activity_is_found_by_answer_kind_and_time(portal: Portal, stage: Scene) -> None:
+def test_the_search_finds_activity_by_response_type_and_time(portal: Portal, stage: Scene) -> None:
     made = stage.spendable(100_00)
     held = stage.purchase(made.card_id, 25_00)
     stage.purchase(made.card_id, 900_00)

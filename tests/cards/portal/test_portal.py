@@ -57,7 +57,7 @@ def refused(call: Any, *arguments: Any, **members: Any) -> Status:
 # -- what is shown
 
 
-def test_a_card_is_shown_with_what_belongs_to_it(portal: Portal, card: MadeCard) -> None:
+def test_the_portal_shows_a_card_with_its_accounts_addresses_and_currencies(portal: Portal, card: MadeCard) -> None:
     found = shown(portal, card.card_id)
     euros, dollars = found["accounts"]
 
@@ -78,7 +78,7 @@ def test_a_card_is_shown_with_what_belongs_to_it(portal: Portal, card: MadeCard)
     assert found["currencies"] == [978, 826, 840]
 
 
-def test_a_card_is_shown_with_transactions_that_no_shop_is_behind(portal: Portal, stage: Scene) -> None:
+def test_the_portal_shows_fees_and_credits_among_the_transactions_of_a_card(portal: Portal, stage: Scene) -> None:
     made = stage.card_in("A")
     stage.give(made.account_id, 10_00)
     fee = {"fee_group_id": 301, "fee_code": "CARDREPL", "description": "a new card", "amount": 100}
@@ -89,7 +89,7 @@ def test_a_card_is_shown_with_transactions_that_no_shop_is_behind(portal: Portal
     assert types == [70, 60]
 
 
-def test_lists_are_the_latest_first(portal: Portal, card: MadeCard) -> None:
+def test_the_lists_of_a_card_show_the_latest_rows_first(portal: Portal, card: MadeCard) -> None:
     found = shown(portal, card.card_id)
     (euros, _) = found["accounts"]
     (authorization,) = [each for each in found["authorizations"] if each["cleared"]]
@@ -107,7 +107,7 @@ def test_lists_are_the_latest_first(portal: Portal, card: MadeCard) -> None:
     assert len(shown(portal, card.card_id, balance_count=2)["accounts"][0]["balances"]) == 2
 
 
-def test_cards_are_listed_the_newest_first_page_by_page(portal: Portal, stage: Scene, card: MadeCard) -> None:
+def test_the_card_list_shows_the_newest_cards_first_in_pages(portal: Portal, stage: Scene, card: MadeCard) -> None:
     made = [stage.card().card_id for _ in range(3)]
     first = listed(portal, item_count=2)
     second = listed(portal, item_count=2, before=first["data"][-1]["card_id"])
@@ -120,7 +120,7 @@ def test_cards_are_listed_the_newest_first_page_by_page(portal: Portal, stage: S
     assert (first["data"][0]["holder_name"], first["data"][0]["program_name"]) == ("Zoë O'Neil-Smith", "Everyday Card")
 
 
-def test_activity_is_listed_the_latest_first_page_by_page(portal: Portal, stage: Scene) -> None:
+def test_the_activity_list_shows_the_latest_rows_first_in_pages(portal: Portal, stage: Scene) -> None:
     card, other = used_card(stage), stage.card_in("A")
     for used in (card, other):
         stage.clock.advance(1)
@@ -153,7 +153,7 @@ def statement(portal: Portal, card_id: int, since: int, until: int, **members: A
     return data
 
 
-def test_a_statement_leads_from_its_opening_to_its_closing_balance(portal: Portal, stage: Scene) -> None:
+def test_the_transactions_of_a_statement_add_up_from_opening_to_closing_balance(portal: Portal, stage: Scene) -> None:
     made = stage.spendable(500_00)
     stage.clock.advance(DAY)
     since = stage.clock.time()
@@ -179,7 +179,7 @@ def test_a_statement_leads_from_its_opening_to_its_closing_balance(portal: Porta
 
 
 @pytest.mark.parametrize("many", [1, 99, 101, 250])
-def test_the_balance_at_an_earlier_time_needs_few_reads(portal: Portal, stage: Scene, many: int) -> None:
+def test_an_opening_balance_takes_at_most_4_batch_reads(portal: Portal, stage: Scene, many: int) -> None:
     made = stage.card_in("A")
     account = Account.from_item(stage.hub.store.get(*Account.key(made.account_id)) or {})
     begun = account.movements
@@ -195,7 +195,7 @@ def test_the_balance_at_an_earlier_time_needs_few_reads(portal: Portal, stage: S
         assert calls.count(READS) <= 4
 
 
-def test_a_statement_is_of_an_account_of_the_card(portal: Portal, stage: Scene, card: MadeCard) -> None:
+def test_a_statement_of_an_account_of_another_card_is_refused(portal: Portal, stage: Scene, card: MadeCard) -> None:
     other = stage.card()
 
     assert refused(statement, portal, card.card_id, 1, 2, account_id=other.account_id) == Status.NO_ACCOUNT
@@ -205,7 +205,7 @@ def test_a_statement_is_of_an_account_of_the_card(portal: Portal, stage: Scene, 
 # -- what is not
 
 
-def test_of_card_data_there_is_the_masked_number_only(portal: Portal, card: MadeCard) -> None:
+def test_the_portal_shows_only_the_masked_number_of_the_card_data(portal: Portal, card: MadeCard) -> None:
     text = json.dumps([shown(portal, card.card_id), listed(portal)["data"]], default=str)
 
     assert f"{card.pan[:6]}******{card.pan[-4:]}" in text
@@ -219,7 +219,7 @@ def test_of_card_data_there_is_the_masked_number_only(portal: Portal, card: Made
     )
 
 
-def test_each_number_leaves_an_audit_line_that_says_who_saw_it(portal: Portal, card: MadeCard, lines: Lines) -> None:
+def test_each_shown_number_writes_an_audit_line_with_the_credential(portal: Portal, card: MadeCard, lines: Lines) -> None:
     shown(portal, card.card_id)
     (line,) = [each for each in lines.all() if each["message"] == "card data revealed"]
 
@@ -229,7 +229,7 @@ def test_each_number_leaves_an_audit_line_that_says_who_saw_it(portal: Portal, c
     assert line["mode"] == "masked"
 
 
-def test_another_programme_managers_cards_do_not_exist(portal: Portal, card: MadeCard) -> None:
+def test_cards_of_another_programme_manager_return_no_card(portal: Portal, card: MadeCard) -> None:
     asked = {"item_count": 10, "card_id": card.card_id}
     assert refused(shown, portal, card.card_id, OTHER_MANAGER) is Status.NO_CARD
     assert refused(portal.read, OTHER_MANAGER, "listActivity", **asked) is Status.NO_CARD
@@ -240,14 +240,14 @@ def test_another_programme_managers_cards_do_not_exist(portal: Portal, card: Mad
 
 
 @pytest.mark.parametrize("action", ["getPin", "getCvc2", "getCardNumber", "updateHolder", "setPin"])
-def test_the_portal_carries_out_no_other_action_of_the_card_api(portal: Portal, card: MadeCard, action: str) -> None:
+def test_the_portal_rejects_card_api_actions_outside_its_list(portal: Portal, card: MadeCard, action: str) -> None:
     members = {"card_id": card.card_id}
 
     assert refused(portal.read, MANAGER, action, **members) is Status.UNKNOWN_ACTION
     assert refused(portal.act, MANAGER, action, "reference-portal", **members) is Status.UNKNOWN_ACTION
 
 
-def test_the_card_api_does_not_know_the_portals_actions(stage: Scene, card: MadeCard) -> None:
+def test_the_card_api_rejects_the_actions_of_the_portal(stage: Scene, card: MadeCard) -> None:
     answers = [stage.do("showCard", card_id=card.card_id), stage.sim("listCards", item_count=1)]
 
     assert [answer.status_code for answer in answers] == [1002, 1002]
@@ -263,7 +263,7 @@ def test_the_portals_credential_has_no_keys(stage: Scene) -> None:
 # -- what is done, and how much it takes
 
 
-def test_two_calls_with_one_reference_are_carried_out_once(portal: Portal, stage: Scene) -> None:
+def test_two_calls_with_one_reference_are_executed_once(portal: Portal, stage: Scene) -> None:
     used = stage.spendable(10_00)
     members = {"card_id": used.card_id, "transaction_type": 0, "amount": 6_00, "currency_ison": EUR}
     answers = [portal.act(MANAGER, "simulateAuthorization", "reference-twice", **members) for _ in range(2)]
@@ -272,7 +272,7 @@ def test_two_calls_with_one_reference_are_carried_out_once(portal: Portal, stage
     assert stage.balances(used.account_id)[0] == 4_00
 
 
-def test_a_page_takes_the_same_calls_however_much_there_is(portal: Portal, stage: Scene, card: MadeCard) -> None:
+def test_the_portal_pages_take_a_fixed_number_of_storage_calls(portal: Portal, stage: Scene, card: MadeCard) -> None:
     with counted(stage.world) as calls:
         listed(portal)
         portal.read(MANAGER, "listActivity", item_count=25)
