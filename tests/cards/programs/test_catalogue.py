@@ -24,28 +24,28 @@ MANAGERS = file.read_programmes(file.DEMO.read_text(encoding="utf-8"), "local")
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_entry_comes_back_as_it_was(kind: str) -> None:
+def test_an_entry_is_equal_after_storing_and_reading(kind: str) -> None:
     found = [each for one in MANAGERS for each in one.catalogue.of(kind).values()]
 
     assert found
     assert [entry(kind, {**members(each), "owner": "somebody", "used": True}) for each in found] == found
 
 
-def test_what_an_entry_does_not_have_is_left_out() -> None:
+def test_an_entry_omits_absent_members_when_stored() -> None:
     plain = members(MANAGERS[0].catalogue.account_programmes[502])
 
     assert "holder_limit_group_id" not in plain
     assert plain["limit_group_ids"] == []
 
 
-def test_entries_come_before_those_that_name_them() -> None:
+def test_entries_are_ordered_before_the_entries_that_refer_to_them() -> None:
     kinds = list(dict.fromkeys(kind for kind, _ in MANAGERS[0].catalogue.entries()))
 
     assert kinds == list(KINDS)
     assert kinds[-2:] == ["account_programme", "card_programme"]
 
 
-def test_the_entries_of_a_group_are_plain_data_without_what_they_do_not_have() -> None:
+def test_group_entries_are_stored_as_plain_data_without_absent_members() -> None:
     fees = FeeGroup(1, "Fees", (FeeEntry("ATM", "Cash", percent=Decimal("0.50"), currency=978, updated_at=7),))
     limits = LimitGroup(1, "Limits", 2, (LimitEntry(3, amount=0, amount_currency=978, duration=30),))
 
@@ -86,7 +86,7 @@ def test_the_entries_of_a_group_are_plain_data_without_what_they_do_not_have() -
     assert entry("limit_group", members(limits)) == limits
 
 
-def test_what_was_kept_before_there_were_fees_and_limits_still_reads() -> None:
+def test_entries_stored_before_fees_and_limits_existed_can_still_be_read() -> None:
     kept = members(MANAGERS[0].catalogue.account_programmes[501])
     del kept["conversion_fee_blended"]
 
@@ -95,7 +95,7 @@ def test_what_was_kept_before_there_were_fees_and_limits_still_reads() -> None:
     assert entry("account_programme", kept) == MANAGERS[0].catalogue.account_programmes[501]
 
 
-def test_a_rate_is_for_one_direction_and_a_currency_is_worth_itself() -> None:
+def test_a_rate_applies_in_one_direction_and_is_1_within_a_currency() -> None:
     rate = Rate(Decimal("0.86"), Decimal("1.5"))
     catalogue = Catalogue(1, "Small", rates={(978, 826): rate})
 
@@ -104,7 +104,7 @@ def test_a_rate_is_for_one_direction_and_a_currency_is_worth_itself() -> None:
     assert catalogue.rate(826, 826) == Rate(Decimal(1), Decimal(0))
 
 
-def test_a_country_is_in_every_region_that_names_it() -> None:
+def test_a_country_belongs_to_every_region_that_lists_it() -> None:
     catalogue = Catalogue(1, "Small", regions={2: Region(2, "A", (276, 826)), 5: Region(5, "B", (826,))})
 
     assert [catalogue.regions_by_country.get(country, set()) for country in (276, 826, 840)] == [{2}, {2, 5}, set()]

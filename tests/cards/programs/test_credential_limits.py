@@ -43,7 +43,7 @@ def is_over(answer: Envelope) -> bool:
     return answer.status_code == TOO_MANY and answer.retry_after is not None
 
 
-def test_a_call_above_the_limit_is_8004_with_the_seconds_to_wait(limited: Scene) -> None:
+def test_a_call_above_the_limit_returns_8004_with_the_seconds_to_wait(limited: Scene) -> None:
     assert codes(limited, 2) == [None, None]
 
     refused = ask(limited)
@@ -57,7 +57,7 @@ def test_a_call_above_the_limit_is_8004_with_the_seconds_to_wait(limited: Scene)
 
 
 @pytest.mark.parametrize("path", ["/api", "/simulator"])
-def test_the_answer_is_200_with_a_retry_after_header(limited: Scene, path: str) -> None:
+def test_a_call_above_the_limit_returns_200_with_a_retry_after_header(limited: Scene, path: str) -> None:
     assert codes(limited, 2) == [None, None]
 
     answer = post(limited, path, "getDesign", program_id=EVERYDAY)
@@ -76,7 +76,7 @@ def test_other_answers_have_no_retry_after_header(limited: Scene) -> None:
     assert not any("retry-after" in answer.headers for answer in answers)
 
 
-def test_a_credential_without_a_limit_of_its_own_has_that_of_the_setting(shared_world: World) -> None:
+def test_a_credential_without_its_own_limit_uses_the_limit_of_the_setting(shared_world: World) -> None:
     world = shared_world.again(replace(shared_world.hub.settings, credential_calls=3))
     scene = Scene(world)
 
@@ -84,7 +84,7 @@ def test_a_credential_without_a_limit_of_its_own_has_that_of_the_setting(shared_
     assert codes(scene.lend("own", calls_per_minute=1), 2) == [None, TOO_MANY]
 
 
-def test_an_item_of_an_earlier_version_has_no_limit_of_its_own(scene: Scene) -> None:
+def test_a_credential_of_an_earlier_version_has_no_own_limit(scene: Scene) -> None:
     key_digest = digest(scene.secrets["full"]["access_key"])
     item = scene.hub.store.get(*credential_key(key_digest))
 
@@ -110,20 +110,20 @@ def test_credentials_do_not_use_up_each_others_limits(scene: Scene, limited: Sce
     assert codes(scene, 3) == [None, None, None]
 
 
-def test_each_process_counts_for_itself(limited: Scene) -> None:
+def test_each_process_counts_calls_separately(limited: Scene) -> None:
     assert codes(limited, 3) == [None, None, TOO_MANY]
 
     assert codes(limited.beside(), 3) == [None, None, TOO_MANY]
 
 
 @pytest.mark.parametrize("wrong", [{"access_api_key": "0" * 64}, {"access_api_id": "0" * 32}])
-def test_wrong_credentials_use_up_nothing(limited: Scene, wrong: Mapping[str, str]) -> None:
+def test_calls_with_wrong_credentials_do_not_count(limited: Scene, wrong: Mapping[str, str]) -> None:
     assert {ask(limited, **wrong).status_code for _ in range(5)} == {1101}
 
     assert codes(limited, 3) == [None, None, TOO_MANY]
 
 
-def test_a_refused_call_reads_and_writes_nothing_and_keeps_nothing_under_its_reference(limited: Scene) -> None:
+def test_a_call_above_the_limit_makes_no_storage_call_and_stores_no_answer(limited: Scene) -> None:
     reference = limited.reference()
     codes(limited, 2)
 
@@ -137,14 +137,14 @@ def test_a_refused_call_reads_and_writes_nothing_and_keeps_nothing_under_its_ref
     assert (done.status, done.duplicated) == ("success", 0)
 
 
-def test_the_limit_comes_after_the_credentials_and_before_the_action(limited: Scene) -> None:
+def test_the_limit_is_checked_before_action_and_api_version(limited: Scene) -> None:
     codes(limited, 2)
 
     assert limited.do("noSuchAction").status_code == TOO_MANY
     assert ask(limited, api_version="9").status_code == TOO_MANY
 
 
-def test_what_the_web_interface_does_for_its_users_is_not_limited(shared_world: World) -> None:
+def test_internal_calls_of_the_web_interface_are_not_limited(shared_world: World) -> None:
     world = shared_world.again(replace(shared_world.hub.settings, credential_calls=1))
     scene = Scene(world)
     credential = scene.hub.cards.credentials.get(1, "full")
@@ -155,7 +155,7 @@ def test_what_the_web_interface_does_for_its_users_is_not_limited(shared_world: 
     assert [jsontext.loads(answer)["status"] for answer in answers] == ["success"] * 3
 
 
-def test_a_refused_call_is_logged_and_measured(limited: Scene, lines: Lines, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_above_the_limit_writes_a_log_line_and_a_metric(limited: Scene, lines: Lines, monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[str] = []
     monkeypatch.setattr(metrics, "_output", written.append)
 

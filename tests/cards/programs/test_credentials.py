@@ -44,7 +44,7 @@ def caller(world: World) -> Caller:
     return Caller(world)
 
 
-def test_the_three_parts_belong_to_a_credential_with_its_rights(caller: Caller) -> None:
+def test_the_three_parts_return_their_credential_with_its_rights(caller: Caller) -> None:
     found = caller.world.hub.cards.credentials.check(*caller.parts)
 
     assert isinstance(found, Credential)
@@ -62,14 +62,14 @@ def test_the_three_parts_belong_to_a_credential_with_its_rights(caller: Caller) 
     assert everything.allows("createCard")
 
 
-def test_the_parts_are_random_and_of_their_lengths(caller: Caller) -> None:
+def test_the_parts_are_random_and_have_20_32_and_64_characters(caller: Caller) -> None:
     assert [len(part) for part in caller.parts] == [20, 32, 64]
     assert all(part.isalnum() and part.isascii() for part in caller.parts)
     assert not {*caller.parts} & {*caller.others}
 
 
 @pytest.mark.parametrize("position", [0, 1, 2])
-def test_one_wrong_part_is_enough_to_be_refused(caller: Caller, position: int) -> None:
+def test_a_credential_with_one_wrong_part_is_refused(caller: Caller, position: int) -> None:
     for wrong in (caller.others[position], "A" * len(caller.parts[position])):
         parts = [*caller.parts]
         parts[position] = wrong
@@ -78,14 +78,14 @@ def test_one_wrong_part_is_enough_to_be_refused(caller: Caller, position: int) -
 
 @pytest.mark.parametrize("wrong", [None, 1, ["x"], {}, "", " ", "é" * 20, "a" * 10_000, True])
 @pytest.mark.parametrize("position", [0, 1, 2])
-def test_what_cannot_be_a_part_is_refused_without_looking_it_up(caller: Caller, position: int, wrong: object) -> None:
+def test_a_malformed_part_is_refused_without_a_read(caller: Caller, position: int, wrong: object) -> None:
     parts: list[object] = [*caller.parts]
     parts[position] = wrong
     with caller.world.storage_gone("batch_get"):
         assert caller.world.another_process().cards.credentials.check(*parts) is None
 
 
-def test_whichever_part_is_wrong_the_same_is_compared(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_wrong_credential_takes_the_same_number_of_comparisons(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     compared: list[int] = []
     real = hmac.compare_digest
 
@@ -110,7 +110,7 @@ def test_whichever_part_is_wrong_the_same_is_compared(caller: Caller, monkeypatc
     assert counts == [4, *[8] * 4]  # both parts of two keys, there or not, and once more for a key that may be new
 
 
-def test_neither_tables_nor_logs_have_a_part_in_clear(caller: Caller, lines: Lines) -> None:
+def test_tables_and_logs_contain_no_part_in_clear(caller: Caller, lines: Lines) -> None:
     world = caller.world
     rotated = world.hub.cards.credentials.rotate(caller.id, "app")
     world.hub.cards.credentials.check(*caller.parts)
@@ -140,7 +140,7 @@ def test_two_keys_are_live_until_the_older_is_dropped(caller: Caller) -> None:
         operator.drop_old(caller.id, "app")
 
 
-def test_a_third_key_ends_the_oldest(caller: Caller) -> None:
+def test_a_third_key_ends_the_oldest_key(caller: Caller) -> None:
     made = [caller.world.hub.cards.credentials.rotate(caller.id, "app") for _ in range(2)]
     newer = [(caller.parts[0], each.access_api_id, each.access_api_key) for each in made]
 
@@ -162,7 +162,7 @@ def test_a_dropped_key_is_refused_within_a_minute(caller: Caller) -> None:
     assert not caller.passes(caller.parts, elsewhere)
 
 
-def test_a_new_key_is_good_within_5_seconds_and_guesses_read_no_more_often(caller: Caller) -> None:
+def test_a_new_key_is_accepted_after_5_seconds_and_wrong_keys_cause_no_earlier_read(caller: Caller) -> None:
     elsewhere = caller.world.another_process().cards.credentials
     assert caller.passes(caller.parts, elsewhere)
     made = caller.world.hub.cards.credentials.rotate(caller.id, "app")
@@ -176,8 +176,8 @@ def test_a_new_key_is_good_within_5_seconds_and_guesses_read_no_more_often(calle
     assert caller.passes(newer, elsewhere)
 
 
-def test_a_credential_that_cannot_be_read_after_a_minute_is_refused(caller: Caller) -> None:
-    """Unlike what is public in a set-up: a credential that ended must not go on because storage is gone."""
+def test_a_credential_that_cannot_be_read_after_a_minute_raises_store_unavailable(caller: Caller) -> None:
+    """Stop a credential that may have ended, unlike the public part of a set-up, when storage is unavailable."""
     credentials = caller.world.another_process().cards.credentials
     assert caller.passes(caller.parts, credentials)
     caller.world.clock.advance(60)
@@ -187,14 +187,14 @@ def test_a_credential_that_cannot_be_read_after_a_minute_is_refused(caller: Call
     assert caller.passes(caller.parts, credentials)
 
 
-def test_strangers_guesses_do_not_fill_the_memory(caller: Caller) -> None:
+def test_unknown_credentials_are_not_cached(caller: Caller) -> None:
     credentials = caller.world.another_process().cards.credentials
     credentials.check("A" * 20, "0" * 32, "0" * 64)
 
     assert credentials._cache == {}
 
 
-def test_a_credential_that_the_file_names_no_more_ends(caller: Caller) -> None:
+def test_a_credential_removed_from_the_file_is_refused(caller: Caller) -> None:
     loaded(caller.world.hub, caller.content | {"credentials": caller.content["credentials"][1:]})
 
     assert not caller.passes(caller.parts)
@@ -203,7 +203,7 @@ def test_a_credential_that_the_file_names_no_more_ends(caller: Caller) -> None:
         caller.world.hub.cards.credentials.get(caller.id, "app")
 
 
-def test_other_rights_leave_the_keys_alone(caller: Caller) -> None:
+def test_a_change_of_rights_keeps_the_keys(caller: Caller) -> None:
     changed: list[dict[str, Any]] = [credential("app", access_level=5), credential("other")]
     loaded(caller.world.hub, caller.content | {"credentials": changed})
     found = caller.world.another_process().cards.credentials.check(*caller.parts)
@@ -212,7 +212,7 @@ def test_other_rights_leave_the_keys_alone(caller: Caller) -> None:
     assert (found.access_level, found.actions) == (5, None)
 
 
-def test_of_two_rotations_at_a_time_one_is_refused(caller: Caller) -> None:
+def test_one_of_two_parallel_rotations_fails(caller: Caller) -> None:
     other = caller.world.another_process().cards.credentials
     with (
         caller.world.meanwhile("transact", lambda: other.rotate(caller.id, "app")),
@@ -238,8 +238,7 @@ def test_current_credentials_are_read_once_a_minute_in_the_given_order(caller: C
 
 
 @pytest.mark.parametrize("seconds", [60, -3600])
-def test_a_current_credential_that_ended_is_left_out_after_a_minute(caller: Caller, seconds: int) -> None:
-    """Or as soon as the clock was set back."""
+def test_an_ended_credential_leaves_the_current_list_after_a_minute_or_a_clock_set_back(caller: Caller, seconds: int) -> None:
     credentials = caller.world.another_process().cards.credentials
     digests = [digest(parts[0]) for parts in (caller.others, caller.parts)]
     assert len(credentials.current(digests)) == 2

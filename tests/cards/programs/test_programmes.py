@@ -27,7 +27,7 @@ def renamed(content: dict[str, Any]) -> dict[str, Any]:
     return content | {"name": "Another Name"}
 
 
-def test_a_set_up_is_what_was_loaded(world: World, small: dict[str, Any]) -> None:
+def test_a_catalogue_returns_the_loaded_set_up(world: World, small: dict[str, Any]) -> None:
     found = world.hub.cards.programmes.catalogue(small["id"])
 
     assert found.manager_id == small["id"]
@@ -44,7 +44,7 @@ def test_a_set_up_is_what_was_loaded(world: World, small: dict[str, Any]) -> Non
     assert list(found.designs) == [1, 2]
 
 
-def test_fees_limits_regions_and_special_accounts_are_what_was_loaded(world: World) -> None:
+def test_a_catalogue_returns_the_loaded_fees_limits_regions_and_special_accounts(world: World) -> None:
     made = manager(
         exchange_rates=[{"of": 978, "to": 826, "rate": "0.860", "markup_percent": "1.50"}],
         regions=[region(4, 276, 40)],
@@ -79,7 +79,7 @@ def test_fees_limits_regions_and_special_accounts_are_what_was_loaded(world: Wor
     assert found.account_programmes[1].conversion_fee_blended is True
 
 
-def test_rates_that_were_kept_before_there_were_markups_still_read(world: World, small: dict[str, Any]) -> None:
+def test_rates_stored_before_markups_existed_can_still_be_read(world: World, small: dict[str, Any]) -> None:
     table, key = head_key(small["id"])
     world.hub.store.update(table, key, set={"rates": {"978/826": "0.86"}})
 
@@ -89,7 +89,7 @@ def test_rates_that_were_kept_before_there_were_markups_still_read(world: World,
     assert planned(world.hub, small)[0].changes == []
 
 
-def test_a_head_that_was_kept_before_there_were_keys_of_events_still_reads(world: World) -> None:
+def test_a_programme_manager_stored_before_event_keys_existed_can_still_be_read(world: World) -> None:
     made = manager(events_url="http://127.0.0.1:9700/events")
     loaded(world.hub, made)
     table, key = head_key(made["id"])
@@ -103,12 +103,12 @@ def test_a_head_that_was_kept_before_there_were_keys_of_events_still_reads(world
     assert planned(world.hub, made)[0].changes == []
 
 
-def test_an_unknown_programme_manager_is_refused(world: World) -> None:
+def test_an_unknown_programme_manager_raises_unknown_manager(world: World) -> None:
     with pytest.raises(UnknownManager):
         world.hub.cards.programmes.catalogue(8999)
 
 
-def test_a_change_holds_after_a_minute_and_costs_one_round_trip(
+def test_a_change_takes_effect_after_a_minute_with_one_query(
     world: World, small: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     queries: list[Any] = []
@@ -133,7 +133,7 @@ def test_a_change_holds_after_a_minute_and_costs_one_round_trip(
     assert len(queries) == 1
 
 
-def test_what_was_read_before_goes_on_while_storage_is_gone(world: World, small: dict[str, Any], lines: Lines) -> None:
+def test_a_cached_catalogue_stays_in_use_for_a_minute_while_storage_is_unavailable(world: World, small: dict[str, Any], lines: Lines) -> None:
     programmes = world.another_process().cards.programmes
     before = programmes.catalogue(small["id"])
     loaded(world.hub, renamed(small))
@@ -148,12 +148,12 @@ def test_what_was_read_before_goes_on_while_storage_is_gone(world: World, small:
     assert programmes.catalogue(small["id"]).name == "Another Name"
 
 
-def test_a_set_up_that_was_never_read_is_not_invented(world: World, small: dict[str, Any]) -> None:
+def test_an_uncached_catalogue_raises_store_unavailable_without_storage(world: World, small: dict[str, Any]) -> None:
     with world.storage_gone("query"), pytest.raises(StoreUnavailable):
         world.another_process().cards.programmes.catalogue(small["id"])
 
 
-def test_a_first_use_is_noted_once_by_each_process_that_does_not_know_of_it(
+def test_a_process_records_the_first_use_of_an_entry_once(
     world: World, small: dict[str, Any]
 ) -> None:
     hub, other = world.another_process(), world.another_process()
@@ -169,7 +169,7 @@ def test_a_first_use_is_noted_once_by_each_process_that_does_not_know_of_it(
             hub.cards.programmes.mark_used(hub.cards.programmes.catalogue(small["id"]), [("design", 2)])
 
 
-def test_what_was_removed_before_its_first_use_is_gone_and_the_set_up_read_afresh(
+def test_the_use_of_a_removed_entry_raises_entry_gone_and_reloads_the_catalogue(
     world: World, small: dict[str, Any]
 ) -> None:
     programmes = world.another_process().cards.programmes
