@@ -18,8 +18,8 @@ CONDITIONS = [(action, condition) for action in BY_ACTION for condition in EVERY
 
 
 @pytest.mark.parametrize(("action", "condition"), CONDITIONS, ids=str)
-def test_a_condition_between_fields_is_kept(action: str, condition: Needs | NeedsOne | Excludes) -> None:
-    """Each is broken by itself; that it is the right one the tests below say."""
+def test_a_request_that_breaks_a_condition_between_fields_is_refused(action: str, condition: Needs | NeedsOne | Excludes) -> None:
+    """Break each condition by itself; the tests below check that the conditions are right."""
     requests = whole_requests.whole(action)
     if isinstance(condition, Excludes):
         values = {name: value for each in requests for name, value in each.items()}
@@ -55,7 +55,7 @@ CHECKED_LATER = {
 
 
 @EVERY
-def test_every_conditional_field_has_its_condition(action: str) -> None:
+def test_every_conditional_field_has_a_condition(action: str) -> None:
     named = set()
     for condition in EVERY_ACTION[action].request.conditions:
         named |= set(condition.fields) if not isinstance(condition, Excludes) else {condition.field, condition.other}
@@ -93,7 +93,7 @@ def required(action: str, members: Members) -> set[str]:
 
 
 @pytest.mark.parametrize("action", ["createAccount", "createCard"])
-def test_a_new_holder_is_described(action: str) -> None:
+def test_a_new_holder_requires_its_name_address_and_phone_number(action: str) -> None:
     whole = whole_requests.whole(action)[0]
     bare = {name: value for name, value in whole.items() if not name.startswith(("holder_", "kyc_"))}
 
@@ -104,7 +104,7 @@ def test_a_new_holder_is_described(action: str) -> None:
 
 
 @pytest.mark.parametrize("virtual", [0, "0", 1, "1"])
-def test_a_physical_card_is_sent_somewhere_and_a_virtual_one_nowhere(virtual: Any) -> None:
+def test_a_physical_card_requires_delivery_fields_and_a_virtual_card_does_not(virtual: Any) -> None:
     whole = whole_requests.whole("createCard")[0] | {"card_virtual": virtual}
     bare = {name: value for name, value in whole.items() if not name.startswith(("delivery_", "order_", "bulk_"))}
 
@@ -113,7 +113,7 @@ def test_a_physical_card_is_sent_somewhere_and_a_virtual_one_nowhere(virtual: An
     assert required("createCard", bulk) == (set() if int(virtual) else {*DELIVERY_NEEDS, *BULK_NEEDS})
 
 
-def test_a_bulk_order_says_where_to() -> None:
+def test_a_bulk_order_of_physical_cards_requires_the_bulk_address() -> None:
     whole = whole_requests.whole("reissueCard")[0]
     bare = {name: value for name, value in whole.items() if not name.startswith(("order_delivery_code", "bulk_"))}
 
@@ -123,7 +123,7 @@ def test_a_bulk_order_says_where_to() -> None:
 
 
 @pytest.mark.parametrize("action", ["createHolder"])
-def test_a_business_has_a_name(action: str) -> None:
+def test_a_business_holder_requires_a_business_name(action: str) -> None:
     whole = {name: value for name, value in whole_requests.whole(action)[0].items() if name != "business_name"}
 
     assert required(action, whole | {"holder_type": 1}) == {"business_name"}
@@ -131,7 +131,7 @@ def test_a_business_has_a_name(action: str) -> None:
     assert required(action, whole | {"holder_type": None}) == set()
 
 
-def test_currencies_exclude_accounts_and_empty_ones_do_not() -> None:
+def test_a_card_currency_excludes_account_ids_unless_it_is_empty() -> None:
     virtual = whole_requests.whole("createCard")[1]
 
     assert refusal("createCard", virtual | {"card_currency_ison": 978})[0] == EXCLUDED
@@ -155,7 +155,7 @@ PLACES = ("destination_sort_code", "destination_account_number", "destination_ib
         (("destination_iban", "destination_account_number"), {"destination_sort_code"}),
     ],
 )
-def test_a_transfer_goes_to_an_iban_or_to_a_sort_code_and_an_account_number(
+def test_a_transfer_requires_an_iban_or_a_sort_code_with_an_account_number(
     given: tuple[str, ...], expected: set[str]
 ) -> None:
     british, european = whole_requests.whole("transferToExternalPayment")
@@ -182,8 +182,8 @@ def test_a_transfer_goes_to_an_iban_or_to_a_sort_code_and_an_account_number(
         (("account_id", "amount", "currency_ison"), set()),
     ],
 )
-def test_a_custom_fee_says_of_which_account_and_how_much_of_what(given: tuple[str, ...], expected: set[str]) -> None:
-    """Where one of two is required it is the second that is told to be."""
+def test_a_custom_fee_requires_an_account_and_a_currency_for_its_amount(given: tuple[str, ...], expected: set[str]) -> None:
+    """Name the second of two fields of which one is required."""
     whole, _ = whole_requests.whole("createCustomFee")
     mandatory = ("fee_group_id", "fee_code", "description")
     members = {name: value for name, value in whole.items() if name in (*mandatory, *given)}
@@ -191,7 +191,7 @@ def test_a_custom_fee_says_of_which_account_and_how_much_of_what(given: tuple[st
     assert required("createCustomFee", members) == expected
 
 
-def test_a_direct_debit_is_announced_by_its_mandate_or_passes_its_cut_off() -> None:
+def test_a_direct_debit_requires_either_a_mandate_with_an_amount_or_a_transaction_id() -> None:
     announced, passed = whole_requests.whole("simulateDirectDebit")
     amount = {"amount": announced["amount"]}
 
@@ -210,7 +210,7 @@ def test_an_amount_of_zero_is_refused(action: str) -> None:
     assert (code, "amount" in message) == (field_values.VALUE, True)
 
 
-def test_owners_are_as_many_as_accounts_and_one_may_own_several() -> None:
+def test_account_owners_are_as_many_as_accounts_and_may_repeat() -> None:
     virtual = whole_requests.whole("createCard")[1]
 
     found = read("createCard", virtual | {"account_id": "7,8", "account_owner_id": [5, "5"]})
@@ -221,7 +221,7 @@ def test_owners_are_as_many_as_accounts_and_one_may_own_several() -> None:
 
 
 @pytest.mark.parametrize("action", ["createCard", "reissueCard"])
-def test_track_data_names_have_26_characters_together(action: str) -> None:
+def test_track_data_names_have_at_most_26_characters_together(action: str) -> None:
     whole = whole_requests.whole(action)[0]
     names = ("track_data_first_name", "track_data_last_name")
 
@@ -232,7 +232,7 @@ def test_track_data_names_have_26_characters_together(action: str) -> None:
 
 
 @pytest.mark.parametrize("action", ["createCard", "reissueCard"])
-def test_faults_between_fields_are_reported_with_the_others(action: str) -> None:
+def test_one_message_reports_field_faults_and_conditions_together(action: str) -> None:
     whole = whole_requests.whole(action)[0] | {"card_name_line_3": None, "track_data_first_name": "a" * 26}
 
     code, message = refusal(action, whole)
@@ -243,8 +243,8 @@ def test_faults_between_fields_are_reported_with_the_others(action: str) -> None
 
 
 @pytest.mark.parametrize("action", ["createCard", "changeCardAcsPassword"])
-def test_a_password_can_be_encrypted_by_the_shortest_key(action: str) -> None:
-    """Of RSA with 3072 bits, OAEP and SHA-256, 318 bytes can be encrypted; 128 letters may have more in UTF-8."""
+def test_a_password_has_at_most_318_bytes_in_utf_8(action: str) -> None:
+    """Keep to the length that RSA with 3072 bits, OAEP and SHA-256 can encrypt."""
     whole = whole_requests.whole(action)[0]
 
     assert read(action, whole | {"acs_password": "\u6771" * 106})
@@ -281,7 +281,7 @@ def test_the_delivery_block_and_the_pin_are_ignored_for_a_virtual_card(action: s
 
 
 @pytest.mark.parametrize("kept", [0, "0"])
-def test_a_pin_is_ignored_when_no_new_one_is_wanted(kept: Any) -> None:
+def test_a_reissue_ignores_the_pin_if_generate_new_pin_is_0(kept: Any) -> None:
     whole = whole_requests.whole("reissueCard")[0]
 
     assert read("reissueCard", whole | {"generate_new_pin": kept, "card_pin": [1]}).card_pin is None

@@ -37,7 +37,7 @@ def test_a_bureau_prints_latin_letters_with_their_diacritics_folded(text: str) -
 
 
 @pytest.mark.parametrize("text", [*FOREIGN, *(f"ZOE{separator}ONEIL" for separator in TRACK_SEPARATORS)])
-def test_a_bureau_prints_no_other_scripts_symbols_and_track_separators(text: str) -> None:
+def test_a_bureau_rejects_foreign_scripts_symbols_and_track_separators(text: str) -> None:
     assert not is_printable(text, BUREAU_CHARACTERS)
 
 

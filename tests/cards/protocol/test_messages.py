@@ -64,7 +64,7 @@ def test_an_answer_has_the_members_of_its_table(action: str) -> None:
 
 
 @EVERY
-def test_the_whole_requests_have_every_member_between_them(action: str) -> None:
+def test_the_whole_requests_of_an_action_contain_every_member_of_its_table(action: str) -> None:
     requests = whole_requests.whole(action)
 
     assert set().union(*requests) == set(TABLES[action].request)
@@ -73,7 +73,7 @@ def test_the_whole_requests_have_every_member_between_them(action: str) -> None:
 
 
 @EVERY
-def test_the_least_request_is_enough(action: str) -> None:
+def test_a_request_with_the_required_members_only_is_accepted(action: str) -> None:
     least = whole_requests.least(action)
 
     assert set(least) >= {name for name, member in TABLES[action].request.items() if member.mandatory}
@@ -84,7 +84,7 @@ def test_the_least_request_is_enough(action: str) -> None:
 
 
 @EVERY_WITH_MEMBERS
-def test_a_member_takes_what_it_may_be(action: str, subtests: pytest.Subtests) -> None:
+def test_a_member_accepts_every_valid_value(action: str, subtests: pytest.Subtests) -> None:
     for name in TABLES[action].request:
         with subtests.test(name):
             member = TABLES[action].request[name]
@@ -95,7 +95,7 @@ def test_a_member_takes_what_it_may_be(action: str, subtests: pytest.Subtests) -
 
 
 @EVERY_WITH_MEMBERS
-def test_a_member_refuses_everything_else_and_tells_nothing_of_it(action: str, subtests: pytest.Subtests) -> None:
+def test_a_member_rejects_invalid_values_without_quoting_them(action: str, subtests: pytest.Subtests) -> None:
     for name in TABLES[action].request:
         with subtests.test(name):
             member = TABLES[action].request[name]
@@ -112,7 +112,7 @@ def test_a_member_refuses_everything_else_and_tells_nothing_of_it(action: str, s
 
 
 @EVERY_WITH_MEMBERS
-def test_a_missing_member_is_told_and_null_is_as_good_as_absent(action: str, subtests: pytest.Subtests) -> None:
+def test_a_missing_mandatory_member_is_named_and_null_equals_absence(action: str, subtests: pytest.Subtests) -> None:
     for name in TABLES[action].request:
         with subtests.test(name):
             member, whole = TABLES[action].request[name], with_member(action, name)
@@ -127,7 +127,7 @@ def test_a_missing_member_is_told_and_null_is_as_good_as_absent(action: str, sub
 
 
 @EVERY
-def test_an_unknown_member_is_told_whatever_it_is(action: str) -> None:
+def test_an_unknown_member_of_any_value_is_refused_by_name(action: str) -> None:
     value: Any
     for value in ("x", 7, None, [], {}, True):
         code, message = refusal(action, whole_requests.least(action) | {"colour_of_hair": value})
@@ -135,7 +135,7 @@ def test_an_unknown_member_is_told_whatever_it_is(action: str) -> None:
 
 
 @EVERY
-def test_members_of_the_envelope_and_a_level_are_known_to_every_action(action: str) -> None:
+def test_every_action_accepts_the_members_of_the_envelope_and_an_access_level(action: str) -> None:
     envelope = {
         "access_key": "a",
         "access_api_id": "b",
@@ -151,7 +151,7 @@ def test_members_of_the_envelope_and_a_level_are_known_to_every_action(action: s
 
 
 @EVERY
-def test_every_faulty_field_is_told_in_one_message(action: str) -> None:
+def test_one_message_names_every_faulty_field(action: str) -> None:
     wrong: Members = {name: {} for name in TABLES[action].request}
     if action in ("createAccount", "createCard"):
         del wrong["holder_id"]  # beside it the block is not looked at
@@ -163,7 +163,7 @@ def test_every_faulty_field_is_told_in_one_message(action: str) -> None:
 
 
 @EVERY
-def test_the_first_fault_in_the_order_of_the_table_gives_the_code(action: str) -> None:
+def test_the_first_faulty_field_in_table_order_determines_the_code(action: str) -> None:
     names = [name for name in TABLES[action].request if TABLES[action].request[name].mandatory]
     whole = whole_requests.whole(action)[0]
     for first, second in pairwise(names):

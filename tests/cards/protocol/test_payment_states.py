@@ -34,7 +34,7 @@ def shown(scene: Scene, address: Mapping[str, Any]) -> Any:
 # -- the tables
 
 
-def test_the_tables_of_the_code_say_the_same() -> None:
+def test_the_rules_of_the_code_match_the_specified_state_tables() -> None:
     for action, row in ADDRESS_RULES.items():
         expected = {"A": OK, "S": OK, "B": 4002} if action == "changeExternalPaymentAddressStatus" else ADDRESS[action]
         assert {state: int(code or OK) for state, code in row.items()} == expected
@@ -47,7 +47,7 @@ def test_the_tables_of_the_code_say_the_same() -> None:
         assert {name: found[name] for name in PAYMENT[action]} == PAYMENT[action]
 
 
-def test_no_action_on_an_address_a_mandate_or_a_payment_is_forgotten() -> None:
+def test_the_state_tables_cover_every_action_on_addresses_mandates_and_payments() -> None:
     def naming(*members: str) -> set[str]:
         return {name for name, each in ACTIONS.items() if set(members) & each.request.model_fields.keys()}
 
@@ -60,7 +60,7 @@ def test_no_action_on_an_address_a_mandate_or_a_payment_is_forgotten() -> None:
 
 
 @pytest.mark.parametrize("action", MONEY_ACCOUNT)
-def test_an_action_on_money_from_each_state_of_an_account(stage: Scene, action: str) -> None:
+def test_an_action_on_money_returns_the_code_for_each_account_state(stage: Scene, action: str) -> None:
     for state, expected in MONEY_ACCOUNT[action].items():
         cast = whole_requests.cast(stage, action)
         put_into(stage, cast.account_id, state)
@@ -78,7 +78,7 @@ def put_into(scene: Scene, account: int, state: str) -> None:
 
 
 @pytest.mark.parametrize(("state", "arrives"), [("A", True), ("R", True), ("S", False), ("C", False)])
-def test_a_payment_in_is_credited_to_an_active_or_restricted_account_and_bounced_otherwise(
+def test_an_inbound_payment_credits_active_and_restricted_accounts_and_is_rejected_otherwise(
     stage: Scene, state: str, arrives: bool
 ) -> None:
     address = stage.funded(FUNDS)
@@ -91,7 +91,7 @@ def test_a_payment_in_is_credited_to_an_active_or_restricted_account_and_bounced
 
 
 @pytest.mark.parametrize(("state", "pays"), [("A", True), ("R", False), ("S", False), ("C", False)])
-def test_what_is_collected_is_paid_from_an_active_account(stage: Scene, state: str, pays: bool) -> None:
+def test_a_direct_debit_is_collected_from_an_active_account_only(stage: Scene, state: str, pays: bool) -> None:
     address = stage.funded(FUNDS)
     mandate = stage.mandate(address)
     put_into(stage, address["account_id"], state)
@@ -106,7 +106,7 @@ def test_what_is_collected_is_paid_from_an_active_account(stage: Scene, state: s
 
 
 @pytest.mark.parametrize("action", ADDRESS)
-def test_an_action_from_each_state_of_an_address(stage: Scene, action: str) -> None:
+def test_an_action_on_an_address_returns_the_code_for_each_address_state(stage: Scene, action: str) -> None:
     for state, expected in ADDRESS[action].items():
         cast = whole_requests.cast(stage, action)
         stage.data("changeExternalPaymentAddressStatus", epm_address_id=cast.address_id, status=state)
@@ -118,7 +118,7 @@ def test_an_action_from_each_state_of_an_address(stage: Scene, action: str) -> N
 
 
 @pytest.mark.parametrize("state", ADDRESS_MOVES)
-def test_an_address_moves_from_state_to_state(stage: Scene, state: str) -> None:
+def test_a_status_change_of_an_address_follows_the_state_table(stage: Scene, state: str) -> None:
     for asked, expected in ADDRESS_MOVES[state].items():
         address = address_in(stage, state)
         why = {"reason_code": 9, "note": f"to {asked}"}
@@ -133,7 +133,7 @@ def test_an_address_moves_from_state_to_state(stage: Scene, state: str) -> None:
 
 
 @pytest.mark.parametrize(("state", "active"), [("A", 1), ("S", 0), ("B", 0)])
-def test_an_address_receives_and_pays_while_it_is_active(stage: Scene, state: str, active: int) -> None:
+def test_an_address_receives_payments_only_while_active(stage: Scene, state: str, active: int) -> None:
     address = address_in(stage, state)
 
     found = shown(stage, address)
@@ -145,7 +145,7 @@ def test_an_address_receives_and_pays_while_it_is_active(stage: Scene, state: st
     assert stage.balances(address["account_id"])[0] == FUNDS + 50 * active
 
 
-def test_a_change_without_reasons_leaves_none(stage: Scene) -> None:
+def test_a_status_change_without_a_reason_removes_the_previous_reason(stage: Scene) -> None:
     address = address_in(stage, "A")
     asked = {"epm_address_id": address["id"], "status": "S"}
     stage.data("changeExternalPaymentAddressStatus", **asked, **money_requests.WHY)
@@ -158,7 +158,7 @@ def test_a_change_without_reasons_leaves_none(stage: Scene) -> None:
 
 
 @pytest.mark.parametrize("state", MANDATE["cancelExternalPaymentMandate"])
-def test_a_mandate_is_cancelled_once_and_nothing_is_collected_by_it_then(stage: Scene, state: str) -> None:
+def test_a_mandate_is_cancelled_once_and_rejects_later_direct_debits(stage: Scene, state: str) -> None:
     address = stage.funded(FUNDS)
     mandate = stage.mandate(address)
     if state == "C":
@@ -254,7 +254,7 @@ def request(action: str, payment: int) -> Members:
 
 
 @pytest.mark.parametrize("action", PAYMENT)
-def test_an_action_from_each_kind_and_state_of_a_payment(
+def test_an_action_on_a_payment_returns_the_code_for_each_kind_and_state(
     stage: Scene, standing: Mapping[str, int], action: str
 ) -> None:
     ways = {**PLACES, **DIRECT_CREDITS} if action == "directCreditReturn" else PLACES
@@ -270,7 +270,7 @@ def test_an_action_from_each_kind_and_state_of_a_payment(
 
 
 @pytest.mark.parametrize("result", RESULTS)
-def test_a_provider_reports_what_can_have_become_of_a_payment_out(
+def test_a_provider_result_moves_an_outbound_payment_to_allowed_states_only(
     stage: Scene, standing: Mapping[str, int], result: str
 ) -> None:
     letter = {"settled": "S", "rejected": "J", "returned": "R"}[result]
@@ -292,7 +292,7 @@ def test_direct_credits_are_returned_by_their_own_action(stage: Scene, action: s
 
 
 @pytest.mark.parametrize(("method", "code"), [(1, None), (2, 2006)])
-def test_a_return_by_sepa_has_a_reason(stage: Scene, method: int, code: int | None) -> None:
+def test_a_sepa_return_requires_a_reason(stage: Scene, method: int, code: int | None) -> None:
     came = stage.inbound(stage.address(method=method), 50)["epm_transaction_id"]
 
     assert stage.do("inboundReturn", epm_transaction_id=came, reason=LEFT_OUT).status_code == code
@@ -300,7 +300,7 @@ def test_a_return_by_sepa_has_a_reason(stage: Scene, method: int, code: int | No
         assert stage.do("inboundReturn", epm_transaction_id=came, reason=1).status == "success"
 
 
-def test_a_refused_return_may_be_asked_for_again(stage: Scene) -> None:
+def test_a_refused_return_can_be_requested_again(stage: Scene) -> None:
     address = stage.funded(FUNDS)
     came = stage.inbound(address, 50, sender_name="Refuse me")["epm_transaction_id"]
 
@@ -311,7 +311,7 @@ def test_a_refused_return_may_be_asked_for_again(stage: Scene) -> None:
     assert stage.balances(address["account_id"])[0] == FUNDS + 50
 
 
-def test_a_return_that_is_under_way_is_not_begun_again(stage: Scene) -> None:
+def test_a_second_return_of_a_payment_with_a_pending_return_returns_code_4004(stage: Scene) -> None:
     came = stage.inbound(stage.funded(FUNDS), 50, sender_name="Silent Bob")["epm_transaction_id"]
 
     answers = [stage.do("inboundReturn", epm_transaction_id=came) for _ in range(2)]
@@ -319,7 +319,7 @@ def test_a_return_that_is_under_way_is_not_begun_again(stage: Scene) -> None:
     assert [answer.status_code for answer in answers] == [8001, 4004]
 
 
-def test_a_direct_debit_is_decided_upon_until_its_cut_off_and_as_often_as_wished(stage: Scene) -> None:
+def test_a_direct_debit_accepts_repeated_decisions_until_its_cut_off(stage: Scene) -> None:
     address = stage.funded(FUNDS)
     debit = stage.debit(stage.mandate(address), 50)
     decided = {"epm_transaction_id": debit["epm_transaction_id"], "reason": 7}

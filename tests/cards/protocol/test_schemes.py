@@ -21,18 +21,18 @@ from chalicelib.cards.protocol.schemes import (
 LARGEST = [(method, name, limit) for method, limits in SCHEMES.items() for name, limit in limits.items() if limit]
 
 
-def test_every_method_has_a_currency_and_schemes_and_tries_its_own() -> None:
+def test_every_method_has_a_currency_and_schemes_and_defaults_to_its_own_schemes() -> None:
     assert METHODS.keys() == METHOD_CURRENCIES.keys() == SCHEMES.keys() == DEFAULT_SCHEMES.keys()
     assert all(set(DEFAULT_SCHEMES[method]) <= SCHEMES[method].keys() for method in METHODS)
 
 
 @pytest.mark.parametrize(("method", "name", "limit"), LARGEST)
-def test_a_scheme_takes_its_largest_amount_and_nothing_beyond(method: int, name: str, limit: int) -> None:
+def test_a_scheme_accepts_amounts_up_to_its_limit(method: int, name: str, limit: int) -> None:
     assert choose_scheme(method, [name], limit) == name
     assert choose_scheme(method, [name], limit + 1) is None
 
 
-def test_chaps_takes_any_amount() -> None:
+def test_chaps_accepts_any_amount() -> None:
     assert choose_scheme(UK, ["CHAPS"], 10**15 - 1) == "CHAPS"
 
 
@@ -50,20 +50,20 @@ def test_chaps_takes_any_amount() -> None:
         (SEPA, ["FPS"], 100, None),
     ],
 )
-def test_the_first_wished_scheme_that_takes_the_amount_is_chosen(
+def test_a_payment_uses_the_first_requested_scheme_that_accepts_its_amount(
     method: int, schemes: list[str], amount: int, expected: str | None
 ) -> None:
-    """Those of another method take nothing; without a wish the default order holds."""
+    """Skip schemes of another method; without a requested scheme use the default order."""
     assert choose_scheme(method, schemes, amount) == expected
 
 
-def test_the_countries_of_sepa_have_the_numbers_of_iso_3166() -> None:
+def test_the_sepa_countries_have_their_iso_3166_numbers() -> None:
     known = {country.alpha_2: int(country.numeric) for country in pycountry.countries}
 
     assert {letters: known[letters] for letters in SEPA_COUNTRIES} == SEPA_COUNTRIES
 
 
-def test_an_account_is_in_the_country_of_its_iban_or_in_britain() -> None:
+def test_the_country_of_an_account_is_that_of_its_iban_or_britain_without_one() -> None:
     assert country_of("DE89370400440532013000") == 276
     assert country_of("GB29NWBK60161331926819") == BRITAIN
     assert country_of("SA0380000000608010167519") is None

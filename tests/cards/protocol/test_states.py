@@ -78,7 +78,7 @@ def status_of(place: Placed) -> str:
 # -- the tables
 
 
-def test_the_tables_of_the_code_say_the_same() -> None:
+def test_the_rules_of_the_code_match_the_specified_state_tables() -> None:
     for action, row in CARD_RULES.items():
         change = {"changeCardStatus": dict.fromkeys("NATRLSEB", OK) | {"N": 4001, "B": 4002}}
         expected = (CARD | NAMED | change)[action]
@@ -93,7 +93,7 @@ def test_the_tables_of_the_code_say_the_same() -> None:
         assert {state: int(code or OK) for state, code in row.items()} == expected
 
 
-def test_no_action_on_a_card_or_an_account_is_forgotten() -> None:
+def test_the_state_tables_cover_every_action_on_cards_and_accounts() -> None:
     of_cards = {name for name, each in ACTIONS.items() if {"card_id", "cards"} & each.request.model_fields.keys()}
     of_accounts = {name for name, each in ACTIONS.items() if "account_id" in each.request.model_fields}
 
@@ -106,7 +106,7 @@ def test_no_action_on_a_card_or_an_account_is_forgotten() -> None:
 
 
 @pytest.mark.parametrize(("action", "state"), CARD_CASES)
-def test_an_action_from_a_state_of_a_card(
+def test_an_action_on_a_card_returns_the_code_for_each_card_state(
     stage: Scene, ahead: Scene, standing: Mapping[str, Placed], action: str, state: str
 ) -> None:
     passes = CARD[action][state] == OK or action == "authenticationConfirm"
@@ -124,7 +124,7 @@ def test_an_action_from_a_state_of_a_card(
 
 
 @pytest.mark.parametrize("state", MOVES)
-def test_a_card_is_shown_in_every_state(standing: Mapping[str, Placed], state: str) -> None:
+def test_reads_return_a_card_in_every_state(standing: Mapping[str, Placed], state: str) -> None:
     place = standing[state]
 
     for action in READS:
@@ -133,7 +133,7 @@ def test_a_card_is_shown_in_every_state(standing: Mapping[str, Placed], state: s
 
 
 @pytest.mark.parametrize("state", MOVES)
-def test_an_action_that_names_a_card_passes_unless_the_card_is_blocked(
+def test_an_action_that_refers_to_a_card_returns_the_code_for_each_card_state(
     standing: Mapping[str, Placed], state: str
 ) -> None:
     place = standing[state]
@@ -147,7 +147,7 @@ def test_an_action_that_names_a_card_passes_unless_the_card_is_blocked(
 
 
 @pytest.mark.parametrize(("state", "asked"), MOVE_CASES)
-def test_a_card_moves_from_state_to_state(
+def test_a_status_change_of_a_card_follows_the_state_table(
     stage: Scene, ahead: Scene, standing: Mapping[str, Placed], state: str, asked: str
 ) -> None:
     place = placed(stage, ahead, state) if MOVES[state][asked] == OK else standing[state]
@@ -161,7 +161,7 @@ def test_a_card_moves_from_state_to_state(
     assert found == (moved if answer.status_code is None else {"card_status": state})
 
 
-def test_a_change_without_reasons_leaves_none(stage: Scene) -> None:
+def test_a_status_change_without_a_reason_removes_the_previous_reason(stage: Scene) -> None:
     card = stage.card_in("A").card_id
     stage.data("changeCardStatus", card_id=card, status="T", reason_code=9, note="why")
     stage.data("changeCardStatus", card_id=card, status="T")
@@ -169,15 +169,15 @@ def test_a_change_without_reasons_leaves_none(stage: Scene) -> None:
     assert stage.data("getCardStatus", card_id=card) == {"card_status": "T"}
 
 
-def test_nobody_makes_a_card_expired_or_not_activated(stage: Scene) -> None:
+def test_a_status_change_to_expired_or_not_activated_returns_code_2005(stage: Scene) -> None:
     card = stage.card_in("A").card_id
 
     for status in ("E", "N", "a", "X"):
         assert stage.do("changeCardStatus", card_id=card, status=status).status_code == 2005
 
 
-def test_a_card_expires_when_its_month_is_over(stage: Scene) -> None:
-    """Made on 2 March for one month it is good until the end of April; what is lost or stolen stays so."""
+def test_a_card_expires_at_the_end_of_its_expiry_month(stage: Scene) -> None:
+    """Expire at the end of April with one month from 2 March; lost, stolen and blocked cards keep their status."""
     cards = {state: stage.card_in(state, card_validity_period=1).card_id for state in "NATRLSB"}
 
     for days, expired in ((59.62, False), (59.63, True)):  # 9 o'clock in the morning is 0.375 of a day
@@ -190,7 +190,7 @@ def test_a_card_expires_when_its_month_is_over(stage: Scene) -> None:
 
 
 @pytest.mark.parametrize("action", ACCOUNT)
-def test_an_action_from_each_state_of_an_account(stage: Scene, action: str) -> None:
+def test_an_action_on_an_account_returns_the_code_for_each_account_state(stage: Scene, action: str) -> None:
     for state, expected in ACCOUNT[action].items():
         account = stage.account_in(state)
         [before] = stage.data("getAccounts", account_id=account)
@@ -207,7 +207,7 @@ def test_an_action_from_each_state_of_an_account(stage: Scene, action: str) -> N
 
 
 @pytest.mark.parametrize("state", ACCOUNT_MOVES)
-def test_an_account_moves_from_state_to_state(stage: Scene, state: str) -> None:
+def test_a_status_change_of_an_account_follows_the_state_table(stage: Scene, state: str) -> None:
     for asked, expected in ACCOUNT_MOVES[state].items():
         account = stage.account_in(state)
         why = {"reason_code": 2, "note": f"to {asked}"}
@@ -221,7 +221,7 @@ def test_an_account_moves_from_state_to_state(stage: Scene, state: str) -> None:
 
 
 @pytest.mark.parametrize("balances", [{"settled": 1}, {"held": 1}, {"reserved": 1}, {"settled": 5, "held": 5}])
-def test_an_account_with_money_is_not_closed(stage: Scene, balances: dict[str, int]) -> None:
+def test_closing_an_account_with_money_returns_code_4008(stage: Scene, balances: dict[str, int]) -> None:
     account = stage.account()
     stage.hub.store.update("cards", {"owner": f"account#{account}", "part": "account"}, set=balances)
 
@@ -229,7 +229,7 @@ def test_an_account_with_money_is_not_closed(stage: Scene, balances: dict[str, i
     assert stage.do("changeAccountStatus", account_id=account, account_status="S").status == "success"
 
 
-def test_an_account_is_opened_active_suspended_or_restricted(stage: Scene) -> None:
+def test_a_new_account_can_be_active_suspended_or_restricted_but_not_closed(stage: Scene) -> None:
     for status in "ASR":
         [found] = stage.data("getAccounts", account_id=stage.account(account_status=status))
         assert found["account_status"] == status
@@ -240,7 +240,7 @@ def test_an_account_is_opened_active_suspended_or_restricted(stage: Scene) -> No
 # -- PINs
 
 
-def test_a_pin_is_blocked_after_three_wrong_ones_and_ok_again_when_unblocked_or_set(stage: Scene) -> None:
+def test_three_wrong_pins_block_the_pin_until_unblocked_and_a_new_pin_clears_the_tries(stage: Scene) -> None:
     card = stage.card_in("A", card_virtual=0, card_pin=PIN)
 
     def tried(pin: str) -> tuple[str, int, int]:
@@ -262,7 +262,7 @@ def test_a_pin_is_blocked_after_three_wrong_ones_and_ok_again_when_unblocked_or_
 
 
 @pytest.mark.parametrize("pin", ["0000", "7777", "0123", "6789", "9876", "3210"])
-def test_a_simple_pin_is_refused_wherever_one_is_chosen(stage: Scene, pin: str) -> None:
+def test_every_action_that_sets_a_pin_rejects_a_simple_one(stage: Scene, pin: str) -> None:
     card = stage.card_in("A", card_virtual=0)
     cast = whole_requests.Cast(card.holder_id, card.account_id, card.card_id)
 

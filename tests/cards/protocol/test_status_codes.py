@@ -168,7 +168,7 @@ PROVOKED: dict[int, Callable[[Scene], Envelope]] = {
 }
 
 
-def test_the_codes_are_those_of_the_table() -> None:
+def test_the_status_codes_match_the_specified_table() -> None:
     assert {int(status): status.is_kept for status in Status} == TABLE
 
 
@@ -177,7 +177,7 @@ def test_every_status_code_has_a_case() -> None:
 
 
 @pytest.mark.parametrize("code", PROVOKED)
-def test_each_status_code_can_be_caused_and_has_a_sentence(stage: Scene, code: int) -> None:
+def test_each_status_code_is_returned_for_its_cause_with_a_message(stage: Scene, code: int) -> None:
     answer = PROVOKED[code](stage)
 
     assert answer.status == "error"
