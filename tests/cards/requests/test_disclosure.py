@@ -48,23 +48,23 @@ def audited(lines: Lines) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("field", CLEAR)
-def test_plain_is_the_value_itself(field: CardField) -> None:
+def test_the_mode_plain_returns_the_value(field: CardField) -> None:
     assert disclosure.disclose(credential("plain"), 1001, field, CLEAR[field]) == CLEAR[field]
 
 
-def test_masked_is_a_number_without_its_middle() -> None:
+def test_the_mode_masked_returns_the_card_number_without_its_middle_digits() -> None:
     assert disclosure.disclose(credential("plain", pan="masked"), 1001, "pan", PAN) == "411111******4823"
 
 
 @pytest.mark.parametrize("field", CLEAR)
-def test_absent_reveals_nothing(field: CardField) -> None:
+def test_the_mode_absent_returns_nothing(field: CardField) -> None:
     assert disclosure.is_absent(credential("absent"), field)
     assert disclosure.disclose(credential("absent"), 1001, field, CLEAR[field]) is None
     assert disclosure.disclose_expiry(credential("absent"), 1001, 2029, 7) is None
 
 
 @pytest.mark.parametrize("field", CLEAR)
-def test_an_encrypted_answer_opens_with_the_key_and_the_label_only(field: CardField) -> None:
+def test_an_encrypted_value_decrypts_only_with_the_label_of_its_card_and_field(field: CardField) -> None:
     text = disclosure.disclose(credential("encrypted"), 1001, field, CLEAR[field])
     assert text is not None
 
@@ -74,11 +74,11 @@ def test_an_encrypted_answer_opens_with_the_key_and_the_label_only(field: CardFi
             opened(text, label)
 
 
-def test_the_same_value_is_never_encrypted_alike() -> None:
+def test_encrypting_a_value_twice_gives_different_ciphertexts() -> None:
     assert len({disclosure.disclose(credential("encrypted"), 1001, "pin", "4823") for _ in range(5)}) == 5
 
 
-def test_the_longest_password_can_be_encrypted_for_the_shortest_key() -> None:
+def test_the_shortest_key_encrypts_the_longest_password() -> None:
     longest = "ä" * (LONGEST_BYTES // 2)
     text = disclosure.disclose(credential("encrypted"), 1001, "acs_password", longest)
 
@@ -86,7 +86,7 @@ def test_the_longest_password_can_be_encrypted_for_the_shortest_key() -> None:
     assert opened(text, "1001|acs_password") == longest
 
 
-def test_an_expiry_is_two_numbers_or_each_of_them_encrypted() -> None:
+def test_an_expiry_is_returned_as_year_and_month_plain_or_each_encrypted() -> None:
     assert disclosure.disclose_expiry(credential("plain"), 1001, 2029, 7) == (2029, 7)
     sealed = disclosure.disclose_expiry(credential("encrypted"), 1001, 2029, 7)
 
@@ -96,13 +96,13 @@ def test_an_expiry_is_two_numbers_or_each_of_them_encrypted() -> None:
 
 @pytest.mark.parametrize("field", CARD_FIELDS)
 @pytest.mark.parametrize("mode", ["plain", "masked", "encrypted"])
-def test_a_reveal_leaves_a_line_that_says_who_saw_what_of_which_card(field: CardField, mode: str, lines: Lines) -> None:
+def test_a_reveal_writes_an_audit_line_with_credential_card_field_and_mode(field: CardField, mode: str, lines: Lines) -> None:
     disclosure.audit_reveal(credential(mode), 1001, field)
 
     assert audited(lines) == [("card data revealed", "1.web-shop", 1001, field, mode)]
 
 
-def test_no_level_of_the_log_keeps_the_line_of_a_reveal_back(lines: Lines) -> None:
+def test_the_audit_line_of_a_reveal_is_written_at_every_log_level(lines: Lines) -> None:
     log.set_level("CRITICAL")
     try:
         disclosure.audit_reveal(credential("plain"), 1001, "pin")
@@ -113,17 +113,17 @@ def test_no_level_of_the_log_keeps_the_line_of_a_reveal_back(lines: Lines) -> No
 
 
 @pytest.mark.parametrize("field", ["pin", "cvc2", "acs_password", "expiry"])
-def test_nothing_but_a_card_number_is_ever_masked(field: CardField) -> None:
+def test_the_mode_masked_is_refused_for_every_field_except_the_card_number(field: CardField) -> None:
     with pytest.raises(ValueError, match=f"{field} cannot be revealed to 1.web-shop in the mode masked"):
         disclosure._disclose(credential("masked"), 1001, field, "4823")
 
 
-def test_without_a_key_nothing_is_shown_in_its_place() -> None:
+def test_the_mode_encrypted_without_a_key_raises_an_error() -> None:
     with pytest.raises(ValueError, match="in the mode encrypted"):
         disclosure.disclose(replace(credential("encrypted"), encryption_key=None), 1001, "pan", PAN)
 
 
-def test_a_key_of_3072_bits_is_taken_and_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_encryption_key_of_3072_bits_is_accepted_and_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     disclosure.public_key(PEM)
     monkeypatch.setattr(signatures, "load_public_key", lambda pem: pytest.fail("parsed again"))
     disclosure.disclose(credential("encrypted"), 1001, "pan", PAN)
@@ -146,6 +146,6 @@ CURVE = ec.generate_private_key(ec.SECP256R1()).public_key()
     ],
     ids=["too short", "of another kind", "damaged", "empty"],
 )
-def test_a_key_that_cannot_protect_card_data_is_refused(pem: str, reason: str) -> None:
+def test_an_invalid_or_short_encryption_key_is_refused(pem: str, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         disclosure.public_key(pem)

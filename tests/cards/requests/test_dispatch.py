@@ -55,12 +55,12 @@ def code(answer: Envelope) -> int | None:
     ],
     ids=range(13),
 )
-def test_what_is_no_json_object_is_1001(stage: Scene, body: bytes) -> None:
+def test_a_body_other_than_a_json_object_returns_code_1001(stage: Scene, body: bytes) -> None:
     assert code(stage.send(body)) == 1001
     assert code(stage.send(body, simulator=True)) == 1001
 
 
-def test_a_body_has_at_most_a_megabyte(stage: Scene) -> None:
+def test_a_body_of_more_than_a_megabyte_returns_code_1005(stage: Scene) -> None:
     body = jsontext.dumps(stage.body("getDesign", program_id=101)).encode()
 
     assert stage.send(body.ljust(1_000_000)).status == "success"
@@ -73,13 +73,13 @@ def test_a_body_has_at_most_a_megabyte(stage: Scene) -> None:
 
 @pytest.mark.parametrize("name", CREDENTIALS)
 @pytest.mark.parametrize("wrong", ["another's", LEFT_OUT, None, "", 7, [], {}, True, "é" * 20, "x" * 100_000])
-def test_all_three_parts_of_a_credential_have_to_be_right(stage: Scene, name: str, wrong: Any) -> None:
+def test_a_wrong_part_of_a_credential_returns_code_1101(stage: Scene, name: str, wrong: Any) -> None:
     value = stage.secrets["encrypted"][name] if wrong == "another's" else wrong
 
     assert code(stage.do("getDesign", program_id=101, **{name: value})) == 1101
 
 
-def test_parts_of_two_credentials_make_none(stage: Scene) -> None:
+def test_mixed_parts_of_two_credentials_return_code_1101(stage: Scene) -> None:
     for parts in itertools.product(("full", "other"), repeat=3):
         shown = {name: stage.secrets[who][name] for name, who in zip(CREDENTIALS, parts, strict=True)}
         assert (code(stage.do("getDesign", program_id=101, **shown)) == 1101) is (len(set(parts)) > 1)
@@ -89,7 +89,7 @@ def test_parts_of_two_credentials_make_none(stage: Scene) -> None:
 
 
 @pytest.mark.parametrize("action", [LEFT_OUT, None, "", "getdesign", "GetDesign", "getDesign ", 7, ["getDesign"], {}])
-def test_an_unknown_action_is_1002(stage: Scene, action: Any) -> None:
+def test_an_unknown_action_returns_code_1002(stage: Scene, action: Any) -> None:
     assert code(stage.do("getDesign", program_id=101, action=action)) == 1002
 
 
@@ -115,19 +115,19 @@ def test_an_unknown_action_is_1002(stage: Scene, action: Any) -> None:
         (7, "action is missing or unknown"),
     ],
 )
-def test_an_unknown_action_is_named_with_the_nearest_one(stage: Scene, action: Any, message: str) -> None:
-    """Of the name 50 characters at most, those that ASCII cannot print as question marks."""
+def test_the_message_for_an_unknown_action_names_the_closest_match(stage: Scene, action: Any, message: str) -> None:
+    """Quote at most 50 characters of the name, with question marks for those outside printable ASCII."""
     assert stage.do("getDesign", action=action).message == message
 
 
-def test_each_interface_has_its_own_actions(stage: Scene) -> None:
+def test_an_action_of_the_other_interface_returns_code_1002_and_its_address(stage: Scene) -> None:
     assert code(stage.do("simulateAuthorization")) == 1002
     assert code(stage.sim("getDesign", program_id=101)) == 1002
     assert "POST /simulator" in stage.do("simulateAuthorization").message
     assert "POST /api" in stage.sim("getDesign", program_id=101).message
 
 
-def test_the_version_is_1_2(stage: Scene) -> None:
+def test_every_api_version_except_1_2_returns_code_1003(stage: Scene) -> None:
     for right in ("1.2", Number("1.2")):
         assert code(stage.do("getDesign", program_id=101, api_version=right)) is None
     wrong: Any
@@ -136,7 +136,7 @@ def test_the_version_is_1_2(stage: Scene) -> None:
 
 
 @pytest.mark.parametrize("reference", ["0123456789", "A-z" * 85, None])
-def test_a_reference_is_of_letters_digits_and_hyphens(stage: Scene, reference: Any) -> None:
+def test_a_reference_of_letters_digits_and_hyphens_is_accepted(stage: Scene, reference: Any) -> None:
     assert code(stage.do("getDesign", program_id=101, request_reference_id=reference)) is None
 
 
@@ -145,7 +145,7 @@ def test_a_reference_is_of_letters_digits_and_hyphens(stage: Scene, reference: A
     ["", "012345678", "x" * 256, "0123_56789", "01234 6789", "0123456789\n", "é123456789", 1234567890, ["0123456789"]],
 )
 @EVERY
-def test_any_other_reference_is_1004_at_every_action(stage: Scene, action: str, reference: Any) -> None:
+def test_an_invalid_reference_returns_code_1004_for_every_action(stage: Scene, action: str, reference: Any) -> None:
     assert code(call(stage, action, {"request_reference_id": reference})) == 1004
 
 
@@ -159,7 +159,7 @@ def idle(stage: Scene) -> Scene:
 
 
 @EVERY
-def test_a_credential_does_what_its_list_allows(stage: Scene, idle: Scene, action: str) -> None:
+def test_an_action_outside_the_list_of_a_credential_returns_code_1103(stage: Scene, idle: Scene, action: str) -> None:
     assert code(call(idle, action, {})) == 1103
 
     allowed = stage.lend(f"only-{action}", actions=frozenset((action,)))
@@ -175,7 +175,7 @@ def test_a_credential_cannot_reveal_a_field_whose_mode_is_absent(stage: Scene, a
     assert all(code(call(blind, other, {})) == 2001 for other in REVEALS if other != action)
 
 
-def test_the_demonstration_programmes_supporter_reads_only(stage: Scene) -> None:
+def test_the_support_credential_of_the_demonstration_programme_can_only_read(stage: Scene) -> None:
     card, support = stage.card(), stage.of_caller("support")
 
     assert code(support.do("getCardStatus", card_id=card.card_id)) is None
@@ -216,19 +216,19 @@ PAIRS = [pair for pair in itertools.combinations(FAULTS, 2) if pair != (4003, 50
 
 
 @pytest.mark.parametrize(("earlier", "later"), PAIRS)
-def test_the_earliest_fault_is_told(stage: Scene, earlier: int, later: int) -> None:
+def test_the_first_fault_in_the_order_of_checks_determines_the_code(stage: Scene, earlier: int, later: int) -> None:
     least = {"card_program_id": 101, "card_country_ison": 276, "card_virtual": 1, "card_name_line_3": "ZOE"}
     faults = FAULTS[earlier](stage) | FAULTS[later](stage)
 
     assert code(stage.do("createCard", **least | HOLDER_BLOCK | faults)) == earlier
 
 
-def test_json_and_length_come_before_the_credentials(stage: Scene) -> None:
+def test_json_and_length_are_checked_before_the_credentials(stage: Scene) -> None:
     assert code(stage.send(b'{"access_key": "wrong"')) == 1001
     assert code(stage.send(jsontext.dumps({"access_key": "x" * 1_000_000}).encode())) == 1005
 
 
-def test_a_right_comes_before_the_fields(idle: Scene) -> None:
+def test_the_rights_of_a_credential_are_checked_before_the_fields(idle: Scene) -> None:
     assert code(idle.do("createHolder", colour_of_hair=1)) == 1103
     assert code(idle.do("createHolder", api_version="1.1")) == 1003
 
@@ -250,8 +250,8 @@ ENTRIES_OF = {
 
 
 @pytest.mark.parametrize("action", ENTRIES_OF)
-def test_existence_comes_before_state(stage: Scene, action: str) -> None:
-    """Of a blocked card, of a closed account."""
+def test_existence_is_checked_before_state(stage: Scene, action: str) -> None:
+    """Name missing entries beside a blocked card and a closed account."""
     made = whole_requests.cast(stage, action, status="B")
     stage.data("changeAccountStatus", account_id=made.account_id, account_status="C")
     request = whole_requests.whole(action, made)[-1]
@@ -262,7 +262,7 @@ def test_existence_comes_before_state(stage: Scene, action: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["fee_group_id", "risk_rules_group_id", "limit_group_id", "holder_limit_group_id"])
-def test_existence_comes_before_money_when_an_account_is_opened(stage: Scene, name: str) -> None:
+def test_existence_is_checked_before_the_currency_of_a_new_account(stage: Scene, name: str) -> None:
     least = {"currency_ison": 36, "account_status": "A", "program_id": 501, "skip_holder_validation": 0, **HOLDER_BLOCK}
 
     assert code(stage.do("createAccount", **least)) == 5003
@@ -272,7 +272,7 @@ def test_existence_comes_before_money_when_an_account_is_opened(stage: Scene, na
 # -- what is told, and when the service fails
 
 
-def test_a_message_names_members_and_never_their_values(stage: Scene) -> None:
+def test_an_error_message_names_members_but_not_their_values(stage: Scene) -> None:
     answer = stage.do("createHolder", first_name="Z03-secret", phone_number="secret-1", city=["secret"], last_name=7)
 
     assert code(answer) == 2004
@@ -281,7 +281,7 @@ def test_a_message_names_members_and_never_their_values(stage: Scene) -> None:
 
 
 @pytest.mark.parametrize("call_of_store", ["batch_get", "transact"])
-def test_when_storage_fails_it_is_9001_and_the_same_request_is_carried_out_later(
+def test_a_storage_failure_returns_code_9001_and_a_later_repeat_is_executed(
     stage: Scene, call_of_store: str
 ) -> None:
     card, reference = stage.card(), stage.reference()
@@ -296,7 +296,7 @@ def test_when_storage_fails_it_is_9001_and_the_same_request_is_carried_out_later
     assert (again.status, again.duplicated) == ("success", 0)
 
 
-def test_a_defect_is_9001_and_logged_without_the_body(stage: Scene, lines: Lines) -> None:
+def test_an_exception_returns_code_9001_and_is_logged_without_the_body(stage: Scene, lines: Lines) -> None:
     with patch.object(dispatch.Dispatcher, "_decide", side_effect=ZeroDivisionError("secret")):
         answer = stage.do("getDesign", program_id=101)
 
@@ -310,7 +310,7 @@ def test_a_defect_is_9001_and_logged_without_the_body(stage: Scene, lines: Lines
 
 
 @pytest.mark.parametrize("busy", [Conflict, Throttled])
-def test_a_request_that_loses_every_attempt_is_8003(stage: Scene, busy: type[StoreError]) -> None:
+def test_a_request_that_loses_every_attempt_returns_code_8003(stage: Scene, busy: type[StoreError]) -> None:
     card = stage.card()
     reference = stage.reference()
 

@@ -70,12 +70,12 @@ def standing(stage: Scene) -> Cast:
     return whole_requests.cast(stage, "createCustomFee")
 
 
-def test_every_member_that_names_something_is_looked_for() -> None:
+def test_the_cases_cover_every_member_that_refers_to_a_record_or_an_entry() -> None:
     assert {name for _, name in NAMED} == set(RECORDS) | set(ENTRIES)
 
 
 @pytest.mark.parametrize(("action", "name"), NAMED, ids=ids(NAMED))
-def test_a_missing_record_has_the_status_code_of_its_kind(stage: Scene, standing: Cast, action: str, name: str) -> None:
+def test_a_missing_record_or_entry_returns_the_code_of_its_kind(stage: Scene, standing: Cast, action: str, name: str) -> None:
     request = request_with(standing, action, name)
 
     member = TABLES[action].request[name]
@@ -89,7 +89,7 @@ def test_a_missing_record_has_the_status_code_of_its_kind(stage: Scene, standing
 
 
 @pytest.mark.parametrize(("action", "name"), OF_ENTRIES, ids=ids(OF_ENTRIES))
-def test_another_programme_managers_entries_do_not_exist(stage: Scene, standing: Cast, action: str, name: str) -> None:
+def test_an_entry_of_another_programme_manager_returns_the_code_for_a_missing_one(stage: Scene, standing: Cast, action: str, name: str) -> None:
     request = request_with(standing, action, name)
 
     for number in OTHER_MANAGERS[ENTRIES[name]]:
@@ -102,7 +102,7 @@ LIMITS = [(action, name) for action, name in OF_ENTRIES if name in OF_TYPE]
 
 
 @pytest.mark.parametrize(("action", "name"), LIMITS, ids=ids(LIMITS))
-def test_a_limit_group_of_another_type_does_not_exist(stage: Scene, action: str, name: str) -> None:
+def test_a_limit_group_of_another_type_returns_code_3005(stage: Scene, action: str, name: str) -> None:
     request = request_with(whole_requests.cast(stage, action), action, name)
     groups = {1: 203, 2: 211, 3: 221}
 
@@ -130,7 +130,7 @@ def foreign(stage: Scene) -> Mapping[str, Any]:
 
 
 @pytest.mark.parametrize(("action", "name"), OF_RECORDS, ids=ids(OF_RECORDS))
-def test_another_programme_managers_records_do_not_exist(
+def test_a_record_of_another_programme_manager_returns_the_code_for_a_missing_one(
     stage: Scene, standing: Cast, foreign: Mapping[str, Any], action: str, name: str
 ) -> None:
     answer = call(stage, action, request_with(standing, action, name) | {name: foreign[name]})
@@ -168,7 +168,7 @@ def level(stage: Scene) -> Scene:
 
 
 @pytest.mark.parametrize(("action", "name"), WITH_LEVEL, ids=ids(WITH_LEVEL))
-def test_a_record_above_the_level_does_not_exist(
+def test_a_record_above_the_access_level_returns_the_code_for_a_missing_one(
     stage: Scene, below: Scene, level: Scene, action: str, name: str
 ) -> None:
     request = request_with(whole_requests.cast(stage, action, **HIDDEN[name]), action, name)
@@ -182,14 +182,14 @@ def test_a_record_above_the_level_does_not_exist(
 
 
 @pytest.mark.parametrize("action", BY_ACTION)
-def test_a_level_above_the_credentials_is_refused(below: Scene, action: str) -> None:
+def test_an_access_level_above_that_of_the_credential_returns_code_1102(below: Scene, action: str) -> None:
     for asked in (500, "500", 1001, "00500", "9" * 30):
         assert call(below, action, {"access_level": asked}).status_code == 1102
     assert call(below, action, {"access_level": 499, "colour_of_hair": 1}).status_code in (2001, 2006, 2008)
 
 
-def test_a_creations_level_is_the_records_and_hides_nothing(stage: Scene, below: Scene) -> None:
-    """access_level 0 on createAccount and createCard does not keep the caller from its own holder of level 400."""
+def test_the_access_level_of_a_creation_applies_to_the_new_record_only(stage: Scene, below: Scene) -> None:
+    """Find the caller's own holder of level 400 with access_level 0 on createAccount and createCard."""
     holder = below.holder(access_level=400)
 
     account = below.account(holder_id=holder, access_level=0)
@@ -201,7 +201,7 @@ def test_a_creations_level_is_the_records_and_hides_nothing(stage: Scene, below:
 
 
 @pytest.mark.parametrize("action", ["createAccount", "createCard"])
-def test_a_holders_level_is_not_above_the_callers_either(below: Scene, action: str) -> None:
+def test_a_holder_access_level_above_that_of_the_credential_returns_code_1102(below: Scene, action: str) -> None:
     whole, with_holder = whole_requests.whole(action)
     own = {"access_level": 300}
 
@@ -217,7 +217,7 @@ def seen_from(scene: Scene, action: str, **members: Any) -> int:
     return next(level for level in (0, 400, 500, 1000) if scene.do(action, **members, access_level=level).data)
 
 
-def test_levels_default_to_the_programmes_and_holders_to_none(stage: Scene) -> None:
+def test_access_levels_default_to_those_of_the_programme_and_to_0_for_separate_holders(stage: Scene) -> None:
     plain = stage.card()
     online = stage.card(card_program_id=103)
     chosen = stage.card(card_program_id=103, access_level=0, holder_access_level=400)
@@ -233,7 +233,7 @@ def test_levels_default_to_the_programmes_and_holders_to_none(stage: Scene) -> N
     assert stage.data("getHolder", holder_id=online.holder_id)["access_level"] == 500
 
 
-def test_the_level_bounds_lists(stage: Scene) -> None:
+def test_lists_omit_accounts_above_the_access_level(stage: Scene) -> None:
     holder = stage.holder()
     low, high = stage.account(holder_id=holder), stage.account(holder_id=holder, access_level=600)
     card = stage.card(holder_id=holder, account_id=[high, low], account_owner_id=[holder, holder])
@@ -245,7 +245,7 @@ def test_the_level_bounds_lists(stage: Scene) -> None:
         assert at_level == {0: {low}, 599: {low}, 600: {low, high}}
 
 
-def test_a_transaction_has_the_level_of_its_account(stage: Scene, below: Scene, level: Scene) -> None:
+def test_a_transaction_of_an_account_above_the_access_level_returns_code_3012(stage: Scene, below: Scene, level: Scene) -> None:
     card = stage.card()
     hidden = stage.account(access_level=500, holder_id=card.holder_id, cards=[card.card_id])
     came = stage.inbound(stage.address(hidden), 5000)
@@ -258,7 +258,7 @@ def test_a_transaction_has_the_level_of_its_account(stage: Scene, below: Scene, 
 
 
 @pytest.mark.parametrize("action", ["getLimits", "getLimitsStatus"])
-def test_limit_type_says_whether_limits_are_of_a_card_account_or_holder(
+def test_a_missing_record_id_returns_the_code_of_its_limit_type(
     stage: Scene, foreign: Mapping[str, Any], action: str
 ) -> None:
     page = {"paginator": {"item_count": 1, "offset": 0}}
@@ -273,7 +273,7 @@ def test_limit_type_says_whether_limits_are_of_a_card_account_or_holder(
 # -- what belongs together
 
 
-def test_a_card_is_found_with_its_own_holder_and_its_own_accounts_only(stage: Scene) -> None:
+def test_a_card_of_another_holder_or_account_returns_code_3002(stage: Scene) -> None:
     one, other = stage.card(), stage.card()
 
     assert stage.do("getHolder", holder_id=one.holder_id, card_id=one.card_id).data["id"] == one.holder_id
@@ -284,7 +284,7 @@ def test_a_card_is_found_with_its_own_holder_and_its_own_accounts_only(stage: Sc
     assert stage.do("getAccounts", account_id=one.account_id, card_id=other.card_id).status_code == 3002
 
 
-def test_an_account_is_opened_for_its_holders_cards_unless_any_card_will_do(stage: Scene) -> None:
+def test_a_new_account_accepts_cards_of_other_holders_only_with_skip_holder_validation(stage: Scene) -> None:
     own, strangers = stage.card(), stage.card()
     opened = {"holder_id": own.holder_id, "cards": [own.card_id, strangers.card_id]}
     least = {"currency_ison": 978, "account_status": "A", "program_id": 501}
@@ -298,7 +298,7 @@ def test_an_account_is_opened_for_its_holders_cards_unless_any_card_will_do(stag
 
 
 @pytest.mark.parametrize("action", ["assignExternalPaymentAddress", "createCustomFee"])
-def test_an_account_is_named_with_its_own_cards_only(stage: Scene, action: str) -> None:
+def test_an_account_with_a_card_of_another_account_returns_code_3002(stage: Scene, action: str) -> None:
     one, other = stage.card(), stage.card()
     whole = whole_requests.whole(action)[0] | {"account_id": one.account_id, "transaction_id": None}
     whole = {name: value for name, value in whole.items() if value is not None}
@@ -307,7 +307,7 @@ def test_an_account_is_named_with_its_own_cards_only(stage: Scene, action: str) 
     assert stage.do(action, **whole | {"card_id": one.card_id}).status_code in (None, 5001)
 
 
-def test_a_fee_is_for_a_transaction_of_its_own_account(stage: Scene) -> None:
+def test_a_fee_for_a_transaction_of_another_account_returns_code_3012(stage: Scene) -> None:
     one, other = stage.card(), stage.card()
     theirs = stage.inbound(stage.address(other.account_id), 5000)["transaction_id"]
     fee = {"transaction_id": theirs, "fee_group_id": 301, "fee_code": "CARDREPL", "description": "New card"}
@@ -316,7 +316,7 @@ def test_a_fee_is_for_a_transaction_of_its_own_account(stage: Scene) -> None:
     assert stage.do("createCustomFee", account_id=other.account_id, **fee).status == "success"
 
 
-def test_owners_are_given_in_the_accounts_order(stage: Scene) -> None:
+def test_account_owners_in_another_order_than_the_accounts_return_code_3003(stage: Scene) -> None:
     one, other = stage.card(), stage.card()
     least = {"card_program_id": 101, "card_country_ison": GERMANY, "card_virtual": 1, "card_name_line_3": "ZOE ONEIL"}
     accounts = {"holder_id": one.holder_id, "account_id": [one.account_id, other.account_id]}

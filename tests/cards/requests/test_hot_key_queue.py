@@ -32,7 +32,7 @@ def test_a_request_does_not_wait_without_contention() -> None:
     assert waiting_in(queues) == 0
 
 
-def test_a_request_that_lost_queues_and_later_ones_wait_for_it() -> None:
+def test_later_requests_wait_for_a_queued_request() -> None:
     queues, order = HotKeyQueues(), []
     late, newcomer = place_in(queues), place_in(queues)
     late.queue_for(CHANGE)
@@ -66,8 +66,8 @@ def test_a_put_and_an_update_of_one_item_share_a_queue() -> None:
     assert place.lost_turns == 1
 
 
-def test_a_request_waits_in_one_queue_only() -> None:
-    """Two that hold one queue each and wait for the other's would wait for ever."""
+def test_a_request_joins_one_queue_only() -> None:
+    """Prevent a deadlock of two requests that each hold one queue and wait for the other."""
     queues = HotKeyQueues()
     place = place_in(queues)
 
@@ -82,7 +82,7 @@ def test_a_request_waits_in_one_queue_only() -> None:
     assert waiting_in(queues) == 0
 
 
-def test_a_request_that_has_waited_long_enough_goes_on() -> None:
+def test_a_request_proceeds_when_its_patience_is_over() -> None:
     queues = HotKeyQueues()
     first, second = place_in(queues), place_in(queues, patience=0)
     first.queue_for(CHANGE)

@@ -44,7 +44,7 @@ def finish(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("action", ASKING)
-def test_a_repeat_is_8001_until_the_provider_has_answered_and_then_gets_the_answer(stage: Scene, action: str) -> None:
+def test_a_repeat_returns_8001_until_the_provider_answers_and_then_the_stored_answer(stage: Scene, action: str) -> None:
     members = request(stage, action)
     other_body = members | {"access_level": members["access_level"] - 1}
     with silence():
@@ -64,7 +64,7 @@ def test_a_repeat_is_8001_until_the_provider_has_answered_and_then_gets_the_answ
 
 
 @pytest.mark.parametrize("action", ASKING)
-def test_a_repeat_waits_for_an_answer_that_comes_soon(stage: Scene, action: str) -> None:
+def test_a_repeat_waits_briefly_for_the_stored_answer(stage: Scene, action: str) -> None:
     members = request(stage, action)
     with silence():
         first = call(stage, action, members)
@@ -78,7 +78,7 @@ def test_a_repeat_waits_for_an_answer_that_comes_soon(stage: Scene, action: str)
 
 
 @pytest.mark.parametrize("action", ASKING)
-def test_a_repeat_that_comes_while_the_original_is_on_its_way_changes_nothing_of_it(stage: Scene, action: str) -> None:
+def test_a_repeat_during_the_provider_call_returns_8001_and_makes_no_second_call(stage: Scene, action: str) -> None:
     members, meanwhile = request(stage, action), []
     asked = "open_address" if action.startswith("assign") else "submit"
     really = getattr(SandboxProvider, asked)
@@ -96,7 +96,7 @@ def test_a_repeat_that_comes_while_the_original_is_on_its_way_changes_nothing_of
 
 
 @pytest.mark.parametrize("name", ["account_name", "destination_account_name"])
-def test_a_refusal_that_comes_late_is_kept_too(stage: Scene, name: str) -> None:
+def test_a_late_refusal_of_the_provider_is_returned_to_repeats(stage: Scene, name: str) -> None:
     action = "assignExternalPaymentAddress" if name == "account_name" else "transferToExternalPayment"
     members = request(stage, action) | {name: "Refuse me"}
     with silence():

@@ -29,7 +29,7 @@ def all_answers_lost(world: World, write: str) -> Fault:
 
 @pytest.mark.parametrize("with_reference", [True, False])
 @pytest.mark.parametrize("case", WRITES, ids=str)
-def test_a_request_whose_responses_are_lost_is_answered_by_what_it_wrote(
+def test_a_request_with_lost_storage_responses_returns_the_answer_from_its_own_write(
     scene: Scene, case: Case, with_reference: bool
 ) -> None:
     members = dict(case.members(warmed(scene)))
@@ -45,7 +45,7 @@ def test_a_request_whose_responses_are_lost_is_answered_by_what_it_wrote(
         assert case.do(scene, **members).duplicated == 1
 
 
-def test_an_outcome_is_unknown_if_storage_does_not_show_what_was_written_either(scene: Scene) -> None:
+def test_the_outcome_is_unknown_if_the_write_and_its_check_are_unanswered(scene: Scene) -> None:
     warmed(scene)
     store = scene.hub.store
 
@@ -62,7 +62,7 @@ def test_an_outcome_is_unknown_if_storage_does_not_show_what_was_written_either(
     assert "it is not known whether the request was carried out" in answer.message
 
 
-def test_an_unknown_outcome_is_9001_and_does_not_say_that_nothing_changed(scene: Scene) -> None:
+def test_an_unknown_outcome_returns_code_9001_without_a_claim_that_nothing_changed(scene: Scene) -> None:
     warmed(scene)
     accounts = len(items(scene.world, "cards"))
 

@@ -23,8 +23,8 @@ WITH_CARD_DATA = [name for name, action in EVERY_ACTION.items() if action.seals]
 
 
 @EVERY
-def test_a_repeat_gets_the_first_answer(stage: Scene, action: str) -> None:
-    """Also from another process, and spelt otherwise: numbers in words, members in another order."""
+def test_a_repeat_returns_the_first_answer(stage: Scene, action: str) -> None:
+    """Repeat also in another process, with numbers as strings and members in another order."""
     members = request(stage, action)
     elsewhere = dict(reversed(members.items())) | {"access_level": str(members["access_level"])}
 
@@ -37,8 +37,8 @@ def test_a_repeat_gets_the_first_answer(stage: Scene, action: str) -> None:
 
 
 @EVERY
-def test_a_reference_goes_with_one_request(stage: Scene, action: str) -> None:
-    """Another level makes it another one, and so does another action."""
+def test_a_reference_used_for_another_request_returns_code_8002(stage: Scene, action: str) -> None:
+    """Treat another access level as another request, and another action, too."""
     members = request(stage, action)
     first = call(stage, action, members)
 
@@ -59,7 +59,7 @@ def test_each_credential_has_references_of_its_own(stage: Scene) -> None:
     assert stage.of_caller("other").do("getDesign", **members | {"program_id": 1101}).duplicated == 0
 
 
-def test_ignored_fields_do_not_make_another_request(stage: Scene) -> None:
+def test_a_repeat_with_different_ignored_fields_is_the_same_request(stage: Scene) -> None:
     card = stage.card()
     least = {"card_program_id": 101, "card_country_ison": "276", "card_virtual": 1, "card_name_line_3": "ZOE ONEIL"}
     members = {**least, "holder_id": card.holder_id, "request_reference_id": stage.reference()}
@@ -72,7 +72,7 @@ def test_ignored_fields_do_not_make_another_request(stage: Scene) -> None:
     assert stage.do("createCard", **members | {"card_name_line_3": "ZOE O'NEIL"}).status_code == 8002
 
 
-def test_null_is_part_of_an_update(stage: Scene) -> None:
+def test_an_update_with_null_is_another_request_than_one_without_the_member(stage: Scene) -> None:
     holder = stage.holder(title="Dr")
     [whole] = whole_requests.whole("updateHolder", whole_requests.Cast(holder_id=holder))
     members = {**whole, "title": None, "request_reference_id": stage.reference()}
@@ -143,8 +143,7 @@ KEPT: dict[int, Fault] = {
 
 
 @pytest.mark.parametrize("code", KEPT)
-def test_errors_of_state_are_kept_for_repeats(stage: Scene, code: int) -> None:
-    """Whatever has changed meanwhile."""
+def test_a_repeat_returns_the_stored_error_after_the_state_has_changed(stage: Scene, code: int) -> None:
     action, members, between, others = KEPT[code](stage)
     members |= {"request_reference_id": stage.reference()}
 
@@ -156,7 +155,7 @@ def test_errors_of_state_are_kept_for_repeats(stage: Scene, code: int) -> None:
     assert stage.do(action, **members | {"access_level": 1}).status_code == 8002
 
 
-def test_a_repeat_whose_patience_is_over_gets_the_answer_that_is_there(
+def test_a_repeat_that_stops_waiting_returns_the_answer_stored_meanwhile(
     stage: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     card = stage.card()
@@ -173,7 +172,7 @@ def test_a_repeat_whose_patience_is_over_gets_the_answer_that_is_there(
     assert is_repeat(*answers)
 
 
-def test_a_kept_mismatch_is_counted_once(stage: Scene) -> None:
+def test_repeats_of_a_mismatch_count_one_attempt(stage: Scene) -> None:
     action, members, *_ = wrong_data(stage)
     members |= {"request_reference_id": stage.reference()}
 
@@ -182,8 +181,8 @@ def test_a_kept_mismatch_is_counted_once(stage: Scene) -> None:
     assert {answer.status_code for answer in answers} == {6001}
 
 
-def test_errors_of_malformed_requests_are_not_kept(stage: Scene) -> None:
-    """1xxx, 2xxx (also those that only the programme knows) and 8xxx: the request can be mended and sent again."""
+def test_a_corrected_request_can_reuse_the_reference_of_a_malformed_one(stage: Scene) -> None:
+    """Store no error 1xxx, 2xxx (including those that depend on the programme) or 8xxx."""
     card, locked = stage.card(), stage.card()
     whole = {"card_program_id": 101, "card_country_ison": 276, "card_virtual": 1, "card_name_line_3": "ZOE ONEIL"}
     faults: list[tuple[int, str, Members, Members]] = [
@@ -210,7 +209,7 @@ def test_errors_of_malformed_requests_are_not_kept(stage: Scene) -> None:
 # -- for how long
 
 
-def test_a_claim_holds_for_30_days(stage: Scene) -> None:
+def test_a_reference_is_stored_for_30_days(stage: Scene) -> None:
     members = request(stage, "getHolder")
     first = stage.do("getHolder", **members)
 
@@ -221,7 +220,7 @@ def test_a_claim_holds_for_30_days(stage: Scene) -> None:
 
 
 @pytest.mark.parametrize("action", WITH_CARD_DATA)
-def test_a_repeat_gets_card_data_for_a_day(stage: Scene, action: str, lines: Lines) -> None:
+def test_a_repeat_returns_card_data_for_one_day(stage: Scene, action: str, lines: Lines) -> None:
     members = request(stage, action)
     before = len(audit(lines))
     first = stage.do(action, **members)
@@ -243,7 +242,7 @@ def audit(lines: Lines) -> list[Any]:
     return [line["field"] for line in lines.all() if line["message"] == "card data revealed"]
 
 
-def test_an_expired_claim_does_not_bring_card_data_of_another_request(stage: Scene) -> None:
+def test_a_reused_reference_after_30_days_never_returns_card_data_of_the_old_request(stage: Scene) -> None:
     members = request(stage, "createCard")
     first = stage.do("createCard", **members)
     anew = stage.apart(days=30).do("createCard", **members)
@@ -255,8 +254,7 @@ def test_an_expired_claim_does_not_bring_card_data_of_another_request(stage: Sce
     assert ("pan" in later, later["acs_password"]) == (False, "")
 
 
-def test_a_repeat_shows_no_more_than_the_credential_may_see_now(stage: Scene) -> None:
-    """What the operator takes away holds for kept answers, too."""
+def test_a_repeat_omits_card_data_that_the_credential_may_no_longer_see(stage: Scene) -> None:
     name = "once-plain"
     caller = stage.lend(name)
     holder = caller.holder()
@@ -280,7 +278,7 @@ def test_a_repeat_shows_no_more_than_the_credential_may_see_now(stage: Scene) ->
 
 
 @pytest.mark.parametrize("action", REVEALS)
-def test_a_reveal_runs_again(stage: Scene, action: str, lines: Lines) -> None:
+def test_a_repeated_reveal_is_executed_again(stage: Scene, action: str, lines: Lines) -> None:
     card = stage.card_in("A", card_virtual=0)
     members = {"card_id": card.card_id, "request_reference_id": stage.reference()}
     first = stage.do(action, **members)
@@ -296,7 +294,7 @@ def test_a_reveal_runs_again(stage: Scene, action: str, lines: Lines) -> None:
     assert stage.do(action, **members | {"access_level": 1}).status_code == 8002
 
 
-def test_a_reveal_that_is_refused_the_second_time_is_still_a_repeat(stage: Scene) -> None:
+def test_a_repeated_reveal_that_is_refused_is_marked_as_duplicated(stage: Scene) -> None:
     card, low = stage.card(access_level=0), stage.lend("low", access_level=0)
     members = {"card_id": card.card_id, "request_reference_id": stage.reference()}
     low.data("getPin", **members)
@@ -308,7 +306,7 @@ def test_a_reveal_that_is_refused_the_second_time_is_still_a_repeat(stage: Scene
 
 
 @pytest.mark.parametrize("action", REVEALS)
-def test_no_kept_answer_of_a_reveal_holds_card_data(stage: Scene, action: str) -> None:
+def test_the_stored_claim_of_a_reveal_has_no_answer(stage: Scene, action: str) -> None:
     before = {item["claim"] for item in stage.hub.store.scan("idempotency")}
     stage.data(action, card_id=stage.card(card_virtual=0).card_id, request_reference_id=stage.reference())
 
