@@ -55,7 +55,7 @@ def walk(events: ClientEvents, search: ClientSearch) -> list[str]:
 
 
 @pytest.mark.dynamodb
-def test_an_owner_sees_its_clients_latest_first_and_nothing_between_the_service_and_a_bank(world: World) -> None:
+def test_the_list_of_a_client_shows_its_events_and_calls_newest_first_without_revocations(world: World) -> None:
     mine, made = world.client.client_id, {}
     events = world.hub.delivery.client_events
     for kind in KINDS:
@@ -77,7 +77,7 @@ def test_an_owner_sees_its_clients_latest_first_and_nothing_between_the_service_
     assert events.page(ClientSearch("nobody")).entries == []
 
 
-def test_pages_miss_nothing_and_repeat_nothing_whatever_is_asked_for(
+def test_consecutive_pages_contain_every_match_once_for_any_filter(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chance, now = random.Random(23), world.clock.time()
@@ -122,7 +122,7 @@ def _fits(search: ClientSearch, position: tuple[int, str], kind: Any, topic: str
 
 @pytest.mark.parametrize("count", [100, 10_000])
 @pytest.mark.parametrize("deep", [False, True])
-def test_a_page_of_10_000_takes_as_many_calls_as_one_of_100(world: World, count: int, deep: bool) -> None:
+def test_a_page_from_10_000_entries_takes_as_many_calls_as_one_from_100(world: World, count: int, deep: bool) -> None:
     now = world.clock.time()
     store = MadeUpStore([made_up(number, now - 2 * number) for number in range(count)])
     for number in range(count):
@@ -135,7 +135,7 @@ def test_a_page_of_10_000_takes_as_many_calls_as_one_of_100(world: World, count:
     assert store.calls == ["Query"] * (SHARDS + 4) + ["BatchGetItem"]
 
 
-def test_failed_deliveries_are_found_without_a_look_at_the_others(world: World) -> None:
+def test_the_search_for_failed_deliveries_reads_only_the_failed_index(world: World) -> None:
     now = world.clock.time()
     rows = [made_up(number, now - number, state="due" if number % 10 else "failed") for number in range(10_000)]
     store = MadeUpStore(rows)
@@ -146,7 +146,7 @@ def test_failed_deliveries_are_found_without_a_look_at_the_others(world: World) 
     assert store.calls == ["Query"] * SHARDS + ["BatchGetItem"]
 
 
-def test_a_rare_match_ends_the_search_after_1000_and_goes_on_from_there(world: World) -> None:
+def test_a_search_for_a_rare_match_stops_after_1000_entries_and_continues_on_the_next_page(world: World) -> None:
     now, count = world.clock.time(), 2500
     rows = [made_up(number, now - number) for number in range(count - 1)]
     store = MadeUpStore([*rows, made_up(count - 1, now - count + 1, state="due")])
@@ -161,7 +161,7 @@ def test_a_rare_match_ends_the_search_after_1000_and_goes_on_from_there(world: W
 
 @pytest.mark.parametrize(("most", "reads"), [(LOOKED_THROUGH, 2), (FIRST, 1)])
 @pytest.mark.parametrize("search", [replace(ALL, state="due"), replace(ALL, type="consent.revoked")])
-def test_a_filter_that_fits_nothing_takes_as_many_calls_for_10_000_as_for_2000(
+def test_a_filter_without_a_match_takes_as_many_calls_for_10_000_entries_as_for_2000(
     world: World, search: ClientSearch, most: int, reads: int
 ) -> None:
     now, made = world.clock.time(), []
@@ -178,7 +178,7 @@ def test_a_filter_that_fits_nothing_takes_as_many_calls_for_10_000_as_for_2000(
     assert made[0].count("BatchGetItem") <= sum(2 + size // 100 for size in (FIRST, most)[:reads])
 
 
-def test_what_is_asked_for_again_and_again_looks_through_the_latest_only(world: World) -> None:
+def test_a_search_with_a_maximum_reads_only_the_latest_entries(world: World) -> None:
     now = world.clock.time()
     due = (20, 121)
     rows = [made_up(number, now - number, state="due" if number in due else "delivered") for number in range(122)]
@@ -193,5 +193,5 @@ def test_what_is_asked_for_again_and_again_looks_through_the_latest_only(world: 
 
 
 @pytest.mark.parametrize("text", ["", "x", "1", "1-", "-1-a", "1-a b", f"{'9' * 14}-a", f"1-{'a' * 65}", "\u0661-a"])
-def test_what_is_no_position_is_none(text: str) -> None:
+def test_decoding_an_invalid_position_returns_none(text: str) -> None:
     assert decode_position(text) is None

@@ -16,7 +16,7 @@ DRAWN = 200
 
 
 @pytest.mark.parametrize("kind", ["revoke_token", "event"])
-def test_notifications_have_ten_attempts_at_the_decided_times_and_are_kept_30_days(kind: str) -> None:
+def test_notifications_have_the_specified_attempts_and_are_stored_for_30_days(kind: str) -> None:
     plan = PLANS[kind]
 
     assert plan.waits == DECIDED
@@ -24,18 +24,18 @@ def test_notifications_have_ten_attempts_at_the_decided_times_and_are_kept_30_da
     assert plan.lasts > 2 * sum(DECIDED), "a receiver that asks for time at every attempt loses none"
 
 
-def test_questions_stop_after_five_minutes_and_payments_have_one_attempt_more_at_most() -> None:
+def test_relayed_calls_end_after_5_minutes_and_payments_have_one_retry() -> None:
     assert sum(PLANS["relay"].waits) <= PLANS["relay"].lasts == 5 * MINUTE
     assert (PLANS["payment"].waits, PLANS["payment"].lasts) == ((5,), 5 * MINUTE)
 
 
 @pytest.mark.parametrize("kind", ["relay", "payment"])
-def test_what_a_tpp_fetches_itself_is_kept_for_the_day_that_it_was_promised(kind: str) -> None:
+def test_results_that_a_tpp_fetches_are_stored_for_one_day(kind: str) -> None:
     assert (PLANS[kind].kept, PLANS[kind].has_caller) == (DAY, True)
 
 
 @pytest.mark.parametrize(("kind", "slot"), [(kind, slot) for kind in PLANS for slot in range(len(PLANS[kind].waits))])
-def test_the_jitter_is_a_fifth_in_both_directions(kind: str, slot: int) -> None:
+def test_the_jitter_of_a_wait_is_at_most_a_fifth_in_both_directions(kind: str, slot: int) -> None:
     plan = PLANS[kind]
     decided = plan.waits[slot]
     waits = {wait_after(plan, slot + 1, None) for _ in range(DRAWN)}
@@ -45,7 +45,7 @@ def test_the_jitter_is_a_fifth_in_both_directions(kind: str, slot: int) -> None:
 
 
 @pytest.mark.parametrize("kind", PLANS)
-def test_after_the_last_attempt_there_is_no_other_whatever_the_receiver_asks(kind: str) -> None:
+def test_no_attempt_follows_the_last_one_even_with_retry_after(kind: str) -> None:
     attempts = len(PLANS[kind].waits) + 1
 
     assert wait_after(PLANS[kind], attempts, None) is None
@@ -57,18 +57,18 @@ def test_after_the_last_attempt_there_is_no_other_whatever_the_receiver_asks(kin
     [(None, 300), (0, 300), (10, 300), (301, 301), (450, 450), (600, 600), (601, 600), (86_400, 600)],
 )
 @pytest.mark.usefixtures("exact")
-def test_retry_after_is_honoured_within_twice_the_slot(asked: int | None, waited: int) -> None:
+def test_retry_after_extends_a_wait_to_at_most_twice_its_length(asked: int | None, waited: int) -> None:
     assert wait_after(PLANS["event"], 2, asked) == waited
 
 
-def test_nothing_is_attempted_again_within_the_same_second() -> None:
+def test_every_wait_takes_at_least_one_second() -> None:
     assert min(put_off(PLANS["event"], 0, None) for _ in range(DRAWN)) >= 1
     assert min(wait_after(PLANS["relay"], 1, None) or 0 for _ in range(DRAWN)) >= 1
 
 
 @pytest.mark.parametrize(("kind", "longest"), [("relay", 60), ("payment", 60), ("event", 720), ("revoke_token", 720)])
 @pytest.mark.usefixtures("exact")
-def test_what_is_put_off_waits_the_longer_the_older_it_is_up_to_what_its_plan_says(kind: str, longest: int) -> None:
+def test_the_delay_of_a_deferred_delivery_grows_with_its_age_to_the_maximum_of_its_plan(kind: str, longest: int) -> None:
     delays = [put_off(PLANS[kind], age, None) for age in (0, 1, 10, 20, 60, 100, 240, 2880, 10 * DAY)]
 
     assert delays == [2, 2, 2, 5, 15, 25, 60, longest, longest]
@@ -76,7 +76,7 @@ def test_what_is_put_off_waits_the_longer_the_older_it_is_up_to_what_its_plan_sa
 
 
 @pytest.mark.usefixtures("exact")
-def test_what_is_put_off_waits_as_long_as_was_asked_up_to_what_its_plan_says() -> None:
+def test_a_deferred_delivery_waits_for_retry_after_up_to_the_maximum_of_its_plan() -> None:
     asked = (None, 0, 1, 30, 60, 3600)
 
     assert [put_off(PLANS["relay"], 0, seconds) for seconds in asked] == [2, 2, 2, 30, 60, 60]
@@ -84,5 +84,5 @@ def test_what_is_put_off_waits_as_long_as_was_asked_up_to_what_its_plan_says() -
 
 
 @pytest.mark.parametrize("kind", PLANS)
-def test_what_is_put_off_comes_back_by_the_queue(kind: str) -> None:
+def test_a_deferred_delivery_waits_no_longer_than_the_longest_queue_delay(kind: str) -> None:
     assert max(put_off(PLANS[kind], 10 * DAY, None) for _ in range(DRAWN)) <= Queue.LONGEST_DELAY

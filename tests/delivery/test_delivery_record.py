@@ -56,7 +56,7 @@ def write(world: World, delivery: Delivery, what: str) -> None:
 WRITES = ["claiming", "putting off", "reviving"]
 
 
-def test_a_new_delivery_is_due_at_once_and_found_by_time_bank_and_client(world: World) -> None:
+def test_a_new_delivery_is_due_at_once_and_indexed_by_time_bank_and_client(world: World) -> None:
     recorded = record(world)
     delivery, now = world.delivery(recorded), world.clock.time()
 
@@ -70,7 +70,7 @@ def test_a_new_delivery_is_due_at_once_and_found_by_time_bank_and_client(world: 
     assert recorded not in found(world, FAILED)
 
 
-def test_a_delivery_is_found_by_those_that_it_concerns_only(world: World) -> None:
+def test_a_card_event_is_indexed_by_its_programme_manager_only(world: World) -> None:
     members = {"bic": None, "client_id": None, "consent_id": None}
     recorded = record(world, "card_event", receiver="manager#1", manager_id=1, **members)
     item = world.hub.store.get(*record_key(recorded))
@@ -83,7 +83,7 @@ def test_a_delivery_is_found_by_those_that_it_concerns_only(world: World) -> Non
 
 @pytest.mark.parametrize("second", WRITES)
 @pytest.mark.parametrize("first", WRITES)
-def test_of_two_that_read_the_same_one_writes(world: World, first: str, second: str) -> None:
+def test_one_of_two_writes_based_on_the_same_read_fails(world: World, first: str, second: str) -> None:
     read = world.delivery(record(world))
     write(world, read, first)
 
@@ -92,7 +92,7 @@ def test_of_two_that_read_the_same_one_writes(world: World, first: str, second: 
 
 
 @pytest.mark.parametrize("what", WRITES)
-def test_nothing_is_written_on_what_has_ended_since_it_was_read(world: World, worker: Worker, what: str) -> None:
+def test_a_write_to_a_delivery_that_has_ended_since_the_read_fails(world: World, worker: Worker, what: str) -> None:
     recorded = record(world)
     read = world.delivery(recorded)
     worker.attempt(recorded)
@@ -102,7 +102,7 @@ def test_nothing_is_written_on_what_has_ended_since_it_was_read(world: World, wo
     assert world.delivery(recorded).state == "delivered"
 
 
-def test_an_attempt_under_way_stands_behind_its_claim_in_the_index_of_due_times(world: World, worker: Worker) -> None:
+def test_a_delivery_with_a_running_attempt_is_due_when_its_claim_expires(world: World, worker: Worker) -> None:
     attempt = begun(worker, record(world))
     delivery_id, now = attempt.delivery.delivery_id, world.clock.time()
 
@@ -128,7 +128,7 @@ def test_a_finished_delivery_is_never_due_again(
 
 
 @pytest.mark.parametrize("state", ["delivered", "failed"])
-def test_a_finished_notification_is_kept_30_days_from_its_end(
+def test_a_finished_notification_is_stored_for_30_days_from_its_end(
     world: World, worker: Worker, receiver: Receiver, recorded: str, state: str
 ) -> None:
     world.clock.advance(DAY)
@@ -138,7 +138,7 @@ def test_a_finished_notification_is_kept_30_days_from_its_end(
     assert world.delivery(recorded).expires_at == world.clock.time() + 30 * DAY
 
 
-def test_a_delivery_that_is_due_outlives_all_its_attempts(world: World) -> None:
+def test_a_due_delivery_expires_after_its_last_possible_attempt(world: World) -> None:
     delivery = world.delivery(record(world))
 
     assert delivery.expires_at == world.clock.time() + PLANS["event"].lasts + PLANS["event"].kept
@@ -159,7 +159,7 @@ def test_the_history_keeps_the_latest_twenty_attempts(world: World) -> None:
 
 
 @pytest.mark.parametrize("state", ["delivered", "failed"])
-def test_a_finished_delivery_can_be_made_due_once_more_with_all_its_attempts_before_it(
+def test_a_resend_makes_a_finished_delivery_due_with_all_attempts_and_its_history(
     world: World, worker: Worker, receiver: Receiver, state: str
 ) -> None:
     recorded = record(world, body="a body")

@@ -70,7 +70,7 @@ def reader(world: World) -> Reader:
 @pytest.mark.dynamodb
 @pytest.mark.parametrize("late", [0.001, 1, 30, LATE_SECONDS - 1])
 @pytest.mark.parametrize("limit", [1, 2, 100])
-def test_an_event_written_after_a_later_one_was_fetched_is_got_exactly_once(
+def test_a_reader_receives_a_late_event_exactly_once(
     world: World, reader: Reader, late: float, limit: int
 ) -> None:
     reader.limit = limit
@@ -88,7 +88,7 @@ def test_an_event_written_after_a_later_one_was_fetched_is_got_exactly_once(
         assert reader.read() == []
 
 
-def test_events_stay_known_until_none_can_be_written_before_them(world: World, reader: Reader) -> None:
+def test_a_cursor_remembers_an_event_until_no_earlier_one_can_be_written(world: World, reader: Reader) -> None:
     seen = [write(world)]
     for _ in range(LATE_SECONDS):
         reader.read()
@@ -106,7 +106,7 @@ def cursor_of(reader: Reader) -> Reading:
     return Reading.decode(reader.after.partition(".")[0])
 
 
-def test_no_function_that_records_events_runs_as_long_as_an_event_may_be_late() -> None:
+def test_the_timeout_of_every_recording_function_is_shorter_than_the_late_window() -> None:
     recording = [
         function
         for stage in STAGES
@@ -120,7 +120,7 @@ def test_no_function_that_records_events_runs_as_long_as_an_event_may_be_late() 
     assert longest + 30 <= LATE_SECONDS, "30 seconds are for clocks that differ"
 
 
-def test_an_event_of_a_clock_that_is_ahead_is_got_once(world: World, reader: Reader) -> None:
+def test_a_reader_receives_an_event_of_a_clock_ahead_of_its_own_once(world: World, reader: Reader) -> None:
     ahead = write(world, world.clock.time() + 20)
     behind = write(world)
 
@@ -130,7 +130,7 @@ def test_an_event_of_a_clock_that_is_ahead_is_got_once(world: World, reader: Rea
         assert reader.read() == []
 
 
-def test_a_reader_whose_clock_goes_back_gets_no_event_again(world: World, reader: Reader) -> None:
+def test_a_reader_with_a_clock_set_back_receives_no_event_twice(world: World, reader: Reader) -> None:
     write(world)
     world.clock.advance(LATE_SECONDS + 5)
     write(world)
@@ -146,7 +146,7 @@ def test_a_reader_whose_clock_goes_back_gets_no_event_again(world: World, reader
 # -- what a cursor remembers
 
 
-def test_a_cursor_survives_its_encoding() -> None:
+def test_a_decoded_cursor_equals_the_encoded_one() -> None:
     reading = Reading((1_772_442_000_123, "0123456789abcdef012345"), frozenset({"0" * 16, "f" * 16, "00" * 7 + "01"}))
 
     assert Reading.decode(reading.encode()) == reading
@@ -154,7 +154,7 @@ def test_a_cursor_survives_its_encoding() -> None:
 
 
 @pytest.mark.dynamodb
-def test_a_cursor_never_exceeds_its_length_and_a_burst_is_got_as_it_becomes_older(world: World, reader: Reader) -> None:
+def test_a_cursor_keeps_its_maximum_length_and_a_burst_is_read_in_parts(world: World, reader: Reader) -> None:
     made = [write(world) for _ in range(REMEMBERED + 150)]
 
     at_once = reader.read()
@@ -169,7 +169,7 @@ def test_a_cursor_never_exceeds_its_length_and_a_burst_is_got_as_it_becomes_olde
     assert sorted(at_once + late) == sorted(made)
 
 
-def test_a_backlog_that_is_old_enough_is_read_without_waiting(
+def test_a_backlog_older_than_the_late_window_is_read_at_once(
     world: World, reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(event_log, "REMEMBERED", 5)
@@ -181,7 +181,7 @@ def test_a_backlog_that_is_old_enough_is_read_without_waiting(
     assert sorted(reader.read()) == sorted(made + fresh)
 
 
-def test_a_steady_stream_of_more_than_a_cursor_remembers_loses_and_repeats_nothing(
+def test_a_reader_receives_every_event_of_a_stream_larger_than_its_cursor_once(
     world: World, reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(event_log, "REMEMBERED", 6)
@@ -202,7 +202,7 @@ def test_a_steady_stream_of_more_than_a_cursor_remembers_loses_and_repeats_nothi
 # -- shards
 
 
-def test_events_are_spread_over_all_shards(world: World) -> None:
+def test_the_events_of_a_receiver_are_spread_over_all_shards(world: World) -> None:
     for _ in range(64):
         write(world)
 
@@ -212,7 +212,7 @@ def test_events_are_spread_over_all_shards(world: World) -> None:
 
 
 @pytest.mark.parametrize("old", [True, False])
-def test_a_page_ends_before_what_a_shard_did_not_show(
+def test_a_page_ends_before_the_unread_rows_of_a_shard(
     world: World, reader: Reader, monkeypatch: pytest.MonkeyPatch, old: bool
 ) -> None:
     monkeypatch.setattr(event_log, "rows_of_shard", lambda rows, shards: 1)
@@ -235,7 +235,7 @@ def test_a_page_ends_before_what_a_shard_did_not_show(
     assert len(pages) > 12 / SHARDS
 
 
-def test_a_late_event_is_not_lost_while_a_shard_shows_only_a_part(
+def test_a_reader_of_partially_read_shards_receives_every_late_event_once(
     world: World, reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(event_log, "rows_of_shard", lambda rows, shards: 1)
@@ -253,7 +253,7 @@ def test_a_late_event_is_not_lost_while_a_shard_shows_only_a_part(
 # -- whose, and for how long
 
 
-def test_a_cursor_belongs_to_its_reader(world: World, reader: Reader) -> None:
+def test_a_cursor_of_another_receiver_is_refused(world: World, reader: Reader) -> None:
     page = reader.page()
 
     with pytest.raises(InvalidCursor):
@@ -270,7 +270,7 @@ def test_a_body_moved_to_another_receiver_or_event_cannot_be_read(world: World, 
         Reader(reader.log, "client#other").page()
 
 
-def test_an_event_that_dynamodb_has_not_removed_yet_is_not_shown_after_its_time(world: World, reader: Reader) -> None:
+def test_an_expired_event_is_not_returned_before_dynamodb_removes_it(world: World, reader: Reader) -> None:
     write(world)
 
     world.clock.advance(KEPT_SECONDS)
@@ -282,7 +282,7 @@ def test_an_event_that_dynamodb_has_not_removed_yet_is_not_shown_after_its_time(
 
 
 @pytest.mark.dynamodb
-def test_writers_that_race_with_a_reader_lose_and_repeat_nothing(world: World) -> None:
+def test_a_reader_receives_every_event_of_concurrent_writers_once(world: World) -> None:
     clock, written = Clock(), []
     log = EventLog(world.hub.store, world.hub.vault, world.hub.keyring, clock)
     reader, reads = Reader(log, limit=7), threading.Event()
@@ -313,7 +313,7 @@ def test_writers_that_race_with_a_reader_lose_and_repeat_nothing(world: World) -
 
 
 @pytest.mark.dynamodb
-def test_the_latest_events_are_listed_newest_first_and_complete_from_where_it_says(world: World) -> None:
+def test_the_latest_events_are_newest_first_and_complete_from_the_returned_position(world: World) -> None:
     log, now = world.hub.delivery.event_log, milliseconds(world.clock)
     made = [(now + number, write(world, (now + number) / 1000)) for number in range(40)]
     write(world, receiver="client#another")

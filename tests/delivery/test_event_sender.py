@@ -25,7 +25,7 @@ def posted(world: World, answer: Reply | Exception) -> Any:
     return event_sender.post(world.hub.outbound, world.receiver.url, SECRETS, dispatch, NOW)
 
 
-def test_a_body_has_type_time_and_the_members_that_have_a_value() -> None:
+def test_an_event_body_has_type_timestamp_and_every_member_with_a_value() -> None:
     text = event_sender.body("a.type", NOW, {"zero": 0, "none": None, "empty": "", "word": "Zoë", "no": False})
 
     assert list(jsontext.loads(text).items()) == [
@@ -36,12 +36,12 @@ def test_a_body_has_type_time_and_the_members_that_have_a_value() -> None:
 
 
 @pytest.mark.parametrize("status", [200, 204, 299])
-def test_a_status_of_2xx_says_that_it_has_arrived(world: World, status: int) -> None:
+def test_a_2xx_status_counts_as_delivered(world: World, status: int) -> None:
     assert posted(world, Reply(status, b"", {}, 0)).status == status
 
 
 @pytest.mark.parametrize(("status", "final"), [(199, False), (300, False), (410, True), (500, False)])
-def test_any_other_says_that_it_has_not_and_410_that_it_never_will(world: World, status: int, final: bool) -> None:
+def test_another_status_than_2xx_is_a_failure_and_410_a_final_one(world: World, status: int, final: bool) -> None:
     with pytest.raises(Undeliverable, match=f"responded with status {status}") as failed:
         posted(world, Reply(status, b"words of the receiver", {"Retry-After": "7"}, 0))
 
@@ -51,7 +51,7 @@ def test_any_other_says_that_it_has_not_and_410_that_it_never_will(world: World,
     assert "words" not in str(failed.value)
 
 
-def test_no_answer_is_a_failure_that_another_attempt_may_mend(world: World) -> None:
+def test_a_timeout_is_a_failure_that_can_be_retried(world: World) -> None:
     with pytest.raises(Undeliverable, match="in time") as failed:
         posted(world, TimedOut("no answer came in time"))
 

@@ -56,26 +56,26 @@ def at_work(world: World, worker: Worker) -> None:
     world.hub.delivery.__dict__["worker"] = worker
 
 
-def test_a_message_is_an_attempt(world: World, receiver: Receiver, recorded: str) -> None:
+def test_a_message_starts_an_attempt(world: World, receiver: Receiver, recorded: str) -> None:
     deliver(recorded)
 
     assert [dispatch.delivery.delivery_id for dispatch in receiver.got] == [recorded]
     assert world.delivery(recorded).state == "delivered"
 
 
-def test_a_receiver_that_fails_is_no_failure_of_the_function(world: World, receiver: Receiver, recorded: str) -> None:
+def test_a_failure_of_the_receiver_does_not_fail_the_function(world: World, receiver: Receiver, recorded: str) -> None:
     receiver.failures = [fail()]
     deliver(recorded)
 
     assert world.delivery(recorded).attempts == 1
 
 
-def test_storage_that_cannot_be_reached_leaves_the_message_to_come_again(world: World, recorded: str) -> None:
+def test_unavailable_storage_fails_the_function_so_that_sqs_repeats_the_message(world: World, recorded: str) -> None:
     with world.storage_gone("batch_get"), pytest.raises(StoreUnavailable):
         deliver(recorded)
 
 
-def test_of_several_messages_those_come_again_whose_attempt_broke_off(world: World, lines: Lines) -> None:
+def test_aborted_attempts_of_a_batch_are_returned_as_batch_item_failures(world: World, lines: Lines) -> None:
     world.hub.delivery.__dict__["worker"] = scripted = Scripted(second=unreachable, fourth=unreachable)
 
     answer = deliver("first", "second", "third", "fourth")
@@ -87,8 +87,8 @@ def test_of_several_messages_those_come_again_whose_attempt_broke_off(world: Wor
     assert all("unreachable" in line["exception"] for line in lines.all())
 
 
-def test_attempts_that_break_off_beside_others_are_counted(capsys: pytest.CaptureFixture[str], world: World) -> None:
-    """Lambda counts those of messages that come alone as errors of the function, and of these it knows nothing."""
+def test_aborted_attempts_of_a_batch_are_counted_in_a_metric(capsys: pytest.CaptureFixture[str], world: World) -> None:
+    """Count only those of batches: Lambda counts a message alone as an error of the function."""
     world.hub.delivery.__dict__["worker"] = Scripted(second=unreachable, fourth=unreachable)
     deliver("first", "third")
     deliver("first", "second", "third", "fourth")
@@ -96,13 +96,13 @@ def test_attempts_that_break_off_beside_others_are_counted(capsys: pytest.Captur
     assert counted(capsys.readouterr().out, "BrokenAttempts", Stage="local") == [2]
 
 
-def test_several_messages_that_all_arrive_are_done_with(world: World) -> None:
+def test_a_batch_of_successful_attempts_returns_no_batch_item_failures(world: World) -> None:
     world.hub.delivery.__dict__["worker"] = Scripted()
 
     assert deliver("first", "second") == {"batchItemFailures": []}
 
 
-def test_a_message_alone_answers_nothing_that_an_event_source_would_have_to_be_told_of(recorded: str) -> None:
+def test_a_single_message_returns_none(recorded: str) -> None:
     assert deliver(recorded) is None
 
 
@@ -121,7 +121,7 @@ def test_a_receiver_that_hangs_does_not_delay_the_other_messages(world: World) -
     assert sorted(scripted.made) == [*others, "hangs"]
 
 
-def test_lines_of_messages_beside_each_other_name_their_own_delivery(world: World, lines: Lines) -> None:
+def test_log_lines_of_parallel_messages_have_their_own_delivery_id(world: World, lines: Lines) -> None:
     bound = threading.Barrier(2)
 
     def say() -> None:
@@ -134,7 +134,7 @@ def test_lines_of_messages_beside_each_other_name_their_own_delivery(world: Worl
     assert sorted(line["delivery_id"] for line in lines.all()) == ["first", "second"]
 
 
-def test_the_lines_of_one_message_do_not_name_the_request_of_another(recorded: str, lines: Lines) -> None:
+def test_the_log_context_of_a_message_ends_with_the_message(recorded: str, lines: Lines) -> None:
     deliver(recorded)
     log.info("afterwards")
 
@@ -143,7 +143,7 @@ def test_the_lines_of_one_message_do_not_name_the_request_of_another(recorded: s
     assert "request_id" not in last
 
 
-def test_a_sweep_that_finds_something_says_how_much(world: World, recorded: str, lines: Lines) -> None:
+def test_a_sweep_with_due_deliveries_logs_their_number(world: World, recorded: str, lines: Lines) -> None:
     world.clock.advance(SWEEP_WAITS[0])
     run_schedule(partial(run, "sweep"))
 
@@ -152,7 +152,7 @@ def test_a_sweep_that_finds_something_says_how_much(world: World, recorded: str,
     assert recorded in world.queued()
 
 
-def test_a_sweep_that_finds_nothing_says_nothing(lines: Lines, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sweep_without_due_deliveries_logs_nothing(lines: Lines, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chalicelib.delivery.sweeper.sweep", lambda: 0)
     run_schedule(partial(run, "sweep"))
 

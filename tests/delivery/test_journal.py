@@ -54,8 +54,8 @@ def ids(found: Any) -> list[str]:
     return [delivery.delivery_id for delivery in found]
 
 
-def test_a_client_s_latest_failed_deliveries_are_found_by_their_own_index(world: World, journal: Journal) -> None:
-    """Those that failed before the index existed have no entry in it; without a state they are found."""
+def test_the_failed_deliveries_of_a_client_are_read_from_their_index(world: World, journal: Journal) -> None:
+    """Omit deliveries that failed before the index existed; a search without a state finds them."""
     client_id = world.client.client_id
     failed, older = ended(world, "failed"), ended(world, "failed")
     ended(world, "delivered")
@@ -66,7 +66,7 @@ def test_a_client_s_latest_failed_deliveries_are_found_by_their_own_index(world:
     assert {failed, older} <= {*ids(journal.search_latest(client_id))}
 
 
-def test_without_a_bank_or_a_client_it_shows_what_has_failed_and_what_comes_next(
+def test_the_list_without_a_party_shows_failed_and_due_deliveries(
     world: World, journal: Journal
 ) -> None:
     failed = ended(world, "failed")
@@ -85,7 +85,7 @@ def test_without_a_bank_or_a_client_it_shows_what_has_failed_and_what_comes_next
         journal.list(state="delivered")
 
 
-def test_a_bank_or_a_client_has_all_its_deliveries_newest_first(world: World, journal: Journal) -> None:
+def test_the_list_of_a_bank_or_a_client_shows_all_its_deliveries_newest_first(world: World, journal: Journal) -> None:
     mine = world.client.client_id
     first = ended(world, "delivered", bic=MINE)
     world.clock.advance(1)
@@ -102,7 +102,7 @@ def test_a_bank_or_a_client_has_all_its_deliveries_newest_first(world: World, jo
     assert ids(journal.list(Party(OTHER, "another"))) == []
 
 
-def test_a_programme_manager_has_its_own(world: World, journal: Journal) -> None:
+def test_the_list_of_a_programme_manager_shows_its_own_deliveries(world: World, journal: Journal) -> None:
     of_manager = {"receiver": "manager#1", "bic": None, "client_id": None, "manager_id": 1}
     ended(world, "failed")
     first = ended(world, "failed", kind="card_event", **of_manager)
@@ -116,7 +116,7 @@ def test_a_programme_manager_has_its_own(world: World, journal: Journal) -> None
     assert journal.resend_failed(0, Party(manager_id=1)) == 1
 
 
-def test_the_time_that_counts_is_that_of_the_failure(world: World, journal: Journal) -> None:
+def test_the_list_filters_failed_deliveries_by_the_time_of_failure(world: World, journal: Journal) -> None:
     delivery_id = record(world)
     world.clock.advance(HOUR)
     failed_at = world.clock.time()
@@ -129,7 +129,7 @@ def test_the_time_that_counts_is_that_of_the_failure(world: World, journal: Jour
 
 @pytest.mark.dynamodb
 @pytest.mark.parametrize("at_once", [True, False], ids=["in one second", "one a second"])
-def test_a_long_list_is_read_page_by_page_and_nothing_is_left_out_or_twice(
+def test_a_list_read_in_several_pages_contains_every_delivery_once(
     world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch, at_once: bool
 ) -> None:
     monkeypatch.setattr(module, "_BATCH", 2)
@@ -152,7 +152,7 @@ def test_a_long_list_is_read_page_by_page_and_nothing_is_left_out_or_twice(
 # -- looking at one, and sending again
 
 
-def test_a_delivery_that_nobody_knows_is_an_error(journal: Journal) -> None:
+def test_an_unknown_delivery_raises_unknown_delivery(journal: Journal) -> None:
     with pytest.raises(UnknownDelivery, match="no delivery has the id nothing"):
         journal.show("nothing")
     with pytest.raises(UnknownDelivery):
@@ -162,7 +162,7 @@ def test_a_delivery_that_nobody_knows_is_an_error(journal: Journal) -> None:
 @pytest.mark.dynamodb
 @pytest.mark.parametrize("state", ["delivered", "failed"])
 @pytest.mark.parametrize("kind", ["event", "revoke_token"])
-def test_a_notification_is_sent_again_with_all_its_attempts(
+def test_a_resent_notification_is_due_with_all_its_attempts(
     world: World, journal: Journal, kind: str, state: State
 ) -> None:
     delivery_id = ended(world, state, kind=kind, body="{}" if kind == "event" else None)
@@ -181,7 +181,7 @@ def test_a_notification_is_sent_again_with_all_its_attempts(
     assert ids(journal.list(Party(client_id=world.client.client_id), state="due")) == [delivery_id]
 
 
-def test_what_waits_for_its_next_attempt_is_sent_now(world: World, journal: Journal) -> None:
+def test_a_resend_of_a_waiting_delivery_queues_it_at_once(world: World, journal: Journal) -> None:
     delivery_id = record(world)
     key = {"delivery_id": delivery_id, "part": "record"}
     world.hub.store.update("deliveries", key, set={"due_at": world.clock.time() + HOUR, "attempts": 4})
@@ -193,7 +193,7 @@ def test_what_waits_for_its_next_attempt_is_sent_now(world: World, journal: Jour
     assert world.queued() == [delivery_id]
 
 
-def test_what_is_being_sent_is_left_alone(world: World, journal: Journal) -> None:
+def test_a_resend_during_an_attempt_is_refused(world: World, journal: Journal) -> None:
     delivery_id = record(world)
     attempted(world, delivery_id)
 
@@ -203,7 +203,7 @@ def test_what_is_being_sent_is_left_alone(world: World, journal: Journal) -> Non
 
 
 @pytest.mark.parametrize("kind", ["relay", "payment"])
-def test_a_question_or_a_payment_is_never_sent_again(world: World, journal: Journal, kind: str) -> None:
+def test_a_resend_of_a_relayed_call_or_a_payment_is_refused(world: World, journal: Journal, kind: str) -> None:
     due, failed = record(world, kind=kind), ended(world, "failed", kind=kind)
 
     for delivery_id in (due, failed):
@@ -226,7 +226,7 @@ def under_way(world: World, delivery_id: str, *failures: Exception, pauses: int 
     return pause
 
 
-def test_a_resend_looks_again_when_a_worker_takes_the_delivery_at_the_same_moment(
+def test_a_resend_is_retried_after_a_worker_claims_the_delivery_at_the_same_time(
     world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     delivery_id = record(world)
@@ -248,7 +248,7 @@ def test_a_resend_looks_again_when_a_worker_takes_the_delivery_at_the_same_momen
     [([], False), ([fail()], True), ([fail(final=True)], True)],
     ids=["arrives", "retry", "ends"],
 )
-def test_a_resend_waits_for_the_attempt_that_is_under_way(
+def test_a_resend_waits_for_a_running_attempt(
     world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch, failures: list[Exception], is_sent: bool
 ) -> None:
     delivery_id = record(world)
@@ -260,7 +260,7 @@ def test_a_resend_waits_for_the_attempt_that_is_under_way(
     assert (again.state, again.due_at) == (("due", world.clock.time()) if is_sent else ("delivered", None))
 
 
-def test_a_resend_does_not_wait_for_ever(world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_resend_stops_waiting_for_a_running_attempt_after_4_to_10_pauses(world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
     delivery_id = record(world)
     pauses: list[float] = []
     attempted(world, delivery_id)
@@ -273,7 +273,7 @@ def test_a_resend_does_not_wait_for_ever(world: World, journal: Journal, monkeyp
 
 
 @pytest.mark.parametrize("busy", [Conflict, Throttled])
-def test_what_failed_is_sent_again_although_another_write_is_in_the_way(
+def test_a_resend_of_failed_deliveries_retries_conflicting_and_throttled_writes(
     world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch, busy: type[StoreError]
 ) -> None:
     made = [ended(world, "failed") for _ in range(3)]
@@ -290,7 +290,7 @@ def test_what_failed_is_sent_again_although_another_write_is_in_the_way(
     assert sorted(world.queued()) == sorted(made)
 
 
-def test_all_that_failed_since_a_time_is_sent_again(world: World, journal: Journal) -> None:
+def test_a_resend_of_failed_deliveries_includes_those_that_failed_since_a_time(world: World, journal: Journal) -> None:
     before = ended(world, "failed")
     world.clock.advance(HOUR)
     since = world.clock.time()
@@ -307,7 +307,7 @@ def test_all_that_failed_since_a_time_is_sent_again(world: World, journal: Journ
     assert journal.show(before).state == "failed"
 
 
-def test_what_somebody_else_changes_meanwhile_is_passed_over(
+def test_a_resend_of_failed_deliveries_skips_one_that_changes_meanwhile(
     world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = ended(world, "failed"), ended(world, "failed")
@@ -324,7 +324,7 @@ def test_what_somebody_else_changes_meanwhile_is_passed_over(
     assert journal.show(first).state == "failed"
 
 
-def test_the_queue_gets_no_more_than_it_has_room_for(
+def test_a_resend_queues_no_more_messages_than_the_backlog_limit(
     world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = [ended(world, "failed") for _ in range(2)]
@@ -349,7 +349,7 @@ def waiting_delivery(world: World, kind: str = "event", **members: Any) -> str:
     return delivery_id
 
 
-def test_everything_that_waits_for_a_receiver_is_sent_now(world: World, journal: Journal) -> None:
+def test_a_resend_for_a_receiver_queues_all_its_waiting_deliveries(world: World, journal: Journal) -> None:
     mine = [waiting_delivery(world, receiver=f"bank#{MINE}", kind="revoke_token") for _ in range(3)]
     of_another = waiting_delivery(world, receiver=f"bank#{OTHER}", kind="revoke_token", bic=MINE)
     due, failed = record(world, receiver=f"bank#{MINE}"), ended(world, "failed", receiver=f"bank#{MINE}")

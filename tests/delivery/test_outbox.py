@@ -35,7 +35,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     return messages
 
 
-def test_a_delivery_knows_what_it_was_recorded_for(world: World) -> None:
+def test_a_delivery_stores_its_cause_receiver_and_request_id(world: World) -> None:
     log.bind(request_id="the-cause")
     recorded = record(world, "relay", request_id="a-request", receiver="bank#BIC", bic="BIC", consent_id=None)
     log.clear()
@@ -47,14 +47,14 @@ def test_a_delivery_knows_what_it_was_recorded_for(world: World) -> None:
     assert delivery.consent_id is None
 
 
-def test_a_delivery_that_is_not_given_an_id_has_one_that_its_receiver_understands(world: World) -> None:
+def test_the_default_request_id_is_a_uuid_for_a_bank_and_the_delivery_id_for_a_client(world: World) -> None:
     told = [world.delivery(record(world, receiver=receiver)) for receiver in ("bank#ALPHGB21", "client#one")]
 
     assert [is_uuid(delivery.request_id) for delivery in told] == [True, False]
     assert told[1].request_id == told[1].delivery_id
 
 
-def test_a_delivery_is_recorded_with_its_cause_or_not_at_all(world: World, recorded: str) -> None:
+def test_a_delivery_is_recorded_only_if_its_cause_is_written(world: World, recorded: str) -> None:
     made = intended(world, body="a body")
 
     with pytest.raises(ConditionFailed):
@@ -62,7 +62,7 @@ def test_a_delivery_is_recorded_with_its_cause_or_not_at_all(world: World, recor
     assert world.hub.store.get(*record_key(made.delivery_ids[0])) is None
 
 
-def test_recorded_deliveries_add_up(world: World) -> None:
+def test_recorded_deliveries_can_be_summed(world: World) -> None:
     first, second = intended(world, body="a body"), intended(world)
     both = sum([first, RecordedDeliveries(), second], RecordedDeliveries())
 
@@ -70,14 +70,14 @@ def test_recorded_deliveries_add_up(world: World) -> None:
     assert [put.item["part"] for put in both.operations] == ["record", "body#000", "record"]
 
 
-def test_the_message_carries_the_id_and_nothing_else(world: World, outbox: Outbox) -> None:
+def test_the_queue_message_contains_only_the_delivery_id(world: World, outbox: Outbox) -> None:
     made = intended(world, body="a body")
     outbox.dispatch(made)
 
     assert made.delivery_ids[0] in world.queued()
 
 
-def test_nothing_recorded_is_nothing_queued_or_logged(
+def test_dispatching_no_deliveries_queues_and_logs_nothing(
     outbox: Outbox, lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delattr(Queue, "send_all")
@@ -87,7 +87,7 @@ def test_nothing_recorded_is_nothing_queued_or_logged(
 
 
 @pytest.mark.parametrize("failure", FAILURES)
-def test_a_queue_that_fails_loses_nothing(
+def test_the_sweep_queues_a_delivery_after_the_queue_failed(
     world: World, outbox: Outbox, failure: Exception, monkeypatch: pytest.MonkeyPatch, lines: Lines
 ) -> None:
     def send_all(*arguments: Any) -> list[str]:
@@ -106,7 +106,7 @@ def test_a_queue_that_fails_loses_nothing(
     assert delivery_id in world.queued()
 
 
-def test_messages_that_a_queue_refuses_are_not_counted_and_named(
+def test_messages_that_the_queue_refuses_are_logged_and_not_counted(
     outbox: Outbox, lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Queue, "send_all", lambda queue, bodies: bodies[1:2])
@@ -118,7 +118,7 @@ def test_messages_that_a_queue_refuses_are_not_counted_and_named(
     assert line["error"] == "refused"
 
 
-def test_a_batch_that_fails_keeps_no_other_from_being_sent(outbox: Outbox, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_batch_does_not_stop_the_others(outbox: Outbox, monkeypatch: pytest.MonkeyPatch) -> None:
     def send_all(queue: Queue, bodies: list[str]) -> list[str]:
         if "15" in bodies:
             raise FAILURES[1]
@@ -130,7 +130,7 @@ def test_a_batch_that_fails_keeps_no_other_from_being_sent(outbox: Outbox, monke
 
 
 @pytest.mark.parametrize("count", [0, 1, 10, 11, 321])
-def test_deliveries_are_queued_once_each_ten_in_a_message_batch(
+def test_deliveries_are_queued_once_each_in_batches_of_ten(
     outbox: Outbox, count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     batches: list[list[str]] = []
@@ -142,7 +142,7 @@ def test_deliveries_are_queued_once_each_ten_in_a_message_batch(
     assert len(batches) == -(-count // 10)
 
 
-def test_what_is_due_within_a_quarter_of_an_hour_waits_in_the_queue(
+def test_a_delivery_due_within_15_minutes_is_queued_with_a_delay(
     outbox: Outbox, sent: list[tuple[str, int]]
 ) -> None:
     outbox.queue_later("soon", 1)
@@ -151,14 +151,14 @@ def test_what_is_due_within_a_quarter_of_an_hour_waits_in_the_queue(
     assert sent == [("soon", 1), ("late", 900)]
 
 
-def test_what_is_due_later_waits_in_dynamodb(outbox: Outbox, sent: list[tuple[str, int]]) -> None:
+def test_a_delivery_due_after_15_minutes_is_not_queued(outbox: Outbox, sent: list[tuple[str, int]]) -> None:
     outbox.queue_later("later", 901)
 
     assert sent == []
 
 
 @pytest.mark.parametrize("failure", FAILURES)
-def test_a_queue_that_takes_no_later_message_is_no_failure(
+def test_a_queue_failure_for_a_delayed_message_is_logged_and_raises_nothing(
     outbox: Outbox, failure: Exception, monkeypatch: pytest.MonkeyPatch, lines: Lines
 ) -> None:
     def send(*arguments: Any) -> None:

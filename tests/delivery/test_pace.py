@@ -35,7 +35,7 @@ def simulated(seconds: dict[str, float], until: float, workers: int = POLLERS) -
     return simulation
 
 
-def test_beside_a_bank_that_answers_after_20_seconds_another_keeps_its_pace() -> None:
+def test_a_bank_that_answers_after_20_seconds_does_not_slow_down_another() -> None:
     alone = simulated({GOOD: SECONDS[GOOD]}, 60)
     beside = simulated(SECONDS, 60)
 
@@ -45,7 +45,7 @@ def test_beside_a_bank_that_answers_after_20_seconds_another_keeps_its_pace() ->
     assert min(beside.pace(GOOD)[:10]) >= 0.8 * sum(alone.pace(GOOD)[:10]) / 10
 
 
-def test_without_slots_the_slow_bank_would_hold_all_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_bank_occupies_all_workers_without_slots(monkeypatch: pytest.MonkeyPatch) -> None:
     with_slots = simulated(SECONDS, 60)
     monkeypatch.setattr(receiver_slots, "SLOTS", 1000)
     without = simulated(SECONDS, 60)
@@ -56,7 +56,7 @@ def test_without_slots_the_slow_bank_would_hold_all_workers(monkeypatch: pytest.
     assert without.most[SLOW] == POLLERS
 
 
-def test_the_slow_bank_gets_all_of_its_deliveries_as_fast_as_it_takes_them() -> None:
+def test_a_slow_bank_receives_all_its_deliveries_at_its_own_pace() -> None:
     simulation = simulated(SECONDS, 2400)
 
     assert simulation.taken(SLOW) == COUNT
@@ -65,7 +65,7 @@ def test_the_slow_bank_gets_all_of_its_deliveries_as_fast_as_it_takes_them() -> 
 
 
 @pytest.mark.parametrize("dead", [1, 3])
-def test_beside_dead_receivers_a_good_one_keeps_its_pace_as_long_as_four_workers_are_left(dead: int) -> None:
+def test_dead_receivers_do_not_slow_down_another_while_four_workers_are_free(dead: int) -> None:
     workers = SLOTS * (dead + 1)
     hanging = {DEAD.format(number): 20.0 for number in range(dead)}
     simulation = simulated(hanging | {GOOD: SECONDS[GOOD]}, 60, workers)
@@ -75,7 +75,7 @@ def test_beside_dead_receivers_a_good_one_keeps_its_pace_as_long_as_four_workers
     assert all(simulation.most[name] == SLOTS for name in hanging)
 
 
-def test_when_the_hanging_receivers_hold_all_workers_a_good_one_waits_for_their_first_time_outs_only() -> None:
+def test_dead_receivers_on_all_workers_delay_another_by_their_first_timeouts_only() -> None:
     hanging = {DEAD.format(number): 20.0 for number in range(3)}
     simulation = simulated(hanging | {GOOD: SECONDS[GOOD]}, 120, workers=SLOTS * len(hanging))
 
@@ -84,7 +84,7 @@ def test_when_the_hanging_receivers_hold_all_workers_a_good_one_waits_for_their_
     assert sum(simulation.pace(GOOD)[21:31]) >= 0.5 * 10 * SLOTS / SECONDS[GOOD]
 
 
-def test_a_burst_to_one_receiver_comes_at_its_pace_also_with_many_workers() -> None:
+def test_a_burst_to_one_receiver_uses_at_most_its_slots_with_100_workers() -> None:
     simulation = simulated({GOOD: SECONDS[GOOD]}, 120, workers=100)
 
     assert (simulation.taken(GOOD), simulation.most[GOOD]) == (COUNT, SLOTS)
@@ -93,7 +93,7 @@ def test_a_burst_to_one_receiver_comes_at_its_pace_also_with_many_workers() -> N
 BACKLOG, FAST, OTHER = 10_000, "fast", "other"
 
 
-def test_a_backlog_of_one_receiver_drains_at_its_pace_and_another_receives_its_event_meanwhile() -> None:
+def test_a_backlog_of_one_receiver_drains_linearly_while_another_receives_its_event() -> None:
     short, long = (Simulation({FAST: 0.05, OTHER: 0.05}, POLLERS) for _ in range(2))
     for played, count in ((short, BACKLOG // 20), (long, BACKLOG)):
         played.record(count, FAST)
@@ -108,10 +108,10 @@ def test_a_backlog_of_one_receiver_drains_at_its_pace_and_another_receives_its_e
 
 
 @pytest.mark.parametrize(("workers", "count", "seconds"), [(POLLERS, 600, 5.0), (WORKERS, 2000, 1.0)])
-def test_the_messages_of_a_backlog_do_not_multiply(
+def test_a_backlog_on_slow_storage_causes_few_duplicate_messages(
     workers: int, count: int, seconds: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a machine and on AWS, while the storage is so slow that messages wait for longer than the sweeper."""
+    """Keep messages waiting for longer than the sweeper does, on a machine and on AWS."""
     monkeypatch.setattr("tests.delivery.simulation.STORAGE_SECONDS", 0.5)
     backlog = Simulation({SLOW: seconds}, workers)
     backlog.record(count)

@@ -131,7 +131,7 @@ def swept(world: World) -> list[str]:
 
 
 @ALL
-def test_who_causes_deliveries_is_answered_and_they_are_found_later(world: World, fault: Make, kind: str) -> None:
+def test_a_token_revocation_returns_200_and_the_sweep_queues_its_deliveries(world: World, fault: Make, kind: str) -> None:
     world.wants_events()
     token = world.tokens(1)["access_token"]
     carry_on(world)
@@ -156,7 +156,7 @@ def test_who_causes_deliveries_is_answered_and_they_are_found_later(world: World
 
 
 @ALL
-def test_a_call_that_is_answered_later_is_accepted_and_made_once(world: World, fault: Make, kind: str) -> None:
+def test_an_asynchronous_call_returns_202_and_is_made_once(world: World, fault: Make, kind: str) -> None:
     bearer, side = world.tokens(1)["access_token"], world.banks[1]
     side.answers["/accounts"] = lambda sent: {"status": "success", "accounts": []}
 
@@ -171,7 +171,7 @@ def test_a_call_that_is_answered_later_is_accepted_and_made_once(world: World, f
 
 
 @ALL
-def test_another_attempt_is_made_although_it_could_not_be_queued(
+def test_the_sweep_queues_a_retry_that_the_worker_could_not_queue(
     world: World, receiver: Receiver, worker: Worker, recorded: str, fault: Make, kind: str
 ) -> None:
     receiver.failures = [fail()]
@@ -189,7 +189,7 @@ def test_another_attempt_is_made_although_it_could_not_be_queued(
 
 
 @ALL
-def test_what_a_run_of_the_sweeper_could_not_queue_the_next_one_does(world: World, fault: Make, kind: str) -> None:
+def test_the_next_sweep_queues_the_deliveries_that_the_previous_one_could_not_queue(world: World, fault: Make, kind: str) -> None:
     ids = {record(world) for _ in range(12)}
     world.clock.advance(SWEEP_WAITS[0])
 
@@ -204,7 +204,7 @@ def test_what_a_run_of_the_sweeper_could_not_queue_the_next_one_does(world: Worl
 
 
 @ALL
-def test_a_sweeper_that_cannot_ask_how_many_messages_wait_does_its_work_the_next_time(
+def test_the_next_sweep_queues_deliveries_after_the_message_count_failed(
     world: World, recorded: str, fault: Make, kind: str
 ) -> None:
     with fault(kind), pytest.raises(AwsError):
@@ -215,7 +215,7 @@ def test_a_sweeper_that_cannot_ask_how_many_messages_wait_does_its_work_the_next
 
 
 @ALL
-def test_events_of_consents_that_expire_are_found_later(world: World, fault: Make, kind: str) -> None:
+def test_the_sweep_queues_the_events_of_expired_consents(world: World, fault: Make, kind: str) -> None:
     world.wants_events()
     world.approve(1)
     carry_on(world)
@@ -232,7 +232,7 @@ def test_events_of_consents_that_expire_are_found_later(world: World, fault: Mak
 
 @ALL
 @pytest.mark.parametrize("which", ["one", "all"])
-def test_what_an_operator_sends_again_is_found_later(world: World, fault: Make, kind: str, which: str) -> None:
+def test_the_sweep_queues_the_deliveries_that_an_operator_resent(world: World, fault: Make, kind: str, which: str) -> None:
     world.wants_events()
     world.approve(1)
     (delivery_id,) = due(world)
@@ -252,7 +252,7 @@ def test_what_an_operator_sends_again_is_found_later(world: World, fault: Make, 
 
 
 @ALL
-def test_a_defect_that_cannot_be_reported_is_an_attempt_like_any_other(
+def test_an_exception_counts_as_an_attempt_when_the_dead_letter_queue_fails(
     world: World, receiver: Receiver, worker: Worker, recorded: str, kind: str
 ) -> None:
     receiver.failures = [RuntimeError("a defect")]
@@ -269,14 +269,14 @@ def test_a_defect_that_cannot_be_reported_is_an_attempt_like_any_other(
 
 
 @ALL
-def test_who_leaves_a_task_learns_that_the_queue_may_not_have_it(world: World, fault: Make, kind: str) -> None:
+def test_sending_a_task_raises_the_error_of_the_queue(world: World, fault: Make, kind: str) -> None:
     with fault(kind), pytest.raises(AwsError):
         world.hub.delivery.tasks.send("any", "details")
 
     assert len(world.queued()) == (1 if kind == "after" else 0)
 
 
-def test_a_queue_that_is_not_found_at_first_is_looked_for_again(
+def test_a_queue_url_that_was_not_found_is_looked_up_again(
     world: World, recorded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def unknown(queue: Queue) -> Any:

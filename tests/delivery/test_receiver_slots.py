@@ -37,7 +37,7 @@ def free(world: World, name: str) -> int:
     return len(read_free_slots(world.hub.store, f"{name}#notices", world.clock.time()).free)
 
 
-def test_a_receiver_gets_four_deliveries_at_a_time_and_no_fifth(world: World, worker: Worker, name: str) -> None:
+def test_a_receiver_has_at_most_four_deliveries_at_a_time(world: World, worker: Worker, name: str) -> None:
     fifth = record(world, receiver=name)
     assert (SLOTS, free(world, name)) == (4, 4)
     fill(world, worker, name)
@@ -46,7 +46,7 @@ def test_a_receiver_gets_four_deliveries_at_a_time_and_no_fifth(world: World, wo
     assert free(world, name) == 0
 
 
-def test_other_receivers_are_not_concerned(world: World, worker: Worker, receiver: Receiver, name: str) -> None:
+def test_a_busy_receiver_does_not_block_another(world: World, worker: Worker, receiver: Receiver, name: str) -> None:
     fill(world, worker, name)
     other = record(world, receiver=f"{name}-other")
     worker.attempt(other)
@@ -55,7 +55,7 @@ def test_other_receivers_are_not_concerned(world: World, worker: Worker, receive
 
 
 @pytest.mark.usefixtures("exact", "without_sleep")
-def test_a_busy_receivers_delivery_is_put_off_without_counting_and_comes_in_the_end(
+def test_a_delivery_to_a_busy_receiver_is_deferred_without_an_attempt_and_delivered_later(
     world: World, worker: Worker, receiver: Receiver, name: str
 ) -> None:
     waiting = record(world, receiver=name)
@@ -74,7 +74,7 @@ def test_a_busy_receivers_delivery_is_put_off_without_counting_and_comes_in_the_
 
 
 @pytest.mark.usefixtures("exact", "without_sleep")
-def test_the_longer_a_delivery_waits_for_a_busy_receiver_the_more_seldom_it_tries(
+def test_the_delays_for_a_busy_receiver_grow_with_the_age_of_the_delivery(
     world: World, worker: Worker, name: str
 ) -> None:
     waiting, delays = record(world, receiver=name), []
@@ -87,7 +87,7 @@ def test_the_longer_a_delivery_waits_for_a_busy_receiver_the_more_seldom_it_trie
     assert delays == [2, 15, 30, 45, 60, 75, 93]
 
 
-def test_a_payment_waits_for_payments_only(world: World, worker: Worker, name: str) -> None:
+def test_payments_to_a_receiver_have_their_own_slots(world: World, worker: Worker, name: str) -> None:
     fill(world, worker, name)
     payment = record(world, receiver=name, kind="payment")
 
@@ -111,7 +111,7 @@ def test_every_outcome_frees_the_slot(
 
 
 @pytest.mark.parametrize("final", [False, True])
-def test_a_receiver_that_hangs_keeps_its_slot_for_another_minute(
+def test_a_slow_attempt_keeps_its_slot_for_the_resting_time(
     world: World, worker: Worker, receiver: Receiver, name: str, final: bool
 ) -> None:
     receiver.failures = [fail("no answer came in time", final=final)]
@@ -125,7 +125,7 @@ def test_a_receiver_that_hangs_keeps_its_slot_for_another_minute(
     assert free(world, name) == SLOTS
 
 
-def test_a_refused_connection_costs_no_worker_time_and_leaves_the_slot_free(
+def test_a_refused_connection_frees_the_slot_at_once(
     world: World, worker: Worker, receiver: Receiver, name: str
 ) -> None:
     receiver.failures = [fail("no connection could be made")]
@@ -134,7 +134,7 @@ def test_a_refused_connection_costs_no_worker_time_and_leaves_the_slot_free(
     assert free(world, name) == SLOTS
 
 
-def test_a_receiver_that_answers_again_has_its_pace_again(
+def test_a_recovered_receiver_has_all_its_slots_again(
     world: World, worker: Worker, receiver: Receiver, name: str
 ) -> None:
     receiver.failures = [fail()] * SLOTS
@@ -151,7 +151,7 @@ def test_a_receiver_that_answers_again_has_its_pace_again(
     assert free(world, name) == SLOTS
 
 
-def test_a_dead_workers_slot_is_free_when_its_time_is_over(world: World, worker: Worker, name: str) -> None:
+def test_the_slot_of_a_dead_worker_is_free_when_its_claim_expires(world: World, worker: Worker, name: str) -> None:
     fill(world, worker, name)
 
     world.clock.advance(CLAIMED_SECONDS - 1)
@@ -162,7 +162,7 @@ def test_a_dead_workers_slot_is_free_when_its_time_is_over(world: World, worker:
 
 
 @pytest.mark.parametrize("now", [0, 1_772_000_000])
-def test_a_slots_item_expires_a_day_after_its_last_use(now: int) -> None:
+def test_the_item_of_a_slot_expires_a_day_after_its_last_use(now: int) -> None:
     slot = Slot("bank#1#notices", 0)
 
     assert slot.take(now).set["expires_at"] == now + 86400
@@ -179,7 +179,7 @@ def test_an_overtaken_attempt_does_not_free_a_slot(world: World, worker: Worker,
     assert free(world, name) == before == SLOTS - 1
 
 
-def test_what_only_has_to_be_given_up_needs_no_slot(world: World, worker: Worker, name: str) -> None:
+def test_giving_up_an_expired_delivery_needs_no_slot(world: World, worker: Worker, name: str) -> None:
     late = record(world, "relay", receiver=name)
     world.clock.advance(3600)
     fill(world, worker, name)
@@ -188,7 +188,7 @@ def test_what_only_has_to_be_given_up_needs_no_slot(world: World, worker: Worker
     assert world.delivery(late).state == "failed"
 
 
-def test_of_many_workers_one_gets_a_delivery(world: World, worker: Worker, name: str) -> None:
+def test_one_of_many_parallel_workers_claims_a_delivery(world: World, worker: Worker, name: str) -> None:
     recorded = record(world, receiver=name)
     claims = contest([lambda: worker.begin(recorded)] * 16)
 
@@ -196,7 +196,7 @@ def test_of_many_workers_one_gets_a_delivery(world: World, worker: Worker, name:
     assert (world.delivery(recorded).attempts, free(world, name)) == (1, SLOTS - 1)
 
 
-def test_many_workers_never_take_more_slots_than_there_are(world: World, worker: Worker, name: str) -> None:
+def test_parallel_workers_never_take_more_slots_than_exist(world: World, worker: Worker, name: str) -> None:
     workers = 16 if DYNAMODB_ENGINE else SLOTS + 2
     ids = [record(world, receiver=name) for _ in range(workers)]
     claims = contest([lambda each=each: worker.begin(each) for each in ids])  # type: ignore[misc]
@@ -207,7 +207,7 @@ def test_many_workers_never_take_more_slots_than_there_are(world: World, worker:
     assert all(world.delivery(each).state == "due" for each in ids)
 
 
-def test_where_slots_come_and_go_quickly_a_worker_waits_a_moment_for_one(
+def test_a_worker_waits_briefly_for_a_slot_of_a_fast_receiver(
     world: World, worker: Worker, receiver: Receiver, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held = [begun(worker, record(world, receiver=name)) for _ in range(SLOTS)]
@@ -218,7 +218,7 @@ def test_where_slots_come_and_go_quickly_a_worker_waits_a_moment_for_one(
     assert (world.delivery(waiting).state, len(held)) == ("delivered", SLOTS - 1)
 
 
-def test_for_a_receiver_that_is_slow_no_worker_waits(
+def test_a_worker_does_not_wait_for_a_slot_of_a_slow_receiver(
     world: World, worker: Worker, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(world, worker, name)
@@ -230,7 +230,7 @@ def test_for_a_receiver_that_is_slow_no_worker_waits(
     assert world.delivery(waiting).attempts == 0
 
 
-def test_for_slots_that_rest_no_worker_waits(
+def test_a_worker_does_not_wait_for_resting_slots(
     world: World, worker: Worker, receiver: Receiver, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     receiver.failures = [fail() for _ in range(SLOTS)]

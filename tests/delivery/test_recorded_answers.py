@@ -15,25 +15,25 @@ def kept(body: bytes) -> str:
     return record_answer(CapturedHeaders(SENT, {}, body))
 
 
-def test_a_short_answer_is_kept_whole() -> None:
+def test_a_short_answer_is_recorded_in_full() -> None:
     assert kept(b'{"error": "queue full"}\n') == '{"error": "queue full"}\n'
     assert record_answer(CapturedHeaders()) == ""
 
 
 @pytest.mark.parametrize("letter", ["a", "ä", "€", "\U0001f600"])
-def test_of_a_long_answer_the_first_2_kb_are_kept_and_no_letter_is_cut(letter: str) -> None:
+def test_a_long_answer_is_cut_after_2_kb_between_characters(letter: str) -> None:
     text = kept(f"x{letter * 5000}".encode())
 
     assert KEPT_BYTES - 4 < len(text.encode()) <= KEPT_BYTES == 2048
     assert set(text) == {"x", letter}
 
 
-def test_what_is_no_text_is_replaced() -> None:
+def test_control_characters_and_invalid_bytes_are_replaced() -> None:
     assert kept(b"a\x00b\xff\x1b[31mc\td\r\ne") == "a\ufffdb\ufffd\ufffd[31mc\td\r\ne"
 
 
 @pytest.mark.parametrize("repeated", [SIGNATURE, SIGNATURE.upper(), SIGNATURE.partition(",")[2]])
-def test_a_receiver_that_repeats_the_request_has_its_signature_masked(repeated: str) -> None:
+def test_a_signature_repeated_in_an_answer_is_masked(repeated: str) -> None:
     text = kept(f"you sent an-id with {repeated}.".encode())
 
     assert text.startswith("you sent an-id with ")

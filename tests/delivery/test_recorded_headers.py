@@ -35,7 +35,7 @@ def received(**headers: str) -> dict[str, str]:
     return record_headers(CapturedHeaders(SENT, given))["received"]
 
 
-def test_what_is_harmless_is_kept_and_of_the_rest_the_names() -> None:
+def test_harmless_headers_are_recorded_and_the_values_of_others_masked() -> None:
     assert record_headers(
         CapturedHeaders(SENT, {"Content-Length": "2", "Set-Cookie": "session=1", "X-Debug": "user 7"})
     ) == {
@@ -77,7 +77,7 @@ def test_what_is_harmless_is_kept_and_of_the_rest_the_names() -> None:
         "Webhook-Signature",
     ],
 )
-def test_what_gives_access_or_tells_of_somebody_is_on_no_list_of_the_harmless(name: str) -> None:
+def test_headers_with_credentials_or_personal_data_are_masked(name: str) -> None:
     assert name.lower() not in HARMLESS
     assert received(**{name: "a value"}) == {name.lower(): MASK}
 
@@ -96,13 +96,13 @@ def test_what_gives_access_or_tells_of_somebody_is_on_no_list_of_the_harmless(na
         SIGNED["webhook-signature"].split()[0].removeprefix("v1,"),
     ],
 )
-def test_a_secret_that_the_receiver_says_back_is_masked_wherever_it_stands(secret: str) -> None:
+def test_a_secret_repeated_in_a_received_header_is_masked(secret: str) -> None:
     found = received(Server=f"bank/1 ({secret})", Content_Type=f"text/plain; key={secret}", Date="today")
 
     assert found == {"server": MASK, "content-type": MASK, "date": "today"}
 
 
-def test_what_is_too_short_to_tell_of_somebody_masks_nothing_else() -> None:
+def test_a_short_masked_value_masks_no_other_header() -> None:
     psu = {"PSU-Http-Method": "GET", "PSU-IP-Port": "80", "PSU-Accept": "*/*"}
     answer = {"Content-Length": "1803", "Allow": "GET, POST", "X-Target": "1"}
 
@@ -112,21 +112,21 @@ def test_what_is_too_short_to_tell_of_somebody_masks_nothing_else() -> None:
     assert found["received"] == {"content-length": "1803", "allow": "GET, POST", "x-target": MASK}
 
 
-def test_a_secret_that_the_receiver_makes_a_name_is_not_kept() -> None:
+def test_a_received_header_with_a_secret_in_its_name_is_omitted() -> None:
     assert received(**{f"X-{API_KEY}": "1", "Server": "bank"}) == {"server": "bank"}
 
 
 @pytest.mark.parametrize("value", ["a\x1b[2J", "a\nb", "\xfcber", "a\x00"])
-def test_what_is_not_plain_text_is_masked(value: str) -> None:
+def test_a_header_value_with_control_or_non_ascii_characters_is_masked(value: str) -> None:
     assert received(Server=value) == {"server": MASK}
 
 
 @pytest.mark.parametrize("name", ["", "a name", "näme", "a\x1b[2J", "a(b)"])
-def test_what_is_no_name_of_a_header_is_left_out(name: str) -> None:
+def test_a_header_with_an_invalid_name_is_omitted(name: str) -> None:
     assert received(**{name: "1", "Server": "bank"}) == {"server": "bank"}
 
 
-def test_a_header_that_comes_twice_is_kept_with_both_values() -> None:
+def test_a_repeated_header_is_recorded_with_both_values() -> None:
     answer = HTTPHeaderDict()
     for value in ("no-store", "private"):
         answer.add("Cache-Control", value)
@@ -134,12 +134,12 @@ def test_a_header_that_comes_twice_is_kept_with_both_values() -> None:
     assert record_headers(CapturedHeaders({}, answer))["received"] == {"cache-control": "no-store, private"}
 
 
-def test_of_a_call_that_never_left_nothing_is_kept_and_of_one_without_an_answer_what_was_sent() -> None:
+def test_an_unsent_call_records_no_headers_and_an_unanswered_call_only_the_sent_ones() -> None:
     assert record_headers(CapturedHeaders()) == {}
     assert record_headers(CapturedHeaders({"Accept": "application/json"})) == {"sent": {"accept": "application/json"}}
 
 
-def test_all_attempts_together_stay_far_below_the_size_of_an_item() -> None:
+def test_the_headers_of_all_attempts_take_less_than_200_kb() -> None:
     harmless = dict.fromkeys(HARMLESS, "v" * 60000)
     others = {f"{number:03}{'n' * 60_000}": "a secret" for number in range(100)}
     attempts = [record_headers(CapturedHeaders(harmless | others, harmless | others)) for _ in range(HISTORY)]

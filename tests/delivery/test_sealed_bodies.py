@@ -26,7 +26,7 @@ def opened(world: World, delivery_id: str) -> str:
     return world.hub.delivery.bodies.open(delivery_id, BODY, world.delivery(delivery_id).body_parts)
 
 
-def test_a_body_is_sealed_at_rest(world: World) -> None:
+def test_a_body_is_stored_sealed(world: World) -> None:
     recorded = record(world, body="a body with hunter2 in it")
 
     (part,) = parts(world, recorded, 1)
@@ -58,7 +58,7 @@ def test_a_body_is_split_so_that_every_part_fits_into_an_item(world: World, text
     assert opened(world, recorded) == text
 
 
-def test_five_megabytes_come_back_as_they_were(world: World) -> None:
+def test_a_body_of_five_megabytes_is_read_unchanged(world: World) -> None:
     text = "".join(f"{number:07}\n" for number in range(655_360))
     recorded = record(world, body=text)
 
@@ -66,7 +66,7 @@ def test_five_megabytes_come_back_as_they_were(world: World) -> None:
     assert opened(world, recorded) == text
 
 
-def test_parts_that_were_written_ahead_do_not_count_without_their_first_and_expire(world: World) -> None:
+def test_parts_written_before_their_record_expire_and_are_no_delivery(world: World) -> None:
     made = intended(world, body="a" * 2 * PART_BYTES)
     (delivery_id,) = made.delivery_ids
 
@@ -86,7 +86,7 @@ def test_parts_expire_with_their_record(world: World) -> None:
 
 
 @pytest.mark.parametrize("number", [0, 1])
-def test_a_body_that_lacks_a_part_is_not_taken_for_a_whole_one(world: World, number: int) -> None:
+def test_a_body_with_a_missing_part_raises_unsealable(world: World, number: int) -> None:
     recorded = record(world, body="a" * PART_BYTES)
     world.hub.store.delete(*part_key(recorded, BODY, number))
 
@@ -104,7 +104,7 @@ def test_a_part_that_was_read_with_the_record_is_not_read_again(world: World) ->
     assert trips.made == 0
 
 
-def test_several_bodies_are_read_in_one_call_and_lost_ones_left_out(world: World) -> None:
+def test_several_bodies_are_read_in_one_call_without_the_lost_ones(world: World) -> None:
     recorded = record(world, body="the body")
     bodies = world.hub.delivery.bodies
     for put in bodies.seal(recorded, "answer-1", "b" * (PART_BYTES + 1), 0):

@@ -53,7 +53,7 @@ def sweep(world: World, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[st
 FIRST = SWEEP_WAITS[0]
 
 
-def test_an_event_that_was_never_queued_is_queued_two_minutes_after_it_was_due(
+def test_an_unqueued_event_is_queued_two_minutes_after_its_due_time(
     world: World, sweep: Callable[[], list[str]], recorded: str
 ) -> None:
     world.clock.advance(FIRST - 1)
@@ -79,7 +79,7 @@ def test_a_delivery_whose_message_waits_is_queued_again_after_2_4_8_and_then_15_
 
 
 @pytest.mark.parametrize("kind", ["relay", "payment"])
-def test_what_a_caller_waits_for_is_queued_every_minute_five_times_and_its_end_later(
+def test_a_relayed_call_or_payment_is_queued_every_minute_for_5_minutes_and_seldom_afterwards(
     kind: str, world: World, sweep: Callable[[], list[str]]
 ) -> None:
     delivery_id = record(world, kind)
@@ -103,7 +103,7 @@ def test_two_sweeps_at_the_same_time_queue_a_delivery_once(
     assert recorded in other
 
 
-def test_a_delivery_that_a_worker_took_meanwhile_is_not_queued_and_the_others_are(
+def test_a_sweep_skips_a_delivery_that_a_worker_claims_meanwhile(
     world: World, worker: Worker, sweep: Callable[[], list[str]], recorded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = record(world)
@@ -131,7 +131,7 @@ def test_a_record_of_an_earlier_release_is_swept(world: World, sweep: Callable[[
     assert recorded in sweep()
 
 
-def test_what_a_crash_left_between_commit_and_queue_arrives(world: World, worker: Worker, receiver: Receiver) -> None:
+def test_a_delivery_arrives_after_a_crash_between_commit_and_queue(world: World, worker: Worker, receiver: Receiver) -> None:
     made = intended(world, body="a body")
     world.hub.store.transact(made.operations)  # and here the process dies
     world.clock.advance(FIRST)
@@ -142,7 +142,7 @@ def test_what_a_crash_left_between_commit_and_queue_arrives(world: World, worker
     assert made.delivery_ids[0] in [dispatch.delivery.delivery_id for dispatch in receiver.got]
 
 
-def test_what_a_worker_left_when_it_died_is_queued_two_minutes_after_its_claim_has_run_out(
+def test_a_delivery_of_a_dead_worker_is_queued_two_minutes_after_its_claim_expires(
     world: World, worker: Worker, sweep: Callable[[], list[str]], recorded: str
 ) -> None:
     begun(worker, recorded)
@@ -154,7 +154,7 @@ def test_what_a_worker_left_when_it_died_is_queued_two_minutes_after_its_claim_h
 
 
 @pytest.mark.usefixtures("exact")
-def test_another_attempt_is_queued_two_minutes_after_it_was_due_whatever_was_swept_before(
+def test_every_retry_is_queued_two_minutes_after_its_due_time_despite_earlier_sweeps(
     world: World, worker: Worker, receiver: Receiver, sweep: Callable[[], list[str]], recorded: str
 ) -> None:
     receiver.failures = [fail()] * 3
@@ -169,7 +169,7 @@ def test_another_attempt_is_queued_two_minutes_after_it_was_due_whatever_was_swe
     assert recorded not in sweep()
 
 
-def test_after_time_was_moved_what_is_due_is_queued_at_once_and_once(
+def test_a_sweep_after_a_clock_advance_queues_due_deliveries_at_once_and_once(
     world: World, recorded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     batches: list[Sequence[str]] = []
@@ -180,7 +180,7 @@ def test_after_time_was_moved_what_is_due_is_queued_at_once_and_once(
     assert [each for batch in batches for each in batch].count(recorded) == 1
 
 
-def test_those_come_first_that_have_waited_longest(world: World, sweep: Callable[[], list[str]]) -> None:
+def test_a_sweep_queues_the_oldest_due_deliveries_first(world: World, sweep: Callable[[], list[str]]) -> None:
     ids = []
     for _ in range(12):
         ids.append(record(world))
@@ -190,7 +190,7 @@ def test_those_come_first_that_have_waited_longest(world: World, sweep: Callable
     assert [each for each in sweep() if each in ids] == ids
 
 
-def test_what_a_caller_waits_for_comes_before_all_events(
+def test_a_sweep_queues_payments_before_events(
     world: World, sweep: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sweep()
@@ -203,7 +203,7 @@ def test_what_a_caller_waits_for_comes_before_all_events(
     assert sweep() == [payment]
 
 
-def test_a_payment_is_queued_although_more_events_than_a_sweep_reads_are_older(
+def test_a_sweep_queues_a_payment_behind_more_older_events_than_it_reads(
     world: World, sweep: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sweep()
@@ -217,7 +217,7 @@ def test_a_payment_is_queued_although_more_events_than_a_sweep_reads_are_older(
     assert sweep() == [payment]
 
 
-def test_a_sweep_reads_no_history(
+def test_a_sweep_does_not_read_the_history_of_deliveries(
     world: World, sweep: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     record(world)
@@ -236,7 +236,7 @@ def test_a_sweep_reads_no_history(
     assert all(item is not None and "history" not in item for item in read)
 
 
-def test_deliveries_that_have_their_message_do_not_hide_one_that_has_none(
+def test_a_sweep_finds_an_unqueued_delivery_behind_queued_ones(
     world: World, sweep: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.clock.advance(FIRST)
@@ -251,7 +251,7 @@ def test_deliveries_that_have_their_message_do_not_hide_one_that_has_none(
     assert sweep() == [lost]
 
 
-def test_a_queue_that_is_full_gets_no_more(
+def test_a_sweep_queues_nothing_into_a_full_queue(
     world: World, sweep: Callable[[], list[str]], recorded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.clock.advance(FIRST)
@@ -260,7 +260,7 @@ def test_a_queue_that_is_full_gets_no_more(
     assert sweep() == []
 
 
-def test_how_long_the_first_has_waited_is_measured_though_the_queue_be_full(
+def test_a_sweep_measures_the_oldest_due_delivery_when_the_queue_is_full(
     world: World, recorded: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(Queue, "count_messages", lambda queue: BACKLOG)
@@ -270,7 +270,7 @@ def test_how_long_the_first_has_waited_is_measured_though_the_queue_be_full(
     assert counted(capsys.readouterr().out, "OldestDueSeconds", Stage="local") == [MINUTE]
 
 
-def test_a_queue_that_is_almost_full_gets_the_oldest(
+def test_a_sweep_queues_the_oldest_deliveries_into_an_almost_full_queue(
     world: World, sweep: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.clock.advance(FIRST)
@@ -286,7 +286,7 @@ def test_a_queue_that_is_almost_full_gets_the_oldest(
 
 
 @pytest.mark.parametrize("kind", ["event", "payment"])
-def test_what_the_queue_refuses_is_queued_by_the_next_sweep(
+def test_the_next_sweep_queues_the_deliveries_that_the_queue_refused(
     kind: str, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     delivery_id = record(world, kind)
@@ -300,7 +300,7 @@ def test_what_the_queue_refuses_is_queued_by_the_next_sweep(
 
 
 @pytest.mark.parametrize("call", ["query", "batch_get", "transact"])
-def test_a_sweep_that_the_storage_fails_is_made_up_for_by_the_next(
+def test_the_next_sweep_queues_the_deliveries_of_a_sweep_that_storage_failed(
     call: str, world: World, sweep: Callable[[], list[str]], recorded: str
 ) -> None:
     world.clock.advance(FIRST)
@@ -370,7 +370,7 @@ def test_many_due_deliveries_are_queued_in_fewer_than_60_round_trips(
     assert trips.calls > many // Queue.BATCH
 
 
-def test_deliveries_whose_messages_wait_cost_a_sweep_a_hundredth_of_a_read_each_and_no_write(
+def test_a_sweep_reads_queued_deliveries_in_batches_of_100_and_writes_nothing(
     world: World, other_sweep: Callable[[], int], taken: list[str], many: int
 ) -> None:
     world.clock.advance(FIRST)
@@ -385,7 +385,7 @@ def test_deliveries_whose_messages_wait_cost_a_sweep_a_hundredth_of_a_read_each_
     assert trips.made <= (6 if DYNAMODB_ENGINE else 3)
 
 
-def test_calls_made_together_are_as_many_round_trips_as_waves(world: World) -> None:
+def test_parallel_calls_count_one_round_trip_for_each_wave(world: World) -> None:
     waves: Any = outbox
     queue = world.hub.delivery.queue
     queue.count_messages()

@@ -28,7 +28,7 @@ def tasks(world: World, done: list[str]) -> Tasks:
     return Tasks(world.hub.vault, world.hub.delivery.queue, lambda: handlers)
 
 
-def test_a_task_is_carried_out_with_the_details_that_it_was_sent_with(
+def test_a_task_is_executed_with_its_sealed_details(
     world: World, tasks: Tasks, done: list[str]
 ) -> None:
     tasks.send("note", "a secret ä")
@@ -39,12 +39,12 @@ def test_a_task_is_carried_out_with_the_details_that_it_was_sent_with(
     assert done == ["a secret ä"]
 
 
-def test_the_id_of_a_delivery_is_no_task(tasks: Tasks, done: list[str]) -> None:
+def test_a_delivery_id_is_not_executed_as_a_task(tasks: Tasks, done: list[str]) -> None:
     assert not tasks.carry_out("3f0c9d8e7a6b5c4d3e2f1a")
     assert done == []
 
 
-def test_a_task_is_logged_under_the_request_that_left_it(world: World, tasks: Tasks, lines: Lines) -> None:
+def test_a_task_is_logged_with_the_request_id_of_its_cause(world: World, tasks: Tasks, lines: Lines) -> None:
     log.bind(request_id="a-request")
     tasks.send("note", "")
     log.clear()
@@ -56,7 +56,7 @@ def test_a_task_is_logged_under_the_request_that_left_it(world: World, tasks: Ta
     assert lines.all()[-1]["request_id"] == "a-request"
 
 
-def test_details_cannot_be_carried_out_as_another_kind_of_task(world: World, tasks: Tasks) -> None:
+def test_the_details_of_a_task_do_not_open_for_another_kind(world: World, tasks: Tasks) -> None:
     tasks.send("note", "details")
     [message] = world.queued()
 
@@ -68,7 +68,7 @@ def _fail(details: str) -> None:
     raise ZeroDivisionError
 
 
-def test_a_worker_carries_out_tasks_and_the_queue_repeats_one_that_fails(
+def test_a_failing_task_fails_the_attempt_so_that_sqs_repeats_the_message(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tasks = Tasks(world.hub.vault, world.hub.delivery.queue, lambda: {"note": _fail})

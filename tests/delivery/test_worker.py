@@ -47,7 +47,7 @@ def replies(world: World, delivery_id: str) -> list[str]:
 # -- one attempt
 
 
-def test_a_delivery_that_arrives_is_delivered(world: World, worker: Worker, receiver: Receiver) -> None:
+def test_an_accepted_delivery_becomes_delivered(world: World, worker: Worker, receiver: Receiver) -> None:
     recorded = record(world, body='{"amount":1.50}', request_id="a-request")
     worker.attempt(recorded)
 
@@ -62,13 +62,13 @@ def test_a_delivery_that_arrives_is_delivered(world: World, worker: Worker, rece
     assert (delivery.due_at, delivery.claimed_by) == (None, None)
 
 
-def test_a_delivery_without_a_body_has_none(worker: Worker, receiver: Receiver, recorded: str) -> None:
+def test_a_delivery_without_a_body_is_sent_with_an_empty_body(worker: Worker, receiver: Receiver, recorded: str) -> None:
     worker.attempt(recorded)
 
     assert receiver.got[0].body == ""
 
 
-def test_an_attempt_is_timed(world: World, worker: Worker, receiver: Receiver, recorded: str) -> None:
+def test_an_attempt_records_its_duration(world: World, worker: Worker, receiver: Receiver, recorded: str) -> None:
     receiver.meanwhile = lambda: world.clock.advance(1.25)
     worker.attempt(recorded)
 
@@ -78,7 +78,7 @@ def test_an_attempt_is_timed(world: World, worker: Worker, receiver: Receiver, r
 # -- headers
 
 
-def test_an_attempt_is_kept_with_the_headers_that_it_sent_and_received(
+def test_an_attempt_records_the_sent_and_received_headers(
     world: World, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
     receiver.meanwhile = lambda: exchanged({"X-Api-Key": "a secret", "Accept": "*/*"}, {"Retry-After": "7"})
@@ -95,7 +95,7 @@ def test_an_attempt_is_kept_with_the_headers_that_it_sent_and_received(
 
 
 @pytest.mark.parametrize("failure", [fail(), fail(final=True), RuntimeError("a defect")])
-def test_an_attempt_that_failed_without_an_answer_is_kept_with_what_it_sent(
+def test_an_attempt_without_an_answer_records_the_sent_headers_only(
     world: World, worker: Worker, receiver: Receiver, recorded: str, failure: Exception
 ) -> None:
     receiver.meanwhile = lambda: exchanged({"Accept": "*/*"})
@@ -107,7 +107,7 @@ def test_an_attempt_that_failed_without_an_answer_is_kept_with_what_it_sent(
     assert "received" not in last
 
 
-def test_an_attempt_that_was_put_off_keeps_nothing(
+def test_a_deferred_attempt_records_nothing(
     world: World, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
     receiver.failures = [fail(not_made=True)]
@@ -117,7 +117,7 @@ def test_an_attempt_that_was_put_off_keeps_nothing(
     assert (delivery.history, delivery.latency) == ((), None)
 
 
-def test_what_was_recorded_before_headers_were_kept_goes_on(
+def test_a_delivery_recorded_before_headers_were_stored_continues(
     world: World, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
     key = {"delivery_id": recorded, "part": "record"}
@@ -136,7 +136,7 @@ def test_what_was_recorded_before_headers_were_kept_goes_on(
 # -- the receiver's answers
 
 
-def test_an_attempt_keeps_the_beginning_of_the_answer_sealed(
+def test_an_attempt_stores_the_beginning_of_the_answer_sealed(
     world: World, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
     receiver.failures = [fail(status=503)]
@@ -155,7 +155,7 @@ def test_an_attempt_keeps_the_beginning_of_the_answer_sealed(
 
 
 @pytest.mark.parametrize(("kind", "is_kept"), [(kind, PLANS[kind].keeps_replies) for kind in PLANS])
-def test_answers_are_kept_for_what_a_clients_owner_may_see_and_nothing_else(
+def test_answers_are_stored_for_events_relayed_calls_and_payments_only(
     world: World, worker: Worker, receiver: Receiver, kind: str, is_kept: bool
 ) -> None:
     recorded = record(world, kind)
@@ -166,7 +166,7 @@ def test_answers_are_kept_for_what_a_clients_owner_may_see_and_nothing_else(
     assert replies(world, recorded) == (["words"] if is_kept else [])
 
 
-def test_the_answer_to_an_attempt_that_ends_a_delivery_is_kept(
+def test_the_answer_to_the_last_attempt_is_stored(
     world: World, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
     receiver.failures = [fail(status=410, final=True)]
@@ -177,7 +177,7 @@ def test_the_answer_to_an_attempt_that_ends_a_delivery_is_kept(
     assert replies(world, recorded) == ["gone for good"]
 
 
-def test_an_answer_without_a_body_takes_no_item(
+def test_an_answer_without_a_body_is_not_stored(
     world: World, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
     receiver.meanwhile = lambda: exchanged({}, {}, b"")
@@ -189,7 +189,7 @@ def test_an_answer_without_a_body_takes_no_item(
 # -- logs
 
 
-def test_an_attempt_logs_under_the_request_that_caused_it(world: World, worker: Worker, lines: Lines) -> None:
+def test_an_attempt_logs_the_request_id_of_its_cause(world: World, worker: Worker, lines: Lines) -> None:
     log.bind(request_id="the-cause")
     recorded = record(world)
     log.clear()
@@ -202,7 +202,7 @@ def test_an_attempt_logs_under_the_request_that_caused_it(world: World, worker: 
     assert line["request_id"] == "the-cause"
 
 
-def test_an_attempt_without_a_cause_logs_under_the_id_that_its_receiver_sees(
+def test_an_attempt_without_a_cause_logs_the_request_id_that_its_receiver_sees(
     world: World, worker: Worker, lines: Lines
 ) -> None:
     log.clear()
@@ -215,28 +215,28 @@ def test_an_attempt_without_a_cause_logs_under_the_id_that_its_receiver_sees(
 # -- messages
 
 
-def test_a_message_that_comes_twice_sends_once(worker: Worker, receiver: Receiver, recorded: str) -> None:
+def test_a_duplicate_message_sends_nothing(worker: Worker, receiver: Receiver, recorded: str) -> None:
     worker.attempt(recorded)
     worker.attempt(recorded)
 
     assert len(receiver.got) == 1
 
 
-def test_a_message_that_comes_during_an_attempt_does_nothing(worker: Worker, receiver: Receiver, recorded: str) -> None:
+def test_a_message_during_a_running_attempt_sends_nothing(worker: Worker, receiver: Receiver, recorded: str) -> None:
     receiver.meanwhile = lambda: worker.attempt(recorded)
     worker.attempt(recorded)
 
     assert len(receiver.got) == 1
 
 
-def test_a_message_of_an_unknown_delivery_does_nothing(world: World, worker: Worker, receiver: Receiver) -> None:
+def test_a_message_of_an_unknown_delivery_is_ignored(world: World, worker: Worker, receiver: Receiver) -> None:
     worker.attempt("no-such-delivery")
 
     assert receiver.got == []
     assert world.hub.store.get("deliveries", {"delivery_id": "no-such-delivery", "part": "record"}) is None
 
 
-def test_messages_may_come_in_any_order(world: World, worker: Worker, receiver: Receiver) -> None:
+def test_messages_are_accepted_in_any_order(world: World, worker: Worker, receiver: Receiver) -> None:
     first, second = record(world), record(world)
     receiver.failures = [fail()]
     for delivery_id in (second, first, second, first):
@@ -248,7 +248,7 @@ def test_messages_may_come_in_any_order(world: World, worker: Worker, receiver: 
     assert {world.delivery(first).state, world.delivery(second).state} == {"delivered"}
 
 
-def test_a_message_that_comes_too_early_does_nothing(
+def test_a_message_before_the_due_time_sends_nothing(
     world: World, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
     receiver.failures = [fail()]
@@ -318,7 +318,7 @@ def test_every_attempt_shows_the_receiver_the_same_id_and_body(
 
 
 @pytest.mark.parametrize("status", [404, 410])
-def test_a_failure_that_nothing_can_mend_ends_it_at_once(
+def test_a_final_failure_ends_a_delivery_at_once(
     world: World, worker: Worker, receiver: Receiver, recorded: str, status: int
 ) -> None:
     receiver.failures = [fail(f"it answered with status {status}", final=True, status=status)]
@@ -333,7 +333,7 @@ def test_a_failure_that_nothing_can_mend_ends_it_at_once(
 
 @pytest.mark.parametrize(("asked", "waited"), [(3, 5), (9, 9), (60, 10)], ids=["shorter", "longer", "too long"])
 @pytest.mark.usefixtures("exact")
-def test_retry_after_is_honoured_within_twice_the_slot(
+def test_retry_after_extends_a_wait_to_at_most_twice_its_length(
     world: World, worker: Worker, receiver: Receiver, recorded: str, asked: int, waited: int
 ) -> None:
     receiver.failures = [fail(status=429, retry_after=asked)]
@@ -358,7 +358,7 @@ def test_the_history_keeps_the_latest_attempts(
 
 
 @pytest.mark.usefixtures("exact")
-def test_a_wait_of_a_quarter_of_an_hour_is_the_queues_and_a_longer_one_is_not(
+def test_only_retries_within_15_minutes_are_queued_with_a_delay(
     world: World, worker: Worker, receiver: Receiver, recorded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[tuple[str, int]] = []
@@ -372,7 +372,7 @@ def test_a_wait_of_a_quarter_of_an_hour_is_the_queues_and_a_longer_one_is_not(
     assert world.delivery(recorded).attempts == len(DECIDED)
 
 
-def test_a_queue_that_fails_keeps_no_outcome_from_being_written(
+def test_the_outcome_of_an_attempt_is_written_when_the_queue_fails(
     world: World, worker: Worker, receiver: Receiver, recorded: str, monkeypatch: pytest.MonkeyPatch, lines: Lines
 ) -> None:
     def send(*arguments: object, **options: object) -> None:
@@ -395,7 +395,7 @@ def test_a_queue_that_fails_keeps_no_outcome_from_being_written(
 
 
 @pytest.mark.usefixtures("exact")
-def test_an_attempt_that_was_not_made_does_not_count(
+def test_a_deferred_attempt_does_not_count(
     world: World, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
     receiver.failures = [fail("it is not asked now", not_made=True)] * 3
@@ -413,7 +413,7 @@ def test_an_attempt_that_was_not_made_does_not_count(
 
 
 @pytest.mark.usefixtures("exact")
-def test_an_attempt_that_was_not_made_waits_as_long_as_was_asked(
+def test_a_deferred_attempt_waits_for_retry_after(
     world: World, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
     receiver.failures = [fail("it is not asked now", not_made=True, retry_after=29)]
@@ -422,7 +422,7 @@ def test_an_attempt_that_was_not_made_waits_as_long_as_was_asked(
     assert world.delivery(recorded).due_at == world.clock.time() + 29
 
 
-def test_storage_that_fails_a_sender_is_neither_an_attempt_nor_a_defect(
+def test_a_storage_failure_in_a_sender_counts_neither_as_an_attempt_nor_as_a_defect(
     world: World, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
     receiver.failures = [StoreUnavailable("DynamoDB cannot be reached")]
@@ -436,7 +436,7 @@ def test_storage_that_fails_a_sender_is_neither_an_attempt_nor_a_defect(
     assert buried(world) == []
 
 
-def test_what_is_never_made_is_given_up_in_the_end(world: World, worker: Worker, receiver: Receiver) -> None:
+def test_a_delivery_with_deferred_attempts_only_fails_at_the_end_of_its_lifetime(world: World, worker: Worker, receiver: Receiver) -> None:
     recorded = record(world, "relay")
     receiver.always = fail("it is not asked now", not_made=True)
     started = world.clock.time()
@@ -452,7 +452,7 @@ def test_what_is_never_made_is_given_up_in_the_end(world: World, worker: Worker,
 
 
 @pytest.mark.parametrize("kind", PLANS)
-def test_what_comes_too_late_is_given_up_without_being_sent(
+def test_an_expired_delivery_fails_without_being_sent(
     world: World, worker: Worker, receiver: Receiver, kind: str
 ) -> None:
     recorded = record(world, kind, body="a body")
@@ -467,7 +467,7 @@ def test_what_comes_too_late_is_given_up_without_being_sent(
     assert (world.delivery(recorded).state, world.delivery(recorded).last["error"]) == ("failed", "too late")
 
 
-def test_in_its_last_second_a_delivery_is_still_sent(world: World, worker: Worker, receiver: Receiver) -> None:
+def test_a_delivery_is_sent_in_the_last_second_of_its_lifetime(world: World, worker: Worker, receiver: Receiver) -> None:
     recorded = record(world, "relay")
     world.clock.advance(PLANS["relay"].lasts)
     worker.attempt(recorded)
@@ -475,7 +475,7 @@ def test_in_its_last_second_a_delivery_is_still_sent(world: World, worker: Worke
     assert world.delivery(recorded).state == "delivered"
 
 
-def test_a_retry_that_would_come_too_late_is_not_waited_for(world: World, worker: Worker, receiver: Receiver) -> None:
+def test_a_failed_attempt_without_time_for_a_retry_ends_the_delivery(world: World, worker: Worker, receiver: Receiver) -> None:
     recorded = record(world, "relay")
     world.clock.advance(PLANS["relay"].lasts)
     receiver.always = fail()
@@ -487,7 +487,7 @@ def test_a_retry_that_would_come_too_late_is_not_waited_for(world: World, worker
 # -- workers that die
 
 
-def test_the_claim_of_a_dead_worker_runs_out(world: World, worker: Worker, receiver: Receiver, recorded: str) -> None:
+def test_another_worker_sends_a_delivery_after_the_claim_of_a_dead_worker_expires(world: World, worker: Worker, receiver: Receiver, recorded: str) -> None:
     begun(worker, recorded)
 
     world.clock.advance(CLAIMED_SECONDS - 1)
@@ -504,7 +504,7 @@ def test_the_claim_of_a_dead_worker_runs_out(world: World, worker: Worker, recei
     assert dispatch.delivery.request_id == delivery.request_id
 
 
-def test_attempts_that_all_died_are_used_up(world: World, worker: Worker, receiver: Receiver) -> None:
+def test_a_delivery_fails_when_workers_died_in_all_its_attempts(world: World, worker: Worker, receiver: Receiver) -> None:
     recorded = record(world, "payment")
     for _ in range(2):
         begun(worker, recorded)
@@ -516,7 +516,7 @@ def test_attempts_that_all_died_are_used_up(world: World, worker: Worker, receiv
     assert world.delivery(recorded).state == "failed"
 
 
-def test_an_attempt_that_only_gave_up_and_died_is_not_taken_for_one_that_may_have_sent(
+def test_a_worker_that_died_while_giving_up_does_not_mark_a_delivery_as_abandoned(
     world: World, worker: Worker, receiver: Receiver
 ) -> None:
     recorded = record(world, "payment")
@@ -534,7 +534,7 @@ def test_an_attempt_that_only_gave_up_and_died_is_not_taken_for_one_that_may_hav
     [fail("it is not asked now", not_made=True), StoreUnavailable("DynamoDB cannot be reached"), ZeroDivisionError()],
     ids=["not made", "storage", "defect"],
 )
-def test_what_an_abandoned_attempt_may_have_done_is_not_forgotten(
+def test_a_delivery_stays_marked_as_abandoned_until_an_attempt_has_an_outcome(
     world: World, worker: Worker, receiver: Receiver, recorded: str, failure: Exception
 ) -> None:
     begun(worker, recorded)
@@ -547,7 +547,7 @@ def test_what_an_abandoned_attempt_may_have_done_is_not_forgotten(
     assert [dispatch.delivery.abandoned for dispatch in receiver.got] == [True, True]
 
 
-def test_what_a_failure_did_is_known(world: World, worker: Worker, receiver: Receiver, recorded: str) -> None:
+def test_a_failed_attempt_does_not_mark_a_delivery_as_abandoned(world: World, worker: Worker, receiver: Receiver, recorded: str) -> None:
     receiver.failures = [fail()]
     worker.attempt(recorded)
     world.clock.advance(CLAIMED_SECONDS)
@@ -557,7 +557,7 @@ def test_what_a_failure_did_is_known(world: World, worker: Worker, receiver: Rec
 
 
 @pytest.mark.parametrize("failures", [[], [fail()], [fail(final=True)], [fail(not_made=True)]])
-def test_an_attempt_that_was_overtaken_leaves_the_later_outcome_alone(
+def test_an_overtaken_attempt_keeps_the_outcome_of_the_later_one(
     world: World, worker: Worker, receiver: Receiver, recorded: str, failures: list[Exception]
 ) -> None:
     def overtake() -> None:
@@ -576,7 +576,7 @@ def test_an_attempt_that_was_overtaken_leaves_the_later_outcome_alone(
 
 
 @pytest.mark.parametrize("ending", [[], [fail(final=True)]], ids=["delivered", "failed"])
-def test_the_log_tells_once_that_a_delivery_has_ended_although_an_attempt_was_overtaken(
+def test_an_overtaken_attempt_logs_superseded_and_the_end_is_logged_once(
     world: World, worker: Worker, receiver: Receiver, recorded: str, lines: Lines, ending: list[Exception]
 ) -> None:
     def overtake() -> None:
@@ -590,7 +590,7 @@ def test_the_log_tells_once_that_a_delivery_has_ended_although_an_attempt_was_ov
     assert [line["message"] for line in lines.all()] == ["delivered", "delivery superseded"]
 
 
-def test_an_attempt_that_was_overtaken_leaves_the_later_claim_alone(
+def test_an_overtaken_attempt_keeps_the_claim_of_the_later_one(
     world: World, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
     def overtake() -> None:
@@ -609,7 +609,7 @@ def test_an_attempt_that_was_overtaken_leaves_the_later_claim_alone(
 # -- storage whose answers get lost
 
 
-def test_a_claim_whose_answer_is_lost_is_read_back_and_the_attempt_goes_on(
+def test_an_attempt_continues_after_the_storage_response_to_its_claim_was_lost(
     world: World, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
     with world.answer_lost("transact", applied=True):
@@ -621,7 +621,7 @@ def test_a_claim_whose_answer_is_lost_is_read_back_and_the_attempt_goes_on(
     assert delivery.attempts == 1
 
 
-def test_a_claim_that_was_never_made_leaves_the_message_to_come_again(
+def test_an_attempt_without_a_stored_claim_raises_so_that_sqs_repeats_the_message(
     world: World, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
     with world.answer_lost("transact", applied=False), pytest.raises(StoreUnavailable):
@@ -633,7 +633,7 @@ def test_a_claim_that_was_never_made_leaves_the_message_to_come_again(
 
 
 @pytest.mark.parametrize(("applied", "sent"), [(True, 1), (False, 2)])
-def test_an_outcome_whose_answer_is_lost_is_written_or_the_delivery_sent_again(
+def test_a_delivery_is_sent_again_only_if_its_outcome_was_not_stored(
     world: World, worker: Worker, receiver: Receiver, recorded: str, applied: bool, sent: int
 ) -> None:
     attempt = begun(worker, recorded)
@@ -649,7 +649,7 @@ def test_an_outcome_whose_answer_is_lost_is_written_or_the_delivery_sent_again(
 # -- answers, and what is written with an outcome
 
 
-def test_an_answer_is_kept_sealed_and_as_long_as_was_promised(world: World, worker: Worker, receiver: Receiver) -> None:
+def test_the_answer_to_a_relayed_call_is_stored_sealed_for_one_day(world: World, worker: Worker, receiver: Receiver) -> None:
     recorded = record(world, "relay")
     receiver.arrived = Delivered(200, StoredAnswer(200, '{"amount":1.50}'))
     worker.attempt(recorded)
@@ -661,7 +661,7 @@ def test_an_answer_is_kept_sealed_and_as_long_as_was_promised(world: World, work
     assert delivery.expires_at == delivery.created_at + DAY
 
 
-def test_an_answer_larger_than_a_transaction_is_kept(world: World, worker: Worker, receiver: Receiver) -> None:
+def test_an_answer_larger_than_a_transaction_is_stored(world: World, worker: Worker, receiver: Receiver) -> None:
     recorded, text = record(world, "relay"), "é" * 2_500_000
     receiver.arrived = Delivered(200, StoredAnswer(200, text))
     worker.attempt(recorded)
@@ -671,7 +671,7 @@ def test_an_answer_larger_than_a_transaction_is_kept(world: World, worker: Worke
     assert world.hub.delivery.bodies.open(recorded, answer["name"], answer["parts"]) == text
 
 
-def test_the_answer_of_an_overtaken_attempt_does_not_count(world: World, worker: Worker, receiver: Receiver) -> None:
+def test_the_answer_of_an_overtaken_attempt_is_discarded(world: World, worker: Worker, receiver: Receiver) -> None:
     recorded = record(world, "relay")
 
     def overtake() -> None:
@@ -688,7 +688,7 @@ def test_the_answer_of_an_overtaken_attempt_does_not_count(world: World, worker:
     assert world.hub.delivery.bodies.open(recorded, answer["name"], answer["parts"]) == "the later"
 
 
-def test_the_last_failure_has_the_callers_answer_and_an_earlier_one_has_not(
+def test_only_the_last_failure_stores_the_answer_for_the_caller(
     world: World, worker: Worker, receiver: Receiver
 ) -> None:
     recorded = record(world, "payment")
@@ -709,7 +709,7 @@ def test_the_last_failure_has_the_callers_answer_and_an_earlier_one_has_not(
     [StoreUnavailable("DynamoDB cannot be reached"), ZeroDivisionError(), fail("a defect", final=True)],
     ids=["storage", "defect", "a sender's"],
 )
-def test_a_call_that_ends_by_a_fault_of_ours_is_answered_as_one_that_was_given_up(
+def test_a_relayed_call_that_ends_with_an_internal_error_has_the_answer_of_a_given_up_one(
     world: World, worker: Worker, receiver: Receiver, failure: Exception
 ) -> None:
     recorded = record(world, "relay")
@@ -726,7 +726,7 @@ def test_a_call_that_ends_by_a_fault_of_ours_is_answered_as_one_that_was_given_u
 
 
 @pytest.mark.parametrize("outcome", ["delivered", "failed"])
-def test_what_an_outcome_causes_is_written_with_it_or_not_at_all(
+def test_the_operations_of_an_outcome_are_written_in_its_transaction(
     world: World, worker: Worker, receiver: Receiver, recorded: str, outcome: str
 ) -> None:
     kept: list[Sequence[Operation]] = []
@@ -747,7 +747,7 @@ def test_what_an_outcome_causes_is_written_with_it_or_not_at_all(
 # -- defects
 
 
-def test_a_defect_of_ours_counts_as_an_attempt_and_is_reported_to_people(
+def test_an_exception_counts_as_an_attempt_and_reaches_the_dead_letter_queue(
     world: World, worker: Worker, receiver: Receiver, recorded: str, lines: Lines
 ) -> None:
     receiver.failures = [ZeroDivisionError("hunter2")]
@@ -765,7 +765,7 @@ def test_a_defect_of_ours_counts_as_an_attempt_and_is_reported_to_people(
     assert buried(world) == []
 
 
-def test_a_defect_that_a_sender_has_told_of_is_reported_too(
+def test_a_failure_caused_by_an_exception_reaches_the_dead_letter_queue(
     world: World, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
     failure = fail("whether it has arrived is unknown", final=True)
@@ -777,7 +777,7 @@ def test_a_defect_that_a_sender_has_told_of_is_reported_too(
     assert buried(world) == [recorded]
 
 
-def test_a_receiver_that_fails_is_data_and_is_not_reported(
+def test_a_failure_of_the_receiver_does_not_reach_the_dead_letter_queue(
     world: World, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
     receiver.failures = [fail(), fail(final=True)]
@@ -789,7 +789,7 @@ def test_a_receiver_that_fails_is_data_and_is_not_reported(
     assert buried(world) == []
 
 
-def test_a_defect_that_lasts_ends_in_a_failure(world: World, worker: Worker, receiver: Receiver) -> None:
+def test_a_lasting_exception_ends_a_delivery_as_failed(world: World, worker: Worker, receiver: Receiver) -> None:
     recorded = record(world, "payment")
     receiver.always = ZeroDivisionError()
     for _ in range(3):
@@ -799,7 +799,7 @@ def test_a_defect_that_lasts_ends_in_a_failure(world: World, worker: Worker, rec
     assert (world.delivery(recorded).state, len(receiver.got)) == ("failed", 2)
 
 
-def test_a_dead_letter_queue_that_fails_does_not_keep_the_outcome_from_being_written(
+def test_the_outcome_of_an_attempt_is_written_when_the_dead_letter_queue_fails(
     world: World, worker: Worker, receiver: Receiver, recorded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def send(*arguments: object, **options: object) -> None:
@@ -820,7 +820,7 @@ def busy(request: pytest.FixtureRequest) -> Busy:
     return error
 
 
-def test_an_outcome_is_written_without_the_slot_when_too_many_others_want_that(
+def test_an_outcome_is_written_without_freeing_a_contended_slot(
     world: World, worker: Worker, receiver: Receiver, recorded: str, monkeypatch: pytest.MonkeyPatch, busy: Busy
 ) -> None:
     real = world.hub.store.transact
@@ -836,7 +836,7 @@ def test_an_outcome_is_written_without_the_slot_when_too_many_others_want_that(
     assert world.delivery(recorded).state == "delivered"
 
 
-def test_a_delivery_whose_slots_too_many_want_is_put_off_and_no_error_of_the_queue(
+def test_a_delivery_with_contended_slots_is_deferred_without_an_error(
     world: World, worker: Worker, receiver: Receiver, recorded: str, monkeypatch: pytest.MonkeyPatch, busy: Busy
 ) -> None:
     real = world.hub.store.transact
@@ -857,7 +857,7 @@ def test_a_delivery_whose_slots_too_many_want_is_put_off_and_no_error_of_the_que
     assert world.delivery(recorded).state == "delivered"
 
 
-def test_what_had_to_wait_looks_for_a_free_slot_before_it_takes_one(
+def test_a_retry_reads_the_free_slots_before_it_takes_one(
     world: World, worker: Worker, receiver: Receiver, recorded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     receiver.failures = [fail()]
