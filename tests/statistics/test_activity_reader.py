@@ -11,7 +11,7 @@ from tests.manual_clock import ManualClock
 from tests.statistics.client_calls import HOUR, Table, ask, process, read
 
 
-def test_the_rows_of_all_processes_are_added_and_those_not_written_yet_are_included(
+def test_activity_adds_the_rows_of_all_processes_and_the_unwritten_counts_of_its_own(
     instance: Measurements, table: Table, clock: ManualClock
 ) -> None:
     other = process(table, clock)
@@ -28,7 +28,7 @@ def test_the_rows_of_all_processes_are_added_and_those_not_written_yet_are_inclu
     assert sorted(call.status for call in activity.calls) == [200, 400, 429, 500]
 
 
-def test_the_latest_hours_are_read_and_no_others(instance: Measurements, table: Table, clock: ManualClock) -> None:
+def test_activity_contains_only_the_latest_hours_and_recent_calls(instance: Measurements, table: Table, clock: ManualClock) -> None:
     for _ in range(HOURS + 3):
         ask(instance, clock)
         clock.advance(3600)
@@ -42,7 +42,7 @@ def test_the_latest_hours_are_read_and_no_others(instance: Measurements, table: 
     assert all(call.at > clock.time() - CALLS_KEPT for call in activity.calls)
 
 
-def test_the_newest_call_is_first(instance: Measurements, table: Table, clock: ManualClock) -> None:
+def test_activity_lists_the_newest_call_first(instance: Measurements, table: Table, clock: ManualClock) -> None:
     for status in (200, 201, 204):
         ask(instance, clock, status)
         clock.advance(61)
@@ -51,7 +51,7 @@ def test_the_newest_call_is_first(instance: Measurements, table: Table, clock: M
     assert [call.status for call in read(instance, table, clock).calls] == [204, 201, 200]
 
 
-def test_several_clients_take_two_queries_each(instance: Measurements, table: Table, clock: ManualClock) -> None:
+def test_activity_of_several_clients_takes_two_queries_each(instance: Measurements, table: Table, clock: ManualClock) -> None:
     ask(instance, clock, client_id="one")
     ask(instance, clock, client_id="two")
     reader = ActivityReader(table, clock, instance.activity)  # type: ignore[arg-type]
@@ -63,7 +63,7 @@ def test_several_clients_take_two_queries_each(instance: Measurements, table: Ta
     assert reader.of_clients([]) == []
 
 
-def test_of_more_processes_than_are_read_the_latest_hours_count_and_the_rest_is_said_to_be_missing(
+def test_activity_over_the_row_limit_counts_the_latest_hours_and_is_marked_incomplete(
     instance: Measurements, table: Table, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client_activity, "HOUR_ROWS_READ", 4)
@@ -79,7 +79,7 @@ def test_of_more_processes_than_are_read_the_latest_hours_count_and_the_rest_is_
     assert not activity.is_whole
 
 
-def test_the_rows_that_a_page_reads_are_shared_out_among_its_clients(
+def test_the_row_limit_of_a_page_is_divided_among_its_clients(
     instance: Measurements, table: Table, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client_activity, "HOUR_ROWS_READ", 4)
@@ -94,7 +94,7 @@ def test_the_rows_that_a_page_reads_are_shared_out_among_its_clients(
     assert [(each.total, each.is_whole) for each in reader.of_clients(["one"])] == [(3, True)]
 
 
-def test_of_more_rows_of_calls_than_are_read_it_is_said_from_when_on_all_are_listed(
+def test_activity_over_the_call_row_limit_gives_the_time_from_which_calls_are_complete(
     instance: Measurements, table: Table, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client_activity, "ROWS_READ", 3)

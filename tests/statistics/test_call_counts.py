@@ -33,7 +33,7 @@ def test_halves_are_rounded_up(number: str, places: int, written: str) -> None:
     assert str(round_half_up(Decimal(number), places)) == written
 
 
-def test_a_part_is_told_in_thousandths_of_a_percent_and_of_nothing_not_at_all() -> None:
+def test_a_percentage_has_three_decimals_and_is_none_of_a_zero_total() -> None:
     assert [str(percent(part, whole)) for part, whole in ((1, 3), (2, 3), (0, 7), (7, 7))] == [
         "33.333",
         "66.667",
@@ -59,7 +59,7 @@ def rank(durations: list[float], percent: int) -> float:
 
 
 @given(DURATIONS.filter(bool), st.integers(1, 100))
-def test_a_percentile_is_never_too_low_and_too_high_by_less_than_a_bucket(durations: list[float], percent: int) -> None:
+def test_a_percentile_exceeds_the_exact_value_by_less_than_one_bucket(durations: list[float], percent: int) -> None:
     found, truth = histogram(durations).percentile(percent), rank(durations, percent)
 
     assert found is not None
@@ -69,7 +69,7 @@ def test_a_percentile_is_never_too_low_and_too_high_by_less_than_a_bucket(durati
 
 
 @given(DURATIONS, DURATIONS, DURATIONS)
-def test_what_is_added_up_in_any_order_is_the_same(first: list[float], second: list[float], third: list[float]) -> None:
+def test_histograms_add_up_to_the_same_total_in_any_order(first: list[float], second: list[float], third: list[float]) -> None:
     forth, back = Histogram(), Histogram()
     for durations in (first, second, third):
         forth.include(histogram(durations))
@@ -81,14 +81,14 @@ def test_what_is_added_up_in_any_order_is_the_same(first: list[float], second: l
 
 
 @given(DURATIONS)
-def test_what_was_stored_is_read_again(durations: list[float]) -> None:
+def test_a_stored_histogram_is_read_unchanged(durations: list[float]) -> None:
     kept = histogram(durations)
 
     assert Histogram.from_item(unpack(pack(kept.to_item()))) == kept
 
 
 @pytest.mark.parametrize("percent", [1, 50, 95, 99, 100])
-def test_of_nothing_there_is_no_percentile_and_no_average(percent: int) -> None:
+def test_an_empty_histogram_has_neither_percentile_nor_average(percent: int) -> None:
     assert Histogram().percentile(percent) is None
     assert Histogram().average is None
     assert Histogram().count == 0
@@ -106,7 +106,7 @@ def test_a_bucket_ends_at_a_power_of_the_eighth_root_of_two(milliseconds: float,
     assert histogram([milliseconds]).buckets == {bucket: 1}
 
 
-def test_percentiles_tell_slow_ones_from_fast_ones() -> None:
+def test_percentiles_separate_fast_durations_from_slow_ones() -> None:
     made = histogram([10] * 94 + [100] * 5 + [1000])
 
     assert [made.percentile(percent) for percent in (50, 95, 99, 100)] == [
@@ -121,7 +121,7 @@ TALLIES = st.builds(CallCounts, **{name: st.integers(0, 10**9) for name in COUNT
 
 
 @given(TALLIES, TALLIES, TALLIES)
-def test_counts_are_added_up_in_any_order(first: CallCounts, second: CallCounts, third: CallCounts) -> None:
+def test_counts_add_up_to_the_same_total_in_any_order(first: CallCounts, second: CallCounts, third: CallCounts) -> None:
     forth, back = CallCounts(), CallCounts()
     for tally in (first, second, third):
         forth.include(tally)
@@ -133,7 +133,7 @@ def test_counts_are_added_up_in_any_order(first: CallCounts, second: CallCounts,
 
 
 @given(TALLIES)
-def test_counts_that_were_stored_are_read_again(tally: CallCounts) -> None:
+def test_stored_counts_are_read_unchanged(tally: CallCounts) -> None:
     item = unpack(pack(tally.to_item()))
 
     assert CallCounts.from_item(item) == tally
@@ -141,7 +141,7 @@ def test_counts_that_were_stored_are_read_again(tally: CallCounts) -> None:
 
 
 @pytest.mark.parametrize("blamed", get_args(Blamed))
-def test_a_failure_is_counted_by_whose_fault_it_is(blamed: Blamed) -> None:
+def test_a_failure_is_counted_for_the_party_at_fault(blamed: Blamed) -> None:
     tally = CallCounts(calls=3)
 
     tally.count_failure(blamed)
@@ -150,11 +150,11 @@ def test_a_failure_is_counted_by_whose_fault_it_is(blamed: Blamed) -> None:
     assert tally.to_item() == {"calls": 3, f"{blamed}_failures": 2}
 
 
-def test_every_service_is_one_of_those_that_are_shown() -> None:
+def test_the_list_of_services_contains_every_service() -> None:
     assert get_args(Service) == SERVICES
 
 
-def test_the_times_of_the_service_and_of_banks_are_kept_apart() -> None:
+def test_latencies_of_the_service_and_of_banks_are_separate() -> None:
     one, other = Latencies(), Latencies()
     one.hub.add(3)
     other.bank.add(250)

@@ -36,7 +36,7 @@ from tests.statistics.client_calls import CLIENT, HOUR, Table, ask, read
 # -- what is kept of a call
 
 
-def test_a_call_is_kept_with_its_times_and_without_anything_that_is_secret(
+def test_a_stored_call_has_its_times_and_route_template_and_no_secret(
     instance: Measurements, table: Table, clock: ManualClock
 ) -> None:
     with instance.measure() as call:
@@ -84,7 +84,7 @@ def test_a_call_is_kept_with_its_times_and_without_anything_that_is_secret(
         (503, None, "hub", "hub"),
     ],
 )
-def test_an_error_is_counted_by_whose_fault_it_is(
+def test_an_error_is_counted_for_the_party_at_fault(
     instance: Measurements,
     table: Table,
     clock: ManualClock,
@@ -101,7 +101,7 @@ def test_an_error_is_counted_by_whose_fault_it_is(
     assert dict(activity.hours[-1].errors) == ({kind: 1} if kind else {})
 
 
-def test_the_time_of_the_service_is_what_the_bank_did_not_take(
+def test_the_time_of_the_service_excludes_the_time_of_the_bank(
     instance: Measurements, table: Table, clock: ManualClock
 ) -> None:
     ask(instance, clock, bank="answered")
@@ -111,7 +111,7 @@ def test_the_time_of_the_service_is_what_the_bank_did_not_take(
 
 
 @pytest.mark.parametrize("route", ["/clients/{client_id}", "/authorize/callback", "/bank/consent", "/api"])
-def test_what_is_no_call_of_a_client_is_not_kept(
+def test_requests_outside_the_client_api_are_not_stored(
     instance: Measurements, table: Table, clock: ManualClock, route: str
 ) -> None:
     ask(instance, clock, route=route)
@@ -124,7 +124,7 @@ def test_what_is_no_call_of_a_client_is_not_kept(
 # -- when it is written
 
 
-def test_calls_are_written_with_the_first_and_then_once_a_minute(
+def test_the_first_call_is_written_at_once_and_later_ones_once_a_minute(
     instance: Measurements, table: Table, clock: ManualClock
 ) -> None:
     written = []
@@ -138,7 +138,7 @@ def test_calls_are_written_with_the_first_and_then_once_a_minute(
     assert sum(jsontext.loads(row["counts"])["calls"] for row in table.of("activity")) == 241
 
 
-def test_a_process_replaces_its_own_rows_and_keeps_the_latest_calls_of_a_minute(
+def test_a_process_replaces_its_own_rows_and_stores_the_latest_calls_of_a_minute(
     instance: Measurements, table: Table, clock: ManualClock
 ) -> None:
     for number in range(PER_MINUTE + 5):
@@ -152,7 +152,7 @@ def test_a_process_replaces_its_own_rows_and_keeps_the_latest_calls_of_a_minute(
     assert [call.status for call in calls_of(minute)] == [205 + number for number in range(PER_MINUTE)]
 
 
-def test_what_cannot_be_written_is_written_later_once(
+def test_activity_that_cannot_be_written_is_written_once_later(
     instance: Measurements, table: Table, clock: ManualClock, lines: Lines
 ) -> None:
     def fail() -> None:
@@ -173,7 +173,7 @@ def test_what_cannot_be_written_is_written_later_once(
     assert table.transactions == transactions
 
 
-def test_rows_of_hours_that_are_over_are_forgotten_when_they_are_written(
+def test_written_rows_of_past_hours_are_removed_from_memory(
     instance: Measurements, table: Table, clock: ManualClock
 ) -> None:
     ask(instance, clock)
@@ -185,7 +185,7 @@ def test_rows_of_hours_that_are_over_are_forgotten_when_they_are_written(
     assert read(instance, table, clock).total == 1
 
 
-def test_memory_is_limited_and_what_was_dropped_and_begins_again_adds_up(
+def test_calls_before_and_after_dropped_rows_add_up_within_the_memory_limit(
     instance: Measurements, table: Table, clock: ManualClock, lines: Lines
 ) -> None:
     ask(instance, clock, seconds=0)
@@ -203,13 +203,13 @@ def test_memory_is_limited_and_what_was_dropped_and_begins_again_adds_up(
 # -- rows
 
 
-def test_members_of_later_versions_are_left_out() -> None:
+def test_members_of_later_versions_are_ignored() -> None:
     call = dict.fromkeys(client_activity.ClientCall.__dataclass_fields__) | {"at": 1, "unheard_of": 2}
 
     assert calls_of({"calls": jsontext.dumps([call])})[0].at == 1
 
 
-def test_a_row_of_an_hour_is_added_as_it_was_written() -> None:
+def test_the_counts_of_a_stored_hour_are_added() -> None:
     whole, row = HourOfCalls(CLIENT, HOUR, "whole", 3), HourOfCalls(CLIENT, HOUR, "row", 4)
     whole.errors["bank"], row.errors["bank"], row.errors["hub"] = 2, 1, 1
     whole.include(row.to_item())
@@ -225,7 +225,7 @@ def units(item: dict[str, Any]) -> int:
     return 2 * -(-sum(len(name) + len(str(value)) for name, value in item.items()) // 1024)
 
 
-def test_the_documented_costs_are_those_of_the_rows() -> None:
+def test_the_documented_costs_match_the_sizes_of_the_rows() -> None:
     text = " ".join(CAPACITY.split())
     call = ClientCall(HOUR, "GET", "/tpp/accounts", 200, None, None, 3, 120, "ALPHGB21", "x" * 36)
     long = replace(call, route="/tpp/bulk_payment_initiation", code="ASPSP_UNKNOWN_ERROR", error="caller", bank_ms=9999)

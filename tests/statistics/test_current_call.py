@@ -10,7 +10,7 @@ from chalicelib.statistics import current_call
 from chalicelib.statistics.current_call import BankRequest, CurrentCall
 
 
-def test_what_nobody_measures_is_noted_nowhere() -> None:
+def test_records_outside_a_measured_request_are_ignored() -> None:
     current_call.record_concern("ALPHGB21", "AISP")
     current_call.record_bank_request("ALPHGB21", "AISP", 1, "answered", 0.5)
     current_call.record_failure("hub")
@@ -26,7 +26,7 @@ def test_what_nobody_measures_is_noted_nowhere() -> None:
     assert call == CurrentCall(1, 0)
 
 
-def test_what_is_noted_inside_is_of_the_request() -> None:
+def test_records_inside_a_measured_request_belong_to_its_call() -> None:
     call = CurrentCall(1, 0)
 
     with measuring(call, lambda: 0.0, inf):
@@ -47,7 +47,7 @@ def test_what_is_noted_inside_is_of_the_request() -> None:
     ]
 
 
-def test_of_several_failures_the_first_counts() -> None:
+def test_the_first_of_several_failures_counts() -> None:
     call = CurrentCall(1, 0)
 
     with measuring(call, lambda: 0.0, inf):
@@ -57,7 +57,7 @@ def test_of_several_failures_the_first_counts() -> None:
     assert call.fault == "bank"
 
 
-def test_a_repeat_concerns_nobody() -> None:
+def test_clearing_the_concern_removes_bank_and_service() -> None:
     call = CurrentCall(1, 0)
 
     with measuring(call, lambda: 0.0, inf):
@@ -67,8 +67,8 @@ def test_a_repeat_concerns_nobody() -> None:
     assert call.concern is None
 
 
-def test_a_request_within_a_request_is_noted_apart() -> None:
-    """A bank's call to the service, for example, while the service asks the bank, in a test of one thread."""
+def test_a_request_within_a_request_has_its_own_call() -> None:
+    """Keep a bank's call to the service apart while the service asks the bank in the same thread."""
     outer, inner = CurrentCall(1, 0), CurrentCall(2, 0)
 
     with measuring(outer, lambda: 0.0, inf):
@@ -80,7 +80,7 @@ def test_a_request_within_a_request_is_noted_apart() -> None:
     assert (inner.concern, inner.fault) == (("BETADEF1", "AISP"), None)
 
 
-def test_threads_do_not_see_each_others_requests() -> None:
+def test_a_thread_does_not_record_into_the_call_of_another() -> None:
     call = CurrentCall(1, 0)
 
     with measuring(call, lambda: 0.0, inf):

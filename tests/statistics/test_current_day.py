@@ -30,7 +30,7 @@ def kept(world: World, *counters: Any) -> None:
     world.hub.store.transact([keeping(each, number) for number, each in enumerate(counters)])
 
 
-def test_today_is_what_all_instances_counted_since_midnight(world: World) -> None:
+def test_today_adds_the_counters_of_all_instances_since_midnight(world: World) -> None:
     kept(
         world,
         hourly(BIC, HOURS[0] - 3600, answered=7),
@@ -47,7 +47,7 @@ def test_today_is_what_all_instances_counted_since_midnight(world: World) -> Non
     assert (found.summary.availability, found.summary.downtime) == (Decimal("100.000"), 0)
 
 
-def test_an_outage_that_goes_on_lasts_until_now(world: World) -> None:
+def test_an_ongoing_downtime_lasts_until_now(world: World) -> None:
     kept(world, hourly(BIC, HOURS[6], unanswered=5))
     found = today(world)
 
@@ -55,7 +55,7 @@ def test_an_outage_that_goes_on_lasts_until_now(world: World) -> None:
     assert found.summary.availability == Decimal("66.667")
 
 
-def test_a_bank_that_has_been_down_since_yesterday_is_down_however_seldom_it_is_asked(world: World) -> None:
+def test_a_bank_down_since_yesterday_is_down_from_midnight_with_one_unanswered_request(world: World) -> None:
     kept(world, hourly(BIC, HOURS[0] - 2 * 3600, unanswered=5), hourly(BIC, HOURS[6], unanswered=1))
     found = today(world)
 
@@ -63,7 +63,7 @@ def test_a_bank_that_has_been_down_since_yesterday_is_down_however_seldom_it_is_
     assert found.summary.availability == Decimal("0.000")
 
 
-def test_what_was_before_the_last_answer_says_nothing_of_today(world: World) -> None:
+def test_failures_before_the_last_answer_do_not_count_towards_a_downtime(world: World) -> None:
     kept(
         world,
         hourly(BIC, HOURS[0] - 7 * 3600, unanswered=5),
@@ -73,7 +73,7 @@ def test_what_was_before_the_last_answer_says_nothing_of_today(world: World) -> 
     assert today(world).summary.downtime == 0
 
 
-def test_of_a_bank_that_nobody_asked_nothing_is_known(world: World) -> None:
+def test_a_bank_without_requests_has_no_figures_for_today(world: World) -> None:
     found = today(world)
 
     assert (found.is_whole, found.summary.total) == (True, CallCounts())
@@ -90,7 +90,7 @@ def test_today_is_read_once_a_minute(world: World) -> None:
     assert today(world).summary.total.calls == 1
 
 
-def test_at_midnight_a_new_day_begins(world: World) -> None:
+def test_today_begins_with_empty_figures_at_midnight(world: World) -> None:
     kept(world, hourly(BIC, HOURS[23], answered=1))
     world.clock.advance(15 * 3600 - 1)
     assert today(world).summary.total.calls == 1
@@ -116,7 +116,7 @@ class Pages:
         return Page([item], {"part": str(number)} if number < self._pages else None)
 
 
-def test_what_one_answer_of_the_database_does_not_hold_is_read_on(
+def test_counters_beyond_one_query_page_are_read_from_the_next_pages(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pages = Pages(world, PAGES)
@@ -127,7 +127,7 @@ def test_what_one_answer_of_the_database_does_not_hold_is_read_on(
     assert (found.is_whole, found.summary.total.calls) == (True, PAGES)
 
 
-def test_from_a_part_of_the_counters_nobody_can_tell_whether_the_bank_was_up(
+def test_incomplete_counters_give_counts_without_availability(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pages = Pages(world, PAGES + 1)
@@ -140,7 +140,7 @@ def test_from_a_part_of_the_counters_nobody_can_tell_whether_the_bank_was_up(
     assert (found.summary.availability, found.summary.total.error_rate) == (None, Decimal("0.000"))
 
 
-def test_an_hour_that_has_long_been_over_is_read_again_after_a_while_only(world: World) -> None:
+def test_a_settled_hour_is_read_less_often(world: World) -> None:
     world.clock.advance(SETTLED_SECONDS - 1)  # 09:14:59
     today(world)
     kept(
@@ -160,7 +160,7 @@ def test_an_hour_that_has_long_been_over_is_read_again_after_a_while_only(world:
     assert today(world).summary.total.calls == 121
 
 
-def test_the_days_of_a_few_banks_are_remembered(world: World) -> None:
+def test_the_cache_keeps_today_for_a_limited_number_of_banks(world: World) -> None:
     today(world)
     for number in range(REMEMBERED):
         today(world, f"BANKGB{number:02d}")

@@ -43,7 +43,7 @@ def measured(world: World, bic: str = ALPHA, day: date = DAY, answered: int = 9,
 
 
 @given(one=BUCKETS, other=BUCKETS)
-def test_packed_histograms_add_up_as_numbers(one: dict[int, int], other: dict[int, int]) -> None:
+def test_packed_histograms_can_be_summed(one: dict[int, int], other: dict[int, int]) -> None:
     together = Histogram(Counter(one))
     together.include(Histogram(Counter(other)))
 
@@ -52,7 +52,7 @@ def test_packed_histograms_add_up_as_numbers(one: dict[int, int], other: dict[in
     assert unpack_histogram(added).buckets == together.buckets
 
 
-def test_the_figures_of_many_days_are_those_of_the_page_of_the_bank(night: World) -> None:
+def test_the_overview_figures_match_the_summary_of_the_bank_page(night: World) -> None:
     days = list(some_days(ALPHA, DAY, 60))
     for each in days:
         day_records.store_record(night.hub.store, each)
@@ -73,14 +73,14 @@ def test_the_figures_of_many_days_are_those_of_the_page_of_the_bank(night: World
     assert (figures.days, figures.used_days, figures.made_up_days) == (60, 58, 1)
 
 
-def test_of_no_days_nothing_is_known() -> None:
+def test_figures_of_no_days_are_none() -> None:
     figures = BankFigures.total([])
 
     assert figures == BankFigures()
     assert {figures.availability, figures.error_rate, figures.percentile(95)} == {None}
 
 
-def test_an_overview_is_stored_small_and_read_back() -> None:
+def test_a_stored_overview_of_100_banks_is_small_and_read_unchanged() -> None:
     row = (1, 1, 0, 60, 1000, 3, pack_histogram(Histogram(Counter({bucket: 40 + bucket for bucket in range(40, 65)}))))
     made = DayOverview({f"X{number:05}GB": row for number in range(100)}, revision=3)
 
@@ -91,7 +91,7 @@ def test_an_overview_is_stored_small_and_read_back() -> None:
     assert (item["subject"], item["part"]) == ("overview", "2026-03-03")
 
 
-def test_a_night_builds_the_overviews_of_its_days(night: World) -> None:
+def test_the_nightly_ingest_builds_the_overviews_of_its_days(night: World) -> None:
     counted_day(night, answered=["10:00:00"])
 
     ingest(night)
@@ -102,7 +102,7 @@ def test_a_night_builds_the_overviews_of_its_days(night: World) -> None:
     assert BankFigures(*rows[BETA]).availability is None
 
 
-def test_a_night_builds_the_overviews_of_records_that_are_older_than_overviews_are(night: World) -> None:
+def test_the_nightly_ingest_builds_missing_overviews_of_existing_records(night: World) -> None:
     counted_day(night, answered=["10:00:00"])
     ingest(night)
     for day in (DAY - timedelta(days=1), DAY):
@@ -119,7 +119,7 @@ def test_a_night_builds_the_overviews_of_records_that_are_older_than_overviews_a
     }
 
 
-def test_what_changes_late_is_in_the_overview_after_the_next_night(night: World) -> None:
+def test_the_next_nightly_ingest_updates_the_overview_of_a_changed_record(night: World) -> None:
     ingest(night)
     turn_to(night, DAY + timedelta(days=30))
     measured(night, answered=5)
@@ -155,7 +155,7 @@ def interrupted(monkeypatch: pytest.MonkeyPatch, other: Callable[[], None], time
     monkeypatch.setattr(day_overviews, "_put", put)
 
 
-def test_of_two_that_build_a_day_at_once_neither_loses_what_the_other_has_read(
+def test_parallel_builds_of_an_overview_keep_the_records_of_both(
     night: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measured(night, ALPHA)
@@ -170,7 +170,7 @@ def test_of_two_that_build_a_day_at_once_neither_loses_what_the_other_has_read(
     assert {bic: BankFigures(*row).requests for bic, row in overview(night).rows.items()} == {ALPHA: 9, BETA: 4}
 
 
-def test_one_that_is_always_overtaken_says_so(night: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_build_that_is_always_overtaken_raises_conflict(night: World, monkeypatch: pytest.MonkeyPatch) -> None:
     taken = iter(range(1, 100))
 
     def other() -> None:
@@ -184,7 +184,7 @@ def test_one_that_is_always_overtaken_says_so(night: World, monkeypatch: pytest.
         day_overviews.build_overviews(night.hub.store, [DAY], BOTH)
 
 
-def test_availability_counts_the_days_on_which_the_bank_was_asked(night: World) -> None:
+def test_availability_counts_only_days_with_requests(night: World) -> None:
     measured(night, unanswered=10)
     day_records.store_record(night.hub.store, record(ALPHA, DAY + timedelta(days=1)))
     days = DayRange(DAY, DAY + timedelta(days=1))

@@ -40,7 +40,7 @@ def test_availability_is_exact_to_a_thousandth_of_a_percent() -> None:
         assert (made.availability, made.unavailability_minutes) == (Decimal(availability), Decimal(minutes))
 
 
-def test_the_error_rate_is_of_all_requests_that_the_bank_was_sent() -> None:
+def test_the_error_rate_counts_all_requests_sent_to_the_bank() -> None:
     payments = CallCounts(unanswered=1, not_asked=1, bank_failures=1)
     made = DayRecord("A", "A", DAY, {"AISP": CallCounts(5, 4, 1, 0, bank_failures=1), "PISP": payments})
 
@@ -48,7 +48,7 @@ def test_the_error_rate_is_of_all_requests_that_the_bank_was_sent() -> None:
     assert record(answered=3).total.error_rate == 0
 
 
-def test_what_was_not_asked_has_no_figures() -> None:
+def test_a_day_without_requests_to_the_bank_has_no_figures() -> None:
     made = DayRecord("A", "A", DAY, {"authorization": CallCounts(calls=4, caller_failures=3, not_asked=1)})
 
     assert made.availability is None
@@ -56,7 +56,7 @@ def test_what_was_not_asked_has_no_figures() -> None:
     assert made.latency.bank.percentile(95) is None
 
 
-def test_a_record_is_read_back_as_it_was_kept(world: World) -> None:
+def test_a_stored_record_is_read_unchanged(world: World) -> None:
     histogram = Histogram()
     for milliseconds in (0.2, 17, 20_000):
         histogram.add(milliseconds)
@@ -78,7 +78,7 @@ def test_a_record_is_read_back_as_it_was_kept(world: World) -> None:
     assert day_records.records_of_bank(world.hub.store, "BETADEF1", DAY, DAY) == [record("BETADEF1")]
 
 
-def test_a_record_says_that_it_is_made_up_only_if_it_is(world: World) -> None:
+def test_only_a_made_up_record_stores_the_made_up_mark(world: World) -> None:
     made_up = replace(record(), made_up=True)
     keep(world, made_up, record("BETADEF1"))
 
@@ -88,15 +88,15 @@ def test_a_record_says_that_it_is_made_up_only_if_it_is(world: World) -> None:
     assert measured([made_up, record("BETADEF1")]) == [record("BETADEF1")]
 
 
-def test_a_record_of_an_earlier_version_was_measured() -> None:
-    """It does not say whether it is made up."""
+def test_a_record_of_an_earlier_version_counts_as_measured() -> None:
+    """Read a record without the mark for made-up figures."""
     item = record().to_item()
     assert item.keys() == {"subject", "part", "bic", "name", "day", "tallies", "latencies", "down", "report"}
 
     assert DayRecord.from_item(item).made_up is False
 
 
-def test_a_new_record_replaces_none(world: World) -> None:
+def test_a_new_record_does_not_replace_an_existing_one(world: World) -> None:
     world.hub.store.transact([record(answered=1).put_new()])
 
     with pytest.raises(ConditionFailed):
@@ -107,7 +107,7 @@ def test_a_new_record_replaces_none(world: World) -> None:
 @pytest.mark.parametrize(
     "down", [(), ((0, 86_400),), ((86_399, 86_400),), tuple((second, second + 1) for second in range(0, 86_400, 2))]
 )
-def test_whatever_ups_and_downs_a_day_has_its_record_fits(world: World, down: tuple[tuple[int, int], ...]) -> None:
+def test_a_record_with_the_most_downtimes_fits_into_an_item(world: World, down: tuple[tuple[int, int], ...]) -> None:
     made = replace(record(), down=down)
     keep(world, made)
 
@@ -122,7 +122,7 @@ def test_a_later_record_of_a_day_replaces_the_earlier_one(world: World) -> None:
     assert day_records.records_of_bank(world.hub.store, "ALPHGB21", DAY, DAY) == [record(answered=2)]
 
 
-def test_records_are_found_by_bank_and_day_over_the_end_of_a_quarter(
+def test_records_are_found_by_bank_and_day_across_quarters(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parallel, "WIDTH", 1)  # the emulator is not made for threads
@@ -146,7 +146,7 @@ def test_records_are_found_by_bank_and_day_over_the_end_of_a_quarter(
 BIC = "ALPHGB21"
 
 
-def test_several_days_are_added_up_and_what_nobody_asked_for_is_not_up() -> None:
+def test_a_summary_of_days_omits_days_without_requests_from_availability() -> None:
     seconds = DAY_SECONDS // 100
     busy, bad, quiet = (DayRecord(BIC, "A bank", DAY + timedelta(days=number)) for number in range(3))
     busy.tallies["AISP"] = CallCounts(calls=3, answered=3)
@@ -168,7 +168,7 @@ def keep_report(world: World, bic: str, day: date, consent: int | None = 1, paym
     world.hub.store.transact([world.hub.statistics.reports.put_report(DailyReport(bic, day, consent, payment))])
 
 
-def test_reports_are_read_by_bank_and_days_with_when_they_came(world: World) -> None:
+def test_reports_are_read_by_bank_and_days_with_their_time_of_receipt(world: World) -> None:
     days = [TODAY - timedelta(days=ago) for ago in range(5)]
     for day in days:
         keep_report(world, BETA, day, consent=day.day, payment=None)
@@ -180,7 +180,7 @@ def test_reports_are_read_by_bank_and_days_with_when_they_came(world: World) -> 
     assert found == [DailyReport(BETA, day, day.day, None, now) for day in (days[3], days[2], days[1])]
 
 
-def test_a_later_report_replaces_the_earlier_one_also_in_what_it_does_not_tell(world: World) -> None:
+def test_a_later_report_replaces_the_earlier_one_including_absent_figures(world: World) -> None:
     keep_report(world, BETA, TODAY)
     world.clock.advance(60)
     keep_report(world, BETA, TODAY, consent=None, payment=0)
@@ -190,7 +190,7 @@ def test_a_later_report_replaces_the_earlier_one_also_in_what_it_does_not_tell(w
     assert found == DailyReport(BETA, TODAY, None, 0, world.clock.time())
 
 
-def test_many_reports_are_read_page_by_page(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reports_are_read_in_pages(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     real = world.hub.store.query
     for ago in range(3):
         keep_report(world, BETA, TODAY - timedelta(days=ago))
@@ -200,11 +200,11 @@ def test_many_reports_are_read_page_by_page(world: World, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("ago", [-400, -1, OLDEST_DAYS + 1, 4000])
-def test_a_day_to_come_or_too_long_ago_is_refused(world: World, ago: int) -> None:
+def test_a_report_of_a_future_or_too_old_day_is_refused(world: World, ago: int) -> None:
     with pytest.raises(DayOutOfRange, match="date must not be"):
         keep_report(world, BETA, TODAY - timedelta(days=ago))
 
 
 @pytest.mark.parametrize("ago", [0, 1, OLDEST_DAYS])
-def test_today_and_the_days_up_to_the_oldest_are_taken(world: World, ago: int) -> None:
+def test_a_report_of_today_up_to_the_oldest_day_is_accepted(world: World, ago: int) -> None:
     keep_report(world, BETA, TODAY - timedelta(days=ago))

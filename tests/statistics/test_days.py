@@ -24,7 +24,7 @@ from tests.manual_clock import ManualClock
 DAY = date(2026, 11, 22)
 
 
-def test_the_hours_of_a_day_are_those_of_utc() -> None:
+def test_the_hours_of_a_day_are_in_utc() -> None:
     hours = hours_of(DAY)
 
     assert len(hours) == 24
@@ -33,7 +33,7 @@ def test_the_hours_of_a_day_are_those_of_utc() -> None:
     assert hours_of(DAY + timedelta(days=1))[0] == hours[0] + DAY_SECONDS
 
 
-def test_yesterday_is_the_latest_day_that_is_over() -> None:
+def test_yesterday_is_the_latest_full_day_in_utc() -> None:
     clock = ManualClock(datetime(2026, 3, 1, 23, 59, 59, tzinfo=UTC))
     assert yesterday(clock) == date(2026, 2, 28)
 
@@ -41,7 +41,7 @@ def test_yesterday_is_the_latest_day_that_is_over() -> None:
     assert yesterday(clock) == date(2026, 3, 1)
 
 
-def test_a_range_has_all_days_from_the_first_to_the_last() -> None:
+def test_a_range_contains_all_days_from_the_first_to_the_last() -> None:
     days = DayRange(date(2026, 2, 27), date(2026, 3, 2))
 
     assert (len(days), [f"{day:%m-%d}" for day in days]) == (4, ["02-27", "02-28", "03-01", "03-02"])
@@ -57,23 +57,23 @@ def test_a_range_has_all_days_from_the_first_to_the_last() -> None:
         ("2025-11-15", "2026-07-01", ["2025-Q4", "2026-Q1", "2026-Q2", "2026-Q3"]),
     ],
 )
-def test_a_range_has_the_quarters_of_its_days(since: str, until: str, quarters: list[str]) -> None:
+def test_a_range_contains_the_quarters_of_its_days(since: str, until: str, quarters: list[str]) -> None:
     assert DayRange(parse_day(since), parse_day(until)).quarters == quarters
 
 
-def test_days_are_written_in_one_way_only() -> None:
+def test_a_day_has_only_one_valid_format() -> None:
     assert parse_day("2026-11-22") == DAY
     for text in ("", "20261122", "2026-W47-7", "2026-11-22 ", "22.11.2026", "2026-02-30", "\u0662026-11-22", "today"):
         with pytest.raises(ValueError, match="is not a day: use the format 2026-11-22"):
             parse_day(text)
 
 
-def test_a_second_of_a_day_is_a_time_and_its_end_is_24_hours() -> None:
+def test_a_second_of_a_day_is_formatted_as_time_and_its_end_as_24_00_00() -> None:
     assert [clock_time(second) for second in (0, 36_127, DAY_SECONDS)] == ["00:00:00", "10:02:07", "24:00:00"]
 
 
 @given(st.dates(date(1000, 1, 1), date(2999, 12, 31)))
-def test_every_day_belongs_to_its_quarter_and_no_other(day: date) -> None:
+def test_every_day_belongs_to_exactly_one_quarter(day: date) -> None:
     days = days_of_quarter(quarter_of(day))
 
     assert days.since <= day <= days.until
@@ -81,7 +81,7 @@ def test_every_day_belongs_to_its_quarter_and_no_other(day: date) -> None:
     assert quarter_of(days.since - timedelta(days=1)) != quarter_of(day) != quarter_of(days.until + timedelta(days=1))
 
 
-def test_quarters_have_their_days() -> None:
+def test_a_quarter_contains_its_first_to_its_last_day() -> None:
     assert days_of_quarter("2026-Q1") == DayRange(date(2026, 1, 1), date(2026, 3, 31))
     assert days_of_quarter("2024-Q1").until == date(2024, 3, 31)
     assert days_of_quarter("2026-Q4") == DayRange(date(2026, 10, 1), date(2026, 12, 31))
@@ -90,6 +90,6 @@ def test_quarters_have_their_days() -> None:
 @pytest.mark.parametrize(
     "text", ["", "2026", "2026-Q0", "2026-Q5", "2026Q1", "26-Q1", " 2026-Q1", "2026-q1", "9999-Q4"]
 )
-def test_what_is_no_quarter_is_refused(text: str) -> None:
+def test_an_invalid_quarter_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is not a quarter: use the format 2026-Q4"):
         days_of_quarter(text)

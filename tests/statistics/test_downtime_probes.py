@@ -21,7 +21,7 @@ def claim(world: World) -> Claim:
     return partial(claim_probe, world.hub.store, world.clock)
 
 
-def test_one_probe_is_sent_in_thirty_seconds_among_all_instances(world: World, claim: Claim) -> None:
+def test_all_instances_together_send_one_probe_in_30_seconds(world: World, claim: Claim) -> None:
     first, is_own = claim(ALPHA)
     assert is_own
 
@@ -32,11 +32,11 @@ def test_one_probe_is_sent_in_thirty_seconds_among_all_instances(world: World, c
     assert claim(ALPHA)[1]
 
 
-def test_each_bank_has_probes_of_its_own(claim: Claim) -> None:
+def test_each_bank_has_its_own_probes(claim: Claim) -> None:
     assert [claim(bic)[1] for bic in (ALPHA, BETA)] == [True, True]
 
 
-def test_of_two_instances_at_once_one_sends_the_probe(world: World, claim: Claim) -> None:
+def test_one_of_two_parallel_instances_sends_the_probe(world: World, claim: Claim) -> None:
     others: list[bool] = []
     with world.meanwhile("put", lambda: others.append(claim(ALPHA)[1])):
         is_own = claim(ALPHA)[1]
@@ -44,7 +44,7 @@ def test_of_two_instances_at_once_one_sends_the_probe(world: World, claim: Claim
     assert (others, is_own) == ([True], False)
 
 
-def test_a_probe_whose_claim_got_no_answer_is_claimed_once(world: World, claim: Claim) -> None:
+def test_a_claim_with_a_lost_storage_response_holds_for_30_seconds(world: World, claim: Claim) -> None:
     with world.answer_lost("put", applied=True), pytest.raises(StoreError):
         claim(ALPHA)
 
@@ -53,7 +53,7 @@ def test_a_probe_whose_claim_got_no_answer_is_claimed_once(world: World, claim: 
     assert claim(ALPHA)[1]
 
 
-def test_others_see_that_a_probe_was_answered(world: World, claim: Claim) -> None:
+def test_other_instances_read_that_a_probe_was_answered(world: World, claim: Claim) -> None:
     probe, _ = claim(ALPHA)
     record_answer(world.hub.store, probe)
 

@@ -84,14 +84,14 @@ def test_a_response_ends_a_downtime(world: World, noon: int) -> None:
     assert [row.is_open for row in rows(world)] == [False]
 
 
-def test_requests_of_several_instances_are_one_series(world: World, noon: int) -> None:
+def test_unanswered_requests_of_several_instances_count_as_one_series(world: World, noon: int) -> None:
     for second in range(noon - 10, noon - 5):
         writes(world, [second])
 
     assert down(world) == {ALPHA}
 
 
-def test_a_response_in_between_that_another_instance_got_counts(world: World, noon: int) -> None:
+def test_a_response_at_another_instance_interrupts_a_series(world: World, noon: int) -> None:
     instance_wrote(world, [], [noon - 8])
 
     writes(world, range(noon - 10, noon - 5))
@@ -111,7 +111,7 @@ def test_an_open_downtime_ends_at_midnight(world: World, noon: int) -> None:
     assert down(world) == set()
 
 
-def test_a_series_goes_on_after_midnight_with_its_next_request(world: World, noon: int) -> None:
+def test_a_series_continues_after_midnight_with_the_next_unanswered_request(world: World, noon: int) -> None:
     midnight = midnight_after(noon)
     writes(world, range(midnight - 10, midnight - 5))
     world.clock.advance(midnight + 120 - noon)
@@ -133,7 +133,7 @@ def test_a_series_that_ended_before_midnight_is_not_recorded_after_it(world: Wor
     assert down(world) == set()
 
 
-def test_a_series_over_a_quiet_week_is_found(world: World, noon: int) -> None:
+def test_a_series_with_a_week_between_its_requests_opens_a_downtime(world: World, noon: int) -> None:
     early = noon - (REACH_DAYS - 1) * 24 * HOUR_SECONDS
     instance_wrote(world, range(early, early + 4))
 
@@ -142,7 +142,7 @@ def test_a_series_over_a_quiet_week_is_found(world: World, noon: int) -> None:
     assert down(world) == {ALPHA}
 
 
-def test_a_row_agrees_with_the_statistics_of_the_day(world: World, noon: int) -> None:
+def test_an_open_downtime_agrees_with_the_statistics_of_the_day(world: World, noon: int) -> None:
     day: date = world.clock.now().date()
     unanswered, answered = [*range(noon - 900, noon - 890), *range(noon - 60, noon - 56)], [noon - 600]
 
@@ -157,7 +157,7 @@ def test_a_row_agrees_with_the_statistics_of_the_day(world: World, noon: int) ->
     assert spans[-1][1] == 24 * HOUR_SECONDS
 
 
-def test_counters_that_come_late_are_sorted_in(world: World, noon: int) -> None:
+def test_late_counters_are_evaluated_in_order_of_time(world: World, noon: int) -> None:
     writes(world, range(noon - 10, noon - 5))
 
     writes(world, [], [noon - 100])  # before the series
@@ -169,8 +169,8 @@ def test_counters_that_come_late_are_sorted_in(world: World, noon: int) -> None:
 # -- several instances at once
 
 
-def test_counters_written_while_a_state_is_computed_are_not_lost(world: World, noon: int) -> None:
-    """A response that is written after the counters were read, and before the row is."""
+def test_a_response_written_during_the_computation_of_a_downtime_counts(world: World, noon: int) -> None:
+    """Write a response after the counters were read and before the row is written."""
     counters = made(range(noon - 10, noon - 5))
     for hourly in counters:
         world.hub.store.put(TABLE, hourly.to_item(new_id()))
@@ -181,7 +181,7 @@ def test_counters_written_while_a_state_is_computed_are_not_lost(world: World, n
     assert down(world) == set()
 
 
-def test_an_outage_written_while_an_end_is_computed_is_not_lost(world: World, noon: int) -> None:
+def test_failures_written_during_the_computation_of_an_end_count(world: World, noon: int) -> None:
     writes(world, range(noon - 30, noon - 25))
     counters = made([], [noon - 20])
     for hourly in counters:
@@ -203,7 +203,7 @@ def test_an_older_computation_never_replaces_a_newer_one(world: World, noon: int
     assert rows(world) == [newer]
 
 
-def test_of_the_same_requests_the_later_computation_counts(world: World, noon: int) -> None:
+def test_the_later_computation_of_the_same_requests_counts(world: World, noon: int) -> None:
     early = Downtime(ALPHA, is_open=True, latest=noon, computed_at=noon, ends_at=midnight_after(noon))
     late = Downtime(ALPHA, is_open=False, latest=noon, computed_at=noon + 1, ends_at=midnight_after(noon))
     recorder = DowntimeRecorder(world.hub.store, world.clock)
@@ -211,7 +211,7 @@ def test_of_the_same_requests_the_later_computation_counts(world: World, noon: i
     assert [recorder._put(each) for each in (late, early)] == [late, late]
 
 
-def test_a_state_that_a_clock_ahead_recorded_is_not_open_and_is_replaced(world: World, noon: int) -> None:
+def test_a_downtime_recorded_by_a_clock_ahead_is_ignored_and_replaced(world: World, noon: int) -> None:
     ahead = noon + 2 * HOUR_SECONDS
     wrong = Downtime(ALPHA, is_open=True, latest=ahead, computed_at=ahead, ends_at=midnight_after(ahead))
     world.hub.store.put(TABLE, wrong.to_item())
@@ -296,7 +296,7 @@ def fails_six_times(world: World) -> str:
     return bearer
 
 
-def test_requests_record_that_a_bank_is_down_and_that_it_responds_again(world: World, noon: int) -> None:
+def test_requests_record_the_start_and_the_end_of_a_downtime(world: World, noon: int) -> None:
     bearer = fails_six_times(world)
     assert down(world) == {ALPHA}
 
@@ -326,7 +326,7 @@ def test_a_downtime_that_cannot_be_recorded_is_recorded_with_the_next_write(worl
     assert down(world) == {ALPHA}
 
 
-def test_a_day_without_a_row_is_an_old_or_healthy_bank(world: World, noon: int) -> None:
+def test_a_bank_without_a_downtime_row_is_not_down(world: World, noon: int) -> None:
     instance_wrote(world, range(noon - 10, noon - 5))
 
     assert down(world) == set()

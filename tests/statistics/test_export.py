@@ -42,7 +42,7 @@ KNOWN = DayRecord(
 )
 
 
-def test_a_row_has_what_regulation_asks_for_first() -> None:
+def test_a_row_begins_with_the_figures_required_by_regulation() -> None:
     (row,) = build_rows([KNOWN])
 
     assert list(row) == list(NAMES)
@@ -61,7 +61,7 @@ def test_a_row_has_what_regulation_asks_for_first() -> None:
     ]
 
 
-def test_a_row_has_counts_percentiles_and_the_banks_own_report() -> None:
+def test_a_row_has_counts_percentiles_and_the_report_of_the_bank() -> None:
     (row,) = build_rows([KNOWN])
 
     assert {name: row[name] for name in NAMES[11:18]} == {
@@ -79,14 +79,14 @@ def test_a_row_has_counts_percentiles_and_the_banks_own_report() -> None:
     assert [row[name] for name in NAMES[-4:]] == [41_250, None, "received", "2026-03-02T09:00:00+00:00"]
 
 
-def test_uptime_and_downtime_are_a_hundred_together() -> None:
+def test_uptime_and_downtime_add_up_to_100_percent() -> None:
     for until in (1, 43_200, 86_400, 28_801):
         record = DayRecord("A", "A", KNOWN.day, {"AISP": CallCounts(answered=1)}, {}, ((0, until),))
         (row,) = build_rows([record])
         assert row["uptime_percent"] + row["downtime_percent"] == 100  # type: ignore[operator]
 
 
-def test_what_is_unknown_is_empty_and_null_and_never_zero() -> None:
+def test_unknown_figures_are_empty_in_csv_and_null_in_json() -> None:
     (row,) = csv.DictReader(io.StringIO(as_csv(build_rows([UNKNOWN]))))
     (given,) = jsontext.loads(as_json(build_rows([UNKNOWN])))["days"]
 
@@ -101,7 +101,7 @@ def test_what_is_unknown_is_empty_and_null_and_never_zero() -> None:
     }
 
 
-def test_csv_is_read_back_as_it_was_written() -> None:
+def test_csv_is_parsed_to_the_written_values() -> None:
     text = as_csv(build_rows([UNKNOWN, KNOWN]))
     read = list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
 
@@ -112,7 +112,7 @@ def test_csv_is_read_back_as_it_was_written() -> None:
     assert [list(row) for row in read] == [list(NAMES)] * 2
 
 
-def test_a_name_that_a_spreadsheet_takes_for_a_formula_is_text_in_csv() -> None:
+def test_a_bank_name_that_begins_like_a_formula_is_escaped_in_csv() -> None:
     for name in ("=1+1", "+1", "-1", "@SUM(A1)"):
         given = list(build_rows([DayRecord("A", name, KNOWN.day)]))
         (read,) = csv.DictReader(io.StringIO(as_csv(given), newline=""))
@@ -130,7 +130,7 @@ def test_json_and_csv_have_the_same_digits() -> None:
     assert '"uptime_percent":99.928,' in as_json(build_rows([KNOWN]))
 
 
-def test_without_a_record_there_are_columns_only() -> None:
+def test_an_export_without_records_has_the_column_names_only() -> None:
     assert as_csv(build_rows([])) == ",".join(NAMES) + "\r\n"
     assert as_json(build_rows([])) == '{"days":[]}'
 
@@ -141,7 +141,7 @@ def test_no_column_is_a_binary_float() -> None:
         assert not [name for name, value in row.items() if isinstance(value, float)]
 
 
-def test_every_column_is_documented_with_who_asks_for_it() -> None:
+def test_the_documentation_lists_every_column_with_its_regulatory_source() -> None:
     documented = cells(section(statistics_columns.render(), "## Days of a bank"))[2:]
 
     nobody = "\N{EN DASH}"

@@ -42,7 +42,7 @@ def hourly(events: list[Event]) -> HourlyCounters:
 
 
 @given(EVENTS, st.integers(1, 5), st.randoms(use_true_random=False))
-def test_counters_of_several_instances_come_to_the_same_in_any_order(
+def test_counters_of_several_instances_add_up_to_the_same_total_in_any_order(
     events: list[Event], instances: int, chance: random.Random
 ) -> None:
     shares: list[list[Event]] = [[] for _ in range(instances)]
@@ -59,7 +59,7 @@ def test_counters_of_several_instances_come_to_the_same_in_any_order(
 
 
 @given(EVENTS)
-def test_stored_counters_are_read_again(events: list[Event]) -> None:
+def test_stored_counters_are_read_unchanged(events: list[Event]) -> None:
     kept = hourly(events)
     item = unpack(pack(kept.to_item("counters-1")))
 
@@ -69,7 +69,7 @@ def test_stored_counters_are_read_again(events: list[Event]) -> None:
 
 
 @given(EVENTS)
-def test_what_is_included_stays_as_it_is(events: list[Event]) -> None:
+def test_including_counters_does_not_change_them(events: list[Event]) -> None:
     one, other = hourly(events), hourly(events)
 
     one.include(other)
@@ -78,7 +78,7 @@ def test_what_is_included_stays_as_it_is(events: list[Event]) -> None:
     assert other == hourly(events)
 
 
-def test_replies_are_told_second_by_second_in_order_of_time() -> None:
+def test_replies_are_grouped_by_second_in_order_of_time() -> None:
     made = HourlyCounters("ALPHGB21", HOUR)
     for at in (HOUR + 61, HOUR + 61, HOUR + 3599):
         made.count_request(at, "AISP", "unanswered")
@@ -88,7 +88,7 @@ def test_replies_are_told_second_by_second_in_order_of_time() -> None:
     assert list(made.replies()) == [(HOUR + 60, True, 0), (HOUR + 61, True, 2), (HOUR + 3599, False, 1)]
 
 
-def test_a_second_with_answers_takes_one_bit_of_a_number_that_the_storage_keeps_exactly() -> None:
+def test_the_answered_seconds_of_a_minute_are_stored_as_60_bits_without_loss() -> None:
     made = HourlyCounters("ALPHGB21", HOUR)
     for second in range(3600):
         made.count_request(HOUR + second, "AISP", "answered")
@@ -97,14 +97,14 @@ def test_a_second_with_answers_takes_one_bit_of_a_number_that_the_storage_keeps_
     assert HourlyCounters.from_item(unpack(pack(made.to_item("1")))) == made
 
 
-def test_counters_stand_under_their_bank_and_hour() -> None:
+def test_the_key_of_counters_contains_their_bank_and_hour() -> None:
     hours = hours_of(date(2026, 11, 22))
 
     assert counters_key("ALPHGB21", hours[0]) == ("subject", "calls#ALPHGB21#2026-11-22T00")
     assert counters_key("ALPHGB21", hours[-1]) == ("subject", "calls#ALPHGB21#2026-11-22T23")
 
 
-def test_counters_are_added_up_by_service_whatever_hours_they_are_of() -> None:
+def test_counters_of_several_hours_are_summed_by_service() -> None:
     first, second = HourlyCounters("ALPHGB21", HOUR), HourlyCounters("ALPHGB21", HOUR + 3600)
     for each in (first, second):
         for minute in (0, 7):
@@ -143,40 +143,40 @@ def silence(*seconds: int) -> list[Reply]:
     return [(second, False) for second in seconds]
 
 
-def test_five_in_a_row_are_down_from_the_first_until_the_next_answer() -> None:
+def test_five_consecutive_failures_are_a_downtime_from_the_first_to_the_next_answer() -> None:
     assert down(*silence(100, 110, 120, 130, 140), (500, True)) == ((100, 500),)
     assert down(*silence(100, 110, 120, 130, 140, 150, 499), (500, True)) == ((100, 500),)
 
 
-def test_four_in_a_row_are_not() -> None:
+def test_four_consecutive_failures_are_no_downtime() -> None:
     assert down(*silence(100, 110, 120, 130), (500, True)) == ()
     assert down(*silence(100, 110, 120, 130)) == ()
 
 
-def test_an_answer_in_between_begins_the_count_anew() -> None:
+def test_an_answer_resets_the_count_of_consecutive_failures() -> None:
     assert down(*silence(1, 2, 3, 4), (5, True), *silence(6, 7, 8, 9), (10, True)) == ()
     assert down(*silence(1, 2, 3, 4), (5, True), *silence(6, 7, 8, 9, 10), (20, True)) == ((6, 20),)
 
 
-def test_an_answer_in_the_same_second_means_that_it_was_up() -> None:
+def test_an_answer_in_the_same_second_as_failures_resets_their_count() -> None:
     assert down(*silence(7, 7, 7, 7, 7, 7), (7, True)) == ()
     assert down(*silence(1, 2, 3, 4, 5), (5, True)) == ()
     assert down(*silence(7, 7, 7, 7, 7), (8, True)) == ((7, 8),)
 
 
-def test_without_a_later_answer_it_is_down_until_midnight() -> None:
+def test_a_downtime_without_a_later_answer_lasts_until_midnight() -> None:
     assert down((0, True), *silence(86_395, 86_396, 86_397, 86_398, 86_399)) == ((86_395, END),)
 
 
-def test_it_may_be_down_several_times() -> None:
+def test_a_day_can_have_several_downtimes() -> None:
     assert down(*silence(1, 2, 3, 4, 5), (9, True), *silence(11, 12, 13, 14, 15), (19, True)) == ((1, 9), (11, 19))
 
 
-def test_a_series_goes_on_over_hours() -> None:
+def test_a_series_of_failures_continues_across_hours() -> None:
     assert down(*silence(3000, 5000, 9000, 13_000, 20_000), (30_000, True)) == ((3000, 30_000),)
 
 
-def test_a_series_is_that_of_all_instances_together() -> None:
+def test_the_failures_of_all_instances_form_one_series() -> None:
     one = counters_of([*silence(100, 120, 140), (200, True)])
     other = counters_of(silence(110, 130))
 
@@ -184,7 +184,7 @@ def test_a_series_is_that_of_all_instances_together() -> None:
     assert downtime_spans([*one, *other, *counters_of([(125, True)])], DAY) == ()
 
 
-def test_a_series_that_began_the_day_before_counts_from_midnight_on() -> None:
+def test_a_downtime_that_began_the_day_before_counts_from_midnight() -> None:
     assert down(*silence(-30, -20, -10, 5, 10), (60, True)) == ((0, 60),)
     assert down(*silence(-50, -40, -30, -20, -10), (60, True)) == ((0, 60),)
     assert down(*silence(-50, -40, -30, -20, -10)) == ((0, END),)
@@ -192,7 +192,7 @@ def test_a_series_that_began_the_day_before_counts_from_midnight_on() -> None:
     assert down(*silence(-50, -40, -30, -20, -10), (0, True)) == ()
 
 
-def test_the_day_before_is_not_down_on_account_of_requests_after_it() -> None:
+def test_failures_of_the_next_day_cause_no_downtime_on_the_day_before() -> None:
     early = counters_of(silence(86_390, 86_391, 86_392))
     late = counters_of(silence(86_400, 86_401, 86_402))
 
@@ -200,7 +200,7 @@ def test_the_day_before_is_not_down_on_account_of_requests_after_it() -> None:
     assert downtime_spans([*early, *late], date(2026, 3, 3)) == ((0, END),)
 
 
-def test_a_day_without_requests_is_not_down() -> None:
+def test_a_day_without_requests_has_no_downtime() -> None:
     assert downtime_spans([], DAY) == ()
     assert downtime_spans([HourlyCounters("ALPHGB21", MIDNIGHT)], DAY) == ()
 
@@ -225,7 +225,7 @@ near_midnight = st.lists(st.tuples(st.integers(-40, 60), st.booleans() | st.just
 
 
 @given(near_midnight)
-def test_it_is_as_a_model_says_that_goes_second_by_second(replies: list[Reply]) -> None:
+def test_downtimes_match_a_model_that_checks_every_second(replies: list[Reply]) -> None:
     spans = downtime_spans(counters_of(replies), DAY)
 
     assert [second for since, until in spans for second in range(since, min(until, 100))] == model(replies)
@@ -234,7 +234,7 @@ def test_it_is_as_a_model_says_that_goes_second_by_second(replies: list[Reply]) 
 
 
 @given(st.lists(st.tuples(st.integers(-7200, END + 3600), st.booleans()), max_size=40), st.randoms())
-def test_who_counted_what_and_in_which_order_counters_come_makes_no_difference(
+def test_downtimes_do_not_depend_on_the_instances_or_the_order_of_their_counters(
     replies: list[Reply], chance: object
 ) -> None:
     counters = [hourly for reply in replies for hourly in counters_of([reply])]
@@ -245,5 +245,5 @@ def test_who_counted_what_and_in_which_order_counters_come_makes_no_difference(
 
 
 @pytest.mark.parametrize("count", range(1, 8))
-def test_it_is_down_with_five_and_more(count: int) -> None:
+def test_a_downtime_takes_at_least_five_failures(count: int) -> None:
     assert bool(down(*silence(*range(count)), (100, True))) == (count >= 5)

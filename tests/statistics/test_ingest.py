@@ -47,7 +47,7 @@ def hours_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 # -- What a record has
 
 
-def test_a_record_adds_up_what_all_instances_have_counted(night: World) -> None:
+def test_a_record_adds_the_counters_of_all_instances(night: World) -> None:
     store = night.hub.store
     counted(store, ALPHA, DAY, answered=["00:00:00", "12:30:59"], bank_ms=64)
     counted(store, ALPHA, DAY, answered=["12:30:01"], bank_ms=128)
@@ -79,7 +79,7 @@ def test_a_record_adds_up_what_all_instances_have_counted(night: World) -> None:
     assert record.consent_duration is None
 
 
-def test_a_record_has_what_the_bank_has_reported(night: World) -> None:
+def test_a_record_contains_the_report_of_the_bank(night: World) -> None:
     report(night, payment=None)
 
     ingest(night)
@@ -91,7 +91,7 @@ def test_a_record_has_what_the_bank_has_reported(night: World) -> None:
     assert record.report_received_at == night.clock.time()
 
 
-def test_without_a_call_availability_is_unknown(night: World) -> None:
+def test_a_record_without_calls_has_no_availability(night: World) -> None:
     ingest(night)
 
     record = records(night)[DAY]
@@ -100,7 +100,7 @@ def test_without_a_call_availability_is_unknown(night: World) -> None:
     assert record.latency.bank.average is None
 
 
-def test_a_series_that_began_the_day_before_counts_from_midnight(night: World) -> None:
+def test_a_downtime_that_began_the_day_before_counts_from_midnight(night: World) -> None:
     counted(night.hub.store, ALPHA, DAY - timedelta(days=1), unanswered=["23:59:57", "23:59:58", "23:59:59"])
     counted(night.hub.store, ALPHA, DAY, unanswered=["00:00:00", "00:00:02"], answered=["00:10:00"])
 
@@ -111,7 +111,7 @@ def test_a_series_that_began_the_day_before_counts_from_midnight(night: World) -
     assert made[DAY - timedelta(days=1)].down == ()
 
 
-def test_a_bank_that_has_been_down_for_days_is_so_with_the_first_request_of_a_day(night: World) -> None:
+def test_a_downtime_of_several_days_includes_a_day_with_one_unanswered_request(night: World) -> None:
     first = DAY - timedelta(days=3)
     counted(night.hub.store, ALPHA, first, unanswered=TO_DOWN)
     counted(night.hub.store, ALPHA, DAY - timedelta(days=2), unanswered=["07:00:00"])
@@ -130,7 +130,7 @@ def test_hours_before_the_last_answer_are_not_read(night: World, hours_read: lis
     assert sorted(hours_read) == [hours_of(DAY)[0] - 3600, *hours_of(DAY)]
 
 
-def test_an_hour_of_many_counters_is_read_page_by_page(night: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_hour_with_many_counters_is_read_in_pages(night: World, monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(5):
         counted(night.hub.store, ALPHA, DAY, answered=["09:00:00"])
     real = night.hub.store.query
@@ -141,7 +141,7 @@ def test_an_hour_of_many_counters_is_read_page_by_page(night: World, monkeypatch
     assert made.record.total.answered == 5
 
 
-def test_each_hour_is_read_once_whichever_days_need_it(night: World, hours_read: list[int]) -> None:
+def test_each_hour_is_read_once_for_several_days(night: World, hours_read: list[int]) -> None:
     counted(night.hub.store, ALPHA, DAY, unanswered=["09:00:00"])
     counted(night.hub.store, ALPHA, DAY - timedelta(days=1), unanswered=["09:00:00"])
     night.hub.statistics.ingest.ingest_days(BANK, [DAY - timedelta(days=1), DAY])
@@ -149,7 +149,7 @@ def test_each_hour_is_read_once_whichever_days_need_it(night: World, hours_read:
     assert len(hours_read) == len(set(hours_read)) == 24 * (2 + REACH_DAYS)
 
 
-def test_what_was_before_the_last_answer_is_not_looked_at(night: World) -> None:
+def test_failures_before_the_last_answer_cause_no_downtime(night: World) -> None:
     counted(night.hub.store, ALPHA, DAY - timedelta(days=2), unanswered=TO_DOWN)
     counted(night.hub.store, ALPHA, DAY - timedelta(days=1), answered=["07:00:00"])
     counted(night.hub.store, ALPHA, DAY, unanswered=["09:00:00"])
@@ -159,7 +159,7 @@ def test_what_was_before_the_last_answer_is_not_looked_at(night: World) -> None:
     assert made.record.down == ()
 
 
-def test_a_record_is_made_of_counters_report_and_bank_alone() -> None:
+def test_a_record_depends_only_on_counters_report_and_bank() -> None:
     counters = [HourlyCounters(ALPHA, 1_772_496_000 + 3600 * hour) for hour in range(24)]
     for number, hourly in enumerate(counters):
         hourly.tally(hourly.hour + number, "AISP").answered += number
@@ -177,7 +177,7 @@ def test_a_record_is_made_of_counters_report_and_bank_alone() -> None:
 # -- Twice, late, again
 
 
-def test_a_second_run_writes_nothing_and_leaves_the_same(night: World) -> None:
+def test_a_second_run_writes_nothing(night: World) -> None:
     counted(night.hub.store, ALPHA, DAY, answered=["10:00:00"], unanswered=TO_DOWN)
     report(night)
     ingest(night)
@@ -203,7 +203,7 @@ def test_a_day_gives_the_same_record_when_it_is_ingested_late(night: World) -> N
     assert items(night) == [item for item in before if item["day"] == DAY.isoformat()]
 
 
-def test_what_a_frozen_instance_tells_late_is_in_the_record_after_the_next_run(night: World) -> None:
+def test_the_next_run_adds_late_counters_of_a_frozen_instance_to_the_record(night: World) -> None:
     counted(night.hub.store, ALPHA, DAY, answered=["10:00:00"])
     ingest(night)
     counted(night.hub.store, ALPHA, DAY, answered=["10:00:00"])
@@ -214,7 +214,7 @@ def test_what_a_frozen_instance_tells_late_is_in_the_record_after_the_next_run(n
     assert records(night)[DAY].total.answered == 2
 
 
-def test_a_report_that_comes_late_is_in_the_record_after_the_next_run(night: World) -> None:
+def test_the_next_run_adds_a_late_report_to_the_record(night: World) -> None:
     ingest(night)
     assert records(night, BETA)[DAY].report == "missing"
     turn_to(night, DAY + timedelta(days=35), "23:59")
@@ -226,7 +226,7 @@ def test_a_report_that_comes_late_is_in_the_record_after_the_next_run(night: Wor
     assert (records(night, BETA)[DAY].report, records(night, BETA)[DAY].consent_duration) == ("received", 41_250)
 
 
-def test_a_report_that_replaces_another_is_in_the_record_after_the_next_run(night: World) -> None:
+def test_the_next_run_updates_the_record_after_a_replaced_report(night: World) -> None:
     report(night)
     ingest(night)
     turn_to(night, DAY + timedelta(days=9))
@@ -238,7 +238,7 @@ def test_a_report_that_replaces_another_is_in_the_record_after_the_next_run(nigh
     assert records(night, BETA)[DAY].payment_duration == 5
 
 
-def test_days_that_no_run_has_ingested_are_made_up_for(night: World) -> None:
+def test_a_run_ingests_the_days_of_missed_runs(night: World) -> None:
     counted(night.hub.store, ALPHA, DAY, answered=["10:00:00"])
     turn_to(night, DAY + timedelta(days=20))
 
@@ -255,7 +255,7 @@ def invent(world: World, day: date = DAY, bic: str = ALPHA) -> DayRecord:
     return made
 
 
-def test_a_made_up_day_stays_while_nothing_is_known_of_it(night: World) -> None:
+def test_a_made_up_record_stays_without_counters_and_reports(night: World) -> None:
     made = invent(night)
 
     ingest(night)
@@ -264,7 +264,7 @@ def test_a_made_up_day_stays_while_nothing_is_known_of_it(night: World) -> None:
     assert night.hub.statistics.ingest.ingest_days(BANK, [DAY]) == []
 
 
-def test_counters_replace_a_made_up_day(night: World) -> None:
+def test_counters_replace_a_made_up_record(night: World) -> None:
     invent(night)
     counted(night.hub.store, ALPHA, DAY, answered=["12:00:00"])
 
@@ -275,7 +275,7 @@ def test_counters_replace_a_made_up_day(night: World) -> None:
     assert (record.total.answered, record.name, record.report) == (1, "Bank of version 1", "not_expected")
 
 
-def test_a_report_replaces_a_made_up_day_however_late_it_comes(night: World) -> None:
+def test_a_late_report_replaces_a_made_up_record(night: World) -> None:
     invent(night, bic=BETA)
     turn_to(night, DAY + timedelta(days=9))
     report(night)
@@ -286,7 +286,7 @@ def test_a_report_replaces_a_made_up_day_however_late_it_comes(night: World) -> 
     assert (made.made_up, made.consent_duration, made.total.calls) == (False, 41_250, 0)
 
 
-def test_a_report_of_a_day_before_the_registration_does_not_replace_a_made_up_day(night: World) -> None:
+def test_a_report_of_a_day_before_the_registration_does_not_replace_a_made_up_record(night: World) -> None:
     """Demonstration banks report the day before the stack was new."""
     before = DAY - timedelta(days=2)
     made = invent(night, before, BETA)
@@ -297,7 +297,7 @@ def test_a_report_of_a_day_before_the_registration_does_not_replace_a_made_up_da
     assert day_records.records_of_bank(night.hub.store, BETA, before, before) == [made]
 
 
-def test_counters_of_the_day_before_do_not_replace_a_made_up_day(night: World) -> None:
+def test_counters_of_the_day_before_do_not_replace_a_made_up_record(night: World) -> None:
     made = invent(night)
     counted(night.hub.store, ALPHA, DAY - timedelta(days=1), unanswered=TO_DOWN)
 
@@ -306,7 +306,7 @@ def test_counters_of_the_day_before_do_not_replace_a_made_up_day(night: World) -
     assert records(night)[DAY] == made
 
 
-def test_no_report_is_missing_for_a_made_up_day(night: World, lines: Lines) -> None:
+def test_a_made_up_record_causes_no_warning_of_a_missing_report(night: World, lines: Lines) -> None:
     invent(night, bic=BETA)
 
     ingest(night)
@@ -314,7 +314,7 @@ def test_no_report_is_missing_for_a_made_up_day(night: World, lines: Lines) -> N
     assert "report missing" not in [line["message"] for line in lines.all()]
 
 
-def test_a_bank_that_was_renamed_or_switched_off_since_has_the_same_record(night: World) -> None:
+def test_records_stay_unchanged_after_their_bank_is_renamed_or_deactivated(night: World) -> None:
     ingest(night)
     before = items(night)
     night.hub.openbanking.banks.change(BETA, name="Another name", active=False)
@@ -327,7 +327,7 @@ def test_a_bank_that_was_renamed_or_switched_off_since_has_the_same_record(night
 # -- Banks that are there no more
 
 
-def test_a_bank_that_is_switched_off_has_a_record_of_days_on_which_it_was_asked(night: World) -> None:
+def test_a_deactivated_bank_has_records_only_of_days_with_requests(night: World) -> None:
     counted(night.hub.store, BETA, DAY, answered=["10:00:00"])
     night.hub.openbanking.banks.change(BETA, active=False)
 
@@ -336,7 +336,7 @@ def test_a_bank_that_is_switched_off_has_a_record_of_days_on_which_it_was_asked(
     assert {day: record.report for day, record in records(night, BETA).items()} == {DAY: "not_expected"}
 
 
-def test_the_records_of_a_bank_that_was_removed_stay_and_its_last_days_can_be_ingested(night: World) -> None:
+def test_a_removed_bank_keeps_its_records_and_its_last_days_can_be_ingested(night: World) -> None:
     ingest(night)
     counted(night.hub.store, ALPHA, DAY + timedelta(days=1), answered=["03:00:00"])
     turn_to(night, DAY + timedelta(days=2))
@@ -376,7 +376,7 @@ def test_a_day_whose_counters_have_expired_is_refused(night: World) -> None:
     assert items(night) == []
 
 
-def test_of_the_oldest_day_that_is_ingested_all_counters_are_there() -> None:
+def test_the_counters_of_the_oldest_day_that_can_be_ingested_have_not_expired() -> None:
     reach = timedelta(days=REACH_DAYS)
     latest = datetime.combine(DAY, datetime.max.time(), UTC) + timedelta(days=ingesting.OLDEST_INGESTED)
     first_counters = datetime.combine(DAY - reach, datetime.min.time(), UTC)
@@ -384,7 +384,7 @@ def test_of_the_oldest_day_that_is_ingested_all_counters_are_there() -> None:
     assert latest < first_counters + timedelta(days=KEPT_DAYS)
 
 
-def test_the_limits_are_documented() -> None:
+def test_the_documentation_states_the_limits() -> None:
     text = " ".join(section(STATISTICS, "## Daily performance").split())
     limits = {row[0]: row[1] for row in rows(section(OPERATIONS, "## Limits"))}
 
@@ -396,7 +396,7 @@ def test_the_limits_are_documented() -> None:
     assert limits["A run of ingest"].startswith(f"{ingesting.RUN_SECONDS} s")
 
 
-def test_a_failure_half_way_spares_the_other_banks_and_is_made_up_for(
+def test_a_failure_for_one_bank_does_not_stop_the_others_and_the_next_run_repairs_it(
     night: World, lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counted(night.hub.store, ALPHA, DAY, answered=["10:00:00"])
@@ -423,7 +423,7 @@ def test_a_failure_half_way_spares_the_other_banks_and_is_made_up_for(
     assert set(day_overviews.read_overviews(night.hub.store, [DAY])[DAY].rows) == {ALPHA, BETA}
 
 
-def test_a_run_whose_time_is_over_begins_no_other_bank(night: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_at_its_time_limit_starts_no_further_bank(night: World, monkeypatch: pytest.MonkeyPatch) -> None:
     real = night.hub.statistics.ingest.ingest_due
 
     def due(bank: ExpectedBank) -> list[Ingested]:
@@ -440,7 +440,7 @@ def test_a_run_whose_time_is_over_begins_no_other_bank(night: World, monkeypatch
     assert (DAY in records(night, begun), DAY in records(night, left)) == (True, False)
 
 
-def test_where_time_is_too_short_it_is_not_always_for_the_same_banks(
+def test_runs_start_with_different_banks(
     night: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     room = night.hub.statistics
@@ -461,7 +461,7 @@ def test_where_time_is_too_short_it_is_not_always_for_the_same_banks(
     assert len({order[-1] for order in orders}) > 1 < len({order[0] for order in orders})
 
 
-def test_it_is_due_every_night_at_ten_past_one(night: World) -> None:
+def test_the_ingest_is_scheduled_every_night_at_01_10(night: World) -> None:
     import app
 
     scheduled = [each for each in app.app.event_sources if isinstance(each, ScheduledEventConfig)]
@@ -475,7 +475,7 @@ def test_it_is_due_every_night_at_ten_past_one(night: World) -> None:
 # -- Alone
 
 
-def test_a_run_alone_on_the_day_after_knows_the_records_and_makes_the_same(
+def test_a_single_process_uses_cached_records_on_the_next_day_with_the_same_result(
     night: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alone, together = night.hub.statistics.ingest_alone, night.hub.statistics.ingest
@@ -493,7 +493,7 @@ def test_a_run_alone_on_the_day_after_knows_the_records_and_makes_the_same(
     assert records(night) == found
 
 
-def test_a_run_alone_after_a_gap_looks_at_all_days(night: World) -> None:
+def test_a_single_process_ingests_all_days_after_a_gap(night: World) -> None:
     alone = night.hub.statistics.ingest_alone
     alone.run(expected_banks(night.hub.openbanking.banks))
     turn_to(night, DAY + timedelta(days=5))
@@ -502,7 +502,7 @@ def test_a_run_alone_after_a_gap_looks_at_all_days(night: World) -> None:
     assert {DAY + timedelta(days=number) for number in range(5)} <= records(night).keys()
 
 
-def test_a_report_that_comes_after_a_run_alone_is_in_the_next_one(night: World) -> None:
+def test_the_next_run_of_a_single_process_adds_a_late_report(night: World) -> None:
     alone = night.hub.statistics.ingest_alone
     alone.run(expected_banks(night.hub.openbanking.banks))
     assert records(night, BETA)[DAY].report == "missing"

@@ -92,10 +92,10 @@ def ask(
 # -- when
 
 
-def test_the_first_request_is_written_at_once_and_then_one_each_minute(
+def test_the_first_request_is_written_at_once_and_later_ones_once_a_minute(
     instance: Measurements, table: Table, clock: ManualClock
 ) -> None:
-    """So an instance that lives for one request loses nothing."""
+    """Lose nothing of an instance that lives for one request."""
     written = []
     for _ in range(500):
         ask(instance, clock)
@@ -129,7 +129,7 @@ def test_the_first_response_of_a_bank_that_was_down_is_written_at_once(
     assert table.total.answered == 2
 
 
-def test_what_concerns_no_bank_writes_nothing_and_takes_nobodys_turn(
+def test_a_request_without_a_bank_writes_nothing_and_does_not_delay_the_next_write(
     instance: Measurements, table: Table, clock: ManualClock
 ) -> None:
     with instance.measure() as call:
@@ -140,7 +140,7 @@ def test_what_concerns_no_bank_writes_nothing_and_takes_nobodys_turn(
     assert len(table.transactions) == 1
 
 
-def test_a_request_that_concerns_no_bank_writes_what_others_have_counted(
+def test_a_request_without_a_bank_writes_the_pending_counts_of_others(
     instance: Measurements, table: Table, clock: ManualClock
 ) -> None:
     for _ in range(2):
@@ -153,7 +153,7 @@ def test_a_request_that_concerns_no_bank_writes_what_others_have_counted(
     assert table.total.calls == 2
 
 
-def test_a_frozen_instance_writes_what_it_held_back_under_the_hour_that_it_was_of(
+def test_a_frozen_instance_writes_its_pending_counts_under_their_own_hour(
     instance: Measurements, table: Table, clock: ManualClock
 ) -> None:
     ask(instance, clock)
@@ -189,7 +189,7 @@ def test_a_call_across_the_hour_counts_in_its_first_hour_and_a_bank_request_in_i
 # -- what
 
 
-def test_the_time_of_the_service_is_what_the_bank_did_not_take(
+def test_the_time_of_the_service_excludes_the_time_of_the_bank(
     instance: Measurements, table: Table, clock: ManualClock
 ) -> None:
     ask(instance, clock)
@@ -200,7 +200,7 @@ def test_the_time_of_the_service_is_what_the_bank_did_not_take(
 
 
 @pytest.mark.parametrize("outcome", ["unanswered", "not_asked"])
-def test_the_time_of_a_bank_is_counted_when_it_answers(
+def test_the_time_of_a_bank_is_counted_only_for_answered_requests(
     instance: Measurements, table: Table, clock: ManualClock, outcome: Outcome
 ) -> None:
     ask(instance, clock, outcome=outcome, status=502)
@@ -227,7 +227,7 @@ def test_the_time_of_a_bank_is_counted_when_it_answers(
         ("bank", None, "bank"),
     ],
 )
-def test_a_failure_is_counted_once_by_what_was_noted_or_else_by_its_status(
+def test_a_failure_is_counted_once_by_its_recorded_party_or_else_by_its_status(
     instance: Measurements, table: Table, noted: Blamed | None, status: int | None, blamed: Blamed | None
 ) -> None:
     with instance.measure() as call:
@@ -242,7 +242,7 @@ def test_a_failure_is_counted_once_by_what_was_noted_or_else_by_its_status(
     assert table.total == expected
 
 
-def test_what_a_worker_asks_counts_without_being_a_request(instance: Measurements, table: Table) -> None:
+def test_bank_requests_of_a_worker_are_counted_without_a_call(instance: Measurements, table: Table) -> None:
     with instance.measure():
         current_call.record_bank_request(BIC, "PISP", HOUR, "unanswered", 3)
         current_call.record_failure("bank")
@@ -252,7 +252,7 @@ def test_what_a_worker_asks_counts_without_being_a_request(instance: Measurement
     assert hourly.latencies["PISP"].hub.count == 0
 
 
-def test_a_request_that_breaks_off_is_counted_too(instance: Measurements, table: Table) -> None:
+def test_a_request_that_raises_an_exception_is_counted(instance: Measurements, table: Table) -> None:
     def break_off() -> None:
         with instance.measure():
             current_call.record_concern(BIC, "AISP")
@@ -264,7 +264,7 @@ def test_a_request_that_breaks_off_is_counted_too(instance: Measurements, table:
     assert table.total == CallCounts(calls=1)
 
 
-def test_every_bank_and_hour_has_counters_of_its_own(instance: Measurements, table: Table, clock: ManualClock) -> None:
+def test_every_bank_and_hour_has_its_own_counters(instance: Measurements, table: Table, clock: ManualClock) -> None:
     for bic in ("ALPHGB21", "BETADEF1", "ALPHGB21"):
         for service in ("AISP", "PISP"):
             ask(instance, clock, bic, service)
@@ -276,7 +276,7 @@ def test_every_bank_and_hour_has_counters_of_its_own(instance: Measurements, tab
     assert table.total.calls == 5  # the first was written before
 
 
-def test_an_instance_knows_the_hours_of_its_time_in_which_it_counted_nothing(
+def test_an_instance_reports_the_hours_of_its_lifetime_without_counts(
     instance: Measurements, clock: ManualClock
 ) -> None:
     clock.advance(2 * 3600)
@@ -293,7 +293,7 @@ def test_an_instance_knows_the_hours_of_its_time_in_which_it_counted_nothing(
 # -- the figures for CloudWatch
 
 
-def test_the_same_figures_go_to_cloudwatch_by_bank_service_and_minute(
+def test_cloudwatch_metrics_match_the_counters_by_bank_service_and_minute(
     instance: Measurements, table: Table, clock: ManualClock, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ask(instance, clock)
@@ -320,7 +320,7 @@ def test_the_same_figures_go_to_cloudwatch_by_bank_service_and_minute(
     assert CallCounts(*(int(sum(counted(output, name, Stage="dev"))) for name in names)) == table.total
 
 
-def test_figures_are_told_once_however_often_their_counters_are_written(
+def test_metrics_are_written_once_although_writing_the_counters_is_repeated(
     instance: Measurements, table: Table, clock: ManualClock, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table.before = fails
@@ -334,7 +334,7 @@ def test_figures_are_told_once_however_often_their_counters_are_written(
 # -- when it cannot be written
 
 
-def test_a_request_is_answered_although_its_measurements_cannot_be_written(
+def test_a_request_succeeds_when_its_measurements_cannot_be_written(
     instance: Measurements, table: Table, clock: ManualClock, lines: Lines
 ) -> None:
     table.before = fails
@@ -353,7 +353,7 @@ def test_a_request_is_answered_although_its_measurements_cannot_be_written(
     assert table.total == CallCounts(calls=4, answered=4)
 
 
-def test_what_was_written_although_nobody_said_so_counts_once(
+def test_counters_written_with_a_lost_response_count_once(
     instance: Measurements, table: Table, clock: ManualClock
 ) -> None:
     table.after = fails
@@ -367,7 +367,7 @@ def test_what_was_written_although_nobody_said_so_counts_once(
     assert len(table.transactions) == 2
 
 
-def test_what_cannot_be_written_for_long_is_dropped_from_the_oldest_on_and_said_so(
+def test_the_oldest_unwritten_counters_are_dropped_at_the_limit_and_logged(
     instance: Measurements, table: Table, clock: ManualClock, lines: Lines
 ) -> None:
     table.before = fails
@@ -386,7 +386,7 @@ def test_what_cannot_be_written_for_long_is_dropped_from_the_oldest_on_and_said_
     assert {len(puts) for puts in table.transactions[-10:]} == {BATCH_SIZE}
 
 
-def test_many_counters_are_written_a_hundred_at_a_time_and_what_failed_stays(
+def test_counters_are_written_in_batches_of_100_and_a_failed_batch_is_repeated(
     instance: Measurements, table: Table, clock: ManualClock
 ) -> None:
     for number in range(250):
@@ -403,7 +403,7 @@ def test_many_counters_are_written_a_hundred_at_a_time_and_what_failed_stays(
     assert table.total.calls == 250
 
 
-def test_a_defect_in_telling_figures_loses_no_counters(
+def test_an_exception_in_writing_metrics_loses_no_counters(
     instance: Measurements, table: Table, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
@@ -414,7 +414,7 @@ def test_a_defect_in_telling_figures_loses_no_counters(
     assert table.total.calls == 1
 
 
-def test_an_answer_waits_only_so_long_for_a_storage_that_hangs(
+def test_an_answer_waits_no_longer_than_the_write_timeout_for_hanging_storage(
     instance: Measurements, table: Table, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(measurements, "WRITE_TIMEOUT", 0.01)
@@ -431,7 +431,7 @@ def test_an_answer_waits_only_so_long_for_a_storage_that_hangs(
 
 
 @pytest.mark.parametrize(("took", "waits"), [(0.1, 2), (1.5, 1.4), (2.85, 0.05), (2.9, 2), (10, 2)])
-def test_a_write_delays_no_authorization_beyond_three_seconds(took: float, waits: float) -> None:
+def test_a_write_delays_a_call_of_less_than_3_seconds_to_3_seconds_at_most(took: float, waits: float) -> None:
     assert measurements._longest_delay(took) == pytest.approx(waits)
 
 
@@ -465,7 +465,7 @@ def test_no_count_is_lost_among_threads(instance: Measurements, table: Table, cl
     assert (total.latencies["AISP"].hub.count, total.latencies["AISP"].bank.count) == (3200, 1600)
 
 
-def test_an_answer_that_fails_the_request_has_no_time_but_those_before_it_have(
+def test_a_bank_answer_that_fails_the_request_has_no_time_but_earlier_answers_have(
     instance: Measurements, table: Table, clock: ManualClock
 ) -> None:
     with instance.measure() as call:
@@ -480,7 +480,7 @@ def test_an_answer_that_fails_the_request_has_no_time_but_those_before_it_have(
     assert (hourly.latencies["AISP"].bank.count, hourly.latencies["AISP"].bank.microseconds) == (1, 100_000)
 
 
-def test_a_request_is_answered_also_when_it_can_be_neither_counted_nor_written(
+def test_a_request_succeeds_when_its_measurements_raise_an_exception(
     instance: Measurements, clock: ManualClock, monkeypatch: pytest.MonkeyPatch, lines: Lines
 ) -> None:
     def refuse(*_: object) -> None:

@@ -23,7 +23,7 @@ def told(world: World, output: str, **about: str) -> dict[str, list[float]]:
 # -- Telling
 
 
-def test_missing_reports_are_told_in_the_log_and_as_a_metric(
+def test_a_missing_report_causes_a_log_warning_and_a_metric(
     night: World, lines: Lines, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ingest(night)
@@ -36,7 +36,7 @@ def test_missing_reports_are_told_in_the_log_and_as_a_metric(
     assert [line["records"] for line in lines.all() if line["message"] == "days ingested"] == [4]
 
 
-def test_a_report_that_is_missing_in_the_second_night_is_overdue(
+def test_a_report_missing_on_the_second_night_is_overdue(
     night: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ingest(night)
@@ -49,7 +49,7 @@ def test_a_report_that_is_missing_in_the_second_night_is_overdue(
     assert found == {"MissingReports": [1, 1], "OverdueReports": [1, 0]}
 
 
-def test_nobody_is_told_of_a_report_that_is_there(
+def test_a_received_report_causes_no_warning(
     night: World, lines: Lines, capsys: pytest.CaptureFixture[str]
 ) -> None:
     report(night)
@@ -63,13 +63,13 @@ def test_nobody_is_told_of_a_report_that_is_there(
 # -- Who has one to make
 
 
-def test_version_1_has_no_report_to_make(night: World) -> None:
+def test_no_report_is_expected_of_version_1_banks(night: World) -> None:
     ingest(night)
 
     assert {record.report for record in records(night).values()} == {"not_expected"}
 
 
-def test_a_bank_has_no_report_to_make_of_the_day_that_it_was_registered_on(night: World) -> None:
+def test_no_report_is_expected_of_the_day_of_registration(night: World) -> None:
     ingest(night)
 
     made = records(night, BETA)
@@ -79,7 +79,7 @@ def test_a_bank_has_no_report_to_make_of_the_day_that_it_was_registered_on(night
     }
 
 
-def test_new_keys_do_not_make_a_bank_a_newly_registered_one(night: World) -> None:
+def test_a_key_rotation_does_not_change_the_registration_of_a_bank(night: World) -> None:
     for _ in range(2):
         night.hub.openbanking.banks.rotate_api_key(BETA)
 
@@ -88,7 +88,7 @@ def test_new_keys_do_not_make_a_bank_a_newly_registered_one(night: World) -> Non
     assert records(night, BETA)[DAY].report == "missing"
 
 
-def test_a_bank_of_which_it_is_not_known_when_it_was_registered_was_so_since_its_older_key(night: World) -> None:
+def test_a_bank_without_a_registration_time_counts_as_registered_since_its_oldest_key(night: World) -> None:
     night.hub.store.update("banks", {"bic": BETA}, remove=["registered_at"])
 
     ingest(night)
@@ -96,7 +96,7 @@ def test_a_bank_of_which_it_is_not_known_when_it_was_registered_was_so_since_its
     assert list(records(night, BETA)) == [DAY - timedelta(days=1), DAY]
 
 
-def test_days_before_its_registration_have_no_record_whatever_a_bank_reports(night: World) -> None:
+def test_a_report_of_a_day_before_the_registration_creates_no_record(night: World) -> None:
     report(night, DAY - timedelta(days=2))
 
     ingest(night)

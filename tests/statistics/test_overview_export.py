@@ -45,7 +45,7 @@ def test_a_row_has_exact_figures() -> None:
     assert row["bank_p95_ms"] == KNOWN.figures.percentile(95)
 
 
-def test_what_is_unknown_is_empty() -> None:
+def test_unknown_figures_are_empty_in_csv_and_null_in_json() -> None:
     (row,) = csv.DictReader(io.StringIO(as_csv(build_rows([UNKNOWN]))))
 
     unknown = {"uptime_percent", "downtime_minutes", "requests", "bank_failures", "error_response_rate_percent"}
@@ -54,14 +54,14 @@ def test_what_is_unknown_is_empty() -> None:
     assert jsontext.loads(as_json(build_rows([UNKNOWN])))["banks"][0]["uptime_percent"] is None
 
 
-def test_a_name_is_quoted_and_is_no_formula() -> None:
+def test_a_bank_name_is_quoted_and_escaped_as_no_formula() -> None:
     text = as_csv(build_rows([KNOWN, UNKNOWN]))
 
     assert """,ALPHGB21,"'=HYPERLINK(""x""), ""A""\",""" in text
     assert text.count("\r\n") == 3
 
 
-def test_every_column_is_documented() -> None:
+def test_the_documentation_lists_every_column() -> None:
     documented = cells(section(statistics_columns.render(), "## Overview of all banks"))[2:]
 
     assert documented == [[column.name, column.meaning] for column in COLUMNS]

@@ -16,13 +16,13 @@ TODAY = date(2026, 3, 2)
 """A Monday."""
 
 
-def test_up_to_92_days_are_shown_one_by_one() -> None:
+def test_up_to_92_days_are_daily_periods() -> None:
     days = DayRange(TODAY - timedelta(days=DAILY), TODAY - timedelta(days=1))
 
     assert days.periods == [DayRange(day, day) for day in days]
 
 
-def test_more_days_are_weeks_from_monday_to_sunday_of_which_the_first_and_last_may_be_shorter() -> None:
+def test_more_than_92_days_are_weekly_periods_with_shorter_first_and_last_weeks() -> None:
     days = DayRange(date(2025, 11, 28), TODAY)
     periods = days.periods
 
@@ -59,14 +59,14 @@ def test_a_period_has_the_latencies_of_each_service_and_the_downtimes_of_a_singl
     assert day.down == next(each.down for each in found if each.day == TODAY - timedelta(days=4)) != ()
 
 
-def test_a_period_without_records_is_there_and_empty() -> None:
+def test_a_period_without_records_is_empty() -> None:
     (first, second) = split_into_periods([record(ALPHA, TODAY)], DayRange(TODAY - timedelta(days=1), TODAY))
 
     assert (first.records, first.used_days, first.summary.availability) == (0, 0, None)
     assert (second.records, second.used_days) == (1, 0)
 
 
-def test_each_reported_day_counts_the_same_in_the_means() -> None:
+def test_each_reported_day_has_the_same_weight_in_the_means() -> None:
     days = [
         replace(record(ALPHA, TODAY), report="received", consent_duration=40_000, payment_duration=20_001),
         replace(record(ALPHA, TODAY), report="received", consent_duration=None, payment_duration=20_000),

@@ -30,7 +30,7 @@ def has_record(world: World, bic: str, day: date, *milliseconds: float) -> None:
     day_records.store_record(world.hub.store, record(bic, day, *counters))
 
 
-def test_the_average_of_yesterday_is_told_in_whole_milliseconds(world: World, times: ResponseTimes) -> None:
+def test_the_average_of_yesterday_is_rounded_to_milliseconds(world: World, times: ResponseTimes) -> None:
     has_record(world, ALPHA, yesterday(world), 100, 101)
     has_record(world, ALPHA, yesterday(world, 2), 500)
     has_record(world, BETA, yesterday(world), 100.449)
@@ -38,7 +38,7 @@ def test_the_average_of_yesterday_is_told_in_whole_milliseconds(world: World, ti
     assert times.of_banks([ALPHA, BETA]) == {ALPHA: 101, BETA: 100}
 
 
-def test_until_yesterday_is_recorded_the_day_before_counts(world: World, times: ResponseTimes) -> None:
+def test_the_day_before_yesterday_counts_until_yesterday_is_recorded(world: World, times: ResponseTimes) -> None:
     has_record(world, ALPHA, yesterday(world, 2), 500)
     has_record(world, ALPHA, yesterday(world, 3), 900)
     assert times.of_banks([ALPHA]) == {ALPHA: 500}
@@ -50,14 +50,14 @@ def test_until_yesterday_is_recorded_the_day_before_counts(world: World, times: 
     assert times.of_banks([ALPHA]) == {ALPHA: 200}
 
 
-def test_without_responses_there_is_no_average(world: World, times: ResponseTimes) -> None:
+def test_a_day_without_responses_has_no_average(world: World, times: ResponseTimes) -> None:
     has_record(world, ALPHA, yesterday(world))
     has_record(world, ALPHA, yesterday(world, 2), 500)
 
     assert times.of_banks([ALPHA, BETA]) == {ALPHA: None, BETA: None}
 
 
-def test_made_up_days_are_no_response_times(world: World, times: ResponseTimes) -> None:
+def test_made_up_records_do_not_count_for_response_times(world: World, times: ResponseTimes) -> None:
     for ago, milliseconds in ((1, 900), (2, 500)):
         has_record(world, ALPHA, yesterday(world, ago), milliseconds)
         has_record(world, BETA, yesterday(world, ago), milliseconds)

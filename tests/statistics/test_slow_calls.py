@@ -39,7 +39,7 @@ def test_a_slot_is_free_after_its_call(slow_calls: SlowCalls) -> None:
     assert slow_calls.take(ALPHA) is None
 
 
-def test_a_slot_whose_instance_ended_is_free_once_the_call_would_have_timed_out(
+def test_the_slot_of_an_ended_instance_is_free_after_the_timeout_of_its_call(
     world: World, slow_calls: SlowCalls
 ) -> None:
     assert SLOW_SECONDS + HELD_SECONDS > TOTAL_SECONDS
@@ -61,7 +61,7 @@ def test_a_call_frees_only_its_own_slot(world: World, slow_calls: SlowCalls) -> 
     assert slow_calls.take(ALPHA) is None
 
 
-def test_slots_that_a_clock_ahead_took_are_free(world: World, slow_calls: SlowCalls) -> None:
+def test_slots_taken_by_a_clock_ahead_are_free(world: World, slow_calls: SlowCalls) -> None:
     world.clock.advance(3600)
     take_all(slow_calls)
     world.clock.advance(-3600)
