@@ -63,7 +63,7 @@ def advance(clock: MovedClock, offset: ClockOffset, *diaries: Diary) -> ClockAdv
     return ClockAdvance(clock, offset, [diary.work for diary in diaries])
 
 
-def test_time_moves_by_exactly_what_was_asked_for(clock: MovedClock, offset: ClockOffset) -> None:
+def test_an_advance_moves_the_clock_by_exactly_the_requested_seconds(clock: MovedClock, offset: ClockOffset) -> None:
     before = clock.time()
     reached = advance(clock, offset).advance(90_061)
 
@@ -72,14 +72,14 @@ def test_time_moves_by_exactly_what_was_asked_for(clock: MovedClock, offset: Clo
     assert offset.read() == 90_061
 
 
-def test_work_is_done_in_the_hour_in_which_it_is_due_and_in_no_other(clock: MovedClock, offset: ClockOffset) -> None:
+def test_an_advance_runs_work_in_the_hour_in_which_it_is_due(clock: MovedClock, offset: ClockOffset) -> None:
     diary = Diary(clock, 10, HOUR + 1, 5 * HOUR, 30 * HOUR)
     advance(clock, offset, diary).advance(DAY)
 
     assert diary.done == [1, 2, 5]
 
 
-def test_what_is_due_before_the_end_of_a_part_of_an_hour_is_done_at_its_end(
+def test_an_advance_of_half_an_hour_runs_due_work_at_its_end(
     clock: MovedClock, offset: ClockOffset
 ) -> None:
     diary = Diary(clock, 60)
@@ -88,14 +88,14 @@ def test_what_is_due_before_the_end_of_a_part_of_an_hour_is_done_at_its_end(
     assert diary.done == [0.5]
 
 
-def test_a_schedule_runs_once_for_each_hour_in_which_it_has_work(clock: MovedClock, offset: ClockOffset) -> None:
+def test_an_advance_runs_a_schedule_once_for_each_hour_with_work(clock: MovedClock, offset: ClockOffset) -> None:
     diary = Diary(clock, *range(0, DAY, 60))
     advance(clock, offset, diary).advance(DAY)
 
     assert diary.done == list(range(1, 25))
 
 
-def test_what_cannot_be_done_is_tried_again_in_the_next_hour_and_stops_nothing(
+def test_failed_work_is_retried_in_the_next_hour_and_does_not_stop_other_work(
     clock: MovedClock, offset: ClockOffset, lines: Lines
 ) -> None:
     broken, diary = Diary(clock, 10), Diary(clock, 4 * HOUR)
@@ -113,7 +113,7 @@ def test_what_cannot_be_done_is_tried_again_in_the_next_hour_and_stops_nothing(
     assert failed == ["broken"] * 6
 
 
-def test_daily_work_that_failed_is_tried_again_in_the_next_hour(clock: MovedClock, offset: ClockOffset) -> None:
+def test_failed_daily_work_is_retried_in_the_next_hour(clock: MovedClock, offset: ClockOffset) -> None:
     start, attempts = clock.time(), list[int]()
 
     def daily(after: int, until: int) -> int | None:
@@ -131,7 +131,7 @@ def test_daily_work_that_failed_is_tried_again_in_the_next_hour(clock: MovedCloc
     assert attempts == [24, 25, 48]
 
 
-def test_work_that_makes_other_work_due_is_followed_by_it(clock: MovedClock, offset: ClockOffset) -> None:
+def test_an_advance_runs_work_that_earlier_work_makes_due(clock: MovedClock, offset: ClockOffset) -> None:
     first, second = Diary(clock, HOUR, changes=True), Diary(clock)
     first.meanwhile = lambda: second.due.append(clock.time() + 2 * HOUR)
     advance(clock, offset, first, second).advance(DAY)
@@ -139,7 +139,7 @@ def test_work_that_makes_other_work_due_is_followed_by_it(clock: MovedClock, off
     assert (first.done, second.done) == ([1], [3])
 
 
-def test_a_move_goes_on_after_the_deadline_of_its_request(clock: MovedClock, offset: ClockOffset) -> None:
+def test_an_advance_continues_after_the_deadline_of_its_request(clock: MovedClock, offset: ClockOffset) -> None:
     work = Diary(clock, HOUR, DAY)
     real = clock.real
     assert isinstance(real, ManualClock)
@@ -152,7 +152,7 @@ def test_a_move_goes_on_after_the_deadline_of_its_request(clock: MovedClock, off
     assert offset.read() == 2 * DAY
 
 
-def test_every_process_follows_each_step(clock: MovedClock, offset: ClockOffset) -> None:
+def test_an_advance_stores_the_offset_of_each_step_for_all_processes(clock: MovedClock, offset: ClockOffset) -> None:
     diary, stored = Diary(clock, HOUR, 3 * HOUR), list[int]()
     diary.meanwhile = lambda: stored.append(offset.read())
     advance(clock, offset, diary).advance(DAY)
@@ -161,7 +161,7 @@ def test_every_process_follows_each_step(clock: MovedClock, offset: ClockOffset)
 
 
 @pytest.mark.parametrize("seconds", [0, -DAY, MOST_SECONDS + 1])
-def test_time_moves_forward_and_not_too_far(clock: MovedClock, offset: ClockOffset, seconds: int) -> None:
+def test_an_advance_backward_or_beyond_400_days_is_refused(clock: MovedClock, offset: ClockOffset, seconds: int) -> None:
     diary = Diary(clock, 0)
     with pytest.raises(ValueError, match="forward only, by at most 400 days"):
         advance(clock, offset, diary).advance(seconds)
@@ -169,11 +169,11 @@ def test_time_moves_forward_and_not_too_far(clock: MovedClock, offset: ClockOffs
     assert (offset.read(), diary.done) == (0, [])
 
 
-def test_the_longest_move_is_400_days(clock: MovedClock, offset: ClockOffset) -> None:
+def test_an_advance_of_400_days_is_accepted(clock: MovedClock, offset: ClockOffset) -> None:
     assert advance(clock, offset).advance(400 * DAY).offset_seconds == 400 * DAY
 
 
-def test_a_second_move_is_refused_while_one_is_under_way(clock: MovedClock, offset: ClockOffset) -> None:
+def test_an_advance_during_another_raises_clock_busy(clock: MovedClock, offset: ClockOffset) -> None:
     diary, refused = Diary(clock, HOUR), list[bool]()
     mover = advance(clock, offset, diary)
 
@@ -188,7 +188,7 @@ def test_a_second_move_is_refused_while_one_is_under_way(clock: MovedClock, offs
     assert not mover.is_stopped
 
 
-def test_the_log_says_how_far_a_move_came_that_failed(
+def test_a_failed_advance_logs_the_reached_offset(
     world: World, clock: MovedClock, offset: ClockOffset, lines: Lines
 ) -> None:
     diary = Diary(clock, HOUR, 5 * HOUR)
@@ -200,7 +200,7 @@ def test_the_log_says_how_far_a_move_came_that_failed(
     assert [line["offset_seconds"] for line in lines.all() if line["message"] == "clock moved"] == [HOUR]
 
 
-def test_a_move_waits_while_time_is_stopped(clock: MovedClock, offset: ClockOffset) -> None:
+def test_an_advance_waits_while_the_clock_is_stopped(clock: MovedClock, offset: ClockOffset) -> None:
     mover, reached, lock = advance(clock, offset), list[int](), WatchedLock()
     mover.__dict__["_stopped"] = lock
     with mover.stopped():
@@ -215,7 +215,7 @@ def test_a_move_waits_while_time_is_stopped(clock: MovedClock, offset: ClockOffs
     assert not mover.is_stopped
 
 
-def test_a_move_that_cannot_begin_leaves_the_clock_to_the_next_one(world: World, clock: MovedClock) -> None:
+def test_an_advance_that_cannot_start_does_not_block_the_next_one(world: World, clock: MovedClock) -> None:
     mover = advance(clock, ClockOffset(world.hub.store))
     with world.answer_lost("update", applied=True), pytest.raises(StoreUnavailable):
         mover.advance(DAY)
@@ -223,7 +223,7 @@ def test_a_move_that_cannot_begin_leaves_the_clock_to_the_next_one(world: World,
     assert mover.advance(DAY).offset_seconds == DAY
 
 
-def test_a_move_that_another_one_took_over_stops(clock: MovedClock, offset: ClockOffset) -> None:
+def test_an_advance_stops_after_another_one_took_over(clock: MovedClock, offset: ClockOffset) -> None:
     diary = Diary(clock, HOUR, 5 * HOUR)
 
     def take_over() -> None:
@@ -236,7 +236,7 @@ def test_a_move_that_another_one_took_over_stops(clock: MovedClock, offset: Cloc
     assert offset.read() == HOUR
 
 
-def test_the_log_says_that_time_was_moved(clock: MovedClock, offset: ClockOffset, lines: Lines) -> None:
+def test_an_advance_logs_a_warning_with_old_and_new_time(clock: MovedClock, offset: ClockOffset, lines: Lines) -> None:
     advance(clock, offset).advance(DAY)
     (line,) = lines.all()
 

@@ -16,12 +16,12 @@ START = {"now": "2026-03-02T09:00:00+00:00", "offset_seconds": 0}
 HOUR, DAY = 3600, 86_400
 
 
-def test_a_move_answers_with_the_time_that_was_reached(operator: Operator) -> None:
+def test_an_advance_returns_the_reached_time_and_offset(operator: Operator) -> None:
     assert operator.move("P1D") == {"now": "2026-03-03T09:00:00+00:00", "offset_seconds": 86_400}
     assert operator.move("PT1H") == {"now": "2026-03-03T10:00:00+00:00", "offset_seconds": 90_000}
 
 
-def test_anybody_may_read_the_time(operator: Operator) -> None:
+def test_the_time_can_be_read_without_a_key(operator: Operator) -> None:
     assert operator.time == START
     operator.move("P1D")
     assert operator.time == {"now": "2026-03-03T09:00:00+00:00", "offset_seconds": DAY}
@@ -45,7 +45,7 @@ def test_anybody_may_read_the_time(operator: Operator) -> None:
         ("90s", 90),
     ],
 )
-def test_a_duration_has_weeks_or_days_and_times(duration: str, seconds: int) -> None:
+def test_a_duration_consists_of_weeks_or_of_days_and_times(duration: str, seconds: int) -> None:
     assert read_seconds({"advance": duration}) == seconds
 
 
@@ -60,7 +60,7 @@ def test_a_duration_has_weeks_or_days_and_times(duration: str, seconds: int) -> 
         *(f'{{"advance": "{text}"}}' for text in ("PT0S", "P0D", "P401D", "P400DT1S", "P58W")),
     ],
 )
-def test_a_body_that_is_no_move_forward_changes_nothing(operator: Operator, body: str) -> None:
+def test_an_invalid_duration_returns_400_and_moves_nothing(operator: Operator, body: str) -> None:
     answer = operator.ask(body)
 
     assert answer.status == 400
@@ -68,7 +68,7 @@ def test_a_body_that_is_no_move_forward_changes_nothing(operator: Operator, body
     assert operator.time == START
 
 
-def test_a_body_has_to_be_json(operator: Operator) -> None:
+def test_a_body_of_another_content_type_than_json_returns_415(operator: Operator) -> None:
     answer = operator.ask("advance=P1D", content_type="application/x-www-form-urlencoded")
 
     assert (answer.status, answer.body["error"]) == (415, "invalid_request")
@@ -76,7 +76,7 @@ def test_a_body_has_to_be_json(operator: Operator) -> None:
 
 
 @pytest.mark.parametrize("key", [None, "", "another", "the-operators-ke", "the-operators-keyy"])
-def test_only_the_operator_moves_the_clock(operator: Operator, key: str | None) -> None:
+def test_an_advance_with_a_wrong_key_returns_401(operator: Operator, key: str | None) -> None:
     answer = operator.ask({"advance": "P1D"}, key)
 
     assert (answer.status, answer.body["error"]) == (401, "invalid_key")
@@ -84,25 +84,25 @@ def test_only_the_operator_moves_the_clock(operator: Operator, key: str | None) 
     assert operator.time == START
 
 
-def test_a_key_is_checked_before_the_body_is_read(operator: Operator) -> None:
+def test_the_key_is_checked_before_the_body(operator: Operator) -> None:
     assert operator.ask("{", "another").status == 401
 
 
-def test_without_an_operators_key_nobody_moves_the_clock(operator: Operator) -> None:
+def test_every_advance_returns_401_if_no_operator_key_is_configured(operator: Operator) -> None:
     hub = operator.world.hub
     object.__setattr__(hub.settings, "operator_key", None)
 
     assert operator.ask({"advance": "P1D"}, "").status == 401
 
 
-def test_another_method_is_refused_in_json(operator: Operator) -> None:
+def test_another_method_returns_405_as_json(operator: Operator) -> None:
     answer = operator.world.call("PUT", "/sandbox/clock", b"{}")
 
     assert (answer.status, answer.body["error"]) == (405, "method_not_allowed")
     assert answer.headers["allow"] == "GET, POST, HEAD, OPTIONS"
 
 
-def test_a_second_move_is_refused(operator: Operator) -> None:
+def test_an_advance_during_another_returns_409(operator: Operator) -> None:
     ClockOffset(operator.world.hub.store).claim("another", operator.world.clock.time())
     answer = operator.ask({"advance": "P1D"})
 
@@ -110,7 +110,7 @@ def test_a_second_move_is_refused(operator: Operator) -> None:
     assert operator.time == START
 
 
-def test_when_storage_fails_the_operator_is_told_that_time_may_have_moved(operator: Operator, lines: Lines) -> None:
+def test_a_storage_failure_returns_503_and_is_logged(operator: Operator, lines: Lines) -> None:
     with operator.world.storage_gone("update"):
         answer = operator.ask({"advance": "P1D"})
 
@@ -118,7 +118,7 @@ def test_when_storage_fails_the_operator_is_told_that_time_may_have_moved(operat
     assert "clock not moved" in lines.text
 
 
-def test_a_response_is_json_that_nobody_stores(operator: Operator) -> None:
+def test_a_response_is_json_with_cache_control_no_store(operator: Operator) -> None:
     answer = operator.ask({"advance": "PT1H"})
     body: Any = jsontext.loads(answer.text)
 

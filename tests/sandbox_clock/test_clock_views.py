@@ -23,7 +23,7 @@ def test_the_page_shows_business_and_real_time(user: Person) -> None:
     assert "Not moved" in user.text
 
 
-def test_a_form_moves_time(user: Person, operator: Operator) -> None:
+def test_the_form_moves_the_clock(user: Person, operator: Operator) -> None:
     user.get("/clock")
     user.post("/clock", number="1", unit="weeks")
     user.follow()
@@ -33,7 +33,7 @@ def test_a_form_moves_time(user: Person, operator: Operator) -> None:
     assert operator.time["offset_seconds"] == 7 * 86_400
 
 
-def test_the_session_stays_in_real_time(user: Person, movable: World) -> None:
+def test_a_session_expires_in_real_time(user: Person, movable: World) -> None:
     movable.clock.advance(LIFETIME - 3600)
     user.get("/clock")
     user.post("/clock", number="1", unit="days")
@@ -41,7 +41,7 @@ def test_the_session_stays_in_real_time(user: Person, movable: World) -> None:
     assert user.get("/clock").status == 200
 
 
-def test_a_mailed_link_stays_in_real_time(user: Person, movable: World, operator: Operator) -> None:
+def test_a_mailed_link_expires_in_real_time(user: Person, movable: World, operator: Operator) -> None:
     users = movable.hub.website.users
     link = movable.hub.website.call(account_flow.issue_operator_link, users.get("clock@example.com"))
     secret = link.rpartition("/")[2]
@@ -52,7 +52,7 @@ def test_a_mailed_link_stays_in_real_time(user: Person, movable: World, operator
 
 
 @pytest.mark.usefixtures("rendered")
-def test_a_banner_on_every_page_says_that_time_was_moved(user: Person, operator: Operator) -> None:
+def test_every_page_shows_a_banner_after_the_clock_was_moved(user: Person, operator: Operator) -> None:
     user.get("/clients")
     assert "Time has been moved" not in user.text
     operator.move("P7DT2H")
@@ -61,7 +61,7 @@ def test_a_banner_on_every_page_says_that_time_was_moved(user: Person, operator:
         assert "Time has been moved. Here it is 9 Mar 2026, 11:00:00 UTC , 7 days and 2 hours ahead." in user.text
 
 
-def test_a_bank_says_so_too(user: Person, operator: Operator) -> None:
+def test_a_demonstration_bank_shows_a_banner_after_the_clock_was_moved(user: Person, operator: Operator) -> None:
     operator.move("P7D")
     user.get("/demo-bank/one")
 
@@ -79,7 +79,7 @@ def test_a_bank_says_so_too(user: Person, operator: Operator) -> None:
         ("58", "weeks", "Time moves forward only, by at most 400 days at once."),
     ],
 )
-def test_what_is_no_move_forward_is_said_and_changes_nothing(
+def test_the_form_rejects_an_invalid_duration_with_a_message(
     user: Person, operator: Operator, number: str, unit: str, said: str
 ) -> None:
     user.get("/clock")
@@ -90,12 +90,12 @@ def test_what_is_no_move_forward_is_said_and_changes_nothing(
     assert operator.time["offset_seconds"] == 0
 
 
-def test_a_form_of_another_site_moves_nothing(user: Person, operator: Operator) -> None:
+def test_a_forged_form_token_returns_403_and_moves_nothing(user: Person, operator: Operator) -> None:
     assert user.post("/clock", token="forged", number="1", unit="days").status == 403
     assert operator.time["offset_seconds"] == 0
 
 
-def test_somebody_who_is_not_signed_in_signs_in_first(movable: World, operator: Operator) -> None:
+def test_a_visitor_is_redirected_to_the_sign_in_page_and_moves_nothing(movable: World, operator: Operator) -> None:
     visitor = Person(movable)
 
     assert visitor.get("/clock").headers["location"].endswith("/sign-in?next=%2Fclock")

@@ -34,7 +34,7 @@ def ends_told(world: World) -> list[Delivery]:
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_the_end_of_a_consent_is_told_a_week_before_and_when_it_comes(
+def test_an_advance_sends_the_consent_events_one_week_before_expiry_and_at_expiry(
     movable: World, operator: Operator, version: int
 ) -> None:
     movable.wants_events()
@@ -55,7 +55,7 @@ def test_the_end_of_a_consent_is_told_a_week_before_and_when_it_comes(
     assert movable.tpp("GET", "/tpp/accounts", bearer=tokens["access_token"]).status == 401
 
 
-def test_a_token_expires(movable: World, operator: Operator) -> None:
+def test_an_advance_beyond_the_lifetime_of_a_token_expires_the_token(movable: World, operator: Operator) -> None:
     tokens = movable.tokens(2)
     movable.banks[2].answers["/v2_accounts"] = always({"accounts": []})
     operator.move("PT59M")
@@ -64,7 +64,7 @@ def test_a_token_expires(movable: World, operator: Operator) -> None:
     assert movable.tpp("GET", "/tpp/accounts", bearer=tokens["access_token"]).status == 401
 
 
-def test_a_hold_is_released_and_the_ledger_is_proved(movable: World, operator: Operator, lines: Lines) -> None:
+def test_an_advance_releases_expired_holds_and_proves_the_ledger(movable: World, operator: Operator, lines: Lines) -> None:
     scene = with_shops(Scene(movable))
     card = buyer(scene, 100_00, **LIMITED, card_fee_group_id=SEPARATE)
     card.asks(10_00)
@@ -78,7 +78,7 @@ def test_a_hold_is_released_and_the_ledger_is_proved(movable: World, operator: O
     assert "ledger broken" not in lines.text
 
 
-def test_each_day_is_recorded_once(movable: World, operator: Operator) -> None:
+def test_an_advance_records_the_statistics_of_each_day_once(movable: World, operator: Operator) -> None:
     bic, store = movable.banks[1].bank.bic, movable.hub.store
     first = date(2026, 3, 2)
     operator.move("P3D")
@@ -87,7 +87,7 @@ def test_each_day_is_recorded_once(movable: World, operator: Operator) -> None:
     assert [record.day for record in found] == [first + timedelta(days=number) for number in range(3)]
 
 
-def test_days_are_recorded_at_their_minute_of_the_night(movable: World, operator: Operator) -> None:
+def test_an_advance_records_a_day_at_the_minute_of_the_nightly_ingest(movable: World, operator: Operator) -> None:
     bic, store = movable.banks[1].bank.bic, movable.hub.store
     first = date(2026, 3, 2)
     operator.move(f"PT{15 * 60 + INGESTED_AT - 1}M")
@@ -96,7 +96,7 @@ def test_days_are_recorded_at_their_minute_of_the_night(movable: World, operator
     assert len(day_records.records_of_bank(store, bic, first, first)) == 1
 
 
-def test_calls_before_a_move_are_in_their_day(movable: World, operator: Operator) -> None:
+def test_calls_before_an_advance_are_recorded_in_their_day(movable: World, operator: Operator) -> None:
     movable.writes_measurements()
     tokens = movable.tokens(2)
     movable.banks[2].answers["/v2_accounts"] = always({"accounts": []})
@@ -111,8 +111,8 @@ def test_calls_before_a_move_are_in_their_day(movable: World, operator: Operator
     assert record.total.bank_requests > 0
 
 
-def test_calls_of_the_minute_before_a_move_are_in_their_day(movable: World, operator: Operator) -> None:
-    """A process writes its counters once a minute."""
+def test_calls_of_the_minute_before_an_advance_are_recorded_in_their_day(movable: World, operator: Operator) -> None:
+    """Write the counters before the move, which a process otherwise does once a minute."""
     movable.writes_measurements()
     tokens = movable.tokens(2)
     movable.banks[2].answers["/v2_accounts"] = always({"accounts": []})
@@ -127,7 +127,7 @@ def test_calls_of_the_minute_before_a_move_are_in_their_day(movable: World, oper
 
 
 @pytest.mark.parametrize("moves", [("P2D",), ("P1D", "P1D"), ("PT15H", "PT1H", "P1DT8H")])
-def test_a_day_whose_report_failed_is_reported_again_in_the_next_hour(
+def test_a_failed_daily_report_is_retried_in_the_next_hour_of_an_advance(
     movable: World, operator: Operator, monkeypatch: pytest.MonkeyPatch, moves: tuple[str, ...]
 ) -> None:
     attempts: list[int] = []

@@ -61,7 +61,7 @@ def deliveries(world: World) -> list[Delivery]:
     return world.recorded("revoke_token")
 
 
-def test_a_day_costs_one_look_at_each_delivery_and_no_call_during_a_pause(workers: Workers, operator: Operator) -> None:
+def test_an_advance_of_a_day_begins_each_delivery_once_and_makes_no_call_on_an_open_circuit(workers: Workers, operator: Operator) -> None:
     operator.move("P1D")
 
     assert workers.begun == 2 * MANY
@@ -71,7 +71,7 @@ def test_a_day_costs_one_look_at_each_delivery_and_no_call_during_a_pause(worker
     assert {each.state for each in deliveries(workers.world)} == {"due"}
 
 
-def test_after_a_pause_a_day_costs_one_probe_of_each_bank(workers: Workers, operator: Operator) -> None:
+def test_an_advance_after_the_open_time_of_a_circuit_sends_one_probe_to_each_bank(workers: Workers, operator: Operator) -> None:
     operator.move("P1D")
     for number in (1, 2):
         workers.world.clock.advance(OPEN_SECONDS)
@@ -80,7 +80,7 @@ def test_after_a_pause_a_day_costs_one_probe_of_each_bank(workers: Workers, oper
         assert workers.begun == 2 * MANY + 2 * number
 
 
-def test_deliveries_reach_a_bank_that_is_back_while_the_other_is_gone(workers: Workers, operator: Operator) -> None:
+def test_deliveries_reach_a_recovered_bank_while_another_is_unavailable(workers: Workers, operator: Operator) -> None:
     operator.move("P1D")
     workers.world.banks[1].answers[PATH] = always({"status": "success"})
     workers.world.clock.advance(OPEN_SECONDS)
@@ -93,7 +93,7 @@ def test_deliveries_reach_a_bank_that_is_back_while_the_other_is_gone(workers: W
     assert workers.calls_to(2) == FAILURES + 1
 
 
-def test_events_that_become_due_are_sent_while_banks_are_gone(workers: Workers, operator: Operator) -> None:
+def test_due_events_are_sent_while_banks_are_unavailable(workers: Workers, operator: Operator) -> None:
     operator.move("PT2H")
     workers.world.wants_events()
     workers.world.tokens(1)
@@ -102,7 +102,7 @@ def test_events_that_become_due_are_sent_while_banks_are_gone(workers: Workers, 
     assert [event["type"] for event in workers.world.receiver.events] == ["consent.authorised"]
 
 
-def test_deliveries_expire_without_a_call_while_their_bank_is_gone(workers: Workers, operator: Operator) -> None:
+def test_deliveries_to_an_unavailable_bank_expire_without_a_call(workers: Workers, operator: Operator) -> None:
     operator.move("PT1H")
     calls = [workers.calls_to(version) for version in (1, 2)]
     operator.move(f"PT{PLANS['revoke_token'].lasts // 3600}H")

@@ -40,7 +40,7 @@ class Question:
         return self.due if self.due is not None and self.due <= until else None
 
 
-def test_an_answer_is_kept_while_nothing_is_written() -> None:
+def test_a_due_time_is_cached_until_the_next_write() -> None:
     question = Question()
     question.due = 5 * HOUR
 
@@ -50,7 +50,7 @@ def test_an_answer_is_kept_while_nothing_is_written() -> None:
     assert len(question.asked) == 1
 
 
-def test_that_nothing_is_due_is_kept_too_but_not_beyond_what_was_asked() -> None:
+def test_the_absence_of_a_due_time_is_cached_up_to_the_queried_time() -> None:
     question = Question()
     assert question.remembered(0, DAY) is None
     (asked_until,) = question.asked
@@ -61,7 +61,7 @@ def test_that_nothing_is_due_is_kept_too_but_not_beyond_what_was_asked() -> None
     assert question.remembered(0, asked_until + 1) == asked_until + 1
 
 
-def test_a_write_makes_the_answer_worthless() -> None:
+def test_a_write_invalidates_the_cached_due_time() -> None:
     question = Question()
     assert question.remembered(0, DAY) is None
     question.due, question.writes = HOUR, 1
@@ -69,7 +69,8 @@ def test_a_write_makes_the_answer_worthless() -> None:
     assert question.remembered(0, DAY) == HOUR
 
 
-def test_after_a_second_the_question_is_asked_again_since_other_processes_write_too() -> None:
+def test_a_cached_due_time_expires_after_one_second() -> None:
+    """Find due times that other processes have written."""
     question = Question()
     assert question.remembered(0, DAY) is None
     question.due = HOUR
@@ -78,7 +79,7 @@ def test_after_a_second_the_question_is_asked_again_since_other_processes_write_
     assert question.remembered(0, DAY) == HOUR
 
 
-def test_each_kind_of_write_counts_for_its_table_and_its_kind_of_record(world: World, counts: WriteCounts) -> None:
+def test_every_write_operation_counts_for_its_table_and_its_kind_of_record(world: World, counts: WriteCounts) -> None:
     store = world.hub.store
     writes: list[Callable[[], object]] = [
         lambda: store.put("demo-banks", ROW),
@@ -105,8 +106,8 @@ def test_reads_do_not_count(world: World, counts: WriteCounts) -> None:
     assert counts.of("demo-banks") == 0
 
 
-def test_a_write_that_was_refused_counts(world: World, counts: WriteCounts) -> None:
-    """Its outcome may be unknown: better one question too many."""
+def test_a_refused_write_counts(world: World, counts: WriteCounts) -> None:
+    """Count it because its outcome may be unknown; one more query does no harm."""
     world.hub.store.put("demo-banks", ROW)
     with pytest.raises(ConditionFailed):
         world.hub.store.put("demo-banks", ROW | {"more": 1}, absent("bank"))
