@@ -92,7 +92,9 @@ def read(model: Any, members: Members) -> tuple[Any, Refused | None]:
 
 @relaxed
 @given(near())
-def test_a_near_valid_request_is_accepted_or_refused_with_a_code_between_2001_and_2008(asked: tuple[str, Members]) -> None:
+def test_a_near_valid_request_is_accepted_or_refused_with_a_code_between_2001_and_2008(
+    asked: tuple[str, Members],
+) -> None:
     action, members = asked
     model = EVERY_ACTION[action].request
 
@@ -107,7 +109,9 @@ def test_a_near_valid_request_is_accepted_or_refused_with_a_code_between_2001_an
 
 @settings(relaxed, max_examples=50)
 @given(near())
-def test_near_valid_requests_never_cause_an_internal_error(stage: Scene, lines: Lines, asked: tuple[str, Members]) -> None:
+def test_near_valid_requests_never_cause_an_internal_error(
+    stage: Scene, lines: Lines, asked: tuple[str, Members]
+) -> None:
     """Name records that do not exist: nearly every request is refused, and the others succeed."""
     action, members = asked
     members.pop("access_key", None)

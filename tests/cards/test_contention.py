@@ -57,7 +57,9 @@ def details(scene: Scene, card: MadeCard) -> Any:
 
 
 @pytest.mark.parametrize("holder", ["new", "existing"])
-def test_50_identical_card_requests_create_one_card_and_return_the_same_answer(scenes: list[Scene], holder: str) -> None:
+def test_50_identical_card_requests_create_one_card_and_return_the_same_answer(
+    scenes: list[Scene], holder: str
+) -> None:
     scene = scenes[0]
     of_holder = HOLDER_BLOCK if holder == "new" else {"holder_id": scene.holder()}
     members = of_new_card(request_reference_id=scene.reference(), **of_holder)
@@ -274,7 +276,9 @@ def test_a_rule_code_is_assigned_once_under_parallel_requests(scenes: list[Scene
 
 
 @pytest.mark.parametrize("which", ["the removal first", "the cards first"])
-def test_a_parallel_use_and_removal_of_a_design_never_both_succeed(scenes: list[Scene], world: World, which: str) -> None:
+def test_a_parallel_use_and_removal_of_a_design_never_both_succeed(
+    scenes: list[Scene], world: World, which: str
+) -> None:
     before = setups.manager(card_programmes=[setups.card_programme(design_ids=[1, 2])])
     before["credentials"] = [setups.credential("app", modes=setups.PLAIN, allow_plain=True)]
     after = before | {"card_programmes": [setups.card_programme()], "designs": before["designs"][:1]}

@@ -1,4 +1,4 @@
-"""What the container fills in by name is there, and is what the function expects."""
+"""Parameters that the container injects by name: each exists and has the expected class."""
 
 from __future__ import annotations
 

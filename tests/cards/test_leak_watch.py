@@ -231,7 +231,9 @@ def test_the_final_search_of_the_tables_reports_clear_card_data(hub: bootstrap.H
     watch.search_tables()
 
 
-def test_the_watch_records_the_card_data_that_the_service_seals_opens_and_computes(hub: bootstrap.Hub, watch: Watch) -> None:
+def test_the_watch_records_the_card_data_that_the_service_seals_opens_and_computes(
+    hub: bootstrap.Hub, watch: Watch
+) -> None:
     data = hub.cards.card_data
     pan = numbers.new_pan("411111", 16)
     cvc2 = data.cvc2(pan, year=2029, month=12, version=1)

@@ -67,7 +67,9 @@ def split(answers: list[Any], size: int) -> tuple[list[Any], list[Any], list[Any
 
 
 @pytest.mark.parametrize(("amount", "balance"), [(100, 100 * CLIENTS // 2 + 99), (7, 7 * CLIENTS + 7), (500, 499)])
-def test_parallel_transfers_succeed_until_the_balance_is_used_up(scenes: list[Scene], amount: int, balance: int) -> None:
+def test_parallel_transfers_succeed_until_the_balance_is_used_up(
+    scenes: list[Scene], amount: int, balance: int
+) -> None:
     address = scenes[0].funded(balance)
     account, winners = address["account_id"], min(CLIENTS, balance // amount)
 
@@ -130,7 +132,9 @@ def test_parallel_identical_transfers_create_one_payment_and_one_order(scenes: l
 
 
 @pytest.mark.parametrize(("name", "settled"), [("Silent Partner", True), ("Silent Partner", False), ("Lost", False)])
-def test_a_parallel_schedule_repeat_and_provider_report_complete_a_payment_once(scenes: list[Scene], name: str, settled: bool) -> None:
+def test_a_parallel_schedule_repeat_and_provider_report_complete_a_payment_once(
+    scenes: list[Scene], name: str, settled: bool
+) -> None:
     scene = scenes[0]
     address = scene.funded(10_000)
     members = {"request_reference_id": scene.reference(), "destination_account_name": name}
@@ -151,7 +155,9 @@ def test_a_parallel_schedule_repeat_and_provider_report_complete_a_payment_once(
     assert list(check(scene, address["account_id"]).orders) == [payment]
 
 
-def test_a_schedule_that_completes_a_payment_first_stores_the_answer_of_its_request(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_schedule_that_completes_a_payment_first_stores_the_answer_of_its_request(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Take more than a minute at the provider: the request returns the answer that the schedule has stored."""
     address, other = scene.funded(10_000), scene.apart()
     provider = scene.hub.cards.payment_provider

@@ -256,7 +256,9 @@ class Run:
 
 
 @pytest.mark.parametrize("due", DUE)
-def test_the_schedule_releases_an_expired_hold_once_despite_storage_faults(scene: Scene, due: Callable[[Scene], None]) -> None:
+def test_the_schedule_releases_an_expired_hold_once_despite_storage_faults(
+    scene: Scene, due: Callable[[Scene], None]
+) -> None:
     with scene.world.manager_wants_events():
         TARGETS.play(due.__name__, Run(scene, due), scene.world)
 

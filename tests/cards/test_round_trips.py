@@ -1,4 +1,4 @@
-"""How often each action of the card API and of the simulator goes to DynamoDB, in a process that runs for a while."""
+"""DynamoDB round trips of each action of the card API and of the simulator, in a process that runs for a while."""
 
 from __future__ import annotations
 

@@ -60,7 +60,9 @@ def test_a_storage_fault_neither_loses_nor_repeats_a_write(scene: Scene, case: C
 
 @pytest.mark.parametrize("manner", MANNERS)
 @pytest.mark.parametrize("case", [case for case in CARD_CASES if str(case) in _COLD], ids=str)
-def test_a_storage_fault_in_a_new_process_neither_loses_nor_repeats_a_write(scene: Scene, case: Case, manner: str) -> None:
+def test_a_storage_fault_in_a_new_process_neither_loses_nor_repeats_a_write(
+    scene: Scene, case: Case, manner: str
+) -> None:
     TARGETS.play(f"cold {case} {manner}", Play(scene, case, manner, cold=True), scene.world)
 
 

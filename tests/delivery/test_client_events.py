@@ -1,4 +1,4 @@
-"""What the owner of a client sees of its events and calls: everything once, newest first, however much there is."""
+"""The events and calls that the owner of a client sees: each once, newest first, in pages."""
 
 from __future__ import annotations
 

@@ -68,7 +68,9 @@ def test_every_wait_takes_at_least_one_second() -> None:
 
 @pytest.mark.parametrize(("kind", "longest"), [("relay", 60), ("payment", 60), ("event", 720), ("revoke_token", 720)])
 @pytest.mark.usefixtures("exact")
-def test_the_delay_of_a_deferred_delivery_grows_with_its_age_to_the_maximum_of_its_plan(kind: str, longest: int) -> None:
+def test_the_delay_of_a_deferred_delivery_grows_with_its_age_to_the_maximum_of_its_plan(
+    kind: str, longest: int
+) -> None:
     delays = [put_off(PLANS[kind], age, None) for age in (0, 1, 10, 20, 60, 100, 240, 2880, 10 * DAY)]
 
     assert delays == [2, 2, 2, 5, 15, 25, 60, longest, longest]

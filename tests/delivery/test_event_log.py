@@ -70,9 +70,7 @@ def reader(world: World) -> Reader:
 @pytest.mark.dynamodb
 @pytest.mark.parametrize("late", [0.001, 1, 30, LATE_SECONDS - 1])
 @pytest.mark.parametrize("limit", [1, 2, 100])
-def test_a_reader_receives_a_late_event_exactly_once(
-    world: World, reader: Reader, late: float, limit: int
-) -> None:
+def test_a_reader_receives_a_late_event_exactly_once(world: World, reader: Reader, late: float, limit: int) -> None:
     reader.limit = limit
     early = world.clock.now().timestamp()
     world.clock.advance(late)

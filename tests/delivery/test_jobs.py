@@ -1,4 +1,4 @@
-"""What runs without a caller, as Lambda calls it."""
+"""The jobs of deliveries, as Lambda calls them."""
 
 from __future__ import annotations
 

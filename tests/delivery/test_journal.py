@@ -66,9 +66,7 @@ def test_the_failed_deliveries_of_a_client_are_read_from_their_index(world: Worl
     assert {failed, older} <= {*ids(journal.search_latest(client_id))}
 
 
-def test_the_list_without_a_party_shows_failed_and_due_deliveries(
-    world: World, journal: Journal
-) -> None:
+def test_the_list_without_a_party_shows_failed_and_due_deliveries(world: World, journal: Journal) -> None:
     failed = ended(world, "failed")
     world.clock.advance(1)
     ended(world, "delivered")
@@ -260,7 +258,9 @@ def test_a_resend_waits_for_a_running_attempt(
     assert (again.state, again.due_at) == (("due", world.clock.time()) if is_sent else ("delivered", None))
 
 
-def test_a_resend_stops_waiting_for_a_running_attempt_after_4_to_10_pauses(world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_resend_stops_waiting_for_a_running_attempt_after_4_to_10_pauses(
+    world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
     delivery_id = record(world)
     pauses: list[float] = []
     attempted(world, delivery_id)

@@ -142,9 +142,7 @@ def test_deliveries_are_queued_once_each_in_batches_of_ten(
     assert len(batches) == -(-count // 10)
 
 
-def test_a_delivery_due_within_15_minutes_is_queued_with_a_delay(
-    outbox: Outbox, sent: list[tuple[str, int]]
-) -> None:
+def test_a_delivery_due_within_15_minutes_is_queued_with_a_delay(outbox: Outbox, sent: list[tuple[str, int]]) -> None:
     outbox.queue_later("soon", 1)
     outbox.queue_later("late", 900)
 

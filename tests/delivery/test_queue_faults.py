@@ -131,7 +131,9 @@ def swept(world: World) -> list[str]:
 
 
 @ALL
-def test_a_token_revocation_returns_200_and_the_sweep_queues_its_deliveries(world: World, fault: Make, kind: str) -> None:
+def test_a_token_revocation_returns_200_and_the_sweep_queues_its_deliveries(
+    world: World, fault: Make, kind: str
+) -> None:
     world.wants_events()
     token = world.tokens(1)["access_token"]
     carry_on(world)
@@ -189,7 +191,9 @@ def test_the_sweep_queues_a_retry_that_the_worker_could_not_queue(
 
 
 @ALL
-def test_the_next_sweep_queues_the_deliveries_that_the_previous_one_could_not_queue(world: World, fault: Make, kind: str) -> None:
+def test_the_next_sweep_queues_the_deliveries_that_the_previous_one_could_not_queue(
+    world: World, fault: Make, kind: str
+) -> None:
     ids = {record(world) for _ in range(12)}
     world.clock.advance(SWEEP_WAITS[0])
 
@@ -232,7 +236,9 @@ def test_the_sweep_queues_the_events_of_expired_consents(world: World, fault: Ma
 
 @ALL
 @pytest.mark.parametrize("which", ["one", "all"])
-def test_the_sweep_queues_the_deliveries_that_an_operator_resent(world: World, fault: Make, kind: str, which: str) -> None:
+def test_the_sweep_queues_the_deliveries_that_an_operator_resent(
+    world: World, fault: Make, kind: str, which: str
+) -> None:
     world.wants_events()
     world.approve(1)
     (delivery_id,) = due(world)

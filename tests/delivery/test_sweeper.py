@@ -131,7 +131,9 @@ def test_a_record_of_an_earlier_release_is_swept(world: World, sweep: Callable[[
     assert recorded in sweep()
 
 
-def test_a_delivery_arrives_after_a_crash_between_commit_and_queue(world: World, worker: Worker, receiver: Receiver) -> None:
+def test_a_delivery_arrives_after_a_crash_between_commit_and_queue(
+    world: World, worker: Worker, receiver: Receiver
+) -> None:
     made = intended(world, body="a body")
     world.hub.store.transact(made.operations)  # and here the process dies
     world.clock.advance(FIRST)

@@ -28,9 +28,7 @@ def tasks(world: World, done: list[str]) -> Tasks:
     return Tasks(world.hub.vault, world.hub.delivery.queue, lambda: handlers)
 
 
-def test_a_task_is_executed_with_its_sealed_details(
-    world: World, tasks: Tasks, done: list[str]
-) -> None:
+def test_a_task_is_executed_with_its_sealed_details(world: World, tasks: Tasks, done: list[str]) -> None:
     tasks.send("note", "a secret ä")
     [message] = world.queued()
 

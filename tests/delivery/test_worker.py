@@ -62,7 +62,9 @@ def test_an_accepted_delivery_becomes_delivered(world: World, worker: Worker, re
     assert (delivery.due_at, delivery.claimed_by) == (None, None)
 
 
-def test_a_delivery_without_a_body_is_sent_with_an_empty_body(worker: Worker, receiver: Receiver, recorded: str) -> None:
+def test_a_delivery_without_a_body_is_sent_with_an_empty_body(
+    worker: Worker, receiver: Receiver, recorded: str
+) -> None:
     worker.attempt(recorded)
 
     assert receiver.got[0].body == ""
@@ -107,9 +109,7 @@ def test_an_attempt_without_an_answer_records_the_sent_headers_only(
     assert "received" not in last
 
 
-def test_a_deferred_attempt_records_nothing(
-    world: World, worker: Worker, receiver: Receiver, recorded: str
-) -> None:
+def test_a_deferred_attempt_records_nothing(world: World, worker: Worker, receiver: Receiver, recorded: str) -> None:
     receiver.failures = [fail(not_made=True)]
     worker.attempt(recorded)
 
@@ -395,9 +395,7 @@ def test_the_outcome_of_an_attempt_is_written_when_the_queue_fails(
 
 
 @pytest.mark.usefixtures("exact")
-def test_a_deferred_attempt_does_not_count(
-    world: World, worker: Worker, receiver: Receiver, recorded: str
-) -> None:
+def test_a_deferred_attempt_does_not_count(world: World, worker: Worker, receiver: Receiver, recorded: str) -> None:
     receiver.failures = [fail("it is not asked now", not_made=True)] * 3
     for delay in (2, 2, 2):
         worker.attempt(recorded)
@@ -436,7 +434,9 @@ def test_a_storage_failure_in_a_sender_counts_neither_as_an_attempt_nor_as_a_def
     assert buried(world) == []
 
 
-def test_a_delivery_with_deferred_attempts_only_fails_at_the_end_of_its_lifetime(world: World, worker: Worker, receiver: Receiver) -> None:
+def test_a_delivery_with_deferred_attempts_only_fails_at_the_end_of_its_lifetime(
+    world: World, worker: Worker, receiver: Receiver
+) -> None:
     recorded = record(world, "relay")
     receiver.always = fail("it is not asked now", not_made=True)
     started = world.clock.time()
@@ -467,7 +467,9 @@ def test_an_expired_delivery_fails_without_being_sent(
     assert (world.delivery(recorded).state, world.delivery(recorded).last["error"]) == ("failed", "too late")
 
 
-def test_a_delivery_is_sent_in_the_last_second_of_its_lifetime(world: World, worker: Worker, receiver: Receiver) -> None:
+def test_a_delivery_is_sent_in_the_last_second_of_its_lifetime(
+    world: World, worker: Worker, receiver: Receiver
+) -> None:
     recorded = record(world, "relay")
     world.clock.advance(PLANS["relay"].lasts)
     worker.attempt(recorded)
@@ -475,7 +477,9 @@ def test_a_delivery_is_sent_in_the_last_second_of_its_lifetime(world: World, wor
     assert world.delivery(recorded).state == "delivered"
 
 
-def test_a_failed_attempt_without_time_for_a_retry_ends_the_delivery(world: World, worker: Worker, receiver: Receiver) -> None:
+def test_a_failed_attempt_without_time_for_a_retry_ends_the_delivery(
+    world: World, worker: Worker, receiver: Receiver
+) -> None:
     recorded = record(world, "relay")
     world.clock.advance(PLANS["relay"].lasts)
     receiver.always = fail()
@@ -487,7 +491,9 @@ def test_a_failed_attempt_without_time_for_a_retry_ends_the_delivery(world: Worl
 # -- workers that die
 
 
-def test_another_worker_sends_a_delivery_after_the_claim_of_a_dead_worker_expires(world: World, worker: Worker, receiver: Receiver, recorded: str) -> None:
+def test_another_worker_sends_a_delivery_after_the_claim_of_a_dead_worker_expires(
+    world: World, worker: Worker, receiver: Receiver, recorded: str
+) -> None:
     begun(worker, recorded)
 
     world.clock.advance(CLAIMED_SECONDS - 1)
@@ -504,7 +510,9 @@ def test_another_worker_sends_a_delivery_after_the_claim_of_a_dead_worker_expire
     assert dispatch.delivery.request_id == delivery.request_id
 
 
-def test_a_delivery_fails_when_workers_died_in_all_its_attempts(world: World, worker: Worker, receiver: Receiver) -> None:
+def test_a_delivery_fails_when_workers_died_in_all_its_attempts(
+    world: World, worker: Worker, receiver: Receiver
+) -> None:
     recorded = record(world, "payment")
     for _ in range(2):
         begun(worker, recorded)
@@ -547,7 +555,9 @@ def test_a_delivery_stays_marked_as_abandoned_until_an_attempt_has_an_outcome(
     assert [dispatch.delivery.abandoned for dispatch in receiver.got] == [True, True]
 
 
-def test_a_failed_attempt_does_not_mark_a_delivery_as_abandoned(world: World, worker: Worker, receiver: Receiver, recorded: str) -> None:
+def test_a_failed_attempt_does_not_mark_a_delivery_as_abandoned(
+    world: World, worker: Worker, receiver: Receiver, recorded: str
+) -> None:
     receiver.failures = [fail()]
     worker.attempt(recorded)
     world.clock.advance(CLAIMED_SECONDS)
@@ -649,7 +659,9 @@ def test_a_delivery_is_sent_again_only_if_its_outcome_was_not_stored(
 # -- answers, and what is written with an outcome
 
 
-def test_the_answer_to_a_relayed_call_is_stored_sealed_for_one_day(world: World, worker: Worker, receiver: Receiver) -> None:
+def test_the_answer_to_a_relayed_call_is_stored_sealed_for_one_day(
+    world: World, worker: Worker, receiver: Receiver
+) -> None:
     recorded = record(world, "relay")
     receiver.arrived = Delivered(200, StoredAnswer(200, '{"amount":1.50}'))
     worker.attempt(recorded)

@@ -79,9 +79,7 @@ def test_an_advance_runs_work_in_the_hour_in_which_it_is_due(clock: MovedClock, 
     assert diary.done == [1, 2, 5]
 
 
-def test_an_advance_of_half_an_hour_runs_due_work_at_its_end(
-    clock: MovedClock, offset: ClockOffset
-) -> None:
+def test_an_advance_of_half_an_hour_runs_due_work_at_its_end(clock: MovedClock, offset: ClockOffset) -> None:
     diary = Diary(clock, 60)
     advance(clock, offset, diary).advance(HOUR // 2)
 
@@ -161,7 +159,9 @@ def test_an_advance_stores_the_offset_of_each_step_for_all_processes(clock: Move
 
 
 @pytest.mark.parametrize("seconds", [0, -DAY, MOST_SECONDS + 1])
-def test_an_advance_backward_or_beyond_400_days_is_refused(clock: MovedClock, offset: ClockOffset, seconds: int) -> None:
+def test_an_advance_backward_or_beyond_400_days_is_refused(
+    clock: MovedClock, offset: ClockOffset, seconds: int
+) -> None:
     diary = Diary(clock, 0)
     with pytest.raises(ValueError, match="forward only, by at most 400 days"):
         advance(clock, offset, diary).advance(seconds)

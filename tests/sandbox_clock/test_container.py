@@ -1,4 +1,4 @@
-"""What moving time does to the service: everything that becomes due on the way is done, in its hour and once."""
+"""The effects of an advance on the service: all due work is done once, in its hour."""
 
 from __future__ import annotations
 
@@ -64,7 +64,9 @@ def test_an_advance_beyond_the_lifetime_of_a_token_expires_the_token(movable: Wo
     assert movable.tpp("GET", "/tpp/accounts", bearer=tokens["access_token"]).status == 401
 
 
-def test_an_advance_releases_expired_holds_and_proves_the_ledger(movable: World, operator: Operator, lines: Lines) -> None:
+def test_an_advance_releases_expired_holds_and_proves_the_ledger(
+    movable: World, operator: Operator, lines: Lines
+) -> None:
     scene = with_shops(Scene(movable))
     card = buyer(scene, 100_00, **LIMITED, card_fee_group_id=SEPARATE)
     card.asks(10_00)

@@ -1,4 +1,4 @@
-"""What a move of time costs with deliveries to banks that are gone: their circuits stay open meanwhile."""
+"""The cost of an advance with deliveries to unavailable banks: their circuits stay open meanwhile."""
 
 from __future__ import annotations
 
@@ -61,7 +61,9 @@ def deliveries(world: World) -> list[Delivery]:
     return world.recorded("revoke_token")
 
 
-def test_an_advance_of_a_day_begins_each_delivery_once_and_makes_no_call_on_an_open_circuit(workers: Workers, operator: Operator) -> None:
+def test_an_advance_of_a_day_begins_each_delivery_once_and_makes_no_call_on_an_open_circuit(
+    workers: Workers, operator: Operator
+) -> None:
     operator.move("P1D")
 
     assert workers.begun == 2 * MANY
@@ -71,7 +73,9 @@ def test_an_advance_of_a_day_begins_each_delivery_once_and_makes_no_call_on_an_o
     assert {each.state for each in deliveries(workers.world)} == {"due"}
 
 
-def test_an_advance_after_the_open_time_of_a_circuit_sends_one_probe_to_each_bank(workers: Workers, operator: Operator) -> None:
+def test_an_advance_after_the_open_time_of_a_circuit_sends_one_probe_to_each_bank(
+    workers: Workers, operator: Operator
+) -> None:
     operator.move("P1D")
     for number in (1, 2):
         workers.world.clock.advance(OPEN_SECONDS)

@@ -28,7 +28,9 @@ def test_activity_adds_the_rows_of_all_processes_and_the_unwritten_counts_of_its
     assert sorted(call.status for call in activity.calls) == [200, 400, 429, 500]
 
 
-def test_activity_contains_only_the_latest_hours_and_recent_calls(instance: Measurements, table: Table, clock: ManualClock) -> None:
+def test_activity_contains_only_the_latest_hours_and_recent_calls(
+    instance: Measurements, table: Table, clock: ManualClock
+) -> None:
     for _ in range(HOURS + 3):
         ask(instance, clock)
         clock.advance(3600)
@@ -51,7 +53,9 @@ def test_activity_lists_the_newest_call_first(instance: Measurements, table: Tab
     assert [call.status for call in read(instance, table, clock).calls] == [204, 201, 200]
 
 
-def test_activity_of_several_clients_takes_two_queries_each(instance: Measurements, table: Table, clock: ManualClock) -> None:
+def test_activity_of_several_clients_takes_two_queries_each(
+    instance: Measurements, table: Table, clock: ManualClock
+) -> None:
     ask(instance, clock, client_id="one")
     ask(instance, clock, client_id="two")
     reader = ActivityReader(table, clock, instance.activity)  # type: ignore[arg-type]

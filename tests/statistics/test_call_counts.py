@@ -69,7 +69,9 @@ def test_a_percentile_exceeds_the_exact_value_by_less_than_one_bucket(durations:
 
 
 @given(DURATIONS, DURATIONS, DURATIONS)
-def test_histograms_add_up_to_the_same_total_in_any_order(first: list[float], second: list[float], third: list[float]) -> None:
+def test_histograms_add_up_to_the_same_total_in_any_order(
+    first: list[float], second: list[float], third: list[float]
+) -> None:
     forth, back = Histogram(), Histogram()
     for durations in (first, second, third):
         forth.include(histogram(durations))

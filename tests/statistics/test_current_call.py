@@ -1,4 +1,4 @@
-"""What is noted of the request under way: by whom it is seen, and what is not noted for nobody."""
+"""Records of the current request: its bank, outcome and client, kept apart from other requests."""
 
 from __future__ import annotations
 

@@ -127,9 +127,7 @@ def test_counters_beyond_one_query_page_are_read_from_the_next_pages(
     assert (found.is_whole, found.summary.total.calls) == (True, PAGES)
 
 
-def test_incomplete_counters_give_counts_without_availability(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_incomplete_counters_give_counts_without_availability(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     pages = Pages(world, PAGES + 1)
     monkeypatch.setattr(world.hub.store, "query", pages)
     found = today(world)

@@ -155,9 +155,7 @@ def interrupted(monkeypatch: pytest.MonkeyPatch, other: Callable[[], None], time
     monkeypatch.setattr(day_overviews, "_put", put)
 
 
-def test_parallel_builds_of_an_overview_keep_the_records_of_both(
-    night: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parallel_builds_of_an_overview_keep_the_records_of_both(night: World, monkeypatch: pytest.MonkeyPatch) -> None:
     measured(night, ALPHA)
 
     def other() -> None:

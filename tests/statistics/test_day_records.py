@@ -122,9 +122,7 @@ def test_a_later_record_of_a_day_replaces_the_earlier_one(world: World) -> None:
     assert day_records.records_of_bank(world.hub.store, "ALPHGB21", DAY, DAY) == [record(answered=2)]
 
 
-def test_records_are_found_by_bank_and_day_across_quarters(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_records_are_found_by_bank_and_day_across_quarters(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "WIDTH", 1)  # the emulator is not made for threads
     real = world.hub.store.query
     monkeypatch.setattr(world.hub.store, "query", lambda *of, **options: real(*of, **options, limit=2))

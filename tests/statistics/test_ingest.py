@@ -1,4 +1,4 @@
-"""What is counted and reported becomes one record of each day, the same whoever works it out, and whenever."""
+"""The nightly ingest: one record of each day from counters and reports, the same in every run."""
 
 from __future__ import annotations
 
@@ -440,9 +440,7 @@ def test_a_run_at_its_time_limit_starts_no_further_bank(night: World, monkeypatc
     assert (DAY in records(night, begun), DAY in records(night, left)) == (True, False)
 
 
-def test_runs_start_with_different_banks(
-    night: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_runs_start_with_different_banks(night: World, monkeypatch: pytest.MonkeyPatch) -> None:
     room = night.hub.statistics
     banks = [ExpectedBank(f"BANKGB{number:02}", "A bank") for number in range(10)]
     orders: list[list[str]] = []

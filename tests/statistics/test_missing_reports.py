@@ -1,4 +1,4 @@
-"""Which banks have a report to make of a day, and who is told when it is missing."""
+"""Daily reports that are expected of banks, and the warnings when they are missing."""
 
 from __future__ import annotations
 
@@ -36,9 +36,7 @@ def test_a_missing_report_causes_a_log_warning_and_a_metric(
     assert [line["records"] for line in lines.all() if line["message"] == "days ingested"] == [4]
 
 
-def test_a_report_missing_on_the_second_night_is_overdue(
-    night: World, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_report_missing_on_the_second_night_is_overdue(night: World, capsys: pytest.CaptureFixture[str]) -> None:
     ingest(night)
     capsys.readouterr()
     turn_to(night, DAY + timedelta(days=2))
@@ -49,9 +47,7 @@ def test_a_report_missing_on_the_second_night_is_overdue(
     assert found == {"MissingReports": [1, 1], "OverdueReports": [1, 0]}
 
 
-def test_a_received_report_causes_no_warning(
-    night: World, lines: Lines, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_received_report_causes_no_warning(night: World, lines: Lines, capsys: pytest.CaptureFixture[str]) -> None:
     report(night)
 
     ingest(night)

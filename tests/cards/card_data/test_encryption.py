@@ -41,9 +41,7 @@ def test_a_sealed_value_opens_for_its_own_card_and_field(
 
 
 @pytest.mark.parametrize(("card_id", "field"), [(1002, "pan"), (1001, "pin"), (100, "pan"), (10010, "pan")])
-def test_a_sealed_value_does_not_open_for_another_card_or_field(
-    data: CardData, card_id: int, field: Sealed
-) -> None:
+def test_a_sealed_value_does_not_open_for_another_card_or_field(data: CardData, card_id: int, field: Sealed) -> None:
     sealed = data.seal(1001, "pan", PAN)
 
     with pytest.raises(Unsealable) as refused:

@@ -39,7 +39,9 @@ def breaking(scene: Scene, ring: str, service: str) -> Unreliable:
 
 
 @pytest.mark.parametrize(("ring", "service"), PLACES)
-def test_card_creation_fails_without_keys_and_succeeds_when_keys_are_available_again(scene: Scene, ring: str, service: str) -> None:
+def test_card_creation_fails_without_keys_and_succeeds_when_keys_are_available_again(
+    scene: Scene, ring: str, service: str
+) -> None:
     fresh = scene.apart()
     unreliable = breaking(fresh, ring, service)
     members = of_new_card(request_reference_id=scene.reference(), **HOLDER_BLOCK)
@@ -60,7 +62,9 @@ def test_card_creation_fails_without_keys_and_succeeds_when_keys_are_available_a
 
 @pytest.mark.parametrize("action", ["getCardNumber", "getPin", "getCvc2", "getCardAcsPassword", "setPin"])
 @pytest.mark.parametrize(("ring", "service"), PLACES)
-def test_card_data_actions_fail_without_keys_and_succeed_when_keys_are_available_again(scene: Scene, action: str, ring: str, service: str) -> None:
+def test_card_data_actions_fail_without_keys_and_succeed_when_keys_are_available_again(
+    scene: Scene, action: str, ring: str, service: str
+) -> None:
     card = scene.card(card_virtual=0, card_pin=PIN)
     members = {"card_id": card.card_id} | ({"pin": PIN} if action == "setPin" else {})
     needed = ring == "keyring" or action in ("getCvc2", "setPin")

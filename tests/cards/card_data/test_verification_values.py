@@ -48,9 +48,7 @@ def test_pin_verification_values_match_published_examples(key: str, pan: str, in
 
 
 @given(KEYS, PANS, st.integers(2026, 2099), st.integers(1, 12))
-def test_a_cvc2_matches_psec_for_year_month_and_service_code_000(
-    key: bytes, pan: str, year: int, month: int
-) -> None:
+def test_a_cvc2_matches_psec_for_year_month_and_service_code_000(key: bytes, pan: str, year: int, month: int) -> None:
     """Continue with the letters where the decimal digits end, as the schemes do and psec does not."""
     value = verification_values.cvc2(key, pan, year, month)
 

@@ -1,4 +1,4 @@
-"""How card events travel: signed, to where the set-up says, and again until they have arrived."""
+"""Delivery of card events: signed, sent to the current Events URL, and retried until delivered."""
 
 from __future__ import annotations
 

@@ -68,9 +68,7 @@ def test_a_rotation_returns_the_stored_signing_secret_despite_a_storage_fault(
     assert in_use(world) == [made.secret, old]
 
 
-def test_a_rotation_keeps_only_the_previous_secret_during_the_overlap(
-    world: World, cards: CardContainer
-) -> None:
+def test_a_rotation_keeps_only_the_previous_secret_during_the_overlap(world: World, cards: CardContainer) -> None:
     oldest = first(cards)
     second, third = (cards.call(rotate_events_secret, NEW, DAY) for _ in range(2))
 

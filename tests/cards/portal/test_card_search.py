@@ -115,7 +115,9 @@ def test_the_search_finds_a_card_whose_row_of_an_earlier_version_has_only_its_id
 
 
 @pytest.mark.parametrize("name", ["zoë", "ZOE", "bjork"])
-def test_the_search_finds_a_card_whose_row_has_no_holder_name_by_its_name(portal: Portal, stage: Scene, name: str) -> None:
+def test_the_search_finds_a_card_whose_row_has_no_holder_name_by_its_name(
+    portal: Portal, stage: Scene, name: str
+) -> None:
     """Match the name on the card, which such a row has with its diacritics, and the name of the holder."""
     person = {"holder_first_name": "Astrid", "holder_last_name": "Björk"}
     made = stage.card(**HOLDER_BLOCK | person, card_name_line_3="ZOË A")
@@ -125,9 +127,7 @@ def test_the_search_finds_a_card_whose_row_has_no_holder_name_by_its_name(portal
     assert found(portal, holder_id=made.holder_id, name="babbage") == []
 
 
-def test_the_search_finds_a_reissued_card_of_an_earlier_version_by_its_holder(
-    portal: Portal, stage: Scene
-) -> None:
+def test_the_search_finds_a_reissued_card_of_an_earlier_version_by_its_holder(portal: Portal, stage: Scene) -> None:
     made = stage.card_in("L")
     write_earlier_row(stage, made, OLDEST_ROW)
     stage.data("reissueCard", card_id=made.card_id, generate_new_pan=1, generate_new_pin=1, card_name_line_3="A L")

@@ -219,7 +219,9 @@ def test_the_portal_shows_only_the_masked_number_of_the_card_data(portal: Portal
     )
 
 
-def test_each_shown_number_writes_an_audit_line_with_the_credential(portal: Portal, card: MadeCard, lines: Lines) -> None:
+def test_each_shown_number_writes_an_audit_line_with_the_credential(
+    portal: Portal, card: MadeCard, lines: Lines
+) -> None:
     shown(portal, card.card_id)
     (line,) = [each for each in lines.all() if each["message"] == "card data revealed"]
 

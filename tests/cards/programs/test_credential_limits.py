@@ -155,7 +155,9 @@ def test_internal_calls_of_the_web_interface_are_not_limited(shared_world: World
     assert [jsontext.loads(answer)["status"] for answer in answers] == ["success"] * 3
 
 
-def test_a_call_above_the_limit_writes_a_log_line_and_a_metric(limited: Scene, lines: Lines, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_above_the_limit_writes_a_log_line_and_a_metric(
+    limited: Scene, lines: Lines, monkeypatch: pytest.MonkeyPatch
+) -> None:
     written: list[str] = []
     monkeypatch.setattr(metrics, "_output", written.append)
 

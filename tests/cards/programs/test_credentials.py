@@ -85,7 +85,9 @@ def test_a_malformed_part_is_refused_without_a_read(caller: Caller, position: in
         assert caller.world.another_process().cards.credentials.check(*parts) is None
 
 
-def test_every_wrong_credential_takes_the_same_number_of_comparisons(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_wrong_credential_takes_the_same_number_of_comparisons(
+    caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
     compared: list[int] = []
     real = hmac.compare_digest
 
@@ -238,7 +240,9 @@ def test_current_credentials_are_read_once_a_minute_in_the_given_order(caller: C
 
 
 @pytest.mark.parametrize("seconds", [60, -3600])
-def test_an_ended_credential_leaves_the_current_list_after_a_minute_or_a_clock_set_back(caller: Caller, seconds: int) -> None:
+def test_an_ended_credential_leaves_the_current_list_after_a_minute_or_a_clock_set_back(
+    caller: Caller, seconds: int
+) -> None:
     credentials = caller.world.another_process().cards.credentials
     digests = [digest(parts[0]) for parts in (caller.others, caller.parts)]
     assert len(credentials.current(digests)) == 2

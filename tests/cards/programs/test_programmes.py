@@ -133,7 +133,9 @@ def test_a_change_takes_effect_after_a_minute_with_one_query(
     assert len(queries) == 1
 
 
-def test_a_cached_catalogue_stays_in_use_for_a_minute_while_storage_is_unavailable(world: World, small: dict[str, Any], lines: Lines) -> None:
+def test_a_cached_catalogue_stays_in_use_for_a_minute_while_storage_is_unavailable(
+    world: World, small: dict[str, Any], lines: Lines
+) -> None:
     programmes = world.another_process().cards.programmes
     before = programmes.catalogue(small["id"])
     loaded(world.hub, renamed(small))
@@ -153,9 +155,7 @@ def test_an_uncached_catalogue_raises_store_unavailable_without_storage(world: W
         world.another_process().cards.programmes.catalogue(small["id"])
 
 
-def test_a_process_records_the_first_use_of_an_entry_once(
-    world: World, small: dict[str, Any]
-) -> None:
+def test_a_process_records_the_first_use_of_an_entry_once(world: World, small: dict[str, Any]) -> None:
     hub, other = world.another_process(), world.another_process()
     hub.cards.programmes.mark_used(
         hub.cards.programmes.catalogue(small["id"]), [("design", 1), ("fee_group", 1), ("design", 1)]

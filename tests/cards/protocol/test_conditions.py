@@ -1,4 +1,4 @@
-"""What fields of a request require, exclude and hide of each other."""
+"""Conditions between the fields of a request: required, excluded and ignored fields."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ CONDITIONS = [(action, condition) for action in BY_ACTION for condition in EVERY
 
 
 @pytest.mark.parametrize(("action", "condition"), CONDITIONS, ids=str)
-def test_a_request_that_breaks_a_condition_between_fields_is_refused(action: str, condition: Needs | NeedsOne | Excludes) -> None:
+def test_a_request_that_breaks_a_condition_between_fields_is_refused(
+    action: str, condition: Needs | NeedsOne | Excludes
+) -> None:
     """Break each condition by itself; the tests below check that the conditions are right."""
     requests = whole_requests.whole(action)
     if isinstance(condition, Excludes):
@@ -182,7 +184,9 @@ def test_a_transfer_requires_an_iban_or_a_sort_code_with_an_account_number(
         (("account_id", "amount", "currency_ison"), set()),
     ],
 )
-def test_a_custom_fee_requires_an_account_and_a_currency_for_its_amount(given: tuple[str, ...], expected: set[str]) -> None:
+def test_a_custom_fee_requires_an_account_and_a_currency_for_its_amount(
+    given: tuple[str, ...], expected: set[str]
+) -> None:
     """Name the second of two fields of which one is required."""
     whole, _ = whole_requests.whole("createCustomFee")
     mandatory = ("fee_group_id", "fee_code", "description")

@@ -1,4 +1,4 @@
-"""What a card bureau prints: letters, digits and the punctuation that its programme names."""
+"""The characters that a card bureau prints: letters, digits and the punctuation of its programme."""
 
 from __future__ import annotations
 

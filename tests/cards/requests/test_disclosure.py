@@ -96,7 +96,9 @@ def test_an_expiry_is_returned_as_year_and_month_plain_or_each_encrypted() -> No
 
 @pytest.mark.parametrize("field", CARD_FIELDS)
 @pytest.mark.parametrize("mode", ["plain", "masked", "encrypted"])
-def test_a_reveal_writes_an_audit_line_with_credential_card_field_and_mode(field: CardField, mode: str, lines: Lines) -> None:
+def test_a_reveal_writes_an_audit_line_with_credential_card_field_and_mode(
+    field: CardField, mode: str, lines: Lines
+) -> None:
     disclosure.audit_reveal(credential(mode), 1001, field)
 
     assert audited(lines) == [("card data revealed", "1.web-shop", 1001, field, mode)]

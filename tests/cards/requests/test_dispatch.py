@@ -281,9 +281,7 @@ def test_an_error_message_names_members_but_not_their_values(stage: Scene) -> No
 
 
 @pytest.mark.parametrize("call_of_store", ["batch_get", "transact"])
-def test_a_storage_failure_returns_code_9001_and_a_later_repeat_is_executed(
-    stage: Scene, call_of_store: str
-) -> None:
+def test_a_storage_failure_returns_code_9001_and_a_later_repeat_is_executed(stage: Scene, call_of_store: str) -> None:
     card, reference = stage.card(), stage.reference()
     request = {"card_id": card.card_id, "acs_password": "quiet-Otter 9!", "request_reference_id": reference}
 

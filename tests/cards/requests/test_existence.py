@@ -1,4 +1,4 @@
-"""What a request names has to be there for its caller: unknown, foreign and hidden records and entries are not."""
+"""References of a request: unknown, foreign and hidden records and entries are reported as missing."""
 
 from __future__ import annotations
 
@@ -75,7 +75,9 @@ def test_the_cases_cover_every_member_that_refers_to_a_record_or_an_entry() -> N
 
 
 @pytest.mark.parametrize(("action", "name"), NAMED, ids=ids(NAMED))
-def test_a_missing_record_or_entry_returns_the_code_of_its_kind(stage: Scene, standing: Cast, action: str, name: str) -> None:
+def test_a_missing_record_or_entry_returns_the_code_of_its_kind(
+    stage: Scene, standing: Cast, action: str, name: str
+) -> None:
     request = request_with(standing, action, name)
 
     member = TABLES[action].request[name]
@@ -89,7 +91,9 @@ def test_a_missing_record_or_entry_returns_the_code_of_its_kind(stage: Scene, st
 
 
 @pytest.mark.parametrize(("action", "name"), OF_ENTRIES, ids=ids(OF_ENTRIES))
-def test_an_entry_of_another_programme_manager_returns_the_code_for_a_missing_one(stage: Scene, standing: Cast, action: str, name: str) -> None:
+def test_an_entry_of_another_programme_manager_returns_the_code_for_a_missing_one(
+    stage: Scene, standing: Cast, action: str, name: str
+) -> None:
     request = request_with(standing, action, name)
 
     for number in OTHER_MANAGERS[ENTRIES[name]]:
@@ -245,7 +249,9 @@ def test_lists_omit_accounts_above_the_access_level(stage: Scene) -> None:
         assert at_level == {0: {low}, 599: {low}, 600: {low, high}}
 
 
-def test_a_transaction_of_an_account_above_the_access_level_returns_code_3012(stage: Scene, below: Scene, level: Scene) -> None:
+def test_a_transaction_of_an_account_above_the_access_level_returns_code_3012(
+    stage: Scene, below: Scene, level: Scene
+) -> None:
     card = stage.card()
     hidden = stage.account(access_level=500, holder_id=card.holder_id, cards=[card.card_id])
     came = stage.inbound(stage.address(hidden), 5000)
