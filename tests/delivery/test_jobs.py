@@ -106,7 +106,7 @@ def test_a_single_message_returns_none(recorded: str) -> None:
     assert deliver(recorded) is None
 
 
-def test_a_receiver_that_hangs_does_not_delay_the_other_messages(world: World) -> None:
+def test_a_hanging_receiver_does_not_delay_other_messages(world: World) -> None:
     others = [str(number) for number in range(9)]
     arrived = threading.Semaphore(0)
 

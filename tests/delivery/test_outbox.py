@@ -118,7 +118,7 @@ def test_messages_that_the_queue_refuses_are_logged_and_not_counted(
     assert line["error"] == "refused"
 
 
-def test_a_failed_batch_does_not_stop_the_others(outbox: Outbox, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_batch_does_not_stop_other_batches(outbox: Outbox, monkeypatch: pytest.MonkeyPatch) -> None:
     def send_all(queue: Queue, bodies: list[str]) -> list[str]:
         if "15" in bodies:
             raise FAILURES[1]

@@ -72,7 +72,7 @@ def sweeps_by_minute(world: World, sweep: Callable[[], list[str]], delivery_id: 
     return queued
 
 
-def test_a_delivery_whose_message_waits_is_queued_again_after_2_4_8_and_then_15_minutes(
+def test_a_delivery_with_a_waiting_message_is_queued_again_after_2_4_8_and_then_15_minutes(
     world: World, sweep: Callable[[], list[str]], recorded: str
 ) -> None:
     assert sweeps_by_minute(world, sweep, recorded, 60) == [2, 6, 14, 29, 44, 59]

@@ -124,7 +124,7 @@ def test_a_series_continues_after_midnight_with_the_next_unanswered_request(worl
     assert row.ends_at == midnight_after(midnight)
 
 
-def test_a_series_that_ended_before_midnight_is_not_recorded_after_it(world: World, noon: int) -> None:
+def test_a_series_that_ended_before_midnight_is_not_recorded_afterwards(world: World, noon: int) -> None:
     midnight = midnight_after(noon)
     world.clock.advance(midnight + 20 - noon)
 

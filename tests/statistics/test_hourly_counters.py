@@ -69,7 +69,7 @@ def test_stored_counters_are_read_unchanged(events: list[Event]) -> None:
 
 
 @given(EVENTS)
-def test_including_counters_does_not_change_them(events: list[Event]) -> None:
+def test_adding_counters_does_not_change_the_added_ones(events: list[Event]) -> None:
     one, other = hourly(events), hourly(events)
 
     one.include(other)

@@ -189,7 +189,7 @@ def test_a_second_run_writes_nothing(night: World) -> None:
     assert items(night) == before != []
 
 
-def test_a_day_gives_the_same_record_when_it_is_ingested_late(night: World) -> None:
+def test_a_late_ingest_of_a_day_gives_the_same_record(night: World) -> None:
     counted(night.hub.store, ALPHA, DAY, answered=["10:00:30"], unanswered=TO_DOWN)
     ingest(night)
     before = items(night)
@@ -366,7 +366,7 @@ def test_a_day_that_is_not_over_is_refused(night: World, ahead: int) -> None:
     assert items(night) == []
 
 
-def test_a_day_whose_counters_have_expired_is_refused(night: World) -> None:
+def test_a_day_with_expired_counters_is_refused(night: World) -> None:
     turn_to(night, DAY + timedelta(days=ingesting.OLDEST_INGESTED + 1), "00:00")
 
     with pytest.raises(DayRefused, match="2026-03-03 is more than 112 days ago") as refused:

@@ -140,7 +140,7 @@ def test_a_request_without_a_bank_writes_nothing_and_does_not_delay_the_next_wri
     assert len(table.transactions) == 1
 
 
-def test_a_request_without_a_bank_writes_the_pending_counts_of_others(
+def test_a_request_without_a_bank_writes_the_pending_counts_of_earlier_requests(
     instance: Measurements, table: Table, clock: ManualClock
 ) -> None:
     for _ in range(2):

@@ -75,7 +75,7 @@ def test_a_body_of_any_content_type_is_accepted(stage: Scene, card_id: int, cont
 
 @pytest.mark.parametrize("path", ["/api", "/simulator"])
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH"])
-def test_every_other_method_than_post_returns_405(stage: Scene, path: str, method: str) -> None:
+def test_every_method_except_post_returns_405(stage: Scene, path: str, method: str) -> None:
     answer = stage.world.call(method, path, None, {"content-type": JSON})
 
     assert (answer.status, answer.headers["allow"]) == (405, "POST, OPTIONS")

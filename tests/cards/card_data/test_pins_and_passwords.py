@@ -21,7 +21,7 @@ def test_a_pin_of_one_digit_or_of_consecutive_digits_is_simple(pin: str) -> None
     assert pins_and_passwords.is_simple(pin)
 
 
-def test_no_other_pin_is_simple() -> None:
+def test_pins_of_one_digit_or_of_consecutive_digits_are_the_only_simple_ones() -> None:
     assert {pin for number in range(10_000) if pins_and_passwords.is_simple(pin := f"{number:04}")} == SIMPLE
 
 

@@ -57,7 +57,7 @@ def test_a_standard_webhook_library_verifies_an_event(world: World, secret: str)
 
 
 @pytest.mark.parametrize(("elapsed", "old_counts"), [(OVERLAP - 1, True), (OVERLAP, False)])
-def test_both_secrets_verify_during_a_rotations_overlap_and_the_new_one_after_it(
+def test_both_secrets_verify_during_the_overlap_of_a_rotation_and_only_the_new_one_afterwards(
     world: World, secret: str, elapsed: int, old_counts: bool
 ) -> None:
     at_the_machines_time(world, later=elapsed)

@@ -66,7 +66,7 @@ def test_a_call_above_the_limit_returns_200_with_a_retry_after_header(limited: S
     assert (answer.body["status"], answer.body["status_code"]) == ("error", TOO_MANY)
 
 
-def test_other_answers_have_no_retry_after_header(limited: Scene) -> None:
+def test_answers_within_the_limit_have_no_retry_after_header(limited: Scene) -> None:
     answers = [
         post(limited, "/api", "getDesign", program_id=EVERYDAY),
         post(limited, "/api", "getHolder", holder_id=987654321),

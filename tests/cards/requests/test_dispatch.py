@@ -168,7 +168,7 @@ def test_an_action_outside_the_list_of_a_credential_returns_code_1103(stage: Sce
 
 
 @pytest.mark.parametrize("action", REVEALS)
-def test_a_credential_cannot_reveal_a_field_whose_mode_is_absent(stage: Scene, action: str) -> None:
+def test_the_reveal_of_a_field_with_the_mode_absent_returns_code_1103(stage: Scene, action: str) -> None:
     blind = stage.lend(f"without-{action}", modes=ALL_PLAIN | {REVEALS[action]: "absent"})
 
     assert code(call(blind, action, {})) == 1103
