@@ -130,7 +130,7 @@ def new_bank(bic: str, *more: str, version: int = 1, domain: str = "http://127.0
 # -- help
 
 
-def test_the_program_explains_itself_with_examples() -> None:
+def test_help_lists_all_command_groups_and_examples() -> None:
     text = run("--help").stdout
 
     assert "Examples:" in text
@@ -138,7 +138,7 @@ def test_the_program_explains_itself_with_examples() -> None:
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_a_group_lists_its_commands_each_in_a_line(group: str) -> None:
+def test_group_help_lists_each_command_on_one_line(group: str) -> None:
     text = run(group, "--help").stdout
 
     for command in GROUPS[group]:
@@ -146,7 +146,7 @@ def test_a_group_lists_its_commands_each_in_a_line(group: str) -> None:
 
 
 @pytest.mark.parametrize(("group", "command"), COMMANDS)
-def test_every_command_explains_itself_with_an_example_and_takes_json(group: str, command: str) -> None:
+def test_command_help_shows_an_example_and_the_json_option(group: str, command: str) -> None:
     text = run(group, command, "--help").stdout
 
     assert f".venv/bin/python -m infra.admin {group} {command}" in text
@@ -155,7 +155,7 @@ def test_every_command_explains_itself_with_an_example_and_takes_json(group: str
 
 
 @pytest.mark.parametrize(("group", "command"), [("banks", "show"), ("banks", "add"), ("clients", "add")])
-def test_wrong_usage_is_explained_and_ends_with_2(group: str, command: str) -> None:
+def test_missing_arguments_exit_with_code_2_and_a_message(group: str, command: str) -> None:
     spoken, printed = run(group, command), run(group, command, "--json")
 
     assert (spoken.exit_code, printed.exit_code) == (2, 2)
@@ -166,7 +166,7 @@ def test_wrong_usage_is_explained_and_ends_with_2(group: str, command: str) -> N
 # -- banks
 
 
-def test_a_new_bank_is_registered_and_its_key_shown_once(world: World, bic: str, key_file: Path) -> None:
+def test_banks_add_stores_the_bank_and_shows_its_api_key_once(world: World, bic: str, key_file: Path) -> None:
     made = done(*new_bank(bic, "--public-key", str(key_file), "--scheme", "FPS", "--consent-days", "90"))
     limited = done("banks", "update", bic, "--unattended-reads", "1000")["bank"]
     assert limited == made["bank"] | {"unattended_reads": 1000}
@@ -190,7 +190,7 @@ def test_a_new_bank_is_registered_and_its_key_shown_once(world: World, bic: str,
             assert bank.api_keys[0]["digest"] not in shown
 
 
-def test_a_person_is_told_that_a_new_key_is_not_shown_again(bic: str) -> None:
+def test_banks_add_prints_the_api_key_with_a_shown_once_notice(bic: str) -> None:
     text = run(*new_bank(bic)).stdout
 
     assert re.search(rf"The bank's API key: {bic}\.[\w-]{{43}}\nIt is shown only once", text)
@@ -216,7 +216,7 @@ def test_banks_are_listed_in_a_table(world: World, bic: str) -> None:
     assert bic in [bank["bic"] for bank in done("banks", "list")["banks"]]
 
 
-def test_only_what_is_given_is_changed(world: World, bic: str, key_file: Path) -> None:
+def test_banks_update_changes_only_the_given_members(world: World, bic: str, key_file: Path) -> None:
     before = done(*new_bank(bic, "--public-key", str(key_file), "--certificate-subject", "CN=bank"))["bank"]
 
     assert done("banks", "update", bic, "--name", "Other Bank", "--consent-days", "30")["bank"] == {
@@ -234,7 +234,7 @@ def test_only_what_is_given_is_changed(world: World, bic: str, key_file: Path) -
     assert refused("banks", "update", bic) == "no change was specified: see --help for the options"
 
 
-def test_a_bank_that_moves_to_the_other_version_gets_its_scopes(bic: str, key_file: Path) -> None:
+def test_a_bank_that_changes_its_api_version_gets_the_scopes_of_the_new_version(bic: str, key_file: Path) -> None:
     done(*new_bank(bic, "--public-key", str(key_file), "--scope", "account.list"))
 
     bank = done("banks", "update", bic, "--api-version", "2")["bank"]
@@ -249,7 +249,7 @@ def accepted(world: World, bic: str, keys: list[str]) -> list[bool]:
     return [bank.accepts_key(credential) for key in keys if (credential := OpaqueToken.parse(key, 1))]
 
 
-def test_after_a_rotation_both_keys_are_accepted_and_the_new_one_is_shown_a_day_later(world: World, bic: str) -> None:
+def test_key_rotation_accepts_both_api_keys_and_uses_the_new_one_after_a_day(world: World, bic: str) -> None:
     old = done(*new_bank(bic))["api_key"]
     rotated = done("banks", "rotate-key", bic.lower())
 
@@ -267,7 +267,7 @@ def test_after_a_rotation_both_keys_are_accepted_and_the_new_one_is_shown_a_day_
     assert world.hub.openbanking.banks.outbound_key(bank) == rotated["api_key"]
 
 
-def test_rotating_twice_without_an_overlap_shuts_a_key_out(world: World, bic: str) -> None:
+def test_two_rotations_without_overlap_leave_only_the_two_newest_keys_valid(world: World, bic: str) -> None:
     keys = [done(*new_bank(bic))["api_key"], done("banks", "rotate-key", bic)["api_key"]]
     keys += [done("banks", "rotate-key", bic, "--overlap", "0")["api_key"] for _ in range(2)]
 
@@ -275,7 +275,7 @@ def test_rotating_twice_without_an_overlap_shuts_a_key_out(world: World, bic: st
     assert world.hub.openbanking.banks.outbound_key(world.hub.openbanking.banks.get(bic)) == keys[-1]
 
 
-def test_a_person_is_told_what_to_do_with_a_new_key(bic: str) -> None:
+def test_rotate_key_prints_the_new_key_and_the_time_of_its_first_use(bic: str) -> None:
     done(*new_bank(bic))
     later, at_once = (run("banks", "rotate-key", bic, "--overlap", seconds).stdout for seconds in ("3600", "0"))
 
@@ -290,7 +290,7 @@ def test_a_person_is_told_what_to_do_with_a_new_key(bic: str) -> None:
     [("banks", "rotate-key", "ZZZZGB99"), ("clients", "rotate-events-secret", "nobody"), ("keys", "rotate-signing")],
 )
 @pytest.mark.parametrize("seconds", ["-1", "2592001", "a day"])
-def test_an_overlap_is_at_most_a_month(command: tuple[str, ...], seconds: str) -> None:
+def test_an_overlap_outside_0_to_30_days_exits_with_code_2(command: tuple[str, ...], seconds: str) -> None:
     assert run(*command, "--overlap", seconds).exit_code == 2
 
 
@@ -305,7 +305,7 @@ def forgetting(world: World) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("forgetting")
-def test_the_demonstration_banks_are_installed_once(elsewhere: bootstrap.Hub) -> None:
+def test_install_demo_registers_the_demonstration_banks_once(elsewhere: bootstrap.Hub) -> None:
     banks = done("banks", "install-demo")["banks"]
 
     assert [(bank["bic"], bank["domain"]) for bank in banks] == [
@@ -322,7 +322,7 @@ def test_the_demonstration_banks_are_installed_once(elsewhere: bootstrap.Hub) ->
     assert not [kept for kept in secret.values() if kept["api_key"] in said or kept["storage_key"] in said]
 
 
-def test_in_production_there_are_no_demonstration_banks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_install_demo_is_refused_in_production(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = Settings.from_environment({"STAGE": "prod", "PUBLIC_URL": "https://example.com"})
     monkeypatch.setattr(connection, "connect", lambda: bootstrap.Hub(settings))
 
@@ -340,7 +340,7 @@ def test_public_keys_are_added_and_removed(bic: str, key_file: Path, tmp_path: P
     assert refused("banks", "remove-public-key", bic, old) == f"{bic} has no key {old}"
 
 
-def test_a_bank_is_removed_when_the_operator_says_yes(world: World, bic: str) -> None:
+def test_banks_remove_asks_for_confirmation(world: World, bic: str) -> None:
     done(*new_bank(bic))
 
     result = run("banks", "remove", bic, stdin="n\n")
@@ -397,17 +397,17 @@ def test_an_unknown_bank_is_refused(arguments: tuple[str, ...]) -> None:
         (["--public-key", "no-such-file.pem"], "no-such-file.pem cannot be read: No such file or directory"),
     ],
 )
-def test_a_bank_with_a_wrong_member_is_refused(bic: str, more: list[str], reason: str) -> None:
+def test_a_bank_with_an_invalid_member_is_refused(bic: str, more: list[str], reason: str) -> None:
     assert refused(*new_bank(bic, *more)).startswith(reason)
     assert refused("banks", "show", bic) == f"no bank has the BIC {bic}"
 
 
 @pytest.mark.parametrize("bad", ["DEUT", "DEUTDEFF5", "DEUT00FF", "", "ÄÖÜßDEFF"])
-def test_a_bad_bic_is_refused(bad: str) -> None:
+def test_an_invalid_bic_is_refused(bad: str) -> None:
     assert "bic " in refused(*new_bank(bad))
 
 
-def test_a_bank_is_registered_once(bic: str) -> None:
+def test_a_second_registration_of_a_bank_is_refused(bic: str) -> None:
     done(*new_bank(bic))
 
     assert refused(*new_bank(bic)) == f"{bic} is already registered"
@@ -424,12 +424,12 @@ def test_a_bank_is_registered_once(bic: str) -> None:
     ],
 )
 @pytest.mark.usefixtures("elsewhere")
-def test_outside_the_local_stage_addresses_are_public_and_https(bic: str, domain: str, reason: str) -> None:
+def test_outside_the_local_stage_private_and_http_domains_are_refused(bic: str, domain: str, reason: str) -> None:
     assert refused(*new_bank(bic, domain=domain)) == reason
 
 
 @pytest.mark.usefixtures("elsewhere")
-def test_outside_the_local_stage_a_public_bank_is_registered(bic: str) -> None:
+def test_outside_the_local_stage_a_public_https_domain_is_accepted(bic: str) -> None:
     assert done(*new_bank(bic, domain="https://bank.example.com"))["bank"]["domain"] == "https://bank.example.com"
 
 
@@ -469,7 +469,7 @@ WEBHOOKS = {1: "/accounts", 2: "/v2_accounts"}
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_a_bank_that_refuses_in_its_protocol_is_reachable(world: World, version: int) -> None:
+def test_banks_test_reports_a_bank_that_refuses_by_the_protocol_as_reachable(world: World, version: int) -> None:
     side = world.banks[version]
     side.answers[WEBHOOKS[version]] = lambda sent: Reply(401, json.dumps(REFUSAL[version]).encode(), {}, 0.0123)
 
@@ -496,7 +496,7 @@ def test_a_bank_that_refuses_in_its_protocol_is_reachable(world: World, version:
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_a_bank_that_answers_with_success_is_reachable(world: World, version: int) -> None:
+def test_banks_test_reports_a_bank_that_responds_with_success_as_reachable(world: World, version: int) -> None:
     side = world.banks[version]
     side.answers[WEBHOOKS[version]] = lambda sent: {"status": "success", "accounts": []}
 
@@ -516,7 +516,7 @@ def test_a_bank_that_answers_with_success_is_reachable(world: World, version: in
         (2, {"code": "HEADERS_ERROR", "title": "X-Signature"}),
     ],
 )
-def test_a_bank_that_does_not_accept_the_key_or_the_signature_ends_with_1(
+def test_banks_test_exits_with_1_if_the_bank_rejects_the_key_or_signature(
     world: World, version: int, body: dict[str, Any]
 ) -> None:
     side = world.banks[version]
@@ -540,7 +540,9 @@ def test_a_bank_that_does_not_accept_the_key_or_the_signature_ends_with_1(
         (TimedOut("no answer came in time"), "no answer came in time"),
     ],
 )
-def test_a_bank_that_does_not_speak_the_protocol_ends_with_1(world: World, answer: object, said: str) -> None:
+def test_banks_test_exits_with_1_if_the_bank_is_unreachable_or_violates_the_protocol(
+    world: World, answer: object, said: str
+) -> None:
     side = world.banks[1]
     side.answers["/accounts"] = lambda sent: answer
 
@@ -554,7 +556,7 @@ def test_a_bank_that_does_not_speak_the_protocol_ends_with_1(world: World, answe
     assert said in spoken.stdout
 
 
-def test_what_a_bank_says_cannot_control_the_terminal(world: World) -> None:
+def test_banks_test_removes_control_characters_from_the_message_of_a_bank(world: World) -> None:
     side = world.banks[1]
     side.answers["/accounts"] = lambda sent: {"error_code": 4000, "message": "\x1b[2J\n" + "x" * 10_000}
 
@@ -563,7 +565,9 @@ def test_what_a_bank_says_cannot_control_the_terminal(world: World) -> None:
     assert len(answer) <= 200
 
 
-def test_the_certificate_of_a_bank_is_shown_by_its_subject(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_probe_reads_the_certificate_subject_of_a_trusted_bank(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     certificate = self_signed(tmp_path)
 
     with serving(lambda connection: None, server_context(certificate)) as server:
@@ -583,11 +587,11 @@ def owner() -> str:
     return email
 
 
-def test_a_user_is_registered_with_a_password_from_standard_input(world: World, owner: str) -> None:
+def test_users_add_reads_the_password_from_standard_input(world: World, owner: str) -> None:
     assert world.hub.website.users.find(owner) is not None
 
 
-def test_a_user_is_made_with_a_link_that_sets_a_password_once(world: World) -> None:
+def test_users_add_prints_a_link_to_set_a_password(world: World) -> None:
     email = f"{new_id()}@example.com"
     text = run("users", "add", email).stdout
 
@@ -605,7 +609,7 @@ def test_a_user_is_made_with_a_link_that_sets_a_password_once(world: World) -> N
     assert world.hub.website.call(account_flow.find_reset_user, secret).email == f"x{email}"
 
 
-def test_a_password_in_wrong_hands_ends_at_once(world: World, owner: str) -> None:
+def test_reset_password_at_once_removes_the_password_and_the_sessions(world: World, owner: str) -> None:
     session = world.hub.website.sessions.begin(world.hub.website.users.get(owner))
     kept = done("users", "reset-password", owner)
     assert kept["user"]["has_password"] is True
@@ -621,7 +625,7 @@ def test_a_password_in_wrong_hands_ends_at_once(world: World, owner: str) -> Non
     assert world.hub.website.users.authenticate(owner, "rain on a tin roof") is not None
 
 
-def test_a_user_is_shown_without_the_hash_of_the_password(world: World, owner: str) -> None:
+def test_users_show_omits_the_password_hash(world: World, owner: str) -> None:
     shown = done("users", "show", owner.upper())["user"]
 
     assert shown == {
@@ -638,7 +642,7 @@ def test_a_user_is_shown_without_the_hash_of_the_password(world: World, owner: s
     assert refused("users", "show", "nobody@example.com").startswith("no user has the email nobody@example.com")
 
 
-def test_a_user_that_breaks_a_rule_is_refused(owner: str) -> None:
+def test_users_add_refuses_invalid_users(owner: str) -> None:
     add = ("users", "add", f"{new_id()}@example.com", "--password-stdin")
 
     assert refused(*add, stdin=f"{PASSWORD}\n") == "the terms must be accepted"
@@ -673,7 +677,7 @@ def test_a_user_is_deactivated_and_activated(world: World, owner: str) -> None:
         assert refused("users", command, "nobody@example.com").startswith("no user has the email nobody@example.com")
 
 
-def test_a_user_gets_a_link_to_a_new_password(world: World, owner: str) -> None:
+def test_reset_password_prints_a_link_and_keeps_the_old_password_until_its_use(world: World, owner: str) -> None:
     made = done("users", "reset-password", owner)
     assert world.hub.website.users.authenticate(owner, PASSWORD) is not None, "the password stays until then"
     secret = made["password_link"].rpartition("/")[2]
@@ -691,7 +695,7 @@ def stranger(world: World) -> str:
     return email
 
 
-def test_who_registered_an_address_first_is_given_nothing_by_it(world: World, stranger: str) -> None:
+def test_an_unconfirmed_email_cannot_get_a_programme_manager_or_a_client(world: World, stranger: str) -> None:
     reason = f"{stranger} does not identify the user, who registered without confirming it: use a code"
 
     assert refused("users", "link", stranger, "--manager", "1").startswith(reason)
@@ -700,7 +704,7 @@ def test_who_registered_an_address_first_is_given_nothing_by_it(world: World, st
     assert world.hub.openbanking.clients.all(stranger) == []
 
 
-def test_a_user_is_linked_by_the_code_of_the_account_page_once(world: World, stranger: str) -> None:
+def test_an_account_page_code_links_a_user_once(world: World, stranger: str) -> None:
     code = world.hub.website.call(account_flow.issue_code, world.hub.website.users.get(stranger))
     written = code.lower().replace("-", " ")
 
@@ -710,14 +714,14 @@ def test_a_user_is_linked_by_the_code_of_the_account_page_once(world: World, str
     assert world.hub.website.users.get(stranger).manager_id == 1
 
 
-def test_a_code_is_not_used_up_for_a_programme_manager_who_is_not_there(world: World, stranger: str) -> None:
+def test_a_code_stays_valid_after_a_link_to_an_unknown_programme_manager(world: World, stranger: str) -> None:
     code = world.hub.website.call(account_flow.issue_code, world.hub.website.users.get(stranger))
 
     assert refused("users", "link", code, "--manager", "77").startswith("there is no programme manager 77")
     assert done("users", "link", code, "--manager", "1")["user"]["email"] == stranger
 
 
-def test_a_client_is_given_to_the_user_of_a_code(world: World, stranger: str) -> None:
+def test_clients_add_accepts_the_account_page_code_of_the_owner_once(world: World, stranger: str) -> None:
     code = world.hub.website.call(account_flow.issue_code, world.hub.website.users.get(stranger))
 
     made = done("clients", "add", "--owner", code, "--title", "Budget Friend")
@@ -753,7 +757,7 @@ def test_a_clients_secret_is_shown_once(world: World, owner: str) -> None:
         assert client.secrets[0].digest not in shown
 
 
-def test_clients_are_listed_of_one_user_or_of_all(world: World, owner: str) -> None:
+def test_clients_list_shows_the_clients_of_one_user_or_of_all(world: World, owner: str) -> None:
     for title in ("One", "Two"):
         done("clients", "add", "--owner", owner, "--title", title, "--inactive")
 
@@ -765,7 +769,7 @@ def test_clients_are_listed_of_one_user_or_of_all(world: World, owner: str) -> N
     assert run("clients", "list", "--owner", "nobody@example.com").stdout == "There are no clients.\n"
 
 
-def test_a_client_is_switched_off_and_on(world: World) -> None:
+def test_a_client_is_deactivated_and_activated(world: World) -> None:
     client_id = world.client.client_id
 
     assert run("clients", "deactivate", client_id).stdout == "Budget Friend is no longer active.\n"
@@ -774,7 +778,7 @@ def test_a_client_is_switched_off_and_on(world: World) -> None:
     assert world.hub.openbanking.clients.get(client_id).active is True
 
 
-def test_the_operator_is_warned_of_a_title_that_looks_like_another_owners(world: World) -> None:
+def test_a_client_title_that_resembles_that_of_another_owner_prints_a_warning(world: World) -> None:
     clients, owner = world.hub.openbanking.clients, world.client.owner
     twin = clients.create(owner="mallory@example.com", title="\u0412udget\u2011Fr1end", active=False).client
     same = clients.create(owner=owner, title="Budget Friend").client
@@ -790,7 +794,7 @@ def test_the_operator_is_warned_of_a_title_that_looks_like_another_owners(world:
     assert done("clients", "activate", same.client_id)["lookalikes"] == []
 
 
-def test_an_archived_client_is_listed_only_if_wanted_and_can_be_restored(world: World) -> None:
+def test_clients_list_shows_archived_clients_only_on_request_until_restored(world: World) -> None:
     client_id, owner = world.client.client_id, world.client.owner
 
     def listed(*flags: str) -> bool:
@@ -834,11 +838,11 @@ def test_an_unknown_client_is_refused(arguments: tuple[str, ...]) -> None:
         (["--title", "a", "--registration-number", "a\nb"], "registration_number must be 1 to 128 printable"),
     ],
 )
-def test_a_client_with_a_wrong_member_is_refused(owner: str, more: list[str], reason: str) -> None:
+def test_a_client_with_an_invalid_member_is_refused(owner: str, more: list[str], reason: str) -> None:
     assert refused("clients", "add", "--owner", owner, *more).startswith(reason)
 
 
-def test_the_operator_changes_title_addresses_and_where_events_go(world: World) -> None:
+def test_clients_update_changes_title_callback_urls_and_events_url(world: World) -> None:
     update = ("clients", "update", world.client.client_id)
 
     urls = ["https://a.example/", "https://b.example/"]
@@ -853,7 +857,7 @@ def test_the_operator_changes_title_addresses_and_where_events_go(world: World) 
     assert found["client"]["title"] == "Renamed"
 
 
-def test_the_operator_limits_the_calls_of_a_client_and_lifts_the_limit(world: World) -> None:
+def test_clients_update_sets_and_removes_a_limit_of_calls_per_minute(world: World) -> None:
     update = ("clients", "update", world.client.client_id, "--calls-per-minute")
 
     assert done(*update, "1")["client"]["calls_per_minute"] == 1
@@ -867,17 +871,19 @@ def test_the_operator_limits_the_calls_of_a_client_and_lifts_the_limit(world: Wo
 
 
 @pytest.mark.parametrize("options", [[], ["--events-url", EVENTS_URL, "--no-events-url"]])
-def test_an_update_names_what_to_change(world: World, options: list[str]) -> None:
+def test_clients_update_without_changes_or_with_conflicting_options_exits_with_code_2(
+    world: World, options: list[str]
+) -> None:
     assert run("clients", "update", world.client.client_id, *options).exit_code == 2
 
 
 @pytest.mark.parametrize("options", [["--title", " "], ["--callback-url", "ftp://x"], ["--events-url", "ftp://x"]])
-def test_an_update_that_cannot_be_changes_nothing(world: World, options: list[str]) -> None:
+def test_an_invalid_client_update_changes_nothing(world: World, options: list[str]) -> None:
     assert "must" in refused("clients", "update", world.client.client_id, *options)
     assert world.hub.openbanking.clients.get(world.client.client_id) == world.client
 
 
-def test_a_client_secret_is_replaced_while_the_old_one_lives_on(world: World, owner: str) -> None:
+def test_secret_rotation_without_overlap_ends_all_older_client_secrets(world: World, owner: str) -> None:
     made = done("clients", "add", "--owner", owner, "--title", "Careful", "--secret")
     client_id, old = made["client"]["client_id"], made["client_secret"]
 
@@ -896,7 +902,7 @@ def test_a_client_secret_is_replaced_while_the_old_one_lives_on(world: World, ow
     assert not [secret for secret in secrets if secret in shown]
 
 
-def test_a_client_is_shown_with_who_changed_what_when(world: World) -> None:
+def test_clients_show_lists_changes_with_author_time_and_values(world: World) -> None:
     client_id = world.client.client_id
     world.hub.openbanking.clients.update(client_id, owner=world.client.owner, title="Renamed")
     world.clock.advance(60)
@@ -914,7 +920,7 @@ def test_a_client_is_shown_with_who_changed_what_when(world: World) -> None:
     assert lines[2].endswith("updated      title: Renamed")
 
 
-def test_a_client_of_nobody_is_refused() -> None:
+def test_a_client_with_an_unregistered_owner_is_refused() -> None:
     assert refused("clients", "add", "--owner", "nobody@example.com", "--title", "a") == (
         "no user has the email nobody@example.com: register one with `users add`"
     )
@@ -930,7 +936,7 @@ def signing(world: World) -> list[str]:
     return world.hub.openbanking.clients.events_secrets(world.hub.openbanking.clients.get(world.client.client_id))
 
 
-def test_a_client_with_an_events_url_is_shown_its_events_secret_once(world: World, owner: str) -> None:
+def test_clients_add_with_an_events_url_shows_the_events_secret_once(world: World, owner: str) -> None:
     add = ("clients", "add", "--owner", owner, "--title", "Budget Friend", "--events-url", EVENTS_URL)
     made, text = done(*add), run(*add).stdout
 
@@ -953,7 +959,7 @@ def test_a_client_without_an_events_url_has_no_events_secret(owner: str) -> None
     assert made["client"]["has_events_secret"] is False
 
 
-def test_the_events_of_a_client_are_sent_somewhere_and_no_more(world: World) -> None:
+def test_clients_events_url_sets_changes_and_removes_the_url(world: World) -> None:
     set_url = ("clients", "events-url", world.client.client_id)
     first, moved = done(*set_url, EVENTS_URL), run(*set_url, f"{EVENTS_URL}/2").stdout
 
@@ -964,13 +970,13 @@ def test_the_events_of_a_client_are_sent_somewhere_and_no_more(world: World) -> 
     assert [first["events_secret"]] == signing(world)
 
 
-def test_a_person_is_shown_a_first_events_secret_once(world: World) -> None:
+def test_clients_events_url_prints_the_first_events_secret_with_a_shown_once_notice(world: World) -> None:
     text = run("clients", "events-url", world.client.client_id, EVENTS_URL).stdout
 
     assert re.search(rf"\n\nThe secret of its events: {EVENTS_SECRET}\nIt is shown only once", text)
 
 
-def test_an_events_url_that_cannot_be_is_refused(world: World) -> None:
+def test_an_invalid_events_url_is_refused(world: World) -> None:
     set_url = ("clients", "events-url", world.client.client_id)
 
     for wrong in (set_url, (*set_url, EVENTS_URL, "--none")):
@@ -1002,7 +1008,7 @@ def test_without_an_overlap_the_old_events_secret_ends_at_once(world: World) -> 
     assert run(*rotate).stdout.endswith("It signs from now on, alone.\n")
 
 
-def test_a_client_is_sent_a_test_event(world: World) -> None:
+def test_clients_test_event_sends_a_test_event(world: World) -> None:
     asked: list[Client] = []
 
     def send_test(client: Client) -> str:
@@ -1020,7 +1026,7 @@ def test_a_client_is_sent_a_test_event(world: World) -> None:
     )
 
 
-def test_the_operator_says_which_registration_number_banks_are_told(world: World) -> None:
+def test_clients_registration_number_sets_the_number_that_banks_receive(world: World) -> None:
     found = done("clients", "registration-number", world.client.client_id, "PSDGB-FCA-123456")
 
     assert found["client"]["registration_number"] == "PSDGB-FCA-123456"
@@ -1031,7 +1037,7 @@ def test_the_operator_says_which_registration_number_banks_are_told(world: World
     assert refused("clients", "registration-number", "nobody", "X")
 
 
-def test_what_needs_an_events_url_is_refused_without_one(world: World) -> None:
+def test_commands_that_need_an_events_url_are_refused_without_one(world: World) -> None:
     assert refused("clients", "test-event", world.client.client_id).startswith("the client has no Events URL")
     assert refused("clients", "rotate-events-secret", world.client.client_id).startswith("the client has no Events URL")
 
@@ -1049,7 +1055,7 @@ def fresh(world: World, monkeypatch: pytest.MonkeyPatch) -> bootstrap.Hub:
     return hub
 
 
-def test_a_consent_is_shown_and_revoked_from_the_next_call_on(world: World) -> None:
+def test_consents_revoke_invalidates_the_access_token_and_notifies_the_bank(world: World) -> None:
     tokens, _ = world.tokens(1), world.queued()
     consent_id, bearer = tokens["consent_id"], tokens["access_token"]
     shown = done("consents", "show", consent_id)["consent"]
@@ -1064,7 +1070,7 @@ def test_a_consent_is_shown_and_revoked_from_the_next_call_on(world: World) -> N
     assert world.queued() == []
 
 
-def test_revoking_an_expired_consent_says_that_it_is_expired_and_sends_nothing(world: World) -> None:
+def test_revoking_an_expired_consent_keeps_the_status_and_sends_nothing(world: World) -> None:
     tokens, _ = world.tokens(1), world.queued()
     world.clock.advance(180 * 24 * 3600)
 
@@ -1073,7 +1079,7 @@ def test_revoking_an_expired_consent_says_that_it_is_expired_and_sends_nothing(w
     assert world.queued() == []
 
 
-def test_a_consent_that_was_never_used_is_shown_without_a_day(world: World) -> None:
+def test_consents_show_of_an_unused_consent_has_no_last_used_day(world: World) -> None:
     consent_id = world.approve(1).bank_token.partition(".")[0]
 
     assert done("consents", "show", consent_id)["consent"]["last_used_on"] is None
@@ -1086,7 +1092,7 @@ def test_an_unknown_consent_is_refused(command: str) -> None:
 
 
 @pytest.mark.usefixtures("fresh")
-def test_keys_are_made_once_and_shown_without_their_private_half() -> None:
+def test_keys_init_creates_the_keys_once_and_keys_show_prints_only_public_keys() -> None:
     assert refused("keys", "show").endswith("contains no keys yet: run `.venv/bin/python -m infra.admin keys init`")
     made = done("keys", "init")
     assert made["made"] is True
@@ -1127,7 +1133,7 @@ def test_a_data_key_is_rotated(fresh: bootstrap.Hub) -> None:
     assert fresh.keyring.current_data_key()[0] == 2
 
 
-def test_the_keys_of_card_data_are_made_with_the_others_and_rotated(fresh: bootstrap.Hub) -> None:
+def test_keys_init_creates_the_card_keys_and_rotate_card_adds_a_new_key(fresh: bootstrap.Hub) -> None:
     assert refused("keys", "rotate-card").endswith(
         "contains no keys yet: run `.venv/bin/python -m infra.admin keys init`"
     )
@@ -1162,7 +1168,7 @@ def test_the_keys_of_card_data_are_made_with_the_others_and_rotated(fresh: boots
         (ErrorResponse("Scan", "TransactionConflictException"), "the record was changed concurrently: try again"),
     ],
 )
-def test_aws_that_cannot_be_used_is_one_sentence(
+def test_aws_errors_are_reported_in_one_sentence(
     world: World, failure: Exception, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(call: Call, proceed: Proceed) -> Members:
@@ -1172,7 +1178,9 @@ def test_aws_that_cannot_be_used_is_one_sentence(
         assert refused("banks", "list").startswith(said)
 
 
-def test_a_stage_without_resources_is_one_sentence(elsewhere: bootstrap.Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_aws_resources_are_reported_in_one_sentence(
+    elsewhere: bootstrap.Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
     settings = Settings.from_environment({"STAGE": "dev", "PUBLIC_URL": "https://dev.example.com"})
     monkeypatch.setattr(connection, "connect", lambda: bootstrap.Hub(settings))
 
@@ -1190,14 +1198,14 @@ def stack_file(tmp_path: Path) -> Iterator[Path]:
         yield path
 
 
-def test_without_settings_the_running_local_stack_is_used(stack_file: Path) -> None:
+def test_without_settings_commands_use_the_running_local_stack(stack_file: Path) -> None:
     environ = {"CAUSEWAY_STACK_FILE": str(stack_file)}
 
     for stage in ({}, {"STAGE": "local"}):
         assert connection.settings_of_local_stack({**environ, **stage}) == the_stacks(stack_file)
 
 
-def test_a_stack_at_the_endpoint_of_the_shell_is_used_and_one_elsewhere_is_not(stack_file: Path) -> None:
+def test_the_local_stack_is_used_only_if_its_endpoint_matches_aws_endpoint_url(stack_file: Path) -> None:
     environ = {"CAUSEWAY_STACK_FILE": str(stack_file)}
 
     own = connection.settings_of_local_stack({**environ, "AWS_ENDPOINT_URL": "http://127.0.0.1:1"})
@@ -1222,7 +1230,7 @@ def the_stacks(file: Path) -> Any:
         {"AWS_CONTAINER_CREDENTIALS_FULL_URI": "http://localhost:1338"},
     ],
 )
-def test_beside_credentials_of_an_account_a_stage_must_be_named(
+def test_aws_credentials_without_a_stage_are_refused(
     stack_file: Path, credentials: dict[str, str], unset: dict[str, str]
 ) -> None:
     environ = {"CAUSEWAY_STACK_FILE": str(stack_file), **credentials}
@@ -1236,25 +1244,25 @@ def test_beside_credentials_of_an_account_a_stage_must_be_named(
     assert connection.settings_of_local_stack({**environ, "STAGE": "prod"}) == {}
 
 
-def test_made_up_credentials_name_no_account(stack_file: Path) -> None:
+def test_placeholder_credentials_select_the_local_stack(stack_file: Path) -> None:
     environ = {"CAUSEWAY_STACK_FILE": str(stack_file), "AWS_ACCESS_KEY_ID": "test"}
 
     assert connection.settings_of_local_stack(environ) == the_stacks(stack_file)
 
 
-def test_an_engine_for_dynamodb_alone_leads_to_the_stack_that_has_the_other_services(stack_file: Path) -> None:
+def test_a_separate_dynamodb_endpoint_selects_the_local_stack(stack_file: Path) -> None:
     environ = {"CAUSEWAY_STACK_FILE": str(stack_file), "AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:1"}
 
     assert connection.settings_of_local_stack(environ) == the_stacks(stack_file)
 
 
 @pytest.mark.parametrize("named", [{"STAGE": "dev"}, {"AWS_ENDPOINT_URL": "http://a"}])
-def test_a_named_stage_or_endpoint_comes_first(stack_file: Path, named: dict[str, str]) -> None:
+def test_a_given_stage_or_endpoint_overrides_the_local_stack(stack_file: Path, named: dict[str, str]) -> None:
     assert connection.settings_of_local_stack({"CAUSEWAY_STACK_FILE": str(stack_file), **named}) == {}
 
 
 @pytest.mark.parametrize("content", [None, "", "[]", "{}", '{"pid": null, "environment": {}}', '{"pid": 1}'])
-def test_without_a_running_stack_the_operator_is_told_what_to_do(tmp_path: Path, content: str | None) -> None:
+def test_without_a_running_stack_the_error_names_make_run(tmp_path: Path, content: str | None) -> None:
     path = tmp_path / "stack.json"
     if content is not None:
         path.write_text(content)
@@ -1271,21 +1279,21 @@ def as_a_process(*arguments: str, **variables: str) -> subprocess.CompletedProce
     return subprocess.run(command, env=environ | variables, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
-def test_as_a_process_it_says_the_same(tmp_path: Path) -> None:
+def test_a_process_without_a_running_stack_prints_the_error_as_json(tmp_path: Path) -> None:
     result = as_a_process("banks", "list", "--json", CAUSEWAY_STACK_FILE=str(tmp_path / "none"))
 
     assert (result.returncode, result.stderr) == (1, "")
     assert json.loads(result.stdout)["error"].startswith("no local stack is running")
 
 
-def test_a_wrong_setting_is_one_sentence() -> None:
+def test_a_missing_setting_is_reported_in_one_sentence() -> None:
     result = as_a_process("banks", "list", STAGE="dev")
 
     assert (result.returncode, result.stdout) == (1, "")
     assert result.stderr == "Error: PUBLIC_URL: must be set outside the local stage\n"
 
 
-def test_a_command_without_a_stage_beside_credentials_of_an_account_does_nothing(stack_file: Path) -> None:
+def test_a_process_with_aws_credentials_and_no_stage_exits_with_1(stack_file: Path) -> None:
     result = as_a_process("keys", "show", CAUSEWAY_STACK_FILE=str(stack_file), AWS_PROFILE="production")
 
     assert (result.returncode, result.stdout) == (1, "")
@@ -1294,7 +1302,7 @@ def test_a_command_without_a_stage_beside_credentials_of_an_account_does_nothing
     )
 
 
-def test_a_stack_that_does_not_answer_is_one_sentence(stack_file: Path) -> None:
+def test_a_stack_that_does_not_respond_is_reported_in_one_sentence(stack_file: Path) -> None:
     result = as_a_process("keys", "show", CAUSEWAY_STACK_FILE=str(stack_file), AWS_MAX_ATTEMPTS="1")
 
     assert result.returncode == 1

@@ -54,7 +54,7 @@ def export_trail(world: World, tmp_path: Path) -> tuple[Path, str, list[dict[str
     return file, made["digest"], lines
 
 
-def test_every_command_that_changes_something_is_in_the_trail_with_its_author(world: World, tmp_path: Path) -> None:
+def test_the_audit_trail_lists_every_changing_command_with_its_author(world: World, tmp_path: Path) -> None:
     consent_id = world.tokens(1)["consent_id"]
     done("consents", "show", consent_id)
     done("consents", "revoke", consent_id)
@@ -70,7 +70,7 @@ def test_every_command_that_changes_something_is_in_the_trail_with_its_author(wo
     assert {each["by"] for each in commands} == {"arn:aws:iam::1:user/grace"}
 
 
-def test_only_options_on_the_command_line_are_recorded_as_they_are_spelled_there(world: World, tmp_path: Path) -> None:
+def test_the_audit_trail_records_only_options_given_on_the_command_line(world: World, tmp_path: Path) -> None:
     bank = ["DEUTDEFF", "--name", "Example", "--country", "DE", "--api-version", "2", "--signature-optional"]
     run("banks", "add", *bank, "--domain", "https://b.example", "--authorization-url", "https://b.example/consent")
     world.clock.advance(1)
@@ -87,7 +87,7 @@ def test_only_options_on_the_command_line_are_recorded_as_they_are_spelled_there
     ]
 
 
-def test_changes_of_clients_in_moved_time_are_exported_by_default(
+def test_audit_export_includes_client_changes_made_in_moved_time(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     moved = MovedClock(world.clock, lambda: 7 * DAY)
@@ -103,7 +103,7 @@ def test_changes_of_clients_in_moved_time_are_exported_by_default(
     assert done("audit", "export", *period, "--out", str(tmp_path / "period.jsonl"))["lines"] == 1
 
 
-def test_the_end_of_a_period_is_not_included_so_that_periods_do_not_overlap(world: World, tmp_path: Path) -> None:
+def test_audit_export_excludes_the_end_of_a_period(world: World, tmp_path: Path) -> None:
     start = world.clock.time()
     world.clock.advance(60)
     middle = world.clock.time()
@@ -128,7 +128,7 @@ def log_lines_until(end: int, tmp_path: Path) -> list[Any]:
     return list(LocalLog(path).search(["consent ended"], end - 60, end))
 
 
-def test_a_change_in_the_current_second_is_exported_by_default(world: World, tmp_path: Path) -> None:
+def test_audit_export_includes_a_change_of_the_current_second(world: World, tmp_path: Path) -> None:
     done("keys", "rotate-card")
 
     assert done("audit", "export", "--since", "1h", "--out", str(tmp_path / "audit.jsonl"))["lines"] == 1
@@ -144,13 +144,13 @@ def test_a_period_that_ends_before_it_begins_is_refused(world: World, tmp_path: 
     assert not out.exists()
 
 
-def test_a_refused_command_is_in_the_trail_too(world: World, tmp_path: Path) -> None:
+def test_the_audit_trail_lists_refused_commands(world: World, tmp_path: Path) -> None:
     refused("keys", "remove-data", "77")
 
     assert "keys remove-data" in [line.get("command") for line in export_trail(world, tmp_path)[2]]
 
 
-def test_the_trail_has_changes_of_clients_and_revealed_card_data(world: World, tmp_path: Path) -> None:
+def test_the_audit_trail_lists_client_changes_and_revealed_card_data(world: World, tmp_path: Path) -> None:
     world.hub.openbanking.clients.update(world.client.client_id, owner="tpp@example.com", title="New title")
     Scene(world).card()
 
@@ -163,9 +163,7 @@ def test_the_trail_has_changes_of_clients_and_revealed_card_data(world: World, t
     assert [line["at"] for line in lines[:-1]] == sorted(line["at"] for line in lines[:-1])
 
 
-def test_the_trail_has_ended_consents_resent_deliveries_resolved_orders_and_new_passwords(
-    world: World, tmp_path: Path
-) -> None:
+def test_the_audit_trail_lists_all_audit_log_lines_with_their_author(world: World, tmp_path: Path) -> None:
     for message in audit.LOGGED:
         log.audit(message, by="somebody")
 
@@ -176,7 +174,7 @@ def test_the_trail_has_ended_consents_resent_deliveries_resolved_orders_and_new_
     }
 
 
-def test_the_lines_of_the_trail_are_logged_at_every_level() -> None:
+def test_audit_messages_are_logged_only_by_log_audit() -> None:
     calls = [
         (ast.unparse(node.func), node.args[0].value)
         for module in MODULES
@@ -189,7 +187,7 @@ def test_the_lines_of_the_trail_are_logged_at_every_level() -> None:
         assert {called for called, said in calls if said == message} == {"log.audit"}, message
 
 
-def test_an_exported_file_is_verified_and_not_written_twice(world: World, tmp_path: Path) -> None:
+def test_audit_verify_accepts_an_export_and_audit_export_never_overwrites_a_file(world: World, tmp_path: Path) -> None:
     done("keys", "rotate-card")
     file, digest, lines = export_trail(world, tmp_path)
 
@@ -214,14 +212,14 @@ def broken_at(number: int) -> str:
         (lambda lines: [], "its last lines are missing"),
     ],
 )
-def test_an_altered_line_is_found(alter: Any, problem: str) -> None:
+def test_audit_verification_finds_altered_removed_and_reordered_lines(alter: Any, problem: str) -> None:
     lines = list(audit.chain([{"at": 1, "by": "a"}, {"at": 2, "by": "b"}]))
     assert audit.find_problem(lines, lines[-1]["digest"]) is None
 
     assert audit.find_problem(alter(lines), None) == problem
 
 
-def test_digests_that_were_computed_anew_differ_from_the_printed_one() -> None:
+def test_recomputed_digests_differ_from_the_printed_digest() -> None:
     printed = list(audit.chain([{"by": "a"}]))[-1]["digest"]
 
     anew = list(audit.chain([{"by": "b"}]))
@@ -236,21 +234,21 @@ def exported_file(tmp_path: Path) -> tuple[Path, str]:
     return file, lines[-1]["digest"]
 
 
-def test_a_line_separator_in_a_title_and_a_digest_in_capitals_do_not_matter(tmp_path: Path) -> None:
+def test_audit_verify_accepts_line_separators_in_titles_and_uppercase_digests(tmp_path: Path) -> None:
     file, digest = exported_file(tmp_path)
 
     assert done("audit", "verify", str(file), "--digest", digest.upper())["problem"] is None
 
 
 @pytest.mark.parametrize("digest", ["", "5f0c", "g" * 64, "0" * 65, "0" * 64 + "\n"])
-def test_a_malformed_digest_is_refused(tmp_path: Path, digest: str) -> None:
+def test_an_invalid_digest_is_refused(tmp_path: Path, digest: str) -> None:
     assert refused("audit", "verify", str(exported_file(tmp_path)[0]), "--digest", digest) == (
         "a digest has 64 hexadecimal digits"
     )
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '"text"', "", "[" * 100_000])
-def test_a_line_that_is_no_json_object_is_named_by_its_number(tmp_path: Path, text: str) -> None:
+def test_audit_verify_names_the_number_of_a_line_that_is_not_a_json_object(tmp_path: Path, text: str) -> None:
     file, _ = exported_file(tmp_path)
     lines = file.read_text("utf-8").split("\n")
     file.write_text("\n".join([lines[0], text, *lines[1:]]), "utf-8")
@@ -258,22 +256,22 @@ def test_a_line_that_is_no_json_object_is_named_by_its_number(tmp_path: Path, te
     assert refused("audit", "verify", str(file)) == f"line 2 of {file} is not a JSON object"
 
 
-def test_a_line_of_other_bytes_than_utf_8_is_named_by_its_number(tmp_path: Path) -> None:
+def test_audit_verify_names_the_number_of_a_line_that_is_not_utf_8(tmp_path: Path) -> None:
     file = tmp_path / "audit.jsonl"
     file.write_bytes(b'{}\n{"by": "\xff"}\n')
 
     assert refused("audit", "verify", str(file)) == f"line 2 of {file} is not a JSON object"
 
 
-def test_a_file_that_cannot_be_read_is_named_with_the_reason(tmp_path: Path) -> None:
+def test_an_unreadable_audit_file_is_reported_with_path_and_reason(tmp_path: Path) -> None:
     missing = tmp_path / "missing.jsonl"
 
     assert refused("audit", "verify", str(missing)) == f"no such file: {missing}"
     assert refused("audit", "verify", str(tmp_path)) == f"{tmp_path} cannot be read: Is a directory"
 
 
-def test_every_command_is_recorded_except_those_that_change_nothing() -> None:
-    """A new command whose name ends like one of these would not be recorded: it must be added here by hand."""
+def test_the_operator_log_records_all_commands_except_read_only_ones() -> None:
+    """Add a new command here by hand if its name ends like one of these: it would not be recorded."""
     names = [command.name or "" for command in program.registered_commands]
     for group in (each.typer_instance for each in program.registered_groups):
         assert group is not None

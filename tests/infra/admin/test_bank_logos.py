@@ -43,7 +43,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_logo_is_set_replaced_and_removed(world: World, bic: str, file: Path) -> None:
+def test_banks_logo_sets_replaces_and_removes_a_logo(world: World, bic: str, file: Path) -> None:
     first = done("banks", "logo", bic, str(file))
     assert first["logo_url"].startswith(f"http://127.0.0.1:8000/banks/{bic}/logo/")
     assert first["logo_type"] == "image/svg+xml"
@@ -59,7 +59,7 @@ def test_a_logo_is_set_replaced_and_removed(world: World, bic: str, file: Path) 
     assert done("banks", "show", bic)["bank"]["logo"] is None
 
 
-def test_a_logo_that_cannot_be_set_is_refused_in_one_sentence(bic: str, file: Path, tmp_path: Path) -> None:
+def test_an_unusable_logo_is_refused_in_one_sentence(bic: str, file: Path, tmp_path: Path) -> None:
     assert refused("banks", "logo", bic) == "name a file, or pass --remove"
     assert refused("banks", "logo", bic, str(file), "--remove") == "name a file, or pass --remove"
     assert refused("banks", "logo", bic, "--remove") == f"{bic} has no logo"
@@ -70,7 +70,7 @@ def test_a_logo_that_cannot_be_set_is_refused_in_one_sentence(bic: str, file: Pa
     assert refused("banks", "logo", bic, str(file)) == "the logo is not a PNG, JPEG or SVG file"
 
 
-def test_the_history_of_a_bank_is_set_changed_and_removed(bic: str) -> None:
+def test_banks_update_sets_and_removes_the_history_days(bic: str) -> None:
     assert done("banks", "show", bic)["bank"]["history_days"] == 90
     assert done("banks", "update", bic, "--history-days", "3650")["bank"]["history_days"] == 3650
     assert done("banks", "update", bic, "--name", "Other")["bank"]["history_days"] == 3650
@@ -78,12 +78,12 @@ def test_the_history_of_a_bank_is_set_changed_and_removed(bic: str) -> None:
 
 
 @pytest.mark.parametrize("days", ["0", "3651"])
-def test_a_history_out_of_range_is_refused(bic: str, days: str) -> None:
+def test_history_days_out_of_range_are_refused(bic: str, days: str) -> None:
     assert refused("banks", "update", bic, "--history-days", days) == "history_days must be from 1 to 3650"
 
 
 @pytest.mark.parametrize("days", ["a", "1.5", "-1", "9" * 30, "\u0661"])
-def test_a_history_that_is_no_number_is_refused(bic: str, days: str) -> None:
+def test_history_days_that_are_not_a_number_are_refused(bic: str, days: str) -> None:
     sentence = refused("banks", "update", bic, "--history-days", days)
 
     assert sentence == "--history-days must be a whole number from 1 to 3650, or empty"

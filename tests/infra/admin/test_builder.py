@@ -25,10 +25,10 @@ def run(*arguments: str) -> tuple[int, set[str]]:
     return result.returncode, {name for name in COMMANDS if f"infra.admin.{name}" in modules}
 
 
-def test_a_command_is_run_without_the_modules_of_other_groups() -> None:
+def test_a_command_imports_only_the_modules_of_its_group() -> None:
     assert run("clients", "list", "--help") == (0, {"clients"})
 
 
 @pytest.mark.parametrize(("first", "code"), [("--help", 0), ("client", 2)])
-def test_help_and_a_wrong_name_take_all_groups_into_account(first: str, code: int) -> None:
+def test_help_and_unknown_commands_import_all_groups(first: str, code: int) -> None:
     assert run(first) == (code, {*COMMANDS})

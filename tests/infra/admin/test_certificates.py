@@ -41,7 +41,7 @@ def is_blocked(world: World, issuer: str, serial_number: str) -> bool:
     return world.hub.store.get(*blocklist_key(issuer, serial_number)) is not None
 
 
-def test_a_tpps_certificate_has_its_roles_and_is_the_development_cas(tmp_path: Path) -> None:
+def test_an_issued_tpp_certificate_has_the_roles_and_the_development_ca_as_issuer(tmp_path: Path) -> None:
     made = issue(tmp_path, "--role", "PSP_AI", "--role", "PSP_PI", *TPP, "--days", "30")
 
     pem = (tmp_path / "tpp.pem").read_text()
@@ -56,7 +56,7 @@ def test_a_tpps_certificate_has_its_roles_and_is_the_development_cas(tmp_path: P
     assert {stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("tpp.pem", "tpp-key.pem")} == {0o600}
 
 
-def test_a_banks_certificate_has_no_roles_and_the_subject_that_its_record_takes(tmp_path: Path) -> None:
+def test_an_issued_bank_certificate_has_no_roles_and_prints_its_subject(tmp_path: Path) -> None:
     made = issue(tmp_path, "--bank", "--common-name", "api.bank.example")
 
     assert made["certificate"] == str(tmp_path / "bank.pem")
@@ -64,14 +64,14 @@ def test_a_banks_certificate_has_no_roles_and_the_subject_that_its_record_takes(
     assert read_roles((tmp_path / "bank.pem").read_text()) == frozenset()
 
 
-def test_every_certificate_has_the_same_authority_and_its_own_key(tmp_path: Path) -> None:
+def test_issued_certificates_share_the_issuer_but_not_the_key(tmp_path: Path) -> None:
     first, second = issue(tmp_path / "a", *TPP), issue(tmp_path / "b", *TPP)
 
     assert first["issuer"] == second["issuer"]
     assert first["thumbprint"] != second["thumbprint"]
 
 
-def test_a_person_is_shown_paths_thumbprint_and_subject(tmp_path: Path) -> None:
+def test_certificates_issue_prints_paths_thumbprint_and_subject(tmp_path: Path) -> None:
     said = run("certificates", "issue", "--out", str(tmp_path), "--role", "PSP_IC", *TPP).stdout
 
     found = read_certificate((tmp_path / "tpp.pem").read_text())
@@ -79,7 +79,7 @@ def test_a_person_is_shown_paths_thumbprint_and_subject(tmp_path: Path) -> None:
         assert part in said
 
 
-def test_in_production_the_development_ca_issues_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_certificates_issue_is_refused_in_production(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STAGE", "prod")
 
     sentence = refused("certificates", "issue", "--out", str(tmp_path), *TPP)
@@ -88,7 +88,7 @@ def test_in_production_the_development_ca_issues_nothing(tmp_path: Path, monkeyp
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_that_cannot_be_written_to_is_one_sentence(tmp_path: Path) -> None:
+def test_certificates_issue_into_an_unwritable_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
     assert "cannot be written to" in refused("certificates", "issue", "--out", str(tmp_path / "file"), *TPP)
@@ -106,7 +106,9 @@ def test_a_folder_that_cannot_be_written_to_is_one_sentence(tmp_path: Path) -> N
         ("--common-name", "TPP", "--days", "0"),
     ],
 )
-def test_a_wrong_combination_is_a_usage_error(tmp_path: Path, options: tuple[str, ...]) -> None:
+def test_certificates_issue_with_conflicting_options_exits_with_code_2(
+    tmp_path: Path, options: tuple[str, ...]
+) -> None:
     assert run("certificates", "issue", "--out", str(tmp_path), *options).exit_code == 2
     assert list(tmp_path.iterdir()) == []
 
@@ -123,7 +125,7 @@ def test_a_certificate_is_blocked_listed_and_unblocked(world: World) -> None:
     assert refused("certificates", "unblock", ISSUER, "a1b") == f"a1b of {ISSUER} is not blocked"
 
 
-def test_a_certificate_is_blocked_by_its_file(world: World, tmp_path: Path) -> None:
+def test_a_certificate_is_blocked_and_unblocked_by_file(world: World, tmp_path: Path) -> None:
     made = issue(tmp_path, *TPP)
 
     done("certificates", "block", "--file", made["certificate"])
@@ -141,13 +143,13 @@ def test_a_certificate_is_blocked_by_its_file(world: World, tmp_path: Path) -> N
         (("--file", __file__), "this is not a PEM certificate"),
     ],
 )
-def test_what_identifies_no_certificate_is_refused(which: tuple[str, ...], reason: str) -> None:
+def test_an_invalid_certificate_identification_is_refused(which: tuple[str, ...], reason: str) -> None:
     for command in ("block", "unblock"):
         assert reason in refused("certificates", command, *which)
 
 
 @pytest.mark.parametrize("which", [(), (ISSUER,), (ISSUER, "1", "--file", "a.pem")])
-def test_a_certificate_is_identified_in_one_way(which: tuple[str, ...]) -> None:
+def test_certificates_block_needs_either_issuer_and_serial_number_or_a_file(which: tuple[str, ...]) -> None:
     for command in ("block", "unblock"):
         assert run("certificates", command, *which).exit_code == 2
 
@@ -169,7 +171,7 @@ def explain(*options: str) -> tuple[int, Any]:
     return ran.exit_code, json.loads(ran.stdout)
 
 
-def test_a_tpps_certificate_is_explained(trusting: World, tmp_path: Path) -> None:
+def test_certificates_explain_reports_whether_a_tpp_certificate_is_accepted(trusting: World, tmp_path: Path) -> None:
     file = issue(tmp_path, *TPP)["certificate"]
     assert explain(file) == (0, {**explain(file)[1], "accepted": True, "reason": None})
 
@@ -179,7 +181,9 @@ def test_a_tpps_certificate_is_explained(trusting: World, tmp_path: Path) -> Non
     assert (code, answer["accepted"], answer["reason"]) == (1, False, "it is on the blocklist")
 
 
-def test_a_banks_certificate_is_explained(trusting: World, tmp_path: Path) -> None:
+def test_certificates_explain_compares_a_certificate_with_the_record_of_the_bank(
+    trusting: World, tmp_path: Path
+) -> None:
     bic = trusting.banks[1].bank.bic
     made = issue(tmp_path, "--bank", "--common-name", "api.bank.example")
     assert "names no certificate subject" in refused("certificates", "explain", made["certificate"], "--bank", bic)

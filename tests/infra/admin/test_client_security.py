@@ -48,7 +48,7 @@ def add(owner: str, *options: str) -> Any:
     return done("clients", "add", "--owner", owner, "--title", "TPP", *options)
 
 
-def test_a_client_of_the_profile_fapi2_is_registered_with_its_keys(owner: str, jwks: str) -> None:
+def test_clients_add_registers_a_fapi2_client_with_its_keys(owner: str, jwks: str) -> None:
     made = add(owner, *BY_KEY, jwks, "--profile", "fapi2", "--dpop-nonce")
 
     assert made["client_secret"] is None
@@ -60,13 +60,13 @@ def test_a_client_of_the_profile_fapi2_is_registered_with_its_keys(owner: str, j
     assert client == done("clients", "show", client["client_id"])["client"]
 
 
-def test_the_keys_may_be_at_an_address(owner: str) -> None:
+def test_clients_add_accepts_a_jwks_uri(owner: str) -> None:
     made = add(owner, *BY_KEY, "https://tpp.example.com/jwks.json")
 
     assert made["client"]["jwks_uri"] == "https://tpp.example.com/jwks.json"
 
 
-def test_settings_are_changed_one_by_one(owner: str, jwks: str) -> None:
+def test_clients_update_changes_each_security_setting(owner: str, jwks: str) -> None:
     client_id = add(owner, *BY_KEY, jwks)["client"]["client_id"]
 
     for options, member, value in (
@@ -86,7 +86,7 @@ def test_settings_are_changed_one_by_one(owner: str, jwks: str) -> None:
     assert "security profile: fapi2" in run("clients", "show", client_id).stdout
 
 
-def test_a_method_with_a_secret_prints_it_once(owner: str, jwks: str) -> None:
+def test_changing_to_client_secret_post_prints_the_secret_once(owner: str, jwks: str) -> None:
     client_id = add(owner, *BY_KEY, jwks)["client"]["client_id"]
 
     changed = done("clients", "update", client_id, "--auth-method", "client_secret_post")
@@ -96,7 +96,7 @@ def test_a_method_with_a_secret_prints_it_once(owner: str, jwks: str) -> None:
     assert done("clients", "update", client_id, "--auth-method", "client_secret_post")["client_secret"] is None
 
 
-def test_certificates_are_a_method_and_an_identity(
+def test_clients_add_accepts_certificate_authentication_and_organization_identifier(
     shared_world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = shared_world.again(stage_with(Authority(), tmp_path))
@@ -116,7 +116,9 @@ def test_certificates_are_a_method_and_an_identity(
     assert refused("clients", "update", made["client_id"], "--dpop-nonce").startswith("tokens that are bound")
 
 
-def test_a_wrong_combination_is_refused_with_the_reason(owner: str, jwks: str, tmp_path: Path) -> None:
+def test_conflicting_client_security_settings_are_refused_with_the_reason(
+    owner: str, jwks: str, tmp_path: Path
+) -> None:
     client_id = add(owner)["client"]["client_id"]
     damaged, listed = tmp_path / "damaged.json", tmp_path / "list.json"
     damaged.write_text("{")
@@ -140,7 +142,7 @@ def test_a_wrong_combination_is_refused_with_the_reason(owner: str, jwks: str, t
     assert refused("clients", "update", fapi2, "--bound-tokens", "none").startswith("the profile fapi2 demands")
 
 
-def test_a_private_key_is_refused_and_not_kept(owner: str, tmp_path: Path) -> None:
+def test_clients_add_refuses_a_private_key(owner: str, tmp_path: Path) -> None:
     file = tmp_path / "private.json"
     file.write_text(json.dumps({"keys": [KeyHolder().key.as_dict(private=True)]}))
 

@@ -77,29 +77,29 @@ def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stack]:
         ("P1DT1H", "PT90000S"),
     ],
 )
-def test_advance_moves_the_clock_of_the_running_stack(stack: Stack, span: str, duration: str) -> None:
+def test_clock_advance_sends_the_duration_to_the_running_stack(stack: Stack, span: str, duration: str) -> None:
     assert done("clock", "advance", span) == TIME
     assert stack.sent == [("POST", "/sandbox/clock", "Bearer the-key", {"advance": duration})]
 
 
-def test_show_reads_it(stack: Stack) -> None:
+def test_clock_show_reads_the_time_of_the_running_stack(stack: Stack) -> None:
     assert done("clock", "show") == TIME
     assert [sent[0] for sent in stack.sent] == ["GET"]
 
 
-def test_people_are_told_in_lines(stack: Stack) -> None:
+def test_clock_advance_prints_the_new_time_and_the_offset(stack: Stack) -> None:
     printed = run("clock", "advance", "7d").stdout
 
     assert printed.splitlines() == ["Moved 7d forward.", "now       2026-03-09T09:00:00+00:00", "ahead by  7 days"]
 
 
 @pytest.mark.parametrize("span", ["week", "7", "1.5d", "7y", "d", ""])
-def test_what_is_no_span_is_refused_before_anything_is_sent(stack: Stack, span: str) -> None:
+def test_an_invalid_time_span_is_refused_before_any_request(stack: Stack, span: str) -> None:
     assert "is not a time span: use 90s, 30m, 12h, 7d or 2w" in refused("clock", "advance", span)
     assert stack.sent == []
 
 
-def test_a_refusal_of_the_stack_is_passed_on(stack: Stack) -> None:
+def test_clock_advance_prints_the_error_of_the_stack(stack: Stack) -> None:
     stack.status = 400
     stack.body = b'{"error": "invalid_request", "error_description": "time moves forward only, by at most 400 days"}'
 
@@ -107,7 +107,7 @@ def test_a_refusal_of_the_stack_is_passed_on(stack: Stack) -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]"])
-def test_an_answer_that_is_no_answer_is_said(stack: Stack, body: bytes) -> None:
+def test_clock_advance_reports_an_invalid_response_of_the_stack(stack: Stack, body: bytes) -> None:
     stack.body = body
 
     assert refused("clock", "advance", "7d") == "the stack did not respond; `clock show` tells how far time has moved"
@@ -126,7 +126,7 @@ def test_the_clock_of_a_deployed_stage_cannot_be_moved(
     assert stack.sent == []
 
 
-def test_without_a_stack_there_is_no_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clock_advance_without_a_running_stack_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(stackfile.VARIABLE, str(tmp_path / "stack.json"))
     monkeypatch.delenv("STAGE", raising=False)
 

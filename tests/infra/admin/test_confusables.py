@@ -30,7 +30,7 @@ def test_titles_that_look_alike_have_the_same_skeleton(other: str) -> None:
     assert skeleton(other) == skeleton("Budget Friend")
 
 
-def test_pairs_of_letters_can_look_like_one() -> None:
+def test_letter_pairs_that_resemble_one_letter_have_the_same_skeleton() -> None:
     assert skeleton("Modern vvallet") == skeleton("Modem Wallet")
 
 
@@ -44,5 +44,5 @@ def test_pairs_of_letters_can_look_like_one() -> None:
         ("\u0411\u0430\u043d\u043a", "\u0411\u0430\u043d\u0430\u043d"),
     ],
 )
-def test_titles_that_people_tell_apart_have_different_skeletons(one: str, other: str) -> None:
+def test_clearly_different_titles_have_different_skeletons(one: str, other: str) -> None:
     assert skeleton(one) != skeleton(other)

@@ -34,7 +34,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "customers.yaml"
 
 
-def test_the_documented_file_is_loaded_listed_and_deleted() -> None:
+def test_the_documented_customer_file_is_loaded_listed_and_deleted() -> None:
     loaded = done("customers", "load", EXAMPLE)
     at = {(each["bank"], each["id"]) for each in loaded["loaded"]}
     assert at == {("DEMOGB21", "noor"), ("DEMOGB21", "imogen"), ("DEMODEF1", "noor"), ("DEMODEF1", "piotr")}
@@ -57,7 +57,7 @@ def test_the_documented_file_is_loaded_listed_and_deleted() -> None:
     assert [each["id"] for each in done("customers", "list")["customers"]] == ["imogen"]
 
 
-def test_people_read_a_table(path: Path) -> None:
+def test_customer_commands_print_tables_and_sentences(path: Path) -> None:
     assert run("customers", "list").stdout == "There are no loaded customers: load some with `customers load`.\n"
     path.write_text(written(customer()))
     told = run("customers", "load", str(path)).stdout
@@ -72,7 +72,7 @@ def test_people_read_a_table(path: Path) -> None:
     assert run("customers", "delete", "noor").stdout == "noor was deleted at DEMODEF1.\n"
 
 
-def test_all_faults_are_told_in_one_sentence_and_nothing_is_loaded(path: Path) -> None:
+def test_customers_load_reports_all_faults_and_loads_nothing(path: Path) -> None:
     path.write_text(written(customer(), customer("ada", [account("61000002", balance="1.2345")])))
     assert refused("customers", "load", str(path)) == (
         "customers.1.id is the name of a built-in customer; "
@@ -81,20 +81,20 @@ def test_all_faults_are_told_in_one_sentence_and_nothing_is_loaded(path: Path) -
     assert done("customers", "list") == {"customers": []}
 
 
-def test_a_file_that_cannot_be_read_is_refused(path: Path) -> None:
+def test_an_unreadable_customer_file_is_refused(path: Path) -> None:
     assert refused("customers", "load", str(path)) == f"{path} cannot be read: No such file or directory"
     path.write_bytes(b"\xff")
     assert refused("customers", "load", str(path)) == f"{path} cannot be read: it is not a text file"
 
 
-def test_an_unknown_customer_is_not_deleted_nor_are_the_others(path: Path) -> None:
+def test_customers_delete_with_an_unknown_id_deletes_no_customer(path: Path) -> None:
     path.write_text(written(customer()))
     done("customers", "load", str(path))
     assert refused("customers", "delete", "noor", "ada") == "there are no loaded customers with these ids: ada"
     assert done("customers", "delete", "noor", "noor")["deleted"][0] == {"bank": "DEMOGB21", "id": "noor"}
 
 
-def test_too_many_customers_and_a_concurrent_load_are_refused(
+def test_customers_load_refuses_too_many_customers_and_concurrent_loads(
     stage: Stage, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path.write_text(written(customer()))
@@ -109,7 +109,7 @@ def test_too_many_customers_and_a_concurrent_load_are_refused(
 
 
 @pytest.mark.parametrize("arguments", [("load", EXAMPLE), ("list",), ("delete", "noor")])
-def test_prod_has_no_customers(stage: Stage, arguments: tuple[str, ...]) -> None:
+def test_customer_commands_are_refused_in_production(stage: Stage, arguments: tuple[str, ...]) -> None:
     stage.settings = replace(stage.settings, stage="prod")
     assert refused("customers", *arguments) == "prod has no demonstration banks, so it has no customers"
     assert list(stage.store.scan("demo-banks")) == []

@@ -23,7 +23,7 @@ def work_for(world: World, passes: int) -> None:
         world.hub.resealing.run(world.clock.monotonic() + 1)
 
 
-def test_a_data_key_is_retired_step_by_step(world: World) -> None:
+def test_a_data_key_is_removable_after_a_reseal_and_35_days(world: World) -> None:
     tokens = world.tokens(1)
     old = max(world.hub.keyring.data_keys())
     assert done("keys", "rotate-data") == {"data_key": old + 1}
@@ -52,7 +52,7 @@ def test_a_data_key_is_retired_step_by_step(world: World) -> None:
     assert world.tpp("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]}).status == 200
 
 
-def test_people_read_the_state_of_the_keys_as_a_table() -> None:
+def test_keys_data_prints_the_state_of_the_keys_as_a_table() -> None:
     done("keys", "rotate-data")
     assert "keys reseal was never requested." in run("keys", "data").stdout
     done("keys", "reseal")

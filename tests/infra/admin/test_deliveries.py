@@ -64,7 +64,7 @@ def failed(world: World, monkeypatch: pytest.MonkeyPatch, bic: str = ALPHA, said
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_explains_itself_with_an_example(command: str) -> None:
+def test_delivery_command_help_shows_an_example_and_the_json_option(command: str) -> None:
     text = run("deliveries", command, "--help").stdout
 
     assert f".venv/bin/python -m infra.admin deliveries {command}" in text
@@ -72,7 +72,7 @@ def test_every_command_explains_itself_with_an_example(command: str) -> None:
     assert command in run("deliveries", "--help").stdout
 
 
-def test_deliveries_are_listed_by_bank_client_state_and_time(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deliveries_list_filters_by_bank_client_state_and_time(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     lost = failed(world, monkeypatch, ALPHA)
     world.clock.advance(3600)
     due = recorded(world, BETA)
@@ -90,7 +90,7 @@ def test_deliveries_are_listed_by_bank_client_state_and_time(world: World, monke
     assert lost in run("deliveries", "list").stdout
 
 
-def test_a_programme_managers_deliveries_are_found_shown_and_sent_again(world: World) -> None:
+def test_deliveries_of_a_programme_manager_are_listed_shown_and_resent(world: World) -> None:
     recorded(world)
     delivery_id = recorded_for_manager(world)
     world.hub.delivery.worker.attempt(delivery_id)  # its set-up has no Events URL
@@ -110,9 +110,7 @@ def test_a_programme_managers_deliveries_are_found_shown_and_sent_again(world: W
     assert done("deliveries", "resend", delivery_id)["delivery"]["state"] == "due"
 
 
-def test_a_delivery_is_shown_with_its_attempts_and_without_what_it_carries(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_deliveries_show_prints_attempts_but_not_the_payload(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     delivery_id = failed(world, monkeypatch, said="gone\x1b[2J\nfor good")
 
     shown = done("deliveries", "show", delivery_id)["delivery"]
@@ -129,7 +127,7 @@ def test_a_delivery_is_shown_with_its_attempts_and_without_what_it_carries(
     assert "claimed_by" not in shown
 
 
-def test_a_delivery_is_shown_with_the_headers_of_its_attempts(world: World) -> None:
+def test_deliveries_show_prints_attempt_headers_and_masks_secrets(world: World) -> None:
     world.wants_events()
     world.receiver.answers = [Reply(503, b"", {"Server": "nginx", "Set-Cookie": SECRET}, 0.01)]
     delivery_id = world.hub.openbanking.tpp_events.send_test(world.client)
@@ -151,7 +149,7 @@ def test_a_delivery_is_shown_with_the_headers_of_its_attempts(world: World) -> N
     ]
 
 
-def test_a_delivery_under_way_has_no_next_attempt_yet(world: World) -> None:
+def test_a_delivery_in_progress_has_no_next_attempt_and_cannot_be_resent(world: World) -> None:
     delivery_id = recorded(world)
     assert done("deliveries", "show", delivery_id)["delivery"]["next_attempt_at"] == timestamp(world.clock.time())
 
@@ -169,7 +167,7 @@ def test_a_delivery_under_way_has_no_next_attempt_yet(world: World) -> None:
     ("succeeds", "said", "state"),
     [(True, "has just been delivered by an attempt in progress", "delivered"), (False, "is being sent again", "due")],
 )
-def test_resend_waits_for_the_attempt_that_is_under_way(
+def test_resend_waits_for_the_attempt_in_progress(
     world: World, monkeypatch: pytest.MonkeyPatch, succeeds: bool, said: str, state: str
 ) -> None:
     delivery_id, pauses = recorded(world), itertools.count()
@@ -192,7 +190,7 @@ def test_resend_waits_for_the_attempt_that_is_under_way(
     assert world.delivery(delivery_id).state == state
 
 
-def test_what_failed_is_sent_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deliveries_resend_queues_a_failed_delivery(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     delivery_id = failed(world, monkeypatch)
 
     assert done("deliveries", "resend", delivery_id)["delivery"]["state"] == "due"
@@ -201,7 +199,7 @@ def test_what_failed_is_sent_again(world: World, monkeypatch: pytest.MonkeyPatch
     assert f"deliveries show {delivery_id}" in run("deliveries", "resend", delivery_id).stdout
 
 
-def test_everything_that_waits_for_a_receiver_is_sent_now(world: World) -> None:
+def test_deliveries_resend_queues_all_pending_deliveries_of_a_receiver(world: World) -> None:
     delivery_id = recorded(world)
     receiver = world.delivery(delivery_id).receiver.partition("#")
     world.hub.store.transact([update_due_time(world.delivery(delivery_id), world.clock.time() + 36_000)])
@@ -219,7 +217,9 @@ def test_resend_takes_either_an_id_or_one_receiver(arguments: tuple[str, ...]) -
     assert "pass an id, or one of --bank, --client and --manager" in run("deliveries", "resend", *arguments).stderr
 
 
-def test_everything_that_failed_since_a_time_is_sent_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_resend_failed_queues_all_deliveries_that_failed_since_a_time(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = failed(world, monkeypatch)
     world.clock.advance(7200)
     lost = [failed(world, monkeypatch, bic) for bic in (ALPHA, BETA)]
@@ -248,11 +248,11 @@ def test_everything_that_failed_since_a_time_is_sent_again(world: World, monkeyp
         (("resend", "nothing"), "no delivery has the id nothing"),
     ],
 )
-def test_what_cannot_be_done_is_one_sentence(arguments: tuple[str, ...], sentence: str) -> None:
+def test_invalid_delivery_arguments_are_refused_in_one_sentence(arguments: tuple[str, ...], sentence: str) -> None:
     assert sentence in refused("deliveries", *arguments)
 
 
-def test_a_payment_is_never_sent_again(world: World) -> None:
+def test_resending_a_payment_is_refused(world: World) -> None:
     made = world.hub.delivery.outbox.record(
         "payment", "/tpp/payments", body="{}", receiver=f"bank#{ALPHA}", bic=ALPHA, client_id="one"
     )
@@ -275,23 +275,23 @@ def test_a_payment_is_never_sent_again(world: World) -> None:
         ("2026-03-02", NOW - 9 * 3600),
     ],
 )
-def test_a_time_is_a_timestamp_or_how_long_ago(text: str, seconds: int) -> None:
+def test_parse_time_accepts_timestamps_and_time_spans(text: str, seconds: int) -> None:
     assert output.parse_time(text, NOW) == seconds
 
 
 @pytest.mark.parametrize("text", ["", "2", "h", "-2h", "2 h", "2026-13-01", "now", "1e9s", "٣h"])
-def test_what_is_no_time_is_refused(text: str) -> None:
+def test_parse_time_refuses_invalid_times(text: str) -> None:
     with pytest.raises(CommandRefused, match="is not a time"):
         output.parse_time(text, NOW)
 
 
-def test_a_bank_is_found_by_any_spelling_of_its_bic(world: World) -> None:
+def test_deliveries_list_accepts_a_lowercase_bic_with_branch_code_xxx(world: World) -> None:
     bic = world.banks[1].bank.bic
 
     assert done("deliveries", "list", "--bank", f"{bic.lower()}xxx") == done("deliveries", "list", "--bank", bic)
 
 
-def test_an_unknown_bank_or_client_is_not_taken_for_one_without_deliveries() -> None:
+def test_an_unknown_bank_or_client_is_refused() -> None:
     for command in (("list",), ("resend-failed", "--since", "1d")):
         assert refused("deliveries", *command, "--bank", "NOSUGB21").startswith("no bank has the BIC NOSUGB21")
         assert refused("deliveries", *command, "--client", new_uuid()).startswith("no client has the id")

@@ -38,14 +38,14 @@ def lost(world: World) -> str:
     return consent_id
 
 
-def test_a_consistent_stage_is_reported_as_such(world: World) -> None:
+def test_doctor_reports_consistent_tables(world: World) -> None:
     Payer(world, 2).pay("a-key")
 
     assert done("doctor") == {"good": True, "left": 0, "findings": []}
     assert run("doctor").stdout == "The tables are consistent.\n"
 
 
-def test_a_report_names_what_is_wrong_and_changes_nothing(world: World, lost: str) -> None:
+def test_doctor_names_inconsistencies_and_changes_nothing(world: World, lost: str) -> None:
     before = {table: items(world, table) for table in (*TABLES, "website")}
 
     report = run("doctor")
@@ -56,7 +56,7 @@ def test_a_report_names_what_is_wrong_and_changes_nothing(world: World, lost: st
     assert {table: items(world, table) for table in before} == before
 
 
-def test_mending_is_recorded_and_leaves_nothing_to_be_mended(world: World, lost: str) -> None:
+def test_doctor_mend_repairs_all_inconsistencies_and_is_recorded(world: World, lost: str) -> None:
     mended = json.loads(run("doctor", "--mend", "--json").stdout)
 
     assert {each["check"] for each in mended["findings"] if each["mended"]} == {
@@ -67,7 +67,7 @@ def test_mending_is_recorded_and_leaves_nothing_to_be_mended(world: World, lost:
     assert [(each["command"], each["options"]) for each in items(world, "website")] == [("doctor", ["--mend"])]
 
 
-def test_it_is_resumed_at_a_table_or_a_printed_position(
+def test_doctor_resumes_at_a_table_or_a_printed_position(
     world: World, lost: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(examination, "_PAGE", 1)
@@ -85,7 +85,7 @@ def test_it_is_resumed_at_a_table_or_a_printed_position(
         assert "is not a position" in refused("doctor", "--from", text)
 
 
-def test_each_check_is_a_row_with_a_name_of_its_own_for_each_table() -> None:
+def test_check_names_are_unique_for_each_table() -> None:
     rows = [*CHECKS, LEDGER]
 
     assert len({(check.name, check.tables[0]) for check in rows}) == len(rows)

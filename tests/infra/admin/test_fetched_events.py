@@ -19,7 +19,7 @@ def connected(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
     return world
 
 
-def test_the_operator_has_a_client_fetch_its_events_and_no_more(world: World) -> None:
+def test_clients_update_switches_between_polling_an_events_url_and_no_events(world: World) -> None:
     update = ("clients", "update", world.client.client_id)
 
     modes = [
@@ -31,14 +31,14 @@ def test_the_operator_has_a_client_fetch_its_events_and_no_more(world: World) ->
     assert done("clients", "show", world.client.client_id)["client"]["events_url"] is None
 
 
-def test_the_change_is_shown_to_people(world: World) -> None:
+def test_clients_show_prints_the_change_to_polling(world: World) -> None:
     text = run("clients", "update", world.client.client_id, "--events", "poll").stdout
 
     assert "poll" in text
     assert "events: poll" in run("clients", "show", world.client.client_id).stdout
 
 
-def test_a_client_is_added_that_fetches_its_events(world: World) -> None:
+def test_clients_add_registers_a_client_that_polls_events(world: World) -> None:
     owner = ("--owner", "tpp@example.com")
     done("users", "add", "tpp@example.com")
 
@@ -48,21 +48,21 @@ def test_a_client_is_added_that_fetches_its_events(world: World) -> None:
 
 
 @pytest.mark.parametrize("events", ["poll", "none"])
-def test_an_events_url_beside_another_way_changes_nothing(world: World, events: str) -> None:
+def test_an_events_url_with_poll_or_none_is_refused_and_changes_nothing(world: World, events: str) -> None:
     update = ("clients", "update", world.client.client_id, "--title", "Renamed")
 
     assert "exclude each other" in refused(*update, "--events", events, "--events-url", EVENTS_URL)
     assert world.hub.openbanking.clients.get(world.client.client_id) == world.client
 
 
-def test_an_unknown_way_is_a_wrong_use(world: World) -> None:
+def test_an_unknown_events_mode_exits_with_code_2(world: World) -> None:
     result = run("clients", "update", world.client.client_id, "--events", "push")
 
     assert result.exit_code == 2
     assert "poll" in result.stderr
 
 
-def test_a_test_event_is_recorded_for_fetching(world: World) -> None:
+def test_a_test_event_of_a_polling_client_is_recorded_for_polling(world: World) -> None:
     poller = fetches_events(world)
     command = ("clients", "test-event", world.client.client_id)
 
@@ -73,7 +73,7 @@ def test_a_test_event_is_recorded_for_fetching(world: World) -> None:
     assert sorted(ids(poller.fetch())) == sorted([event_id, text.split()[-1]])
 
 
-def test_without_events_a_test_event_is_refused_with_both_ways(world: World) -> None:
+def test_a_test_event_of_a_client_without_events_is_refused_with_both_remedies(world: World) -> None:
     said = refused("clients", "test-event", world.client.client_id)
 
     assert "`clients events-url`" in said

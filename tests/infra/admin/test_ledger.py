@@ -90,7 +90,7 @@ def books(document: Any) -> dict[tuple[str, int], int]:
     return {(each["book"], each["currency"]): each["amount"] for each in document["books"]}
 
 
-def test_a_ledger_that_holds_is_told_with_what_stands_in_its_books(money: Money) -> None:
+def test_ledger_verify_reports_counts_and_the_totals_of_the_books(money: Money) -> None:
     found = done("ledger", "verify")
 
     counted = {name: found[name] for name in ("good", "accounts", "special_accounts", "rows", "not_compared")}
@@ -105,7 +105,7 @@ def test_a_ledger_that_holds_is_told_with_what_stands_in_its_books(money: Money)
         assert sum(amount for (_, of), amount in stands.items() if of == currency) == 0
 
 
-def test_people_are_told_in_whole_units_without_what_is_zero(money: Money) -> None:
+def test_ledger_verify_prints_major_units_and_omits_zero_totals(money: Money) -> None:
     text = run("ledger", "verify").stdout
 
     assert text.startswith("The ledger is consistent: accounts 2, special accounts 1, rows 8, transactions 6.\n\nbook ")
@@ -114,14 +114,16 @@ def test_people_are_told_in_whole_units_without_what_is_zero(money: Money) -> No
     assert "reserved" not in text
 
 
-def test_an_empty_ledger_holds() -> None:
+def test_ledger_verify_accepts_an_empty_ledger() -> None:
     assert (
         run("ledger", "verify").stdout
         == "The ledger is consistent: accounts 0, special accounts 0, rows 0, transactions 0.\n"
     )
 
 
-def test_pages_waves_and_batches_change_nothing(money: Money, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page_and_batch_sizes_do_not_change_the_ledger_verification(
+    money: Money, monkeypatch: pytest.MonkeyPatch
+) -> None:
     whole = done("ledger", "verify")
 
     for module, name in (
@@ -138,8 +140,10 @@ def test_pages_waves_and_batches_change_nothing(money: Money, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("lost", [1, 4, 5])
-def test_a_proof_goes_on_although_answers_get_lost(money: Money, monkeypatch: pytest.MonkeyPatch, lost: int) -> None:
-    """Each read loses its answer so many times, one after the other."""
+def test_ledger_verify_retries_reads_with_lost_answers(
+    money: Money, monkeypatch: pytest.MonkeyPatch, lost: int
+) -> None:
+    """Each read loses its first `lost` answers."""
     whole, real = done("ledger", "verify"), Store._call
     sent: Counter[str] = Counter()
 
@@ -159,7 +163,9 @@ def test_a_proof_goes_on_although_answers_get_lost(money: Money, monkeypatch: py
         ledger_verification.prove_ledger(money.scene.hub.store)
 
 
-def test_a_proof_whose_storage_stays_away_ends_with_one_sentence(money: Money, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ledger_verify_reports_unavailable_storage_in_one_sentence(
+    money: Money, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def gone(*_: object, **__: object) -> Any:
         raise AnswerLost("no answer came in time")
 
@@ -168,7 +174,7 @@ def test_a_proof_whose_storage_stays_away_ends_with_one_sentence(money: Money, m
     assert refused("ledger", "verify") == "no answer came in time"
 
 
-def test_a_proof_says_on_standard_error_how_far_it_has_come(money: Money, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ledger_verify_prints_progress_to_standard_error(money: Money, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "LINE_SECONDS", 0)
 
     result = run("ledger", "verify", "--json")
@@ -183,11 +189,11 @@ def test_a_proof_says_on_standard_error_how_far_it_has_come(money: Money, monkey
     }
 
 
-def test_a_proof_that_is_soon_done_says_nothing_else(money: Money) -> None:
+def test_a_short_ledger_verification_prints_no_progress(money: Money) -> None:
     assert run("ledger", "verify").stderr == ""
 
 
-def test_one_account_is_proved_alone(money: Money) -> None:
+def test_ledger_verify_verifies_a_single_account(money: Money) -> None:
     found = done("ledger", "verify", "--account", str(money.payee))
     special = done("ledger", "verify", "--special", "1.802")
 
@@ -220,7 +226,7 @@ def test_one_account_is_proved_alone(money: Money) -> None:
         (("show", "x"), "'x' is not an account: pass an id, or MANAGER.ID for a special account"),
     ],
 )  # fmt: skip
-def test_what_is_no_account_is_refused(arguments: tuple[str, ...], sentence: str) -> None:
+def test_an_unknown_or_invalid_account_is_refused(arguments: tuple[str, ...], sentence: str) -> None:
     assert refused("ledger", *arguments) == sentence
 
 
@@ -370,7 +376,9 @@ def payment_of_nobody(money: Money) -> None:
         (payment_of_nobody, "account#99: there is no such account, but payment [0-9]+ holds money on it"),
     ],
 )
-def test_the_first_thing_that_does_not_fit_is_named_with_its_place(money: Money, tamper: Tamper, sentence: str) -> None:
+def test_ledger_verify_names_the_account_row_and_problem_of_each_break(
+    money: Money, tamper: Tamper, sentence: str
+) -> None:
     tamper(money)
 
     printed = run("ledger", "verify", "--json")
@@ -382,7 +390,7 @@ def test_the_first_thing_that_does_not_fit_is_named_with_its_place(money: Money,
     assert re.match(sentence, f"{found['broken']['account']}{place}: {found['broken']['problem']}"), found
 
 
-def test_people_are_told_the_break_in_words(money: Money) -> None:
+def test_ledger_verify_prints_the_break_with_cause_and_time_of_the_row(money: Money) -> None:
     changing("ledger", first_row, settled=1)(money)
 
     told = run("ledger", "verify")
@@ -394,7 +402,7 @@ def test_people_are_told_the_break_in_words(money: Money) -> None:
     )
 
 
-def test_one_account_is_proved_with_the_other_sides_of_its_movements(money: Money) -> None:
+def test_verification_of_one_account_checks_the_other_accounts_of_its_movements(money: Money) -> None:
     forged_row(money)
     alone = str(money.payer)
 
@@ -408,16 +416,16 @@ def test_one_account_is_proved_with_the_other_sides_of_its_movements(money: Mone
 # -- while the service works
 
 
-def test_a_movement_after_the_account_was_read_is_not_missed(money: Money) -> None:
-    """The account is read, then somebody pays from it, then its rows are read."""
+def test_verification_includes_a_movement_made_after_the_account_was_read(money: Money) -> None:
+    """The account is read, then a payment leaves the account, then its rows are read."""
     with money.scene.world.meanwhile("query", lambda: money.pay(700)):
         found = done("ledger", "verify", "--account", str(money.payer))
 
     assert (found["good"], found["rows"]) == (True, 7)
 
 
-def test_a_payment_that_is_finished_before_it_is_read_still_proves_its_account(money: Money) -> None:
-    """It held money by the rows that were read, and holds none any more when it is read itself."""
+def test_verification_accepts_a_payment_settled_before_its_record_is_read(money: Money) -> None:
+    """The rows that were read hold money for the payment; its record, read later, holds none."""
     payment, store = pending(money).id, money.scene.hub.store
     real = store.batch_get
 
@@ -434,8 +442,8 @@ def test_a_payment_that_is_finished_before_it_is_read_still_proves_its_account(m
     assert "batch_get" not in vars(store)
 
 
-def test_a_movement_between_two_accounts_of_which_one_was_read_is_found_in_the_other(money: Money) -> None:
-    """One account is proved before it, the other one after."""
+def test_verification_accepts_a_movement_between_a_verified_and_an_unverified_account(money: Money) -> None:
+    """One account is verified before the movement, the other account afterwards."""
     proved: list[str] = []
 
     def look(store: Store, account: Item, *more: Any) -> Any:
@@ -457,7 +465,7 @@ def test_a_movement_between_two_accounts_of_which_one_was_read_is_found_in_the_o
 # -- reading rows
 
 
-def test_rows_are_shown_the_latest_first(money: Money) -> None:
+def test_ledger_show_lists_rows_newest_first(money: Money) -> None:
     found = done("ledger", "show", str(money.payer), "--limit", "2")
 
     assert {name: found[name] for name in ("account", "currency", "movements")} == {
@@ -475,7 +483,7 @@ def test_rows_are_shown_the_latest_first(money: Money) -> None:
     assert latest["payment"] is not None
 
 
-def test_rows_are_shown_to_people_with_the_accounts_own_books_first(money: Money) -> None:
+def test_ledger_show_prints_the_entries_of_the_account_first(money: Money) -> None:
     text = run("ledger", "show", "1.802").stdout
 
     head, _, columns, row = text.splitlines()
@@ -486,8 +494,8 @@ def test_rows_are_shown_to_people_with_the_accounts_own_books_first(money: Money
     )
 
 
-def test_an_account_that_is_older_than_the_ledger_holds(world: World) -> None:
-    """Its item does not count rows, and there are none."""
+def test_ledger_verify_accepts_an_account_without_a_row_counter(world: World) -> None:
+    """An account older than the ledger: its item counts no rows, and there are none."""
     account = Scene(world).account()
     key = {"owner": f"account#{account}", "part": "account"}
     world.hub.store.update("cards", key, remove=["movements", "last_at"])
@@ -497,7 +505,7 @@ def test_an_account_that_is_older_than_the_ledger_holds(world: World) -> None:
     assert done("ledger", "verify")["good"] is True
 
 
-def test_an_account_without_rows_is_shown_with_its_balances(world: World) -> None:
+def test_ledger_show_prints_the_balances_of_an_account_without_rows(world: World) -> None:
     number = Scene(world).account(currency_ison=EUR)
 
     assert run("ledger", "show", str(number)).stdout.endswith("reserved 0.00 EUR; rows 0\n")
@@ -505,8 +513,8 @@ def test_an_account_without_rows_is_shown_with_its_balances(world: World) -> Non
 
 @pytest.mark.dynamodb
 @pytest.mark.faults
-def test_it_is_proved_again_and_again_while_money_moves_in_several_processes(money: Money) -> None:
-    """Payments at home and away, settled, sent back and rejected; nothing that is in the middle of it looks broken."""
+def test_verification_succeeds_while_several_processes_move_money(money: Money) -> None:
+    """Payments between accounts and to other banks, settled, returned and rejected; none looks broken in between."""
     before = ledger_verification.prove_ledger(money.scene.hub.store).rows
     movers = [replace(money, scene=each) for each in processes(money.scene)[:3]]
     moving, proved_twice = threading.Event(), threading.Event()

@@ -68,7 +68,7 @@ def books(document: Any) -> dict[tuple[str, int], int]:
     return {(each["book"], each["currency"]): each["amount"] for each in document["books"]}
 
 
-def test_what_cards_are_used_for_stands_in_the_book_of_the_network(spent: Spent) -> None:
+def test_ledger_verify_reports_card_transactions_in_the_network_book(spent: Spent) -> None:
     found = done("ledger", "verify")
 
     assert found["good"] is True
@@ -80,7 +80,7 @@ def test_what_cards_are_used_for_stands_in_the_book_of_the_network(spent: Spent)
     assert (stands["account:reserved", EUR], stands["disputed", EUR]) == (1_500, -1_500)
 
 
-def test_rows_say_which_authorization_and_which_dispute_they_are_about(spent: Spent) -> None:
+def test_ledger_show_names_the_authorization_and_dispute_of_each_row(spent: Spent) -> None:
     account = str(spent.card.account_id)
 
     disputed, cleared, *_ = done("ledger", "show", account)["rows"]
@@ -187,7 +187,7 @@ BREAKS: list[tuple[Tamper, str]] = [
 ]  # fmt: skip
 
 
-def test_what_does_not_fit_between_cards_and_accounts_is_named(
+def test_ledger_verify_names_each_mismatch_between_cards_and_accounts(
     spent: Spent, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
 ) -> None:
     monkeypatch.setattr(account_proof, "LOOKS", 1)
@@ -202,7 +202,7 @@ def test_what_does_not_fit_between_cards_and_accounts_is_named(
             assert re.match(sentence, f"{found['account']}: {found['problem']}"), found
 
 
-def test_a_hold_that_no_row_knows_of_is_found(spent: Spent) -> None:
+def test_ledger_verify_finds_a_hold_without_ledger_rows(spent: Spent) -> None:
     set_authorization(the_cleared, state="H", left=1, held=7, due_at=1, **DUE.entry(str(spent.over)))(spent)
 
     told = run("ledger", "verify")
@@ -211,7 +211,7 @@ def test_a_hold_that_no_row_knows_of_is_found(spent: Spent) -> None:
     assert f"its rows hold 0.00 EUR for authorization {spent.over}, whose record holds 0.07 EUR" in told.stdout
 
 
-def test_everything_that_does_not_fit_is_found_behind_a_hold_that_never_ends(spent: Spent) -> None:
+def test_find_all_reports_every_mismatch_beside_a_hold_without_expiry(spent: Spent) -> None:
     set_authorization(the_held, due_at=None)(spent)
     set_dispute(account_id=99)(spent)
 
@@ -221,8 +221,8 @@ def test_everything_that_does_not_fit_is_found_behind_a_hold_that_never_ends(spe
     assert reserved.startswith("account 99: there is no such account, but dispute")
 
 
-def test_a_hold_that_is_over_before_it_is_read_still_proves_its_account(spent: Spent) -> None:
-    """It held money by the rows that were read, and holds none any more when it is read itself."""
+def test_verification_accepts_a_hold_reversed_before_its_record_is_read(spent: Spent) -> None:
+    """The rows that were read hold money for the authorization; its record, read later, holds none."""
     store, scene = spent.scene.hub.store, spent.scene
     real = store.batch_get
 
@@ -241,8 +241,8 @@ def test_a_hold_that_is_over_before_it_is_read_still_proves_its_account(spent: S
 
 @pytest.mark.dynamodb
 @pytest.mark.faults
-def test_it_is_proved_again_and_again_while_cards_are_used_in_several_processes(spent: Spent) -> None:
-    """All of one account; nothing that is in the middle of it looks broken."""
+def test_verification_succeeds_while_several_processes_use_a_card(spent: Spent) -> None:
+    """All steps use one card; nothing looks broken in between."""
     scenes, moving, proved_twice = processes(spent.scene)[:3], threading.Event(), threading.Event()
     card = {"card_id": spent.card.card_id}
 

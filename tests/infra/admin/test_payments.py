@@ -34,7 +34,7 @@ def settle(payer: Payer, *options: str) -> tuple[str, ...]:
     return "payments", "resolve", payer.side.bank.bic, payer.request_id or "", *options
 
 
-def test_an_order_with_an_unknown_outcome_is_listed(world: World) -> None:
+def test_payments_unresolved_lists_an_order_with_an_unknown_outcome(world: World) -> None:
     payer = unknown(world)
 
     (order,) = done("payments", "unresolved")["orders"]
@@ -50,12 +50,12 @@ def test_an_order_with_an_unknown_outcome_is_listed(world: World) -> None:
     }
 
 
-def test_no_unknown_outcome_is_said(world: World) -> None:
+def test_payments_unresolved_reports_that_all_outcomes_are_known(world: World) -> None:
     assert "All outcomes are known." in run("payments", "unresolved").output
     assert done("payments", "unresolved") == {"orders": []}
 
 
-def test_an_order_that_the_bank_has_is_settled(world: World) -> None:
+def test_payments_resolve_with_a_payment_id_accepts_the_order(world: World) -> None:
     payer = unknown(world)
 
     settled = done(*settle(payer, "--payment-id", "P-7"))["order"]
@@ -66,7 +66,7 @@ def test_an_order_that_the_bank_has_is_settled(world: World) -> None:
     assert payer.status_of_order().body["payment_id"] == "P-7"
 
 
-def test_an_order_that_the_bank_does_not_have_is_settled(world: World) -> None:
+def test_payments_resolve_not_accepted_settles_the_order(world: World) -> None:
     payer = unknown(world)
 
     assert "does not have it" in run(*settle(payer, "--not-accepted")).output
@@ -75,11 +75,11 @@ def test_an_order_that_the_bank_does_not_have_is_settled(world: World) -> None:
 
 
 @pytest.mark.parametrize("options", [(), ("--payment-id", "P-7", "--not-accepted")])
-def test_one_answer_of_the_bank_is_needed(world: World, options: tuple[str, ...]) -> None:
+def test_payments_resolve_needs_either_a_payment_id_or_not_accepted(world: World, options: tuple[str, ...]) -> None:
     assert "either --payment-id ID or --not-accepted" in refused(*settle(unknown(world), *options))
 
 
-def test_an_unknown_bank_or_order_is_refused(world: World) -> None:
+def test_payments_resolve_refuses_an_unknown_bank_or_order(world: World) -> None:
     payer = unknown(world)
 
     assert "no order" in refused("payments", "resolve", "NOBADEF1", payer.request_id or "", "--not-accepted")

@@ -45,7 +45,7 @@ def rows(world: World) -> list[Any]:
     return sorted(world.hub.store.scan("programmes"), key=lambda row: (row["owner"], row["part"]))
 
 
-def test_a_load_says_what_it_did_and_shows_the_parts_of_new_credentials_once(world: World, path: Path) -> None:
+def test_programme_load_lists_changes_and_shows_new_credentials_once(world: World, path: Path) -> None:
     new = manager()
     (told,) = load(path, new)["managers"]
 
@@ -65,7 +65,7 @@ def test_a_load_says_what_it_did_and_shows_the_parts_of_new_credentials_once(wor
     )
 
 
-def test_people_read_the_difference_line_by_line(path: Path) -> None:
+def test_programme_load_prints_the_difference_line_by_line(path: Path) -> None:
     new = manager()
     path.write_text(written(new))
     told = run("programme", "load", str(path)).stdout
@@ -83,7 +83,7 @@ def test_people_read_the_difference_line_by_line(path: Path) -> None:
     )
 
 
-def test_a_changed_group_is_told_entry_by_entry(path: Path) -> None:
+def test_programme_load_prints_the_changed_entries_of_a_group(path: Path) -> None:
     new = manager(fee_groups=[{"id": 1, "name": "Fees", "entries": [fee("ATM"), fee("CARD")]}])
     load(path, new)
     new["fee_groups"] = [{"id": 1, "name": "Fees", "entries": [fee("ATM", fixed=250), fee("CARD"), fee("NEW")]}]
@@ -98,7 +98,7 @@ def test_a_changed_group_is_told_entry_by_entry(path: Path) -> None:
     )
 
 
-def test_a_dry_run_shows_the_difference_and_changes_nothing(world: World, path: Path) -> None:
+def test_programme_load_dry_run_shows_the_difference_and_changes_nothing(world: World, path: Path) -> None:
     new = manager()
     load(path, new)
     before = rows(world)
@@ -116,7 +116,7 @@ def test_a_dry_run_shows_the_difference_and_changes_nothing(world: World, path: 
     assert spoken.stdout.endswith("Nothing was changed: this was a dry run.\n")
 
 
-def test_removing_what_is_in_use_is_refused_with_its_name_and_a_dry_run_says_so(world: World, path: Path) -> None:
+def test_programme_load_refuses_to_remove_entries_in_use(world: World, path: Path) -> None:
     new = manager()
     load(path, new)
     hub = world.another_process()
@@ -145,7 +145,9 @@ def test_removing_what_is_in_use_is_refused_with_its_name_and_a_dry_run_says_so(
         (written(manager(designs=[], products=[])), "programme_managers.0.card_programmes.0.product_ids refers to the"),
     ],
 )
-def test_a_wrong_file_is_a_sentence_and_changes_nothing(world: World, path: Path, text: str, said: str) -> None:
+def test_an_invalid_programme_file_is_refused_and_changes_nothing(
+    world: World, path: Path, text: str, said: str
+) -> None:
     before = rows(world)
     path.write_text(text)
 
@@ -153,19 +155,19 @@ def test_a_wrong_file_is_a_sentence_and_changes_nothing(world: World, path: Path
     assert rows(world) == before
 
 
-def test_a_file_that_cannot_be_read_is_a_sentence(path: Path) -> None:
+def test_an_unreadable_programme_file_is_refused(path: Path) -> None:
     assert refused("programme", "load", str(path)) == f"{path} cannot be read: No such file or directory"
     path.write_bytes(b"\xff\xfe\x00")
     assert refused("programme", "load", str(path)) == f"{path} cannot be read: it is not a text file"
 
 
-def test_bins_outside_the_test_ranges_are_for_production(path: Path) -> None:
+def test_bins_outside_the_test_ranges_are_refused_outside_production(path: Path) -> None:
     path.write_text(written(manager(test_bins=[])))
 
     assert "other BINs are allowed only in production" in refused("programme", "load", str(path))
 
 
-def test_of_two_operators_one_is_told_to_load_again(world: World, path: Path) -> None:
+def test_a_concurrent_programme_load_is_refused(world: World, path: Path) -> None:
     new = manager()
     load(path, new)
     path.write_text(written(new | {"name": "Ours"}))
@@ -176,7 +178,7 @@ def test_of_two_operators_one_is_told_to_load_again(world: World, path: Path) ->
     assert result.stderr == "Error: this programme manager was loaded concurrently: load again\n"
 
 
-def test_what_was_made_is_shown_although_the_rest_of_the_file_fails(
+def test_programme_load_prints_new_credentials_although_a_later_manager_fails(
     world: World, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = manager(), manager()
@@ -200,7 +202,7 @@ def test_what_was_made_is_shown_although_the_rest_of_the_file_fails(
     assert (other.exit_code, other.stderr) == (1, "Error: load again\n"), "nothing was made, so nothing is shown"
 
 
-def test_programme_managers_are_listed(path: Path) -> None:
+def test_programme_show_lists_programme_managers(path: Path) -> None:
     new = manager(name="Listed")
     load(path, new)
 
@@ -210,13 +212,15 @@ def test_programme_managers_are_listed(path: Path) -> None:
     assert re.search(rf"^{new['id']} +Listed$", run("programme", "show").stdout, re.MULTILINE)
 
 
-def test_a_stage_without_programme_managers_says_how_to_load_one(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_programme_show_without_programme_managers_names_programme_load(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(world.hub.store, "scan", lambda table: iter(()))
 
     assert run("programme", "show").stdout == "There are no programme managers: load some with `programme load`.\n"
 
 
-def test_one_is_shown_with_what_is_in_use_and_without_any_digest(world: World, path: Path) -> None:
+def test_programme_show_prints_entries_in_use_and_no_digests(world: World, path: Path) -> None:
     demo = world.another_process()
     demo.cards.programmes.mark_used(demo.cards.programmes.catalogue(1), [("design", 21)])
     shown = done("programme", "show", "1")
@@ -244,7 +248,7 @@ def test_one_is_shown_with_what_is_in_use_and_without_any_digest(world: World, p
     assert not [each for each in digests if each in text or each in json.dumps(shown)]
 
 
-def test_one_that_delivers_values_is_shown_with_the_short_name_of_its_key(path: Path) -> None:
+def test_programme_show_prints_the_short_id_of_the_events_encryption_key(path: Path) -> None:
     key = rsa.generate_private_key(65537, 3072).public_key()
     members = {"events_encryption_key": signatures.public_pem(key), "delivers_validation_values": True}
     new = manager(events_url=EVENTS_URL, **members)
@@ -276,7 +280,7 @@ def signing(world: World, manager_id: int) -> list[str]:
     return open_secrets(manager_id, hub.store.get(*secrets_key(manager_id)), hub.vault, world.clock.time())
 
 
-def test_the_secret_of_events_is_made_and_shown_with_the_first_events_url_only(world: World, path: Path) -> None:
+def test_programme_load_creates_the_events_secret_with_the_first_events_url(world: World, path: Path) -> None:
     new = manager()
     assert load(path, new)["managers"][0]["events_secret"] is None
     path.write_text(written(new | {"events_url": EVENTS_URL}))
@@ -294,7 +298,7 @@ def test_the_secret_of_events_is_made_and_shown_with_the_first_events_url_only(w
     assert shown.removeprefix("whsec_") not in str(rows(world)) + run("programme", "show", str(new["id"])).stdout
 
 
-def test_with_a_new_programme_manager_the_secret_stands_beside_the_parts_of_its_credentials(path: Path) -> None:
+def test_programme_load_prints_the_events_secret_after_the_credentials(path: Path) -> None:
     new = manager(events_url=EVENTS_URL)
     path.write_text(written(new))
 
@@ -303,7 +307,7 @@ def test_with_a_new_programme_manager_the_secret_stands_beside_the_parts_of_its_
     assert told.index("access_api_key") < told.index("These parts are shown") < told.index("The secret of its events")
 
 
-def test_the_secret_of_events_is_rotated_with_an_overlap_or_at_once(world: World, path: Path) -> None:
+def test_the_events_secret_of_a_manager_is_rotated_with_an_overlap_or_at_once(world: World, path: Path) -> None:
     new = manager(events_url=EVENTS_URL)
     first = load(path, new)["managers"][0]["events_secret"]
 
@@ -317,11 +321,11 @@ def test_the_secret_of_events_is_rotated_with_an_overlap_or_at_once(world: World
     assert spoken.endswith("It signs from now on, alone.\n")
 
 
-def test_who_never_had_an_events_url_has_no_secret_to_rotate() -> None:
+def test_rotate_events_secret_without_an_events_url_is_refused() -> None:
     assert refused("programme", "rotate-events-secret", "2").startswith("programme manager 2 has no Events URL")
 
 
-def test_a_key_is_rotated_and_the_older_dropped(world: World, path: Path) -> None:
+def test_rotate_key_adds_a_credential_key_and_drop_key_removes_the_older_one(world: World, path: Path) -> None:
     new = manager()
     first = load(path, new)["managers"][0]["credentials"]["app"]
     assert refused("programme", "drop-key", str(new["id"]), "app").startswith("app has only one live key")
@@ -340,5 +344,5 @@ def test_a_key_is_rotated_and_the_older_dropped(world: World, path: Path) -> Non
     assert live() == [False, True]
 
 
-def test_the_demonstration_loads_again_without_a_change() -> None:
+def test_reloading_the_demo_programme_changes_nothing() -> None:
     assert done("programme", "load", str(file.DEMO))["changed"] is False

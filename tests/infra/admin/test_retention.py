@@ -37,7 +37,7 @@ def kept_names(report: Any) -> set[str]:
 # -- the table
 
 
-def test_the_reference_has_the_kinds_of_the_table() -> None:
+def test_docs_list_all_kinds_of_personal_data() -> None:
     found = [tuple(row) for row in rows(reference_page.render()) if row[0] in BY_NAME]
 
     assert found == [
@@ -54,13 +54,13 @@ def test_the_reference_has_the_kinds_of_the_table() -> None:
     ]
 
 
-def test_every_kind_names_a_table_of_the_page_on_stored_data() -> None:
+def test_every_kind_of_personal_data_names_a_documented_table() -> None:
     tables = {row[0].partition(",")[0] for row in rows(DOCUMENTS["docs/data.md"])}
 
     assert {kind.place.partition("`,")[0].partition("`")[2].partition("`")[0] for kind in KINDS} <= tables
 
 
-def test_the_command_shows_the_table() -> None:
+def test_retention_show_lists_all_kinds_of_personal_data() -> None:
     assert [each["name"] for each in done("retention", "show")["kinds"]] == list(BY_NAME)
     shown = run("retention", "show").stdout.splitlines()
     assert "Card holders" in shown
@@ -71,7 +71,7 @@ def test_the_command_shows_the_table() -> None:
 # -- PSUs
 
 
-def test_the_accounts_of_an_ended_consent_are_erased_and_the_rest_stays(world: World) -> None:
+def test_erase_psu_removes_the_accounts_of_an_ended_consent(world: World) -> None:
     tokens = world.tokens(1)
     consent_id = tokens["consent_id"]
     assert refused("retention", "erase-psu", consent_id) == (
@@ -90,7 +90,7 @@ def test_the_accounts_of_an_ended_consent_are_erased_and_the_rest_stays(world: W
     assert refused("retention", "erase-psu", "nothing") == "there is no consent nothing"
 
 
-def test_a_repeated_erasure_removes_nothing_and_says_so(world: World) -> None:
+def test_a_repeated_erasure_reports_that_nothing_was_left(world: World) -> None:
     consent_id = world.tokens(1)["consent_id"]
     done("consents", "revoke", consent_id)
     first = done("retention", "erase-psu", consent_id)
@@ -99,7 +99,7 @@ def test_a_repeated_erasure_removes_nothing_and_says_so(world: World) -> None:
     assert run("retention", "erase-psu", consent_id).stdout.startswith("Nothing was left to remove.\n")
 
 
-def test_the_text_of_an_erasure_says_line_by_line_what_was_removed_and_what_stays(world: World) -> None:
+def test_erase_holder_prints_removed_and_kept_data_line_by_line(world: World) -> None:
     _, holder_id, _ = ended_holder(world)
 
     lines = run("retention", "erase-holder", str(holder_id)).stdout.splitlines()
@@ -113,7 +113,7 @@ def test_the_text_of_an_erasure_says_line_by_line_what_was_removed_and_what_stay
     assert [line for line in lines if len(line) > 120] == []
 
 
-def test_what_stays_is_reported_with_its_data(world: World) -> None:
+def test_erase_psu_lists_the_kept_data_with_reasons(world: World) -> None:
     consent_id = world.tokens(1)["consent_id"]
     done("consents", "revoke", consent_id)
 
@@ -125,14 +125,14 @@ def test_what_stays_is_reported_with_its_data(world: World) -> None:
     assert set(stays[0]) == {"name", "data", "kept", "reason"}
 
 
-def test_an_expired_consent_is_erased_without_being_revoked(world: World) -> None:
+def test_erase_psu_accepts_an_expired_consent(world: World) -> None:
     consent_id = world.tokens(1)["consent_id"]
     world.clock.advance(200 * DAY)
 
     assert done("retention", "erase-psu", consent_id)["removed"] == ["approved-accounts"]
 
 
-def test_consents_and_payments_are_removed_five_years_after_their_end_and_not_before(world: World) -> None:
+def test_retention_remove_deletes_consents_and_payments_after_five_years(world: World) -> None:
     payer = Payer(world, 2, "direct")
     payer.bank_does(taken(2, "P-1"))
     payer.pay()
@@ -161,7 +161,7 @@ def email(world: World) -> str:
     return email
 
 
-def test_a_user_is_erased_with_sessions_and_journeys(world: World, email: str) -> None:
+def test_erase_user_removes_the_user_with_sessions_and_journeys(world: World, email: str) -> None:
     person = Person.signed_in(world, email)
     members = {"client_id": world.client.client_id, "bic": "ALPHGB21", "scopes": ["account.list"]}
     world.hub.website.journeys.begin(email, "state", members, None)
@@ -176,7 +176,7 @@ def test_a_user_is_erased_with_sessions_and_journeys(world: World, email: str) -
     assert refused("retention", "erase-user", "nobody@example.com").startswith("no user has the email")
 
 
-def test_of_a_user_only_what_there_was_is_reported_as_removed(world: World, email: str) -> None:
+def test_erase_user_reports_only_data_that_existed(world: World, email: str) -> None:
     report = done("retention", "erase-user", email)
 
     assert report["removed"] == ["user-account"]
@@ -192,7 +192,7 @@ def test_an_interrupted_erasure_of_a_user_can_be_repeated(world: World, email: s
     assert refused("retention", "erase-user", email).startswith("no user has the email")
 
 
-def test_a_user_with_a_client_in_use_is_not_erased(world: World, email: str) -> None:
+def test_erase_user_refuses_a_user_with_an_unarchived_client(world: World, email: str) -> None:
     client_id = world.hub.openbanking.clients.create(owner=email, title="In use").client.client_id
 
     assert refused("retention", "erase-user", email) == (
@@ -215,7 +215,7 @@ def ended_holder(world: World) -> tuple[Scene, int, int]:
     return scene, made.holder_id, made.card_id
 
 
-def test_a_holder_with_an_open_account_or_a_usable_card_is_not_erased(world: World) -> None:
+def test_erase_holder_refuses_a_holder_with_an_open_account_or_usable_card(world: World) -> None:
     scene = Scene(world)
     made = scene.card_in("A")
     open_account = f"account {made.account_id} is open (changeAccountStatus C)"
@@ -230,9 +230,7 @@ def test_a_holder_with_an_open_account_or_a_usable_card_is_not_erased(world: Wor
 
 
 @pytest.mark.parametrize(("status", "days"), [("N", 0), ("B", 0), ("E", 62)])
-def test_cards_of_closed_accounts_that_nobody_can_use_do_not_prevent_an_erasure(
-    world: World, status: str, days: int
-) -> None:
+def test_erase_holder_accepts_closed_accounts_with_unusable_cards(world: World, status: str, days: int) -> None:
     scene = Scene(world)
     made = scene.card_in(status)
     scene.data("changeAccountStatus", account_id=made.account_id, account_status="C")
@@ -242,7 +240,7 @@ def test_cards_of_closed_accounts_that_nobody_can_use_do_not_prevent_an_erasure(
 
 
 @pytest.mark.parametrize("status", ["T", "R", "L", "S"])
-def test_cards_that_can_be_used_again_prevent_an_erasure(world: World, status: str) -> None:
+def test_erase_holder_refuses_cards_in_a_reversible_status(world: World, status: str) -> None:
     scene = Scene(world)
     made = scene.card_in(status)
     scene.data("changeAccountStatus", account_id=made.account_id, account_status="C")
@@ -250,7 +248,7 @@ def test_cards_that_can_be_used_again_prevent_an_erasure(world: World, status: s
     assert "is not blocked" in refused("retention", "erase-holder", str(made.holder_id))
 
 
-def test_a_holder_who_never_had_an_account_is_erased(world: World) -> None:
+def test_erase_holder_accepts_a_holder_without_accounts(world: World) -> None:
     scene = Scene(world)
     holder_id = scene.holder()
 
@@ -258,7 +256,7 @@ def test_a_holder_who_never_had_an_account_is_erased(world: World) -> None:
     assert scene.data("getHolder", holder_id=holder_id)["phone_number"] == ""
 
 
-def test_on_request_a_holder_keeps_what_the_law_keeps(world: World) -> None:
+def test_erase_holder_keeps_the_data_required_by_law(world: World) -> None:
     scene, holder_id, card_id = ended_holder(world)
     before = scene.data("getHolder", holder_id=holder_id)
 
@@ -275,7 +273,7 @@ def test_on_request_a_holder_keeps_what_the_law_keeps(world: World) -> None:
     assert done("retention", "erase-holder", str(holder_id)) == {"removed": [], "stays": report["stays"]}
 
 
-def test_five_years_after_the_last_account_nothing_names_the_holder(world: World) -> None:
+def test_retention_remove_deletes_holder_names_after_five_years(world: World) -> None:
     scene, holder_id, card_id = ended_holder(world)
     names = ("O'Neil-Smith", "Riverside", "0447700900123", "o'neil-smith", "ONEIL")
     assert any(name in json.dumps(items(world, "cards"), default=str, ensure_ascii=False) for name in names)
@@ -290,7 +288,7 @@ def test_five_years_after_the_last_account_nothing_names_the_holder(world: World
     assert done("retention", "remove")["holders"] == 0
 
 
-def test_the_five_years_count_from_the_last_account_and_wait_for_a_card_to_be_blocked(world: World) -> None:
+def test_retention_remove_waits_until_the_cards_of_a_holder_are_blocked(world: World) -> None:
     scene = Scene(world)
     made = scene.card_in("L")
     scene.data("changeAccountStatus", account_id=made.account_id, account_status="C")

@@ -55,7 +55,7 @@ def removed(world: World) -> Iterator[World]:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_explains_itself_with_an_example(command: str) -> None:
+def test_statistics_command_help_shows_an_example_and_the_json_option(command: str) -> None:
     text = run("statistics", command, "--help").stdout
 
     assert f".venv/bin/python -m infra.admin statistics {command}" in text
@@ -63,7 +63,7 @@ def test_every_command_explains_itself_with_an_example(command: str) -> None:
     assert command in run("statistics", "--help").stdout
 
 
-def test_days_that_are_due_are_ingested_and_missing_reports_told() -> None:
+def test_statistics_ingest_records_due_days_and_lists_missing_reports() -> None:
     first, again = done("statistics", "ingest"), done("statistics", "ingest")
 
     missing = [{"bic": BETA, "day": "2026-03-03"}]
@@ -74,7 +74,7 @@ def test_days_that_are_due_are_ingested_and_missing_reports_told() -> None:
     )
 
 
-def test_metrics_are_not_printed_among_what_a_command_answers(capsys: pytest.CaptureFixture[str]) -> None:
+def test_statistics_ingest_prints_no_metrics(capsys: pytest.CaptureFixture[str]) -> None:
     done("statistics", "ingest", "--day", "2026-03-03")
 
     assert "_aws" not in capsys.readouterr().out
@@ -90,11 +90,11 @@ def test_metrics_are_not_printed_among_what_a_command_answers(capsys: pytest.Cap
         (["--bank", BETA], 2),
     ],
 )
-def test_days_and_a_bank_can_be_chosen(options: list[str], records: int) -> None:
+def test_statistics_ingest_selects_days_and_a_bank(options: list[str], records: int) -> None:
     assert done("statistics", "ingest", *options)["records"] == records
 
 
-def test_the_last_days_of_a_bank_that_was_removed_can_be_ingested(measured: World, removed: World) -> None:
+def test_statistics_ingest_includes_the_last_days_of_a_removed_bank(measured: World, removed: World) -> None:
     assert done("statistics", "ingest", "--day", "2026-03-03")["records"] == 1
     assert done("statistics", "ingest", "--day", "2026-03-03", "--bank", ALPHA)["records"] == 1
     assert refused("statistics", "ingest", "--day", "2026-03-01", "--bank", ALPHA) == (
@@ -124,11 +124,11 @@ def test_the_last_days_of_a_bank_that_was_removed_can_be_ingested(measured: Worl
         (["--bank", ""], "bic must not be empty"),
     ],
 )
-def test_days_that_cannot_be_ingested_are_refused_in_a_sentence(options: list[str], sentence: str) -> None:
+def test_statistics_ingest_refuses_invalid_days_in_one_sentence(options: list[str], sentence: str) -> None:
     assert refused("statistics", "ingest", *options) == sentence
 
 
-def test_why_there_is_no_record_is_told_of_a_bank_that_was_registered_later(world: World) -> None:
+def test_statistics_ingest_refuses_days_before_the_registration_of_a_bank(world: World) -> None:
     options = "statistics", "ingest", "--bank", BETA
     assert world.bank(2, "/daily_performance", {"date": "2026-03-01", "consentDuration": 41_250}).status == 200
 
@@ -138,29 +138,29 @@ def test_why_there_is_no_record_is_told_of_a_bank_that_was_registered_later(worl
     assert done(*options, "--from", "2026-02-27", "--to", "2026-03-02")["records"] == 1
 
 
-def test_a_bank_is_found_however_its_head_office_is_written() -> None:
+def test_statistics_commands_accept_a_bic_with_branch_code_xxx() -> None:
     assert done("statistics", "ingest", "--day", "2026-03-03", "--bank", f"{ALPHA}XXX")["records"] == 1
     assert len(done("statistics", "show", "--bank", f"{ALPHA}XXX")["days"]) == 1
 
 
 @pytest.mark.parametrize("command", ["ingest", "show", "export"])
-def test_a_bank_that_nothing_is_known_of_is_refused(command: str) -> None:
+def test_statistics_commands_refuse_an_unknown_bank(command: str) -> None:
     options = "--from", "2026-03-02", "--bank", "NOSUCH2L"
 
     assert refused("statistics", command, *options) == "there are no data about NOSUCH2L for these days"
 
 
-def test_a_registered_bank_may_be_without_records() -> None:
+def test_a_registered_bank_without_records_has_an_empty_list() -> None:
     assert done("statistics", "show", "--bank", BETA)["days"] == []
     assert done("statistics", "export", "--from", "2026-03-02", "--bank", BETA)["days"] == []
 
 
-def test_a_storage_that_fails_is_told_in_a_sentence(world: World) -> None:
+def test_statistics_ingest_reports_unavailable_storage_in_one_sentence(world: World) -> None:
     with world.storage_gone("put"):
         assert refused("statistics", "ingest") == "DynamoDB cannot be reached"
 
 
-def test_records_are_shown_with_when_the_bank_was_down(measured: World) -> None:
+def test_statistics_show_lists_records_with_downtimes(measured: World) -> None:
     done("statistics", "ingest")
 
     shown = done("statistics", "show", "--day", "2026-03-03")["days"]
@@ -178,7 +178,7 @@ def test_records_are_shown_with_when_the_bank_was_down(measured: World) -> None:
     assert run("statistics", "show", "--day", "2026-02-01").stdout == "There are no records for these days.\n"
 
 
-def test_made_up_days_are_shown_as_such(world: World, measured: World) -> None:
+def test_statistics_show_marks_made_up_days(world: World, measured: World) -> None:
     done("statistics", "ingest")
     assert "made up" not in run("statistics", "show").stdout
     day_records.store_record(world.hub.store, replace(made_up.record(ALPHA, DAY), made_up=True))
@@ -192,7 +192,7 @@ def test_made_up_days_are_shown_as_such(world: World, measured: World) -> None:
     assert second.endswith("  no")
 
 
-def test_an_export_leaves_made_up_days_out_and_says_so(measured: World, tmp_path: Path) -> None:
+def test_statistics_export_omits_made_up_days_and_reports_their_number(measured: World, tmp_path: Path) -> None:
     done("statistics", "ingest", "--day", "2026-03-03")
     for ago in (1, 2):
         invented = replace(made_up.record(ALPHA, DAY - timedelta(days=ago)), made_up=True)
@@ -210,7 +210,7 @@ def test_an_export_leaves_made_up_days_out_and_says_so(measured: World, tmp_path
     assert written["rows"] == 2
 
 
-def test_made_up_days_of_several_banks_are_counted_as_days_and_as_rows(measured: World) -> None:
+def test_statistics_export_counts_made_up_days_and_rows_of_several_banks(measured: World) -> None:
     for bic in (ALPHA, BETA):
         for ago in (1, 2):
             invented = replace(made_up.record(bic, DAY - timedelta(days=ago)), made_up=True)
@@ -223,7 +223,7 @@ def test_made_up_days_of_several_banks_are_counted_as_days_and_as_rows(measured:
     assert data["made_up_days_left_out"] == 2
 
 
-def test_a_quarter_is_exported_as_csv(measured: World) -> None:
+def test_statistics_export_writes_a_quarter_as_csv(measured: World) -> None:
     done("statistics", "ingest")
 
     text = run("statistics", "export", "--quarter", "2026-Q1").stdout_bytes.decode()
@@ -236,7 +236,7 @@ def test_a_quarter_is_exported_as_csv(measured: World) -> None:
     assert [row["downtime_minutes"] for row in read] == ["", "1.00", "", ""]
 
 
-def test_days_of_a_bank_are_exported_as_json_with_the_digits_that_they_have(measured: World) -> None:
+def test_statistics_export_writes_json_with_exact_decimals(measured: World) -> None:
     done("statistics", "ingest")
     options = ["--from", "2026-03-03", "--to", "2026-03-03", "--bank", ALPHA]
 
@@ -249,7 +249,7 @@ def test_days_of_a_bank_are_exported_as_json_with_the_digits_that_they_have(meas
     assert '"uptime_percent": 99.931,' in printed
 
 
-def test_an_export_is_written_to_a_file(measured: World, tmp_path: Path) -> None:
+def test_statistics_export_writes_to_a_file(measured: World, tmp_path: Path) -> None:
     done("statistics", "ingest")
     options = ["--quarter", "2026-Q1", "--output"]
 
@@ -263,7 +263,7 @@ def test_an_export_is_written_to_a_file(measured: World, tmp_path: Path) -> None
     assert refused("statistics", "export", *options, str(tmp_path)) == f"{tmp_path} cannot be written: Is a directory"
 
 
-def test_an_export_goes_over_the_end_of_a_quarter(world: World) -> None:
+def test_statistics_export_covers_days_of_two_quarters(world: World) -> None:
     world.clock.advance(30 * 86_400)
     done("statistics", "ingest")
 
@@ -292,5 +292,5 @@ def test_an_export_goes_over_the_end_of_a_quarter(world: World) -> None:
         (["--quarter", "2026-Q1", "--from", ""], "pass either --quarter, or --from and --to"),
     ],
 )
-def test_an_export_needs_a_quarter_or_days(options: list[str], sentence: str) -> None:
+def test_statistics_export_needs_either_a_quarter_or_days(options: list[str], sentence: str) -> None:
     assert refused("statistics", "export", *options) == sentence

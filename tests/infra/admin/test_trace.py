@@ -65,7 +65,7 @@ def revoked(world: World, bearer: str) -> str:
     return request_id
 
 
-def test_a_relayed_call_is_shown_with_the_bank_that_was_asked(world: World, bearer: str) -> None:
+def test_trace_shows_a_relayed_call_with_the_called_bank(world: World, bearer: str) -> None:
     request_id = new_uuid()
     world.banks[1].answers["/accounts"] = lambda sent: ACCOUNTS
     headers = {"x-request-id": request_id}
@@ -90,7 +90,7 @@ def test_a_relayed_call_is_shown_with_the_bank_that_was_asked(world: World, bear
         assert part in text
 
 
-def test_a_request_is_followed_into_its_deliveries_and_records(world: World, bearer: str) -> None:
+def test_trace_shows_the_deliveries_and_records_of_a_request(world: World, bearer: str) -> None:
     request_id = revoked(world, bearer)
 
     traced = done("trace", request_id)
@@ -110,14 +110,14 @@ def test_a_request_is_followed_into_its_deliveries_and_records(world: World, bea
     assert "Consent, current state\n" in text
 
 
-def test_a_delivery_leads_to_the_request_that_caused_it(world: World, bearer: str) -> None:
+def test_trace_of_a_delivery_finds_the_causing_request(world: World, bearer: str) -> None:
     request_id = revoked(world, bearer)
     (delivery,) = done("trace", request_id)["deliveries"]
 
     assert done("trace", delivery["delivery_id"])["request_id"] == request_id
 
 
-def test_what_a_bank_quotes_leads_to_the_request_that_caused_it(world: World, bearer: str) -> None:
+def test_trace_finds_the_request_by_the_id_that_the_bank_received(world: World, bearer: str) -> None:
     request_id = revoked(world, bearer)
     quoted = world.banks[1].received[-1].headers["X-Request-Id"]
 
@@ -125,7 +125,7 @@ def test_what_a_bank_quotes_leads_to_the_request_that_caused_it(world: World, be
     assert done("trace", quoted)["request_id"] == request_id
 
 
-def test_a_request_with_a_bearer_leads_to_its_consent_and_an_authorization_to_its_request(world: World) -> None:
+def test_trace_shows_the_consent_of_a_bearer_and_the_authorization_of_a_request(world: World) -> None:
     asked, read = new_uuid(), new_uuid()
     headers = {"x-request-id": asked}
     scopes = {"bic": world.banks[1].bank.bic, "scopes": world.scopes(1)}
@@ -137,7 +137,7 @@ def test_a_request_with_a_bearer_leads_to_its_consent_and_an_authorization_to_it
     assert [consent["status"] for consent in done("trace", read)["consents"]] == ["authorised"]
 
 
-def test_a_delivery_without_a_cause_is_traced_by_the_id_that_its_receiver_knows(world: World) -> None:
+def test_trace_finds_a_delivery_without_a_causing_request_by_its_id(world: World) -> None:
     world.queued()
     made = world.hub.openbanking.clients.update(world.client.client_id, events_url="https://tpp.example.com/events")
     delivery_id = world.hub.openbanking.tpp_events.send_test(made.client)
@@ -148,8 +148,8 @@ def test_a_delivery_without_a_cause_is_traced_by_the_id_that_its_receiver_knows(
     assert [delivery["delivery_id"] for delivery in traced["deliveries"]] == [delivery_id]
 
 
-def test_what_a_line_names_is_shown_without_anything_secret(world: World) -> None:
-    """Whatever is stored beside the members that are named is left out, whoever adds it."""
+def test_trace_shows_records_without_secrets(world: World) -> None:
+    """Only listed members are shown, so members added later stay hidden."""
     request_id, state = new_uuid(), "the-state-of-the-tpp"
     consented = world.approve(1, state=state)
     authorizations, consents = (list(world.hub.store.scan(table)) for table in ("authorizations", "consents"))
@@ -183,12 +183,12 @@ def test_what_a_line_names_is_shown_without_anything_secret(world: World) -> Non
     assert [secret for secret in hidden if secret in text] == []
 
 
-def test_what_is_shown_of_a_record_is_none_of_its_secrets() -> None:
+def test_trace_members_of_records_contain_no_secrets() -> None:
     for names in (trace._AUTHORIZATION, trace._CONSENT, trace._PAYMENT):
         assert not [name for name in names if name.endswith(("_sealed", "_digest", "_url", "state", "accounts"))]
 
 
-def test_old_lines_are_left_out(world: World, connected: Path) -> None:
+def test_trace_omits_lines_before_the_since_time(world: World, connected: Path) -> None:
     request_id = new_uuid()
     line = {"level": "INFO", "message": "request", "request_id": request_id, "service": "causeway"}
     now = world.hub.clock.now()
@@ -208,7 +208,7 @@ def test_old_lines_are_left_out(world: World, connected: Path) -> None:
 
 
 @pytest.mark.parametrize("by_delivery", [False, True])
-def test_lines_are_found_after_the_clock_was_moved(
+def test_trace_finds_lines_after_the_clock_was_moved(
     world: World, bearer: str, monkeypatch: pytest.MonkeyPatch, by_delivery: bool
 ) -> None:
     """The log stays in real time."""
@@ -222,7 +222,7 @@ def test_lines_are_found_after_the_clock_was_moved(
     assert found["lines"] == recent["lines"] == traced["lines"]
 
 
-def test_a_request_of_which_nothing_is_known_says_where_it_was_looked_for(connected: Path) -> None:
+def test_trace_of_an_unknown_request_names_the_searched_log(connected: Path) -> None:
     request_id = new_uuid()
 
     assert refused("trace", request_id) == (
@@ -230,17 +230,17 @@ def test_a_request_of_which_nothing_is_known_says_where_it_was_looked_for(connec
     )
 
 
-def test_what_is_no_id_is_one_sentence() -> None:
+def test_trace_refuses_an_invalid_id_in_one_sentence() -> None:
     assert refused("trace", "nothing") == ("nothing is neither the id of a request (a UUID) nor of a stored delivery")
 
 
-def test_without_a_running_stack_there_is_no_log(tmp_path: Path) -> None:
+def test_trace_without_a_running_stack_is_refused(tmp_path: Path) -> None:
     (tmp_path / "stack.json").unlink()
 
     assert refused("trace", new_uuid()).startswith("no local stack is running, so there is no log to search")
 
 
-def test_it_explains_itself_with_an_example() -> None:
+def test_trace_help_shows_an_example_and_the_json_option() -> None:
     text = run("trace", "--help").stdout
 
     assert ".venv/bin/python -m infra.admin trace" in text
@@ -269,7 +269,7 @@ class FakeLogs:
         return ({"events": pair} for pair in pieces(events, 2))
 
 
-def test_on_a_deployed_stage_the_lines_of_all_its_functions_are_read() -> None:
+def test_trace_reads_the_log_groups_of_all_functions_of_a_stage() -> None:
     request_id = new_uuid()
 
     def line(second: int, message: str, of: str = request_id) -> str:
@@ -301,7 +301,7 @@ def test_on_a_deployed_stage_the_lines_of_all_its_functions_are_read() -> None:
     assert logs.asked[0]["startTime"] == 1_772_442_000_000
 
 
-def test_on_a_deployed_stage_lines_of_a_period_are_found_by_their_message() -> None:
+def test_stage_log_search_finds_lines_of_a_period_by_message() -> None:
     def line(second: int, message: str, **members: str) -> str:
         return json.dumps({"message": message, "timestamp": f"2026-03-02 09:00:0{second},000+0000", **members})
 
@@ -323,7 +323,7 @@ def test_on_a_deployed_stage_lines_of_a_period_are_found_by_their_message() -> N
     assert (logs.asked[0]["startTime"], logs.asked[0]["endTime"]) == (start * 1000, (start + 6) * 1000)
 
 
-def test_the_calls_are_ones_that_cloudwatch_logs_knows(resources: None) -> None:
+def test_stage_log_calls_are_valid_for_cloudwatch_logs(resources: None) -> None:
     boto3.client("logs").create_log_group(logGroupName="/aws/lambda/causeway-dev")
     log_of_stage = stage_log("causeway-dev")
 
@@ -331,7 +331,7 @@ def test_the_calls_are_ones_that_cloudwatch_logs_knows(resources: None) -> None:
     assert log_of_stage.place == "the log groups /aws/lambda/causeway-dev*"
 
 
-def test_a_deployed_stage_is_asked_for_its_own_lines(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trace_searches_the_log_groups_of_a_deployed_stage(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = {"STAGE": "dev", "PUBLIC_URL": "https://dev.example.com"}
     hub = world.another_process(Settings.from_environment(settings))
     monkeypatch.setattr(connection, "connect", lambda: hub)
@@ -339,11 +339,11 @@ def test_a_deployed_stage_is_asked_for_its_own_lines(world: World, monkeypatch: 
     assert refused("trace", new_uuid()).endswith("in the log groups /aws/lambda/causeway-dev*")
 
 
-def test_a_file_that_is_not_there_has_no_lines(tmp_path: Path) -> None:
+def test_a_missing_log_file_has_no_lines(tmp_path: Path) -> None:
     assert list(LocalLog(tmp_path / "none").lines(new_uuid(), 0)) == []
 
 
-def test_a_refused_request_is_traced_with_its_code_fields_and_client(world: World) -> None:
+def test_trace_shows_code_fields_and_client_of_a_refused_request(world: World) -> None:
     request_id = new_uuid()
     body = {"bic": 7, "scopes": [], "o t h e r 4711": "x", "other": "x"}
     assert world.tpp("POST", "/tpp/authorize", body, headers={"x-request-id": request_id}).status == 400
@@ -359,7 +359,7 @@ def test_a_refused_request_is_traced_with_its_code_fields_and_client(world: Worl
     assert f"Error response\ncode       FORMAT_ERROR\ntitle      {error['title']}\n" in text
 
 
-def test_a_502_is_traced_with_what_the_bank_did(world: World, bearer: str) -> None:
+def test_trace_shows_the_bank_status_of_a_502(world: World, bearer: str) -> None:
     answered, broken = new_uuid(), new_uuid()
     world.banks[1].answers["/accounts"] = lambda sent: Reply(500, b'{"message":"Zoe owes 4711"}', {}, 0)
     assert world.tpp("GET", "/tpp/accounts", bearer=bearer, headers={"x-request-id": answered}).status == 502
@@ -374,7 +374,7 @@ def test_a_502_is_traced_with_what_the_bank_did(world: World, bearer: str) -> No
     assert "bank_status" in run("trace", answered).stdout
 
 
-def test_a_refusal_of_the_card_api_is_traced_with_its_code_fields_and_credential(world: World) -> None:
+def test_trace_shows_code_fields_and_credential_of_a_refused_card_action(world: World) -> None:
     scene = Scene(world)
     wrong, repeated = new_uuid(), new_uuid()
 
