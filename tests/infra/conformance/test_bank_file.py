@@ -43,7 +43,7 @@ def changed(old: str, new: str) -> str:
     return MINIMAL.replace(old, new)
 
 
-def test_the_defaults_are_those_of_the_documents() -> None:
+def test_a_minimal_bank_file_has_the_documented_defaults() -> None:
     bank = bank_file.parse(MINIMAL, Path())
 
     assert bank.version is VERSIONS[2]
@@ -58,7 +58,7 @@ def test_the_defaults_are_those_of_the_documents() -> None:
     assert (bank.not_offered, bank.ca_file) == (frozenset(), None)
 
 
-def test_keys_are_text_or_files_beside_the_file(tmp_path: Path) -> None:
+def test_bank_file_keys_are_pem_text_or_paths_beside_the_file(tmp_path: Path) -> None:
     (tmp_path / "hub.pem").write_text(PEM, "ascii")
     (tmp_path / "bank.yaml").write_text(MINIMAL + "hub: {private_key: hub.pem}\n", "utf-8")
     bank = bank_file.read(tmp_path / "bank.yaml")
@@ -68,7 +68,7 @@ def test_keys_are_text_or_files_beside_the_file(tmp_path: Path) -> None:
     assert signatures.public_pem(bank.bank_public_key) == PUBLIC
 
 
-def test_the_file_of_the_guide_can_be_used(tmp_path: Path) -> None:
+def test_the_bank_file_of_the_guide_is_valid(tmp_path: Path) -> None:
     (tmp_path / ".local").mkdir()
     (tmp_path / ".local/bank.public.pem").write_text(PUBLIC, "ascii")
     text = (ROOT / "docs/guides/bank.yaml").read_text("utf-8").replace(".venv/bin/python", "python3")
@@ -120,7 +120,7 @@ def test_the_file_of_the_guide_can_be_used(tmp_path: Path) -> None:
         (MINIMAL + "ca_file: none.pem", ("ca_file names a file that does not exist",)),
     ],
 )
-def test_every_fault_is_named_with_its_place(text: str, said: tuple[str, ...]) -> None:
+def test_every_fault_of_a_bank_file_is_reported_with_its_place(text: str, said: tuple[str, ...]) -> None:
     if not said:
         bank_file.parse(text, Path())
         return
@@ -131,7 +131,7 @@ def test_every_fault_is_named_with_its_place(text: str, said: tuple[str, ...]) -
         assert fault.startswith(start)
 
 
-def test_several_faults_are_named_together() -> None:
+def test_several_faults_of_a_bank_file_are_reported_together() -> None:
     text = changed("DE89", "DE88").replace("EXAMDEFF", "x").replace("version: 2", "version: 9")
 
     assert [fault.partition(" ")[0] for fault in faults(text)] == ["version", "bic", "customer.accounts.0.iban"]
@@ -144,7 +144,7 @@ def test_several_faults_are_named_together() -> None:
         (lambda pem: PEM, "this is not a PEM public key"),
     ],
 )
-def test_a_key_that_cannot_be_used_is_named_and_not_quoted(break_key: Callable[[str], str], said: str) -> None:
+def test_an_unusable_key_is_named_and_not_quoted(break_key: Callable[[str], str], said: str) -> None:
     pem = break_key(PUBLIC)
     indented = pem.strip().replace("\n", "\n  ")
     text = MINIMAL.replace(PUBLIC.strip().replace("\n", "\n  "), indented)
@@ -154,7 +154,7 @@ def test_a_key_that_cannot_be_used_is_named_and_not_quoted(break_key: Callable[[
     assert "AAAA" not in fault
 
 
-def test_a_key_or_an_authority_that_is_not_there_is_named_with_the_path_that_was_tried(tmp_path: Path) -> None:
+def test_a_missing_key_or_ca_file_is_reported_with_the_resolved_path(tmp_path: Path) -> None:
     text = MINIMAL + "hub: {private_key: keys/none.pem}\nca_file: ../ca.pem"
     with pytest.raises(InvalidBankFile) as found:
         bank_file.parse(text, tmp_path / "banks")
@@ -165,14 +165,14 @@ def test_a_key_or_an_authority_that_is_not_there_is_named_with_the_path_that_was
     )
 
 
-def test_key_material_without_its_first_line_is_not_taken_for_a_path_and_quoted(tmp_path: Path) -> None:
+def test_key_material_without_a_pem_header_is_not_quoted(tmp_path: Path) -> None:
     (fault,) = faults(MINIMAL + f"hub: {{private_key: '{'MIIE/vQIB' * 180}'}}")
 
     assert fault.startswith("hub.private_key names a file that cannot be read: ")
     assert "MIIE" not in fault
 
 
-def test_a_file_that_is_not_there_or_no_text_is_an_error(tmp_path: Path) -> None:
+def test_a_missing_or_binary_bank_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidBankFile, match="cannot be read: No such file"):
         bank_file.read(tmp_path / "none.yaml")
     (tmp_path / "bytes.yaml").write_bytes(b"\xff\xfe")
@@ -180,19 +180,19 @@ def test_a_file_that_is_not_there_or_no_text_is_an_error(tmp_path: Path) -> None
         bank_file.read(tmp_path / "bytes.yaml")
 
 
-def test_version_1_names_accounts_by_iban_too() -> None:
+def test_accounts_of_version_1_need_no_account_id() -> None:
     text = changed("version: 2", "version: 1").replace('account_id: "1"\n      ', "")
 
     assert bank_file.parse(text, Path()).accounts[0].account_id is None
 
 
-def test_nothing_secret_is_in_a_fault() -> None:
+def test_faults_of_a_bank_file_never_quote_the_api_key() -> None:
     text = changed("a-key-of-the-bank", '" secret-of-the-bank"')
 
     assert "secret-of-the-bank" not in str(faults(text))
 
 
-def test_the_hubs_key_is_made_once_and_kept_for_the_owner_alone(tmp_path: Path) -> None:
+def test_the_hub_key_is_created_once_with_mode_0600(tmp_path: Path) -> None:
     from infra.conformance import kit
 
     bank = bank_file.parse(MINIMAL, Path())

@@ -15,7 +15,7 @@ from tests.infra.conformance.reasons import dead_ends
 @pytest.mark.parametrize(
     "broken", BROKEN, ids=lambda broken: f"{broken.bank.__name__}-{broken.version}-{broken.caught_by}"
 )
-def test_a_fault_is_caught_by_the_check_that_names_it_and_by_no_other(broken: Broken) -> None:
+def test_each_broken_bank_fails_only_the_check_of_its_fault(broken: Broken) -> None:
     run = play_mandatory(broken.bank(broken.version), broken.caught_by)
 
     caught = found(run, broken.caught_by)

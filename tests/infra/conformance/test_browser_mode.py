@@ -47,7 +47,7 @@ class Person(StringIO):
 
 
 @pytest.mark.parametrize("version", VERSIONS.values(), ids=str)
-def test_a_person_who_does_what_the_terminal_says_completes_the_run(version: Version) -> None:
+def test_a_person_who_follows_the_terminal_completes_the_run(version: Version) -> None:
     with running(SmallBank(version)) as bank:
         described = file_of(bank)
         bank.hub = described.public_url

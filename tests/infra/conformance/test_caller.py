@@ -45,7 +45,7 @@ def caller(outbound: Outbound, pauses: list[float]) -> Caller:
     return Caller("http://bank", API_KEY, HUB_KEY, Masking(), outbound, pause=pauses.append)
 
 
-def test_a_call_is_signed_and_headed_as_the_hubs() -> None:
+def test_kit_calls_carry_the_signature_and_headers_of_the_hub() -> None:
     outbound = Answers(reply(200))
     call = caller(outbound, []).send(WEBHOOK, {"a": "ä"}, token="the-token-of-it")
     ((url, body, headers),) = outbound.sent
@@ -56,7 +56,7 @@ def test_a_call_is_signed_and_headed_as_the_hubs() -> None:
     assert call.headers == headers
 
 
-def test_a_bank_that_limits_the_rate_is_asked_again_when_it_says() -> None:
+def test_kit_calls_respect_the_retry_after_header_of_a_429() -> None:
     pauses: list[float] = []
     outbound = Answers(reply(429, Retry_After="3"), reply(429), reply(429, Retry_After="900"), reply(200))
     call = caller(outbound, pauses).send(WEBHOOK, {}, token=None)
@@ -67,14 +67,14 @@ def test_a_bank_that_limits_the_rate_is_asked_again_when_it_says() -> None:
     assert len({headers["X-Request-Id"] for _, _, headers in outbound.sent}) == 1
 
 
-def test_a_bank_that_always_limits_the_rate_is_given_up() -> None:
+def test_kit_calls_give_up_after_repeated_429() -> None:
     call = caller(Answers(*[reply(429)] * 5), []).send(WEBHOOK, {}, token=None)
 
     assert call.reply is not None
     assert call.reply.status == 429
 
 
-def test_a_webhook_without_an_answer_in_time_is_paused() -> None:
+def test_a_webhook_that_times_out_is_paused() -> None:
     made = caller(Answers(TimedOut("no answer came in time")), [])
     call = made.send(WEBHOOK, {}, token=None)
 
@@ -83,7 +83,7 @@ def test_a_webhook_without_an_answer_in_time_is_paused() -> None:
 
 
 @pytest.mark.parametrize("name", ["X-Api-Key", "X-Auth-Token", "X-Signature"])
-def test_the_exchange_as_text_hides_secret_headers(name: str) -> None:
+def test_the_evidence_of_a_call_masks_secret_headers(name: str) -> None:
     call = caller(Answers(reply(200, Set_Cookie="a=b", Server="x")), []).send(WEBHOOK, {}, token="the-token-of-it")
     evidence: Any = call.evidence
 
@@ -91,7 +91,7 @@ def test_the_exchange_as_text_hides_secret_headers(name: str) -> None:
     assert evidence.received.splitlines()[:3] == ["200 after 12 ms", "Set-Cookie: ***", "Server: x"]
 
 
-def test_a_long_body_is_shortened() -> None:
+def test_the_evidence_of_a_call_truncates_a_long_body() -> None:
     call = caller(Answers(reply(200, b"x" * 9000)), []).send(WEBHOOK, {}, token=None)
 
     assert call.evidence.received.endswith("… (9000 characters)")

@@ -24,7 +24,7 @@ BY_VERSION = pytest.mark.parametrize("version", VERSIONS.values(), ids=str)
 
 
 @BY_VERSION
-def test_there_are_at_least_eighty_checks_of_a_version(version: Version) -> None:
+def test_each_version_has_at_least_80_checks(version: Version) -> None:
     found = checks_of(version)
 
     assert len(found) >= 80
@@ -32,7 +32,7 @@ def test_there_are_at_least_eighty_checks_of_a_version(version: Version) -> None
 
 
 @BY_VERSION
-def test_every_check_has_an_id_of_its_own_a_title_a_paragraph_and_what_is_expected(version: Version) -> None:
+def test_every_check_has_a_unique_id_a_title_a_paragraph_and_an_expectation(version: Version) -> None:
     found = checks_of(version)
 
     assert [each for each, count in Counter(check.check_id for check in found).items() if count > 1] == []
@@ -54,27 +54,27 @@ def test_every_webhook_and_every_call_of_the_bank_has_checks(version: Version) -
 
 
 @BY_VERSION
-def test_the_good_requests_are_those_of_the_reference(version: Version) -> None:
+def test_good_requests_are_valid_by_the_webhook_models(version: Version) -> None:
     session = session_with(SmallBank(version))
     for subject in subjects(session).values():
         subject.webhook.request.read(session.request(subject))
 
 
 @BY_VERSION
-def test_signatures_are_mandatory_where_the_version_demands_them(version: Version) -> None:
+def test_signature_checks_are_mandatory_if_the_version_demands_signatures(version: Version) -> None:
     levels = {check.level for check in checks_of(version) if ".signature-" in check.check_id}
 
     assert levels == {"mandatory" if version.signature_required else "advice"}
 
 
-def test_mandatory_members_are_found_at_every_depth() -> None:
+def test_mandatory_members_lists_nested_members_with_their_paths() -> None:
     found = set(mandatory_members(VERSIONS[2].payments["bulk"].request))
 
     assert {("callback_url",), ("payments", "0", "instructed_amount", "amount")} <= found
     assert ("debtor_account",) not in found
 
 
-def test_an_error_of_the_kit_is_not_held_against_the_bank() -> None:
+def test_an_error_of_the_kit_skips_the_check() -> None:
     def fail(session: Session) -> Evidence:
         raise TypeError("of the kit")
 

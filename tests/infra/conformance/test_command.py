@@ -59,7 +59,7 @@ def run(file: Path, folder: Path, *arguments: str) -> int:
     return main([str(file), "--output", str(folder / "reports"), *arguments])
 
 
-def test_a_bank_that_conforms_is_exit_code_0_and_three_reports(
+def test_a_conforming_bank_exits_with_0_and_three_reports(
     bank: SmallBank, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     chosen = "accounts,consent,cancel,payment-single.confirmed-report,end-at-bank"
@@ -75,7 +75,7 @@ def test_a_bank_that_conforms_is_exit_code_0_and_three_reports(
         assert f"{tmp_path}/reports/{name}" in said
 
 
-def test_a_mandatory_check_that_fails_is_exit_code_1_and_explained(
+def test_a_failed_mandatory_check_exits_with_1_and_an_explanation(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with running(AcceptsAnySignature(VERSIONS[2])) as bank:
@@ -90,9 +90,7 @@ def test_a_mandatory_check_that_fails_is_exit_code_1_and_explained(
     assert check["received"].startswith("the bank accepted the call\n\n200 after")
 
 
-def test_checks_that_could_not_be_made_because_a_step_failed_are_exit_code_1(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_blocked_mandatory_checks_exit_with_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with running(SignsWithAnotherKey(VERSIONS[2])) as bank:
         assert run(write(bank, tmp_path), tmp_path, "--only", "accounts.answer-form,consent") == 1
 
@@ -105,7 +103,7 @@ def test_checks_that_could_not_be_made_because_a_step_failed_are_exit_code_1(
 
 
 @pytest.mark.parametrize("chosen", ["accounts", "consent", "payment-single", "consent,accounts"])
-def test_a_wrong_api_key_is_exit_code_1_whatever_is_chosen(
+def test_a_wrong_api_key_exits_with_1_for_any_selection_of_checks(
     bank: SmallBank, tmp_path: Path, capsys: pytest.CaptureFixture[str], chosen: str
 ) -> None:
     file = write(bank, tmp_path)
@@ -115,7 +113,7 @@ def test_a_wrong_api_key_is_exit_code_1_whatever_is_chosen(
     assert "X-Api-Key is not the key of a bank: see bank-initiate.key" in capsys.readouterr().out
 
 
-def test_the_scopes_and_webhooks_that_a_full_run_left_out_are_told(
+def test_a_full_run_reports_omitted_scopes_and_webhooks(
     bank: SmallBank, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = write(bank, tmp_path, "not_offered: [/v2_payment_direct_single]\n")
@@ -128,7 +126,7 @@ def test_the_scopes_and_webhooks_that_a_full_run_left_out_are_told(
     assert left_out in said
 
 
-def test_advice_that_is_not_followed_is_exit_code_0(bank: SmallBank, tmp_path: Path) -> None:
+def test_failed_advice_exits_with_0(bank: SmallBank, tmp_path: Path) -> None:
     file = write(bank, tmp_path, "payment: {declined_amount: '9.00'}\n")
 
     assert run(file, tmp_path, "--only", "funds_confirmations.too-much") == 0
@@ -136,7 +134,7 @@ def test_advice_that_is_not_followed_is_exit_code_0(bank: SmallBank, tmp_path: P
     assert (check["level"], check["outcome"]) == ("advice", "failed")
 
 
-def test_a_bad_file_is_exit_code_2_with_every_fault_on_a_line(
+def test_an_invalid_bank_file_exits_with_2_and_one_fault_per_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "bank.yaml").write_text("version: 3\nbic: x\n", "utf-8")
@@ -152,7 +150,7 @@ def test_a_bad_file_is_exit_code_2_with_every_fault_on_a_line(
     assert not (tmp_path / "reports").exists()
 
 
-def test_an_unknown_choice_is_exit_code_2_before_anything_is_sent(
+def test_an_unknown_check_exits_with_2_before_any_call(
     bank: SmallBank, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(write(bank, tmp_path), tmp_path, "--only", "acounts") == 2
@@ -162,7 +160,7 @@ def test_an_unknown_choice_is_exit_code_2_before_anything_is_sent(
     assert not (tmp_path / "reports").exists()
 
 
-def test_a_taken_port_is_exit_code_2(bank: SmallBank, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_port_in_use_exits_with_2(bank: SmallBank, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = write(bank, tmp_path)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", int(bank.hub.rpartition(":")[2])))
@@ -172,9 +170,7 @@ def test_a_taken_port_is_exit_code_2(bank: SmallBank, tmp_path: Path, capsys: py
     assert "the kit cannot listen at 127.0.0.1:" in capsys.readouterr().err
 
 
-def test_a_bank_that_cannot_be_reached_is_exit_code_2(
-    bank: SmallBank, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unreachable_bank_exits_with_2(bank: SmallBank, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bank.own = f"http://127.0.0.1:{free_port()}"
 
     assert run(write(bank, tmp_path), tmp_path) == 2
@@ -182,7 +178,7 @@ def test_a_bank_that_cannot_be_reached_is_exit_code_2(
     assert not (tmp_path / "reports/report.json").exists()
 
 
-def test_a_folder_that_cannot_be_written_is_exit_code_2(
+def test_an_unwritable_report_folder_exits_with_2(
     bank: SmallBank, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "reports").write_text("", "ascii")
@@ -191,17 +187,17 @@ def test_a_folder_that_cannot_be_written_is_exit_code_2(
     assert "cannot be read or written" in capsys.readouterr().err
 
 
-def test_no_file_is_exit_code_2(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_bank_file_argument_exits_with_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 2
     assert "make conformance BANK=bank.yaml" in capsys.readouterr().err
 
 
-def test_all_checks_can_be_listed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_prints_all_checks(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--list"]) == 0
     assert "2  mandatory  accounts.answer-form" in capsys.readouterr().out
 
 
-def test_the_makefile_hands_over_the_file_and_the_choice() -> None:
+def test_make_conformance_passes_the_bank_file_and_the_selection() -> None:
     said = subprocess.run(
         ["make", "-n", "conformance", "BANK=my bank.yaml", "ONLY=accounts,*.key-wrong"],
         cwd=ROOT,

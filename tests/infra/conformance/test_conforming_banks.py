@@ -31,7 +31,7 @@ ALWAYS_SKIPPED = ("address.", "tls.", "bank-report_day.", "bank-list_states.")
 
 
 @pytest.mark.parametrize("version", VERSIONS.values(), ids=str)
-def test_a_bank_that_keeps_all_rules_passes_every_check(version: Version) -> None:
+def test_a_conforming_bank_passes_every_check(version: Version) -> None:
     with connected(SmallBank(version)) as session:
         run = play_checks(session, checks_of(version))
 
@@ -42,7 +42,7 @@ def test_a_bank_that_keeps_all_rules_passes_every_check(version: Version) -> Non
     assert run.count("passed") >= 300
 
 
-def test_page_size_may_count_booked_and_pending_transactions_together_or_separately() -> None:
+def test_page_size_can_count_booked_and_pending_transactions_together_or_separately() -> None:
     for bank in (SmallBank, CountsPendingInPages):
         run = play(bank(VERSIONS[2]), "account_transactions")
 
@@ -50,7 +50,7 @@ def test_page_size_may_count_booked_and_pending_transactions_together_or_separat
 
 
 @pytest.mark.parametrize("number", SCOPES)
-def test_the_bank_of_the_guide_passes_the_command_with_exit_code_0(number: int, tmp_path: Path) -> None:
+def test_the_bank_of_the_guide_passes_the_conformance_command(number: int, tmp_path: Path) -> None:
     ports = {"9713": str(free_port()), "9700": str(free_port())}
     folder = tmp_path / "docs" / "guides"
     folder.mkdir(parents=True)
@@ -77,7 +77,7 @@ def test_the_bank_of_the_guide_passes_the_command_with_exit_code_0(number: int, 
     assert (tmp_path / "build/conformance/report.html").exists()
 
 
-def test_the_bank_of_the_guide_has_less_than_100_lines() -> None:
+def test_the_bank_of_the_guide_has_fewer_than_100_lines() -> None:
     assert len((GUIDES / "bank.py").read_text("utf-8").splitlines()) < 100
 
 

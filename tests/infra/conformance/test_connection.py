@@ -59,7 +59,7 @@ def test_a_trusted_certificate_passes(authority: DevelopmentCa) -> None:
         assert check("tls.webhooks-certificate", url, str(authority.file)).received.startswith("TLSv1.")
 
 
-def test_a_certificate_that_nobody_vouches_for_fails(authority: DevelopmentCa) -> None:
+def test_an_untrusted_certificate_fails(authority: DevelopmentCa) -> None:
     with tls_server(authority, ssl.TLSVersion.TLSv1_2) as url, pytest.raises(CheckFailed) as caught:
         check("tls.webhooks-certificate", url)
 
@@ -67,25 +67,25 @@ def test_a_certificate_that_nobody_vouches_for_fails(authority: DevelopmentCa) -
     assert "unable to get local issuer certificate" in caught.value.problem
 
 
-def test_a_server_that_refuses_old_versions_passes(authority: DevelopmentCa) -> None:
+def test_a_server_that_refuses_old_tls_versions_passes(authority: DevelopmentCa) -> None:
     with tls_server(authority, ssl.TLSVersion.TLSv1_2) as url:
         assert "TLS 1.1 handshake" in check("tls.webhooks-old-versions", url).sent
 
 
 @pytest.mark.filterwarnings("ignore:ssl.TLSVersion:DeprecationWarning")
-def test_a_server_that_speaks_old_versions_fails(authority: DevelopmentCa) -> None:
+def test_a_server_that_accepts_old_tls_versions_fails(authority: DevelopmentCa) -> None:
     with tls_server(authority, ssl.TLSVersion.TLSv1) as url, pytest.raises(CheckFailed, match="succeeded"):
         check("tls.webhooks-old-versions", url)
 
 
 @pytest.mark.parametrize("name", ["tls.webhooks-certificate", "tls.webhooks-old-versions"])
-def test_plain_http_has_no_tls_to_check(name: str) -> None:
+def test_tls_checks_are_skipped_for_plain_http(name: str) -> None:
     with pytest.raises(CheckSkipped, match="not https"):
         check(name, "http://127.0.0.1:1")
 
 
 @pytest.mark.parametrize("url", ["http://bank.example.com", "https://10.0.0.1", "https://bank.internal"])
-def test_an_address_that_the_hub_would_not_call_is_told(url: str) -> None:
+def test_an_address_that_is_not_public_https_fails(url: str) -> None:
     with pytest.raises(CheckFailed, match="the address must"):
         check("address.webhooks", url)
 
@@ -94,6 +94,6 @@ def test_an_https_address_with_a_public_name_passes() -> None:
     assert check("address.webhooks", "https://bank.example.com").sent == "https://bank.example.com"
 
 
-def test_an_address_of_this_machine_is_not_judged() -> None:
+def test_a_loopback_address_skips_the_address_check() -> None:
     with pytest.raises(CheckSkipped, match="this machine"):
         check("address.webhooks", "http://127.0.0.1:1")

@@ -81,7 +81,7 @@ def spelled(caller: Caller, members: dict[str, Any]) -> dict[str, Any]:
     return {caller.version.spell(name): value for name, value in members.items()}
 
 
-def test_a_bank_learns_who_asks_for_what(caller: Caller) -> None:
+def test_init_authorization_returns_tpp_name_scopes_and_cancel_url(caller: Caller) -> None:
     opened = caller.open()
     status, found = caller.call("/init_authorization", {"request_url": opened.request.request_url})
 
@@ -98,7 +98,7 @@ def test_a_bank_learns_who_asks_for_what(caller: Caller) -> None:
     assert f"client_id={CLIENT_ID}" in opened.request.request_url
 
 
-def test_a_consent_gets_a_token_and_a_callback_with_code_and_state(caller: Caller) -> None:
+def test_a_consent_returns_a_token_and_a_callback_with_code_and_state(caller: Caller) -> None:
     opened = caller.open()
     found = caller.approve(opened)
 
@@ -122,7 +122,7 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize(("variation", "expected"), REFUSALS)
-def test_a_call_is_refused_in_the_hubs_order_with_the_hubs_codes(
+def test_the_kit_refuses_calls_in_the_order_and_with_the_codes_of_the_hub(
     caller: Caller, variation: dict[str, Any], expected: dict[int, Any]
 ) -> None:
     members = {"request_url": caller.open().request.request_url}
@@ -130,14 +130,14 @@ def test_a_call_is_refused_in_the_hubs_order_with_the_hubs_codes(
     assert caller.code("/init_authorization", members, **variation) == expected[caller.version.number]
 
 
-def test_a_signature_is_needed_where_the_version_demands_it(caller: Caller) -> None:
+def test_a_missing_signature_is_refused_if_the_version_demands_signatures(caller: Caller) -> None:
     members = {"request_url": caller.open().request.request_url}
     status, _ = caller.call("/init_authorization", members, x_signature=None)
 
     assert status == (400 if caller.version.signature_required else 200)
 
 
-def test_a_signature_of_another_key_is_refused_with_what_was_verified(caller: Caller) -> None:
+def test_a_signature_of_another_key_is_refused_with_the_tried_keys(caller: Caller) -> None:
     body = b"{}"
     _, found = caller.call("/init_authorization", {}, body=body, x_signature=signatures.sign(OTHER_KEY, body))
 
@@ -155,7 +155,7 @@ MEMBERS = [
 
 
 @pytest.mark.parametrize(("path", "members", "expected"), MEMBERS)
-def test_wrong_members_have_their_codes(
+def test_invalid_members_return_their_error_codes(
     caller: Caller, path: str, members: dict[str, Any], expected: dict[int, Any]
 ) -> None:
     status, code = caller.code(path, members)
@@ -164,7 +164,7 @@ def test_wrong_members_have_their_codes(
     assert (status, code) == wanted if isinstance(wanted, tuple) else str(code).startswith(f"FORMAT_ERROR {wanted}")
 
 
-def test_other_scopes_no_accounts_and_a_second_consent_are_refused(caller: Caller) -> None:
+def test_fewer_scopes_missing_accounts_and_a_second_consent_are_refused(caller: Caller) -> None:
     opened = caller.open()
     good = {"request_url": opened.request.request_url, "scopes": list(opened.request.scopes), "ibans": [IBAN]}
     fewer = {**good, "scopes": good["scopes"][:1]}
@@ -176,7 +176,7 @@ def test_other_scopes_no_accounts_and_a_second_consent_are_refused(caller: Calle
     ]
 
 
-def test_a_repeated_request_gets_the_first_response_and_another_body_is_refused(caller: Caller) -> None:
+def test_a_repeated_request_id_returns_the_first_response_and_refuses_another_body(caller: Caller) -> None:
     opened, request_id = caller.open(), new_uuid()
     good = {"request_url": opened.request.request_url, "scopes": list(opened.request.scopes), "ibans": [IBAN]}
     first = caller.call("/consent", good, x_request_id=request_id)
@@ -186,7 +186,7 @@ def test_a_repeated_request_gets_the_first_response_and_another_body_is_refused(
     assert caller.call("/consent", {**good, "account_ids": ["1"]}, x_request_id=request_id)[0] == 400
 
 
-def test_an_authorization_that_was_cancelled_or_has_expired_is_not_valid(caller: Caller) -> None:
+def test_a_cancelled_or_expired_authorization_is_refused(caller: Caller) -> None:
     cancelled, expired = caller.open(), caller.open()
     answer = caller.get(f"{caller.version.base}/cancel/{cancelled.cancel_secret}")
     caller.clock.advance(3600)
@@ -196,14 +196,14 @@ def test_an_authorization_that_was_cancelled_or_has_expired_is_not_valid(caller:
         assert caller.call("/init_authorization", {"request_url": opened.request.request_url})[0] == 400
 
 
-def test_actions_that_the_version_does_not_have_do_not_exist(caller: Caller) -> None:
+def test_unknown_actions_return_401(caller: Caller) -> None:
     refused = (401, 4202) if caller.version.answers.says_status else (401, "API_ACTION_DOES_NOT_EXIST")
 
     assert caller.code("/nothing", {}) == refused
     assert caller.code("/consent", {}, method="PUT") == refused
 
 
-def test_a_report_that_overtakes_the_order_is_refused_and_counts_once_the_payment_is_known(caller: Caller) -> None:
+def test_an_early_status_report_is_refused_and_counted_when_the_payment_is_known(caller: Caller) -> None:
     status = next(iter(caller.version.statuses.meanings))
     members = {"payment_id": "4711", "payment_status": status}
     early = caller.call("/payments/status", members)[0]
@@ -214,7 +214,7 @@ def test_a_report_that_overtakes_the_order_is_refused_and_counts_once_the_paymen
     assert [each.status for each in caller.hub.reports_of("4711")] == [status, status]
 
 
-def test_a_token_ends_once_or_again(caller: Caller) -> None:
+def test_token_revocation_is_idempotent(caller: Caller) -> None:
     opened = caller.open()
     caller.approve(opened)
 
@@ -222,7 +222,7 @@ def test_a_token_ends_once_or_again(caller: Caller) -> None:
     assert opened.token in caller.hub.revoked
 
 
-def test_a_bank_learns_the_states_of_its_consents(caller: Caller) -> None:
+def test_consents_status_returns_the_state_of_each_consent(caller: Caller) -> None:
     valid, ended, revoked = caller.open(), caller.open(), caller.open()
     for opened in (valid, ended, revoked):
         caller.approve(opened)
@@ -246,14 +246,14 @@ def test_a_bank_learns_the_states_of_its_consents(caller: Caller) -> None:
     assert [state[2] for state in states[3:]] == [None, consent_id, "none"]
 
 
-def test_the_public_key_is_published_in_both_forms(caller: Caller) -> None:
+def test_the_public_key_is_published_as_pem_and_jwks(caller: Caller) -> None:
     pem, key_set = caller.get("/bank/public_key"), caller.get("/.well-known/jwks.json")
 
     assert pem.body == signatures.public_pem(HUB_KEY.public_key())
     assert json.loads(key_set.body)["keys"][0]["kid"] == signatures.key_id(HUB_KEY.public_key())
 
 
-def test_other_pages_do_not_exist(caller: Caller) -> None:
+def test_unknown_pages_return_404(caller: Caller) -> None:
     assert [caller.get(path).status for path in ("/", "/other", f"{caller.version.base}/cancel/x")] == [404, 404, 404]
 
 
@@ -274,7 +274,7 @@ def sent_raw(text: bytes) -> bytes:
 @pytest.mark.parametrize(
     "body", [b"Content-Length: 1\r\n\r\n{", b"Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n0\r\n\r\n"]
 )
-def test_a_body_is_read_in_one_piece_or_in_chunks(body: bytes) -> None:
+def test_the_hub_reads_a_body_with_content_length_or_in_chunks(body: bytes) -> None:
     headers = (
         f"POST /bank/v2/consent HTTP/1.1\r\nHost: kit\r\nConnection: close\r\nX-Api-Key: {API_KEY}\r\n"
         f"X-Request-Id: {new_uuid()}\r\nX-Signature: {signatures.sign(KEY, b'{')}\r\n"
@@ -293,14 +293,14 @@ def test_a_body_is_read_in_one_piece_or_in_chunks(body: bytes) -> None:
         b"no colon\r\n\r\n",
     ],
 )
-def test_a_body_that_cannot_be_read_ends_the_connection(body: bytes) -> None:
+def test_an_unreadable_body_returns_400_and_closes_the_connection(body: bytes) -> None:
     answered = sent_raw(b"POST /bank/v2/consent HTTP/1.1\r\nHost: kit\r\n" + body + b"GET / HTTP/1.1\r\n\r\n")
 
     assert answered.startswith(b"HTTP/1.1 400 ")
     assert answered.count(b"HTTP/1.1 ") == 1
 
 
-def test_a_path_before_the_kit_is_left_out() -> None:
+def test_the_hub_accepts_paths_with_and_without_the_prefix_of_the_public_url() -> None:
     caller = Caller(VERSIONS[1])
     caller.hub.bank = replace(caller.hub.bank, public_url="https://tunnel.example.com/kit")
 

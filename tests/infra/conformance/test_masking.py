@@ -31,14 +31,14 @@ def test_a_secret_is_masked_in_text_json_and_urls() -> None:
     assert masking.mask("?code=se%2Fcret%2B%221") == "?code=***"
 
 
-def test_a_longer_secret_is_masked_before_one_that_is_its_beginning() -> None:
+def test_a_longer_secret_is_masked_before_its_prefix() -> None:
     masking = Masking()
     masking.add("secret-1", "secret-1-and-more")
 
     assert masking.mask("secret-1-and-more") == "***"
 
 
-def test_short_texts_are_no_secrets() -> None:
+def test_short_texts_are_not_masked() -> None:
     masking = Masking()
     masking.add("1", "", "short")
 
@@ -47,7 +47,7 @@ def test_short_texts_are_no_secrets() -> None:
 
 @pytest.mark.parametrize("version", VERSIONS.values(), ids=str)
 @pytest.mark.parametrize("kind", [SmallBank, AcceptsAnySignature])
-def test_no_report_shows_keys_tokens_codes_or_signatures(
+def test_reports_and_output_contain_no_keys_tokens_codes_or_signatures(
     version: Version, kind: type[SmallBank], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     import sys
@@ -70,7 +70,7 @@ def test_no_report_shows_keys_tokens_codes_or_signatures(
         assert [secret for secret in secrets if secret in text] == []
 
 
-def test_a_command_that_prints_the_hubs_private_key_shows_it_to_nobody(tmp_path: Path) -> None:
+def test_the_private_key_of_the_hub_is_masked_in_the_output_of_a_psu_command(tmp_path: Path) -> None:
     pem = HUB_KEY.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode("ascii")
     (tmp_path / "hub.pem").write_text(pem, "ascii")
     chosen = [check for check in checks_of(VERSIONS[2]) if check.check_id == "consent.initiated"]
@@ -83,14 +83,14 @@ def test_a_command_that_prints_the_hubs_private_key_shows_it_to_nobody(tmp_path:
     assert [line for line in pem.splitlines()[1:-1] if len(line) > 8 and line in result.sent + result.problem] == []
 
 
-def test_results_are_made_of_masked_texts_only() -> None:
+def test_results_contain_no_api_key() -> None:
     ended = play_checks(session_with(SmallBank(VERSIONS[2])), checks_of(VERSIONS[2])[:20])
 
     texts = [str(dataclasses.astuple(dataclasses.replace(each, check=None))) for each in ended.results]  # type: ignore[arg-type]
     assert not any(API_KEY in text for text in texts)
 
 
-def test_a_part_of_the_api_key_that_a_bank_repeats_is_masked() -> None:
+def test_parts_of_the_api_key_in_bank_responses_are_masked() -> None:
     class RepeatsTheKey(SmallBank):
         def accepts_key(self, given: str) -> bool:
             self.given = given

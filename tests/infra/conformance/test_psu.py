@@ -38,26 +38,26 @@ def script(folder: Path, code: str, seconds: float = PATIENCE_SECONDS) -> Script
         (Task("revoke", "", "", bool), "revoke"),
     ],
 )
-def test_the_command_gets_action_address_and_decision(task: Task, arguments: str, tmp_path: Path) -> None:
+def test_the_psu_command_receives_action_address_and_decision(task: Task, arguments: str, tmp_path: Path) -> None:
     outcome = script(tmp_path, "import sys; print(*sys.argv[1:])").act(task)
 
     assert outcome == PsuOutcome("done", arguments)
 
 
-def test_exit_code_3_means_not_supported(tmp_path: Path) -> None:
+def test_exit_code_3_of_the_psu_command_means_not_supported(tmp_path: Path) -> None:
     outcome = script(tmp_path, "print('no such page'); raise SystemExit(3)").act(TASK)
 
     assert outcome == PsuOutcome("unsupported", "no such page")
 
 
-def test_another_exit_code_is_a_failure_with_the_commands_output(tmp_path: Path) -> None:
+def test_another_exit_code_of_the_psu_command_is_a_failure_with_its_output(tmp_path: Path) -> None:
     outcome = script(tmp_path, "import sys; sys.exit('the form is gone')").act(TASK)
 
     assert outcome.state == "failed"
     assert outcome.text == "psu.command ended with exit code 1 for: consent approve\nthe form is gone"
 
 
-def test_a_long_output_is_cut_at_the_start_of_a_line(tmp_path: Path) -> None:
+def test_long_output_of_the_psu_command_is_cut_at_the_start_of_a_line(tmp_path: Path) -> None:
     outcome = script(tmp_path, "for n in range(300): print(f'line {n:05}')\nraise SystemExit(1)").act(TASK)
     _, first, *others = outcome.text.splitlines()
 
@@ -65,13 +65,13 @@ def test_a_long_output_is_cut_at_the_start_of_a_line(tmp_path: Path) -> None:
     assert others[-1] == "line 00299"
 
 
-def test_a_long_output_without_lines_keeps_its_end(tmp_path: Path) -> None:
+def test_long_output_without_line_breaks_keeps_its_end(tmp_path: Path) -> None:
     outcome = script(tmp_path, "print('x' * 3000 + 'end')\nraise SystemExit(1)").act(TASK)
 
     assert outcome.text.splitlines()[1] == "x" * 1997 + "end"
 
 
-def test_the_guides_command_says_in_one_line_that_the_bank_does_not_respond() -> None:
+def test_the_psu_command_of_the_guide_reports_an_unreachable_bank_in_one_line() -> None:
     bank = f"http://127.0.0.1:{free_port()}"
     guide = ScriptPsu([sys.executable, str(ROOT / "docs/guides/psu.py"), bank], PATIENCE_SECONDS)
     outcome = guide.act(Task("consent", f"{bank}/consent?x=1", "approve", bool))
@@ -82,22 +82,20 @@ def test_the_guides_command_says_in_one_line_that_the_bank_does_not_respond() ->
     assert second.startswith(f"no response from {bank}/consent?x=1: ")
 
 
-def test_a_command_that_does_not_end_is_a_failure(tmp_path: Path) -> None:
+def test_a_psu_command_that_times_out_is_a_failure(tmp_path: Path) -> None:
     outcome = script(tmp_path, "import time; time.sleep(600)", seconds=0.3).act(TASK)
 
     assert outcome == PsuOutcome("failed", "psu.command did not end within 0.3 s for: consent approve")
 
 
-def test_a_command_that_cannot_be_executed_is_a_failure(tmp_path: Path) -> None:
+def test_a_psu_command_that_cannot_be_executed_is_a_failure(tmp_path: Path) -> None:
     outcome = ScriptPsu([str(tmp_path / "none")], 1).act(TASK)
 
     assert outcome == PsuOutcome("failed", "psu.command cannot be executed: No such file or directory")
 
 
 @pytest.mark.parametrize(("code", "outcome"), [("raise SystemExit(3)", "skipped"), ("raise SystemExit(1)", "failed")])
-def test_a_check_is_skipped_for_what_is_not_supported_and_fails_for_what_failed(
-    code: str, outcome: str, tmp_path: Path
-) -> None:
+def test_exit_code_3_skips_the_check_and_exit_code_1_fails_the_check(code: str, outcome: str, tmp_path: Path) -> None:
     chosen = select(checks_of(VERSIONS[2]), "consent.initiated")
     with running(SmallBank(VERSIONS[2])) as bank:
         described = file_of(bank)
@@ -125,7 +123,7 @@ class _Waiting:
         return is_done()
 
 
-def test_a_person_is_told_what_to_do_and_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_browser_mode_prints_the_task_and_waits_for_the_person(monkeypatch: pytest.MonkeyPatch) -> None:
     waiting, output = _Waiting(monkeypatch), StringIO()
     task = Task("payment", "http://bank/pay", "confirm", lambda: waiting.now > 3)
 
@@ -133,7 +131,7 @@ def test_a_person_is_told_what_to_do_and_waited_for(monkeypatch: pytest.MonkeyPa
     assert output.getvalue() == "\nOpen this address, and confirm the payment at the bank:\n  http://bank/pay\n"
 
 
-def test_a_person_is_reminded_and_not_waited_for_forever(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_browser_mode_prints_reminders_and_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     waiting, output = _Waiting(monkeypatch), StringIO()
     outcome = BrowserPsu(150, output, waiting).act(Task("revoke", "", "", lambda: False))
 
@@ -142,7 +140,7 @@ def test_a_person_is_reminded_and_not_waited_for_forever(monkeypatch: pytest.Mon
     assert "End the access of «Causeway conformance kit»" in output.getvalue()
 
 
-def test_a_person_at_a_terminal_may_skip_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_person_at_a_terminal_can_skip_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
     waiting, output = _Waiting(monkeypatch), StringIO()
     monkeypatch.setattr(psu, "_can_read", lambda: True)
     monkeypatch.setattr(psu, "_has_skipped", lambda: True)

@@ -43,7 +43,7 @@ def ids(version: Version) -> set[str]:
 
 @BY_VERSION
 @pytest.mark.parametrize("bank", [SignsWithAnotherKey, SignsOtherBytes, SignsReportsWithAnotherKey, ReportsNothing])
-def test_every_reason_of_a_failed_step_names_checks_that_exist_and_did_not_pass(
+def test_every_blocked_check_names_an_existing_check_that_did_not_pass(
     version: Version, bank: Callable[[Version], SmallBank]
 ) -> None:
     run = play(bank(version))
@@ -54,7 +54,7 @@ def test_every_reason_of_a_failed_step_names_checks_that_exist_and_did_not_pass(
     assert [each.check.check_id for each in blocked if "see " not in each.problem] == []
 
 
-def test_the_acceptance_of_a_call_that_was_refused_is_not_passed_but_refers_to_the_check_that_failed() -> None:
+def test_a_refused_call_blocks_the_acceptance_check_and_names_the_failed_check() -> None:
     run = play(SignsWithAnotherKey(VERSIONS[2]), "bank-initiate,consent.saved")
 
     accepted = found(run, "bank-initiate.accepted")
@@ -64,7 +64,7 @@ def test_the_acceptance_of_a_call_that_was_refused_is_not_passed_but_refers_to_t
     assert not run.is_good
 
 
-def test_a_payment_whose_report_the_kit_refused_is_not_called_undecided() -> None:
+def test_checks_blocked_by_a_refused_status_report_name_the_signature_check() -> None:
     run = play(SignsReportsWithAnotherKey(VERSIONS[2]), "payment-direct,bank-report_status")
 
     for name in ("refused-returned", "refused-report", "confirmed-report"):
@@ -88,7 +88,7 @@ def waits(session: Any) -> list[float]:
 
 
 @BY_VERSION
-def test_a_bank_that_reports_nothing_is_waited_for_once(version: Version) -> None:
+def test_the_kit_waits_only_once_for_a_bank_without_status_reports(version: Version) -> None:
     chosen = select(checks_of(version), "payment-*.*-report,payment-*.final-status,bank-report_status")
     session = session_with(ReportsNothing(version))
     agreed = waits(session)
@@ -100,13 +100,13 @@ def test_a_bank_that_reports_nothing_is_waited_for_once(version: Version) -> Non
     assert {each.skip for each in results[1:]} == {"blocked"}
 
 
-def test_a_final_status_is_not_judged_without_a_report() -> None:
+def test_final_status_is_skipped_without_a_status_report() -> None:
     (result,) = play(ReportsNothing(VERSIONS[2]), "payment-single.final-status").results
 
     assert (result.outcome, result.problem) == ("skipped", "no report came: see payment-single.confirmed-report")
 
 
-def test_the_kit_says_what_it_waits_for() -> None:
+def test_the_kit_prints_the_awaited_status_report() -> None:
     said = StringIO()
     session = session_with(ReportsNothing(VERSIONS[2]), said, replace(LIMITS, report=1.05))
     play_checks(session, select(checks_of(VERSIONS[2]), "payment-direct.confirmed-report"))
@@ -118,7 +118,7 @@ def signature_problem(bank: SmallBank) -> str:
     return found(play(bank, "bank-initiate.signature"), "bank-initiate.signature").problem
 
 
-def test_a_signature_over_other_bytes_or_by_another_key_is_explained() -> None:
+def test_signature_problems_explain_other_bytes_and_other_keys() -> None:
     longer = signature_problem(SignsOtherBytes(VERSIONS[2]))
     other = signature_problem(SignsWithAnotherKey(VERSIONS[2]))
 

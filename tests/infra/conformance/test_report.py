@@ -15,7 +15,7 @@ from infra.conformance import report, report_html
 from tests.infra.conformance.made_run import RUN, result
 
 
-def test_the_json_has_the_agreed_members() -> None:
+def test_the_json_report_has_the_documented_members() -> None:
     found = json.loads(report.as_json(RUN))
 
     assert {name: found[name] for name in ("bank", "version", "started_at")} == {
@@ -31,7 +31,7 @@ def test_the_json_has_the_agreed_members() -> None:
     assert found["checks"][3]["received"].startswith("not offered")
 
 
-def test_the_xml_is_junit_in_which_mandatory_failures_alone_are_failures() -> None:
+def test_the_junit_report_counts_only_mandatory_failures_as_failures() -> None:
     root = ET.fromstring(report.as_junit(RUN))  # noqa: S314 - our own
     suite = root[0]
 
@@ -64,7 +64,7 @@ class _Texts(HTMLParser):
             self.headings.append(data)
 
 
-def test_the_page_has_failures_first_no_scripts_and_nothing_from_elsewhere() -> None:
+def test_the_html_report_lists_failures_first_and_loads_no_resources() -> None:
     page = report_html.render(RUN)
     texts = _Texts()
     texts.feed(page)
@@ -78,7 +78,7 @@ def test_the_page_has_failures_first_no_scripts_and_nothing_from_elsewhere() -> 
     assert "prefers-color-scheme: dark" in page
 
 
-def test_a_call_of_the_bank_stands_before_the_kits_answer_to_it() -> None:
+def test_reports_show_the_call_of_the_bank_before_the_answer_of_the_kit() -> None:
     failed = replace(
         result("bank-initiate.key", "failed", problem="wrong"), sent="400", received="POST /x", by_bank=True
     )
@@ -92,14 +92,14 @@ def test_a_call_of_the_bank_stands_before_the_kits_answer_to_it() -> None:
     assert (check["sent"], check["received"]) == ("400", "wrong\n\nPOST /x")
 
 
-def test_of_failures_of_one_kind_the_first_is_unfolded() -> None:
+def test_the_html_report_opens_the_first_of_similar_failures() -> None:
     alike = tuple(result(f"{group}.key-wrong", "failed", problem="accepted") for group in ("a", "b", "c"))
 
     assert report_html.render(replace(RUN, results=alike)).count('<details class="failed" open>') == 1
     assert report_html.render(replace(RUN, results=alike)).count('<details class="failed">') == 2
 
 
-def test_a_check_that_was_blocked_is_an_error_of_junit() -> None:
+def test_a_blocked_check_is_an_error_in_junit() -> None:
     blocked = replace(result("a.two", "skipped", problem="see a.one"), skip="blocked")
     run = replace(RUN, results=(RUN.results[0], blocked, RUN.results[3]))
     suite = ET.fromstring(report.as_junit(run))[0]  # noqa: S314 - our own
@@ -113,7 +113,7 @@ def test_a_check_that_was_blocked_is_an_error_of_junit() -> None:
     assert "could not be made" in report_html.render(run)
 
 
-def test_a_run_with_unfollowed_advice_alone_has_not_failed() -> None:
+def test_a_run_with_failed_advice_only_has_not_failed() -> None:
     advised = replace(RUN, results=(RUN.results[0], RUN.results[2]))
 
     assert RUN.has_failed
@@ -121,7 +121,7 @@ def test_a_run_with_unfollowed_advice_alone_has_not_failed() -> None:
     assert "SMALLGB2 conforms to version 2: no mandatory check failed" in report_html.render(advised)
 
 
-def test_reports_replace_those_of_the_last_run_and_leave_no_drafts(tmp_path: Path) -> None:
+def test_reports_replace_the_previous_reports(tmp_path: Path) -> None:
     report.write(RUN, tmp_path / "reports")
     files = report.write(replace(RUN, bic="OTHERGB2"), tmp_path / "reports")
 
@@ -133,7 +133,7 @@ def test_reports_replace_those_of_the_last_run_and_leave_no_drafts(tmp_path: Pat
     assert all("OTHERGB2" in file.read_text("utf-8") for file in files)
 
 
-def test_a_folder_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+def test_an_unwritable_report_folder_raises_oserror(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("", "ascii")
 
     with pytest.raises(OSError, match="taken"):

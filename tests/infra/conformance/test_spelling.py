@@ -20,7 +20,7 @@ MEMBERS = {
 }
 
 
-def test_the_members_are_the_same_and_amounts_are_numbers_with_every_digit() -> None:
+def test_respelled_members_are_equal_and_amounts_become_exact_numbers() -> None:
     body = respell(MEMBERS)
     read = jsontext.loads(body)
 
@@ -35,7 +35,7 @@ def test_the_members_are_the_same_and_amounts_are_numbers_with_every_digit() -> 
 
 @pytest.mark.parametrize("separators", [(",", ":"), (", ", ": ")])
 @pytest.mark.parametrize("ensure_ascii", [True, False])
-def test_json_that_is_written_again_is_another_text(separators: tuple[str, str], ensure_ascii: bool) -> None:
+def test_re_serialised_json_differs_from_the_respelled_body(separators: tuple[str, str], ensure_ascii: bool) -> None:
     body = respell(MEMBERS).decode()
     again = json.dumps(json.loads(body), separators=separators, ensure_ascii=ensure_ascii)
 
@@ -43,5 +43,5 @@ def test_json_that_is_written_again_is_another_text(separators: tuple[str, str],
     assert all(part in body for part in ("1.10", "\\u005a", "\\/"))
 
 
-def test_an_amount_that_is_no_json_number_stays_text() -> None:
+def test_an_amount_with_leading_zeros_stays_text() -> None:
     assert jsontext.loads(respell({"amount": "007.00"})) == {"amount": "007.00"}

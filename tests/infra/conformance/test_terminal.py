@@ -15,7 +15,7 @@ class Colours(StringIO):
         return True
 
 
-def test_every_check_has_a_line_with_outcome_id_time_and_reason() -> None:
+def test_the_terminal_prints_one_line_for_each_check() -> None:
     output = StringIO()
     for each in RUN.results:
         Terminal(output).show(each)
@@ -28,7 +28,7 @@ def test_every_check_has_a_line_with_outcome_id_time_and_reason() -> None:
     ]
 
 
-def test_failures_are_explained_at_the_end() -> None:
+def test_the_terminal_explains_failures_at_the_end() -> None:
     output = StringIO()
     Terminal(output).end(RUN, [Path("build/report.html")])
     said = output.getvalue()
@@ -39,7 +39,7 @@ def test_failures_are_explained_at_the_end() -> None:
     assert said.endswith(f"{summary(RUN)}\n  build/report.html\n")
 
 
-def test_failures_of_one_kind_are_explained_once_with_an_example() -> None:
+def test_the_terminal_explains_similar_failures_once_with_an_example() -> None:
     groups = ("a", "b", "c")
     alike = [result(f"{group}.signature-missing", "failed", problem=f"accepted; body {group}") for group in groups]
     other = result("d.signature-missing", "failed", problem="no response")
@@ -53,7 +53,7 @@ def test_failures_of_one_kind_are_explained_once_with_an_example() -> None:
     assert "FAILED d.signature-missing: A <title>" in said
 
 
-def test_a_call_of_the_bank_stands_before_the_kits_answer_to_it() -> None:
+def test_the_terminal_shows_the_call_of_the_bank_before_the_answer_of_the_kit() -> None:
     failed = replace(
         result("bank-initiate.key", "failed", problem="wrong"), sent="400", received="POST /x", by_bank=True
     )
@@ -63,11 +63,11 @@ def test_a_call_of_the_bank_stands_before_the_kits_answer_to_it() -> None:
     assert "  the bank's call\n    POST /x\n  the kit's answer\n    400\n" in output.getvalue()
 
 
-def test_the_summary_counts_and_judges() -> None:
+def test_the_summary_shows_the_verdict_and_the_counts() -> None:
     assert summary(RUN) == ("SMALLGB2 does not conform to version 2: 1 passed, 1 failed, 1 advised, 1 skipped in 1.5 s")
 
 
-def test_colours_are_for_terminals() -> None:
+def test_colours_are_printed_only_on_terminals() -> None:
     plain, coloured = StringIO(), Colours()
     for output in (plain, coloured):
         Terminal(output).show(RUN.results[0])
@@ -76,7 +76,7 @@ def test_colours_are_for_terminals() -> None:
     assert "\033" not in plain.getvalue()
 
 
-def test_what_a_bank_sends_cannot_control_the_terminal() -> None:
+def test_control_characters_of_a_bank_are_not_printed() -> None:
     assert printable("a\x1b[31mb\nc") == "a?[31mb\nc"
     output = StringIO()
     Terminal(output).end(RUN, [])
@@ -84,6 +84,6 @@ def test_what_a_bank_sends_cannot_control_the_terminal() -> None:
     assert "\x00" not in output.getvalue()
 
 
-def test_a_long_reason_is_cut_on_its_line() -> None:
+def test_a_long_reason_is_truncated_to_one_line() -> None:
     assert first_line("x" * 500 + "\nmore") == "x" * 119 + "…"
     assert first_line("") == ""

@@ -20,12 +20,12 @@ def said(*results: Result, is_full: bool = True, narrowed: str = "") -> str:
     return summary(replace(RUN, results=results, is_full=is_full, narrowed=narrowed))
 
 
-def test_a_full_run_in_which_all_that_applies_passed_says_that_the_bank_conforms() -> None:
+def test_a_full_run_without_failures_reports_conformance() -> None:
     assert said(PASSED, INAPPLICABLE).startswith("SMALLGB2 conforms to version 2: 1 passed, ")
     assert said(PASSED, ADVICE).startswith("SMALLGB2 conforms to version 2: ")
 
 
-def test_a_blocked_mandatory_check_leaves_the_verdict_open() -> None:
+def test_a_blocked_mandatory_check_leaves_conformance_unknown() -> None:
     run = replace(RUN, results=(PASSED, BLOCKED))
 
     assert not run.is_good
@@ -37,13 +37,13 @@ def test_a_blocked_mandatory_check_leaves_the_verdict_open() -> None:
     )
 
 
-def test_a_step_that_the_psu_left_out_leaves_the_verdict_open_but_fails_nothing() -> None:
+def test_a_step_skipped_by_the_psu_leaves_conformance_unknown_without_a_failure() -> None:
     assert replace(RUN, results=(PASSED, UNPLAYED)).is_good
     assert verdict(replace(RUN, results=(PASSED, UNPLAYED))).startswith("It is not known")
     assert "because the PSU's part was not played: not supported" in said(PASSED, UNPLAYED)
 
 
-def test_a_run_of_chosen_checks_speaks_of_these_alone() -> None:
+def test_a_run_of_selected_checks_reports_no_conformance() -> None:
     passed = said(PASSED, INAPPLICABLE, is_full=False)
     blocked = said(PASSED, BLOCKED, is_full=False)
 
@@ -52,7 +52,7 @@ def test_a_run_of_chosen_checks_speaks_of_these_alone() -> None:
     assert "conform" not in passed + blocked
 
 
-def test_what_the_file_leaves_out_is_told_with_the_verdict() -> None:
+def test_the_verdict_names_the_scopes_of_a_narrowed_file() -> None:
     assert said(PASSED, narrowed="in the scopes accounts").endswith(
         "\n  as far as the file goes: in the scopes accounts"
     )
