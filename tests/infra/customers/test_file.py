@@ -44,7 +44,7 @@ def of_account(stage: Stage, **members: Any) -> list[str]:
         ("customers: []\ncustomers: []", "line 2, column 1: a member occurs twice"),
     ],
 )
-def test_a_file_that_is_none_is_refused(one: Stage, text: str, said: str) -> None:
+def test_an_invalid_customer_file_is_refused(one: Stage, text: str, said: str) -> None:
     assert any(each.startswith(said) for each in faults(one, text))
 
 
@@ -68,7 +68,7 @@ def test_a_file_that_is_none_is_refused(one: Stage, text: str, said: str) -> Non
         ({"password": "x"}, "password is unknown"),
     ],
 )
-def test_a_person_is_checked(one: Stage, members: Content, said: str) -> None:
+def test_an_invalid_customer_is_refused(one: Stage, members: Content, said: str) -> None:
     assert faults(one, written(customer() | members)) == [f"customers.0.{said}"]
 
 
@@ -110,12 +110,12 @@ DAY = "must be a day from 2000-01-01 to 2099-12-31, written like these"
         ({"kind": "savings"}, "kind is unknown"),
     ],
 )
-def test_an_account_is_checked(one: Stage, members: Content, said: str) -> None:
+def test_an_invalid_account_is_refused(one: Stage, members: Content, said: str) -> None:
     assert of_account(one, **members) == [said]
 
 
 @pytest.mark.parametrize("missing", ["number", "name", "currency", "balance", "balance_on"])
-def test_what_an_account_needs(one: Stage, missing: str) -> None:
+def test_a_missing_account_member_is_refused(one: Stage, missing: str) -> None:
     made = {name: value for name, value in account().items() if name != missing}
     assert faults(one, written(customer(accounts=[made]))) == [f"customers.0.accounts.0.{missing} is missing"]
 
@@ -140,7 +140,7 @@ def test_what_an_account_needs(one: Stage, missing: str) -> None:
         ({"pending": True}, "pending is unknown"),
     ],
 )
-def test_a_transaction_is_checked(one: Stage, members: Content, said: str) -> None:
+def test_an_invalid_transaction_is_refused(one: Stage, members: Content, said: str) -> None:
     assert of_account(one, transactions=[transaction(), transaction() | members]) == [f"transactions.1.{said}"]
 
 
@@ -189,11 +189,11 @@ RANGE = "between must be two amounts, the lower one first, both above or both be
         (rule(until="2026-01-31", **{"from": "2026-02-01"}), "until must not be before the rule's first day"),
     ],
 )
-def test_a_rule_is_checked(one: Stage, made: Content, said: str) -> None:
+def test_an_invalid_rule_is_refused(one: Stage, made: Content, said: str) -> None:
     assert of_account(one, rules=[rule(), made]) == [f"rules.1.{said}"]
 
 
-def test_all_faults_are_told_at_once(one: Stage) -> None:
+def test_all_faults_of_a_customer_file_are_reported_together(one: Stage) -> None:
     wrong = account(currency="JPY", transactions=[transaction(), transaction("2025-01-01", "7")], rules=[rule("week")])
     found = faults(one, written(customer(), customer("ada", [wrong]), customer(accounts=[account("61000003")])))
     assert found == [
@@ -217,11 +217,11 @@ def built_in() -> list[Customer]:
 
 
 @pytest.mark.parametrize("id_", [*(each.customer_id for each in built_in()), *(fault.name for fault in FAULTS)])
-def test_the_names_of_built_in_customers_are_taken(one: Stage, id_: str) -> None:
+def test_ids_of_built_in_customers_are_reserved(one: Stage, id_: str) -> None:
     assert faults(one, written(customer(id_))) == ["customers.0.id is the name of a built-in customer"]
 
 
-def test_the_numbers_and_ibans_of_built_in_accounts_are_taken(one: Stage) -> None:
+def test_numbers_and_ibans_of_built_in_accounts_are_reserved(one: Stage) -> None:
     for bic, profile in BANKS.items():
         known = next(iter(CUSTOMERS[profile.name].values())).accounts[0]
         taken = account(known.number[-8:])
@@ -234,7 +234,7 @@ def test_the_numbers_and_ibans_of_built_in_accounts_are_taken(one: Stage) -> Non
         ]
 
 
-def test_numbers_and_ibans_of_customers_loaded_before_are_taken_but_not_the_own(one: Stage) -> None:
+def test_numbers_and_ibans_of_other_loaded_customers_are_reserved(one: Stage) -> None:
     own = account(iban="DE48100999007100000111")
     loading.load(one, written(customer(banks=["DEMODEF1"], accounts=[own])))
     loading.load(one, written(customer(banks=["DEMODEF1"], accounts=[own])))
@@ -248,7 +248,7 @@ def test_numbers_and_ibans_of_customers_loaded_before_are_taken_but_not_the_own(
     ]
 
 
-def test_currencies_of_one_customer_may_share_an_iban(one: Stage) -> None:
+def test_accounts_of_one_customer_in_different_currencies_can_share_an_iban(one: Stage) -> None:
     iban = "DE48100999007100000111"
     accounts = [account(iban=iban), account("61000002", iban=iban, currency="EUR", balance="1.00")]
     loading.load(one, written(customer(banks=["DEMODEF1"], accounts=accounts)))
@@ -258,13 +258,13 @@ def test_currencies_of_one_customer_may_share_an_iban(one: Stage) -> None:
     ]
 
 
-def test_an_iban_belongs_to_one_bank(one: Stage) -> None:
+def test_an_iban_is_refused_for_a_customer_of_two_banks(one: Stage) -> None:
     assert of_account(one, iban="DE48100999007100000111") == [
         "iban must be left out for a customer of two banks: each makes its own from the number"
     ]
 
 
-def test_a_book_fits_into_its_record(one: Stage) -> None:
+def test_transactions_of_more_than_350_kb_are_refused(one: Stage) -> None:
     days = [f"2026-01-{day:02}" for day in range(1, 29)]
     long = [transaction(days[n % 28], text="\N{SNOWMAN}" * 140, counterparty="\N{SNOWMAN}" * 50) for n in range(1000)]
     fits, does_not = account(transactions=long[:500]), account("61000002", transactions=long)

@@ -23,7 +23,7 @@ def rows(stage: Stage) -> list[Any]:
     return sorted(stage.store.scan("demo-banks"), key=lambda row: (row["bank"], row["id"]))
 
 
-def test_a_load_replaces_customers_of_the_same_id_and_leaves_others(one: Stage) -> None:
+def test_a_load_replaces_customers_with_the_same_id_and_keeps_others(one: Stage) -> None:
     loading.load(one, written(customer("noor"), customer("kenji", [account("61000002")])))
     loading.load(one, written(customer("noor", name="Noor H.", accounts=[account("61000003")])))
     assert there(one) == {"DEMOGB21": ["kenji", "noor"], "DEMODEF1": ["kenji", "noor"]}
@@ -31,7 +31,7 @@ def test_a_load_replaces_customers_of_the_same_id_and_leaves_others(one: Stage) 
     assert (noor.full_name, [each.number for each in noor.accounts]) == ("Noor H.", ["61000003"])
 
 
-def test_a_load_twice_leaves_the_same_customers(one: Stage) -> None:
+def test_a_repeated_load_keeps_the_same_customers(one: Stage) -> None:
     text = written(customer("noor", [account(transactions=[transaction()])]))
     loading.load(one, text)
     before = rows(one)
@@ -39,19 +39,19 @@ def test_a_load_twice_leaves_the_same_customers(one: Stage) -> None:
     assert [row | {"revision": 0} for row in rows(one)] == [row | {"revision": 0} for row in before]
 
 
-def test_a_customer_leaves_a_bank_that_the_file_no_longer_names(one: Stage) -> None:
+def test_a_load_removes_a_customer_from_a_bank_no_longer_listed(one: Stage) -> None:
     loading.load(one, written(customer("noor")))
     changes = loading.load(one, written(customer("noor", banks=["DEMODEF1"])))
     assert there(one) == {"DEMOGB21": [], "DEMODEF1": ["noor"]}
     assert [list(change.removed) for change in changes] == [["noor"], []]
 
 
-def test_a_bank_that_the_file_does_not_name_is_not_written(one: Stage) -> None:
+def test_a_load_writes_only_to_the_banks_in_the_file(one: Stage) -> None:
     loading.load(one, written(customer("noor", banks=["DEMODEF1"])))
     assert {row["bank"] for row in rows(one)} == {"two"}
 
 
-def test_a_deletion_deletes_all_or_none(one: Stage) -> None:
+def test_a_deletion_deletes_all_customers_or_none(one: Stage) -> None:
     loading.load(one, written(customer("noor"), customer("kenji", [account("61000002")], banks=["DEMODEF1"])))
     with pytest.raises(UnknownCustomers, match=r"^there are no loaded customers with these ids: ada, nobody$"):
         loading.delete(one, ["noor", "ada", "nobody"])
@@ -61,7 +61,7 @@ def test_a_deletion_deletes_all_or_none(one: Stage) -> None:
     assert [row["id"] for row in rows(one)] == ["customers", "customers"]
 
 
-def test_of_two_loads_at_once_one_is_refused(one: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_load_or_deletion_based_on_stale_data_is_refused(one: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     loading.load(one, written(customer("noor")))
     stale = loading.read_all(one)
     loading.load(one, written(customer("kenji", [account("61000002")])))
@@ -74,7 +74,7 @@ def test_of_two_loads_at_once_one_is_refused(one: Stage, monkeypatch: pytest.Mon
     assert rows(one) == before
 
 
-def test_of_two_loads_of_one_customer_at_different_banks_one_is_refused(
+def test_a_concurrent_load_of_one_customer_at_another_bank_is_refused(
     one: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stale = loading.read_all(one)
@@ -86,7 +86,9 @@ def test_of_two_loads_of_one_customer_at_different_banks_one_is_refused(
 
 
 @pytest.mark.parametrize("call", ["transact", "batch_get"])
-def test_storage_that_fails_leaves_nothing_half_done(one: Stage, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+def test_a_storage_failure_leaves_the_customers_unchanged(
+    one: Stage, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
     loading.load(one, written(customer("noor")))
     before = rows(one)
 
@@ -101,7 +103,7 @@ def test_storage_that_fails_leaves_nothing_half_done(one: Stage, monkeypatch: py
     assert rows(one) == before
 
 
-def test_49_customers_of_both_banks_fit_into_one_load_and_50_do_not(one: Stage) -> None:
+def test_one_load_accepts_49_customers_of_both_banks_and_refuses_50(one: Stage) -> None:
     people = [customer(f"p{n}", [account(f"{62_000_000 + n}")]) for n in range(50)]
     with pytest.raises(TooManyCustomers, match=r"^102 records would change at once, .* at most 100 are possible"):
         loading.load(one, written(*people))
@@ -110,7 +112,7 @@ def test_49_customers_of_both_banks_fit_into_one_load_and_50_do_not(one: Stage) 
     assert {bic: len(ids) for bic, ids in there(one).items()} == {"DEMOGB21": 49, "DEMODEF1": 49}
 
 
-def test_a_load_takes_at_most_3_2_mb(one: Stage) -> None:
+def test_a_load_of_more_than_3_2_mb_is_refused(one: Stage) -> None:
     days = [f"2026-01-{day:02}" for day in range(1, 29)]
     long = [transaction(days[n % 28], text="\N{SNOWMAN}" * 140, counterparty="\N{SNOWMAN}" * 50) for n in range(480)]
     people = [customer(f"p{n}", [account(f"{62_000_000 + n}", transactions=long)]) for n in range(6)]
@@ -120,7 +122,7 @@ def test_a_load_takes_at_most_3_2_mb(one: Stage) -> None:
     loading.load(one, written(*people[:5]))
 
 
-def test_the_largest_load_fits_into_a_transaction_with_the_lists_of_both_banks() -> None:
+def test_the_largest_load_fits_into_one_dynamodb_transaction() -> None:
     members = 200  # of a record: its key, and the names of its members
     assert loading.MOST_BYTES_TOGETHER + 2 * directory.MOST_BYTES + loading.TOGETHER * members < 4_000_000
 
@@ -128,7 +130,7 @@ def test_the_largest_load_fits_into_a_transaction_with_the_lists_of_both_banks()
 @pytest.mark.parametrize(
     ("limit", "said"), [("MOST_CUSTOMERS", "more than 2"), ("MOST_BYTES", "take more than 350 KB")]
 )
-def test_a_bank_has_limited_room_for_customers(
+def test_a_load_above_the_limits_of_a_bank_is_refused(
     one: Stage, monkeypatch: pytest.MonkeyPatch, limit: str, said: str
 ) -> None:
     loading.load(one, written(customer("noor"), customer("kenji", [account("61000002")])))
@@ -139,7 +141,7 @@ def test_a_bank_has_limited_room_for_customers(
     assert rows(one) == before
 
 
-def test_500_customers_of_20_letters_with_three_accounts_fit_into_the_list(one: Stage) -> None:
+def test_a_bank_holds_500_customers_with_three_accounts_each(one: Stage) -> None:
     people: dict[str, Content] = {}
     for start in range(0, 500, 32):
         some = [
