@@ -32,7 +32,7 @@ def deployed() -> Any:
         yield client, interface
 
 
-def test_a_stage_that_chalice_deployed_is_throttled_and_logged(deployed: Any) -> None:
+def test_a_stage_deployed_by_chalice_is_throttled_and_logged(deployed: Any) -> None:
     client, interface = deployed
     api_stage.update(client, interface, "dev", LOG)
     api_stage.update(client, interface, "dev", LOG)
@@ -44,7 +44,7 @@ def test_a_stage_that_chalice_deployed_is_throttled_and_logged(deployed: Any) ->
     assert settings["throttlingBurstLimit"] == limits.REQUEST_BURST
 
 
-def test_a_line_has_the_route_and_neither_path_nor_query() -> None:
+def test_access_log_lines_have_the_route_but_no_path_or_query() -> None:
     """A cancel URL's path has a secret, and a callback's query a code."""
     variables = set(re.findall(r"\$context\.([A-Za-z.]+)", api_stage.LOG_FORMAT))
 
@@ -54,7 +54,7 @@ def test_a_line_has_the_route_and_neither_path_nor_query() -> None:
     assert not [name for name in variables if "query" in name.lower() or "header" in name.lower()]
 
 
-def test_the_metric_of_throttled_requests_reads_members_that_lines_have() -> None:
+def test_the_throttling_metric_reads_members_of_the_access_log() -> None:
     (found,) = for_stage("dev").resources("AWS::Logs::MetricFilter").values()
     (metric,) = found["MetricTransformations"]
     line = json.loads(api_stage.LOG_FORMAT)
@@ -65,14 +65,14 @@ def test_the_metric_of_throttled_requests_reads_members_that_lines_have() -> Non
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_the_access_log_is_kept_as_long_as_the_functions_logs(stage: str) -> None:
+def test_the_access_log_has_the_retention_of_the_function_logs(stage: str) -> None:
     (log,) = for_stage(stage).resources("AWS::Logs::LogGroup").values()
 
     assert log["LogGroupName"] == f"/aws/apigateway/causeway-{stage}"
     assert log["RetentionInDays"] == stage_settings(stage)["log_retention_in_days"]
 
 
-def test_the_arn_of_the_log_is_printed_for_the_deployment() -> None:
+def test_the_template_outputs_the_arn_of_the_access_log() -> None:
     output = template.load()["Outputs"][api_stage.LOG_OUTPUT]
 
     assert output["Value"]["Fn::Sub"].endswith(":log-group:${ApiAccessLog}")

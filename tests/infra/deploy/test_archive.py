@@ -30,7 +30,7 @@ def compiled(folder: Path, module: str) -> bytes:
     return Path(importlib.util.cache_from_source(str(folder / module))).read_bytes()
 
 
-def test_every_module_is_compiled_so_that_its_source_is_not_looked_at(folder: Path) -> None:
+def test_modules_are_compiled_with_an_unchecked_hash(folder: Path) -> None:
     archive.compile_modules(folder, "/var/task")
 
     for module in ("b.py", "package/__init__.py"):
@@ -39,21 +39,21 @@ def test_every_module_is_compiled_so_that_its_source_is_not_looked_at(folder: Pa
         assert int.from_bytes(content[4:8], "little") == UNCHECKED_HASH
 
 
-def test_tracebacks_name_the_place_in_lambda(folder: Path) -> None:
+def test_tracebacks_name_the_path_in_lambda(folder: Path) -> None:
     archive.compile_modules(folder, "/var/task")
 
     code = marshal.loads(compiled(folder, "b.py")[16:])  # noqa: S302 - this test compiled it
     assert code.co_filename == "/var/task/b.py"
 
 
-def test_a_module_that_cannot_be_compiled_is_told(folder: Path) -> None:
+def test_a_module_that_cannot_be_compiled_raises_compile_failed(folder: Path) -> None:
     (folder / "b.py").write_text("def b(:\n", "utf-8")
 
     with pytest.raises(CompileFailed, match="SyntaxError"):
         archive.compile_modules(folder, "/var/task")
 
 
-def test_two_builds_of_the_same_files_are_equal_to_the_byte(folder: Path, tmp_path: Path) -> None:
+def test_two_builds_of_the_same_files_are_identical(folder: Path, tmp_path: Path) -> None:
     builds = []
     for name in ("first", "second"):
         other = tmp_path / name / "application"
@@ -69,7 +69,7 @@ def test_two_builds_of_the_same_files_are_equal_to_the_byte(folder: Path, tmp_pa
     assert builds[0] == builds[1]
 
 
-def test_entries_stand_below_the_prefix_in_the_order_of_their_names(folder: Path, tmp_path: Path) -> None:
+def test_zip_entries_are_sorted_by_name_below_the_prefix(folder: Path, tmp_path: Path) -> None:
     archive.write_zip(folder, tmp_path / "out" / "layer.zip", "python/", comment="rules")
 
     with zipfile.ZipFile(tmp_path / "out" / "layer.zip") as file:
@@ -77,5 +77,5 @@ def test_entries_stand_below_the_prefix_in_the_order_of_their_names(folder: Path
     assert archive.comment_of(tmp_path / "out" / "layer.zip") == "rules"
 
 
-def test_a_file_that_is_not_there_has_no_comment(tmp_path: Path) -> None:
+def test_a_missing_archive_has_no_comment(tmp_path: Path) -> None:
     assert archive.comment_of(tmp_path / "layer.zip") is None

@@ -84,7 +84,7 @@ def root(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return place
 
 
-def test_the_copy_has_the_applications_own_files_only_and_is_gone_afterwards(chalice: Chalice, tmp_path: Path) -> None:
+def test_the_project_copy_has_only_application_files_and_is_removed(chalice: Chalice, tmp_path: Path) -> None:
     with chalice_command.project_copy() as project:
         chalice_command.package(project, "dev", tmp_path / "out")
 
@@ -94,7 +94,7 @@ def test_the_copy_has_the_applications_own_files_only_and_is_gone_afterwards(cha
     assert not project.exists()
 
 
-def test_what_chalice_builds_and_writes_down_stays_with_the_project(
+def test_chalice_build_and_deployment_files_are_kept_in_the_project(
     chalice: Chalice, root: Path, tmp_path: Path
 ) -> None:
     with chalice_command.project_copy() as project:
@@ -106,7 +106,7 @@ def test_what_chalice_builds_and_writes_down_stays_with_the_project(
     assert not chalice_command.is_recorded("prod")
 
 
-def test_the_id_of_the_interface_is_what_chalice_has_written_down(root: Path) -> None:
+def test_api_id_returns_the_rest_api_id_recorded_by_chalice(root: Path) -> None:
     deployed = root / ".chalice" / "deployed"
     deployed.mkdir()
     made = [{"resource_type": "lambda_function"}, {"resource_type": "rest_api", "rest_api_id": "abc"}]
@@ -118,7 +118,7 @@ def test_the_id_of_the_interface_is_what_chalice_has_written_down(root: Path) ->
     assert chalice_command.api_id("test") is None
 
 
-def test_function_and_layer_are_built_for_the_stages_processor_and_put_where_chalice_looks(
+def test_function_and_layer_are_built_for_the_processor_of_the_stage(
     chalice: Chalice, root: Path, tmp_path: Path
 ) -> None:
     built = root / ".chalice" / "deployments"
@@ -148,7 +148,7 @@ def test_an_incomplete_package_is_an_error(
 
 
 @pytest.mark.parametrize("error", [LayerFailed, LockFailed, CompileFailed])
-def test_a_layer_that_cannot_be_built_is_an_error_and_chalice_is_not_called(
+def test_a_failed_layer_build_raises_an_error_before_chalice_runs(
     chalice: Chalice, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
 ) -> None:
     def fail(*_: object) -> None:
@@ -161,14 +161,14 @@ def test_a_layer_that_cannot_be_built_is_an_error_and_chalice_is_not_called(
     assert chalice.calls == []
 
 
-def test_another_python_than_the_deployed_one_does_not_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_packaging_with_another_python_version_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(runtime, "PYTHON", "3.9")
 
     with pytest.raises(ChaliceFailed, match=r"stages run on Python 3\.9.*use `make package`"):
         chalice_command.package(tmp_path, "dev", tmp_path / "out")
 
 
-def test_nothing_is_deployed_before_it_is_known_to_be_complete(chalice: Chalice) -> None:
+def test_an_incomplete_package_is_not_deployed(chalice: Chalice) -> None:
     chalice.wrote = {}
 
     with pytest.raises(ChaliceFailed), chalice_command.project_copy() as project:
@@ -176,7 +176,7 @@ def test_nothing_is_deployed_before_it_is_known_to_be_complete(chalice: Chalice)
     assert [call[0] for call in chalice.calls] == ["package"]
 
 
-def test_deploying_takes_the_region_of_the_operator_and_packaging_any(
+def test_deploy_uses_the_region_of_the_operator_and_package_a_fixed_region(
     chalice: Chalice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("AWS_DEFAULT_REGION")
@@ -188,7 +188,7 @@ def test_deploying_takes_the_region_of_the_operator_and_packaging_any(
     assert chalice.environments[1] == dict(os.environ)
 
 
-def test_a_deployment_that_fails_is_an_error(chalice: Chalice, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_deployment_raises_chalice_failed(chalice: Chalice, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chalice_command, "package", lambda *_: None)
     chalice.code = 2
 
@@ -205,7 +205,7 @@ def test_a_deployment_that_fails_is_an_error(chalice: Chalice, monkeypatch: pyte
         ("https://notcauseway.example", True),
     ],
 )
-def test_the_placeholder_for_an_address_is_known(root: Path, address: str, finished: bool) -> None:
+def test_placeholder_addresses_are_recognised(root: Path, address: str, finished: bool) -> None:
     stages = {"dev": {"environment_variables": {"PUBLIC_URL": address}}}
     (root / ".chalice" / "config.json").write_text(json.dumps({"stages": stages}))
 

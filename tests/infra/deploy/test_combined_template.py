@@ -25,7 +25,7 @@ def merged(application: dict[str, Any], stage: str = "dev") -> dict[str, Any]:
     return package.merge_templates(application, template.load(), stage)
 
 
-def test_functions_and_logs_are_named_as_the_policies_know_them(application: dict[str, Any]) -> None:
+def test_functions_and_log_groups_have_the_names_in_the_policies(application: dict[str, Any]) -> None:
     parts = merged(application)["Resources"]
 
     assert parts["APIHandler"]["Properties"]["FunctionName"] == "causeway-dev"
@@ -34,7 +34,7 @@ def test_functions_and_logs_are_named_as_the_policies_know_them(application: dic
     assert parts["DeliverLogGroup"]["Properties"]["LogGroupName"] == "/aws/lambda/causeway-dev-deliver"
 
 
-def test_a_function_is_made_after_its_log_and_what_it_uses(application: dict[str, Any]) -> None:
+def test_a_function_depends_on_its_log_group_tables_keys_and_queues(application: dict[str, Any]) -> None:
     parts = merged(application)["Resources"]
 
     for name, log in (("APIHandler", "ApiHandlerLogGroup"), ("Deliver", "DeliverLogGroup")):
@@ -42,7 +42,7 @@ def test_a_function_is_made_after_its_log_and_what_it_uses(application: dict[str
     assert "DeliveriesQueue" not in parts["Deliver"]["DependsOn"]  # it refers to it already
 
 
-def test_the_worker_is_told_up_to_ten_messages_and_says_which_have_to_come_again(application: dict[str, Any]) -> None:
+def test_the_worker_receives_up_to_ten_messages_and_reports_batch_item_failures(application: dict[str, Any]) -> None:
     parts = merged(application)["Resources"]
 
     assert parts["Deliver"]["Properties"]["Events"]["Source"]["Properties"] == {
@@ -53,20 +53,20 @@ def test_the_worker_is_told_up_to_ten_messages_and_says_which_have_to_come_again
     }
 
 
-def test_the_interface_is_traced_and_gets_no_stage_besides_its_own(application: dict[str, Any]) -> None:
+def test_the_rest_api_is_traced_and_has_no_additional_stage(application: dict[str, Any]) -> None:
     properties = merged(application)["Resources"]["RestAPI"]["Properties"]
 
     assert properties.items() >= {"TracingEnabled": True, "OpenApiVersion": "2.0"}.items()
 
 
-def test_bytes_are_answered_whatever_a_request_accepts(application: dict[str, Any]) -> None:
+def test_the_rest_api_treats_all_media_types_as_binary(application: dict[str, Any]) -> None:
     """API Gateway looks at the first type of Accept only, and browsers begin with pictures of other types."""
     definition = merged(application)["Resources"]["RestAPI"]["Properties"]["DefinitionBody"]
 
     assert definition["x-amazon-apigateway-binary-media-types"] == ["*/*"]
 
 
-def test_the_interface_is_throttled_and_logged_once_the_account_may_write_logs(application: dict[str, Any]) -> None:
+def test_the_rest_api_is_throttled_and_logged_after_the_log_account_exists(application: dict[str, Any]) -> None:
     whole = merged(application)
     interface = whole["Resources"]["RestAPI"]
     log = whole["Outputs"]["ApiAccessLogArn"]["Value"]
@@ -84,11 +84,11 @@ def test_the_interface_is_throttled_and_logged_once_the_account_may_write_logs(a
     ]
 
 
-def test_a_layer_goes_with_the_version_that_used_it(application: dict[str, Any]) -> None:
+def test_the_layer_has_the_retention_policy_delete(application: dict[str, Any]) -> None:
     assert merged(application)["Resources"]["ManagedLayer"]["Properties"] == {"RetentionPolicy": "Delete"}
 
 
-def test_both_templates_outputs_and_the_transformation_are_in_it(application: dict[str, Any]) -> None:
+def test_the_merged_template_has_the_outputs_and_the_transform_of_both_templates(application: dict[str, Any]) -> None:
     whole = merged(application)
 
     assert {"EndpointURL", "DeliveriesQueueUrl"} <= whole["Outputs"].keys()
@@ -96,14 +96,14 @@ def test_both_templates_outputs_and_the_transformation_are_in_it(application: di
     assert whole["Parameters"].keys() == {"Stage", "AlarmTopicArn", "OwnStorageKey"}
 
 
-def test_a_part_that_both_templates_have_is_an_error(application: dict[str, Any]) -> None:
+def test_a_resource_in_both_templates_is_an_error(application: dict[str, Any]) -> None:
     application["Resources"]["ClientsTable"] = {"Type": "AWS::DynamoDB::Table", "Properties": {}}
 
     with pytest.raises(NotMergeable, match="both templates have ClientsTable"):
         merged(application)
 
 
-def test_a_function_without_a_log_is_an_error(application: dict[str, Any]) -> None:
+def test_a_function_without_a_log_group_is_an_error(application: dict[str, Any]) -> None:
     del application["Resources"]["DeliverLogGroup"]
 
     with pytest.raises(NotMergeable, match="the function Deliver has 0 logs"):
@@ -117,14 +117,14 @@ def test_a_queue_without_a_consumer_is_an_error(application: dict[str, Any]) -> 
         merged(application)
 
 
-def test_neither_template_is_changed(application: dict[str, Any]) -> None:
+def test_merging_changes_neither_template(application: dict[str, Any]) -> None:
     merged(application)
 
     assert application == APPLICATION
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_api_gateway_compresses_from_the_size_that_the_local_server_does(stage: str) -> None:
+def test_api_gateway_and_the_local_server_compress_from_the_same_size(stage: str) -> None:
     interface = packaged_stage(stage)["Resources"]["RestAPI"]["Properties"]
 
     assert interface["MinimumCompressionSize"] == CONFIG["minimum_compression_size"] == 1024

@@ -16,7 +16,7 @@ each_stage = pytest.mark.parametrize("stage", STAGES)
 
 
 @each_stage
-def test_the_resources_fit_into_one_call(stage: str) -> None:
+def test_the_compact_template_fits_into_one_cloudformation_call(stage: str) -> None:
     size = len(template.to_json(template.compact(template.load(), stage, **CHOSEN)[0]))
 
     assert size <= template.LARGEST, (
@@ -29,7 +29,7 @@ def test_the_resources_fit_into_one_call(stage: str) -> None:
 @each_stage
 @pytest.mark.parametrize("own_key", ["false", "true"])
 @pytest.mark.parametrize("topic", ["", TOPIC])
-def test_a_small_template_makes_what_the_whole_one_makes(stage: str, topic: str, own_key: str) -> None:
+def test_the_compact_template_creates_the_same_resources(stage: str, topic: str, own_key: str) -> None:
     whole = template.load()
     small, tags = template.compact(whole, stage, AlarmTopicArn=topic, OwnStorageKey=own_key)
     of_whole, of_small = (
@@ -46,7 +46,7 @@ def test_a_small_template_makes_what_the_whole_one_makes(stage: str, topic: str,
 
 
 @each_stage
-def test_the_dashboard_says_the_same_in_one_line(stage: str) -> None:
+def test_the_compact_dashboard_has_the_same_content_in_one_line(stage: str) -> None:
     whole = template.load()
     said, sent = (
         entry["Properties"]["DashboardBody"]["Fn::Sub"]
@@ -73,7 +73,7 @@ def with_all_names(dashboard: dict[str, Any]) -> dict[str, Any]:
     return dashboard
 
 
-def test_what_other_stages_have_is_left_out_with_its_outputs_and_conditions() -> None:
+def test_resources_of_other_stages_are_removed_with_outputs_and_conditions() -> None:
     small = template.resolve_conditions(template.load(), "prod")
 
     assert "DemoBanksTable" not in small["Resources"]
@@ -82,14 +82,14 @@ def test_what_other_stages_have_is_left_out_with_its_outputs_and_conditions() ->
     assert small["Resources"]["ClientsTable"]["Properties"]["DeletionProtectionEnabled"] is True
 
 
-def test_without_a_topic_no_alarm_has_an_action() -> None:
+def test_without_a_topic_alarms_have_no_actions() -> None:
     small, _ = template.compact(template.load(), "dev", AlarmTopicArn="", OwnStorageKey="false")
 
     assert "AlarmActions" not in small["Resources"]["DeadDeliveriesAlarm"]["Properties"]
     assert small["Conditions"] == {}
 
 
-def test_the_template_that_was_given_is_not_changed() -> None:
+def test_compacting_does_not_change_the_given_template() -> None:
     whole = template.load()
     template.compact(whole, "dev", **CHOSEN)
 

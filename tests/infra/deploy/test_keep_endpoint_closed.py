@@ -33,7 +33,7 @@ class Gateway:
         self.deployments.append((stageName, bool(self.api["disableExecuteApiEndpoint"])))
 
 
-def test_an_address_that_was_closed_is_closed_again() -> None:
+def test_a_closed_endpoint_is_closed_again_after_a_deployment() -> None:
     gateway = Gateway(closed=True)
     with chalice_command.keep_endpoint_closed(gateway, "abc", "prod"):
         gateway.api["disableExecuteApiEndpoint"] = False
@@ -41,7 +41,7 @@ def test_an_address_that_was_closed_is_closed_again() -> None:
     assert gateway.deployments == [("prod", True)]
 
 
-def test_it_is_closed_again_after_a_deployment_that_broke_off() -> None:
+def test_a_closed_endpoint_is_closed_again_after_a_failed_deployment() -> None:
     gateway = Gateway(closed=True)
     with pytest.raises(ZeroDivisionError), chalice_command.keep_endpoint_closed(gateway, "abc", "prod"):
         gateway.api["disableExecuteApiEndpoint"] = 1 // 0
@@ -50,7 +50,7 @@ def test_it_is_closed_again_after_a_deployment_that_broke_off() -> None:
 
 
 @pytest.mark.parametrize("interface", ["abc", "gone", None])
-def test_an_open_address_or_none_is_left_alone(interface: str | None) -> None:
+def test_an_open_or_missing_endpoint_is_not_changed(interface: str | None) -> None:
     gateway = Gateway(closed=False)
     with chalice_command.keep_endpoint_closed(gateway, interface, "prod"):
         pass

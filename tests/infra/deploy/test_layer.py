@@ -32,11 +32,11 @@ WHEEL = "sample-1.0-py3-none-any.whl"
 
 
 @pytest.mark.parametrize("processor", runtime.MACHINES)
-def test_the_layer_has_what_functions_run_with_and_nothing_else(processor: str) -> None:
+def test_the_layer_has_exactly_the_packages_of_the_functions(processor: str) -> None:
     assert layer.pinned(ROOT, processor).keys() == IN_THE_LAYER
 
 
-def test_a_package_that_only_another_machine_needs_is_not_in_the_layer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_layer_omits_packages_for_other_machines(monkeypatch: pytest.MonkeyPatch) -> None:
     needed = {"sample": ["here; platform_machine == 'aarch64'", "there; platform_machine == 'x86_64'"]}
     needed["sample"] += ["old; python_version < '3.12'", "mac; sys_platform == 'darwin'"]
     monkeypatch.setattr(layer, "requires", lambda name: needed.get(name, []))
@@ -47,7 +47,7 @@ def test_a_package_that_only_another_machine_needs_is_not_in_the_layer(monkeypat
     assert found == {"arm64": {"sample", "here"}, "x86_64": {"sample", "there"}}
 
 
-def test_the_services_of_the_layer_are_those_that_deployed_code_calls() -> None:
+def test_the_layer_has_the_services_called_by_deployed_code() -> None:
     sources = [path.read_text("utf-8") for path in (ROOT / "chalicelib").rglob("*.py")]
     clients = {each for each in layer.SERVICES if any(f'client("{each}")' in source for source in sources)}
 
@@ -70,7 +70,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("service", layer.SERVICES)
-def test_a_client_works_with_the_data_of_the_layer(data: Path, service: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_works_with_the_service_data_of_the_layer(
+    data: Path, service: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(Loader, "BUILTIN_DATA_PATH", str(data))
     client = Session().create_client(
         service, "eu-west-1", aws_access_key_id="none", aws_secret_access_key="none", endpoint_url="http://127.0.0.1:9"
@@ -118,7 +120,7 @@ def wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.usefixtures("wheel")
-def test_a_layer_holds_modules_with_their_compiled_form_and_no_tests_or_stubs(tmp_path: Path) -> None:
+def test_a_layer_has_compiled_modules_but_no_tests_or_stubs(tmp_path: Path) -> None:
     layer.build(ROOT, "arm64", tmp_path / "layer.zip")
 
     with zipfile.ZipFile(tmp_path / "layer.zip") as built:
@@ -132,7 +134,7 @@ def test_a_layer_holds_modules_with_their_compiled_form_and_no_tests_or_stubs(tm
     assert len([name for name in names if name.endswith(".pyc")]) == 1
 
 
-def test_a_wheel_that_is_not_the_locked_one_is_refused(wheel: Path, tmp_path: Path) -> None:
+def test_a_wheel_that_differs_from_the_lock_is_refused(wheel: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel, "a") as file:
         file.writestr("sample/more.py", "")
 
@@ -141,7 +143,7 @@ def test_a_wheel_that_is_not_the_locked_one_is_refused(wheel: Path, tmp_path: Pa
     assert not (tmp_path / "layer.zip").exists()
 
 
-def test_a_wheel_that_is_missing_is_named(wheel: Path, tmp_path: Path) -> None:
+def test_a_missing_wheel_is_named(wheel: Path, tmp_path: Path) -> None:
     wheel.unlink()
 
     with pytest.raises(LayerFailed, match="there is no wheel for sample"):
@@ -162,16 +164,14 @@ def test_a_wheel_that_the_runtime_cannot_load_is_refused(
 
 
 @pytest.mark.usefixtures("wheel")
-def test_a_layer_that_was_built_by_the_same_rules_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_layer_built_by_the_same_rules_is_reused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     layer.build(ROOT, "arm64", tmp_path / "layer.zip")
     monkeypatch.setattr(layer, "_download", lambda *_: pytest.fail("it is there"))
 
     layer.build(ROOT, "arm64", tmp_path / "layer.zip")
 
 
-def test_a_layer_that_was_built_by_other_rules_is_built_again(
-    wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_layer_built_by_other_rules_is_rebuilt(wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     archive.write_zip(wheel.parent, tmp_path / "layer.zip", comment="others")
 
     layer.build(ROOT, "arm64", tmp_path / "layer.zip")
@@ -179,7 +179,7 @@ def test_a_layer_that_was_built_by_other_rules_is_built_again(
     assert archive.comment_of(tmp_path / "layer.zip") not in (None, "others")
 
 
-def test_a_package_that_cannot_be_downloaded_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_download_raises_layer_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pin = Pin("no-such-package", "1.0", None, frozenset({"0" * 64}))
     monkeypatch.setattr(layer, "pinned", lambda root, processor: {pin.name: pin})
     monkeypatch.setenv("PIP_NO_INDEX", "1")
@@ -188,5 +188,5 @@ def test_a_package_that_cannot_be_downloaded_is_told(tmp_path: Path, monkeypatch
         layer.build(ROOT, "arm64", tmp_path / "layer.zip")
 
 
-def test_the_lock_has_every_distribution_of_the_layer() -> None:
+def test_the_lock_has_every_package_of_the_layer() -> None:
     assert lock.read(ROOT / "requirements.txt").keys() >= IN_THE_LAYER

@@ -19,33 +19,33 @@ zone by its name, and to validate a type by ``__get_validators__``.
 _DATABASE = re.compile(r'numdb\.get\("([^"]+)"\)')
 
 
-def test_every_module_that_the_service_imports_is_in_the_layer() -> None:
+def test_the_layer_has_every_module_imported_by_the_service() -> None:
     used = used_modules()
 
     assert {"stdnum.numdb", "boto3", "requests"} <= {*used}
     assert [name for name in used if layer.is_left_out(file_of(name) or "")] == []
 
 
-def test_every_module_that_libraries_import_is_in_the_layer() -> None:
+def test_the_layer_has_every_module_imported_by_libraries() -> None:
     assert ways_to(layer.is_left_out, used_modules()) == NEVER_IMPORTED
 
 
 @pytest.mark.parametrize("module", ["botocore.auth", "jmespath.lexer", "dateutil.parser._parser", "idna.idnadata"])
-def test_a_module_that_is_left_out_and_imported_would_be_found(module: str) -> None:
+def test_an_omitted_module_that_is_imported_is_detected(module: str) -> None:
     found = ways_to(lambda file: file == file_of(module), used_modules())
 
     assert {*found} == {module}
 
 
-def test_every_registry_of_numbers_that_is_opened_is_in_the_layer() -> None:
+def test_the_layer_has_every_number_registry_that_is_opened() -> None:
     opened = {name for path in SOURCES.values() for name in _DATABASE.findall(path.read_text(encoding="utf-8"))}
 
     assert opened == {"iban", "be/banks"}
     assert [name for name in opened if layer.is_left_out(f"stdnum/{name}.dat")] == []
 
 
-def test_every_library_that_the_service_imports_is_required_by_itself() -> None:
-    """Its version is that of the service's choice; pydantic requires one version of its core."""
+def test_every_library_imported_by_the_service_is_a_direct_requirement() -> None:
+    """The service chooses the version itself; only pydantic's core follows the version of pydantic."""
     distributions = packages_distributions()
     used = {distributions[name][0] for name in used_modules() if "." not in name}
 

@@ -30,12 +30,12 @@ def config(**places: Any) -> dict[str, Any]:
 # -- the table
 
 
-def test_the_executions_of_the_account_are_all_accounted_for() -> None:
+def test_concurrency_limits_add_up_to_the_concurrency_of_the_account() -> None:
     assert REQUESTS + WORKERS + UNRESERVED == CONCURRENCY
     assert len([each for each in FUNCTIONS if each.is_scheduled]) <= UNRESERVED
 
 
-def test_requests_at_their_rate_with_a_full_burst_find_executions() -> None:
+def test_requests_at_full_rate_and_burst_stay_within_their_concurrency() -> None:
     [(_, _, _, milliseconds, *_)] = [
         row for row in rows(CAPACITY) if row[0] == "relayed read: accounts" and len(row) > 5
     ]
@@ -45,17 +45,17 @@ def test_requests_at_their_rate_with_a_full_burst_find_executions() -> None:
     assert busy + limits.REQUEST_BURST <= REQUESTS
 
 
-def test_the_queue_starts_no_more_workers_than_the_table_says() -> None:
+def test_the_queue_starts_as_many_workers_as_configured() -> None:
     [source] = [each for each in app.event_sources if isinstance(each, SQSEventConfig)]
 
     assert source.maximum_concurrency == WORKERS
 
 
-def test_the_alarm_goes_off_at_the_limit_of_deliveries() -> None:
+def test_the_deliveries_alarm_threshold_is_the_worker_limit() -> None:
     assert ALARMS["deliveries-at-limit"]["Threshold"] == WORKERS
 
 
-def test_the_operator_reads_the_limits_that_are_set() -> None:
+def test_docs_list_the_configured_limits() -> None:
     table = {row[0]: row[1] for row in rows(section(DEPLOYMENT, "## Limits"))}
 
     assert table["Requests per second"] == f"{limits.REQUESTS_PER_SECOND:,}"
@@ -69,13 +69,13 @@ def test_the_operator_reads_the_limits_that_are_set() -> None:
 # -- reserved concurrency
 
 
-def test_nothing_is_reserved_unless_the_operator_says_so() -> None:
+def test_no_concurrency_is_reserved_by_default() -> None:
     committed = json.loads(functions.CONFIG.read_text("utf-8"))
 
     assert [reservations(committed, stage) for stage in runtime.STAGES] == [{}, {}]
 
 
-def test_the_example_of_the_document_reserves_what_the_account_has() -> None:
+def test_the_documented_example_reserves_the_concurrency_of_requests_and_workers() -> None:
     [example] = [json.loads(block) for block in blocks(section(DEPLOYMENT, "## Limits"), "json")]
     wanted = reservations(example, "prod")
 
@@ -83,7 +83,7 @@ def test_the_example_of_the_document_reserves_what_the_account_has() -> None:
     assert check(OTHER, wanted) is None
 
 
-def test_the_most_specific_setting_counts_as_with_chalice() -> None:
+def test_the_most_specific_reserved_concurrency_applies() -> None:
     of_file = config(
         reserved_concurrency=1,
         lambda_functions={"sweep": {"reserved_concurrency": 2}, "expire": {"reserved_concurrency": 2}},
@@ -110,7 +110,7 @@ def test_the_most_specific_setting_counts_as_with_chalice() -> None:
     assert "settle" not in reservations(of_file, "prod")
 
 
-def test_writing_the_configuration_keeps_what_is_reserved() -> None:
+def test_configure_keeps_reserved_concurrency() -> None:
     committed = json.loads(functions.CONFIG.read_text("utf-8"))
     committed["lambda_functions"]["api_handler"] = {"reserved_concurrency": 500}
     committed["lambda_functions"]["sweep"]["reserved_concurrency"] = 1
@@ -130,11 +130,11 @@ def test_writing_the_configuration_keeps_what_is_reserved() -> None:
         (Account(quota=5000, unreserved=300, own={}), {"deliver": 200}),
     ],
 )
-def test_what_the_account_allows_is_not_spoken_of(account: Account, wanted: dict[str, int]) -> None:
+def test_allowed_limits_give_no_warning(account: Account, wanted: dict[str, int]) -> None:
     assert check(account, wanted) is None
 
 
-def test_a_reservation_that_leaves_too_little_is_refused_with_the_numbers_and_the_way_out() -> None:
+def test_a_reservation_above_the_quota_is_refused_with_a_remedy() -> None:
     account = Account(quota=1000, unreserved=650, own={"deliver": 100})
 
     with pytest.raises(LimitsNotPossible) as refused:
@@ -148,12 +148,12 @@ def test_a_reservation_that_leaves_too_little_is_refused_with_the_numbers_and_th
     assert check(account, {"": 550, "deliver": 100}) is None
 
 
-def test_fewer_workers_than_the_queue_starts_are_refused() -> None:
+def test_fewer_reserved_workers_than_the_queue_starts_are_refused() -> None:
     with pytest.raises(LimitsNotPossible, match="deliver is 99, but the queue starts up to 100 at once: messages"):
         check(OTHER, {"deliver": 99})
 
 
-def test_an_account_with_less_than_the_limits_assume_is_warned_of() -> None:
+def test_an_account_with_a_low_quota_gives_a_warning() -> None:
     warning = check(Account(quota=10, unreserved=10, own={}), {})
 
     assert warning is not None
@@ -182,7 +182,7 @@ class Lambda:
         return {"ReservedConcurrentExecutions": self.reserved[name]} if name in self.reserved else {}
 
 
-def test_the_account_is_asked_what_it_has_and_what_the_stage_has_of_it() -> None:
+def test_read_account_returns_quota_and_reservations() -> None:
     account = limits.read_account(Lambda(1000, api=200, deliver=50), "prod")
 
     assert (account.quota, account.unreserved) == (1000, 750)
@@ -198,7 +198,7 @@ def test_the_account_is_asked_what_it_has_and_what_the_stage_has_of_it() -> None
         (1000, {"deliver": {"reserved_concurrency": 701}}, 1, "causeway: reserved_concurrency in .chalice/config.json"),
     ],
 )
-def test_the_command_says_whether_the_account_allows_the_limits(
+def test_the_limits_command_reports_if_the_account_allows_the_limits(
     quota: int,
     reserved: dict[str, Any],
     code: int,

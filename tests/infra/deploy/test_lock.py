@@ -27,7 +27,7 @@ def locked(name: str, folder: Path = ROOT) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", lock.LOCKS)
-def test_every_requirement_is_locked_in_its_version(name: str) -> None:
+def test_every_requirement_is_locked_at_its_version(name: str) -> None:
     required = versions(ROOT / f"{name}.in")
 
     assert required.items() <= locked(name).items()
@@ -38,7 +38,7 @@ def test_every_distribution_of_a_lock_has_hashes(name: str) -> None:
     assert all(pin.hashes for pin in lock.read(ROOT / f"{name}.txt").values())
 
 
-def test_tests_and_make_run_use_what_is_deployed() -> None:
+def test_the_run_and_development_locks_contain_the_deployed_versions() -> None:
     runtime, run, development = map(locked, lock.LOCKS)
     deployed, tested = ({pin.name: pin.hashes for pin in lock.read(ROOT / f"{name}.txt").values()} for name in HASHED)
 
@@ -47,7 +47,7 @@ def test_tests_and_make_run_use_what_is_deployed() -> None:
     assert tested.items() >= deployed.items()
 
 
-def test_a_lock_names_no_index(tmp_path: Path) -> None:
+def test_a_lock_contains_no_index_url(tmp_path: Path) -> None:
     for name in lock.LOCKS:
         assert "://" not in (ROOT / f"{name}.txt").read_text("utf-8")
 
@@ -61,7 +61,7 @@ def test_a_line_without_a_version_and_hashes_is_refused(tmp_path: Path, line: st
         lock.read(file)
 
 
-def test_of_two_versions_the_one_for_this_python_is_read(tmp_path: Path) -> None:
+def test_lock_read_selects_the_version_for_this_python(tmp_path: Path) -> None:
     file, digest = tmp_path / "requirements.txt", "0" * 64
     here, later = "python_full_version >= '3.11'", "python_full_version >= '4'"
     pins = [
@@ -98,7 +98,7 @@ def requirements(folder: Path, runtime: str, development: str) -> Path:
 
 
 @pytest.mark.usefixtures("index")
-def test_a_version_that_development_requires_is_deployed_too(tmp_path: Path) -> None:
+def test_a_version_required_for_development_is_also_deployed(tmp_path: Path) -> None:
     project = requirements(tmp_path, "service==1", "shared==1")
 
     lock.write(project)
@@ -108,7 +108,7 @@ def test_a_version_that_development_requires_is_deployed_too(tmp_path: Path) -> 
 
 
 @pytest.mark.usefixtures("index")
-def test_versions_are_the_newest_that_the_requirements_allow(tmp_path: Path) -> None:
+def test_lock_write_selects_the_newest_allowed_versions(tmp_path: Path) -> None:
     project = requirements(tmp_path, "service==1", "")
     lock.write(project)
     for name in lock.LOCKS:
@@ -120,7 +120,7 @@ def test_versions_are_the_newest_that_the_requirements_allow(tmp_path: Path) -> 
 
 
 @pytest.mark.usefixtures("index")
-def test_make_run_refuses_a_package_that_the_development_lock_lacks_or_has_with_another_hash(tmp_path: Path) -> None:
+def test_make_run_refuses_a_package_without_a_matching_hash_in_the_development_lock(tmp_path: Path) -> None:
     project = requirements(tmp_path, "service==1", "")
     lock.write(project)
     development = project / f"{lock.DEVELOPMENT}.txt"
@@ -148,9 +148,7 @@ def install(project: Path) -> str:
 @pytest.mark.parametrize(
     ("runtime", "development"), [("service==1", "shared==3"), ("service==1\nunknown==1", ""), ("a package", "")]
 )
-def test_all_locks_stay_as_they_were_if_requirements_have_no_solution(
-    tmp_path: Path, runtime: str, development: str
-) -> None:
+def test_unsolvable_requirements_leave_all_locks_unchanged(tmp_path: Path, runtime: str, development: str) -> None:
     project = requirements(tmp_path, runtime, development)
     for name in lock.LOCKS:
         (project / f"{name}.txt").write_text("as it was\n", "utf-8")
@@ -162,7 +160,7 @@ def test_all_locks_stay_as_they_were_if_requirements_have_no_solution(
 
 
 @pytest.mark.usefixtures("index")
-def test_no_index_is_asked_if_pip_asks_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lock_write_uses_no_index_with_pip_no_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("UV_OFFLINE")
     monkeypatch.setenv("PIP_NO_INDEX", "1")
 
@@ -172,7 +170,7 @@ def test_no_index_is_asked_if_pip_asks_none(tmp_path: Path, monkeypatch: pytest.
 
 @pytest.mark.usefixtures("index")
 @pytest.mark.parametrize("configuration", CONFIGURATIONS)
-def test_no_problem_prints_the_password_of_an_index(
+def test_lock_errors_contain_no_index_password(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, configuration: str
 ) -> None:
     project = requirements(tmp_path, "unknown==1", "")
@@ -187,7 +185,9 @@ def test_no_problem_prints_the_password_of_an_index(
 
 
 @pytest.mark.usefixtures("index")
-def test_all_locks_stay_as_they_were_if_only_the_second_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_of_the_second_lock_leaves_all_locks_unchanged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     project = requirements(tmp_path, "service==1", "shared==1")
     for name in lock.LOCKS:
         (project / f"{name}.txt").write_text("as it was\n", "utf-8")

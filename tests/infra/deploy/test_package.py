@@ -31,7 +31,7 @@ def chalice(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
 
 @pytest.mark.usefixtures("chalice")
-def test_a_whole_stage_is_written(tmp_path: Path) -> None:
+def test_package_writes_template_archive_and_sbom(tmp_path: Path) -> None:
     written = package.package("dev", tmp_path / "build")
 
     assert [file.name for file in written] == ["deployment.zip", "sam.json", "sbom.json"]
@@ -43,14 +43,14 @@ def test_a_whole_stage_is_written(tmp_path: Path) -> None:
     assert packages.isdisjoint({"pip", "setuptools", "flask", "moto", "pytest"})
 
 
-def test_a_file_that_was_not_written_is_an_error(tmp_path: Path, chalice: dict[str, str]) -> None:
+def test_a_missing_archive_is_an_error(tmp_path: Path, chalice: dict[str, str]) -> None:
     del chalice["deployment.zip"]
 
     with pytest.raises(ChaliceFailed, match=r"APIHandler refers to \./deployment\.zip, which was not written"):
         package.package("dev", tmp_path / "build")
 
 
-def test_a_package_that_cannot_be_made_is_told_and_not_written(
+def test_a_failed_package_exits_with_1_and_writes_nothing(
     tmp_path: Path, chalice: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     chalice["sam.json"] = json.dumps({**APPLICATION, "Resources": {}})
@@ -64,7 +64,7 @@ def test_a_package_that_cannot_be_made_is_told_and_not_written(
 
 @pytest.mark.usefixtures("chalice")
 @pytest.mark.parametrize(("problem", "warned"), [("PUBLIC_URL is a placeholder", True), (None, False)])
-def test_a_package_with_the_placeholder_for_its_address_ends_with_a_warning(
+def test_a_package_with_a_placeholder_url_prints_a_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], problem: str, warned: bool
 ) -> None:
     monkeypatch.setattr(chalice_command, "find_placeholder", lambda stage: problem)

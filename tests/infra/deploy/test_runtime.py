@@ -16,7 +16,7 @@ AMAZON_LINUX_2023 = 34
 
 
 @pytest.mark.parametrize("processor", runtime.MACHINES)
-def test_wheels_are_for_the_glibc_of_the_runtime_or_an_older_one(processor: str) -> None:
+def test_wheels_are_for_the_glibc_of_the_runtime_or_older(processor: str) -> None:
     machine = {"arm64": "aarch64", "x86_64": "x86_64"}[processor]
     tags = runtime.platforms(processor)
     found = [int(each[1]) for tag in tags if (each := re.fullmatch(rf"manylinux_2_(\d+)_{machine}", tag))]
@@ -26,7 +26,7 @@ def test_wheels_are_for_the_glibc_of_the_runtime_or_an_older_one(processor: str)
 
 
 @pytest.mark.parametrize("processor", runtime.MACHINES)
-def test_every_marker_has_the_value_of_the_runtime(processor: str) -> None:
+def test_markers_have_the_values_of_the_runtime(processor: str) -> None:
     found = runtime.markers(processor)
 
     assert found.keys() | {"platform_release", "platform_version", "implementation_version"} == {
@@ -38,7 +38,7 @@ def test_every_marker_has_the_value_of_the_runtime(processor: str) -> None:
 
 
 @pytest.mark.parametrize(("running", "refused"), [((3, 13, 5), False), ((3, 12, 9), True), ((3, 14, 0), True)])
-def test_only_the_deployed_python_compiles_modules(
+def test_only_the_deployed_python_version_compiles_modules(
     monkeypatch: pytest.MonkeyPatch, running: tuple[int, ...], refused: bool
 ) -> None:
     monkeypatch.setattr(sys, "version_info", running)

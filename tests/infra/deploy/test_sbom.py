@@ -11,7 +11,7 @@ from infra.deploy.lock import Pin
 PINS = [Pin("pydantic", "2.14.3", None, frozenset()), Pin("boto3", "1.44.5", None, frozenset())]
 
 
-def test_every_package_is_named_with_its_version(tmp_path: Path) -> None:
+def test_the_sbom_lists_every_package_with_its_version(tmp_path: Path) -> None:
     document = json.loads(sbom.write(PINS, "0.1.0", tmp_path).read_text("utf-8"))
 
     assert (document["bomFormat"], document["specVersion"]) == ("CycloneDX", "1.6")
@@ -24,7 +24,7 @@ def test_every_package_is_named_with_its_version(tmp_path: Path) -> None:
     assert [each["purl"] for each in document["components"]] == ["pkg:pypi/boto3@1.44.5", "pkg:pypi/pydantic@2.14.3"]
 
 
-def test_the_same_packages_have_the_same_bill(tmp_path: Path) -> None:
+def test_the_same_packages_give_an_identical_sbom(tmp_path: Path) -> None:
     first = sbom.write(PINS, "0.1.0", tmp_path).read_bytes()
 
     assert sbom.write(PINS, "0.1.0", tmp_path).read_bytes() == first

@@ -28,19 +28,19 @@ def problems(folder: Path, content: bytes) -> list[str]:
         ("GLIBC_ABI_DT_RELR", False),
     ],
 )
-def test_a_shared_object_needs_no_newer_glibc_than_the_runtime_has(tmp_path: Path, version: str, loads: bool) -> None:
+def test_a_shared_object_that_needs_a_newer_glibc_is_reported(tmp_path: Path, version: str, loads: bool) -> None:
     said = [] if loads else [f"module.so needs {version}, and python3.13 has glibc 2.34"]
 
     assert problems(tmp_path, shared_object("aarch64", {LIBC: ["GLIBC_2.17", version]})) == said
 
 
-def test_a_weak_version_and_those_of_other_libraries_are_not_needed_of_glibc(tmp_path: Path) -> None:
+def test_weak_versions_and_versions_of_other_libraries_are_ignored(tmp_path: Path) -> None:
     needed = {LIBC: ["GLIBC_2.17", "GLIBC_2.40"], "libgcc_s.so.1": ["GCC_4.2.0"]}
 
     assert problems(tmp_path, shared_object("aarch64", needed, weak=["GLIBC_2.40"])) == []
 
 
-def test_a_library_is_in_the_layer_or_one_that_every_runtime_has(tmp_path: Path) -> None:
+def test_a_library_missing_in_layer_and_runtime_is_reported(tmp_path: Path) -> None:
     (tmp_path / "libffi-1a2b.so.8").write_bytes(shared_object("aarch64", {LIBC: []}))
     needed = {
         name: list[str]() for name in ("libffi-1a2b.so.8", "libpthread.so.0", "ld-linux-aarch64.so.1", "libX11.so.6")
@@ -51,13 +51,13 @@ def test_a_library_is_in_the_layer_or_one_that_every_runtime_has(tmp_path: Path)
     ]
 
 
-def test_a_shared_object_for_another_processor_is_found(tmp_path: Path) -> None:
+def test_a_shared_object_for_another_processor_is_reported(tmp_path: Path) -> None:
     said = problems(tmp_path, shared_object("x86_64", {LIBC: ["GLIBC_2.17"]}))
 
     assert said == ["module.so is for EM_X86_64, and the runtime for arm64"]
 
 
-def test_shared_objects_are_known_by_their_content(tmp_path: Path) -> None:
+def test_shared_objects_are_recognised_by_their_content(tmp_path: Path) -> None:
     (tmp_path / "text.so").write_text("no object")
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "object").write_bytes(shared_object("aarch64", {}))

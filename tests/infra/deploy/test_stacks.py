@@ -80,7 +80,7 @@ def lay(client: CloudFormation) -> bool:
 
 
 @pytest.mark.parametrize(("exists", "call"), [(False, "create"), (True, "update")])
-def test_a_stack_is_made_or_changed(exists: bool, call: str) -> None:
+def test_deploy_stack_creates_or_updates_the_stack(exists: bool, call: str) -> None:
     client = CloudFormation(exists)
 
     assert lay(client) is True
@@ -89,16 +89,16 @@ def test_a_stack_is_made_or_changed(exists: bool, call: str) -> None:
     assert request["Parameters"] == [{"ParameterKey": "Stage", "ParameterValue": "dev"}]
 
 
-def test_nothing_to_do_is_no_failure() -> None:
+def test_deploy_stack_returns_false_without_updates() -> None:
     assert lay(CloudFormation(True, refused="No updates are to be performed.")) is False
 
 
-def test_a_refused_template_says_why() -> None:
+def test_a_refused_template_is_reported_with_the_reason() -> None:
     with pytest.raises(StackFailed, match="the stack x was refused: bad template"):
         lay(CloudFormation(False, refused="bad template"))
 
 
-def test_a_failed_stack_names_the_resource_that_failed_first() -> None:
+def test_a_failed_stack_names_the_first_failed_resource() -> None:
     events = [
         event("x", "ROLLBACK_COMPLETE"),
         event("Alias", "DELETE_FAILED", "not allowed either"),
@@ -112,7 +112,7 @@ def test_a_failed_stack_names_the_resource_that_failed_first() -> None:
         lay(CloudFormation(False, events=events))
 
 
-def test_what_failed_in_an_earlier_change_is_not_the_reason() -> None:
+def test_a_failed_stack_ignores_failures_of_earlier_updates() -> None:
     events = [
         event("Table", "UPDATE_FAILED", "too many indexes"),
         event("x", "UPDATE_IN_PROGRESS"),
@@ -126,13 +126,13 @@ def test_what_failed_in_an_earlier_change_is_not_the_reason() -> None:
 @pytest.mark.parametrize(
     ("events", "said"), [([], "no reason was given"), ([("x", "UPDATE_ROLLBACK_COMPLETE")], "UPDATE_ROLLBACK_COMPLETE")]
 )
-def test_a_failed_stack_without_a_resource_that_failed_says_its_state(events: list[tuple[str, str]], said: str) -> None:
+def test_a_failed_stack_without_a_failed_resource_reports_its_status(events: list[tuple[str, str]], said: str) -> None:
     with pytest.raises(StackFailed, match=f"the stack x failed: {said}$"):
         lay(CloudFormation(True, events=[event(*each) for each in events]))
 
 
 @pytest.mark.parametrize("status", ["ROLLBACK_COMPLETE", "ROLLBACK_FAILED"])
-def test_a_stack_that_was_never_made_is_to_be_deleted_first(status: str) -> None:
+def test_a_stack_that_failed_to_create_must_be_deleted_first(status: str) -> None:
     client = CloudFormation(True)
     client.status = status
 
@@ -160,7 +160,7 @@ class Slow(CloudFormation):
 @pytest.mark.parametrize(
     ("answers", "busy"), [(True, "UsersTable"), (False, "unknown, CloudFormation did not respond (ReadTimeoutError)")]
 )
-def test_a_cloudformation_that_takes_long_is_told_with_what_is_in_progress(
+def test_a_slow_deployment_prints_the_resources_in_progress(
     answers: bool, busy: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     heard, said = threading.Event(), []
@@ -179,9 +179,7 @@ def test_a_cloudformation_that_takes_long_is_told_with_what_is_in_progress(
     assert said[:4] == [late, f"  in progress: {busy}"] * 2
 
 
-def test_a_cloudformation_that_never_finishes_is_a_failure_that_says_what_it_waited_for(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_deployment_that_times_out_names_the_resources_in_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     def wait(**_: Any) -> None:
         raise WaiterError("StackCreateComplete", "Max attempts exceeded", {})
 
@@ -191,7 +189,7 @@ def test_a_cloudformation_that_never_finishes_is_a_failure_that_says_what_it_wai
         stacks.deploy_stack(client, "x", {"Resources": {}}, {"Stage": "dev"}, pause=1)
 
 
-def test_a_template_is_sent_without_spaces_and_may_make_roles() -> None:
+def test_the_template_is_sent_compact_with_capability_iam() -> None:
     client = CloudFormation(False)
     lay(client)
 
@@ -290,7 +288,7 @@ def chalice(monkeypatch: pytest.MonkeyPatch) -> Chalice:
 
 
 @pytest.mark.usefixtures("finished")
-def test_a_deployment_lays_the_resources_prints_their_outputs_and_deploys_the_application(
+def test_deploy_updates_resources_prints_outputs_and_deploys_the_application(
     cloud_formation: CloudFormation, chalice: Chalice, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert deploy.main(["prod", "--alarm-topic", "arn:topic"]) == 0
@@ -305,7 +303,7 @@ def test_a_deployment_lays_the_resources_prints_their_outputs_and_deploys_the_ap
     ("exists", "options", "topic"),
     [(True, [], "arn:before"), (False, [], ""), (True, ["--alarm-topic", ""], ""), (True, ["--alarm-topic", "t"], "t")],
 )
-def test_alarms_go_where_they_went_before_unless_said_otherwise(
+def test_deploy_keeps_the_alarm_topic_unless_given(
     cloud_formation: CloudFormation, exists: bool, options: list[str], topic: str
 ) -> None:
     cloud_formation.exists = exists
@@ -322,7 +320,7 @@ def test_alarms_go_where_they_went_before_unless_said_otherwise(
     ("before", "options", "own"),
     [("false", [], False), ("true", [], True), ("false", ["true"], True), ("true", ["false"], False)],
 )
-def test_tables_and_logs_keep_their_encryption_unless_said_otherwise(
+def test_deploy_keeps_the_storage_key_setting_unless_given(
     cloud_formation: CloudFormation, before: str, options: list[str], own: bool
 ) -> None:
     cloud_formation.exists = True
@@ -335,7 +333,7 @@ def test_tables_and_logs_keep_their_encryption_unless_said_otherwise(
 
 
 @pytest.mark.usefixtures("finished", "chalice")
-def test_the_logs_of_all_functions_are_encrypted_with_the_stages_own_key(
+def test_deploy_encrypts_the_logs_of_all_functions_with_the_storage_key(
     cloud_formation: CloudFormation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     logs = boto3.client("logs")
@@ -347,7 +345,7 @@ def test_the_logs_of_all_functions_are_encrypted_with_the_stages_own_key(
 
 
 @pytest.mark.usefixtures("finished")
-def test_a_stage_that_is_one_stack_loses_its_application_only_when_told_to(
+def test_deploy_replaces_a_single_stack_stage_only_with_take_over(
     cloud_formation: CloudFormation, chalice: Chalice, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cloud_formation.exists = True
@@ -363,7 +361,7 @@ def test_a_stage_that_is_one_stack_loses_its_application_only_when_told_to(
 
 
 @pytest.mark.usefixtures("finished")
-def test_resources_that_do_not_fit_into_a_call_are_not_sent(
+def test_a_template_that_is_too_large_is_not_sent(
     cloud_formation: CloudFormation, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(template, "LARGEST", 1000)
@@ -374,7 +372,7 @@ def test_resources_that_do_not_fit_into_a_call_are_not_sent(
 
 
 @pytest.mark.usefixtures("finished")
-def test_an_application_that_is_not_known_here_is_not_made_again_beside_itself(
+def test_an_existing_application_without_a_local_record_is_not_deployed_again(
     cloud_formation: CloudFormation,
     chalice: Chalice,
     monkeypatch: pytest.MonkeyPatch,
@@ -392,7 +390,7 @@ def test_an_application_that_is_not_known_here_is_not_made_again_beside_itself(
 
 
 @pytest.mark.usefixtures("finished")
-def test_a_stage_whose_limits_the_account_does_not_allow_is_not_touched(
+def test_deploy_changes_nothing_if_the_account_lacks_the_limits(
     cloud_formation: CloudFormation,
     chalice: Chalice,
     monkeypatch: pytest.MonkeyPatch,
@@ -408,7 +406,7 @@ def test_a_stage_whose_limits_the_account_does_not_allow_is_not_touched(
 
 @pytest.mark.usefixtures("finished")
 @pytest.mark.parametrize(("step", "calls", "deployed"), [("resources", 1, []), ("application", 0, ["dev"])])
-def test_either_step_can_be_done_alone(
+def test_deploy_with_only_runs_a_single_step(
     cloud_formation: CloudFormation, chalice: Chalice, step: str, calls: int, deployed: list[str]
 ) -> None:
     cloud_formation.exists = True
@@ -418,7 +416,7 @@ def test_either_step_can_be_done_alone(
 
 
 @pytest.mark.usefixtures("finished")
-def test_another_python_than_the_deployed_one_touches_no_resources(
+def test_deploy_with_another_python_version_changes_nothing(
     cloud_formation: CloudFormation,
     chalice: Chalice,
     monkeypatch: pytest.MonkeyPatch,
@@ -448,7 +446,7 @@ def test_an_application_without_its_resources_is_not_deployed(
 
 
 @pytest.mark.usefixtures("finished")
-def test_an_application_that_cannot_be_deployed_is_one_sentence(
+def test_a_failed_application_deployment_is_reported_in_one_sentence(
     cloud_formation: CloudFormation, chalice: Chalice, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cloud_formation.exists = True
@@ -459,19 +457,19 @@ def test_an_application_that_cannot_be_deployed_is_one_sentence(
 
 
 @pytest.mark.parametrize("refusal", ["", "ResourceAlreadyExistsException"])
-def test_the_interfaces_log_is_kept_as_long_as_the_others(refusal: str) -> None:
+def test_keep_log_sets_the_retention_of_the_api_log(refusal: str) -> None:
     client = Logs(refusal)
     deploy.keep_log(client, "prod")
 
     assert client.kept == {"/aws/lambda/causeway-prod": 365}
 
 
-def test_a_log_that_cannot_be_made_is_no_success() -> None:
+def test_a_log_group_that_cannot_be_created_raises_client_error() -> None:
     with pytest.raises(ClientError):
         deploy.keep_log(Logs("AccessDeniedException"), "prod")
 
 
-def test_a_deployment_with_the_placeholder_for_its_address_touches_nothing(
+def test_deploy_with_a_placeholder_url_changes_nothing(
     cloud_formation: CloudFormation,
     chalice: Chalice,
     capsys: pytest.CaptureFixture[str],
@@ -489,7 +487,7 @@ def test_a_deployment_with_the_placeholder_for_its_address_touches_nothing(
 
 
 @pytest.mark.usefixtures("finished")
-def test_a_failed_deployment_is_one_sentence(
+def test_a_failed_deployment_is_reported_in_one_sentence(
     cloud_formation: CloudFormation, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cloud_formation.refused = "no"

@@ -59,7 +59,7 @@ def small(tmp_path: Path) -> dict[str, Any]:
     return template.load(file)
 
 
-def test_functions_are_carried_out_for_a_stage(small: dict[str, Any]) -> None:
+def test_intrinsic_functions_are_resolved_for_a_stage(small: dict[str, Any]) -> None:
     table = Template(small, Stage="prod", Topic="arn:topic").resources(template.TABLE)["Table"]
 
     assert table["TableName"] == "causeway-prod-things"
@@ -68,11 +68,11 @@ def test_functions_are_carried_out_for_a_stage(small: dict[str, Any]) -> None:
     assert table["Arn"] == "prod:eu-west-1"
 
 
-def test_no_value_leaves_the_member_out(small: dict[str, Any]) -> None:
+def test_no_value_removes_the_member(small: dict[str, Any]) -> None:
     assert "Notes" not in Template(small, Stage="dev").resources(template.TABLE)["Table"]
 
 
-def test_what_exists_only_once_deployed_is_left_as_it_is(small: dict[str, Any]) -> None:
+def test_attributes_known_only_after_deployment_are_kept(small: dict[str, Any]) -> None:
     assert Template(small, Stage="dev").resources(template.TABLE)["Table"]["Key"] == {"Fn::GetAtt": ["Key", "Arn"]}
 
 
@@ -129,7 +129,7 @@ TABLES = [
 @pytest.mark.parametrize(
     ("stage", "names"), [("local", [*TABLES, "demo-banks"]), ("dev", [*TABLES, "demo-banks"]), ("prod", TABLES)]
 )
-def test_demonstration_banks_have_a_table_everywhere_but_in_production(stage: str, names: list[str]) -> None:
+def test_production_has_no_table_of_demonstration_banks(stage: str, names: list[str]) -> None:
     found = [table["TableName"] for table in for_stage(stage).tables()]
 
     assert sorted(found) == sorted(f"causeway-{stage}-{name}" for name in names)
@@ -143,7 +143,7 @@ def test_every_table_is_encrypted_recoverable_and_on_demand(stage: str) -> None:
         assert table["BillingMode"] == "PAY_PER_REQUEST"
 
 
-def test_production_tables_cannot_be_deleted_by_accident() -> None:
+def test_production_tables_have_deletion_protection() -> None:
     resources = template.load()["Resources"]
     for name, table in for_stage("prod").resources(template.TABLE).items():
         assert table["DeletionProtectionEnabled"] is True
@@ -151,7 +151,7 @@ def test_production_tables_cannot_be_deleted_by_accident() -> None:
         assert resources[name]["UpdateReplacePolicy"] == "Retain"
 
 
-def test_keys_outlive_the_stack_but_not_a_first_deployment_that_fails() -> None:
+def test_secrets_and_keys_are_retained_except_on_create() -> None:
     kept = (template.SECRET, "AWS::KMS::Key")
     resources = template.load()["Resources"]
 
@@ -160,7 +160,7 @@ def test_keys_outlive_the_stack_but_not_a_first_deployment_that_fails() -> None:
         assert resources[name]["UpdateReplacePolicy"] == "Retain"
 
 
-def test_records_that_expire_do_so_by_one_attribute() -> None:
+def test_expiring_records_use_the_attribute_expires_at() -> None:
     expiring = for_stage("prod").expiry_attributes()
 
     assert set(expiring.values()) == {"expires_at"}
@@ -177,21 +177,21 @@ def test_records_that_expire_do_so_by_one_attribute() -> None:
     }
 
 
-def test_messages_stay_invisible_six_times_as_long_as_their_function_may_run() -> None:
+def test_the_visibility_timeout_is_at_least_six_function_timeouts() -> None:
     queue = for_stage("prod").resources(template.QUEUE)["DeliveriesQueue"]
 
     assert queue["VisibilityTimeout"] >= 6 * BY_NAME["deliver"].timeout
     assert queue["RedrivePolicy"]["maxReceiveCount"] == 5
 
 
-def test_a_claim_and_a_run_end_in_their_functions_time() -> None:
+def test_function_timeouts_are_longer_than_runs_and_shorter_than_claims() -> None:
     assert TOTAL_SECONDS < BY_NAME["deliver"].timeout <= CLAIMED_SECONDS / 2
     assert expiry._RUN_SECONDS < BY_NAME["expire"].timeout < 5 * 60
     assert BY_NAME["sweep"].timeout < 60
     assert jobs.RUN_SECONDS < BY_NAME["finish"].timeout < 60
 
 
-def test_a_payment_is_finished_by_somebody_else_when_no_function_that_asks_for_it_can_run_any_more() -> None:
+def test_a_payment_is_recovered_only_after_the_timeouts_of_all_functions() -> None:
 
     assert 2 * API.timeout <= pending_index.ASKING_SECONDS
     assert BY_NAME["finish"].timeout < pending_index.ASKING_SECONDS
@@ -207,7 +207,7 @@ def indexes_of(module: ModuleType) -> list[ShardedIndex]:
     [*indexes_of(delivery_record), NOTIFY, pending_index.DUE, authorization_record.DUE],
     ids=lambda index: f"{index.table} {index.name}",
 )
-def test_an_index_by_time_is_made_as_it_is_read(index: ShardedIndex) -> None:
+def test_time_indexes_have_the_key_schema_used_by_queries(index: ShardedIndex) -> None:
     (table,) = [each for each in for_stage("prod").tables() if each["TableName"] == f"causeway-prod-{index.table}"]
 
     (found,) = [each for each in table["GlobalSecondaryIndexes"] if each["IndexName"] == index.name]
@@ -220,14 +220,14 @@ def test_an_index_by_time_is_made_as_it_is_read(index: ShardedIndex) -> None:
     assert (types[index.partition], types[index.time]) == ("S", "N")
 
 
-def test_a_person_is_called_when_a_delivery_met_a_defect() -> None:
+def test_one_dead_delivery_raises_an_alarm() -> None:
     alarm = for_stage("prod").resources("AWS::CloudWatch::Alarm")["DeadDeliveriesAlarm"]
 
     assert (alarm["Threshold"], alarm["ComparisonOperator"]) == (0, "GreaterThanThreshold")
     assert alarm["Dimensions"][0]["Value"] == {"Fn::GetAtt": ["DeadDeliveriesQueue", "QueueName"]}
 
 
-def test_no_secret_has_a_value_in_the_template() -> None:
+def test_secrets_have_no_value_in_the_template() -> None:
     for secret in for_stage("dev").resources(template.SECRET).values():
         assert "SecretString" not in secret
         assert "KmsKeyId" in secret
@@ -250,7 +250,7 @@ def test_queues_refuse_messages_without_tls(stage: str) -> None:
     assert statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
 
 
-def test_tables_and_logs_have_aws_keys_unless_the_stage_has_its_own() -> None:
+def test_tables_and_logs_use_aws_keys_by_default() -> None:
     for table in for_stage("prod").resources(template.TABLE).values():
         assert table["SSESpecification"] == {"SSEEnabled": True}
     for log in for_stage("prod").resources("AWS::Logs::LogGroup").values():
@@ -258,7 +258,7 @@ def test_tables_and_logs_have_aws_keys_unless_the_stage_has_its_own() -> None:
     assert "StorageKey" not in for_stage("prod").resources("AWS::KMS::Key")
 
 
-def test_with_a_key_of_its_own_a_stage_encrypts_all_tables_and_logs_with_it() -> None:
+def test_own_storage_key_encrypts_all_tables_and_logs() -> None:
     made = with_own_key("dev")
 
     for table in made.resources(template.TABLE).values():
@@ -268,7 +268,7 @@ def test_with_a_key_of_its_own_a_stage_encrypts_all_tables_and_logs_with_it() ->
         assert log["KmsKeyId"] == {"Fn::GetAtt": ["StorageKey", "Arn"]}
 
 
-def test_the_key_of_tables_and_logs_is_used_through_these_services_only() -> None:
+def test_the_storage_key_is_usable_only_through_dynamodb_and_cloudwatch_logs() -> None:
     _, tables, logs = with_own_key("prod").resources("AWS::KMS::Key")["StorageKey"]["KeyPolicy"]["Statement"]
 
     assert tables["Condition"]["StringEquals"] == {
