@@ -30,7 +30,7 @@ def stored(world: World, bic: str = BIC) -> list[DayRecord]:
     return day_records.records_of_bank(world.hub.store, bic, LATEST - timedelta(days=400), LATEST + timedelta(days=1))
 
 
-def test_ninety_days_until_yesterday_are_made_up_and_marked() -> None:
+def test_ninety_made_up_days_end_yesterday_and_are_marked() -> None:
     made = days()
 
     assert [each.day for each in made] == [LATEST - timedelta(days=ago) for ago in range(DAYS - 1, -1, -1)]
@@ -38,13 +38,13 @@ def test_ninety_days_until_yesterday_are_made_up_and_marked() -> None:
     assert all(each.made_up for each in made)
 
 
-def test_the_same_days_are_made_up_every_time() -> None:
+def test_made_up_days_are_deterministic() -> None:
     assert [each.to_item() for each in days()] == [each.to_item() for each in days()]
     assert [each.total for each in days()] != [each.total for each in days(OTHER)]
 
 
 @pytest.mark.parametrize("bic", list(BEHAVIOURS))
-def test_the_figures_of_a_day_fit_together(bic: str) -> None:
+def test_the_figures_of_a_made_up_day_are_consistent(bic: str) -> None:
     for each in days(bic):
         for service, counts in each.tallies.items():
             assert counts.calls == counts.answered + counts.unanswered + counts.not_asked
@@ -56,7 +56,7 @@ def test_the_figures_of_a_day_fit_together(bic: str) -> None:
         assert all(0 < since < until < DAY_SECONDS for since, until in each.down)
 
 
-def test_weekends_are_quieter_some_days_are_slow_and_there_are_three_downtimes() -> None:
+def test_made_up_days_have_quiet_weekends_slow_days_and_three_downtimes() -> None:
     made = days()
     calls = {each.day.weekday(): each.total.calls for each in made}
     usual = [each.latency.bank.percentile(50) or 0 for each in made]
@@ -67,12 +67,12 @@ def test_weekends_are_quieter_some_days_are_slow_and_there_are_three_downtimes()
     assert len([each for each in usual if each > sorted(usual)[len(usual) // 2] * 3 // 2]) == 4
 
 
-def test_fault_banks_fare_worse() -> None:
+def test_fault_banks_have_lower_availability_and_more_errors() -> None:
     assert (summarize(days(OTHER)).availability or 0) < (summarize(days()).availability or 0)
     assert (summarize(days(OTHER)).total.error_rate or 0) > 10 * (summarize(days()).total.error_rate or 0)
 
 
-def test_only_a_bank_that_has_to_report_has_reported() -> None:
+def test_only_banks_that_must_report_have_reports() -> None:
     assert {(each.report, each.consent_duration, each.report_received_at) for each in days()} == {
         ("not_expected", None, None)
     }
@@ -83,7 +83,7 @@ def test_only_a_bank_that_has_to_report_has_reported() -> None:
         assert 0 < each.report_received_at - hours_of(each.day)[0] - DAY_SECONDS < 3600
 
 
-def test_stored_days_are_those_of_the_banks_that_are_named(world: World) -> None:
+def test_made_up_days_are_stored_only_for_given_banks(world: World) -> None:
     store_made_up_days(world.hub, {OTHER: BEHAVIOURS[OTHER], "NOBKGB2L": BankBehaviour()})
 
     assert stored(world) == []
@@ -91,7 +91,7 @@ def test_stored_days_are_those_of_the_banks_that_are_named(world: World) -> None
     assert made == made_up_days(ExpectedBank(OTHER, made[0].name, reports=True), BEHAVIOURS[OTHER], LATEST)
 
 
-def test_a_measured_day_is_never_replaced_and_a_second_start_changes_nothing(world: World) -> None:
+def test_made_up_days_never_replace_measured_days_or_earlier_made_up_days(world: World) -> None:
     measured = record(BIC, LATEST, hourly(BIC, hours_of(LATEST)[0], answered=3))
     day_records.store_record(world.hub.store, measured)
 
@@ -104,14 +104,14 @@ def test_a_measured_day_is_never_replaced_and_a_second_start_changes_nothing(wor
     assert stored(world) == first
 
 
-def test_every_demonstration_bank_of_the_page_has_days(world: World) -> None:
+def test_every_demonstration_bank_has_made_up_days(world: World) -> None:
     """A visitor may choose any of them."""
     from infra.local.first_data import _behaviours
 
     assert set(_behaviours()) == {profile.bic for profile in PROFILES}
 
 
-def test_a_page_of_made_up_days_says_so_and_its_download_is_empty(world: World) -> None:
+def test_the_performance_page_marks_made_up_days_and_offers_no_download(world: World) -> None:
     store_made_up_days(world.hub, BEHAVIOURS)
     visitor = Person(world)
     visitor.get(f"/performance?bic={BIC}&from={LATEST - timedelta(days=89)}&to={LATEST}")

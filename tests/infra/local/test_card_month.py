@@ -81,7 +81,7 @@ def portal(scene: Scene, action: str, **members: Any) -> Any:
     return scene.hub.cards.portal.read(MANAGER, action, **members)["data"]
 
 
-def test_the_ledger_of_the_month_is_right(played: Scene) -> None:
+def test_the_ledger_of_the_card_month_is_consistent(played: Scene) -> None:
     prove(played)
     totals = ledger_verification.prove_ledger(played.hub.store, SILENT)
     assert totals.accounts["account"] == 6
@@ -89,7 +89,7 @@ def test_the_ledger_of_the_month_is_right(played: Scene) -> None:
     assert {currency for _, currency in totals.books} == {EUR, GBP, USD}
 
 
-def test_every_card_page_has_something_to_show(played: Scene) -> None:
+def test_the_card_month_fills_every_card_page(played: Scene) -> None:
     cards = portal(played, LIST_CARDS, item_count=CARDS)
     assert Counter(card["status"] for card in cards) == {"A": 4, "N": 1, "T": 1, "B": 1}
     assert {card["virtual"] for card in cards} == {0, 1}
@@ -103,7 +103,7 @@ def test_every_card_page_has_something_to_show(played: Scene) -> None:
         assert all(account["transactions"] and account["balances"] for account in shown["accounts"])
 
 
-def test_the_month_has_approvals_declines_reversals_and_an_expiry(played: Scene) -> None:
+def test_the_card_month_has_approvals_declines_reversals_and_an_expiry(played: Scene) -> None:
     messages = portal(played, LIST_ACTIVITY, item_count=100)
     codes = Counter(row["response_code"] for row in messages)
     assert codes.keys() == {"00", "41", "46", "51", "61", "1A"}
@@ -112,8 +112,8 @@ def test_the_month_has_approvals_declines_reversals_and_an_expiry(played: Scene)
     assert types.keys() >= {0, 1, 20, 60, 61, 62, 70}
 
 
-def test_the_month_ends_yesterday_and_nothing_of_it_is_overdue(played: Scene) -> None:
-    """Otherwise the jobs that run every minute would change what the story says."""
+def test_the_card_month_ends_yesterday_without_overdue_work(played: Scene) -> None:
+    """Jobs that run every minute would change overdue records."""
     before = tables(played)
 
     finish_payments_and_holds(played.hub.cards)
@@ -126,7 +126,7 @@ def test_the_month_ends_yesterday_and_nothing_of_it_is_overdue(played: Scene) ->
 
 
 @pytest.mark.parametrize("steps", [1, 17, 60, 111])
-def test_an_interrupted_month_goes_on_without_doing_anything_twice(
+def test_an_interrupted_card_month_resumes_without_repeating_steps(
     scene: Scene, whole_month: dict[str, int], steps: int
 ) -> None:
     assert not play(scene, steps)
@@ -138,7 +138,7 @@ def test_an_interrupted_month_goes_on_without_doing_anything_twice(
     assert tables(scene) == whole_month
 
 
-def test_a_month_that_is_played_again_changes_nothing(played: Scene) -> None:
+def test_a_repeated_card_month_changes_nothing(played: Scene) -> None:
     before = {table: list(played.hub.store.scan(table)) for table in GROWN}
 
     assert play(played)
@@ -152,7 +152,7 @@ def test_a_month_that_is_played_again_changes_nothing(played: Scene) -> None:
 
 
 @pytest.mark.parametrize("applied", [True, False])
-def test_a_step_whose_response_was_lost_is_made_up_for_at_the_next_start(
+def test_a_step_with_a_lost_response_is_completed_at_the_next_start(
     scene: Scene, whole_month: dict[str, int], applied: bool
 ) -> None:
     play(scene, 30)
@@ -166,7 +166,7 @@ def test_a_step_whose_response_was_lost_is_made_up_for_at_the_next_start(
 
 
 @pytest.mark.parametrize("kind", ["external_address", "external_payment"])
-def test_a_month_interrupted_before_the_providers_reply_goes_on_at_the_next_start(
+def test_a_card_month_interrupted_before_the_provider_reply_resumes_at_the_next_start(
     scene: Scene, whole_month: dict[str, int], kind: str
 ) -> None:
     ask = provider_orders.ask
@@ -186,7 +186,7 @@ def test_a_month_interrupted_before_the_providers_reply_goes_on_at_the_next_star
     assert tables(scene) == whole_month
 
 
-def test_no_request_of_the_month_reads_card_data(scene: Scene) -> None:
+def test_the_card_month_reads_no_card_data(scene: Scene) -> None:
     reads = {"getCardNumber", "getPin", "getCvc2", "getCardAcsPassword"}
     steps = card_month.steps()
 
@@ -196,14 +196,14 @@ def test_no_request_of_the_month_reads_card_data(scene: Scene) -> None:
     assert " " in CREDENTIAL
 
 
-def test_every_step_has_a_reference_of_its_own() -> None:
+def test_every_step_has_a_unique_reference() -> None:
     names = [step.name for step in card_month.steps()]
 
     assert len({_reference(name) for name in names}) == len(names)
     assert all(0 <= step.day < card_month.DAYS for step in card_month.steps())
 
 
-def test_a_step_that_is_refused_is_named_with_the_reason(scene: Scene) -> None:
+def test_a_refused_step_is_named_with_the_reason(scene: Scene) -> None:
     (unknown,) = [step for step in card_month.steps() if step.name == "Tom 3 18:20 activateCard"]
     player = CardPlayer(scene.hub, MANAGER, scene.hub.clock.now())
     step = Step(unknown.day, unknown.at, unknown.name, unknown.action, {"card_id": 99_999})
@@ -212,7 +212,7 @@ def test_a_step_that_is_refused_is_named_with_the_reason(scene: Scene) -> None:
         player.play([step])
 
 
-def test_an_answer_of_the_network_that_the_story_does_not_expect_is_told(scene: Scene) -> None:
+def test_an_unexpected_response_code_raises_step_failed(scene: Scene) -> None:
     steps = [step for step in card_month.steps() if step.name.startswith("Aoife") and step.day < 4]
     asked = next(step for step in steps if step.action == "simulateAuthorization")
     steps[steps.index(asked)] = Step(asked.day, asked.at, asked.name, asked.action, asked.members, "51")
@@ -221,7 +221,7 @@ def test_an_answer_of_the_network_that_the_story_does_not_expect_is_told(scene: 
         CardPlayer(scene.hub, MANAGER, scene.hub.clock.now()).play(steps)
 
 
-def test_the_clock_of_the_past_only_moves_forward() -> None:
+def test_the_past_clock_moves_only_forward() -> None:
     noon = datetime(2026, 3, 2, 12, tzinfo=UTC)
     clock = PastClock(noon)
     clock.move_to(noon + timedelta(hours=1))

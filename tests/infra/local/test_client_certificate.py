@@ -23,7 +23,7 @@ def described(serial: int) -> tuple[str, dict[str, object]]:
     return pem, describe_certificate(x509.load_pem_x509_certificate(pem.encode()))
 
 
-def test_names_have_the_order_of_the_certificate_and_times_the_form_of_openssl() -> None:
+def test_client_certificate_names_keep_their_order_and_times_have_the_openssl_format() -> None:
     pem, found = described(serial=0x0A1B2C)
 
     assert found == {

@@ -63,7 +63,7 @@ def fetch(port: int, path: str, accepted: str | None = "gzip", method: str = "GE
     return answer.headers, body
 
 
-def test_a_large_body_is_compressed_for_those_who_accept_it(port: int) -> None:
+def test_a_large_body_is_compressed_for_clients_that_accept_gzip(port: int) -> None:
     headers, body = fetch(port, "/large")
 
     assert (headers["Content-Encoding"], headers["Content-Length"]) == ("gzip", str(len(body)))
@@ -71,27 +71,29 @@ def test_a_large_body_is_compressed_for_those_who_accept_it(port: int) -> None:
     assert len(body) < 100
 
 
-def test_caches_learn_that_the_response_depends_on_the_encoding_and_its_tag_is_weak(port: int) -> None:
+def test_responses_have_vary_accept_encoding_and_a_weak_etag_if_compressed(port: int) -> None:
     for accepted, tag in (("gzip", 'W/"strong"'), (None, '"strong"')):
         headers, _ = fetch(port, "/large", accepted)
         assert (headers["Vary"], headers["ETag"]) == ("Origin, Accept-Encoding", tag)
 
 
 @pytest.mark.parametrize(("path", "accepted"), [("/small", "gzip"), ("/large", None), ("/large", "br, gzip;q=0")])
-def test_a_small_body_or_one_for_others_is_sent_as_it_is(port: int, path: str, accepted: str | None) -> None:
+def test_a_small_body_or_a_body_for_clients_without_gzip_is_sent_uncompressed(
+    port: int, path: str, accepted: str | None
+) -> None:
     headers, body = fetch(port, path, accepted)
 
     assert headers["Content-Encoding"] is None
     assert body.decode() == {"/small": SMALL, "/large": LARGE}[path]
 
 
-def test_a_body_that_has_an_encoding_is_not_compressed_again(port: int) -> None:
+def test_an_encoded_body_is_not_compressed_again(port: int) -> None:
     headers, body = fetch(port, "/encoded")
 
     assert (headers["Content-Encoding"], body.decode()) == ("identity", LARGE)
 
 
-def test_head_has_the_headers_of_get_and_no_body(port: int) -> None:
+def test_head_returns_the_headers_of_get_without_a_body(port: int) -> None:
     got, _ = fetch(port, "/large")
     headers, body = fetch(port, "/large", method="HEAD")
 
@@ -101,7 +103,7 @@ def test_head_has_the_headers_of_get_and_no_body(port: int) -> None:
     ]
 
 
-def test_a_response_without_a_body_stays_without_one(port: int) -> None:
+def test_a_response_without_a_body_is_unchanged(port: int) -> None:
     headers, body = fetch(port, "/unchanged")
 
     assert (body, headers["Content-Encoding"], headers["ETag"]) == (b"", None, 'W/"weak"')
@@ -122,18 +124,18 @@ def test_a_response_without_a_body_stays_without_one(port: int) -> None:
         ("", False),
     ],
 )
-def test_accept_encoding_is_read_as_the_standard_says(accepted: str, expected: bool) -> None:
+def test_accept_encoding_is_parsed_by_the_standard(accepted: str, expected: bool) -> None:
     assert accepts_gzip(accepted) is expected
 
 
-def test_bytes_survive(port: int) -> None:
+def test_compression_keeps_binary_bodies(port: int) -> None:
     headers: dict[str, Any] = {"Content-Type": "image/png"}
 
     assert gzip.decompress(compress(LOGO, headers, ["gzip"], SMALLEST)) == LOGO
     assert compress(LOGO, {}, ["gzip"], None) == LOGO
 
 
-def test_the_stack_compresses_from_the_size_that_is_deployed() -> None:
+def test_the_stack_compresses_from_the_deployed_minimum_size() -> None:
     on_disk = json.loads((ROOT / ".chalice" / "config.json").read_text("utf-8"))
 
     assert Config(config_from_disk=on_disk, chalice_stage="local").minimum_compression_size == SMALLEST

@@ -27,7 +27,7 @@ def parsed(file: Path) -> x509.Certificate:
     return x509.load_pem_x509_certificate(file.read_bytes())
 
 
-def test_it_is_made_once_and_only_its_owner_can_read_it(place: Path) -> None:
+def test_the_development_ca_is_created_once_with_mode_0600(place: Path) -> None:
     first = DevelopmentCa(place, NOW).file.read_bytes()
     again = DevelopmentCa(place, NOW).file.read_bytes()
 
@@ -37,7 +37,7 @@ def test_it_is_made_once_and_only_its_owner_can_read_it(place: Path) -> None:
     assert {file.name for file in place.iterdir()} == {"ca.pem", "ca-key.pem"}
 
 
-def test_a_client_certificate_is_trusted_and_has_the_identifier_and_the_roles(place: Path) -> None:
+def test_a_client_certificate_is_trusted_and_has_identifier_and_roles(place: Path) -> None:
     ca = DevelopmentCa(place, NOW)
 
     pem, _ = ca.issue_client(TPP, days=30)
@@ -56,7 +56,7 @@ def test_a_client_certificate_without_an_identifier_has_no_roles(place: Path) ->
     assert read_roles(pem) == frozenset()
 
 
-def test_the_servers_certificate_is_for_this_machine_and_kept(place: Path) -> None:
+def test_the_server_certificate_is_for_localhost_and_reused(place: Path) -> None:
     file, key = DevelopmentCa(place, NOW).server_files()
     before = file.read_bytes(), key.read_bytes()
     names = parsed(file).extensions.get_extension_for_class(x509.SubjectAlternativeName).value
@@ -68,7 +68,7 @@ def test_the_servers_certificate_is_for_this_machine_and_kept(place: Path) -> No
     assert (file.read_bytes(), key.read_bytes()) == before
 
 
-def test_the_servers_certificate_is_renewed_before_it_ends_and_for_another_ca(place: Path) -> None:
+def test_the_server_certificate_is_renewed_before_expiry_and_for_another_ca(place: Path) -> None:
     file, _ = DevelopmentCa(place, NOW).server_files()
     first = file.read_bytes()
     later = NOW + timedelta(days=340)

@@ -19,7 +19,7 @@ on_an_engine = pytest.mark.skipif(not DYNAMODB_ENGINE, reason="`make test-dynamo
 
 
 @pytest.mark.parametrize(("header", "is_it"), [("x-amzn-RequestId", True), ("X-Request-Id", False)])
-def test_what_answers_at_the_engines_port_is_asked_whether_it_is_dynamodb(header: str, is_it: bool) -> None:
+def test_is_dynamodb_recognises_dynamodb_by_its_response_header(header: str, is_it: bool) -> None:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.send_response(400)
@@ -48,7 +48,7 @@ class Broken(DynamoDBEngine):
         return [str(port)]
 
 
-def test_an_engine_that_ends_at_once_is_told_of_with_its_own_reason() -> None:
+def test_an_engine_that_fails_to_start_is_reported_with_its_reason() -> None:
     with Broken() as engine, pytest.raises(EngineFailed) as refused:
         engine.wait()
 
@@ -56,7 +56,7 @@ def test_an_engine_that_ends_at_once_is_told_of_with_its_own_reason() -> None:
     assert engine.has_ended()
 
 
-def test_data_that_an_engine_cannot_read_is_left_as_it_is_and_its_place_is_told(tmp_path: Path) -> None:
+def test_unreadable_engine_data_is_kept_and_its_path_reported(tmp_path: Path) -> None:
     file = tmp_path / "data" / "tables"
     file.parent.mkdir()
     file.write_text("damaged")
@@ -72,7 +72,7 @@ def test_data_that_an_engine_cannot_read_is_left_as_it_is_and_its_place_is_told(
 
 @pytest.mark.dynamodb
 @on_an_engine
-def test_tables_are_made_once_and_outlive_a_restart(tmp_path: Path) -> None:
+def test_tables_are_created_once_and_survive_a_restart(tmp_path: Path) -> None:
     local = for_stage("local")
     for turn in range(2):
         engine = DYNAMODB_ENGINES[DYNAMODB_ENGINE](tmp_path / "data")

@@ -28,7 +28,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
     return put
 
 
-def test_the_tested_version_is_found(program: Install) -> None:
+def test_find_program_returns_the_tested_dynoxide(program: Install) -> None:
     file = program("dynoxide", f"echo dynoxide {dynoxide.VERSION}")
 
     assert dynoxide.installed_version() == dynoxide.VERSION
@@ -41,7 +41,7 @@ def test_the_tested_version_is_found(program: Install) -> None:
     [("echo dynoxide 9.9.9", "9.9.9"), ("exit 1", "unknown"), ("echo", "unknown")],
     ids=["another version", "fails", "says nothing"],
 )
-def test_another_version_is_named_and_refused(program: Install, script: str, named: str) -> None:
+def test_another_dynoxide_version_is_named_and_refused(program: Install, script: str, named: str) -> None:
     program("dynoxide", script)
 
     assert dynoxide.installed_version() == named
@@ -53,13 +53,13 @@ def test_another_version_is_named_and_refused(program: Install, script: str, nam
 
 
 @pytest.mark.usefixtures("program")
-def test_a_machine_without_it_is_told_how_to_install_it() -> None:
+def test_a_missing_dynoxide_is_reported_with_the_install_command() -> None:
     assert dynoxide.installed_version() is None
     with pytest.raises(EngineFailed, match="no dynoxide on the PATH: `make install-dynoxide` installs it, with cargo"):
         dynoxide.find_program()
 
 
-def test_cargo_installs_the_tested_version_and_no_other(
+def test_install_builds_the_tested_dynoxide_version_once(
     program: Install, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made = f"printf '#!/bin/sh\\necho dynoxide {dynoxide.VERSION}' >{tmp_path}/dynoxide; chmod +x {tmp_path}/dynoxide"
@@ -80,7 +80,7 @@ def test_cargo_installs_the_tested_version_and_no_other(
     ],
     ids=["no cargo", "a build that fails", "installed where the PATH does not lead"],
 )
-def test_an_installation_that_fails_is_told_in_a_sentence(
+def test_a_failed_dynoxide_installation_is_reported_in_one_sentence(
     program: Install, capsys: pytest.CaptureFixture[str], cargo: str | None, said: str
 ) -> None:
     if cargo:
@@ -92,7 +92,7 @@ def test_an_installation_that_fails_is_told_in_a_sentence(
 
 @pytest.mark.dynamodb
 @pytest.mark.skipif(DYNAMODB_ENGINE != "dynoxide", reason="`make test-dynoxide` has it")
-def test_a_damaged_file_is_refused_with_its_reason_and_kept(tmp_path: Path) -> None:
+def test_a_damaged_dynoxide_file_is_refused_and_kept(tmp_path: Path) -> None:
     file = tmp_path / "data" / "dynoxide.sqlite3"
     file.parent.mkdir()
     file.write_text("this is not a database")

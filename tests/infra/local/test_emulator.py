@@ -35,7 +35,7 @@ def emulator() -> Iterator[str]:
     child.stop()
 
 
-def test_requests_are_carried_out_one_at_a_time() -> None:
+def test_the_emulator_handles_requests_one_at_a_time() -> None:
     inside: list[int] = []
     most: list[int] = []
 
@@ -56,7 +56,7 @@ def test_requests_are_carried_out_one_at_a_time() -> None:
     assert most == [1] * 8
 
 
-def test_messages_are_sent_and_received_while_a_table_is_in_use() -> None:
+def test_messages_are_sent_and_received_during_a_table_request() -> None:
     begun, ended = threading.Event(), threading.Event()
 
     def application(environ: Any, start_response: Any) -> list[bytes]:
@@ -80,7 +80,7 @@ def test_messages_are_sent_and_received_while_a_table_is_in_use() -> None:
     assert json.loads(answer[2])["Messages"][0]["Body"] == "hello"
 
 
-def test_a_waiting_receiver_keeps_nobody_from_working(emulator: str) -> None:
+def test_a_long_poll_does_not_block_other_requests(emulator: str) -> None:
     sqs = client("sqs", emulator)
     url = sqs.create_queue(QueueName="waiting")["QueueUrl"]
     received: list[Any] = []
@@ -100,7 +100,7 @@ def test_a_short_poll_of_an_empty_queue_returns_at_once(emulator: str) -> None:
 @pytest.mark.parametrize(
     "headers", ["Host: evil.example", "Host: localhost\r\nno colon", "Host: localhost\r\nContent-Length: -1"]
 )
-def test_what_a_web_page_could_send_does_not_reach_the_emulator(emulator: str, headers: str) -> None:
+def test_requests_with_a_foreign_host_or_invalid_headers_return_400(emulator: str, headers: str) -> None:
     address = urlsplit(emulator)
     with socket.create_connection((address.hostname, address.port), timeout=PATIENCE_SECONDS) as opened:
         opened.sendall(f"POST / HTTP/1.1\r\n{headers}\r\n\r\n".encode())
@@ -109,7 +109,7 @@ def test_what_a_web_page_could_send_does_not_reach_the_emulator(emulator: str, h
     assert received.startswith(b"HTTP/1.1 400 ")
 
 
-def test_a_layer_of_the_size_that_lambda_takes_can_be_published(emulator: str) -> None:
+def test_the_emulator_publishes_a_layer_of_20_mb(emulator: str) -> None:
     archive = BytesIO()
     with zipfile.ZipFile(archive, "w") as layer:
         layer.writestr("python/large.so", bytes(20_000_000))

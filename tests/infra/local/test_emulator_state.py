@@ -176,7 +176,7 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Killed]:
         yield Killed(emulators.start(), folder, key_id, sealed, items)
 
 
-def test_key_material_and_secrets_are_kept(killed: Killed) -> None:
+def test_keys_and_secrets_survive_a_restart(killed: Killed) -> None:
     kms, secrets = killed.again.client("kms"), killed.again.client("secretsmanager")
 
     assert all(file.stat().st_mode & 0o077 == 0 for file in killed.folder.glob("emulator.sqlite3*"))
@@ -185,7 +185,7 @@ def test_key_material_and_secrets_are_kept(killed: Killed) -> None:
     assert secrets.get_secret_value(SecretId="full")["SecretString"] == "new"
 
 
-def test_items_are_kept_as_every_kind_of_write_left_them(killed: Killed) -> None:
+def test_items_of_every_kind_of_write_survive_a_restart(killed: Killed) -> None:
     before, after = killed.items, killed.again.make_table().scan(TableName="things")["Items"]
 
     assert before.keys() == {"put", "updated", "batch", "together"}
@@ -208,7 +208,7 @@ def test_conditions_on_binary_values_hold_after_a_restart(killed: Killed) -> Non
     assert dynamodb.get_item(TableName="binary", Key=key("kept"))["Item"]["b"] == {"B": b"new"}
 
 
-def test_messages_are_kept_until_they_are_deleted(killed: Killed) -> None:
+def test_messages_survive_a_restart_until_deleted(killed: Killed) -> None:
     sqs = killed.again.client("sqs")
     url = sqs.create_queue(QueueName="work")["QueueUrl"]
     sqs.create_queue(QueueName="work")
@@ -217,7 +217,7 @@ def test_messages_are_kept_until_they_are_deleted(killed: Killed) -> None:
     assert sorted(found) == ["", "in progress", "waiting"]
 
 
-def test_a_table_with_another_key_is_refused_and_says_what_to_do(killed: Killed) -> None:
+def test_a_table_with_another_key_is_refused_with_a_remedy(killed: Killed) -> None:
     with pytest.raises(
         ClientError, match="the stored table others has another key: start anew with `make run FRESH=1`"
     ):
@@ -225,7 +225,7 @@ def test_a_table_with_another_key_is_refused_and_says_what_to_do(killed: Killed)
 
 
 @pytest.mark.parametrize("damage", [b"this is no database", b"SQLite format 3\x00" + bytes(200)])
-def test_a_damaged_file_is_left_alone_and_says_what_to_do(damage: bytes, tmp_path: Path) -> None:
+def test_a_damaged_state_file_is_kept_and_refused_with_a_remedy(damage: bytes, tmp_path: Path) -> None:
     path = tmp_path / "emulator.sqlite3"
     path.write_bytes(damage)
 
@@ -234,7 +234,7 @@ def test_a_damaged_file_is_left_alone_and_says_what_to_do(damage: bytes, tmp_pat
     assert path.read_bytes() == damage
 
 
-def test_a_file_of_a_later_release_is_left_alone_and_says_what_to_do(tmp_path: Path) -> None:
+def test_a_state_file_of_a_later_release_is_refused_with_a_remedy(tmp_path: Path) -> None:
     path = tmp_path / "emulator.sqlite3"
     EmulatorState(path)
     with sqlite3.connect(path) as file:
@@ -244,7 +244,7 @@ def test_a_file_of_a_later_release_is_left_alone_and_says_what_to_do(tmp_path: P
         EmulatorState(path)
 
 
-def test_a_token_of_a_transaction_is_kept_for_ten_minutes(killed: Killed) -> None:
+def test_a_transaction_token_is_kept_for_ten_minutes(killed: Killed) -> None:
     with sqlite3.connect(killed.folder / "emulator.sqlite3") as file:
         before = token_rows(file)
     killed.again.make_table("transactions")
@@ -260,7 +260,7 @@ def test_a_token_of_a_transaction_is_kept_for_ten_minutes(killed: Killed) -> Non
     assert after["repeated"][1] > before["kept"][1], "it is kept for ten minutes more"
 
 
-def test_a_refused_call_is_answered_with_its_error(killed: Killed) -> None:
+def test_a_refused_call_returns_its_error(killed: Killed) -> None:
     with pytest.raises(ClientError, match="ResourceNotFoundException"):
         killed.again.client("dynamodb").put_item(TableName="missing", Item=key("refused"))
 
@@ -275,7 +275,7 @@ def confirmed_transactions(emulators: Emulators) -> Iterator[int]:
             yield number
 
 
-def test_a_full_disk_ends_the_emulator_and_keeps_each_confirmed_transaction(tmp_path: Path) -> None:
+def test_a_full_disk_ends_the_emulator_and_keeps_confirmed_transactions(tmp_path: Path) -> None:
     with on_file(tmp_path / "emulator.sqlite3") as emulators:
         confirmed = [*confirmed_transactions(emulators.start(largest_file=256))]
         assert emulators.child is not None
@@ -290,7 +290,7 @@ def test_a_full_disk_ends_the_emulator_and_keeps_each_confirmed_transaction(tmp_
     assert said.endswith("and keeps what was confirmed until now: make room on the disk, and start again")
 
 
-def test_a_full_disk_at_the_start_is_one_sentence(tmp_path: Path) -> None:
+def test_a_full_disk_at_start_is_reported_in_one_sentence(tmp_path: Path) -> None:
     with on_file(tmp_path / "emulator.sqlite3") as emulators:
         said = emulators.start(largest_file=1).url
 
@@ -298,7 +298,7 @@ def test_a_full_disk_at_the_start_is_one_sentence(tmp_path: Path) -> None:
     assert said.endswith("make room on the disk, and start again")
 
 
-def test_the_emulator_says_that_it_cannot_use_its_file_and_ends(tmp_path: Path) -> None:
+def test_the_emulator_reports_an_unusable_state_file_and_ends(tmp_path: Path) -> None:
     path = tmp_path / "emulator.sqlite3"
     path.write_bytes(b"this is no database")
     with on_file(path) as emulators:

@@ -47,7 +47,7 @@ class NoDynamoDB(NoChild):
 
 
 @pytest.mark.parametrize("variable", ["AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB"])
-def test_an_endpoint_without_a_scheme_is_refused_in_one_sentence(variable: str, tmp_path: Path) -> None:
+def test_an_endpoint_without_a_scheme_is_refused(variable: str, tmp_path: Path) -> None:
     with pytest.raises(EngineFailed, match=rf"^{variable} must begin with http:// or https://$"):
         Engines({variable: "127.0.0.1:4566"}, "emulator", tmp_path)
 
@@ -70,7 +70,7 @@ def started_on(environ: dict[str, str], engine: str, folder: Path, *, fresh: boo
         started.stop()
 
 
-def test_without_settings_the_own_emulator_is_used_with_made_up_credentials(
+def test_without_settings_the_stack_uses_its_emulator_with_local_credentials(
     tmp_path: Path, commands: list[list[str]]
 ) -> None:
     environ = {"AWS_PROFILE": "real", "AWS_SESSION_TOKEN": "real", "AWS_ACCESS_KEY_ID": "real"}
@@ -88,7 +88,7 @@ def test_without_settings_the_own_emulator_is_used_with_made_up_credentials(
     assert len(commands) == 1
 
 
-def test_another_endpoint_is_used_as_it_is(tmp_path: Path, commands: list[list[str]]) -> None:
+def test_a_given_endpoint_is_used_with_the_given_credentials(tmp_path: Path, commands: list[list[str]]) -> None:
     own = {"AWS_ACCESS_KEY_ID": "own", "AWS_SECRET_ACCESS_KEY": "own", "RESOURCE_PREFIX": "causeway-local-4711"}
     environ = {"AWS_ENDPOINT_URL": "http://elsewhere:4566", **own}
     with started_on(environ, "emulator", tmp_path) as started:
@@ -104,7 +104,7 @@ def test_another_endpoint_is_used_as_it_is(tmp_path: Path, commands: list[list[s
         assert started.prefix == started.environment()["RESOURCE_PREFIX"] == "causeway-local-4711"
 
 
-def test_localstack_is_found_by_its_client(tmp_path: Path, commands: list[list[str]]) -> None:
+def test_the_localstack_setting_selects_the_localstack_endpoint(tmp_path: Path, commands: list[list[str]]) -> None:
     environ = {"LOCALSTACK": "1"}
     with started_on(environ, "emulator", tmp_path) as started:
         assert commands == []
@@ -121,7 +121,7 @@ def test_localstack_is_found_by_its_client(tmp_path: Path, commands: list[list[s
         ("emulator", {"AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:8001"}, "http-127-0-0-1-8001"),
     ],
 )
-def test_every_engine_keeps_its_data_in_a_folder_of_its_own(
+def test_every_engine_keeps_its_data_in_a_separate_folder(
     engine: str, environ: dict[str, str], folder: str, tmp_path: Path, commands: list[list[str]]
 ) -> None:
     with started_on(environ, engine, tmp_path) as started:
@@ -133,13 +133,13 @@ def test_every_engine_keeps_its_data_in_a_folder_of_its_own(
 
 
 @pytest.mark.parametrize("engine", engines.ENGINES)
-def test_two_stacks_do_not_work_on_the_same_files(engine: str, tmp_path: Path) -> None:
+def test_a_second_stack_on_the_same_data_is_refused(engine: str, tmp_path: Path) -> None:
     with started_on({}, engine, tmp_path), pytest.raises(EngineFailed, match="another stack uses the data in"):
         Engines({}, engine, tmp_path, fresh=True)
     Engines({}, engine, tmp_path).stop()
 
 
-def test_a_fresh_start_removes_the_data_of_its_engine_and_of_no_other(tmp_path: Path) -> None:
+def test_a_fresh_start_removes_only_the_data_of_its_engine(tmp_path: Path) -> None:
     for folder in ("emulator", "dynamodb"):
         (tmp_path / folder).mkdir()
         for name in ("emulator.sqlite3", "emulator.sqlite3-wal", "seed.json"):
@@ -150,12 +150,12 @@ def test_a_fresh_start_removes_the_data_of_its_engine_and_of_no_other(tmp_path: 
     assert len([*(tmp_path / "dynamodb").iterdir()]) == 3
 
 
-def test_data_of_an_engine_that_others_started_is_not_removed(tmp_path: Path) -> None:
+def test_a_fresh_start_at_a_given_endpoint_is_refused(tmp_path: Path) -> None:
     with pytest.raises(EngineFailed, match="FRESH=1 removes the data of this stack's own engines"):
         Engines({"AWS_ENDPOINT_URL": "http://elsewhere"}, "emulator", tmp_path, fresh=True)
 
 
-def test_tables_without_their_keys_are_left_alone_and_told_of(tmp_path: Path) -> None:
+def test_tables_of_an_earlier_version_without_keys_are_refused_and_kept(tmp_path: Path) -> None:
     (tmp_path / "dynamodb").mkdir()
     (tmp_path / "dynamodb" / "shared-local-instance.db").write_text("tables of an earlier version")
 
@@ -165,7 +165,7 @@ def test_tables_without_their_keys_are_left_alone_and_told_of(tmp_path: Path) ->
     Engines({}, "dynamodb-local", tmp_path, fresh=True).stop()
 
 
-def test_an_emulator_that_cannot_use_its_data_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_emulator_with_unusable_data_reports_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(NoChild, "first_line", lambda self: "emulator.sqlite3 is damaged: restore a copy of it")
     with (
         started_on({}, "emulator", tmp_path) as started,
@@ -184,7 +184,9 @@ def test_an_emulator_that_cannot_use_its_data_says_why(tmp_path: Path, monkeypat
         ),
     ],
 )
-def test_an_engine_that_does_not_answer_is_named(tmp_path: Path, environ: dict[str, str], sentence: str) -> None:
+def test_an_engine_that_does_not_respond_is_named_with_its_variable(
+    tmp_path: Path, environ: dict[str, str], sentence: str
+) -> None:
     with started_on(environ, "emulator", tmp_path) as started:
         assert started.explain_silence("http://x") == f"nothing responds at {sentence}"
 
@@ -194,7 +196,7 @@ def test_an_unknown_engine_is_refused(tmp_path: Path) -> None:
         Engines({}, "oracle", tmp_path)
 
 
-def test_calls_to_this_machine_go_through_no_proxy(tmp_path: Path) -> None:
+def test_calls_to_localhost_bypass_proxies(tmp_path: Path) -> None:
     environ = {"NO_PROXY": "example.com"}
     with started_on(environ, "emulator", tmp_path):
         assert environ["NO_PROXY"] == "example.com,127.0.0.1,localhost"
@@ -205,7 +207,7 @@ def installed(monkeypatch: pytest.MonkeyPatch, version: str | None) -> None:
     monkeypatch.setattr(dynoxide, "installed_version", lambda: version)
 
 
-def test_the_tested_dynoxide_is_used_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_installed_dynoxide_of_the_tested_version_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     installed(monkeypatch, dynoxide.VERSION)
 
     assert engines.choose_engine({}) == ("dynoxide", "")
@@ -215,21 +217,19 @@ def test_the_tested_dynoxide_is_used_by_itself(monkeypatch: pytest.MonkeyPatch) 
     "environ",
     [{"LOCALSTACK": "1"}, {"AWS_ENDPOINT_URL": "http://elsewhere"}, {"AWS_ENDPOINT_URL_DYNAMODB": "http://elsewhere"}],
 )
-def test_an_engine_that_runs_already_comes_before_dynoxide(
-    monkeypatch: pytest.MonkeyPatch, environ: dict[str, str]
-) -> None:
+def test_a_given_engine_or_endpoint_precedes_dynoxide(monkeypatch: pytest.MonkeyPatch, environ: dict[str, str]) -> None:
     installed(monkeypatch, dynoxide.VERSION)
 
     assert engines.choose_engine(environ) == ("emulator", "")
 
 
-def test_without_dynoxide_the_built_in_engine_is_used_and_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_dynoxide_the_emulator_is_chosen_silently(monkeypatch: pytest.MonkeyPatch) -> None:
     installed(monkeypatch, None)
 
     assert engines.choose_engine({}) == ("emulator", "")
 
 
-def test_another_dynoxide_is_not_used_and_a_line_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_dynoxide_version_is_not_used_and_prints_a_remark(monkeypatch: pytest.MonkeyPatch) -> None:
     installed(monkeypatch, "9.9.9")
     engine, remark = engines.choose_engine({})
 
@@ -240,7 +240,7 @@ def test_another_dynoxide_is_not_used_and_a_line_says_so(monkeypatch: pytest.Mon
     )
 
 
-def test_an_engine_that_is_missing_is_told_of_before_a_fresh_start_removes_its_data(
+def test_a_missing_engine_is_reported_before_a_fresh_start_removes_data(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing() -> list[str]:

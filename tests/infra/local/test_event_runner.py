@@ -72,7 +72,7 @@ def runner(application: Chalice, sqs: Any = None, **options: Any) -> EventRunner
     return EventRunner(application, timeouts={"consume": 30}, region="eu-west-1", sqs=sqs, now=lambda: NOW, **options)
 
 
-def test_a_message_is_deleted_when_its_handler_returns(application: Chalice, seen: list[Any]) -> None:
+def test_a_consumer_deletes_a_message_after_its_handler_returns(application: Chalice, seen: list[Any]) -> None:
     sqs = Sqs("a", "b", "c")
     consumer = runner(application, sqs)
 
@@ -81,9 +81,7 @@ def test_a_message_is_deleted_when_its_handler_returns(application: Chalice, see
     assert sqs.deleted == ["handle-a", "handle-b"]
 
 
-def test_a_batch_stays_in_the_queue_when_its_handler_raises(
-    application: Chalice, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_failed_handler_leaves_the_batch_in_the_queue(application: Chalice, caplog: pytest.LogCaptureFixture) -> None:
     sqs = Sqs("a", "bad")
     consumer = runner(application, sqs)
 
@@ -93,7 +91,7 @@ def test_a_batch_stays_in_the_queue_when_its_handler_raises(
     assert "the function consume failed" in caplog.text
 
 
-def test_a_handler_gets_the_event_and_the_context_that_lambda_gives(application: Chalice) -> None:
+def test_a_handler_receives_the_event_and_context_of_lambda(application: Chalice) -> None:
     got: list[Any] = []
     application.handler_map["consume"] = lambda event, context: got.extend([event, context])
     consumer = runner(application, Sqs("a"))
@@ -108,7 +106,7 @@ def test_a_handler_gets_the_event_and_the_context_that_lambda_gives(application:
     assert 0 < got[1].get_remaining_time_in_millis() <= 30_000
 
 
-def test_a_schedule_gets_the_event_that_eventbridge_sends(application: Chalice, seen: list[Any]) -> None:
+def test_a_schedule_receives_the_event_of_eventbridge(application: Chalice, seen: list[Any]) -> None:
     consumer = runner(application)
 
     assert consumer.run_schedule(consumer.schedules[0])
@@ -116,7 +114,7 @@ def test_a_schedule_gets_the_event_that_eventbridge_sends(application: Chalice, 
     assert seen[0]["time"] == "2026-03-02T09:00:00Z"
 
 
-def test_consumers_work_until_they_are_stopped(application: Chalice, seen: list[Any]) -> None:
+def test_consumers_run_until_stopped(application: Chalice, seen: list[Any]) -> None:
     came = threading.Event()
     application.handler_map["consume"] = lambda event, context: came.set()
 
@@ -132,7 +130,7 @@ def test_consumers_work_until_they_are_stopped(application: Chalice, seen: list[
     assert seen == []
 
 
-def test_a_schedule_runs_when_it_is_due(application: Chalice) -> None:
+def test_a_schedule_runs_when_due(application: Chalice) -> None:
     times = iter([NOW, NOW + timedelta(seconds=60)])
     ran = threading.Event()
     application.handler_map["tick"] = lambda event, context: ran.set()
@@ -146,7 +144,7 @@ def test_a_schedule_runs_when_it_is_due(application: Chalice) -> None:
     clock.stop()
 
 
-def test_a_schedule_rests_while_the_clock_is_moved(application: Chalice) -> None:
+def test_a_schedule_pauses_while_the_clock_is_moved(application: Chalice) -> None:
     times, ran, asked = iter([NOW]), list[datetime](), threading.Event()
     application.handler_map["tick"] = lambda event, context: ran.append(NOW)
     application.event_sources = [source for source in application.event_sources if source.name == "tick"]
@@ -170,7 +168,7 @@ def test_a_schedule_rests_while_the_clock_is_moved(application: Chalice) -> None
     assert ran == []
 
 
-def test_a_cron_expression_is_due_in_business_time() -> None:
+def test_a_cron_schedule_uses_business_time() -> None:
     app, ran = Chalice("test", configure_logs=False, env={}), threading.Event()
     app.schedule(Cron(10, 1, "*", "*", "?", "*"), name="nightly")(lambda event: ran.set())
     business = iter([NOW])
@@ -188,7 +186,7 @@ def test_a_cron_expression_is_due_in_business_time() -> None:
     runs.stop()
 
 
-def test_queues_and_schedules_may_be_registered_in_any_form() -> None:
+def test_queues_and_schedules_are_found_in_every_form_of_registration() -> None:
     app = Chalice("test", configure_logs=False, env={})
     app.on_sqs_message(queue_arn="arn:aws:sqs:eu-west-1:1:by-arn", name="one")(lambda event: None)
     app.schedule("rate(2 hours)", name="two")(lambda event: None)
@@ -199,7 +197,7 @@ def test_queues_and_schedules_may_be_registered_in_any_form() -> None:
     assert [schedule_expression(source) for source in found.schedules] == ["rate(2 hours)", "cron(0 6 * * ? *)"]
 
 
-def test_the_applications_own_consumers_and_schedules_are_found() -> None:
+def test_the_consumers_and_schedules_of_the_application_are_found() -> None:
     from app import app
 
     found = runner(app)
@@ -252,11 +250,11 @@ def test_a_cron_expression_is_due_when_all_fields_allow_it(expression: str, due:
         "cron(0 10-8 * * ? *)",
     ],
 )
-def test_what_eventbridge_would_refuse_is_refused(expression: str) -> None:
+def test_expressions_invalid_for_eventbridge_are_refused(expression: str) -> None:
     with pytest.raises(InvalidSchedule):
         parse_schedule(expression)
 
 
-def test_a_moment_that_never_comes_is_reported() -> None:
+def test_a_cron_expression_that_is_never_due_is_refused() -> None:
     with pytest.raises(InvalidSchedule, match="not due"):
         parse_schedule("cron(0 0 30 2 ? *)").after(MONDAY)

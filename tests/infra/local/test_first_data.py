@@ -48,26 +48,26 @@ def finished(playing: CardMonth) -> None:
     assert not playing._thread.is_alive()
 
 
-def test_a_new_stack_gets_days_and_is_to_play_a_month(world: World) -> None:
+def test_a_new_stack_gets_90_made_up_days_and_a_card_month_to_play(world: World) -> None:
     assert begin(world.hub, None) == {"state": PLAYING, "started": world.clock.time()}
     assert made_up_days(world) == 90
 
 
 @pytest.mark.parametrize("first", [{}, {"first_data": None}, {"first_data": {"state": COMPLETE, "started": 1}}])
-def test_kept_data_are_left_as_they_are(world: World, first: dict[str, Any]) -> None:
-    """An earlier version kept nothing about them."""
+def test_a_restarted_stack_adds_no_first_data(world: World, first: dict[str, Any]) -> None:
+    """Earlier versions kept no state of the first data."""
     assert begin(world.hub, {"user": {}, **first}) == first.get("first_data")
     assert made_up_days(world) == 0
 
 
-def test_data_of_others_at_the_same_endpoint_are_left_as_they_are(world: World) -> None:
+def test_cards_of_other_stacks_at_the_endpoint_prevent_first_data(world: World) -> None:
     Sequences(world.hub.store).next("card")
 
     assert begin(world.hub, None) is None
     assert made_up_days(world) == 0
 
 
-def test_a_month_that_was_interrupted_is_continued_within_a_day(world: World) -> None:
+def test_an_interrupted_card_month_is_resumed_only_within_a_day(world: World) -> None:
     started = begin(world.hub, None)
     world.clock.advance(RESUMED_SECONDS)
     assert begin(world.hub, {"first_data": started}) == started
@@ -76,7 +76,7 @@ def test_a_month_that_was_interrupted_is_continued_within_a_day(world: World) ->
     assert begin(world.hub, {"first_data": started}) == {**(started or {}), "state": INCOMPLETE}
 
 
-def test_a_month_is_played_in_the_background_and_reported(world: World, lines: Lines) -> None:
+def test_the_card_month_is_played_in_the_background_and_reported(world: World, lines: Lines) -> None:
     playing, reported = month(world)
     playing.start()
     finished(playing)
@@ -86,8 +86,8 @@ def test_a_month_is_played_in_the_background_and_reported(world: World, lines: L
     assert world.hub.cards.portal.read(MANAGER, "listCards", item_count=20)["data"]
 
 
-def test_time_is_stopped_while_a_month_is_played(world: World, lines: Lines) -> None:
-    """A hold of the past is long over in the present, so a job that ran between two steps would release it."""
+def test_business_time_is_stopped_while_the_card_month_is_played(world: World, lines: Lines) -> None:
+    """A hold of the past is overdue in the present, so a job between two steps would release it."""
     played: list[bool] = []
     reported: list[dict[str, Any]] = []
 
@@ -109,7 +109,7 @@ def test_time_is_stopped_while_a_month_is_played(world: World, lines: Lines) -> 
 
 
 @pytest.mark.parametrize("state", [COMPLETE, INCOMPLETE])
-def test_a_month_that_is_over_is_not_played(world: World, state: str) -> None:
+def test_a_finished_card_month_is_not_played_again(world: World, state: str) -> None:
     playing, reported = month(world, state)
     playing.start()
     playing.stop()
@@ -118,7 +118,7 @@ def test_a_month_that_is_over_is_not_played(world: World, state: str) -> None:
     assert reported == []
 
 
-def test_a_stack_that_ends_waits_for_the_current_step_only(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stopping_the_stack_waits_only_for_the_current_step(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     at_work, asked = threading.Event(), []
 
     def steps(hub: object, manager_id: int, started: int, is_stopped: Any) -> bool:
@@ -137,7 +137,7 @@ def test_a_stack_that_ends_waits_for_the_current_step_only(world: World, monkeyp
     assert reported == []
 
 
-def test_a_month_that_fails_is_logged_and_left_to_the_next_start(
+def test_a_failed_card_month_is_logged_and_retried_at_the_next_start(
     world: World, lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(*_: object) -> bool:

@@ -50,7 +50,7 @@ def fill_the_disk(content: dict[str, Any]) -> None:
             dynamodb.put_item(TableName="causeway-local-idempotency", Item=item)
 
 
-def test_a_full_disk_ends_a_stack_with_one_sentence_and_leaves_its_ledger_whole(tmp_path: Path) -> None:
+def test_a_full_disk_ends_a_stack_with_one_sentence_and_keeps_the_ledger_consistent(tmp_path: Path) -> None:
     process, content = start(tmp_path)
     try:
         fill_the_disk(content)

@@ -50,7 +50,7 @@ def health(**services: str) -> str:
 @pytest.mark.parametrize(
     ("status", "body"), [(404, "not here"), (200, "<html>moto</html>"), (200, "[]"), (200, '{"status": "ok"}')]
 )
-def test_what_has_no_health_document_is_not_localstack(status: int, body: str, tmp_path: Path) -> None:
+def test_a_server_without_a_localstack_health_document_is_refused(status: int, body: str, tmp_path: Path) -> None:
     with listening(status, body) as address:
         stack = Engines({"LOCALSTACK": "1", "AWS_ENDPOINT_URL": address}, "emulator", tmp_path)
         with pytest.raises(EngineFailed) as refusal:
@@ -62,7 +62,7 @@ def test_what_has_no_health_document_is_not_localstack(status: int, body: str, t
 
 
 @pytest.mark.parametrize("state", ["available", "running"])
-def test_localstack_is_used_where_it_answers(state: str, tmp_path: Path) -> None:
+def test_localstack_is_used_if_its_health_document_lists_the_services(state: str, tmp_path: Path) -> None:
     with listening(200, health(sqs=state)) as address:
         environ = {"LOCALSTACK": "1", "AWS_ENDPOINT_URL": address}
         Engines(environ, "emulator", tmp_path).wait()
@@ -70,7 +70,7 @@ def test_localstack_is_used_where_it_answers(state: str, tmp_path: Path) -> None
     assert environ["AWS_ENDPOINT_URL"] == address
 
 
-def test_a_service_that_localstack_runs_without_is_named() -> None:
+def test_a_service_disabled_in_localstack_is_named() -> None:
     with listening(200, health(kms="disabled", dynamodb="disabled")) as address:
         with pytest.raises(EngineFailed, match=r"runs without dynamodb, kms: its variable SERVICES must list cloudf"):
             engines.check_localstack(address)
@@ -78,7 +78,7 @@ def test_a_service_that_localstack_runs_without_is_named() -> None:
             engines.check_localstack(address, dynamodb_apart=True)
 
 
-def test_where_nobody_listens_it_says_so() -> None:
+def test_an_unreachable_localstack_is_reported() -> None:
     with listening(200, health()) as address:
         pass
     with pytest.raises(
@@ -87,7 +87,7 @@ def test_where_nobody_listens_it_says_so() -> None:
         engines.check_localstack(address)
 
 
-def test_the_script_that_starts_it_names_what_is_missing(tmp_path: Path) -> None:
+def test_the_localstack_start_script_names_a_missing_program(tmp_path: Path) -> None:
     for program in ("bash", "dirname"):
         (tmp_path / program).symlink_to(shutil.which(program) or "")
     environ = {"PATH": str(tmp_path), "HOME": str(tmp_path)}

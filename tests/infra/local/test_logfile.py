@@ -40,7 +40,7 @@ def record(text: str) -> logging.LogRecord:
     return logging.LogRecord("name", logging.INFO, "", 0, text, None, None)
 
 
-def test_a_line_is_that_of_standard_output_and_says_which_function_wrote_it(path: Path, lines: Lines) -> None:
+def test_log_file_lines_equal_standard_output_and_name_the_function(path: Path, lines: Lines) -> None:
     log.bind(request_id="one")
     log.info("first", number=1)
     with logfile.log_as("deliver"):
@@ -54,12 +54,12 @@ def test_a_line_is_that_of_standard_output_and_says_which_function_wrote_it(path
     assert kept[0]["request_id"] == "one"
 
 
-def test_only_the_owner_can_read_it(path: Path) -> None:
+def test_the_log_file_has_mode_0600(path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.parent.stat().st_mode & 0o777 == 0o700
 
 
-def test_every_start_of_a_stack_appends_to_the_log_of_the_starts_before(tmp_path: Path) -> None:
+def test_every_start_appends_to_the_log_file(tmp_path: Path) -> None:
     path = tmp_path / "stack.log.jsonl"
     for text in ("first", "second", "third"):
         handler = handler_of(path)
@@ -70,7 +70,7 @@ def test_every_start_of_a_stack_appends_to_the_log_of_the_starts_before(tmp_path
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_an_incomplete_last_line_is_ended_before_the_next_start_appends(tmp_path: Path) -> None:
+def test_an_incomplete_last_line_is_terminated_before_the_next_start_appends(tmp_path: Path) -> None:
     path = tmp_path / "stack.log.jsonl"
     path.write_text('first\n{"message": "sec')
     handler = handler_of(path)
@@ -80,9 +80,7 @@ def test_an_incomplete_last_line_is_ended_before_the_next_start_appends(tmp_path
     assert list(logfile.read_lines(path)) == ["first\n", '{"message": "sec\n', "third\n"]
 
 
-def test_the_size_that_rotates_the_log_includes_the_starts_before(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_log_rotation_counts_the_size_of_earlier_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logfile, "LARGEST", 12)
     path = tmp_path / "stack.log.jsonl"
     for number in range(3):
@@ -94,7 +92,7 @@ def test_the_size_that_rotates_the_log_includes_the_starts_before(
     assert list(logfile.read_lines(path)) == ["no. 0\n", "no. 1\n", "no. 2\n"]
 
 
-def test_it_does_not_grow_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_log_rotation_limits_the_size_of_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logfile, "LARGEST", 12)
     path = tmp_path / "stack.log.jsonl"
     handler = handler_of(path)
@@ -105,7 +103,7 @@ def test_it_does_not_grow_without_end(tmp_path: Path, monkeypatch: pytest.Monkey
     assert list(logfile.read_lines(path)) == ["no. 4\n", "no. 5\n", "no. 6\n"]
 
 
-def test_a_stack_that_has_not_begun_has_no_lines(tmp_path: Path) -> None:
+def test_a_missing_log_file_has_no_lines(tmp_path: Path) -> None:
     assert list(logfile.read_lines(tmp_path / "stack.log.jsonl")) == []
 
 

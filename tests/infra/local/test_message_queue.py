@@ -47,9 +47,7 @@ def taken(queue: MessageQueue) -> list[str]:
     return found
 
 
-def test_messages_are_received_in_the_order_in_which_they_became_visible(
-    queue: MessageQueue, clock: ManualClock
-) -> None:
+def test_messages_are_received_in_the_order_of_their_visibility(queue: MessageQueue, clock: ManualClock) -> None:
     now = clock.monotonic()
     for name, delay in (("late", 20), ("first", 0), ("early", 10), ("second", 0)):
         queue.add(made(name, now + delay))
@@ -61,7 +59,7 @@ def test_messages_are_received_in_the_order_in_which_they_became_visible(
     assert taken(queue) == ["late"]
 
 
-def test_a_message_that_is_hidden_comes_again_at_its_time_and_a_removed_one_does_not(
+def test_a_hidden_message_is_received_after_its_timeout_and_a_removed_message_never(
     queue: MessageQueue, clock: ManualClock
 ) -> None:
     for name in ("hidden", "removed", "shown"):
@@ -77,9 +75,7 @@ def test_a_message_that_is_hidden_comes_again_at_its_time_and_a_removed_one_does
     assert taken(queue) == ["hidden"]
 
 
-def test_messages_are_counted_by_whether_they_are_visible_in_progress_or_delayed(
-    queue: MessageQueue, clock: ManualClock
-) -> None:
+def test_messages_are_counted_as_visible_in_progress_or_delayed(queue: MessageQueue, clock: ManualClock) -> None:
     for number in range(6):
         queue.add(made(str(number), clock.monotonic() + (100 if number > 3 else 0)))
     in_progress = received(queue)
@@ -104,7 +100,7 @@ class Compared(float):
 
 
 @pytest.mark.parametrize("count", [1000, 10_000])
-def test_to_receive_and_to_delete_a_message_costs_the_same_in_a_queue_of_any_length(
+def test_receiving_and_deleting_costs_the_same_in_queues_of_any_length(
     count: int, queue: MessageQueue, clock: ManualClock
 ) -> None:
     now = clock.monotonic()
@@ -160,7 +156,7 @@ class Consumers:
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.05])
-def test_each_message_that_becomes_visible_wakes_one_of_the_waiting_consumers(delay: float) -> None:
+def test_each_visible_message_wakes_one_waiting_consumer(delay: float) -> None:
     lock = threading.Lock()
     queue = MessageQueue(lock, time.time)
     consumers = Consumers(queue, lock, POLLERS)

@@ -126,7 +126,7 @@ def times(items: Sequence[dict[str, Any]]) -> list[int]:
 
 
 @pytest.mark.parametrize("keys", [[HASH, RANGE], [HASH]], ids=["with a sort key", "without"])
-def test_a_transaction_touches_as_many_items_of_a_large_table_as_of_a_small_one(
+def test_a_transaction_touches_as_many_items_in_a_large_table_as_in_a_small_one(
     touched: Touched, client: Any, keys: list[tuple[str, str]]
 ) -> None:
     create(client, *keys, GlobalSecondaryIndexes=[index()])
@@ -160,7 +160,7 @@ ASKED = {
 
 
 @pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED)
-def test_a_query_of_an_index_touches_the_items_of_its_page_only(
+def test_an_index_query_touches_only_the_items_of_its_page(
     touched: Touched, client: Any, asked: dict[str, Any]
 ) -> None:
     create(client, HASH, RANGE, GlobalSecondaryIndexes=[index()])
@@ -182,7 +182,7 @@ def test_a_query_of_an_index_touches_the_items_of_its_page_only(
 
 
 @pytest.mark.parametrize("prefix", ["", "part00000"], ids=["all", "by prefix"])
-def test_a_query_of_a_partition_touches_the_items_of_its_page_only(touched: Touched, client: Any, prefix: str) -> None:
+def test_a_partition_query_touches_only_the_items_of_its_page(touched: Touched, client: Any, prefix: str) -> None:
     create(client, HASH, RANGE)
     values = {":owner": {"S": "one"}} | ({":prefix": {"S": prefix}} if prefix else {})
 
@@ -204,7 +204,7 @@ def test_a_query_of_a_partition_touches_the_items_of_its_page_only(touched: Touc
     assert page() == small
 
 
-def test_a_cancelled_transaction_leaves_items_and_indexes_as_they_were(client: Any) -> None:
+def test_a_cancelled_transaction_leaves_items_and_indexes_unchanged(client: Any) -> None:
     create(client, HASH, RANGE, GlobalSecondaryIndexes=[index()])
     for number in (1, 2):
         client.put_item(TableName=TABLE, Item=row(f"owner{number}", at=number))
@@ -242,7 +242,7 @@ def test_a_cancelled_transaction_leaves_items_and_indexes_as_they_were(client: A
     ]
 
 
-def test_an_index_has_its_items_in_the_order_of_numbers_and_follows_every_write(client: Any) -> None:
+def test_an_index_sorts_items_by_number_and_follows_every_write(client: Any) -> None:
     create(client, HASH, RANGE, GlobalSecondaryIndexes=[index({"ProjectionType": "KEYS_ONLY"})])
     for number in (10, 9, -1, 100):
         client.put_item(TableName=TABLE, Item=row(f"owner{number}", at=number, other=1))
@@ -271,7 +271,7 @@ def test_an_index_has_its_items_in_the_order_of_numbers_and_follows_every_write(
 
 
 @pytest.mark.parametrize("forward", [True, False], ids=["forwards", "backwards"])
-def test_pages_of_an_index_give_items_of_one_time_once_each(client: Any, forward: bool) -> None:
+def test_pages_of_an_index_return_items_with_equal_times_once(client: Any, forward: bool) -> None:
     create(client, HASH, RANGE, GlobalSecondaryIndexes=[index()])
     for number in range(12):
         client.put_item(TableName=TABLE, Item=row(f"owner{number % 5}", f"part{number}", at=number // 4))
@@ -288,7 +288,7 @@ def test_pages_of_an_index_give_items_of_one_time_once_each(client: Any, forward
     assert len({(item["owner"]["S"], item["part"]["S"]) for item in found}) == 12
 
 
-def test_an_update_that_fails_leaves_its_item_as_it_was(client: Any) -> None:
+def test_a_failed_update_leaves_its_item_unchanged(client: Any) -> None:
     create(client, HASH, RANGE)
     client.put_item(TableName=TABLE, Item=row("one", n=1))
     before = client.scan(TableName=TABLE)["Items"]

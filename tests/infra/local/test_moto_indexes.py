@@ -94,7 +94,7 @@ def pages(query: Any, made: Any, asked: dict[str, Any]) -> list[Any]:
 
 
 @given(st.booleans(), st.lists(st.lists(writes, max_size=20), min_size=1, max_size=3), st.lists(queries(), min_size=1))
-def test_a_query_gives_the_same_pages_as_a_search_of_the_whole_table(
+def test_a_query_by_sorted_index_returns_the_pages_of_a_full_search(
     range_key: bool, batches: list[list[Any]], asked: list[dict[str, Any]]
 ) -> None:
     made = table(range_key)
@@ -107,7 +107,7 @@ def test_a_query_gives_the_same_pages_as_a_search_of_the_whole_table(
             assert pages(Table.query, made, query) == pages(Table.query.__wrapped__, made, query)  # type: ignore[attr-defined]
 
 
-def test_a_table_that_gets_other_items_is_indexed_anew() -> None:
+def test_a_table_with_replaced_items_is_indexed_again() -> None:
     made, other = table(True), table(True)
     write(made, "put", "a", "1", "x", 1)
     write(other, "put", "b", "2", "x", 2)
@@ -126,7 +126,7 @@ def test_a_table_that_gets_other_items_is_indexed_anew() -> None:
     assert owners_found() == []
 
 
-def test_an_index_forgets_partitions_without_items() -> None:
+def test_an_index_removes_partitions_without_items() -> None:
     made = table(True)
     index = index_of(made, Keys(("shard",), ("at",), ("at", "owner", "part")))
     for number in range(300):
@@ -140,7 +140,7 @@ def test_an_index_forgets_partitions_without_items() -> None:
 
 
 @pytest.mark.parametrize("has_items", [True, False])
-def test_begins_with_on_a_number_is_refused_as_dynamodb_does(has_items: bool) -> None:
+def test_begins_with_on_a_number_is_refused(has_items: bool) -> None:
     made = table(True)
     if has_items:
         write(made, "put", "a", "1", "x", 1)

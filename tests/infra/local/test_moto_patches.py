@@ -29,7 +29,7 @@ from tests import lean_emulator
 KEYS = [{"AttributeName": "owner", "KeyType": "HASH"}, {"AttributeName": "part", "KeyType": "RANGE"}]
 
 
-def test_the_copy_on_which_an_update_works_is_measured_anew() -> None:
+def test_the_size_of_a_copied_item_is_measured_again_after_an_update() -> None:
     moto_patches.patch_moto()
     item = Item(DynamoType({"S": "key"}), None, {"text": {"S": "short"}})
     before = item.size()
@@ -40,9 +40,7 @@ def test_the_copy_on_which_an_update_works_is_measured_anew() -> None:
     assert item.size() == before
 
 
-def test_what_moto_looks_up_for_each_request_and_session_is_read_from_the_disk_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_moto_reads_service_data_from_disk_only_once(monkeypatch: pytest.MonkeyPatch) -> None:
     moto_patches.patch_moto()
     before = [boto3.Session().get_available_regions(service) for service in ("sqs", "dynamodb")]
 
@@ -98,7 +96,7 @@ def numbers(request: pytest.FixtureRequest, resources: None, monkeypatch: pytest
     dynamodb.delete_table(TableName=table)
 
 
-def test_a_transaction_is_carried_out_once_for_each_token(numbers: Numbers) -> None:
+def test_a_transaction_is_executed_once_per_token(numbers: Numbers) -> None:
     binary = numbers.put("binary", b=bytes(range(256)))
     for token in ("one", "one", "two", "one"):
         numbers.transact(token, numbers.add_one(), binary)
@@ -107,7 +105,7 @@ def test_a_transaction_is_carried_out_once_for_each_token(numbers: Numbers) -> N
     assert numbers.items() == {"count": {"N": "2"}, "binary": None}
 
 
-def test_a_cancelled_transaction_is_decided_again_when_it_is_repeated(numbers: Numbers) -> None:
+def test_a_repeated_cancelled_transaction_is_evaluated_again(numbers: Numbers) -> None:
     members = [numbers.put("blocked", ConditionExpression="attribute_not_exists(id)"), numbers.add_one()]
     numbers.dynamodb.put_item(TableName=numbers.table, Item={"id": {"S": "blocked"}})
 
@@ -118,7 +116,7 @@ def test_a_cancelled_transaction_is_decided_again_when_it_is_repeated(numbers: N
     assert numbers.items() == {"blocked": None, "count": {"N": "1"}}
 
 
-def test_a_repeat_while_the_first_is_in_progress_is_refused(numbers: Numbers) -> None:
+def test_a_repeat_during_the_first_transaction_is_refused(numbers: Numbers) -> None:
     tokens = tokens_of(dynamodb_backends[DEFAULT_ACCOUNT_ID]["eu-west-1"])
     with tokens.transaction(f"{numbers.table} one", [numbers.add_one()]):
         assert numbers.refusal("one", numbers.add_one()) == "TransactionInProgressException"
@@ -153,7 +151,7 @@ class Untouched(defaultdict[Any, Any]):
 
 
 @pytest.mark.parametrize("keys", [KEYS, KEYS[:1]], ids=["with a sort key", "without"])
-def test_a_transaction_touches_its_items_only_and_one_that_fails_changes_none(
+def test_a_transaction_touches_only_its_items_and_a_failed_one_changes_none(
     things: str, keys: list[dict[str, str]]
 ) -> None:
     moto_patches.patch_moto()

@@ -33,7 +33,7 @@ def alive(pid: int) -> bool:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at /proc")
-def test_a_guarded_program_ends_even_when_its_parent_is_killed() -> None:
+def test_a_guarded_program_ends_after_its_parent_is_killed() -> None:
     parent = subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True)
     assert parent.stdout is not None
     with parent.stdout:
@@ -44,14 +44,14 @@ def test_a_guarded_program_ends_even_when_its_parent_is_killed() -> None:
     wait_for(lambda: not any(map(alive, pids)), "a child is left")
 
 
-def test_stopping_a_child_ends_the_program() -> None:
+def test_stopping_a_child_ends_its_program() -> None:
     child = ChildProcess(guarded_command("sleep", "600"))
     assert not child.has_ended()
     child.stop()
     assert child.has_ended()
 
 
-def test_a_child_that_ends_without_a_word_is_reported() -> None:
+def test_a_child_that_ends_without_output_is_reported() -> None:
     child = ChildProcess([sys.executable, "-c", "raise SystemExit(3)"], output=subprocess.PIPE)
     with pytest.raises(ChildFailed, match="exit code 3"):
         child.first_line()

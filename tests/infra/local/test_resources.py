@@ -50,7 +50,7 @@ def client(service: str) -> Any:
     return boto3.client(service)
 
 
-def test_everything_that_the_service_needs_is_there(laid: None) -> None:
+def test_create_resources_makes_tables_secrets_keys_and_queues(laid: None) -> None:
     tables = client("dynamodb").list_tables()["TableNames"]
     assert len(tables) == 16
     expiry = client("dynamodb").describe_time_to_live(TableName="causeway-local-consents")["TimeToLiveDescription"]
@@ -67,7 +67,7 @@ def test_everything_that_the_service_needs_is_there(laid: None) -> None:
 
 
 @pytest.mark.parametrize("prefix", [resources.STACK, "causeway-local-12345678-1234", "a" * 61])
-def test_the_local_template_fits_into_one_call_whatever_its_names_begin_with(
+def test_the_local_template_fits_into_one_call_with_any_prefix(
     prefix: str, emulators: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[Mapping[str, Any]] = []
@@ -86,7 +86,7 @@ def test_the_local_template_fits_into_one_call_whatever_its_names_begin_with(
     }, "alarms are of deployed stages; another type needs a call for the emulator in infra/local/resources.py, too"
 
 
-def test_two_stacks_share_an_endpoint_by_their_names_and_one_of_them_can_go(
+def test_two_stacks_share_an_endpoint_and_removing_one_keeps_the_other(
     emulators: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", emulators[0])
@@ -112,7 +112,9 @@ def everything() -> list[str]:
     return sorted([*tables, *secrets, *queues, *aliases, *laid])
 
 
-def test_tables_are_left_out_where_dynamodb_is_apart(emulators: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_are_created_only_at_the_separate_dynamodb(
+    emulators: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", emulators[0])
     monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", emulators[1])
     for _ in range(2):
@@ -123,7 +125,7 @@ def test_tables_are_left_out_where_dynamodb_is_apart(emulators: list[str], monke
     assert client("dynamodb").list_tables()["TableNames"] == []
 
 
-def test_a_table_of_another_version_is_refused_and_says_what_to_do(
+def test_a_table_of_another_version_is_refused_with_a_remedy(
     emulators: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", emulators[0])

@@ -29,8 +29,8 @@ def passes(world: World, parts: dict[str, str]) -> bool:
     return credentials.check(parts["access_key"], parts["access_api_id"], parts["access_api_key"]) is not None
 
 
-def test_the_user_of_before_is_used_again_and_taken_for_the_operators(world: World) -> None:
-    """An earlier version registered it as anybody does."""
+def test_the_kept_user_is_reused_and_confirmed_for_the_operator(world: World) -> None:
+    """An earlier version registered the user through the registration page."""
     email = f"{new_id()}@example.com"
     world.hub.website.users.register(email, "correct horse battery", terms_accepted=True)
     before = {"email": email, "password": "correct horse battery"}
@@ -39,7 +39,7 @@ def test_the_user_of_before_is_used_again_and_taken_for_the_operators(world: Wor
     assert world.hub.website.call(account_flow.link_manager, email, 1).manager_id == 1
 
 
-def test_credentials_of_before_are_used_again(world: World, demo: list[dict[str, Any]]) -> None:
+def test_kept_credentials_are_reused(world: World, demo: list[dict[str, Any]]) -> None:
     first = seed._seed_programmes(world.hub, [{}, {}])
     assert [each["manager_id"] for each in first] == [each["id"] for each in demo]
     assert list(first[0]["credentials"]) == ["full", "support"]
@@ -50,7 +50,7 @@ def test_credentials_of_before_are_used_again(world: World, demo: list[dict[str,
     assert world.hub.cards.programmes.set_up(demo[0]["id"]).revision == revision
 
 
-def test_credentials_whose_parts_nobody_knows_are_made_again(world: World, demo: list[dict[str, Any]]) -> None:
+def test_credentials_with_unknown_parts_are_created_again(world: World, demo: list[dict[str, Any]]) -> None:
     first, _ = seed._seed_programmes(world.hub, [{}, {}])
     forgotten = {**first, "credentials": {"full": first["credentials"]["full"]}}
 

@@ -78,7 +78,7 @@ def post(length: str, body: bytes = b"") -> bytes:
     )
 
 
-def test_a_caller_that_expects_100_continue_gets_it_before_it_sends_the_body(port: int) -> None:
+def test_expect_100_continue_gets_an_interim_response_before_the_body(port: int) -> None:
     with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_SECONDS) as opened:
         head, _, body = post("Content-Length: 2", b"{}").partition(b"\r\n\r\n")
         opened.sendall(head + b"\r\nExpect: 100-continue\r\n\r\n")
@@ -90,18 +90,18 @@ def test_a_caller_that_expects_100_continue_gets_it_before_it_sends_the_body(por
     assert answer.startswith(b"HTTP/1.1 ")
 
 
-def test_a_connection_serves_many_requests(connection: http.client.HTTPConnection) -> None:
+def test_a_connection_serves_several_requests(connection: http.client.HTTPConnection) -> None:
     for body in (b"one", b"two", b"three"):
         connection.request("POST", "/echo", body, {"Content-Type": "text/plain"})
         assert connection.getresponse().read() == body
 
 
-def test_nagle_is_off_and_the_backlog_is_long() -> None:
+def test_the_server_disables_nagle_and_has_a_long_backlog() -> None:
     assert server.ApiHandler.disable_nagle_algorithm is True
     assert server.ApiServer.request_queue_size >= 128
 
 
-def test_head_has_no_body(connection: http.client.HTTPConnection) -> None:
+def test_head_returns_no_body_and_keeps_the_connection(connection: http.client.HTTPConnection) -> None:
     connection.request("HEAD", "/echo")
     answer = connection.getresponse()
     assert answer.read() == b""
@@ -110,7 +110,7 @@ def test_head_has_no_body(connection: http.client.HTTPConnection) -> None:
 
 
 @pytest.mark.parametrize("path", ["/echo", "/nowhere"])
-def test_nothing_follows_the_headers_of_an_answer_to_head(port: int, path: str) -> None:
+def test_error_responses_to_head_have_no_body(port: int, path: str) -> None:
     head, body = raw(port, f"HEAD {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
     assert head.startswith(b"HTTP/1.1 4")
     assert re.search(rb"\r\nContent-Length: [1-9]", head)
@@ -125,7 +125,7 @@ def test_unusual_methods_reach_the_application(connection: http.client.HTTPConne
 
 @pytest.mark.usefixtures("world")
 @pytest.mark.parametrize(("method", "status"), [("HEAD", b"200"), ("OPTIONS", b"204")])
-def test_an_answer_without_a_body_does_not_say_how_long_it_is(method: str, status: bytes) -> None:
+def test_responses_without_a_body_have_no_content_length(method: str, status: bytes) -> None:
     import app
 
     with serving(app.app) as port:
@@ -136,7 +136,7 @@ def test_an_answer_without_a_body_does_not_say_how_long_it_is(method: str, statu
 
 @pytest.mark.usefixtures("world")
 @pytest.mark.parametrize("method", ["OPTIONS", "HEAD", "GET", "TRACE"])
-def test_the_service_refuses_another_method_in_its_own_words(method: str) -> None:
+def test_an_unsupported_method_of_a_service_route_returns_401(method: str) -> None:
     import app
 
     with serving(app.app) as port:
@@ -145,13 +145,13 @@ def test_the_service_refuses_another_method_in_its_own_words(method: str) -> Non
     assert method == "HEAD" or json.loads(body)["code"] == "API_ACTION_DOES_NOT_EXIST"
 
 
-def test_an_unknown_route_gets_api_gateways_answer(connection: http.client.HTTPConnection) -> None:
+def test_an_unknown_route_returns_the_403_of_api_gateway(connection: http.client.HTTPConnection) -> None:
     connection.request("GET", "/nowhere")
     answer = connection.getresponse()
     assert (answer.status, json.loads(answer.read())) == (403, {"message": "Missing Authentication Token"})
 
 
-def test_an_unknown_route_with_a_strange_authorization_header_too(port: int) -> None:
+def test_an_unknown_route_with_a_non_ascii_authorization_header_returns_403(port: int) -> None:
     head, body = raw(
         port, b"GET /nowhere HTTP/1.1\r\nHost: localhost\r\nAuthorization: \xe9\r\nConnection: close\r\n\r\n"
     )
@@ -172,18 +172,18 @@ def test_an_unknown_route_with_a_strange_authorization_header_too(port: int) -> 
         ("Transfer-Encoding: chunked", 411),
     ],
 )
-def test_a_body_that_cannot_be_read_is_refused(port: int, length: str, status: int) -> None:
+def test_an_unreadable_body_is_refused(port: int, length: str, status: int) -> None:
     head, body = raw(port, post(length, b"x"))
     assert head.startswith(b"HTTP/1.1 %d" % status)
     assert "message" in json.loads(body)
 
 
-def test_a_refusal_arrives_although_the_body_is_still_being_sent(port: int) -> None:
+def test_a_refusal_arrives_while_the_body_is_still_being_sent(port: int) -> None:
     head, _ = raw(port, post(f"Content-Length: {LARGEST_BODY + 1}", b"x" * 500_000))
     assert head.startswith(b"HTTP/1.1 413")
 
 
-def test_a_body_that_ends_early_is_refused(port: int) -> None:
+def test_a_truncated_body_returns_400(port: int) -> None:
     with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_SECONDS) as opened:
         opened.sendall(post("Content-Length: 10", b"abc"))
         opened.shutdown(socket.SHUT_WR)
@@ -193,24 +193,24 @@ def test_a_body_that_ends_early_is_refused(port: int) -> None:
 @pytest.mark.parametrize(
     "line", [b"nonsense\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\n\r\n"]
 )
-def test_what_is_not_http_gets_json_and_no_server_error(port: int, line: bytes) -> None:
+def test_input_that_is_not_http_gets_a_json_error(port: int, line: bytes) -> None:
     _, body = raw(port, line)
     assert "message" in json.loads(body)
 
 
-def test_headers_that_repeat_are_all_sent(connection: http.client.HTTPConnection) -> None:
+def test_repeated_response_headers_are_all_sent(connection: http.client.HTTPConnection) -> None:
     connection.request("GET", "/cookies")
     answer = connection.getresponse()
     answer.read()
     assert answer.headers.get_all("Set-Cookie") == ["a=1", "b=2"]
 
 
-def test_a_port_that_is_taken_is_noticed_before_anything_starts() -> None:
+def test_a_port_in_use_raises_oserror() -> None:
     with server.take_port(0) as taken, pytest.raises(OSError, match="in use"):
         server.take_port(taken.getsockname()[1])
 
 
-def test_all_values_of_a_repeated_header_are_passed_on(connection: http.client.HTTPConnection) -> None:
+def test_all_values_of_a_repeated_request_header_reach_the_application(connection: http.client.HTTPConnection) -> None:
     connection.putrequest("GET", "/headers")
     for value in ("one", "two"):
         connection.putheader("DPoP", value)
@@ -219,14 +219,14 @@ def test_all_values_of_a_repeated_header_are_passed_on(connection: http.client.H
     assert json.loads(connection.getresponse().read())["DPoP"] == ["one", "two"]
 
 
-def test_blanks_around_a_header_do_not_reach_the_application(connection: http.client.HTTPConnection) -> None:
+def test_whitespace_around_a_header_is_removed(connection: http.client.HTTPConnection) -> None:
     connection.request("GET", "/headers", headers={"X-Request-Id": " \t value \t "})
 
     assert json.loads(connection.getresponse().read())["X-Request-Id"] == ["value"]
 
 
 @pytest.mark.parametrize("header", [b"no colon", b"X-Name : value", b" folded", b"Content-Length: 0"])
-def test_a_body_never_runs_as_a_second_request(port: int, header: bytes) -> None:
+def test_a_body_is_never_parsed_as_a_second_request(port: int, header: bytes) -> None:
     body = b"GET /cookies HTTP/1.1\r\nHost: localhost\r\n\r\n"
     head, rest = raw(port, post(header.decode() + f"\r\nContent-Length: {len(body)}", body))
 
@@ -238,7 +238,7 @@ def test_a_body_never_runs_as_a_second_request(port: int, header: bytes) -> None
 @pytest.mark.parametrize(
     ("host", "status"), [("public.example", 405), ("Public.example:1", 405), ("evil.example", 400)]
 )
-def test_the_server_serves_this_machine_and_its_public_address_only(port: int, host: str, status: int) -> None:
+def test_only_hosts_of_this_machine_and_the_public_url_are_served(port: int, host: str, status: int) -> None:
     head, body = raw(port, f"DELETE /echo HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
 
     assert head.startswith(b"HTTP/1.1 %d" % status)

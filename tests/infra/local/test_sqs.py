@@ -91,7 +91,7 @@ def counts(sqs: Sqs, queue: str = "work") -> tuple[str, ...]:
     return tuple(answer[name] for name in (*names, "ApproximateNumberOfMessagesDelayed"))
 
 
-def test_a_message_is_received_once_until_its_visibility_timeout_ends(sqs: Sqs, clock: ManualClock) -> None:
+def test_a_message_is_received_again_only_after_its_visibility_timeout(sqs: Sqs, clock: ManualClock) -> None:
     send(sqs, "one", "two")
 
     assert bodies(received(sqs, MaxNumberOfMessages=10)) == ["one", "two"]
@@ -101,7 +101,7 @@ def test_a_message_is_received_once_until_its_visibility_timeout_ends(sqs: Sqs, 
     assert bodies(received(sqs, MaxNumberOfMessages=10)) == ["one", "two"]
 
 
-def test_a_deleted_message_does_not_come_again_and_may_be_deleted_twice(sqs: Sqs, clock: ManualClock) -> None:
+def test_a_deleted_message_is_not_received_again_and_can_be_deleted_twice(sqs: Sqs, clock: ManualClock) -> None:
     send(sqs, "one")
     (message,) = received(sqs)
     for _ in range(2):
@@ -111,7 +111,7 @@ def test_a_deleted_message_does_not_come_again_and_may_be_deleted_twice(sqs: Sqs
     assert (received(sqs), counts(sqs)) == ([], ("0", "0", "0"))
 
 
-def test_messages_have_the_attributes_that_are_asked_for(sqs: Sqs) -> None:
+def test_received_messages_have_the_requested_attributes(sqs: Sqs) -> None:
     own = {"kind": {"DataType": "String", "StringValue": "event"}}
     send(sqs, "one", MessageAttributes=own)
     (message,) = received(sqs, AttributeNames=["All"], MessageAttributeNames=["All"], VisibilityTimeout=0)
@@ -123,7 +123,7 @@ def test_messages_have_the_attributes_that_are_asked_for(sqs: Sqs) -> None:
     assert received(sqs)[0].keys() == {"MessageId", "ReceiptHandle", "MD5OfBody", "Body"}
 
 
-def test_a_message_that_was_received_too_often_moves_to_the_dead_letter_queue(
+def test_a_message_received_too_often_moves_to_the_dead_letter_queue(
     sqs: Sqs, clock: ManualClock, saved: Saved
 ) -> None:
     send(sqs, "broken")
@@ -171,7 +171,7 @@ REFUSED: list[tuple[str, str, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("action", "queue", "request_", "code"), REFUSED)
-def test_what_sqs_refuses_is_refused_with_its_code(
+def test_invalid_calls_are_refused_with_the_error_code_of_sqs(
     action: str, queue: str, request_: dict[str, Any], code: str, sqs: Sqs
 ) -> None:
     asked = json.dumps({"QueueUrl": URL + queue, **request_}).encode()
@@ -182,14 +182,14 @@ def test_what_sqs_refuses_is_refused_with_its_code(
     assert "x-amzn-query-error" in dict(headers)
 
 
-def test_what_is_not_about_messages_is_left_to_moto(sqs: Sqs) -> None:
+def test_calls_that_are_not_about_messages_are_handled_by_moto(sqs: Sqs) -> None:
     assert sqs.handles("AmazonSQS.SendMessage")
     assert not sqs.handles("AmazonSQS.CreateQueue")
     assert not sqs.handles("DynamoDB_20120810.SendMessage")
     assert not sqs.handles("")
 
 
-def test_a_call_saves_the_messages_that_it_changes_and_no_others(sqs: Sqs, saved: Saved) -> None:
+def test_a_call_saves_only_its_changed_messages(sqs: Sqs, saved: Saved) -> None:
     send(sqs, *(f"body {number}" for number in range(100)))
     saved.sizes.clear()
     send(sqs, "another")
@@ -200,7 +200,7 @@ def test_a_call_saves_the_messages_that_it_changes_and_no_others(sqs: Sqs, saved
     assert len(saved.texts) == 100
 
 
-def test_saved_messages_come_back_in_their_order_those_of_an_earlier_release_too(
+def test_saved_messages_of_this_and_earlier_releases_are_restored_in_order(
     sqs: Sqs, saved: Saved, clock: ManualClock
 ) -> None:
     for body in ("one", "two", "three"):
@@ -227,7 +227,7 @@ def test_a_queue_that_was_deleted_and_created_again_is_empty(sqs: Sqs, saved: Sa
     assert (received(sqs), saved.texts) == ([], {})
 
 
-def test_a_consumer_that_waits_gets_the_message_that_is_sent(sqs: Sqs) -> None:
+def test_a_waiting_consumer_receives_a_sent_message(sqs: Sqs) -> None:
     found: list[Any] = []
     consumer = threading.Thread(target=lambda: found.extend(received(sqs, WaitTimeSeconds=20)))
     consumer.start()
@@ -237,9 +237,7 @@ def test_a_consumer_that_waits_gets_the_message_that_is_sent(sqs: Sqs) -> None:
     assert bodies(found) == ["hello"]
 
 
-def test_sixteen_consumers_receive_ten_thousand_messages_once_each_and_wait_for_no_other(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_sixteen_consumers_receive_ten_thousand_messages_once_each(monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[int] = []
     real = MessageQueue.take
     monkeypatch.setattr(MessageQueue, "take", lambda queue: (looks.append(1), real(queue))[1])  # type: ignore[func-returns-value]

@@ -41,7 +41,7 @@ def run(*options: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_taken_port_is_one_sentence(tmp_path: Path) -> None:
+def test_a_port_in_use_is_reported_in_one_sentence(tmp_path: Path) -> None:
     with take_port(0) as taken:
         port = taken.getsockname()[1]
         result = run("--port", str(port), "--stack-file", str(tmp_path / "stack.json"))
@@ -60,7 +60,9 @@ def test_a_taken_port_is_one_sentence(tmp_path: Path) -> None:
         (("--stack-file", "infra"), f"{ROOT / 'infra'} is not a file that can be replaced"),
     ],
 )
-def test_a_wrong_setting_is_one_sentence(tmp_path: Path, options: tuple[str, ...], sentence: str) -> None:
+def test_an_invalid_setting_is_reported_in_one_sentence(
+    tmp_path: Path, options: tuple[str, ...], sentence: str
+) -> None:
     result = run("--port", "0", "--stack-file", str(tmp_path / "stack.json"), *options)
 
     assert result.returncode == 1
@@ -69,7 +71,7 @@ def test_a_wrong_setting_is_one_sentence(tmp_path: Path, options: tuple[str, ...
 
 
 @pytest.mark.parametrize("engine", ["emulator", "dynamodb-local"])
-def test_a_second_stack_leaves_the_first_ones_file_alone(tmp_path: Path, engine: str) -> None:
+def test_a_second_stack_is_refused_and_keeps_the_file_of_the_first(tmp_path: Path, engine: str) -> None:
     file = tmp_path / "stack.json"
     with answering() as first:
         stackfile.write(file, {**first, "base_url": "http://127.0.0.1:8000"})
@@ -145,7 +147,7 @@ def returned(tmp_path_factory: pytest.TempPathFactory) -> Returned:
 
 
 @pytest.mark.e2e
-def test_a_stack_answers_and_takes_everything_along_when_it_ends(returned: Returned) -> None:
+def test_a_stack_serves_requests_and_removes_its_file_and_emulator_at_the_end(returned: Returned) -> None:
     killed = returned.killed
     assert killed.health == 200
     assert [bank["api_version"] for bank in killed.content["banks"]] == [1, 2]
@@ -162,12 +164,12 @@ def test_a_stack_answers_and_takes_everything_along_when_it_ends(returned: Retur
 
 
 @pytest.mark.e2e
-def test_a_file_whose_process_id_is_another_programs_by_now_blocks_nothing(returned: Returned) -> None:
+def test_a_stack_file_with_a_reused_process_id_does_not_prevent_a_start(returned: Returned) -> None:
     assert returned.killed.running == returned.killed.content
 
 
 @pytest.mark.e2e
-def test_requests_in_flight_are_answered_before_a_stack_that_is_to_end_does(returned: Returned) -> None:
+def test_requests_in_progress_are_answered_before_a_stack_ends(returned: Returned) -> None:
     assert returned.answer.startswith(b"HTTP/1.1 200 ")
     assert b'"redirect_url"' in returned.answer
     assert returned.exit_code == 0
@@ -175,13 +177,13 @@ def test_requests_in_flight_are_answered_before_a_stack_that_is_to_end_does(retu
 
 
 @pytest.mark.e2e
-def test_a_stack_that_was_killed_comes_back_with_its_user_keys_and_credentials(returned: Returned) -> None:
+def test_a_killed_stack_keeps_its_user_keys_and_credentials(returned: Returned) -> None:
     assert returned.kept == returned.killed.kept
     if not ENDPOINT:
         assert (returned.file.parent / "emulator").stat().st_mode & 0o777 == 0o700
 
 
-def test_a_start_on_an_endpoint_that_never_answers_ends_when_it_is_told_to(tmp_path: Path) -> None:
+def test_sigint_ends_a_start_at_an_endpoint_that_does_not_respond(tmp_path: Path) -> None:
     with take_port(0) as silent:
         environ = {**CLEAN, "AWS_ENDPOINT_URL": f"http://127.0.0.1:{silent.getsockname()[1]}"}
         command = [sys.executable, "-m", "infra.local", "--port", "0", "--stack-file", str(tmp_path / "stack.json")]
@@ -193,7 +195,7 @@ def test_a_start_on_an_endpoint_that_never_answers_ends_when_it_is_told_to(tmp_p
     assert (process.returncode, said) == (130, "ending…\nended\n")
 
 
-def test_a_stack_that_is_told_to_end_in_the_last_step_of_its_start_prints_no_summary(
+def test_a_stop_request_in_the_last_step_of_a_start_prints_no_summary(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     def start(started: stack.Stack) -> dict[str, Any]:
@@ -207,7 +209,7 @@ def test_a_stack_that_is_told_to_end_in_the_last_step_of_its_start_prints_no_sum
     assert capfd.readouterr().out == "ending…\nended\n"
 
 
-def test_a_stack_that_is_asked_to_end_with_its_standard_input_ends(
+def test_end_with_stdin_ends_a_stack_with_its_standard_input(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(stack, "call_with_parents_end", lambda work: work())
@@ -237,7 +239,7 @@ def _answer_of_a_slow_caller(stack: dict[str, Any], meanwhile: Callable[[], None
         return b"".join(iter(lambda: caller.recv(65536), b""))
 
 
-def test_a_wrong_engine_is_told_before_a_running_stack(tmp_path: Path) -> None:
+def test_an_invalid_engine_is_reported_before_a_running_stack(tmp_path: Path) -> None:
     file = tmp_path / "stack.json"
     with answering() as first:
         stackfile.write(file, first)
@@ -245,7 +247,7 @@ def test_a_wrong_engine_is_told_before_a_running_stack(tmp_path: Path) -> None:
         assert run("--stack-file", str(file), "--engine", "x").stderr.startswith("causeway: ENGINE must be one of")
 
 
-def test_an_endpoint_where_nobody_answers_is_one_sentence(tmp_path: Path) -> None:
+def test_an_unreachable_endpoint_is_reported_in_one_sentence(tmp_path: Path) -> None:
     with take_port(0) as taken:
         address = f"http://127.0.0.1:{taken.getsockname()[1]}"
     command = [sys.executable, "-m", "infra.local", "--port", "0", "--stack-file", str(tmp_path / "stack.json")]
@@ -273,7 +275,7 @@ class Renderer:
         self._happened.append("renderer stopped")
 
 
-def test_documents_are_rendered_by_another_process_once_the_stack_is_ready(
+def test_documents_are_rendered_by_another_process_after_the_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     happened: list[str] = []
@@ -337,7 +339,7 @@ def stacks(
 @pytest.mark.e2e
 @pytest.mark.faults
 @pytest.mark.parametrize("number", SIGNALS)
-def test_no_signal_leaves_children_behind(
+def test_every_signal_ends_all_child_processes(
     stacks: dict[int, tuple[subprocess.Popen[str], Path]], number: signal.Signals
 ) -> None:
     process, file = stacks[number]
@@ -363,7 +365,9 @@ def _answers(address: str) -> bool:
     return True
 
 
-def test_the_summary_names_everything_that_a_person_needs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_the_summary_names_addresses_credentials_banks_and_files(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     content = {
         "base_url": "http://127.0.0.1:8000",
         "engine": "dynamodb-local",
@@ -412,7 +416,7 @@ def test_the_summary_names_everything_that_a_person_needs(capsys: pytest.Capture
     assert "shown-once" not in quiet
 
 
-def test_the_summary_says_how_to_trust_a_service_that_speaks_tls() -> None:
+def test_the_summary_names_the_ca_file_of_a_stack_with_tls() -> None:
     content = {"base_url": "https://127.0.0.1:8000", "ca_file": str(ROOT / ".local/tls/ca.pem")}
 
     assert summary._tls_rows(content) == [
@@ -425,7 +429,7 @@ def test_the_summary_says_how_to_trust_a_service_that_speaks_tls() -> None:
 @pytest.mark.parametrize(
     ("arguments", "environ", "speaks"), [([], {}, False), ([], {"TLS": "1"}, True), (["--tls"], {}, True)]
 )
-def test_a_stack_speaks_tls_when_it_is_told_to(
+def test_tls_is_enabled_by_option_or_variable(
     arguments: list[str], environ: dict[str, str], speaks: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("TLS", raising=False)
@@ -438,7 +442,7 @@ def test_a_stack_speaks_tls_when_it_is_told_to(
 
 @pytest.mark.dynamodb
 @pytest.mark.skipif(not DYNAMODB_ENGINE, reason="DynamoDB Local takes part in `make test-dynamodb`")
-def test_a_stack_that_keeps_its_data_comes_back_with_its_user_keys_and_credentials(tmp_path: Path) -> None:
+def test_a_restarted_stack_keeps_its_user_keys_and_credentials(tmp_path: Path) -> None:
     with run_stack(environ=CLEAN, engine="dynamodb-local", folder=tmp_path) as content:
         before = _kept(content)
     with run_stack(environ=CLEAN, folder=tmp_path) as between:
@@ -454,7 +458,7 @@ def test_a_stack_that_keeps_its_data_comes_back_with_its_user_keys_and_credentia
 @pytest.mark.parametrize(
     ("arguments", "environ", "fresh"), [([], {}, False), ([], {"FRESH": "1"}, True), (["--fresh"], {}, True)]
 )
-def test_a_stack_starts_anew_when_it_is_told_to(
+def test_fresh_is_enabled_by_option_or_variable(
     arguments: list[str], environ: dict[str, str], fresh: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("FRESH", raising=False)

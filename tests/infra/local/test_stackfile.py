@@ -14,7 +14,7 @@ from infra.repository import ROOT
 from tests.local_stack import answering
 
 
-def test_only_the_owner_can_read_it(tmp_path: Path) -> None:
+def test_the_stack_file_has_mode_0600(tmp_path: Path) -> None:
     file = tmp_path / "local" / "stack.json"
     stackfile.write(file, {"pid": os.getpid()})
 
@@ -23,7 +23,7 @@ def test_only_the_owner_can_read_it(tmp_path: Path) -> None:
     assert [entry.name for entry in file.parent.iterdir()] == ["stack.json"]
 
 
-def test_a_stack_that_has_ended_is_not_running(tmp_path: Path) -> None:
+def test_find_running_returns_none_after_the_stack_ended(tmp_path: Path) -> None:
     file = tmp_path / "stack.json"
     assert stackfile.find_running(file) is None
     with answering() as stack:
@@ -37,7 +37,7 @@ def test_a_stack_that_has_ended_is_not_running(tmp_path: Path) -> None:
     [{"stack_id": "another-stack"}, {"stack_id": None}, {"server": "BaseHTTP/0.6"}],
     ids=["another stack", "a stack without an id", "another server"],
 )
-def test_what_answers_at_the_stacks_port_need_not_be_that_stack(tmp_path: Path, other: dict[str, Any]) -> None:
+def test_another_server_at_the_port_is_not_the_running_stack(tmp_path: Path, other: dict[str, Any]) -> None:
     file = tmp_path / "stack.json"
     with answering(**other) as stack:
         stackfile.write(file, {**stack, "id": "the-stack", "pid": os.getpid()})
@@ -45,14 +45,14 @@ def test_what_answers_at_the_stacks_port_need_not_be_that_stack(tmp_path: Path, 
         assert stackfile.find_running(file) is None
 
 
-def test_a_stack_that_answers_that_it_is_not_well_runs(tmp_path: Path) -> None:
+def test_a_stack_with_health_status_503_is_running(tmp_path: Path) -> None:
     with answering(status=503) as stack:
         stackfile.write(tmp_path / "stack.json", stack)
 
         assert stackfile.find_running(tmp_path / "stack.json") == stack
 
 
-def test_the_file_of_an_earlier_version_without_an_id_is_found_true(tmp_path: Path) -> None:
+def test_a_stack_file_without_an_id_identifies_a_running_stack(tmp_path: Path) -> None:
     with answering(stack_id=None) as stack:
         stackfile.write(tmp_path / "stack.json", stack)
 
@@ -61,7 +61,7 @@ def test_the_file_of_an_earlier_version_without_an_id_is_found_true(tmp_path: Pa
 
 
 @pytest.mark.parametrize("environment", [None, [], {}, {"PORT": None}, {"PORT": "eighty"}, {"PORT": "1"}])
-def test_a_file_that_names_no_port_that_answers_is_of_no_stack(tmp_path: Path, environment: Any) -> None:
+def test_a_stack_file_without_a_responding_port_is_not_a_running_stack(tmp_path: Path, environment: Any) -> None:
     stackfile.write(tmp_path / "stack.json", {"pid": os.getpid(), "environment": environment})
 
     assert stackfile.find_running(tmp_path / "stack.json") is None
@@ -70,7 +70,7 @@ def test_a_file_that_names_no_port_that_answers_is_of_no_stack(tmp_path: Path, e
 MADE_UP = {"AWS_ENDPOINT_URL": "http://127.0.0.1:1", "AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}
 
 
-def test_a_process_that_follows_a_stack_takes_nothing_else_along() -> None:
+def test_point_at_stack_replaces_all_aws_settings_of_the_environment() -> None:
     environ = {
         "HOME": "/home/ada",
         "AWS_PROFILE": "production",
@@ -85,14 +85,14 @@ def test_a_process_that_follows_a_stack_takes_nothing_else_along() -> None:
     assert environ == {"HOME": "/home/ada", **MADE_UP}
 
 
-def test_credentials_stay_where_the_stack_has_none_of_its_own() -> None:
+def test_point_at_stack_keeps_credentials_if_the_stack_has_none() -> None:
     environ = {"AWS_PROFILE": "emulator"}
     stackfile.point_at_stack(environ, {"AWS_ENDPOINT_URL": "http://127.0.0.1:1"})
 
     assert environ == {"AWS_PROFILE": "emulator", "AWS_ENDPOINT_URL": "http://127.0.0.1:1"}
 
 
-def test_a_stack_hands_on_every_setting_that_leads_to_its_records() -> None:
+def test_a_stack_passes_on_every_setting_that_identifies_its_records() -> None:
     asked: set[str] = set()
 
     class Environ(dict[str, str]):
@@ -107,7 +107,7 @@ def test_a_stack_hands_on_every_setting_that_leads_to_its_records() -> None:
     assert asked - others == set(stackfile.SETTINGS)
 
 
-def test_a_stack_takes_its_own_file_along(tmp_path: Path) -> None:
+def test_remove_own_removes_only_the_file_of_the_stack(tmp_path: Path) -> None:
     file = tmp_path / "stack.json"
     stackfile.write(file, {"pid": os.getpid(), "id": "another-stack"})
     stackfile.remove_own(file, "the-stack")
@@ -117,12 +117,12 @@ def test_a_stack_takes_its_own_file_along(tmp_path: Path) -> None:
     assert not file.exists()
 
 
-def test_a_damaged_file_is_no_file(tmp_path: Path) -> None:
+def test_a_damaged_stack_file_is_ignored(tmp_path: Path) -> None:
     file = tmp_path / "stack.json"
     file.write_text("{")
     assert stackfile.read(file) is None
 
 
-def test_the_environment_may_name_another_place() -> None:
+def test_the_environment_sets_the_location_of_the_stack_file() -> None:
     assert stackfile.location({}) == ROOT / ".local" / "stack.json"
     assert stackfile.location({"CAUSEWAY_STACK_FILE": "/elsewhere.json"}) == Path("/elsewhere.json")

@@ -47,14 +47,14 @@ def test_a_changed_template_is_compiled_again(process: Process) -> None:
     assert [process.page(), process.page("Goodbye")] == [("Hello", True), ("Goodbye", True)]
 
 
-def test_a_template_is_compiled_again_when_code_has_changed(process: Process, code: Path) -> None:
+def test_a_template_is_compiled_again_after_a_code_change(process: Process, code: Path) -> None:
     process.page()
     os.utime(code, ns=(1, 1))
 
     assert process.page() == ("Hello", True)
 
 
-def test_a_page_is_shown_although_its_template_cannot_be_kept(process: Process, tmp_path: Path) -> None:
+def test_a_page_renders_even_if_its_template_cannot_be_cached(process: Process, tmp_path: Path) -> None:
     (tmp_path / "templates").write_text("a file where the folder would be")
 
     assert process.page() == ("Hello", True)

@@ -52,7 +52,7 @@ def test_a_request_is_one_line_with_the_milliseconds_of_hub_and_bank(shown: io.S
     assert re.fullmatch(r"\d\d:\d\d:\d\d  GET    /tpp/accounts +200  hub    8\.2 ms  bank   12\.0 ms  7c1e", line)
 
 
-def test_the_time_at_a_bank_belongs_to_its_own_request(shown: io.StringIO) -> None:
+def test_the_time_of_a_bank_call_is_shown_only_with_its_request(shown: io.StringIO) -> None:
     log.info("bank called", bic="ALPHGB21", webhook="/accounts", status=200, milliseconds=12.0)
     log.info("request", **REQUEST)
     log.info("request", **REQUEST)
@@ -60,7 +60,7 @@ def test_the_time_at_a_bank_belongs_to_its_own_request(shown: io.StringIO) -> No
     assert [line.count("bank") for line in plain(shown).splitlines()] == [1, 0]
 
 
-def test_a_worker_that_asks_a_bank_adds_nothing_to_requests(shown: io.StringIO) -> None:
+def test_bank_calls_of_a_worker_are_not_added_to_requests(shown: io.StringIO) -> None:
     with logfile.log_as("deliver"):
         log.info("bank called", bic="ALPHGB21", webhook="/accounts", status=200, milliseconds=12.0)
     log.info("request", **REQUEST)
@@ -68,21 +68,21 @@ def test_a_worker_that_asks_a_bank_adds_nothing_to_requests(shown: io.StringIO) 
     assert "bank" not in plain(shown)
 
 
-def test_what_schedules_and_deliveries_do_is_not_shown(shown: io.StringIO) -> None:
+def test_lines_of_schedules_and_audit_are_not_shown(shown: io.StringIO) -> None:
     log.info("swept", queued=0)
     log.audit("card data revealed", card_id=7)
 
     assert plain(shown) == ""
 
 
-def test_a_warning_has_its_members_and_a_colour(shown: io.StringIO) -> None:
+def test_a_warning_is_shown_with_members_and_colour(shown: io.StringIO) -> None:
     log.warning("malformed bank response", webhook="/accounts", problems=2)
 
     assert "malformed bank response  webhook=/accounts  problems=2  7c1e" in plain(shown)
     assert "\x1b[33m" in shown.getvalue()
 
 
-def test_an_exception_has_code_lines_and_no_message(shown: io.StringIO) -> None:
+def test_an_exception_is_shown_with_code_lines_but_no_message(shown: io.StringIO) -> None:
     secret = "4111-2222"
     try:
         int(secret)
@@ -98,16 +98,16 @@ def test_an_exception_has_code_lines_and_no_message(shown: io.StringIO) -> None:
     ("chosen", "is_terminal", "text"),
     [("", True, True), ("", False, False), ("json", True, False), ("text", False, True)],
 )
-def test_a_terminal_gets_text_unless_something_else_is_asked_for(chosen: str, is_terminal: bool, text: bool) -> None:
+def test_a_terminal_gets_text_unless_log_format_is_set(chosen: str, is_terminal: bool, text: bool) -> None:
     assert wants_text(chosen, is_terminal=is_terminal) is text
 
 
-def test_another_format_is_refused() -> None:
+def test_an_unknown_log_format_is_refused() -> None:
     with pytest.raises(ValueError, match="LOG_FORMAT must be json or text, not yaml"):
         wants_text("yaml", is_terminal=True)
 
 
-def test_on_a_terminal_there_are_neither_json_lines_nor_figures(
+def test_a_terminal_shows_no_json_lines_and_no_metrics(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     logger = logging.getLogger(log.logger().name)
@@ -135,10 +135,10 @@ def test_on_a_terminal_there_are_neither_json_lines_nor_figures(
         (ValueError("a mistake"), 0.2, 1),
     ],
 )
-def test_a_failure_that_an_engines_end_causes_is_not_shown(
+def test_a_failure_caused_by_the_end_of_an_engine_is_not_shown(
     cause: Exception, ends_after: float | None, lines: int
 ) -> None:
-    """The stack ends with one sentence, which gives the reason; a connection ends before its engine."""
+    """The stack ends with one sentence that gives the reason; connections fail before the engine ends."""
     written = io.StringIO()
     handler = TerminalLog(
         Console(file=written, width=200), lambda seconds: ends_after is not None and ends_after <= seconds
@@ -154,7 +154,7 @@ def test_a_failure_that_an_engines_end_causes_is_not_shown(
     assert bool(written.getvalue()) is bool(lines)
 
 
-def test_of_several_connection_failures_only_the_first_waits_for_an_engines_end() -> None:
+def test_only_the_first_of_several_connection_failures_waits_for_the_end_of_an_engine() -> None:
     now, waits = 100.0, list[float]()
 
     def has_failed(seconds: float) -> bool:

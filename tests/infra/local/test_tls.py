@@ -77,18 +77,18 @@ def identity(port: int, context: ssl.SSLContext, host: str = "127.0.0.1") -> dic
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-def test_who_trusts_the_development_ca_is_served_without_a_certificate(
+def test_a_client_that_trusts_the_development_ca_needs_no_certificate(
     port: int, local_tls: LocalTls, host: str
 ) -> None:
     assert identity(port, trusting(local_tls), host) == {"sourceIp": "127.0.0.1"}
 
 
-def test_who_does_not_trust_it_does_not_connect(port: int) -> None:
+def test_a_client_that_does_not_trust_the_development_ca_cannot_connect(port: int) -> None:
     with pytest.raises(ssl.SSLCertVerificationError):
         identity(port, ssl.create_default_context())
 
 
-def test_handlers_see_a_clients_certificate_on_its_own_connection_only(
+def test_handlers_receive_a_client_certificate_only_on_its_connection(
     port: int, local_tls: LocalTls, folder: Path
 ) -> None:
     pem, key = DevelopmentCa(folder).issue_client(SUBJECT, days=1)
@@ -100,14 +100,16 @@ def test_handlers_see_a_clients_certificate_on_its_own_connection_only(
     assert "clientCert" not in identity(port, trusting(local_tls))
 
 
-def test_a_certificate_of_a_stranger_fails_in_the_handshake(port: int, local_tls: LocalTls, tmp_path: Path) -> None:
+def test_a_client_certificate_of_another_ca_fails_in_the_handshake(
+    port: int, local_tls: LocalTls, tmp_path: Path
+) -> None:
     pem, key = DevelopmentCa(tmp_path / "other").issue_client(SUBJECT, days=1)
 
     with pytest.raises((ssl.SSLError, ConnectionError)):
         identity(port, with_certificate(local_tls, tmp_path, pem, key))
 
 
-def test_a_plain_request_gets_a_closed_connection_and_leaves_no_trace(
+def test_a_plain_http_request_closes_the_connection_without_a_log_line(
     port: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     with (
@@ -121,13 +123,13 @@ def test_a_plain_request_gets_a_closed_connection_and_leaves_no_trace(
     assert caplog.records == []
 
 
-def test_a_handshake_that_does_not_begin_keeps_nobody_waiting(port: int, local_tls: LocalTls) -> None:
+def test_an_unfinished_handshake_does_not_block_other_connections(port: int, local_tls: LocalTls) -> None:
     with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_SECONDS):
         assert identity(port, trusting(local_tls))["sourceIp"] == "127.0.0.1"
 
 
 @pytest.mark.filterwarnings("ignore:ssl.TLSVersion.TLSv1_1 is deprecated:DeprecationWarning")
-def test_older_versions_of_tls_are_refused(port: int, local_tls: LocalTls) -> None:
+def test_tls_1_1_is_refused(port: int, local_tls: LocalTls) -> None:
     context = trusting(local_tls)
     context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1_1
 
@@ -136,7 +138,7 @@ def test_older_versions_of_tls_are_refused(port: int, local_tls: LocalTls) -> No
         identity(port, context)
 
 
-def test_the_service_gets_an_https_address_and_trusts_the_development_ca(tmp_path: Path) -> None:
+def test_tls_sets_https_addresses_and_trusts_the_development_ca(tmp_path: Path) -> None:
     other = Authority("CN=Other CA")
     (tmp_path / "cas.pem").write_text(other.pem)
     bundles = dict.fromkeys(BUNDLES, str(tmp_path / "cas.pem"))
@@ -160,7 +162,7 @@ def read_start(pem: str) -> datetime:
 
 @pytest.mark.parametrize(("content", "reason"), [(None, "No such file"), ("none", "not a bundle of PEM certificates")])
 @pytest.mark.parametrize("variable", BUNDLES)
-def test_a_bundle_that_cannot_be_used_is_one_sentence(
+def test_an_unusable_ca_bundle_is_reported_in_one_sentence(
     tmp_path: Path, variable: str, content: str | None, reason: str
 ) -> None:
     if content:

@@ -33,7 +33,7 @@ def carry_out(tokens: TransactionTokens, token: str | None = "token", members: o
         return is_new
 
 
-def test_a_repeat_within_ten_minutes_is_not_carried_out(tokens: TransactionTokens, clock: Clock) -> None:
+def test_a_repeat_within_ten_minutes_is_not_executed(tokens: TransactionTokens, clock: Clock) -> None:
     reordered = [{"Put": {"TableName": "things", "Item": {"id": {"S": "1"}}}}]
 
     assert carry_out(tokens)
@@ -44,7 +44,7 @@ def test_a_repeat_within_ten_minutes_is_not_carried_out(tokens: TransactionToken
     assert not carry_out(tokens)
 
 
-def test_a_transaction_without_a_token_is_carried_out_each_time(tokens: TransactionTokens) -> None:
+def test_a_transaction_without_a_token_is_executed_each_time(tokens: TransactionTokens) -> None:
     assert [carry_out(tokens, None) for _ in range(2)] == [True, True]
 
 
