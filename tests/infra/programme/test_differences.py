@@ -25,7 +25,7 @@ def times(world: World, content: Content) -> tuple[dict[str, int], dict[int, int
     return fees, {entry.id: entry.updated_at - now for entry in found.limit_groups[1].entries}
 
 
-def test_an_entry_of_a_group_has_the_time_of_its_last_change(world: World, small: Content) -> None:
+def test_an_entry_of_a_group_keeps_the_time_of_its_last_change(world: World, small: Content) -> None:
     first, second = fee("ATM", title="First"), fee("ATM", title="Second", percent="0.5")
     loaded(world.hub, with_entries(small, [first, second, fee("CARD", title="Card")], [limit(1), limit(2)]))
     world.clock.advance(50)
@@ -43,7 +43,7 @@ def test_an_entry_of_a_group_has_the_time_of_its_last_change(world: World, small
     assert kept(world, small) == before
 
 
-def test_a_group_says_which_of_its_entries_change(world: World, small: Content) -> None:
+def test_the_difference_of_a_group_lists_its_changed_entries(world: World, small: Content) -> None:
     used = with_entries(small, [fee("ATM"), fee("ATM", title="Else"), fee("CARD")], [limit(1), limit(2, name="Two")])
     loaded(world.hub, used)
     use(world, small, ("fee_group", 1), ("limit_group", 1))
@@ -66,7 +66,7 @@ def test_a_group_says_which_of_its_entries_change(world: World, small: Content) 
     assert world.hub.cards.programmes.set_up(small["id"]).used == {("fee_group", 1), ("limit_group", 1)}
 
 
-def test_a_rule_has_the_time_of_its_last_change_and_is_a_difference_of_its_own(world: World, small: Content) -> None:
+def test_a_rule_keeps_the_time_of_its_last_change_and_is_listed_separately(world: World, small: Content) -> None:
     def with_rules(*rules: Content) -> Content:
         return small | {"risk_groups": [{"id": 1, "name": "Risk", "rules": [*rules]}]}
 
@@ -88,7 +88,7 @@ def test_a_rule_has_the_time_of_its_last_change_and_is_a_difference_of_its_own(w
     assert changes(world, wanted) == []
 
 
-def test_a_usage_group_tells_the_members_that_change(world: World, small: Content) -> None:
+def test_the_difference_of_a_usage_group_lists_its_changed_members(world: World, small: Content) -> None:
     blocked = {"blocked_channels": ["cash"], "blocked_mccs": [{"mcc_low": 7995, "mcc_high": 7995}]}
     wanted = small | {"usage_groups": [{"id": 1, "name": "Usage", **blocked}]}
 
@@ -98,7 +98,7 @@ def test_a_usage_group_tells_the_members_that_change(world: World, small: Conten
     assert changes(world, wanted) == []
 
 
-def test_another_order_of_entries_is_a_difference(world: World, small: Content) -> None:
+def test_a_different_order_of_entries_is_a_difference(world: World, small: Content) -> None:
     loaded(world.hub, with_entries(small, [fee("A"), fee("B"), fee("C")], []))
     wanted = with_entries(small, [fee("D"), fee("C"), fee("A")], [])
 
@@ -109,7 +109,7 @@ def test_another_order_of_entries_is_a_difference(world: World, small: Content) 
     assert changes(world, wanted) == []
 
 
-def test_a_rate_is_a_difference_of_its_own(world: World, small: Content) -> None:
+def test_a_changed_rate_is_a_separate_difference(world: World, small: Content) -> None:
     pairs = [{"of": 978, "to": 826, "rate": "0.86", "markup_percent": "1"}, {"of": 826, "to": 978, "rate": "1.16"}]
 
     (change,) = loaded(world.hub, small | {"exchange_rates": pairs})[0].changes

@@ -32,7 +32,7 @@ def members(model: type[BaseModel], *, mandatory: bool) -> set[str]:
     return {field.alias or name for name, field in model.model_fields.items() if field.is_required() == mandatory}
 
 
-def test_every_list_of_the_file_has_all_its_members_mandatory_and_optional_ones() -> None:
+def test_docs_list_all_mandatory_and_optional_members_of_the_programme_file() -> None:
     (table,) = tables(section(PROGRAMME_FILE, "## All members"))
     documented = {
         place: (set(re.findall(r"\w+", mandatory)), set(re.findall(r"\w+", optional)))
@@ -46,7 +46,7 @@ def test_every_list_of_the_file_has_all_its_members_mandatory_and_optional_ones(
         assert documented[place] == found, place
 
 
-def test_every_member_of_an_entry_is_explained() -> None:
+def test_docs_explain_every_member_of_the_programme_file() -> None:
     explained = PROGRAMME_FILE.replace(section(PROGRAMME_FILE, "## All members"), "")
     missing = {
         f"{place}.{name}"

@@ -45,7 +45,7 @@ def of_credential(**members: Any) -> tuple[str, ...]:
 # -- the card bureau
 
 
-def test_a_programme_names_the_characters_that_its_bureau_prints() -> None:
+def test_a_programme_can_set_its_bureau_characters() -> None:
     greek = card_programme(bureau_characters="ΑΒΓ 123")
     [loaded] = file.read_programmes(written(manager(card_programmes=[greek])), "local")
     [usual] = file.read_programmes(written(manager()), "local")
@@ -55,7 +55,7 @@ def test_a_programme_names_the_characters_that_its_bureau_prints() -> None:
 
 
 @pytest.mark.parametrize("characters", ["", "ABC^", "ABC/", "ABC%", "ABC?", "ABC\n", "A" * 501])
-def test_a_bureau_that_prints_track_separators_is_refused(characters: str) -> None:
+def test_bureau_characters_with_track_separators_are_refused(characters: str) -> None:
     [fault] = of_programme(bureau_characters=characters)
     assert "bureau_characters" in fault
 
@@ -63,7 +63,7 @@ def test_a_bureau_that_prints_track_separators_is_refused(characters: str) -> No
 # -- the demonstration's file
 
 
-def test_the_demonstration_has_programmes_of_several_kinds() -> None:
+def test_the_demo_programme_has_programmes_of_several_kinds() -> None:
     demo, other = file.read_programmes(DEMO, "local")
     programmes = demo.catalogue.card_programmes.values()
 
@@ -81,7 +81,7 @@ def test_the_demonstration_has_programmes_of_several_kinds() -> None:
     assert {len(demo.catalogue.of(kind)) > 1 for kind, _ in demo.catalogue.entries()} == {True}
 
 
-def test_the_demonstration_has_credentials_of_several_kinds() -> None:
+def test_the_demo_programme_has_credentials_of_several_kinds() -> None:
     demo, other = file.read_programmes(DEMO, "local")
     full, support, encrypted = (demo.rights[name] for name in ("full", "support", "encrypted"))
 
@@ -98,7 +98,7 @@ def test_the_demonstration_has_credentials_of_several_kinds() -> None:
     assert list(other.rights) == ["other"]
 
 
-def test_there_is_no_secret_in_the_demonstration() -> None:
+def test_the_demo_programme_contains_no_secrets() -> None:
     assert "PRIVATE" not in DEMO
     assert "access_api" not in DEMO
 
@@ -106,7 +106,7 @@ def test_there_is_no_secret_in_the_demonstration() -> None:
 # -- YAML
 
 
-def test_a_member_that_stands_there_twice_is_a_mistake() -> None:
+def test_a_repeated_member_is_refused() -> None:
     assert faults("programme_managers: []\nprogramme_managers: []") == ("line 2, column 1: a member occurs twice",)
 
 
@@ -126,7 +126,7 @@ def test_a_file_without_members_is_refused(text: str) -> None:
         ("programme_managers: 1", ("programme_managers must be a list",)),
     ],
 )
-def test_a_mistake_is_told_with_its_place(text: str, said: tuple[str, ...]) -> None:
+def test_a_fault_is_reported_with_its_place(text: str, said: tuple[str, ...]) -> None:
     assert faults(text) == said
 
 
@@ -157,18 +157,18 @@ def test_a_mistake_is_told_with_its_place(text: str, said: tuple[str, ...]) -> N
         ({"pin_key": SECRET}, "pin_key is unknown"),
     ],
 )
-def test_the_form_of_a_card_programme_is_checked(members: Content, said: str) -> None:
+def test_an_invalid_card_programme_is_refused(members: Content, said: str) -> None:
     assert of_programme(**members) == (f"programme_managers.0.card_programmes.0.{said}",)
 
 
-def test_a_limit_group_is_for_cards_accounts_or_holders() -> None:
+def test_a_limit_group_has_the_type_card_account_or_holder() -> None:
     groups = [*manager()["limit_groups"], {"id": 4, "name": "Else", "limit_type": 4}]
 
     assert of_small(limit_groups=groups) == ("programme_managers.0.limit_groups.3.limit_type must be 1, 2 or 3",)
 
 
 @pytest.mark.parametrize("member", ["access_key", "access_api_id", "access_api_key", "secret", "private_key"])
-def test_a_secret_has_no_place_in_a_file(member: str) -> None:
+def test_a_secret_in_a_programme_file_is_refused(member: str) -> None:
     assert of_credential(**{member: SECRET}) == (f"programme_managers.0.credentials.0.{member} is unknown",)
 
 
@@ -207,22 +207,22 @@ def test_a_secret_has_no_place_in_a_file(member: str) -> None:
         ({"validity_months": 61}, "validity_months must not be more than max_validity_months"),
     ],
 )
-def test_what_a_card_programme_names_has_to_be_there(members: Content, said: str) -> None:
+def test_a_card_programme_with_missing_or_conflicting_references_is_refused(members: Content, said: str) -> None:
     assert f"programme_managers.0.card_programmes.0.{said}" in of_programme(**members)
 
 
-def test_only_production_may_have_bins_outside_the_test_ranges() -> None:
+def test_bins_outside_the_test_ranges_are_accepted_only_in_production() -> None:
     text = written(manager(test_bins=[], card_programmes=[card_programme(bin="41111111")]))
 
     assert file.read_programmes(text, "prod")
     assert all(faults(text, stage) for stage in ("local", "dev"))
 
 
-def test_a_longer_bin_may_lie_within_a_test_range() -> None:
+def test_a_longer_bin_within_a_test_range_is_accepted() -> None:
     assert file.read_programmes(written(manager(card_programmes=[card_programme(bin="22230012")])), "dev")
 
 
-def test_an_id_is_used_once_by_each_kind() -> None:
+def test_a_repeated_id_of_one_kind_is_refused() -> None:
     designs = [{"id": 1, "name": "Blue"}, {"id": 2, "name": "Green"}, {"id": 1, "name": "Red"}]
 
     assert of_small(designs=designs) == ("programme_managers.0.designs.2.id occurs twice",)
@@ -250,7 +250,7 @@ def test_an_id_is_used_once_by_each_kind() -> None:
         ([{"of": 978, "to": 826, "rate": "1", "markup_percent": 1}], "0.markup_percent must be text: put it in quotes"),
     ],
 )
-def test_an_exchange_rate_is_a_decimal_number_between_two_currencies(rates: list[Content], said: str) -> None:
+def test_an_invalid_exchange_rate_is_refused(rates: list[Content], said: str) -> None:
     (found,) = of_small(exchange_rates=rates)
     assert found.startswith(f"programme_managers.0.exchange_rates.{said}")
 
@@ -268,7 +268,7 @@ def public_key(bits: int) -> str:
     return signatures.public_pem(rsa.generate_private_key(65537, bits).public_key())
 
 
-def test_plain_needs_the_operators_flag() -> None:
+def test_the_mode_plain_needs_allow_plain() -> None:
     modes = {**dict.fromkeys(PLAIN, "absent"), "pan": "plain"}
 
     assert of_credential(modes=modes) == (
@@ -279,7 +279,7 @@ def test_plain_needs_the_operators_flag() -> None:
     )
 
 
-def test_encrypted_needs_a_public_key_of_3072_bits() -> None:
+def test_the_mode_encrypted_needs_a_public_rsa_key_of_3072_bits() -> None:
     modes = {**dict.fromkeys(PLAIN, "absent"), "pin": "encrypted"}
     place = "programme_managers.0.credentials.0.encryption_key"
 
@@ -313,14 +313,14 @@ ELLIPTIC = ec.generate_private_key(ec.SECP256R1()).public_key()
     ids=["short", "text", "empty", "private", "elliptic"],
 )
 @pytest.mark.parametrize("delivers", [True, False])
-def test_the_key_of_events_is_a_public_rsa_key_of_3072_bits(key: str, said: str, delivers: bool) -> None:
+def test_an_invalid_events_encryption_key_is_refused(key: str, said: str, delivers: bool) -> None:
     (found,) = of_small(**DELIVERS | {"delivers_validation_values": delivers}, events_encryption_key=key)
 
     assert found.startswith("programme_managers.0.events_encryption_key cannot be used: ")
     assert found.endswith(said)
 
 
-def test_who_delivers_values_names_a_key_and_where_events_go() -> None:
+def test_delivering_validation_values_needs_an_events_key_and_an_events_url() -> None:
     because = "is required if delivers_validation_values is true"
 
     assert of_small(**DELIVERS) == (f"programme_managers.0.events_encryption_key {because}",)
@@ -332,7 +332,7 @@ def test_who_delivers_values_names_a_key_and_where_events_go() -> None:
     )
 
 
-def test_who_delivers_values_has_a_key_in_one_form_and_nobody_does_without_saying_so() -> None:
+def test_the_events_encryption_key_is_normalised_and_delivery_is_off_by_default() -> None:
     key = public_key(3072)
 
     found = file.read_programmes(written(manager(**DELIVERS, events_encryption_key=f"\n{key}\n\n")), "local")[
@@ -354,13 +354,13 @@ def test_only_a_pan_can_be_masked(field: str) -> None:
     assert said == f"programme_managers.0.credentials.0.modes.{field} must be 'plain', 'encrypted' or 'absent'"
 
 
-def test_every_field_has_a_mode() -> None:
+def test_a_missing_mode_of_a_field_is_refused() -> None:
     assert of_credential(modes={"pan": "absent"}) == tuple(
         f"programme_managers.0.credentials.0.modes.{field} is missing" for field in PLAIN if field != "pan"
     )
 
 
-def test_an_action_has_to_be_one() -> None:
+def test_an_unknown_action_is_refused() -> None:
     place = "programme_managers.0.credentials.0.actions"
 
     assert of_credential(actions=["getHolder", SECRET, "all"]) == (
@@ -374,7 +374,7 @@ def test_an_action_has_to_be_one() -> None:
     assert rights[0].rights["app"].actions == frozenset({"getHolder", "simulateAuthentication"})
 
 
-def test_a_name_is_short_and_plain() -> None:
+def test_an_invalid_credential_name_is_refused() -> None:
     for name in ("App", "a" * 41, "", "a b", "1a", "a.b"):
         assert of_small(credentials=[credential(name)])[0].startswith(
             "programme_managers.0.credentials.0.name must match"

@@ -31,7 +31,7 @@ def entries_of(group_ids: tuple[int, ...]) -> list[LimitEntry]:
 
 
 @pytest.mark.parametrize("programme", [DEMO.account_programmes[501], DEMO.card_programmes[101]])
-def test_the_demonstrations_defaults_cost_nothing_for_external_payments(
+def test_the_default_fee_groups_of_the_demo_charge_nothing_for_external_payments(
     programme: AccountProgramme | CardProgramme,
 ) -> None:
     default = DEMO.fee_groups[programme.fee_group_ids[0]]
@@ -45,8 +45,8 @@ def test_the_demonstrations_defaults_cost_nothing_for_external_payments(
     assert DEMO.fee_groups[302].entries == ()
 
 
-def test_the_demonstrations_defaults_let_a_simple_trial_pass() -> None:
-    """10,000.00 out and 1,000,000.00 in, also in the currency that is worth most."""
+def test_the_default_limits_of_the_demo_allow_a_simple_trial() -> None:
+    """10,000.00 out and 1,000,000.00 in, also in the currency of the highest value."""
     factor = DEMO.rates[826, 978].base
     for entry in entries_of((201, 211, 221)):
         if entry.amount is not None and entry.transaction_class in (values.ANY_DEBIT, values.EXTERNAL_DEBITS):
@@ -56,7 +56,7 @@ def test_the_demonstrations_defaults_let_a_simple_trial_pass() -> None:
         assert entry.count is None or entry.transaction_class == values.CASH or entry.mcc_low
 
 
-def test_the_demonstration_shows_fees_of_every_kind() -> None:
+def test_the_demo_programme_has_fees_of_every_kind() -> None:
     entries = [entry for group in DEMO.fee_groups.values() for entry in group.entries]
 
     assert {entry.blended for entry in entries} == {True, False}
@@ -68,7 +68,7 @@ def test_the_demonstration_shows_fees_of_every_kind() -> None:
     assert all(entry.fixed and not entry.percent for entry in custom)
 
 
-def test_the_demonstration_shows_limits_of_every_kind() -> None:
+def test_the_demo_programme_has_limits_of_every_kind() -> None:
     entries = entries_of(tuple(DEMO.limit_groups))
 
     assert {entry.duration for entry in entries} == {*values.DURATIONS}
@@ -94,14 +94,14 @@ def test_the_demonstration_shows_limits_of_every_kind() -> None:
         models.RegionPart,
     ],
 )
-def test_every_member_of_the_file_is_documented(part: type[models.Part]) -> None:
+def test_docs_name_every_member_of_groups_and_rates(part: type[models.Part]) -> None:
     names = {member.alias or name for name, member in part.model_fields.items()}
     text = PROGRAMME_FILE
 
     assert {name for name in names if f"`{name}`" not in text} <= {"id", "name"}
 
 
-def test_the_numbers_of_entries_are_documented() -> None:
+def test_docs_list_the_numbers_of_durations_classes_and_region_types() -> None:
     text = PROGRAMME_FILE
 
     assert f"at most {models.ENTRIES} a group" in text
@@ -118,7 +118,7 @@ def test_the_numbers_of_entries_are_documented() -> None:
 # -- fees
 
 
-def test_a_fee_is_for_everything_unless_it_says_otherwise() -> None:
+def test_a_fee_entry_has_defaults_that_match_every_transaction() -> None:
     (entry,) = made(**with_fees(fee())).fee_groups[1].entries
 
     assert entry.transaction_type == 99
@@ -152,7 +152,7 @@ def test_a_fee_is_for_everything_unless_it_says_otherwise() -> None:
         {"transaction_type": 70, "entry_mode": 91},
     ],
 )
-def test_a_fee_may_say(members: Content) -> None:
+def test_a_valid_fee_entry_is_accepted(members: Content) -> None:
     assert made(**with_fees(fee() | members))
 
 
@@ -186,11 +186,11 @@ def test_a_fee_may_say(members: Content) -> None:
         ({"updated_at": 1}, "updated_at is unknown"),
     ],
 )
-def test_a_fee_may_not_say(members: Content, said: str) -> None:
+def test_an_invalid_fee_entry_is_refused(members: Content, said: str) -> None:
     assert faults(**with_fees(fee("FIRST"), fee() | members)) == (f"fee_groups.0.entries.1.{said}",)
 
 
-def test_a_fee_group_has_so_many_codes_for_a_type_as_one_transaction_can_charge() -> None:
+def test_a_fee_group_has_at_most_8_codes_for_one_transaction_type() -> None:
     most = [fee(f"CODE{number}") for number in range(7)] + [fee("CODE7", transaction_type=1)]
 
     assert made(**with_fees(*most, fee("CODE0", percent="1"), fee("CODE8", transaction_type=0)))
@@ -199,7 +199,7 @@ def test_a_fee_group_has_so_many_codes_for_a_type_as_one_transaction_can_charge(
     )
 
 
-def test_several_fees_may_have_one_code_and_keep_their_order() -> None:
+def test_fees_with_one_code_keep_their_order() -> None:
     entries = made(**with_fees(fee("B"), fee("A"), fee("B", percent="1"))).fee_groups[1].entries
 
     assert [(entry.code, entry.fixed) for entry in entries] == [("B", 100), ("A", 100), ("B", None)]
@@ -208,7 +208,7 @@ def test_several_fees_may_have_one_code_and_keep_their_order() -> None:
 # -- limits
 
 
-def test_a_limit_is_for_every_debit_unless_it_says_otherwise() -> None:
+def test_a_limit_entry_has_defaults_that_match_every_debit() -> None:
     (entry,) = made(**with_limits(limit())).limit_groups[1].entries
 
     assert entry.transaction_type == 99
@@ -245,7 +245,7 @@ def test_a_limit_is_for_every_debit_unless_it_says_otherwise() -> None:
         {"class": 0, "transaction_type": 60},
     ],
 )
-def test_a_limit_may_say(members: Content) -> None:
+def test_a_valid_limit_entry_is_accepted(members: Content) -> None:
     assert made(**with_limits(limit() | members))
 
 
@@ -286,18 +286,18 @@ def test_a_limit_may_say(members: Content) -> None:
         ({"amount_currency": 978}, "amount_currency is unknown"),
     ],
 )
-def test_a_limit_may_not_say(members: Content, said: str) -> None:
+def test_an_invalid_limit_entry_is_refused(members: Content, said: str) -> None:
     assert faults(**with_limits(limit(7), limit() | members)) == (f"limit_groups.0.entries.1.{said}",)
 
 
-def test_two_groups_may_have_entries_of_one_id() -> None:
+def test_two_groups_can_have_entries_with_the_same_id() -> None:
     given = with_limits(limit(7))
     given["limit_groups"][1]["entries"] = [limit(7)]
 
     assert [group.entries[0].id for group in made(**given).limit_groups.values() if group.entries] == [7, 7]
 
 
-def test_a_group_has_at_most_a_hundred_entries() -> None:
+def test_a_group_has_at_most_100_entries() -> None:
     assert len(made(**with_fees(*[fee()] * 100)).fee_groups[1].entries) == 100
     assert len(made(**with_limits(*map(limit, range(1, 101)))).limit_groups[1].entries) == 100
     (many_fees,) = faults(**with_fees(*[fee()] * 101))
@@ -317,7 +317,7 @@ def test_a_group_has_at_most_a_hundred_entries() -> None:
         ([276, 999], ".1 must be a numeric ISO 3166-1 code"),
     ],
 )
-def test_a_region_is_made_of_countries(countries: list[int], said: str) -> None:
+def test_an_invalid_region_is_refused(countries: list[int], said: str) -> None:
     assert faults(regions=[region(1) | {"countries": countries}]) == (f"regions.0.countries{said}",)
 
 
@@ -330,7 +330,7 @@ def test_a_region_is_made_of_countries(countries: list[int], said: str) -> None:
         ({"id": 7}, "id occurs twice"),
     ],
 )
-def test_a_special_account_has_a_currency_and_a_country(members: Content, said: str) -> None:
+def test_an_invalid_special_account_is_refused(members: Content, said: str) -> None:
     assert made(special_accounts=[special_account(7)]).special_accounts[7].access_level == 0
     given = [special_account(7), special_account(8, **members)]
     assert faults(special_accounts=given) == (f"special_accounts.1.{said}",)

@@ -42,7 +42,7 @@ def without(content: Content, kind: str, number: int) -> Content:
 # -- the difference
 
 
-def test_loading_twice_changes_nothing(world: World, small: Content) -> None:
+def test_a_repeated_load_changes_nothing(world: World, small: Content) -> None:
     before = kept(world, small)
 
     (plan,) = loaded(world.hub, small)
@@ -51,13 +51,13 @@ def test_loading_twice_changes_nothing(world: World, small: Content) -> None:
     assert kept(world, small) == before
 
 
-def test_a_use_is_no_difference(world: World, small: Content) -> None:
+def test_an_entry_in_use_is_not_a_difference(world: World, small: Content) -> None:
     use(world, small, ("design", 1))
 
     assert changes(world, small) == []
 
 
-def test_a_first_load_adds_everything_and_makes_the_credentials(world: World) -> None:
+def test_a_first_load_adds_all_entries_and_creates_the_credentials(world: World) -> None:
     made = manager()
     (plan,) = loaded(world.hub, made)
 
@@ -67,7 +67,7 @@ def test_a_first_load_adds_everything_and_makes_the_credentials(world: World) ->
     assert world.hub.cards.credentials.check(*shown(plan.secrets["app"])) is not None
 
 
-def test_only_what_differs_is_changed(world: World, small: Content) -> None:
+def test_a_load_changes_only_differing_entries(world: World, small: Content) -> None:
     other = small | {
         "name": "Renamed",
         "designs": [{"id": 1, "name": "Deep Blue"}, {"id": 3, "name": "Red"}],
@@ -100,7 +100,7 @@ def test_only_what_differs_is_changed(world: World, small: Content) -> None:
     assert found.catalogue.card_programmes[1].holder_limit_group_id is None
 
 
-def test_a_plan_alone_changes_nothing(world: World, small: Content) -> None:
+def test_a_plan_changes_nothing(world: World, small: Content) -> None:
     before = kept(world, small)
     planned(world.hub, small | {"name": "Renamed", "credentials": []})
     planned(world.hub, manager())
@@ -108,14 +108,14 @@ def test_a_plan_alone_changes_nothing(world: World, small: Content) -> None:
     assert kept(world, small) == before
 
 
-def test_a_programme_manager_that_the_file_does_not_name_stays(world: World, small: Content) -> None:
+def test_a_load_keeps_programme_managers_that_are_not_in_the_file(world: World, small: Content) -> None:
     before = kept(world, small)
     loaded(world.hub, manager())
 
     assert kept(world, small) == before
 
 
-def test_one_with_nothing_left_is_emptied(world: World, small: Content) -> None:
+def test_a_load_without_entries_empties_a_programme_manager(world: World, small: Content) -> None:
     loaded(world.hub, {name: small[name] for name in ("id", "name", "currencies")})
 
     assert list(kept(world, small)) == [f"manager#{small['id']} manager"]
@@ -124,7 +124,7 @@ def test_one_with_nothing_left_is_emptied(world: World, small: Content) -> None:
 # -- what is in use
 
 
-def test_what_was_used_cannot_be_removed_and_nothing_else_changes(world: World, small: Content) -> None:
+def test_removing_an_entry_in_use_is_refused_and_changes_nothing(world: World, small: Content) -> None:
     use(world, small, ("design", 2))
     before = kept(world, small)
     wanted = without(small, "designs", 2) | {"name": "Renamed", "credentials": []}
@@ -138,7 +138,7 @@ def test_what_was_used_cannot_be_removed_and_nothing_else_changes(world: World, 
     assert [change.title for change in planned(world.hub, wanted)[0].refused_changes] == ["design 2 (Green)"]
 
 
-def test_a_refusal_keeps_every_programme_manager_of_the_file_as_it_is(world: World, small: Content) -> None:
+def test_a_refusal_leaves_every_programme_manager_of_the_file_unchanged(world: World, small: Content) -> None:
     use(world, small, ("design", 2))
     new = manager()
 
@@ -148,7 +148,7 @@ def test_a_refusal_keeps_every_programme_manager_of_the_file_as_it_is(world: Wor
     assert kept(world, new) == {}
 
 
-def test_what_was_used_may_change_and_stays_used(world: World, small: Content) -> None:
+def test_an_entry_in_use_can_change_and_stays_in_use(world: World, small: Content) -> None:
     use(world, small, ("design", 1))
     loaded(world.hub, small | {"designs": [{"id": 1, "name": "Deep Blue"}]})
     found = world.hub.cards.programmes.set_up(small["id"])
@@ -157,7 +157,7 @@ def test_what_was_used_may_change_and_stays_used(world: World, small: Content) -
     assert ("design", 1) in found.used
 
 
-def test_a_used_limit_group_stays_what_it_is_for(world: World, small: Content) -> None:
+def test_the_type_of_a_limit_group_in_use_cannot_change(world: World, small: Content) -> None:
     groups = [{"id": 1, "name": "Cards", "limit_type": 1}, {"id": 2, "name": "Accounts", "limit_type": 2}]
     small["limit_groups"] = [*groups, *({"id": n, "name": "Holders", "limit_type": 3} for n in (3, 4, 5))]
     loaded(world.hub, small)
@@ -171,7 +171,7 @@ def test_a_used_limit_group_stays_what_it_is_for(world: World, small: Content) -
         loaded(world.hub, small)
 
 
-def test_a_used_special_account_stays_and_keeps_its_currency(world: World, small: Content) -> None:
+def test_a_special_account_in_use_cannot_be_removed_or_change_its_currency(world: World, small: Content) -> None:
     small["special_accounts"] = [special_account(1), special_account(2)]
     loaded(world.hub, small)
     use(world, small, ("special_account", 1))
@@ -186,7 +186,7 @@ def test_a_used_special_account_stays_and_keeps_its_currency(world: World, small
     }
 
 
-def test_a_region_goes_together_with_the_entries_that_name_it(world: World, small: Content) -> None:
+def test_a_region_is_removed_together_with_the_entries_that_refer_to_it(world: World, small: Content) -> None:
     loaded(world.hub, with_entries(small | {"regions": [region(4)]}, [fee(region=4)], []))
     use(world, small, ("fee_group", 1))
     loaded(world.hub, small)
@@ -195,8 +195,8 @@ def test_a_region_goes_together_with_the_entries_that_name_it(world: World, smal
     assert (found.regions, found.fee_groups[1].entries) == ({}, ())
 
 
-def test_a_first_use_just_before_the_removal_keeps_it(world: World, small: Content) -> None:
-    """And one just after it comes too late: see the tests of ``programmes``."""
+def test_a_first_use_just_before_the_removal_keeps_the_entry(world: World, small: Content) -> None:
+    """The tests of ``programmes`` cover a use just after the removal."""
     before = kept(world, small)
     with (
         world.meanwhile("transact", lambda: use(world, small, ("design", 2))),
@@ -208,7 +208,7 @@ def test_a_first_use_just_before_the_removal_keeps_it(world: World, small: Conte
     assert [name for name, row in after.items() if row != before[name]] == [f"manager#{small['id']} design#2"]
 
 
-def test_a_first_use_just_before_a_limit_group_changes_its_type_keeps_it(world: World, small: Content) -> None:
+def test_a_first_use_just_before_a_type_change_keeps_the_limit_group(world: World, small: Content) -> None:
     small["limit_groups"].append({"id": 9, "name": "Spare", "limit_type": 3})
     loaded(world.hub, small)
     wanted = small | {"limit_groups": [*small["limit_groups"][:-1], {"id": 9, "name": "Spare", "limit_type": 1}]}
@@ -222,7 +222,7 @@ def test_a_first_use_just_before_a_limit_group_changes_its_type_keeps_it(world: 
 # -- two at a time, and faults
 
 
-def test_of_two_loads_at_the_same_time_one_is_refused(world: World, small: Content) -> None:
+def test_a_concurrent_load_is_refused(world: World, small: Content) -> None:
     with (
         world.meanwhile("transact", lambda: loaded(world.hub, small | {"name": "Theirs"})),
         pytest.raises(LoadConflict, match="this programme manager was loaded concurrently"),
@@ -233,14 +233,14 @@ def test_of_two_loads_at_the_same_time_one_is_refused(world: World, small: Conte
     assert (found.catalogue.name, list(found.credentials)) == ("Theirs", ["app"])
 
 
-def test_of_two_first_loads_at_the_same_time_one_is_refused(world: World) -> None:
+def test_a_concurrent_first_load_is_refused(world: World) -> None:
     new = manager()
     with world.meanwhile("transact", lambda: loaded(world.hub, new)), pytest.raises(LoadConflict):
         loaded(world.hub, new)
     assert changes(world, new) == []
 
 
-def test_a_load_that_did_not_arrive_changes_nothing_and_can_be_repeated(world: World, small: Content) -> None:
+def test_a_failed_load_changes_nothing_and_can_be_repeated(world: World, small: Content) -> None:
     before = kept(world, small)
     wanted = small | {"name": "Renamed"}
     with world.answer_lost("transact", applied=False), pytest.raises(StoreUnavailable):
@@ -257,7 +257,7 @@ def many(count: int) -> list[Content]:
     return [{"id": number, "name": f"Group {number}"} for number in range(1, count + 1)]
 
 
-def test_new_entries_go_before_the_rest_when_there_are_too_many_for_one_transaction(
+def test_a_large_load_writes_new_entries_first_in_several_transactions(
     world: World, small: Content, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sizes: list[int] = []
@@ -276,7 +276,7 @@ def test_new_entries_go_before_the_rest_when_there_are_too_many_for_one_transact
     assert world.hub.cards.programmes.set_up(small["id"]).revision == 4
 
 
-def test_a_large_load_that_broke_off_goes_on_where_it_was(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_large_load_resumes_at_the_next_load(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = manager(risk_groups=many(150))
     real, calls = world.hub.store.transact, iter((1, 2))
 
@@ -299,7 +299,7 @@ def test_a_large_load_that_broke_off_goes_on_where_it_was(world: World, monkeypa
     assert changes(world, wanted) == []
 
 
-def test_too_many_changes_and_removals_are_refused_before_anything_is_done(world: World, small: Content) -> None:
+def test_too_many_changes_and_removals_are_refused_before_any_write(world: World, small: Content) -> None:
     loaded(world.hub, small | {"risk_groups": many(101)})
     before = kept(world, small)
 
@@ -308,7 +308,7 @@ def test_too_many_changes_and_removals_are_refused_before_anything_is_done(world
     assert kept(world, small) == before
 
 
-def test_a_credential_of_which_only_the_name_is_left_is_made_anew(world: World) -> None:
+def test_an_incomplete_credential_record_is_created_again(world: World) -> None:
     new = manager()
     world.hub.store.put("programmes", {"owner": f"manager#{new['id']}", "part": "credential#app", "access_key": "x"})
 

@@ -35,7 +35,7 @@ def with_usage(**members: Any) -> Content:
 # -- the demonstration's file
 
 
-def test_the_demonstrations_default_usage_group_blocks_nothing() -> None:
+def test_the_default_usage_group_of_the_demo_blocks_nothing() -> None:
     default = DEMO.card_programmes[101].usage_group_ids[0]
 
     assert DEMO.usage_groups[default] == UsageGroup(default, "Everything")
@@ -55,7 +55,7 @@ def test_the_demonstrations_default_usage_group_blocks_nothing() -> None:
         (604, TransactionAttributes(0, 978, 5, 5411, 826), None, None),
     ],
 )
-def test_the_demonstrations_other_usage_groups_block_what_their_names_say(
+def test_the_other_usage_groups_of_the_demo_decline_as_named(
     group: int, facts: TransactionAttributes, eci_indicator: int | None, said: str | None
 ) -> None:
     assert decline_code(DEMO.usage_groups[group], facts, eci_indicator) == said
@@ -64,10 +64,10 @@ def test_the_demonstrations_other_usage_groups_block_what_their_names_say(
 @pytest.mark.parametrize("country", [276, 826, 840])
 @pytest.mark.parametrize("entry_mode", [mode for mode in values.ENTRY_MODES if mode != 80])
 @pytest.mark.parametrize("transaction_type", [0, 1, 9, 20, 30])
-def test_the_demonstrations_default_risk_groups_let_ordinary_use_pass(
+def test_the_default_risk_groups_of_the_demo_allow_ordinary_use(
     transaction_type: int, entry_mode: int, country: int
 ) -> None:
-    """5 times a day up to 10,000.00, also in the currency that is worth most."""
+    """5 times a day up to 10,000.00, also in the currency of the highest value."""
     facts = TransactionAttributes(transaction_type, 826, entry_mode, 5411, country, holder_country=276)
     groups = {DEMO.card_programmes[101].risk_group_ids[0], DEMO.account_programmes[501].risk_group_ids[0]}
     windows: Any = {}
@@ -77,7 +77,7 @@ def test_the_demonstrations_default_risk_groups_let_ordinary_use_pass(
         assert told.rules == ()
 
 
-def test_the_demonstrations_strict_group_shows_every_action() -> None:
+def test_the_strict_risk_group_of_the_demo_has_every_action() -> None:
     strict = DEMO.risk_groups[404]
 
     assert {action for each in strict.rules for action in each.actions} == {*values.RISK_ACTIONS}
@@ -86,7 +86,7 @@ def test_the_demonstrations_strict_group_shows_every_action() -> None:
     assert DEMO.risk_groups[403].rules == ()
 
 
-def test_the_demonstration_shows_rules_of_every_kind() -> None:
+def test_the_demo_programme_has_risk_rules_of_every_kind() -> None:
     rules = [each for group in DEMO.risk_groups.values() for each in group.rules]
 
     for member in ("amount", "count", "region", "region_type", "mcc_low"):
@@ -97,7 +97,7 @@ def test_the_demonstration_shows_rules_of_every_kind() -> None:
 # -- the documents
 
 
-def test_channels_and_actions_are_documented() -> None:
+def test_docs_list_all_channels_and_risk_actions() -> None:
     text = PROGRAMME_FILE
     (channels,) = re.findall(r"^\| `blocked_channels` \| (.+) \|$", text, re.MULTILINE)
     (actions,) = re.findall(r"^\| `actions` \| (.+) \|$", text, re.MULTILINE)
@@ -109,11 +109,11 @@ def test_channels_and_actions_are_documented() -> None:
 # -- usage groups
 
 
-def test_a_usage_group_blocks_nothing_unless_it_says_so() -> None:
+def test_a_usage_group_blocks_nothing_by_default() -> None:
     assert made(**with_usage()).usage_groups == {1: UsageGroup(1, "Usage")}
 
 
-def test_a_usage_group_is_what_the_file_says() -> None:
+def test_a_usage_group_has_the_members_in_the_file() -> None:
     said = {
         "blocked_channels": [*CHANNELS],
         "blocked_mccs": [{"mcc_low": 0, "mcc_high": 9999}, {"mcc_low": 7995, "mcc_high": 7995}],
@@ -152,11 +152,11 @@ def test_a_usage_group_is_what_the_file_says() -> None:
         ({"blocked": []}, "blocked is unknown"),
     ],
 )
-def test_a_usage_group_may_not_say(members: Content, said: str) -> None:
+def test_an_invalid_usage_group_is_refused(members: Content, said: str) -> None:
     assert faults(**with_usage(**members)) == (f"usage_groups.0.{said}",)
 
 
-def test_a_usage_group_has_at_most_a_hundred_ranges() -> None:
+def test_a_usage_group_has_at_most_100_mcc_ranges() -> None:
     ranges = [{"mcc_low": number, "mcc_high": number} for number in range(101)]
 
     assert made(**with_usage(blocked_mccs=ranges[:100]))
@@ -167,14 +167,14 @@ def test_a_usage_group_has_at_most_a_hundred_ranges() -> None:
 # -- risk rules
 
 
-def test_a_rule_is_about_everything_unless_it_says_otherwise() -> None:
+def test_a_risk_rule_has_defaults_that_match_every_transaction() -> None:
     assert made(**with_rules(rule())).risk_groups == {
         1: RiskGroup(1, "Risk", (RiskRule(1, "Rule 1", actions=(MARK,)),))
     }
     assert made().risk_groups[1].rules == ()
 
 
-def test_a_rule_is_what_the_file_says() -> None:
+def test_a_risk_rule_has_the_members_in_the_file() -> None:
     said = {
         "transaction_type": 1,
         "entry_mode": 90,
@@ -208,7 +208,7 @@ def test_a_rule_is_what_the_file_says() -> None:
         {"count": 999_999_999, "duration": 1},
     ],
 )
-def test_a_rule_may_say(members: Content) -> None:
+def test_a_valid_risk_rule_is_accepted(members: Content) -> None:
     assert made(**with_rules(rule(**members)))
 
 
@@ -240,17 +240,17 @@ def test_a_rule_may_say(members: Content) -> None:
         ({"id": 1}, "id occurs twice"),
     ],
 )
-def test_a_rule_may_not_say(members: Content, said: str) -> None:
+def test_an_invalid_risk_rule_is_refused(members: Content, said: str) -> None:
     assert faults(**with_rules(rule(1), rule(2) | members)) == (f"risk_groups.0.rules.1.{said}",)
 
 
-def test_a_rule_without_actions_is_refused() -> None:
+def test_a_risk_rule_without_actions_is_refused() -> None:
     bare = {"id": 1, "name": "Bare"}
 
     assert faults(**with_rules(bare)) == ("risk_groups.0.rules.0.actions is missing",)
 
 
-def test_a_risk_group_has_at_most_a_hundred_rules() -> None:
+def test_a_risk_group_has_at_most_100_rules() -> None:
     rules = [rule(number) for number in range(1, 102)]
 
     assert len(made(**with_rules(*rules[:100])).risk_groups[1].rules) == 100
@@ -261,7 +261,7 @@ def test_a_risk_group_has_at_most_a_hundred_rules() -> None:
 # -- kept and read again
 
 
-def test_usage_and_risk_groups_are_what_was_loaded(world: World) -> None:
+def test_loaded_usage_and_risk_groups_equal_the_file(world: World) -> None:
     usage = {"blocked_channels": ["cash"], "blocked_mccs": [{"mcc_low": 1, "mcc_high": 2}], "countries": [276]}
     counted = rule(amount=1, currency=978, count=2, duration=7)
     content = manager(**with_usage(**usage), **with_rules(counted))
@@ -275,7 +275,7 @@ def test_usage_and_risk_groups_are_what_was_loaded(world: World) -> None:
     assert planned(world.hub, content)[0].changes == []
 
 
-def test_groups_that_were_kept_before_they_said_anything_still_read(world: World) -> None:
+def test_groups_stored_by_earlier_versions_without_members_are_readable(world: World) -> None:
     content = manager()
     loaded(world.hub, content)
     for kind in ("usage_group", "risk_group"):
@@ -293,7 +293,7 @@ def test_groups_that_were_kept_before_they_said_anything_still_read(world: World
 
 
 @pytest.mark.parametrize("stage", ["local", "dev", "prod"])
-def test_an_events_url_may_be_left_out_or_be_https(stage: Any) -> None:
+def test_an_events_url_can_be_omitted_or_use_https(stage: Any) -> None:
     for said in (None, "https://pm.example.com/events?of=cards"):
         content = manager(events_url=said, card_programmes=[])
         assert file.read_programmes(written(content), stage)[0].catalogue.events_url == said
@@ -312,7 +312,7 @@ def test_an_events_url_may_be_left_out_or_be_https(stage: Any) -> None:
         ("https://user:pass@pm.example.com/", "local", "must not contain user information or a fragment"),
     ],
 )
-def test_an_events_url_is_held_to_the_same_as_a_clients(url: str, stage: Any, said: str | None) -> None:
+def test_an_events_url_follows_the_rules_of_client_urls(url: str, stage: Any, said: str | None) -> None:
     content = written(manager(events_url=url))
     if said is None:
         assert file.read_programmes(content, stage)[0].catalogue.events_url == url
@@ -324,12 +324,12 @@ def test_an_events_url_is_held_to_the_same_as_a_clients(url: str, stage: Any, sa
 
 
 @pytest.mark.parametrize("host", host_spellings.REFUSED)
-def test_no_events_url_is_private_in_any_spelling_outside_the_local_stage(host: str) -> None:
+def test_private_events_urls_are_refused_in_every_spelling_outside_the_local_stage(host: str) -> None:
     with pytest.raises(InvalidProgramme, match=r"events_url (must|is not a valid URL)"):
         file.read_programmes(written(manager(events_url=f"https://{host}/events")), "dev")
 
 
-def test_the_delivery_of_values_is_set_changed_and_taken_away_and_told_by_the_keys_short_name(world: World) -> None:
+def test_a_load_sets_changes_and_removes_validation_values_and_names_key_ids(world: World) -> None:
     content = manager(events_url="https://one.example/")
     loaded(world.hub, content)
     keys = [rsa.generate_private_key(65537, 3072).public_key() for _ in range(2)]
@@ -353,7 +353,7 @@ def test_the_delivery_of_values_is_set_changed_and_taken_away_and_told_by_the_ke
     ]
 
 
-def test_an_events_url_is_set_changed_and_taken_away(world: World) -> None:
+def test_a_load_sets_changes_and_removes_the_events_url(world: World) -> None:
     content = manager()
     loaded(world.hub, content)
     told, made = [], []
