@@ -23,18 +23,18 @@ def own(name: str) -> str:
     return (ROOT / name).read_text("utf-8")
 
 
-def test_notes_are_the_items_of_a_section_each_in_one_line() -> None:
+def test_notes_returns_the_items_of_a_section_in_one_line_each() -> None:
     assert changelog.notes(changelog.next_version(TEXT)) == ["One thing", "Another"]
 
 
-def test_a_release_takes_the_section_of_the_next_version_and_leaves_an_empty_one() -> None:
+def test_a_release_takes_the_next_version_section_and_leaves_an_empty_one() -> None:
     assert changelog.release(TEXT, "1.1.0", DAY) == (
         f"# Changelog\n\n{NEXT}\n\n{EMPTY}\n\n## 1.1.0 (2026-12-24)\n\n- One\n  thing\n- Another\n\n"
         "## 1.0.0 (2026-11-29)\n\n- The first\n"
     )
 
 
-def test_a_release_without_changes_is_refused_or_says_so() -> None:
+def test_a_release_without_changes_is_refused_or_has_the_given_text() -> None:
     released = changelog.release(TEXT, "1.1.0", DAY)
 
     assert changelog.next_version(released) == ""
@@ -43,7 +43,7 @@ def test_a_release_without_changes_is_refused_or_says_so() -> None:
     assert "\n## 1.2.0 (2026-12-24)\n\nNothing.\n" in changelog.release(released, "1.2.0", DAY, without="Nothing.")
 
 
-def test_a_changelog_without_the_section_is_refused() -> None:
+def test_a_changelog_without_the_next_version_section_is_refused() -> None:
     with pytest.raises(ChangelogInvalid, match="there is no section"):
         changelog.next_version("# Changelog\n\n## 1.0.0 (2026-11-29)\n")
 
@@ -52,7 +52,7 @@ def test_a_changelog_without_the_section_is_refused() -> None:
 
 
 @pytest.mark.parametrize("name", ["CHANGELOG.md", "sdk/CHANGELOG.md"])
-def test_releases_descend_to_the_present_version_and_are_dated(name: str) -> None:
+def test_releases_are_dated_and_descend_from_the_present_version(name: str) -> None:
     found = releases(own(name))
 
     versions = [tuple(map(int, version.split("."))) for version, _ in found]

@@ -41,11 +41,11 @@ def unnamed(removed: str, *notes: str, added: str = "") -> list[str]:
 
 
 @pytest.mark.parametrize("line", RELEASE)
-def test_a_line_that_is_gone_has_to_be_named(line: str) -> None:
+def test_a_removed_line_must_be_named(line: str) -> None:
     assert f"- {line}" in unnamed(line)
 
 
-def test_a_line_that_reads_differently_has_to_be_named() -> None:
+def test_a_changed_line_must_be_named() -> None:
     changed = "POST /pay request body.amount  string, length 1..9, required"
 
     assert f"- {RELEASE[2]}" in unnamed(RELEASE[2], added=changed)
@@ -67,16 +67,16 @@ def test_a_line_that_reads_differently_has_to_be_named() -> None:
         (RELEASE[11], "`POST /pay` never answers `503`."),
     ],
 )
-def test_a_note_names_a_line_by_its_member_and_its_operation_action_or_api(line: str, note: str) -> None:
+def test_a_note_with_member_and_operation_or_api_names_a_line(line: str, note: str) -> None:
     assert unnamed(line, note) == []
 
 
 @pytest.mark.parametrize("note", ["`amount` is gone.", "`POST /pay` takes less.", "amount of `POST /pay` is gone.", ""])
-def test_a_note_without_member_or_place_names_nothing(note: str) -> None:
+def test_a_note_without_member_or_operation_names_no_line(note: str) -> None:
     assert unnamed(RELEASE[2], note) == [f"- {RELEASE[2]}"]
 
 
-def test_the_end_of_an_operation_is_named_once() -> None:
+def test_the_removal_of_an_operation_is_named_once() -> None:
     present = [line for line in RELEASE if not line.startswith("GET /list")]
 
     assert unnamed_changes("tpp", RELEASE, present, ["`GET /list` is gone."]) == []
@@ -98,7 +98,7 @@ def test_the_end_of_an_operation_is_named_once() -> None:
         ("POST /api request body(createCard)  object, required", "`POST /api`: `createCard` has a `body`."),
     ],
 )
-def test_a_new_obligation_in_known_operations_and_schemas_has_to_be_named(demand: str, note: str) -> None:
+def test_a_new_obligation_in_existing_operations_and_schemas_must_be_named(demand: str, note: str) -> None:
     assert unnamed("", added=demand) == [f"+ {demand}"]
     assert unnamed("", note, added=demand) == []
 
@@ -118,7 +118,7 @@ def test_a_new_obligation_in_known_operations_and_schemas_has_to_be_named(demand
         'Balance  rule {"not":{"required":["a"]}}',
     ],
 )
-def test_a_new_line_that_obliges_no_caller_needs_no_note(line: str) -> None:
+def test_a_new_line_without_an_obligation_for_callers_needs_no_note(line: str) -> None:
     assert unnamed("", added=line) == []
 
 
@@ -153,7 +153,7 @@ def tpp_api() -> Any:
 
 
 @pytest.mark.parametrize("change", [_add_values, _add_any_of, _add_not, _require_body])
-def test_a_narrower_request_of_the_tpp_api_has_to_be_named(tpp_api: Any, change: Callable[[Any, Any], None]) -> None:
+def test_a_narrowed_request_of_the_tpp_api_must_be_named(tpp_api: Any, change: Callable[[Any, Any], None]) -> None:
     document = copy.deepcopy(tpp_api)
     operation = document["paths"]["/tpp/authorize"]["post"]
     operation["requestBody"]["required"] = False
@@ -172,11 +172,11 @@ def _body_schema(document: Any, operation: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", APIS)
-def test_the_changelog_names_what_has_changed_of_the_contract_since_the_last_release(name: str) -> None:
+def test_the_changelog_names_all_contract_changes_since_the_last_release(name: str) -> None:
     assert find_unnamed(name) == []
 
 
-def test_the_command_prints_the_changes_that_the_changelog_has_to_name(
+def test_the_command_prints_the_changes_missing_in_the_changelog(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "tpp.txt").write_text("- GET /list\n+ GET /accounts\n", "utf-8")

@@ -89,7 +89,7 @@ def repository(clone: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(release_command, "contract_texts", lambda folder: {folder / "tpp.txt": "+ GET /new\n"})
 
 
-def test_a_release_renames_the_section_writes_version_contract_and_data_and_is_tagged(tmp_path: Path) -> None:
+def test_a_release_updates_changelog_version_contract_and_data_and_is_tagged(tmp_path: Path) -> None:
     clone = Clone(tmp_path, all_files())
     contract = clone.read(CONTRACT)
     clone.replace(CONTRACT, contract[: contract.index("\n")], "+ GET /new\n- GET /gone")
@@ -124,11 +124,11 @@ def test_a_release_renames_the_section_writes_version_contract_and_data_and_is_t
         ("2.0.0rc1", "is not a version"),
     ],
 )
-def test_a_version_that_is_none_or_not_greater_is_refused(clone: Clone, version: str, reason: str) -> None:
+def test_an_invalid_or_lower_version_is_refused(clone: Clone, version: str, reason: str) -> None:
     refused(clone, version, reason)
 
 
-def test_a_tree_with_changes_is_refused(clone: Clone) -> None:
+def test_a_dirty_working_tree_is_refused(clone: Clone) -> None:
     file = clone.folder / "new.txt"
     file.write_text("new")
     try:
@@ -146,7 +146,7 @@ def test_a_changelog_without_changes_is_refused(clone: Clone) -> None:
         clone.git("reset", "--quiet", "--hard", "HEAD~1")
 
 
-def test_a_version_whose_tag_exists_is_refused_before_anything_is_written(clone: Clone) -> None:
+def test_an_existing_tag_is_refused_before_any_write(clone: Clone) -> None:
     clone.git("tag", f"v{NEW}")
     try:
         refused(clone, NEW, f"the tag v{NEW} exists", tags=f"v{NEW}")
@@ -161,7 +161,9 @@ def test_a_version_whose_tag_exists_is_refused_before_anything_is_written(clone:
         ("reference-transaction", "! grep -q refs/tags || { echo no tags >&2; exit 1; }", "git tag: no tags"),
     ],
 )
-def test_a_release_whose_commit_or_tag_git_refuses_is_undone(clone: Clone, hook: str, script: str, reason: str) -> None:
+def test_a_release_is_undone_if_git_refuses_the_commit_or_the_tag(
+    clone: Clone, hook: str, script: str, reason: str
+) -> None:
     file = clone.folder / ".git" / "hooks" / hook
     file.write_text(f"#!/bin/sh\n{script}\n")
     file.chmod(0o755)
@@ -171,7 +173,7 @@ def test_a_release_whose_commit_or_tag_git_refuses_is_undone(clone: Clone, hook:
         file.unlink()
 
 
-def test_a_release_whose_data_cannot_be_written_is_undone(clone: Clone) -> None:
+def test_a_release_is_undone_if_its_data_cannot_be_written(clone: Clone) -> None:
     (clone.folder / DATA_COMMAND).write_text(f"{WRITE_DATA}raise SystemExit(3)", "utf-8")
     clone.git("commit", "--quiet", "--all", "--message", "Broken")
     try:
