@@ -39,7 +39,7 @@ def files_of(root: Path) -> dict[str, str]:
     return {file.relative_to(folder).as_posix(): file.read_text("utf-8") for file in files}
 
 
-def test_files_are_rendered_once_for_unchanged_inputs(root: Path) -> None:
+def test_unchanged_inputs_are_rendered_only_once(root: Path) -> None:
     assert update(lambda: TEXTS, root, folder_of(root))
 
     assert not update(lambda: pytest.fail("rendered again"), root, folder_of(root))
@@ -60,9 +60,7 @@ def test_files_are_rendered_once_for_unchanged_inputs(root: Path) -> None:
         ("tests/test_tour.py", False),
     ],
 )
-def test_a_change_of_what_documents_are_rendered_from_changes_the_fingerprint(
-    root: Path, name: str, counts: bool
-) -> None:
+def test_the_fingerprint_covers_exactly_the_inputs_of_the_documents(root: Path, name: str, counts: bool) -> None:
     before = compute_fingerprint(root)
     (root / name).parent.mkdir(parents=True, exist_ok=True)
     (root / name).write_text("changed", "utf-8")
@@ -70,7 +68,7 @@ def test_a_change_of_what_documents_are_rendered_from_changes_the_fingerprint(
     assert (compute_fingerprint(root) != before) is counts
 
 
-def test_a_renamed_and_a_removed_input_change_the_fingerprint(root: Path) -> None:
+def test_renaming_or_removing_an_input_changes_the_fingerprint(root: Path) -> None:
     found = [compute_fingerprint(root)]
     (root / "docs" / "tour.md").rename(root / "docs" / "walk.md")
     found.append(compute_fingerprint(root))
@@ -80,7 +78,7 @@ def test_a_renamed_and_a_removed_input_change_the_fingerprint(root: Path) -> Non
     assert len(set(found)) == 3
 
 
-def test_a_file_that_is_no_longer_rendered_is_removed(root: Path) -> None:
+def test_a_file_no_longer_rendered_is_removed(root: Path) -> None:
     update(lambda: {**TEXTS, "docs/old.html": "x"}, root, folder_of(root))
     (root / "docs" / "tour.md").write_text("# Changed", "utf-8")
 
@@ -89,7 +87,7 @@ def test_a_file_that_is_no_longer_rendered_is_removed(root: Path) -> None:
     assert files_of(root) == TEXTS
 
 
-def test_of_two_that_render_at_once_one_waits_and_renders_nothing(root: Path) -> None:
+def test_concurrent_updates_render_only_once(root: Path) -> None:
     begun, go_on, built = threading.Event(), threading.Event(), []
 
     def build() -> Mapping[str, str]:
@@ -110,7 +108,7 @@ def test_of_two_that_render_at_once_one_waits_and_renders_nothing(root: Path) ->
     assert files_of(root) == TEXTS
 
 
-def test_the_old_files_stay_whole_while_new_ones_are_rendered_and_when_that_fails(root: Path) -> None:
+def test_a_failed_rendering_keeps_the_old_files(root: Path) -> None:
     update(lambda: TEXTS, root, folder_of(root))
     (root / "docs" / "tour.md").write_text("# Changed", "utf-8")
 
@@ -139,7 +137,7 @@ def test_files_appear_only_after_all_are_written(root: Path, monkeypatch: pytest
     assert seen == [False] * (len(TEXTS) + 1)
 
 
-def test_what_an_interrupted_run_left_is_not_kept(root: Path) -> None:
+def test_files_of_an_interrupted_run_are_removed(root: Path) -> None:
     left = root / "build" / "rendered-new" / "docs"
     left.mkdir(parents=True)
     (left / "half.html").write_text("", "utf-8")
@@ -150,7 +148,7 @@ def test_what_an_interrupted_run_left_is_not_kept(root: Path) -> None:
     assert [file.name for file in (root / "build").iterdir()] == ["rendered.lock"]
 
 
-def test_a_change_during_rendering_is_rendered_the_next_time(root: Path) -> None:
+def test_a_change_during_rendering_causes_another_rendering(root: Path) -> None:
     def build() -> Mapping[str, str]:
         (root / "docs" / "tour.md").write_text("# Meanwhile", "utf-8")
         return TEXTS
@@ -161,7 +159,7 @@ def test_a_change_during_rendering_is_rendered_the_next_time(root: Path) -> None
 
 
 @pytest.mark.usefixtures("rendered")
-def test_the_command_renders_nothing_and_imports_no_renderer_if_nothing_has_changed(
+def test_the_command_renders_nothing_for_unchanged_inputs(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(command, "_build", lambda: pytest.fail("rendered again"))
@@ -171,7 +169,7 @@ def test_the_command_renders_nothing_and_imports_no_renderer_if_nothing_has_chan
 
 
 @pytest.mark.usefixtures("rendered")
-def test_the_modules_of_the_sdk_are_written_whenever_they_differ(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changed_modules_of_the_sdk_are_written_on_every_run(monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[str] = []
     texts = iter(["edited during writing", "edited"])
     monkeypatch.setattr(sdk_modules, "texts", lambda: {ROOT / "build" / "module.py": next(texts)})
@@ -189,7 +187,7 @@ def test_the_modules_of_the_sdk_are_written_whenever_they_differ(monkeypatch: py
     assert written == ["edited during writing", "edited"]
 
 
-def test_the_comparison_of_inputs_needs_the_standard_library_only() -> None:
+def test_comparing_inputs_needs_only_the_standard_library() -> None:
 
     program = "import sys; from infra.render import __main__; print(*{name.split('.')[0] for name in sys.modules})"
     done = subprocess.run([sys.executable, "-S", "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)

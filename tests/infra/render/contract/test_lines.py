@@ -23,11 +23,11 @@ def members(**properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": [*properties][:1]}
 
 
-def test_an_operation_without_bodies_has_a_line_for_itself_and_one_for_each_status() -> None:
+def test_an_operation_without_bodies_has_a_line_and_one_per_status() -> None:
     assert contract(document()) == ["POST /pay", "POST /pay response 200  none"]
 
 
-def test_a_member_has_type_length_pattern_and_obligation_and_no_description() -> None:
+def test_a_member_line_has_type_length_pattern_and_obligation_but_no_description() -> None:
     lines = contract(document(members(amount=AMOUNT, note={"type": ["string", "null"]})))
 
     assert lines[1:4] == [
@@ -38,14 +38,14 @@ def test_a_member_has_type_length_pattern_and_obligation_and_no_description() ->
 
 
 @pytest.mark.parametrize(("required", "obligation"), [(True, "required"), (False, "optional")])
-def test_a_request_body_has_its_obligation(required: bool, obligation: str) -> None:
+def test_a_request_body_line_has_its_obligation(required: bool, obligation: str) -> None:
     made = document(members(amount=AMOUNT))
     made["paths"]["/pay"]["post"]["requestBody"]["required"] = required
 
     assert f"POST /pay request body  object, application/json, {obligation}" in contract(made)
 
 
-def test_each_value_has_a_line_and_a_number_that_may_be_text_is_one_value() -> None:
+def test_each_value_has_one_line_shared_by_a_number_and_its_text_form() -> None:
     lines = contract(document(members(mode={"enum": ["fast", "slow"]}, flag={"enum": [1, "1", 0, "0"]})))
 
     assert lines[2:8] == [
@@ -58,7 +58,7 @@ def test_each_value_has_a_line_and_a_number_that_may_be_text_is_one_value() -> N
     ]
 
 
-def test_a_list_of_many_values_stands_in_one_line() -> None:
+def test_a_long_list_of_values_is_one_line() -> None:
     values = [f"V{number}" for number in range(LONG_LIST + 1)]
 
     (line,) = [line for line in contract(document(members(country={"enum": values}))) if " value " in line]
@@ -66,7 +66,7 @@ def test_a_list_of_many_values_stands_in_one_line() -> None:
     assert line.count('"V') == LONG_LIST + 1
 
 
-def test_a_long_pattern_stands_once_under_a_name() -> None:
+def test_a_long_pattern_is_listed_once_under_a_name() -> None:
     long = {"type": "string", "pattern": "^" + "[a-z]" * LONG_PATTERN + "$"}
     lines = contract(document(members(a=long, b=long)))
 
@@ -87,7 +87,7 @@ def test_items_and_inner_members_are_named_by_their_path() -> None:
     assert "array, items ..9, required" in lines[2]
 
 
-def test_a_schema_stands_once_whatever_names_it() -> None:
+def test_a_schema_is_listed_once() -> None:
     account = {"$ref": "#/components/schemas/Account"}
     lines = contract(document(members(debtor=account, creditor=account), Account=members(iban=AMOUNT)))
 
@@ -101,7 +101,7 @@ def test_a_schema_stands_once_whatever_names_it() -> None:
     ]
 
 
-def test_the_codes_that_a_status_allows_have_a_line_each() -> None:
+def test_each_error_code_of_a_status_has_a_line() -> None:
     made = document()
     error = {"$ref": "#/components/schemas/Error", "properties": {"code": {"enum": ["BUSY", "LATE"]}}}
     made["paths"]["/pay"]["post"]["responses"]["503"] = {"content": {"application/json": {"schema": error}}}
@@ -116,7 +116,7 @@ def test_the_codes_that_a_status_allows_have_a_line_each() -> None:
     ]
 
 
-def test_members_that_all_actions_share_stand_once() -> None:
+def test_members_shared_by_all_actions_are_listed_once() -> None:
     actions = {name: members(key={"type": "string"}, action={"const": name}, id=AMOUNT) for name in ("one", "two")}
     actions["three"] = members(key={"type": "string"}, action={"const": "three"})
     references = [{"$ref": f"#/components/schemas/{name}"} for name in actions]
@@ -131,7 +131,7 @@ def test_members_that_all_actions_share_stand_once() -> None:
     ]
 
 
-def test_conditions_between_members_are_rules() -> None:
+def test_conditions_between_members_are_listed_as_rules() -> None:
     body = {**members(a={}, b={}), "anyOf": [{"required": ["a"]}, {"required": ["b"]}]}
 
     assert 'POST /pay request body  rule {"anyOf":[{"required":["a"]},{"required":["b"]}]}' in contract(document(body))
@@ -150,7 +150,7 @@ def test_conditions_between_members_are_rules() -> None:
         ({"default": "a"}, {"default": "b"}),
     ],
 )
-def test_a_change_of_any_quality_changes_the_line_of_its_member(before: Any, after: Any) -> None:
+def test_a_changed_schema_keyword_changes_the_line_of_its_member(before: Any, after: Any) -> None:
     old, new = (contract(document(members(amount={"type": "string", **quality}))) for quality in (before, after))
 
     assert any(".amount" in line for line in {*old} - {*new})

@@ -33,7 +33,7 @@ LISTS, PAYS = RELEASE[:2], RELEASE[2:]
         ),
     ],
 )
-def test_new_lines_and_lines_that_are_gone_are_marked_at_their_places(present: list[str], lines: list[str]) -> None:
+def test_new_and_removed_lines_are_marked_at_their_places(present: list[str], lines: list[str]) -> None:
     text = marks.join_lines(lines)
 
     assert marks.mark_changes(RELEASE, present) == lines
@@ -44,9 +44,7 @@ def test_all_lines_of_a_contract_without_a_release_are_new() -> None:
     assert marks.mark_changes([], RELEASE[:1]) == ["+ GET /list"]
 
 
-def test_lines_change_with_each_run_and_stay_marked_as_changes_of_the_release(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_repeated_runs_keep_marks_relative_to_the_last_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "tpp.txt"
     file.write_text(marks.join_lines(RELEASE), "utf-8")
     monkeypatch.setattr(command, "PLACE", tmp_path)

@@ -73,7 +73,7 @@ def test_a_call_has_its_purpose_headers_parameters_and_example() -> None:
     assert '{"title": "Emma", "authors": [{"name": "J. A."}]}' in text
 
 
-def test_members_of_objects_in_lists_stand_below_their_list() -> None:
+def test_members_of_objects_in_lists_follow_their_list() -> None:
     found = tables(rendered(DOCUMENT))[1]
 
     assert found[2:] == [
@@ -83,11 +83,11 @@ def test_members_of_objects_in_lists_stand_below_their_list() -> None:
     ]
 
 
-def test_a_refusal_stands_with_its_call() -> None:
+def test_a_refusal_is_listed_with_its_call() -> None:
     assert ["404", "NO_BOOK", "There is no such book"] in tables(rendered(DOCUMENT))[2]
 
 
-def test_refusals_that_most_calls_share_stand_once_at_the_end() -> None:
+def test_refusals_shared_by_most_calls_are_listed_once_at_the_end() -> None:
     document = copy.deepcopy(DOCUMENT)
     for name in ("pages", "covers", "maps"):
         document["paths"][f"/{name}"] = document["paths"]["/books/{id}"]

@@ -35,5 +35,5 @@ def is_section(place: str) -> bool:
         ("Specification, Enumerations: balance_type", "reference/bank-api-v2.md#webhooks-to-the-bank"),
     ],
 )
-def test_a_rule_leads_to_the_section_that_explains_it(rule: str, section: str) -> None:
+def test_a_rule_links_to_the_section_that_explains_the_rule(rule: str, section: str) -> None:
     assert section_of(rule, VERSIONS[2]) == section

@@ -18,5 +18,5 @@ def test_a_command_has_its_purpose_options_and_examples() -> None:
     assert "```bash\n.venv/bin/python -m infra.admin banks add DEUTDEFF" in text
 
 
-def test_the_option_of_every_command_is_not_repeated() -> None:
+def test_the_json_option_is_not_repeated_for_every_command() -> None:
     assert "`--json`" not in PAGE

@@ -39,13 +39,13 @@ These:
 PART = "{{docs}}/reference/tpp-api/account"
 
 
-def test_headings_get_the_anchors_that_links_in_the_documents_use() -> None:
+def test_headings_get_the_anchors_of_markdown_links() -> None:
     text = Renderer("tour").render("# Title\n\n## `GET /tpp/accounts` twice\n")
 
     assert text == '<h2 id="get-tppaccounts-twice"><code>GET /tpp/accounts</code> twice</h2>\n'
 
 
-def test_headings_of_the_same_words_get_anchors_of_their_own() -> None:
+def test_headings_with_equal_text_get_distinct_anchors() -> None:
     text = Renderer("tour").render("# Title\n\n## Refusals\n\n## Refusals\n\n## Refusals\n")
 
     assert re.findall('id="(.+?)"', text) == ["refusals", "refusals-1", "refusals-2"]
@@ -67,7 +67,7 @@ def test_headings_of_the_same_words_get_anchors_of_their_own() -> None:
         ("tour", "https://example.com/a.md", "https://example.com/a.md"),
     ],
 )
-def test_links_lead_to_pages_of_the_site(page: str, target: str, address: str) -> None:
+def test_links_are_rewritten_to_pages_of_the_site(page: str, target: str, address: str) -> None:
     assert f'<a href="{address}">here</a>' in Renderer(page).render(f"[here]({target})")
 
 
@@ -83,42 +83,42 @@ def test_links_lead_to_pages_of_the_site(page: str, target: str, address: str) -
         "/docs/tour",
     ],
 )
-def test_a_link_that_leads_to_no_page_is_refused(target: str) -> None:
+def test_a_link_to_no_page_is_refused(target: str) -> None:
     with pytest.raises(LinkError, match=r"docs/tour.md: .+ is no page of the documents"):
         Renderer("tour").render(f"[here]({target})")
 
 
 @pytest.mark.parametrize("target", ["LICENSE", "../README.md", "docs/tour.md"])
-def test_a_link_of_the_package_that_leads_to_no_page_is_refused(target: str) -> None:
+def test_a_package_link_to_no_page_is_refused(target: str) -> None:
     with pytest.raises(LinkError, match=r"sdk/README.md: .+ is no page of the documents"):
         Renderer("sdk").render(f"[here]({target})")
 
 
-def test_what_a_document_says_stays_text() -> None:
+def test_html_in_a_document_is_escaped() -> None:
     assert "<b>" not in Renderer("tour").render("# Title\n\n<b>x</b> `<i>`\n")
 
 
-def test_tables_scroll_by_themselves_and_can_be_reached_by_key() -> None:
+def test_tables_are_scrollable_and_focusable() -> None:
     text = Renderer("tour").render("| a |\n|---|\n| 1 |\n")
 
     assert text.startswith('<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>')
 
 
-def test_a_table_has_no_empty_header_and_no_styles() -> None:
+def test_a_table_has_no_empty_header_cell_and_no_inline_styles() -> None:
     text = Renderer("tour").render("| | n |\n|---|--:|\n| a | 1 |\n")
 
     assert '<td></td>\n<th class="number">n</th>' in text
     assert '<td class="number">1</td>' in text
 
 
-def test_blocks_of_code_can_be_reached_by_key_and_stay_text() -> None:
+def test_code_blocks_are_focusable_and_escaped() -> None:
     text = Renderer("tour").render("```sh\necho '<b>' && true\n```\n")
 
     assert text.startswith('<pre tabindex="0"><code class="language-sh">')
     assert "&lt;b&gt;' &amp;&amp; true\n</code></pre>" in text
 
 
-def test_a_group_of_a_long_page_is_a_part_whose_headings_are_raised() -> None:
+def test_a_group_of_a_long_page_becomes_a_part_with_raised_headings() -> None:
     found = Renderer("reference/tpp-api").render_all(LONG)
 
     assert list(found) == ["reference/tpp-api", "reference/tpp-api/account"]
@@ -130,7 +130,7 @@ def test_a_group_of_a_long_page_is_a_part_whose_headings_are_raised() -> None:
     assert found["reference/tpp-api/account"].startswith("<p>Reads <em>accounts</em>. Not more.</p>")
 
 
-def test_a_long_page_lists_the_sections_of_its_parts_under_their_anchors() -> None:
+def test_a_long_page_lists_the_sections_of_its_parts_with_their_anchors() -> None:
     text = Renderer("reference/tpp-api").render(LONG)
 
     assert f'<h2 id="account"><a href="{PART}">Account</a></h2>\n<p>Reads <em>accounts</em>. Not more.</p>' in text
@@ -143,7 +143,7 @@ def test_a_long_page_lists_the_sections_of_its_parts_under_their_anchors() -> No
     assert "<table>" not in text
 
 
-def test_links_lead_to_the_parts_of_long_pages() -> None:
+def test_links_point_to_the_parts_of_long_pages() -> None:
     whole, part = Renderer("reference/tpp-api").render_all(LONG).values()
 
     assert '<a href="{{docs}}/reference/bank-api-v1/webhooks-to-the-bank#account">a webhook</a>' in whole
@@ -156,7 +156,7 @@ def test_links_lead_to_the_parts_of_long_pages() -> None:
     ]
 
 
-def test_a_page_that_is_not_long_stays_whole() -> None:
+def test_a_short_page_stays_undivided() -> None:
     found = Renderer("reference/settings").render_all(LONG)
 
     assert list(found) == ["reference/settings"]

@@ -41,7 +41,7 @@ def sections() -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("package", ["tpp", "bank"])
-def test_every_name_that_users_import_has_one_place(package: str) -> None:
+def test_every_imported_name_has_one_place_in_the_sdk_reference(package: str) -> None:
     names = importlib.import_module(f"causeway.{package}").__all__
     pages = [page for page, layout in sdk_layout.LAYOUTS.items() if layout.package == package]
     found = [title for page in {*pages, "sdk-errors"} for title in headings(page)]
@@ -50,20 +50,20 @@ def test_every_name_that_users_import_has_one_place(package: str) -> None:
 
 
 @pytest.mark.parametrize("handle", HANDLES)
-def test_every_public_method_has_a_place(handle: str) -> None:
+def test_every_public_method_has_a_place_in_the_sdk_reference(handle: str) -> None:
     methods = {f"{handle}.{name}" for name in dir(HANDLES[handle]) if not name.startswith("_")}
     listed = {title for page in PAGES for title in headings(page)}
 
     assert {name for name in methods if callable(getattr(HANDLES[handle], name.partition(".")[2]))} <= listed
 
 
-def test_a_page_has_no_anchor_twice() -> None:
+def test_anchors_of_a_page_are_unique() -> None:
     for page in PAGES:
         anchors = [anchor(title) for title in headings(page)]
         assert {each for each in anchors if anchors.count(each) > 1} == set(), page
 
 
-def test_every_name_is_explained() -> None:
+def test_every_name_of_the_sdk_has_an_explanation() -> None:
     explained = {
         title: re.sub(r"```.+?```|^Types: .+$|\|.*", "", below, flags=re.DOTALL | re.MULTILINE).strip()
         for title, below in sections()
@@ -73,7 +73,7 @@ def test_every_name_is_explained() -> None:
     assert [title for title, below in sections() if re.search(r"\|  \|$", below, re.MULTILINE)] == []
 
 
-def test_signatures_are_those_of_the_code() -> None:
+def test_documented_signatures_equal_the_code() -> None:
     checked = 0
     for title, below in sections():
         handle, _, name = title.partition(".")
@@ -94,7 +94,7 @@ def test_types_in_tables_and_signatures_have_no_module_and_link_to_their_place()
     assert "date_from: date | str | None = None" in PAGES["sdk-tpp"]
 
 
-def test_members_say_whether_they_are_optional_and_how_json_names_them() -> None:
+def test_member_tables_show_optional_members_and_json_names() -> None:
     found = {cells[0]: cells[1:] for cells in rows(PAGES["sdk-bank-models"]) if len(cells) == 3}
 
     assert found["consent_duration"][0] == "int, optional"
@@ -102,7 +102,7 @@ def test_members_say_whether_they_are_optional_and_how_json_names_them() -> None
     assert '| `token_type` | `"Bearer"` or `"DPoP"`, default `"Bearer"` |' in PAGES["sdk-tpp"]
 
 
-def test_the_asynchronous_twins_are_named_and_their_methods_are_not_repeated() -> None:
+def test_asynchronous_classes_are_listed_without_repeating_their_methods() -> None:
     listed = headings("sdk-tpp")
 
     assert set(listed) >= ASYNCHRONOUS
@@ -110,11 +110,11 @@ def test_the_asynchronous_twins_are_named_and_their_methods_are_not_repeated() -
     assert "async for" in PAGES["sdk-tpp"]
 
 
-def test_functions_to_fill_in_are_shown_as_a_bank_writes_them() -> None:
+def test_bank_functions_are_shown_as_a_bank_writes_the_code() -> None:
     assert "```text\n@bank.pay\ndef pay(order: Order) -> str | None\n```" in PAGES["sdk-bank"]
 
 
-def test_errors_are_shown_with_what_to_do() -> None:
+def test_errors_are_shown_with_advice() -> None:
     shown = dict(sections())
 
     assert "Advice: Correct the program: nothing was sent." in shown["ConfigurationError"]
@@ -123,13 +123,13 @@ def test_errors_are_shown_with_what_to_do() -> None:
     assert {str(code) for code in (*errors.ADVICE, *errors.HUB_ADVICE)} <= listed
 
 
-def test_refusals_are_shown_with_their_codes_as_they_are_sent() -> None:
+def test_refusals_are_shown_with_their_status_and_codes() -> None:
     expected = "Status `401`, code of version 1 `4200`, code of version 2 `WRONG_CREDENTIALS`."
 
     assert expected in dict(sections())["WrongCredentials"]
 
 
-def test_options_of_the_command_are_those_of_its_parser() -> None:
+def test_documented_options_of_causeway_listen_equal_the_parser() -> None:
     (commands,) = (each.choices for each in cli.parser({})._actions if isinstance(each, argparse._SubParsersAction))
     options = {each.option_strings[-1] for each in commands["listen"]._actions} - {"--help"}
 
@@ -139,11 +139,11 @@ def test_options_of_the_command_are_those_of_its_parser() -> None:
     assert "The hub's address. Variable `CAUSEWAY_BASE_URL`" in PAGES["sdk-listen"]
 
 
-def test_what_is_imported_is_the_repositorys_own_package() -> None:
+def test_the_reference_imports_the_sdk_of_this_repository() -> None:
     assert str(sdk_package.load("cli").__file__).startswith(str(SOURCE))
 
 
-def test_shared_names_are_linked_from_both_packages() -> None:
+def test_shared_names_link_to_the_errors_page_from_both_packages() -> None:
     for package in ("tpp", "bank"):
         links = sdk_layout.notation(package).links
         assert {links[name].partition("#")[0] for name in SHARED & set(links)} == {"sdk-errors.md"}
@@ -159,5 +159,5 @@ def test_shared_names_are_linked_from_both_packages() -> None:
         ("Read title, and wait retry_after seconds.", "Read title, and wait `retry_after` seconds."),
     ],
 )
-def test_code_in_an_advice_is_marked(advice: str, marked: str) -> None:
+def test_code_in_advice_is_marked(advice: str, marked: str) -> None:
     assert sdk._mark_code(advice) == marked

@@ -40,7 +40,9 @@ def function(text: str) -> griffe.Function:
         ),
     ],
 )
-def test_a_type_in_a_table(annotation: str, default: str | None, cell: str) -> None:
+def test_a_table_cell_shows_the_type_and_default_of_an_annotation(
+    annotation: str, default: str | None, cell: str
+) -> None:
     assert NOTATION.cell(annotation, default) == cell
 
 
@@ -52,7 +54,7 @@ def test_a_short_signature_is_one_line() -> None:
     )
 
 
-def test_a_long_signature_has_a_line_for_each_parameter_and_aliases_written_out() -> None:
+def test_a_long_signature_has_one_line_per_parameter_and_expands_aliases() -> None:
     source = (
         "def pay(self, order: Order, first_day: Day, *, last_day: Day | None = None, other: int = 3) -> Account: ..."
     )
@@ -68,19 +70,19 @@ def test_a_long_signature_has_a_line_for_each_parameter_and_aliases_written_out(
     ]
 
 
-def test_long_texts_of_constants_are_left_out_of_a_signature() -> None:
+def test_a_signature_omits_long_constant_defaults() -> None:
     assert NOTATION.signature("f", function("def f(text: str = pages.TEMPLATE) -> None: ...")) == (
         "f(text: str = ...) -> None"
     )
 
 
-def test_a_signature_names_its_types_once_in_their_order() -> None:
+def test_a_signature_links_each_type_once_in_order() -> None:
     source = "def f(self, a: Order | str, *, b: list[Account]) -> Order: ..."
 
     assert NOTATION.links_of_signature(function(source)) == "[`Order`](models.md#order), [`Account`](models.md#account)"
 
 
-def test_a_docstring_becomes_paragraphs_with_links_to_other_names() -> None:
+def test_a_docstring_becomes_paragraphs_with_links() -> None:
     text = "Pay an ``Order``\nfrom ``Account``.\n\nRaises ``Nothing``."
 
     assert list(NOTATION.prose(text, {"Order"})) == [
@@ -109,5 +111,5 @@ def test_arguments_become_a_table() -> None:
         ("Of version 1.5, paid.", "Of version 1.5, paid"),
     ],
 )
-def test_a_table_of_contents_has_the_first_sentence(text: str, sentence: str) -> None:
+def test_first_sentence_returns_the_first_sentence_of_a_docstring(text: str, sentence: str) -> None:
     assert NOTATION.first_sentence(text) == sentence

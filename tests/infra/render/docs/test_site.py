@@ -24,7 +24,7 @@ def index(written: dict[str, str]) -> Any:
     return json.loads(written["index.json"])
 
 
-def test_every_document_stands_in_the_menu_once() -> None:
+def test_every_document_is_in_the_menu_once() -> None:
     found = [file.relative_to(SOURCE).as_posix().removesuffix(".md") for file in SOURCE.rglob("*.md")]
     generated = [f"{GENERATED}{name}" for name in PAGES]
 
@@ -49,7 +49,7 @@ def test_every_document_of_the_python_package_is_a_page() -> None:
         ("guides/tpp", "https://example.com/README.md", "https://example.com/README.md"),
     ],
 )
-def test_links_in_the_copy_of_a_documents_markdown_lead_to_copies(page: str, target: str, copied: str) -> None:
+def test_links_in_the_markdown_copy_of_a_document_point_to_copies(page: str, target: str, copied: str) -> None:
     assert markdown_copy(page, f"[here]({target})") == f"[here]({copied})"
 
 
@@ -71,7 +71,7 @@ def test_the_index_lists_the_parts_of_a_long_page_with_their_anchors(index: Any)
     assert {"consentauthorised", "paymentstatus_changed"} <= set(events["anchors"])
 
 
-def test_every_part_is_a_file_and_every_file_is_a_page_or_a_part(written: dict[str, str], index: Any) -> None:
+def test_every_html_file_is_a_page_or_a_part_of_the_index(written: dict[str, str], index: Any) -> None:
     entries = [index["home"], *(each for entries in index["menu"].values() for each in entries)]
     named = [each["page"] for entry in entries for each in (entry, *entry.get("parts", ()))]
 

@@ -27,7 +27,7 @@ Last.
 """
 
 
-def test_a_document_is_cut_at_headings_of_the_second_level() -> None:
+def test_a_document_is_divided_at_second_level_headings() -> None:
     found = sections(TEXT)
 
     assert [[each.anchor for each in section.headings] for section in found] == [
@@ -39,7 +39,7 @@ def test_a_document_is_cut_at_headings_of_the_second_level() -> None:
     assert [section.is_group for section in found] == [False, True, True, False]
 
 
-def test_a_heading_knows_the_paragraph_right_below_it() -> None:
+def test_a_heading_has_the_paragraph_directly_below() -> None:
     *_, three = sections(TEXT)
     one = sections(TEXT)[1]
 
@@ -53,7 +53,7 @@ def test_only_long_pages_have_parts() -> None:
     assert [each.headings[0].anchor for each in parts("reference/tpp-api", sections(TEXT))] == ["one", "two"]
 
 
-def test_every_long_page_is_a_page_of_the_menu() -> None:
+def test_every_divided_page_is_in_the_menu() -> None:
     assert set(page_names()) >= DIVIDED
 
 
@@ -68,5 +68,5 @@ def test_every_long_page_is_a_page_of_the_menu() -> None:
         ("operations", "alarms-and-dashboard", ("operations", "alarms-and-dashboard")),
     ],
 )
-def test_an_anchor_is_shown_by_the_part_that_has_it(page: str, anchor: str, place: tuple[str, str]) -> None:
+def test_an_anchor_resolves_to_its_part(page: str, anchor: str, place: tuple[str, str]) -> None:
     assert resolve(page, anchor) == place

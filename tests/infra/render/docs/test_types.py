@@ -29,7 +29,7 @@ from infra.render.docs.types import TYPE_NOTES, split_note, type_notation
         ({"properties": {}}, "object"),
     ],
 )
-def test_a_schema_is_written_in_a_few_words(schema: dict[str, Any], notation: str) -> None:
+def test_type_notation_describes_a_schema_in_few_words(schema: dict[str, Any], notation: str) -> None:
     assert type_notation(schema) == notation
 
 
@@ -44,13 +44,13 @@ def test_a_schema_is_written_in_a_few_words(schema: dict[str, Any], notation: st
         ("The reference", {}, "The reference", None),
     ],
 )
-def test_the_sentence_of_a_rule_becomes_the_type(
+def test_split_note_moves_the_type_rule_of_a_description_to_the_notation(
     description: str, schema: dict[str, Any], meaning: str, notation: str | None
 ) -> None:
     assert split_note(schema, description) == (meaning, notation)
 
 
 @pytest.mark.parametrize("note", TYPE_NOTES, ids=lambda note: note.sample)
-def test_every_type_is_explained_for_a_notation_that_a_page_may_have(note: Any) -> None:
+def test_every_type_note_explains_a_notation_in_use(note: Any) -> None:
     assert note.meaning
     assert note.notation.format("7", "9", longest="7").split()[0] == note.sample.split()[0]

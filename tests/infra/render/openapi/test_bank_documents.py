@@ -21,7 +21,7 @@ def usual_request(operation: Any) -> Any:
 
 
 @BY_VERSION
-def test_revoke_token_shows_the_token_that_the_bank_got_and_not_a_bearer_of_the_tpp(version: Version) -> None:
+def test_revoke_token_shows_the_token_of_the_bank(version: Version) -> None:
     document = documents.load(f"bank-v{version}")
     members = document["components"]["schemas"]["TokenRevoked"]["properties"]
 
@@ -30,13 +30,13 @@ def test_revoke_token_shows_the_token_that_the_bank_got_and_not_a_bearer_of_the_
 
 
 @BY_VERSION
-def test_no_example_of_a_bank_has_a_token_of_a_tpp(version: Version) -> None:
+def test_examples_of_bank_documents_contain_no_tpp_tokens(version: Version) -> None:
     document = documents.load(f"bank-v{version}")
     assert "~" not in str(document["webhooks"]) + str(document["paths"])
 
 
 @BY_VERSION
-def test_every_refusal_that_the_python_package_knows_is_in_the_reference_of_the_bank(version: Version) -> None:
+def test_docs_list_every_refusal_of_the_python_package(version: Version) -> None:
     text = documents.load(f"bank-v{version}")["info"]["description"]
     known = [(each.status, getattr(each, f"code_v{version}")) for each in refusals()]
 
@@ -46,7 +46,7 @@ def test_every_refusal_that_the_python_package_knows_is_in_the_reference_of_the_
 
 
 @BY_VERSION
-def test_the_webhook_of_the_history_says_the_sign_of_amounts_and_the_order(version: Version) -> None:
+def test_the_history_webhook_documents_the_sign_of_amounts_and_the_order(version: Version) -> None:
     name = {1: "account_payments", 2: "v2_account_transactions"}[version.number]
     text = documents.load(f"bank-v{version}")["webhooks"][name]["post"]["description"]
 

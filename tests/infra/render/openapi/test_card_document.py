@@ -76,7 +76,7 @@ def shown(action: Action) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_one_operation_tells_its_actions_requests_apart_by_their_action(path: str) -> None:
+def test_one_operation_selects_the_request_schema_by_action(path: str) -> None:
     (method,) = document()["paths"][path]
     asked = content(document()["paths"][path][method]["requestBody"])["schema"]
     mapping = asked["discriminator"]["mapping"]
@@ -89,7 +89,7 @@ def test_one_operation_tells_its_actions_requests_apart_by_their_action(path: st
 
 
 @EACH
-def test_an_actions_request_has_the_envelope_and_its_fields_and_no_other(action: Action) -> None:
+def test_the_request_schema_of_an_action_has_only_envelope_and_fields(action: Action) -> None:
     found = schema(action, "Request")
     fields = action.request.model_fields
     mandatory = {name for name, field in fields.items() if field.is_required()}
@@ -100,7 +100,7 @@ def test_an_actions_request_has_the_envelope_and_its_fields_and_no_other(action:
 
 
 @EACH
-def test_an_actions_answer_is_found_by_its_name_and_has_the_members_of_its_model(action: Action) -> None:
+def test_the_response_schema_of_an_action_has_the_members_of_its_model(action: Action) -> None:
     found = schema(action, "Response")
     data = found["properties"]["data"]
     entry = data.get("items", data)
@@ -134,11 +134,11 @@ def test_every_event_has_the_members_of_its_model_and_a_valid_example() -> None:
         assert [document()["components"]["parameters"][each]["name"] for each in names] == list(signed)
 
 
-def test_an_error_has_every_status_code_and_no_other() -> None:
+def test_error_responses_have_exactly_the_known_status_codes() -> None:
     assert document()["components"]["schemas"]["ErrorResponse"]["properties"]["status_code"]["enum"] == list(Status)
 
 
-def test_nothing_is_explained_that_does_not_exist() -> None:
+def test_notes_and_meanings_describe_only_existing_actions_and_members() -> None:
     models = {
         base
         for model in (
@@ -162,7 +162,7 @@ def test_nothing_is_explained_that_does_not_exist() -> None:
 
 
 @EACH
-def test_the_examples_of_a_request_are_taken_by_its_model_and_fit_its_schema_and_no_other(action: Action) -> None:
+def test_request_examples_are_valid_by_model_and_schema(action: Action) -> None:
     named = content(operation(action)["requestBody"])["examples"]
     asked = content(operation(action)["requestBody"])["schema"]
 
@@ -173,7 +173,7 @@ def test_the_examples_of_a_request_are_taken_by_its_model_and_fit_its_schema_and
 
 
 @EACH
-def test_the_example_of_an_answer_is_read_by_its_model_and_fits_its_schema(action: Action) -> None:
+def test_response_examples_are_valid_by_model_and_schema(action: Action) -> None:
     example = content(operation(action)["responses"]["200"])["examples"][action.name]["value"]
     answer, data = answer_of(action), example["data"]
 
@@ -183,7 +183,7 @@ def test_the_example_of_an_answer_is_read_by_its_model_and_fits_its_schema(actio
     assert bool(data) is (answer is not None)
 
 
-def test_the_examples_name_what_the_demonstration_programme_has() -> None:
+def test_examples_use_ids_of_the_demo_programme() -> None:
     catalogue = file.read_programmes(file.DEMO.read_text("utf-8"), "local")[0].catalogue
     programme = catalogue.card_programmes[shown(EVERY["createCard"])["card_program_id"]]
     kinds = {
@@ -218,7 +218,7 @@ def test_the_examples_name_what_the_demonstration_programme_has() -> None:
 
 
 @EACH
-def test_a_request_without_one_of_its_fields_fits_its_schema_if_its_model_takes_it(action: Action) -> None:
+def test_schema_and_model_agree_on_requests_without_one_field(action: Action) -> None:
     body = shown(action)
 
     for name in [name for name in body if name not in ENVELOPE]:
@@ -228,7 +228,7 @@ def test_a_request_without_one_of_its_fields_fits_its_schema_if_its_model_takes_
 
 
 @EACH
-def test_no_request_may_have_unknown_members(action: Action) -> None:
+def test_requests_with_unknown_members_are_invalid(action: Action) -> None:
     assert not fits(action, shown(action) | {"surprise": 1})
 
 
@@ -267,7 +267,7 @@ RULE = without(shown(EVERY["createCardAcsMerchantWhitelistRule"]), "mcc", "merch
         ("createCardAcsMerchantWhitelistRule", RULE | {"mcc": "5411", "maximum_amount": 100}, False),
     ],
 )
-def test_conditions_between_fields_are_those_of_the_models(name: str, body: Any, right: bool) -> None:
+def test_schema_and_model_agree_on_conditions_between_fields(name: str, body: Any, right: bool) -> None:
     action = EVERY[name]
 
     assert (fits(action, body), takes(action.request, body)) == (right, right)

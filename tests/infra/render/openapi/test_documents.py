@@ -79,7 +79,7 @@ def examples(document: Any) -> Iterator[tuple[str, Any, Any]]:
                 yield place, found, example
 
 
-def test_every_document_that_is_served_is_made() -> None:
+def test_exactly_the_served_documents_are_generated() -> None:
     assert set(MADE) == set(DOCUMENTS)
 
 
@@ -104,7 +104,7 @@ def test_every_example_fits_its_schema(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_patterns_are_read_by_javascript_with_and_without_the_flag_u(name: str) -> None:
+def test_patterns_are_valid_in_javascript_with_and_without_the_flag_u(name: str) -> None:
     patterns = {found["pattern"] for _, found in every(documents()[name]) if isinstance(found.get("pattern"), str)}
 
     assert len(patterns) > 5
@@ -124,7 +124,7 @@ def read(model: type[Message], example: Any) -> None:
     model.read(jsontext.loads(json.dumps(example)))
 
 
-def test_the_examples_of_tpp_calls_are_read_by_their_models() -> None:
+def test_examples_of_tpp_calls_are_valid_by_their_models() -> None:
     document = documents()["tpp"]
     for own in OWN_CALLS:
         operation = document["paths"][own.path][own.method.lower()]
@@ -150,7 +150,7 @@ def relayed(document: Any) -> Iterator[tuple[Any, list[Any], list[Any]]]:
         yield webhooks_of(call), requests, answers * (len(requests) // len(answers))
 
 
-def test_the_examples_of_events_are_read_by_their_models() -> None:
+def test_examples_of_events_are_valid_by_their_models() -> None:
     document = documents()["tpp"]
     for name, row in EVENTS.items():
         for example in of_content(document, document["webhooks"][name]["post"]["requestBody"]):
@@ -160,7 +160,7 @@ def test_the_examples_of_events_are_read_by_their_models() -> None:
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_the_examples_of_banks_are_read_by_their_models(version: Any) -> None:
+def test_examples_of_bank_calls_and_webhooks_are_valid_by_their_models(version: Any) -> None:
     document = documents()[f"bank-v{version}"]
     for call in [call for call in BANK_CALLS if call.name in VERSIONS[version].calls]:
         operation = document["paths"][f"{VERSIONS[version].base}{call.path}"]["post"]
@@ -177,7 +177,7 @@ def test_the_examples_of_banks_are_read_by_their_models(version: Any) -> None:
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_the_examples_of_errors_are_read_by_their_models(name: str) -> None:
+def test_examples_of_errors_are_valid_by_their_models(name: str) -> None:
     document = documents()[name]
     for example in document["components"].get("examples", {}).values():
         value = example["value"]
@@ -200,20 +200,20 @@ def routes() -> set[tuple[str, str]]:
     }
 
 
-def test_every_route_of_the_interface_is_described_and_no_other() -> None:
+def test_documents_describe_exactly_the_routes_of_the_application() -> None:
     described = {(method, path) for document in documents().values() for method, path, _ in operations(document)}
 
     assert described == routes()
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_every_webhook_is_described_and_no_other(version: Any) -> None:
+def test_bank_documents_describe_exactly_the_webhooks(version: Any) -> None:
     described = {f"/{path}" for _, path, _ in operations(documents()[f"bank-v{version}"], "webhooks")}
 
     assert described == {row.path for row in VERSIONS[version].webhooks}
 
 
-def test_every_event_is_described_and_no_other() -> None:
+def test_the_tpp_document_describes_exactly_the_events() -> None:
     document = documents()["tpp"]
     names = [each["name"] for each in document["components"]["parameters"].values()]
     signed = event_signing.headers([event_signing.new_secret()], "event", 0, b"{}")
@@ -227,7 +227,7 @@ def test_every_event_is_described_and_no_other() -> None:
             Draft202012Validator(each["schema"]).validate(signed[each["name"]])
 
 
-def test_every_call_that_goes_on_to_a_bank_may_be_answered_later_and_no_other() -> None:
+def test_exactly_the_relayed_calls_accept_respond_async() -> None:
     document = documents()["tpp"]
     prefers = {"$ref": "#/components/parameters/Prefer"}
     found = {path for _, path, operation in operations(document) if prefers in operation["parameters"]}
@@ -243,7 +243,7 @@ def test_every_call_that_goes_on_to_a_bank_may_be_answered_later_and_no_other() 
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_everything_is_explained(name: str) -> None:
+def test_every_operation_schema_and_member_has_a_description(name: str) -> None:
     document = documents()[name]
     for place, item in every(document):
         parent = place.rpartition("/")[0].rpartition("/")[2]
@@ -260,7 +260,7 @@ def test_everything_is_explained(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_operations_have_names_of_their_own(name: str) -> None:
+def test_operation_ids_are_unique(name: str) -> None:
     document = documents()[name]
     names = [
         operation["operationId"] for place in ("paths", "webhooks") for *_, operation in operations(document, place)
@@ -276,11 +276,11 @@ def given(document: Any) -> set[Any]:
     return codes | {error["code"] for value in values for error in value.get("additionalErrors", ())}
 
 
-def test_every_error_of_version_1_occurs() -> None:
+def test_every_error_code_of_version_1_occurs_in_the_bank_document() -> None:
     assert given(documents()["bank-v1"]) == VERSION_1.keys()
 
 
-def test_every_error_of_version_2_occurs_where_it_can() -> None:
+def test_every_error_code_of_version_2_occurs_in_the_documents() -> None:
     tpp, bank = given(documents()["tpp"]), given(documents()["bank-v2"])
     for_banks_only = {code for code in ADDITIONAL if code.startswith(("AUTHORIZATION", "INVALID_PAYMENT"))}
     for_banks_only -= {"AUTHORIZATION_SCOPE_DOES_NOT_EXIST", "AUTHORIZATION_SCOPE_NOT_CORRECT"}
@@ -296,7 +296,7 @@ def test_every_error_of_version_2_occurs_where_it_can() -> None:
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_the_introduction_has_every_code(name: str) -> None:
+def test_the_introduction_lists_every_error_code(name: str) -> None:
     text = documents()[name]["info"]["description"]
     version_2 = VERSION_2.keys() | ADDITIONAL.keys()
     of_banks = {"bank-v1": VERSION_1, "bank-v2": version_2 - ADDED_CODES}
@@ -305,7 +305,7 @@ def test_the_introduction_has_every_code(name: str) -> None:
     assert [code for code in table if f"`{code}`" not in text] == []
 
 
-def test_what_the_service_always_fills_in_is_required_at_banks_and_optional_for_tpps() -> None:
+def test_members_filled_in_by_the_service_are_required_for_banks_and_optional_for_tpps() -> None:
     tpp, one, two = (documents()[name]["components"]["schemas"] for name in ("tpp", "bank-v1", "bank-v2"))
 
     for name, member in (("PaymentsRequest", "record_count"), ("SinglePayment", "payment_scheme")):
@@ -316,7 +316,7 @@ def test_what_the_service_always_fills_in_is_required_at_banks_and_optional_for_
     assert "payment_scheme" not in tpp["BulkPaymentV2"]["required"]
 
 
-def test_banks_may_write_identifiers_as_numbers_and_tpps_get_them_as_text() -> None:
+def test_banks_can_send_identifiers_as_numbers_and_tpps_receive_text() -> None:
     tpp, one, two = (documents()[name]["components"]["schemas"] for name in ("tpp", "bank-v1", "bank-v2"))
     either = ["string", "integer"]
 
@@ -333,7 +333,7 @@ def test_banks_may_write_identifiers_as_numbers_and_tpps_get_them_as_text() -> N
 
 
 @pytest.mark.parametrize("path", [STATUS_PATH, ACCEPTED_REQUEST])
-def test_what_belongs_to_a_direct_payment_is_asked_for_without_a_bearer(path: str) -> None:
+def test_status_calls_of_direct_payments_need_no_bearer(path: str) -> None:
     ways = documents()["tpp"]["paths"][path]["get"]["security"]
 
     assert [way for way in ways if {"bearer", "dpop"} & way.keys()] == ways[:3]

@@ -17,11 +17,11 @@ from tests.documents import CARD_REQUESTS, DOCUMENTS, REQUESTS, section
 
 
 @pytest.mark.parametrize("name", MADE)
-def test_the_introduction_of_every_document_says_how_to_read_numbers_without_loss(name: str) -> None:
+def test_the_introduction_of_every_document_explains_number_precision(name: str) -> None:
     assert " ".join(NUMBERS.split()) in " ".join(load(name)["info"]["description"].split())
 
 
-def test_the_types_of_the_references_that_may_be_numbers_refer_to_the_loss() -> None:
+def test_types_of_amounts_link_to_the_section_on_number_precision() -> None:
     meanings = {note.notation: note.meaning for note in TYPE_NOTES}
 
     for name in ("amount {0}", "number {0}"):
@@ -29,14 +29,14 @@ def test_the_types_of_the_references_that_may_be_numbers_refer_to_the_loss() -> 
     assert "(../concepts/card-requests.md#numbers)" in notation.TYPES["N 1-20"]
 
 
-def test_the_pages_for_tpps_and_programme_managers_have_the_remedy() -> None:
+def test_docs_explain_number_precision_for_tpps_and_programme_managers() -> None:
     for text in (section(REQUESTS, "### Amounts"), section(CARD_REQUESTS, "### Numbers")):
         assert "2^53" in text
         assert "JSON.parse" in text
     assert "requests.md#amounts" in DOCUMENTS["docs/guides/tpp.md"]
 
 
-def test_the_python_of_the_remedy_keeps_every_digit() -> None:
+def test_the_documented_python_parser_keeps_every_digit() -> None:
     (code,) = re.findall(r"`json\.loads\(text, (.*?)\)`", section(REQUESTS, "### Amounts"))
 
     assert code == "parse_float=Decimal"

@@ -47,22 +47,22 @@ def test_mandatory_members_are_not_optional_unless_they_may_be_null() -> None:
     assert members(id={"type": ["string", "null"]}) == {"id": "str | None"}
 
 
-def test_a_list_in_a_request_may_be_any_sequence() -> None:
+def test_a_list_in_a_request_accepts_any_sequence() -> None:
     assert members("Order", id={"type": "array", "items": {"type": "integer"}}) == {"id": "Sequence[int]"}
 
 
 @pytest.mark.parametrize(("name", "expected"), [("amount", "Decimal"), ("limit", "int"), ("id", "str")])
-def test_a_number_or_a_text_has_the_type_of_its_meaning(name: str, expected: str) -> None:
+def test_a_number_or_string_member_has_the_type_of_its_meaning(name: str, expected: str) -> None:
     schema: Any = {name: {"type": ["number", "string"]}}
     assert members(**schema)[name].startswith(expected)
 
 
-def test_a_number_or_a_text_of_unknown_meaning_is_reported() -> None:
+def test_a_number_or_string_member_without_a_known_type_is_reported() -> None:
     with pytest.raises(KeyError, match=r"members\.py"):
         members(rate={"type": ["number", "string"]})
 
 
-def test_a_members_limits_are_told_where_a_caller_needs_them() -> None:
+def test_limits_of_a_member_are_documented_only_for_callers() -> None:
     schema = {"type": "string", "maxLength": 18, "description": "The reference"}
 
     assert meaning(schema, limits=True) == "The reference; at most 18 characters"
@@ -72,17 +72,17 @@ def test_a_members_limits_are_told_where_a_caller_needs_them() -> None:
 @pytest.mark.parametrize(
     ("name", "expected"), [("requestId", "request_id"), ("additionalErrors", "additional_errors"), ("bic", "bic")]
 )
-def test_names_are_pythons(name: str, expected: str) -> None:
+def test_names_are_converted_to_snake_case(name: str, expected: str) -> None:
     assert snake_case(name) == expected
 
 
-def test_a_docstring_is_a_sentence_that_fits_the_line() -> None:
+def test_a_docstring_is_a_sentence_with_lines_of_at_most_120_characters() -> None:
     assert source.docstring("The account") == '"""The account."""'
     assert source.docstring(r"The pattern \d") == 'r"""The pattern \\d."""'
     assert max(map(len, source.docstring("word " * 60, "    ").splitlines())) <= 120
 
 
-def test_the_synchronous_client_awaits_nothing_and_its_texts_stay() -> None:
+def test_the_synchronous_client_has_no_await_and_keeps_texts() -> None:
     asynchronous = (
         "from causeway import _waiting\n\n\n"
         "class AsyncTpp:\n"
@@ -116,7 +116,7 @@ def test_the_synchronous_client_awaits_nothing_and_its_texts_stay() -> None:
         ("def pay(*, prefer_async=False): ...\n", ""),
     ],
 )
-def test_an_asynchronous_name_that_is_left_in_the_synchronous_client_is_reported(text: str, left: str) -> None:
+def test_an_asynchronous_name_in_the_synchronous_client_is_reported(text: str, left: str) -> None:
     if not left:
         modules.to_synchronous(text, "caller.py")
         return
@@ -140,13 +140,13 @@ def test_every_scope_belongs_to_one_version() -> None:
     assert "accounts" in second
 
 
-def test_a_scope_that_no_call_names_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scope_without_a_call_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tpp, "operations", lambda: iter([]))
 
     with pytest.raises(ValueError, match="scopes"):
         tpp.scopes_of_versions()
 
 
-def test_only_what_requests_contain_takes_sequences() -> None:
+def test_only_schemas_of_requests_accept_sequences() -> None:
     assert {"BulkPaymentV2", "TransferV2", "PaymentAccountV2"} <= tpp.request_schemas()
     assert not {"AccountsAnswerV2", "TransactionsV2", "BanksAnswer"} & tpp.request_schemas()
