@@ -112,7 +112,9 @@ HARMLESS = (
 
 
 @pytest.mark.parametrize(("title", "name"), REQUESTS)
-def test_an_inconsistency_is_named_and_mended_at_once(world: World, title: str, name: str) -> None:
+def test_one_examination_reports_and_repairs_the_inconsistencies_after_a_restore(
+    world: World, title: str, name: str
+) -> None:
     wrong = {}
     with requests_of(world, SCENES[title]) as requests:
         moments = moments_of(world, requests.take(name))
@@ -130,7 +132,7 @@ def test_an_inconsistency_is_named_and_mended_at_once(world: World, title: str, 
 
 
 @pytest.mark.parametrize(("title", "pair"), PAIRS)
-def test_nothing_is_named_at_any_moment_of_a_request(world: World, title: str, pair: str) -> None:
+def test_no_inconsistency_is_reported_at_any_moment_of_a_request(world: World, title: str, pair: str) -> None:
     with requests_of(world, SCENES[title]) as requests:
         taken = [requests.take(name) for name in pair.split(", ")]
         moments = [each for request in taken for each in moments_of(world, request)]
@@ -142,7 +144,9 @@ def test_nothing_is_named_at_any_moment_of_a_request(world: World, title: str, p
 @pytest.mark.parametrize(
     ("title", "name"), [("order", "pay with a key"), ("order with a request id", "pay"), ("one time consent", "pay")]
 )
-def test_a_repeat_after_a_restore_reaches_the_bank_as_the_same_order(world: World, title: str, name: str) -> None:
+def test_a_repeated_payment_after_a_restore_reaches_the_bank_as_the_same_order(
+    world: World, title: str, name: str
+) -> None:
     wrong = {}
     with requests_of(world, SCENES[title]) as requests:
         pay = requests.take(name)
@@ -162,7 +166,7 @@ def test_a_repeat_after_a_restore_reaches_the_bank_as_the_same_order(world: Worl
     assert wrong == {}
 
 
-def test_a_deferred_payment_that_may_have_been_sent_before_a_restore_is_not_sent_again(world: World) -> None:
+def test_a_deferred_payment_possibly_sent_before_a_restore_is_not_sent_again(world: World) -> None:
     payer = Payer(world, 2, consent_type="one_time")
     payer.headers = {"prefer": "respond-async"}
     payer.pay("a-key")
@@ -180,7 +184,7 @@ def test_a_deferred_payment_that_may_have_been_sent_before_a_restore_is_not_sent
     assert order.order.request_id == delivery.request_id
 
 
-def test_a_deferred_payment_that_is_being_sent_is_left_to_its_worker(world: World) -> None:
+def test_a_deferred_payment_in_progress_is_left_to_its_worker(world: World) -> None:
     payer = Payer(world, 2)
     payer.headers = {"prefer": "respond-async"}
     payer.pay()
@@ -195,7 +199,7 @@ def test_a_deferred_payment_that_is_being_sent_is_left_to_its_worker(world: Worl
     assert world.delivery(delivery.delivery_id).state == "delivered"
 
 
-def test_a_repeat_of_a_deferred_payment_after_a_restore_is_answered_with_the_first(world: World) -> None:
+def test_a_repeated_deferred_payment_after_a_restore_returns_the_first_response(world: World) -> None:
     payer = Payer(world, 2)
     payer.headers = {"prefer": "respond-async"}
     first = payer.pay("a-key")
@@ -209,7 +213,7 @@ def test_a_repeat_of_a_deferred_payment_after_a_restore_is_answered_with_the_fir
     assert len(world.recorded("payment")) == payer.calls == 1
 
 
-def test_an_order_of_an_earlier_version_is_compared(world: World) -> None:
+def test_orders_of_earlier_versions_are_consistent(world: World) -> None:
     Payer(world, 2).pay()
     for item in world.hub.store.scan("idempotency"):
         if is_order(item):
@@ -218,7 +222,7 @@ def test_an_order_of_an_earlier_version_is_compared(world: World) -> None:
     assert examine(world, mend=False) == []
 
 
-def test_a_transfer_is_repeated_once_at_most_after_a_restore_that_is_mended(world: World) -> None:
+def test_a_transfer_repeated_after_a_repaired_restore_is_paid_at_most_once(world: World) -> None:
     with requests_of(world, SCENES["transfer with a reference"]) as requests:
         transfer = requests.take("transfer")
         moments = moments_of(world, transfer)
@@ -236,7 +240,7 @@ def test_a_transfer_is_repeated_once_at_most_after_a_restore_that_is_mended(worl
 
 
 @pytest.mark.parametrize("name", ["revoke", "revoke by bank"])
-def test_no_consent_is_read_after_a_restore_if_a_table_knows_its_end(world: World, name: str) -> None:
+def test_reads_with_a_revoked_consent_return_401_after_a_restore(world: World, name: str) -> None:
     with requests_of(world, SCENES["tokens"]) as requests:
         read, revoke = requests.take("read"), requests.take(name)
         assert read().status == 200
