@@ -61,7 +61,7 @@ def new_tpp(base: str, *, detail: bool) -> Iterator[Tpp]:
         yield Tpp(base, client_id="client-1", http_client=http)
 
 
-def test_a_request_and_its_response_are_printed_with_secrets_shortened(
+def test_the_tour_prints_requests_and_responses_with_shortened_secrets(
     base: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with new_tpp(base, detail=True) as tpp:
@@ -81,7 +81,7 @@ def test_a_request_and_its_response_are_printed_with_secrets_shortened(
     assert CODE[:9] not in shown
 
 
-def test_a_body_that_is_sent_again_is_not_printed_again(base: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_repeated_body_is_not_printed_again(base: str, capsys: pytest.CaptureFixture[str]) -> None:
     with new_tpp(base, detail=True) as tpp:
         for _ in range(2):
             tpp.exchange(refresh_token=TOKEN)
@@ -90,20 +90,20 @@ def test_a_body_that_is_sent_again_is_not_printed_again(base: str, capsys: pytes
     assert shown.count('"grant_type": "refresh_token"') == shown.count("(the same body)") == 1
 
 
-def test_the_code_of_an_error_is_no_secret_and_a_key_of_the_card_api_is() -> None:
+def test_error_codes_are_printed_and_card_api_keys_are_shortened() -> None:
     shown = format_json({"code": "AUTHENTICATION_REQUIRED", "access_key": "k" * 20, "access_level": 1000})
 
     assert shown == '{"code": "AUTHENTICATION_REQUIRED", "access_key": "kkkkkkkk…", "access_level": 1000}'
 
 
-def test_the_brief_tour_prints_no_request(base: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_brief_tour_prints_no_requests(base: str, capsys: pytest.CaptureFixture[str]) -> None:
     with new_tpp(base, detail=False) as tpp:
         tpp.exchange(refresh_token=TOKEN)
 
     assert capsys.readouterr().out == ""
 
 
-def test_an_error_of_the_package_ends_the_tour_with_one_line(
+def test_an_error_of_the_python_package_ends_the_tour_with_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(*_: object, **__: object) -> None:
@@ -119,7 +119,7 @@ def test_an_error_of_the_package_ends_the_tour_with_one_line(
     assert capsys.readouterr().err == "The tour ended early: no connection to the hub\n"
 
 
-def test_the_tour_says_why_it_starts_a_stack_of_its_own(tmp_path: Path) -> None:
+def test_the_tour_explains_the_start_of_a_separate_stack(tmp_path: Path) -> None:
     file = tmp_path / "stack.json"
     environ = {stackfile.VARIABLE: str(file), "AWS_ENDPOINT_URL": "http://127.0.0.1:4566", "LOCALSTACK": "1"}
     without = play._explain_own_stack(environ)
@@ -135,7 +135,7 @@ def test_the_tour_says_why_it_starts_a_stack_of_its_own(tmp_path: Path) -> None:
     assert "It ignores AWS_ENDPOINT_URL. " in silent
 
 
-def test_a_tour_whose_own_stack_does_not_start_ends_with_one_line(
+def test_a_stack_that_does_not_start_ends_the_tour_with_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail() -> NoReturn:
@@ -151,7 +151,7 @@ def test_a_tour_whose_own_stack_does_not_start_ends_with_one_line(
     )
 
 
-def test_a_wrong_pin_that_is_accepted_is_followed_by_three_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_accepted_wrong_pin_is_followed_by_three_other_pins(monkeypatch: pytest.MonkeyPatch) -> None:
     none: Any = SimpleNamespace(wait_for_event=None)
     codes = iter(["55", "55", "00", "55", "55", "75"])
     monkeypatch.setattr(CardTour, "_respond", lambda *_, **__: {"response_code": next(codes)})
