@@ -49,7 +49,7 @@ def namespaces(alarm: Alarm) -> set[str]:
 # -- the template
 
 
-def test_deployed_stages_have_alarms_and_a_dashboard_and_the_local_stage_has_none() -> None:
+def test_only_deployed_stages_have_alarms_and_a_dashboard() -> None:
     for stage in ("dev", "prod"):
         assert len(alarms(stage)) == len(ALARMS)
     assert alarms("local") == {}
@@ -58,13 +58,13 @@ def test_deployed_stages_have_alarms_and_a_dashboard_and_the_local_stage_has_non
             assert entry["Condition"] == "IsDeployed", name
 
 
-def test_an_alarm_tells_the_topic_that_it_goes_off_and_that_it_is_over() -> None:
+def test_alarms_notify_the_topic_when_raised_and_resolved() -> None:
     for name, alarm in alarms("prod", "arn:aws:sns:eu-west-1:1:people").items():
         assert alarm["AlarmActions"] == alarm["OKActions"] == ["arn:aws:sns:eu-west-1:1:people"], name
     assert all("AlarmActions" not in alarm for alarm in alarms("prod").values())
 
 
-def test_an_alarm_keeps_to_what_cloudwatch_allows(subtests: pytest.Subtests) -> None:
+def test_alarms_respect_the_limits_of_cloudwatch(subtests: pytest.Subtests) -> None:
     for name, alarm in ALARMS.items():
         with subtests.test(name):
             metrics = watched(alarm)
@@ -80,7 +80,7 @@ def test_an_alarm_keeps_to_what_cloudwatch_allows(subtests: pytest.Subtests) -> 
             )
 
 
-def test_every_alarm_has_its_row_for_the_operator_and_leads_there() -> None:
+def test_docs_list_every_alarm_and_alarms_refer_to_the_docs() -> None:
     found = [row[0] for row in rows(ALARMS_PAGE) if row[0] in ALARMS]
 
     assert sorted(found) == sorted(ALARMS)
@@ -88,15 +88,15 @@ def test_every_alarm_has_its_row_for_the_operator_and_leads_there() -> None:
         assert alarm["AlarmDescription"].endswith("See docs/alarms.md."), name
 
 
-def test_the_price_of_the_alarms_is_told() -> None:
-    """Ten cents a month for each metric."""
+def test_docs_state_the_price_of_the_alarms() -> None:
+    """Each metric costs ten cents a month."""
     metrics = sum(len(watched(alarm)) for alarm in ALARMS.values())
 
     assert f"in total ${metrics / 10:.2f} a stage" in ALARMS_PAGE.replace("\n", " ")
     assert f"| metrics of alarms: {metrics} | {metrics / 10:.2f} |" in capacity.PAGE.read_text("utf-8")
 
 
-def test_the_price_of_what_schedules_write_is_told(service: Service) -> None:
+def test_docs_state_the_price_of_metrics_written_by_schedules(service: Service) -> None:
     seen = {(figure.name, figure.dimensions) for function in (*SCHEDULES, "ingest") for figure in service.run(function)}
 
     assert f"| metrics that schedules write: {len(seen)} |" in capacity.PAGE.read_text("utf-8")
@@ -119,7 +119,7 @@ def deployed_names() -> dict[str, set[str]]:
     }
 
 
-def test_what_an_alarm_goes_by_of_aws_is_there_under_that_name() -> None:
+def test_aws_metrics_in_alarms_exist_with_their_dimensions() -> None:
     names = deployed_names()
     for stage in ("dev", "prod"):
         assert CONFIG["stages"][stage]["api_gateway_stage"] == stage
@@ -191,13 +191,13 @@ OF_AWS_PLAYED: list[tuple[str, dict[str, list[float]], int, State]] = [
 
 
 @pytest.mark.parametrize(("name", "values", "every", "expected"), OF_AWS_PLAYED)
-def test_an_alarm_on_metrics_of_aws_goes_off_and_is_over(
+def test_an_alarm_on_aws_metrics_has_the_expected_state(
     name: str, values: dict[str, list[float]], every: int, expected: State
 ) -> None:
     assert written(name, values, every) == expected
 
 
-def test_every_alarm_is_played() -> None:
+def test_every_alarm_has_a_test_of_its_state() -> None:
     found = {name: namespaces(alarm) for name, alarm in ALARMS.items()}
 
     assert {name for name, each in found.items() if each & OF_AWS.keys()} == {name for name, *_ in OF_AWS_PLAYED}
@@ -205,7 +205,7 @@ def test_every_alarm_is_played() -> None:
 
 
 @pytest.mark.parametrize("function", ["causeway-local", "causeway-local-deliver"])
-def test_a_function_that_cannot_start_is_told_of_however_seldom_it_is_called(function: str) -> None:
+def test_errors_of_a_rarely_called_function_raise_the_alarm(function: str) -> None:
     data = Data()
     for minute in (0, 5, 10):
         data.add(("AWS/Lambda", "Errors", frozenset({("FunctionName", function)})), NOW - minute * 60, 1)
@@ -217,7 +217,7 @@ def test_a_function_that_cannot_start_is_told_of_however_seldom_it_is_called(fun
 
 
 @pytest.mark.parametrize("name", PLAYS)
-def test_an_alarm_on_own_metrics_goes_off_by_what_the_service_writes_and_is_over(name: str, service: Service) -> None:
+def test_an_alarm_on_service_metrics_is_raised_and_resolved(name: str, service: Service) -> None:
     play, every, lasts = PLAYS[name]
     wrong, right = play(service)
     data, alarm = Data(), ALARMS[name]
@@ -233,8 +233,8 @@ def test_an_alarm_on_own_metrics_goes_off_by_what_the_service_writes_and_is_over
 
 
 @pytest.mark.parametrize("name", list(PLAYS))
-def test_who_writes_nothing_any_more_is_missed_where_something_is_written_all_the_time(name: str) -> None:
-    """Where it is only written when something happens, nothing is well; but a ledger that is not proved is unknown."""
+def test_missing_values_raise_only_alarms_on_regularly_written_metrics(name: str) -> None:
+    """Metrics that are written on events only may be missing; a ledger that was not verified has INSUFFICIENT_DATA."""
     regular = dict.fromkeys(("deliveries-overdue", "ingest-missing", "claims-stuck", "ledger-not-proved"), "ALARM")
 
     assert state(ALARMS[name], Data(), NOW) == (regular | {"ledger-broken": "INSUFFICIENT_DATA"}).get(name, "OK")
@@ -250,7 +250,7 @@ def test_who_writes_nothing_any_more_is_missed_where_something_is_written_all_th
         ("ledger-not-proved", HOUR, 6 * HOUR, "OK", "ALARM"),
     ],
 )
-def test_an_alarm_goes_by_one_value_for_exactly_as_long_as_its_row_says(
+def test_one_value_determines_an_alarm_state_for_exactly_the_given_time(
     name: str, value: float, lasts: int, until_then: State, afterwards: State
 ) -> None:
     data = Data()
@@ -260,7 +260,7 @@ def test_an_alarm_goes_by_one_value_for_exactly_as_long_as_its_row_says(
 
 
 @pytest.mark.parametrize(("apart", "expected"), [(5 * 60, "ALARM"), (20 * 60, "OK")])
-def test_two_pauses_of_a_bank_alarm_only_within_three_periods(apart: int, expected: State) -> None:
+def test_two_circuit_openings_of_a_bank_raise_an_alarm_only_within_three_periods(apart: int, expected: State) -> None:
     data = Data()
     for at in (NOW - apart, NOW):
         data.add(metric_of("circuit-opened"), at, 1)
@@ -268,7 +268,7 @@ def test_two_pauses_of_a_bank_alarm_only_within_three_periods(apart: int, expect
     assert state(ALARMS["circuit-opened"], data, NOW) == expected
 
 
-def test_a_broken_ledger_stays_broken_until_it_is_proved_to_hold() -> None:
+def test_a_broken_ledger_keeps_the_alarm_until_the_ledger_is_verified() -> None:
     alarm, metric, data = ALARMS["ledger-broken"], metric_of("ledger-broken"), Data()
     data.add(metric, NOW, 1)
     states = [state(alarm, data, NOW)]
@@ -281,12 +281,12 @@ def test_a_broken_ledger_stays_broken_until_it_is_proved_to_hold() -> None:
 @pytest.mark.parametrize(
     ("minutes", "expected"), [([1, 0] * 8, "ALARM"), ([0] * 8 + [1, 0] * 4, "OK"), ([0] * 14 + [9], "OK")]
 )
-def test_what_is_put_off_is_stuck_after_ten_minutes(minutes: list[float], expected: State) -> None:
-    """It is looked at every other minute."""
+def test_claims_are_stuck_after_ten_minutes(minutes: list[float], expected: State) -> None:
+    """The claims are checked every other minute."""
     assert written("claims-stuck", {"": minutes}, 60) == expected
 
 
-def test_a_payment_that_the_bank_took_and_nobody_could_record_is_an_unknown_outcome(service: Service) -> None:
+def test_a_payment_accepted_by_the_bank_but_not_recorded_is_an_unknown_outcome(service: Service) -> None:
     payer, gone = Payer(service.world, 2), ExitStack()
 
     def answers(_: object) -> Any:
@@ -300,7 +300,7 @@ def test_a_payment_that_the_bank_took_and_nobody_could_record_is_an_unknown_outc
     assert [each.values for each in written if (each.name, each.dimensions) == ("UnknownOutcomes", STAGE)] == [(1,)]
 
 
-def test_what_schedules_and_requests_write_is_documented(service: Service) -> None:
+def test_docs_list_all_metrics_of_schedules_and_requests(service: Service) -> None:
     seen = [figure for function in SCHEDULES for figure in service.run(function)]
     seen += broken_attempts(service)[0] + killed_payment(service)[0] + unrecorded_decline(service)[0]
     found: dict[str, set[str]] = {}

@@ -44,7 +44,7 @@ def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         (lambda: boto3.client("cloudformation").describe_stacks(), "with something that cannot be read"),
     ],
 )
-def test_a_page_instead_of_an_answer_of_aws_is_one_sentence(
+def test_a_response_that_is_not_from_aws_is_reported_in_one_sentence(
     address: str, call: Callable[[], Any], answered: str
 ) -> None:
     with pytest.raises(AWS_ERRORS) as caught:
@@ -55,7 +55,7 @@ def test_a_page_instead_of_an_answer_of_aws_is_one_sentence(
     )
 
 
-def test_a_refusal_of_aws_keeps_its_words() -> None:
+def test_an_aws_error_keeps_its_message() -> None:
     refused = ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, "GetAccountSettings")
 
     assert explain(refused) == "An error occurred (AccessDenied) when calling the GetAccountSettings operation: no"

@@ -31,11 +31,11 @@ def rate(figures: Figures, request: str, name: str) -> Decimal:
     return next(limit.rate for limit in capacity.limits(figures, request) if limit.name == name)
 
 
-def test_the_costs_and_rates_of_the_page_follow_from_its_figures() -> None:
+def test_capacity_tables_follow_from_the_figures_of_the_page() -> None:
     assert capacity.replace_tables(PAGE, capacity.tables(FIGURES)) == PAGE, "`make capacity` writes them anew"
 
 
-def test_processor_times_are_those_of_the_measured_requests() -> None:
+def test_processor_times_equal_the_measured_requests() -> None:
     """Floor times ratio, in multiples of the floor of a relayed read."""
     titles = {"relayed read": READ_OF_ACCOUNTS, "payment": PAYMENT, "`createCard`": "createCard for a new holder"}
     row = re.compile(r"^\| ([^|]+) \| ([\d.]+); \d+ \| [\d.; ]+ \| ([\d.]+); ", re.MULTILINE)
@@ -50,12 +50,12 @@ def test_processor_times_are_those_of_the_measured_requests() -> None:
     assert FIGURES.values["processor time of the floor"] == floor_of_a_read
 
 
-def test_the_page_has_the_memory_of_the_functions() -> None:
+def test_the_capacity_page_has_the_memory_of_the_functions() -> None:
     assert FIGURES.values["memory of the function that answers requests"] == API.memory
     assert FIGURES.values["memory of `deliver`"] == BY_NAME["deliver"].memory
 
 
-def test_the_deliveries_a_second_follow_from_the_workers_and_their_duration() -> None:
+def test_deliveries_per_second_follow_from_workers_and_duration() -> None:
     milliseconds = int(capacity.billed_milliseconds(FIGURES, FIGURES.work["delivery of an event"]))
     rate = WORKERS * 1000 // milliseconds
 
@@ -74,14 +74,14 @@ def test_the_deliveries_a_second_follow_from_the_workers_and_their_duration() ->
         ("delivery of an event", "SQS", "0.80"),
     ],
 )
-def test_a_million_requests_cost_their_list_price(title: str, service: str, dollars: str) -> None:
+def test_a_million_requests_cost_the_list_price(title: str, service: str, dollars: str) -> None:
     parts = capacity.cost(FIGURES, FIGURES.work[title])
 
     assert parts[service] == Decimal(dollars)
     assert all(isinstance(part, Decimal) for part in parts.values())
 
 
-def test_a_slower_bank_costs_milliseconds_and_takes_environments() -> None:
+def test_a_slower_bank_increases_billed_time_and_reduces_the_rate() -> None:
     slow, slower = assuming(bank_milliseconds=10_000), assuming(bank_milliseconds=20_000)
     milliseconds = [capacity.billed_milliseconds(each, FIGURES.work[PAYMENT]) for each in (slow, slower)]
 
@@ -89,13 +89,13 @@ def test_a_slower_bank_costs_milliseconds_and_takes_environments() -> None:
     assert rate(slow, READ, "Lambda concurrency") / rate(slower, READ, "Lambda concurrency") == pytest.approx(2, 0.01)
 
 
-def test_the_limits_of_a_request_come_in_their_order() -> None:
+def test_limits_of_a_request_are_sorted_by_rate() -> None:
     for request in capacity.REQUESTS:
         rates = [limit.rate for limit in capacity.limits(FIGURES, request)]
         assert rates == sorted(rates)
 
 
-def test_with_options_the_command_prints_other_tables(capsys: pytest.CaptureFixture[str]) -> None:
+def test_capacity_options_print_other_tables_and_keep_the_page(capsys: pytest.CaptureFixture[str]) -> None:
     capacity.main(["--concurrency", "5000", "--rates", "250"])
 
     assert "| Lambda concurrency | 24,000 | 22,000 | 50,000 | a higher quota |" in (printed := capsys.readouterr().out)

@@ -43,12 +43,12 @@ def main(module: str, *arguments: str) -> None:
             logging.disable(logging.NOTSET)  # commands switch logs off, for their whole process
 
 
-def test_all_commands_of_the_makefile_are_known() -> None:
+def test_commands_of_the_makefile_are_found() -> None:
     assert {"infra.local", "infra.tour", "infra.deploy", "tests.browser"} <= set(OF_THE_MAKEFILE)
 
 
 @pytest.mark.parametrize("module", COMMANDS)
-def test_help_shows_the_command_as_it_is_typed_and_does_nothing(
+def test_help_shows_the_command_line_and_writes_no_files(
     module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -64,9 +64,7 @@ def test_help_shows_the_command_as_it_is_typed_and_does_nothing(
 
 
 @pytest.mark.parametrize("module", [each for each in COMMANDS if each != "tests.endpoint"])
-def test_an_argument_that_nobody_knows_is_refused_before_anything_is_done(
-    module: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unknown_argument_exits_with_code_2(module: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
         main(module, "--unknown")
 
@@ -75,7 +73,7 @@ def test_an_argument_that_nobody_knows_is_refused_before_anything_is_done(
 
 
 @pytest.mark.parametrize("module", COMMANDS)
-def test_each_command_shows_the_version_and_does_nothing(
+def test_the_version_option_prints_the_version_and_writes_no_files(
     module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -87,7 +85,7 @@ def test_each_command_shows_the_version_and_does_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_whatever_names_a_command_names_the_python_that_has_it() -> None:
+def test_every_mention_of_a_command_names_its_python() -> None:
     folders = [file for name in ("chalicelib", "docs", "infra", "tests") for file in (ROOT / name).rglob("*")]
     files = [file for file in (ROOT / "README.md", ROOT / "Makefile", *folders) if file.name.endswith(SHOWN)]
     bare = [
@@ -101,7 +99,7 @@ def test_whatever_names_a_command_names_the_python_that_has_it() -> None:
     assert bare == []
 
 
-def test_an_interruption_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_keyboard_interrupt_prints_one_line_and_exits_with_130(capsys: pytest.CaptureFixture[str]) -> None:
     def interrupted() -> int:
         raise KeyboardInterrupt
 
@@ -112,7 +110,7 @@ def test_an_interruption_is_one_line(capsys: pytest.CaptureFixture[str]) -> None
     assert capsys.readouterr().err == "causeway: interrupted.\n"
 
 
-def test_a_command_ends_with_its_own_code() -> None:
+def test_a_command_exits_with_its_return_code() -> None:
     with pytest.raises(SystemExit) as end:
         command.run(lambda: 3)
 

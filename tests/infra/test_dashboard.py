@@ -37,7 +37,7 @@ def dashboard(stage: str) -> Any:
     return json.loads(re.sub(r"\$\{(\w+)\.\w+\}", r"\1", text))
 
 
-def test_the_dashboard_shows_every_alarm_before_anything_else() -> None:
+def test_the_dashboard_shows_every_alarm_first() -> None:
     first, *others = dashboard("prod")["widgets"]
     names = [name for name, each in template.load()["Resources"].items() if each["Type"] == ALARM]
 
@@ -47,7 +47,7 @@ def test_the_dashboard_shows_every_alarm_before_anything_else() -> None:
     assert all(widget["y"] > 0 for widget in others)
 
 
-def test_widgets_lie_beside_and_below_each_other() -> None:
+def test_dashboard_widgets_do_not_overlap() -> None:
     taken: set[tuple[int, int]] = set()
     for widget in dashboard("prod")["widgets"]:
         places = {
@@ -92,7 +92,7 @@ FAULTS_OF_OTHERS = ("CallerFailures", "HubFailures")
 """Written like the failures of banks, but only if there are any."""
 
 
-def test_the_dashboard_looks_for_lines_that_are_logged() -> None:
+def test_the_dashboard_queries_only_logged_messages() -> None:
     sources = "\n".join(path.read_text("utf-8") for path in (ROOT / "chalicelib/delivery").glob("*.py"))
     [query] = [each["properties"]["query"] for each in dashboard("dev")["widgets"] if each["type"] == "log"]
 

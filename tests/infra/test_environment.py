@@ -121,7 +121,7 @@ def version() -> str:
     return sys.version.split()[0]
 
 
-def test_an_environment_has_the_packages_with_hashes_and_the_sdk_and_a_repeat_runs_nothing(project: Project) -> None:
+def test_an_environment_installs_packages_with_hashes_and_the_sdk_only_once(project: Project) -> None:
     project.installs("[[ $* != *--offline*--require-hashes* ]]")
     said = project.make()
 
@@ -135,20 +135,20 @@ def test_an_environment_has_the_packages_with_hashes_and_the_sdk_and_a_repeat_ru
     assert project.ran() == []
 
 
-def test_no_network_is_used_if_uvs_cache_has_the_packages(project: Project) -> None:
+def test_cached_packages_are_installed_without_network(project: Project) -> None:
     project.make()
 
     assert all("--offline" in command for command in project.ran()[1:])
 
 
-def test_downloads_are_shown_and_all_else_that_uv_says_is_not(project: Project) -> None:
+def test_only_downloads_are_printed_from_the_output_of_uv(project: Project) -> None:
     project.installs("echo Resolved 9 packages >&2; echo 'Downloading botocore (16.1MiB)' >&2")
 
     assert "Downloading botocore (16.1MiB)\n" in project.make()
     assert "Resolved" not in project.make("dev")
 
 
-def test_all_packages_include_those_that_make_run_needs(project: Project) -> None:
+def test_development_packages_include_the_run_packages(project: Project) -> None:
     project.make("run")
     project.ran()
     assert project.make("dev") == CREATING.format(version=version(), count=3)
@@ -162,7 +162,7 @@ def test_all_packages_include_those_that_make_run_needs(project: Project) -> Non
 
 
 @pytest.mark.parametrize("changed", ["requirements-run.txt", "sdk/pyproject.toml"])
-def test_changed_requirements_replace_the_environment_and_keep_its_python(project: Project, changed: str) -> None:
+def test_changed_requirements_rebuild_the_environment_with_the_same_python(project: Project, changed: str) -> None:
     project.make()
     project.ran()
     (project.folder / ".venv" / "pip.conf").touch()
@@ -180,7 +180,7 @@ def test_changed_requirements_replace_the_environment_and_keep_its_python(projec
     assert project.made() == {".venv"}
 
 
-def test_a_working_environment_is_kept_whichever_python_the_shell_offers(project: Project) -> None:
+def test_an_environment_is_kept_if_the_shell_offers_another_python(project: Project) -> None:
     project.make()
     project.ran()
     (project.folder / ".venv" / "bin" / "python").unlink()
@@ -191,8 +191,8 @@ def test_a_working_environment_is_kept_whichever_python_the_shell_offers(project
     assert project.ran() == []
 
 
-def test_an_environment_copied_or_moved_with_its_repository_is_replaced(project: Project) -> None:
-    """Its SDK is the other repository's."""
+def test_an_environment_moved_with_its_repository_is_rebuilt(project: Project) -> None:
+    """The SDK in the environment is that of the other repository."""
     project.make()
     project.ran()
     moved = project.folder.with_name("moved")
@@ -217,7 +217,7 @@ def test_a_link_to_the_environment_of_another_repository_is_kept(project: Projec
 
 
 @pytest.mark.parametrize("name", [".venv", ".venv-3.13"])
-def test_git_ignores_environments_links_to_them_and_what_they_leave(tmp_path: Path, name: str) -> None:
+def test_git_ignores_environments_links_and_lock_files(tmp_path: Path, name: str) -> None:
     shutil.copy(ROOT / ".gitignore", tmp_path)
     git = ["git", "-C", str(tmp_path)]
     subprocess.run([*git, "init", "--quiet"], check=True)
@@ -231,7 +231,7 @@ def test_git_ignores_environments_links_to_them_and_what_they_leave(tmp_path: Pa
     assert done.stdout == "?? .gitignore\n"
 
 
-def test_an_environment_whose_python_does_not_run_is_replaced(project: Project) -> None:
+def test_an_environment_with_a_broken_python_is_rebuilt(project: Project) -> None:
     project.make()
     project.ran()
     (project.folder / ".venv" / "bin" / "python").unlink()
@@ -241,7 +241,7 @@ def test_an_environment_whose_python_does_not_run_is_replaced(project: Project) 
 
 
 @pytest.mark.parametrize("failing", ["*--require-hashes*", "*--editable*"])
-def test_an_installation_that_fails_leaves_the_old_environment(project: Project, failing: str) -> None:
+def test_a_failed_installation_keeps_the_old_environment(project: Project, failing: str) -> None:
     project.make()
     (project.folder / "requirements-run.txt").write_text("chalice==2\n")
     project.installs(f"if [[ $* == {failing} ]]; then echo what uv says >&2; exit 2; fi")
@@ -256,7 +256,7 @@ def test_an_installation_that_fails_leaves_the_old_environment(project: Project,
     assert project.make() == ""
 
 
-def test_an_interruption_is_one_line_and_leaves_nothing_half_done(project: Project) -> None:
+def test_an_interruption_prints_one_line_and_leaves_no_partial_environment(project: Project) -> None:
     project.installs("echo Downloading botocore >&2; exec sleep 60")
     process = project.start()
     assert process.stderr is not None
@@ -269,7 +269,7 @@ def test_an_interruption_is_one_line_and_leaves_nothing_half_done(project: Proje
     assert project.made() == set()
 
 
-def test_an_environment_set_aside_by_a_process_that_was_killed_is_put_back(project: Project) -> None:
+def test_an_environment_moved_aside_by_a_killed_process_is_restored(project: Project) -> None:
     project.make()
     project.ran()
     (project.folder / ".venv").rename(project.folder / ".venv.old")
@@ -279,7 +279,7 @@ def test_an_environment_set_aside_by_a_process_that_was_killed_is_put_back(proje
     assert project.made() == {".venv"}
 
 
-def test_an_environment_put_back_keeps_its_python_and_its_development_packages(project: Project) -> None:
+def test_a_restored_environment_keeps_its_python_and_development_packages(project: Project) -> None:
     project.make("dev")
     project.ran()
     python = project.folder / ".venv" / "bin" / "python"
@@ -311,7 +311,7 @@ def test_a_second_process_waits_for_the_first(project: Project) -> None:
     assert project.made() == {".venv"}
 
 
-def test_a_file_system_without_locks_is_one_sentence(project: Project) -> None:
+def test_a_file_system_without_locks_is_reported_in_one_sentence(project: Project) -> None:
     (project.home / "no-locks").touch()
 
     assert project.make(code=1) == (
@@ -356,7 +356,7 @@ def test_a_file_system_without_locks_is_one_sentence(project: Project) -> None:
         ),
     ],
 )
-def test_a_problem_of_the_machine_is_one_sentence(project: Project, problem: str, sentence: str) -> None:
+def test_an_installation_problem_is_reported_in_one_sentence(project: Project, problem: str, sentence: str) -> None:
     project.installs(f"echo '{problem}' >&2; exit 2")
 
     assert project.make(code=1) == f"{CREATING.format(version=version(), count=1)}causeway: {sentence}.\n"
@@ -372,7 +372,7 @@ def configure(project: Project, configuration: str) -> None:
 
 
 @pytest.mark.parametrize("configuration", CONFIGURATIONS)
-def test_no_problem_prints_the_password_of_an_index(project: Project, configuration: str) -> None:
+def test_installation_errors_contain_no_index_password(project: Project, configuration: str) -> None:
     configure(project, configuration)
     said = project.make(code=1)
 
@@ -380,8 +380,8 @@ def test_no_problem_prints_the_password_of_an_index(project: Project, configurat
     assert said.count("\n") > 1
 
 
-def test_pips_problem_with_its_configuration_prints_no_password(project: Project) -> None:
-    """pip gets uv where there is none."""
+def test_pip_configuration_errors_contain_no_password(project: Project) -> None:
+    """pip installs uv if there is none."""
     configure(project, "no-section")
     (project.home / "bin" / "uv").unlink()
     project.program("bin/python3.11", f'#!/bin/sh\nexec {sys.executable} "$@"\n')
@@ -392,8 +392,8 @@ def test_pips_problem_with_its_configuration_prints_no_password(project: Project
     assert "no section headers" in said
 
 
-def test_a_disk_that_fills_while_the_cache_is_used_is_not_filled_again(project: Project) -> None:
-    """The second attempt would complain of what the first left."""
+def test_a_full_disk_during_the_offline_installation_prevents_a_second_attempt(project: Project) -> None:
+    """A second attempt would report the leftovers of the first."""
     project.installs(
         "if [[ $* == *--offline* ]]; then echo 'No space left on device' >&2; else echo half >&2; fi; exit 2"
     )
@@ -404,10 +404,8 @@ def test_a_disk_that_fills_while_the_cache_is_used_is_not_filled_again(project: 
 
 @pytest.mark.parametrize("pip", ["", "/wheels/pip.whl"])
 @pytest.mark.parametrize("uv", [None, "0.4.30"])
-def test_pip_gets_the_locked_uv_with_its_hashes_where_path_has_none_or_an_old_one(
-    project: Project, pip: str, uv: str | None
-) -> None:
-    """An interpreter without pip has pip's wheel as a part of venv."""
+def test_pip_installs_the_locked_uv_if_path_has_no_uv_or_an_old_one(project: Project, pip: str, uv: str | None) -> None:
+    """A Python without pip has the wheel of pip as a part of venv."""
     if uv:
         project.program("bin/uv", UV.replace("${UV_VERSION-0.13.9}", uv))
     else:
@@ -428,7 +426,7 @@ def test_pip_gets_the_locked_uv_with_its_hashes_where_path_has_none_or_an_old_on
     assert project.made() == {".uv", ".venv"}
 
 
-def test_a_python_without_pip_and_venv_is_told_which_package_has_them(project: Project) -> None:
+def test_a_python_without_pip_and_venv_is_reported_with_the_package_to_install(project: Project) -> None:
     (project.home / "bin" / "uv").unlink()
     (project.home / "pip").write_text("1")
 
@@ -438,7 +436,7 @@ def test_a_python_without_pip_and_venv_is_told_which_package_has_them(project: P
     assert project.made() == set()
 
 
-def test_uv_downloads_no_python_and_gets_pips_settings(project: Project) -> None:
+def test_uv_downloads_no_python_and_uses_the_settings_of_pip(project: Project) -> None:
     project.environ |= {"PIP_INDEX_URL": "https://index.example/simple", "PIP_CONFIG_FILE": os.devnull}
     project.installs('echo "$UV_PYTHON_DOWNLOADS $UV_DEFAULT_INDEX" >>$HOME/ran')
     project.make()

@@ -33,7 +33,7 @@ def send(receiver: EventReceiver, type_: str, message_id: str, secret: str = SEC
         return session.post(receiver.url, data=body, headers=headers, timeout=PATIENCE_SECONDS).status_code
 
 
-def test_an_event_is_waited_for_by_its_type_and_members_in_whatever_order_they_come(receiver: EventReceiver) -> None:
+def test_wait_for_event_finds_events_by_type_and_members_in_any_order(receiver: EventReceiver) -> None:
     paid = {f"m{number}": {"payment_id": f"P{number}", "bic": "DEMODEF1"} for number in (1, 2)}
     statuses = [send(receiver, "payment.status_changed", name, **data) for name, data in paid.items()]
 
@@ -42,7 +42,7 @@ def test_an_event_is_waited_for_by_its_type_and_members_in_whatever_order_they_c
     assert receiver.wait_for_event("payment.status_changed").event.to_json()["data"] == paid["m1"]
 
 
-def test_a_repeat_is_accepted_and_taken_once(receiver: EventReceiver) -> None:
+def test_a_repeated_event_is_accepted_but_received_once(receiver: EventReceiver) -> None:
     assert [send(receiver, "test", "m1", message="Hello") for _ in range(2)] == [204, 204]
 
     assert receiver.wait_for_event("test").id == "m1"
@@ -50,14 +50,14 @@ def test_a_repeat_is_accepted_and_taken_once(receiver: EventReceiver) -> None:
         receiver.wait_for_event("test")
 
 
-def test_an_event_with_a_wrong_signature_is_refused_and_ends_the_wait(receiver: EventReceiver) -> None:
+def test_an_event_with_an_invalid_signature_returns_400_and_ends_the_wait(receiver: EventReceiver) -> None:
     assert send(receiver, "test", "m1", event_signing.new_secret(), message="Hello") == 400
 
     with pytest.raises(EventMissing, match="not signed with the receiver's secret"):
         receiver.wait_for_event("test")
 
 
-def test_what_is_not_an_event_at_all_is_refused(receiver: EventReceiver) -> None:
+def test_a_request_that_is_not_an_event_returns_400(receiver: EventReceiver) -> None:
     with requests.Session() as session:
         session.trust_env = False
         headers = {"webhook-id": "m1"}
@@ -65,7 +65,7 @@ def test_what_is_not_an_event_at_all_is_refused(receiver: EventReceiver) -> None
     assert answer.status_code == 400
 
 
-def test_an_event_that_was_waited_for_is_shown() -> None:
+def test_the_receiver_shows_only_awaited_events() -> None:
     shown: list[str] = []
     with listen(lambda received: shown.append(received.id)) as receiver:
         receiver.secret = SECRET

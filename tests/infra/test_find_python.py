@@ -71,14 +71,14 @@ def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path)
 
 
-def test_a_shim_that_does_not_run_is_passed_over_for_the_next_on_path(machine: Machine) -> None:
+def test_a_shim_that_does_not_run_is_skipped(machine: Machine) -> None:
     machine.on_path("shims", content=SHIM)
     found = machine.on_path("bin")
 
     assert machine.find(VERSION) == str(found)
 
 
-def test_a_version_of_pyenv_is_found_where_path_has_only_its_shim(machine: Machine) -> None:
+def test_a_pyenv_version_is_found_if_path_has_only_its_shim(machine: Machine) -> None:
     machine.on_path("shims", content=SHIM)
     machine.of_pyenv("3.9.1")
     machine.of_pyenv("3.99.0", content=SHIM)
@@ -87,7 +87,7 @@ def test_a_version_of_pyenv_is_found_where_path_has_only_its_shim(machine: Machi
     assert machine.find(VERSION) == str(found)
 
 
-def test_path_comes_before_pyenv_and_causeway_python_before_both(machine: Machine) -> None:
+def test_causeway_python_precedes_path_and_path_precedes_pyenv(machine: Machine) -> None:
     machine.of_pyenv("3.99.1")
     on_path = machine.on_path("bin")
     assert machine.find(VERSION) == str(on_path)
@@ -96,13 +96,13 @@ def test_path_comes_before_pyenv_and_causeway_python_before_both(machine: Machin
     assert machine.find(VERSION) == machine.variables["CAUSEWAY_PYTHON"]
 
 
-def test_an_interpreter_of_another_version_is_refused_whatever_it_is_called(machine: Machine) -> None:
+def test_an_interpreter_of_another_version_is_refused(machine: Machine) -> None:
     machine.on_path("bin", content=f'#!/bin/sh\nexec {sys.executable} "$@"\n')
 
     assert machine.find(VERSION) == f"causeway: Python {VERSION} is needed: {HOW}."
 
 
-def test_a_causeway_python_that_does_not_suit_is_named_and_nothing_else_is_taken(machine: Machine) -> None:
+def test_an_unsuitable_causeway_python_is_refused_by_name(machine: Machine) -> None:
     machine.on_path("bin")
     machine.variables["CAUSEWAY_PYTHON"] = "/opt/python"
 
@@ -114,7 +114,7 @@ def test_a_causeway_python_that_does_not_suit_is_named_and_nothing_else_is_taken
     )
 
 
-def test_without_a_version_any_from_the_oldest_supported_one_is_found(machine: Machine) -> None:
+def test_without_a_version_any_supported_python_is_found(machine: Machine) -> None:
     machine.on_path("old", "python3", SHIM)
     assert machine.find() == "causeway: Python 3.11 or later is needed, and there is none on this machine."
 
@@ -124,7 +124,7 @@ def test_without_a_version_any_from_the_oldest_supported_one_is_found(machine: M
 
 
 @pytest.mark.parametrize("target", ["bench", "deploy", "package", "rehearse", "stage-python"])
-def test_without_the_deployed_python_a_target_ends_with_one_sentence_before_anything_is_made(
+def test_a_make_target_without_the_deployed_python_ends_with_one_sentence(
     machine: Machine, tmp_path: Path, target: str
 ) -> None:
     project = tmp_path / "project"
@@ -144,9 +144,7 @@ def test_without_the_deployed_python_a_target_ends_with_one_sentence_before_anyt
     assert {file.name for file in project.rglob("*")} == {"infra", *(Path(name).name for name in made_of)}
 
 
-def test_localstack_without_its_python_ends_with_one_sentence_before_anything_is_made(
-    machine: Machine, tmp_path: Path
-) -> None:
+def test_localstack_without_python_3_13_ends_with_one_sentence(machine: Machine, tmp_path: Path) -> None:
     project = tmp_path / "project"
     for name in ("infra/local/localstack/start.sh", "infra/find_python.sh"):
         shutil.copy2(ROOT / name, machine.add(project / name))
@@ -161,5 +159,5 @@ def test_localstack_without_its_python_ends_with_one_sentence_before_anything_is
     assert {file.name for file in project.rglob("*")} == {"infra", "local", "localstack", "start.sh", "find_python.sh"}
 
 
-def test_the_makefile_has_the_deployed_python() -> None:
+def test_the_makefile_has_the_deployed_python_version() -> None:
     assert re.findall(r"^DEPLOYED := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE) == [runtime.PYTHON]

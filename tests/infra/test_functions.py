@@ -51,13 +51,13 @@ def deployed_name(function: Function, stage: str) -> str:
     return f"causeway-{stage}{function.name and f'-{function.name}'}"
 
 
-def test_every_function_that_the_application_registers_has_its_row_and_its_trigger() -> None:
+def test_the_function_table_has_exactly_the_registered_functions_and_triggers() -> None:
     assert triggers() == {each.name: each.trigger for each in FUNCTIONS if each.name}, (
         "infra/deploy/functions.py has other functions or triggers than the application"
     )
 
 
-def test_each_job_finds_the_service_when_lambda_loads_its_module_alone(subtests: pytest.Subtests) -> None:
+def test_each_job_module_finds_the_service_when_loaded_alone(subtests: pytest.Subtests) -> None:
     rooms = {source.handler_string.rpartition(".")[0] for source in app.event_sources} - {"chalicelib.jobs"}
     environment = {**os.environ, "STAGE": "local", "AWS_DEFAULT_REGION": "eu-west-1"}
 
@@ -70,7 +70,7 @@ def test_each_job_finds_the_service_when_lambda_loads_its_module_alone(subtests:
             assert re.search(r"Container object|\.Hub object", made.stdout)
 
 
-def test_chalices_configuration_and_policies_are_what_the_command_writes() -> None:
+def test_chalice_configuration_and_policies_are_up_to_date() -> None:
     files = functions.written_files(json.loads(functions.CONFIG.read_text("utf-8")))
 
     for name, text in files.items():
@@ -78,9 +78,7 @@ def test_chalices_configuration_and_policies_are_what_the_command_writes() -> No
         assert there == text, f"{name}: `.venv/bin/python -m infra.deploy.functions` writes it again"
 
 
-def test_the_command_writes_chalices_configuration_and_policies(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_writes_chalice_configuration_and_policies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = functions.CONFIG.read_text("utf-8")
     copy = tmp_path / "config.json"
     copy.write_text(json.dumps({**json.loads(before), "lambda_functions": {}}), "utf-8")
@@ -95,25 +93,25 @@ def test_the_command_writes_chalices_configuration_and_policies(
 
 
 @each_function
-def test_a_function_has_its_policy_in_every_stage_that_has_it_and_in_no_other(function: Function) -> None:
+def test_a_function_has_a_policy_in_exactly_its_stages(function: Function) -> None:
     folder = functions.CONFIG.parent
     there = {stage for stage in STAGES if (folder / function.policy(stage)).is_file()}
 
     assert there == set(function.stages), f"{function.policy('<stage>')} belongs to {', '.join(function.stages)}"
 
 
-def test_every_policy_is_a_functions() -> None:
+def test_every_policy_file_belongs_to_a_function() -> None:
     there = {file.name for file in functions.CONFIG.parent.glob("policy-*.json")}
 
     assert there == {each.policy(stage) for each in FUNCTIONS for stage in each.stages}
 
 
-def test_every_function_has_rights_and_no_other_has() -> None:
+def test_rights_are_defined_for_exactly_the_functions() -> None:
     assert policies.RIGHTS.keys() == {each.name for each in FUNCTIONS}
 
 
 @each_function
-def test_a_functions_rights_are_compared_with_what_it_calls(function: Function) -> None:
+def test_every_function_has_a_test_of_its_policy(function: Function) -> None:
     tests = ["test_permissions.py", "test_interface_permissions.py"]
     text = "".join((Path(__file__).parent / name).read_text("utf-8") for name in tests)
     suffix = function.name and f"-{function.name}"
@@ -122,13 +120,13 @@ def test_a_functions_rights_are_compared_with_what_it_calls(function: Function) 
 
 
 @each_function
-def test_a_function_of_production_is_watched_by_the_alarms_of_its_row(function: Function) -> None:
+def test_every_production_function_has_existing_alarms(function: Function) -> None:
     assert set(function.alarms) <= ALARMS.keys(), "infra/resources.yaml has no such alarm"
     assert function.alarms or "prod" not in function.stages, f"nobody notices when {function.name} fails"
 
 
 @pytest.mark.parametrize(("alarm", "metric"), OF_LAMBDA.items())
-def test_an_alarm_on_metrics_of_lambda_goes_by_the_functions_that_name_it(alarm: str, metric: str) -> None:
+def test_lambda_alarms_watch_exactly_the_functions_of_the_table(alarm: str, metric: str) -> None:
     wanted = {deployed_name(each, "local") for each in FUNCTIONS if alarm in each.alarms}
     found = {
         value
@@ -141,8 +139,7 @@ def test_an_alarm_on_metrics_of_lambda_goes_by_the_functions_that_name_it(alarm:
 
 
 @pytest.mark.parametrize("name", sorted({name for each in FUNCTIONS for name in each.alarms} - OF_LAMBDA.keys()))
-def test_an_alarm_that_watches_some_functions_names_them(name: str) -> None:
-    """Those for which it is missed that something is written, or taken from the queue; the interface is everybody's."""
+def test_an_alarm_description_names_its_scheduled_functions(name: str) -> None:
     own = [each.name for each in FUNCTIONS if each.is_scheduled and name in each.alarms]
     text = ALARMS[name]["AlarmDescription"]
 
@@ -150,7 +147,7 @@ def test_an_alarm_that_watches_some_functions_names_them(name: str) -> None:
 
 
 @each_function
-def test_the_operator_reads_of_a_function_what_its_row_says(function: Function) -> None:
+def test_docs_list_memory_timeout_and_trigger_of_each_function(function: Function) -> None:
     name = deployed_name(function, "{stage}")
     found = [row[1:] for row in rows(section(OPERATIONS, "## Functions")) if row[0] == name]
 
@@ -161,13 +158,13 @@ def test_the_operator_reads_of_a_function_what_its_row_says(function: Function) 
     assert ("not in prod" in started_by) == ("prod" not in function.stages)
 
 
-def test_the_operator_reads_of_no_other_function() -> None:
+def test_docs_list_no_unknown_function() -> None:
     found = {row[0] for row in rows(section(OPERATIONS, "## Functions")) if row[0].startswith("causeway-{stage}")}
 
     assert found == {deployed_name(each, "{stage}") for each in FUNCTIONS}
 
 
-def test_the_functions_that_are_stopped_for_a_restore_are_all_that_production_has() -> None:
+def test_docs_name_all_production_functions_to_stop_for_a_restore() -> None:
     (step,) = re.findall(r"Stop all functions.*", DOCUMENTS["docs/deployment.md"])
 
     assert set(re.findall(r"`-([a-z]+)`", step)) == {
@@ -175,7 +172,7 @@ def test_the_functions_that_are_stopped_for_a_restore_are_all_that_production_ha
     }
 
 
-def test_the_page_on_capacity_has_the_cost_of_every_schedule_of_production() -> None:
+def test_docs_list_the_cost_of_every_production_schedule() -> None:
     page = (ROOT / "docs/capacity.md").read_text("utf-8")
     scheduled = [each.name for each in FUNCTIONS if each.is_scheduled and "prod" in each.stages]
 

@@ -131,9 +131,7 @@ def refresh_and_list(world: World) -> None:
         assert answer.status == 200
 
 
-def test_the_interface_uses_what_it_may_of_all_but_the_cards_and_may_what_it_uses(
-    connected: World, rights: Rights
-) -> None:
+def test_the_api_uses_exactly_its_rights_besides_the_card_tables(connected: World, rights: Rights) -> None:
     visit(connected)
     pay(connected)
     report(connected)
@@ -146,7 +144,7 @@ def test_the_interface_uses_what_it_may_of_all_but_the_cards_and_may_what_it_use
         assert granted == taken - {right for right in taken if stage == "prod" and right[1] == OF_DEMO_BANKS}
 
 
-def test_what_settles_payments_uses_what_it_may_and_may_what_it_uses(connected: World, rights: Rights) -> None:
+def test_settle_uses_exactly_the_rights_of_its_policy(connected: World, rights: Rights) -> None:
     from app import app
 
     pay(connected)

@@ -129,7 +129,7 @@ WORK: dict[str, Callable[[World], Callable[[bootstrap.Hub], object]]] = {
 
 
 @pytest.mark.parametrize("function", WORK)
-def test_a_function_reaches_the_keys_and_secrets_that_it_may_and_may_reach_those(
+def test_a_function_uses_exactly_its_keys_and_secrets(
     world: World, reached: Callable[[Callable[[bootstrap.Hub], object]], Keys], function: str
 ) -> None:
     found = reached(WORK[function](world))
@@ -139,17 +139,17 @@ def test_a_function_reaches_the_keys_and_secrets_that_it_may_and_may_reach_those
     assert found["unwraps"] == granted("prod", function)["unwraps"]
 
 
-def test_what_settles_payments_has_the_demonstration_banks_secret_only() -> None:
+def test_settle_can_read_only_the_secret_of_the_demonstration_banks() -> None:
     assert granted("dev", "-settle") == {"secrets": {"demo-banks"}, "unwraps": False}
 
 
-def test_all_functions_are_looked_at() -> None:
+def test_every_function_has_a_test_of_its_keys_and_secrets() -> None:
     assert WORK.keys() | {"-settle"} == {each.name and f"-{each.name}" for each in FUNCTIONS}
 
 
 @each_policy
-def test_every_statement_is_one_that_a_test_compares_with_what_is_called(file: Path) -> None:
-    """Tables and queues are compared elsewhere; here are the forms that all others have."""
+def test_every_policy_statement_has_a_known_form(file: Path) -> None:
+    """Other tests compare the statements on tables and queues with the calls."""
     stage = stage_of(file)
     function = file.stem.removeprefix("policy-")
     log = f"arn:aws:logs:*:*:log-group:/aws/lambda/causeway-{function}"

@@ -55,7 +55,7 @@ NOT_IN_CI = {
 """The targets that the merge gate leaves out, and why."""
 
 
-def test_the_merge_gate_runs_every_target_that_checks_something() -> None:
+def test_the_merge_gate_runs_every_checking_target() -> None:
     phony = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
     run = re.findall(r"^(?:[^#\n]* )?target ([a-z-]+)", (ROOT / ".ci" / "run").read_text(), re.MULTILINE)
 
@@ -64,7 +64,7 @@ def test_the_merge_gate_runs_every_target_that_checks_something() -> None:
     assert NOT_IN_CI.keys().isdisjoint(run)
 
 
-def test_the_merge_gate_prints_the_seconds_of_each_target_and_the_one_that_failed(tmp_path: Path) -> None:
+def test_the_merge_gate_prints_the_seconds_of_each_target_and_the_failed_target(tmp_path: Path) -> None:
     (tmp_path / ".ci").mkdir()
     shutil.copy2(ROOT / ".ci" / "run", tmp_path / ".ci" / "run")
     (tmp_path / "bin").mkdir()
@@ -92,7 +92,7 @@ def test_help_lists_every_target_on_one_line() -> None:
     assert all(len(line) <= 120 for line in said.splitlines())
 
 
-def test_make_alone_is_help() -> None:
+def test_make_without_a_target_prints_help() -> None:
     alone = subprocess.run(["make", "-s"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert alone.startswith("  make help")
 
@@ -106,7 +106,7 @@ def test_every_requirement_is_pinned_exactly() -> None:
             assert line.startswith("-r requirements") or pinned
 
 
-def test_paths_of_tests_that_do_not_exist_are_named_before_anything_starts() -> None:
+def test_missing_test_paths_are_reported_before_the_start() -> None:
     done = _make("TESTS=tests/nonexistent.py::test_name tests/infra")
 
     assert done.returncode == 2
@@ -114,7 +114,7 @@ def test_paths_of_tests_that_do_not_exist_are_named_before_anything_starts() -> 
     assert re.fullmatch(r"Makefile:\d+: \*\*\* TESTS: tests/nonexistent\.py does not exist\.  Stop\.\n", done.stderr)
 
 
-def test_paths_of_tests_may_have_names_patterns_and_options_beside_them() -> None:
+def test_the_tests_variable_accepts_paths_names_patterns_and_options() -> None:
     for tests in (
         "",
         "tests/infra tests/foundation",

@@ -106,7 +106,7 @@ def keep_busy(world: World, receiver: str) -> None:
         world.hub.store.transact([Slot(receiver, number).take(world.clock.time())])
 
 
-def test_the_worker_uses_what_it_may_and_may_what_it_uses(
+def test_deliver_uses_exactly_the_rights_of_its_policy(
     world: World, working: Callable[[Callable[[], object]], Used], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ids = deliveries_of_every_kind(world)
@@ -147,7 +147,7 @@ def test_the_worker_uses_what_it_may_and_may_what_it_uses(
     assert [taken_up ^ (policy(stage, "-deliver") - by_lambda) for stage in STAGES] == [set()] * len(STAGES)
 
 
-def test_the_sweeper_uses_what_it_may_and_may_what_it_uses(
+def test_sweep_uses_exactly_the_rights_of_its_policy(
     world: World, working: Callable[[Callable[[], object]], Used]
 ) -> None:
     world.wants_events()
@@ -159,7 +159,7 @@ def test_the_sweeper_uses_what_it_may_and_may_what_it_uses(
     assert all(swept == policy(stage, "-sweep") for stage in STAGES)
 
 
-def test_who_tells_of_expiries_uses_what_it_may_and_may_what_it_uses(
+def test_expire_uses_exactly_the_rights_of_its_policy(
     world: World, working: Callable[[Callable[[], object]], Used]
 ) -> None:
     world.wants_events()
@@ -171,7 +171,7 @@ def test_who_tells_of_expiries_uses_what_it_may_and_may_what_it_uses(
     assert all(told == policy(stage, "-expire") for stage in STAGES)
 
 
-def test_what_ingests_days_uses_what_it_may_and_may_what_it_uses(
+def test_ingest_uses_exactly_the_rights_of_its_policy(
     world: World, working: Callable[[Callable[[], object]], Used]
 ) -> None:
     world.clock.advance(24 * 3600)
@@ -182,7 +182,7 @@ def test_what_ingests_days_uses_what_it_may_and_may_what_it_uses(
     assert all(ingested == policy(stage, "-ingest") for stage in STAGES)
 
 
-def test_the_interface_may_record_queue_and_look_up_what_it_tells_and_accepts(
+def test_the_api_has_the_rights_for_deliveries_deferred_requests_and_events(
     world: World, working: Callable[[Callable[[], object]], Used]
 ) -> None:
     world.wants_events()
@@ -204,7 +204,7 @@ def test_the_interface_may_record_queue_and_look_up_what_it_tells_and_accepts(
     assert all(taken_up <= policy(stage, "") for stage in STAGES)
 
 
-def test_the_page_of_performance_reads_statistics_and_may(
+def test_the_performance_page_uses_only_granted_rights_on_banks_and_statistics(
     world: World, working: Callable[[Callable[[], object]], Used]
 ) -> None:
     def work() -> None:
@@ -288,7 +288,7 @@ def reports_at_work(scene: Scene, card: int) -> None:
     portal.read(MANAGER, "showCard", card_id=card, item_count=1, balance_count=1)
 
 
-def test_the_card_api_uses_what_it_may_of_its_tables_and_may_what_it_uses(
+def test_the_card_api_uses_exactly_its_rights_on_the_card_tables(
     world: World, working: Callable[[Callable[[], object]], Used]
 ) -> None:
     world.hub.store.update(*entry_key(MANAGER, "card_programme", EVERYDAY), remove=["used"])
@@ -311,10 +311,10 @@ def test_the_card_api_uses_what_it_may_of_its_tables_and_may_what_it_uses(
     assert all(taken_up <= policy(stage, "") for stage in STAGES)
 
 
-def test_what_finishes_payments_and_releases_holds_uses_what_it_may_and_may_what_it_uses(
+def test_finish_uses_exactly_the_rights_of_its_policy(
     world: World, working: Callable[[Callable[[], object]], Used], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the sandbox's provider: one that keeps no books in our tables needs no more."""
+    """The sandbox provider keeps its books in our tables; other providers need no further rights."""
     scene = Scene(world)
     account = scene.account(currency_ison=EUR)
     address = opened(scene, "assignExternalPaymentAddress", account_id=account)
@@ -343,10 +343,10 @@ def test_what_finishes_payments_and_releases_holds_uses_what_it_may_and_may_what
     assert all(finished == policy(stage, "-finish") for stage in STAGES)
 
 
-def test_what_proves_the_ledger_uses_what_it_may_and_may_what_it_uses(
+def test_prove_uses_exactly_the_rights_of_its_policy(
     world: World, working: Callable[[Callable[[], object]], Used]
 ) -> None:
-    """With payments and authorizations that hold money, and a special account."""
+    """Payments and authorizations hold money, and there is a special account."""
     scene = Scene(world)
     money_at_work(world, scene)
     scene.purchase(scene.spendable(2_500).card_id, 2_500)
@@ -356,7 +356,7 @@ def test_what_proves_the_ledger_uses_what_it_may_and_may_what_it_uses(
     assert all(proved == policy(stage, "-prove") for stage in STAGES)
 
 
-def test_the_ledgers_proof_writes_nothing_but_how_far_it_has_come() -> None:
+def test_prove_writes_only_its_progress() -> None:
     for stage in STAGES:
         document = json.loads((FOLDER / f"policy-{stage}-prove.json").read_text("utf-8"))
         [writing] = [each for each in document["Statement"] if "dynamodb:PutItem" in each["Action"]]
@@ -364,7 +364,7 @@ def test_the_ledgers_proof_writes_nothing_but_how_far_it_has_come() -> None:
         assert writing["Condition"] == {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": [PROGRESS[1]["owner"]]}}
 
 
-def test_the_policy_of_reseal_allows_exactly_what_it_uses(
+def test_reseal_uses_exactly_the_rights_of_its_policy(
     world: World, working: Callable[[Callable[[], object]], Used]
 ) -> None:
     rotate_and_request_reseal(world)
@@ -377,7 +377,7 @@ def test_the_policy_of_reseal_allows_exactly_what_it_uses(
     assert all(scanned | updated == policy(stage, "-reseal") for stage in STAGES)
 
 
-def test_reseal_reads_and_writes_only_its_own_progress_among_the_statistics() -> None:
+def test_reseal_reads_and_writes_only_its_progress_in_statistics() -> None:
     for stage in STAGES:
         document = json.loads((FOLDER / f"policy-{stage}-reseal.json").read_text("utf-8"))
         own = [each for each in document["Statement"] if each["Resource"][0].endswith("-statistics")]
@@ -386,7 +386,7 @@ def test_reseal_reads_and_writes_only_its_own_progress_among_the_statistics() ->
         assert [each["Condition"] for each in own] == [condition] * 2
 
 
-def test_what_the_pages_on_cards_take_is_granted(world: World, working: Callable[[Callable[[], object]], Used]) -> None:
+def test_card_pages_use_only_granted_rights(world: World, working: Callable[[Callable[[], object]], Used]) -> None:
     card = Scene(world).spendable(10_00)
     portal = world.another_process().cards.portal
 

@@ -66,7 +66,7 @@ def no_configuration_of_this_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: 
         ("progress-bar", "off", {}),
     ],
 )
-def test_a_setting_is_passed_on_from_a_file_and_from_a_variable(
+def test_pip_settings_are_translated_to_uv_variables(
     environ: dict[str, str], tmp_path: Path, setting: str, value: str, expected: dict[str, str]
 ) -> None:
     variable = f"PIP_{setting.upper().replace('-', '_')}"
@@ -79,17 +79,15 @@ def test_a_setting_is_passed_on_from_a_file_and_from_a_variable(
 @pytest.mark.parametrize(
     ("value", "options"), [("true", ["--no-index"]), ("1", ["--no-index"]), ("false", []), ("", [])]
 )
-def test_no_index_is_an_option_because_uv_has_no_variable_for_it(
-    environ: dict[str, str], value: str, options: list[str]
-) -> None:
+def test_no_index_is_translated_to_an_option_of_uv(environ: dict[str, str], value: str, options: list[str]) -> None:
     environ["PIP_NO_INDEX"] = value
 
     assert pip_settings.uv_options(environ) == options
     assert translate(environ) == {}
 
 
-def test_uv_knows_each_variable_that_it_gets(environ: dict[str, str], tmp_path: Path) -> None:
-    """uv lists it, or says so if its value makes no sense."""
+def test_uv_supports_every_translated_variable(environ: dict[str, str], tmp_path: Path) -> None:
+    """uv lists the variable, or reports an invalid value."""
     settings = ("index-url", "extra-index-url", "trusted-host", "retries", "client-cert", "timeout", "find-links")
     url = {f"PIP_{name.upper().replace('-', '_')}": "https://a.example" for name in settings}
     some = environ | url | {"PIP_TIMEOUT": "1", "PIP_KEYRING_PROVIDER": "subprocess"}
@@ -116,7 +114,7 @@ def test_uv_knows_each_variable_that_it_gets(environ: dict[str, str], tmp_path: 
     assert not is_known("UV_NO_INDEX")
 
 
-def test_the_strongest_of_several_settings_is_pips(environ: dict[str, str], tmp_path: Path) -> None:
+def test_settings_have_the_precedence_of_pip(environ: dict[str, str], tmp_path: Path) -> None:
     """In pip's order: a variable, PIP_CONFIG_FILE, the user's file, the machine's; ``install`` before ``global``."""
     configure(tmp_path / "xdg/pip/pip.conf", "[global]\nindex-url=machine\n")
     assert translate(environ) == {"UV_DEFAULT_INDEX": "machine"}
@@ -131,26 +129,26 @@ def test_the_strongest_of_several_settings_is_pips(environ: dict[str, str], tmp_
     assert translate(environ) == {"UV_DEFAULT_INDEX": "variable"}
 
 
-def test_no_file_is_read_if_pip_is_told_to_read_none(environ: dict[str, str], tmp_path: Path) -> None:
+def test_no_file_is_read_if_pip_config_file_is_dev_null(environ: dict[str, str], tmp_path: Path) -> None:
     configure(tmp_path / ".config/pip/pip.conf", "[global]\nindex-url=user\n")
 
     assert translate({**environ, "PIP_CONFIG_FILE": os.devnull}) == {}
 
 
 @pytest.mark.parametrize("variable", ["REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"])
-def test_the_certificates_of_pips_http_library_are_used(environ: dict[str, str], tmp_path: Path, variable: str) -> None:
+def test_ca_bundles_of_requests_and_curl_are_used(environ: dict[str, str], tmp_path: Path, variable: str) -> None:
     assert translate({**environ, variable: "/library.pem"}) == {"SSL_CERT_FILE": "/library.pem"}
     assert translate({**environ, variable: "/library.pem", "PIP_CERT": "/pip.pem"}) == {"SSL_CERT_FILE": "/pip.pem"}
     assert translate({**environ, variable: str(tmp_path)}) == {"SSL_CERT_DIR": str(tmp_path)}
 
 
-def test_without_certificates_of_its_own_those_of_the_machine_are_trusted(environ: dict[str, str]) -> None:
+def test_without_own_certificates_the_system_certificates_are_trusted(environ: dict[str, str]) -> None:
     del environ["SSL_CERT_FILE"]
 
     assert translate(environ) == {"UV_NATIVE_TLS": "true", "UV_SYSTEM_CERTS": "true"}
 
 
-def test_a_variable_of_uv_is_stronger_than_pips_setting(environ: dict[str, str]) -> None:
+def test_a_uv_variable_overrides_the_pip_setting(environ: dict[str, str]) -> None:
     assert translate({**environ, "PIP_INDEX_URL": "pip", "UV_DEFAULT_INDEX": "uv"}) == {}
 
 
@@ -182,7 +180,7 @@ def test_the_script_runs_a_command_with_the_variables_and_options(environ: dict[
         ("[global]\ntimeout=inf\n", "`timeout` is not a number of seconds"),
     ],
 )
-def test_a_configuration_that_cannot_be_read_is_one_sentence_with_its_place(
+def test_an_unreadable_configuration_is_reported_in_one_sentence_with_its_place(
     environ: dict[str, str], tmp_path: Path, content: str, problem: str
 ) -> None:
     file = tmp_path / ".config/pip/pip.conf"

@@ -21,7 +21,7 @@ each_stage = pytest.mark.parametrize("stage", STAGES)
 
 
 @each_stage
-def test_functions_use_every_table_and_index_except_those_of_the_operator(stage: str) -> None:
+def test_functions_use_every_table_and_index_except_operator_indexes(stage: str) -> None:
     files = [file for file in POLICIES if stage_of(file) == stage]
     allowed = {resource for file in files for _, resource in granted(file, "dynamodb:")}
 
@@ -39,14 +39,14 @@ def test_functions_use_every_table_and_index_except_those_of_the_operator(stage:
 
 
 @each_policy
-def test_actions_are_named_one_by_one(file: Path) -> None:
+def test_policies_have_no_wildcard_actions(file: Path) -> None:
     for statement in statements(file):
         assert statement["Effect"] == "Allow"
         assert not [action for action in statement["Action"] if "*" in action]
 
 
 @each_policy
-def test_resources_are_named_and_belong_to_the_stage(file: Path) -> None:
+def test_policies_name_only_resources_of_their_stage(file: Path) -> None:
     own = f"causeway-{stage_of(file)}-"
     for statement in statements(file):
         for resource in resources(statement):
@@ -78,7 +78,7 @@ def test_only_reseal_scans_tables_and_no_function_changes_keys_or_secrets(file: 
 
 
 @each_stage
-def test_the_interface_looks_through_the_deliveries_and_events_of_one_client_only(stage: str) -> None:
+def test_the_api_queries_deliveries_and_events_of_one_client_only(stage: str) -> None:
     deliveries = f"arn:aws:dynamodb:*:*:table/causeway-{stage}-deliveries"
     rights = granted(FOLDER / f"policy-{stage}.json", "dynamodb:Query")
 
@@ -87,7 +87,7 @@ def test_the_interface_looks_through_the_deliveries_and_events_of_one_client_onl
 
 
 @each_stage
-def test_only_the_consumer_takes_messages_and_everybody_sends_them(stage: str) -> None:
+def test_only_deliver_receives_messages_and_other_functions_only_send(stage: str) -> None:
     queue = f"arn:aws:sqs:*:*:causeway-{stage}-deliveries"
     sending = {("sqs:GetQueueUrl", queue), ("sqs:SendMessage", queue)}
     consumer = {each for each in granted(FOLDER / f"policy-{stage}-deliver.json", "sqs:") if each[1] == queue}
@@ -99,14 +99,14 @@ def test_only_the_consumer_takes_messages_and_everybody_sends_them(stage: str) -
 
 
 @each_stage
-def test_only_the_interface_reads_the_authorities_of_tpps(stage: str) -> None:
+def test_only_the_api_reads_the_certificate_authorities_of_tpps(stage: str) -> None:
     reading = {file.stem for file in POLICIES if stage_of(file) == stage and granted(file, "s3:")}
 
     assert reading == {f"policy-{stage}"}
 
 
 @each_stage
-def test_only_the_consumer_sends_mails_and_from_the_services_own_address_by_default(stage: str) -> None:
+def test_only_deliver_sends_mails_from_the_default_address(stage: str) -> None:
     sending = {file.stem for file in POLICIES if stage_of(file) == stage and granted(file, "ses:")}
     settings = Settings.from_environment(CONFIG["stages"][stage]["environment_variables"])
 
@@ -116,7 +116,7 @@ def test_only_the_consumer_sends_mails_and_from_the_services_own_address_by_defa
 
 
 @each_stage
-def test_the_consumer_reports_defects_to_a_queue_that_nobody_consumes(stage: str) -> None:
+def test_deliver_reports_defects_to_a_queue_without_consumers(stage: str) -> None:
     from app import app
 
     dead = f"arn:aws:sqs:*:*:causeway-{stage}-deliveries-dead"
@@ -128,20 +128,20 @@ def test_the_consumer_reports_defects_to_a_queue_that_nobody_consumes(stage: str
     ] == ["causeway-local-deliveries"]
 
 
-def test_production_has_nothing_of_the_demonstration_banks() -> None:
+def test_production_policies_have_no_rights_on_demonstration_banks() -> None:
     for file in POLICIES:
         if stage_of(file) == "prod":
             assert "demo-bank" not in file.read_text()
 
 
-def test_what_settles_the_demonstration_banks_payments_touches_nothing_of_the_service() -> None:
+def test_settle_uses_only_the_table_of_demonstration_banks() -> None:
     tables = {resource.rpartition("/")[2] for _, resource in granted(FOLDER / "policy-dev-settle.json", "dynamodb:")}
 
     assert tables == {"causeway-dev-demo-banks"}
 
 
 @each_stage
-def test_memory_time_processor_and_tracing_are_explicit(stage: str) -> None:
+def test_the_configuration_sets_memory_timeout_processor_and_tracing(stage: str) -> None:
     from chalice.config import Config
 
     config = Config(chalice_stage=stage, config_from_disk=CONFIG)

@@ -42,7 +42,7 @@ def words(stream: Stream) -> str:
     return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", stream.getvalue())
 
 
-def test_a_terminal_has_a_bar_that_is_gone_at_the_end() -> None:
+def test_a_terminal_shows_a_progress_bar_and_clears_the_line_at_the_end() -> None:
     stream, clock = Stream(terminal=True), Clock()
 
     with Progress(stream, clock) as progress:
@@ -55,7 +55,7 @@ def test_a_terminal_has_a_bar_that_is_gone_at_the_end() -> None:
     assert stream.getvalue().endswith("\x1b[2K"), "the line is cleared"
 
 
-def test_a_bar_shows_the_step_that_is_under_way() -> None:
+def test_a_progress_bar_shows_the_current_step() -> None:
     stream = Stream(terminal=True)
 
     with Progress(stream, Clock()) as progress:
@@ -64,7 +64,7 @@ def test_a_bar_shows_the_step_that_is_under_way() -> None:
     assert "building the layer" in words(stream)
 
 
-def test_elsewhere_there_is_a_line_every_ten_seconds_and_none_for_what_is_done_sooner() -> None:
+def test_without_a_terminal_progress_prints_a_line_every_ten_seconds() -> None:
     stream, clock = Stream(terminal=False), Clock()
 
     with Progress(stream, clock) as progress:
@@ -76,7 +76,7 @@ def test_elsewhere_there_is_a_line_every_ten_seconds_and_none_for_what_is_done_s
     assert stream.getvalue() == "  10 s  accounts 10\n  20 s  accounts 20\n"
 
 
-def test_elsewhere_every_step_has_a_line_at_once() -> None:
+def test_without_a_terminal_each_step_prints_a_line_at_once() -> None:
     stream, clock = Stream(terminal=False), Clock()
 
     with Progress(stream, clock) as progress:
@@ -88,7 +88,7 @@ def test_elsewhere_every_step_has_a_line_at_once() -> None:
 
 
 @pytest.mark.parametrize("kind", ["dumb", "unknown"])
-def test_a_terminal_that_cannot_redraw_a_line_has_plain_lines(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+def test_a_terminal_that_cannot_redraw_gets_plain_lines(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     monkeypatch.setenv("TERM", kind)
     stream = Stream(terminal=True)
 
@@ -98,7 +98,7 @@ def test_a_terminal_that_cannot_redraw_a_line_has_plain_lines(monkeypatch: pytes
     assert stream.getvalue() == "   0 s  building the layer\n"
 
 
-def test_items_are_counted_as_they_come() -> None:
+def test_items_are_counted_during_the_iteration() -> None:
     stream, clock = Stream(terminal=False), Clock()
     progress = Progress(stream, clock)
 
@@ -111,7 +111,7 @@ def test_items_are_counted_as_they_come() -> None:
     assert stream.getvalue() == "  10 s  records 1,001\n  20 s  records 2,001\n"
 
 
-def test_without_a_stream_nothing_is_reported_and_items_still_come() -> None:
+def test_silent_progress_prints_nothing_and_yields_all_items() -> None:
     with SILENT as progress:
         progress.step("nothing")
 

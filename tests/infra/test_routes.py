@@ -22,21 +22,21 @@ def paths() -> dict[str, Any]:
     return found
 
 
-def test_every_method_of_every_path_is_handed_to_the_function(paths: dict[str, Any]) -> None:
+def test_every_path_passes_every_method_to_the_function(paths: dict[str, Any]) -> None:
     assert [path for path, methods in paths.items() if ANY not in methods] == []
     assert {
         each["x-amazon-apigateway-integration"]["type"] for methods in paths.values() for each in methods.values()
     } == {"aws_proxy"}
 
 
-def test_an_api_of_api_gateway_has_room_for_all_paths(paths: dict[str, Any]) -> None:
+def test_all_paths_use_less_than_two_thirds_of_the_api_gateway_quota(paths: dict[str, Any]) -> None:
     resources = {prefix for path in paths for prefix in accumulate(path.strip("/").split("/"), "{}/{}".format)}
 
     assert len(resources) < RESOURCES * 2 / 3
 
 
-def test_variable_parts_at_one_place_have_one_name(paths: dict[str, Any]) -> None:
-    """API Gateway refuses a second variable beside another."""
+def test_path_variables_at_one_place_have_one_name(paths: dict[str, Any]) -> None:
+    """API Gateway refuses two variables with different names at one place."""
     names: dict[str, set[str]] = {}
     for path in paths:
         parts = path.split("/")

@@ -68,7 +68,7 @@ def imported(place: Path) -> Iterator[str]:
                 yield node.module
 
 
-def test_what_make_run_starts_imports_no_other_packages(other_modules: set[str]) -> None:
+def test_programs_started_by_make_run_import_only_run_packages(other_modules: set[str]) -> None:
     modules = {module.partition(".")[0] for place in STARTED for module in imported(ROOT / place)}
 
     assert {"starlette", "httpx", "yaml"} <= modules
@@ -76,7 +76,7 @@ def test_what_make_run_starts_imports_no_other_packages(other_modules: set[str])
     assert modules & other_modules == set()
 
 
-def test_the_emulator_needs_no_other_packages(other_modules: set[str]) -> None:
+def test_the_emulator_needs_only_run_packages(other_modules: set[str]) -> None:
     command = [sys.executable, "-c", MOTO, *other_modules]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 

@@ -25,14 +25,14 @@ def test_numbers_are_decimal_and_fractions_stay_text() -> None:
 
 
 @pytest.mark.parametrize("levels", [101, 5000])
-def test_text_that_is_nested_too_deeply_is_refused(levels: int) -> None:
+def test_deeply_nested_text_is_refused(levels: int) -> None:
     yaml_file.parse_yaml("[" * 100 + "]" * 100)
 
     with pytest.raises(yaml_file.InvalidYaml, match=r"^the file is nested too deeply$"):
         yaml_file.parse_yaml("[" * levels + "]" * levels)
 
 
-def test_half_of_a_surrogate_pair_is_refused() -> None:
+def test_an_unpaired_surrogate_is_refused() -> None:
     with pytest.raises(yaml_file.InvalidYaml, match="not valid YAML text"):
         yaml_file.parse_yaml("a: \ud800")
 
@@ -49,7 +49,7 @@ def test_half_of_a_surrogate_pair_is_refused() -> None:
         rf'["{SECRET}\udc00"]',
     ],
 )
-def test_what_is_no_yaml_is_told_without_quoting_it(text: str) -> None:
+def test_invalid_yaml_is_reported_without_quoting_the_text(text: str) -> None:
     with pytest.raises(yaml_file.InvalidYaml) as caught:
         yaml_file.parse_yaml(text)
 
