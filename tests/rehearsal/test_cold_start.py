@@ -22,7 +22,7 @@ def started() -> Iterator[tuple[Packages, dict[str, Recorded]]]:
 
 
 @pytest.mark.parametrize(("title", "most"), MOST_BESIDES.items())
-def test_a_cold_start_imports_few_modules_besides_those_of_the_floor(
+def test_a_cold_start_imports_few_modules_beyond_the_floor(
     started: tuple[Packages, dict[str, Recorded]], title: str, most: int
 ) -> None:
     packages, recorded = started
@@ -34,9 +34,7 @@ def test_a_cold_start_imports_few_modules_besides_those_of_the_floor(
     assert len(besides) <= most, sorted(besides)
 
 
-def test_a_cold_start_writes_nothing_that_the_next_one_would_find(
-    started: tuple[Packages, dict[str, Recorded]],
-) -> None:
+def test_a_cold_start_writes_no_files(started: tuple[Packages, dict[str, Recorded]]) -> None:
     packages, recorded = started
     before = {file: file.stat().st_mtime_ns for file in packages.service.parent.rglob("*")}
 

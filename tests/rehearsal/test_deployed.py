@@ -36,7 +36,7 @@ def names(stage: str) -> dict[str, str]:
 
 
 @each_stage
-def test_every_function_is_as_the_configuration_says(deployed: Project, stage: str) -> None:
+def test_every_function_has_the_configured_settings(deployed: Project, stage: str) -> None:
     found = account.functions(stage)
     layer = f"causeway-{stage}-managed-layer"
     ((version,),) = [versions for name, versions in account.layers().items() if name == layer]
@@ -57,7 +57,7 @@ def test_every_function_is_as_the_configuration_says(deployed: Project, stage: s
 
 
 @each_stage
-def test_every_role_is_lambdas_and_has_the_policy_of_its_file_and_no_other(deployed: Project, stage: str) -> None:
+def test_every_role_trusts_lambda_and_has_only_its_policy(deployed: Project, stage: str) -> None:
     own = {name: role for name, role in account.roles().items() if name.startswith(f"causeway-{stage}-")}
     (of_interface,) = [name for name in own if "ApiLogRole" in name]
     trust, policies, _ = own.pop(of_interface)
@@ -69,7 +69,7 @@ def test_every_role_is_lambdas_and_has_the_policy_of_its_file_and_no_other(deplo
     }
 
 
-def test_each_queue_has_its_one_consumer_which_takes_one_message_at_a_time_and_not_too_many(deployed: Project) -> None:
+def test_each_queue_has_one_consumer_with_limited_concurrency(deployed: Project) -> None:
     found = {
         each["EventSourceArn"]: (each["FunctionArn"], each["BatchSize"], each["ScalingConfig"], each["State"])
         for each in account.event_sources()
@@ -88,7 +88,7 @@ def test_each_queue_has_its_one_consumer_which_takes_one_message_at_a_time_and_n
     assert len(found) == len(STAGES)
 
 
-def test_every_schedule_calls_its_function_and_may_and_no_other_is_there(deployed: Project) -> None:
+def test_the_rules_are_exactly_the_schedules_and_can_invoke_their_functions(deployed: Project) -> None:
     expected = {
         f"causeway-{stage}-{name}-event": (account.arn(f"causeway-{stage}-{name}"), expression)
         for stage in STAGES
@@ -104,9 +104,7 @@ def test_every_schedule_calls_its_function_and_may_and_no_other_is_there(deploye
 
 
 @each_stage
-def test_every_route_and_method_of_the_application_is_in_the_interface_and_calls_it(
-    deployed: Project, stage: str
-) -> None:
+def test_the_rest_api_has_every_route_and_method_of_the_application(deployed: Project, stage: str) -> None:
     interface = account.interfaces()[stage]
     there = list(account.methods(interface["id"]))
     function = account.arn(f"causeway-{stage}")
@@ -120,12 +118,12 @@ def test_every_route_and_method_of_the_application_is_in_the_interface_and_calls
     assert account.permissions(function) == [("apigateway.amazonaws.com", "lambda:InvokeFunction", source)]
 
 
-def test_the_interfaces_of_one_account_differ_in_their_stages_names(deployed: Project) -> None:
+def test_the_rest_apis_of_one_account_share_a_name_and_differ_by_stage(deployed: Project) -> None:
     assert {stage: each["name"] for stage, each in account.interfaces().items()} == dict.fromkeys(STAGES, "causeway")
 
 
 @each_stage
-def test_every_interface_is_throttled_and_logged(deployed: Project, stage: str) -> None:
+def test_every_rest_api_is_throttled_and_logged(deployed: Project, stage: str) -> None:
     made = account.interface_stage(stage)
     log = f"arn:aws:logs:{account.REGION}:{account.NUMBER}:log-group:/aws/apigateway/causeway-{stage}"
 
@@ -135,7 +133,7 @@ def test_every_interface_is_throttled_and_logged(deployed: Project, stage: str) 
 
 
 @each_stage
-def test_the_log_of_every_function_is_kept_as_long_as_the_configuration_says(deployed: Project, stage: str) -> None:
+def test_function_logs_have_the_configured_retention(deployed: Project, stage: str) -> None:
     kept = account.logs()
 
     for name in names(stage):
@@ -144,7 +142,7 @@ def test_the_log_of_every_function_is_kept_as_long_as_the_configuration_says(dep
 
 
 @each_stage
-def test_whatever_a_policy_names_is_there(deployed: Project, stage: str) -> None:
+def test_every_resource_named_in_a_policy_exists(deployed: Project, stage: str) -> None:
     import boto3
 
     queues = [url.rpartition("/")[2] for url in boto3.client("sqs").list_queues()["QueueUrls"]]
@@ -162,7 +160,7 @@ def test_whatever_a_policy_names_is_there(deployed: Project, stage: str) -> None
                 )
 
 
-def test_the_resources_were_laid_with_the_topic_of_the_alarms(deployed: Project) -> None:
+def test_stacks_are_created_with_the_alarm_topic(deployed: Project) -> None:
     import boto3
 
     for stage in STAGES:

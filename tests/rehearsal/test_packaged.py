@@ -88,7 +88,7 @@ def roles(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 @each_stage
-def test_the_template_passes_cfn_lint_as_it_is_and_as_cloudformation_transforms_it(
+def test_the_template_passes_cfn_lint_before_and_after_the_transform(
     packaged: Path, stage: str, tmp_path: Path
 ) -> None:
     result = tmp_path / "transformed.json"
@@ -104,7 +104,7 @@ def test_the_template_passes_cfn_lint_as_it_is_and_as_cloudformation_transforms_
 
 
 @each_stage
-def test_the_interface_has_its_own_stage_and_no_other(packaged: Path, stage: str) -> None:
+def test_the_rest_api_has_only_its_own_stage(packaged: Path, stage: str) -> None:
     stages = [each["StageName"] for each in of_kind(packaged / stage, "AWS::ApiGateway::Stage")]
     deployments = of_kind(packaged / stage, "AWS::ApiGateway::Deployment")
 
@@ -113,7 +113,7 @@ def test_the_interface_has_its_own_stage_and_no_other(packaged: Path, stage: str
 
 
 @each_stage
-def test_no_part_waits_for_itself(packaged: Path, stage: str) -> None:
+def test_resources_have_no_circular_dependencies(packaged: Path, stage: str) -> None:
     parts = transformed(packaged / stage)["Resources"]
     awaited = {name: awaited_by(entry) & parts.keys() for name, entry in parts.items()}
 
@@ -121,14 +121,14 @@ def test_no_part_waits_for_itself(packaged: Path, stage: str) -> None:
 
 
 @each_stage
-def test_a_layer_goes_with_the_version_that_used_it(packaged: Path, stage: str) -> None:
+def test_the_layer_version_has_the_deletion_policy_delete(packaged: Path, stage: str) -> None:
     parts = transformed(packaged / stage)["Resources"].values()
 
     assert [each["DeletionPolicy"] for each in parts if each["Type"] == "AWS::Lambda::LayerVersion"] == ["Delete"]
 
 
 @each_stage
-def test_a_worker_is_told_several_messages_of_the_queue_that_the_stack_makes(packaged: Path, stage: str) -> None:
+def test_the_worker_receives_message_batches_from_the_queue_of_the_stage(packaged: Path, stage: str) -> None:
     (source,) = of_kind(packaged / stage, "AWS::Lambda::EventSourceMapping")
 
     assert source["EventSourceArn"] == {"Fn::GetAtt": ["DeliveriesQueue", "Arn"]}
@@ -137,7 +137,7 @@ def test_a_worker_is_told_several_messages_of_the_queue_that_the_stack_makes(pac
 
 
 @each_stage
-def test_the_one_stage_of_the_interface_is_throttled_and_logged(packaged: Path, stage: str) -> None:
+def test_the_stage_of_the_rest_api_is_throttled_and_logged(packaged: Path, stage: str) -> None:
     (made,) = of_kind(packaged / stage, "AWS::ApiGateway::Stage")
     (settings,) = made["MethodSettings"]
 
@@ -146,7 +146,7 @@ def test_the_one_stage_of_the_interface_is_throttled_and_logged(packaged: Path, 
 
 
 @each_stage
-def test_every_resource_that_a_policy_names_is_made_by_the_template(packaged: Path, stage: str) -> None:
+def test_every_resource_named_in_a_policy_is_in_the_template(packaged: Path, stage: str) -> None:
     source = packaged_template(packaged / stage)
     made = template.Template(source, Stage=stage)
     tables = made.resources(template.TABLE).values()
@@ -180,7 +180,7 @@ def test_every_resource_that_a_policy_names_is_made_by_the_template(packaged: Pa
 
 
 @each_stage
-def test_every_function_has_its_name_its_log_and_what_it_uses_before_it_is_made(packaged: Path, stage: str) -> None:
+def test_every_function_depends_on_its_log_group_tables_and_secrets(packaged: Path, stage: str) -> None:
     parts = packaged_template(packaged / stage)["Resources"]
     stored = {name for name, each in parts.items() if each["Type"] in (template.TABLE, template.SECRET)}
 
@@ -192,7 +192,7 @@ def test_every_function_has_its_name_its_log_and_what_it_uses_before_it_is_made(
 
 
 @each_stage
-def test_the_stage_is_fixed_and_the_topic_of_alarms_is_a_parameter(packaged: Path, stage: str) -> None:
+def test_the_stage_is_fixed_and_the_alarm_topic_is_a_parameter(packaged: Path, stage: str) -> None:
     parameters = packaged_template(packaged / stage)["Parameters"]
 
     assert (parameters["Stage"]["AllowedValues"], parameters["Stage"]["Default"]) == ([stage], stage)
@@ -200,9 +200,7 @@ def test_the_stage_is_fixed_and_the_topic_of_alarms_is_a_parameter(packaged: Pat
 
 
 @pytest.mark.parametrize("processor", runtime.MACHINES)
-def test_the_runtime_has_the_glibc_and_the_libraries_that_every_shared_object_needs(
-    packaged: Path, tmp_path: Path, processor: str
-) -> None:
+def test_the_runtime_can_load_every_shared_object_of_the_layer(packaged: Path, tmp_path: Path, processor: str) -> None:
     built = packaged / "prod" / "layer-deployment.zip"
     if processor != "arm64":
         built = tmp_path / "layer.zip"
@@ -222,7 +220,7 @@ def test_the_runtime_has_the_glibc_and_the_libraries_that_every_shared_object_ne
     } == set()
 
 
-def test_the_layer_has_the_locked_distributions_that_functions_run_with_and_no_other(packaged: Path) -> None:
+def test_the_layer_has_exactly_the_locked_distributions_of_the_functions(packaged: Path) -> None:
     with zipfile.ZipFile(packaged / "prod" / "layer-deployment.zip") as file:
         folders = {match[1] for name in file.namelist() if (match := re.search(r"/([^/]+)\.dist-info/", name))}
 
@@ -233,9 +231,7 @@ def test_the_layer_has_the_locked_distributions_that_functions_run_with_and_no_o
 @pytest.mark.parametrize(
     ("name", "folder"), [("deployment.zip", ""), ("layer-deployment.zip", f"python/lib/python{runtime.PYTHON}/")]
 )
-def test_every_module_has_its_compiled_form_which_python_takes_unchecked(
-    packaged: Path, name: str, folder: str
-) -> None:
+def test_every_module_has_an_unchecked_compiled_form(packaged: Path, name: str, folder: str) -> None:
     with zipfile.ZipFile(packaged / "prod" / name) as file:
         names = set(file.namelist())
         modules = {each for each in names if each.endswith(".py")}
@@ -247,7 +243,7 @@ def test_every_module_has_its_compiled_form_which_python_takes_unchecked(
     assert all(each.startswith(folder) for each in names)
 
 
-def test_both_stages_have_the_same_layer_to_the_byte_and_so_has_a_second_build(packaged: Path, tmp_path: Path) -> None:
+def test_layers_of_both_stages_and_a_second_build_are_identical(packaged: Path, tmp_path: Path) -> None:
     again = tmp_path / "layer.zip"
     layer.build(ROOT, "arm64", again)
 
@@ -255,7 +251,9 @@ def test_both_stages_have_the_same_layer_to_the_byte_and_so_has_a_second_build(p
 
 
 @each_stage
-def test_lambda_takes_the_zip_files(packaged: Path, stage: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_zip_files_are_within_the_size_limits_of_lambda(
+    packaged: Path, stage: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     sizes = {}
     for name in ("deployment.zip", "layer-deployment.zip"):
         file = packaged / stage / name
@@ -270,7 +268,7 @@ def test_lambda_takes_the_zip_files(packaged: Path, stage: str, capsys: pytest.C
     assert sum(unzipped for _, unzipped in sizes.values()) <= UNZIPPED
 
 
-def test_nothing_but_the_application_is_in_the_function(packaged: Path) -> None:
+def test_the_function_package_has_only_the_application_and_chalice(packaged: Path) -> None:
     with zipfile.ZipFile(packaged / "dev" / "deployment.zip") as content:
         names = content.namelist()
 
@@ -282,7 +280,7 @@ def test_nothing_but_the_application_is_in_the_function(packaged: Path) -> None:
 
 
 @each_stage
-def test_the_bill_of_materials_names_what_is_packaged(packaged: Path, stage: str) -> None:
+def test_the_sbom_is_valid_and_lists_the_packaged_distributions(packaged: Path, stage: str) -> None:
     bill = json.loads((packaged / stage / "sbom.json").read_text(encoding="utf-8"))
 
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(json.dumps(bill)) is None

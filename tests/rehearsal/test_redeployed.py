@@ -51,7 +51,7 @@ def of_stage(there: dict[str, Any], stage: str) -> dict[str, Any]:
     }
 
 
-def test_the_same_once_more_makes_and_removes_nothing_and_leaves_all_as_it_was(deployed: Project) -> None:
+def test_a_repeated_deployment_changes_nothing(deployed: Project) -> None:
     before = account.everything()
     calls = deployed.deploy("dev")
 
@@ -63,7 +63,7 @@ def test_the_same_once_more_makes_and_removes_nothing_and_leaves_all_as_it_was(d
         assert used == {version["LayerVersionArn"]}
 
 
-def test_an_address_that_an_operator_has_closed_stays_closed(deployed: Project) -> None:
+def test_a_closed_endpoint_stays_closed_after_a_deployment(deployed: Project) -> None:
     gateway, interface = boto3.client("apigateway"), account.interfaces()["dev"]["id"]
     close = {"op": "replace", "path": "/disableExecuteApiEndpoint", "value": "true"}
     gateway.update_rest_api(restApiId=interface, patchOperations=[close])
@@ -92,7 +92,7 @@ def with_another(project: Project) -> Iterator[None]:
     policy.unlink()
 
 
-def test_a_function_comes_and_goes_with_the_version_that_has_it(deployed: Project) -> None:
+def test_a_function_is_added_and_removed_with_its_version(deployed: Project) -> None:
     before = account.everything()
     with with_another(deployed):
         deployed.deploy("dev", "--only", "application")
@@ -119,9 +119,7 @@ def before_tearing_down(deployed: Project) -> Iterator[dict[str, Any]]:
     deployed.deploy("dev", "--only", "application")
 
 
-def test_tearing_down_leaves_nothing_of_the_application_but_its_logs_and_all_of_the_resources(
-    before_tearing_down: dict[str, Any],
-) -> None:
+def test_deleting_an_application_keeps_only_its_logs_and_resources(before_tearing_down: dict[str, Any]) -> None:
     after = account.everything()
 
     left = of_stage(after, "causeway-dev") | {"interfaces": of_stage(after, "dev")["interfaces"]}
@@ -145,7 +143,7 @@ def clear_away(stage: str) -> None:
 
 
 @pytest.mark.usefixtures("before_tearing_down")
-def test_a_first_deployment_that_breaks_off_is_repeated_when_it_is_cleared_away_and_not_before(
+def test_an_interrupted_first_deployment_must_be_cleaned_up_before_a_retry(
     deployed: Project, capfd: pytest.CaptureFixture[str]
 ) -> None:
     deployed.deploy("dev", "--only", "application", failing="ImportRestApi")

@@ -142,7 +142,7 @@ def request(method: str, path: str, resource: str = "", **headers: str) -> dict[
     }
 
 
-def test_the_interface_answers(function: Function, started: None) -> None:
+def test_the_unpacked_api_handler_responds_to_requests(function: Function, started: None) -> None:
     requests = {
         "health": request("GET", "/health"),
         "page": request("GET", "/"),
@@ -173,11 +173,11 @@ def test_the_interface_answers(function: Function, started: None) -> None:
     assert (sheet["statusCode"], sheet["headers"]["Content-Type"].partition(";")[0]) == (200, "text/css")
 
 
-def test_the_layer_alone_has_all_that_the_service_imports_and_reads(function: Function) -> None:
+def test_the_layer_has_all_modules_imported_by_the_service(function: Function) -> None:
     function.use_libraries(used_modules())
 
 
-def test_the_consumer_tries_the_deliveries_of_several_messages(function: Function, started: None) -> None:
+def test_the_unpacked_deliver_handler_attempts_the_deliveries_of_a_batch(function: Function, started: None) -> None:
     operator("users", "add", "ada@example.com", "--terms-accepted", "--password-stdin", said_in="rain on a tin roof")
     client = operator(
         *("clients", "add", "--owner", "ada@example.com", "--title", "Rehearsed"),
@@ -200,7 +200,7 @@ def test_the_consumer_tries_the_deliveries_of_several_messages(function: Functio
 
 
 @pytest.mark.parametrize("name", SCHEDULED)
-def test_every_schedule_runs(function: Function, started: None, name: str) -> None:
+def test_every_unpacked_schedule_handler_runs(function: Function, started: None, name: str) -> None:
     assert name in registered(STAGE)["schedules"]
     event = schedule_event(f"causeway-{STAGE}-{name}-event", datetime(2026, 11, 22, 1, 10, tzinfo=UTC), "eu-west-1")
 
