@@ -39,11 +39,11 @@ def test_an_ambient_context_is_found(source: str, found: str) -> None:
         "LIMIT = 5\nLIMIT += 1",
     ],
 )
-def test_what_belongs_to_a_call_or_never_changes_does_not_count(source: str) -> None:
+def test_local_state_and_constants_are_not_ambient_contexts(source: str) -> None:
     assert ambient_contexts([METRICS, Module("one.py", source)]) == []
 
 
-def test_an_attribute_of_the_process_does_not_count() -> None:
+def test_attributes_of_the_process_are_not_ambient_contexts() -> None:
     source = "_output = print\ndef set_output(output):\n    global _output\n    _output = output"
 
     assert "chalicelib.foundation.metrics._output" in OF_THE_PROCESS

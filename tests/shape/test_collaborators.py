@@ -44,7 +44,7 @@ def with_(source: str) -> Collaborators:
     return Collaborators([*MODULES, Module("chalicelib/cards/flows/one.py", IMPORTS + source)])
 
 
-def test_containers_make_what_they_are_given_what_they_call_and_their_properties() -> None:
+def test_containers_list_given_objects_called_classes_and_properties() -> None:
     names = {name.rpartition(".")[2] for name in Collaborators(MODULES).made}
 
     assert names == {"CardContainer", "Clients", "Clock", "Limits", "Relay", "Settings", "Store"}
@@ -63,11 +63,11 @@ def test_a_dataclass_of_collaborators_is_found(fields: str) -> None:
     "fields",
     ["store: Store\n    amount: Money", "store: Store\n    seen: int", "store: Store = None", "pass", "'Nothing.'"],
 )
-def test_a_dataclass_with_a_state_of_its_own_does_not_count(fields: str) -> None:
+def test_a_dataclass_with_other_state_is_not_counted(fields: str) -> None:
     assert with_(f"@dataclass\nclass Flow:\n    {fields}").dataclasses() == []
 
 
-def test_a_class_that_is_no_dataclass_has_no_fields() -> None:
+def test_a_class_without_the_dataclass_decorator_has_no_fields() -> None:
     assert with_("class Flow:\n    store: Store").dataclasses() == []
 
 
@@ -87,7 +87,7 @@ def test_a_class_that_takes_collaborators_is_found() -> None:
         "def use(self, store: Store) -> None: ...",
     ],
 )
-def test_a_class_that_takes_or_keeps_something_else_does_not_count(init: str) -> None:
+def test_a_class_that_takes_or_keeps_other_objects_is_not_counted(init: str) -> None:
     assert with_(f"class Flow:\n    {init}").classes() == []
 
 
@@ -101,9 +101,9 @@ def test_a_factory_of_collaborators_is_found(body: str) -> None:
 
 
 @pytest.mark.parametrize("source", ["def act(store: Store): return store", "def act(): return lambda: 1"])
-def test_a_function_that_returns_something_else_is_no_factory(source: str) -> None:
+def test_a_function_that_returns_another_value_is_no_factory(source: str) -> None:
     assert with_(source).factories() == []
 
 
-def test_containers_themselves_do_not_count() -> None:
+def test_containers_are_not_counted() -> None:
     assert Collaborators(MODULES).classes() == []

@@ -21,29 +21,29 @@ from tests.shape.sizes import LONGEST_FUNCTION, LONGEST_MODULE, lines, long_func
         ('class One:\n    """A docstring."""\n    two: int\n    """A string below an attribute."""', 3),
     ],
 )
-def test_statements_count_without_docstrings_and_comments(source: str, count: int) -> None:
+def test_statements_are_counted_without_docstrings_and_comments(source: str, count: int) -> None:
     assert statements([Module("one.py", source), Module("two.py", "")]) == count
 
 
-def test_lines_are_those_of_the_module_with_the_path() -> None:
+def test_lines_returns_the_line_count_of_a_module() -> None:
     modules = [Module("one.py", "a = 1\n\n# two\n"), Module("two.py", "a = 1\n")]
 
     assert [lines(modules, path) for path in ("one.py", "two.py", "three.py")] == [3, 1, 0]
 
 
-def test_a_module_with_one_line_too_many_is_long() -> None:
+def test_a_module_of_401_lines_is_long() -> None:
     modules = [Module(f"{count}.py", "a = 1\n" * count) for count in (LONGEST_MODULE, LONGEST_MODULE + 1)]
 
     assert long_modules(modules) == ["401.py 401"]
 
 
-def test_a_function_with_one_statement_too_many_is_long() -> None:
+def test_a_function_of_41_statements_is_long() -> None:
     fits, long = (function_of(count) for count in (LONGEST_FUNCTION, LONGEST_FUNCTION + 1))
 
     assert long_functions([Module("fits.py", fits), Module("long.py", long)]) == ["long.py:1 act 41"]
 
 
-def test_statements_of_a_function_inside_count_for_the_one_outside() -> None:
+def test_statements_of_a_nested_function_count_for_the_outer_function() -> None:
     inner = textwrap.indent(function_of(LONGEST_FUNCTION), "    ")
 
     assert long_functions([Module("one.py", f"def outer():\n{inner}")]) == ["one.py:1 outer 41"]

@@ -39,11 +39,11 @@ def test_a_write_of_a_flow_is_found(source: str) -> None:
 @pytest.mark.parametrize(
     "source", ["store.get(table, key)", "queue.put(message)", "self.users.update(user)", "put(store)"]
 )
-def test_what_is_no_write_of_the_store_does_not_count(source: str) -> None:
+def test_calls_that_do_not_write_to_the_store_are_not_counted(source: str) -> None:
     assert store_writes([STORE, Module(FLOW, source)]) == []
 
 
-def test_writes_count_in_flows_only() -> None:
+def test_writes_are_counted_only_in_flows() -> None:
     paths = ("chalicelib/cards/issuing/fee_flow.py", "chalicelib/cards/ledger/fees.py")
 
     found = store_writes([Module(path, "\nstore.put(table, item)") for path in paths])
@@ -85,30 +85,30 @@ def test_a_handler_of_a_store_error_is_found(source: str) -> None:
         f"{OF_STORE} Busy\nfrom contextlib import closing\nwith closing(Busy): ...",
     ],
 )
-def test_a_handler_of_something_else_does_not_count(source: str) -> None:
+def test_a_handler_of_other_errors_is_not_counted(source: str) -> None:
     assert store_error_handlers([ERRORS, STORE, Module("chalicelib/website/users.py", source)]) == []
 
 
-def test_a_handler_is_named_by_file_line_and_errors() -> None:
+def test_a_handler_is_listed_with_file_line_and_errors() -> None:
     source = f"{OF_STORE} Busy, ConditionFailed\ntry: ...\nexcept (ConditionFailed, Busy): ..."
 
     assert store_error_handlers([ERRORS, STORE, Module("app.py", source)]) == ["app.py:3 Busy, ConditionFailed"]
 
 
 @pytest.mark.parametrize("room", ["foundation", "delivery", "demo_bank"])
-def test_rooms_that_handle_store_errors_as_their_own_subject_do_not_count(room: str) -> None:
+def test_store_error_handlers_of_foundation_delivery_and_demo_bank_are_not_counted(room: str) -> None:
     module = Module(f"chalicelib/{room}/worker.py", f"{OF_STORE} Busy\ntry: ...\nexcept Busy: ...")
 
     assert store_error_handlers([ERRORS, STORE, module]) == []
 
 
-def test_modules_of_idempotency_are_found_by_their_own_names() -> None:
+def test_idempotency_modules_are_found_by_name() -> None:
     paths = ["chalicelib/cards/idempotency_keys.py", "chalicelib/idempotency/keys.py"]
 
     assert idempotency_modules([Module(path, "") for path in paths]) == paths[:1]
 
 
-def test_a_module_spells_the_table_if_it_has_the_name_as_a_string() -> None:
+def test_a_module_with_the_table_name_as_a_string_is_found() -> None:
     sources = {
         "one.py": 'TABLE = "idempotency"',
         "two.py": 'put("idempotency", item)',

@@ -48,7 +48,7 @@ def names() -> dict[str, Callable[[], object]]:
         ("anonymous", (2, 2, 2)),
     ],
 )
-def test_files_switches_and_functions_of_a_call_count(
+def test_a_trace_counts_files_switches_and_functions(
     names: dict[str, Callable[[], object]], called: str, counts: tuple[int, int, int]
 ) -> None:
     found = trace(names[called])
@@ -56,18 +56,18 @@ def test_files_switches_and_functions_of_a_call_count(
     assert (len(found.files), found.switches, len(found.functions)) == counts
 
 
-def test_a_function_is_named_by_file_line_and_name(names: dict[str, Callable[[], object]]) -> None:
+def test_a_function_is_listed_with_file_line_and_name(names: dict[str, Callable[[], object]]) -> None:
     found = trace(names["across"])
 
     assert found.functions == {"chalicelib/entry.py:4 across", "chalicelib/other.py:2 leaf"}
     assert found.files == {"chalicelib/entry.py", "chalicelib/other.py"}
 
 
-def test_what_is_not_of_chalicelib_does_not_count() -> None:
+def test_calls_outside_chalicelib_are_not_counted() -> None:
     assert trace(compiled("tests/entry.py", ENTRY, {})["here"]).files == set()
 
 
-def test_a_trace_ends_with_its_call() -> None:
+def test_a_trace_ends_after_a_failed_call() -> None:
     before = sys.getprofile()
     with pytest.raises(ZeroDivisionError):
         trace(lambda: 1 / 0)
@@ -76,7 +76,7 @@ def test_a_trace_ends_with_its_call() -> None:
 
 
 @pytest.mark.parametrize("request_of", [relayed_read, card_authorization])
-def test_a_warm_request_runs_through_the_same_code_again(world: World, request_of: Callable[[World], Trace]) -> None:
+def test_a_warm_request_executes_the_same_code_again(world: World, request_of: Callable[[World], Trace]) -> None:
     one, other = request_of(world), request_of(world)
 
     assert "chalicelib/foundation/dynamodb/store.py" in one.files
