@@ -11,7 +11,7 @@ from tests.bench.same_calls import calls_of, calls_of_client
 from tests.world import World
 
 
-def test_the_bare_script_makes_the_same_calls(world: World) -> None:
+def test_the_bare_authorization_script_makes_the_same_dynamodb_calls(world: World) -> None:
     ours, script = Authorizations(world.hub, world.card_credentials), bare(BareAuthorization, world.hub)
     card = ours.card()
 

@@ -11,7 +11,7 @@ STATEMENTS_PER_PAYMENT = 200
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_checking_a_payment_of_a_bulk_order_takes_few_statements_however_long_it_is(version: int) -> None:
+def test_checking_a_bulk_order_takes_a_bounded_number_of_statements_per_payment(version: int) -> None:
     few, many = (count_statements(reading(version, count)) / count for count in (10, ITEMS))
 
     assert many <= few

@@ -29,7 +29,7 @@ def running() -> Iterator[Scene]:
 
 
 @pytest.mark.parametrize("title", MEASURED)
-def test_both_scripts_send_the_bytes_of_the_service(running: Scene, title: str) -> None:
+def test_floor_and_script_send_the_bytes_of_the_service(running: Scene, title: str) -> None:
     recorded = record(running.stub, title, running.works.all[title])  # compares them
 
     assert recorded.calls
@@ -41,11 +41,11 @@ def test_a_replayed_request_succeeds_again(running: Scene) -> None:
     assert recorded.request()["refresh_token"] != recorded.request()["refresh_token"]
 
 
-def test_every_request_of_the_figures_has_a_row_of_capacity() -> None:
+def test_every_measured_request_is_on_the_capacity_page() -> None:
     assert set(MEASURED) <= read_figures(PAGE.read_text(encoding="utf-8")).work.keys()
 
 
-def test_the_floor_signs_as_the_service_does(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_floor_creates_the_same_signature_as_the_service(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("ACCESS_KEY_ID", "key"), ("SECRET_ACCESS_KEY", "secret"), ("DEFAULT_REGION", "eu-west-1")):
         monkeypatch.setenv(f"AWS_{name}", value)
     body = json.dumps({"TableName": "t"}).encode()

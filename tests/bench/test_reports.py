@@ -9,7 +9,7 @@ LOOK, QUERY = "BatchGetItem", "Query"
 OF_ONE, OF_ALL = {LOOK: 1, QUERY: 1}, {LOOK: 1, QUERY: 16}
 
 
-def test_a_page_takes_the_same_calls_from_a_short_list_and_from_a_long_one(world: World) -> None:
+def test_report_pages_take_the_same_calls_for_short_and_long_lists(world: World) -> None:
     pages = compared(Reports(world.hub, world.card_credentials), sizes=(100, 1000), rounds=1)
 
     assert {name: [page.calls for page in each] for name, each in pages.items()} == {

@@ -9,7 +9,7 @@ from tests.bench.transfers import Transfers
 from tests.world import World
 
 
-def test_the_bare_script_makes_the_same_calls(world: World) -> None:
+def test_the_bare_transfer_script_makes_the_same_dynamodb_calls(world: World) -> None:
     ours, script = Transfers(world.hub, world.card_credentials), bare(BareTransfer, world.hub)
     address = ours.address()
 
