@@ -52,22 +52,22 @@ def world(storage: None) -> Iterator[World]:
         yield made
 
 
-def test_the_data_of_the_release_have_items_of_every_table() -> None:
+def test_released_data_has_items_of_every_table() -> None:
     assert {line["table"] for line in LINES if "table" in line} == set(data_file.key_attributes())
 
 
-def test_the_data_of_the_release_have_a_value_at_every_sealed_place() -> None:
+def test_released_data_has_every_sealed_attribute() -> None:
     found = {(line["table"], name) for line in LINES if "table" in line for name in line["item"]}
 
     assert found >= {(place.table, place.attribute) for place in SEALED_PLACES}
 
 
-def test_the_data_of_the_release_are_small() -> None:
+def test_released_data_is_small() -> None:
     assert data_file.RELEASED.stat().st_size <= LARGEST
 
 
 @pytest.mark.parametrize("bank", SCOPES)
-def test_a_tpp_goes_on_with_the_consents_tokens_and_payments_of_the_release(world: World, bank: str) -> None:
+def test_released_consents_tokens_and_payments_stay_usable(world: World, bank: str) -> None:
     known = FACTS["banks"][bank]
     bearer, refresh_token = known["tokens"]["access_token"], known["tokens"]["refresh_token"]
 
@@ -85,13 +85,13 @@ def test_a_tpp_goes_on_with_the_consents_tokens_and_payments_of_the_release(worl
     assert len(accounts(world, token(world, refresh_token=refresh_token))) == 2
 
 
-def test_a_client_fetches_the_events_of_the_release(world: World) -> None:
+def test_a_client_fetches_released_events(world: World) -> None:
     types = [event["type"] for event in world.tpp("GET", "/tpp/events?limit=100").body["events"]]
 
     assert {"test", "payment.status_changed"} <= {*types}
 
 
-def test_a_delivery_of_the_release_goes_on_and_arrives_signed(world: World) -> None:
+def test_a_released_delivery_is_delivered_with_its_signature(world: World) -> None:
     event_id = FACTS["events"]["event_id"]
     world.clock.advance(3600)
     world.hub.delivery.call(sweep)
@@ -105,7 +105,7 @@ def test_a_delivery_of_the_release_goes_on_and_arrives_signed(world: World) -> N
     assert signed.items() <= dict(sent.headers).items()
 
 
-def test_cards_of_the_release_are_read_as_they_were_pay_and_have_a_ledger_that_adds_up(world: World) -> None:
+def test_released_cards_are_readable_can_pay_and_have_a_consistent_ledger(world: World) -> None:
     scene = Scene(world)
     for read in FACTS["cards"]["reads"]:
         assert_contains(scene.data(read["action"], **read["members"]), read["data"])
@@ -116,11 +116,11 @@ def test_cards_of_the_release_are_read_as_they_were_pay_and_have_a_ledger_that_a
     find_dangling_refs(world.hub.store)
 
 
-def test_doctor_finds_nothing_inconsistent_in_the_data_of_the_release(world: World) -> None:
+def test_doctor_finds_no_inconsistency_in_released_data(world: World) -> None:
     assert list(find_all(world.hub, mend=False, start=Position())) == []
 
 
-def test_a_user_of_the_release_signs_in_and_finds_the_clients(world: World) -> None:
+def test_a_released_user_signs_in_and_sees_the_clients(world: World) -> None:
     person = Person(world)
     person.sign_in(EMAIL)
     person.get("/clients")
@@ -129,7 +129,7 @@ def test_a_user_of_the_release_signs_in_and_finds_the_clients(world: World) -> N
     assert "Receiver" in person.text
 
 
-def test_every_sealed_value_of_the_release_is_opened_and_sealed_with_a_new_key(world: World) -> None:
+def test_every_released_sealed_value_is_resealed_with_a_new_key(world: World) -> None:
     reseal_all(world)
 
     progress = world.hub.resealing.progress()
