@@ -17,7 +17,7 @@ def test_a_parser_accepts_a_file_or_raises_a_documented_error(file: Path) -> Non
     TARGETS[file.parent.name].run((CORPUS / file).read_bytes())
 
 
-def test_each_parser_has_a_corpus_of_few_and_small_files() -> None:
+def test_each_parser_has_a_corpus_of_few_small_files() -> None:
     assert {file.parent.name for file in FILES} == TARGETS.keys()
     assert len(FILES) <= 45
     assert all((CORPUS / file).stat().st_size <= TARGETS[file.parent.name].most for file in FILES)

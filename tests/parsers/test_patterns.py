@@ -28,20 +28,20 @@ ACCEPTED_WHEN_SEARCHED = {
 
 
 @pytest.mark.parametrize("name", sorted(PATTERNS.keys() - LINEAR_EXCEPTIONS.keys()))
-def test_a_pattern_has_no_repeat_that_takes_more_than_linear_work(name: str) -> None:
+def test_no_pattern_has_a_repeat_with_superlinear_work(name: str) -> None:
     assert find_repeats(name) == []
 
 
 @pytest.mark.parametrize("name", LINEAR_EXCEPTIONS)
-def test_each_exception_is_a_pattern_that_the_rules_refuse(name: str) -> None:
+def test_each_exception_has_a_repeat_refused_by_the_rules(name: str) -> None:
     assert find_repeats(name)
 
 
 @pytest.mark.parametrize("pattern", REFUSED_WHEN_SEARCHED.values(), ids=REFUSED_WHEN_SEARCHED)
-def test_a_repeat_that_takes_more_than_linear_work_is_found(pattern: str) -> None:
+def test_a_repeat_with_superlinear_work_is_found(pattern: str) -> None:
     assert find_repeats_to_mend(re.compile(pattern), is_searched=True)
 
 
 @pytest.mark.parametrize("pattern", ACCEPTED_WHEN_SEARCHED.values(), ids=ACCEPTED_WHEN_SEARCHED)
-def test_a_repeat_that_takes_linear_work_is_accepted(pattern: str) -> None:
+def test_a_repeat_with_linear_work_is_accepted(pattern: str) -> None:
     assert find_repeats_to_mend(re.compile(pattern), is_searched=True) == []

@@ -65,7 +65,7 @@ def read_drawing(name: str, monkeypatch: pytest.MonkeyPatch) -> Drawing:
     return drawing
 
 
-def test_elements_share_the_references_that_they_inherit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_svg_elements_share_inherited_references(monkeypatch: pytest.MonkeyPatch) -> None:
     drawing = read_drawing("known-references", monkeypatch)
 
     sets = {id(each.inherited): each.inherited for each in drawing._elements}
@@ -73,8 +73,8 @@ def test_elements_share_the_references_that_they_inherit(monkeypatch: pytest.Mon
     assert sum(map(len, sets.values())) <= 2 * len(drawing._elements)
 
 
-def test_elements_keep_no_references_to_ids_that_the_logo_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each element that is drawn would look up hundreds of them."""
+def test_svg_elements_keep_no_references_to_unknown_ids(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each drawn element would look up hundreds of unknown ids."""
     drawing = read_drawing("unknown-references", monkeypatch)
 
     styles = [each.style for each in drawing._elements]
