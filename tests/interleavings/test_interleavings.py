@@ -31,7 +31,7 @@ def redeem_redeem(world: World) -> Iterator[PlayedGroup]:
 
 
 @pytest.mark.parametrize(("title", "pair"), [(title, pair) for title, scene in SCENES.items() for pair in scene.pairs])
-def test_every_order_has_an_outcome_of_one_after_the_other(world: World, title: str, pair: str) -> None:
+def test_every_interleaving_of_two_requests_has_a_serial_outcome(world: World, title: str, pair: str) -> None:
     with scene_of(world, SCENES[title]) as scene:
         group = scene.group(pair)
         found = group.play_all() + group.play_all(random.Random(pair).choice(group.faults))
@@ -41,7 +41,7 @@ def test_every_order_has_an_outcome_of_one_after_the_other(world: World, title: 
 
 
 @pytest.mark.parametrize("title", TRIPLES)
-def test_three_at_once_have_an_outcome_of_one_after_the_other(world: World, title: str) -> None:
+def test_interleavings_of_three_requests_have_a_serial_outcome(world: World, title: str) -> None:
     name, _, names = title.partition("/")
     with scene_of(world, SCENES[name]) as scene:
         found = scene.group(names, Sample(15, random.Random(title))).play_all()
@@ -51,7 +51,7 @@ def test_three_at_once_have_an_outcome_of_one_after_the_other(world: World, titl
 
 
 @pytest.mark.parametrize("title", ["code", "order", "one time consent", "funded account", "reference"])
-def test_after_a_crash_and_the_jobs_a_request_finds_what_a_rule_allows(world: World, title: str) -> None:
+def test_a_request_after_a_crash_and_the_jobs_finds_an_allowed_state(world: World, title: str) -> None:
     with scene_of(world, SCENES[title]) as scene:
         pairs = [each for pair in SCENES[title].pairs for each in in_both_orders(pair)]
         found = [play_crash(scene, pair, random.Random(pair)) for pair in pairs]
@@ -60,7 +60,7 @@ def test_after_a_crash_and_the_jobs_a_request_finds_what_a_rule_allows(world: Wo
     assert any(each.shared for each in found)
 
 
-def test_a_fault_strikes_one_call_of_one_request(redeem_redeem: PlayedGroup) -> None:
+def test_a_fault_affects_one_call_of_one_request(redeem_redeem: PlayedGroup) -> None:
     whole = redeem_redeem.play((0, 0, 1, 1, 1))
 
     lost = redeem_redeem.play((), Fault(0, 1, "lost"))
@@ -73,7 +73,7 @@ def test_a_fault_strikes_one_call_of_one_request(redeem_redeem: PlayedGroup) -> 
     assert Fault.read(str(Fault(1, 3, "crash after"))) == Fault(1, 3, "crash after")
 
 
-def test_a_condition_that_is_left_out_is_found(redeem_redeem: PlayedGroup, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_condition_is_detected(redeem_redeem: PlayedGroup, monkeypatch: pytest.MonkeyPatch) -> None:
     def first_pair(consents: Consents, consent: object, confirmation: object = None) -> object:
         return consents._put_pair(consent, {"code_redeemed_at": 1}, Attr("consent_id").exists(), confirmation)  # type: ignore[arg-type]
 
@@ -82,7 +82,7 @@ def test_a_condition_that_is_left_out_is_found(redeem_redeem: PlayedGroup, monke
     assert redeem_redeem.play_all().wrong != {}
 
 
-def test_a_crash_that_no_job_cleans_up_is_found(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_crash_without_cleanup_is_detected(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.interleavings.crashes.finish_payments_and_holds", lambda cards: None)
 
     with scene_of(world, SCENES["funded account"]) as scene:
@@ -100,12 +100,12 @@ def test_a_crash_that_no_job_cleans_up_is_found(world: World, monkeypatch: pytes
         ("code/redeem, redeem:00111:0.9 lost", "stale"),
     ],
 )
-def test_an_id_that_names_no_schedule_is_not_replayed(world: World, identifier: str, reason: str) -> None:
+def test_an_invalid_schedule_id_is_not_replayed(world: World, identifier: str, reason: str) -> None:
     with pytest.raises(NotReplayable, match=reason):
         replay(world, identifier)
 
 
-def test_two_requests_of_four_calls_have_seventy_orders_each_played_once_and_again(world: World) -> None:
+def test_two_requests_of_four_calls_have_70_replayable_schedules(world: World) -> None:
     made: list[int] = []
     requests = [_writer(world, made, number, lambda: "one item") for number in (0, 1)]
 
@@ -121,7 +121,7 @@ def test_two_requests_of_four_calls_have_seventy_orders_each_played_once_and_aga
     assert [play_one(schedule) for schedule in played[:10]] == played[:10]
 
 
-def test_calls_that_touch_different_items_are_played_in_one_order(world: World) -> None:
+def test_calls_on_different_items_are_played_in_one_order(world: World) -> None:
     requests = [_writer(world, [], number, new_id) for number in (0, 1)]
 
     played = [each.schedule for each in play_all(lambda schedule: play(requests, schedule))]
