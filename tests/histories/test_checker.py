@@ -42,12 +42,12 @@ def history(kind: str, lines: list[Line]) -> list[Operation]:
 
 
 @pytest.mark.parametrize(("kind", "lines"), RIGHT)
-def test_operations_that_have_an_order_are_linearizable(kind: str, lines: list[Line]) -> None:
+def test_operations_with_a_valid_order_are_linearizable(kind: str, lines: list[Line]) -> None:
     assert is_linearizable(history(kind, lines), MODELS[kind])
 
 
 @pytest.mark.parametrize(("kind", "lines"), WRONG)
-def test_operations_without_an_order_are_not_linearizable(kind: str, lines: list[Line]) -> None:
+def test_operations_without_a_valid_order_are_not_linearizable(kind: str, lines: list[Line]) -> None:
     operations = history(kind, lines)
 
     assert find_wrong(operations, MODELS) == {f"{kind} 1": operations}

@@ -16,7 +16,7 @@ from tests.histories.run import History
     ("outcomes", "code"),
     [([FUNDS, FUNDS], 0), ([FUNDS, 0], 1), ([FUNDS, UNKNOWN], 0), ([FUNDS, UNKNOWN, UNKNOWN], 1), ([UNKNOWN], 1)],
 )
-def test_histories_fail_if_an_object_is_wrong_or_most_outcomes_are_unknown(
+def test_histories_fail_for_a_wrong_object_or_mostly_unknown_outcomes(
     outcomes: list[Any], code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     operations = [
