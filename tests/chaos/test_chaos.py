@@ -27,7 +27,7 @@ def _begin(folder: Path) -> subprocess.Popen[str]:
     )
 
 
-def test_nothing_is_lost_when_workers_die_and_disks_fill_and_a_seed_replays_it_exactly(tmp_path: Path) -> None:
+def test_the_kill_test_loses_no_data_and_a_seed_repeats_the_same_run(tmp_path: Path) -> None:
     folders = [tmp_path / "one", tmp_path / "other"]
     runs = [_begin(folder) for folder in folders]
     told = [run.communicate()[0] for run in runs]

@@ -10,7 +10,7 @@ from tests.manual_clock import ManualClock
 from tests.world import START
 
 
-def test_the_next_message_is_the_one_that_can_be_received_first_and_none_of_an_empty_queue() -> None:
+def test_next_visible_returns_the_earliest_receive_time_or_none() -> None:
     clock = ManualClock(START)
     now = clock.monotonic()
     with (lock := threading.Lock()):
