@@ -22,7 +22,7 @@ def play(folder: Path, *options: str) -> tuple[int, str]:
     return ended.returncode, ended.stdout + ended.stderr
 
 
-def test_nothing_is_lost_or_paid_twice_over_a_bad_network(tmp_path: Path) -> None:
+def test_a_bad_network_causes_no_loss_and_no_duplicate_payment(tmp_path: Path) -> None:
     code, told = play(tmp_path)
 
     assert code == 0, told
@@ -30,7 +30,7 @@ def test_nothing_is_lost_or_paid_twice_over_a_bad_network(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("defect", DEFECTS)
-def test_the_verdict_finds_a_hub_with_a_defect(tmp_path: Path, defect: str) -> None:
+def test_the_verdict_detects_a_hub_with_a_defect(tmp_path: Path, defect: str) -> None:
     code, told = play(tmp_path, "--defect", defect)
 
     assert code == 1, told
