@@ -77,7 +77,7 @@ def test_a_purchase_writes_rows_of_less_than_a_kilobyte(shops: Scene) -> None:
     assert max(map(item_size, written)) < KILOBYTE
 
 
-def test_a_row_has_every_member_that_there_is(shops: Scene) -> None:
+def test_a_row_of_a_full_purchase_has_every_member(shops: Scene) -> None:
     order: dict[str, Any] = {"card_virtual": 0, "order_shipping_method": 1, "card_pin": PIN, "access_level": 30}
     card = buyer(shops, 500_00, card_fee_group_id=SEPARATE, **order)
     shop = {"mcc": "0742", "merchant_name": "Vet", "merchant_id": "VET1", "terminal_id": "T1"}
@@ -144,7 +144,7 @@ def test_a_row_has_every_member_that_there_is(shops: Scene) -> None:
     assert Decimal(said["holder_conversion_rate"]) == Decimal("0.82")
 
 
-def test_a_decline_before_anything_was_reckoned_says_what_it_would_have_come_to(shops: Scene) -> None:
+def test_a_decline_for_card_status_records_the_converted_amounts(shops: Scene) -> None:
     card = Buyer(shops, shops.card_in("T", card_country_ison=BRITAIN))
 
     asked = card.asked(100_00, EUR)
@@ -166,7 +166,7 @@ def test_a_decline_before_anything_was_reckoned_says_what_it_would_have_come_to(
     assert absent.isdisjoint(row)
 
 
-def test_a_decline_for_money_says_what_it_would_have_come_to(shops: Scene) -> None:
+def test_a_decline_for_insufficient_funds_records_the_amount_with_fees(shops: Scene) -> None:
     card = buyer(shops, 10_00, card_fee_group_id=BLENDED)
 
     card.asked(100_00)
@@ -178,7 +178,7 @@ def test_a_decline_for_money_says_what_it_would_have_come_to(shops: Scene) -> No
     assert (row["blended_fee"], "date_valid" in row) == (1_20, False)
 
 
-def test_the_fee_of_a_conversion_may_stand_beside_the_amount(shops: Scene) -> None:
+def test_a_row_shows_an_unblended_conversion_fee_beside_the_amount(shops: Scene) -> None:
     card = buyer(shops, card_program_id=NOT_BLENDING)
 
     card.asks(100_00, EUR)
@@ -203,7 +203,9 @@ def test_the_fee_of_a_conversion_may_stand_beside_the_amount(shops: Scene) -> No
         (91, 1, "00", "912"),
     ],
 )
-def test_how_the_card_was_read_is_said(entry_mode: int, present: int, condition: str, pos_entry_mode: str) -> None:
+def test_a_row_maps_the_entry_mode_to_pos_codes(
+    entry_mode: int, present: int, condition: str, pos_entry_mode: str
+) -> None:
     said = message(use=CardUse(transaction_type=1, entry_mode=entry_mode, checks=UNCHECKED)).members(NOW)
 
     assert said["card_present"] == present
@@ -214,7 +216,7 @@ def test_how_the_card_was_read_is_said(entry_mode: int, present: int, condition:
     assert said["entry_mode_type"] == entry_mode
 
 
-def test_the_risk_rules_that_fired_are_named(shops: Scene) -> None:
+def test_a_row_lists_the_fired_risk_rules(shops: Scene) -> None:
     said = message(fired=FiredRules(("401.7", "402.1"), (RISK_ACTIONS[0], RISK_ACTIONS[4]))).members(NOW)
 
     assert said["suspicious"] == 1
@@ -226,7 +228,7 @@ def test_the_risk_rules_that_fired_are_named(shops: Scene) -> None:
 
 @pytest.mark.parametrize("code", RESPONSE_CODES)
 @pytest.mark.parametrize("kind", AUTHORIZE_TYPES)
-def test_only_what_took_effect_is_actual(kind: int, code: str) -> None:
+def test_only_approved_messages_are_actual_and_only_releases_are_reversals(kind: int, code: str) -> None:
     said = message(kind=kind, code=code).members(NOW)
 
     assert said["actual"] == (1 if code in ("00", "10") else 0)
@@ -234,7 +236,7 @@ def test_only_what_took_effect_is_actual(kind: int, code: str) -> None:
     assert said.get("advice_reason_code") == {ADVICE: 1, EXPIRY: 2}.get(kind)
 
 
-def test_long_numbers_keep_to_their_fields() -> None:
+def test_a_row_cuts_long_numbers_to_the_length_of_their_fields() -> None:
     said = message(number=12_345_678_901, trans_link="012345678900").members(NOW + 307 * DAY)
 
     assert said["stan"] == 678_901
@@ -283,7 +285,7 @@ def _card() -> Card:
 # -- later messages
 
 
-def test_what_comes_later_says_its_own_share(shops: Scene) -> None:
+def test_increment_reversal_and_expiry_rows_show_their_own_amounts(shops: Scene) -> None:
     card = buyer(shops, 500_00, card_fee_group_id=SEPARATE)
     link = str(card.asks(100_00, EUR, merchant_name="Hotel")["trans_link"])
     increment = card.asks_more(link, 20_00)
@@ -308,7 +310,7 @@ def test_what_comes_later_says_its_own_share(shops: Scene) -> None:
     assert first["transaction_amount"] == 100_00
 
 
-def test_cashback_is_told_of_what_it_was_asked_with_only(shops: Scene) -> None:
+def test_only_the_authorization_row_shows_cashback(shops: Scene) -> None:
     card = buyer(shops, 500_00)
     link = str(card.asks(50_00, cashback_amount=7_00)["trans_link"])
     card.asks_more(link, 10_00)
@@ -319,7 +321,7 @@ def test_cashback_is_told_of_what_it_was_asked_with_only(shops: Scene) -> None:
 
 
 @pytest.mark.parametrize("transaction_type", [30, 39])
-def test_an_inquiry_says_the_amount_that_was_told_and_holds_nothing(shops: Scene, transaction_type: int) -> None:
+def test_an_inquiry_row_shows_the_requested_amount_and_holds_nothing(shops: Scene, transaction_type: int) -> None:
     card = buyer(shops, 500_00)
 
     answer = card.asks(10_00, transaction_type=transaction_type)
@@ -337,7 +339,7 @@ def test_an_inquiry_says_the_amount_that_was_told_and_holds_nothing(shops: Scene
 # -- in which lists
 
 
-def test_every_message_is_listed_and_what_was_approved_among_financial_authorizes(shops: Scene) -> None:
+def test_activity_lists_every_message_and_financial_authorizes_lists_approvals(shops: Scene) -> None:
     card = buyer(shops, 100_00)
     link = str(card.asks(40_00)["trans_link"])
     card.asked(100_00)
@@ -374,7 +376,7 @@ def test_every_message_is_listed_and_what_was_approved_among_financial_authorize
     assert [row["part"].partition("#")[2] for row in listed] == [row["part"].partition("#")[2] for row in expected]
 
 
-def test_the_list_over_all_cards_has_each_message_once_in_the_shard_of_its_number(shops: Scene) -> None:
+def test_the_list_of_all_cards_has_each_message_once_in_the_shard_of_its_number(shops: Scene) -> None:
     cards = [buyer(shops, 100_00) for _ in range(2)]
     links = [str(card.asks(1_00)["trans_link"]) for card in cards for _ in range(10)]
     cards[0].asked(500_00)
@@ -402,7 +404,7 @@ def _sorted(row: Item) -> list[tuple[str, Any]]:
     return sorted((name, value) for name, value in row.items() if name not in ("owner", "part"))
 
 
-def test_a_row_is_seen_by_whom_its_card_is_seen_by() -> None:
+def test_a_row_has_the_manager_and_access_level_of_its_card() -> None:
     reserved = ReservedRow(activity_record.shard_with(5, 7), NOW * 1000 + 1, 7, "token")
     puts = message(code="51").put_rows(WriteStamp(NOW * 1000 + 1, "attempt"), reserved)
 
@@ -423,7 +425,7 @@ def everything_listed(card: Buyer) -> list[tuple[int, int]]:
     return sorted([*transactions, *((row["at"], row["authorize_id"]) for row in rows(card))])
 
 
-def test_whatever_is_listed_is_recorded_after_the_last_one_though_the_clock_stands_still(shops: Scene) -> None:
+def test_rows_of_a_card_have_increasing_times_while_the_clock_stands_still(shops: Scene) -> None:
     card = buyer(shops, 100_00, euros=100_00)
     start = shops.clock.time() * 1000
     links = [str(card.asks(1_00, currency)["trans_link"]) for currency in (GBP, EUR, GBP, EUR)]
@@ -460,7 +462,7 @@ def expired(card: Buyer, link: str) -> object:
     return card.scene.data("simulateExpiry", trans_link=link)
 
 
-def test_cards_of_one_account_and_accounts_of_one_card_push_each_other_on(shops: Scene) -> None:
+def test_cards_with_a_shared_account_have_increasing_row_times(shops: Scene) -> None:
     card = buyer(shops, 100_00, euros=100_00)
     sibling = shops.data("createCard", **_on(card))
     shops.data("activateCard", card_id=sibling["card_id"])
@@ -487,7 +489,7 @@ def _on(card: Buyer) -> dict[str, Any]:
     }
 
 
-def test_a_clock_that_is_behind_does_not_change_the_order(shops: Scene) -> None:
+def test_a_slow_clock_does_not_change_the_order_of_rows(shops: Scene) -> None:
     card = buyer(shops, 100_00)
     ahead = Buyer(shops.apart(days=1), card.card)
     link = str(ahead.asks(1_00)["trans_link"])

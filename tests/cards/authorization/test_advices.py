@@ -19,8 +19,8 @@ def user(issuer: Scene) -> Buyer:
 
 
 @pytest.mark.parametrize("action", ACTIONS)
-def test_what_is_decided_elsewhere_is_held_without_asking(issuer: Scene, action: str) -> None:
-    """Though the card is blocked, the limit reached, and the balance falls below zero."""
+def test_an_advice_or_forced_approval_holds_without_checks(issuer: Scene, action: str) -> None:
+    """The hold is made although the card is blocked, the limit is reached and the balance falls below zero."""
     user = held(issuer, 5_00, card_limit_group_id=202)
     issuer.data("changeCardStatus", card_id=user.card_id, status="B")
     told = {"response_code": "00"} if action == "simulateAdvice" else {"force_response_code": "00"}
@@ -41,7 +41,7 @@ def test_what_is_decided_elsewhere_is_held_without_asking(issuer: Scene, action:
 
 
 @pytest.mark.parametrize("forced", RESPONSE_CODES)
-def test_a_code_can_be_forced_and_told(issuer: Scene, user: Buyer, forced: str) -> None:
+def test_authorization_and_advice_return_the_given_response_code(issuer: Scene, user: Buyer, forced: str) -> None:
     approved = forced in ("00", "10")
     own = held(issuer) if approved else user
     asked = {"card_id": own.card_id, "transaction_type": 0, "amount": 5_00, "currency_ison": GBP}
@@ -59,21 +59,21 @@ def test_a_code_can_be_forced_and_told(issuer: Scene, user: Buyer, forced: str) 
     assert [row["response_code"] for row in messages(own)[-2:]] == [forced] * 2
 
 
-def test_what_is_decided_elsewhere_in_a_currency_without_a_rate_cannot_be_held(issuer: Scene) -> None:
+def test_an_advice_in_a_currency_without_a_rate_returns_57(issuer: Scene) -> None:
     user = held(issuer)
 
     assert advised(user, 10_00, DINAR)["response_code"] == "57"
     assert user.balances() == (100_00, 0, 0, 100_00)
 
 
-def test_what_is_decided_elsewhere_is_converted_though_the_card_does_not(issuer: Scene) -> None:
+def test_an_advice_is_converted_for_a_card_without_auto_conversion(issuer: Scene) -> None:
     user = held(issuer, auto_conversion=0)
 
     assert advised(user, 10_00, EUR)["holder_amount"] == 8_20
     assert user.balances() == (100_00, 8_20, 0, 91_80)
 
 
-def test_an_advice_is_about_a_card_that_there_is(issuer: Scene) -> None:
+def test_an_advice_for_an_unknown_card_number_returns_3002(issuer: Scene) -> None:
     advice = {"transaction_type": 0, "amount": 100, "currency_ison": GBP, "response_code": "00"}
 
     assert issuer.sim("simulateAdvice", pan="2223000000000007", **advice).status_code == 3002

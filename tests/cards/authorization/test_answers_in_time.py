@@ -81,7 +81,7 @@ def left_over(user: Buyer) -> tuple[tuple[int, int, int, int], list[tuple[int, i
 NOTHING_USED = ((100_00, 0, 0, 100_00), [(0, 0)])
 
 
-def test_a_slow_read_is_answered_91_and_a_worker_records_the_decline(user: Buyer) -> None:
+def test_a_slow_read_returns_91_and_a_worker_records_the_decline(user: Buyer) -> None:
     with SlowStorage(user.scene, every("never", *READS)) as storage:
         answer = ask(user).data
 
@@ -93,7 +93,7 @@ def test_a_slow_read_is_answered_91_and_a_worker_records_the_decline(user: Buyer
     assert left_over(user) == NOTHING_USED
 
 
-def test_a_transaction_that_lands_after_the_answer_is_taken_back_by_the_worker(user: Buyer) -> None:
+def test_a_worker_reverses_an_approval_that_storage_commits_after_the_answer(user: Buyer) -> None:
     reference = user.scene.reference()
     with SlowStorage(user.scene, every("later", TRANSACTION)) as storage:
         answer = ask(user, request_reference_id=reference)
@@ -109,7 +109,7 @@ def test_a_transaction_that_lands_after_the_answer_is_taken_back_by_the_worker(u
     assert (again.duplicated, again.data) == (1, answer.data)
 
 
-def test_a_second_message_about_the_same_decline_changes_nothing(user: Buyer) -> None:
+def test_a_repeated_decline_message_changes_nothing(user: Buyer) -> None:
     with SlowStorage(user.scene, every("later", TRANSACTION)) as storage:
         ask(user, request_reference_id=user.scene.reference())
         storage.land()
@@ -122,7 +122,7 @@ def test_a_second_message_about_the_same_decline_changes_nothing(user: Buyer) ->
     assert [items(user.scene.world, table) for table in tables] == before
 
 
-def test_a_transaction_that_lands_after_the_worker_is_refused(user: Buyer) -> None:
+def test_storage_refuses_a_transaction_after_the_worker_recorded_the_decline(user: Buyer) -> None:
     with SlowStorage(user.scene, every("later", TRANSACTION)) as storage:
         ask(user)
     work(user.scene)
@@ -132,7 +132,7 @@ def test_a_transaction_that_lands_after_the_worker_is_refused(user: Buyer) -> No
     assert listed(user) == [("91", 1)]
 
 
-def test_a_lost_transaction_is_declined_by_the_request_itself_and_cannot_land_any_more(user: Buyer) -> None:
+def test_a_request_declines_its_lost_transaction_and_storage_refuses_a_late_write(user: Buyer) -> None:
     reference = user.scene.reference()
     with SlowStorage(user.scene, first("later", TRANSACTION)) as storage:
         answer = ask(user, request_reference_id=reference)
@@ -148,7 +148,7 @@ def test_a_lost_transaction_is_declined_by_the_request_itself_and_cannot_land_an
 
 
 @pytest.mark.parametrize("with_reference", [False, True])
-def test_an_approval_whose_answer_is_late_is_found_and_answered(user: Buyer, with_reference: bool) -> None:
+def test_an_approval_is_returned_after_its_storage_answer_was_lost(user: Buyer, with_reference: bool) -> None:
     reference = {"request_reference_id": user.scene.reference()} if with_reference else {}
     with SlowStorage(user.scene, first("applied", TRANSACTION)) as storage:
         answer = ask(user, **reference)
@@ -162,7 +162,7 @@ def test_an_approval_whose_answer_is_late_is_found_and_answered(user: Buyer, wit
     assert authorizes(user) == [answer.data["authorize_id"]]
 
 
-def test_a_metric_counts_a_decline_that_the_queue_does_not_take_and_its_hold_expires(
+def test_a_metric_counts_a_decline_that_the_queue_refuses_and_its_hold_expires(
     user: Buyer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with (
@@ -181,9 +181,7 @@ def test_a_metric_counts_a_decline_that_the_queue_does_not_take_and_its_hold_exp
     assert left_over(user)[0] == NOTHING_USED[0]
 
 
-def test_a_caller_who_cannot_be_looked_up_in_time_is_answered_91(
-    user: Buyer, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_slow_credentials_lookup_returns_91(user: Buyer, capsys: pytest.CaptureFixture[str]) -> None:
     user.scene.hub.cards.credentials._cache.clear()
     with SlowStorage(user.scene, every("never", *READS)):
         answer = ask(user).data
@@ -193,7 +191,7 @@ def test_a_caller_who_cannot_be_looked_up_in_time_is_answered_91(
     assert capsys.readouterr().out.count('"UnrecordedDeclines":[1]') == 1
 
 
-def test_a_repeat_before_the_worker_is_carried_out_anew_and_keeps_its_own_answer(user: Buyer) -> None:
+def test_a_repeat_before_the_worker_runs_is_decided_again_and_keeps_its_answer(user: Buyer) -> None:
     reference = user.scene.reference()
     with SlowStorage(user.scene, every("never", *READS)):
         first_answer = ask(user, request_reference_id=reference).data
@@ -207,7 +205,7 @@ def test_a_repeat_before_the_worker_is_carried_out_anew_and_keeps_its_own_answer
     assert (again.duplicated, again.data) == (1, repeat.data)
 
 
-def test_a_decline_that_lands_after_the_answer_is_followed_by_that_of_the_answer(user: Buyer) -> None:
+def test_a_decline_committed_after_the_answer_is_listed_before_the_answered_91(user: Buyer) -> None:
     reference = user.scene.reference()
     with SlowStorage(user.scene, every("later", TRANSACTION)) as storage:
         answer = ask(user, request_reference_id=reference, amount=500_00)
@@ -219,7 +217,7 @@ def test_a_decline_that_lands_after_the_answer_is_followed_by_that_of_the_answer
     assert ask(user, request_reference_id=reference, amount=500_00).data == answer.data
 
 
-def test_a_card_named_by_its_number_is_found_by_the_worker(user: Buyer) -> None:
+def test_a_worker_finds_a_card_by_its_number(user: Buyer) -> None:
     with SlowStorage(user.scene, every("never", *READS)):
         answer = ask(user, card_id=LEFT_OUT, pan=user.card.pan).data
     work(user.scene)
@@ -229,7 +227,7 @@ def test_a_card_named_by_its_number_is_found_by_the_worker(user: Buyer) -> None:
 
 
 @pytest.mark.parametrize("unknown", [{"card_id": 10**9}, {"card_id": LEFT_OUT, "pan": "4111110000000000"}])
-def test_a_worker_records_only_the_answer_if_the_caller_has_no_such_card(user: Buyer, unknown: dict[str, Any]) -> None:
+def test_a_worker_records_only_the_answer_for_an_unknown_card(user: Buyer, unknown: dict[str, Any]) -> None:
     reference = user.scene.reference()
     with SlowStorage(user.scene, every("never", *READS)):
         answer = ask(user, request_reference_id=reference, **unknown)
@@ -242,7 +240,7 @@ def test_a_worker_records_only_the_answer_if_the_caller_has_no_such_card(user: B
     assert (again.duplicated, again.data) == (1, answer.data)
 
 
-def test_a_process_without_free_identifiers_answers_91_all_the_same(user: Buyer) -> None:
+def test_a_process_without_free_identifiers_returns_91(user: Buyer) -> None:
     sequences = user.scene.hub.cards.sequences
     sequences._left = {**sequences._left, "authorization": range(0)}
     with SlowStorage(user.scene, every("never", "UpdateItem")):
@@ -254,7 +252,7 @@ def test_a_process_without_free_identifiers_answers_91_all_the_same(user: Buyer)
     assert listed(user) == [("91", 1)]
 
 
-def test_a_worker_whose_storage_fails_gets_its_message_again(user: Buyer) -> None:
+def test_a_worker_completes_a_decline_message_after_a_storage_failure(user: Buyer) -> None:
     with SlowStorage(user.scene, every("later", TRANSACTION)) as storage:
         ask(user)
         storage.land()
@@ -268,7 +266,7 @@ def test_a_worker_whose_storage_fails_gets_its_message_again(user: Buyer) -> Non
     assert listed(user) == [("00", 1), ("00", 4), ("91", 1)]
 
 
-def test_two_workers_with_the_same_message_take_an_approval_back_once(user: Buyer) -> None:
+def test_two_workers_with_the_same_message_reverse_an_approval_once(user: Buyer) -> None:
     with SlowStorage(user.scene, every("later", TRANSACTION)) as storage:
         ask(user)
         storage.land()
@@ -281,7 +279,7 @@ def test_two_workers_with_the_same_message_take_an_approval_back_once(user: Buye
     assert listed(user) == [("00", 1), ("00", 4), ("91", 1)]
 
 
-def test_the_message_has_no_card_data_in_clear_and_neither_pin_nor_cvc2_at_all(user: Buyer) -> None:
+def test_a_decline_message_seals_the_card_data_and_omits_pin_and_cvc2(user: Buyer) -> None:
     secrets = {"pan": user.card.pan, "pin": user.card.pin, "cvc2": user.card.cvc2}
     with SlowStorage(user.scene, every("never", *READS)):
         ask(user, card_id=LEFT_OUT, merchant_name="Secret Shop", **secrets)
@@ -295,7 +293,7 @@ def test_the_message_has_no_card_data_in_clear_and_neither_pin_nor_cvc2_at_all(u
     assert not {"pin", "cvc2", "pan"} & jsontext.loads(details).keys()
 
 
-def test_the_queue_of_events_is_not_waited_for_longer_than_the_network_waits(user: Buyer) -> None:
+def test_the_event_queue_gets_at_most_the_time_that_the_network_waits(user: Buyer) -> None:
     waits: list[float] = []
 
     def note(*_: Any) -> list[str]:
@@ -309,7 +307,7 @@ def test_the_queue_of_events_is_not_waited_for_longer_than_the_network_waits(use
     assert [wait <= 2.75 for wait in waits] == [True]
 
 
-def test_nothing_is_sent_after_the_time_is_up(user: Buyer) -> None:
+def test_no_storage_call_starts_after_the_deadline(user: Buyer) -> None:
     with SlowStorage(user.scene, every("never"), seconds=ANSWERING) as storage, patch.object(Queue, "send") as sent:
         assert ask(user).data["response_code"] == "91"
 
@@ -320,7 +318,7 @@ def test_nothing_is_sent_after_the_time_is_up(user: Buyer) -> None:
 # -- over HTTP, with the client's own timeouts
 
 
-def test_an_engine_that_does_not_answer_reads_is_not_waited_for(user: Buyer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_database_without_answers_to_reads_leads_to_91(user: Buyer, monkeypatch: pytest.MonkeyPatch) -> None:
     with slow_engine(user.scene, monkeypatch, "BatchGetItem", TRANSACTION, seconds=DECIDING) as engine:
         assert ask(user).data["response_code"] == "91"
 
@@ -329,9 +327,7 @@ def test_an_engine_that_does_not_answer_reads_is_not_waited_for(user: Buyer, mon
     assert listed(user) == [("91", 1)]
 
 
-def test_an_engine_that_carries_transactions_out_late_holds_nothing(
-    user: Buyer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_database_that_commits_late_leaves_no_hold(user: Buyer, monkeypatch: pytest.MonkeyPatch) -> None:
     reference = user.scene.reference()
     with slow_engine(user.scene, monkeypatch, TRANSACTION) as engine:
         monkeypatch.setattr(user.scene.hub.store, "_pause", lambda seconds: user.scene.clock.advance(1))

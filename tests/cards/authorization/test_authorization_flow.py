@@ -18,7 +18,7 @@ from tests.dynamodb_calls import transactions
 # -- approvals
 
 
-def test_what_is_approved_is_held_and_written_down(issuer: Scene) -> None:
+def test_an_approval_holds_the_amount_and_records_the_message(issuer: Scene) -> None:
     user = held(issuer, card_fee_group_id=SEPARATE, **LIMITED)
 
     answer = user.asked(10_00, mcc="5411", merchant_name="Grocer", merchant_country_ison=GERMANY)
@@ -69,7 +69,7 @@ def test_what_is_approved_is_held_and_written_down(issuer: Scene) -> None:
     assert user.shown() == [], "nothing is booked yet"
 
 
-def test_a_decision_is_one_transaction(issuer: Scene) -> None:
+def test_an_authorization_is_written_in_one_transaction(issuer: Scene) -> None:
     approved = held(issuer, **LIMITED)
     with transactions(issuer.world) as made:
         approved.asked(10_00)
@@ -86,7 +86,7 @@ def test_a_decision_is_one_transaction(issuer: Scene) -> None:
     ]
 
 
-def test_messages_stand_in_the_order_of_recording_though_the_clock_stands_still(issuer: Scene) -> None:
+def test_messages_keep_their_order_while_the_clock_stands_still(issuer: Scene) -> None:
     user = held(issuer)
     numbers = [user.asked(amount)["authorize_id"] for amount in (1_00, 200_00, 2_00, 3_00)]
 
@@ -96,7 +96,7 @@ def test_messages_stand_in_the_order_of_recording_though_the_clock_stands_still(
     assert authorizes(user) == [numbers[0], *numbers[2:]]
 
 
-def test_a_part_is_held_counted_and_written_down_as_far_as_it_was_approved(issuer: Scene) -> None:
+def test_a_partial_approval_holds_counts_and_records_the_approved_part(issuer: Scene) -> None:
     user = held(issuer, 9_00, **LIMITED)
 
     answer = user.asked(10_00, partial_approval=1, cashback_amount=5_00)
@@ -127,7 +127,7 @@ def test_cashback_is_held_with_the_purchase(issuer: Scene) -> None:
 # -- declines
 
 
-def test_a_decline_is_written_down_and_changes_nothing_else(issuer: Scene) -> None:
+def test_a_decline_is_recorded_and_changes_no_balance_and_no_limit(issuer: Scene) -> None:
     user = held(issuer, **LIMITED)
 
     answer = user.asked(100_01, merchant_country_ison=GERMANY)
@@ -158,7 +158,7 @@ def test_a_decline_is_written_down_and_changes_nothing_else(issuer: Scene) -> No
 
 
 @pytest.mark.parametrize(("currency", "shown"), [(GBP, GBP), (EUR, EUR), (USD, GBP)])
-def test_a_decline_is_about_the_account_that_would_have_paid(issuer: Scene, currency: int, shown: int) -> None:
+def test_a_decline_returns_the_balance_of_the_account_in_the_currency(issuer: Scene, currency: int, shown: int) -> None:
     user = held_with_euros(issuer)
 
     answer = user.asked(10_00, currency, expiry_year=2028)
@@ -168,7 +168,7 @@ def test_a_decline_is_about_the_account_that_would_have_paid(issuer: Scene, curr
     assert user.record(answer["trans_link"]).account_id == (user.euros if shown == EUR else user.account)
 
 
-def test_what_no_card_has_is_answered_and_not_written_down(issuer: Scene) -> None:
+def test_an_unknown_card_number_returns_14_and_is_not_recorded(issuer: Scene) -> None:
     user = held(issuer)
     before = sum(1 for _ in issuer.hub.store.scan(activity_record.TABLE))
 
@@ -185,7 +185,7 @@ def test_what_no_card_has_is_answered_and_not_written_down(issuer: Scene) -> Non
 # -- accounts, conversion and fees
 
 
-def test_the_account_is_the_one_in_the_currency(issuer: Scene) -> None:
+def test_an_authorization_uses_the_account_in_its_currency_or_the_first(issuer: Scene) -> None:
     user = held_with_euros(issuer)
 
     answers = [user.asked(10_00, currency) for currency in (GBP, EUR, USD)]
@@ -199,7 +199,7 @@ def test_the_account_is_the_one_in_the_currency(issuer: Scene) -> None:
     assert user.balances(user.euros) == (50_00, 10_00, 0, 40_00)
 
 
-def test_what_the_accounts_currency_cannot_pay_is_not_taken_from_another_account(issuer: Scene) -> None:
+def test_insufficient_funds_in_the_currency_return_51_despite_another_account(issuer: Scene) -> None:
     user = held_with_euros(issuer)
 
     answer = user.asked(50_01, EUR)
@@ -213,7 +213,7 @@ def held_with_euros(scene: Scene) -> Buyer:
 
 
 @pytest.mark.parametrize("auto_conversion", [0, 1])
-def test_only_a_card_that_converts_is_used_in_another_currency(issuer: Scene, auto_conversion: int) -> None:
+def test_a_foreign_purchase_without_auto_conversion_returns_57(issuer: Scene, auto_conversion: int) -> None:
     user = held(issuer, auto_conversion=auto_conversion)
 
     answer = user.asked(10_00, EUR)
@@ -222,7 +222,7 @@ def test_only_a_card_that_converts_is_used_in_another_currency(issuer: Scene, au
     assert user.balances()[1] == (8_20 if auto_conversion else 0)
 
 
-def test_a_conversion_is_marked_up_within_the_amount_or_beside_it(issuer: Scene) -> None:
+def test_a_conversion_mark_up_is_held_blended_or_separate(issuer: Scene) -> None:
     blending, apart = held(issuer), held(issuer, card_program_id=NOT_BLENDING)
 
     within, beside = (each.asked(10_00, EUR) for each in (blending, apart))
@@ -238,7 +238,7 @@ def test_a_conversion_is_marked_up_within_the_amount_or_beside_it(issuer: Scene)
         assert message["transaction_currency_ison"] == EUR
 
 
-def test_fees_are_those_of_the_card_and_held_with_it(issuer: Scene) -> None:
+def test_an_authorization_holds_the_fees_of_the_cards_fee_group(issuer: Scene) -> None:
     separate, blended = held(issuer, card_fee_group_id=SEPARATE), held(issuer, card_fee_group_id=BLENDED)
 
     beside, within = (each.asked(10_00) for each in (separate, blended))
@@ -252,7 +252,7 @@ def test_fees_are_those_of_the_card_and_held_with_it(issuer: Scene) -> None:
     assert [messages(each)[0]["blended_fee"] > 0 for each in (separate, blended)] == [False, True]
 
 
-def test_fees_have_to_be_paid_for_too(issuer: Scene) -> None:
+def test_a_balance_that_does_not_cover_the_fees_returns_51(issuer: Scene) -> None:
     user = held(issuer, 10_39, card_fee_group_id=SEPARATE)
 
     assert code(user, 10_00) == "51"
@@ -266,7 +266,7 @@ def test_fees_have_to_be_paid_for_too(issuer: Scene) -> None:
 
 
 @pytest.mark.parametrize("transaction_type", [2, 20, 21, 22, 26])
-def test_a_credit_is_approved_and_nothing_is_held(issuer: Scene, transaction_type: int) -> None:
+def test_a_credit_is_approved_without_a_hold(issuer: Scene, transaction_type: int) -> None:
     user = held(issuer, 0, **LIMITED)
 
     answer = user.asked(50_00, transaction_type=transaction_type)
@@ -284,7 +284,9 @@ def test_a_credit_is_approved_and_nothing_is_held(issuer: Scene, transaction_typ
 @pytest.mark.parametrize(
     ("status", "taken", "given"), [("A", "51", "00"), ("R", "62", "00"), ("S", "62", "62"), ("C", "46", "46")]
 )
-def test_an_account_that_gives_nothing_may_still_take(issuer: Scene, status: str, taken: str, given: str) -> None:
+def test_account_status_decides_the_codes_of_debits_and_credits(
+    issuer: Scene, status: str, taken: str, given: str
+) -> None:
     user = held(issuer, 0)
     issuer.data("changeAccountStatus", account_id=user.account, account_status=status)
 
@@ -293,7 +295,9 @@ def test_an_account_that_gives_nothing_may_still_take(issuer: Scene, status: str
 
 @pytest.mark.parametrize("transaction_type", [30, 39])
 @pytest.mark.parametrize("forced", [{}, {"force_response_code": "00"}])
-def test_an_inquiry_is_approved_for_nothing(issuer: Scene, transaction_type: int, forced: dict[str, Any]) -> None:
+def test_an_inquiry_approves_zero_and_holds_nothing(
+    issuer: Scene, transaction_type: int, forced: dict[str, Any]
+) -> None:
     user = held(issuer, 5_00, **LIMITED, card_fee_group_id=SEPARATE)
 
     answer = user.asked(50_00, transaction_type=transaction_type, **forced)
@@ -308,7 +312,7 @@ def test_an_inquiry_is_approved_for_nothing(issuer: Scene, transaction_type: int
     assert authorizes(user) == [], "it asked nothing of the holder's money"
 
 
-def test_an_inquiry_needs_a_good_card_and_account(issuer: Scene) -> None:
+def test_an_inquiry_declines_a_wrong_cvc2_and_a_suspended_account(issuer: Scene) -> None:
     user = held(issuer)
     assert code(user, 0, transaction_type=39, cvc2="000" if user.card.cvc2 != "000" else "001") == "N7"
     issuer.data("changeAccountStatus", account_id=user.account, account_status="S")
@@ -318,7 +322,7 @@ def test_an_inquiry_needs_a_good_card_and_account(issuer: Scene) -> None:
 # -- limits over time
 
 
-def test_a_days_limits_are_new_at_midnight(issuer: Scene) -> None:
+def test_daily_limits_reset_at_midnight(issuer: Scene) -> None:
     user = held(issuer, card_limit_group_id=TWICE_A_DAY)
     assert [code(user) for _ in range(3)] == ["00", "00", "65"]
 
@@ -328,7 +332,7 @@ def test_a_days_limits_are_new_at_midnight(issuer: Scene) -> None:
     assert [code(replace(user, scene=new)) for _ in range(3)] == ["00", "00", "65"]
 
 
-def test_a_limit_of_a_single_use_counts_the_cashback_and_the_fees_do_not_matter(issuer: Scene) -> None:
+def test_a_single_use_limit_counts_cashback_but_no_fees(issuer: Scene) -> None:
     user = held(issuer, card_limit_group_id=EACH_CARD, card_fee_group_id=SEPARATE)
 
     assert code(user, 45_00, cashback_amount=5_01) == "61"

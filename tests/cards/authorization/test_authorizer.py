@@ -177,12 +177,12 @@ WAYS: Mapping[str, Mapping[str, Callable[[Scene], str]]] = {
 """Each code with what brings it about."""
 
 
-def test_the_codes_are_the_networks_and_each_comes_about() -> None:
+def test_every_response_code_of_the_network_has_a_case() -> None:
     assert sorted(EVERY_CODE) == sorted(RESPONSE_CODES) == sorted(WAYS)
 
 
 @pytest.mark.parametrize(("expected", "way"), [(each, way) for each, ways in WAYS.items() for way in ways])
-def test_a_code_comes_about(issuer: Scene, expected: str, way: str) -> None:
+def test_each_case_returns_its_response_code(issuer: Scene, expected: str, way: str) -> None:
     assert WAYS[expected][way](issuer) == expected
 
 
@@ -201,7 +201,9 @@ def test_a_code_comes_about(issuer: Scene, expected: str, way: str) -> None:
         ({"auto_conversion": 0}, {}),
     ],
 )
-def test_what_just_fits_is_approved(issuer: Scene, members: dict[str, Any], more: dict[str, Any]) -> None:
+def test_a_purchase_just_within_the_rules_is_approved(
+    issuer: Scene, members: dict[str, Any], more: dict[str, Any]
+) -> None:
     assert code(held(issuer, **members), **more) == "00"
 
 
@@ -273,7 +275,7 @@ def decided(card_data: CardData, attempt: Attempt, tally: CounterChanges | None 
     return authorizer.decide(attempt.card_context, attempt.asked, now, tally, attempt.by_number, card_data=card_data)
 
 
-def test_the_first_that_is_in_the_way_gives_the_code(card_data: CardData, user: Buyer) -> None:
+def test_the_first_failed_check_gives_the_response_code(card_data: CardData, user: Buyer) -> None:
     attempt = attempt_of(user)
     assert decided(card_data, attempt).code == "00"
 
@@ -282,7 +284,7 @@ def test_the_first_that_is_in_the_way_gives_the_code(card_data: CardData, user: 
         assert decided(card_data, attempt).code == expected, name
 
 
-def test_the_balance_is_not_looked_at_for_a_part_of_what_a_limit_forbids(card_data: CardData, user: Buyer) -> None:
+def test_an_exceeded_limit_returns_61_instead_of_a_partial_approval(card_data: CardData, user: Buyer) -> None:
     attempt = attempt_of(user).of_account(limit_group_id=EACH_ACCOUNT, settled=10_00).asking(partial=True)
 
     assert decided(card_data, attempt).code == "61"
@@ -305,7 +307,7 @@ def test_only_approvals_count_in_limits(card_data: CardData, user: Buyer) -> Non
         assert bool(tally.current(changed.card_context.of_card).windows) is counted
 
 
-def test_what_the_account_would_pay_is_known_of_a_decline_for_money(card_data: CardData, user: Buyer) -> None:
+def test_declines_51_61_and_59_carry_the_charge(card_data: CardData, user: Buyer) -> None:
     attempt = attempt_of(user).asking(currency=EUR)
     known = {
         "51": attempt.of_account(settled=0),
@@ -334,7 +336,7 @@ def total(attempt: Attempt, amount: int) -> int:
 @pytest.mark.parametrize("cashback", [0, 150])
 @pytest.mark.parametrize("currency", [GBP, EUR])
 @pytest.mark.parametrize("fee_group_id", [FREE, SEPARATE, BLENDED])
-def test_a_part_is_the_largest_that_the_account_can_pay_and_never_cashback(
+def test_a_partial_approval_is_the_largest_payable_amount_without_cashback(
     card_data: CardData, user: Buyer, fee_group_id: int, currency: int, cashback: int
 ) -> None:
     attempt = attempt_of(user).of_card(fee_group_id=fee_group_id)
@@ -351,13 +353,13 @@ def test_a_part_is_the_largest_that_the_account_can_pay_and_never_cashback(
     assert decided(card_data, attempt.of_account(settled=totals[400], held=0)).amount == 400
 
 
-def test_what_is_only_cashback_is_not_approved_in_part(card_data: CardData, user: Buyer) -> None:
+def test_a_purchase_of_only_cashback_gets_no_partial_approval(card_data: CardData, user: Buyer) -> None:
     attempt = attempt_of(user).of_account(settled=50_00, held=0).used(cashback_amount=80_00).asking(partial=True)
 
     assert decided(card_data, attempt).code == "51"
 
 
-def test_what_is_held_or_reserved_is_not_available(card_data: CardData, user: Buyer) -> None:
+def test_the_available_balance_excludes_held_and_reserved_amounts(card_data: CardData, user: Buyer) -> None:
     attempt = attempt_of(user).of_account(settled=100_00, held=15_00, reserved=5_00)
 
     assert decided(card_data, attempt).code == "00"

@@ -14,7 +14,7 @@ from tests.cards.scenes import EUR, GBP, LEFT_OUT, Envelope, Scene
 @pytest.mark.parametrize(
     ("status", "expected"), [("A", "00"), ("T", "62"), ("R", "59"), ("L", "41"), ("S", "43"), ("B", "46")]
 )
-def test_a_number_is_as_good_as_the_card_that_it_leads_to(issuer: Scene, status: str, expected: str) -> None:
+def test_a_lookup_by_number_returns_the_code_of_the_card_status(issuer: Scene, status: str, expected: str) -> None:
     user = held(issuer)
     issuer.data("changeCardStatus", card_id=user.card_id, status=status)
 
@@ -25,7 +25,7 @@ def test_a_number_is_as_good_as_the_card_that_it_leads_to(issuer: Scene, status:
 
 
 @pytest.mark.parametrize(("status", "expected"), [("A", "14"), ("T", "14"), ("L", "41"), ("S", "43")])
-def test_an_old_number_declines_before_the_card_is_activated_and_is_written_down(
+def test_an_old_number_of_a_card_not_yet_activated_declines_and_is_recorded(
     issuer: Scene, status: str, expected: str
 ) -> None:
     user = reissued(issuer, status)
@@ -38,7 +38,7 @@ def test_an_old_number_declines_before_the_card_is_activated_and_is_written_down
     assert issuer.data("getCardDetails", card_id=user.card_id)["invalid_pin_tries"] == 0
 
 
-def test_a_number_that_is_replaced_while_its_card_is_read_declines(issuer: Scene) -> None:
+def test_a_number_replaced_during_the_read_returns_14(issuer: Scene) -> None:
     user, world = held(issuer), issuer.world
 
     def replace() -> None:
@@ -54,7 +54,7 @@ def test_a_number_that_is_replaced_while_its_card_is_read_declines(issuer: Scene
     assert code(user) == "00"
 
 
-def test_an_advice_may_be_about_an_old_number(issuer: Scene) -> None:
+def test_an_advice_by_an_old_number_holds_the_amount(issuer: Scene) -> None:
     user = reissued(issuer, "L")
 
     answer = advised(user, 10_00, card_id=LEFT_OUT, pan=user.card.pan)
@@ -62,7 +62,7 @@ def test_an_advice_may_be_about_an_old_number(issuer: Scene) -> None:
     assert (answer["response_code"], user.balances()[1]) == ("00", 10_00)
 
 
-def test_a_card_above_the_level_is_not_there_by_id_and_nobodys_by_number(issuer: Scene) -> None:
+def test_a_card_above_the_access_level_returns_3002_by_id_and_14_by_number(issuer: Scene) -> None:
     user = held(issuer, access_level=500)
     asked = {"transaction_type": 39, "amount": 0, "currency_ison": GBP}
 
@@ -77,7 +77,7 @@ def test_a_card_above_the_level_is_not_there_by_id_and_nobodys_by_number(issuer:
     assert issuer.sim("simulateAdvice", **asked | told, pan=user.card.pan).status_code == 3002
 
 
-def test_the_balances_of_an_account_above_the_level_are_not_told(issuer: Scene) -> None:
+def test_an_account_above_the_access_level_shows_zero_balances(issuer: Scene) -> None:
     own = held(issuer, 0)
     account = issuer.account(holder_id=own.card.holder_id, currency_ison=EUR, access_level=500, cards=[own.card_id])
     issuer.inbound(issuer.address(account, 2), 50_00)
@@ -89,7 +89,7 @@ def test_the_balances_of_an_account_above_the_level_are_not_told(issuer: Scene) 
     assert (answers[500]["available_balance"], answers[500]["settled_balance"]) == (30_00, 50_00)
 
 
-def test_another_programme_managers_number_is_nobodys(issuer: Scene, stage: Scene) -> None:
+def test_a_card_number_of_another_programme_manager_returns_14(issuer: Scene, stage: Scene) -> None:
     foreign = stage.card_in("A")
 
     assert issuer.authorization(pan=foreign.pan, currency_ison=GBP)["response_code"] == "14"

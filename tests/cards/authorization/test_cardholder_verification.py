@@ -19,7 +19,7 @@ def user(issuer: Scene) -> Buyer:
     return held(issuer)
 
 
-def test_the_checks_that_were_made_are_flagged(issuer: Scene, user: Buyer) -> None:
+def test_an_authorization_flags_the_security_checks_made(issuer: Scene, user: Buyer) -> None:
     given = {"pin": PIN, "cvc2": user.card.cvc2, "expiry_year": 2029, "eci_indicator": 5, "entry_mode_type": 5}
 
     for members, done in (
@@ -35,7 +35,7 @@ def test_the_checks_that_were_made_are_flagged(issuer: Scene, user: Buyer) -> No
         assert messages(user)[-1]["security_checks"] == checks
 
 
-def test_a_right_pin_clears_the_tries_whatever_is_declined_later(issuer: Scene) -> None:
+def test_a_right_pin_resets_the_tries_of_a_declined_purchase(issuer: Scene) -> None:
     user = held(issuer)
     code(user, pin="0000")
 
@@ -56,7 +56,7 @@ def test_a_right_pin_clears_the_tries_whatever_is_declined_later(issuer: Scene) 
         ({"pin": "0000", "amount": 200_00}, "55", 1, 0),
     ],
 )
-def test_wrong_entries_count_where_they_are_looked_at(
+def test_a_wrong_pin_or_cvc2_counts_only_if_verified(
     issuer: Scene, members: dict[str, Any], expected: str, tries: int, wrong_cvc2s: int
 ) -> None:
     user = held(issuer)
@@ -73,7 +73,7 @@ def test_wrong_entries_count_where_they_are_looked_at(
     assert bool(stored.get("wrong")) is bool(wrong_cvc2s)
 
 
-def test_a_blocked_pin_declines_before_its_cvc2_is_looked_at(issuer: Scene) -> None:
+def test_a_blocked_pin_returns_75_only_when_a_pin_is_presented(issuer: Scene) -> None:
     user = held(issuer)
     issuer.block_pin(user.card_id)
 
@@ -81,13 +81,13 @@ def test_a_blocked_pin_declines_before_its_cvc2_is_looked_at(issuer: Scene) -> N
     assert code(user, cvc2=user.card.cvc2) == "00"
 
 
-def test_a_card_without_a_pin_takes_none(issuer: Scene) -> None:
+def test_a_pin_presented_for_a_card_without_a_pin_is_declined(issuer: Scene) -> None:
     user = held(issuer, card_virtual=1, card_pin=LEFT_OUT)
 
     assert [code(user, pin=PIN) for _ in range(4)] == ["55", "55", "75", "75"]
 
 
-def test_keys_that_cannot_be_reached_do_not_matter_where_none_is_needed(issuer: Scene) -> None:
+def test_an_unreadable_card_number_declines_only_purchases_with_a_cvc2(issuer: Scene) -> None:
     user = held(issuer)
     change_card(user, pan=b"\x01" + bytes(60))
 
@@ -96,7 +96,7 @@ def test_keys_that_cannot_be_reached_do_not_matter_where_none_is_needed(issuer: 
     assert issuer.data("getCardDetails", card_id=user.card_id)["invalid_pin_tries"] == 0
 
 
-def test_five_wrong_codes_a_day_and_then_no_more_until_midnight(issuer: Scene) -> None:
+def test_five_wrong_cvc2_entries_block_the_cvc2_until_midnight(issuer: Scene) -> None:
     user = held(issuer)
     right, wrong = user.card.cvc2, other(user.card.cvc2)
 
@@ -109,7 +109,7 @@ def test_five_wrong_codes_a_day_and_then_no_more_until_midnight(issuer: Scene) -
     assert code(new, cvc2=right) == "00"
 
 
-def test_wrong_codes_and_wrong_data_at_activation_are_counted_apart(issuer: Scene) -> None:
+def test_wrong_cvc2_at_activation_and_at_purchase_have_separate_counters(issuer: Scene) -> None:
     user = Buyer(issuer, issuer.card())
     for _ in range(5):
         issuer.do("activateCard", card_id=user.card_id, card_cvc2=other(user.card.cvc2))

@@ -49,7 +49,7 @@ def link_of(answer: Any) -> str:
 # -- what was authorized is collected
 
 
-def test_what_was_held_is_booked(shops: Scene) -> None:
+def test_a_clearing_books_the_amount_and_releases_the_hold(shops: Scene) -> None:
     card = buyer(shops, 100_00)
     link = link_of(card.asks(25_00))
     assert (card.balances(), card.stands(link)) == ((100_00, 25_00, 0, 75_00), ("H", 25_00, 25_00))
@@ -75,7 +75,7 @@ def test_what_was_held_is_booked(shops: Scene) -> None:
     }
 
 
-def test_a_transaction_says_what_the_network_and_the_books_know(shops: Scene) -> None:
+def test_a_cleared_transaction_has_every_network_and_ledger_member(shops: Scene) -> None:
     card = buyer(shops)
     shop: dict[str, Any] = {"mcc": "0742", "merchant_name": "Vet", "merchant_id": "VET1", "terminal_id": "T1"}
     shop |= {"entry_mode_type": 7}
@@ -136,7 +136,7 @@ def test_a_transaction_says_what_the_network_and_the_books_know(shops: Scene) ->
 
 
 @pytest.mark.parametrize(("amount", "available"), [(24_99, 75_01), (1, 99_99), (25_01, 74_99), (110_00, -10_00)])
-def test_another_amount_is_booked_as_it_comes_and_all_that_was_held_is_released(
+def test_a_clearing_of_a_different_amount_is_booked_and_releases_the_whole_hold(
     shops: Scene, amount: int, available: int
 ) -> None:
     card = buyer(shops, 100_00)
@@ -149,7 +149,7 @@ def test_another_amount_is_booked_as_it_comes_and_all_that_was_held_is_released(
     assert (card.balances(), card.stands(link)) == ((available, 0, 0, available), ("C", 0, 0))
 
 
-def test_several_clearings_release_their_shares_and_the_final_one_the_rest(shops: Scene) -> None:
+def test_partial_clearings_release_their_shares_and_the_final_one_the_rest(shops: Scene) -> None:
     card = buyer(shops, 100_00)
     link = link_of(card.asks(30_00))
 
@@ -162,7 +162,7 @@ def test_several_clearings_release_their_shares_and_the_final_one_the_rest(shops
     assert [row["function_code"] for row in card.shown()] == [200, 205, 205]
 
 
-def test_clearings_that_are_not_final_are_over_when_nothing_is_left(shops: Scene) -> None:
+def test_a_non_final_clearing_of_the_rest_ends_the_authorization(shops: Scene) -> None:
     card = buyer(shops, 100_00)
     link = link_of(card.asks(30_00))
 
@@ -174,7 +174,7 @@ def test_clearings_that_are_not_final_are_over_when_nothing_is_left(shops: Scene
 
 
 @pytest.mark.parametrize("shares", [[333, 333, 334], [1] * 7 + [993], [7, 993], [999, 1]])
-def test_shares_of_a_hold_with_fees_in_another_currency_come_to_all_of_it(shops: Scene, shares: list[int]) -> None:
+def test_partial_foreign_clearings_release_the_whole_hold_with_its_fees(shops: Scene, shares: list[int]) -> None:
     card = buyer(shops, card_fee_group_id=SEPARATE)
     link = link_of(card.asks(10_00, EUR))
     held = card.stands(link)[2]
@@ -187,7 +187,7 @@ def test_shares_of_a_hold_with_fees_in_another_currency_come_to_all_of_it(shops:
     assert (card.stands(link), card.balances()[1]) == (("C", 0, 0), 0)
 
 
-def test_what_comes_late_is_booked_though_nothing_is_held(shops: Scene) -> None:
+def test_a_clearing_after_expiry_reversal_or_decline_is_booked(shops: Scene) -> None:
     card = buyer(shops, 100_00, **LIMITED)
     late = [link_of(card.asks(20_00)), link_of(card.asks(20_00)), link_of(card.asked(500_00))]
     shops.data("simulateExpiry", trans_link=late[0])
@@ -203,7 +203,7 @@ def test_what_comes_late_is_booked_though_nothing_is_held(shops: Scene) -> None:
     assert card.used(A_DAY) == [(3, 60_00)]
 
 
-def test_what_is_left_after_a_partial_reversal_is_released_by_the_final_clearing(shops: Scene) -> None:
+def test_a_final_clearing_releases_the_rest_of_a_partly_reversed_hold(shops: Scene) -> None:
     card = buyer(shops, 100_00, **LIMITED)
     link = link_of(card.asks(30_00))
     card.reverses(link, 12_34)
@@ -214,7 +214,7 @@ def test_what_is_left_after_a_partial_reversal_is_released_by_the_final_clearing
     assert card.used(A_DAY, OF_ACCOUNT) == [(1, 10_00), (1, 12_50)]
 
 
-def test_what_was_asked_for_on_top_after_a_first_clearing_is_held_and_collected(shops: Scene) -> None:
+def test_an_increment_after_a_first_clearing_is_held_and_cleared(shops: Scene) -> None:
     card = buyer(shops, 100_00, card_fee_group_id=BLENDED, **LIMITED)
     link = link_of(card.asks(30_00))
     card.clears(link, 10_00, final=0)
@@ -230,7 +230,7 @@ def test_what_was_asked_for_on_top_after_a_first_clearing_is_held_and_collected(
 
 
 @pytest.mark.parametrize("final", [0, 1])
-def test_an_authorization_of_nothing_that_holds_a_fee_releases_it_and_counts_once(shops: Scene, final: int) -> None:
+def test_clearing_a_zero_authorization_releases_its_fee_and_counts_one_use(shops: Scene, final: int) -> None:
     card = buyer(shops, 100_00, card_fee_group_id=SEPARATE, **LIMITED)
     link = link_of(card.asks(0))
     assert (card.stands(link), card.used(A_DAY)) == (("H", 0, 30), [(1, 0)])
@@ -242,7 +242,7 @@ def test_an_authorization_of_nothing_that_holds_a_fee_releases_it_and_counts_onc
     assert card.used(A_DAY) == [(1, 10_00)]
 
 
-def test_what_was_declined_is_collected_from_the_account_in_its_currency(shops: Scene) -> None:
+def test_clearing_a_declined_authorization_debits_the_account_in_its_currency(shops: Scene) -> None:
     card = buyer(shops, 100_00, euros=100_00)
     shops.data("changeCardStatus", card_id=card.card_id, status="T")
     pounds, euros = (str(card.asked(10_00, currency)["trans_link"]) for currency in (GBP, EUR))
@@ -257,7 +257,7 @@ def test_what_was_declined_is_collected_from_the_account_in_its_currency(shops: 
     assert (card.balances()[0], card.balances(card.euros)[0]) == (100_00, 85_00)
 
 
-def test_an_inquiry_has_nothing_that_could_be_collected(shops: Scene) -> None:
+def test_clearing_or_refunding_an_inquiry_returns_4008(shops: Scene) -> None:
     card = buyer(shops, 100_00)
 
     for transaction_type in (30, 39):
@@ -269,7 +269,7 @@ def test_an_inquiry_has_nothing_that_could_be_collected(shops: Scene) -> None:
 # -- without an authorization
 
 
-def test_what_was_never_authorized_is_booked_and_has_a_link_of_its_own(shops: Scene) -> None:
+def test_a_clearing_without_authorization_is_booked_under_its_own_link(shops: Scene) -> None:
     card = buyer(shops, 100_00)
 
     first, second = (card.clears(None, 30_00, merchant_name="Toll", merchant_country_ison=FRANCE) for _ in range(2))
@@ -288,7 +288,7 @@ def test_what_was_never_authorized_is_booked_and_has_a_link_of_its_own(shops: Sc
     assert set(row["network"]["security_checks"].values()) == {0}
 
 
-def test_the_account_is_the_one_in_the_currency_else_the_first(shops: Scene) -> None:
+def test_a_clearing_debits_the_account_in_its_currency_or_the_first(shops: Scene) -> None:
     card = buyer(shops, 100_00, euros=100_00)
     assert card.euros is not None
 
@@ -299,14 +299,14 @@ def test_the_account_is_the_one_in_the_currency_else_the_first(shops: Scene) -> 
     assert card.balances()[0] == 92_50
 
 
-def test_what_was_never_authorized_is_not_converted_for_a_card_that_converts_nothing(shops: Scene) -> None:
+def test_an_unauthorized_foreign_clearing_without_auto_conversion_returns_5003(shops: Scene) -> None:
     card = buyer(shops, 100_00, auto_conversion=0)
 
     assert card.tries_to(CLEARING, None, 10_00, EUR).status_code == 5003
     assert card.clears(None, 10_00, GBP)["holder_amount"] == 10_00
 
 
-def test_an_account_that_the_card_gets_later_is_not_that_of_what_was_authorized_before(shops: Scene) -> None:
+def test_a_clearing_debits_the_account_of_its_authorization_despite_a_newer_one(shops: Scene) -> None:
     card = buyer(shops, 100_00)
     link = link_of(card.asks(10_00, EUR))
     members = {"currency_ison": EUR, "holder_id": card.card.holder_id, "cards": [card.card_id]}
@@ -321,7 +321,7 @@ def test_an_account_that_the_card_gets_later_is_not_that_of_what_was_authorized_
 # -- other currencies
 
 
-def test_a_clearing_is_converted_at_its_rate_and_mark_up(shops: Scene) -> None:
+def test_a_foreign_clearing_is_converted_at_the_rate_with_mark_up(shops: Scene) -> None:
     card = buyer(shops, 100_00)
     link = link_of(card.asks(10_00, EUR))
     assert card.stands(link) == ("H", 10_00, 8_20)
@@ -349,7 +349,7 @@ def test_a_clearing_is_converted_at_its_rate_and_mark_up(shops: Scene) -> None:
     }
 
 
-def test_the_fee_of_a_conversion_may_stand_beside_the_amount(shops: Scene) -> None:
+def test_a_clearing_shows_an_unblended_conversion_fee_beside_the_amount(shops: Scene) -> None:
     card = buyer(shops, 100_00, card_program_id=NOT_BLENDING)
     link = link_of(card.asks(10_00, EUR))
 
@@ -364,7 +364,7 @@ def test_the_fee_of_a_conversion_may_stand_beside_the_amount(shops: Scene) -> No
     assert row["conversion_fee_blended"] is False
 
 
-def test_another_currency_than_the_authorized_one_takes_the_share_that_it_is_worth(shops: Scene) -> None:
+def test_a_clearing_in_another_currency_releases_its_converted_share(shops: Scene) -> None:
     card = buyer(shops, 100_00, **LIMITED)
     link = link_of(card.asks(40_00, USD))
     assert (card.stands(link), card.used(A_DAY)) == (("H", 40_00, 30_00), [(1, 30_00)])
@@ -378,7 +378,7 @@ def test_another_currency_than_the_authorized_one_takes_the_share_that_it_is_wor
     assert card.used(A_DAY) == [(1, 30_00)]
 
 
-def test_a_currency_without_a_rate_to_the_account_is_refused_and_nothing_is_written(shops: Scene) -> None:
+def test_a_clearing_without_a_rate_to_the_account_returns_5003(shops: Scene) -> None:
     card = buyer(shops, 100_00)
     link = link_of(card.asks(10_00))
     before = card.record(link)
@@ -392,7 +392,7 @@ def test_a_currency_without_a_rate_to_the_account_is_refused_and_nothing_is_writ
 
 
 @pytest.mark.parametrize("final", [0, 1])
-def test_a_currency_without_a_rate_to_the_authorized_one_releases_all_of_it(shops: Scene, final: int) -> None:
+def test_a_clearing_without_a_rate_to_the_authorized_currency_releases_the_hold(shops: Scene, final: int) -> None:
     card = buyer(shops, 100_00, **LIMITED)
     link = link_of(card.asks(10_00, EUR))
 
@@ -402,7 +402,7 @@ def test_a_currency_without_a_rate_to_the_authorized_one_releases_all_of_it(shop
     assert (card.stands(link), card.used(A_DAY)) == (("C", 0, 0), [(1, 8_00)])
 
 
-def test_what_comes_late_counts_at_its_own_worth_without_a_rate_to_the_authorized_currency(shops: Scene) -> None:
+def test_a_late_clearing_without_a_rate_to_the_authorized_currency_counts_its_own_amount(shops: Scene) -> None:
     card = buyer(shops, 100_00, **LIMITED)
     link = link_of(card.asks(10_00, EUR))
     card.reverses(link)
@@ -412,7 +412,7 @@ def test_what_comes_late_counts_at_its_own_worth_without_a_rate_to_the_authorize
     assert card.used(A_DAY) == [(1, 10_00)]
 
 
-def test_an_amount_that_is_worth_nothing_takes_nothing(shops: Scene) -> None:
+def test_a_clearing_that_converts_to_zero_releases_and_counts_no_amount(shops: Scene) -> None:
     card = buyer(shops, 100_00, **LIMITED)
     link = link_of(card.asks(10_00))
 
@@ -427,7 +427,7 @@ def test_an_amount_that_is_worth_nothing_takes_nothing(shops: Scene) -> None:
 # -- fees
 
 
-def test_fees_of_the_cards_group_are_transactions_of_their_own(shops: Scene) -> None:
+def test_separate_fees_of_a_clearing_are_their_own_transactions(shops: Scene) -> None:
     card = buyer(shops, 100_00, card_fee_group_id=SEPARATE)
     link = link_of(card.asks(25_00, merchant_country_ison=FRANCE))
 
@@ -453,7 +453,7 @@ def test_fees_of_the_cards_group_are_transactions_of_their_own(shops: Scene) -> 
         assert {"network", "function_code"}.isdisjoint(fee)
 
 
-def test_fees_may_be_within_the_amount(shops: Scene) -> None:
+def test_blended_fees_of_a_clearing_are_part_of_the_holder_amount(shops: Scene) -> None:
     card = buyer(shops, 100_00, card_fee_group_id=BLENDED)
     link = link_of(card.asks(25_00))
 
@@ -466,7 +466,7 @@ def test_fees_may_be_within_the_amount(shops: Scene) -> None:
     assert row["fee"] == 40
 
 
-def test_each_of_several_clearings_bears_the_fees_of_its_own_amount(shops: Scene) -> None:
+def test_each_partial_clearing_charges_the_fees_of_its_own_amount(shops: Scene) -> None:
     card = buyer(shops, 100_00, card_fee_group_id=SEPARATE)
     link = link_of(card.asks(30_00))
 
@@ -477,7 +477,7 @@ def test_each_of_several_clearings_bears_the_fees_of_its_own_amount(shops: Scene
     assert (fees, card.balances()) == ([30, 10, 30, 20], (69_10, 0, 0, 69_10))
 
 
-def test_fees_and_rates_are_those_of_the_clearings_time(shops: Scene) -> None:
+def test_a_clearing_uses_the_fees_and_rates_of_its_time(shops: Scene) -> None:
     made = content()
     loaded(shops.hub, made)
     scene = shops.lend("moving", manager=made["id"])
@@ -496,7 +496,7 @@ def test_fees_and_rates_are_those_of_the_clearings_time(shops: Scene) -> None:
 # -- where it is collected
 
 
-def test_what_a_collection_says_of_the_shop_replaces_what_was_said_before(shops: Scene) -> None:
+def test_merchant_data_of_a_clearing_override_those_of_the_authorization(shops: Scene) -> None:
     card = buyer(shops)
     said: dict[str, Any] = {"mcc": "5411", "merchant_name": "Shop", "merchant_id": "S1", "terminal_id": "T1"}
     link = link_of(card.asks(25_00, merchant_country_ison=FRANCE, **said))
@@ -528,7 +528,7 @@ def test_what_a_collection_says_of_the_shop_replaces_what_was_said_before(shops:
         ([(10_00, 0), (50_00, 0), (5_00, 0)], (1, 65_00)),
     ],
 )
-def test_limits_have_counted_once_and_what_was_collected(
+def test_limits_count_one_use_with_the_cleared_and_held_amount(
     shops: Scene, collected: list[tuple[int, int]], counted: tuple[int, int]
 ) -> None:
     card = buyer(shops, 100_00, **LIMITED)
@@ -542,7 +542,7 @@ def test_limits_have_counted_once_and_what_was_collected(
     assert card.countries() == {FRANCE: 1}
 
 
-def test_what_was_never_authorized_counts_beyond_every_limit(shops: Scene) -> None:
+def test_clearings_without_authorization_count_beyond_the_limits(shops: Scene) -> None:
     card = buyer(shops, 500_00, **LIMITED)
 
     for country in (FRANCE, GERMANY, BRITAIN, FRANCE, GERMANY, BRITAIN):
@@ -553,7 +553,7 @@ def test_what_was_never_authorized_counts_beyond_every_limit(shops: Scene) -> No
     assert card.asked(1)["response_code"] == "61"
 
 
-def test_what_is_not_collected_is_given_back_to_the_day_that_it_came_from(shops: Scene) -> None:
+def test_a_clearing_returns_the_unused_amount_to_the_day_of_the_authorization(shops: Scene) -> None:
     card = buyer(shops, 100_00, **LIMITED)
     yesterday, tomorrow = shops, shops.apart(days=1)
     link = link_of(card.asks(40_00))
@@ -570,7 +570,7 @@ def test_what_is_not_collected_is_given_back_to_the_day_that_it_came_from(shops:
 
 
 @pytest.mark.parametrize("state", CARD_STATES)
-def test_each_state_of_a_card_lets_clearings_pass(shops: Scene, state: str) -> None:
+def test_a_clearing_is_booked_in_every_card_state(shops: Scene, state: str) -> None:
     made = shops.card_in(state, card_country_ison=BRITAIN)
     card = Buyer(shops.apart(days=62) if state == "E" else shops, made)
     advice = {"card_id": made.card_id, "transaction_type": 0, "amount": 5_00, "currency_ison": GBP}
@@ -583,7 +583,7 @@ def test_each_state_of_a_card_lets_clearings_pass(shops: Scene, state: str) -> N
 
 
 @pytest.mark.parametrize("state", ACCOUNT_STATES)
-def test_each_status_of_an_account_lets_clearings_pass(shops: Scene, state: str) -> None:
+def test_a_clearing_is_booked_in_every_account_status(shops: Scene, state: str) -> None:
     card = buyer(shops, 0)
     link = link_of(card.asked(10_00))
     shops.data("changeAccountStatus", account_id=card.account, account_status=state)
@@ -597,7 +597,7 @@ def test_each_status_of_an_account_lets_clearings_pass(shops: Scene, state: str)
 # -- what brings money
 
 
-def test_what_was_authorized_to_bring_money_brings_it_when_it_is_cleared(shops: Scene) -> None:
+def test_clearing_a_credit_authorization_credits_the_account(shops: Scene) -> None:
     card = buyer(shops, 100_00, card_fee_group_id=SEPARATE, **LIMITED)
     link = link_of(card.asks(20_00, transaction_type=20))
     assert (card.balances(), card.stands(link)) == ((100_00, 0, 0, 100_00), ("H", 20_00, 0))
@@ -622,7 +622,7 @@ def test_what_was_authorized_to_bring_money_brings_it_when_it_is_cleared(shops: 
 # -- who may, and what is asked
 
 
-def test_only_what_is_there_can_be_cleared(shops: Scene) -> None:
+def test_a_clearing_with_an_unknown_link_or_card_or_bad_members_is_rejected(shops: Scene) -> None:
     card = buyer(shops, access_level=500)
     link = link_of(card.asks(10_00))
     increment = card.asks_more(link, 1_00)["authorize_id"]
@@ -639,7 +639,7 @@ def test_only_what_is_there_can_be_cleared(shops: Scene) -> None:
     assert card.stands(link) == ("H", 11_00, 11_00)
 
 
-def test_a_repeat_is_answered_and_not_booked_again(shops: Scene) -> None:
+def test_a_repeated_clearing_returns_the_first_answer_and_books_once(shops: Scene) -> None:
     card = buyer(shops, 100_00)
     reference = shops.reference()
 
@@ -649,7 +649,7 @@ def test_a_repeat_is_answered_and_not_booked_again(shops: Scene) -> None:
     assert card.balances()[0] == 90_00
 
 
-def test_balances_of_an_account_that_the_caller_may_not_see_are_not_told(shops: Scene) -> None:
+def test_a_clearing_returns_zero_balances_above_the_access_level(shops: Scene) -> None:
     card = buyer(shops, 100_00)
     link = link_of(card.asks(10_00))
     account = {"owner": f"account#{card.account}", "part": "account"}
@@ -664,7 +664,7 @@ def test_balances_of_an_account_that_the_caller_may_not_see_are_not_told(shops: 
 # -- others are faster
 
 
-def test_two_clearings_at_once_release_what_is_held_once(shops: Scene) -> None:
+def test_two_concurrent_clearings_release_a_hold_once(shops: Scene) -> None:
     card = buyer(shops, 100_00, **LIMITED)
     link = link_of(card.asks(40_00))
     other: list[Any] = []
@@ -678,7 +678,7 @@ def test_two_clearings_at_once_release_what_is_held_once(shops: Scene) -> None:
     assert [row["function_code"] for row in card.shown()] == [200, 205]
 
 
-def test_a_clearing_that_is_faster_leaves_nothing_to_be_reversed_or_asked_for_on_top(shops: Scene) -> None:
+def test_reversal_expiry_and_increment_after_a_concurrent_clearing_return_4008(shops: Scene) -> None:
     card = buyer(shops, 100_00)
     late = [
         partial(shops.sim, "simulateReversal"),
@@ -693,7 +693,7 @@ def test_a_clearing_that_is_faster_leaves_nothing_to_be_reversed_or_asked_for_on
     assert card.balances() == (70_00, 0, 0, 70_00)
 
 
-def test_a_reversal_that_is_faster_leaves_a_late_clearing(shops: Scene) -> None:
+def test_a_clearing_after_a_concurrent_reversal_releases_the_rest(shops: Scene) -> None:
     card = buyer(shops, 100_00, **LIMITED)
     link = link_of(card.asks(40_00))
 
@@ -704,7 +704,7 @@ def test_a_reversal_that_is_faster_leaves_a_late_clearing(shops: Scene) -> None:
     assert card.used(A_DAY) == [(1, 40_00)]
 
 
-def test_an_account_that_moves_meanwhile_is_booked_on_as_it_stands_then(shops: Scene) -> None:
+def test_two_concurrent_clearings_of_one_account_are_both_booked(shops: Scene) -> None:
     card = buyer(shops, 100_00, euros=0)
     link = link_of(card.asks(10_00))
 

@@ -41,7 +41,7 @@ def dispute(card: Buyer, transaction_id: int) -> Dispute:
 # -- the steps
 
 
-def test_what_is_disputed_is_given_back_and_set_apart(shops: Scene) -> None:
+def test_an_opened_dispute_credits_and_reserves_the_amount(shops: Scene) -> None:
     card = buyer(shops, 100_00)
     bill = bought(card, 30_00)["transaction_id"]
 
@@ -70,7 +70,7 @@ def test_what_is_disputed_is_given_back_and_set_apart(shops: Scene) -> None:
     assert kept.opened_at == shops.clock.time()
 
 
-def test_who_wins_keeps_it(shops: Scene) -> None:
+def test_a_won_dispute_releases_the_reserved_amount_to_the_account(shops: Scene) -> None:
     card = buyer(shops, 100_00)
     bill = bought(card, 30_00)["transaction_id"]
     opened = card.disputes(bill, amount=20_00)
@@ -83,7 +83,7 @@ def test_who_wins_keeps_it(shops: Scene) -> None:
     assert (row["cause"], entries(row)) == ("dispute won", {("reserved", GBP): -20_00, ("disputed", GBP): 20_00})
 
 
-def test_who_loses_pays_again(shops: Scene) -> None:
+def test_a_lost_dispute_debits_the_amount_again(shops: Scene) -> None:
     card = buyer(shops, 100_00)
     bill = bought(card, 30_00)["transaction_id"]
     opened = card.disputes(bill, amount=20_00)
@@ -99,7 +99,7 @@ def test_who_loses_pays_again(shops: Scene) -> None:
     )
 
 
-def test_giving_back_and_taking_again_are_transactions_about_the_disputed_one(shops: Scene) -> None:
+def test_credit_and_debit_of_a_dispute_reference_the_disputed_transaction(shops: Scene) -> None:
     card = buyer(shops, 100_00)
     link = str(card.asks(30_00, EUR, mcc="5411", merchant_country_ison=250, entry_mode_type=5)["trans_link"])
     card.clears(link, 30_00, EUR, merchant_name="Shop")
@@ -132,7 +132,7 @@ def test_giving_back_and_taking_again_are_transactions_about_the_disputed_one(sh
         assert network["auth_code"] == first["network"]["auth_code"]
 
 
-def test_winning_shows_no_transaction(shops: Scene) -> None:
+def test_a_won_dispute_lists_no_transaction(shops: Scene) -> None:
     card = buyer(shops, 100_00)
     bill = bought(card, 30_00)["transaction_id"]
     card.disputes(bill)
@@ -147,7 +147,7 @@ def test_winning_shows_no_transaction(shops: Scene) -> None:
 
 
 @pytest.mark.parametrize(("amount", "code"), [(None, None), (24_60, None), (1, None), (24_61, 5004), (30_00, 5004)])
-def test_it_is_the_whole_transaction_or_a_part_in_the_accounts_currency(
+def test_a_dispute_above_the_amount_in_the_accounts_currency_returns_5004(
     shops: Scene, amount: int | None, code: int | None
 ) -> None:
     card = buyer(shops, 100_00)
@@ -159,7 +159,7 @@ def test_it_is_the_whole_transaction_or_a_part_in_the_accounts_currency(
     assert card.balances()[2] == (0 if code else amount or 24_60)
 
 
-def test_fees_within_the_amount_are_disputed_with_it_and_others_are_not(shops: Scene) -> None:
+def test_a_dispute_includes_blended_fees_and_excludes_separate_fees(shops: Scene) -> None:
     within, beside = (buyer(shops, 100_00, card_fee_group_id=group) for group in (BLENDED, SEPARATE))
 
     for card in (within, beside):
@@ -169,7 +169,7 @@ def test_fees_within_the_amount_are_disputed_with_it_and_others_are_not(shops: S
     assert (beside.balances()[2], beside.balances()[0]) == (30_00, 99_40)
 
 
-def test_the_end_is_of_what_was_opened(shops: Scene) -> None:
+def test_ending_a_dispute_with_a_different_amount_returns_2005(shops: Scene) -> None:
     card = buyer(shops, 100_00)
     for end, amount in itertools.product(ENDS, (19_99, 20_01, 30_00)):
         bill = bought(card, 30_00)["transaction_id"]
@@ -181,7 +181,7 @@ def test_the_end_is_of_what_was_opened(shops: Scene) -> None:
     assert card.balances()[2] == 0
 
 
-def test_what_was_worth_nothing_can_be_disputed_and_moves_nothing(shops: Scene) -> None:
+def test_a_dispute_of_a_transaction_worth_zero_moves_no_money(shops: Scene) -> None:
     card = buyer(shops, 100_00)
     bill = bought(card, 1, YEN)["transaction_id"]
 
@@ -195,7 +195,7 @@ def test_what_was_worth_nothing_can_be_disputed_and_moves_nothing(shops: Scene) 
 # -- refunds and disputes
 
 
-def test_what_was_refunded_is_not_disputed_too(shops: Scene) -> None:
+def test_a_dispute_of_a_refunded_part_returns_5004(shops: Scene) -> None:
     card = buyer(shops, 100_00)
     bill = bought(card, 30_00)
     card.refunds(bill["trans_link"], 12_00)
@@ -209,7 +209,9 @@ def test_what_was_refunded_is_not_disputed_too(shops: Scene) -> None:
 
 
 @pytest.mark.parametrize(("end", "refundable"), [("won", 10_00), ("lost", 30_00)])
-def test_what_is_disputed_is_not_refunded_until_it_is_lost(shops: Scene, end: str, refundable: int) -> None:
+def test_a_refund_of_a_disputed_part_returns_5004_until_the_dispute_is_lost(
+    shops: Scene, end: str, refundable: int
+) -> None:
     card = buyer(shops, 100_00)
     bill = bought(card, 30_00)
     card.disputes(bill["transaction_id"], amount=20_00)
@@ -224,7 +226,7 @@ def test_what_is_disputed_is_not_refunded_until_it_is_lost(shops: Scene, end: st
     assert card.balances() == (100_00, 0, 0, 100_00)
 
 
-def test_a_dispute_in_the_accounts_currency_bounds_refunds_in_the_shops(shops: Scene) -> None:
+def test_a_dispute_in_the_accounts_currency_limits_refunds_in_the_merchants_currency(shops: Scene) -> None:
     card = buyer(shops, 100_00)
     bill = bought(card, 30_00, EUR)
     card.disputes(bill["transaction_id"], amount=8_20)
@@ -238,7 +240,7 @@ def test_a_dispute_in_the_accounts_currency_bounds_refunds_in_the_shops(shops: S
     assert card.record(bill["trans_link"]).given_back == {str(EUR): 30_00}
 
 
-def test_each_of_several_transactions_of_an_authorization_has_a_dispute_of_its_own(shops: Scene) -> None:
+def test_each_transaction_of_an_authorization_has_its_own_dispute(shops: Scene) -> None:
     card = buyer(shops, 100_00)
     link = str(card.asks(40_00)["trans_link"])
     first, second, dollars = (
@@ -261,7 +263,7 @@ def test_each_of_several_transactions_of_an_authorization_has_a_dispute_of_its_o
 
 @pytest.mark.parametrize("step", DISPUTE_RULES)
 @pytest.mark.parametrize("before", [None, "opened", *ENDS])
-def test_a_transaction_is_disputed_once(shops: Scene, before: str | None, step: str) -> None:
+def test_dispute_steps_out_of_order_return_4008_or_4002(shops: Scene, before: str | None, step: str) -> None:
     card = buyer(shops, 100_00)
     bill = bought(card, 30_00)["transaction_id"]
     if before is not None:
@@ -278,7 +280,7 @@ def test_a_transaction_is_disputed_once(shops: Scene, before: str | None, step: 
     assert (card.balances() == balances) is (answer.status_code is not None)
 
 
-def test_only_what_a_shop_has_collected_is_disputed(shops: Scene) -> None:
+def test_only_a_cleared_purchase_can_be_disputed(shops: Scene) -> None:
     card = buyer(shops, 100_00, card_fee_group_id=SEPARATE)
     [payment] = transactions(shops, card.account)
     link = str(card.asks(30_00)["trans_link"])
@@ -295,7 +297,7 @@ def test_only_what_a_shop_has_collected_is_disputed(shops: Scene) -> None:
     assert card.tries_to_dispute(bill["id"], "withdrawn").status_code == 2005
 
 
-def test_what_brought_money_is_not_disputed(shops: Scene) -> None:
+def test_a_dispute_of_a_credit_returns_4008(shops: Scene) -> None:
     card = buyer(shops, 100_00)
     link = str(card.asks(10_00, transaction_type=20)["trans_link"])
 
@@ -304,7 +306,7 @@ def test_what_brought_money_is_not_disputed(shops: Scene) -> None:
     assert card.tries_to_dispute(bill).status_code == 4008
 
 
-def test_only_who_may_see_the_account_can_dispute(shops: Scene) -> None:
+def test_a_dispute_without_access_to_the_account_returns_3012(shops: Scene) -> None:
     card = buyer(shops, access_level=500)
     bill = bought(card, 30_00)["transaction_id"]
     members = {"transaction_id": bill, "step": "opened"}
@@ -316,7 +318,7 @@ def test_only_who_may_see_the_account_can_dispute(shops: Scene) -> None:
 
 @pytest.mark.parametrize("state", ACCOUNT_STATES)
 @pytest.mark.parametrize("end", ENDS)
-def test_each_status_of_an_account_lets_disputes_pass(shops: Scene, state: str, end: str) -> None:
+def test_a_dispute_is_booked_in_every_account_status(shops: Scene, state: str, end: str) -> None:
     card = buyer(shops, 30_00)
     bill = bought(card, 30_00)["transaction_id"]
     shops.data("changeAccountStatus", account_id=card.account, account_status=state)
@@ -328,7 +330,7 @@ def test_each_status_of_an_account_lets_disputes_pass(shops: Scene, state: str, 
 
 
 @pytest.mark.parametrize("state", [state for state in CARD_STATES if state != "E"])
-def test_each_state_of_a_card_lets_disputes_pass(shops: Scene, state: str) -> None:
+def test_a_dispute_is_booked_in_every_card_state(shops: Scene, state: str) -> None:
     card = Buyer(shops, shops.card_in(state, card_country_ison=BRITAIN))
     bill = bought(card, 30_00)["transaction_id"]
 
@@ -337,7 +339,7 @@ def test_each_state_of_a_card_lets_disputes_pass(shops: Scene, state: str) -> No
     assert card.disputes(bill, "won")["available_balance"] == 0
 
 
-def test_limits_count_neither_the_one_way_nor_the_other(shops: Scene) -> None:
+def test_disputes_do_not_change_the_limits(shops: Scene) -> None:
     card = buyer(shops, 100_00, **LIMITED)
     bill = bought(card, 30_00)["transaction_id"]
 
@@ -347,7 +349,7 @@ def test_limits_count_neither_the_one_way_nor_the_other(shops: Scene) -> None:
     assert card.used(A_DAY) == [(1, 30_00)]
 
 
-def test_an_account_may_go_below_zero_when_a_dispute_is_lost(shops: Scene) -> None:
+def test_a_lost_dispute_may_overdraw_the_account(shops: Scene) -> None:
     card = buyer(shops, 30_00)
     bill = bought(card, 30_00)["transaction_id"]
     card.disputes(bill)
@@ -362,7 +364,7 @@ def test_an_account_may_go_below_zero_when_a_dispute_is_lost(shops: Scene) -> No
 # -- others are faster
 
 
-def test_two_disputes_at_once_give_back_once(shops: Scene) -> None:
+def test_two_concurrent_disputes_credit_once(shops: Scene) -> None:
     card = buyer(shops, 100_00)
     bill = bought(card, 30_00)["transaction_id"]
 
@@ -374,7 +376,7 @@ def test_two_disputes_at_once_give_back_once(shops: Scene) -> None:
     assert (codes, card.balances()) == ([4008, 4002], (70_00, 0, 0, 70_00))
 
 
-def test_a_refund_and_a_dispute_at_once_give_back_once(shops: Scene) -> None:
+def test_a_concurrent_refund_and_dispute_credit_once(shops: Scene) -> None:
     card = buyer(shops, 100_00)
     bill, other = bought(card, 30_00), bought(card, 20_00)
 

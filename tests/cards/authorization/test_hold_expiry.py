@@ -58,7 +58,7 @@ def held(card: Buyer, *amounts: int) -> list[str]:
 # -- when
 
 
-def test_a_hold_is_released_when_seven_days_are_over_and_not_a_second_earlier(shops: Scene) -> None:
+def test_a_hold_expires_after_seven_days_and_not_a_second_earlier(shops: Scene) -> None:
     card = buyer(shops, 100_00, **LIMITED, card_fee_group_id=SEPARATE)
     [link] = held(card, 40_00)
     assert (waiting(shops), card.record(link).due_at) == ([int(link)], shops.clock.time() + 7 * DAY)
@@ -73,7 +73,7 @@ def test_a_hold_is_released_when_seven_days_are_over_and_not_a_second_earlier(sh
     assert card.causes() == ["authorization", "hold over"]
 
 
-def test_every_increment_begins_it_anew(shops: Scene) -> None:
+def test_an_increment_restarts_the_seven_days_of_a_hold(shops: Scene) -> None:
     card = buyer(shops, 100_00)
     [link] = held(card, 40_00)
 
@@ -89,7 +89,7 @@ def test_every_increment_begins_it_anew(shops: Scene) -> None:
     assert card.balances() == (100_00, 0, 0, 100_00)
 
 
-def test_nothing_else_begins_it_anew(shops: Scene) -> None:
+def test_clearing_reversal_and_declined_increment_do_not_extend_a_hold(shops: Scene) -> None:
     card = buyer(shops, 100_00)
     [link] = held(card, 40_00)
 
@@ -103,7 +103,7 @@ def test_nothing_else_begins_it_anew(shops: Scene) -> None:
     assert card.balances() == (90_00, 0, 0, 90_00)
 
 
-def test_what_is_not_held_any_more_does_not_wait(shops: Scene) -> None:
+def test_cleared_reversed_and_expired_holds_leave_the_due_index(shops: Scene) -> None:
     card = buyer(shops, 100_00)
     links = held(card, 10_00, 10_00, 10_00)
     declined = card.asked(500_00)
@@ -120,7 +120,7 @@ def test_what_is_not_held_any_more_does_not_wait(shops: Scene) -> None:
     assert card.balances() == (85_00, 0, 0, 85_00)
 
 
-def test_what_would_bring_money_is_over_too(shops: Scene) -> None:
+def test_a_credit_authorization_expires_without_a_movement(shops: Scene) -> None:
     card = buyer(shops, 100_00, **LIMITED)
     link = str(card.asks(10_00, transaction_type=20)["trans_link"])
 
@@ -132,7 +132,7 @@ def test_what_would_bring_money_is_over_too(shops: Scene) -> None:
     assert card.used(BACK_A_WEEK) == [(0, 0)]
 
 
-def test_holds_of_cards_and_accounts_in_other_states_are_released(shops: Scene) -> None:
+def test_holds_of_blocked_cards_and_suspended_accounts_expire(shops: Scene) -> None:
     card = buyer(shops, 100_00)
     held(card, 40_00)
     shops.data("changeCardStatus", card_id=card.card_id, status="B")
@@ -143,7 +143,7 @@ def test_holds_of_cards_and_accounts_in_other_states_are_released(shops: Scene) 
     assert (expire(shops), card.balances()) == (1, (100_00, 0, 0, 100_00))
 
 
-def test_a_hold_in_another_currency_leaves_nothing(shops: Scene) -> None:
+def test_expiry_of_a_partly_used_foreign_hold_leaves_no_held_amount(shops: Scene) -> None:
     card = buyer(shops, 100_00, card_fee_group_id=SEPARATE)
     link = str(card.asks(9_99, EUR)["trans_link"])
     card.reverses(link, 3_33)
@@ -159,7 +159,7 @@ def test_a_hold_in_another_currency_leaves_nothing(shops: Scene) -> None:
 # -- what is recorded
 
 
-def test_the_end_of_a_hold_is_a_message_of_its_own(shops: Scene) -> None:
+def test_expiry_of_a_hold_records_its_own_message(shops: Scene) -> None:
     card = buyer(shops, 100_00)
     [link] = held(card, 40_00)
     shops.clock.advance(7 * DAY)
@@ -179,7 +179,7 @@ def test_the_end_of_a_hold_is_a_message_of_its_own(shops: Scene) -> None:
     assert (last["authorize_id"] > first["authorize_id"], last["at"]) == (True, shops.clock.time() * 1000)
 
 
-def test_programme_managers_are_told_once(shops: Scene) -> None:
+def test_expiry_sends_the_programme_manager_one_event(shops: Scene) -> None:
     card = buyer(shops, 100_00)
     manager_id = card.record(*held(card, 40_00)).manager_id
     links = [f"{number:012}" for number in waiting(shops)]
@@ -209,7 +209,7 @@ def told(scene: Scene, manager_id: int) -> list[Any]:
     ]
 
 
-def test_the_job_says_how_many_it_has_released(shops: Scene, lines: Lines) -> None:
+def test_the_job_logs_the_number_of_released_holds(shops: Scene, lines: Lines) -> None:
     card = buyer(shops, 100_00)
     held(card, 10_00, 20_00)
     assert hub() is shops.hub
@@ -225,7 +225,7 @@ def test_the_job_says_how_many_it_has_released(shops: Scene, lines: Lines) -> No
 # -- what is in the way
 
 
-def test_what_goes_wrong_with_one_is_put_off_and_keeps_no_other_waiting(
+def test_a_failed_release_retries_after_a_minute_while_other_holds_expire(
     shops: Scene, monkeypatch: pytest.MonkeyPatch, lines: Lines
 ) -> None:
     card = buyer(shops, 100_00)
@@ -252,7 +252,7 @@ def test_what_goes_wrong_with_one_is_put_off_and_keeps_no_other_waiting(
     assert (expire(shops), card.stands(link)) == (1, ("X", 0, 0))
 
 
-def test_what_is_put_off_can_be_collected_meanwhile(shops: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_postponed_hold_can_be_cleared_or_increased(shops: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     card = buyer(shops, 100_00)
     collected, increased = held(card, 10_00, 10_00)
 
@@ -273,7 +273,7 @@ def test_what_is_put_off_can_be_collected_meanwhile(shops: Scene, monkeypatch: p
     assert card.record(increased).due_at == shops.clock.time() - 60 + 7 * DAY
 
 
-def test_an_increment_just_before_something_goes_wrong_is_not_put_off(
+def test_a_failed_release_keeps_the_due_time_of_a_concurrent_increment(
     shops: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     card = buyer(shops, 100_00)
@@ -292,7 +292,7 @@ def test_an_increment_just_before_something_goes_wrong_is_not_put_off(
     assert card.stands(link) == ("H", 15_00, 15_00)
 
 
-def test_a_clearing_that_is_faster_is_not_released_again(shops: Scene) -> None:
+def test_a_concurrently_cleared_hold_is_not_released_again(shops: Scene) -> None:
     card = buyer(shops, 100_00)
     [link] = held(card, 40_00)
     shops.clock.advance(7 * DAY)
@@ -304,7 +304,7 @@ def test_a_clearing_that_is_faster_is_not_released_again(shops: Scene) -> None:
     assert card.balances() == (70_00, 0, 0, 70_00)
 
 
-def test_an_increment_that_is_faster_keeps_it(shops: Scene) -> None:
+def test_a_concurrently_increased_hold_does_not_expire(shops: Scene) -> None:
     card = buyer(shops, 100_00)
     [link] = held(card, 40_00)
     shops.clock.advance(7 * DAY)
@@ -315,7 +315,7 @@ def test_an_increment_that_is_faster_keeps_it(shops: Scene) -> None:
     assert (card.stands(link), expire(shops)) == (("H", 41_00, 41_00), 0)
 
 
-def test_an_account_that_moves_meanwhile_is_released_in_the_next_run(shops: Scene) -> None:
+def test_a_hold_of_a_concurrently_debited_account_expires_in_the_next_run(shops: Scene) -> None:
     card = buyer(shops, 100_00)
     [link] = held(card, 40_00)
     shops.clock.advance(7 * DAY)
@@ -328,7 +328,7 @@ def test_an_account_that_moves_meanwhile_is_released_in_the_next_run(shops: Scen
 
 
 @pytest.mark.parametrize("applied", [True, False])
-def test_a_lost_answer_releases_once(shops: Scene, applied: bool) -> None:
+def test_a_lost_storage_answer_releases_a_hold_once(shops: Scene, applied: bool) -> None:
     card = buyer(shops, 100_00)
     [link] = held(card, 40_00)
     shops.clock.advance(7 * DAY)
@@ -341,7 +341,7 @@ def test_a_lost_answer_releases_once(shops: Scene, applied: bool) -> None:
     assert (card.balances(), card.causes().count("hold over")) == ((100_00, 0, 0, 100_00), 1)
 
 
-def test_the_holds_of_one_account_are_all_released_in_the_end(shops: Scene) -> None:
+def test_each_run_releases_at_least_one_hold_of_an_account(shops: Scene) -> None:
     card = buyer(shops, 1_000_00)
     links = held(card, *range(1_00, 6_00, 1_00))
     shops.clock.advance(7 * DAY)

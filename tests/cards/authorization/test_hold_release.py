@@ -54,7 +54,7 @@ def expired(card: Buyer, link: str) -> Any:
 # -- shares
 
 
-def test_a_portion_is_rounded_half_up_and_all_of_it_is_all() -> None:
+def test_a_portion_rounds_half_up_and_a_full_part_returns_the_whole() -> None:
     assert [portion(whole, part, of) for whole, part, of in ((10, 1, 3), (10, 2, 3), (5, 1, 2), (7, 3, 3))] == [
         3,
         7,
@@ -64,7 +64,7 @@ def test_a_portion_is_rounded_half_up_and_all_of_it_is_all() -> None:
     assert [portion(50, 0, 0), portion(50, 0, 9), portion(0, 5, 9), portion(10, 9, 9)] == [50, 0, 0, 10]
 
 
-def test_shares_of_what_is_left_always_come_to_the_whole() -> None:
+def test_successive_portions_add_up_to_the_whole() -> None:
     random.seed(8)
     for _ in range(500):
         left, held = random.randint(1, 10**6), random.randint(0, 10**9)
@@ -77,7 +77,7 @@ def test_shares_of_what_is_left_always_come_to_the_whole() -> None:
         assert held == 0
 
 
-def test_what_was_counted_is_divided_without_a_rest_and_its_number_goes_one_way() -> None:
+def test_split_usage_divides_amounts_exactly_and_keeps_the_count_on_one_side() -> None:
     counted = {"key": "1.1", "start": 60, "amount": 101, "count": 1, "country": FRANCE}
     usage = {"card#1": [counted]}
     bare = {"key": "1.1", "start": 60, "count": 0}
@@ -93,7 +93,7 @@ def test_what_was_counted_is_divided_without_a_rest_and_its_number_goes_one_way(
     assert split_usage(None, 1, 2, with_count=True) == ({}, {})
 
 
-def test_what_is_joined_has_each_window_once_and_nothing_that_counts_nothing() -> None:
+def test_join_usage_merges_windows_and_drops_empty_ones() -> None:
     first = {"key": "1.1", "start": 60, "amount": 5, "count": 1, "country": FRANCE}
     more = {"key": "1.1", "start": 60, "amount": 7, "count": 0}
     later = {"key": "1.1", "start": 90, "amount": 1, "count": 0}
@@ -109,7 +109,7 @@ def test_what_is_joined_has_each_window_once_and_nothing_that_counts_nothing() -
 # -- reversals
 
 
-def test_a_reversal_releases_everything(shops: Scene) -> None:
+def test_a_full_reversal_releases_the_hold_and_its_limit_usage(shops: Scene) -> None:
     card = buyer(shops, 100_00, **LIMITED)
     asked = card.asks(40_00, merchant_country_ison=FRANCE)
     link = str(asked["trans_link"])
@@ -131,7 +131,7 @@ def test_a_reversal_releases_everything(shops: Scene) -> None:
     assert card.shown() == []
 
 
-def test_a_part_is_released_by_itself_and_counts_on(shops: Scene) -> None:
+def test_a_partial_reversal_releases_its_part_and_keeps_the_use_counted(shops: Scene) -> None:
     card = buyer(shops, 100_00, **LIMITED)
     link = str(card.asks(40_00, merchant_country_ison=FRANCE)["trans_link"])
 
@@ -146,7 +146,7 @@ def test_a_part_is_released_by_itself_and_counts_on(shops: Scene) -> None:
 
 
 @pytest.mark.parametrize("parts", [[3_33, 3_33, 3_34], [1, 1, 9_98], [7, 1, 7, 9_85], [9_99, 1]])
-def test_parts_of_a_hold_with_fees_in_another_currency_come_to_all_of_it(shops: Scene, parts: list[int]) -> None:
+def test_partial_reversals_release_the_whole_foreign_hold_with_its_fees(shops: Scene, parts: list[int]) -> None:
     card = buyer(shops, **LIMITED, card_fee_group_id=SEPARATE)
     before, unused = card.balances(), card.used(A_DAY, OF_ACCOUNT, OF_HOLDER)
     link = str(card.asks(10_00, EUR)["trans_link"])
@@ -160,7 +160,7 @@ def test_parts_of_a_hold_with_fees_in_another_currency_come_to_all_of_it(shops: 
     assert card.used(A_DAY, OF_ACCOUNT, OF_HOLDER) == unused
 
 
-def test_no_more_is_released_than_is_left(shops: Scene) -> None:
+def test_a_reversal_above_the_rest_of_a_hold_returns_5004(shops: Scene) -> None:
     card = buyer(shops, 100_00)
     link = str(card.asks(40_00)["trans_link"])
     card.clears(link, 10_00, final=0)
@@ -172,7 +172,7 @@ def test_no_more_is_released_than_is_left(shops: Scene) -> None:
     assert (card.balances(), card.stands(link)) == ((90_00, 0, 0, 90_00), ("R", 0, 0))
 
 
-def test_what_was_collected_in_part_counts_on_when_the_rest_is_released(shops: Scene) -> None:
+def test_a_reversal_after_a_partial_clearing_keeps_the_cleared_part_counted(shops: Scene) -> None:
     card = buyer(shops, 100_00, **LIMITED)
     link = str(card.asks(40_00, merchant_country_ison=FRANCE)["trans_link"])
     card.clears(link, 10_00, final=0)
@@ -183,7 +183,7 @@ def test_what_was_collected_in_part_counts_on_when_the_rest_is_released(shops: S
     assert (card.balances(), card.stands(link)[0]) == ((90_00, 0, 0, 90_00), "R")
 
 
-def test_what_was_counted_yesterday_is_given_back_to_yesterday(shops: Scene) -> None:
+def test_a_reversal_returns_the_usage_to_the_day_of_the_authorization(shops: Scene) -> None:
     card = buyer(shops, 100_00, **LIMITED)
     link = str(card.asks(40_00)["trans_link"])
     today = Buyer(shops.apart(days=1), card.card)
@@ -196,7 +196,7 @@ def test_what_was_counted_yesterday_is_given_back_to_yesterday(shops: Scene) -> 
 
 @pytest.mark.parametrize("card_state", [state for state in CARD_STATES if state not in "NAE"])
 @pytest.mark.parametrize("account_state", [state for state in ACCOUNT_STATES if state != "C"])
-def test_it_is_released_in_every_state(shops: Scene, card_state: str, account_state: str) -> None:
+def test_a_hold_is_released_in_every_card_and_account_state(shops: Scene, card_state: str, account_state: str) -> None:
     card = buyer(shops, 100_00)
     link = str(card.asks(40_00)["trans_link"])
     shops.data("changeCardStatus", card_id=card.card_id, status=card_state)
@@ -207,7 +207,7 @@ def test_it_is_released_in_every_state(shops: Scene, card_state: str, account_st
     assert card.balances() == (100_00, 0, 0, 100_00)
 
 
-def test_what_would_bring_money_is_given_up_without_a_movement(shops: Scene) -> None:
+def test_reversing_a_credit_authorization_books_no_movement(shops: Scene) -> None:
     card = buyer(shops, 100_00, **LIMITED)
     link = str(card.asks(20_00, transaction_type=20)["trans_link"])
     assert card.used(BACK_A_WEEK) == [(1, 20_00)]
@@ -221,7 +221,7 @@ def test_what_would_bring_money_is_given_up_without_a_movement(shops: Scene) -> 
     assert card.used(BACK_A_WEEK) == [(0, 0)]
 
 
-def test_an_authorization_of_nothing_gives_up_the_fee_that_it_holds(shops: Scene) -> None:
+def test_reversing_a_zero_authorization_releases_its_fee(shops: Scene) -> None:
     card = buyer(shops, 100_00, card_fee_group_id=SEPARATE, **LIMITED)
     link = str(card.asks(0)["trans_link"])
     assert shops.sim(REVERSAL, trans_link=link, amount=1).status_code == 5004
@@ -236,7 +236,7 @@ def test_an_authorization_of_nothing_gives_up_the_fee_that_it_holds(shops: Scene
 # -- increments
 
 
-def test_an_increment_is_reckoned_together_with_what_is_held(shops: Scene) -> None:
+def test_an_increment_charges_the_fees_of_the_total_amount(shops: Scene) -> None:
     card = buyer(shops, 100_00, card_fee_group_id=BLENDED, **LIMITED)
     link = str(card.asks(40_00)["trans_link"])
     assert card.stands(link) == ("H", 40_00, 40_60)
@@ -250,7 +250,7 @@ def test_an_increment_is_reckoned_together_with_what_is_held(shops: Scene) -> No
     assert (card.used(A_DAY), card.causes()) == ([(1, 50_00)], ["authorization", "increment"])
 
 
-def test_increments_and_reversals_in_turns_leave_nothing(shops: Scene) -> None:
+def test_alternating_increments_and_reversals_leave_no_hold_after_expiry(shops: Scene) -> None:
     card = buyer(shops, 1000_00, **LIMITED, card_fee_group_id=SEPARATE)
     link = str(card.asks(7_77, EUR)["trans_link"])
 
@@ -269,7 +269,7 @@ def test_increments_and_reversals_in_turns_leave_nothing(shops: Scene) -> None:
     assert card.used(A_DAY, OF_ACCOUNT, OF_HOLDER) == [(0, 0)] * 3
 
 
-def test_an_increment_that_is_declined_leaves_everything_as_it_was(shops: Scene) -> None:
+def test_a_declined_increment_keeps_the_hold_and_the_limits(shops: Scene) -> None:
     card = buyer(shops, 100_00, **LIMITED)
     link = str(card.asks(40_00)["trans_link"])
     before, used = card.record(link), card.used(A_DAY, OF_ACCOUNT)
@@ -284,7 +284,7 @@ def test_an_increment_that_is_declined_leaves_everything_as_it_was(shops: Scene)
     assert poor.stands(poor_link) == ("H", 40_00, 40_00)
 
 
-def test_an_increment_at_a_better_rate_may_release_something(shops: Scene) -> None:
+def test_an_increment_at_a_better_rate_lowers_the_hold(shops: Scene) -> None:
     made = content()
     loaded(shops.hub, made)
     scene = shops.lend("falling", manager=made["id"])
@@ -302,7 +302,7 @@ def test_an_increment_at_a_better_rate_may_release_something(shops: Scene) -> No
 # -- the end of a hold
 
 
-def test_an_expiry_releases_whatever_is_left(shops: Scene) -> None:
+def test_an_expiry_releases_the_rest_of_a_hold(shops: Scene) -> None:
     card = buyer(shops, 100_00, **LIMITED)
     link = str(card.asks(40_00)["trans_link"])
     card.asks_more(link, 10_00)
@@ -321,7 +321,7 @@ def test_an_expiry_releases_whatever_is_left(shops: Scene) -> None:
 
 @pytest.mark.parametrize("state", AUTHORIZATION_STATES)
 @pytest.mark.parametrize("action", [REVERSAL, EXPIRY, INCREMENT])
-def test_only_what_is_held_can_be_given_up_or_increased(shops: Scene, action: str, state: str) -> None:
+def test_reversal_expiry_and_increment_of_an_ended_hold_return_4008(shops: Scene, action: str, state: str) -> None:
     card = buyer(shops, 100_00)
     link = str(card.asked(500_00 if state == "D" else 5_00)["trans_link"])
     if state == "R":
@@ -341,7 +341,7 @@ def test_only_what_is_held_can_be_given_up_or_increased(shops: Scene, action: st
 
 
 @pytest.mark.parametrize("transaction_type", [30, 39])
-def test_an_inquiry_holds_nothing_that_could_be_given_up(shops: Scene, transaction_type: int) -> None:
+def test_reversing_an_inquiry_returns_4008(shops: Scene, transaction_type: int) -> None:
     card = buyer(shops, 0)
     link = str(card.asks(0, transaction_type=transaction_type)["trans_link"])
 
@@ -352,7 +352,7 @@ def test_an_inquiry_holds_nothing_that_could_be_given_up(shops: Scene, transacti
 # -- what later messages leave
 
 
-def test_the_number_of_a_later_message_leads_to_the_authorization(shops: Scene) -> None:
+def test_later_messages_reference_their_authorization_and_return_3012_as_links(shops: Scene) -> None:
     card = buyer(shops, access_level=40)
     asked = card.asks(40_00)
     link = str(asked["trans_link"])
@@ -377,7 +377,7 @@ def test_the_number_of_a_later_message_leads_to_the_authorization(shops: Scene) 
             assert shops.sim(action, trans_link=f"{number:012}", **members).status_code == 3012
 
 
-def test_only_who_may_see_the_card_can_give_up(shops: Scene) -> None:
+def test_releasing_a_hold_without_access_to_the_card_returns_3012(shops: Scene) -> None:
     card = buyer(shops, access_level=500)
     link = str(card.asks(40_00)["trans_link"])
 
@@ -387,7 +387,7 @@ def test_only_who_may_see_the_card_can_give_up(shops: Scene) -> None:
     assert card.stands(link) == ("H", 40_00, 40_00)
 
 
-def test_balances_of_an_account_that_the_caller_may_not_see_are_not_told(shops: Scene) -> None:
+def test_a_reversal_returns_zero_balances_above_the_access_level(shops: Scene) -> None:
     card = buyer(shops, 100_00, card_country_ison=BRITAIN)
     link = str(card.asks(40_00)["trans_link"])
     account = {"owner": f"account#{card.account}", "part": "account"}
@@ -403,7 +403,7 @@ def test_balances_of_an_account_that_the_caller_may_not_see_are_not_told(shops: 
 # -- others are faster
 
 
-def test_two_reversals_at_once_release_what_is_held_once(shops: Scene) -> None:
+def test_two_concurrent_reversals_release_a_hold_once(shops: Scene) -> None:
     card = buyer(shops, 100_00, **LIMITED)
     link = str(card.asks(40_00)["trans_link"])
 
@@ -416,7 +416,7 @@ def test_two_reversals_at_once_release_what_is_held_once(shops: Scene) -> None:
     assert (card.balances(), card.used(A_DAY)) == ((100_00, 0, 0, 100_00), [(0, 0)])
 
 
-def test_an_increment_and_a_reversal_at_once_both_take_place(shops: Scene) -> None:
+def test_a_concurrent_increment_and_reversal_both_apply(shops: Scene) -> None:
     card = buyer(shops, 100_00, **LIMITED)
     link = str(card.asks(40_00)["trans_link"])
 

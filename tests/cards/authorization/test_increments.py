@@ -31,7 +31,7 @@ def more(user: Buyer, asked: Any, amount: int) -> str:
 @pytest.mark.parametrize(
     ("status", "expected"), [("T", "62"), ("R", "59"), ("L", "41"), ("S", "43"), ("B", "46"), ("A", "00")]
 )
-def test_the_card_has_to_be_good(issuer: Scene, status: str, expected: str) -> None:
+def test_an_increment_returns_the_code_of_the_card_status(issuer: Scene, status: str, expected: str) -> None:
     user = held(issuer)
     asked = user.asks(10_00)
     issuer.data("changeCardStatus", card_id=user.card_id, status=status)
@@ -41,7 +41,7 @@ def test_the_card_has_to_be_good(issuer: Scene, status: str, expected: str) -> N
 
 
 @pytest.mark.parametrize("status", ["S", "R"])
-def test_the_account_has_to_be_good(issuer: Scene, status: str) -> None:
+def test_an_increment_on_a_suspended_or_restricted_account_returns_62(issuer: Scene, status: str) -> None:
     user = held(issuer)
     asked = user.asks(10_00)
     issuer.data("changeAccountStatus", account_id=user.account, account_status=status)
@@ -58,8 +58,8 @@ def test_the_account_has_to_be_good(issuer: Scene, status: str) -> None:
         (LIMITED, 100_00),
     ],
 )
-def test_all_of_it_has_to_be_within_the_limits(issuer: Scene, members: dict[str, Any], most: int) -> None:
-    """Those of a single use, too: it is one use, however often it is increased."""
+def test_an_increment_to_a_total_above_a_limit_returns_61(issuer: Scene, members: dict[str, Any], most: int) -> None:
+    """Limits of a single use apply to the total: all increments belong to one use."""
     user = held(issuer, 1_000_00, **members)
     asked = user.asks(most - 10_00)
 
@@ -67,7 +67,7 @@ def test_all_of_it_has_to_be_within_the_limits(issuer: Scene, members: dict[str,
     assert [more(user, asked, amount) for amount in (9_99, 1, 1)] == ["00", "00", "61"]
 
 
-def test_it_is_one_use_however_often_it_is_increased(issuer: Scene) -> None:
+def test_increments_count_as_one_use(issuer: Scene) -> None:
     user = held(issuer, card_limit_group_id=TWICE_A_DAY)
     asked = user.asks(1_00)
 
@@ -75,15 +75,15 @@ def test_it_is_one_use_however_often_it_is_increased(issuer: Scene) -> None:
     assert [user.asked(1_00)["response_code"] for _ in range(2)] == ["00", "65"]
 
 
-def test_limits_are_looked_at_before_the_balance(issuer: Scene) -> None:
+def test_an_increment_checks_limits_before_the_balance(issuer: Scene) -> None:
     user = held(issuer, 45_00, card_limit_group_id=EACH_CARD)
     asked = user.asks(40_00)
 
     assert [more(user, asked, amount) for amount in (10_01, 5_01, 5_00)] == ["61", "51", "00"]
 
 
-def test_a_fixed_fee_is_paid_once(issuer: Scene) -> None:
-    """0.30 and 1 % of 20.00 GBP, not of 10.00 twice."""
+def test_increments_charge_a_fixed_fee_once(issuer: Scene) -> None:
+    """The fee is 0.30 and 1 % of 20.00 GBP, not of 10.00 twice."""
     user = held(issuer, 20_50, card_fee_group_id=SEPARATE)
     asked = user.asks(10_00)
 
@@ -92,7 +92,7 @@ def test_a_fixed_fee_is_paid_once(issuer: Scene) -> None:
     assert user.balances() == (20_50, 20_50, 0, 0)
 
 
-def test_neither_usage_nor_risk_is_looked_at_again(issuer: Scene) -> None:
+def test_an_increment_skips_usage_and_risk_rules(issuer: Scene) -> None:
     user = held(issuer)
     asked = user.asks(10_00, transaction_type=1, mcc=ALL_AT_ONCE)
     issuer.data("assignCardToUsageGroup", card_id=user.card_id, usages_group_id=NO_CASH)
@@ -101,7 +101,7 @@ def test_neither_usage_nor_risk_is_looked_at_again(issuer: Scene) -> None:
     assert more(user, asked, 5_00) == "00"
 
 
-def test_what_is_approved_is_held_anew_and_written_down(issuer: Scene) -> None:
+def test_an_approved_increment_renews_the_hold_and_is_recorded(issuer: Scene) -> None:
     user = held(issuer, **LIMITED)
     asked = user.asks(10_00, EUR, merchant_name="Grocer")
     later = issuer.apart(days=5)
@@ -123,7 +123,7 @@ def test_what_is_approved_is_held_anew_and_written_down(issuer: Scene) -> None:
     assert user.causes() == ["authorization", "increment"]
 
 
-def test_a_decline_changes_nothing_and_is_written_down(issuer: Scene) -> None:
+def test_a_declined_increment_is_recorded_and_changes_nothing(issuer: Scene) -> None:
     user = held(issuer, **LIMITED)
     asked = user.asks(10_00)
     before = user.record(asked["trans_link"])
@@ -142,7 +142,7 @@ def test_a_decline_changes_nothing_and_is_written_down(issuer: Scene) -> None:
     assert authorizes(user) == [asked["authorize_id"]]
 
 
-def test_a_decision_is_one_transaction(issuer: Scene) -> None:
+def test_an_increment_is_written_in_one_transaction(issuer: Scene) -> None:
     user = held(issuer)
     asked = user.asks(10_00, pin=PIN)
     with transactions(issuer.world) as made:

@@ -120,7 +120,7 @@ def listed(user: Buyer, **members: Any) -> tuple[list[int], bool]:
     return [row["authorize_id"] for row in answer.data], answer.members["has_more_records"] == "Y"
 
 
-def test_an_authorization_that_others_block_for_two_seconds_is_declined_within_three(issuer: Scene) -> None:
+def test_an_authorization_blocked_for_two_seconds_returns_91_within_three(issuer: Scene) -> None:
     user = held(issuer, **LIMITED)
     reference = {"request_reference_id": issuer.reference()}
     use = {"card_id": user.card_id, "transaction_type": 0, "amount": 10_00, "currency_ison": GBP} | reference
@@ -155,7 +155,7 @@ def test_an_authorization_that_others_block_for_two_seconds_is_declined_within_t
     assert issuer.sim("simulateReversal", trans_link=link).status_code == 4008
 
 
-def test_a_late_decline_has_no_condition_on_items_that_others_write(issuer: Scene) -> None:
+def test_a_late_decline_has_no_condition_on_contended_items(issuer: Scene) -> None:
     user = held(issuer)
 
     with transactions(issuer.world) as made, crowded(user):
@@ -164,8 +164,8 @@ def test_a_late_decline_has_no_condition_on_items_that_others_write(issuer: Scen
     assert sorted(made[-1]) == ["Put activity", "Put authorization", "Put late-decline"]
 
 
-def test_a_decision_that_comes_too_late_is_not_written(issuer: Scene) -> None:
-    """Nobody was in the way at last, but the network waits no more."""
+def test_a_decision_after_the_deadline_is_not_written(issuer: Scene) -> None:
+    """The last attempt meets no conflict, but the network no longer waits."""
     user, read = held(issuer), Store.batch_get
 
     def slowly(self: Store, keys: Any) -> Any:
@@ -178,7 +178,7 @@ def test_a_decision_that_comes_too_late_is_not_written(issuer: Scene) -> None:
     assert (answer["response_code"], user.balances()[1]) == ("91", 0)
 
 
-def test_the_waits_between_attempts_end_when_time_is_up(issuer: Scene) -> None:
+def test_waits_between_attempts_end_after_two_seconds(issuer: Scene) -> None:
     user, transact = held(issuer), Store.transact
 
     def busy(self: Store, operations: Sequence[Operation]) -> None:
@@ -194,7 +194,7 @@ def test_the_waits_between_attempts_end_when_time_is_up(issuer: Scene) -> None:
     assert took == [pytest.approx(2)]
 
 
-def test_an_authorization_is_answered_however_often_it_is_overtaken(issuer: Scene) -> None:
+def test_an_authorization_with_constant_conflicts_returns_91(issuer: Scene) -> None:
     user = held(issuer)
 
     with crowded(user, step=0):
@@ -206,7 +206,7 @@ def test_an_authorization_is_answered_however_often_it_is_overtaken(issuer: Scen
 
 
 @pytest.mark.parametrize("busy", [Conflict, Throttled])
-def test_a_worker_records_a_decline_that_storage_does_not_take(issuer: Scene, busy: type[StoreError]) -> None:
+def test_a_worker_records_a_decline_that_storage_refused(issuer: Scene, busy: type[StoreError]) -> None:
     user = held(issuer)
     issuer.world.queued()
 
@@ -218,7 +218,7 @@ def test_a_worker_records_a_decline_that_storage_does_not_take(issuer: Scene, bu
     assert [row["response_code"] for row in messages(user)] == ["91"]
 
 
-def test_advices_and_increments_are_tried_for_ten_seconds(issuer: Scene) -> None:
+def test_advices_and_increments_return_8003_after_ten_seconds_of_conflicts(issuer: Scene) -> None:
     user = held(issuer)
     link = user.asks(10_00)["trans_link"]
     use = {"card_id": user.card_id, "transaction_type": 0, "amount": 10_00, "currency_ison": GBP}
@@ -233,7 +233,7 @@ def test_advices_and_increments_are_tried_for_ten_seconds(issuer: Scene) -> None
     assert len(messages(user)) == 1
 
 
-def test_an_unknown_number_is_declined_with_14_even_late(issuer: Scene) -> None:
+def test_an_unknown_number_returns_14_after_the_deadline(issuer: Scene) -> None:
     user = reissued(issuer)
     unknown = {"pan": "4111110000000000", "transaction_type": 0, "amount": 1_00, "currency_ison": GBP}
     read = Store.batch_get
@@ -248,7 +248,7 @@ def test_an_unknown_number_is_declined_with_14_even_late(issuer: Scene) -> None:
     assert messages(user) == []
 
 
-def test_a_late_decline_has_the_events_of_other_declines(stage: Scene) -> None:
+def test_a_late_decline_sends_an_authorization_event(stage: Scene) -> None:
     with stage.world.manager_wants_events():
         scene = stage
         card = scene.spendable(5000)
@@ -268,7 +268,7 @@ def test_a_late_decline_has_the_events_of_other_declines(stage: Scene) -> None:
 # -- lists
 
 
-def test_its_row_follows_those_that_its_card_has_when_it_is_listed(issuer: Scene) -> None:
+def test_a_late_decline_row_follows_the_rows_listed_before(issuer: Scene) -> None:
     user = held(issuer)
     first = user.asks(1_00)["authorize_id"]
     with crowded(user):
@@ -284,7 +284,7 @@ def test_its_row_follows_those_that_its_card_has_when_it_is_listed(issuer: Scene
     assert finish(issuer) == 0, "it is listed once"
 
 
-def test_a_late_decline_expires_a_day_after_its_card_lists_it(issuer: Scene) -> None:
+def test_a_late_decline_expires_a_day_after_its_listing(issuer: Scene) -> None:
     user = held(issuer)
     with crowded(user):
         late = user.asked(2_00)["authorize_id"]
@@ -295,7 +295,7 @@ def test_a_late_decline_expires_a_day_after_its_card_lists_it(issuer: Scene) -> 
     assert late_decline(issuer, late)["expires_at"] == issuer.clock.time() + KEPT
 
 
-def test_its_row_follows_those_of_a_clock_that_is_ahead(issuer: Scene) -> None:
+def test_a_late_decline_row_follows_rows_of_a_faster_clock(issuer: Scene) -> None:
     user = held(issuer)
     ahead = Buyer(issuer.apart(days=7 / 86_400), user.card)
     first = ahead.asks(1_00)["authorize_id"]
@@ -306,7 +306,7 @@ def test_its_row_follows_those_of_a_clock_that_is_ahead(issuer: Scene) -> None:
     assert listed(user) == ([first, late], False)
 
 
-def test_its_row_is_listed_though_others_change_the_card_now_and_then(issuer: Scene) -> None:
+def test_a_late_decline_row_is_listed_after_conflicts_on_the_card(issuer: Scene) -> None:
     finish(issuer)
     user, transact, lost = held(issuer), Store.transact, list[int]()
     with crowded(user):
@@ -325,7 +325,7 @@ def test_its_row_is_listed_though_others_change_the_card_now_and_then(issuer: Sc
     assert listed(user) == ([late], False)
 
 
-def test_a_late_decline_that_is_cleared_before_it_is_listed_is_listed_all_the_same(issuer: Scene) -> None:
+def test_a_late_decline_cleared_before_its_listing_is_listed(issuer: Scene) -> None:
     user = held(issuer)
     with crowded(user):
         late = user.asked(2_00)
@@ -338,8 +338,8 @@ def test_a_late_decline_that_is_cleared_before_it_is_listed_is_listed_all_the_sa
 
 @pytest.mark.parametrize("of", ["card", "manager"])
 @pytest.mark.parametrize("seed", range(4))
-def test_pages_neither_repeat_nor_leave_out_rows_whatever_comes_late(issuer: Scene, of: str, seed: int) -> None:
-    """A reader follows, while rows come in turn and late ones later, each up to 10 seconds after its decision."""
+def test_pages_neither_repeat_nor_skip_late_rows(issuer: Scene, of: str, seed: int) -> None:
+    """Each row is listed once while late rows arrive up to 10 seconds after their decision."""
     user, dice, transact = held(issuer), random.Random(seed), Store.transact
     rival = Buyer(issuer.beside(), user.card)
     issuer.clock.advance(60)

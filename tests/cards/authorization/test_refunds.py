@@ -53,7 +53,7 @@ def bought(card: Buyer, amount: int, currency: int = GBP, **members: Any) -> str
 # -- what was collected is given back
 
 
-def test_a_refund_is_booked_beside_what_it_gives_back(shops: Scene) -> None:
+def test_a_refund_credits_the_settled_balance_and_releases_nothing(shops: Scene) -> None:
     card = buyer(shops, 100_00)
     link = bought(card, 30_00)
 
@@ -73,7 +73,7 @@ def test_a_refund_is_booked_beside_what_it_gives_back(shops: Scene) -> None:
     assert entries(row) == {("settled", GBP): 10_00, ("network", GBP): -10_00}
 
 
-def test_its_transaction_is_a_credit_with_the_same_link(shops: Scene) -> None:
+def test_a_refund_transaction_is_a_credit_with_the_link_of_the_purchase(shops: Scene) -> None:
     card = buyer(shops)
     asked = card.asks(30_00, merchant_name="Shop", mcc="5411", entry_mode_type=5)
     card.clears(asked["trans_link"], 30_00)
@@ -95,7 +95,7 @@ def test_its_transaction_is_a_credit_with_the_same_link(shops: Scene) -> None:
     assert (network["auth_code"], network["merchant_name"]) == (asked["auth_code"], "Shop Returns")
 
 
-def test_no_more_is_given_back_than_was_collected(shops: Scene) -> None:
+def test_a_refund_above_the_cleared_amount_returns_5004(shops: Scene) -> None:
     card = buyer(shops, 100_00)
     link = str(card.asks(30_00)["trans_link"])
     for amount in (10_00, 15_00):
@@ -110,7 +110,7 @@ def test_no_more_is_given_back_than_was_collected(shops: Scene) -> None:
     assert [card.tries_to(REFUND, link, amount).status_code for amount in (40_01, 40_00)] == [5004, None]
 
 
-def test_each_currency_has_what_was_collected_in_it(shops: Scene) -> None:
+def test_refunds_are_limited_to_the_cleared_amount_of_their_currency(shops: Scene) -> None:
     card = buyer(shops, 100_00)
     link = str(card.asks(30_00)["trans_link"])
     card.clears(link, 10_00, final=0)
@@ -124,7 +124,7 @@ def test_each_currency_has_what_was_collected_in_it(shops: Scene) -> None:
 
 
 @pytest.mark.parametrize("state", AUTHORIZATION_STATES)
-def test_nothing_is_given_back_where_nothing_was_collected(shops: Scene, state: str) -> None:
+def test_a_refund_of_an_uncleared_authorization_returns_4008(shops: Scene, state: str) -> None:
     card = buyer(shops, 100_00)
     link = str(card.asked(500_00 if state == "D" else 5_00)["trans_link"])
     if state == "R":
@@ -138,7 +138,7 @@ def test_nothing_is_given_back_where_nothing_was_collected(shops: Scene, state: 
     assert card.tries_to(REFUND, link, 5_00).status_code == (None if state == "C" else 4008)
 
 
-def test_what_brought_money_is_not_given_back(shops: Scene) -> None:
+def test_a_refund_of_a_credit_returns_4008(shops: Scene) -> None:
     card = buyer(shops)
     link = str(card.asks(10_00, transaction_type=20)["trans_link"])
     card.clears(link, 10_00)
@@ -148,7 +148,7 @@ def test_what_brought_money_is_not_given_back(shops: Scene) -> None:
     assert [card.tries_to(REFUND, each, 10_00).status_code for each in (link, unasked)] == [4008, 4008]
 
 
-def test_two_refunds_at_once_give_back_no_more_than_was_collected(shops: Scene) -> None:
+def test_two_concurrent_refunds_stay_within_the_cleared_amount(shops: Scene) -> None:
     card = buyer(shops, 100_00)
     link = bought(card, 30_00)
 
@@ -158,7 +158,7 @@ def test_two_refunds_at_once_give_back_no_more_than_was_collected(shops: Scene) 
     assert card.balances()[0] == 90_00
 
 
-def test_what_was_never_authorized_is_given_back_by_its_link(shops: Scene) -> None:
+def test_a_clearing_without_authorization_is_refunded_by_its_link(shops: Scene) -> None:
     card = buyer(shops, 100_00)
     link = str(card.clears(None, 30_00)["trans_link"])
 
@@ -178,7 +178,7 @@ def yen(stage: Scene) -> Scene:
     return stage.lend("yen", manager=made["id"])
 
 
-def test_many_small_refunds_bring_no_more_than_the_purchase_took(yen: Scene) -> None:
+def test_many_small_refunds_credit_no_more_than_the_purchase_debited(yen: Scene) -> None:
     card = buyer(yen, 100_00)
     link = bought(card, 60, YEN)
     assert card.balances()[0] == 100_00 - 38
@@ -198,7 +198,7 @@ def test_many_small_refunds_bring_no_more_than_the_purchase_took(yen: Scene) -> 
     program=st.sampled_from([BLENDING, NOT_BLENDING]),
     has_mark_up=st.booleans(),
 )
-def test_whatever_was_collected_refunds_bring_their_share_at_most(
+def test_refunds_credit_at_most_their_share_of_the_debited_amount(
     shops: Scene, yen: Scene, collected: list[int], refunds: list[int], currency: int, program: int, has_mark_up: bool
 ) -> None:
     card = buyer(shops if has_mark_up else yen, 100_00, card_program_id=program)
@@ -217,7 +217,7 @@ def test_whatever_was_collected_refunds_bring_their_share_at_most(
     assert has_mark_up or card.balances()[0] == 100_00
 
 
-def test_the_last_refund_brings_the_remainder_where_a_shop_cleared_between_refunds(yen: Scene) -> None:
+def test_the_last_refund_credits_the_rest_after_clearings_between_refunds(yen: Scene) -> None:
     card = buyer(yen, 100_00)
     link = bought(card, 10, YEN)  # 6.3 pence, so 6
     assert card.refunds(link, 5, YEN)["holder_amount"] == 3
@@ -229,7 +229,7 @@ def test_the_last_refund_brings_the_remainder_where_a_shop_cleared_between_refun
     assert card.balances()[0] == 100_00
 
 
-def test_two_refunds_at_once_bring_no_more_than_the_purchase_took(yen: Scene) -> None:
+def test_two_concurrent_refunds_credit_no_more_than_the_purchase_debited(yen: Scene) -> None:
     card = buyer(yen, 100_00)
     link = bought(card, 3, YEN)  # 1.89 pence, so 2
     assert card.balances()[0] == 99_98
@@ -243,7 +243,7 @@ def test_two_refunds_at_once_bring_no_more_than_the_purchase_took(yen: Scene) ->
     assert (card.record(link).debited, card.record(link).credited) == ({str(YEN): 2}, {str(YEN): 2})
 
 
-def test_a_better_rate_brings_no_more_than_the_purchase_took_and_a_worse_one_less(stage: Scene) -> None:
+def test_refunds_at_a_better_rate_credit_the_debited_amount_and_at_a_worse_rate_less(stage: Scene) -> None:
     made = content(rates={(YEN, GBP): ("0.0063", "0")})
     loaded(stage.hub, made)
     scene = stage.lend("moving", manager=made["id"])
@@ -257,7 +257,7 @@ def test_a_better_rate_brings_no_more_than_the_purchase_took_and_a_worse_one_les
         assert [card.refunds(link, 30, YEN)["holder_amount"] for _ in range(2)] == brought
 
 
-def test_a_dispute_and_refunds_bring_no_more_than_the_purchase_took(yen: Scene) -> None:
+def test_a_dispute_and_refunds_credit_no_more_than_the_purchase_debited(yen: Scene) -> None:
     card = buyer(yen, 100_00)
     bill = card.clears(None, 60, YEN)
     link = bill["trans_link"]
@@ -275,8 +275,8 @@ def test_a_dispute_and_refunds_bring_no_more_than_the_purchase_took(yen: Scene) 
     assert card.balances()[0] == 100_00
 
 
-def test_a_purchase_that_was_cleared_before_it_was_recorded_what_it_took_is_refunded_in_parts(yen: Scene) -> None:
-    """Records of an older form have only what was cleared, and what of it was given back."""
+def test_an_older_record_without_debited_amounts_is_refunded_in_parts(yen: Scene) -> None:
+    """Older records have only the cleared and the refunded amounts."""
     card = buyer(yen, 100_00)
     link = bought(card, 60, YEN)
     table, key = Authorization.key(int(link))
@@ -300,7 +300,7 @@ def test_a_purchase_that_was_cleared_before_it_was_recorded_what_it_took_is_refu
 # -- of nothing in particular
 
 
-def test_a_refund_to_a_card_has_a_link_of_its_own_and_no_bound(shops: Scene) -> None:
+def test_a_refund_without_a_purchase_has_its_own_link_and_no_maximum(shops: Scene) -> None:
     card = buyer(shops, 0, **LIMITED)
 
     first, second = (card.refunds(None, 5_000_00, merchant_name="Shop") for _ in range(2))
@@ -314,7 +314,7 @@ def test_a_refund_to_a_card_has_a_link_of_its_own_and_no_bound(shops: Scene) -> 
     assert row["description"] == "Shop"
 
 
-def test_it_goes_to_the_account_in_its_currency_else_to_the_first(shops: Scene) -> None:
+def test_a_refund_credits_the_account_in_its_currency_or_the_first(shops: Scene) -> None:
     card = buyer(shops, 0, euros=0)
 
     card.refunds(None, 10_00, EUR)
@@ -330,7 +330,7 @@ def test_it_goes_to_the_account_in_its_currency_else_to_the_first(shops: Scene) 
 
 
 @pytest.mark.parametrize(("program", "shown"), [(None, 7_80), (NOT_BLENDING, 8_00)])
-def test_a_conversion_costs_the_mark_up(shops: Scene, program: int | None, shown: int) -> None:
+def test_a_foreign_refund_deducts_the_conversion_mark_up(shops: Scene, program: int | None, shown: int) -> None:
     card = buyer(shops, 0, **({} if program is None else {"card_program_id": program}))
 
     answer = card.refunds(None, 10_00, EUR)
@@ -348,7 +348,7 @@ def test_a_conversion_costs_the_mark_up(shops: Scene, program: int | None, shown
 
 
 @pytest.mark.parametrize(("amount", "fee"), [(10_00, 10), (7, 7)])
-def test_it_bears_the_fees_of_refunds_up_to_its_amount(shops: Scene, amount: int, fee: int) -> None:
+def test_a_refund_deducts_its_fees_up_to_its_amount(shops: Scene, amount: int, fee: int) -> None:
     card = buyer(shops, 0, card_fee_group_id=SEPARATE)
 
     answer = card.refunds(None, amount)
@@ -361,7 +361,7 @@ def test_it_bears_the_fees_of_refunds_up_to_its_amount(shops: Scene, amount: int
     assert shown["parent_id"] == main["id"]
 
 
-def test_fees_of_the_purchase_stay_paid(shops: Scene) -> None:
+def test_a_refund_does_not_return_the_fees_of_the_purchase(shops: Scene) -> None:
     card = buyer(shops, 100_00, card_fee_group_id=BLENDED)
     link = bought(card, 30_00)
 
@@ -370,14 +370,14 @@ def test_fees_of_the_purchase_stay_paid(shops: Scene) -> None:
     assert card.balances()[0] == 99_50
 
 
-def test_an_amount_that_is_worth_nothing_brings_nothing(shops: Scene) -> None:
+def test_a_refund_that_converts_to_zero_credits_nothing(shops: Scene) -> None:
     card = buyer(shops, 0)
 
     assert card.refunds(None, 1, YEN)["holder_amount"] == 0
     assert card.balances() == (0, 0, 0, 0)
 
 
-def test_limits_that_are_exceeded_do_not_refuse_it(shops: Scene) -> None:
+def test_a_refund_is_booked_beyond_the_limits(shops: Scene) -> None:
     card = buyer(shops, 200_00, **LIMITED)
     link = bought(card, 60_00)
 
@@ -391,7 +391,7 @@ def test_limits_that_are_exceeded_do_not_refuse_it(shops: Scene) -> None:
 
 
 @pytest.mark.parametrize("state", CARD_STATES)
-def test_each_state_of_a_card_lets_refunds_pass(shops: Scene, state: str) -> None:
+def test_a_refund_is_booked_in_every_card_state(shops: Scene, state: str) -> None:
     made = shops.card_in(state, card_country_ison=BRITAIN)
     card = Buyer(shops.apart(days=62) if state == "E" else shops, made)
     link = str(card.clears(None, 10_00)["trans_link"])
@@ -401,7 +401,7 @@ def test_each_state_of_a_card_lets_refunds_pass(shops: Scene, state: str) -> Non
 
 
 @pytest.mark.parametrize(("state", "code"), [("A", None), ("R", None), ("S", 4003), ("C", 4003)])
-def test_only_accounts_that_take_money_get_it(shops: Scene, state: str, code: int | None) -> None:
+def test_a_refund_to_a_suspended_or_closed_account_returns_4003(shops: Scene, state: str, code: int | None) -> None:
     card = buyer(shops, 10_00)
     link = bought(card, 10_00)
     shops.data("changeAccountStatus", account_id=card.account, account_status=state)
@@ -416,7 +416,7 @@ def test_only_accounts_that_take_money_get_it(shops: Scene, state: str, code: in
         assert (card.balances()[0], card.record(link)) == (0, before)
 
 
-def test_only_what_is_there_can_be_refunded(shops: Scene) -> None:
+def test_a_refund_with_an_unknown_link_or_card_or_zero_amount_is_rejected(shops: Scene) -> None:
     card = buyer(shops, access_level=500)
     link = str(card.asks(10_00)["trans_link"])
     increment = card.asks_more(link, 1_00)["authorize_id"]

@@ -59,12 +59,12 @@ GOOD = ("A", None, None)
 AFTER = {TO_RISK: (("R", OF_RULE, None), GOOD), TO_SUSPENDED: (GOOD, ("S", OF_RULE, None))}
 
 
-def test_the_reason_is_the_one_of_the_list() -> None:
+def test_reason_code_11_means_risk_rule() -> None:
     assert REASONS[OF_RULE] == "risk rule"
 
 
 @pytest.mark.parametrize(("mcc", "action"), OF_MCC.items())
-def test_an_action_has_its_effect_and_no_other(issuer: Scene, mcc: str, action: str) -> None:
+def test_each_risk_action_has_only_its_own_effect(issuer: Scene, mcc: str, action: str) -> None:
     user = watched(issuer)
     rule = f"{WATCHED}.{[*OF_MCC].index(mcc) + 1}"
 
@@ -83,7 +83,7 @@ def test_an_action_has_its_effect_and_no_other(issuer: Scene, mcc: str, action: 
     assert authorizes(user) == ([answer["authorize_id"]] if approved else [])
 
 
-def test_a_transaction_says_what_fired_when_it_was_authorized(issuer: Scene) -> None:
+def test_a_cleared_transaction_shows_the_risk_rules_of_its_authorization(issuer: Scene) -> None:
     user = watched(issuer)
     mcc = next(mcc for mcc, action in OF_MCC.items() if action == SUSPICIOUS)
     authorized = user.asked(10_00, mcc=mcc)
@@ -96,7 +96,7 @@ def test_a_transaction_says_what_fired_when_it_was_authorized(issuer: Scene) -> 
     assert row["network"]["risk_rule_ids"] == messages(user)[0]["risk_rule_ids"]
 
 
-def test_what_has_put_a_card_at_risk_or_suspended_an_account_holds_for_the_next(issuer: Scene) -> None:
+def test_a_status_set_by_a_risk_rule_declines_the_next_purchase(issuer: Scene) -> None:
     card, account = watched(issuer), watched(issuer)
 
     assert [code(card, mcc="1003"), code(card), code(account, mcc="1004"), code(account)] == ["00", "59", "00", "62"]
@@ -126,7 +126,7 @@ def test_an_account_that_a_risk_rule_suspends_sends_an_event(issuer: Scene, mcc:
     assert again == ["card.authorization"]
 
 
-def test_everything_may_come_at_once(issuer: Scene) -> None:
+def test_one_purchase_can_trigger_all_risk_actions(issuer: Scene) -> None:
     user = watched(issuer)
 
     answer = user.asked(10_00, mcc=ALL_AT_ONCE)
@@ -140,7 +140,7 @@ def test_everything_may_come_at_once(issuer: Scene) -> None:
     assert code(user) == "00"
 
 
-def test_why_a_status_was_what_it_was_does_not_stay(issuer: Scene) -> None:
+def test_a_risk_rule_replaces_the_reason_and_note_of_a_status(issuer: Scene) -> None:
     user = watched(issuer)
     why = {"reason_code": 2, "note": "is back"}
     issuer.data("changeCardStatus", card_id=user.card_id, status="A", **why)
@@ -154,7 +154,7 @@ def test_why_a_status_was_what_it_was_does_not_stay(issuer: Scene) -> None:
     assert account["date_updated"] == later.scene.clock.time()
 
 
-def test_a_rule_acts_though_the_purchase_is_declined_for_something_later(issuer: Scene) -> None:
+def test_a_risk_rule_acts_on_a_purchase_declined_for_funds(issuer: Scene) -> None:
     user = watched(issuer, 9_99)
 
     answer = user.asked(10_00, mcc="1003", pin=PIN)
@@ -163,7 +163,7 @@ def test_a_rule_acts_though_the_purchase_is_declined_for_something_later(issuer:
     assert states(user)[0] == ("R", OF_RULE, None)
 
 
-def test_a_rule_and_a_right_pin_change_the_card_together(issuer: Scene) -> None:
+def test_a_risk_rule_and_a_right_pin_both_update_the_card(issuer: Scene) -> None:
     user = watched(issuer)
     code(user, pin="0000")
 
@@ -176,7 +176,7 @@ def test_a_rule_and_a_right_pin_change_the_card_together(issuer: Scene) -> None:
 @pytest.mark.parametrize(
     "members", [{"pin": "0000"}, {"expiry_year": 2028}, {"force_response_code": "00"}, {"force_response_code": "51"}]
 )
-def test_what_does_not_get_so_far_fires_nothing(issuer: Scene, members: dict[str, Any]) -> None:
+def test_failed_verification_and_forced_codes_fire_no_risk_rule(issuer: Scene, members: dict[str, Any]) -> None:
     user = watched(issuer)
 
     answer = user.asked(10_00, mcc=ALL_AT_ONCE, **members)
@@ -186,7 +186,7 @@ def test_what_does_not_get_so_far_fires_nothing(issuer: Scene, members: dict[str
     assert not {"risk_rule_ids", "note"} & messages(user)[0].keys()
 
 
-def test_the_rules_of_card_and_account_add_up(issuer: Scene) -> None:
+def test_risk_rules_of_card_and_account_combine(issuer: Scene) -> None:
     user = watched(issuer)
     issuer.data("assignAccountToRiskRuleGroup", account_id=user.account, risk_rule_group_id=WATCHED_TOO)
 
@@ -200,7 +200,9 @@ def test_the_rules_of_card_and_account_add_up(issuer: Scene) -> None:
 @pytest.mark.parametrize(
     ("amount", "currency", "expected"), [(7_99, GBP, "00"), (8_00, GBP, "59"), (9_99, EUR, "00"), (10_00, EUR, "59")]
 )
-def test_an_amount_is_compared_at_the_base_rate(issuer: Scene, amount: int, currency: int, expected: str) -> None:
+def test_a_risk_rule_compares_amounts_at_the_base_rate(
+    issuer: Scene, amount: int, currency: int, expected: str
+) -> None:
     assert code(watched(issuer), amount, currency, mcc=LARGE) == expected
 
 
@@ -208,20 +210,20 @@ def tries(user: Buyer, *attempts: dict[str, Any]) -> Sequence[str]:
     return [code(user, **{"mcc": THIRD_TIME} | attempt) for attempt in attempts]
 
 
-def test_attempts_are_counted_whether_or_not_they_are_declined(issuer: Scene) -> None:
+def test_a_risk_rule_counts_approved_and_declined_attempts(issuer: Scene) -> None:
     user = watched(issuer)
 
     assert tries(user, {"amount": 200_00}, {}, {}, {}) == ["51", "00", "59", "59"]
     assert tries(replace(user, scene=issuer.apart(days=1)), {}, {}, {}) == ["00", "00", "59"]
 
 
-def test_attempts_that_do_not_get_so_far_are_not_counted(issuer: Scene) -> None:
+def test_a_risk_rule_ignores_attempts_with_a_wrong_pin_or_expiry(issuer: Scene) -> None:
     user = watched(issuer)
 
     assert tries(user, {"pin": "0000"}, {"expiry_month": 4}, {}, {}, {}) == ["55", "54", "00", "00", "59"]
 
 
-def test_a_cards_attempts_are_its_own_and_an_accounts_are_those_of_all_its_cards(issuer: Scene) -> None:
+def test_card_rules_count_attempts_per_card_and_account_rules_over_all_cards(issuer: Scene) -> None:
     one = watched(issuer)
     issuer.data("assignAccountToRiskRuleGroup", account_id=one.account, risk_rule_group_id=WATCHED_TOO)
     shared = {"account_id": [one.account], "account_owner_id": [one.card.holder_id], "holder_id": one.card.holder_id}
@@ -233,7 +235,7 @@ def test_a_cards_attempts_are_its_own_and_an_accounts_are_those_of_all_its_cards
     assert [flagged(answer) for answer in answers] == [[], *[[SUSPICIOUS]] * 3, *[[SUSPICIOUS, REJECT]] * 2]
 
 
-def test_windows_of_rules_end_at_midnight(issuer: Scene) -> None:
+def test_risk_rule_windows_end_at_midnight(issuer: Scene) -> None:
     user = watched(issuer)
     late, new = (replace(user, scene=issuer.apart(days=seconds / DAY)) for seconds in (15 * 3600 - 1, 15 * 3600))
 

@@ -58,7 +58,7 @@ class Card:
         return found
 
 
-def test_a_rule_that_asks_for_nothing_fires_always_and_is_told_by_group_and_id() -> None:
+def test_a_rule_without_criteria_always_fires_and_is_named_by_group_and_id() -> None:
     card = Card(rule(12))
 
     assert card.tries() == FiredRules(("7.12",), (MARK,))
@@ -86,12 +86,12 @@ def test_a_rule_that_asks_for_nothing_fires_always_and_is_told_by_group_and_id()
         ({"transaction_type": 0, "country": DE}, False),
     ],
 )
-def test_only_what_a_rule_is_about_fires_it(asked: dict[str, int], fires: bool) -> None:
+def test_a_rule_fires_only_if_all_its_criteria_match(asked: dict[str, int], fires: bool) -> None:
     assert Card(rule(**asked)).tries().rules == (("7.1",) if fires else ())
 
 
 @pytest.mark.parametrize(("amount", "fires"), [(99_99, False), (100_00, True), (100_01, True)])
-def test_a_rule_is_about_its_amount_and_above(amount: int, fires: bool) -> None:
+def test_a_rule_with_an_amount_fires_from_that_amount_on(amount: int, fires: bool) -> None:
     assert bool(Card(rule(amount=100_00, amount_currency=EUR)).tries(amount).rules) is fires
 
 
@@ -100,7 +100,7 @@ def test_an_amount_in_another_currency_is_converted_at_the_base_rate(amount: int
     assert bool(Card(rule(amount=100_00, amount_currency=EUR)).tries(amount, USD).rules) is fires
 
 
-def test_an_amount_without_a_rate_fires_no_rule_about_amounts_and_counts_for_none() -> None:
+def test_an_amount_without_a_rate_neither_fires_nor_counts_in_amount_rules() -> None:
     card = Card(rule(1, amount=0, amount_currency=EUR, count=1, duration=DAY), rule(2))
 
     assert card.tries(10**12, GBP) == FiredRules(("7.2",), (MARK,))
@@ -108,7 +108,7 @@ def test_an_amount_without_a_rate_fires_no_rule_about_amounts_and_counts_for_non
 
 
 @pytest.mark.parametrize("count", [1, 3])
-def test_a_rule_with_a_count_fires_from_the_next_attempt_on(count: int) -> None:
+def test_a_rule_with_a_count_fires_from_the_attempt_after_the_count(count: int) -> None:
     card = Card(rule(count=count, duration=DAY))
 
     found = [bool(card.tries().rules) for _ in range(count + 2)]
@@ -117,7 +117,7 @@ def test_a_rule_with_a_count_fires_from_the_next_attempt_on(count: int) -> None:
     assert card.windows == {"risk.7.1": Window(TODAY, count + 2)}
 
 
-def test_only_the_attempts_that_a_rule_is_about_count() -> None:
+def test_a_rule_counts_only_matching_attempts() -> None:
     card = Card(rule(count=1, duration=DAY, country=FR, amount=100_00, amount_currency=EUR))
 
     card.tries(100_00, facts=replace(PURCHASE, country=US))
@@ -150,7 +150,7 @@ def test_attempts_count_until_the_last_second_of_their_window(duration: int, las
     assert card.tries().rules == ("7.1",)
 
 
-def test_a_window_that_a_faster_clock_began_goes_on() -> None:
+def test_a_window_started_by_a_faster_clock_continues() -> None:
     card = Card(rule(count=1, duration=DAY))
     tomorrow = TODAY + 24 * 3600
     card.windows = {"risk.7.1": Window(tomorrow, 1)}
@@ -159,19 +159,19 @@ def test_a_window_that_a_faster_clock_began_goes_on() -> None:
     assert card.windows == {"risk.7.1": Window(tomorrow, 2)}
 
 
-def test_each_rule_counts_by_itself() -> None:
+def test_each_rule_has_its_own_counter() -> None:
     card = Card(rule(1, count=1, duration=DAY), rule(2, count=2, duration=WEEK, actions=(REJECT,)))
 
     assert [card.tries().rules for _ in range(3)] == [(), ("7.1",), ("7.1", "7.2")]
 
 
-def test_actions_add_up_in_one_order_and_stand_there_once() -> None:
+def test_fired_actions_are_listed_once_in_a_fixed_order() -> None:
     card = Card(rule(1, actions=(REJECT, NOTIFY)), rule(2, actions=(SUSPEND, CARD_TO_RISK)), rule(3, actions=(REJECT,)))
 
     assert card.tries() == FiredRules(("7.1", "7.2", "7.3"), (NOTIFY, CARD_TO_RISK, SUSPEND, REJECT))
 
 
-def test_the_rules_of_all_groups_are_looked_at_and_of_a_group_that_is_named_twice_once() -> None:
+def test_all_risk_groups_are_evaluated_and_a_repeated_group_only_once() -> None:
     card = Card(rule(count=1, duration=DAY))
     other = RiskGroup(8, "Others", (rule(actions=(SUSPEND,)),))
 
@@ -183,14 +183,14 @@ def test_the_rules_of_all_groups_are_looked_at_and_of_a_group_that_is_named_twic
     assert windows["risk.7.1"].count == 1
 
 
-def test_without_a_group_nothing_fires() -> None:
+def test_no_rule_fires_without_a_risk_group() -> None:
     assert evaluate_rules(Card().catalogue, [None], {}, PURCHASE, 1, EUR, NOON) == ({}, FiredRules((), ()))
 
 
 # -- beside limits
 
 
-def test_windows_of_limits_stay_and_those_that_are_over_go() -> None:
+def test_evaluation_keeps_limit_windows_and_restarts_ended_rule_windows() -> None:
     card = Card(rule(1, count=1, duration=DAY), rule(2, count=1, duration=WEEK, country=US))
     yesterday, monday = TODAY - 24 * 3600, at("2026-08-10 00:00:00")
     counted = Window(TODAY, 2, 5, {str(FR): 2})
@@ -210,7 +210,7 @@ def test_windows_of_limits_stay_and_those_that_are_over_go() -> None:
     }
 
 
-def test_counting_a_limit_keeps_what_rules_have_counted_until_it_is_over() -> None:
+def test_counting_a_limit_keeps_rule_windows_until_they_end() -> None:
     card = Card(rule(1, count=1, duration=DAY), rule(2))
     card.tries()
     year = at("2026-01-01 00:00:00")
@@ -229,7 +229,7 @@ def test_counting_a_limit_keeps_what_rules_have_counted_until_it_is_over() -> No
     assert "risk.7.1" not in tomorrow
 
 
-def test_a_rule_that_has_got_another_duration_begins_anew() -> None:
+def test_a_rule_with_a_changed_duration_restarts_its_window() -> None:
     before, card = Card(rule(count=1, duration=DAY)), Card(rule(count=1, duration=MONTH))
     before.tries()
     card.windows = before.windows

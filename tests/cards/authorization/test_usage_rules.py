@@ -46,7 +46,7 @@ def test_a_group_that_blocks_nothing_permits_everything(entry_mode: int, transac
 
 @pytest.mark.parametrize("entry_mode", ENTRY_MODES)
 @pytest.mark.parametrize("channel", READ_BY)
-def test_a_blocked_channel_declines_its_entry_modes_and_no_others(channel: str, entry_mode: int) -> None:
+def test_a_blocked_channel_declines_only_its_entry_modes(channel: str, entry_mode: int) -> None:
     facts = replace(PURCHASE, entry_mode=entry_mode)
 
     assert code(facts, blocked_channels=(channel,)) == ("57" if entry_mode in READ_BY[channel] else None)
@@ -58,13 +58,13 @@ def test_every_channel_can_be_blocked() -> None:
 
 
 @pytest.mark.parametrize("transaction_type", TRANSACTION_TYPES)
-def test_blocked_cash_declines_withdrawals_and_advances_and_nothing_else(transaction_type: int) -> None:
+def test_blocked_cash_declines_only_withdrawals_and_advances(transaction_type: int) -> None:
     facts = replace(PURCHASE, transaction_type=transaction_type)
 
     assert code(facts, blocked_channels=("cash",)) == ("57" if transaction_type in (1, 12) else None)
 
 
-def test_cash_from_a_chip_takes_both_channels() -> None:
+def test_a_cash_withdrawal_by_chip_uses_both_channels() -> None:
     facts = replace(PURCHASE, transaction_type=1)
 
     assert channels(facts) == {"cash", "chip"}
@@ -83,31 +83,31 @@ def test_blocked_merchant_categories_include_both_ends_of_a_range(mcc: int, said
 
 
 @pytest.mark.parametrize(("low", "high", "said"), [(0, 9999, "57"), (1, 9999, None), (0, 9998, None)])
-def test_without_a_merchant_category_only_a_block_of_all_declines(low: int, high: int, said: str | None) -> None:
+def test_a_missing_merchant_category_declines_only_if_all_are_blocked(low: int, high: int, said: str | None) -> None:
     assert code(replace(PURCHASE, mcc=None), blocked_mccs=(MccRange(low, high),)) == said
 
 
 @pytest.mark.parametrize(("country", "said"), [(DE, None), (FR, None), (US, "57"), (None, "57")])
-def test_only_the_countries_that_are_allowed_are_permitted(country: int | None, said: str | None) -> None:
+def test_only_allowed_countries_are_permitted(country: int | None, said: str | None) -> None:
     assert code(replace(PURCHASE, country=country), countries=(DE, FR)) == said
 
 
 @pytest.mark.parametrize(("country", "said"), [(DE, None), (US, "57"), (None, None)])
-def test_blocked_countries_are_declined_and_all_others_permitted(country: int | None, said: str | None) -> None:
+def test_only_blocked_countries_are_declined(country: int | None, said: str | None) -> None:
     assert code(replace(PURCHASE, country=country), blocked_countries=(US,)) == said
 
 
 @pytest.mark.parametrize(
     ("eci_indicator", "said"), [(None, "1A"), (0, "1A"), (1, None), (2, None), (5, None), (6, None), (7, "1A")]
 )
-def test_e_commerce_needs_an_authentication_or_its_attempt(eci_indicator: int | None, said: str | None) -> None:
+def test_e_commerce_without_authentication_or_attempt_returns_1a(eci_indicator: int | None, said: str | None) -> None:
     facts = replace(PURCHASE, entry_mode=E_COMMERCE)
 
     assert code(facts, eci_indicator, authenticated_online=True) == said
     assert code(facts, eci_indicator) is None
 
 
-def test_every_eci_indicator_has_its_case() -> None:
+def test_every_eci_indicator_has_a_case() -> None:
     assert set(ECI_INDICATORS) == {0, 1, 2, 5, 6, 7}
 
 
@@ -116,7 +116,7 @@ def test_only_e_commerce_needs_an_authentication(entry_mode: int) -> None:
     assert code(replace(PURCHASE, entry_mode=entry_mode), authenticated_online=True) is None
 
 
-def test_what_is_not_permitted_is_not_sent_to_an_authentication() -> None:
+def test_a_blocked_country_returns_57_before_the_authentication_check() -> None:
     facts = replace(PURCHASE, entry_mode=E_COMMERCE, country=US)
 
     assert code(facts, countries=(DE,), authenticated_online=True) == "57"
