@@ -16,7 +16,7 @@ def shown(scene: Scene, account_id: int) -> dict[str, Any]:
     return dict(account)
 
 
-def test_an_account_has_what_was_asked_for(stage: Scene) -> None:
+def test_a_new_account_has_the_requested_members(stage: Scene) -> None:
     account = stage.account(
         currency_ison="826", account_status="R", fee_group_id=302, risk_rules_group_id=403, limit_group_id=212
     )
@@ -40,7 +40,7 @@ def test_an_account_has_what_was_asked_for(stage: Scene) -> None:
 
 
 @pytest.mark.parametrize(("programme", "groups"), [(501, (211, 301, 401)), (502, (None, 303, 401))])
-def test_what_is_not_asked_for_is_the_programmes(
+def test_a_new_account_takes_missing_groups_from_its_programme(
     stage: Scene, programme: int, groups: tuple[int | None, int, int]
 ) -> None:
     found = shown(stage, stage.account(program_id=programme))
@@ -48,7 +48,7 @@ def test_what_is_not_asked_for_is_the_programmes(
     assert (found["limit_group_id"], found["fee_group_id"], found["risk_group_id"]) == groups
 
 
-def test_an_account_without_a_limit_group_says_null(stage: Scene) -> None:
+def test_an_account_without_a_limit_group_shows_null(stage: Scene) -> None:
     account = stage.account(program_id=PREPAID_ACCOUNT)
 
     assert '"limit_group_id":null' in stage.do("getAccounts", account_id=account).raw
@@ -57,7 +57,7 @@ def test_an_account_without_a_limit_group_says_null(stage: Scene) -> None:
 
 
 @pytest.mark.parametrize(("name", "number"), [("fee_group_id", 303), ("risk_rules_group_id", 403)])
-def test_the_programme_says_which_groups_an_account_may_have(stage: Scene, name: str, number: int) -> None:
+def test_a_new_account_with_a_group_outside_the_programme_returns_2005(stage: Scene, name: str, number: int) -> None:
     programme = EVERYDAY_ACCOUNT if name == "fee_group_id" else PREPAID_ACCOUNT
     members = {**LEAST, "program_id": programme, "holder_id": stage.holder(), name: number}
 
@@ -66,7 +66,7 @@ def test_the_programme_says_which_groups_an_account_may_have(stage: Scene, name:
     assert (answer.status_code, name in answer.message) == (2005, True)
 
 
-def test_a_currency_that_the_programme_has_not_is_5003(stage: Scene) -> None:
+def test_a_currency_outside_the_programme_returns_5003(stage: Scene) -> None:
     members = LEAST | {"holder_id": stage.holder(), "currency_ison": GBP}
 
     assert stage.do("createAccount", **members).status == "success"
@@ -75,7 +75,7 @@ def test_a_currency_that_the_programme_has_not_is_5003(stage: Scene) -> None:
 
 
 @pytest.mark.parametrize("form", [list, lambda ids: ",".join(map(str, ids)), lambda ids: list(map(str, ids))])
-def test_an_account_is_put_on_cards_behind_those_they_have(stage: Scene, form: Any) -> None:
+def test_a_new_account_is_added_to_cards_after_their_existing_accounts(stage: Scene, form: Any) -> None:
     holder = stage.holder()
     cards = [stage.card(holder_id=holder), stage.card(holder_id=holder)]
 
@@ -87,7 +87,7 @@ def test_an_account_is_put_on_cards_behind_those_they_have(stage: Scene, form: A
         assert (details["primary_account_id"], details["default_currency_ison"]) == (card.account_id, EUR)
 
 
-def test_one_card_may_be_given_by_its_number_alone(stage: Scene) -> None:
+def test_a_single_card_id_is_accepted_instead_of_a_list(stage: Scene) -> None:
     card = stage.card()
 
     account = stage.account(holder_id=card.holder_id, cards=card.card_id)
@@ -96,7 +96,7 @@ def test_one_card_may_be_given_by_its_number_alone(stage: Scene) -> None:
     assert stage.do("getAccounts", account_id=account, card_id=card.card_id).status == "success"
 
 
-def test_accounts_are_answered_as_a_list_however_they_are_asked_for(stage: Scene) -> None:
+def test_get_accounts_returns_a_list_by_card_by_account_and_by_both(stage: Scene) -> None:
     card = stage.card(card_currency_ison=[GBP, EUR])
 
     by_card = stage.data("getAccounts", card_id=card.card_id)
@@ -110,7 +110,7 @@ def test_accounts_are_answered_as_a_list_however_they_are_asked_for(stage: Scene
 # -- changes
 
 
-def test_a_change_of_status_keeps_its_reasons_until_the_next(stage: Scene) -> None:
+def test_a_status_change_keeps_its_reason_and_note_until_the_next_change(stage: Scene) -> None:
     account = stage.account()
 
     stage.clock.advance(60)
@@ -124,7 +124,7 @@ def test_a_change_of_status_keeps_its_reasons_until_the_next(stage: Scene) -> No
     assert not {name for name in again if name.startswith("status_change_")}
 
 
-def test_an_account_moves_to_a_programme_that_has_its_currency(stage: Scene) -> None:
+def test_an_account_moves_only_to_a_programme_with_its_currency(stage: Scene) -> None:
     account, pounds = stage.account(), stage.account(currency_ison=GBP)
 
     stage.data("changeAccountProgramId", account_id=account, account_program_id=str(PREPAID_ACCOUNT))
@@ -136,7 +136,7 @@ def test_an_account_moves_to_a_programme_that_has_its_currency(stage: Scene) -> 
     assert shown(stage, pounds)["program_id"] == EVERYDAY_ACCOUNT
 
 
-def test_another_programme_takes_its_own_groups_where_it_does_not_have_the_accounts(stage: Scene) -> None:
+def test_a_programme_change_replaces_groups_missing_in_the_new_programme(stage: Scene) -> None:
     account = stage.account(fee_group_id=302, risk_rules_group_id=402)
     other = stage.account(risk_rules_group_id=403)
 
@@ -155,7 +155,7 @@ def test_another_programme_takes_its_own_groups_where_it_does_not_have_the_accou
         ("assignAccountToFeeRuleGroup", "fee_group_id", 302, "fee_group_id"),
     ],
 )
-def test_an_account_is_put_into_a_group(stage: Scene, action: str, name: str, number: int, member: str) -> None:
+def test_an_account_is_assigned_to_a_group(stage: Scene, action: str, name: str, number: int, member: str) -> None:
     account = stage.account()
     before = shown(stage, account)
     stage.clock.advance(60)
@@ -172,7 +172,9 @@ def test_an_account_is_put_into_a_group(stage: Scene, action: str, name: str, nu
         ("assignAccountToFeeRuleGroup", {"fee_group_id": 301}),
     ],
 )
-def test_a_group_has_to_be_one_of_the_programmes(stage: Scene, action: str, members: dict[str, int]) -> None:
+def test_assigning_a_group_outside_the_programme_returns_2005(
+    stage: Scene, action: str, members: dict[str, int]
+) -> None:
     account = stage.account(program_id=PREPAID_ACCOUNT)
 
     answer = stage.do(action, account_id=account, **members)
@@ -180,14 +182,14 @@ def test_a_group_has_to_be_one_of_the_programmes(stage: Scene, action: str, memb
     assert (answer.status_code, next(iter(members)) in answer.message) == (2005, True)
 
 
-def test_no_more_than_ten_cards_at_a_time(stage: Scene) -> None:
+def test_more_than_ten_cards_return_2003_and_repeated_cards_2005(stage: Scene) -> None:
     cards = list(range(1, 12))
 
     assert stage.do("createAccount", **LEAST, holder_id=1, cards=cards).status_code == 2003
     assert stage.do("createAccount", **LEAST, holder_id=1, cards=[1, 1]).status_code == 2005
 
 
-def test_a_suspended_account_takes_no_cards_from_the_start(stage: Scene) -> None:
+def test_a_new_suspended_account_with_cards_returns_4003(stage: Scene) -> None:
     card = stage.card()
     asked = LEAST | {"account_status": "S", "holder_id": card.holder_id, "cards": card.card_id}
 

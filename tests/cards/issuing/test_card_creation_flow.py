@@ -38,7 +38,7 @@ def refusal(scene: Scene, **members: Any) -> tuple[int | None, str]:
     return answer.status_code, answer.message
 
 
-def test_a_card_has_what_was_asked_for(stage: Scene) -> None:
+def test_a_new_card_has_the_requested_members(stage: Scene) -> None:
     physical = whole("createCard", NOBODY)[0]
 
     card = stage.card(**physical)
@@ -86,7 +86,9 @@ def test_a_card_has_what_was_asked_for(stage: Scene) -> None:
         (ONLINE, (11, 1, 22, 302, 203, 603, 402, GBP, 121, 2027, 3, 501, None, 301, 401)),
     ],
 )
-def test_what_is_not_asked_for_is_the_programmes(stage: Scene, programme: int, expected: tuple[Any, ...]) -> None:
+def test_a_new_card_takes_missing_members_from_its_programme(
+    stage: Scene, programme: int, expected: tuple[Any, ...]
+) -> None:
     card = stage.card(card_program_id=programme)
 
     found = details(stage, card)
@@ -106,7 +108,7 @@ def test_what_is_not_asked_for_is_the_programmes(stage: Scene, programme: int, e
     assert not {"reference_number", "name_line_4", "status_change_note"} & set(found)
 
 
-def test_a_card_number_is_of_its_programme_and_checks(stage: Scene) -> None:
+def test_a_card_number_is_valid_and_has_the_prefix_of_its_programme(stage: Scene) -> None:
     for programme, beginning, length in ((EVERYDAY, "222300", 16), (PREPAID, "40000012", 16), (ONLINE, "40000034", 19)):
         card = stage.card(card_program_id=programme)
         assert card.pan.startswith(beginning)
@@ -115,7 +117,7 @@ def test_a_card_number_is_of_its_programme_and_checks(stage: Scene) -> None:
         assert re.fullmatch("[0-9]{3}", card.cvc2)
 
 
-def test_pins_and_passwords_are_made_when_they_are_not_given(stage: Scene) -> None:
+def test_a_missing_pin_and_acs_password_are_generated(stage: Scene) -> None:
     cards = [stage.card(card_virtual=0) for _ in range(3)]
 
     assert all(re.fullmatch("[0-9]{4}", card.pin) and not pins_and_passwords.is_simple(card.pin) for card in cards)
@@ -123,7 +125,7 @@ def test_pins_and_passwords_are_made_when_they_are_not_given(stage: Scene) -> No
     assert all(6 <= len(card.acs_password) <= 128 for card in cards)
 
 
-def test_a_virtual_card_has_no_pin_and_nothing_is_sent(stage: Scene) -> None:
+def test_a_virtual_card_has_no_pin_and_no_delivery_order(stage: Scene) -> None:
     ignored = {"card_pin": "1", "order_shipping_method": 999, "delivery_zipcode": "x" * 99, "order_delivery_code": "?"}
 
     card = stage.card(**ignored)
@@ -133,7 +135,7 @@ def test_a_virtual_card_has_no_pin_and_nothing_is_sent(stage: Scene) -> None:
     assert not [item for item in stage.hub.store.scan("cards") if item["owner"] == f"card#{card.card_id}"][1:]
 
 
-def test_a_physical_card_is_ordered_with_all_that_is_said_of_it(stage: Scene) -> None:
+def test_the_order_of_a_physical_card_has_every_delivery_member(stage: Scene) -> None:
     card = stage.card(card_virtual=0, **WHOLE_DELIVERY)
 
     items = [item for item in stage.hub.store.scan("cards") if item["owner"] == f"card#{card.card_id}"]
@@ -146,7 +148,7 @@ def test_a_physical_card_is_ordered_with_all_that_is_said_of_it(stage: Scene) ->
 
 
 @pytest.mark.parametrize("form", [[GBP, EUR], "826,978", ["826", EUR], "826 , 978"])
-def test_a_list_of_currencies_makes_an_account_each_and_the_first_is_the_cards(stage: Scene, form: Any) -> None:
+def test_each_currency_gets_an_account_and_the_first_is_the_default_of_the_card(stage: Scene, form: Any) -> None:
     card = stage.card(card_currency_ison=form)
 
     accounts = stage.data("getAccounts", card_id=card.card_id)
@@ -155,19 +157,19 @@ def test_a_list_of_currencies_makes_an_account_each_and_the_first_is_the_cards(s
     assert details(stage, card)["default_currency_ison"] == GBP
 
 
-def test_one_currency_may_stand_alone_and_none_is_the_programmes(stage: Scene) -> None:
+def test_a_single_currency_is_accepted_and_a_missing_one_is_the_programmes(stage: Scene) -> None:
     for form, expected in ((USD, USD), ("840", USD), ("", EUR), ([], EUR), (None, EUR)):
         assert details(stage, stage.card(card_currency_ison=form))["default_currency_ison"] == expected
 
 
-def test_currencies_are_the_programmes_and_named_once(stage: Scene) -> None:
+def test_currencies_outside_the_programme_repeated_or_above_ten_are_rejected(stage: Scene) -> None:
     assert refusal(stage, card_currency_ison=[EUR, 36])[0] == 5003
     assert refusal(stage, card_program_id=PREPAID, card_currency_ison=GBP)[0] == 5003
     assert refusal(stage, card_currency_ison="978,978")[0] == 2005
     assert refusal(stage, card_currency_ison="978,826,840,36,124,208,392,578,752,756,985")[0] == 2003
 
 
-def test_a_card_goes_on_accounts_that_there_are(stage: Scene) -> None:
+def test_a_card_is_created_on_existing_accounts(stage: Scene) -> None:
     owner, holder = stage.holder(), stage.holder()
     accounts = [stage.account(holder_id=owner, currency_ison=USD), stage.account(holder_id=owner)]
 
@@ -179,7 +181,7 @@ def test_a_card_goes_on_accounts_that_there_are(stage: Scene) -> None:
     assert stage.data("getHolderAccounts", holder_id=holder) == []
 
 
-def test_no_more_than_ten_accounts_at_a_time(stage: Scene) -> None:
+def test_invalid_lists_of_existing_accounts_are_rejected(stage: Scene) -> None:
     eleven = list(range(1, 12))
 
     assert refusal(stage, account_id=eleven, account_owner_id=eleven)[0] == 2003
@@ -209,15 +211,17 @@ def test_no_more_than_ten_accounts_at_a_time(stage: Scene) -> None:
         (PREPAID, {"card_virtual": 0, **DELIVERY, "order_shipping_method": 702}),
     ],
 )
-def test_what_the_programme_does_not_allow_is_2005(stage: Scene, programme: int, members: dict[str, Any]) -> None:
+def test_a_member_that_the_programme_does_not_allow_returns_2005(
+    stage: Scene, programme: int, members: dict[str, Any]
+) -> None:
     code, message = refusal(stage, card_program_id=programme, **members)
 
     assert code == 2005
     assert any(name in message for name in members)
 
 
-def test_conversion_is_as_the_programme_says_when_nothing_is_said(stage: Scene) -> None:
-    """A card that converts pays in any currency from its default account; else it is declined with 57."""
+def test_auto_conversion_defaults_to_the_setting_of_the_programme(stage: Scene) -> None:
+    """A card with auto conversion pays any currency from its default account; without it, 57."""
     for members, expected in (
         ({}, "00"),
         ({"auto_conversion": 1}, "00"),
@@ -230,7 +234,7 @@ def test_conversion_is_as_the_programme_says_when_nothing_is_said(stage: Scene) 
 
 
 @pytest.mark.parametrize(("months", "expiry"), [(1, (2026, 4)), ("10", (2027, 1)), (60, (2031, 3)), (None, (2029, 3))])
-def test_a_card_is_valid_for_so_many_months(stage: Scene, months: Any, expiry: tuple[int, int]) -> None:
+def test_a_card_expires_after_the_requested_months(stage: Scene, months: Any, expiry: tuple[int, int]) -> None:
     card = stage.card(card_validity_period=months)
 
     found = details(stage, card)
@@ -238,7 +242,7 @@ def test_a_card_is_valid_for_so_many_months(stage: Scene, months: Any, expiry: t
     assert card.expiration == {"year": expiry[0], "month": expiry[1]}
 
 
-def test_ids_ascend(stage: Scene) -> None:
+def test_ids_of_new_cards_ascend(stage: Scene) -> None:
     cards = [stage.card() for _ in range(3)]
 
     for name in ("card_id", "card_request_id", "holder_id", "account_id"):
@@ -246,7 +250,7 @@ def test_ids_ascend(stage: Scene) -> None:
         assert numbers == sorted(set(numbers))
 
 
-def test_the_country_is_the_one_asked_for(stage: Scene) -> None:
+def test_a_card_country_is_accepted_as_number_or_text(stage: Scene) -> None:
     for country, meant in ((BRITAIN, BRITAIN), ("826", BRITAIN), ("036", 36), (36, 36)):
         assert details(stage, stage.card(card_country_ison=country))["country_ison"] == meant
 
@@ -260,9 +264,7 @@ EMBOSSED = (
 @pytest.mark.parametrize("action", ["createCard", "reissueCard"])
 @pytest.mark.parametrize("text", ["ZOE^ONEIL", "ZOE/ONEIL", "ZOE \U0001f600", "Ζωή Νιλ"])
 @pytest.mark.parametrize("virtual", [0, 1])
-def test_a_card_is_not_ordered_with_text_that_its_bureau_cannot_print(
-    stage: Scene, action: str, text: str, virtual: int
-) -> None:
+def test_unprintable_embossing_text_returns_2004(stage: Scene, action: str, text: str, virtual: int) -> None:
     card = stage.card(card_virtual=virtual)
     least = LEAST | {"card_virtual": virtual} if action == "createCard" else {"card_id": card.card_id}
     common = least | HOLDER_BLOCK if action == "createCard" else least

@@ -63,7 +63,9 @@ def of_answer(data: Mapping[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("field", "mode"), MODES)
 @pytest.mark.parametrize("action", ["createCard", "reissueCard"])
-def test_a_new_cards_data_are_shown_in_the_credentials_modes(stage: Scene, action: str, field: str, mode: str) -> None:
+def test_a_new_card_shows_its_data_in_the_modes_of_the_credential(
+    stage: Scene, action: str, field: str, mode: str
+) -> None:
     caller = with_mode(stage, field, mode)
     if action == "createCard":
         data = caller.data("createCard", **whole_card(stage))
@@ -89,7 +91,7 @@ def whole_card(scene: Scene) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("field", "mode"), MODES)
-def test_a_getter_shows_its_datum_in_the_credentials_mode(stage: Scene, field: str, mode: str) -> None:
+def test_a_getter_shows_its_field_in_the_mode_of_the_credential(stage: Scene, field: str, mode: str) -> None:
     caller, card = with_mode(stage, field, mode), stage.card(**WISHES)
     clear = clear_of(stage, card.card_id)
 
@@ -108,7 +110,7 @@ def test_a_getter_shows_its_datum_in_the_credentials_mode(stage: Scene, field: s
         assert seen(card.card_id, field, mode, answer.data[field]) == expected(field, mode, clear[field])
 
 
-def test_what_is_encrypted_is_another_text_each_time_and_of_one_card_and_field(stage: Scene) -> None:
+def test_encryption_is_randomized_and_bound_to_card_and_field(stage: Scene) -> None:
     caller = stage.lend("all-encrypted", modes=dict.fromkeys(FIELDS, "encrypted"), encryption_key=key_pair()[1])
     card = stage.card(**WISHES)
 
@@ -131,7 +133,7 @@ def test_a_virtual_cards_pin_is_empty_in_every_mode(stage: Scene, mode: str) -> 
     assert answer.status_code == 1103 if mode == "absent" else answer.data == {"pin": ""}
 
 
-def test_the_demonstration_programmes_credentials_see_what_they_should(stage: Scene) -> None:
+def test_each_demonstration_credential_shows_card_data_in_its_modes(stage: Scene) -> None:
     card = stage.card(**WISHES)
     support, encrypted, other = (stage.of_caller(name) for name in ("support", "encrypted", "other"))
 

@@ -34,7 +34,7 @@ FIELDS = ("card_request_id", "card_pan", "card_cvc2", "card_expiration_year", "c
 
 
 @pytest.mark.parametrize("name", FIELDS)
-def test_each_datum_of_an_activation_is_checked(stage: Scene, name: str) -> None:
+def test_a_wrong_activation_field_returns_6001(stage: Scene, name: str) -> None:
     card = stage.card()
     right = known(card)
 
@@ -48,8 +48,8 @@ def test_each_datum_of_an_activation_is_checked(stage: Scene, name: str) -> None
     assert stage.data("getCardStatus", card_id=card.card_id) == {"card_status": "A"}
 
 
-def test_five_mismatches_a_day_and_then_no_more_until_midnight(stage: Scene) -> None:
-    """Of one card, in UTC; right data are not looked at either."""
+def test_five_failed_activations_block_the_activation_until_midnight(stage: Scene) -> None:
+    """The block is per card and ends at midnight UTC; right data are refused as well."""
     card, other = stage.card(), stage.card()
     right = known(card)
 
@@ -75,7 +75,7 @@ def test_five_mismatches_a_day_and_then_no_more_until_midnight(stage: Scene) -> 
         ("changeCardSchemeAccountUpdatesStatus", "participating", 1, "participating"),
     ],
 )
-def test_a_card_is_put_into_a_group(stage: Scene, action: str, name: str, number: int, member: str) -> None:
+def test_a_card_is_assigned_to_a_group(stage: Scene, action: str, name: str, number: int, member: str) -> None:
     card = stage.card()
     before = stage.data("getCardDetails", card_id=card.card_id)
 
@@ -84,7 +84,7 @@ def test_a_card_is_put_into_a_group(stage: Scene, action: str, name: str, number
     assert stage.data("getCardDetails", card_id=card.card_id) == before | {member: number}
 
 
-def test_a_card_stops_taking_part_in_updates(stage: Scene) -> None:
+def test_participation_in_scheme_account_updates_is_switched_on_and_off(stage: Scene) -> None:
     card = stage.card().card_id
 
     for flag, shown in ((1, 1), ("0", 0), ("1", 1), (0, 0)):
@@ -100,17 +100,17 @@ def test_a_card_stops_taking_part_in_updates(stage: Scene) -> None:
         (ONLINE, {22: "Night"}),
     ],
 )
-def test_designs_are_told_under_both_names(stage: Scene, programme: int, designs: dict[int, str]) -> None:
+def test_get_design_returns_each_name_under_both_members(stage: Scene, programme: int, designs: dict[int, str]) -> None:
     assert stage.data("getDesign", program_id=programme) == [
         {"card_design_id": number, "card_design_name": name, "name": name} for number, name in designs.items()
     ]
 
 
-def test_an_account_programme_has_no_designs(stage: Scene) -> None:
+def test_designs_of_an_account_programme_return_3004(stage: Scene) -> None:
     assert stage.do("getDesign", program_id=501).status_code == 3004
 
 
-def test_a_new_password_takes_the_place_of_the_old(stage: Scene) -> None:
+def test_a_new_acs_password_replaces_the_old_one(stage: Scene) -> None:
     card = stage.card(acs_password="quiet-Otter 1!")
 
     for password in ("sixsix", "Łódź, 東京 & more", "x" * 128):

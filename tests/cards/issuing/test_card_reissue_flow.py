@@ -31,8 +31,8 @@ def code(scene: Scene, card: MadeCard, **members: Any) -> int | None:
 
 @pytest.mark.parametrize("pan", [None, OLD, NEW, "0", "1"])
 @pytest.mark.parametrize("pin", [None, OLD, NEW, "0", "1"])
-def test_number_and_pin_are_kept_or_new(stage: Scene, pan: Any, pin: Any) -> None:
-    """Without a word the number stays, and the PIN is a new one."""
+def test_reissue_keeps_or_replaces_number_and_pin(stage: Scene, pan: Any, pin: Any) -> None:
+    """By default the number stays and the PIN is replaced."""
     card = physical(stage)
 
     new = reissued(stage, card, generate_new_pan=pan, generate_new_pin=pin, card_pin="4826")
@@ -45,7 +45,7 @@ def test_number_and_pin_are_kept_or_new(stage: Scene, pan: Any, pin: Any) -> Non
     assert stage.data("getCvc2", card_id=card.card_id) == {"cvc2": new.cvc2}
 
 
-def test_a_card_stays_itself_and_waits_for_its_activation(stage: Scene) -> None:
+def test_a_reissued_card_keeps_its_ids_and_awaits_activation(stage: Scene) -> None:
     card = physical(stage, card_reference_id="Ref7", card_name_line_4="SOEHNE", card_validity_period=24)
     stage.data("changeCardStatus", card_id=card.card_id, status="T", reason_code=9, note="why")
     stage.data("changeCardSchemeAccountUpdatesStatus", card_id=card.card_id, participating=1)
@@ -65,7 +65,7 @@ def test_a_card_stays_itself_and_waits_for_its_activation(stage: Scene) -> None:
     stage.data("activateCard", card_id=card.card_id, card_request_id=new.card_request_id)
 
 
-def test_wrong_tries_begin_anew(stage: Scene) -> None:
+def test_reissue_resets_the_pin_tries(stage: Scene) -> None:
     card = physical(stage)
     stage.block_pin(card.card_id)
 
@@ -80,8 +80,8 @@ def test_wrong_tries_begin_anew(stage: Scene) -> None:
 # -- the number
 
 
-def test_the_same_number_expires_at_least_a_month_later(stage: Scene) -> None:
-    """Or its CVC2 would be the same."""
+def test_a_kept_number_expires_at_least_a_month_later(stage: Scene) -> None:
+    """The same expiry would give the same CVC2."""
     card = physical(stage)
     assert card.expiration == {"year": 2029, "month": 3}
 
@@ -94,7 +94,7 @@ def test_the_same_number_expires_at_least_a_month_later(stage: Scene) -> None:
     assert later.expiration == {"year": 2029, "month": 6}
 
 
-def test_a_kept_number_expires_a_month_beyond_the_programmes_longest_validity_at_most(stage: Scene) -> None:
+def test_a_kept_number_expires_at_most_a_month_after_the_longest_validity(stage: Scene) -> None:
     """The longest validity is 60 months, counted from today."""
     card = physical(stage, card_validity_period=60)
     assert card.expiration == {"year": 2031, "month": 3}
@@ -106,7 +106,7 @@ def test_a_kept_number_expires_a_month_beyond_the_programmes_longest_validity_at
     assert reissued(stage, card, generate_new_pan=NEW).expiration == {"year": 2029, "month": 3}
 
 
-def test_an_expired_card_is_valid_again(stage: Scene) -> None:
+def test_reissue_renews_an_expired_card(stage: Scene) -> None:
     card = physical(stage, card_validity_period=1)
     ahead = stage.apart(days=62)
     assert details(ahead, card)["status"] == "E"
@@ -117,7 +117,7 @@ def test_an_expired_card_is_valid_again(stage: Scene) -> None:
 
 
 @pytest.mark.parametrize(("status", "old"), [("A", "14"), ("T", "14"), ("R", "14"), ("L", "41"), ("S", "43")])
-def test_the_old_number_is_declined(stage: Scene, status: str, old: str) -> None:
+def test_the_old_number_of_a_reissued_card_is_declined(stage: Scene, status: str, old: str) -> None:
     card = physical(stage, status)
 
     new = reissued(stage, card, generate_new_pan=NEW)
@@ -128,7 +128,7 @@ def test_the_old_number_is_declined(stage: Scene, status: str, old: str) -> None
 
 
 @pytest.mark.parametrize("status", ["L", "S"])
-def test_a_lost_or_stolen_card_gets_a_new_number(stage: Scene, status: str) -> None:
+def test_a_lost_or_stolen_card_requires_a_new_number(stage: Scene, status: str) -> None:
     card = physical(stage, status)
 
     for members in ({}, {"generate_new_pan": 0}):
@@ -182,7 +182,7 @@ def test_a_card_that_stays_virtual_needs_no_delivery(stage: Scene) -> None:
 
 
 @pytest.mark.parametrize("junk", [{"delivery_zipcode": 7}, {"order_delivery_code": "BULK7"}, {"card_pin": "1"}])
-def test_what_a_virtual_card_ignores_is_judged_when_the_card_is_known(stage: Scene, junk: dict[str, Any]) -> None:
+def test_pin_and_delivery_members_are_validated_only_for_physical_cards(stage: Scene, junk: dict[str, Any]) -> None:
     virtual, plastic = stage.card(), physical(stage)
 
     assert stage.do("reissueCard", card_id=virtual.card_id, **NAME, **junk).status == "success"
@@ -195,7 +195,7 @@ def test_what_a_virtual_card_ignores_is_judged_when_the_card_is_known(stage: Sce
     assert (missing.status_code, "card_name_line_3" in missing.message) == (2001, True)
 
 
-def test_a_physical_card_is_sent_again(stage: Scene) -> None:
+def test_a_reissued_physical_card_requires_a_delivery(stage: Scene) -> None:
     card = physical(stage)
 
     answer = stage.do("reissueCard", card_id=card.card_id, **NAME)
@@ -206,7 +206,7 @@ def test_a_physical_card_is_sent_again(stage: Scene) -> None:
     assert code(stage, card) is None
 
 
-def test_what_the_programme_does_not_have_is_not_made(stage: Scene) -> None:
+def test_a_physical_reissue_in_a_virtual_programme_returns_2005(stage: Scene) -> None:
     card = physical(stage, card_currency_ison=[EUR, GBP])
 
     for virtual in ({}, {"virtual": 0}):
@@ -220,7 +220,7 @@ def test_what_the_programme_does_not_have_is_not_made(stage: Scene) -> None:
 # -- programmes
 
 
-def test_another_programme_takes_its_own_groups_where_it_does_not_have_the_cards(stage: Scene) -> None:
+def test_a_programme_change_replaces_groups_missing_in_the_new_programme(stage: Scene) -> None:
     card = physical(stage, auto_conversion=0, card_fee_group_id=301, card_limit_group_id=201, card_usage_group_id=603)
 
     new = reissued(stage, card, card_program_id=PREPAID, generate_new_pan=NEW)
@@ -238,7 +238,7 @@ def test_another_programme_takes_its_own_groups_where_it_does_not_have_the_cards
     assert new.expiration == {"year": 2028, "month": 3}
 
 
-def test_groups_that_are_asked_for_are_set_and_others_stay(stage: Scene) -> None:
+def test_reissue_sets_the_requested_groups_and_keeps_the_rest(stage: Scene) -> None:
     card = physical(stage, card_design_id=22)
 
     reissued(stage, card, card_fee_group_id=302, risk_rules_group_id="402")
@@ -252,7 +252,7 @@ def test_groups_that_are_asked_for_are_set_and_others_stay(stage: Scene) -> None
     )
 
 
-def test_another_programmes_numbers_begin_otherwise(stage: Scene) -> None:
+def test_a_programme_with_another_prefix_requires_a_new_number(stage: Scene) -> None:
     card = physical(stage, auto_conversion=0)
 
     answer = stage.do("reissueCard", card_id=card.card_id, **BODY, card_program_id=PREPAID)
@@ -260,7 +260,7 @@ def test_another_programmes_numbers_begin_otherwise(stage: Scene) -> None:
     assert (answer.status_code, "generate_new_pan" in answer.message) == (2005, True)
 
 
-def test_another_programme_has_the_cards_currency_and_country(stage: Scene) -> None:
+def test_a_programme_without_the_cards_currency_or_country_is_rejected(stage: Scene) -> None:
     dollars = physical(stage, auto_conversion=0, card_currency_ison=USD)
     abroad = physical(stage, auto_conversion=0, card_country_ison=840)
 
@@ -283,7 +283,7 @@ def test_another_programme_has_the_cards_currency_and_country(stage: Scene) -> N
         (0, {"card_program_id": PREPAID, "generate_new_pan": 1, "auto_conversion": 1}, 2005),
     ],
 )
-def test_conversion_is_kept_changed_or_forbidden(
+def test_reissue_keeps_changes_or_rejects_auto_conversion(
     stage: Scene, had: int, members: dict[str, Any], expected: int
 ) -> None:
     card = physical(stage, auto_conversion=had)

@@ -48,7 +48,7 @@ def with_money(scene: Scene, amount: int = 10_000) -> MadeCard:
 # -- who pays
 
 
-def test_an_account_pays_at_once_and_shows_the_fee(tariff: Scene) -> None:
+def test_a_custom_fee_is_debited_at_once_and_listed(tariff: Scene) -> None:
     account = tariff.funded(10_000, EUR)["account_id"]
 
     answer = ask(tariff, account_id=account, country_ison=276)
@@ -67,7 +67,7 @@ def test_an_account_pays_at_once_and_shows_the_fee(tariff: Scene) -> None:
     assert entries(movements(tariff, account)[-1]) == {("settled", EUR): -500, ("fees", EUR): 500}
 
 
-def test_a_cards_account_in_the_named_currency_pays(tariff: Scene) -> None:
+def test_a_custom_fee_debits_the_cards_account_in_the_named_currency(tariff: Scene) -> None:
     card = with_money(tariff)
     accounts = {row["currency_ison"]: row["id"] for row in tariff.data("getAccounts", card_id=card.card_id)}
     before = tariff.balances(accounts[GBP])[0]
@@ -78,7 +78,7 @@ def test_a_cards_account_in_the_named_currency_pays(tariff: Scene) -> None:
     assert ask(tariff, card_id=card.card_id, account_currency=YEN).status_code == 3001
 
 
-def test_a_currency_that_is_not_the_named_accounts_is_refused(tariff: Scene) -> None:
+def test_a_currency_other_than_the_accounts_returns_2005(tariff: Scene) -> None:
     card = with_money(tariff)
     before = tariff.balances(card.account_id)
     linked = ask(tariff, card_id=card.card_id, account_currency=EUR).data["transaction_id"]
@@ -90,7 +90,7 @@ def test_a_currency_that_is_not_the_named_accounts_is_refused(tariff: Scene) -> 
     assert tariff.balances(card.account_id)[0] == before[0] - 3 * 500
 
 
-def test_card_and_account_have_to_belong_together(tariff: Scene) -> None:
+def test_an_account_that_is_not_on_the_card_returns_3002(tariff: Scene) -> None:
     card, other = with_money(tariff), tariff.account()
 
     assert ask(tariff, card_id=card.card_id, account_id=card.account_id).data["available_balance"] == 9500
@@ -114,7 +114,7 @@ def test_card_and_account_have_to_belong_together(tariff: Scene) -> None:
         ({"transaction_id": 99_999_999_999}, 3012),
     ],
 )
-def test_what_is_missing_or_unknown_is_refused(tariff: Scene, rich: int, members: dict[str, Any], code: int) -> None:
+def test_missing_or_unknown_members_are_rejected(tariff: Scene, rich: int, members: dict[str, Any], code: int) -> None:
     own = {} if not members or {"card_id", "account_id"} & members.keys() else {"account_id": rich}
 
     assert ask(tariff, **own | members).status_code == code
@@ -131,7 +131,7 @@ def test_only_an_active_account_pays_fees(tariff: Scene, status: str, code: int 
 
 
 @pytest.mark.parametrize(("available", "code"), [(500, None), (499, 5001)])
-def test_a_fee_is_taken_from_what_is_available(tariff: Scene, available: int, code: int | None) -> None:
+def test_a_fee_above_the_available_balance_returns_5001(tariff: Scene, available: int, code: int | None) -> None:
     address = tariff.funded(10_000, EUR)
     tariff.paid(address, 10_000 - available)
 
@@ -140,7 +140,7 @@ def test_a_fee_is_taken_from_what_is_available(tariff: Scene, available: int, co
 
 
 @pytest.mark.parametrize(("level", "code"), [(500, None), (499, 3001)])
-def test_accounts_and_transactions_are_there_for_who_has_their_level(
+def test_a_fee_on_an_account_or_transaction_above_the_access_level_is_rejected(
     tariff: Scene, level: int, code: int | None
 ) -> None:
     address = tariff.funded(10_000, EUR, access_level=500)
@@ -173,13 +173,13 @@ def test_accounts_and_transactions_are_there_for_who_has_their_level(
         ({"fee_code": "FREE", "amount": 7, "currency_ison": EUR}, 7),
     ],
 )
-def test_a_fee_is_what_is_asked_or_the_price_of_its_code_at_the_base_rate(
+def test_a_fee_is_the_requested_amount_or_the_price_of_its_code_at_the_base_rate(
     tariff: Scene, rich: int, members: dict[str, Any], taken: int
 ) -> None:
     assert charged(tariff, rich, **members) == taken
 
 
-def test_a_fee_in_another_currency_is_exchanged(tariff: Scene, rich: int) -> None:
+def test_a_fee_in_another_currency_is_converted(tariff: Scene, rich: int) -> None:
     charged(tariff, rich, amount=100, currency_ison=GBP)
 
     assert entries(movements(tariff, rich)[-1]) == {
@@ -207,7 +207,9 @@ def test_a_fee_in_another_currency_is_exchanged(tariff: Scene, rich: int) -> Non
         ({"amount": 1, "currency_ison": DINAR}, 2005),  # 0.4 cents
     ],
 )
-def test_a_fee_has_to_come_to_something(tariff: Scene, rich: int, members: dict[str, Any], code: int) -> None:
+def test_a_fee_without_an_amount_or_a_rate_is_rejected(
+    tariff: Scene, rich: int, members: dict[str, Any], code: int
+) -> None:
     before = tariff.balances(rich)
 
     answer = ask(tariff, account_id=rich, **members)
@@ -218,10 +220,10 @@ def test_a_fee_has_to_come_to_something(tariff: Scene, rich: int, members: dict[
 @pytest.mark.parametrize(
     ("amount", "fee"), [(100, 10), (419, 10), (420, 11), (459, 11), (460, 12), (3979, 99), (3980, 100), (9999, 100)]
 )
-def test_a_share_of_a_transaction_is_between_minimum_and_maximum(
+def test_a_percentage_fee_stays_between_minimum_and_maximum(
     tariff: Scene, shared: dict[int, int], amount: int, fee: int
 ) -> None:
-    """2.5 %, at least 0.10 and at most 1.00: 4.20 gives 10.5 cents."""
+    """The fee is 2.5 %, at least 0.10 and at most 1.00: 4.20 gives 10.5 cents."""
     account = shared[0]
 
     assert charged(tariff, account, fee_code="SHARE", transaction_id=shared[amount]) == fee
@@ -236,7 +238,7 @@ def shared(tariff: Scene) -> dict[int, int]:
     return made | {0: int(address["account_id"])}
 
 
-def test_a_fee_for_a_transaction_is_linked_to_it(tariff: Scene, shared: dict[int, int]) -> None:
+def test_a_fee_for_a_transaction_has_the_id_and_link_of_its_parent(tariff: Scene, shared: dict[int, int]) -> None:
     charged(tariff, shared[0], transaction_id=shared[9999])
 
     found = transactions(tariff, shared[0])
@@ -244,7 +246,7 @@ def test_a_fee_for_a_transaction_is_linked_to_it(tariff: Scene, shared: dict[int
     assert (found[-1]["parent_id"], found[-1]["trans_link"]) == (linked["id"], linked["trans_link"])
 
 
-def test_a_card_pays_from_the_account_of_the_transaction(tariff: Scene) -> None:
+def test_a_fee_on_a_card_debits_the_account_of_the_transaction(tariff: Scene) -> None:
     card = with_money(tariff)
     pounds = next(row for row in tariff.data("getAccounts", card_id=card.card_id) if row["currency_ison"] == GBP)
     number = transactions(tariff, pounds["id"])[0]["id"]
@@ -256,14 +258,14 @@ def test_a_card_pays_from_the_account_of_the_transaction(tariff: Scene) -> None:
     assert ask(tariff, card_id=tariff.card().card_id, transaction_id=number).status_code == 3001
 
 
-def test_a_price_without_a_rate_to_the_accounts_currency_is_5003(tariff: Scene) -> None:
+def test_a_price_without_a_rate_to_the_accounts_currency_returns_5003(tariff: Scene) -> None:
     account = tariff.funded(10_000)["account_id"]
 
     assert ask(tariff, account_id=account, fee_code="YENS").status_code == 5003
     assert ask(tariff, account_id=account, amount=1, currency_ison=YEN).status_code == 5003
 
 
-def test_a_repeat_takes_no_second_fee(tariff: Scene, rich: int) -> None:
+def test_a_repeated_request_charges_one_fee(tariff: Scene, rich: int) -> None:
     before, reference = tariff.balances(rich)[0], tariff.reference()
 
     first, again = (ask(tariff, account_id=rich, request_reference_id=reference) for _ in range(2))
@@ -280,7 +282,7 @@ def fees_of(scene: Scene, card_id: int, item_count: int = 100, offset: int = 0) 
     return scene.do("getCardFees", card_id=card_id, paginator={"item_count": item_count, "offset": offset})
 
 
-def test_a_cards_fees_are_those_of_its_group_with_what_they_have(tariff: Scene) -> None:
+def test_get_card_fees_lists_the_entries_of_the_cards_fee_group(tariff: Scene) -> None:
     card = tariff.card(card_fee_group_id=SEPARATE)
 
     answer = fees_of(tariff, card.card_id, item_count=2)
@@ -308,7 +310,7 @@ def test_a_cards_fees_are_those_of_its_group_with_what_they_have(tariff: Scene) 
 
 
 @pytest.mark.parametrize(("level", "code"), [(500, None), (499, 3002)])
-def test_a_cards_fees_are_there_for_who_has_its_level(stage: Scene, level: int, code: int | None) -> None:
+def test_fees_of_a_card_above_the_access_level_return_3002(stage: Scene, level: int, code: int | None) -> None:
     card = stage.card(access_level=500)
     paginator = {"item_count": 1, "offset": 0}
 
@@ -322,18 +324,20 @@ def test_a_cards_fees_are_there_for_who_has_its_level(stage: Scene, level: int, 
     ("programme", "groups"),
     [(LEFT_OUT, [301, 302, 303, 304]), (EVERYDAY, [301, 302, 304]), (PREPAID, [301, 303]), (502, [303])],
 )
-def test_fee_groups_are_all_or_those_that_a_programme_allows(stage: Scene, programme: int, groups: list[int]) -> None:
+def test_get_fees_groups_lists_all_groups_or_those_of_a_programme(
+    stage: Scene, programme: int, groups: list[int]
+) -> None:
     found = stage.data("getFeesGroups", program_id=programme)
 
     assert [group["id"] for group in found] == groups
     assert {"id": 301, "name": "Standard Fees"} in found or 301 not in groups
 
 
-def test_an_unknown_programme_has_no_fee_groups(stage: Scene) -> None:
+def test_fee_groups_of_an_unknown_programme_return_3004(stage: Scene) -> None:
     assert stage.do("getFeesGroups", program_id=1101).status_code == 3004
     other = stage.of_caller("other")
     assert (OTHER_MANAGER, [group["id"] for group in other.data("getFeesGroups")]) == (2, [1301])
 
 
-def test_after_all_that_every_balance_is_the_sum_of_its_rows(stage: Scene) -> None:
+def test_every_balance_is_the_sum_of_its_rows(stage: Scene) -> None:
     prove(stage)

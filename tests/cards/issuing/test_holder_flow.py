@@ -44,20 +44,20 @@ def shown(scene: Scene, holder_id: int) -> dict[str, Any]:
     return dict(scene.data("getHolder", holder_id=holder_id))
 
 
-def test_everything_that_is_registered_is_shown(stage: Scene) -> None:
+def test_get_holder_shows_every_registered_member(stage: Scene) -> None:
     holder = stage.holder(**WHOLE_HOLDER)
 
     assert shown(stage, holder) == {**WHOLE_HOLDER, "id": holder, "access_level": 0}
 
 
-def test_the_least_that_is_registered_is_shown_and_nothing_else(stage: Scene) -> None:
+def test_get_holder_omits_members_that_were_not_registered(stage: Scene) -> None:
     holder = stage.holder()
 
     assert shown(stage, holder) == {**PERSON, "id": holder, "access_level": 0, "holder_type": "0"}
 
 
 @pytest.mark.parametrize("given", [1, "1"])
-def test_a_holder_type_is_text_in_the_record_however_it_was_sent(stage: Scene, given: Any) -> None:
+def test_a_holder_type_sent_as_number_or_text_is_shown_as_text(stage: Scene, given: Any) -> None:
     holder = stage.holder(**WHOLE_HOLDER | {"holder_type": given})
     card = stage.card(holder_type=given, holder_business_name="Neil & Daughters Ltd")
 
@@ -65,8 +65,8 @@ def test_a_holder_type_is_text_in_the_record_however_it_was_sent(stage: Scene, g
     assert stage.data("getHolder", card_id=card.card_id)["holder_type"] == "1"
 
 
-def test_a_holder_with_an_address_of_an_older_form_is_shown_and_updated(stage: Scene) -> None:
-    """Email and IP addresses of any form were taken once; they stay until others replace them."""
+def test_an_unvalidated_email_of_an_older_record_stays_until_an_update(stage: Scene) -> None:
+    """Older records may have invalid email and IP addresses."""
     odd = {"email": "call me", "ip_address": "1234567"}
     holder = stage.holder(**WHOLE_HOLDER)
     key = {"owner": f"holder#{holder}", "part": "holder"}
@@ -80,7 +80,7 @@ def test_a_holder_with_an_address_of_an_older_form_is_shown_and_updated(stage: S
     assert {name: shown(stage, holder)[name] for name in odd} == odd | {"email": "zoe@example.com"}
 
 
-def test_a_number_keeps_its_leading_zeros_and_codes_lose_theirs(stage: Scene) -> None:
+def test_a_phone_number_is_shown_as_text_and_codes_as_numbers(stage: Scene) -> None:
     found = shown(stage, stage.holder(phone_number=447700900123, country_ison="036", industry_id="0007"))
 
     assert found["phone_number"] == "447700900123"
@@ -89,8 +89,8 @@ def test_a_number_keeps_its_leading_zeros_and_codes_lose_theirs(stage: Scene) ->
 
 
 @pytest.mark.parametrize("make", ["account", "card"])
-def test_a_block_registers_the_same_holder(stage: Scene, make: str) -> None:
-    """The members of the block go by other names; what a block has not is not shown."""
+def test_a_holder_block_registers_the_same_holder_as_create_holder(stage: Scene, make: str) -> None:
+    """The block has its own member names; a member that it lacks is not shown."""
     made = stage.card(**WHOLE_BLOCK).holder_id if make == "card" else None
     if make == "account":
         [account] = stage.data("getAccounts", account_id=stage.account(**WHOLE_BLOCK))
@@ -101,14 +101,14 @@ def test_a_block_registers_the_same_holder(stage: Scene, make: str) -> None:
     assert shown(stage, made) == {**expected, "id": made, "access_level": 17}
 
 
-def test_a_block_without_a_limit_group_gets_the_programmes_if_it_has_one(stage: Scene) -> None:
+def test_a_holder_block_without_a_limit_group_gets_the_programmes_group(stage: Scene) -> None:
     with_group, without = stage.card(), stage.card(card_program_id=PREPAID)
 
     assert shown(stage, with_group.holder_id)["holder_limit_group_id"] == 221
     assert "holder_limit_group_id" not in shown(stage, without.holder_id)
 
 
-def test_ids_stand_beside_empty_data(stage: Scene) -> None:
+def test_create_and_update_return_the_id_beside_empty_data(stage: Scene) -> None:
     created = stage.do("createHolder", **PERSON)
     updated = stage.do("updateHolder", **PERSON, holder_id=created.id)
 
@@ -119,7 +119,7 @@ def test_ids_stand_beside_empty_data(stage: Scene) -> None:
 # -- updateHolder
 
 
-def test_an_update_replaces_everything_but_type_level_and_address(stage: Scene) -> None:
+def test_an_update_replaces_all_but_type_access_level_and_ip_address(stage: Scene) -> None:
     holder = stage.holder(**WHOLE_HOLDER, access_level=5)
 
     answer = stage.do("updateHolder", holder_id=str(holder), **UPDATED)
@@ -167,7 +167,7 @@ WRONG_DATES = {
 
 @pytest.mark.parametrize("name", WRONG_DATES)
 @pytest.mark.parametrize("action", ["createHolder", "updateHolder", "createAccount", "createCard"])
-def test_births_in_the_future_and_expired_documents_are_refused(stage: Scene, action: str, name: str) -> None:
+def test_a_birth_date_in_the_future_or_an_expired_document_returns_2005(stage: Scene, action: str, name: str) -> None:
     holder = stage.holder(**WHOLE_HOLDER)
     before = shown(stage, holder)
     body = whole_requests.whole(action, whole_requests.Cast(holder))[0]
@@ -183,7 +183,7 @@ def test_births_in_the_future_and_expired_documents_are_refused(stage: Scene, ac
         assert shown(stage, holder)[name] == right != before[name]
 
 
-def test_a_document_that_has_expired_since_does_not_keep_a_holder_from_being_updated(stage: Scene) -> None:
+def test_an_expired_stored_document_does_not_block_an_update(stage: Scene) -> None:
     holder = stage.holder(**WHOLE_HOLDER | {"kyc_document_expiration_date": TODAY})
     later = stage.apart(days=400)
 
@@ -192,7 +192,7 @@ def test_a_document_that_has_expired_since_does_not_keep_a_holder_from_being_upd
     assert answer.status_code == 2005
 
 
-def test_a_repeat_of_a_request_gets_its_answer_after_the_document_has_expired(stage: Scene) -> None:
+def test_a_repeat_after_the_document_expired_returns_the_first_answer(stage: Scene) -> None:
     body = WHOLE_HOLDER | {"kyc_document_expiration_date": TODAY, "request_reference_id": stage.reference()}
     first = stage.do("createHolder", **body)
 
@@ -200,7 +200,7 @@ def test_a_repeat_of_a_request_gets_its_answer_after_the_document_has_expired(st
     assert (again.duplicated, again.id) == (1, first.id)
 
 
-def test_null_and_absence_of_a_mandatory_field_are_refused_and_change_nothing(stage: Scene) -> None:
+def test_null_in_a_mandatory_field_returns_2001_and_changes_nothing(stage: Scene) -> None:
     holder = stage.holder(**WHOLE_HOLDER)
     before = shown(stage, holder)
 
@@ -210,7 +210,7 @@ def test_null_and_absence_of_a_mandatory_field_are_refused_and_change_nothing(st
     assert shown(stage, holder) == before
 
 
-def test_a_business_keeps_having_a_name(stage: Scene) -> None:
+def test_updating_a_business_without_a_name_returns_2006(stage: Scene) -> None:
     business, person = stage.holder(**WHOLE_HOLDER), stage.holder()
     unnamed = {name: value for name, value in UPDATED.items() if name != "business_name"}
 
@@ -221,15 +221,17 @@ def test_a_business_keeps_having_a_name(stage: Scene) -> None:
 
 
 @pytest.mark.parametrize("name", ["holder_type", "ip_address"])
-def test_what_an_update_does_not_know_is_unknown(stage: Scene, name: str) -> None:
+def test_updating_the_type_or_ip_address_returns_2008(stage: Scene, name: str) -> None:
     answer = stage.do("updateHolder", holder_id=stage.holder(), **PERSON, **{name: WHOLE_HOLDER[name]})
 
     assert (answer.status_code, name in answer.message) == (2008, True)
 
 
 @pytest.mark.parametrize(("programme", "changes"), [(101, True), (102, False), (103, True)])
-def test_a_country_changes_when_the_programme_allows_it(stage: Scene, programme: int, changes: bool) -> None:
-    """Otherwise the change is ignored, and everything else is carried out."""
+def test_a_country_changes_only_if_the_programme_allows_country_changes(
+    stage: Scene, programme: int, changes: bool
+) -> None:
+    """Otherwise the country is ignored and the other members are updated."""
     holder = stage.card(card_program_id=programme, **WHOLE_BLOCK | {"holder_access_level": 0}).holder_id
 
     for country, expected in ((GERMANY, GERMANY), (None, None)):
@@ -241,7 +243,7 @@ def test_a_country_changes_when_the_programme_allows_it(stage: Scene, programme:
 
 
 @pytest.mark.parametrize(("programme", "changes"), [(501, True), (502, False)])
-def test_an_account_programme_decides_for_the_holders_that_came_with_it(
+def test_an_account_programme_decides_on_country_changes_of_its_holders(
     stage: Scene, programme: int, changes: bool
 ) -> None:
     [account] = stage.data("getAccounts", account_id=stage.account(program_id=programme))
@@ -255,7 +257,7 @@ def test_an_account_programme_decides_for_the_holders_that_came_with_it(
 # -- lists
 
 
-def test_a_holders_accounts_are_listed_without_reasons(stage: Scene) -> None:
+def test_get_holder_accounts_omits_status_reasons(stage: Scene) -> None:
     holder = stage.holder()
     accounts = [stage.account(holder_id=holder), stage.account(holder_id=holder, currency_ison=826)]
     stage.data("changeAccountStatus", account_id=accounts[0], account_status="R", reason_code=9, note="why")
@@ -273,7 +275,7 @@ def test_a_holder_without_accounts_has_an_empty_list(stage: Scene) -> None:
     assert stage.data("getHolderAccounts", holder_id=stage.holder()) == []
 
 
-def test_a_holder_has_a_hundred_accounts_at_most(stage: Scene) -> None:
+def test_a_holder_has_at_most_100_accounts(stage: Scene) -> None:
     holder = stage.holder()
     for _ in range(33):
         stage.card(holder_id=holder, card_currency_ison="978,826,840")

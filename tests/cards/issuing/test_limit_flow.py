@@ -63,28 +63,28 @@ def left(scene: Scene, record_id: int, limit_type: int = ACCOUNT) -> tuple[int, 
 # -- what passes
 
 
-def test_as_much_as_is_left_passes_and_no_more(tariff: Scene) -> None:
+def test_a_payment_above_the_amount_left_of_a_limit_returns_5002(tariff: Scene) -> None:
     address = limited(tariff, OUT_A_DAY)
 
     assert codes(tariff, address, 1001, 600, 401, 400, 1) == [5002, None, 5002, None, 5002]
 
 
-def test_as_often_as_is_left_and_no_more(tariff: Scene) -> None:
+def test_a_payment_above_the_count_left_of_a_limit_returns_5002(tariff: Scene) -> None:
     assert codes(tariff, limited(tariff, OUT_A_DAY), 1, 1, 1, 1) == [None, None, None, 5002]
 
 
-def test_a_limit_says_which_it_was_before_funds_are_looked_at(tariff: Scene) -> None:
+def test_a_limit_error_names_the_limit_and_precedes_the_funds_check(tariff: Scene) -> None:
     answer = tariff.transfer(limited(tariff, OUT_A_DAY), 2_000_000)
 
     assert (answer.status_code, '"Out a day"' in answer.message) == (5002, True)
     assert "amount of the account's limit" in answer.message
 
 
-def test_a_limit_of_single_payments_counts_none(tariff: Scene) -> None:
+def test_a_single_payment_limit_does_not_add_up_payments(tariff: Scene) -> None:
     assert codes(tariff, limited(tariff, OUT_EACH), 500, 501, 500, 500) == [None, 5002, None, None]
 
 
-def test_a_new_day_begins_at_midnight_utc(tariff: Scene) -> None:
+def test_a_daily_limit_resets_at_midnight_utc(tariff: Scene) -> None:
     address = limited(tariff, OUT_A_DAY)
     assert codes(tariff, address, 1000) == [None]
 
@@ -95,7 +95,7 @@ def test_a_new_day_begins_at_midnight_utc(tariff: Scene) -> None:
 
 
 def test_an_amount_counts_in_the_limits_currency(tariff: Scene) -> None:
-    """12.50 EUR a month of payments in pounds are 10.00 GBP; what is paid in euros does not count."""
+    """A limit of 12.50 EUR on payments in pounds allows 10.00 GBP; payments in euros do not count."""
     address = limited(tariff, EURO_WORTH)
     euros = tariff.address(address["account_id"], SEPA)
 
@@ -103,7 +103,7 @@ def test_an_amount_counts_in_the_limits_currency(tariff: Scene) -> None:
     assert codes(tariff, address, 1001, 1000, 1) == [5002, None, 5002]
 
 
-def test_countries_count_once_each(tariff: Scene) -> None:
+def test_a_limit_counts_each_country_once(tariff: Scene) -> None:
     address = limited(tariff, COUNTRIES, SEPA)
     ibans = [OUTSIDE[SEPA], OUTSIDE[UK], OUTSIDE[SEPA], "FR1420041010050500013M02606", OUTSIDE[UK]]
 
@@ -114,7 +114,7 @@ def test_countries_count_once_each(tariff: Scene) -> None:
     assert (entry["original_country_count"], entry["country_count"]) == (2, 0)
 
 
-def test_fees_do_not_count(tariff: Scene) -> None:
+def test_fees_do_not_count_in_limits(tariff: Scene) -> None:
     address = limited(tariff, OUT_A_DAY)
     tariff.data("assignAccountToFeeRuleGroup", account_id=address["account_id"], fee_group_id=SEPARATE)
 
@@ -136,7 +136,7 @@ def test_a_holders_accounts_share_the_holders_limit(tariff: Scene) -> None:
     assert left(tariff, holder, HOLDER) == (999_999_999, 0)
 
 
-def test_money_between_a_holders_accounts_counts_once_out_and_once_in(tariff: Scene) -> None:
+def test_a_transfer_between_a_holders_accounts_counts_once_out_and_once_in(tariff: Scene) -> None:
     account = tariff.account(currency_ison=GBP, holder_limit_group_id=OUT_OF_HOLDER)
     [holder] = [row["holder_id"] for row in tariff.data("getAccounts", account_id=account)]
     source = tariff.address(account)
@@ -148,7 +148,7 @@ def test_money_between_a_holders_accounts_counts_once_out_and_once_in(tariff: Sc
     assert [entry["amount"] for entry in statuses(tariff, holder, HOLDER)] == [500, 89_000]
 
 
-def test_a_cards_limit_holds_where_the_address_is_the_cards(tariff: Scene) -> None:
+def test_a_card_limit_applies_only_to_the_payment_address_of_the_card(tariff: Scene) -> None:
     card = tariff.card(card_currency_ison=[GBP], card_limit_group_id=CARD_A_DAY)
     of_card = tariff.address(card.account_id, card_id=card.card_id)
     plain = tariff.address(card.account_id)
@@ -162,7 +162,7 @@ def test_a_cards_limit_holds_where_the_address_is_the_cards(tariff: Scene) -> No
 # -- what is given back
 
 
-def test_what_is_rejected_is_given_back_once(tariff: Scene) -> None:
+def test_a_rejected_payment_is_returned_to_the_limit_once(tariff: Scene) -> None:
     address = limited(tariff, OUT_A_DAY)
     account = address["account_id"]
     kept, rejected = tariff.paid(address, 400), tariff.paid(address, 600)
@@ -177,7 +177,7 @@ def test_what_is_rejected_is_given_back_once(tariff: Scene) -> None:
     assert codes(tariff, address, 601, 600) == [5002, None]
 
 
-def test_what_the_provider_refuses_is_given_back(tariff: Scene) -> None:
+def test_a_payment_refused_by_the_provider_is_returned_to_the_limit(tariff: Scene) -> None:
     address = limited(tariff, OUT_A_DAY)
 
     assert tariff.transfer(address, 600, destination_account_name="Refuse Ltd").status_code == 7001
@@ -185,7 +185,7 @@ def test_what_the_provider_refuses_is_given_back(tariff: Scene) -> None:
     assert left(tariff, address["account_id"]) == (3, 1000)
 
 
-def test_what_is_given_back_goes_to_its_own_window_only(tariff: Scene) -> None:
+def test_a_rejected_payment_is_returned_only_to_its_own_window(tariff: Scene) -> None:
     address = limited(tariff, OUT_A_DAY)
     account = address["account_id"]
     yesterdays = tariff.paid(address, 900)
@@ -198,7 +198,7 @@ def test_what_is_given_back_goes_to_its_own_window_only(tariff: Scene) -> None:
     assert left(tariff, account) == (3, 1000)
 
 
-def test_a_country_is_given_back_with_its_last_payment(tariff: Scene) -> None:
+def test_a_limit_releases_a_country_with_its_last_rejected_payment(tariff: Scene) -> None:
     address = limited(tariff, COUNTRIES, SEPA)
     first, second = tariff.paid(address, 100), tariff.paid(address, 100)
 
@@ -213,7 +213,7 @@ def test_a_country_is_given_back_with_its_last_payment(tariff: Scene) -> None:
     assert countries() == 2
 
 
-def test_an_account_in_another_group_counts_anew_and_the_old_counts_are_kept(tariff: Scene) -> None:
+def test_a_limit_group_change_starts_new_counts_and_keeps_the_old_ones(tariff: Scene) -> None:
     address = limited(tariff, OUT_A_DAY)
     account = address["account_id"]
     number = tariff.paid(address, 1000)
@@ -229,7 +229,7 @@ def test_an_account_in_another_group_counts_anew_and_the_old_counts_are_kept(tar
 # -- what is shown
 
 
-def test_the_status_has_what_was_set_what_is_left_and_until_when(tariff: Scene) -> None:
+def test_get_limits_status_shows_set_and_remaining_values_and_the_end_of_validity(tariff: Scene) -> None:
     address = limited(tariff, OUT_A_DAY)
     today = datetime.fromtimestamp(tariff.clock.time(), UTC).replace(hour=0)
     tariff.paid(address, 250)
@@ -266,7 +266,7 @@ def test_the_status_has_what_was_set_what_is_left_and_until_when(tariff: Scene) 
     assert shown == same | {"count": 3, "amount": 1000}
 
 
-def test_a_limit_of_single_payments_is_valid_now(tariff: Scene) -> None:
+def test_the_status_of_a_single_payment_limit_is_valid_now(tariff: Scene) -> None:
     [entry] = statuses(tariff, limited(tariff, OUT_EACH)["account_id"])
 
     assert entry["amount"] == 500
@@ -274,7 +274,7 @@ def test_a_limit_of_single_payments_is_valid_now(tariff: Scene) -> None:
     assert entry["date_valid"] == tariff.clock.time()
 
 
-def test_pages_of_limits_say_how_many_there_are(stage: Scene) -> None:
+def test_pages_of_limits_show_the_total_count(stage: Scene) -> None:
     account = stage.account()
 
     def page(action: str, item_count: int, offset: int) -> Envelope:
@@ -290,7 +290,9 @@ def test_pages_of_limits_say_how_many_there_are(stage: Scene) -> None:
 
 @pytest.mark.parametrize(("limit_type", "code"), [(CARD, 3002), (ACCOUNT, 3001), (HOLDER, 3003)])
 @pytest.mark.parametrize("action", ["getLimits", "getLimitsStatus"])
-def test_limits_are_there_for_who_has_the_records_level(stage: Scene, action: str, limit_type: int, code: int) -> None:
+def test_limits_of_a_record_above_the_access_level_are_not_found(
+    stage: Scene, action: str, limit_type: int, code: int
+) -> None:
     card = stage.card(access_level=500, holder_access_level=500)
     number = {CARD: card.card_id, ACCOUNT: card.account_id, HOLDER: card.holder_id}[limit_type]
     members = {"record_id": number, "limit_type": limit_type, "paginator": {"item_count": 1, "offset": 0}}
@@ -322,7 +324,7 @@ def test_a_record_without_a_limit_group_has_no_limits(stage: Scene) -> None:
         (CARD, 501, []),
     ],
 )
-def test_limit_groups_are_those_of_a_type_that_a_programme_allows(
+def test_get_limits_groups_lists_the_groups_of_a_type_and_programme(
     stage: Scene, limit_type: int, programme: int, groups: list[int]
 ) -> None:
     found = stage.data("getLimitsGroups", limit_type=limit_type, program_id=programme)
@@ -331,7 +333,7 @@ def test_limit_groups_are_those_of_a_type_that_a_programme_allows(
     assert all(set(group) == {"id", "name"} for group in found)
 
 
-def test_an_unknown_programme_or_type_has_no_limit_groups(stage: Scene) -> None:
+def test_limit_groups_of_an_unknown_programme_or_type_are_rejected(stage: Scene) -> None:
     assert stage.do("getLimitsGroups", limit_type=CARD, program_id=1101).status_code == 3004
     assert stage.do("getLimitsGroups", limit_type=4).status_code == 2005
     assert [group["id"] for group in stage.of_caller("other").data("getLimitsGroups", limit_type=CARD)] == [1201]
