@@ -34,7 +34,7 @@ def paying(address: Any) -> dict[str, Any]:
 # -- opening
 
 
-def test_an_address_in_the_uk_has_sort_code_account_number_and_iban(stage: Scene) -> None:
+def test_a_uk_address_has_sort_code_account_number_and_iban(stage: Scene) -> None:
     account = stage.account(currency_ison=GBP)
     [holder] = [row["holder_id"] for row in stage.data("getAccounts", account_id=account)]
 
@@ -66,7 +66,7 @@ def test_an_address_in_the_uk_has_sort_code_account_number_and_iban(stage: Scene
     }
 
 
-def test_an_address_in_sepa_has_an_iban_of_the_wished_country_and_a_bic(stage: Scene) -> None:
+def test_a_sepa_address_has_an_iban_and_bic_of_the_requested_country(stage: Scene) -> None:
     address = stage.address(method=SEPA, country_ison=FRANCE, account_name="Rent only")
 
     assert address["iban"][:2] == "FR"
@@ -78,18 +78,18 @@ def test_an_address_in_sepa_has_an_iban_of_the_wished_country_and_a_bic(stage: S
     assert address.keys().isdisjoint({"sort_code", "account_number", "card_id"})
 
 
-def test_the_country_is_the_holders_unless_another_one_is_wished(stage: Scene) -> None:
+def test_an_address_country_defaults_to_the_country_of_the_holder(stage: Scene) -> None:
     account = stage.account(holder_country_ison=FRANCE)
 
     assert stage.address(account, SEPA)["country_ison"] == FRANCE
     assert stage.address(account, SEPA, country_ison=GERMANY)["country_ison"] == GERMANY
 
 
-def test_outside_sepa_the_bank_is_where_the_provider_has_one(stage: Scene) -> None:
+def test_an_address_outside_sepa_gets_a_bank_in_germany(stage: Scene) -> None:
     assert stage.address(method=SEPA, country_ison=BRAZIL)["country_ison"] == GERMANY
 
 
-def test_a_holder_without_a_country_needs_one_in_the_request(stage: Scene) -> None:
+def test_an_address_without_any_country_returns_2006(stage: Scene) -> None:
     account = stage.account(holder_id=stage.holder())
     members = {"account_id": account, "epm_method_id": SEPA, "currency_ison": EUR}
 
@@ -99,20 +99,20 @@ def test_a_holder_without_a_country_needs_one_in_the_request(stage: Scene) -> No
     assert stage.data(ASSIGN, **members, country_ison=FRANCE)[0]["country_ison"] == FRANCE
 
 
-def test_an_address_is_named_after_a_business(stage: Scene) -> None:
+def test_an_address_has_the_business_name_of_its_holder(stage: Scene) -> None:
     account = stage.account(holder_type=1, holder_business_name="Neil & Daughters Ltd")
 
     assert stage.address(account, SEPA)["account_name"] == "Neil & Daughters Ltd"
 
 
-def test_a_long_name_of_a_holder_is_cut_to_what_an_address_may_have(stage: Scene) -> None:
+def test_an_address_cuts_the_holder_name_to_70_characters(stage: Scene) -> None:
     account = stage.account(holder_first_name="A" * 50, holder_last_name="B" * 50)
 
     assert stage.address(account, SEPA)["account_name"] == f"{'A' * 50} {'B' * 19}"
 
 
 @pytest.mark.parametrize(("method", "currency"), [(UK, EUR), (SEPA, GBP), (UK, USD)])
-def test_a_method_has_one_currency(stage: Scene, method: int, currency: int) -> None:
+def test_a_currency_of_another_method_returns_5003(stage: Scene, method: int, currency: int) -> None:
     account = stage.account(currency_ison=GBP)
 
     answer = stage.do(ASSIGN, account_id=account, epm_method_id=method, currency_ison=currency)
@@ -136,7 +136,7 @@ def test_only_active_and_restricted_accounts_get_addresses(stage: Scene, status:
     assert answer.status_code == refusal
 
 
-def test_an_address_may_be_a_cards_of_the_account(stage: Scene) -> None:
+def test_an_address_accepts_only_a_card_of_its_account(stage: Scene) -> None:
     card, another = stage.card(), stage.card()
 
     address = stage.address(card.account_id, SEPA, card_id=card.card_id)
@@ -147,7 +147,7 @@ def test_an_address_may_be_a_cards_of_the_account(stage: Scene) -> None:
     assert stage.do(ASSIGN, **members, card_id=999_999_999).status_code == 3002
 
 
-def test_a_name_that_the_provider_does_not_take_is_7001_and_the_account_stays_without(stage: Scene) -> None:
+def test_an_account_name_refused_by_the_provider_returns_7001(stage: Scene) -> None:
     account = stage.account(currency_ison=GBP)
     members = {"account_id": account, "epm_method_id": UK, "currency_ison": GBP}
 
@@ -157,7 +157,7 @@ def test_a_name_that_the_provider_does_not_take_is_7001_and_the_account_stays_wi
     assert stage.data("getAccountExternalPaymentAddresses", account_id=account) == []
 
 
-def test_an_address_that_the_provider_is_silent_about_is_of_no_use_until_the_schedule_has_it_opened(
+def test_a_pending_address_rejects_payments_until_the_schedule_opens_the_address(
     stage: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     account, reference = stage.account(currency_ison=GBP), stage.reference()
@@ -192,7 +192,7 @@ def test_an_address_that_the_provider_is_silent_about_is_of_no_use_until_the_sch
     assert stage.inbound(address, 100)["state"] == "S"
 
 
-def test_a_repeat_of_an_assignment_opens_no_second_address(stage: Scene) -> None:
+def test_a_repeated_assignment_opens_one_address(stage: Scene) -> None:
     account = stage.account(currency_ison=GBP)
     members: dict[str, Any] = {"account_id": account, "epm_method_id": UK, "currency_ison": GBP}
     members["request_reference_id"] = stage.reference()
@@ -203,7 +203,7 @@ def test_a_repeat_of_an_assignment_opens_no_second_address(stage: Scene) -> None
     assert len(stage.data("getAccountExternalPaymentAddresses", account_id=account)) == 1
 
 
-def test_an_account_has_so_many_addresses_and_no_more(stage: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_address_above_the_maximum_of_an_account_returns_2003(stage: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(address_flow, "MOST_ADDRESSES", 2)
     account = stage.account(currency_ison=GBP)
     numbers = [stage.address(account)["id"], stage.address(account, SEPA)["id"]]
@@ -232,7 +232,7 @@ def test_a_special_account_gets_addresses_without_a_holder(stage: Scene) -> None
     assert stage.special_address(SPECIAL_EUR, SEPA, country_ison=FRANCE)["iban"].startswith("FR")
 
 
-def test_a_special_account_is_the_programme_managers_own(stage: Scene) -> None:
+def test_a_special_account_of_another_programme_manager_returns_3013(stage: Scene) -> None:
     members = {"epm_method_id": UK, "currency_ison": GBP}
 
     assert stage.of_caller("other").do(ASSIGN_SPECIAL, special_account_id=SPECIAL_GBP, **members).status_code == 3013
@@ -242,7 +242,7 @@ def test_a_special_account_is_the_programme_managers_own(stage: Scene) -> None:
     )
 
 
-def test_two_programme_managers_special_accounts_of_one_number_are_two(stage: Scene, tariff: Scene) -> None:
+def test_special_accounts_of_two_managers_with_one_number_are_separate(stage: Scene, tariff: Scene) -> None:
     theirs, ours = stage.special_address(), tariff.special_address(SPECIAL)
     tariff.inbound(ours, 700)
 
@@ -253,7 +253,7 @@ def test_two_programme_managers_special_accounts_of_one_number_are_two(stage: Sc
 
 
 @pytest.mark.parametrize(("level", "refusal"), [(HIDDEN, None), (HIDDEN - 1, 3013)])
-def test_a_special_account_is_there_for_who_has_its_level(tariff: Scene, level: int, refusal: int | None) -> None:
+def test_a_special_account_above_the_access_level_returns_3013(tariff: Scene, level: int, refusal: int | None) -> None:
     members = {"special_account_id": HIDDEN_SPECIAL, "epm_method_id": SEPA, "currency_ison": EUR}
 
     credential = tariff.hub.cards.credentials.check(*tariff.secrets[tariff.caller].values())
@@ -267,7 +267,7 @@ def test_a_special_account_is_there_for_who_has_its_level(tariff: Scene, level: 
         assert answer.data[0]["access_level"] == HIDDEN
 
 
-def test_a_special_account_takes_a_card_of_the_programme_manager(stage: Scene) -> None:
+def test_a_special_address_accepts_a_card_of_the_programme_manager(stage: Scene) -> None:
     card = stage.card()
 
     assert stage.special_address(card_id=card.card_id)["card_id"] == card.card_id
@@ -278,7 +278,7 @@ def test_a_special_account_takes_a_card_of_the_programme_manager(stage: Scene) -
 # -- showing
 
 
-def test_an_address_is_shown_with_its_status_and_why_it_was_changed(stage: Scene) -> None:
+def test_an_address_shows_its_status_with_reason_and_note(stage: Scene) -> None:
     address = stage.address()
 
     def shown() -> dict[str, object]:
@@ -295,7 +295,7 @@ def test_an_address_is_shown_with_its_status_and_why_it_was_changed(stage: Scene
 
 
 @pytest.mark.parametrize(("level", "refusal"), [(500, None), (499, 3010)])
-def test_an_address_is_there_for_who_has_its_accounts_level(stage: Scene, level: int, refusal: int | None) -> None:
+def test_an_address_above_the_access_level_returns_3010(stage: Scene, level: int, refusal: int | None) -> None:
     address = stage.address(stage.account(access_level=500, currency_ison=GBP))
 
     answer = stage.do("getExternalPaymentAddress", epm_address_id=address["id"], access_level=level)
@@ -303,7 +303,7 @@ def test_an_address_is_there_for_who_has_its_accounts_level(stage: Scene, level:
     assert (address["access_level"], answer.status_code) == (500, refusal)
 
 
-def test_another_programme_managers_addresses_do_not_exist(stage: Scene) -> None:
+def test_addresses_of_another_programme_manager_return_3010(stage: Scene) -> None:
     address, other = stage.address(), stage.of_caller("other")
 
     assert other.do("getExternalPaymentAddress", epm_address_id=address["id"]).status_code == 3010
@@ -318,7 +318,7 @@ def test_another_programme_managers_addresses_do_not_exist(stage: Scene) -> None
 
 
 @pytest.mark.parametrize("before", "AS")
-def test_an_address_is_suspended_and_made_active_again_until_it_is_blocked(stage: Scene, before: str) -> None:
+def test_an_address_changes_between_active_and_suspended_until_blocked(stage: Scene, before: str) -> None:
     number = stage.address()["id"]
     codes = [change(stage, number, status) for status in (before, before, "A", "S", "S", before, "B")]
 
@@ -336,7 +336,7 @@ def change(scene: Scene, number: int, status: str) -> int | None:
 
 
 @pytest.mark.parametrize(("asked", "level"), [({}, 300), ({"access_level": 500}, 500), ({"access_level": 0}, 0)])
-def test_an_address_has_the_level_that_is_asked_for_or_its_accounts(
+def test_an_address_has_the_requested_access_level_or_that_of_its_account(
     stage: Scene, asked: dict[str, int], level: int
 ) -> None:
     address = stage.address(stage.account(access_level=300, currency_ison=GBP), **asked)

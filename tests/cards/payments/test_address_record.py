@@ -67,7 +67,7 @@ def found(room: World, **number: str) -> Item | None:
     return room.hub.store.get(*find_key(**number))
 
 
-def test_an_address_is_kept_whole_in_the_table_of_external_payments(room: World) -> None:
+def test_an_address_record_round_trips_through_the_external_payments_table(room: World) -> None:
     made = opened(room, british(card_id=5, risk_score=3, note="n", reason_code=1, status="S"))
     table, key = made.key(made.id)
 
@@ -80,7 +80,7 @@ def test_an_address_is_kept_whole_in_the_table_of_external_payments(room: World)
 
 @pytest.mark.parametrize("action", ADDRESS_RULES)
 @pytest.mark.parametrize("status", "ASB")
-def test_an_address_lets_pass_what_its_status_allows(action: str, status: str) -> None:
+def test_an_address_refuses_actions_by_the_rules_of_its_status(action: str, status: str) -> None:
     refusal = ADDRESS_RULES[action][status]
     told: Status | None = None
     try:
@@ -107,7 +107,7 @@ def test_a_european_address_is_found_by_its_iban(room: World) -> None:
     }
 
 
-def test_a_british_address_is_found_by_its_iban_as_by_sort_code_and_account_number(room: World) -> None:
+def test_a_british_address_is_found_by_iban_and_by_sort_code_and_account_number(room: World) -> None:
     made = opened(room, british())
 
     by_both = found(room, sort_code=made.sort_code or "", account_number=made.account_number or "")
@@ -118,27 +118,27 @@ def test_a_british_address_is_found_by_its_iban_as_by_sort_code_and_account_numb
     assert by_both["address_id"] == made.id
 
 
-def test_a_british_iban_alone_takes_its_sort_code_and_account_number_too() -> None:
+def test_a_british_iban_has_the_key_of_its_sort_code_and_account_number() -> None:
     numbers = {"sort_code": "601613", "account_number": "31926819"}
     by_iban, by_both = british(**dict.fromkeys(numbers, None), iban=BRITISH), british(**numbers, iban=None)
 
     assert number_keys(by_iban) == number_keys(by_both) == [find_key(**numbers)]
 
 
-def test_an_address_with_two_numbers_is_found_by_both() -> None:
-    """Some provider may give a sort code and the IBAN of another country."""
+def test_an_address_with_two_numbers_has_a_key_for_each() -> None:
+    """A provider may give a sort code and the IBAN of another country."""
     keys = number_keys(british(iban=GERMAN))
 
     assert len(keys) == 2
     assert keys[0] == find_key(iban=GERMAN)
 
 
-def test_what_was_never_opened_is_not_found(room: World) -> None:
+def test_a_number_without_an_address_is_not_found(room: World) -> None:
     assert found(room, iban=BRITISH) is None
     assert found(room, sort_code="601613", account_number="31926819") is None
 
 
-def test_the_number_of_a_special_account_names_no_holder_and_without_a_card_none(room: World) -> None:
+def test_the_number_of_a_special_account_has_no_holder_and_no_card(room: World) -> None:
     made = opened(room, replace(german(), account_type=SPECIAL, account_id=801, holder_id=None))
 
     item = found(room, iban=made.iban or "")
@@ -149,8 +149,8 @@ def test_the_number_of_a_special_account_names_no_holder_and_without_a_card_none
 
 
 @pytest.mark.parametrize("make", [german, british])
-def test_a_number_leads_to_one_address_only(room: World, make: Any) -> None:
-    """The second one fails as a whole: its record is not made either."""
+def test_a_second_address_with_the_same_number_is_rejected(room: World, make: Any) -> None:
+    """The second address fails as a whole: its record is not written either."""
     first = opened(room, make())
     second = replace(first, id=next(_ids), account_id=18)
 

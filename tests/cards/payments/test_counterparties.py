@@ -72,7 +72,7 @@ def sent_out(scene: Scene, method: int, **members: Any) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("scheme", ["FPS", "BACS", "SCT"])
-def test_a_payment_in_says_who_has_paid(told: Scene, scheme: str) -> None:
+def test_a_payment_in_shows_its_sender(told: Scene, scheme: str) -> None:
     address = told.address(method=SEPA if scheme == "SCT" else UK)
 
     came = told.inbound(address, AMOUNT, scheme=scheme, sender_name="Meadow Ltd", reference="Invoice 7")
@@ -93,7 +93,7 @@ def test_a_payment_in_says_who_has_paid(told: Scene, scheme: str) -> None:
         ),
     ],
 )
-def test_a_payment_out_says_who_was_paid_and_where(
+def test_a_payment_out_shows_the_payee_and_the_account_of_the_payee(
     told: Scene, method: int, destination: Members, account: Members
 ) -> None:
     words = {"description": "Rent of May", "reference_number": "FLAT 2"}
@@ -108,7 +108,7 @@ def test_a_payment_out_says_who_was_paid_and_where(
     assert both(told, number, payment, returned) == expected | scheme
 
 
-def test_a_direct_debit_and_its_return_say_who_has_collected(told: Scene) -> None:
+def test_a_direct_debit_and_its_return_show_the_creditor(told: Scene) -> None:
     address = told.funded(10_000)
     account = address["account_id"]
     mandate = told.mandate(address, creditor_name="Riverside Gym", reference="MEMBER-1042")
@@ -125,7 +125,7 @@ def test_a_direct_debit_and_its_return_say_who_has_collected(told: Scene) -> Non
     assert (back["reference_number"], back["parent_transaction_id"]) == ("Refund", debit["transaction_id"])
 
 
-def test_at_home_both_sides_see_the_account_of_the_other(told: Scene) -> None:
+def test_an_internal_transfer_shows_each_side_the_account_of_the_other_side(told: Scene) -> None:
     payer, payee = told.funded(10_000), told.address()
     words = {"description": "For May", "reference_number": "INVOICE 9"}
     paid = told.transfer(payer, AMOUNT, destination_iban=payee["iban"], **words).data
@@ -150,7 +150,7 @@ def test_at_home_both_sides_see_the_account_of_the_other(told: Scene) -> None:
     assert other_side(rows(told, payer["account_id"])[-1]) == to
 
 
-def test_an_event_says_who_was_on_the_other_side_of_what_was_not_booked(told: Scene) -> None:
+def test_events_of_pending_and_bounced_payments_show_the_counterparty(told: Scene) -> None:
     address = told.funded(10_000)
     pending = told.paid(address, AMOUNT, destination_account_name="Lantern Books", description="Rent")
     told.data("changeExternalPaymentAddressStatus", epm_address_id=address["id"], status="S")
@@ -165,7 +165,7 @@ def test_an_event_says_who_was_on_the_other_side_of_what_was_not_booked(told: Sc
     }
 
 
-def test_rows_of_a_special_account_say_so_too(told: Scene) -> None:
+def test_rows_of_a_special_account_show_the_counterparty(told: Scene) -> None:
     came = told.inbound(told.special_address(SPECIAL_EUR, SEPA), AMOUNT, sender_name="Meadow Ltd", scheme="SCT")
 
     kept = [each["counterparty"] for each in _special(told) if each["epm_transaction_id"] == came["epm_transaction_id"]]
@@ -173,7 +173,7 @@ def test_rows_of_a_special_account_say_so_too(told: Scene) -> None:
     assert kept == [{"counterparty_name": "Meadow Ltd", "scheme": "SCT"}]
 
 
-def test_a_fee_of_a_payment_is_paid_to_nobody_outside(told: Scene) -> None:
+def test_a_fee_of_a_payment_has_no_counterparty(told: Scene) -> None:
     account = told.account(currency_ison=826, fee_group_id=304)
     told.inbound(told.address(account), 10_000)
 
@@ -188,7 +188,7 @@ def test_a_fee_of_a_payment_is_paid_to_nobody_outside(told: Scene) -> None:
 # -- returns
 
 
-def test_a_return_says_which_way_the_money_went_and_what_it_returns(told: Scene) -> None:
+def test_a_return_shows_its_direction_and_its_original_transaction(told: Scene) -> None:
     address = told.funded(10_000)
     account = address["account_id"]
     originals = {"in": told.inbound(address, AMOUNT), "direct credit": told.inbound(address, AMOUNT, scheme="BACS")}
@@ -211,7 +211,7 @@ def test_a_return_says_which_way_the_money_went_and_what_it_returns(told: Scene)
     ]
 
 
-def test_a_return_has_its_own_reference_and_a_payment_that_came_back_keeps_its(told: Scene) -> None:
+def test_a_sent_return_has_its_own_reference_and_a_received_return_the_payments(told: Scene) -> None:
     payer, payee = told.funded(10_000), told.funded(10_000)
     number = told.paid(payer, AMOUNT, reference_number="Rent")
     told.result(number, "settled")
@@ -228,7 +228,7 @@ def test_a_return_has_its_own_reference_and_a_payment_that_came_back_keeps_its(t
     assert (sent_back["transaction_type"], sent_back["reference_number"]) == (64, "Not ours")
 
 
-def test_a_return_that_the_schedule_finishes_names_what_it_returns_too(told: Scene) -> None:
+def test_a_return_completed_by_the_schedule_shows_its_original_transaction(told: Scene) -> None:
     scene = told.apart()
     address = scene.address()
     came = scene.inbound(address, AMOUNT, sender_name="Lost Bob", reference="Invoice 7")
@@ -243,8 +243,8 @@ def test_a_return_that_the_schedule_finishes_names_what_it_returns_too(told: Sce
     assert (back["reference_number"], back["description"]) == ("Not ours", "Invoice 7")
 
 
-def test_a_return_that_waits_in_its_older_form_is_booked_in_the_newer_one(told: Scene) -> None:
-    """Older records of returns had type 63 for both directions, and no description of what they return."""
+def test_a_pending_return_in_an_older_form_is_booked_in_the_current_form(told: Scene) -> None:
+    """Older returns have type 63 in both directions and no description of the returned payment."""
     scene = told.apart()
     address = scene.address()
     came = scene.inbound(address, AMOUNT, sender_name="Lost Bob", reference="Invoice 7")
@@ -268,10 +268,10 @@ def test_a_return_that_waits_in_its_older_form_is_booked_in_the_newer_one(told: 
     ("direction", "kind", "blended", "holder_amount"),
     [("debit", 64, False, 780), ("credit", 63, False, 820), ("debit", 64, True, 800), ("credit", 63, True, 800)],
 )
-def test_a_row_of_a_return_in_its_older_form_shows_its_direction_and_adds_up(
+def test_a_return_row_in_an_older_form_shows_its_direction_and_correct_amounts(
     told: Scene, direction: str, kind: int, blended: bool, holder_amount: int
 ) -> None:
-    """As the rows were written before: type 63 both ways, and the fee of a conversion beside the amount."""
+    """Older rows have type 63 in both directions and the conversion fee beside the amount."""
     account = told.account(currency_ison=826)
     told.inbound(told.address(account), AMOUNT)
     [booked] = transactions(told, account)

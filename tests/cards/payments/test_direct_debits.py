@@ -39,7 +39,7 @@ def announced(scene: Scene, amount: int = 2500, held: int = 10_000) -> tuple[Any
 # -- mandates
 
 
-def test_a_mandate_is_cancelled_once(stage: Scene) -> None:
+def test_cancelling_a_mandate_twice_returns_4005(stage: Scene) -> None:
     mandate = stage.mandate(stage.address())
 
     assert stage.data(CANCEL, epm_mandate_id=mandate, reason=2) == []
@@ -47,7 +47,7 @@ def test_a_mandate_is_cancelled_once(stage: Scene) -> None:
     assert stage.do(CANCEL, epm_mandate_id=mandate, reason=99).status_code == 2005
 
 
-def test_nothing_is_collected_by_a_cancelled_mandate(stage: Scene) -> None:
+def test_a_cancelled_mandate_rejects_new_and_pending_direct_debits(stage: Scene) -> None:
     address, mandate, number = announced(stage)
     stage.data(CANCEL, epm_mandate_id=mandate, reason=1)
 
@@ -56,7 +56,7 @@ def test_nothing_is_collected_by_a_cancelled_mandate(stage: Scene) -> None:
     assert (passed(stage, number)["state"], stage.balances(address["account_id"])[0]) == ("J", 10_000)
 
 
-def test_a_collection_by_a_cancelled_mandate_is_over(stage: Scene) -> None:
+def test_a_rejected_direct_debit_of_a_cancelled_mandate_is_final(stage: Scene) -> None:
     mandate = stage.mandate(stage.funded(100))
     stage.data(CANCEL, epm_mandate_id=mandate, reason=1)
     number = stage.debit(mandate, 100)["epm_transaction_id"]
@@ -69,7 +69,7 @@ def test_a_collection_by_a_cancelled_mandate_is_over(stage: Scene) -> None:
 
 
 @pytest.mark.parametrize(("level", "code"), [(500, None), (499, 3011)])
-def test_a_mandate_is_there_for_who_has_its_accounts_level(stage: Scene, level: int, code: int | None) -> None:
+def test_a_mandate_above_the_access_level_returns_3011(stage: Scene, level: int, code: int | None) -> None:
     mandate = stage.mandate(stage.address(stage.account(access_level=500, currency_ison=GBP)))
     cancel = {"epm_mandate_id": mandate, "reason": 1}
 
@@ -91,7 +91,7 @@ def test_only_an_active_address_gets_mandates(stage: Scene, status: str, code: i
 # -- from announcement to cut-off
 
 
-def test_a_direct_debit_waits_for_its_cut_off_and_takes_nothing_before(stage: Scene) -> None:
+def test_a_direct_debit_is_pending_and_holds_nothing_before_its_cut_off(stage: Scene) -> None:
     address = stage.funded(10_000)
 
     told = stage.debit(stage.mandate(address), 2500)
@@ -106,7 +106,7 @@ def test_a_direct_debit_waits_for_its_cut_off_and_takes_nothing_before(stage: Sc
     stage.paid(address, 10_000)
 
 
-def test_at_its_cut_off_it_is_paid_and_shown_with_its_mandate(stage: Scene) -> None:
+def test_a_direct_debit_is_booked_with_its_mandate_at_its_cut_off(stage: Scene) -> None:
     address, mandate, number = announced(stage)
 
     told = passed(stage, number)
@@ -126,7 +126,7 @@ def test_at_its_cut_off_it_is_paid_and_shown_with_its_mandate(stage: Scene) -> N
     assert len(movements(stage, address["account_id"])) == 2
 
 
-def test_whether_it_is_paid_is_decided_as_often_as_wished_and_the_last_word_counts(stage: Scene) -> None:
+def test_the_last_decision_on_a_direct_debit_counts(stage: Scene) -> None:
     address, _, number = announced(stage)
     mandate = stage.mandate(address)
     other = stage.debit(mandate, 700)["epm_transaction_id"]
@@ -140,21 +140,21 @@ def test_whether_it_is_paid_is_decided_as_often_as_wished_and_the_last_word_coun
 
 
 @pytest.mark.parametrize(("reason", "code"), [(9, None), ("0", None), (10, 2005), ("A", 2002)])
-def test_the_reason_is_one_that_a_number_can_name(stage: Scene, reason: Any, code: int | None) -> None:
+def test_a_decision_reason_outside_0_to_9_is_rejected(stage: Scene, reason: Any, code: int | None) -> None:
     _, _, number = announced(stage)
 
     assert decide(stage, number, 0, reason) == code
 
 
 @pytest.mark.parametrize(("seconds", "code"), [(DAY - 1, None), (DAY, 4008)])
-def test_it_is_decided_before_the_cut_off(stage: Scene, seconds: int, code: int | None) -> None:
+def test_a_decision_after_the_cut_off_returns_4008(stage: Scene, seconds: int, code: int | None) -> None:
     _, _, number = announced(stage)
     stage.clock.advance(seconds)
 
     assert decide(stage, number, 0) == code
 
 
-def test_only_a_direct_debit_is_decided_upon(stage: Scene) -> None:
+def test_a_decision_is_accepted_only_for_a_direct_debit(stage: Scene) -> None:
     address = stage.funded(10_000)
     came = stage.inbound(address, 100)["epm_transaction_id"]
 
@@ -166,7 +166,7 @@ def test_only_a_direct_debit_is_decided_upon(stage: Scene) -> None:
 
 
 @pytest.mark.parametrize(("level", "code"), [(500, None), (499, 3011)])
-def test_it_is_decided_by_who_has_its_accounts_level(stage: Scene, level: int, code: int | None) -> None:
+def test_a_decision_above_the_access_level_returns_3011(stage: Scene, level: int, code: int | None) -> None:
     mandate = stage.mandate(stage.address(stage.account(access_level=500, currency_ison=GBP)))
     number = stage.debit(mandate, 100)["epm_transaction_id"]
 
@@ -178,7 +178,7 @@ def test_it_is_decided_by_who_has_its_accounts_level(stage: Scene, level: int, c
 
 
 @pytest.mark.parametrize(("held", "final"), [(2500, "S"), (2499, "J")])
-def test_a_direct_debit_is_paid_from_what_is_available(stage: Scene, held: int, final: str) -> None:
+def test_a_direct_debit_above_the_available_balance_is_rejected(stage: Scene, held: int, final: str) -> None:
     address, _, number = announced(stage, held=held + 700)
     stage.paid(address, 700)
 
@@ -211,7 +211,7 @@ def test_a_direct_debit_of_a_closed_account_is_rejected(stage: Scene) -> None:
     assert passed(stage, number)["state"] == "J"
 
 
-def test_direct_debits_count_in_limits_and_what_is_rejected_does_not(tariff: Scene) -> None:
+def test_limits_count_direct_debits_and_ignore_rejected_ones(tariff: Scene) -> None:
     address = tariff.address(tariff.account(currency_ison=GBP, limit_group_id=DEBITS_A_YEAR))
     tariff.inbound(address, 10_000)
     mandate = tariff.mandate(address)
@@ -225,7 +225,7 @@ def test_direct_debits_count_in_limits_and_what_is_rejected_does_not(tariff: Sce
 # -- the schedule
 
 
-def test_the_schedule_passes_cut_offs_from_their_very_second_on(stage: Scene) -> None:
+def test_the_schedule_handles_direct_debits_from_the_second_of_their_cut_off(stage: Scene) -> None:
     address, _, number = announced(stage)
     poor = stage.debit(stage.mandate(stage.address()), 100)["epm_transaction_id"]
     stage.clock.advance(DAY - 1)
@@ -240,7 +240,7 @@ def test_the_schedule_passes_cut_offs_from_their_very_second_on(stage: Scene) ->
     assert stage.balances(address["account_id"]) == (7500, 7500, 0)
 
 
-def test_the_schedule_pays_nothing_that_is_not_to_be_paid(stage: Scene) -> None:
+def test_the_schedule_rejects_a_direct_debit_with_a_negative_decision(stage: Scene) -> None:
     address, _, number = announced(stage)
     decide(stage, number, 0, 4)
     stage.clock.advance(DAY)
@@ -259,12 +259,12 @@ def test_a_special_account_pays_direct_debits(stage: Scene) -> None:
     assert (told["state"], told["settled_balance"]) == ("S", before - 300)
 
 
-def test_sepa_collects_too(stage: Scene) -> None:
+def test_a_sepa_address_pays_direct_debits(stage: Scene) -> None:
     address = stage.address(method=SEPA)
     stage.inbound(address, 1000)
 
     assert stage.debit(stage.mandate(address), 1000, passed=True)["available_balance"] == 0
 
 
-def test_after_all_that_every_balance_is_the_sum_of_its_rows(stage: Scene) -> None:
+def test_every_balance_is_the_sum_of_its_rows(stage: Scene) -> None:
     prove(stage)

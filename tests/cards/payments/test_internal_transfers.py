@@ -24,7 +24,7 @@ def to(address: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("country", [276, 250, 826])
-def test_an_iban_of_this_service_is_known_however_it_is_written(stage: Scene, country: int) -> None:
+def test_a_lower_case_iban_of_this_service_is_recognized(stage: Scene, country: int) -> None:
     source, target = stage.funded(100, EUR), stage.address(method=SEPA, country_ison=country)
 
     stage.paid(source, 100, destination_iban=target["iban"].lower())
@@ -61,14 +61,16 @@ def test_a_payment_to_an_address_of_this_service_arrives_at_once(stage: Scene) -
 
 
 @pytest.mark.parametrize(("amount", "code"), [(10_000, None), (10_001, 5001)])
-def test_in_the_house_too_no_more_goes_than_is_available(stage: Scene, amount: int, code: int | None) -> None:
+def test_an_internal_transfer_above_the_available_balance_returns_5001(
+    stage: Scene, amount: int, code: int | None
+) -> None:
     source, target = stage.funded(10_000), stage.address()
 
     assert stage.transfer(source, amount, **to(target)).status_code == code
     assert stage.balances(target["account_id"])[0] == (0 if code else amount)
 
 
-def test_a_repeat_in_the_house_moves_nothing_again(stage: Scene) -> None:
+def test_a_repeated_internal_transfer_moves_money_once(stage: Scene) -> None:
     source, target, reference = stage.funded(10_000), stage.address(), stage.reference()
 
     first = stage.transfer(source, 100, **to(target), request_reference_id=reference)
@@ -80,7 +82,7 @@ def test_a_repeat_in_the_house_moves_nothing_again(stage: Scene) -> None:
 
 
 @pytest.mark.parametrize(("result", "code"), [("settled", None), ("rejected", 4008), ("returned", 4008)])
-def test_a_payment_in_the_house_has_its_result(stage: Scene, result: str, code: int | None) -> None:
+def test_an_internal_transfer_accepts_only_the_result_settled(stage: Scene, result: str, code: int | None) -> None:
     source = stage.funded(10_000)
     number = stage.paid(source, 100, **to(stage.address()))
 
@@ -89,7 +91,7 @@ def test_a_payment_in_the_house_has_its_result(stage: Scene, result: str, code: 
     assert (answer.status_code, stage.balances(source["account_id"])[0]) == (code, 9900)
 
 
-def test_money_goes_to_another_programme_managers_account(stage: Scene, tariff: Scene) -> None:
+def test_an_internal_transfer_reaches_an_account_of_another_programme_manager(stage: Scene, tariff: Scene) -> None:
     source, target = stage.funded(10_000), tariff.address()
 
     number = stage.paid(source, 2500, **to(target))
@@ -104,7 +106,7 @@ def test_money_goes_to_another_programme_managers_account(stage: Scene, tariff: 
     ("account_status", "address_status", "code"),
     [("A", "A", None), ("R", "A", None), ("S", "A", 7001), ("A", "S", 7001), ("A", "B", 7001)],
 )
-def test_a_destination_that_takes_nothing_is_7001(
+def test_a_suspended_or_blocked_destination_returns_7001(
     stage: Scene, account_status: str, address_status: str, code: int | None
 ) -> None:
     source = stage.funded(10_000)
@@ -118,7 +120,7 @@ def test_a_destination_that_takes_nothing_is_7001(
     assert stage.balances(source["account_id"])[0] == (10_000 if code else 9900)
 
 
-def test_a_limit_of_the_destination_is_7001_and_counts_nothing(tariff: Scene) -> None:
+def test_an_exceeded_limit_of_the_destination_returns_7001_and_counts_nothing(tariff: Scene) -> None:
     source = tariff.address(tariff.account(currency_ison=GBP, limit_group_id=OUT_A_DAY))
     target = tariff.address(tariff.account(currency_ison=GBP, limit_group_id=IN_A_WEEK))
     tariff.inbound(source, 10_000)
@@ -131,7 +133,7 @@ def test_a_limit_of_the_destination_is_7001_and_counts_nothing(tariff: Scene) ->
     assert tariff.transfer(source, 500).status == "success"
 
 
-def test_a_direct_credit_of_the_house_goes_back_as_one(stage: Scene) -> None:
+def test_an_internal_direct_credit_is_returned_as_a_direct_credit(stage: Scene) -> None:
     source, target = stage.funded(2500), stage.address()
     arrived = payment(stage, stage.paid(source, 2500, **to(target), schemes="BACS")).counterpart
 
@@ -140,13 +142,13 @@ def test_a_direct_credit_of_the_house_goes_back_as_one(stage: Scene) -> None:
     assert stage.balances(source["account_id"]) == (2500, 2500, 0)
 
 
-def test_a_destination_of_another_currency_is_7001(stage: Scene) -> None:
+def test_a_destination_in_another_currency_returns_7001(stage: Scene) -> None:
     source, target = stage.funded(10_000, EUR), stage.address()
 
     assert stage.transfer(source, 100, **to(target)).status_code == 7001
 
 
-def test_an_account_does_not_pay_to_itself(stage: Scene) -> None:
+def test_a_transfer_to_the_same_account_returns_2005(stage: Scene) -> None:
     source = stage.funded(10_000)
     another = stage.address(source["account_id"])
 
@@ -158,7 +160,7 @@ def test_an_account_does_not_pay_to_itself(stage: Scene) -> None:
 # -- special accounts
 
 
-def test_a_special_account_receives_and_pays(stage: Scene) -> None:
+def test_a_special_account_receives_and_sends_payments(stage: Scene) -> None:
     source, account = stage.special_address(), f"special_account#1.{SPECIAL_GBP}"
     earlier = len(transactions(stage, account))
     before = stage.inbound(source, 10_000)["available_balance"]
@@ -185,5 +187,5 @@ def test_a_special_account_in_another_currency_converts(stage: Scene) -> None:
     assert stage.transfer(sepa, 100, **to(stage.special_address())).status_code == 2005
 
 
-def test_after_all_that_every_balance_is_the_sum_of_its_rows(stage: Scene) -> None:
+def test_every_balance_is_the_sum_of_its_rows(stage: Scene) -> None:
     prove(stage)

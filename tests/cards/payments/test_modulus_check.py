@@ -33,7 +33,7 @@ DIGITS = "0123456789"
         "fails modulus 11",
     ],
 )
-def test_the_published_examples_come_out_as_published(sort_code: str, account_number: str, expected: bool) -> None:
+def test_the_published_examples_give_the_published_results(sort_code: str, account_number: str, expected: bool) -> None:
     assert is_valid(sort_code, account_number) == expected
 
 
@@ -41,20 +41,20 @@ def test_the_published_examples_come_out_as_published(sort_code: str, account_nu
     ("first", "last", "wrong"),
     [("089000", "089999", "66374959"), ("102400", "107999", "88837493"), ("202700", "203239", "12345678")],
 )
-def test_a_range_holds_its_first_and_last_sort_code_and_none_beside_them(first: str, last: str, wrong: str) -> None:
+def test_a_range_includes_both_ends_and_excludes_neighbouring_sort_codes(first: str, last: str, wrong: str) -> None:
     before, behind = f"{int(first) - 1:06}", f"{int(last) + 1:06}"
 
     assert [is_valid(code, wrong) for code in (before, first, last, behind)] == [True, False, False, True]
 
 
 @pytest.mark.parametrize("sort_code", ["601613", "ABC123", "08999", "٠٨٩٩٩٩"])
-def test_an_account_at_a_sort_code_without_weights_is_taken_as_it_is(sort_code: str) -> None:
+def test_any_account_number_at_a_sort_code_without_weights_is_valid(sort_code: str) -> None:
     assert is_valid(sort_code, "12345678")
     assert is_valid(sort_code, "1234")
 
 
 @pytest.mark.parametrize("account_number", ["", "6637495", "066374958", "6637495A", "٦٦٣٧٤٩٥٨"])
-def test_an_account_number_that_is_checked_has_eight_digits(account_number: str) -> None:
+def test_a_checked_account_number_without_eight_digits_is_invalid(account_number: str) -> None:
     assert not is_valid("089999", account_number)
 
 
@@ -62,10 +62,8 @@ def test_an_account_number_that_is_checked_has_eight_digits(account_number: str)
     ("account_number", "expected"),
     [("31011166", False), ("41011166", True), ("81011166", True), ("91011166", False), ("41011167", False)],
 )
-def test_accounts_in_another_currency_cannot_be_checked_where_a_bank_has_them(
-    account_number: str, expected: bool
-) -> None:
-    """The first digit is 4 to 8 and the last two are the same: the table's exception 6."""
+def test_exception_6_accepts_foreign_currency_accounts_without_a_check(account_number: str, expected: bool) -> None:
+    """Exception 6 of the table: the first digit is 4 to 8 and the last two are the same."""
     assert is_valid(MOD_11_AND_DOUBLE_ALTERNATE, account_number) == expected
     assert not is_valid(MOD_10, "41011166")
 
@@ -90,5 +88,5 @@ def test_some_seven_digits_have_no_check_digit_under_modulus_11() -> None:
     assert with_check_digit(MOD_11, "0000006") is None
 
 
-def test_any_last_digit_will_do_where_nothing_is_checked() -> None:
+def test_a_sort_code_without_weights_gets_the_check_digit_0() -> None:
     assert with_check_digit("601613", "1234567") == "12345670"

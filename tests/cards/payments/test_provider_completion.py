@@ -90,7 +90,7 @@ def held(scene: Scene, address: Any) -> list[int]:
 # -- cut off
 
 
-def test_a_request_cut_off_before_the_provider_has_it_is_finished_by_the_schedule(
+def test_the_schedule_completes_a_transfer_interrupted_before_the_provider_call(
     scene: Scene, provider: Watched
 ) -> None:
     address, reference = scene.funded(10_000), scene.reference()
@@ -113,7 +113,7 @@ def test_a_request_cut_off_before_the_provider_has_it_is_finished_by_the_schedul
 
 
 @pytest.mark.parametrize("applied", [False, True], ids=["lost", "written"])
-def test_a_request_cut_off_after_the_provider_has_it_asks_for_nothing_twice(
+def test_a_transfer_interrupted_after_the_provider_call_is_submitted_once(
     scene: Scene, provider: Watched, breaking: Any, applied: bool
 ) -> None:
     address, reference = scene.funded(10_000), scene.reference()
@@ -129,9 +129,7 @@ def test_a_request_cut_off_after_the_provider_has_it_asks_for_nothing_twice(
 
 
 @pytest.mark.parametrize("applied", [False, True], ids=["lost", "written"])
-def test_a_refusal_that_nobody_wrote_down_is_written_down_once(
-    scene: Scene, provider: Watched, breaking: Any, applied: bool
-) -> None:
+def test_an_unrecorded_refusal_is_recorded_once(scene: Scene, provider: Watched, breaking: Any, applied: bool) -> None:
     address, reference = scene.funded(10_000), scene.reference()
     members = {"destination_account_name": "Refuse Ltd", "request_reference_id": reference}
     provider.once(AFTER, breaking(applied=applied))
@@ -146,7 +144,7 @@ def test_a_refusal_that_nobody_wrote_down_is_written_down_once(
 
 
 @pytest.mark.parametrize("applied", [False, True], ids=["lost", "written"])
-def test_a_hold_that_was_not_answered_for_is_finished_or_never_was(
+def test_a_transfer_with_a_lost_answer_to_its_hold_is_submitted_once(
     scene: Scene, provider: Watched, applied: bool
 ) -> None:
     address, reference = scene.funded(10_000), scene.reference()
@@ -162,7 +160,9 @@ def test_a_hold_that_was_not_answered_for_is_finished_or_never_was(
 
 
 @pytest.mark.parametrize(("name", "asked"), [("Silent Ltd", 1), ("Lost Ltd", 2)])
-def test_what_the_provider_knows_is_not_asked_for_again(scene: Scene, provider: Watched, name: str, asked: int) -> None:
+def test_an_order_known_to_the_provider_is_not_submitted_again(
+    scene: Scene, provider: Watched, name: str, asked: int
+) -> None:
     address, reference = scene.funded(10_000), scene.reference()
     members = {"destination_account_name": name, "request_reference_id": reference}
 
@@ -175,7 +175,7 @@ def test_what_the_provider_knows_is_not_asked_for_again(scene: Scene, provider: 
     assert held(scene, address) == [2500]
 
 
-def test_a_payment_without_a_reference_is_finished_too(scene: Scene, provider: Watched) -> None:
+def test_the_schedule_completes_a_payment_without_a_request_reference(scene: Scene, provider: Watched) -> None:
     address = scene.funded(10_000)
 
     assert scene.transfer(address, 2500, destination_account_name="Lost Ltd").status_code == 8001
@@ -185,7 +185,7 @@ def test_a_payment_without_a_reference_is_finished_too(scene: Scene, provider: W
     assert scene.result(provider.submitted[0], "settled")["settled_balance"] == 7500
 
 
-def test_a_provider_that_stays_silent_is_asked_again_a_minute_later(scene: Scene, provider: Watched) -> None:
+def test_a_silent_provider_gets_the_order_again_every_minute(scene: Scene, provider: Watched) -> None:
     address, silent = scene.funded(10_000), raising(ProviderSilent("no answer"))
     provider.once(BEFORE, silent)
     assert scene.transfer(address, 2500).status_code == 8001
@@ -200,7 +200,7 @@ def test_a_provider_that_stays_silent_is_asked_again_a_minute_later(scene: Scene
     assert held(scene, address) == [2500]
 
 
-def test_one_process_at_a_time_finishes_a_payment(scene: Scene, provider: Watched) -> None:
+def test_two_concurrent_processes_complete_a_payment_once(scene: Scene, provider: Watched) -> None:
     address = scene.funded(10_000)
     scene.transfer(address, 2500, destination_account_name="Lost Ltd")
     moved: list[int] = []
@@ -216,7 +216,7 @@ def test_one_process_at_a_time_finishes_a_payment(scene: Scene, provider: Watche
 # -- meanwhile
 
 
-def test_a_repeat_waits_for_the_answer_as_long_as_it_may(scene: Scene, provider: Watched) -> None:
+def test_a_repeat_during_the_provider_call_returns_8001(scene: Scene, provider: Watched) -> None:
     address, reference = scene.funded(10_000), scene.reference()
     repeats: list[Any] = []
 
@@ -230,7 +230,7 @@ def test_a_repeat_waits_for_the_answer_as_long_as_it_may(scene: Scene, provider:
     assert (len(provider.submitted), held(scene, address)) == (1, [2500])
 
 
-def test_a_repeat_gets_the_answer_as_soon_as_it_is_there(
+def test_a_waiting_repeat_returns_the_answer_after_the_completion(
     scene: Scene, provider: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address, reference = scene.funded(10_000), scene.reference()
@@ -258,7 +258,7 @@ def test_a_repeat_gets_the_answer_as_soon_as_it_is_there(
         ("Lost Ltd", ["settled"], None),
     ],
 )
-def test_a_report_may_come_before_the_answer(
+def test_a_payment_result_may_arrive_before_the_answer_of_the_provider(
     scene: Scene, provider: Watched, name: str, told: list[str], code: int | None
 ) -> None:
     address, reference = scene.funded(10_000), scene.reference()
@@ -283,7 +283,7 @@ def test_a_report_may_come_before_the_answer(
     assert payment(scene, number).due_at is None
 
 
-def test_an_outcome_is_decided_anew_when_the_account_has_moved(scene: Scene, provider: Watched) -> None:
+def test_an_outcome_is_decided_again_after_a_concurrent_payment(scene: Scene, provider: Watched) -> None:
     address = scene.funded(10_000)
     provider.once(AFTER, lambda _: scene.inbound(address, 100))
 
@@ -294,7 +294,7 @@ def test_an_outcome_is_decided_anew_when_the_account_has_moved(scene: Scene, pro
     prove(scene)
 
 
-def test_what_is_ordered_is_the_payment_of_the_attempt_that_was_written(
+def test_an_order_has_the_payment_id_of_the_written_attempt(
     scene: Scene, provider: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address, reference = scene.funded(10_000), scene.reference()
@@ -327,9 +327,7 @@ def test_what_is_ordered_is_the_payment_of_the_attempt_that_was_written(
 
 
 @pytest.mark.parametrize("applied", [False, True], ids=["lost", "written"])
-def test_a_return_that_was_cut_off_is_finished_once(
-    scene: Scene, provider: Watched, breaking: Any, applied: bool
-) -> None:
+def test_an_interrupted_return_is_completed_once(scene: Scene, provider: Watched, breaking: Any, applied: bool) -> None:
     address, reference = scene.address(method=UK), scene.reference()
     number = scene.inbound(address, 2500)["epm_transaction_id"]
     members = {"epm_transaction_id": number, "request_reference_id": reference}
@@ -343,7 +341,7 @@ def test_a_return_that_was_cut_off_is_finished_once(
     assert (len(provider.submitted), scene.balances(address["account_id"])) == (1, (0, 0, 0))
 
 
-def test_a_direct_debit_that_the_provider_does_not_take_back_stays_paid(scene: Scene, provider: Watched) -> None:
+def test_a_direct_debit_stays_paid_if_the_provider_refuses_its_return(scene: Scene, provider: Watched) -> None:
     address = scene.funded(2500)
     number = scene.debit(scene.mandate(address), 2500, passed=True)["epm_transaction_id"]
     members = {"returned_epm_transaction_id": number, "reason": "MD06"}
@@ -361,7 +359,7 @@ def test_a_direct_debit_that_the_provider_does_not_take_back_stays_paid(scene: S
 # -- without a provider
 
 
-def test_without_a_provider_nothing_goes_out_and_nothing_stays_held(scene: Scene) -> None:
+def test_a_transfer_without_a_provider_returns_7001_and_leaves_no_hold(scene: Scene) -> None:
     address = scene.funded(2500)
     apart = scene.apart()
     apart.hub.cards.__dict__["payment_provider"] = NoProvider()

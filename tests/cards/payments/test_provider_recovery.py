@@ -29,7 +29,7 @@ def waiting(scene: Scene) -> list[int]:
     return sorted(row["id"] for row in scene.hub.store.scan("external-payments") if row.get("due_at") is not None)
 
 
-def test_what_waits_for_an_answer_is_looked_after_a_minute_later_and_then_no_more(scene: Scene) -> None:
+def test_the_schedule_completes_pending_payments_once_after_a_minute(scene: Scene) -> None:
     numbers = silent(scene, 3)
     cards = scene.hub.cards
     assert waiting(scene) == numbers
@@ -42,7 +42,7 @@ def test_what_waits_for_an_answer_is_looked_after_a_minute_later_and_then_no_mor
     assert cards.call(finish_due_payments) == 0
 
 
-def test_what_goes_wrong_with_one_keeps_no_other_waiting(
+def test_a_failing_payment_does_not_delay_other_payments(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, lines: Lines
 ) -> None:
     numbers = silent(scene, 3)
@@ -63,7 +63,7 @@ def test_what_goes_wrong_with_one_keeps_no_other_waiting(
     assert (scene.hub.cards.call(finish_due_payments), waiting(scene)) == (1, [])
 
 
-def test_a_run_that_has_taken_long_begins_nothing_further(scene: Scene) -> None:
+def test_a_run_past_its_time_limit_starts_no_payment(scene: Scene) -> None:
     silent(scene, 2)
     scene.clock.advance(60)
     now = scene.clock.monotonic()
@@ -71,7 +71,9 @@ def test_a_run_that_has_taken_long_begins_nothing_further(scene: Scene) -> None:
     assert [scene.hub.cards.call(finish_due_payments, until) for until in (now - 1, now)] == [0, 2]
 
 
-def test_a_run_looks_at_so_many_and_the_next_one_goes_on(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_handles_a_maximum_of_payments_and_the_next_run_continues(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
     silent(scene, 3)
     scene.clock.advance(60)
     monkeypatch.setattr("chalicelib.cards.storage.due_index.MOST", 2)
@@ -79,7 +81,7 @@ def test_a_run_looks_at_so_many_and_the_next_one_goes_on(scene: Scene, monkeypat
     assert [scene.hub.cards.call(finish_due_payments) for _ in range(3)] == [2, 1, 0]
 
 
-def test_a_direct_debit_whose_account_moves_meanwhile_is_decided_in_the_next_run(scene: Scene) -> None:
+def test_a_direct_debit_with_a_concurrent_payment_is_decided_in_the_next_run(scene: Scene) -> None:
     address = scene.funded(2500)
     number = scene.debit(scene.mandate(address), 2500)["epm_transaction_id"]
     scene.clock.advance(DAY)
@@ -91,7 +93,7 @@ def test_a_direct_debit_whose_account_moves_meanwhile_is_decided_in_the_next_run
     prove(scene)
 
 
-def test_a_decision_at_the_last_moment_counts(scene: Scene) -> None:
+def test_a_decision_concurrent_with_the_cut_off_counts(scene: Scene) -> None:
     address = scene.funded(2500)
     number = scene.debit(scene.mandate(address), 2500)["epm_transaction_id"]
     late, cards = scene.apart(days=1), scene.apart(days=1).hub.cards
@@ -103,7 +105,7 @@ def test_a_decision_at_the_last_moment_counts(scene: Scene) -> None:
     assert late.balances(address["account_id"]) == (2500, 2500, 0)
 
 
-def test_the_job_says_how_many_it_has_finished(scene: Scene, lines: Lines) -> None:
+def test_the_job_logs_the_number_of_finished_payments(scene: Scene, lines: Lines) -> None:
     from chalicelib.cards import jobs
 
     numbers = silent(scene, 2)

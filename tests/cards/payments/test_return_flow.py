@@ -49,7 +49,7 @@ def of_every_kind(scene: Scene, address: Any) -> dict[str, int]:
     return found
 
 
-def test_each_action_returns_settled_payments_of_its_own_kind_only(stage: Scene) -> None:
+def test_each_return_action_accepts_only_settled_payments_of_its_kind(stage: Scene) -> None:
     payments = of_every_kind(stage, stage.funded(5000))
     own = {INBOUND: "settled in", CREDIT: "direct credit", DEBIT: "settled debit"}
 
@@ -64,7 +64,7 @@ def test_each_action_returns_settled_payments_of_its_own_kind_only(stage: Scene)
     assert [back(stage, payments[kind], action).status_code for action, kind in own.items()] == [None, None, None]
 
 
-def test_a_payment_that_came_in_goes_back_whole(stage: Scene) -> None:
+def test_a_return_sends_back_the_whole_amount(stage: Scene) -> None:
     address, number = came(stage, 2500)
     stage.inbound(address, 100)
 
@@ -97,7 +97,7 @@ def test_a_payment_that_came_in_goes_back_whole(stage: Scene) -> None:
 
 
 @pytest.mark.parametrize(("action", "scheme"), [(INBOUND, "FPS"), (CREDIT, "BACS"), (INBOUND, "SCT")])
-def test_nothing_is_returned_twice(stage: Scene, action: str, scheme: str) -> None:
+def test_a_second_return_of_a_payment_returns_4004(stage: Scene, action: str, scheme: str) -> None:
     address, number = came(stage, 2500, scheme)
     stage.inbound(address, 2500)
     reasons = {"reason": 1} if action == INBOUND else {"return_reason_id": 1}
@@ -108,7 +108,7 @@ def test_nothing_is_returned_twice(stage: Scene, action: str, scheme: str) -> No
     assert stage.balances(address["account_id"]) == (2500, 2500, 0)
 
 
-def test_a_repeat_of_a_return_is_answered_alike(stage: Scene) -> None:
+def test_a_repeated_return_gets_the_first_answer(stage: Scene) -> None:
     _, number = came(stage, 2500)
     members = {"request_reference_id": stage.reference()}
 
@@ -121,13 +121,15 @@ def test_a_repeat_of_a_return_is_answered_alike(stage: Scene) -> None:
     ("scheme", "reason", "code"),
     [("FPS", {}, None), ("SCT", {}, 2006), ("SCTINST", {}, 2006), ("SCT", {"reason": 1}, None)],
 )
-def test_sepa_wants_a_reason(stage: Scene, scheme: str, reason: dict[str, Any], code: int | None) -> None:
+def test_a_sepa_return_without_a_reason_returns_2006(
+    stage: Scene, scheme: str, reason: dict[str, Any], code: int | None
+) -> None:
     _, number = came(stage, 2500, scheme)
 
     assert back(stage, number, **reason).status_code == code
 
 
-def test_a_direct_credit_is_answered_with_nothing(stage: Scene) -> None:
+def test_a_direct_credit_return_has_empty_data(stage: Scene) -> None:
     address, number = came(stage, 2500, "BACS")
 
     answer = back(stage, number, CREDIT)
@@ -136,7 +138,7 @@ def test_a_direct_credit_is_answered_with_nothing(stage: Scene) -> None:
 
 
 @pytest.mark.parametrize(("left", "code"), [(2500, None), (2499, 5001)])
-def test_what_goes_back_has_to_be_available(stage: Scene, left: int, code: int | None) -> None:
+def test_a_return_above_the_available_balance_returns_5001(stage: Scene, left: int, code: int | None) -> None:
     address, number = came(stage, 2500)
     stage.inbound(address, 1000)
     stage.paid(address, 3500 - left)
@@ -146,7 +148,9 @@ def test_what_goes_back_has_to_be_available(stage: Scene, left: int, code: int |
 
 
 @pytest.mark.parametrize(("status", "code"), [("A", None), ("R", 4003), ("S", 4003)])
-def test_what_came_in_goes_back_from_an_active_account_only(stage: Scene, status: str, code: int | None) -> None:
+def test_a_return_from_a_suspended_or_restricted_account_returns_4003(
+    stage: Scene, status: str, code: int | None
+) -> None:
     address, number = came(stage, 2500)
     direct = stage.inbound(address, 100, scheme="BACS")["epm_transaction_id"]
     stage.data("changeAccountStatus", account_id=address["account_id"], account_status=status)
@@ -156,7 +160,7 @@ def test_what_came_in_goes_back_from_an_active_account_only(stage: Scene, status
 
 
 @pytest.mark.parametrize("status", "ARSC")
-def test_a_direct_debit_is_taken_back_in_any_status_of_the_account(stage: Scene, status: str) -> None:
+def test_a_direct_debit_is_returned_in_every_account_status(stage: Scene, status: str) -> None:
     address = stage.funded(2500)
     number = stage.debit(stage.mandate(address), 2500, passed=True)["epm_transaction_id"]
     stage.data("changeAccountStatus", account_id=address["account_id"], account_status=status)
@@ -174,7 +178,7 @@ def test_a_direct_debit_is_taken_back_in_any_status_of_the_account(stage: Scene,
 
 
 @pytest.mark.parametrize(("reason", "code"), [("0", None), ("B", None), ("MS03", None), ("C", 2005), ("AC02", 2005)])
-def test_a_direct_debits_reason_is_one_of_bacs_or_sepa(stage: Scene, reason: str, code: int | None) -> None:
+def test_a_direct_debit_return_accepts_only_bacs_and_sepa_reasons(stage: Scene, reason: str, code: int | None) -> None:
     address = stage.funded(100)
     number = stage.debit(stage.mandate(address), 100, passed=True)["epm_transaction_id"]
 
@@ -184,9 +188,7 @@ def test_a_direct_debits_reason_is_one_of_bacs_or_sepa(stage: Scene, reason: str
 # -- what the provider says
 
 
-def test_a_refused_return_leaves_the_payment_to_be_returned_again(
-    stage: Scene, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_payment_can_be_returned_after_a_refused_return(stage: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     address, number = came(stage, 2500, sender_name="Refuse Ltd")
     reference = stage.reference()
 
@@ -202,7 +204,7 @@ def test_a_refused_return_leaves_the_payment_to_be_returned_again(
 
 
 @pytest.mark.parametrize("name", ["Silent Ltd", "Lost Ltd"])
-def test_a_return_whose_answer_was_lost_is_finished_by_the_schedule(stage: Scene, name: str) -> None:
+def test_the_schedule_completes_a_return_with_a_lost_answer(stage: Scene, name: str) -> None:
     address, number = came(stage, 2500, sender_name=name)
     reference = stage.reference()
 
@@ -222,7 +224,7 @@ def test_a_return_whose_answer_was_lost_is_finished_by_the_schedule(stage: Scene
 # -- at home
 
 
-def test_what_came_from_an_address_of_this_service_goes_back_there(stage: Scene, tariff: Scene) -> None:
+def test_an_internal_transfer_is_returned_to_its_source_account(stage: Scene, tariff: Scene) -> None:
     source, target = stage.funded(10_000), tariff.address()
     paid = stage.paid(source, 2500, destination_iban=target["iban"])
     arrived = payment(stage, paid).counterpart
@@ -241,7 +243,7 @@ def test_what_came_from_an_address_of_this_service_goes_back_there(stage: Scene,
     assert stage.sim("simulateOutboundResult", epm_transaction_id=paid, result="settled").status_code == 4004
 
 
-def test_at_home_both_sides_get_back_what_they_gave_and_fees_stay(stage: Scene, tariff: Scene) -> None:
+def test_an_internal_return_restores_the_payer_and_keeps_the_fees(stage: Scene, tariff: Scene) -> None:
     account = tariff.account(currency_ison=GBP, fee_group_id=SEPARATE)
     source, target = stage.funded(10_000, EUR), tariff.address(account, SEPA)
     paid = stage.paid(source, 5000, destination_iban=target["iban"])  # 40.00, 1.00 for the conversion, a fee of 0.40
@@ -258,9 +260,7 @@ def test_at_home_both_sides_get_back_what_they_gave_and_fees_stay(stage: Scene, 
 
 
 @pytest.mark.parametrize(("status", "code"), [("S", None), ("R", None), ("C", 7001)])
-def test_at_home_the_payer_gets_it_back_unless_the_account_is_closed(
-    stage: Scene, status: str, code: int | None
-) -> None:
+def test_an_internal_return_to_a_closed_account_returns_7001(stage: Scene, status: str, code: int | None) -> None:
     source, target = stage.funded(2500), stage.address()
     arrived = payment(stage, stage.paid(source, 2500, destination_iban=target["iban"])).counterpart
     stage.data("changeAccountStatus", account_id=source["account_id"], account_status=status)
@@ -274,7 +274,7 @@ def test_at_home_the_payer_gets_it_back_unless_the_account_is_closed(
 
 
 @pytest.mark.parametrize(("level", "code"), [(500, None), (499, 3011)])
-def test_a_payment_is_there_for_who_has_its_accounts_level(stage: Scene, level: int, code: int | None) -> None:
+def test_a_payment_above_the_access_level_returns_3011(stage: Scene, level: int, code: int | None) -> None:
     address = stage.address(stage.account(access_level=500, currency_ison=GBP))
     number = stage.inbound(address, 100)["epm_transaction_id"]
 
@@ -282,7 +282,7 @@ def test_a_payment_is_there_for_who_has_its_accounts_level(stage: Scene, level: 
     assert back(stage, number, access_level=level).status_code == code
 
 
-def test_what_a_special_account_got_goes_back(stage: Scene) -> None:
+def test_a_payment_to_a_special_account_is_returned(stage: Scene) -> None:
     address = stage.special_address(SPECIAL_EUR, SEPA)
     told = stage.inbound(address, 2500)
 
@@ -290,5 +290,5 @@ def test_what_a_special_account_got_goes_back(stage: Scene) -> None:
     assert stage.inbound(address, 1)["settled_balance"] == told["settled_balance"] - 2500 + 1
 
 
-def test_after_all_that_every_balance_is_the_sum_of_its_rows(stage: Scene) -> None:
+def test_every_balance_is_the_sum_of_its_rows(stage: Scene) -> None:
     prove(stage)

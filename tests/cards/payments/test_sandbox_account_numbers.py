@@ -17,7 +17,7 @@ IDS = st.integers(1, 9_999_999)
 
 
 @pytest.mark.parametrize("letters", SEPA_COUNTRIES)
-def test_every_country_of_sepa_gives_ibans_that_are_right(letters: str) -> None:
+def test_every_sepa_country_gets_valid_and_distinct_ibans(letters: str) -> None:
     ibans = [sepa_iban(SEPA_COUNTRIES[letters], number) for number in [*range(1, 40), 999_999]]
 
     assert all(iban and is_iban(iban) and stdnum_iban.is_valid(iban) for iban in ibans)
@@ -31,11 +31,11 @@ def test_no_two_addresses_get_the_same_iban(country: int, one: int, other: int) 
 
 
 @pytest.mark.parametrize("country", [BRAZIL, ICELAND])
-def test_where_no_number_can_be_made_it_is_a_german_one(country: int) -> None:
+def test_a_country_without_generated_ibans_gets_a_german_iban(country: int) -> None:
     assert sepa_iban(country, 7) == sepa_iban(GERMANY, 7)
 
 
-def test_where_the_numbers_of_a_country_have_run_out_it_is_a_german_one() -> None:
+def test_a_country_with_exhausted_numbers_gets_a_german_iban() -> None:
     last, next_one = sepa_iban(NORWAY, 999_999), sepa_iban(NORWAY, 1_000_000)
 
     assert last
@@ -45,7 +45,7 @@ def test_where_the_numbers_of_a_country_have_run_out_it_is_a_german_one() -> Non
 
 
 @given(IDS, IDS)
-def test_a_british_number_fits_its_sort_code_and_belongs_to_one_address(one: int, other: int) -> None:
+def test_a_british_account_number_passes_the_modulus_check_and_is_unique(one: int, other: int) -> None:
     number = british_number(one)
 
     assert number
@@ -54,12 +54,12 @@ def test_a_british_number_fits_its_sort_code_and_belongs_to_one_address(one: int
     assert (number == british_number(other)) == (one == other)
 
 
-def test_british_numbers_run_out_after_ten_million() -> None:
+def test_british_account_numbers_end_at_id_9_999_999() -> None:
     assert british_number(9_999_999)
     assert british_number(10_000_000) is None
 
 
-def test_a_british_iban_names_the_sort_code_and_the_number_and_is_the_one_that_sepa_gets() -> None:
+def test_a_british_iban_has_sort_code_and_number_and_equals_the_sepa_iban() -> None:
     number = british_number(17)
 
     assert number == "00000178"

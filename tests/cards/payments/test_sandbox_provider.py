@@ -60,7 +60,7 @@ def silent() -> Iterator[None]:
 # -- addresses
 
 
-def test_a_british_address_has_a_sort_code_a_number_that_fits_it_and_the_iban_of_both(provider: Provider) -> None:
+def test_a_british_address_has_sort_code_valid_account_number_and_iban(provider: Provider) -> None:
     opened = provider.open_address(AddressRequest(17, UK, GBP, GERMANY, "Zoë O'Neil"))
 
     assert opened.sort_code == "089999"
@@ -89,7 +89,7 @@ def test_an_address_outside_sepa_is_opened_in_germany(provider: Provider) -> Non
     assert provider.open_address(AddressRequest(17, SEPA, EUR, BRAZIL, "Zoë O'Neil")).country == GERMANY
 
 
-def test_the_same_address_is_opened_with_the_same_numbers_everywhere(room: World, provider: Provider) -> None:
+def test_two_instances_open_an_address_with_the_same_numbers(room: World, provider: Provider) -> None:
     opening = AddressRequest(17, SEPA, EUR, FRANCE, "Zoë O'Neil")
     elsewhere = SandboxProvider(room.another_process().store)
 
@@ -124,8 +124,8 @@ def test_an_order_is_accepted_and_found_again(provider: Provider, kind: Any) -> 
     assert provider.submit(sent) == provider.find(sent.payment_id) == accepted(sent)
 
 
-def test_an_order_that_comes_twice_is_carried_out_once_and_answered_alike(room: World, provider: Provider) -> None:
-    """Also at another instance, and as it was decided first: the books have one row."""
+def test_a_repeated_order_is_executed_once_with_the_same_receipt(room: World, provider: Provider) -> None:
+    """Another instance returns the first decision too, and storage has one row."""
     sent = order()
     elsewhere = SandboxProvider(room.another_process().store)
     first = provider.submit(sent)
@@ -136,13 +136,13 @@ def test_an_order_that_comes_twice_is_carried_out_once_and_answered_alike(room: 
     assert [row["part"] for row in rows] == ["order"]
 
 
-def test_wished_schemes_are_tried_in_their_order(provider: Provider) -> None:
+def test_requested_schemes_are_tried_in_order(provider: Provider) -> None:
     sent = order(schemes=("SCT", "SCTINST"))
 
     assert provider.submit(sent) == accepted(sent, "SCT")
 
 
-def test_an_amount_that_no_wished_scheme_takes_is_refused(provider: Provider) -> None:
+def test_an_amount_above_every_requested_scheme_is_refused(provider: Provider) -> None:
     sent = order(schemes=("SCTINST",), amount=10_000_001)
 
     assert provider.submit(sent) == provider.find(sent.payment_id)
@@ -154,7 +154,7 @@ def test_an_amount_that_no_wished_scheme_takes_is_refused(provider: Provider) ->
 
 @pytest.mark.parametrize("kind", ["payment", "return"])
 @pytest.mark.parametrize("name", ["REFUSE", "refuse me", "Refused Ltd"])
-def test_an_order_to_refuse_is_refused_for_good(provider: Provider, name: str, kind: Any) -> None:
+def test_an_order_to_the_name_refuse_stays_refused(provider: Provider, name: str, kind: Any) -> None:
     sent = order(name, kind=kind)
     refused = Receipt(accepted=False, reason="the sandbox refuses this name")
 
@@ -162,7 +162,7 @@ def test_an_order_to_refuse_is_refused_for_good(provider: Provider, name: str, k
 
 
 @pytest.mark.parametrize("kind", ["payment", "return"])
-def test_the_first_answer_to_an_order_to_silent_is_lost(provider: Provider, kind: Any) -> None:
+def test_the_first_answer_to_an_order_to_the_name_silent_is_lost(provider: Provider, kind: Any) -> None:
     sent = order("Silent Night Ltd", kind=kind)
 
     with silent():
@@ -172,7 +172,7 @@ def test_the_first_answer_to_an_order_to_silent_is_lost(provider: Provider, kind
 
 
 @pytest.mark.parametrize("kind", ["payment", "return"])
-def test_an_order_to_lost_arrives_the_second_time(provider: Provider, kind: Any) -> None:
+def test_an_order_to_the_name_lost_arrives_at_the_second_attempt(provider: Provider, kind: Any) -> None:
     sent = order("LOST", kind=kind)
 
     with silent():
@@ -185,7 +185,7 @@ def test_an_order_to_lost_arrives_the_second_time(provider: Provider, kind: Any)
 # -- storage that is gone
 
 
-def test_a_provider_that_cannot_reach_its_books_is_silent(room: World, provider: Provider) -> None:
+def test_a_provider_without_storage_raises_provider_silent(room: World, provider: Provider) -> None:
     sent = order()
     with room.storage_gone("put"), silent():
         provider.submit(sent)
@@ -197,7 +197,7 @@ def test_a_provider_that_cannot_reach_its_books_is_silent(room: World, provider:
 
 @pytest.mark.parametrize("applied", [False, True])
 @pytest.mark.parametrize("name", [SHOP.name, "LOST"])
-def test_an_order_is_carried_out_once_when_the_storage_fails(
+def test_an_order_is_executed_once_despite_a_storage_failure(
     room: World, provider: Provider, name: str, applied: bool
 ) -> None:
     sent = order(name)

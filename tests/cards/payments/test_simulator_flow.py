@@ -49,7 +49,9 @@ def test_a_payment_in_is_booked_at_once(stage: Scene) -> None:
     ("account", "address", "final"),
     [("A", "A", "S"), ("R", "A", "S"), ("S", "A", "J"), ("C", "A", "J"), ("A", "S", "J"), ("A", "B", "J")],
 )
-def test_what_nobody_takes_is_bounced_and_nothing_moves(stage: Scene, account: str, address: str, final: str) -> None:
+def test_a_payment_in_to_a_suspended_closed_or_blocked_destination_bounces(
+    stage: Scene, account: str, address: str, final: str
+) -> None:
     target = stage.address()
     stage.data("changeAccountStatus", account_id=target["account_id"], account_status=account)
     stage.data("changeExternalPaymentAddressStatus", epm_address_id=target["id"], status=address)
@@ -79,13 +81,13 @@ def test_what_nobody_takes_is_bounced_and_nothing_moves(stage: Scene, account: s
         (SEPA, "WIRE", 2005),
     ],
 )
-def test_a_payment_comes_by_a_scheme_of_the_addresss_method(
+def test_a_payment_in_by_a_scheme_of_another_method_returns_2005(
     stage: Scene, method: int, scheme: str, code: int | None
 ) -> None:
     assert stage.sim(IN, **members(stage.address(method=method), scheme=scheme)).status_code == code
 
 
-def test_a_payment_in_is_of_something_in_the_addresss_currency(stage: Scene) -> None:
+def test_a_payment_in_of_zero_or_in_another_currency_is_rejected(stage: Scene) -> None:
     address = stage.address()
 
     assert stage.sim(IN, **members(address, currency_ison=EUR)).status_code == 5003
@@ -105,14 +107,16 @@ def test_the_largest_amounts_are_booked_exactly(tariff: Scene) -> None:
 
 
 @pytest.mark.parametrize(("level", "code"), [(500, None), (499, 3010)])
-def test_an_address_takes_payments_for_who_has_its_level(stage: Scene, level: int, code: int | None) -> None:
+def test_a_payment_in_to_an_address_above_the_access_level_returns_3010(
+    stage: Scene, level: int, code: int | None
+) -> None:
     address = stage.address(stage.account(access_level=500, currency_ison=GBP))
 
     assert stage.of_caller("other").sim(IN, **members(address)).status_code == 3010
     assert stage.sim(IN, **members(address), access_level=level).status_code == code
 
 
-def test_a_repeat_of_a_payment_in_is_booked_once(stage: Scene) -> None:
+def test_a_repeated_payment_in_is_booked_once(stage: Scene) -> None:
     address, reference = stage.address(), stage.reference()
 
     first, again = (stage.sim(IN, **members(address), request_reference_id=reference) for _ in range(2))
@@ -122,7 +126,7 @@ def test_a_repeat_of_a_payment_in_is_booked_once(stage: Scene) -> None:
     assert stage.balances(address["account_id"])[0] == 100
 
 
-def test_what_is_over_a_limit_of_money_in_is_bounced(tariff: Scene) -> None:
+def test_a_payment_in_above_a_limit_bounces(tariff: Scene) -> None:
     address = tariff.address(tariff.account(currency_ison=GBP, limit_group_id=IN_A_WEEK))
 
     assert [tariff.inbound(address, amount)["state"] for amount in (1001, 900, 101, 100, 1)] == list("JSJSJ")
@@ -130,7 +134,7 @@ def test_what_is_over_a_limit_of_money_in_is_bounced(tariff: Scene) -> None:
     assert [tariff.inbound(address, amount)["state"] for amount in (1000, 1)] == list("SJ")
 
 
-def test_what_is_too_little_for_the_accounts_currency_is_booked_as_nothing(tariff: Scene) -> None:
+def test_a_payment_in_below_a_minor_unit_of_the_account_is_booked_as_zero(tariff: Scene) -> None:
     account = tariff.account(currency_ison=GBP)
     yen = tariff.account(currency_ison=YEN)
 
@@ -150,11 +154,13 @@ def test_what_is_too_little_for_the_accounts_currency_is_booked_as_nothing(tarif
         ({"epm_transaction_id": 999_999_999}, 3011),
     ],
 )
-def test_a_direct_debit_is_announced_or_its_cut_off_passes(stage: Scene, given: dict[str, int], code: int) -> None:
+def test_a_direct_debit_with_missing_or_conflicting_members_is_rejected(
+    stage: Scene, given: dict[str, int], code: int
+) -> None:
     assert stage.sim("simulateDirectDebit", **given).status_code == code
 
 
-def test_a_result_is_one_of_a_payment_out(stage: Scene) -> None:
+def test_a_result_is_accepted_only_for_a_payment_out(stage: Scene) -> None:
     address = stage.funded(1000)
     came = stage.inbound(address, 100)["epm_transaction_id"]
     debit = stage.debit(stage.mandate(address), 100)["epm_transaction_id"]
@@ -167,5 +173,5 @@ def test_a_result_is_one_of_a_payment_out(stage: Scene) -> None:
     assert stage.sim("simulateOutboundResult", epm_transaction_id=came, result="vanished").status_code == 2005
 
 
-def test_after_all_that_every_balance_is_the_sum_of_its_rows(stage: Scene) -> None:
+def test_every_balance_is_the_sum_of_its_rows(stage: Scene) -> None:
     prove(stage)

@@ -30,7 +30,7 @@ def rich(tariff: Scene) -> dict[int, Any]:
 # -- hold, then a result
 
 
-def test_a_payment_is_held_until_it_is_settled(stage: Scene) -> None:
+def test_a_payment_out_is_held_until_its_settlement(stage: Scene) -> None:
     address = stage.funded(10_000)
     account = address["account_id"]
 
@@ -66,9 +66,7 @@ def test_a_payment_is_held_until_it_is_settled(stage: Scene) -> None:
 
 
 @pytest.mark.parametrize(("result", "final", "left"), [("settled", "S", 7500), ("rejected", "J", 10_000)])
-def test_a_hold_is_released_once_however_often_the_result_is_told(
-    stage: Scene, result: str, final: str, left: int
-) -> None:
+def test_a_repeated_result_releases_the_hold_once(stage: Scene, result: str, final: str, left: int) -> None:
     address = stage.funded(10_000)
     number = stage.paid(address, 2500)
 
@@ -80,7 +78,7 @@ def test_a_hold_is_released_once_however_often_the_result_is_told(
     assert held == [None, 2500, -2500]
 
 
-def test_a_rejected_payment_shows_no_transaction(stage: Scene) -> None:
+def test_a_rejected_payment_lists_no_transaction(stage: Scene) -> None:
     address = stage.funded(10_000)
 
     told = stage.result(stage.paid(address, 2500), "rejected", reason="AC04")
@@ -89,7 +87,7 @@ def test_a_rejected_payment_shows_no_transaction(stage: Scene) -> None:
     assert [row["transaction_type"] for row in transactions(stage, address["account_id"])] == [60]
 
 
-def test_a_returned_payment_comes_back_once(stage: Scene) -> None:
+def test_a_returned_payment_is_credited_once(stage: Scene) -> None:
     address = stage.funded(10_000)
     number = stage.paid(address, 2500)
     settled = stage.result(number, "settled")
@@ -119,7 +117,7 @@ def test_a_returned_payment_comes_back_once(stage: Scene) -> None:
         (["settled", "returned"], "rejected", 4004),
     ],
 )
-def test_a_result_that_contradicts_what_was_told_changes_nothing(
+def test_a_contradicting_result_is_rejected_and_changes_nothing(
     stage: Scene, told: list[str], then: str, code: int
 ) -> None:
     address = stage.funded(10_000)
@@ -133,7 +131,7 @@ def test_a_result_that_contradicts_what_was_told_changes_nothing(
     assert (answer.status_code, stage.balances(address["account_id"])) == (code, before)
 
 
-def test_results_come_whatever_the_accounts_status(stage: Scene) -> None:
+def test_results_are_booked_for_a_suspended_account_and_a_blocked_address(stage: Scene) -> None:
     address = stage.funded(10_000)
     settled, rejected = stage.paid(address, 2500), stage.paid(address, 500)
     stage.data("changeAccountStatus", account_id=address["account_id"], account_status="S")
@@ -144,7 +142,7 @@ def test_results_come_whatever_the_accounts_status(stage: Scene) -> None:
     assert stage.result(settled, "returned")["available_balance"] == 10_000
 
 
-def test_an_account_with_a_payment_on_its_way_is_not_closed(stage: Scene) -> None:
+def test_closing_an_account_with_a_pending_payment_returns_4008(stage: Scene) -> None:
     address = stage.funded(2500)
     number = stage.paid(address, 2500)
     close = {"account_id": address["account_id"], "account_status": "C"}
@@ -158,7 +156,7 @@ def test_an_account_with_a_payment_on_its_way_is_not_closed(stage: Scene) -> Non
 
 
 @pytest.mark.parametrize(("amount", "code"), [(10_000, None), (10_001, 5001)])
-def test_all_that_is_available_may_go_and_no_more(stage: Scene, amount: int, code: int | None) -> None:
+def test_a_payment_above_the_available_balance_returns_5001(stage: Scene, amount: int, code: int | None) -> None:
     address = stage.funded(10_000)
 
     answer = stage.transfer(address, amount)
@@ -167,7 +165,7 @@ def test_all_that_is_available_may_go_and_no_more(stage: Scene, amount: int, cod
     assert stage.balances(address["account_id"])[0] == (0 if code is None else 10_000)
 
 
-def test_what_is_held_is_not_available_to_another_payment(stage: Scene) -> None:
+def test_a_held_amount_is_not_available_to_another_payment(stage: Scene) -> None:
     address = stage.funded(10_000)
     first = stage.paid(address, 6000)
 
@@ -178,7 +176,7 @@ def test_what_is_held_is_not_available_to_another_payment(stage: Scene) -> None:
     assert stage.transfer(address, 6000).status == "success"
 
 
-def test_the_amount_is_something(stage: Scene) -> None:
+def test_a_payment_of_zero_returns_2005(stage: Scene) -> None:
     assert stage.transfer(stage.funded(100), 0).status_code == 2005
 
 
@@ -201,14 +199,16 @@ def test_only_an_active_address_pays(stage: Scene, status: str, code: int | None
     assert stage.transfer(address, 100).status_code == code
 
 
-def test_an_address_pays_in_its_currency_only(stage: Scene) -> None:
+def test_a_payment_in_a_currency_other_than_the_addresss_returns_5003(stage: Scene) -> None:
     address = stage.funded(10_000)
 
     assert stage.transfer(address, 100, currency_ison=EUR).status_code == 5003
 
 
 @pytest.mark.parametrize(("level", "code"), [(500, None), (499, 3010)])
-def test_an_address_pays_for_who_has_its_level(stage: Scene, level: int, code: int | None) -> None:
+def test_a_payment_from_an_address_above_the_access_level_returns_3010(
+    stage: Scene, level: int, code: int | None
+) -> None:
     address = stage.funded(10_000, access_level=500)
 
     answer = stage.transfer(address, 100, access_level=level)
@@ -252,7 +252,7 @@ def test_an_address_pays_for_who_has_its_level(stage: Scene, level: int, code: i
         ),
     ],
 )
-def test_an_address_in_the_uk_pays_to_a_sort_code_and_account_number_or_a_british_iban(
+def test_a_uk_address_pays_to_a_sort_code_and_account_number_or_a_british_iban(
     tariff: Scene, rich: dict[int, Any], destination: dict[str, str], code: int | None
 ) -> None:
     members = {"destination_iban": LEFT_OUT} | destination
@@ -261,7 +261,7 @@ def test_an_address_in_the_uk_pays_to_a_sort_code_and_account_number_or_a_britis
 
 
 @pytest.mark.parametrize("number", ["1234567", "123456"])
-def test_a_british_account_number_without_its_leading_zeros_is_paid_with_them(
+def test_a_short_british_account_number_is_padded_with_leading_zeros(
     tariff: Scene, rich: dict[int, Any], number: str
 ) -> None:
     place = {"destination_sort_code": "040004", "destination_account_number": number, "destination_iban": LEFT_OUT}
@@ -285,7 +285,7 @@ def test_a_british_account_number_without_its_leading_zeros_is_paid_with_them(
         ({"destination_sort_code": "040004", "destination_account_number": "12345678"}, 2006),
     ],
 )
-def test_an_address_in_sepa_pays_to_an_iban_of_sepa(
+def test_a_sepa_address_pays_only_to_a_sepa_iban(
     tariff: Scene, rich: dict[int, Any], destination: dict[str, str], code: int | None
 ) -> None:
     assert tariff.transfer(rich[SEPA], 100, **destination).status_code == code
@@ -321,7 +321,7 @@ def test_the_first_scheme_that_takes_the_amount_is_used(
         assert payment(tariff, answer.data["id"]).scheme == taken
 
 
-def test_what_the_provider_refuses_is_7001_and_nothing_stays_held(stage: Scene) -> None:
+def test_a_payment_refused_by_the_provider_returns_7001_and_leaves_no_hold(stage: Scene) -> None:
     address = stage.funded(10_000)
 
     answer = stage.transfer(address, 100, destination_account_name="Refuse Ltd", request_reference_id="refused-000001")
@@ -332,7 +332,7 @@ def test_what_the_provider_refuses_is_7001_and_nothing_stays_held(stage: Scene) 
     assert len(movements(stage, address["account_id"])) == 3
 
 
-def test_a_repeat_pays_nothing_again(stage: Scene) -> None:
+def test_a_repeated_payment_moves_money_once(stage: Scene) -> None:
     address = stage.funded(10_000)
     reference = stage.reference()
 
@@ -346,5 +346,5 @@ def test_a_repeat_pays_nothing_again(stage: Scene) -> None:
     assert stage.balances(address["account_id"]) == (9900, 9900, 0)
 
 
-def test_after_all_that_every_balance_is_the_sum_of_its_rows(stage: Scene) -> None:
+def test_every_balance_is_the_sum_of_its_rows(stage: Scene) -> None:
     prove(stage)
