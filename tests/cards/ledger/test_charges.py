@@ -19,7 +19,7 @@ def tariff(stage: Scene) -> Scene:
 # -- fees
 
 
-def test_a_fee_of_its_own_is_held_with_the_payment_and_shown_beside_it(tariff: Scene) -> None:
+def test_a_separate_fee_is_held_with_the_payment_and_listed_beside_the_payment(tariff: Scene) -> None:
     address = tariff.funded(10_000)
     account = address["account_id"]
     tariff.data("assignAccountToFeeRuleGroup", account_id=account, fee_group_id=SEPARATE)
@@ -48,7 +48,7 @@ def test_a_fee_of_its_own_is_held_with_the_payment_and_shown_beside_it(tariff: S
 @pytest.mark.parametrize(
     ("amount", "fee"), [(7250, 50), (7749, 50), (7750, 51), (57_249, 149), (57_250, 150), (90_000, 150)]
 )
-def test_a_fee_is_between_its_minimum_and_its_maximum(tariff: Scene, amount: int, fee: int) -> None:
+def test_a_fee_stays_between_its_minimum_and_maximum(tariff: Scene, amount: int, fee: int) -> None:
     address = tariff.funded(100_000)
     tariff.data("assignAccountToFeeRuleGroup", account_id=address["account_id"], fee_group_id=SEPARATE)
 
@@ -57,7 +57,7 @@ def test_a_fee_is_between_its_minimum_and_its_maximum(tariff: Scene, amount: int
     assert tariff.balances(address["account_id"])[0] == 100_000 - amount - fee
 
 
-def test_a_fee_goes_by_the_country_that_is_paid_to(tariff: Scene) -> None:
+def test_a_fee_depends_on_the_destination_country(tariff: Scene) -> None:
     address = tariff.funded(10_000, EUR)
     account = address["account_id"]
     tariff.data("assignAccountToFeeRuleGroup", account_id=account, fee_group_id=SEPARATE)
@@ -83,7 +83,7 @@ def test_a_blended_fee_is_part_of_the_transaction(tariff: Scene) -> None:
     assert main["fee"] == 80
 
 
-def test_a_rejected_payment_costs_nothing_and_a_returned_one_keeps_its_fee(tariff: Scene) -> None:
+def test_a_rejected_payment_pays_no_fee_and_a_returned_payment_keeps_its_fee(tariff: Scene) -> None:
     address = tariff.funded(10_000)
     account = address["account_id"]
     tariff.data("assignAccountToFeeRuleGroup", account_id=account, fee_group_id=SEPARATE)
@@ -98,7 +98,7 @@ def test_a_rejected_payment_costs_nothing_and_a_returned_one_keeps_its_fee(tarif
 
 
 @pytest.mark.parametrize(("amount", "code"), [(9945, None), (9946, 5001)])
-def test_fees_have_to_be_available_too(tariff: Scene, amount: int, code: int | None) -> None:
+def test_a_balance_that_does_not_cover_the_fee_returns_5001(tariff: Scene, amount: int, code: int | None) -> None:
     address = tariff.funded(10_000)
     tariff.data("assignAccountToFeeRuleGroup", account_id=address["account_id"], fee_group_id=SEPARATE)
 
@@ -107,7 +107,7 @@ def test_fees_have_to_be_available_too(tariff: Scene, amount: int, code: int | N
     assert (answer.status_code, tariff.balances(address["account_id"])[0]) == (code, 10_000 if code else 0)
 
 
-def test_what_a_payment_costs_is_decided_when_it_is_asked_for(tariff: Scene) -> None:
+def test_fees_of_a_payment_are_fixed_at_its_request(tariff: Scene) -> None:
     address = tariff.funded(10_000)
     account = address["account_id"]
     free = tariff.paid(address, 1000)
@@ -119,7 +119,7 @@ def test_what_a_payment_costs_is_decided_when_it_is_asked_for(tariff: Scene) -> 
     assert tariff.result(dear, "settled")["settled_balance"] == 7950
 
 
-def test_a_fee_without_a_rate_to_the_accounts_currency_is_5003(tariff: Scene) -> None:
+def test_a_fee_without_a_rate_to_the_accounts_currency_returns_5003(tariff: Scene) -> None:
     address = tariff.address(tariff.account(currency_ison=YEN), SEPA)
     tariff.inbound(address, 10_000)
     tariff.data("assignAccountToFeeRuleGroup", account_id=address["account_id"], fee_group_id=SEPARATE)
@@ -167,7 +167,9 @@ def test_an_account_in_another_currency_pays_at_the_marked_up_rate(tariff: Scene
 
 
 @pytest.mark.parametrize(("currency", "taken", "fee"), [(YEN, 1640, 40), (DINAR, 2563, 63)])
-def test_minor_units_differ_from_currency_to_currency(tariff: Scene, currency: int, taken: int, fee: int) -> None:
+def test_a_conversion_uses_the_minor_units_of_the_accounts_currency(
+    tariff: Scene, currency: int, taken: int, fee: int
+) -> None:
     account = tariff.account(currency_ison=currency)
     address = tariff.address(account, SEPA)
     before = tariff.inbound(address, 2000)["available_balance"]
@@ -192,7 +194,7 @@ def test_a_fee_and_a_conversion_add_up(tariff: Scene) -> None:
     assert booked["conversion", GBP] == 800
 
 
-def test_each_side_has_its_own_rates_and_fees(stage: Scene, tariff: Scene) -> None:
+def test_each_side_of_an_internal_transfer_has_its_own_rates_and_fees(stage: Scene, tariff: Scene) -> None:
     source = stage.funded(10_000, EUR)
     account = tariff.account(currency_ison=GBP, fee_group_id=SEPARATE)
 
@@ -221,7 +223,7 @@ def test_each_side_has_its_own_rates_and_fees(stage: Scene, tariff: Scene) -> No
 @pytest.mark.parametrize(
     ("amount", "fee"), [(9, 8), (839, 8), (840, 9), (1239, 12), (1240, 13), (15_959, 159), (15_960, 160), (25_000, 160)]
 )
-def test_a_fee_of_what_comes_in_is_taken_from_it(tariff: Scene, amount: int, fee: int) -> None:
+def test_a_fee_of_a_payment_in_is_deducted_from_its_amount(tariff: Scene, amount: int, fee: int) -> None:
     account = tariff.account(currency_ison=GBP, fee_group_id=SEPARATE)
     address = tariff.address(account)
 
@@ -238,13 +240,13 @@ def test_a_fee_of_what_comes_in_is_taken_from_it(tariff: Scene, amount: int, fee
 
 
 @pytest.mark.parametrize(("amount", "left"), [(7, 0), (8, 0), (9, 1)])
-def test_nobody_pays_more_fees_than_what_comes_in(tariff: Scene, amount: int, left: int) -> None:
+def test_fees_of_a_payment_in_never_exceed_its_amount(tariff: Scene, amount: int, left: int) -> None:
     account = tariff.account(currency_ison=GBP, fee_group_id=SEPARATE)
 
     assert tariff.inbound(tariff.address(account), amount)["available_balance"] == left
 
 
-def test_a_blended_fee_lessens_the_credit(tariff: Scene) -> None:
+def test_a_blended_fee_reduces_the_credit(tariff: Scene) -> None:
     account = tariff.account(currency_ison=GBP, fee_group_id=BLENDED)
 
     assert tariff.inbound(tariff.address(account), 1000)["settled_balance"] == 990
@@ -255,7 +257,7 @@ def test_a_blended_fee_lessens_the_credit(tariff: Scene) -> None:
 
 
 @pytest.mark.parametrize(("programme", "shown"), [(EVERYDAY_ACCOUNT, 780), (PREPAID_ACCOUNT, 800)])
-def test_an_account_in_another_currency_is_credited_at_the_worse_rate(
+def test_an_account_in_another_currency_is_credited_at_the_marked_down_rate(
     tariff: Scene, programme: int, shown: int
 ) -> None:
     account = tariff.account(currency_ison=GBP, program_id=programme)
@@ -294,7 +296,7 @@ def test_a_direct_debit_has_its_own_fee(tariff: Scene) -> None:
     assert tariff.balances(account) == (1000, 1000, 0)
 
 
-def test_a_direct_debit_in_another_currency_comes_back_whole(tariff: Scene) -> None:
+def test_a_direct_debit_in_another_currency_is_returned_in_full(tariff: Scene) -> None:
     account = tariff.account(currency_ison=GBP)
     tariff.inbound(tariff.address(account), 820)
 
@@ -305,5 +307,5 @@ def test_a_direct_debit_in_another_currency_comes_back_whole(tariff: Scene) -> N
     assert tariff.balances(account) == (820, 820, 0)
 
 
-def test_after_all_that_every_balance_is_the_sum_of_its_rows(tariff: Scene) -> None:
+def test_every_balance_is_the_sum_of_its_rows(tariff: Scene) -> None:
     prove(tariff)

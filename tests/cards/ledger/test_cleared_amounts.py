@@ -52,7 +52,7 @@ class Shop:
         return self.state.debited
 
 
-def test_sixty_refunds_of_a_yen_bring_the_thirty_eight_cents_that_the_purchase_took() -> None:
+def test_sixty_refunds_of_a_yen_credit_the_38_cents_of_the_purchase() -> None:
     rate = Decimal("0.0063")
     shop = Shop([60], rate, Decimal(0), JPY, EUR)
 
@@ -66,7 +66,7 @@ def test_sixty_refunds_of_a_yen_bring_the_thirty_eight_cents_that_the_purchase_t
 @given(PARTS, PARTS, RATES, PAIRS)
 @example([3], [1, 1, 1], Decimal("0.0060"), (JPY, EUR))
 @example([1, 1, 1], [1, 1, 1], Decimal("0.0060"), (JPY, EUR))
-def test_at_unchanged_rates_the_last_refund_brings_the_remainder(
+def test_the_last_refund_credits_the_remainder_at_unchanged_rates(
     collected: list[int], refunds: list[int], rate: Decimal, pair: tuple[int, int]
 ) -> None:
     shop = Shop(collected, rate, Decimal(0), *pair)
@@ -84,7 +84,7 @@ def test_at_unchanged_rates_the_last_refund_brings_the_remainder(
 @settings(max_examples=200)
 @given(st.lists(st.tuples(st.booleans(), st.integers(1, 500)), max_size=30), st.integers(1, 500), RATES, PAIRS)
 @example([(False, 5), *[(True, 1)] * 10], 10, Decimal("0.0063"), (JPY, EUR))
-def test_the_last_refund_brings_the_remainder_whatever_was_cleared_between_refunds(
+def test_the_last_refund_credits_the_remainder_after_clearings_between_refunds(
     moves: list[tuple[bool, int]], first: int, rate: Decimal, pair: tuple[int, int]
 ) -> None:
     shop = Shop([first], rate, Decimal(0), *pair)
@@ -101,7 +101,7 @@ def test_the_last_refund_brings_the_remainder_whatever_was_cleared_between_refun
         assert shop.state.credited == shop.debited
 
 
-def test_refunds_bring_what_a_dispute_of_less_than_a_minor_unit_has_left() -> None:
+def test_refunds_credit_the_rest_after_a_dispute_below_a_minor_unit() -> None:
     """A yen is 50 cents: a dispute of 25 cents is half a yen, and counts as one."""
     rate = Decimal("0.5")
     shop = Shop([10], rate, Decimal(0), JPY, EUR)
@@ -112,7 +112,7 @@ def test_refunds_bring_what_a_dispute_of_less_than_a_minor_unit_has_left() -> No
     assert brought == [75] + [50] * 8
 
 
-def test_a_refund_at_a_worse_rate_is_not_made_up_for_by_a_later_one() -> None:
+def test_a_later_refund_does_not_compensate_an_earlier_worse_rate() -> None:
     shop = Shop([20_00], Decimal(2), Decimal(0), EUR, KWD)
 
     brought = [shop.gives_back(10_00, Decimal(rate)).holder_amount for rate in (1, 2)]
@@ -122,7 +122,7 @@ def test_a_refund_at_a_worse_rate_is_not_made_up_for_by_a_later_one() -> None:
 
 @settings(max_examples=200)
 @given(PARTS, PARTS, RATES, MARKUPS, PAIRS)
-def test_a_refund_in_parts_brings_what_it_brings_whole(
+def test_refunds_in_parts_credit_the_same_as_one_refund(
     collected: list[int], refunds: list[int], rate: Decimal, markup: Decimal, pair: tuple[int, int]
 ) -> None:
     parts, whole = (Shop(collected, rate, markup, *pair) for _ in range(2))
@@ -137,7 +137,7 @@ def test_a_refund_in_parts_brings_what_it_brings_whole(
 
 @settings(max_examples=200)
 @given(PARTS, st.lists(st.tuples(st.integers(1, 300), RATES), min_size=1, max_size=30), RATES, MARKUPS, PAIRS)
-def test_whatever_becomes_of_rates_no_refunds_bring_more_than_their_share_of_what_was_taken(
+def test_refunds_at_any_rates_credit_at_most_their_share_of_the_debited_amount(
     collected: list[int], refunds: list[tuple[int, Decimal]], rate: Decimal, markup: Decimal, pair: tuple[int, int]
 ) -> None:
     shop = Shop(collected, rate, markup, *pair)
@@ -151,7 +151,7 @@ def test_whatever_becomes_of_rates_no_refunds_bring_more_than_their_share_of_wha
 
 
 @pytest.mark.parametrize(("now", "brought"), [("0.5", 5_00), ("1", 10_00), ("2", 10_00)])
-def test_a_refund_is_converted_at_the_rate_of_its_day_up_to_what_was_taken(now: str, brought: int) -> None:
+def test_a_refund_uses_the_rate_of_its_day_up_to_the_debited_amount(now: str, brought: int) -> None:
     shop = Shop([20_00], Decimal(1), Decimal(0), EUR, KWD)
 
     made = shop.gives_back(10_00, Decimal(now))
@@ -159,7 +159,7 @@ def test_a_refund_is_converted_at_the_rate_of_its_day_up_to_what_was_taken(now: 
     assert (made.holder_amount, made.base_rate) == (brought * 10, Decimal(now))
 
 
-def test_in_the_same_currency_a_refund_is_its_amount() -> None:
+def test_a_refund_in_the_accounts_currency_credits_its_amount() -> None:
     same = conversion(Catalogue(1, ""), 100, EUR, EUR, debit=False)
     assert same is not None
 
@@ -171,7 +171,7 @@ def test_in_the_same_currency_a_refund_is_its_amount() -> None:
     assert made.fee == 0
 
 
-def test_what_was_collected_at_several_rates_is_given_back_at_the_rate_of_the_day() -> None:
+def test_clearings_at_several_rates_are_refunded_at_the_rate_of_the_refund() -> None:
     shop = Shop([10_00], Decimal(1), Decimal(0), EUR, KWD)
     shop.state = shop.state.add_clearing(converted(10_00, Decimal(2), Decimal(0), EUR, KWD, debit=True))
 

@@ -119,10 +119,10 @@ def test_a_percentage_is_rounded_once(amount: int, percent: str, part: int) -> N
         ("HRK", 1000, 132_72),
     ],
 )
-def test_national_currencies_became_euros_as_regulation_1103_97_rounds(
+def test_national_currencies_convert_to_euros_by_regulation_1103_97(
     currency: str, amount: int, euro_cents: int
 ) -> None:
-    """Pounds stand in for the old currencies: ISO 4217 does not list these any more."""
+    """Pounds replace the old currencies, which ISO 4217 no longer lists."""
     rate = 1 / Decimal(SIX_FIGURES[currency])
 
     assert convert(amount * 100, rate, GBP, EUR) == euro_cents
@@ -141,8 +141,10 @@ def test_national_currencies_became_euros_as_regulation_1103_97_rounds(
         (5, "ESP", JPY, 832),
     ],
 )
-def test_euros_are_worth_what_the_irrevocable_rates_say(euros: int, currency: str, stand_in: int, minor: int) -> None:
-    """Yen and pounds stand in for the old currencies without and with hundredths."""
+def test_euros_convert_to_national_currencies_at_the_irrevocable_rates(
+    euros: int, currency: str, stand_in: int, minor: int
+) -> None:
+    """Yen and pounds replace the old currencies without and with hundredths."""
     assert convert(euros * 100, Decimal(SIX_FIGURES[currency]), EUR, stand_in) == minor
 
 
@@ -166,13 +168,13 @@ def test_euros_are_worth_what_the_irrevocable_rates_say(euros: int, currency: st
         (0, "161.25", EUR, JPY, 0),
     ],
 )
-def test_a_conversion_minds_the_minor_units_of_both_currencies(
+def test_a_conversion_respects_the_minor_units_of_both_currencies(
     amount: int, rate: str, of: int, to: int, result: int
 ) -> None:
     assert convert(amount, Decimal(rate), of, to) == result
 
 
-def test_no_digit_of_the_longest_amounts_and_rates_is_lost() -> None:
+def test_a_conversion_of_the_longest_amount_and_rate_is_exact() -> None:
     rate = Decimal("123456789.123456789")
     exact = Fraction(999_999_999_999_999) * Fraction(rate)
 
@@ -190,7 +192,7 @@ def test_a_conversion_is_the_fraction_rounded_half_up(amount: int, rate: Decimal
 
 @settings(max_examples=100)
 @given(AMOUNTS, AMOUNTS, RATES, CURRENCIES, CURRENCIES)
-def test_more_money_is_never_converted_to_less(one: int, other: int, rate: Decimal, of: int, to: int) -> None:
+def test_a_larger_amount_never_converts_to_less(one: int, other: int, rate: Decimal, of: int, to: int) -> None:
     less, more = sorted((one, other))
 
     assert 0 <= convert(less, rate, of, to) <= convert(more, rate, of, to)
@@ -199,7 +201,9 @@ def test_more_money_is_never_converted_to_less(one: int, other: int, rate: Decim
 @pytest.mark.parametrize(
     ("debit", "holder_amount", "holder_rate", "fee"), [(True, 110_70, "1.107", 2_70), (False, 105_30, "1.053", 2_70)]
 )
-def test_the_markup_is_against_the_holder(debit: bool, holder_amount: int, holder_rate: str, fee: int) -> None:
+def test_the_markup_raises_debits_and_lowers_credits(
+    debit: bool, holder_amount: int, holder_rate: str, fee: int
+) -> None:
     made = conversion(catalogue(markup="2.5", EUR_USD="1.08"), 100_00, EUR, USD, debit=debit)
 
     assert made is not None
@@ -249,8 +253,8 @@ def test_both_amounts_of_a_conversion_are_rounded_the_same_way(
 
 @settings(max_examples=100)
 @given(st.lists(AMOUNTS, min_size=1, max_size=9), RATES)
-def test_payments_in_parts_never_gain_what_rounding_leaves(amounts: list[int], rate: Decimal) -> None:
-    """What arrives in parts is at most what leaves as a whole, and what leaves in parts at least what arrives whole."""
+def test_payments_in_parts_never_gain_from_rounding(amounts: list[int], rate: Decimal) -> None:
+    """Credits in parts are at most one debit of the sum; debits in parts are at least one credit of the sum."""
     rates = Catalogue(1, "", rates={(EUR, JPY): Rate(rate, Decimal(0))})
 
     def moved(amount: int, *, debit: bool) -> int:
@@ -262,7 +266,7 @@ def test_payments_in_parts_never_gain_what_rounding_leaves(amounts: list[int], r
     assert moved(sum(amounts), debit=False) <= sum(moved(each, debit=True) for each in amounts)
 
 
-def test_the_same_currency_is_converted_for_nothing() -> None:
+def test_a_conversion_to_the_same_currency_is_free() -> None:
     made = conversion(catalogue(), 12_345, EUR, EUR, debit=True)
 
     assert made is not None
@@ -273,7 +277,7 @@ def test_the_same_currency_is_converted_for_nothing() -> None:
     assert convert_at_base_rate(catalogue(), 12_345, EUR, EUR) == 12_345
 
 
-def test_a_rate_holds_in_its_direction_only() -> None:
+def test_a_rate_applies_only_in_its_direction() -> None:
     there = catalogue(markup="2", EUR_USD="1.08")
 
     assert convert_at_base_rate(there, 100_00, EUR, USD) == 108_00
@@ -283,7 +287,7 @@ def test_a_rate_holds_in_its_direction_only() -> None:
     assert str(missing.value) == f"there is no exchange rate from {USD} to {EUR}"
 
 
-def test_what_has_no_minor_units_is_not_converted() -> None:
+def test_a_currency_without_minor_units_is_not_converted() -> None:
     gold = catalogue(EUR_XAU="0.0004", XAU_EUR="2500")
 
     assert conversion(gold, 100, EUR, XAU, debit=True) is None
@@ -294,7 +298,7 @@ def test_what_has_no_minor_units_is_not_converted() -> None:
 
 @settings(max_examples=100)
 @given(AMOUNTS, RATES, st.decimals(0, 100, places=4), st.booleans())
-def test_a_conversion_is_never_better_for_the_holder_than_its_base(
+def test_a_conversion_never_favours_the_holder_over_the_base_rate(
     amount: int, rate: Decimal, markup: Decimal, debit: bool
 ) -> None:
     made = conversion(Catalogue(1, "", rates={(EUR, JPY): Rate(rate, markup)}), amount, EUR, JPY, debit=debit)

@@ -39,7 +39,7 @@ def rows(operations: list[Operation]) -> list[dict[str, Any]]:
     return [each.item for each in operations if isinstance(each, Put) and each.item["part"].startswith("movement#")]
 
 
-def test_what_is_booked_held_and_reserved_has_its_other_side() -> None:
+def test_bookings_holds_and_reservations_have_counter_entries() -> None:
     mine, made = account(), movement()
     made.book(mine, 1000, EXTERNAL)
     made.hold(mine, 300)
@@ -80,7 +80,7 @@ def test_an_exchange_balances_in_both_currencies() -> None:
     }
 
 
-def test_what_comes_to_nothing_is_left_out() -> None:
+def test_entries_with_a_sum_of_zero_are_omitted() -> None:
     mine, made = account(held=300), movement()
     made.hold(mine, 300)
     made.hold(mine, -300)
@@ -92,7 +92,7 @@ def test_what_comes_to_nothing_is_left_out() -> None:
     assert row["held"] == 300
 
 
-def test_a_movement_that_does_not_balance_is_not_written() -> None:
+def test_an_unbalanced_movement_is_rejected() -> None:
     made = movement()
     made.book(account(), 100, EXTERNAL)
     made._add_entry(FEES, GBP, 1)
@@ -110,12 +110,12 @@ def test_a_movement_that_does_not_balance_is_not_written() -> None:
         ([("a", EUR, 5), ("b", GBP, -5)], {EUR: 5, GBP: -5}),
     ],
 )
-def test_entries_balance_in_each_currency(lines: list[tuple[str, int, int]], left: dict[int, int]) -> None:
+def test_an_imbalance_is_computed_per_currency(lines: list[tuple[str, int, int]], left: dict[int, int]) -> None:
     assert imbalance([Entry(*line) for line in lines]) == left
     assert entries_of({"entries": [[*line] for line in lines]}) == [Entry(*line) for line in lines]
 
 
-def test_two_accounts_of_one_movement_each_have_a_row_with_all_of_it() -> None:
+def test_each_account_of_a_movement_has_a_row_with_all_entries() -> None:
     payer, payee, made = account(7, settled=900, movements=4), account(8), movement()
     made.book(payer, -500, EXTERNAL)
     made.book(payee, 500, EXTERNAL)
@@ -127,7 +127,7 @@ def test_two_accounts_of_one_movement_each_have_a_row_with_all_of_it() -> None:
     assert (other["owner"], other["part"], other["settled"]) == ("account#8", "movement#000000000001", 500)
 
 
-def test_a_row_is_recorded_after_the_accounts_last_one_whatever_the_clock_says() -> None:
+def test_a_row_is_dated_after_the_last_row_despite_a_slow_clock() -> None:
     late, made = account(last_at=AT + 5000, updated_at=AT // 1000 + 5), movement()
     made.book(late, 1, EXTERNAL)
 
@@ -138,7 +138,7 @@ def test_a_row_is_recorded_after_the_accounts_last_one_whatever_the_clock_says()
     assert made.account_after(late).updated_at == AT // 1000 + 5
 
 
-def test_a_special_account_has_books_of_its_own() -> None:
+def test_a_special_account_has_its_own_ledger_rows() -> None:
     special = SpecialAccount(id=801, manager_id=3, access_level=0, currency=EUR, updated_at=1)
     made = movement()
     made.book(special, 10, EXTERNAL)
@@ -149,7 +149,7 @@ def test_a_special_account_has_books_of_its_own() -> None:
     assert ["special_account#3.801:settled", EUR, 10] in row["entries"]
 
 
-def test_only_one_of_two_movements_from_the_same_reading_is_written(stage: Scene) -> None:
+def test_only_one_of_two_movements_from_the_same_read_is_written(stage: Scene) -> None:
     number = stage.account()
     item = stage.hub.store.get(*Account.key(number))
     assert item is not None
@@ -165,7 +165,7 @@ def test_only_one_of_two_movements_from_the_same_reading_is_written(stage: Scene
     prove(stage)
 
 
-def test_a_movements_transactions_are_written_with_it(stage: Scene) -> None:
+def test_a_movement_is_written_together_with_its_transactions(stage: Scene) -> None:
     number = stage.account()
     item = stage.hub.store.get(*Account.key(number))
     assert item is not None
@@ -180,7 +180,7 @@ def test_a_movements_transactions_are_written_with_it(stage: Scene) -> None:
     assert [row["part"] for row in found] == ["movement#000000000001", f"transaction#{AT}#77000000001"]
 
 
-def test_after_a_long_story_the_balances_are_the_sum_of_the_rows(stage: Scene) -> None:
+def test_balances_are_the_sum_of_the_rows_after_many_movements(stage: Scene) -> None:
     euros, pounds = stage.funded(100_000, EUR), stage.funded(100_000)
     abroad = stage.address(pounds["account_id"], SEPA)
     for round_number in (1, 2):

@@ -48,7 +48,7 @@ def charged(amount: int, *entries: FeeEntry, currency: int = EUR, account: int =
     return [fee.amount for fee in fees_of(CATALOGUE, group(*entries), facts, amount, currency, account)]
 
 
-def test_a_fee_says_what_it_is_for_and_whether_it_is_blended() -> None:
+def test_a_fee_has_its_code_description_amount_and_blended_flag() -> None:
     entries = [entry("POS", fixed=25), entry("FX", percent=Decimal(1), blended=True)]
 
     assert fees_of(CATALOGUE, group(*entries), PURCHASE, 10_00, EUR, EUR) == [
@@ -57,7 +57,7 @@ def test_a_fee_says_what_it_is_for_and_whether_it_is_blended() -> None:
     ]
 
 
-def test_without_a_group_nothing_costs_anything() -> None:
+def test_no_fee_is_charged_without_a_fee_group_or_entries() -> None:
     assert fees_of(CATALOGUE, None, PURCHASE, 10_00, EUR, EUR) == []
     assert charged(10_00) == []
 
@@ -75,7 +75,7 @@ def test_the_first_matching_entry_of_each_code_is_charged_and_codes_add_up() -> 
     assert charged(10_00, *reversed(entries)) == [5, 4]
 
 
-def test_a_first_entry_that_costs_nothing_hides_the_others_of_its_code() -> None:
+def test_a_matching_free_entry_hides_later_entries_of_its_code() -> None:
     assert charged(10_00, entry(fixed=0, entry_mode=7), entry(fixed=50)) == []
 
 
@@ -95,54 +95,54 @@ def test_a_first_entry_that_costs_nothing_hides_the_others_of_its_code() -> None
         ({"region": 2}, False),
     ],
 )
-def test_only_what_falls_under_an_entry_is_charged(asked: dict[str, Any], falls: bool) -> None:
+def test_an_entry_charges_only_matching_transactions(asked: dict[str, Any], falls: bool) -> None:
     assert charged(10_00, entry(fixed=50, **asked)) == ([50] if falls else [])
 
 
 @pytest.mark.parametrize(("amount", "price"), [(99, []), (100, [1]), (299, [1]), (300, [2])])
-def test_half_a_minor_unit_of_a_percentage_is_charged_whole(amount: int, price: list[int]) -> None:
+def test_half_a_minor_unit_of_a_percentage_rounds_up(amount: int, price: list[int]) -> None:
     assert charged(amount, entry(percent=Decimal("0.5"))) == price
 
 
-def test_the_fixed_part_is_charged_beside_the_percentage() -> None:
+def test_the_fixed_part_is_added_to_the_percentage() -> None:
     assert charged(10_00, entry(fixed=30, percent=Decimal("1.5"))) == [45]
     assert charged(0, entry(fixed=30, percent=Decimal("1.5"))) == [30]
 
 
 @pytest.mark.parametrize(("amount", "price"), [(0, 50), (49_00, 50), (50_00, 50), (51_00, 51)])
-def test_a_price_below_the_minimum_is_the_minimum(amount: int, price: int) -> None:
+def test_a_price_below_the_minimum_is_raised_to_the_minimum(amount: int, price: int) -> None:
     """One per cent: 49, 50 and 51 minor units on both sides of the minimum."""
     assert charged(amount, entry(percent=Decimal(1), minimum=50)) == [price]
 
 
 @pytest.mark.parametrize(("amount", "price"), [(199_00, 199), (200_00, 200), (201_00, 200), (9_999_999_00, 200)])
-def test_a_price_above_the_maximum_is_the_maximum(amount: int, price: int) -> None:
+def test_a_price_above_the_maximum_is_lowered_to_the_maximum(amount: int, price: int) -> None:
     assert charged(amount, entry(percent=Decimal(1), maximum=200)) == [price]
 
 
 @pytest.mark.parametrize(
     ("fixed", "price"), [(49, [50]), (50, [50]), (51, [51]), (99, [99]), (100, [100]), (101, [100])]
 )
-def test_minimum_and_maximum_bound_the_fixed_part_too(fixed: int, price: list[int]) -> None:
+def test_minimum_and_maximum_apply_to_the_fixed_part(fixed: int, price: list[int]) -> None:
     assert charged(10_00, entry(fixed=fixed, minimum=50, maximum=100)) == price
 
 
-def test_a_maximum_of_nothing_is_nothing() -> None:
+def test_a_maximum_of_zero_charges_nothing() -> None:
     assert charged(10_00, entry(fixed=50, maximum=0)) == []
 
 
-def test_the_sum_of_both_parts_is_bounded_and_not_each_of_them() -> None:
+def test_minimum_and_maximum_apply_to_the_sum_of_both_parts() -> None:
     assert charged(10_00, entry(fixed=30, percent=Decimal(3), maximum=50)) == [50]
     assert charged(10_00, entry(fixed=30, percent=Decimal(3), minimum=60)) == [60]
 
 
-def test_the_percentage_is_of_the_amount_in_the_entrys_currency_at_the_base_rate() -> None:
+def test_a_percentage_applies_to_the_amount_in_the_entrys_currency() -> None:
     """100.00 dollars are 92.50 euros."""
     assert charged(100_00, entry(percent=Decimal(2)), currency=USD) == [1_85]
 
 
-def test_bounds_hold_in_the_entrys_currency_and_the_price_is_converted_afterwards() -> None:
-    """At most 2.00 euros, which are 322.5 yen."""
+def test_bounds_apply_in_the_entrys_currency_before_the_conversion() -> None:
+    """The maximum of 2.00 euros is 322.5 yen."""
     assert charged(1_000_00, entry(percent=Decimal(1), maximum=200), account=JPY) == [323]
     assert charged(1_000_00, entry(percent=Decimal(1), maximum=200), account=KWD) == [666]
 
@@ -152,7 +152,7 @@ def test_every_step_of_a_price_is_rounded_once() -> None:
     assert charged(1_50, entry(percent=Decimal(50)), currency=USD, account=JPY) == [113]
 
 
-def test_a_price_that_is_nothing_in_the_accounts_currency_is_left_out() -> None:
+def test_a_price_of_zero_in_the_accounts_currency_is_omitted() -> None:
     """A cent is 1.61 yen; a yen is 0.62 of a cent, and half a cent rounds up."""
     assert charged(10_00, entry(fixed=1), account=JPY) == [2]
     assert charged(100, entry(fixed=1, currency=JPY), account=EUR) == [1]
@@ -172,7 +172,7 @@ def test_a_price_that_is_nothing_in_the_accounts_currency_is_left_out() -> None:
 @pytest.mark.parametrize(
     ("members", "currency", "account"), [({"percent": Decimal(1)}, GBP, EUR), ({"fixed": 1}, EUR, GBP)]
 )
-def test_a_price_without_a_rate_cannot_be_told(members: dict[str, Any], currency: int, account: int) -> None:
+def test_a_price_without_a_rate_raises_no_rate(members: dict[str, Any], currency: int, account: int) -> None:
     with pytest.raises(NoRate):
         charged(10_00, entry(**members), currency=currency, account=account)
 
@@ -214,7 +214,7 @@ CUSTOM = group(
     ("currency", "country", "fixed"),
     [(EUR, DE, 400), (EUR, FR, 450), (EUR, None, 450), (USD, US, 500), (USD, DE, 500), (GBP, DE, 500)],
 )
-def test_a_custom_fee_has_the_entry_that_fits_else_the_first_of_its_code(
+def test_a_custom_fee_uses_the_matching_entry_or_the_first_of_its_code(
     currency: int, country: int | None, fixed: int
 ) -> None:
     found = entry_of(CUSTOM, "CARD", currency, country)
@@ -223,7 +223,7 @@ def test_a_custom_fee_has_the_entry_that_fits_else_the_first_of_its_code(
     assert found.fixed == fixed
 
 
-def test_a_code_that_the_group_does_not_have_has_no_entry() -> None:
+def test_an_unknown_fee_code_has_no_entry() -> None:
     assert entry_of(CUSTOM, "card", EUR) is None
     assert entry_of(group(), "CARD", EUR) is None
 
@@ -240,13 +240,13 @@ def test_a_code_that_the_group_does_not_have_has_no_entry() -> None:
         ({"percent": Decimal(5), "minimum": 100}, None),
     ],
 )
-def test_a_custom_fee_by_itself_has_its_fixed_price(members: dict[str, Any], price: int | None) -> None:
+def test_a_custom_fee_without_a_transaction_has_its_fixed_price(members: dict[str, Any], price: int | None) -> None:
     made = price_of(CATALOGUE, entry(**members), EUR)
 
     assert (made and made.amount) == price
 
 
-def test_a_custom_fee_for_a_transaction_has_the_percentage_of_its_amount() -> None:
+def test_a_custom_fee_for_a_transaction_includes_the_percentage_of_the_amount() -> None:
     both = entry(fixed=400, percent=Decimal(5))
 
     assert price_of(CATALOGUE, both, EUR, (10_00, EUR)) == Fee("POS", "Fee POS", 450, blended=False)

@@ -100,7 +100,7 @@ class Owner:
         (YEAR, "2028-01-01 00:00:00", "2028-12-31 23:59:59"),
     ],
 )
-def test_a_window_has_its_first_and_its_last_second(duration: int, first: str, last: str) -> None:
+def test_a_window_includes_its_first_and_last_second(duration: int, first: str, last: str) -> None:
     start, end = at(first), at(last) + 1
 
     assert window_bounds(duration, start) == (start, end)
@@ -110,13 +110,13 @@ def test_a_window_has_its_first_and_its_last_second(duration: int, first: str, l
     assert window_bounds(duration, start - 1)[1] == start
 
 
-def test_a_single_transaction_is_a_window_of_no_time() -> None:
+def test_a_single_transaction_window_has_no_duration() -> None:
     assert window_bounds(ONCE, NOON) == (NOON, NOON)
 
 
 @settings(max_examples=200)
 @given(st.integers(0, at("2100-01-01 00:00:00")), st.sampled_from([DAY, WEEK, MONTH, YEAR]))
-def test_windows_are_those_of_the_calendar(now: int, duration: int) -> None:
+def test_windows_follow_the_utc_calendar(now: int, duration: int) -> None:
     start, end = (datetime.fromtimestamp(second, UTC) for second in window_bounds(duration, now))
     time = datetime.fromtimestamp(now, UTC)
 
@@ -137,7 +137,7 @@ def test_windows_are_those_of_the_calendar(now: int, duration: int) -> None:
         (YEAR, "2026-12-31 23:59:59"),
     ],
 )
-def test_what_was_used_is_there_again_with_the_first_second_after(duration: int, last: str) -> None:
+def test_a_used_limit_resets_in_the_first_second_of_the_next_window(duration: int, last: str) -> None:
     owner = Owner(entry(count=1, amount=100, country_count=1, duration=duration))
     owner.now = at(last)
     owner.moves(100)
@@ -153,7 +153,7 @@ def test_what_was_used_is_there_again_with_the_first_second_after(duration: int,
     owner.refused(1)
 
 
-def test_a_window_that_began_later_than_the_clock_says_stays() -> None:
+def test_a_window_started_by_a_faster_clock_continues() -> None:
     owner = Owner(entry(count=1))
     owner.now = TODAY
     counted = owner.moves(1)
@@ -169,7 +169,7 @@ def test_a_window_that_began_later_than_the_clock_says_stays() -> None:
 
 
 @pytest.mark.parametrize("duration", [ONCE, DAY, WEEK, MONTH, YEAR])
-def test_an_amount_at_the_limit_passes_and_one_above_does_not(duration: int) -> None:
+def test_an_amount_at_the_limit_passes_and_a_higher_amount_is_refused(duration: int) -> None:
     owner = Owner(entry(amount=100_00, duration=duration))
 
     refusal = owner.refused(100_01)
@@ -180,7 +180,7 @@ def test_an_amount_at_the_limit_passes_and_one_above_does_not(duration: int) -> 
     owner.moves(100_00)
 
 
-def test_amounts_add_up_to_the_limit_and_not_above_it() -> None:
+def test_amounts_add_up_to_the_limit_and_a_higher_sum_is_refused() -> None:
     owner = Owner(entry(amount=100_00))
     owner.moves(60_00)
 
@@ -191,7 +191,7 @@ def test_amounts_add_up_to_the_limit_and_not_above_it() -> None:
     owner.moves(0)
 
 
-def test_so_many_movements_pass_and_no_more() -> None:
+def test_a_movement_above_the_count_of_a_limit_is_refused() -> None:
     owner = Owner(entry(count=3))
     for _ in range(3):
         owner.moves(LARGE)
@@ -202,7 +202,7 @@ def test_so_many_movements_pass_and_no_more() -> None:
     assert refusal.left == 0
 
 
-def test_so_many_countries_pass_and_no_more() -> None:
+def test_a_new_country_above_the_country_count_is_refused() -> None:
     owner = Owner(entry(country_count=2))
     owner.moves(1, country=DE)
     owner.moves(1, country=FR)
@@ -215,7 +215,7 @@ def test_so_many_countries_pass_and_no_more() -> None:
     owner.moves(1, country=DE)
 
 
-def test_a_movement_without_a_country_counts_none() -> None:
+def test_a_movement_without_a_country_counts_no_country() -> None:
     owner = Owner(entry(count=9, country_count=1))
     owner.moves(1, country=None)
 
@@ -227,7 +227,7 @@ def test_a_movement_without_a_country_counts_none() -> None:
 
 @pytest.mark.parametrize("bounds", [{"count": 0}, {"country_count": 0}, {"amount": 0}])
 @pytest.mark.parametrize("duration", [ONCE, DAY])
-def test_a_limit_of_nothing_lets_nothing_pass(duration: int, bounds: dict[str, int]) -> None:
+def test_a_limit_of_zero_refuses_every_movement(duration: int, bounds: dict[str, int]) -> None:
     Owner(entry(duration=duration, **bounds)).refused(1)
 
 
@@ -248,7 +248,7 @@ def test_a_limit_on_single_transactions_counts_nothing() -> None:
     assert owner.left() == LimitLeft(owner.group.entries[0], 1, 100_00, 1, NOON)
 
 
-def test_what_was_counted_before_a_limit_became_one_on_single_transactions_counts_no_more() -> None:
+def test_a_limit_changed_to_single_transactions_ignores_earlier_counts() -> None:
     owner = Owner(entry(amount=100_00, duration=ONCE))
     owner.windows = {"3.1": Window(TODAY, 1, 100_00)}
     owner.now = TODAY
@@ -257,7 +257,7 @@ def test_what_was_counted_before_a_limit_became_one_on_single_transactions_count
     owner.moves(100_00)
 
 
-def test_every_entry_that_matches_counts_and_any_may_refuse() -> None:
+def test_every_matching_entry_counts_and_can_refuse() -> None:
     owner = Owner(
         entry(1, amount=50_00, duration=ONCE),
         entry(2, amount=100_00),
@@ -276,7 +276,7 @@ def test_every_entry_that_matches_counts_and_any_may_refuse() -> None:
     assert owner.left(3).count == 1
 
 
-def test_a_refused_movement_counts_nowhere() -> None:
+def test_a_refused_movement_is_not_counted() -> None:
     owner = Owner(entry(1, amount=100_00), entry(2, amount=50_00))
     owner.refused(60_00)
 
@@ -306,7 +306,7 @@ def test_a_refused_movement_counts_nowhere() -> None:
         ({"transaction_region": 1}, False),
     ],
 )
-def test_only_what_falls_under_an_entry_is_counted(asked: dict[str, int], falls: bool) -> None:
+def test_an_entry_counts_only_matching_movements(asked: dict[str, int], falls: bool) -> None:
     owner = Owner(entry(count=1, **asked))
     counted = owner.moves(1)
 
@@ -314,7 +314,7 @@ def test_only_what_falls_under_an_entry_is_counted(asked: dict[str, int], falls:
     assert owner.left().count == 1 - falls
 
 
-def test_money_in_is_counted_apart_from_money_out() -> None:
+def test_money_in_and_money_out_are_counted_separately() -> None:
     owner = Owner(entry(1, amount=100), entry(2, amount=100, transaction_class=4))
     owner.moves(100)
     owner.moves(100, transaction_type=60)
@@ -324,7 +324,7 @@ def test_money_in_is_counted_apart_from_money_out() -> None:
     owner.moves(LARGE, transaction_type=63)
 
 
-def test_without_a_group_nothing_is_limited() -> None:
+def test_no_limit_applies_without_a_limit_group() -> None:
     owner = Owner()
 
     assert count_movement(owner.catalogue, None, {}, PURCHASE, LARGE, NOON, forced=False) == ({}, [])
@@ -342,7 +342,7 @@ def test_an_amount_counts_in_the_entrys_currency_at_the_base_rate() -> None:
     assert [share.amount for share in owner.moves(100_00, USD)] == [92_50]
 
 
-def test_half_a_minor_unit_counts_whole() -> None:
+def test_half_a_minor_unit_rounds_up_in_a_limit() -> None:
     """Ten yen are 6.2 cents, 25 are 15.5: 16."""
     owner = Owner(entry(amount=16))
 
@@ -350,7 +350,7 @@ def test_half_a_minor_unit_counts_whole() -> None:
     assert owner.refused(25, JPY).asked == 16
 
 
-def test_an_amount_without_a_rate_cannot_be_counted_unless_it_is_forced() -> None:
+def test_an_amount_without_a_rate_raises_no_rate_unless_forced() -> None:
     owner = Owner(entry(amount=100_00, count=5))
     with pytest.raises(NoRate):
         owner.moves(1, GBP)
@@ -380,7 +380,7 @@ def test_a_forced_movement_counts_and_is_not_refused() -> None:
     assert owner.refused(1, country=DE).left == 0
 
 
-def test_a_release_gives_back_what_was_counted() -> None:
+def test_a_release_restores_the_counts_of_its_movement() -> None:
     owner = Owner(entry(1, amount=100, count=2, country_count=1), entry(2, amount=150, duration=WEEK))
     owner.moves(40)
     before = owner.windows
@@ -392,7 +392,7 @@ def test_a_release_gives_back_what_was_counted() -> None:
     owner.refused(1)
 
 
-def test_a_country_is_given_back_with_its_last_movement() -> None:
+def test_a_country_is_released_with_its_last_movement() -> None:
     owner = Owner(entry(country_count=1))
     first = owner.moves(1, country=DE)
     second = owner.moves(1, country=DE)
@@ -403,7 +403,7 @@ def test_a_country_is_given_back_with_its_last_movement() -> None:
     owner.moves(1, country=FR)
 
 
-def test_a_release_gives_back_to_the_window_it_came_from_only() -> None:
+def test_a_release_applies_only_to_the_window_of_its_movement() -> None:
     owner = Owner(entry(1, amount=100), entry(2, amount=200, duration=WEEK))
     counted = owner.moves(100)
     owner.now += 24 * 3600
@@ -413,7 +413,7 @@ def test_a_release_gives_back_to_the_window_it_came_from_only() -> None:
     assert [owner.left(position).amount for position in (0, 1)] == [30, 130]
 
 
-def test_a_release_into_a_window_that_is_over_is_worth_nothing() -> None:
+def test_a_release_into_an_ended_window_changes_nothing() -> None:
     owner = Owner(entry(amount=100))
     counted = owner.moves(100)
     owner.now += 24 * 3600
@@ -436,7 +436,7 @@ def test_a_release_never_takes_a_counter_below_zero() -> None:
     assert owner.left().country_count == 1
 
 
-def test_a_release_of_what_no_window_knows_changes_nothing() -> None:
+def test_a_release_of_an_unknown_window_changes_nothing() -> None:
     owner = Owner(entry(amount=100))
     owner.moves(60)
 
@@ -444,7 +444,7 @@ def test_a_release_of_what_no_window_knows_changes_nothing() -> None:
     assert release_counts({}, [WindowUsage("3.1", TODAY, 60, 1)]) == {}
 
 
-def test_what_was_counted_can_be_kept_in_an_item_and_released_later() -> None:
+def test_a_counted_usage_can_be_stored_and_released_later() -> None:
     owner = Owner(entry(1, amount=100, country_count=1), entry(2, count=1, duration=WEEK))
     kept = [share.as_dict for share in owner.moves(60, country=DE)]
 
@@ -459,7 +459,7 @@ def test_what_was_counted_can_be_kept_in_an_item_and_released_later() -> None:
 # -- what is kept
 
 
-def test_windows_that_are_over_are_dropped() -> None:
+def test_ended_windows_are_dropped() -> None:
     owner = Owner(entry(1, amount=100), entry(2, amount=100, duration=WEEK), entry(3, count=9, duration=MONTH))
     owner.moves(10)
     assert list(owner.windows) == ["3.1", "3.2", "3.3"]
@@ -469,7 +469,7 @@ def test_windows_that_are_over_are_dropped() -> None:
     assert list(owner.windows) == ["3.3"]
 
 
-def test_windows_of_entries_that_this_process_does_not_know_stay_for_the_year() -> None:
+def test_windows_of_unknown_entries_are_kept_for_the_year() -> None:
     """An operator may have added them within the minute that a set-up is cached."""
     owner = Owner(entry(1, amount=100))
     year = int(datetime(2026, 1, 1, tzinfo=UTC).timestamp())
@@ -479,7 +479,7 @@ def test_windows_of_entries_that_this_process_does_not_know_stay_for_the_year() 
     assert list(owner.windows) == ["3.2", "4.1", "3.1"]
 
 
-def test_windows_of_another_group_stay_while_it_exists() -> None:
+def test_windows_of_another_existing_group_are_kept() -> None:
     owner = Owner(entry(1, amount=100))
     other = LimitGroup(4, "Others", 1, (entry(1, amount=500),))
     owner.catalogue = replace(owner.catalogue, limit_groups={3: owner.group, 4: other})
@@ -490,7 +490,7 @@ def test_windows_of_another_group_stay_while_it_exists() -> None:
     assert [left.amount for left in list_left(other, owner.windows, NOON)] == [470]
 
 
-def test_counting_leaves_the_windows_that_it_was_given_as_they_were() -> None:
+def test_counting_and_release_do_not_change_their_input() -> None:
     owner = Owner(entry(amount=100, country_count=2))
     owner.moves(10)
     before = owner.windows
@@ -510,8 +510,8 @@ MOVEMENTS = st.lists(
 
 @settings(max_examples=60)
 @given(MOVEMENTS, st.sampled_from([DAY, WEEK, MONTH, YEAR]))
-def test_what_is_used_and_what_is_left_are_what_is_set(movements: list[Any], duration: int) -> None:
-    """Held against a plain list of what passed, while movements are released and windows roll."""
+def test_used_and_remaining_values_add_up_to_the_limit(movements: list[Any], duration: int) -> None:
+    """Counters agree with a plain list of movements while movements are released and windows roll."""
     owner = Owner(entry(amount=300, count=6, country_count=2, duration=duration))
     passed: list[tuple[list[WindowUsage], int, int | None]] = []
     for amount, country, release, pause in movements:
@@ -535,7 +535,7 @@ def test_what_is_used_and_what_is_left_are_what_is_set(movements: list[Any], dur
 
 @settings(max_examples=60)
 @given(MOVEMENTS)
-def test_releasing_everything_undoes_everything(movements: list[Any]) -> None:
+def test_releasing_every_movement_resets_every_counter(movements: list[Any]) -> None:
     owner = Owner(entry(1, amount=200, count=4, country_count=2, duration=YEAR), entry(2, amount=150, duration=ONCE))
     counted = [owner.moves(amount, country=country, forced=True) for amount, country, *_ in movements]
     for shares in counted:

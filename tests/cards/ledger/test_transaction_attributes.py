@@ -70,7 +70,7 @@ EVERY = pytest.mark.parametrize("matches", [charged, counted, meant])
 
 
 @EVERY
-def test_an_entry_that_asks_for_nothing_matches_every_debit(matches: Any) -> None:
+def test_an_entry_without_criteria_matches_every_debit(matches: Any) -> None:
     assert matches(FACTS)
     assert matches(TransactionAttributes(61, USD))
 
@@ -80,7 +80,7 @@ def test_an_entry_that_asks_for_nothing_matches_every_debit(matches: Any) -> Non
     ("asked", "transaction_type", "falls"),
     [(0, 0, True), (0, 1, False), (61, 61, True), (61, 62, False), (99, 62, True)],
 )
-def test_the_transaction_type_is_the_one_asked_for_or_any(
+def test_an_entry_matches_its_transaction_type_or_any(
     matches: Any, asked: int, transaction_type: int, falls: bool
 ) -> None:
     assert matches(replace(FACTS, transaction_type=transaction_type), transaction_type=asked) is falls
@@ -90,7 +90,7 @@ def test_the_transaction_type_is_the_one_asked_for_or_any(
 @pytest.mark.parametrize(
     ("asked", "entry_mode", "falls"), [(7, 7, True), (7, 5, False), (0, 0, True), (0, 1, False), (99, 81, True)]
 )
-def test_the_entry_mode_is_the_one_asked_for_or_any(matches: Any, asked: int, entry_mode: int, falls: bool) -> None:
+def test_an_entry_matches_its_entry_mode_or_any(matches: Any, asked: int, entry_mode: int, falls: bool) -> None:
     assert matches(replace(FACTS, entry_mode=entry_mode), entry_mode=asked) is falls
 
 
@@ -98,12 +98,12 @@ def test_the_entry_mode_is_the_one_asked_for_or_any(matches: Any, asked: int, en
 @pytest.mark.parametrize(
     ("mcc", "falls"), [(5398, False), (5399, True), (5400, True), (5498, True), (5499, True), (5500, False)]
 )
-def test_a_range_of_merchant_categories_includes_both_its_ends(matches: Any, mcc: int, falls: bool) -> None:
+def test_a_range_of_merchant_categories_includes_both_ends(matches: Any, mcc: int, falls: bool) -> None:
     assert matches(replace(FACTS, mcc=mcc), mcc_low=5399, mcc_high=5499) is falls
 
 
 @EVERY
-def test_one_merchant_category_is_a_range_too(matches: Any) -> None:
+def test_a_range_of_one_merchant_category_matches_only_that_category(matches: Any) -> None:
     found = [matches(replace(FACTS, mcc=mcc), mcc_low=6011, mcc_high=6011) for mcc in (6010, 6011, 6012)]
 
     assert found == [False, True, False]
@@ -111,7 +111,7 @@ def test_one_merchant_category_is_a_range_too(matches: Any) -> None:
 
 @EVERY
 @pytest.mark.parametrize(("low", "high", "falls"), [(0, 9999, True), (1, 9999, False), (0, 9998, False)])
-def test_a_movement_without_a_merchant_category_falls_under_the_whole_range_only(
+def test_a_movement_without_a_merchant_category_matches_only_the_whole_range(
     matches: Any, low: int, high: int, falls: bool
 ) -> None:
     assert matches(replace(FACTS, mcc=None), mcc_low=low, mcc_high=high) is falls
@@ -120,14 +120,14 @@ def test_a_movement_without_a_merchant_category_falls_under_the_whole_range_only
 
 
 @pytest.mark.parametrize(("low", "high", "falls"), [(0, 9999, True), (0, 9998, False), (5411, 5411, False)])
-def test_without_a_merchant_category_only_the_whole_range_is_met(low: int, high: int, falls: bool) -> None:
+def test_in_category_accepts_a_missing_category_only_for_the_whole_range(low: int, high: int, falls: bool) -> None:
     assert in_category(MccRange(low, high), None) is falls
     assert in_category(MccRange(low, high), 5411)
 
 
 @pytest.mark.parametrize("matches", [charged, meant])
 @pytest.mark.parametrize(("country", "falls"), [(FR, True), (DE, False), (None, False)])
-def test_a_fee_or_a_rule_is_for_one_country_or_any(matches: Any, country: int | None, falls: bool) -> None:
+def test_a_fee_or_risk_rule_matches_its_country_or_any(matches: Any, country: int | None, falls: bool) -> None:
     facts = replace(FACTS, country=country)
 
     assert matches(facts, country=FR) is falls
@@ -140,7 +140,7 @@ def test_a_fee_or_a_rule_is_for_one_country_or_any(matches: Any, country: int | 
     ("country", "europe", "euro_area"),
     [(FR, True, True), (PL, True, False), (US, False, False), (CA, False, False), (None, False, False)],
 )
-def test_a_fee_or_a_rule_is_for_the_countries_of_one_region_or_any(
+def test_a_fee_or_risk_rule_matches_the_countries_of_its_region_or_any(
     matches: Any, country: int | None, europe: bool, euro_area: bool
 ) -> None:
     facts = replace(FACTS, country=country)
@@ -153,7 +153,7 @@ def test_a_fee_or_a_rule_is_for_the_countries_of_one_region_or_any(
 
 @pytest.mark.parametrize("matches", [charged, meant])
 @pytest.mark.parametrize(("country", "falls"), [(FR, True), (DE, False)])
-def test_country_and_region_of_a_fee_or_a_rule_both_bind(matches: Any, country: int, falls: bool) -> None:
+def test_country_and_region_of_a_fee_or_risk_rule_must_both_match(matches: Any, country: int, falls: bool) -> None:
     facts = replace(FACTS, country=country)
 
     assert matches(facts, country=FR, region=EURO_AREA) is falls
@@ -161,12 +161,12 @@ def test_country_and_region_of_a_fee_or_a_rule_both_bind(matches: Any, country: 
 
 
 @pytest.mark.parametrize(("asked", "falls"), [(0, True), (EUR, True), (USD, False)])
-def test_a_limit_is_for_transactions_in_one_currency_or_any(asked: int, falls: bool) -> None:
+def test_a_limit_matches_its_transaction_currency_or_any(asked: int, falls: bool) -> None:
     assert counted(FACTS, currency=asked) is falls
 
 
 @pytest.mark.parametrize(("holder_country", "falls"), [(DE, True), (FR, False), (None, False)])
-def test_a_limit_is_for_holders_of_one_country_or_any(holder_country: int | None, falls: bool) -> None:
+def test_a_limit_matches_its_holder_country_or_any(holder_country: int | None, falls: bool) -> None:
     facts = replace(FACTS, holder_country=holder_country)
 
     assert counted(facts, holder_country=DE) is falls
@@ -176,7 +176,7 @@ def test_a_limit_is_for_holders_of_one_country_or_any(holder_country: int | None
 @pytest.mark.parametrize(
     ("country", "falls"), [(DE, True), (FR, True), (PL, False), (US, False), (CA, False), (None, False)]
 )
-def test_a_limit_is_for_the_countries_of_one_region_or_any(country: int | None, falls: bool) -> None:
+def test_a_limit_matches_the_countries_of_its_holder_or_transaction_region(country: int | None, falls: bool) -> None:
     of_holder = replace(FACTS, country=US, holder_country=country)
     of_transaction = replace(FACTS, country=country, holder_country=US)
 
@@ -202,7 +202,7 @@ def test_a_limit_is_for_the_countries_of_one_region_or_any(country: int | None, 
         (None, None, None),
     ],
 )
-def test_two_countries_have_one_type_of_region(
+def test_two_countries_have_at_most_one_region_type(
     matches: Any, country: int | None, holder_country: int | None, region_type: int | None
 ) -> None:
     facts = replace(FACTS, country=country, holder_country=holder_country)
@@ -224,14 +224,14 @@ OF_CLASS = {
 
 @pytest.mark.parametrize("transaction_class", LIMIT_CLASSES)
 @pytest.mark.parametrize("transaction_type", TRANSACTION_TYPES)
-def test_a_class_has_its_transaction_types(transaction_class: int, transaction_type: int) -> None:
+def test_a_limit_class_matches_its_transaction_types(transaction_class: int, transaction_type: int) -> None:
     facts = replace(FACTS, transaction_type=transaction_type)
 
     assert counted(facts, transaction_class=transaction_class) is (transaction_type in OF_CLASS[transaction_class])
 
 
 @pytest.mark.parametrize("transaction_type", TRANSACTION_TYPES)
-def test_an_entry_of_exactly_its_type_counts_everything_but_returned_payments(transaction_type: int) -> None:
+def test_a_limit_on_one_type_counts_every_type_except_returned_payments(transaction_type: int) -> None:
     facts = replace(FACTS, transaction_type=transaction_type)
 
     assert counted(facts, transaction_type=transaction_type) is (transaction_type not in RETURNS)
@@ -239,7 +239,7 @@ def test_an_entry_of_exactly_its_type_counts_everything_but_returned_payments(tr
 
 @pytest.mark.parametrize("transaction_class", [each for each in LIMIT_CLASSES if each])
 @pytest.mark.parametrize("transaction_type", TRANSACTION_TYPES)
-def test_class_and_type_of_a_limit_both_bind(transaction_class: int, transaction_type: int) -> None:
+def test_class_and_type_of_a_limit_must_both_match(transaction_class: int, transaction_type: int) -> None:
     facts = replace(FACTS, transaction_type=transaction_type)
     found = counted(facts, transaction_class=transaction_class, transaction_type=transaction_type)
 
@@ -247,7 +247,7 @@ def test_class_and_type_of_a_limit_both_bind(transaction_class: int, transaction
 
 
 @pytest.mark.parametrize("transaction_type", sorted(CREDIT_TYPES - RETURNS))
-def test_money_that_comes_in_is_no_debit_of_any_class(transaction_type: int) -> None:
+def test_credits_match_only_limit_class_4(transaction_type: int) -> None:
     facts = replace(FACTS, transaction_type=transaction_type)
 
     assert [each for each in LIMIT_CLASSES if counted(facts, transaction_class=each)] == [4]
@@ -255,12 +255,12 @@ def test_money_that_comes_in_is_no_debit_of_any_class(transaction_type: int) -> 
 
 @pytest.mark.parametrize("matches", [charged, meant])
 @pytest.mark.parametrize("transaction_type", TRANSACTION_TYPES)
-def test_a_fee_or_a_rule_for_any_type_is_for_money_that_comes_in_too(matches: Any, transaction_type: int) -> None:
+def test_a_fee_or_risk_rule_for_any_type_matches_debits_and_credits(matches: Any, transaction_type: int) -> None:
     assert matches(replace(FACTS, transaction_type=transaction_type), transaction_type=ANY_TYPE)
 
 
 @pytest.mark.parametrize("country", [FR, None])
-def test_the_attributes_of_an_external_payment_name_the_holders_country(country: int | None) -> None:
+def test_attributes_of_an_external_payment_have_the_country_of_the_holder(country: int | None) -> None:
     common: dict[str, Any] = {"id": 7, "manager_id": 3, "access_level": 500}
     details = {} if country is None else {"country_ison": country}
     groups: dict[str, Any] = {"program_id": 501, "fee_group_id": 301, "risk_group_id": 401}

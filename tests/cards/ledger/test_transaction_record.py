@@ -26,7 +26,7 @@ def account(**members: Any) -> Account:
     return Account(id=7, **least | members)
 
 
-def test_a_transaction_is_a_row_of_its_account_and_an_item_of_its_own() -> None:
+def test_a_transaction_writes_an_account_row_and_a_lookup_item() -> None:
     row, pointer = put_transaction(fee(card_id=5, parent_id=41, mti=1740), account(), AT, "W1")
 
     assert (row.item["owner"], row.item["part"]) == ("account#7", f"transaction#{AT}#00000000042")
@@ -55,13 +55,13 @@ def test_a_transaction_is_a_row_of_its_account_and_an_item_of_its_own() -> None:
     }
 
 
-def test_without_a_conversion_both_rates_are_one() -> None:
+def test_both_rates_are_one_without_a_conversion() -> None:
     row, _ = put_transaction(fee(), account(), AT, "W1")
 
     assert (row.item["base_rate"], row.item["holder_rate"]) == (1, 1)
 
 
-def test_in_a_cards_lists_it_is_the_same_row_by_card_and_by_card_and_account() -> None:
+def test_a_card_transaction_is_copied_to_both_lists_of_the_card() -> None:
     row, *copies, pointer = put_transaction(fee(card_id=5, authorization_id=17), account(), AT, "W1", by_card=True)
 
     assert [(copy.item["owner"], copy.item["part"]) for copy in copies] == [
@@ -73,14 +73,14 @@ def test_in_a_cards_lists_it_is_the_same_row_by_card_and_by_card_and_account() -
     assert (pointer.item["authorization_id"], pointer.item["card_id"]) == (17, 5)
 
 
-def test_no_two_transactions_have_one_id(stage: Scene) -> None:
+def test_a_second_transaction_with_the_same_id_is_rejected(stage: Scene) -> None:
     stage.hub.store.transact([*put_transaction(fee(900_000_042), account(), AT, "W1")])
 
     with pytest.raises(ConditionFailed):
         stage.hub.store.transact([*put_transaction(fee(900_000_042), account(), AT + 1, "W2")])
 
 
-def test_an_accounts_transactions_stand_in_the_order_of_recording(stage: Scene) -> None:
+def test_transactions_of_an_account_are_in_recording_order(stage: Scene) -> None:
     address = stage.funded(10_000)
     stage.result(stage.paid(address, 100), "settled")
     stage.debit(stage.mandate(address), 100, passed=True)
@@ -93,7 +93,7 @@ def test_an_accounts_transactions_stand_in_the_order_of_recording(stage: Scene) 
     assert [row["id"] for row in found] == sorted(row["id"] for row in found)
 
 
-def test_an_id_leads_to_the_row(stage: Scene) -> None:
+def test_the_lookup_item_of_a_transaction_references_its_row(stage: Scene) -> None:
     address = stage.address()
     number = stage.inbound(address, 2500)["transaction_id"]
 
@@ -107,7 +107,7 @@ def test_an_id_leads_to_the_row(stage: Scene) -> None:
     assert pointer["holder_amount"] == 2500
 
 
-def test_a_cards_addresss_payments_are_the_cards(stage: Scene) -> None:
+def test_payments_of_a_cards_address_are_listed_under_the_card(stage: Scene) -> None:
     card = stage.card()
     address = stage.address(card.account_id, 2, card_id=card.card_id)
 

@@ -20,19 +20,19 @@ def store(world: World) -> Store:
     return world.hub.store
 
 
-def test_cards_accounts_and_holders_have_counters_of_their_own() -> None:
+def test_cards_accounts_and_holders_have_separate_counters() -> None:
     assert key("card", 5) == ("ledger", {"owner": "card#5", "part": "limits"})
     assert key("account", 17) == ("ledger", {"owner": "account#17", "part": "limits"})
     assert key("holder", 9) == ("ledger", {"owner": "holder#9", "part": "limits"})
 
 
-def test_nothing_was_used_before_there_is_an_item() -> None:
+def test_counters_without_an_item_are_empty() -> None:
     fresh = Counters.from_item("card", 5, None)
 
     assert (fresh.owner, fresh.version, fresh.windows) == ("card#5", 0, {})
 
 
-def test_windows_come_back_as_they_were() -> None:
+def test_counters_round_trip_through_an_item() -> None:
     written = Counters.from_item("card", 5, None).put(Counters("card#5", windows=WINDOWS), "W1")
     again = Counters.from_item("card", 5, unpack(pack(written.item)))
 
@@ -46,7 +46,7 @@ def test_windows_come_back_as_they_were() -> None:
     }
 
 
-def test_only_the_first_of_two_who_read_the_same_counters_writes_them(store: Store) -> None:
+def test_only_the_first_of_two_concurrent_writers_stores_counters(store: Store) -> None:
     place = key("card", 900_000_005)
     for version in (0, 1):
         read = Counters.from_item("card", 900_000_005, store.get(*place))
@@ -58,6 +58,6 @@ def test_only_the_first_of_two_who_read_the_same_counters_writes_them(store: Sto
     assert Counters.from_item("card", 900_000_005, store.get(*place)) == Counters("card#900000005", 2, WINDOWS)
 
 
-def test_counters_that_are_gone_are_not_written_again(store: Store) -> None:
+def test_deleted_counters_are_not_written_again(store: Store) -> None:
     with pytest.raises(ConditionFailed):
         store.transact([Counters("account#900000017", 1, WINDOWS).put(Counters("account#900000017"), "W1")])
