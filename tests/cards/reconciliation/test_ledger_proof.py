@@ -122,7 +122,7 @@ def lived() -> Lived:
     return Lived(books, stands)
 
 
-def test_rows_come_to_the_balances_the_holds_and_the_common_books(lived: Lived) -> None:
+def test_rows_add_up_to_balances_holds_and_common_books(lived: Lived) -> None:
     fold = folded(lived.books)
 
     fold.compare(lived.item)
@@ -132,7 +132,7 @@ def test_rows_come_to_the_balances_the_holds_and_the_common_books(lived: Lived) 
     assert fold.books == {("external", GBP): -96_000, ("fees", GBP): 150, ("pending", GBP): -2_800}
 
 
-def test_an_account_without_rows_has_nothing() -> None:
+def test_an_account_without_rows_has_an_empty_proof() -> None:
     fold = folded(Books())
 
     fold.compare({"owner": "account#17", **vars(account())})
@@ -141,7 +141,7 @@ def test_an_account_without_rows_has_nothing() -> None:
     assert fold.books == {}
 
 
-def test_rows_may_be_taken_up_where_they_were_left(lived: Lived) -> None:
+def test_a_proof_in_two_parts_equals_a_proof_of_all_rows(lived: Lived) -> None:
     whole, parts = folded(lived.books), AccountProof("account#17", GBP)
     shown = lived.books.of("transaction#")
     for rows, with_them in ((lived.rows[:2], shown[:1]), (lived.rows[2:], shown[1:])):
@@ -216,7 +216,7 @@ TOLD = "the booked amount is {} GBP, but its transactions add up to {} GBP".form
         (_one_more, None, "transaction 104 of 2026-03-02T12:00:00.009+00:00 belongs to no row"),
     ],
 )
-def test_what_was_changed_is_found_at_its_place(
+def test_a_tampered_row_or_transaction_is_reported_with_its_row(
     lived: Lived, tamper: Callable[[Lived], None], row: int | None, problem: str
 ) -> None:
     tamper(lived)
@@ -227,7 +227,7 @@ def test_what_was_changed_is_found_at_its_place(
     assert (broken.value.owner, broken.value.row, broken.value.problem) == ("account#17", row, problem)
 
 
-def test_a_break_is_told_with_account_row_cause_and_time(lived: Lived) -> None:
+def test_a_mismatch_names_account_row_cause_and_time(lived: Lived) -> None:
     lived.rows[1]["held"] = 1
 
     with pytest.raises(LedgerMismatch) as broken:
@@ -238,7 +238,7 @@ def test_a_break_is_told_with_account_row_cause_and_time(lived: Lived) -> None:
 
 
 @pytest.mark.parametrize("member", ["movement", "cause", "at", "entries", "settled", "held", "reserved", "written_by"])
-def test_a_row_without_a_member_is_broken(lived: Lived, member: str) -> None:
+def test_a_row_without_a_required_member_is_a_mismatch(lived: Lived, member: str) -> None:
     del lived.rows[1][member]
 
     with pytest.raises(LedgerMismatch, match=f"account 17: row 2 has no {member}"):
@@ -255,7 +255,7 @@ def test_a_row_without_a_member_is_broken(lived: Lived, member: str) -> None:
         ("last_at", f"its last movement is dated {LAST}5+00:00, but its last row is dated {LAST}4+00:00"),
     ],
 )
-def test_an_account_that_is_not_the_sum_of_its_rows_is_broken(lived: Lived, member: str, said: str) -> None:
+def test_an_account_that_differs_from_the_sum_of_its_rows_is_a_mismatch(lived: Lived, member: str, said: str) -> None:
     account = lived.item
 
     with pytest.raises(LedgerMismatch) as broken:
@@ -269,7 +269,7 @@ def test_an_account_that_is_not_the_sum_of_its_rows_is_broken(lived: Lived, memb
 
 @pytest.mark.parametrize("blends", [True, False])
 @pytest.mark.parametrize("debit", [True, False])
-def test_transactions_come_to_what_a_charge_books_and_what_its_reversal_does(debit: bool, blends: bool) -> None:
+def test_transactions_add_up_to_a_charge_and_its_reversal(debit: bool, blends: bool) -> None:
     rates = Decimal("0.86"), Decimal("0.8772")
     converted = Conversion(10_000, EUR, 8_600, 8_772 if debit else 8_428, GBP, *rates, 172)
     charge = Charge(converted, blends, [Fee("A", "A", 70, True), Fee("B", "B", 30, False)], debit)
@@ -291,7 +291,7 @@ def test_transactions_come_to_what_a_charge_books_and_what_its_reversal_does(deb
     assert fold.transactions == 3
 
 
-def test_a_transaction_is_found_by_its_id(lived: Lived) -> None:
+def test_a_missing_or_different_transaction_lookup_is_a_mismatch(lived: Lived) -> None:
     row = lived.books.of("transaction#")[0]
     (pointer,) = lived.books.of("transaction", "transaction#101")
 
@@ -342,7 +342,7 @@ def spent() -> Spent:
     return Spent(books, stands)
 
 
-def test_holds_of_authorizations_and_what_is_disputed_are_told_apart(spent: Spent) -> None:
+def test_holds_of_authorizations_and_reserves_of_disputes_are_separate_claims(spent: Spent) -> None:
     fold = folded(spent.books)
 
     fold.compare(spent.item)
@@ -368,7 +368,7 @@ def test_holds_of_authorizations_and_what_is_disputed_are_told_apart(spent: Spen
         ),
     ],
 )
-def test_a_claim_without_its_cause_is_found_at_its_place(
+def test_a_hold_or_reserve_without_its_cause_is_reported_with_its_row(
     spent: Spent, tamper: Callable[[Lived], None], row: int, problem: str
 ) -> None:
     tamper(spent)
@@ -379,7 +379,7 @@ def test_a_claim_without_its_cause_is_found_at_its_place(
     assert (broken.value.row, broken.value.problem) == (row, problem)
 
 
-def test_what_is_given_back_was_reserved(spent: Spent) -> None:
+def test_releasing_more_than_a_dispute_reserved_is_a_mismatch(spent: Spent) -> None:
     over = spent.books.movement("dispute won", authorization_id=8, transaction_id=102)
     over.reserve(spent.account, -1_501)
     spent.books.write(over, spent.account)
@@ -390,7 +390,7 @@ def test_what_is_given_back_was_reserved(spent: Spent) -> None:
         folded(spent.books)
 
 
-def test_a_transaction_of_a_card_stands_in_both_lists_of_the_card(spent: Spent) -> None:
+def test_a_card_transaction_missing_or_different_in_a_card_list_is_a_mismatch(spent: Spent) -> None:
     row = spent.books.of("transaction#")[1]
 
     places = [key for _, key in copies_of(row)]
@@ -404,7 +404,7 @@ def test_a_transaction_of_a_card_stands_in_both_lists_of_the_card(spent: Spent) 
         check_copy(row, None)
 
 
-def test_a_transaction_without_a_card_stands_in_no_other_list(spent: Spent) -> None:
+def test_a_transaction_without_a_card_has_no_copies(spent: Spent) -> None:
     assert copies_of(spent.books.of("transaction#")[0]) == []
 
 
@@ -435,7 +435,7 @@ def the_row(books: Books, number: int) -> Item:
     return row
 
 
-def test_of_a_movement_of_two_accounts_only_one_counts_the_common_books(at_home: Books) -> None:
+def test_one_account_of_a_shared_movement_counts_the_common_books(at_home: Books) -> None:
     payer, payee = folded(at_home), folded(at_home, "account#18", EUR)
 
     assert payer.books == {("conversion", GBP): 2_150, ("conversion", EUR): -2_500, ("fees", GBP): 100}
@@ -455,7 +455,7 @@ def test_a_movement_of_two_accounts_is_complete_with_both_rows(at_home: Books, o
     assert shared.missing_halves() == {}
 
 
-def test_rows_of_one_movement_that_differ_are_broken(at_home: Books) -> None:
+def test_rows_of_one_movement_with_different_entries_are_a_mismatch(at_home: Books) -> None:
     shared = SharedMovements()
     shared.note("account#17", the_row(at_home, 17))
     the_row(at_home, 18)["entries"][0][2] -= 1
@@ -466,7 +466,7 @@ def test_rows_of_one_movement_that_differ_are_broken(at_home: Books) -> None:
         shared.note("account#18", the_row(at_home, 18))
 
 
-def test_a_movement_of_one_account_waits_for_no_other(lived: Lived) -> None:
+def test_a_movement_of_one_account_has_no_missing_half(lived: Lived) -> None:
     shared = SharedMovements()
     for row in lived.rows:
         shared.note("account#17", row)
@@ -474,7 +474,7 @@ def test_a_movement_of_one_account_waits_for_no_other(lived: Lived) -> None:
     assert shared.missing_halves() == {}
 
 
-def test_an_account_that_gets_nothing_of_a_movement_after_fees_waits_for_the_other_one() -> None:
+def test_a_payee_row_of_zero_after_fees_requires_the_row_of_the_payer() -> None:
     books, payer, payee = Books(), account(), account(18)
     movement = books.movement("payment at home", epm_transaction_id=3)
     movement.book(payer, -10, EXTERNAL)
@@ -491,7 +491,7 @@ def test_an_account_that_gets_nothing_of_a_movement_after_fees_waits_for_the_oth
     assert shared.missing_halves() == {}
 
 
-def test_what_is_too_much_to_be_remembered_is_counted(at_home: Books) -> None:
+def test_shared_movements_above_the_maximum_are_counted_as_left_out(at_home: Books) -> None:
     shared = SharedMovements(most=0)
 
     shared.note("account#17", the_row(at_home, 17))
@@ -513,10 +513,10 @@ def test_what_is_too_much_to_be_remembered_is_counted(at_home: Books) -> None:
         (7, 1, "7 of currency 1"),
     ],
 )
-def test_amounts_are_told_in_whole_units(amount: int, currency: int, said: str) -> None:
+def test_format_amount_shows_whole_units_and_the_currency_code(amount: int, currency: int, said: str) -> None:
     assert format_amount(amount, currency) == said
 
 
-def test_accounts_are_told_in_words() -> None:
+def test_describe_owner_names_accounts_and_special_accounts() -> None:
     assert describe_owner("account#17") == "account 17"
     assert describe_owner("special_account#1.801") == "special account 1.801"

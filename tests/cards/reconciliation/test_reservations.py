@@ -32,7 +32,9 @@ from chalicelib.foundation.dynamodb.store import Item
         (DISPUTE, None, True),
     ],
 )
-def test_a_record_claims_what_the_rows_do(kind: str, record: Item | None, is_wrong: bool) -> None:
+def test_a_record_that_differs_from_the_claim_of_its_rows_is_a_mismatch(
+    kind: str, record: Item | None, is_wrong: bool
+) -> None:
     claim = ReservedAmount(kind, 5)
 
     assert find_mismatches({claim: 2_500}, {claim: record}) == ([claim] if is_wrong else [])
@@ -50,7 +52,7 @@ def test_a_record_claims_what_the_rows_do(kind: str, record: Item | None, is_wro
         (DISPUTE, {"step": "won", "amount": 1}, False),
     ],
 )
-def test_what_no_row_claims_is_not_claimed(kind: str, record: Item, is_wrong: bool) -> None:
+def test_a_record_with_a_claim_but_no_rows_is_a_mismatch(kind: str, record: Item, is_wrong: bool) -> None:
     claim = ReservedAmount(kind, 5)
 
     assert find_mismatches({}, {claim: record}) == ([claim] if is_wrong else [])
@@ -66,5 +68,5 @@ def test_what_no_row_claims_is_not_claimed(kind: str, record: Item, is_wrong: bo
         ({}, ""),
     ],
 )
-def test_what_a_row_is_about_is_told_in_words(row: Item, said: str) -> None:
+def test_describe_row_names_payment_authorization_and_dispute(row: Item, said: str) -> None:
     assert describe_row(row) == said

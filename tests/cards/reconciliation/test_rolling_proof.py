@@ -44,7 +44,7 @@ def test_a_round_proves_every_account_and_special_account_once(ledger: Ledger, l
 def test_a_special_account_with_several_addresses_is_proved_once(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where its addresses do not lie in the same step."""
+    """This holds if its addresses are in different steps, too."""
     opening = {"epm_method_id": 2, "currency_ison": EUR, "special_account_id": SPECIAL_EUR}
     for _ in range(2):
         ledger.scene.data("assignExternalPaymentAddressForSpecialAccount", **opening)
@@ -54,7 +54,7 @@ def test_a_special_account_with_several_addresses_is_proved_once(
     assert ledger.next_round().proved == 3
 
 
-def test_the_next_round_begins_a_day_after_the_last_one_has_begun(ledger: Ledger) -> None:
+def test_a_round_starts_a_day_after_the_start_of_the_previous_round(ledger: Ledger) -> None:
     began = ledger.go_on().began_at
     ledger.scene.clock.advance(ROUND_SECONDS - 1)
     assert ledger.go_on().began_at == began
@@ -66,7 +66,7 @@ def test_the_next_round_begins_a_day_after_the_last_one_has_begun(ledger: Ledger
     assert progress.proved == 3
 
 
-def test_an_account_that_is_made_meanwhile_is_proved_in_the_same_round(
+def test_an_account_created_during_a_round_is_proved_in_the_same_round(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rolling_proof, "LOOKED_UP", 1)
@@ -77,7 +77,7 @@ def test_an_account_that_is_made_meanwhile_is_proved_in_the_same_round(
     assert ledger.go_on().broken == (f"account#{made}",)
 
 
-def test_how_long_ago_an_account_was_proved_at_most_is_known(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_shows_the_maximum_age_of_a_proof(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = ledger.scene.clock
     ledger.go_on()
     clock.advance(3600)
@@ -111,7 +111,7 @@ def test_how_long_ago_an_account_was_proved_at_most_is_known(ledger: Ledger, mon
         (lambda ledger: ledger.store.update("cards", cards_key(ledger.first), remove=["currency"]), "cannot be read"),
     ],
 )
-def test_a_break_is_told_and_counted_and_keeps_no_other_account_from_being_proved(
+def test_a_mismatch_is_logged_and_counted_and_all_accounts_are_proved(
     ledger: Ledger, tamper: Tamper, problem: str, lines: Lines, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tamper(ledger)
@@ -132,7 +132,7 @@ def cards_key(number: int) -> Item:
     return {"owner": f"account#{number}", "part": "account"}
 
 
-def test_what_is_broken_is_looked_at_in_every_run_until_it_holds_again(
+def test_a_broken_account_is_checked_in_every_run_until_consistent(
     ledger: Ledger, lines: Lines, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settled = ledger.account(ledger.first, settled=1)["settled"]
@@ -147,7 +147,7 @@ def test_what_is_broken_is_looked_at_in_every_run_until_it_holds_again(
     assert told == ["ledger broken", "ledger proved", "ledger broken", "ledger broken", "ledger consistent again"]
 
 
-def test_an_account_that_is_gone_stays_broken(ledger: Ledger) -> None:
+def test_a_deleted_account_stays_broken(ledger: Ledger) -> None:
     ledger.account(ledger.second, settled=1)
     ledger.go_on()
     ledger.store.delete("cards", cards_key(ledger.second))
@@ -155,7 +155,7 @@ def test_an_account_that_is_gone_stays_broken(ledger: Ledger) -> None:
     assert ledger.go_on().broken == (f"account#{ledger.second}",)
 
 
-def test_the_row_of_a_movement_that_another_account_lacks_is_missed(ledger: Ledger) -> None:
+def test_a_movement_row_missing_in_another_account_is_a_mismatch(ledger: Ledger) -> None:
     ledger.forget_payments_to(ledger.second)
 
     assert ledger.go_on().broken == (f"account#{ledger.first}",)
@@ -170,7 +170,7 @@ def forge(ledger: Ledger) -> None:
     ledger.row(f"account#{ledger.second}", 1, entries=renamed)
 
 
-def test_rows_of_one_movement_that_differ_are_found_whichever_is_read_first(ledger: Ledger) -> None:
+def test_different_rows_of_one_movement_are_found_in_any_read_order(ledger: Ledger) -> None:
     forge(ledger)
     broken = ledger.go_on().broken
 
@@ -179,7 +179,7 @@ def test_rows_of_one_movement_that_differ_are_found_whichever_is_read_first(ledg
     assert f"account#{ledger.first}" in ledger.go_on().broken
 
 
-def test_an_account_with_too_many_rows_for_a_run_is_left_to_the_operator(
+def test_an_account_with_too_many_rows_is_logged_and_not_proved(
     ledger: Ledger, lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rolling_proof, "MOST_ROWS", 3)
@@ -190,7 +190,7 @@ def test_an_account_with_too_many_rows_for_a_run_is_left_to_the_operator(
 
 
 @pytest.mark.parametrize(("most", "at_once"), [(4, 16), (5, 16), (50_000, 1), (50_000, 2)])
-def test_however_few_are_proved_at_the_same_time_all_of_them_are(
+def test_a_round_proves_all_accounts_in_small_steps(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch, most: int, at_once: int
 ) -> None:
     """The accounts have 4, 1 and 1 rows."""
@@ -216,7 +216,7 @@ def stopped_after(ledger: Ledger, steps: int) -> Progress:
         return ledger.go_on(clock.monotonic() + steps)
 
 
-def test_a_run_whose_time_is_over_is_gone_on_with_by_the_next(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_continues_a_run_that_reached_its_time_limit(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rolling_proof, "LOOKED_UP", 1)
     proved = []
     while not (progress := stopped_after(ledger, 1)).is_over:
@@ -225,7 +225,7 @@ def test_a_run_whose_time_is_over_is_gone_on_with_by_the_next(ledger: Ledger, mo
     assert (proved[:2], progress.proved) == ([1, 2], 3)
 
 
-def test_a_run_that_is_killed_is_gone_on_with_where_it_was(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_continues_a_failed_run_from_its_saved_progress(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rolling_proof, "LOOKED_UP", 1)
     ledger.account(ledger.first, settled=1)
     real = account_proof.prove_account
@@ -244,7 +244,7 @@ def test_a_run_that_is_killed_is_gone_on_with_where_it_was(ledger: Ledger, monke
     assert ledger.go_on().proved == 3
 
 
-def test_of_two_runs_at_the_same_time_one_gives_way(ledger: Ledger, lines: Lines) -> None:
+def test_one_of_two_concurrent_runs_stops(ledger: Ledger, lines: Lines) -> None:
     with ledger.scene.world.meanwhile("put", ledger.go_on):
         given_way = ledger.go_on()
 
@@ -254,8 +254,8 @@ def test_of_two_runs_at_the_same_time_one_gives_way(ledger: Ledger, lines: Lines
     assert [line["message"] for line in lines.all()].count("ledger proved") == 1
 
 
-def test_nothing_looks_broken_while_money_moves(ledger: Ledger) -> None:
-    """Between any two calls of the storage somebody pays."""
+def test_concurrent_payments_cause_no_mismatch(ledger: Ledger) -> None:
+    """Payments run between the queries, reads and writes of the proof."""
     scene, moved = ledger.scene, 0
     addresses = {
         item["account_id"]: item
@@ -280,21 +280,21 @@ def test_nothing_looks_broken_while_money_moves(ledger: Ledger) -> None:
     assert len(movements(scene, ledger.first)) == 4 + moved
 
 
-def test_the_schedule_proves(ledger: Ledger, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_schedule_runs_the_rolling_proof(ledger: Ledger, capsys: pytest.CaptureFixture[str]) -> None:
     run_schedule(app.handler_map["prove"])
 
     assert counted(capsys.readouterr().out, "ProvedAccounts", Stage="local") == [3]
     assert ledger.progress.is_over
 
 
-def test_a_run_ends_before_its_function_does() -> None:
-    """Also when the accounts that it begins with last are broken, and are read again, at 450 rows a second."""
+def test_a_run_ends_before_the_timeout_of_its_function() -> None:
+    """This holds if the accounts of the last step are broken and read again at 450 rows a second."""
     longest = max(rolling_proof.COMPARING_SECONDS, LOOKS * rolling_proof.MOST_ROWS / 450)
 
     assert jobs.PROVING_SECONDS + longest < BY_NAME["prove"].timeout
 
 
-def test_the_limits_of_the_rolling_proof_are_documented() -> None:
+def test_docs_state_the_limits_of_the_rolling_proof() -> None:
     told = {row[0]: row[1] for row in rows(section(OPERATIONS, "### The rolling proof"))}
 
     assert f"{jobs.PROVING_SECONDS // 60} minutes" in told["Run"]

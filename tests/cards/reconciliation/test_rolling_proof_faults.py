@@ -76,11 +76,11 @@ def _end(progress: Progress) -> tuple[bool, int, tuple[str, ...]]:
 
 
 @pytest.mark.parametrize("scene", SCENES)
-def test_a_fault_of_storage_breaks_nothing_and_skips_nothing(ledger: Ledger, scene: Callable[[Ledger], None]) -> None:
+def test_a_storage_fault_does_not_change_the_result_of_a_round(ledger: Ledger, scene: Callable[[Ledger], None]) -> None:
     TARGETS.play(scene.__name__, Run(ledger, scene), ledger.scene.world)
 
 
-def test_every_call_of_the_storage_by_the_proof_was_hit_by_every_fault() -> None:
+def test_every_storage_call_of_the_proof_is_tested_with_every_fault() -> None:
     if len(TARGETS.plays) < len(SCENES):
         pytest.skip("not every scene was played in this run")
 
