@@ -50,14 +50,14 @@ def within(at: int) -> dict[str, int]:
 
 
 @EVERY
-def test_messages_come_in_the_order_of_recording(stage: Scene, minute: int, listed: str) -> None:
+def test_messages_are_listed_in_recording_order(stage: Scene, minute: int, listed: str) -> None:
     card = stage.card().card_id
     third, first, second = (message(stage, card, minute + later) for later in (200, 0, 100))
 
     assert ids(report(stage, listed, card, **within(minute))) == [first, second, third]
 
 
-def test_financial_authorizes_are_those_of_the_messages_that_take_money(stage: Scene, minute: int) -> None:
+def test_get_financial_authorizes_lists_only_messages_that_take_money(stage: Scene, minute: int) -> None:
     card = stage.card().card_id
     taken = message(stage, card, minute)
     declined = message(stage, card, minute + 1, financial=False, response_code="51", actual=0)
@@ -67,7 +67,7 @@ def test_financial_authorizes_are_those_of_the_messages_that_take_money(stage: S
 
 
 @EVERY
-def test_dates_are_whole_seconds_with_both_ends(stage: Scene, minute: int, listed: str) -> None:
+def test_a_date_range_includes_its_first_and_last_second(stage: Scene, minute: int, listed: str) -> None:
     card, second = stage.card().card_id, minute // _SECOND + 5
     before, first, last, after = (
         message(stage, card, at)
@@ -80,7 +80,7 @@ def test_dates_are_whole_seconds_with_both_ends(stage: Scene, minute: int, liste
 
 
 @EVERY
-def test_dates_that_are_reversed_are_2005(stage: Scene, listed: str) -> None:
+def test_reversed_dates_return_2005(stage: Scene, listed: str) -> None:
     refused = report(stage, listed, 1, date_from=2, date_to=1)
 
     assert (refused.status_code, refused.message) == (2005, "date_to must not be before date_from")
@@ -94,7 +94,7 @@ def test_a_page_has_1_to_100_rows(stage: Scene, listed: str, item_count: int, co
 
 @EVERY
 @pytest.mark.parametrize("item_count", [1, 2, 5])
-def test_pages_follow_each_other(stage: Scene, minute: int, listed: str, item_count: int) -> None:
+def test_pages_list_every_message_once_in_order(stage: Scene, minute: int, listed: str, item_count: int) -> None:
     card = stage.card().card_id
     written = [message(stage, card, minute + later) for later in range(5)]
 
@@ -105,7 +105,7 @@ def test_pages_follow_each_other(stage: Scene, minute: int, listed: str, item_co
 
 
 @EVERY
-def test_a_page_that_takes_the_last_row_has_no_more_records(stage: Scene, minute: int, listed: str) -> None:
+def test_a_page_with_the_last_row_has_no_more_records(stage: Scene, minute: int, listed: str) -> None:
     card = stage.card().card_id
     for later in range(2):
         message(stage, card, minute + later)
@@ -124,7 +124,7 @@ def test_a_list_without_rows_is_empty(stage: Scene, listed: str) -> None:
 
 
 @EVERY
-def test_a_last_id_of_no_row_is_3012(stage: Scene, listed: str) -> None:
+def test_an_unknown_last_id_returns_3012(stage: Scene, listed: str) -> None:
     card = stage.card().card_id
 
     for unknown in (0, 987_654_321, "99999999999999999999"):
@@ -132,7 +132,7 @@ def test_a_last_id_of_no_row_is_3012(stage: Scene, listed: str) -> None:
 
 
 @BOTH
-def test_a_last_id_of_another_cards_row_is_3012(stage: Scene, minute: int, action: str) -> None:
+def test_a_last_id_of_another_card_returns_3012(stage: Scene, minute: int, action: str) -> None:
     card, other = stage.card().card_id, stage.card().card_id
     number = message(stage, other, minute)
 
@@ -140,7 +140,7 @@ def test_a_last_id_of_another_cards_row_is_3012(stage: Scene, minute: int, actio
     assert report(stage, action, other, last_id=number).status == "success"
 
 
-def test_a_last_id_of_a_message_that_takes_no_money_is_none_of_a_financial_authorize(stage: Scene, minute: int) -> None:
+def test_get_financial_authorizes_rejects_the_last_id_of_a_non_financial_message(stage: Scene, minute: int) -> None:
     card = stage.card().card_id
     declined, taken = message(stage, card, minute, financial=False), message(stage, card, minute + 1)
 
@@ -150,7 +150,7 @@ def test_a_last_id_of_a_message_that_takes_no_money_is_none_of_a_financial_autho
 
 
 @EVERY
-def test_a_last_id_may_stand_outside_of_the_dates(stage: Scene, minute: int, listed: str) -> None:
+def test_a_last_id_may_be_outside_the_date_range(stage: Scene, minute: int, listed: str) -> None:
     card = stage.card().card_id
     early, inside, late = (message(stage, card, minute + later * _SECOND) for later in (0, 5, 10))
     dates = {"date_from": minute // _SECOND + 4, "date_to": minute // _SECOND + 6}
@@ -160,7 +160,7 @@ def test_a_last_id_may_stand_outside_of_the_dates(stage: Scene, minute: int, lis
 
 
 @EVERY
-def test_another_programme_managers_rows_do_not_exist(stage: Scene, minute: int, listed: str) -> None:
+def test_messages_of_another_programme_manager_are_not_found(stage: Scene, minute: int, listed: str) -> None:
     card, other = stage.card().card_id, stage.of_caller("other")
     number = message(stage, card, minute)
 
@@ -175,7 +175,7 @@ def test_another_programme_managers_rows_do_not_exist(stage: Scene, minute: int,
 
 
 @BOTH
-def test_a_card_above_the_level_does_not_exist(stage: Scene, action: str) -> None:
+def test_a_card_above_the_access_level_returns_3002(stage: Scene, action: str) -> None:
     card = stage.card(access_level=500).card_id
 
     assert report(stage, action, card, access_level=499).status_code == 3002
@@ -183,7 +183,7 @@ def test_a_card_above_the_level_does_not_exist(stage: Scene, action: str) -> Non
     assert report(stage.lend(f"below {action}", access_level=499), action, card).status_code == 3002
 
 
-def test_the_list_over_all_cards_leaves_out_what_is_above_the_level(stage: Scene, minute: int) -> None:
+def test_the_list_of_all_cards_omits_messages_above_the_access_level(stage: Scene, minute: int) -> None:
     cards = {level: stage.card(access_level=level).card_id for level in (0, 500)}
     rows = [
         (level, message(stage, cards[level], minute + later, level=level)) for later, level in enumerate((0, 500) * 3)
@@ -196,7 +196,7 @@ def test_the_list_over_all_cards_leaves_out_what_is_above_the_level(stage: Scene
     assert pages == [low[:2], low[2:]]
 
 
-def test_a_last_id_above_the_level_names_no_row_of_the_list_over_all_cards(stage: Scene, minute: int) -> None:
+def test_the_list_of_all_cards_rejects_a_last_id_above_the_access_level(stage: Scene, minute: int) -> None:
     number = message(stage, stage.card(access_level=500).card_id, minute, level=500)
     everything = partial(report, stage, "getCardsActivity of all", 0, last_id=number)
 
@@ -207,8 +207,8 @@ def test_a_last_id_above_the_level_names_no_row_of_the_list_over_all_cards(stage
 # -- what arrives
 
 
-def test_the_list_over_all_cards_shows_a_row_when_it_is_a_second_old(stage: Scene) -> None:
-    """Its rows are written by many at once: a younger one might still get one before it."""
+def test_the_list_of_all_cards_shows_a_message_after_one_second(stage: Scene) -> None:
+    """Concurrent writers may still add a row before a younger one."""
     card, now = stage.card().card_id, milliseconds(stage.clock)
     old, young = message(stage, card, now - _SECOND), message(stage, card, now - _SECOND + 1)
     dates = {"date_from": now // _SECOND - 5, "date_to": now // _SECOND + 5}
@@ -218,9 +218,7 @@ def test_the_list_over_all_cards_shows_a_row_when_it_is_a_second_old(stage: Scen
 
 
 @EVERY
-def test_what_arrives_while_somebody_pages_is_neither_left_out_nor_shown_twice(
-    stage: Scene, minute: int, listed: str
-) -> None:
+def test_messages_that_arrive_during_paging_are_listed_once(stage: Scene, minute: int, listed: str) -> None:
     card = stage.card().card_id
     written = [message(stage, card, minute + later) for later in range(4)]
 
@@ -237,7 +235,7 @@ def test_what_arrives_while_somebody_pages_is_neither_left_out_nor_shown_twice(
 # -- what it takes
 
 
-def test_a_page_takes_a_look_and_a_query_and_over_all_cards_16_of_those_at_once(stage: Scene, minute: int) -> None:
+def test_a_page_takes_one_read_and_one_query_or_16_queries_for_all_cards(stage: Scene, minute: int) -> None:
     card = stage.card().card_id
     number = message(stage, card, minute)
     taken: dict[str, list[str]] = {}
@@ -253,7 +251,7 @@ def test_a_page_takes_a_look_and_a_query_and_over_all_cards_16_of_those_at_once(
     }
 
 
-def test_a_repeat_gets_the_page_that_it_got(stage: Scene, minute: int) -> None:
+def test_a_repeated_request_returns_the_first_page(stage: Scene, minute: int) -> None:
     card, reference = stage.card().card_id, stage.reference()
     message(stage, card, minute)
     asked = partial(report, stage, "getCardsActivity of all", card, request_reference_id=reference, **within(minute))

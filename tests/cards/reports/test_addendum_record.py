@@ -46,7 +46,7 @@ def later(stage: Scene) -> int:
     return stage.clock.time()
 
 
-def test_an_addendum_is_shown_as_it_was_told(stage: Scene, later: int) -> None:
+def test_an_addendum_is_listed_with_its_original_data(stage: Scene, later: int) -> None:
     number = transaction(stage)
     addendum = told(stage, number)
 
@@ -61,7 +61,7 @@ def test_an_addendum_is_shown_as_it_was_told(stage: Scene, later: int) -> None:
     }
 
 
-def test_addendums_of_one_moment_keep_their_order(stage: Scene) -> None:
+def test_addendums_of_one_second_keep_their_order(stage: Scene) -> None:
     number = transaction(stage)
     every = [told(stage, number) for _ in range(3)]
 
@@ -70,7 +70,7 @@ def test_addendums_of_one_moment_keep_their_order(stage: Scene) -> None:
 
 @OVERALL
 @pytest.mark.parametrize("item_count", [1, 2, 5])
-def test_pages_follow_each_other(stage: Scene, later: int, overall: bool, item_count: int) -> None:
+def test_pages_list_every_addendum_once_in_order(stage: Scene, later: int, overall: bool, item_count: int) -> None:
     number = transaction(stage)
     every = [told(stage, number) for _ in range(5)]
     stage.clock.advance(2)
@@ -83,7 +83,7 @@ def test_pages_follow_each_other(stage: Scene, later: int, overall: bool, item_c
 
 
 @OVERALL
-def test_dates_are_whole_seconds_with_both_ends(stage: Scene, later: int, overall: bool) -> None:
+def test_a_date_range_includes_its_first_and_last_second(stage: Scene, later: int, overall: bool) -> None:
     number, every = transaction(stage), []
     for _ in range(4):
         every.append(told(stage, number))
@@ -94,7 +94,7 @@ def test_dates_are_whole_seconds_with_both_ends(stage: Scene, later: int, overal
 
 
 @OVERALL
-def test_dates_that_are_reversed_are_2005(stage: Scene, overall: bool) -> None:
+def test_reversed_dates_return_2005(stage: Scene, overall: bool) -> None:
     refused = report(stage, None if overall else 1, date_imported_from=2, date_imported_to=1)
 
     assert refused.status_code == 2005
@@ -102,14 +102,14 @@ def test_dates_that_are_reversed_are_2005(stage: Scene, overall: bool) -> None:
 
 
 @OVERALL
-def test_a_last_id_of_no_row_is_3012(stage: Scene, overall: bool) -> None:
+def test_an_unknown_last_id_returns_3012(stage: Scene, overall: bool) -> None:
     number = transaction(stage)
 
     for unknown in (0, 987_654_321, "99999999999999999999"):
         assert report(stage, None if overall else number, last_id=unknown).status_code == 3012
 
 
-def test_a_last_id_of_another_transaction_is_3012(stage: Scene) -> None:
+def test_a_last_id_of_another_transaction_returns_3012(stage: Scene) -> None:
     first, second = transaction(stage), transaction(stage)
     addendum = told(stage, first)
 
@@ -117,7 +117,7 @@ def test_a_last_id_of_another_transaction_is_3012(stage: Scene) -> None:
     assert report(stage, first, last_id=addendum).data == []
 
 
-def test_what_is_told_while_somebody_pages_is_neither_left_out_nor_shown_twice(stage: Scene) -> None:
+def test_addendums_that_arrive_during_paging_are_listed_once(stage: Scene) -> None:
     number = transaction(stage)
     every = [told(stage, number) for _ in range(3)]
 
@@ -129,7 +129,7 @@ def test_what_is_told_while_somebody_pages_is_neither_left_out_nor_shown_twice(s
     assert [each for page in paged(asked, "id", 2) for each in page] == every
 
 
-def test_the_list_of_all_shows_an_addendum_when_it_is_a_second_old(stage: Scene, later: int) -> None:
+def test_the_list_of_all_addendums_shows_an_addendum_after_one_second(stage: Scene, later: int) -> None:
     addendum = told(stage, transaction(stage))
 
     assert ids(report(stage, date_imported_from=later)) == []
@@ -140,7 +140,7 @@ def test_the_list_of_all_shows_an_addendum_when_it_is_a_second_old(stage: Scene,
 # -- who sees them
 
 
-def test_what_is_above_the_level_does_not_exist(stage: Scene, later: int) -> None:
+def test_transactions_and_addendums_above_the_access_level_are_not_found(stage: Scene, later: int) -> None:
     low, high = transaction(stage), transaction(stage, access_level=500)
     seen, hidden = told(stage, low), told(stage, high)
     stage.clock.advance(1)
@@ -157,7 +157,7 @@ def test_what_is_above_the_level_does_not_exist(stage: Scene, later: int) -> Non
     assert ids(report(stage, date_imported_from=later, access_level=500)) == [seen, hidden]
 
 
-def test_another_programme_managers_transactions_and_addendums_do_not_exist(stage: Scene, later: int) -> None:
+def test_transactions_and_addendums_of_another_programme_manager_are_not_found(stage: Scene, later: int) -> None:
     number = transaction(stage)
     addendum, other = told(stage, number), stage.of_caller("other")
     stage.clock.advance(1)
@@ -168,7 +168,7 @@ def test_another_programme_managers_transactions_and_addendums_do_not_exist(stag
     assert report(other).data == []
 
 
-def test_a_transaction_that_there_is_not_is_3012(stage: Scene) -> None:
+def test_an_unknown_transaction_returns_3012(stage: Scene) -> None:
     for unknown in (0, 987_654_321):
         refused = stage.sim("simulateAddendum", transaction_id=unknown, addendum_type="x", data=LODGING)
         assert (refused.status_code, report(stage, last_id=unknown).status_code) == (3012, 3012)
@@ -192,7 +192,7 @@ def test_an_addendum_takes_three_round_trips_and_a_page_of_a_transaction_two(sta
     assert over_all == ["Query"] * 16
 
 
-def test_a_repeat_tells_nothing_twice(stage: Scene) -> None:
+def test_a_repeated_addendum_is_stored_once(stage: Scene) -> None:
     number = transaction(stage)
     members = {
         "transaction_id": number,
@@ -209,7 +209,7 @@ def test_a_repeat_tells_nothing_twice(stage: Scene) -> None:
     assert ids(report(stage, number)) == [first.data["id"]]
 
 
-def test_data_have_at_most_2000_bytes_as_json(stage: Scene) -> None:
+def test_addendum_data_are_an_object_of_at_most_2000_bytes_as_json(stage: Scene) -> None:
     number = transaction(stage)
     most = {"text": "é" * 994 + "a"}
 

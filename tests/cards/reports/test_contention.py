@@ -57,7 +57,7 @@ def raced(
 
 
 @pytest.mark.parametrize("by", ["card", "account"])
-def test_transactions_of_two_accounts_of_a_card(scene: Scene, by: str) -> None:
+def test_pages_list_concurrent_transactions_of_a_card_once(scene: Scene, by: str) -> None:
     card = scene.card()
     other = scene.account(holder_id=card.holder_id, cards=[card.card_id], currency_ison=GBP)
     accounts = [card.account_id, other] if by == "card" else [other]
@@ -79,7 +79,7 @@ def test_transactions_of_two_accounts_of_a_card(scene: Scene, by: str) -> None:
     assert row["transaction_id"] == read[0]
 
 
-def test_addendums_of_a_transaction(scene: Scene) -> None:
+def test_pages_list_concurrent_addendums_of_a_transaction_once(scene: Scene) -> None:
     number = scene.inbound(scene.address(), 100)["transaction_id"]
     writers = [scene.apart(days=AHEAD * (each % 2)) for each in range(WRITERS)]
     told = {"transaction_id": number, "addendum_type": "lodging", "data": {"nights": 2}}

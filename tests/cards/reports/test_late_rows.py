@@ -120,7 +120,7 @@ def landing(after: Callable[[], None]) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("seconds", [3, 10, 14.5])
-def test_a_row_that_lands_late_is_on_the_next_page(stage: Scene, listed: ListOfAll, seconds: float) -> None:
+def test_a_row_committed_late_is_listed_on_a_later_page(stage: Scene, listed: ListOfAll, seconds: float) -> None:
     poller, others = listed.poller, []
 
     def go_on() -> None:
@@ -137,7 +137,7 @@ def test_a_row_that_lands_late_is_on_the_next_page(stage: Scene, listed: ListOfA
     assert sorted(poller.seen) == sorted([late, *others])
 
 
-def test_a_list_does_not_pass_a_row_that_is_still_being_written(stage: Scene, listed: ListOfAll) -> None:
+def test_a_list_stops_before_a_row_that_is_being_written(stage: Scene, listed: ListOfAll) -> None:
     poller, shown = listed.poller, []
 
     def look() -> None:
@@ -153,7 +153,7 @@ def test_a_list_does_not_pass_a_row_that_is_still_being_written(stage: Scene, li
     assert shown == [[first]]
 
 
-def test_a_page_of_a_past_span_has_more_while_a_row_of_it_is_being_written(stage: Scene, listed: ListOfAll) -> None:
+def test_a_page_has_more_records_while_a_row_of_its_dates_is_being_written(stage: Scene, listed: ListOfAll) -> None:
     until, more = stage.clock.time() + 1, list[str]()
     ends = {name: until if name.endswith("to") else value for name, value in listed.poller.dates.items()}
 
@@ -172,7 +172,7 @@ def test_a_page_of_a_past_span_has_more_while_a_row_of_it_is_being_written(stage
 
 
 @pytest.mark.parametrize("seconds", [0, 5, 14])
-def test_a_transaction_whose_answer_was_lost_is_listed_when_it_lands(
+def test_a_transaction_with_a_lost_answer_is_listed_after_its_commit(
     stage: Scene, listed: ListOfAll, seconds: float
 ) -> None:
     with sent_but_not_applied() as sent, contextlib.suppress(NotWritten):
@@ -189,9 +189,7 @@ def test_a_transaction_whose_answer_was_lost_is_listed_when_it_lands(
     assert other in listed.poller.seen
 
 
-def test_a_list_waits_15_seconds_for_a_writer_that_died_and_then_refuses_its_row(
-    stage: Scene, listed: ListOfAll
-) -> None:
+def test_a_list_waits_15_seconds_for_a_dead_writer_and_then_refuses_its_row(stage: Scene, listed: ListOfAll) -> None:
     with sent_but_not_applied() as sent, contextlib.suppress(NotWritten):
         listed.write()
     other = listed.rival()
@@ -208,7 +206,7 @@ def test_a_list_waits_15_seconds_for_a_writer_that_died_and_then_refuses_its_row
     assert listed.poller.follow() == []
 
 
-def test_a_page_cancels_in_one_round_trip_more_and_only_where_a_writer_died(stage: Scene, listed: ListOfAll) -> None:
+def test_cancelling_the_row_of_a_dead_writer_takes_one_more_round_trip(stage: Scene, listed: ListOfAll) -> None:
     calls = []
     stage.clock.advance(61)
     listed.poller.poll()  # reads anew what is cached for a minute
@@ -226,7 +224,7 @@ def test_a_page_cancels_in_one_round_trip_more_and_only_where_a_writer_died(stag
 def test_a_transaction_slower_than_15_seconds_fails_and_its_row_is_never_listed(
     stage: Scene, listed: ListOfAll
 ) -> None:
-    """Its time is up by then: requests are decided again for ten seconds."""
+    """Requests are decided again for only ten seconds."""
 
     def look() -> None:
         stage.clock.advance(ABANDONED_AFTER / 1000)
@@ -242,8 +240,8 @@ def test_a_transaction_slower_than_15_seconds_fails_and_its_row_is_never_listed(
     assert listed.poller.follow() == [after]
 
 
-def test_a_request_reserves_a_row_anew_if_its_reservation_was_cancelled(stage: Scene, listed: ListOfAll) -> None:
-    """The clock of the process that cancels it is ahead."""
+def test_a_request_reserves_a_new_row_after_a_cancelled_reservation(stage: Scene, listed: ListOfAll) -> None:
+    """The cancelling process has a clock that is ahead."""
     cancel = [lambda: cancel_abandoned(stage.hub.store, "card-activity", reserved_rows(stage), 10**13)]
     with landing(lambda: cancel.pop()() if cancel else None):
         row = listed.write()
@@ -253,10 +251,8 @@ def test_a_request_reserves_a_row_anew_if_its_reservation_was_cancelled(stage: S
 
 
 @pytest.mark.parametrize("milliseconds", [CONFIRMED_WITHIN, CONFIRMED_WITHIN + 1, 8_000])
-def test_no_row_is_skipped_however_late_its_reservation_is_confirmed(
-    stage: Scene, listed: ListOfAll, milliseconds: int
-) -> None:
-    """What a poller reads before the reservation is there does not know of it."""
+def test_a_row_with_a_late_reservation_is_not_skipped(stage: Scene, listed: ListOfAll, milliseconds: int) -> None:
+    """A poller that reads before the reservation exists does not see the reservation."""
     other = listed.rival()
     with slow_reservations(stage, milliseconds, listed.poller.follow):
         late = listed.write()
@@ -266,7 +262,7 @@ def test_no_row_is_skipped_however_late_its_reservation_is_confirmed(
     assert sorted(listed.poller.seen) == sorted([late, other])
 
 
-def test_a_request_leaves_no_reservation_if_storage_confirms_each_one_late(stage: Scene, listed: ListOfAll) -> None:
+def test_late_confirmations_of_every_reservation_leave_no_reservation(stage: Scene, listed: ListOfAll) -> None:
     before = reserved_rows(stage)
     with late_confirmations(stage), pytest.raises(NotWritten, match="8003"):
         listed.write()
@@ -277,7 +273,7 @@ def test_a_request_leaves_no_reservation_if_storage_confirms_each_one_late(stage
     assert listed.poller.follow() == [other]
 
 
-def test_the_mark_of_a_row_that_was_not_written_expires_after_a_day(stage: Scene, listed: ListOfAll) -> None:
+def test_the_mark_of_an_unwritten_row_expires_after_a_day(stage: Scene, listed: ListOfAll) -> None:
     with patch.object(Store, "transact", side_effect=Conflict("busy")), pytest.raises(NotWritten):
         listed.write()
 
@@ -286,7 +282,7 @@ def test_the_mark_of_a_row_that_was_not_written_expires_after_a_day(stage: Scene
     assert {row["expires_at"] - int(row["part"].split("#")[1]) // 1000 for row in marks} == {MARK_KEPT}
 
 
-def test_a_request_that_fails_in_conflicts_leaves_no_reservation(stage: Scene, listed: ListOfAll) -> None:
+def test_a_request_that_fails_with_conflicts_leaves_no_reservation(stage: Scene, listed: ListOfAll) -> None:
     with patch.object(Store, "transact", side_effect=Conflict("busy")), pytest.raises(NotWritten):
         listed.write()
     other = listed.rival()
@@ -295,7 +291,7 @@ def test_a_request_that_fails_in_conflicts_leaves_no_reservation(stage: Scene, l
     assert listed.poller.follow() == [other]
 
 
-def test_a_number_that_its_caller_may_not_see_leaves_no_reservation(stage: Scene) -> None:
+def test_a_card_number_above_the_access_level_leaves_no_reservation(stage: Scene) -> None:
     listed, card = activity(stage), stage.card_in("A", access_level=30)
     use = {"pan": card.pan, "transaction_type": 0, "amount": 1, "currency_ison": EUR, "access_level": 0}
     assert stage.sim("simulateAuthorization", **use).data["response_code"] == "14"
@@ -307,9 +303,7 @@ def test_a_number_that_its_caller_may_not_see_leaves_no_reservation(stage: Scene
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_pages_neither_repeat_nor_skip_while_rows_land_late_or_never(
-    stage: Scene, listed: ListOfAll, seed: int
-) -> None:
+def test_pages_list_every_row_once_while_rows_commit_late_or_never(stage: Scene, listed: ListOfAll, seed: int) -> None:
     dice, poller = random.Random(seed), listed.poller
     written: list[int] = []
     pending: list[Sequence[Operation]] = []

@@ -61,7 +61,7 @@ def rows(stage: Scene, asked: Mapping[str, Any]) -> Rows:
 
 
 @pytest.mark.parametrize("action", MODELS)
-def test_every_record_has_the_members_of_its_table_in_its_order(rows: Rows, action: str) -> None:
+def test_every_record_has_the_members_of_its_table_in_order(rows: Rows, action: str) -> None:
     table: Mapping[str, Member] = REPORT_TABLES[action].answer
     for row in rows[action]:
         assert {name for name, member in table.items() if member.mandatory} <= row.keys()
@@ -69,7 +69,7 @@ def test_every_record_has_the_members_of_its_table_in_its_order(rows: Rows, acti
         model_of(MODELS[action]).model_validate(row)
 
 
-def test_every_message_is_activity_and_what_was_approved_and_takes_money_an_authorize(
+def test_activity_lists_every_message_and_financial_authorizes_lists_approved_debits(
     rows: Rows, asked: Mapping[str, Any]
 ) -> None:
     numbers = [asked[name]["authorize_id"] for name in ("first", "other", "declined", "more", "back")]
@@ -81,7 +81,7 @@ def test_every_message_is_activity_and_what_was_approved_and_takes_money_an_auth
     assert [row["actual"] for row in rows["getCardsActivity"]] == [1, 1, 0, 1, 1]
 
 
-def test_a_message_in_another_currency_is_shown_in_that_of_the_account_too(rows: Rows) -> None:
+def test_a_foreign_message_shows_its_amount_in_the_accounts_currency(rows: Rows) -> None:
     row = rows["getFinancialAuthorizes"][1]
 
     assert (row["transaction_amount"], row["transaction_currency_ison"]) == (1000, USD)
@@ -90,7 +90,7 @@ def test_a_message_in_another_currency_is_shown_in_that_of_the_account_too(rows:
     assert row["billing_conversion_rate"] == row["base_conversion_rate"]
 
 
-def test_a_message_says_where_and_how_the_card_was_used(rows: Rows) -> None:
+def test_a_message_shows_the_merchant_and_the_entry_mode(rows: Rows) -> None:
     row = rows["getCardsActivity"][0]
 
     assert {name: row[name] for name in ("merchant_name", "merchant_id", "terminal_id", "country_ison", "mcc")} == {
@@ -105,7 +105,7 @@ def test_a_message_says_where_and_how_the_card_was_used(rows: Rows) -> None:
     assert row["eci_indicator"] == 5
 
 
-def test_what_was_cleared_refunded_and_disputed_are_transactions(rows: Rows, asked: Mapping[str, Any]) -> None:
+def test_get_transactions_lists_clearings_refunds_and_disputes(rows: Rows, asked: Mapping[str, Any]) -> None:
     shown = rows["getTransactions"]
     cleared, converted, refunded, disputed = [row for row in shown if row["mti"] in (1240, 1442)]
 
@@ -119,7 +119,7 @@ def test_what_was_cleared_refunded_and_disputed_are_transactions(rows: Rows, ask
     assert cleared["auth_code"] == asked["first"]["auth_code"]
 
 
-def test_a_transaction_in_another_currency_is_shown_in_that_of_the_account_too(rows: Rows) -> None:
+def test_a_foreign_transaction_shows_its_amount_in_the_accounts_currency(rows: Rows) -> None:
     converted = next(row for row in rows["getTransactions"] if row["transaction_currency_ison"] == USD)
 
     assert converted["reconciliation_amount"] == converted["transaction_amount"] == 600
@@ -127,7 +127,7 @@ def test_a_transaction_in_another_currency_is_shown_in_that_of_the_account_too(r
     assert converted["holder_amount"] >= converted["holder_billing_amount"]
 
 
-def test_the_number_of_a_later_message_is_a_place_in_the_list(stage: Scene, asked: Mapping[str, Any]) -> None:
+def test_a_page_starts_after_the_last_id_of_an_increment(stage: Scene, asked: Mapping[str, Any]) -> None:
     members = {"card_id": asked["card"], "date_from": 0, "date_to": stage.clock.time() + 9, "item_count": 100}
 
     after = stage.data("getCardsActivity", **members, last_id=asked["more"]["authorize_id"])

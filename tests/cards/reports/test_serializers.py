@@ -90,7 +90,7 @@ def as_written(row: Row) -> Row:
 
 
 @pytest.mark.parametrize("name", ACTIVITY)
-def test_a_member_of_card_activity_is_the_messages_and_left_out_without_one(name: str) -> None:
+def test_card_activity_shows_a_member_of_the_message_and_omits_a_missing_one(name: str) -> None:
     common = {"authorize_id": 5, "card_id": 44}
     whole, least = (dict(serializers.activity(row | common)) for row in (WHOLE_MESSAGE, LEAST_MESSAGE))
 
@@ -99,7 +99,7 @@ def test_a_member_of_card_activity_is_the_messages_and_left_out_without_one(name
 
 
 @pytest.mark.parametrize("name", AUTHORIZE)
-def test_a_member_of_a_financial_authorize_is_the_messages_and_left_out_without_one(name: str) -> None:
+def test_a_financial_authorize_shows_a_member_of_the_message_and_omits_a_missing_one(name: str) -> None:
     common = {"authorize_id": 5, "card_id": 44}
     row = WHOLE_MESSAGE | common | FEES_APART
     expected = as_written(row) | {"currency_convertion_fee": 28}
@@ -110,7 +110,7 @@ def test_a_member_of_a_financial_authorize_is_the_messages_and_left_out_without_
 
 
 @pytest.mark.parametrize("name", TRANSACTION)
-def test_a_member_of_a_transaction_is_the_networks_or_the_books_and_left_out_without_one(name: str) -> None:
+def test_a_transaction_shows_a_network_or_ledger_member_and_omits_a_missing_one(name: str) -> None:
     least = serializers.transaction(LEAST_TRANSACTION)
 
     assert dict(serializers.transaction(WHOLE_TRANSACTION))[name] == SHOWN[name]
@@ -126,14 +126,14 @@ def test_a_member_of_a_transaction_is_the_networks_or_the_books_and_left_out_wit
     ],
     ids=["activity", "authorize", "transaction"],
 )
-def test_members_come_in_the_order_of_the_table(record: Row, table: Mapping[str, Any]) -> None:
+def test_members_are_in_the_order_of_the_table(record: Row, table: Mapping[str, Any]) -> None:
     assert list(record) == list(table)
 
 
 # -- messages
 
 
-def test_a_conversions_fee_is_shown_of_an_authorize_where_nothing_has_it_in_it() -> None:
+def test_a_financial_authorize_shows_a_conversion_fee_only_if_unblended() -> None:
     both = {"currency_conversion_fee", "currency_convertion_fee"}
     rows = {
         "apart": LEAST_MESSAGE | {"is_conversion_fee_blended": 0},
@@ -148,7 +148,7 @@ def test_a_conversions_fee_is_shown_of_an_authorize_where_nothing_has_it_in_it()
     }
 
 
-def test_a_fee_is_shown_of_an_authorize_where_no_transaction_of_its_own_shows_it() -> None:
+def test_a_financial_authorize_shows_only_the_blended_fee() -> None:
     rows = {
         "blended": LEAST_MESSAGE | {"transaction_fee": 60, "blended_fee": 60},
         "apart": LEAST_MESSAGE | {"transaction_fee": 60},
@@ -164,7 +164,7 @@ def test_a_fee_is_shown_of_an_authorize_where_no_transaction_of_its_own_shows_it
     }
 
 
-def test_a_row_leaves_out_zeros_and_flags_that_are_not_set() -> None:
+def test_a_row_stored_without_zeros_and_unset_flags_shows_every_zero_and_flag() -> None:
     zeros = ("reversal", "suspicious", "transaction_fee", "transaction_fee_amount", "blended_fee")
     row = {name: value for name, value in LEAST_MESSAGE.items() if name not in zeros}
     row |= {"risk_actions": {}, "security_checks": {"chip_data": 1}}
@@ -174,7 +174,7 @@ def test_a_row_leaves_out_zeros_and_flags_that_are_not_set() -> None:
     assert serializers.activity(row)["reversal"] == serializers.activity(row)["transaction_fee"] == 0
 
 
-def test_nothing_but_the_records_members_is_shown() -> None:
+def test_records_omit_internal_members() -> None:
     kept = {"written_by": "x", "owner": "card#1", "part": "activity#1", "manager_id": 1, "access_level": 0, "at": AT}
 
     assert serializers.activity(LEAST_MESSAGE | kept).keys() <= ACTIVITY.keys()
@@ -189,7 +189,7 @@ def test_nothing_but_the_records_members_is_shown() -> None:
     ("transaction_type", "mti"),
     [(0, 1240), (1, 1240), (20, 1240), (60, 1200), (61, 1200), (62, 1200), (63, 1200), (64, 1200), (70, 1740)],
 )
-def test_a_row_that_does_not_say_what_it_came_with_is_told_by_its_type(transaction_type: int, mti: int) -> None:
+def test_a_row_without_an_mti_shows_the_mti_of_its_transaction_type(transaction_type: int, mti: int) -> None:
     row = {name: value for name, value in LEAST_TRANSACTION.items() if name != "mti"} | {
         "transaction_type": transaction_type,
         "direction": "credit" if transaction_type == 63 else "debit",
@@ -201,7 +201,7 @@ def test_a_row_that_does_not_say_what_it_came_with_is_told_by_its_type(transacti
 
 
 @pytest.mark.parametrize("transaction_type", [0, 60, 61, 62, 63, 64, 70])
-def test_the_card_of_an_external_payment_is_null_where_there_is_none(transaction_type: int) -> None:
+def test_an_external_payment_without_a_card_shows_a_null_card_id(transaction_type: int) -> None:
     record = serializers.transaction(LEAST_TRANSACTION | {"transaction_type": transaction_type})
 
     assert ("card_id" in record) is (transaction_type in (60, 61, 62, 63, 64))
@@ -212,10 +212,10 @@ def test_the_card_of_an_external_payment_is_null_where_there_is_none(transaction
     ("transaction_type", "direction", "billed"),
     [(0, "debit", 1000), (20, "credit", 1176), (60, "credit", 1176), (63, "credit", 1000), (64, "debit", 1176)],
 )
-def test_the_billed_amount_has_no_fees_whichever_way_the_money_went(
+def test_the_billed_amount_excludes_fees_of_debits_and_credits(
     transaction_type: int, direction: str, billed: int
 ) -> None:
-    """Who pays, pays the fees on top; who is paid, is paid less; and what is returned is what it was."""
+    """A debit adds fees, a credit deducts fees, and a return equals its original."""
     fees = {"holder_amount": 1088, "fee": 60, "conversion_fee": 28, "conversion_fee_blended": True}
 
     record = serializers.transaction(
@@ -225,34 +225,34 @@ def test_the_billed_amount_has_no_fees_whichever_way_the_money_went(
     assert record["holder_billing_amount"] == billed
 
 
-def test_a_conversions_fee_that_is_not_blended_is_no_part_of_the_holders_amount() -> None:
+def test_an_unblended_conversion_fee_is_not_part_of_the_holder_amount() -> None:
     record = serializers.transaction(LEAST_TRANSACTION | {"conversion_fee": 28})
 
     assert (record["holder_billing_amount"], record["currency_convertion_fee"]) == (1000, 28)
     assert record["is_conversion_fee_blended"] == 0
 
 
-def test_a_fee_is_reconciled_with_nobody() -> None:
+def test_a_fee_has_no_reconciliation_members() -> None:
     record = serializers.transaction(LEAST_TRANSACTION | {"transaction_type": 70, "mti": 1740})
 
     assert not any(name.startswith("reconciliation_") for name in record)
     assert record["settlement_date"] == 260302
 
 
-def test_a_return_is_of_the_whole_original_amount() -> None:
+def test_a_return_shows_the_whole_original_amount() -> None:
     record = serializers.transaction(LEAST_TRANSACTION | {"transaction_type": 63, "mti": 1200, "currency": GBP})
 
     assert (record["transaction_original_amount"], record["reconciliation_original_amount"]) == (1000, 1000)
 
 
 @pytest.mark.parametrize(("mti", "country"), [(1240, "DEU"), (1442, "DEU"), (1200, None), (1740, None)])
-def test_the_country_of_a_card_transaction_is_the_merchants(mti: int, country: str | None) -> None:
+def test_only_a_card_transaction_shows_the_merchant_country(mti: int, country: str | None) -> None:
     record = serializers.transaction(LEAST_TRANSACTION | {"mti": mti, "country": GERMANY})
 
     assert record.get("merchant_country") == country
 
 
-def test_what_the_books_know_is_not_the_networks_to_tell() -> None:
+def test_ledger_members_take_precedence_over_network_members() -> None:
     record = serializers.transaction(
         LEAST_TRANSACTION | {"network": {"settlement_date": 260101, "transaction_type": 1}}
     )
@@ -263,7 +263,7 @@ def test_what_the_books_know_is_not_the_networks_to_tell() -> None:
 # -- addendums
 
 
-def test_an_addendum_has_its_data_as_they_came() -> None:
+def test_an_addendum_shows_its_data_unchanged() -> None:
     row = {"id": 1, "transaction_id": 2, "addendum_type": "lodging", "at": AT, "data": '{"b":[1,0.10],"a":{"c":null}}'}
 
     record = serializers.addendum(row)

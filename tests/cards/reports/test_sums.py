@@ -152,13 +152,13 @@ def shops(stage: Scene) -> Scene:
     return with_shops(stage, "sums")
 
 
-def test_the_types_that_count_for_the_holder_are_those_that_the_page_prints() -> None:
+def test_docs_list_every_credit_transaction_type() -> None:
     assert CREDITS == CREDIT_TYPES
 
 
 @PROGRAMMES
 @pytest.mark.parametrize("move", MOVES)
-def test_the_rows_of_each_movement_come_to_the_settled_balance(shops: Scene, program: int, move: str) -> None:
+def test_rows_of_each_movement_add_up_to_the_settled_balance(shops: Scene, program: int, move: str) -> None:
     holder = Holder(shops, program, SEPARATE)
 
     MOVES[move](holder, 12_34)
@@ -167,7 +167,7 @@ def test_the_rows_of_each_movement_come_to_the_settled_balance(shops: Scene, pro
 
 
 @PROGRAMMES
-def test_every_type_of_row_has_its_sign(shops: Scene, program: int) -> None:
+def test_rows_of_every_transaction_type_add_up_to_the_settled_balance(shops: Scene, program: int) -> None:
     holder = Holder(shops, program, BLENDED)
 
     for move in MOVES.values():
@@ -183,7 +183,7 @@ def test_every_type_of_row_has_its_sign(shops: Scene, program: int) -> None:
     group=st.sampled_from([FREE, SEPARATE, BLENDED]),
     moves=st.lists(st.tuples(st.sampled_from(sorted(MOVES)), AMOUNTS), min_size=3, max_size=8),
 )
-def test_the_rows_of_any_life_come_to_the_settled_balance(
+def test_rows_of_any_sequence_of_movements_add_up_to_the_settled_balance(
     shops: Scene, program: int, group: int, moves: list[tuple[str, int]]
 ) -> None:
     holder = Holder(shops, program, group)

@@ -62,12 +62,12 @@ def ids(scene: Scene, **members: Any) -> list[int]:
 # -- whose
 
 
-def test_a_cards_and_an_accounts_transactions_are_listed_in_their_order(stage: Scene, money: Money) -> None:
+def test_transactions_of_a_card_and_of_an_account_are_listed_in_order(stage: Scene, money: Money) -> None:
     assert ids(stage, **money.of_card) == ids(stage, **money.of_account) == money.came
     assert ids(stage, **money.of_card, **money.of_account) == money.came
 
 
-def test_a_card_with_two_accounts_has_the_transactions_of_both_and_each_has_its_own(stage: Scene) -> None:
+def test_a_card_lists_transactions_of_both_accounts_and_an_account_only_its_own(stage: Scene) -> None:
     card = stage.card()
     other = stage.account(holder_id=card.holder_id, cards=[card.card_id], currency_ison=GBP)
     accounts = [card.account_id, other, card.account_id]
@@ -80,7 +80,7 @@ def test_a_card_with_two_accounts_has_the_transactions_of_both_and_each_has_its_
     assert ids(stage, account_id=other) == [came[1]]
 
 
-def test_what_was_not_done_with_a_card_is_the_accounts_only(stage: Scene) -> None:
+def test_a_payment_without_a_card_is_listed_only_under_the_account(stage: Scene) -> None:
     card = stage.card()
     came = stage.inbound(stage.address(card.account_id, 2), 100)["transaction_id"]
 
@@ -88,19 +88,19 @@ def test_what_was_not_done_with_a_card_is_the_accounts_only(stage: Scene) -> Non
     assert ids(stage, card_id=card.card_id) == []
 
 
-def test_a_card_and_an_account_that_do_not_belong_together_are_3002(stage: Scene, money: Money) -> None:
+def test_an_account_that_is_not_on_the_card_returns_3002(stage: Scene, money: Money) -> None:
     other = stage.account()
 
     assert stage.do("getTransactions", **today(stage), **money.of_card, account_id=other).status_code == 3002
 
 
-def test_a_card_or_an_account_is_needed_and_dates_or_a_transaction(stage: Scene, money: Money) -> None:
+def test_a_request_without_card_and_account_or_without_dates_returns_2006(stage: Scene, money: Money) -> None:
     assert stage.do("getTransactions", **today(stage)).status_code == 2006
     assert stage.do("getTransactions", item_count=1, **money.of_card).status_code == 2006
     assert stage.do("getTransactions", item_count=1, date_from=1, **money.of_card).status_code == 2006
 
 
-def test_transactions_are_visible_if_the_card_or_account_of_the_request_is(stage: Scene) -> None:
+def test_transactions_are_visible_by_the_access_level_of_the_requested_card_or_account(stage: Scene) -> None:
     card = stage.card()
     hidden = stage.account(access_level=500, holder_id=card.holder_id, cards=[card.card_id])
     came = stage.inbound(stage.address(hidden, card_id=card.card_id), 100)["transaction_id"]
@@ -115,7 +115,7 @@ def test_transactions_are_visible_if_the_card_or_account_of_the_request_is(stage
 # -- which
 
 
-def test_dates_are_whole_seconds_with_both_ends(stage: Scene, money: Money) -> None:
+def test_a_date_range_includes_its_first_and_last_second(stage: Scene, money: Money) -> None:
     [first, *_] = money.came
     start = _start(stage, money)
 
@@ -133,7 +133,7 @@ def _start(stage: Scene, money: Money) -> int:
 
 @pytest.mark.parametrize("item_count", [1, 2, 5, 100])
 @pytest.mark.parametrize("by", ["card", "account", "both"])
-def test_pages_follow_each_other(stage: Scene, money: Money, by: str, item_count: int) -> None:
+def test_pages_list_every_transaction_once_in_order(stage: Scene, money: Money, by: str, item_count: int) -> None:
     whose = {"card": money.of_card, "account": money.of_account, "both": money.of_card | money.of_account}[by]
 
     pages = paged(partial(stage.do, "getTransactions", **today(stage) | whose), "transaction_id", item_count)
@@ -142,7 +142,7 @@ def test_pages_follow_each_other(stage: Scene, money: Money, by: str, item_count
     assert {len(each) for each in pages[:-1]} <= {item_count}
 
 
-def test_a_last_id_of_another_list_is_3012(stage: Scene, money: Money) -> None:
+def test_a_last_id_of_another_list_returns_3012(stage: Scene, money: Money) -> None:
     elsewhere = stage.inbound(stage.address(), 100)["transaction_id"]
 
     for whose in (money.of_card, money.of_account, money.of_card | money.of_account):
@@ -164,7 +164,7 @@ def test_a_transaction_is_found_by_its_id_with_or_without_dates(stage: Scene, mo
     assert ids(stage, **asked, **money.of_card, last_id=money.came[0]) == [wanted]
 
 
-def test_a_transaction_of_another_card_or_account_is_3012(stage: Scene, money: Money) -> None:
+def test_a_transaction_of_another_card_or_account_returns_3012(stage: Scene, money: Money) -> None:
     elsewhere = stage.inbound(stage.address(), 100)["transaction_id"]
 
     for whose in (money.of_card, money.of_account):
@@ -173,7 +173,7 @@ def test_a_transaction_of_another_card_or_account_is_3012(stage: Scene, money: M
             assert stage.do("getTransactions", **asked, **whose).status_code == 3012
 
 
-def test_what_is_booked_while_somebody_pages_is_neither_left_out_nor_shown_twice(stage: Scene) -> None:
+def test_transactions_booked_during_paging_are_listed_once(stage: Scene) -> None:
     address = stage.funded(1000)
     booked = ids(stage, account_id=address["account_id"])
 
@@ -187,7 +187,7 @@ def test_what_is_booked_while_somebody_pages_is_neither_left_out_nor_shown_twice
     assert [number for each in pages for number in each] == booked
 
 
-def test_a_page_takes_a_look_and_a_query(stage: Scene, money: Money) -> None:
+def test_a_page_takes_one_read_and_one_query(stage: Scene, money: Money) -> None:
     for members in (money.of_card, money.of_account, money.of_card | money.of_account):
         with counted(stage.world) as calls:
             ids(stage, **members, last_id=money.came[0])
@@ -224,7 +224,7 @@ def kinds(stage: Scene) -> Mapping[str, Any]:
     return {**shown, "rows": rows, "account": account}
 
 
-def test_every_row_has_the_members_of_the_record_and_no_other(kinds: Mapping[str, Any]) -> None:
+def test_every_row_has_only_members_of_the_record_in_order(kinds: Mapping[str, Any]) -> None:
     mandatory = {name for name, member in TABLE.items() if member.mandatory}
     for row in kinds["rows"]:
         assert mandatory <= row.keys() <= TABLE.keys()
@@ -246,7 +246,7 @@ def test_every_row_has_the_members_of_the_record_and_no_other(kinds: Mapping[str
         ("custom fee", 1740, 70, None),
     ],
 )
-def test_a_kind_of_transaction_is_shown_as_what_it_is(
+def test_each_kind_of_transaction_shows_its_mti_type_and_amount(
     kinds: Mapping[str, Any], kind: str, mti: int, transaction_type: int, amount: int | None
 ) -> None:
     row = kinds[kind]
@@ -258,7 +258,7 @@ def test_a_kind_of_transaction_is_shown_as_what_it_is(
     assert ("reconciliation_amount" in row) is (mti == 1200)
 
 
-def test_a_transaction_says_what_it_belongs_to(kinds: Mapping[str, Any]) -> None:
+def test_a_transaction_references_its_parent_mandate_and_link(kinds: Mapping[str, Any]) -> None:
     debit, fee, returned = kinds["debit"], kinds["fee of the debit"], kinds["out, returned"]
 
     assert fee["parent_transaction_id"] == debit["transaction_id"]
@@ -269,7 +269,7 @@ def test_a_transaction_says_what_it_belongs_to(kinds: Mapping[str, Any]) -> None
     assert kinds["custom fee"]["parent_transaction_id"] == kinds["in"]["transaction_id"]
 
 
-def test_a_transaction_says_what_both_sides_were_told(kinds: Mapping[str, Any]) -> None:
+def test_a_transaction_shows_its_reference_and_description(kinds: Mapping[str, Any]) -> None:
     assert kinds["in"]["reference_number"] == "INVOICE 7"
     assert (kinds["out"]["reference_number"], kinds["out"]["description"]) == ("FLAT 2", "Rent")
     assert kinds["custom fee"]["description"] == "New card"
@@ -277,7 +277,7 @@ def test_a_transaction_says_what_both_sides_were_told(kinds: Mapping[str, Any]) 
     assert "card_id" not in kinds["custom fee"]
 
 
-def test_a_conversion_is_shown_with_its_rates(stage: Scene) -> None:
+def test_a_converted_transaction_shows_its_rate_and_billing_amount(stage: Scene) -> None:
     account = stage.account(currency_ison=EUR)
     stage.inbound(stage.address(account), 1000)
 
