@@ -37,7 +37,7 @@ def outcome(scene: Scene, card_id: int, **members: Any) -> str:
 
 
 @pytest.mark.parametrize("name", CRITERIA)
-def test_a_member_of_a_list_is_enough(stage: Scene, name: str) -> None:
+def test_a_whitelist_rule_matches_if_one_entry_of_its_list_matches(stage: Scene, name: str) -> None:
     card = stage.card_in("A").card_id
     entries, other = CRITERIA[name]
     assert outcome(stage, card) == "challenge"
@@ -49,7 +49,7 @@ def test_a_member_of_a_list_is_enough(stage: Scene, name: str) -> None:
     assert outcome(stage, card, **dict.fromkeys(other)) == "challenge"
 
 
-def test_every_criterion_of_a_rule_has_to_fit(stage: Scene) -> None:
+def test_a_whitelist_rule_matches_only_if_every_criterion_matches(stage: Scene) -> None:
     card = stage.card_in("A").card_id
 
     rule(stage, card, **{name: entries for name, (entries, _) in CRITERIA.items()})
@@ -59,7 +59,7 @@ def test_every_criterion_of_a_rule_has_to_fit(stage: Scene) -> None:
         assert outcome(stage, card, **other) == "challenge"
 
 
-def test_one_of_several_rules_is_enough_and_holds_for_its_card(stage: Scene) -> None:
+def test_one_matching_rule_gives_a_frictionless_outcome_for_its_card_only(stage: Scene) -> None:
     card, other = stage.card_in("A").card_id, stage.card_in("A").card_id
 
     numbers = [rule(stage, card, mcc="5411"), rule(stage, card, mcc="0742")]
@@ -68,7 +68,7 @@ def test_one_of_several_rules_is_enough_and_holds_for_its_card(stage: Scene) -> 
     assert [outcome(stage, each) for each in (card, other)] == ["frictionless", "challenge"]
 
 
-def test_a_maximum_is_of_its_currency(stage: Scene) -> None:
+def test_a_rule_with_a_maximum_amount_matches_only_its_currency(stage: Scene) -> None:
     card = stage.card_in("A").card_id
 
     rule(stage, card, mcc="0742", maximum_amount=5000, maximum_amount_currency_ison=EUR)
@@ -82,8 +82,8 @@ def test_a_maximum_is_of_its_currency(stage: Scene) -> None:
         assert outcome(stage, card, amount=amount, currency_ison=currency) == expected
 
 
-def test_lists_may_be_long(stage: Scene) -> None:
-    """All four, each as long as it may be and with different entries."""
+def test_whitelist_entries_above_the_maximum_length_return_2003(stage: Scene) -> None:
+    """All four lists match at the maximum length."""
     card = stage.card_in("A").card_id
     pairs = ",".join(f"4000{number:04}+S{number:05}" for number in range(4095))
     codes = ",".join(f"{number:04}" for number in range(10_000))
@@ -108,8 +108,8 @@ def test_lists_may_be_long(stage: Scene) -> None:
         assert (answer.status_code, name in answer.message) == (2003, True)
 
 
-def test_a_rules_code_is_its_own(stage: Scene) -> None:
-    """Among all cards of a programme manager, and of no other one."""
+def test_a_repeated_rule_code_returns_2005(stage: Scene) -> None:
+    """Rule codes are unique among all cards of one programme manager."""
     one, other = stage.card_in("A").card_id, stage.card_in("A").card_id
     code = str(uuid.uuid4())
     first = {"rule_name": "x", "mcc": "5411", "rule_code": code}
@@ -131,7 +131,7 @@ def test_a_rules_code_is_its_own(stage: Scene) -> None:
 
 
 @pytest.mark.parametrize("status", ["N", "T", "R", "L", "S", "B"])
-def test_a_card_that_is_not_active_is_rejected(stage: Scene, status: str) -> None:
+def test_authentication_of_an_inactive_card_is_rejected(stage: Scene, status: str) -> None:
     card = stage.card_in(status).card_id
 
     assert stage.authentication(card) == {"outcome": "rejected"}
@@ -139,7 +139,7 @@ def test_a_card_that_is_not_active_is_rejected(stage: Scene, status: str) -> Non
 
 @pytest.mark.parametrize("answered", ["Y", "N"])
 @pytest.mark.parametrize("with_value", [True, False])
-def test_a_request_is_answered_once(stage: Scene, answered: str, with_value: bool) -> None:
+def test_a_second_answer_to_a_request_returns_4008(stage: Scene, answered: str, with_value: bool) -> None:
     card = stage.card_in("A").card_id
     asked = stage.authentication(card)
     value = {"validation_value": asked["validation_value"]} if with_value else {}
@@ -152,7 +152,7 @@ def test_a_request_is_answered_once(stage: Scene, answered: str, with_value: boo
     assert again.status_code == 4008
 
 
-def test_an_answer_comes_within_five_minutes(stage: Scene) -> None:
+def test_an_answer_after_five_minutes_returns_4008(stage: Scene) -> None:
     card = stage.card_in("A").card_id
     requests = [stage.authentication(card) for _ in range(2)]
     assert {asked["expires_at"] for asked in requests} == {stage.clock.time() + 300}
@@ -172,7 +172,7 @@ def test_an_answer_comes_within_five_minutes(stage: Scene) -> None:
     assert codes == [None, 4008]
 
 
-def test_a_wrong_value_is_told_and_the_fifth_ends_the_request(stage: Scene) -> None:
+def test_a_wrong_value_returns_6004_and_the_fifth_ends_the_request(stage: Scene) -> None:
     card = stage.card_in("A").card_id
     asked, other = stage.authentication(card), stage.authentication(card)
     answer = {"auth_request_id": asked["auth_request_id"], "confirmation_status": "Y", "oob_auth_method": 1}
@@ -187,7 +187,7 @@ def test_a_wrong_value_is_told_and_the_fifth_ends_the_request(stage: Scene) -> N
     assert stage.do("authenticationConfirm", **answer, validation_value=right).status_code == 4008
 
 
-def test_a_foreign_country_is_matched_with_or_without_zeros(stage: Scene) -> None:
+def test_a_merchant_country_matches_with_or_without_leading_zeros(stage: Scene) -> None:
     card = stage.card_in("A").card_id
     rule(stage, card, merchant_country_ison="036")
 
