@@ -112,9 +112,7 @@ def test_an_item_whose_due_time_changed_is_not_postponed(things: Things, lines: 
     assert "thing not postponed" in lines.text
 
 
-def test_an_item_that_is_done_is_skipped_though_the_index_still_has_it(
-    things: Things, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_finished_item_is_skipped_despite_a_stale_index(things: Things, monkeypatch: pytest.MonkeyPatch) -> None:
     done, gone, later, now = (things.waits(0) for _ in range(4))
     rows = DUE.rows(things.store, until=things.clock.time())
     things.store.update(DUE.table, _key(done), remove=["due_at", "due_shard"])
@@ -127,7 +125,7 @@ def test_an_item_that_is_done_is_skipped_though_the_index_still_has_it(
     assert (things.run(), things.seen) == (1, [now])
 
 
-def test_items_that_are_stuck_or_had_no_turn_are_counted_as_stuck(
+def test_stuck_and_unhandled_items_are_counted_as_stuck(
     things: Things, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(due_index, "AT_ONCE", 2)
@@ -144,7 +142,7 @@ def test_items_that_are_stuck_or_had_no_turn_are_counted_as_stuck(
     assert counted(capsys.readouterr().out, "StuckClaims", Stage="local", Kind="thing") == [4, 0, 0]
 
 
-def test_a_run_looks_for_so_many_of_the_oldest_and_the_next_one_goes_on(
+def test_a_run_handles_a_maximum_of_the_oldest_items_and_the_next_run_continues(
     things: Things, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(due_index, "MOST", 2)
@@ -154,7 +152,7 @@ def test_a_run_looks_for_so_many_of_the_oldest_and_the_next_one_goes_on(
     assert (sorted(things.seen[:2]), things.seen[2]) == (sorted(numbers[1:]), numbers[0])
 
 
-def test_a_run_whose_time_is_over_begins_nothing_further(things: Things, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_past_its_time_limit_starts_no_item(things: Things, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(due_index, "AT_ONCE", 2)
     for _ in range(5):
         things.waits(0)
@@ -168,7 +166,7 @@ def test_a_run_whose_time_is_over_begins_nothing_further(things: Things, monkeyp
     assert things.items.run(slow, things.clock.monotonic() - 1) == 0
 
 
-def test_at_most_so_many_items_are_handled_at_the_same_time(things: Things, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_limits_the_number_of_concurrently_handled_items(things: Things, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(due_index, "AT_ONCE", 3)
     for _ in range(7):
         things.waits(0)

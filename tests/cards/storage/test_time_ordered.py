@@ -40,14 +40,14 @@ def store(world: World) -> Store:
     return world.hub.store
 
 
-def test_rows_come_by_their_millisecond_and_then_their_number(store: Store) -> None:
+def test_rows_are_ordered_by_millisecond_and_then_by_number(store: Store) -> None:
     rows = timeline()
     write(store, rows, (2000, 1), (1000, 7), (1000, 3), (999, 9))
 
     assert ids(page(store, [rows], ALWAYS, 10)) == [9, 3, 7, 1]
 
 
-def test_a_span_has_both_its_seconds_whole(store: Store) -> None:
+def test_a_span_includes_its_first_and_last_second(store: Store) -> None:
     rows = timeline()
     write(store, rows, (999, 1), (1000, 2), (2999, 3), (3000, 4))
 
@@ -58,7 +58,7 @@ def test_a_span_has_both_its_seconds_whole(store: Store) -> None:
     assert ids(page(store, [rows], Span.of_seconds(99_999_999_999, 99_999_999_999), 10)) == []
 
 
-def test_a_position_is_in_a_span_as_its_row_would_be() -> None:
+def test_a_span_has_only_positions_after_its_start_row_and_within_its_seconds() -> None:
     span = Span.of_seconds(1, 2, (1500, 7))
 
     assert [span.has(position) for position in ((1500, 7), (1500, 8), (2999, 1), (3000, 1))] == [
@@ -71,7 +71,7 @@ def test_a_position_is_in_a_span_as_its_row_would_be() -> None:
 
 
 @pytest.mark.parametrize("after", [(500, 1), (1000, 1), (1000, 3), (1000, 9), (5000, 1)])
-def test_a_page_follows_a_row_within_its_span(store: Store, after: tuple[int, int]) -> None:
+def test_a_page_starts_after_the_given_row_within_its_span(store: Store, after: tuple[int, int]) -> None:
     rows, every = timeline(), [(1000, 1), (1000, 3), (1001, 2), (3000, 4)]
     write(store, rows, *every)
 
@@ -81,7 +81,7 @@ def test_a_page_follows_a_row_within_its_span(store: Store, after: tuple[int, in
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 100])
-def test_pages_of_several_partitions_are_one_list(store: Store, count: int) -> None:
+def test_pages_of_several_partitions_form_one_ordered_list(store: Store, count: int) -> None:
     owner, every = new_id(), [(1000 + number // 2, number) for number in range(24)]
     shards = [timeline(f"test#{owner}#{shard}") for shard in range(4)]
     for shard, rows in enumerate(shards):
@@ -98,7 +98,7 @@ def test_pages_of_several_partitions_are_one_list(store: Store, count: int) -> N
     assert seen == [number for _, number in every]
 
 
-def test_there_is_no_more_after_a_page_that_takes_the_last_row(store: Store) -> None:
+def test_a_page_with_the_last_row_has_no_more_rows(store: Store) -> None:
     rows = timeline()
     write(store, rows, (1, 1), (2, 2))
 
@@ -106,7 +106,7 @@ def test_there_is_no_more_after_a_page_that_takes_the_last_row(store: Store) -> 
     assert page(store, [timeline()], ALWAYS, 1) == ([], False)
 
 
-def test_pages_are_full_where_rows_are_not_shown(world: World) -> None:
+def test_pages_are_full_despite_hidden_rows(world: World) -> None:
     store, owner = world.hub.store, new_id()
     shards = [timeline(f"test#{owner}#{shard}") for shard in range(2)]
     write(store, shards[0], *[(number, number) for number in range(1, 31)], hidden=1)
@@ -131,7 +131,7 @@ def test_a_page_takes_one_call_for_each_partition(world: World) -> None:
     assert calls == ["Query"] * 3
 
 
-def test_the_parts_of_rows_are_in_their_order() -> None:
+def test_sort_keys_follow_the_order_of_positions() -> None:
     positions = [(0, 0), (9, 99), (10, 1), (10, 99_999), (10**13 - 1, 7)]
 
     parts = [timeline().part(*position) for position in positions]
@@ -139,7 +139,7 @@ def test_the_parts_of_rows_are_in_their_order() -> None:
     assert all(first < second for first, second in pairwise(parts))
 
 
-def test_a_page_reads_little_more_than_it_shows_and_asks_again_where_that_is_too_little(world: World) -> None:
+def test_a_page_over_fetches_each_shard_and_queries_a_short_shard_again(world: World) -> None:
     store, owner = world.hub.store, new_id()
     shards = [timeline(f"test#{owner}#{shard}") for shard in range(16)]
     write(store, shards[0], *[(number, number) for number in range(60)])
@@ -168,7 +168,7 @@ def world_with_rows(world: World) -> World:
 
 
 @pytest.mark.parametrize("count", [1, 7, 10, 19, 20, 30])
-def test_pages_go_back_to_the_first_row(world_with_rows: World, count: int) -> None:
+def test_latest_pages_go_back_to_the_first_row(world_with_rows: World, count: int) -> None:
     store, numbers = world_with_rows.hub.store, []
     before, more = None, True
     while more:
@@ -180,13 +180,13 @@ def test_pages_go_back_to_the_first_row(world_with_rows: World, count: int) -> N
     assert numbers == list(range(19, -1, -1))
 
 
-def test_before_the_first_row_there_is_nothing(world_with_rows: World) -> None:
+def test_a_latest_page_before_the_first_row_is_empty(world_with_rows: World) -> None:
     assert latest_page(world_with_rows.hub.store, LISTS, 5, "row#000") == LatestRows([], None)
     assert latest_page(world_with_rows.hub.store, LISTS[1:], 5, "row#001") == LatestRows([], None)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 30])
-def test_a_search_finds_what_matches_in_order_and_nothing_else(world_with_rows: World, count: int) -> None:
+def test_a_search_returns_only_matching_rows_with_the_latest_first(world_with_rows: World, count: int) -> None:
     store, numbers = world_with_rows.hub.store, []
     wanted = Search(Attr("number").is_in([2, 5, 6, 11, 19]), "row#003", "row#018")
     before, more = None, True
@@ -198,7 +198,7 @@ def test_a_search_finds_what_matches_in_order_and_nothing_else(world_with_rows: 
     assert numbers == [11, 6, 5]
 
 
-def test_a_search_reads_each_list_three_times_at_most_and_goes_on_where_it_ended(
+def test_a_search_reads_each_list_at_most_three_times_and_can_be_continued(
     world_with_rows: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(time_ordered, "_DEEPER", (1, 1))
@@ -213,7 +213,7 @@ def test_a_search_reads_each_list_three_times_at_most_and_goes_on_where_it_ended
     assert calls == ["Query"] * 9
 
 
-def test_a_search_looks_through_as_many_rows_as_the_pages_say() -> None:
+def test_a_search_reads_1600_rows_of_one_list_and_26000_rows_of_all_lists() -> None:
     of_one = sum(time_ordered._DEEPER)
 
     assert (of_one // 100 * 100, SHARDS * of_one // 1000 * 1000) == (1_600, 26_000)
