@@ -55,6 +55,14 @@ class Progress:
             self.report(f"{what} {number:,}" + ("" if total is None else f" of {total:,}"), number - 1, total)
             yield item
 
+    def print(self, text: str) -> None:
+        """Print a line of the command's output at once. Meanwhile the bar is away: it would redirect the line."""
+        if self._bar:
+            self._bar.stop()
+        print(text, flush=True)
+        if self._bar:
+            self._bar.start()
+
     def __enter__(self) -> Self:
         if self._bar:
             self._bar.start()

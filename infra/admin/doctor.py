@@ -3,36 +3,34 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
-from chalicelib.bootstrap import Hub
 from infra.admin import connection, ledger_verification
+from infra.admin.findings_output import FindingsDocument, FindingsText
 from infra.admin.output import CommandRefused, Report
-from infra.progress import SILENT, Progress
-from infra.restore.checks import CHECKS, LEDGER
-from infra.restore.examination import Finding, Position, UnknownPosition, examine
-
-_MOST_LISTED = 1000
-"""The maximum number of findings in a report; all are counted."""
+from infra.progress import Progress
+from infra.restore.checks import LEDGER
+from infra.restore.examination import Examination, Finding, Position, UnknownPosition
 
 
 def doctor(
+    *,
     mend: Annotated[bool, typer.Option("--mend", help="Mend what can be mended.")] = False,
     start: Annotated[
         str, typer.Option("--from", metavar="POSITION", help="Resume at a table, or at a position that was printed.")
     ] = str(Position()),
+    as_json: bool = False,
 ) -> Report:
     """Name what is inconsistent across tables that were restored one by one.
 
     Every table is compared with those that its transactions write, and the ledger is verified. Without --mend, nothing
-    is changed; with it, the stage's functions have to be stopped. Money is never corrected: what is named without a
-    mend is for a person. The exit code is 1 while something is inconsistent. It reads whole tables, page by page;
-    progress goes to standard error, with the position at which to resume.
+    is changed; with it, the stage's functions have to be stopped, except on the local stack. Money is never corrected:
+    what is named without a mend is for a person. The exit code is 1 while something is inconsistent. It reads whole
+    tables, page by page, and prints each finding at once; progress goes to standard error. An interrupted run prints
+    the position at which to resume.
 
     \b
     Examples:
@@ -44,33 +42,41 @@ def doctor(
         position = Position.parse(start)
     except UnknownPosition as error:
         raise CommandRefused(str(error)) from None
-    hub, counts, listed = connection.connect(), Counter[str](), list[Finding]()
-    with ledger_verification.retry_reads(hub.store), Progress(sys.stderr) as progress:
-        for finding in find_all(hub, mend=mend, start=position, progress=progress):
-            counts[finding.check] += not finding.mended
-            listed += [finding][: _MOST_LISTED - len(listed)]
-    return _report(listed, counts)
+    hub = connection.connect()
+    address = f"{hub.settings.public_url}/docs/reference/restore"
+    output = (FindingsDocument if as_json else FindingsText)(position, mend=mend, address=address)
+    with ledger_verification.retry_reads(hub.store):
+        return _print_all(Examination(hub, mend=mend, start=position, progress=Progress(sys.stderr)), output)
 
 
-def find_all(hub: Hub, *, mend: bool, start: Position, progress: Progress = SILENT) -> Iterator[Finding]:
+def find_all(examination: Examination) -> Iterator[Finding]:
     """The findings of all checks, and the ledger's."""
-    yield from examine(hub, mend=mend, start=start, progress=progress)
-    for broken in ledger_verification.find_all(hub.store, progress):
+    yield from examination.find()
+    for broken in ledger_verification.find_all(examination.hub.store, examination.progress):
         yield Finding(LEDGER.name, str(broken))
 
 
-def _report(listed: list[Finding], counts: Counter[str]) -> Report:
-    left = counts.total()
-    data = {"good": not left, "left": left, "findings": [asdict(each) for each in listed]}
-    return Report(data, "\n".join(_describe(listed, left)), good=not left)
+def _print_all(examination: Examination, output: FindingsText) -> Report:
+    """Print each finding at once, and a summary however the examination ends."""
+    resume, failure = True, None
+    try:
+        with examination.progress as progress:
+            for finding in find_all(examination):
+                progress.print(output.add(finding))
+        resume = False
+    except Exception as error:
+        from infra.admin.errors import explain_error  # late, since all of the errors take time to import
+
+        if (failure := explain_error(error)) is None:
+            raise
+    finally:
+        _print_end(output, examination.position if resume else None, failure)
+    return Report({}, "", good=not resume and not output.left, printed=True)
 
 
-def _describe(listed: list[Finding], left: int) -> Iterator[str]:
-    """Each check with its findings, and what is or has to be done."""
-    for name, wrong, remedy in dict.fromkeys((each.name, each.wrong, each.remedy) for each in (*CHECKS, LEDGER)):
-        found = [each for each in listed if each.check == name]
-        if found:
-            yield f"{name}: {wrong}."
-            yield f"  {remedy}."
-            yield from (f"    {each.item}{' - mended' if each.mended else ''}" for each in found)
-    yield f"{left} inconsistent." if left else "The tables are consistent."
+def _print_end(output: FindingsText, resume: Position | None, failure: str | None) -> None:
+    print(output.end(resume, failure), flush=True)
+    if failure:
+        print(f"Error: {failure}", file=sys.stderr)
+    if resume:
+        print(f"Incomplete: go on with {resume.option}", file=sys.stderr)

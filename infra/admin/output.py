@@ -42,11 +42,15 @@ class CommandRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A command's result: ``data`` for JSON, ``text`` for the terminal. The exit code is 1 unless ``good``."""
+    """A command's result: ``data`` for JSON, ``text`` for the terminal. The exit code is 1 unless ``good``.
+
+    ``printed``: the command has printed it already, as a whole.
+    """
 
     data: Mapping[str, Any]
     text: str
     good: bool = True
+    printed: bool = False
 
 
 def command(group: typer.Typer, name: str) -> Callable[[Callable[..., Report]], Callable[..., None]]:
@@ -70,7 +74,8 @@ def command(group: typer.Typer, name: str) -> Callable[[Callable[..., Report]], 
                 if (sentence := explain_error(error, CommandRefused)) is None:
                     raise
                 fail(sentence, as_json)
-            typer.echo(simplejson.dumps(report.data, indent=2, default=str) if as_json else report.text)
+            if not report.printed:
+                typer.echo(simplejson.dumps(report.data, indent=2, default=str) if as_json else report.text)
             if not report.good:
                 raise typer.Exit(1)
 

@@ -8,20 +8,24 @@ from chalicelib.bootstrap import Hub
 from chalicelib.cards.authorization.authorization_record import Authorization, Dispute
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.issuing.holder_record import Holder
-from chalicelib.cards.ledger.account_record import Account
+from chalicelib.cards.ledger.account_record import Account, special_account_key
 from chalicelib.cards.ledger.entries import MOVEMENT, movement_key
 from chalicelib.cards.ledger.transaction_record import transaction_key
 from chalicelib.cards.payments.address_record import ExternalAddress
 from chalicelib.cards.payments.payment_record import ExternalPayment, Mandate
 from chalicelib.cards.payments.provider_completion import render_answer
+from chalicelib.cards.protocol.values import OF_HOLDER
+from chalicelib.cards.reconciliation.ledger_proof import describe_owner, number_of
 from chalicelib.cards.requests.envelope import KIND as CLAIM
 from chalicelib.cards.storage.sequences import SEQUENCES, SPARE
 from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import Item, Update
 from chalicelib.foundation.requests.facts import Key
 from infra.restore.check import Inconsistency
+from infra.restore.names import name_missing
 
 Found = Sequence[Item | None]
+_WITH_CARD_DATA = "#card-data"
 _NUMBERED: Mapping[str, str] = {
     **{each.kind: each.kind for each in (Authorization, ExternalAddress, ExternalPayment, Mandate)},
     "transaction": "transaction",
@@ -66,8 +70,9 @@ def records_of_row(hub: Hub, item: Item) -> list[Key]:
 def judge_row(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
     """A row that names a record that is gone, or that is as it was before the row."""
     version = item.get("authorization_version", 0)
-    is_known = all(record is not None and record.get("version", version) >= version for record in found)
-    return None if is_known else Inconsistency(detail=f"row {item['part'].partition('#')[2].lstrip('0')}")
+    keys, is_known = records_of_row(hub, item), [(each or {}).get("version", version) >= version for each in found]
+    named = [describe_owner(key["owner"]) for (_, key), known in zip(keys, is_known, strict=True) if not known]
+    return Inconsistency(detail=f", row {number_of(item)}: {', '.join(named)}") if named else None
 
 
 def row_of_authorization(hub: Hub, item: Item) -> list[Key]:
@@ -86,9 +91,26 @@ def account_of_payment(hub: Hub, item: Item) -> list[Key]:
     return [Account.key(item["account_id"])] if item.get("holder_id") and "account_id" in item else []
 
 
-def judge_records(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """An item that names a record that is gone."""
-    return None if all(found) else Inconsistency()
+def judge_account(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
+    """What belongs to an account that is gone."""
+    return None if all(found) else Inconsistency(detail=_name_account(item))
+
+
+def judge_transactions(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
+    """A payment whose transaction is gone."""
+    gone = name_missing(transactions_of_payment(hub, item), found)
+    return Inconsistency(detail=f"{_name_account(item)}; gone: {gone}") if gone else None
+
+
+def judge_booking(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
+    """An authorization whose latest clearing or refund is not booked."""
+    return None if all(found) else Inconsistency(detail=f"{_name_account(item)}, row {item['booked_row']}")
+
+
+def judge_response(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
+    """A response that names a record that is gone."""
+    gone = name_missing(records_of_response(hub, item), found)
+    return Inconsistency(detail=f"; gone: {gone}") if gone else None
 
 
 def claim_of_payment(hub: Hub, item: Item) -> list[Key]:
@@ -116,10 +138,21 @@ def judge_claim(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
 
 
 def records_of_response(hub: Hub, item: Item) -> list[Key]:
-    """The records that a stored response names; without a holder, the account is a special one."""
+    """The records that a stored response names, but not once more those of its copy with card data; without a
+    holder, the account is a special one.
+    """
+    if item["claim"].endswith(_WITH_CARD_DATA):
+        return []
     data = hub.cards.references.open_data(item)
     names = _OF_RESPONSE.keys() - (set() if data.get("holder_id") else {"account_id"})
     return [_OF_RESPONSE[name](data[name]) for name in sorted(names) if data.get(name)]
+
+
+def _name_account(item: Item) -> str:
+    """The account of a payment, an address or an authorization; a special one belongs to a programme manager."""
+    is_special = item.get("account_type", OF_HOLDER) != OF_HOLDER
+    key = special_account_key(item["manager_id"], item["account_id"]) if is_special else Account.key(item["account_id"])
+    return f", {describe_owner(key[1]['owner'])}"
 
 
 def _number(item: Item) -> int:

@@ -12,7 +12,7 @@ from chalicelib.foundation.requests.facts import Key
 
 @dataclass(frozen=True, slots=True)
 class Inconsistency:
-    """An inconsistency: the writes that mend it, and what a person needs to know besides the item's key."""
+    """An inconsistency: the writes that mend it, and what follows the item's name, for a person."""
 
     mend: Sequence[Operation] = ()
     detail: str = ""
@@ -34,7 +34,7 @@ class Check:
         name: how the command names it.
         tables: the table that is read whole, and those that it is compared with.
         wrong: the inconsistency.
-        remedy: what ``--mend`` does or, unless ``mends``, what the operator has to do.
+        remedy: the result of ``--mend`` or, unless ``mends``, what the operator has to do.
         keys: the keys of the other items that an item belongs to; empty if the check does not concern it.
         judge: compares an item with those, ``None`` for one that is not there.
     """

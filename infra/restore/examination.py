@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -12,18 +13,13 @@ from chalicelib.foundation.parallel import pieces
 from chalicelib.foundation.requests.facts import Key
 from infra.progress import SILENT, Progress
 from infra.restore.check import Check, Inconsistency
-from infra.restore.checks import CHECKS, TABLES
+from infra.restore.checks import CHECKS, LEDGER, TABLES
+from infra.restore.names import name_item
 
 _READ_TOGETHER = 100
 _PAGE = 500
-_KEYS = {
-    "payments": "payment",
-    "deliveries": "delivery_id",
-    "idempotency": "claim",
-    "consents": "consent_id",
-    "authorizations": "authorization_id",
-}
-"""The member that names an item, by table; elsewhere its owner."""
+PLACES = (*TABLES, LEDGER.name)
+"""Where an examination can be resumed."""
 
 
 class UnknownPosition(ValueError):
@@ -41,7 +37,10 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where an examination is: in a table, after an item. As text: the table, and the item's key in JSON."""
+    """Where an examination is: in a table, after an item; or after all of them, at the ledger.
+
+    As text: the table, and the item's key in JSON.
+    """
 
     table: str = TABLES[0]
     after: Item | None = None
@@ -54,33 +53,53 @@ class Position:
             after = json.loads(key) if key else None
         except ValueError:
             after = ()
-        if table not in TABLES or not isinstance(after, dict | None):
-            raise UnknownPosition(f"{text!r} is not a position: pass what was printed, or one of {', '.join(TABLES)}")
+        if table not in PLACES or not isinstance(after, dict | None):
+            raise UnknownPosition(f"{text!r} is not a position: pass what was printed, or one of {', '.join(PLACES)}")
         return cls(table, after)
 
     def __str__(self) -> str:
         return self.table if self.after is None else f"{self.table}:{json.dumps(self.after)}"
 
-
-def examine(hub: Hub, *, mend: bool, start: Position = Position(), progress: Progress = SILENT) -> Iterator[Finding]:
-    """Compare all tables, and mend what can be mended if asked to."""
-    for table in TABLES[TABLES.index(start.table) :]:
-        after = start.after if table == start.table else None
-        for page in _pages(hub, table, after, progress):
-            for check in (each for each in CHECKS if each.tables[0] == table):
-                yield from _examine_page(hub, check, page.items, mend)
+    @property
+    def option(self) -> str:
+        """The command's option that resumes here, for a shell."""
+        return f"--from {shlex.quote(str(self))}"
 
 
-def _pages(hub: Hub, table: str, after: Item | None, progress: Progress) -> Iterator[Page]:
-    read = 0
-    while True:
-        page = hub.store.scan_page(table, after, _PAGE)
-        yield page
-        read += len(page.items)
-        if page.next is None:
-            return
-        after = page.next
-        progress.report(f"{table}: {read:,} items; resume with --from '{Position(table, after)}'")
+class Examination:
+    """Compares all tables, and mends what can be mended if asked to.
+
+    Attributes:
+        position: where it can be resumed: the findings of all earlier items have been returned.
+    """
+
+    def __init__(self, hub: Hub, *, mend: bool, start: Position = Position(), progress: Progress = SILENT) -> None:
+        self.hub = hub
+        self.position = start
+        self.progress = progress
+        self._mend = mend
+
+    def find(self) -> Iterator[Finding]:
+        """Compare all tables from the position on."""
+        for table in PLACES[PLACES.index(self.position.table) : len(TABLES)]:
+            if table != self.position.table:
+                self.position = Position(table)
+            checks = [each for each in CHECKS if each.tables[0] == table]
+            for page in self._pages(table):
+                for check in checks:
+                    yield from _examine_page(self.hub, check, page.items, self._mend)
+        self.position = Position(LEDGER.name)
+
+    def _pages(self, table: str) -> Iterator[Page]:
+        read = 0
+        while True:
+            page = self.hub.store.scan_page(table, self.position.after, _PAGE)
+            yield page
+            read += len(page.items)
+            if page.next is None:
+                return
+            self.position = Position(table, page.next)
+            self.progress.report(f"{table}: {read:,} items; resume with {self.position.option}")
 
 
 def _examine_page(hub: Hub, check: Check, items: Sequence[Item], mend: bool) -> Iterator[Finding]:
@@ -93,17 +112,12 @@ def _examine_page(hub: Hub, check: Check, items: Sequence[Item], mend: bool) -> 
             wrong = check.judge(hub, item, [*_read(hub, keys)])
             mended = _mend(hub, wrong)
         if wrong is not None:
-            yield Finding(check.name, _describe(check, item, wrong), mended)
+            yield Finding(check.name, name_item(check.tables[0], item) + wrong.detail, mended)
 
 
 def _read(hub: Hub, keys: Sequence[Key]) -> Iterator[Item | None]:
     for batch in pieces(keys, _READ_TOGETHER):
         yield from hub.store.batch_get(batch)
-
-
-def _describe(check: Check, item: Item, wrong: Inconsistency) -> str:
-    key = item[_KEYS.get(check.tables[0], "owner")]
-    return f"{key} ({wrong.detail})" if wrong.detail else str(key)
 
 
 def _mend(hub: Hub, wrong: Inconsistency | None) -> bool:

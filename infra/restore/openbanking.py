@@ -39,7 +39,7 @@ def consent_of_request(hub: Hub, item: Item) -> list[Key]:
 def judge_approval(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
     """An approved request whose consent is gone."""
     write = hub.openbanking.authorization_requests.update_lost_consent(AuthorizationRequest.from_item(item))
-    return None if found[0] else Inconsistency([write])
+    return None if found[0] else Inconsistency([write], f", consent {item['consent_id']}")
 
 
 def request_of_grant(hub: Hub, item: Item) -> list[Key]:
@@ -51,7 +51,8 @@ def judge_grant(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
     request = AuthorizationRequest.from_item(found[0]) if found[0] else None
     if request is None or request.status != "open":
         return None
-    return Inconsistency([hub.openbanking.authorization_requests.update_late_approval(request, item["consent_id"])])
+    write = hub.openbanking.authorization_requests.update_late_approval(request, item["consent_id"])
+    return Inconsistency([write], f", authorization request {item['authorization_id']}")
 
 
 def client_of_consent(hub: Hub, item: Item) -> list[Key]:
@@ -62,7 +63,7 @@ def judge_client(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
     """A valid consent whose client is gone; clients are archived, but never deleted."""
     if found[0] or not Consent.from_item(item).can_be_queried(hub.clock.time()):
         return None
-    return Inconsistency(detail=f"client {item['client_id']}")
+    return Inconsistency(detail=f", client {item['client_id']}")
 
 
 def order_of_consent(hub: Hub, item: Item) -> list[Key]:
@@ -73,7 +74,7 @@ def judge_spent_consent(hub: Hub, item: Item, found: Found) -> Inconsistency | N
     """A consent that was spent for an order that is gone."""
     if found[0] or item["spent_at"] + KEPT_SECONDS <= hub.clock.time():
         return None
-    return Inconsistency(detail=f"bank {item['bic']}, X-Request-Id {item['spent_order']}")
+    return Inconsistency(detail=f", bank {item['bic']}, X-Request-Id {item['spent_order']}")
 
 
 def saved_consent(hub: Hub, item: Item) -> list[Key]:
@@ -82,8 +83,8 @@ def saved_consent(hub: Hub, item: Item) -> list[Key]:
 
 def judge_saved_consent(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
     """A bank's request whose stored response has the token of a consent that is gone."""
-    unchanged = Attr("answer").eq(item["answer"])
-    return None if found[0] else Inconsistency([Delete(*claim_key(item["claim"]), unchanged)])
+    write = Delete(*claim_key(item["claim"]), Attr("answer").eq(item["answer"]))
+    return None if found[0] else Inconsistency([write], f", consent {item['saved_consent']}")
 
 
 def ended_consent(hub: Hub, item: Item) -> list[Key]:
@@ -110,7 +111,7 @@ def _revoke(hub: Hub, item: Item | None, by: EndedBy) -> Inconsistency | None:
     consent = Consent.from_item(item) if item else None
     if consent is None or consent.has_ended(hub.clock.time()):
         return None
-    return Inconsistency([hub.openbanking.consents.update_revoked(consent, by)], f"consent {consent.consent_id}")
+    return Inconsistency([hub.openbanking.consents.update_revoked(consent, by)], f", consent {consent.consent_id}")
 
 
 def expiring_consent(hub: Hub, item: Item) -> list[Key]:
@@ -126,7 +127,7 @@ def judge_expiring_consent(hub: Hub, item: Item, found: Found) -> Inconsistency 
         return None
     write = hub.openbanking.consents.update_next_notice(consent | {"notify": topic})
     return Inconsistency(
-        [replace(write, condition=Attr("notify").eq(consent["notify"]))], f"consent {item['consent_id']}"
+        [replace(write, condition=Attr("notify").eq(consent["notify"]))], f", consent {item['consent_id']}"
     )
 
 
@@ -138,7 +139,8 @@ def consent_of_notice(hub: Hub, item: Item) -> list[Key]:
 def judge_notice(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
     """A delivery for a consent that is gone."""
     delivery = Delivery.from_item(item)
-    return None if found[0] else Inconsistency([update_dropped(delivery, PLANS[delivery.kind], hub.clock.time())])
+    write = update_dropped(delivery, PLANS[delivery.kind], hub.clock.time())
+    return None if found[0] else Inconsistency([write], f", consent {delivery.consent_id}")
 
 
 def order_of_delivery(hub: Hub, item: Item) -> list[Key]:
@@ -157,7 +159,7 @@ def judge_deferred_payment(hub: Hub, item: Item, found: Found) -> Inconsistency 
         members = _read_body(hub, delivery)
         order = read_record(delivery, members)
         writes += [hub.openbanking.orders.put_claim(order, members["attempt"])] if order.order_digest else []
-    return Inconsistency(writes) if writes else None
+    return Inconsistency(writes, _name_order(item)) if writes else None
 
 
 def claim_of_delivery(hub: Hub, item: Item) -> list[Key]:
@@ -175,7 +177,12 @@ def judge_deferred_claim(hub: Hub, item: Item, found: Found) -> Inconsistency | 
     delivery = Delivery.from_item(item)
     members = _read_body(hub, delivery)
     claim = _order_claim(members["key_claim"], members["key_digest"], delivery.consent_id)
-    return Inconsistency([hub.openbanking.order_answers.put_deferred(claim, DeferredRequest(delivery.delivery_id))])
+    write = hub.openbanking.order_answers.put_deferred(claim, DeferredRequest(delivery.delivery_id))
+    return Inconsistency([write], _name_order(item))
+
+
+def _name_order(item: Item) -> str:
+    return f", bank {item['bic']}, X-Request-Id {item['request_id']}"
 
 
 def _read_body(hub: Hub, delivery: Delivery) -> dict[str, Any]:
@@ -196,7 +203,7 @@ def judge_accepted_order(hub: Hub, item: Item, found: Found) -> Inconsistency | 
     if order is None or order.payment_id is None or (found[0] and not is_early(found[0])):
         return None
     write, _ = write_payment_of_order(order, order.payment_id, found[0], hub.openbanking.payments)
-    return Inconsistency([write], f"payment_id {order.payment_id}")
+    return Inconsistency([write], f", payment {order.payment_id}")
 
 
 def consent_of_order(hub: Hub, item: Item) -> list[Key]:
@@ -210,7 +217,7 @@ def judge_unspent_consent(hub: Hub, item: Item, found: Found) -> Inconsistency |
         return None
     unchanged = Check(*claim_key(item["claim"]), Attr("attempt").eq(item["attempt"]) & Attr("sendings").gt(0))
     write = hub.openbanking.consents.update_spent_by(consent, item["attempt"], item["request_id"])
-    return Inconsistency([write, unchanged], f"consent {consent.consent_id}")
+    return Inconsistency([write, unchanged], f", consent {consent.consent_id}")
 
 
 def order_of_payment(hub: Hub, item: Item) -> list[Key]:
@@ -225,7 +232,7 @@ def judge_payment(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
     is_accepted, order = payment.outcome is None, found[0]
     if order is None and payment.created_at + KEPT_SECONDS > hub.clock.time():
         put = partial(orders.put_lost, is_accepted=is_accepted)
-        return Inconsistency([put(_order(payment), new_id(), payment.payment_id)], f"payment_id {payment.payment_id}")
+        return Inconsistency([put(_order(payment), new_id(), payment.payment_id)])
     if (
         order
         and is_accepted
@@ -233,7 +240,7 @@ def judge_payment(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
         and order.get("outcome") == "unknown"
     ):
         write = orders.update_accepted(_order(payment).key, payment.order_digest, payment.payment_id)
-        return Inconsistency([write], f"payment_id {payment.payment_id}")
+        return Inconsistency([write])
     return None
 
 
@@ -248,7 +255,7 @@ def judge_claim(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
     if found[0] or is_over or payment.key_claim is None or payment.key_digest is None:
         return None
     claim = _order_claim(payment.key_claim, payment.key_digest, payment.consent_id)
-    return Inconsistency([hub.openbanking.order_answers.put_claim(claim)], f"payment_id {payment.payment_id}")
+    return Inconsistency([hub.openbanking.order_answers.put_claim(claim)])
 
 
 def _order_claim(name: str, digest: str, consent_id: str | None) -> OrderClaim:

@@ -64,6 +64,18 @@ def test_a_progress_bar_shows_the_current_step() -> None:
     assert "building the layer" in words(stream)
 
 
+def test_output_is_printed_to_standard_output_while_the_bar_is_away(capsys: pytest.CaptureFixture[str]) -> None:
+    stream = Stream(terminal=True)
+
+    with Progress(stream, Clock()) as progress:
+        progress.print("a finding")
+        progress.step("building the layer")
+
+    assert capsys.readouterr().out == "a finding\n"
+    assert "a finding" not in words(stream)
+    assert "building the layer" in words(stream)
+
+
 def test_without_a_terminal_progress_prints_a_line_every_ten_seconds() -> None:
     stream, clock = Stream(terminal=False), Clock()
 

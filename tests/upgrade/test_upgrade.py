@@ -16,7 +16,7 @@ from chalicelib.foundation.settings import Settings
 from chalicelib.sealed_places import SEALED_PLACES
 from infra.admin.doctor import find_all
 from infra.admin.ledger_verification import find_dangling_refs, prove_ledger
-from infra.restore.examination import Position
+from infra.restore.examination import Examination
 from tests.cards.scenes import Scene
 from tests.demo_bank.connected_banks import wire_banks
 from tests.manual_clock import ManualClock
@@ -117,7 +117,7 @@ def test_released_cards_are_readable_can_pay_and_have_a_consistent_ledger(world:
 
 
 def test_doctor_finds_no_inconsistency_in_released_data(world: World) -> None:
-    assert list(find_all(world.hub, mend=False, start=Position())) == []
+    assert list(find_all(Examination(world.hub, mend=False))) == []
 
 
 def test_a_released_user_signs_in_and_sees_the_clients(world: World) -> None:

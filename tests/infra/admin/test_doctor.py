@@ -7,11 +7,16 @@ import json
 import pytest
 
 from chalicelib.bootstrap import Hub
+from chalicelib.cards.issuing.card_record import Card
+from chalicelib.cards.ledger.entries import movement_key
+from chalicelib.foundation.dynamodb.store import Item, Page, Throttled
+from chalicelib.openbanking.records.client_record import client_key
 from chalicelib.openbanking.records.consents import consent_key
 from infra.admin import connection, operator_log
 from infra.restore import examination
 from infra.restore.checks import CHECKS, LEDGER, TABLES
 from infra.restore.examination import Position
+from tests.cards.scenes import Scene
 from tests.infra.admin.command_line import done, refused, run
 from tests.openbanking.faults import items
 from tests.openbanking.payer import Payer
@@ -41,19 +46,145 @@ def lost(world: World) -> str:
 def test_doctor_reports_consistent_tables(world: World) -> None:
     Payer(world, 2).pay("a-key")
 
-    assert done("doctor") == {"good": True, "left": 0, "findings": []}
+    found = {"findings": [], "good": True, "left": 0, "mended": 0, "mendable": 0, "from": "payments", "next": None}
+    assert done("doctor") == found
     assert run("doctor").stdout == "The tables are consistent.\n"
+
+
+def test_a_report_of_some_tables_says_that_the_others_were_not_compared(world: World, lost: str) -> None:
+    consistent = "Consistent from ledger on; earlier tables and items were not compared.\n"
+
+    assert run("doctor", "--from", "ledger").stdout == consistent
+    assert "1 inconsistent: --mend mends 1, 0 are for you. Earlier tables and items were not compared.\n" in (
+        run("doctor", "--from", "consents").stdout
+    )
+    assert done("doctor", "--from", "ledger-mismatch")["from"] == "ledger-mismatch"
 
 
 def test_doctor_names_inconsistencies_and_changes_nothing(world: World, lost: str) -> None:
     before = {table: items(world, table) for table in (*TABLES, "website")}
+    [request] = items(world, "authorizations")
 
     report = run("doctor")
 
     assert report.exit_code == 1
-    assert "approved-without-consent: An authorization request is approved, but its consent is gone.\n" in report.stdout
-    assert report.stdout.endswith("3 inconsistent.\n")
+    assert (
+        "approved-without-consent: An authorization request is approved, but its consent is gone.\n"
+        "  With --mend: the request is cancelled, and the PSU has to authorize again.\n"
+        f"    authorization request {request['authorization_id']}, consent {lost}\n"
+    ) in report.stdout
+    assert report.stdout.endswith(
+        f"3 inconsistent: --mend mends 3, 0 are for you.\nSee {world.hub.settings.public_url}/docs/reference/restore\n"
+    )
     assert {table: items(world, table) for table in before} == before
+
+
+def test_each_finding_of_a_json_report_has_its_remedy(world: World, lost: str) -> None:
+    findings = json.loads(run("doctor", "--from", "authorizations", "--json").stdout)["findings"]
+
+    [request] = items(world, "authorizations")
+    assert findings == [
+        {
+            "check": "approved-without-consent",
+            "item": f"authorization request {request['authorization_id']}, consent {lost}",
+            "mended": False,
+            "mendable": True,
+            "remedy": "The request is cancelled, and the PSU has to authorize again",
+        }
+    ]
+
+
+@pytest.mark.parametrize("options", [(), ("--mend",)])
+def test_an_interrupted_run_keeps_what_it_found_and_says_where_to_go_on(
+    world: World, lost: str, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
+) -> None:
+    fail_at(world, monkeypatch, "authorizations", KeyboardInterrupt())
+
+    text = run("doctor", *options)
+    document = run("doctor", *options, "--json")
+
+    assert text.exit_code == document.exit_code == 130
+    assert f"delivery {items(world, 'deliveries')[0]['delivery_id']}, consent {lost}\n" in text.stdout
+    assert f"{'Mended' if options else 'With --mend'}: the delivery is ended.\n" in text.stdout
+    assert "2 inconsistent so far: " in text.stdout
+    assert text.stderr == document.stderr == "Incomplete: go on with --from authorizations\n"
+    report = json.loads(document.stdout)
+    assert (report["good"], report["next"], len(report["findings"])) == (False, "authorizations", 0 if options else 2)
+
+
+def test_a_run_that_fails_keeps_what_it_found(world: World, lost: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    fail_at(world, monkeypatch, "authorizations", Throttled("ThrottlingException"))
+
+    text, document = run("doctor"), run("doctor", "--json")
+
+    assert text.exit_code == document.exit_code == 1
+    assert "notice-without-consent" in text.stdout
+    assert "DynamoDB takes no more calls" in text.stderr
+    assert "DynamoDB takes no more calls" in json.loads(document.stdout)["error"]
+
+
+def test_what_is_mended_and_what_is_left_for_a_person_is_told_apart(world: World, lost: str) -> None:
+    world.tokens(2)
+    world.hub.store.delete(*client_key(world.client.client_id))
+
+    before, after = run("doctor").stdout, run("doctor", "--mend").stdout
+
+    assert "  You: restore `clients` to a later moment, or end the consent with `consents revoke`.\n" in after
+    assert "  Mended: the request is cancelled, and the PSU has to authorize again.\n" in after
+    assert "4 inconsistent: --mend mends 3, 1 is for you.\n" in before
+    assert "4 inconsistent: 3 mended, 1 is left for you.\n" in after
+
+
+def test_a_record_that_changes_meanwhile_is_left_for_another_run(
+    world: World, lost: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(examination, "_mend", lambda hub, wrong: False)
+
+    report = run("doctor", "--mend", "--from", "authorizations").stdout
+
+    assert "  Changed meanwhile. With another --mend: the request is cancelled, " in report
+    assert "1 inconsistent: 0 mended, 1 is left for another --mend, 0 are left for you." in report
+
+
+def test_a_response_of_the_card_api_is_named_once_with_the_record_that_is_gone(world: World) -> None:
+    scene = Scene(world)
+    card = scene.card(request_reference_id=scene.reference())
+    world.hub.store.delete(*Card.key(card.card_id))
+
+    found = findings_of("response-without-record")
+
+    assert found == [f"response to programme manager 1, credential full; gone: card {card.card_id}"]
+
+
+def test_an_authorization_without_its_row_is_named_with_account_and_row(world: World) -> None:
+    scene = Scene(world)
+    card = scene.spendable(10_00)
+    scene.clearing(scene.purchase(card.card_id, 5_00), 5_00)
+    [record] = [each for each in items(world, "card-activity") if each.get("booked_row")]
+    owner = f"account#{card.account_id}"
+    world.hub.store.delete(*movement_key(owner, record["booked_row"]))
+
+    found = findings_of("authorization-without-row")
+
+    assert found == [f"authorization {record['id']}, account {card.account_id}, row {record['booked_row']}"]
+
+
+def findings_of(check: str) -> list[str]:
+    """The items that a report names for a check."""
+    report = json.loads(run("doctor", "--json").stdout)
+    return [each["item"] for each in report["findings"] if each["check"] == check]
+
+
+def fail_at(world: World, monkeypatch: pytest.MonkeyPatch, table: str, error: BaseException) -> None:
+    """Let an error end the examination at a table."""
+    scan_page = world.hub.store.scan_page
+
+    def scan(name: str, after: Item | None, limit: int) -> Page:
+        if name == table:
+            raise error
+        return scan_page(name, after, limit)
+
+    monkeypatch.setattr(world.hub.store, "scan_page", scan)
 
 
 def test_doctor_mend_repairs_all_inconsistencies_and_is_recorded(world: World, lost: str) -> None:

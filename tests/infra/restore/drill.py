@@ -11,7 +11,7 @@ from typing import Any
 from chalicelib.foundation.aws.calls import Call, Members, Proceed, observe
 from chalicelib.foundation.dynamodb.items import Item, unpack
 from infra.admin.doctor import find_all
-from infra.restore.examination import Finding, Position
+from infra.restore.examination import Examination, Finding
 from tests.interleavings.scenes import Requests, Scene
 from tests.interleavings.stored import TABLES
 from tests.openbanking.faults import Snapshot, table_of
@@ -111,4 +111,4 @@ def requests_of(world: World, scene: Scene) -> Iterator[Requests]:
 
 def examine(world: World, *, mend: bool) -> list[Finding]:
     """What ``doctor`` finds in another process."""
-    return list(find_all(world.another_process(), mend=mend, start=Position()))
+    return list(find_all(Examination(world.another_process(), mend=mend)))
