@@ -91,7 +91,11 @@ PAGES: Mapping[str, Page] = {
     ),
     "restore": Page(
         "Checks after a restore",
-        "What `doctor` compares after tables were restored, as in [Restore](../operations.md#restore).",
+        "What `doctor` compares after tables were restored, as in [Restore](../operations.md#restore). An order is a "
+        "payment that a TPP sent, by its [`X-Request-Id`](../concepts/payments.md#x-request-id). A claim reserves an "
+        "[`Idempotency-Key`](../concepts/payments.md#idempotency-key), or the reference of a "
+        "[card API request](../concepts/card-requests.md#repeats), for one request. It holds the first response, "
+        "which repeats get.",
         restore.render,
     ),
     "statistics": Page(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from infra.render.openapi.introduction import table
 from infra.restore.checks import CHECKS, LEDGER
 
-_HEADING = ("Check", "Tables", "Inconsistency", "`--mend`", "What you do")
+_HEADING = ("Check", "Tables", "Inconsistency", "With `--mend`", "What you do")
 
 
 def render() -> str:
