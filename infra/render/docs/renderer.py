@@ -15,10 +15,16 @@ from infra.render.docs.site_parts import Heading, Section, markdown, part_name, 
 ADDRESS = "{{docs}}"
 """Placeholder in rendered pages for the URL of ``/docs``, which depends on the stage."""
 _SENTENCE_END = re.compile(r"(?<=\.)\s")
+_LONG_NAME = re.compile(r"\S{40,}")
+_BREAK = re.compile(r"(?<=[/_])|(?<=::)")
 
 
 class LinkError(ValueError):
     """A link in a document does not lead to a page of the site."""
+
+
+def _breakable(name: re.Match[str]) -> str:
+    return _BREAK.sub("<wbr>", name[0])
 
 
 class Renderer:
@@ -39,6 +45,7 @@ class Renderer:
             "table_close": lambda *_: "</table></div>\n",
             "link_open": self._open_link,
             "fence": self._block,
+            "code_inline": self._code,
         }
 
     def render(self, text: str) -> str:
@@ -96,6 +103,11 @@ class Renderer:
         """Render a code block, focusable because it scrolls."""
         language, content = escapeHtml(tokens[index].info), escapeHtml(tokens[index].content)
         return f'<pre tabindex="0"><code class="language-{language}">{content}</code></pre>\n'
+
+    def _code(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
+        """Render code in a sentence; a long path or name may break, so that a column of them leaves room to others."""
+        content = escapeHtml(tokens[index].content)
+        return f"<code>{_LONG_NAME.sub(_breakable, content)}</code>"
 
     # -- links
 

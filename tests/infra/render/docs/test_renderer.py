@@ -45,6 +45,13 @@ def test_headings_get_the_anchors_of_markdown_links() -> None:
     assert text == '<h2 id="get-tppaccounts-twice"><code>GET /tpp/accounts</code> twice</h2>\n'
 
 
+def test_a_long_path_may_break_at_its_joints_and_a_short_name_may_not() -> None:
+    text = Renderer("tour").render("`cards/api/test_holders.py::test_a_name_is_kept` <`expires_at`, `a_<b`\n")
+
+    path = "cards/<wbr>api/<wbr>test_<wbr>holders.py::<wbr>test_<wbr>a_<wbr>name_<wbr>is_<wbr>kept"
+    assert text == f"<p><code>{path}</code> &lt;<code>expires_at</code>, <code>a_&lt;b</code></p>\n"
+
+
 def test_headings_with_equal_text_get_distinct_anchors() -> None:
     text = Renderer("tour").render("# Title\n\n## Refusals\n\n## Refusals\n\n## Refusals\n")
 
