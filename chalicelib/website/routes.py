@@ -98,7 +98,7 @@ def security_txt(website: WebsiteContainer, incoming: Incoming) -> Response:
 
     settings = website.shared.settings
     if settings.security_contact is None:
-        return _answer_not_found(website, incoming)
+        return text_answer("No contact is set (SECURITY_CONTACT).\n", "text/plain; charset=utf-8", 404)
     text = security_text(settings.security_contact, settings.public_url, website.shared.clock.real.now())
     return text_answer(text, "text/plain; charset=utf-8", headers={"Cache-Control": "public, max-age=300"})
 
