@@ -18,10 +18,10 @@ from tests.shape.sizes import LONGEST_FUNCTION, LONGEST_MODULE, lines, long_func
         ("import one\n# a comment\n\nfrom one import other", 2),
         ("if one:\n    two()\nelse:\n    three = 3; four = 4", 4),
         ('def act():\n    """A docstring."""\n    return 1', 2),
-        ('class One:\n    """A docstring."""\n    two: int\n    """A string below an attribute."""', 3),
+        ('class One:\n    """A docstring."""\n    two: int\n    """A string below an attribute."""', 2),
     ],
 )
-def test_statements_are_counted_without_docstrings_and_comments(source: str, count: int) -> None:
+def test_statements_are_counted_without_documentation_and_comments(source: str, count: int) -> None:
     assert statements([Module("one.py", source), Module("two.py", "")]) == count
 
 
