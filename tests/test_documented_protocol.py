@@ -10,7 +10,7 @@ from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_PAYMENT_ID
 from chalicelib.openbanking.protocol.errors import VERSION_1, VERSION_2, Fault, ReasonCode
 from chalicelib.openbanking.protocol.payment_statuses import CODES
 from chalicelib.openbanking.protocol.psu_context import METHODS, PSU_HEADERS
-from chalicelib.openbanking.protocol.v1_messages import BULK_ITEMS
+from chalicelib.openbanking.protocol.v1_payment_messages import BULK_ITEMS
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS as PAYMENT_CALLS
 from chalicelib.openbanking.protocol.webhooks import RELAYED, STATUS_PATH

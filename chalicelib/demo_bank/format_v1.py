@@ -25,7 +25,8 @@ from chalicelib.demo_bank.orders import DemoPaymentOrder
 from chalicelib.demo_bank.profiles import Profile
 from chalicelib.demo_bank.transactions import Means, StatementEntry
 from chalicelib.demo_bank.webhook_format import WebhookCall, WebhookFormat
-from chalicelib.openbanking.protocol import v1_messages as messages
+from chalicelib.openbanking.protocol import v1_account_messages as account_messages
+from chalicelib.openbanking.protocol import v1_payment_messages as payment_messages
 from chalicelib.openbanking.protocol.errors import Fault
 from chalicelib.openbanking.protocol.payment_enumerations import Kind
 
@@ -62,7 +63,7 @@ def _balance(call: WebhookCall) -> dict[str, Any]:
 
 def _funds_confirmation(call: WebhookCall) -> dict[str, Any]:
     """The available balance, for the service to compare; for another currency the response is negative."""
-    request: messages.FundsRequest = call.request
+    request: payment_messages.FundsRequest = call.request
     account = _find_account(call.accounts_to_pay_from, request.account)
     if account.currency != request.instructed_amount.currency:
         return {"funds_available": False}
@@ -71,7 +72,7 @@ def _funds_confirmation(call: WebhookCall) -> dict[str, Any]:
 
 
 def _find_account(
-    accounts: Sequence[CustomerAccount], named: messages.AccountRequest | messages.FundsAccount
+    accounts: Sequence[CustomerAccount], named: account_messages.AccountRequest | payment_messages.FundsAccount
 ) -> CustomerAccount:
     """The account that matches all identifiers of a request. Raises: Refusal."""
     for account in accounts:
@@ -96,7 +97,7 @@ def _account_record(account: CustomerAccount) -> dict[str, Any]:
 
 def _payments(call: WebhookCall) -> dict[str, Any]:
     """A page of an account's payments: pending ones first, then newest first by ``date_created``."""
-    request: messages.PaymentsRequest = call.request
+    request: account_messages.PaymentsRequest = call.request
     account = _find_account(call.accounts, request)
     listed = current_statement(call.bank, account).newest_first
     found = sorted(listed, key=lambda each: (each[1], each[0].created_on or each[0].booked_on), reverse=True)
@@ -179,7 +180,7 @@ def _parties(account: CustomerAccount, entry: StatementEntry) -> dict[str, Any]:
 # -- payment requests
 
 
-def _read_single(profile: Profile, kind: Kind, request: messages.DirectPayment) -> PaymentInstruction:
+def _read_single(profile: Profile, kind: Kind, request: payment_messages.DirectPayment) -> PaymentInstruction:
     sender = getattr(request, "sender_iban", None)
     return PaymentInstruction(
         kind,
@@ -192,7 +193,7 @@ def _read_single(profile: Profile, kind: Kind, request: messages.DirectPayment) 
     )
 
 
-def _read_bulk(profile: Profile, kind: Kind, request: messages.BulkPayment) -> PaymentInstruction:
+def _read_bulk(profile: Profile, kind: Kind, request: payment_messages.BulkPayment) -> PaymentInstruction:
     currency = request.totals[0].currency
     return PaymentInstruction(
         kind,
@@ -205,7 +206,7 @@ def _read_bulk(profile: Profile, kind: Kind, request: messages.BulkPayment) -> P
     )
 
 
-def _read_line(item: messages.Receiver, currency: str) -> PaymentLine:
+def _read_line(item: payment_messages.Receiver, currency: str) -> PaymentLine:
     account = AccountIdentifiers(
         iban=item.receiver_iban or "",
         number="" if item.receiver_iban else pad_digits(item.receiver_account_number, 8),

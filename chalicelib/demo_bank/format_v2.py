@@ -28,7 +28,8 @@ from chalicelib.demo_bank.profiles import Profile
 from chalicelib.demo_bank.transactions import StatementEntry
 from chalicelib.demo_bank.webhook_format import WebhookCall, WebhookFormat
 from chalicelib.foundation.fields.field_types import decimal
-from chalicelib.openbanking.protocol import v2_messages as messages
+from chalicelib.openbanking.protocol import v2_account_messages as account_messages
+from chalicelib.openbanking.protocol import v2_payment_messages as payment_messages
 from chalicelib.openbanking.protocol.errors import Fault
 from chalicelib.openbanking.protocol.payment_enumerations import Kind
 
@@ -67,7 +68,7 @@ def _balances(call: WebhookCall) -> dict[str, Any]:
 
 
 def _funds_confirmation(call: WebhookCall) -> dict[str, Any]:
-    request: messages.FundsRequest = call.request
+    request: payment_messages.FundsRequest = call.request
     party, asked = _identifiers(request.account), request.instructed_amount
     found = [account for account in call.accounts_to_pay_from if party.matches(account)]
     if not found:
@@ -105,7 +106,7 @@ def _account_reference(account: CustomerAccount) -> dict[str, Any]:
 
 def _transactions(call: WebhookCall) -> dict[str, Any]:
     """A page of an account's transactions: pending ones first, then newest first. Raises: Refusal."""
-    request: messages.TransactionsRequest = call.request
+    request: account_messages.TransactionsRequest = call.request
     account, today = _approved_account(call, request.account_id), call.bank.clock.now().date()
     first = date.fromisoformat(request.date_from) if request.date_from else date.min
     last = date.fromisoformat(request.date_to) if request.date_to else date.max
@@ -127,13 +128,13 @@ def _transactions(call: WebhookCall) -> dict[str, Any]:
 # -- pages: the key identifies the last transaction of the previous page and is valid for one query only
 
 
-def _page_key(call: WebhookCall, request: messages.TransactionsRequest, last: StatementEntry) -> str:
+def _page_key(call: WebhookCall, request: account_messages.TransactionsRequest, last: StatementEntry) -> str:
     name = base64.urlsafe_b64encode(last.transaction_id.encode()).decode()
     return f"{name}.{_page_key_mac(call, request, last.transaction_id)}"
 
 
 def _page_start(
-    call: WebhookCall, request: messages.TransactionsRequest, found: list[tuple[StatementEntry, bool]]
+    call: WebhookCall, request: account_messages.TransactionsRequest, found: list[tuple[StatementEntry, bool]]
 ) -> int:
     if request.page_key is None:
         return 0
@@ -150,7 +151,7 @@ def _page_start(
     raise refusals.PAGE_KEY_STALE()
 
 
-def _page_key_mac(call: WebhookCall, request: messages.TransactionsRequest, last: str) -> str:
+def _page_key_mac(call: WebhookCall, request: account_messages.TransactionsRequest, last: str) -> str:
     question = (request.account_id, request.booking_status, request.date_from or "", request.date_to or "")
     return call.bank.derive("page key", *question, last).hex()[:32]
 
@@ -182,21 +183,21 @@ def _transaction(
 # -- payment requests
 
 
-def _read_single(profile: Profile, kind: Kind, request: messages.DirectPayment) -> PaymentInstruction:
+def _read_single(profile: Profile, kind: Kind, request: payment_messages.DirectPayment) -> PaymentInstruction:
     currency = request.instructed_amount.currency
     return _read_instruction(profile, kind, request, currency, [request])
 
 
-def _read_bulk(profile: Profile, kind: Kind, request: messages.BulkPayment) -> PaymentInstruction:
+def _read_bulk(profile: Profile, kind: Kind, request: payment_messages.BulkPayment) -> PaymentInstruction:
     return _read_instruction(profile, kind, request, request.instructed_totals.currency, request.payments)
 
 
 def _read_instruction(
     profile: Profile,
     kind: Kind,
-    request: messages.DirectPayment | messages.BulkPayment,
+    request: payment_messages.DirectPayment | payment_messages.BulkPayment,
     currency: str,
-    items: Iterable[messages.Transfer],
+    items: Iterable[payment_messages.Transfer],
 ) -> PaymentInstruction:
     lines = tuple(map(_read_line, items))
     return PaymentInstruction(
@@ -210,7 +211,7 @@ def _read_instruction(
     )
 
 
-def _read_line(item: messages.Transfer) -> PaymentLine:
+def _read_line(item: payment_messages.Transfer) -> PaymentLine:
     if item.creditor_account is None:
         raise refusals.CREDITOR_MISSING()
     structured = item.remittance_information_structured
@@ -223,7 +224,7 @@ def _read_line(item: messages.Transfer) -> PaymentLine:
     )
 
 
-def _identifiers(account: messages.PaymentAccount) -> AccountIdentifiers:
+def _identifiers(account: payment_messages.PaymentAccount) -> AccountIdentifiers:
     """Account identifiers in version 2 form."""
     return AccountIdentifiers(
         iban=account.iban or "",

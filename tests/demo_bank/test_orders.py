@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from chalicelib.foundation.dynamodb.store import Operation, Put
-from chalicelib.openbanking.protocol.v1_messages import BULK_ITEMS
+from chalicelib.openbanking.protocol.v1_payment_messages import BULK_ITEMS
 from tests.demo_bank.paying import BULK, at_confirmation, bulk, initiate, token
 from tests.demo_bank.stage import Stage, query_of
 

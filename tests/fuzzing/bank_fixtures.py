@@ -14,8 +14,8 @@ from urllib.parse import parse_qs, urlsplit
 from chalicelib import bootstrap
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.protocol import own_answers
-from chalicelib.openbanking.protocol import v1_messages as v1
-from chalicelib.openbanking.protocol import v2_messages as v2
+from chalicelib.openbanking.protocol import v1_account_messages as v1
+from chalicelib.openbanking.protocol import v2_account_messages as v2
 from chalicelib.openbanking.protocol.bank_calls import DailyPerformance, InitAuthorization, PaymentsStatus, RevokeToken
 from chalicelib.openbanking.protocol.tpp_calls import TokenRequest
 from chalicelib.openbanking.protocol.versions import VERSIONS

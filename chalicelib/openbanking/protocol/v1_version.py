@@ -1,4 +1,4 @@
-"""Version 1 of the bank protocol (specification, Version 1). Its messages are in ``v1_messages``."""
+"""Version 1 of the bank protocol (specification, Version 1). Its messages are in ``v1_*_messages``."""
 
 from __future__ import annotations
 
@@ -68,62 +68,63 @@ REVOKE_TOKEN = Webhook("/revoke_token", None, TokenEnded, Acknowledgement, part_
 @cache
 def load_webhooks() -> Webhooks:
     """The webhooks of version 1: loaded when first used, with their messages."""
-    from chalicelib.openbanking.protocol import v1_messages as messages
+    from chalicelib.openbanking.protocol import v1_account_messages as accounts
+    from chalicelib.openbanking.protocol import v1_payment_messages as payments
 
     return Webhooks(
         relayed={
-            "accounts": Webhook("/accounts", ACCOUNT_LIST, Nothing, messages.AccountsAnswer, account_id="id"),
+            "accounts": Webhook("/accounts", ACCOUNT_LIST, Nothing, accounts.AccountsAnswer, account_id="id"),
             "account": Webhook(
-                "/account", ACCOUNT_DETAILS, messages.AccountRequest, messages.AccountAnswer, unknown=UNKNOWN
+                "/account", ACCOUNT_DETAILS, accounts.AccountRequest, accounts.AccountAnswer, unknown=UNKNOWN
             ),
             "account_balance": Webhook(
                 "/account_balance",
                 ACCOUNT_BALANCE,
-                messages.AccountRequest,
-                messages.BalancesAnswer,
-                messages.balances_as_list,
+                accounts.AccountRequest,
+                accounts.BalancesAnswer,
+                accounts.balances_as_list,
                 unknown=UNKNOWN,
             ),
             "account_payments": Webhook(
                 "/account_payments",
                 ACCOUNT_PAYMENTS,
-                messages.PaymentsRequest,
-                messages.PaymentsAnswer,
-                messages.paginator_as_object,
+                accounts.PaymentsRequest,
+                accounts.PaymentsAnswer,
+                accounts.paginator_as_object,
                 is_later_page=is_later_page,
                 unknown=UNKNOWN,
             ),
             "account_payment": Webhook(
-                "/account_payment", ACCOUNT_PAYMENT, messages.PaymentRequest, messages.PaymentAnswer, unknown=UNKNOWN
+                "/account_payment", ACCOUNT_PAYMENT, accounts.PaymentRequest, accounts.PaymentAnswer, unknown=UNKNOWN
             ),
             "funds_confirmations": Webhook(
                 "/funds_confirmations",
                 FUNDS_CONFIRMATIONS,
-                messages.FundsRequest,
-                messages.FundsAnswer,
-                to_tpp_answer=messages.funds_available,
+                payments.FundsRequest,
+                payments.FundsAnswer,
+                to_tpp_answer=payments.funds_available,
             ),
         },
         payments={
             "single": Webhook(
                 "/payment_initiation",
                 PAYMENT_INIT,
-                messages.SinglePayment,
-                messages.InitiationAnswer,
+                payments.SinglePayment,
+                payments.InitiationAnswer,
                 scheme_places=scheme_of_request,
             ),
             "bulk": Webhook(
                 "/bulk_payment_initiation",
                 PAYMENT_INIT,
-                messages.BulkPayment,
-                messages.InitiationAnswer,
+                payments.BulkPayment,
+                payments.InitiationAnswer,
                 scheme_places=schemes_of_payments,
             ),
             "direct": Webhook(
                 "/direct_payment_initiation",
                 None,
-                messages.DirectPayment,
-                messages.InitiationAnswer,
+                payments.DirectPayment,
+                payments.InitiationAnswer,
                 sends_token=False,
                 part_of=PAYMENT_SERVICE,
                 scheme_places=scheme_of_request,

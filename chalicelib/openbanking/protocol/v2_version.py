@@ -1,4 +1,4 @@
-"""Version 2 of the bank protocol (specification, Version 2). Its messages are in ``v2_messages``."""
+"""Version 2 of the bank protocol (specification, Version 2). Its messages are in ``v2_*_messages``."""
 
 from __future__ import annotations
 
@@ -43,68 +43,69 @@ UNKNOWN = frozenset({"RESOURCE_UNKNOWN"})
 @cache
 def load_webhooks() -> Webhooks:
     """The webhooks of version 2: loaded when first used, with their messages."""
-    from chalicelib.openbanking.protocol import v2_messages as messages
+    from chalicelib.openbanking.protocol import v2_account_messages as accounts
+    from chalicelib.openbanking.protocol import v2_payment_messages as payments
 
     single_status = Webhook(
-        "/v2_payment_single_status", None, messages.StatusRequest, messages.StatusAnswer, part_of=PAYMENT_SERVICE
+        "/v2_payment_single_status", None, payments.StatusRequest, payments.StatusAnswer, part_of=PAYMENT_SERVICE
     )
     bulk_status = Webhook(
-        "/v2_payment_bulk_status", None, messages.StatusRequest, messages.StatusAnswer, part_of=PAYMENT_SERVICE
+        "/v2_payment_bulk_status", None, payments.StatusRequest, payments.StatusAnswer, part_of=PAYMENT_SERVICE
     )
     return Webhooks(
         relayed={
-            "accounts": Webhook("/v2_accounts", ACCOUNTS, Nothing, messages.AccountsAnswer, account_id="resource_id"),
+            "accounts": Webhook("/v2_accounts", ACCOUNTS, Nothing, accounts.AccountsAnswer, account_id="resource_id"),
             "account": Webhook(
                 "/v2_account",
                 ACCOUNTS,
-                messages.AccountRequest,
-                messages.AccountAnswer,
-                messages.account_as_object,
+                accounts.AccountRequest,
+                accounts.AccountAnswer,
+                accounts.account_as_object,
                 unknown=UNKNOWN,
             ),
             "account_balance": Webhook(
-                "/v2_account_balances", BALANCES, messages.AccountRequest, messages.BalancesAnswer, unknown=UNKNOWN
+                "/v2_account_balances", BALANCES, accounts.AccountRequest, accounts.BalancesAnswer, unknown=UNKNOWN
             ),
             "account_transactions": Webhook(
                 "/v2_account_transactions",
                 TRANSACTIONS,
-                messages.TransactionsRequest,
-                messages.TransactionsAnswer,
-                expected=messages.transactions_model,
+                accounts.TransactionsRequest,
+                accounts.TransactionsAnswer,
+                expected=accounts.transactions_model,
                 is_later_page=is_later_page,
                 unknown=UNKNOWN,
             ),
             "funds_confirmations": Webhook(
                 "/v2_funds_confirmations",
                 FUNDS_CONFIRMATIONS,
-                messages.FundsRequest,
-                messages.FundsAnswer,
-                to_tpp_answer=messages.funds_available,
+                payments.FundsRequest,
+                payments.FundsAnswer,
+                to_tpp_answer=payments.funds_available,
             ),
         },
         payments={
             "single": Webhook(
                 "/v2_payment_single",
                 SINGLE_PAYMENTS,
-                messages.SinglePayment,
-                messages.InitiationAnswer,
-                to_tpp_answer=messages.to_initiation_answer,
+                payments.SinglePayment,
+                payments.InitiationAnswer,
+                to_tpp_answer=payments.to_initiation_answer,
                 scheme_places=scheme_of_payment,
             ),
             "bulk": Webhook(
                 "/v2_payment_bulk",
                 BULK_PAYMENTS,
-                messages.BulkPayment,
-                messages.InitiationAnswer,
-                to_tpp_answer=messages.to_initiation_answer,
+                payments.BulkPayment,
+                payments.InitiationAnswer,
+                to_tpp_answer=payments.to_initiation_answer,
                 scheme_places=scheme_of_bulk,
             ),
             "direct": Webhook(
                 "/v2_payment_direct_single",
                 None,
-                messages.DirectPayment,
-                messages.InitiationAnswer,
-                to_tpp_answer=messages.to_initiation_answer,
+                payments.DirectPayment,
+                payments.InitiationAnswer,
+                to_tpp_answer=payments.to_initiation_answer,
                 sends_token=False,
                 part_of=PAYMENT_SERVICE,
                 scheme_places=scheme_of_payment,

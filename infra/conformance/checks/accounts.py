@@ -8,7 +8,7 @@ from typing import Any
 from chalicelib.foundation.fields.ibans import is_iban
 from chalicelib.foundation.fields.registries import currencies
 from chalicelib.openbanking.flows.consent.permissions import is_approved
-from chalicelib.openbanking.protocol.v2_messages import BALANCE_TYPES
+from chalicelib.openbanking.protocol.v2_account_messages import BALANCE_TYPES
 from chalicelib.openbanking.protocol.version import Version
 from infra.conformance.check import Check
 from infra.conformance.checks import content_rows

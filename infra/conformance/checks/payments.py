@@ -8,7 +8,7 @@ from typing import Any
 
 from chalicelib.foundation.identifiers import new_uuid
 from chalicelib.openbanking.protocol.bank_identifiers import is_payment_id
-from chalicelib.openbanking.protocol.v1_messages import BULK_ITEMS
+from chalicelib.openbanking.protocol.v1_payment_messages import BULK_ITEMS
 from chalicelib.openbanking.protocol.version import Version
 from infra.conformance import answers, causes, requests
 from infra.conformance.caller import Call

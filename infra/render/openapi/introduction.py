@@ -9,7 +9,7 @@ from chalicelib.openbanking.protocol.errors import ADDED_CODES, ADDITIONAL, VERS
 from chalicelib.openbanking.protocol.payment_enumerations import SCHEME_MEANINGS
 from chalicelib.openbanking.protocol.payment_statuses import Status, Statuses
 from chalicelib.openbanking.protocol.scopes import Scope
-from chalicelib.openbanking.protocol.v2_messages import BALANCE_TYPES
+from chalicelib.openbanking.protocol.v2_account_messages import BALANCE_TYPES
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED
 

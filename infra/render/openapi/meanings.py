@@ -14,7 +14,7 @@ from pydantic.alias_generators import to_snake
 from chalicelib.openbanking.protocol.oauth_security import ASSERTION_TYPE, REQUEST_URI
 from chalicelib.openbanking.protocol.payment_enumerations import SCHEME_MEANINGS
 from chalicelib.openbanking.protocol.payment_statuses import CODES, NUMBERS
-from chalicelib.openbanking.protocol.v2_messages import BALANCE_TYPES
+from chalicelib.openbanking.protocol.v2_account_messages import BALANCE_TYPES
 from infra.render.openapi.bank_meanings import BANKS
 from infra.render.openapi.consent_meanings import BANK_TOKEN, CONSENT, CONSENT_STATES, CONSENTS, RANDOM
 from infra.render.openapi.error_meanings import ERRORS

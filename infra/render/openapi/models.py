@@ -53,8 +53,9 @@ def _with_models(annotation: Any, spell: Spell) -> Any:
 
 
 def module_of(model: Model) -> str:
-    """A model's module name without ``_messages``, e.g. ``v1`` for ``v1_messages``."""
-    return model.__module__.rpartition(".")[2].removesuffix("_messages")
+    """A model's module, or its version if there is one, e.g. ``v1`` for ``v1_account_messages``."""
+    name = model.__module__.rpartition(".")[2]
+    return name.partition("_")[0] if name.endswith("_messages") else name
 
 
 def names_of(model: Model) -> list[str]:

@@ -24,7 +24,7 @@ from chalicelib.openbanking.protocol import bank_calls, refusals, tpp_calls
 from chalicelib.openbanking.protocol.bank_calls import DailyPerformance, SaveConsent
 from chalicelib.openbanking.protocol.errors import Detail, Fault, OauthError, Refusal, refuse_fields, refuse_parameters
 from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest, BankPath, BanksQuery, ScopeQuery, TokenRequest
-from chalicelib.openbanking.protocol.v2_messages import TransactionsRequest
+from chalicelib.openbanking.protocol.v2_account_messages import TransactionsRequest
 
 
 @dataclass(frozen=True, slots=True)

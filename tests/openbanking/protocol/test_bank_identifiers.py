@@ -10,7 +10,12 @@ import pytest
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.fields.problems import InvalidMessage
-from chalicelib.openbanking.protocol import v1_messages, v2_messages
+from chalicelib.openbanking.protocol import (
+    v1_account_messages,
+    v1_payment_messages,
+    v2_account_messages,
+    v2_payment_messages,
+)
 from chalicelib.openbanking.protocol.bank_calls import (
     CONSENT_BYTES,
     MOST_IDENTIFIER_BYTES,
@@ -35,12 +40,12 @@ UNPRINTABLE = ("a\u00a0b", "a\u200cb", "a\u200db", "a\u00adb", "a\nb", "\x7f", "
 BAD = (*UNPRINTABLE, "x" * (LONGEST_ID + 1))
 
 IN_REQUESTS: dict[str, Callable[[str], object]] = {
-    "version 1 account": lambda text: v1_messages.AccountRequest.read({"account_id": text}),
-    "version 1 payments": lambda text: v1_messages.PaymentsRequest.read({"account_id": text}),
-    "version 1 payment": lambda text: v1_messages.PaymentRequest.read({"payment_id": text}),
-    "version 1 funds": lambda text: v1_messages.FundsAccount.read({"account_id": text}),
-    "version 2 account": lambda text: v2_messages.AccountRequest.read({"account_id": text}),
-    "version 2 transactions": lambda text: v2_messages.TransactionsRequest.read(
+    "version 1 account": lambda text: v1_account_messages.AccountRequest.read({"account_id": text}),
+    "version 1 payments": lambda text: v1_account_messages.PaymentsRequest.read({"account_id": text}),
+    "version 1 payment": lambda text: v1_account_messages.PaymentRequest.read({"payment_id": text}),
+    "version 1 funds": lambda text: v1_payment_messages.FundsAccount.read({"account_id": text}),
+    "version 2 account": lambda text: v2_account_messages.AccountRequest.read({"account_id": text}),
+    "version 2 transactions": lambda text: v2_account_messages.TransactionsRequest.read(
         {"account_id": text, "booking_status": "both"}
     ),
     "version 1 consent": lambda text: SaveConsent.read({"request_url": "u", "scopes": ["s"], "account_ids": [text]}),
@@ -122,8 +127,8 @@ def test_a_payment_id_of_a_bank_can_be_queried_and_reported(text: str) -> None:
     assert takes(lambda given: PaymentStatusQuery.read({"payment_id": given}), text) is good
     assert takes(lambda given: PaymentsStatus.read({"payment_id": given, "payment_status": 1}), text) is good
     assert takes(lambda given: PaymentsStatusV2.read({"paymentId": given, "paymentStatus": "ACSC"}), text) is good
-    assert ("identifier" not in problems(v1_messages.InitiationAnswer, initiated)) is good
-    assert ("identifier" not in problems(v2_messages.InitiationAnswer, initiated | {"status": "RCVD"})) is good
+    assert ("identifier" not in problems(v1_payment_messages.InitiationAnswer, initiated)) is good
+    assert ("identifier" not in problems(v2_payment_messages.InitiationAnswer, initiated | {"status": "RCVD"})) is good
 
 
 def problems(model: Any, members: dict[str, Any]) -> list[str]:
