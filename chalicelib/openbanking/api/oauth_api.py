@@ -20,8 +20,8 @@ from chalicelib.openbanking.container import OpenBankingContainer
 from chalicelib.openbanking.oauth.tpp_request import TppCredentials, read_fields
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal
+from chalicelib.openbanking.protocol.oauth_metadata import KeySet, ResourceMetadata, ServerMetadata
 from chalicelib.openbanking.protocol.oauth_security import ENDPOINTS, REQUEST_URI, SIGNING_ALGORITHMS, AuthMethod
-from chalicelib.openbanking.protocol.own_answers import KeySet, ResourceMetadata, ServerMetadata
 from chalicelib.openbanking.protocol.tpp_calls import (
     NOT_SUPPORTED,
     REPEATABLE,

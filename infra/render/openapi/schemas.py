@@ -231,7 +231,7 @@ def _member(model: Model, member: str, schema: Json, way: Way) -> Json:
     if way == "sent" and kind.startswith("An IBAN"):
         found = {key: value for key, value in _COMPACT_IBAN.items() if key != "description"}
         kind = _COMPACT_IBAN["description"]
-    is_answer = issubclass(model, OpenMessage) or module_of(model) in ("own_answers", "errors")
+    is_answer = issubclass(model, OpenMessage) or module_of(model) in ("own_answers", "oauth_metadata", "errors")
     if kind.removesuffix(OR_A_NUMBER) in _SELF_EVIDENT and is_answer:  # forbidden characters are not documented
         found.pop("pattern", None)
     if member == "payment_status" and model.__name__ in _NUMBERS:
