@@ -112,11 +112,17 @@ class PublicKey(TypedDict):
     """A public signing key as a JSON Web Key (RFC 7517)."""
 
     kty: Literal["RSA"]
+    """The key type."""
     use: Literal["sig"]
+    """The intended use."""
     alg: Literal["RS256"]
+    """The signature algorithm."""
     kid: str
+    """The key's identifier."""
     n: str
+    """The modulus."""
     e: str
+    """The exponent."""
 
 
 def jwk(key: RSAPublicKey) -> PublicKey:

@@ -60,16 +60,22 @@ class InitAuthorization(Message):
     """``/bank/init_authorization``: the PSU has arrived at the bank with an OAuth2 authorization URL."""
 
     request_url: AN[16384]
+    """The OAuth2 authorization URL that the PSU opened, complete and unaltered."""
 
 
 class SaveConsent(Message):
     """``/bank/consent``: the PSU's approval, with the approved scopes and accounts."""
 
     scopes: Annotated[list[AN[64]], Field(max_length=64)]
+    """The approved scopes: exactly those requested."""
     request_url: AN[16384]
+    """The OAuth2 authorization URL that the PSU opened, complete and unaltered."""
     ibans: Annotated[list[Iban], Field(max_length=MOST_IDENTIFIERS)] | None = None
+    """The approved accounts' IBANs."""
     account_ids: Identifiers | None = None
+    """The bank's own identifiers of the approved accounts."""
     account_numbers: AccountNumbers | None = None
+    """The local account numbers of the approved accounts, optionally prefixed with the sort code."""
 
     @model_validator(mode="after")
     def fits_in_a_record(self) -> Self:
@@ -83,6 +89,7 @@ class RevokeToken(Message):
     """``/bank/token/revoke``: the consent of a token has ended."""
 
     access_token: AN[512]
+    """The token of the consent, as issued to the bank."""
 
 
 def status_validator(statuses: Statuses) -> BeforeValidator:
@@ -99,7 +106,9 @@ class PaymentsStatus(Message):
     """``/bank/payments/status``: a payment's current status."""
 
     payment_id: Id[LONGEST_PAYMENT_ID]
+    """The payment's identifier at the bank."""
     payment_status: Annotated[int | str, status_validator(NUMBERS)]
+    """The payment's status."""
 
 
 MOST_CONSENTS = 100
@@ -123,7 +132,9 @@ class ConsentsStatus(Message):
     """``/bank/consents/status``: the consents, at most 100, whose states the bank wants to know."""
 
     access_tokens: Annotated[list[AN[512]], Field(max_length=MOST_CONSENTS)] | None = None
+    """The consents' access tokens, as issued to the bank."""
     consent_ids: Annotated[list[ConsentId], Field(max_length=MOST_CONSENTS)] | None = None
+    """The consents' ids: their access tokens up to the dot."""
 
     @model_validator(mode="after")
     def has_1_to_100_consents(self) -> Self:
@@ -153,6 +164,7 @@ class PaymentsStatusV2(_Camel, PaymentsStatus):
     """``/bank/v2/payments/status``; accepts codes, but also numbers, because the specification gives the type as N."""
 
     payment_status: Annotated[int | str, status_validator(CODES)]
+    """The payment's status as a code, or as a number, since the protocol's table specifies type N."""
 
 
 class ConsentsStatusV2(_Camel, ConsentsStatus):
@@ -163,8 +175,11 @@ class DailyPerformance(_Camel):
     """``/bank/v2/daily_performance``: a day's average durations, in milliseconds."""
 
     date: Day
+    """The day the data is for."""
     consent_duration: Digits[10] | None = None
+    """Average time to confirm a consent, in milliseconds."""
     payment_duration: Digits[10] | None = None
+    """Average time to complete a payment confirmation, in milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -266,33 +266,48 @@ class ErrorV1(TypedDict):
     """The reason why a request was refused."""
 
     error_code: Annotated[int, Field(json_schema_extra={"enum": list(VERSION_1)})]
+    """The error code."""
     message: AN[4096]
+    """A description of the error for people."""
 
 
 class AdditionalError(TypedDict):
     """A single fault in the request."""
 
     code: Annotated[AN[255], Field(json_schema_extra={"enum": [*ADDITIONAL, *VERSION_2]})]
+    """The error code."""
     title: NotRequired[AN[1024]]
+    """A description of the error for people; its wording may change."""
     details: NotRequired[Text[1024]]
+    """The location of the error, for people; its wording may change."""
 
 
 class Error(TypedDict):
     """The reason why a request was refused."""
 
     code: Annotated[AN[255], Field(json_schema_extra={"enum": list(VERSION_2)})]
+    """The error code."""
     title: AN[2048]
+    """A description of the error for people; its wording may change."""
     timestamp: Timestamp
+    """When the error occurred."""
     requestId: Uuid
+    """The request's X-Request-Id, or a generated one."""
     reason_code: NotRequired[ReasonCode]
+    """Why a payment failed: ``outcome_unknown`` (the bank may have it), ``not_sent``, ``refused_by_bank``, or
+    ``bad_answer`` (the bank's response cannot be used, and it may have the payment); absent from other errors.
+    """
     additionalErrors: NotRequired[Annotated[list[AdditionalError], Field(min_length=1)]]
+    """The individual errors, at most 50."""
 
 
 class TokenError(Error):
     """The reason why a token request was refused, including the RFC 6749 members."""
 
     error: AnyOauthError
+    """The RFC 6749 error code."""
     error_description: AN[2048]
+    """A description of the error for people."""
 
 
 def version_1_error(refusal: Refusal, _request_id: str, _now: int) -> tuple[int, ErrorV1]:

@@ -53,40 +53,60 @@ class AuthorizeAnswer(TypedDict):
     """The URL that the PSU has to open."""
 
     redirect_url: WebAddress
+    """The URL to send the PSU's browser to, unchanged."""
     state: AN[512]
+    """Your state, or a generated one; compare it when the PSU returns."""
     expires_in: Count
+    """The seconds that the PSU has to decide."""
 
 
 class TokenAnswer(TypedDict):
     """A pair of tokens; `token_type` is `DPoP` if they are bound to the key of the request's proof."""
 
     access_token: AN[512]
+    """The access token, to be sent in the scheme ``token_type``."""
     token_type: TokenType
+    """The scheme in which to send the access token; ``DPoP`` if it is bound to a DPoP key."""
     expires_in: Count
+    """The lifetime of the access token in seconds."""
     refresh_token: AN[512]
+    """The latest refresh token, which is exchanged for a new pair of tokens."""
     scope: str
+    """The scopes, separated by spaces."""
     consent_id: str
+    """The consent's identifier."""
     valid_until: Timestamp
+    """The end of the consent and of all its tokens."""
 
 
 class PushedAnswer(TypedDict):
     """The reference to a pushed authorization request (RFC 9126)."""
 
     request_uri: AN[512]
+    """The ``request_uri`` of a pushed request; valid for 60 seconds."""
     expires_in: Count
+    """The seconds within which the PSU's browser must open it."""
 
 
 class IntrospectionAnswer(TypedDict):
     """A token's state (RFC 7662); a token that is not valid, or not the caller's, has `active` only."""
 
     active: bool
+    """Whether the token is valid now."""
     scope: NotRequired[str]
+    """The scopes, separated by spaces."""
     client_id: NotRequired[AN[64]]
+    """The client that has the token."""
     token_type: NotRequired[TokenType]
+    """The scheme of an access token; absent for a refresh token."""
     exp: NotRequired[Count]
+    """The end of the token, in Unix seconds."""
     iss: NotRequired[WebAddress]
+    """The issuer of the token."""
     consent_id: NotRequired[str]
+    """The consent's identifier."""
     cnf: NotRequired[Mapping[str, str]]
+    """The key to which the access token is bound: ``jkt`` (RFC 9449) or ``x5t#S256`` (RFC 8705); absent if to none."""
 
 
 class RevokeAnswer(TypedDict):
@@ -97,91 +117,141 @@ class BankScope(TypedDict):
     """A scope that PSUs of this bank can grant."""
 
     scope: ScopeName
+    """The scope's name."""
     service: Service
+    """The role that the scope belongs to."""
     meaning: str
+    """What the scope allows."""
 
 
 class ScopeAnswer(TypedDict):
     """The scopes that a bank supports."""
 
     bic: AN[11]
+    """The bank's BIC; a BIC of 8 characters denotes the head office."""
     scopes: list[BankScope]
+    """The scopes."""
 
 
 class BankEntry(TypedDict):
     """An available bank, and what it can do."""
 
     bic: AN[11]
+    """The bank's BIC; a BIC of 8 characters denotes the head office."""
     name: Text[128]
+    """The bank's name."""
     country: Annotated[str, Field(pattern="^[A-Z]{2}$")]
+    """The bank's country (ISO 3166-1)."""
     api_version: Annotated[int, Field(json_schema_extra={"enum": list(VERSIONS)})]
+    """The protocol version of the bank."""
     scopes: list[ScopeName]
+    """The scopes that it provides, in the order of its version."""
     payment_schemes: list[SchemeName]
+    """The payment schemes that it offers."""
     history_days: Annotated[int, Field(ge=1, le=3650)] | None
+    """How many days back transactions are available; null if the bank does not say."""
     reachable: bool
+    """False from the fifth consecutive request without a response until the next response, or until midnight UTC; known
+    within two minutes.
+    """
     average_ms: Count | None
+    """The bank's mean response time on the last full UTC day, in milliseconds; null without responses. Until 01:10 UTC
+    that of the day before.
+    """
     logo_url: WebAddress | None
+    """The bank's logo (PNG, JPEG or SVG), to be cached for good; null without one."""
 
 
 class BanksAnswer(TypedDict):
     """One page of the available banks."""
 
     banks: list[BankEntry]
+    """The banks on this page."""
     page: Count
+    """The page number."""
     limit: Count
+    """The maximum number of banks per page."""
     total: Count
+    """The total number of banks."""
 
 
 class ConsentAnswer(TypedDict):
     """The PSU's consent."""
 
     consent_id: str
+    """The consent's identifier."""
     status: Annotated[ConsentStatus, WithJsonSchema({"const": "authorised", "type": "string"})]
+    """The consent's status; once a consent has ended, its bearer is refused."""
     consent_type: ConsentType
+    """Whether the consent is reusable; ``one_time`` is allowed with payment scopes only."""
     scopes: list[ScopeName]
+    """The scopes that the PSU is asked to approve."""
     bic: AN[11]
+    """The bank's BIC; a BIC of 8 characters denotes the head office."""
     ibans: list[str]
+    """The approved accounts' IBANs as supplied by the bank; may be empty."""
     account_ids: list[str]
+    """The approved accounts' identifiers at the bank; may be empty."""
     account_numbers: list[str]
+    """The approved accounts' local numbers; may be empty."""
     valid_until: Timestamp
+    """The end of the consent and of all its tokens."""
 
 
 class ConsentEntry(TypedDict):
     """A consent of the client, without its tokens and accounts."""
 
     consent_id: str
+    """The consent's identifier."""
     bic: AN[11]
+    """The bank's BIC."""
     status: ConsentState
+    """The consent's state."""
     consent_type: ConsentType
+    """Whether the consent is reusable; ``one_time`` is allowed with payment scopes only."""
     scopes: list[ScopeName]
+    """The scopes that the PSU approved."""
     created_at: Timestamp
+    """When the PSU gave the consent."""
     valid_until: Timestamp
+    """The end of the consent and of all its tokens."""
     last_used_on: Day | None
+    """The day (UTC) on which the client last got a token, valid for an hour, or paid once; null if none is known."""
 
 
 class ConsentsAnswer(TypedDict):
     """One page of the client's consents."""
 
     consents: list[ConsentEntry]
+    """The consents."""
     next: AN[CURSOR] | None
+    """Pass it as ``after`` to get the following page; null on the last."""
     has_more: bool
+    """Whether there is a following page."""
 
 
 class EventEntry(TypedDict):
     """An event recorded for fetching. `body` is the exact text that an Events URL gets, as JSON."""
 
     id: AN[64]
+    """The event's id; at an Events URL, its ``webhook-id``."""
     type: EventType
+    """The event type."""
     created_at: Timestamp
+    """When the event was recorded."""
     body: str
+    """JSON: ``type``, ``timestamp`` and ``data``, as a text."""
 
 
 class EventsAnswer(TypedDict):
     """One page of the client's events."""
 
     events: list[EventEntry]
+    """The events, oldest first."""
     next: AN[EVENTS_CURSOR]
+    """Pass it as ``after`` to get the events that follow, now or later."""
     has_more: bool
+    """Whether there is a following page now."""
 
 
 StatusNumber = Annotated[Status, WithJsonSchema({"type": "integer", "enum": list(NUMBERS.meanings)})]
@@ -191,38 +261,51 @@ class StatusEntry(TypedDict):
     """A payment's status at a point in time."""
 
     payment_status: StatusNumber
+    """The payment's status."""
     at: Timestamp
+    """When the bank reported the status."""
 
 
 class ReportedStatus(TypedDict):
     """A payment's status as reported by a version 1 bank."""
 
     payment_id: AN[LONGEST_PAYMENT_ID]
+    """The payment's identifier at the bank."""
     payment_status: StatusNumber
+    """The payment's status."""
     history: list[StatusEntry]
+    """All statuses of the payment, oldest first."""
     outcome: NotRequired[PaymentOutcome]
+    """Present while it is unknown whether the bank has the payment, or once the bank said that it does not."""
 
 
 class OrderWithoutPayment(TypedDict):
     """An order for which the bank named no payment."""
 
     request_id: Uuid
+    """The order's X-Request-Id."""
     outcome: OrderState
+    """Present while it is unknown whether the bank has the payment, or once the bank said that it does not."""
 
 
 class Accepted(TypedDict):
     """A deferred call; its outcome will be available at `Location`."""
 
     request_id: AN[REQUEST_ID]
+    """The identifier for retrieving the outcome."""
     state: Literal["queued"]
+    """Always ``queued``."""
 
 
 class AcceptedRequest(TypedDict):
     """The outcome of a call with `Prefer: respond-async`."""
 
     state: Literal["queued", "running", "done", "failed"]
+    """The state of the call: ``done`` after a success, ``failed`` after a refusal or failure."""
     status: HttpStatus | None
+    """The HTTP status of the outcome; null until the call has finished."""
     body: Mapping[str, Any] | None
+    """The response body, also of an error; null until the call has finished."""
 
 
 # -- To banks
@@ -232,37 +315,52 @@ class InitAuthorizationAnswer(TypedDict):
     """The TPP and the scopes that it requests."""
 
     tpp_name: Text[128]
+    """The TPP's name, to show to the PSU."""
     tpp_registration_number: AN[128]
+    """The TPP's registration number, to show to the PSU."""
     scopes: list[ScopeName]
+    """The scopes that the PSU is asked to approve."""
     cancel_url: WebAddress
+    """The URL for the PSU's browser if no consent is given; you may add ``error`` and ``error_description``."""
 
 
 class SaveConsentAnswer(TypedDict):
     """The URL to which the PSU is redirected, and the token of this consent."""
 
     callback_url: WebAddress
+    """The URL to send the PSU's browser to, unchanged."""
     access_token: AN[512]
+    """The token of this consent, which webhooks carry in X-Auth-Token."""
     valid_until: Timestamp
+    """The end of the consent and of all its tokens."""
 
 
 class BankConsent(TypedDict):
     """The state of a consent; for an unknown one, all other members are null, except an id that was sent."""
 
     consent_id: str | None
+    """The consent's id; null if the token does not have the format of this service's tokens."""
     status: Literal[ConsentState, "unknown"]
+    """The consent's state."""
     scopes: list[ScopeName] | None
+    """The approved scopes; null if the consent is unknown."""
     valid_until: Timestamp | None
+    """The end of the consent and of all its tokens, unless it ended before; null if it is unknown."""
     ended_at: Timestamp | None
+    """When the consent was revoked; null if it was not."""
     ended_by: EndedBy | None
+    """Who revoked the consent; ``service`` after the misuse of a code or refresh token. Null if it was not revoked."""
 
 
 class ConsentStatesAnswer(TypedDict):
     """The consents that were asked for, in the order of the request: first those of tokens, then those of ids."""
 
     consents: list[BankConsent]
+    """The consents."""
 
 
 class Success(TypedDict):
     """The request was successful."""
 
     status: Literal["success"]
+    """Always ``success``."""

@@ -48,12 +48,19 @@ class AuthorizationParameters(Message):
 
     bic: Bic | None = None
     scopes: Annotated[list[AN[64]], Field(max_length=64)]
+    """The scopes that the PSU is asked to approve."""
     redirect_uri: AN[2048] | None = None
+    """Must equal one of the client's Callback URLs, character for character."""
     state: AN[512] | None = None
+    """Returned with the PSU; must not have been used by this client before; generated when absent."""
     code_challenge: AN[128] | None = None
+    """PKCE: base64url of the verifier's SHA-256, 43 characters (mandatory in production)."""
     code_challenge_method: Literal["S256"] | None = None
+    """PKCE: the method that produced the challenge."""
     consent_type: ConsentType = "reusable"
+    """Whether the consent is reusable; ``one_time`` is allowed with payment scopes only."""
     dpop_jkt: AN[43] | None = None
+    """The thumbprint (RFC 7638) of the DPoP key with which the code will be exchanged; implied by a DPoP proof."""
 
     @model_validator(mode="after")
     def thumbprint_is_whole(self) -> Self:
@@ -80,27 +87,39 @@ class AuthorizeRequest(AuthorizationParameters):
     """``POST /tpp/authorize``: the bank, the scopes, and the URL to which the PSU returns."""
 
     bic: Bic
+    """The bank's BIC; a BIC of 8 characters denotes the head office."""
 
 
 class ClientMembers(Message):
     """The members by which a client authenticates in a body (RFC 6749 §2.3.1, RFC 7521 §4.2)."""
 
     client_id: AN[64] | None = None
+    """The Client ID, if no header contains it."""
     client_secret: AN[128] | None = None
+    """The client's secret, if its method is a secret."""
     client_assertion_type: AN[128] | None = None
+    """Mandatory with ``client_assertion``: its only value."""
     client_assertion: AN[ASSERTION] | None = None
+    """A signed assertion, if the client's method is ``private_key_jwt`` (RFC 7523)."""
 
 
 class TokenRequest(ClientMembers):
     """``POST /tpp/token``: exchange an authorization code or a refresh token for tokens."""
 
     grant_type: Literal["authorization_code", "refresh_token"] | None = None
+    """The type of grant; inferred when absent."""
     authorization_code: AN[512] | None = None
+    """The code from the callback."""
     code: AN[512] | None = None
+    """The code from the callback, under its RFC 6749 name."""
     refresh_token: AN[512] | None = None
+    """The latest refresh token, which is exchanged for a new pair of tokens."""
     redirect_uri: AN[2048] | None = None
+    """That of the authorization request; mandatory if ``GET /oauth/authorize`` or a pushed request named it."""
     code_verifier: AN[128] | None = None
+    """PKCE: the verifier; required if, and only if, the request had a challenge."""
     scope: AN[1024] | None = None
+    """Accepted but ignored: tokens have the scopes of their consent."""
 
     @model_validator(mode="after")
     def one_credential(self) -> Self:
@@ -118,20 +137,25 @@ class RevokeRequest(ClientMembers):
     """``POST /tpp/token/revoke`` (RFC 7009)."""
 
     token: AN[512]
+    """An access or refresh token."""
     token_type_hint: AN[64] | None = None
+    """Ignored."""
 
 
 class IntrospectionRequest(ClientMembers):
     """``POST /oauth/introspect`` (RFC 7662)."""
 
     token: AN[512]
+    """An access or refresh token."""
     token_type_hint: AN[64] | None = None
+    """Ignored."""
 
 
 class ScopeQuery(Message):
     """``GET /tpp/scope``."""
 
     bic: Bic
+    """The bank's BIC; a BIC of 8 characters denotes the head office."""
 
 
 class PaymentStatusQuery(Message):
@@ -141,8 +165,11 @@ class PaymentStatusQuery(Message):
     """
 
     payment_id: AN[LONGEST_PAYMENT_ID] | None = None
+    """The payment's identifier at the bank."""
     request_id: Uuid | None = None
+    """The order's X-Request-Id, in place of the payment_id."""
     bic: Bic | None = None
+    """The bank's BIC; a BIC of 8 characters denotes the head office."""
 
     @model_validator(mode="after")
     def has_one_id(self) -> Self:
@@ -187,38 +214,51 @@ class BankSearchQuery(Message):
     """A page of the banks of a country, or of those that are named so; ``q`` is part of a name or BIC."""
 
     page: Whole[1_000_000] = 1
+    """The page number."""
     country: Annotated[str, TextRule(_country, None, {"pattern": "^[A-Za-z]{2}$"})] | None = None
+    """Only banks of this country (ISO 3166-1, two letters in any case)."""
     q: AN[64] | None = None
+    """Only banks whose name or BIC contains this text, in any case."""
 
 
 class BanksQuery(BankSearchQuery):
     """``GET /tpp/banks``: the banks that match all filters."""
 
     limit: Whole[100] = 20
+    """The maximum number of banks per page."""
     scope: Annotated[str, _one_of(_scope_names, 64, "A scope of any version")] | None = None
+    """Only banks that provide this scope."""
     scheme: Annotated[str, _SCHEME_RULE] | None = None
+    """Only banks that offer this payment scheme."""
 
 
 class BankPath(Message):
     """The path of ``GET /tpp/banks/{bic}``."""
 
     bic: Bic
+    """The bank's BIC; a BIC of 8 characters denotes the head office."""
 
 
 class ConsentsQuery(Message):
     """``GET /tpp/consents``; ``after`` is the ``next`` of the page before."""
 
     bic: Bic | None = None
+    """Only consents at this bank; also at one that is no longer reachable."""
     status: ConsentState | None = None
+    """Only consents in this state."""
     after: AN[CURSOR] | None = None
+    """The ``next`` of the page before; omit it for the first page."""
     limit: Whole[100] = 20
+    """The maximum number of consents per page."""
 
 
 class EventsQuery(Message):
     """``GET /tpp/events``; ``after`` is the ``next`` of the page before."""
 
     after: AN[EVENTS_CURSOR] | None = None
+    """The ``next`` of the page before; omit it to begin with the oldest event."""
     limit: Whole[100] = 20
+    """The maximum number of events per page."""
 
 
 REPEATABLE = frozenset({"resource"})

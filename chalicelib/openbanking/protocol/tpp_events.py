@@ -21,52 +21,74 @@ class ConsentAuthorised(TypedDict):
     """A PSU has given consent at the bank."""
 
     consent_id: str
+    """The consent's identifier."""
     bic: AN[11]
+    """The bank's BIC; a BIC of 8 characters denotes the head office."""
     state: NotRequired[AN[512]]
+    """The ``state`` of the authorization request."""
     scopes: list[ScopeName]
+    """The scopes that the PSU approved."""
     consent_type: ConsentType
+    """Whether the consent is reusable; ``one_time`` is allowed with payment scopes only."""
     valid_until: Timestamp
+    """The end of the consent and of all its tokens."""
 
 
 class ConsentCancelled(TypedDict):
     """A PSU has returned from the bank without giving consent."""
 
     bic: AN[11]
+    """The bank's BIC; a BIC of 8 characters denotes the head office."""
     state: NotRequired[AN[512]]
+    """The ``state`` of the authorization request."""
     error: AN[64]
+    """The reason why no consent was given: ``access_denied`` unless the bank specifies another."""
     error_description: AN[256]
+    """The reason why no consent was given, for people."""
 
 
 class ConsentRevoked(TypedDict):
     """A consent was ended by `revoked_by`: its tokens are no longer accepted."""
 
     consent_id: str
+    """The consent's identifier."""
     bic: AN[11]
+    """The bank's BIC; a BIC of 8 characters denotes the head office."""
     revoked_by: EndedBy
+    """Who ended the consent; ``service`` after the misuse of a code or refresh token."""
 
 
 class ConsentEnding(TypedDict):
     """A consent is about to expire, or has expired."""
 
     consent_id: str
+    """The consent's identifier."""
     bic: AN[11]
+    """The bank's BIC; a BIC of 8 characters denotes the head office."""
     valid_until: Timestamp
+    """The end of the consent."""
 
 
 class PaymentStatusChanged(TypedDict):
     """A bank has reported a new status: a number for a version 1 bank, an ISO 20022 code for a version 2 bank."""
 
     payment_id: AN[LONGEST_PAYMENT_ID]
+    """The payment's identifier at the bank."""
     bic: AN[11]
+    """The bank's BIC; a BIC of 8 characters denotes the head office."""
     consent_id: NotRequired[str | None]
+    """The consent of the payment; absent for a direct payment."""
     payment_status: NotRequired[StatusNumber]
+    """The payment's status at a version 1 bank."""
     transaction_status: NotRequired[AN[4]]
+    """The payment's status at a version 2 bank."""
 
 
 class TestEvent(TypedDict):
     """Sent on request, to test an Events URL."""
 
     message: str
+    """A message."""
 
 
 EventData = ConsentAuthorised | ConsentCancelled | ConsentRevoked | ConsentEnding | PaymentStatusChanged | TestEvent

@@ -39,21 +39,27 @@ class Address(Message):
     """A receiver's address; country codes have three letters in single payments, two in bulk payments."""
 
     street_name: Text[50] | None = None
+    """The street."""
     building_number: Text[5] | None = None
+    """The building number."""
     town_name: Name[50] | None = None
+    """The town."""
     post_code: AN[10] | None = None
+    """Postal code."""
 
 
 class SingleAddress(Address):
     """A receiver's address in a single or direct payment."""
 
     country: Country[3] | None = None
+    """The country."""
 
 
 class BulkAddress(Address):
     """A receiver's address in a bulk payment."""
 
     country: Country[2]
+    """The country."""
 
 
 _BRITISH_NUMBER = IdRule(8, width=8)
@@ -64,14 +70,23 @@ class Receiver(InCurrency):
     """The payee: an IBAN, or an account number and sort code. Empty strings count as missing."""
 
     amount: Amount[10]
+    """The amount; it must not have more decimals than its currency, not counting trailing zeros."""
     currency: Currency
+    """The currency."""
     reference: Text[18] | None = None
+    """The reference."""
     receiver_name: PayeeName[40]
+    """The payee's name."""
     receiver_iban: Iban | None = None
+    """The receiver's IBAN."""
     receiver_account_number: Digits[34] | None = None
+    """The receiver's account number; together with the sort code, it replaces the IBAN."""
     receiver_sort_code: AN[6] | None = None
+    """The sort code of the receiver's account."""
     message_for_receiver: Text[35] | None = None
+    """The message for the payee."""
     payment_scheme: Annotated[AN[SCHEME], WithJsonSchema(schemes_schema(VERSION_1_SCHEMES))] | None = None
+    """The payment scheme."""
 
     @model_validator(mode="before")
     @classmethod
@@ -101,35 +116,45 @@ class DirectPayment(Receiver):
     """``/direct_payment_initiation``."""
 
     callback_url: WebAddress
+    """The URL that the PSU returns to; it must have the scheme, host and port of one of the client's Callback URLs."""
     receiver_address: SingleAddress | None = None
+    """The receiver's address."""
 
 
 class SinglePayment(DirectPayment):
     """``/payment_initiation``; without ``sender_iban``, the PSU selects an account at the bank."""
 
     sender_iban: Iban | None = None
+    """The payer's account; if absent, the PSU chooses one at the bank."""
 
 
 class BulkItem(Receiver):
     """One payment in a bulk payment."""
 
     receiver_address: BulkAddress | None = None
+    """The receiver's address."""
 
 
 class Total(InCurrency):
     """The total of the payments in one currency."""
 
     currency: Currency
+    """The currency."""
     amount: Amount[10]
+    """The amount; it must not have more decimals than its currency, not counting trailing zeros."""
 
 
 class BulkPayment(Message):
     """``/bulk_payment_initiation``: up to 1000 payments in the currency of the sender's account."""
 
     sender_iban: Iban
+    """The payer's account."""
     callback_url: WebAddress
+    """The URL that the PSU returns to; it must have the scheme, host and port of one of the client's Callback URLs."""
     totals: Annotated[list[Total], Field(min_length=1, max_length=10)]
+    """The exact sums of the payments, one entry per currency."""
     payments: Annotated[list[BulkItem], Field(min_length=1, max_length=BULK_ITEMS)]
+    """The payments."""
 
     @model_validator(mode="after")
     def adds_up(self) -> Self:
@@ -154,14 +179,18 @@ class InitiationAnswer(OpenMessage):
     """The bank has accepted the payment; the PSU confirms it at ``confirmation_url``."""
 
     confirmation_url: AN[16384]
+    """The URL where the PSU confirms the payment: https, or also http in the local stage."""
     payment_id: BankPaymentId
+    """The payment's identifier at the bank."""
 
 
 class FundsAccount(Message):
     """The account to check."""
 
     iban: Iban | None = None
+    """The account's IBAN."""
     account_id: AN[LONGEST_ID] | None = None
+    """The bank's own identifier of the account."""
 
     @model_validator(mode="after")
     def one_of(self) -> Self:
@@ -174,22 +203,29 @@ class FundsAmount(InCurrency):
     """The amount to check."""
 
     amount: Amount[10]
+    """The amount; it must not have more decimals than its currency, not counting trailing zeros."""
     currency: Currency
+    """The currency."""
 
 
 class FundsRequest(Message):
     """``/funds_confirmations``: whether the account covers an amount."""
 
     account: FundsAccount
+    """The account."""
     instructed_amount: FundsAmount
+    """The amount."""
 
 
 class FundsAnswer(OpenMessage):
     """The bank's decision, or the balance, which the service compares with the amount."""
 
     funds_available: Annotated[bool, Field(strict=True)] | None = None
+    """Whether the account has sufficient funds."""
     currency: A[3] | None = None
+    """The currency of the balance: the requested one."""
     balance: N[10] | None = None
+    """The balance, with a dot as decimal separator."""
 
 
 def funds_available(request: Mapping[str, Any], answer: Mapping[str, Any]) -> FundsConfirmation:

@@ -15,6 +15,7 @@ class AccountRequest(Message):
     """``/v2_account``, ``/v2_account_balances``; ``account_id`` is an account's ``resource_id``."""
 
     account_id: AN[LONGEST_ID]
+    """The bank's own identifier of the account."""
 
 
 AccountNumber = Annotated[str, IdRule(8, digits=True, width=8)]
@@ -26,25 +27,35 @@ class AccountReference(OpenMessage):
     """An account of the PSU; a multicurrency account has one entry per currency."""
 
     resource_id: BankId[255]
+    """The account's identifier; a multicurrency account has one per currency."""
     iban: AN[34] | None = None
+    """The account's IBAN."""
     bban: Id[30] | None = None
+    """The local identifier of the account (basic bank account number)."""
     account_number: AccountNumber | None = None
+    """The local account number."""
     sort_code: SortCode | None = None
+    """The sort code of the account."""
     currency: A[3]
+    """The currency."""
     name: Text[255] | None = None
+    """The account's name."""
     payment_schemes: list[AN[5]] | None = None
+    """The payment schemes that the account supports."""
 
 
 class AccountsAnswer(OpenMessage):
     """The PSU's accounts."""
 
     accounts: list[AccountReference]
+    """The accounts."""
 
 
 class AccountAnswer(OpenMessage):
     """One of the PSU's accounts."""
 
     account: AccountReference
+    """The account."""
 
 
 def account_as_object(answer: dict[str, Any]) -> dict[str, Any]:
@@ -57,14 +68,18 @@ class BalanceAmount(OpenMessage):
     """An amount and its currency."""
 
     amount: N[70]
+    """The amount."""
     currency: A[3]
+    """The currency."""
 
 
 class Balance(OpenMessage):
     """``balance_type`` is one of ``BALANCE_TYPES``."""
 
     balance_amount: BalanceAmount
+    """The balance amount."""
     balance_type: A[32]
+    """The type of balance."""
 
 
 BALANCE_TYPES: Mapping[str, str] = {
@@ -80,17 +95,24 @@ class BalancesAnswer(OpenMessage):
     """An account's balances."""
 
     balances: list[Balance]
+    """The balances, one entry per type."""
 
 
 class TransactionsRequest(Message):
     """``/v2_account_transactions``: a page of an account's transactions."""
 
     account_id: AN[LONGEST_ID]
+    """The bank's own identifier of the account."""
     booking_status: Literal["booked", "pending", "both"]
+    """The transactions to return."""
     page_key: AN[LONGEST_PAGE_KEY] | None = None
+    """The page_key from the previous response; omit it for the first page."""
     page_size: Whole[999] = 100
+    """The maximum number of booked and of pending transactions per page."""
     date_from: Day | None = None
+    """The first day, included."""
     date_to: Day | None = None
+    """The last day, included."""
 
     @model_validator(mode="after")
     def from_before_to(self) -> Self:
@@ -103,45 +125,65 @@ class TransactionAccount(OpenMessage):
     """The account of a party to a transaction."""
 
     iban: AN[34] | None = None
+    """The account's IBAN."""
     bban: Id[30] | None = None
+    """The local identifier of the account (basic bank account number)."""
     account_number: AccountNumber | None = None
+    """The local account number."""
     sort_code: SortCode | None = None
+    """The sort code of the account."""
 
 
 class TransactionReference(OpenMessage):
     """A structured reference and its type."""
 
     reference: AN[35]
+    """The reference."""
     reference_type: AN[35]
+    """The type of reference."""
 
 
 class TransactionAmount(OpenMessage):
     """An amount with its currency, value date and booking date."""
 
     amount: N[70]
+    """The amount, negative when money left the account."""
     currency: A[3]
+    """The currency."""
     value_date: AN[10] | None = None
+    """The value date."""
     booking_date: AN[10] | None = None
+    """The booking date."""
 
 
 class Transaction(OpenMessage):
     """A transaction."""
 
     transaction_id: BankId[255] | None = None
+    """The transaction's identifier at the bank."""
     creditor_name: Text[255] | None = None
+    """The payee's name."""
     creditor_account: TransactionAccount | None = None
+    """The payee's account."""
     debtor_name: Text[255] | None = None
+    """The payer's name."""
     debtor_account: TransactionAccount | None = None
+    """The payer's account."""
     remittance_information_unstructured: Text[140] | None = None
+    """The purpose of the payment as text."""
     remittance_information_structured: TransactionReference | None = None
+    """The purpose of the payment as a structured reference."""
     transaction_amount: TransactionAmount
+    """The amount, negative when money left the account."""
 
 
 class Transactions(OpenMessage):
     """Booked and pending transactions; a list that was not requested may be missing."""
 
     booked: list[Transaction] | None = None
+    """Booked transactions, newest first."""
     pending: list[Transaction] | None = None
+    """Transactions not yet booked."""
 
 
 class BookedTransactions(Transactions):
@@ -167,7 +209,9 @@ class TransactionsAnswer(OpenMessage):
     """A page of an account's transactions."""
 
     transactions: Transactions
+    """The transactions."""
     page_key: BankPageKey | None = None
+    """The key of the next page; absent on the last page."""
 
 
 class BookedAnswer(TransactionsAnswer):

@@ -33,9 +33,13 @@ class PaymentAccount(Message):
     """An account in a payment: at least an IBAN, a BBAN, or an account number and sort code."""
 
     iban: Iban | None = None
+    """The account's IBAN."""
     bban: AN[30] | None = None
+    """The local identifier of the account (basic bank account number)."""
     account_number: Annotated[str, DigitsRule(8, width=8)] | None = None
+    """The local account number."""
     sort_code: Annotated[str, DigitsRule(6, width=6)] | None = None
+    """The sort code of the account."""
 
     @model_validator(mode="after")
     def check_names_account(self) -> Self:
@@ -50,58 +54,81 @@ class StructuredRemittance(Message):
     """A structured reference and its type."""
 
     reference: AN[35]
+    """The reference."""
     reference_type: A[35]
+    """The type of reference."""
 
 
 class CreditorAddress(Message):
     """A creditor's address."""
 
     street_name: Text[70] | None = None
+    """The street."""
     building_number: Text[35] | None = None
+    """The building number."""
     town_name: Text[140] | None = None
+    """The town."""
     postal_code: AN[35] | None = None
+    """Postal code."""
     country: Country[2]
+    """The country."""
 
 
 class CreditorBank(Message):
     """The creditor's bank; mandatory for the SWIFT scheme."""
 
     name: Text[140]
+    """The name of the creditor's bank."""
     bic: AN[11] | None = None
+    """The BIC of the creditor's bank."""
     country: Country[2]
+    """The country of the creditor's bank."""
 
 
 class InstructedAmount(InCurrency):
     """The amount to pay or to check."""
 
     amount: Amount[70]
+    """The amount; it must not have more decimals than its currency, not counting trailing zeros."""
     currency: Currency
+    """The currency."""
 
 
 class Transfer(Message):
     """The amount and creditor of a payment; a bulk payment contains several transfers."""
 
     creditor_account: PaymentAccount
+    """The payee's account."""
     creditor_name: Text[70] | None = None
+    """The payee's name."""
     remittance_information_unstructured: Text[140] | None = None
+    """The purpose of the payment as text."""
     remittance_information_structured: StructuredRemittance | None = None
+    """The purpose of the payment as a structured reference."""
     creditor_address: CreditorAddress | None = None
+    """The creditor's address."""
     instructed_amount: InstructedAmount
+    """The amount."""
 
 
 class DirectPayment(Transfer):
     """``/v2_payment_direct_single``."""
 
     payment_scheme: Annotated[AN[SCHEME], WithJsonSchema(schemes_schema(VERSION_2_SCHEMES))] | None = None
+    """The payment scheme."""
     debtor_account: PaymentAccount | None = None
+    """The payer's account; if absent, the PSU chooses one at the bank."""
     debtor_name: Text[70] | None = None
+    """The payer's name."""
     callback_url: WebAddress
+    """The URL that the PSU returns to; it must have the scheme, host and port of one of the client's Callback URLs."""
 
 
 class SinglePayment(DirectPayment):
     """``/v2_payment_single``; without ``debtor_account``, the PSU selects an account at the bank."""
 
     creditor_bank: CreditorBank | None = None
+    """The creditor's bank; mandatory for the SWIFT scheme."""
 
     @model_validator(mode="after")
     def swift_names_the_bank(self) -> Self:
@@ -114,18 +141,26 @@ class BulkTotal(InCurrency):
     """The total of all payments."""
 
     currency: Currency
+    """The currency."""
     amount: Amount[10]
+    """The amount; it must not have more decimals than its currency, not counting trailing zeros."""
 
 
 class BulkPayment(Message):
     """``/v2_payment_bulk``: up to 1000 payments in one currency."""
 
     payment_scheme: Annotated[AN[SCHEME], WithJsonSchema(schemes_schema(VERSION_2_SCHEMES))] | None = None
+    """The payment scheme."""
     debtor_account: PaymentAccount | None = None
+    """The payer's account; if absent, the PSU chooses one at the bank."""
     debtor_name: Text[70] | None = None
+    """The payer's name."""
     callback_url: WebAddress
+    """The URL that the PSU returns to; it must have the scheme, host and port of one of the client's Callback URLs."""
     instructed_totals: BulkTotal
+    """The exact sum of all payments."""
     payments: Annotated[list[Transfer], Field(min_length=1, max_length=BULK_ITEMS)]
+    """The payments."""
 
     @model_validator(mode="after")
     def adds_up(self) -> Self:
@@ -140,8 +175,11 @@ class InitiationAnswer(OpenMessage):
     """The bank has accepted the payment; the PSU confirms it at ``confirmation_url``."""
 
     status: A[4]
+    """The payment's status."""
     confirmation_url: AN[16384]
+    """The URL where the PSU confirms the payment: https, or also http in the local stage."""
     payment_id: BankPaymentId
+    """The payment's identifier at the bank."""
 
 
 def to_initiation_answer(request: Mapping[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
@@ -155,25 +193,30 @@ class StatusRequest(Message):
     """``/v2_payment_single_status``, ``/v2_payment_bulk_status``."""
 
     payment_id: AN[LONGEST_PAYMENT_ID]
+    """The payment's identifier at the bank."""
 
 
 class StatusAnswer(OpenMessage):
     """The payment's status."""
 
     transaction_status: AN[255]
+    """The payment's status."""
 
 
 class FundsRequest(Message):
     """``/v2_funds_confirmations``: whether the account covers an amount."""
 
     account: PaymentAccount
+    """The account."""
     instructed_amount: InstructedAmount
+    """The amount."""
 
 
 class FundsAnswer(OpenMessage):
     """Whether the account covers the amount."""
 
     funds_available: Annotated[bool, Field(strict=True)]
+    """Whether the account has sufficient funds."""
 
 
 def funds_available(request: Mapping[str, Any], answer: Mapping[str, Any]) -> FundsConfirmation:

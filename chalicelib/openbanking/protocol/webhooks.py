@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any, Literal, TypedDict
 
-from chalicelib.foundation.fields.field_types import Message, OpenMessage
+from chalicelib.foundation.fields.field_types import AN, Message, OpenMessage
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol.bank_calls import RevokeToken
 from chalicelib.openbanking.protocol.payment_enumerations import Kind
@@ -29,6 +29,7 @@ class FundsConfirmation(TypedDict):
     """Whether the account covers the amount."""
 
     funds_available: bool
+    """Whether the account has sufficient funds."""
 
 
 class Nothing(Message):
@@ -37,6 +38,9 @@ class Nothing(Message):
 
 class TokenEnded(RevokeToken):
     """``/revoke_token``: the TPP, the operator or the service has ended the consent of a token."""
+
+    access_token: AN[512]
+    """The token of the consent that has ended, as issued to the bank and as in X-Auth-Token."""
 
 
 class Acknowledgement(OpenMessage):

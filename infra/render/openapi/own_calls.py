@@ -58,6 +58,7 @@ class RequestPlace(Message):
     """The path of ``GET /tpp/requests/{request_id}``."""
 
     request_id: AN[REQUEST_ID]
+    """The ``request_id`` of the 202."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,31 +101,52 @@ class FrontDoorQuery(Message):
     """``GET /oauth/authorize``: the RFC 6749 parameters, or a pushed request's `request_uri` (RFC 9126)."""
 
     client_id: AN[64]
+    """The Client ID."""
     request_uri: AN[512] | None = None
+    """The ``request_uri`` of a pushed request; valid for 60 seconds."""
     response_type: Literal["code"] | None = None
+    """Always ``code``; mandatory without ``request_uri``."""
     bic: Bic | None = None
+    """The bank's BIC; without it, the PSU chooses the bank."""
     chosen_bic: Bic | None = None
+    """Added by the page on which the PSU chooses the bank; ignored if the client names it."""
     scope: AN[4096] | None = None
+    """The scopes, separated by spaces; mandatory without ``request_uri``."""
     redirect_uri: AN[2048] | None = None
+    """Must equal one of the client's Callback URLs, character for character."""
     state: AN[512] | None = None
+    """Returned with the PSU; must not have been used by this client before; generated when absent."""
     code_challenge: AN[128] | None = None
+    """PKCE: base64url of the verifier's SHA-256, 43 characters (mandatory in production)."""
     code_challenge_method: Literal["S256"] | None = None
+    """PKCE: the method that produced the challenge."""
     consent_type: ConsentType = "reusable"
+    """Whether the consent is reusable; ``one_time`` is allowed with payment scopes only."""
     dpop_jkt: AN[43] | None = None
+    """The thumbprint (RFC 7638) of the DPoP key with which the code will be exchanged; implied by a DPoP proof."""
 
 
 class PushedMembers(ClientMembers):
     """``POST /oauth/par``: the parameters of an authorization request, and the client's credentials."""
 
     response_type: Literal["code"]
+    """Always ``code``."""
     bic: Bic | None = None
+    """The bank's BIC; without it, the PSU chooses the bank."""
     scope: AN[4096]
+    """The scopes, separated by spaces."""
     redirect_uri: AN[2048] | None = None
+    """Must equal one of the client's Callback URLs, character for character."""
     state: AN[512] | None = None
+    """Returned with the PSU; must not have been used by this client before; generated when absent."""
     code_challenge: AN[128] | None = None
+    """PKCE: base64url of the verifier's SHA-256, 43 characters (mandatory in production)."""
     code_challenge_method: Literal["S256"] | None = None
+    """PKCE: the method that produced the challenge."""
     consent_type: ConsentType = "reusable"
+    """Whether the consent is reusable; ``one_time`` is allowed with payment scopes only."""
     dpop_jkt: AN[43] | None = None
+    """The thumbprint (RFC 7638) of the DPoP key with which the code will be exchanged; implied by a DPoP proof."""
 
 
 ACCEPTED_REQUEST = "/tpp/requests/{request_id}"
@@ -164,7 +186,9 @@ class CancelQuery(Message):
     """
 
     error: str | None = None
+    """The reason why no consent was given; access_denied when absent."""
     error_description: str | None = None
+    """The reason why no consent was given, for people."""
 
 
 FRONT_DOOR = "/oauth/authorize"
@@ -223,24 +247,33 @@ class AskedStatus(OpenMessage):
     """A payment's status as returned by a version 2 bank."""
 
     payment_id: AN[LONGEST_PAYMENT_ID]
+    """The payment's identifier at the bank."""
     transaction_status: AN[255]
+    """The payment's status."""
     outcome: PaymentOutcome | None = None
+    """Present while it is unknown whether the bank has the payment, or once the bank said that it does not."""
 
 
 class WebhookErrorV1(OpenMessage):
     """An error from a bank; the service passes code and message on to the TPP."""
 
     status: Literal["error"]
+    """Always ``error``."""
     error_code: Annotated[int | str, Field(description="The bank's own code, or one of this protocol's")] | None = None
+    """The bank's own code."""
     message: AN[1024] | None = None
+    """A description of the error for people."""
 
 
 class WebhookAdditionalError(OpenMessage):
     """A single problem found by the bank."""
 
     code: AN[255]
+    """The error code."""
     title: str | None = None
+    """A description of the error for people; its wording may change."""
     details: str | None = None
+    """The location of the error, for people; its wording may change."""
 
 
 class WebhookError(OpenMessage):
@@ -249,7 +282,12 @@ class WebhookError(OpenMessage):
     model_config = ConfigDict(alias_generator=to_camel)
 
     code: AN[255]
+    """The error code."""
     title: str | None = None
+    """A description of the error for people; its wording may change."""
     timestamp: AN[25]
+    """When the error occurred."""
     request_id: str | None = None
+    """The request's X-Request-Id, or a generated one."""
     additional_errors: list[WebhookAdditionalError] | None = None
+    """The individual errors, at most 50."""
