@@ -27,8 +27,8 @@ from chalicelib.openbanking.records.authorization_requests import (
 from chalicelib.openbanking.records.consents import Consent, consent_key
 from infra.local.http_session import new_session
 from infra.psu_browser import Browser, approve_consent
-from infra.render.openapi.metadata_meanings import OWN_ADDRESS
-from infra.render.openapi.models import Model, example, meaning, model_of
+from infra.render.openapi.example_values import OWN_ADDRESS
+from infra.render.openapi.models import Model, example, member_example, model_of
 from tests.patience import PATIENCE_SECONDS
 
 Json = dict[str, Any]
@@ -102,7 +102,7 @@ _MADE_UP: Mapping[str, tuple[Model, str]] = {
 
 
 def _example(model: Model, member: str) -> str:
-    found: str = meaning(model, member)[1]
+    found: str = member_example(model, member)
     return found
 
 

@@ -14,7 +14,7 @@ from requests.auth import AuthBase
 from chalicelib.foundation.crypto.signatures import load_private_key, sign
 from chalicelib.openbanking.protocol import tpp_calls
 from chalicelib.website.openapi_documents import load_document
-from infra.render.openapi.models import meaning
+from infra.render.openapi.models import member_example
 from tests.fuzzing.bank_fixtures import BankFixtures
 
 
@@ -30,7 +30,7 @@ class Parties:
         """A document whose examples name what there is on this stack."""
         at_bank = self.at_banks[2 if name == "bank-v2" else 1]
         real = {made_up: getattr(at_bank, attribute) for made_up, attribute in at_bank.placeholders().items()}
-        real[meaning(tpp_calls.TokenRequest, "client_id")[1]] = self.client_id
+        real[member_example(tpp_calls.TokenRequest, "client_id")] = self.client_id
         text = load_document(name, self.base).text
         for made_up, value in real.items():
             text = text.replace(json.dumps(made_up)[1:-1], json.dumps(value)[1:-1])

@@ -12,7 +12,7 @@ from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import Webhook
 from infra.render.openapi import bank_refusals, introduction, psu_headers, refusals_of_calls
 from infra.render.openapi.document import ANY_REQUEST_ID, UUID, body, document, header, json_content
-from infra.render.openapi.models import Model, example, meaning, model_of
+from infra.render.openapi.models import Model, example, member_example, model_of
 from infra.render.openapi.own_calls import PUBLIC_KEY, CancelQuery, WebhookError, WebhookErrorV1, answer_to_bank
 from infra.render.openapi.purposes import BANK_CALLS as PURPOSES
 from infra.render.openapi.purposes import WEBHOOKS as WEBHOOK_PURPOSES
@@ -130,7 +130,7 @@ def _parameters(version: Version) -> Mapping[str, Json]:
 
 
 def _token() -> str:
-    token: str = meaning(model_of(own_answers.SaveConsentAnswer), "access_token")[1]
+    token: str = member_example(model_of(own_answers.SaveConsentAnswer), "access_token")
     return token
 
 
@@ -218,7 +218,8 @@ class _BankOperations:
 
     def _example(self, model: Model) -> Json:
         """An example with the URLs and scopes of this version."""
-        old, new = meaning(model_of(own_answers.InitAuthorizationAnswer), "cancel_url")[1], self._version.cancel_path
+        old = member_example(model_of(own_answers.InitAuthorizationAnswer), "cancel_url")
+        new = self._version.cancel_path
         moved = old.replace(v1_version.VERSION.cancel_path.partition("{")[0], new.partition("{")[0])
         return self._with_scopes({name: moved if value == old else value for name, value in example(model).items()})
 

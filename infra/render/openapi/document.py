@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from chalicelib.foundation.version import VERSION
-from infra.render.openapi.metadata_meanings import OWN_ADDRESS
+from infra.render.openapi.example_values import OWN_ADDRESS
 from infra.render.openapi.schemas import Json
 
 UUID = {"type": "string", "format": "uuid"}

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator
 from typing import Annotated, Any, NotRequired, get_args, get_origin, get_type_hints, is_typeddict
 
 from pydantic import BaseModel, Field, create_model
+from pydantic.alias_generators import to_snake
 
 from chalicelib.foundation.fields.field_types import Message, OpenMessage
 from chalicelib.openbanking.protocol.own_answers import Success
-from infra.render.openapi import meanings
-from infra.render.openapi.metadata_meanings import Meaning
+from infra.render.openapi.examples import EXAMPLES, LEFT_OUT
+from infra.render.openapi.value_tables import TABLES
 
 Model = type[BaseModel]
 Spell = Callable[[str], str] | None
@@ -89,18 +90,23 @@ def is_list(annotation: Any) -> bool:
     return any(get_origin(each) is list or each is list for each in (annotation, *get_args(annotation)))
 
 
-def meaning(model: Model, member: str) -> Meaning:
-    """A member's meaning and example. Raises: LookupError, if it has none."""
-    found = meanings.find(meanings.MEANINGS, module_of(model), names_of(model), member)
-    if found is None:
-        raise LookupError(f"{module_of(model)}.{model.__name__}.{member} has no meaning: add it to meanings.py")
-    text, example = found
-    return text, example
+def _keys(model: Model, member: str) -> list[str]:
+    """A member's keys in tables, the most specific first: ``v1.PaymentRecord.status``, ``v1.status``, ``status``."""
+    module, name = module_of(model), to_snake(member)
+    return [*(f"{module}.{each}.{name}" for each in names_of(model)), f"{module}.{name}", name]
+
+
+def member_example(model: Model, member: str) -> Any:
+    """A member's example, ``None`` for an object. Raises: LookupError, if another member has none."""
+    key = next((key for key in _keys(model, member) if key in EXAMPLES), None)
+    if key is None and not any(models_in(model.model_fields[member].annotation)):
+        raise LookupError(f"{module_of(model)}.{model.__name__}.{member} has no example: add it to examples.py")
+    return EXAMPLES[key] if key else None
 
 
 def table(model: Model, member: str) -> dict[Any, str]:
     """The table of a member's values; empty if there is none."""
-    return dict(meanings.find(meanings.TABLES, module_of(model), names_of(model), member) or {})
+    return dict(next((TABLES[key] for key in _keys(model, member) if key in TABLES), {}))
 
 
 def alias(model: Model, member: str) -> str:
@@ -111,14 +117,14 @@ def alias(model: Model, member: str) -> str:
 def example(model: Model) -> dict[str, Any]:
     """A valid example of a model."""
     keys = [f"{module_of(model)}.{name}" for name in names_of(model)]
-    left_out = next((meanings.LEFT_OUT[key] for key in keys if key in meanings.LEFT_OUT), frozenset())
+    left_out = next((LEFT_OUT[key] for key in keys if key in LEFT_OUT), frozenset())
     members = [name for name in model.model_fields if name not in left_out]
-    values = {alias(model, name): _member_example(model, name) for name in members}
+    values = {alias(model, name): _make_example(model, name) for name in members}
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _member_example(model: Model, member: str) -> Any:
-    _, value = meaning(model, member)
+def _make_example(model: Model, member: str) -> Any:
+    value = member_example(model, member)
     annotation = model.model_fields[member].annotation
     inner = next(models_in(annotation), None)
     if value is not None or inner is None:

@@ -14,13 +14,13 @@ from typing import Any
 from chalicelib.openbanking.api import answers
 from chalicelib.openbanking.protocol import errors, own_answers, v1_version
 from chalicelib.openbanking.protocol.versions import errors_of
-from infra.render.openapi.meanings import NONCE
-from infra.render.openapi.models import meaning, model_of
+from infra.render.openapi.example_values import NONCE
+from infra.render.openapi.models import member_example, model_of
 from infra.render.openapi.refusal_cases import Case
 from infra.render.openapi.schemas import Json, Schemas
 
 _TIME = 1795253400  # 2026-11-21T09:30:00+00:00
-_EXAMPLE_ID = meaning(model_of(errors.Error), "request_id")[1]
+_EXAMPLE_ID = member_example(model_of(errors.Error), "request_id")
 _TOKEN_ROUTES = ("/tpp/token", "/tpp/token/revoke", "/oauth/par", "/oauth/introspect")
 _STATUS_WORDS = {
     400: "The request is invalid.",
@@ -71,7 +71,7 @@ HEADERS: Mapping[str, Json] = {
         "required": True,
         "description": "The path of the outcome, relative to the service's URL",
         "schema": {"type": "string", "format": "uri-reference", "pattern": "^/"},
-        "example": f"/tpp/requests/{meaning(model_of(own_answers.Accepted), 'request_id')[1]}",
+        "example": f"/tpp/requests/{member_example(model_of(own_answers.Accepted), 'request_id')}",
     },
     "Preference-Applied": {
         "required": True,

@@ -12,7 +12,7 @@ from chalicelib.openbanking.protocol.oauth_security import ASSERTION_TYPE
 from chalicelib.openbanking.protocol.payment_statuses import CODES, NUMBERS
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from infra.render.openapi.member_docs import sentence
-from infra.render.openapi.models import Model, alias, example, meaning, module_of, names_of, nested_models, table
+from infra.render.openapi.models import Model, alias, example, member_example, module_of, names_of, nested_models, table
 
 Json = dict[str, Any]
 Way = Literal["body", "texts", "sent"]
@@ -225,7 +225,7 @@ def _is_required(model: Model, member: str, way: Way) -> bool:
 
 
 def _member(model: Model, member: str, schema: Json, way: Way) -> Json:
-    text, (_, value) = sentence(model, member), meaning(model, member)
+    text, value = sentence(model, member), member_example(model, member)
     found = with_null(schema) if way == "body" else _without_null(schema)
     found.pop("title", None)
     kind = found.pop("description", "")

@@ -26,8 +26,8 @@ from chalicelib.openbanking.protocol.webhooks import (
 )
 from infra.render.openapi import introduction, psu_headers, refusals_of_calls, security, webhooks
 from infra.render.openapi.document import ANY_REQUEST_ID, UUID, body, document, form_content, header, json_content
-from infra.render.openapi.meanings import PROOF
-from infra.render.openapi.models import Model, example, meaning, model_of
+from infra.render.openapi.example_values import PROOF
+from infra.render.openapi.models import Model, example, member_example, model_of
 from infra.render.openapi.own_calls import (
     EVENTS,
     FRONT_DOOR,
@@ -123,7 +123,7 @@ _MORE_EXAMPLES: Mapping[Model, Mapping[str, tuple[str, Json]]] = {
                 "bic": "DEMODEF1",
                 "scopes": ["payments.single"],
                 "consent_type": "one_time",
-                "code_challenge": meaning(AuthorizeRequest, "code_challenge")[1],
+                "code_challenge": member_example(AuthorizeRequest, "code_challenge"),
                 "code_challenge_method": "S256",
             },
         ),
@@ -138,7 +138,7 @@ _MORE_EXAMPLES: Mapping[Model, Mapping[str, tuple[str, Json]]] = {
             {
                 **example(PushedMembers),
                 **{
-                    name: meaning(PushedMembers, name)[1]
+                    name: member_example(PushedMembers, name)
                     for name in (
                         *("redirect_uri", "state", "code_challenge", "code_challenge_method", "dpop_jkt"),
                         *("client_assertion_type", "client_assertion"),
@@ -147,7 +147,7 @@ _MORE_EXAMPLES: Mapping[Model, Mapping[str, tuple[str, Json]]] = {
             },
         ),
     },
-    TokenRequest: {"refresh": ("A refresh token", {"refresh_token": meaning(TokenRequest, "refresh_token")[1]})},
+    TokenRequest: {"refresh": ("A refresh token", {"refresh_token": member_example(TokenRequest, "refresh_token")})},
 }
 _PROOF = "DpopProof"
 _PSU = psu_headers.references()

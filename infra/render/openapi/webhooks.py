@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from infra.render.openapi.document import body, header, json_content
+from infra.render.openapi.example_values import HAPPENED
 from infra.render.openapi.schemas import Json
 
-HAPPENED = "2026-11-21T09:30:00+00:00"
 _TIMESTAMP = {"type": "string", "format": "date-time", "description": "When the event occurred", "examples": [HAPPENED]}
 _SIGNATURES = r"^v1,[A-Za-z0-9+/]{43}=( v1,[A-Za-z0-9+/]{43}=)*$"
 _RESPONSES: Mapping[str, Json] = {

@@ -10,7 +10,7 @@ from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from infra.render.openapi import documents
 from infra.render.openapi.bank_refusals import refusals
-from infra.render.openapi.consent_meanings import BANK_TOKEN
+from infra.render.openapi.example_values import BANK_TOKEN
 
 BY_VERSION = pytest.mark.parametrize("version", VERSIONS.values(), ids=str)
 

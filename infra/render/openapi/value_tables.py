@@ -1,0 +1,34 @@
+"""What the values of members mean, for members whose values are listed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from chalicelib.openbanking.protocol.payment_enumerations import SCHEME_MEANINGS
+from chalicelib.openbanking.protocol.payment_statuses import CODES, NUMBERS
+from chalicelib.openbanking.protocol.tpp_calls import ConsentState
+from chalicelib.openbanking.protocol.v2_account_messages import BALANCE_TYPES
+
+_STATES: Mapping[ConsentState, str] = {
+    "authorised": "valid",
+    "expired": "at its end",
+    "revoked": "ended before that",
+    "spent": "a one-time consent that was used for a payment, also after its end",
+}
+
+TABLES: Mapping[str, Mapping[Any, str]] = {
+    "tpp_calls.ConsentsQuery.status": _STATES,
+    "own_answers.ConsentEntry.status": _STATES,
+    "own_answers.BankConsent.status": {**_STATES, "unknown": "not a consent at this bank, or not its token"},
+    "payment_scheme": SCHEME_MEANINGS,
+    "balance_type": BALANCE_TYPES,
+    "transaction_status": CODES.meanings,
+    "v2.InitiationAnswer.status": CODES.meanings,
+    "v1.PaymentRecord.status": NUMBERS.meanings,
+    "own_answers.payment_status": NUMBERS.meanings,
+    "tpp_events.payment_status": NUMBERS.meanings,
+    "bank_calls.PaymentsStatus.payment_status": NUMBERS.meanings,
+    "bank_calls.PaymentsStatusV2.payment_status": CODES.meanings,
+}
+"""Members whose values come from a table, by the keys of ``examples``."""

@@ -1,0 +1,59 @@
+"""The docstring below a member says what it means, also in subclasses that do not say otherwise."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+import pytest
+
+from chalicelib.foundation.fields.field_types import Message
+from chalicelib.openbanking.protocol import errors
+from chalicelib.openbanking.protocol.bank_calls import RevokeToken, RevokeTokenV2
+from chalicelib.openbanking.protocol.v2_account_messages import AllTransactions, Balance, TransactionsRequest
+from chalicelib.openbanking.protocol.webhooks import TokenEnded
+from infra.render.openapi.member_docs import sentence
+from infra.render.openapi.models import member_example, model_of
+
+
+class Undescribed(TypedDict):
+    """A message whose member nothing describes."""
+
+    undescribed: str
+
+
+@pytest.mark.parametrize(
+    ("model", "member", "expected"),
+    [
+        (Balance, "balance_type", "The type of balance"),
+        (TransactionsRequest, "page_key", "The page_key from the previous response; omit it for the first page"),
+        (model_of(errors.Error), "title", "A description of the error for people; its wording may change"),
+    ],
+)
+def test_the_docstring_below_a_member_is_its_meaning(model: type[Message], member: str, expected: str) -> None:
+    assert sentence(model, member) == expected
+
+
+def test_a_subclass_keeps_the_docstrings_of_its_bases() -> None:
+    assert sentence(RevokeTokenV2, "access_token") == "The token of the consent, as issued to the bank"
+    assert sentence(AllTransactions, "pending") == "Transactions not yet booked"
+    assert sentence(model_of(errors.TokenError), "code") == "The error code"
+
+
+def test_a_subclass_that_declares_a_member_anew_may_describe_it_anew() -> None:
+    assert sentence(TokenEnded, "access_token") != sentence(RevokeToken, "access_token")
+
+
+def test_a_docstring_may_have_several_lines_and_marks_code_with_one_backtick() -> None:
+    found = sentence(model_of(errors.Error), "reason_code")
+
+    assert found.startswith("Why a payment failed: `outcome_unknown` (the bank may have it), `not_sent`, ")
+    assert "\n" not in found
+
+
+def test_a_member_without_docstring_or_example_is_an_error() -> None:
+    undescribed = model_of(Undescribed)
+
+    with pytest.raises(LookupError, match="add it below the member"):
+        sentence(undescribed, "undescribed")
+    with pytest.raises(LookupError, match=r"add it to examples\.py"):
+        member_example(undescribed, "undescribed")
