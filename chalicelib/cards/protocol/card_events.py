@@ -33,12 +33,19 @@ class CardCreatedEvent(Answer):
     """A card was created or reissued. A reissue keeps the ``card_id`` and gets a new ``card_request_id``."""
 
     card_id: Id
+    """The card."""
     card_request_id: Id
+    """The card's latest order; changes with each reissue."""
     holder_id: Id
+    """The holder."""
     account_id: Id
+    """The card's primary account."""
     virtual: fields.KindOfCard
+    """Whether the card is virtual."""
     reissued: Flag
+    """Whether the card was reissued with reissueCard."""
     card_status: fields.CardStatus
+    """The card's status, before activation."""
 
 
 class CardActivatedEvent(Answer):
@@ -48,6 +55,7 @@ class CardActivatedEvent(Answer):
     card_request_id: Id
     holder_id: Id
     card_status: fields.CardStatus
+    """The card's status."""
 
 
 class CardStatusEvent(Answer):
@@ -56,45 +64,67 @@ class CardStatusEvent(Answer):
     card_id: Id
     holder_id: Id
     card_status_before: fields.CardStatus
+    """The previous status."""
     card_status: fields.CardStatus
+    """The new status."""
     reason_code: fields.ReasonCode | None
+    """The reason, if specified."""
 
 
 class CardAuthorizationEvent(Answer):
     """The network sent a message about a card's use, or a hold expired. A decline has the requested amounts."""
 
     authorize_id: Id
+    """The message."""
     authorize_type: fields.AuthorizeType
+    """The type of message."""
     trans_link: ANS[1, 36]
+    """Links all messages of a transaction, from authorization to clearing."""
     card_id: Id
     account_id: Id | None
+    """The account; absent if none was found."""
     response_code: fields.ResponseCode
+    """The issuer's response."""
     transaction_type: fields.CardTransactionType
+    """The transaction type."""
     transaction_amount: int
+    """The amount at the merchant, in minor units."""
     transaction_currency_ison: CurrencyIson
+    """The currency of ``transaction_amount``."""
     holder_amount: int
+    """The amount charged, in minor units of the account's currency, including blended fees."""
     holder_currency_ison: CurrencyIson
+    """The account's currency."""
     mcc: Digits[4] | None
+    """The merchant category code."""
     merchant_name: ANS[1, 100] | None
+    """The merchant's name."""
     suspicious: Flag
+    """Whether a risk rule marked the transaction as suspicious."""
     notify_cardholder: Flag
+    """Whether a risk rule requests that the cardholder be notified."""
     available_balance: int
+    """The available balance, in minor units."""
     settled_balance: int
+    """The booked balance, in minor units."""
 
 
 class CardClearingEvent(Answer):
     """A clearing or refund was booked."""
 
     transaction_id: Id
+    """The account's transaction."""
     trans_link: ANS[1, 36]
     card_id: Id
     account_id: Id
+    """The account."""
     transaction_type: fields.CardTransactionType
     transaction_amount: int
     transaction_currency_ison: CurrencyIson
     holder_amount: int
     holder_currency_ison: CurrencyIson
     released_amount: int
+    """The amount released from hold, in minor units of the account's currency."""
     available_balance: int
     settled_balance: int
 
@@ -103,86 +133,137 @@ class AccountStatusEvent(Answer):
     """An account's status changed."""
 
     account_id: Id
+    """The account."""
     holder_id: Id
     account_status_before: fields.AccountStatus
+    """The previous status."""
     account_status: fields.AccountStatus
+    """The new status."""
     reason_code: fields.ReasonCode | None
+    """The reason, if specified; 11 for a risk rule."""
 
 
 class ReplacedGroup(Answer):
     """A group that the new programme does not allow, and its replacement."""
 
     group: fields.AccountGroup
+    """The group, under its name in the account record."""
     id_before: Id | None
+    """The previous group; absent if there was none."""
     id: Id
+    """The new group."""
 
 
 class AccountProgramEvent(Answer):
     """An account moved to another programme. It keeps the groups that the new programme allows."""
 
     account_id: Id
+    """The account."""
     holder_id: Id
     program_id_before: Id
+    """The previous programme."""
     program_id: Id
+    """The new programme."""
     replaced_groups: list[ReplacedGroup]
+    """The replaced groups; empty if all were kept."""
 
 
 class ExternalPaymentEvent(Answer):
     """The current state of a payment, direct debit or return."""
 
     epm_transaction_id: Id
+    """The external payment."""
     kind: fields.KindOfPayment
+    """The kind of payment."""
     state: fields.PaymentState
+    """The new state."""
     reason: ANS[1, 255] | None
+    """The reason for a rejection or return."""
     epm_address_id: Id
+    """The external payment address."""
     account_id: Id
+    """The account: a holder's or a special one."""
     account_type: fields.AccountType
+    """The type of account."""
     card_id: Id | None
+    """The card of the address, if it has one."""
     holder_id: Id | None
+    """The holder; absent for a special account."""
     instructed_amount: int
+    """The amount transferred, in minor units."""
     instructed_currency: CurrencyIson
+    """The currency of the transfer: the address's."""
     settlement_amount: int | None
+    """The amount in the account's currency, in minor units; absent until known."""
     settlement_currency: CurrencyIson | None
+    """The account's currency."""
     description: ANS[1, 255] | None
+    """The remittance information: the reference of a payment in or a collection, the description of a payment out."""
     counterparty_name: ANS[1, 101] | None
+    """The payer, payee or creditor."""
     counterparty_iban: AN[15, 34] | None
+    """The counterparty's IBAN, if known."""
     counterparty_sort_code: AN[6] | None
+    """The counterparty's sort code, if known."""
     counterparty_account_number: AN[1, 26] | None
+    """The counterparty's account number, if known."""
     scheme: fields.Scheme | None
+    """The payment scheme; absent for a direct debit."""
     transaction_id: Id | None
+    """The account's transaction, once it is booked."""
     return_transaction_id: Id | None
+    """The transaction that credits a returned outbound payment."""
     trans_link: ANS[1, 36] | None
+    """Links the payment's transactions and those of its return."""
     returned_epm_transaction_id: Id | None
+    """For a return: the returned payment."""
     epm_mandate_id: Id | None
+    """For a direct debit: the mandate."""
     cut_off: N[1, 11] | None
+    """For a direct debit: when it is paid or rejected, in Unix seconds."""
     created_at: Digits[1, 11]
+    """When the payment was requested: Unix seconds as a string of digits."""
 
 
 class MandateEvent(Answer):
     """A mandate for an address was created or cancelled."""
 
     epm_mandate_id: Id
+    """The mandate."""
     state: fields.MandateState
     epm_address_id: Id
     creditor_name: ANS[1, 70]
+    """The creditor's name."""
     reference: ANS[1, 255]
+    """The creditor's reference."""
 
 
 class ThreeDSecureEvent(Answer):
     """An online shop is waiting for the cardholder's answer, to be submitted with authenticationConfirm."""
 
     auth_request_id: Id
+    """The request to answer with authenticationConfirm."""
     card_id: Id
     amount: int
+    """The amount, in minor units."""
     currency_ison: CurrencyIson
+    """The currency."""
     acquirer_bin: Digits[4, 11] | None
+    """The acquirer's BIN."""
     mcc: Digits[4] | None
     merchant_name: ANS[1, 100] | None
     merchant_id: ANS[1, 15] | None
+    """The merchant's id."""
     merchant_country_ison: CountryIson | None
+    """The merchant's country."""
     terminal_id: ANS[1, 16] | None
+    """The terminal."""
     expires_at: N[1, 11]
+    """When the request expires, in Unix seconds."""
     validation_value: str | None
+    """The value to send to the cardholder, encrypted for you; present only if the operator has configured you to send
+    it.
+    """
 
 
 @dataclass(frozen=True, slots=True)

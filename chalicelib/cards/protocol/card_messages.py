@@ -56,29 +56,53 @@ class WithDelivery(Request):
     """Delivery of a physical card, individually or in bulk."""
 
     delivery_title: ANS[1, 7] | None = None
+    """The recipient's title."""
     delivery_first_name: AS[1, 50] | None = None
+    """The recipient's first name."""
     delivery_last_name: AS[1, 50] | None = None
+    """The recipient's last name."""
     delivery_address_line_1: ANS[1, 100] | None = None
+    """First line of the recipient's address."""
     delivery_address_line_2: ANS[1, 100] | None = None
+    """Further line of the address."""
     delivery_address_line_3: ANS[1, 100] | None = None
+    """Further line of the address."""
     delivery_address_line_4: ANS[1, 100] | None = None
+    """Further line of the address."""
     delivery_country_ison: CountryIson | None = None
+    """The recipient's country."""
     delivery_zipcode: ANS[1, 9] | None = None
+    """The recipient's postal code."""
     delivery_city: ANS[1, 50] | None = None
+    """The recipient's town."""
     delivery_state: ANS[1, 50] | None = None
+    """The recipient's state or county."""
     order_shipping_method: Id | None = None
+    """The shipping method."""
     order_delivery_code: AN[1, 10] | None = None
+    """The code that groups orders for bulk delivery."""
     order_fulfil_1: AN[1, 10] | None = None
+    """As agreed with the manufacturer."""
     order_fulfil_2: AN[1, 10] | None = None
+    """As agreed with the manufacturer."""
     order_language: A[1, 3] | None = None
+    """The language of the card carrier."""
     bulk_address_line_1: ANS[1, 100] | None = None
+    """First line of the bulk delivery address."""
     bulk_address_line_2: ANS[1, 100] | None = None
+    """Further line of the address."""
     bulk_address_line_3: ANS[1, 100] | None = None
+    """Further line of the address."""
     bulk_address_line_4: ANS[1, 100] | None = None
+    """Further line of the address."""
     bulk_country_ison: CountryIson | None = None
+    """The country of the bulk delivery address."""
     bulk_zipcode: ANS[1, 9] | None = None
+    """The postal code of the bulk delivery address."""
     bulk_city: ANS[1, 50] | None = None
+    """The town of the bulk delivery address."""
     bulk_state: ANS[1, 50] | None = None
+    """The state or county of the bulk delivery address."""
 
 
 DELIVERY_BLOCK = tuple(name for name in WithDelivery.model_fields if name != "access_level")
@@ -102,7 +126,9 @@ class WithEmbossing(WithDelivery):
 
     card_name_line_3: ANS[3, 26]
     track_data_first_name: ANS[1, 26] | None = None
+    """First name in the chip, if it differs from the embossed one."""
     track_data_last_name: ANS[1, 26] | None = None
+    """Last name in the chip, if it differs from the embossed one."""
 
 
 EMBOSSED = (
@@ -144,27 +170,51 @@ class CreateCard(WithHolder, WithEmbossing):
     lists: ClassVar = ("card_currency_ison", "account_id", "account_owner_id")
 
     card_program_id: Id
+    """The card programme."""
     card_currency_ison: ExtList[CurrencyIson] | None = None
+    """The currencies: one account is created for each; the first is the card's default."""
     card_country_ison: CountryIson
+    """The card's country."""
     card_virtual: fields.KindOfCard
+    """Whether the card is virtual."""
     card_reference_id: AN[1, 50] | None = None
+    """Your own reference."""
     card_name_line_3: ANS[3, 26]
+    """First embossed line."""
     card_name_line_4: ANS[3, 50] | None = None
+    """Second embossed line."""
     card_product_id: Id | None = None
+    """The product; default: the programme's first."""
     card_fee_group_id: Id | None = None
+    """The card's fee group; default: the programme's first."""
     card_limit_group_id: Id | None = None
+    """The card's limit group; default: the programme's first."""
     account_limit_group_id: Id | None = None
+    """The limit group of the new accounts; default: the programme's, if any."""
     card_usage_group_id: Id | None = None
+    """The card's usage group; default: the programme's first."""
     card_design_id: Id | None = None
+    """The design."""
     card_validity_period: Range[1, LONGEST_VALIDITY] | None = None
+    """The card's validity in months; default: the programme's."""
     card_pin: Digits[4] | None = None
+    """The PIN; generated when absent."""
     account_id: ExtList[Id] | None = None
+    """Existing accounts for the card, instead of new ones; the first is its primary account."""
     account_owner_id: fields.Beside[Id] | None = None
+    """The holders of these accounts, in the same order."""
     card_thermal_line_1: ANS[1, 50] | None = None
+    """Printed on the card's back."""
     card_thermal_line_2: ANS[1, 50] | None = None
+    """Printed on the card's back."""
     risk_rules_group_id: Id | None = None
+    """The risk rule group."""
     acs_password: ANS[6, 128] | None = None
+    """The 3-D Secure password; generated when absent."""
     auto_conversion: Flag | None = None
+    """Whether transactions in currencies without an account are charged to the default account, or declined; default:
+    the programme's setting.
+    """
 
 
 class ReissueCard(WithEmbossing):
@@ -178,11 +228,16 @@ class ReissueCard(WithEmbossing):
     late: ClassVar = Late(_OF_PHYSICAL, if_absent("virtual"))
 
     card_id: Id
+    """The card."""
     generate_new_pan: fields.KeptOrNew | None = None
+    """Whether to generate a new card number; by default, the number is kept."""
     generate_new_pin: fields.KeptOrNew | None = None
+    """Whether to generate a new PIN; default: yes."""
     virtual: fields.KindOfCard | None = None
+    """Whether the reissued card is virtual; unchanged when absent."""
     card_pin: Digits[4] | None = None
     card_program_id: Id | None = None
+    """A new card programme; required to change between virtual and physical."""
     card_fee_group_id: Id | None = None
     card_limit_group_id: Id | None = None
     card_usage_group_id: Id | None = None
@@ -191,6 +246,9 @@ class ReissueCard(WithEmbossing):
     card_name_line_3: ANS[3, 26]
     card_name_line_4: ANS[2, 50] | None = None
     auto_conversion: Flag | None = None
+    """Whether transactions in currencies without an account are charged to the default account, or declined; unchanged
+    when absent.
+    """
 
 
 class OfCard(Request):
@@ -204,35 +262,45 @@ class ActivateCard(Request):
 
     card_id: Id
     card_request_id: Id | None = None
+    """The card's latest order."""
     card_pan: Digits[16, 19] | None = None
+    """The number; must match the card's."""
     card_cvc2: Digits[3] | None = None
+    """The CVC2; must match the card's."""
     card_expiration_year: N[4] | None = None
+    """The year of expiry; must match the card's."""
     card_expiration_month: Range[1, 12] | None = None
+    """The month of expiry; must match the card's."""
 
 
 class AssignCardToFeesGroup(Request):
     card_id: Id
     fees_group_id: Id
+    """The card's new fee group."""
 
 
 class AssignCardToLimitsGroup(Request):
     card_id: Id
     limits_group_id: Id
+    """The card's new limit group."""
 
 
 class AssignCardToUsageGroup(Request):
     card_id: Id
     usages_group_id: Id
+    """The card's new usage group."""
 
 
 class AssignCardToRiskRuleGroup(Request):
     card_id: Id
     risk_rules_group_id: Id
+    """The card's new risk rule group."""
 
 
 class ChangeCardSchemeAccountUpdatesStatus(Request):
     card_id: Id
     participating: Flag
+    """Whether the card participates in the scheme's account updates."""
 
 
 class ChangeCardStatus(Request):
@@ -240,13 +308,17 @@ class ChangeCardStatus(Request):
 
     card_id: Id
     status: fields.CardStatusToSet
+    """The card's new status."""
     reason_code: fields.ReasonCode | None = None
+    """The reason for the status."""
     note: ANS[1, 255] | None = None
+    """A note."""
 
 
 class SetPin(Request):
     card_id: Id
     pin: Digits[4]
+    """The PIN."""
 
 
 class ChangeCardAcsPassword(Request):
@@ -254,21 +326,27 @@ class ChangeCardAcsPassword(Request):
 
     card_id: Id
     acs_password: ANS[6, 128]
+    """The 3-D Secure password."""
 
 
 class GetDesign(Request):
     """getDesign: list the designs of a card programme."""
 
     program_id: Id
+    """The card programme."""
 
 
 class AuthenticationConfirm(Request):
     """authenticationConfirm: submit the cardholder's answer to a 3-D Secure request."""
 
     auth_request_id: Id
+    """The 3-D Secure request."""
     confirmation_status: fields.ConfirmationStatus
+    """The cardholder's response."""
     oob_auth_method: N[1, 2]
+    """How the cardholder was authenticated, in your own numbering."""
     validation_value: ANS[1, 8] | None = None
+    """The value sent to the cardholder."""
 
 
 class CreateCardAcsMerchantWhitelistRule(Request):
@@ -281,11 +359,19 @@ class CreateCardAcsMerchantWhitelistRule(Request):
     )
 
     rule_name: ANS[1, 70]
+    """The rule's name."""
     card_id: Id
     acquirer_bin_merchant_id: fields.Pairs | None = None
+    """Merchants: pairs of acquirer BIN and merchant id."""
     mcc: fields.Mccs | None = None
+    """Merchant category codes."""
     merchant_country_ison: fields.Countries | None = None
+    """Merchants' countries."""
     merchant_name: fields.Merchants | None = None
+    """Merchants' names."""
     rule_code: ANS[1, 36] | None = None
+    """Your own reference, unique among your rules."""
     maximum_amount: N[1, 15] | None = None
+    """The maximum amount to which the rule applies, in minor units."""
     maximum_amount_currency_ison: CurrencyIson | None = None
+    """The amount's currency."""

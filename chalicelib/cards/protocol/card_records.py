@@ -40,21 +40,32 @@ class Expiration(Answer):
     """A card's expiry month. If encrypted, year and month are encrypted separately."""
 
     year: int | str
+    """The year."""
     month: int | str
+    """The month."""
 
 
 class CreatedCard(Answer):
     """The new card; ``account_id`` is the account in the first currency."""
 
     card_id: Id
+    """The card."""
     card_request_id: Id
+    """The card's latest order; changes with each reissue."""
     holder_id: Id
+    """The holder."""
     account_id: Id
+    """The account of the first currency."""
     pan: str | None
+    """The card's number."""
     pin: str | None
+    """The PIN."""
     cvc2: str | None
+    """The code on the card's back."""
     expiration: Expiration | None
+    """The end of the month in which the card expires."""
     acs_password: str
+    """The 3-D Secure password; empty if the credential may not read it, and in repeats after 24 hours."""
 
 
 class ReissuedCard(CreatedCard):
@@ -83,14 +94,18 @@ class AcsPassword(Answer):
     """The 3-D Secure password: plain or encrypted."""
 
     acs_password: str
+    """The 3-D Secure password."""
 
 
 class CardStatusAnswer(Answer):
     """A card's status, and the reason for its last change."""
 
     card_status: fields.CardStatus
+    """The card's status."""
     reason_code: fields.ReasonCode | None
+    """The reason for the status."""
     note: ANS[1, 255] | None
+    """A note."""
 
 
 class CardDetails(Answer):
@@ -99,30 +114,55 @@ class CardDetails(Answer):
     card_id: Id
     holder_id: Id
     primary_account_id: Id
+    """The card's first account."""
     virtual: fields.KindOfCard
+    """Whether the card is virtual."""
     program_id: Id
+    """The card programme."""
     reference_number: AN[1, 50] | None
+    """Your own reference."""
     invalid_pin_tries: N[1, 2]
+    """The number of incorrect PIN entries since the last correct one."""
     invalid_pin_tries_max_limit: N[1, 2]
+    """The number of incorrect entries that blocks the PIN."""
     product_id: Id
+    """The product."""
     sub_product_id: Id
+    """The product's sub-product."""
     status: fields.CardStatus
+    """The card's status."""
     status_change_reason_code: fields.ReasonCode | None
+    """The reason for the last status change."""
     status_change_note: ANS[1, 255] | None
+    """The note on the last status change."""
     pin_status: fields.PinStatus
+    """Whether the PIN is blocked."""
     default_currency_ison: CurrencyIson
+    """The currency of the card's default account."""
     country_ison: CountryIson
+    """The country."""
     service_code: N[1, 3]
+    """The service code of the card's chip."""
     fees_group_id: Id | None
+    """The card's fee group."""
     limits_group_id: Id | None
+    """The card's limit group."""
     usages_group_id: Id | None
+    """The card's usage group."""
     risk_group_id: Id | None
+    """The risk rule group."""
     card_design_id: Id
+    """The design."""
     name_line_3: ANS[3, 26] | None
+    """First embossed line."""
     name_line_4: ANS[2, 50] | None
+    """Second embossed line."""
     expiry_month: int | str | None
+    """The month of expiry; absent if the credential may not read it."""
     expiry_year: int | str | None
+    """The year of expiry; absent if the credential may not read it."""
     participating: Flag
+    """Whether the card participates in the scheme's account updates."""
 
 
 class Design(Answer):
@@ -130,10 +170,13 @@ class Design(Answer):
 
     card_design_id: Id
     card_design_name: ANS[1, 100]
+    """The design's name."""
     name: ANS[1, 100]
+    """Same as ``card_design_name``."""
 
 
 class WhitelistRule(Answer):
     """The new whitelist rule."""
 
     rule_id: Id
+    """The rule."""

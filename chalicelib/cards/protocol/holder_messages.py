@@ -49,30 +49,55 @@ class WithHolder(Request):
     """The holder block: the id of an existing holder, or the fields of a new one."""
 
     holder_id: Id | None = None
+    """An existing holder; without it the holder block describes a new one."""
     holder_title: ANS[1, 7] | None = None
+    """The holder's title."""
     holder_type: HolderType | None = None
+    """The type of holder; personal when absent."""
     holder_access_level: Level | None = None
+    """The new holder's access level; default: the programme's."""
     holder_business_name: ANS[1, 50] | None = None
+    """The business's name."""
     holder_first_name: AS[1, 50] | None = None
+    """The first name."""
     holder_last_name: AS[1, 50] | None = None
+    """The last name."""
     holder_address_line_1: ANS[1, 100] | None = None
+    """First line of the address."""
     holder_address_line_2: ANS[1, 100] | None = None
+    """Further line of the address."""
     holder_address_line_3: ANS[1, 100] | None = None
+    """Further line of the address."""
     holder_address_line_4: ANS[1, 100] | None = None
+    """Further line of the address."""
     holder_country_ison: CountryIson | None = None
+    """The country."""
     holder_zipcode: ANS[1, 9] | None = None
+    """The postal code."""
     holder_city: ANS[1, 50] | None = None
+    """The town."""
     holder_state: ANS[1, 50] | None = None
+    """The state or county."""
     holder_phone_number: Phone | None = None
+    """The telephone number, digits only."""
     holder_email: Email | None = None
+    """The email address."""
     holder_date_of_birth: Day | None = None
+    """The date of birth."""
     holder_ip_address: Ipv4 | None = None
+    """The IP address from which the holder registered."""
     holder_limit_group_id: Id | None = None
+    """The holder's limit group."""
     holder_industry_id: N[1, 4] | None = None
+    """The business's industry."""
     holder_date_of_company_incorporation: Day | None = None
+    """The date of incorporation."""
     holder_locale: AS[1, 15] | None = None
+    """The holder's language."""
     kyc_completion_level: N[1] | None = None
+    """The level of identity verification."""
     kyc_document_expiration_date: Day | None = None
+    """The expiry date of the identity document."""
 
 
 HOLDER_BLOCK = tuple(name for name in WithHolder.model_fields if name not in ("access_level", "holder_id"))
@@ -84,26 +109,44 @@ class HolderFields(Request):
     """The fields that createHolder and updateHolder share."""
 
     business_name: ANS[1, 50] | None = None
+    """The business's name."""
     title: ANS[1, 7] | None = None
+    """The holder's title."""
     first_name: AS[1, 50]
+    """The first name."""
     last_name: AS[1, 50]
+    """The last name."""
     address_line_1: ANS[1, 100]
+    """First line of the address."""
     address_line_2: ANS[1, 100] | None = None
+    """Further line of the address."""
     address_line_3: ANS[1, 100] | None = None
+    """Further line of the address."""
     address_line_4: ANS[1, 100] | None = None
+    """Further line of the address."""
     zip_code: ANS[1, 9]
+    """The postal code."""
     city: ANS[1, 50]
+    """The town."""
     state: ANS[1, 50] | None = None
+    """The state or county."""
     phone_number: Phone
+    """The telephone number, digits only."""
     country_ison: CountryIson | None = None
+    """The country."""
     holder_limit_group_id: Id
     email: Email | None = None
+    """The email address."""
     date_of_birth: Day | None = None
+    """The date of birth."""
     industry_id: N[1, 4] | None = None
+    """The business's industry."""
     date_of_company_incorporation: Day | None = None
+    """The date of incorporation."""
     kyc_completion_level: N[1] | None = None
     kyc_document_expiration_date: Day | None = None
     additional_charset_id: N[1, 10] | None = None
+    """Additional characters allowed in names; stored only."""
     holder_locale: AS[1, 15] | None = None
 
 
@@ -114,6 +157,7 @@ class CreateHolder(HolderFields):
 
     holder_type: HolderType | None = None
     ip_address: Ipv4 | None = None
+    """The IP address from which the holder registered."""
 
 
 class UpdateHolder(HolderFields):
@@ -124,6 +168,7 @@ class UpdateHolder(HolderFields):
     ) - {"access_level", "business_name"}
 
     holder_id: Id
+    """The holder."""
 
 
 class GetHolder(Request):
@@ -132,22 +177,27 @@ class GetHolder(Request):
     conditions: ClassVar = (NeedsOne(("holder_id", "card_id")),)
 
     holder_id: Id | None = None
+    """The holder."""
     card_id: Id | None = None
+    """A card of the holder."""
 
 
 class GetHolderAccounts(Request):
     """getHolderAccounts: list a holder's accounts, as far as the caller's level can see them."""
 
     holder_id: Id
+    """The holder."""
 
 
 class HolderRecord(Answer):
     """A holder. An ``email`` or ``ip_address`` stored before validation was introduced may be malformed."""
 
     id: Id
+    """The holder."""
     title: ANS[1, 7] | None
     holder_type: HolderTypeWord
     access_level: Level
+    """The minimum access level that can see the holder."""
     business_name: ANS[1, 50] | None
     first_name: AS[1, 50]
     last_name: AS[1, 50]

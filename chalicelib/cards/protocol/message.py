@@ -140,6 +140,7 @@ class Request(Message):
     _nulls: tuple[str, ...] = PrivateAttr(())
 
     access_level: Level | None = None
+    """For reads, the highest level of visible records; for creations, the record's own level."""
 
     @classmethod
     def read_fields(cls: type[R], body: Members) -> R:

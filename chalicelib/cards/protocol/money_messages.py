@@ -17,35 +17,50 @@ class CreateCustomFee(Request):
     )
 
     card_id: Id | None = None
+    """A card with an account to charge."""
     account_id: Id | None = None
+    """The account to charge."""
     account_currency: CurrencyIson | None = None
+    """The currency of the account; selects one if only card_id is present."""
     amount: N[1, 15] | None = None
+    """The fee, in minor units; default: the price of the code's entry."""
     currency_ison: CurrencyIson | None = None
+    """The fee's currency."""
     fee_group_id: Id
+    """The fee group that contains the code."""
     fee_code: AN[1, 8]
+    """A code of the group."""
     description: ANS[1, 37]
+    """The transaction's description."""
     country_ison: CountryIson | None = None
+    """The country that selects among the code's entries."""
     transaction_id: N[1, 11] | None = None
+    """The transaction that incurred the fee, on the same account."""
 
 
 class GetCardFees(Request):
     """getCardFees: list a page of entries of a card's fee group."""
 
     card_id: Id
+    """The card."""
     paginator: Paginator
+    """The page to return."""
 
 
 class GetFeesGroups(Request):
     """getFeesGroups: list all fee groups, or those that a programme allows."""
 
     program_id: Id | None = None
+    """Returns only the groups allowed by this account or card programme."""
 
 
 class GetLimits(Request):
     """getLimits: list a page of the limit entries of a card, account or holder."""
 
     record_id: Id
+    """The card, account or holder."""
     limit_type: LimitType
+    """The type of limits."""
     paginator: Paginator
 
 
@@ -64,34 +79,53 @@ class CustomFee(Answer):
     """The fee's transaction, and the account's balances after it."""
 
     transaction_id: Id
+    """The fee's transaction."""
     available_balance: int
+    """The available balance, in minor units."""
     settled_balance: int
+    """The booked balance, in minor units."""
 
 
 class NamedGroup(Answer):
     """A group's id and name."""
 
     id: Id
+    """The group."""
     name: ANS[1, 100]
+    """The name."""
 
 
 class FeeEntryRecord(Answer):
     """An entry of a fee group. Prices, minimum and maximum are in minor units of ``currency_ison``."""
 
     title: ANS[1, 100]
+    """The fee's name."""
     transaction_type: N[1, 2]
+    """The transaction type to which the fee applies; 99 matches any."""
     entry_mode_type: N[1, 2]
+    """The entry mode; 99 matches any."""
     mcc_low: N[1, 4]
+    """The first merchant category code of the range."""
     mcc_high: N[1, 4]
+    """The last merchant category code of the range."""
     fixed_price: N[1, 15] | None
+    """The fixed part, in minor units."""
     percent_price: Decimal | None
+    """The variable part, as a percentage of the transaction's amount."""
     currency_ison: CurrencyIson
+    """The currency of the prices."""
     country_ison: CountryIson | None
+    """The country to which the fee applies; all countries when absent."""
     region_id: Id | None
+    """The region to which the fee applies; all regions when absent."""
     min_amount: N[1, 15] | None
+    """The minimum fee, in minor units."""
     max_amount: N[1, 15] | None
+    """The maximum fee, in minor units."""
     date_updated: N[1, 11]
+    """When the operator last changed the entry, in Unix seconds."""
     code: AN[1, 8]
+    """The fee code: the first matching entry of a code is charged."""
 
 
 class LimitScope(Answer):
@@ -100,16 +134,27 @@ class LimitScope(Answer):
     """
 
     amount_currency_ison: CurrencyIson
+    """The currency of the amount."""
     duration: N[1, 3]
+    """The length of a window."""
     transaction_type_id: N[1, 2]
+    """The transaction type counted; 99 matches any."""
     entry_mode_type_id: N[1, 2]
+    """The entry mode; 99 matches any."""
     limits_tx_type_id: N[1, 2]
+    """The class of transactions counted."""
     limits_group_id: Id
+    """The limit group."""
     holder_country_ison: N[1, 3]
+    """The holder's country; 0 matches any."""
     holder_region_id: N[1, 20]
+    """A region that includes the holder's country; 0 matches any."""
     transaction_region_id: N[1, 20]
+    """A region that includes the transaction's country; 0 matches any."""
     region_type_id: N[1]
+    """The transaction's location relative to the holder."""
     currency_ison: N[1, 3]
+    """The transaction's currency; 0 matches any."""
     mcc_low: N[1, 4]
     mcc_high: N[1, 4]
     date_updated: N[1, 11]
@@ -119,19 +164,31 @@ class LimitEntryRecord(LimitScope):
     """An entry of a limit group: bounds on the number of transactions, their sum, and their countries."""
 
     name: ANS[1, 100] | None
+    """The entry's name."""
     count: N[1, 9] | None
+    """The maximum number of transactions per window."""
     amount: N[1, 15] | None
+    """The maximum total amount per window, in minor units."""
     country_count: N[1, 3] | None
+    """The maximum number of countries per window."""
 
 
 class LimitStatusRecord(LimitScope):
     """A limit group entry with its remainder; ``date_valid`` is the window's end in Unix seconds."""
 
     name: ANS[1, 100] | None
+    """The entry's name."""
     original_count: N[1, 9] | None
+    """The maximum number of transactions per window."""
     count: N[1, 9]
+    """The number of transactions left; 999999999 without a bound."""
     original_amount: N[1, 15] | None
+    """The maximum total amount per window, in minor units."""
     amount: N[1, 15]
+    """The amount left, in minor units; 999999999999999 without a bound."""
     original_country_count: N[1, 3] | None
+    """The maximum number of countries per window."""
     country_count: N[1, 3]
+    """The number of further countries left; 999 without a bound."""
     date_valid: N[1, 11]
+    """The first second after the window; the current time for single-transaction limits."""

@@ -25,42 +25,53 @@ class _Assignment(Request):
     """The fields of a new address."""
 
     epm_method_id: fields.EpmMethod
+    """The payment method."""
     currency_ison: CurrencyIson
+    """The address's currency: that of the method."""
     country_ison: CountryIson | None = None
     card_id: Id | None = None
     account_name: ANS[1, 70] | None = None
     risk_score: N[1, 20] | None = None
+    """Your own assessment; stored."""
 
 
 class AssignExternalPaymentAddress(_Assignment):
     """assignExternalPaymentAddress: have the provider open an address for a holder's account."""
 
     account_id: Id
+    """The account."""
 
 
 class AssignExternalPaymentAddressForSpecialAccount(_Assignment):
     """assignExternalPaymentAddressForSpecialAccount: have the provider open an address for a special account."""
 
     special_account_id: Id
+    """The special account."""
 
 
 class CancelExternalPaymentMandate(Request):
     """cancelExternalPaymentMandate: cancel a mandate. Its pending direct debits are rejected at their cut-off."""
 
     epm_mandate_id: Id
+    """The mandate."""
     reason: fields.ReasonCode
+    """Why."""
 
 
 class ChangeDDExternalPaymentStatus(Request):
     """changeDDExternalPaymentStatus: before the cut-off, set whether a direct debit is to be paid."""
 
     epm_transaction_id: Id
+    """The direct debit."""
     should_pay: Flag
+    """Whether to pay the direct debit at its cut-off."""
     reason: fields.NumberedDebitReason
+    """The reason; stored if the direct debit is not to be paid."""
 
 
 class GetExternalPaymentAddress(Request):
     epm_address_id: Id
+    """The external payment address."""
 
 
 class GetAccountExternalPaymentAddresses(Request):
@@ -74,8 +85,11 @@ class ChangeExternalPaymentAddressStatus(Request):
 
     epm_address_id: Id
     status: fields.AddressStatus
+    """The address's new status."""
     reason_code: fields.ReasonCode | None = None
+    """The reason for the status."""
     note: ANS[1, 255] | None = None
+    """A note."""
 
 
 def check_amount(members: Members) -> Iterator[Problem]:
@@ -96,33 +110,53 @@ class TransferToExternalPayment(Request):
 
     epm_address_id: Id
     destination_account_number: BritishAccountNumber | None = None
+    """The account number, for a UK address; leading zeros may be missing."""
     destination_account_name: ANS[1, 70]
+    """The account holder's name."""
     destination_iban: Iban | None = None
+    """The IBAN; for a UK address, it must be British."""
     destination_sort_code: AN[6] | None = None
+    """The sort code, for a UK address."""
     currency_ison: CurrencyIson
+    """The currency: the address's."""
     amount: N[1, 15]
+    """The amount, in minor units."""
     reference_number: ANS[1, 255] | None = None
+    """The reference for the other party."""
     description: ANS[1, 255] | None = None
+    """The transaction's description."""
     note: ANS[1, 35] | None = None
+    """A note of yours; stored."""
     withdrawal_purpose: N[1, 2] | None = None
+    """As agreed with the provider; stored."""
     receiver_type: N[1] | None = None
+    """As agreed with the provider; stored."""
     industry_id: N[1, 2] | None = None
+    """As agreed with the provider; stored."""
     schemes: ExtList[fields.Scheme] | None = None
+    """Schemes in order of preference: the first that accepts the amount is used. Default: FPS, then CHAPS, or SCTINST,
+    then SCT.
+    """
 
 
 class InboundReturn(Request):
     """inboundReturn: send back a payment in, except a Bacs direct credit."""
 
     epm_transaction_id: Id
+    """The inbound payment."""
     reason: fields.ReasonCode | None = None
+    """The reason; required for SCTINST and SCT."""
     reference: ANS[1, 255] | None = None
+    """The reference for the other party."""
 
 
 class DirectDebitReturn(Request):
     """directDebitReturn: reclaim a collected direct debit."""
 
     returned_epm_transaction_id: Id
+    """The direct debit."""
     reason: fields.DirectDebitReason
+    """The reason; lower case is accepted."""
     reference: ANS[1, 255] | None = None
 
 
@@ -130,7 +164,9 @@ class DirectCreditReturn(Request):
     """directCreditReturn: send back a Bacs direct credit."""
 
     epm_transaction_id: Id
+    """The inbound Bacs direct credit."""
     return_reason_id: fields.ReasonCode | None = None
+    """Why."""
     reference: ANS[1, 255] | None = None
 
 
@@ -138,34 +174,57 @@ class AddressRecord(Answer):
     """An external payment address, which receives payments and direct debits."""
 
     id: Id
+    """The external payment address."""
     access_level: Level
+    """The minimum access level that can see the address."""
     active: Flag
+    """Whether the address is assigned and its status is A."""
     account_number: AN[1, 26] | None
+    """The account number of a UK address."""
     iban: AN[15, 34] | None
+    """The IBAN."""
     sort_code: AN[6] | None
+    """The sort code of a UK address."""
     bic: AN[8, 11] | None
+    """The bank's BIC of a SEPA address."""
     account_name: ANS[1, 101]
+    """The account name shown to other parties."""
     direct_credit_enabled: Flag
+    """Whether Bacs direct credits are accepted."""
     direct_debit_enabled: Flag
+    """Whether direct debits are accepted."""
     inbound_enabled: Flag
+    """Whether inbound payments are accepted."""
     outbound_enabled: Flag
+    """Whether outbound payments are allowed."""
     epm_method_id: fields.EpmMethod
     epm_type_id: fields.EpmType
+    """The type of account identifiers."""
     account_id: Id
+    """The address's account: a holder's or a special one."""
     account_type: fields.AccountType
+    """The type of account."""
     card_id: Id | None
+    """The card specified when the address was assigned."""
     holder_id: Id | None
+    """The holder."""
     currency_ison: CurrencyIson
+    """The currency."""
     country_ison: CountryIson
+    """The country."""
     assignment_state: fields.AssignmentState
+    """The state of the assignment at the provider."""
 
 
 class AddressWithStatus(AddressRecord):
     """An external payment address with its status, and the reason for its last change."""
 
     status: fields.AddressStatus
+    """The address's status."""
     status_change_reason_code: fields.ReasonCode | None
+    """The reason for the last status change."""
     status_change_note: ANS[1, 255] | None
+    """The note on the last status change."""
 
 
 class OwnBankAccount(Answer):
@@ -195,18 +254,31 @@ class TransferRecord(Answer):
     """
 
     id: Id | None
+    """The external payment; for a return, the return itself."""
     external_transaction_reference: N[1, 15] | None
+    """The provider's own reference number."""
     settlement_amount: int
+    """The amount in the account's currency, in minor units, including a conversion fee if it is blended, but no other
+    fees.
+    """
     settlement_currency: CurrencyIson
+    """The account's currency."""
     instructed_amount: int
+    """The amount transferred, in minor units."""
     instructed_currency: CurrencyIson
+    """The currency of the transfer: the address's."""
     transaction_id: Id | None
+    """The account's transaction, once it is booked."""
     trans_link: AN[1, 36] | None
+    """Links the payment's transaction, its fees and its return; present once booked."""
     source_bank_account_address: list[OwnBankAccount] | None
+    """The payer's account, as a single object; values that the address lacks are empty."""
     created_at: str | None
+    """When the payment was requested: Unix seconds as a string of digits."""
 
 
 class TransferWithDestination(TransferRecord):
     """A payment submitted to the provider, with its destination."""
 
     destination_bank_account_address: list[OtherBankAccount] | None
+    """The payee's account, as a single object with the known values."""

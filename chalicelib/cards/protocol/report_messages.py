@@ -28,21 +28,27 @@ class ReportRequest(Request):
     further: ClassVar = (check_dates,)
 
     item_count: ItemCount
+    """The maximum number of rows."""
     last_id: Id | None = None
+    """The last row of the previous page, after which this page begins."""
 
 
 class GetCardsActivity(ReportRequest):
     """getCardsActivity: list the network messages about one or all cards."""
 
     card_id: Id | None = None
+    """The card; by default, all cards visible at your access level."""
     date_from: N[1, 11]
+    """The earliest recording time, in Unix seconds."""
     date_to: N[1, 11]
+    """The latest recording time, in Unix seconds."""
 
 
 class GetFinancialAuthorizes(ReportRequest):
     """getFinancialAuthorizes: list a card's approved messages, without inquiries."""
 
     card_id: Id
+    """The card."""
     date_from: N[1, 11]
     date_to: N[1, 11]
 
@@ -56,83 +62,144 @@ class GetTransactions(ReportRequest):
     )
 
     card_id: Id | None = None
+    """A card whose transactions are returned."""
     account_id: Id | None = None
+    """An account whose transactions are returned; combined with a card, those of both."""
     date_from: N[1, 11] | None = None
     date_to: N[1, 11] | None = None
     transaction_id: Id | None = None
+    """A single transaction, instead of or within a period."""
 
 
 class GetFinancialDetailAddendums(ReportRequest):
     """getFinancialDetailAddendums: list details that the network reported after the transactions."""
 
     date_imported_from: N[1, 11]
+    """The earliest recording time, in Unix seconds."""
     date_imported_to: N[1, 11]
+    """The latest recording time, in Unix seconds."""
     transaction_id: N[1, 11] | None = None
+    """The transaction; all transactions when absent."""
 
 
 class SimulateAddendum(Request):
     """simulateAddendum: the network reports additional details of a transaction."""
 
     transaction_id: N[1, 11]
+    """The transaction."""
     addendum_type: ANS[1, 50]
+    """The type of addendum, in the network's terms."""
     data: fields.SmallObject
+    """The details: at least one member, at most 2000 bytes as JSON."""
 
 
 class CardActivityRecord(Answer):
     """A network message about a card, approved or declined."""
 
     authorize_id: Id
+    """The message."""
     proc_code: N[1, 6]
+    """The processing code: the transaction type followed by four zeros."""
     authorize_type: fields.AuthorizeType
+    """The type of message."""
     card_present: Flag
+    """Whether the card was present."""
     card_id: Id
+    """The card."""
     trans_link: ANS[1, 36]
+    """Links all messages of a transaction, from authorization to clearing."""
     transmission_date: fields.Day
+    """The date of receipt (UTC)."""
     transmission_time: N[1, 11]
+    """The time of receipt, in Unix seconds."""
     billing_amount: int
+    """The amount in the account's currency, in minor units, without fees and markup."""
     billing_currency_ison: CurrencyIson
+    """The account's currency."""
     billing_conversion_rate: Decimal
+    """The rate of conversion to ``billing_amount``."""
     holder_amount: int
+    """The amount posted for the holder, in minor units, including blended fees."""
     holder_currency_ison: CurrencyIson
+    """The account's currency."""
     stan: N[1, 6]
+    """The network's number of the message (system trace audit number)."""
     transaction_amount: int
+    """The amount at the merchant, in minor units."""
     transaction_currency_ison: CurrencyIson
+    """The currency of ``transaction_amount``."""
     transaction_fee_amount: int
+    """The acquirer's fee, in minor units."""
     response_code: fields.ResponseCode
+    """The issuer's response."""
     acquirer_id: ANS[1, 11]
+    """The acquirer."""
     reversal: Flag
+    """Whether the message reverses an authorization in full or in part."""
     actual: Flag
+    """Whether the message took effect: 0 if declined."""
     suspicious: Flag
+    """Whether a risk rule marked the transaction as suspicious."""
     transaction_fee: int
+    """The fees, in minor units of the account's currency."""
     currency_conversion_fee: int
+    """The conversion fee, in minor units of the account's currency."""
     risk_actions: list[Any]
+    """The actions triggered by risk rules, as a single object of flags."""
     security_checks: list[Any]
+    """The security data present in the message, as a single object of flags."""
     auth_code: AN[1, 6] | None
+    """The approval code."""
     transaction_local_time: AN[12] | None
+    """The merchant's local time: YYMMDDHHMMSS."""
     retrieval_reference_number: AN[1, 12] | None
+    """The network's number of the transaction."""
     country_ison: CountryIson | None
+    """The merchant's country."""
     mcc: N[1, 4] | None
+    """The merchant category code."""
     merchant_name: ANS[1, 100] | None
+    """The merchant's name."""
     merchant_id: ANS[1, 15] | None
+    """The merchant's id."""
     terminal_id: ANS[1, 16] | None
+    """The terminal."""
     forwarder_id: ANS[1, 11] | None
+    """The forwarding institution."""
     pos_data: ANS[1, 26] | None
+    """As received from the network."""
     pos_entry_mode: ANS[1, 12] | None
+    """How card and PIN were entered (ISO 8583, field 22)."""
     pos_condition_code: ANS[1, 2] | None
+    """The circumstances (ISO 8583, field 25)."""
     note: ANS[1, 255] | None
+    """A note."""
     trace_id: ANS[1, 15] | None
+    """The network's number of the whole transaction."""
     trace_number: ANS[1, 15] | None
+    """Same as ``stan``, with leading zeros."""
     advice_reason_code: N[1, 4] | None
+    """The reason for the network's decision: 1 stand-in for the issuer, 2 expiry of the hold."""
     advice_detail_code: N[1, 4] | None
+    """Details of the advice reason."""
     cashback_amount: int | None
+    """Cash paid out in addition to the amount, in minor units."""
     transaction_type: fields.TransactionType | None
+    """The transaction type."""
     entry_mode_type: fields.EntryModeType | None
+    """The entry mode."""
     pad_cumulative_amount: int | None
+    """The additional amount held, in minor units, if padding is configured."""
     eci_indicator: fields.EciIndicator | None
+    """How the cardholder was authenticated."""
     settlement_amount: int | None
+    """The amount settled by the scheme."""
     settlement_currency_ison: CurrencyIson | None
+    """The currency of ``settlement_amount``."""
     settlement_conversion_rate: Decimal | None
+    """The rate of conversion to ``settlement_amount``."""
     risk_rule_ids: ANS[1, 255] | None
+    """The risk rules triggered, separated by commas."""
 
 
 class FinancialAuthorizeRecord(Answer, total=False):
@@ -141,6 +208,7 @@ class FinancialAuthorizeRecord(Answer, total=False):
     authorize_id: Id
     proc_code: N[1, 6]
     card_id: Id
+    """The card."""
     trans_link: ANS[1, 36]
     transmission_date: fields.Day
     transmission_time: N[1, 11]
@@ -155,8 +223,11 @@ class FinancialAuthorizeRecord(Answer, total=False):
     acquirer_id: ANS[1, 11]
     response_code: fields.ResponseCode
     base_conversion_rate: Decimal
+    """The rate to the account's currency, without a markup."""
     holder_conversion_rate: Decimal
+    """The rate to the account's currency, with the markup."""
     is_conversion_fee_blended: Flag
+    """Whether ``holder_amount`` includes the conversion fee."""
     suspicious: Flag
     security_checks: list[Any]
     settlement_amount: int | None
@@ -176,10 +247,14 @@ class FinancialAuthorizeRecord(Answer, total=False):
     pos_entry_mode: ANS[1, 12] | None
     note: ANS[1, 255] | None
     date_valid: fields.Day | None
+    """The date on which the hold expires (UTC)."""
     card_present: Flag | None
     currency_conversion_fee: int | None
+    """The conversion fee, in minor units, if ``holder_amount`` does not include it."""
     currency_convertion_fee: int | None
+    """The conversion fee, in an alternative spelling."""
     transaction_fee: int | None
+    """The fees, in minor units, if they are not shown as a separate transaction."""
     eci_indicator: fields.EciIndicator | None
 
 
@@ -187,82 +262,130 @@ class TransactionRecord(Answer, total=False):
     """A transaction of an account; dates have the form YYMMDD."""
 
     transaction_id: Id
+    """The transaction."""
     mti: N[4]
+    """The message type (ISO 8583): 1240 clearing, 1442 dispute, 1740 fee, 1200 external payment."""
     account_id: Id
+    """The account."""
     proc_code: N[1, 6]
     trans_link: ANS[1, 36]
+    """Links related transactions."""
     transaction_type: fields.TransactionType
     entry_mode_type: fields.EntryModeType
     base_conversion_rate: Decimal
     holder_conversion_rate: Decimal
     is_conversion_fee_blended: Flag
+    """Whether ``holder_amount`` includes the conversion fee; for returns, it does."""
     suspicious: Flag
     risk_actions: list[Any]
     security_checks: list[Any]
     description: ANS[1, 255] | None
+    """The description; for an external payment or a return, the remittance information."""
     risk_rule_ids: ANS[1, 255] | None
     card_id: Id | None
+    """The card; null for an external payment without one."""
     transaction_amount: int | None
+    """The amount, in minor units of its own currency."""
     transaction_currency_ison: CurrencyIson | None
     reconciliation_amount: int | None
+    """The amount settled with the network or the provider, in minor units."""
     reconciliation_currency_ison: CurrencyIson | None
+    """The currency of ``reconciliation_amount``."""
     interchange_rate_designator: AN[1, 2] | None
+    """The scheme's interchange rate for the acquirer."""
     holder_billing_amount: int | None
+    """The amount in the account's currency, in minor units, without fees and markup."""
     holder_billing_currency_ison: CurrencyIson | None
+    """The account's currency."""
     transaction_original_amount: int | None
+    """For a reversal, the original amount."""
     reconciliation_original_amount: int | None
+    """For a reversal, the original settled amount."""
     holder_amount: int | None
     holder_currency_ison: CurrencyIson | None
     transaction_fee_amount: int | None
     parent_transaction_id: Id | None
+    """The related transaction: charged, disputed or returned by this one."""
     transaction_log_id: Id | None
+    """The authorization."""
     reason_code: N[1, 4] | None
+    """The reason for a dispute."""
     function_code: N[1, 3] | None
+    """The function of the message (ISO 8583, field 24)."""
     mcc: N[1, 4] | None
     acquirer_bin: N[1, 11] | None
+    """The acquirer's BIN."""
     settlement_date: N[1, 6] | None
+    """The date of recording (UTC), as digits: YYMMDD."""
     reconciliation_date: N[1, 6] | None
+    """The settlement date, as digits: YYMMDD."""
     load_type: N[1, 2] | None
+    """The type of load."""
     load_source: N[1, 2] | None
+    """The source of the load."""
     currency_convertion_fee: int | None
+    """The conversion fee, in minor units of the account's currency."""
     currency_conversion_fee: int | None
+    """The conversion fee, in an alternative spelling."""
     transaction_fee: int | None
+    """The fees included in ``holder_amount``, in minor units of the account's currency."""
     eci_indicator: fields.EciIndicator | None
     transaction_local_time: AN[12] | None
     acquirer_processing_date: AN[6] | None
+    """The acquirer's processing date: YYMMDD."""
     auth_code: AN[1, 6] | None
     retrieval_reference_number: AN[1, 12] | None
     pos_entry_mode: ANS[1, 12] | None
     acquirer_id: ANS[1, 11] | None
     forwarder_id: ANS[1, 11] | None
     merchant_terminal_id: ANS[1, 16] | None
+    """The terminal."""
     merchant: ANS[1, 255] | None
+    """The merchant's name and location in one line."""
     merchant_name: ANS[1, 100] | None
     merchant_address: ANS[1, 100] | None
+    """The merchant's street."""
     merchant_city: ANS[1, 100] | None
+    """The merchant's town."""
     merchant_postcode: ANS[1, 10] | None
+    """The merchant's postal code."""
     merchant_id: ANS[1, 15] | None
     merchant_state: ANS[1, 50] | None
+    """The merchant's state."""
     merchant_country: ANS[3] | None
+    """The merchant's country (alpha-3)."""
     additional_data: ANS[1, 999] | None
+    """Additional data from the network."""
     reference_number: ANS[1, 255] | None
+    """The reference sent to or received from the other party."""
     epm_transaction_id: Id | None
+    """The external payment."""
     epm_mandate_id: Id | None
+    """The mandate of the direct debit."""
     counterparty_name: ANS[1, 101] | None
+    """For an external payment or a return: the payer, payee or creditor."""
     counterparty_iban: AN[15, 34] | None
+    """The counterparty's IBAN, if known."""
     counterparty_sort_code: AN[6] | None
+    """The counterparty's sort code, if known."""
     counterparty_account_number: AN[1, 26] | None
+    """The counterparty's account number, if known."""
     scheme: fields.Scheme | None
+    """For an external payment or a return: the payment scheme."""
 
 
 class AddendumRecord(Answer):
     """Additional details of a transaction from the network; ``date_imported`` is in Unix seconds."""
 
     id: Id
+    """The addendum."""
     transaction_id: Id
+    """The transaction."""
     addendum_type: ANS[1, 50]
     date_imported: N[1, 11]
+    """When it was recorded, in Unix seconds."""
     data: fields.SmallObject
+    """The details."""
 
 
 class NewAddendum(Answer):

@@ -15,19 +15,28 @@ class AtMerchant(Request):
     """The merchant and location of a card's use."""
 
     mcc: Digits[4] | None = None
+    """The merchant category code."""
     merchant_name: ANS[1, 100] | None = None
+    """The merchant's name."""
     merchant_id: ANS[1, 15] | None = None
+    """The merchant's id."""
     merchant_country_ison: CountryIson | None = None
+    """The merchant's country."""
     terminal_id: ANS[1, 16] | None = None
+    """The terminal."""
 
 
 class SimulateAuthentication(AtMerchant):
     """simulateAuthentication: an online shop requests 3-D Secure authentication."""
 
     card_id: Id
+    """The card."""
     amount: N[1, 15]
+    """The amount, in minor units."""
     currency_ison: CurrencyIson
+    """The currency."""
     acquirer_bin: Digits[4, 11] | None = None
+    """The acquirer's BIN."""
 
 
 def check_total_amount(members: Members) -> Iterator[Problem]:
@@ -45,29 +54,42 @@ class _CardUse(AtMerchant):
 
     card_id: Id | None = None
     pan: Digits[16, 19] | None = None
+    """The card's number, instead of ``card_id``."""
     transaction_type: fields.CardTransactionType
+    """The transaction type, below 60."""
     amount: N[1, 15]
+    """The amount, in minor units, without cashback."""
     currency_ison: CurrencyIson
     entry_mode_type: fields.EntryModeType | None = None
+    """The entry mode."""
     cashback_amount: N[1, 15] | None = None
+    """Cash paid out in addition to the amount, in minor units."""
     pin: Digits[4] | None = None
+    """The PIN entered."""
     cvc2: Digits[3] | None = None
+    """The CVC2 entered."""
     expiry_year: N[4] | None = None
+    """The year of expiry submitted."""
     expiry_month: Range[1, 12] | None = None
+    """The month of expiry submitted."""
     eci_indicator: fields.EciIndicator | None = None
+    """How the cardholder was authenticated."""
     partial_approval: Flag | None = None
+    """Whether approval of part of the amount is acceptable."""
 
 
 class SimulateAuthorization(_CardUse):
     """simulateAuthorization: the network requests an authorization."""
 
     force_response_code: fields.ResponseCode | None = None
+    """Respond with this code, without any checks and without counting incorrect PINs."""
 
 
 class SimulateAdvice(_CardUse):
     """simulateAdvice: the network reports its own decision, which is never declined."""
 
     response_code: fields.ResponseCode
+    """The network's decision."""
 
 
 class SimulateIncrement(Request):
@@ -76,7 +98,9 @@ class SimulateIncrement(Request):
     further: ClassVar = (check_amount,)
 
     trans_link: Digits[12]
+    """Links all messages of a transaction, from authorization to clearing."""
     amount: N[1, 15]
+    """The additional amount requested, in minor units of the transaction's currency."""
 
 
 class SimulateReversal(Request):
@@ -86,6 +110,7 @@ class SimulateReversal(Request):
 
     trans_link: Digits[12]
     amount: N[1, 15] | None = None
+    """The amount to reverse, in minor units of the transaction's currency; the whole remainder when absent."""
 
 
 class SimulateExpiry(Request):
@@ -101,10 +126,15 @@ class SimulateClearing(AtMerchant):
     further: ClassVar = (check_amount,)
 
     trans_link: Digits[12] | None = None
+    """The authorization to clear."""
     card_id: Id | None = None
+    """The card, instead of ``trans_link``, if there was no authorization."""
     amount: N[1, 15]
+    """The amount to clear, in minor units."""
     currency_ison: CurrencyIson
+    """The currency of the amount."""
     final: Flag | None = None
+    """Whether this is the last clearing, which releases the remainder: 0 no, 1 yes (default)."""
 
 
 class SimulateRefund(SimulateClearing):
@@ -117,34 +147,52 @@ class SimulateDispute(Request):
     further: ClassVar = (check_amount,)
 
     transaction_id: N[1, 11]
+    """The cleared transaction."""
     step: fields.DisputeStep
+    """The step of the dispute."""
     amount: N[1, 15] | None = None
+    """The disputed amount, in minor units of the account's currency; the whole transaction when absent."""
 
 
 class Authentication(Answer):
     """The outcome; ``validation_value`` is the cardholder's one-time code."""
 
     outcome: str
+    """The outcome."""
     auth_request_id: Id | None
+    """The 3-D Secure request."""
     validation_value: AN[1, 8] | None
+    """The value sent to the cardholder."""
     expires_at: N[1, 11] | None
+    """When the request expires, in Unix seconds."""
 
 
 class Authorization(Answer):
     """The issuer's response. A decline is also a success, with a ``response_code`` other than 00."""
 
     authorize_id: Id
+    """The message."""
     trans_link: ANS[1, 36]
     response_code: fields.ResponseCode
+    """The issuer's response."""
     auth_code: AN[6] | None
+    """The approval code."""
     approved_amount: int
+    """The approved amount, in minor units of the transaction's currency."""
     holder_amount: int
+    """The amount charged, in minor units of the account's currency, including blended fees."""
     holder_currency_ison: CurrencyIson
+    """The account's currency."""
     fee_amount: int
+    """The fees, in minor units of the account's currency, without the conversion fee."""
     risk_actions: list[Any]
+    """The actions triggered by risk rules, as a single object of flags."""
     security_checks: list[Any]
+    """The security data present in the message, as a single object of flags."""
     available_balance: int
+    """The available balance, in minor units."""
     settled_balance: int
+    """The booked balance, in minor units."""
 
 
 class Balances(Answer):
@@ -159,6 +207,7 @@ class Released(Answer):
 
     authorize_id: Id
     released_amount: int
+    """The amount released from hold, in minor units of the account's currency."""
     available_balance: int
     settled_balance: int
 
@@ -167,6 +216,7 @@ class Cleared(Answer):
     """The transaction, and the amount released from the authorization's hold."""
 
     transaction_id: Id
+    """The transaction."""
     trans_link: ANS[1, 36]
     holder_amount: int
     released_amount: int
@@ -178,7 +228,9 @@ class Disputed(Answer):
     """The dispute, and the account's balances after the step."""
 
     dispute_id: Id
+    """The dispute."""
     reserved_balance: int
+    """Funds reserved until a dispute is resolved, in minor units."""
     available_balance: int
     settled_balance: int
 
@@ -189,11 +241,16 @@ class SimulateInboundPayment(Request):
     further: ClassVar = (check_amount,)
 
     epm_address_id: Id
+    """The external payment address."""
     amount: N[1, 15]
     currency_ison: CurrencyIson
+    """The currency: the address's."""
     scheme: fields.Scheme
+    """The payment scheme; lower case is accepted."""
     sender_name: ANS[1, 70]
+    """The payer's name."""
     reference: ANS[1, 255] | None = None
+    """The reference for the holder."""
 
 
 class SimulateMandate(Request):
@@ -201,7 +258,9 @@ class SimulateMandate(Request):
 
     epm_address_id: Id
     creditor_name: ANS[1, 70]
+    """The creditor's name."""
     reference: ANS[1, 255]
+    """The creditor's reference."""
 
 
 class SimulateDirectDebit(Request):
@@ -216,25 +275,34 @@ class SimulateDirectDebit(Request):
     further: ClassVar = (check_amount,)
 
     epm_mandate_id: Id | None = None
+    """The mandate under which a creditor announces a collection."""
     amount: N[1, 15] | None = None
     epm_transaction_id: Id | None = None
+    """An announced direct debit, whose cut-off is brought forward to now."""
 
 
 class SimulateOutboundResult(Request):
     """simulateOutboundResult: the provider reports the outcome of a payment out."""
 
     epm_transaction_id: Id
+    """The external payment."""
     result: fields.PaymentResult
+    """The result reported by the provider."""
     reason: ANS[1, 35] | None = None
+    """The reason; stored with the payment."""
 
 
 class InboundPayment(Answer):
     """The outcome. A bounced payment has a ``reason`` and no ``transaction_id``."""
 
     epm_transaction_id: Id
+    """The external payment."""
     transaction_id: Id | None
+    """The account's transaction; absent if the payment was bounced."""
     state: fields.PaymentState
+    """The payment's state: S, or J if it was bounced."""
     reason: ANS[1, 255] | None
+    """The reason for the bounce."""
     available_balance: int
     settled_balance: int
 
@@ -243,15 +311,20 @@ class NewMandate(Answer):
     """The new mandate."""
 
     epm_mandate_id: Id
+    """The mandate."""
 
 
 class Collection(Answer):
     """The direct debit; ``cut_off`` is in Unix seconds, ``reason`` is present if it was rejected."""
 
     epm_transaction_id: Id
+    """The external payment."""
     state: fields.PaymentState
+    """The direct debit's state."""
     cut_off: N[1, 11]
+    """When the direct debit is paid or rejected, in Unix seconds."""
     reason: ANS[1, 255] | None
+    """The reason for non-payment."""
     available_balance: int
     settled_balance: int
 
@@ -260,6 +333,8 @@ class OutboundResult(Answer):
     """The updated payment; ``transaction_id`` is omitted if nothing was booked."""
 
     state: fields.PaymentState
+    """The payment's state."""
     transaction_id: Id | None
+    """The account's transaction, or the return's; absent if the payment was rejected."""
     available_balance: int
     settled_balance: int

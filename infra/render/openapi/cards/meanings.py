@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from infra.render.openapi.cards import money_meanings, report_meanings
 from infra.render.openapi.cards.example_values import ACCOUNT_ID, CARD_ID, EURO, GERMANY, HOLDER_ID, MOMENT, PIN
-from infra.render.openapi.cards.member_docs import sentence_below
+from infra.render.openapi.cards.member_docs import sentence
 
 Meaning = tuple[str, Any]
 
@@ -247,13 +247,7 @@ MEANINGS: Mapping[str, Meaning] = {
 
 
 def meaning(model: type[BaseModel], member: str) -> Meaning:
-    """A member's meaning and example. Raises: LookupError, if it has none.
-
-    A sentence below the member in its class replaces the one in ``MEANINGS``.
-    """
+    """A member's meaning and example. Raises: LookupError, if it has none."""
     keys = [*(f"{base.__name__}.{member}" for base in model.__mro__), member]
-    sentence, example = next((MEANINGS[key] for key in keys if key in MEANINGS), ("", None))
-    sentence = sentence_below(model, member) or sentence
-    if not sentence:
-        raise LookupError(f"{model.__name__}.{member} has no meaning: add it below the member")
-    return sentence, example
+    _, example = next((MEANINGS[key] for key in keys if key in MEANINGS), ("", None))
+    return sentence(model, member), example
