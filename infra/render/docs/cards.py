@@ -16,7 +16,7 @@ from chalicelib.cards.protocol.rules import CodeWordRule, OneOfRule
 from chalicelib.cards.requests.action import Action
 from infra.render.openapi.cards import examples, notation, purposes, tables
 from infra.render.openapi.cards.answer_models import answer_of, data_of
-from infra.render.openapi.cards.meanings import meaning
+from infra.render.openapi.cards.member_docs import sentence
 from infra.render.openapi.cards.schemas import ENVELOPE, Json, order_members, rule_in
 from infra.render.openapi.introduction import table
 from infra.render.openapi.models import Model, models_in
@@ -126,9 +126,7 @@ def _actions() -> Iterator[str]:
 def _envelope() -> str:
     level = Request.model_fields["access_level"]
     rows = [(f"`{name}`", _need_of_envelope(name), kind, rule) for name, (kind, rule) in _ENVELOPE.items()]
-    rows.append(
-        ("`access_level`", "optional", notation.field_notation(level), f"{meaning(Request, 'access_level')[0]}")
-    )
+    rows.append(("`access_level`", "optional", notation.field_notation(level), sentence(Request, "access_level")))
     return table(("Envelope field", "", "Type", "Rule"), rows)
 
 
@@ -199,7 +197,7 @@ def _need(model: type[Request], name: str) -> str:
 
 
 def _rule(model: Model, name: str) -> str:
-    said, rule = meaning(model, name)[0], rule_in(model.model_fields[name])
+    said, rule = sentence(model, name), rule_in(model.model_fields[name])
     listed = next((tables.LIST_OF[key] for key in (f"{model.__name__}.{name}", name) if key in tables.LIST_OF), None)
     if listed is not None:
         return f"{said}: {_link(listed)}"

@@ -14,7 +14,7 @@ from chalicelib.foundation.call_limits import LimitReached
 from infra.render.openapi import webhooks
 from infra.render.openapi.cards.answer_models import AnswerModel, answer_of, data_of
 from infra.render.openapi.cards.example_values import HOLDER_ID
-from infra.render.openapi.cards.meanings import meaning
+from infra.render.openapi.cards.member_examples import example
 from infra.render.openapi.cards.schemas import ENVELOPE, order_members
 from infra.render.openapi.models import Model, is_list, models_in
 
@@ -106,5 +106,5 @@ def _value(model: Model, name: str) -> Any:
     annotation = model.model_fields[name].annotation
     inner = next(models_in(annotation), None)
     if inner is None or is_list(annotation):
-        return meaning(model, name)[1]
+        return example(model, name)
     return _members(inner)

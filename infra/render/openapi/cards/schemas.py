@@ -19,7 +19,8 @@ from chalicelib.cards.protocol.values import API_VERSION
 from chalicelib.cards.requests.action import Action
 from infra.render.openapi.cards import conditions, purposes
 from infra.render.openapi.cards.answer_models import answer_of
-from infra.render.openapi.cards.meanings import meaning
+from infra.render.openapi.cards.member_docs import sentence
+from infra.render.openapi.cards.member_examples import example
 from infra.render.openapi.models import Model, is_list, models_in
 from infra.render.openapi.schemas import with_null
 
@@ -188,14 +189,15 @@ class CardSchemas:
 
     def _member(self, model: Model, name: str, way: Way) -> Json:
         field = model.model_fields[name]
-        text, example = meaning(model, name)
         found = self._field_schema(field, way)
         kind = found.pop("description", "")
         found.pop("examples", None)
         if type(None) in get_args(field.annotation) and (way == "taken" or field.is_required()):
             found = _or_null(found)
-        found["description"] = ". ".join(part for part in (text, kind if kind not in _SELF_EVIDENT else "") if part)
-        return found | ({"examples": [example]} if example is not None else {})
+        parts = [sentence(model, name), *([kind] if kind and kind not in _SELF_EVIDENT else [])]
+        found["description"] = ". ".join(parts)
+        shown = example(model, name)
+        return found | ({"examples": [shown]} if shown is not None else {})
 
     def _field_schema(self, field: FieldInfo, way: Way) -> Json:
         rule = rule_in(field)

@@ -11,16 +11,22 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from chalicelib.cards.actions import ACTIONS, SIMULATOR_ACTIONS
+from chalicelib.cards.protocol.account_messages import CreateAccount, GetAccounts
 from chalicelib.cards.protocol.card_events import EVENTS
 from chalicelib.cards.protocol.message import ENVELOPE, Request
+from chalicelib.cards.protocol.money_messages import LimitStatusRecord
+from chalicelib.cards.protocol.portal_messages import ListCards
+from chalicelib.cards.protocol.simulator_messages import SimulateClearing, SimulateRefund
 from chalicelib.cards.protocol.status_codes import Refused, Status
+from chalicelib.cards.protocol.values import MOST_AMOUNT, MOST_COUNT, MOST_COUNTRIES
 from chalicelib.cards.requests.action import Action
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto import event_signing
 from infra.programme import file
 from infra.render.openapi.cards import examples
-from infra.render.openapi.cards.answer_models import answer_of, data_of
-from infra.render.openapi.cards.meanings import MEANINGS, meaning
+from infra.render.openapi.cards.answer_models import answer_of, data_of, model_of
+from infra.render.openapi.cards.member_docs import INHERITED, sentence
+from infra.render.openapi.cards.member_examples import EXAMPLES, example
 from infra.render.openapi.cards.purposes import FURTHER, NOTES
 from infra.render.openapi.cards.schemas import name_of
 from infra.render.openapi.documents import load
@@ -138,7 +144,7 @@ def test_error_responses_have_exactly_the_known_status_codes() -> None:
     assert document()["components"]["schemas"]["ErrorResponse"]["properties"]["status_code"]["enum"] == list(Status)
 
 
-def test_notes_and_meanings_describe_only_existing_actions_and_members() -> None:
+def test_notes_sentences_and_examples_describe_only_existing_actions_and_members() -> None:
     models = {
         base
         for model in (
@@ -153,9 +159,37 @@ def test_notes_and_meanings_describe_only_existing_actions_and_members() -> None
     names = {model.__name__ for model in models}
 
     assert NOTES.keys() == EVERY.keys()
-    assert {key.rpartition(".")[2] for key in MEANINGS} <= members
-    assert {key.rpartition(".")[0] for key in MEANINGS if "." in key} <= names
+    keys = EXAMPLES.keys() | INHERITED.keys()
+    assert {key.rpartition(".")[2] for key in keys} <= members
+    assert {key.rpartition(".")[0] for key in keys if "." in key} <= names
     assert {check.__name__ for action in EVERY.values() for check in action.request.further} == FURTHER.keys()
+
+
+@pytest.mark.parametrize(
+    ("model", "member", "expected"),
+    [
+        (CreateAccount, "account_status", "The account's status"),
+        (CreateAccount, "holder_id", "An existing holder; without it the holder block describes a new one"),
+        (GetAccounts, "account_id", "The account"),
+        (SimulateClearing, "amount", "The amount to clear, in minor units"),
+        (SimulateRefund, "amount", "The amount refunded, in minor units"),
+    ],
+    ids=["below the member", "below the base's", "below the first of its name", "of the base", "of the subclass"],
+)
+def test_a_member_means_what_the_sentence_nearest_to_it_says(model: type[Request], member: str, expected: str) -> None:
+    assert sentence(model, member) == expected
+
+
+@pytest.mark.parametrize(
+    ("member", "value"), [("count", MOST_COUNT), ("amount", MOST_AMOUNT), ("country_count", MOST_COUNTRIES)]
+)
+def test_the_sentence_of_an_unlimited_remainder_states_its_value(member: str, value: int) -> None:
+    assert f"; {value} without a bound" in sentence(model_of(LimitStatusRecord), member)
+
+
+def test_a_member_without_a_sentence_is_refused() -> None:
+    with pytest.raises(LookupError, match=r"portal_messages\.ListCards\.last_four has no sentence"):
+        sentence(ListCards, "last_four")
 
 
 # -- examples
@@ -211,7 +245,7 @@ def test_examples_use_ids_of_the_demo_programme() -> None:
         assert value in kinds[kind], name
     card_number = answer_of(EVERY["getCardNumber"])
     assert card_number is not None
-    assert programme.bin == meaning(card_number, "pan")[1][: len(programme.bin)]
+    assert programme.bin == example(card_number, "pan")[: len(programme.bin)]
 
 
 # -- what is taken

@@ -1,0 +1,185 @@
+"""One valid example of each member of the card API's messages, with values of the demonstration programme.
+
+Lookup order: ``CreateCard.account_id`` (the model or one of its bases), ``account_id``. Members without an example are
+omitted from the examples of their messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel
+
+from infra.render.openapi.cards import money_examples, report_examples
+from infra.render.openapi.cards.example_values import ACCOUNT_ID, CARD_ID, EURO, GERMANY, HOLDER_ID, MOMENT, PIN
+
+_PAN, _CVC2, _PASSWORD = "2223000048410010", "482", "Meadow-42-Lantern"
+_YEAR, _MONTH = 2029, 11
+_EMBOSSED = "ADA OKAFOR"
+
+EXAMPLES: Mapping[str, Any] = {
+    # identifiers
+    "id": ACCOUNT_ID,
+    "HolderRecord.id": HOLDER_ID,
+    "account_id": ACCOUNT_ID,
+    "CreateCard.account_id": None,
+    "GetAccounts.card_id": None,
+    "primary_account_id": ACCOUNT_ID,
+    "holder_id": HOLDER_ID,
+    "WithHolder.holder_id": None,
+    "card_id": CARD_ID,
+    "GetHolder.card_id": None,
+    "card_request_id": 100000041,
+    "ActivateCard.card_request_id": None,
+    "HolderRecord.access_level": 0,
+    # programmes and groups
+    "program_id": 501,
+    "CardDetails.program_id": 101,
+    "GetDesign.program_id": 101,
+    "account_program_id": 502,
+    "card_program_id": 101,
+    "ReissueCard.card_program_id": None,
+    "fee_group_id": 301,
+    "fees_group_id": 301,
+    "AssignAccountToFeeRuleGroup.fee_group_id": 302,
+    "AssignCardToFeesGroup.fees_group_id": 302,
+    "limit_group_id": 211,
+    "limits_group_id": 201,
+    "AssignAccountToLimitRuleGroup.limit_group_id": 212,
+    "AssignCardToLimitsGroup.limits_group_id": 202,
+    "usages_group_id": 601,
+    "AssignCardToUsageGroup.usages_group_id": 602,
+    "risk_group_id": 401,
+    "risk_rule_group_id": 402,
+    "risk_rules_group_id": 401,
+    "AssignCardToRiskRuleGroup.risk_rules_group_id": 402,
+    "holder_limit_group_id": 221,
+    "card_product_id": 11,
+    "product_id": 11,
+    "sub_product_id": 1,
+    "card_fee_group_id": 301,
+    "card_limit_group_id": 201,
+    "account_limit_group_id": 211,
+    "card_usage_group_id": 601,
+    "card_design_id": 21,
+    "card_design_name": "Plain Blue",
+    "name": "Plain Blue",
+    # accounts
+    "currency_ison": EURO,
+    "available_balance": 125000,
+    "settled_balance": 131500,
+    "reserved_balance": 0,
+    "account_status": "A",
+    "ChangeAccountStatus.account_status": "S",
+    "date_updated": MOMENT,
+    "reason_code": 2,
+    "note": "Requested by telephone",
+    "status_change_reason_code": 2,
+    "status_change_note": "Requested by telephone",
+    "skip_holder_validation": 0,
+    # holders
+    "holder_type": "0",
+    "title": "Ms",
+    "first_name": "Ada",
+    "last_name": "Okafor",
+    "address_line_1": "Lindenallee 12",
+    "address_line_2": "Hinterhaus",
+    "zip_code": "10115",
+    "city": "Berlin",
+    "state": "Berlin",
+    "phone_number": "4930901820",
+    "country_ison": GERMANY,
+    "email": "ada.okafor@example.com",
+    "date_of_birth": "1990-04-17",
+    "ip_address": "203.0.113.7",
+    "kyc_completion_level": 2,
+    "kyc_document_expiration_date": "2031-06-30",
+    "holder_locale": "de-DE",
+    "holder_title": "Ms",
+    "holder_first_name": "Ada",
+    "holder_last_name": "Okafor",
+    "holder_address_line_1": "Lindenallee 12",
+    "holder_country_ison": GERMANY,
+    "holder_zipcode": "10115",
+    "holder_city": "Berlin",
+    "holder_phone_number": "4930901820",
+    "holder_email": "ada.okafor@example.com",
+    "holder_date_of_birth": "1990-04-17",
+    # cards
+    "virtual": 0,
+    "card_virtual": 0,
+    "card_currency_ison": [EURO],
+    "card_country_ison": GERMANY,
+    "card_reference_id": "ORDER2026117",
+    "reference_number": "ORDER2026117",
+    "card_name_line_3": _EMBOSSED,
+    "name_line_3": _EMBOSSED,
+    "card_validity_period": 36,
+    "acs_password": _PASSWORD,
+    "CreateCard.acs_password": None,
+    "auto_conversion": 1,
+    "ReissueCard.auto_conversion": None,
+    "generate_new_pan": 1,
+    "generate_new_pin": 1,
+    "card_cvc2": _CVC2,
+    "card_expiration_year": _YEAR,
+    "card_expiration_month": _MONTH,
+    "pan": _PAN,
+    "pin": PIN,
+    "cvc2": _CVC2,
+    "year": _YEAR,
+    "month": _MONTH,
+    "expiry_year": _YEAR,
+    "expiry_month": _MONTH,
+    "status": "A",
+    "ChangeCardStatus.status": "T",
+    "card_status": "T",
+    "pin_status": 0,
+    "invalid_pin_tries": 0,
+    "invalid_pin_tries_max_limit": 3,
+    "default_currency_ison": EURO,
+    "service_code": 201,
+    "participating": 1,
+    # delivery
+    "delivery_title": "Ms",
+    "delivery_first_name": "Ada",
+    "delivery_last_name": "Okafor",
+    "delivery_address_line_1": "Lindenallee 12",
+    "delivery_country_ison": GERMANY,
+    "delivery_zipcode": "10115",
+    "delivery_city": "Berlin",
+    "order_shipping_method": 701,
+    "order_language": "DEU",
+    # 3-D Secure
+    "rule_id": 100000058,
+    "rule_name": "Shops around the corner",
+    "rule_code": "5b0f1f0e-6b7b-4a0a-9d34-2f4c1f0a7e11",
+    "CreateCardAcsMerchantWhitelistRule.mcc": "5411,5812",
+    "CreateCardAcsMerchantWhitelistRule.merchant_country_ison": "276,826",
+    "CreateCardAcsMerchantWhitelistRule.merchant_name": None,
+    "maximum_amount": 5000,
+    "maximum_amount_currency_ison": EURO,
+    "auth_request_id": 100000066,
+    "confirmation_status": "Y",
+    "oob_auth_method": 1,
+    "validation_value": "730214",
+    # simulator
+    "amount": 2599,
+    "acquirer_bin": "400012",
+    "mcc": "5411",
+    "merchant_name": "Corner Shop",
+    "merchant_id": "SHOP0001",
+    "merchant_country_ison": GERMANY,
+    "terminal_id": "TERM0001",
+    "outcome": "challenge",
+    "expires_at": MOMENT + 300,
+    **money_examples.EXAMPLES,
+    **report_examples.EXAMPLES,
+}
+
+
+def example(model: type[BaseModel], member: str) -> Any:
+    """A member's example, or ``None`` if it has none."""
+    keys = [*(f"{base.__name__}.{member}" for base in model.__mro__), member]
+    return next((EXAMPLES[key] for key in keys if key in EXAMPLES), None)
