@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
-from itertools import pairwise
+from itertools import zip_longest
 
 
 def sentence(model: type, member: str) -> str:
@@ -32,7 +32,7 @@ def _sentences(module: str, name: str) -> Mapping[str, str]:
     found: dict[str, str] = {}
     for base in bases:
         found |= _sentences(base.__module__, base.__name__)
-    return found | dict(_below_members(source))
+    return found | {name: text for name, text in read_members(source) if text}
 
 
 @cache
@@ -44,8 +44,11 @@ def _classes(module: str) -> Mapping[str, ast.ClassDef]:
     return {each.name: each for each in tree.body if isinstance(each, ast.ClassDef)}
 
 
-def _below_members(source: ast.ClassDef) -> Iterator[tuple[str, str]]:
-    for member, below in pairwise(source.body):
-        match member, below:
+def read_members(source: ast.ClassDef) -> Iterator[tuple[str, str]]:
+    """The members that a class declares, each with the sentence below it, or an empty text."""
+    for statement, below in zip_longest(source.body, source.body[1:]):
+        match statement, below:
             case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
                 yield name, " ".join(text.replace("``", "`").split()).removesuffix(".")
+            case ast.AnnAssign(target=ast.Name(id=name)), _:
+                yield name, ""

@@ -11,9 +11,10 @@ import inspect
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
-from itertools import zip_longest
 
 from pydantic import BaseModel
+
+from infra.render.openapi.member_docs import read_members
 
 INHERITED: Mapping[str, str] = {
     "UpdateHolder.country_ison": "The country; ignored if the programme forbids changing it",
@@ -62,18 +63,3 @@ def _sentences(module: str) -> Mapping[str, Mapping[str, str]]:
             first = {name: text for name, text in own.items() if text} | first
             found[each.name] = {name: text or first.get(name, "") for name, text in own.items()}
     return found
-
-
-def read_members(of_class: ast.ClassDef) -> Iterator[tuple[str, str]]:
-    """The members that a class declares, each with the sentence below it or an empty text."""
-    for statement, below in zip_longest(of_class.body, of_class.body[1:]):
-        match statement:
-            case ast.AnnAssign(target=ast.Name(id=name)):
-                yield name, _read_sentence(below)
-
-
-def _read_sentence(statement: ast.stmt | None) -> str:
-    match statement:
-        case ast.Expr(value=ast.Constant(value=str(text))):
-            return " ".join(text.replace("``", "`").split()).removesuffix(".")
-    return ""
