@@ -71,9 +71,7 @@ def _funds_confirmation(call: WebhookCall) -> dict[str, Any]:
     return {"balance": decimal_amount(available, account.currency), "currency": account.currency}
 
 
-def _find_account(
-    accounts: Sequence[CustomerAccount], named: account_messages.AccountRequest | payment_messages.FundsAccount
-) -> CustomerAccount:
+def _find_account(accounts: Sequence[CustomerAccount], named: account_messages.AccountRequest) -> CustomerAccount:
     """The account that matches all identifiers of a request. Raises: Refusal."""
     for account in accounts:
         if named.account_id in (None, account.account_id) and named.iban in (None, account.iban):

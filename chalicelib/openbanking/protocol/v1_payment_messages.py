@@ -26,10 +26,11 @@ from chalicelib.foundation.fields.field_types import (
     exact_sum,
 )
 from chalicelib.foundation.fields.problems import InvalidMessage, fault
-from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_ID, BankPaymentId
+from chalicelib.openbanking.protocol.bank_identifiers import BankPaymentId
 from chalicelib.openbanking.protocol.british_accounts import contradicts
 from chalicelib.openbanking.protocol.currency_amounts import InCurrency
 from chalicelib.openbanking.protocol.payment_enumerations import SCHEME, VERSION_1_SCHEMES, schemes_schema
+from chalicelib.openbanking.protocol.v1_account_messages import AccountRequest
 from chalicelib.openbanking.protocol.webhooks import FundsConfirmation, UnusableAnswer
 
 BULK_ITEMS = 1000
@@ -184,19 +185,8 @@ class InitiationAnswer(OpenMessage):
     """The payment's identifier at the bank."""
 
 
-class FundsAccount(Message):
+class FundsAccount(AccountRequest):
     """The account to check."""
-
-    iban: Iban | None = None
-    """The account's IBAN."""
-    account_id: AN[LONGEST_ID] | None = None
-    """The bank's own identifier of the account."""
-
-    @model_validator(mode="after")
-    def one_of(self) -> Self:
-        if self.iban is None and self.account_id is None:
-            fault("value", "iban or account_id is required")
-        return self
 
 
 class FundsAmount(InCurrency):
