@@ -43,8 +43,8 @@ from chalicelib.foundation import context, log  # noqa: E402
 from chalicelib.foundation.aws.calls import CAPACITY, REPEATS  # noqa: E402
 from chalicelib.foundation.crypto.signatures import sign  # noqa: E402
 from tests import lean_emulator  # noqa: E402
+from tests.causeway import Causeway  # noqa: E402
 from tests.log_lines import Lines  # noqa: E402
-from tests.world import World  # noqa: E402
 
 if TYPE_CHECKING:
     from tests.cards.leak_watch import Watch
@@ -142,16 +142,16 @@ def _nothing_expires() -> AbstractContextManager[Any]:
 
 
 @pytest.fixture(scope="session")
-def shared_world(resources: None) -> Iterator[World]:
+def shared_causeway(resources: None) -> Iterator[Causeway]:
     """Made once: its keys and banks take time. So does a signature, and most requests to banks have the same body."""
     with patch("chalicelib.openbanking.bank_client.bank_client.sign", lru_cache(1024)(sign)):
-        yield World.first()
+        yield Causeway.first()
 
 
 @pytest.fixture
-def world(shared_world: World) -> Iterator[World]:
+def causeway(shared_causeway: Causeway) -> Iterator[Causeway]:
     """The whole service in this process, with a clock that stands still, banks that tests script, a new client."""
-    fresh = shared_world.again()
+    fresh = shared_causeway.again()
     with fresh.installed():
         yield fresh
 

@@ -10,7 +10,7 @@ from unittest import mock
 
 from chalicelib.foundation.aws.calls import Call, Members, Proceed, observe
 from chalicelib.foundation.dynamodb.store import Page
-from tests.world import World
+from tests.causeway import Causeway
 
 
 @contextlib.contextmanager
@@ -26,7 +26,7 @@ def note_calls(note: Callable[[Call], object]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def counted(world: World) -> Iterator[list[str]]:
+def counted(causeway: Causeway) -> Iterator[list[str]]:
     """The names of the DynamoDB calls made inside."""
     made: list[str] = []
 
@@ -39,10 +39,10 @@ def counted(world: World) -> Iterator[list[str]]:
 
 
 @contextlib.contextmanager
-def rows_read(world: World, table: str) -> Iterator[list[int]]:
+def rows_read(causeway: Causeway, table: str) -> Iterator[list[int]]:
     """The number of rows that each query of a table made inside returns."""
     rows: list[int] = []
-    query = world.hub.store.query
+    query = causeway.hub.store.query
 
     def note(name: str, *partition: Any, **which: Any) -> Page:
         page = query(name, *partition, **which)
@@ -50,12 +50,12 @@ def rows_read(world: World, table: str) -> Iterator[list[int]]:
             rows.append(len(page.items))
         return page
 
-    with mock.patch.object(world.hub.store, "query", note):
+    with mock.patch.object(causeway.hub.store, "query", note):
         yield rows
 
 
 @contextlib.contextmanager
-def transactions(world: World) -> Iterator[list[list[str]]]:
+def transactions(causeway: Causeway) -> Iterator[list[list[str]]]:
     """The operations of each transaction made inside: what they do, and where."""
     made: list[list[str]] = []
 

@@ -15,9 +15,9 @@ from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal, get_args
 
+from tests.causeway import Causeway
 from tests.openbanking.faults import Fault
 from tests.tables import Refused, carried_out
-from tests.world import World
 
 Engine = Literal["recognises tokens", "says in progress", "ignores tokens"]
 """How an engine answers a transaction that is sent again: as DynamoDB when the first one is over, as DynamoDB while it
@@ -31,8 +31,8 @@ _VARIABLE = "AWS_ENDPOINT_URL_DYNAMODB"
 class LateAnswers(Fault):
     """Loses the answer to the first call of each kind of operation that is made inside."""
 
-    def __init__(self, world: World, engine: Engine) -> None:
-        super().__init__(world, "after")
+    def __init__(self, causeway: Causeway, engine: Engine) -> None:
+        super().__init__(causeway, "after")
         self._engine = engine
 
     def __str__(self) -> str:
@@ -58,10 +58,10 @@ class LateAnswers(Fault):
             _server().is_resting = False
 
 
-def late_answers(world: World) -> Iterator[LateAnswers]:
+def late_answers(causeway: Causeway) -> Iterator[LateAnswers]:
     """The same calls with each engine."""
     for engine in get_args(Engine):
-        yield LateAnswers(world, engine)
+        yield LateAnswers(causeway, engine)
 
 
 class _Server:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.world import World
+from tests.causeway import Causeway
 
 ID = "0F8FAD5B-D9CB-469F-A165-70867728950E"
 ELSEWHERE = {
@@ -44,10 +44,10 @@ ELSEWHERE = {
 @pytest.mark.parametrize(("call", "version"), ELSEWHERE.items(), ids=ELSEWHERE)
 @pytest.mark.parametrize("content_type", ["application/json", "text/plain"])
 def test_an_unknown_action_returns_401_in_the_format_of_its_api(
-    world: World, call: str, version: int, content_type: str
+    causeway: Causeway, call: str, version: int, content_type: str
 ) -> None:
     method, path = call.split()
-    answer = world.call(method, path, b"{}", {"x-request-id": ID, "content-type": content_type})
+    answer = causeway.call(method, path, b"{}", {"x-request-id": ID, "content-type": content_type})
 
     assert answer.status == 401
     assert answer.headers["x-request-id"] == ID.lower()
@@ -60,9 +60,9 @@ def test_an_unknown_action_returns_401_in_the_format_of_its_api(
 
 @pytest.mark.parametrize("given", [None, "", "1", f"{ID} "])
 @pytest.mark.parametrize("call", ["GET /bank/consent", "POST /bank/v2", "GET /tpp/token", "POST /tpp/nothing"])
-def test_an_invalid_request_id_is_replaced(world: World, call: str, given: str | None) -> None:
+def test_an_invalid_request_id_is_replaced(causeway: Causeway, call: str, given: str | None) -> None:
     method, path = call.split()
-    answer = world.call(method, path, b"", {} if given is None else {"x-request-id": given})
+    answer = causeway.call(method, path, b"", {} if given is None else {"x-request-id": given})
 
     assert len(answer.headers["x-request-id"]) == 36
     assert answer.headers["x-request-id"] != ID.lower()
@@ -86,9 +86,9 @@ GETS = [
 
 @pytest.mark.parametrize("content_type", ["", "text/plain", "application/x-www-form-urlencoded", "nonsense"])
 @pytest.mark.parametrize("path", GETS)
-def test_a_get_accepts_any_content_type(world: World, path: str, content_type: str) -> None:
-    usual = world.tpp("GET", path, headers={"x-request-id": ID})
-    answer = world.tpp("GET", path, headers={"x-request-id": ID, "content-type": content_type})
+def test_a_get_accepts_any_content_type(causeway: Causeway, path: str, content_type: str) -> None:
+    usual = causeway.tpp("GET", path, headers={"x-request-id": ID})
+    answer = causeway.tpp("GET", path, headers={"x-request-id": ID, "content-type": content_type})
 
     assert answer.status == usual.status
     assert answer.headers["content-type"] == usual.headers["content-type"]
@@ -96,20 +96,20 @@ def test_a_get_accepts_any_content_type(world: World, path: str, content_type: s
 
 
 @pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", ""])
-def test_a_cancel_address_accepts_any_content_type(world: World, content_type: str) -> None:
+def test_a_cancel_address_accepts_any_content_type(causeway: Causeway, content_type: str) -> None:
     from urllib.parse import urlsplit
 
-    url = world.authorize(1)["redirect_url"]
-    path = urlsplit(world.bank(1, "/init_authorization", {"request_url": url}).body["cancel_url"]).path
+    url = causeway.authorize(1)["redirect_url"]
+    path = urlsplit(causeway.bank(1, "/init_authorization", {"request_url": url}).body["cancel_url"]).path
 
-    answer = world.call("GET", path, headers={"content-type": content_type, "x-request-id": ID})
+    answer = causeway.call("GET", path, headers={"content-type": content_type, "x-request-id": ID})
 
     assert (answer.status, answer.headers["x-request-id"]) == (303, ID.lower())
 
 
 @pytest.mark.parametrize("path", ["/tpp/banks", "/tpp/nothing", "/tpp/token"])
-def test_every_tpp_response_has_the_hub_time_in_server_timing(world: World, path: str) -> None:
-    assert "hub;dur=" in world.tpp("GET", path).headers["server-timing"]
+def test_every_tpp_response_has_the_hub_time_in_server_timing(causeway: Causeway, path: str) -> None:
+    assert "hub;dur=" in causeway.tpp("GET", path).headers["server-timing"]
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_every_tpp_response_has_the_hub_time_in_server_timing(world: World, path
     ],
 )
 def test_a_failure_outside_a_view_returns_500_in_the_format_of_the_api(
-    world: World, route: str, members: set[str], monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, route: str, members: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from chalicelib.foundation.http.web import Incoming
 
@@ -129,7 +129,7 @@ def test_a_failure_outside_a_view_returns_500_in_the_format_of_the_api(
         raise LookupError("hunter2")
 
     monkeypatch.setattr(Incoming, "of", broken)
-    answer = world.call("POST", route, b"{}", {"x-request-id": ID})
+    answer = causeway.call("POST", route, b"{}", {"x-request-id": ID})
 
     assert (answer.status, set(answer.body)) == (500, members)
     assert answer.headers["x-request-id"] == ID.lower()

@@ -13,8 +13,8 @@ from chalicelib.cards.protocol import schemes, values
 from chalicelib.cards.protocol.payment_states import PAYMENT_KINDS, PAYMENT_RULES, PAYMENT_STATES
 from chalicelib.foundation.fields.registries import currency_numbers
 from tests.cards.scenes import EUR, MANAGER, Scene
+from tests.causeway import Causeway
 from tests.documents import CARDS, section, tables
-from tests.world import World
 
 PAGE = CARDS
 
@@ -37,8 +37,8 @@ def cells(heading: str, first: str) -> list[list[str]]:
 # -- numbers
 
 
-def test_docs_give_the_conversions_of_the_demonstration_programme(world: World) -> None:
-    scene = Scene(world)
+def test_docs_give_the_conversions_of_the_demonstration_programme(causeway: Causeway) -> None:
+    scene = Scene(causeway)
     catalogue = scene.hub.cards.programmes.catalogue(MANAGER)
     numbers = {name: number for number, name in currency_numbers().items()}
 
@@ -106,8 +106,8 @@ def test_docs_give_the_times_of_direct_debits() -> None:
     assert pending_index.ASKING_SECONDS == 60, "and the schedule runs every minute: within two minutes, the page says"
 
 
-def test_docs_give_the_price_of_the_example_fee(world: World) -> None:
-    catalogue = Scene(world).hub.cards.programmes.catalogue(MANAGER)
+def test_docs_give_the_price_of_the_example_fee(causeway: Causeway) -> None:
+    catalogue = Scene(causeway).hub.cards.programmes.catalogue(MANAGER)
     (entry,) = [each for each in catalogue.fee_groups[304].entries if each.code == "EXTOUT" and not each.country]
     said = flat("## Fees")
 

@@ -16,8 +16,8 @@ from chalicelib.cards.protocol.message import Answer
 from chalicelib.cards.protocol.report_messages import CardActivityRecord, FinancialAuthorizeRecord, TransactionRecord
 from chalicelib.foundation.fields.registries import currency_numbers
 from tests.cards.scenes import EUR, GBP, GERMANY, SEPA, USD, MadeCard, Scene
+from tests.causeway import Causeway
 from tests.documents import CARDS, reference, section, tables
-from tests.world import World
 
 PAGE = CARDS
 NUMBERS = {name: number for number, name in currency_numbers().items()}
@@ -26,8 +26,8 @@ ALWAYS = {"date_from": 0, "date_to": 99999999999, "item_count": 100}
 
 
 @pytest.fixture
-def scene(world: World) -> Scene:
-    return Scene(world)
+def scene(causeway: Causeway) -> Scene:
+    return Scene(causeway)
 
 
 def cells(heading: str, first: str, page: str = PAGE) -> list[list[str]]:

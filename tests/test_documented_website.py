@@ -26,9 +26,9 @@ from chalicelib.website.pages import CLIENT_COOKIE, COOKIE, static_files
 from chalicelib.website.performance import performance_views
 from chalicelib.website.records import attempts, journeys, one_time_secrets, sessions
 from chalicelib.website.site import FOR_USERS
+from tests.causeway import Causeway
 from tests.documents import DATA, DOCUMENTS, OPERATIONS, blocks, rows, section, tables
 from tests.website.person import Person, known
-from tests.world import World
 
 WEBSITE = DOCUMENTS["docs/web-interface.md"]
 HOURS, DAYS = 3600, 24 * 3600
@@ -166,18 +166,18 @@ def exceptions() -> dict[str, str]:
     return {where: said for where, (said,) in table("## Response headers", "Where").items()}
 
 
-def test_docs_list_the_headers_sent_with_every_page(world: World) -> None:
+def test_docs_list_the_headers_sent_with_every_page(causeway: Causeway) -> None:
     (block,) = blocks(section(WEBSITE, "## Response headers"), "text")
-    sent = world.call("GET", "/terms").headers
+    sent = causeway.call("GET", "/terms").headers
 
     for name, _, value in (line.partition(": ") for line in block.splitlines()):
         assert sent[name.lower()] == value
 
 
 @pytest.mark.usefixtures("rendered")
-def test_api_screens_have_the_same_csp_as_other_pages(world: World) -> None:
+def test_api_screens_have_the_same_csp_as_other_pages(causeway: Causeway) -> None:
     paths = ("/terms", *(f"/specifications/{screen.name}" for screen in SCREENS))
-    policies = {world.call("GET", path).headers["content-security-policy"] for path in paths}
+    policies = {causeway.call("GET", path).headers["content-security-policy"] for path in paths}
 
     assert len(policies) == 1
     assert not any("/specifications" in where and "-src" in instead for where, instead in exceptions().items())
@@ -185,8 +185,10 @@ def test_api_screens_have_the_same_csp_as_other_pages(world: World) -> None:
 
 @pytest.mark.usefixtures("rendered")
 @pytest.mark.parametrize("place", PAGES)
-def test_docs_list_the_pages_with_referrer_policy_no_referrer(world: World, place: str) -> None:
-    person = Person(world, {COOKIE: world.hub.website.sessions.begin(known(world.hub, "ada@example.com")).cookie})
+def test_docs_list_the_pages_with_referrer_policy_no_referrer(causeway: Causeway, place: str) -> None:
+    person = Person(
+        causeway, {COOKIE: causeway.hub.website.sessions.begin(known(causeway.hub, "ada@example.com")).cookie}
+    )
     answer = person.get(re.sub("{.*}", "account", place))
     (where,) = [where for where, said in exceptions().items() if "since codes and tokens pass" in said]
 
@@ -195,9 +197,11 @@ def test_docs_list_the_pages_with_referrer_policy_no_referrer(world: World, plac
     assert answer.headers["referrer-policy"] == expected
 
 
-def test_the_csp_of_authorize_names_the_callback_url(world: World) -> None:
-    person = Person(world, {COOKIE: world.hub.website.sessions.begin(known(world.hub, "ada@example.com")).cookie})
-    client = world.hub.openbanking.clients.create(
+def test_the_csp_of_authorize_names_the_callback_url(causeway: Causeway) -> None:
+    person = Person(
+        causeway, {COOKIE: causeway.hub.website.sessions.begin(known(causeway.hub, "ada@example.com")).cookie}
+    )
+    client = causeway.hub.openbanking.clients.create(
         owner="ada@example.com", title="A", callback_urls=["https://tpp.example.com/back"]
     )
     client_id = client.client.client_id
@@ -208,9 +212,9 @@ def test_the_csp_of_authorize_names_the_callback_url(world: World) -> None:
 
 
 @pytest.mark.usefixtures("rendered")
-def test_docs_give_the_cache_control_of_files(world: World) -> None:
-    files = world.call("GET", f"/static/{static_files().name('site.css')}").headers["cache-control"]
-    documents = world.call("GET", "/openapi/tpp.json").headers["cache-control"]
+def test_docs_give_the_cache_control_of_files(causeway: Causeway) -> None:
+    files = causeway.call("GET", f"/static/{static_files().name('site.css')}").headers["cache-control"]
+    documents = causeway.call("GET", "/openapi/tpp.json").headers["cache-control"]
 
     assert exceptions()["/static/…"].startswith(f"Cache-Control: {files}: ")
     assert exceptions()["/openapi/…"].startswith(f"Cache-Control: {documents} and an ETag")

@@ -8,11 +8,11 @@ import pytest
 
 from app import app
 from chalicelib.foundation.http.web import OTHERS
+from tests.causeway import Answer, Causeway
 from tests.openbanking.payer import Payer
 from tests.untouched import address, nothing_changes, person_cookie
 from tests.website.authorization.journey import approve, open_request, run
 from tests.website.person import Person
-from tests.world import Answer, World
 
 
 def is_interface(path: str) -> bool:
@@ -32,12 +32,12 @@ def test_every_path_has_a_route_for_other_methods() -> None:
 @pytest.mark.parametrize("route", GETS)
 @pytest.mark.parametrize("signed_in", [True, False])
 def test_head_returns_the_headers_of_get_without_a_body_and_changes_nothing(
-    world: World, monkeypatch: pytest.MonkeyPatch, route: str, signed_in: bool
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch, route: str, signed_in: bool
 ) -> None:
-    headers = {"cookie": person_cookie(world)} if signed_in else {}
-    usual = world.call("GET", address(route), headers=headers)
-    with nothing_changes(world, monkeypatch):
-        answer = world.call("HEAD", address(route), headers=headers)
+    headers = {"cookie": person_cookie(causeway)} if signed_in else {}
+    usual = causeway.call("GET", address(route), headers=headers)
+    with nothing_changes(causeway, monkeypatch):
+        answer = causeway.call("HEAD", address(route), headers=headers)
 
     assert (answer.status, answer.text) == (usual.status, "")
     assert answer.headers.keys() == usual.headers.keys()
@@ -46,9 +46,9 @@ def test_head_returns_the_headers_of_get_without_a_body_and_changes_nothing(
 
 
 @pytest.mark.parametrize("route", ELSEWHERE)
-def test_options_lists_the_allowed_methods(world: World, monkeypatch: pytest.MonkeyPatch, route: str) -> None:
-    with nothing_changes(world, monkeypatch):
-        answer = world.call("OPTIONS", address(route))
+def test_options_lists_the_allowed_methods(causeway: Causeway, monkeypatch: pytest.MonkeyPatch, route: str) -> None:
+    with nothing_changes(causeway, monkeypatch):
+        answer = causeway.call("OPTIONS", address(route))
 
     named = {*app.routes[route]} - {OTHERS}
     assert (answer.status, answer.text) == (204, "")
@@ -59,20 +59,20 @@ def test_options_lists_the_allowed_methods(world: World, monkeypatch: pytest.Mon
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "TRACE", "FOO", OTHERS])
 @pytest.mark.parametrize("route", ELSEWHERE)
 def test_an_unsupported_method_returns_405_with_allow(
-    world: World, monkeypatch: pytest.MonkeyPatch, route: str, method: str
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch, route: str, method: str
 ) -> None:
-    with nothing_changes(world, monkeypatch):
-        answer = world.call(method, address(route))
+    with nothing_changes(causeway, monkeypatch):
+        answer = causeway.call(method, address(route))
 
     assert answer.status == 405
-    assert answer.headers["allow"] == world.call("OPTIONS", address(route)).headers["allow"]
+    assert answer.headers["allow"] == causeway.call("OPTIONS", address(route)).headers["allow"]
     assert answer.headers["content-type"] in ("application/json", "text/html; charset=utf-8")
     assert answer.text
 
 
 @pytest.mark.parametrize("route", POSTS)
-def test_head_returns_405_without_a_get(world: World, route: str) -> None:
-    answer = world.call("HEAD", address(route))
+def test_head_returns_405_without_a_get(causeway: Causeway, route: str) -> None:
+    answer = causeway.call("HEAD", address(route))
 
     assert (answer.status, answer.text) == (405, "")
     assert "GET" not in answer.headers["allow"]
@@ -82,8 +82,8 @@ def test_head_returns_405_without_a_get(world: World, route: str) -> None:
 @pytest.mark.parametrize(
     "path", ["/tpp/accounts", "/tpp/banks", "/bank/consent", "/bank/public_key", "/bank/v2/consent"]
 )
-def test_unsupported_methods_of_the_apis_return_401(world: World, method: str, path: str) -> None:
-    answer = world.call(method, path)
+def test_unsupported_methods_of_the_apis_return_401(causeway: Causeway, method: str, path: str) -> None:
+    answer = causeway.call(method, path)
 
     assert answer.status == 401
     if method == "HEAD":
@@ -97,58 +97,66 @@ def test_unsupported_methods_of_the_apis_return_401(world: World, method: str, p
 # -- addresses whose GET changes something
 
 
-def head(world: World, monkeypatch: pytest.MonkeyPatch, url: str, headers: dict[str, str] | None = None) -> Answer:
+def head(
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch, url: str, headers: dict[str, str] | None = None
+) -> Answer:
     parts = urlsplit(url)
-    with nothing_changes(world, monkeypatch):
-        answer = world.call("HEAD", f"{parts.path}?{parts.query}", headers=headers)
+    with nothing_changes(causeway, monkeypatch):
+        answer = causeway.call("HEAD", f"{parts.path}?{parts.query}", headers=headers)
     assert answer.text == ""
     return answer
 
 
-def test_head_at_oauth_authorize_opens_no_authorization(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_head_at_oauth_authorize_opens_no_authorization(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
     query = {
         "response_type": "code",
-        "client_id": world.client.client_id,
+        "client_id": causeway.client.client_id,
         "scope": "account.list",
-        "bic": world.banks[1].bank.bic,
+        "bic": causeway.banks[1].bank.bic,
         "state": "once",
     }
-    answer = head(world, monkeypatch, f"/oauth/authorize?{urlencode(query)}")
+    answer = head(causeway, monkeypatch, f"/oauth/authorize?{urlencode(query)}")
 
     assert (answer.status, answer.headers.get("location")) == (303, None)
-    assert world.call("GET", f"/oauth/authorize?{urlencode(query)}").status == 303
-    assert head(world, monkeypatch, f"/oauth/authorize?{urlencode(query | {'client_id': 'nobody'})}").status == 400
+    assert causeway.call("GET", f"/oauth/authorize?{urlencode(query)}").status == 303
+    assert head(causeway, monkeypatch, f"/oauth/authorize?{urlencode(query | {'client_id': 'nobody'})}").status == 400
 
 
-def test_head_at_the_callback_keeps_the_code(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    user = Person.signed_in(world, "psu@example.com")
+def test_head_at_the_callback_keeps_the_code(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
+    user = Person.signed_in(causeway, "psu@example.com")
     client_id = user.create_client()
     open_request(user, client_id)
-    back = approve(world, run(user, client_id))
+    back = approve(causeway, run(user, client_id))
     cookie = "; ".join(f"{name}={value}" for name, value in user.cookies.items())
 
-    assert head(world, monkeypatch, back, {"cookie": cookie}).status == 303
+    assert head(causeway, monkeypatch, back, {"cookie": cookie}).status == 303
     user.get(back)
     user.follow()
     assert "You have tokens" in user.text
 
 
-def test_head_at_the_cancel_address_keeps_the_authorization_open(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_head_at_the_cancel_address_keeps_the_authorization_open(
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for version in (1, 2):
-        url = world.authorize(version)["redirect_url"]
-        asked = world.bank(version, "/init_authorization", {"request_url" if version == 1 else "requestUrl": url}).body
-        assert head(world, monkeypatch, asked.get("cancel_url") or asked["cancelUrl"]).status == 401
-        assert world.bank(version, "/consent", world.consent_body(version, url)).status == 200
+        url = causeway.authorize(version)["redirect_url"]
+        asked = causeway.bank(
+            version, "/init_authorization", {"request_url" if version == 1 else "requestUrl": url}
+        ).body
+        assert head(causeway, monkeypatch, asked.get("cancel_url") or asked["cancelUrl"]).status == 401
+        assert causeway.bank(version, "/consent", causeway.consent_body(version, url)).status == 200
 
 
-def test_head_at_the_payment_callback_sends_no_bank_request(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    Payer(world, 2).pay()
+def test_head_at_the_payment_callback_sends_no_bank_request(
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Payer(causeway, 2).pay()
 
-    assert head(world, monkeypatch, "/payments/callback?bic=BETADEF1&payment_id=P-1").status == 200
+    assert head(causeway, monkeypatch, "/payments/callback?bic=BETADEF1&payment_id=P-1").status == 200
 
 
-def test_head_at_a_demonstration_bank_starts_no_journey(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    answer = head(world, monkeypatch, "/demo-bank/one/authorize?state=x&client_id=y")
+def test_head_at_a_demonstration_bank_starts_no_journey(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = head(causeway, monkeypatch, "/demo-bank/one/authorize?state=x&client_id=y")
 
     assert answer.status == 303
     assert answer.headers.get("location") is None

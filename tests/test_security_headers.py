@@ -12,7 +12,7 @@ import pytest
 from app import app
 from chalicelib.foundation.http.web import OTHERS, Incoming
 from chalicelib.foundation.settings import Settings
-from tests.world import Answer, World
+from tests.causeway import Answer, Causeway
 
 HSTS = "strict-transport-security"
 CALLS = [
@@ -24,14 +24,14 @@ CALLS = [
 
 
 @pytest.fixture
-def https(shared_world: World) -> Iterator[World]:
+def https(shared_causeway: Causeway) -> Iterator[Causeway]:
     """The service of a stage that browsers reach by https, on the resources that all tests have."""
-    of = shared_world.hub.settings
+    of = shared_causeway.hub.settings
     settings = {"STAGE": "dev", "PUBLIC_URL": "https://dev.example.com", "RESOURCE_PREFIX": of.prefix}
     keys = {"KEYS_SECRET": of.keys_secret, "KMS_KEY_ID": of.kms_key_id}
-    world = shared_world.again(Settings.from_environment(settings | keys))
-    with world.installed():
-        yield world
+    causeway = shared_causeway.again(Settings.from_environment(settings | keys))
+    with causeway.installed():
+        yield causeway
 
 
 def check(answer: Answer) -> None:
@@ -45,30 +45,30 @@ def check(answer: Answer) -> None:
         assert answer.headers["cache-control"] == "no-store"
 
 
-def test_every_response_of_an_https_stage_has_strict_transport_security(https: World) -> None:
+def test_every_response_of_an_https_stage_has_strict_transport_security(https: Causeway) -> None:
     for method, path in CALLS:
         answer = https.call(method, path, b"{}" if method == "POST" else None)
         check(answer)
         assert answer.headers[HSTS] == "max-age=31536000", (method, path)
 
 
-def test_the_local_stage_sends_no_strict_transport_security_over_https(shared_world: World) -> None:
-    of = shared_world.hub.settings
-    local = shared_world.again(replace(of, public_url="https://127.0.0.1:8000"))
+def test_the_local_stage_sends_no_strict_transport_security_over_https(shared_causeway: Causeway) -> None:
+    of = shared_causeway.hub.settings
+    local = shared_causeway.again(replace(of, public_url="https://127.0.0.1:8000"))
     with local.installed():
         assert HSTS not in local.call("GET", "/health").headers
 
 
-def test_a_stage_without_https_sends_no_strict_transport_security(world: World) -> None:
+def test_a_stage_without_https_sends_no_strict_transport_security(causeway: Causeway) -> None:
     for method, path in CALLS:
-        answer = world.call(method, path, b"{}" if method == "POST" else None)
+        answer = causeway.call(method, path, b"{}" if method == "POST" else None)
         check(answer)
         assert HSTS not in answer.headers, (method, path)
 
 
 @pytest.mark.parametrize("path", ["/", "/tpp/banks", "/bank/public_key", "/health", "/demo-bank/one"])
 def test_a_response_outside_the_views_has_the_security_headers(
-    https: World, path: str, monkeypatch: pytest.MonkeyPatch
+    https: Causeway, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: Any) -> Any:
         raise LookupError
@@ -81,8 +81,8 @@ def test_a_response_outside_the_views_has_the_security_headers(
 
 
 @pytest.mark.parametrize("path", ["/tpp/token", "/tpp/token/revoke", "/tpp/authorize", "/bank/consent", "/api"])
-def test_responses_with_tokens_or_card_data_have_cache_control_no_store(world: World, path: str) -> None:
-    answer = world.call("POST", path, b"{}", {"content-type": "application/json"})
+def test_responses_with_tokens_or_card_data_have_cache_control_no_store(causeway: Causeway, path: str) -> None:
+    answer = causeway.call("POST", path, b"{}", {"content-type": "application/json"})
 
     assert answer.headers["cache-control"] == "no-store"
 
@@ -102,14 +102,16 @@ def test_responses_with_tokens_or_card_data_have_cache_control_no_store(world: W
         ("/demo-bank/one/payment/nothing", "unsafe-none"),
     ],
 )
-def test_pages_isolate_their_window_except_during_a_bank_authorization(world: World, path: str, policy: str) -> None:
-    assert world.call("GET", path).headers["cross-origin-opener-policy"] == policy
+def test_pages_isolate_their_window_except_during_a_bank_authorization(
+    causeway: Causeway, path: str, policy: str
+) -> None:
+    assert causeway.call("GET", path).headers["cross-origin-opener-policy"] == policy
 
 
-def test_an_authorization_redirect_has_no_cross_origin_opener_policy(world: World) -> None:
-    url = world.authorize(1)["redirect_url"]
-    cancel = world.bank(1, "/init_authorization", {"request_url": url}).body["cancel_url"]
-    answer = world.call("GET", cancel.removeprefix(world.hub.settings.public_url))
+def test_an_authorization_redirect_has_no_cross_origin_opener_policy(causeway: Causeway) -> None:
+    url = causeway.authorize(1)["redirect_url"]
+    cancel = causeway.bank(1, "/init_authorization", {"request_url": url}).body["cancel_url"]
+    answer = causeway.call("GET", cancel.removeprefix(causeway.hub.settings.public_url))
 
     assert answer.status == 303
     assert "cross-origin-opener-policy" not in answer.headers

@@ -16,77 +16,77 @@ from chalicelib.foundation.security_refusals import METRIC, Kind
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.website.records.attempts import LIMITS, TooManyAttempts, count_attempt
 from tests.cards.scenes import Scene
+from tests.causeway import Answer, Causeway
 from tests.documents import ALARMS_PAGE, rows, section
 from tests.figures import counted
 from tests.log_lines import Lines
 from tests.openbanking.key_holder import KeyHolder, secure
 from tests.source_code import MODULES, nodes, within
-from tests.world import Answer, World
 
-Play = Callable[[World], object]
+Play = Callable[[Causeway], object]
 """A refusal of one kind, after which the TPP, the bank or the user may go on."""
 
 
-def second_use_of_a_code(world: World) -> Callable[[], Answer]:
-    code = world.approve(1).query["code"]
-    redeem = partial(world.tpp, "POST", "/tpp/token", {"authorization_code": code})
+def second_use_of_a_code(causeway: Causeway) -> Callable[[], Answer]:
+    code = causeway.approve(1).query["code"]
+    redeem = partial(causeway.tpp, "POST", "/tpp/token", {"authorization_code": code})
     redeem()
     return redeem
 
 
-def late_use_of_a_refresh_token(world: World) -> Callable[[], object]:
-    body = {"refresh_token": world.tokens(1)["refresh_token"]}
-    world.tpp("POST", "/tpp/token", body)
-    world.clock.advance(61)
-    return lambda: world.tpp("POST", "/tpp/token", body)
+def late_use_of_a_refresh_token(causeway: Causeway) -> Callable[[], object]:
+    body = {"refresh_token": causeway.tokens(1)["refresh_token"]}
+    causeway.tpp("POST", "/tpp/token", body)
+    causeway.clock.advance(61)
+    return lambda: causeway.tpp("POST", "/tpp/token", body)
 
 
-def replayed_proof(world: World) -> Callable[[], object]:
+def replayed_proof(causeway: Causeway) -> Callable[[], object]:
     holder = KeyHolder()
-    secure(world, holder)
-    token = holder.tokens(world)["access_token"]
-    proof = holder.proof(world, "GET", "/tpp/consent", token)
-    holder.read(world, token, proof=proof)
-    return lambda: holder.read(world, token, proof=proof)
+    secure(causeway, holder)
+    token = holder.tokens(causeway)["access_token"]
+    proof = holder.proof(causeway, "GET", "/tpp/consent", token)
+    holder.read(causeway, token, proof=proof)
+    return lambda: holder.read(causeway, token, proof=proof)
 
 
-def proof_of_another_key(world: World) -> Callable[[], object]:
+def proof_of_another_key(causeway: Causeway) -> Callable[[], object]:
     holder = KeyHolder()
-    secure(world, holder)
-    token = holder.tokens(world)["access_token"]
-    return lambda: holder.read(world, token, proof=KeyHolder().proof(world, "GET", "/tpp/consent", token))
+    secure(causeway, holder)
+    token = holder.tokens(causeway)["access_token"]
+    return lambda: holder.read(causeway, token, proof=KeyHolder().proof(causeway, "GET", "/tpp/consent", token))
 
 
-def missing_certificate(world: World) -> Callable[[], object]:
-    checks = world.hub.openbanking.tpp_authentication._credential_checks
+def missing_certificate(causeway: Causeway) -> Callable[[], object]:
+    checks = causeway.hub.openbanking.tpp_authentication._credential_checks
 
     def present_none() -> None:
         with pytest.raises(Refusal):
-            checks.check_certificate(world.client, None)
+            checks.check_certificate(causeway.client, None)
 
     return present_none
 
 
-def wrong_client_secret(world: World) -> Callable[[], object]:
-    wrong = base64.b64encode(f"{world.client.client_id}:wrong".encode()).decode()
-    return lambda: world.tpp("GET", "/tpp/banks", headers={"authorization": f"Basic {wrong}"})
+def wrong_client_secret(causeway: Causeway) -> Callable[[], object]:
+    wrong = base64.b64encode(f"{causeway.client.client_id}:wrong".encode()).decode()
+    return lambda: causeway.tpp("GET", "/tpp/banks", headers={"authorization": f"Basic {wrong}"})
 
 
-def wrong_bank_key(world: World) -> Callable[[], object]:
-    return lambda: world.bank(1, "/init_authorization", {"request_url": ""}, headers={"x-api-key": "wrong"})
+def wrong_bank_key(causeway: Causeway) -> Callable[[], object]:
+    return lambda: causeway.bank(1, "/init_authorization", {"request_url": ""}, headers={"x-api-key": "wrong"})
 
 
-def wrong_bank_signature(world: World) -> Callable[[], object]:
-    return lambda: world.bank(2, "/init_authorization", {"requestUrl": ""}, headers={"x-signature": "d3Jvbmc="})
+def wrong_bank_signature(causeway: Causeway) -> Callable[[], object]:
+    return lambda: causeway.bank(2, "/init_authorization", {"requestUrl": ""}, headers={"x-signature": "d3Jvbmc="})
 
 
-def wrong_card_credentials(world: World) -> Callable[[], object]:
-    wrong = {**world.card_credentials, "access_api_key": "0" * 64}
-    return lambda: Scene(world).do("getAccounts", **wrong)
+def wrong_card_credentials(causeway: Causeway) -> Callable[[], object]:
+    wrong = {**causeway.card_credentials, "access_api_key": "0" * 64}
+    return lambda: Scene(causeway).do("getAccounts", **wrong)
 
 
-def too_many_passwords(world: World) -> Callable[[], object]:
-    call, subjects = world.hub.website.call, [("password", "ada@example.com")]
+def too_many_passwords(causeway: Causeway) -> Callable[[], object]:
+    call, subjects = causeway.hub.website.call, [("password", "ada@example.com")]
     for _ in range(LIMITS["password"].attempts):
         call(count_attempt, subjects)
 
@@ -97,8 +97,8 @@ def too_many_passwords(world: World) -> Callable[[], object]:
     return guess
 
 
-def too_many_activations(world: World) -> Callable[[], object]:
-    scene = Scene(world)
+def too_many_activations(causeway: Causeway) -> Callable[[], object]:
+    scene = Scene(causeway)
     card = scene.card(card_virtual=0)
     wrong = partial(scene.do, "activateCard", card_id=card.card_id, card_request_id=987)
     for _ in range(5):
@@ -106,7 +106,7 @@ def too_many_activations(world: World) -> Callable[[], object]:
     return wrong
 
 
-PLAYS: list[tuple[Kind, Callable[[World], Callable[[], object]]]] = [
+PLAYS: list[tuple[Kind, Callable[[Causeway], Callable[[], object]]]] = [
     ("misused_token", second_use_of_a_code),
     ("misused_token", late_use_of_a_refresh_token),
     ("replayed_proof", replayed_proof),
@@ -122,17 +122,17 @@ PLAYS: list[tuple[Kind, Callable[[World], Callable[[], object]]]] = [
 
 
 @pytest.fixture(autouse=True)
-def in_use(world: World) -> Iterator[None]:
-    security_refusals.count_with(world.hub.metrics)
+def in_use(causeway: Causeway) -> Iterator[None]:
+    security_refusals.count_with(causeway.hub.metrics)
     yield
     security_refusals.count_with(None)
 
 
 @pytest.mark.parametrize(("kind", "play"), PLAYS, ids=[play.__name__ for _, play in PLAYS])
 def test_a_suspicious_refusal_is_counted_once_and_logged(
-    world: World, lines: Lines, capsys: pytest.CaptureFixture[str], kind: Kind, play: Callable[[World], Any]
+    causeway: Causeway, lines: Lines, capsys: pytest.CaptureFixture[str], kind: Kind, play: Callable[[Causeway], Any]
 ) -> None:
-    refuse = play(world)
+    refuse = play(causeway)
     capsys.readouterr()
     before = len(lines.all())
 
@@ -144,26 +144,28 @@ def test_a_suspicious_refusal_is_counted_once_and_logged(
     assert [line["level"] for line in lines.all()[before:]].count("WARNING") == 1
 
 
-def test_a_repeated_code_is_counted_once_as_misused_token(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    redeem = second_use_of_a_code(world)
+def test_a_repeated_code_is_counted_once_as_misused_token(
+    causeway: Causeway, capsys: pytest.CaptureFixture[str]
+) -> None:
+    redeem = second_use_of_a_code(causeway)
     answers = [redeem() for _ in range(3)]
 
     assert len({str(answer.body["title"]) for answer in answers}) == 1
     assert counted(capsys.readouterr().out, METRIC, Stage="local", Kind="misused_token") == [1]
 
 
-def test_a_wrong_api_key_is_logged_with_its_bank(world: World, lines: Lines) -> None:
-    bank_id, _, secret = world.banks[1].api_key.partition(".")
+def test_a_wrong_api_key_is_logged_with_its_bank(causeway: Causeway, lines: Lines) -> None:
+    bank_id, _, secret = causeway.banks[1].api_key.partition(".")
     wrong = f"{bank_id}.{secret.swapcase()}"
-    world.bank(1, "/init_authorization", {"request_url": ""}, headers={"x-api-key": wrong})
+    causeway.bank(1, "/init_authorization", {"request_url": ""}, headers={"x-api-key": wrong})
 
     assert [line["bic"] for line in lines.all() if line["message"] == "credentials refused"] == ["ALPHGB21"]
 
 
-def test_accepted_credentials_are_not_counted(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    world.tokens(1)
-    Scene(world).card()
-    world.tpp("GET", "/tpp/banks")
+def test_accepted_credentials_are_not_counted(causeway: Causeway, capsys: pytest.CaptureFixture[str]) -> None:
+    causeway.tokens(1)
+    Scene(causeway).card()
+    causeway.tpp("GET", "/tpp/banks")
 
     assert METRIC not in capsys.readouterr().out
 
@@ -190,8 +192,10 @@ def test_refusals_of_credentials_are_logged_only_by_security_refusals() -> None:
     assert past == ["chalicelib.openbanking.flows.consent.pushed_authorization: 'request_uri refused'"]
 
 
-def test_refusals_are_counted_in_the_metrics_of_the_stage(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    bootstrap.use(world.hub)
+def test_refusals_are_counted_in_the_metrics_of_the_stage(
+    causeway: Causeway, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bootstrap.use(causeway.hub)
     try:
         security_refusals.record("wrong_key", "proof refused")
     finally:

@@ -9,9 +9,9 @@ import pytest
 
 from app import app
 from chalicelib.foundation.http.web import OTHERS
+from tests.causeway import Answer, Causeway
 from tests.half_characters import HALF
 from tests.untouched import address, nothing_changes, person_cookie
-from tests.world import Answer, World
 
 CALLS = sorted((path, method) for path, methods in app.routes.items() for method in methods if method != OTHERS)
 PARAMETRISED = [(path, method) for path, method in CALLS if "{" in path]
@@ -22,9 +22,9 @@ OCTETS = quote(HALF, errors="surrogatepass")
 FORM = "application/x-www-form-urlencoded"
 
 
-def headers(world: World) -> dict[str, str]:
+def headers(causeway: Causeway) -> dict[str, str]:
     """Headers with which a request gets furthest."""
-    return {"cookie": person_cookie(world), "x-api-key": world.client.client_id, "content-type": FORM}
+    return {"cookie": person_cookie(causeway), "x-api-key": causeway.client.client_id, "content-type": FORM}
 
 
 def is_refused(path: str, answer: Answer) -> bool:
@@ -69,15 +69,15 @@ SPOILT = {spoilt_headers: CALLS, spoilt_queries: CALLS, spoilt_paths: PARAMETRIS
     ],
 )
 def test_a_request_with_invalid_utf_8_is_refused_at_every_route(
-    world: World,
+    causeway: Causeway,
     monkeypatch: pytest.MonkeyPatch,
     spoilt: Callable[[str, dict[str, str]], list[Request]],
     path: str,
     method: str,
 ) -> None:
-    requests = spoilt(path, headers(world))
-    with nothing_changes(world, monkeypatch):
+    requests = spoilt(path, headers(causeway))
+    with nothing_changes(causeway, monkeypatch):
         for request in requests:
-            answer = world.call(method, *request)
+            answer = causeway.call(method, *request)
             assert is_refused(path, answer), request
             assert len(answer.headers["x-request-id"]) == 36

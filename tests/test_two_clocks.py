@@ -30,13 +30,13 @@ from chalicelib.statistics.downtimes import PROBE_SECONDS, claim_probe
 from chalicelib.statistics.slow_calls import HELD_SECONDS, SLOTS, SLOW_SECONDS
 from chalicelib.website.records.journeys import EXCHANGE_SECONDS
 from infra.deploy.functions import API, BY_NAME
+from tests.causeway import Causeway
 from tests.delivery.deliveries import Receiver, record, worker_of
 from tests.manual_clock import FollowingClock
 from tests.openbanking.key_holder import KeyHolder, secure
 from tests.openbanking.payer import Payer
 from tests.openbanking.unattended import LIMIT, limit_reads
 from tests.openbanking.unattended import Reader as UnattendedReader
-from tests.world import World
 
 pytestmark = pytest.mark.dynamodb
 
@@ -47,15 +47,15 @@ SLOW_WORK = PROBE_WORK - SLOW_SECONDS
 
 
 @pytest.fixture(params=[CLOCK_SKEW_SECONDS, -CLOCK_SKEW_SECONDS], ids=["ahead", "behind"])
-def other(request: pytest.FixtureRequest, world: World) -> World:
-    """Another process, whose clock follows the world's, ahead of it or behind."""
-    made = World(world.another_process(clock=FollowingClock(world.clock, request.param)), world.banks)
-    made.client, made.client_secret = world.client, world.client_secret
+def other(request: pytest.FixtureRequest, causeway: Causeway) -> Causeway:
+    """Another process, whose clock follows the service's, ahead of it or behind."""
+    made = Causeway(causeway.another_process(clock=FollowingClock(causeway.clock, request.param)), causeway.banks)
+    made.client, made.client_secret = causeway.client, causeway.client_secret
     return made
 
 
 @contextmanager
-def at_work(process: World) -> Iterator[World]:
+def at_work(process: Causeway) -> Iterator[Causeway]:
     """Requests come to this process."""
     before = bootstrap.hub()
     bootstrap.use(process.hub)
@@ -65,9 +65,9 @@ def at_work(process: World) -> Iterator[World]:
         bootstrap.use(before)
 
 
-def advance_to(world: World, process: World, seconds: int) -> None:
+def advance_to(causeway: Causeway, process: Causeway, seconds: int) -> None:
     """Move time until it is so late by the clock of a process."""
-    world.clock.advance(seconds - process.clock.time())
+    causeway.clock.advance(seconds - process.clock.time())
 
 
 # -- leases
@@ -91,23 +91,23 @@ def test_a_lease_outlasts_the_longest_work_by_the_clock_skew(length: float, work
     assert length - CLOCK_SKEW_SECONDS >= work
 
 
-Take = Callable[[World], Sequence[object]]
+Take = Callable[[Causeway], Sequence[object]]
 """Has a process take all that there is; answers what it has got."""
 
 
-def begin_deliveries(world: World) -> Take:
+def begin_deliveries(causeway: Causeway) -> Take:
     """As many as a receiver gets at a time, and as many again."""
     name = f"bank#{new_id()}"
-    recorded = [record(world, receiver=name) for _ in range(2 * RECEIVER_SLOTS)]
-    world.clock.advance(CLOCK_SKEW_SECONDS)  # they are due by both clocks
+    recorded = [record(causeway, receiver=name) for _ in range(2 * RECEIVER_SLOTS)]
+    causeway.clock.advance(CLOCK_SKEW_SECONDS)  # they are due by both clocks
     return lambda process: [worker_of(process, Receiver()).begin(number) for number in recorded]
 
 
-def make_slow_calls(_: World) -> Take:
+def make_slow_calls(_: Causeway) -> Take:
     return lambda process: [process.hub.statistics.slow_calls.take(BIC) for _ in range(SLOTS)]
 
 
-def send_a_probe(_: World) -> Take:
+def send_a_probe(_: Causeway) -> Take:
     return lambda process: [claim_probe(process.hub.store, process.hub.clock, BIC)[1] or None]
 
 
@@ -120,12 +120,12 @@ def send_a_probe(_: World) -> Take:
     ],
 )
 def test_a_lease_held_by_one_process_is_not_taken_by_another(
-    world: World, other: World, lease: Callable[[World], Take], number: int, work: float, length: int
+    causeway: Causeway, other: Causeway, lease: Callable[[Causeway], Take], number: int, work: float, length: int
 ) -> None:
-    take = lease(world)
+    take = lease(causeway)
     held = []
-    for process, seconds in ((world, 0), (other, 0), (other, work), (other, length + CLOCK_SKEW_SECONDS - work)):
-        world.clock.advance(seconds)
+    for process, seconds in ((causeway, 0), (other, 0), (other, work), (other, length + CLOCK_SKEW_SECONDS - work)):
+        causeway.clock.advance(seconds)
         held.append(sum(each is not None for each in take(process)))
 
     assert held == [number, 0, 0, number]
@@ -135,35 +135,35 @@ def test_a_lease_held_by_one_process_is_not_taken_by_another(
 
 
 @pytest.fixture
-def holder(world: World, other: World) -> KeyHolder:
+def holder(causeway: Causeway, other: Causeway) -> KeyHolder:
     made = KeyHolder()
-    secure(world, made, security_profile="fapi2")
-    other.client, other.client_secret = world.client, None
+    secure(causeway, made, security_profile="fapi2")
+    other.client, other.client_secret = causeway.client, None
     return made
 
 
-Use = Callable[[World], bool]
+Use = Callable[[Causeway], bool]
 """Sends the same thing to a process; answers whether it was accepted."""
 
 
-def use_an_assertion(world: World, holder: KeyHolder, *, iat: int) -> tuple[Use, int]:
+def use_an_assertion(causeway: Causeway, holder: KeyHolder, *, iat: int) -> tuple[Use, int]:
     expiry, jti = iat + 60, new_id()
 
-    def use(process: World) -> bool:
-        form = holder.form(world, {"token": "a-token"}, jti=jti, exp=expiry, iat=iat)
+    def use(process: Causeway) -> bool:
+        form = holder.form(causeway, {"token": "a-token"}, jti=jti, exp=expiry, iat=iat)
         with at_work(process):
             return process.tpp("POST", "/oauth/introspect", form=form, client_id="").status == 200
 
     return use, expiry + PAST_SECONDS - 1
 
 
-def use_a_proof(world: World, holder: KeyHolder, *, iat: int) -> tuple[Use, int]:
-    token, jti = holder.tokens(world)["access_token"], new_id()
+def use_a_proof(causeway: Causeway, holder: KeyHolder, *, iat: int) -> tuple[Use, int]:
+    token, jti = holder.tokens(causeway)["access_token"], new_id()
     path = "/tpp/consent"
 
-    def use(process: World) -> bool:
+    def use(process: Causeway) -> bool:
         with at_work(process):
-            proof = holder.proof(world, "GET", path, token, jti=jti, iat=iat)
+            proof = holder.proof(causeway, "GET", path, token, jti=jti, iat=iat)
             return holder.read(process, token, path, proof=proof).status == 200
 
     return use, iat + PROOF_SECONDS - 1
@@ -172,53 +172,53 @@ def use_a_proof(world: World, holder: KeyHolder, *, iat: int) -> tuple[Use, int]
 @pytest.mark.parametrize("sign", [use_an_assertion, use_a_proof])
 @pytest.mark.parametrize("early", [True, False], ids=["used at once", "used in the last second"])
 def test_an_assertion_or_proof_of_the_clock_ahead_is_accepted_exactly_once(
-    world: World, other: World, holder: KeyHolder, sign: Callable[..., tuple[Use, int]], early: bool
+    causeway: Causeway, other: Causeway, holder: KeyHolder, sign: Callable[..., tuple[Use, int]], early: bool
 ) -> None:
     """The replay is sent to the other process in the last second of its validity there."""
-    behind, ahead = sorted((world, other), key=lambda process: process.clock.time())
-    (use, last), (soon, _), (fresh, _) = (sign(world, holder, iat=ahead.clock.time()) for _ in range(3))
+    behind, ahead = sorted((causeway, other), key=lambda process: process.clock.time())
+    (use, last), (soon, _), (fresh, _) = (sign(causeway, holder, iat=ahead.clock.time()) for _ in range(3))
     assert (soon(behind), soon(ahead)) == (True, False)
 
-    advance_to(world, ahead, ahead.clock.time() if early else last)
+    advance_to(causeway, ahead, ahead.clock.time() if early else last)
     assert (use(ahead), use(behind)) == (True, False)
 
-    advance_to(world, behind, last)
-    delete_expired(world, ahead.clock.time())
+    advance_to(causeway, behind, last)
+    delete_expired(causeway, ahead.clock.time())
     assert (use(behind), fresh(behind)) == (False, True)
 
 
-def delete_expired(world: World, now: int) -> None:
+def delete_expired(causeway: Causeway, now: int) -> None:
     """What DynamoDB does at the earliest, by a clock that is as far ahead as any."""
-    over = [item["claim"] for item in world.hub.store.scan("idempotency") if item["expires_at"] <= now]
+    over = [item["claim"] for item in causeway.hub.store.scan("idempotency") if item["expires_at"] <= now]
     for claim in over:
-        world.hub.store.transact([Delete("idempotency", {"claim": claim})])
+        causeway.hub.store.transact([Delete("idempotency", {"claim": claim})])
 
 
 @pytest.mark.parametrize("second", [0, 2, 30, 57])
-def test_a_nonce_of_one_process_is_accepted_by_the_other(world: World, other: World, second: int) -> None:
-    world.clock.advance(60 + second)
-    for issuer, asked in ((world, other), (other, world)):
+def test_a_nonce_of_one_process_is_accepted_by_the_other(causeway: Causeway, other: Causeway, second: int) -> None:
+    causeway.clock.advance(60 + second)
+    for issuer, asked in ((causeway, other), (other, causeway)):
         assert asked.hub.openbanking.dpop_nonces.is_valid(issuer.hub.openbanking.dpop_nonces.make())
 
 
-def test_nonces_are_valid_in_every_process_after_a_data_key_rotation(world: World, other: World) -> None:
-    third = world.another_process()
+def test_nonces_are_valid_in_every_process_after_a_data_key_rotation(causeway: Causeway, other: Causeway) -> None:
+    third = causeway.another_process()
     third.keyring.data_keys()
-    world.hub.keyring.rotate_data_key()
+    causeway.hub.keyring.rotate_data_key()
 
-    world.clock.advance(CACHED_SECONDS - 1)
+    causeway.clock.advance(CACHED_SECONDS - 1)
     assert third.openbanking.dpop_nonces.is_valid(other.hub.openbanking.dpop_nonces.make())
 
 
 # -- what is valid until a time
 
 
-def test_a_token_expires_by_the_clock_of_the_process_that_checks_it(world: World, other: World) -> None:
-    tokens = world.tokens(2)
-    until = world.clock.time() + tokens["expires_in"]
+def test_a_token_expires_by_the_clock_of_the_process_that_checks_it(causeway: Causeway, other: Causeway) -> None:
+    tokens = causeway.tokens(2)
+    until = causeway.clock.time() + tokens["expires_in"]
     with at_work(other):
         for now, status in ((until - 1, 200), (until, 401)):
-            advance_to(world, other, now)
+            advance_to(causeway, other, now)
             assert other.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == status
 
 
@@ -226,14 +226,14 @@ def test_a_token_expires_by_the_clock_of_the_process_that_checks_it(world: World
 
 
 @pytest.mark.parametrize("second", [-3, 3])
-def test_unattended_reads_stay_within_the_limit_of_each_day(world: World, other: World, second: int) -> None:
-    for process in (world, other):
+def test_unattended_reads_stay_within_the_limit_of_each_day(causeway: Causeway, other: Causeway, second: int) -> None:
+    for process in (causeway, other):
         limit_reads(process)
-    reader = UnattendedReader(world)
-    world.clock.advance(DAY - world.clock.time() % DAY + second)
+    reader = UnattendedReader(causeway)
+    causeway.clock.advance(DAY - causeway.clock.time() % DAY + second)
     reader.refresh()
     beside = copy.copy(reader)
-    beside.world = other
+    beside.causeway = other
 
     answers: list[int] = []
     for _ in range(2 * LIMIT + 1):
@@ -241,21 +241,21 @@ def test_unattended_reads_stay_within_the_limit_of_each_day(world: World, other:
         with at_work(other):
             answers.append(beside.read().status)
 
-    days = {world.clock.time() // DAY, other.clock.time() // DAY}
+    days = {causeway.clock.time() // DAY, other.clock.time() // DAY}
     assert answers.count(200) == LIMIT * len(days)
     assert {len(item["reads"]) for item in reader.items()} == {LIMIT}
 
 
 def test_a_delivery_waits_for_the_clock_skew_instead_of_the_sweeper(
-    world: World, other: World, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, other: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    behind, ahead = sorted((world, other), key=lambda process: process.clock.time())
+    behind, ahead = sorted((causeway, other), key=lambda process: process.clock.time())
     number, receiver, sent = record(ahead), Receiver(), list[tuple[str, int]]()
     monkeypatch.setattr(Queue, "send", lambda _, body, delay=0: sent.append((body, delay)))
 
     worker_of(behind, receiver).attempt(number)
     assert (receiver.got, sent) == ([], [(number, CLOCK_SKEW_SECONDS)])
-    world.clock.advance(CLOCK_SKEW_SECONDS)
+    causeway.clock.advance(CLOCK_SKEW_SECONDS)
     worker_of(behind, receiver).attempt(number)
     assert len(receiver.got) == 1
 
@@ -263,21 +263,21 @@ def test_a_delivery_waits_for_the_clock_skew_instead_of_the_sweeper(
 # -- order
 
 
-def test_statuses_and_events_of_a_payment_are_in_order(world: World, other: World) -> None:
-    payer = Payer(world, 2)
-    world.wants_events()
+def test_statuses_and_events_of_a_payment_are_in_order(causeway: Causeway, other: Causeway) -> None:
+    payer = Payer(causeway, 2)
+    causeway.wants_events()
     payer.pay()
     beside = copy.copy(payer)
-    beside.world = other
+    beside.causeway = other
     for status, process in (("ACTC", payer), ("ACSC", beside)):
-        with at_work(process.world):
+        with at_work(process.causeway):
             assert process.report(status).status == 200
 
-    [stored] = world.hub.store.scan("payments")
+    [stored] = causeway.hub.store.scan("payments")
     times = [entry["at"] for entry in stored["history"]]
     assert times == sorted(times)
-    world.clock.advance(CLOCK_SKEW_SECONDS)
-    for each in world.recorded("event"):
-        world.hub.delivery.worker.attempt(each.delivery_id)
-    told = {event["data"]["transaction_status"]: event["timestamp"] for event in world.receiver.events}
+    causeway.clock.advance(CLOCK_SKEW_SECONDS)
+    for each in causeway.recorded("event"):
+        causeway.hub.delivery.worker.attempt(each.delivery_id)
+    told = {event["data"]["transaction_status"]: event["timestamp"] for event in causeway.receiver.events}
     assert told["ACTC"] <= told["ACSC"]

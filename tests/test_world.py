@@ -1,4 +1,4 @@
-"""The world of the tests does not depend on how long a test takes."""
+"""The service of the tests does not depend on how long a test takes."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ import time
 import moto.sqs.models
 import pytest
 
-from tests.world import World
+from tests.causeway import Causeway
 
 
-def test_a_delayed_message_does_not_become_visible_by_real_time(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    world.queued()
-    world.hub.delivery.queue.send("later", delay=10)
-    world.hub.delivery.queue.send("now")
+def test_a_delayed_message_does_not_become_visible_by_real_time(
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    causeway.queued()
+    causeway.hub.delivery.queue.send("later", delay=10)
+    causeway.hub.delivery.queue.send("now")
     monkeypatch.setattr(moto.sqs.models, "unix_time_millis", lambda: (time.time() + 20) * 1000)
 
-    assert world.queued() == ["now"]
-    assert world.queued() == []
+    assert causeway.queued() == ["now"]
+    assert causeway.queued() == []

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from chalicelib.demo_bank import runtime
+from tests.causeway import Causeway
 from tests.website.person import Person
-from tests.world import World
 
 WRITES = ("put", "update", "delete", "transact")
 
@@ -22,7 +22,7 @@ def address(route: str, part: str = "nothing") -> str:
 
 
 @contextlib.contextmanager
-def nothing_changes(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def nothing_changes(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Fails when anything is written, or any bank or the service is called."""
 
     def refuse(*_: Any, **__: Any) -> Any:
@@ -30,13 +30,13 @@ def nothing_changes(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
 
     with monkeypatch.context() as patch:
         for name in WRITES:
-            patch.setattr(world.hub.store, name, refuse)
-        patch.setattr(world.hub.outbound, "post", refuse)
+            patch.setattr(causeway.hub.store, name, refuse)
+        patch.setattr(causeway.hub.outbound, "post", refuse)
         patch.setattr(runtime.DemoBank, "call_hub", refuse)
         yield
 
 
-def person_cookie(world: World) -> str:
+def person_cookie(causeway: Causeway) -> str:
     """The ``Cookie`` header of a signed-in person."""
-    (pair,) = Person.signed_in(world, "a@example.com").cookies.items()
+    (pair,) = Person.signed_in(causeway, "a@example.com").cookies.items()
     return "=".join(pair)

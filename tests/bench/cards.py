@@ -26,9 +26,9 @@ from chalicelib.foundation.settings import Settings
 from infra.programme import file, loading
 from tests.bench.measures import processor_time, times_as_much
 from tests.cards.scenes import DELIVERY, EUR, EVERYDAY, GBP, GERMANY, HOLDER_BLOCK, USD
+from tests.causeway import START
 from tests.foundation.fakes import FakeKms, FakeSecrets
 from tests.manual_clock import ManualClock
-from tests.world import START
 
 GOALS = {"getAccounts": 8, "createCard": 12}
 ACCOUNT_ID = 1

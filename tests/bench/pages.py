@@ -14,9 +14,9 @@ from chalicelib.website.page_links import PAGES
 from infra.local.resources import create_resources
 from tests import lean_emulator
 from tests.bench.measures import processor_time
+from tests.causeway import Causeway
 from tests.demo_bank.connected_banks import Psu, authorize, connect_banks
 from tests.website.person import Person
-from tests.world import World
 
 GOAL = 0.1
 """Seconds for a page."""
@@ -35,13 +35,13 @@ def measured() -> Iterator[tuple[str, float]]:
     lean_emulator.answer_calls()
     with patch.dict(os.environ, lean_emulator.ENVIRONMENT), mock_aws():
         create_resources(emulated=True, dynamodb_apart=False)
-        world = World.first().again()
-        with world.installed():
-            visitor, user = Person(world), Person.signed_in(world, "bench@example.com")
+        causeway = Causeway.first().again()
+        with causeway.installed():
+            visitor, user = Person(causeway), Person.signed_in(causeway, "bench@example.com")
             for place in PLACES:
                 person = visitor if place in FOR_VISITORS else user
                 yield place, _least(person, place)
-            yield f"a demonstration bank's choice of {MANY_ACCOUNTS} accounts", _choice_of_accounts(world)
+            yield f"a demonstration bank's choice of {MANY_ACCOUNTS} accounts", _choice_of_accounts(causeway)
 
 
 def _least(person: Person, place: str) -> float:
@@ -50,8 +50,8 @@ def _least(person: Person, place: str) -> float:
     return min(processor_time(lambda: person.get(place), 1) for _ in range(5))
 
 
-def _choice_of_accounts(world: World) -> float:
-    with connect_banks(world):
-        psu = Psu(world, "faults-one", "many")
-        psu.arrive(authorize(world, "faults-one")["redirect_url"])
+def _choice_of_accounts(causeway: Causeway) -> float:
+    with connect_banks(causeway):
+        psu = Psu(causeway, "faults-one", "many")
+        psu.arrive(authorize(causeway, "faults-one")["redirect_url"])
         return processor_time(lambda: psu.look(psu.post("/sign-in", username="many", password="sandbox-many")), 1)

@@ -8,14 +8,14 @@ from tests.bench.against_bare import bare
 from tests.bench.authorizations import Authorizations
 from tests.bench.bare_authorization import BareAuthorization
 from tests.bench.same_calls import calls_of, calls_of_client
-from tests.world import World
+from tests.causeway import Causeway
 
 
-def test_the_bare_authorization_script_makes_the_same_dynamodb_calls(world: World) -> None:
-    ours, script = Authorizations(world.hub, world.card_credentials), bare(BareAuthorization, world.hub)
+def test_the_bare_authorization_script_makes_the_same_dynamodb_calls(causeway: Causeway) -> None:
+    ours, script = Authorizations(causeway.hub, causeway.card_credentials), bare(BareAuthorization, causeway.hub)
     card = ours.card()
 
-    world.clock.advance(1)  # past the card's last row
+    causeway.clock.advance(1)  # past the card's last row
     by_us = _in_order(calls_of(lambda: ours(card)))
     by_script = _in_order(calls_of_client(script._dynamodb, lambda: script(card)))
 

@@ -6,11 +6,11 @@ from tests.bench.against_bare import bare
 from tests.bench.bare_transfer import BareTransfer
 from tests.bench.same_calls import calls_of, calls_of_client
 from tests.bench.transfers import Transfers
-from tests.world import World
+from tests.causeway import Causeway
 
 
-def test_the_bare_transfer_script_makes_the_same_dynamodb_calls(world: World) -> None:
-    ours, script = Transfers(world.hub, world.card_credentials), bare(BareTransfer, world.hub)
+def test_the_bare_transfer_script_makes_the_same_dynamodb_calls(causeway: Causeway) -> None:
+    ours, script = Transfers(causeway.hub, causeway.card_credentials), bare(BareTransfer, causeway.hub)
     address = ours.address()
 
     by_script = calls_of_client(script._dynamodb, lambda: script(address))

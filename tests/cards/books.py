@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Container, Iterator, Mapping
 from typing import Any
 
+from tests.causeway import Causeway
 from tests.conftest import DYNAMODB_ENGINE
 from tests.openbanking.faults import items
-from tests.world import World
 
 Item = Mapping[str, Any]
 
@@ -41,13 +41,13 @@ _USED = {
 class Books:
     """The tables of cards, claims and set-ups as they stand; with ``holders`` what of them is theirs."""
 
-    def __init__(self, world: World, holders: Collection[int] = ()) -> None:
-        self._hub = world.hub
-        self._rows = _all(world, "cards")
+    def __init__(self, causeway: Causeway, holders: Collection[int] = ()) -> None:
+        self._hub = causeway.hub
+        self._rows = _all(causeway, "cards")
         if holders:
             self._rows = [*_of(holders, self._rows)]
-        self._claims = _all(world, "idempotency")
-        self._programmes = {(row["owner"], row["part"]): row for row in _all(world, "programmes")}
+        self._claims = _all(causeway, "idempotency")
+        self._programmes = {(row["owner"], row["part"]): row for row in _all(causeway, "programmes")}
 
     def of(self, part: str) -> list[Item]:
         """The rows whose part has this name."""
@@ -141,8 +141,8 @@ class Books:
                 assert claims[name.removesuffix("#card-data")]["attempt"] == row["attempt"]
 
 
-def _all(world: World, table: str) -> list[Item]:
-    return [*world.hub.store.scan(table)] if DYNAMODB_ENGINE else [*items(world, table)]
+def _all(causeway: Causeway, table: str) -> list[Item]:
+    return [*causeway.hub.store.scan(table)] if DYNAMODB_ENGINE else [*items(causeway, table)]
 
 
 def _of(holders: Collection[int], rows: list[Item]) -> Iterator[Item]:

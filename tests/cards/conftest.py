@@ -7,18 +7,18 @@ from collections.abc import Iterator
 import pytest
 
 from tests.cards.scenes import Scene
-from tests.world import World
+from tests.causeway import Causeway
 
 
 @pytest.fixture
-def scene(world: World) -> Scene:
+def scene(causeway: Causeway) -> Scene:
     """A programme manager before empty tables."""
-    return Scene(world)
+    return Scene(causeway)
 
 
 @pytest.fixture(scope="module")
-def stage(shared_world: World) -> Iterator[Scene]:
-    """A programme manager whom all tests of a module share; none of them may have ``scene`` or ``world``."""
-    world = shared_world.again()
-    with world.installed():
-        yield Scene(world)
+def stage(shared_causeway: Causeway) -> Iterator[Scene]:
+    """A programme manager whom all tests of a module share; none of them may have ``scene`` or ``causeway``."""
+    causeway = shared_causeway.again()
+    with causeway.installed():
+        yield Scene(causeway)

@@ -18,11 +18,11 @@ from tests.cards.books import Books
 from tests.cards.case import Case
 from tests.cards.cases import all_in_use, warmed
 from tests.cards.scenes import EVERYDAY, Envelope, Scene
+from tests.causeway import Causeway
 from tests.dynamodb_calls import forgotten
 from tests.late_answers import late_answers
 from tests.openbanking.call_sites import CARDS, Site
 from tests.openbanking.faults import FAULTS, Fault, Hit, Snapshot, table_of
-from tests.world import World
 
 MANNERS = WITHOUT, WITH_REFERENCE, REPEATED = ("without a reference", "with a reference", "repeated")
 MONEY = tuple(f"{CARDS}.{room}" for room in ("payments", "ledger"))
@@ -55,9 +55,9 @@ class Forgetful(Fault):
 class Twice(Fault):
     """A call that does not arrive, and another one that repairs it: the fault hits that."""
 
-    def __init__(self, world: World, kind: str, number: int) -> None:
-        super().__init__(world, kind, number, lasting=True)
-        self._first = Fault(world, "before", number, lasting=True)
+    def __init__(self, causeway: Causeway, kind: str, number: int) -> None:
+        super().__init__(causeway, kind, number, lasting=True)
+        self._first = Fault(causeway, "before", number, lasting=True)
 
     def __enter__(self) -> Twice:
         super().__enter__()
@@ -76,7 +76,7 @@ class Play:
 
     def __init__(self, scene: Scene, case: Case, manner: str, *, cold: bool = False) -> None:
         self._scene, self._case, self._manner, self._cold = scene, case, manner, cold
-        self._world = scene.world
+        self._world = scene.causeway
         self._members = dict(case.members(warmed(scene)))
         if manner != WITHOUT:
             self._members["request_reference_id"] = scene.reference()
@@ -153,7 +153,7 @@ class EventPlay:
     """An activation that is told and repeated, and its event, which a worker sends until it has arrived."""
 
     def __init__(self, scene: Scene) -> None:
-        self._scene, self._world = scene, scene.world
+        self._scene, self._world = scene, scene.causeway
         card = warmed(scene).card()
         self._members = {"card_id": card.card_id, "request_reference_id": scene.reference()}
         self._beginning = Snapshot(self._world, ("cards", "idempotency", "deliveries"))
@@ -178,15 +178,15 @@ class EventPlay:
         assert {sent.headers["webhook-id"] for sent in self._world.receiver.received} == {event.delivery_id}
 
 
-def forget_process(world: World) -> None:
+def forget_process(causeway: Causeway) -> None:
     """Have the card API know as little as a new process."""
     for name in _PARTS_OF_A_PROCESS:
-        vars(world.hub.cards).pop(name, None)
+        vars(causeway.hub.cards).pop(name, None)
 
 
-def nothing_in_use(world: World) -> None:
+def nothing_in_use(causeway: Causeway) -> None:
     """No entry of the set-up was ever used, whatever stands there."""
-    for partition in table_of(world, "programmes").items.values():
+    for partition in table_of(causeway, "programmes").items.values():
         for place, row in partition.items():
             partition[place] = {name: value for name, value in row.items() if name != "used"}
 
@@ -222,10 +222,10 @@ class Targets:
         self.plays: set[str] = set()
         self._reads: Counter[tuple[str, bool, Hit]] = Counter()
 
-    def play(self, name: str, play: Played, world: World) -> None:
+    def play(self, name: str, play: Played, causeway: Causeway) -> None:
         """Play with every fault, one after the other."""
         self.plays.add(name)
-        for fault in self._faults(world, play.untouched):
+        for fault in self._faults(causeway, play.untouched):
             try:
                 play.with_fault(fault)
             except Exception as error:
@@ -239,7 +239,7 @@ class Targets:
         expected = set(sites)
         return sorted(f"{site}: {kind}" for kind, hit in self.hits.items() for site in expected - hit)
 
-    def _faults(self, world: World, untouched: Fault) -> Iterator[Fault]:
+    def _faults(self, causeway: Causeway, untouched: Fault) -> Iterator[Fault]:
         """All faults of every call; of reads at the same place, and of writes in a loop, two are hit."""
         for number, call in enumerate(untouched.calls, start=1):
             for kind in FAULTS:
@@ -247,9 +247,9 @@ class Targets:
                     self._reads[kind, lasting, call] += 1
                     looped = untouched.calls[:number].count(call) > _AS_OFTEN
                     if not looped and (not call.reads or self._reads[kind, lasting, call] <= _AS_OFTEN):
-                        yield Fault(world, kind, number, lasting=lasting)
+                        yield Fault(causeway, kind, number, lasting=lasting)
             if call.operation == "TransactWriteItems":
-                yield Forgetful(world, "after", number)
+                yield Forgetful(causeway, "after", number)
             if call.operation == "UpdateItem":
-                yield from (Twice(world, kind, number) for kind in FAULTS)
-        yield from late_answers(world)
+                yield from (Twice(causeway, kind, number) for kind in FAULTS)
+        yield from late_answers(causeway)

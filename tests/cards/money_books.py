@@ -6,9 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from tests.causeway import Causeway
 from tests.conftest import DYNAMODB_ENGINE
 from tests.openbanking.faults import items
-from tests.world import World
 
 Item = Mapping[str, Any]
 BALANCES = ("settled", "held", "reserved")
@@ -20,17 +20,17 @@ class MoneyBooks:
     With ``accounts`` only those of holders with these ids, which have paid each other and nobody else here.
     """
 
-    def __init__(self, world: World, accounts: Collection[int] = ()) -> None:
-        rows = [row for row in _all(world, "cards") if row["part"] in ("account", "special_account")]
+    def __init__(self, causeway: Causeway, accounts: Collection[int] = ()) -> None:
+        rows = [row for row in _all(causeway, "cards") if row["part"] in ("account", "special_account")]
         self.accounts = {row["owner"]: row for row in rows if not accounts or row["id"] in accounts}
-        ledger = sorted(_all(world, "ledger"), key=lambda row: (row["owner"], row["part"]))
+        ledger = sorted(_all(causeway, "ledger"), key=lambda row: (row["owner"], row["part"]))
         holders = {f"holder#{row['holder_id']}" for row in self.accounts.values() if "holder_id" in row}
         self.rows = self._of_each(ledger, "movement#")
         self.transactions = self._of_each(ledger, "transaction#")
         self.pointers = {row["owner"]: row for row in ledger if row["part"] == "transaction"}
         counted = {row["owner"]: row["windows"] for row in ledger if row["part"] == "limits"}
         self.counters = {owner: counted[owner] for owner in counted.keys() & (self.accounts.keys() | holders)}
-        external = _all(world, "external-payments")
+        external = _all(causeway, "external-payments")
         payments = [row for row in external if row["part"] == "external_payment"]
         self.payments = {row["id"]: row for row in payments if not accounts or row["account_id"] in accounts}
         orders = {int(row["owner"].partition("#")[2]): row for row in external if row["part"] == "order"}
@@ -197,5 +197,5 @@ def _sums(row: Item) -> dict[int, int]:
     return {currency: left for currency, left in sums.items() if left}
 
 
-def _all(world: World, table: str) -> list[Item]:
-    return [*world.hub.store.scan(table)] if DYNAMODB_ENGINE else [*items(world, table)]
+def _all(causeway: Causeway, table: str) -> list[Item]:
+    return [*causeway.hub.store.scan(table)] if DYNAMODB_ENGINE else [*items(causeway, table)]

@@ -12,8 +12,8 @@ from chalicelib.delivery.delivery_record import RECORD
 from chalicelib.foundation.dynamodb.store import Item, Store
 from infra.admin.ledger_verification import prove_ledger
 from tests.cards.books import Books
+from tests.causeway import Causeway
 from tests.openbanking.faults import items
-from tests.world import World
 
 TABLES = ("cards", "idempotency", "programmes", "ledger", "card-activity", "deliveries")
 _ONE_RUN_ONLY = frozenset(
@@ -31,7 +31,7 @@ _ONE_RUN_ONLY = frozenset(
 class PastTheStore:
     """Reads the emulator's tables without a call of DynamoDB, and without its time."""
 
-    world: World
+    causeway: Causeway
     _kept: dict[str, list[Item]] = field(default_factory=dict)
 
     def scan(self, table: str) -> Iterator[Item]:
@@ -58,21 +58,21 @@ class PastTheStore:
 
     def _rows(self, table: str) -> list[Item]:
         if table not in self._kept:
-            self._kept[table] = items(self.world, table)
+            self._kept[table] = items(self.causeway, table)
         return self._kept[table]
 
 
-def check(world: World, before: Collection[tuple[str, int]] = ()) -> None:
+def check(causeway: Causeway, before: Collection[tuple[str, int]] = ()) -> None:
     """Whether all of it belongs together, and the ledger proves."""
-    Books(world).check(before)
-    prove_ledger(cast(Store, PastTheStore(world)))
+    Books(causeway).check(before)
+    prove_ledger(cast(Store, PastTheStore(causeway)))
 
 
-def shape(world: World) -> list[str]:
+def shape(causeway: Causeway) -> list[str]:
     """What stands there, without what differs between two runs."""
-    rows = [row for table in ("ledger", "card-activity") for row in items(world, table) if _is_written(row)]
-    told = [f"told {row['kind']} {row['topic']}" for row in items(world, "deliveries") if row["part"] == RECORD]
-    return sorted([*map(_shape, rows), *told, *Books(world).shape()])
+    rows = [row for table in ("ledger", "card-activity") for row in items(causeway, table) if _is_written(row)]
+    told = [f"told {row['kind']} {row['topic']}" for row in items(causeway, "deliveries") if row["part"] == RECORD]
+    return sorted([*map(_shape, rows), *told, *Books(causeway).shape()])
 
 
 def _is_written(row: Mapping[str, Any]) -> bool:

@@ -23,8 +23,8 @@ from chalicelib.cards.programs.credentials import Rights
 from chalicelib.cards.protocol.card_records import CARD_FIELDS, MINIMUM_KEY_BITS, PLAIN
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto import signatures
+from tests.causeway import Causeway
 from tests.manual_clock import FollowingClock, ManualClock
-from tests.world import World
 
 LEFT_OUT: Any = object()
 """A member that is not sent."""
@@ -140,33 +140,33 @@ class Scene:
     programme manager's, and ``lend`` makes more.
     """
 
-    def __init__(self, world: World, hub: Hub | None = None, caller: str = "full") -> None:
-        self.world = world
-        self.hub = hub or world.hub
+    def __init__(self, causeway: Causeway, hub: Hub | None = None, caller: str = "full") -> None:
+        self.causeway = causeway
+        self.hub = hub or causeway.hub
         self.clock: ManualClock = self.hub.clock  # type: ignore[assignment]
-        self.secrets = dict(world.card_secrets)
+        self.secrets = dict(causeway.card_secrets)
         self.caller = caller
 
     def apart(self, *, days: float = 0) -> Scene:
         """The same resources in another process, whose clock is so many days ahead of this one's."""
         clock = ManualClock(self.clock.now())
         clock.advance(days * DAY)
-        return self._as(self.world.another_process(clock=clock), self.caller)
+        return self._as(self.causeway.another_process(clock=clock), self.caller)
 
     def beside(self) -> Scene:
         """The same resources in another process, with this one's clock."""
-        return self._as(self.world.another_process(clock=self.clock), self.caller)
+        return self._as(self.causeway.another_process(clock=self.clock), self.caller)
 
     def following(self, ahead: float) -> Scene:
         """The same resources in another process, whose clock is always so many seconds ahead of this one's."""
-        return self._as(self.world.another_process(clock=FollowingClock(self.clock, ahead)), self.caller)
+        return self._as(self.causeway.another_process(clock=FollowingClock(self.clock, ahead)), self.caller)
 
     def of_caller(self, name: str) -> Scene:
         """The same process, called with another credential."""
         return self._as(self.hub, name)
 
     def _as(self, hub: Hub, caller: str) -> Scene:
-        other = Scene(self.world, hub, caller)
+        other = Scene(self.causeway, hub, caller)
         other.secrets = self.secrets
         return other
 

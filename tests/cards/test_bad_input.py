@@ -161,7 +161,7 @@ def test_every_action_rejects_half_of_a_surrogate_pair_as_invalid_json(
     stage: Scene, monkeypatch: pytest.MonkeyPatch, action: str
 ) -> None:
     bodies = [body for whole in whole_requests.whole(action) for body in spoil(stage.body(action, **whole))]
-    with nothing_changes(stage.world, monkeypatch):
+    with nothing_changes(stage.causeway, monkeypatch):
         for body in bodies:
             answer = stage.send(jsontext.dumps(body).encode(), simulator=action in SIMULATOR_ACTIONS)
             assert answer.status_code == Status.NOT_JSON, body

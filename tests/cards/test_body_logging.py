@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from infra.deploy import template
+from tests.causeway import Causeway
 from tests.infra.deploy.chalice_template import CONFIG, packaged_stage
 from tests.log_lines import Lines
-from tests.world import World
 
 STAGES = ("dev", "prod")
 BODY = {"action": "activateCard", "card_id": 987001, "card_pan": "4111117260385914", "acs_password": "quiet-otter-71"}
@@ -83,8 +83,8 @@ def test_the_check_allows_access_logs_without_bodies() -> None:
 
 @pytest.mark.parametrize("path", ["/api", "/simulator"])
 @pytest.mark.parametrize("text", [json.dumps(BODY), json.dumps(BODY)[:-1], "quiet-otter-71"])
-def test_the_log_line_of_a_request_contains_no_body(world: World, lines: Lines, path: str, text: str) -> None:
-    world.call("POST", path, text.encode(), {"content-type": "application/json"})
+def test_the_log_line_of_a_request_contains_no_body(causeway: Causeway, lines: Lines, path: str, text: str) -> None:
+    causeway.call("POST", path, text.encode(), {"content-type": "application/json"})
 
     (line,) = [each for each in lines.all() if each["message"] == "request"]
     told = {"message", "method", "route", "status", "milliseconds", "action", "credential"}

@@ -13,8 +13,8 @@ from tests.cards.case import LOOK, QUERY, RESERVING, SHARDS, WRITE, Case
 from tests.cards.cases import ANNOUNCED, CASES, of_new_card, of_transfer, warmed
 from tests.cards.report_cases import REPORT_CASES
 from tests.cards.scenes import DELIVERY, EUR, GBP, HOLDER_BLOCK, USD, Scene, key_pair
+from tests.causeway import Causeway
 from tests.dynamodb_calls import counted, transactions
-from tests.world import World
 
 MOST = {"read": 2, "reveal": 2, "write": 3}
 REPORTS = tuple(str(case) for case in REPORT_CASES if not case.writes)
@@ -31,8 +31,8 @@ LONGER = (ANNOUNCED,)
 
 
 @pytest.fixture
-def scene(world: World) -> Scene:
-    return warmed(Scene(world))
+def scene(causeway: Causeway) -> Scene:
+    return warmed(Scene(causeway))
 
 
 def test_reads_take_at_most_2_round_trips_and_writes_at_most_3_except_in_listed_cases() -> None:
@@ -56,7 +56,7 @@ def test_a_transfer_makes_2_reads_and_1_transaction_before_it_calls_the_provider
     before: list[str] = []
     submit = SandboxProvider.submit
 
-    with counted(scene.world) as calls:
+    with counted(scene.causeway) as calls:
 
         def submit_after_noting(provider: SandboxProvider, order: ProviderOrder) -> Receipt:
             before.extend(calls)
@@ -77,7 +77,7 @@ LISTED = "Put card"
 
 def test_a_card_with_a_new_holder_and_3_currencies_is_one_transaction_of_7_operations(scene: Scene) -> None:
     members = of_new_card(card_currency_ison=[EUR, GBP, USD], **HOLDER_BLOCK)
-    with counted(scene.world) as calls, transactions(scene.world) as made:
+    with counted(scene.causeway) as calls, transactions(scene.causeway) as made:
         scene.data("createCard", **members)
 
     assert calls == [WRITE]
@@ -86,7 +86,7 @@ def test_a_card_with_a_new_holder_and_3_currencies_is_one_transaction_of_7_opera
 
 def test_a_physical_card_with_a_reference_is_one_transaction_of_10_operations(scene: Scene) -> None:
     members = of_new_card(card_currency_ison=[EUR, GBP, USD], **HOLDER_BLOCK, **DELIVERY)
-    with counted(scene.world) as calls, transactions(scene.world) as made:
+    with counted(scene.causeway) as calls, transactions(scene.causeway) as made:
         scene.data("createCard", **members | {"card_virtual": 0, "request_reference_id": scene.reference()})
 
     assert calls == [WRITE]
@@ -99,13 +99,13 @@ def test_a_3ds_value_in_an_event_adds_no_round_trip(scene: Scene) -> None:
 
     def calls() -> list[str]:
         scene.authentication(card)
-        with counted(scene.world) as made:
+        with counted(scene.causeway) as made:
             scene.authentication(card)
         return list(made)
 
-    with scene.world.manager_wants_events():
+    with scene.causeway.manager_wants_events():
         silent = calls()
-        with scene.world.manager_delivers_values(key_pair()[1]):
+        with scene.causeway.manager_delivers_values(key_pair()[1]):
             assert calls() == silent
 
 
@@ -117,7 +117,7 @@ def test_a_card_takes_at_most_3_round_trips_when_all_reserved_identifiers_are_us
     for members in ({"holder_id": holder}, HOLDER_BLOCK):
         sequences = scene.hub.cards.sequences
         sequences._left = dict.fromkeys(sequences._left, range(0))
-        with counted(scene.world) as calls:
+        with counted(scene.causeway) as calls:
             scene.data("createCard", **of_new_card(request_reference_id=scene.reference(), **members))
 
         assert len(calls) <= MOST["write"], calls

@@ -22,7 +22,7 @@ from tests.cards.books import Books
 from tests.cards.cases import of_new_account, of_new_card
 from tests.cards.contest import MANY, at_once, processes
 from tests.cards.scenes import EUR, GBP, HOLDER_BLOCK, PERSON, PIN, USD, Envelope, MadeCard, Scene
-from tests.world import World
+from tests.causeway import Causeway
 
 pytestmark = [pytest.mark.dynamodb, pytest.mark.faults]
 
@@ -70,7 +70,7 @@ def test_50_identical_card_requests_create_one_card_and_return_the_same_answer(
     assert sorted(answer.duplicated for answer in answers) == [0] + [1] * (MANY - 1)
     (made,) = {str(answer.data): answer.data for answer in answers}.values()
     assert [each["id"] for each in scene.data("getHolderAccounts", holder_id=made["holder_id"])] == [made["account_id"]]
-    books = Books(scene.world, {made["holder_id"]})
+    books = Books(scene.causeway, {made["holder_id"]})
     books.check()
     assert [*books.by_id("card")] == [made["card_id"]]
 
@@ -87,7 +87,7 @@ def test_only_one_of_two_bodies_with_the_same_reference_is_executed(scenes: list
     won = [body == first for body in bodies]
     assert [answer.status_code is None for answer in answers] == won
     assert len({answer.data["card_id"] for answer in answers if answer.data}) == 1
-    Books(scene.world, {same["holder_id"]}).check()
+    Books(scene.causeway, {same["holder_id"]}).check()
 
 
 @pytest.mark.parametrize("action", ["createHolder", "getCvc2", "getCardStatus", "changeCardStatus"])
@@ -129,7 +129,7 @@ def test_50_cards_that_draw_the_same_number_get_50_different_numbers(
     assert made.keys() <= set(numbers)
     for pan, card_id in made.items():
         assert scene.data("getCardNumber", card_id=card_id) == {"pan": pan}
-    Books(scene.world, {answer.data["holder_id"] for answer in answers}).check()
+    Books(scene.causeway, {answer.data["holder_id"] for answer in answers}).check()
 
 
 # -- accounts of a holder
@@ -146,7 +146,7 @@ def test_a_holder_never_has_more_than_100_accounts(scenes: list[Scene]) -> None:
 
     assert codes(answers) == {None: left, Status.FIELD_LENGTH: MANY - left}
     assert len(scene.data("getHolderAccounts", holder_id=holder)) == ACCOUNTS
-    Books(scene.world, {holder}).check()
+    Books(scene.causeway, {holder}).check()
 
 
 def test_a_card_keeps_every_account_of_20_parallel_links(scenes: list[Scene]) -> None:
@@ -159,7 +159,7 @@ def test_a_card_keeps_every_account_of_20_parallel_links(scenes: list[Scene]) ->
     assert codes(answers) == {None: 20}
     accounts = [each["id"] for each in scene.data("getAccounts", card_id=card.card_id)]
     assert sorted(accounts) == sorted([card.account_id, *(answer.data["id"] for answer in answers)])
-    Books(scene.world, {card.holder_id}).check()
+    Books(scene.causeway, {card.holder_id}).check()
 
 
 # -- what is guessed
@@ -277,18 +277,18 @@ def test_a_rule_code_is_assigned_once_under_parallel_requests(scenes: list[Scene
 
 @pytest.mark.parametrize("which", ["the removal first", "the cards first"])
 def test_a_parallel_use_and_removal_of_a_design_never_both_succeed(
-    scenes: list[Scene], world: World, which: str
+    scenes: list[Scene], causeway: Causeway, which: str
 ) -> None:
     before = setups.manager(card_programmes=[setups.card_programme(design_ids=[1, 2])])
     before["credentials"] = [setups.credential("app", modes=setups.PLAIN, allow_plain=True)]
     after = before | {"card_programmes": [setups.card_programme()], "designs": before["designs"][:1]}
-    callers = _callers(scenes, setups.loaded(world.hub, before)[0])
-    (plan,) = setups.planned(world.hub, after)
+    callers = _callers(scenes, setups.loaded(causeway.hub, before)[0])
+    (plan,) = setups.planned(causeway.hub, after)
     members = of_new_card(card_program_id=1, card_design_id=2, holder_limit_group_id=3, **HOLDER_BLOCK)
 
     def remove() -> bool:
         with suppress(loading.EntryInUse):
-            loading.carry_out(world.hub, plan)
+            loading.carry_out(causeway.hub, plan)
             return True
         return False
 

@@ -24,10 +24,10 @@ from tests.cards.leak_search import MANY, Leak, Written, leaks
 from tests.cards.leak_watch import Watch, add_lines
 from tests.cards.secrets_seen import Seen
 from tests.cards.stack_search import opened, read_in_stack
+from tests.causeway import START, Causeway
 from tests.log_lines import Lines
 from tests.manual_clock import ManualClock
 from tests.statements import count_statements
-from tests.world import START, World
 
 CARD = 987_001
 PAN, PIN, CVC2, PASSWORD = "4111117260385914", "7305", "946", "Kx9!quiet-Otter"
@@ -82,9 +82,9 @@ def seen() -> Seen:
 
 
 @pytest.fixture
-def hub(shared_world: World) -> bootstrap.Hub:
+def hub(shared_causeway: Causeway) -> bootstrap.Hub:
     """Before empty tables."""
-    shared_world.forget_journeys()
+    shared_causeway.forget_journeys()
     hub = bootstrap.Hub(Settings.from_environment({"STAGE": "local"}), ManualClock(START))
     hub.keyring.initialise()
     hub.cards.keys.initialise()

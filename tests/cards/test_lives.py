@@ -24,7 +24,7 @@ EACH = pytest.mark.parametrize(
 def play(scene: Scene, life: Life, state: str, how: settings) -> None:
     """Play as many lives as ``how`` says; then all records belong together."""
     run_state_machines(lambda: life(scene, state), how)
-    Books(scene.world).check()
+    Books(scene.causeway).check()
 
 
 @EACH

@@ -50,7 +50,7 @@ def settle_down(scenes: Sequence[Scene]) -> None:
 
 
 def check(scene: Scene, *accounts: int) -> MoneyBooks:
-    books = MoneyBooks(scene.world, accounts)
+    books = MoneyBooks(scene.causeway, accounts)
     books.check(at_rest=True)
     if DYNAMODB_ENGINE:  # the emulator is not made for the threads of the proof
         prove_ledger(scene.hub.store)
@@ -139,7 +139,7 @@ def test_a_parallel_schedule_repeat_and_provider_report_complete_a_payment_once(
     address = scene.funded(10_000)
     members = {"request_reference_id": scene.reference(), "destination_account_name": name}
     assert scene.transfer(address, 4_000, **members).status_code == Status.IN_PROGRESS
-    (payment,) = out(MoneyBooks(scene.world, [address["account_id"]]))
+    (payment,) = out(MoneyBooks(scene.causeway, [address["account_id"]]))
     for each in scenes:
         each.clock.advance(_WAIT_FOR_THE_SCHEDULE)
     runs: list[Callable[[], Any]] = [partial(each.hub.cards.call, finish_due_payments) for each in scenes]

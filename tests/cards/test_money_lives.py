@@ -39,8 +39,8 @@ from tests.cards.money_model import (
     programme,
 )
 from tests.cards.scenes import HOLDER_BLOCK, OUTSIDE, Envelope, Scene
+from tests.causeway import Causeway
 from tests.state_machines import run_state_machines
-from tests.world import World
 
 OK = None
 AMOUNTS = st.sampled_from([1, 99, 333, 12_345, 100_001, 250_000, 290_000, 300_001])
@@ -65,7 +65,7 @@ class MoneyLife(RuleBasedStateMachine):
 
     def __init__(self, scene: Scene) -> None:
         super().__init__()
-        scene.world.forget_journeys()  # another life's payments would be finished by this one's schedule
+        scene.causeway.forget_journeys()  # another life's payments would be finished by this one's schedule
         self.scene = scene.apart()
         self.accounts: list[Account] = []
         self.payments: list[Payment] = []
@@ -166,7 +166,7 @@ class MoneyLife(RuleBasedStateMachine):
 
     def wait_for(self, payment: Payment) -> None:
         """Nobody was told the number of a payment whose provider was silent."""
-        payment.id = max(MoneyBooks(self.scene.world).payments)
+        payment.id = max(MoneyBooks(self.scene.causeway).payments)
         payment.awaits = self.now + ASKING
         self.payments.append(payment)
 
@@ -181,7 +181,7 @@ class MoneyLife(RuleBasedStateMachine):
             return
         went = Payment(answer.data["id"], OUT, payer, amount, "S")
         came = Payment(0, IN, payee, amount, "S", counterpart=went)
-        came.id = MoneyBooks(self.scene.world).payments[went.id]["counterpart"]
+        came.id = MoneyBooks(self.scene.causeway).payments[went.id]["counterpart"]
         went.counterpart = came
         self.limits.count(payer, amount, self.now, debit=True)
         self.limits.count(payee, amount, self.now, debit=False)
@@ -341,7 +341,7 @@ class MoneyLife(RuleBasedStateMachine):
     def the_money_is_where_it_should_be(self) -> None:
         if not self.accounts:
             return
-        books = MoneyBooks(self.scene.world)
+        books = MoneyBooks(self.scene.causeway)
         books.check()
         for account in self.accounts:
             row = books.accounts[f"account#{account.id}"]
@@ -375,13 +375,13 @@ class MoneyLife(RuleBasedStateMachine):
 
 def play(scene: Scene, how: settings) -> None:
     run_state_machines(lambda: MoneyLife(scene), how)
-    MoneyBooks(scene.world).check()
+    MoneyBooks(scene.causeway).check()
 
 
 @pytest.fixture
-def scene(world: World, monkeypatch: pytest.MonkeyPatch) -> Scene:
+def scene(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Scene:
     monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)  # the emulator is not made for threads
-    return Scene(world)
+    return Scene(causeway)
 
 
 def test_random_payment_histories_match_the_model(scene: Scene) -> None:

@@ -134,7 +134,7 @@ def test_every_authorization_on_slow_storage_is_decided_in_time_and_leaves_one_r
     spent = 700 * found["00"]
     assert scene.balances(card.account_id) == (ENOUGH - spent, ENOUGH, 0)
     scene.clock.advance(60)
-    for task in scene.world.queued():
+    for task in scene.causeway.queued():
         scene.hub.delivery.worker.attempt(task)
     scene.hub.cards.call(expire_holds)
     least = {"date_from": 0, "date_to": scene.clock.time() + 3600, "item_count": 100}

@@ -25,10 +25,10 @@ from tests.cards.network_cases import NETWORK_CASES
 from tests.cards.report_cases import REPORT_CASES
 from tests.cards.scenes import EUR, MANAGER, Envelope, MadeCard, Scene
 from tests.cards.slow_storage import SlowStorage, every
+from tests.causeway import Causeway
 from tests.openbanking.call_sites import CARDS, STORE, call_sites
 from tests.openbanking.faults import Fault, Snapshot, items
 from tests.source_code import within
-from tests.world import World
 
 pytestmark = pytest.mark.faults
 
@@ -38,11 +38,11 @@ _UNTIL_IT_IS_TRIED_AGAIN = 61
 
 
 @pytest.fixture
-def scene(world: World, monkeypatch: pytest.MonkeyPatch) -> Scene:
+def scene(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Scene:
     """Calls are made one after the other."""
-    monkeypatch.setattr(world.hub.store, "_pause", lambda seconds: None)
+    monkeypatch.setattr(causeway.hub.store, "_pause", lambda seconds: None)
     monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)
-    return Scene(world)
+    return Scene(causeway)
 
 
 class NetworkPlay(Play):
@@ -88,22 +88,22 @@ class NetworkPlay(Play):
             assert repeats[0] == answer.raw.replace('"duplicated":0', '"duplicated":1', 1)
 
 
-def work(world: World) -> None:
+def work(causeway: Causeway) -> None:
     """Have a worker carry out the tasks in the queue, each of them twice."""
-    for task in world.queued():
+    for task in causeway.queued():
         for _ in range(2):
-            world.hub.delivery.worker.attempt(task)
+            causeway.hub.delivery.worker.attempt(task)
 
 
-def _held(world: World) -> int:
+def _held(causeway: Causeway) -> int:
     """What is held on all accounts."""
-    return sum(row["held"] for row in items(world, "cards") if row["part"] == "account")
+    return sum(row["held"] for row in items(causeway, "cards") if row["part"] == "account")
 
 
 @pytest.mark.parametrize("manner", MANNERS)
 @pytest.mark.parametrize("case", NETWORK_CASES + REPORT_CASES, ids=str)
 def test_a_storage_fault_neither_loses_nor_repeats_a_network_write(scene: Scene, case: Case, manner: str) -> None:
-    TARGETS.play(f"{case} {manner}", NetworkPlay(scene, case, manner), scene.world)
+    TARGETS.play(f"{case} {manner}", NetworkPlay(scene, case, manner), scene.causeway)
 
 
 # -- people of the programme manager look at it
@@ -142,7 +142,7 @@ class DeskPlay:
         card = scene.spendable(500)
         scene.clearing(scene.purchase(card.card_id, 300), 100, final=0)
         self._portal, self._action, self._members = scene.hub.cards.portal, look.action, look.members(card, scene)
-        self.untouched = Fault(scene.world)
+        self.untouched = Fault(scene.causeway)
         with self.untouched:
             self._seen = self._see()
         assert self._seen["data"]
@@ -162,7 +162,7 @@ class DeskPlay:
 
 @pytest.mark.parametrize("look", LOOKS, ids=lambda look: look.name)
 def test_a_storage_fault_returns_the_whole_portal_page_or_an_error(scene: Scene, look: Look) -> None:
-    TARGETS.play(look.name, DeskPlay(scene, look), scene.world)
+    TARGETS.play(look.name, DeskPlay(scene, look), scene.causeway)
 
 
 # -- the schedule
@@ -224,8 +224,8 @@ class Run:
         due(scene)
         scene.clock.advance(_HOLD_SECONDS)
         scene.hub.cards.programmes.catalogue(MANAGER)
-        self._beginning = Snapshot(scene.world, TABLES)
-        self.untouched = Fault(scene.world)
+        self._beginning = Snapshot(scene.causeway, TABLES)
+        self.untouched = Fault(scene.causeway)
         assert self._expire(self.untouched) == DUE[due]
         self._settle()
         self._after = self._shape()
@@ -236,7 +236,7 @@ class Run:
             self._expire(fault)
         self._settle()
         assert self._shape() == self._after
-        check(self._scene.world)
+        check(self._scene.causeway)
 
     def _expire(self, fault: Fault) -> int:
         broken = patch.object(hold_release, "release", side_effect=ArithmeticError("something is wrong with it"))
@@ -246,7 +246,7 @@ class Run:
 
     def _shape(self) -> list[str]:
         """What stands there, whichever run it was that got so far."""
-        return [re.sub(r"'(updated_at|last_at)', \d+", "", row) for row in shape(self._scene.world)]
+        return [re.sub(r"'(updated_at|last_at)', \d+", "", row) for row in shape(self._scene.causeway)]
 
     def _settle(self) -> None:
         """The next runs; what was put off has its turn, too."""
@@ -259,8 +259,8 @@ class Run:
 def test_the_schedule_releases_an_expired_hold_once_despite_storage_faults(
     scene: Scene, due: Callable[[Scene], None]
 ) -> None:
-    with scene.world.manager_wants_events():
-        TARGETS.play(due.__name__, Run(scene, due), scene.world)
+    with scene.causeway.manager_wants_events():
+        TARGETS.play(due.__name__, Run(scene, due), scene.causeway)
 
 
 # -- a worker that records what a request could not
@@ -277,7 +277,7 @@ class Recovery:
         self._scene = scene
         card = warmed(scene).spendable(500)
         named = {"pan": card.pan} if by_number else {"card_id": card.card_id}
-        scene.world.queued()
+        scene.causeway.queued()
         lost = every("later", "TransactWriteItems") if lands else every("never", "TransactWriteItems")
         with SlowStorage(scene, lost) as storage:
             answer = scene.authorization(
@@ -285,13 +285,13 @@ class Recovery:
             )
             storage.land()
         assert answer["response_code"] == "91"
-        [self._task] = scene.world.queued()
-        self._beginning = Snapshot(scene.world, TABLES)
-        self.untouched = Fault(scene.world)
+        [self._task] = scene.causeway.queued()
+        self._beginning = Snapshot(scene.causeway, TABLES)
+        self.untouched = Fault(scene.causeway)
         with self.untouched:
             self._work()
         self._after = self._shape()
-        assert _held(scene.world) == 0
+        assert _held(scene.causeway) == 0
 
     def with_fault(self, fault: Fault) -> None:
         self._beginning.restore()
@@ -300,20 +300,20 @@ class Recovery:
         for _ in range(2):
             self._work()
         assert self._shape() == self._after
-        check(self._scene.world)
+        check(self._scene.causeway)
 
     def _work(self) -> None:
         self._scene.hub.delivery.worker.attempt(self._task)
 
     def _shape(self) -> list[str]:
         """What stands there, whichever attempt it was that got so far."""
-        return [row for row in shape(self._scene.world) if RESERVED_BY not in row]
+        return [row for row in shape(self._scene.causeway) if RESERVED_BY not in row]
 
 
 @pytest.mark.parametrize(("lands", "by_number"), RECOVERIES)
 def test_a_worker_records_a_decline_once_despite_storage_faults(scene: Scene, lands: bool, by_number: bool) -> None:
-    with scene.world.manager_wants_events():
-        TARGETS.play(f"recovery {lands} {by_number}", Recovery(scene, by_number=by_number, lands=lands), scene.world)
+    with scene.causeway.manager_wants_events():
+        TARGETS.play(f"recovery {lands} {by_number}", Recovery(scene, by_number=by_number, lands=lands), scene.causeway)
 
 
 # -- lists over all cards
@@ -337,8 +337,8 @@ class ListPlay:
         self._slow = [*slow]
         scene.clock.advance(20)
         scene.hub.cards.programmes.catalogue(MANAGER)
-        self._beginning = Snapshot(scene.world, TABLES)
-        self.untouched = Fault(scene.world)
+        self._beginning = Snapshot(scene.causeway, TABLES)
+        self.untouched = Fault(scene.causeway)
         self.with_fault(self.untouched)
 
     def with_fault(self, fault: Fault) -> None:
@@ -379,7 +379,7 @@ class ListPlay:
 
 @pytest.mark.parametrize("name", LISTS)
 def test_the_activity_list_shows_a_row_once_after_another_writer_failed(scene: Scene, name: str) -> None:
-    TARGETS.play(name, ListPlay(scene, slow=LISTS[name]), scene.world)
+    TARGETS.play(name, ListPlay(scene, slow=LISTS[name]), scene.causeway)
 
 
 def test_every_fault_was_injected_at_every_storage_call_of_the_network() -> None:

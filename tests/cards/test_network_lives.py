@@ -51,9 +51,9 @@ from tests.cards.network_model import (
     worth,
 )
 from tests.cards.scenes import Envelope, Scene
+from tests.causeway import Causeway
 from tests.openbanking.faults import items
 from tests.state_machines import run_state_machines
-from tests.world import World
 
 OK = None
 AUTHORIZED, ADVISED, INCREASED, REVERSED, EXPIRED = 1, 2, 3, 4, 5
@@ -76,7 +76,7 @@ class NetworkLife(RuleBasedStateMachine):
 
     def __init__(self, scene: Scene) -> None:
         super().__init__()
-        scene.world.forget_journeys()  # another life's holds would be released by this one's schedule
+        scene.causeway.forget_journeys()  # another life's holds would be released by this one's schedule
         self.scene = scene.apart()
         self.cards: list[Card] = []
         self.authorizations: list[Authorization] = []
@@ -469,13 +469,13 @@ class NetworkLife(RuleBasedStateMachine):
 
     def rows(self, table: str) -> list[Any]:
         kinds = ("account", "authorization")
-        return [row for row in items(self.scene.world, table) if row["part"] in kinds and "of" not in row]
+        return [row for row in items(self.scene.causeway, table) if row["part"] in kinds and "of" not in row]
 
     @invariant()
     def limits_know_what_was_used(self) -> None:
         if not self.cards:
             return
-        counters = {row["owner"]: row for row in items(self.scene.world, "ledger") if row["part"] == "limits"}
+        counters = {row["owner"]: row for row in items(self.scene.causeway, "ledger") if row["part"] == "limits"}
         for owner, row in counters.items():
             expected = self.limits.shown(owner, self.now)
             starts = {entry.key: entry.start(self.now) for entry in ENTRIES if entry.duration}
@@ -532,9 +532,9 @@ def play(scene: Scene, how: settings) -> None:
 
 
 @pytest.fixture
-def scene(world: World, monkeypatch: pytest.MonkeyPatch) -> Scene:
+def scene(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Scene:
     monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)  # the emulator is not made for threads
-    return Scene(world)
+    return Scene(causeway)
 
 
 def test_random_authorization_histories_match_the_model(scene: Scene) -> None:

@@ -41,10 +41,10 @@ from tests.cards.fault_plays import (
 )
 from tests.cards.money_books import MoneyBooks
 from tests.cards.scenes import GBP, MANAGER, UK, Envelope, Scene
+from tests.causeway import Causeway
 from tests.openbanking.call_sites import CARDS, STORE, call_sites
 from tests.openbanking.faults import Fault, Snapshot, items
 from tests.source_code import within
-from tests.world import World
 
 pytestmark = pytest.mark.faults
 
@@ -56,23 +56,23 @@ ASKING = [case for case in MONEY_CASES if case.asked and "refuses" not in case.n
 
 
 @pytest.fixture
-def scene(world: World, monkeypatch: pytest.MonkeyPatch) -> Scene:
+def scene(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Scene:
     """Calls are made one after the other, and no order is handed to a provider that has it."""
-    monkeypatch.setattr(world.hub.store, "_pause", lambda seconds: None)
+    monkeypatch.setattr(causeway.hub.store, "_pause", lambda seconds: None)
     monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)
     submit = SandboxProvider.submit
 
     def once(provider: SandboxProvider, order: ProviderOrder) -> Receipt:
-        assert order.payment_id not in orders(world), "the provider has this order"
+        assert order.payment_id not in orders(causeway), "the provider has this order"
         return submit(provider, order)
 
     monkeypatch.setattr(SandboxProvider, "submit", once)
-    return Scene(world)
+    return Scene(causeway)
 
 
-def orders(world: World) -> set[int]:
+def orders(causeway: Causeway) -> set[int]:
     """The payments that the provider has orders for."""
-    rows = items(world, "external-payments")
+    rows = items(causeway, "external-payments")
     return {int(row["owner"].partition("#")[2]) for row in rows if row["part"] == "order"}
 
 
@@ -81,15 +81,15 @@ def settle_down(scene: Scene) -> None:
     scene.hub.cards.call(finish_due_payments)
 
 
-def shape(world: World) -> list[str]:
+def shape(causeway: Causeway) -> list[str]:
     """What stands there, without times and names; what is claimed, and whether it is answered."""
-    claims = (f"claim {sorted(row)}" for row in items(world, "idempotency"))
-    return sorted([*MoneyBooks(world).shape(), *claims])
+    claims = (f"claim {sorted(row)}" for row in items(causeway, "idempotency"))
+    return sorted([*MoneyBooks(causeway).shape(), *claims])
 
 
-def check(world: World) -> None:
-    Books(world).check()
-    MoneyBooks(world).check(at_rest=True)
+def check(causeway: Causeway) -> None:
+    Books(causeway).check()
+    MoneyBooks(causeway).check(at_rest=True)
 
 
 class MoneyPlay(Play):
@@ -101,9 +101,9 @@ class MoneyPlay(Play):
         self._before_it: list[str] = []
         super().__init__(scene, case, manner)
         self._settle()
-        self._after_it = shape(scene.world)
+        self._after_it = shape(scene.causeway)
         self._begin()
-        self._before_it = shape(scene.world)
+        self._before_it = shape(scene.causeway)
 
     def with_fault(self, fault: Fault) -> None:
         self._begin()
@@ -140,7 +140,7 @@ class MoneyPlay(Play):
 @pytest.mark.parametrize("manner", MANNERS)
 @pytest.mark.parametrize("case", MONEY_CASES, ids=str)
 def test_a_storage_fault_never_moves_money_twice(scene: Scene, case: Case, manner: str) -> None:
-    TARGETS.play(f"{case} {manner}", MoneyPlay(scene, case, manner), scene.world)
+    TARGETS.play(f"{case} {manner}", MoneyPlay(scene, case, manner), scene.causeway)
 
 
 class Overtaken(MoneyPlay):
@@ -191,7 +191,7 @@ def test_a_storage_fault_never_moves_money_twice_under_contention(
     scene: Scene, intrude: Callable[[Scene, int], object]
 ) -> None:
     (case,) = (case for case in MONEY_CASES if case.name == "transferToExternalPayment")
-    TARGETS.play(f"overtaken by {intrude.__name__}", Overtaken(scene, case, intrude), scene.world)
+    TARGETS.play(f"overtaken by {intrude.__name__}", Overtaken(scene, case, intrude), scene.causeway)
 
 
 # -- the schedule
@@ -231,7 +231,7 @@ def silent_return(scene: Scene) -> object:
 def refused_return(scene: Scene) -> object:
     """The provider will refuse what never arrived there: the hold is released, and the payment can be returned."""
     came = scene.inbound(scene.address(), 500, sender_name="Refuse")["epm_transaction_id"]
-    with scene.world.storage_gone("put"):
+    with scene.causeway.storage_gone("put"):
         return scene.do("inboundReturn", epm_transaction_id=came, reason=1)
 
 
@@ -281,12 +281,12 @@ class Run:
         DUE[self.name](self.scene)
         self.scene.clock.advance(_UNTIL_THE_SCHEDULE)
         self.scene.hub.cards.programmes.catalogue(MANAGER)
-        self._beginning = Snapshot(self.scene.world, TABLES)
-        self.untouched = Fault(self.scene.world)
+        self._beginning = Snapshot(self.scene.causeway, TABLES)
+        self.untouched = Fault(self.scene.causeway)
         moved = self._finish(self.untouched)
         assert moved == (self.name != BROKEN)
         settle_down(self.scene)
-        self._after = shape(self.scene.world)
+        self._after = shape(self.scene.causeway)
 
     def with_fault(self, fault: Fault) -> None:
         self._beginning.restore()
@@ -294,8 +294,8 @@ class Run:
             self._finish(fault)
         settle_down(self.scene)
         settle_down(self.scene)
-        assert shape(self.scene.world) == self._after
-        check(self.scene.world)
+        assert shape(self.scene.causeway) == self._after
+        check(self.scene.causeway)
 
     def _finish(self, fault: Fault) -> int:
         line_breaks = failing(self.scene, "find", ConnectionError("the line broke"))
@@ -305,7 +305,7 @@ class Run:
 
 @pytest.mark.parametrize("name", DUE)
 def test_the_next_run_of_the_schedule_finishes_the_work_of_a_failed_run(scene: Scene, name: str) -> None:
-    TARGETS.play(name, Run(scene, name), scene.world)
+    TARGETS.play(name, Run(scene, name), scene.causeway)
 
 
 def test_every_fault_was_injected_at_every_storage_call_that_moves_money() -> None:
@@ -385,7 +385,7 @@ def test_a_failing_provider_receives_every_order_once(
     provider = providers("all", when, ERRORS[error], times)
 
     first = case.do(scene, **members)
-    held = MoneyBooks(scene.world)
+    held = MoneyBooks(scene.causeway)
     for _ in range(times + 1):
         settle_down(scene)
     answer = case.do(scene, **members)
@@ -393,6 +393,6 @@ def test_a_failing_provider_receives_every_order_once(
     assert first.status_code in (Status.IN_PROGRESS, Status.INTERNAL), first.raw
     held.check()
     assert (answer.status, answer.duplicated) == ("success", 1), answer.raw
-    assert len(provider.taken) == len(set(provider.taken)) == len(orders(scene.world))
-    check(scene.world)
+    assert len(provider.taken) == len(set(provider.taken)) == len(orders(scene.causeway))
+    check(scene.causeway)
     assert scene.hub.cards.call(finish_due_payments) == 0

@@ -11,18 +11,18 @@ from chalicelib.cards.storage.sequences import Name
 from tests.cards.case import EVERY_ACTION, Case, in_order
 from tests.cards.cases import CASES, warmed
 from tests.cards.scenes import EVERYDAY, Scene
+from tests.causeway import Causeway
 from tests.dynamodb_calls import counted
-from tests.world import World
 
 ENOUGH = 30
 """More identifiers than any case takes."""
 
 
 @pytest.fixture(scope="module")
-def running(shared_world: World) -> Iterator[Scene]:
-    world = shared_world.again()
-    with world.installed():
-        yield warmed(Scene(world))
+def running(shared_causeway: Causeway) -> Iterator[Scene]:
+    causeway = shared_causeway.again()
+    with causeway.installed():
+        yield warmed(Scene(causeway))
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_the_cases_cover_every_action() -> None:
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_an_action_makes_the_expected_round_trips(scene: Scene, case: Case) -> None:
     members = case.members(scene)
-    with counted(scene.world) as calls:
+    with counted(scene.causeway) as calls:
         case.do(scene, **members)
 
     assert in_order(calls) == in_order(case.calls)
@@ -54,7 +54,7 @@ def test_an_action_with_a_reference_and_its_repeat_make_the_expected_round_trips
     members = case.members(scene) | {"request_reference_id": scene.reference()}
     seen, answers = [], []
     for _ in range(2):
-        with counted(scene.world) as calls:
+        with counted(scene.causeway) as calls:
             answers.append(case.do(scene, **members))
         seen.append(in_order(calls))
 

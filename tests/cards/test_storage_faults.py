@@ -26,10 +26,10 @@ from tests.cards.fault_plays import (
     forget_process,
 )
 from tests.cards.scenes import MANAGER, Envelope, Scene
+from tests.causeway import Causeway
 from tests.openbanking.call_sites import CARDS, STORE, call_sites
 from tests.openbanking.faults import Fault
 from tests.source_code import within
-from tests.world import World
 
 pytestmark = pytest.mark.faults
 
@@ -46,16 +46,16 @@ _COLD = (
 
 
 @pytest.fixture
-def scene(world: World, monkeypatch: pytest.MonkeyPatch) -> Scene:
-    monkeypatch.setattr(world.hub.store, "_pause", lambda seconds: None)
+def scene(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Scene:
+    monkeypatch.setattr(causeway.hub.store, "_pause", lambda seconds: None)
     monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)  # calls are made one after the other
-    return Scene(world)
+    return Scene(causeway)
 
 
 @pytest.mark.parametrize("manner", MANNERS)
 @pytest.mark.parametrize("case", CARD_CASES, ids=str)
 def test_a_storage_fault_neither_loses_nor_repeats_a_write(scene: Scene, case: Case, manner: str) -> None:
-    TARGETS.play(f"{case} {manner}", Play(scene, case, manner), scene.world)
+    TARGETS.play(f"{case} {manner}", Play(scene, case, manner), scene.causeway)
 
 
 @pytest.mark.parametrize("manner", MANNERS)
@@ -63,7 +63,7 @@ def test_a_storage_fault_neither_loses_nor_repeats_a_write(scene: Scene, case: C
 def test_a_storage_fault_in_a_new_process_neither_loses_nor_repeats_a_write(
     scene: Scene, case: Case, manner: str
 ) -> None:
-    TARGETS.play(f"cold {case} {manner}", Play(scene, case, manner, cold=True), scene.world)
+    TARGETS.play(f"cold {case} {manner}", Play(scene, case, manner, cold=True), scene.causeway)
 
 
 def test_a_storage_fault_in_a_read_of_several_batches_neither_loses_nor_repeats_a_write(
@@ -71,14 +71,14 @@ def test_a_storage_fault_in_a_read_of_several_batches_neither_loses_nor_repeats_
 ) -> None:
     monkeypatch.setattr("chalicelib.cards.requests.request_context.MOST_TOGETHER", 1)
     (case,) = (case for case in CARD_CASES if case.name == "createCard on an account")
-    TARGETS.play("read in pieces", Play(scene, case, WITHOUT), scene.world)
+    TARGETS.play("read in pieces", Play(scene, case, WITHOUT), scene.causeway)
 
 
 class CredentialsPlay:
     """The list of a manager's credentials, read by a process that knows none: it is right, or refused."""
 
     def __init__(self, scene: Scene) -> None:
-        self._world = warmed(scene).world
+        self._world = warmed(scene).causeway
         self.untouched = Fault(self._world)
         with self.untouched:
             self._seen = self._list()
@@ -99,7 +99,7 @@ class CredentialsPlay:
 
 
 def test_a_storage_fault_never_changes_the_list_of_credentials(scene: Scene) -> None:
-    TARGETS.play("credentials", CredentialsPlay(scene), scene.world)
+    TARGETS.play("credentials", CredentialsPlay(scene), scene.causeway)
 
 
 class UnansweredPlay(Play):
@@ -115,12 +115,12 @@ def test_a_storage_fault_after_an_unanswered_write_neither_loses_nor_repeats_the
     scene: Scene, manner: str
 ) -> None:
     (case,) = (case for case in CARD_CASES if case.name == "changeAccountStatus")
-    TARGETS.play(f"unanswered {manner}", UnansweredPlay(scene, case, manner), scene.world)
+    TARGETS.play(f"unanswered {manner}", UnansweredPlay(scene, case, manner), scene.causeway)
 
 
 def test_an_event_is_written_once_with_its_cause_and_delivered_despite_storage_faults(scene: Scene) -> None:
-    with scene.world.manager_wants_events():
-        TARGETS.play("event", EventPlay(scene), scene.world)
+    with scene.causeway.manager_wants_events():
+        TARGETS.play("event", EventPlay(scene), scene.causeway)
 
 
 def test_every_fault_was_injected_at_every_storage_call_of_the_card_api() -> None:

@@ -38,10 +38,10 @@ from chalicelib.foundation.http.outbound import Outbound, Reply
 from chalicelib.foundation.settings import Settings
 from chalicelib.statistics import measurements
 from infra.local.event_runner import EventRunner, queue_name
+from tests.causeway import Causeway
 from tests.chaos.receivers import NO_ANSWER
 from tests.chaos.traffic import Preparation, TppCall
 from tests.manual_clock import ManualClock
-from tests.world import World
 
 _SERVICES = {"dynamodb": "DynamoDB", "sqs": "SQS", "kms": "KMS", "secretsmanager": "Secrets"}
 BEFORE, AFTER = "before", "after"
@@ -153,9 +153,9 @@ class Life:
         return self._runner.run_schedule(sweep)
 
     def _call(self, call: TppCall) -> tuple[int, Any]:
-        outbound, world = self._hub.outbound, World(self._hub, {})
-        self._hub.__dict__["outbound"] = outbound  # that of the world would answer what is delivered later
-        answer = world.tpp(
+        outbound, causeway = self._hub.outbound, Causeway(self._hub, {})
+        self._hub.__dict__["outbound"] = outbound  # that of the causeway would answer what is delivered later
+        answer = causeway.tpp(
             call.method, call.path, call.body, bearer=call.bearer, client_id=call.client_id, headers=call.headers
         )
         return answer.status, answer.body

@@ -12,9 +12,9 @@ from chalicelib.bootstrap import Hub
 from chalicelib.foundation.crypto import signatures
 from chalicelib.openbanking.protocol.tpp_events import TestEvent
 from chalicelib.openbanking.records.bank_record import NewBank
+from tests.causeway import BankSide, Causeway
 from tests.chaos.receivers import EVENTS
 from tests.openbanking.examples import BY_WEBHOOK, SCOPES
-from tests.world import BankSide, World
 
 CLIENTS = 3
 _PAID_AT = {1: "/payment_initiation", 2: "/v2_payment_single"}
@@ -73,16 +73,16 @@ class Preparation:
 
     def carry_out(self, hub: Hub) -> Scene:
         hub.keyring.initialise()
-        world = World(hub, {version: add_bank(hub, version, url) for version, url in self.banks.items()})
-        return Maker(self, world).scene()
+        causeway = Causeway(hub, {version: add_bank(hub, version, url) for version, url in self.banks.items()})
+        return Maker(self, causeway).scene()
 
 
 class Maker:
-    """Makes a scene in a world."""
+    """Makes a scene in a service."""
 
-    def __init__(self, preparation: Preparation, world: World) -> None:
+    def __init__(self, preparation: Preparation, causeway: Causeway) -> None:
         self._asked = preparation
-        self._world = world
+        self._world = causeway
         self._draw = random.Random(f"{preparation.seed}/traffic")
         self._secrets: dict[str, str] = {}
         self._clients = [self._client(number) for number in range(CLIENTS)]

@@ -6,15 +6,15 @@ import pytest
 
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.delivery.worker import Worker
+from tests.causeway import Causeway
 from tests.delivery.deliveries import Receiver, record, worker_of
-from tests.world import World
 
 
 @pytest.fixture
-def outbox(world: World) -> Outbox:
+def outbox(causeway: Causeway) -> Outbox:
     for queue in ("deliveries", "deliveries-dead"):
-        world.queued(queue)  # what other tests left behind
-    return world.hub.delivery.outbox
+        causeway.queued(queue)  # what other tests left behind
+    return causeway.hub.delivery.outbox
 
 
 @pytest.fixture
@@ -23,14 +23,14 @@ def receiver() -> Receiver:
 
 
 @pytest.fixture
-def worker(world: World, outbox: Outbox, receiver: Receiver) -> Worker:
-    return worker_of(world, receiver)
+def worker(causeway: Causeway, outbox: Outbox, receiver: Receiver) -> Worker:
+    return worker_of(causeway, receiver)
 
 
 @pytest.fixture
-def recorded(world: World) -> str:
+def recorded(causeway: Causeway) -> str:
     """A delivery that was recorded and not yet queued; its id."""
-    return record(world)
+    return record(causeway)
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ from chalicelib.delivery.outcomes import Delivered, Dispatch, Sender, StoredAnsw
 from chalicelib.delivery.worker import Attempt, Worker
 from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.dynamodb.store import Conflict
+from tests.causeway import Causeway
 from tests.conftest import DYNAMODB_ENGINE
-from tests.world import World
 
 DECIDED = (5, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR)
 
@@ -54,25 +54,25 @@ class Receiver:
         return Undeliverable("too late", final=True, answer=self.last_words)
 
 
-def worker_of(world: World, receiver: Receiver) -> Worker:
+def worker_of(causeway: Causeway, receiver: Receiver) -> Worker:
     """A worker that sends everything to ``receiver``."""
-    hub, senders = world.hub, {kind: Sender(receiver.send, receiver.give_up) for kind in PLANS}
+    hub, senders = causeway.hub, {kind: Sender(receiver.send, receiver.give_up) for kind in PLANS}
     dead = Queue(f"{hub.settings.prefix}-deliveries-dead")
     worker: Worker = hub.delivery.make(Worker, dead=dead, senders=senders)
     return worker
 
 
-def intended(world: World, kind: str = "event", **members: Any) -> RecordedDeliveries:
+def intended(causeway: Causeway, kind: str = "event", **members: Any) -> RecordedDeliveries:
     """A delivery about to be recorded, to a receiver that no other test has."""
-    client_id = world.client.client_id
+    client_id = causeway.client.client_id
     known = {"receiver": f"client#{client_id}", "bic": "ALPHGB21", "client_id": client_id, "consent_id": "a-consent"}
-    return world.hub.delivery.outbox.record(kind, "a.topic", **known | members)
+    return causeway.hub.delivery.outbox.record(kind, "a.topic", **known | members)
 
 
-def record(world: World, kind: str = "event", **members: Any) -> str:
+def record(causeway: Causeway, kind: str = "event", **members: Any) -> str:
     """Record a delivery; answers its id."""
-    made = intended(world, kind, **members)
-    world.hub.store.transact(made.operations)
+    made = intended(causeway, kind, **members)
+    causeway.hub.store.transact(made.operations)
     return made.delivery_ids[0]
 
 
@@ -99,9 +99,9 @@ def contest(calls: Sequence[Callable[[], Any]]) -> list[Any]:
         return list(pool.map(made, calls))
 
 
-def buried(world: World) -> list[str]:
+def buried(causeway: Causeway) -> list[str]:
     """The ids in the dead-letter queue; they are taken out."""
-    return world.queued("deliveries-dead")
+    return causeway.queued("deliveries-dead")
 
 
 def fail(reason: str = "it answered with status 503", **members: Any) -> Undeliverable:

@@ -62,6 +62,6 @@ class MadeUpStore(Store):
         return [items.get(key["delivery_id"]) if key["part"] == RECORD else None for _, key in keys]
 
 
-def event_log(store: Store, world: Any) -> EventLog:
-    """The log of events in a store, with the vault, keys and clock of a world."""
-    return EventLog(store, world.hub.vault, world.hub.keyring, world.clock)
+def event_log(store: Store, causeway: Any) -> EventLog:
+    """The log of events in a store, with the vault, keys and clock of a service."""
+    return EventLog(store, causeway.hub.vault, causeway.hub.keyring, causeway.clock)

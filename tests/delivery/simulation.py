@@ -24,9 +24,9 @@ from chalicelib.delivery.sweeper import sweep
 from chalicelib.delivery.tasks import Tasks
 from chalicelib.delivery.worker import Attempt, Worker
 from chalicelib.foundation.aws.queues import Queue
+from tests.causeway import START
 from tests.delivery.memory import MemoryStore
 from tests.manual_clock import ManualClock
-from tests.world import START
 
 STORAGE_SECONDS = 0.01
 DEAD = "dead"

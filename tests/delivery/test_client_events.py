@@ -25,9 +25,9 @@ from chalicelib.delivery.client_events import (
 from chalicelib.delivery.delivery_record import State
 from chalicelib.foundation.clock import milliseconds
 from chalicelib.foundation.dynamodb.sharded_index import SHARDS
+from tests.causeway import Causeway
 from tests.delivery.deliveries import record
 from tests.delivery.made_up_store import CLIENT, MadeUpStore, event_log, made_up
-from tests.world import World
 
 ALL = ClientSearch(CLIENT)
 KINDS: Sequence[str] = [*PLANS]
@@ -55,15 +55,17 @@ def walk(events: ClientEvents, search: ClientSearch) -> list[str]:
 
 
 @pytest.mark.dynamodb
-def test_the_list_of_a_client_shows_its_events_and_calls_newest_first_without_revocations(world: World) -> None:
-    mine, made = world.client.client_id, {}
-    events = world.hub.delivery.client_events
+def test_the_list_of_a_client_shows_its_events_and_calls_newest_first_without_revocations(causeway: Causeway) -> None:
+    mine, made = causeway.client.client_id, {}
+    events = causeway.hub.delivery.client_events
     for kind in KINDS:
-        made[kind] = record(world, kind)
-        world.clock.advance(1)
-    record(world, client_id="another")
-    event_id, put = world.hub.delivery.event_log.put_event(f"client#{mine}", "test", "{}", milliseconds(world.clock))
-    world.hub.store.transact([put])
+        made[kind] = record(causeway, kind)
+        causeway.clock.advance(1)
+    record(causeway, client_id="another")
+    event_id, put = causeway.hub.delivery.event_log.put_event(
+        f"client#{mine}", "test", "{}", milliseconds(causeway.clock)
+    )
+    causeway.hub.store.transact([put])
 
     visible = [made[kind] for kind in reversed(KINDS) if kind in CLIENT_KINDS]
     page = events.page(ClientSearch(mine))
@@ -73,14 +75,14 @@ def test_the_list_of_a_client_shows_its_events_and_calls_newest_first_without_re
     assert ids(events.page(ClientSearch(mine, type="a.topic")).entries) == [made["event"]]
     assert ids(events.page(ClientSearch(mine, state="due")).entries) == visible
     assert ids(events.page(ClientSearch(mine, state="recorded")).entries) == [event_id]
-    assert ids(events.page(ClientSearch(mine, since=world.clock.time())).entries) == [event_id]
+    assert ids(events.page(ClientSearch(mine, since=causeway.clock.time())).entries) == [event_id]
     assert events.page(ClientSearch("nobody")).entries == []
 
 
 def test_consecutive_pages_contain_every_match_once_for_any_filter(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    chance, now = random.Random(23), world.clock.time()
+    chance, now = random.Random(23), causeway.clock.time()
     monkeypatch.setattr(module, "PAGE", 3)
     monkeypatch.setattr(module, "FIRST", 5)
     monkeypatch.setattr(module, "LOOKED_THROUGH", 9)
@@ -97,7 +99,7 @@ def test_consecutive_pages_contain_every_match_once_for_any_filter(
             kind, state = chance.choice(KINDS), chance.choice(STATES)
             store.deliveries.append(made_up(number, at, kind, state))
             expected.append(((at * 1000, f"{number:022x}"), kind, "test", state))
-        events = ClientEvents(store, event_log(store, world), PLANS)
+        events = ClientEvents(store, event_log(store, causeway), PLANS)
         for search in _searches(chance, now):
             wanted = [position for position, *rest in sorted(expected, reverse=True) if _fits(search, position, *rest)]
             assert walk(events, search) == [event_id for _, event_id in wanted]
@@ -122,35 +124,37 @@ def _fits(search: ClientSearch, position: tuple[int, str], kind: Any, topic: str
 
 @pytest.mark.parametrize("count", [100, 10_000])
 @pytest.mark.parametrize("deep", [False, True])
-def test_a_page_from_10_000_entries_takes_as_many_calls_as_one_from_100(world: World, count: int, deep: bool) -> None:
-    now = world.clock.time()
+def test_a_page_from_10_000_entries_takes_as_many_calls_as_one_from_100(
+    causeway: Causeway, count: int, deep: bool
+) -> None:
+    now = causeway.clock.time()
     store = MadeUpStore([made_up(number, now - 2 * number) for number in range(count)])
     for number in range(count):
         store.add_event(((now - 2 * number - 1) * 1000, f"{count + number:022x}"))
     middle = (now - count) * 1000, "0"
-    page = ClientEvents(store, event_log(store, world), PLANS).page(replace(ALL, before=middle if deep else None))
+    page = ClientEvents(store, event_log(store, causeway), PLANS).page(replace(ALL, before=middle if deep else None))
 
     assert len(page.entries) == PAGE
     assert page.older is not None
     assert store.calls == ["Query"] * (SHARDS + 4) + ["BatchGetItem"]
 
 
-def test_the_search_for_failed_deliveries_reads_only_the_failed_index(world: World) -> None:
-    now = world.clock.time()
+def test_the_search_for_failed_deliveries_reads_only_the_failed_index(causeway: Causeway) -> None:
+    now = causeway.clock.time()
     rows = [made_up(number, now - number, state="due" if number % 10 else "failed") for number in range(10_000)]
     store = MadeUpStore(rows)
-    page = ClientEvents(store, event_log(store, world), PLANS).page(replace(ALL, state="failed"))
+    page = ClientEvents(store, event_log(store, causeway), PLANS).page(replace(ALL, state="failed"))
 
     assert ids(page.entries) == [f"{number:022x}" for number in range(0, 10 * PAGE, 10)]
     assert page.older is not None
     assert store.calls == ["Query"] * SHARDS + ["BatchGetItem"]
 
 
-def test_a_search_for_a_rare_match_stops_after_1000_entries_and_continues_on_the_next_page(world: World) -> None:
-    now, count = world.clock.time(), 2500
+def test_a_search_for_a_rare_match_stops_after_1000_entries_and_continues_on_the_next_page(causeway: Causeway) -> None:
+    now, count = causeway.clock.time(), 2500
     rows = [made_up(number, now - number) for number in range(count - 1)]
     store = MadeUpStore([*rows, made_up(count - 1, now - count + 1, state="due")])
-    events, search = ClientEvents(store, event_log(store, world), PLANS), replace(ALL, state="due")
+    events, search = ClientEvents(store, event_log(store, causeway), PLANS), replace(ALL, state="due")
     page = events.page(search)
 
     assert (page.entries, page.is_cut) == ([], True)
@@ -162,14 +166,14 @@ def test_a_search_for_a_rare_match_stops_after_1000_entries_and_continues_on_the
 @pytest.mark.parametrize(("most", "reads"), [(LOOKED_THROUGH, 2), (FIRST, 1)])
 @pytest.mark.parametrize("search", [replace(ALL, state="due"), replace(ALL, type="consent.revoked")])
 def test_a_filter_without_a_match_takes_as_many_calls_for_10_000_entries_as_for_2000(
-    world: World, search: ClientSearch, most: int, reads: int
+    causeway: Causeway, search: ClientSearch, most: int, reads: int
 ) -> None:
-    now, made = world.clock.time(), []
+    now, made = causeway.clock.time(), []
     for count in (2_000, 10_000):
         store = MadeUpStore([made_up(number, now - number) for number in range(count)])
         for number in range(count):
             store.add_event(((now - number) * 1000 + 1, f"{count + number:022x}"))
-        page = ClientEvents(store, event_log(store, world), PLANS).page(search, most=most)
+        page = ClientEvents(store, event_log(store, causeway), PLANS).page(search, most=most)
         assert (page.entries, page.is_cut) == ([], True)
         made.append(store.calls)
 
@@ -178,12 +182,12 @@ def test_a_filter_without_a_match_takes_as_many_calls_for_10_000_entries_as_for_
     assert made[0].count("BatchGetItem") <= sum(2 + size // 100 for size in (FIRST, most)[:reads])
 
 
-def test_a_search_with_a_maximum_reads_only_the_latest_entries(world: World) -> None:
-    now = world.clock.time()
+def test_a_search_with_a_maximum_reads_only_the_latest_entries(causeway: Causeway) -> None:
+    now = causeway.clock.time()
     due = (20, 121)
     rows = [made_up(number, now - number, state="due" if number in due else "delivered") for number in range(122)]
     store = MadeUpStore(rows)
-    events, search = ClientEvents(store, event_log(store, world), PLANS), replace(ALL, state="due")
+    events, search = ClientEvents(store, event_log(store, causeway), PLANS), replace(ALL, state="due")
     page = events.page(search, most=FIRST)
 
     assert ids(events.page(search).entries) == [f"{number:022x}" for number in due]

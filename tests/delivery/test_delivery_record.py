@@ -29,126 +29,128 @@ from chalicelib.delivery.outcomes import Delivered
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
 from chalicelib.foundation.dynamodb.store import ConditionFailed
+from tests.causeway import Causeway
 from tests.delivery.deliveries import Receiver, begun, fail, record
-from tests.world import World
 
 pytestmark = pytest.mark.dynamodb
 
 FOREVER = 2**40
 
 
-def found(world: World, index: ShardedIndex, owner: str = "", until: int = FOREVER) -> set[str]:
+def found(causeway: Causeway, index: ShardedIndex, owner: str = "", until: int = FOREVER) -> set[str]:
     """The deliveries that stand in an index."""
-    return {row["delivery_id"] for row in index.rows(world.hub.store, owner=owner, until=until)}
+    return {row["delivery_id"] for row in index.rows(causeway.hub.store, owner=owner, until=until)}
 
 
-def write(world: World, delivery: Delivery, what: str) -> None:
+def write(causeway: Causeway, delivery: Delivery, what: str) -> None:
     """One of the writes that count on what was read."""
-    now = world.clock.time()
+    now = causeway.clock.time()
     if what == "claiming":
-        world.hub.store.transact([update_claim(delivery, "a-claim", now, sending=True)[1]])
+        causeway.hub.store.transact([update_claim(delivery, "a-claim", now, sending=True)[1]])
     elif what == "putting off":
-        world.hub.store.transact([update_due_time(delivery, now + 5)])
+        causeway.hub.store.transact([update_due_time(delivery, now + 5)])
     else:
-        world.hub.store.transact(update_revival(delivery, PLANS["event"], now + 1))
+        causeway.hub.store.transact(update_revival(delivery, PLANS["event"], now + 1))
 
 
 WRITES = ["claiming", "putting off", "reviving"]
 
 
-def test_a_new_delivery_is_due_at_once_and_indexed_by_time_bank_and_client(world: World) -> None:
-    recorded = record(world)
-    delivery, now = world.delivery(recorded), world.clock.time()
+def test_a_new_delivery_is_due_at_once_and_indexed_by_time_bank_and_client(causeway: Causeway) -> None:
+    recorded = record(causeway)
+    delivery, now = causeway.delivery(recorded), causeway.clock.time()
 
     assert delivery.state == "due"
     assert delivery.attempts == 0
     assert delivery.due_at == now
     assert delivery.created_at == now
-    assert recorded in found(world, DUE, until=now)
-    assert recorded in found(world, OF_BANK, "ALPHGB21")
-    assert recorded in found(world, OF_CLIENT, world.client.client_id)
-    assert recorded not in found(world, FAILED)
+    assert recorded in found(causeway, DUE, until=now)
+    assert recorded in found(causeway, OF_BANK, "ALPHGB21")
+    assert recorded in found(causeway, OF_CLIENT, causeway.client.client_id)
+    assert recorded not in found(causeway, FAILED)
 
 
-def test_a_card_event_is_indexed_by_its_programme_manager_only(world: World) -> None:
+def test_a_card_event_is_indexed_by_its_programme_manager_only(causeway: Causeway) -> None:
     members = {"bic": None, "client_id": None, "consent_id": None}
-    recorded = record(world, "card_event", receiver="manager#1", manager_id=1, **members)
-    item = world.hub.store.get(*record_key(recorded))
+    recorded = record(causeway, "card_event", receiver="manager#1", manager_id=1, **members)
+    item = causeway.hub.store.get(*record_key(recorded))
 
-    assert recorded in found(world, OF_MANAGER, "1")
+    assert recorded in found(causeway, OF_MANAGER, "1")
     assert item is not None
     assert item.keys() & {OF_BANK.partition, OF_CLIENT.partition, *members} == set()
-    assert PLANS["card_event"].lane_of(world.delivery(recorded).receiver) == "manager#1#notices"
+    assert PLANS["card_event"].lane_of(causeway.delivery(recorded).receiver) == "manager#1#notices"
 
 
 @pytest.mark.parametrize("second", WRITES)
 @pytest.mark.parametrize("first", WRITES)
-def test_one_of_two_writes_based_on_the_same_read_fails(world: World, first: str, second: str) -> None:
-    read = world.delivery(record(world))
-    write(world, read, first)
+def test_one_of_two_writes_based_on_the_same_read_fails(causeway: Causeway, first: str, second: str) -> None:
+    read = causeway.delivery(record(causeway))
+    write(causeway, read, first)
 
     with pytest.raises(ConditionFailed):
-        write(world, read, second)
+        write(causeway, read, second)
 
 
 @pytest.mark.parametrize("what", WRITES)
-def test_a_write_to_a_delivery_that_has_ended_since_the_read_fails(world: World, worker: Worker, what: str) -> None:
-    recorded = record(world)
-    read = world.delivery(recorded)
+def test_a_write_to_a_delivery_that_has_ended_since_the_read_fails(
+    causeway: Causeway, worker: Worker, what: str
+) -> None:
+    recorded = record(causeway)
+    read = causeway.delivery(recorded)
     worker.attempt(recorded)
 
     with pytest.raises(ConditionFailed):
-        write(world, read, what)
-    assert world.delivery(recorded).state == "delivered"
+        write(causeway, read, what)
+    assert causeway.delivery(recorded).state == "delivered"
 
 
-def test_a_delivery_with_a_running_attempt_is_due_when_its_claim_expires(world: World, worker: Worker) -> None:
-    attempt = begun(worker, record(world))
-    delivery_id, now = attempt.delivery.delivery_id, world.clock.time()
+def test_a_delivery_with_a_running_attempt_is_due_when_its_claim_expires(causeway: Causeway, worker: Worker) -> None:
+    attempt = begun(worker, record(causeway))
+    delivery_id, now = attempt.delivery.delivery_id, causeway.clock.time()
 
     assert attempt.delivery.is_running(now)
-    assert delivery_id not in found(world, DUE, until=now + CLAIMED_SECONDS - 1)
-    assert delivery_id in found(world, DUE, until=now + CLAIMED_SECONDS)
+    assert delivery_id not in found(causeway, DUE, until=now + CLAIMED_SECONDS - 1)
+    assert delivery_id in found(causeway, DUE, until=now + CLAIMED_SECONDS)
     assert not attempt.delivery.is_running(now + CLAIMED_SECONDS)
 
 
 @pytest.mark.parametrize("state", ["delivered", "failed"])
 def test_a_finished_delivery_is_never_due_again(
-    world: World, worker: Worker, receiver: Receiver, recorded: str, state: str
+    causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str, state: str
 ) -> None:
     receiver.failures = [fail(final=True)] if state == "failed" else []
     worker.attempt(recorded)
 
-    assert world.delivery(recorded).state == state
-    assert recorded not in found(world, DUE)
-    assert (recorded in found(world, FAILED)) == (state == "failed")
-    assert (recorded in found(world, FAILED_OF_CLIENT, world.client.client_id)) == (state == "failed")
-    world.clock.advance(29 * DAY)
+    assert causeway.delivery(recorded).state == state
+    assert recorded not in found(causeway, DUE)
+    assert (recorded in found(causeway, FAILED)) == (state == "failed")
+    assert (recorded in found(causeway, FAILED_OF_CLIENT, causeway.client.client_id)) == (state == "failed")
+    causeway.clock.advance(29 * DAY)
     assert worker.begin(recorded) is None
 
 
 @pytest.mark.parametrize("state", ["delivered", "failed"])
 def test_a_finished_notification_is_stored_for_30_days_from_its_end(
-    world: World, worker: Worker, receiver: Receiver, recorded: str, state: str
+    causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str, state: str
 ) -> None:
-    world.clock.advance(DAY)
+    causeway.clock.advance(DAY)
     receiver.failures = [fail(final=True)] if state == "failed" else []
     worker.attempt(recorded)
 
-    assert world.delivery(recorded).expires_at == world.clock.time() + 30 * DAY
+    assert causeway.delivery(recorded).expires_at == causeway.clock.time() + 30 * DAY
 
 
-def test_a_due_delivery_expires_after_its_last_possible_attempt(world: World) -> None:
-    delivery = world.delivery(record(world))
+def test_a_due_delivery_expires_after_its_last_possible_attempt(causeway: Causeway) -> None:
+    delivery = causeway.delivery(record(causeway))
 
-    assert delivery.expires_at == world.clock.time() + PLANS["event"].lasts + PLANS["event"].kept
-    assert delivery.give_up_at == world.clock.time() + PLANS["event"].lasts
+    assert delivery.expires_at == causeway.clock.time() + PLANS["event"].lasts + PLANS["event"].kept
+    assert delivery.give_up_at == causeway.clock.time() + PLANS["event"].lasts
 
 
-def test_the_history_keeps_the_latest_twenty_attempts(world: World) -> None:
+def test_the_history_keeps_the_latest_twenty_attempts(causeway: Causeway) -> None:
     entries = tuple({"at": number} for number in range(HISTORY))
-    claimed = replace(world.delivery(record(world)), claimed_by="a-claim", history=entries)
-    now = world.clock.time()
+    claimed = replace(causeway.delivery(record(causeway)), claimed_by="a-claim", history=entries)
+    now = causeway.clock.time()
 
     assert HISTORY == 20
     for update in (
@@ -160,17 +162,17 @@ def test_the_history_keeps_the_latest_twenty_attempts(world: World) -> None:
 
 @pytest.mark.parametrize("state", ["delivered", "failed"])
 def test_a_resend_makes_a_finished_delivery_due_with_all_attempts_and_its_history(
-    world: World, worker: Worker, receiver: Receiver, state: str
+    causeway: Causeway, worker: Worker, receiver: Receiver, state: str
 ) -> None:
-    recorded = record(world, body="a body")
+    recorded = record(causeway, body="a body")
     receiver.failures = [fail(final=True)] if state == "failed" else []
     worker.attempt(recorded)
-    before = world.delivery(recorded)
-    world.clock.advance(DAY)
-    now = world.clock.time()
-    world.hub.delivery.journal.resend(recorded)
+    before = causeway.delivery(recorded)
+    causeway.clock.advance(DAY)
+    now = causeway.clock.time()
+    causeway.hub.delivery.journal.resend(recorded)
 
-    again = world.delivery(recorded)
+    again = causeway.delivery(recorded)
     assert again.state == "due"
     assert again.attempts == 0
     assert again.due_at == now
@@ -178,10 +180,10 @@ def test_a_resend_makes_a_finished_delivery_due_with_all_attempts_and_its_histor
     assert again.request_id == before.request_id
     assert again.delivered_at is None
     assert again.failed_at is None
-    assert recorded in found(world, DUE, until=now)
-    assert recorded not in found(world, FAILED)
-    assert recorded not in found(world, FAILED_OF_CLIENT, world.client.client_id)
+    assert recorded in found(causeway, DUE, until=now)
+    assert recorded not in found(causeway, FAILED)
+    assert recorded not in found(causeway, FAILED_OF_CLIENT, causeway.client.client_id)
     receiver.arrived = Delivered(204)
     worker.attempt(recorded)
-    assert (world.delivery(recorded).state, len(world.delivery(recorded).history)) == ("delivered", 2)
+    assert (causeway.delivery(recorded).state, len(causeway.delivery(recorded).history)) == ("delivered", 2)
     assert [dispatch.body for dispatch in receiver.got] == ["a body", "a body"]

@@ -18,9 +18,9 @@ from chalicelib.foundation.crypto.signed_cursors import InvalidCursor
 from chalicelib.openbanking.protocol.tpp_calls import EVENTS_CURSOR
 from infra.deploy.functions import FUNCTIONS
 from tests.cards.contest import at_once
+from tests.causeway import Causeway
 from tests.infra.policies import FOLDER, STAGES, granted
 from tests.patience import PATIENCE_SECONDS
-from tests.world import World
 
 RECEIVER = "client#one"
 PUT, DELIVERIES = "dynamodb:PutItem", "arn:aws:dynamodb:*:*:table/causeway-{stage}-deliveries"
@@ -51,17 +51,17 @@ class Reader:
         return self.got[before:]
 
 
-def write(world: World, at: float | None = None, receiver: str = RECEIVER) -> str:
+def write(causeway: Causeway, at: float | None = None, receiver: str = RECEIVER) -> str:
     """Write an event now that was recorded at ``at``, by default now; its id."""
-    moment = milliseconds(world.clock) if at is None else int(at * 1000)
-    event_id, put = world.hub.delivery.event_log.put_event(receiver, "test", "{}", moment)
-    world.hub.store.transact([put])
+    moment = milliseconds(causeway.clock) if at is None else int(at * 1000)
+    event_id, put = causeway.hub.delivery.event_log.put_event(receiver, "test", "{}", moment)
+    causeway.hub.store.transact([put])
     return event_id
 
 
 @pytest.fixture
-def reader(world: World) -> Reader:
-    return Reader(world.hub.delivery.event_log)
+def reader(causeway: Causeway) -> Reader:
+    return Reader(causeway.hub.delivery.event_log)
 
 
 # -- late writes
@@ -70,28 +70,30 @@ def reader(world: World) -> Reader:
 @pytest.mark.dynamodb
 @pytest.mark.parametrize("late", [0.001, 1, 30, LATE_SECONDS - 1])
 @pytest.mark.parametrize("limit", [1, 2, 100])
-def test_a_reader_receives_a_late_event_exactly_once(world: World, reader: Reader, late: float, limit: int) -> None:
+def test_a_reader_receives_a_late_event_exactly_once(
+    causeway: Causeway, reader: Reader, late: float, limit: int
+) -> None:
     reader.limit = limit
-    early = world.clock.now().timestamp()
-    world.clock.advance(late)
-    seen = [write(world) for _ in range(3)]
+    early = causeway.clock.now().timestamp()
+    causeway.clock.advance(late)
+    seen = [write(causeway) for _ in range(3)]
     first = reader.read()
 
-    missed = write(world, early)
+    missed = write(causeway, early)
     then = reader.read()
 
     assert (sorted(first), then) == (sorted(seen), [missed])
     for _ in range(5):
-        world.clock.advance(LATE_SECONDS / 3)
+        causeway.clock.advance(LATE_SECONDS / 3)
         assert reader.read() == []
 
 
-def test_a_cursor_remembers_an_event_until_no_earlier_one_can_be_written(world: World, reader: Reader) -> None:
-    seen = [write(world)]
+def test_a_cursor_remembers_an_event_until_no_earlier_one_can_be_written(causeway: Causeway, reader: Reader) -> None:
+    seen = [write(causeway)]
     for _ in range(LATE_SECONDS):
         reader.read()
         assert cursor_of(reader).got == {seen[0][:16]}
-        world.clock.advance(1)
+        causeway.clock.advance(1)
 
     reader.read()
 
@@ -118,26 +120,26 @@ def test_the_timeout_of_every_recording_function_is_shorter_than_the_late_window
     assert longest + 30 <= LATE_SECONDS, "30 seconds are for clocks that differ"
 
 
-def test_a_reader_receives_an_event_of_a_clock_ahead_of_its_own_once(world: World, reader: Reader) -> None:
-    ahead = write(world, world.clock.time() + 20)
-    behind = write(world)
+def test_a_reader_receives_an_event_of_a_clock_ahead_of_its_own_once(causeway: Causeway, reader: Reader) -> None:
+    ahead = write(causeway, causeway.clock.time() + 20)
+    behind = write(causeway)
 
     assert reader.read() == [behind, ahead]
     for _ in range(5):
-        world.clock.advance(LATE_SECONDS / 2)
+        causeway.clock.advance(LATE_SECONDS / 2)
         assert reader.read() == []
 
 
-def test_a_reader_with_a_clock_set_back_receives_no_event_twice(world: World, reader: Reader) -> None:
-    write(world)
-    world.clock.advance(LATE_SECONDS + 5)
-    write(world)
+def test_a_reader_with_a_clock_set_back_receives_no_event_twice(causeway: Causeway, reader: Reader) -> None:
+    write(causeway)
+    causeway.clock.advance(LATE_SECONDS + 5)
+    write(causeway)
     reader.read()
 
-    world.clock.advance(-5)
+    causeway.clock.advance(-5)
 
     assert reader.read() == []
-    event_id = write(world)
+    event_id = write(causeway)
     assert reader.read() == [event_id]
 
 
@@ -152,8 +154,8 @@ def test_a_decoded_cursor_equals_the_encoded_one() -> None:
 
 
 @pytest.mark.dynamodb
-def test_a_cursor_keeps_its_maximum_length_and_a_burst_is_read_in_parts(world: World, reader: Reader) -> None:
-    made = [write(world) for _ in range(REMEMBERED + 150)]
+def test_a_cursor_keeps_its_maximum_length_and_a_burst_is_read_in_parts(causeway: Causeway, reader: Reader) -> None:
+    made = [write(causeway) for _ in range(REMEMBERED + 150)]
 
     at_once = reader.read()
     assert len(at_once) == REMEMBERED
@@ -161,37 +163,37 @@ def test_a_cursor_keeps_its_maximum_length_and_a_burst_is_read_in_parts(world: W
     assert reader.after is not None
     assert len(reader.after) <= EVENTS_CURSOR
 
-    world.clock.advance(LATE_SECONDS)
+    causeway.clock.advance(LATE_SECONDS)
     late = reader.read()
 
     assert sorted(at_once + late) == sorted(made)
 
 
 def test_a_backlog_older_than_the_late_window_is_read_at_once(
-    world: World, reader: Reader, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(event_log, "REMEMBERED", 5)
     reader.limit = 7
-    made = [write(world) for _ in range(40)]
-    world.clock.advance(LATE_SECONDS)
-    fresh = [write(world) for _ in range(3)]
+    made = [write(causeway) for _ in range(40)]
+    causeway.clock.advance(LATE_SECONDS)
+    fresh = [write(causeway) for _ in range(3)]
 
     assert sorted(reader.read()) == sorted(made + fresh)
 
 
 def test_a_reader_receives_every_event_of_a_stream_larger_than_its_cursor_once(
-    world: World, reader: Reader, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(event_log, "REMEMBERED", 6)
     reader.limit = 4
     made, chance = [], random.Random(7)
     for _ in range(60):
-        now = world.clock.now().timestamp()
-        made += [write(world, now - chance.uniform(0, LATE_SECONDS - 1)) for _ in range(chance.randrange(3))]
+        now = causeway.clock.now().timestamp()
+        made += [write(causeway, now - chance.uniform(0, LATE_SECONDS - 1)) for _ in range(chance.randrange(3))]
         reader.page()
         assert len(cursor_of(reader).got) <= 6
-        world.clock.advance(chance.uniform(0, 20))
-    world.clock.advance(LATE_SECONDS)
+        causeway.clock.advance(chance.uniform(0, 20))
+    causeway.clock.advance(LATE_SECONDS)
     reader.read()
 
     assert sorted(reader.got) == sorted(made)
@@ -200,26 +202,26 @@ def test_a_reader_receives_every_event_of_a_stream_larger_than_its_cursor_once(
 # -- shards
 
 
-def test_the_events_of_a_receiver_are_spread_over_all_shards(world: World) -> None:
+def test_the_events_of_a_receiver_are_spread_over_all_shards(causeway: Causeway) -> None:
     for _ in range(64):
-        write(world)
+        write(causeway)
 
-    partitions = {item["delivery_id"] for item in world.hub.store.scan("deliveries")}
+    partitions = {item["delivery_id"] for item in causeway.hub.store.scan("deliveries")}
 
     assert partitions == {f"events#{RECEIVER}#{shard}" for shard in range(SHARDS)}
 
 
 @pytest.mark.parametrize("old", [True, False])
 def test_a_page_ends_before_the_unread_rows_of_a_shard(
-    world: World, reader: Reader, monkeypatch: pytest.MonkeyPatch, old: bool
+    causeway: Causeway, reader: Reader, monkeypatch: pytest.MonkeyPatch, old: bool
 ) -> None:
     monkeypatch.setattr(event_log, "rows_of_shard", lambda rows, shards: 1)
     made = []
     for _ in range(12):
-        made.append(write(world))
-        world.clock.advance(1)
+        made.append(write(causeway))
+        causeway.clock.advance(1)
     if old:
-        world.clock.advance(LATE_SECONDS)
+        causeway.clock.advance(LATE_SECONDS)
 
     pages = []
     while True:
@@ -234,15 +236,15 @@ def test_a_page_ends_before_the_unread_rows_of_a_shard(
 
 
 def test_a_reader_of_partially_read_shards_receives_every_late_event_once(
-    world: World, reader: Reader, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(event_log, "rows_of_shard", lambda rows, shards: 1)
     chance, made = random.Random(3), []
     for _ in range(40):
-        made += [write(world, world.clock.now().timestamp() - chance.uniform(0, 80)) for _ in range(2)]
+        made += [write(causeway, causeway.clock.now().timestamp() - chance.uniform(0, 80)) for _ in range(2)]
         reader.page()
-        world.clock.advance(chance.uniform(0, 9))
-    world.clock.advance(LATE_SECONDS)
+        causeway.clock.advance(chance.uniform(0, 9))
+    causeway.clock.advance(LATE_SECONDS)
     reader.read()
 
     assert sorted(reader.got) == sorted(made)
@@ -251,27 +253,27 @@ def test_a_reader_of_partially_read_shards_receives_every_late_event_once(
 # -- whose, and for how long
 
 
-def test_a_cursor_of_another_receiver_is_refused(world: World, reader: Reader) -> None:
+def test_a_cursor_of_another_receiver_is_refused(causeway: Causeway, reader: Reader) -> None:
     page = reader.page()
 
     with pytest.raises(InvalidCursor):
-        world.hub.delivery.event_log.page("client#other", page.next, 20)
+        causeway.hub.delivery.event_log.page("client#other", page.next, 20)
 
 
-def test_a_body_moved_to_another_receiver_or_event_cannot_be_read(world: World, reader: Reader) -> None:
-    write(world)
-    (item,) = world.hub.store.scan("deliveries")
+def test_a_body_moved_to_another_receiver_or_event_cannot_be_read(causeway: Causeway, reader: Reader) -> None:
+    write(causeway)
+    (item,) = causeway.hub.store.scan("deliveries")
     moved = item["delivery_id"].replace(RECEIVER, "client#other")
-    world.hub.store.put("deliveries", {**item, "delivery_id": moved})
+    causeway.hub.store.put("deliveries", {**item, "delivery_id": moved})
 
     with pytest.raises(Unsealable):
         Reader(reader.log, "client#other").page()
 
 
-def test_an_expired_event_is_not_returned_before_dynamodb_removes_it(world: World, reader: Reader) -> None:
-    write(world)
+def test_an_expired_event_is_not_returned_before_dynamodb_removes_it(causeway: Causeway, reader: Reader) -> None:
+    write(causeway)
 
-    world.clock.advance(KEPT_SECONDS)
+    causeway.clock.advance(KEPT_SECONDS)
 
     assert reader.read() == []
 
@@ -280,9 +282,9 @@ def test_an_expired_event_is_not_returned_before_dynamodb_removes_it(world: Worl
 
 
 @pytest.mark.dynamodb
-def test_a_reader_receives_every_event_of_concurrent_writers_once(world: World) -> None:
+def test_a_reader_receives_every_event_of_concurrent_writers_once(causeway: Causeway) -> None:
     clock, written = Clock(), []
-    log = EventLog(world.hub.store, world.hub.vault, world.hub.keyring, clock)
+    log = EventLog(causeway.hub.store, causeway.hub.vault, causeway.hub.keyring, clock)
     reader, reads = Reader(log, limit=7), threading.Event()
 
     def write_some(writer: int) -> None:
@@ -291,7 +293,7 @@ def test_a_reader_receives_every_event_of_concurrent_writers_once(world: World) 
             if number == EACH // 2:
                 assert reads.wait(PATIENCE_SECONDS)
             event_id, put = log.put_event(RECEIVER, "test", "{}", milliseconds(clock) - chance.randrange(2000))
-            world.hub.store.transact([put])
+            causeway.hub.store.transact([put])
             written.append(event_id)
 
     def read_on() -> None:
@@ -311,10 +313,10 @@ def test_a_reader_receives_every_event_of_concurrent_writers_once(world: World) 
 
 
 @pytest.mark.dynamodb
-def test_the_latest_events_are_newest_first_and_complete_from_the_returned_position(world: World) -> None:
-    log, now = world.hub.delivery.event_log, milliseconds(world.clock)
-    made = [(now + number, write(world, (now + number) / 1000)) for number in range(40)]
-    write(world, receiver="client#another")
+def test_the_latest_events_are_newest_first_and_complete_from_the_returned_position(causeway: Causeway) -> None:
+    log, now = causeway.hub.delivery.event_log, milliseconds(causeway.clock)
+    made = [(now + number, write(causeway, (now + number) / 1000)) for number in range(40)]
+    write(causeway, receiver="client#another")
 
     whole, reached = log.latest(RECEIVER, (0, ""), (now + 40, ""), 1000)
     assert ([row.position for row in whole], reached) == (made[::-1], None)
@@ -332,9 +334,9 @@ def test_the_latest_events_are_newest_first_and_complete_from_the_returned_posit
     assert log.latest(RECEIVER, made[7], made[5], 8) == ([], None)
 
 
-def test_an_event_is_found_by_its_position(world: World) -> None:
-    log, at = world.hub.delivery.event_log, milliseconds(world.clock)
-    event_id = write(world)
+def test_an_event_is_found_by_its_position(causeway: Causeway) -> None:
+    log, at = causeway.hub.delivery.event_log, milliseconds(causeway.clock)
+    event_id = write(causeway)
 
     found = log.find(RECEIVER, (at, event_id))
     assert found is not None

@@ -11,18 +11,18 @@ from chalicelib.delivery.outcomes import Dispatch, Undeliverable
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto import event_signing
 from chalicelib.foundation.http.outbound import Reply, TimedOut
+from tests.causeway import START, Causeway
 from tests.delivery.deliveries import record
-from tests.world import START, World
 
 SECRETS = [event_signing.new_secret()]
 NOW = int(START.timestamp())
 
 
-def posted(world: World, answer: Reply | Exception) -> Any:
+def posted(causeway: Causeway, answer: Reply | Exception) -> Any:
     """What comes of an event whose receiver answers so."""
-    world.receiver.answers = [answer]
-    dispatch = Dispatch(world.delivery(record(world)), "{}")
-    return event_sender.post(world.hub.outbound, world.receiver.url, SECRETS, dispatch, NOW)
+    causeway.receiver.answers = [answer]
+    dispatch = Dispatch(causeway.delivery(record(causeway)), "{}")
+    return event_sender.post(causeway.hub.outbound, causeway.receiver.url, SECRETS, dispatch, NOW)
 
 
 def test_an_event_body_has_type_timestamp_and_every_member_with_a_value() -> None:
@@ -36,14 +36,14 @@ def test_an_event_body_has_type_timestamp_and_every_member_with_a_value() -> Non
 
 
 @pytest.mark.parametrize("status", [200, 204, 299])
-def test_a_2xx_status_counts_as_delivered(world: World, status: int) -> None:
-    assert posted(world, Reply(status, b"", {}, 0)).status == status
+def test_a_2xx_status_counts_as_delivered(causeway: Causeway, status: int) -> None:
+    assert posted(causeway, Reply(status, b"", {}, 0)).status == status
 
 
 @pytest.mark.parametrize(("status", "final"), [(199, False), (300, False), (410, True), (500, False)])
-def test_another_status_than_2xx_is_a_failure_and_410_a_final_one(world: World, status: int, final: bool) -> None:
+def test_another_status_than_2xx_is_a_failure_and_410_a_final_one(causeway: Causeway, status: int, final: bool) -> None:
     with pytest.raises(Undeliverable, match=f"responded with status {status}") as failed:
-        posted(world, Reply(status, b"words of the receiver", {"Retry-After": "7"}, 0))
+        posted(causeway, Reply(status, b"words of the receiver", {"Retry-After": "7"}, 0))
 
     assert failed.value.status == status
     assert failed.value.final == final
@@ -51,8 +51,8 @@ def test_another_status_than_2xx_is_a_failure_and_410_a_final_one(world: World, 
     assert "words" not in str(failed.value)
 
 
-def test_a_timeout_is_a_failure_that_can_be_retried(world: World) -> None:
+def test_a_timeout_is_a_failure_that_can_be_retried(causeway: Causeway) -> None:
     with pytest.raises(Undeliverable, match="in time") as failed:
-        posted(world, TimedOut("no answer came in time"))
+        posted(causeway, TimedOut("no answer came in time"))
 
     assert (failed.value.status, failed.value.final) == (None, False)

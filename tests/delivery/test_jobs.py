@@ -14,12 +14,12 @@ from chalicelib.delivery.worker import Worker
 from chalicelib.foundation import log
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from infra.local.event_runner import sqs_event
+from tests.causeway import Causeway
 from tests.delivery.deliveries import Receiver, fail
 from tests.figures import counted
 from tests.log_lines import Lines
 from tests.patience import PATIENCE_SECONDS
 from tests.schedules import run_schedule
-from tests.world import World
 
 
 def run(name: str, event: dict[str, Any], context: object = None) -> Any:
@@ -51,32 +51,36 @@ def unreachable() -> None:
 
 
 @pytest.fixture(autouse=True)
-def at_work(world: World, worker: Worker) -> None:
+def at_work(causeway: Causeway, worker: Worker) -> None:
     """The functions' worker sends to the scripted receiver."""
-    world.hub.delivery.__dict__["worker"] = worker
+    causeway.hub.delivery.__dict__["worker"] = worker
 
 
-def test_a_message_starts_an_attempt(world: World, receiver: Receiver, recorded: str) -> None:
+def test_a_message_starts_an_attempt(causeway: Causeway, receiver: Receiver, recorded: str) -> None:
     deliver(recorded)
 
     assert [dispatch.delivery.delivery_id for dispatch in receiver.got] == [recorded]
-    assert world.delivery(recorded).state == "delivered"
+    assert causeway.delivery(recorded).state == "delivered"
 
 
-def test_a_failure_of_the_receiver_does_not_fail_the_function(world: World, receiver: Receiver, recorded: str) -> None:
+def test_a_failure_of_the_receiver_does_not_fail_the_function(
+    causeway: Causeway, receiver: Receiver, recorded: str
+) -> None:
     receiver.failures = [fail()]
     deliver(recorded)
 
-    assert world.delivery(recorded).attempts == 1
+    assert causeway.delivery(recorded).attempts == 1
 
 
-def test_unavailable_storage_fails_the_function_so_that_sqs_repeats_the_message(world: World, recorded: str) -> None:
-    with world.storage_gone("batch_get"), pytest.raises(StoreUnavailable):
+def test_unavailable_storage_fails_the_function_so_that_sqs_repeats_the_message(
+    causeway: Causeway, recorded: str
+) -> None:
+    with causeway.storage_gone("batch_get"), pytest.raises(StoreUnavailable):
         deliver(recorded)
 
 
-def test_aborted_attempts_of_a_batch_are_returned_as_batch_item_failures(world: World, lines: Lines) -> None:
-    world.hub.delivery.__dict__["worker"] = scripted = Scripted(second=unreachable, fourth=unreachable)
+def test_aborted_attempts_of_a_batch_are_returned_as_batch_item_failures(causeway: Causeway, lines: Lines) -> None:
+    causeway.hub.delivery.__dict__["worker"] = scripted = Scripted(second=unreachable, fourth=unreachable)
 
     answer = deliver("first", "second", "third", "fourth")
 
@@ -87,17 +91,19 @@ def test_aborted_attempts_of_a_batch_are_returned_as_batch_item_failures(world: 
     assert all("unreachable" in line["exception"] for line in lines.all())
 
 
-def test_aborted_attempts_of_a_batch_are_counted_in_a_metric(capsys: pytest.CaptureFixture[str], world: World) -> None:
+def test_aborted_attempts_of_a_batch_are_counted_in_a_metric(
+    capsys: pytest.CaptureFixture[str], causeway: Causeway
+) -> None:
     """Count only those of batches: Lambda counts a message alone as an error of the function."""
-    world.hub.delivery.__dict__["worker"] = Scripted(second=unreachable, fourth=unreachable)
+    causeway.hub.delivery.__dict__["worker"] = Scripted(second=unreachable, fourth=unreachable)
     deliver("first", "third")
     deliver("first", "second", "third", "fourth")
 
     assert counted(capsys.readouterr().out, "BrokenAttempts", Stage="local") == [2]
 
 
-def test_a_batch_of_successful_attempts_returns_no_batch_item_failures(world: World) -> None:
-    world.hub.delivery.__dict__["worker"] = Scripted()
+def test_a_batch_of_successful_attempts_returns_no_batch_item_failures(causeway: Causeway) -> None:
+    causeway.hub.delivery.__dict__["worker"] = Scripted()
 
     assert deliver("first", "second") == {"batchItemFailures": []}
 
@@ -106,7 +112,7 @@ def test_a_single_message_returns_none(recorded: str) -> None:
     assert deliver(recorded) is None
 
 
-def test_a_hanging_receiver_does_not_delay_other_messages(world: World) -> None:
+def test_a_hanging_receiver_does_not_delay_other_messages(causeway: Causeway) -> None:
     others = [str(number) for number in range(9)]
     arrived = threading.Semaphore(0)
 
@@ -114,21 +120,21 @@ def test_a_hanging_receiver_does_not_delay_other_messages(world: World) -> None:
         assert all(arrived.acquire(timeout=PATIENCE_SECONDS) for _ in others)
 
     attempts = dict.fromkeys(others, arrived.release)
-    world.hub.delivery.__dict__["worker"] = scripted = Scripted(hangs=hang, **attempts)
+    causeway.hub.delivery.__dict__["worker"] = scripted = Scripted(hangs=hang, **attempts)
 
     assert deliver("hangs", *others) == {"batchItemFailures": []}
     assert scripted.made[-1] == "hangs"
     assert sorted(scripted.made) == [*others, "hangs"]
 
 
-def test_log_lines_of_parallel_messages_have_their_own_delivery_id(world: World, lines: Lines) -> None:
+def test_log_lines_of_parallel_messages_have_their_own_delivery_id(causeway: Causeway, lines: Lines) -> None:
     bound = threading.Barrier(2)
 
     def say() -> None:
         bound.wait(PATIENCE_SECONDS)
         log.info("attempted")
 
-    world.hub.delivery.__dict__["worker"] = Scripted(first=say, second=say)
+    causeway.hub.delivery.__dict__["worker"] = Scripted(first=say, second=say)
     deliver("first", "second")
 
     assert sorted(line["delivery_id"] for line in lines.all()) == ["first", "second"]
@@ -143,13 +149,13 @@ def test_the_log_context_of_a_message_ends_with_the_message(recorded: str, lines
     assert "request_id" not in last
 
 
-def test_a_sweep_with_due_deliveries_logs_their_number(world: World, recorded: str, lines: Lines) -> None:
-    world.clock.advance(SWEEP_WAITS[0])
+def test_a_sweep_with_due_deliveries_logs_their_number(causeway: Causeway, recorded: str, lines: Lines) -> None:
+    causeway.clock.advance(SWEEP_WAITS[0])
     run_schedule(partial(run, "sweep"))
 
     (line,) = lines.all()
     assert (line["message"], line["queued"] >= 1) == ("swept", True)
-    assert recorded in world.queued()
+    assert recorded in causeway.queued()
 
 
 def test_a_sweep_without_due_deliveries_logs_nothing(lines: Lines, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,57 +24,57 @@ from chalicelib.delivery.outcomes import StoredAnswer
 from chalicelib.delivery.sweeper import sweep
 from chalicelib.foundation.dynamodb.sharded_index import SHARDS
 from chalicelib.foundation.dynamodb.store import Conflict, Operation, StoreError, Throttled, Update
+from tests.causeway import Causeway
 from tests.delivery.deliveries import Receiver, begun, fail, record, worker_of
-from tests.world import World
 
 HOUR = 3600
 MINE, OTHER = "ALPHGB21", "BETADEF1"
 
 
 @pytest.fixture
-def journal(world: World) -> Journal:
-    world.queued()  # what other tests left behind
-    return world.hub.delivery.journal
+def journal(causeway: Causeway) -> Journal:
+    causeway.queued()  # what other tests left behind
+    return causeway.hub.delivery.journal
 
 
-def ended(world: World, state: State, kind: str = "event", **members: Any) -> str:
+def ended(causeway: Causeway, state: State, kind: str = "event", **members: Any) -> str:
     """A delivery that has arrived or failed; its id."""
     failures: list[Exception] = [fail(final=True)] if state == "failed" else []
-    delivery_id = record(world, kind, **members)
-    worker_of(world, Receiver(failures=failures, last_words=StoredAnswer(502, "{}"))).attempt(delivery_id)
+    delivery_id = record(causeway, kind, **members)
+    worker_of(causeway, Receiver(failures=failures, last_words=StoredAnswer(502, "{}"))).attempt(delivery_id)
     return delivery_id
 
 
-def attempted(world: World, delivery_id: str) -> None:
+def attempted(causeway: Causeway, delivery_id: str) -> None:
     """Has a worker take a delivery and not come back."""
-    begun(worker_of(world, Receiver()), delivery_id)
+    begun(worker_of(causeway, Receiver()), delivery_id)
 
 
 def ids(found: Any) -> list[str]:
     return [delivery.delivery_id for delivery in found]
 
 
-def test_the_failed_deliveries_of_a_client_are_read_from_their_index(world: World, journal: Journal) -> None:
+def test_the_failed_deliveries_of_a_client_are_read_from_their_index(causeway: Causeway, journal: Journal) -> None:
     """Omit deliveries that failed before the index existed; a search without a state finds them."""
-    client_id = world.client.client_id
-    failed, older = ended(world, "failed"), ended(world, "failed")
-    ended(world, "delivered")
-    ended(world, "failed", client_id="another")
-    world.hub.store.update(*record_key(older), remove=(FAILED_OF_CLIENT.partition,))
+    client_id = causeway.client.client_id
+    failed, older = ended(causeway, "failed"), ended(causeway, "failed")
+    ended(causeway, "delivered")
+    ended(causeway, "failed", client_id="another")
+    causeway.hub.store.update(*record_key(older), remove=(FAILED_OF_CLIENT.partition,))
 
     assert ids(journal.search_latest(client_id, state="failed")) == [failed]
     assert {failed, older} <= {*ids(journal.search_latest(client_id))}
 
 
-def test_the_list_without_a_party_shows_failed_and_due_deliveries(world: World, journal: Journal) -> None:
-    failed = ended(world, "failed")
-    world.clock.advance(1)
-    ended(world, "delivered")
-    world.clock.advance(1)
-    due = record(world)
+def test_the_list_without_a_party_shows_failed_and_due_deliveries(causeway: Causeway, journal: Journal) -> None:
+    failed = ended(causeway, "failed")
+    causeway.clock.advance(1)
+    ended(causeway, "delivered")
+    causeway.clock.advance(1)
+    due = record(causeway)
 
-    world.clock.advance(1)
-    later = record(world)
+    causeway.clock.advance(1)
+    later = record(causeway)
 
     assert ids(journal.list()) == [failed, due, later]
     assert ids(journal.list(state="due", limit=1)) == [due]
@@ -83,13 +83,15 @@ def test_the_list_without_a_party_shows_failed_and_due_deliveries(world: World, 
         journal.list(state="delivered")
 
 
-def test_the_list_of_a_bank_or_a_client_shows_all_its_deliveries_newest_first(world: World, journal: Journal) -> None:
-    mine = world.client.client_id
-    first = ended(world, "delivered", bic=MINE)
-    world.clock.advance(1)
-    second = ended(world, "failed", bic=OTHER)
-    world.clock.advance(1)
-    third = record(world, bic=MINE, client_id="another")
+def test_the_list_of_a_bank_or_a_client_shows_all_its_deliveries_newest_first(
+    causeway: Causeway, journal: Journal
+) -> None:
+    mine = causeway.client.client_id
+    first = ended(causeway, "delivered", bic=MINE)
+    causeway.clock.advance(1)
+    second = ended(causeway, "failed", bic=OTHER)
+    causeway.clock.advance(1)
+    third = record(causeway, bic=MINE, client_id="another")
 
     assert ids(journal.list(Party(MINE))) == [third, first]
     assert ids(journal.list(Party(client_id=mine))) == [second, first]
@@ -100,12 +102,12 @@ def test_the_list_of_a_bank_or_a_client_shows_all_its_deliveries_newest_first(wo
     assert ids(journal.list(Party(OTHER, "another"))) == []
 
 
-def test_the_list_of_a_programme_manager_shows_its_own_deliveries(world: World, journal: Journal) -> None:
+def test_the_list_of_a_programme_manager_shows_its_own_deliveries(causeway: Causeway, journal: Journal) -> None:
     of_manager = {"receiver": "manager#1", "bic": None, "client_id": None, "manager_id": 1}
-    ended(world, "failed")
-    first = ended(world, "failed", kind="card_event", **of_manager)
-    world.clock.advance(1)
-    second = record(world, "card_event", **of_manager)
+    ended(causeway, "failed")
+    first = ended(causeway, "failed", kind="card_event", **of_manager)
+    causeway.clock.advance(1)
+    second = record(causeway, "card_event", **of_manager)
 
     assert ids(journal.list(Party(manager_id=1))) == [second, first]
     assert ids(journal.list(Party(manager_id=1), state="failed")) == [first]
@@ -114,29 +116,29 @@ def test_the_list_of_a_programme_manager_shows_its_own_deliveries(world: World, 
     assert journal.resend_failed(0, Party(manager_id=1)) == 1
 
 
-def test_the_list_filters_failed_deliveries_by_the_time_of_failure(world: World, journal: Journal) -> None:
-    delivery_id = record(world)
-    world.clock.advance(HOUR)
-    failed_at = world.clock.time()
-    worker_of(world, Receiver(always=fail(final=True))).attempt(delivery_id)
+def test_the_list_filters_failed_deliveries_by_the_time_of_failure(causeway: Causeway, journal: Journal) -> None:
+    delivery_id = record(causeway)
+    causeway.clock.advance(HOUR)
+    failed_at = causeway.clock.time()
+    worker_of(causeway, Receiver(always=fail(final=True))).attempt(delivery_id)
 
     assert ids(journal.list(state="failed", since=failed_at)) == [delivery_id]
     assert ids(journal.list(state="failed", since=failed_at + 1)) == []
-    assert ids(journal.list(Party(client_id=world.client.client_id), since=failed_at)) == []
+    assert ids(journal.list(Party(client_id=causeway.client.client_id), since=failed_at)) == []
 
 
 @pytest.mark.dynamodb
 @pytest.mark.parametrize("at_once", [True, False], ids=["in one second", "one a second"])
 def test_a_list_read_in_several_pages_contains_every_delivery_once(
-    world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch, at_once: bool
+    causeway: Causeway, journal: Journal, monkeypatch: pytest.MonkeyPatch, at_once: bool
 ) -> None:
     monkeypatch.setattr(module, "_BATCH", 2)
     made = []
     for _ in range(9):
-        made.append(record(world))
-        world.clock.advance(0 if at_once else 1)
+        made.append(record(causeway))
+        causeway.clock.advance(0 if at_once else 1)
 
-    mine = world.client.client_id
+    mine = causeway.client.client_id
     found = ids(journal.list(Party(client_id=mine)))
     assert sorted(found) == sorted(made)
     if not at_once:
@@ -161,11 +163,11 @@ def test_an_unknown_delivery_raises_unknown_delivery(journal: Journal) -> None:
 @pytest.mark.parametrize("state", ["delivered", "failed"])
 @pytest.mark.parametrize("kind", ["event", "revoke_token"])
 def test_a_resent_notification_is_due_with_all_its_attempts(
-    world: World, journal: Journal, kind: str, state: State
+    causeway: Causeway, journal: Journal, kind: str, state: State
 ) -> None:
-    delivery_id = ended(world, state, kind=kind, body="{}" if kind == "event" else None)
-    world.clock.advance(DAY)
-    now = world.clock.time()
+    delivery_id = ended(causeway, state, kind=kind, body="{}" if kind == "event" else None)
+    causeway.clock.advance(DAY)
+    now = causeway.clock.time()
 
     journal.resend(delivery_id)
 
@@ -175,46 +177,46 @@ def test_a_resent_notification_is_due_with_all_its_attempts(
     assert again.due_at == now
     assert again.give_up_at == now + 30 * DAY
     assert len(again.history) == 1
-    assert world.queued() == [delivery_id]
-    assert ids(journal.list(Party(client_id=world.client.client_id), state="due")) == [delivery_id]
+    assert causeway.queued() == [delivery_id]
+    assert ids(journal.list(Party(client_id=causeway.client.client_id), state="due")) == [delivery_id]
 
 
-def test_a_resend_of_a_waiting_delivery_queues_it_at_once(world: World, journal: Journal) -> None:
-    delivery_id = record(world)
+def test_a_resend_of_a_waiting_delivery_queues_it_at_once(causeway: Causeway, journal: Journal) -> None:
+    delivery_id = record(causeway)
     key = {"delivery_id": delivery_id, "part": "record"}
-    world.hub.store.update("deliveries", key, set={"due_at": world.clock.time() + HOUR, "attempts": 4})
+    causeway.hub.store.update("deliveries", key, set={"due_at": causeway.clock.time() + HOUR, "attempts": 4})
 
     journal.resend(delivery_id)
 
     again = journal.show(delivery_id)
-    assert (again.due_at, again.attempts) == (world.clock.time(), 4)
-    assert world.queued() == [delivery_id]
+    assert (again.due_at, again.attempts) == (causeway.clock.time(), 4)
+    assert causeway.queued() == [delivery_id]
 
 
-def test_a_resend_during_an_attempt_is_refused(world: World, journal: Journal) -> None:
-    delivery_id = record(world)
-    attempted(world, delivery_id)
+def test_a_resend_during_an_attempt_is_refused(causeway: Causeway, journal: Journal) -> None:
+    delivery_id = record(causeway)
+    attempted(causeway, delivery_id)
 
     with pytest.raises(NotResendable, match="an attempt is in progress"):
         journal.resend(delivery_id)
-    assert world.queued() == []
+    assert causeway.queued() == []
 
 
 @pytest.mark.parametrize("kind", ["relay", "payment"])
-def test_a_resend_of_a_relayed_call_or_a_payment_is_refused(world: World, journal: Journal, kind: str) -> None:
-    due, failed = record(world, kind=kind), ended(world, "failed", kind=kind)
+def test_a_resend_of_a_relayed_call_or_a_payment_is_refused(causeway: Causeway, journal: Journal, kind: str) -> None:
+    due, failed = record(causeway, kind=kind), ended(causeway, "failed", kind=kind)
 
     for delivery_id in (due, failed):
         with pytest.raises(NotResendable, match="cannot be resent"):
             journal.resend(delivery_id)
     assert journal.resend_failed(0) == 0
     assert journal.show(failed).state == "failed"
-    assert world.queued() == []
+    assert causeway.queued() == []
 
 
-def under_way(world: World, delivery_id: str, *failures: Exception, pauses: int = 1) -> Callable[[float], None]:
+def under_way(causeway: Causeway, delivery_id: str, *failures: Exception, pauses: int = 1) -> Callable[[float], None]:
     """A pause of the store; in the ``pauses``-th an attempt ends that begins now."""
-    worker = worker_of(world, Receiver(failures=list(failures)))
+    worker = worker_of(causeway, Receiver(failures=list(failures)))
     attempt, counted = begun(worker, delivery_id), itertools.count(1)
 
     def pause(_: float) -> None:
@@ -225,19 +227,19 @@ def under_way(world: World, delivery_id: str, *failures: Exception, pauses: int 
 
 
 def test_a_resend_is_retried_after_a_worker_claims_the_delivery_at_the_same_time(
-    world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    delivery_id = record(world)
+    delivery_id = record(causeway)
 
     def is_taken() -> None:
-        monkeypatch.setattr(world.hub.store, "_pause", under_way(world, delivery_id, fail()))
+        monkeypatch.setattr(causeway.hub.store, "_pause", under_way(causeway, delivery_id, fail()))
 
-    with world.meanwhile("transact", is_taken):
+    with causeway.meanwhile("transact", is_taken):
         assert journal.resend(delivery_id)
 
-    again = world.delivery(delivery_id)
+    again = causeway.delivery(delivery_id)
     assert again.state == "due"
-    assert again.due_at == world.clock.time()
+    assert again.due_at == causeway.clock.time()
     assert len(again.history) == 1
 
 
@@ -247,24 +249,24 @@ def test_a_resend_is_retried_after_a_worker_claims_the_delivery_at_the_same_time
     ids=["arrives", "retry", "ends"],
 )
 def test_a_resend_waits_for_a_running_attempt(
-    world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch, failures: list[Exception], is_sent: bool
+    causeway: Causeway, journal: Journal, monkeypatch: pytest.MonkeyPatch, failures: list[Exception], is_sent: bool
 ) -> None:
-    delivery_id = record(world)
-    monkeypatch.setattr(world.hub.store, "_pause", under_way(world, delivery_id, *failures, pauses=3))
+    delivery_id = record(causeway)
+    monkeypatch.setattr(causeway.hub.store, "_pause", under_way(causeway, delivery_id, *failures, pauses=3))
 
     assert journal.resend(delivery_id) is is_sent
 
-    again = world.delivery(delivery_id)
-    assert (again.state, again.due_at) == (("due", world.clock.time()) if is_sent else ("delivered", None))
+    again = causeway.delivery(delivery_id)
+    assert (again.state, again.due_at) == (("due", causeway.clock.time()) if is_sent else ("delivered", None))
 
 
 def test_a_resend_stops_waiting_for_a_running_attempt_after_4_to_10_pauses(
-    world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    delivery_id = record(world)
+    delivery_id = record(causeway)
     pauses: list[float] = []
-    attempted(world, delivery_id)
-    monkeypatch.setattr(world.hub.store, "_pause", pauses.append)
+    attempted(causeway, delivery_id)
+    monkeypatch.setattr(causeway.hub.store, "_pause", pauses.append)
 
     with pytest.raises(NotResendable, match="an attempt is in progress"):
         journal.resend(delivery_id)
@@ -274,43 +276,45 @@ def test_a_resend_stops_waiting_for_a_running_attempt_after_4_to_10_pauses(
 
 @pytest.mark.parametrize("busy", [Conflict, Throttled])
 def test_a_resend_of_failed_deliveries_retries_conflicting_and_throttled_writes(
-    world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch, busy: type[StoreError]
+    causeway: Causeway, journal: Journal, monkeypatch: pytest.MonkeyPatch, busy: type[StoreError]
 ) -> None:
-    made = [ended(world, "failed") for _ in range(3)]
-    real, tries = world.hub.store.transact, itertools.count()
+    made = [ended(causeway, "failed") for _ in range(3)]
+    real, tries = causeway.hub.store.transact, itertools.count()
 
     def contended(operations: Sequence[Operation]) -> None:
         if next(tries) < 3:
             raise busy("others write")
         real(operations)
 
-    monkeypatch.setattr(world.hub.store, "transact", contended)
+    monkeypatch.setattr(causeway.hub.store, "transact", contended)
 
     assert journal.resend_failed(0) == 3
-    assert sorted(world.queued()) == sorted(made)
+    assert sorted(causeway.queued()) == sorted(made)
 
 
-def test_a_resend_of_failed_deliveries_includes_those_that_failed_since_a_time(world: World, journal: Journal) -> None:
-    before = ended(world, "failed")
-    world.clock.advance(HOUR)
-    since = world.clock.time()
-    mine = [ended(world, "failed", bic=MINE) for _ in range(2)]
-    others = ended(world, "failed", client_id="another", bic=OTHER)
-    ended(world, "delivered")
+def test_a_resend_of_failed_deliveries_includes_those_that_failed_since_a_time(
+    causeway: Causeway, journal: Journal
+) -> None:
+    before = ended(causeway, "failed")
+    causeway.clock.advance(HOUR)
+    since = causeway.clock.time()
+    mine = [ended(causeway, "failed", bic=MINE) for _ in range(2)]
+    others = ended(causeway, "failed", client_id="another", bic=OTHER)
+    ended(causeway, "delivered")
 
     assert journal.resend_failed(since, Party(MINE, "another")) == 0
-    assert journal.resend_failed(since, Party(client_id=world.client.client_id)) == 2
-    assert sorted(world.queued()) == sorted(mine)
+    assert journal.resend_failed(since, Party(client_id=causeway.client.client_id)) == 2
+    assert sorted(causeway.queued()) == sorted(mine)
     assert journal.resend_failed(since) == 1
-    assert world.queued() == [others]
+    assert causeway.queued() == [others]
     assert journal.resend_failed(since) == 0
     assert journal.show(before).state == "failed"
 
 
 def test_a_resend_of_failed_deliveries_skips_one_that_changes_meanwhile(
-    world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first, second = ended(world, "failed"), ended(world, "failed")
+    first, second = ended(causeway, "failed"), ended(causeway, "failed")
     real = update_revival
 
     def overtaken(delivery: Delivery, plan: DeliveryPlan, now: int) -> list[Update]:
@@ -320,47 +324,47 @@ def test_a_resend_of_failed_deliveries_skips_one_that_changes_meanwhile(
     monkeypatch.setattr(module, "update_revival", overtaken)
 
     assert journal.resend_failed(0) == 1
-    assert world.queued() == [second]
+    assert causeway.queued() == [second]
     assert journal.show(first).state == "failed"
 
 
 def test_a_resend_queues_no_more_messages_than_the_backlog_limit(
-    world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = [ended(world, "failed") for _ in range(2)]
+    made = [ended(causeway, "failed") for _ in range(2)]
 
     with monkeypatch.context() as patch:
         patch.setattr(module, "BACKLOG", 1)
         assert journal.resend_failed(0) == 2
-    queued = world.queued()
+    queued = causeway.queued()
     assert len(queued) == 1
     assert {journal.show(delivery_id).state for delivery_id in made} == {"due"}
-    world.clock.advance(SWEEP_WAITS[0])
-    assert world.hub.delivery.call(sweep) == 2
+    causeway.clock.advance(SWEEP_WAITS[0])
+    assert causeway.hub.delivery.call(sweep) == 2
 
 
 # -- everything that waits for a receiver
 
 
-def waiting_delivery(world: World, kind: str = "event", **members: Any) -> str:
+def waiting_delivery(causeway: Causeway, kind: str = "event", **members: Any) -> str:
     """A delivery whose first attempt has failed, and that waits for the next one; its id."""
-    delivery_id = record(world, kind, **members)
-    worker_of(world, Receiver(failures=[fail()])).attempt(delivery_id)
+    delivery_id = record(causeway, kind, **members)
+    worker_of(causeway, Receiver(failures=[fail()])).attempt(delivery_id)
     return delivery_id
 
 
-def test_a_resend_for_a_receiver_queues_all_its_waiting_deliveries(world: World, journal: Journal) -> None:
-    mine = [waiting_delivery(world, receiver=f"bank#{MINE}", kind="revoke_token") for _ in range(3)]
-    of_another = waiting_delivery(world, receiver=f"bank#{OTHER}", kind="revoke_token", bic=MINE)
-    due, failed = record(world, receiver=f"bank#{MINE}"), ended(world, "failed", receiver=f"bank#{MINE}")
-    call = waiting_delivery(world, "relay", receiver=f"bank#{MINE}")
+def test_a_resend_for_a_receiver_queues_all_its_waiting_deliveries(causeway: Causeway, journal: Journal) -> None:
+    mine = [waiting_delivery(causeway, receiver=f"bank#{MINE}", kind="revoke_token") for _ in range(3)]
+    of_another = waiting_delivery(causeway, receiver=f"bank#{OTHER}", kind="revoke_token", bic=MINE)
+    due, failed = record(causeway, receiver=f"bank#{MINE}"), ended(causeway, "failed", receiver=f"bank#{MINE}")
+    call = waiting_delivery(causeway, "relay", receiver=f"bank#{MINE}")
     before = {each: journal.show(each) for each in (*mine, of_another, due, failed, call)}
-    world.queued()
+    causeway.queued()
 
     assert journal.resend_waiting(f"bank#{MINE}") == (3, 0)
 
-    assert sorted(world.queued()) == sorted(mine)
-    now = world.clock.time()
+    assert sorted(causeway.queued()) == sorted(mine)
+    now = causeway.clock.time()
     assert {each: journal.show(each) for each in before} == {
         each: replace(delivery, due_at=now) if each in mine else delivery for each, delivery in before.items()
     }
@@ -368,34 +372,34 @@ def test_a_resend_for_a_receiver_queues_all_its_waiting_deliveries(world: World,
 
 
 def test_deliveries_with_an_attempt_in_progress_or_a_concurrent_change_are_skipped(
-    world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    running, busy, free = (waiting_delivery(world, receiver="client#1") for _ in range(3))
-    world.clock.advance(10)
-    attempted(world, running)
+    running, busy, free = (waiting_delivery(causeway, receiver="client#1") for _ in range(3))
+    causeway.clock.advance(10)
+    attempted(causeway, running)
     real = update_due_time
 
     def overtaken(delivery: Delivery, until: int) -> Update:
         return real(replace(delivery, due_at=0) if delivery.delivery_id == busy else delivery, until)
 
     monkeypatch.setattr(module, "update_due_time", overtaken)
-    world.queued()
-    now = world.clock.time()
+    causeway.queued()
+    now = causeway.clock.time()
     before = journal.show(busy)
-    world.hub.store.transact([real(before, now + HOUR)])
-    world.hub.store.transact([real(journal.show(free), now + HOUR)])
+    causeway.hub.store.transact([real(before, now + HOUR)])
+    causeway.hub.store.transact([real(journal.show(free), now + HOUR)])
 
     assert journal.resend_waiting("client#1") == (1, 2)
 
-    assert world.queued() == [free]
+    assert causeway.queued() == [free]
     assert journal.show(busy) == replace(before, due_at=now + HOUR)
 
 
 def test_waiting_deliveries_are_read_in_pages_and_an_interrupted_run_can_be_repeated(
-    world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = [waiting_delivery(world, receiver="manager#1") for _ in range(20)]
-    world.queued()
+    made = [waiting_delivery(causeway, receiver="manager#1") for _ in range(20)]
+    causeway.queued()
     monkeypatch.setattr(module, "_BATCH", 1)
     real, sizes = journal._make_due, list[int]()
 
@@ -409,8 +413,8 @@ def test_waiting_deliveries_are_read_in_pages_and_an_interrupted_run_can_be_repe
     with pytest.raises(KeyboardInterrupt):
         journal.resend_waiting("manager#1")
 
-    first = world.queued()
+    first = causeway.queued()
     assert 0 < len(first) <= SHARDS
     assert journal.resend_waiting("manager#1") == (20 - len(first), 0)
-    assert sorted([*first, *world.queued()]) == sorted(made)
+    assert sorted([*first, *causeway.queued()]) == sorted(made)
     assert max(sizes) <= SHARDS

@@ -15,9 +15,9 @@ from chalicelib.foundation.aws.errors import ErrorResponse, NotSent
 from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.dynamodb.store import Check, ConditionFailed, absent
 from chalicelib.foundation.identifiers import is_uuid
+from tests.causeway import Causeway
 from tests.delivery.deliveries import intended, noting, record
 from tests.log_lines import Lines
-from tests.world import World
 
 pytestmark = pytest.mark.dynamodb
 
@@ -35,46 +35,46 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     return messages
 
 
-def test_a_delivery_stores_its_cause_receiver_and_request_id(world: World) -> None:
+def test_a_delivery_stores_its_cause_receiver_and_request_id(causeway: Causeway) -> None:
     log.bind(request_id="the-cause")
-    recorded = record(world, "relay", request_id="a-request", receiver="bank#BIC", bic="BIC", consent_id=None)
+    recorded = record(causeway, "relay", request_id="a-request", receiver="bank#BIC", bic="BIC", consent_id=None)
     log.clear()
 
-    delivery = world.delivery(recorded)
+    delivery = causeway.delivery(recorded)
     assert (delivery.kind, delivery.topic, delivery.receiver, delivery.bic) == ("relay", "a.topic", "bank#BIC", "BIC")
     assert delivery.request_id == "a-request"
     assert delivery.cause_id == "the-cause"
     assert delivery.consent_id is None
 
 
-def test_the_default_request_id_is_a_uuid_for_a_bank_and_the_delivery_id_for_a_client(world: World) -> None:
-    told = [world.delivery(record(world, receiver=receiver)) for receiver in ("bank#ALPHGB21", "client#one")]
+def test_the_default_request_id_is_a_uuid_for_a_bank_and_the_delivery_id_for_a_client(causeway: Causeway) -> None:
+    told = [causeway.delivery(record(causeway, receiver=receiver)) for receiver in ("bank#ALPHGB21", "client#one")]
 
     assert [is_uuid(delivery.request_id) for delivery in told] == [True, False]
     assert told[1].request_id == told[1].delivery_id
 
 
-def test_a_delivery_is_recorded_only_if_its_cause_is_written(world: World, recorded: str) -> None:
-    made = intended(world, body="a body")
+def test_a_delivery_is_recorded_only_if_its_cause_is_written(causeway: Causeway, recorded: str) -> None:
+    made = intended(causeway, body="a body")
 
     with pytest.raises(ConditionFailed):
-        world.hub.store.transact([*made.operations, Check(*record_key(recorded), absent("delivery_id"))])
-    assert world.hub.store.get(*record_key(made.delivery_ids[0])) is None
+        causeway.hub.store.transact([*made.operations, Check(*record_key(recorded), absent("delivery_id"))])
+    assert causeway.hub.store.get(*record_key(made.delivery_ids[0])) is None
 
 
-def test_recorded_deliveries_can_be_summed(world: World) -> None:
-    first, second = intended(world, body="a body"), intended(world)
+def test_recorded_deliveries_can_be_summed(causeway: Causeway) -> None:
+    first, second = intended(causeway, body="a body"), intended(causeway)
     both = sum([first, RecordedDeliveries(), second], RecordedDeliveries())
 
     assert both.delivery_ids == first.delivery_ids + second.delivery_ids
     assert [put.item["part"] for put in both.operations] == ["record", "body#000", "record"]
 
 
-def test_the_queue_message_contains_only_the_delivery_id(world: World, outbox: Outbox) -> None:
-    made = intended(world, body="a body")
+def test_the_queue_message_contains_only_the_delivery_id(causeway: Causeway, outbox: Outbox) -> None:
+    made = intended(causeway, body="a body")
     outbox.dispatch(made)
 
-    assert made.delivery_ids[0] in world.queued()
+    assert made.delivery_ids[0] in causeway.queued()
 
 
 def test_dispatching_no_deliveries_queues_and_logs_nothing(
@@ -88,22 +88,22 @@ def test_dispatching_no_deliveries_queues_and_logs_nothing(
 
 @pytest.mark.parametrize("failure", FAILURES)
 def test_the_sweep_queues_a_delivery_after_the_queue_failed(
-    world: World, outbox: Outbox, failure: Exception, monkeypatch: pytest.MonkeyPatch, lines: Lines
+    causeway: Causeway, outbox: Outbox, failure: Exception, monkeypatch: pytest.MonkeyPatch, lines: Lines
 ) -> None:
     def send_all(*arguments: Any) -> list[str]:
         raise failure
 
-    made = intended(world)
-    world.hub.store.transact(made.operations)
+    made = intended(causeway)
+    causeway.hub.store.transact(made.operations)
     with monkeypatch.context() as patch:
         patch.setattr(Queue, "send_all", send_all)
         outbox.dispatch(made)
 
     (delivery_id,) = made.delivery_ids
     assert lines.all()[-1]["delivery_ids"] == [delivery_id]
-    world.clock.advance(SWEEP_WAITS[0])
-    assert world.hub.delivery.call(sweep) >= 1
-    assert delivery_id in world.queued()
+    causeway.clock.advance(SWEEP_WAITS[0])
+    assert causeway.hub.delivery.call(sweep) >= 1
+    assert delivery_id in causeway.queued()
 
 
 def test_messages_that_the_queue_refuses_are_logged_and_not_counted(

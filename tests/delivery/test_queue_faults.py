@@ -20,11 +20,11 @@ from chalicelib.foundation.aws.errors import AwsError, ErrorResponse, NoAnswer, 
 from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.openbanking.flows.consent.expiry import record_due_events
+from tests.causeway import Causeway
 from tests.delivery.deliveries import Receiver, buried, fail, record
 from tests.openbanking.call_sites import QUEUE, Site, call_sites
 from tests.openbanking.faults import came_by, items
 from tests.openbanking.scenes import LATER, carry_on, outcome
-from tests.world import World
 
 pytestmark = pytest.mark.faults
 
@@ -98,168 +98,170 @@ def every_call_is_hit(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def empty(world: World, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def empty(causeway: Causeway, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """What other tests have queued is gone."""
     PLAYED.add(request.node.name)
     monkeypatch.setattr(calls, "LONGEST_PAUSE", 0)
     for queue in ("deliveries", "deliveries-dead"):
-        world.queued(queue)
+        causeway.queued(queue)
 
 
 @pytest.fixture
-def fault(world: World) -> Iterator[Make]:
+def fault(causeway: Causeway) -> Iterator[Make]:
     """Makes faults of the queue of deliveries; every one that was made has hit a call."""
     made: list[QueueFault] = []
 
     def make(kind: str, operation: str = "") -> QueueFault:
-        made.append(QueueFault(world.hub.delivery.queue, kind, operation))
+        made.append(QueueFault(causeway.hub.delivery.queue, kind, operation))
         return made[-1]
 
     yield make
     assert all(each.hit for each in made)
 
 
-def due(world: World) -> set[str]:
-    return {item["delivery_id"] for item in items(world, "deliveries") if item["part"] == RECORD and "due_at" in item}
+def due(causeway: Causeway) -> set[str]:
+    return {
+        item["delivery_id"] for item in items(causeway, "deliveries") if item["part"] == RECORD and "due_at" in item
+    }
 
 
-def swept(world: World) -> list[str]:
+def swept(causeway: Causeway) -> list[str]:
     """What the queue has after the sweeper's run in two minutes; every message is taken out."""
-    world.clock.advance(SWEEP_WAITS[0])
-    world.hub.delivery.call(sweep)
-    return world.queued()
+    causeway.clock.advance(SWEEP_WAITS[0])
+    causeway.hub.delivery.call(sweep)
+    return causeway.queued()
 
 
 @ALL
 def test_a_token_revocation_returns_200_and_the_sweep_queues_its_deliveries(
-    world: World, fault: Make, kind: str
+    causeway: Causeway, fault: Make, kind: str
 ) -> None:
-    world.wants_events()
-    token = world.tokens(1)["access_token"]
-    carry_on(world)
-    world.receiver.received.clear()
-    world.queued()
+    causeway.wants_events()
+    token = causeway.tokens(1)["access_token"]
+    carry_on(causeway)
+    causeway.receiver.received.clear()
+    causeway.queued()
 
     with fault(kind):
-        answer = world.tpp("POST", "/tpp/token/revoke", {"token": token})
+        answer = causeway.tpp("POST", "/tpp/token/revoke", {"token": token})
 
     assert answer.status == 200
-    found = world.queued()
+    found = causeway.queued()
     assert len(found) == {"before": 0, "after": 2, "refused": 1}[kind]
-    found += swept(world)
-    assert set(found) == due(world)
-    assert len(due(world)) == 2
-    world.banks[1].answers["/revoke_token"] = lambda sent: {"status": "success"}
+    found += swept(causeway)
+    assert set(found) == due(causeway)
+    assert len(due(causeway)) == 2
+    causeway.banks[1].answers["/revoke_token"] = lambda sent: {"status": "success"}
     for delivery_id in found:
-        world.hub.delivery.worker.attempt(delivery_id)
-    assert due(world) == set()
-    assert [event["type"] for event in world.receiver.events] == ["consent.revoked"]
-    assert len(world.banks[1].received) == 1
+        causeway.hub.delivery.worker.attempt(delivery_id)
+    assert due(causeway) == set()
+    assert [event["type"] for event in causeway.receiver.events] == ["consent.revoked"]
+    assert len(causeway.banks[1].received) == 1
 
 
 @ALL
-def test_an_asynchronous_call_returns_202_and_is_made_once(world: World, fault: Make, kind: str) -> None:
-    bearer, side = world.tokens(1)["access_token"], world.banks[1]
+def test_an_asynchronous_call_returns_202_and_is_made_once(causeway: Causeway, fault: Make, kind: str) -> None:
+    bearer, side = causeway.tokens(1)["access_token"], causeway.banks[1]
     side.answers["/accounts"] = lambda sent: {"status": "success", "accounts": []}
 
     with fault(kind):
-        answer = world.tpp("GET", "/tpp/accounts", bearer=bearer, headers=LATER)
+        answer = causeway.tpp("GET", "/tpp/accounts", bearer=bearer, headers=LATER)
 
     assert answer.status == 202
-    for delivery_id in [*world.queued(), *swept(world)]:
-        world.hub.delivery.worker.attempt(delivery_id)
-    assert outcome(world, answer.body["request_id"], bearer)["state"] == "done"
+    for delivery_id in [*causeway.queued(), *swept(causeway)]:
+        causeway.hub.delivery.worker.attempt(delivery_id)
+    assert outcome(causeway, answer.body["request_id"], bearer)["state"] == "done"
     assert len(side.received) == 1
 
 
 @ALL
 def test_the_sweep_queues_a_retry_that_the_worker_could_not_queue(
-    world: World, receiver: Receiver, worker: Worker, recorded: str, fault: Make, kind: str
+    causeway: Causeway, receiver: Receiver, worker: Worker, recorded: str, fault: Make, kind: str
 ) -> None:
     receiver.failures = [fail()]
 
     with fault(kind):
         worker.attempt(recorded)
 
-    assert world.delivery(recorded).state == "due"
-    world.clock.advance(10)
-    assert recorded in swept(world)
+    assert causeway.delivery(recorded).state == "due"
+    causeway.clock.advance(10)
+    assert recorded in swept(causeway)
     worker.attempt(recorded)
     worker.attempt(recorded)
-    assert world.delivery(recorded).state == "delivered"
+    assert causeway.delivery(recorded).state == "delivered"
     assert len(receiver.got) == 2
 
 
 @ALL
 def test_the_next_sweep_queues_the_deliveries_that_the_previous_one_could_not_queue(
-    world: World, fault: Make, kind: str
+    causeway: Causeway, fault: Make, kind: str
 ) -> None:
-    ids = {record(world) for _ in range(12)}
-    world.clock.advance(SWEEP_WAITS[0])
+    ids = {record(causeway) for _ in range(12)}
+    causeway.clock.advance(SWEEP_WAITS[0])
 
     with fault(kind, "SendMessageBatch"):
-        world.hub.delivery.call(sweep)
+        causeway.hub.delivery.call(sweep)
 
-    first = set(world.queued())
+    first = set(causeway.queued())
     assert len(first) == {"before": 2, "after": 12, "refused": 11}[kind]
-    world.hub.delivery.call(sweep)
-    again = set(world.queued())
+    causeway.hub.delivery.call(sweep)
+    again = set(causeway.queued())
     assert again == (ids - first or set(list(again)[:10]))
 
 
 @ALL
 def test_the_next_sweep_queues_deliveries_after_the_message_count_failed(
-    world: World, recorded: str, fault: Make, kind: str
+    causeway: Causeway, recorded: str, fault: Make, kind: str
 ) -> None:
     with fault(kind), pytest.raises(AwsError):
-        world.hub.delivery.call(sweep)
+        causeway.hub.delivery.call(sweep)
 
-    assert world.queued() == []
-    assert swept(world) == [recorded]
+    assert causeway.queued() == []
+    assert swept(causeway) == [recorded]
 
 
 @ALL
-def test_the_sweep_queues_the_events_of_expired_consents(world: World, fault: Make, kind: str) -> None:
-    world.wants_events()
-    world.approve(1)
-    carry_on(world)
-    (consent,) = [item for item in items(world, "consents") if item["part"] == "consent"]
-    world.clock.advance(consent["valid_until"] - world.clock.time())
-    world.queued()
+def test_the_sweep_queues_the_events_of_expired_consents(causeway: Causeway, fault: Make, kind: str) -> None:
+    causeway.wants_events()
+    causeway.approve(1)
+    carry_on(causeway)
+    (consent,) = [item for item in items(causeway, "consents") if item["part"] == "consent"]
+    causeway.clock.advance(consent["valid_until"] - causeway.clock.time())
+    causeway.queued()
 
     with fault(kind):
-        assert world.hub.openbanking.call(record_due_events) == 1
+        assert causeway.hub.openbanking.call(record_due_events) == 1
 
-    assert set(swept(world)) == due(world)
-    assert len(due(world)) == 2
+    assert set(swept(causeway)) == due(causeway)
+    assert len(due(causeway)) == 2
 
 
 @ALL
 @pytest.mark.parametrize("which", ["one", "all"])
 def test_the_sweep_queues_the_deliveries_that_an_operator_resent(
-    world: World, fault: Make, kind: str, which: str
+    causeway: Causeway, fault: Make, kind: str, which: str
 ) -> None:
-    world.wants_events()
-    world.approve(1)
-    (delivery_id,) = due(world)
-    world.receiver.answers = [Reply(410, b"", {}, 0.01)]
-    world.hub.delivery.worker.attempt(delivery_id)
-    world.queued()
+    causeway.wants_events()
+    causeway.approve(1)
+    (delivery_id,) = due(causeway)
+    causeway.receiver.answers = [Reply(410, b"", {}, 0.01)]
+    causeway.hub.delivery.worker.attempt(delivery_id)
+    causeway.queued()
 
     with fault(kind):
         if which == "one":
-            world.hub.delivery.journal.resend(delivery_id)
+            causeway.hub.delivery.journal.resend(delivery_id)
         else:
-            assert world.hub.delivery.journal.resend_failed(0) == 1
+            assert causeway.hub.delivery.journal.resend_failed(0) == 1
 
-    assert delivery_id in swept(world)
-    world.hub.delivery.worker.attempt(delivery_id)
-    assert world.delivery(delivery_id).state == "delivered"
+    assert delivery_id in swept(causeway)
+    causeway.hub.delivery.worker.attempt(delivery_id)
+    assert causeway.delivery(delivery_id).state == "delivered"
 
 
 @ALL
 def test_an_exception_counts_as_an_attempt_when_the_dead_letter_queue_fails(
-    world: World, receiver: Receiver, worker: Worker, recorded: str, kind: str
+    causeway: Causeway, receiver: Receiver, worker: Worker, recorded: str, kind: str
 ) -> None:
     receiver.failures = [RuntimeError("a defect")]
 
@@ -267,28 +269,28 @@ def test_an_exception_counts_as_an_attempt_when_the_dead_letter_queue_fails(
         worker.attempt(recorded)
 
     assert fault.hit
-    assert buried(world) == ([recorded] if kind == "after" else [])
-    assert world.delivery(recorded).history[-1]["error"] == "a defect of this service: RuntimeError"
-    world.clock.advance(10)
+    assert buried(causeway) == ([recorded] if kind == "after" else [])
+    assert causeway.delivery(recorded).history[-1]["error"] == "a defect of this service: RuntimeError"
+    causeway.clock.advance(10)
     worker.attempt(recorded)
-    assert world.delivery(recorded).state == "delivered"
+    assert causeway.delivery(recorded).state == "delivered"
 
 
 @ALL
-def test_sending_a_task_raises_the_error_of_the_queue(world: World, fault: Make, kind: str) -> None:
+def test_sending_a_task_raises_the_error_of_the_queue(causeway: Causeway, fault: Make, kind: str) -> None:
     with fault(kind), pytest.raises(AwsError):
-        world.hub.delivery.tasks.send("any", "details")
+        causeway.hub.delivery.tasks.send("any", "details")
 
-    assert len(world.queued()) == (1 if kind == "after" else 0)
+    assert len(causeway.queued()) == (1 if kind == "after" else 0)
 
 
 def test_a_queue_url_that_was_not_found_is_looked_up_again(
-    world: World, recorded: str, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, recorded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def unknown(queue: Queue) -> Any:
         raise UNKNOWN_URL
 
     with monkeypatch.context() as patch:
         patch.setattr(Queue, "_url", property(unknown))
-        assert world.hub.delivery.outbox.queue([recorded]) == 0
-    assert swept(world) == [recorded]
+        assert causeway.hub.delivery.outbox.queue([recorded]) == 0
+    assert swept(causeway) == [recorded]

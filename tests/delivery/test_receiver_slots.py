@@ -8,9 +8,9 @@ from chalicelib.delivery.delivery_record import CLAIMED_SECONDS
 from chalicelib.delivery.receiver_slots import LONG_SECONDS, RESTING_SECONDS, SLOTS, Slot, read_free_slots
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation.identifiers import new_id
+from tests.causeway import Causeway
 from tests.conftest import DYNAMODB_ENGINE
 from tests.delivery.deliveries import Receiver, begun, contest, fail, record
-from tests.world import World
 
 pytestmark = pytest.mark.dynamodb
 
@@ -22,74 +22,76 @@ def name() -> str:
 
 
 @pytest.fixture
-def without_sleep(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def without_sleep(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
     """Waits for a slot take no time."""
-    monkeypatch.setattr(world.hub.store, "_pause", lambda seconds: None)
+    monkeypatch.setattr(causeway.hub.store, "_pause", lambda seconds: None)
 
 
-def fill(world: World, worker: Worker, name: str) -> None:
+def fill(causeway: Causeway, worker: Worker, name: str) -> None:
     """Have as many attempts under way as the receiver may have."""
     for _ in range(SLOTS):
-        begun(worker, record(world, receiver=name))
+        begun(worker, record(causeway, receiver=name))
 
 
-def free(world: World, name: str) -> int:
-    return len(read_free_slots(world.hub.store, f"{name}#notices", world.clock.time()).free)
+def free(causeway: Causeway, name: str) -> int:
+    return len(read_free_slots(causeway.hub.store, f"{name}#notices", causeway.clock.time()).free)
 
 
-def test_a_receiver_has_at_most_four_deliveries_at_a_time(world: World, worker: Worker, name: str) -> None:
-    fifth = record(world, receiver=name)
-    assert (SLOTS, free(world, name)) == (4, 4)
-    fill(world, worker, name)
+def test_a_receiver_has_at_most_four_deliveries_at_a_time(causeway: Causeway, worker: Worker, name: str) -> None:
+    fifth = record(causeway, receiver=name)
+    assert (SLOTS, free(causeway, name)) == (4, 4)
+    fill(causeway, worker, name)
 
     assert worker.begin(fifth) is None
-    assert free(world, name) == 0
+    assert free(causeway, name) == 0
 
 
-def test_a_busy_receiver_does_not_block_another(world: World, worker: Worker, receiver: Receiver, name: str) -> None:
-    fill(world, worker, name)
-    other = record(world, receiver=f"{name}-other")
+def test_a_busy_receiver_does_not_block_another(
+    causeway: Causeway, worker: Worker, receiver: Receiver, name: str
+) -> None:
+    fill(causeway, worker, name)
+    other = record(causeway, receiver=f"{name}-other")
     worker.attempt(other)
 
-    assert world.delivery(other).state == "delivered"
+    assert causeway.delivery(other).state == "delivered"
 
 
 @pytest.mark.usefixtures("exact", "without_sleep")
 def test_a_delivery_to_a_busy_receiver_is_deferred_without_an_attempt_and_delivered_later(
-    world: World, worker: Worker, receiver: Receiver, name: str
+    causeway: Causeway, worker: Worker, receiver: Receiver, name: str
 ) -> None:
-    waiting = record(world, receiver=name)
-    fill(world, worker, name)
+    waiting = record(causeway, receiver=name)
+    fill(causeway, worker, name)
     worker.attempt(waiting)
 
-    delivery = world.delivery(waiting)
+    delivery = causeway.delivery(waiting)
     assert delivery.state == "due"
     assert delivery.attempts == 0
     assert delivery.claimed_by is None
     assert receiver.got == []
-    assert delivery.due_at == world.clock.time() + 2
-    world.clock.advance(CLAIMED_SECONDS)
+    assert delivery.due_at == causeway.clock.time() + 2
+    causeway.clock.advance(CLAIMED_SECONDS)
     worker.attempt(waiting)
-    assert (world.delivery(waiting).state, world.delivery(waiting).attempts) == ("delivered", 1)
+    assert (causeway.delivery(waiting).state, causeway.delivery(waiting).attempts) == ("delivered", 1)
 
 
 @pytest.mark.usefixtures("exact", "without_sleep")
 def test_the_delays_for_a_busy_receiver_grow_with_the_age_of_the_delivery(
-    world: World, worker: Worker, name: str
+    causeway: Causeway, worker: Worker, name: str
 ) -> None:
-    waiting, delays = record(world, receiver=name), []
+    waiting, delays = record(causeway, receiver=name), []
     for _ in range(7):
-        fill(world, worker, name)
+        fill(causeway, worker, name)
         worker.attempt(waiting)
-        delays.append((world.delivery(waiting).due_at or 0) - world.clock.time())
-        world.clock.advance(max(CLAIMED_SECONDS, delays[-1]))
+        delays.append((causeway.delivery(waiting).due_at or 0) - causeway.clock.time())
+        causeway.clock.advance(max(CLAIMED_SECONDS, delays[-1]))
 
     assert delays == [2, 15, 30, 45, 60, 75, 93]
 
 
-def test_payments_to_a_receiver_have_their_own_slots(world: World, worker: Worker, name: str) -> None:
-    fill(world, worker, name)
-    payment = record(world, receiver=name, kind="payment")
+def test_payments_to_a_receiver_have_their_own_slots(causeway: Causeway, worker: Worker, name: str) -> None:
+    fill(causeway, worker, name)
+    payment = record(causeway, receiver=name, kind="payment")
 
     assert worker.begin(payment) is not None
 
@@ -100,65 +102,67 @@ def test_payments_to_a_receiver_have_their_own_slots(world: World, worker: Worke
     ids=["delivered", "retried", "failed", "not made", "defect"],
 )
 def test_every_outcome_frees_the_slot(
-    world: World, worker: Worker, receiver: Receiver, name: str, failures: list[Exception]
+    causeway: Causeway, worker: Worker, receiver: Receiver, name: str, failures: list[Exception]
 ) -> None:
     receiver.failures = list(failures)
-    receiver.meanwhile = lambda: counts.append(free(world, name))
+    receiver.meanwhile = lambda: counts.append(free(causeway, name))
     counts: list[int] = []
-    worker.attempt(record(world, receiver=name))
+    worker.attempt(record(causeway, receiver=name))
 
-    assert [*counts, free(world, name)] == [SLOTS - 1, SLOTS]
+    assert [*counts, free(causeway, name)] == [SLOTS - 1, SLOTS]
 
 
 @pytest.mark.parametrize("final", [False, True])
 def test_a_slow_attempt_keeps_its_slot_for_the_resting_time(
-    world: World, worker: Worker, receiver: Receiver, name: str, final: bool
+    causeway: Causeway, worker: Worker, receiver: Receiver, name: str, final: bool
 ) -> None:
     receiver.failures = [fail("no answer came in time", final=final)]
-    receiver.meanwhile = lambda: world.clock.advance(LONG_SECONDS)
-    worker.attempt(record(world, receiver=name))
+    receiver.meanwhile = lambda: causeway.clock.advance(LONG_SECONDS)
+    worker.attempt(record(causeway, receiver=name))
 
-    assert free(world, name) == SLOTS - 1
-    world.clock.advance(RESTING_SECONDS - 1)
-    assert free(world, name) == SLOTS - 1
-    world.clock.advance(1)
-    assert free(world, name) == SLOTS
+    assert free(causeway, name) == SLOTS - 1
+    causeway.clock.advance(RESTING_SECONDS - 1)
+    assert free(causeway, name) == SLOTS - 1
+    causeway.clock.advance(1)
+    assert free(causeway, name) == SLOTS
 
 
 def test_a_refused_connection_frees_the_slot_at_once(
-    world: World, worker: Worker, receiver: Receiver, name: str
+    causeway: Causeway, worker: Worker, receiver: Receiver, name: str
 ) -> None:
     receiver.failures = [fail("no connection could be made")]
-    worker.attempt(record(world, receiver=name))
+    worker.attempt(record(causeway, receiver=name))
 
-    assert free(world, name) == SLOTS
+    assert free(causeway, name) == SLOTS
 
 
 def test_a_recovered_receiver_has_all_its_slots_again(
-    world: World, worker: Worker, receiver: Receiver, name: str
+    causeway: Causeway, worker: Worker, receiver: Receiver, name: str
 ) -> None:
     receiver.failures = [fail()] * SLOTS
-    ids = [record(world, receiver=name) for _ in range(SLOTS)]
+    ids = [record(causeway, receiver=name) for _ in range(SLOTS)]
     for delivery_id in ids:
-        receiver.meanwhile = lambda: world.clock.advance(LONG_SECONDS)
+        receiver.meanwhile = lambda: causeway.clock.advance(LONG_SECONDS)
         worker.attempt(delivery_id)
-    assert free(world, name) == 0
-    world.clock.advance(RESTING_SECONDS)
+    assert free(causeway, name) == 0
+    causeway.clock.advance(RESTING_SECONDS)
     for delivery_id in ids:
         worker.attempt(delivery_id)
 
-    assert {world.delivery(delivery_id).state for delivery_id in ids} == {"delivered"}
-    assert free(world, name) == SLOTS
+    assert {causeway.delivery(delivery_id).state for delivery_id in ids} == {"delivered"}
+    assert free(causeway, name) == SLOTS
 
 
-def test_the_slot_of_a_dead_worker_is_free_when_its_claim_expires(world: World, worker: Worker, name: str) -> None:
-    fill(world, worker, name)
+def test_the_slot_of_a_dead_worker_is_free_when_its_claim_expires(
+    causeway: Causeway, worker: Worker, name: str
+) -> None:
+    fill(causeway, worker, name)
 
-    world.clock.advance(CLAIMED_SECONDS - 1)
-    assert free(world, name) == 0
-    world.clock.advance(1)
-    assert free(world, name) == SLOTS
-    begun(worker, record(world, receiver=name))
+    causeway.clock.advance(CLAIMED_SECONDS - 1)
+    assert free(causeway, name) == 0
+    causeway.clock.advance(1)
+    assert free(causeway, name) == SLOTS
+    begun(worker, record(causeway, receiver=name))
 
 
 @pytest.mark.parametrize("now", [0, 1_772_000_000])
@@ -169,76 +173,76 @@ def test_the_item_of_a_slot_expires_a_day_after_its_last_use(now: int) -> None:
     assert slot.free(now + 60).set["expires_at"] == now + 60 + 86400
 
 
-def test_an_overtaken_attempt_does_not_free_a_slot(world: World, worker: Worker, name: str) -> None:
-    slow = begun(worker, record(world, receiver=name))
-    world.clock.advance(CLAIMED_SECONDS)
+def test_an_overtaken_attempt_does_not_free_a_slot(causeway: Causeway, worker: Worker, name: str) -> None:
+    slow = begun(worker, record(causeway, receiver=name))
+    causeway.clock.advance(CLAIMED_SECONDS)
     begun(worker, slow.delivery.delivery_id)
-    before = free(world, name)
+    before = free(causeway, name)
     worker.carry_out(slow)
 
-    assert free(world, name) == before == SLOTS - 1
+    assert free(causeway, name) == before == SLOTS - 1
 
 
-def test_giving_up_an_expired_delivery_needs_no_slot(world: World, worker: Worker, name: str) -> None:
-    late = record(world, "relay", receiver=name)
-    world.clock.advance(3600)
-    fill(world, worker, name)
+def test_giving_up_an_expired_delivery_needs_no_slot(causeway: Causeway, worker: Worker, name: str) -> None:
+    late = record(causeway, "relay", receiver=name)
+    causeway.clock.advance(3600)
+    fill(causeway, worker, name)
     worker.attempt(late)
 
-    assert world.delivery(late).state == "failed"
+    assert causeway.delivery(late).state == "failed"
 
 
-def test_one_of_many_parallel_workers_claims_a_delivery(world: World, worker: Worker, name: str) -> None:
-    recorded = record(world, receiver=name)
+def test_one_of_many_parallel_workers_claims_a_delivery(causeway: Causeway, worker: Worker, name: str) -> None:
+    recorded = record(causeway, receiver=name)
     claims = contest([lambda: worker.begin(recorded)] * 16)
 
     assert len([claim for claim in claims if claim]) == 1
-    assert (world.delivery(recorded).attempts, free(world, name)) == (1, SLOTS - 1)
+    assert (causeway.delivery(recorded).attempts, free(causeway, name)) == (1, SLOTS - 1)
 
 
-def test_parallel_workers_never_take_more_slots_than_exist(world: World, worker: Worker, name: str) -> None:
+def test_parallel_workers_never_take_more_slots_than_exist(causeway: Causeway, worker: Worker, name: str) -> None:
     workers = 16 if DYNAMODB_ENGINE else SLOTS + 2
-    ids = [record(world, receiver=name) for _ in range(workers)]
+    ids = [record(causeway, receiver=name) for _ in range(workers)]
     claims = contest([lambda each=each: worker.begin(each) for each in ids])  # type: ignore[misc]
 
     taken = [claim for claim in claims if claim]
     assert 1 <= len(taken) <= SLOTS
-    assert len({claim.slot for claim in taken}) == len(taken) == SLOTS - free(world, name)
-    assert all(world.delivery(each).state == "due" for each in ids)
+    assert len({claim.slot for claim in taken}) == len(taken) == SLOTS - free(causeway, name)
+    assert all(causeway.delivery(each).state == "due" for each in ids)
 
 
 def test_a_worker_waits_briefly_for_a_slot_of_a_fast_receiver(
-    world: World, worker: Worker, receiver: Receiver, name: str, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, worker: Worker, receiver: Receiver, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    held = [begun(worker, record(world, receiver=name)) for _ in range(SLOTS)]
-    waiting = record(world, receiver=name)
-    monkeypatch.setattr(world.hub.store, "wait", lambda turn: worker.carry_out(held.pop()))
+    held = [begun(worker, record(causeway, receiver=name)) for _ in range(SLOTS)]
+    waiting = record(causeway, receiver=name)
+    monkeypatch.setattr(causeway.hub.store, "wait", lambda turn: worker.carry_out(held.pop()))
 
     worker.attempt(waiting)
-    assert (world.delivery(waiting).state, len(held)) == ("delivered", SLOTS - 1)
+    assert (causeway.delivery(waiting).state, len(held)) == ("delivered", SLOTS - 1)
 
 
 def test_a_worker_does_not_wait_for_a_slot_of_a_slow_receiver(
-    world: World, worker: Worker, name: str, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, worker: Worker, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fill(world, worker, name)
-    waiting = record(world, receiver=name)
-    monkeypatch.setattr(world.hub.store, "wait", lambda turn: pytest.fail("others want this worker"))
-    world.clock.advance(LONG_SECONDS)
+    fill(causeway, worker, name)
+    waiting = record(causeway, receiver=name)
+    monkeypatch.setattr(causeway.hub.store, "wait", lambda turn: pytest.fail("others want this worker"))
+    causeway.clock.advance(LONG_SECONDS)
 
     worker.attempt(waiting)
-    assert world.delivery(waiting).attempts == 0
+    assert causeway.delivery(waiting).attempts == 0
 
 
 def test_a_worker_does_not_wait_for_resting_slots(
-    world: World, worker: Worker, receiver: Receiver, name: str, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, worker: Worker, receiver: Receiver, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     receiver.failures = [fail() for _ in range(SLOTS)]
     for _ in range(SLOTS):
-        receiver.meanwhile = lambda: world.clock.advance(LONG_SECONDS)
-        worker.attempt(record(world, receiver=name))
-    waiting = record(world, receiver=name)
-    monkeypatch.setattr(world.hub.store, "wait", lambda turn: pytest.fail("others want this worker"))
+        receiver.meanwhile = lambda: causeway.clock.advance(LONG_SECONDS)
+        worker.attempt(record(causeway, receiver=name))
+    waiting = record(causeway, receiver=name)
+    monkeypatch.setattr(causeway.hub.store, "wait", lambda turn: pytest.fail("others want this worker"))
 
     worker.attempt(waiting)
-    assert world.delivery(waiting).attempts == 0
+    assert causeway.delivery(waiting).attempts == 0

@@ -8,111 +8,111 @@ from chalicelib.delivery.delivery_record import BODY, Delivery, part_key, record
 from chalicelib.delivery.sealed_bodies import PART_BYTES
 from chalicelib.foundation.crypto.keyring import Unsealable
 from chalicelib.foundation.dynamodb.store import Item
+from tests.causeway import Causeway
 from tests.delivery.deliveries import intended, record
 from tests.dynamodb_calls import counted
 from tests.volume.round_trips import RoundTrips
-from tests.world import World
 
 pytestmark = pytest.mark.dynamodb
 
 LARGEST_ITEM = 400 * 1024
 
 
-def parts(world: World, delivery_id: str, count: int) -> list[Item | None]:
-    return world.hub.store.batch_get([part_key(delivery_id, BODY, number) for number in range(count)])
+def parts(causeway: Causeway, delivery_id: str, count: int) -> list[Item | None]:
+    return causeway.hub.store.batch_get([part_key(delivery_id, BODY, number) for number in range(count)])
 
 
-def opened(world: World, delivery_id: str) -> str:
-    return world.hub.delivery.bodies.open(delivery_id, BODY, world.delivery(delivery_id).body_parts)
+def opened(causeway: Causeway, delivery_id: str) -> str:
+    return causeway.hub.delivery.bodies.open(delivery_id, BODY, causeway.delivery(delivery_id).body_parts)
 
 
-def test_a_body_is_stored_sealed(world: World) -> None:
-    recorded = record(world, body="a body with hunter2 in it")
+def test_a_body_is_stored_sealed(causeway: Causeway) -> None:
+    recorded = record(causeway, body="a body with hunter2 in it")
 
-    (part,) = parts(world, recorded, 1)
+    (part,) = parts(causeway, recorded, 1)
     assert part is not None
     assert b"hunter2" not in part["sealed"]
-    assert opened(world, recorded) == "a body with hunter2 in it"
+    assert opened(causeway, recorded) == "a body with hunter2 in it"
 
 
-def test_a_body_cannot_be_moved_to_another_delivery(world: World) -> None:
-    first, second = record(world, body="the first"), record(world, body="the second")
-    (part,) = parts(world, first, 1)
+def test_a_body_cannot_be_moved_to_another_delivery(causeway: Causeway) -> None:
+    first, second = record(causeway, body="the first"), record(causeway, body="the second")
+    (part,) = parts(causeway, first, 1)
     assert part is not None
-    world.hub.store.put("deliveries", {**part, "delivery_id": second})
+    causeway.hub.store.put("deliveries", {**part, "delivery_id": second})
 
     with pytest.raises(Unsealable):
-        opened(world, second)
+        opened(causeway, second)
 
 
 @pytest.mark.parametrize(
     ("text", "count"), [("", 1), ("a" * (PART_BYTES - 100), 1), ("a" * PART_BYTES, 2), ("ä" * PART_BYTES, 3)]
 )
-def test_a_body_is_split_so_that_every_part_fits_into_an_item(world: World, text: str, count: int) -> None:
-    recorded = record(world, body=text)
+def test_a_body_is_split_so_that_every_part_fits_into_an_item(causeway: Causeway, text: str, count: int) -> None:
+    recorded = record(causeway, body=text)
 
-    assert world.delivery(recorded).body_parts == count
-    assert all(part is not None and len(part["sealed"]) <= PART_BYTES for part in parts(world, recorded, count))
-    assert parts(world, recorded, count + 1)[-1] is None
+    assert causeway.delivery(recorded).body_parts == count
+    assert all(part is not None and len(part["sealed"]) <= PART_BYTES for part in parts(causeway, recorded, count))
+    assert parts(causeway, recorded, count + 1)[-1] is None
     assert PART_BYTES < LARGEST_ITEM - 1024
-    assert opened(world, recorded) == text
+    assert opened(causeway, recorded) == text
 
 
-def test_a_body_of_five_megabytes_is_read_unchanged(world: World) -> None:
+def test_a_body_of_five_megabytes_is_read_unchanged(causeway: Causeway) -> None:
     text = "".join(f"{number:07}\n" for number in range(655_360))
-    recorded = record(world, body=text)
+    recorded = record(causeway, body=text)
 
     assert len(text) == 5 * 1024 * 1024
-    assert opened(world, recorded) == text
+    assert opened(causeway, recorded) == text
 
 
-def test_parts_written_before_their_record_expire_and_are_no_delivery(world: World) -> None:
-    made = intended(world, body="a" * 2 * PART_BYTES)
+def test_parts_written_before_their_record_expire_and_are_no_delivery(causeway: Causeway) -> None:
+    made = intended(causeway, body="a" * 2 * PART_BYTES)
     (delivery_id,) = made.delivery_ids
 
-    first, *ahead = parts(world, delivery_id, 3)
+    first, *ahead = parts(causeway, delivery_id, 3)
     assert first is None
-    assert all(part is not None and part["expires_at"] > world.clock.time() for part in ahead)
-    assert world.hub.store.get(*record_key(delivery_id)) is None
-    world.hub.store.transact(made.operations)
-    assert opened(world, delivery_id) == "a" * 2 * PART_BYTES
+    assert all(part is not None and part["expires_at"] > causeway.clock.time() for part in ahead)
+    assert causeway.hub.store.get(*record_key(delivery_id)) is None
+    causeway.hub.store.transact(made.operations)
+    assert opened(causeway, delivery_id) == "a" * 2 * PART_BYTES
 
 
-def test_parts_expire_with_their_record(world: World) -> None:
-    recorded = record(world, body="a" * PART_BYTES)
+def test_parts_expire_with_their_record(causeway: Causeway) -> None:
+    recorded = record(causeway, body="a" * PART_BYTES)
 
-    expiries = {part["expires_at"] for part in parts(world, recorded, 2) if part}
-    assert expiries == {world.delivery(recorded).expires_at}
+    expiries = {part["expires_at"] for part in parts(causeway, recorded, 2) if part}
+    assert expiries == {causeway.delivery(recorded).expires_at}
 
 
 @pytest.mark.parametrize("number", [0, 1])
-def test_a_body_with_a_missing_part_raises_unsealable(world: World, number: int) -> None:
-    recorded = record(world, body="a" * PART_BYTES)
-    world.hub.store.delete(*part_key(recorded, BODY, number))
+def test_a_body_with_a_missing_part_raises_unsealable(causeway: Causeway, number: int) -> None:
+    recorded = record(causeway, body="a" * PART_BYTES)
+    causeway.hub.store.delete(*part_key(recorded, BODY, number))
 
     with pytest.raises(Unsealable):
-        opened(world, recorded)
+        opened(causeway, recorded)
 
 
-def test_a_part_that_was_read_with_the_record_is_not_read_again(world: World) -> None:
-    recorded = record(world, body="short")
-    item, first = world.hub.store.batch_get([record_key(recorded), part_key(recorded, BODY)])
+def test_a_part_that_was_read_with_the_record_is_not_read_again(causeway: Causeway) -> None:
+    recorded = record(causeway, body="short")
+    item, first = causeway.hub.store.batch_get([record_key(recorded), part_key(recorded, BODY)])
     assert item is not None
 
     with RoundTrips().counted() as trips:
-        assert world.hub.delivery.bodies.open(recorded, BODY, Delivery.from_item(item).body_parts, first) == "short"
+        assert causeway.hub.delivery.bodies.open(recorded, BODY, Delivery.from_item(item).body_parts, first) == "short"
     assert trips.made == 0
 
 
-def test_several_bodies_are_read_in_one_call_without_the_lost_ones(world: World) -> None:
-    recorded = record(world, body="the body")
-    bodies = world.hub.delivery.bodies
+def test_several_bodies_are_read_in_one_call_without_the_lost_ones(causeway: Causeway) -> None:
+    recorded = record(causeway, body="the body")
+    bodies = causeway.hub.delivery.bodies
     for put in bodies.seal(recorded, "answer-1", "b" * (PART_BYTES + 1), 0):
-        world.hub.store.put(put.table, put.item)
+        causeway.hub.store.put(put.table, put.item)
     (moved,) = bodies.seal(recorded, "answer-2", "moved", 0)
-    world.hub.store.put(moved.table, {**moved.item, "part": "answer-3#000"})
+    causeway.hub.store.put(moved.table, {**moved.item, "part": "answer-3#000"})
     counts = {BODY: 1, "answer-1": 2, "answer-3": 1, "answer-4": 1}
-    with counted(world) as calls:
+    with counted(causeway) as calls:
         texts = bodies.open_stored(recorded, counts)
 
     assert texts == {BODY: "the body", "answer-1": "b" * (PART_BYTES + 1)}

@@ -22,19 +22,19 @@ from chalicelib.foundation.dynamodb.sharded_index import SHARDS
 from chalicelib.foundation.dynamodb.store import Item, Store, StoreUnavailable
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.parallel import WIDTH
+from tests.causeway import Causeway
 from tests.conftest import DYNAMODB_ENGINE
 from tests.delivery.deliveries import Receiver, begun, fail, intended, noting, record
 from tests.figures import counted
 from tests.volume.loading import BATCH
 from tests.volume.records import records
 from tests.volume.round_trips import RoundTrips
-from tests.world import World
 
 pytestmark = pytest.mark.dynamodb
 
 
 @pytest.fixture
-def sweep(world: World, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
+def sweep(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
     """Sweeps; answers the ids that were queued, in their order."""
     batches: list[Sequence[str]] = []
     monkeypatch.setattr(Queue, "send_all", noting(batches))
@@ -42,7 +42,7 @@ def sweep(world: World, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[st
 
     def swept() -> list[str]:
         batches.clear()
-        queued = world.hub.delivery.call(sweeper.sweep)
+        queued = causeway.hub.delivery.call(sweeper.sweep)
         ids = [each for batch in batches for each in batch]
         assert queued == len(ids) == len(set(ids))
         return ids
@@ -54,165 +54,167 @@ FIRST = SWEEP_WAITS[0]
 
 
 def test_an_unqueued_event_is_queued_two_minutes_after_its_due_time(
-    world: World, sweep: Callable[[], list[str]], recorded: str
+    causeway: Causeway, sweep: Callable[[], list[str]], recorded: str
 ) -> None:
-    world.clock.advance(FIRST - 1)
+    causeway.clock.advance(FIRST - 1)
     assert recorded not in sweep()
-    world.clock.advance(1)
+    causeway.clock.advance(1)
     assert recorded in sweep()
 
 
-def sweeps_by_minute(world: World, sweep: Callable[[], list[str]], delivery_id: str, minutes: int) -> list[int]:
+def sweeps_by_minute(causeway: Causeway, sweep: Callable[[], list[str]], delivery_id: str, minutes: int) -> list[int]:
     """The minutes after now in which a sweep queues a delivery that nobody works on."""
     queued = []
     for minute in range(minutes):
         if delivery_id in sweep():
             queued.append(minute)
-        world.clock.advance(MINUTE)
+        causeway.clock.advance(MINUTE)
     return queued
 
 
 def test_a_delivery_with_a_waiting_message_is_queued_again_after_2_4_8_and_then_15_minutes(
-    world: World, sweep: Callable[[], list[str]], recorded: str
+    causeway: Causeway, sweep: Callable[[], list[str]], recorded: str
 ) -> None:
-    assert sweeps_by_minute(world, sweep, recorded, 60) == [2, 6, 14, 29, 44, 59]
+    assert sweeps_by_minute(causeway, sweep, recorded, 60) == [2, 6, 14, 29, 44, 59]
 
 
 @pytest.mark.parametrize("kind", ["relay", "payment"])
 def test_a_relayed_call_or_payment_is_queued_every_minute_for_5_minutes_and_seldom_afterwards(
-    kind: str, world: World, sweep: Callable[[], list[str]]
+    kind: str, causeway: Causeway, sweep: Callable[[], list[str]]
 ) -> None:
-    delivery_id = record(world, kind)
+    delivery_id = record(causeway, kind)
 
-    assert sweeps_by_minute(world, sweep, delivery_id, 30) == [0, 1, 2, 3, 4, 8, 16]
+    assert sweeps_by_minute(causeway, sweep, delivery_id, 30) == [0, 1, 2, 3, 4, 8, 16]
 
 
 def test_two_sweeps_at_the_same_time_queue_a_delivery_once(
-    world: World, sweep: Callable[[], list[str]], recorded: str, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, sweep: Callable[[], list[str]], recorded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world.clock.advance(FIRST)
-    real, other = type(world.hub.store).transact, []
+    causeway.clock.advance(FIRST)
+    real, other = type(causeway.hub.store).transact, []
 
     def after_the_other(store: Any, operations: Any) -> None:
-        monkeypatch.setattr(type(world.hub.store), "transact", real)
+        monkeypatch.setattr(type(causeway.hub.store), "transact", real)
         other.extend(sweep())
         real(store, operations)
 
-    monkeypatch.setattr(type(world.hub.store), "transact", after_the_other)
-    assert world.hub.delivery.call(sweeper.sweep) == 0
+    monkeypatch.setattr(type(causeway.hub.store), "transact", after_the_other)
+    assert causeway.hub.delivery.call(sweeper.sweep) == 0
     assert recorded in other
 
 
 def test_a_sweep_skips_a_delivery_that_a_worker_claims_meanwhile(
-    world: World, worker: Worker, sweep: Callable[[], list[str]], recorded: str, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, worker: Worker, sweep: Callable[[], list[str]], recorded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = record(world)
-    world.clock.advance(FIRST)
-    real = type(world.hub.store).transact
+    other = record(causeway)
+    causeway.clock.advance(FIRST)
+    real = type(causeway.hub.store).transact
 
     def after_the_worker(store: Any, operations: Any) -> None:
-        monkeypatch.setattr(type(world.hub.store), "transact", real)
+        monkeypatch.setattr(type(causeway.hub.store), "transact", real)
         begun(worker, recorded)
         real(store, operations)
 
-    monkeypatch.setattr(type(world.hub.store), "transact", after_the_worker)
+    monkeypatch.setattr(type(causeway.hub.store), "transact", after_the_worker)
     queued = sweep()
     assert other in queued
     assert recorded not in queued
-    assert world.delivery(recorded).swept_at is None
+    assert causeway.delivery(recorded).swept_at is None
 
 
-def test_a_record_of_an_earlier_release_is_swept(world: World, sweep: Callable[[], list[str]], recorded: str) -> None:
-    item = world.hub.store.get(*record_key(recorded))
+def test_a_record_of_an_earlier_release_is_swept(
+    causeway: Causeway, sweep: Callable[[], list[str]], recorded: str
+) -> None:
+    item = causeway.hub.store.get(*record_key(recorded))
     assert item is not None
     assert "swept_at" not in item
-    world.clock.advance(FIRST)
+    causeway.clock.advance(FIRST)
 
     assert recorded in sweep()
 
 
 def test_a_delivery_arrives_after_a_crash_between_commit_and_queue(
-    world: World, worker: Worker, receiver: Receiver
+    causeway: Causeway, worker: Worker, receiver: Receiver
 ) -> None:
-    made = intended(world, body="a body")
-    world.hub.store.transact(made.operations)  # and here the process dies
-    world.clock.advance(FIRST)
-    world.hub.delivery.call(sweeper.sweep)
-    for delivery_id in world.queued():
+    made = intended(causeway, body="a body")
+    causeway.hub.store.transact(made.operations)  # and here the process dies
+    causeway.clock.advance(FIRST)
+    causeway.hub.delivery.call(sweeper.sweep)
+    for delivery_id in causeway.queued():
         worker.attempt(delivery_id)
 
     assert made.delivery_ids[0] in [dispatch.delivery.delivery_id for dispatch in receiver.got]
 
 
 def test_a_delivery_of_a_dead_worker_is_queued_two_minutes_after_its_claim_expires(
-    world: World, worker: Worker, sweep: Callable[[], list[str]], recorded: str
+    causeway: Causeway, worker: Worker, sweep: Callable[[], list[str]], recorded: str
 ) -> None:
     begun(worker, recorded)
 
-    world.clock.advance(CLAIMED_SECONDS + FIRST - 1)
+    causeway.clock.advance(CLAIMED_SECONDS + FIRST - 1)
     assert recorded not in sweep()
-    world.clock.advance(1)
+    causeway.clock.advance(1)
     assert recorded in sweep()
 
 
 @pytest.mark.usefixtures("exact")
 def test_every_retry_is_queued_two_minutes_after_its_due_time_despite_earlier_sweeps(
-    world: World, worker: Worker, receiver: Receiver, sweep: Callable[[], list[str]], recorded: str
+    causeway: Causeway, worker: Worker, receiver: Receiver, sweep: Callable[[], list[str]], recorded: str
 ) -> None:
     receiver.failures = [fail()] * 3
     for delay in (5, 5 * MINUTE, 30 * MINUTE):
         worker.attempt(recorded)
-        world.clock.advance(delay + FIRST - 1)
+        causeway.clock.advance(delay + FIRST - 1)
         assert recorded not in sweep()
-        world.clock.advance(1)
+        causeway.clock.advance(1)
         assert recorded in sweep()
     worker.attempt(recorded)
-    world.clock.advance(FIRST)
+    causeway.clock.advance(FIRST)
     assert recorded not in sweep()
 
 
 def test_a_sweep_after_a_clock_advance_queues_due_deliveries_at_once_and_once(
-    world: World, recorded: str, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, recorded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     batches: list[Sequence[str]] = []
     monkeypatch.setattr(Queue, "send_all", noting(batches))
     for _ in range(2):
-        world.hub.delivery.call(sweeper.sweep, 0)
+        causeway.hub.delivery.call(sweeper.sweep, 0)
 
     assert [each for batch in batches for each in batch].count(recorded) == 1
 
 
-def test_a_sweep_queues_the_oldest_due_deliveries_first(world: World, sweep: Callable[[], list[str]]) -> None:
+def test_a_sweep_queues_the_oldest_due_deliveries_first(causeway: Causeway, sweep: Callable[[], list[str]]) -> None:
     ids = []
     for _ in range(12):
-        ids.append(record(world))
-        world.clock.advance(1)
-    world.clock.advance(FIRST)
+        ids.append(record(causeway))
+        causeway.clock.advance(1)
+    causeway.clock.advance(FIRST)
 
     assert [each for each in sweep() if each in ids] == ids
 
 
 def test_a_sweep_queues_payments_before_events(
-    world: World, sweep: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, sweep: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sweep()
     for _ in range(3):
-        record(world)
-    world.clock.advance(FIRST)
-    payment = record(world, "payment")
+        record(causeway)
+    causeway.clock.advance(FIRST)
+    payment = record(causeway, "payment")
     monkeypatch.setattr(Queue, "count_messages", lambda queue: BACKLOG - 1)
 
     assert sweep() == [payment]
 
 
 def test_a_sweep_queues_a_payment_behind_more_older_events_than_it_reads(
-    world: World, sweep: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, sweep: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sweep()
     for _ in range(5):
-        record(world)
-    world.clock.advance(10 * MINUTE)
-    payment = record(world, "payment")
+        record(causeway)
+    causeway.clock.advance(10 * MINUTE)
+    payment = record(causeway, "payment")
     monkeypatch.setattr("chalicelib.delivery.sweeper.BACKLOG", 3)
     monkeypatch.setattr(Queue, "count_messages", lambda queue: 2)
 
@@ -220,10 +222,10 @@ def test_a_sweep_queues_a_payment_behind_more_older_events_than_it_reads(
 
 
 def test_a_sweep_does_not_read_the_history_of_deliveries(
-    world: World, sweep: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, sweep: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    record(world)
-    world.clock.advance(FIRST)
+    record(causeway)
+    causeway.clock.advance(FIRST)
     real = Store.batch_get
     read: list[Item | None] = []
 
@@ -239,49 +241,49 @@ def test_a_sweep_does_not_read_the_history_of_deliveries(
 
 
 def test_a_sweep_finds_an_unqueued_delivery_behind_queued_ones(
-    world: World, sweep: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, sweep: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world.clock.advance(FIRST)
+    causeway.clock.advance(FIRST)
     sweep()
-    earlier = [record(world) for _ in range(5)]
-    world.clock.advance(FIRST)
+    earlier = [record(causeway) for _ in range(5)]
+    causeway.clock.advance(FIRST)
     assert set(earlier) <= set(sweep())
-    lost = record(world)
-    world.clock.advance(FIRST)
+    lost = record(causeway)
+    causeway.clock.advance(FIRST)
     monkeypatch.setattr(Queue, "count_messages", lambda queue: BACKLOG - 1)
 
     assert sweep() == [lost]
 
 
 def test_a_sweep_queues_nothing_into_a_full_queue(
-    world: World, sweep: Callable[[], list[str]], recorded: str, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, sweep: Callable[[], list[str]], recorded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world.clock.advance(FIRST)
+    causeway.clock.advance(FIRST)
     monkeypatch.setattr(Queue, "count_messages", lambda queue: BACKLOG)
 
     assert sweep() == []
 
 
 def test_a_sweep_measures_the_oldest_due_delivery_when_the_queue_is_full(
-    world: World, recorded: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    causeway: Causeway, recorded: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(Queue, "count_messages", lambda queue: BACKLOG)
-    world.clock.advance(MINUTE)
+    causeway.clock.advance(MINUTE)
 
-    assert world.hub.delivery.call(sweeper.sweep) == 0
+    assert causeway.hub.delivery.call(sweeper.sweep) == 0
     assert counted(capsys.readouterr().out, "OldestDueSeconds", Stage="local") == [MINUTE]
 
 
 def test_a_sweep_queues_the_oldest_deliveries_into_an_almost_full_queue(
-    world: World, sweep: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, sweep: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world.clock.advance(FIRST)
+    causeway.clock.advance(FIRST)
     sweep()
     ids = []
     for _ in range(6):
-        ids.append(record(world))
-        world.clock.advance(1)
-    world.clock.advance(FIRST)
+        ids.append(record(causeway))
+        causeway.clock.advance(1)
+    causeway.clock.advance(FIRST)
     monkeypatch.setattr(Queue, "count_messages", lambda queue: BACKLOG - 4)
 
     assert sweep() == ids[:4]
@@ -289,24 +291,24 @@ def test_a_sweep_queues_the_oldest_deliveries_into_an_almost_full_queue(
 
 @pytest.mark.parametrize("kind", ["event", "payment"])
 def test_the_next_sweep_queues_the_deliveries_that_the_queue_refused(
-    kind: str, world: World, monkeypatch: pytest.MonkeyPatch
+    kind: str, causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    delivery_id = record(world, kind)
-    world.clock.advance(FIRST)
+    delivery_id = record(causeway, kind)
+    causeway.clock.advance(FIRST)
     with monkeypatch.context() as patch:
         patch.setattr(Queue, "send_all", lambda queue, bodies: list(bodies))
-        assert world.hub.delivery.call(sweeper.sweep) == 0
-    world.hub.delivery.call(sweeper.sweep)
+        assert causeway.hub.delivery.call(sweeper.sweep) == 0
+    causeway.hub.delivery.call(sweeper.sweep)
 
-    assert delivery_id in world.queued()
+    assert delivery_id in causeway.queued()
 
 
 @pytest.mark.parametrize("call", ["query", "batch_get", "transact"])
 def test_the_next_sweep_queues_the_deliveries_of_a_sweep_that_storage_failed(
-    call: str, world: World, sweep: Callable[[], list[str]], recorded: str
+    call: str, causeway: Causeway, sweep: Callable[[], list[str]], recorded: str
 ) -> None:
-    world.clock.advance(FIRST)
-    with world.storage_gone(call), pytest.raises(StoreUnavailable):
+    causeway.clock.advance(FIRST)
+    with causeway.storage_gone(call), pytest.raises(StoreUnavailable):
         sweep()
 
     assert recorded in sweep()
@@ -319,11 +321,11 @@ def taken() -> list[str]:
 
 
 @pytest.fixture
-def other_sweep(world: World, taken: list[str]) -> Iterator[Callable[[], int]]:
+def other_sweep(causeway: Causeway, taken: list[str]) -> Iterator[Callable[[], int]]:
     """A sweeper with a queue of its own, whose client takes messages without sending them: the emulator is slow."""
     name = f"test-{new_id()}"
     boto3.client("sqs").create_queue(QueueName=name)
-    hub, queue = world.hub, Queue(name)
+    hub, queue = causeway.hub, Queue(name)
 
     def take(call: Call, proceed: Proceed) -> Members:
         if call.operation != "SendMessageBatch":
@@ -339,30 +341,30 @@ def other_sweep(world: World, taken: list[str]) -> Iterator[Callable[[], int]]:
 
 
 @pytest.fixture
-def many(world: World) -> Iterator[int]:
+def many(causeway: Causeway) -> Iterator[int]:
     """So many due deliveries: ten thousand; on the emulator, which is slow, four hundred."""
     count = 10_000 if DYNAMODB_ENGINE else 400
-    items = list(records(world.hub.delivery.outbox, count, count, world.clock.time()))
+    items = list(records(causeway.hub.delivery.outbox, count, count, causeway.clock.time()))
     batches = [items[start : start + BATCH] for start in range(0, count, BATCH)]
-    write(world, [[{"PutRequest": {"Item": item}} for item in batch] for batch in batches])
+    write(causeway, [[{"PutRequest": {"Item": item}} for item in batch] for batch in batches])
     yield count
-    write(world, [[{"DeleteRequest": {"Key": key_of(item)}} for item in batch] for batch in batches])
+    write(causeway, [[{"DeleteRequest": {"Key": key_of(item)}} for item in batch] for batch in batches])
 
 
 def key_of(item: Item) -> Item:
     return {"delivery_id": item["delivery_id"], "part": item["part"]}
 
 
-def write(world: World, batches: Sequence[Sequence[Item]]) -> None:
-    table = f"{world.hub.settings.prefix}-deliveries"
+def write(causeway: Causeway, batches: Sequence[Sequence[Item]]) -> None:
+    table = f"{causeway.hub.settings.prefix}-deliveries"
     for batch in batches:
         send("dynamodb", "BatchWriteItem", {"RequestItems": {table: batch}})
 
 
 def test_many_due_deliveries_are_queued_in_fewer_than_60_round_trips(
-    world: World, other_sweep: Callable[[], int], taken: list[str], many: int
+    causeway: Causeway, other_sweep: Callable[[], int], taken: list[str], many: int
 ) -> None:
-    world.clock.advance(FIRST)
+    causeway.clock.advance(FIRST)
     with RoundTrips().counted() as trips:
         queued = other_sweep()
 
@@ -373,12 +375,12 @@ def test_many_due_deliveries_are_queued_in_fewer_than_60_round_trips(
 
 
 def test_a_sweep_reads_queued_deliveries_in_batches_of_100_and_writes_nothing(
-    world: World, other_sweep: Callable[[], int], taken: list[str], many: int
+    causeway: Causeway, other_sweep: Callable[[], int], taken: list[str], many: int
 ) -> None:
-    world.clock.advance(FIRST)
+    causeway.clock.advance(FIRST)
     other_sweep()
     taken.clear()
-    world.clock.advance(MINUTE)
+    causeway.clock.advance(MINUTE)
     with RoundTrips().counted() as trips:
         assert other_sweep() == 0
 
@@ -387,13 +389,13 @@ def test_a_sweep_reads_queued_deliveries_in_batches_of_100_and_writes_nothing(
     assert trips.made <= (6 if DYNAMODB_ENGINE else 3)
 
 
-def test_parallel_calls_count_one_round_trip_for_each_wave(world: World) -> None:
+def test_parallel_calls_count_one_round_trip_for_each_wave(causeway: Causeway) -> None:
     waves: Any = outbox
-    queue = world.hub.delivery.queue
+    queue = causeway.hub.delivery.queue
     queue.count_messages()
     with RoundTrips().counted() as trips:
         queue.count_messages()
-        DUE.rows(world.hub.store, until=0)
+        DUE.rows(causeway.hub.store, until=0)
     assert (trips.made, trips.calls) == (2, 1 + SHARDS)
 
     with RoundTrips().counted() as trips:

@@ -10,8 +10,8 @@ import pytest
 from chalicelib.delivery.tasks import Tasks
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.crypto.keyring import Unsealable
+from tests.causeway import Causeway
 from tests.log_lines import Lines
-from tests.world import World
 
 
 @pytest.fixture
@@ -21,16 +21,16 @@ def done() -> list[str]:
 
 
 @pytest.fixture
-def tasks(world: World, done: list[str]) -> Tasks:
+def tasks(causeway: Causeway, done: list[str]) -> Tasks:
     """Tasks of two kinds, in the queue of deliveries."""
-    world.queued()
+    causeway.queued()
     handlers: dict[str, Callable[[str], Any]] = {"note": done.append, "other": done.append}
-    return Tasks(world.hub.vault, world.hub.delivery.queue, lambda: handlers)
+    return Tasks(causeway.hub.vault, causeway.hub.delivery.queue, lambda: handlers)
 
 
-def test_a_task_is_executed_with_its_sealed_details(world: World, tasks: Tasks, done: list[str]) -> None:
+def test_a_task_is_executed_with_its_sealed_details(causeway: Causeway, tasks: Tasks, done: list[str]) -> None:
     tasks.send("note", "a secret ä")
-    [message] = world.queued()
+    [message] = causeway.queued()
 
     assert "secret" not in message
     assert tasks.carry_out(message)
@@ -42,11 +42,11 @@ def test_a_delivery_id_is_not_executed_as_a_task(tasks: Tasks, done: list[str]) 
     assert done == []
 
 
-def test_a_task_is_logged_with_the_request_id_of_its_cause(world: World, tasks: Tasks, lines: Lines) -> None:
+def test_a_task_is_logged_with_the_request_id_of_its_cause(causeway: Causeway, tasks: Tasks, lines: Lines) -> None:
     log.bind(request_id="a-request")
     tasks.send("note", "")
     log.clear()
-    [message] = world.queued()
+    [message] = causeway.queued()
 
     tasks.carry_out(message)
     log.info("carried out")
@@ -54,9 +54,9 @@ def test_a_task_is_logged_with_the_request_id_of_its_cause(world: World, tasks: 
     assert lines.all()[-1]["request_id"] == "a-request"
 
 
-def test_the_details_of_a_task_do_not_open_for_another_kind(world: World, tasks: Tasks) -> None:
+def test_the_details_of_a_task_do_not_open_for_another_kind(causeway: Causeway, tasks: Tasks) -> None:
     tasks.send("note", "details")
-    [message] = world.queued()
+    [message] = causeway.queued()
 
     with pytest.raises(Unsealable):
         tasks.carry_out(jsontext.dumps({**jsontext.loads(message), "task": "other"}))
@@ -67,13 +67,13 @@ def _fail(details: str) -> None:
 
 
 def test_a_failing_task_fails_the_attempt_so_that_sqs_repeats_the_message(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tasks = Tasks(world.hub.vault, world.hub.delivery.queue, lambda: {"note": _fail})
-    monkeypatch.setattr(world.hub.delivery.worker, "_tasks", tasks)
-    world.queued()
+    tasks = Tasks(causeway.hub.vault, causeway.hub.delivery.queue, lambda: {"note": _fail})
+    monkeypatch.setattr(causeway.hub.delivery.worker, "_tasks", tasks)
+    causeway.queued()
     tasks.send("note", "")
-    [message] = world.queued()
+    [message] = causeway.queued()
 
     with pytest.raises(ZeroDivisionError):
-        world.hub.delivery.worker.attempt(message)
+        causeway.hub.delivery.worker.attempt(message)

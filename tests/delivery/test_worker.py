@@ -17,18 +17,18 @@ from chalicelib.foundation import context, log
 from chalicelib.foundation.aws.errors import NotSent
 from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.dynamodb.store import Busy, Conflict, Operation, StoreUnavailable, Throttled
+from tests.causeway import Causeway
 from tests.delivery.deliveries import DECIDED, Receiver, begun, buried, fail, record
 from tests.log_lines import Lines
-from tests.world import World
 
 pytestmark = pytest.mark.dynamodb
 
 
-def wait(world: World, delivery_id: str) -> None:
+def wait(causeway: Causeway, delivery_id: str) -> None:
     """Until the delivery's time has come."""
-    due_at = world.delivery(delivery_id).due_at
+    due_at = causeway.delivery(delivery_id).due_at
     assert due_at is not None
-    world.clock.advance(max(0, due_at - world.clock.time()))
+    causeway.clock.advance(max(0, due_at - causeway.clock.time()))
 
 
 def exchanged(sent: Mapping[str, str], received: Mapping[str, str] | None = None, body: bytes = b"") -> None:
@@ -37,28 +37,28 @@ def exchanged(sent: Mapping[str, str], received: Mapping[str, str] | None = None
     captured.sent, captured.received, captured.beginning = sent, received, body
 
 
-def replies(world: World, delivery_id: str) -> list[str]:
+def replies(causeway: Causeway, delivery_id: str) -> list[str]:
     """What is stored of the receiver's answers, oldest first."""
-    names = [entry["reply"] for entry in world.delivery(delivery_id).history if "reply" in entry]
-    stored = world.hub.delivery.bodies.open_stored(delivery_id, dict.fromkeys(names, 1))
+    names = [entry["reply"] for entry in causeway.delivery(delivery_id).history if "reply" in entry]
+    stored = causeway.hub.delivery.bodies.open_stored(delivery_id, dict.fromkeys(names, 1))
     return [stored[name] for name in names]
 
 
 # -- one attempt
 
 
-def test_an_accepted_delivery_becomes_delivered(world: World, worker: Worker, receiver: Receiver) -> None:
-    recorded = record(world, body='{"amount":1.50}', request_id="a-request")
+def test_an_accepted_delivery_becomes_delivered(causeway: Causeway, worker: Worker, receiver: Receiver) -> None:
+    recorded = record(causeway, body='{"amount":1.50}', request_id="a-request")
     worker.attempt(recorded)
 
     (dispatch,) = receiver.got
     assert (dispatch.delivery.delivery_id, dispatch.delivery.request_id) == (recorded, "a-request")
     assert (dispatch.body, dispatch.delivery.abandoned) == ('{"amount":1.50}', False)
-    delivery = world.delivery(recorded)
+    delivery = causeway.delivery(recorded)
     assert delivery.state == "delivered"
     assert delivery.attempts == 1
-    assert delivery.delivered_at == world.clock.time()
-    assert delivery.last == {"at": world.clock.time(), "milliseconds": 0, "status": 200}
+    assert delivery.delivered_at == causeway.clock.time()
+    assert delivery.last == {"at": causeway.clock.time(), "milliseconds": 0, "status": 200}
     assert (delivery.due_at, delivery.claimed_by) == (None, None)
 
 
@@ -70,65 +70,67 @@ def test_a_delivery_without_a_body_is_sent_with_an_empty_body(
     assert receiver.got[0].body == ""
 
 
-def test_an_attempt_records_its_duration(world: World, worker: Worker, receiver: Receiver, recorded: str) -> None:
-    receiver.meanwhile = lambda: world.clock.advance(1.25)
+def test_an_attempt_records_its_duration(causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str) -> None:
+    receiver.meanwhile = lambda: causeway.clock.advance(1.25)
     worker.attempt(recorded)
 
-    assert world.delivery(recorded).last["milliseconds"] == 1250
+    assert causeway.delivery(recorded).last["milliseconds"] == 1250
 
 
 # -- headers
 
 
 def test_an_attempt_records_the_sent_and_received_headers(
-    world: World, worker: Worker, receiver: Receiver, recorded: str
+    causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
     receiver.meanwhile = lambda: exchanged({"X-Api-Key": "a secret", "Accept": "*/*"}, {"Retry-After": "7"})
     receiver.failures = [fail(status=503)]
     worker.attempt(recorded)
-    wait(world, recorded)
+    wait(causeway, recorded)
     worker.attempt(recorded)
 
-    first, second = world.delivery(recorded).history
+    first, second = causeway.delivery(recorded).history
     assert first["sent"] == {"x-api-key": "***", "accept": "*/*"}
     assert first["received"] == {"retry-after": "7"}
     assert second.keys() == {"at", "milliseconds", "status"}  # nothing was sent
-    assert world.delivery(recorded).latency == second["milliseconds"]
+    assert causeway.delivery(recorded).latency == second["milliseconds"]
 
 
 @pytest.mark.parametrize("failure", [fail(), fail(final=True), RuntimeError("a defect")])
 def test_an_attempt_without_an_answer_records_the_sent_headers_only(
-    world: World, worker: Worker, receiver: Receiver, recorded: str, failure: Exception
+    causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str, failure: Exception
 ) -> None:
     receiver.meanwhile = lambda: exchanged({"Accept": "*/*"})
     receiver.failures = [failure]
     worker.attempt(recorded)
 
-    last = world.delivery(recorded).last
+    last = causeway.delivery(recorded).last
     assert last["sent"] == {"accept": "*/*"}
     assert "received" not in last
 
 
-def test_a_deferred_attempt_records_nothing(world: World, worker: Worker, receiver: Receiver, recorded: str) -> None:
+def test_a_deferred_attempt_records_nothing(
+    causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str
+) -> None:
     receiver.failures = [fail(not_made=True)]
     worker.attempt(recorded)
 
-    delivery = world.delivery(recorded)
+    delivery = causeway.delivery(recorded)
     assert (delivery.history, delivery.latency) == ((), None)
 
 
 def test_a_delivery_recorded_before_headers_were_stored_continues(
-    world: World, worker: Worker, receiver: Receiver, recorded: str
+    causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
     key = {"delivery_id": recorded, "part": "record"}
     before = {"at": 1, "milliseconds": 250, "status": 503, "error": "it answered with status 503"}
-    world.hub.store.update("deliveries", key, set={"history": [before], "attempts": 1})
-    assert (world.delivery(recorded).last, world.delivery(recorded).latency) == (before, 250)
+    causeway.hub.store.update("deliveries", key, set={"history": [before], "attempts": 1})
+    assert (causeway.delivery(recorded).last, causeway.delivery(recorded).latency) == (before, 250)
 
     receiver.meanwhile = lambda: exchanged({"Accept": "*/*"}, {})
     worker.attempt(recorded)
 
-    first, second = world.delivery(recorded).history
+    first, second = causeway.delivery(recorded).history
     assert first == before
     assert (second["sent"], second["received"]) == ({"accept": "*/*"}, {})
 
@@ -137,18 +139,18 @@ def test_a_delivery_recorded_before_headers_were_stored_continues(
 
 
 def test_an_attempt_stores_the_beginning_of_the_answer_sealed(
-    world: World, worker: Worker, receiver: Receiver, recorded: str
+    causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
     receiver.failures = [fail(status=503)]
     for words in (b"the queue is full", b"taken"):
         receiver.meanwhile = lambda body=words: exchanged({}, {}, body)
         worker.attempt(recorded)
-        wait(world, recorded) if world.delivery(recorded).due_at else None
+        wait(causeway, recorded) if causeway.delivery(recorded).due_at else None
 
-    first, second = world.delivery(recorded).history
-    assert replies(world, recorded) == ["the queue is full", "taken"]
+    first, second = causeway.delivery(recorded).history
+    assert replies(causeway, recorded) == ["the queue is full", "taken"]
     assert first["reply"] != second["reply"]
-    part = world.hub.store.get("deliveries", {"delivery_id": recorded, "part": f"{first['reply']}#000"})
+    part = causeway.hub.store.get("deliveries", {"delivery_id": recorded, "part": f"{first['reply']}#000"})
     assert part is not None
     assert b"queue" not in part["sealed"]
     assert part["expires_at"] == first["at"] + PLANS["event"].kept
@@ -156,42 +158,42 @@ def test_an_attempt_stores_the_beginning_of_the_answer_sealed(
 
 @pytest.mark.parametrize(("kind", "is_kept"), [(kind, PLANS[kind].keeps_replies) for kind in PLANS])
 def test_answers_are_stored_for_events_relayed_calls_and_payments_only(
-    world: World, worker: Worker, receiver: Receiver, kind: str, is_kept: bool
+    causeway: Causeway, worker: Worker, receiver: Receiver, kind: str, is_kept: bool
 ) -> None:
-    recorded = record(world, kind)
+    recorded = record(causeway, kind)
     receiver.meanwhile = lambda: exchanged({}, {}, b"words")
     worker.attempt(recorded)
 
     assert is_kept == (kind in ("event", "relay", "payment"))
-    assert replies(world, recorded) == (["words"] if is_kept else [])
+    assert replies(causeway, recorded) == (["words"] if is_kept else [])
 
 
 def test_the_answer_to_the_last_attempt_is_stored(
-    world: World, worker: Worker, receiver: Receiver, recorded: str
+    causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
     receiver.failures = [fail(status=410, final=True)]
     receiver.meanwhile = lambda: exchanged({}, {}, b"gone for good")
     worker.attempt(recorded)
 
-    assert world.delivery(recorded).state == "failed"
-    assert replies(world, recorded) == ["gone for good"]
+    assert causeway.delivery(recorded).state == "failed"
+    assert replies(causeway, recorded) == ["gone for good"]
 
 
 def test_an_answer_without_a_body_is_not_stored(
-    world: World, worker: Worker, receiver: Receiver, recorded: str
+    causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
     receiver.meanwhile = lambda: exchanged({}, {}, b"")
     worker.attempt(recorded)
 
-    assert "reply" not in world.delivery(recorded).last
+    assert "reply" not in causeway.delivery(recorded).last
 
 
 # -- logs
 
 
-def test_an_attempt_logs_the_request_id_of_its_cause(world: World, worker: Worker, lines: Lines) -> None:
+def test_an_attempt_logs_the_request_id_of_its_cause(causeway: Causeway, worker: Worker, lines: Lines) -> None:
     log.bind(request_id="the-cause")
-    recorded = record(world)
+    recorded = record(causeway)
     log.clear()
     worker.attempt(recorded)
 
@@ -203,10 +205,10 @@ def test_an_attempt_logs_the_request_id_of_its_cause(world: World, worker: Worke
 
 
 def test_an_attempt_without_a_cause_logs_the_request_id_that_its_receiver_sees(
-    world: World, worker: Worker, lines: Lines
+    causeway: Causeway, worker: Worker, lines: Lines
 ) -> None:
     log.clear()
-    recorded = record(world, request_id="a-request")
+    recorded = record(causeway, request_id="a-request")
     worker.attempt(recorded)
 
     assert [line["request_id"] for line in lines.all()] == ["a-request"]
@@ -229,37 +231,37 @@ def test_a_message_during_a_running_attempt_sends_nothing(worker: Worker, receiv
     assert len(receiver.got) == 1
 
 
-def test_a_message_of_an_unknown_delivery_is_ignored(world: World, worker: Worker, receiver: Receiver) -> None:
+def test_a_message_of_an_unknown_delivery_is_ignored(causeway: Causeway, worker: Worker, receiver: Receiver) -> None:
     worker.attempt("no-such-delivery")
 
     assert receiver.got == []
-    assert world.hub.store.get("deliveries", {"delivery_id": "no-such-delivery", "part": "record"}) is None
+    assert causeway.hub.store.get("deliveries", {"delivery_id": "no-such-delivery", "part": "record"}) is None
 
 
-def test_messages_are_accepted_in_any_order(world: World, worker: Worker, receiver: Receiver) -> None:
-    first, second = record(world), record(world)
+def test_messages_are_accepted_in_any_order(causeway: Causeway, worker: Worker, receiver: Receiver) -> None:
+    first, second = record(causeway), record(causeway)
     receiver.failures = [fail()]
     for delivery_id in (second, first, second, first):
         worker.attempt(delivery_id)
 
     assert [dispatch.delivery.delivery_id for dispatch in receiver.got] == [second, first]
-    wait(world, second)
+    wait(causeway, second)
     worker.attempt(second)
-    assert {world.delivery(first).state, world.delivery(second).state} == {"delivered"}
+    assert {causeway.delivery(first).state, causeway.delivery(second).state} == {"delivered"}
 
 
 def test_a_message_before_the_due_time_sends_nothing(
-    world: World, worker: Worker, receiver: Receiver, recorded: str
+    causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
     receiver.failures = [fail()]
     worker.attempt(recorded)
-    before = world.delivery(recorded)
+    before = causeway.delivery(recorded)
     assert before.due_at is not None
 
-    world.clock.advance(before.due_at - world.clock.time() - 1)
+    causeway.clock.advance(before.due_at - causeway.clock.time() - 1)
     worker.attempt(recorded)
-    assert (len(receiver.got), world.delivery(recorded)) == (1, before)
-    world.clock.advance(1)
+    assert (len(receiver.got), causeway.delivery(recorded)) == (1, before)
+    causeway.clock.advance(1)
     worker.attempt(recorded)
     assert len(receiver.got) == 2
 
@@ -270,42 +272,42 @@ def test_a_message_before_the_due_time_sends_nothing(
 @pytest.mark.parametrize("kind", ["event", "relay", "payment"])
 @pytest.mark.usefixtures("exact")
 def test_attempts_follow_the_schedule_and_the_last_failure_is_final(
-    world: World, worker: Worker, receiver: Receiver, kind: str
+    causeway: Causeway, worker: Worker, receiver: Receiver, kind: str
 ) -> None:
-    recorded, waits = record(world, kind), PLANS[kind].waits
+    recorded, waits = record(causeway, kind), PLANS[kind].waits
     receiver.always = fail(status=503)
 
     for number, delay in enumerate(waits, start=1):
         worker.attempt(recorded)
-        delivery = world.delivery(recorded)
+        delivery = causeway.delivery(recorded)
         assert delivery.state == "due"
         assert delivery.attempts == number
         assert delivery.claimed_by is None
-        assert delivery.due_at == world.clock.time() + delay
-        world.clock.advance(delay)
+        assert delivery.due_at == causeway.clock.time() + delay
+        causeway.clock.advance(delay)
     worker.attempt(recorded)
 
-    delivery = world.delivery(recorded)
+    delivery = causeway.delivery(recorded)
     assert delivery.state == "failed"
     assert delivery.attempts == len(waits) + 1
-    assert delivery.failed_at == world.clock.time()
+    assert delivery.failed_at == causeway.clock.time()
     assert [entry["error"] for entry in delivery.history] == ["it answered with status 503"] * (len(waits) + 1)
     assert {entry["status"] for entry in delivery.history} == {503}
-    world.clock.advance(2 * DAY)
+    causeway.clock.advance(2 * DAY)
     worker.attempt(recorded)
     assert len(receiver.got) == len(waits) + 1
 
 
 def test_every_attempt_shows_the_receiver_the_same_id_and_body(
-    world: World, worker: Worker, receiver: Receiver
+    causeway: Causeway, worker: Worker, receiver: Receiver
 ) -> None:
-    recorded = record(world, body="a body")
+    recorded = record(causeway, body="a body")
     receiver.failures = [fail(), fail("no answer came in time")]
     for _ in range(3):
         worker.attempt(recorded)
-        world.clock.advance(6 * MINUTE)
+        causeway.clock.advance(6 * MINUTE)
 
-    delivery = world.delivery(recorded)
+    delivery = causeway.delivery(recorded)
     assert (delivery.state, delivery.attempts) == ("delivered", 3)
     assert [entry.get("error") for entry in delivery.history] == [
         "it answered with status 503",
@@ -319,39 +321,39 @@ def test_every_attempt_shows_the_receiver_the_same_id_and_body(
 
 @pytest.mark.parametrize("status", [404, 410])
 def test_a_final_failure_ends_a_delivery_at_once(
-    world: World, worker: Worker, receiver: Receiver, recorded: str, status: int
+    causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str, status: int
 ) -> None:
     receiver.failures = [fail(f"it answered with status {status}", final=True, status=status)]
     worker.attempt(recorded)
 
-    delivery = world.delivery(recorded)
+    delivery = causeway.delivery(recorded)
     assert delivery.state == "failed"
     assert delivery.attempts == 1
     assert delivery.last["status"] == status
-    assert recorded not in world.queued()
+    assert recorded not in causeway.queued()
 
 
 @pytest.mark.parametrize(("asked", "waited"), [(3, 5), (9, 9), (60, 10)], ids=["shorter", "longer", "too long"])
 @pytest.mark.usefixtures("exact")
 def test_retry_after_extends_a_wait_to_at_most_twice_its_length(
-    world: World, worker: Worker, receiver: Receiver, recorded: str, asked: int, waited: int
+    causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str, asked: int, waited: int
 ) -> None:
     receiver.failures = [fail(status=429, retry_after=asked)]
     worker.attempt(recorded)
 
-    assert world.delivery(recorded).due_at == world.clock.time() + waited
+    assert causeway.delivery(recorded).due_at == causeway.clock.time() + waited
 
 
 def test_the_history_keeps_the_latest_attempts(
-    world: World, worker: Worker, receiver: Receiver, recorded: str, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("chalicelib.delivery.delivery_record.HISTORY", 2)
     receiver.failures = [fail("first"), fail("second")]
     for _ in range(3):
         worker.attempt(recorded)
-        world.clock.advance(6 * MINUTE)
+        causeway.clock.advance(6 * MINUTE)
 
-    assert [entry.get("error") for entry in world.delivery(recorded).history] == ["second", None]
+    assert [entry.get("error") for entry in causeway.delivery(recorded).history] == ["second", None]
 
 
 # -- what waits in the queue, and what in DynamoDB
@@ -359,21 +361,21 @@ def test_the_history_keeps_the_latest_attempts(
 
 @pytest.mark.usefixtures("exact")
 def test_only_retries_within_15_minutes_are_queued_with_a_delay(
-    world: World, worker: Worker, receiver: Receiver, recorded: str, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[tuple[str, int]] = []
     monkeypatch.setattr(Queue, "send", lambda queue, body, delay=0: sent.append((body, delay)))
     receiver.always = fail()
     for delay in DECIDED:
         worker.attempt(recorded)
-        world.clock.advance(delay)
+        causeway.clock.advance(delay)
 
     assert sent == [(recorded, 5), (recorded, 300)]
-    assert world.delivery(recorded).attempts == len(DECIDED)
+    assert causeway.delivery(recorded).attempts == len(DECIDED)
 
 
 def test_the_outcome_of_an_attempt_is_written_when_the_queue_fails(
-    world: World, worker: Worker, receiver: Receiver, recorded: str, monkeypatch: pytest.MonkeyPatch, lines: Lines
+    causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str, monkeypatch: pytest.MonkeyPatch, lines: Lines
 ) -> None:
     def send(*arguments: object, **options: object) -> None:
         raise NotSent("no connection could be made")
@@ -383,69 +385,71 @@ def test_the_outcome_of_an_attempt_is_written_when_the_queue_fails(
         patch.setattr(Queue, "send", send)
         worker.attempt(recorded)
 
-    assert (world.delivery(recorded).state, world.delivery(recorded).attempts) == ("due", 1)
+    assert (causeway.delivery(recorded).state, causeway.delivery(recorded).attempts) == ("due", 1)
     assert "delivery not queued" in lines.text
-    wait(world, recorded)
-    world.clock.advance(SWEEP_WAITS[0])
-    world.hub.delivery.call(sweep)
-    assert recorded in world.queued()
+    wait(causeway, recorded)
+    causeway.clock.advance(SWEEP_WAITS[0])
+    causeway.hub.delivery.call(sweep)
+    assert recorded in causeway.queued()
 
 
 # -- attempts that were not made
 
 
 @pytest.mark.usefixtures("exact")
-def test_a_deferred_attempt_does_not_count(world: World, worker: Worker, receiver: Receiver, recorded: str) -> None:
+def test_a_deferred_attempt_does_not_count(
+    causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str
+) -> None:
     receiver.failures = [fail("it is not asked now", not_made=True)] * 3
     for delay in (2, 2, 2):
         worker.attempt(recorded)
-        delivery = world.delivery(recorded)
+        delivery = causeway.delivery(recorded)
         assert delivery.state == "due"
         assert delivery.attempts == 0
         assert delivery.history == ()
-        assert delivery.due_at == world.clock.time() + delay
-        world.clock.advance(delay)
+        assert delivery.due_at == causeway.clock.time() + delay
+        causeway.clock.advance(delay)
     worker.attempt(recorded)
 
-    assert (world.delivery(recorded).state, world.delivery(recorded).attempts) == ("delivered", 1)
+    assert (causeway.delivery(recorded).state, causeway.delivery(recorded).attempts) == ("delivered", 1)
 
 
 @pytest.mark.usefixtures("exact")
 def test_a_deferred_attempt_waits_for_retry_after(
-    world: World, worker: Worker, receiver: Receiver, recorded: str
+    causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
     receiver.failures = [fail("it is not asked now", not_made=True, retry_after=29)]
     worker.attempt(recorded)
 
-    assert world.delivery(recorded).due_at == world.clock.time() + 29
+    assert causeway.delivery(recorded).due_at == causeway.clock.time() + 29
 
 
 def test_a_storage_failure_in_a_sender_counts_neither_as_an_attempt_nor_as_a_defect(
-    world: World, worker: Worker, receiver: Receiver, recorded: str
+    causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
     receiver.failures = [StoreUnavailable("DynamoDB cannot be reached")]
     worker.attempt(recorded)
 
-    delivery = world.delivery(recorded)
+    delivery = causeway.delivery(recorded)
     assert delivery.state == "due"
     assert delivery.attempts == 0
     assert delivery.history == ()
     assert delivery.claimed_by is None
-    assert buried(world) == []
+    assert buried(causeway) == []
 
 
 def test_a_delivery_with_deferred_attempts_only_fails_at_the_end_of_its_lifetime(
-    world: World, worker: Worker, receiver: Receiver
+    causeway: Causeway, worker: Worker, receiver: Receiver
 ) -> None:
-    recorded = record(world, "relay")
+    recorded = record(causeway, "relay")
     receiver.always = fail("it is not asked now", not_made=True)
-    started = world.clock.time()
-    while world.delivery(recorded).state == "due":
-        wait(world, recorded)
+    started = causeway.clock.time()
+    while causeway.delivery(recorded).state == "due":
+        wait(causeway, recorded)
         worker.attempt(recorded)
 
-    assert world.clock.time() - started <= PLANS["relay"].lasts
-    assert world.delivery(recorded).state == "failed"
+    assert causeway.clock.time() - started <= PLANS["relay"].lasts
+    assert causeway.delivery(recorded).state == "failed"
 
 
 # -- too late
@@ -453,10 +457,10 @@ def test_a_delivery_with_deferred_attempts_only_fails_at_the_end_of_its_lifetime
 
 @pytest.mark.parametrize("kind", PLANS)
 def test_an_expired_delivery_fails_without_being_sent(
-    world: World, worker: Worker, receiver: Receiver, kind: str
+    causeway: Causeway, worker: Worker, receiver: Receiver, kind: str
 ) -> None:
-    recorded = record(world, kind, body="a body")
-    world.clock.advance(PLANS[kind].lasts + 1)
+    recorded = record(causeway, kind, body="a body")
+    causeway.clock.advance(PLANS[kind].lasts + 1)
     worker.attempt(recorded)
 
     assert receiver.got == []
@@ -464,73 +468,73 @@ def test_an_expired_delivery_fails_without_being_sent(
     assert dispatch.delivery.delivery_id == recorded
     assert dispatch.body == "a body"
     assert dispatch.delivery.abandoned is False
-    assert (world.delivery(recorded).state, world.delivery(recorded).last["error"]) == ("failed", "too late")
+    assert (causeway.delivery(recorded).state, causeway.delivery(recorded).last["error"]) == ("failed", "too late")
 
 
 def test_a_delivery_is_sent_in_the_last_second_of_its_lifetime(
-    world: World, worker: Worker, receiver: Receiver
+    causeway: Causeway, worker: Worker, receiver: Receiver
 ) -> None:
-    recorded = record(world, "relay")
-    world.clock.advance(PLANS["relay"].lasts)
+    recorded = record(causeway, "relay")
+    causeway.clock.advance(PLANS["relay"].lasts)
     worker.attempt(recorded)
 
-    assert world.delivery(recorded).state == "delivered"
+    assert causeway.delivery(recorded).state == "delivered"
 
 
 def test_a_failed_attempt_without_time_for_a_retry_ends_the_delivery(
-    world: World, worker: Worker, receiver: Receiver
+    causeway: Causeway, worker: Worker, receiver: Receiver
 ) -> None:
-    recorded = record(world, "relay")
-    world.clock.advance(PLANS["relay"].lasts)
+    recorded = record(causeway, "relay")
+    causeway.clock.advance(PLANS["relay"].lasts)
     receiver.always = fail()
     worker.attempt(recorded)
 
-    assert world.delivery(recorded).state == "failed"
+    assert causeway.delivery(recorded).state == "failed"
 
 
 # -- workers that die
 
 
 def test_another_worker_sends_a_delivery_after_the_claim_of_a_dead_worker_expires(
-    world: World, worker: Worker, receiver: Receiver, recorded: str
+    causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
     begun(worker, recorded)
 
-    world.clock.advance(CLAIMED_SECONDS - 1)
+    causeway.clock.advance(CLAIMED_SECONDS - 1)
     worker.attempt(recorded)
     assert receiver.got == []
-    world.clock.advance(1)
+    causeway.clock.advance(1)
     worker.attempt(recorded)
 
     (dispatch,) = receiver.got
     assert dispatch.delivery.abandoned
-    delivery = world.delivery(recorded)
+    delivery = causeway.delivery(recorded)
     assert delivery.state == "delivered"
     assert delivery.attempts == 2
     assert dispatch.delivery.request_id == delivery.request_id
 
 
 def test_a_delivery_fails_when_workers_died_in_all_its_attempts(
-    world: World, worker: Worker, receiver: Receiver
+    causeway: Causeway, worker: Worker, receiver: Receiver
 ) -> None:
-    recorded = record(world, "payment")
+    recorded = record(causeway, "payment")
     for _ in range(2):
         begun(worker, recorded)
-        world.clock.advance(CLAIMED_SECONDS)
+        causeway.clock.advance(CLAIMED_SECONDS)
     worker.attempt(recorded)
 
     assert receiver.got == []
     assert receiver.abandon[0].delivery.abandoned
-    assert world.delivery(recorded).state == "failed"
+    assert causeway.delivery(recorded).state == "failed"
 
 
 def test_a_worker_that_died_while_giving_up_does_not_mark_a_delivery_as_abandoned(
-    world: World, worker: Worker, receiver: Receiver
+    causeway: Causeway, worker: Worker, receiver: Receiver
 ) -> None:
-    recorded = record(world, "payment")
-    world.clock.advance(PLANS["payment"].lasts + 1)
+    recorded = record(causeway, "payment")
+    causeway.clock.advance(PLANS["payment"].lasts + 1)
     begun(worker, recorded)
-    world.clock.advance(CLAIMED_SECONDS)
+    causeway.clock.advance(CLAIMED_SECONDS)
     worker.attempt(recorded)
 
     assert receiver.got == []
@@ -543,24 +547,24 @@ def test_a_worker_that_died_while_giving_up_does_not_mark_a_delivery_as_abandone
     ids=["not made", "storage", "defect"],
 )
 def test_a_delivery_stays_marked_as_abandoned_until_an_attempt_has_an_outcome(
-    world: World, worker: Worker, receiver: Receiver, recorded: str, failure: Exception
+    causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str, failure: Exception
 ) -> None:
     begun(worker, recorded)
-    world.clock.advance(CLAIMED_SECONDS)
+    causeway.clock.advance(CLAIMED_SECONDS)
     receiver.failures = [failure]
     for _ in range(2):
-        wait(world, recorded)
+        wait(causeway, recorded)
         worker.attempt(recorded)
 
     assert [dispatch.delivery.abandoned for dispatch in receiver.got] == [True, True]
 
 
 def test_a_failed_attempt_does_not_mark_a_delivery_as_abandoned(
-    world: World, worker: Worker, receiver: Receiver, recorded: str
+    causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
     receiver.failures = [fail()]
     worker.attempt(recorded)
-    world.clock.advance(CLAIMED_SECONDS)
+    causeway.clock.advance(CLAIMED_SECONDS)
     worker.attempt(recorded)
 
     assert [dispatch.delivery.abandoned for dispatch in receiver.got] == [False, False]
@@ -568,29 +572,29 @@ def test_a_failed_attempt_does_not_mark_a_delivery_as_abandoned(
 
 @pytest.mark.parametrize("failures", [[], [fail()], [fail(final=True)], [fail(not_made=True)]])
 def test_an_overtaken_attempt_keeps_the_outcome_of_the_later_one(
-    world: World, worker: Worker, receiver: Receiver, recorded: str, failures: list[Exception]
+    causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str, failures: list[Exception]
 ) -> None:
     def overtake() -> None:
-        world.clock.advance(CLAIMED_SECONDS)
+        causeway.clock.advance(CLAIMED_SECONDS)
         worker.attempt(recorded)
         receiver.failures = failures
 
     receiver.meanwhile = overtake
     worker.attempt(recorded)
 
-    delivery = world.delivery(recorded)
+    delivery = causeway.delivery(recorded)
     assert delivery.state == "delivered"
     assert delivery.attempts == 2
     assert len(delivery.history) == 1
-    assert recorded not in world.queued()
+    assert recorded not in causeway.queued()
 
 
 @pytest.mark.parametrize("ending", [[], [fail(final=True)]], ids=["delivered", "failed"])
 def test_an_overtaken_attempt_logs_superseded_and_the_end_is_logged_once(
-    world: World, worker: Worker, receiver: Receiver, recorded: str, lines: Lines, ending: list[Exception]
+    causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str, lines: Lines, ending: list[Exception]
 ) -> None:
     def overtake() -> None:
-        world.clock.advance(CLAIMED_SECONDS)
+        causeway.clock.advance(CLAIMED_SECONDS)
         worker.attempt(recorded)
         receiver.failures = ending
 
@@ -601,58 +605,58 @@ def test_an_overtaken_attempt_logs_superseded_and_the_end_is_logged_once(
 
 
 def test_an_overtaken_attempt_keeps_the_claim_of_the_later_one(
-    world: World, worker: Worker, receiver: Receiver, recorded: str
+    causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
     def overtake() -> None:
-        world.clock.advance(CLAIMED_SECONDS)
+        causeway.clock.advance(CLAIMED_SECONDS)
         begun(worker, recorded)
 
     receiver.meanwhile = overtake
     receiver.failures = [fail()]
     worker.attempt(recorded)
 
-    delivery = world.delivery(recorded)
+    delivery = causeway.delivery(recorded)
     assert (delivery.attempts, delivery.history) == (2, ())
-    assert delivery.is_running(world.clock.time())
+    assert delivery.is_running(causeway.clock.time())
 
 
 # -- storage whose answers get lost
 
 
 def test_an_attempt_continues_after_the_storage_response_to_its_claim_was_lost(
-    world: World, worker: Worker, receiver: Receiver, recorded: str
+    causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
-    with world.answer_lost("transact", applied=True):
+    with causeway.answer_lost("transact", applied=True):
         worker.attempt(recorded)
 
-    delivery = world.delivery(recorded)
+    delivery = causeway.delivery(recorded)
     assert len(receiver.got) == 1
     assert delivery.state == "delivered"
     assert delivery.attempts == 1
 
 
 def test_an_attempt_without_a_stored_claim_raises_so_that_sqs_repeats_the_message(
-    world: World, worker: Worker, receiver: Receiver, recorded: str
+    causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
-    with world.answer_lost("transact", applied=False), pytest.raises(StoreUnavailable):
+    with causeway.answer_lost("transact", applied=False), pytest.raises(StoreUnavailable):
         worker.attempt(recorded)
     assert receiver.got == []
     worker.attempt(recorded)
 
-    assert (len(receiver.got), world.delivery(recorded).state) == (1, "delivered")
+    assert (len(receiver.got), causeway.delivery(recorded).state) == (1, "delivered")
 
 
 @pytest.mark.parametrize(("applied", "sent"), [(True, 1), (False, 2)])
 def test_a_delivery_is_sent_again_only_if_its_outcome_was_not_stored(
-    world: World, worker: Worker, receiver: Receiver, recorded: str, applied: bool, sent: int
+    causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str, applied: bool, sent: int
 ) -> None:
     attempt = begun(worker, recorded)
-    with world.answer_lost("transact", applied=applied), pytest.raises(StoreUnavailable):
+    with causeway.answer_lost("transact", applied=applied), pytest.raises(StoreUnavailable):
         worker.carry_out(attempt)
-    world.clock.advance(CLAIMED_SECONDS)
+    causeway.clock.advance(CLAIMED_SECONDS)
     worker.attempt(recorded)
 
-    assert (len(receiver.got), world.delivery(recorded).state) == (sent, "delivered")
+    assert (len(receiver.got), causeway.delivery(recorded).state) == (sent, "delivered")
     assert len({dispatch.delivery.request_id for dispatch in receiver.got}) == 1
 
 
@@ -660,34 +664,36 @@ def test_a_delivery_is_sent_again_only_if_its_outcome_was_not_stored(
 
 
 def test_the_answer_to_a_relayed_call_is_stored_sealed_for_one_day(
-    world: World, worker: Worker, receiver: Receiver
+    causeway: Causeway, worker: Worker, receiver: Receiver
 ) -> None:
-    recorded = record(world, "relay")
+    recorded = record(causeway, "relay")
     receiver.arrived = Delivered(200, StoredAnswer(200, '{"amount":1.50}'))
     worker.attempt(recorded)
 
-    delivery = world.delivery(recorded)
+    delivery = causeway.delivery(recorded)
     assert delivery.answer is not None
     assert (delivery.answer["status"], delivery.answer["parts"]) == (200, 1)
-    assert world.hub.delivery.bodies.open(recorded, delivery.answer["name"], 1) == '{"amount":1.50}'
+    assert causeway.hub.delivery.bodies.open(recorded, delivery.answer["name"], 1) == '{"amount":1.50}'
     assert delivery.expires_at == delivery.created_at + DAY
 
 
-def test_an_answer_larger_than_a_transaction_is_stored(world: World, worker: Worker, receiver: Receiver) -> None:
-    recorded, text = record(world, "relay"), "é" * 2_500_000
+def test_an_answer_larger_than_a_transaction_is_stored(causeway: Causeway, worker: Worker, receiver: Receiver) -> None:
+    recorded, text = record(causeway, "relay"), "é" * 2_500_000
     receiver.arrived = Delivered(200, StoredAnswer(200, text))
     worker.attempt(recorded)
 
-    answer = world.delivery(recorded).answer
+    answer = causeway.delivery(recorded).answer
     assert answer is not None
-    assert world.hub.delivery.bodies.open(recorded, answer["name"], answer["parts"]) == text
+    assert causeway.hub.delivery.bodies.open(recorded, answer["name"], answer["parts"]) == text
 
 
-def test_the_answer_of_an_overtaken_attempt_is_discarded(world: World, worker: Worker, receiver: Receiver) -> None:
-    recorded = record(world, "relay")
+def test_the_answer_of_an_overtaken_attempt_is_discarded(
+    causeway: Causeway, worker: Worker, receiver: Receiver
+) -> None:
+    recorded = record(causeway, "relay")
 
     def overtake() -> None:
-        world.clock.advance(CLAIMED_SECONDS)
+        causeway.clock.advance(CLAIMED_SECONDS)
         receiver.arrived = Delivered(200, StoredAnswer(200, "the later"))
         worker.attempt(recorded)
         receiver.arrived = Delivered(200, StoredAnswer(200, "the earlier"))
@@ -695,22 +701,22 @@ def test_the_answer_of_an_overtaken_attempt_is_discarded(world: World, worker: W
     receiver.meanwhile = overtake
     worker.attempt(recorded)
 
-    answer = world.delivery(recorded).answer
+    answer = causeway.delivery(recorded).answer
     assert answer is not None
-    assert world.hub.delivery.bodies.open(recorded, answer["name"], answer["parts"]) == "the later"
+    assert causeway.hub.delivery.bodies.open(recorded, answer["name"], answer["parts"]) == "the later"
 
 
 def test_only_the_last_failure_stores_the_answer_for_the_caller(
-    world: World, worker: Worker, receiver: Receiver
+    causeway: Causeway, worker: Worker, receiver: Receiver
 ) -> None:
-    recorded = record(world, "payment")
+    recorded = record(causeway, "payment")
     receiver.always = fail(answer=StoredAnswer(502, "{}"))
     worker.attempt(recorded)
-    assert world.delivery(recorded).answer is None
-    wait(world, recorded)
+    assert causeway.delivery(recorded).answer is None
+    wait(causeway, recorded)
     worker.attempt(recorded)
 
-    delivery = world.delivery(recorded)
+    delivery = causeway.delivery(recorded)
     assert delivery.state == "failed"
     assert delivery.answer is not None
     assert delivery.answer["status"] == 502
@@ -722,16 +728,16 @@ def test_only_the_last_failure_stores_the_answer_for_the_caller(
     ids=["storage", "defect", "a sender's"],
 )
 def test_a_relayed_call_that_ends_with_an_internal_error_has_the_answer_of_a_given_up_one(
-    world: World, worker: Worker, receiver: Receiver, failure: Exception
+    causeway: Causeway, worker: Worker, receiver: Receiver, failure: Exception
 ) -> None:
-    recorded = record(world, "relay")
-    world.clock.advance(PLANS["relay"].lasts)
+    recorded = record(causeway, "relay")
+    causeway.clock.advance(PLANS["relay"].lasts)
     receiver.always, receiver.last_words = failure, StoredAnswer(502, "{}")
-    while world.delivery(recorded).state == "due":
-        wait(world, recorded)
+    while causeway.delivery(recorded).state == "due":
+        wait(causeway, recorded)
         worker.attempt(recorded)
 
-    delivery = world.delivery(recorded)
+    delivery = causeway.delivery(recorded)
     assert (delivery.state, len(receiver.got)) == ("failed", 1)
     assert delivery.answer is not None, "the TPP is told something"
     assert delivery.answer["status"] == 502
@@ -739,20 +745,20 @@ def test_a_relayed_call_that_ends_with_an_internal_error_has_the_answer_of_a_giv
 
 @pytest.mark.parametrize("outcome", ["delivered", "failed"])
 def test_the_operations_of_an_outcome_are_written_in_its_transaction(
-    world: World, worker: Worker, receiver: Receiver, recorded: str, outcome: str
+    causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str, outcome: str
 ) -> None:
     kept: list[Sequence[Operation]] = []
 
     def keep(operations: Sequence[Operation]) -> None:
         kept.append(operations)
-        world.hub.store.transact(operations)
+        causeway.hub.store.transact(operations)
 
     receiver.arrived = Delivered(200, keep=keep)
     answer = StoredAnswer(502, "{}")
     receiver.failures = [fail(final=True, answer=answer, keep=keep)] if outcome == "failed" else []
     worker.attempt(recorded)
 
-    assert world.delivery(recorded).state == outcome
+    assert causeway.delivery(recorded).state == outcome
     assert len(kept) == 1
 
 
@@ -760,59 +766,59 @@ def test_the_operations_of_an_outcome_are_written_in_its_transaction(
 
 
 def test_an_exception_counts_as_an_attempt_and_reaches_the_dead_letter_queue(
-    world: World, worker: Worker, receiver: Receiver, recorded: str, lines: Lines
+    causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str, lines: Lines
 ) -> None:
     receiver.failures = [ZeroDivisionError("hunter2")]
     worker.attempt(recorded)
 
-    delivery = world.delivery(recorded)
+    delivery = causeway.delivery(recorded)
     assert (delivery.state, delivery.attempts) == ("due", 1)
     assert delivery.last["error"] == "a defect of this service: ZeroDivisionError"
     assert "delivery hit a defect" in lines.text
     assert "hunter2" not in lines.text
-    assert buried(world) == [recorded]
-    world.clock.advance(CLAIMED_SECONDS)
+    assert buried(causeway) == [recorded]
+    causeway.clock.advance(CLAIMED_SECONDS)
     worker.attempt(recorded)
-    assert world.delivery(recorded).state == "delivered"
-    assert buried(world) == []
+    assert causeway.delivery(recorded).state == "delivered"
+    assert buried(causeway) == []
 
 
 def test_a_failure_caused_by_an_exception_reaches_the_dead_letter_queue(
-    world: World, worker: Worker, receiver: Receiver, recorded: str
+    causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
     failure = fail("whether it has arrived is unknown", final=True)
     failure.__cause__ = ZeroDivisionError()
     receiver.failures = [failure]
     worker.attempt(recorded)
 
-    assert world.delivery(recorded).state == "failed"
-    assert buried(world) == [recorded]
+    assert causeway.delivery(recorded).state == "failed"
+    assert buried(causeway) == [recorded]
 
 
 def test_a_failure_of_the_receiver_does_not_reach_the_dead_letter_queue(
-    world: World, worker: Worker, receiver: Receiver, recorded: str
+    causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
     receiver.failures = [fail(), fail(final=True)]
     for _ in range(2):
         worker.attempt(recorded)
-        world.clock.advance(CLAIMED_SECONDS)
+        causeway.clock.advance(CLAIMED_SECONDS)
 
-    assert world.delivery(recorded).state == "failed"
-    assert buried(world) == []
+    assert causeway.delivery(recorded).state == "failed"
+    assert buried(causeway) == []
 
 
-def test_a_lasting_exception_ends_a_delivery_as_failed(world: World, worker: Worker, receiver: Receiver) -> None:
-    recorded = record(world, "payment")
+def test_a_lasting_exception_ends_a_delivery_as_failed(causeway: Causeway, worker: Worker, receiver: Receiver) -> None:
+    recorded = record(causeway, "payment")
     receiver.always = ZeroDivisionError()
     for _ in range(3):
         worker.attempt(recorded)
-        world.clock.advance(MINUTE)
+        causeway.clock.advance(MINUTE)
 
-    assert (world.delivery(recorded).state, len(receiver.got)) == ("failed", 2)
+    assert (causeway.delivery(recorded).state, len(receiver.got)) == ("failed", 2)
 
 
 def test_the_outcome_of_an_attempt_is_written_when_the_dead_letter_queue_fails(
-    world: World, worker: Worker, receiver: Receiver, recorded: str, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def send(*arguments: object, **options: object) -> None:
         raise NotSent("no connection could be made")
@@ -822,7 +828,7 @@ def test_the_outcome_of_an_attempt_is_written_when_the_dead_letter_queue_fails(
         patch.setattr(Queue, "send", send)
         worker.attempt(recorded)
 
-    assert (world.delivery(recorded).state, world.delivery(recorded).attempts) == ("due", 1)
+    assert (causeway.delivery(recorded).state, causeway.delivery(recorded).attempts) == ("due", 1)
 
 
 @pytest.fixture(params=[Conflict, Throttled])
@@ -833,25 +839,25 @@ def busy(request: pytest.FixtureRequest) -> Busy:
 
 
 def test_an_outcome_is_written_without_freeing_a_contended_slot(
-    world: World, worker: Worker, receiver: Receiver, recorded: str, monkeypatch: pytest.MonkeyPatch, busy: Busy
+    causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str, monkeypatch: pytest.MonkeyPatch, busy: Busy
 ) -> None:
-    real = world.hub.store.transact
+    real = causeway.hub.store.transact
 
     def transact(operations: Sequence[Operation]) -> None:
         if receiver.got and any(getattr(each, "key", {}).get("part", "").startswith("slot#") for each in operations):
             raise busy
         real(operations)
 
-    monkeypatch.setattr(world.hub.store, "transact", transact)
+    monkeypatch.setattr(causeway.hub.store, "transact", transact)
     worker.attempt(recorded)
 
-    assert world.delivery(recorded).state == "delivered"
+    assert causeway.delivery(recorded).state == "delivered"
 
 
 def test_a_delivery_with_contended_slots_is_deferred_without_an_error(
-    world: World, worker: Worker, receiver: Receiver, recorded: str, monkeypatch: pytest.MonkeyPatch, busy: Busy
+    causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str, monkeypatch: pytest.MonkeyPatch, busy: Busy
 ) -> None:
-    real = world.hub.store.transact
+    real = causeway.hub.store.transact
 
     def transact(operations: Sequence[Operation]) -> None:
         if len(operations) > 1:
@@ -859,23 +865,23 @@ def test_a_delivery_with_contended_slots_is_deferred_without_an_error(
         real(operations)
 
     with monkeypatch.context() as patch:
-        patch.setattr(world.hub.store, "transact", transact)
+        patch.setattr(causeway.hub.store, "transact", transact)
         worker.attempt(recorded)
     assert receiver.got == []
-    assert (world.delivery(recorded).state, world.delivery(recorded).attempts) == ("due", 0)
+    assert (causeway.delivery(recorded).state, causeway.delivery(recorded).attempts) == ("due", 0)
 
-    wait(world, recorded)
+    wait(causeway, recorded)
     worker.attempt(recorded)
-    assert world.delivery(recorded).state == "delivered"
+    assert causeway.delivery(recorded).state == "delivered"
 
 
 def test_a_retry_reads_the_free_slots_before_it_takes_one(
-    world: World, worker: Worker, receiver: Receiver, recorded: str, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     receiver.failures = [fail()]
     worker.attempt(recorded)
-    wait(world, recorded)
+    wait(causeway, recorded)
     monkeypatch.setattr(module, "any_slot", lambda lane: pytest.fail("many would write to the same few items"))
 
     worker.attempt(recorded)
-    assert world.delivery(recorded).state == "delivered"
+    assert causeway.delivery(recorded).state == "delivered"

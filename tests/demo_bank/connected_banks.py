@@ -14,8 +14,8 @@ from chalicelib.demo_bank.banks import get_bank
 from chalicelib.demo_bank.profiles import BY_NAME, PROFILES
 from chalicelib.demo_bank.setup import install
 from chalicelib.foundation.http.outbound import TOTAL_SECONDS, Outbound, Reply, TimedOut
+from tests.causeway import Answer, Causeway, Sent
 from tests.demo_bank.stage import BANK_PEMS, SCOPES, query_of
-from tests.world import Answer, Sent, World
 
 BICS: Mapping[str, str] = {profile.name: profile.bic for profile in PROFILES}
 
@@ -25,16 +25,16 @@ CUSTOMERS = {"one": "carys", "two": "sofia"}
 class Wires(Outbound):
     """What the service sends to a bank arrives at the bank's routes; a bank that pauses too long has not answered.
 
-    Events arrive at the world's receiver.
+    Events arrive at the service's receiver.
 
     ``pauses`` has the seconds that the banks would have waited.
     """
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, causeway: Causeway) -> None:
+        self._world = causeway
         self.pauses: list[float] = []
         for profile in PROFILES:
-            get_bank(profile.name, world.hub).pause = self.pauses.append
+            get_bank(profile.name, causeway.hub).pause = self.pauses.append
 
     def post(
         self, url: str, body: bytes, headers: Mapping[str, str], *, repeat: bool, fresh: bool = False, **_: object
@@ -49,35 +49,35 @@ class Wires(Outbound):
 
 
 @contextmanager
-def connect_banks(world: World) -> Iterator[World]:
-    """The world with all demonstration banks, connected with the service in both directions."""
+def connect_banks(causeway: Causeway) -> Iterator[Causeway]:
+    """The service with all demonstration banks, connected with the service in both directions."""
     kept = {name: {"signing_key": pem} for name, pem in BANK_PEMS.items()}  # making keys takes time
-    world.hub.secrets.put(world.hub.settings.demo_banks_secret, kept)
-    with wire_banks(world):
-        install(world.hub, world.hub.openbanking.banks)
-        yield world
+    causeway.hub.secrets.put(causeway.hub.settings.demo_banks_secret, kept)
+    with wire_banks(causeway):
+        install(causeway.hub, causeway.hub.openbanking.banks)
+        yield causeway
     for bic in BICS.values():
-        world.hub.openbanking.banks.remove(bic)
-    world.hub.secrets.put(world.hub.settings.demo_banks_secret, {})
-    for item in list(world.hub.store.scan("demo-banks")):
-        world.hub.store.delete("demo-banks", {"bank": item["bank"], "id": item["id"]})
+        causeway.hub.openbanking.banks.remove(bic)
+    causeway.hub.secrets.put(causeway.hub.settings.demo_banks_secret, {})
+    for item in list(causeway.hub.store.scan("demo-banks")):
+        causeway.hub.store.delete("demo-banks", {"bank": item["bank"], "id": item["id"]})
 
 
 @contextmanager
-def wire_banks(world: World) -> Iterator[None]:
+def wire_banks(causeway: Causeway) -> Iterator[None]:
     """Connect the service with demonstration banks that are installed or will be, in both directions."""
-    world.hub.__dict__["outbound"] = Wires(world)
-    world.hub.__dict__.pop("openbanking", None)
-    world.hub.__dict__.pop("delivery", None)
+    causeway.hub.__dict__["outbound"] = Wires(causeway)
+    causeway.hub.__dict__.pop("openbanking", None)
+    causeway.hub.__dict__.pop("delivery", None)
 
     def arrive(request: Any) -> tuple[int, Mapping[str, str], str]:
         parts = urlsplit(request.url)
         target = parts.path + (f"?{parts.query}" if parts.query else "")
-        answer = world.call(request.method, target, request.body, dict(request.headers))
+        answer = causeway.call(request.method, target, request.body, dict(request.headers))
         return answer.status, {}, answer.text
 
     with responses.RequestsMock(assert_all_requests_are_fired=False) as mock:
-        everything = re.compile(re.escape(world.hub.settings.bank_api_url) + "/bank/.*")
+        everything = re.compile(re.escape(causeway.hub.settings.bank_api_url) + "/bank/.*")
         for method in (responses.GET, responses.POST):
             mock.add_callback(method, everything, callback=arrive)
         yield
@@ -86,8 +86,8 @@ def wire_banks(world: World) -> Iterator[None]:
 class Psu:
     """A customer at a bank's pages."""
 
-    def __init__(self, world: World, bank: str, customer: str = "") -> None:
-        self._world = world
+    def __init__(self, causeway: Causeway, bank: str, customer: str = "") -> None:
+        self._world = causeway
         self._base = f"/demo-bank/{bank}"
         self._customer = customer or CUSTOMERS[bank]
         self._cookie = ""
@@ -134,16 +134,16 @@ class Psu:
         return answer.headers["location"]
 
 
-def authorize(world: World, bank: str, **members: Any) -> Any:
-    asked = {"bic": BICS[bank], "scopes": SCOPES[BY_NAME[bank].version], "state": f"{id(world)} +&é"} | members
-    answer = world.tpp("POST", "/tpp/authorize", asked)
+def authorize(causeway: Causeway, bank: str, **members: Any) -> Any:
+    asked = {"bic": BICS[bank], "scopes": SCOPES[BY_NAME[bank].version], "state": f"{id(causeway)} +&é"} | members
+    answer = causeway.tpp("POST", "/tpp/authorize", asked)
     assert answer.status == 200, answer
     return answer.body
 
 
-def tokens(world: World, bank: str, **members: Any) -> Any:
-    callback = Psu(world, bank).approve(authorize(world, bank, **members)["redirect_url"])
-    answer = world.tpp("POST", "/tpp/token", {"authorization_code": query_of(callback)["code"]})
+def tokens(causeway: Causeway, bank: str, **members: Any) -> Any:
+    callback = Psu(causeway, bank).approve(authorize(causeway, bank, **members)["redirect_url"])
+    answer = causeway.tpp("POST", "/tpp/token", {"authorization_code": query_of(callback)["code"]})
     assert answer.status == 200, answer
     return answer.body
 
@@ -151,9 +151,9 @@ def tokens(world: World, bank: str, **members: Any) -> Any:
 PAYMENT_SCOPES = {"one": ["payment.init"], "two": ["payments.single"]}
 
 
-def payment(world: World, bank: str, **members: Any) -> dict[str, Any]:
+def payment(causeway: Causeway, bank: str, **members: Any) -> dict[str, Any]:
     """A payment that settles 20 seconds after it was confirmed."""
-    back = f"{world.hub.settings.public_url}/payments/callback?order=7"
+    back = f"{causeway.hub.settings.public_url}/payments/callback?order=7"
     if BY_NAME[bank].version == 1:
         receiver = {"receiver_name": "Elsewhere", "receiver_iban": "GB33BUKB20201555555555", "amount": "9.99"}
         return receiver | {"currency": "GBP", "payment_scheme": "BACS", "callback_url": back} | members

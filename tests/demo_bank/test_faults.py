@@ -19,11 +19,11 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.foundation.identifiers import new_uuid
 from chalicelib.openbanking.protocol.versions import VERSIONS
+from tests.causeway import Answer, Causeway
 from tests.demo_bank.connected_banks import BICS, Psu, Wires, authorize, connect_banks, payment, tokens
 from tests.demo_bank.stage import query_of
 from tests.payment_orders import payment_orders
 from tests.statements import count_statements
-from tests.world import Answer, World
 
 each_bank = pytest.mark.parametrize("bank", ["faults-one", "faults-two"])
 CODES = {
@@ -37,9 +37,9 @@ ALWAYS_FAIL = {"silent": NO_ANSWER, "nonsense": NOT_JSON, "down": "", "rate-limi
 
 
 @pytest.fixture
-def connected(world: World) -> Iterator[World]:
-    with connect_banks(world):
-        yield world
+def connected(causeway: Causeway) -> Iterator[Causeway]:
+    with connect_banks(causeway):
+        yield causeway
 
 
 def either(bank: str, first: Any, second: Any) -> Any:
@@ -51,16 +51,16 @@ def expected(bank: str, fault: str) -> str:
     return ALWAYS_FAIL.get(fault) or str(either(bank, *CODES[fault]))
 
 
-def bearer_of(world: World, bank: str, fault: str, count: int = 2) -> str:
+def bearer_of(causeway: Causeway, bank: str, fault: str, count: int = 2) -> str:
     """The access token of a consent for everything."""
-    return str(tokens_of(world, bank, fault, count)["access_token"])
+    return str(tokens_of(causeway, bank, fault, count)["access_token"])
 
 
-def tokens_of(world: World, bank: str, fault: str, count: int = 2) -> Any:
+def tokens_of(causeway: Causeway, bank: str, fault: str, count: int = 2) -> Any:
     scopes = list(VERSIONS[BY_NAME[bank].version].scopes)
-    url = authorize(world, bank, scopes=scopes, state=new_uuid())["redirect_url"]
-    callback = Psu(world, bank, fault).approve(url, count)
-    answer = world.tpp("POST", "/tpp/token", {"authorization_code": query_of(callback)["code"]})
+    url = authorize(causeway, bank, scopes=scopes, state=new_uuid())["redirect_url"]
+    callback = Psu(causeway, bank, fault).approve(url, count)
+    answer = causeway.tpp("POST", "/tpp/token", {"authorization_code": query_of(callback)["code"]})
     assert answer.status == 200, answer
     return answer.body
 
@@ -69,7 +69,7 @@ def account_of(bank: str, fault: str) -> CustomerAccount:
     return CUSTOMERS[BY_NAME[bank].name][fault].accounts[0]
 
 
-def data_calls(world: World, bank: str, fault: str, bearer: str) -> dict[str, Answer]:
+def data_calls(causeway: Causeway, bank: str, fault: str, bearer: str) -> dict[str, Answer]:
     """The answers to every call for the data of the customer's first account, half a minute apart."""
     account = account_of(bank, fault)
     named = f"account_id={account.account_id}"
@@ -77,35 +77,35 @@ def data_calls(world: World, bank: str, fault: str, bearer: str) -> dict[str, An
     places = ["accounts", f"account?{named}", f"account_balance?{named}", lists]
     answers = {}
     for place in places:
-        answers[place.partition("?")[0]] = world.tpp("GET", f"/tpp/{place}", bearer=bearer)
-        world.clock.advance(31)
+        answers[place.partition("?")[0]] = causeway.tpp("GET", f"/tpp/{place}", bearer=bearer)
+        causeway.clock.advance(31)
     amount = {"amount": "1.50", "currency": account.currency}
     asked = {"account": {"iban": account.iban}, "instructed_amount": amount}
-    answers["funds_confirmations"] = world.tpp("POST", "/tpp/funds_confirmations", asked, bearer=bearer)
-    world.clock.advance(31)
+    answers["funds_confirmations"] = causeway.tpp("POST", "/tpp/funds_confirmations", asked, bearer=bearer)
+    causeway.clock.advance(31)
     return answers
 
 
-def initiate(world: World, bank: str, bearer: str) -> Answer:
-    return world.tpp("POST", "/tpp/payment_initiation", payment(world, bank), bearer=bearer)
+def initiate(causeway: Causeway, bank: str, bearer: str) -> Answer:
+    return causeway.tpp("POST", "/tpp/payment_initiation", payment(causeway, bank), bearer=bearer)
 
 
 def details(answer: Answer) -> str:
     return str(answer.body["additionalErrors"][0]["details"])
 
 
-def status_of(world: World, bank: str, payment_id: str, bearer: str) -> Any:
-    answer = world.tpp("GET", f"/tpp/payment_status?payment_id={payment_id}", bearer=bearer)
+def status_of(causeway: Causeway, bank: str, payment_id: str, bearer: str) -> Any:
+    answer = causeway.tpp("GET", f"/tpp/payment_status?payment_id={payment_id}", bearer=bearer)
     assert answer.status == 200, answer
     return answer.body[either(bank, "payment_status", "transaction_status")]
 
 
-def orders_at(world: World, bank: str) -> int:
-    return sum(item["bank"] == bank and item["id"].startswith("payment#") for item in world.hub.store.scan(TABLE))
+def orders_at(causeway: Causeway, bank: str) -> int:
+    return sum(item["bank"] == bank and item["id"].startswith("payment#") for item in causeway.hub.store.scan(TABLE))
 
 
-def wires(world: World) -> Wires:
-    found = world.hub.outbound
+def wires(causeway: Causeway) -> Wires:
+    found = causeway.hub.outbound
     assert isinstance(found, Wires)
     return found
 
@@ -129,7 +129,7 @@ def test_account_identifiers_of_a_fault_bank_are_unique(bank: BankName) -> None:
 
 
 @each_bank
-def test_the_sign_in_and_the_front_page_explain_every_fault(connected: World, bank: str) -> None:
+def test_the_sign_in_and_the_front_page_explain_every_fault(connected: Causeway, bank: str) -> None:
     psu = Psu(connected, bank, "slow")
     sign_in = psu.look(psu.arrive(authorize(connected, bank)["redirect_url"]))
     front = connected.call("GET", f"/demo-bank/{bank}").text
@@ -142,7 +142,7 @@ def test_the_sign_in_and_the_front_page_explain_every_fault(connected: World, ba
 
 @each_bank
 @pytest.mark.parametrize("name", ["slowly", "ada", ""])
-def test_an_unknown_fault_name_is_rejected_without_a_consent(connected: World, bank: str, name: str) -> None:
+def test_an_unknown_fault_name_is_rejected_without_a_consent(connected: Causeway, bank: str, name: str) -> None:
     assert authenticate(get_bank(BY_NAME[bank].name, connected.hub), name, f"sandbox-{name}") is None
     psu = Psu(connected, bank, "slow")
     psu.arrive(authorize(connected, bank)["redirect_url"])
@@ -156,7 +156,7 @@ def test_an_unknown_fault_name_is_rejected_without_a_consent(connected: World, b
 
 
 @each_bank
-def test_a_slow_bank_answers_every_call_after_3_seconds(connected: World, bank: str) -> None:
+def test_a_slow_bank_answers_every_call_after_3_seconds(connected: Causeway, bank: str) -> None:
     bearer = bearer_of(connected, bank, "slow")
     answers = data_calls(connected, bank, "slow", bearer)
     assert {answer.status for answer in answers.values()} == {200}
@@ -168,7 +168,7 @@ def test_a_slow_bank_answers_every_call_after_3_seconds(connected: World, bank: 
 
 @each_bank
 @pytest.mark.parametrize("fault", list(ALWAYS_FAIL))
-def test_a_permanent_fault_fails_every_read(connected: World, bank: str, fault: str) -> None:
+def test_a_permanent_fault_fails_every_read(connected: Causeway, bank: str, fault: str) -> None:
     answers = data_calls(connected, bank, fault, bearer_of(connected, bank, fault))
     for place, answer in answers.items():
         assert (answer.status, answer.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR"), place
@@ -178,7 +178,7 @@ def test_a_permanent_fault_fails_every_read(connected: World, bank: str, fault: 
 
 @each_bank
 @pytest.mark.parametrize("fault", list(ALWAYS_FAIL))
-def test_a_permanent_fault_fails_an_initiation_without_a_payment(connected: World, bank: str, fault: str) -> None:
+def test_a_permanent_fault_fails_an_initiation_without_a_payment(connected: Causeway, bank: str, fault: str) -> None:
     answer = initiate(connected, bank, bearer_of(connected, bank, fault))
     assert answer.status == 502
     assert expected(bank, fault) in details(answer)
@@ -188,14 +188,14 @@ def test_a_permanent_fault_fails_an_initiation_without_a_payment(connected: Worl
 
 
 @each_bank
-def test_a_rate_limited_tpp_gets_a_retry_after_header(connected: World, bank: str) -> None:
+def test_a_rate_limited_tpp_gets_a_retry_after_header(connected: Causeway, bank: str) -> None:
     bearer = bearer_of(connected, bank, "rate-limited")
     assert connected.tpp("GET", "/tpp/accounts", bearer=bearer).headers["retry-after"] == "30"
 
 
 @each_bank
 @pytest.mark.parametrize("fault", ["down", "silent"])
-def test_a_failing_bank_is_paused_without_affecting_other_banks(connected: World, bank: str, fault: str) -> None:
+def test_a_failing_bank_is_paused_without_affecting_other_banks(connected: Causeway, bank: str, fault: str) -> None:
     bearer = bearer_of(connected, bank, fault)
     slow = bearer_of(connected, bank, "slow")
     others = [tokens(connected, other, state=other)["access_token"] for other in ("one", "two")]
@@ -212,7 +212,7 @@ def test_a_failing_bank_is_paused_without_affecting_other_banks(connected: World
 
 
 @each_bank
-def test_a_rejected_token_returns_502_with_advice_to_authorize_again(connected: World, bank: str) -> None:
+def test_a_rejected_token_returns_502_with_advice_to_authorize_again(connected: Causeway, bank: str) -> None:
     bearer = bearer_of(connected, bank, "token-refused")
     answers = [*data_calls(connected, bank, "token-refused", bearer).values(), initiate(connected, bank, bearer)]
     for answer in answers:
@@ -223,7 +223,7 @@ def test_a_rejected_token_returns_502_with_advice_to_authorize_again(connected: 
 
 @each_bank
 @pytest.mark.parametrize("fault", [fault.name for fault in FAULTS])
-def test_a_consent_can_be_revoked_despite_any_fault(connected: World, bank: str, fault: str) -> None:
+def test_a_consent_can_be_revoked_despite_any_fault(connected: Causeway, bank: str, fault: str) -> None:
     bearer = bearer_of(connected, bank, fault)
     assert connected.tpp("POST", "/tpp/token/revoke", {"token": bearer}).status == 200
     for delivery_id in connected.queued():
@@ -237,7 +237,7 @@ def test_a_consent_can_be_revoked_despite_any_fault(connected: World, bank: str,
 
 @each_bank
 def test_a_customer_without_accounts_has_an_empty_list_and_404_for_the_approved_account(
-    connected: World, bank: str
+    connected: Causeway, bank: str
 ) -> None:
     bearer = bearer_of(connected, bank, "no-accounts")
     answers = data_calls(connected, bank, "no-accounts", bearer)
@@ -253,7 +253,7 @@ def test_a_customer_without_accounts_has_an_empty_list_and_404_for_the_approved_
 
 
 @each_bank
-def test_many_accounts_and_transactions_are_returned_in_pages(connected: World, bank: str) -> None:
+def test_many_accounts_and_transactions_are_returned_in_pages(connected: Causeway, bank: str) -> None:
     bearer = bearer_of(connected, bank, "many", MANY_ACCOUNTS)
     accounts = connected.tpp("GET", "/tpp/accounts", bearer=bearer)
     assert len(accounts.body["accounts"]) == MANY_ACCOUNTS
@@ -281,7 +281,7 @@ def test_many_accounts_and_transactions_are_returned_in_pages(connected: World, 
 
 
 @each_bank
-def test_a_long_account_list_is_fully_selected_and_shows_no_balances(connected: World, bank: str) -> None:
+def test_a_long_account_list_is_fully_selected_and_shows_no_balances(connected: Causeway, bank: str) -> None:
     psu = Psu(connected, bank, "many")
     psu.arrive(authorize(connected, bank)["redirect_url"])
     looks: list[str] = []
@@ -295,7 +295,7 @@ def test_a_long_account_list_is_fully_selected_and_shows_no_balances(connected: 
     assert 'class="sum"' not in page
 
 
-def test_one_of_many_transactions_is_found_by_its_id(connected: World) -> None:
+def test_one_of_many_transactions_is_found_by_its_id(connected: Causeway) -> None:
     bank = "faults-one"  # version 2 has no such call
     bearer = bearer_of(connected, bank, "many", MANY_ACCOUNTS)
     named = f"account_id={account_of(bank, 'many').account_id}"
@@ -308,7 +308,7 @@ def test_one_of_many_transactions_is_found_by_its_id(connected: World) -> None:
 
 
 @each_bank
-def test_the_bank_ends_a_consent_after_a_day_and_the_tpp_gets_an_event(connected: World, bank: str) -> None:
+def test_the_bank_ends_a_consent_after_a_day_and_the_tpp_gets_an_event(connected: Causeway, bank: str) -> None:
     connected.wants_events()
     ending = tokens_of(connected, bank, "revokes-after-a-day")
     kept = tokens_of(connected, bank, "slow")
@@ -331,34 +331,34 @@ def test_the_bank_ends_a_consent_after_a_day_and_the_tpp_gets_an_event(connected
     assert [(item["customer_id"], item["told"]) for item in ended] == [("revokes-after-a-day", True)]
 
 
-def deliver_events(world: World) -> list[Any]:
+def deliver_events(causeway: Causeway) -> list[Any]:
     """The events of the deliveries that wait, as the TPP's receiver gets them."""
     received: list[Any] = []
-    bank_wires = wires(world)
+    bank_wires = wires(causeway)
 
     class Listening(Wires):
         def post(self, url: str, body: bytes, headers: Any, *, repeat: bool, fresh: bool = False, **_: object) -> Reply:
-            if url == world.receiver.url:
+            if url == causeway.receiver.url:
                 received.append(jsontext.loads(body))
                 return Reply(204, b"", {}, 0.01)
             return bank_wires.post(url, body, headers, repeat=repeat, fresh=fresh)
 
-    world.hub.__dict__["outbound"] = Listening(world)
-    world.hub.__dict__.pop("delivery", None)
-    for delivery_id in world.queued():
-        world.hub.delivery.worker.attempt(delivery_id)
+    causeway.hub.__dict__["outbound"] = Listening(causeway)
+    causeway.hub.__dict__.pop("delivery", None)
+    for delivery_id in causeway.queued():
+        causeway.hub.delivery.worker.attempt(delivery_id)
     return received
 
 
-def due_ends(world: World) -> int:
-    return sum(item["id"].startswith("ends#") for item in world.hub.store.scan(TABLE))
+def due_ends(causeway: Causeway) -> int:
+    return sum(item["id"].startswith("ends#") for item in causeway.hub.store.scan(TABLE))
 
 
 # -- faults of payments
 
 
 @each_bank
-def test_payments_are_rejected_with_the_error_code_of_the_bank(connected: World, bank: str) -> None:
+def test_payments_are_rejected_with_the_error_code_of_the_bank(connected: Causeway, bank: str) -> None:
     bearer = bearer_of(connected, bank, "refuses-payments")
     assert {a.status for a in data_calls(connected, bank, "refuses-payments", bearer).values()} == {200}
     answer = initiate(connected, bank, bearer)
@@ -369,7 +369,7 @@ def test_payments_are_rejected_with_the_error_code_of_the_bank(connected: World,
 
 @each_bank
 @pytest.mark.parametrize("fault", ["down", "nonsense", "rate-limited", "refuses-payments"])
-def test_a_bulk_payment_has_the_same_fault(connected: World, bank: str, fault: str) -> None:
+def test_a_bulk_payment_has_the_same_fault(connected: Causeway, bank: str, fault: str) -> None:
     bearer = bearer_of(connected, bank, fault)
     account = account_of(bank, fault)
     back = f"{connected.hub.settings.public_url}/payments/callback"
@@ -382,7 +382,7 @@ def test_a_bulk_payment_has_the_same_fault(connected: World, bank: str, fault: s
 
 
 @each_bank
-def test_a_payment_with_the_pending_fault_stays_pending(connected: World, bank: str) -> None:
+def test_a_payment_with_the_pending_fault_stays_pending(connected: Causeway, bank: str) -> None:
     bearer = bearer_of(connected, bank, "payment-stays-pending")
     started = initiate(connected, bank, bearer)
     back = Psu(connected, bank, "payment-stays-pending").pay(started.body["confirmation_url"])
@@ -399,7 +399,7 @@ def test_a_payment_with_the_pending_fault_stays_pending(connected: World, bank: 
 
 @each_bank
 def test_a_payment_with_the_late_rejection_fault_is_rejected_after_its_confirmation(
-    connected: World, bank: str
+    connected: Causeway, bank: str
 ) -> None:
     bearer = bearer_of(connected, bank, "payment-rejected-later")
     started = initiate(connected, bank, bearer)
@@ -419,7 +419,9 @@ FIRST_STATUS = {
 
 @each_bank
 @pytest.mark.parametrize("fault", list(FIRST_STATUS))
-def test_the_fault_of_a_direct_payment_follows_the_signed_in_customer(connected: World, bank: str, fault: str) -> None:
+def test_the_fault_of_a_direct_payment_follows_the_signed_in_customer(
+    connected: Causeway, bank: str, fault: str
+) -> None:
     asked = payment(connected, bank, bic=BICS[bank])
     started = connected.tpp("POST", "/tpp/direct_payment_initiation", asked)
     assert started.status == 200, started
@@ -429,7 +431,7 @@ def test_the_fault_of_a_direct_payment_follows_the_signed_in_customer(connected:
 
 @each_bank
 @pytest.mark.parametrize("fault", ["slow", "silent", "down", "rate-limited", "nonsense", "token-refused"])
-def test_the_status_of_a_direct_payment_has_the_fault_of_its_payer(connected: World, bank: str, fault: str) -> None:
+def test_the_status_of_a_direct_payment_has_the_fault_of_its_payer(connected: Causeway, bank: str, fault: str) -> None:
     """Version 1 banks are not called for a status."""
     is_asked = bool(BY_NAME[bank].protocol.payment_status)
     asked = payment(connected, bank, bic=BICS[bank])

@@ -12,26 +12,26 @@ import pytest
 
 from chalicelib.demo_bank.setup import install
 from chalicelib.foundation.crypto import signatures
+from tests.causeway import Causeway
 from tests.demo_bank.stage import BANK_PEMS
 from tests.openbanking.logos import SVG
-from tests.world import World
 
 BICS = ["DEMOGB21", "DEMODEF1", "DEMOGB2F", "DEMODE2F"]
 
 
 @pytest.fixture
-def opened(world: World) -> Iterator[World]:
-    """A world whose demonstration banks are registered; what they are is forgotten afterwards."""
-    name = world.hub.settings.demo_banks_secret
-    world.hub.secrets.put(name, {bank: {"signing_key": pem} for bank, pem in BANK_PEMS.items()})  # keys take time
-    install(world.hub, world.hub.openbanking.banks)
-    yield world
+def opened(causeway: Causeway) -> Iterator[Causeway]:
+    """A service whose demonstration banks are registered; what they are is forgotten afterwards."""
+    name = causeway.hub.settings.demo_banks_secret
+    causeway.hub.secrets.put(name, {bank: {"signing_key": pem} for bank, pem in BANK_PEMS.items()})  # keys take time
+    install(causeway.hub, causeway.hub.openbanking.banks)
+    yield causeway
     for bic in BICS:
-        world.hub.openbanking.banks.remove(bic)
-    world.hub.secrets.put(world.hub.settings.demo_banks_secret, {})
+        causeway.hub.openbanking.banks.remove(bic)
+    causeway.hub.secrets.put(causeway.hub.settings.demo_banks_secret, {})
 
 
-def test_the_banks_are_registered_with_their_keys_and_addresses(opened: World) -> None:
+def test_the_banks_are_registered_with_their_keys_and_addresses(opened: Causeway) -> None:
     one, two = opened.hub.openbanking.banks.get("DEMOGB21"), opened.hub.openbanking.banks.get("DEMODEF1")
     assert one.api_version == 1
     assert one.country == "GB"
@@ -47,7 +47,7 @@ def test_the_banks_are_registered_with_their_keys_and_addresses(opened: World) -
         assert bank.public_keys == (signatures.public_pem(key),)
 
 
-def test_the_banks_have_a_logo_until_the_operator_replaces_it(opened: World) -> None:
+def test_the_banks_have_a_logo_until_the_operator_replaces_it(opened: Causeway) -> None:
     banks = opened.hub.openbanking.banks
     assert {banks.get(bic).logo_type for bic in BICS} == {"image/svg+xml"}
 
@@ -57,14 +57,14 @@ def test_the_banks_have_a_logo_until_the_operator_replaces_it(opened: World) -> 
     assert banks.get("DEMOGB21") == other
 
 
-def test_installing_again_changes_nothing(opened: World) -> None:
+def test_installing_again_changes_nothing(opened: Causeway) -> None:
     before = opened.hub.secrets.get(opened.hub.settings.demo_banks_secret)
     banks = install(opened.hub, opened.hub.openbanking.banks)
     assert [bank.bic for bank in banks] == BICS
     assert opened.hub.secrets.get(opened.hub.settings.demo_banks_secret) == before
 
 
-def test_lost_credentials_are_replaced(opened: World) -> None:
+def test_lost_credentials_are_replaced(opened: Causeway) -> None:
     name = opened.hub.settings.demo_banks_secret
     before = opened.hub.secrets.get(name)
     opened.hub.secrets.put(name, {"two": before["two"]})
@@ -76,7 +76,7 @@ def test_lost_credentials_are_replaced(opened: World) -> None:
     assert opened.hub.openbanking.banks.get("DEMOGB21").public_keys == (signatures.public_pem(key),)
 
 
-def test_a_lost_registration_keeps_the_signing_key_of_the_bank(opened: World) -> None:
+def test_a_lost_registration_keeps_the_signing_key_of_the_bank(opened: Causeway) -> None:
     name = opened.hub.settings.demo_banks_secret
     before = opened.hub.secrets.get(name)
     opened.hub.openbanking.banks.remove("DEMODEF1")
@@ -86,20 +86,20 @@ def test_a_lost_registration_keeps_the_signing_key_of_the_bank(opened: World) ->
     assert after["two"]["api_key"] != before["two"]["api_key"]
 
 
-def test_a_changed_service_address_changes_the_bank_domain(opened: World) -> None:
+def test_a_changed_service_address_changes_the_bank_domain(opened: Causeway) -> None:
     opened.hub.openbanking.banks.change("DEMOGB21", domain="http://127.0.0.1:9999/demo-bank/one")
     install(opened.hub, opened.hub.openbanking.banks)
     assert opened.hub.openbanking.banks.get("DEMOGB21").domain == f"{opened.hub.settings.public_url}/demo-bank/one"
 
 
-def test_a_rotated_api_key_is_stored_at_the_bank(opened: World) -> None:
+def test_a_rotated_api_key_is_stored_at_the_bank(opened: Causeway) -> None:
     opened.hub.openbanking.banks.rotate_api_key("DEMOGB21")
     install(opened.hub, opened.hub.openbanking.banks)
     kept = opened.hub.secrets.get(opened.hub.settings.demo_banks_secret)["one"]["api_key"]
     assert opened.hub.openbanking.banks.outbound_key(opened.hub.openbanking.banks.get("DEMOGB21")) == kept
 
 
-def test_a_stack_with_two_banks_gets_the_fault_banks_and_keeps_its_credentials(opened: World) -> None:
+def test_a_stack_with_two_banks_gets_the_fault_banks_and_keeps_its_credentials(opened: Causeway) -> None:
     name = opened.hub.settings.demo_banks_secret
     before = opened.hub.secrets.get(name)
     for bic in ("DEMOGB2F", "DEMODE2F"):

@@ -12,6 +12,7 @@ from chalicelib.demo_bank import clearing
 from chalicelib.demo_bank.profiles import BY_NAME
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.records.payments import payment_key
+from tests.causeway import Causeway
 from tests.demo_bank.connected_banks import (
     BICS,
     CUSTOMERS,
@@ -23,20 +24,19 @@ from tests.demo_bank.connected_banks import (
     tokens,
 )
 from tests.demo_bank.stage import query_of
-from tests.world import World
 
 each_bank = pytest.mark.parametrize("bank", ["one", "two"])
 
 
 @pytest.fixture
-def connected(world: World) -> Iterator[World]:
-    """The world with both demonstration banks, connected with the service in both directions."""
-    with connect_banks(world):
-        yield world
+def connected(causeway: Causeway) -> Iterator[Causeway]:
+    """The service with both demonstration banks, connected with the service in both directions."""
+    with connect_banks(causeway):
+        yield causeway
 
 
 @each_bank
-def test_an_approving_psu_gives_the_tpp_exactly_the_chosen_accounts(connected: World, bank: str) -> None:
+def test_an_approving_psu_gives_the_tpp_exactly_the_chosen_accounts(connected: Causeway, bank: str) -> None:
     bearer = tokens(connected, bank)["access_token"]
     accounts = connected.tpp("GET", "/tpp/accounts", bearer=bearer)
     assert accounts.status == 200, accounts
@@ -48,14 +48,14 @@ def test_an_approving_psu_gives_the_tpp_exactly_the_chosen_accounts(connected: W
 
 
 @each_bank
-def test_the_consent_at_the_service_contains_the_approved_accounts(connected: World, bank: str) -> None:
+def test_the_consent_at_the_service_contains_the_approved_accounts(connected: Causeway, bank: str) -> None:
     consent = connected.tpp("GET", "/tpp/consent", bearer=tokens(connected, bank)["access_token"]).body
     assert "active" in str(consent) or "valid" in str(consent)
     assert ("GB63DEMO04000455200318" if bank == "one" else "DE26100999000006930021") in str(consent)
 
 
 @each_bank
-def test_a_refusing_psu_returns_to_the_tpp_with_the_reason(connected: World, bank: str) -> None:
+def test_a_refusing_psu_returns_to_the_tpp_with_the_reason(connected: Causeway, bank: str) -> None:
     asked = authorize(connected, bank)
     psu = Psu(connected, bank)
     psu.arrive(asked["redirect_url"])
@@ -69,7 +69,7 @@ def test_a_refusing_psu_returns_to_the_tpp_with_the_reason(connected: World, ban
 
 
 @each_bank
-def test_an_altered_request_is_rejected_on_the_page_of_the_bank(connected: World, bank: str) -> None:
+def test_an_altered_request_is_rejected_on_the_page_of_the_bank(connected: Causeway, bank: str) -> None:
     url = authorize(connected, bank)["redirect_url"] + "&scope=everything"
     page = Psu(connected, bank).arrive(url)
     assert page.status == 400
@@ -77,7 +77,7 @@ def test_an_altered_request_is_rejected_on_the_page_of_the_bank(connected: World
 
 
 @each_bank
-def test_a_consent_revoked_at_the_bank_returns_401_to_the_tpp(connected: World, bank: str) -> None:
+def test_a_consent_revoked_at_the_bank_returns_401_to_the_tpp(connected: Causeway, bank: str) -> None:
     bearer = tokens(connected, bank)["access_token"]
     customer = CUSTOMERS[bank]
     psu = Psu(connected, bank)
@@ -93,7 +93,7 @@ def test_a_consent_revoked_at_the_bank_returns_401_to_the_tpp(connected: World, 
 
 
 @each_bank
-def test_a_consent_revoked_by_the_tpp_is_revoked_at_the_bank(connected: World, bank: str) -> None:
+def test_a_consent_revoked_by_the_tpp_is_revoked_at_the_bank(connected: Causeway, bank: str) -> None:
     given = tokens(connected, bank)
     assert connected.tpp("POST", "/tpp/token/revoke", {"token": given["access_token"]}).status == 200
     for delivery_id in connected.queued():
@@ -110,7 +110,7 @@ SETTLED = {"one": 4, "two": "ACSC"}
 
 
 @each_bank
-def test_a_confirmed_payment_is_confirmed_for_the_tpp_and_then_settled(connected: World, bank: str) -> None:
+def test_a_confirmed_payment_is_confirmed_for_the_tpp_and_then_settled(connected: Causeway, bank: str) -> None:
     bearer = tokens(connected, bank, scopes=PAYMENT_SCOPES[bank], consent_type="one_time")["access_token"]
     started = connected.tpp("POST", "/tpp/payment_initiation", payment(connected, bank), bearer=bearer)
     assert started.status == 200, started
@@ -128,7 +128,7 @@ def test_a_confirmed_payment_is_confirmed_for_the_tpp_and_then_settled(connected
 
 
 @each_bank
-def test_a_direct_payment_requires_no_consent(connected: World, bank: str) -> None:
+def test_a_direct_payment_requires_no_consent(connected: Causeway, bank: str) -> None:
     asked = payment(connected, bank, bic=BICS[bank])
     started = connected.tpp("POST", "/tpp/direct_payment_initiation", asked)
     assert started.status == 200, started
@@ -140,7 +140,7 @@ def test_a_direct_payment_requires_no_consent(connected: World, bank: str) -> No
 
 
 @each_bank
-def test_balances_transactions_and_funds_are_readable_through_the_service(connected: World, bank: str) -> None:
+def test_balances_transactions_and_funds_are_readable_through_the_service(connected: Causeway, bank: str) -> None:
     version = BY_NAME[bank].version
     scopes = list(VERSIONS[version].scopes)
     bearer = tokens(connected, bank, scopes=scopes)["access_token"]

@@ -11,9 +11,9 @@ from urllib.parse import parse_qs, urlsplit
 import requests
 
 from infra.psu_browser import Browser, approve_consent
+from tests.causeway import basic
 from tests.patience import PATIENCE_SECONDS, wait_for
 from tests.payment_orders import payment_orders
-from tests.world import basic
 
 T = TypeVar("T")
 SCOPES = {1: ["account.list", "account.details"], 2: ["accounts"]}

@@ -21,10 +21,10 @@ from chalicelib.foundation.moved_clock import (
     MovedClock,
 )
 from chalicelib.foundation.settings import Settings
+from tests.causeway import Causeway
 from tests.manual_clock import ManualClock
 from tests.patience import PATIENCE_SECONDS
 from tests.watched_lock import WatchedLock
-from tests.world import World
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 DAY = 86_400
@@ -36,10 +36,10 @@ def real() -> ManualClock:
 
 
 @pytest.fixture
-def offset(world: World) -> ClockOffset:
+def offset(causeway: Causeway) -> ClockOffset:
     """The stored offset, which nobody has moved."""
-    world.hub.store.delete(TABLE, KEY)
-    return ClockOffset(world.hub.store)
+    causeway.hub.store.delete(TABLE, KEY)
+    return ClockOffset(causeway.hub.store)
 
 
 def move(offset: ClockOffset, seconds: int, now: int = 0) -> None:

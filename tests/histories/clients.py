@@ -24,11 +24,11 @@ from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.records import client_record
 from chalicelib.openbanking.records.bank_record import Bank
 from tests.cards.scenes import Scene
+from tests.causeway import Answer, BankSide, Causeway, Sent
 from tests.histories.checker import UNKNOWN
 from tests.histories.models import IN_PROGRESS, OK, REFUSED
 from tests.openbanking.payer import WEBHOOKS, order, taken
 from tests.silence import silent
-from tests.world import Answer, BankSide, Sent, World
 
 _START = multiprocessing.get_context("forkserver")
 _APPROVED, _TOO_LITTLE = "00", "51"
@@ -144,7 +144,7 @@ class _Requests:
         hub = bootstrap.Hub(Settings.from_environment(os.environ), Clock())
         bootstrap.use(hub)
         sides = {version: _side(bank) for version, bank in surroundings.banks.items()}
-        self._world = World(hub, sides)
+        self._world = Causeway(hub, sides)
         self._world.client = client_record.Client.from_item(surroundings.client)
         self._world.card_secrets = surroundings.card_secrets
         self._scene = Scene(self._world)

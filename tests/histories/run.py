@@ -13,6 +13,7 @@ from typing import Any
 
 from chalicelib.foundation.clock import Clock
 from tests.cards.scenes import Scene
+from tests.causeway import Causeway
 from tests.chaos.engine import Engine
 from tests.chaos.late_engine import LateAnswers
 from tests.histories.checker import Operation
@@ -20,7 +21,6 @@ from tests.histories.clients import Client, Order, Surroundings, draw_death, pre
 from tests.histories.models import FUNDS
 from tests.manual_clock import ManualClock
 from tests.openbanking.payer import SCOPES
-from tests.world import World
 
 CLIENTS = 8
 _OBJECTS = 8
@@ -112,20 +112,20 @@ class _Recorder:
 
 
 def _prepare(engine: Engine) -> Surroundings:
-    world = World.first(Clock())
-    made = world.hub.openbanking.clients.create(owner="tpp@example.com", title="Budget Friend")
-    world.client = made.client
-    world.hub.openbanking.consents._code_lifetime = _CODE_SECONDS
-    scene = Scene(world)
-    with world.installed():
+    causeway = Causeway.first(Clock())
+    made = causeway.hub.openbanking.clients.create(owner="tpp@example.com", title="Budget Friend")
+    causeway.client = made.client
+    causeway.hub.openbanking.consents._code_lifetime = _CODE_SECONDS
+    scene = Scene(causeway)
+    with causeway.installed():
         return Surroundings(
             environment=engine.environment,
             client=made.client.as_item(),
-            banks={version: side.bank.to_item() for version, side in world.banks.items()},
-            card_secrets=world.card_secrets,
+            banks={version: side.bank.to_item() for version, side in causeway.banks.items()},
+            card_secrets=causeway.card_secrets,
             accounts={str(number): _account(scene) for number in range(_OBJECTS)},
-            codes={str(number): world.approve(1).query["code"] for number in range(_OBJECTS)},
-            payer=world.tokens(2, scopes=SCOPES[2])["access_token"],
+            codes={str(number): causeway.approve(1).query["code"] for number in range(_OBJECTS)},
+            payer=causeway.tokens(2, scopes=SCOPES[2])["access_token"],
         )
 
 

@@ -18,12 +18,12 @@ from chalicelib.openbanking.bank_client.bank_circuits import FAILURES
 from chalicelib.openbanking.records.order_answers import RUNNING_SECONDS
 from infra.local.event_runner import sqs_event
 from tests.cards.scenes import EUR, Scene
+from tests.causeway import Causeway
 from tests.figures import Figure, figures
 from tests.infra.card_payments import euros, opened, paying, silent
 from tests.openbanking.circuits import Reader
 from tests.openbanking.payer import WEBHOOKS, Payer
 from tests.schedules import run_schedule
-from tests.world import World
 
 HOUR, DAY = 3600, 24 * 3600
 
@@ -31,8 +31,8 @@ HOUR, DAY = 3600, 24 * 3600
 class Service:
     """The service at work: what it writes when something goes wrong, and when nothing does."""
 
-    def __init__(self, world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-        self.world = world
+    def __init__(self, causeway: Causeway, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+        self.causeway = causeway
         self.monkeypatch = monkeypatch
         self._capsys = capsys
 
@@ -52,12 +52,12 @@ Play = Callable[[Service], tuple[list[Figure], list[Figure]]]
 
 
 def overdue_delivery(service: Service) -> tuple[list[Figure], list[Figure]]:
-    world = service.world
-    world.wants_events()
-    delivery_id = world.hub.openbanking.tpp_events.send_test(world.client)
-    world.clock.advance(901)
+    causeway = service.causeway
+    causeway.wants_events()
+    delivery_id = causeway.hub.openbanking.tpp_events.send_test(causeway.client)
+    causeway.clock.advance(901)
     late = service.run("sweep")
-    world.hub.delivery.worker.attempt(delivery_id)
+    causeway.hub.delivery.worker.attempt(delivery_id)
     return late, service.run("sweep")
 
 
@@ -65,7 +65,7 @@ def broken_attempts(service: Service) -> tuple[list[Figure], list[Figure]]:
     """Two messages at once, and the storage does not answer."""
     messages = [{"MessageId": each, "ReceiptHandle": "", "Body": each, "MD5OfBody": "0"} for each in ("a", "b")]
     event = sqs_event(messages, "arn:aws:sqs:eu-west-1:1:deliveries", "eu-west-1")
-    with service.world.storage_gone("batch_get"):
+    with service.causeway.storage_gone("batch_get"):
         return service.figures(lambda: app.handler_map["deliver"](event, None)), []
 
 
@@ -74,17 +74,17 @@ def no_ingest(service: Service) -> tuple[list[Figure], list[Figure]]:
 
 
 def missing_report(service: Service) -> tuple[list[Figure], list[Figure]]:
-    service.world.clock.advance(3 * DAY)
+    service.causeway.clock.advance(3 * DAY)
     return service.run("ingest"), []
 
 
 def failing_bank(service: Service) -> tuple[list[Figure], list[Figure]]:
-    reader = Reader(service.world)
+    reader = Reader(service.causeway)
     return service.figures(lambda: reader.fail(FAILURES)), service.figures(reader.ask)
 
 
 def silent_provider(service: Service) -> tuple[list[Figure], list[Figure]]:
-    scene = Scene(service.world)
+    scene = Scene(service.causeway)
     account = scene.account(currency_ison=EUR)
     address = opened(scene, "assignExternalPaymentAddress", account_id=account)
     scene.data("simulateInboundPayment", **euros(address["id"], 90_000), scheme="SCT", sender_name="Bob")
@@ -102,7 +102,7 @@ class Killed(BaseException):
 
 
 def killed_payment(service: Service) -> tuple[list[Figure], list[Figure]]:
-    payer = Payer(service.world, 2)
+    payer = Payer(service.causeway, 2)
 
     def dies(_: object) -> None:
         raise Killed
@@ -110,15 +110,15 @@ def killed_payment(service: Service) -> tuple[list[Figure], list[Figure]]:
     payer.side.answers[WEBHOOKS[2, "single"]] = dies
     with pytest.raises(Killed):
         payer.pay("key-1")
-    service.world.clock.advance(RUNNING_SECONDS + 1)
+    service.causeway.clock.advance(RUNNING_SECONDS + 1)
     return service.figures(lambda: payer.pay("key-1")), []
 
 
 def unrecorded_decline(service: Service) -> tuple[list[Figure], list[Figure]]:
     """An authorization that neither storage nor the queue takes."""
-    scene = Scene(service.world)
+    scene = Scene(service.causeway)
     card = scene.card_in("A").card_id
-    with service.world.storage_gone("transact"), service.monkeypatch.context() as patch:
+    with service.causeway.storage_gone("transact"), service.monkeypatch.context() as patch:
         patch.setattr(Queue, "send", refused)
         return service.figures(lambda: scene.purchase(card, 100)), []
 
@@ -128,8 +128,8 @@ def refused(*_: object) -> None:
 
 
 def broken_ledger(service: Service) -> tuple[list[Figure], list[Figure]]:
-    account = {"owner": f"account#{Scene(service.world).account()}", "part": "account"}
-    store = service.world.hub.store
+    account = {"owner": f"account#{Scene(service.causeway).account()}", "part": "account"}
+    store = service.causeway.hub.store
     store.update("cards", account, set={"settled": 1})
     broken = service.run("prove")
     store.update("cards", account, set={"settled": 0})
@@ -138,8 +138,8 @@ def broken_ledger(service: Service) -> tuple[list[Figure], list[Figure]]:
 
 def round_without_end(service: Service) -> tuple[list[Figure], list[Figure]]:
     """The first round has begun, and for 15 days no run has had the time to bring it further."""
-    Scene(service.world).account()
-    cards, clock = service.world.hub.cards, service.world.clock
+    Scene(service.causeway).account()
+    cards, clock = service.causeway.hub.cards, service.causeway.clock
     cards.call(prove_accounts, clock.monotonic() - 1)
     clock.advance(15 * DAY)
     late = service.figures(lambda: cards.call(prove_accounts, clock.monotonic() - 1))
@@ -150,21 +150,21 @@ def round_without_end(service: Service) -> tuple[list[Figure], list[Figure]]:
 
 def guessed_secrets(service: Service) -> tuple[list[Figure], list[Figure]]:
     """Fifty calls with a wrong secret, and then a right one."""
-    world = service.world
-    wrong = {"authorization": "Basic " + base64.b64encode(f"{world.client.client_id}:wrong".encode()).decode()}
+    causeway = service.causeway
+    wrong = {"authorization": "Basic " + base64.b64encode(f"{causeway.client.client_id}:wrong".encode()).decode()}
     body = {"bic": "ALPHGB21", "scopes": ["account.list"]}
 
     def guess() -> None:
         for _ in range(50):
-            world.tpp("POST", "/tpp/authorize", body, headers=wrong)
+            causeway.tpp("POST", "/tpp/authorize", body, headers=wrong)
 
     return service.figures(guess), []
 
 
 def reused_code(service: Service) -> tuple[list[Figure], list[Figure]]:
-    world = service.world
-    code = world.approve(1).query["code"]
-    redeem = partial(world.tpp, "POST", "/tpp/token", {"authorization_code": code})
+    causeway = service.causeway
+    code = causeway.approve(1).query["code"]
+    redeem = partial(causeway.tpp, "POST", "/tpp/token", {"authorization_code": code})
     assert redeem().status == 200
     return service.figures(redeem), []
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from chalicelib.foundation import parallel
+from tests.causeway import Causeway
 from tests.infra.alarm_plays import Service
-from tests.world import World
 
 
 @pytest.fixture
-def service(world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Service:
+def service(causeway: Causeway, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Service:
     monkeypatch.setattr(parallel, "WIDTH", 1)
-    return Service(world, capsys, monkeypatch)
+    return Service(causeway, capsys, monkeypatch)

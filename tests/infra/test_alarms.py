@@ -14,6 +14,7 @@ from infra.deploy import template
 from infra.deploy.functions import FUNCTIONS
 from infra.deploy.limits import REQUESTS
 from infra.deploy.template import DASHBOARD
+from tests.causeway import START
 from tests.documents import ALARMS_PAGE, ROOT, STATISTICS, rows, section
 from tests.figures import Figure
 from tests.infra.alarm_plays import DAY, HOUR, PLAYS, Service, broken_attempts, killed_payment, unrecorded_decline
@@ -32,7 +33,6 @@ from tests.infra.alarm_states import (
     watched,
 )
 from tests.openbanking.payer import WEBHOOKS, Payer, taken
-from tests.world import START
 
 CONFIG = json.loads((ROOT / ".chalice/config.json").read_text("utf-8"))
 STAGE = frozenset({("Stage", "local")})
@@ -287,10 +287,10 @@ def test_claims_are_stuck_after_ten_minutes(minutes: list[float], expected: Stat
 
 
 def test_a_payment_accepted_by_the_bank_but_not_recorded_is_an_unknown_outcome(service: Service) -> None:
-    payer, gone = Payer(service.world, 2), ExitStack()
+    payer, gone = Payer(service.causeway, 2), ExitStack()
 
     def answers(_: object) -> Any:
-        gone.enter_context(service.world.storage_gone("transact"))
+        gone.enter_context(service.causeway.storage_gone("transact"))
         return taken(2)
 
     payer.side.answers[WEBHOOKS[2, "single"]] = answers

@@ -74,10 +74,10 @@ def shown() -> Iterator[tuple[str, str, frozenset[str]]]:
 
 
 def test_the_dashboard_names_only_metrics_that_are_written(service: Service) -> None:
-    reader = Reader(service.world)
+    reader = Reader(service.causeway)
     seen = [*service.figures(reader.ask), *service.figures(lambda: reader.fail(FAILURES))]
     reader.ask()
-    seen += service.figures(service.world.hub.statistics.measurements.write)
+    seen += service.figures(service.causeway.hub.statistics.measurements.write)
     plays = (overdue_delivery, broken_attempts, silent_provider, broken_ledger, killed_payment, missing_report)
     for play in (*plays, unrecorded_decline):
         seen += [figure for figures in play(service) for figure in figures]

@@ -15,6 +15,7 @@ from chalicelib.application import Application
 from chalicelib.foundation import parallel
 from chalicelib.foundation.aws.calls import Call
 from chalicelib.website.accounts import account_flow
+from tests.causeway import Causeway
 from tests.demo_bank.connected_banks import PAYMENT_SCOPES, Psu, connect_banks, payment, tokens
 from tests.dynamodb_calls import note_calls
 from tests.infra.permissions import CARD_TABLES, Used, policy, used
@@ -25,7 +26,6 @@ from tests.schedules import run_schedule
 from tests.website.authorization.journey import with_tokens
 from tests.website.events.deliveries import send, send_test_event
 from tests.website.person import Person, known
-from tests.world import World
 
 TABLE = "arn:aws:dynamodb:*:*:table/causeway-local-"
 EMAIL = "rights@example.com"
@@ -41,14 +41,14 @@ class Rights:
 
 
 @pytest.fixture
-def connected(world: World) -> Iterator[World]:
-    """The world with both demonstration banks, connected with the service in both directions."""
-    with connect_banks(world):
-        yield world
+def connected(causeway: Causeway) -> Iterator[Causeway]:
+    """The service with both demonstration banks, connected with the service in both directions."""
+    with connect_banks(causeway):
+        yield causeway
 
 
 @pytest.fixture
-def rights(connected: World) -> Iterator[Rights]:
+def rights(connected: Causeway) -> Iterator[Rights]:
     """Notes the rights that are taken from now on."""
     patch = pytest.MonkeyPatch()
     patch.setattr(parallel, "WIDTH", 1)  # the emulator is not made for threads
@@ -74,23 +74,23 @@ def rights(connected: World) -> Iterator[Rights]:
     patch.undo()
 
 
-def visit(world: World) -> None:
+def visit(causeway: Causeway) -> None:
     """What a person does at the web interface."""
-    user = Person(world)
+    user = Person(causeway)
     user.register(EMAIL)
-    client_id = user.create_client(events_url=world.receiver.url)
+    client_id = user.create_client(events_url=causeway.receiver.url)
     user.get("/performance")
     user.get("/performance?bic=ALPHGB21")
-    with_tokens(world, user, client_id)
+    with_tokens(causeway, user, client_id)
     for action in ("deactivate", "activate"):
         user.post(f"/clients/{client_id}", action=action)
     delivery = send_test_event(user, client_id)
     user.get("/deliveries")
-    send(world)
+    send(causeway)
     user.post(delivery)
     user.get("/cards")
     user.post("/account", action="code")
-    link = world.hub.website.call(account_flow.issue_operator_link, known(world.hub, EMAIL))
+    link = causeway.hub.website.call(account_flow.issue_operator_link, known(causeway.hub, EMAIL))
     place = f"/reset/{link.rpartition('/')[2]}"
     user.get(place)
     user.post(place, password="rain on a tin roof")
@@ -101,37 +101,37 @@ def visit(world: World) -> None:
     user.get("/")
 
 
-def pay(world: World) -> None:
+def pay(causeway: Causeway) -> None:
     """What TPPs, PSUs and banks do with payments, at once and later, and what banks report."""
-    world.writes_measurements()
+    causeway.writes_measurements()
     for bank, scopes in PAYMENT_SCOPES.items():
         given = {"scopes": scopes, "consent_type": "one_time", "state": f"rights {bank}"}
-        bearer = tokens(world, bank, **given)["access_token"]
-        started = world.tpp("POST", "/tpp/payment_initiation", payment(world, bank), bearer=bearer)
-        Psu(world, bank).pay(started.body["confirmation_url"])
+        bearer = tokens(causeway, bank, **given)["access_token"]
+        started = causeway.tpp("POST", "/tpp/payment_initiation", payment(causeway, bank), bearer=bearer)
+        Psu(causeway, bank).pay(started.body["confirmation_url"])
 
 
-def report(world: World) -> None:
+def report(causeway: Causeway) -> None:
     """What is accepted for later, and reported of a payment that nobody knows yet."""
-    payer = LaterPayer(world, 2, "bulk", "one_time")
+    payer = LaterPayer(causeway, 2, "bulk", "one_time")
     payer.outcome(payer.order("key-1"))
-    world.tpp("GET", "/tpp/banks")
-    direct = LaterPayer(world, 1, "direct")
+    causeway.tpp("GET", "/tpp/banks")
+    direct = LaterPayer(causeway, 1, "direct")
     direct.pay_at_once()
     direct.report(4)
 
 
-def refresh_and_list(world: World) -> None:
+def refresh_and_list(causeway: Causeway) -> None:
     """What a client with a key does: a refresh that keeps its refresh token, and lists of its consents and events."""
     holder = KeyHolder()
-    secure(world, holder, security_profile="fapi2")
-    holder.refresh(world, holder.tokens(world)["refresh_token"])
+    secure(causeway, holder, security_profile="fapi2")
+    holder.refresh(causeway, holder.tokens(causeway)["refresh_token"])
     for path in ("/tpp/consents", "/tpp/events"):
-        answer = world.tpp("GET", path, headers={"x-client-assertion": holder.assertion(world)})
+        answer = causeway.tpp("GET", path, headers={"x-client-assertion": holder.assertion(causeway)})
         assert answer.status == 200
 
 
-def test_the_api_uses_exactly_its_rights_besides_the_card_tables(connected: World, rights: Rights) -> None:
+def test_the_api_uses_exactly_its_rights_besides_the_card_tables(connected: Causeway, rights: Rights) -> None:
     visit(connected)
     pay(connected)
     report(connected)
@@ -144,7 +144,7 @@ def test_the_api_uses_exactly_its_rights_besides_the_card_tables(connected: Worl
         assert granted == taken - {right for right in taken if stage == "prod" and right[1] == OF_DEMO_BANKS}
 
 
-def test_settle_uses_exactly_the_rights_of_its_policy(connected: World, rights: Rights) -> None:
+def test_settle_uses_exactly_the_rights_of_its_policy(connected: Causeway, rights: Rights) -> None:
     from app import app
 
     pay(connected)

@@ -22,9 +22,9 @@ from chalicelib.openbanking.flows.bank.expected_reports import expected_banks
 from chalicelib.openbanking.flows.consent.expiry import record_due_events
 from infra.deploy.functions import FUNCTIONS
 from tests.cards.scenes import Scene
+from tests.causeway import Causeway
 from tests.dynamodb_calls import note_calls
 from tests.infra.policies import FOLDER, resources, stage_of, statements
-from tests.world import World
 
 FILES = sorted(FOLDER.glob("policy-*.json"))
 each_policy = pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
@@ -41,7 +41,7 @@ def granted(stage: str, function: str) -> Keys:
 
 
 @pytest.fixture
-def reached(world: World, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[bootstrap.Hub], object]], Keys]:
+def reached(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[bootstrap.Hub], object]], Keys]:
     """Answers what a piece of work reads of secrets and unwraps in a process that remembers nothing."""
     taken: Keys = {}
 
@@ -56,7 +56,7 @@ def reached(world: World, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable
                 taken["unwraps"] = True
 
     def reach(work: Callable[[bootstrap.Hub], object]) -> Keys:
-        fresh = world.another_process()
+        fresh = causeway.another_process()
         taken.update(secrets=set(), unwraps=False)
         with monkeypatch.context() as patch, note_calls(note):
             patch.setattr(bootstrap, "_hub", fresh)
@@ -66,73 +66,73 @@ def reached(world: World, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable
     return reach
 
 
-def new_card(world: World) -> Callable[[bootstrap.Hub], object]:
+def new_card(causeway: Causeway) -> Callable[[bootstrap.Hub], object]:
     """What the interface does that needs all keys; the demonstration banks are not installed here."""
 
     def work(hub: bootstrap.Hub) -> None:
-        Scene(world, hub).card()
+        Scene(causeway, hub).card()
         with pytest.raises(NotInstalled):
             DemoBank(PROFILES[0], FORMATS[PROFILES[0].version], hub).credentials()
 
     return work
 
 
-def event(world: World) -> Callable[[bootstrap.Hub], object]:
-    world.wants_events()
-    delivery_id = world.hub.openbanking.tpp_events.send_test(world.client)
+def event(causeway: Causeway) -> Callable[[bootstrap.Hub], object]:
+    causeway.wants_events()
+    delivery_id = causeway.hub.openbanking.tpp_events.send_test(causeway.client)
 
     def work(hub: bootstrap.Hub) -> None:
-        hub.__dict__["outbound"] = world.hub.outbound
+        hub.__dict__["outbound"] = causeway.hub.outbound
         hub.delivery.worker.attempt(delivery_id)
-        assert world.delivery(delivery_id).state == "delivered"
+        assert causeway.delivery(delivery_id).state == "delivered"
 
     return work
 
 
-def expiry(world: World) -> Callable[[bootstrap.Hub], object]:
-    world.wants_events()
-    world.approve(1)
-    world.clock.advance(200 * 24 * 3600)
+def expiry(causeway: Causeway) -> Callable[[bootstrap.Hub], object]:
+    causeway.wants_events()
+    causeway.approve(1)
+    causeway.clock.advance(200 * 24 * 3600)
     return lambda hub: hub.openbanking.call(record_due_events)
 
 
-def hold(world: World) -> Callable[[bootstrap.Hub], object]:
-    scene = Scene(world)
+def hold(causeway: Causeway) -> Callable[[bootstrap.Hub], object]:
+    scene = Scene(causeway)
     scene.purchase(scene.spendable(2_500).card_id, 2_500)
-    world.clock.advance(HOLD_SECONDS)
+    causeway.clock.advance(HOLD_SECONDS)
 
     def work(hub: bootstrap.Hub) -> None:
-        with world.manager_wants_events():
+        with causeway.manager_wants_events():
             assert hub.cards.call(expire_holds)
 
     return work
 
 
-def resealing(world: World) -> Callable[[bootstrap.Hub], object]:
-    world.hub.keyring.rotate_data_key()
-    world.clock.advance(SETTLE_SECONDS)
-    world.hub.resealing.request()
+def resealing(causeway: Causeway) -> Callable[[bootstrap.Hub], object]:
+    causeway.hub.keyring.rotate_data_key()
+    causeway.clock.advance(SETTLE_SECONDS)
+    causeway.hub.resealing.request()
     return lambda hub: hub.resealing.run(hub.clock.monotonic() + 1)
 
 
-WORK: dict[str, Callable[[World], Callable[[bootstrap.Hub], object]]] = {
+WORK: dict[str, Callable[[Causeway], Callable[[bootstrap.Hub], object]]] = {
     "": new_card,
     "-deliver": event,
     "-expire": expiry,
     "-finish": hold,
-    "-ingest": lambda world: lambda hub: hub.statistics.ingest.run(expected_banks(hub.openbanking.banks)),
-    "-prove": lambda world: lambda hub: hub.cards.call(prove_accounts, hub.clock.monotonic() + 1),
+    "-ingest": lambda causeway: lambda hub: hub.statistics.ingest.run(expected_banks(hub.openbanking.banks)),
+    "-prove": lambda causeway: lambda hub: hub.cards.call(prove_accounts, hub.clock.monotonic() + 1),
     "-reseal": resealing,
-    "-sweep": lambda world: lambda hub: hub.delivery.call(sweep),
+    "-sweep": lambda causeway: lambda hub: hub.delivery.call(sweep),
 }
 """What each function does; what settles the demonstration banks' payments has their secret and nothing else."""
 
 
 @pytest.mark.parametrize("function", WORK)
 def test_a_function_uses_exactly_its_keys_and_secrets(
-    world: World, reached: Callable[[Callable[[bootstrap.Hub], object]], Keys], function: str
+    causeway: Causeway, reached: Callable[[Callable[[bootstrap.Hub], object]], Keys], function: str
 ) -> None:
-    found = reached(WORK[function](world))
+    found = reached(WORK[function](causeway))
 
     assert found == granted("dev", function)
     assert found["secrets"] - {"demo-banks"} == granted("prod", function)["secrets"]

@@ -29,6 +29,7 @@ from chalicelib.openbanking.flows.bank.expected_reports import expected_banks
 from chalicelib.openbanking.flows.consent.expiry import record_due_events
 from tests.cards.scenes import EUR, EVERYDAY, MANAGER, ONLINE, Scene
 from tests.cards.slow_storage import Fate, SlowStorage, every
+from tests.causeway import Causeway
 from tests.dynamodb_calls import note_calls
 from tests.infra.card_payments import euros, opened, paying, silent
 from tests.infra.permissions import CARD_TABLES, Used, policy, used
@@ -38,11 +39,10 @@ from tests.openbanking.deferred_payments import LaterPayer
 from tests.openbanking.meter import deliver
 from tests.openbanking.payer import Payer, taken
 from tests.openbanking.poller import fetches_events
-from tests.world import World
 
 
 @pytest.fixture
-def working(world: World, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], Used]:
+def working(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], Used]:
     """Answers the rights that a piece of work takes."""
     monkeypatch.setattr(parallel, "WIDTH", 1)  # the emulator is not made for threads
     calls: list[Used] = []
@@ -61,143 +61,143 @@ def working(world: World, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable
     return work
 
 
-def deliveries_of_every_kind(world: World) -> list[str]:
+def deliveries_of_every_kind(causeway: Causeway) -> list[str]:
     """The ids of deliveries that take everything that a worker does."""
-    world.wants_events()
-    question, payer = Question(world), LaterPayer(world, 2, consent_type="one_time")
-    direct = LaterPayer(world, 1, "direct")
+    causeway.wants_events()
+    question, payer = Question(causeway), LaterPayer(causeway, 2, consent_type="one_time")
+    direct = LaterPayer(causeway, 1, "direct")
     ids = [question.request_id, payer.order(), direct.order()]
     direct.report(4)
-    paid = Payer(world, 2, "direct")
+    paid = Payer(causeway, 2, "direct")
     paid.bank_does(taken(2, "P-2"))
     paid.pay()
     paid.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
     path = f"/tpp/payment_status?payment_id=P-2&bic={paid.side.bank.bic}"
-    ids.append(world.tpp("GET", path, headers=LATER).body["request_id"])
+    ids.append(causeway.tpp("GET", path, headers=LATER).body["request_id"])
     payer.bank_does(DOWN)
-    world.tpp("POST", "/tpp/token/revoke", {"token": world.tokens(1)["access_token"]})
-    world.banks[1].answers["/revoke_token"] = lambda sent: {"status": "success"}
-    world.receiver.answers = [Reply(503, b"", {}, 0)]
-    return [*ids, *(each.delivery_id for each in world.recorded() if each.delivery_id not in ids)]
+    causeway.tpp("POST", "/tpp/token/revoke", {"token": causeway.tokens(1)["access_token"]})
+    causeway.banks[1].answers["/revoke_token"] = lambda sent: {"status": "success"}
+    causeway.receiver.answers = [Reply(503, b"", {}, 0)]
+    return [*ids, *(each.delivery_id for each in causeway.recorded() if each.delivery_id not in ids)]
 
 
-def unrecorded_declines(world: World) -> list[str]:
+def unrecorded_declines(causeway: Causeway) -> list[str]:
     """The tasks of two declines that storage did not take in time; the approval of one was written later."""
-    scene = Scene(world)
+    scene = Scene(causeway)
     card = scene.spendable(500).card_id
-    world.queued()
+    causeway.queued()
     fates: tuple[Fate, ...] = ("later", "never")
     for fate in fates:
         with SlowStorage(scene, every(fate, "TransactWriteItems")) as storage:
             scene.purchase(card, 100, request_reference_id=scene.reference())
             storage.land()
-    return world.queued()
+    return causeway.queued()
 
 
-def rotate_and_request_reseal(world: World) -> None:
+def rotate_and_request_reseal(causeway: Causeway) -> None:
     """Rotate the data key, and request that all records are encrypted with the new one."""
-    world.hub.keyring.rotate_data_key()
-    world.clock.advance(SETTLE_SECONDS)
-    world.hub.resealing.request()
+    causeway.hub.keyring.rotate_data_key()
+    causeway.clock.advance(SETTLE_SECONDS)
+    causeway.hub.resealing.request()
 
 
-def keep_busy(world: World, receiver: str) -> None:
+def keep_busy(causeway: Causeway, receiver: str) -> None:
     for number in range(SLOTS):
-        world.hub.store.transact([Slot(receiver, number).take(world.clock.time())])
+        causeway.hub.store.transact([Slot(receiver, number).take(causeway.clock.time())])
 
 
 def test_deliver_uses_exactly_the_rights_of_its_policy(
-    world: World, working: Callable[[Callable[[], object]], Used], monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, working: Callable[[Callable[[], object]], Used], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ids = deliveries_of_every_kind(world)
+    ids = deliveries_of_every_kind(causeway)
     test_event, waiting = (
-        world.hub.openbanking.tpp_events.send_test(world.client),
-        world.hub.openbanking.tpp_events.send_test(world.client),
+        causeway.hub.openbanking.tpp_events.send_test(causeway.client),
+        causeway.hub.openbanking.tpp_events.send_test(causeway.client),
     )
 
     def work() -> None:
-        world.hub.openbanking.banks._forget()
-        world.hub.delivery.queue.__dict__.pop("_client", None)
-        world.hub.delivery.queue.__dict__.pop("_url", None)
-        world.writes_measurements()
+        causeway.hub.openbanking.banks._forget()
+        causeway.hub.delivery.queue.__dict__.pop("_client", None)
+        causeway.hub.delivery.queue.__dict__.pop("_url", None)
+        causeway.writes_measurements()
         for delivery_id in [*ids, *ids]:
             deliver(delivery_id)
-            world.clock.advance(6)
+            causeway.clock.advance(6)
         with monkeypatch.context() as patch:
             patch.setattr(event_sender, "post", lambda *_: 1 / 0)
-            world.hub.delivery.__dict__.pop("worker")
-            world.hub.delivery.worker.attempt(test_event)
+            causeway.hub.delivery.__dict__.pop("worker")
+            causeway.hub.delivery.worker.attempt(test_event)
 
     taken_up = working(work)
-    keep_busy(world, f"client#{world.client.client_id}")
-    taken_up |= working(lambda: world.hub.delivery.worker.attempt(waiting))
+    keep_busy(causeway, f"client#{causeway.client.client_id}")
+    taken_up |= working(lambda: causeway.hub.delivery.worker.attempt(waiting))
 
-    assert {each.state for each in world.recorded("relay") + world.recorded("revoke_token")} == {"delivered"}
-    assert {each.state for each in world.recorded("payment")} == {"delivered", "failed"}
-    with world.manager_wants_events():
-        Scene(world).card()
-        (card_event,) = (each.delivery_id for each in world.recorded("card_event"))
-        taken_up |= working(lambda: world.hub.delivery.worker.attempt(card_event))
+    assert {each.state for each in causeway.recorded("relay") + causeway.recorded("revoke_token")} == {"delivered"}
+    assert {each.state for each in causeway.recorded("payment")} == {"delivered", "failed"}
+    with causeway.manager_wants_events():
+        Scene(causeway).card()
+        (card_event,) = (each.delivery_id for each in causeway.recorded("card_event"))
+        taken_up |= working(lambda: causeway.hub.delivery.worker.attempt(card_event))
 
-    assert world.delivery(card_event).state == "delivered"
-    for task in unrecorded_declines(world):
-        world.hub.cards.programmes._cache.clear()
-        taken_up |= working(partial(world.hub.delivery.worker.attempt, task))
+    assert causeway.delivery(card_event).state == "delivered"
+    for task in unrecorded_declines(causeway):
+        causeway.hub.cards.programmes._cache.clear()
+        taken_up |= working(partial(causeway.hub.delivery.worker.attempt, task))
     by_lambda = {(f"sqs:{action}", "arn:aws:sqs:*:*:causeway-local-deliveries") for action in TAKING}
     assert [taken_up ^ (policy(stage, "-deliver") - by_lambda) for stage in STAGES] == [set()] * len(STAGES)
 
 
 def test_sweep_uses_exactly_the_rights_of_its_policy(
-    world: World, working: Callable[[Callable[[], object]], Used]
+    causeway: Causeway, working: Callable[[Callable[[], object]], Used]
 ) -> None:
-    world.wants_events()
-    world.hub.openbanking.tpp_events.send_test(world.client)
-    world.clock.advance(SWEEP_WAITS[0])
+    causeway.wants_events()
+    causeway.hub.openbanking.tpp_events.send_test(causeway.client)
+    causeway.clock.advance(SWEEP_WAITS[0])
 
-    swept = working(partial(world.another_process().delivery.call, sweep))
+    swept = working(partial(causeway.another_process().delivery.call, sweep))
 
     assert all(swept == policy(stage, "-sweep") for stage in STAGES)
 
 
 def test_expire_uses_exactly_the_rights_of_its_policy(
-    world: World, working: Callable[[Callable[[], object]], Used]
+    causeway: Causeway, working: Callable[[Callable[[], object]], Used]
 ) -> None:
-    world.wants_events()
-    world.approve(1)
-    world.clock.advance(200 * 24 * 3600)
+    causeway.wants_events()
+    causeway.approve(1)
+    causeway.clock.advance(200 * 24 * 3600)
 
-    told = working(partial(world.another_process().openbanking.call, record_due_events))
+    told = working(partial(causeway.another_process().openbanking.call, record_due_events))
 
     assert all(told == policy(stage, "-expire") for stage in STAGES)
 
 
 def test_ingest_uses_exactly_the_rights_of_its_policy(
-    world: World, working: Callable[[Callable[[], object]], Used]
+    causeway: Causeway, working: Callable[[Callable[[], object]], Used]
 ) -> None:
-    world.clock.advance(24 * 3600)
+    causeway.clock.advance(24 * 3600)
 
-    other = world.another_process()
+    other = causeway.another_process()
     ingested = working(lambda: other.statistics.ingest.run(expected_banks(other.openbanking.banks)))
 
     assert all(ingested == policy(stage, "-ingest") for stage in STAGES)
 
 
 def test_the_api_has_the_rights_for_deliveries_deferred_requests_and_events(
-    world: World, working: Callable[[Callable[[], object]], Used]
+    causeway: Causeway, working: Callable[[Callable[[], object]], Used]
 ) -> None:
-    world.wants_events()
+    causeway.wants_events()
 
     def work() -> None:
-        Question(world).outcome()
-        payer = LaterPayer(world, 2, "bulk", "one_time")
+        Question(causeway).outcome()
+        payer = LaterPayer(causeway, 2, "bulk", "one_time")
         payer.outcome(payer.order("key-1"))
-        direct = LaterPayer(world, 1, "direct")
+        direct = LaterPayer(causeway, 1, "direct")
         direct.pay_at_once()
         direct.report(4)
-        world.tpp("GET", "/tpp/consents")
-        fetches_events(world).fetch()
-        world.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
-        world.hub.delivery.client_events.page(ClientSearch(world.client.client_id))
+        causeway.tpp("GET", "/tpp/consents")
+        fetches_events(causeway).fetch()
+        causeway.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
+        causeway.hub.delivery.client_events.page(ClientSearch(causeway.client.client_id))
 
     taken_up = working(work)
 
@@ -205,11 +205,11 @@ def test_the_api_has_the_rights_for_deliveries_deferred_requests_and_events(
 
 
 def test_the_performance_page_uses_only_granted_rights_on_banks_and_statistics(
-    world: World, working: Callable[[Callable[[], object]], Used]
+    causeway: Causeway, working: Callable[[Callable[[], object]], Used]
 ) -> None:
     def work() -> None:
-        world.call("GET", "/performance")
-        world.call("GET", f"/performance?bic={world.banks[1].bank.bic}")
+        causeway.call("GET", "/performance")
+        causeway.call("GET", f"/performance?bic={causeway.banks[1].bank.bic}")
 
     taken_up = working(work)
     tables = "arn:aws:dynamodb:*:*:table/causeway-local"
@@ -223,9 +223,9 @@ def test_the_performance_page_uses_only_granted_rights_on_banks_and_statistics(
     assert all(taken_up <= policy(stage, "") for stage in STAGES)
 
 
-def cards_at_work(world: World) -> None:
+def cards_at_work(causeway: Causeway) -> None:
     """What takes all rights that cards, accounts and holders do."""
-    scene = Scene(world, world.another_process())
+    scene = Scene(causeway, causeway.another_process())
     card = scene.card(card_virtual=0, request_reference_id=scene.reference())
     scene.card(account_id=card.account_id, account_owner_id=card.holder_id, holder_id=card.holder_id)
     scene.account(program_id=502, holder_id=card.holder_id, cards=[card.card_id])
@@ -234,7 +234,7 @@ def cards_at_work(world: World) -> None:
     scene.authorization(card_id=card.card_id)
 
 
-def money_at_work(world: World, scene: Scene) -> None:
+def money_at_work(causeway: Causeway, scene: Scene) -> None:
     """What takes all rights that money does: the sandbox's provider and simulator among it."""
     account = scene.account(currency_ison=EUR)
     address = opened(scene, "assignExternalPaymentAddress", account_id=account)
@@ -289,17 +289,17 @@ def reports_at_work(scene: Scene, card: int) -> None:
 
 
 def test_the_card_api_uses_exactly_its_rights_on_the_card_tables(
-    world: World, working: Callable[[Callable[[], object]], Used]
+    causeway: Causeway, working: Callable[[Callable[[], object]], Used]
 ) -> None:
-    world.hub.store.update(*entry_key(MANAGER, "card_programme", EVERYDAY), remove=["used"])
+    causeway.hub.store.update(*entry_key(MANAGER, "card_programme", EVERYDAY), remove=["used"])
 
     def work() -> None:
-        cards_at_work(world)
-        money_at_work(world, Scene(world, world.another_process()))
-        scene = Scene(world, world.another_process())
+        cards_at_work(causeway)
+        money_at_work(causeway, Scene(causeway, causeway.another_process()))
+        scene = Scene(causeway, causeway.another_process())
         reports_at_work(scene, network_at_work(scene))
 
-    with world.manager_wants_events():
+    with causeway.manager_wants_events():
         taken_up = working(work)
 
     for table in CARD_TABLES:
@@ -312,10 +312,10 @@ def test_the_card_api_uses_exactly_its_rights_on_the_card_tables(
 
 
 def test_finish_uses_exactly_the_rights_of_its_policy(
-    world: World, working: Callable[[Callable[[], object]], Used], monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, working: Callable[[Callable[[], object]], Used], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The sandbox provider keeps its books in our tables; other providers need no further rights."""
-    scene = Scene(world)
+    scene = Scene(causeway)
     account = scene.account(currency_ison=EUR)
     address = opened(scene, "assignExternalPaymentAddress", account_id=account)
     with monkeypatch.context() as patch:
@@ -330,13 +330,13 @@ def test_finish_uses_exactly_the_rights_of_its_policy(
     )
     lost = scene.do("transferToExternalPayment", **paying(address, name="Lost"))
     scene.purchase(scene.spendable(2_500).card_id, 2_500)
-    world.clock.advance(HOLD_SECONDS)
+    causeway.clock.advance(HOLD_SECONDS)
 
     def finish() -> None:
-        cards = world.another_process().cards
+        cards = causeway.another_process().cards
         assert (cards.call(finish_due_payments), cards.call(expire_holds)) == (5, 1)
 
-    with world.manager_wants_events():
+    with causeway.manager_wants_events():
         finished = working(finish)
 
     assert [each.status_code for each in (waiting, accepted, lost)] == [8001] * 3
@@ -344,14 +344,14 @@ def test_finish_uses_exactly_the_rights_of_its_policy(
 
 
 def test_prove_uses_exactly_the_rights_of_its_policy(
-    world: World, working: Callable[[Callable[[], object]], Used]
+    causeway: Causeway, working: Callable[[Callable[[], object]], Used]
 ) -> None:
     """Payments and authorizations hold money, and there is a special account."""
-    scene = Scene(world)
-    money_at_work(world, scene)
+    scene = Scene(causeway)
+    money_at_work(causeway, scene)
     scene.purchase(scene.spendable(2_500).card_id, 2_500)
 
-    proved = working(lambda: world.another_process().cards.call(prove_accounts, float("inf")))
+    proved = working(lambda: causeway.another_process().cards.call(prove_accounts, float("inf")))
 
     assert all(proved == policy(stage, "-prove") for stage in STAGES)
 
@@ -365,12 +365,12 @@ def test_prove_writes_only_its_progress() -> None:
 
 
 def test_reseal_uses_exactly_the_rights_of_its_policy(
-    world: World, working: Callable[[Callable[[], object]], Used]
+    causeway: Causeway, working: Callable[[Callable[[], object]], Used]
 ) -> None:
-    rotate_and_request_reseal(world)
+    rotate_and_request_reseal(causeway)
 
-    scanned = working(lambda: world.another_process().resealing.run(float("inf")))
-    tables = world.hub.resealing.tables
+    scanned = working(lambda: causeway.another_process().resealing.run(float("inf")))
+    tables = causeway.hub.resealing.tables
     updated = {("dynamodb:UpdateItem", f"arn:aws:dynamodb:*:*:table/causeway-local-{table}") for table in tables}
 
     assert ("dynamodb:UpdateItem", "arn:aws:dynamodb:*:*:table/causeway-local-banks") in scanned
@@ -386,9 +386,11 @@ def test_reseal_reads_and_writes_only_its_progress_in_statistics() -> None:
         assert [each["Condition"] for each in own] == [condition] * 2
 
 
-def test_card_pages_use_only_granted_rights(world: World, working: Callable[[Callable[[], object]], Used]) -> None:
-    card = Scene(world).spendable(10_00)
-    portal = world.another_process().cards.portal
+def test_card_pages_use_only_granted_rights(
+    causeway: Causeway, working: Callable[[Callable[[], object]], Used]
+) -> None:
+    card = Scene(causeway).spendable(10_00)
+    portal = causeway.another_process().cards.portal
 
     def work() -> None:
         portal.read(MANAGER, "listCards", item_count=20)

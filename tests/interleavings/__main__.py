@@ -21,6 +21,7 @@ from moto import mock_aws
 from infra import command
 from infra.local.resources import create_resources
 from tests import lean_emulator
+from tests.causeway import Causeway
 from tests.interleavings import card_scenes, delivery_scenes, openbanking_scenes
 from tests.interleavings.crashes import LATER, PlayedCrash
 from tests.interleavings.outcomes import Outcome
@@ -28,7 +29,6 @@ from tests.interleavings.playing import Findings, PlayedScene, Sample, scene_of
 from tests.interleavings.scenes import Scene
 from tests.interleavings.scheduler import Fault, Schedule
 from tests.silence import silent
-from tests.world import World
 
 SCENES = openbanking_scenes.scene | card_scenes.scene | delivery_scenes.scene
 TRIPLES, SCHEDULES = 3, 20
@@ -51,18 +51,18 @@ def main(arguments: list[str] | None = None) -> int:
     lean_emulator.install()
     with mock_aws():
         create_resources(emulated=True, dynamodb_apart=False)
-        world = World.first()
+        causeway = Causeway.first()
         if options.replay is None:
-            return _play_all(world, options.seed)
+            return _play_all(causeway, options.seed)
         try:
-            replay(world.again(), options.replay)
+            replay(causeway.again(), options.replay)
         except NotReplayable as error:
             print(f"{options.replay}: {error}", file=sys.stderr)
             return 2
     return 0
 
 
-def _play_all(first: World, seed: int) -> int:
+def _play_all(first: Causeway, seed: int) -> int:
     total, started, groups, unrelated = Findings(), time.monotonic(), 0, 0
     for title, scene in SCENES.items():
         for names, play, found, seconds in _play_scene(first.again(), scene, random.Random(f"{seed} {title}")):
@@ -75,10 +75,10 @@ def _play_all(first: World, seed: int) -> int:
     return 1 if total.wrong or unrelated else 0
 
 
-def _play_scene(world: World, scene: Scene, chance: random.Random) -> list[tuple[str, Play, Findings, float]]:
+def _play_scene(causeway: Causeway, scene: Scene, chance: random.Random) -> list[tuple[str, Play, Findings, float]]:
     """What was played of a scene: the names, how, what was found, and in how many seconds."""
     played = []
-    with world.installed(), silent(), scene_of(world, scene) as prepared:
+    with causeway.installed(), silent(), scene_of(causeway, scene) as prepared:
         for play, names in _groups(scene.pairs, [*prepared.requests], chance):
             began = time.monotonic()
             found = play(prepared, names, chance)
@@ -123,7 +123,7 @@ def _print(title: str, found: Findings, seconds: float) -> None:
         print("  the requests have nothing to do with each other: this does not count")
 
 
-def replay(world: World, identifier: str) -> None:
+def replay(causeway: Causeway, identifier: str) -> None:
     """Play a schedule again, and print its outcome. Raises: NotReplayable."""
     title, _, schedule = identifier.partition(":")
     name, _, names = title.partition("/")
@@ -135,7 +135,7 @@ def replay(world: World, identifier: str) -> None:
         faults = [Fault.read(each) for each in text.split(", ") if each]
     except ValueError:
         raise NotReplayable("a schedule is the numbers of requests, such as 0110 or 0110:0.1 lost") from None
-    with world.installed(), scene_of(world, SCENES[name]) as scene:
+    with causeway.installed(), scene_of(causeway, SCENES[name]) as scene:
         if unknown := {*names.split(", ")} - {*scene.requests}:
             raise NotReplayable(f"there is no {unknown.pop()!r} in it; there are: {', '.join(scene.requests)}")
         outcome = _replay_crash(scene, names, faults) if digits == LATER else _replay(scene, names, numbers, *faults)

@@ -1,4 +1,4 @@
-"""Scenes of cards, each prepared in a world of its own; each request is made of a process of its own."""
+"""Scenes of cards, each prepared in a service of its own; each request is made of a process of its own."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from chalicelib.cards.protocol.values import HOLD_SECONDS
 from chalicelib.cards.storage.record import without_none
 from tests.cards.cases import FEE
 from tests.cards.scenes import EUR, EVERYDAY, GERMANY, HOLDER_BLOCK, PIN, Envelope, Scene
+from tests.causeway import Causeway
 from tests.interleavings.scenes import Requests, Scenes
 from tests.interleavings.scheduler import Request
-from tests.world import World
 
 CASH = 1
 Act = Callable[[Scene], Envelope | int]
@@ -33,8 +33,8 @@ class CardRequests(Requests):
 
 
 @scene("authorize, authorize", "authorize by number, reissue", "authorize, fee", "authorize, block card")
-def last_money(world: World) -> Requests:
-    scene = Scene(world)
+def last_money(causeway: Causeway) -> Requests:
+    scene = Scene(causeway)
     card = scene.spendable(10_00)
     reissue = {"card_id": card.card_id, "card_name_line_3": "ZOE ONEIL", "generate_new_pan": 1}
     fee = FEE | {"card_id": card.card_id, "account_currency": EUR}
@@ -51,8 +51,8 @@ def last_money(world: World) -> Requests:
 
 
 @scene("authorize, authorize")
-def last_time(world: World) -> Requests:
-    scene = Scene(world)
+def last_time(causeway: Causeway) -> Requests:
+    scene = Scene(causeway)
     card = scene.spendable(1000_00, card_limit_group_id=203).card_id
     use = _use(card, transaction_type=CASH)
     for _ in range(4):  # of five that are allowed in a week
@@ -61,15 +61,15 @@ def last_time(world: World) -> Requests:
 
 
 @scene("clear, reverse", "clear, clear", "reverse, reverse")
-def hold(world: World) -> Requests:
-    scene = Scene(world)
+def hold(causeway: Causeway) -> Requests:
+    scene = Scene(causeway)
     card, link = _authorized(scene)
     return CardRequests(scene, {"authorize": _use(card), "clear": _clearing(link), "reverse": _reversal(link)})
 
 
 @scene("clear a part, expire", "reverse a part, expire")
-def expired_hold(world: World) -> Requests:
-    scene = Scene(world)
+def expired_hold(causeway: Causeway) -> Requests:
+    scene = Scene(causeway)
     card, link = _authorized(scene)
     scene.clock.advance(HOLD_SECONDS)
     return CardRequests(
@@ -84,8 +84,8 @@ def expired_hold(world: World) -> Requests:
 
 
 @scene("refund, refund", "dispute, refund")
-def cleared_purchase(world: World) -> Requests:
-    scene = Scene(world)
+def cleared_purchase(causeway: Causeway) -> Requests:
+    scene = Scene(causeway)
     card, link = _authorized(scene)
     cleared = scene.data("simulateClearing", trans_link=link, amount=8_00, currency_ison=EUR)
     dispute = {"transaction_id": cleared["transaction_id"], "step": "opened"}
@@ -100,8 +100,8 @@ def cleared_purchase(world: World) -> Requests:
 
 
 @scene("transfer, transfer", "transfer all, close account")
-def funded_account(world: World) -> Requests:
-    scene = Scene(world)
+def funded_account(causeway: Causeway) -> Requests:
+    scene = Scene(causeway)
     address = scene.funded(10_00)
     close = {"account_id": address["account_id"], "account_status": "C"}
     return CardRequests(
@@ -115,16 +115,16 @@ def funded_account(world: World) -> Requests:
 
 
 @scene("create, create")
-def reference(world: World) -> Requests:
-    scene = Scene(world)
+def reference(causeway: Causeway) -> Requests:
+    scene = Scene(causeway)
     order = {"card_program_id": EVERYDAY, "card_country_ison": GERMANY, "card_virtual": 1, "card_currency_ison": [EUR]}
     order |= HOLDER_BLOCK | {"request_reference_id": scene.reference(), "card_name_line_3": "ZOE ONEIL"}
     return CardRequests(scene, {"create": lambda each: each.do("createCard", **order)})
 
 
 @scene("set PIN, wrong PIN")
-def card_with_a_pin(world: World) -> Requests:
-    scene = Scene(world)
+def card_with_a_pin(causeway: Causeway) -> Requests:
+    scene = Scene(causeway)
     card = scene.spendable(10_00, card_virtual=0, card_pin=PIN).card_id
     (wrong,) = scene.wrong_pins(card, 1)
     return CardRequests(

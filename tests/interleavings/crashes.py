@@ -16,11 +16,11 @@ from chalicelib.cards.jobs import finish_payments_and_holds
 from chalicelib.delivery.sweeper import sweep
 from chalicelib.openbanking.flows.consent.expiry import record_due_events
 from chalicelib.openbanking.protocol.refusals import NEVER_ENDED
+from tests.causeway import Causeway
 from tests.interleavings.outcomes import Outcome, difference
 from tests.interleavings.playing import Findings, PlayedScene
 from tests.interleavings.scheduler import Fault, FaultKind, Played, Request, play
 from tests.openbanking.scenes import InMemory
-from tests.world import World
 
 LATER = "later"
 """Stands in an id in place of a schedule."""
@@ -33,15 +33,15 @@ _READS = ("/accounts:", "/v2_accounts:")
 _OF_PAYMENTS = ("payments:", "idempotency:", "/v2_payment_single:")
 
 
-def clean_up(world: World, minutes: int) -> None:
+def clean_up(causeway: Causeway, minutes: int) -> None:
     """What scheduled jobs and workers do some minutes later; the queue has lost what it had."""
-    world.clock.advance(minutes * 60)
-    InMemory.install(world.hub.delivery)
-    world.hub.delivery.call(sweep)
-    for message in world.hub.delivery.queue.ids:  # type: ignore[attr-defined]
-        world.hub.delivery.worker.attempt(message)
-    world.hub.openbanking.call(record_due_events)
-    finish_payments_and_holds(world.hub.cards)
+    causeway.clock.advance(minutes * 60)
+    InMemory.install(causeway.hub.delivery)
+    causeway.hub.delivery.call(sweep)
+    for message in causeway.hub.delivery.queue.ids:  # type: ignore[attr-defined]
+        causeway.hub.delivery.worker.attempt(message)
+    causeway.hub.openbanking.call(record_due_events)
+    finish_payments_and_holds(causeway.hub.cards)
 
 
 class PlayedCrash:
@@ -79,7 +79,7 @@ class PlayedCrash:
         return [play([request], (), struck.get(number)) for number, request in enumerate(requests)]
 
     def _jobs(self, minutes: int) -> Request:
-        return partial(clean_up, self._scene.world, minutes)
+        return partial(clean_up, self._scene.causeway, minutes)
 
     def _judge(self, *crashes: Fault) -> Findings:
         played = self.play(*crashes)

@@ -1,4 +1,4 @@
-"""Scenes of open banking, each prepared in a world of its own."""
+"""Scenes of open banking, each prepared in a service of its own."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from tests.causeway import Causeway, always
 from tests.interleavings.scenes import Requests, Scenes
 from tests.interleavings.scheduler import Request
 from tests.openbanking.circuits import Reader
 from tests.openbanking.payer import Payer
 from tests.openbanking.unattended import Reader as UnattendedReader
 from tests.openbanking.unattended import limit_reads
-from tests.world import World, always
 
 BANK = 1
 scene = Scenes()
 
 
 @scene("redeem, redeem", "redeem, revoke by bank")
-def code(world: World) -> Requests:
-    consented = world.approve(BANK)
+def code(causeway: Causeway) -> Requests:
+    consented = causeway.approve(BANK)
     return Requests(
         {
-            "redeem": _redemption(world, consented.query["code"]),
-            "revoke by bank": _revocation_by_bank(world, consented.bank_token),
-            "deactivate client": _deactivation(world),
+            "redeem": _redemption(causeway, consented.query["code"]),
+            "revoke by bank": _revocation_by_bank(causeway, consented.bank_token),
+            "deactivate client": _deactivation(causeway),
         }
     )
 
@@ -41,67 +41,67 @@ def code(world: World) -> Requests:
     "archive client, refresh",
     "rotate secret, refresh",
 )
-def tokens(world: World) -> Requests:
-    consented, reader = world.approve(BANK), Reader(world, BANK)
-    tokens = _redemption(world, consented.query["code"])().body
+def tokens(causeway: Causeway) -> Requests:
+    consented, reader = causeway.approve(BANK), Reader(causeway, BANK)
+    tokens = _redemption(causeway, consented.query["code"])().body
     reader.bearer = tokens["access_token"]
     return Requests(
         {
-            "refresh": _refresh(world, tokens),
+            "refresh": _refresh(causeway, tokens),
             "read": reader.ask,
-            "revoke": _revocation(world, tokens["access_token"]),
-            "revoke by bank": _revocation_by_bank(world, consented.bank_token),
-            "deactivate client": _deactivation(world),
-            "archive client": lambda: world.hub.openbanking.clients.archive(world.client.client_id).is_archived,
-            "rotate secret": _rotation(world),
+            "revoke": _revocation(causeway, tokens["access_token"]),
+            "revoke by bank": _revocation_by_bank(causeway, consented.bank_token),
+            "deactivate client": _deactivation(causeway),
+            "archive client": lambda: causeway.hub.openbanking.clients.archive(causeway.client.client_id).is_archived,
+            "rotate secret": _rotation(causeway),
         }
     )
 
 
 @scene("consent, consent", "consent, cancel", "consent, drop callback")
-def authorization(world: World) -> Requests:
-    url = world.authorize(BANK)["redirect_url"]
-    back = urlsplit(world.bank(BANK, "/init_authorization", {"request_url": url}).body["cancel_url"]).path
-    body = world.consent_body(BANK, url)
+def authorization(causeway: Causeway) -> Requests:
+    url = causeway.authorize(BANK)["redirect_url"]
+    back = urlsplit(causeway.bank(BANK, "/init_authorization", {"request_url": url}).body["cancel_url"]).path
+    body = causeway.consent_body(BANK, url)
     return Requests(
         {
-            "consent": lambda: world.bank(BANK, "/consent", body),
-            "cancel": lambda: world.call("GET", back).headers["location"],
-            "drop callback": _change(world, callback_urls=["https://tpp.example/other"]),
+            "consent": lambda: causeway.bank(BANK, "/consent", body),
+            "cancel": lambda: causeway.call("GET", back).headers["location"],
+            "drop callback": _change(causeway, callback_urls=["https://tpp.example/other"]),
         }
     )
 
 
 @scene("pay with a key, pay with a key", "pay, report", "pay, revoke", "pay, deactivate client")
-def order(world: World) -> Requests:
-    payer = Payer(world, 2)
+def order(causeway: Causeway) -> Requests:
+    payer = Payer(causeway, 2)
     return Requests(
         {
             "pay": payer.pay,
             "pay with a key": lambda: payer.pay("a-key"),
             "report": lambda: payer.report("ACSC"),
-            "revoke": _revocation(world, str(payer.bearer)),
-            "deactivate client": _deactivation(world),
+            "revoke": _revocation(causeway, str(payer.bearer)),
+            "deactivate client": _deactivation(causeway),
         }
     )
 
 
 @scene("pay, pay")
-def order_with_a_request_id(world: World) -> Requests:
-    payer = Payer(world, 2)
+def order_with_a_request_id(causeway: Causeway) -> Requests:
+    payer = Payer(causeway, 2)
     payer.request_id = str(uuid.uuid4())
     return Requests({"pay": payer.pay, "report": lambda: payer.report("ACSC")})
 
 
 @scene("pay, pay")
-def one_time_consent(world: World) -> Requests:
-    payer = Payer(world, 2, consent_type="one_time")
-    return Requests({"pay": payer.pay, "revoke": _revocation(world, str(payer.bearer))})
+def one_time_consent(causeway: Causeway) -> Requests:
+    payer = Payer(causeway, 2, consent_type="one_time")
+    return Requests({"pay": payer.pay, "revoke": _revocation(causeway, str(payer.bearer))})
 
 
 @scene("report a step, report the end", "report the end, stop events", "query, report the end")
-def payment(world: World) -> Requests:
-    payer = Payer(world, 2)
+def payment(causeway: Causeway) -> Requests:
+    payer = Payer(causeway, 2)
     payer.pay()
     payer.side.answers["/v2_payment_single_status"] = always({"transaction_status": "ACSP"})
     return Requests(
@@ -109,57 +109,57 @@ def payment(world: World) -> Requests:
             "report a step": lambda: payer.report("ACSP"),
             "report the end": lambda: payer.report("ACSC"),
             "query": payer.status,
-            "stop events": _change(world, events_url=None),
+            "stop events": _change(causeway, events_url=None),
         }
     )
 
 
 @scene("read, read")
-def last_unattended_read(world: World) -> Requests:
-    limit_reads(world, limit=1)
-    reader = UnattendedReader(world)
+def last_unattended_read(causeway: Causeway) -> Requests:
+    limit_reads(causeway, limit=1)
+    reader = UnattendedReader(causeway)
     return Requests({"read": reader.read})
 
 
 @scene("rotate secret, rotate secret", "change title, change it otherwise")
-def client(world: World) -> Requests:
+def client(causeway: Causeway) -> Requests:
     """The changes name the revision that they have read."""
-    revision = world.hub.openbanking.clients.get(world.client.client_id).revision
+    revision = causeway.hub.openbanking.clients.get(causeway.client.client_id).revision
     return Requests(
         {
-            "rotate secret": _rotation(world),
-            "change title": _change(world, revision=revision, title="Budget Friend"),
-            "change it otherwise": _change(world, revision=revision, title="Budget Foe"),
+            "rotate secret": _rotation(causeway),
+            "change title": _change(causeway, revision=revision, title="Budget Friend"),
+            "change it otherwise": _change(causeway, revision=revision, title="Budget Foe"),
         }
     )
 
 
-def _rotation(world: World) -> Request:
+def _rotation(causeway: Causeway) -> Request:
     """A new secret for a client that has none; the number of its secrets afterwards."""
-    return lambda: len(world.hub.openbanking.clients.rotate_secret(world.client.client_id, 60).client.secrets)
+    return lambda: len(causeway.hub.openbanking.clients.rotate_secret(causeway.client.client_id, 60).client.secrets)
 
 
-def _change(world: World, **details: Any) -> Request:
+def _change(causeway: Causeway, **details: Any) -> Request:
     """An operator's change of the client; its revision afterwards."""
-    return lambda: world.hub.openbanking.clients.update(world.client.client_id, **details).client.revision
+    return lambda: causeway.hub.openbanking.clients.update(causeway.client.client_id, **details).client.revision
 
 
-def _deactivation(world: World) -> Request:
-    return lambda: world.hub.openbanking.clients.deactivate(world.client.client_id).active
+def _deactivation(causeway: Causeway) -> Request:
+    return lambda: causeway.hub.openbanking.clients.deactivate(causeway.client.client_id).active
 
 
-def _redemption(world: World, code: str) -> Request:
-    return lambda: world.tpp("POST", "/tpp/token", {"code": code})
+def _redemption(causeway: Causeway, code: str) -> Request:
+    return lambda: causeway.tpp("POST", "/tpp/token", {"code": code})
 
 
-def _refresh(world: World, tokens: Mapping[str, Any]) -> Request:
+def _refresh(causeway: Causeway, tokens: Mapping[str, Any]) -> Request:
     body = {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]}
-    return lambda: world.tpp("POST", "/tpp/token", body)
+    return lambda: causeway.tpp("POST", "/tpp/token", body)
 
 
-def _revocation(world: World, access_token: str) -> Request:
-    return lambda: world.tpp("POST", "/tpp/token/revoke", {"token": access_token})
+def _revocation(causeway: Causeway, access_token: str) -> Request:
+    return lambda: causeway.tpp("POST", "/tpp/token/revoke", {"token": access_token})
 
 
-def _revocation_by_bank(world: World, bank_token: str) -> Request:
-    return lambda: world.bank(BANK, "/token/revoke", {"access_token": bank_token})
+def _revocation_by_bank(causeway: Causeway, bank_token: str) -> Request:
+    return lambda: causeway.bank(BANK, "/token/revoke", {"access_token": bank_token})

@@ -14,7 +14,7 @@ from chalicelib.foundation import jsontext
 from chalicelib.openbanking.protocol.refusals import STILL_RUNNING
 from tests.cards.contest import UNDECIDED
 from tests.cards.scenes import Envelope
-from tests.world import Answer, World
+from tests.causeway import Answer, Causeway
 
 _NAMES = r"\w*id|\w*reference|trans_link|auth_code|pan|pin|cvc2|acs_password|account_number"
 _RANDOM = re.compile(
@@ -44,9 +44,9 @@ class Outcome(NamedTuple):
         return [self.answers, *self.received, *self.stored]
 
 
-def received(world: World) -> tuple[str, ...]:
+def received(causeway: Causeway) -> tuple[str, ...]:
     """The calls that banks and the client have received, as in ``Outcome``."""
-    calls = Counter(path for path, _ in {*_received(world)})
+    calls = Counter(path for path, _ in {*_received(causeway)})
     return tuple(sorted(f"{path}: {number}" for path, number in calls.items()))
 
 
@@ -78,11 +78,11 @@ def is_to_come_again(result: Any) -> bool:
             return False
 
 
-def _received(world: World) -> Iterator[tuple[str, str]]:
+def _received(causeway: Causeway) -> Iterator[tuple[str, str]]:
     """Each call's path and id."""
-    for side in world.banks.values():
+    for side in causeway.banks.values():
         yield from ((each.path, each.headers["X-Request-Id"]) for each in side.received)
-    yield from (("event", each.headers["webhook-id"]) for each in world.receiver.received)
+    yield from (("event", each.headers["webhook-id"]) for each in causeway.receiver.received)
 
 
 def _content(result: Any) -> Any:

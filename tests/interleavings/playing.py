@@ -19,12 +19,12 @@ from unittest.mock import patch
 from chalicelib.cards.storage import sequences
 from chalicelib.delivery import receiver_slots, worker
 from chalicelib.foundation.dynamodb import sharded_index
+from tests.causeway import Causeway
 from tests.interleavings.outcomes import Outcome, answers, difference, is_to_come_again, received
 from tests.interleavings.scenes import Requests, Scene
 from tests.interleavings.scheduler import Fault, FaultKind, Played, Request, Schedule, play, play_all
 from tests.interleavings.stored import TABLES, Stored
 from tests.openbanking.faults import Snapshot
-from tests.world import World
 
 _Numbers = tuple[int, ...]
 """Requests by their numbers."""
@@ -57,19 +57,19 @@ class Sample:
 
 
 class PlayedScene:
-    """A scene, prepared in a world, to be played from the same beginning again and again."""
+    """A scene, prepared in a service, to be played from the same beginning again and again."""
 
-    def __init__(self, world: World, requests: Requests) -> None:
-        self.world = world
+    def __init__(self, causeway: Causeway, requests: Requests) -> None:
+        self.causeway = causeway
         self.requests = requests
-        self._before, self._stored = Snapshot(world, TABLES), Stored(world)
+        self._before, self._stored = Snapshot(causeway, TABLES), Stored(causeway)
 
     def restore(self) -> None:
         self._before.restore()
 
     def outcome(self, results: Sequence[Any]) -> Outcome:
         """What requests came to since the beginning, which had these results."""
-        return Outcome(answers(results), received(self.world), self._stored.changes())
+        return Outcome(answers(results), received(self.causeway), self._stored.changes())
 
     def ledger_mismatch(self) -> str:
         return self._stored.ledger_mismatch()
@@ -174,17 +174,17 @@ class PlayedGroup:
 
 
 @contextmanager
-def scene_of(world: World, scene: Scene) -> Iterator[PlayedScene]:
+def scene_of(causeway: Causeway, scene: Scene) -> Iterator[PlayedScene]:
     """A scene whose client and programme manager want events. Every run makes the same calls, and few of them.
 
     Processes take blocks of identifiers that no run uses up, indexes have one shard, and slots are taken in order.
     """
-    world.wants_events()
+    causeway.wants_events()
     with (
-        world.manager_wants_events(),
+        causeway.manager_wants_events(),
         patch.object(sequences, "BLOCK", 10**6),
         patch.object(sharded_index, "SHARDS", 1),
         patch.object(worker, "any_slot", lambda lane: receiver_slots.Slot(lane, 0)),
         patch("chalicelib.delivery.receiver_slots.random.shuffle"),
     ):
-        yield PlayedScene(world, scene.prepare(world))
+        yield PlayedScene(causeway, scene.prepare(causeway))

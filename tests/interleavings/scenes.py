@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from tests.causeway import Causeway
 from tests.interleavings.scheduler import Request
-from tests.world import World
 
 
 class Requests(dict[str, Request]):
@@ -19,17 +19,17 @@ class Requests(dict[str, Request]):
 
 @dataclass(frozen=True)
 class Scene:
-    """What prepares a scene in a world, and those of its pairs that are played in every order: ``redeem, revoke``."""
+    """What prepares a scene in a service, and those of its pairs that are played in every order: ``redeem, revoke``."""
 
-    prepare: Callable[[World], Requests]
+    prepare: Callable[[Causeway], Requests]
     pairs: Sequence[str]
 
 
 class Scenes(dict[str, Scene]):
     """The scenes of a module: each is a function that prepares it, and gives it its name."""
 
-    def __call__(self, *pairs: str) -> Callable[[Callable[[World], Requests]], Callable[[World], Requests]]:
-        def note(prepare: Callable[[World], Requests]) -> Callable[[World], Requests]:
+    def __call__(self, *pairs: str) -> Callable[[Callable[[Causeway], Requests]], Callable[[Causeway], Requests]]:
+        def note(prepare: Callable[[Causeway], Requests]) -> Callable[[Causeway], Requests]:
             self[prepare.__name__.replace("_", " ")] = Scene(prepare, pairs)
             return prepare
 

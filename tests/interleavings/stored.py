@@ -17,9 +17,9 @@ from chalicelib.foundation.dynamodb.items import unpack
 from chalicelib.foundation.dynamodb.store import Store
 from infra.admin.ledger_verification import prove_ledger
 from tests.cards.network_books import PastTheStore
+from tests.causeway import GROWING, Causeway
 from tests.openbanking.faults import table_of
 from tests.tables import rows
-from tests.world import GROWING, World
 
 TABLES = (*GROWING, "clients")
 _NAMES = r"\w*ids?|revision|\w*_shard|auth_code|last_four|of|pvv|stan|trace_number|trans_link"
@@ -30,11 +30,11 @@ _RANDOM = re.compile(
 
 
 class Stored:
-    """The tables of a world as they stand at the beginning."""
+    """The tables of a service as they stand at the beginning."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self._before = {table: [*rows(table_of(world, table))] for table in TABLES}
+    def __init__(self, causeway: Causeway) -> None:
+        self._world = causeway
+        self._before = {table: [*rows(table_of(causeway, table))] for table in TABLES}
 
     def changes(self) -> tuple[str, ...]:
         """The rows that were written, and how many were replaced or deleted."""

@@ -10,10 +10,10 @@ import pytest
 from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.openbanking.records.consents import Consents
+from tests.causeway import Causeway
 from tests.interleavings.__main__ import SCENES, NotReplayable, in_both_orders, play_crash, replay
 from tests.interleavings.playing import PlayedGroup, Sample, scene_of
 from tests.interleavings.scheduler import Crashed, Fault, Request, Schedule, play, play_all
-from tests.world import World
 
 TRIPLES = [
     "code/redeem, redeem, revoke by bank",
@@ -25,14 +25,14 @@ TRIPLES = [
 
 
 @pytest.fixture
-def redeem_redeem(world: World) -> Iterator[PlayedGroup]:
-    with scene_of(world, SCENES["code"]) as scene:
+def redeem_redeem(causeway: Causeway) -> Iterator[PlayedGroup]:
+    with scene_of(causeway, SCENES["code"]) as scene:
         yield scene.group("redeem, redeem")
 
 
 @pytest.mark.parametrize(("title", "pair"), [(title, pair) for title, scene in SCENES.items() for pair in scene.pairs])
-def test_every_interleaving_of_two_requests_has_a_serial_outcome(world: World, title: str, pair: str) -> None:
-    with scene_of(world, SCENES[title]) as scene:
+def test_every_interleaving_of_two_requests_has_a_serial_outcome(causeway: Causeway, title: str, pair: str) -> None:
+    with scene_of(causeway, SCENES[title]) as scene:
         group = scene.group(pair)
         found = group.play_all() + group.play_all(random.Random(pair).choice(group.faults))
 
@@ -41,9 +41,9 @@ def test_every_interleaving_of_two_requests_has_a_serial_outcome(world: World, t
 
 
 @pytest.mark.parametrize("title", TRIPLES)
-def test_interleavings_of_three_requests_have_a_serial_outcome(world: World, title: str) -> None:
+def test_interleavings_of_three_requests_have_a_serial_outcome(causeway: Causeway, title: str) -> None:
     name, _, names = title.partition("/")
-    with scene_of(world, SCENES[name]) as scene:
+    with scene_of(causeway, SCENES[name]) as scene:
         found = scene.group(names, Sample(15, random.Random(title))).play_all()
 
     assert found.wrong == {}
@@ -51,8 +51,8 @@ def test_interleavings_of_three_requests_have_a_serial_outcome(world: World, tit
 
 
 @pytest.mark.parametrize("title", ["code", "order", "one time consent", "funded account", "reference"])
-def test_a_request_after_a_crash_and_the_jobs_finds_an_allowed_state(world: World, title: str) -> None:
-    with scene_of(world, SCENES[title]) as scene:
+def test_a_request_after_a_crash_and_the_jobs_finds_an_allowed_state(causeway: Causeway, title: str) -> None:
+    with scene_of(causeway, SCENES[title]) as scene:
         pairs = [each for pair in SCENES[title].pairs for each in in_both_orders(pair)]
         found = [play_crash(scene, pair, random.Random(pair)) for pair in pairs]
 
@@ -82,10 +82,10 @@ def test_a_missing_condition_is_detected(redeem_redeem: PlayedGroup, monkeypatch
     assert redeem_redeem.play_all().wrong != {}
 
 
-def test_a_crash_without_cleanup_is_detected(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_crash_without_cleanup_is_detected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.interleavings.crashes.finish_payments_and_holds", lambda cards: None)
 
-    with scene_of(world, SCENES["funded account"]) as scene:
+    with scene_of(causeway, SCENES["funded account"]) as scene:
         assert play_crash(scene, "transfer, transfer", random.Random(1)).wrong != {}
 
 
@@ -100,14 +100,14 @@ def test_a_crash_without_cleanup_is_detected(world: World, monkeypatch: pytest.M
         ("code/redeem, redeem:00111:0.9 lost", "stale"),
     ],
 )
-def test_an_invalid_schedule_id_is_not_replayed(world: World, identifier: str, reason: str) -> None:
+def test_an_invalid_schedule_id_is_not_replayed(causeway: Causeway, identifier: str, reason: str) -> None:
     with pytest.raises(NotReplayable, match=reason):
-        replay(world, identifier)
+        replay(causeway, identifier)
 
 
-def test_two_requests_of_four_calls_have_70_replayable_schedules(world: World) -> None:
+def test_two_requests_of_four_calls_have_70_replayable_schedules(causeway: Causeway) -> None:
     made: list[int] = []
-    requests = [_writer(world, made, number, lambda: "one item") for number in (0, 1)]
+    requests = [_writer(causeway, made, number, lambda: "one item") for number in (0, 1)]
 
     def play_one(schedule: Schedule) -> Schedule:
         made.clear()
@@ -121,20 +121,20 @@ def test_two_requests_of_four_calls_have_70_replayable_schedules(world: World) -
     assert [play_one(schedule) for schedule in played[:10]] == played[:10]
 
 
-def test_calls_on_different_items_are_played_in_one_order(world: World) -> None:
-    requests = [_writer(world, [], number, new_id) for number in (0, 1)]
+def test_calls_on_different_items_are_played_in_one_order(causeway: Causeway) -> None:
+    requests = [_writer(causeway, [], number, new_id) for number in (0, 1)]
 
     played = [each.schedule for each in play_all(lambda schedule: play(requests, schedule))]
 
     assert played == [(0, 0, 0, 0, 1, 1, 1, 1)]
 
 
-def _writer(world: World, made: list[int], number: int, claim: Callable[[], str]) -> Request:
+def _writer(causeway: Causeway, made: list[int], number: int, claim: Callable[[], str]) -> Request:
     """A request that puts four items, and notes its number each time."""
 
     def request() -> int:
         for _ in range(4):
-            world.hub.store.put("idempotency", {"claim": claim(), "number": number})
+            causeway.hub.store.put("idempotency", {"claim": claim(), "number": number})
             made.append(number)
         return number
 

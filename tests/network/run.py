@@ -27,6 +27,7 @@ from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.records.consents import consent_key
 from infra.local.resources import create_resources
 from tests import lean_emulator
+from tests.causeway import GROWING, BankSide, Causeway
 from tests.chaos.life import draw_from, simulate_time_limits
 from tests.chaos.receivers import NO_ANSWER, Ledger, Receivers, verify_in
 from tests.chaos.run import Accepted, Deliveries, Story
@@ -35,7 +36,6 @@ from tests.chaos.verdict import ending_of
 from tests.http_servers import serving
 from tests.lossy_proxy import Fate, LossyProxy, each_in_turn
 from tests.manual_clock import ManualClock
-from tests.world import GROWING, BankSide, World
 
 START = datetime(2096, 3, 5, 9, tzinfo=UTC)
 TPPS, VERSIONS = 0, (1, 2)
@@ -69,13 +69,13 @@ class Network:
         hub = Hub(Settings.from_environment({"STAGE": "local"}), self.clock)
         hub.keyring.initialise()
         self.urls = {party: f"{proxy.url}/bank-{party}" for party, proxy in self.proxies.items()}
-        self._world = World(hub, {version: add_bank(hub, version, self.urls[version]) for version in VERSIONS})
+        self._world = Causeway(hub, {version: add_bank(hub, version, self.urls[version]) for version in VERSIONS})
         handler = log.logger().handlers[0]
         assert isinstance(handler, logging.StreamHandler)
         handler.setStream(self._ending.enter_context(log_file.open("a")))
 
-    def begin(self, ledger: Ledger) -> World:
-        """A world in which nothing has happened; its network is good."""
+    def begin(self, ledger: Ledger) -> Causeway:
+        """A service in which nothing has happened; its network is good."""
         self._world.forget_journeys((*GROWING, "clients"))
         for party, proxy in self.proxies.items():
             self._servers[party].ledger = ledger
@@ -83,9 +83,9 @@ class Network:
             proxy.attempts.clear()
         hub = self._world.another_process()
         outbound, sides = hub.outbound, self._world.banks.items()
-        world = World(hub, {version: BankSide(side.bank, side.api_key, side.key) for version, side in sides})
+        causeway = Causeway(hub, {version: BankSide(side.bank, side.api_key, side.key) for version, side in sides})
         hub.__dict__["outbound"] = outbound
-        return world
+        return causeway
 
     def fates(self) -> Counter[Fate]:
         """How often each fate befell a request, in all runs."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from chalicelib.foundation.jsontext import Number
+from tests.causeway import IBAN
 from tests.openbanking.specification import TABLES, Member
-from tests.world import IBAN
 
 MAY_BE_EMPTY = ("receiver_iban", "receiver_account_number", "receiver_sort_code")
 """An empty text in these members of version 1 means that they are absent."""

@@ -6,31 +6,31 @@ from collections.abc import Callable
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from chalicelib.openbanking.records.authorization_requests import AuthorizationRequest, authorization_key
+from tests.causeway import Answer, Causeway
 from tests.openbanking.faults import Fault, items
 from tests.openbanking.key_holder import open_pushed
 from tests.openbanking.payment_scenes import scene
 from tests.openbanking.scenes import Run, completed
-from tests.world import Answer, World
 
 BIC = "BETADEF1"
 _GONE = "http://127.0.0.1:1/another-bank/authorize"
 
 
-def request(world: World, **more: str) -> str:
-    query = {"response_type": "code", "client_id": world.client.client_id, "scope": "accounts", "state": "s", **more}
+def request(causeway: Causeway, **more: str) -> str:
+    query = {"response_type": "code", "client_id": causeway.client.client_id, "scope": "accounts", "state": "s", **more}
     return f"/oauth/authorize?{urlencode(query)}"
 
 
-def starts_anew(world: World) -> None:
+def starts_anew(causeway: Causeway) -> None:
     """Forget what an instance has cached of banks."""
-    world.hub.openbanking.banks._forget()
+    causeway.hub.openbanking.banks._forget()
     for name in ("open_downtimes", "response_times"):
-        world.hub.statistics.__dict__.pop(name, None)
+        causeway.hub.statistics.__dict__.pop(name, None)
     for name in ("bank_directory", "bank_choices"):
-        world.hub.openbanking.__dict__.pop(name, None)
+        causeway.hub.openbanking.__dict__.pop(name, None)
 
 
-def shown(world: World, fault: Fault, ask: Callable[[], Answer], status: int = 200) -> Answer:
+def shown(causeway: Causeway, fault: Fault, ask: Callable[[], Answer], status: int = 200) -> Answer:
     """The answer, to a second attempt if the first was told that the storage did not respond."""
     with fault:
         answer = ask()
@@ -38,38 +38,38 @@ def shown(world: World, fault: Fault, ask: Callable[[], Answer], status: int = 2
     if answer.status == 500:
         assert "storage did not respond" in answer.text or "failed to read the logo" in answer.text
         answer = ask()
-    elif location.startswith(world.client.callback_url):
+    elif location.startswith(causeway.client.callback_url):
         assert parse_qs(urlsplit(location).query)["error"] == ["server_error"]
         answer = ask()
     assert answer.status == status, answer
     return answer
 
 
-def requests(world: World) -> list[str]:
-    return [item["request_url"] for item in items(world, "authorizations") if "request_url" in item]
+def requests(causeway: Causeway) -> list[str]:
+    return [item["request_url"] for item in items(causeway, "authorizations") if "request_url" in item]
 
 
 @scene()
-def show_the_banks(world: World) -> Run:
+def show_the_banks(causeway: Causeway) -> Run:
     def run(fault: Fault) -> None:
-        starts_anew(world)
-        assert "Choose your bank" in shown(world, fault, lambda: world.call("GET", request(world))).text
-        assert requests(world) == []
+        starts_anew(causeway)
+        assert "Choose your bank" in shown(causeway, fault, lambda: causeway.call("GET", request(causeway))).text
+        assert requests(causeway) == []
 
     return run
 
 
 @scene()
-def choose_another_bank(world: World) -> Run:
+def choose_another_bank(causeway: Causeway) -> Run:
     """The stored request is at a bank that has another address since: to the service, another bank's."""
-    world.call("GET", request(world, chosen_bic=BIC))
-    (item,) = items(world, "authorizations")
-    world.hub.store.put("authorizations", item | {"bic": "ALPHGB21", "api_version": 1, "request_url": _GONE})
+    causeway.call("GET", request(causeway, chosen_bic=BIC))
+    (item,) = items(causeway, "authorizations")
+    causeway.hub.store.put("authorizations", item | {"bic": "ALPHGB21", "api_version": 1, "request_url": _GONE})
 
     def run(fault: Fault) -> None:
-        answer = shown(world, fault, lambda: world.call("GET", request(world, chosen_bic=BIC)), 303)
-        assert requests(world) == [answer.headers["location"]]
-        kept = world.hub.store.get(*authorization_key(item["authorization_id"]))
+        answer = shown(causeway, fault, lambda: causeway.call("GET", request(causeway, chosen_bic=BIC)), 303)
+        assert requests(causeway) == [answer.headers["location"]]
+        kept = causeway.hub.store.get(*authorization_key(item["authorization_id"]))
         assert kept is not None
         assert AuthorizationRequest.from_item(kept).bic == BIC
 
@@ -77,43 +77,43 @@ def choose_another_bank(world: World) -> Run:
 
 
 @scene()
-def open_a_pushed_request_without_a_bank(world: World) -> Run:
+def open_a_pushed_request_without_a_bank(causeway: Causeway) -> Run:
     form = {"response_type": "code", "scope": "accounts"}
-    request_uri = world.tpp("POST", "/oauth/par", form=form).body["request_uri"]
+    request_uri = causeway.tpp("POST", "/oauth/par", form=form).body["request_uri"]
 
     def run(fault: Fault) -> None:
-        assert "Choose your bank" in shown(world, fault, lambda: open_pushed(world, request_uri)).text
-        (item,) = items(world, "authorizations")
+        assert "Choose your bank" in shown(causeway, fault, lambda: open_pushed(causeway, request_uri)).text
+        (item,) = items(causeway, "authorizations")
         assert "kept_until" in item
 
     return run
 
 
 @scene()
-def choose_the_bank_of_a_pushed_request(world: World) -> Run:
+def choose_the_bank_of_a_pushed_request(causeway: Causeway) -> Run:
     form = {"response_type": "code", "scope": "accounts"}
-    request_uri = world.tpp("POST", "/oauth/par", form=form).body["request_uri"]
-    query = urlencode({"client_id": world.client.client_id, "request_uri": request_uri, "chosen_bic": BIC})
+    request_uri = causeway.tpp("POST", "/oauth/par", form=form).body["request_uri"]
+    query = urlencode({"client_id": causeway.client.client_id, "request_uri": request_uri, "chosen_bic": BIC})
 
     def run(fault: Fault) -> None:
-        answer = shown(world, fault, lambda: world.call("GET", f"/oauth/authorize?{query}"), 303)
-        assert requests(world) == [answer.headers["location"]]
+        answer = shown(causeway, fault, lambda: causeway.call("GET", f"/oauth/authorize?{query}"), 303)
+        assert requests(causeway) == [answer.headers["location"]]
 
     return run
 
 
 @scene("/tpp/banks", "/tpp/banks/ALPHGB21")
-def list_banks_on_an_instance_that_has_just_started(world: World, path: str) -> Run:
+def list_banks_on_an_instance_that_has_just_started(causeway: Causeway, path: str) -> Run:
     def run(fault: Fault) -> None:
-        starts_anew(world)
-        completed(fault, lambda: world.tpp("GET", path))
+        starts_anew(causeway)
+        completed(fault, lambda: causeway.tpp("GET", path))
 
     return run
 
 
 @scene()
-def look_at_a_logo(world: World) -> Run:
+def look_at_a_logo(causeway: Causeway) -> Run:
     def run(fault: Fault) -> None:
-        shown(world, fault, lambda: world.call("GET", f"/banks/{BIC}/logo/{'0' * 32}"), 404)
+        shown(causeway, fault, lambda: causeway.call("GET", f"/banks/{BIC}/logo/{'0' * 32}"), 404)
 
     return run

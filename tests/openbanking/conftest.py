@@ -6,17 +6,17 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.causeway import Causeway
 from tests.openbanking.stage import Stage
-from tests.world import World
 
 
 @pytest.fixture(scope="module")
-def stage(shared_world: World) -> Iterator[Stage]:
-    """One service, one client and one bearer per version for a whole module; not to be mixed with ``world``."""
-    world = shared_world.again()
-    stage = Stage(world)
-    with world.installed():
+def stage(shared_causeway: Causeway) -> Iterator[Stage]:
+    """One service, one client and one bearer per version for a whole module; not to be mixed with ``causeway``."""
+    causeway = shared_causeway.again()
+    stage = Stage(causeway)
+    with causeway.installed():
         for version in (1, 2):
             stage.bearer(version)
-        with world._instead("batch_get", stage.read):
+        with causeway._instead("batch_get", stage.read):
             yield stage

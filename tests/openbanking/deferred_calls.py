@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from chalicelib.foundation.http.outbound import NotReached
+from tests.causeway import Answer, Causeway, Sent
 from tests.openbanking.examples import BY_WEBHOOK
-from tests.world import Answer, Sent, World
 
 LATER = {"prefer": "respond-async"}
 
@@ -25,8 +25,8 @@ def accepted(answer: Answer) -> str:
     return request_id
 
 
-def looked_up(world: World, request_id: str, bearer: str | None = None, **others: Any) -> Answer:
-    return world.tpp("GET", f"/tpp/requests/{request_id}", bearer=bearer, **others)
+def looked_up(causeway: Causeway, request_id: str, bearer: str | None = None, **others: Any) -> Answer:
+    return causeway.tpp("GET", f"/tpp/requests/{request_id}", bearer=bearer, **others)
 
 
 class Died(BaseException):
@@ -41,11 +41,11 @@ def dies(sent: Sent) -> Any:
 class Question:
     """A question about accounts that was accepted from a TPP; ``answer`` is what the bank will give."""
 
-    def __init__(self, world: World, version: int = 1, **headers: str) -> None:
-        self.world = world
+    def __init__(self, causeway: Causeway, version: int = 1, **headers: str) -> None:
+        self.causeway = causeway
         self.row = ACCOUNTS[version]
-        self.side = world.banks[version]
-        tokens = world.tokens(version)
+        self.side = causeway.banks[version]
+        tokens = causeway.tokens(version)
         self.bearer, self.refresh_token = tokens["access_token"], tokens["refresh_token"]
         self.consent_id = tokens["consent_id"]
         self.bank_gives(self.row.answer)
@@ -55,29 +55,29 @@ class Question:
         self.side.answers[self.row.webhook] = lambda sent: answer
 
     def ask(self, **headers: str) -> Answer:
-        return self.world.tpp("GET", self.row.call, bearer=self.bearer, headers=LATER | headers)
+        return self.causeway.tpp("GET", self.row.call, bearer=self.bearer, headers=LATER | headers)
 
     def at_once(self, **headers: str) -> Answer:
         """The same question, waited for."""
-        return self.world.tpp("GET", self.row.call, bearer=self.bearer, headers=headers)
+        return self.causeway.tpp("GET", self.row.call, bearer=self.bearer, headers=headers)
 
     def attempt(self) -> None:
-        self.world.hub.delivery.worker.attempt(self.request_id)
+        self.causeway.hub.delivery.worker.attempt(self.request_id)
 
     def refreshed(self) -> str:
         """A new bearer of the same consent."""
-        answer = self.world.tpp("POST", "/tpp/token", {"refresh_token": self.refresh_token})
+        answer = self.causeway.tpp("POST", "/tpp/token", {"refresh_token": self.refresh_token})
         assert answer.status == 200, answer
         bearer: str = answer.body["access_token"]
         return bearer
 
     def outcome(self) -> dict[str, Any]:
         """What can be fetched, whatever the time: bearers last an hour."""
-        answer = looked_up(self.world, self.request_id, self.refreshed())
+        answer = looked_up(self.causeway, self.request_id, self.refreshed())
         assert answer.status == 200, answer
         body: dict[str, Any] = answer.body
         return body
 
     @property
     def state(self) -> str:
-        return self.world.delivery(self.request_id).state
+        return self.causeway.delivery(self.request_id).state

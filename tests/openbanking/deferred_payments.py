@@ -8,16 +8,16 @@ from chalicelib.delivery.delivery_record import CLAIMED_SECONDS
 from chalicelib.delivery.sweeper import sweep
 from chalicelib.foundation.identifiers import OpaqueToken
 from chalicelib.openbanking.records.consents import consent_key
+from tests.causeway import Answer, Causeway
 from tests.openbanking.deferred_calls import LATER, accepted, looked_up
 from tests.openbanking.payer import Payer
-from tests.world import Answer, World
 
 
 class LaterPayer(Payer):
     """A TPP that does not wait for the bank's answer."""
 
-    def __init__(self, world: World, version: int, kind: str = "single", consent_type: str = "reusable") -> None:
-        super().__init__(world, version, kind, consent_type)
+    def __init__(self, causeway: Causeway, version: int, kind: str = "single", consent_type: str = "reusable") -> None:
+        super().__init__(causeway, version, kind, consent_type)
         self.headers = dict(LATER)
 
     def order(self, key: str | None = None, **members: Any) -> str:
@@ -34,12 +34,12 @@ class LaterPayer(Payer):
 
     def attempt(self, request_id: str) -> None:
         """The next attempt, when its time has come."""
-        due_at = self.world.delivery(request_id).due_at
-        self.world.clock.advance(max((due_at or 0) - self.world.clock.time(), 0))
-        self.world.hub.delivery.worker.attempt(request_id)
+        due_at = self.causeway.delivery(request_id).due_at
+        self.causeway.clock.advance(max((due_at or 0) - self.causeway.clock.time(), 0))
+        self.causeway.hub.delivery.worker.attempt(request_id)
 
     def outcome(self, request_id: str) -> dict[str, Any]:
-        answer = looked_up(self.world, request_id, self.bearer)
+        answer = looked_up(self.causeway, request_id, self.bearer)
         assert answer.status == 200, answer
         body: dict[str, Any] = answer.body
         return body
@@ -48,18 +48,18 @@ class LaterPayer(Payer):
         """The status and the title that a payment failed with; it is never sent again."""
         outcome, calls = self.outcome(request_id), self.calls
         assert outcome["state"] == "failed"
-        self.world.clock.advance(CLAIMED_SECONDS)
-        self.world.hub.delivery.worker.attempt(request_id)
-        self.world.hub.delivery.call(sweep)
+        self.causeway.clock.advance(CLAIMED_SECONDS)
+        self.causeway.hub.delivery.worker.attempt(request_id)
+        self.causeway.hub.delivery.call(sweep)
         assert self.calls == calls
         return outcome["status"], outcome["body"]["title"]
 
     def consent_status(self) -> str:
         token = OpaqueToken.parse(self.bearer or "", parts=3)
-        item = self.world.hub.store.get(*consent_key(token.ids[0])) if token else None
+        item = self.causeway.hub.store.get(*consent_key(token.ids[0])) if token else None
         assert item is not None
         return str(item["status"])
 
 
-def payments(world: World) -> list[dict[str, Any]]:
-    return sorted(world.hub.store.scan("payments"), key=lambda item: str(item["payment_id"]))
+def payments(causeway: Causeway) -> list[dict[str, Any]]:
+    return sorted(causeway.hub.store.scan("payments"), key=lambda item: str(item["payment_id"]))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.foundation.jsontext import Number
+from tests.causeway import IBAN
 from tests.openbanking.specification import TABLES, Member, Table
-from tests.world import IBAN
 
 OTHER_IBAN = "DE89370400440532013000"
 CALLBACK = "http://127.0.0.1:8000/payments/done"

@@ -18,10 +18,10 @@ from chalicelib.foundation.aws.calls import Call, Members, Proceed, observe
 from chalicelib.foundation.aws.environment import endpoint
 from chalicelib.foundation.aws.errors import ErrorResponse, NoAnswer, NotSent
 from chalicelib.foundation.dynamodb.items import unpack
+from tests.causeway import Causeway
 from tests.log_traces import TRACE
 from tests.openbanking.call_sites import STORE, Service, Site, site_at
 from tests.tables import rows
-from tests.world import World
 
 FAULTS = ("before", "after", "conflict")
 JOURNEYS = ("authorizations", "consents", "payments", "statistics", "idempotency", "deliveries")
@@ -51,7 +51,7 @@ class Fault:
     """
 
     def __init__(
-        self, world: World, kind: str = "before", number: int = 0, *, lasting: bool = False, operation: str = ""
+        self, causeway: Causeway, kind: str = "before", number: int = 0, *, lasting: bool = False, operation: str = ""
     ) -> None:
         self.kind = kind
         self.number = number
@@ -153,25 +153,27 @@ def _conflict(call: Call) -> ErrorResponse:
 # -- what is stored
 
 
-def table_of(world: World, name: str) -> Any:
+def table_of(causeway: Causeway, name: str) -> Any:
     """One of the emulator's tables."""
     from moto.dynamodb.models import dynamodb_backends
 
-    return dynamodb_backends["123456789012"][endpoint("dynamodb").region].tables[f"{world.hub.settings.prefix}-{name}"]
+    return dynamodb_backends["123456789012"][endpoint("dynamodb").region].tables[
+        f"{causeway.hub.settings.prefix}-{name}"
+    ]
 
 
-def items(world: World, table: str) -> list[dict[str, Any]]:
+def items(causeway: Causeway, table: str) -> list[dict[str, Any]]:
     """Everything in a table, read past the store: no call, and no time."""
-    return [unpack(row) for row in rows(table_of(world, table))]
+    return [unpack(row) for row in rows(table_of(causeway, table))]
 
 
 class Snapshot:
     """What some tables hold, and the time, to come back to."""
 
-    def __init__(self, world: World, tables: Sequence[str] = JOURNEYS) -> None:
-        self._world = world
-        self._items = {name: _copy(table_of(world, name).items) for name in tables}
-        self._clock = dict(vars(world.clock))
+    def __init__(self, causeway: Causeway, tables: Sequence[str] = JOURNEYS) -> None:
+        self._world = causeway
+        self._items = {name: _copy(table_of(causeway, name).items) for name in tables}
+        self._clock = dict(vars(causeway.clock))
         self._lines = len(TRACE)
 
     def restore(self) -> None:

@@ -1,4 +1,4 @@
-"""A table that does not answer: each call of it takes as long as its client waits, on the clock of the world."""
+"""A table that does not answer: each call of it takes as long as its client waits, on the clock of the service."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 from chalicelib.foundation import context
 from chalicelib.foundation.aws import calls
 from chalicelib.foundation.aws.errors import NoAnswer, NotSent
-from tests.world import World
+from tests.causeway import Causeway
 
 
 class HangingTable:
-    """Inside, one table of the world hangs; nothing that is sent to it is written."""
+    """Inside, one table of the service hangs; nothing that is sent to it is written."""
 
-    def __init__(self, world: World, table: str) -> None:
-        self._world, self._store = world, world.hub.store
-        self._name = f"{world.hub.settings.prefix}-{table}"
+    def __init__(self, causeway: Causeway, table: str) -> None:
+        self._world, self._store = causeway, causeway.hub.store
+        self._name = f"{causeway.hub.settings.prefix}-{table}"
 
     def __enter__(self) -> HangingTable:
         self._send, self._pause = self._store._send, self._store._pause

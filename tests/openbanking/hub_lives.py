@@ -20,12 +20,12 @@ from chalicelib.foundation.http.outbound import NotReached, Reply, TimedOut
 from chalicelib.openbanking.flows.consent.expiry import record_due_events
 from chalicelib.openbanking.flows.consent.tokens import end_consent
 from chalicelib.openbanking.records.consents import Consent, consent_key
+from tests.causeway import Answer, Causeway, Sent
 from tests.openbanking.circuits import GOOD
 from tests.openbanking.faults import Fault
 from tests.openbanking.hub_model import DAY, HOUR, MINUTE, OK, STATUSES, Model, Said
 from tests.openbanking.payer import PATHS, REFUSAL, WEBHOOKS, order, taken
 from tests.openbanking.scenes import InMemory, carry_on
-from tests.world import Answer, Sent, World
 
 T = TypeVar("T")
 
@@ -45,13 +45,13 @@ class Died(BaseException):
 class HubLife(RuleBasedStateMachine):
     """A client's consents at a bank of a version, and what is paid with them."""
 
-    def __init__(self, first: World, version: int) -> None:
+    def __init__(self, first: Causeway, version: int) -> None:
         super().__init__()
-        self.world, self.version = first.again(), version
-        bootstrap.use(self.world.hub)
-        self.world.wants_events()
-        InMemory.install(self.world.hub.delivery)
-        self.model = Model(version, self.world.clock.time())
+        self.causeway, self.version = first.again(), version
+        bootstrap.use(self.causeway.hub)
+        self.causeway.wants_events()
+        InMemory.install(self.causeway.hub.delivery)
+        self.model = Model(version, self.causeway.clock.time())
         self.requests = 0
         self.taken: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
         self.deliveries: Counter[str] = Counter()
@@ -60,10 +60,10 @@ class HubLife(RuleBasedStateMachine):
         self.key = self.bank_does = ""
         self.strays: list[str] = []
         self.notices: Counter[str] = Counter()
-        side = self.world.banks[version]
+        side = self.causeway.banks[version]
         side.answers |= {READS[version]: self._bank_is_read, WEBHOOKS[version, "single"]: self._bank_is_ordered}
         side.answers |= {"/revoke_token": self._bank_is_told, "/v2_payment_single_status": self._bank_is_asked}
-        self.world.receiver.answer = self._client_is_told  # type: ignore[method-assign]
+        self.causeway.receiver.answer = self._client_is_told  # type: ignore[method-assign]
 
     @initialize(one_time=st.booleans())
     def begin(self, one_time: bool) -> None:
@@ -125,14 +125,14 @@ class HubLife(RuleBasedStateMachine):
 
     def tpp(self, method: str, path: str, body: Any = None, **options: Any) -> Answer:
         """A call of the TPP: the only place where one is made, to be compared with the same call of another API."""
-        return self.world.tpp(method, path, body, **options)
+        return self.causeway.tpp(method, path, body, **options)
 
     def bank(self, path: str, body: dict[str, Any], **headers: str) -> Answer:
         spelled = body if self.version == 1 else {_camel(name): value for name, value in body.items()}
-        return self.world.bank(self.version, path, spelled, headers=headers)
+        return self.causeway.bank(self.version, path, spelled, headers=headers)
 
     def _losing(self, lost: tuple[str, int] | None) -> contextlib.AbstractContextManager[object]:
-        return Fault(self.world, *lost, operation="TransactWriteItems") if lost else contextlib.nullcontext()
+        return Fault(self.causeway, *lost, operation="TransactWriteItems") if lost else contextlib.nullcontext()
 
     def _expect(self, answer: Answer, said: Said) -> bool:
         """Check an answer, after what the bank has received. Whether it is a success."""
@@ -158,7 +158,7 @@ class HubLife(RuleBasedStateMachine):
     def authorize(self, one_time: bool, lost: Any) -> None:
         self.requests += 1
         state, scopes = f"state-{self.requests}", SCOPES[self.version][one_time:]
-        body = {"bic": self.world.banks[self.version].bank.bic, "scopes": scopes, "state": state}
+        body = {"bic": self.causeway.banks[self.version].bank.bic, "scopes": scopes, "state": state}
         body |= {"consent_type": "one_time" if one_time else "reusable"}
         with self._losing(lost):
             answer = self.tpp("POST", "/tpp/authorize", body)
@@ -170,9 +170,9 @@ class HubLife(RuleBasedStateMachine):
     def approve(self, which: int, lost: Any) -> None:
         request = _pick(self.model["requests"], which)
         scopes = SCOPES[self.version][request["one_time"] :]
-        body = self.world.consent_body(self.version, request["url"], scopes=scopes)
+        body = self.causeway.consent_body(self.version, request["url"], scopes=scopes)
         with self._losing(lost):
-            answer = self.world.bank(self.version, "/consent", body)
+            answer = self.causeway.bank(self.version, "/consent", body)
         if self._expect(answer, self.model.approve(request)):
             callback, token = (answer.body[_spelled(self.version, name)] for name in ("callback_url", "access_token"))
             (consent_id,) = {each["consent_id"] for each in self._listed()} - {*self.model["consents"]}
@@ -186,7 +186,7 @@ class HubLife(RuleBasedStateMachine):
         if self._expect(answer, self.model.open_at_bank(request)):
             request["cancel"] = urlsplit(answer.body[_spelled(self.version, "cancel_url")]).path
         if request["cancel"]:
-            assert self.world.call("GET", request["cancel"]).status == self.model.cancel(request)
+            assert self.causeway.call("GET", request["cancel"]).status == self.model.cancel(request)
 
     # -- tokens
 
@@ -234,9 +234,9 @@ class HubLife(RuleBasedStateMachine):
             self._expect(answer, self.model.revoke(consent))
 
     def _end_by_operator(self, consent: dict[str, Any]) -> None:
-        item = self.world.hub.store.get(*consent_key(consent["id"]))
+        item = self.causeway.hub.store.get(*consent_key(consent["id"]))
         assert item is not None
-        self.world.hub.openbanking.call(end_consent, Consent.from_item(item), by="operator")
+        self.causeway.hub.openbanking.call(end_consent, Consent.from_item(item), by="operator")
 
     # -- the operator
 
@@ -244,7 +244,7 @@ class HubLife(RuleBasedStateMachine):
     @rule(archives=st.booleans(), returns=st.sampled_from([True, True, True, True, False]))
     def remove_client(self, archives: bool, returns: bool) -> None:
         """It may return after it was refused."""
-        clients, client_id = self.world.hub.openbanking.clients, self.world.client.client_id
+        clients, client_id = self.causeway.hub.openbanking.clients, self.causeway.client.client_id
         (clients.archive if archives else clients.deactivate)(client_id)
         self.model |= {"active": False, "archived": archives}
         if returns:
@@ -256,7 +256,7 @@ class HubLife(RuleBasedStateMachine):
     @precondition(lambda self: not self.model["active"])
     @rule()
     def return_client(self) -> None:
-        clients, client_id = self.world.hub.openbanking.clients, self.world.client.client_id
+        clients, client_id = self.causeway.hub.openbanking.clients, self.causeway.client.client_id
         if self.model["archived"]:
             clients.restore(client_id)
         clients.activate(client_id)
@@ -306,14 +306,14 @@ class HubLife(RuleBasedStateMachine):
         """The answer to an order; none if the process dies."""
         of_version_2 = {"instructed_amount": {"amount": amount, "currency": "EUR"}}
         members: dict[str, Any] = {"amount": amount} if self.version == 1 else of_version_2
-        body = order(self.world, self.version, "single", **members)
+        body = order(self.causeway, self.version, "single", **members)
         headers = {"idempotency-key": key} if key else {}
         try:
             return self.tpp("POST", PATHS["single"], body, bearer=access, headers=headers)
         except Died:
             return None
         finally:
-            self.world.hub.openbanking.bank_client.breaker.record_success(self.world.banks[self.version].bank.bic)
+            self.causeway.hub.openbanking.bank_client.breaker.record_success(self.causeway.banks[self.version].bank.bic)
 
     @precondition(lambda self: self.model["sent"])
     @rule(payment=which, status=which, times=st.sampled_from([1, 1, 2]), lost=lost)
@@ -358,14 +358,14 @@ class HubLife(RuleBasedStateMachine):
     @rule()
     def announce(self) -> None:
         """The job for consents that end."""
-        self.world.hub.openbanking.call(record_due_events)
+        self.causeway.hub.openbanking.call(record_due_events)
         self.model.announce()
 
     @precondition(lambda self: self.model["active"])
     @rule(refusals=st.sampled_from([0, 0, 0, 1]), forgets=st.sampled_from([False, False, False, True]))
     def deliver(self, refusals: int, forgets: bool) -> None:
         """What is due, also what the queue has forgotten; the client may refuse the first event."""
-        delivery = self.world.hub.delivery
+        delivery = self.causeway.hub.delivery
         self.refusals = refusals
         if forgets:
             self.queue.ids.clear()
@@ -379,21 +379,21 @@ class HubLife(RuleBasedStateMachine):
 
     @property
     def queue(self) -> InMemory:
-        queue = self.world.hub.delivery.queue
+        queue = self.causeway.hub.delivery.queue
         assert isinstance(queue, InMemory)
         return queue
 
     def _deliver_all(self) -> None:
         self.deliver(0, False)
-        carry_on(self.world)
-        self.model["now"] = self.world.clock.time()
+        carry_on(self.causeway)
+        self.model["now"] = self.causeway.clock.time()
         self.each_event_is_received_once_and_in_order()
         assert _sorted(self.taken) == _sorted(self.model["events"]), "each event is received"
         self.is_orderly = self.taken == self.model["events"]
         assert self.notices == Counter(self.model["notices"]), "the bank is told once of each end"
 
     def _advance(self, seconds: int) -> None:
-        self.world.clock.advance(seconds)
+        self.causeway.clock.advance(seconds)
         self.model["now"] += seconds
 
     # -- what always holds

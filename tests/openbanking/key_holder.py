@@ -15,7 +15,7 @@ from joserfc.jws import JWSRegistry, serialize_compact
 
 from chalicelib.foundation import jsontext
 from chalicelib.openbanking.protocol.oauth_security import ASSERTION_TYPE
-from tests.world import Answer, World
+from tests.causeway import Answer, Causeway
 
 VERIFIER = "a-code-verifier-that-is-long-enough-for-rfc-7636"
 CHALLENGE = base64.urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest()).rstrip(b"=").decode()
@@ -63,9 +63,9 @@ class KeyHolder:
         head = {"typ": "JWT", "alg": self.algorithm, **(header or {})}
         return serialize_compact(head, jsontext.dumps(claims), self.key, registry=rules)
 
-    def assertion(self, world: World, header: Mapping[str, Any] | None = None, **claims: Any) -> str:
+    def assertion(self, causeway: Causeway, header: Mapping[str, Any] | None = None, **claims: Any) -> str:
         """A client assertion; a claim given as ``None`` is left out."""
-        client_id, now = world.client.client_id, world.clock.time()
+        client_id, now = causeway.client.client_id, causeway.clock.time()
         made = {"iss": client_id, "sub": client_id, "aud": BASE, "jti": uuid.uuid4().hex, "exp": now + 60, "iat": now}
         made |= claims
         named = {"kid": self.kid} if self.kid else {}
@@ -73,7 +73,7 @@ class KeyHolder:
 
     def proof(
         self,
-        world: World,
+        causeway: Causeway,
         method: str = "POST",
         path: str = "/tpp/token",
         token: str | None = None,
@@ -81,73 +81,73 @@ class KeyHolder:
         **claims: Any,
     ) -> str:
         """A DPoP proof for one request; a claim given as ``None`` is left out."""
-        made = {"jti": uuid.uuid4().hex, "htm": method, "htu": BASE + path, "iat": world.clock.time()}
+        made = {"jti": uuid.uuid4().hex, "htm": method, "htu": BASE + path, "iat": causeway.clock.time()}
         made |= {"ath": hashed(token)} if token else {}
         return self.sign(_present(made | claims), {"typ": "dpop+jwt", "jwk": self.public, **(header or {})})
 
     # -- calls
 
-    def form(self, world: World, form: Mapping[str, Any], **claims: Any) -> dict[str, str]:
+    def form(self, causeway: Causeway, form: Mapping[str, Any], **claims: Any) -> dict[str, str]:
         """A form with a client assertion."""
         return {
             "client_assertion_type": ASSERTION_TYPE,
-            "client_assertion": self.assertion(world, **claims),
+            "client_assertion": self.assertion(causeway, **claims),
             **{name: value for name, value in form.items() if value is not None},
         }
 
-    def push(self, world: World, version: int = 2, *, proof: str | None = None, **members: Any) -> Answer:
+    def push(self, causeway: Causeway, version: int = 2, *, proof: str | None = None, **members: Any) -> Answer:
         """A pushed authorization request; a member given as ``None`` is left out."""
         form = {
             "response_type": "code",
-            "client_id": world.client.client_id,
-            "bic": world.banks[version].bank.bic,
-            "scope": " ".join(world.scopes(version)),
-            "redirect_uri": world.client.callback_url,
+            "client_id": causeway.client.client_id,
+            "bic": causeway.banks[version].bank.bic,
+            "scope": " ".join(causeway.scopes(version)),
+            "redirect_uri": causeway.client.callback_url,
             "state": uuid.uuid4().hex,
             "code_challenge": CHALLENGE,
             "code_challenge_method": "S256",
             **members,
         }
         headers = {"dpop": proof} if proof else {}
-        return world.tpp("POST", "/oauth/par", form=self.form(world, form), client_id="", headers=headers)
+        return causeway.tpp("POST", "/oauth/par", form=self.form(causeway, form), client_id="", headers=headers)
 
-    def code(self, world: World, version: int = 2, **members: Any) -> str:
+    def code(self, causeway: Causeway, version: int = 2, **members: Any) -> str:
         """The code of a consent that began with a pushed request."""
-        pushed = self.push(world, version, **members)
+        pushed = self.push(causeway, version, **members)
         assert pushed.status == 201, pushed
-        return approve_pushed(world, pushed.body["request_uri"], version)
+        return approve_pushed(causeway, pushed.body["request_uri"], version)
 
-    def redeem(self, world: World, code: str, *, proof: str | None = "made", **members: Any) -> Answer:
+    def redeem(self, causeway: Causeway, code: str, *, proof: str | None = "made", **members: Any) -> Answer:
         """Exchanges a code; ``proof`` is made unless it is given."""
         form = {
             "grant_type": "authorization_code",
             "code": code,
-            "redirect_uri": world.client.callback_url,
+            "redirect_uri": causeway.client.callback_url,
             "code_verifier": VERIFIER,
             **members,
         }
-        return self.token_call(world, form, proof=proof)
+        return self.token_call(causeway, form, proof=proof)
 
-    def refresh(self, world: World, token: str, *, proof: str | None = "made") -> Answer:
-        return self.token_call(world, {"grant_type": "refresh_token", "refresh_token": token}, proof=proof)
+    def refresh(self, causeway: Causeway, token: str, *, proof: str | None = "made") -> Answer:
+        return self.token_call(causeway, {"grant_type": "refresh_token", "refresh_token": token}, proof=proof)
 
-    def token_call(self, world: World, form: Mapping[str, Any], *, proof: str | None = "made") -> Answer:
-        made = self.proof(world) if proof == "made" else proof
+    def token_call(self, causeway: Causeway, form: Mapping[str, Any], *, proof: str | None = "made") -> Answer:
+        made = self.proof(causeway) if proof == "made" else proof
         headers = {"dpop": made} if made else {}
-        sent = self.form(world, form)
-        return world.tpp("POST", "/tpp/token", form=sent, client_id="", headers=headers)
+        sent = self.form(causeway, form)
+        return causeway.tpp("POST", "/tpp/token", form=sent, client_id="", headers=headers)
 
-    def tokens(self, world: World, version: int = 2) -> Any:
+    def tokens(self, causeway: Causeway, version: int = 2) -> Any:
         """A whole journey to bound tokens; answers the token endpoint's body."""
-        answer = self.redeem(world, self.code(world, version))
+        answer = self.redeem(causeway, self.code(causeway, version))
         assert answer.status == 200, answer
         return answer.body
 
-    def read(self, world: World, token: str, path: str = "/tpp/consent", *, proof: str | None = "made") -> Answer:
+    def read(self, causeway: Causeway, token: str, path: str = "/tpp/consent", *, proof: str | None = "made") -> Answer:
         """A call with a bound token."""
-        made = self.proof(world, "GET", path, token) if proof == "made" else proof
+        made = self.proof(causeway, "GET", path, token) if proof == "made" else proof
         headers = {"authorization": f"DPoP {token}"} | ({"dpop": made} if made else {})
-        return world.tpp("GET", path, headers=headers)
+        return causeway.tpp("GET", path, headers=headers)
 
 
 def forged(claims: Mapping[str, Any], algorithm: str, secret: bytes = b"", **header: Any) -> str:
@@ -167,24 +167,24 @@ def hashed(token: str) -> str:
     return base64.urlsafe_b64encode(hashlib.sha256(token.encode()).digest()).rstrip(b"=").decode()
 
 
-def secure(world: World, holder: KeyHolder, **security: Any) -> None:
-    """Has the world's client authenticate with a key."""
+def secure(causeway: Causeway, holder: KeyHolder, **security: Any) -> None:
+    """Has the service's client authenticate with a key."""
     members = {"auth_method": "private_key_jwt", "jwks": holder.jwks, **security}
-    made = world.hub.openbanking.clients.update(world.client.client_id, security=members)
-    world.client, world.client_secret = made.client, None
+    made = causeway.hub.openbanking.clients.update(causeway.client.client_id, security=members)
+    causeway.client, causeway.client_secret = made.client, None
 
 
-def open_pushed(world: World, request_uri: str, client_id: str = "") -> Answer:
+def open_pushed(causeway: Causeway, request_uri: str, client_id: str = "") -> Answer:
     """The user's browser opens a pushed request."""
-    query = urlencode({"client_id": client_id or world.client.client_id, "request_uri": request_uri})
-    return world.call("GET", f"/oauth/authorize?{query}")
+    query = urlencode({"client_id": client_id or causeway.client.client_id, "request_uri": request_uri})
+    return causeway.call("GET", f"/oauth/authorize?{query}")
 
 
-def approve_pushed(world: World, request_uri: str, version: int = 2) -> str:
+def approve_pushed(causeway: Causeway, request_uri: str, version: int = 2) -> str:
     """The code of a consent to a pushed request."""
-    opened = open_pushed(world, request_uri)
+    opened = open_pushed(causeway, request_uri)
     assert opened.status == 303, opened
-    saved = world.bank(version, "/consent", world.consent_body(version, opened.headers["location"]))
+    saved = causeway.bank(version, "/consent", causeway.consent_body(version, opened.headers["location"]))
     assert saved.status == 200, saved
     callback = saved.body["callback_url" if version == 1 else "callbackUrl"]
     return str(parse_qs(urlsplit(callback).query)["code"][0])

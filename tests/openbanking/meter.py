@@ -9,8 +9,8 @@ from chalicelib.foundation.http.outbound import Reply
 from chalicelib.statistics.call_counts import HourlyCounters
 from chalicelib.statistics.hourly_counters import sum_by_service
 from infra.local.event_runner import sqs_event
+from tests.causeway import Causeway
 from tests.openbanking.faults import items, table_of
-from tests.world import World
 
 Counts = dict[str, dict[str, int]]
 """By bank and service, what is not zero: ``{"ALPHGB21 AISP": {"calls": 1}}``."""
@@ -18,20 +18,20 @@ BIC = {1: "ALPHGB21", 2: "BETADEF1"}
 LATER = {"prefer": "respond-async"}
 
 
-def counters(world: World) -> list[HourlyCounters]:
+def counters(causeway: Causeway) -> list[HourlyCounters]:
     """The counters in the table."""
     return [
-        HourlyCounters.from_item(item) for item in items(world, "statistics") if item["subject"].startswith("calls#")
+        HourlyCounters.from_item(item) for item in items(causeway, "statistics") if item["subject"].startswith("calls#")
     ]
 
 
-def measured(world: World, act: Callable[[], object]) -> Counts:
+def measured(causeway: Causeway, act: Callable[[], object]) -> Counts:
     """What is measured of what is done inside."""
-    world.hub.statistics.measurements.write()
-    table_of(world, "statistics").items.clear()
+    causeway.hub.statistics.measurements.write()
+    table_of(causeway, "statistics").items.clear()
     act()
-    world.hub.statistics.measurements.write()
-    return counts(counters(world))
+    causeway.hub.statistics.measurements.write()
+    return counts(counters(causeway))
 
 
 def counts(found: list[HourlyCounters]) -> Counts:

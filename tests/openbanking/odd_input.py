@@ -8,7 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from chalicelib.openbanking.protocol.errors import ADDITIONAL, VERSION_1, VERSION_2
-from tests.world import Answer
+from tests.causeway import Answer
 
 odd_text = st.one_of(
     st.text(max_size=40),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chalicelib.foundation.http.outbound import Reply
-from tests.world import IBAN, Answer, Sent, World
+from tests.causeway import IBAN, Answer, Causeway, Sent
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 
@@ -35,7 +35,7 @@ CALLBACK = "http://127.0.0.1:8000/payments/callback"
 RECEIVER = "DE89370400440532013000"
 
 
-def order(world: World, version: int, kind: str, **members: Any) -> dict[str, Any]:
+def order(causeway: Causeway, version: int, kind: str, **members: Any) -> dict[str, Any]:
     """A payment that every check lets pass."""
     amount = {"amount": "12.30", "currency": "EUR"}
     bodies: dict[str, dict[str, Any]]
@@ -53,7 +53,7 @@ def order(world: World, version: int, kind: str, **members: Any) -> dict[str, An
             "direct": {"callback_url": CALLBACK, **item},
             "bulk": {"callback_url": CALLBACK, "instructed_totals": amount, "payments": [item]},
         }
-    bic = {"bic": world.banks[version].bank.bic} if kind == "direct" else {}
+    bic = {"bic": causeway.banks[version].bank.bic} if kind == "direct" else {}
     return bodies[kind] | bic | members
 
 
@@ -66,17 +66,17 @@ def taken(version: int, payment_id: str = "P-1") -> dict[str, Any]:
 class Payer:
     """A TPP with a consent for payments at a bank that takes them."""
 
-    def __init__(self, world: World, version: int, kind: str = "single", consent_type: str = "reusable") -> None:
-        self.world = world
+    def __init__(self, causeway: Causeway, version: int, kind: str = "single", consent_type: str = "reusable") -> None:
+        self.causeway = causeway
         self.version = version
         self.kind = kind
         self.bearer = None
         self.request_id: str | None = None
         self.headers: dict[str, str] = {}
         if kind != "direct":
-            tokens = world.tokens(version, scopes=SCOPES[version], consent_type=consent_type)
+            tokens = causeway.tokens(version, scopes=SCOPES[version], consent_type=consent_type)
             self.bearer, self.refresh_token = tokens["access_token"], tokens["refresh_token"]
-        self.side = world.banks[version]
+        self.side = causeway.banks[version]
         self.bank_takes_all()
 
     def bank_takes_all(self) -> None:
@@ -93,22 +93,22 @@ class Payer:
     def pay(self, key: str | None = None, **members: Any) -> Answer:
         headers = self.headers | ({"idempotency-key": key} if key is not None else {})
         headers |= {"x-request-id": self.request_id} if self.request_id else {}
-        body = order(self.world, self.version, self.kind, **members)
-        return self.world.tpp("POST", PATHS[self.kind], body, bearer=self.bearer, headers=headers)
+        body = order(self.causeway, self.version, self.kind, **members)
+        return self.causeway.tpp("POST", PATHS[self.kind], body, bearer=self.bearer, headers=headers)
 
     def status(self, payment_id: str = "P-1") -> Answer:
         bic = f"&bic={self.side.bank.bic}" if self.kind == "direct" else ""
-        return self.world.tpp("GET", f"/tpp/payment_status?payment_id={payment_id}{bic}", bearer=self.bearer)
+        return self.causeway.tpp("GET", f"/tpp/payment_status?payment_id={payment_id}{bic}", bearer=self.bearer)
 
     def status_of_order(self) -> Answer:
         """The status of the payment that was ordered with this X-Request-Id."""
         bic = f"&bic={self.side.bank.bic}" if self.kind == "direct" else ""
-        return self.world.tpp("GET", f"/tpp/payment_status?request_id={self.request_id}{bic}", bearer=self.bearer)
+        return self.causeway.tpp("GET", f"/tpp/payment_status?request_id={self.request_id}{bic}", bearer=self.bearer)
 
     def report(self, status: Any, payment_id: str | int = "P-1", **headers: Any) -> Answer:
         names = ("payment_id", "payment_status") if self.version == 1 else ("paymentId", "paymentStatus")
         members = dict(zip(names, (payment_id, status), strict=True))
-        return self.world.bank(self.version, "/payments/status", members, headers=headers)
+        return self.causeway.bank(self.version, "/payments/status", members, headers=headers)
 
     @property
     def calls(self) -> int:

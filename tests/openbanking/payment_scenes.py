@@ -8,6 +8,7 @@ from typing import Any
 from chalicelib.foundation.http.outbound import NotReached, TimedOut
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.records.orders import order_key
+from tests.causeway import Answer, Causeway
 from tests.openbanking.faults import Fault, items
 from tests.openbanking.payer import REFUSAL, WEBHOOKS, Payer, taken
 from tests.openbanking.scenes import (
@@ -25,7 +26,6 @@ from tests.openbanking.scenes import (
     status_of_consent,
     told,
 )
-from tests.world import Answer, World
 
 scene = Scenes()
 
@@ -45,8 +45,8 @@ scene = Scenes()
     (2, "direct", "reusable", None, "with an id"),
     (2, "single", "one_time", "key", "with an id"),
 )
-def pay(world: World, version: int, kind: str, consent_type: str, key: str | None, request_id: str = "") -> Run:
-    payer = _payer(world, version, kind, consent_type, request_id)
+def pay(causeway: Causeway, version: int, kind: str, consent_type: str, key: str | None, request_id: str = "") -> Run:
+    payer = _payer(causeway, version, kind, consent_type, request_id)
 
     def run(fault: Fault) -> None:
         _taken(fault, payer, _paid(fault, payer, key), key)
@@ -56,23 +56,23 @@ def pay(world: World, version: int, kind: str, consent_type: str, key: str | Non
 
 @scene((1, "one_time", None), (2, "one_time", "key"), (1, "reusable", None, "with an id"))
 def pay_while_the_storage_never_says_that_it_has_written(
-    world: World, version: int, consent_type: str, key: str | None, request_id: str = ""
+    causeway: Causeway, version: int, consent_type: str, key: str | None, request_id: str = ""
 ) -> Run:
-    payer = _payer(world, version, "single", consent_type, request_id)
+    payer = _payer(causeway, version, "single", consent_type, request_id)
 
     def run(fault: Fault) -> None:
         if fault.lasting:
             return  # nobody can find out then
-        with never_says(world):
+        with never_says(causeway):
             first = _paid(fault, payer, key)
         _taken(fault, payer, first, key)
 
     return run
 
 
-def _payer(world: World, version: int, kind: str, consent_type: str, request_id: str) -> Payer:
+def _payer(causeway: Causeway, version: int, kind: str, consent_type: str, request_id: str) -> Payer:
     """A payer, perhaps one whose order has an X-Request-Id of its own."""
-    payer = Payer(world, version, kind, consent_type)
+    payer = Payer(causeway, version, kind, consent_type)
     payer.request_id = str(uuid.uuid4()) if request_id else None
     return payer
 
@@ -91,7 +91,7 @@ def _paid(fault: Fault, payer: Payer, key: str | None) -> Answer:
 def _taken(fault: Fault, payer: Payer, first: Answer, key: str | None) -> None:
     """A payment that the bank has taken: it is there once, and the bank is not called again."""
     if first.status == 200:
-        (payment,) = items(payer.world, "payments")
+        (payment,) = items(payer.causeway, "payments")
         assert [entry["status"] for entry in payment["history"]] == [1 if payer.version == 1 else "RCVD"]
     else:
         assert fault.lasting, first
@@ -99,8 +99,8 @@ def _taken(fault: Fault, payer: Payer, first: Answer, key: str | None) -> None:
         assert "unknown" in first.body["title"]
         assert "retry-after" not in first.headers
     if payer.kind != "direct":
-        one_time = parts(payer.world, "consent")[0]["consent_type"] == "one_time"
-        assert status_of_consent(payer.world) == ("spent" if one_time else "authorised")
+        one_time = parts(payer.causeway, "consent")[0]["consent_type"] == "one_time"
+        assert status_of_consent(payer.causeway) == ("spent" if one_time else "authorised")
         if one_time:
             assert payer.pay("another key").status == 401
     if key and (first.status == 200 or fault.loses_what_was_applied()):
@@ -116,7 +116,7 @@ def _taken(fault: Fault, payer: Payer, first: Answer, key: str | None) -> None:
 
 def _is_refused_to_others(payer: Payer) -> None:
     """No other order with the same X-Request-Id reaches the bank."""
-    other, calls = Payer(payer.world, payer.version, "direct"), payer.calls
+    other, calls = Payer(payer.causeway, payer.version, "direct"), payer.calls
     other.request_id = payer.request_id
     refused = other.pay(callback_url="http://127.0.0.1:8000/payments/callback?other") if other.request_id else None
     assert refused is None or (refused.status, refused.body["code"]) == (400, "HEADERS_ERROR")
@@ -125,7 +125,7 @@ def _is_refused_to_others(payer: Payer) -> None:
 
 def _never_ended(payer: Payer, key: str) -> None:
     """After half a minute a key whose request did not end says that the outcome is unknown."""
-    payer.world.clock.advance(31)
+    payer.causeway.clock.advance(31)
     late = payer.pay(key)
     assert (late.status, late.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")
     assert "unknown" in late.body["title"]
@@ -148,9 +148,9 @@ FAILURES: dict[str, tuple[Any, str]] = {
     (2, "is never reached", "one_time", "key", "with an id"),
 )
 def pay_at_a_bank_that(
-    world: World, version: int, failure: str, consent_type: str, key: str | None, request_id: str = ""
+    causeway: Causeway, version: int, failure: str, consent_type: str, key: str | None, request_id: str = ""
 ) -> Run:
-    payer = _payer(world, version, "single", consent_type, request_id)
+    payer = _payer(causeway, version, "single", consent_type, request_id)
     answer, words = FAILURES[failure]
 
     def run(fault: Fault) -> None:
@@ -162,7 +162,9 @@ def pay_at_a_bank_that(
             again = payer.pay(key)
             assert again.text == first.text if again.status == 502 else (again.status == 409 and fault.lasting)
             if failure == "is never reached":
-                assert (again.status == 502) == (status_of_consent(world) == "authorised"), "both were written, or none"
+                assert (again.status == 502) == (status_of_consent(causeway) == "authorised"), (
+                    "both were written, or none"
+                )
         assert payer.calls == 1
         if failure != "is never reached":
             _is_refused_to_others(payer)
@@ -176,18 +178,18 @@ def pay_at_a_bank_that(
 
 def _is_free_for_others(fault: Fault, payer: Payer) -> None:
     """An id whose order was never sent is free, and the consent is whole, unless that could not be written."""
-    other = Payer(payer.world, payer.version, "direct")
+    other = Payer(payer.causeway, payer.version, "direct")
     other.request_id = payer.request_id
     answer = other.pay()
     assert answer.status == 200 or (answer.status == 400 and fault.lasting)
-    one_time = parts(payer.world, "consent")[0]["consent_type"] == "one_time"
+    one_time = parts(payer.causeway, "consent")[0]["consent_type"] == "one_time"
     spent = one_time and answer.status == 400
-    assert status_of_consent(payer.world) == ("spent" if spent else "authorised"), "both were written, or none"
+    assert status_of_consent(payer.causeway) == ("spent" if spent else "authorised"), "both were written, or none"
 
 
 def _given_back_or_spent(fault: Fault, payer: Payer, failure: str, consent_type: str) -> None:
     """A one-time consent is whole again only if the bank was never reached; and then it pays once."""
-    status, whole = status_of_consent(payer.world), consent_type == "reusable" or failure == "is never reached"
+    status, whole = status_of_consent(payer.causeway), consent_type == "reusable" or failure == "is never reached"
     assert status == ("authorised" if whole else "spent") or (fault.lasting and status == "spent")
     payer.bank_does(taken(payer.version))
     assert payer.pay("another key").status == (200 if status == "authorised" else 401)
@@ -197,29 +199,29 @@ def _given_back_or_spent(fault: Fault, payer: Payer, failure: str, consent_type:
 
 
 @scene()
-def pay_with_a_consent_that_is_revoked_before_the_bank_is_not_reached(world: World) -> Run:
-    payer = Payer(world, 1, consent_type="one_time")
+def pay_with_a_consent_that_is_revoked_before_the_bank_is_not_reached(causeway: Causeway) -> Run:
+    payer = Payer(causeway, 1, consent_type="one_time")
 
     def run(fault: Fault) -> None:
         def revoked_on_the_way(sent: object) -> Any:
             with fault.resting():
-                world.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
+                causeway.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
             return NotReached("no connection")
 
         payer.side.answers[WEBHOOKS[1, "single"]] = revoked_on_the_way
         assert _paid(fault, payer, "key").status == 502
-        assert status_of_consent(world) == "revoked"
+        assert status_of_consent(causeway) == "revoked"
         assert payer.pay("key").status == 401
         if not fault.lasting:
-            (claim,) = [item for item in items(world, "idempotency") if item["claim"].startswith("tpp#")]
+            (claim,) = [item for item in items(causeway, "idempotency") if item["claim"].startswith("tpp#")]
             assert "outcome" in claim
 
     return run
 
 
 @scene()
-def pay_at_a_bank_that_recognises_the_payment(world: World) -> Run:
-    payer = Payer(world, 2)
+def pay_at_a_bank_that_recognises_the_payment(causeway: Causeway) -> Run:
+    payer = Payer(causeway, 2)
     payer.request_id = str(uuid.uuid4())
     payer.pay()
     payer.report("ACSC")
@@ -228,7 +230,7 @@ def pay_at_a_bank_that_recognises_the_payment(world: World) -> Run:
         payer.side.received.clear()
         first = _paid(fault, payer, "key")
         assert first.status == 200 or fault.lasting
-        (payment,) = items(world, "payments")
+        (payment,) = items(causeway, "payments")
         assert [entry["status"] for entry in payment["history"]] == ["RCVD", "ACSC"]
         assert payer.pay("key").status == first.status or fault.lasting
         assert payer.calls == 1
@@ -238,12 +240,12 @@ def pay_at_a_bank_that_recognises_the_payment(world: World) -> Run:
 
 @scene((1, "reusable", None), (2, "one_time", "key"))
 def pay_at_a_bank_that_gives_a_payment_id_out_again(
-    world: World, version: int, consent_type: str, key: str | None
+    causeway: Causeway, version: int, consent_type: str, key: str | None
 ) -> Run:
-    first = Payer(world, version, "direct")
+    first = Payer(causeway, version, "direct")
     first.pay()
-    (before,) = items(world, "payments")
-    payer = Payer(world, version, consent_type=consent_type)
+    (before,) = items(causeway, "payments")
+    payer = Payer(causeway, version, consent_type=consent_type)
     payer.request_id = str(uuid.uuid4())
 
     def run(fault: Fault) -> None:
@@ -252,10 +254,10 @@ def pay_at_a_bank_that_gives_a_payment_id_out_again(
         refused = _paid(fault, payer, key)
         assert refused.status == 502 or (fault.lasting and refused.status == 500)
         assert "unknown" in refused.body["title"]
-        assert items(world, "payments") == [before]
+        assert items(causeway, "payments") == [before]
         if key:
             assert payer.pay(key).text == refused.text or fault.lasting
-        assert status_of_consent(world) == ("spent" if consent_type == "one_time" else "authorised")
+        assert status_of_consent(causeway) == ("spent" if consent_type == "one_time" else "authorised")
         _is_refused_to_others(payer)
 
     return run
@@ -264,9 +266,9 @@ def pay_at_a_bank_that_gives_a_payment_id_out_again(
 UNUSABLE = {"confirmation_url": "javascript:1"}
 
 
-def _unknown(world: World, kind: str = "single") -> Payer:
+def _unknown(causeway: Causeway, kind: str = "single") -> Payer:
     """A TPP whose payment at a version 2 bank, P-1, has an unknown outcome."""
-    payer = Payer(world, 2, kind)
+    payer = Payer(causeway, 2, kind)
     payer.request_id = str(uuid.uuid4())
     payer.bank_does(taken(2) | UNUSABLE)
     assert payer.pay().status == 502
@@ -274,8 +276,8 @@ def _unknown(world: World, kind: str = "single") -> Payer:
 
 
 @scene("single", "direct")
-def look_for_a_payment_by_the_id_of_its_order(world: World, kind: str) -> Run:
-    payer = Payer(world, 1, kind)
+def look_for_a_payment_by_the_id_of_its_order(causeway: Causeway, kind: str) -> Run:
+    payer = Payer(causeway, 1, kind)
     payer.request_id = str(uuid.uuid4())
     payer.pay()
 
@@ -287,28 +289,28 @@ def look_for_a_payment_by_the_id_of_its_order(world: World, kind: str) -> Run:
 
 
 @scene("single", "direct")
-def ask_a_bank_about_a_payment_with_an_unknown_outcome(world: World, kind: str) -> Run:
-    payer = _unknown(world, kind)
+def ask_a_bank_about_a_payment_with_an_unknown_outcome(causeway: Causeway, kind: str) -> Run:
+    payer = _unknown(causeway, kind)
     payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
 
     def run(fault: Fault) -> None:
         answer = completed(fault, payer.status)
         assert answer.body == {"payment_id": "P-1", "transaction_status": "ACSC"}
         assert payer.status().status == 200
-        (payment,) = items(world, "payments")
+        (payment,) = items(causeway, "payments")
         assert (payment["status"], "outcome" in payment) == ("ACSC", False)
 
     return run
 
 
 @scene()
-def report_on_a_payment_whose_order_id_is_another_orders_by_now(world: World) -> Run:
-    payer, other = Payer(world, 1), Payer(world, 1, "direct")
+def report_on_a_payment_whose_order_id_is_another_orders_by_now(causeway: Causeway) -> Run:
+    payer, other = Payer(causeway, 1), Payer(causeway, 1, "direct")
     payer.request_id = other.request_id = str(uuid.uuid4())
     payer.bank_does(taken(1) | UNUSABLE)
     assert payer.pay().status == 502
     key = order_key(payer.side.bank.bic, payer.request_id)
-    world.hub.store.delete(*key)
+    causeway.hub.store.delete(*key)
     other.side.answers[WEBHOOKS[1, "direct"]] = lambda sent: taken(1, "P-2")
     assert other.pay().status == 200
 
@@ -325,32 +327,32 @@ def report_on_a_payment_whose_order_id_is_another_orders_by_now(world: World) ->
 
 
 @scene(1, 2)
-def have_a_question_asked_later(world: World, version: int) -> Run:
-    bearer, path = world.tokens(version)["access_token"], "/tpp/accounts"
+def have_a_question_asked_later(causeway: Causeway, version: int) -> Run:
+    bearer, path = causeway.tokens(version)["access_token"], "/tpp/accounts"
     webhook, answer = {1: ("/accounts", {"status": "success"}), 2: ("/v2_accounts", {})}[version]
-    world.banks[version].answers[webhook] = lambda sent: answer | {"accounts": []}
+    causeway.banks[version].answers[webhook] = lambda sent: answer | {"accounts": []}
 
     def run(fault: Fault) -> None:
-        accepted = completed(fault, lambda: world.tpp("GET", path, bearer=bearer, headers=LATER), 202)
-        assert len(records(world, "relay")) == 1 or fault.loses_what_was_applied()
-        carry_on(world)
-        assert outcome(world, accepted.body["request_id"], bearer)["state"] == "done"
+        accepted = completed(fault, lambda: causeway.tpp("GET", path, bearer=bearer, headers=LATER), 202)
+        assert len(records(causeway, "relay")) == 1 or fault.loses_what_was_applied()
+        carry_on(causeway)
+        assert outcome(causeway, accepted.body["request_id"], bearer)["state"] == "done"
 
     return run
 
 
 @scene((2, "single"), (2, "direct"))
-def have_a_payments_status_asked_for_later(world: World, version: int, kind: str) -> Run:
-    payer = LaterPayer(world, version, kind)
+def have_a_payments_status_asked_for_later(causeway: Causeway, version: int, kind: str) -> Run:
+    payer = LaterPayer(causeway, version, kind)
     payer.pay()
     payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
     bic = "&bic=BETADEF1" if kind == "direct" else ""
     path = f"/tpp/payment_status?payment_id=P-1{bic}"
 
     def run(fault: Fault) -> None:
-        accepted = completed(fault, lambda: world.tpp("GET", path, bearer=payer.bearer, headers=LATER), 202)
-        assert len(records(world, "relay")) == 1 or fault.loses_what_was_applied()
-        carry_on(world)
+        accepted = completed(fault, lambda: causeway.tpp("GET", path, bearer=payer.bearer, headers=LATER), 202)
+        assert len(records(causeway, "relay")) == 1 or fault.loses_what_was_applied()
+        carry_on(causeway)
         assert payer.outcome(accepted)["body"]["transaction_status"] == "ACSC"
 
     return run
@@ -365,9 +367,9 @@ def have_a_payments_status_asked_for_later(world: World, version: int, kind: str
     (1, "single", "reusable", "key", "with an id"),
 )
 def have_a_payment_made_later(
-    world: World, version: int, kind: str, consent_type: str, key: str | None, request_id: str = ""
+    causeway: Causeway, version: int, kind: str, consent_type: str, key: str | None, request_id: str = ""
 ) -> Run:
-    payer = LaterPayer(world, version, kind, consent_type)
+    payer = LaterPayer(causeway, version, kind, consent_type)
     payer.request_id = str(uuid.uuid4()) if request_id else None
 
     def run(fault: Fault) -> None:
@@ -375,32 +377,32 @@ def have_a_payment_made_later(
             accepted = payer.pay_later(key)
         if accepted.status == 500:
             assert _was_not_accepted(accepted)
-            assert records(world, "payment") == []
+            assert records(causeway, "payment") == []
             accepted = payer.pay_later(key)
         assert accepted.status == 202, accepted
-        assert len(records(world, "payment")) == 1
+        assert len(records(causeway, "payment")) == 1
         if consent_type == "one_time":
-            assert (status_of_consent(world), payer.pay().status) == ("spent", 401)
+            assert (status_of_consent(causeway), payer.pay().status) == ("spent", 401)
         if key:
             assert payer.pay_later(key).text == accepted.text
         _is_refused_to_others(payer)
-        carry_on(world)
+        carry_on(causeway)
         assert payer.outcome(accepted)["status"] == 200
-        assert payer.calls == len(items(world, "payments")) == 1
+        assert payer.calls == len(items(causeway, "payments")) == 1
 
     return run
 
 
 @scene((1, "one_time", None), (2, "reusable", None), (2, "one_time", "key"))
 def have_a_payment_made_later_while_the_storage_never_says_that_it_has_written(
-    world: World, version: int, consent_type: str, key: str | None
+    causeway: Causeway, version: int, consent_type: str, key: str | None
 ) -> Run:
-    payer = LaterPayer(world, version, consent_type=consent_type)
+    payer = LaterPayer(causeway, version, consent_type=consent_type)
 
     def run(fault: Fault) -> None:
-        with never_says(world), fault:
+        with never_says(causeway), fault:
             accepted = payer.pay_later(key)
-        if records(world, "payment") == []:
+        if records(causeway, "payment") == []:
             assert _was_not_accepted(accepted)
             accepted = payer.pay_later(key)
         assert accepted.status == 202 or fault.lasting
@@ -411,8 +413,8 @@ def have_a_payment_made_later_while_the_storage_never_says_that_it_has_written(
             assert payer.pay_later(key).status == (202 if key else 401)
         else:
             assert accepted.status == 202, accepted
-        carry_on(world)
-        assert len(records(world, "payment")) == payer.calls == 1
+        carry_on(causeway)
+        assert len(records(causeway, "payment")) == payer.calls == 1
 
     return run
 
@@ -425,16 +427,16 @@ def _was_not_accepted(answer: Answer) -> bool:
 
 
 @scene("done", "failed", "queued")
-def look_up_what_came_of_a_call(world: World, state: str) -> Run:
-    payer = LaterPayer(world, 1)
+def look_up_what_came_of_a_call(causeway: Causeway, state: str) -> Run:
+    payer = LaterPayer(causeway, 1)
     accepted = payer.pay_later()
     payer.bank_does(taken(1) if state == "done" else REFUSAL[1])
     if state != "queued":
-        carry_on(world)
+        carry_on(causeway)
 
     def run(fault: Fault) -> None:
         path = f"/tpp/requests/{accepted.body['request_id']}"
-        assert completed(fault, lambda: world.tpp("GET", path, bearer=payer.bearer)).body["state"] == state
+        assert completed(fault, lambda: causeway.tpp("GET", path, bearer=payer.bearer)).body["state"] == state
 
     return run
 
@@ -443,9 +445,9 @@ def look_up_what_came_of_a_call(world: World, state: str) -> Run:
 
 
 @scene(1, 2)
-def report_a_payments_status(world: World, version: int) -> Run:
-    world.wants_events()
-    payer, request_id = Payer(world, version, "direct"), str(uuid.uuid4())
+def report_a_payments_status(causeway: Causeway, version: int) -> Run:
+    causeway.wants_events()
+    payer, request_id = Payer(causeway, version, "direct"), str(uuid.uuid4())
     payer.pay()
     first, new, newer = (1, 0, 4) if version == 1 else ("RCVD", "ACSP", "ACSC")
 
@@ -456,17 +458,17 @@ def report_a_payments_status(world: World, version: int) -> Run:
         assert completed(fault, report).text == report().text
         assert payer.report(newer).status == 200
         assert report().status == 200
-        (payment,) = items(world, "payments")
+        (payment,) = items(causeway, "payments")
         assert [entry["status"] for entry in payment["history"]] == [first, new, newer]
-        assert told(world) == ["payment.status_changed"] * 2
+        assert told(causeway) == ["payment.status_changed"] * 2
 
     return run
 
 
 @scene()
-def report_a_status_and_another_one_before_the_repeat(world: World) -> Run:
-    world.wants_events()
-    payer, request_id = Payer(world, 2, "direct"), str(uuid.uuid4())
+def report_a_status_and_another_one_before_the_repeat(causeway: Causeway) -> Run:
+    causeway.wants_events()
+    payer, request_id = Payer(causeway, 2, "direct"), str(uuid.uuid4())
     payer.pay()
 
     def run(fault: Fault) -> None:
@@ -475,17 +477,17 @@ def report_a_status_and_another_one_before_the_repeat(world: World) -> Run:
         assert answer.status == 200 or refused(answer)
         assert payer.report("ACWC").status == 200
         assert payer.report("ACSP", **{"x-request-id": request_id}).status == 200
-        (payment,) = items(world, "payments")
+        (payment,) = items(causeway, "payments")
         later = sorted(entry["status"] for entry in payment["history"][1:])
         assert later == ["ACSP", "ACWC"], "each of them once"
-        assert told(world) == ["payment.status_changed"] * 2
+        assert told(causeway) == ["payment.status_changed"] * 2
 
     return run
 
 
 @scene()
-def report_after_a_final_status(world: World) -> Run:
-    payer, request_id = Payer(world, 1, "direct"), str(uuid.uuid4())
+def report_after_a_final_status(causeway: Causeway) -> Run:
+    payer, request_id = Payer(causeway, 1, "direct"), str(uuid.uuid4())
     payer.pay()
     payer.report(4)
 
@@ -494,40 +496,40 @@ def report_after_a_final_status(world: World) -> Run:
 
     def run(fault: Fault) -> None:
         assert completed(fault, report).text == report().text
-        (payment,) = items(world, "payments")
+        (payment,) = items(causeway, "payments")
         assert [entry["status"] for entry in payment["history"]] == [1, 4]
 
     return run
 
 
 @scene(1, 2)
-def report_before_the_payment_is_known(world: World, version: int) -> Run:
-    payer, request_id = Payer(world, version, "direct"), str(uuid.uuid4())
+def report_before_the_payment_is_known(causeway: Causeway, version: int) -> Run:
+    payer, request_id = Payer(causeway, version, "direct"), str(uuid.uuid4())
     new = 4 if version == 1 else "ACSC"
 
     def run(fault: Fault) -> None:
         completed(fault, lambda: payer.report(new, **{"x-request-id": request_id}), 400)
         assert payer.pay().status == 200
-        (payment,) = items(world, "payments")
+        (payment,) = items(causeway, "payments")
         assert [entry["status"] for entry in payment["history"]] == [1 if version == 1 else "RCVD", new]
 
     return run
 
 
 @scene((1, None), (2, "key"))
-def pay_after_the_bank_has_reported(world: World, version: int, key: str | None) -> Run:
-    world.wants_events()
-    payer = Payer(world, version, "direct")
+def pay_after_the_bank_has_reported(causeway: Causeway, version: int, key: str | None) -> Run:
+    causeway.wants_events()
+    payer = Payer(causeway, version, "direct")
     new = 4 if version == 1 else "ACSC"
     payer.report(new)
 
     def run(fault: Fault) -> None:
         first = _paid(fault, payer, key)
         assert first.status == 200 or fault.lasting
-        (payment,) = items(world, "payments")
+        (payment,) = items(causeway, "payments")
         kept: Any = payment.get("history", payment.get("early"))
         assert [entry["status"] for entry in kept][-1:] == [new]
         assert first.status != 200 or len(kept) == 2
-        assert told(world) == (["payment.status_changed"] if "history" in payment else [])
+        assert told(causeway) == (["payment.status_changed"] if "history" in payment else [])
 
     return run

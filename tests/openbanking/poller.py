@@ -6,19 +6,19 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
 
-from tests.world import Answer, World
+from tests.causeway import Answer, Causeway
 
 
 class Poller:
     """A client that fetches its events and follows ``next``, also after it got all there were."""
 
-    def __init__(self, world: World, limit: int | None = None) -> None:
-        self.world = world
+    def __init__(self, causeway: Causeway, limit: int | None = None) -> None:
+        self.causeway = causeway
         self.after: str | None = None
         self.limit = limit
 
     def ask(self, **query: object) -> Answer:
-        return self.world.tpp("GET", f"/tpp/events?{urlencode(query)}")
+        return self.causeway.tpp("GET", f"/tpp/events?{urlencode(query)}")
 
     def page(self) -> Any:
         """The next page's body."""
@@ -41,17 +41,17 @@ class Poller:
         return [event for page in self.pages() for event in page]
 
 
-def fetches_events(world: World, limit: int | None = None) -> Poller:
-    """Has the world's client fetch its events, and authenticate with a secret."""
-    clients, client_id = world.hub.openbanking.clients, world.client.client_id
-    world.client_secret = clients.rotate_secret(client_id, 0).secret
-    world.client = clients.update(client_id, events="poll").client
-    return Poller(world, limit)
+def fetches_events(causeway: Causeway, limit: int | None = None) -> Poller:
+    """Has the service's client fetch its events, and authenticate with a secret."""
+    clients, client_id = causeway.hub.openbanking.clients, causeway.client.client_id
+    causeway.client_secret = clients.rotate_secret(client_id, 0).secret
+    causeway.client = clients.update(client_id, events="poll").client
+    return Poller(causeway, limit)
 
 
-def trial(world: World) -> str:
+def trial(causeway: Causeway) -> str:
     """The id of a new test event."""
-    return world.hub.openbanking.tpp_events.send_test(world.client)
+    return causeway.hub.openbanking.tpp_events.send_test(causeway.client)
 
 
 def ids(events: list[Any]) -> list[str]:

@@ -8,23 +8,23 @@ from __future__ import annotations
 from typing import Any
 
 from chalicelib.foundation.http.outbound import NotReached
+from tests.causeway import IBAN, Causeway
 from tests.openbanking.faults import Fault
 from tests.openbanking.payment_scenes import scene
 from tests.openbanking.scenes import LATER, Run, completed, never_says, records, refused
 from tests.openbanking.unattended import LIMIT, Reader, limit_reads
-from tests.world import IBAN, World
 
 QUERIES: dict[str, dict[str, Any]] = {"one name": {"iban": IBAN}, "two names": {"iban": IBAN, "account_id": "77"}}
 
 
-def reader_of(world: World) -> Reader:
-    limit_reads(world, 1)
-    return Reader(world, 1)
+def reader_of(causeway: Causeway) -> Reader:
+    limit_reads(causeway, 1)
+    return Reader(causeway, 1)
 
 
 @scene(*QUERIES)
-def read_an_account_without_its_psu_by(world: World, names: str) -> Run:
-    reader, query = reader_of(world), QUERIES[names]
+def read_an_account_without_its_psu_by(causeway: Causeway, names: str) -> Run:
+    reader, query = reader_of(causeway), QUERIES[names]
     reader.use_up("account", LIMIT - 1, **query)
     before = reader.counted()
 
@@ -39,8 +39,8 @@ def read_an_account_without_its_psu_by(world: World, names: str) -> Run:
 
 
 @scene()
-def read_an_account_once_too_often(world: World) -> Run:
-    reader = reader_of(world)
+def read_an_account_once_too_often(causeway: Causeway) -> Run:
+    reader = reader_of(causeway)
     reader.use_up()
 
     def run(fault: Fault) -> None:
@@ -52,12 +52,12 @@ def read_an_account_once_too_often(world: World) -> Run:
 
 
 @scene()
-def read_an_account_while_the_storage_does_not_say_that_it_has_counted(world: World) -> Run:
-    reader = reader_of(world)
+def read_an_account_while_the_storage_does_not_say_that_it_has_counted(causeway: Causeway) -> Run:
+    reader = reader_of(causeway)
 
     def run(fault: Fault) -> None:
         reader.side.received.clear()
-        with Fault(world, "after", 1, lasting=True, operation="UpdateItem"), fault:
+        with Fault(causeway, "after", 1, lasting=True, operation="UpdateItem"), fault:
             answer = reader.read()
         if refused(answer):
             assert reader.calls == 0
@@ -69,12 +69,12 @@ def read_an_account_while_the_storage_does_not_say_that_it_has_counted(world: Wo
 
 
 @scene()
-def read_an_account_at_a_bank_that_is_never_reached(world: World) -> Run:
-    reader = reader_of(world)
+def read_an_account_at_a_bank_that_is_never_reached(causeway: Causeway) -> Run:
+    reader = reader_of(causeway)
     reader.bank_gives("/accounts", NotReached("no connection"))
 
     def run(fault: Fault) -> None:
-        world.hub.openbanking.bank_client.breaker.record_success(reader.side.bank.bic)
+        causeway.hub.openbanking.bank_client.breaker.record_success(reader.side.bank.bic)
         completed(fault, reader.read, 502)
         assert reader.counted() == 0 or (fault.lasting and reader.counted() == 1)
 
@@ -82,13 +82,13 @@ def read_an_account_at_a_bank_that_is_never_reached(world: World) -> Run:
 
 
 @scene()
-def have_a_read_without_the_psu_accepted(world: World) -> Run:
-    reader = reader_of(world)
+def have_a_read_without_the_psu_accepted(causeway: Causeway) -> Run:
+    reader = reader_of(causeway)
     reader.use_up(times=LIMIT - 2)
 
     def run(fault: Fault) -> None:
         completed(fault, lambda: reader.read(headers=LATER), 202)
-        accepted = len(records(world, "relay"))
+        accepted = len(records(causeway, "relay"))
         assert accepted == 1 or (accepted == 2 and fault.loses_what_was_applied())
         assert reader.counted() == LIMIT - 2 + accepted
 
@@ -96,18 +96,18 @@ def have_a_read_without_the_psu_accepted(world: World) -> Run:
 
 
 @scene()
-def have_a_read_accepted_while_the_storage_never_says_that_it_has_written(world: World) -> Run:
-    reader = reader_of(world)
+def have_a_read_accepted_while_the_storage_never_says_that_it_has_written(causeway: Causeway) -> Run:
+    reader = reader_of(causeway)
 
     def run(fault: Fault) -> None:
         if fault.lasting:
             return  # nobody can find out then
-        with never_says(world), fault:
+        with never_says(causeway), fault:
             answer = reader.read(headers=LATER)
         if refused(answer):
-            assert reader.counted() == len(records(world, "relay")) == 0
+            assert reader.counted() == len(records(causeway, "relay")) == 0
             answer = reader.read(headers=LATER)
         assert answer.status == 202
-        assert reader.counted() == len(records(world, "relay")) == 1
+        assert reader.counted() == len(records(causeway, "relay")) == 1
 
     return run

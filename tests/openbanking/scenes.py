@@ -21,14 +21,14 @@ from chalicelib.delivery.receiver_slots import Slot
 from chalicelib.foundation.aws.queues import Queue
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.statistics.days import hours_of
+from tests.causeway import Answer, Causeway
 from tests.late_answers import late_answers
 from tests.openbanking.call_sites import Site
 from tests.openbanking.faults import FAULTS, Fault, Hit, Snapshot, items
 from tests.openbanking.payer import PATHS, Payer, order
-from tests.world import Answer, World
 
 Run = Callable[[Fault], None]
-Scene = Callable[[World], Run]
+Scene = Callable[[Causeway], Run]
 
 _ROUNDS = 16
 _PART_BYTES = 400
@@ -64,8 +64,8 @@ class InMemory(Queue):
         return 0
 
 
-def _play(make: Callable[..., Run], arguments: tuple[Any, ...], world: World) -> Run:
-    return make(world, *arguments)
+def _play(make: Callable[..., Run], arguments: tuple[Any, ...], causeway: Causeway) -> Run:
+    return make(causeway, *arguments)
 
 
 class Scenes:
@@ -78,7 +78,7 @@ class Scenes:
         self._hit: Counter[tuple[str, bool, Hit]] = Counter()
 
     def __call__(self, *variants: Any) -> Callable[[Callable[..., Run]], Callable[..., Run]]:
-        """Have a scene played, once or for each of its variants: the arguments that follow the world."""
+        """Have a scene played, once or for each of its variants: the arguments that follow the service."""
 
         def note(make: Callable[..., Run]) -> Callable[..., Run]:
             for variant in variants or ((),):
@@ -89,9 +89,9 @@ class Scenes:
 
         return note
 
-    def play(self, world: World, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def play(self, causeway: Causeway, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """Play a scene without a fault, and then with every fault of every call."""
-        monkeypatch.setattr(world.hub.store, "_pause", lambda seconds: None)
+        monkeypatch.setattr(causeway.hub.store, "_pause", lambda seconds: None)
         monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)  # calls are made one after the other, and here
         sharded_index = "chalicelib.foundation.dynamodb.sharded_index"
         monkeypatch.setattr(f"{sharded_index}.SHARDS", 2)  # each is one more call like the others
@@ -99,16 +99,16 @@ class Scenes:
         monkeypatch.setattr(f"{reader}.hours_of", lambda day: hours_of(day)[8:10])  # and so is each of these
         monkeypatch.setattr("chalicelib.delivery.sealed_bodies.PART_BYTES", _PART_BYTES)
         monkeypatch.setattr("chalicelib.delivery.worker.any_slot", lambda receiver: Slot(receiver, 0))
-        InMemory.install(world.hub.delivery)
-        for side in world.banks.values():
-            world.hub.openbanking.banks.find(side.bank.bic)
+        InMemory.install(causeway.hub.delivery)
+        for side in causeway.banks.values():
+            causeway.hub.openbanking.banks.find(side.bank.bic)
         self._played.add(name)
-        run = self.all[name](world)
-        beginning = Snapshot(world)
-        with _explained(untouched := Fault(world)):
+        run = self.all[name](causeway)
+        beginning = Snapshot(causeway)
+        with _explained(untouched := Fault(causeway)):
             run(untouched)
         assert untouched.calls, "the scene calls the storage"
-        for fault, call in _faults(world, untouched):
+        for fault, call in _faults(causeway, untouched):
             self._hit[fault.kind, fault.lasting, call] += 1
             if self._hit[fault.kind, fault.lasting, call] > (_LASTING if fault.lasting else _REPAIRS):
                 continue
@@ -117,7 +117,7 @@ class Scenes:
                 run(fault)
             if fault.hit and not fault.lasting:
                 self._hits[fault.kind] |= fault.hit.sites
-        for late in late_answers(world):
+        for late in late_answers(causeway):
             beginning.restore()
             with _explained(late):
                 run(late)
@@ -129,7 +129,7 @@ class Scenes:
         return sorted(f"{site}: {fault}" for fault, hit in self._hits.items() for site in sites - hit)
 
 
-def _faults(world: World, untouched: Fault) -> Iterator[tuple[Fault, Hit]]:
+def _faults(causeway: Causeway, untouched: Fault) -> Iterator[tuple[Fault, Hit]]:
     """The faults of every call that an untouched run makes; they also last, for all repeats of the call.
 
     Of reads in a loop one is hit, of writes two.
@@ -137,9 +137,9 @@ def _faults(world: World, untouched: Fault) -> Iterator[tuple[Fault, Hit]]:
     for number, call in enumerate(untouched.calls, start=1):
         if untouched.calls[:number].count(call) <= (1 if call.reads else 2):
             for kind in FAULTS:
-                yield Fault(world, kind, number), call
+                yield Fault(causeway, kind, number), call
             for kind in ("before",) if call.reads else ("before", "after"):
-                yield Fault(world, kind, number, lasting=True), call
+                yield Fault(causeway, kind, number, lasting=True), call
 
 
 @contextlib.contextmanager
@@ -151,9 +151,9 @@ def _explained(fault: Fault) -> Iterator[None]:
         raise
 
 
-def never_says(world: World) -> Fault:
+def never_says(causeway: Causeway) -> Fault:
     """The first transaction is applied, and its answer lost for good."""
-    return Fault(world, "after", 1, lasting=True, operation="TransactWriteItems")
+    return Fault(causeway, "after", 1, lasting=True, operation="TransactWriteItems")
 
 
 # -- what is asked of answers
@@ -184,18 +184,18 @@ def completed(fault: Fault, call: Callable[[], Answer], status: int = 200) -> An
 # -- what is stored
 
 
-def parts(world: World, kind: str) -> list[dict[str, Any]]:
-    return [item for item in items(world, "consents") if item["part"].startswith(kind)]
+def parts(causeway: Causeway, kind: str) -> list[dict[str, Any]]:
+    return [item for item in items(causeway, "consents") if item["part"].startswith(kind)]
 
 
-def status_of_consent(world: World) -> str:
-    (consent,) = parts(world, "consent")
+def status_of_consent(causeway: Causeway) -> str:
+    (consent,) = parts(causeway, "consent")
     return str(consent["status"])
 
 
-def records(world: World, kind: str = "") -> list[dict[str, Any]]:
+def records(causeway: Causeway, kind: str = "") -> list[dict[str, Any]]:
     """The deliveries, or those of a kind; each is whole and, while it is due, in the index that the sweeper reads."""
-    kept = items(world, "deliveries")
+    kept = items(causeway, "deliveries")
     found = [item for item in kept if item["part"] == RECORD and item["kind"].startswith(kind)]
     for record in found:
         bodies = [item for item in kept if item["part"].startswith("body#") and _are_of_one(item, record)]
@@ -209,32 +209,32 @@ def _are_of_one(item: dict[str, Any], other: dict[str, Any]) -> bool:
     return bool(item["delivery_id"] == other["delivery_id"])
 
 
-def told(world: World) -> list[str]:
+def told(causeway: Causeway) -> list[str]:
     """The types of the events that were recorded."""
-    return sorted(record["topic"] for record in records(world, "event"))
+    return sorted(record["topic"] for record in records(causeway, "event"))
 
 
 # -- what happens by itself
 
 
-def carry_on(world: World) -> None:
+def carry_on(causeway: Causeway) -> None:
     """Time passes, and what is due is attempted, until nothing is; then no slot is held any more."""
     for _ in range(_ROUNDS):
-        due = [record for record in records(world) if record["state"] == "due"]
+        due = [record for record in records(causeway) if record["state"] == "due"]
         if not due:
             break
-        world.clock.advance(max(0, *(record["due_at"] - world.clock.time() for record in due)))
+        causeway.clock.advance(max(0, *(record["due_at"] - causeway.clock.time() for record in due)))
         for record in due:
-            world.hub.delivery.worker.attempt(record["delivery_id"])
-    assert [record["delivery_id"] for record in records(world) if record["state"] == "due"] == []
-    world.clock.advance(CLAIMED_SECONDS)
-    assert held_slots(world) == []
+            causeway.hub.delivery.worker.attempt(record["delivery_id"])
+    assert [record["delivery_id"] for record in records(causeway) if record["state"] == "due"] == []
+    causeway.clock.advance(CLAIMED_SECONDS)
+    assert held_slots(causeway) == []
 
 
-def held_slots(world: World) -> list[dict[str, Any]]:
+def held_slots(causeway: Causeway) -> list[dict[str, Any]]:
     """The slots that an attempt holds at this moment."""
-    now = world.clock.time()
-    return [item for item in items(world, "deliveries") if item.get("held_until", now) > now]
+    now = causeway.clock.time()
+    return [item for item in items(causeway, "deliveries") if item.get("held_until", now) > now]
 
 
 # -- calls that are answered later
@@ -248,15 +248,15 @@ class LaterPayer(Payer):
     def pay_later(self, key: str | None = None) -> Answer:
         headers = LATER | ({"idempotency-key": key} if key else {})
         headers |= {"x-request-id": self.request_id} if self.request_id else {}
-        body = order(self.world, self.version, self.kind)
-        return self.world.tpp("POST", PATHS[self.kind], body, bearer=self.bearer, headers=headers)
+        body = order(self.causeway, self.version, self.kind)
+        return self.causeway.tpp("POST", PATHS[self.kind], body, bearer=self.bearer, headers=headers)
 
     def outcome(self, accepted: Answer) -> Any:
-        return outcome(self.world, accepted.body["request_id"], self.bearer)
+        return outcome(self.causeway, accepted.body["request_id"], self.bearer)
 
 
-def outcome(world: World, request_id: str, bearer: str | None) -> Any:
+def outcome(causeway: Causeway, request_id: str, bearer: str | None) -> Any:
     """What came of a call that was answered later."""
-    answer = world.tpp("GET", f"/tpp/requests/{request_id}", bearer=bearer)
+    answer = causeway.tpp("GET", f"/tpp/requests/{request_id}", bearer=bearer)
     assert answer.status == 200, answer
     return answer.body

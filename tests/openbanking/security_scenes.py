@@ -8,114 +8,114 @@ from typing import Any
 
 from chalicelib.foundation.ca_bundle import CaBundle
 from chalicelib.foundation.crypto.certificates import read_certificate
+from tests.causeway import Answer, Causeway
 from tests.certificates import Authority
 from tests.openbanking.faults import Fault, items
 from tests.openbanking.key_holder import KeyHolder, open_pushed, secure
 from tests.openbanking.payment_scenes import scene
 from tests.openbanking.scenes import Run, completed, never_says, parts, refused
 from tests.openbanking.tpp_certificates import SUBJECT, issue
-from tests.world import Answer, World
 
 
-def holder_of(world: World) -> KeyHolder:
+def holder_of(causeway: Causeway) -> KeyHolder:
     holder = KeyHolder()
-    secure(world, holder, security_profile="fapi2")
+    secure(causeway, holder, security_profile="fapi2")
     return holder
 
 
 @scene()
-def push_a_request(world: World) -> Run:
-    holder = holder_of(world)
+def push_a_request(causeway: Causeway) -> Run:
+    holder = holder_of(causeway)
 
     def run(fault: Fault) -> None:
-        answer = completed(fault, lambda: holder.push(world), 201)
-        assert open_pushed(world, answer.body["request_uri"]).status == 303
+        answer = completed(fault, lambda: holder.push(causeway), 201)
+        assert open_pushed(causeway, answer.body["request_uri"]).status == 303
 
     return run
 
 
 @scene(0, 61)
-def open_a_pushed_request(world: World, seconds: int) -> Run:
+def open_a_pushed_request(causeway: Causeway, seconds: int) -> Run:
     """Within its minute, and again while the request is open."""
-    request_uri = holder_of(world).push(world).body["request_uri"]
+    request_uri = holder_of(causeway).push(causeway).body["request_uri"]
     if seconds:
-        open_pushed(world, request_uri)
-        world.clock.advance(seconds)
+        open_pushed(causeway, request_uri)
+        causeway.clock.advance(seconds)
 
     def run(fault: Fault) -> None:
         with fault:
-            answer = open_pushed(world, request_uri)
+            answer = open_pushed(causeway, request_uri)
         if answer.status == 500:
             assert "storage did not respond" in answer.text
-            answer = open_pushed(world, request_uri)
-        (stored,) = [item for item in items(world, "authorizations") if "request_url" in item]
+            answer = open_pushed(causeway, request_uri)
+        (stored,) = [item for item in items(causeway, "authorizations") if "request_url" in item]
         assert (answer.status, answer.headers["location"]) == (303, stored["request_url"])
 
     return run
 
 
 @scene()
-def redeem_a_code_with_assertion_and_proof(world: World) -> Run:
-    holder = holder_of(world)
-    code = holder.code(world)
+def redeem_a_code_with_assertion_and_proof(causeway: Causeway) -> Run:
+    holder = holder_of(causeway)
+    code = holder.code(causeway)
 
     def run(fault: Fault) -> None:
-        tokens = completed(fault, lambda: holder.redeem(world, code)).body
-        assert holder.read(world, tokens["access_token"]).status == 200
-        assert len(parts(world, "refresh#")) == 1
+        tokens = completed(fault, lambda: holder.redeem(causeway, code)).body
+        assert holder.read(causeway, tokens["access_token"]).status == 200
+        assert len(parts(causeway, "refresh#")) == 1
 
     return run
 
 
 @scene()
-def use_assertion_and_proof_up_while_the_storage_never_says_that_it_has_written(world: World) -> Run:
-    holder = holder_of(world)
-    code = holder.code(world)
+def use_assertion_and_proof_up_while_the_storage_never_says_that_it_has_written(causeway: Causeway) -> Run:
+    holder = holder_of(causeway)
+    code = holder.code(causeway)
 
     def run(fault: Fault) -> None:
         if fault.lasting:
             return  # nobody can find out then
-        with never_says(world), fault:
-            answer = holder.redeem(world, code)
+        with never_says(causeway), fault:
+            answer = holder.redeem(causeway, code)
         if refused(answer):
-            answer = holder.redeem(world, code)
+            answer = holder.redeem(causeway, code)
         assert answer.status == 200, answer
 
     return run
 
 
 @scene()
-def refresh_with_assertion_and_proof(world: World) -> Run:
-    holder = holder_of(world)
-    first = holder.tokens(world)
+def refresh_with_assertion_and_proof(causeway: Causeway) -> Run:
+    holder = holder_of(causeway)
+    first = holder.tokens(causeway)
 
     def run(fault: Fault) -> None:
-        second = completed(fault, lambda: holder.refresh(world, first["refresh_token"])).body
+        second = completed(fault, lambda: holder.refresh(causeway, first["refresh_token"])).body
         assert second["refresh_token"] == first["refresh_token"]
-        assert holder.read(world, second["access_token"]).status == 200
+        assert holder.read(causeway, second["access_token"]).status == 200
 
     return run
 
 
 @scene()
-def read_with_a_bound_token(world: World) -> Run:
-    holder = holder_of(world)
-    token = holder.tokens(world)["access_token"]
+def read_with_a_bound_token(causeway: Causeway) -> Run:
+    holder = holder_of(causeway)
+    token = holder.tokens(causeway)["access_token"]
 
     def run(fault: Fault) -> None:
-        assert completed(fault, lambda: holder.read(world, token)).body["status"] == "authorised"
+        assert completed(fault, lambda: holder.read(causeway, token)).body["status"] == "authorised"
 
     return run
 
 
 @scene()
-def read_with_a_certificate(world: World) -> Run:
+def read_with_a_certificate(causeway: Causeway) -> Run:
     """Its entry in the blocklist is read with the client."""
-    tokens: Any = world.tokens(2)
+    tokens: Any = causeway.tokens(2)
     certificate = issue(Authority())
 
     def read() -> Answer:
-        return world.tpp("GET", "/tpp/consent", bearer=tokens["access_token"], certificate=certificate)
+        return causeway.tpp("GET", "/tpp/consent", bearer=tokens["access_token"], certificate=certificate)
 
     def run(fault: Fault) -> None:
         assert completed(fault, read).body["status"] == "authorised"
@@ -124,11 +124,11 @@ def read_with_a_certificate(world: World) -> Run:
 
 
 @scene()
-def introspect(world: World) -> Run:
-    tokens: Any = world.tokens(2)
+def introspect(causeway: Causeway) -> Run:
+    tokens: Any = causeway.tokens(2)
 
     def ask() -> Answer:
-        return world.tpp("POST", "/oauth/introspect", form={"token": tokens["access_token"]})
+        return causeway.tpp("POST", "/oauth/introspect", form={"token": tokens["access_token"]})
 
     def run(fault: Fault) -> None:
         assert completed(fault, ask).body["active"] is True
@@ -137,21 +137,21 @@ def introspect(world: World) -> Run:
 
 
 @scene()
-def call_with_a_banks_certificate(world: World) -> Run:
+def call_with_a_banks_certificate(causeway: Causeway) -> Run:
     """Its entry in the blocklist is not cached yet."""
-    authority, openbanking = Authority(), world.hub.openbanking
+    authority, openbanking = Authority(), causeway.hub.openbanking
     with NamedTemporaryFile("w") as file:
         file.write(authority.pem)
         file.flush()
-        world.hub.__dict__["bank_ca_bundle"] = CaBundle("BANK_CA_BUNDLE", file.name, world.clock)
-        world.hub.bank_ca_bundle.check(read_certificate(authority.issue()))
-    bic, certificate, cache = world.banks[1].bank.bic, authority.issue(SUBJECT), openbanking.banks._cache
+        causeway.hub.__dict__["bank_ca_bundle"] = CaBundle("BANK_CA_BUNDLE", file.name, causeway.clock)
+        causeway.hub.bank_ca_bundle.check(read_certificate(authority.issue()))
+    bic, certificate, cache = causeway.banks[1].bank.bic, authority.issue(SUBJECT), openbanking.banks._cache
     cache[bic] = replace(cache[bic], bank=replace(cache[bic].bank, certificate_subject=SUBJECT))
-    token = world.approve(2).bank_token
+    token = causeway.approve(2).bank_token
 
     def ask() -> Answer:
         identity = {"clientCert": {"clientCertPem": certificate}}
-        return world.bank(1, "/consents/status", {"access_tokens": [token]}, identity=identity)
+        return causeway.bank(1, "/consents/status", {"access_tokens": [token]}, identity=identity)
 
     def run(fault: Fault) -> None:
         openbanking.certificate_blocklist._cache.clear()

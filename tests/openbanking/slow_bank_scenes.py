@@ -7,18 +7,18 @@ from chalicelib.foundation.http.outbound import Reply
 from chalicelib.statistics.days import midnight_after
 from chalicelib.statistics.downtimes import PROBE_SECONDS, Downtime
 from chalicelib.statistics.slow_calls import SLOTS, SLOW_SECONDS, SlowCalls
+from tests.causeway import Answer, Causeway
 from tests.openbanking.circuits import GOOD, Reader
 from tests.openbanking.faults import Fault
 from tests.openbanking.payment_scenes import scene
 from tests.openbanking.scenes import Run, refused
-from tests.world import Answer, World
 
 SLOW = Reply(200, jsontext.dumps(GOOD[1]).encode(), {}, SLOW_SECONDS)
 
 
 @scene()
-def read_from_a_slow_bank(world: World) -> Run:
-    reader = Reader(world)
+def read_from_a_slow_bank(causeway: Causeway) -> Run:
+    reader = Reader(causeway)
 
     def run(fault: Fault) -> None:
         with fault:
@@ -34,8 +34,8 @@ def read_from_a_slow_bank(world: World) -> Run:
 
 
 @scene()
-def read_from_a_slow_bank_for_which_too_many_wait(world: World) -> Run:
-    reader, slow_calls = Reader(world), SlowCalls(world.hub.store, world.clock)
+def read_from_a_slow_bank_for_which_too_many_wait(causeway: Causeway) -> Run:
+    reader, slow_calls = Reader(causeway), SlowCalls(causeway.hub.store, causeway.clock)
     for _ in range(SLOTS):
         slow_calls.take(reader.side.bank.bic)
 
@@ -49,12 +49,12 @@ def read_from_a_slow_bank_for_which_too_many_wait(world: World) -> Run:
 
 
 @scene()
-def probe_a_bank_that_is_down(world: World) -> Run:
-    reader, now = Reader(world), world.clock.time()
+def probe_a_bank_that_is_down(causeway: Causeway) -> Run:
+    reader, now = Reader(causeway), causeway.clock.time()
     downtime = Downtime(reader.side.bank.bic, is_open=True, latest=now, computed_at=now, ends_at=midnight_after(now))
 
     def ask() -> Answer:
-        world.hub.statistics.open_downtimes.note([downtime])
+        causeway.hub.statistics.open_downtimes.note([downtime])
         return reader.ask()
 
     def run(fault: Fault) -> None:
@@ -62,7 +62,7 @@ def probe_a_bank_that_is_down(world: World) -> Run:
             answer = ask()
         if answer.status == 502:  # the probe was not claimed, or nobody can find out
             assert (answer.headers["retry-after"], reader.calls) == ("30", 0)
-            world.clock.advance(PROBE_SECONDS)
+            causeway.clock.advance(PROBE_SECONDS)
         if answer.status != 200:
             answer = ask()
         assert (answer.status, reader.calls) == (200, 1)

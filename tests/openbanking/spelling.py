@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.world import Answer
+from tests.causeway import Answer
 
 TOKEN = {1: "access_token", 2: "accessToken"}
 TOKENS = {1: "access_tokens", 2: "accessTokens"}

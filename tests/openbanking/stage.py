@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 
 from chalicelib.foundation import jsontext
 from chalicelib.openbanking.records.payments import payment_key
+from tests.causeway import Answer, BankSide, Causeway, Sent
 from tests.openbanking.examples import BY_WEBHOOK, SCOPES, Json, Row
-from tests.world import Answer, BankSide, Sent, World
 
 _PAID_BY = {"/v2_payment_single_status": "/v2_payment_single", "/v2_payment_bulk_status": "/v2_payment_bulk"}
 
@@ -19,7 +19,7 @@ _PAID_BY = {"/v2_payment_single_status": "/v2_payment_single", "/v2_payment_bulk
 class Stage:
     """``ask`` makes the call of a row while the bank answers as told."""
 
-    world: World
+    causeway: Causeway
     bank_tokens: dict[int, str] = field(default_factory=dict)
     _bearers: dict[tuple[str, ...], str] = field(default_factory=dict)
     _known: set[str] = field(default_factory=set)
@@ -29,7 +29,7 @@ class Stage:
         """A bearer with all scopes of a version, or all but one; the PSU approved the account ``IBAN``."""
         scopes = [scope for scope in SCOPES[version] if scope != without]
         if tuple(scopes) not in self._bearers:
-            consented = self.world.approve(version, scopes=scopes)
+            consented = self.causeway.approve(version, scopes=scopes)
             if without is None:
                 self.bank_tokens[version] = consented.bank_token
             self._bearers[tuple(scopes)] = self.redeemed(consented.query["code"])
@@ -38,13 +38,13 @@ class Stage:
     def bearer_for(self, version: int, **accounts: Sequence[str | int]) -> str:
         """A new bearer with all scopes, for accounts with these ``ibans``, ``account_ids`` or ``account_numbers``."""
         scopes = SCOPES[version]
-        url = self.world.authorize(version, scopes=scopes)["redirect_url"]
-        body = self.world.consent_body(version, url, scopes=scopes, **({"ibans": []} | accounts))
-        saved = self.world.bank(version, "/consent", body).body
+        url = self.causeway.authorize(version, scopes=scopes)["redirect_url"]
+        body = self.causeway.consent_body(version, url, scopes=scopes, **({"ibans": []} | accounts))
+        saved = self.causeway.bank(version, "/consent", body).body
         return self.redeemed((saved.get("callback_url") or saved["callbackUrl"]).rpartition("code=")[2].split("&")[0])
 
     def redeemed(self, code: str) -> str:
-        answer = self.world.tpp("POST", "/tpp/token", {"code": code})
+        answer = self.causeway.tpp("POST", "/tpp/token", {"code": code})
         assert answer.status == 200, answer
         bearer: str = answer.body["access_token"]
         return bearer
@@ -61,7 +61,7 @@ class Stage:
         return self._read[repr(keys)]
 
     def bank(self, row: Row) -> BankSide:
-        return self.world.banks[row.version]
+        return self.causeway.banks[row.version]
 
     def will_answer(self, row: Row, answer: Any) -> None:
         """``answer`` is a JSON value, a ``Reply`` or an exception."""
@@ -80,7 +80,7 @@ class Stage:
         """The TPP's call of ``row``, good unless told otherwise; the bank has then ``received`` this call's only."""
         self._pay_first(row)
         self._forget_payment(row, answer)
-        self.world.hub.openbanking.bank_client.breaker.record_success(
+        self.causeway.hub.openbanking.bank_client.breaker.record_success(
             self.bank(row).bank.bic
         )  # failures of other tests do not count
         self.will_answer(row, row.answer if answer is None else answer)
@@ -88,9 +88,11 @@ class Stage:
         bearer = bearer or (self.bearer(row.version) if row.token else None)
         self.bank(row).received.clear()
         if not row.in_query:
-            return self.world.tpp(row.method, row.call, self._addressed(row, request), bearer=bearer, headers=headers)
+            return self.causeway.tpp(
+                row.method, row.call, self._addressed(row, request), bearer=bearer, headers=headers
+            )
         query = urlencode(request) if raw_query is None else raw_query
-        return self.world.tpp(row.method, f"{row.call}?{query}", bearer=bearer, headers=headers)
+        return self.causeway.tpp(row.method, f"{row.call}?{query}", bearer=bearer, headers=headers)
 
     def received(self, row: Row) -> list[Sent]:
         """What the bank got of the latest call."""
@@ -114,7 +116,7 @@ class Stage:
         if row.is_payment:
             given = answer if isinstance(answer, dict) else {}
             payment_id = given.get("payment_id", given.get("paymentId", row.answer["payment_id"]))
-            self.world.hub.store.delete(*payment_key(self.bank(row).bank.bic, str(payment_id)))
+            self.causeway.hub.store.delete(*payment_key(self.bank(row).bank.bic, str(payment_id)))
             self._known.discard(row.webhook)
 
 

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chalicelib.openbanking.protocol.psu_context import PSU_HEADERS
+from tests.causeway import IBAN, Causeway, always
 from tests.openbanking.odd_input import documented, near, odd_text, relaxed
 from tests.openbanking.spelling import CONSENT_IDS, TOKEN, TOKENS, URL
-from tests.world import IBAN, World, always
 
 costly = settings(relaxed, max_examples=20)
 """For examples that begin with a whole journey."""
@@ -27,8 +27,8 @@ CHALLENGE = base64.urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest())
 PKCE = {"code_challenge": CHALLENGE, "code_challenge_method": "S256"}
 
 
-def lives(world: World, bearer: str) -> bool:
-    return world.tpp("GET", "/tpp/consent", bearer=bearer).status == 200
+def lives(causeway: Causeway, bearer: str) -> bool:
+    return causeway.tpp("GET", "/tpp/consent", bearer=bearer).status == 200
 
 
 # -- bodies of TPPs
@@ -37,67 +37,69 @@ def lives(world: World, bearer: str) -> bool:
 @relaxed
 @given(data=st.data())
 def test_a_rejected_authorize_request_with_random_input_keeps_the_state_unused(
-    world: World, data: st.DataObject
+    causeway: Causeway, data: st.DataObject
 ) -> None:
     state = uuid.uuid4().hex
-    redirect = {"redirect_uri": world.client.callback_url, "consent_type": "reusable"}
+    redirect = {"redirect_uri": causeway.client.callback_url, "consent_type": "reusable"}
     valid = {"bic": "ALPHGB21", "scopes": ["account.list"], "state": state, **redirect, **PKCE}
 
-    answer = world.tpp("POST", "/tpp/authorize", data.draw(near(valid)))
+    answer = causeway.tpp("POST", "/tpp/authorize", data.draw(near(valid)))
 
     documented(answer, 2)
     used = answer.status == 200 and answer.body["state"] == state
-    assert world.tpp("POST", "/tpp/authorize", valid).status == (400 if used else 200)
+    assert causeway.tpp("POST", "/tpp/authorize", valid).status == (400 if used else 200)
 
 
 @costly
 @given(data=st.data())
-def test_a_rejected_token_request_with_random_input_keeps_the_code(world: World, data: st.DataObject) -> None:
-    world.forget_journeys()
-    code = world.approve(1, **PKCE).query["code"]
+def test_a_rejected_token_request_with_random_input_keeps_the_code(causeway: Causeway, data: st.DataObject) -> None:
+    causeway.forget_journeys()
+    code = causeway.approve(1, **PKCE).query["code"]
     valid = {"authorization_code": code, "grant_type": "authorization_code", "code_verifier": VERIFIER}
-    valid |= {"redirect_uri": world.client.callback_url, "client_id": world.client.client_id}
+    valid |= {"redirect_uri": causeway.client.callback_url, "client_id": causeway.client.client_id}
 
-    answer = world.tpp("POST", "/tpp/token", data.draw(near(valid)))
+    answer = causeway.tpp("POST", "/tpp/token", data.draw(near(valid)))
 
     documented(answer, 2)
     if answer.status != 200:
         assert answer.body["error"]
         assert answer.body["error_description"]
-        answer = world.tpp("POST", "/tpp/token", valid)
-    assert lives(world, answer.body["access_token"])
+        answer = causeway.tpp("POST", "/tpp/token", valid)
+    assert lives(causeway, answer.body["access_token"])
 
 
 @costly
 @given(data=st.data())
-def test_a_rejected_token_request_with_random_input_keeps_the_refresh_token(world: World, data: st.DataObject) -> None:
-    world.forget_journeys()
-    tokens = world.tokens(2)
+def test_a_rejected_token_request_with_random_input_keeps_the_refresh_token(
+    causeway: Causeway, data: st.DataObject
+) -> None:
+    causeway.forget_journeys()
+    tokens = causeway.tokens(2)
     valid = {"refresh_token": tokens["refresh_token"], "grant_type": "refresh_token", "scope": "accounts"}
 
-    answer = world.tpp("POST", "/tpp/token", data.draw(near(valid)))
+    answer = causeway.tpp("POST", "/tpp/token", data.draw(near(valid)))
 
     documented(answer, 2)
     if answer.status != 200:
-        assert lives(world, tokens["access_token"])
-        answer = world.tpp("POST", "/tpp/token", valid)
-    assert lives(world, answer.body["access_token"])
+        assert lives(causeway, tokens["access_token"])
+        answer = causeway.tpp("POST", "/tpp/token", valid)
+    assert lives(causeway, answer.body["access_token"])
 
 
 @costly
 @given(data=st.data())
-def test_a_revocation_with_random_input_revokes_only_the_named_token(world: World, data: st.DataObject) -> None:
-    world.forget_journeys()
-    token = world.tokens(1)["access_token"]
-    body = data.draw(near({"token": token, "token_type_hint": "access_token", "client_id": world.client.client_id}))
+def test_a_revocation_with_random_input_revokes_only_the_named_token(causeway: Causeway, data: st.DataObject) -> None:
+    causeway.forget_journeys()
+    token = causeway.tokens(1)["access_token"]
+    body = data.draw(near({"token": token, "token_type_hint": "access_token", "client_id": causeway.client.client_id}))
 
-    answer = world.tpp("POST", "/tpp/token/revoke", body)
+    answer = causeway.tpp("POST", "/tpp/token/revoke", body)
 
     documented(answer, 2)
     named = answer.status == 200 and body["token"] == token
-    assert lives(world, token) is not named
-    assert world.tpp("POST", "/tpp/token/revoke", {"token": token}).status == 200
-    assert not lives(world, token)
+    assert lives(causeway, token) is not named
+    assert causeway.tpp("POST", "/tpp/token/revoke", {"token": token}).status == 200
+    assert not lives(causeway, token)
 
 
 # -- bodies of banks
@@ -107,65 +109,67 @@ def test_a_revocation_with_random_input_revokes_only_the_named_token(world: Worl
 @relaxed
 @given(data=st.data())
 def test_init_authorization_with_random_input_returns_a_documented_response(
-    world: World, version: int, data: st.DataObject
+    causeway: Causeway, version: int, data: st.DataObject
 ) -> None:
-    world.forget_journeys()
-    valid = {URL[version]: world.authorize(version)["redirect_url"]}
+    causeway.forget_journeys()
+    valid = {URL[version]: causeway.authorize(version)["redirect_url"]}
 
-    documented(world.bank(version, "/init_authorization", data.draw(near(valid))), version)
-    assert world.bank(version, "/init_authorization", valid).status == 200
+    documented(causeway.bank(version, "/init_authorization", data.draw(near(valid))), version)
+    assert causeway.bank(version, "/init_authorization", valid).status == 200
 
 
 @VERSIONS
 @relaxed
 @given(data=st.data())
-def test_a_rejected_consent_with_random_input_saves_nothing(world: World, version: int, data: st.DataObject) -> None:
-    world.forget_journeys()
-    url = world.authorize(version)["redirect_url"]
-    valid = world.consent_body(version, url, account_ids=["1"], account_numbers=["12345678"], ibans=[IBAN])
+def test_a_rejected_consent_with_random_input_saves_nothing(
+    causeway: Causeway, version: int, data: st.DataObject
+) -> None:
+    causeway.forget_journeys()
+    url = causeway.authorize(version)["redirect_url"]
+    valid = causeway.consent_body(version, url, account_ids=["1"], account_numbers=["12345678"], ibans=[IBAN])
 
-    answer = world.bank(version, "/consent", data.draw(near(valid)))
+    answer = causeway.bank(version, "/consent", data.draw(near(valid)))
 
     documented(answer, version)
     if answer.status != 200:
-        answer = world.bank(version, "/consent", valid)
+        answer = causeway.bank(version, "/consent", valid)
         assert answer.status == 200
-    assert world.bank(version, "/consent", valid).status in (400, 409)
+    assert causeway.bank(version, "/consent", valid).status in (400, 409)
 
 
 @VERSIONS
 @costly
 @given(data=st.data())
 def test_a_rejected_bank_revocation_with_random_input_keeps_the_consent(
-    world: World, version: int, data: st.DataObject
+    causeway: Causeway, version: int, data: st.DataObject
 ) -> None:
-    world.forget_journeys()
-    consented = world.approve(version)
-    bearer = world.tpp("POST", "/tpp/token", {"code": consented.query["code"]}).body["access_token"]
+    causeway.forget_journeys()
+    consented = causeway.approve(version)
+    bearer = causeway.tpp("POST", "/tpp/token", {"code": consented.query["code"]}).body["access_token"]
     valid = {TOKEN[version]: consented.bank_token}
 
-    answer = world.bank(version, "/token/revoke", data.draw(near(valid)))
+    answer = causeway.bank(version, "/token/revoke", data.draw(near(valid)))
 
     documented(answer, version)
-    assert lives(world, bearer) is (answer.status != 200)
-    assert world.bank(version, "/token/revoke", valid).status == 200
-    assert not lives(world, bearer)
+    assert lives(causeway, bearer) is (answer.status != 200)
+    assert causeway.bank(version, "/token/revoke", valid).status == 200
+    assert not lives(causeway, bearer)
 
 
 @VERSIONS
 @costly
 @given(data=st.data())
 def test_consent_status_with_random_input_returns_a_documented_response(
-    world: World, version: int, data: st.DataObject
+    causeway: Causeway, version: int, data: st.DataObject
 ) -> None:
-    world.forget_journeys()
-    token = world.approve(version).bank_token
+    causeway.forget_journeys()
+    token = causeway.approve(version).bank_token
     valid = {TOKENS[version]: [token], CONSENT_IDS[version]: [token.partition(".")[0]]}
 
-    answer = world.bank(version, "/consents/status", data.draw(near(valid)))
+    answer = causeway.bank(version, "/consents/status", data.draw(near(valid)))
 
     documented(answer, version)
-    found = world.bank(version, "/consents/status", valid).body["consents"]
+    found = causeway.bank(version, "/consents/status", valid).body["consents"]
     assert [entry["status"] for entry in found] == ["authorised"] * 2
 
 
@@ -178,11 +182,11 @@ CONTENT_TYPES = ["application/json", "application/x-www-form-urlencoded", "text/
 @given(raw=st.binary(max_size=200), content_type=st.sampled_from(CONTENT_TYPES))
 @pytest.mark.parametrize("path", ["/tpp/authorize", "/tpp/token", "/tpp/token/revoke"])
 def test_random_bytes_from_a_tpp_return_a_documented_response(
-    world: World, path: str, raw: bytes, content_type: str
+    causeway: Causeway, path: str, raw: bytes, content_type: str
 ) -> None:
-    headers = {"content-type": content_type, "x-api-key": world.client.client_id}
+    headers = {"content-type": content_type, "x-api-key": causeway.client.client_id}
 
-    documented(world.call("POST", path, raw, headers), 2)
+    documented(causeway.call("POST", path, raw, headers), 2)
 
 
 @VERSIONS
@@ -193,9 +197,9 @@ def test_random_bytes_from_a_tpp_return_a_documented_response(
     path=st.sampled_from(["/init_authorization", "/consent", "/token/revoke", "/consents/status"]),
 )
 def test_random_signed_bytes_from_a_bank_return_400(
-    world: World, version: int, path: str, raw: bytes, content_type: str
+    causeway: Causeway, version: int, path: str, raw: bytes, content_type: str
 ) -> None:
-    answer = world.bank(version, path, raw=raw, headers={"content-type": content_type})
+    answer = causeway.bank(version, path, raw=raw, headers={"content-type": content_type})
 
     documented(answer, version)
     assert answer.status == 400
@@ -209,22 +213,22 @@ def test_random_signed_bytes_from_a_bank_return_400(
     path=st.sampled_from(["/init_authorization", "/consent", "/token/revoke", "/consents/status"]),
 )
 def test_a_random_header_from_a_bank_returns_a_documented_response(
-    world: World, version: int, path: str, name: str, value: str
+    causeway: Causeway, version: int, path: str, name: str, value: str
 ) -> None:
-    documented(world.bank(version, path, {}, headers={name: value}), version)
+    documented(causeway.bank(version, path, {}, headers={name: value}), version)
 
 
 @pytest.fixture(params=[1, 2])
-def bearer(request: pytest.FixtureRequest, world: World) -> Iterator[str]:
+def bearer(request: pytest.FixtureRequest, causeway: Causeway) -> Iterator[str]:
     """A good bearer at a bank that answers everything well."""
     account = {"id": 1, "name": "Main", "iban": IBAN, "resource_id": "r1", "currency": "EUR"}
     for path in ("/accounts", "/account", "/v2_accounts", "/v2_account"):
         answer = {"status": "success", "account": account, "accounts": [account]}
-        world.banks[request.param].answers[path] = always(answer)
-    bearer: str = world.tokens(request.param)["access_token"]
+        causeway.banks[request.param].answers[path] = always(answer)
+    bearer: str = causeway.tokens(request.param)["access_token"]
     yield bearer
-    assert lives(world, bearer)
-    assert world.tpp("GET", "/tpp/accounts", bearer=bearer).status == 200
+    assert lives(causeway, bearer)
+    assert causeway.tpp("GET", "/tpp/accounts", bearer=bearer).status == 200
 
 
 PSU = [row.name.lower() for row in PSU_HEADERS]
@@ -234,13 +238,13 @@ HEADERS = ["x-api-key", "authorization", "x-request-id", *PSU, "content-type", "
 @relaxed
 @given(value=odd_text, name=st.sampled_from(HEADERS))
 def test_a_random_header_from_a_tpp_returns_a_documented_response(
-    world: World, bearer: str, name: str, value: str
+    causeway: Causeway, bearer: str, name: str, value: str
 ) -> None:
-    answer = world.tpp("GET", "/tpp/accounts", bearer=bearer, headers={name: value})
+    answer = causeway.tpp("GET", "/tpp/accounts", bearer=bearer, headers={name: value})
 
     documented(answer, 2)
     assert len(answer.headers["x-request-id"]) == 36
-    sent = [each.headers for side in world.banks.values() for each in side.received]
+    sent = [each.headers for side in causeway.banks.values() for each in side.received]
     for headers in sent:
         assert all(text.isascii() and text.isprintable() for text in headers.values())
         assert set(headers) - {row.name for row in PSU_HEADERS} == {
@@ -262,30 +266,30 @@ odd_parameter = st.tuples(
 @relaxed
 @given(pairs=st.lists(odd_parameter, max_size=4), path=st.sampled_from(PATHS))
 def test_random_query_parameters_return_a_documented_response(
-    world: World, bearer: str, path: str, pairs: list[tuple[str, str]]
+    causeway: Causeway, bearer: str, path: str, pairs: list[tuple[str, str]]
 ) -> None:
-    before = sum(len(side.received) for side in world.banks.values())
+    before = sum(len(side.received) for side in causeway.banks.values())
 
-    answer = world.tpp("GET", f"/tpp/{path}?{urlencode(pairs, errors='replace')}", bearer=bearer)
+    answer = causeway.tpp("GET", f"/tpp/{path}?{urlencode(pairs, errors='replace')}", bearer=bearer)
 
     documented(answer, 2)
-    asked = sum(len(side.received) for side in world.banks.values()) - before
+    asked = sum(len(side.received) for side in causeway.banks.values()) - before
     assert asked == (1 if answer.status == 200 and path.startswith("account") else 0)
 
 
 @pytest.mark.parametrize("size", [65_537, 1_000_000])
 @pytest.mark.parametrize("path", ["/tpp/authorize", "/tpp/token", "/tpp/token/revoke"])
-def test_a_body_that_is_too_large_is_refused(world: World, path: str, size: int) -> None:
-    answer = world.tpp("POST", path, {"state": "s" * size})
+def test_a_body_that_is_too_large_is_refused(causeway: Causeway, path: str, size: int) -> None:
+    answer = causeway.tpp("POST", path, {"state": "s" * size})
 
     assert (answer.status, answer.body["code"]) == (400, "FORMAT_ERROR")
     assert "larger" in answer.body["title"]
 
 
-def test_an_error_response_never_quotes_the_request(world: World) -> None:
+def test_an_error_response_never_quotes_the_request(causeway: Causeway) -> None:
     secret = "hunter2-hunter2"
     bodies = [{"authorization_code": secret}, {"refresh_token": secret, "grant_type": secret}, {secret[:7]: secret}]
 
     for body in bodies:
-        answer = world.tpp("POST", "/tpp/token", body)
+        answer = causeway.tpp("POST", "/tpp/token", body)
         assert secret not in answer.text

@@ -10,6 +10,7 @@ import pytest
 
 from chalicelib.delivery.event_log import SHARDS
 from chalicelib.foundation.http.outbound import NotReached, OutboundError, TimedOut
+from tests.causeway import IBAN, Causeway
 from tests.dynamodb_calls import counted, transactions
 from tests.openbanking.circuits import opened
 from tests.openbanking.examples import BY_WEBHOOK, ROWS, Row
@@ -19,23 +20,22 @@ from tests.openbanking.poller import fetches_events, trial
 from tests.openbanking.spelling import TOKENS
 from tests.openbanking.stage import Stage
 from tests.openbanking.unattended import ATTENDED, Reader, limit_reads
-from tests.world import IBAN, World
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 LATER = {"prefer": "respond-async"}
 
 
 @pytest.fixture
-def warm(world: World) -> World:
-    """A world whose caches hold what a running instance's would."""
-    for side in world.banks.values():
-        world.hub.openbanking.banks.find(side.bank.bic)
-    assert world.tpp("GET", "/tpp/banks").status == 200
-    return world
+def warm(causeway: Causeway) -> Causeway:
+    """A service whose caches hold what a running instance's would."""
+    for side in causeway.banks.values():
+        causeway.hub.openbanking.banks.find(side.bank.bic)
+    assert causeway.tpp("GET", "/tpp/banks").status == 200
+    return causeway
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.scope and not row.is_payment], ids=str)
-def test_a_relayed_read_takes_one_batch_get_item(warm: World, row: Row) -> None:
+def test_a_relayed_read_takes_one_batch_get_item(warm: Causeway, row: Row) -> None:
     stage = Stage(warm)
     stage.bearer(row.version)
 
@@ -46,14 +46,14 @@ def test_a_relayed_read_takes_one_batch_get_item(warm: World, row: Row) -> None:
 
 
 @VERSIONS
-def test_authorize_takes_two_round_trips(warm: World, version: int) -> None:
+def test_authorize_takes_two_round_trips(warm: Causeway, version: int) -> None:
     with counted(warm) as calls:
         warm.authorize(version)
 
     assert calls == ["BatchGetItem", "PutItem"]
 
 
-def test_the_oauth_authorize_endpoint_takes_two_round_trips(warm: World) -> None:
+def test_the_oauth_authorize_endpoint_takes_two_round_trips(warm: Causeway) -> None:
     query = {
         "response_type": "code",
         "client_id": warm.client.client_id,
@@ -70,7 +70,7 @@ def test_the_oauth_authorize_endpoint_takes_two_round_trips(warm: World) -> None
 
 
 @VERSIONS
-def test_init_authorization_takes_two_round_trips(warm: World, version: int) -> None:
+def test_init_authorization_takes_two_round_trips(warm: Causeway, version: int) -> None:
     url = warm.authorize(version)["redirect_url"]
 
     with counted(warm) as calls:
@@ -81,7 +81,7 @@ def test_init_authorization_takes_two_round_trips(warm: World, version: int) -> 
 
 
 @VERSIONS
-def test_saving_a_consent_takes_two_round_trips(warm: World, version: int) -> None:
+def test_saving_a_consent_takes_two_round_trips(warm: Causeway, version: int) -> None:
     url = warm.authorize(version)["redirect_url"]
 
     with counted(warm) as calls:
@@ -91,7 +91,7 @@ def test_saving_a_consent_takes_two_round_trips(warm: World, version: int) -> No
 
 
 @VERSIONS
-def test_exchanging_a_code_takes_two_round_trips(warm: World, version: int) -> None:
+def test_exchanging_a_code_takes_two_round_trips(warm: Causeway, version: int) -> None:
     code = warm.approve(version).query["code"]
 
     with counted(warm) as calls:
@@ -100,7 +100,7 @@ def test_exchanging_a_code_takes_two_round_trips(warm: World, version: int) -> N
     assert calls == ["BatchGetItem", "TransactWriteItems"]
 
 
-def test_a_refresh_takes_two_round_trips_and_its_repeat_one(warm: World) -> None:
+def test_a_refresh_takes_two_round_trips_and_its_repeat_one(warm: Causeway) -> None:
     refresh = {"refresh_token": warm.tokens(1)["refresh_token"]}
 
     with counted(warm) as calls:
@@ -113,7 +113,7 @@ def test_a_refresh_takes_two_round_trips_and_its_repeat_one(warm: World) -> None
 
 
 @VERSIONS
-def test_revoking_takes_two_round_trips_for_a_tpp_and_three_for_a_bank(warm: World, version: int) -> None:
+def test_revoking_takes_two_round_trips_for_a_tpp_and_three_for_a_bank(warm: Causeway, version: int) -> None:
     token = warm.tokens(version)["access_token"]
     consented = warm.approve(version)
     name = "access_token" if version == 1 else "accessToken"
@@ -128,7 +128,7 @@ def test_revoking_takes_two_round_trips_for_a_tpp_and_three_for_a_bank(warm: Wor
 
 
 @pytest.mark.parametrize("path", ["/tpp/consent", "/tpp/banks", "/tpp/banks/ALPHGB21", "/tpp/scope?bic=ALPHGB21"])
-def test_a_tpp_call_without_a_bank_request_takes_one_read(warm: World, path: str) -> None:
+def test_a_tpp_call_without_a_bank_request_takes_one_read(warm: Causeway, path: str) -> None:
     bearer = warm.tokens(1)["access_token"]
 
     with counted(warm) as calls:
@@ -138,7 +138,7 @@ def test_a_tpp_call_without_a_bank_request_takes_one_read(warm: World, path: str
 
 
 @pytest.mark.parametrize("query", ["", "?status=authorised", "?bic=ALPHGB21&limit=1"])
-def test_a_page_of_consents_takes_three_round_trips_and_an_empty_page_two(warm: World, query: str) -> None:
+def test_a_page_of_consents_takes_three_round_trips_and_an_empty_page_two(warm: Causeway, query: str) -> None:
     with counted(warm) as calls:
         assert warm.tpp("GET", f"/tpp/consents{query}").body["consents"] == []
     assert calls == ["BatchGetItem", "Query"]
@@ -150,7 +150,7 @@ def test_a_page_of_consents_takes_three_round_trips_and_an_empty_page_two(warm: 
     assert calls == ["BatchGetItem", "Query", "BatchGetItem"]
 
 
-def test_a_page_of_events_takes_one_read_and_one_query_per_shard(warm: World) -> None:
+def test_a_page_of_events_takes_one_read_and_one_query_per_shard(warm: Causeway) -> None:
     poller = fetches_events(warm)
     for _ in range(3):
         with counted(warm) as calls:
@@ -159,7 +159,7 @@ def test_a_page_of_events_takes_one_read_and_one_query_per_shard(warm: World) ->
         trial(warm)
 
 
-def test_an_event_for_polling_adds_one_operation_to_the_transaction(warm: World) -> None:
+def test_an_event_for_polling_adds_one_operation_to_the_transaction(warm: Causeway) -> None:
     def revoke() -> list[str]:
         token = warm.tokens(1)["access_token"]
         with transactions(warm) as seen:
@@ -175,7 +175,7 @@ def test_an_event_for_polling_adds_one_operation_to_the_transaction(warm: World)
 
 
 @VERSIONS
-def test_consent_status_takes_one_read(warm: World, version: int) -> None:
+def test_consent_status_takes_one_read(warm: Causeway, version: int) -> None:
     consented = warm.approve(version)
 
     with counted(warm) as calls:
@@ -184,7 +184,7 @@ def test_consent_status_takes_one_read(warm: World, version: int) -> None:
     assert calls == ["BatchGetItem"]
 
 
-def test_recording_the_last_use_adds_no_operation_to_the_transaction(warm: World) -> None:
+def test_recording_the_last_use_adds_no_operation_to_the_transaction(warm: Causeway) -> None:
     tokens, code = warm.tokens(1), warm.approve(1).query["code"]
 
     with transactions(warm) as seen:
@@ -194,7 +194,7 @@ def test_recording_the_last_use_adds_no_operation_to_the_transaction(warm: World
     assert seen == [["Update consent", "Update grant", "Put access", "Put refresh"]] * 2
 
 
-def test_a_cached_bank_is_read_again_after_60_seconds(warm: World) -> None:
+def test_a_cached_bank_is_read_again_after_60_seconds(warm: Causeway) -> None:
     bearer = warm.tokens(1)["access_token"]
     warm.banks[1].answers["/accounts"] = lambda sent: {"status": "success", "accounts": []}
     seen = []
@@ -219,7 +219,7 @@ EVERY_READ = pytest.mark.parametrize(
 
 @EVERY_READ
 def test_an_unattended_read_at_a_bank_with_a_limit_takes_one_round_trip_more(
-    warm: World, version: int, call: str, query: dict[str, Any]
+    warm: Causeway, version: int, call: str, query: dict[str, Any]
 ) -> None:
     limit_reads(warm, version, 2)
     reader, write = Reader(warm, version), "TransactWriteItems" if len(query) > 1 and version == 1 else "UpdateItem"
@@ -235,7 +235,7 @@ def test_an_unattended_read_at_a_bank_with_a_limit_takes_one_round_trip_more(
         assert calls == expected
 
 
-def test_the_next_page_of_a_limited_read_takes_no_further_round_trip(warm: World) -> None:
+def test_the_next_page_of_a_limited_read_takes_no_further_round_trip(warm: Causeway) -> None:
     limit_reads(warm)
     reader = Reader(warm)
 
@@ -245,7 +245,7 @@ def test_the_next_page_of_a_limited_read_takes_no_further_round_trip(warm: World
     assert calls == ["BatchGetItem"]
 
 
-def test_a_failed_limited_read_takes_three_round_trips_and_one_with_an_open_circuit(warm: World) -> None:
+def test_a_failed_limited_read_takes_three_round_trips_and_one_with_an_open_circuit(warm: Causeway) -> None:
     limit_reads(warm)
     reader = Reader(warm)
     reader.bank_gives("/v2_accounts", NotReached("no connection"))
@@ -272,7 +272,7 @@ BEGIN_AND_END = ["BatchGetItem", "TransactWriteItems", "TransactWriteItems"]
 @pytest.mark.parametrize("consent_type", ["reusable", "one_time"])
 @IDS
 def test_a_payment_takes_three_round_trips(
-    warm: World, version: int, kind: str, key: str | None, consent_type: str, request_id: str | None
+    warm: Causeway, version: int, kind: str, key: str | None, consent_type: str, request_id: str | None
 ) -> None:
     payer = Payer(warm, version, kind, consent_type)
     payer.request_id = request_id
@@ -287,7 +287,7 @@ def test_a_payment_takes_three_round_trips(
 @pytest.mark.parametrize("key", ["key-1", None])
 @IDS
 def test_a_direct_payment_takes_three_round_trips(
-    warm: World, version: int, key: str | None, request_id: str | None
+    warm: Causeway, version: int, key: str | None, request_id: str | None
 ) -> None:
     payer = Payer(warm, version, "direct")
     payer.request_id = request_id
@@ -299,7 +299,7 @@ def test_a_direct_payment_takes_three_round_trips(
 
 
 @VERSIONS
-def test_a_retry_with_the_same_request_id_takes_two_further_round_trips(warm: World, version: int) -> None:
+def test_a_retry_with_the_same_request_id_takes_two_further_round_trips(warm: Causeway, version: int) -> None:
     payer = Payer(warm, version)
     payer.request_id = str(uuid.uuid4())
     payer.pay()
@@ -313,7 +313,7 @@ def test_a_retry_with_the_same_request_id_takes_two_further_round_trips(warm: Wo
 @VERSIONS
 @pytest.mark.parametrize("key", ["key-1", None])
 def test_an_order_with_the_request_id_of_another_order_takes_two_round_trips(
-    warm: World, version: int, key: str | None
+    warm: Causeway, version: int, key: str | None
 ) -> None:
     payer, other = Payer(warm, version, consent_type="one_time"), Payer(warm, version, "direct")
     payer.request_id = other.request_id = str(uuid.uuid4())
@@ -328,7 +328,7 @@ def test_an_order_with_the_request_id_of_another_order_takes_two_round_trips(
 @VERSIONS
 @pytest.mark.parametrize("consent_type", ["reusable", "one_time"])
 def test_a_payment_repeated_with_its_idempotency_key_takes_one_read(
-    warm: World, version: int, consent_type: str
+    warm: Causeway, version: int, consent_type: str
 ) -> None:
     payer = Payer(warm, version, consent_type=consent_type)
     payer.pay("key-1")
@@ -343,7 +343,7 @@ def test_a_payment_repeated_with_its_idempotency_key_takes_one_read(
 @pytest.mark.parametrize("failure", [NotReached("no connection"), TimedOut("late")], ids=["never reached", "late"])
 @IDS
 def test_a_failed_payment_takes_three_round_trips_including_the_release_of_its_claim(
-    warm: World, version: int, failure: OutboundError, request_id: str | None
+    warm: Causeway, version: int, failure: OutboundError, request_id: str | None
 ) -> None:
     payer = Payer(warm, version, consent_type="one_time")
     payer.request_id = request_id
@@ -357,7 +357,7 @@ def test_a_failed_payment_takes_three_round_trips_including_the_release_of_its_c
 
 @VERSIONS
 @pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
-def test_payment_status_takes_one_read(warm: World, version: int, kind: str) -> None:
+def test_payment_status_takes_one_read(warm: Causeway, version: int, kind: str) -> None:
     payer = Payer(warm, version, kind)
     payer.pay()
     for path in ("/v2_payment_single_status", "/v2_payment_bulk_status"):
@@ -370,7 +370,7 @@ def test_payment_status_takes_one_read(warm: World, version: int, kind: str) -> 
 
 
 @pytest.mark.parametrize("kind", ["single", "direct"])
-def test_payment_status_by_request_id_takes_two_reads(warm: World, kind: str) -> None:
+def test_payment_status_by_request_id_takes_two_reads(warm: Causeway, kind: str) -> None:
     payer = Payer(warm, 1, kind)
     payer.request_id = payer.pay().headers["x-request-id"]
 
@@ -381,7 +381,7 @@ def test_payment_status_by_request_id_takes_two_reads(warm: World, kind: str) ->
 
 
 @VERSIONS
-def test_a_status_report_takes_three_round_trips_and_two_without_a_change(warm: World, version: int) -> None:
+def test_a_status_report_takes_three_round_trips_and_two_without_a_change(warm: Causeway, version: int) -> None:
     payer, request_id = Payer(warm, version, "direct"), str(uuid.uuid4())
     final, other = (4, 2) if version == 1 else ("ACSC", "RJCT")
     seen = []
@@ -406,7 +406,7 @@ def test_a_status_report_takes_three_round_trips_and_two_without_a_change(warm: 
     assert seen[3] == ["BatchGetItem"]
 
 
-def test_daily_performance_takes_two_round_trips(warm: World) -> None:
+def test_daily_performance_takes_two_round_trips(warm: Causeway) -> None:
     with counted(warm) as calls:
         assert warm.bank(2, "/daily_performance", {"date": "2026-03-01", "consentDuration": "1200"}).status == 200
 
@@ -420,7 +420,7 @@ ATTEMPT = ["BatchGetItem", "TransactWriteItems", "BatchGetItem", "TransactWriteI
 """The record with its body, the claim, what the sender reads, the outcome."""
 
 
-def test_recording_an_event_takes_no_further_round_trip(warm: World) -> None:
+def test_recording_an_event_takes_no_further_round_trip(warm: Causeway) -> None:
     warm.wants_events()
     url = warm.authorize(1)["redirect_url"]
     seen = []
@@ -437,7 +437,7 @@ def test_recording_an_event_takes_no_further_round_trip(warm: World) -> None:
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if not row.is_payment], ids=str)
-def test_a_deferred_read_is_accepted_in_two_round_trips(warm: World, row: Row) -> None:
+def test_a_deferred_read_is_accepted_in_two_round_trips(warm: Causeway, row: Row) -> None:
     stage = Stage(warm)
     stage.ask(row)
 
@@ -451,7 +451,7 @@ def test_a_deferred_read_is_accepted_in_two_round_trips(warm: World, row: Row) -
 @pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
 @pytest.mark.parametrize("key", ["key-1", None])
 def test_a_deferred_payment_is_accepted_in_two_round_trips_and_its_repeat_in_one(
-    warm: World, version: int, kind: str, key: str | None
+    warm: Causeway, version: int, kind: str, key: str | None
 ) -> None:
     payer = Payer(warm, version, kind, "one_time")
     payer.headers = LATER
@@ -466,7 +466,7 @@ def test_a_deferred_payment_is_accepted_in_two_round_trips_and_its_repeat_in_one
         assert calls == ["BatchGetItem"]
 
 
-def test_polling_a_deferred_request_takes_one_read_and_two_with_an_answer(warm: World) -> None:
+def test_polling_a_deferred_request_takes_one_read_and_two_with_an_answer(warm: Causeway) -> None:
     row, stage = BY_WEBHOOK["/accounts"], Stage(warm)
     bearer = stage.bearer(1)
     request_id = stage.ask(row, headers=LATER).body["request_id"]
@@ -482,7 +482,7 @@ def test_polling_a_deferred_request_takes_one_read_and_two_with_an_answer(warm: 
 
 
 @pytest.mark.parametrize("kind", ["revoke_token", "event", "relay", "payment"])
-def test_a_delivery_attempt_takes_three_round_trips_plus_the_reads_of_its_sender(warm: World, kind: str) -> None:
+def test_a_delivery_attempt_takes_three_round_trips_plus_the_reads_of_its_sender(warm: Causeway, kind: str) -> None:
     payer, row = Payer(warm, 1, consent_type="one_time"), BY_WEBHOOK["/accounts"]
     payer.headers = LATER
     payer.side.answers |= {"/accounts": lambda sent: row.answer, "/revoke_token": lambda sent: {"status": "success"}}
@@ -504,7 +504,7 @@ def test_a_delivery_attempt_takes_three_round_trips_plus_the_reads_of_its_sender
     assert calls == ATTEMPT
 
 
-def test_a_repeated_queue_message_takes_one_read(warm: World) -> None:
+def test_a_repeated_queue_message_takes_one_read(warm: Causeway) -> None:
     warm.wants_events()
     delivery_id = warm.hub.openbanking.tpp_events.send_test(warm.client)
     warm.hub.delivery.worker.attempt(delivery_id)
@@ -519,13 +519,13 @@ def test_a_repeated_queue_message_takes_one_read(warm: World) -> None:
 
 
 @pytest.fixture
-def holder(warm: World) -> KeyHolder:
+def holder(warm: Causeway) -> KeyHolder:
     made = KeyHolder()
     secure(warm, made, security_profile="fapi2")
     return made
 
 
-def test_a_call_with_a_bound_token_takes_one_round_trip_more(warm: World, holder: KeyHolder) -> None:
+def test_a_call_with_a_bound_token_takes_one_round_trip_more(warm: Causeway, holder: KeyHolder) -> None:
     token = holder.tokens(warm)["access_token"]
 
     with counted(warm) as calls:
@@ -534,7 +534,7 @@ def test_a_call_with_a_bound_token_takes_one_round_trip_more(warm: World, holder
     assert calls == ["BatchGetItem", "PutItem"]
 
 
-def test_pushing_an_authorization_request_takes_three_round_trips(warm: World, holder: KeyHolder) -> None:
+def test_pushing_an_authorization_request_takes_three_round_trips(warm: Causeway, holder: KeyHolder) -> None:
     with counted(warm) as calls:
         request_uri = holder.push(warm).body["request_uri"]
     assert calls == ["BatchGetItem", "PutItem", "PutItem"]
@@ -549,7 +549,7 @@ def test_pushing_an_authorization_request_takes_three_round_trips(warm: World, h
     assert calls == ["BatchGetItem", "BatchGetItem"]
 
 
-def test_an_assertion_and_a_proof_are_spent_in_one_transaction(warm: World, holder: KeyHolder) -> None:
+def test_an_assertion_and_a_proof_are_spent_in_one_transaction(warm: Causeway, holder: KeyHolder) -> None:
     code = holder.code(warm)
 
     with counted(warm) as calls:
@@ -561,7 +561,7 @@ def test_an_assertion_and_a_proof_are_spent_in_one_transaction(warm: World, hold
     assert calls == ["BatchGetItem", "TransactWriteItems", "TransactWriteItems"]
 
 
-def test_introspection_takes_one_round_trip(warm: World) -> None:
+def test_introspection_takes_one_round_trip(warm: Causeway) -> None:
     token = warm.tokens(2)["access_token"]
 
     with counted(warm) as calls:

@@ -38,6 +38,7 @@ from chalicelib.statistics.call_counts import Outcome
 from chalicelib.statistics.downtimes import OpenDowntimes
 from chalicelib.statistics.ingest import IngestIncomplete
 from chalicelib.statistics.measurements import Measurements
+from tests.causeway import Causeway, Sent
 from tests.openbanking.call_sites import call_sites, sites_of_requests
 from tests.openbanking.faults import Fault, items
 from tests.openbanking.meter import counters, counts
@@ -60,7 +61,6 @@ from tests.openbanking.scenes import (
 from tests.openbanking.unattended import Reader, limit_reads
 from tests.statistics.made_up import counted
 from tests.statistics.nights import ingest
-from tests.world import Sent, World
 
 pytestmark = pytest.mark.faults
 
@@ -74,31 +74,31 @@ def during(fault: Fault, job: Callable[[], object]) -> None:
         job()
 
 
-def attempted(world: World, fault: Fault, kind: str) -> None:
+def attempted(causeway: Causeway, fault: Fault, kind: str) -> None:
     """One attempt at the only delivery of a kind while the fault strikes, and then what comes by itself."""
-    (record,) = records(world, kind)
-    during(fault, lambda: world.hub.delivery.worker.attempt(record["delivery_id"]))
-    assert held_slots(world) == [] or fault.lasting
-    carry_on(world)
+    (record,) = records(causeway, kind)
+    during(fault, lambda: causeway.hub.delivery.worker.attempt(record["delivery_id"]))
+    assert held_slots(causeway) == [] or fault.lasting
+    carry_on(causeway)
 
 
-def revoked(world: World, version: int = 1) -> None:
-    world.tpp("POST", "/tpp/token/revoke", {"token": world.tokens(version)["access_token"]})
+def revoked(causeway: Causeway, version: int = 1) -> None:
+    causeway.tpp("POST", "/tpp/token/revoke", {"token": causeway.tokens(version)["access_token"]})
 
 
 # -- notifications
 
 
 @scene("takes it", "is gone")
-def tell_a_bank_that(world: World, does: str) -> Run:
-    revoked(world)
-    side = world.banks[1]
+def tell_a_bank_that(causeway: Causeway, does: str) -> Run:
+    revoked(causeway)
+    side = causeway.banks[1]
 
     def run(fault: Fault) -> None:
         answers: list[Any] = {"takes it": [], "is gone": [GONE, GONE]}[does]
         side.answers["/revoke_token"] = lambda sent: answers.pop() if answers else {"status": "success"}
-        attempted(world, fault, "revoke_token")
-        (record,) = records(world)
+        attempted(causeway, fault, "revoke_token")
+        (record,) = records(causeway)
         assert record["state"] == ("delivered" if does == "takes it" else "failed")
         assert {sent.headers["X-Request-Id"] for sent in side.received} == {record["request_id"]}
         assert len(side.received) == 1 or fault.lasting
@@ -107,55 +107,55 @@ def tell_a_bank_that(world: World, does: str) -> Run:
 
 
 @scene("takes it", "fails")
-def tell_a_client_that(world: World, does: str) -> Run:
-    world.wants_events()
-    world.approve(1)
+def tell_a_client_that(causeway: Causeway, does: str) -> Run:
+    causeway.wants_events()
+    causeway.approve(1)
 
     def run(fault: Fault) -> None:
-        world.receiver.answers += [FAILS] if does == "fails" else []
-        attempted(world, fault, "event")
-        (record,) = records(world)
+        causeway.receiver.answers += [FAILS] if does == "fails" else []
+        attempted(causeway, fault, "event")
+        (record,) = records(causeway)
         assert record["state"] == "delivered"
-        assert {sent.headers["webhook-id"] for sent in world.receiver.received} == {record["delivery_id"]}
-        assert len({sent.body for sent in world.receiver.received}) == 1
-        assert len(world.receiver.received) == (2 if does == "fails" else 1) or fault.lasting
+        assert {sent.headers["webhook-id"] for sent in causeway.receiver.received} == {record["delivery_id"]}
+        assert len({sent.body for sent in causeway.receiver.received}) == 1
+        assert len(causeway.receiver.received) == (2 if does == "fails" else 1) or fault.lasting
 
     return run
 
 
 @scene()
-def record_an_event_for_a_client_that_fetches_by_now(world: World) -> Run:
-    world.wants_events()
-    world.approve(1)
-    fetches_events(world)
+def record_an_event_for_a_client_that_fetches_by_now(causeway: Causeway) -> Run:
+    causeway.wants_events()
+    causeway.approve(1)
+    fetches_events(causeway)
 
     def run(fault: Fault) -> None:
-        attempted(world, fault, "event")
-        (record,) = records(world)
+        attempted(causeway, fault, "event")
+        (record,) = records(causeway)
         assert record["state"] == "delivered"
-        assert ids(Poller(world).fetch()) == [record["delivery_id"]]
-        assert world.receiver.received == []
+        assert ids(Poller(causeway).fetch()) == [record["delivery_id"]]
+        assert causeway.receiver.received == []
 
     return run
 
 
 @scene("one slot", "every slot", "every slot for a moment")
-def tell_a_bank_while_others_have(world: World, which: str) -> Run:
-    revoked(world)
-    side, until = world.banks[1], world.clock.time() + CLAIMED_SECONDS
+def tell_a_bank_while_others_have(causeway: Causeway, which: str) -> Run:
+    revoked(causeway)
+    side, until = causeway.banks[1], causeway.clock.time() + CLAIMED_SECONDS
     side.answers["/revoke_token"] = lambda sent: {"status": "success"}
-    since = world.clock.time() if which.endswith("moment") else 0
+    since = causeway.clock.time() if which.endswith("moment") else 0
     for number in range(1 if which == "one slot" else SLOTS):
         key = Slot("bank#ALPHGB21#notices", number).key
-        world.hub.store.put("deliveries", key | {"taken_at": since, "held_until": until, "expires_at": until})
+        causeway.hub.store.put("deliveries", key | {"taken_at": since, "held_until": until, "expires_at": until})
 
     def run(fault: Fault) -> None:
-        (record,) = records(world)
-        during(fault, lambda: world.hub.delivery.worker.attempt(record["delivery_id"]))
+        (record,) = records(causeway)
+        during(fault, lambda: causeway.hub.delivery.worker.attempt(record["delivery_id"]))
         assert side.received == [] or which == "one slot"
-        world.clock.advance(CLAIMED_SECONDS)
-        carry_on(world)
-        (record,) = records(world)
+        causeway.clock.advance(CLAIMED_SECONDS)
+        carry_on(causeway)
+        (record,) = records(causeway)
         assert record["state"] == "delivered"
         assert len(side.received) == 1 or fault.lasting
 
@@ -163,16 +163,16 @@ def tell_a_bank_while_others_have(world: World, which: str) -> Run:
 
 
 @scene()
-def give_up_an_event(world: World) -> Run:
-    world.wants_events()
-    world.approve(1)
-    world.clock.advance(PLANS["event"].lasts + 1)
+def give_up_an_event(causeway: Causeway) -> Run:
+    causeway.wants_events()
+    causeway.approve(1)
+    causeway.clock.advance(PLANS["event"].lasts + 1)
 
     def run(fault: Fault) -> None:
-        attempted(world, fault, "event")
-        (record,) = records(world)
+        attempted(causeway, fault, "event")
+        (record,) = records(causeway)
         assert record["state"] == "failed"
-        assert world.receiver.received == []
+        assert causeway.receiver.received == []
 
     return run
 
@@ -181,19 +181,19 @@ def give_up_an_event(world: World) -> Run:
 
 
 @scene((1, "answers"), (1, "fails"), (2, "refuses"), (1, "is never asked"))
-def ask_a_bank_that(world: World, version: int, does: str) -> Run:
-    bearer, side = world.tokens(version)["access_token"], world.banks[version]
-    asked = world.tpp("GET", "/tpp/accounts", bearer=bearer, headers=LATER).body["request_id"]
+def ask_a_bank_that(causeway: Causeway, version: int, does: str) -> Run:
+    bearer, side = causeway.tokens(version)["access_token"], causeway.banks[version]
+    asked = causeway.tpp("GET", "/tpp/accounts", bearer=bearer, headers=LATER).body["request_id"]
     good: Any = {"accounts": []} | ({"status": "success"} if version == 1 else {})
     webhook = "/accounts" if version == 1 else "/v2_accounts"
     late = does == "is never asked"
-    world.clock.advance(PLANS["relay"].lasts + 1 if late else 0)
+    causeway.clock.advance(PLANS["relay"].lasts + 1 if late else 0)
 
     def run(fault: Fault) -> None:
         answers: list[Any] = {"fails": [FAILS], "refuses": [REFUSAL[version]] * 2}.get(does, [])
         side.answers[webhook] = lambda sent: answers.pop() if answers else good
-        attempted(world, fault, "relay")
-        found = outcome(world, asked, bearer)
+        attempted(causeway, fault, "relay")
+        found = outcome(causeway, asked, bearer)
         assert (found["state"], found["status"]) == (("failed", 502) if late or does == "refuses" else ("done", 200))
         assert len({sent.headers["X-Request-Id"] for sent in side.received}) == (0 if late else 1)
 
@@ -201,17 +201,17 @@ def ask_a_bank_that(world: World, version: int, does: str) -> Run:
 
 
 @scene("is never reached", "is never asked")
-def read_without_the_psu_at_a_bank_that(world: World, does: str) -> Run:
-    limit_reads(world, 1)
-    reader = Reader(world, 1)
+def read_without_the_psu_at_a_bank_that(causeway: Causeway, does: str) -> Run:
+    limit_reads(causeway, 1)
+    reader = Reader(causeway, 1)
     reader.bank_gives("/accounts", NotReached("no connection"))
     asked = reader.read(headers=LATER).body["request_id"]
-    world.clock.advance(PLANS["relay"].lasts + (1 if does == "is never asked" else -1))
+    causeway.clock.advance(PLANS["relay"].lasts + (1 if does == "is never asked" else -1))
 
     def run(fault: Fault) -> None:
         assert reader.counted() == 1
-        attempted(world, fault, "relay")
-        found = outcome(world, asked, reader.bearer)
+        attempted(causeway, fault, "relay")
+        found = outcome(causeway, asked, reader.bearer)
         assert (found["state"], found["status"]) == ("failed", 502)
         assert reader.counted() == 0 or (fault.lasting and reader.counted() == 1)
 
@@ -219,15 +219,15 @@ def read_without_the_psu_at_a_bank_that(world: World, does: str) -> Run:
 
 
 @scene("single", "direct")
-def ask_where_a_payment_stands(world: World, kind: str) -> Run:
-    payer = LaterPayer(world, 2, kind)
+def ask_where_a_payment_stands(causeway: Causeway, kind: str) -> Run:
+    payer = LaterPayer(causeway, 2, kind)
     payer.pay()
     payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
     bic = "&bic=BETADEF1" if kind == "direct" else ""
-    asked = world.tpp("GET", f"/tpp/payment_status?payment_id=P-1{bic}", bearer=payer.bearer, headers=LATER)
+    asked = causeway.tpp("GET", f"/tpp/payment_status?payment_id=P-1{bic}", bearer=payer.bearer, headers=LATER)
 
     def run(fault: Fault) -> None:
-        attempted(world, fault, "relay")
+        attempted(causeway, fault, "relay")
         assert payer.outcome(asked)["body"]["transaction_status"] == "ACSC"
 
     return run
@@ -249,14 +249,16 @@ WORDS = {
     (2, "single", "one_time", "is late"),
     (2, "single", "one_time", "is never reached"),
 )
-def have_a_payment_made_at_a_bank_that(world: World, version: int, kind: str, consent_type: str, does: str) -> Run:
-    payer = LaterPayer(world, version, kind, consent_type)
+def have_a_payment_made_at_a_bank_that(
+    causeway: Causeway, version: int, kind: str, consent_type: str, does: str
+) -> Run:
+    payer = LaterPayer(causeway, version, kind, consent_type)
     accepted = payer.pay_later()
     answers = {"refuses": REFUSAL[version], "is late": TimedOut("late"), "is never reached": NotReached("closed")}
 
     def run(fault: Fault) -> None:
         payer.bank_does(answers.get(does, taken(version)))
-        attempted(world, fault, "payment")
+        attempted(causeway, fault, "payment")
         found, never = payer.outcome(accepted), does == "is never reached"
         is_unknown = found["state"] == "failed" and refusals.PAYMENT_OUTCOME_UNKNOWN.sentence in found["body"]["title"]
         if is_unknown and does != "is late":
@@ -266,7 +268,7 @@ def have_a_payment_made_at_a_bank_that(world: World, version: int, kind: str, co
             assert found["state"] == "done"
             assert found["status"] == 200
             assert found["body"]["payment_id"] == "P-1"
-            (payment,) = items(world, "payments")
+            (payment,) = items(causeway, "payments")
             assert len(payment["history"]) == 1
         else:
             assert (found["state"], found["status"]) == ("failed", 502)
@@ -281,27 +283,27 @@ def have_a_payment_made_at_a_bank_that(world: World, version: int, kind: str, co
 
 def _holds_its_id(payer: LaterPayer) -> bool:
     """Whether the X-Request-Id of the only order stands for it; it is free again when the order was never sent."""
-    (claim,) = [item for item in items(payer.world, "idempotency") if item["claim"].startswith("order#")]
+    (claim,) = [item for item in items(payer.causeway, "idempotency") if item["claim"].startswith("order#")]
     assert claim["sendings"] in (0, 1)
     return bool(claim["sendings"])
 
 
 @scene(1, 2)
-def have_a_payment_made_at_a_bank_that_gives_its_payment_id_out_again(world: World, version: int) -> Run:
-    first = Payer(world, version, "direct")
+def have_a_payment_made_at_a_bank_that_gives_its_payment_id_out_again(causeway: Causeway, version: int) -> Run:
+    first = Payer(causeway, version, "direct")
     first.pay()
-    (before,) = items(world, "payments")
-    payer = LaterPayer(world, version, consent_type="one_time")
+    (before,) = items(causeway, "payments")
+    payer = LaterPayer(causeway, version, consent_type="one_time")
     accepted = payer.pay_later()
 
     def run(fault: Fault) -> None:
         payer.side.received.clear()
         payer.bank_does(taken(version))
-        attempted(world, fault, "payment")
+        attempted(causeway, fault, "payment")
         found = payer.outcome(accepted)
         assert (found["state"], found["status"]) == ("failed", 502)
         assert found["body"]["reason_code"] in ("bad_answer", "outcome_unknown" if fault.lasting else "")
-        assert items(world, "payments") == [before]
+        assert items(causeway, "payments") == [before]
         assert payer.calls == 1 or (fault.lasting and payer.calls == 0)
         _pays_once_more(payer, given_back=False)
 
@@ -310,20 +312,20 @@ def have_a_payment_made_at_a_bank_that_gives_its_payment_id_out_again(world: Wor
 
 def _pays_once_more(payer: LaterPayer, given_back: bool) -> None:
     """A one-time consent is whole again when the bank was never reached, and then it pays once."""
-    assert status_of_consent(payer.world) == ("authorised" if given_back else "spent")
+    assert status_of_consent(payer.causeway) == ("authorised" if given_back else "spent")
     payer.bank_does(taken(payer.version))
     assert payer.pay().status == (200 if given_back else 401)
-    assert status_of_consent(payer.world) == "spent"
+    assert status_of_consent(payer.causeway) == "spent"
 
 
 @scene()
-def have_a_payment_made_while_the_storage_never_says_that_the_attempt_has_begun(world: World) -> Run:
-    payer = LaterPayer(world, 1, consent_type="one_time")
+def have_a_payment_made_while_the_storage_never_says_that_the_attempt_has_begun(causeway: Causeway) -> Run:
+    payer = LaterPayer(causeway, 1, consent_type="one_time")
     accepted = payer.pay_later()
 
     def run(fault: Fault) -> None:
-        with never_says(world):
-            attempted(world, fault, "payment")
+        with never_says(causeway):
+            attempted(causeway, fault, "payment")
         assert payer.outcome(accepted)["state"] == "done" or fault.lasting
         assert payer.calls == 1 or (fault.lasting and payer.calls == 0)
         _pays_once_more(payer, given_back=False)
@@ -332,16 +334,16 @@ def have_a_payment_made_while_the_storage_never_says_that_the_attempt_has_begun(
 
 
 @scene()
-def have_a_payment_made_at_a_bank_that_is_left_alone_for_a_while(world: World) -> Run:
-    payer = LaterPayer(world, 1, consent_type="one_time")
+def have_a_payment_made_at_a_bank_that_is_left_alone_for_a_while(causeway: Causeway) -> Run:
+    payer = LaterPayer(causeway, 1, consent_type="one_time")
     accepted = payer.pay_later()
 
     def run(fault: Fault) -> None:
         for _ in range(FAILURES):
-            world.hub.openbanking.bank_client.breaker.record_failure("ALPHGB21")
-        attempted(world, fault, "payment")
+            causeway.hub.openbanking.bank_client.breaker.record_failure("ALPHGB21")
+        attempted(causeway, fault, "payment")
         if payer.outcome(accepted)["state"] == "done":
-            assert payer.calls == len(items(world, "payments")) == 1
+            assert payer.calls == len(items(causeway, "payments")) == 1
         else:
             assert fault.lasting
             assert payer.calls == 0
@@ -352,13 +354,13 @@ def have_a_payment_made_at_a_bank_that_is_left_alone_for_a_while(world: World) -
 
 
 @scene((1, "single", "one_time"), (2, "direct", "reusable"))
-def give_up_a_payment(world: World, version: int, kind: str, consent_type: str) -> Run:
-    payer = LaterPayer(world, version, kind, consent_type)
+def give_up_a_payment(causeway: Causeway, version: int, kind: str, consent_type: str) -> Run:
+    payer = LaterPayer(causeway, version, kind, consent_type)
     accepted = payer.pay_later()
-    world.clock.advance(PLANS["payment"].lasts + 1)
+    causeway.clock.advance(PLANS["payment"].lasts + 1)
 
     def run(fault: Fault) -> None:
-        attempted(world, fault, "payment")
+        attempted(causeway, fault, "payment")
         assert payer.calls == 0
         assert refusals.PAYMENT_NOT_SENT.sentence in payer.outcome(accepted)["body"]["title"]
         if consent_type == "one_time":
@@ -368,15 +370,15 @@ def give_up_a_payment(world: World, version: int, kind: str, consent_type: str) 
 
 
 @scene("in time", "too late")
-def take_up_a_payment_whose_worker_died(world: World, when: str) -> Run:
-    payer = LaterPayer(world, 2, "bulk", "one_time")
+def take_up_a_payment_whose_worker_died(causeway: Causeway, when: str) -> Run:
+    payer = LaterPayer(causeway, 2, "bulk", "one_time")
     accepted = payer.pay_later()
-    (record,) = records(world)
-    world.hub.delivery.worker.begin(record["delivery_id"])
-    world.clock.advance(CLAIMED_SECONDS if when == "in time" else PLANS["payment"].lasts + 1)
+    (record,) = records(causeway)
+    causeway.hub.delivery.worker.begin(record["delivery_id"])
+    causeway.clock.advance(CLAIMED_SECONDS if when == "in time" else PLANS["payment"].lasts + 1)
 
     def run(fault: Fault) -> None:
-        attempted(world, fault, "payment")
+        attempted(causeway, fault, "payment")
         assert payer.calls == 0, "nobody knows whether it was sent"
         assert refusals.PAYMENT_OUTCOME_UNKNOWN.sentence in payer.outcome(accepted)["body"]["title"]
         _pays_once_more(payer, given_back=False)
@@ -385,64 +387,64 @@ def take_up_a_payment_whose_worker_died(world: World, when: str) -> Run:
 
 
 @scene()
-def have_a_payment_made_that_the_bank_has_reported_on(world: World) -> Run:
-    world.wants_events()
-    payer = LaterPayer(world, 2, "direct")
+def have_a_payment_made_that_the_bank_has_reported_on(causeway: Causeway) -> Run:
+    causeway.wants_events()
+    payer = LaterPayer(causeway, 2, "direct")
     accepted = payer.pay_later()
     payer.report("ACSC")
 
     def run(fault: Fault) -> None:
-        attempted(world, fault, "payment")
+        attempted(causeway, fault, "payment")
         assert payer.calls <= 1
         if payer.outcome(accepted)["state"] == "done":
-            (payment,) = items(world, "payments")
+            (payment,) = items(causeway, "payments")
             assert [entry["status"] for entry in payment["history"]] == ["RCVD", "ACSC"]
-            assert told(world) == ["payment.status_changed"]
-            assert len(world.receiver.received) == 1
+            assert told(causeway) == ["payment.status_changed"]
+            assert len(causeway.receiver.received) == 1
         else:
             assert fault.lasting
-            assert told(world) == []
+            assert told(causeway) == []
 
     return run
 
 
 @scene()
-def have_a_payment_made_that_is_known_already(world: World) -> Run:
-    payer = LaterPayer(world, 2, "direct")
+def have_a_payment_made_that_is_known_already(causeway: Causeway) -> Run:
+    payer = LaterPayer(causeway, 2, "direct")
     accepted = payer.pay_later()
-    (record,) = records(world)
+    (record,) = records(causeway)
     payer.request_id = record["request_id"]
     payer.pay()
-    world.clock.advance(1)
+    causeway.clock.advance(1)
     payer.side.received.clear()
 
     def run(fault: Fault) -> None:
-        attempted(world, fault, "payment")
+        attempted(causeway, fault, "payment")
         assert payer.outcome(accepted)["state"] == "done" or fault.lasting
-        assert len(items(world, "payments")) == payer.calls == 1
+        assert len(items(causeway, "payments")) == payer.calls == 1
 
     return run
 
 
 @scene()
-def have_a_payment_made_whose_consent_is_revoked_before_the_bank_is_not_reached(world: World) -> Run:
-    payer = LaterPayer(world, 1, consent_type="one_time")
+def have_a_payment_made_whose_consent_is_revoked_before_the_bank_is_not_reached(causeway: Causeway) -> Run:
+    payer = LaterPayer(causeway, 1, consent_type="one_time")
     payer.pay_later()
-    world.banks[1].answers["/revoke_token"] = lambda sent: {"status": "success"}
-    world.clock.advance(PLANS["payment"].lasts - 1)
+    causeway.banks[1].answers["/revoke_token"] = lambda sent: {"status": "success"}
+    causeway.clock.advance(PLANS["payment"].lasts - 1)
 
     def run(fault: Fault) -> None:
         def revoked_on_the_way(sent: Sent) -> Any:
             with fault.resting():
-                world.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
+                causeway.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
             return NotReached("no connection")
 
         payer.side.answers[WEBHOOKS[1, "single"]] = revoked_on_the_way
-        attempted(world, fault, "payment")
+        attempted(causeway, fault, "payment")
         sent = [each for each in payer.side.received if each.path == WEBHOOKS[1, "single"]]
         assert len(sent) == 1 or (fault.lasting and not sent)
-        assert status_of_consent(world) == ("revoked" if sent else "authorised")
-        found = records(world, "payment")[0]
+        assert status_of_consent(causeway) == ("revoked" if sent else "authorised")
+        found = records(causeway, "payment")[0]
         assert (found["state"], found["answer"]["status"]) == ("failed", 502)
         assert not _holds_its_id(payer) or (fault.lasting and sent), "what became of the order is unknown then"
 
@@ -450,8 +452,8 @@ def have_a_payment_made_whose_consent_is_revoked_before_the_bank_is_not_reached(
 
 
 @scene("answers", "is late")
-def ask_about_a_payment_with_an_unknown_outcome_at_a_bank_that(world: World, does: str) -> Run:
-    payer = Payer(world, 2, consent_type="one_time")
+def ask_about_a_payment_with_an_unknown_outcome_at_a_bank_that(causeway: Causeway, does: str) -> Run:
+    payer = Payer(causeway, 2, consent_type="one_time")
     payer.bank_does(taken(2) | {"confirmation_url": "javascript:1"})
     payer.pay()
     payer.side.received.clear()
@@ -460,8 +462,8 @@ def ask_about_a_payment_with_an_unknown_outcome_at_a_bank_that(world: World, doe
         answers: list[Any] = [TimedOut("late")] if does == "is late" else []
         status = {"transaction_status": "ACSC"}
         payer.side.answers["/v2_payment_single_status"] = lambda sent: answers.pop() if answers else status
-        attempted(world, fault, "payment_status")
-        (record,), (payment,) = records(world, "payment_status"), items(world, "payments")
+        attempted(causeway, fault, "payment_status")
+        (record,), (payment,) = records(causeway, "payment_status"), items(causeway, "payments")
         assert record["state"] == "delivered"
         assert (payment["status"], "outcome" in payment) == ("ACSC", False)
         assert len(payer.side.received) == (2 if does == "is late" else 1) or fault.lasting
@@ -470,13 +472,13 @@ def ask_about_a_payment_with_an_unknown_outcome_at_a_bank_that(world: World, doe
 
 
 @scene("accepted", "not_accepted")
-def settle_an_order(world: World, outcome: str) -> Run:
-    world.wants_events()
-    payer = Payer(world, 1)
+def settle_an_order(causeway: Causeway, outcome: str) -> Run:
+    causeway.wants_events()
+    payer = Payer(causeway, 1)
     payer.request_id = str(uuid.uuid4())
     payer.bank_does(taken(1) | {"confirmation_url": "javascript:1"})
     payer.pay()
-    openbanking, order = world.hub.openbanking, (payer.side.bank.bic, payer.request_id)
+    openbanking, order = causeway.hub.openbanking, (payer.side.bank.bic, payer.request_id)
 
     def settle() -> None:
         if outcome == "accepted":
@@ -488,10 +490,10 @@ def settle_an_order(world: World, outcome: str) -> Run:
         during(fault, settle)
         with contextlib.suppress(NotResolved):  # it has been settled
             settle()
-        carry_on(world)
-        (payment,) = items(world, "payments")
+        carry_on(causeway)
+        (payment,) = items(causeway, "payments")
         assert payment.get("outcome") == (None if outcome == "accepted" else "not_accepted")
-        assert told(world).count("payment.status_changed") == (1 if outcome == "accepted" else 0)
+        assert told(causeway).count("payment.status_changed") == (1 if outcome == "accepted" else 0)
         assert openbanking.call(list_unresolved, 10) == []
 
     return run
@@ -501,20 +503,20 @@ def settle_an_order(world: World, outcome: str) -> Run:
 
 
 @scene("never queued", "abandoned")
-def sweep(world: World, why: str) -> Run:
-    revoked(world)
-    (record,) = records(world)
+def sweep(causeway: Causeway, why: str) -> Run:
+    revoked(causeway)
+    (record,) = records(causeway)
     if why == "abandoned":
-        world.hub.delivery.worker.begin(record["delivery_id"])
-        world.clock.advance(CLAIMED_SECONDS)
-    world.clock.advance(SWEEP_WAITS[0])
+        causeway.hub.delivery.worker.begin(record["delivery_id"])
+        causeway.clock.advance(CLAIMED_SECONDS)
+    causeway.clock.advance(SWEEP_WAITS[0])
 
     def run(fault: Fault) -> None:
-        queue: Any = world.hub.delivery.queue
+        queue: Any = causeway.hub.delivery.queue
         queue.ids.clear()
-        during(fault, partial(world.hub.delivery.call, sweeper.sweep))
-        world.clock.advance(SWEEP_WAITS[1])
-        world.hub.delivery.call(sweeper.sweep)
+        during(fault, partial(causeway.hub.delivery.call, sweeper.sweep))
+        causeway.clock.advance(SWEEP_WAITS[1])
+        causeway.hub.delivery.call(sweeper.sweep)
         assert set(queue.ids) == {record["delivery_id"]}
         assert len(queue.ids) == 2 or fault.lasting
 
@@ -522,18 +524,18 @@ def sweep(world: World, why: str) -> Run:
 
 
 @scene()
-def sweep_more_deliveries_than_one_reading_shows(world: World) -> Run:
-    revoked(world)
-    (record,) = records(world)
-    world.clock.advance(SWEEP_WAITS[0])
+def sweep_more_deliveries_than_one_reading_shows(causeway: Causeway) -> Run:
+    revoked(causeway)
+    (record,) = records(causeway)
+    causeway.clock.advance(SWEEP_WAITS[0])
 
     def run(fault: Fault) -> None:
-        queue: Any = world.hub.delivery.queue
+        queue: Any = causeway.hub.delivery.queue
         queue.ids.clear()
         with patch("chalicelib.delivery.sweeper.BACKLOG", 1):
-            during(fault, partial(world.hub.delivery.call, sweeper.sweep))
-            world.clock.advance(SWEEP_WAITS[1])
-            world.hub.delivery.call(sweeper.sweep)
+            during(fault, partial(causeway.hub.delivery.call, sweeper.sweep))
+            causeway.clock.advance(SWEEP_WAITS[1])
+            causeway.hub.delivery.call(sweeper.sweep)
         assert set(queue.ids) == {record["delivery_id"]}
 
     return run
@@ -543,21 +545,21 @@ def sweep_more_deliveries_than_one_reading_shows(world: World) -> Run:
 
 
 @scene(("at its time", 1), ("at once with the end", 2))
-def announce_that_consents_expire(world: World, when: str, events: int) -> Run:
-    world.wants_events()
+def announce_that_consents_expire(causeway: Causeway, when: str, events: int) -> Run:
+    causeway.wants_events()
     for version in (1, 2):
-        world.tokens(version)
-    for record in records(world):
-        world.hub.store.delete("deliveries", {"delivery_id": record["delivery_id"], "part": "record"})
-    until = max(consent["valid_until"] for consent in parts(world, "consent")) - world.clock.time()
-    world.clock.advance(until - EXPIRING_SECONDS if events == 1 else until)
+        causeway.tokens(version)
+    for record in records(causeway):
+        causeway.hub.store.delete("deliveries", {"delivery_id": record["delivery_id"], "part": "record"})
+    until = max(consent["valid_until"] for consent in parts(causeway, "consent")) - causeway.clock.time()
+    causeway.clock.advance(until - EXPIRING_SECONDS if events == 1 else until)
 
     def run(fault: Fault) -> None:
-        during(fault, partial(world.hub.openbanking.call, record_due_events))
-        world.hub.openbanking.call(record_due_events)  # five minutes later
+        during(fault, partial(causeway.hub.openbanking.call, record_due_events))
+        causeway.hub.openbanking.call(record_due_events)  # five minutes later
         types = ["consent.expired", "consent.expiring"][2 - events :]
-        assert told(world) == sorted(types * 2)
-        assert len({(record["consent_id"], record["topic"]) for record in records(world)}) == 2 * events
+        assert told(causeway) == sorted(types * 2)
+        assert len({(record["consent_id"], record["topic"]) for record in records(causeway)}) == 2 * events
 
     return run
 
@@ -566,29 +568,29 @@ def announce_that_consents_expire(world: World, when: str, events: int) -> Run:
 
 
 @scene()
-def send_a_test_event(world: World) -> Run:
-    world.wants_events()
+def send_a_test_event(causeway: Causeway) -> Run:
+    causeway.wants_events()
 
     def run(fault: Fault) -> None:
-        during(fault, lambda: world.hub.openbanking.tpp_events.send_test(world.client))
-        if not records(world):
-            world.hub.openbanking.tpp_events.send_test(world.client)
-        carry_on(world)
-        assert [event["type"] for event in world.receiver.events] == ["test"]
+        during(fault, lambda: causeway.hub.openbanking.tpp_events.send_test(causeway.client))
+        if not records(causeway):
+            causeway.hub.openbanking.tpp_events.send_test(causeway.client)
+        carry_on(causeway)
+        assert [event["type"] for event in causeway.receiver.events] == ["test"]
 
     return run
 
 
 @scene("one", "all", "one that waits", "all that wait")
-def send_again_what_has_failed(world: World, which: str) -> Run:
-    revoked(world)
-    (record,) = records(world)
+def send_again_what_has_failed(causeway: Causeway, which: str) -> Run:
+    revoked(causeway)
+    (record,) = records(causeway)
     delivery_id, receiver = record["delivery_id"], record["receiver"]
     answers = [FAILS if "wait" in which else GONE]
-    side = world.banks[1]
+    side = causeway.banks[1]
     side.answers["/revoke_token"] = lambda sent: answers[0]
-    world.hub.delivery.worker.attempt(delivery_id)
-    journal = world.hub.delivery.journal
+    causeway.hub.delivery.worker.attempt(delivery_id)
+    journal = causeway.hub.delivery.journal
 
     def run(fault: Fault) -> None:
         side.answers["/revoke_token"] = lambda sent: {"status": "success"}
@@ -599,10 +601,10 @@ def send_again_what_has_failed(world: World, which: str) -> Run:
             return journal.resend_failed(0) if which == "all" else journal.resend(delivery_id)
 
         during(fault, again)
-        if records(world)[0]["state"] == "failed":
+        if records(causeway)[0]["state"] == "failed":
             again()
-        carry_on(world)
-        (record,) = records(world)
+        carry_on(causeway)
+        (record,) = records(causeway)
         assert record["state"] == "delivered"
         assert {sent.headers["X-Request-Id"] for sent in side.received} == {record["request_id"]}
 
@@ -610,14 +612,14 @@ def send_again_what_has_failed(world: World, which: str) -> Run:
 
 
 @scene()
-def look_through_the_journal(world: World) -> Run:
-    revoked(world)
-    (record,) = records(world)
+def look_through_the_journal(causeway: Causeway) -> Run:
+    revoked(causeway)
+    (record,) = records(causeway)
 
     def run(fault: Fault) -> None:
         with fault, contextlib.suppress(StoreError):
-            assert [each.delivery_id for each in world.hub.delivery.journal.list()] == [record["delivery_id"]]
-            assert world.hub.delivery.journal.show(record["delivery_id"]).state == "due"
+            assert [each.delivery_id for each in causeway.hub.delivery.journal.list()] == [record["delivery_id"]]
+            assert causeway.hub.delivery.journal.show(record["delivery_id"]).state == "due"
 
     return run
 
@@ -626,57 +628,57 @@ def look_through_the_journal(world: World) -> Run:
 
 
 @scene()
-def write_what_was_measured(world: World) -> Run:
+def write_what_was_measured(causeway: Causeway) -> Run:
     def run(fault: Fault) -> None:
-        instance = Measurements(lambda: world.hub.store, world.clock, world.hub.metrics)
+        instance = Measurements(lambda: causeway.hub.store, causeway.clock, causeway.hub.metrics)
         with fault:
             for bic in ("ALPHGB21", "BETADEF1"):  # the first is written at once
                 with instance.measure():
                     current_call.record_concern(bic, "AISP")
             instance.write()
         instance.write()  # a minute later
-        assert counts(counters(world)) == {"ALPHGB21 AISP": {"calls": 1}, "BETADEF1 AISP": {"calls": 1}}
+        assert counts(counters(causeway)) == {"ALPHGB21 AISP": {"calls": 1}, "BETADEF1 AISP": {"calls": 1}}
 
     return run
 
 
 @scene("begins", "ends")
-def record_a_downtime(world: World, which: str) -> Run:
+def record_a_downtime(causeway: Causeway, which: str) -> Run:
     def ask(instance: Measurements, outcome: Outcome, count: int) -> None:
         for _ in range(count):
             with instance.measure():
-                current_call.record_bank_request("ALPHGB21", "AISP", world.clock.time(), outcome, 0.1)
-            world.clock.advance(1)
+                current_call.record_bank_request("ALPHGB21", "AISP", causeway.clock.time(), outcome, 0.1)
+            causeway.clock.advance(1)
 
-    before = Measurements(lambda: world.hub.store, world.clock, world.hub.metrics, sys.maxsize)
+    before = Measurements(lambda: causeway.hub.store, causeway.clock, causeway.hub.metrics, sys.maxsize)
     ask(before, "unanswered", 5)
     if which == "ends":
         before.write()
 
     def run(fault: Fault) -> None:
-        instance = Measurements(lambda: world.hub.store, world.clock, world.hub.metrics, sys.maxsize)
+        instance = Measurements(lambda: causeway.hub.store, causeway.clock, causeway.hub.metrics, sys.maxsize)
         ask(instance, "unanswered" if which == "begins" else "answered", 5)
         with fault:
             instance.write()
         instance.write()  # a minute later
-        down = OpenDowntimes(world.hub.store, world.clock).bics()
+        down = OpenDowntimes(causeway.hub.store, causeway.clock).bics()
         assert down == ({"ALPHGB21"} if which == "begins" else set())
 
     return run
 
 
 @scene()
-def ingest_what_was_counted_and_reported(world: World) -> Run:
-    day = world.clock.now().date()
-    counted(world.hub.store, "ALPHGB21", day, answered=["08:00:00"])
-    assert world.bank(2, "/daily_performance", {"date": day.isoformat(), "consentDuration": 7}).status == 200
-    world.clock.advance(24 * 3600)
+def ingest_what_was_counted_and_reported(causeway: Causeway) -> Run:
+    day = causeway.clock.now().date()
+    counted(causeway.hub.store, "ALPHGB21", day, answered=["08:00:00"])
+    assert causeway.bank(2, "/daily_performance", {"date": day.isoformat(), "consentDuration": 7}).status == 200
+    causeway.clock.advance(24 * 3600)
 
     def run(fault: Fault) -> None:
         with contextlib.suppress(IngestIncomplete):
-            during(fault, lambda: ingest(world))
-        ingest(world)  # when Lambda tries it again
-        (of_alpha, of_beta) = day_records.records_of_all(world.hub.store, day, day)
+            during(fault, lambda: ingest(causeway))
+        ingest(causeway)  # when Lambda tries it again
+        (of_alpha, of_beta) = day_records.records_of_all(causeway.hub.store, day, day)
         assert of_alpha.bic == "ALPHGB21"
         assert of_alpha.total.answered == 1
         assert of_alpha.report == "not_expected"
@@ -692,9 +694,9 @@ def ingest_what_was_counted_and_reported(world: World) -> Run:
 
 @pytest.mark.parametrize("name", scene.all)
 def test_a_storage_fault_during_a_job_neither_loses_nor_duplicates_a_delivery(
-    world: World, name: str, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scene.play(world, name, monkeypatch)
+    scene.play(causeway, name, monkeypatch)
 
 
 def test_every_storage_call_of_a_job_is_tested_with_every_fault() -> None:

@@ -16,27 +16,27 @@ from chalicelib.openbanking.flows.payments import initiation
 from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
 from chalicelib.openbanking.flows.tpp_events import TppEvents
 from chalicelib.openbanking.records import consents
+from tests.causeway import Causeway
 from tests.log_traces import TRACE
 from tests.openbanking.hub_lives import HubLife
 from tests.openbanking.payer import VERSIONS
 from tests.openbanking.scenes import InMemory
 from tests.state_machines import run_state_machines
-from tests.world import World
 
 
 @VERSIONS
-def test_a_client_lifecycle_agrees_with_the_model(world: World, version: int) -> None:
+def test_a_client_lifecycle_agrees_with_the_model(causeway: Causeway, version: int) -> None:
     """Run the same 12 lifecycles every time."""
     how = settings(max_examples=12, stateful_step_count=30, derandomize=True)
-    run_state_machines(lambda: HubLife(world, version), how)
+    run_state_machines(lambda: HubLife(causeway, version), how)
 
 
 @pytest.mark.faults
 @VERSIONS
-def test_a_long_client_lifecycle_agrees_with_the_model(world: World, version: int) -> None:
+def test_a_long_client_lifecycle_agrees_with_the_model(causeway: Causeway, version: int) -> None:
     """Run 100 random lifecycles."""
     how = settings(max_examples=100, stateful_step_count=60)
-    run_state_machines(lambda: HubLife(world, version), how)
+    run_state_machines(lambda: HubLife(causeway, version), how)
 
 
 def any_consent(_: object, __: object, ___: object, item: Any, ____: object) -> consents.Consent:
@@ -116,10 +116,10 @@ def take(life: HubLife, steps: Callable[[HubLife], None]) -> None:
 
 
 @pytest.mark.parametrize("name", DEFECTS)
-def test_each_invariant_detects_its_defect(world: World, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_each_invariant_detects_its_defect(causeway: Causeway, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     place, attribute, defect, steps, found = DEFECTS[name]
     monkeypatch.setattr(place, attribute, defect)
-    life = HubLife(world, 1)
+    life = HubLife(causeway, 1)
     life.begin(False)
 
     with pytest.raises(AssertionError, match=found):
@@ -127,9 +127,9 @@ def test_each_invariant_detects_its_defect(world: World, monkeypatch: pytest.Mon
     TRACE.end()  # the lines of a service with a defect may break the rules of logs, too
 
 
-def test_random_lifecycles_detect_a_defect(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_random_lifecycles_detect_a_defect(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(consents.Consent, "state", lambda *_: "authorised")
     how = settings(max_examples=60, stateful_step_count=20, derandomize=True, phases=[Phase.generate])
 
     with pytest.raises(AssertionError, match="the consents are"):
-        run_state_machines(lambda: HubLife(world, 1), how)
+        run_state_machines(lambda: HubLife(causeway, 1), how)

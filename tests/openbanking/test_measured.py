@@ -15,6 +15,7 @@ from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED
 from chalicelib.statistics import current_call
 from infra.render.openapi.own_calls import webhooks_of
 from tests import figures
+from tests.causeway import Causeway
 from tests.dynamodb_calls import counted
 from tests.openbanking.circuits import Reader, opened
 from tests.openbanking.examples import ROWS
@@ -22,7 +23,6 @@ from tests.openbanking.meter import BIC, LATER, counters, counts, deliver, error
 from tests.openbanking.stage import Stage
 from tests.openbanking.unattended import limit_reads
 from tests.patience import PATIENCE_SECONDS
-from tests.world import World
 
 BOTH_VERSIONS = pytest.mark.parametrize("version", [1, 2])
 SERVICES = {
@@ -56,12 +56,12 @@ def test_a_webhook_without_a_service_raises_lookup_error() -> None:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=str)
-def test_an_answered_call_counts_once_in_its_service(world: World, row: Any) -> None:
-    stage = Stage(world)
+def test_an_answered_call_counts_once_in_its_service(causeway: Causeway, row: Any) -> None:
+    stage = Stage(causeway)
     stage.ask(row)
 
     service = "PISP" if "payment_" in row.call and not row.in_query else SERVICES.get(row.call[5:], "PISP")
-    assert measured(world, lambda: stage.ask(row)) == of(row.version, service, calls=1, answered=1)
+    assert measured(causeway, lambda: stage.ask(row)) == of(row.version, service, calls=1, answered=1)
 
 
 # -- whose fault
@@ -87,9 +87,9 @@ FAULTS: dict[str, tuple[Any, dict[str, int]]] = {
 @BOTH_VERSIONS
 @pytest.mark.parametrize(("answer", "expected"), FAULTS.values(), ids=FAULTS)
 def test_a_failure_at_the_bank_counts_once_for_the_party_at_fault(
-    world: World, version: int, answer: Any, expected: dict[str, int]
+    causeway: Causeway, version: int, answer: Any, expected: dict[str, int]
 ) -> None:
-    reader = Reader(world, version)
+    reader = Reader(causeway, version)
     if answer == "broken":
         answer = error(version, 4002 if version == 1 else "ASPSP_UNKNOWN_ERROR", 200 if version == 1 else 400)
     elif answer == "internal":
@@ -97,20 +97,20 @@ def test_a_failure_at_the_bank_counts_once_for_the_party_at_fault(
     elif isinstance(answer, int):
         answer = error(version, 4200 if version == 1 else "SERVICE_BLOCKED", answer)
 
-    assert measured(world, lambda: reader.ask(answer)) == of(version, "AISP", calls=1, **expected)
+    assert measured(causeway, lambda: reader.ask(answer)) == of(version, "AISP", calls=1, **expected)
 
 
 @BOTH_VERSIONS
-def test_a_call_with_an_open_circuit_counts_as_not_asked(world: World, version: int) -> None:
-    reader = Reader(world, version)
-    opened(world, version)
+def test_a_call_with_an_open_circuit_counts_as_not_asked(causeway: Causeway, version: int) -> None:
+    reader = Reader(causeway, version)
+    opened(causeway, version)
 
-    assert measured(world, reader.ask) == of(version, "AISP", calls=1, not_asked=1)
+    assert measured(causeway, reader.ask) == of(version, "AISP", calls=1, not_asked=1)
 
 
 @BOTH_VERSIONS
-def test_a_refused_call_to_a_known_bank_counts_as_a_caller_failure(world: World, version: int) -> None:
-    bearer = world.tokens(version)["access_token"]
+def test_a_refused_call_to_a_known_bank_counts_as_a_caller_failure(causeway: Causeway, version: int) -> None:
+    bearer = causeway.tokens(version)["access_token"]
     only_there = "/tpp/account_transactions" if version == 1 else "/tpp/account_payments"
     refused = {
         "/tpp/account?account_id=1&account_id=2": ("AISP", 400),
@@ -124,94 +124,96 @@ def test_a_refused_call_to_a_known_bank_counts_as_a_caller_failure(world: World,
     for path, (service, status) in refused.items():
 
         def ask(path: str = path, status: int = status) -> None:
-            assert world.tpp("GET", path, bearer=bearer).status == status
+            assert causeway.tpp("GET", path, bearer=bearer).status == status
 
-        assert measured(world, ask) == of(version, service, calls=1, caller_failures=1), path
-
-
-@BOTH_VERSIONS
-def test_a_read_above_the_banks_limit_counts_as_a_caller_failure(world: World, version: int) -> None:
-    limit_reads(world, version, 1)
-    reader = Reader(world, version)
-    assert measured(world, reader.ask) == of(version, "AISP", calls=1, answered=1)
-
-    assert measured(world, reader.ask) == of(version, "AISP", calls=1, caller_failures=1)
+        assert measured(causeway, ask) == of(version, service, calls=1, caller_failures=1), path
 
 
 @BOTH_VERSIONS
-def test_a_limited_read_with_an_open_circuit_counts_as_not_asked(world: World, version: int) -> None:
-    limit_reads(world, version)
-    reader = Reader(world, version)
-    opened(world, version)
+def test_a_read_above_the_banks_limit_counts_as_a_caller_failure(causeway: Causeway, version: int) -> None:
+    limit_reads(causeway, version, 1)
+    reader = Reader(causeway, version)
+    assert measured(causeway, reader.ask) == of(version, "AISP", calls=1, answered=1)
 
-    assert measured(world, reader.ask) == of(version, "AISP", calls=1, not_asked=1)
+    assert measured(causeway, reader.ask) == of(version, "AISP", calls=1, caller_failures=1)
 
 
-def test_a_call_to_an_inactive_bank_counts_as_a_caller_failure(world: World) -> None:
-    bearer = world.tokens(1)["access_token"]
-    world.hub.openbanking.banks.change("ALPHGB21", active=False)
+@BOTH_VERSIONS
+def test_a_limited_read_with_an_open_circuit_counts_as_not_asked(causeway: Causeway, version: int) -> None:
+    limit_reads(causeway, version)
+    reader = Reader(causeway, version)
+    opened(causeway, version)
+
+    assert measured(causeway, reader.ask) == of(version, "AISP", calls=1, not_asked=1)
+
+
+def test_a_call_to_an_inactive_bank_counts_as_a_caller_failure(causeway: Causeway) -> None:
+    bearer = causeway.tokens(1)["access_token"]
+    causeway.hub.openbanking.banks.change("ALPHGB21", active=False)
     try:
-        found = measured(world, lambda: world.tpp("GET", "/tpp/accounts", bearer=bearer))
+        found = measured(causeway, lambda: causeway.tpp("GET", "/tpp/accounts", bearer=bearer))
     finally:
-        world.hub.openbanking.banks.change("ALPHGB21", active=True)
+        causeway.hub.openbanking.banks.change("ALPHGB21", active=True)
 
     assert found == of(1, "AISP", calls=1, caller_failures=1)
 
 
-def test_a_storage_failure_counts_as_a_hub_failure(world: World) -> None:
-    bearer = world.tokens(1)["access_token"]
+def test_a_storage_failure_counts_as_a_hub_failure(causeway: Causeway) -> None:
+    bearer = causeway.tokens(1)["access_token"]
 
     def ask() -> None:
-        with world.storage_gone("transact"):
-            assert world.tpp("GET", "/tpp/accounts", bearer=bearer, headers=LATER).status == 500
+        with causeway.storage_gone("transact"):
+            assert causeway.tpp("GET", "/tpp/accounts", bearer=bearer, headers=LATER).status == 500
 
-    assert measured(world, ask) == of(1, "AISP", calls=1, hub_failures=1)
+    assert measured(causeway, ask) == of(1, "AISP", calls=1, hub_failures=1)
 
 
-def test_a_call_that_identifies_no_known_bank_is_not_counted(world: World) -> None:
-    bearer = world.tokens(1)["access_token"]
+def test_a_call_that_identifies_no_known_bank_is_not_counted(causeway: Causeway) -> None:
+    bearer = causeway.tokens(1)["access_token"]
 
     def ask() -> None:
-        world.tpp("GET", "/tpp/accounts", client_id="nobody", bearer=bearer)
-        world.tpp("GET", "/tpp/accounts")
-        world.tpp("GET", "/tpp/accounts", bearer="a~b~ALPHGB21." + "x" * 43)
-        world.tpp("POST", "/tpp/authorize", {"bic": "NOSUCHXX", "scopes": ["account.list"]})
-        world.tpp("POST", "/tpp/token", {"code": "a." + "x" * 43})
-        world.tpp("POST", "/tpp/direct_payment_initiation", {"bic": "NOSUCHXX"})
-        world.tpp("GET", "/tpp/payment_status?payment_id=1&bic=ALPHGB21")
-        with world.storage_gone("batch_get"):
-            world.tpp("GET", "/tpp/accounts", bearer=bearer)
+        causeway.tpp("GET", "/tpp/accounts", client_id="nobody", bearer=bearer)
+        causeway.tpp("GET", "/tpp/accounts")
+        causeway.tpp("GET", "/tpp/accounts", bearer="a~b~ALPHGB21." + "x" * 43)
+        causeway.tpp("POST", "/tpp/authorize", {"bic": "NOSUCHXX", "scopes": ["account.list"]})
+        causeway.tpp("POST", "/tpp/token", {"code": "a." + "x" * 43})
+        causeway.tpp("POST", "/tpp/direct_payment_initiation", {"bic": "NOSUCHXX"})
+        causeway.tpp("GET", "/tpp/payment_status?payment_id=1&bic=ALPHGB21")
+        with causeway.storage_gone("batch_get"):
+            causeway.tpp("GET", "/tpp/accounts", bearer=bearer)
 
-    assert measured(world, ask) == {}
+    assert measured(causeway, ask) == {}
 
 
 @pytest.mark.parametrize("path", ["/tpp/banks", "/tpp/scope?bic=ALPHGB21", "/tpp/consent", "/health", "/", "/tpp/no"])
-def test_a_call_answered_without_a_bank_is_not_counted(world: World, path: str) -> None:
-    bearer = world.tokens(1)["access_token"]
+def test_a_call_answered_without_a_bank_is_not_counted(causeway: Causeway, path: str) -> None:
+    bearer = causeway.tokens(1)["access_token"]
 
-    assert measured(world, lambda: world.tpp("GET", path, bearer=bearer)) == {}
+    assert measured(causeway, lambda: causeway.tpp("GET", path, bearer=bearer)) == {}
 
 
 # -- times
 
 
 @BOTH_VERSIONS
-def test_bank_time_counts_at_the_second_of_the_request_and_apart_from_hub_time(world: World, version: int) -> None:
-    reader = Reader(world, version)
-    world.clock.advance(3599.5)
+def test_bank_time_counts_at_the_second_of_the_request_and_apart_from_hub_time(
+    causeway: Causeway, version: int
+) -> None:
+    reader = Reader(causeway, version)
+    causeway.clock.advance(3599.5)
 
     def answer(sent: object) -> Any:
-        world.clock.advance(1.5)
+        causeway.clock.advance(1.5)
         return {"accounts": [], "status": "success"} if version == 1 else {"accounts": []}
 
     def ask() -> None:
         reader.side.answers["/accounts" if version == 1 else "/v2_accounts"] = answer
-        assert world.tpp("GET", "/tpp/accounts", bearer=reader.bearer).status == 200
+        assert causeway.tpp("GET", "/tpp/accounts", bearer=reader.bearer).status == 200
 
-    measured(world, ask)
+    measured(causeway, ask)
 
-    (hourly,) = counters(world)
-    assert hourly.hour == world.clock.time() // 3600 * 3600 - 3600
+    (hourly,) = counters(causeway)
+    assert hourly.hour == causeway.clock.time() // 3600 * 3600 - 3600
     assert list(hourly.replies()) == [(hourly.hour + 3599, True, 0)]
     assert (hourly.latencies["AISP"].bank.microseconds, hourly.latencies["AISP"].hub.microseconds) == (1_500_000, 0)
 
@@ -230,48 +232,48 @@ def test_bank_time_counts_at_the_second_of_the_request_and_apart_from_hub_time(w
     ids=["answered", "not reached", "refused"],
 )
 def test_a_deferred_call_counts_when_accepted_and_its_attempts_count_only_at_the_bank(
-    world: World, version: int, answer: Any, expected: dict[str, int]
+    causeway: Causeway, version: int, answer: Any, expected: dict[str, int]
 ) -> None:
-    bearer = world.tokens(version)["access_token"]
+    bearer = causeway.tokens(version)["access_token"]
     answer = error(version, 4200 if version == 1 else "SERVICE_BLOCKED", 403) if answer == 403 else answer
     good = {"status": "success", "accounts": []} if version == 1 else {"accounts": []}
     path = "/accounts" if version == 1 else "/v2_accounts"
-    world.banks[version].answers[path] = lambda sent: good if answer is None else answer
+    causeway.banks[version].answers[path] = lambda sent: good if answer is None else answer
     accepted: list[str] = []
 
     def ask() -> None:
-        answered = world.tpp("GET", "/tpp/accounts", bearer=bearer, headers=LATER)
+        answered = causeway.tpp("GET", "/tpp/accounts", bearer=bearer, headers=LATER)
         assert answered.status == 202
         accepted.append(answered.body["request_id"])
 
-    assert measured(world, ask) == of(version, "AISP", calls=1)
-    assert measured(world, lambda: deliver(*accepted)) == of(version, "AISP", **expected)
-    assert measured(world, lambda: world.tpp("GET", f"/tpp/requests/{accepted[0]}", bearer=bearer)) == {}
+    assert measured(causeway, ask) == of(version, "AISP", calls=1)
+    assert measured(causeway, lambda: deliver(*accepted)) == of(version, "AISP", **expected)
+    assert measured(causeway, lambda: causeway.tpp("GET", f"/tpp/requests/{accepted[0]}", bearer=bearer)) == {}
 
 
-def test_a_delivery_postponed_by_an_open_circuit_is_not_counted(world: World) -> None:
-    bearer = world.tokens(1)["access_token"]
-    request_id = world.tpp("GET", "/tpp/accounts", bearer=bearer, headers=LATER).body["request_id"]
-    opened(world, 1)
+def test_a_delivery_postponed_by_an_open_circuit_is_not_counted(causeway: Causeway) -> None:
+    bearer = causeway.tokens(1)["access_token"]
+    request_id = causeway.tpp("GET", "/tpp/accounts", bearer=bearer, headers=LATER).body["request_id"]
+    opened(causeway, 1)
 
-    assert measured(world, lambda: deliver(request_id)) == {}
+    assert measured(causeway, lambda: deliver(request_id)) == {}
 
 
-def test_concurrent_deliveries_are_counted_separately(world: World) -> None:
+def test_concurrent_deliveries_are_counted_separately(causeway: Causeway) -> None:
     """A worker that takes several messages sends them at the same time."""
     both = threading.Barrier(2)
 
     class Worker:
         def attempt(self, bic: str) -> None:
             both.wait(PATIENCE_SECONDS)
-            current_call.record_bank_request(bic, "PISP", world.clock.time(), "answered", 0)
+            current_call.record_bank_request(bic, "PISP", causeway.clock.time(), "answered", 0)
             both.wait(PATIENCE_SECONDS)
             current_call.record_failure("bank" if bic == "ALPHGB21" else "caller")
             both.wait(PATIENCE_SECONDS)
 
-    world.hub.delivery.__dict__["worker"] = Worker()
+    causeway.hub.delivery.__dict__["worker"] = Worker()
 
-    assert measured(world, lambda: deliver("ALPHGB21", "BETADEF1")) == {
+    assert measured(causeway, lambda: deliver("ALPHGB21", "BETADEF1")) == {
         **of(1, "PISP", answered=1, bank_failures=1),
         **of(2, "PISP", answered=1, caller_failures=1),
     }
@@ -281,16 +283,16 @@ def test_concurrent_deliveries_are_counted_separately(world: World) -> None:
 
 
 @BOTH_VERSIONS
-def test_measurements_add_two_storage_calls_to_a_read_once_a_minute(world: World, version: int) -> None:
-    reader = Reader(world, version)
+def test_measurements_add_two_storage_calls_to_a_read_once_a_minute(causeway: Causeway, version: int) -> None:
+    reader = Reader(causeway, version)
     reader.ask()
-    world.writes_measurements()
+    causeway.writes_measurements()
     taken = []
 
     for seconds in (0, 1, 58, 1, 30):
-        world.clock.advance(seconds)
-        world.hub.openbanking.banks.find(BIC[version])
-        with counted(world) as calls:
+        causeway.clock.advance(seconds)
+        causeway.hub.openbanking.banks.find(BIC[version])
+        with counted(causeway) as calls:
             assert reader.ask().status == 200
         taken.append(calls)
 
@@ -303,19 +305,19 @@ def test_measurements_add_two_storage_calls_to_a_read_once_a_minute(world: World
     ]
 
 
-def test_a_request_succeeds_when_its_measurements_cannot_be_written(world: World) -> None:
-    reader = Reader(world)
-    world.writes_measurements()
+def test_a_request_succeeds_when_its_measurements_cannot_be_written(causeway: Causeway) -> None:
+    reader = Reader(causeway)
+    causeway.writes_measurements()
 
-    with world.storage_gone("transact"):
+    with causeway.storage_gone("transact"):
         assert reader.ask().status == 200
-    world.hub.statistics.measurements.write()
+    causeway.hub.statistics.measurements.write()
 
-    assert counts(counters(world))["ALPHGB21 AISP"] == {"calls": 1, "answered": 1}
+    assert counts(counters(causeway))["ALPHGB21 AISP"] == {"calls": 1, "answered": 1}
 
 
-def test_each_opening_of_a_circuit_is_reported_once(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    reader = Reader(world)
+def test_each_opening_of_a_circuit_is_reported_once(causeway: Causeway, capsys: pytest.CaptureFixture[str]) -> None:
+    reader = Reader(causeway)
 
     def openings() -> int:
         return len(figures.counted(capsys.readouterr().out, "CircuitOpened", Stage="local", Bank="ALPHGB21"))
@@ -327,10 +329,10 @@ def test_each_opening_of_a_circuit_is_reported_once(world: World, capsys: pytest
     for _ in range(3):
         reader.ask(NotReached("x"))
     assert openings() == 0
-    world.clock.advance(30)
+    causeway.clock.advance(30)
     reader.fail(1)  # the probe
     assert openings() == 1
-    world.clock.advance(30)
+    causeway.clock.advance(30)
     assert reader.ask().status == 200
     reader.fail(5)
     assert openings() == 1

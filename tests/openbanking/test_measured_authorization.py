@@ -9,32 +9,32 @@ import pytest
 
 from chalicelib.foundation.http.outbound import NotReached
 from infra.admin.probe import probe
+from tests.causeway import Causeway
 from tests.openbanking.meter import BIC, deliver, error, measured, of
 from tests.openbanking.payer import Payer
-from tests.world import World
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 
 
 @VERSIONS
-def test_authorize_token_and_revoke_calls_count_as_authorization(world: World, version: int) -> None:
-    request = {"bic": BIC[version], "scopes": world.scopes(version)}
+def test_authorize_token_and_revoke_calls_count_as_authorization(causeway: Causeway, version: int) -> None:
+    request = {"bic": BIC[version], "scopes": causeway.scopes(version)}
     codes: list[str] = []
     tokens: dict[str, Any] = {}
 
     def redeem() -> None:
-        tokens.update(world.tpp("POST", "/tpp/token", {"code": codes[0]}).body)
+        tokens.update(causeway.tpp("POST", "/tpp/token", {"code": codes[0]}).body)
 
     def refresh() -> None:
-        tokens.update(world.tpp("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]}).body)
+        tokens.update(causeway.tpp("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]}).body)
 
     def revoke() -> None:
-        assert world.tpp("POST", "/tpp/token/revoke", {"token": tokens["access_token"]}).status == 200
+        assert causeway.tpp("POST", "/tpp/token/revoke", {"token": tokens["access_token"]}).status == 200
 
     one = of(version, "authorization", calls=1)
-    assert measured(world, lambda: world.tpp("POST", "/tpp/authorize", request)) == one
-    codes.append(world.approve(version).query["code"])
-    assert [measured(world, redeem), measured(world, refresh), measured(world, revoke)] == [one] * 3
+    assert measured(causeway, lambda: causeway.tpp("POST", "/tpp/authorize", request)) == one
+    codes.append(causeway.approve(version).query["code"])
+    assert [measured(causeway, redeem), measured(causeway, refresh), measured(causeway, revoke)] == [one] * 3
 
 
 @VERSIONS
@@ -48,78 +48,78 @@ def test_authorize_token_and_revoke_calls_count_as_authorization(world: World, v
     ids=["told", "not reached", "unknown there"],
 )
 def test_a_revocation_sent_to_a_bank_counts_as_authorization(
-    world: World, version: int, answer: Any, expected: dict[str, int]
+    causeway: Causeway, version: int, answer: Any, expected: dict[str, int]
 ) -> None:
     answer = error(1, 4202, 404) if answer == 404 else answer
-    world.banks[version].answers["/revoke_token"] = lambda sent: answer
-    token = world.tokens(version)["access_token"]
-    world.tpp("POST", "/tpp/token/revoke", {"token": token})
-    (delivery,) = world.recorded("revoke_token")
+    causeway.banks[version].answers["/revoke_token"] = lambda sent: answer
+    token = causeway.tokens(version)["access_token"]
+    causeway.tpp("POST", "/tpp/token/revoke", {"token": token})
+    (delivery,) = causeway.recorded("revoke_token")
 
-    assert measured(world, lambda: deliver(delivery.delivery_id)) == of(version, "authorization", **expected)
+    assert measured(causeway, lambda: deliver(delivery.delivery_id)) == of(version, "authorization", **expected)
 
 
-def test_wrong_use_of_a_code_or_refresh_token_counts_as_a_caller_failure(world: World) -> None:
-    code = world.approve(1).query["code"]
-    world.tpp("POST", "/tpp/token", {"code": code})
-    tokens = world.tokens(2)
+def test_wrong_use_of_a_code_or_refresh_token_counts_as_a_caller_failure(causeway: Causeway) -> None:
+    code = causeway.approve(1).query["code"]
+    causeway.tpp("POST", "/tpp/token", {"code": code})
+    tokens = causeway.tokens(2)
     wrong: list[tuple[int, dict[str, Any]]] = [
         (1, {"code": code}),  # a second time
-        (2, {"code": world.approve(2).query["code"], "redirect_uri": "https://elsewhere.example"}),
-        (2, {"code": world.approve(2).query["code"], "code_verifier": "v" * 43}),
+        (2, {"code": causeway.approve(2).query["code"], "redirect_uri": "https://elsewhere.example"}),
+        (2, {"code": causeway.approve(2).query["code"], "code_verifier": "v" * 43}),
     ]
     for version, body in wrong:
 
         def redeem(body: dict[str, Any] = body) -> None:
-            assert world.tpp("POST", "/tpp/token", body).status == 400
+            assert causeway.tpp("POST", "/tpp/token", body).status == 400
 
-        assert measured(world, redeem) == of(version, "authorization", calls=1, caller_failures=1)
-    world.tpp("POST", "/tpp/token/revoke", {"token": tokens["access_token"]})
+        assert measured(causeway, redeem) == of(version, "authorization", calls=1, caller_failures=1)
+    causeway.tpp("POST", "/tpp/token/revoke", {"token": tokens["access_token"]})
 
     def refresh() -> None:
-        assert world.tpp("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]}).status == 400
+        assert causeway.tpp("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]}).status == 400
 
-    assert measured(world, refresh) == of(2, "authorization", calls=1, caller_failures=1)
-    assert measured(world, lambda: world.tpp("POST", "/tpp/token/revoke", {"token": "unknown"})) == {}
+    assert measured(causeway, refresh) == of(2, "authorization", calls=1, caller_failures=1)
+    assert measured(causeway, lambda: causeway.tpp("POST", "/tpp/token/revoke", {"token": "unknown"})) == {}
 
 
-def test_redirects_of_the_oauth_authorize_endpoint_count_their_failures(world: World) -> None:
-    query = {"response_type": "code", "client_id": world.client.client_id, "bic": "ALPHGB21", "state": "s"}
+def test_redirects_of_the_oauth_authorize_endpoint_count_their_failures(causeway: Causeway) -> None:
+    query = {"response_type": "code", "client_id": causeway.client.client_id, "bic": "ALPHGB21", "state": "s"}
 
     def knock(scope: str) -> None:
-        assert world.call("GET", f"/oauth/authorize?{urlencode(query | {'scope': scope})}").status == 303
+        assert causeway.call("GET", f"/oauth/authorize?{urlencode(query | {'scope': scope})}").status == 303
 
     def knock_while_the_storage_fails() -> None:
-        with world.storage_gone("put"):
+        with causeway.storage_gone("put"):
             knock("account.details")
 
-    assert measured(world, lambda: knock("account.list")) == of(1, "authorization", calls=1)
-    assert measured(world, lambda: knock("no.such")) == of(1, "authorization", calls=1, caller_failures=1)
-    assert measured(world, knock_while_the_storage_fails) == of(1, "authorization", calls=1, hub_failures=1)
+    assert measured(causeway, lambda: knock("account.list")) == of(1, "authorization", calls=1)
+    assert measured(causeway, lambda: knock("no.such")) == of(1, "authorization", calls=1, caller_failures=1)
+    assert measured(causeway, knock_while_the_storage_fails) == of(1, "authorization", calls=1, hub_failures=1)
 
 
 @VERSIONS
-def test_calls_from_banks_are_not_counted(world: World, version: int) -> None:
-    payer = Payer(world, version)
+def test_calls_from_banks_are_not_counted(causeway: Causeway, version: int) -> None:
+    payer = Payer(causeway, version)
     payer.pay()
-    consented, url = world.approve(version), world.authorize(version)["redirect_url"]
+    consented, url = causeway.approve(version), causeway.authorize(version)["redirect_url"]
     url_name, token_name = ("request_url", "access_token") if version == 1 else ("requestUrl", "accessToken")
 
     def call() -> None:
-        assert world.bank(version, "/init_authorization", {url_name: url}).status == 200
-        assert world.bank(version, "/consent", world.consent_body(version, url)).status == 200
-        assert world.bank(version, "/consent", world.consent_body(version, url)).status >= 400
+        assert causeway.bank(version, "/init_authorization", {url_name: url}).status == 200
+        assert causeway.bank(version, "/consent", causeway.consent_body(version, url)).status == 200
+        assert causeway.bank(version, "/consent", causeway.consent_body(version, url)).status >= 400
         assert payer.report(4 if version == 1 else "ACSC").status == 200
-        assert world.bank(version, "/token/revoke", {token_name: consented.bank_token}).status == 200
+        assert causeway.bank(version, "/token/revoke", {token_name: consented.bank_token}).status == 200
 
-    assert measured(world, call) == {}
+    assert measured(causeway, call) == {}
 
 
 @VERSIONS
-def test_the_operators_test_of_a_bank_is_not_counted(world: World, version: int) -> None:
-    side = world.banks[version]
+def test_the_operators_test_of_a_bank_is_not_counted(causeway: Causeway, version: int) -> None:
+    side = causeway.banks[version]
     for path in ("/accounts", "/v2_accounts"):
         side.answers[path] = lambda sent: error(version, 4200, 401)
 
-    assert measured(world, lambda: probe(world.hub, side.bank)) == {}
+    assert measured(causeway, lambda: probe(causeway.hub, side.bank)) == {}
     assert side.received

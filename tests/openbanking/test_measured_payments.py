@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from chalicelib.foundation.http.outbound import NotReached, TimedOut
+from tests.causeway import Causeway
 from tests.openbanking.circuits import opened
 from tests.openbanking.faults import Fault
 from tests.openbanking.meter import LATER, deliver, error, measured, of
 from tests.openbanking.payer import Payer
-from tests.world import World
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 KINDS = pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
@@ -19,14 +19,14 @@ KINDS = pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
 
 @VERSIONS
 @KINDS
-def test_payments_and_status_requests_count_as_pisp(world: World, version: int, kind: str) -> None:
-    payer = Payer(world, version, kind)
+def test_payments_and_status_requests_count_as_pisp(causeway: Causeway, version: int, kind: str) -> None:
+    payer = Payer(causeway, version, kind)
     for path in ("/v2_payment_single_status", "/v2_payment_bulk_status"):
         payer.side.answers[path] = lambda sent: {"transaction_status": "ACSC"}
 
-    assert measured(world, payer.pay) == of(version, "PISP", calls=1, answered=1)
+    assert measured(causeway, payer.pay) == of(version, "PISP", calls=1, answered=1)
     asked = {"answered": 1} if version == 2 else {}  # a bank of version 1 reports, and is not asked
-    assert measured(world, payer.status) == of(version, "PISP", calls=1, **asked)
+    assert measured(causeway, payer.status) == of(version, "PISP", calls=1, **asked)
 
 
 @VERSIONS
@@ -42,16 +42,16 @@ def test_payments_and_status_requests_count_as_pisp(world: World, version: int, 
     ids=["never sent", "unknown", "refused", "unusable"],
 )
 def test_a_failed_payment_counts_once_and_its_idempotent_repeat_is_not_counted(
-    world: World, version: int, kind: str, answer: Any, expected: dict[str, int]
+    causeway: Causeway, version: int, kind: str, answer: Any, expected: dict[str, int]
 ) -> None:
-    payer = Payer(world, version, kind)
+    payer = Payer(causeway, version, kind)
     payer.bank_does(error(version, 4200 if version == 1 else "WRONG_CREDENTIALS", 403) if answer == 403 else answer)
 
     def pay() -> None:
         assert payer.pay("key-1").status == 502
 
-    assert measured(world, pay) == of(version, "PISP", calls=1, **expected)
-    assert measured(world, pay) == {}
+    assert measured(causeway, pay) == of(version, "PISP", calls=1, **expected)
+    assert measured(causeway, pay) == {}
     assert payer.calls == 1
 
 
@@ -59,73 +59,75 @@ def test_a_failed_payment_counts_once_and_its_idempotent_repeat_is_not_counted(
 @KINDS
 @pytest.mark.parametrize("headers", [{}, LATER], ids=["at once", "later"])
 def test_the_idempotent_repeat_of_a_payment_is_not_counted(
-    world: World, version: int, kind: str, headers: dict[str, str]
+    causeway: Causeway, version: int, kind: str, headers: dict[str, str]
 ) -> None:
-    payer = Payer(world, version, kind, "one_time")
+    payer = Payer(causeway, version, kind, "one_time")
     payer.headers = headers
     payer.pay("key-1")
 
-    assert measured(world, lambda: payer.pay("key-1")) == {}
+    assert measured(causeway, lambda: payer.pay("key-1")) == {}
 
 
-def test_a_reused_idempotency_key_counts_as_a_caller_failure(world: World) -> None:
-    payer = Payer(world, 1)
+def test_a_reused_idempotency_key_counts_as_a_caller_failure(causeway: Causeway) -> None:
+    payer = Payer(causeway, 1)
     payer.pay("key-1")
 
-    assert measured(world, lambda: payer.pay("key-1", amount="7.00")) == of(1, "PISP", calls=1, caller_failures=1)
+    assert measured(causeway, lambda: payer.pay("key-1", amount="7.00")) == of(1, "PISP", calls=1, caller_failures=1)
 
 
-def test_an_unfinished_payment_counts_as_a_hub_failure_and_an_early_repeat_as_a_caller_failure(world: World) -> None:
-    payer = Payer(world, 1)
+def test_an_unfinished_payment_counts_as_a_hub_failure_and_an_early_repeat_as_a_caller_failure(
+    causeway: Causeway,
+) -> None:
+    payer = Payer(causeway, 1)
 
     def pay(status: int) -> None:
         assert payer.pay("key-1").status == status
 
     def pay_and_lose_the_answer() -> None:
-        with Fault(world, "before", 3, lasting=True):
+        with Fault(causeway, "before", 3, lasting=True):
             pay(500)
 
-    assert measured(world, pay_and_lose_the_answer) == of(1, "PISP", calls=1, answered=1, hub_failures=1)
-    assert measured(world, lambda: pay(409)) == of(1, "PISP", calls=1, caller_failures=1)
-    world.clock.advance(31)
-    assert measured(world, lambda: pay(502)) == of(1, "PISP", calls=1, hub_failures=1)
+    assert measured(causeway, pay_and_lose_the_answer) == of(1, "PISP", calls=1, answered=1, hub_failures=1)
+    assert measured(causeway, lambda: pay(409)) == of(1, "PISP", calls=1, caller_failures=1)
+    causeway.clock.advance(31)
+    assert measured(causeway, lambda: pay(502)) == of(1, "PISP", calls=1, hub_failures=1)
 
 
-def test_a_payment_with_a_used_one_time_consent_counts_as_a_caller_failure(world: World) -> None:
-    payer = Payer(world, 1, consent_type="one_time")
+def test_a_payment_with_a_used_one_time_consent_counts_as_a_caller_failure(causeway: Causeway) -> None:
+    payer = Payer(causeway, 1, consent_type="one_time")
     payer.pay()
 
-    assert measured(world, payer.pay) == of(1, "PISP", calls=1, caller_failures=1)
+    assert measured(causeway, payer.pay) == of(1, "PISP", calls=1, caller_failures=1)
 
 
 @VERSIONS
 @KINDS
-def test_a_payment_with_an_open_circuit_counts_as_not_asked(world: World, version: int, kind: str) -> None:
-    payer = Payer(world, version, kind)
-    opened(world, version)
+def test_a_payment_with_an_open_circuit_counts_as_not_asked(causeway: Causeway, version: int, kind: str) -> None:
+    payer = Payer(causeway, version, kind)
+    opened(causeway, version)
 
-    assert measured(world, payer.pay) == of(version, "PISP", calls=1, not_asked=1)
+    assert measured(causeway, payer.pay) == of(version, "PISP", calls=1, not_asked=1)
 
 
 @VERSIONS
-def test_a_payment_that_cannot_be_recorded_counts_as_a_hub_failure(world: World, version: int) -> None:
-    payer = Payer(world, version)
+def test_a_payment_that_cannot_be_recorded_counts_as_a_hub_failure(causeway: Causeway, version: int) -> None:
+    payer = Payer(causeway, version)
 
     def pay() -> None:
-        with Fault(world, "before", 3, lasting=True):
+        with Fault(causeway, "before", 3, lasting=True):
             assert payer.pay().status == 500
 
-    assert measured(world, pay) == of(version, "PISP", calls=1, answered=1, hub_failures=1)
+    assert measured(causeway, pay) == of(version, "PISP", calls=1, answered=1, hub_failures=1)
 
 
 @VERSIONS
 @KINDS
 def test_a_deferred_payment_counts_when_accepted_and_its_attempt_counts_only_at_the_bank(
-    world: World, version: int, kind: str
+    causeway: Causeway, version: int, kind: str
 ) -> None:
-    payer = Payer(world, version, kind)
+    payer = Payer(causeway, version, kind)
     payer.headers = LATER
 
-    assert measured(world, payer.pay) == of(version, "PISP", calls=1)
-    (delivery,) = world.recorded("payment")
-    assert measured(world, lambda: deliver(delivery.delivery_id)) == of(version, "PISP", answered=1)
+    assert measured(causeway, payer.pay) == of(version, "PISP", calls=1)
+    (delivery,) = causeway.recorded("payment")
+    assert measured(causeway, lambda: deliver(delivery.delivery_id)) == of(version, "PISP", answered=1)

@@ -22,8 +22,8 @@ from chalicelib.openbanking.protocol.webhooks import PAYMENTS
 from chalicelib.openbanking.records.consents import consent_key
 from chalicelib.openbanking.records.payments import payment_key
 from tests.cards.contest import MANY, PROCESSES, at_once
+from tests.causeway import Causeway, Sent
 from tests.openbanking.payer import SCOPES, order, taken
-from tests.world import Sent, World
 
 pytestmark = [pytest.mark.dynamodb, pytest.mark.faults]
 
@@ -42,13 +42,13 @@ class Tpp:
 class Contest:
     """Requests of two TPPs, each in one of several processes, and a bank that takes what it gets."""
 
-    def __init__(self, world: World, version: int, consent_type: str) -> None:
-        self.world = world
+    def __init__(self, causeway: Causeway, version: int, consent_type: str) -> None:
+        self.causeway = causeway
         self.version = version
-        self.side = world.banks[version]
-        self.hubs = [world.another_process() for _ in range(PROCESSES)]
+        self.side = causeway.banks[version]
+        self.hubs = [causeway.another_process() for _ in range(PROCESSES)]
         for hub in self.hubs:
-            hub.__dict__["outbound"] = world.hub.outbound
+            hub.__dict__["outbound"] = causeway.hub.outbound
             hub.openbanking.banks.find(self.side.bank.bic)
         self.tpps = [self._tpp(name, consent_type) for name in ("one", "other")]
         self.side.answers[WEBHOOK[version]] = self._take
@@ -60,13 +60,13 @@ class Contest:
     def spent(self) -> int:
         """How many consents were spent."""
         tokens = [OpaqueToken.parse(bearer, parts=3) for tpp in self.tpps for bearer in tpp.bearers]
-        items = [self.world.hub.store.get(*consent_key(token.ids[0])) for token in tokens if token]
+        items = [self.causeway.hub.store.get(*consent_key(token.ids[0])) for token in tokens if token]
         return sum(item is not None and item["status"] == "spent" for item in items)
 
     def _paid(self, number: int, request_id: str) -> Any:
         hub, tpp = self.hubs[number % PROCESSES].openbanking, self.tpps[number % 2]
         credentials = TppCredentials(tpp.client_id, bearer=tpp.bearers[number // 2 % len(tpp.bearers)])
-        body = jsontext.dumps(order(self.world, self.version, "single")).encode()
+        body = jsontext.dumps(order(self.causeway, self.version, "single")).encode()
         sent = Incoming("POST", CALL.path, {}, (), body, {}, {}, request_id)
         try:
             return hub.call(initiate_payment, CALL, credentials, sent)
@@ -76,10 +76,12 @@ class Contest:
             return error
 
     def _tpp(self, name: str, consent_type: str) -> Tpp:
-        self.world.client = self.world.hub.openbanking.clients.create(owner=f"{name}@example.com", title=name).client
+        self.causeway.client = self.causeway.hub.openbanking.clients.create(
+            owner=f"{name}@example.com", title=name
+        ).client
         scopes, each = SCOPES[self.version], 1 if consent_type == "reusable" else MANY // 2
-        tokens = [self.world.tokens(self.version, scopes=scopes, consent_type=consent_type) for _ in range(each)]
-        return Tpp(self.world.client.client_id, [pair["access_token"] for pair in tokens])
+        tokens = [self.causeway.tokens(self.version, scopes=scopes, consent_type=consent_type) for _ in range(each)]
+        return Tpp(self.causeway.client.client_id, [pair["access_token"] for pair in tokens])
 
     def _take(self, sent: Sent) -> Any:
         """A bank names a payment after its order, and answers a repeat with the first payment, whoever asks."""
@@ -87,8 +89,10 @@ class Contest:
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_parallel_orders_of_two_tpps_with_one_request_id_reach_the_bank_for_one_tpp(world: World, version: int) -> None:
-    contest, request_id = Contest(world, version, "reusable"), str(uuid.uuid4())
+def test_parallel_orders_of_two_tpps_with_one_request_id_reach_the_bank_for_one_tpp(
+    causeway: Causeway, version: int
+) -> None:
+    contest, request_id = Contest(causeway, version, "reusable"), str(uuid.uuid4())
 
     answers = contest.pay(request_id)
 
@@ -101,14 +105,14 @@ def test_parallel_orders_of_two_tpps_with_one_request_id_reach_the_bank_for_one_
     assert len(contest.side.received) == len(good)
     assert all(isinstance(each, BankAnswer) or is_storage(each) for each in won)
     assert len({sent.headers["X-Auth-Token"] for sent in contest.side.received}) == 1
-    payment = world.hub.store.get(*payment_key(contest.side.bank.bic, request_id))
+    payment = causeway.hub.store.get(*payment_key(contest.side.bank.bic, request_id))
     assert payment is not None
     assert payment["client_id"] == contest.tpps[0 if won is sides[0] else 1].client_id
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_50_parallel_orders_with_one_request_id_spend_one_one_time_consent(world: World, version: int) -> None:
-    contest = Contest(world, version, "one_time")
+def test_50_parallel_orders_with_one_request_id_spend_one_one_time_consent(causeway: Causeway, version: int) -> None:
+    contest = Contest(causeway, version, "one_time")
 
     answers = contest.pay(str(uuid.uuid4()))
 
@@ -118,12 +122,12 @@ def test_50_parallel_orders_with_one_request_id_spend_one_one_time_consent(world
     assert contest.spent() == 1
 
 
-def test_50_orders_that_were_never_sent_release_their_request_id(world: World) -> None:
-    contest, request_id = Contest(world, 1, "reusable"), str(uuid.uuid4())
+def test_50_orders_that_were_never_sent_release_their_request_id(causeway: Causeway) -> None:
+    contest, request_id = Contest(causeway, 1, "reusable"), str(uuid.uuid4())
     contest.side.answers[WEBHOOK[1]] = lambda sent: NotReached("no connection")
     contest.pay(request_id)
 
-    (claim,) = [item for item in world.hub.store.scan("idempotency") if item["claim"].endswith(request_id)]
+    (claim,) = [item for item in causeway.hub.store.scan("idempotency") if item["claim"].endswith(request_id)]
     assert claim["sendings"] == 0
 
 

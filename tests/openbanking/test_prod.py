@@ -12,7 +12,7 @@ import pytest
 
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.protocol import refusals
-from tests.world import World
+from tests.causeway import Causeway
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 VERIFIER = "v" * 43
@@ -23,9 +23,9 @@ CHALLENGE = {
 
 
 @pytest.fixture
-def prod(shared_world: World) -> Iterator[World]:
+def prod(shared_causeway: Causeway) -> Iterator[Causeway]:
     """The service of the stage prod, on the resources that all tests have."""
-    of = shared_world.hub.settings
+    of = shared_causeway.hub.settings
     settings = Settings.from_environment(
         {
             "STAGE": "prod",
@@ -35,18 +35,18 @@ def prod(shared_world: World) -> Iterator[World]:
             "KMS_KEY_ID": of.kms_key_id,
         }
     )
-    world = shared_world.again(settings)
-    with world.installed():
-        yield world
+    causeway = shared_causeway.again(settings)
+    with causeway.installed():
+        yield causeway
 
 
-def authorize(world: World, version: int, **members: Any) -> Any:
-    request = {"bic": world.banks[version].bank.bic, "scopes": world.scopes(version)} | members
-    return world.tpp("POST", "/tpp/authorize", request)
+def authorize(causeway: Causeway, version: int, **members: Any) -> Any:
+    request = {"bic": causeway.banks[version].bank.bic, "scopes": causeway.scopes(version)} | members
+    return causeway.tpp("POST", "/tpp/authorize", request)
 
 
 @VERSIONS
-def test_pkce_is_mandatory(prod: World, version: int) -> None:
+def test_pkce_is_mandatory(prod: Causeway, version: int) -> None:
     without = authorize(prod, version)
 
     assert (without.status, without.body["code"]) == (400, "FORMAT_ERROR")
@@ -54,7 +54,7 @@ def test_pkce_is_mandatory(prod: World, version: int) -> None:
     assert authorize(prod, version, **CHALLENGE).status == 200
 
 
-def test_pkce_is_mandatory_at_the_oauth_authorize_endpoint(prod: World) -> None:
+def test_pkce_is_mandatory_at_the_oauth_authorize_endpoint(prod: Causeway) -> None:
     query = {"response_type": "code", "client_id": prod.client.client_id, "scope": "account.list", "bic": "ALPHGB21"}
 
     without = prod.call("GET", f"/oauth/authorize?{urlencode(query)}").headers["location"]
@@ -66,7 +66,7 @@ def test_pkce_is_mandatory_at_the_oauth_authorize_endpoint(prod: World) -> None:
 
 
 @pytest.mark.parametrize("asked", [True, False])
-def test_every_client_gets_a_secret(prod: World, asked: bool) -> None:
+def test_every_client_gets_a_secret(prod: Causeway, asked: bool) -> None:
     made = prod.hub.openbanking.clients.create(owner="a@example.com", title="New", secret=asked)
     client, secret = made.client, made.secret
 
@@ -77,7 +77,7 @@ def test_every_client_gets_a_secret(prod: World, asked: bool) -> None:
 
 
 @VERSIONS
-def test_authorize_without_a_client_secret_returns_401(prod: World, version: int) -> None:
+def test_authorize_without_a_client_secret_returns_401(prod: Causeway, version: int) -> None:
     request = {"bic": prod.banks[version].bank.bic, "scopes": prod.scopes(version)} | CHALLENGE
 
     answer = prod.tpp("POST", "/tpp/authorize", request, headers={"authorization": ""})
@@ -86,7 +86,7 @@ def test_authorize_without_a_client_secret_returns_401(prod: World, version: int
 
 
 @VERSIONS
-def test_the_token_endpoint_requires_the_secret_and_the_code_verifier(prod: World, version: int) -> None:
+def test_the_token_endpoint_requires_the_secret_and_the_code_verifier(prod: Causeway, version: int) -> None:
     code = prod.approve(version, **CHALLENGE).query["code"]
     good = {"code": code, "code_verifier": VERIFIER, "client_secret": prod.client_secret}
 
@@ -97,7 +97,7 @@ def test_the_token_endpoint_requires_the_secret_and_the_code_verifier(prod: Worl
     assert prod.tpp("POST", "/tpp/token", good).status == 200
 
 
-def test_a_code_expires_after_60_seconds(prod: World) -> None:
+def test_a_code_expires_after_60_seconds(prod: Causeway) -> None:
     code = prod.approve(1, **CHALLENGE).query["code"]
     prod.clock.advance(60)
 
@@ -108,7 +108,7 @@ def test_a_code_expires_after_60_seconds(prod: World) -> None:
     assert answer.body["error"] == "invalid_grant"
 
 
-def test_metadata_lists_no_authentication_without_a_secret(prod: World) -> None:
+def test_metadata_lists_no_authentication_without_a_secret(prod: Causeway) -> None:
     body = prod.call("GET", "/.well-known/oauth-authorization-server").body
 
     assert "none" not in body["token_endpoint_auth_methods_supported"]
@@ -116,7 +116,7 @@ def test_metadata_lists_no_authentication_without_a_secret(prod: World) -> None:
 
 
 @VERSIONS
-def test_the_error_for_a_wrong_signature_gives_no_details(prod: World, version: int) -> None:
+def test_the_error_for_a_wrong_signature_gives_no_details(prod: Causeway, version: int) -> None:
     answer = prod.bank(version, "/consent", {}, headers={"x-signature": "%%%"})
 
     said = answer.body["message" if version == 1 else "title"]

@@ -16,9 +16,9 @@ from chalicelib.openbanking.oauth.tpp_request import TppCredentials
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
 from chalicelib.openbanking.protocol.webhooks import RELAYED
 from tests.cards.contest import MANY, PROCESSES, at_once
+from tests.causeway import IBAN, Causeway
 from tests.openbanking.scenes import InMemory
 from tests.openbanking.unattended import LIMIT, Reader, limit_reads
-from tests.world import IBAN, World
 
 pytestmark = [pytest.mark.dynamodb, pytest.mark.faults]
 
@@ -31,15 +31,15 @@ LATER = {"prefer": "respond-async"}
 class Contest:
     """A TPP whose reads come to several processes."""
 
-    def __init__(self, world: World, call: str, query: Mapping[str, str]) -> None:
-        self.world, self.call, self.query = world, CALLS[call], query
-        limit_reads(world, 1)
-        self.reader = Reader(world, 1)
-        self.hubs = [world.another_process() for _ in range(PROCESSES)]
+    def __init__(self, causeway: Causeway, call: str, query: Mapping[str, str]) -> None:
+        self.causeway, self.call, self.query = causeway, CALLS[call], query
+        limit_reads(causeway, 1)
+        self.reader = Reader(causeway, 1)
+        self.hubs = [causeway.another_process() for _ in range(PROCESSES)]
         for hub in self.hubs:
-            hub.__dict__["outbound"] = world.hub.outbound
+            hub.__dict__["outbound"] = causeway.hub.outbound
             InMemory.install(hub.delivery)
-            hub.openbanking.__dict__["banks"] = world.hub.openbanking.banks
+            hub.openbanking.__dict__["banks"] = causeway.hub.openbanking.banks
 
     def run(self, *ways: Mapping[str, str]) -> Counter[str]:
         """How many of the reads, made with these headers by turns, were answered, accepted, refused or failed."""
@@ -48,7 +48,7 @@ class Contest:
 
     def _made(self, number: int, headers: Mapping[str, str]) -> str:
         hub = self.hubs[number % PROCESSES].openbanking
-        credentials = TppCredentials(self.world.client.client_id, bearer=self.reader.bearer)
+        credentials = TppCredentials(self.causeway.client.client_id, bearer=self.reader.bearer)
         request = Incoming("GET", self.call.path, headers, tuple(self.query.items()), b"", {}, {})
         try:
             return type(hub.call(relay, self.call, credentials, request)).__name__
@@ -63,8 +63,8 @@ EXCEEDED = Fault.ACCESS_EXCEEDED.name
 
 
 @pytest.mark.parametrize("query", [ONE, TWO], ids=["one name", "two names"])
-def test_exactly_four_of_50_parallel_reads_reach_the_bank(world: World, query: dict[str, Any]) -> None:
-    contest = Contest(world, "account", query)
+def test_exactly_four_of_50_parallel_reads_reach_the_bank(causeway: Causeway, query: dict[str, Any]) -> None:
+    contest = Contest(causeway, "account", query)
 
     found = contest.run(AT_ONCE)
 
@@ -73,17 +73,17 @@ def test_exactly_four_of_50_parallel_reads_reach_the_bank(world: World, query: d
     assert contest.reader.counted() == LIMIT * len(query)
 
 
-def test_exactly_four_of_50_parallel_deferred_reads_are_accepted(world: World) -> None:
-    contest = Contest(world, "account", ONE)
+def test_exactly_four_of_50_parallel_deferred_reads_are_accepted(causeway: Causeway) -> None:
+    contest = Contest(causeway, "account", ONE)
 
     found = contest.run(LATER)
 
     assert found == {"DeferredRequest": LIMIT, EXCEEDED: MANY - LIMIT}
-    assert contest.reader.counted() == len(world.recorded("relay")) == LIMIT
+    assert contest.reader.counted() == len(causeway.recorded("relay")) == LIMIT
 
 
-def test_direct_and_deferred_reads_share_the_limit_of_four(world: World) -> None:
-    contest = Contest(world, "accounts", {})
+def test_direct_and_deferred_reads_share_the_limit_of_four(causeway: Causeway) -> None:
+    contest = Contest(causeway, "accounts", {})
 
     found = contest.run(AT_ONCE, LATER)
 
@@ -92,8 +92,8 @@ def test_direct_and_deferred_reads_share_the_limit_of_four(world: World) -> None
     assert contest.reader.counted() == LIMIT
 
 
-def test_50_parallel_attended_reads_all_reach_the_bank(world: World) -> None:
-    contest = Contest(world, "account", ONE)
+def test_50_parallel_attended_reads_all_reach_the_bank(causeway: Causeway) -> None:
+    contest = Contest(causeway, "account", ONE)
 
     assert contest.run(ATTENDED) == {"BankAnswer": MANY}
     assert contest.reader.items() == []

@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
+from tests.causeway import IBAN, Answer, Causeway
 from tests.late_answers import LateAnswers
 from tests.openbanking import choice_scenes, read_scenes, security_scenes, slow_bank_scenes  # noqa: F401 - played, too
 from tests.openbanking.call_sites import sites_of_requests
@@ -19,21 +20,20 @@ from tests.openbanking.poller import fetches_events, ids, trial
 from tests.openbanking.scenes import Run, completed, never_says, parts, records, refused, status_of_consent, told
 from tests.openbanking.spelling import TOKEN, TOKENS, URL
 from tests.website import fault_scenes  # noqa: F401 - its scenes are played, too
-from tests.world import IBAN, Answer, World
 
 pytestmark = pytest.mark.faults
 
 
 @pytest.mark.parametrize(("version", "consent_type"), [(1, "one_time"), (2, "reusable")])
 def test_a_payment_whose_answer_cannot_be_stored_is_unknown_and_is_not_sent_again(
-    world: World, version: int, consent_type: str
+    causeway: Causeway, version: int, consent_type: str
 ) -> None:
-    payer = Payer(world, version, consent_type=consent_type)
+    payer = Payer(causeway, version, consent_type=consent_type)
 
-    with Fault(world, "before", 3, lasting=True):
+    with Fault(causeway, "before", 3, lasting=True):
         first = payer.pay("key")
     soon = payer.pay("key")
-    world.clock.advance(31)
+    causeway.clock.advance(31)
     late = payer.pay("key")
 
     assert [first.status, soon.status, late.status] == [500, 409, 502]
@@ -48,12 +48,12 @@ def test_a_payment_whose_answer_cannot_be_stored_is_unknown_and_is_not_sent_agai
 
 
 @scene()
-def authorize(world: World) -> Run:
+def authorize(causeway: Causeway) -> Run:
     request = {"bic": "ALPHGB21", "scopes": ["account.list"]}
 
     def run(fault: Fault) -> None:
-        answer = completed(fault, lambda: world.tpp("POST", "/tpp/authorize", request))
-        urls = [item["request_url"] for item in items(world, "authorizations")]
+        answer = completed(fault, lambda: causeway.tpp("POST", "/tpp/authorize", request))
+        urls = [item["request_url"] for item in items(causeway, "authorizations")]
         assert urls.count(answer.body["redirect_url"]) == 1
         assert len(urls) == 1 or fault.loses_what_was_applied()
 
@@ -61,31 +61,31 @@ def authorize(world: World) -> Run:
 
 
 @scene()
-def authorize_with_a_state(world: World) -> Run:
+def authorize_with_a_state(causeway: Causeway) -> Run:
     request = {"bic": "ALPHGB21", "scopes": ["account.list"], "state": "of-the-tpp"}
 
     def run(fault: Fault) -> None:
         if fault.loses_what_was_applied():
             return  # the TPP has to take a new state: this one was used
-        answer = completed(fault, lambda: world.tpp("POST", "/tpp/authorize", request))
+        answer = completed(fault, lambda: causeway.tpp("POST", "/tpp/authorize", request))
         assert answer.body["state"] == "of-the-tpp"
-        assert len(items(world, "authorizations")) == 1
+        assert len(items(causeway, "authorizations")) == 1
 
     return run
 
 
 @scene()
-def authorize_at_the_front_door(world: World) -> Run:
+def authorize_at_the_front_door(causeway: Causeway) -> Run:
     query = {
         "response_type": "code",
-        "client_id": world.client.client_id,
+        "client_id": causeway.client.client_id,
         "scope": "account.list",
         "state": "of-the-tpp",
         "bic": "ALPHGB21",
     }
 
     def go() -> Answer:
-        return world.call("GET", f"/oauth/authorize?{urlencode(query)}")
+        return causeway.call("GET", f"/oauth/authorize?{urlencode(query)}")
 
     def run(fault: Fault) -> None:
         with fault:
@@ -93,69 +93,69 @@ def authorize_at_the_front_door(world: World) -> Run:
         if answer.status == 500:  # the client is not known yet: a page
             assert "storage did not respond" in answer.text
             answer = go()
-        elif answer.headers["location"].startswith(world.client.callback_url):
+        elif answer.headers["location"].startswith(causeway.client.callback_url):
             assert parse_qs(urlsplit(answer.headers["location"]).query)["error"] == ["server_error"]
             answer = go()
-        (stored,) = items(world, "authorizations")
+        (stored,) = items(causeway, "authorizations")
         assert (answer.status, answer.headers["location"]) == (303, stored["request_url"])
 
     return run
 
 
 @scene(1, 2)
-def init_authorization(world: World, version: int) -> Run:
-    url, request_id = world.authorize(version)["redirect_url"], str(uuid.uuid4())
+def init_authorization(causeway: Causeway, version: int) -> Run:
+    url, request_id = causeway.authorize(version)["redirect_url"], str(uuid.uuid4())
 
     def ask() -> Answer:
-        return world.bank(version, "/init_authorization", {URL[version]: url}, headers={"x-request-id": request_id})
+        return causeway.bank(version, "/init_authorization", {URL[version]: url}, headers={"x-request-id": request_id})
 
     def run(fault: Fault) -> None:
         answer = completed(fault, ask)
         assert ask().text == answer.text
-        assert len(items(world, "idempotency")) == 1
+        assert len(items(causeway, "idempotency")) == 1
 
     return run
 
 
 @scene(1, 2)
-def save_a_consent(world: World, version: int) -> Run:
-    world.wants_events()
-    url, request_id = world.authorize(version)["redirect_url"], str(uuid.uuid4())
-    body = world.consent_body(version, url)
+def save_a_consent(causeway: Causeway, version: int) -> Run:
+    causeway.wants_events()
+    url, request_id = causeway.authorize(version)["redirect_url"], str(uuid.uuid4())
+    body = causeway.consent_body(version, url)
 
     def save() -> Answer:
-        return world.bank(version, "/consent", body, headers={"x-request-id": request_id})
+        return causeway.bank(version, "/consent", body, headers={"x-request-id": request_id})
 
     def run(fault: Fault) -> None:
         answer = completed(fault, save)
         assert save().text == answer.text
-        (consent,), (grant,) = parts(world, "consent"), parts(world, "grant")
-        (authorization,) = items(world, "authorizations")
+        (consent,), (grant,) = parts(causeway, "consent"), parts(causeway, "grant")
+        (authorization,) = items(causeway, "authorizations")
         assert consent["consent_id"] == grant["consent_id"] == authorization["consent_id"]
         assert (authorization["status"], consent["status"]) == ("approved", "authorised")
-        assert told(world) == ["consent.authorised"]
+        assert told(causeway) == ["consent.authorised"]
 
     return run
 
 
 @scene()
-def cancel(world: World) -> Run:
-    world.wants_events()
-    url = world.authorize(1)["redirect_url"]
-    address = world.bank(1, "/init_authorization", {"request_url": url}).body["cancel_url"]
+def cancel(causeway: Causeway) -> Run:
+    causeway.wants_events()
+    url = causeway.authorize(1)["redirect_url"]
+    address = causeway.bank(1, "/init_authorization", {"request_url": url}).body["cancel_url"]
     path = f"{urlsplit(address).path}?{urlencode({'error': 'login_required'})}"
 
     def run(fault: Fault) -> None:
         with fault:
-            answer = world.call("GET", path)
+            answer = causeway.call("GET", path)
         if answer.status == 500:
             assert "Load this page again" in answer.text
-            answer = world.call("GET", path)
+            answer = causeway.call("GET", path)
         assert answer.status == 303
         assert parse_qs(urlsplit(answer.headers["location"]).query)["error"] == ["login_required"]
-        (authorization,) = items(world, "authorizations")
+        (authorization,) = items(causeway, "authorizations")
         assert (authorization["status"], authorization["error"]) == ("cancelled", "login_required")
-        assert told(world) == ["consent.cancelled"]
+        assert told(causeway) == ["consent.cancelled"]
 
     return run
 
@@ -163,131 +163,131 @@ def cancel(world: World) -> Run:
 # -- tokens
 
 
-def has_pairs(world: World, count: int) -> bool:
-    return len(parts(world, "access")) == len(parts(world, "refresh")) == count
+def has_pairs(causeway: Causeway, count: int) -> bool:
+    return len(parts(causeway, "access")) == len(parts(causeway, "refresh")) == count
 
 
-def ended_once(world: World) -> bool:
+def ended_once(causeway: Causeway) -> bool:
     """The consent has ended, one delivery tells the bank, and one event the client."""
-    (delivery,), (consent,) = records(world, "revoke_token"), parts(world, "consent")
-    assert told(world) == ["consent.revoked"]
+    (delivery,), (consent,) = records(causeway, "revoke_token"), parts(causeway, "consent")
+    assert told(causeway) == ["consent.revoked"]
     return (consent["status"], delivery["consent_id"]) == ("revoked", consent["consent_id"])
 
 
 @scene()
-def exchange_a_code(world: World) -> Run:
-    code = world.approve(1).query["code"]
+def exchange_a_code(causeway: Causeway) -> Run:
+    code = causeway.approve(1).query["code"]
 
     def run(fault: Fault) -> None:
-        tokens = completed(fault, lambda: world.tpp("POST", "/tpp/token", {"code": code})).body
-        assert has_pairs(world, 1)
-        assert items(world, "deliveries") == []
-        assert world.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 200
+        tokens = completed(fault, lambda: causeway.tpp("POST", "/tpp/token", {"code": code})).body
+        assert has_pairs(causeway, 1)
+        assert items(causeway, "deliveries") == []
+        assert causeway.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 200
 
     return run
 
 
 @scene()
-def exchange_a_code_while_the_storage_never_says_that_it_has_written(world: World) -> Run:
-    code = world.approve(1).query["code"]
+def exchange_a_code_while_the_storage_never_says_that_it_has_written(causeway: Causeway) -> Run:
+    code = causeway.approve(1).query["code"]
 
     def run(fault: Fault) -> None:
         if fault.lasting:
             return  # nobody can find out then
-        with never_says(world), fault:
-            answer = world.tpp("POST", "/tpp/token", {"code": code})
+        with never_says(causeway), fault:
+            answer = causeway.tpp("POST", "/tpp/token", {"code": code})
         if refused(answer):
-            answer = world.tpp("POST", "/tpp/token", {"code": code})
+            answer = causeway.tpp("POST", "/tpp/token", {"code": code})
         assert answer.status == 200, answer
-        assert has_pairs(world, 1)
-        assert items(world, "deliveries") == []
+        assert has_pairs(causeway, 1)
+        assert items(causeway, "deliveries") == []
 
     return run
 
 
 @scene()
-def use_a_code_twice(world: World) -> Run:
-    code = world.approve(1).query["code"]
-    world.tpp("POST", "/tpp/token", {"code": code})
-    world.wants_events()
+def use_a_code_twice(causeway: Causeway) -> Run:
+    code = causeway.approve(1).query["code"]
+    causeway.tpp("POST", "/tpp/token", {"code": code})
+    causeway.wants_events()
 
     def run(fault: Fault) -> None:
-        answer = completed(fault, lambda: world.tpp("POST", "/tpp/token", {"code": code}), 400)
+        answer = completed(fault, lambda: causeway.tpp("POST", "/tpp/token", {"code": code}), 400)
         assert answer.body["error"] == "invalid_grant"
-        assert ended_once(world)
+        assert ended_once(causeway)
 
     return run
 
 
 @scene()
-def refresh(world: World) -> Run:
-    request = {"refresh_token": world.tokens(2)["refresh_token"]}
+def refresh(causeway: Causeway) -> Run:
+    request = {"refresh_token": causeway.tokens(2)["refresh_token"]}
 
     def run(fault: Fault) -> None:
-        tokens = completed(fault, lambda: world.tpp("POST", "/tpp/token", request)).body
-        assert has_pairs(world, 2)
-        assert world.tpp("POST", "/tpp/token", request).body == tokens
-        assert has_pairs(world, 2)
-        assert items(world, "deliveries") == []
-        assert world.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 200
+        tokens = completed(fault, lambda: causeway.tpp("POST", "/tpp/token", request)).body
+        assert has_pairs(causeway, 2)
+        assert causeway.tpp("POST", "/tpp/token", request).body == tokens
+        assert has_pairs(causeway, 2)
+        assert items(causeway, "deliveries") == []
+        assert causeway.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 200
 
     return run
 
 
 @scene()
-def repeat_a_refresh(world: World) -> Run:
-    request = {"refresh_token": world.tokens(1)["refresh_token"]}
-    before = world.tpp("POST", "/tpp/token", request).body
+def repeat_a_refresh(causeway: Causeway) -> Run:
+    request = {"refresh_token": causeway.tokens(1)["refresh_token"]}
+    before = causeway.tpp("POST", "/tpp/token", request).body
 
     def run(fault: Fault) -> None:
-        assert completed(fault, lambda: world.tpp("POST", "/tpp/token", request)).body == before
-        assert has_pairs(world, 2)
+        assert completed(fault, lambda: causeway.tpp("POST", "/tpp/token", request)).body == before
+        assert has_pairs(causeway, 2)
 
     return run
 
 
 @scene()
-def use_a_refresh_token_after_its_successor(world: World) -> Run:
-    request = {"refresh_token": world.tokens(1)["refresh_token"]}
-    second = world.tpp("POST", "/tpp/token", request).body
-    world.tpp("POST", "/tpp/token", {"refresh_token": second["refresh_token"]})
-    world.wants_events()
+def use_a_refresh_token_after_its_successor(causeway: Causeway) -> Run:
+    request = {"refresh_token": causeway.tokens(1)["refresh_token"]}
+    second = causeway.tpp("POST", "/tpp/token", request).body
+    causeway.tpp("POST", "/tpp/token", {"refresh_token": second["refresh_token"]})
+    causeway.wants_events()
 
     def run(fault: Fault) -> None:
-        answer = completed(fault, lambda: world.tpp("POST", "/tpp/token", request), 400)
+        answer = completed(fault, lambda: causeway.tpp("POST", "/tpp/token", request), 400)
         assert answer.body["error"] == "invalid_grant"
-        assert ended_once(world)
+        assert ended_once(causeway)
 
     return run
 
 
 @scene()
-def revoke_by_the_tpp(world: World) -> Run:
-    token = world.tokens(1)["access_token"]
-    world.wants_events()
+def revoke_by_the_tpp(causeway: Causeway) -> Run:
+    token = causeway.tokens(1)["access_token"]
+    causeway.wants_events()
 
     def run(fault: Fault) -> None:
-        completed(fault, lambda: world.tpp("POST", "/tpp/token/revoke", {"token": token}))
-        assert ended_once(world)
+        completed(fault, lambda: causeway.tpp("POST", "/tpp/token/revoke", {"token": token}))
+        assert ended_once(causeway)
 
     return run
 
 
 @scene((1, "for the first time"), (2, "for the first time"), (1, "again"))
-def revoke_by_the_bank(world: World, version: int, which: str) -> Run:
-    token, request_id = {TOKEN[version]: world.approve(version).bank_token}, str(uuid.uuid4())
-    world.wants_events()
+def revoke_by_the_bank(causeway: Causeway, version: int, which: str) -> Run:
+    token, request_id = {TOKEN[version]: causeway.approve(version).bank_token}, str(uuid.uuid4())
+    causeway.wants_events()
     if which == "again":
-        world.bank(version, "/token/revoke", token)
+        causeway.bank(version, "/token/revoke", token)
 
     def revoke() -> Answer:
-        return world.bank(version, "/token/revoke", token, headers={"x-request-id": request_id})
+        return causeway.bank(version, "/token/revoke", token, headers={"x-request-id": request_id})
 
     def run(fault: Fault) -> None:
         assert completed(fault, revoke).text == revoke().text
-        assert status_of_consent(world) == "revoked"
-        assert told(world) == ["consent.revoked"]
-        assert records(world, "revoke_token") == []
+        assert status_of_consent(causeway) == "revoked"
+        assert told(causeway) == ["consent.revoked"]
+        assert records(causeway, "revoke_token") == []
 
     return run
 
@@ -296,34 +296,34 @@ def revoke_by_the_bank(world: World, version: int, which: str) -> Run:
 
 
 @scene("/tpp/consent", "/tpp/accounts")
-def ask_with_a_bearer(world: World, path: str) -> Run:
-    bearer = world.tokens(1)["access_token"]
-    world.banks[1].answers["/accounts"] = lambda sent: {"status": "success", "accounts": []}
+def ask_with_a_bearer(causeway: Causeway, path: str) -> Run:
+    bearer = causeway.tokens(1)["access_token"]
+    causeway.banks[1].answers["/accounts"] = lambda sent: {"status": "success", "accounts": []}
 
     def run(fault: Fault) -> None:
-        completed(fault, lambda: world.tpp("GET", path, bearer=bearer))
+        completed(fault, lambda: causeway.tpp("GET", path, bearer=bearer))
 
     return run
 
 
 @scene("/tpp/consents?limit=1", "/tpp/consents?status=authorised")
-def list_consents(world: World, path: str) -> Run:
-    expected = {world.tokens(1)["consent_id"] for _ in range(2)}
+def list_consents(causeway: Causeway, path: str) -> Run:
+    expected = {causeway.tokens(1)["consent_id"] for _ in range(2)}
 
     def run(fault: Fault) -> None:
-        page = completed(fault, lambda: world.tpp("GET", path)).body
+        page = completed(fault, lambda: causeway.tpp("GET", path)).body
         found = page["consents"]
         if page["has_more"]:
-            found += world.tpp("GET", f"{path}&after={page['next']}").body["consents"]
+            found += causeway.tpp("GET", f"{path}&after={page['next']}").body["consents"]
         assert {entry["consent_id"] for entry in found} == expected
 
     return run
 
 
 @scene()
-def fetch_events(world: World) -> Run:
-    poller = fetches_events(world)
-    expected = {trial(world) for _ in range(2)}
+def fetch_events(causeway: Causeway) -> Run:
+    poller = fetches_events(causeway)
+    expected = {trial(causeway) for _ in range(2)}
 
     def run(fault: Fault) -> None:
         page = completed(fault, lambda: poller.ask(limit=2)).body
@@ -335,60 +335,60 @@ def fetch_events(world: World) -> Run:
 
 
 @scene(1, 2)
-def end_a_consent_of_a_client_that_fetches_events(world: World, version: int) -> Run:
-    poller, consented, request_id = fetches_events(world), world.approve(version), str(uuid.uuid4())
+def end_a_consent_of_a_client_that_fetches_events(causeway: Causeway, version: int) -> Run:
+    poller, consented, request_id = fetches_events(causeway), causeway.approve(version), str(uuid.uuid4())
     token = {TOKEN[version]: consented.bank_token}
     poller.fetch()
 
     def revoke() -> Answer:
-        return world.bank(version, "/token/revoke", token, headers={"x-request-id": request_id})
+        return causeway.bank(version, "/token/revoke", token, headers={"x-request-id": request_id})
 
     def run(fault: Fault) -> None:
         assert completed(fault, revoke).text == revoke().text
         assert [event["type"] for event in poller.fetch()] == ["consent.revoked"]
-        assert records(world, "event") == []
+        assert records(causeway, "event") == []
 
     return run
 
 
 @scene(1, 2)
-def ask_for_the_states_of_consents(world: World, version: int) -> Run:
-    token = world.approve(version).bank_token
-    stored = items(world, "idempotency")
+def ask_for_the_states_of_consents(causeway: Causeway, version: int) -> Run:
+    token = causeway.approve(version).bank_token
+    stored = items(causeway, "idempotency")
 
     def run(fault: Fault) -> None:
-        answer = completed(fault, lambda: world.bank(version, "/consents/status", {TOKENS[version]: [token]}))
+        answer = completed(fault, lambda: causeway.bank(version, "/consents/status", {TOKENS[version]: [token]}))
         assert [entry["status"] for entry in answer.body["consents"]] == ["authorised"]
-        assert items(world, "idempotency") == stored
+        assert items(causeway, "idempotency") == stored
 
     return run
 
 
 @scene("/tpp/banks", "/tpp/scope?bic=ALPHGB21")
-def ask_an_instance_that_has_just_started(world: World, path: str) -> Run:
+def ask_an_instance_that_has_just_started(causeway: Causeway, path: str) -> Run:
     def run(fault: Fault) -> None:
-        world.hub.openbanking.banks._forget()
-        completed(fault, lambda: world.tpp("GET", path))
+        causeway.hub.openbanking.banks._forget()
+        completed(fault, lambda: causeway.tpp("GET", path))
 
     return run
 
 
 @scene()
-def ask_for_funds(world: World) -> Run:
-    bearer = world.tokens(1, scopes=["card_based.funds_confirmations"])["access_token"]
+def ask_for_funds(causeway: Causeway) -> Run:
+    bearer = causeway.tokens(1, scopes=["card_based.funds_confirmations"])["access_token"]
     body = {"account": {"iban": IBAN}, "instructed_amount": {"amount": "10.00", "currency": "GBP"}}
-    world.banks[1].answers["/funds_confirmations"] = lambda sent: {"status": "success", "funds_available": True}
+    causeway.banks[1].answers["/funds_confirmations"] = lambda sent: {"status": "success", "funds_available": True}
 
     def run(fault: Fault) -> None:
-        answer = completed(fault, lambda: world.tpp("POST", "/tpp/funds_confirmations", body, bearer=bearer))
+        answer = completed(fault, lambda: causeway.tpp("POST", "/tpp/funds_confirmations", body, bearer=bearer))
         assert answer.body == {"funds_available": True}
 
     return run
 
 
 @scene((1, "single"), (2, "single"), (1, "direct"))
-def ask_for_a_payments_status(world: World, version: int, kind: str) -> Run:
-    payer = Payer(world, version, kind)
+def ask_for_a_payments_status(causeway: Causeway, version: int, kind: str) -> Run:
+    payer = Payer(causeway, version, kind)
     payer.pay()
     payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
 
@@ -400,19 +400,19 @@ def ask_for_a_payments_status(world: World, version: int, kind: str) -> Run:
 
 
 @scene()
-def come_back_from_a_payment(world: World) -> Run:
-    payer = Payer(world, 2)
+def come_back_from_a_payment(causeway: Causeway) -> Run:
+    payer = Payer(causeway, 2)
     payer.pay()
     payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
 
     def run(fault: Fault) -> None:
         with fault:
-            answer = world.call("GET", "/payments/callback?bic=BETADEF1&payment_id=P-1")
+            answer = causeway.call("GET", "/payments/callback?bic=BETADEF1&payment_id=P-1")
         if answer.status == 503:
             assert "storage did not respond" in answer.text
         if answer.status == 503 or (isinstance(fault, LateAnswers) and "ACSC" not in answer.text):
-            world.clock.advance(10)  # an engine that ignores tokens counts the query once, but refuses it
-            answer = world.call("GET", "/payments/callback?bic=BETADEF1&payment_id=P-1")
+            causeway.clock.advance(10)  # an engine that ignores tokens counts the query once, but refuses it
+            answer = causeway.call("GET", "/payments/callback?bic=BETADEF1&payment_id=P-1")
         assert answer.status == 200
         assert "ACSC" in answer.text
 
@@ -423,15 +423,15 @@ def come_back_from_a_payment(world: World) -> Run:
 
 
 @scene()
-def report_a_days_performance(world: World) -> Run:
+def report_a_days_performance(causeway: Causeway) -> Run:
     request_id, body = str(uuid.uuid4()), {"date": "2026-03-01", "consentDuration": "1200"}
 
     def report() -> Answer:
-        return world.bank(2, "/daily_performance", body, headers={"x-request-id": request_id})
+        return causeway.bank(2, "/daily_performance", body, headers={"x-request-id": request_id})
 
     def run(fault: Fault) -> None:
         assert completed(fault, report).text == report().text
-        (kept,) = items(world, "statistics")
+        (kept,) = items(causeway, "statistics")
         assert (kept["part"], kept["consent_duration"]) == ("2026-03-01", 1200)
 
     return run
@@ -442,9 +442,9 @@ def report_a_days_performance(world: World) -> Run:
 
 @pytest.mark.parametrize("name", scene.all)
 def test_a_storage_fault_during_a_request_neither_loses_nor_duplicates_data(
-    world: World, name: str, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scene.play(world, name, monkeypatch)
+    scene.play(causeway, name, monkeypatch)
 
 
 def test_every_storage_call_of_a_request_is_tested_with_every_fault() -> None:

@@ -22,12 +22,12 @@ from chalicelib.openbanking.protocol.tpp_calls import (
 )
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.records.order_answers import KIND, OrderClaim
+from tests.causeway import Answer, Causeway
 from tests.half_characters import HALF, spoil
 from tests.openbanking.key_holder import KeyHolder, secure
 from tests.openbanking.odd_input import documented
 from tests.openbanking.stage import error_of
 from tests.untouched import address, nothing_changes
-from tests.world import Answer, World
 
 TPP_BODIES: Mapping[str, Any] = {
     "/tpp/authorize": AuthorizeRequest,
@@ -53,21 +53,23 @@ def example(model: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("path", TPP_BODIES)
-def test_a_tpp_body_with_invalid_utf_8_returns_400(world: World, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
-    with nothing_changes(world, monkeypatch):
+def test_a_tpp_body_with_invalid_utf_8_returns_400(
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    with nothing_changes(causeway, monkeypatch):
         for body in spoil(example(TPP_BODIES[path])):
-            answer = world.tpp("POST", path, body)
+            answer = causeway.tpp("POST", path, body)
             assert (answer.status, answer.body["code"]) == (400, "FORMAT_ERROR"), body
             assert "half of a surrogate pair" in answer.body["title"]
 
 
 @pytest.mark.parametrize(("call", "version"), BANK_BODIES, ids=lambda each: getattr(each, "path", str(each)))
 def test_a_bank_body_with_invalid_utf_8_returns_400(
-    world: World, monkeypatch: pytest.MonkeyPatch, call: Any, version: Any
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch, call: Any, version: Any
 ) -> None:
-    with nothing_changes(world, monkeypatch):
+    with nothing_changes(causeway, monkeypatch):
         for body in spoil(example(version.calls[call.name])):
-            answer = world.bank(version.number, call.path, raw=json.dumps(body).encode())
+            answer = causeway.bank(version.number, call.path, raw=json.dumps(body).encode())
             documented(answer, version.number)
             assert answer.status == 400
             assert answer.body.get("error_code", answer.body.get("code")) in (4003, "FORMAT_ERROR")
@@ -84,38 +86,40 @@ AUTHENTICATED = (*PROOF_ROUTES, "/tpp/authorize")
 
 @pytest.mark.parametrize(("path", "method"), TPP_ROUTES)
 def test_a_client_assertion_with_invalid_utf_8_is_refused_at_every_endpoint(
-    world: World, monkeypatch: pytest.MonkeyPatch, path: str, method: str
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch, path: str, method: str
 ) -> None:
     holder = KeyHolder()
-    secure(world, holder)
+    secure(causeway, holder)
     body: Any = {} if method == "POST" else None
-    made = [holder.assertion(world, **claims) for claims in SPOILT_CLAIMS]
-    made += [holder.assertion(world, {name: HALF}) for name in ("kid", "typ", HALF)]
-    with nothing_changes(world, monkeypatch):
+    made = [holder.assertion(causeway, **claims) for claims in SPOILT_CLAIMS]
+    made += [holder.assertion(causeway, {name: HALF}) for name in ("kid", "typ", HALF)]
+    with nothing_changes(causeway, monkeypatch):
         for client_id in ("", None):
             for assertion in made:
                 headers = {"x-client-assertion": assertion}
-                is_documented(path, world.tpp(method, address(path), body, client_id=client_id, headers=headers))
+                is_documented(path, causeway.tpp(method, address(path), body, client_id=client_id, headers=headers))
 
 
 @pytest.mark.parametrize(("path", "method"), TPP_ROUTES)
 def test_a_proof_with_invalid_utf_8_is_refused_at_every_endpoint(
-    world: World, monkeypatch: pytest.MonkeyPatch, path: str, method: str
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch, path: str, method: str
 ) -> None:
     holder = KeyHolder()
-    secure(world, holder, dpop_bound_access_tokens=True)
-    token = holder.redeem(world, holder.code(world)).body["access_token"]
-    body, authenticated = {"code": holder.code(world)} if method == "POST" else None, path in AUTHENTICATED
+    secure(causeway, holder, dpop_bound_access_tokens=True)
+    token = holder.redeem(causeway, holder.code(causeway)).body["access_token"]
+    body, authenticated = {"code": holder.code(causeway)} if method == "POST" else None, path in AUTHENTICATED
     place: dict[str, Any] = {"method": method, "path": address(path), "token": None if authenticated else token}
-    made = [holder.proof(world, **place, **claims) for claims in SPOILT_PROOFS]
+    made = [holder.proof(causeway, **place, **claims) for claims in SPOILT_PROOFS]
     spoilt = ({"kid": HALF}, {"typ": HALF}, {HALF: 1}, {"jwk": {**holder.public, "x": HALF}}, {"jwk": {HALF: HALF}})
-    made += [holder.proof(world, **place, header=header) for header in spoilt]
-    with nothing_changes(world, monkeypatch):
+    made += [holder.proof(causeway, **place, header=header) for header in spoilt]
+    with nothing_changes(causeway, monkeypatch):
         for proof in made:
             proves = (
-                {"x-client-assertion": holder.assertion(world)} if authenticated else {"authorization": f"DPoP {token}"}
+                {"x-client-assertion": holder.assertion(causeway)}
+                if authenticated
+                else {"authorization": f"DPoP {token}"}
             )
-            is_documented(path, world.tpp(method, address(path), body, headers={**proves, "dpop": proof}))
+            is_documented(path, causeway.tpp(method, address(path), body, headers={**proves, "dpop": proof}))
 
 
 def is_documented(path: str, answer: Answer) -> None:
@@ -125,23 +129,23 @@ def is_documented(path: str, answer: Answer) -> None:
 
 
 @pytest.mark.parametrize("dpop", [False, True])
-def test_a_jti_with_invalid_utf_8_is_refused(world: World, dpop: bool) -> None:
+def test_a_jti_with_invalid_utf_8_is_refused(causeway: Causeway, dpop: bool) -> None:
     holder = KeyHolder()
-    secure(world, holder)
+    secure(causeway, holder)
     claims = {} if dpop else {"jti": HALF}
-    headers = {"dpop": holder.proof(world, path="/oauth/par", jti=HALF)} if dpop else {}
+    headers = {"dpop": holder.proof(causeway, path="/oauth/par", jti=HALF)} if dpop else {}
 
-    answer = world.tpp("POST", "/oauth/par", form=holder.form(world, {}, **claims), client_id="", headers=headers)
+    answer = causeway.tpp("POST", "/oauth/par", form=holder.form(causeway, {}, **claims), client_id="", headers=headers)
 
     error = "invalid_dpop_proof" if dpop else "invalid_client"
     assert (answer.status, answer.body["error"]) == (400 if dpop else 401, error)
 
 
 @pytest.mark.parametrize("pair", ["%FF:secret", "id:%FF", "id:\xff"])
-def test_basic_credentials_with_invalid_utf_8_return_401(world: World, pair: str) -> None:
+def test_basic_credentials_with_invalid_utf_8_return_401(causeway: Causeway, pair: str) -> None:
     sent = "Basic " + base64.b64encode(pair.encode("latin-1")).decode()
 
-    answer = world.tpp("GET", "/tpp/banks", client_id="", headers={"authorization": sent})
+    answer = causeway.tpp("GET", "/tpp/banks", client_id="", headers={"authorization": sent})
 
     assert error_of(answer)[:2] == (401, "WRONG_CREDENTIALS")
 
@@ -149,13 +153,13 @@ def test_basic_credentials_with_invalid_utf_8_return_401(world: World, pair: str
 # -- stored answers
 
 
-def test_a_stored_answer_with_half_of_a_surrogate_pair_is_returned_unchanged(world: World) -> None:
+def test_a_stored_answer_with_half_of_a_surrogate_pair_is_returned_unchanged(causeway: Causeway) -> None:
     """Earlier versions stored half of a surrogate pair as an escape."""
     claim = OrderClaim(Claim(KIND, "key", "digest", "attempt"), None)
-    stored = world.hub.vault.seal(jsontext.dumps({"answer": {"note": HALF}}), "key")
+    stored = causeway.hub.vault.seal(jsontext.dumps({"answer": {"note": HALF}}), "key")
     item = {"body_digest": "digest", "outcome": stored, "expires_at": 2**40}
 
-    found = world.hub.openbanking.order_answers.find_outcome(claim, item)
+    found = causeway.hub.openbanking.order_answers.find_outcome(claim, item)
 
     assert isinstance(found, dict)
     assert jsontext.dumps(found) == r'{"note":"\ud800"}'

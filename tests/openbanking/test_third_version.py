@@ -25,7 +25,7 @@ from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.records.bank_record import InvalidBank, NewBank
-from tests.world import IBAN, Answer, BankSide, World
+from tests.causeway import IBAN, Answer, BankSide, Causeway
 
 BIC = "GAMMFRP1"
 ACCOUNT = {"resource_id": "A-1", "iban": IBAN, "currency": "EUR", "name": "Compte courant"}
@@ -96,7 +96,7 @@ THIRD: Version = replace(
 class ThirdBank:
     """A bank of the third version, and the TPP that asks it."""
 
-    world: World
+    causeway: Causeway
     side: BankSide
 
     def call(self, path: str, members: Any, base: str = "/bank/v3") -> Answer:
@@ -108,10 +108,10 @@ class ThirdBank:
             "x-request-id": str(uuid.uuid4()),
             "x-signature": signatures.sign(self.side.key, body),
         }
-        return self.world.call("POST", base + path, body, headers)
+        return self.causeway.call("POST", base + path, body, headers)
 
     def authorize(self, *scopes: str) -> Any:
-        answer = self.world.tpp("POST", "/tpp/authorize", {"bic": BIC, "scopes": [*scopes]})
+        answer = self.causeway.tpp("POST", "/tpp/authorize", {"bic": BIC, "scopes": [*scopes]})
         assert answer.status == 200, answer
         return answer.body
 
@@ -124,7 +124,7 @@ class ThirdBank:
         """A bearer for ``scopes``."""
         callback = self.approve(*scopes).body["CallbackUrl"]
         code = parse_qs(urlsplit(callback).query)["code"][0]
-        bearer: str = self.world.tpp("POST", "/tpp/token", {"authorization_code": code}).body["access_token"]
+        bearer: str = self.causeway.tpp("POST", "/tpp/token", {"authorization_code": code}).body["access_token"]
         return bearer
 
     def pay(self, bearer: str) -> Answer:
@@ -137,13 +137,13 @@ class ThirdBank:
             "debtor_account": {"iban": IBAN},
             "creditor_account": {"iban": "DE89370400440532013000"},
             "instructed_amount": {"amount": "12.50", "currency": "EUR"},
-            "callback_url": self.world.client.callback_url,
+            "callback_url": self.causeway.client.callback_url,
         }
-        return self.world.tpp("POST", "/tpp/payment_initiation", order, bearer=bearer)
+        return self.causeway.tpp("POST", "/tpp/payment_initiation", order, bearer=bearer)
 
 
 @pytest.fixture
-def bank(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[ThirdBank]:
+def bank(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Iterator[ThirdBank]:
     """A bank of the third version, which is registered for one test: its routes are made as those of the others are."""
     import app  # before the version is registered, so that it is the application of every test
 
@@ -151,9 +151,9 @@ def bank(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[ThirdBank]:
     monkeypatch.setitem(cast(dict[int, Version], VERSIONS), THIRD.number, THIRD)
     routes = Routes[OpenBankingContainer](__name__, bank_api._answer_failure, bank_api._refuse_unknown_action)
     bank_api.serve(routes, THIRD)
-    app.app.register_blueprint(routes.bind(lambda: world.hub.openbanking))
-    yield ThirdBank(world, _registered(world))
-    world.hub.openbanking.banks.remove(BIC)
+    app.app.register_blueprint(routes.bind(lambda: causeway.hub.openbanking))
+    yield ThirdBank(causeway, _registered(causeway))
+    causeway.hub.openbanking.banks.remove(BIC)
     for path in set(app.app.routes) - known:
         del app.app.routes[path]
 
@@ -163,10 +163,10 @@ def _key() -> RSAPrivateKey:
     return signatures.load_private_key(signatures.generate_private_pem())
 
 
-def _registered(world: World) -> BankSide:
+def _registered(causeway: Causeway) -> BankSide:
     key = _key()
-    registered, api_key = world.hub.openbanking.banks.add(_new_bank([signatures.public_pem(key.public_key())]))
-    side = world.banks[THIRD.number] = BankSide(registered, api_key, key)
+    registered, api_key = causeway.hub.openbanking.banks.add(_new_bank([signatures.public_pem(key.public_key())]))
+    side = causeway.banks[THIRD.number] = BankSide(registered, api_key, key)
     return side
 
 
@@ -183,20 +183,20 @@ def _new_bank(public_keys: list[str], api_version: int = 3) -> NewBank:
 
 
 def test_a_bank_of_version_3_is_listed_and_can_be_chosen(bank: ThirdBank) -> None:
-    listed = bank.world.tpp("GET", f"/tpp/banks/{BIC}").body
-    query = {"response_type": "code", "client_id": bank.world.client.client_id, "scope": "accounts"}
+    listed = bank.causeway.tpp("GET", f"/tpp/banks/{BIC}").body
+    query = {"response_type": "code", "client_id": bank.causeway.client.client_id, "scope": "accounts"}
 
-    page = bank.world.call("GET", f"/oauth/authorize?{urlencode(query)}")
-    chosen = bank.world.call("GET", f"/oauth/authorize?{urlencode({**query, 'bic': BIC})}")
+    page = bank.causeway.call("GET", f"/oauth/authorize?{urlencode(query)}")
+    chosen = bank.causeway.call("GET", f"/oauth/authorize?{urlencode({**query, 'bic': BIC})}")
 
     assert (listed["api_version"], listed["scopes"]) == (3, [*THIRD.scopes])
     assert (page.status, "Bank of version 3" in page.text) == (200, True)
     assert chosen.headers["location"].startswith("http://127.0.0.1:1/bank-3/authorize")
 
 
-def test_a_bank_of_an_unregistered_version_is_refused(world: World) -> None:
+def test_a_bank_of_an_unregistered_version_is_refused(causeway: Causeway) -> None:
     with pytest.raises(InvalidBank, match=r"api_version must be 1 or 2$"):
-        world.hub.openbanking.banks.add(_new_bank([]))
+        causeway.hub.openbanking.banks.add(_new_bank([]))
 
 
 def test_a_bank_of_version_3_is_registered_under_the_rules_of_version_3(bank: ThirdBank) -> None:
@@ -204,11 +204,11 @@ def test_a_bank_of_version_3_is_registered_under_the_rules_of_version_3(bank: Th
 
     assert (registered.version, registered.signature_required) == (THIRD, True)
     assert registered.scope_names == tuple(v2_version.VERSION.scopes)
-    assert {each.bic: each.reports for each in expected_banks(bank.world.hub.openbanking.banks)}[BIC] is False
+    assert {each.bic: each.reports for each in expected_banks(bank.causeway.hub.openbanking.banks)}[BIC] is False
     with pytest.raises(InvalidBank, match=r"api_version must be 1 or 2 or 3$"):
-        bank.world.hub.openbanking.banks.add(_new_bank([], api_version=4))
+        bank.causeway.hub.openbanking.banks.add(_new_bank([], api_version=4))
     with pytest.raises(InvalidBank, match="must sign its calls"):
-        bank.world.hub.openbanking.banks.change(BIC, public_keys=[])
+        bank.causeway.hub.openbanking.banks.change(BIC, public_keys=[])
 
 
 def test_calls_of_version_3_use_its_prefix_and_its_spelling(bank: ThirdBank) -> None:
@@ -227,7 +227,7 @@ def test_the_cancel_address_of_version_3_redirects_the_psu_to_the_tpp(bank: Thir
     asked = bank.authorize("accounts")
     told = bank.call("/init_authorization", {"RequestUrl": asked["redirect_url"]})
 
-    back = bank.world.call("GET", urlsplit(told.body["CancelUrl"]).path)
+    back = bank.causeway.call("GET", urlsplit(told.body["CancelUrl"]).path)
 
     query = parse_qs(urlsplit(back.headers["location"]).query)
     assert back.status == 303
@@ -265,7 +265,7 @@ def test_accounts_of_version_3_use_its_webhook_and_its_spelling(bank: ThirdBank)
     spelled = {to_pascal(name): value for name, value in ACCOUNT.items()}
     bank.side.answers["/v3_account_list"] = lambda sent: {"Accounts": [spelled]}
 
-    answer = bank.world.tpp("GET", "/tpp/accounts", bearer=bank.bearer("accounts"))
+    answer = bank.causeway.tpp("GET", "/tpp/accounts", bearer=bank.bearer("accounts"))
 
     assert (answer.status, answer.body) == (200, {"accounts": [ACCOUNT]})
 
@@ -273,7 +273,7 @@ def test_accounts_of_version_3_use_its_webhook_and_its_spelling(bank: ThirdBank)
 def test_an_error_of_a_version_3_bank_is_quoted_to_the_tpp(bank: ThirdBank) -> None:
     bank.side.answers["/v3_account_list"] = lambda sent: {"Code": "CLOSED", "Title": "We are closed today"}
 
-    answer = bank.world.tpp("GET", "/tpp/accounts", bearer=bank.bearer("accounts"))
+    answer = bank.causeway.tpp("GET", "/tpp/accounts", bearer=bank.bearer("accounts"))
 
     assert (answer.status, answer.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")
     assert answer.body["additionalErrors"][0]["details"] == "CLOSED: We are closed today"
@@ -281,12 +281,12 @@ def test_an_error_of_a_version_3_bank_is_quoted_to_the_tpp(bank: ThirdBank) -> N
 
 def test_a_payment_of_version_3_is_sent_reported_and_queried(bank: ThirdBank) -> None:
     bearer = bank.bearer("payments.single")
-    events_secret = bank.world.wants_events()
+    events_secret = bank.causeway.wants_events()
 
     taken = bank.pay(bearer)
     reported = bank.call("/payments/status", {"PaymentId": "4711", "PaymentStatus": "ACSP"})
     bank.side.answers["/v2_payment_single_status"] = lambda sent: {"TransactionStatus": "ACSC"}
-    asked = bank.world.tpp("GET", "/tpp/payment_status?payment_id=4711", bearer=bearer)
+    asked = bank.causeway.tpp("GET", "/tpp/payment_status?payment_id=4711", bearer=bearer)
 
     expected = {"status": "RCVD", "confirmation_url": "https://bank.example/confirm", "payment_id": "4711"}
     assert (taken.status, taken.body) == (200, expected)
@@ -295,18 +295,18 @@ def test_a_payment_of_version_3_is_sent_reported_and_queried(bank: ThirdBank) ->
     (sent,) = [each for each in bank.side.received if each.path == "/v2_payment_single"]
     assert jsontext.loads(sent.body)["payment_scheme"] == "SCT"
     assert events_secret
-    assert [each.topic for each in bank.world.recorded("event")] == ["payment.status_changed"]
+    assert [each.topic for each in bank.causeway.recorded("event")] == ["payment.status_changed"]
 
 
 def test_a_revocation_by_a_version_3_bank_ends_the_consent(bank: ThirdBank) -> None:
     approved = bank.approve("accounts")
     code = parse_qs(urlsplit(approved.body["CallbackUrl"]).query)["code"][0]
-    bearer = bank.world.tpp("POST", "/tpp/token", {"authorization_code": code}).body["access_token"]
+    bearer = bank.causeway.tpp("POST", "/tpp/token", {"authorization_code": code}).body["access_token"]
 
     ended = bank.call("/token/revoke", {"AccessToken": approved.body["AccessToken"]})
 
     assert (ended.status, ended.body) == (200, {"Status": "success"})
-    assert bank.world.tpp("GET", "/tpp/consent", bearer=bearer).status == 401
+    assert bank.causeway.tpp("GET", "/tpp/consent", bearer=bearer).status == 401
 
 
 def test_consent_status_of_version_3_uses_its_spelling(bank: ThirdBank) -> None:
@@ -314,7 +314,7 @@ def test_consent_status_of_version_3_uses_its_spelling(bank: ThirdBank) -> None:
     consent_id = token.partition(".")[0]
 
     told = bank.call("/consents/status", {"AccessTokens": [token], "ConsentIds": ["unknown"]})
-    listed = bank.world.tpp("GET", f"/tpp/consents?bic={BIC}").body["consents"]
+    listed = bank.causeway.tpp("GET", f"/tpp/consents?bic={BIC}").body["consents"]
 
     known, unknown = told.body["Consents"]
     assert known == {

@@ -9,16 +9,16 @@ from urllib.parse import urlencode
 
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.consents import TABLE
+from tests.causeway import Answer, Causeway
 from tests.openbanking.examples import BY_WEBHOOK, SCOPES
-from tests.world import Answer, World
 
 ATTENDED = {"psu-ip-address": "192.0.2.7"}
 LIMIT = 4
 
 
-def limit_reads(world: World, version: int = 2, limit: int | None = LIMIT) -> None:
-    """Has a bank limit unattended reads, in this world only: the banks' records outlive it."""
-    banks, bic = world.hub.openbanking.banks, world.banks[version].bank.bic
+def limit_reads(causeway: Causeway, version: int = 2, limit: int | None = LIMIT) -> None:
+    """Has a bank limit unattended reads, in this causeway only: the banks' records outlive it."""
+    banks, bic = causeway.hub.openbanking.banks, causeway.banks[version].bank.bic
     real = type(banks).find
 
     def find(asked: str, *, active: bool = True) -> Bank | None:
@@ -31,11 +31,11 @@ def limit_reads(world: World, version: int = 2, limit: int | None = LIMIT) -> No
 class Reader:
     """A TPP with a consent for all accounts, and a bank that answers well."""
 
-    def __init__(self, world: World, version: int = 2) -> None:
-        self.world = world
+    def __init__(self, causeway: Causeway, version: int = 2) -> None:
+        self.causeway = causeway
         self.version = version
-        self.side = world.banks[version]
-        tokens = world.tokens(version, scopes=SCOPES[version])
+        self.side = causeway.banks[version]
+        tokens = causeway.tokens(version, scopes=SCOPES[version])
         self.bearer, self.consent_id = tokens["access_token"], tokens["consent_id"]
         self.refresh_token = tokens["refresh_token"]
         for row in BY_WEBHOOK.values():
@@ -47,7 +47,7 @@ class Reader:
 
     def read(self, call: str = "accounts", headers: Mapping[str, str] | None = None, **query: Any) -> Answer:
         path = f"/tpp/{call}" + (f"?{urlencode(query)}" if query else "")
-        return self.world.tpp("GET", path, bearer=self.bearer, headers=headers)
+        return self.causeway.tpp("GET", path, bearer=self.bearer, headers=headers)
 
     def use_up(self, call: str = "accounts", times: int = LIMIT, **query: Any) -> None:
         for _ in range(times):
@@ -56,7 +56,7 @@ class Reader:
 
     def refresh(self) -> None:
         """A new bearer of the same consent: bearers last an hour."""
-        tokens = self.world.tpp("POST", "/tpp/token", {"refresh_token": self.refresh_token}).body
+        tokens = self.causeway.tpp("POST", "/tpp/token", {"refresh_token": self.refresh_token}).body
         self.bearer, self.refresh_token = tokens["access_token"], tokens["refresh_token"]
 
     @property
@@ -69,5 +69,5 @@ class Reader:
         return sum(len(item.get("reads", ())) for item in self.items())
 
     def items(self) -> list[dict[str, Any]]:
-        rows = self.world.hub.store.rows(TABLE, ("consent_id", self.consent_id))
+        rows = self.causeway.hub.store.rows(TABLE, ("consent_id", self.consent_id))
         return [item for item in rows if item["part"].startswith("reads#")]

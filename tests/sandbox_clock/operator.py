@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from tests.world import Answer, World
+from tests.causeway import Answer, Causeway
 
 PLACE = "/sandbox/clock"
 OPERATOR_KEY = "the-operators-key"
@@ -14,15 +14,15 @@ OPERATOR_KEY = "the-operators-key"
 
 @dataclass(frozen=True)
 class Operator:
-    """Moves the clock of ``world``."""
+    """Moves the clock of ``causeway``."""
 
-    world: World
+    causeway: Causeway
 
     def ask(self, body: object, key: str | None = OPERATOR_KEY, content_type: str = "application/json") -> Answer:
         """``POST /sandbox/clock`` with a body, which may be text."""
         sent = body if isinstance(body, str) else json.dumps(body)
         headers = {"content-type": content_type} | ({"authorization": f"Bearer {key}"} if key is not None else {})
-        return self.world.call("POST", PLACE, sent.encode(), headers)
+        return self.causeway.call("POST", PLACE, sent.encode(), headers)
 
     def move(self, duration: str) -> Any:
         """The body of the response to a move that succeeds."""
@@ -33,6 +33,6 @@ class Operator:
     @property
     def time(self) -> Any:
         """Business time as anybody reads it."""
-        answer = self.world.call("GET", PLACE)
+        answer = self.causeway.call("GET", PLACE)
         assert answer.status == 200, answer.text
         return answer.body

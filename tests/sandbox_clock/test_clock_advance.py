@@ -13,11 +13,11 @@ from chalicelib.foundation import context
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from chalicelib.foundation.moved_clock import KEY, TABLE, ClockBusy, ClockOffset, MovedClock
 from chalicelib.sandbox_clock.clock_advance import MOST_SECONDS, ClockAdvance, ScheduledWork
+from tests.causeway import Causeway
 from tests.log_lines import Lines
 from tests.manual_clock import ManualClock
 from tests.patience import PATIENCE_SECONDS
 from tests.watched_lock import WatchedLock
-from tests.world import World
 
 START = datetime(2026, 3, 2, 9, 20, tzinfo=UTC)
 HOUR, DAY = 3600, 86_400
@@ -49,9 +49,9 @@ class Diary:
 
 
 @pytest.fixture
-def offset(world: World) -> ClockOffset:
-    world.hub.store.delete(TABLE, KEY)
-    return ClockOffset(world.hub.store)
+def offset(causeway: Causeway) -> ClockOffset:
+    causeway.hub.store.delete(TABLE, KEY)
+    return ClockOffset(causeway.hub.store)
 
 
 @pytest.fixture
@@ -189,11 +189,11 @@ def test_an_advance_during_another_raises_clock_busy(clock: MovedClock, offset: 
 
 
 def test_a_failed_advance_logs_the_reached_offset(
-    world: World, clock: MovedClock, offset: ClockOffset, lines: Lines
+    causeway: Causeway, clock: MovedClock, offset: ClockOffset, lines: Lines
 ) -> None:
     diary = Diary(clock, HOUR, 5 * HOUR)
     mover, gone = advance(clock, offset, diary), contextlib.ExitStack()
-    diary.meanwhile = lambda: gone.enter_context(world.storage_gone("update"))
+    diary.meanwhile = lambda: gone.enter_context(causeway.storage_gone("update"))
     with gone, pytest.raises(StoreUnavailable):
         mover.advance(DAY)
 
@@ -215,9 +215,9 @@ def test_an_advance_waits_while_the_clock_is_stopped(clock: MovedClock, offset: 
     assert not mover.is_stopped
 
 
-def test_an_advance_that_cannot_start_does_not_block_the_next_one(world: World, clock: MovedClock) -> None:
-    mover = advance(clock, ClockOffset(world.hub.store))
-    with world.answer_lost("update", applied=True), pytest.raises(StoreUnavailable):
+def test_an_advance_that_cannot_start_does_not_block_the_next_one(causeway: Causeway, clock: MovedClock) -> None:
+    mover = advance(clock, ClockOffset(causeway.hub.store))
+    with causeway.answer_lost("update", applied=True), pytest.raises(StoreUnavailable):
         mover.advance(DAY)
 
     assert mover.advance(DAY).offset_seconds == DAY

@@ -89,21 +89,21 @@ def test_the_key_is_checked_before_the_body(operator: Operator) -> None:
 
 
 def test_every_advance_returns_401_if_no_operator_key_is_configured(operator: Operator) -> None:
-    hub = operator.world.hub
+    hub = operator.causeway.hub
     object.__setattr__(hub.settings, "operator_key", None)
 
     assert operator.ask({"advance": "P1D"}, "").status == 401
 
 
 def test_another_method_returns_405_as_json(operator: Operator) -> None:
-    answer = operator.world.call("PUT", "/sandbox/clock", b"{}")
+    answer = operator.causeway.call("PUT", "/sandbox/clock", b"{}")
 
     assert (answer.status, answer.body["error"]) == (405, "method_not_allowed")
     assert answer.headers["allow"] == "GET, POST, HEAD, OPTIONS"
 
 
 def test_an_advance_during_another_returns_409(operator: Operator) -> None:
-    ClockOffset(operator.world.hub.store).claim("another", operator.world.clock.time())
+    ClockOffset(operator.causeway.hub.store).claim("another", operator.causeway.clock.time())
     answer = operator.ask({"advance": "P1D"})
 
     assert (answer.status, answer.body["error"]) == (409, "clock_busy")
@@ -111,7 +111,7 @@ def test_an_advance_during_another_returns_409(operator: Operator) -> None:
 
 
 def test_a_storage_failure_returns_503_and_is_logged(operator: Operator, lines: Lines) -> None:
-    with operator.world.storage_gone("update"):
+    with operator.causeway.storage_gone("update"):
         answer = operator.ask({"advance": "P1D"})
 
     assert (answer.status, answer.body["error"]) == (503, "temporarily_unavailable")

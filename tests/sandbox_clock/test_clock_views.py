@@ -6,13 +6,13 @@ import pytest
 
 from chalicelib.website.accounts import account_flow
 from chalicelib.website.records.sessions import LIFETIME
+from tests.causeway import Causeway
 from tests.sandbox_clock.operator import Operator
 from tests.website.person import Person
-from tests.world import World
 
 
 @pytest.fixture
-def user(movable: World) -> Person:
+def user(movable: Causeway) -> Person:
     return Person.signed_in(movable, "clock@example.com")
 
 
@@ -33,7 +33,7 @@ def test_the_form_moves_the_clock(user: Person, operator: Operator) -> None:
     assert operator.time["offset_seconds"] == 7 * 86_400
 
 
-def test_a_session_expires_in_real_time(user: Person, movable: World) -> None:
+def test_a_session_expires_in_real_time(user: Person, movable: Causeway) -> None:
     movable.clock.advance(LIFETIME - 3600)
     user.get("/clock")
     user.post("/clock", number="1", unit="days")
@@ -41,7 +41,7 @@ def test_a_session_expires_in_real_time(user: Person, movable: World) -> None:
     assert user.get("/clock").status == 200
 
 
-def test_a_mailed_link_expires_in_real_time(user: Person, movable: World, operator: Operator) -> None:
+def test_a_mailed_link_expires_in_real_time(user: Person, movable: Causeway, operator: Operator) -> None:
     users = movable.hub.website.users
     link = movable.hub.website.call(account_flow.issue_operator_link, users.get("clock@example.com"))
     secret = link.rpartition("/")[2]
@@ -95,7 +95,7 @@ def test_a_forged_form_token_returns_403_and_moves_nothing(user: Person, operato
     assert operator.time["offset_seconds"] == 0
 
 
-def test_a_visitor_is_redirected_to_the_sign_in_page_and_moves_nothing(movable: World, operator: Operator) -> None:
+def test_a_visitor_is_redirected_to_the_sign_in_page_and_moves_nothing(movable: Causeway, operator: Operator) -> None:
     visitor = Person(movable)
 
     assert visitor.get("/clock").headers["location"].endswith("/sign-in?next=%2Fclock")

@@ -15,9 +15,9 @@ from chalicelib.statistics import day_records
 from chalicelib.statistics.days import INGESTED_AT
 from tests.cards.authorization.shops import LIMITED, SEPARATE, buyer, with_shops
 from tests.cards.scenes import Scene
+from tests.causeway import Causeway, always
 from tests.log_lines import Lines
 from tests.sandbox_clock.operator import Operator
-from tests.world import World, always
 
 HOUR, DAY = 3600, 86_400
 
@@ -28,14 +28,14 @@ def _one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "WIDTH", 1)
 
 
-def ends_told(world: World) -> list[Delivery]:
+def ends_told(causeway: Causeway) -> list[Delivery]:
     """The recorded events about the ends of consents."""
-    return [each for each in world.recorded("event") if each.topic.startswith("consent.expir")]
+    return [each for each in causeway.recorded("event") if each.topic.startswith("consent.expir")]
 
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_an_advance_sends_the_consent_events_one_week_before_expiry_and_at_expiry(
-    movable: World, operator: Operator, version: int
+    movable: Causeway, operator: Operator, version: int
 ) -> None:
     movable.wants_events()
     tokens = movable.tokens(version)
@@ -55,7 +55,7 @@ def test_an_advance_sends_the_consent_events_one_week_before_expiry_and_at_expir
     assert movable.tpp("GET", "/tpp/accounts", bearer=tokens["access_token"]).status == 401
 
 
-def test_an_advance_beyond_the_lifetime_of_a_token_expires_the_token(movable: World, operator: Operator) -> None:
+def test_an_advance_beyond_the_lifetime_of_a_token_expires_the_token(movable: Causeway, operator: Operator) -> None:
     tokens = movable.tokens(2)
     movable.banks[2].answers["/v2_accounts"] = always({"accounts": []})
     operator.move("PT59M")
@@ -65,7 +65,7 @@ def test_an_advance_beyond_the_lifetime_of_a_token_expires_the_token(movable: Wo
 
 
 def test_an_advance_releases_expired_holds_and_proves_the_ledger(
-    movable: World, operator: Operator, lines: Lines
+    movable: Causeway, operator: Operator, lines: Lines
 ) -> None:
     scene = with_shops(Scene(movable))
     card = buyer(scene, 100_00, **LIMITED, card_fee_group_id=SEPARATE)
@@ -80,7 +80,7 @@ def test_an_advance_releases_expired_holds_and_proves_the_ledger(
     assert "ledger broken" not in lines.text
 
 
-def test_an_advance_records_the_statistics_of_each_day_once(movable: World, operator: Operator) -> None:
+def test_an_advance_records_the_statistics_of_each_day_once(movable: Causeway, operator: Operator) -> None:
     bic, store = movable.banks[1].bank.bic, movable.hub.store
     first = date(2026, 3, 2)
     operator.move("P3D")
@@ -89,7 +89,7 @@ def test_an_advance_records_the_statistics_of_each_day_once(movable: World, oper
     assert [record.day for record in found] == [first + timedelta(days=number) for number in range(3)]
 
 
-def test_an_advance_records_a_day_at_the_minute_of_the_nightly_ingest(movable: World, operator: Operator) -> None:
+def test_an_advance_records_a_day_at_the_minute_of_the_nightly_ingest(movable: Causeway, operator: Operator) -> None:
     bic, store = movable.banks[1].bank.bic, movable.hub.store
     first = date(2026, 3, 2)
     operator.move(f"PT{15 * 60 + INGESTED_AT - 1}M")
@@ -98,7 +98,7 @@ def test_an_advance_records_a_day_at_the_minute_of_the_nightly_ingest(movable: W
     assert len(day_records.records_of_bank(store, bic, first, first)) == 1
 
 
-def test_calls_before_an_advance_are_recorded_in_their_day(movable: World, operator: Operator) -> None:
+def test_calls_before_an_advance_are_recorded_in_their_day(movable: Causeway, operator: Operator) -> None:
     movable.writes_measurements()
     tokens = movable.tokens(2)
     movable.banks[2].answers["/v2_accounts"] = always({"accounts": []})
@@ -113,7 +113,7 @@ def test_calls_before_an_advance_are_recorded_in_their_day(movable: World, opera
     assert record.total.bank_requests > 0
 
 
-def test_calls_of_the_minute_before_an_advance_are_recorded_in_their_day(movable: World, operator: Operator) -> None:
+def test_calls_of_the_minute_before_an_advance_are_recorded_in_their_day(movable: Causeway, operator: Operator) -> None:
     """Write the counters before the move, which a process otherwise does once a minute."""
     movable.writes_measurements()
     tokens = movable.tokens(2)
@@ -130,7 +130,7 @@ def test_calls_of_the_minute_before_an_advance_are_recorded_in_their_day(movable
 
 @pytest.mark.parametrize("moves", [("P2D",), ("P1D", "P1D"), ("PT15H", "PT1H", "P1DT8H")])
 def test_a_failed_daily_report_is_retried_in_the_next_hour_of_an_advance(
-    movable: World, operator: Operator, monkeypatch: pytest.MonkeyPatch, moves: tuple[str, ...]
+    movable: Causeway, operator: Operator, monkeypatch: pytest.MonkeyPatch, moves: tuple[str, ...]
 ) -> None:
     attempts: list[int] = []
 

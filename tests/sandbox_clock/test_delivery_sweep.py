@@ -14,9 +14,9 @@ from chalicelib.foundation import parallel
 from chalicelib.openbanking.bank_client.bank_circuits import FAILURES
 from chalicelib.openbanking.bank_client.bank_failures import OPEN_SECONDS
 from chalicelib.openbanking.flows.bank.notifications import record_revoke_token
+from tests.causeway import Causeway, always
 from tests.openbanking.circuits import GONE
 from tests.sandbox_clock.operator import Operator
-from tests.world import World, always
 
 MANY = 12
 """Deliveries to each bank."""
@@ -27,21 +27,21 @@ PATH = "/revoke_token"
 class Workers:
     """Carry out what the sweeper queues at once, and count it."""
 
-    world: World
+    causeway: Causeway
     begun: int = 0
 
     def carry_out(self, delivery_ids: Sequence[str]) -> list[str]:
         for delivery_id in delivery_ids:
             self.begun += 1
-            self.world.hub.delivery.worker.attempt(delivery_id)
+            self.causeway.hub.delivery.worker.attempt(delivery_id)
         return []
 
     def calls_to(self, version: int) -> int:
-        return sum(sent.path == PATH for sent in self.world.banks[version].received)
+        return sum(sent.path == PATH for sent in self.causeway.banks[version].received)
 
 
 @pytest.fixture
-def workers(movable: World, monkeypatch: pytest.MonkeyPatch) -> Workers:
+def workers(movable: Causeway, monkeypatch: pytest.MonkeyPatch) -> Workers:
     """Both banks are gone; each has to be told of ended consents."""
     monkeypatch.setattr(parallel, "WIDTH", 1)
     workers = Workers(movable)
@@ -57,8 +57,8 @@ def workers(movable: World, monkeypatch: pytest.MonkeyPatch) -> Workers:
     return workers
 
 
-def deliveries(world: World) -> list[Delivery]:
-    return world.recorded("revoke_token")
+def deliveries(causeway: Causeway) -> list[Delivery]:
+    return causeway.recorded("revoke_token")
 
 
 def test_an_advance_of_a_day_begins_each_delivery_once_and_makes_no_call_on_an_open_circuit(
@@ -69,8 +69,8 @@ def test_an_advance_of_a_day_begins_each_delivery_once_and_makes_no_call_on_an_o
     assert workers.begun == 2 * MANY
     assert [workers.calls_to(version) for version in (1, 2)] == [FAILURES, FAILURES]
     slots = len(PLANS["revoke_token"].waits) + 1
-    assert all(each.attempts <= slots for each in deliveries(workers.world))
-    assert {each.state for each in deliveries(workers.world)} == {"due"}
+    assert all(each.attempts <= slots for each in deliveries(workers.causeway))
+    assert {each.state for each in deliveries(workers.causeway)} == {"due"}
 
 
 def test_an_advance_after_the_open_time_of_a_circuit_sends_one_probe_to_each_bank(
@@ -78,7 +78,7 @@ def test_an_advance_after_the_open_time_of_a_circuit_sends_one_probe_to_each_ban
 ) -> None:
     operator.move("P1D")
     for number in (1, 2):
-        workers.world.clock.advance(OPEN_SECONDS)
+        workers.causeway.clock.advance(OPEN_SECONDS)
         operator.move("P1D")
         assert [workers.calls_to(version) for version in (1, 2)] == [FAILURES + number] * 2
         assert workers.begun == 2 * MANY + 2 * number
@@ -86,12 +86,13 @@ def test_an_advance_after_the_open_time_of_a_circuit_sends_one_probe_to_each_ban
 
 def test_deliveries_reach_a_recovered_bank_while_another_is_unavailable(workers: Workers, operator: Operator) -> None:
     operator.move("P1D")
-    workers.world.banks[1].answers[PATH] = always({"status": "success"})
-    workers.world.clock.advance(OPEN_SECONDS)
+    workers.causeway.banks[1].answers[PATH] = always({"status": "success"})
+    workers.causeway.clock.advance(OPEN_SECONDS)
     operator.move("P1D")
 
     states = {
-        bic: {each.state for each in deliveries(workers.world) if each.bic == bic} for bic in ("ALPHGB21", "BETADEF1")
+        bic: {each.state for each in deliveries(workers.causeway) if each.bic == bic}
+        for bic in ("ALPHGB21", "BETADEF1")
     }
     assert states == {"ALPHGB21": {"delivered"}, "BETADEF1": {"due"}}
     assert workers.calls_to(2) == FAILURES + 1
@@ -99,11 +100,11 @@ def test_deliveries_reach_a_recovered_bank_while_another_is_unavailable(workers:
 
 def test_due_events_are_sent_while_banks_are_unavailable(workers: Workers, operator: Operator) -> None:
     operator.move("PT2H")
-    workers.world.wants_events()
-    workers.world.tokens(1)
+    workers.causeway.wants_events()
+    workers.causeway.tokens(1)
     operator.move("PT2H")
 
-    assert [event["type"] for event in workers.world.receiver.events] == ["consent.authorised"]
+    assert [event["type"] for event in workers.causeway.receiver.events] == ["consent.authorised"]
 
 
 def test_deliveries_to_an_unavailable_bank_expire_without_a_call(workers: Workers, operator: Operator) -> None:
@@ -111,5 +112,5 @@ def test_deliveries_to_an_unavailable_bank_expire_without_a_call(workers: Worker
     calls = [workers.calls_to(version) for version in (1, 2)]
     operator.move(f"PT{PLANS['revoke_token'].lasts // 3600}H")
 
-    assert {each.state for each in deliveries(workers.world)} == {"failed"}
+    assert {each.state for each in deliveries(workers.causeway)} == {"failed"}
     assert [workers.calls_to(version) for version in (1, 2)] == calls

@@ -11,8 +11,8 @@ from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import Check, ConditionFailed, Delete, Put, Update, absent
 from chalicelib.foundation.moved_clock import CACHED_SECONDS
 from chalicelib.sandbox_clock.remembered_due import RememberedDue, WriteCounts
+from tests.causeway import Causeway
 from tests.manual_clock import ManualClock
-from tests.world import World
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 HOUR, DAY = 3600, 86_400
@@ -21,8 +21,8 @@ OTHER = {"bank": "one", "id": "told#2026-03-02"}
 
 
 @pytest.fixture
-def counts(world: World) -> WriteCounts:
-    return WriteCounts(world.hub.settings.prefix)
+def counts(causeway: Causeway) -> WriteCounts:
+    return WriteCounts(causeway.hub.settings.prefix)
 
 
 class Question:
@@ -79,8 +79,10 @@ def test_a_cached_due_time_expires_after_one_second() -> None:
     assert question.remembered(0, DAY) == HOUR
 
 
-def test_every_write_operation_counts_for_its_table_and_its_kind_of_record(world: World, counts: WriteCounts) -> None:
-    store = world.hub.store
+def test_every_write_operation_counts_for_its_table_and_its_kind_of_record(
+    causeway: Causeway, counts: WriteCounts
+) -> None:
+    store = causeway.hub.store
     writes: list[Callable[[], object]] = [
         lambda: store.put("demo-banks", ROW),
         lambda: store.update("demo-banks", ROW, set={"seen": True}),
@@ -99,24 +101,24 @@ def test_every_write_operation_counts_for_its_table_and_its_kind_of_record(world
     assert counts.of("ledger", "ledger/proof", "consents") == 0
 
 
-def test_reads_do_not_count(world: World, counts: WriteCounts) -> None:
-    world.hub.store.get("demo-banks", ROW)
-    world.hub.store.query("demo-banks", ("bank", "one"))
+def test_reads_do_not_count(causeway: Causeway, counts: WriteCounts) -> None:
+    causeway.hub.store.get("demo-banks", ROW)
+    causeway.hub.store.query("demo-banks", ("bank", "one"))
 
     assert counts.of("demo-banks") == 0
 
 
-def test_a_refused_write_counts(world: World, counts: WriteCounts) -> None:
+def test_a_refused_write_counts(causeway: Causeway, counts: WriteCounts) -> None:
     """Count it because its outcome may be unknown; one more query does no harm."""
-    world.hub.store.put("demo-banks", ROW)
+    causeway.hub.store.put("demo-banks", ROW)
     with pytest.raises(ConditionFailed):
-        world.hub.store.put("demo-banks", ROW | {"more": 1}, absent("bank"))
-    world.hub.store.delete("demo-banks", ROW)
+        causeway.hub.store.put("demo-banks", ROW | {"more": 1}, absent("bank"))
+    causeway.hub.store.delete("demo-banks", ROW)
 
     assert counts.of("demo-banks/due") == 3
 
 
-def test_a_table_without_kinds_counts_as_a_whole(world: World, counts: WriteCounts) -> None:
-    world.tokens(1)
+def test_a_table_without_kinds_counts_as_a_whole(causeway: Causeway, counts: WriteCounts) -> None:
+    causeway.tokens(1)
 
     assert counts.of("consents") > 0

@@ -22,9 +22,9 @@ from joserfc import jwk
 from causeway.errors import ConfigurationError
 from causeway.tpp import DpopKey, PrivateKeyJwt
 from causeway.tpp._keys import Algorithm, SigningKey
+from tests.causeway import Causeway
 from tests.openbanking.key_holder import BASE
 from tests.sdk.user_programs import SOURCE
-from tests.world import World
 
 ALGORITHMS: tuple[Algorithm, ...] = ("ES256", "PS256", "EdDSA")
 PLACE = f"{BASE}/tpp/accounts"
@@ -95,22 +95,22 @@ def algorithm(request: pytest.FixtureRequest) -> Algorithm:
     return found
 
 
-def test_the_hub_accepts_an_assertion_once(world: World, algorithm: Algorithm) -> None:
+def test_the_hub_accepts_an_assertion_once(causeway: Causeway, algorithm: Algorithm) -> None:
     key = PrivateKeyJwt.generate(algorithm)
     members = {"auth_method": "private_key_jwt", "jwks": key.jwks, "security_profile": "fapi2"}
-    client = world.hub.openbanking.clients.update(world.client.client_id, security=members).client
+    client = causeway.hub.openbanking.clients.update(causeway.client.client_id, security=members).client
 
     def ask(assertion: str) -> int:
-        return world.tpp("GET", "/tpp/banks", client_id="", headers={"x-client-assertion": assertion}).status
+        return causeway.tpp("GET", "/tpp/banks", client_id="", headers={"x-client-assertion": assertion}).status
 
-    first, second = (key.sign(client.client_id, BASE, world.clock.time() + 0.7) for _ in range(2))
+    first, second = (key.sign(client.client_id, BASE, causeway.clock.time() + 0.7) for _ in range(2))
     assert [ask(first), ask(second), ask(first)] == [200, 200, 401]
-    assert ask(PrivateKeyJwt.generate(algorithm).sign(client.client_id, BASE, world.clock.time())) == 401
+    assert ask(PrivateKeyJwt.generate(algorithm).sign(client.client_id, BASE, causeway.clock.time())) == 401
 
 
-def test_the_hub_accepts_a_dpop_proof_for_its_url_and_token(world: World, algorithm: Algorithm) -> None:
-    key, hub = DpopKey.generate(algorithm), world.hub.openbanking
-    nonce, now = hub.dpop_nonces.make(), world.clock.time() + 0.7
+def test_the_hub_accepts_a_dpop_proof_for_its_url_and_token(causeway: Causeway, algorithm: Algorithm) -> None:
+    key, hub = DpopKey.generate(algorithm), causeway.hub.openbanking
+    nonce, now = hub.dpop_nonces.make(), causeway.clock.time() + 0.7
 
     text = key.prove("GET", PLACE, now, access_token="token", nonce=nonce)
     proof = hub.credential_checks.proofs.verify(text, "GET", [PLACE], token="token", needs_nonce=True)

@@ -9,11 +9,11 @@ from moto import mock_aws
 from infra import command
 from infra.local.resources import create_resources
 from tests import lean_emulator
+from tests.causeway import Causeway
 from tests.shape import figures
 from tests.shape.figures import Figure
 from tests.shape.traced import card_authorization, relayed_read
 from tests.silence import silent
-from tests.world import World
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -35,9 +35,9 @@ def _traced() -> list[Figure]:
     lean_emulator.install()
     with mock_aws(), silent():
         create_resources(emulated=True, dynamodb_apart=False)
-        world = World.first().again()
-        with world.installed():
-            read, authorization = relayed_read(world), card_authorization(world)
+        causeway = Causeway.first().again()
+        with causeway.installed():
+            read, authorization = relayed_read(causeway), card_authorization(causeway)
     return [*figures.of_relayed_read(read), *figures.of_card_authorization(authorization)]
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from tests.causeway import Causeway
 from tests.shape.traced import Trace, card_authorization, relayed_read, trace
 from tests.source_code import ROOT
-from tests.world import World
 
 OTHER = """
 def leaf(): return 1
@@ -76,8 +76,10 @@ def test_a_trace_ends_after_a_failed_call() -> None:
 
 
 @pytest.mark.parametrize("request_of", [relayed_read, card_authorization])
-def test_a_warm_request_executes_the_same_code_again(world: World, request_of: Callable[[World], Trace]) -> None:
-    one, other = request_of(world), request_of(world)
+def test_a_warm_request_executes_the_same_code_again(
+    causeway: Causeway, request_of: Callable[[Causeway], Trace]
+) -> None:
+    one, other = request_of(causeway), request_of(causeway)
 
     assert "chalicelib/foundation/dynamodb/store.py" in one.files
     assert (one.files, one.switches, one.functions) == (other.files, other.switches, other.functions)

@@ -13,9 +13,9 @@ from unittest.mock import patch
 
 from chalicelib.foundation.crypto import signatures
 from tests.bench.authorizations import Authorizations
+from tests.causeway import Causeway, always
 from tests.openbanking.examples import ANSWERS
 from tests.source_code import ROOT
-from tests.world import World, always
 
 _FOLDER = f"{ROOT / 'chalicelib'}/"
 _WARM_UP = 3
@@ -71,25 +71,25 @@ def trace(call: Callable[[], object]) -> Trace:
     return traced
 
 
-def relayed_read(world: World) -> Trace:
+def relayed_read(causeway: Causeway) -> Trace:
     """A warm ``GET /tpp/accounts`` at a bank of version 1, from the application's entry to its answer."""
-    world.banks[1].answers["/accounts"] = always({"status": "success", **ANSWERS[1]["/accounts"]})
-    bearer = world.tokens(1)["access_token"]
+    causeway.banks[1].answers["/accounts"] = always({"status": "success", **ANSWERS[1]["/accounts"]})
+    bearer = causeway.tokens(1)["access_token"]
 
     def read() -> None:
-        assert world.tpp("GET", "/tpp/accounts", bearer=bearer).status == 200
+        assert causeway.tpp("GET", "/tpp/accounts", bearer=bearer).status == 200
 
     with patch("chalicelib.openbanking.bank_client.bank_client.sign", signatures.sign):
         return _warm(read)
 
 
-def card_authorization(world: World) -> Trace:
+def card_authorization(causeway: Causeway) -> Trace:
     """A warm authorization of a purchase that is approved, from the dispatcher's ``answer``."""
-    authorize = Authorizations(world.hub, world.card_credentials)
+    authorize = Authorizations(causeway.hub, causeway.card_credentials)
     card = authorize.card()
 
     def approve() -> None:
-        world.clock.advance(1)
+        causeway.clock.advance(1)
         assert authorize(card)
 
     return _warm(approve)

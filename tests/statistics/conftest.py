@@ -9,23 +9,23 @@ import pytest
 
 from chalicelib.foundation import parallel
 from chalicelib.statistics.measurements import Measurements
+from tests.causeway import Causeway
 from tests.manual_clock import ManualClock
 from tests.statistics.client_calls import START, Table, process
 from tests.statistics.made_up import ALPHA, BETA
 from tests.statistics.nights import DAY, turn_to
-from tests.world import World
 
 
 @pytest.fixture
-def night(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+def night(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Iterator[Causeway]:
     """01:10 of the night after ``DAY``; banks that a test changes are put back."""
     monkeypatch.setattr(parallel, "WIDTH", 1)  # the emulator is not made for threads
-    turn_to(world, DAY + timedelta(days=1))
-    before = [world.hub.store.get("banks", {"bic": bic}) for bic in (ALPHA, BETA)]
-    yield world
+    turn_to(causeway, DAY + timedelta(days=1))
+    before = [causeway.hub.store.get("banks", {"bic": bic}) for bic in (ALPHA, BETA)]
+    yield causeway
     for item in before:
         assert item is not None
-        world.hub.store.put("banks", item)
+        causeway.hub.store.put("banks", item)
 
 
 @pytest.fixture

@@ -19,26 +19,28 @@ from chalicelib.statistics.call_counts import Histogram
 from chalicelib.statistics.day_overviews import BankFigures, DayOverview, pack_histogram, unpack_histogram
 from chalicelib.statistics.day_records import TABLE, DayRecord
 from chalicelib.statistics.days import DayRange, hours_of
+from tests.causeway import Causeway
 from tests.statistics.made_up import ALPHA, BETA, hourly, record, summarize
 from tests.statistics.made_up import records as some_days
 from tests.statistics.nights import DAY, counted_day, ingest, turn_to
-from tests.world import World
 
 BOTH = (ALPHA, BETA)
 BUCKETS = st.dictionaries(st.integers(0, 160), st.integers(1, 2**20), max_size=20)
 
 
-def stored(world: World, day: date = DAY) -> Item | None:
-    return world.hub.store.get(TABLE, {"subject": "overview", "part": day.isoformat()})
+def stored(causeway: Causeway, day: date = DAY) -> Item | None:
+    return causeway.hub.store.get(TABLE, {"subject": "overview", "part": day.isoformat()})
 
 
-def overview(world: World, day: date = DAY) -> DayOverview:
-    return day_overviews.read_overviews(world.hub.store, [day])[day]
+def overview(causeway: Causeway, day: date = DAY) -> DayOverview:
+    return day_overviews.read_overviews(causeway.hub.store, [day])[day]
 
 
-def measured(world: World, bic: str = ALPHA, day: date = DAY, answered: int = 9, unanswered: int = 0) -> DayRecord:
+def measured(
+    causeway: Causeway, bic: str = ALPHA, day: date = DAY, answered: int = 9, unanswered: int = 0
+) -> DayRecord:
     made = record(bic, day, hourly(bic, hours_of(day)[0], answered=answered, unanswered=unanswered))
-    day_records.store_record(world.hub.store, made)
+    day_records.store_record(causeway.hub.store, made)
     return made
 
 
@@ -52,7 +54,7 @@ def test_packed_histograms_can_be_summed(one: dict[int, int], other: dict[int, i
     assert unpack_histogram(added).buckets == together.buckets
 
 
-def test_the_overview_figures_match_the_summary_of_the_bank_page(night: World) -> None:
+def test_the_overview_figures_match_the_summary_of_the_bank_page(night: Causeway) -> None:
     days = list(some_days(ALPHA, DAY, 60))
     for each in days:
         day_records.store_record(night.hub.store, each)
@@ -91,7 +93,7 @@ def test_a_stored_overview_of_100_banks_is_small_and_read_unchanged() -> None:
     assert (item["subject"], item["part"]) == ("overview", "2026-03-03")
 
 
-def test_the_nightly_ingest_builds_the_overviews_of_its_days(night: World) -> None:
+def test_the_nightly_ingest_builds_the_overviews_of_its_days(night: Causeway) -> None:
     counted_day(night, answered=["10:00:00"])
 
     ingest(night)
@@ -102,7 +104,7 @@ def test_the_nightly_ingest_builds_the_overviews_of_its_days(night: World) -> No
     assert BankFigures(*rows[BETA]).availability is None
 
 
-def test_the_nightly_ingest_builds_missing_overviews_of_existing_records(night: World) -> None:
+def test_the_nightly_ingest_builds_missing_overviews_of_existing_records(night: Causeway) -> None:
     counted_day(night, answered=["10:00:00"])
     ingest(night)
     for day in (DAY - timedelta(days=1), DAY):
@@ -119,7 +121,7 @@ def test_the_nightly_ingest_builds_missing_overviews_of_existing_records(night: 
     }
 
 
-def test_the_next_nightly_ingest_updates_the_overview_of_a_changed_record(night: World) -> None:
+def test_the_next_nightly_ingest_updates_the_overview_of_a_changed_record(night: Causeway) -> None:
     ingest(night)
     turn_to(night, DAY + timedelta(days=30))
     measured(night, answered=5)
@@ -129,7 +131,7 @@ def test_the_next_nightly_ingest_updates_the_overview_of_a_changed_record(night:
     assert BankFigures(*overview(night).rows[ALPHA]).requests == 5
 
 
-def test_an_unchanged_overview_is_not_written_again(night: World) -> None:
+def test_an_unchanged_overview_is_not_written_again(night: Causeway) -> None:
     measured(night)
     day_overviews.build_overviews(night.hub.store, [DAY], BOTH)
     before = stored(night)
@@ -155,7 +157,9 @@ def interrupted(monkeypatch: pytest.MonkeyPatch, other: Callable[[], None], time
     monkeypatch.setattr(day_overviews, "_put", put)
 
 
-def test_parallel_builds_of_an_overview_keep_the_records_of_both(night: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parallel_builds_of_an_overview_keep_the_records_of_both(
+    night: Causeway, monkeypatch: pytest.MonkeyPatch
+) -> None:
     measured(night, ALPHA)
 
     def other() -> None:
@@ -168,7 +172,7 @@ def test_parallel_builds_of_an_overview_keep_the_records_of_both(night: World, m
     assert {bic: BankFigures(*row).requests for bic, row in overview(night).rows.items()} == {ALPHA: 9, BETA: 4}
 
 
-def test_a_build_that_is_always_overtaken_raises_conflict(night: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_build_that_is_always_overtaken_raises_conflict(night: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
     taken = iter(range(1, 100))
 
     def other() -> None:
@@ -182,7 +186,7 @@ def test_a_build_that_is_always_overtaken_raises_conflict(night: World, monkeypa
         day_overviews.build_overviews(night.hub.store, [DAY], BOTH)
 
 
-def test_availability_counts_only_days_with_requests(night: World) -> None:
+def test_availability_counts_only_days_with_requests(night: Causeway) -> None:
     measured(night, unanswered=10)
     day_records.store_record(night.hub.store, record(ALPHA, DAY + timedelta(days=1)))
     days = DayRange(DAY, DAY + timedelta(days=1))

@@ -14,8 +14,8 @@ from chalicelib.statistics import day_records
 from chalicelib.statistics.call_counts import CallCounts, Histogram, Latencies
 from chalicelib.statistics.day_records import OLDEST_DAYS, DailyReport, DayOutOfRange, DayRecord, Summary, measured
 from chalicelib.statistics.days import DAY_SECONDS
+from tests.causeway import START, Causeway
 from tests.statistics.made_up import ALPHA, BETA, summarize
-from tests.world import START, World
 
 DAY = date(2026, 3, 31)
 
@@ -24,8 +24,8 @@ def record(bic: str = "ALPHGB21", day: date = DAY, answered: int = 1) -> DayReco
     return DayRecord(bic, "Bank", day, {"AISP": CallCounts(answered=answered)})
 
 
-def keep(world: World, *records: DayRecord) -> None:
-    world.hub.store.transact([each.put() for each in records])
+def keep(causeway: Causeway, *records: DayRecord) -> None:
+    causeway.hub.store.transact([each.put() for each in records])
 
 
 def test_availability_is_exact_to_a_thousandth_of_a_percent() -> None:
@@ -56,7 +56,7 @@ def test_a_day_without_requests_to_the_bank_has_no_figures() -> None:
     assert made.latency.bank.percentile(95) is None
 
 
-def test_a_stored_record_is_read_unchanged(world: World) -> None:
+def test_a_stored_record_is_read_unchanged(causeway: Causeway) -> None:
     histogram = Histogram()
     for milliseconds in (0.2, 17, 20_000):
         histogram.add(milliseconds)
@@ -72,19 +72,19 @@ def test_a_stored_record_is_read_unchanged(world: World) -> None:
         9_999_999_999,
         1_772_442_000,
     )
-    keep(world, whole, record("BETADEF1"))
+    keep(causeway, whole, record("BETADEF1"))
 
-    assert day_records.records_of_bank(world.hub.store, "ALPHGB21", DAY, DAY) == [whole]
-    assert day_records.records_of_bank(world.hub.store, "BETADEF1", DAY, DAY) == [record("BETADEF1")]
+    assert day_records.records_of_bank(causeway.hub.store, "ALPHGB21", DAY, DAY) == [whole]
+    assert day_records.records_of_bank(causeway.hub.store, "BETADEF1", DAY, DAY) == [record("BETADEF1")]
 
 
-def test_only_a_made_up_record_stores_the_made_up_mark(world: World) -> None:
+def test_only_a_made_up_record_stores_the_made_up_mark(causeway: Causeway) -> None:
     made_up = replace(record(), made_up=True)
-    keep(world, made_up, record("BETADEF1"))
+    keep(causeway, made_up, record("BETADEF1"))
 
     assert made_up.to_item()["made_up"] is True
     assert "made_up" not in record("BETADEF1").to_item()
-    assert day_records.records_of_bank(world.hub.store, "ALPHGB21", DAY, DAY) == [made_up]
+    assert day_records.records_of_bank(causeway.hub.store, "ALPHGB21", DAY, DAY) == [made_up]
     assert measured([made_up, record("BETADEF1")]) == [record("BETADEF1")]
 
 
@@ -96,40 +96,42 @@ def test_a_record_of_an_earlier_version_counts_as_measured() -> None:
     assert DayRecord.from_item(item).made_up is False
 
 
-def test_a_new_record_does_not_replace_an_existing_one(world: World) -> None:
-    world.hub.store.transact([record(answered=1).put_new()])
+def test_a_new_record_does_not_replace_an_existing_one(causeway: Causeway) -> None:
+    causeway.hub.store.transact([record(answered=1).put_new()])
 
     with pytest.raises(ConditionFailed):
-        world.hub.store.transact([record(answered=2).put_new()])
-    assert day_records.records_of_bank(world.hub.store, "ALPHGB21", DAY, DAY) == [record(answered=1)]
+        causeway.hub.store.transact([record(answered=2).put_new()])
+    assert day_records.records_of_bank(causeway.hub.store, "ALPHGB21", DAY, DAY) == [record(answered=1)]
 
 
 @pytest.mark.parametrize(
     "down", [(), ((0, 86_400),), ((86_399, 86_400),), tuple((second, second + 1) for second in range(0, 86_400, 2))]
 )
-def test_a_record_with_the_most_downtimes_fits_into_an_item(world: World, down: tuple[tuple[int, int], ...]) -> None:
+def test_a_record_with_the_most_downtimes_fits_into_an_item(
+    causeway: Causeway, down: tuple[tuple[int, int], ...]
+) -> None:
     made = replace(record(), down=down)
-    keep(world, made)
+    keep(causeway, made)
 
-    assert day_records.records_of_bank(world.hub.store, "ALPHGB21", DAY, DAY) == [made]
+    assert day_records.records_of_bank(causeway.hub.store, "ALPHGB21", DAY, DAY) == [made]
     assert len(str(made.to_item())) < 200_000
 
 
-def test_a_later_record_of_a_day_replaces_the_earlier_one(world: World) -> None:
-    keep(world, record(answered=1))
-    keep(world, record(answered=2))
+def test_a_later_record_of_a_day_replaces_the_earlier_one(causeway: Causeway) -> None:
+    keep(causeway, record(answered=1))
+    keep(causeway, record(answered=2))
 
-    assert day_records.records_of_bank(world.hub.store, "ALPHGB21", DAY, DAY) == [record(answered=2)]
+    assert day_records.records_of_bank(causeway.hub.store, "ALPHGB21", DAY, DAY) == [record(answered=2)]
 
 
-def test_records_are_found_by_bank_and_day_across_quarters(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_records_are_found_by_bank_and_day_across_quarters(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "WIDTH", 1)  # the emulator is not made for threads
-    real = world.hub.store.query
-    monkeypatch.setattr(world.hub.store, "query", lambda *of, **options: real(*of, **options, limit=2))
+    real = causeway.hub.store.query
+    monkeypatch.setattr(causeway.hub.store, "query", lambda *of, **options: real(*of, **options, limit=2))
     days = [DAY + timedelta(days=number) for number in range(-3, 4)]
     for day in days:
-        keep(world, record("ALPHGB21", day), record("ALPHGB2L", day), record("ALPHGB21XXX", day))
-    store = world.hub.store
+        keep(causeway, record("ALPHGB21", day), record("ALPHGB2L", day), record("ALPHGB21XXX", day))
+    store = causeway.hub.store
 
     assert day_records.records_of_bank(store, "ALPHGB21", days[1], days[5]) == [
         record("ALPHGB21", day) for day in days[1:6]
@@ -162,47 +164,47 @@ def test_a_summary_of_days_omits_days_without_requests_from_availability() -> No
 TODAY = START.date()
 
 
-def keep_report(world: World, bic: str, day: date, consent: int | None = 1, payment: int | None = 2) -> None:
-    world.hub.store.transact([world.hub.statistics.reports.put_report(DailyReport(bic, day, consent, payment))])
+def keep_report(causeway: Causeway, bic: str, day: date, consent: int | None = 1, payment: int | None = 2) -> None:
+    causeway.hub.store.transact([causeway.hub.statistics.reports.put_report(DailyReport(bic, day, consent, payment))])
 
 
-def test_reports_are_read_by_bank_and_days_with_their_time_of_receipt(world: World) -> None:
+def test_reports_are_read_by_bank_and_days_with_their_time_of_receipt(causeway: Causeway) -> None:
     days = [TODAY - timedelta(days=ago) for ago in range(5)]
     for day in days:
-        keep_report(world, BETA, day, consent=day.day, payment=None)
-    keep_report(world, ALPHA, days[2])
+        keep_report(causeway, BETA, day, consent=day.day, payment=None)
+    keep_report(causeway, ALPHA, days[2])
 
-    found = world.hub.statistics.reports.of_bank(BETA, days[3], days[1])
+    found = causeway.hub.statistics.reports.of_bank(BETA, days[3], days[1])
 
-    now = world.clock.time()
+    now = causeway.clock.time()
     assert found == [DailyReport(BETA, day, day.day, None, now) for day in (days[3], days[2], days[1])]
 
 
-def test_a_later_report_replaces_the_earlier_one_including_absent_figures(world: World) -> None:
-    keep_report(world, BETA, TODAY)
-    world.clock.advance(60)
-    keep_report(world, BETA, TODAY, consent=None, payment=0)
+def test_a_later_report_replaces_the_earlier_one_including_absent_figures(causeway: Causeway) -> None:
+    keep_report(causeway, BETA, TODAY)
+    causeway.clock.advance(60)
+    keep_report(causeway, BETA, TODAY, consent=None, payment=0)
 
-    (found,) = world.hub.statistics.reports.of_bank(BETA, TODAY, TODAY)
+    (found,) = causeway.hub.statistics.reports.of_bank(BETA, TODAY, TODAY)
 
-    assert found == DailyReport(BETA, TODAY, None, 0, world.clock.time())
+    assert found == DailyReport(BETA, TODAY, None, 0, causeway.clock.time())
 
 
-def test_reports_are_read_in_pages(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = world.hub.store.query
+def test_reports_are_read_in_pages(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = causeway.hub.store.query
     for ago in range(3):
-        keep_report(world, BETA, TODAY - timedelta(days=ago))
-    monkeypatch.setattr(world.hub.store, "query", lambda *of, **options: real(*of, **options, limit=1))
+        keep_report(causeway, BETA, TODAY - timedelta(days=ago))
+    monkeypatch.setattr(causeway.hub.store, "query", lambda *of, **options: real(*of, **options, limit=1))
 
-    assert len(world.hub.statistics.reports.of_bank(BETA, TODAY - timedelta(days=9), TODAY)) == 3
+    assert len(causeway.hub.statistics.reports.of_bank(BETA, TODAY - timedelta(days=9), TODAY)) == 3
 
 
 @pytest.mark.parametrize("ago", [-400, -1, OLDEST_DAYS + 1, 4000])
-def test_a_report_of_a_future_or_too_old_day_is_refused(world: World, ago: int) -> None:
+def test_a_report_of_a_future_or_too_old_day_is_refused(causeway: Causeway, ago: int) -> None:
     with pytest.raises(DayOutOfRange, match="date must not be"):
-        keep_report(world, BETA, TODAY - timedelta(days=ago))
+        keep_report(causeway, BETA, TODAY - timedelta(days=ago))
 
 
 @pytest.mark.parametrize("ago", [0, 1, OLDEST_DAYS])
-def test_a_report_of_today_up_to_the_oldest_day_is_accepted(world: World, ago: int) -> None:
-    keep_report(world, BETA, TODAY - timedelta(days=ago))
+def test_a_report_of_today_up_to_the_oldest_day_is_accepted(causeway: Causeway, ago: int) -> None:
+    keep_report(causeway, BETA, TODAY - timedelta(days=ago))

@@ -9,26 +9,26 @@ import pytest
 
 from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.statistics.downtimes import PROBE_SECONDS, Probe, claim_probe, record_answer
+from tests.causeway import Causeway
 from tests.dynamodb_calls import counted
 from tests.statistics.made_up import ALPHA, BETA
-from tests.world import World
 
 Claim = Callable[[str], tuple[Probe, bool]]
 
 
 @pytest.fixture
-def claim(world: World) -> Claim:
-    return partial(claim_probe, world.hub.store, world.clock)
+def claim(causeway: Causeway) -> Claim:
+    return partial(claim_probe, causeway.hub.store, causeway.clock)
 
 
-def test_all_instances_together_send_one_probe_in_30_seconds(world: World, claim: Claim) -> None:
+def test_all_instances_together_send_one_probe_in_30_seconds(causeway: Causeway, claim: Claim) -> None:
     first, is_own = claim(ALPHA)
     assert is_own
 
-    world.clock.advance(PROBE_SECONDS - 1)
-    assert claim_probe(world.hub.store, world.clock, ALPHA) == (first, False)
-    assert first.pause_at(world.clock.time()) == 1
-    world.clock.advance(1)
+    causeway.clock.advance(PROBE_SECONDS - 1)
+    assert claim_probe(causeway.hub.store, causeway.clock, ALPHA) == (first, False)
+    assert first.pause_at(causeway.clock.time()) == 1
+    causeway.clock.advance(1)
     assert claim(ALPHA)[1]
 
 
@@ -36,52 +36,52 @@ def test_each_bank_has_its_own_probes(claim: Claim) -> None:
     assert [claim(bic)[1] for bic in (ALPHA, BETA)] == [True, True]
 
 
-def test_one_of_two_parallel_instances_sends_the_probe(world: World, claim: Claim) -> None:
+def test_one_of_two_parallel_instances_sends_the_probe(causeway: Causeway, claim: Claim) -> None:
     others: list[bool] = []
-    with world.meanwhile("put", lambda: others.append(claim(ALPHA)[1])):
+    with causeway.meanwhile("put", lambda: others.append(claim(ALPHA)[1])):
         is_own = claim(ALPHA)[1]
 
     assert (others, is_own) == ([True], False)
 
 
-def test_a_claim_with_a_lost_storage_response_holds_for_30_seconds(world: World, claim: Claim) -> None:
-    with world.answer_lost("put", applied=True), pytest.raises(StoreError):
+def test_a_claim_with_a_lost_storage_response_holds_for_30_seconds(causeway: Causeway, claim: Claim) -> None:
+    with causeway.answer_lost("put", applied=True), pytest.raises(StoreError):
         claim(ALPHA)
 
     assert not claim(ALPHA)[1]
-    world.clock.advance(PROBE_SECONDS)
+    causeway.clock.advance(PROBE_SECONDS)
     assert claim(ALPHA)[1]
 
 
-def test_other_instances_read_that_a_probe_was_answered(world: World, claim: Claim) -> None:
+def test_other_instances_read_that_a_probe_was_answered(causeway: Causeway, claim: Claim) -> None:
     probe, _ = claim(ALPHA)
-    record_answer(world.hub.store, probe)
+    record_answer(causeway.hub.store, probe)
 
-    stored, is_own = claim_probe(world.hub.store, world.clock, ALPHA)
+    stored, is_own = claim_probe(causeway.hub.store, causeway.clock, ALPHA)
 
     assert (stored.probe_id, stored.answered, is_own) == (probe.probe_id, True, False)
 
 
-def test_a_late_answer_does_not_replace_a_newer_probe(world: World, claim: Claim) -> None:
+def test_a_late_answer_does_not_replace_a_newer_probe(causeway: Causeway, claim: Claim) -> None:
     old, _ = claim(ALPHA)
-    world.clock.advance(PROBE_SECONDS)
+    causeway.clock.advance(PROBE_SECONDS)
     new, _ = claim(ALPHA)
 
-    record_answer(world.hub.store, old)
+    record_answer(causeway.hub.store, old)
 
     assert claim(ALPHA) == (new, False)
 
 
-def test_a_probe_of_a_clock_that_was_ahead_does_not_pause_a_bank(world: World, claim: Claim) -> None:
-    world.clock.advance(3600)
+def test_a_probe_of_a_clock_that_was_ahead_does_not_pause_a_bank(causeway: Causeway, claim: Claim) -> None:
+    causeway.clock.advance(3600)
     claim(ALPHA)
-    world.clock.advance(-3600)
+    causeway.clock.advance(-3600)
 
     assert claim(ALPHA)[1]
 
 
-def test_a_claim_takes_one_write(world: World, claim: Claim) -> None:
-    with counted(world) as calls:
+def test_a_claim_takes_one_write(causeway: Causeway, claim: Claim) -> None:
+    with counted(causeway) as calls:
         claim(ALPHA)
 
     assert calls == ["PutItem"]

@@ -19,12 +19,12 @@ from chalicelib.statistics.days import hours_of
 from chalicelib.statistics.hourly_counters import REACH_DAYS, Hour, StoredCounters
 from chalicelib.statistics.ingest import DayRefused, ExpectedBank, Ingested, IngestIncomplete, compute_day
 from infra.local.event_runner import schedule_expression
+from tests.causeway import Causeway
 from tests.documents import OPERATIONS, STATISTICS, rows, section
 from tests.log_lines import Lines
 from tests.schedules import run_schedule
 from tests.statistics.made_up import ALPHA, BETA, counted
 from tests.statistics.nights import DAY, ingest, items, records, report, turn_to
-from tests.world import World
 
 TO_DOWN = [f"10:00:{second:02}" for second in range(5)]
 BANK = ExpectedBank(ALPHA, "Bank of version 1", is_active=True)
@@ -47,7 +47,7 @@ def hours_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 # -- What a record has
 
 
-def test_a_record_adds_the_counters_of_all_instances(night: World) -> None:
+def test_a_record_adds_the_counters_of_all_instances(night: Causeway) -> None:
     store = night.hub.store
     counted(store, ALPHA, DAY, answered=["00:00:00", "12:30:59"], bank_ms=64)
     counted(store, ALPHA, DAY, answered=["12:30:01"], bank_ms=128)
@@ -79,7 +79,7 @@ def test_a_record_adds_the_counters_of_all_instances(night: World) -> None:
     assert record.consent_duration is None
 
 
-def test_a_record_contains_the_report_of_the_bank(night: World) -> None:
+def test_a_record_contains_the_report_of_the_bank(night: Causeway) -> None:
     report(night, payment=None)
 
     ingest(night)
@@ -91,7 +91,7 @@ def test_a_record_contains_the_report_of_the_bank(night: World) -> None:
     assert record.report_received_at == night.clock.time()
 
 
-def test_a_record_without_calls_has_no_availability(night: World) -> None:
+def test_a_record_without_calls_has_no_availability(night: Causeway) -> None:
     ingest(night)
 
     record = records(night)[DAY]
@@ -100,7 +100,7 @@ def test_a_record_without_calls_has_no_availability(night: World) -> None:
     assert record.latency.bank.average is None
 
 
-def test_a_downtime_that_began_the_day_before_counts_from_midnight(night: World) -> None:
+def test_a_downtime_that_began_the_day_before_counts_from_midnight(night: Causeway) -> None:
     counted(night.hub.store, ALPHA, DAY - timedelta(days=1), unanswered=["23:59:57", "23:59:58", "23:59:59"])
     counted(night.hub.store, ALPHA, DAY, unanswered=["00:00:00", "00:00:02"], answered=["00:10:00"])
 
@@ -111,7 +111,7 @@ def test_a_downtime_that_began_the_day_before_counts_from_midnight(night: World)
     assert made[DAY - timedelta(days=1)].down == ()
 
 
-def test_a_downtime_of_several_days_includes_a_day_with_one_unanswered_request(night: World) -> None:
+def test_a_downtime_of_several_days_includes_a_day_with_one_unanswered_request(night: Causeway) -> None:
     first = DAY - timedelta(days=3)
     counted(night.hub.store, ALPHA, first, unanswered=TO_DOWN)
     counted(night.hub.store, ALPHA, DAY - timedelta(days=2), unanswered=["07:00:00"])
@@ -122,7 +122,7 @@ def test_a_downtime_of_several_days_includes_a_day_with_one_unanswered_request(n
     assert made.record.down == ((0, 18 * 3600),)
 
 
-def test_hours_before_the_last_answer_are_not_read(night: World, hours_read: list[int]) -> None:
+def test_hours_before_the_last_answer_are_not_read(night: Causeway, hours_read: list[int]) -> None:
     counted(night.hub.store, ALPHA, DAY - timedelta(days=1), answered=["23:00:00"])
     counted(night.hub.store, ALPHA, DAY, answered=["09:00:00"])
     night.hub.statistics.ingest.ingest_days(BANK, [DAY])
@@ -130,7 +130,7 @@ def test_hours_before_the_last_answer_are_not_read(night: World, hours_read: lis
     assert sorted(hours_read) == [hours_of(DAY)[0] - 3600, *hours_of(DAY)]
 
 
-def test_an_hour_with_many_counters_is_read_in_pages(night: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_hour_with_many_counters_is_read_in_pages(night: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(5):
         counted(night.hub.store, ALPHA, DAY, answered=["09:00:00"])
     real = night.hub.store.query
@@ -141,7 +141,7 @@ def test_an_hour_with_many_counters_is_read_in_pages(night: World, monkeypatch: 
     assert made.record.total.answered == 5
 
 
-def test_each_hour_is_read_once_for_several_days(night: World, hours_read: list[int]) -> None:
+def test_each_hour_is_read_once_for_several_days(night: Causeway, hours_read: list[int]) -> None:
     counted(night.hub.store, ALPHA, DAY, unanswered=["09:00:00"])
     counted(night.hub.store, ALPHA, DAY - timedelta(days=1), unanswered=["09:00:00"])
     night.hub.statistics.ingest.ingest_days(BANK, [DAY - timedelta(days=1), DAY])
@@ -149,7 +149,7 @@ def test_each_hour_is_read_once_for_several_days(night: World, hours_read: list[
     assert len(hours_read) == len(set(hours_read)) == 24 * (2 + REACH_DAYS)
 
 
-def test_failures_before_the_last_answer_cause_no_downtime(night: World) -> None:
+def test_failures_before_the_last_answer_cause_no_downtime(night: Causeway) -> None:
     counted(night.hub.store, ALPHA, DAY - timedelta(days=2), unanswered=TO_DOWN)
     counted(night.hub.store, ALPHA, DAY - timedelta(days=1), answered=["07:00:00"])
     counted(night.hub.store, ALPHA, DAY, unanswered=["09:00:00"])
@@ -177,7 +177,7 @@ def test_a_record_depends_only_on_counters_report_and_bank() -> None:
 # -- Twice, late, again
 
 
-def test_a_second_run_writes_nothing(night: World) -> None:
+def test_a_second_run_writes_nothing(night: Causeway) -> None:
     counted(night.hub.store, ALPHA, DAY, answered=["10:00:00"], unanswered=TO_DOWN)
     report(night)
     ingest(night)
@@ -189,7 +189,7 @@ def test_a_second_run_writes_nothing(night: World) -> None:
     assert items(night) == before != []
 
 
-def test_a_late_ingest_of_a_day_gives_the_same_record(night: World) -> None:
+def test_a_late_ingest_of_a_day_gives_the_same_record(night: Causeway) -> None:
     counted(night.hub.store, ALPHA, DAY, answered=["10:00:30"], unanswered=TO_DOWN)
     ingest(night)
     before = items(night)
@@ -203,7 +203,7 @@ def test_a_late_ingest_of_a_day_gives_the_same_record(night: World) -> None:
     assert items(night) == [item for item in before if item["day"] == DAY.isoformat()]
 
 
-def test_the_next_run_adds_late_counters_of_a_frozen_instance_to_the_record(night: World) -> None:
+def test_the_next_run_adds_late_counters_of_a_frozen_instance_to_the_record(night: Causeway) -> None:
     counted(night.hub.store, ALPHA, DAY, answered=["10:00:00"])
     ingest(night)
     counted(night.hub.store, ALPHA, DAY, answered=["10:00:00"])
@@ -214,7 +214,7 @@ def test_the_next_run_adds_late_counters_of_a_frozen_instance_to_the_record(nigh
     assert records(night)[DAY].total.answered == 2
 
 
-def test_the_next_run_adds_a_late_report_to_the_record(night: World) -> None:
+def test_the_next_run_adds_a_late_report_to_the_record(night: Causeway) -> None:
     ingest(night)
     assert records(night, BETA)[DAY].report == "missing"
     turn_to(night, DAY + timedelta(days=35), "23:59")
@@ -226,7 +226,7 @@ def test_the_next_run_adds_a_late_report_to_the_record(night: World) -> None:
     assert (records(night, BETA)[DAY].report, records(night, BETA)[DAY].consent_duration) == ("received", 41_250)
 
 
-def test_the_next_run_updates_the_record_after_a_replaced_report(night: World) -> None:
+def test_the_next_run_updates_the_record_after_a_replaced_report(night: Causeway) -> None:
     report(night)
     ingest(night)
     turn_to(night, DAY + timedelta(days=9))
@@ -238,7 +238,7 @@ def test_the_next_run_updates_the_record_after_a_replaced_report(night: World) -
     assert records(night, BETA)[DAY].payment_duration == 5
 
 
-def test_a_run_ingests_the_days_of_missed_runs(night: World) -> None:
+def test_a_run_ingests_the_days_of_missed_runs(night: Causeway) -> None:
     counted(night.hub.store, ALPHA, DAY, answered=["10:00:00"])
     turn_to(night, DAY + timedelta(days=20))
 
@@ -248,14 +248,14 @@ def test_a_run_ingests_the_days_of_missed_runs(night: World) -> None:
     assert records(night)[DAY].total.answered == 1
 
 
-def invent(world: World, day: date = DAY, bic: str = ALPHA) -> DayRecord:
+def invent(causeway: Causeway, day: date = DAY, bic: str = ALPHA) -> DayRecord:
     """A made-up day, as a new local stack has it."""
     made = DayRecord(bic, "Invented", day, {"AISP": CallCounts(9, 9)}, report="received", made_up=True)
-    day_records.store_record(world.hub.store, made)
+    day_records.store_record(causeway.hub.store, made)
     return made
 
 
-def test_a_made_up_record_stays_without_counters_and_reports(night: World) -> None:
+def test_a_made_up_record_stays_without_counters_and_reports(night: Causeway) -> None:
     made = invent(night)
 
     ingest(night)
@@ -264,7 +264,7 @@ def test_a_made_up_record_stays_without_counters_and_reports(night: World) -> No
     assert night.hub.statistics.ingest.ingest_days(BANK, [DAY]) == []
 
 
-def test_counters_replace_a_made_up_record(night: World) -> None:
+def test_counters_replace_a_made_up_record(night: Causeway) -> None:
     invent(night)
     counted(night.hub.store, ALPHA, DAY, answered=["12:00:00"])
 
@@ -275,7 +275,7 @@ def test_counters_replace_a_made_up_record(night: World) -> None:
     assert (record.total.answered, record.name, record.report) == (1, "Bank of version 1", "not_expected")
 
 
-def test_a_late_report_replaces_a_made_up_record(night: World) -> None:
+def test_a_late_report_replaces_a_made_up_record(night: Causeway) -> None:
     invent(night, bic=BETA)
     turn_to(night, DAY + timedelta(days=9))
     report(night)
@@ -286,7 +286,7 @@ def test_a_late_report_replaces_a_made_up_record(night: World) -> None:
     assert (made.made_up, made.consent_duration, made.total.calls) == (False, 41_250, 0)
 
 
-def test_a_report_of_a_day_before_the_registration_does_not_replace_a_made_up_record(night: World) -> None:
+def test_a_report_of_a_day_before_the_registration_does_not_replace_a_made_up_record(night: Causeway) -> None:
     """Demonstration banks report the day before the stack was new."""
     before = DAY - timedelta(days=2)
     made = invent(night, before, BETA)
@@ -297,7 +297,7 @@ def test_a_report_of_a_day_before_the_registration_does_not_replace_a_made_up_re
     assert day_records.records_of_bank(night.hub.store, BETA, before, before) == [made]
 
 
-def test_counters_of_the_day_before_do_not_replace_a_made_up_record(night: World) -> None:
+def test_counters_of_the_day_before_do_not_replace_a_made_up_record(night: Causeway) -> None:
     made = invent(night)
     counted(night.hub.store, ALPHA, DAY - timedelta(days=1), unanswered=TO_DOWN)
 
@@ -306,7 +306,7 @@ def test_counters_of_the_day_before_do_not_replace_a_made_up_record(night: World
     assert records(night)[DAY] == made
 
 
-def test_a_made_up_record_causes_no_warning_of_a_missing_report(night: World, lines: Lines) -> None:
+def test_a_made_up_record_causes_no_warning_of_a_missing_report(night: Causeway, lines: Lines) -> None:
     invent(night, bic=BETA)
 
     ingest(night)
@@ -314,7 +314,7 @@ def test_a_made_up_record_causes_no_warning_of_a_missing_report(night: World, li
     assert "report missing" not in [line["message"] for line in lines.all()]
 
 
-def test_records_stay_unchanged_after_their_bank_is_renamed_or_deactivated(night: World) -> None:
+def test_records_stay_unchanged_after_their_bank_is_renamed_or_deactivated(night: Causeway) -> None:
     ingest(night)
     before = items(night)
     night.hub.openbanking.banks.change(BETA, name="Another name", active=False)
@@ -327,7 +327,7 @@ def test_records_stay_unchanged_after_their_bank_is_renamed_or_deactivated(night
 # -- Banks that are there no more
 
 
-def test_a_deactivated_bank_has_records_only_of_days_with_requests(night: World) -> None:
+def test_a_deactivated_bank_has_records_only_of_days_with_requests(night: Causeway) -> None:
     counted(night.hub.store, BETA, DAY, answered=["10:00:00"])
     night.hub.openbanking.banks.change(BETA, active=False)
 
@@ -336,7 +336,7 @@ def test_a_deactivated_bank_has_records_only_of_days_with_requests(night: World)
     assert {day: record.report for day, record in records(night, BETA).items()} == {DAY: "not_expected"}
 
 
-def test_a_removed_bank_keeps_its_records_and_its_last_days_can_be_ingested(night: World) -> None:
+def test_a_removed_bank_keeps_its_records_and_its_last_days_can_be_ingested(night: Causeway) -> None:
     ingest(night)
     counted(night.hub.store, ALPHA, DAY + timedelta(days=1), answered=["03:00:00"])
     turn_to(night, DAY + timedelta(days=2))
@@ -357,7 +357,7 @@ def test_a_removed_bank_keeps_its_records_and_its_last_days_can_be_ingested(nigh
 
 
 @pytest.mark.parametrize("ahead", [0, 1, 400])
-def test_a_day_that_is_not_over_is_refused(night: World, ahead: int) -> None:
+def test_a_day_that_is_not_over_is_refused(night: Causeway, ahead: int) -> None:
     day = DAY + timedelta(days=1 + ahead)
 
     with pytest.raises(DayRefused, match=f"^{day} is not over yet"):
@@ -366,7 +366,7 @@ def test_a_day_that_is_not_over_is_refused(night: World, ahead: int) -> None:
     assert items(night) == []
 
 
-def test_a_day_with_expired_counters_is_refused(night: World) -> None:
+def test_a_day_with_expired_counters_is_refused(night: Causeway) -> None:
     turn_to(night, DAY + timedelta(days=ingesting.OLDEST_INGESTED + 1), "00:00")
 
     with pytest.raises(DayRefused, match="2026-03-03 is more than 112 days ago") as refused:
@@ -397,7 +397,7 @@ def test_the_documentation_states_the_limits() -> None:
 
 
 def test_a_failure_for_one_bank_does_not_stop_the_others_and_the_next_run_repairs_it(
-    night: World, lines: Lines, monkeypatch: pytest.MonkeyPatch
+    night: Causeway, lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counted(night.hub.store, ALPHA, DAY, answered=["10:00:00"])
     report(night)
@@ -423,7 +423,7 @@ def test_a_failure_for_one_bank_does_not_stop_the_others_and_the_next_run_repair
     assert set(day_overviews.read_overviews(night.hub.store, [DAY])[DAY].rows) == {ALPHA, BETA}
 
 
-def test_a_run_at_its_time_limit_starts_no_further_bank(night: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_at_its_time_limit_starts_no_further_bank(night: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
     real = night.hub.statistics.ingest.ingest_due
 
     def due(bank: ExpectedBank) -> list[Ingested]:
@@ -440,7 +440,7 @@ def test_a_run_at_its_time_limit_starts_no_further_bank(night: World, monkeypatc
     assert (DAY in records(night, begun), DAY in records(night, left)) == (True, False)
 
 
-def test_runs_start_with_different_banks(night: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_start_with_different_banks(night: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
     room = night.hub.statistics
     banks = [ExpectedBank(f"BANKGB{number:02}", "A bank") for number in range(10)]
     orders: list[list[str]] = []
@@ -459,7 +459,7 @@ def test_runs_start_with_different_banks(night: World, monkeypatch: pytest.Monke
     assert len({order[-1] for order in orders}) > 1 < len({order[0] for order in orders})
 
 
-def test_the_ingest_is_scheduled_every_night_at_01_10(night: World) -> None:
+def test_the_ingest_is_scheduled_every_night_at_01_10(night: Causeway) -> None:
     import app
 
     scheduled = [each for each in app.app.event_sources if isinstance(each, ScheduledEventConfig)]
@@ -474,7 +474,7 @@ def test_the_ingest_is_scheduled_every_night_at_01_10(night: World) -> None:
 
 
 def test_a_single_process_uses_cached_records_on_the_next_day_with_the_same_result(
-    night: World, monkeypatch: pytest.MonkeyPatch
+    night: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alone, together = night.hub.statistics.ingest_alone, night.hub.statistics.ingest
     alone.run(expected_banks(night.hub.openbanking.banks))
@@ -491,7 +491,7 @@ def test_a_single_process_uses_cached_records_on_the_next_day_with_the_same_resu
     assert records(night) == found
 
 
-def test_a_single_process_ingests_all_days_after_a_gap(night: World) -> None:
+def test_a_single_process_ingests_all_days_after_a_gap(night: Causeway) -> None:
     alone = night.hub.statistics.ingest_alone
     alone.run(expected_banks(night.hub.openbanking.banks))
     turn_to(night, DAY + timedelta(days=5))
@@ -500,7 +500,7 @@ def test_a_single_process_ingests_all_days_after_a_gap(night: World) -> None:
     assert {DAY + timedelta(days=number) for number in range(5)} <= records(night).keys()
 
 
-def test_the_next_run_of_a_single_process_adds_a_late_report(night: World) -> None:
+def test_the_next_run_of_a_single_process_adds_a_late_report(night: Causeway) -> None:
     alone = night.hub.statistics.ingest_alone
     alone.run(expected_banks(night.hub.openbanking.banks))
     assert records(night, BETA)[DAY].report == "missing"

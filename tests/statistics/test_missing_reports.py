@@ -6,17 +6,17 @@ from datetime import timedelta
 
 import pytest
 
+from tests.causeway import Causeway
 from tests.figures import counted
 from tests.log_lines import Lines
 from tests.statistics.made_up import BETA
 from tests.statistics.nights import DAY, ingest, records, report, turn_to
-from tests.world import World
 
 
-def told(world: World, output: str, **about: str) -> dict[str, list[float]]:
+def told(causeway: Causeway, output: str, **about: str) -> dict[str, list[float]]:
     """The values of the run's metrics in what was printed: of the stage as a whole, or ``about`` a bank."""
     names = ("MissingReports", "OverdueReports", "IngestedDays")
-    found = {name: counted(output, name, Stage=world.hub.settings.stage, **about) for name in names}
+    found = {name: counted(output, name, Stage=causeway.hub.settings.stage, **about) for name in names}
     return {name: values for name, values in found.items() if values}
 
 
@@ -24,7 +24,7 @@ def told(world: World, output: str, **about: str) -> dict[str, list[float]]:
 
 
 def test_a_missing_report_causes_a_log_warning_and_a_metric(
-    night: World, lines: Lines, capsys: pytest.CaptureFixture[str]
+    night: Causeway, lines: Lines, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ingest(night)
 
@@ -36,7 +36,7 @@ def test_a_missing_report_causes_a_log_warning_and_a_metric(
     assert [line["records"] for line in lines.all() if line["message"] == "days ingested"] == [4]
 
 
-def test_a_report_missing_on_the_second_night_is_overdue(night: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_report_missing_on_the_second_night_is_overdue(night: Causeway, capsys: pytest.CaptureFixture[str]) -> None:
     ingest(night)
     capsys.readouterr()
     turn_to(night, DAY + timedelta(days=2))
@@ -47,7 +47,7 @@ def test_a_report_missing_on_the_second_night_is_overdue(night: World, capsys: p
     assert found == {"MissingReports": [1, 1], "OverdueReports": [1, 0]}
 
 
-def test_a_received_report_causes_no_warning(night: World, lines: Lines, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_received_report_causes_no_warning(night: Causeway, lines: Lines, capsys: pytest.CaptureFixture[str]) -> None:
     report(night)
 
     ingest(night)
@@ -59,13 +59,13 @@ def test_a_received_report_causes_no_warning(night: World, lines: Lines, capsys:
 # -- Who has one to make
 
 
-def test_no_report_is_expected_of_version_1_banks(night: World) -> None:
+def test_no_report_is_expected_of_version_1_banks(night: Causeway) -> None:
     ingest(night)
 
     assert {record.report for record in records(night).values()} == {"not_expected"}
 
 
-def test_no_report_is_expected_of_the_day_of_registration(night: World) -> None:
+def test_no_report_is_expected_of_the_day_of_registration(night: Causeway) -> None:
     ingest(night)
 
     made = records(night, BETA)
@@ -75,7 +75,7 @@ def test_no_report_is_expected_of_the_day_of_registration(night: World) -> None:
     }
 
 
-def test_a_key_rotation_does_not_change_the_registration_of_a_bank(night: World) -> None:
+def test_a_key_rotation_does_not_change_the_registration_of_a_bank(night: Causeway) -> None:
     for _ in range(2):
         night.hub.openbanking.banks.rotate_api_key(BETA)
 
@@ -84,7 +84,7 @@ def test_a_key_rotation_does_not_change_the_registration_of_a_bank(night: World)
     assert records(night, BETA)[DAY].report == "missing"
 
 
-def test_a_bank_without_a_registration_time_counts_as_registered_since_its_oldest_key(night: World) -> None:
+def test_a_bank_without_a_registration_time_counts_as_registered_since_its_oldest_key(night: Causeway) -> None:
     night.hub.store.update("banks", {"bic": BETA}, remove=["registered_at"])
 
     ingest(night)
@@ -92,7 +92,7 @@ def test_a_bank_without_a_registration_time_counts_as_registered_since_its_oldes
     assert list(records(night, BETA)) == [DAY - timedelta(days=1), DAY]
 
 
-def test_a_report_of_a_day_before_the_registration_creates_no_record(night: World) -> None:
+def test_a_report_of_a_day_before_the_registration_creates_no_record(night: Causeway) -> None:
     report(night, DAY - timedelta(days=2))
 
     ingest(night)

@@ -10,82 +10,84 @@ import pytest
 from chalicelib.statistics import day_records
 from chalicelib.statistics.days import hours_of
 from chalicelib.statistics.response_times import ResponseTimes
+from tests.causeway import Causeway
 from tests.dynamodb_calls import counted
 from tests.statistics.made_up import ALPHA, BETA, hourly, record
-from tests.world import World
 
 
 @pytest.fixture
-def times(world: World) -> ResponseTimes:
-    return ResponseTimes(world.hub.store, world.clock)
+def times(causeway: Causeway) -> ResponseTimes:
+    return ResponseTimes(causeway.hub.store, causeway.clock)
 
 
-def yesterday(world: World, ago: int = 1) -> date:
-    return world.clock.now().date() - timedelta(days=ago)
+def yesterday(causeway: Causeway, ago: int = 1) -> date:
+    return causeway.clock.now().date() - timedelta(days=ago)
 
 
-def has_record(world: World, bic: str, day: date, *milliseconds: float) -> None:
+def has_record(causeway: Causeway, bic: str, day: date, *milliseconds: float) -> None:
     """Store the record of a day on which the bank answered in these times."""
     counters = [hourly(bic, hours_of(day)[number], answered=1, bank=each) for number, each in enumerate(milliseconds)]
-    day_records.store_record(world.hub.store, record(bic, day, *counters))
+    day_records.store_record(causeway.hub.store, record(bic, day, *counters))
 
 
-def test_the_average_of_yesterday_is_rounded_to_milliseconds(world: World, times: ResponseTimes) -> None:
-    has_record(world, ALPHA, yesterday(world), 100, 101)
-    has_record(world, ALPHA, yesterday(world, 2), 500)
-    has_record(world, BETA, yesterday(world), 100.449)
+def test_the_average_of_yesterday_is_rounded_to_milliseconds(causeway: Causeway, times: ResponseTimes) -> None:
+    has_record(causeway, ALPHA, yesterday(causeway), 100, 101)
+    has_record(causeway, ALPHA, yesterday(causeway, 2), 500)
+    has_record(causeway, BETA, yesterday(causeway), 100.449)
 
     assert times.of_banks([ALPHA, BETA]) == {ALPHA: 101, BETA: 100}
 
 
-def test_the_day_before_yesterday_counts_until_yesterday_is_recorded(world: World, times: ResponseTimes) -> None:
-    has_record(world, ALPHA, yesterday(world, 2), 500)
-    has_record(world, ALPHA, yesterday(world, 3), 900)
+def test_the_day_before_yesterday_counts_until_yesterday_is_recorded(causeway: Causeway, times: ResponseTimes) -> None:
+    has_record(causeway, ALPHA, yesterday(causeway, 2), 500)
+    has_record(causeway, ALPHA, yesterday(causeway, 3), 900)
     assert times.of_banks([ALPHA]) == {ALPHA: 500}
 
-    has_record(world, ALPHA, yesterday(world), 200)
-    world.clock.advance(599)
+    has_record(causeway, ALPHA, yesterday(causeway), 200)
+    causeway.clock.advance(599)
     assert times.of_banks([ALPHA]) == {ALPHA: 500}
-    world.clock.advance(1)
+    causeway.clock.advance(1)
     assert times.of_banks([ALPHA]) == {ALPHA: 200}
 
 
-def test_a_day_without_responses_has_no_average(world: World, times: ResponseTimes) -> None:
-    has_record(world, ALPHA, yesterday(world))
-    has_record(world, ALPHA, yesterday(world, 2), 500)
+def test_a_day_without_responses_has_no_average(causeway: Causeway, times: ResponseTimes) -> None:
+    has_record(causeway, ALPHA, yesterday(causeway))
+    has_record(causeway, ALPHA, yesterday(causeway, 2), 500)
 
     assert times.of_banks([ALPHA, BETA]) == {ALPHA: None, BETA: None}
 
 
-def test_made_up_records_do_not_count_for_response_times(world: World, times: ResponseTimes) -> None:
+def test_made_up_records_do_not_count_for_response_times(causeway: Causeway, times: ResponseTimes) -> None:
     for ago, milliseconds in ((1, 900), (2, 500)):
-        has_record(world, ALPHA, yesterday(world, ago), milliseconds)
-        has_record(world, BETA, yesterday(world, ago), milliseconds)
+        has_record(causeway, ALPHA, yesterday(causeway, ago), milliseconds)
+        has_record(causeway, BETA, yesterday(causeway, ago), milliseconds)
     for bic, ago in ((ALPHA, 1), (BETA, 1), (BETA, 2)):
-        (found,) = day_records.records_of_bank(world.hub.store, bic, yesterday(world, ago), yesterday(world, ago))
-        day_records.store_record(world.hub.store, replace(found, made_up=True))
+        (found,) = day_records.records_of_bank(
+            causeway.hub.store, bic, yesterday(causeway, ago), yesterday(causeway, ago)
+        )
+        day_records.store_record(causeway.hub.store, replace(found, made_up=True))
 
     assert times.of_banks([ALPHA, BETA]) == {ALPHA: 500, BETA: None}
 
 
-def test_a_record_is_read_once_a_day(world: World, times: ResponseTimes) -> None:
-    has_record(world, ALPHA, yesterday(world), 100)
-    with counted(world) as calls:
+def test_a_record_is_read_once_a_day(causeway: Causeway, times: ResponseTimes) -> None:
+    has_record(causeway, ALPHA, yesterday(causeway), 100)
+    with counted(causeway) as calls:
         times.of_banks([ALPHA])
-        world.clock.advance(14 * 3600)
+        causeway.clock.advance(14 * 3600)
         times.of_banks([ALPHA])
     assert calls == ["BatchGetItem"]
 
-    world.clock.advance(3600)
-    with counted(world) as calls:
+    causeway.clock.advance(3600)
+    with counted(causeway) as calls:
         assert times.of_banks([ALPHA]) == {ALPHA: 100}
     assert calls == ["BatchGetItem", "BatchGetItem"]
 
 
-def test_a_hundred_banks_take_one_read_for_each_day(world: World, times: ResponseTimes) -> None:
+def test_a_hundred_banks_take_one_read_for_each_day(causeway: Causeway, times: ResponseTimes) -> None:
     bics = [f"BANK{number:04}"[:8] for number in range(100)]
 
-    with counted(world) as calls:
+    with counted(causeway) as calls:
         times.of_banks(bics)
 
     assert calls == ["BatchGetItem", "BatchGetItem"]

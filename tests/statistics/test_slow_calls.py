@@ -6,14 +6,14 @@ import pytest
 
 from chalicelib.foundation.http.outbound import TOTAL_SECONDS
 from chalicelib.statistics.slow_calls import HELD_SECONDS, SLOTS, SLOW_SECONDS, Slot, SlowCalls
+from tests.causeway import Causeway
 from tests.dynamodb_calls import counted
 from tests.statistics.made_up import ALPHA, BETA
-from tests.world import World
 
 
 @pytest.fixture
-def slow_calls(world: World) -> SlowCalls:
-    return SlowCalls(world.hub.store, world.clock)
+def slow_calls(causeway: Causeway) -> SlowCalls:
+    return SlowCalls(causeway.hub.store, causeway.clock)
 
 
 def take_all(slow_calls: SlowCalls, bic: str = ALPHA) -> list[Slot]:
@@ -21,11 +21,11 @@ def take_all(slow_calls: SlowCalls, bic: str = ALPHA) -> list[Slot]:
     return [slot for slot in taken if slot is not None]
 
 
-def test_a_bank_has_fifty_slots_for_all_instances(world: World, slow_calls: SlowCalls) -> None:
+def test_a_bank_has_fifty_slots_for_all_instances(causeway: Causeway, slow_calls: SlowCalls) -> None:
     assert (SLOTS, SLOW_SECONDS) == (50, 3)
 
     assert len({slot.number for slot in take_all(slow_calls)}) == SLOTS
-    assert SlowCalls(world.hub.store, world.clock).take(ALPHA) is None
+    assert SlowCalls(causeway.hub.store, causeway.clock).take(ALPHA) is None
     assert slow_calls.take(BETA) is not None
 
 
@@ -40,20 +40,20 @@ def test_a_slot_is_free_after_its_call(slow_calls: SlowCalls) -> None:
 
 
 def test_the_slot_of_an_ended_instance_is_free_after_the_timeout_of_its_call(
-    world: World, slow_calls: SlowCalls
+    causeway: Causeway, slow_calls: SlowCalls
 ) -> None:
     assert SLOW_SECONDS + HELD_SECONDS > TOTAL_SECONDS
     take_all(slow_calls)
 
-    world.clock.advance(HELD_SECONDS - 1)
+    causeway.clock.advance(HELD_SECONDS - 1)
     assert slow_calls.take(ALPHA) is None
-    world.clock.advance(1)
+    causeway.clock.advance(1)
     assert slow_calls.take(ALPHA) is not None
 
 
-def test_a_call_frees_only_its_own_slot(world: World, slow_calls: SlowCalls) -> None:
+def test_a_call_frees_only_its_own_slot(causeway: Causeway, slow_calls: SlowCalls) -> None:
     first, *_ = take_all(slow_calls)
-    world.clock.advance(HELD_SECONDS)
+    causeway.clock.advance(HELD_SECONDS)
     take_all(slow_calls)
 
     slow_calls.free(first)
@@ -61,20 +61,20 @@ def test_a_call_frees_only_its_own_slot(world: World, slow_calls: SlowCalls) -> 
     assert slow_calls.take(ALPHA) is None
 
 
-def test_slots_taken_by_a_clock_ahead_are_free(world: World, slow_calls: SlowCalls) -> None:
-    world.clock.advance(3600)
+def test_slots_taken_by_a_clock_ahead_are_free(causeway: Causeway, slow_calls: SlowCalls) -> None:
+    causeway.clock.advance(3600)
     take_all(slow_calls)
-    world.clock.advance(-3600)
+    causeway.clock.advance(-3600)
 
     assert len(take_all(slow_calls)) == SLOTS
 
 
-def test_a_slot_takes_one_write_and_a_refusal_a_write_and_a_query(world: World, slow_calls: SlowCalls) -> None:
-    with counted(world) as calls:
+def test_a_slot_takes_one_write_and_a_refusal_a_write_and_a_query(causeway: Causeway, slow_calls: SlowCalls) -> None:
+    with counted(causeway) as calls:
         slow_calls.take(ALPHA)
     assert calls == ["PutItem"]
 
     take_all(slow_calls)
-    with counted(world) as calls:
+    with counted(causeway) as calls:
         assert slow_calls.take(ALPHA) is None
     assert calls == ["PutItem", "Query"]

@@ -27,16 +27,16 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _write() -> Path:
+    from tests.causeway import Causeway
     from tests.upgrade import data_file
     from tests.upgrade.play import play
-    from tests.world import World
 
     with tempfile.TemporaryDirectory() as folder:
         state = Path(folder) / "state"
         with data_file.emulator(state):
-            world = World.first()
-            with world.installed(), world.manager_wants_events():
-                data_file.write(data_file.RELEASED, state, play(world))
+            causeway = Causeway.first()
+            with causeway.installed(), causeway.manager_wants_events():
+                data_file.write(data_file.RELEASED, state, play(causeway))
     return data_file.RELEASED
 
 

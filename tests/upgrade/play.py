@@ -9,12 +9,12 @@ from typing import Any
 from chalicelib.demo_bank.setup import install
 from chalicelib.foundation.http.outbound import Reply
 from tests.cards.scenes import MadeCard, Scene
+from tests.causeway import Causeway
 from tests.demo_bank.connected_banks import Psu, authorize, payment, tokens, wire_banks
 from tests.demo_bank.stage import query_of
 from tests.sealing import seal_something_everywhere
 from tests.statistics import nights
 from tests.website.person import Person
-from tests.world import World
 
 EMAIL = "tpp@example.com"
 SCOPES = {
@@ -25,36 +25,36 @@ SCOPES = {
 EVER = {"date_from": 0, "date_to": 99_999_999_999, "item_count": 100}
 
 
-def play(world: World) -> dict[str, Any]:
+def play(causeway: Causeway) -> dict[str, Any]:
     """Fill every table. Returns the facts that are needed to use the data."""
-    Person(world).register(EMAIL)
-    made = world.hub.openbanking.clients.create(owner=EMAIL, title="Budget Friend")
-    world.client, world.client_secret = made.client, made.secret
-    nights.counted_day(world, answered=["10:00:00"])
-    nights.turn_to(world, date(2026, 3, 4))
-    nights.ingest(world)
-    seal_something_everywhere(world)
-    with wire_banks(world):
-        install(world.hub, world.hub.openbanking.banks)
+    Person(causeway).register(EMAIL)
+    made = causeway.hub.openbanking.clients.create(owner=EMAIL, title="Budget Friend")
+    causeway.client, causeway.client_secret = made.client, made.secret
+    nights.counted_day(causeway, answered=["10:00:00"])
+    nights.turn_to(causeway, date(2026, 3, 4))
+    nights.ingest(causeway)
+    seal_something_everywhere(causeway)
+    with wire_banks(causeway):
+        install(causeway.hub, causeway.hub.openbanking.banks)
         facts = {
-            "banks": {bank: _use_bank(world, bank) for bank in SCOPES},
-            "client": {"client_id": world.client.client_id, "secret": world.client_secret},
-            "events": _fail_to_deliver(world),
-            "cards": _use_card(Scene(world)),
+            "banks": {bank: _use_bank(causeway, bank) for bank in SCOPES},
+            "client": {"client_id": causeway.client.client_id, "secret": causeway.client_secret},
+            "events": _fail_to_deliver(causeway),
+            "cards": _use_card(Scene(causeway)),
         }
-    return {"written_at": world.clock.now().isoformat(), **facts}
+    return {"written_at": causeway.clock.now().isoformat(), **facts}
 
 
-def _use_bank(world: World, bank: str) -> dict[str, Any]:
+def _use_bank(causeway: Causeway, bank: str) -> dict[str, Any]:
     """Tokens of a consent, a code of another that is not redeemed, and a payment that the PSU has confirmed."""
-    held = tokens(world, bank, scopes=SCOPES[bank], state=f"used at {bank}")
+    held = tokens(causeway, bank, scopes=SCOPES[bank], state=f"used at {bank}")
     headers = {"idempotency-key": f"order-{bank}"}
-    order = payment(world, bank)
+    order = payment(causeway, bank)
     path = "/tpp/payment_initiation"
-    answer = world.tpp("POST", path, order, bearer=held["access_token"], headers=headers)
+    answer = causeway.tpp("POST", path, order, bearer=held["access_token"], headers=headers)
     assert answer.status == 200, answer
-    Psu(world, bank).pay(answer.body["confirmation_url"])
-    waiting = Psu(world, bank).approve(authorize(world, bank, state=f"waiting at {bank}")["redirect_url"])
+    Psu(causeway, bank).pay(answer.body["confirmation_url"])
+    waiting = Psu(causeway, bank).approve(authorize(causeway, bank, state=f"waiting at {bank}")["redirect_url"])
     return {
         "tokens": {name: held[name] for name in ("access_token", "refresh_token")},
         "code": query_of(waiting)["code"],
@@ -64,15 +64,15 @@ def _use_bank(world: World, bank: str) -> dict[str, Any]:
     }
 
 
-def _fail_to_deliver(world: World) -> dict[str, str]:
+def _fail_to_deliver(causeway: Causeway) -> dict[str, str]:
     """An event whose receiver was away, and the secret that it is signed with."""
-    clients = world.hub.openbanking.clients
-    made = clients.create(owner=EMAIL, title="Receiver", events_url=world.receiver.url)
+    clients = causeway.hub.openbanking.clients
+    made = clients.create(owner=EMAIL, title="Receiver", events_url=causeway.receiver.url)
     assert made.events_secret is not None
-    event_id = world.hub.openbanking.tpp_events.send_test(made.client)
-    world.receiver.answers = [Reply(500, b"", {}, 0.01)]
-    world.hub.delivery.worker.attempt(event_id)
-    assert world.delivery(event_id).attempts == 1
+    event_id = causeway.hub.openbanking.tpp_events.send_test(made.client)
+    causeway.receiver.answers = [Reply(500, b"", {}, 0.01)]
+    causeway.hub.delivery.worker.attempt(event_id)
+    assert causeway.delivery(event_id).attempts == 1
     return {"event_id": event_id, "secret": made.events_secret}
 
 
@@ -87,7 +87,7 @@ def _use_card(scene: Scene) -> dict[str, Any]:
     payer = scene.funded(10_000)
     scene.paid(payer, 4_000)
     return {
-        "credentials": scene.world.card_credentials,
+        "credentials": scene.causeway.card_credentials,
         "card_id": card.card_id,
         "reads": [
             {"action": action, "members": members, "data": scene.data(action, **members)}

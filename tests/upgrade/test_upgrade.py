@@ -18,13 +18,13 @@ from infra.admin.doctor import find_all
 from infra.admin.ledger_verification import find_dangling_refs, prove_ledger
 from infra.restore.examination import Examination
 from tests.cards.scenes import Scene
+from tests.causeway import Causeway
 from tests.demo_bank.connected_banks import wire_banks
 from tests.manual_clock import ManualClock
 from tests.sealing import reseal_all
 from tests.upgrade import data_file
 from tests.upgrade.play import EMAIL, SCOPES
 from tests.website.person import Person
-from tests.world import World
 
 FACTS, LINES = data_file.read()
 LARGEST = 300_000
@@ -41,10 +41,10 @@ def storage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture
-def world(storage: None) -> Iterator[World]:
+def causeway(storage: None) -> Iterator[Causeway]:
     """A new process of the service, between the demonstration banks, at the time when the data were written."""
     clock = ManualClock(datetime.fromisoformat(FACTS["written_at"]))
-    made = World(bootstrap.Hub(Settings.from_environment({"STAGE": "local"}), clock), {})
+    made = Causeway(bootstrap.Hub(Settings.from_environment({"STAGE": "local"}), clock), {})
     with made.installed(), wire_banks(made):
         made.client = made.hub.openbanking.clients.get(FACTS["client"]["client_id"])
         made.client_secret = FACTS["client"]["secret"]
@@ -67,61 +67,61 @@ def test_released_data_is_small() -> None:
 
 
 @pytest.mark.parametrize("bank", SCOPES)
-def test_released_consents_tokens_and_payments_stay_usable(world: World, bank: str) -> None:
+def test_released_consents_tokens_and_payments_stay_usable(causeway: Causeway, bank: str) -> None:
     known = FACTS["banks"][bank]
     bearer, refresh_token = known["tokens"]["access_token"], known["tokens"]["refresh_token"]
 
-    assert len(accounts(world, bearer)) == 2
-    assert accounts(world, token(world, authorization_code=known["code"]))
+    assert len(accounts(causeway, bearer)) == 2
+    assert accounts(causeway, token(causeway, authorization_code=known["code"]))
 
     headers = {"idempotency-key": known["idempotency_key"]}
-    repeated = world.tpp("POST", "/tpp/payment_initiation", known["order"], bearer=bearer, headers=headers)
+    repeated = causeway.tpp("POST", "/tpp/payment_initiation", known["order"], bearer=bearer, headers=headers)
     assert (repeated.status, repeated.body["payment_id"]) == (200, known["payment_id"])
-    status = world.tpp("GET", f"/tpp/payment_status?payment_id={known['payment_id']}", bearer=bearer)
+    status = causeway.tpp("GET", f"/tpp/payment_status?payment_id={known['payment_id']}", bearer=bearer)
     assert status.status == 200, status
 
-    world.clock.advance(2 * 3600)
-    assert world.tpp("GET", "/tpp/accounts", bearer=bearer).status == 401
-    assert len(accounts(world, token(world, refresh_token=refresh_token))) == 2
+    causeway.clock.advance(2 * 3600)
+    assert causeway.tpp("GET", "/tpp/accounts", bearer=bearer).status == 401
+    assert len(accounts(causeway, token(causeway, refresh_token=refresh_token))) == 2
 
 
-def test_a_client_fetches_released_events(world: World) -> None:
-    types = [event["type"] for event in world.tpp("GET", "/tpp/events?limit=100").body["events"]]
+def test_a_client_fetches_released_events(causeway: Causeway) -> None:
+    types = [event["type"] for event in causeway.tpp("GET", "/tpp/events?limit=100").body["events"]]
 
     assert {"test", "payment.status_changed"} <= {*types}
 
 
-def test_a_released_delivery_is_delivered_with_its_signature(world: World) -> None:
+def test_a_released_delivery_is_delivered_with_its_signature(causeway: Causeway) -> None:
     event_id = FACTS["events"]["event_id"]
-    world.clock.advance(3600)
-    world.hub.delivery.call(sweep)
+    causeway.clock.advance(3600)
+    causeway.hub.delivery.call(sweep)
 
-    for delivery_id in queued(world):
-        world.hub.delivery.worker.attempt(delivery_id)
+    for delivery_id in queued(causeway):
+        causeway.hub.delivery.worker.attempt(delivery_id)
 
-    assert world.delivery(event_id).state == "delivered"
-    (sent,) = [each for each in world.receiver.received if each.headers["webhook-id"] == event_id]
-    signed = event_signing.headers([FACTS["events"]["secret"]], event_id, world.clock.time(), sent.body)
+    assert causeway.delivery(event_id).state == "delivered"
+    (sent,) = [each for each in causeway.receiver.received if each.headers["webhook-id"] == event_id]
+    signed = event_signing.headers([FACTS["events"]["secret"]], event_id, causeway.clock.time(), sent.body)
     assert signed.items() <= dict(sent.headers).items()
 
 
-def test_released_cards_are_readable_can_pay_and_have_a_consistent_ledger(world: World) -> None:
-    scene = Scene(world)
+def test_released_cards_are_readable_can_pay_and_have_a_consistent_ledger(causeway: Causeway) -> None:
+    scene = Scene(causeway)
     for read in FACTS["cards"]["reads"]:
         assert_contains(scene.data(read["action"], **read["members"]), read["data"])
 
     assert scene.purchase(FACTS["cards"]["card_id"], 100)["response_code"] == "00"
 
-    assert prove_ledger(world.hub.store).transactions > 0
-    find_dangling_refs(world.hub.store)
+    assert prove_ledger(causeway.hub.store).transactions > 0
+    find_dangling_refs(causeway.hub.store)
 
 
-def test_doctor_finds_no_inconsistency_in_released_data(world: World) -> None:
-    assert list(find_all(Examination(world.hub, mend=False))) == []
+def test_doctor_finds_no_inconsistency_in_released_data(causeway: Causeway) -> None:
+    assert list(find_all(Examination(causeway.hub, mend=False))) == []
 
 
-def test_a_released_user_signs_in_and_sees_the_clients(world: World) -> None:
-    person = Person(world)
+def test_a_released_user_signs_in_and_sees_the_clients(causeway: Causeway) -> None:
+    person = Person(causeway)
     person.sign_in(EMAIL)
     person.get("/clients")
 
@@ -129,31 +129,31 @@ def test_a_released_user_signs_in_and_sees_the_clients(world: World) -> None:
     assert "Receiver" in person.text
 
 
-def test_every_released_sealed_value_is_resealed_with_a_new_key(world: World) -> None:
-    reseal_all(world)
+def test_every_released_sealed_value_is_resealed_with_a_new_key(causeway: Causeway) -> None:
+    reseal_all(causeway)
 
-    progress = world.hub.resealing.progress()
+    progress = causeway.hub.resealing.progress()
     assert progress is not None
     assert progress.finished_at is not None
     assert not any((progress.left or {}).values())
 
 
-def token(world: World, **grant: str) -> str:
-    answer = world.tpp("POST", "/tpp/token", grant)
+def token(causeway: Causeway, **grant: str) -> str:
+    answer = causeway.tpp("POST", "/tpp/token", grant)
     assert answer.status == 200, answer
     return str(answer.body["access_token"])
 
 
-def accounts(world: World, bearer: str) -> list[Any]:
-    answer = world.tpp("GET", "/tpp/accounts", bearer=bearer)
+def accounts(causeway: Causeway, bearer: str) -> list[Any]:
+    answer = causeway.tpp("GET", "/tpp/accounts", bearer=bearer)
     assert answer.status == 200, answer
     return list(answer.body["accounts"])
 
 
-def queued(world: World) -> list[str]:
+def queued(causeway: Causeway) -> list[str]:
     """The messages in the queue of deliveries."""
     sqs = boto3.client("sqs")
-    url = sqs.get_queue_url(QueueName=f"{world.hub.settings.prefix}-deliveries")["QueueUrl"]
+    url = sqs.get_queue_url(QueueName=f"{causeway.hub.settings.prefix}-deliveries")["QueueUrl"]
     found: list[str] = []
     while messages := sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages"):
         found += [message["Body"] for message in messages]

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 from chalicelib.foundation.identifiers import new_id
+from tests.causeway import Causeway
 from tests.cheap_hashes import cheap_hashes
 from tests.website.person import Person
-from tests.world import World
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -26,9 +26,9 @@ def quick_hashes() -> Iterator[None]:
 
 
 @pytest.fixture
-def visitor(world: World) -> Person:
+def visitor(causeway: Causeway) -> Person:
     """Somebody who is not signed in."""
-    return Person(world)
+    return Person(causeway)
 
 
 @pytest.fixture
@@ -37,9 +37,9 @@ def email() -> str:
 
 
 @pytest.fixture
-def user(world: World, email: str) -> Person:
+def user(causeway: Causeway, email: str) -> Person:
     """Somebody who is signed in."""
-    return Person.signed_in(world, email)
+    return Person.signed_in(causeway, email)
 
 
 @pytest.fixture

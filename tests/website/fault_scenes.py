@@ -13,6 +13,7 @@ from chalicelib.openbanking.records.client_record import Client
 from chalicelib.statistics import day_overviews
 from chalicelib.statistics.days import hours_of
 from chalicelib.website.accounts import account_flow
+from tests.causeway import Answer, Causeway
 from tests.openbanking.faults import Fault
 from tests.openbanking.payment_scenes import scene
 from tests.openbanking.scenes import Run
@@ -20,7 +21,6 @@ from tests.statistics.made_up import hourly, keeping, record
 from tests.website.authorization.journey import with_tokens
 from tests.website.page_forms import form_of
 from tests.website.person import Person
-from tests.world import Answer, World
 
 
 def shown(fault: Fault, ask: Callable[[], Answer]) -> Answer:
@@ -33,67 +33,69 @@ def shown(fault: Fault, ask: Callable[[], Answer]) -> Answer:
     return answer
 
 
-def somebody(world: World) -> tuple[Person, Client]:
+def somebody(causeway: Causeway) -> tuple[Person, Client]:
     """A user, with a client that has events sent."""
     owner = f"{new_id()}@example.com"
-    client = world.hub.openbanking.clients.create(owner=owner, title="Eventful", events_url=world.receiver.url).client
-    return Person.signed_in(world, owner), client
+    client = causeway.hub.openbanking.clients.create(
+        owner=owner, title="Eventful", events_url=causeway.receiver.url
+    ).client
+    return Person.signed_in(causeway, owner), client
 
 
 @scene()
-def create_a_client_in_the_web_interface(world: World) -> Run:
+def create_a_client_in_the_web_interface(causeway: Causeway) -> Run:
     def run(fault: Fault) -> None:
         owner = f"{new_id()}@example.com"
-        person = Person.signed_in(world, owner)
+        person = Person.signed_in(causeway, owner)
         person.get("/clients/new")
         draft = person.hidden("draft")
         answer = shown(
             fault, lambda: person.post("/clients/new", draft=draft, title="Once", secret="yes", token=person.token)
         )
         assert answer.status == 201
-        (client,) = world.hub.openbanking.clients.all(owner)
+        (client,) = causeway.hub.openbanking.clients.all(owner)
         secret = answer.text.partition('<code id="client-secret">')[2].partition("<")[0]
-        assert client.accepts_secret(secret, world.clock.time())
+        assert client.accepts_secret(secret, causeway.clock.time())
 
     return run
 
 
 @scene()
-def change_a_client_in_the_web_interface(world: World) -> Run:
+def change_a_client_in_the_web_interface(causeway: Causeway) -> Run:
     """A form that is sent again after a lost answer is not taken for an outdated one."""
 
     def run(fault: Fault) -> None:
-        person, client = somebody(world)
+        person, client = somebody(causeway)
         person.get(f"/clients/{client.client_id}/settings")
         address, fields = form_of(person, "general")
         token = person.token
         answer = shown(fault, lambda: person.post(address, token, form=fields | {"title": "Renamed"}))
-        changed = world.hub.openbanking.clients.get(client.client_id)
+        changed = causeway.hub.openbanking.clients.get(client.client_id)
         assert (answer.status, changed.title, changed.revision) == (303, "Renamed", 1)
 
     return run
 
 
 @scene()
-def archive_a_client_in_the_web_interface(world: World) -> Run:
+def archive_a_client_in_the_web_interface(causeway: Causeway) -> Run:
     def run(fault: Fault) -> None:
-        person, client = somebody(world)
+        person, client = somebody(causeway)
         place = f"/clients/{client.client_id}"
         person.get(f"{place}?ask=archive")
         token = person.token
         answer = shown(fault, lambda: person.post(place, token, action="archive"))
-        archived = world.hub.openbanking.clients.get(client.client_id)
+        archived = causeway.hub.openbanking.clients.get(client.client_id)
         assert (answer.status, archived.is_archived, archived.revision) == (303, True, 1)
 
     return run
 
 
 @scene()
-def look_at_clients_in_the_web_interface(world: World) -> Run:
+def look_at_clients_in_the_web_interface(causeway: Causeway) -> Run:
     """By a part of the title, and by the whole Client ID."""
 
     def run(fault: Fault) -> None:
-        person, client = somebody(world)
+        person, client = somebody(causeway)
         for query in ("title=event", f"client_id={client.client_id}"):
             answer = shown(fault, lambda query=query: person.get(f"/clients?{query}"))  # type: ignore[misc]
             assert (answer.status, "Eventful" in answer.text) == (200, True)
@@ -102,17 +104,17 @@ def look_at_clients_in_the_web_interface(world: World) -> Run:
 
 
 @scene()
-def look_at_a_journey_in_the_web_interface(world: World) -> Run:
+def look_at_a_journey_in_the_web_interface(causeway: Causeway) -> Run:
     """The page says so when its consent has ended, with or without a second look."""
 
     def run(fault: Fault) -> None:
         owner = f"{new_id()}@example.com"
-        person = Person.signed_in(world, owner)
-        state = with_tokens(world, person, person.create_client())
-        (journey,) = world.hub.website.journeys.list_latest(owner)
-        consent = world.hub.openbanking.consent_list.find(str(journey.consent_id))
+        person = Person.signed_in(causeway, owner)
+        state = with_tokens(causeway, person, person.create_client())
+        (journey,) = causeway.hub.website.journeys.list_latest(owner)
+        consent = causeway.hub.openbanking.consent_list.find(str(journey.consent_id))
         assert consent is not None
-        world.hub.openbanking.call(end_consent, consent, by="bank")
+        causeway.hub.openbanking.call(end_consent, consent, by="bank")
         answer = shown(fault, lambda: person.get(f"/authorize/callback?state={state}"))
         assert (answer.status, "The consent has ended" in answer.text) == (200, True)
 
@@ -120,10 +122,10 @@ def look_at_a_journey_in_the_web_interface(world: World) -> Run:
 
 
 @scene()
-def look_at_deliveries_in_the_web_interface(world: World) -> Run:
+def look_at_deliveries_in_the_web_interface(causeway: Causeway) -> Run:
     def run(fault: Fault) -> None:
-        person, client = somebody(world)
-        delivery_id = world.hub.openbanking.tpp_events.send_test(client)
+        person, client = somebody(causeway)
+        delivery_id = causeway.hub.openbanking.tpp_events.send_test(client)
         answer = shown(fault, lambda: person.get(f"/deliveries?client_id={client.client_id}"))
         assert (answer.status, delivery_id in answer.text) == (200, True)
 
@@ -131,12 +133,12 @@ def look_at_deliveries_in_the_web_interface(world: World) -> Run:
 
 
 @scene()
-def look_at_an_event_in_the_web_interface(world: World) -> Run:
+def look_at_an_event_in_the_web_interface(causeway: Causeway) -> Run:
     def run(fault: Fault) -> None:
-        person, client = somebody(world)
-        world.receiver.answers = [Reply(503, b"words of the receiver", {}, 0.1)]
-        delivery_id = world.hub.openbanking.tpp_events.send_test(client)
-        world.hub.delivery.worker.attempt(delivery_id)
+        person, client = somebody(causeway)
+        causeway.receiver.answers = [Reply(503, b"words of the receiver", {}, 0.1)]
+        delivery_id = causeway.hub.openbanking.tpp_events.send_test(client)
+        causeway.hub.delivery.worker.attempt(delivery_id)
         answer = shown(fault, lambda: person.get(f"/deliveries/{delivery_id}"))
         assert all(words in answer.text for words in ("This is a test.", "words of the receiver"))
 
@@ -144,11 +146,11 @@ def look_at_an_event_in_the_web_interface(world: World) -> Run:
 
 
 @scene()
-def look_at_consents_in_the_web_interface(world: World) -> Run:
+def look_at_consents_in_the_web_interface(causeway: Causeway) -> Run:
     def run(fault: Fault) -> None:
-        person, client = somebody(world)
-        world.client = client
-        consent_id = world.approve(1).bank_token.partition(".")[0]
+        person, client = somebody(causeway)
+        causeway.client = client
+        consent_id = causeway.approve(1).bank_token.partition(".")[0]
         answer = shown(fault, lambda: person.get(f"/consents?client_id={client.client_id}"))
         assert (answer.status, consent_id in answer.text) == (200, True)
 
@@ -156,14 +158,14 @@ def look_at_consents_in_the_web_interface(world: World) -> Run:
 
 
 @scene()
-def look_at_the_deliveries_of_a_consent_in_the_web_interface(world: World) -> Run:
+def look_at_the_deliveries_of_a_consent_in_the_web_interface(causeway: Causeway) -> Run:
     def run(fault: Fault) -> None:
-        person, world.client = somebody(world)
-        consent_id = world.approve(1).bank_token.partition(".")[0]
-        consent = world.hub.openbanking.consent_list.find(consent_id)
+        person, causeway.client = somebody(causeway)
+        consent_id = causeway.approve(1).bank_token.partition(".")[0]
+        consent = causeway.hub.openbanking.consent_list.find(consent_id)
         assert consent is not None
-        world.hub.openbanking.call(end_consent, consent, by="bank")
-        events = [each.delivery_id for each in world.recorded("event") if each.consent_id == consent_id]
+        causeway.hub.openbanking.call(end_consent, consent, by="bank")
+        events = [each.delivery_id for each in causeway.recorded("event") if each.consent_id == consent_id]
         answer = shown(fault, lambda: person.get(f"/consents/{consent_id}"))
         assert answer.status == 200
         assert events
@@ -173,11 +175,11 @@ def look_at_the_deliveries_of_a_consent_in_the_web_interface(world: World) -> Ru
 
 
 @scene()
-def look_at_an_event_for_fetching_in_the_web_interface(world: World) -> Run:
+def look_at_an_event_for_fetching_in_the_web_interface(causeway: Causeway) -> Run:
     def run(fault: Fault) -> None:
-        person, client = somebody(world)
-        client = world.hub.openbanking.clients.update(client.client_id, events="poll").client
-        event_id, at = world.hub.openbanking.tpp_events.send_test(client), milliseconds(world.clock)
+        person, client = somebody(causeway)
+        client = causeway.hub.openbanking.clients.update(client.client_id, events="poll").client
+        event_id, at = causeway.hub.openbanking.tpp_events.send_test(client), milliseconds(causeway.clock)
         place = f"/deliveries/{event_id}?client_id={client.client_id}&at={at}"
         answer = shown(fault, lambda: person.get(place))
         assert "This is a test." in answer.text
@@ -186,12 +188,12 @@ def look_at_an_event_for_fetching_in_the_web_interface(world: World) -> Run:
 
 
 @scene()
-def look_at_activity_in_the_web_interface(world: World) -> Run:
+def look_at_activity_in_the_web_interface(causeway: Causeway) -> Run:
     def run(fault: Fault) -> None:
-        person, world.client = somebody(world)
-        assert world.tpp("GET", "/tpp/banks").status == 200
-        world.hub.statistics.measurements.write()
-        for place in (f"/clients/{world.client.client_id}/activity", "/"):
+        person, causeway.client = somebody(causeway)
+        assert causeway.tpp("GET", "/tpp/banks").status == 200
+        causeway.hub.statistics.measurements.write()
+        for place in (f"/clients/{causeway.client.client_id}/activity", "/"):
             answer = shown(fault, lambda place=place: person.get(place))  # type: ignore[misc]
             assert (answer.status, "GET /tpp/banks" in answer.text) == (200, True)
 
@@ -199,86 +201,86 @@ def look_at_activity_in_the_web_interface(world: World) -> Run:
 
 
 @scene()
-def end_a_consent_in_the_web_interface(world: World) -> Run:
+def end_a_consent_in_the_web_interface(causeway: Causeway) -> Run:
     """The consent has ended when the page says so, and the bank is told once."""
 
     def run(fault: Fault) -> None:
-        person, world.client = somebody(world)
-        consent_id = world.approve(1).bank_token.partition(".")[0]
+        person, causeway.client = somebody(causeway)
+        consent_id = causeway.approve(1).bank_token.partition(".")[0]
         place = f"/consents/{consent_id}"
         person.get(f"{place}?ask=end")
         token = person.token
         answer = shown(fault, lambda: person.post(place, token))
         assert answer.status == 303
-        found = world.hub.openbanking.consent_list.find(consent_id)
+        found = causeway.hub.openbanking.consent_list.find(consent_id)
         assert found is not None
         assert (found.status, found.ended_by) == ("revoked", "tpp")
-        notices = [delivery for delivery in world.recorded("revoke_token") if delivery.consent_id == consent_id]
+        notices = [delivery for delivery in causeway.recorded("revoke_token") if delivery.consent_id == consent_id]
         assert len(notices) == 1
 
     return run
 
 
 @scene()
-def look_at_performance_in_the_web_interface(world: World) -> Run:
+def look_at_performance_in_the_web_interface(causeway: Causeway) -> Run:
     def run(fault: Fault) -> None:
-        today = world.clock.now().date()
+        today = causeway.clock.now().date()
         yesterday = today - timedelta(days=1)
         earlier, now = (hourly("ALPHGB21", hours_of(day)[8], answered=7) for day in (yesterday, today))
-        world.hub.store.transact([record("ALPHGB21", yesterday, earlier).put(), keeping(now)])
-        world.hub.openbanking.banks.directory()
-        world.hub.statistics.__dict__.pop("today", None)  # it would remember the day
-        answer = shown(fault, lambda: Person(world).get("/performance?bic=ALPHGB21"))
+        causeway.hub.store.transact([record("ALPHGB21", yesterday, earlier).put(), keeping(now)])
+        causeway.hub.openbanking.banks.directory()
+        causeway.hub.statistics.__dict__.pop("today", None)  # it would remember the day
+        answer = shown(fault, lambda: Person(causeway).get("/performance?bic=ALPHGB21"))
         assert (answer.status, answer.text.count("<dd>7</dd>")) == (200, 2)
 
     return run
 
 
 @scene()
-def look_at_the_performance_of_all_banks_in_the_web_interface(world: World) -> Run:
+def look_at_the_performance_of_all_banks_in_the_web_interface(causeway: Causeway) -> Run:
     def run(fault: Fault) -> None:
-        yesterday = world.clock.now().date() - timedelta(days=1)
+        yesterday = causeway.clock.now().date() - timedelta(days=1)
         counters = hourly("ALPHGB21", hours_of(yesterday)[8], answered=7)
-        world.hub.store.transact([record("ALPHGB21", yesterday, counters).put()])
-        day_overviews.build_overviews(world.hub.store, [yesterday], ["ALPHGB21"])
-        world.hub.openbanking.banks.directory()
-        world.hub.statistics.__dict__.pop("open_downtimes", None)  # it would remember which banks are down
-        answer = shown(fault, lambda: Person(world).get("/performance"))
+        causeway.hub.store.transact([record("ALPHGB21", yesterday, counters).put()])
+        day_overviews.build_overviews(causeway.hub.store, [yesterday], ["ALPHGB21"])
+        causeway.hub.openbanking.banks.directory()
+        causeway.hub.statistics.__dict__.pop("open_downtimes", None)  # it would remember which banks are down
+        answer = shown(fault, lambda: Person(causeway).get("/performance"))
         assert (answer.status, answer.text.count('class="number">7</td>')) == (200, 1)
 
     return run
 
 
 @scene()
-def send_a_delivery_again_in_the_web_interface(world: World) -> Run:
+def send_a_delivery_again_in_the_web_interface(causeway: Causeway) -> Run:
     def run(fault: Fault) -> None:
-        person, client = somebody(world)
-        delivery_id = world.hub.openbanking.tpp_events.send_test(client)
-        world.hub.delivery.worker.attempt(delivery_id)
-        assert world.delivery(delivery_id).state == "delivered"
+        person, client = somebody(causeway)
+        delivery_id = causeway.hub.openbanking.tpp_events.send_test(client)
+        causeway.hub.delivery.worker.attempt(delivery_id)
+        assert causeway.delivery(delivery_id).state == "delivered"
         person.get(f"/deliveries/{delivery_id}")
         token = person.token
         answer = shown(fault, lambda: person.post(f"/deliveries/{delivery_id}", token))
         assert answer.status == 303
-        assert world.delivery(delivery_id).state == "due"
+        assert causeway.delivery(delivery_id).state == "due"
 
     return run
 
 
 @scene()
-def set_a_password_by_a_link_in_the_web_interface(world: World) -> Run:
+def set_a_password_by_a_link_in_the_web_interface(causeway: Causeway) -> Run:
     """The link is used up with the new password, or not at all."""
 
     def run(fault: Fault) -> None:
-        user = world.hub.website.users.add(f"{new_id()}@example.com", terms_accepted=True)
-        link = world.hub.website.call(account_flow.issue_operator_link, user)
-        place = link.removeprefix(world.hub.settings.public_url)
-        person = Person(world)
+        user = causeway.hub.website.users.add(f"{new_id()}@example.com", terms_accepted=True)
+        link = causeway.hub.website.call(account_flow.issue_operator_link, user)
+        place = link.removeprefix(causeway.hub.settings.public_url)
+        person = Person(causeway)
         person.get(place)
         token = person.token
         answer = shown(fault, lambda: person.post(place, token, password="rain on a tin roof"))
         assert answer.status in (303, 404), "after an answer that was lost the link has been used"
-        changed = world.hub.website.users.get(user.email)
+        changed = causeway.hub.website.users.get(user.email)
         assert (changed.has_password, changed.generation) == (True, 1)
         assert person.get(place).status == 404
 
@@ -286,20 +288,22 @@ def set_a_password_by_a_link_in_the_web_interface(world: World) -> Run:
 
 
 @scene()
-def ask_for_a_new_password_in_the_web_interface(world: World) -> Run:
+def ask_for_a_new_password_in_the_web_interface(causeway: Causeway) -> Run:
     """Whoever was told that a mail is on its way gets one whose link is good."""
 
     def run(fault: Fault) -> None:
-        user = world.hub.website.users.add(f"{new_id()}@example.com", terms_accepted=True)
-        person = Person(world)
+        user = causeway.hub.website.users.add(f"{new_id()}@example.com", terms_accepted=True)
+        person = Person(causeway)
         person.get("/forgotten")
         token = person.token
         answer = shown(fault, lambda: person.post("/forgotten", token, email=user.email))
         assert answer.status == 200
-        for delivery in world.recorded("mail"):
-            world.hub.delivery.worker.attempt(delivery.delivery_id)
-        links = [mail.text.partition("/reset/")[2].partition("\n")[0] for mail in world.mails if mail.to == user.email]
+        for delivery in causeway.recorded("mail"):
+            causeway.hub.delivery.worker.attempt(delivery.delivery_id)
+        links = [
+            mail.text.partition("/reset/")[2].partition("\n")[0] for mail in causeway.mails if mail.to == user.email
+        ]
         assert links
-        assert world.hub.website.call(account_flow.find_reset_user, links[-1]) == user
+        assert causeway.hub.website.call(account_flow.find_reset_user, links[-1]) == user
 
     return run

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from html.parser import HTMLParser
 from typing import Any
 
+from tests.causeway import Answer
 from tests.website.person import Person
-from tests.world import Answer
 
 CALLBACK = "http://127.0.0.1:8000/authorize/callback"
 

@@ -13,7 +13,7 @@ from chalicelib.bootstrap import Hub
 from chalicelib.website import notices
 from chalicelib.website.pages import COOKIE
 from chalicelib.website.records.users import User
-from tests.world import Answer, World
+from tests.causeway import Answer, Causeway
 
 PASSWORD = "correct horse battery"
 _TOKEN = re.compile(r'name="form_token" value="([^"]+)"')
@@ -31,16 +31,16 @@ class Person:
     ``address`` is the IP address that the person comes from, if it is to be another than everybody's.
     """
 
-    world: World
+    causeway: Causeway
     cookies: dict[str, str] = field(default_factory=dict)
     last: Answer = None  # type: ignore[assignment]
     set_cookies: list[str] = field(default_factory=list)
     address: str | None = None
 
     @classmethod
-    def signed_in(cls, world: World, email: str) -> Person:
+    def signed_in(cls, causeway: Causeway, email: str) -> Person:
         """Somebody who is signed in; without a password, which would cost a hash."""
-        return cls(world, {COOKIE: world.hub.website.sessions.begin(known(world.hub, email)).cookie})
+        return cls(causeway, {COOKIE: causeway.hub.website.sessions.begin(known(causeway.hub, email)).cookie})
 
     def get(self, path: str, headers: Mapping[str, str] | None = None) -> Answer:
         return self._call("GET", path, None, headers)
@@ -71,7 +71,7 @@ class Person:
 
     def follow(self) -> Answer:
         """Go where the answer leads to, in this service."""
-        return self.get(self.last.headers["location"].removeprefix(self.world.hub.settings.public_url))
+        return self.get(self.last.headers["location"].removeprefix(self.causeway.hub.settings.public_url))
 
     @property
     def token(self) -> str:
@@ -125,7 +125,7 @@ class Person:
         if self.cookies:
             sent["cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
         identity = {"sourceIp": self.address} if self.address else None
-        self.last = self.world.call(method, path, body, sent, identity)
+        self.last = self.causeway.call(method, path, body, sent, identity)
         for cookie in self.last.headers.get("set-cookie", "").splitlines():
             self.set_cookies.append(cookie)
             name, _, value = cookie.partition(";")[0].partition("=")

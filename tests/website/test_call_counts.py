@@ -10,12 +10,12 @@ import pytest
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.statistics.day_overviews import DayOverview
 from chalicelib.statistics.days import hours_of
+from tests.causeway import Causeway
 from tests.dynamodb_calls import counted
 from tests.statistics.made_up import hourly, keeping
 from tests.website.authorization.journey import approve, open_request, run, with_tokens
 from tests.website.events.deliveries import send, send_test_event
 from tests.website.person import PASSWORD, Person
-from tests.world import World
 
 SESSION = "BatchGetItem"
 
@@ -31,9 +31,9 @@ def client_id(user: Person) -> str:
 @pytest.mark.parametrize(
     "path", ["/", "/terms", "/register", "/sign-in", "/forgotten", "/authorize/callback", "/specifications/account"]
 )
-def test_a_page_for_a_visitor_takes_no_call(world: World, visitor: Person, path: str) -> None:
-    world.hub.openbanking.banks.directory()
-    with counted(world) as calls:
+def test_a_page_for_a_visitor_takes_no_call(causeway: Causeway, visitor: Person, path: str) -> None:
+    causeway.hub.openbanking.banks.directory()
+    with counted(causeway) as calls:
         assert visitor.get(path).status == 200
 
     assert calls == []
@@ -66,49 +66,51 @@ def test_a_page_for_a_visitor_takes_no_call(world: World, visitor: Person, path:
     ],
 )
 def test_a_page_for_a_user_takes_the_session_and_a_fixed_number_of_calls(
-    world: World, user: Person, client_id: str, path: str, calls: list[str]
+    causeway: Causeway, user: Person, client_id: str, path: str, calls: list[str]
 ) -> None:
-    with counted(world) as made:
+    with counted(causeway) as made:
         assert user.get(path.format(client_id=client_id)).status in (200, 404)
 
     assert made == [SESSION, *calls]
 
 
-def test_an_event_page_takes_one_call_each_for_record_client_and_bodies(world: World, user: Person) -> None:
-    client_id = user.create_client("Eventful", events_url=world.receiver.url)
+def test_an_event_page_takes_one_call_each_for_record_client_and_bodies(causeway: Causeway, user: Person) -> None:
+    client_id = user.create_client("Eventful", events_url=causeway.receiver.url)
     path = send_test_event(user, client_id)
-    world.receiver.answers = [Reply(503, b"busy", {}, 0.1)]
-    send(world)
-    with counted(world) as calls:
+    causeway.receiver.answers = [Reply(503, b"busy", {}, 0.1)]
+    send(causeway)
+    with counted(causeway) as calls:
         user.get(path)
 
     assert "busy" in user.text
     assert calls == [SESSION, "BatchGetItem", "BatchGetItem", "BatchGetItem"]
 
 
-def test_sign_in_takes_four_calls(world: World, visitor: Person, email: str) -> None:
+def test_sign_in_takes_four_calls(causeway: Causeway, visitor: Person, email: str) -> None:
     visitor.register(email)
     visitor.cookies.clear()
     visitor.get("/sign-in")
     token = visitor.token
-    with counted(world) as calls:
+    with counted(causeway) as calls:
         assert visitor.post("/sign-in", token, email=email, password=PASSWORD).status == 303
 
     assert calls == ["TransactWriteItems", "BatchGetItem", "TransactWriteItems", "PutItem"]
 
 
-def test_running_a_request_takes_two_reads_and_two_writes(world: World, user: Person, client_id: str) -> None:
+def test_running_a_request_takes_two_reads_and_two_writes(causeway: Causeway, user: Person, client_id: str) -> None:
     open_request(user, client_id)
-    with counted(world) as calls:
+    with counted(causeway) as calls:
         run(user, client_id)
 
     assert calls == [SESSION, "BatchGetItem", "PutItem", "PutItem"]
 
 
-def test_the_callback_with_a_code_takes_a_fixed_number_of_calls(world: World, user: Person, client_id: str) -> None:
+def test_the_callback_with_a_code_takes_a_fixed_number_of_calls(
+    causeway: Causeway, user: Person, client_id: str
+) -> None:
     open_request(user, client_id)
-    back = approve(world, run(user, client_id))
-    with counted(world) as calls:
+    back = approve(causeway, run(user, client_id))
+    with counted(causeway) as calls:
         user.get(back)
     journey_and_client, redemption = ["BatchGetItem", "TransactWriteItems", "BatchGetItem"], ["BatchGetItem"]
 
@@ -118,29 +120,29 @@ def test_the_callback_with_a_code_takes_a_fixed_number_of_calls(world: World, us
 
 @pytest.mark.parametrize(("more", "client"), [("", ["BatchGetItem"]), ("&format=json", [])])
 def test_a_journey_page_reads_its_consent_once(
-    world: World, user: Person, client_id: str, more: str, client: list[str]
+    causeway: Causeway, user: Person, client_id: str, more: str, client: list[str]
 ) -> None:
-    state = with_tokens(world, user, client_id)
-    with counted(world) as calls:
+    state = with_tokens(causeway, user, client_id)
+    with counted(causeway) as calls:
         user.get(f"/authorize/callback?state={state}{more}")
 
     journey, consent = ["BatchGetItem"], ["BatchGetItem"]
     assert calls == [SESSION, *journey, *consent, *client]
 
 
-def test_the_latest_journeys_take_one_call(world: World, user: Person, email: str) -> None:
+def test_the_latest_journeys_take_one_call(causeway: Causeway, user: Person, email: str) -> None:
     for number in range(40):
-        state = f"{world.clock.time() + number:08x}{'x' * 43}"
-        world.hub.website.journeys.begin(email, state, {"scopes": [], "begun_at": number}, None)
-    with counted(world) as calls:
-        found = world.hub.website.journeys.list_latest(email)
+        state = f"{causeway.clock.time() + number:08x}{'x' * 43}"
+        causeway.hub.website.journeys.begin(email, state, {"scopes": [], "begun_at": number}, None)
+    with counted(causeway) as calls:
+        found = causeway.hub.website.journeys.list_latest(email)
 
     assert calls == ["Query"]
-    assert [int(journey.state[:8], 16) - world.clock.time() for journey in found] == list(range(39, 29, -1))
+    assert [int(journey.state[:8], 16) - causeway.clock.time() for journey in found] == list(range(39, 29, -1))
 
 
 HOURS_SO_FAR = ["Query"] * 10
-"""The world's clock begins at 09:00."""
+"""The service's clock begins at 09:00."""
 
 
 @pytest.mark.parametrize(
@@ -148,45 +150,45 @@ HOURS_SO_FAR = ["Query"] * 10
     [("from=2026-01-01&to=2026-03-01", 1), ("from=2025-12-31&to=2026-01-01", 2), ("from=2025-03-01&to=2026-03-01", 5)],
 )
 def test_the_performance_page_takes_one_query_per_quarter_and_per_hour_of_today(
-    world: World, visitor: Person, days: str, quarters: int
+    causeway: Causeway, visitor: Person, days: str, quarters: int
 ) -> None:
-    world.hub.openbanking.banks.directory()
-    with counted(world) as calls:
+    causeway.hub.openbanking.banks.directory()
+    with counted(causeway) as calls:
         visitor.get(f"/performance?bic=ALPHGB21&{days}")
 
     assert calls == ["Query"] * quarters + HOURS_SO_FAR
 
 
 def test_the_performance_page_caches_today_for_a_minute_and_reads_at_most_24_hours(
-    world: World, visitor: Person
+    causeway: Causeway, visitor: Person
 ) -> None:
     visitor.get("/performance?bic=ALPHGB21")
-    with counted(world) as calls:
+    with counted(causeway) as calls:
         visitor.get("/performance?bic=ALPHGB21")
     assert calls == ["Query"]
 
-    world.clock.advance(15 * 3600 - 1)
-    world.hub.openbanking.banks.directory()
-    with counted(world) as calls:
+    causeway.clock.advance(15 * 3600 - 1)
+    causeway.hub.openbanking.banks.directory()
+    with counted(causeway) as calls:
         visitor.get("/performance?bic=ALPHGB21")
     assert calls == ["Query"] * (1 + 24)
 
 
 @pytest.mark.parametrize(("hours_ago", "more"), [(1, 1), (2, 24), (26, 48)])
 def test_the_performance_page_reads_back_to_the_last_answer_at_most_48_hours(
-    world: World, visitor: Person, hours_ago: int, more: int
+    causeway: Causeway, visitor: Person, hours_ago: int, more: int
 ) -> None:
-    midnight = hours_of(world.clock.now().date())[0]
+    midnight = hours_of(causeway.clock.now().date())[0]
     counters = hourly("ALPHGB21", midnight, unanswered=1), hourly("ALPHGB21", midnight - 3600 * hours_ago, answered=1)
-    world.hub.store.transact([keeping(each) for each in counters])
-    world.hub.openbanking.banks.directory()
-    with counted(world) as calls:
+    causeway.hub.store.transact([keeping(each) for each in counters])
+    causeway.hub.openbanking.banks.directory()
+    with counted(causeway) as calls:
         visitor.get("/performance?bic=ALPHGB21")
     assert calls == ["Query", *HOURS_SO_FAR, *["Query"] * more]
 
-    world.clock.advance(60)
-    world.hub.openbanking.banks.directory()
-    with counted(world) as calls:
+    causeway.clock.advance(60)
+    causeway.hub.openbanking.banks.directory()
+    with counted(causeway) as calls:
         visitor.get("/performance?bic=ALPHGB21")
     assert calls == ["Query"] * (1 + 2)
 
@@ -201,18 +203,18 @@ def test_the_performance_page_reads_back_to_the_last_answer_at_most_48_hours(
     ],
 )
 def test_an_invalid_performance_query_takes_at_most_the_bank_lookup(
-    world: World, visitor: Person, query: str, expected: list[str]
+    causeway: Causeway, visitor: Person, query: str, expected: list[str]
 ) -> None:
-    world.hub.openbanking.banks.directory()
-    with counted(world) as calls:
+    causeway.hub.openbanking.banks.directory()
+    with counted(causeway) as calls:
         visitor.get(f"/performance?{query}")
 
     assert calls == expected
 
 
-def test_a_download_of_days_does_not_read_today(world: World, visitor: Person) -> None:
-    world.hub.openbanking.banks.directory()
-    with counted(world) as calls:
+def test_a_download_of_days_does_not_read_today(causeway: Causeway, visitor: Person) -> None:
+    causeway.hub.openbanking.banks.directory()
+    with counted(causeway) as calls:
         visitor.get("/performance?bic=ALPHGB21&format=csv")
 
     assert calls == ["Query"]
@@ -223,18 +225,18 @@ def test_a_download_of_days_does_not_read_today(world: World, visitor: Person) -
 )
 @pytest.mark.parametrize("more_banks", [0, 300])
 def test_the_overview_takes_the_same_calls_for_2_and_302_banks(
-    world: World, visitor: Person, monkeypatch: pytest.MonkeyPatch, days: str, reads: int, more_banks: int
+    causeway: Causeway, visitor: Person, monkeypatch: pytest.MonkeyPatch, days: str, reads: int, more_banks: int
 ) -> None:
     """One read per hundred days and, once a minute, a query for the banks that are down."""
-    listed = world.hub.openbanking.banks.directory()
+    listed = causeway.hub.openbanking.banks.directory()
     more = [replace(listed[0], bic=f"X{number:05}GB", name=f"Bank {number}") for number in range(more_banks)]
-    monkeypatch.setattr(world.hub.openbanking.banks, "directory", lambda: [*listed, *more])
+    monkeypatch.setattr(causeway.hub.openbanking.banks, "directory", lambda: [*listed, *more])
     known = DayOverview({bank.bic: (1, 1, 0, 0, 9, 0, 9 << 1000) for bank in (*listed, *more)})
     for ago in range(1, 31):
-        world.hub.store.put("statistics", known.to_item(world.clock.now().date() - timedelta(days=ago)))
-    with counted(world) as calls:
+        causeway.hub.store.put("statistics", known.to_item(causeway.clock.now().date() - timedelta(days=ago)))
+    with counted(causeway) as calls:
         assert f"{2 + more_banks} banks" in visitor.get(f"/performance{days}").text
-    with counted(world) as again:
+    with counted(causeway) as again:
         visitor.get(f"/performance{days}")
 
     assert sorted(calls) == ["BatchGetItem"] * reads + ["Query"]

@@ -9,9 +9,9 @@ import pytest
 from chalicelib.openbanking.records import client_list
 from chalicelib.website import start_views
 from chalicelib.website.pages import CLIENT_COOKIE
+from tests.causeway import Causeway
 from tests.dynamodb_calls import counted
 from tests.website.person import Person
-from tests.world import World
 
 LISTS = pytest.mark.parametrize("path", ["/consents", "/deliveries", "/authorize"])
 
@@ -25,56 +25,56 @@ def chosen(user: Person, path: str) -> str:
     return found[1]
 
 
-def make_client(world: World, email: str, title: str, active: bool = True) -> str:
+def make_client(causeway: Causeway, email: str, title: str, active: bool = True) -> str:
     """A client of the user, made by the operator a second after the ones before; answers the Client ID."""
-    world.clock.advance(1)
-    made = world.hub.openbanking.clients.create(owner=email, title=title, active=active)
+    causeway.clock.advance(1)
+    made = causeway.hub.openbanking.clients.create(owner=email, title=title, active=active)
     return made.client.client_id
 
 
 @LISTS
-def test_a_list_defaults_to_the_newest_active_client(world: World, user: Person, email: str, path: str) -> None:
-    make_client(world, email, "Older")
-    newest = make_client(world, email, "Newest")
-    make_client(world, email, "Inactive", active=False)
+def test_a_list_defaults_to_the_newest_active_client(causeway: Causeway, user: Person, email: str, path: str) -> None:
+    make_client(causeway, email, "Older")
+    newest = make_client(causeway, email, "Newest")
+    make_client(causeway, email, "Inactive", active=False)
 
     assert chosen(user, path) == newest
 
 
 @LISTS
-def test_a_list_defaults_to_the_last_selected_client(world: World, user: Person, email: str, path: str) -> None:
-    own = make_client(world, email, "Own")
-    make_client(world, email, "Newer")
+def test_a_list_defaults_to_the_last_selected_client(causeway: Causeway, user: Person, email: str, path: str) -> None:
+    own = make_client(causeway, email, "Own")
+    make_client(causeway, email, "Newer")
     user.get(f"{path}?client_id={own}")
 
     assert chosen(user, "/consents") == chosen(user, "/deliveries") == chosen(user, "/authorize") == own
     assert "HttpOnly" in user.set_cookie(CLIENT_COOKIE)
 
 
-def test_opening_a_client_page_selects_the_client(world: World, user: Person, email: str) -> None:
-    own = make_client(world, email, "Own")
-    make_client(world, email, "Newer")
+def test_opening_a_client_page_selects_the_client(causeway: Causeway, user: Person, email: str) -> None:
+    own = make_client(causeway, email, "Own")
+    make_client(causeway, email, "Newer")
     user.get(f"/clients/{own}/activity")
 
     assert chosen(user, "/consents") == own
 
 
 def test_a_list_without_inactive_clients_keeps_the_selection_of_the_other_lists(
-    world: World, user: Person, email: str
+    causeway: Causeway, user: Person, email: str
 ) -> None:
-    inactive = make_client(world, email, "Inactive", active=False)
-    active = make_client(world, email, "Active")
+    inactive = make_client(causeway, email, "Inactive", active=False)
+    active = make_client(causeway, email, "Active")
     user.get(f"/clients/{inactive}")
 
     assert chosen(user, "/authorize") == active
     assert chosen(user, "/consents") == inactive
 
 
-def test_viewing_an_archived_client_keeps_the_selected_client(world: World, user: Person, email: str) -> None:
-    own = make_client(world, email, "Own")
-    newest = make_client(world, email, "Newest")
-    archived = make_client(world, email, "Archived")
-    world.hub.openbanking.clients.archive(archived)
+def test_viewing_an_archived_client_keeps_the_selected_client(causeway: Causeway, user: Person, email: str) -> None:
+    own = make_client(causeway, email, "Own")
+    newest = make_client(causeway, email, "Newest")
+    archived = make_client(causeway, email, "Archived")
+    causeway.hub.openbanking.clients.archive(archived)
     user.get(f"/consents?client_id={own}")
     for path in ("/consents", "/deliveries"):
         user.get(f"{path}?client_id={archived}")
@@ -82,8 +82,8 @@ def test_viewing_an_archived_client_keeps_the_selected_client(world: World, user
     assert chosen(user, "/consents") == own != newest
 
 
-def test_signing_out_deletes_the_selected_client(world: World, user: Person, email: str) -> None:
-    user.get(f"/clients/{make_client(world, email, 'Own')}")
+def test_signing_out_deletes_the_selected_client(causeway: Causeway, user: Person, email: str) -> None:
+    user.get(f"/clients/{make_client(causeway, email, 'Own')}")
     assert CLIENT_COOKIE in user.cookies
     user.post("/sign-out")
 
@@ -93,25 +93,25 @@ def test_signing_out_deletes_the_selected_client(world: World, user: Person, ema
 
 @LISTS
 def test_an_archived_or_foreign_client_in_the_cookie_is_ignored(
-    world: World, user: Person, email: str, path: str
+    causeway: Causeway, user: Person, email: str, path: str
 ) -> None:
-    archived = make_client(world, email, "Archived")
-    own = make_client(world, email, "Own")
-    world.hub.openbanking.clients.archive(archived)
-    foreign = Person.signed_in(world, "grace@example.com").create_client("Foreign")
+    archived = make_client(causeway, email, "Archived")
+    own = make_client(causeway, email, "Own")
+    causeway.hub.openbanking.clients.archive(archived)
+    foreign = Person.signed_in(causeway, "grace@example.com").create_client("Foreign")
 
     for last in (archived, foreign, "nothing"):
         user.cookies[CLIENT_COOKIE] = last
         assert chosen(user, path) == own
 
 
-def test_the_selected_client_costs_no_read(world: World, user: Person, email: str) -> None:
-    own = make_client(world, email, "Own")
+def test_the_selected_client_costs_no_read(causeway: Causeway, user: Person, email: str) -> None:
+    own = make_client(causeway, email, "Own")
     user.get("/consents")
-    with counted(world) as with_cookie:
+    with counted(causeway) as with_cookie:
         user.get("/consents")
     user.cookies.pop(CLIENT_COOKIE)
-    with counted(world) as without:
+    with counted(causeway) as without:
         user.get("/consents")
 
     assert with_cookie == without
@@ -119,8 +119,10 @@ def test_the_selected_client_costs_no_read(world: World, user: Person, email: st
 
 
 @pytest.mark.parametrize("path", ["/consents", "/deliveries"])
-def test_a_user_with_archived_clients_only_sees_a_message(world: World, user: Person, email: str, path: str) -> None:
-    world.hub.openbanking.clients.archive(make_client(world, email, "Archived"))
+def test_a_user_with_archived_clients_only_sees_a_message(
+    causeway: Causeway, user: Person, email: str, path: str
+) -> None:
+    causeway.hub.openbanking.clients.archive(make_client(causeway, email, "Archived"))
     user.get(path)
 
     assert "All your clients are archived" in user.text
@@ -138,14 +140,14 @@ def test_a_user_with_archived_clients_only_sees_a_message(world: World, user: Pe
     ],
 )
 def test_a_user_with_unexamined_older_clients_sees_a_message_about_the_newest(
-    world: World, user: Person, email: str, monkeypatch: pytest.MonkeyPatch, path: str, text: str
+    causeway: Causeway, user: Person, email: str, monkeypatch: pytest.MonkeyPatch, path: str, text: str
 ) -> None:
     monkeypatch.setattr(start_views, "CLIENTS", 1)
     monkeypatch.setattr(client_list, "CHOICES", 1)
     monkeypatch.setattr(client_list, "EXAMINED", 4)
-    older = make_client(world, email, "Older")
+    older = make_client(causeway, email, "Older")
     for _ in range(4):
-        world.hub.openbanking.clients.archive(make_client(world, email, "Archived"))
+        causeway.hub.openbanking.clients.archive(make_client(causeway, email, "Archived"))
     user.get(path)
 
     assert text in user.text
@@ -157,11 +159,11 @@ def test_a_user_with_unexamined_older_clients_sees_a_message_about_the_newest(
     ("path", "queries"), [("/clients", 1), ("/consents", 1), ("/deliveries", 1), ("/authorize", 3)]
 )
 def test_a_list_without_a_client_takes_a_fixed_number_of_queries(
-    world: World, user: Person, path: str, queries: int
+    causeway: Causeway, user: Person, path: str, queries: int
 ) -> None:
     """``/authorize`` also queries inactive clients and the latest journeys."""
     user.get(path)
-    with counted(world) as calls:
+    with counted(causeway) as calls:
         user.get(path)
 
     assert calls == ["BatchGetItem", *["Query"] * queries]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from chalicelib.website import docs_search
+from tests.causeway import Causeway
 from tests.website.person import Person
-from tests.world import World
 
 
 def test_title_matches_rank_before_headings_and_headings_before_text() -> None:
@@ -62,9 +62,9 @@ def test_a_search_requires_every_word_and_an_empty_search_finds_nothing() -> Non
     assert docs_search.search("  ") == ()
 
 
-def test_a_search_with_more_than_twelve_different_words_finds_nothing(world: World) -> None:
+def test_a_search_with_more_than_twelve_different_words_finds_nothing(causeway: Causeway) -> None:
     twelve = "the of and a in to is for that with by it"
-    person = Person(world)
+    person = Person(causeway)
 
     assert docs_search.search(f"{twelve} {twelve} The")
     assert docs_search.search(f"{twelve} on") == ()
@@ -72,8 +72,8 @@ def test_a_search_with_more_than_twelve_different_words_finds_nothing(world: Wor
     assert (page.status, "A search takes at most 12 different words" in page.text) == (200, True)
 
 
-def test_every_search_result_links_to_an_existing_heading(world: World) -> None:
-    person = Person(world)
+def test_every_search_result_links_to_an_existing_heading(causeway: Causeway) -> None:
+    person = Person(causeway)
     for word in ("payment", "card", "webhook", "make"):
         places = docs_search.search(word)
         assert places

@@ -13,15 +13,15 @@ from chalicelib.website.docs_index import Document, Part
 from infra.render.docs.site import markdown_copy
 from infra.render.docs.site_parts import plain, sections
 from infra.render.docs.sources import source_of
+from tests.causeway import Answer, Causeway
 from tests.documents import ROOT
 from tests.website.docs_places import DIVIDED_PAGES, PAGE_PLACES, PAGES, document_of, places_of
 from tests.website.person import Person
-from tests.world import Answer, World
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_every_page_has_its_title_is_current_in_the_menu_and_has_unique_ids(world: World, page: str) -> None:
-    person = Person(world)
+def test_every_page_has_its_title_is_current_in_the_menu_and_has_unique_ids(causeway: Causeway, page: str) -> None:
+    person = Person(causeway)
     for place in places_of(page):
         answer = person.get(place)
 
@@ -40,10 +40,12 @@ def shown() -> dict[str, Answer]:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_links_of_a_page_lead_to_existing_pages_and_headings(world: World, shown: dict[str, Answer], page: str) -> None:
+def test_links_of_a_page_lead_to_existing_pages_and_headings(
+    causeway: Causeway, shown: dict[str, Answer], page: str
+) -> None:
     def get(address: str) -> Answer:
         if address not in shown:
-            shown[address] = Person(world).get(address)
+            shown[address] = Person(causeway).get(address)
         return shown[address]
 
     for place in places_of(page):
@@ -54,22 +56,22 @@ def test_links_of_a_page_lead_to_existing_pages_and_headings(world: World, shown
             assert not anchor or f'id="{anchor}"' in answer.text, target
 
 
-def test_a_page_is_available_as_markdown_with_suffix_md(world: World) -> None:
-    answer = Person(world).get("/docs/guides/tpp.md")
+def test_a_page_is_available_as_markdown_with_suffix_md(causeway: Causeway) -> None:
+    answer = Person(causeway).get("/docs/guides/tpp.md")
 
     assert answer.headers["content-type"] == "text/markdown; charset=utf-8"
     assert answer.text == markdown_copy("guides/tpp", (ROOT / "docs/guides/tpp.md").read_text("utf-8"))
 
 
-def test_the_start_page_is_available_as_markdown(world: World) -> None:
+def test_the_start_page_is_available_as_markdown(causeway: Causeway) -> None:
     expected = markdown_copy("README", (ROOT / "docs/README.md").read_text("utf-8"))
 
-    assert Person(world).get("/docs.md").text == expected
+    assert Person(causeway).get("/docs.md").text == expected
 
 
 @pytest.mark.parametrize("place", PAGE_PLACES)
-def test_links_in_the_markdown_of_a_page_lead_to_existing_markdown(world: World, place: str) -> None:
-    person = Person(world)
+def test_links_in_the_markdown_of_a_page_lead_to_existing_markdown(causeway: Causeway, place: str) -> None:
+    person = Person(causeway)
     folder = "/docs/" if place == "/docs" else f"{place.rpartition('/')[0]}/"
     for target in set(re.findall(r"\]\(([^)#:\s]+\.md)[)#]", person.get(f"{place}.md").text)):
         assert person.get(posixpath.normpath(folder + target)).status == 200, target
@@ -78,14 +80,14 @@ def test_links_in_the_markdown_of_a_page_lead_to_existing_markdown(world: World,
 @pytest.mark.parametrize(
     ("place", "file"), [("/docs/sdk", "sdk/README.md"), ("/docs/sdk-changelog", "sdk/CHANGELOG.md")]
 )
-def test_the_documents_of_the_python_package_are_pages(world: World, place: str, file: str) -> None:
+def test_the_documents_of_the_python_package_are_pages(causeway: Causeway, place: str, file: str) -> None:
     (title,) = re.findall("^# (.+)$", (ROOT / file).read_text("utf-8").partition("\n\n")[0])
 
-    assert f"<h1>{title}</h1>" in Person(world).get(place).text
+    assert f"<h1>{title}</h1>" in Person(causeway).get(place).text
 
 
-def test_scripts_of_a_guide_can_be_downloaded(world: World) -> None:
-    answer = Person(world).get("/docs/guides/bank.py")
+def test_scripts_of_a_guide_can_be_downloaded(causeway: Causeway) -> None:
+    answer = Person(causeway).get("/docs/guides/bank.py")
 
     assert answer.headers["content-type"] == "text/plain; charset=utf-8"
     assert answer.text == (ROOT / "docs/guides/bank.py").read_text("utf-8")
@@ -107,27 +109,27 @@ def test_scripts_of_a_guide_can_be_downloaded(world: World) -> None:
         "reference/settings/events",
     ],
 )
-def test_an_unknown_page_returns_404(world: World, name: str) -> None:
-    assert Person(world).get(f"/docs/{name}").status == 404
+def test_an_unknown_page_returns_404(causeway: Causeway, name: str) -> None:
+    assert Person(causeway).get(f"/docs/{name}").status == 404
 
 
 @pytest.mark.parametrize("folder", ["guides", "concepts", "reference"])
-def test_the_folder_of_a_page_redirects_to_the_start_page(world: World, folder: str) -> None:
-    answer = world.call("GET", f"/docs/{folder}")
+def test_the_folder_of_a_page_redirects_to_the_start_page(causeway: Causeway, folder: str) -> None:
+    answer = causeway.call("GET", f"/docs/{folder}")
 
     assert (answer.status, answer.headers["location"]) == (303, "/docs")
 
 
-def test_a_search_shows_places_with_every_word(world: World) -> None:
-    person = Person(world)
+def test_a_search_shows_places_with_every_word(causeway: Causeway) -> None:
+    person = Person(causeway)
 
     person.get("/docs?q=Payment+initiation")
 
     assert 'href="/docs/reference/tpp-api/payments#post-tpppayment_initiation"' in person.last.text
 
 
-def test_a_search_without_results_shows_0_places(world: World) -> None:
-    person = Person(world)
+def test_a_search_without_results_shows_0_places(causeway: Causeway) -> None:
+    person = Person(causeway)
 
     person.get("/docs?q=<zebra>")
 
@@ -145,21 +147,21 @@ def test_a_search_without_results_shows_0_places(world: World) -> None:
         ("reference/card-actions/simulator", "cards"),
     ],
 )
-def test_a_reference_page_of_calls_links_to_its_api_screen(world: World, place: str, screen: str) -> None:
-    assert f'href="/specifications/{screen}">Try it out' in Person(world).get(f"/docs/{place}").text
+def test_a_reference_page_of_calls_links_to_its_api_screen(causeway: Causeway, place: str, screen: str) -> None:
+    assert f'href="/specifications/{screen}">Try it out' in Person(causeway).get(f"/docs/{place}").text
 
 
 @pytest.mark.parametrize("place", ["reference/tpp-api/events", "reference/settings"])
-def test_a_reference_page_without_an_api_screen_has_no_link_to_one(world: World, place: str) -> None:
-    assert "Try it out" not in Person(world).get(f"/docs/{place}").text
+def test_a_reference_page_without_an_api_screen_has_no_link_to_one(causeway: Causeway, place: str) -> None:
+    assert "Try it out" not in Person(causeway).get(f"/docs/{place}").text
 
 
 # -- parts of long pages
 
 
 @pytest.mark.parametrize("page", DIVIDED_PAGES)
-def test_every_old_address_of_a_section_links_to_its_new_place(world: World, page: str) -> None:
-    person, document = Person(world), document_of(page)
+def test_every_old_address_of_a_section_links_to_its_new_place(causeway: Causeway, page: str) -> None:
+    person, document = Person(causeway), document_of(page)
     shown = {each.place: person.get(each.place).text for each in pages(document)}
     headings = [each for found in sections(source_of(page)) for each in found.headings]
 
@@ -177,8 +179,10 @@ def test_every_old_address_of_a_section_links_to_its_new_place(world: World, pag
 
 
 @pytest.mark.parametrize("page", DIVIDED_PAGES)
-def test_a_page_and_its_subpages_contain_every_code_block_and_table_of_the_markdown(world: World, page: str) -> None:
-    person, document = Person(world), document_of(page)
+def test_a_page_and_its_subpages_contain_every_code_block_and_table_of_the_markdown(
+    causeway: Causeway, page: str
+) -> None:
+    person, document = Person(causeway), document_of(page)
     texts = [person.get(each.place).text for each in pages(document)]
     written = source_of(page)
 
@@ -186,8 +190,8 @@ def test_a_page_and_its_subpages_contain_every_code_block_and_table_of_the_markd
     assert sum(text.count("<table>") for text in texts) == len(re.findall(r"^\| ?-", written, re.MULTILINE))
 
 
-def test_a_subpage_links_to_its_parent_and_to_its_neighbours(world: World) -> None:
-    text = Person(world).get("/docs/reference/tpp-api/account").text
+def test_a_subpage_links_to_its_parent_and_to_its_neighbours(causeway: Causeway) -> None:
+    text = Person(causeway).get("/docs/reference/tpp-api/account").text
 
     assert '<p class="crumbs"><a href="/docs/reference/tpp-api">TPP calls and events</a></p>' in text
     assert 'href="/docs/reference/tpp-api/authorization" rel="prev"' in text
@@ -197,30 +201,30 @@ def test_a_subpage_links_to_its_parent_and_to_its_neighbours(world: World) -> No
 
 
 @pytest.mark.parametrize("page", DIVIDED_PAGES)
-def test_the_menu_lists_only_the_subpages_of_the_current_page(world: World, page: str) -> None:
-    person, document = Person(world), document_of(page)
+def test_the_menu_lists_only_the_subpages_of_the_current_page(causeway: Causeway, page: str) -> None:
+    person, document = Person(causeway), document_of(page)
     for each in pages(document):
         (menu,) = re.findall('<nav aria-label="Documentation">.*?</nav>', person.get(each.place).text, re.DOTALL)
         listed = re.findall(r'href="(/docs/\w[^"/]*/[^"/]*/[^"]*)"', menu)
         assert listed == [part.place for part in document.parts]
 
 
-def test_a_subpage_allows_the_methods_of_its_parent_page(world: World) -> None:
+def test_a_subpage_allows_the_methods_of_its_parent_page(causeway: Causeway) -> None:
     for method in ("GET", "HEAD", "OPTIONS", "POST", "DELETE"):
-        page, part = (world.call(method, f"/docs/reference/tpp-api{part}") for part in ("", "/account"))
+        page, part = (causeway.call(method, f"/docs/reference/tpp-api{part}") for part in ("", "/account"))
         assert (method, part.status, part.headers.get("allow")) == (method, page.status, page.headers.get("allow"))
 
 
-def test_llms_txt_lists_the_markdown_of_every_page(world: World) -> None:
-    answer = Person(world).get("/llms.txt")
+def test_llms_txt_lists_the_markdown_of_every_page(causeway: Causeway) -> None:
+    answer = Person(causeway).get("/llms.txt")
 
-    base = world.hub.settings.public_url
+    base = causeway.hub.settings.public_url
     assert answer.headers["content-type"] == "text/plain; charset=utf-8"
     assert re.findall(r"\]\((.+?)\): ", answer.text) == [f"{base}{place}.md" for place in PAGE_PLACES[1:]]
 
 
-def test_summaries_in_llms_txt_are_whole_sentences(world: World) -> None:
-    summaries = re.findall(r"^> (.+)$|\]\(.+?\): (.+)$", Person(world).get("/llms.txt").text, re.MULTILINE)
+def test_summaries_in_llms_txt_are_whole_sentences(causeway: Causeway) -> None:
+    summaries = re.findall(r"^> (.+)$|\]\(.+?\): (.+)$", Person(causeway).get("/llms.txt").text, re.MULTILINE)
 
     assert len(summaries) == len(PAGE_PLACES)
     assert [each for found in summaries for each in found if each and not each.endswith(".")] == []

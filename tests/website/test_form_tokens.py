@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from chalicelib import website
+from tests.causeway import Causeway
 from tests.website.person import PASSWORD, Person
-from tests.world import World
 
 pytestmark = pytest.mark.usefixtures("quick_hashes")
 
@@ -32,15 +32,15 @@ FORMS = [
 @pytest.mark.parametrize(("path", "fields"), FORMS)
 @pytest.mark.parametrize("token", ["", "x", "of another session"])
 def test_a_form_without_the_token_of_its_session_returns_403(
-    world: World, user: Person, path: str, fields: dict[str, str], token: str
+    causeway: Causeway, user: Person, path: str, fields: dict[str, str], token: str
 ) -> None:
-    given = Person(world).token if token == "of another session" else token
+    given = Person(causeway).token if token == "of another session" else token
     answer = user.post(path, token=given, form=fields)
 
     assert answer.status == 403
     assert "out of date" in user.text
-    assert world.recorded("mail") == []
-    assert world.hub.website.users.find("new@example.com") is None
+    assert causeway.recorded("mail") == []
+    assert causeway.hub.website.users.find("new@example.com") is None
     assert user.get("/clients").status == 200
     assert "Forged" not in user.text
 

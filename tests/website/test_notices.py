@@ -8,8 +8,8 @@ import pytest
 
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.website.notices import COOKIE, LIFETIME, TEXTS, Notice
+from tests.causeway import Causeway
 from tests.website.person import PASSWORD, Person
-from tests.world import World
 
 
 def test_every_notice_has_a_text() -> None:
@@ -49,7 +49,7 @@ def test_an_unknown_notice_cookie_shows_nothing(user: Person, value: str) -> Non
     assert user.text == before
 
 
-def test_registration_sign_in_and_sign_out_show_a_notice(world: World, visitor: Person) -> None:
+def test_registration_sign_in_and_sign_out_show_a_notice(causeway: Causeway, visitor: Person) -> None:
     email = f"{new_id()}@example.com"
     visitor.register(email)
     visitor.follow()
@@ -62,9 +62,9 @@ def test_registration_sign_in_and_sign_out_show_a_notice(world: World, visitor: 
     assert TEXTS[Notice.SIGNED_IN] in visitor.text
 
 
-def test_the_notice_cookie_is_short_lived_httponly_samesite_and_secure(world: World, user: Person) -> None:
+def test_the_notice_cookie_is_short_lived_httponly_samesite_and_secure(causeway: Causeway, user: Person) -> None:
     client_id = user.create_client()
-    world.hub.settings = replace(world.hub.settings, stage="dev", public_url="https://api.example.com/stage")
+    causeway.hub.settings = replace(causeway.hub.settings, stage="dev", public_url="https://api.example.com/stage")
     user.post(f"/clients/{client_id}", action="deactivate")
 
     (cookie,) = [each for each in user.set_cookies if each.startswith(f"__Host-{COOKIE}=client-deactivated")]

@@ -8,36 +8,38 @@ import pytest
 
 from chalicelib.website import rendered_files
 from chalicelib.website.openapi_documents import DOCUMENTS
-from tests.world import World
+from tests.causeway import Causeway
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_a_document_is_served_as_rendered(world: World, name: str) -> None:
-    answer = world.call("GET", f"/openapi/{name}.json")
+def test_a_document_is_served_as_rendered(causeway: Causeway, name: str) -> None:
+    answer = causeway.call("GET", f"/openapi/{name}.json")
 
     assert answer.status == 200
     assert answer.headers["content-type"] == "application/json"
     assert answer.text == rendered_files.read(f"openapi/{name}.json")
 
 
-def test_a_served_document_contains_the_address_of_the_stage(world: World) -> None:
-    world.hub.settings = replace(
-        world.hub.settings, public_url="https://hub.example", bank_api_url="https://banks.hub.example"
+def test_a_served_document_contains_the_address_of_the_stage(causeway: Causeway) -> None:
+    causeway.hub.settings = replace(
+        causeway.hub.settings, public_url="https://hub.example", bank_api_url="https://banks.hub.example"
     )
 
-    tpp, bank = world.call("GET", "/openapi/tpp.json"), world.call("GET", "/openapi/bank-v2.json")
+    tpp, bank = causeway.call("GET", "/openapi/tpp.json"), causeway.call("GET", "/openapi/bank-v2.json")
 
     assert tpp.body["servers"][0]["url"] == "https://hub.example"
     assert bank.body["servers"][0]["url"] == "https://banks.hub.example"
     assert "127.0.0.1" not in tpp.text + bank.text
 
 
-def test_an_unchanged_document_returns_304(world: World) -> None:
-    first = world.call("GET", "/openapi/tpp.json")
+def test_an_unchanged_document_returns_304(causeway: Causeway) -> None:
+    first = causeway.call("GET", "/openapi/tpp.json")
 
-    again = world.call("GET", "/openapi/tpp.json", headers={"If-None-Match": f'"other", {first.headers["etag"]}'})
-    strong = world.call("GET", "/openapi/tpp.json", headers={"If-None-Match": first.headers["etag"].removeprefix("W/")})
-    other = world.call("GET", "/openapi/tpp.json", headers={"If-None-Match": '"other"'})
+    again = causeway.call("GET", "/openapi/tpp.json", headers={"If-None-Match": f'"other", {first.headers["etag"]}'})
+    strong = causeway.call(
+        "GET", "/openapi/tpp.json", headers={"If-None-Match": first.headers["etag"].removeprefix("W/")}
+    )
+    other = causeway.call("GET", "/openapi/tpp.json", headers={"If-None-Match": '"other"'})
 
     assert (again.status, again.text, strong.status) == (304, "", 304)
     assert first.headers["etag"].startswith('W/"')  # since API Gateway compresses the document

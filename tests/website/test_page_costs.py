@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from tests.bench.pages import FOR_VISITORS, PLACES
+from tests.causeway import Causeway
 from tests.website.page_costs import BYTES
 from tests.website.person import Person
-from tests.world import World
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_page_keeps_its_size_budget(world: World, user: Person, place: str) -> None:
-    person = Person(world) if place in FOR_VISITORS else user
+def test_a_page_keeps_its_size_budget(causeway: Causeway, user: Person, place: str) -> None:
+    person = Person(causeway) if place in FOR_VISITORS else user
 
     page = person.get(place)
 

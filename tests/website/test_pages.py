@@ -12,8 +12,8 @@ from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from chalicelib.foundation.version import VERSION
 from chalicelib.website import site
 from chalicelib.website.page_links import LATEST_EVENTS, PAGES, RECEIVER, SIMULATOR
+from tests.causeway import Causeway
 from tests.website.person import Person
-from tests.world import World
 
 CODE = f"{'0' * 22}.{'A' * 43}"
 FORMS = ["/register", "/sign-in", "/clients/new"]
@@ -100,7 +100,7 @@ def test_a_user_page_redirects_a_visitor_to_sign_in(visitor: Person, place: str)
 
 
 def test_the_start_page_offers_visitors_a_sign_in_and_users_their_clients(
-    world: World, visitor: Person, user: Person
+    causeway: Causeway, visitor: Person, user: Person
 ) -> None:
     visitor.get("/")
     assert "Bank of version 2" in visitor.text
@@ -113,8 +113,8 @@ def test_the_start_page_offers_visitors_a_sign_in_and_users_their_clients(
     assert "Your clients Title State" in user.text
 
 
-def test_health_returns_status_stage_and_version(world: World) -> None:
-    assert world.call("GET", "/health").body == {"status": "ok", "stage": "local", "version": VERSION}
+def test_health_returns_status_stage_and_version(causeway: Causeway) -> None:
+    assert causeway.call("GET", "/health").body == {"status": "ok", "stage": "local", "version": VERSION}
 
 
 def test_the_footer_of_each_page_shows_the_version(visitor: Person, user: Person) -> None:
@@ -123,16 +123,16 @@ def test_the_footer_of_each_page_shows_the_version(visitor: Person, user: Person
         assert foot.startswith(f"{VERSION}, the open banking hub."), place
 
 
-def test_links_contain_the_path_prefix_of_the_service(world: World, visitor: Person) -> None:
-    world.hub.settings = replace(world.hub.settings, public_url="https://api.example.com/stage")
+def test_links_contain_the_path_prefix_of_the_service(causeway: Causeway, visitor: Person) -> None:
+    causeway.hub.settings = replace(causeway.hub.settings, public_url="https://api.example.com/stage")
     text = visitor.get("/").text
 
     assert not re.findall(r'(?:src|href|action)="/(?!stage)[^"]*"', text)
     assert visitor.get("/clients").headers["location"] == "/stage/sign-in?next=%2Fclients"
 
 
-def test_a_storage_failure_returns_503_with_advice_and_request_id(world: World, user: Person) -> None:
-    with world.storage_gone("query"):
+def test_a_storage_failure_returns_503_with_advice_and_request_id(causeway: Causeway, user: Person) -> None:
+    with causeway.storage_gone("query"):
         answer = user.get("/clients", headers={"x-request-id": "00000000-0000-4000-8000-000000000001"})
     assert answer.status == 503
     assert "storage did not respond" in user.text

@@ -13,8 +13,8 @@ import pytest
 from chalicelib.website import rendered_files
 from chalicelib.website.openapi_documents import DOCUMENTS, SCREENS
 from chalicelib.website.rendered_files import FINGERPRINT, NotRendered, cache_until_replaced
+from tests.causeway import Causeway
 from tests.website.person import Person
-from tests.world import World
 
 DEPLOYED = "This deployment has no rendered documents: run `make docs`, then deploy again."
 LOCAL = "The documents are being rendered: try again in a few seconds, or run `make docs`."
@@ -29,10 +29,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(params=[("dev", DEPLOYED), ("local", LOCAL)], ids=["deployed", "local"])
-def sentence(request: pytest.FixtureRequest, world: World, folder: Path) -> str:
+def sentence(request: pytest.FixtureRequest, causeway: Causeway, folder: Path) -> str:
     """What a stage without rendered files says."""
     stage, said = request.param
-    world.hub.settings = replace(world.hub.settings, stage=stage)
+    causeway.hub.settings = replace(causeway.hub.settings, stage=stage)
     return str(said)
 
 
@@ -49,8 +49,8 @@ def sentence(request: pytest.FixtureRequest, world: World, folder: Path) -> str:
         *(f"/specifications/{screen.name}" for screen in SCREENS),
     ],
 )
-def test_an_unrendered_page_returns_503_with_one_sentence(world: World, sentence: str, path: str) -> None:
-    answer = Person(world).get(path)
+def test_an_unrendered_page_returns_503_with_one_sentence(causeway: Causeway, sentence: str, path: str) -> None:
+    answer = Person(causeway).get(path)
 
     assert answer.status == 503
     assert sentence in answer.text
@@ -59,44 +59,46 @@ def test_an_unrendered_page_returns_503_with_one_sentence(world: World, sentence
 
 @pytest.mark.parametrize(("stage", "seconds"), [("local", "3"), ("dev", None)])
 def test_only_a_local_page_under_rendering_reloads_itself(
-    world: World, folder: Path, stage: Literal["local", "dev"], seconds: str | None
+    causeway: Causeway, folder: Path, stage: Literal["local", "dev"], seconds: str | None
 ) -> None:
-    world.hub.settings = replace(world.hub.settings, stage=stage)
+    causeway.hub.settings = replace(causeway.hub.settings, stage=stage)
 
-    assert Person(world).get("/docs").headers.get("refresh") == seconds
+    assert Person(causeway).get("/docs").headers.get("refresh") == seconds
 
 
 def test_a_page_does_not_reload_itself_after_a_failed_rendering(
-    world: World, folder: Path, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world.hub.settings = replace(world.hub.settings, stage="local")
+    causeway.hub.settings = replace(causeway.hub.settings, stage="local")
     monkeypatch.setattr(rendered_files, "rendering_failed", threading.Event())
     rendered_files.rendering_failed.set()
 
-    answer = Person(world).get("/docs")
+    answer = Person(causeway).get("/docs")
 
     assert "could not be rendered" in answer.text
     assert "refresh" not in answer.headers
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_an_unrendered_openapi_document_returns_503_with_one_sentence(world: World, sentence: str, name: str) -> None:
-    answer = world.call("GET", f"/openapi/{name}.json")
+def test_an_unrendered_openapi_document_returns_503_with_one_sentence(
+    causeway: Causeway, sentence: str, name: str
+) -> None:
+    answer = causeway.call("GET", f"/openapi/{name}.json")
 
     assert (answer.status, answer.body) == (503, {"error": sentence})
 
 
-def test_other_pages_work_without_rendered_files(world: World, folder: Path) -> None:
-    assert [Person(world).get(path).status for path in ("/", "/terms", "/performance", "/health")] == [200] * 4
+def test_other_pages_work_without_rendered_files(causeway: Causeway, folder: Path) -> None:
+    assert [Person(causeway).get(path).status for path in ("/", "/terms", "/performance", "/health")] == [200] * 4
 
 
-def test_a_document_is_served_as_soon_as_it_is_rendered(world: World, folder: Path) -> None:
-    before = world.call("GET", "/openapi/tpp.json")
+def test_a_document_is_served_as_soon_as_it_is_rendered(causeway: Causeway, folder: Path) -> None:
+    before = causeway.call("GET", "/openapi/tpp.json")
     (folder / "openapi").mkdir(parents=True)
     (folder / "openapi" / "tpp.json").write_text("{}", "utf-8")
     (folder / FINGERPRINT).write_text("1", "utf-8")
 
-    assert (before.status, world.call("GET", "/openapi/tpp.json").status) == (503, 200)
+    assert (before.status, causeway.call("GET", "/openapi/tpp.json").status) == (503, 200)
 
 
 def test_results_are_cached_until_the_folder_is_replaced(folder: Path) -> None:

@@ -23,9 +23,9 @@ from chalicelib.website.openapi_documents import SCREENS, load_document
 from chalicelib.website.pages import COOKIE, static_files
 from chalicelib.website.records.journeys import Journey
 from infra.render.openapi.cards import purposes
+from tests.causeway import Answer, Causeway
 from tests.website.authorization.journey import with_tokens
 from tests.website.person import Person, known
-from tests.world import Answer, World
 
 ROOM = Path(str(website.__file__)).parent
 MODULES = [*(ROOM / "static").glob("explorer-*.js"), ROOM / "static" / "json-view.js"]
@@ -35,15 +35,15 @@ TOKEN = f"{'0' * 22}~{'1' * 22}~ALPHGB21XXX.{'A' * 43}"
 
 
 @pytest.fixture
-def cookie(world: World) -> str:
-    """The cookie of a user who is signed in, and owns the world's client."""
-    world.client = world.hub.openbanking.clients.create(owner=OWNER, title="Budget Friend").client
-    return f"{COOKIE}={world.hub.website.sessions.begin(known(world.hub, OWNER)).cookie}"
+def cookie(causeway: Causeway) -> str:
+    """The cookie of a user who is signed in, and owns the service's client."""
+    causeway.client = causeway.hub.openbanking.clients.create(owner=OWNER, title="Budget Friend").client
+    return f"{COOKIE}={causeway.hub.website.sessions.begin(known(causeway.hub, OWNER)).cookie}"
 
 
-def shown(world: World, name: str, cookie: str = "", **query: str) -> Answer:
+def shown(causeway: Causeway, name: str, cookie: str = "", **query: str) -> Answer:
     asked = "?" + "&".join(f"{key}={quote(value)}" for key, value in query.items()) if query else ""
-    return world.call("GET", f"/specifications/{name}{asked}", headers={"cookie": cookie} if cookie else None)
+    return causeway.call("GET", f"/specifications/{name}{asked}", headers={"cookie": cookie} if cookie else None)
 
 
 def journey(hub: Hub, client: Client, *, owner: str = OWNER, expires_in: int = 3600) -> Journey:
@@ -72,8 +72,8 @@ def journey(hub: Hub, client: Client, *, owner: str = OWNER, expires_in: int = 3
 # -- what everybody sees
 
 
-def test_each_screen_lists_only_the_operations_of_its_tag(world: World) -> None:
-    pages = {screen.name: shown(world, screen.name).text for screen in SCREENS}
+def test_each_screen_lists_only_the_operations_of_its_tag(causeway: Causeway) -> None:
+    pages = {screen.name: shown(causeway, screen.name).text for screen in SCREENS}
 
     assert {"authorization", "account", "payments"} <= pages.keys()
     assert "List the PSU&#39;s accounts" in pages["account"]
@@ -82,17 +82,17 @@ def test_each_screen_lists_only_the_operations_of_its_tag(world: World) -> None:
     assert "Initiate a payment" not in pages["account"] + pages["authorization"]
 
 
-def test_every_operation_is_on_exactly_one_screen(world: World) -> None:
-    document = load_document("tpp", world.hub.settings.public_url).text
+def test_every_operation_is_on_exactly_one_screen(causeway: Causeway) -> None:
+    document = load_document("tpp", causeway.hub.settings.public_url).text
     count = len(re.findall(r'"operationId"', document.partition('"webhooks"')[0]))
-    pages = [shown(world, screen.name).text for screen in SCREENS if screen.document == "tpp"]
+    pages = [shown(causeway, screen.name).text for screen in SCREENS if screen.document == "tpp"]
 
     assert sum(page.count("data-operation=") for page in pages) == count
 
 
-def test_the_cards_screen_lists_every_action_with_its_summary_in_groups(world: World) -> None:
+def test_the_cards_screen_lists_every_action_with_its_summary_in_groups(causeway: Causeway) -> None:
     groups = ["Accounts", "Cards", "Holders", "External payments", "Fees", "Limits", "Reports", "Simulator"]
-    text = shown(world, "cards").text
+    text = shown(causeway, "cards").text
     found = re.findall(r'data-operation="(\w+)".+?<span class="x-name">(.+?)</span>', text)
 
     assert [(name, html.unescape(summary)) for name, summary in found] == [
@@ -102,17 +102,17 @@ def test_the_cards_screen_lists_every_action_with_its_summary_in_groups(world: W
     assert "/openapi/cards.json" in text
 
 
-def test_production_screens_do_not_mention_the_simulator(world: World) -> None:
-    world.hub.settings = replace(world.hub.settings, stage="prod")
+def test_production_screens_do_not_mention_the_simulator(causeway: Causeway) -> None:
+    causeway.hub.settings = replace(causeway.hub.settings, stage="prod")
 
-    text = shown(world, "cards").text
+    text = shown(causeway, "cards").text
 
     assert "createHolder" in text
     assert not re.search("simulate|Simulator|data-is-sandbox", text)
 
 
-def test_the_cards_screen_has_empty_inputs_for_the_three_parts_of_a_credential(world: World, cookie: str) -> None:
-    for text in (shown(world, "cards").text, shown(world, "cards", cookie).text):
+def test_the_cards_screen_has_empty_inputs_for_the_three_parts_of_a_credential(causeway: Causeway, cookie: str) -> None:
+    for text in (shown(causeway, "cards").text, shown(causeway, "cards", cookie).text):
         inputs = re.findall(r'<input [^>]+class="mono"[^>]+>', text)
 
         assert [re.findall('id="(.+?)"', each)[0] for each in inputs] == [
@@ -125,32 +125,34 @@ def test_the_cards_screen_has_empty_inputs_for_the_three_parts_of_a_credential(w
         assert not re.search(r"[0-9a-f]{32}(?![0-9a-f.])", text.replace(digest(OWNER), ""))
 
 
-def test_the_operations_of_each_screen_are_grouped(world: World) -> None:
-    groups = {name: re.findall('<div data-group="(.+?)">', shown(world, name).text) for name in ("account", "payments")}
+def test_the_operations_of_each_screen_are_grouped(causeway: Causeway) -> None:
+    groups = {
+        name: re.findall('<div data-group="(.+?)">', shown(causeway, name).text) for name in ("account", "payments")
+    }
 
     assert groups["account"] == ["Accounts", "Payments and transactions", "Funds"]
     assert groups["payments"] == ["Initiation", "Status"]
 
 
 @pytest.mark.parametrize("name", [screen.name for screen in SCREENS])
-def test_every_operation_links_to_its_documentation(world: World, name: str) -> None:
-    references = set(re.findall(r'data-reference="([^"#]+)#([^"]+)"', shown(world, name).text))
+def test_every_operation_links_to_its_documentation(causeway: Causeway, name: str) -> None:
+    references = set(re.findall(r'data-reference="([^"#]+)#([^"]+)"', shown(causeway, name).text))
 
     for page, anchor in references:
-        assert f'<h2 id="{anchor}">' in world.call("GET", page).text, anchor
+        assert f'<h2 id="{anchor}">' in causeway.call("GET", page).text, anchor
     assert references
 
 
-def test_an_unknown_screen_returns_404_with_a_link_to_a_known_one(world: World) -> None:
-    answer = shown(world, "nothing")
+def test_an_unknown_screen_returns_404_with_a_link_to_a_known_one(causeway: Causeway) -> None:
+    answer = shown(causeway, "nothing")
 
     assert answer.status == 404
     assert "/specifications/authorization" in answer.text
 
 
 @pytest.mark.parametrize("name", [screen.name for screen in SCREENS])
-def test_a_screen_is_small_and_allows_no_inline_script(world: World, name: str) -> None:
-    answer = shown(world, name)
+def test_a_screen_is_small_and_allows_no_inline_script(causeway: Causeway, name: str) -> None:
+    answer = shown(causeway, name)
     policy = dict(part.split(" ", 1) for part in answer.headers["content-security-policy"].split("; "))
 
     assert answer.status == 200
@@ -162,11 +164,11 @@ def test_a_screen_is_small_and_allows_no_inline_script(world: World, name: str) 
 
 
 @pytest.mark.parametrize("file", ["explorer.css", "explorer.js", *sorted(file.name for file in MODULES)])
-def test_the_files_of_a_screen_are_served_locally_and_immutable(world: World, file: str) -> None:
+def test_the_files_of_a_screen_are_served_locally_and_immutable(causeway: Causeway, file: str) -> None:
     name = static_files().name(file)
-    answer = world.call("GET", f"/static/{name}")
+    answer = causeway.call("GET", f"/static/{name}")
 
-    assert f"/static/{name}" in shown(world, "account").text
+    assert f"/static/{name}" in shown(causeway, "account").text
     assert answer.status == 200
     assert answer.headers["cache-control"].endswith("immutable")
 
@@ -191,112 +193,117 @@ def test_an_explorer_module_has_a_subject_line_and_at_most_400_lines() -> None:
 # -- whose credentials
 
 
-def test_a_visitor_gets_no_client_suggestions(world: World) -> None:
-    text = shown(world, "account").text
+def test_a_visitor_gets_no_client_suggestions(causeway: Causeway) -> None:
+    text = shown(causeway, "account").text
 
     assert "<option" not in text
     assert 'data-user=""' in text
-    assert world.client.client_id not in text
+    assert causeway.client.client_id not in text
 
 
-def test_a_user_gets_suggestions_of_own_active_clients_newest_first(world: World, cookie: str) -> None:
-    clients = world.hub.openbanking.clients
-    world.clock.advance(1)
+def test_a_user_gets_suggestions_of_own_active_clients_newest_first(causeway: Causeway, cookie: str) -> None:
+    clients = causeway.hub.openbanking.clients
+    causeway.clock.advance(1)
     newest = clients.create(owner=OWNER, title="Newest").client
     inactive = clients.create(owner=OWNER, title="Inactive", active=False).client
     foreign = clients.create(owner="other@example.com", title="Foreign").client
 
-    text = shown(world, "account", cookie).text
+    text = shown(causeway, "account", cookie).text
 
     found = re.findall(r'<option value="([^"]+)"', text)
     assert found[0] == newest.client_id
-    assert world.client.client_id in found
+    assert causeway.client.client_id in found
     assert not {inactive.client_id, foreign.client_id} & set(found)
 
 
-def test_the_number_of_suggested_clients_is_limited(world: World, cookie: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_suggested_clients_is_limited(
+    causeway: Causeway, cookie: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(client_list, "CHOICES", 2)
     for number in range(3):
-        world.hub.openbanking.clients.create(owner=OWNER, title=f"Client {number}")
+        causeway.hub.openbanking.clients.create(owner=OWNER, title=f"Client {number}")
 
-    assert shown(world, "account", cookie).text.count("<option") == 2
+    assert shown(causeway, "account", cookie).text.count("<option") == 2
 
 
-def test_a_client_with_its_own_callback_uses_it_for_payments(world: World, cookie: str) -> None:
-    own = world.hub.openbanking.clients.create(
+def test_a_client_with_its_own_callback_uses_it_for_payments(causeway: Causeway, cookie: str) -> None:
+    own = causeway.hub.openbanking.clients.create(
         owner=OWNER, title="Own", callback_urls=["https://tpp.example.com/back"]
     ).client
 
     options: Mapping[str, str] = dict(
-        re.findall(r'<option value="([^"]+)"([^>]*)>', shown(world, "payments", cookie).text)
+        re.findall(r'<option value="([^"]+)"([^>]*)>', shown(causeway, "payments", cookie).text)
     )
 
     assert 'data-payment-callback="https://tpp.example.com/back"' in options[own.client_id]
-    assert "data-payment-callback" not in options[world.client.client_id]
+    assert "data-payment-callback" not in options[causeway.client.client_id]
 
 
-def test_the_storage_key_of_a_tab_is_a_digest_of_the_user(world: World, cookie: str) -> None:
-    text = shown(world, "account", cookie).text
+def test_the_storage_key_of_a_tab_is_a_digest_of_the_user(causeway: Causeway, cookie: str) -> None:
+    text = shown(causeway, "account", cookie).text
 
     assert f'data-user="{digest(OWNER)}"' in text
     assert "data-client-id" not in text
 
 
-def test_a_client_title_is_escaped(world: World, cookie: str) -> None:
-    world.hub.openbanking.clients.create(owner=OWNER, title='"><script>alert(1)</script>')
+def test_a_client_title_is_escaped(causeway: Causeway, cookie: str) -> None:
+    causeway.hub.openbanking.clients.create(owner=OWNER, title='"><script>alert(1)</script>')
 
-    assert "<script>alert" not in shown(world, "account", cookie).text
+    assert "<script>alert" not in shown(causeway, "account", cookie).text
 
 
 # -- from a journey
 
 
-def test_a_journey_fills_in_its_client_and_token(world: World, cookie: str) -> None:
-    journey(world.hub, world.client)
+def test_a_journey_fills_in_its_client_and_token(causeway: Causeway, cookie: str) -> None:
+    journey(causeway.hub, causeway.client)
 
-    text = shown(world, "account", cookie, state="a-state").text
+    text = shown(causeway, "account", cookie, state="a-state").text
 
-    assert f'data-client-id="{world.client.client_id}" data-access-token="{TOKEN}"' in text
+    assert f'data-client-id="{causeway.client.client_id}" data-access-token="{TOKEN}"' in text
     assert (
         f"Locked. Client Budget Friend · access token {TOKEN[:8]}… · Bank of version 1, valid until 29 Aug 2026" in text
     )
 
 
-def test_a_journey_of_another_user_fills_in_nothing(world: World, cookie: str) -> None:
-    journey(world.hub, world.client, owner="other@example.com")
+def test_a_journey_of_another_user_fills_in_nothing(causeway: Causeway, cookie: str) -> None:
+    journey(causeway.hub, causeway.client, owner="other@example.com")
 
-    for text in (shown(world, "account", cookie, state="a-state").text, shown(world, "account", state="a-state").text):
+    for text in (
+        shown(causeway, "account", cookie, state="a-state").text,
+        shown(causeway, "account", state="a-state").text,
+    ):
         assert TOKEN not in text
         assert "data-client-id" not in text
 
 
-def test_an_expired_token_is_replaced_by_a_link_to_refresh_it(world: World, cookie: str) -> None:
-    journey(world.hub, world.client, expires_in=60)
-    world.clock.advance(61)
+def test_an_expired_token_is_replaced_by_a_link_to_refresh_it(causeway: Causeway, cookie: str) -> None:
+    journey(causeway.hub, causeway.client, expires_in=60)
+    causeway.clock.advance(61)
 
-    text = shown(world, "account", cookie, state="a-state").text
+    text = shown(causeway, "account", cookie, state="a-state").text
 
     assert TOKEN not in text
     assert "no valid access token at present" in text
     assert "/authorize/callback?state=a-state" in text
 
 
-def test_the_token_of_an_ended_consent_is_not_filled_in(world: World, cookie: str) -> None:
-    world.hub.website.journeys.record_end(journey(world.hub, world.client), "bank")
+def test_the_token_of_an_ended_consent_is_not_filled_in(causeway: Causeway, cookie: str) -> None:
+    causeway.hub.website.journeys.record_end(journey(causeway.hub, causeway.client), "bank")
 
-    assert TOKEN not in shown(world, "account", cookie, state="a-state").text
+    assert TOKEN not in shown(causeway, "account", cookie, state="a-state").text
 
 
-def test_page_and_scripts_contain_no_address_of_another_site(world: World) -> None:
-    own = world.hub.settings.public_url
+def test_page_and_scripts_contain_no_address_of_another_site(causeway: Causeway) -> None:
+    own = causeway.hub.settings.public_url
     files = [file.read_text("utf-8") for file in (ROOM / "static").glob("explorer*")]
 
-    for text in (shown(world, "payments").text, shown(world, "cards").text, *files):
+    for text in (shown(causeway, "payments").text, shown(causeway, "cards").text, *files):
         assert [url for url in re.findall(r"https?://[^\s\"'`$]+", text) if not url.startswith(own)] == []
 
 
-def test_the_payments_screen_lists_every_test_reference(world: World) -> None:
-    text = shown(world, "payments").text
+def test_the_payments_screen_lists_every_test_reference(causeway: Causeway) -> None:
+    text = shown(causeway, "payments").text
 
     assert re.findall(r"TEST-[A-Z-]+", text) == [reference.name for reference in REFERENCES]
     assert "confirmation_url" in text
@@ -312,10 +319,10 @@ def test_the_payments_screen_lists_every_test_reference(world: World) -> None:
     ],
 )
 def test_a_balance_is_shown_at_once_only_with_the_token_of_a_users_own_journey(
-    world: World, user: Person, client_id: str, address: str, *, shows: bool
+    causeway: Causeway, user: Person, client_id: str, address: str, *, shows: bool
 ) -> None:
-    state = with_tokens(world, user, client_id)
+    state = with_tokens(causeway, user, client_id)
     asked = address.format(state=state)
 
     assert ('data-show="account_balance"' in user.get(asked).text) is shows
-    assert 'data-show="' not in Person.signed_in(world, "other@example.com").get(asked).text
+    assert 'data-show="' not in Person.signed_in(causeway, "other@example.com").get(asked).text

@@ -6,13 +6,13 @@ import re
 
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.website.start_views import CLIENTS, RECEIVERS, STEPS
+from tests.causeway import Causeway
 from tests.dynamodb_calls import counted
 from tests.website.authorization.journey import with_tokens
 from tests.website.clients.busy_clients import fill_activity
 from tests.website.events.deliveries import send, send_test_event
 from tests.website.page_costs import BYTES
 from tests.website.person import Person
-from tests.world import World
 
 
 def steps(user: Person) -> list[str]:
@@ -33,33 +33,33 @@ def test_a_new_user_sees_steps_for_client_consent_and_call(user: Person) -> None
     assert user.last.text.count(">Create a client</a>") == 1
 
 
-def test_completed_steps_are_replaced_by_further_ones(world: World, user: Person) -> None:
+def test_completed_steps_are_replaced_by_further_ones(causeway: Causeway, user: Person) -> None:
     client_id = user.create_client("Budget Friend")
     user.get("/")
     assert steps(user) == ["Get a consent", "Make a call", "Make a payment"]
-    with_tokens(world, user, client_id)
+    with_tokens(causeway, user, client_id)
     user.get("/")
     assert steps(user) == ["Make a call", "Make a payment", "Receive events"]
-    world.tpp("GET", "/tpp/banks", client_id=client_id)
-    world.tpp("POST", "/tpp/payment_initiation", {}, client_id=client_id)
+    causeway.tpp("GET", "/tpp/banks", client_id=client_id)
+    causeway.tpp("POST", "/tpp/payment_initiation", {}, client_id=client_id)
     user.get("/")
     assert steps(user) == ["Receive events", "Compare banks", "Build your application"]
 
 
-def test_the_page_shows_three_steps_even_if_all_are_completed(world: World, user: Person) -> None:
-    client_id = user.create_client("Eventful", events_url=world.receiver.url)
-    with_tokens(world, user, client_id)
-    world.tpp("POST", "/tpp/payment_initiation", {}, client_id=client_id)
+def test_the_page_shows_three_steps_even_if_all_are_completed(causeway: Causeway, user: Person) -> None:
+    client_id = user.create_client("Eventful", events_url=causeway.receiver.url)
+    with_tokens(causeway, user, client_id)
+    causeway.tpp("POST", "/tpp/payment_initiation", {}, client_id=client_id)
     user.get("/")
 
     assert steps(user) == ["Compare banks", "Build your application", "Look after consents"]
     assert len(steps(user)) == STEPS
 
 
-def test_clients_are_shown_with_their_calls_and_errors(world: World, user: Person) -> None:
+def test_clients_are_shown_with_their_calls_and_errors(causeway: Causeway, user: Person) -> None:
     client_id = user.create_client("Budget Friend")
-    world.tpp("GET", "/tpp/banks", client_id=client_id)
-    world.tpp("GET", "/tpp/consents?after=nothing", client_id=client_id)
+    causeway.tpp("GET", "/tpp/banks", client_id=client_id)
+    causeway.tpp("GET", "/tpp/consents?after=nothing", client_id=client_id)
     user.get("/")
 
     assert re.search(rf"Budget Friend {client_id} active 2 1 2 Mar 2026", user.text)
@@ -69,10 +69,10 @@ def test_clients_are_shown_with_their_calls_and_errors(world: World, user: Perso
     assert "GET /tpp/banks" not in section(user, "failures")
 
 
-def test_the_start_page_shows_only_the_newest_clients(world: World, user: Person) -> None:
+def test_the_start_page_shows_only_the_newest_clients(causeway: Causeway, user: Person) -> None:
     for number in range(CLIENTS + 1):
         user.create_client(f"Client {number}")
-        world.clock.advance(1)
+        causeway.clock.advance(1)
     user.get("/")
 
     assert "Client 0" not in section(user, "clients")
@@ -88,26 +88,26 @@ def test_a_complete_list_of_clients_has_no_link_to_all_clients(user: Person) -> 
     assert "All clients" not in user.text
 
 
-def test_undeliverable_events_are_shown(world: World, user: Person, email: str) -> None:
-    client_id = user.create_client("Eventful", events_url=world.receiver.url)
+def test_undeliverable_events_are_shown(causeway: Causeway, user: Person, email: str) -> None:
+    client_id = user.create_client("Eventful", events_url=causeway.receiver.url)
     path = send_test_event(user, client_id)
     user.get("/")
     assert section(user, "deliveries") == ""
-    while world.delivery(path.rpartition("/")[2]).state == "due":
-        world.receiver.answers = [Reply(503, b"", {}, 0.1)]
-        send(world)
-        world.clock.advance(30 * 3600)
-    user = Person.signed_in(world, email)
+    while causeway.delivery(path.rpartition("/")[2]).state == "due":
+        causeway.receiver.answers = [Reply(503, b"", {}, 0.1)]
+        send(causeway)
+        causeway.clock.advance(30 * 3600)
+    user = Person.signed_in(causeway, email)
     user.get("/")
 
     assert f'href="{path}"' in section(user, "deliveries")
     assert "503" in section(user, "deliveries")
 
 
-def test_clients_and_calls_of_other_users_are_not_shown(world: World, user: Person) -> None:
-    other = Person.signed_in(world, "other@example.com")
+def test_clients_and_calls_of_other_users_are_not_shown(causeway: Causeway, user: Person) -> None:
+    other = Person.signed_in(causeway, "other@example.com")
     client_id = other.create_client("Foreign")
-    world.tpp("GET", "/tpp/banks", client_id=client_id)
+    causeway.tpp("GET", "/tpp/banks", client_id=client_id)
     user.create_client("Own")
     user.get("/")
 
@@ -115,26 +115,26 @@ def test_clients_and_calls_of_other_users_are_not_shown(world: World, user: Pers
     assert "GET /tpp/banks" not in user.text
 
 
-def test_the_start_page_takes_a_constant_number_of_calls(world: World, user: Person) -> None:
+def test_the_start_page_takes_a_constant_number_of_calls(causeway: Causeway, user: Person) -> None:
     for number in range(2 * CLIENTS):
-        client_id = user.create_client(f"Client {number}", events_url=world.receiver.url)
+        client_id = user.create_client(f"Client {number}", events_url=causeway.receiver.url)
         for _ in range(3):
-            world.tpp("GET", "/tpp/banks", client_id=client_id)
+            causeway.tpp("GET", "/tpp/banks", client_id=client_id)
     user.get("/")
-    with counted(world) as calls:
+    with counted(causeway) as calls:
         user.get("/")
 
     assert calls == ["BatchGetItem", *["Query"] * (1 + 2 * CLIENTS + 1 + 3 * 8)]
 
 
-def test_the_start_page_of_a_busy_user_keeps_its_size_budget(world: World, user: Person) -> None:
+def test_the_start_page_of_a_busy_user_keeps_its_size_budget(causeway: Causeway, user: Person) -> None:
     """Each client is served by twenty processes and has an undeliverable event."""
     for number in range(CLIENTS):
-        client_id = user.create_client(f"{number} {'W' * 126}", events_url=world.receiver.url)
-        fill_activity(world, client_id, processes=20)
+        client_id = user.create_client(f"{number} {'W' * 126}", events_url=causeway.receiver.url)
+        fill_activity(causeway, client_id, processes=20)
         send_test_event(user, client_id)
-    world.receiver.answers = [Reply(410, b"", {}, 0.1)] * CLIENTS
-    send(world)
+    causeway.receiver.answers = [Reply(410, b"", {}, 0.1)] * CLIENTS
+    send(causeway)
     user.get("/")
 
     assert section(user, "deliveries").count("<tr>") == 1 + RECEIVERS

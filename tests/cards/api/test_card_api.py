@@ -14,9 +14,9 @@ import pytest
 from chalicelib.cards.requests.dispatch import Dispatcher
 from chalicelib.foundation import jsontext
 from tests.cards.scenes import Scene
+from tests.causeway import Answer
 from tests.log_lines import Lines
 from tests.source_code import ROOT
-from tests.world import Answer
 
 JSON = "application/json"
 PROD = {"STAGE": "prod", "PUBLIC_URL": "https://hub.example.com"}
@@ -24,7 +24,7 @@ PROD = {"STAGE": "prod", "PUBLIC_URL": "https://hub.example.com"}
 
 def post(scene: Scene, path: str, action: str, content_type: str | None = JSON, **members: Any) -> Answer:
     headers = {} if content_type is None else {"content-type": content_type}
-    return scene.world.call("POST", path, jsontext.dumps(scene.body(action, **members)).encode(), headers)
+    return scene.causeway.call("POST", path, jsontext.dumps(scene.body(action, **members)).encode(), headers)
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_the_answer_returns_the_request_id_of_the_caller(stage: Scene, card_id: 
     given = str(uuid.uuid4())
     body = jsontext.dumps(stage.body("getCardStatus", card_id=card_id)).encode()
 
-    answer = stage.world.call("POST", "/api", body, {"content-type": JSON, "x-request-id": given})
+    answer = stage.causeway.call("POST", "/api", body, {"content-type": JSON, "x-request-id": given})
 
     assert answer.headers["x-request-id"] == given
 
@@ -60,7 +60,7 @@ def test_every_error_in_a_body_returns_200(stage: Scene) -> None:
         answer = post(stage, "/api", "getCardStatus", **members)
         assert (answer.status, answer.body["status_code"]) == (200, code)
     for body in (b"", b"[]", b"{", b"\xff", b'{"a":"' + b"x" * 1_000_000 + b'"}'):
-        answer = stage.world.call("POST", "/api", body, {"content-type": JSON})
+        answer = stage.causeway.call("POST", "/api", body, {"content-type": JSON})
         assert (answer.status, answer.body["status_code"]) == (200, 1005 if len(body) > 1_000_000 else 1001)
 
 
@@ -76,7 +76,7 @@ def test_a_body_of_any_content_type_is_accepted(stage: Scene, card_id: int, cont
 @pytest.mark.parametrize("path", ["/api", "/simulator"])
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH"])
 def test_every_method_except_post_returns_405(stage: Scene, path: str, method: str) -> None:
-    answer = stage.world.call(method, path, None, {"content-type": JSON})
+    answer = stage.causeway.call(method, path, None, {"content-type": JSON})
 
     assert (answer.status, answer.headers["allow"]) == (405, "POST, OPTIONS")
     assert answer.body["status"] == "error"

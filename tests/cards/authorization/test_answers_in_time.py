@@ -32,10 +32,10 @@ TRANSACTION = "TransactWriteItems"
 def _at_once(issuer: Scene, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Waits take no time, and other tests have left nothing in the queue."""
     monkeypatch.setattr(issuer.hub.store, "_pause", lambda seconds: None)
-    issuer.world.queued()
+    issuer.causeway.queued()
     yield
     issuer.hub.cards.call(expire_holds)
-    check(issuer.world)
+    check(issuer.causeway)
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def ask(user: Buyer, **members: Any) -> Envelope:
 
 def work(scene: Scene) -> list[str]:
     """Have a worker carry out what is in the queue; answers the messages."""
-    messages = scene.world.queued()
+    messages = scene.causeway.queued()
     for message in messages:
         scene.hub.delivery.worker.attempt(message)
     return messages
@@ -115,11 +115,11 @@ def test_a_repeated_decline_message_changes_nothing(user: Buyer) -> None:
         storage.land()
     [message] = work(user.scene)
     tables = ("cards", "card-activity", "ledger", "idempotency")
-    before = [items(user.scene.world, table) for table in tables]
+    before = [items(user.scene.causeway, table) for table in tables]
 
     user.scene.hub.delivery.worker.attempt(message)
 
-    assert [items(user.scene.world, table) for table in tables] == before
+    assert [items(user.scene.causeway, table) for table in tables] == before
 
 
 def test_storage_refuses_a_transaction_after_the_worker_recorded_the_decline(user: Buyer) -> None:
@@ -231,11 +231,11 @@ def test_a_worker_records_only_the_answer_for_an_unknown_card(user: Buyer, unkno
     reference = user.scene.reference()
     with SlowStorage(user.scene, every("never", *READS)):
         answer = ask(user, request_reference_id=reference, **unknown)
-    before = items(user.scene.world, "card-activity")
+    before = items(user.scene.causeway, "card-activity")
     work(user.scene)
 
     assert answer.data["response_code"] == "91"
-    assert items(user.scene.world, "card-activity") == before
+    assert items(user.scene.causeway, "card-activity") == before
     again = ask(user, request_reference_id=reference, **unknown)
     assert (again.duplicated, again.data) == (1, answer.data)
 
@@ -256,7 +256,7 @@ def test_a_worker_completes_a_decline_message_after_a_storage_failure(user: Buye
     with SlowStorage(user.scene, every("later", TRANSACTION)) as storage:
         ask(user)
         storage.land()
-    [message] = user.scene.world.queued()
+    [message] = user.scene.causeway.queued()
     worker = user.scene.hub.delivery.worker
     with SlowStorage(user.scene, every("never"), seconds=0), pytest.raises(StoreError):
         worker.attempt(message)
@@ -270,9 +270,9 @@ def test_two_workers_with_the_same_message_reverse_an_approval_once(user: Buyer)
     with SlowStorage(user.scene, every("later", TRANSACTION)) as storage:
         ask(user)
         storage.land()
-    [message] = user.scene.world.queued()
+    [message] = user.scene.causeway.queued()
     worker = user.scene.hub.delivery.worker
-    with user.scene.world.meanwhile("transact", lambda: worker.attempt(message)):
+    with user.scene.causeway.meanwhile("transact", lambda: worker.attempt(message)):
         worker.attempt(message)
 
     assert left_over(user) == NOTHING_USED
@@ -283,7 +283,7 @@ def test_a_decline_message_seals_the_card_data_and_omits_pin_and_cvc2(user: Buye
     secrets = {"pan": user.card.pan, "pin": user.card.pin, "cvc2": user.card.cvc2}
     with SlowStorage(user.scene, every("never", *READS)):
         ask(user, card_id=LEFT_OUT, merchant_name="Secret Shop", **secrets)
-    [message] = user.scene.world.queued()
+    [message] = user.scene.causeway.queued()
     sealed = base64.b64decode(jsontext.loads(message)["sealed"])
     details = user.scene.hub.vault.unseal(sealed, f"tasks/{TASK}")
 
@@ -300,7 +300,7 @@ def test_the_event_queue_gets_at_most_the_time_that_the_network_waits(user: Buye
         waits.append(context.seconds_left())
         return []
 
-    with user.scene.world.manager_wants_events(card_item(user)["manager_id"]), patch.object(Queue, "send_all", note):
+    with user.scene.causeway.manager_wants_events(card_item(user)["manager_id"]), patch.object(Queue, "send_all", note):
         ask(user)
 
     user.scene.hub.cards.programmes._cache.clear()

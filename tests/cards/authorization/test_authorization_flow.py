@@ -71,7 +71,7 @@ def test_an_approval_holds_the_amount_and_records_the_message(issuer: Scene) -> 
 
 def test_an_authorization_is_written_in_one_transaction(issuer: Scene) -> None:
     approved = held(issuer, **LIMITED)
-    with transactions(issuer.world) as made:
+    with transactions(issuer.causeway) as made:
         approved.asked(10_00)
         approved.asked(1_000_00)
         approved.asked(10_00, pin="0000")

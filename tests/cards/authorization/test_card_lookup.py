@@ -39,15 +39,15 @@ def test_an_old_number_of_a_card_not_yet_activated_declines_and_is_recorded(
 
 
 def test_a_number_replaced_during_the_read_returns_14(issuer: Scene) -> None:
-    user, world = held(issuer), issuer.world
+    user, causeway = held(issuer), issuer.causeway
 
     def replace() -> None:
         reissue(user)
         issuer.data("activateCard", card_id=user.card_id)
 
     with ExitStack() as after_the_number:
-        second = world.meanwhile("batch_get", replace)
-        after_the_number.enter_context(world.meanwhile("batch_get", lambda: after_the_number.enter_context(second)))
+        second = causeway.meanwhile("batch_get", replace)
+        after_the_number.enter_context(causeway.meanwhile("batch_get", lambda: after_the_number.enter_context(second)))
         answer = user.asked(10_00, card_id=LEFT_OUT, pan=user.card.pan)
 
     assert answer["response_code"] == "14"

@@ -669,7 +669,7 @@ def test_two_concurrent_clearings_release_a_hold_once(shops: Scene) -> None:
     link = link_of(card.asks(40_00))
     other: list[Any] = []
 
-    with shops.world.meanwhile("transact", lambda: other.append(card.clears(link, 30_00))):
+    with shops.causeway.meanwhile("transact", lambda: other.append(card.clears(link, 30_00))):
         answer = card.clears(link, 20_00)
 
     assert [each["released_amount"] for each in (*other, answer)] == [40_00, 0]
@@ -687,7 +687,7 @@ def test_reversal_expiry_and_increment_after_a_concurrent_clearing_return_4008(s
     ]
     for call in late:
         link = link_of(card.asks(10_00))
-        with shops.world.meanwhile("transact", partial(card.clears, link, 10_00)):
+        with shops.causeway.meanwhile("transact", partial(card.clears, link, 10_00)):
             assert call(trans_link=link).status_code == 4008
 
     assert card.balances() == (70_00, 0, 0, 70_00)
@@ -697,7 +697,7 @@ def test_a_clearing_after_a_concurrent_reversal_releases_the_rest(shops: Scene) 
     card = buyer(shops, 100_00, **LIMITED)
     link = link_of(card.asks(40_00))
 
-    with shops.world.meanwhile("transact", lambda: card.reverses(link, 25_00)):
+    with shops.causeway.meanwhile("transact", lambda: card.reverses(link, 25_00)):
         answer = card.clears(link, 40_00)
 
     assert (answer["released_amount"], card.balances()) == (15_00, (60_00, 0, 0, 60_00))
@@ -708,7 +708,7 @@ def test_two_concurrent_clearings_of_one_account_are_both_booked(shops: Scene) -
     card = buyer(shops, 100_00, euros=0)
     link = link_of(card.asks(10_00))
 
-    with shops.world.meanwhile("transact", lambda: card.clears(None, 90_00)):
+    with shops.causeway.meanwhile("transact", lambda: card.clears(None, 90_00)):
         answer = card.clears(link, 10_00)
 
     assert (answer["settled_balance"], card.balances()) == (0, (0, 0, 0, 0))

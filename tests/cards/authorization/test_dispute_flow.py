@@ -368,9 +368,9 @@ def test_two_concurrent_disputes_credit_once(shops: Scene) -> None:
     card = buyer(shops, 100_00)
     bill = bought(card, 30_00)["transaction_id"]
 
-    with shops.world.meanwhile("transact", lambda: card.disputes(bill)):
+    with shops.causeway.meanwhile("transact", lambda: card.disputes(bill)):
         codes = [card.tries_to_dispute(bill).status_code]
-    with shops.world.meanwhile("transact", lambda: card.disputes(bill, "lost")):
+    with shops.causeway.meanwhile("transact", lambda: card.disputes(bill, "lost")):
         codes.append(card.tries_to_dispute(bill, "won").status_code)
 
     assert (codes, card.balances()) == ([4008, 4002], (70_00, 0, 0, 70_00))
@@ -380,9 +380,9 @@ def test_a_concurrent_refund_and_dispute_credit_once(shops: Scene) -> None:
     card = buyer(shops, 100_00)
     bill, other = bought(card, 30_00), bought(card, 20_00)
 
-    with shops.world.meanwhile("transact", lambda: card.refunds(bill["trans_link"], 30_00)):
+    with shops.causeway.meanwhile("transact", lambda: card.refunds(bill["trans_link"], 30_00)):
         codes = [card.tries_to_dispute(bill["transaction_id"]).status_code]
-    with shops.world.meanwhile("transact", lambda: card.disputes(other["transaction_id"])):
+    with shops.causeway.meanwhile("transact", lambda: card.disputes(other["transaction_id"])):
         codes.append(card.tries_to("simulateRefund", other["trans_link"], 20_00).status_code)
 
     assert (codes, card.balances()) == ([5004, 5004], (100_00, 0, 20_00, 80_00))

@@ -183,12 +183,12 @@ def test_expiry_sends_the_programme_manager_one_event(shops: Scene) -> None:
     card = buyer(shops, 100_00)
     manager_id = card.record(*held(card, 40_00)).manager_id
     links = [f"{number:012}" for number in waiting(shops)]
-    with shops.world.manager_wants_events(manager_id):
+    with shops.causeway.manager_wants_events(manager_id):
         shops.clock.advance(7 * DAY)
-        with shops.world.meanwhile("transact", lambda: card.clears(None, 1_00)):
+        with shops.causeway.meanwhile("transact", lambda: card.clears(None, 1_00)):
             assert (expire(shops), told(shops, manager_id)) == (0, [])
         assert expire(shops) == 1
-        known = shops.world.recorded("card_event")
+        known = shops.causeway.recorded("card_event")
         [event] = [data for data in told(shops, manager_id) if data["authorize_type"] == 5]
     shops.hub.cards.programmes._cache.pop(manager_id, None)
 
@@ -196,12 +196,12 @@ def test_expiry_sends_the_programme_manager_one_event(shops: Scene) -> None:
     assert event["card_id"] == card.card_id
     assert event["account_id"] == card.account
     assert event["available_balance"] == 99_00
-    assert {each.delivery_id for each in known} <= set(shops.world.queued())
+    assert {each.delivery_id for each in known} <= set(shops.causeway.queued())
 
 
 def told(scene: Scene, manager_id: int) -> list[Any]:
     """The data of the events of authorizations that a programme manager is told."""
-    found = [each for each in scene.world.recorded("card_event") if each.manager_id == manager_id]
+    found = [each for each in scene.causeway.recorded("card_event") if each.manager_id == manager_id]
     found = [each for each in found if each.topic == "card.authorization"]
     return [
         jsontext.loads(scene.hub.delivery.bodies.open(each.delivery_id, BODY, each.body_parts))["data"]
@@ -297,7 +297,7 @@ def test_a_concurrently_cleared_hold_is_not_released_again(shops: Scene) -> None
     [link] = held(card, 40_00)
     shops.clock.advance(7 * DAY)
 
-    with shops.world.meanwhile("transact", lambda: card.clears(link, 30_00)):
+    with shops.causeway.meanwhile("transact", lambda: card.clears(link, 30_00)):
         assert expire(shops) == 0
 
     assert (card.stands(link), expire(shops)) == (("C", 0, 0), 0)
@@ -309,7 +309,7 @@ def test_a_concurrently_increased_hold_does_not_expire(shops: Scene) -> None:
     [link] = held(card, 40_00)
     shops.clock.advance(7 * DAY)
 
-    with shops.world.meanwhile("transact", lambda: card.asks_more(link, 1_00)):
+    with shops.causeway.meanwhile("transact", lambda: card.asks_more(link, 1_00)):
         assert expire(shops) == 0
 
     assert (card.stands(link), expire(shops)) == (("H", 41_00, 41_00), 0)
@@ -320,7 +320,7 @@ def test_a_hold_of_a_concurrently_debited_account_expires_in_the_next_run(shops:
     [link] = held(card, 40_00)
     shops.clock.advance(7 * DAY)
 
-    with shops.world.meanwhile("transact", lambda: card.clears(None, 5_00)):
+    with shops.causeway.meanwhile("transact", lambda: card.clears(None, 5_00)):
         assert (expire(shops), card.stands(link)[0]) == (0, "H")
 
     assert (expire(shops), card.stands(link)) == (1, ("X", 0, 0))
@@ -333,7 +333,7 @@ def test_a_lost_storage_answer_releases_a_hold_once(shops: Scene, applied: bool)
     [link] = held(card, 40_00)
     shops.clock.advance(7 * DAY)
 
-    with shops.world.answer_lost("transact", applied=applied):
+    with shops.causeway.answer_lost("transact", applied=applied):
         expire(shops)
     shops.clock.advance(60)
 

@@ -407,9 +407,9 @@ def test_two_concurrent_reversals_release_a_hold_once(shops: Scene) -> None:
     card = buyer(shops, 100_00, **LIMITED)
     link = str(card.asks(40_00)["trans_link"])
 
-    with shops.world.meanwhile("transact", lambda: card.reverses(link, 30_00)):
+    with shops.causeway.meanwhile("transact", lambda: card.reverses(link, 30_00)):
         codes = [shops.sim(REVERSAL, trans_link=link, amount=30_00).status_code]
-    with shops.world.meanwhile("transact", lambda: card.reverses(link)):
+    with shops.causeway.meanwhile("transact", lambda: card.reverses(link)):
         codes.append(shops.sim(EXPIRY, trans_link=link).status_code)
 
     assert (codes, card.stands(link)) == ([5004, 4008], ("R", 0, 0))
@@ -420,9 +420,9 @@ def test_a_concurrent_increment_and_reversal_both_apply(shops: Scene) -> None:
     card = buyer(shops, 100_00, **LIMITED)
     link = str(card.asks(40_00)["trans_link"])
 
-    with shops.world.meanwhile("transact", lambda: card.asks_more(link, 10_00)):
+    with shops.causeway.meanwhile("transact", lambda: card.asks_more(link, 10_00)):
         released = card.reverses(link, 15_00)["released_amount"]
-    with shops.world.meanwhile("transact", lambda: card.reverses(link, 5_00)):
+    with shops.causeway.meanwhile("transact", lambda: card.reverses(link, 5_00)):
         card.asks_more(link, 2_00)
 
     assert (released, card.stands(link)) == (15_00, ("H", 32_00, 32_00))

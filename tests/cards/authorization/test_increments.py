@@ -145,7 +145,7 @@ def test_a_declined_increment_is_recorded_and_changes_nothing(issuer: Scene) -> 
 def test_an_increment_is_written_in_one_transaction(issuer: Scene) -> None:
     user = held(issuer)
     asked = user.asks(10_00, pin=PIN)
-    with transactions(issuer.world) as made:
+    with transactions(issuer.causeway) as made:
         more(user, asked, 5_00)
         more(user, asked, 500_00)
 

@@ -22,8 +22,8 @@ from tests.cards.authorization.issuers import authorizes, held, messages, reissu
 from tests.cards.authorization.shops import A_DAY, LIMITED, Buyer
 from tests.cards.events.event_listener import Listener
 from tests.cards.scenes import GBP, Scene
+from tests.causeway import Causeway
 from tests.dynamodb_calls import transactions
-from tests.world import World
 
 pytestmark = pytest.mark.dynamodb
 
@@ -32,9 +32,9 @@ STEP = 0.15
 
 
 @pytest.fixture
-def issuer(world: World) -> Scene:
+def issuer(causeway: Causeway) -> Scene:
     """Before empty tables: what a test leaves undone would be added to the lists of the next."""
-    return with_issuer(Scene(world))
+    return with_issuer(Scene(causeway))
 
 
 @pytest.fixture(autouse=True)
@@ -97,7 +97,7 @@ def late_decline(scene: Scene, number: int) -> Item:
 
 def work(scene: Scene) -> int:
     """Have a worker carry out the tasks in the queue; answers how many there were."""
-    tasks = scene.world.queued()
+    tasks = scene.causeway.queued()
     for task in tasks:
         scene.hub.delivery.worker.attempt(task)
     return len(tasks)
@@ -158,7 +158,7 @@ def test_an_authorization_blocked_for_two_seconds_returns_91_within_three(issuer
 def test_a_late_decline_has_no_condition_on_contended_items(issuer: Scene) -> None:
     user = held(issuer)
 
-    with transactions(issuer.world) as made, crowded(user):
+    with transactions(issuer.causeway) as made, crowded(user):
         user.asked(10_00)
 
     assert sorted(made[-1]) == ["Put activity", "Put authorization", "Put late-decline"]
@@ -208,7 +208,7 @@ def test_an_authorization_with_constant_conflicts_returns_91(issuer: Scene) -> N
 @pytest.mark.parametrize("busy", [Conflict, Throttled])
 def test_a_worker_records_a_decline_that_storage_refused(issuer: Scene, busy: type[StoreError]) -> None:
     user = held(issuer)
-    issuer.world.queued()
+    issuer.causeway.queued()
 
     with patch.object(Store, "transact", side_effect=busy("busy")):
         assert user.asked(10_00)["response_code"] == "91"
@@ -249,7 +249,7 @@ def test_an_unknown_number_returns_14_after_the_deadline(issuer: Scene) -> None:
 
 
 def test_a_late_decline_sends_an_authorization_event(stage: Scene) -> None:
-    with stage.world.manager_wants_events():
+    with stage.causeway.manager_wants_events():
         scene = stage
         card = scene.spendable(5000)
         user = Buyer(scene, card)

@@ -152,7 +152,7 @@ def test_two_concurrent_refunds_stay_within_the_cleared_amount(shops: Scene) -> 
     card = buyer(shops, 100_00)
     link = bought(card, 30_00)
 
-    with shops.world.meanwhile("transact", lambda: card.refunds(link, 20_00)):
+    with shops.causeway.meanwhile("transact", lambda: card.refunds(link, 20_00)):
         assert card.tries_to(REFUND, link, 20_00).status_code == 5004
 
     assert card.balances()[0] == 90_00
@@ -234,7 +234,7 @@ def test_two_concurrent_refunds_credit_no_more_than_the_purchase_debited(yen: Sc
     link = bought(card, 3, YEN)  # 1.89 pence, so 2
     assert card.balances()[0] == 99_98
 
-    with yen.world.meanwhile("transact", lambda: card.refunds(link, 1, YEN)):
+    with yen.causeway.meanwhile("transact", lambda: card.refunds(link, 1, YEN)):
         assert card.refunds(link, 1, YEN)["holder_amount"] == 1
     assert card.balances()[0] == 99_99
     card.refunds(link, 1, YEN)

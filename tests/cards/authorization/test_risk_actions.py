@@ -108,7 +108,7 @@ def test_an_account_that_a_risk_rule_suspends_sends_an_event(issuer: Scene, mcc:
     user = watched(issuer)
     [account] = issuer.data("getAccounts", account_id=user.account)
     manager_id = card_item(user)["manager_id"]
-    with issuer.world.manager_wants_events(manager_id):
+    with issuer.causeway.manager_wants_events(manager_id):
         heard = Listener(issuer)
         heard.forget()
         assert code(user, mcc=mcc) == response

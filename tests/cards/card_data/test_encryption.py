@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from chalicelib.cards.card_data.encryption import CardData, CardKeys, Sealed
 from chalicelib.foundation.crypto.keyring import Keyring, Unsealable, Vault
+from tests.causeway import START
 from tests.foundation.fakes import FakeKms, FakeSecrets, NoDataKeys
 from tests.manual_clock import ManualClock
-from tests.world import START
 
 PAN = "4111111111111111"
 within = settings(max_examples=30)

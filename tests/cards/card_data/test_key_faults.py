@@ -45,10 +45,10 @@ def test_card_creation_fails_without_keys_and_succeeds_when_keys_are_available_a
     fresh = scene.apart()
     unreliable = breaking(fresh, ring, service)
     members = of_new_card(request_reference_id=scene.reference(), **HOLDER_BLOCK)
-    before = Books(scene.world).shape()
+    before = Books(scene.causeway).shape()
 
     refused = fresh.do("createCard", **members)
-    left = Books(scene.world).shape()
+    left = Books(scene.causeway).shape()
     unreliable.broken = False
     made, again = fresh.do("createCard", **members), fresh.do("createCard", **members)
 
@@ -57,7 +57,7 @@ def test_card_creation_fails_without_keys_and_succeeds_when_keys_are_available_a
     assert made.duplicated == 0
     assert again.duplicated == 1
     assert again.data == made.data
-    Books(scene.world).check()
+    Books(scene.causeway).check()
 
 
 @pytest.mark.parametrize("action", ["getCardNumber", "getPin", "getCvc2", "getCardAcsPassword", "setPin"])

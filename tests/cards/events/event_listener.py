@@ -22,13 +22,13 @@ class Listener:
 
     def deliveries(self) -> list[Delivery]:
         """Those that were recorded since the last time."""
-        found = [each for each in self.scene.world.recorded("card_event") if each.delivery_id not in self._known]
+        found = [each for each in self.scene.causeway.recorded("card_event") if each.delivery_id not in self._known]
         self._known |= {each.delivery_id for each in found}
         return found
 
     def events(self, manager_id: int = MANAGER) -> list[Any]:
         """Their bodies, in the order of types, ids and kinds; each has the form of its type, and is queued."""
-        found, queued = self.deliveries(), self.scene.world.queued()
+        found, queued = self.deliveries(), self.scene.causeway.queued()
         assert sorted(each.delivery_id for each in found) == sorted(set(queued) & {each.delivery_id for each in found})
         bodies = [self._body(each) for each in found if each.manager_id == manager_id]
         return sorted(bodies, key=lambda body: (body["type"], body["data"].get("epm_transaction_id", 0)))

@@ -27,7 +27,7 @@ def opened(key: rsa.RSAPrivateKey, text: str, label: str) -> str:
 
 @pytest.fixture(scope="module")
 def listener(stage: Scene) -> Iterator[Listener]:
-    with stage.world.manager_wants_events():
+    with stage.causeway.manager_wants_events():
         yield Listener(stage)
 
 
@@ -219,7 +219,7 @@ def test_a_delivering_manager_receives_the_encrypted_validation_value_and_confir
     card = scene.card_in("A")
     heard.forget()
 
-    with heard.scene.world.manager_delivers_values(public_pem):
+    with heard.scene.causeway.manager_delivers_values(public_pem):
         asked = scene.authentication(card.card_id)
     [told] = heard.told("three_d_secure.requested")
 
@@ -477,7 +477,7 @@ def test_an_event_is_stored_only_if_its_cause_is_stored(heard: Listener, applied
     heard.forget()
     members = {"card_id": card.card_id, "request_reference_id": reference}
 
-    with scene.world.answer_lost("transact", applied=applied):
+    with scene.causeway.answer_lost("transact", applied=applied):
         assert scene.do("activateCard", **members).status_code == (None if applied else 9001)
     assert len(heard.deliveries()) == int(applied)
 
@@ -493,7 +493,7 @@ def test_a_retried_status_change_sends_one_event_with_the_stored_statuses(heard:
     def somebody_else() -> None:
         scene.data("changeCardStatus", card_id=card.card_id, status="T")
 
-    with scene.world.meanwhile("transact", somebody_else):
+    with scene.causeway.meanwhile("transact", somebody_else):
         scene.data("changeCardStatus", card_id=card.card_id, status="S")
 
     moves = {(each["card_status_before"], each["card_status"]) for each in heard.told()}

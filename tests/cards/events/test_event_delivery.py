@@ -16,40 +16,40 @@ from chalicelib.foundation.dynamodb.store import Delete
 from chalicelib.foundation.http.outbound import NotReached, Reply
 from tests.cards.cases import LOOK, WRITE, warmed
 from tests.cards.scenes import EUR, MANAGER, OTHER_MANAGER, SEPA, Scene
+from tests.causeway import Causeway
 from tests.dynamodb_calls import counted
 from tests.log_lines import Lines
-from tests.world import World
 
 OVERLAP = 3600
 
 
-def at_the_machines_time(world: World, later: int = 0) -> None:
+def at_the_machines_time(causeway: Causeway, later: int = 0) -> None:
     """Sets the clock so that ``later`` seconds on it is the machine's time: libraries that verify know no other."""
-    world.clock.advance(time.time() - later - world.clock.time())
+    causeway.clock.advance(time.time() - later - causeway.clock.time())
 
 
 @pytest.fixture
-def secret(world: World) -> Iterator[str]:
+def secret(causeway: Causeway) -> Iterator[str]:
     """The secret of a programme manager that wants events."""
-    with world.manager_wants_events() as secret:
+    with causeway.manager_wants_events() as secret:
         yield secret
 
 
-def an_event(world: World) -> str:
+def an_event(causeway: Causeway) -> str:
     """The id of an event that nobody has sent yet."""
-    Scene(world).card()
-    *_, latest = world.recorded("card_event")
+    Scene(causeway).card()
+    *_, latest = causeway.recorded("card_event")
     return latest.delivery_id
 
 
-def test_a_standard_webhook_library_verifies_an_event(world: World, secret: str) -> None:
-    at_the_machines_time(world)
-    delivery_id = an_event(world)
+def test_a_standard_webhook_library_verifies_an_event(causeway: Causeway, secret: str) -> None:
+    at_the_machines_time(causeway)
+    delivery_id = an_event(causeway)
 
-    world.hub.delivery.worker.attempt(delivery_id)
+    causeway.hub.delivery.worker.attempt(delivery_id)
 
-    assert world.delivery(delivery_id).state == "delivered"
-    [sent] = world.receiver.received
+    assert causeway.delivery(delivery_id).state == "delivered"
+    [sent] = causeway.receiver.received
     assert sent.headers["webhook-id"] == delivery_id
     assert Webhook(secret).verify(sent.body, dict(sent.headers))["type"] == "card.created"
     with pytest.raises(WebhookVerificationError):
@@ -58,16 +58,16 @@ def test_a_standard_webhook_library_verifies_an_event(world: World, secret: str)
 
 @pytest.mark.parametrize(("elapsed", "old_counts"), [(OVERLAP - 1, True), (OVERLAP, False)])
 def test_both_secrets_verify_during_the_overlap_of_a_rotation_and_only_the_new_one_afterwards(
-    world: World, secret: str, elapsed: int, old_counts: bool
+    causeway: Causeway, secret: str, elapsed: int, old_counts: bool
 ) -> None:
-    at_the_machines_time(world, later=elapsed)
-    delivery_id = an_event(world)
-    rotated = world.hub.cards.call(rotate_events_secret, MANAGER, OVERLAP)
-    world.clock.advance(elapsed)
+    at_the_machines_time(causeway, later=elapsed)
+    delivery_id = an_event(causeway)
+    rotated = causeway.hub.cards.call(rotate_events_secret, MANAGER, OVERLAP)
+    causeway.clock.advance(elapsed)
 
-    world.hub.delivery.worker.attempt(delivery_id)
+    causeway.hub.delivery.worker.attempt(delivery_id)
 
-    [sent] = world.receiver.received
+    [sent] = causeway.receiver.received
     Webhook(rotated.secret).verify(sent.body, dict(sent.headers))
     if old_counts:
         Webhook(secret).verify(sent.body, dict(sent.headers))
@@ -76,120 +76,120 @@ def test_both_secrets_verify_during_the_overlap_of_a_rotation_and_only_the_new_o
             Webhook(secret).verify(sent.body, dict(sent.headers))
 
 
-def test_an_event_is_retried_with_the_same_id_and_body_until_delivered(world: World, secret: str) -> None:
-    world.receiver.answers = [Reply(503, b"", {}, 0), NotReached("refused"), Reply(200, b"", {}, 0)]
-    delivery_id = an_event(world)
+def test_an_event_is_retried_with_the_same_id_and_body_until_delivered(causeway: Causeway, secret: str) -> None:
+    causeway.receiver.answers = [Reply(503, b"", {}, 0), NotReached("refused"), Reply(200, b"", {}, 0)]
+    delivery_id = an_event(causeway)
 
     for wait in (0, 10, 400, 0):
-        world.clock.advance(wait)
-        world.hub.delivery.worker.attempt(delivery_id)
+        causeway.clock.advance(wait)
+        causeway.hub.delivery.worker.attempt(delivery_id)
 
-    delivery = world.delivery(delivery_id)
+    delivery = causeway.delivery(delivery_id)
     assert (delivery.state, [each.get("status") for each in delivery.history]) == ("delivered", [503, None, 200])
-    assert {sent.headers["webhook-id"] for sent in world.receiver.received} == {delivery_id}
-    assert len({sent.body for sent in world.receiver.received}) == 1
+    assert {sent.headers["webhook-id"] for sent in causeway.receiver.received} == {delivery_id}
+    assert len({sent.body for sent in causeway.receiver.received}) == 1
 
 
-def test_410_ends_the_retries_of_an_event(world: World, secret: str) -> None:
-    world.receiver.answers = [Reply(410, b"", {}, 0)]
-    delivery_id = an_event(world)
+def test_410_ends_the_retries_of_an_event(causeway: Causeway, secret: str) -> None:
+    causeway.receiver.answers = [Reply(410, b"", {}, 0)]
+    delivery_id = an_event(causeway)
 
-    world.hub.delivery.worker.attempt(delivery_id)
+    causeway.hub.delivery.worker.attempt(delivery_id)
 
-    assert world.delivery(delivery_id).state == "failed"
-
-
-def test_an_event_is_sent_to_the_current_events_url(world: World, secret: str) -> None:
-    delivery_id = an_event(world)
-    world.hub.store.update(*head_key(MANAGER), set={"events_url": "http://127.0.0.1:1/elsewhere"})
-    world.receiver.url = "http://127.0.0.1:1/elsewhere"
-
-    world.hub.delivery.worker.attempt(delivery_id)
-
-    assert [sent.path for sent in world.receiver.received] == ["http://127.0.0.1:1/elsewhere"]
+    assert causeway.delivery(delivery_id).state == "failed"
 
 
-def test_an_event_fails_after_its_events_url_was_removed(world: World, secret: str) -> None:
-    delivery_id = an_event(world)
-    world.hub.store.update(*head_key(MANAGER), remove=["events_url"])
+def test_an_event_is_sent_to_the_current_events_url(causeway: Causeway, secret: str) -> None:
+    delivery_id = an_event(causeway)
+    causeway.hub.store.update(*head_key(MANAGER), set={"events_url": "http://127.0.0.1:1/elsewhere"})
+    causeway.receiver.url = "http://127.0.0.1:1/elsewhere"
 
-    world.hub.delivery.worker.attempt(delivery_id)
+    causeway.hub.delivery.worker.attempt(delivery_id)
 
-    delivery = world.delivery(delivery_id)
+    assert [sent.path for sent in causeway.receiver.received] == ["http://127.0.0.1:1/elsewhere"]
+
+
+def test_an_event_fails_after_its_events_url_was_removed(causeway: Causeway, secret: str) -> None:
+    delivery_id = an_event(causeway)
+    causeway.hub.store.update(*head_key(MANAGER), remove=["events_url"])
+
+    causeway.hub.delivery.worker.attempt(delivery_id)
+
+    delivery = causeway.delivery(delivery_id)
     assert (delivery.state, delivery.last["error"]) == ("failed", "the programme manager no longer has an Events URL")
 
 
-def test_an_event_is_never_sent_unsigned(world: World, secret: str) -> None:
-    delivery_id = an_event(world)
-    item = world.hub.store.get(*secrets_key(MANAGER))
+def test_an_event_is_never_sent_unsigned(causeway: Causeway, secret: str) -> None:
+    delivery_id = an_event(causeway)
+    item = causeway.hub.store.get(*secrets_key(MANAGER))
     assert item is not None
-    world.hub.store.transact([Delete(*secrets_key(MANAGER))])
+    causeway.hub.store.transact([Delete(*secrets_key(MANAGER))])
 
-    world.hub.delivery.worker.attempt(delivery_id)
+    causeway.hub.delivery.worker.attempt(delivery_id)
 
-    assert (world.delivery(delivery_id).state, world.receiver.received) == ("due", [])
+    assert (causeway.delivery(delivery_id).state, causeway.receiver.received) == ("due", [])
 
 
-def test_a_programme_manager_without_an_events_url_receives_no_event(world: World) -> None:
-    scene = Scene(world)
+def test_a_programme_manager_without_an_events_url_receives_no_event(causeway: Causeway) -> None:
+    scene = Scene(causeway)
     card, address = scene.card_in("T"), scene.funded(10_000)
     scene.paid(address, 100)
     scene.mandate(address)
     scene.data("changeCardStatus", card_id=card.card_id, status="A")
     scene.authentication(card.card_id)
 
-    assert world.recorded() == []
+    assert causeway.recorded() == []
 
 
-def test_an_internal_payment_sends_each_event_to_the_programme_manager_of_its_account(world: World) -> None:
-    mine = Scene(world)
+def test_an_internal_payment_sends_each_event_to_the_programme_manager_of_its_account(causeway: Causeway) -> None:
+    mine = Scene(causeway)
     other = mine.of_caller("other")
     source = mine.funded(10_000, EUR)
     target = other.address(other.account(program_id=1501, currency_ison=EUR), SEPA)
 
-    with world.manager_wants_events(OTHER_MANAGER):
+    with causeway.manager_wants_events(OTHER_MANAGER):
         mine.paid(source, 100, destination_iban=target["iban"])
 
-    [delivery] = world.recorded()
+    [delivery] = causeway.recorded()
     assert (delivery.manager_id, delivery.receiver) == (OTHER_MANAGER, f"manager#{OTHER_MANAGER}")
 
 
 def test_the_sweep_queues_an_event_after_the_queue_failed(
-    world: World, secret: str, monkeypatch: pytest.MonkeyPatch, lines: Lines
+    causeway: Causeway, secret: str, monkeypatch: pytest.MonkeyPatch, lines: Lines
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(world.hub.delivery.queue, "send_all", lambda bodies: bodies)
-        delivery_id = an_event(world)
+        patch.setattr(causeway.hub.delivery.queue, "send_all", lambda bodies: bodies)
+        delivery_id = an_event(causeway)
 
     assert "delivery not queued" in lines.text
-    world.clock.advance(SWEEP_WAITS[0])
-    assert (world.hub.delivery.call(sweep), world.queued()) == (1, [delivery_id])
+    causeway.clock.advance(SWEEP_WAITS[0])
+    assert (causeway.hub.delivery.call(sweep), causeway.queued()) == (1, [delivery_id])
 
 
-def test_an_event_adds_no_round_trip_to_its_request(world: World, secret: str) -> None:
-    scene = warmed(Scene(world))
-    card, before = scene.card(), len(world.recorded("card_event"))
+def test_an_event_adds_no_round_trip_to_its_request(causeway: Causeway, secret: str) -> None:
+    scene = warmed(Scene(causeway))
+    card, before = scene.card(), len(causeway.recorded("card_event"))
 
-    with counted(world) as calls:
+    with counted(causeway) as calls:
         scene.data("activateCard", card_id=card.card_id)
 
-    assert (calls, len(world.recorded("card_event")) - before) == ([LOOK, WRITE], 1)
+    assert (calls, len(causeway.recorded("card_event")) - before) == ([LOOK, WRITE], 1)
 
 
-def test_each_programme_manager_has_a_secret_of_its_own(world: World, secret: str) -> None:
-    with world.manager_wants_events(OTHER_MANAGER) as other:
+def test_each_programme_manager_has_a_secret_of_its_own(causeway: Causeway, secret: str) -> None:
+    with causeway.manager_wants_events(OTHER_MANAGER) as other:
         pass
 
     assert other != secret
 
 
 def test_event_secrets_and_event_data_are_neither_logged_nor_stored_in_clear(
-    world: World, secret: str, lines: Lines
+    causeway: Causeway, secret: str, lines: Lines
 ) -> None:
-    world.hub.delivery.worker.attempt(an_event(world))
-    rotated = world.hub.cards.call(rotate_events_secret, MANAGER, OVERLAP)
+    causeway.hub.delivery.worker.attempt(an_event(causeway))
+    rotated = causeway.hub.cards.call(rotate_events_secret, MANAGER, OVERLAP)
 
-    kept = repr([*world.hub.store.scan("programmes"), *world.hub.store.scan("deliveries")])
+    kept = repr([*causeway.hub.store.scan("programmes"), *causeway.hub.store.scan("deliveries")])
     for clear in (secret, rotated.secret):
         assert clear.removeprefix("whsec_")[:20] not in kept + lines.text
     assert "card_request_id" not in kept + lines.text

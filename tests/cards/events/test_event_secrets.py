@@ -17,8 +17,8 @@ from chalicelib.cards.events.event_secrets import (
 )
 from chalicelib.foundation.crypto.keyring import Unsealable
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Delete
+from tests.causeway import Causeway
 from tests.openbanking.faults import FAULTS, Fault
-from tests.world import World
 
 NEW = 77
 """A programme manager that nobody else has."""
@@ -26,14 +26,16 @@ DAY = 24 * 3600
 
 
 @pytest.fixture
-def cards(world: World) -> Iterator[CardContainer]:
-    yield world.hub.cards
-    world.hub.store.transact([Delete(*secrets_key(NEW))])
+def cards(causeway: Causeway) -> Iterator[CardContainer]:
+    yield causeway.hub.cards
+    causeway.hub.store.transact([Delete(*secrets_key(NEW))])
 
 
-def in_use(world: World, manager_id: int = NEW) -> list[str]:
+def in_use(causeway: Causeway, manager_id: int = NEW) -> list[str]:
     """What events are signed with now."""
-    return open_secrets(manager_id, world.hub.store.get(*secrets_key(NEW)), world.hub.vault, world.clock.time())
+    return open_secrets(
+        manager_id, causeway.hub.store.get(*secrets_key(NEW)), causeway.hub.vault, causeway.clock.time()
+    )
 
 
 def first(cards: CardContainer) -> str:
@@ -43,7 +45,7 @@ def first(cards: CardContainer) -> str:
     return plain
 
 
-def test_the_first_event_secret_is_created_once(world: World, cards: CardContainer) -> None:
+def test_the_first_event_secret_is_created_once(causeway: Causeway, cards: CardContainer) -> None:
     assert not cards.call(has_events_secret, NEW)
     made = first(cards)
 
@@ -51,49 +53,49 @@ def test_the_first_event_secret_is_created_once(world: World, cards: CardContain
         first(cards)
 
     assert made.startswith("whsec_")
-    assert (cards.call(has_events_secret, NEW), in_use(world)) == (True, [made])
+    assert (cards.call(has_events_secret, NEW), in_use(causeway)) == (True, [made])
 
 
 @pytest.mark.parametrize("kind", FAULTS)
 def test_a_rotation_returns_the_stored_signing_secret_despite_a_storage_fault(
-    world: World, cards: CardContainer, kind: str, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, cards: CardContainer, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(world.hub.store, "_pause", lambda seconds: None)
+    monkeypatch.setattr(causeway.hub.store, "_pause", lambda seconds: None)
     old = first(cards)
 
-    with Fault(world, kind, 1, operation="TransactWriteItems") as fault:
+    with Fault(causeway, kind, 1, operation="TransactWriteItems") as fault:
         made = cards.call(rotate_events_secret, NEW, DAY)
 
     assert fault.hit is not None
-    assert in_use(world) == [made.secret, old]
+    assert in_use(causeway) == [made.secret, old]
 
 
-def test_a_rotation_keeps_only_the_previous_secret_during_the_overlap(world: World, cards: CardContainer) -> None:
+def test_a_rotation_keeps_only_the_previous_secret_during_the_overlap(causeway: Causeway, cards: CardContainer) -> None:
     oldest = first(cards)
     second, third = (cards.call(rotate_events_secret, NEW, DAY) for _ in range(2))
 
-    assert third.old_until == world.clock.time() + DAY
-    assert in_use(world) == [third.secret, second.secret]
-    assert oldest not in in_use(world)
-    world.clock.advance(DAY)
-    assert in_use(world) == [third.secret]
+    assert third.old_until == causeway.clock.time() + DAY
+    assert in_use(causeway) == [third.secret, second.secret]
+    assert oldest not in in_use(causeway)
+    causeway.clock.advance(DAY)
+    assert in_use(causeway) == [third.secret]
 
 
-def test_a_rotation_without_overlap_ends_the_old_secret_at_once(world: World, cards: CardContainer) -> None:
+def test_a_rotation_without_overlap_ends_the_old_secret_at_once(causeway: Causeway, cards: CardContainer) -> None:
     first(cards)
     made = cards.call(rotate_events_secret, NEW, 0)
 
-    assert (in_use(world), made.old_until) == ([made.secret], None)
+    assert (in_use(causeway), made.old_until) == ([made.secret], None)
 
 
-def test_two_parallel_rotations_keep_both_new_secrets(world: World, cards: CardContainer) -> None:
+def test_two_parallel_rotations_keep_both_new_secrets(causeway: Causeway, cards: CardContainer) -> None:
     first(cards)
     others = []
 
-    with world.meanwhile("transact", lambda: others.append(cards.call(rotate_events_secret, NEW, DAY))):
+    with causeway.meanwhile("transact", lambda: others.append(cards.call(rotate_events_secret, NEW, DAY))):
         mine = cards.call(rotate_events_secret, NEW, DAY)
 
-    assert in_use(world) == [mine.secret, others[0].secret]
+    assert in_use(causeway) == [mine.secret, others[0].secret]
 
 
 def test_a_programme_manager_without_an_events_url_has_no_secret_to_rotate(cards: CardContainer) -> None:
@@ -101,8 +103,8 @@ def test_a_programme_manager_without_an_events_url_has_no_secret_to_rotate(cards
         cards.call(rotate_events_secret, NEW, DAY)
 
 
-def test_a_secret_opens_for_its_own_programme_manager_only(world: World, cards: CardContainer) -> None:
+def test_a_secret_opens_for_its_own_programme_manager_only(causeway: Causeway, cards: CardContainer) -> None:
     first(cards)
 
     with pytest.raises(Unsealable):
-        in_use(world, NEW + 1)
+        in_use(causeway, NEW + 1)

@@ -9,15 +9,15 @@ import pytest
 from chalicelib.cards.ledger.usage_counters import Counters, Window, key
 from chalicelib.foundation.dynamodb.items import pack, unpack
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Store
-from tests.world import World
+from tests.causeway import Causeway
 
 DE, FR = 276, 250
 WINDOWS = {"3.1": Window(1_786_492_800, 2, 999_999_999_999_999, {str(DE): 2, str(FR): 1}), "3.2": Window(1_786_320_000)}
 
 
 @pytest.fixture
-def store(world: World) -> Store:
-    return world.hub.store
+def store(causeway: Causeway) -> Store:
+    return causeway.hub.store
 
 
 def test_cards_accounts_and_holders_have_separate_counters() -> None:

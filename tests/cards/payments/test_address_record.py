@@ -15,15 +15,15 @@ from chalicelib.cards.protocol.schemes import BRITAIN, SEPA, UK
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import OF_HOLDER, SPECIAL
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item
-from tests.world import World
+from tests.causeway import Causeway
 
 GERMAN, BRITISH = "DE89370400440532013000", "GB29NWBK60161331926819"
 _ids = itertools.count(1)
 
 
 @pytest.fixture(scope="module")
-def room(shared_world: World) -> World:
-    return shared_world.again()
+def room(shared_causeway: Causeway) -> Causeway:
+    return shared_causeway.again()
 
 
 def address(**members: Any) -> ExternalAddress:
@@ -58,16 +58,16 @@ def german() -> ExternalAddress:
     return address(iban=f"DE89{next(_ids):018}")
 
 
-def opened(room: World, made: ExternalAddress) -> ExternalAddress:
+def opened(room: Causeway, made: ExternalAddress) -> ExternalAddress:
     room.hub.store.transact([made.put("attempt"), *put_numbers(made, "attempt")])
     return made
 
 
-def found(room: World, **number: str) -> Item | None:
+def found(room: Causeway, **number: str) -> Item | None:
     return room.hub.store.get(*find_key(**number))
 
 
-def test_an_address_record_round_trips_through_the_external_payments_table(room: World) -> None:
+def test_an_address_record_round_trips_through_the_external_payments_table(room: Causeway) -> None:
     made = opened(room, british(card_id=5, risk_score=3, note="n", reason_code=1, status="S"))
     table, key = made.key(made.id)
 
@@ -91,7 +91,7 @@ def test_an_address_refuses_actions_by_the_rules_of_its_status(action: str, stat
     assert told == refusal
 
 
-def test_a_european_address_is_found_by_its_iban(room: World) -> None:
+def test_a_european_address_is_found_by_its_iban(room: Causeway) -> None:
     made = opened(room, replace(german(), card_id=5))
 
     assert number_keys(made) == [find_key(iban=made.iban)]
@@ -107,7 +107,7 @@ def test_a_european_address_is_found_by_its_iban(room: World) -> None:
     }
 
 
-def test_a_british_address_is_found_by_iban_and_by_sort_code_and_account_number(room: World) -> None:
+def test_a_british_address_is_found_by_iban_and_by_sort_code_and_account_number(room: Causeway) -> None:
     made = opened(room, british())
 
     by_both = found(room, sort_code=made.sort_code or "", account_number=made.account_number or "")
@@ -133,12 +133,12 @@ def test_an_address_with_two_numbers_has_a_key_for_each() -> None:
     assert keys[0] == find_key(iban=GERMAN)
 
 
-def test_a_number_without_an_address_is_not_found(room: World) -> None:
+def test_a_number_without_an_address_is_not_found(room: Causeway) -> None:
     assert found(room, iban=BRITISH) is None
     assert found(room, sort_code="601613", account_number="31926819") is None
 
 
-def test_the_number_of_a_special_account_has_no_holder_and_no_card(room: World) -> None:
+def test_the_number_of_a_special_account_has_no_holder_and_no_card(room: Causeway) -> None:
     made = opened(room, replace(german(), account_type=SPECIAL, account_id=801, holder_id=None))
 
     item = found(room, iban=made.iban or "")
@@ -149,7 +149,7 @@ def test_the_number_of_a_special_account_has_no_holder_and_no_card(room: World) 
 
 
 @pytest.mark.parametrize("make", [german, british])
-def test_a_second_address_with_the_same_number_is_rejected(room: World, make: Any) -> None:
+def test_a_second_address_with_the_same_number_is_rejected(room: Causeway, make: Any) -> None:
     """The second address fails as a whole: its record is not written either."""
     first = opened(room, make())
     second = replace(first, id=next(_ids), account_id=18)

@@ -25,7 +25,7 @@ AMOUNT = 300
 @pytest.fixture(scope="module")
 def told(stage: Scene) -> Iterator[Scene]:
     """A scene whose programme manager wants events."""
-    with stage.world.manager_wants_events():
+    with stage.causeway.manager_wants_events():
         yield stage
 
 
@@ -46,7 +46,7 @@ def other_side(shown: Members) -> dict[str, Any]:
 
 def last_event(scene: Scene, number: int) -> Any:
     """The newest event about a payment."""
-    found = scene.world.recorded("card_event")
+    found = scene.causeway.recorded("card_event")
     bodies = (jsontext.loads(scene.hub.delivery.bodies.open(each.delivery_id, BODY, each.body_parts)) for each in found)
     states = [each["data"] for each in bodies if each["data"].get("epm_transaction_id") == number]
     return max(states, key=lambda each: "PSJR".index(each["state"]))

@@ -63,7 +63,7 @@ def breaking(scene: Scene) -> Iterator[Callable[..., Callable[[ProviderOrder], N
     with contextlib.ExitStack() as stack:
 
         def breaks(*, applied: bool) -> Callable[[ProviderOrder], None]:
-            return lambda _: stack.enter_context(scene.world.answer_lost("transact", applied=applied))
+            return lambda _: stack.enter_context(scene.causeway.answer_lost("transact", applied=applied))
 
         yield breaks
 
@@ -148,7 +148,7 @@ def test_a_transfer_with_a_lost_answer_to_its_hold_is_submitted_once(
     scene: Scene, provider: Watched, applied: bool
 ) -> None:
     address, reference = scene.funded(10_000), scene.reference()
-    with scene.world.answer_lost("transact", applied=applied):
+    with scene.causeway.answer_lost("transact", applied=applied):
         assert scene.transfer(address, 2500, request_reference_id=reference).status_code == (None if applied else 9001)
     assert len(provider.submitted) == int(applied)
 

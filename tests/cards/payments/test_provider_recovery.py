@@ -87,7 +87,7 @@ def test_a_direct_debit_with_a_concurrent_payment_is_decided_in_the_next_run(sce
     scene.clock.advance(DAY)
     cards = scene.hub.cards
 
-    with scene.world.meanwhile("transact", lambda: scene.paid(address, 1)):
+    with scene.causeway.meanwhile("transact", lambda: scene.paid(address, 1)):
         assert (cards.call(finish_due_payments), state(scene, number)) == (0, "P")
     assert (cards.call(finish_due_payments), state(scene, number)) == (1, "J")
     prove(scene)
@@ -99,7 +99,7 @@ def test_a_decision_concurrent_with_the_cut_off_counts(scene: Scene) -> None:
     late, cards = scene.apart(days=1), scene.apart(days=1).hub.cards
     decision = {"epm_transaction_id": number, "should_pay": 0, "reason": 1}
 
-    with scene.world.meanwhile("transact", lambda: scene.data("changeDDExternalPaymentStatus", **decision)):
+    with scene.causeway.meanwhile("transact", lambda: scene.data("changeDDExternalPaymentStatus", **decision)):
         assert (cards.call(finish_due_payments), state(scene, number)) == (0, "P")
     assert (cards.call(finish_due_payments), state(scene, number)) == (1, "J")
     assert late.balances(address["account_id"]) == (2500, 2500, 0)

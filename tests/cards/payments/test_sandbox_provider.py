@@ -24,7 +24,7 @@ from chalicelib.cards.payments.provider import (
 from chalicelib.cards.payments.sandbox_provider import SandboxProvider
 from chalicelib.cards.protocol.schemes import BRITAIN, SEPA, SEPA_COUNTRIES, UK
 from chalicelib.foundation.fields.ibans import is_iban
-from tests.world import World
+from tests.causeway import Causeway
 
 GBP, EUR, BRAZIL, GERMANY, FRANCE = 826, 978, 76, 276, 250
 SHOP = BankAccount("Corner Shop", iban="DE89370400440532013000")
@@ -32,12 +32,12 @@ _payments = itertools.count(1)
 
 
 @pytest.fixture(scope="module")
-def room(shared_world: World) -> World:
-    return shared_world.again()
+def room(shared_causeway: Causeway) -> Causeway:
+    return shared_causeway.again()
 
 
 @pytest.fixture
-def provider(room: World) -> Provider:
+def provider(room: Causeway) -> Provider:
     return SandboxProvider(room.hub.store)
 
 
@@ -89,7 +89,7 @@ def test_an_address_outside_sepa_is_opened_in_germany(provider: Provider) -> Non
     assert provider.open_address(AddressRequest(17, SEPA, EUR, BRAZIL, "Zoë O'Neil")).country == GERMANY
 
 
-def test_two_instances_open_an_address_with_the_same_numbers(room: World, provider: Provider) -> None:
+def test_two_instances_open_an_address_with_the_same_numbers(room: Causeway, provider: Provider) -> None:
     opening = AddressRequest(17, SEPA, EUR, FRANCE, "Zoë O'Neil")
     elsewhere = SandboxProvider(room.another_process().store)
 
@@ -124,7 +124,7 @@ def test_an_order_is_accepted_and_found_again(provider: Provider, kind: Any) -> 
     assert provider.submit(sent) == provider.find(sent.payment_id) == accepted(sent)
 
 
-def test_a_repeated_order_is_executed_once_with_the_same_receipt(room: World, provider: Provider) -> None:
+def test_a_repeated_order_is_executed_once_with_the_same_receipt(room: Causeway, provider: Provider) -> None:
     """Another instance returns the first decision too, and storage has one row."""
     sent = order()
     elsewhere = SandboxProvider(room.another_process().store)
@@ -185,7 +185,7 @@ def test_an_order_to_the_name_lost_arrives_at_the_second_attempt(provider: Provi
 # -- storage that is gone
 
 
-def test_a_provider_without_storage_raises_provider_silent(room: World, provider: Provider) -> None:
+def test_a_provider_without_storage_raises_provider_silent(room: Causeway, provider: Provider) -> None:
     sent = order()
     with room.storage_gone("put"), silent():
         provider.submit(sent)
@@ -198,7 +198,7 @@ def test_a_provider_without_storage_raises_provider_silent(room: World, provider
 @pytest.mark.parametrize("applied", [False, True])
 @pytest.mark.parametrize("name", [SHOP.name, "LOST"])
 def test_an_order_is_executed_once_despite_a_storage_failure(
-    room: World, provider: Provider, name: str, applied: bool
+    room: Causeway, provider: Provider, name: str, applied: bool
 ) -> None:
     sent = order(name)
 

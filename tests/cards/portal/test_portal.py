@@ -189,7 +189,7 @@ def test_an_opening_balance_takes_at_most_4_batch_reads(portal: Portal, stage: S
     moved = {"movements": begun + many, "settled": many * 10, "version": account.version + 1}
     stage.hub.store.put("cards", (stage.hub.store.get(*account.place) or {}) | moved)
     for second in {1, 2, many // 2 + 1, many, many + 1}:
-        with counted(stage.world) as calls:
+        with counted(stage.causeway) as calls:
             found = statement(portal, made.card_id, second, 10**10)
         assert found["opening_balance"] == (second - 1) * 10
         assert calls.count(READS) <= 4
@@ -275,7 +275,7 @@ def test_two_calls_with_one_reference_are_executed_once(portal: Portal, stage: S
 
 
 def test_the_portal_pages_take_a_fixed_number_of_storage_calls(portal: Portal, stage: Scene, card: MadeCard) -> None:
-    with counted(stage.world) as calls:
+    with counted(stage.causeway) as calls:
         listed(portal)
         portal.read(MANAGER, "listActivity", item_count=25)
         shown(portal, card.card_id)

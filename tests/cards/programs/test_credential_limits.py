@@ -12,9 +12,9 @@ from chalicelib.cards.programs.credentials import credential_key
 from chalicelib.foundation import jsontext, metrics
 from chalicelib.foundation.identifiers import digest
 from tests.cards.scenes import EVERYDAY, PERSON, Envelope, Scene
+from tests.causeway import Answer, Causeway
 from tests.dynamodb_calls import counted
 from tests.log_lines import Lines
-from tests.world import Answer, World
 
 TOO_MANY = 8004
 LIMITED = "limited"
@@ -36,7 +36,7 @@ def codes(scene: Scene, times: int) -> list[int | None]:
 
 def post(scene: Scene, path: str, action: str, **members: Any) -> Answer:
     body = jsontext.dumps(scene.body(action, **members)).encode()
-    return scene.world.call("POST", path, body, {"content-type": "application/json"})
+    return scene.causeway.call("POST", path, body, {"content-type": "application/json"})
 
 
 def is_over(answer: Envelope) -> bool:
@@ -76,9 +76,9 @@ def test_answers_within_the_limit_have_no_retry_after_header(limited: Scene) -> 
     assert not any("retry-after" in answer.headers for answer in answers)
 
 
-def test_a_credential_without_its_own_limit_uses_the_limit_of_the_setting(shared_world: World) -> None:
-    world = shared_world.again(replace(shared_world.hub.settings, credential_calls=3))
-    scene = Scene(world)
+def test_a_credential_without_its_own_limit_uses_the_limit_of_the_setting(shared_causeway: Causeway) -> None:
+    causeway = shared_causeway.again(replace(shared_causeway.hub.settings, credential_calls=3))
+    scene = Scene(causeway)
 
     assert codes(scene, 4) == [None, None, None, TOO_MANY]
     assert codes(scene.lend("own", calls_per_minute=1), 2) == [None, TOO_MANY]
@@ -127,7 +127,7 @@ def test_a_call_above_the_limit_makes_no_storage_call_and_stores_no_answer(limit
     reference = limited.reference()
     codes(limited, 2)
 
-    with counted(limited.world) as calls:
+    with counted(limited.causeway) as calls:
         refused = limited.do("createHolder", **PERSON, request_reference_id=reference)
 
     assert is_over(refused)
@@ -144,9 +144,9 @@ def test_the_limit_is_checked_before_action_and_api_version(limited: Scene) -> N
     assert ask(limited, api_version="9").status_code == TOO_MANY
 
 
-def test_internal_calls_of_the_web_interface_are_not_limited(shared_world: World) -> None:
-    world = shared_world.again(replace(shared_world.hub.settings, credential_calls=1))
-    scene = Scene(world)
+def test_internal_calls_of_the_web_interface_are_not_limited(shared_causeway: Causeway) -> None:
+    causeway = shared_causeway.again(replace(shared_causeway.hub.settings, credential_calls=1))
+    scene = Scene(causeway)
     credential = scene.hub.cards.credentials.get(1, "full")
     members = {"action": "getDesign", "api_version": "1.2", "program_id": EVERYDAY}
 

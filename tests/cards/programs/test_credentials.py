@@ -18,34 +18,34 @@ from chalicelib.cards.programs.credentials import (
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from chalicelib.foundation.identifiers import digest
 from tests.cards.setups import ABSENT, credential, loaded, manager, shown
+from tests.causeway import Causeway
 from tests.dynamodb_calls import counted
 from tests.log_lines import Lines
-from tests.world import World
 
 
 class Caller:
     """A programme manager's credential, and what it shows."""
 
-    def __init__(self, world: World) -> None:
-        self.world = world
+    def __init__(self, causeway: Causeway) -> None:
+        self.causeway = causeway
         self.content = manager(credentials=[credential("app", actions=["getHolder"]), credential("other")])
-        (plan,) = loaded(world.hub, self.content)
+        (plan,) = loaded(causeway.hub, self.content)
         self.id: int = self.content["id"]
         self.parts = shown(plan.secrets["app"])
         self.others = shown(plan.secrets["other"])
 
     def passes(self, parts: tuple[str, str, str], credentials: Credentials | None = None) -> bool:
         """Whether the parts are accepted, by a process that remembers nothing unless one is given."""
-        return (credentials or self.world.another_process().cards.credentials).check(*parts) is not None
+        return (credentials or self.causeway.another_process().cards.credentials).check(*parts) is not None
 
 
 @pytest.fixture
-def caller(world: World) -> Caller:
-    return Caller(world)
+def caller(causeway: Causeway) -> Caller:
+    return Caller(causeway)
 
 
 def test_the_three_parts_return_their_credential_with_its_rights(caller: Caller) -> None:
-    found = caller.world.hub.cards.credentials.check(*caller.parts)
+    found = caller.causeway.hub.cards.credentials.check(*caller.parts)
 
     assert isinstance(found, Credential)
     assert found.manager_id == caller.id
@@ -56,7 +56,7 @@ def test_the_three_parts_return_their_credential_with_its_rights(caller: Caller)
     assert found.encryption_key is None
     assert found.allows("getHolder")
     assert not found.allows("createCard")
-    everything = caller.world.hub.cards.credentials.check(*caller.others)
+    everything = caller.causeway.hub.cards.credentials.check(*caller.others)
     assert everything is not None
     assert everything.actions is None
     assert everything.allows("createCard")
@@ -73,7 +73,7 @@ def test_a_credential_with_one_wrong_part_is_refused(caller: Caller, position: i
     for wrong in (caller.others[position], "A" * len(caller.parts[position])):
         parts = [*caller.parts]
         parts[position] = wrong
-        assert caller.world.hub.cards.credentials.check(*parts) is None
+        assert caller.causeway.hub.cards.credentials.check(*parts) is None
 
 
 @pytest.mark.parametrize("wrong", [None, 1, ["x"], {}, "", " ", "é" * 20, "a" * 10_000, True])
@@ -81,8 +81,8 @@ def test_a_credential_with_one_wrong_part_is_refused(caller: Caller, position: i
 def test_a_malformed_part_is_refused_without_a_read(caller: Caller, position: int, wrong: object) -> None:
     parts: list[object] = [*caller.parts]
     parts[position] = wrong
-    with caller.world.storage_gone("batch_get"):
-        assert caller.world.another_process().cards.credentials.check(*parts) is None
+    with caller.causeway.storage_gone("batch_get"):
+        assert caller.causeway.another_process().cards.credentials.check(*parts) is None
 
 
 def test_every_wrong_credential_takes_the_same_number_of_comparisons(
@@ -105,7 +105,7 @@ def test_every_wrong_credential_takes_the_same_number_of_comparisons(
         (access_key, api_id, "0" * 64),
         ("A" * 20, "0" * 32, "0" * 64),
     ):
-        caller.world.another_process().cards.credentials.check(*parts)
+        caller.causeway.another_process().cards.credentials.check(*parts)
         counts.append(len(compared))
         del compared[:]
 
@@ -113,20 +113,20 @@ def test_every_wrong_credential_takes_the_same_number_of_comparisons(
 
 
 def test_tables_and_logs_contain_no_part_in_clear(caller: Caller, lines: Lines) -> None:
-    world = caller.world
-    rotated = world.hub.cards.credentials.rotate(caller.id, "app")
-    world.hub.cards.credentials.check(*caller.parts)
+    causeway = caller.causeway
+    rotated = causeway.hub.cards.credentials.rotate(caller.id, "app")
+    causeway.hub.cards.credentials.check(*caller.parts)
     clear = [*caller.parts, *caller.others, rotated.access_api_id, rotated.access_api_key]
 
-    kept = json.dumps(list(world.hub.store.scan("programmes")), default=str)
+    kept = json.dumps(list(causeway.hub.store.scan("programmes")), default=str)
     assert not [part for part in clear if part in kept or part in lines.text]
     assert not [
-        part for part in clear if part in repr(rotated) + repr(world.hub.cards.credentials.get(caller.id, "app"))
+        part for part in clear if part in repr(rotated) + repr(causeway.hub.cards.credentials.get(caller.id, "app"))
     ]
 
 
 def test_two_keys_are_live_until_the_older_is_dropped(caller: Caller) -> None:
-    operator = caller.world.hub.cards.credentials
+    operator = caller.causeway.hub.cards.credentials
     made = operator.rotate(caller.id, "app")
     assert made.access_key is None, "the access key stays"
     newer = (caller.parts[0], made.access_api_id, made.access_api_key)
@@ -143,7 +143,7 @@ def test_two_keys_are_live_until_the_older_is_dropped(caller: Caller) -> None:
 
 
 def test_a_third_key_ends_the_oldest_key(caller: Caller) -> None:
-    made = [caller.world.hub.cards.credentials.rotate(caller.id, "app") for _ in range(2)]
+    made = [caller.causeway.hub.cards.credentials.rotate(caller.id, "app") for _ in range(2)]
     newer = [(caller.parts[0], each.access_api_id, each.access_api_key) for each in made]
 
     assert not caller.passes(caller.parts)
@@ -151,89 +151,89 @@ def test_a_third_key_ends_the_oldest_key(caller: Caller) -> None:
 
 
 def test_a_dropped_key_is_refused_within_a_minute(caller: Caller) -> None:
-    elsewhere = caller.world.another_process().cards.credentials
+    elsewhere = caller.causeway.another_process().cards.credentials
     assert caller.passes(caller.parts, elsewhere)
-    caller.world.hub.cards.credentials.rotate(caller.id, "app")
-    caller.world.hub.cards.credentials.drop_old(caller.id, "app")
-    caller.world.clock.advance(59)
-    with caller.world.storage_gone("batch_get"):
+    caller.causeway.hub.cards.credentials.rotate(caller.id, "app")
+    caller.causeway.hub.cards.credentials.drop_old(caller.id, "app")
+    caller.causeway.clock.advance(59)
+    with caller.causeway.storage_gone("batch_get"):
         assert caller.passes(caller.parts, elsewhere), "nothing is read within a minute"
 
-    caller.world.clock.advance(1)
+    caller.causeway.clock.advance(1)
 
     assert not caller.passes(caller.parts, elsewhere)
 
 
 def test_a_new_key_is_accepted_after_5_seconds_and_wrong_keys_cause_no_earlier_read(caller: Caller) -> None:
-    elsewhere = caller.world.another_process().cards.credentials
+    elsewhere = caller.causeway.another_process().cards.credentials
     assert caller.passes(caller.parts, elsewhere)
-    made = caller.world.hub.cards.credentials.rotate(caller.id, "app")
+    made = caller.causeway.hub.cards.credentials.rotate(caller.id, "app")
     newer = (caller.parts[0], made.access_api_id, made.access_api_key)
-    caller.world.clock.advance(4)
-    with caller.world.storage_gone("batch_get"):
+    caller.causeway.clock.advance(4)
+    with caller.causeway.storage_gone("batch_get"):
         assert not caller.passes(newer, elsewhere)
 
-    caller.world.clock.advance(1)
+    caller.causeway.clock.advance(1)
 
     assert caller.passes(newer, elsewhere)
 
 
 def test_a_credential_that_cannot_be_read_after_a_minute_raises_store_unavailable(caller: Caller) -> None:
     """Stop a credential that may have ended, unlike the public part of a set-up, when storage is unavailable."""
-    credentials = caller.world.another_process().cards.credentials
+    credentials = caller.causeway.another_process().cards.credentials
     assert caller.passes(caller.parts, credentials)
-    caller.world.clock.advance(60)
+    caller.causeway.clock.advance(60)
 
-    with caller.world.storage_gone("batch_get"), pytest.raises(StoreUnavailable):
+    with caller.causeway.storage_gone("batch_get"), pytest.raises(StoreUnavailable):
         credentials.check(*caller.parts)
     assert caller.passes(caller.parts, credentials)
 
 
 def test_unknown_credentials_are_not_cached(caller: Caller) -> None:
-    credentials = caller.world.another_process().cards.credentials
+    credentials = caller.causeway.another_process().cards.credentials
     credentials.check("A" * 20, "0" * 32, "0" * 64)
 
     assert credentials._cache == {}
 
 
 def test_a_credential_removed_from_the_file_is_refused(caller: Caller) -> None:
-    loaded(caller.world.hub, caller.content | {"credentials": caller.content["credentials"][1:]})
+    loaded(caller.causeway.hub, caller.content | {"credentials": caller.content["credentials"][1:]})
 
     assert not caller.passes(caller.parts)
     assert caller.passes(caller.others)
     with pytest.raises(UnknownCredential, match=f"programme manager {caller.id} has no credential app"):
-        caller.world.hub.cards.credentials.get(caller.id, "app")
+        caller.causeway.hub.cards.credentials.get(caller.id, "app")
 
 
 def test_a_change_of_rights_keeps_the_keys(caller: Caller) -> None:
     changed: list[dict[str, Any]] = [credential("app", access_level=5), credential("other")]
-    loaded(caller.world.hub, caller.content | {"credentials": changed})
-    found = caller.world.another_process().cards.credentials.check(*caller.parts)
+    loaded(caller.causeway.hub, caller.content | {"credentials": changed})
+    found = caller.causeway.another_process().cards.credentials.check(*caller.parts)
 
     assert found is not None
     assert (found.access_level, found.actions) == (5, None)
 
 
 def test_one_of_two_parallel_rotations_fails(caller: Caller) -> None:
-    other = caller.world.another_process().cards.credentials
+    other = caller.causeway.another_process().cards.credentials
     with (
-        caller.world.meanwhile("transact", lambda: other.rotate(caller.id, "app")),
+        caller.causeway.meanwhile("transact", lambda: other.rotate(caller.id, "app")),
         pytest.raises(CredentialChanged, match="try again"),
     ):
-        caller.world.hub.cards.credentials.rotate(caller.id, "app")
-    assert len(caller.world.hub.cards.credentials.get(caller.id, "app").keys) == 2
+        caller.causeway.hub.cards.credentials.rotate(caller.id, "app")
+    assert len(caller.causeway.hub.cards.credentials.get(caller.id, "app").keys) == 2
 
 
 def test_current_credentials_are_read_once_a_minute_in_the_given_order(caller: Caller) -> None:
-    credentials = caller.world.another_process().cards.credentials
+    credentials = caller.causeway.another_process().cards.credentials
     digests = [digest(parts[0]) for parts in (caller.others, caller.parts)]
-    with counted(caller.world) as calls:
+    with counted(caller.causeway) as calls:
         assert [each.name for each in credentials.current(digests)] == ["other", "app"]
         assert caller.passes(caller.parts, credentials)
-        caller.world.clock.advance(59)
+        caller.causeway.clock.advance(59)
         assert [each.name for each in credentials.current(digests[::-1])] == ["app", "other"]
         assert calls == ["BatchGetItem"]
-        caller.world.clock.advance(1)
+        caller.causeway.clock.advance(1)
         assert len(credentials.current(digests)) == 2
 
     assert calls == ["BatchGetItem"] * 2
@@ -243,11 +243,11 @@ def test_current_credentials_are_read_once_a_minute_in_the_given_order(caller: C
 def test_an_ended_credential_leaves_the_current_list_after_a_minute_or_a_clock_set_back(
     caller: Caller, seconds: int
 ) -> None:
-    credentials = caller.world.another_process().cards.credentials
+    credentials = caller.causeway.another_process().cards.credentials
     digests = [digest(parts[0]) for parts in (caller.others, caller.parts)]
     assert len(credentials.current(digests)) == 2
-    loaded(caller.world.hub, caller.content | {"credentials": caller.content["credentials"][1:]})
-    caller.world.clock.advance(seconds)
+    loaded(caller.causeway.hub, caller.content | {"credentials": caller.content["credentials"][1:]})
+    caller.causeway.clock.advance(seconds)
 
     assert [each.name for each in credentials.current(digests)] == ["other"]
     assert not caller.passes(caller.parts, credentials)

@@ -11,15 +11,15 @@ from chalicelib.cards.programs.catalogue import FeeEntry, LimitEntry, Rate, Regi
 from chalicelib.cards.programs.programmes import EntryGone, UnknownManager, head_key
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from tests.cards.setups import fee, limit, loaded, manager, planned, region, special_account
+from tests.causeway import Causeway
 from tests.log_lines import Lines
-from tests.world import World
 
 
 @pytest.fixture
-def small(world: World) -> dict[str, Any]:
+def small(causeway: Causeway) -> dict[str, Any]:
     """A programme manager that is loaded."""
     made = manager()
-    loaded(world.hub, made)
+    loaded(causeway.hub, made)
     return made
 
 
@@ -27,8 +27,8 @@ def renamed(content: dict[str, Any]) -> dict[str, Any]:
     return content | {"name": "Another Name"}
 
 
-def test_a_catalogue_returns_the_loaded_set_up(world: World, small: dict[str, Any]) -> None:
-    found = world.hub.cards.programmes.catalogue(small["id"])
+def test_a_catalogue_returns_the_loaded_set_up(causeway: Causeway, small: dict[str, Any]) -> None:
+    found = causeway.hub.cards.programmes.catalogue(small["id"])
 
     assert found.manager_id == small["id"]
     assert found.name == "Small Programme"
@@ -44,7 +44,7 @@ def test_a_catalogue_returns_the_loaded_set_up(world: World, small: dict[str, An
     assert list(found.designs) == [1, 2]
 
 
-def test_a_catalogue_returns_the_loaded_fees_limits_regions_and_special_accounts(world: World) -> None:
+def test_a_catalogue_returns_the_loaded_fees_limits_regions_and_special_accounts(causeway: Causeway) -> None:
     made = manager(
         exchange_rates=[{"of": 978, "to": 826, "rate": "0.860", "markup_percent": "1.50"}],
         regions=[region(4, 276, 40)],
@@ -53,8 +53,8 @@ def test_a_catalogue_returns_the_loaded_fees_limits_regions_and_special_accounts
     )
     limits = limit(2, **{"class": 2, "transaction_currency": 826}, holder_country=276)
     made["limit_groups"][0]["entries"] = [limits]
-    loaded(world.hub, made)
-    found, now = world.hub.cards.programmes.catalogue(made["id"]), world.clock.time()
+    loaded(causeway.hub, made)
+    found, now = causeway.hub.cards.programmes.catalogue(made["id"]), causeway.clock.time()
 
     assert str(found.rates[978, 826]) == "Rate(base=Decimal('0.860'), markup_percent=Decimal('1.50'))"
     assert found.regions == {4: Region(4, "Region 4", (276, 40))}
@@ -79,90 +79,92 @@ def test_a_catalogue_returns_the_loaded_fees_limits_regions_and_special_accounts
     assert found.account_programmes[1].conversion_fee_blended is True
 
 
-def test_rates_stored_before_markups_existed_can_still_be_read(world: World, small: dict[str, Any]) -> None:
+def test_rates_stored_before_markups_existed_can_still_be_read(causeway: Causeway, small: dict[str, Any]) -> None:
     table, key = head_key(small["id"])
-    world.hub.store.update(table, key, set={"rates": {"978/826": "0.86"}})
+    causeway.hub.store.update(table, key, set={"rates": {"978/826": "0.86"}})
 
-    assert world.another_process().cards.programmes.catalogue(small["id"]).rate(978, 826) == Rate(
+    assert causeway.another_process().cards.programmes.catalogue(small["id"]).rate(978, 826) == Rate(
         Decimal("0.86"), Decimal(0)
     )
-    assert planned(world.hub, small)[0].changes == []
+    assert planned(causeway.hub, small)[0].changes == []
 
 
-def test_a_programme_manager_stored_before_event_keys_existed_can_still_be_read(world: World) -> None:
+def test_a_programme_manager_stored_before_event_keys_existed_can_still_be_read(causeway: Causeway) -> None:
     made = manager(events_url="http://127.0.0.1:9700/events")
-    loaded(world.hub, made)
+    loaded(causeway.hub, made)
     table, key = head_key(made["id"])
-    kept = world.hub.store.get(table, key) or {}
+    kept = causeway.hub.store.get(table, key) or {}
     old = {*key, "name", "currencies", "test_bins", "rates", "events_url", "revision"}
     assert set(kept) == old, "a programme manager that delivers no values has nothing more"
 
-    found = world.another_process().cards.programmes.catalogue(made["id"])
+    found = causeway.another_process().cards.programmes.catalogue(made["id"])
 
     assert (found.events_encryption_key, found.delivers_validation_values) == (None, False)
-    assert planned(world.hub, made)[0].changes == []
+    assert planned(causeway.hub, made)[0].changes == []
 
 
-def test_an_unknown_programme_manager_raises_unknown_manager(world: World) -> None:
+def test_an_unknown_programme_manager_raises_unknown_manager(causeway: Causeway) -> None:
     with pytest.raises(UnknownManager):
-        world.hub.cards.programmes.catalogue(8999)
+        causeway.hub.cards.programmes.catalogue(8999)
 
 
 def test_a_change_takes_effect_after_a_minute_with_one_query(
-    world: World, small: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, small: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     queries: list[Any] = []
-    real = world.hub.store.query
+    real = causeway.hub.store.query
 
     def query(*given: Any, **more: Any) -> Any:
         queries.append(given)
         return real(*given, **more)
 
-    monkeypatch.setattr(world.hub.store, "query", query)
-    programmes = world.another_process().cards.programmes
+    monkeypatch.setattr(causeway.hub.store, "query", query)
+    programmes = causeway.another_process().cards.programmes
     programmes.catalogue(small["id"])
-    loaded(world.hub, renamed(small))
+    loaded(causeway.hub, renamed(small))
     del queries[:]
-    world.clock.advance(59)
+    causeway.clock.advance(59)
     assert programmes.catalogue(small["id"]).name == "Small Programme"
     assert queries == []
 
-    world.clock.advance(1)
+    causeway.clock.advance(1)
 
     assert programmes.catalogue(small["id"]).name == "Another Name"
     assert len(queries) == 1
 
 
 def test_a_cached_catalogue_stays_in_use_for_a_minute_while_storage_is_unavailable(
-    world: World, small: dict[str, Any], lines: Lines
+    causeway: Causeway, small: dict[str, Any], lines: Lines
 ) -> None:
-    programmes = world.another_process().cards.programmes
+    programmes = causeway.another_process().cards.programmes
     before = programmes.catalogue(small["id"])
-    loaded(world.hub, renamed(small))
-    world.clock.advance(60)
-    with world.storage_gone("query"):
+    loaded(causeway.hub, renamed(small))
+    causeway.clock.advance(60)
+    with causeway.storage_gone("query"):
         assert programmes.catalogue(small["id"]) is before
     assert [line["message"] for line in lines.all()] == ["programme not reloaded"]
-    world.clock.advance(59)
+    causeway.clock.advance(59)
     assert programmes.catalogue(small["id"]) is before, "it goes on for as long again"
-    world.clock.advance(1)
+    causeway.clock.advance(1)
 
     assert programmes.catalogue(small["id"]).name == "Another Name"
 
 
-def test_an_uncached_catalogue_raises_store_unavailable_without_storage(world: World, small: dict[str, Any]) -> None:
-    with world.storage_gone("query"), pytest.raises(StoreUnavailable):
-        world.another_process().cards.programmes.catalogue(small["id"])
+def test_an_uncached_catalogue_raises_store_unavailable_without_storage(
+    causeway: Causeway, small: dict[str, Any]
+) -> None:
+    with causeway.storage_gone("query"), pytest.raises(StoreUnavailable):
+        causeway.another_process().cards.programmes.catalogue(small["id"])
 
 
-def test_a_process_records_the_first_use_of_an_entry_once(world: World, small: dict[str, Any]) -> None:
-    hub, other = world.another_process(), world.another_process()
+def test_a_process_records_the_first_use_of_an_entry_once(causeway: Causeway, small: dict[str, Any]) -> None:
+    hub, other = causeway.another_process(), causeway.another_process()
     hub.cards.programmes.mark_used(
         hub.cards.programmes.catalogue(small["id"]), [("design", 1), ("fee_group", 1), ("design", 1)]
     )
     assert hub.cards.programmes.set_up(small["id"]).used == {("design", 1), ("fee_group", 1)}
 
-    with world.storage_gone("update"):
+    with causeway.storage_gone("update"):
         hub.cards.programmes.mark_used(hub.cards.programmes.catalogue(small["id"]), [("fee_group", 1), ("design", 1)])
         other.cards.programmes.mark_used(other.cards.programmes.catalogue(small["id"]), [("design", 1)])
         with pytest.raises(StoreUnavailable):
@@ -170,11 +172,11 @@ def test_a_process_records_the_first_use_of_an_entry_once(world: World, small: d
 
 
 def test_the_use_of_a_removed_entry_raises_entry_gone_and_reloads_the_catalogue(
-    world: World, small: dict[str, Any]
+    causeway: Causeway, small: dict[str, Any]
 ) -> None:
-    programmes = world.another_process().cards.programmes
+    programmes = causeway.another_process().cards.programmes
     catalogue = programmes.catalogue(small["id"])
-    loaded(world.hub, small | {"designs": small["designs"][:1]})
+    loaded(causeway.hub, small | {"designs": small["designs"][:1]})
 
     with pytest.raises(EntryGone) as caught:
         programmes.mark_used(catalogue, [("design", 1), ("design", 2)])

@@ -6,13 +6,13 @@ import pytest
 
 from tests.cards.reconciliation.proved_ledger import Ledger
 from tests.cards.scenes import EUR, SPECIAL_EUR, Scene
-from tests.world import World
+from tests.causeway import Causeway
 
 
 @pytest.fixture
-def ledger(world: World) -> Ledger:
+def ledger(causeway: Causeway) -> Ledger:
     """The first account got 1000.00 EUR and paid 40.00 to the second, 5.00 to the special one; 30.00 are pending."""
-    scene = Scene(world)
+    scene = Scene(causeway)
     first, second = scene.account(), scene.account()
     opening = {"epm_method_id": 2, "currency_ison": EUR}
     (home,) = scene.data("assignExternalPaymentAddress", account_id=second, **opening)

@@ -245,7 +245,7 @@ def test_a_run_continues_a_failed_run_from_its_saved_progress(ledger: Ledger, mo
 
 
 def test_one_of_two_concurrent_runs_stops(ledger: Ledger, lines: Lines) -> None:
-    with ledger.scene.world.meanwhile("put", ledger.go_on):
+    with ledger.scene.causeway.meanwhile("put", ledger.go_on):
         given_way = ledger.go_on()
 
     assert given_way.is_over is False
@@ -272,7 +272,7 @@ def test_concurrent_payments_cause_no_mismatch(ledger: Ledger) -> None:
                     "transferToExternalPayment", **sent, destination_iban=to["iban"], destination_account_name="Al"
                 )
 
-        with scene.world.meanwhile(call, pay):
+        with scene.causeway.meanwhile(call, pay):
             progress = ledger.go_on()
         moved += 2
         assert (progress.is_over, progress.broken) == (True, ())

@@ -11,10 +11,10 @@ from chalicelib.cards.reconciliation.progress_record import Progress
 from chalicelib.foundation.dynamodb.store import StoreError
 from tests.cards.fault_plays import PROVING, Targets
 from tests.cards.reconciliation.proved_ledger import Ledger
+from tests.causeway import Causeway
 from tests.openbanking.call_sites import CARDS, STORE, call_sites
 from tests.openbanking.faults import Fault, Snapshot
 from tests.source_code import within
-from tests.world import World
 
 pytestmark = pytest.mark.faults
 
@@ -23,8 +23,8 @@ _TABLES = ("cards", "ledger", "external-payments")
 
 
 @pytest.fixture(autouse=True)
-def one_after_the_other(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(world.hub.store, "_pause", lambda seconds: None)
+def one_after_the_other(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(causeway.hub.store, "_pause", lambda seconds: None)
     monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)
 
 
@@ -56,8 +56,8 @@ class Run:
     def __init__(self, ledger: Ledger, scene: Callable[[Ledger], None]) -> None:
         self._ledger, self._scene = ledger, scene
         scene(ledger)
-        self._beginning = Snapshot(ledger.scene.world, _TABLES)
-        self.untouched = Fault(ledger.scene.world)
+        self._beginning = Snapshot(ledger.scene.causeway, _TABLES)
+        self.untouched = Fault(ledger.scene.causeway)
         with self.untouched:
             self._after = _end(ledger.go_on())
 
@@ -77,7 +77,7 @@ def _end(progress: Progress) -> tuple[bool, int, tuple[str, ...]]:
 
 @pytest.mark.parametrize("scene", SCENES)
 def test_a_storage_fault_does_not_change_the_result_of_a_round(ledger: Ledger, scene: Callable[[Ledger], None]) -> None:
-    TARGETS.play(scene.__name__, Run(ledger, scene), ledger.scene.world)
+    TARGETS.play(scene.__name__, Run(ledger, scene), ledger.scene.causeway)
 
 
 def test_every_storage_call_of_the_proof_is_tested_with_every_fault() -> None:

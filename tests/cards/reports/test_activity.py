@@ -240,7 +240,7 @@ def test_a_page_takes_one_read_and_one_query_or_16_queries_for_all_cards(stage: 
     number = message(stage, card, minute)
     taken: dict[str, list[str]] = {}
     for listed in LISTED:
-        with counted(stage.world) as calls:
+        with counted(stage.causeway) as calls:
             report(stage, listed, card, last_id=number)
         taken[listed] = calls
 
@@ -258,7 +258,7 @@ def test_a_repeated_request_returns_the_first_page(stage: Scene, minute: int) ->
     first = asked()
     message(stage, card, minute + 1)
 
-    with counted(stage.world) as calls:
+    with counted(stage.causeway) as calls:
         again = asked()
 
     assert calls == ["BatchGetItem"]

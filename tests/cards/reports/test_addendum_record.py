@@ -180,11 +180,11 @@ def test_an_unknown_transaction_returns_3012(stage: Scene) -> None:
 
 def test_an_addendum_takes_three_round_trips_and_a_page_of_a_transaction_two(stage: Scene) -> None:
     number = transaction(stage)
-    with counted(stage.world) as telling:
+    with counted(stage.causeway) as telling:
         addendum = told(stage, number)
-    with counted(stage.world) as listing:
+    with counted(stage.causeway) as listing:
         report(stage, number, last_id=addendum)
-    with counted(stage.world) as over_all:
+    with counted(stage.causeway) as over_all:
         report(stage)
 
     assert telling == ["BatchGetItem", "PutItem", "TransactWriteItems"]

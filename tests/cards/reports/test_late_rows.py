@@ -214,7 +214,7 @@ def test_cancelling_the_row_of_a_dead_writer_takes_one_more_round_trip(stage: Sc
         listed.write()
     for seconds in (5, 10, 1):
         stage.clock.advance(seconds)
-        with counted(stage.world) as made:
+        with counted(stage.causeway) as made:
             listed.poller.poll()
         calls.append(made)
 

@@ -189,10 +189,10 @@ def test_transactions_booked_during_paging_are_listed_once(stage: Scene) -> None
 
 def test_a_page_takes_one_read_and_one_query(stage: Scene, money: Money) -> None:
     for members in (money.of_card, money.of_account, money.of_card | money.of_account):
-        with counted(stage.world) as calls:
+        with counted(stage.causeway) as calls:
             ids(stage, **members, last_id=money.came[0])
         assert calls == ["BatchGetItem", "Query"]
-    with counted(stage.world) as calls:
+    with counted(stage.causeway) as calls:
         ids(stage, **money.of_card, transaction_id=money.came[0])
     assert calls == ["BatchGetItem"] * 2
 

@@ -285,7 +285,7 @@ def test_a_storage_failure_returns_code_9001_and_a_later_repeat_is_executed(stag
     card, reference = stage.card(), stage.reference()
     request = {"card_id": card.card_id, "acs_password": "quiet-Otter 9!", "request_reference_id": reference}
 
-    with stage.world.storage_gone(call_of_store):
+    with stage.causeway.storage_gone(call_of_store):
         answer = stage.do("changeCardAcsPassword", **request)
 
     assert code(answer) == 9001

@@ -69,7 +69,7 @@ def test_a_repeat_waits_briefly_for_the_stored_answer(stage: Scene, action: str)
     with silence():
         first = call(stage, action, members)
 
-    with stage.world.meanwhile("wait", lambda: finish(stage)):
+    with stage.causeway.meanwhile("wait", lambda: finish(stage)):
         repeat = call(stage, action, members)
 
     assert first.status_code == 8001

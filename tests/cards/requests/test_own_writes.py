@@ -10,21 +10,21 @@ from chalicelib.foundation.dynamodb.store import AnswerLost
 from tests.cards.case import WRITE, Case
 from tests.cards.cases import CARD_CASES, warmed
 from tests.cards.scenes import EUR, EVERYDAY_ACCOUNT, HOLDER_BLOCK, Scene
+from tests.causeway import Causeway
 from tests.openbanking.faults import Fault, items
-from tests.world import World
 
 ACCOUNT = {"currency_ison": EUR, "account_status": "A", "program_id": EVERYDAY_ACCOUNT, "skip_holder_validation": 0}
 WRITES = [case for case in CARD_CASES if case.writes and case.action.effect == "write"]
 
 
 @pytest.fixture(autouse=True)
-def _no_pauses(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(world.hub.store, "_pause", lambda seconds: None)
+def _no_pauses(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(causeway.hub.store, "_pause", lambda seconds: None)
 
 
-def all_answers_lost(world: World, write: str) -> Fault:
+def all_answers_lost(causeway: Causeway, write: str) -> Fault:
     """Every response to the first write is lost, however often it is sent."""
-    return Fault(world, "after", 1, lasting=True, operation=write)
+    return Fault(causeway, "after", 1, lasting=True, operation=write)
 
 
 @pytest.mark.parametrize("with_reference", [True, False])
@@ -36,7 +36,7 @@ def test_a_request_with_lost_storage_responses_returns_the_answer_from_its_own_w
     if with_reference:
         members["request_reference_id"] = scene.reference()
 
-    with all_answers_lost(scene.world, WRITE if with_reference else case.write) as fault:
+    with all_answers_lost(scene.causeway, WRITE if with_reference else case.write) as fault:
         answer = case.do(scene, **members)
 
     assert fault.hit, "the transaction's response was lost"
@@ -64,11 +64,11 @@ def test_the_outcome_is_unknown_if_the_write_and_its_check_are_unanswered(scene:
 
 def test_an_unknown_outcome_returns_code_9001_without_a_claim_that_nothing_changed(scene: Scene) -> None:
     warmed(scene)
-    accounts = len(items(scene.world, "cards"))
+    accounts = len(items(scene.causeway, "cards"))
 
     with patch.object(scene.hub.store, "transact", side_effect=AnswerLost("a transaction in progress")):
         answer = scene.do("createAccount", **ACCOUNT, **HOLDER_BLOCK)
 
     assert answer.status_code == 9001
     assert "it is not known whether the request was carried out" in answer.message
-    assert len(items(scene.world, "cards")) == accounts
+    assert len(items(scene.causeway, "cards")) == accounts

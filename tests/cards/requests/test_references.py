@@ -166,7 +166,7 @@ def test_a_repeat_that_stops_waiting_returns_the_answer_stored_meanwhile(
         answers.append(stage.do("activateCard", **members))
         monkeypatch.setattr(QueuePlace, "is_over", True)
 
-    with stage.world.meanwhile("transact", answer_first):
+    with stage.causeway.meanwhile("transact", answer_first):
         answers.append(stage.do("activateCard", **members))
 
     assert is_repeat(*answers)

@@ -12,8 +12,8 @@ from chalicelib.cards.storage.time_ordered import SHARDS, LatestRows, Rows, Sear
 from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import Put, Store
 from chalicelib.foundation.identifiers import new_id
+from tests.causeway import Causeway
 from tests.dynamodb_calls import counted
-from tests.world import World
 
 pytestmark = pytest.mark.dynamodb
 
@@ -36,8 +36,8 @@ def ids(found: tuple[list[dict[str, Any]], bool]) -> list[int]:
 
 
 @pytest.fixture
-def store(world: World) -> Store:
-    return world.hub.store
+def store(causeway: Causeway) -> Store:
+    return causeway.hub.store
 
 
 def test_rows_are_ordered_by_millisecond_and_then_by_number(store: Store) -> None:
@@ -106,27 +106,27 @@ def test_a_page_with_the_last_row_has_no_more_rows(store: Store) -> None:
     assert page(store, [timeline()], ALWAYS, 1) == ([], False)
 
 
-def test_pages_are_full_despite_hidden_rows(world: World) -> None:
-    store, owner = world.hub.store, new_id()
+def test_pages_are_full_despite_hidden_rows(causeway: Causeway) -> None:
+    store, owner = causeway.hub.store, new_id()
     shards = [timeline(f"test#{owner}#{shard}") for shard in range(2)]
     write(store, shards[0], *[(number, number) for number in range(1, 31)], hidden=1)
     write(store, shards[0], (31, 31), (33, 33), hidden=0)
     write(store, shards[1], (20, 20), (32, 32), hidden=0)
 
-    with counted(world) as calls:
+    with counted(causeway) as calls:
         found = page(store, shards, ALWAYS, 3, lambda row: not row["hidden"])
 
     assert (ids(found), found[1]) == ([20, 31, 32], True)
     assert len(calls) == 3, "only what has more is asked again"
 
 
-def test_a_page_takes_one_call_for_each_partition(world: World) -> None:
+def test_a_page_takes_one_call_for_each_partition(causeway: Causeway) -> None:
     shards = [timeline() for _ in range(3)]
     for number, rows in enumerate(shards):
-        write(world.hub.store, rows, *[(10 * each, number) for each in range(5)])
+        write(causeway.hub.store, rows, *[(10 * each, number) for each in range(5)])
 
-    with counted(world) as calls:
-        page(world.hub.store, shards, ALWAYS, 2)
+    with counted(causeway) as calls:
+        page(causeway.hub.store, shards, ALWAYS, 2)
 
     assert calls == ["Query"] * 3
 
@@ -139,14 +139,14 @@ def test_sort_keys_follow_the_order_of_positions() -> None:
     assert all(first < second for first, second in pairwise(parts))
 
 
-def test_a_page_over_fetches_each_shard_and_queries_a_short_shard_again(world: World) -> None:
-    store, owner = world.hub.store, new_id()
+def test_a_page_over_fetches_each_shard_and_queries_a_short_shard_again(causeway: Causeway) -> None:
+    store, owner = causeway.hub.store, new_id()
     shards = [timeline(f"test#{owner}#{shard}") for shard in range(16)]
     write(store, shards[0], *[(number, number) for number in range(60)])
     for shard, rows in enumerate(shards[1:]):
         write(store, rows, (100 + shard, 100 + shard))
 
-    with counted(world) as calls:
+    with counted(causeway) as calls:
         found = page(store, shards, ALWAYS, 50)
 
     assert ids(found) == list(range(50))
@@ -157,19 +157,19 @@ LISTS = [Rows("card-activity", f"latest#{shard}", "row") for shard in range(3)]
 
 
 @pytest.fixture
-def world_with_rows(world: World) -> World:
+def causeway_with_rows(causeway: Causeway) -> Causeway:
     """20 rows that take turns, beside others whose names begin alike."""
     for number in range(20):
         at = {"owner": f"latest#{number % 3}", "part": f"row#{number:03}", "number": number}
-        world.hub.store.put("card-activity", at)
+        causeway.hub.store.put("card-activity", at)
     for part in ("rows#001", "ro#999", "row"):
-        world.hub.store.put("card-activity", {"owner": "latest#0", "part": part, "number": -1})
-    return world
+        causeway.hub.store.put("card-activity", {"owner": "latest#0", "part": part, "number": -1})
+    return causeway
 
 
 @pytest.mark.parametrize("count", [1, 7, 10, 19, 20, 30])
-def test_latest_pages_go_back_to_the_first_row(world_with_rows: World, count: int) -> None:
-    store, numbers = world_with_rows.hub.store, []
+def test_latest_pages_go_back_to_the_first_row(causeway_with_rows: Causeway, count: int) -> None:
+    store, numbers = causeway_with_rows.hub.store, []
     before, more = None, True
     while more:
         found = latest_page(store, LISTS, count, before)
@@ -180,14 +180,14 @@ def test_latest_pages_go_back_to_the_first_row(world_with_rows: World, count: in
     assert numbers == list(range(19, -1, -1))
 
 
-def test_a_latest_page_before_the_first_row_is_empty(world_with_rows: World) -> None:
-    assert latest_page(world_with_rows.hub.store, LISTS, 5, "row#000") == LatestRows([], None)
-    assert latest_page(world_with_rows.hub.store, LISTS[1:], 5, "row#001") == LatestRows([], None)
+def test_a_latest_page_before_the_first_row_is_empty(causeway_with_rows: Causeway) -> None:
+    assert latest_page(causeway_with_rows.hub.store, LISTS, 5, "row#000") == LatestRows([], None)
+    assert latest_page(causeway_with_rows.hub.store, LISTS[1:], 5, "row#001") == LatestRows([], None)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 30])
-def test_a_search_returns_only_matching_rows_with_the_latest_first(world_with_rows: World, count: int) -> None:
-    store, numbers = world_with_rows.hub.store, []
+def test_a_search_returns_only_matching_rows_with_the_latest_first(causeway_with_rows: Causeway, count: int) -> None:
+    store, numbers = causeway_with_rows.hub.store, []
     wanted = Search(Attr("number").is_in([2, 5, 6, 11, 19]), "row#003", "row#018")
     before, more = None, True
     while more:
@@ -199,11 +199,11 @@ def test_a_search_returns_only_matching_rows_with_the_latest_first(world_with_ro
 
 
 def test_a_search_reads_each_list_at_most_three_times_and_can_be_continued(
-    world_with_rows: World, monkeypatch: pytest.MonkeyPatch
+    causeway_with_rows: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(time_ordered, "_DEEPER", (1, 1))
-    store, wanted = world_with_rows.hub.store, Search(Attr("number").eq(0))
-    with counted(world_with_rows) as calls:
+    store, wanted = causeway_with_rows.hub.store, Search(Attr("number").eq(0))
+    with counted(causeway_with_rows) as calls:
         first = latest_page(store, LISTS, 1, None, wanted)
     then = latest_page(store, LISTS, 1, first.before, wanted)
 

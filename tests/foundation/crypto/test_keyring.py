@@ -8,9 +8,9 @@ from chalicelib.foundation.aws.errors import SecretChanged
 from chalicelib.foundation.clock import CLOCK_SKEW_SECONDS
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.crypto.keyring import CACHED_SECONDS, Keyring, NoKeys, Vault
+from tests.causeway import START
 from tests.foundation.fakes import FakeKms, FakeSecrets
 from tests.manual_clock import ManualClock
-from tests.world import START
 
 NAME = "causeway-test-keys"
 HOUR = 3600

@@ -21,9 +21,9 @@ from chalicelib.foundation.crypto.resealing import (
 )
 from chalicelib.foundation.crypto.sealed_places import SealedPlace
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Store, StoreError
+from tests.causeway import Causeway
 from tests.foundation.fakes import FakeKms, FakeSecrets
 from tests.openbanking.faults import FAULTS, Fault
-from tests.world import World
 
 PLACES = (
     SealedPlace("consents", ("consent_id", "part"), "token", lambda item: f"consents/{item['consent_id']}"),
@@ -42,8 +42,8 @@ def one_signing_key() -> Iterator[None]:
 class Stage:
     """A keyring of its own, and records sealed with it."""
 
-    def __init__(self, world: World) -> None:
-        self.clock, self.store = world.clock, world.hub.store
+    def __init__(self, causeway: Causeway) -> None:
+        self.clock, self.store = causeway.clock, causeway.hub.store
         self.keyring = Keyring(FakeSecrets(), FakeKms(), "keys", self.clock)
         self.keyring.initialise()
         self.vault = Vault(self.keyring)
@@ -87,8 +87,8 @@ class Stage:
 
 
 @pytest.fixture
-def stage(world: World) -> Stage:
-    return Stage(world)
+def stage(causeway: Causeway) -> Stage:
+    return Stage(causeway)
 
 
 def test_values_of_older_keys_are_resealed_with_the_newest_key(stage: Stage) -> None:
@@ -129,7 +129,7 @@ def test_a_pass_waits_until_every_process_seals_with_the_new_key(stage: Stage) -
     assert stage.run().resealed == 1
 
 
-def test_a_value_that_changes_meanwhile_is_not_overwritten(stage: Stage, world: World) -> None:
+def test_a_value_that_changes_meanwhile_is_not_overwritten(stage: Stage, causeway: Causeway) -> None:
     stage.put_consent(1, "before")
     changed = stage.vault.seal("changed", "consents/1")
     stage.rotate()
@@ -138,7 +138,7 @@ def test_a_value_that_changes_meanwhile_is_not_overwritten(stage: Stage, world: 
     def change() -> None:
         stage.store.put("consents", {"consent_id": "1", "part": "consent", "token": changed, "uses": 7})
 
-    with world.meanwhile("update", change):
+    with causeway.meanwhile("update", change):
         first = stage.run()
 
     assert (first.resealed, first.left) == (0, {"1": 1})
@@ -196,13 +196,16 @@ def test_an_interrupted_pass_resumes_at_the_unrecorded_page(stage: Stage, monkey
     assert {data_key_id(stage.consent(number)["token"]) for number in range(7)} == {2}
 
 
-def test_one_of_two_concurrent_runs_stops(stage: Stage, world: World) -> None:
+def test_one_of_two_concurrent_runs_stops(stage: Stage, causeway: Causeway) -> None:
     stage.put_consent(1)
     stage.rotate()
     stage.work.request()
     other = Resealing(stage.store, stage.vault, stage.keyring, stage.clock, PLACES)
 
-    with world.meanwhile("scan_page", lambda: other.run(stage.clock.monotonic() + 1)), pytest.raises(ConditionFailed):
+    with (
+        causeway.meanwhile("scan_page", lambda: other.run(stage.clock.monotonic() + 1)),
+        pytest.raises(ConditionFailed),
+    ):
         stage.run()
     assert stage.text(1) == "secret"
     assert stage.finish().found == {}
@@ -220,12 +223,12 @@ def test_a_rotation_during_a_pass_restarts_it_with_the_new_key(stage: Stage) -> 
     assert stage.unused_since(2) is not None
 
 
-def test_a_key_that_was_the_newest_during_a_pass_is_in_use(stage: Stage, world: World) -> None:
+def test_a_key_that_was_the_newest_during_a_pass_is_in_use(stage: Stage, causeway: Causeway) -> None:
     stage.rotate()
     stage.put_consent(1)
     stage.work.request()
 
-    with world.meanwhile("put", stage.keyring.rotate_data_key):
+    with causeway.meanwhile("put", stage.keyring.rotate_data_key):
         stage.run()
 
     assert data_key_id(stage.consent(1)["token"]) == 2
@@ -327,7 +330,7 @@ def test_a_key_that_opens_a_restored_record_is_in_use_again(stage: Stage) -> Non
 @pytest.mark.parametrize("lasting", [False, True])
 @pytest.mark.parametrize("kind", FAULTS)
 def test_a_storage_fault_loses_no_value(
-    stage: Stage, world: World, monkeypatch: pytest.MonkeyPatch, kind: str, lasting: bool
+    stage: Stage, causeway: Causeway, monkeypatch: pytest.MonkeyPatch, kind: str, lasting: bool
 ) -> None:
     """Every storage call fails once; the resumed run then seals all values with the newest key."""
     monkeypatch.setattr(stage.store, "_pause", lambda seconds: None)
@@ -335,13 +338,13 @@ def test_a_storage_fault_loses_no_value(
     number = 0
     while True:
         number += 1
-        fresh = Stage(world)
-        world.forget_journeys()
+        fresh = Stage(causeway)
+        causeway.forget_journeys()
         for each in range(2):
             fresh.put_consent(each)
         fresh.put_payment(1)
         fresh.rotate()
-        with Fault(world, kind, number, lasting=lasting) as fault:
+        with Fault(causeway, kind, number, lasting=lasting) as fault:
             try:
                 fresh.work.request()
                 fresh.run()

@@ -8,8 +8,8 @@ from chalicelib.foundation.aws.calls import Call, Members, Proceed, observe, sen
 from chalicelib.foundation.dynamodb.sharded_index import SHARDS, ShardedIndex, rows_of_shard
 from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.identifiers import new_id
+from tests.causeway import Causeway
 from tests.volume.round_trips import RoundTrips
-from tests.world import World
 
 pytestmark = pytest.mark.dynamodb
 
@@ -18,10 +18,10 @@ COUNT = 40
 
 
 @pytest.fixture
-def owner(world: World) -> str:
+def owner(causeway: Causeway) -> str:
     """One to whom ``COUNT`` rows belong, of the times 0, 1, …; somebody else has one as well."""
     name, ids = new_id(), [new_id() for _ in range(COUNT)]
-    table = f"{world.hub.settings.prefix}-{INDEX.table}"
+    table = f"{causeway.hub.settings.prefix}-{INDEX.table}"
     items = [{"id": each, "owner": name, "time": number} for number, each in enumerate(ids)]
     items.append({"id": new_id(), "owner": new_id(), "time": 5})
     puts = [{"PutRequest": {"Item": row(item)}} for item in items]
@@ -55,45 +55,45 @@ def test_shards_are_separate_for_each_owner() -> None:
     assert one.partition("#")[2] == other.partition("#")[2] == INDEX.entry("an-id")["bank_shard"]
 
 
-def test_rows_of_all_shards_are_returned_in_order_of_time(world: World, owner: str) -> None:
-    rows = INDEX.rows(world.hub.store, owner=owner, until=COUNT)
+def test_rows_of_all_shards_are_returned_in_order_of_time(causeway: Causeway, owner: str) -> None:
+    rows = INDEX.rows(causeway.hub.store, owner=owner, until=COUNT)
 
     assert times(rows) == list(range(COUNT))
     assert len({found["delivery_id"] for found in rows}) == COUNT
 
 
-def test_stored_rows_are_found_in_each_of_the_eight_shards(world: World) -> None:
+def test_stored_rows_are_found_in_each_of_the_eight_shards(causeway: Causeway) -> None:
     """Stored items contain shard numbers; with fewer shards, some items would be lost."""
-    owner, table = new_id(), f"{world.hub.settings.prefix}-{INDEX.table}"
+    owner, table = new_id(), f"{causeway.hub.settings.prefix}-{INDEX.table}"
     for shard in range(8):
         stored = row({"id": new_id(), "owner": owner, "time": shard}) | {INDEX.partition: {"S": f"{owner}#{shard}"}}
         send("dynamodb", "PutItem", {"TableName": table, "Item": stored})
 
-    assert times(INDEX.rows(world.hub.store, owner=owner, until=COUNT)) == list(range(8))
+    assert times(INDEX.rows(causeway.hub.store, owner=owner, until=COUNT)) == list(range(8))
 
 
-def test_a_time_range_includes_both_ends(world: World, owner: str) -> None:
-    assert times(INDEX.rows(world.hub.store, owner=owner, since=3, until=7)) == [3, 4, 5, 6, 7]
+def test_a_time_range_includes_both_ends(causeway: Causeway, owner: str) -> None:
+    assert times(INDEX.rows(causeway.hub.store, owner=owner, since=3, until=7)) == [3, 4, 5, 6, 7]
 
 
 @pytest.mark.parametrize("limit", [1, 7, COUNT, COUNT + 5])
-def test_a_limit_returns_the_oldest_or_the_newest_rows(world: World, owner: str, limit: int) -> None:
-    oldest = INDEX.rows(world.hub.store, owner=owner, until=COUNT, limit=limit)
-    newest = INDEX.rows(world.hub.store, owner=owner, until=COUNT, limit=limit, newest_first=True)
+def test_a_limit_returns_the_oldest_or_the_newest_rows(causeway: Causeway, owner: str, limit: int) -> None:
+    oldest = INDEX.rows(causeway.hub.store, owner=owner, until=COUNT, limit=limit)
+    newest = INDEX.rows(causeway.hub.store, owner=owner, until=COUNT, limit=limit, newest_first=True)
 
     assert times(oldest) == list(range(COUNT))[:limit]
     assert times(newest) == list(reversed(range(COUNT)))[:limit]
 
 
-def test_all_pages_of_a_shard_are_read(world: World, owner: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = world.hub.store.query
-    monkeypatch.setattr(world.hub.store, "query", lambda *given, **options: real(*given, **options | {"limit": 2}))
+def test_all_pages_of_a_shard_are_read(causeway: Causeway, owner: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = causeway.hub.store.query
+    monkeypatch.setattr(causeway.hub.store, "query", lambda *given, **options: real(*given, **options | {"limit": 2}))
 
-    assert times(INDEX.rows(world.hub.store, owner=owner, until=COUNT)) == list(range(COUNT))
-    assert times(INDEX.rows(world.hub.store, owner=owner, until=COUNT, limit=9)) == list(range(9))
+    assert times(INDEX.rows(causeway.hub.store, owner=owner, until=COUNT)) == list(range(COUNT))
+    assert times(INDEX.rows(causeway.hub.store, owner=owner, until=COUNT, limit=9)) == list(range(9))
 
 
-def test_a_limit_reads_few_rows_beyond_those_requested(world: World, owner: str) -> None:
+def test_a_limit_reads_few_rows_beyond_those_requested(causeway: Causeway, owner: str) -> None:
     read: list[int] = []
 
     def count_rows(call: Call, proceed: Proceed) -> Members:
@@ -102,15 +102,15 @@ def test_a_limit_reads_few_rows_beyond_those_requested(world: World, owner: str)
         return answer
 
     with observe(count_rows):
-        INDEX.rows(world.hub.store, owner=owner, until=COUNT, limit=8)
+        INDEX.rows(causeway.hub.store, owner=owner, until=COUNT, limit=8)
 
     assert rows_of_shard(8, SHARDS) == 5
     assert len(read) >= SHARDS
     assert max(read) <= 5
 
 
-def test_rows_in_a_single_shard_are_found(world: World) -> None:
-    name, store = new_id(), world.hub.store
+def test_rows_in_a_single_shard_are_found(causeway: Causeway) -> None:
+    name, store = new_id(), causeway.hub.store
     for time in range(30):
         store.put(
             INDEX.table, {"delivery_id": new_id(), "part": "record", "bank_shard": f"{name}#3", "created_at": time}
@@ -121,15 +121,15 @@ def test_rows_in_a_single_shard_are_found(world: World) -> None:
     assert times(newest) == list(range(29, 17, -1))
 
 
-def test_all_shards_are_read_in_one_round_trip(world: World, owner: str) -> None:
+def test_all_shards_are_read_in_one_round_trip(causeway: Causeway, owner: str) -> None:
     with RoundTrips().counted() as trips:
-        INDEX.rows(world.hub.store, owner=owner, until=COUNT)
+        INDEX.rows(causeway.hub.store, owner=owner, until=COUNT)
 
     assert (trips.made, trips.calls) == (1, SHARDS)
 
 
-def test_next_time_is_the_earliest_time_of_all_shards(world: World) -> None:
-    index, store = ShardedIndex("deliveries", "due", "due_shard", "due_at"), world.hub.store
+def test_next_time_is_the_earliest_time_of_all_shards(causeway: Causeway) -> None:
+    index, store = ShardedIndex("deliveries", "due", "due_shard", "due_at"), causeway.hub.store
     for due_at in (70, 50, 60):
         delivery_id = new_id()
         store.put(

@@ -34,6 +34,7 @@ from chalicelib.foundation.http.outbound import (
     TimedOut,
 )
 from tests import host_spellings
+from tests.causeway import START
 from tests.foundation.http.connections import (
     AMPLE,
     BODY,
@@ -49,7 +50,6 @@ from tests.foundation.http.connections import (
 from tests.foundation.servers import Connection, bare_chain, self_signed, server_context, serving, unused_port
 from tests.manual_clock import ManualClock
 from tests.patience import PATIENCE_SECONDS, limit_under_test, wait_for
-from tests.world import START
 
 SHORT = limit_under_test(0.3)
 """Over connections that are kept, and over those of a single request."""

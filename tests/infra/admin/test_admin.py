@@ -33,12 +33,12 @@ from chalicelib.openbanking.records.banks import UnknownBank
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.website.accounts import account_flow
 from infra.admin import connection, probe
+from tests.causeway import START, Causeway
 from tests.foundation.fakes import FakeKms, FakeSecrets
 from tests.foundation.servers import self_signed, server_context, serving
 from tests.infra.admin.command_line import done, refused, run
 from tests.local_stack import answering
 from tests.manual_clock import ManualClock
-from tests.world import START, World
 
 ROOT = Path(__file__).parents[3]
 PASSWORD = "correct horse battery"
@@ -83,14 +83,14 @@ COMMANDS = [(group, command) for group, commands in GROUPS.items() for command i
 
 
 @pytest.fixture(autouse=True)
-def connected(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
-    """The commands work on the world."""
-    monkeypatch.setattr(connection, "connect", lambda: world.hub)
-    return world
+def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
+    """The commands work on the service."""
+    monkeypatch.setattr(connection, "connect", lambda: causeway.hub)
+    return causeway
 
 
 @pytest.fixture
-def elsewhere(world: World, monkeypatch: pytest.MonkeyPatch) -> bootstrap.Hub:
+def elsewhere(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> bootstrap.Hub:
     """The commands work on a stage that is not local, over the same tables."""
     settings = {"STAGE": "dev", "PUBLIC_URL": "https://dev.example.com", "RESOURCE_PREFIX": "causeway-local"}
     hub = bootstrap.Hub(Settings.from_environment(settings), ManualClock(START))
@@ -99,12 +99,12 @@ def elsewhere(world: World, monkeypatch: pytest.MonkeyPatch) -> bootstrap.Hub:
 
 
 @pytest.fixture
-def bic(world: World) -> Iterator[str]:
+def bic(causeway: Causeway) -> Iterator[str]:
     """A BIC of nobody yet; a bank that is registered under it is removed, since other tests count banks."""
     made = "".join(random.choices(string.ascii_uppercase, k=4)) + "GB21"
     yield made
     with contextlib.suppress(UnknownBank):
-        world.hub.openbanking.banks.remove(made)
+        causeway.hub.openbanking.banks.remove(made)
 
 
 @pytest.fixture(scope="session")
@@ -166,14 +166,14 @@ def test_missing_arguments_exit_with_code_2_and_a_message(group: str, command: s
 # -- banks
 
 
-def test_banks_add_stores_the_bank_and_shows_its_api_key_once(world: World, bic: str, key_file: Path) -> None:
+def test_banks_add_stores_the_bank_and_shows_its_api_key_once(causeway: Causeway, bic: str, key_file: Path) -> None:
     made = done(*new_bank(bic, "--public-key", str(key_file), "--scheme", "FPS", "--consent-days", "90"))
     limited = done("banks", "update", bic, "--unattended-reads", "1000")["bank"]
     assert limited == made["bank"] | {"unattended_reads": 1000}
     assert re.search(r"^unattended reads +1000$", run("banks", "show", bic).stdout, re.MULTILINE)
     done("banks", "update", bic, "--unattended-reads", "0")
 
-    bank = world.hub.openbanking.banks.get(bic)
+    bank = causeway.hub.openbanking.banks.get(bic)
     credential = OpaqueToken.parse(made["api_key"], 1)
     assert credential is not None
     assert bank.accepts_key(credential)
@@ -198,12 +198,12 @@ def test_banks_add_prints_the_api_key_with_a_shown_once_notice(bic: str) -> None
     assert re.search(r"^active +yes$", text, re.MULTILINE)
 
 
-def test_a_bank_can_be_registered_inactive(world: World, bic: str) -> None:
+def test_a_bank_can_be_registered_inactive(causeway: Causeway, bic: str) -> None:
     assert done(*new_bank(bic, "--inactive"))["bank"]["active"] is False
-    assert world.hub.openbanking.banks.find(bic) is None
+    assert causeway.hub.openbanking.banks.find(bic) is None
 
 
-def test_banks_are_listed_in_a_table(world: World, bic: str) -> None:
+def test_banks_are_listed_in_a_table(causeway: Causeway, bic: str) -> None:
     done(*new_bank(bic, "--history-days", "30"))
     lines = run("banks", "list").stdout.splitlines()
 
@@ -216,7 +216,7 @@ def test_banks_are_listed_in_a_table(world: World, bic: str) -> None:
     assert bic in [bank["bic"] for bank in done("banks", "list")["banks"]]
 
 
-def test_banks_update_changes_only_the_given_members(world: World, bic: str, key_file: Path) -> None:
+def test_banks_update_changes_only_the_given_members(causeway: Causeway, bic: str, key_file: Path) -> None:
     before = done(*new_bank(bic, "--public-key", str(key_file), "--certificate-subject", "CN=bank"))["bank"]
 
     assert done("banks", "update", bic, "--name", "Other Bank", "--consent-days", "30")["bank"] == {
@@ -243,36 +243,36 @@ def test_a_bank_that_changes_its_api_version_gets_the_scopes_of_the_new_version(
     assert "account.list" not in bank["scopes"]
 
 
-def accepted(world: World, bic: str, keys: list[str]) -> list[bool]:
+def accepted(causeway: Causeway, bic: str, keys: list[str]) -> list[bool]:
     """Which of a bank's keys are accepted from it."""
-    bank = world.hub.openbanking.banks.get(bic)
+    bank = causeway.hub.openbanking.banks.get(bic)
     return [bank.accepts_key(credential) for key in keys if (credential := OpaqueToken.parse(key, 1))]
 
 
-def test_key_rotation_accepts_both_api_keys_and_uses_the_new_one_after_a_day(world: World, bic: str) -> None:
+def test_key_rotation_accepts_both_api_keys_and_uses_the_new_one_after_a_day(causeway: Causeway, bic: str) -> None:
     old = done(*new_bank(bic))["api_key"]
     rotated = done("banks", "rotate-key", bic.lower())
 
     assert (rotated["bic"], rotated["shown_from"]) == (bic, "2026-03-03T09:00:00+00:00")
-    assert accepted(world, bic, [old, rotated["api_key"]]) == [True, True]
+    assert accepted(causeway, bic, [old, rotated["api_key"]]) == [True, True]
     assert done("banks", "show", bic)["bank"]["api_keys_shown_from"] == [
         "2026-03-02T09:00:00+00:00",
         "2026-03-03T09:00:00+00:00",
     ]
-    bank = world.hub.openbanking.banks.get(bic)
-    assert world.hub.openbanking.banks.outbound_key(bank) == old
-    world.clock.advance(86399)
-    assert world.hub.openbanking.banks.outbound_key(bank) == old
-    world.clock.advance(1)
-    assert world.hub.openbanking.banks.outbound_key(bank) == rotated["api_key"]
+    bank = causeway.hub.openbanking.banks.get(bic)
+    assert causeway.hub.openbanking.banks.outbound_key(bank) == old
+    causeway.clock.advance(86399)
+    assert causeway.hub.openbanking.banks.outbound_key(bank) == old
+    causeway.clock.advance(1)
+    assert causeway.hub.openbanking.banks.outbound_key(bank) == rotated["api_key"]
 
 
-def test_two_rotations_without_overlap_leave_only_the_two_newest_keys_valid(world: World, bic: str) -> None:
+def test_two_rotations_without_overlap_leave_only_the_two_newest_keys_valid(causeway: Causeway, bic: str) -> None:
     keys = [done(*new_bank(bic))["api_key"], done("banks", "rotate-key", bic)["api_key"]]
     keys += [done("banks", "rotate-key", bic, "--overlap", "0")["api_key"] for _ in range(2)]
 
-    assert accepted(world, bic, keys) == [False, False, True, True]
-    assert world.hub.openbanking.banks.outbound_key(world.hub.openbanking.banks.get(bic)) == keys[-1]
+    assert accepted(causeway, bic, keys) == [False, False, True, True]
+    assert causeway.hub.openbanking.banks.outbound_key(causeway.hub.openbanking.banks.get(bic)) == keys[-1]
 
 
 def test_rotate_key_prints_the_new_key_and_the_time_of_its_first_use(bic: str) -> None:
@@ -295,13 +295,13 @@ def test_an_overlap_outside_0_to_30_days_exits_with_code_2(command: tuple[str, .
 
 
 @pytest.fixture
-def forgetting(world: World) -> Iterator[None]:
+def forgetting(causeway: Causeway) -> Iterator[None]:
     """The demonstration banks are forgotten afterwards, since other tests count banks."""
     yield
     for profile in PROFILES:
         with contextlib.suppress(UnknownBank):
-            world.hub.openbanking.banks.remove(profile.bic)
-    world.hub.secrets.put(world.hub.settings.demo_banks_secret, {})
+            causeway.hub.openbanking.banks.remove(profile.bic)
+    causeway.hub.secrets.put(causeway.hub.settings.demo_banks_secret, {})
 
 
 @pytest.mark.usefixtures("forgetting")
@@ -340,15 +340,15 @@ def test_public_keys_are_added_and_removed(bic: str, key_file: Path, tmp_path: P
     assert refused("banks", "remove-public-key", bic, old) == f"{bic} has no key {old}"
 
 
-def test_banks_remove_asks_for_confirmation(world: World, bic: str) -> None:
+def test_banks_remove_asks_for_confirmation(causeway: Causeway, bic: str) -> None:
     done(*new_bank(bic))
 
     result = run("banks", "remove", bic, stdin="n\n")
     assert result.exit_code == 1
     assert f"{bic} was not removed" in result.stderr
-    assert world.hub.openbanking.banks.get(bic)
+    assert causeway.hub.openbanking.banks.get(bic)
     assert run("banks", "remove", bic, "--json").exit_code == 1
-    assert world.hub.openbanking.banks.get(bic)
+    assert causeway.hub.openbanking.banks.get(bic)
 
     result = run("banks", "remove", bic, stdin="y\n")
     assert result.exit_code == 0
@@ -469,8 +469,8 @@ WEBHOOKS = {1: "/accounts", 2: "/v2_accounts"}
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_banks_test_reports_a_bank_that_refuses_by_the_protocol_as_reachable(world: World, version: int) -> None:
-    side = world.banks[version]
+def test_banks_test_reports_a_bank_that_refuses_by_the_protocol_as_reachable(causeway: Causeway, version: int) -> None:
+    side = causeway.banks[version]
     side.answers[WEBHOOKS[version]] = lambda sent: Reply(401, json.dumps(REFUSAL[version]).encode(), {}, 0.0123)
 
     found = done("banks", "test", side.bank.bic)
@@ -478,7 +478,7 @@ def test_banks_test_reports_a_bank_that_refuses_by_the_protocol_as_reachable(wor
     (sent,) = side.received
     assert (sent.path, sent.body) == (WEBHOOKS[version], b"{}")
     assert "X-Auth-Token" not in sent.headers
-    assert signatures.verify(world.hub.keyring.public_keys(), sent.body, sent.headers["X-Signature"])
+    assert signatures.verify(causeway.hub.keyring.public_keys(), sent.body, sent.headers["X-Signature"])
     assert sent.headers["X-Api-Key"] == side.api_key
     assert found == {
         "bic": side.bank.bic,
@@ -486,7 +486,7 @@ def test_banks_test_reports_a_bank_that_refuses_by_the_protocol_as_reachable(wor
         "accepted": True,
         "url": f"{side.bank.domain}{WEBHOOKS[version]}",
         "api_key_fingerprint": digest(side.api_key)[:16],
-        "signed_with": signatures.key_id(world.hub.keyring.signing_key().public_key()),
+        "signed_with": signatures.key_id(causeway.hub.keyring.signing_key().public_key()),
         "public_keys": [signatures.key_id(side.key.public_key())],
         "certificate_subject": None,
         "milliseconds": 12.3,
@@ -496,8 +496,8 @@ def test_banks_test_reports_a_bank_that_refuses_by_the_protocol_as_reachable(wor
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_banks_test_reports_a_bank_that_responds_with_success_as_reachable(world: World, version: int) -> None:
-    side = world.banks[version]
+def test_banks_test_reports_a_bank_that_responds_with_success_as_reachable(causeway: Causeway, version: int) -> None:
+    side = causeway.banks[version]
     side.answers[WEBHOOKS[version]] = lambda sent: {"status": "success", "accounts": []}
 
     result = run("banks", "test", side.bank.bic)
@@ -517,9 +517,9 @@ def test_banks_test_reports_a_bank_that_responds_with_success_as_reachable(world
     ],
 )
 def test_banks_test_exits_with_1_if_the_bank_rejects_the_key_or_signature(
-    world: World, version: int, body: dict[str, Any]
+    causeway: Causeway, version: int, body: dict[str, Any]
 ) -> None:
-    side = world.banks[version]
+    side = causeway.banks[version]
     side.answers[WEBHOOKS[version]] = lambda sent: Reply(401, json.dumps(body).encode(), {}, 0.01)
 
     spoken, printed = run("banks", "test", side.bank.bic), run("banks", "test", side.bank.bic, "--json")
@@ -541,9 +541,9 @@ def test_banks_test_exits_with_1_if_the_bank_rejects_the_key_or_signature(
     ],
 )
 def test_banks_test_exits_with_1_if_the_bank_is_unreachable_or_violates_the_protocol(
-    world: World, answer: object, said: str
+    causeway: Causeway, answer: object, said: str
 ) -> None:
-    side = world.banks[1]
+    side = causeway.banks[1]
     side.answers["/accounts"] = lambda sent: answer
 
     spoken, printed = run("banks", "test", side.bank.bic), run("banks", "test", side.bank.bic, "--json")
@@ -556,8 +556,8 @@ def test_banks_test_exits_with_1_if_the_bank_is_unreachable_or_violates_the_prot
     assert said in spoken.stdout
 
 
-def test_banks_test_removes_control_characters_from_the_message_of_a_bank(world: World) -> None:
-    side = world.banks[1]
+def test_banks_test_removes_control_characters_from_the_message_of_a_bank(causeway: Causeway) -> None:
+    side = causeway.banks[1]
     side.answers["/accounts"] = lambda sent: {"error_code": 4000, "message": "\x1b[2J\n" + "x" * 10_000}
 
     answer = done("banks", "test", side.bank.bic)["answer"]
@@ -587,11 +587,11 @@ def owner() -> str:
     return email
 
 
-def test_users_add_reads_the_password_from_standard_input(world: World, owner: str) -> None:
-    assert world.hub.website.users.find(owner) is not None
+def test_users_add_reads_the_password_from_standard_input(causeway: Causeway, owner: str) -> None:
+    assert causeway.hub.website.users.find(owner) is not None
 
 
-def test_users_add_prints_a_link_to_set_a_password(world: World) -> None:
+def test_users_add_prints_a_link_to_set_a_password(causeway: Causeway) -> None:
     email = f"{new_id()}@example.com"
     text = run("users", "add", email).stdout
 
@@ -600,32 +600,34 @@ def test_users_add_prints_a_link_to_set_a_password(world: World) -> None:
     )
     assert match is not None
     assert text.startswith(f"{email} is registered.\n")
-    assert match[1].startswith(world.hub.settings.public_url)
-    assert world.hub.website.call(account_flow.reset_password, match[2], PASSWORD, terms_accepted=True).email == email
-    assert world.hub.website.users.authenticate(email, PASSWORD) is not None
+    assert match[1].startswith(causeway.hub.settings.public_url)
+    assert (
+        causeway.hub.website.call(account_flow.reset_password, match[2], PASSWORD, terms_accepted=True).email == email
+    )
+    assert causeway.hub.website.users.authenticate(email, PASSWORD) is not None
     made = done("users", "add", f"x{email}")
     assert made["user"]["made_by_operator"] is True
     secret = made["password_link"].rpartition("/")[2]
-    assert world.hub.website.call(account_flow.find_reset_user, secret).email == f"x{email}"
+    assert causeway.hub.website.call(account_flow.find_reset_user, secret).email == f"x{email}"
 
 
-def test_reset_password_at_once_removes_the_password_and_the_sessions(world: World, owner: str) -> None:
-    session = world.hub.website.sessions.begin(world.hub.website.users.get(owner))
+def test_reset_password_at_once_removes_the_password_and_the_sessions(causeway: Causeway, owner: str) -> None:
+    session = causeway.hub.website.sessions.begin(causeway.hub.website.users.get(owner))
     kept = done("users", "reset-password", owner)
     assert kept["user"]["has_password"] is True
-    assert world.hub.website.users.authenticate(owner, PASSWORD) is not None
-    assert world.hub.website.sessions.find(session.cookie) is not None
+    assert causeway.hub.website.users.authenticate(owner, PASSWORD) is not None
+    assert causeway.hub.website.sessions.find(session.cookie) is not None
 
     made = done("users", "reset-password", owner, "--at-once")
     assert made["user"]["has_password"] is False
-    assert world.hub.website.users.authenticate(owner, PASSWORD) is None
-    assert world.hub.website.sessions.find(session.cookie) is None
+    assert causeway.hub.website.users.authenticate(owner, PASSWORD) is None
+    assert causeway.hub.website.sessions.find(session.cookie) is None
     secret = made["password_link"].rpartition("/")[2]
-    world.hub.website.call(account_flow.reset_password, secret, "rain on a tin roof", terms_accepted=False)
-    assert world.hub.website.users.authenticate(owner, "rain on a tin roof") is not None
+    causeway.hub.website.call(account_flow.reset_password, secret, "rain on a tin roof", terms_accepted=False)
+    assert causeway.hub.website.users.authenticate(owner, "rain on a tin roof") is not None
 
 
-def test_users_show_omits_the_password_hash(world: World, owner: str) -> None:
+def test_users_show_omits_the_password_hash(causeway: Causeway, owner: str) -> None:
     shown = done("users", "show", owner.upper())["user"]
 
     assert shown == {
@@ -654,11 +656,11 @@ def test_users_add_refuses_invalid_users(owner: str) -> None:
     assert refused("users", "add", owner) == f"{owner} is already registered"
 
 
-def test_a_user_is_linked_to_a_programme_manager_and_unlinked(world: World, owner: str) -> None:
+def test_a_user_is_linked_to_a_programme_manager_and_unlinked(causeway: Causeway, owner: str) -> None:
     assert done("users", "link", owner.upper(), "--manager", "1")["user"]["manager_id"] == 1
     spoken = run("users", "link", owner, "--manager", "2")
     assert spoken.stdout == f"{owner} sees the cards of Other Programme (2).\n"
-    assert world.hub.website.users.get(owner).manager_id == 2
+    assert causeway.hub.website.users.get(owner).manager_id == 2
     assert done("users", "unlink", owner)["user"]["manager_id"] is None
 
     assert refused("users", "link", owner, "--manager", "77").startswith("there is no programme manager 77")
@@ -668,7 +670,7 @@ def test_a_user_is_linked_to_a_programme_manager_and_unlinked(world: World, owne
     assert refused("users", "unlink", "nobody").startswith("email must be an email address")
 
 
-def test_a_user_is_deactivated_and_activated(world: World, owner: str) -> None:
+def test_a_user_is_deactivated_and_activated(causeway: Causeway, owner: str) -> None:
     assert run("users", "deactivate", owner).stdout.startswith(f"{owner} is signed out everywhere")
     assert done("users", "show", owner)["user"]["active"] is False
     assert refused("users", "reset-password", owner).startswith(f"{owner} is deactivated: activate the user first")
@@ -677,63 +679,63 @@ def test_a_user_is_deactivated_and_activated(world: World, owner: str) -> None:
         assert refused("users", command, "nobody@example.com").startswith("no user has the email nobody@example.com")
 
 
-def test_reset_password_prints_a_link_and_keeps_the_old_password_until_its_use(world: World, owner: str) -> None:
+def test_reset_password_prints_a_link_and_keeps_the_old_password_until_its_use(causeway: Causeway, owner: str) -> None:
     made = done("users", "reset-password", owner)
-    assert world.hub.website.users.authenticate(owner, PASSWORD) is not None, "the password stays until then"
+    assert causeway.hub.website.users.authenticate(owner, PASSWORD) is not None, "the password stays until then"
     secret = made["password_link"].rpartition("/")[2]
-    world.hub.website.call(account_flow.reset_password, secret, "rain on a tin roof", terms_accepted=False)
+    causeway.hub.website.call(account_flow.reset_password, secret, "rain on a tin roof", terms_accepted=False)
 
-    assert world.hub.website.users.authenticate(owner, PASSWORD) is None
-    assert world.hub.website.users.authenticate(owner, "rain on a tin roof") is not None
+    assert causeway.hub.website.users.authenticate(owner, PASSWORD) is None
+    assert causeway.hub.website.users.authenticate(owner, "rain on a tin roof") is not None
 
 
 @pytest.fixture
-def stranger(world: World) -> str:
+def stranger(causeway: Causeway) -> str:
     """Somebody who has registered with an address that may be anybody's."""
     email = f"{new_id()}@example.com"
-    world.hub.website.users.register(email, PASSWORD, terms_accepted=True)
+    causeway.hub.website.users.register(email, PASSWORD, terms_accepted=True)
     return email
 
 
-def test_an_unconfirmed_email_cannot_get_a_programme_manager_or_a_client(world: World, stranger: str) -> None:
+def test_an_unconfirmed_email_cannot_get_a_programme_manager_or_a_client(causeway: Causeway, stranger: str) -> None:
     reason = f"{stranger} does not identify the user, who registered without confirming it: use a code"
 
     assert refused("users", "link", stranger, "--manager", "1").startswith(reason)
     assert refused("clients", "add", "--owner", stranger, "--title", "Budget Friend").startswith(reason)
-    assert world.hub.website.users.get(stranger).manager_id is None
-    assert world.hub.openbanking.clients.all(stranger) == []
+    assert causeway.hub.website.users.get(stranger).manager_id is None
+    assert causeway.hub.openbanking.clients.all(stranger) == []
 
 
-def test_an_account_page_code_links_a_user_once(world: World, stranger: str) -> None:
-    code = world.hub.website.call(account_flow.issue_code, world.hub.website.users.get(stranger))
+def test_an_account_page_code_links_a_user_once(causeway: Causeway, stranger: str) -> None:
+    code = causeway.hub.website.call(account_flow.issue_code, causeway.hub.website.users.get(stranger))
     written = code.lower().replace("-", " ")
 
     linked = done("users", "link", written, "--manager", "1")
     assert (linked["user"]["email"], linked["user"]["manager_id"]) == (stranger, 1)
     assert refused("users", "link", code, "--manager", "2").startswith("this code is not valid: it has been used")
-    assert world.hub.website.users.get(stranger).manager_id == 1
+    assert causeway.hub.website.users.get(stranger).manager_id == 1
 
 
-def test_a_code_stays_valid_after_a_link_to_an_unknown_programme_manager(world: World, stranger: str) -> None:
-    code = world.hub.website.call(account_flow.issue_code, world.hub.website.users.get(stranger))
+def test_a_code_stays_valid_after_a_link_to_an_unknown_programme_manager(causeway: Causeway, stranger: str) -> None:
+    code = causeway.hub.website.call(account_flow.issue_code, causeway.hub.website.users.get(stranger))
 
     assert refused("users", "link", code, "--manager", "77").startswith("there is no programme manager 77")
     assert done("users", "link", code, "--manager", "1")["user"]["email"] == stranger
 
 
-def test_clients_add_accepts_the_account_page_code_of_the_owner_once(world: World, stranger: str) -> None:
-    code = world.hub.website.call(account_flow.issue_code, world.hub.website.users.get(stranger))
+def test_clients_add_accepts_the_account_page_code_of_the_owner_once(causeway: Causeway, stranger: str) -> None:
+    code = causeway.hub.website.call(account_flow.issue_code, causeway.hub.website.users.get(stranger))
 
     made = done("clients", "add", "--owner", code, "--title", "Budget Friend")
     assert made["client"]["owner"] == stranger
     assert refused("clients", "add", "--owner", code, "--title", "Again").startswith("this code is not valid")
-    assert len(world.hub.openbanking.clients.all(stranger)) == 1
+    assert len(causeway.hub.openbanking.clients.all(stranger)) == 1
 
 
-def test_a_client_is_registered_for_a_user(world: World, owner: str) -> None:
+def test_a_client_is_registered_for_a_user(causeway: Causeway, owner: str) -> None:
     made = done("clients", "add", "--owner", owner.upper(), "--title", "Budget Friend")
 
-    client = world.hub.openbanking.clients.get(made["client"]["client_id"])
+    client = causeway.hub.openbanking.clients.get(made["client"]["client_id"])
     assert client.owner == owner
     assert client.title == "Budget Friend"
     assert client.active is True
@@ -742,22 +744,22 @@ def test_a_client_is_registered_for_a_user(world: World, owner: str) -> None:
     assert made["client"] == done("clients", "show", client.client_id)["client"]
 
 
-def test_a_clients_secret_is_shown_once(world: World, owner: str) -> None:
+def test_a_clients_secret_is_shown_once(causeway: Causeway, owner: str) -> None:
     text = run("clients", "add", "--owner", owner, "--title", "Budget Friend", "--secret").stdout
 
     match = re.search(r"The client's secret: ([\w-]{43})\nIt is shown only once", text)
     assert match is not None
     (row,) = done("clients", "list", "--owner", owner)["clients"]
-    client = world.hub.openbanking.clients.get(row["client_id"])
+    client = causeway.hub.openbanking.clients.get(row["client_id"])
     assert row["has_secret"] is True
-    assert client.accepts_secret(match[1], world.clock.time())
+    assert client.accepts_secret(match[1], causeway.clock.time())
     for flags in ([], ["--json"]):
         shown = run("clients", "show", client.client_id, *flags).output
         assert match[1] not in shown
         assert client.secrets[0].digest not in shown
 
 
-def test_clients_list_shows_the_clients_of_one_user_or_of_all(world: World, owner: str) -> None:
+def test_clients_list_shows_the_clients_of_one_user_or_of_all(causeway: Causeway, owner: str) -> None:
     for title in ("One", "Two"):
         done("clients", "add", "--owner", owner, "--title", title, "--inactive")
 
@@ -769,33 +771,33 @@ def test_clients_list_shows_the_clients_of_one_user_or_of_all(world: World, owne
     assert run("clients", "list", "--owner", "nobody@example.com").stdout == "There are no clients.\n"
 
 
-def test_a_client_is_deactivated_and_activated(world: World) -> None:
-    client_id = world.client.client_id
+def test_a_client_is_deactivated_and_activated(causeway: Causeway) -> None:
+    client_id = causeway.client.client_id
 
     assert run("clients", "deactivate", client_id).stdout == "Budget Friend is no longer active.\n"
-    assert world.hub.openbanking.clients.get(client_id).active is False
+    assert causeway.hub.openbanking.clients.get(client_id).active is False
     assert done("clients", "activate", client_id)["client"]["active"] is True
-    assert world.hub.openbanking.clients.get(client_id).active is True
+    assert causeway.hub.openbanking.clients.get(client_id).active is True
 
 
-def test_a_client_title_that_resembles_that_of_another_owner_prints_a_warning(world: World) -> None:
-    clients, owner = world.hub.openbanking.clients, world.client.owner
+def test_a_client_title_that_resembles_that_of_another_owner_prints_a_warning(causeway: Causeway) -> None:
+    clients, owner = causeway.hub.openbanking.clients, causeway.client.owner
     twin = clients.create(owner="mallory@example.com", title="\u0412udget\u2011Fr1end", active=False).client
     same = clients.create(owner=owner, title="Budget Friend").client
-    warning = f"Warning: the title looks like that of the client {world.client.client_id}: Budget Friend"
+    warning = f"Warning: the title looks like that of the client {causeway.client.client_id}: Budget Friend"
 
     assert warning in run("clients", "activate", twin.client_id).stdout.splitlines()
     found = [
         each["client_id"]
         for each in done("clients", "update", twin.client_id, "--title", "Budget  Friend")["lookalikes"]
     ]
-    assert found == sorted((world.client.client_id, same.client_id))
+    assert found == sorted((causeway.client.client_id, same.client_id))
     assert done("clients", "update", twin.client_id, "--title", "Mallory")["lookalikes"] == []
     assert done("clients", "activate", same.client_id)["lookalikes"] == []
 
 
-def test_clients_list_shows_archived_clients_only_on_request_until_restored(world: World) -> None:
-    client_id, owner = world.client.client_id, world.client.owner
+def test_clients_list_shows_archived_clients_only_on_request_until_restored(causeway: Causeway) -> None:
+    client_id, owner = causeway.client.client_id, causeway.client.owner
 
     def listed(*flags: str) -> bool:
         return client_id in [row["client_id"] for row in done("clients", "list", "--owner", owner, *flags)["clients"]]
@@ -803,7 +805,7 @@ def test_clients_list_shows_archived_clients_only_on_request_until_restored(worl
     assert (listed(), listed("--archived")) == (True, False)
     assert run("clients", "archive", client_id).stdout == "Budget Friend is archived.\n"
     assert (listed(), listed("--archived")) == (False, True)
-    assert done("clients", "show", client_id)["client"]["archived_at"] == timestamp(world.clock.time())
+    assert done("clients", "show", client_id)["client"]["archived_at"] == timestamp(causeway.clock.time())
     assert refused("clients", "activate", client_id) == "the client is archived: restore it first"
     assert run("clients", "restore", client_id).stdout == "Budget Friend is restored, and inactive.\n"
     assert "archived_at" not in done("clients", "activate", client_id)["client"]
@@ -842,70 +844,70 @@ def test_a_client_with_an_invalid_member_is_refused(owner: str, more: list[str],
     assert refused("clients", "add", "--owner", owner, *more).startswith(reason)
 
 
-def test_clients_update_changes_title_callback_urls_and_events_url(world: World) -> None:
-    update = ("clients", "update", world.client.client_id)
+def test_clients_update_changes_title_callback_urls_and_events_url(causeway: Causeway) -> None:
+    update = ("clients", "update", causeway.client.client_id)
 
     urls = ["https://a.example/", "https://b.example/"]
     found = done(*update, "--title", "Renamed", "--callback-url", urls[0], "--callback-url", urls[1])
     assert (found["client"]["title"], found["client"]["callback_urls"]) == ("Renamed", urls)
     secret = done(*update, "--events-url", EVENTS_URL)["events_secret"]
-    assert [secret] == world.hub.openbanking.clients.events_secrets(
-        world.hub.openbanking.clients.get(world.client.client_id)
+    assert [secret] == causeway.hub.openbanking.clients.events_secrets(
+        causeway.hub.openbanking.clients.get(causeway.client.client_id)
     )
     found = done(*update, "--no-events-url")
     assert (found["client"]["events_url"], found["events_secret"]) == (None, None)
     assert found["client"]["title"] == "Renamed"
 
 
-def test_clients_update_sets_and_removes_a_limit_of_calls_per_minute(world: World) -> None:
-    update = ("clients", "update", world.client.client_id, "--calls-per-minute")
+def test_clients_update_sets_and_removes_a_limit_of_calls_per_minute(causeway: Causeway) -> None:
+    update = ("clients", "update", causeway.client.client_id, "--calls-per-minute")
 
     assert done(*update, "1")["client"]["calls_per_minute"] == 1
-    assert [world.tpp("GET", "/tpp/banks").status for _ in range(2)] == [200, 429]
-    assert done("clients", "show", world.client.client_id)["history"][0]["after"] == {"calls_per_minute": 1}
+    assert [causeway.tpp("GET", "/tpp/banks").status for _ in range(2)] == [200, 429]
+    assert done("clients", "show", causeway.client.client_id)["history"][0]["after"] == {"calls_per_minute": 1}
     assert done(*update, "0")["client"]["calls_per_minute"] is None
-    world.clock.advance(60)
-    assert [world.tpp("GET", "/tpp/banks").status for _ in range(3)] == [200, 200, 200]
+    causeway.clock.advance(60)
+    assert [causeway.tpp("GET", "/tpp/banks").status for _ in range(3)] == [200, 200, 200]
     for wrong in ("-1", "1000001", "many"):
         assert run(*update, wrong).exit_code == 2
 
 
 @pytest.mark.parametrize("options", [[], ["--events-url", EVENTS_URL, "--no-events-url"]])
 def test_clients_update_without_changes_or_with_conflicting_options_exits_with_code_2(
-    world: World, options: list[str]
+    causeway: Causeway, options: list[str]
 ) -> None:
-    assert run("clients", "update", world.client.client_id, *options).exit_code == 2
+    assert run("clients", "update", causeway.client.client_id, *options).exit_code == 2
 
 
 @pytest.mark.parametrize("options", [["--title", " "], ["--callback-url", "ftp://x"], ["--events-url", "ftp://x"]])
-def test_an_invalid_client_update_changes_nothing(world: World, options: list[str]) -> None:
-    assert "must" in refused("clients", "update", world.client.client_id, *options)
-    assert world.hub.openbanking.clients.get(world.client.client_id) == world.client
+def test_an_invalid_client_update_changes_nothing(causeway: Causeway, options: list[str]) -> None:
+    assert "must" in refused("clients", "update", causeway.client.client_id, *options)
+    assert causeway.hub.openbanking.clients.get(causeway.client.client_id) == causeway.client
 
 
-def test_secret_rotation_without_overlap_ends_all_older_client_secrets(world: World, owner: str) -> None:
+def test_secret_rotation_without_overlap_ends_all_older_client_secrets(causeway: Causeway, owner: str) -> None:
     made = done("clients", "add", "--owner", owner, "--title", "Careful", "--secret")
     client_id, old = made["client"]["client_id"], made["client_secret"]
 
     rotated = done("clients", "rotate-secret", client_id, "--overlap", "3600")
     text = run("clients", "rotate-secret", client_id, "--overlap", "0").stdout
 
-    now = world.clock.time()
+    now = causeway.clock.time()
     assert rotated["old_until"] == timestamp(now + 3600)
     match = re.search(r"The new secret of Careful: ([\w-]{43})\nIt is shown only once", text)
     assert match is not None
     assert text.endswith("It is accepted from now on, alone.\n")
-    client = world.hub.openbanking.clients.get(client_id)
+    client = causeway.hub.openbanking.clients.get(client_id)
     secrets = (old, rotated["client_secret"], match[1])
     assert [client.accepts_secret(secret, now) for secret in secrets] == [False, False, True]
     shown = run("clients", "show", client_id).output + run("clients", "show", client_id, "--json").output
     assert not [secret for secret in secrets if secret in shown]
 
 
-def test_clients_show_lists_changes_with_author_time_and_values(world: World) -> None:
-    client_id = world.client.client_id
-    world.hub.openbanking.clients.update(client_id, owner=world.client.owner, title="Renamed")
-    world.clock.advance(60)
+def test_clients_show_lists_changes_with_author_time_and_values(causeway: Causeway) -> None:
+    client_id = causeway.client.client_id
+    causeway.hub.openbanking.clients.update(client_id, owner=causeway.client.owner, title="Renamed")
+    causeway.clock.advance(60)
     done("clients", "deactivate", client_id)
 
     found = done("clients", "show", client_id)["history"]
@@ -913,9 +915,9 @@ def test_clients_show_lists_changes_with_author_time_and_values(world: World) ->
 
     assert [(each["by"], each["action"], each["before"], each["after"]) for each in found] == [
         ("operator", "deactivated", {}, {}),
-        (world.client.owner, "updated", {"title": "Budget Friend"}, {"title": "Renamed"}),
+        (causeway.client.owner, "updated", {"title": "Budget Friend"}, {"title": "Renamed"}),
     ]
-    assert [each["at"] for each in found] == [timestamp(world.clock.time()), timestamp(world.clock.time() - 60)]
+    assert [each["at"] for each in found] == [timestamp(causeway.clock.time()), timestamp(causeway.clock.time() - 60)]
     assert lines[0].split() == ["at", "by", "action", "what"]
     assert lines[2].endswith("updated      title: Renamed")
 
@@ -931,18 +933,20 @@ def test_a_client_with_an_unregistered_owner_is_refused() -> None:
 EVENTS_SECRET = r"(whsec_[A-Za-z0-9+/]{43}=)"
 
 
-def signing(world: World) -> list[str]:
-    """What the events of the world's client are signed with, newest first."""
-    return world.hub.openbanking.clients.events_secrets(world.hub.openbanking.clients.get(world.client.client_id))
+def signing(causeway: Causeway) -> list[str]:
+    """What the events of the service's client are signed with, newest first."""
+    return causeway.hub.openbanking.clients.events_secrets(
+        causeway.hub.openbanking.clients.get(causeway.client.client_id)
+    )
 
 
-def test_clients_add_with_an_events_url_shows_the_events_secret_once(world: World, owner: str) -> None:
+def test_clients_add_with_an_events_url_shows_the_events_secret_once(causeway: Causeway, owner: str) -> None:
     add = ("clients", "add", "--owner", owner, "--title", "Budget Friend", "--events-url", EVENTS_URL)
     made, text = done(*add), run(*add).stdout
 
     client_id = made["client"]["client_id"]
-    assert [made["events_secret"]] == world.hub.openbanking.clients.events_secrets(
-        world.hub.openbanking.clients.get(client_id)
+    assert [made["events_secret"]] == causeway.hub.openbanking.clients.events_secrets(
+        causeway.hub.openbanking.clients.get(client_id)
     )
     assert re.search(rf"The secret of its events: {EVENTS_SECRET}\nIt is shown only once", text)
     for command in (["show", client_id], ["list", "--owner", owner]):
@@ -959,25 +963,25 @@ def test_a_client_without_an_events_url_has_no_events_secret(owner: str) -> None
     assert made["client"]["has_events_secret"] is False
 
 
-def test_clients_events_url_sets_changes_and_removes_the_url(world: World) -> None:
-    set_url = ("clients", "events-url", world.client.client_id)
+def test_clients_events_url_sets_changes_and_removes_the_url(causeway: Causeway) -> None:
+    set_url = ("clients", "events-url", causeway.client.client_id)
     first, moved = done(*set_url, EVENTS_URL), run(*set_url, f"{EVENTS_URL}/2").stdout
 
-    assert (first["client"]["events_url"], [first["events_secret"]]) == (EVENTS_URL, signing(world))
+    assert (first["client"]["events_url"], [first["events_secret"]]) == (EVENTS_URL, signing(causeway))
     assert moved == f"The events of Budget Friend go to {EVENTS_URL}/2.\n"
     assert run(*set_url, "--none").stdout == "The events of Budget Friend are no longer sent.\n"
-    assert done("clients", "show", world.client.client_id)["client"]["events_url"] is None
-    assert [first["events_secret"]] == signing(world)
+    assert done("clients", "show", causeway.client.client_id)["client"]["events_url"] is None
+    assert [first["events_secret"]] == signing(causeway)
 
 
-def test_clients_events_url_prints_the_first_events_secret_with_a_shown_once_notice(world: World) -> None:
-    text = run("clients", "events-url", world.client.client_id, EVENTS_URL).stdout
+def test_clients_events_url_prints_the_first_events_secret_with_a_shown_once_notice(causeway: Causeway) -> None:
+    text = run("clients", "events-url", causeway.client.client_id, EVENTS_URL).stdout
 
     assert re.search(rf"\n\nThe secret of its events: {EVENTS_SECRET}\nIt is shown only once", text)
 
 
-def test_an_invalid_events_url_is_refused(world: World) -> None:
-    set_url = ("clients", "events-url", world.client.client_id)
+def test_an_invalid_events_url_is_refused(causeway: Causeway) -> None:
+    set_url = ("clients", "events-url", causeway.client.client_id)
 
     for wrong in (set_url, (*set_url, EVENTS_URL, "--none")):
         result = run(*wrong)
@@ -986,101 +990,103 @@ def test_an_invalid_events_url_is_refused(world: World) -> None:
     assert refused(*set_url, "tpp.example.com").startswith("events_url must begin with https://")
 
 
-def test_an_events_secret_is_rotated_with_an_overlap(world: World) -> None:
-    rotate = ("clients", "rotate-events-secret", world.client.client_id)
-    first = done("clients", "events-url", world.client.client_id, EVENTS_URL)["events_secret"]
+def test_an_events_secret_is_rotated_with_an_overlap(causeway: Causeway) -> None:
+    rotate = ("clients", "rotate-events-secret", causeway.client.client_id)
+    first = done("clients", "events-url", causeway.client.client_id, EVENTS_URL)["events_secret"]
     rotated = done(*rotate)
 
     assert rotated["old_until"] == "2026-03-03T09:00:00+00:00"
-    assert signing(world) == [rotated["events_secret"], first]
+    assert signing(causeway) == [rotated["events_secret"], first]
     text = run(*rotate, "--overlap", "3600").stdout
     assert re.match(rf"The new secret of the events of Budget Friend: {EVENTS_SECRET}\nIt is shown only once", text)
     assert text.endswith("It signs from now on, together with the old one until 2026-03-02T10:00:00+00:00.\n")
 
 
-def test_without_an_overlap_the_old_events_secret_ends_at_once(world: World) -> None:
-    rotate = ("clients", "rotate-events-secret", world.client.client_id, "--overlap", "0")
-    done("clients", "events-url", world.client.client_id, EVENTS_URL)
+def test_without_an_overlap_the_old_events_secret_ends_at_once(causeway: Causeway) -> None:
+    rotate = ("clients", "rotate-events-secret", causeway.client.client_id, "--overlap", "0")
+    done("clients", "events-url", causeway.client.client_id, EVENTS_URL)
     rotated = done(*rotate)
 
     assert rotated["old_until"] is None
-    assert signing(world) == [rotated["events_secret"]]
+    assert signing(causeway) == [rotated["events_secret"]]
     assert run(*rotate).stdout.endswith("It signs from now on, alone.\n")
 
 
-def test_clients_test_event_sends_a_test_event(world: World) -> None:
+def test_clients_test_event_sends_a_test_event(causeway: Causeway) -> None:
     asked: list[Client] = []
 
     def send_test(client: Client) -> str:
         asked.append(client)
         return "the-delivery"
 
-    world.hub.openbanking.__dict__["tpp_events"] = SimpleNamespace(send_test=send_test)
-    done("clients", "events-url", world.client.client_id, EVENTS_URL)
+    causeway.hub.openbanking.__dict__["tpp_events"] = SimpleNamespace(send_test=send_test)
+    done("clients", "events-url", causeway.client.client_id, EVENTS_URL)
 
-    assert done("clients", "test-event", world.client.client_id) == {"delivery_id": "the-delivery"}
-    assert [client.client_id for client in asked] == [world.client.client_id]
-    assert run("clients", "test-event", world.client.client_id).stdout == (
+    assert done("clients", "test-event", causeway.client.client_id) == {"delivery_id": "the-delivery"}
+    assert [client.client_id for client in asked] == [causeway.client.client_id]
+    assert run("clients", "test-event", causeway.client.client_id).stdout == (
         f"A test event is being sent to {EVENTS_URL}: the-delivery\n"
         "Its result: .venv/bin/python -m infra.admin deliveries show the-delivery\n"
     )
 
 
-def test_clients_registration_number_sets_the_number_that_banks_receive(world: World) -> None:
-    found = done("clients", "registration-number", world.client.client_id, "PSDGB-FCA-123456")
+def test_clients_registration_number_sets_the_number_that_banks_receive(causeway: Causeway) -> None:
+    found = done("clients", "registration-number", causeway.client.client_id, "PSDGB-FCA-123456")
 
     assert found["client"]["registration_number"] == "PSDGB-FCA-123456"
-    asked = world.authorize(1)
-    told = world.bank(1, "/init_authorization", {"request_url": asked["redirect_url"]}).body
+    asked = causeway.authorize(1)
+    told = causeway.bank(1, "/init_authorization", {"request_url": asked["redirect_url"]}).body
     assert told["tpp_registration_number"] == "PSDGB-FCA-123456"
-    assert "printable" in refused("clients", "registration-number", world.client.client_id, " ")
+    assert "printable" in refused("clients", "registration-number", causeway.client.client_id, " ")
     assert refused("clients", "registration-number", "nobody", "X")
 
 
-def test_commands_that_need_an_events_url_are_refused_without_one(world: World) -> None:
-    assert refused("clients", "test-event", world.client.client_id).startswith("the client has no Events URL")
-    assert refused("clients", "rotate-events-secret", world.client.client_id).startswith("the client has no Events URL")
+def test_commands_that_need_an_events_url_are_refused_without_one(causeway: Causeway) -> None:
+    assert refused("clients", "test-event", causeway.client.client_id).startswith("the client has no Events URL")
+    assert refused("clients", "rotate-events-secret", causeway.client.client_id).startswith(
+        "the client has no Events URL"
+    )
 
 
 # -- keys
 
 
 @pytest.fixture
-def fresh(world: World, monkeypatch: pytest.MonkeyPatch) -> bootstrap.Hub:
+def fresh(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> bootstrap.Hub:
     """A stage without keys, whose secret and KMS are in memory."""
-    hub = bootstrap.Hub(world.hub.settings, ManualClock(START))
+    hub = bootstrap.Hub(causeway.hub.settings, ManualClock(START))
     hub.__dict__["secrets"] = FakeSecrets()
     hub.keyring._kms = hub.cards.keys._kms = FakeKms()
     monkeypatch.setattr(connection, "connect", lambda: hub)
     return hub
 
 
-def test_consents_revoke_invalidates_the_access_token_and_notifies_the_bank(world: World) -> None:
-    tokens, _ = world.tokens(1), world.queued()
+def test_consents_revoke_invalidates_the_access_token_and_notifies_the_bank(causeway: Causeway) -> None:
+    tokens, _ = causeway.tokens(1), causeway.queued()
     consent_id, bearer = tokens["consent_id"], tokens["access_token"]
     shown = done("consents", "show", consent_id)["consent"]
-    assert (shown["status"], shown["client_id"]) == ("authorised", world.client.client_id)
+    assert (shown["status"], shown["client_id"]) == ("authorised", causeway.client.client_id)
     assert shown["last_used_on"] == "2026-03-02"
 
     assert done("consents", "revoke", consent_id)["consent"] == {"consent_id": consent_id, "status": "revoked"}
 
-    assert world.tpp("GET", "/tpp/consent", bearer=bearer).status == 401
-    assert len(world.queued()) == 1  # the bank is told
+    assert causeway.tpp("GET", "/tpp/consent", bearer=bearer).status == 401
+    assert len(causeway.queued()) == 1  # the bank is told
     assert "is revoked" in run("consents", "revoke", consent_id).stdout
-    assert world.queued() == []
+    assert causeway.queued() == []
 
 
-def test_revoking_an_expired_consent_keeps_the_status_and_sends_nothing(world: World) -> None:
-    tokens, _ = world.tokens(1), world.queued()
-    world.clock.advance(180 * 24 * 3600)
+def test_revoking_an_expired_consent_keeps_the_status_and_sends_nothing(causeway: Causeway) -> None:
+    tokens, _ = causeway.tokens(1), causeway.queued()
+    causeway.clock.advance(180 * 24 * 3600)
 
     assert done("consents", "revoke", tokens["consent_id"])["consent"]["status"] == "expired"
     assert done("consents", "show", tokens["consent_id"])["consent"]["status"] == "expired"
-    assert world.queued() == []
+    assert causeway.queued() == []
 
 
-def test_consents_show_of_an_unused_consent_has_no_last_used_day(world: World) -> None:
-    consent_id = world.approve(1).bank_token.partition(".")[0]
+def test_consents_show_of_an_unused_consent_has_no_last_used_day(causeway: Causeway) -> None:
+    consent_id = causeway.approve(1).bank_token.partition(".")[0]
 
     assert done("consents", "show", consent_id)["consent"]["last_used_on"] is None
     assert "None" not in run("consents", "show", consent_id).stdout
@@ -1169,7 +1175,7 @@ def test_keys_init_creates_the_card_keys_and_rotate_card_adds_a_new_key(fresh: b
     ],
 )
 def test_aws_errors_are_reported_in_one_sentence(
-    world: World, failure: Exception, said: str, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, failure: Exception, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(call: Call, proceed: Proceed) -> Members:
         raise failure

@@ -21,62 +21,62 @@ from infra.admin.commands import program
 from infra.admin.trace import LocalLog
 from infra.local import logfile
 from tests.cards.scenes import Scene
+from tests.causeway import Causeway
 from tests.infra.admin.command_line import done, refused, run
 from tests.source_code import MODULES, SOURCES, nodes
-from tests.world import World
 
 DAY = 24 * 3600
 
 
 @pytest.fixture(autouse=True)
-def connected(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    """The commands work on the world, as they do on a stage, and its log is a file."""
+def connected(causeway: Causeway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Causeway]:
+    """The commands work on the service, as they do on a stage, and its log is a file."""
     monkeypatch.setattr(connection, "settings_of_local_stack", lambda environ: {})
-    monkeypatch.setattr(bootstrap, "hub", lambda: world.hub)
+    monkeypatch.setattr(bootstrap, "hub", lambda: causeway.hub)
     monkeypatch.setattr(operator_log, "caller", lambda hub: "arn:aws:iam::1:user/grace")
-    world.clock.advance(time.time() - world.clock.time())  # as the lines of the log have it
+    causeway.clock.advance(time.time() - causeway.clock.time())  # as the lines of the log have it
     path = tmp_path / "stack.log.jsonl"
     handler = logfile.LogFile(path, log.Formatter())
     log.logger().addHandler(handler)
     monkeypatch.setattr("infra.admin.trace.open_log", lambda hub: LocalLog(path))
-    yield world
+    yield causeway
     log.logger().removeHandler(handler)
     handler.close()
 
 
-def export_trail(world: World, tmp_path: Path) -> tuple[Path, str, list[dict[str, Any]]]:
+def export_trail(causeway: Causeway, tmp_path: Path) -> tuple[Path, str, list[dict[str, Any]]]:
     """The exported file, its printed digest, and its lines."""
     file = tmp_path / "audit.jsonl"
-    world.clock.advance(600)
+    causeway.clock.advance(600)
     made = done("audit", "export", "--since", "1h", "--out", str(file))
     lines = [json.loads(text) for text in file.read_text("utf-8").splitlines()]
     assert made["lines"] == len(lines) - 1
     return file, made["digest"], lines
 
 
-def test_the_audit_trail_lists_every_changing_command_with_its_author(world: World, tmp_path: Path) -> None:
-    consent_id = world.tokens(1)["consent_id"]
+def test_the_audit_trail_lists_every_changing_command_with_its_author(causeway: Causeway, tmp_path: Path) -> None:
+    consent_id = causeway.tokens(1)["consent_id"]
     done("consents", "show", consent_id)
     done("consents", "revoke", consent_id)
-    world.clock.advance(1)
-    done("clients", "update", world.client.client_id, "--title", "Other")
+    causeway.clock.advance(1)
+    done("clients", "update", causeway.client.client_id, "--title", "Other")
 
-    commands = [line for line in export_trail(world, tmp_path)[2] if line["kind"] == "command"]
+    commands = [line for line in export_trail(causeway, tmp_path)[2] if line["kind"] == "command"]
 
     assert [(each["command"], each["arguments"], each["options"]) for each in commands] == [
         ("consents revoke", [consent_id], []),
-        ("clients update", [world.client.client_id], ["--title"]),
+        ("clients update", [causeway.client.client_id], ["--title"]),
     ]
     assert {each["by"] for each in commands} == {"arn:aws:iam::1:user/grace"}
 
 
-def test_the_audit_trail_records_only_options_given_on_the_command_line(world: World, tmp_path: Path) -> None:
+def test_the_audit_trail_records_only_options_given_on_the_command_line(causeway: Causeway, tmp_path: Path) -> None:
     bank = ["DEUTDEFF", "--name", "Example", "--country", "DE", "--api-version", "2", "--signature-optional"]
     run("banks", "add", *bank, "--domain", "https://b.example", "--authorization-url", "https://b.example/consent")
-    world.clock.advance(1)
+    causeway.clock.advance(1)
     run("banks", "update", "DEUTDEFF", "--inactive")
 
-    commands = [line for line in export_trail(world, tmp_path)[2] if line["kind"] == "command"]
+    commands = [line for line in export_trail(causeway, tmp_path)[2] if line["kind"] == "command"]
 
     assert [(each["command"], set(each["options"])) for each in commands] == [
         (
@@ -88,29 +88,29 @@ def test_the_audit_trail_records_only_options_given_on_the_command_line(world: W
 
 
 def test_audit_export_includes_client_changes_made_in_moved_time(
-    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    moved = MovedClock(world.clock, lambda: 7 * DAY)
-    hub = world.another_process(clock=moved)
+    moved = MovedClock(causeway.clock, lambda: 7 * DAY)
+    hub = causeway.another_process(clock=moved)
     monkeypatch.setattr(bootstrap, "hub", lambda: hub)
-    hub.openbanking.clients.update(world.client.client_id, owner="tpp@example.com", title="Later")
+    hub.openbanking.clients.update(causeway.client.client_id, owner="tpp@example.com", title="Later")
     changed_at = timestamp(moved.time())
 
-    lines = export_trail(world, tmp_path)[2]
+    lines = export_trail(causeway, tmp_path)[2]
 
     assert [line["at"] for line in lines if line["kind"] == "client changed"] == [changed_at]
     period = ["--since", changed_at, "--until", timestamp(moved.time())]
     assert done("audit", "export", *period, "--out", str(tmp_path / "period.jsonl"))["lines"] == 1
 
 
-def test_audit_export_excludes_the_end_of_a_period(world: World, tmp_path: Path) -> None:
-    start = world.clock.time()
-    world.clock.advance(60)
-    middle = world.clock.time()
+def test_audit_export_excludes_the_end_of_a_period(causeway: Causeway, tmp_path: Path) -> None:
+    start = causeway.clock.time()
+    causeway.clock.advance(60)
+    middle = causeway.clock.time()
     done("keys", "rotate-card")
-    world.hub.openbanking.clients.update(world.client.client_id, owner="tpp@example.com", title="New title")
-    world.clock.advance(60)
-    times = [timestamp(each) for each in (start, middle, world.clock.time())]
+    causeway.hub.openbanking.clients.update(causeway.client.client_id, owner="tpp@example.com", title="New title")
+    causeway.clock.advance(60)
+    times = [timestamp(each) for each in (start, middle, causeway.clock.time())]
 
     counts = [
         done("audit", "export", "--since", first, "--until", end, "--out", str(tmp_path / first))["lines"]
@@ -128,14 +128,14 @@ def log_lines_until(end: int, tmp_path: Path) -> list[Any]:
     return list(LocalLog(path).search(["consent ended"], end - 60, end))
 
 
-def test_audit_export_includes_a_change_of_the_current_second(world: World, tmp_path: Path) -> None:
+def test_audit_export_includes_a_change_of_the_current_second(causeway: Causeway, tmp_path: Path) -> None:
     done("keys", "rotate-card")
 
     assert done("audit", "export", "--since", "1h", "--out", str(tmp_path / "audit.jsonl"))["lines"] == 1
 
 
 @pytest.mark.parametrize("until", ["1h", "2h"])
-def test_a_period_that_ends_before_it_begins_is_refused(world: World, tmp_path: Path, until: str) -> None:
+def test_a_period_that_ends_before_it_begins_is_refused(causeway: Causeway, tmp_path: Path, until: str) -> None:
     out = tmp_path / "audit.jsonl"
 
     assert refused("audit", "export", "--since", "1h", "--until", until, "--out", str(out)) == (
@@ -144,30 +144,30 @@ def test_a_period_that_ends_before_it_begins_is_refused(world: World, tmp_path: 
     assert not out.exists()
 
 
-def test_the_audit_trail_lists_refused_commands(world: World, tmp_path: Path) -> None:
+def test_the_audit_trail_lists_refused_commands(causeway: Causeway, tmp_path: Path) -> None:
     refused("keys", "remove-data", "77")
 
-    assert "keys remove-data" in [line.get("command") for line in export_trail(world, tmp_path)[2]]
+    assert "keys remove-data" in [line.get("command") for line in export_trail(causeway, tmp_path)[2]]
 
 
-def test_the_audit_trail_lists_client_changes_and_revealed_card_data(world: World, tmp_path: Path) -> None:
-    world.hub.openbanking.clients.update(world.client.client_id, owner="tpp@example.com", title="New title")
-    Scene(world).card()
+def test_the_audit_trail_lists_client_changes_and_revealed_card_data(causeway: Causeway, tmp_path: Path) -> None:
+    causeway.hub.openbanking.clients.update(causeway.client.client_id, owner="tpp@example.com", title="New title")
+    Scene(causeway).card()
 
-    lines = export_trail(world, tmp_path)[2]
+    lines = export_trail(causeway, tmp_path)[2]
 
     (change,) = (line for line in lines if line["kind"] == "client changed")
-    assert (change["by"], change["client_id"]) == ("tpp@example.com", world.client.client_id)
+    assert (change["by"], change["client_id"]) == ("tpp@example.com", causeway.client.client_id)
     assert change["after"] == {"title": "New title"}
     assert {line["field"] for line in lines if line["kind"] == "card data revealed"} >= {"pan", "cvc2"}
     assert [line["at"] for line in lines[:-1]] == sorted(line["at"] for line in lines[:-1])
 
 
-def test_the_audit_trail_lists_all_audit_log_lines_with_their_author(world: World, tmp_path: Path) -> None:
+def test_the_audit_trail_lists_all_audit_log_lines_with_their_author(causeway: Causeway, tmp_path: Path) -> None:
     for message in audit.LOGGED:
         log.audit(message, by="somebody")
 
-    lines = export_trail(world, tmp_path)[2]
+    lines = export_trail(causeway, tmp_path)[2]
 
     assert {(line["kind"], line["by"]) for line in lines[:-1] if line["kind"] != "command"} == {
         (message, "somebody") for message in audit.LOGGED
@@ -187,9 +187,11 @@ def test_audit_messages_are_logged_only_by_log_audit() -> None:
         assert {called for called, said in calls if said == message} == {"log.audit"}, message
 
 
-def test_audit_verify_accepts_an_export_and_audit_export_never_overwrites_a_file(world: World, tmp_path: Path) -> None:
+def test_audit_verify_accepts_an_export_and_audit_export_never_overwrites_a_file(
+    causeway: Causeway, tmp_path: Path
+) -> None:
     done("keys", "rotate-card")
-    file, digest, lines = export_trail(world, tmp_path)
+    file, digest, lines = export_trail(causeway, tmp_path)
 
     assert done("audit", "verify", str(file), "--digest", digest) == {"lines": len(lines) - 1, "problem": None}
     assert refused("audit", "export", "--since", "1h", "--out", str(file)).endswith("cannot be written: File exists")

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from tests.causeway import Causeway
 from tests.infra.admin.command_line import done, refused, run
 from tests.openbanking.logos import SVG, png
-from tests.world import World
 
 BIC = "GAMMGB2L"
 
 
 @pytest.fixture
-def bic(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    monkeypatch.setattr("infra.admin.connection.connect", lambda: world.hub)
+def bic(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    monkeypatch.setattr("infra.admin.connection.connect", lambda: causeway.hub)
     arguments = [
         "banks",
         "add",
@@ -32,7 +32,7 @@ def bic(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     ]
     done(*arguments, "--domain", "http://127.0.0.1:9/bank", "--authorization-url", "http://127.0.0.1:9/bank/authorize")
     yield BIC
-    world.hub.openbanking.banks.remove(BIC)
+    causeway.hub.openbanking.banks.remove(BIC)
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_banks_logo_sets_replaces_and_removes_a_logo(world: World, bic: str, file: Path) -> None:
+def test_banks_logo_sets_replaces_and_removes_a_logo(causeway: Causeway, bic: str, file: Path) -> None:
     first = done("banks", "logo", bic, str(file))
     assert first["logo_url"].startswith(f"http://127.0.0.1:8000/banks/{bic}/logo/")
     assert first["logo_type"] == "image/svg+xml"

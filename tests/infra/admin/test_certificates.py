@@ -16,20 +16,20 @@ from chalicelib.openbanking.protocol.psd2_statement import read_roles
 from chalicelib.openbanking.records.certificate_blocklist import blocklist_key
 from infra.admin import connection
 from infra.local.development_ca import DevelopmentCa
+from tests.causeway import Causeway
 from tests.infra.admin.command_line import done, refused, run
 from tests.manual_clock import ManualClock
-from tests.world import World
 
 TPP = ("--organization-identifier", "PSDGB-FCA-123456", "--common-name", "Budget Friend")
 ISSUER = "CN=Example CA,C=GB"
 
 
 @pytest.fixture(autouse=True)
-def connected(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    """The commands work on the world, and their CA is in a folder of the test."""
-    monkeypatch.setattr(connection, "connect", lambda: world.hub)
+def connected(causeway: Causeway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Causeway:
+    """The commands work on the service, and their CA is in a folder of the test."""
+    monkeypatch.setattr(connection, "connect", lambda: causeway.hub)
     monkeypatch.setenv("CAUSEWAY_STACK_FILE", str(tmp_path / "local" / "stack.json"))
-    return world
+    return causeway
 
 
 def issue(out: Path, *options: str) -> dict[str, str]:
@@ -37,8 +37,8 @@ def issue(out: Path, *options: str) -> dict[str, str]:
     return made
 
 
-def is_blocked(world: World, issuer: str, serial_number: str) -> bool:
-    return world.hub.store.get(*blocklist_key(issuer, serial_number)) is not None
+def is_blocked(causeway: Causeway, issuer: str, serial_number: str) -> bool:
+    return causeway.hub.store.get(*blocklist_key(issuer, serial_number)) is not None
 
 
 def test_an_issued_tpp_certificate_has_the_roles_and_the_development_ca_as_issuer(tmp_path: Path) -> None:
@@ -113,25 +113,25 @@ def test_certificates_issue_with_conflicting_options_exits_with_code_2(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_certificate_is_blocked_listed_and_unblocked(world: World) -> None:
+def test_a_certificate_is_blocked_listed_and_unblocked(causeway: Causeway) -> None:
     blocked = done("certificates", "block", ISSUER, "0A:1B", "--reason", "key lost")["blocked"]
 
-    assert is_blocked(world, ISSUER, "a1b")
+    assert is_blocked(causeway, ISSUER, "a1b")
     assert blocked in done("certificates", "blocked")["blocked"]
     assert (blocked["issuer"], blocked["serial_number"], blocked["reason"]) == (ISSUER, "a1b", "key lost")
     assert "key lost" in run("certificates", "blocked").stdout
     assert done("certificates", "unblock", "cn=Example CA,c=GB", "a1b")["unblocked"]
-    assert not is_blocked(world, ISSUER, "a1b")
+    assert not is_blocked(causeway, ISSUER, "a1b")
     assert refused("certificates", "unblock", ISSUER, "a1b") == f"a1b of {ISSUER} is not blocked"
 
 
-def test_a_certificate_is_blocked_and_unblocked_by_file(world: World, tmp_path: Path) -> None:
+def test_a_certificate_is_blocked_and_unblocked_by_file(causeway: Causeway, tmp_path: Path) -> None:
     made = issue(tmp_path, *TPP)
 
     done("certificates", "block", "--file", made["certificate"])
-    assert is_blocked(world, made["issuer"], made["serial_number"])
+    assert is_blocked(causeway, made["issuer"], made["serial_number"])
     done("certificates", "unblock", "--file", made["certificate"])
-    assert not is_blocked(world, made["issuer"], made["serial_number"])
+    assert not is_blocked(causeway, made["issuer"], made["serial_number"])
 
 
 @pytest.mark.parametrize(
@@ -155,14 +155,14 @@ def test_certificates_block_needs_either_issuer_and_serial_number_or_a_file(whic
 
 
 @pytest.fixture
-def trusting(shared_world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+def trusting(shared_causeway: Causeway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Causeway:
     """A stage that trusts the development CA."""
     ca = str(DevelopmentCa(tmp_path / "local" / "tls").file)
-    world = shared_world.again(Settings.from_environment({"TPP_CA_BUNDLE": ca, "BANK_CA_BUNDLE": ca}))
-    world.clock = ManualClock(datetime.now(UTC))
-    world.hub.clock = world.clock
-    monkeypatch.setattr(connection, "connect", lambda: world.hub)
-    return world
+    causeway = shared_causeway.again(Settings.from_environment({"TPP_CA_BUNDLE": ca, "BANK_CA_BUNDLE": ca}))
+    causeway.clock = ManualClock(datetime.now(UTC))
+    causeway.hub.clock = causeway.clock
+    monkeypatch.setattr(connection, "connect", lambda: causeway.hub)
+    return causeway
 
 
 def explain(*options: str) -> tuple[int, Any]:
@@ -171,7 +171,7 @@ def explain(*options: str) -> tuple[int, Any]:
     return ran.exit_code, json.loads(ran.stdout)
 
 
-def test_certificates_explain_reports_whether_a_tpp_certificate_is_accepted(trusting: World, tmp_path: Path) -> None:
+def test_certificates_explain_reports_whether_a_tpp_certificate_is_accepted(trusting: Causeway, tmp_path: Path) -> None:
     file = issue(tmp_path, *TPP)["certificate"]
     assert explain(file) == (0, {**explain(file)[1], "accepted": True, "reason": None})
 
@@ -182,7 +182,7 @@ def test_certificates_explain_reports_whether_a_tpp_certificate_is_accepted(trus
 
 
 def test_certificates_explain_compares_a_certificate_with_the_record_of_the_bank(
-    trusting: World, tmp_path: Path
+    trusting: Causeway, tmp_path: Path
 ) -> None:
     bic = trusting.banks[1].bank.bic
     made = issue(tmp_path, "--bank", "--common-name", "api.bank.example")

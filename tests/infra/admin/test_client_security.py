@@ -10,20 +10,20 @@ import pytest
 
 from chalicelib.foundation.identifiers import new_id
 from infra.admin import connection
+from tests.causeway import Causeway
 from tests.certificates import Authority
 from tests.infra.admin.command_line import done, refused, run
 from tests.openbanking.key_holder import KeyHolder
 from tests.openbanking.tpp_certificates import ORGANIZATION, SUBJECT, stage_with
-from tests.world import World
 
 BY_KEY = ("--auth-method", "private_key_jwt", "--jwks")
 
 
 @pytest.fixture(autouse=True)
-def connected(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
-    """The commands work on the world."""
-    monkeypatch.setattr(connection, "connect", lambda: world.hub)
-    return world
+def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
+    """The commands work on the service."""
+    monkeypatch.setattr(connection, "connect", lambda: causeway.hub)
+    return causeway
 
 
 def add_user() -> str:
@@ -97,10 +97,10 @@ def test_changing_to_client_secret_post_prints_the_secret_once(owner: str, jwks:
 
 
 def test_clients_add_accepts_certificate_authentication_and_organization_identifier(
-    shared_world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    shared_causeway: Causeway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world = shared_world.again(stage_with(Authority(), tmp_path))
-    monkeypatch.setattr(connection, "connect", lambda: world.hub)
+    causeway = shared_causeway.again(stage_with(Authority(), tmp_path))
+    monkeypatch.setattr(connection, "connect", lambda: causeway.hub)
 
     made = add(
         add_user(),

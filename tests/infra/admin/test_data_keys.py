@@ -6,26 +6,26 @@ import pytest
 
 from chalicelib.foundation.crypto.resealing import KEPT_SECONDS, SETTLE_SECONDS
 from infra.admin import connection
+from tests.causeway import Causeway
 from tests.infra.admin.command_line import done, refused, run
-from tests.world import World
 
 
 @pytest.fixture(autouse=True)
-def connected(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
-    monkeypatch.setattr(connection, "connect", lambda: world.hub)
-    return world
+def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
+    monkeypatch.setattr(connection, "connect", lambda: causeway.hub)
+    return causeway
 
 
-def work_for(world: World, passes: int) -> None:
+def work_for(causeway: Causeway, passes: int) -> None:
     """Let the schedule run until so many passes are over."""
     for _ in range(passes):
-        world.clock.advance(SETTLE_SECONDS)
-        world.hub.resealing.run(world.clock.monotonic() + 1)
+        causeway.clock.advance(SETTLE_SECONDS)
+        causeway.hub.resealing.run(causeway.clock.monotonic() + 1)
 
 
-def test_a_data_key_is_removable_after_a_reseal_and_35_days(world: World) -> None:
-    tokens = world.tokens(1)
-    old = max(world.hub.keyring.data_keys())
+def test_a_data_key_is_removable_after_a_reseal_and_35_days(causeway: Causeway) -> None:
+    tokens = causeway.tokens(1)
+    old = max(causeway.hub.keyring.data_keys())
     assert done("keys", "rotate-data") == {"data_key": old + 1}
     assert done("keys", "data")["reseal"] is None
 
@@ -35,7 +35,7 @@ def test_a_data_key_is_removable_after_a_reseal_and_35_days(world: World) -> Non
     assert refused("keys", "remove-data", str(old)) == (
         f"data key {old} may still open records: run `keys reseal`, then see `keys data`"
     )
-    work_for(world, passes=3)
+    work_for(causeway, passes=3)
 
     shown = done("keys", "data")
     assert (shown["reseal"]["state"], shown["reseal"]["values_found"]) == ("finished", None)
@@ -44,12 +44,12 @@ def test_a_data_key_is_removable_after_a_reseal_and_35_days(world: World) -> Non
     assert [keys[each]["encrypts_new_records"] for each in (old, old + 1)] == [False, True]
     assert keys[old]["removable_at"] is not None
     assert refused("keys", "remove-data", str(old)).startswith("backups of the last 35 days may still need data key")
-    world.clock.advance(KEPT_SECONDS)
+    causeway.clock.advance(KEPT_SECONDS)
 
     assert done("keys", "remove-data", str(old)) == {"removed": old}
     assert old not in {each["data_key"] for each in done("keys", "data")["data_keys"]}
-    assert world.hub.openbanking.banks.outbound_key(world.banks[1].bank)
-    assert world.tpp("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]}).status == 200
+    assert causeway.hub.openbanking.banks.outbound_key(causeway.banks[1].bank)
+    assert causeway.tpp("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]}).status == 200
 
 
 def test_keys_data_prints_the_state_of_the_keys_as_a_table() -> None:

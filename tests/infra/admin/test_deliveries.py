@@ -14,8 +14,8 @@ from chalicelib.foundation.http.outbound import Reply
 from chalicelib.foundation.identifiers import new_uuid
 from infra.admin import connection, output
 from infra.admin.output import CommandRefused
+from tests.causeway import Causeway
 from tests.infra.admin.command_line import done, refused, run
-from tests.world import World
 
 ALPHA, BETA = "ALPHGB21", "BETADEF1"
 SECRET = "what-nobody-is-shown"
@@ -24,42 +24,42 @@ NOW = 1_772_442_000
 
 
 @pytest.fixture(autouse=True)
-def connected(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
-    """The commands work on the world."""
-    monkeypatch.setattr(connection, "connect", lambda: world.hub)
-    world.queued()  # what other tests left behind
-    return world
+def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
+    """The commands work on the service."""
+    monkeypatch.setattr(connection, "connect", lambda: causeway.hub)
+    causeway.queued()  # what other tests left behind
+    return causeway
 
 
-def recorded(world: World, bic: str = ALPHA) -> str:
+def recorded(causeway: Causeway, bic: str = ALPHA) -> str:
     """An event that is due now; its id."""
-    client_id = world.client.client_id
-    made = world.hub.delivery.outbox.record(
+    client_id = causeway.client.client_id
+    made = causeway.hub.delivery.outbox.record(
         "event", "test", receiver=f"client#{client_id}", bic=bic, client_id=client_id, consent_id=None, body=SECRET
     )
-    world.hub.store.transact(made.operations)
+    causeway.hub.store.transact(made.operations)
     return made.delivery_ids[0]
 
 
-def recorded_for_manager(world: World) -> str:
+def recorded_for_manager(causeway: Causeway) -> str:
     """A card event that is due now; its id."""
-    made = world.hub.delivery.outbox.record(
+    made = causeway.hub.delivery.outbox.record(
         "card_event", "card.created", receiver="manager#1", manager_id=1, body=SECRET
     )
-    world.hub.store.transact(made.operations)
+    causeway.hub.store.transact(made.operations)
     return made.delivery_ids[0]
 
 
-def failed(world: World, monkeypatch: pytest.MonkeyPatch, bic: str = ALPHA, said: str = "gone") -> str:
+def failed(causeway: Causeway, monkeypatch: pytest.MonkeyPatch, bic: str = ALPHA, said: str = "gone") -> str:
     """An event that its receiver has refused for good; its id."""
 
     def refuse(*_: object) -> Any:
         raise Undeliverable(said, final=True, status=410)
 
-    delivery_id = recorded(world, bic)
+    delivery_id = recorded(causeway, bic)
     with monkeypatch.context() as patch:
-        patch.setattr(world.hub.delivery.worker, "_send", refuse)
-        world.hub.delivery.worker.attempt(delivery_id)
+        patch.setattr(causeway.hub.delivery.worker, "_send", refuse)
+        causeway.hub.delivery.worker.attempt(delivery_id)
     return delivery_id
 
 
@@ -72,28 +72,30 @@ def test_delivery_command_help_shows_an_example_and_the_json_option(command: str
     assert command in run("deliveries", "--help").stdout
 
 
-def test_deliveries_list_filters_by_bank_client_state_and_time(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    lost = failed(world, monkeypatch, ALPHA)
-    world.clock.advance(3600)
-    due = recorded(world, BETA)
+def test_deliveries_list_filters_by_bank_client_state_and_time(
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lost = failed(causeway, monkeypatch, ALPHA)
+    causeway.clock.advance(3600)
+    due = recorded(causeway, BETA)
 
     def listed(*options: str) -> list[str]:
         return [row["delivery_id"] for row in done("deliveries", "list", *options)["deliveries"]]
 
     assert listed() == [lost, due]
     assert listed("--bank", ALPHA.lower()) == [lost]
-    assert listed("--client", world.client.client_id, "--limit", "1") == [due]
+    assert listed("--client", causeway.client.client_id, "--limit", "1") == [due]
     assert listed("--state", "failed") == [lost]
     assert listed("--state", "failed", "--since", "30m") == []
-    assert listed("--state", "failed", "--since", timestamp(world.clock.time() - 3600)) == [lost]
+    assert listed("--state", "failed", "--since", timestamp(causeway.clock.time() - 3600)) == [lost]
     assert run("deliveries", "list", "--state", "delivered", "--bank", BETA).stdout == "There are no such deliveries.\n"
     assert lost in run("deliveries", "list").stdout
 
 
-def test_deliveries_of_a_programme_manager_are_listed_shown_and_resent(world: World) -> None:
-    recorded(world)
-    delivery_id = recorded_for_manager(world)
-    world.hub.delivery.worker.attempt(delivery_id)  # its set-up has no Events URL
+def test_deliveries_of_a_programme_manager_are_listed_shown_and_resent(causeway: Causeway) -> None:
+    recorded(causeway)
+    delivery_id = recorded_for_manager(causeway)
+    causeway.hub.delivery.worker.attempt(delivery_id)  # its set-up has no Events URL
 
     (row,) = done("deliveries", "list", "--manager", "1")["deliveries"]
     shown = done("deliveries", "show", delivery_id)["delivery"]
@@ -110,8 +112,10 @@ def test_deliveries_of_a_programme_manager_are_listed_shown_and_resent(world: Wo
     assert done("deliveries", "resend", delivery_id)["delivery"]["state"] == "due"
 
 
-def test_deliveries_show_prints_attempts_but_not_the_payload(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    delivery_id = failed(world, monkeypatch, said="gone\x1b[2J\nfor good")
+def test_deliveries_show_prints_attempts_but_not_the_payload(
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    delivery_id = failed(causeway, monkeypatch, said="gone\x1b[2J\nfor good")
 
     shown = done("deliveries", "show", delivery_id)["delivery"]
     text = run("deliveries", "show", delivery_id).stdout
@@ -119,19 +123,19 @@ def test_deliveries_show_prints_attempts_but_not_the_payload(world: World, monke
     assert shown["state"] == "failed"
     assert shown["attempts"] == 1
     assert shown["attempt_under_way"] is False
-    assert (shown["next_attempt_at"], shown["failed_at"]) == (None, timestamp(world.clock.time()))
+    assert (shown["next_attempt_at"], shown["failed_at"]) == (None, timestamp(causeway.clock.time()))
     (attempt,) = shown["history"]
-    assert (attempt["at"], attempt["status"]) == (timestamp(world.clock.time()), 410)
+    assert (attempt["at"], attempt["status"]) == (timestamp(causeway.clock.time()), 410)
     assert "410: gone [2J for good\n" in text
     assert SECRET not in text + str(shown)
     assert "claimed_by" not in shown
 
 
-def test_deliveries_show_prints_attempt_headers_and_masks_secrets(world: World) -> None:
-    world.wants_events()
-    world.receiver.answers = [Reply(503, b"", {"Server": "nginx", "Set-Cookie": SECRET}, 0.01)]
-    delivery_id = world.hub.openbanking.tpp_events.send_test(world.client)
-    world.hub.delivery.worker.attempt(delivery_id)
+def test_deliveries_show_prints_attempt_headers_and_masks_secrets(causeway: Causeway) -> None:
+    causeway.wants_events()
+    causeway.receiver.answers = [Reply(503, b"", {"Server": "nginx", "Set-Cookie": SECRET}, 0.01)]
+    delivery_id = causeway.hub.openbanking.tpp_events.send_test(causeway.client)
+    causeway.hub.delivery.worker.attempt(delivery_id)
 
     (attempt,) = done("deliveries", "show", delivery_id)["delivery"]["history"]
     lines = run("deliveries", "show", delivery_id).stdout.splitlines()
@@ -142,18 +146,18 @@ def test_deliveries_show_prints_attempt_headers_and_masks_secrets(world: World) 
     assert shown == [
         "> content-type: application/json",
         f"> webhook-id: {delivery_id}",
-        f"> webhook-timestamp: {world.clock.time()}",
+        f"> webhook-timestamp: {causeway.clock.time()}",
         "> webhook-signature: ***",
         "< server: nginx",
         "< set-cookie: ***",
     ]
 
 
-def test_a_delivery_in_progress_has_no_next_attempt_and_cannot_be_resent(world: World) -> None:
-    delivery_id = recorded(world)
-    assert done("deliveries", "show", delivery_id)["delivery"]["next_attempt_at"] == timestamp(world.clock.time())
+def test_a_delivery_in_progress_has_no_next_attempt_and_cannot_be_resent(causeway: Causeway) -> None:
+    delivery_id = recorded(causeway)
+    assert done("deliveries", "show", delivery_id)["delivery"]["next_attempt_at"] == timestamp(causeway.clock.time())
 
-    assert world.hub.delivery.worker.begin(delivery_id) is not None
+    assert causeway.hub.delivery.worker.begin(delivery_id) is not None
 
     shown = done("deliveries", "show", delivery_id)["delivery"]
     assert (shown["attempt_under_way"], shown["next_attempt_at"]) == (True, None)
@@ -168,10 +172,10 @@ def test_a_delivery_in_progress_has_no_next_attempt_and_cannot_be_resent(world: 
     [(True, "has just been delivered by an attempt in progress", "delivered"), (False, "is being sent again", "due")],
 )
 def test_resend_waits_for_the_attempt_in_progress(
-    world: World, monkeypatch: pytest.MonkeyPatch, succeeds: bool, said: str, state: str
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch, succeeds: bool, said: str, state: str
 ) -> None:
-    delivery_id, pauses = recorded(world), itertools.count()
-    attempt = world.hub.delivery.worker.begin(delivery_id)
+    delivery_id, pauses = recorded(causeway), itertools.count()
+    attempt = causeway.hub.delivery.worker.begin(delivery_id)
     assert attempt is not None
 
     def send(*_: object) -> Delivered:
@@ -181,34 +185,34 @@ def test_resend_waits_for_the_attempt_in_progress(
 
     def pause(_: float) -> None:
         if next(pauses) == 30:
-            world.hub.delivery.worker.carry_out(attempt)
+            causeway.hub.delivery.worker.carry_out(attempt)
 
-    monkeypatch.setattr(world.hub.delivery.worker, "_send", send)
-    monkeypatch.setattr(world.hub.store, "_pause", pause)
+    monkeypatch.setattr(causeway.hub.delivery.worker, "_send", send)
+    monkeypatch.setattr(causeway.hub.store, "_pause", pause)
 
     assert run("deliveries", "resend", delivery_id).stdout.startswith(f"{delivery_id} {said}.\n")
-    assert world.delivery(delivery_id).state == state
+    assert causeway.delivery(delivery_id).state == state
 
 
-def test_deliveries_resend_queues_a_failed_delivery(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    delivery_id = failed(world, monkeypatch)
+def test_deliveries_resend_queues_a_failed_delivery(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
+    delivery_id = failed(causeway, monkeypatch)
 
     assert done("deliveries", "resend", delivery_id)["delivery"]["state"] == "due"
 
-    assert world.queued() == [delivery_id]
+    assert causeway.queued() == [delivery_id]
     assert f"deliveries show {delivery_id}" in run("deliveries", "resend", delivery_id).stdout
 
 
-def test_deliveries_resend_queues_all_pending_deliveries_of_a_receiver(world: World) -> None:
-    delivery_id = recorded(world)
-    receiver = world.delivery(delivery_id).receiver.partition("#")
-    world.hub.store.transact([update_due_time(world.delivery(delivery_id), world.clock.time() + 36_000)])
-    world.queued()
+def test_deliveries_resend_queues_all_pending_deliveries_of_a_receiver(causeway: Causeway) -> None:
+    delivery_id = recorded(causeway)
+    receiver = causeway.delivery(delivery_id).receiver.partition("#")
+    causeway.hub.store.transact([update_due_time(causeway.delivery(delivery_id), causeway.clock.time() + 36_000)])
+    causeway.queued()
     options = (f"--{receiver[0]}", receiver[2])
 
     assert done("deliveries", "resend", "--manager", "1") == {"resent": 0, "skipped": 0}
     assert run("deliveries", "resend", *options).stdout == "1 delivery is being sent now.\n"
-    assert world.queued() == [delivery_id]
+    assert causeway.queued() == [delivery_id]
     assert done("deliveries", "resend", *options) == {"resent": 0, "skipped": 0}
 
 
@@ -218,18 +222,18 @@ def test_resend_takes_either_an_id_or_one_receiver(arguments: tuple[str, ...]) -
 
 
 def test_resend_failed_queues_all_deliveries_that_failed_since_a_time(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = failed(world, monkeypatch)
-    world.clock.advance(7200)
-    lost = [failed(world, monkeypatch, bic) for bic in (ALPHA, BETA)]
+    before = failed(causeway, monkeypatch)
+    causeway.clock.advance(7200)
+    lost = [failed(causeway, monkeypatch, bic) for bic in (ALPHA, BETA)]
 
     assert done("deliveries", "resend-failed", "--since", "1h", "--bank", BETA)["resent"] == 1
-    assert world.queued() == lost[1:]
+    assert causeway.queued() == lost[1:]
     assert run("deliveries", "resend-failed", "--since", "1h").stdout == "1 delivery is sent again.\n"
-    assert world.queued() == lost[:1]
+    assert causeway.queued() == lost[:1]
     assert run("deliveries", "resend-failed", "--since", "1h").stdout == "0 deliveries are sent again.\n"
-    assert world.delivery(before).state == "failed"
+    assert causeway.delivery(before).state == "failed"
 
 
 @pytest.mark.parametrize(
@@ -252,11 +256,11 @@ def test_invalid_delivery_arguments_are_refused_in_one_sentence(arguments: tuple
     assert sentence in refused("deliveries", *arguments)
 
 
-def test_resending_a_payment_is_refused(world: World) -> None:
-    made = world.hub.delivery.outbox.record(
+def test_resending_a_payment_is_refused(causeway: Causeway) -> None:
+    made = causeway.hub.delivery.outbox.record(
         "payment", "/tpp/payments", body="{}", receiver=f"bank#{ALPHA}", bic=ALPHA, client_id="one"
     )
-    world.hub.store.transact(made.operations)
+    causeway.hub.store.transact(made.operations)
 
     assert "cannot be resent" in refused("deliveries", "resend", made.delivery_ids[0])
 
@@ -285,8 +289,8 @@ def test_parse_time_refuses_invalid_times(text: str) -> None:
         output.parse_time(text, NOW)
 
 
-def test_deliveries_list_accepts_a_lowercase_bic_with_branch_code_xxx(world: World) -> None:
-    bic = world.banks[1].bank.bic
+def test_deliveries_list_accepts_a_lowercase_bic_with_branch_code_xxx(causeway: Causeway) -> None:
+    bic = causeway.banks[1].bank.bic
 
     assert done("deliveries", "list", "--bank", f"{bic.lower()}xxx") == done("deliveries", "list", "--bank", bic)
 

@@ -17,41 +17,41 @@ from infra.restore import examination
 from infra.restore.checks import CHECKS, LEDGER, TABLES
 from infra.restore.examination import Position
 from tests.cards.scenes import Scene
+from tests.causeway import Causeway
 from tests.infra.admin.command_line import done, refused, run
 from tests.openbanking.faults import items
 from tests.openbanking.payer import Payer
-from tests.world import World
 
 
 @pytest.fixture(autouse=True)
-def connected(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The commands work on the world, and record themselves as they do on a stage."""
+def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commands work on the service, and record themselves as they do on a stage."""
 
     def connect() -> Hub:
-        operator_log.record(world.hub)
-        return world.hub
+        operator_log.record(causeway.hub)
+        return causeway.hub
 
     monkeypatch.setattr(connection, "connect", connect)
 
 
 @pytest.fixture
-def lost(world: World) -> str:
+def lost(causeway: Causeway) -> str:
     """A consent that is gone, by its id, of an approved request whose event is due."""
-    world.wants_events()
-    consent_id = str(world.tokens(1)["consent_id"])
-    world.hub.store.delete(*consent_key(consent_id))
+    causeway.wants_events()
+    consent_id = str(causeway.tokens(1)["consent_id"])
+    causeway.hub.store.delete(*consent_key(consent_id))
     return consent_id
 
 
-def test_doctor_reports_consistent_tables(world: World) -> None:
-    Payer(world, 2).pay("a-key")
+def test_doctor_reports_consistent_tables(causeway: Causeway) -> None:
+    Payer(causeway, 2).pay("a-key")
 
     found = {"findings": [], "good": True, "left": 0, "mended": 0, "mendable": 0, "from": "payments", "next": None}
     assert done("doctor") == found
     assert run("doctor").stdout == "The tables are consistent.\n"
 
 
-def test_a_report_of_some_tables_says_that_the_others_were_not_compared(world: World, lost: str) -> None:
+def test_a_report_of_some_tables_says_that_the_others_were_not_compared(causeway: Causeway, lost: str) -> None:
     consistent = "Consistent from ledger on; earlier tables and items were not compared.\n"
 
     assert run("doctor", "--from", "ledger").stdout == consistent
@@ -61,9 +61,9 @@ def test_a_report_of_some_tables_says_that_the_others_were_not_compared(world: W
     assert done("doctor", "--from", "ledger-mismatch")["from"] == "ledger-mismatch"
 
 
-def test_doctor_names_inconsistencies_and_changes_nothing(world: World, lost: str) -> None:
-    before = {table: items(world, table) for table in (*TABLES, "website")}
-    [request] = items(world, "authorizations")
+def test_doctor_names_inconsistencies_and_changes_nothing(causeway: Causeway, lost: str) -> None:
+    before = {table: items(causeway, table) for table in (*TABLES, "website")}
+    [request] = items(causeway, "authorizations")
 
     report = run("doctor")
 
@@ -73,16 +73,15 @@ def test_doctor_names_inconsistencies_and_changes_nothing(world: World, lost: st
         "  With --mend: the request is cancelled, and the PSU has to authorize again.\n"
         f"    authorization request {request['authorization_id']}, consent {lost}\n"
     ) in report.stdout
-    assert report.stdout.endswith(
-        f"3 inconsistent: --mend mends 3, 0 are for you.\nSee {world.hub.settings.public_url}/docs/reference/restore\n"
-    )
-    assert {table: items(world, table) for table in before} == before
+    document = f"{causeway.hub.settings.public_url}/docs/reference/restore"
+    assert report.stdout.endswith(f"3 inconsistent: --mend mends 3, 0 are for you.\nSee {document}\n")
+    assert {table: items(causeway, table) for table in before} == before
 
 
-def test_each_finding_of_a_json_report_has_its_remedy(world: World, lost: str) -> None:
+def test_each_finding_of_a_json_report_has_its_remedy(causeway: Causeway, lost: str) -> None:
     findings = json.loads(run("doctor", "--from", "authorizations", "--json").stdout)["findings"]
 
-    [request] = items(world, "authorizations")
+    [request] = items(causeway, "authorizations")
     assert findings == [
         {
             "check": "approved-without-consent",
@@ -96,15 +95,15 @@ def test_each_finding_of_a_json_report_has_its_remedy(world: World, lost: str) -
 
 @pytest.mark.parametrize("options", [(), ("--mend",)])
 def test_an_interrupted_run_keeps_what_it_found_and_says_where_to_go_on(
-    world: World, lost: str, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
+    causeway: Causeway, lost: str, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
 ) -> None:
-    fail_at(world, monkeypatch, "authorizations", KeyboardInterrupt())
+    fail_at(causeway, monkeypatch, "authorizations", KeyboardInterrupt())
 
     text = run("doctor", *options)
     document = run("doctor", *options, "--json")
 
     assert text.exit_code == document.exit_code == 130
-    assert f"delivery {items(world, 'deliveries')[0]['delivery_id']}, consent {lost}\n" in text.stdout
+    assert f"delivery {items(causeway, 'deliveries')[0]['delivery_id']}, consent {lost}\n" in text.stdout
     assert f"{'Mended' if options else 'With --mend'}: the delivery is ended.\n" in text.stdout
     assert "2 inconsistent so far: " in text.stdout
     assert text.stderr == document.stderr == "Incomplete: go on with --from authorizations\n"
@@ -112,8 +111,8 @@ def test_an_interrupted_run_keeps_what_it_found_and_says_where_to_go_on(
     assert (report["good"], report["next"], len(report["findings"])) == (False, "authorizations", 0 if options else 2)
 
 
-def test_a_run_that_fails_keeps_what_it_found(world: World, lost: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    fail_at(world, monkeypatch, "authorizations", Throttled("ThrottlingException"))
+def test_a_run_that_fails_keeps_what_it_found(causeway: Causeway, lost: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    fail_at(causeway, monkeypatch, "authorizations", Throttled("ThrottlingException"))
 
     text, document = run("doctor"), run("doctor", "--json")
 
@@ -123,9 +122,9 @@ def test_a_run_that_fails_keeps_what_it_found(world: World, lost: str, monkeypat
     assert "DynamoDB takes no more calls" in json.loads(document.stdout)["error"]
 
 
-def test_what_is_mended_and_what_is_left_for_a_person_is_told_apart(world: World, lost: str) -> None:
-    world.tokens(2)
-    world.hub.store.delete(*client_key(world.client.client_id))
+def test_what_is_mended_and_what_is_left_for_a_person_is_told_apart(causeway: Causeway, lost: str) -> None:
+    causeway.tokens(2)
+    causeway.hub.store.delete(*client_key(causeway.client.client_id))
 
     before, after = run("doctor").stdout, run("doctor", "--mend").stdout
 
@@ -136,7 +135,7 @@ def test_what_is_mended_and_what_is_left_for_a_person_is_told_apart(world: World
 
 
 def test_a_record_that_changes_meanwhile_is_left_for_another_run(
-    world: World, lost: str, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, lost: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(examination, "_mend", lambda hub, wrong: False)
 
@@ -146,23 +145,23 @@ def test_a_record_that_changes_meanwhile_is_left_for_another_run(
     assert "1 inconsistent: 0 mended, 1 is left for another --mend, 0 are left for you." in report
 
 
-def test_a_response_of_the_card_api_is_named_once_with_the_record_that_is_gone(world: World) -> None:
-    scene = Scene(world)
+def test_a_response_of_the_card_api_is_named_once_with_the_record_that_is_gone(causeway: Causeway) -> None:
+    scene = Scene(causeway)
     card = scene.card(request_reference_id=scene.reference())
-    world.hub.store.delete(*Card.key(card.card_id))
+    causeway.hub.store.delete(*Card.key(card.card_id))
 
     found = findings_of("response-without-record")
 
     assert found == [f"response to programme manager 1, credential full; gone: card {card.card_id}"]
 
 
-def test_an_authorization_without_its_row_is_named_with_account_and_row(world: World) -> None:
-    scene = Scene(world)
+def test_an_authorization_without_its_row_is_named_with_account_and_row(causeway: Causeway) -> None:
+    scene = Scene(causeway)
     card = scene.spendable(10_00)
     scene.clearing(scene.purchase(card.card_id, 5_00), 5_00)
-    [record] = [each for each in items(world, "card-activity") if each.get("booked_row")]
+    [record] = [each for each in items(causeway, "card-activity") if each.get("booked_row")]
     owner = f"account#{card.account_id}"
-    world.hub.store.delete(*movement_key(owner, record["booked_row"]))
+    causeway.hub.store.delete(*movement_key(owner, record["booked_row"]))
 
     found = findings_of("authorization-without-row")
 
@@ -175,19 +174,19 @@ def findings_of(check: str) -> list[str]:
     return [each["item"] for each in report["findings"] if each["check"] == check]
 
 
-def fail_at(world: World, monkeypatch: pytest.MonkeyPatch, table: str, error: BaseException) -> None:
+def fail_at(causeway: Causeway, monkeypatch: pytest.MonkeyPatch, table: str, error: BaseException) -> None:
     """Let an error end the examination at a table."""
-    scan_page = world.hub.store.scan_page
+    scan_page = causeway.hub.store.scan_page
 
     def scan(name: str, after: Item | None, limit: int) -> Page:
         if name == table:
             raise error
         return scan_page(name, after, limit)
 
-    monkeypatch.setattr(world.hub.store, "scan_page", scan)
+    monkeypatch.setattr(causeway.hub.store, "scan_page", scan)
 
 
-def test_doctor_mend_repairs_all_inconsistencies_and_is_recorded(world: World, lost: str) -> None:
+def test_doctor_mend_repairs_all_inconsistencies_and_is_recorded(causeway: Causeway, lost: str) -> None:
     mended = json.loads(run("doctor", "--mend", "--json").stdout)
 
     assert {each["check"] for each in mended["findings"] if each["mended"]} == {
@@ -195,18 +194,18 @@ def test_doctor_mend_repairs_all_inconsistencies_and_is_recorded(world: World, l
     }
     assert mended["good"]
     assert done("doctor")["good"]
-    assert [(each["command"], each["options"]) for each in items(world, "website")] == [("doctor", ["--mend"])]
+    assert [(each["command"], each["options"]) for each in items(causeway, "website")] == [("doctor", ["--mend"])]
 
 
 def test_doctor_resumes_at_a_table_or_a_printed_position(
-    world: World, lost: str, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, lost: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(examination, "_PAGE", 1)
 
     found = {
         each["check"] for each in json.loads(run("doctor", "--from", "authorizations", "--json").stdout)["findings"]
     }
-    [request] = items(world, "authorizations")
+    [request] = items(causeway, "authorizations")
     after = Position("authorizations", {"authorization_id": request["authorization_id"]})
 
     assert found == {"approved-without-consent"}

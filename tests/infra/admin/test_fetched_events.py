@@ -5,22 +5,22 @@ from __future__ import annotations
 import pytest
 
 from infra.admin import connection
+from tests.causeway import Causeway
 from tests.infra.admin.command_line import done, refused, run
 from tests.openbanking.poller import fetches_events, ids
-from tests.world import World
 
 EVENTS_URL = "http://127.0.0.1:9/events"
 
 
 @pytest.fixture(autouse=True)
-def connected(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
-    """The commands work on the world."""
-    monkeypatch.setattr(connection, "connect", lambda: world.hub)
-    return world
+def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
+    """The commands work on the service."""
+    monkeypatch.setattr(connection, "connect", lambda: causeway.hub)
+    return causeway
 
 
-def test_clients_update_switches_between_polling_an_events_url_and_no_events(world: World) -> None:
-    update = ("clients", "update", world.client.client_id)
+def test_clients_update_switches_between_polling_an_events_url_and_no_events(causeway: Causeway) -> None:
+    update = ("clients", "update", causeway.client.client_id)
 
     modes = [
         done(*update, *options)["client"]["events"]
@@ -28,17 +28,17 @@ def test_clients_update_switches_between_polling_an_events_url_and_no_events(wor
     ]
 
     assert modes == ["poll", "url", "poll", "none"]
-    assert done("clients", "show", world.client.client_id)["client"]["events_url"] is None
+    assert done("clients", "show", causeway.client.client_id)["client"]["events_url"] is None
 
 
-def test_clients_show_prints_the_change_to_polling(world: World) -> None:
-    text = run("clients", "update", world.client.client_id, "--events", "poll").stdout
+def test_clients_show_prints_the_change_to_polling(causeway: Causeway) -> None:
+    text = run("clients", "update", causeway.client.client_id, "--events", "poll").stdout
 
     assert "poll" in text
-    assert "events: poll" in run("clients", "show", world.client.client_id).stdout
+    assert "events: poll" in run("clients", "show", causeway.client.client_id).stdout
 
 
-def test_clients_add_registers_a_client_that_polls_events(world: World) -> None:
+def test_clients_add_registers_a_client_that_polls_events(causeway: Causeway) -> None:
     owner = ("--owner", "tpp@example.com")
     done("users", "add", "tpp@example.com")
 
@@ -48,23 +48,23 @@ def test_clients_add_registers_a_client_that_polls_events(world: World) -> None:
 
 
 @pytest.mark.parametrize("events", ["poll", "none"])
-def test_an_events_url_with_poll_or_none_is_refused_and_changes_nothing(world: World, events: str) -> None:
-    update = ("clients", "update", world.client.client_id, "--title", "Renamed")
+def test_an_events_url_with_poll_or_none_is_refused_and_changes_nothing(causeway: Causeway, events: str) -> None:
+    update = ("clients", "update", causeway.client.client_id, "--title", "Renamed")
 
     assert "exclude each other" in refused(*update, "--events", events, "--events-url", EVENTS_URL)
-    assert world.hub.openbanking.clients.get(world.client.client_id) == world.client
+    assert causeway.hub.openbanking.clients.get(causeway.client.client_id) == causeway.client
 
 
-def test_an_unknown_events_mode_exits_with_code_2(world: World) -> None:
-    result = run("clients", "update", world.client.client_id, "--events", "push")
+def test_an_unknown_events_mode_exits_with_code_2(causeway: Causeway) -> None:
+    result = run("clients", "update", causeway.client.client_id, "--events", "push")
 
     assert result.exit_code == 2
     assert "poll" in result.stderr
 
 
-def test_a_test_event_of_a_polling_client_is_recorded_for_polling(world: World) -> None:
-    poller = fetches_events(world)
-    command = ("clients", "test-event", world.client.client_id)
+def test_a_test_event_of_a_polling_client_is_recorded_for_polling(causeway: Causeway) -> None:
+    poller = fetches_events(causeway)
+    command = ("clients", "test-event", causeway.client.client_id)
 
     event_id = done(*command)["event_id"]
     text = run(*command).stdout
@@ -73,8 +73,8 @@ def test_a_test_event_of_a_polling_client_is_recorded_for_polling(world: World) 
     assert sorted(ids(poller.fetch())) == sorted([event_id, text.split()[-1]])
 
 
-def test_a_test_event_of_a_client_without_events_is_refused_with_both_remedies(world: World) -> None:
-    said = refused("clients", "test-event", world.client.client_id)
+def test_a_test_event_of_a_client_without_events_is_refused_with_both_remedies(causeway: Causeway) -> None:
+    said = refused("clients", "test-event", causeway.client.client_id)
 
     assert "`clients events-url`" in said
     assert "`clients update --events poll`" in said

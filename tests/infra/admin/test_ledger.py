@@ -23,8 +23,8 @@ from infra import progress
 from infra.admin import connection, ledger_verification
 from tests.cards.contest import at_once, processes
 from tests.cards.scenes import EUR, GBP, Scene
+from tests.causeway import Causeway
 from tests.infra.admin.command_line import done, refused, run
-from tests.world import World
 
 ABROAD = {"destination_iban": "DE89370400440532013000", "destination_account_name": "Al"}
 TURNS = 3
@@ -58,16 +58,16 @@ class Money:
 
 
 @pytest.fixture(autouse=True)
-def connected(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
-    """The commands work on the world."""
-    monkeypatch.setattr(connection, "connect", lambda: world.hub)
-    return world
+def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
+    """The commands work on the service."""
+    monkeypatch.setattr(connection, "connect", lambda: causeway.hub)
+    return causeway
 
 
 @pytest.fixture
-def money(world: World) -> Money:
+def money(causeway: Causeway) -> Money:
     """1000.00 EUR came in; 20.00 are paid and settled, 30.00 pending, 40.00 paid at home, 5.00 to the special one."""
-    scene = Scene(world)
+    scene = Scene(causeway)
     payer, payee = scene.account(currency_ison=GBP), scene.account(currency_ison=EUR)
     opening = {"epm_method_id": 2, "currency_ison": EUR}
     (address,) = scene.data("assignExternalPaymentAddress", account_id=payer, **opening)
@@ -418,7 +418,7 @@ def test_verification_of_one_account_checks_the_other_accounts_of_its_movements(
 
 def test_verification_includes_a_movement_made_after_the_account_was_read(money: Money) -> None:
     """The account is read, then a payment leaves the account, then its rows are read."""
-    with money.scene.world.meanwhile("query", lambda: money.pay(700)):
+    with money.scene.causeway.meanwhile("query", lambda: money.pay(700)):
         found = done("ledger", "verify", "--account", str(money.payer))
 
     assert (found["good"], found["rows"]) == (True, 7)
@@ -494,19 +494,19 @@ def test_ledger_show_prints_the_entries_of_the_account_first(money: Money) -> No
     )
 
 
-def test_ledger_verify_accepts_an_account_without_a_row_counter(world: World) -> None:
+def test_ledger_verify_accepts_an_account_without_a_row_counter(causeway: Causeway) -> None:
     """An account older than the ledger: its item counts no rows, and there are none."""
-    account = Scene(world).account()
+    account = Scene(causeway).account()
     key = {"owner": f"account#{account}", "part": "account"}
-    world.hub.store.update("cards", key, remove=["movements", "last_at"])
+    causeway.hub.store.update("cards", key, remove=["movements", "last_at"])
 
     assert done("ledger", "verify", "--account", str(account))["rows"] == 0
     assert done("ledger", "show", str(account))["movements"] == 0
     assert done("ledger", "verify")["good"] is True
 
 
-def test_ledger_show_prints_the_balances_of_an_account_without_rows(world: World) -> None:
-    number = Scene(world).account(currency_ison=EUR)
+def test_ledger_show_prints_the_balances_of_an_account_without_rows(causeway: Causeway) -> None:
+    number = Scene(causeway).account(currency_ison=EUR)
 
     assert run("ledger", "show", str(number)).stdout.endswith("reserved 0.00 EUR; rows 0\n")
 

@@ -19,9 +19,9 @@ from chalicelib.foundation.dynamodb.store import Item
 from infra.admin import connection, ledger_verification
 from tests.cards.contest import at_once, processes
 from tests.cards.scenes import EUR, GBP, MadeCard, Scene
+from tests.causeway import Causeway
 from tests.infra.admin.command_line import done, run
 from tests.openbanking.faults import Snapshot
-from tests.world import World
 
 TURNS = 6
 
@@ -43,16 +43,16 @@ class Spent:
 
 
 @pytest.fixture(autouse=True)
-def connected(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
-    """The commands work on the world."""
-    monkeypatch.setattr(connection, "connect", lambda: world.hub)
-    return world
+def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
+    """The commands work on the service."""
+    monkeypatch.setattr(connection, "connect", lambda: causeway.hub)
+    return causeway
 
 
 @pytest.fixture
-def spent(world: World) -> Spent:
+def spent(causeway: Causeway) -> Spent:
     """60.00 EUR are held; 40.00 were collected of 45.00, of which 15.00 are disputed; 5.00 GBP were declined."""
-    scene = Scene(world)
+    scene = Scene(causeway)
     card = scene.card_in("A")
     scene.inbound(scene.address(card.account_id, method=2), 100_000)
     purchase: dict[str, Any] = {"card_id": card.card_id, "transaction_type": 0}
@@ -191,7 +191,7 @@ def test_ledger_verify_names_each_mismatch_between_cards_and_accounts(
     spent: Spent, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
 ) -> None:
     monkeypatch.setattr(account_proof, "LOOKS", 1)
-    beginning = Snapshot(spent.scene.world, ("ledger", "card-activity"))
+    beginning = Snapshot(spent.scene.causeway, ("ledger", "card-activity"))
     for tamper, sentence in BREAKS:
         with subtests.test(sentence):
             beginning.restore()

@@ -9,21 +9,21 @@ import pytest
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.http.outbound import TimedOut
 from infra.admin import connection
+from tests.causeway import Causeway
 from tests.infra.admin.command_line import done, refused, run
 from tests.openbanking.payer import Payer
-from tests.world import World
 
 
 @pytest.fixture(autouse=True)
-def connected(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
-    """The commands work on the world."""
-    monkeypatch.setattr(connection, "connect", lambda: world.hub)
-    return world
+def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
+    """The commands work on the service."""
+    monkeypatch.setattr(connection, "connect", lambda: causeway.hub)
+    return causeway
 
 
-def unknown(world: World) -> Payer:
+def unknown(causeway: Causeway) -> Payer:
     """A TPP whose payment got no response."""
-    payer = Payer(world, 2)
+    payer = Payer(causeway, 2)
     payer.request_id = str(uuid.uuid4())
     payer.bank_does(TimedOut("late"))
     assert payer.pay().status == 502
@@ -34,29 +34,29 @@ def settle(payer: Payer, *options: str) -> tuple[str, ...]:
     return "payments", "resolve", payer.side.bank.bic, payer.request_id or "", *options
 
 
-def test_payments_unresolved_lists_an_order_with_an_unknown_outcome(world: World) -> None:
-    payer = unknown(world)
+def test_payments_unresolved_lists_an_order_with_an_unknown_outcome(causeway: Causeway) -> None:
+    payer = unknown(causeway)
 
     (order,) = done("payments", "unresolved")["orders"]
 
     assert order == {
-        "since": timestamp(world.clock.time()),
+        "since": timestamp(causeway.clock.time()),
         "bic": "BETADEF1",
         "request_id": payer.request_id,
         "payment_id": None,
         "path": "/tpp/payment_initiation",
-        "client_id": world.client.client_id,
+        "client_id": causeway.client.client_id,
         "consent_id": order["consent_id"],
     }
 
 
-def test_payments_unresolved_reports_that_all_outcomes_are_known(world: World) -> None:
+def test_payments_unresolved_reports_that_all_outcomes_are_known(causeway: Causeway) -> None:
     assert "All outcomes are known." in run("payments", "unresolved").output
     assert done("payments", "unresolved") == {"orders": []}
 
 
-def test_payments_resolve_with_a_payment_id_accepts_the_order(world: World) -> None:
-    payer = unknown(world)
+def test_payments_resolve_with_a_payment_id_accepts_the_order(causeway: Causeway) -> None:
+    payer = unknown(causeway)
 
     settled = done(*settle(payer, "--payment-id", "P-7"))["order"]
 
@@ -66,8 +66,8 @@ def test_payments_resolve_with_a_payment_id_accepts_the_order(world: World) -> N
     assert payer.status_of_order().body["payment_id"] == "P-7"
 
 
-def test_payments_resolve_not_accepted_settles_the_order(world: World) -> None:
-    payer = unknown(world)
+def test_payments_resolve_not_accepted_settles_the_order(causeway: Causeway) -> None:
+    payer = unknown(causeway)
 
     assert "does not have it" in run(*settle(payer, "--not-accepted")).output
 
@@ -75,12 +75,14 @@ def test_payments_resolve_not_accepted_settles_the_order(world: World) -> None:
 
 
 @pytest.mark.parametrize("options", [(), ("--payment-id", "P-7", "--not-accepted")])
-def test_payments_resolve_needs_either_a_payment_id_or_not_accepted(world: World, options: tuple[str, ...]) -> None:
-    assert "either --payment-id ID or --not-accepted" in refused(*settle(unknown(world), *options))
+def test_payments_resolve_needs_either_a_payment_id_or_not_accepted(
+    causeway: Causeway, options: tuple[str, ...]
+) -> None:
+    assert "either --payment-id ID or --not-accepted" in refused(*settle(unknown(causeway), *options))
 
 
-def test_payments_resolve_refuses_an_unknown_bank_or_order(world: World) -> None:
-    payer = unknown(world)
+def test_payments_resolve_refuses_an_unknown_bank_or_order(causeway: Causeway) -> None:
+    payer = unknown(causeway)
 
     assert "no order" in refused("payments", "resolve", "NOBADEF1", payer.request_id or "", "--not-accepted")
     assert "no order" in refused("payments", "resolve", "BETADEF1", str(uuid.uuid4()), "--not-accepted")

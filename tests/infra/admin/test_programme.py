@@ -17,17 +17,17 @@ from infra.admin import connection, output
 from infra.programme import file, loading
 from infra.programme.loading import LoadConflict
 from tests.cards.setups import Content, credential, fee, loaded, manager, written
+from tests.causeway import Causeway
 from tests.infra.admin.command_line import done, refused, run
-from tests.world import World
 
 PARTS = ("access_key", "access_api_id", "access_api_key")
 
 
 @pytest.fixture(autouse=True)
-def connected(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
-    """The commands work on the world."""
-    monkeypatch.setattr(connection, "connect", lambda: world.hub)
-    return world
+def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
+    """The commands work on the service."""
+    monkeypatch.setattr(connection, "connect", lambda: causeway.hub)
+    return causeway
 
 
 @pytest.fixture
@@ -41,18 +41,18 @@ def load(path: Path, *contents: Content) -> Any:
     return done("programme", "load", str(path))
 
 
-def rows(world: World) -> list[Any]:
-    return sorted(world.hub.store.scan("programmes"), key=lambda row: (row["owner"], row["part"]))
+def rows(causeway: Causeway) -> list[Any]:
+    return sorted(causeway.hub.store.scan("programmes"), key=lambda row: (row["owner"], row["part"]))
 
 
-def test_programme_load_lists_changes_and_shows_new_credentials_once(world: World, path: Path) -> None:
+def test_programme_load_lists_changes_and_shows_new_credentials_once(causeway: Causeway, path: Path) -> None:
     new = manager()
     (told,) = load(path, new)["managers"]
 
     assert (told["id"], told["name"]) == (new["id"], "Small Programme")
     assert told["changes"][1] == {"what": "add", "kind": "product", "id": 1, "name": "Debit", "members": {}}
     parts = told["credentials"]["app"]
-    assert world.hub.cards.credentials.check(*(parts[part] for part in PARTS)) is not None
+    assert causeway.hub.cards.credentials.check(*(parts[part] for part in PARTS)) is not None
     again = done("programme", "load", str(path))
     assert again == {
         "managers": [
@@ -98,16 +98,16 @@ def test_programme_load_prints_the_changed_entries_of_a_group(path: Path) -> Non
     )
 
 
-def test_programme_load_dry_run_shows_the_difference_and_changes_nothing(world: World, path: Path) -> None:
+def test_programme_load_dry_run_shows_the_difference_and_changes_nothing(causeway: Causeway, path: Path) -> None:
     new = manager()
     load(path, new)
-    before = rows(world)
+    before = rows(causeway)
     path.write_text(written(new | {"name": "Renamed", "credentials": [credential("other")]}))
 
     told = done("programme", "load", str(path), "--dry-run")
     spoken = run("programme", "load", str(path), "--dry-run")
 
-    assert rows(world) == before
+    assert rows(causeway) == before
     assert told["changed"] is False
     assert [change["what"] for change in told["managers"][0]["changes"]] == ["change", "add", "remove"]
     assert told["managers"][0]["changes"][0]["members"] == {"name": {"from": "Small Programme", "to": "Renamed"}}
@@ -116,12 +116,12 @@ def test_programme_load_dry_run_shows_the_difference_and_changes_nothing(world: 
     assert spoken.stdout.endswith("Nothing was changed: this was a dry run.\n")
 
 
-def test_programme_load_refuses_to_remove_entries_in_use(world: World, path: Path) -> None:
+def test_programme_load_refuses_to_remove_entries_in_use(causeway: Causeway, path: Path) -> None:
     new = manager()
     load(path, new)
-    hub = world.another_process()
+    hub = causeway.another_process()
     hub.cards.programmes.mark_used(hub.cards.programmes.catalogue(new["id"]), [("design", 2)])
-    before = rows(world)
+    before = rows(causeway)
     path.write_text(written(new | {"designs": new["designs"][:1], "name": "Renamed"}))
 
     assert refused("programme", "load", str(path)) == (
@@ -134,7 +134,7 @@ def test_programme_load_refuses_to_remove_entries_in_use(world: World, path: Pat
     )
     document = json.loads(run("programme", "load", str(path), "--dry-run", "--json").stdout)
     assert document["in_use"] == ["design 2 (Green)"]
-    assert rows(world) == before
+    assert rows(causeway) == before
 
 
 @pytest.mark.parametrize(
@@ -146,13 +146,13 @@ def test_programme_load_refuses_to_remove_entries_in_use(world: World, path: Pat
     ],
 )
 def test_an_invalid_programme_file_is_refused_and_changes_nothing(
-    world: World, path: Path, text: str, said: str
+    causeway: Causeway, path: Path, text: str, said: str
 ) -> None:
-    before = rows(world)
+    before = rows(causeway)
     path.write_text(text)
 
     assert refused("programme", "load", str(path)).startswith(said)
-    assert rows(world) == before
+    assert rows(causeway) == before
 
 
 def test_an_unreadable_programme_file_is_refused(path: Path) -> None:
@@ -167,11 +167,11 @@ def test_bins_outside_the_test_ranges_are_refused_outside_production(path: Path)
     assert "other BINs are allowed only in production" in refused("programme", "load", str(path))
 
 
-def test_a_concurrent_programme_load_is_refused(world: World, path: Path) -> None:
+def test_a_concurrent_programme_load_is_refused(causeway: Causeway, path: Path) -> None:
     new = manager()
     load(path, new)
     path.write_text(written(new | {"name": "Ours"}))
-    with world.meanwhile("transact", lambda: loaded(world.hub, new | {"name": "Theirs"})):
+    with causeway.meanwhile("transact", lambda: loaded(causeway.hub, new | {"name": "Theirs"})):
         result = run("programme", "load", str(path))
 
     assert result.exit_code == 1
@@ -179,7 +179,7 @@ def test_a_concurrent_programme_load_is_refused(world: World, path: Path) -> Non
 
 
 def test_programme_load_prints_new_credentials_although_a_later_manager_fails(
-    world: World, path: Path, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = manager(), manager()
     path.write_text(written(first, second))
@@ -213,15 +213,15 @@ def test_programme_show_lists_programme_managers(path: Path) -> None:
 
 
 def test_programme_show_without_programme_managers_names_programme_load(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(world.hub.store, "scan", lambda table: iter(()))
+    monkeypatch.setattr(causeway.hub.store, "scan", lambda table: iter(()))
 
     assert run("programme", "show").stdout == "There are no programme managers: load some with `programme load`.\n"
 
 
-def test_programme_show_prints_entries_in_use_and_no_digests(world: World, path: Path) -> None:
-    demo = world.another_process()
+def test_programme_show_prints_entries_in_use_and_no_digests(causeway: Causeway, path: Path) -> None:
+    demo = causeway.another_process()
     demo.cards.programmes.mark_used(demo.cards.programmes.catalogue(1), [("design", 21)])
     shown = done("programme", "show", "1")
 
@@ -243,7 +243,7 @@ def test_programme_show_prints_entries_in_use_and_no_digests(world: World, path:
     fees = {each["id"]: each["entries"] for each in shown["manager"]["fee_groups"]}
     assert fees[301][0]["code"] == "ATM"
     assert fees[302] == []
-    digests = [row["access_key"] for row in rows(world) if "access_key" in row]
+    digests = [row["access_key"] for row in rows(causeway) if "access_key" in row]
     assert digests
     assert not [each for each in digests if each in text or each in json.dumps(shown)]
 
@@ -274,28 +274,28 @@ def test_an_unknown_programme_manager_or_credential_is_refused() -> None:
 EVENTS_URL = "https://manager.example.com/events"
 
 
-def signing(world: World, manager_id: int) -> list[str]:
+def signing(causeway: Causeway, manager_id: int) -> list[str]:
     """The secrets that a programme manager's events are signed with."""
-    hub = world.hub
-    return open_secrets(manager_id, hub.store.get(*secrets_key(manager_id)), hub.vault, world.clock.time())
+    hub = causeway.hub
+    return open_secrets(manager_id, hub.store.get(*secrets_key(manager_id)), hub.vault, causeway.clock.time())
 
 
-def test_programme_load_creates_the_events_secret_with_the_first_events_url(world: World, path: Path) -> None:
+def test_programme_load_creates_the_events_secret_with_the_first_events_url(causeway: Causeway, path: Path) -> None:
     new = manager()
     assert load(path, new)["managers"][0]["events_secret"] is None
     path.write_text(written(new | {"events_url": EVENTS_URL}))
 
     assert done("programme", "load", str(path), "--dry-run")["managers"][0]["events_secret"] is None
-    assert signing(world, new["id"]) == []
+    assert signing(causeway, new["id"]) == []
     told = run("programme", "load", str(path)).stdout
 
     (shown,) = re.findall(r"^The secret of its events: (whsec_\S+)\nIt is shown only once", told, re.MULTILINE)
-    assert signing(world, new["id"]) == [shown]
+    assert signing(causeway, new["id"]) == [shown]
     assert f"  + events secret {new['id']} (Small Programme)\n" in told
     load(path, new)
     assert load(path, new | {"events_url": EVENTS_URL})["managers"][0]["events_secret"] is None
-    assert signing(world, new["id"]) == [shown]
-    assert shown.removeprefix("whsec_") not in str(rows(world)) + run("programme", "show", str(new["id"])).stdout
+    assert signing(causeway, new["id"]) == [shown]
+    assert shown.removeprefix("whsec_") not in str(rows(causeway)) + run("programme", "show", str(new["id"])).stdout
 
 
 def test_programme_load_prints_the_events_secret_after_the_credentials(path: Path) -> None:
@@ -307,16 +307,16 @@ def test_programme_load_prints_the_events_secret_after_the_credentials(path: Pat
     assert told.index("access_api_key") < told.index("These parts are shown") < told.index("The secret of its events")
 
 
-def test_the_events_secret_of_a_manager_is_rotated_with_an_overlap_or_at_once(world: World, path: Path) -> None:
+def test_the_events_secret_of_a_manager_is_rotated_with_an_overlap_or_at_once(causeway: Causeway, path: Path) -> None:
     new = manager(events_url=EVENTS_URL)
     first = load(path, new)["managers"][0]["events_secret"]
 
     told = done("programme", "rotate-events-secret", str(new["id"]))
-    assert signing(world, new["id"]) == [told["events_secret"], first]
-    assert told["old_until"] == timestamp(world.clock.time() + output.OVERLAP)
+    assert signing(causeway, new["id"]) == [told["events_secret"], first]
+    assert told["old_until"] == timestamp(causeway.clock.time() + output.OVERLAP)
 
     spoken = run("programme", "rotate-events-secret", str(new["id"]), "--overlap", "0").stdout
-    (alone,) = signing(world, new["id"])
+    (alone,) = signing(causeway, new["id"])
     assert f"manager {new['id']}: {alone}\n" in spoken
     assert spoken.endswith("It signs from now on, alone.\n")
 
@@ -325,7 +325,7 @@ def test_rotate_events_secret_without_an_events_url_is_refused() -> None:
     assert refused("programme", "rotate-events-secret", "2").startswith("programme manager 2 has no Events URL")
 
 
-def test_rotate_key_adds_a_credential_key_and_drop_key_removes_the_older_one(world: World, path: Path) -> None:
+def test_rotate_key_adds_a_credential_key_and_drop_key_removes_the_older_one(causeway: Causeway, path: Path) -> None:
     new = manager()
     first = load(path, new)["managers"][0]["credentials"]["app"]
     assert refused("programme", "drop-key", str(new["id"]), "app").startswith("app has only one live key")
@@ -336,7 +336,7 @@ def test_rotate_key_adds_a_credential_key_and_drop_key_removes_the_older_one(wor
 
     def live() -> list[bool]:
         both = (first, first | second)
-        checks = world.another_process().cards.credentials.check
+        checks = causeway.another_process().cards.credentials.check
         return [checks(*(parts[part] for part in PARTS)) is not None for parts in both]
 
     assert live() == [True, True]

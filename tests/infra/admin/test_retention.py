@@ -14,20 +14,20 @@ from infra.render.docs import retention as reference_page
 from infra.retention import kinds
 from infra.retention.kinds import BY_NAME, KEPT_SECONDS, KINDS, of_person
 from tests.cards.scenes import MANAGER, Scene
+from tests.causeway import IBAN, Causeway
 from tests.documents import DOCUMENTS, rows
 from tests.infra.admin.command_line import done, refused, run
 from tests.openbanking.faults import items
 from tests.openbanking.payer import Payer, taken
 from tests.website.person import Person
-from tests.world import IBAN, World
 
 DAY = 24 * 3600
 
 
 @pytest.fixture(autouse=True)
-def connected(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
-    monkeypatch.setattr(connection, "connect", lambda: world.hub)
-    return world
+def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
+    monkeypatch.setattr(connection, "connect", lambda: causeway.hub)
+    return causeway
 
 
 def kept_names(report: Any) -> set[str]:
@@ -71,8 +71,8 @@ def test_retention_show_lists_all_kinds_of_personal_data() -> None:
 # -- PSUs
 
 
-def test_erase_psu_removes_the_accounts_of_an_ended_consent(world: World) -> None:
-    tokens = world.tokens(1)
+def test_erase_psu_removes_the_accounts_of_an_ended_consent(causeway: Causeway) -> None:
+    tokens = causeway.tokens(1)
     consent_id = tokens["consent_id"]
     assert refused("retention", "erase-psu", consent_id) == (
         f"consent {consent_id} is valid: end it first with `consents revoke`"
@@ -83,15 +83,15 @@ def test_erase_psu_removes_the_accounts_of_an_ended_consent(world: World) -> Non
 
     assert report["removed"] == ["approved-accounts"]
     assert kept_names(report) == {kind.name for kind in of_person("PSU")} - {"approved-accounts"}
-    (consent,) = (item for item in items(world, "consents") if item["part"] == "consent")
+    (consent,) = (item for item in items(causeway, "consents") if item["part"] == "consent")
     assert (consent["accounts"], consent["scopes"] != []) == ({}, True)
-    assert IBAN not in json.dumps(items(world, "consents"), default=str)
+    assert IBAN not in json.dumps(items(causeway, "consents"), default=str)
     assert done("consents", "show", consent_id)["consent"]["status"] == "revoked"
     assert refused("retention", "erase-psu", "nothing") == "there is no consent nothing"
 
 
-def test_a_repeated_erasure_reports_that_nothing_was_left(world: World) -> None:
-    consent_id = world.tokens(1)["consent_id"]
+def test_a_repeated_erasure_reports_that_nothing_was_left(causeway: Causeway) -> None:
+    consent_id = causeway.tokens(1)["consent_id"]
     done("consents", "revoke", consent_id)
     first = done("retention", "erase-psu", consent_id)
 
@@ -99,8 +99,8 @@ def test_a_repeated_erasure_reports_that_nothing_was_left(world: World) -> None:
     assert run("retention", "erase-psu", consent_id).stdout.startswith("Nothing was left to remove.\n")
 
 
-def test_erase_holder_prints_removed_and_kept_data_line_by_line(world: World) -> None:
-    _, holder_id, _ = ended_holder(world)
+def test_erase_holder_prints_removed_and_kept_data_line_by_line(causeway: Causeway) -> None:
+    _, holder_id, _ = ended_holder(causeway)
 
     lines = run("retention", "erase-holder", str(holder_id)).stdout.splitlines()
 
@@ -113,8 +113,8 @@ def test_erase_holder_prints_removed_and_kept_data_line_by_line(world: World) ->
     assert [line for line in lines if len(line) > 120] == []
 
 
-def test_erase_psu_lists_the_kept_data_with_reasons(world: World) -> None:
-    consent_id = world.tokens(1)["consent_id"]
+def test_erase_psu_lists_the_kept_data_with_reasons(causeway: Causeway) -> None:
+    consent_id = causeway.tokens(1)["consent_id"]
     done("consents", "revoke", consent_id)
 
     stays = done("retention", "erase-psu", consent_id)["stays"]
@@ -125,28 +125,28 @@ def test_erase_psu_lists_the_kept_data_with_reasons(world: World) -> None:
     assert set(stays[0]) == {"name", "data", "kept", "reason"}
 
 
-def test_erase_psu_accepts_an_expired_consent(world: World) -> None:
-    consent_id = world.tokens(1)["consent_id"]
-    world.clock.advance(200 * DAY)
+def test_erase_psu_accepts_an_expired_consent(causeway: Causeway) -> None:
+    consent_id = causeway.tokens(1)["consent_id"]
+    causeway.clock.advance(200 * DAY)
 
     assert done("retention", "erase-psu", consent_id)["removed"] == ["approved-accounts"]
 
 
-def test_retention_remove_deletes_consents_and_payments_after_five_years(world: World) -> None:
-    payer = Payer(world, 2, "direct")
+def test_retention_remove_deletes_consents_and_payments_after_five_years(causeway: Causeway) -> None:
+    payer = Payer(causeway, 2, "direct")
     payer.bank_does(taken(2, "P-1"))
     payer.pay()
-    consent_id = world.tokens(1)["consent_id"]
+    consent_id = causeway.tokens(1)["consent_id"]
     done("consents", "revoke", consent_id)
-    world.clock.advance(KEPT_SECONDS - 1)
+    causeway.clock.advance(KEPT_SECONDS - 1)
     assert done("retention", "remove") == {"dry_run": False, "consents": 0, "payments": 0, "holders": 0}
-    world.clock.advance(1)
+    causeway.clock.advance(1)
 
     assert done("retention", "remove", "--dry-run") == {"dry_run": True, "consents": 1, "payments": 1, "holders": 0}
-    assert [item for item in items(world, "payments") if "payment_id" in item]
+    assert [item for item in items(causeway, "payments") if "payment_id" in item]
     assert done("retention", "remove")["consents"] == 1
-    assert not [item for item in items(world, "consents") if item["part"] == "consent"]
-    assert not [item for item in items(world, "payments") if "payment_id" in item]
+    assert not [item for item in items(causeway, "consents") if item["part"] == "consent"]
+    assert not [item for item in items(causeway, "payments") if "payment_id" in item]
     assert done("retention", "remove")["payments"] == 0
 
 
@@ -154,46 +154,46 @@ def test_retention_remove_deletes_consents_and_payments_after_five_years(world: 
 
 
 @pytest.fixture
-def email(world: World) -> str:
+def email(causeway: Causeway) -> str:
     """The email of a new user."""
     email = f"{new_id()}@example.com"
-    world.hub.website.users.add(email, "correct horse battery", terms_accepted=True)
+    causeway.hub.website.users.add(email, "correct horse battery", terms_accepted=True)
     return email
 
 
-def test_erase_user_removes_the_user_with_sessions_and_journeys(world: World, email: str) -> None:
-    person = Person.signed_in(world, email)
-    members = {"client_id": world.client.client_id, "bic": "ALPHGB21", "scopes": ["account.list"]}
-    world.hub.website.journeys.begin(email, "state", members, None)
+def test_erase_user_removes_the_user_with_sessions_and_journeys(causeway: Causeway, email: str) -> None:
+    person = Person.signed_in(causeway, email)
+    members = {"client_id": causeway.client.client_id, "bic": "ALPHGB21", "scopes": ["account.list"]}
+    causeway.hub.website.journeys.begin(email, "state", members, None)
 
     report = done("retention", "erase-user", email)
 
     assert report["removed"] == ["user-account", "journeys", "sessions"]
     assert kept_names(report) == {"attempts", "clients", "operator-log"}
-    assert email not in json.dumps([*items(world, "users"), *items(world, "website")], default=str)
-    world.hub.website.users.add(email, "correct horse battery", terms_accepted=True)
+    assert email not in json.dumps([*items(causeway, "users"), *items(causeway, "website")], default=str)
+    causeway.hub.website.users.add(email, "correct horse battery", terms_accepted=True)
     assert person.get("/clients").status == 303
     assert refused("retention", "erase-user", "nobody@example.com").startswith("no user has the email")
 
 
-def test_erase_user_reports_only_data_that_existed(world: World, email: str) -> None:
+def test_erase_user_reports_only_data_that_existed(causeway: Causeway, email: str) -> None:
     report = done("retention", "erase-user", email)
 
     assert report["removed"] == ["user-account"]
     assert kept_names(report) == {"attempts", "clients", "operator-log"}
 
 
-def test_an_interrupted_erasure_of_a_user_can_be_repeated(world: World, email: str) -> None:
-    Person.signed_in(world, email)
-    world.hub.store.delete(*user_key(email))
+def test_an_interrupted_erasure_of_a_user_can_be_repeated(causeway: Causeway, email: str) -> None:
+    Person.signed_in(causeway, email)
+    causeway.hub.store.delete(*user_key(email))
 
     assert done("retention", "erase-user", email)["removed"] == ["sessions"]
-    assert email not in json.dumps(items(world, "website"), default=str)
+    assert email not in json.dumps(items(causeway, "website"), default=str)
     assert refused("retention", "erase-user", email).startswith("no user has the email")
 
 
-def test_erase_user_refuses_a_user_with_an_unarchived_client(world: World, email: str) -> None:
-    client_id = world.hub.openbanking.clients.create(owner=email, title="In use").client.client_id
+def test_erase_user_refuses_a_user_with_an_unarchived_client(causeway: Causeway, email: str) -> None:
+    client_id = causeway.hub.openbanking.clients.create(owner=email, title="In use").client.client_id
 
     assert refused("retention", "erase-user", email) == (
         f"{email} has a client that is not archived: archive it first with `clients archive`"
@@ -205,9 +205,9 @@ def test_erase_user_refuses_a_user_with_an_unarchived_client(world: World, email
 # -- card holders
 
 
-def ended_holder(world: World) -> tuple[Scene, int, int]:
+def ended_holder(causeway: Causeway) -> tuple[Scene, int, int]:
     """A holder whose account is closed and whose card is blocked; holder and card."""
-    scene = Scene(world)
+    scene = Scene(causeway)
     made = scene.card_in("A", card_virtual=0)
     scene.data("createCardAcsMerchantWhitelistRule", card_id=made.card_id, rule_name="Groceries", mcc="5411")
     scene.data("changeCardStatus", card_id=made.card_id, status="B")
@@ -215,8 +215,8 @@ def ended_holder(world: World) -> tuple[Scene, int, int]:
     return scene, made.holder_id, made.card_id
 
 
-def test_erase_holder_refuses_a_holder_with_an_open_account_or_usable_card(world: World) -> None:
-    scene = Scene(world)
+def test_erase_holder_refuses_a_holder_with_an_open_account_or_usable_card(causeway: Causeway) -> None:
+    scene = Scene(causeway)
     made = scene.card_in("A")
     open_account = f"account {made.account_id} is open (changeAccountStatus C)"
     usable_card = f"card {made.card_id} is not blocked; the programme manager has to block it (changeCardStatus B)"
@@ -230,34 +230,34 @@ def test_erase_holder_refuses_a_holder_with_an_open_account_or_usable_card(world
 
 
 @pytest.mark.parametrize(("status", "days"), [("N", 0), ("B", 0), ("E", 62)])
-def test_erase_holder_accepts_closed_accounts_with_unusable_cards(world: World, status: str, days: int) -> None:
-    scene = Scene(world)
+def test_erase_holder_accepts_closed_accounts_with_unusable_cards(causeway: Causeway, status: str, days: int) -> None:
+    scene = Scene(causeway)
     made = scene.card_in(status)
     scene.data("changeAccountStatus", account_id=made.account_id, account_status="C")
-    world.clock.advance(days * DAY)
+    causeway.clock.advance(days * DAY)
 
     assert "card-secrets" in done("retention", "erase-holder", str(made.holder_id))["removed"]
 
 
 @pytest.mark.parametrize("status", ["T", "R", "L", "S"])
-def test_erase_holder_refuses_cards_in_a_reversible_status(world: World, status: str) -> None:
-    scene = Scene(world)
+def test_erase_holder_refuses_cards_in_a_reversible_status(causeway: Causeway, status: str) -> None:
+    scene = Scene(causeway)
     made = scene.card_in(status)
     scene.data("changeAccountStatus", account_id=made.account_id, account_status="C")
 
     assert "is not blocked" in refused("retention", "erase-holder", str(made.holder_id))
 
 
-def test_erase_holder_accepts_a_holder_without_accounts(world: World) -> None:
-    scene = Scene(world)
+def test_erase_holder_accepts_a_holder_without_accounts(causeway: Causeway) -> None:
+    scene = Scene(causeway)
     holder_id = scene.holder()
 
     assert done("retention", "erase-holder", str(holder_id))["removed"]
     assert scene.data("getHolder", holder_id=holder_id)["phone_number"] == ""
 
 
-def test_erase_holder_keeps_the_data_required_by_law(world: World) -> None:
-    scene, holder_id, card_id = ended_holder(world)
+def test_erase_holder_keeps_the_data_required_by_law(causeway: Causeway) -> None:
+    scene, holder_id, card_id = ended_holder(causeway)
     before = scene.data("getHolder", holder_id=holder_id)
 
     report = done("retention", "erase-holder", str(holder_id))
@@ -268,31 +268,31 @@ def test_erase_holder_keeps_the_data_required_by_law(world: World) -> None:
     after = scene.data("getHolder", holder_id=holder_id)
     assert (after["phone_number"], after["last_name"]) == ("", before["last_name"])
     assert scene.data("getCardAcsPassword", card_id=card_id)["acs_password"] == ""
-    (card,) = (item for item in items(world, "cards") if item["part"] == "card" and item.get("id") == card_id)
+    (card,) = (item for item in items(causeway, "cards") if item["part"] == "card" and item.get("id") == card_id)
     assert "pin" not in card
     assert done("retention", "erase-holder", str(holder_id)) == {"removed": [], "stays": report["stays"]}
 
 
-def test_retention_remove_deletes_holder_names_after_five_years(world: World) -> None:
-    scene, holder_id, card_id = ended_holder(world)
+def test_retention_remove_deletes_holder_names_after_five_years(causeway: Causeway) -> None:
+    scene, holder_id, card_id = ended_holder(causeway)
     names = ("O'Neil-Smith", "Riverside", "0447700900123", "o'neil-smith", "ONEIL")
-    assert any(name in json.dumps(items(world, "cards"), default=str, ensure_ascii=False) for name in names)
-    world.clock.advance(KEPT_SECONDS)
+    assert any(name in json.dumps(items(causeway, "cards"), default=str, ensure_ascii=False) for name in names)
+    causeway.clock.advance(KEPT_SECONDS)
 
     assert done("retention", "remove")["holders"] == 1
-    stored = json.dumps(items(world, "cards"), default=str, ensure_ascii=False)
+    stored = json.dumps(items(causeway, "cards"), default=str, ensure_ascii=False)
     assert [name for name in names if name in stored] == []
     assert scene.data("getHolder", holder_id=holder_id)["last_name"] == ""
-    portal = world.hub.cards.portal
+    portal = causeway.hub.cards.portal
     assert card_id in [each["card_id"] for each in portal.read(MANAGER, "listCards", item_count=20)["data"]]
     assert done("retention", "remove")["holders"] == 0
 
 
-def test_retention_remove_waits_until_the_cards_of_a_holder_are_blocked(world: World) -> None:
-    scene = Scene(world)
+def test_retention_remove_waits_until_the_cards_of_a_holder_are_blocked(causeway: Causeway) -> None:
+    scene = Scene(causeway)
     made = scene.card_in("L")
     scene.data("changeAccountStatus", account_id=made.account_id, account_status="C")
-    world.clock.advance(KEPT_SECONDS)
+    causeway.clock.advance(KEPT_SECONDS)
     assert done("retention", "remove")["holders"] == 0
 
     scene.data("changeCardStatus", card_id=made.card_id, status="B")

@@ -16,10 +16,10 @@ from chalicelib.foundation import jsontext, parallel
 from chalicelib.statistics import day_records
 from chalicelib.statistics.export import NAMES
 from infra.admin import connection
+from tests.causeway import Causeway
 from tests.infra.admin.command_line import done, refused, run
 from tests.statistics import made_up
 from tests.statistics.made_up import ALPHA, BETA, counted
-from tests.world import World
 
 COMMANDS = ("ingest", "show", "export")
 DAY = date(2026, 3, 3)
@@ -28,30 +28,30 @@ DOWN = [f"10:00:{second:02}" for second in range(5)]
 
 
 @pytest.fixture(autouse=True)
-def connected(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
-    """The commands work on the world, on the day after ``DAY``."""
+def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
+    """The commands work on the service, on the day after ``DAY``."""
     monkeypatch.setattr(parallel, "WIDTH", 1)  # the emulator is not made for threads
-    monkeypatch.setattr(connection, "connect", lambda: world.hub)
-    world.clock.advance(2 * 86_400)
-    return world
+    monkeypatch.setattr(connection, "connect", lambda: causeway.hub)
+    causeway.clock.advance(2 * 86_400)
+    return causeway
 
 
 @pytest.fixture
-def measured(world: World) -> World:
+def measured(causeway: Causeway) -> Causeway:
     """Bank Alpha was down for a minute; bank Beta has reported."""
-    counted(world.hub.store, ALPHA, DAY, unanswered=DOWN, answered=["10:01:00"])
-    assert world.bank(2, "/daily_performance", {"date": str(DAY), "consentDuration": 41_250}).status == 200
-    return world
+    counted(causeway.hub.store, ALPHA, DAY, unanswered=DOWN, answered=["10:01:00"])
+    assert causeway.bank(2, "/daily_performance", {"date": str(DAY), "consentDuration": 41_250}).status == 200
+    return causeway
 
 
 @pytest.fixture
-def removed(world: World) -> Iterator[World]:
+def removed(causeway: Causeway) -> Iterator[Causeway]:
     """Bank Alpha is registered no more."""
-    before = world.hub.store.get("banks", {"bic": ALPHA})
+    before = causeway.hub.store.get("banks", {"bic": ALPHA})
     assert before is not None
-    world.hub.openbanking.banks.remove(ALPHA)
-    yield world
-    world.hub.store.put("banks", before)
+    causeway.hub.openbanking.banks.remove(ALPHA)
+    yield causeway
+    causeway.hub.store.put("banks", before)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -94,7 +94,7 @@ def test_statistics_ingest_selects_days_and_a_bank(options: list[str], records: 
     assert done("statistics", "ingest", *options)["records"] == records
 
 
-def test_statistics_ingest_includes_the_last_days_of_a_removed_bank(measured: World, removed: World) -> None:
+def test_statistics_ingest_includes_the_last_days_of_a_removed_bank(measured: Causeway, removed: Causeway) -> None:
     assert done("statistics", "ingest", "--day", "2026-03-03")["records"] == 1
     assert done("statistics", "ingest", "--day", "2026-03-03", "--bank", ALPHA)["records"] == 1
     assert refused("statistics", "ingest", "--day", "2026-03-01", "--bank", ALPHA) == (
@@ -128,9 +128,9 @@ def test_statistics_ingest_refuses_invalid_days_in_one_sentence(options: list[st
     assert refused("statistics", "ingest", *options) == sentence
 
 
-def test_statistics_ingest_refuses_days_before_the_registration_of_a_bank(world: World) -> None:
+def test_statistics_ingest_refuses_days_before_the_registration_of_a_bank(causeway: Causeway) -> None:
     options = "statistics", "ingest", "--bank", BETA
-    assert world.bank(2, "/daily_performance", {"date": "2026-03-01", "consentDuration": 41_250}).status == 200
+    assert causeway.bank(2, "/daily_performance", {"date": "2026-03-01", "consentDuration": 41_250}).status == 200
 
     assert refused(*options, "--from", "2026-02-27", "--to", "2026-03-01") == (
         f"{BETA} was registered on 2026-03-02: there are no records for earlier days"
@@ -155,12 +155,12 @@ def test_a_registered_bank_without_records_has_an_empty_list() -> None:
     assert done("statistics", "export", "--from", "2026-03-02", "--bank", BETA)["days"] == []
 
 
-def test_statistics_ingest_reports_unavailable_storage_in_one_sentence(world: World) -> None:
-    with world.storage_gone("put"):
+def test_statistics_ingest_reports_unavailable_storage_in_one_sentence(causeway: Causeway) -> None:
+    with causeway.storage_gone("put"):
         assert refused("statistics", "ingest") == "DynamoDB cannot be reached"
 
 
-def test_statistics_show_lists_records_with_downtimes(measured: World) -> None:
+def test_statistics_show_lists_records_with_downtimes(measured: Causeway) -> None:
     done("statistics", "ingest")
 
     shown = done("statistics", "show", "--day", "2026-03-03")["days"]
@@ -178,10 +178,10 @@ def test_statistics_show_lists_records_with_downtimes(measured: World) -> None:
     assert run("statistics", "show", "--day", "2026-02-01").stdout == "There are no records for these days.\n"
 
 
-def test_statistics_show_marks_made_up_days(world: World, measured: World) -> None:
+def test_statistics_show_marks_made_up_days(causeway: Causeway, measured: Causeway) -> None:
     done("statistics", "ingest")
     assert "made up" not in run("statistics", "show").stdout
-    day_records.store_record(world.hub.store, replace(made_up.record(ALPHA, DAY), made_up=True))
+    day_records.store_record(causeway.hub.store, replace(made_up.record(ALPHA, DAY), made_up=True))
 
     (alpha, _) = done("statistics", "show", "--day", "2026-03-03")["days"]
     heads, first, second = run("statistics", "show", "--day", "2026-03-03").stdout.splitlines()
@@ -192,7 +192,7 @@ def test_statistics_show_marks_made_up_days(world: World, measured: World) -> No
     assert second.endswith("  no")
 
 
-def test_statistics_export_omits_made_up_days_and_reports_their_number(measured: World, tmp_path: Path) -> None:
+def test_statistics_export_omits_made_up_days_and_reports_their_number(measured: Causeway, tmp_path: Path) -> None:
     done("statistics", "ingest", "--day", "2026-03-03")
     for ago in (1, 2):
         invented = replace(made_up.record(ALPHA, DAY - timedelta(days=ago)), made_up=True)
@@ -210,7 +210,7 @@ def test_statistics_export_omits_made_up_days_and_reports_their_number(measured:
     assert written["rows"] == 2
 
 
-def test_statistics_export_counts_made_up_days_and_rows_of_several_banks(measured: World) -> None:
+def test_statistics_export_counts_made_up_days_and_rows_of_several_banks(measured: Causeway) -> None:
     for bic in (ALPHA, BETA):
         for ago in (1, 2):
             invented = replace(made_up.record(bic, DAY - timedelta(days=ago)), made_up=True)
@@ -223,7 +223,7 @@ def test_statistics_export_counts_made_up_days_and_rows_of_several_banks(measure
     assert data["made_up_days_left_out"] == 2
 
 
-def test_statistics_export_writes_a_quarter_as_csv(measured: World) -> None:
+def test_statistics_export_writes_a_quarter_as_csv(measured: Causeway) -> None:
     done("statistics", "ingest")
 
     text = run("statistics", "export", "--quarter", "2026-Q1").stdout_bytes.decode()
@@ -236,7 +236,7 @@ def test_statistics_export_writes_a_quarter_as_csv(measured: World) -> None:
     assert [row["downtime_minutes"] for row in read] == ["", "1.00", "", ""]
 
 
-def test_statistics_export_writes_json_with_exact_decimals(measured: World) -> None:
+def test_statistics_export_writes_json_with_exact_decimals(measured: Causeway) -> None:
     done("statistics", "ingest")
     options = ["--from", "2026-03-03", "--to", "2026-03-03", "--bank", ALPHA]
 
@@ -249,7 +249,7 @@ def test_statistics_export_writes_json_with_exact_decimals(measured: World) -> N
     assert '"uptime_percent": 99.931,' in printed
 
 
-def test_statistics_export_writes_to_a_file(measured: World, tmp_path: Path) -> None:
+def test_statistics_export_writes_to_a_file(measured: Causeway, tmp_path: Path) -> None:
     done("statistics", "ingest")
     options = ["--quarter", "2026-Q1", "--output"]
 
@@ -263,8 +263,8 @@ def test_statistics_export_writes_to_a_file(measured: World, tmp_path: Path) -> 
     assert refused("statistics", "export", *options, str(tmp_path)) == f"{tmp_path} cannot be written: Is a directory"
 
 
-def test_statistics_export_covers_days_of_two_quarters(world: World) -> None:
-    world.clock.advance(30 * 86_400)
+def test_statistics_export_covers_days_of_two_quarters(causeway: Causeway) -> None:
+    causeway.clock.advance(30 * 86_400)
     done("statistics", "ingest")
 
     found = done("statistics", "export", "--from", "2026-03-30", "--to", "2026-04-01")["days"]

@@ -22,17 +22,17 @@ from infra.admin import connection, trace
 from infra.admin.trace import CloudWatchLog, LocalLog, stage_log
 from infra.local import logfile, stackfile
 from tests.cards.scenes import Scene
+from tests.causeway import Causeway
 from tests.infra.admin.command_line import done, refused, run
 from tests.local_stack import answering
-from tests.world import World
 
 ACCOUNTS = {"status": "success", "accounts": []}
 
 
 @pytest.fixture(autouse=True)
-def connected(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The commands work on the world, whose log is a file; its path."""
-    monkeypatch.setattr(connection, "connect", lambda: world.hub)
+def connected(causeway: Causeway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The commands work on the service, whose log is a file; its path."""
+    monkeypatch.setattr(connection, "connect", lambda: causeway.hub)
     file = tmp_path / "stack.json"
     monkeypatch.setenv(stackfile.VARIABLE, str(file))
     path = logfile.log_path(file)
@@ -46,31 +46,31 @@ def connected(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.fixture
-def bearer(world: World) -> str:
-    token: str = world.tokens(1)["access_token"]
+def bearer(causeway: Causeway) -> str:
+    token: str = causeway.tokens(1)["access_token"]
     return token
 
 
-def revoked(world: World, bearer: str) -> str:
+def revoked(causeway: Causeway, bearer: str) -> str:
     """A consent that its TPP has ended, and whose bank has been told; the request's id."""
-    world.queued()
+    causeway.queued()
     request_id = new_uuid()
-    world.banks[1].answers["/revoke_token"] = lambda sent: {"status": "success"}
-    answer = world.tpp("POST", "/tpp/token/revoke", {"token": bearer}, headers={"x-request-id": request_id})
+    causeway.banks[1].answers["/revoke_token"] = lambda sent: {"status": "success"}
+    answer = causeway.tpp("POST", "/tpp/token/revoke", {"token": bearer}, headers={"x-request-id": request_id})
     assert answer.status == 200
     with logfile.log_as("deliver"):
-        for delivery_id in world.queued():
-            world.hub.delivery.worker.attempt(delivery_id)
+        for delivery_id in causeway.queued():
+            causeway.hub.delivery.worker.attempt(delivery_id)
     log.clear()
     return request_id
 
 
-def test_trace_shows_a_relayed_call_with_the_called_bank(world: World, bearer: str) -> None:
+def test_trace_shows_a_relayed_call_with_the_called_bank(causeway: Causeway, bearer: str) -> None:
     request_id = new_uuid()
-    world.banks[1].answers["/accounts"] = lambda sent: ACCOUNTS
+    causeway.banks[1].answers["/accounts"] = lambda sent: ACCOUNTS
     headers = {"x-request-id": request_id}
-    assert world.tpp("GET", "/tpp/accounts", bearer=bearer, headers=headers).status == 200
-    world.tpp("GET", "/tpp/accounts", bearer=bearer)  # another request
+    assert causeway.tpp("GET", "/tpp/accounts", bearer=bearer, headers=headers).status == 200
+    causeway.tpp("GET", "/tpp/accounts", bearer=bearer)  # another request
 
     traced = done("trace", request_id)
     text = run("trace", request_id.upper()).stdout
@@ -90,8 +90,8 @@ def test_trace_shows_a_relayed_call_with_the_called_bank(world: World, bearer: s
         assert part in text
 
 
-def test_trace_shows_the_deliveries_and_records_of_a_request(world: World, bearer: str) -> None:
-    request_id = revoked(world, bearer)
+def test_trace_shows_the_deliveries_and_records_of_a_request(causeway: Causeway, bearer: str) -> None:
+    request_id = revoked(causeway, bearer)
 
     traced = done("trace", request_id)
     text = run("trace", request_id).stdout
@@ -105,69 +105,71 @@ def test_trace_shows_the_deliveries_and_records_of_a_request(world: World, beare
     assert delivery["request_id"] == request_id
     (consent,) = traced["consents"]
     assert (consent["status"], consent["ended_by"]) == ("revoked", "tpp")
-    assert consent["ended_at"] == timestamp(world.clock.time())
+    assert consent["ended_at"] == timestamp(causeway.clock.time())
     assert "Deliveries, current state\n" in text
     assert "Consent, current state\n" in text
 
 
-def test_trace_of_a_delivery_finds_the_causing_request(world: World, bearer: str) -> None:
-    request_id = revoked(world, bearer)
+def test_trace_of_a_delivery_finds_the_causing_request(causeway: Causeway, bearer: str) -> None:
+    request_id = revoked(causeway, bearer)
     (delivery,) = done("trace", request_id)["deliveries"]
 
     assert done("trace", delivery["delivery_id"])["request_id"] == request_id
 
 
-def test_trace_finds_the_request_by_the_id_that_the_bank_received(world: World, bearer: str) -> None:
-    request_id = revoked(world, bearer)
-    quoted = world.banks[1].received[-1].headers["X-Request-Id"]
+def test_trace_finds_the_request_by_the_id_that_the_bank_received(causeway: Causeway, bearer: str) -> None:
+    request_id = revoked(causeway, bearer)
+    quoted = causeway.banks[1].received[-1].headers["X-Request-Id"]
 
     assert quoted != request_id
     assert done("trace", quoted)["request_id"] == request_id
 
 
-def test_trace_shows_the_consent_of_a_bearer_and_the_authorization_of_a_request(world: World) -> None:
+def test_trace_shows_the_consent_of_a_bearer_and_the_authorization_of_a_request(causeway: Causeway) -> None:
     asked, read = new_uuid(), new_uuid()
     headers = {"x-request-id": asked}
-    scopes = {"bic": world.banks[1].bank.bic, "scopes": world.scopes(1)}
-    assert world.tpp("POST", "/tpp/authorize", scopes, headers=headers).status == 200
-    bearer = world.tokens(1)["access_token"]
-    world.tpp("GET", "/tpp/consent", bearer=bearer, headers={"x-request-id": read})
+    scopes = {"bic": causeway.banks[1].bank.bic, "scopes": causeway.scopes(1)}
+    assert causeway.tpp("POST", "/tpp/authorize", scopes, headers=headers).status == 200
+    bearer = causeway.tokens(1)["access_token"]
+    causeway.tpp("GET", "/tpp/consent", bearer=bearer, headers={"x-request-id": read})
 
     assert len(done("trace", asked)["authorizations"]) == 1
     assert [consent["status"] for consent in done("trace", read)["consents"]] == ["authorised"]
 
 
-def test_trace_finds_a_delivery_without_a_causing_request_by_its_id(world: World) -> None:
-    world.queued()
-    made = world.hub.openbanking.clients.update(world.client.client_id, events_url="https://tpp.example.com/events")
-    delivery_id = world.hub.openbanking.tpp_events.send_test(made.client)
+def test_trace_finds_a_delivery_without_a_causing_request_by_its_id(causeway: Causeway) -> None:
+    causeway.queued()
+    made = causeway.hub.openbanking.clients.update(
+        causeway.client.client_id, events_url="https://tpp.example.com/events"
+    )
+    delivery_id = causeway.hub.openbanking.tpp_events.send_test(made.client)
 
     traced = done("trace", delivery_id)
 
-    assert traced["request_id"] == world.delivery(delivery_id).request_id
+    assert traced["request_id"] == causeway.delivery(delivery_id).request_id
     assert [delivery["delivery_id"] for delivery in traced["deliveries"]] == [delivery_id]
 
 
-def test_trace_shows_records_without_secrets(world: World) -> None:
+def test_trace_shows_records_without_secrets(causeway: Causeway) -> None:
     """Only listed members are shown, so members added later stay hidden."""
     request_id, state = new_uuid(), "the-state-of-the-tpp"
-    consented = world.approve(1, state=state)
-    authorizations, consents = (list(world.hub.store.scan(table)) for table in ("authorizations", "consents"))
+    consented = causeway.approve(1, state=state)
+    authorizations, consents = (list(causeway.hub.store.scan(table)) for table in ("authorizations", "consents"))
     consent = next(item for item in consents if item["part"] == "consent")
-    payments = world.hub.openbanking.payments
+    payments = causeway.hub.openbanking.payments
     payment = payments.new(
         "ALPHGB21",
         "the-payment",
         api_version=1,
         kind="single",
-        client_id=world.client.client_id,
+        client_id=causeway.client.client_id,
         consent_id=consent["consent_id"],
         request_id=request_id,
         order_digest=None,
         status=4,
     )
     put = payments.put_payment(payment)
-    world.hub.store.put(put.table, {**put.item, "added_later": "hush"})
+    causeway.hub.store.put(put.table, {**put.item, "added_later": "hush"})
     log.bind(request_id=request_id)
     log.info("line", authorization_id=authorizations[0]["authorization_id"], bic="ALPHGB21", payment_id="the-payment")
     log.clear()
@@ -177,7 +179,7 @@ def test_trace_shows_records_without_secrets(world: World) -> None:
 
     assert traced["authorizations"][0]["consent_id"] == consent["consent_id"]
     assert traced["consents"][0]["status"] == "authorised"
-    assert traced["payments"][0]["history"] == [{"status": 4, "at": timestamp(world.clock.time())}]
+    assert traced["payments"][0]["history"] == [{"status": 4, "at": timestamp(causeway.clock.time())}]
     hidden = [state, "hush", "sealed", "digest", consented.query["code"], consented.bank_token]
     hidden += [item[name] for item in (*authorizations, *consents) for name in item if name.endswith("_digest")]
     assert [secret for secret in hidden if secret in text] == []
@@ -188,10 +190,10 @@ def test_trace_members_of_records_contain_no_secrets() -> None:
         assert not [name for name in names if name.endswith(("_sealed", "_digest", "_url", "state", "accounts"))]
 
 
-def test_trace_omits_lines_before_the_since_time(world: World, connected: Path) -> None:
+def test_trace_omits_lines_before_the_since_time(causeway: Causeway, connected: Path) -> None:
     request_id = new_uuid()
     line = {"level": "INFO", "message": "request", "request_id": request_id, "service": "causeway"}
-    now = world.hub.clock.now()
+    now = causeway.hub.clock.now()
     connected.write_text(
         "".join(
             json.dumps({**line, "timestamp": f"2026-03-0{day} 08:59:59,123+0000", "route": f"/{day}"}) + "\n"
@@ -209,12 +211,12 @@ def test_trace_omits_lines_before_the_since_time(world: World, connected: Path) 
 
 @pytest.mark.parametrize("by_delivery", [False, True])
 def test_trace_finds_lines_after_the_clock_was_moved(
-    world: World, bearer: str, monkeypatch: pytest.MonkeyPatch, by_delivery: bool
+    causeway: Causeway, bearer: str, monkeypatch: pytest.MonkeyPatch, by_delivery: bool
 ) -> None:
     """The log stays in real time."""
-    request_id = revoked(world, bearer)
+    request_id = revoked(causeway, bearer)
     traced = done("trace", request_id)
-    monkeypatch.setattr(world.hub, "clock", MovedClock(world.clock, lambda: 36_500 * 24 * 3600))
+    monkeypatch.setattr(causeway.hub, "clock", MovedClock(causeway.clock, lambda: 36_500 * 24 * 3600))
 
     found = done("trace", traced["deliveries"][0]["delivery_id"] if by_delivery else request_id)
     recent = done("trace", request_id, "--since", "2d")
@@ -331,9 +333,9 @@ def test_stage_log_calls_are_valid_for_cloudwatch_logs(resources: None) -> None:
     assert log_of_stage.place == "the log groups /aws/lambda/causeway-dev*"
 
 
-def test_trace_searches_the_log_groups_of_a_deployed_stage(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trace_searches_the_log_groups_of_a_deployed_stage(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = {"STAGE": "dev", "PUBLIC_URL": "https://dev.example.com"}
-    hub = world.another_process(Settings.from_environment(settings))
+    hub = causeway.another_process(Settings.from_environment(settings))
     monkeypatch.setattr(connection, "connect", lambda: hub)
 
     assert refused("trace", new_uuid()).endswith("in the log groups /aws/lambda/causeway-dev*")
@@ -343,28 +345,28 @@ def test_a_missing_log_file_has_no_lines(tmp_path: Path) -> None:
     assert list(LocalLog(tmp_path / "none").lines(new_uuid(), 0)) == []
 
 
-def test_trace_shows_code_fields_and_client_of_a_refused_request(world: World) -> None:
+def test_trace_shows_code_fields_and_client_of_a_refused_request(causeway: Causeway) -> None:
     request_id = new_uuid()
     body = {"bic": 7, "scopes": [], "o t h e r 4711": "x", "other": "x"}
-    assert world.tpp("POST", "/tpp/authorize", body, headers={"x-request-id": request_id}).status == 400
+    assert causeway.tpp("POST", "/tpp/authorize", body, headers={"x-request-id": request_id}).status == 400
 
     [error] = done("trace", request_id)["errors"]
     text = run("trace", request_id).stdout
 
     assert error["code"] == "FORMAT_ERROR"
-    assert error["client_id"] == world.client.client_id
+    assert error["client_id"] == causeway.client.client_id
     assert {"bic", "other"} <= set(error["fields"])
     assert "4711" not in json.dumps(error)
     assert "other is not recognised" in error["title"]
     assert f"Error response\ncode       FORMAT_ERROR\ntitle      {error['title']}\n" in text
 
 
-def test_trace_shows_the_bank_status_of_a_502(world: World, bearer: str) -> None:
+def test_trace_shows_the_bank_status_of_a_502(causeway: Causeway, bearer: str) -> None:
     answered, broken = new_uuid(), new_uuid()
-    world.banks[1].answers["/accounts"] = lambda sent: Reply(500, b'{"message":"Zoe owes 4711"}', {}, 0)
-    assert world.tpp("GET", "/tpp/accounts", bearer=bearer, headers={"x-request-id": answered}).status == 502
-    world.banks[1].answers["/accounts"] = lambda sent: Reply(200, b"Zoe owes 4711", {}, 0)
-    assert world.tpp("GET", "/tpp/accounts", bearer=bearer, headers={"x-request-id": broken}).status == 502
+    causeway.banks[1].answers["/accounts"] = lambda sent: Reply(500, b'{"message":"Zoe owes 4711"}', {}, 0)
+    assert causeway.tpp("GET", "/tpp/accounts", bearer=bearer, headers={"x-request-id": answered}).status == 502
+    causeway.banks[1].answers["/accounts"] = lambda sent: Reply(200, b"Zoe owes 4711", {}, 0)
+    assert causeway.tpp("GET", "/tpp/accounts", bearer=bearer, headers={"x-request-id": broken}).status == 502
 
     [of_status], [of_text] = (done("trace", request_id)["errors"] for request_id in (answered, broken))
 
@@ -374,13 +376,13 @@ def test_trace_shows_the_bank_status_of_a_502(world: World, bearer: str) -> None
     assert "bank_status" in run("trace", answered).stdout
 
 
-def test_trace_shows_code_fields_and_credential_of_a_refused_card_action(world: World) -> None:
-    scene = Scene(world)
+def test_trace_shows_code_fields_and_credential_of_a_refused_card_action(causeway: Causeway) -> None:
+    scene = Scene(causeway)
     wrong, repeated = new_uuid(), new_uuid()
 
     def post(request_id: str, **members: Any) -> None:
         body = jsontext.dumps(scene.body("getCardStatus", **members)).encode()
-        world.call("POST", "/api", body, {"content-type": "application/json", "x-request-id": request_id})
+        causeway.call("POST", "/api", body, {"content-type": "application/json", "x-request-id": request_id})
 
     post(wrong, card_id="x4711", note=1, **{"4711 or": 1})
     for request_id in (new_uuid(), repeated):

@@ -12,12 +12,12 @@ from chalicelib.statistics.day_records import DayRecord
 from chalicelib.statistics.days import DAY_SECONDS, hours_of
 from chalicelib.statistics.ingest import ExpectedBank
 from infra.local.bank_days import DAYS, BankBehaviour, made_up_days, store_made_up_days
+from tests.causeway import Causeway
 from tests.statistics.made_up import hourly, record, summarize
 from tests.website.person import Person
-from tests.world import World
 
 LATEST = date(2026, 3, 1)
-"""The day before the world's."""
+"""The day before the service's."""
 BIC, OTHER = "ALPHGB21", "BETADEF1"
 BEHAVIOURS = {BIC: BankBehaviour(), OTHER: BankBehaviour(outages=9, longest=150, slowness=2.4, failed_share=0.06)}
 
@@ -26,8 +26,10 @@ def days(bic: str = BIC, latest: date = LATEST, *, reports: bool = False) -> lis
     return made_up_days(ExpectedBank(bic, "A bank", is_active=True, reports=reports), BEHAVIOURS[bic], latest)
 
 
-def stored(world: World, bic: str = BIC) -> list[DayRecord]:
-    return day_records.records_of_bank(world.hub.store, bic, LATEST - timedelta(days=400), LATEST + timedelta(days=1))
+def stored(causeway: Causeway, bic: str = BIC) -> list[DayRecord]:
+    return day_records.records_of_bank(
+        causeway.hub.store, bic, LATEST - timedelta(days=400), LATEST + timedelta(days=1)
+    )
 
 
 def test_ninety_made_up_days_end_yesterday_and_are_marked() -> None:
@@ -83,37 +85,37 @@ def test_only_banks_that_must_report_have_reports() -> None:
         assert 0 < each.report_received_at - hours_of(each.day)[0] - DAY_SECONDS < 3600
 
 
-def test_made_up_days_are_stored_only_for_given_banks(world: World) -> None:
-    store_made_up_days(world.hub, {OTHER: BEHAVIOURS[OTHER], "NOBKGB2L": BankBehaviour()})
+def test_made_up_days_are_stored_only_for_given_banks(causeway: Causeway) -> None:
+    store_made_up_days(causeway.hub, {OTHER: BEHAVIOURS[OTHER], "NOBKGB2L": BankBehaviour()})
 
-    assert stored(world) == []
-    made = stored(world, OTHER)
+    assert stored(causeway) == []
+    made = stored(causeway, OTHER)
     assert made == made_up_days(ExpectedBank(OTHER, made[0].name, reports=True), BEHAVIOURS[OTHER], LATEST)
 
 
-def test_made_up_days_never_replace_measured_days_or_earlier_made_up_days(world: World) -> None:
+def test_made_up_days_never_replace_measured_days_or_earlier_made_up_days(causeway: Causeway) -> None:
     measured = record(BIC, LATEST, hourly(BIC, hours_of(LATEST)[0], answered=3))
-    day_records.store_record(world.hub.store, measured)
+    day_records.store_record(causeway.hub.store, measured)
 
-    store_made_up_days(world.hub, BEHAVIOURS)
-    first = stored(world)
-    store_made_up_days(world.hub, dict.fromkeys(BEHAVIOURS, BankBehaviour(slowness=9)))
+    store_made_up_days(causeway.hub, BEHAVIOURS)
+    first = stored(causeway)
+    store_made_up_days(causeway.hub, dict.fromkeys(BEHAVIOURS, BankBehaviour(slowness=9)))
 
     assert first[-1] == measured
     assert len(first) == DAYS
-    assert stored(world) == first
+    assert stored(causeway) == first
 
 
-def test_every_demonstration_bank_has_made_up_days(world: World) -> None:
+def test_every_demonstration_bank_has_made_up_days(causeway: Causeway) -> None:
     """A visitor may choose any of them."""
     from infra.local.first_data import _behaviours
 
     assert set(_behaviours()) == {profile.bic for profile in PROFILES}
 
 
-def test_the_performance_page_marks_made_up_days_and_offers_no_download(world: World) -> None:
-    store_made_up_days(world.hub, BEHAVIOURS)
-    visitor = Person(world)
+def test_the_performance_page_marks_made_up_days_and_offers_no_download(causeway: Causeway) -> None:
+    store_made_up_days(causeway.hub, BEHAVIOURS)
+    visitor = Person(causeway)
     visitor.get(f"/performance?bic={BIC}&from={LATEST - timedelta(days=89)}&to={LATEST}")
 
     assert "All of these days are made up." in visitor.last.text

@@ -20,17 +20,17 @@ from infra.local.first_data import play_month
 from infra.progress import SILENT
 from tests.cards.ledgers import prove
 from tests.cards.scenes import EUR, GBP, MANAGER, USD, Scene
+from tests.causeway import Causeway
 from tests.openbanking.faults import table_of
 from tests.tables import rows
-from tests.world import World
 
 GROWN = ("cards", "ledger", "external-payments", "card-activity", "idempotency")
 
 
 @pytest.fixture
-def scene(world: World) -> Scene:
+def scene(causeway: Causeway) -> Scene:
     """The demonstration programme before empty tables."""
-    return Scene(world)
+    return Scene(causeway)
 
 
 def play(scene: Scene, at_most: int = 10_000) -> bool:
@@ -48,14 +48,14 @@ def month() -> dict[str, Any]:
 @pytest.fixture
 def played(scene: Scene, month: dict[str, Any]) -> Scene:
     """A month that nothing has interrupted, from empty tables; it is played once for all tests."""
-    grown = {name: table_of(scene.world, name).items for name in GROWN}
+    grown = {name: table_of(scene.causeway, name).items for name in GROWN}
     if not month:
         assert play(scene)
         month |= {name: copied(items) for name, items in grown.items()}
     for name, items in month.items():
         grown[name].clear()
         grown[name].update(copied(items))
-    scene.hub = scene.world.another_process()
+    scene.hub = scene.causeway.another_process()
     return scene
 
 
@@ -63,8 +63,8 @@ def played(scene: Scene, month: dict[str, Any]) -> Scene:
 def whole_month(played: Scene) -> dict[str, int]:
     """What an uninterrupted month leaves in empty tables, which are empty again."""
     whole = tables(played)
-    played.world.forget_journeys()
-    played.hub = played.world.another_process()
+    played.causeway.forget_journeys()
+    played.hub = played.causeway.another_process()
     return whole
 
 
@@ -74,7 +74,7 @@ def copied(items: dict[Any, Any]) -> dict[Any, Any]:
 
 
 def tables(scene: Scene) -> dict[str, int]:
-    return {name: len(rows(table_of(scene.world, name))) for name in GROWN}
+    return {name: len(rows(table_of(scene.causeway, name))) for name in GROWN}
 
 
 def portal(scene: Scene, action: str, **members: Any) -> Any:
@@ -130,7 +130,7 @@ def test_an_interrupted_card_month_resumes_without_repeating_steps(
     scene: Scene, whole_month: dict[str, int], steps: int
 ) -> None:
     assert not play(scene, steps)
-    scene.hub = scene.world.another_process()
+    scene.hub = scene.causeway.another_process()
 
     assert play(scene)
 
@@ -156,7 +156,7 @@ def test_a_step_with_a_lost_response_is_completed_at_the_next_start(
     scene: Scene, whole_month: dict[str, int], applied: bool
 ) -> None:
     play(scene, 30)
-    with scene.world.answer_lost("transact", applied=applied), contextlib.suppress(StepFailed):
+    with scene.causeway.answer_lost("transact", applied=applied), contextlib.suppress(StepFailed):
         play(scene)
 
     assert play(scene)
@@ -178,7 +178,7 @@ def test_a_card_month_interrupted_before_the_provider_reply_resumes_at_the_next_
 
     with patch.object(provider_orders, "ask", end_before_reply), pytest.raises(KeyboardInterrupt):
         play(scene)
-    scene.hub = scene.world.another_process()
+    scene.hub = scene.causeway.another_process()
 
     assert play(scene)
 

@@ -17,30 +17,30 @@ from infra.local import first_data
 from infra.local.card_player import StepFailed
 from infra.local.first_data import COMPLETE, INCOMPLETE, PLAYING, RESUMED_SECONDS, CardMonth, begin
 from tests.cards.scenes import MANAGER, Scene
+from tests.causeway import Causeway
 from tests.log_lines import Lines
 from tests.patience import PATIENCE_SECONDS
-from tests.world import World
 
 BIC = "ALPHGB21"
 
 
 @pytest.fixture(autouse=True)
-def one_bank(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bank of the world stands for those of the demonstration; there are no cards yet."""
-    Scene(world)
+def one_bank(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bank of the service stands for those of the demonstration; there are no cards yet."""
+    Scene(causeway)
     monkeypatch.setattr(first_data, "_behaviours", lambda: {BIC: first_data._USUAL})
 
 
-def made_up_days(world: World) -> int:
-    latest = yesterday(world.hub.clock)
-    found = day_records.records_of_bank(world.hub.store, BIC, latest.replace(year=latest.year - 1), latest)
+def made_up_days(causeway: Causeway) -> int:
+    latest = yesterday(causeway.hub.clock)
+    found = day_records.records_of_bank(causeway.hub.store, BIC, latest.replace(year=latest.year - 1), latest)
     return sum(record.made_up for record in found)
 
 
-def month(world: World, state: str = PLAYING) -> tuple[CardMonth, list[dict[str, Any]]]:
+def month(causeway: Causeway, state: str = PLAYING) -> tuple[CardMonth, list[dict[str, Any]]]:
     reported: list[dict[str, Any]] = []
-    state_of = {"state": state, "started": world.hub.clock.time()}
-    return CardMonth(world.hub, MANAGER, state_of, reported.append, contextlib.nullcontext), reported
+    state_of = {"state": state, "started": causeway.hub.clock.time()}
+    return CardMonth(causeway.hub, MANAGER, state_of, reported.append, contextlib.nullcontext), reported
 
 
 def finished(playing: CardMonth) -> None:
@@ -48,58 +48,58 @@ def finished(playing: CardMonth) -> None:
     assert not playing._thread.is_alive()
 
 
-def test_a_new_stack_gets_90_made_up_days_and_a_card_month_to_play(world: World) -> None:
-    assert begin(world.hub, None) == {"state": PLAYING, "started": world.clock.time()}
-    assert made_up_days(world) == 90
+def test_a_new_stack_gets_90_made_up_days_and_a_card_month_to_play(causeway: Causeway) -> None:
+    assert begin(causeway.hub, None) == {"state": PLAYING, "started": causeway.clock.time()}
+    assert made_up_days(causeway) == 90
 
 
 @pytest.mark.parametrize("first", [{}, {"first_data": None}, {"first_data": {"state": COMPLETE, "started": 1}}])
-def test_a_restarted_stack_adds_no_first_data(world: World, first: dict[str, Any]) -> None:
+def test_a_restarted_stack_adds_no_first_data(causeway: Causeway, first: dict[str, Any]) -> None:
     """Earlier versions kept no state of the first data."""
-    assert begin(world.hub, {"user": {}, **first}) == first.get("first_data")
-    assert made_up_days(world) == 0
+    assert begin(causeway.hub, {"user": {}, **first}) == first.get("first_data")
+    assert made_up_days(causeway) == 0
 
 
-def test_cards_of_other_stacks_at_the_endpoint_prevent_first_data(world: World) -> None:
-    Sequences(world.hub.store).next("card")
+def test_cards_of_other_stacks_at_the_endpoint_prevent_first_data(causeway: Causeway) -> None:
+    Sequences(causeway.hub.store).next("card")
 
-    assert begin(world.hub, None) is None
-    assert made_up_days(world) == 0
-
-
-def test_an_interrupted_card_month_is_resumed_only_within_a_day(world: World) -> None:
-    started = begin(world.hub, None)
-    world.clock.advance(RESUMED_SECONDS)
-    assert begin(world.hub, {"first_data": started}) == started
-
-    world.clock.advance(1)
-    assert begin(world.hub, {"first_data": started}) == {**(started or {}), "state": INCOMPLETE}
+    assert begin(causeway.hub, None) is None
+    assert made_up_days(causeway) == 0
 
 
-def test_the_card_month_is_played_in_the_background_and_reported(world: World, lines: Lines) -> None:
-    playing, reported = month(world)
+def test_an_interrupted_card_month_is_resumed_only_within_a_day(causeway: Causeway) -> None:
+    started = begin(causeway.hub, None)
+    causeway.clock.advance(RESUMED_SECONDS)
+    assert begin(causeway.hub, {"first_data": started}) == started
+
+    causeway.clock.advance(1)
+    assert begin(causeway.hub, {"first_data": started}) == {**(started or {}), "state": INCOMPLETE}
+
+
+def test_the_card_month_is_played_in_the_background_and_reported(causeway: Causeway, lines: Lines) -> None:
+    playing, reported = month(causeway)
     playing.start()
     finished(playing)
 
-    assert reported == [{"state": COMPLETE, "started": world.clock.time()}]
+    assert reported == [{"state": COMPLETE, "started": causeway.clock.time()}]
     assert "card month played" in [line["message"] for line in lines.all()]
-    assert world.hub.cards.portal.read(MANAGER, "listCards", item_count=20)["data"]
+    assert causeway.hub.cards.portal.read(MANAGER, "listCards", item_count=20)["data"]
 
 
-def test_business_time_is_stopped_while_the_card_month_is_played(world: World, lines: Lines) -> None:
+def test_business_time_is_stopped_while_the_card_month_is_played(causeway: Causeway, lines: Lines) -> None:
     """A hold of the past is overdue in the present, so a job between two steps would release it."""
     played: list[bool] = []
     reported: list[dict[str, Any]] = []
 
     @contextlib.contextmanager
     def stopped() -> Iterator[None]:
-        played.append(first_data._has_cards(world.hub))
+        played.append(first_data._has_cards(causeway.hub))
         yield
-        played.append(first_data._has_cards(world.hub))
-        finish_payments_and_holds(world.hub.cards)
+        played.append(first_data._has_cards(causeway.hub))
+        finish_payments_and_holds(causeway.hub.cards)
 
-    state = {"state": PLAYING, "started": world.hub.clock.time()}
-    playing = CardMonth(world.hub, MANAGER, state, reported.append, stopped)
+    state = {"state": PLAYING, "started": causeway.hub.clock.time()}
+    playing = CardMonth(causeway.hub, MANAGER, state, reported.append, stopped)
     playing.start()
     finished(playing)
 
@@ -109,8 +109,8 @@ def test_business_time_is_stopped_while_the_card_month_is_played(world: World, l
 
 
 @pytest.mark.parametrize("state", [COMPLETE, INCOMPLETE])
-def test_a_finished_card_month_is_not_played_again(world: World, state: str) -> None:
-    playing, reported = month(world, state)
+def test_a_finished_card_month_is_not_played_again(causeway: Causeway, state: str) -> None:
+    playing, reported = month(causeway, state)
     playing.start()
     playing.stop()
 
@@ -118,7 +118,9 @@ def test_a_finished_card_month_is_not_played_again(world: World, state: str) -> 
     assert reported == []
 
 
-def test_stopping_the_stack_waits_only_for_the_current_step(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stopping_the_stack_waits_only_for_the_current_step(
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch
+) -> None:
     at_work, asked = threading.Event(), []
 
     def steps(hub: object, manager_id: int, started: int, is_stopped: Any) -> bool:
@@ -128,7 +130,7 @@ def test_stopping_the_stack_waits_only_for_the_current_step(world: World, monkey
         return False
 
     monkeypatch.setattr(first_data, "play_month", steps)
-    playing, reported = month(world)
+    playing, reported = month(causeway)
     playing.start()
     assert at_work.wait(PATIENCE_SECONDS)
     playing.stop()
@@ -138,13 +140,13 @@ def test_stopping_the_stack_waits_only_for_the_current_step(world: World, monkey
 
 
 def test_a_failed_card_month_is_logged_and_retried_at_the_next_start(
-    world: World, lines: Lines, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(*_: object) -> bool:
         raise StepFailed("Tom created (createCard): no")
 
     monkeypatch.setattr(first_data, "play_month", fails)
-    playing, reported = month(world)
+    playing, reported = month(causeway)
     playing.start()
     finished(playing)
 

@@ -11,9 +11,9 @@ import pytest
 
 from infra.local.event_runner import POLLERS
 from infra.local.message_queue import Message, MessageQueue
+from tests.causeway import START
 from tests.manual_clock import ManualClock
 from tests.patience import PATIENCE_SECONDS, wait_for
-from tests.world import START
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from chalicelib.website.accounts import account_flow
 from infra.local import seed
 from infra.programme import file
 from tests.cards.setups import credential, manager, written
-from tests.world import World
+from tests.causeway import Causeway
 
 
 @pytest.fixture
@@ -24,38 +24,38 @@ def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]
     return made
 
 
-def passes(world: World, parts: dict[str, str]) -> bool:
-    credentials = world.another_process().cards.credentials
+def passes(causeway: Causeway, parts: dict[str, str]) -> bool:
+    credentials = causeway.another_process().cards.credentials
     return credentials.check(parts["access_key"], parts["access_api_id"], parts["access_api_key"]) is not None
 
 
-def test_the_kept_user_is_reused_and_confirmed_for_the_operator(world: World) -> None:
+def test_the_kept_user_is_reused_and_confirmed_for_the_operator(causeway: Causeway) -> None:
     """An earlier version registered the user through the registration page."""
     email = f"{new_id()}@example.com"
-    world.hub.website.users.register(email, "correct horse battery", terms_accepted=True)
+    causeway.hub.website.users.register(email, "correct horse battery", terms_accepted=True)
     before = {"email": email, "password": "correct horse battery"}
 
-    assert seed._seed_user(world.hub, before) == before
-    assert world.hub.website.call(account_flow.link_manager, email, 1).manager_id == 1
+    assert seed._seed_user(causeway.hub, before) == before
+    assert causeway.hub.website.call(account_flow.link_manager, email, 1).manager_id == 1
 
 
-def test_kept_credentials_are_reused(world: World, demo: list[dict[str, Any]]) -> None:
-    first = seed._seed_programmes(world.hub, [{}, {}])
+def test_kept_credentials_are_reused(causeway: Causeway, demo: list[dict[str, Any]]) -> None:
+    first = seed._seed_programmes(causeway.hub, [{}, {}])
     assert [each["manager_id"] for each in first] == [each["id"] for each in demo]
     assert list(first[0]["credentials"]) == ["full", "support"]
-    assert all(passes(world, parts) for each in first for parts in each["credentials"].values())
-    revision = world.hub.cards.programmes.set_up(demo[0]["id"]).revision
+    assert all(passes(causeway, parts) for each in first for parts in each["credentials"].values())
+    revision = causeway.hub.cards.programmes.set_up(demo[0]["id"]).revision
 
-    assert seed._seed_programmes(world.hub, first) == first
-    assert world.hub.cards.programmes.set_up(demo[0]["id"]).revision == revision
+    assert seed._seed_programmes(causeway.hub, first) == first
+    assert causeway.hub.cards.programmes.set_up(demo[0]["id"]).revision == revision
 
 
-def test_credentials_with_unknown_parts_are_created_again(world: World, demo: list[dict[str, Any]]) -> None:
-    first, _ = seed._seed_programmes(world.hub, [{}, {}])
+def test_credentials_with_unknown_parts_are_created_again(causeway: Causeway, demo: list[dict[str, Any]]) -> None:
+    first, _ = seed._seed_programmes(causeway.hub, [{}, {}])
     forgotten = {**first, "credentials": {"full": first["credentials"]["full"]}}
 
-    again, _ = seed._seed_programmes(world.another_process(), [forgotten, {}])
+    again, _ = seed._seed_programmes(causeway.another_process(), [forgotten, {}])
 
     assert again["credentials"]["full"] == first["credentials"]["full"]
-    assert passes(world, again["credentials"]["support"])
-    assert not passes(world, first["credentials"]["support"])
+    assert passes(causeway, again["credentials"]["support"])
+    assert not passes(causeway, first["credentials"]["support"])

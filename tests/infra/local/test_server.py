@@ -123,7 +123,7 @@ def test_unusual_methods_reach_the_application(connection: http.client.HTTPConne
     assert connection.getresponse().status == 405
 
 
-@pytest.mark.usefixtures("world")
+@pytest.mark.usefixtures("causeway")
 @pytest.mark.parametrize(("method", "status"), [("HEAD", b"200"), ("OPTIONS", b"204")])
 def test_responses_without_a_body_have_no_content_length(method: str, status: bytes) -> None:
     import app
@@ -134,7 +134,7 @@ def test_responses_without_a_body_have_no_content_length(method: str, status: by
     assert b"Content-Length" not in head
 
 
-@pytest.mark.usefixtures("world")
+@pytest.mark.usefixtures("causeway")
 @pytest.mark.parametrize("method", ["OPTIONS", "HEAD", "GET", "TRACE"])
 def test_an_unsupported_method_of_a_service_route_returns_401(method: str) -> None:
     import app

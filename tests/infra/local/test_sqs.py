@@ -14,9 +14,9 @@ from moto.sqs.models import sqs_backends
 from infra.local.event_runner import POLLERS
 from infra.local.message_queue import MessageQueue
 from infra.local.sqs import ACCOUNT, Sqs
+from tests.causeway import START
 from tests.manual_clock import ManualClock
 from tests.patience import PATIENCE_SECONDS
-from tests.world import START
 
 URL = f"http://127.0.0.1:1/{ACCOUNT}/"
 REGION = "eu-west-1"

@@ -5,51 +5,51 @@ from __future__ import annotations
 import pytest
 
 from tests.cards.setups import Content, fee, limit, loaded, manager
+from tests.causeway import Causeway
 from tests.infra.programme.loading import changes, kept, use
 from tests.infra.programme.setup_files import rule, with_entries
-from tests.world import World
 
 
 @pytest.fixture
-def small(world: World) -> Content:
+def small(causeway: Causeway) -> Content:
     """A programme manager that is loaded."""
     made = manager()
-    loaded(world.hub, made)
+    loaded(causeway.hub, made)
     return made
 
 
-def times(world: World, content: Content) -> tuple[dict[str, int], dict[int, int]]:
-    """When fees and limits last changed, in seconds after the world's first load of them."""
-    found, now = world.hub.cards.programmes.set_up(content["id"]).catalogue, world.clock.time()
+def times(causeway: Causeway, content: Content) -> tuple[dict[str, int], dict[int, int]]:
+    """When fees and limits last changed, in seconds after the service's first load of them."""
+    found, now = causeway.hub.cards.programmes.set_up(content["id"]).catalogue, causeway.clock.time()
     fees = {entry.title: entry.updated_at - now for entry in found.fee_groups[1].entries}
     return fees, {entry.id: entry.updated_at - now for entry in found.limit_groups[1].entries}
 
 
-def test_an_entry_of_a_group_keeps_the_time_of_its_last_change(world: World, small: Content) -> None:
+def test_an_entry_of_a_group_keeps_the_time_of_its_last_change(causeway: Causeway, small: Content) -> None:
     first, second = fee("ATM", title="First"), fee("ATM", title="Second", percent="0.5")
-    loaded(world.hub, with_entries(small, [first, second, fee("CARD", title="Card")], [limit(1), limit(2)]))
-    world.clock.advance(50)
+    loaded(causeway.hub, with_entries(small, [first, second, fee("CARD", title="Card")], [limit(1), limit(2)]))
+    causeway.clock.advance(50)
     changed = with_entries(
         small | {"name": "Renamed"},
         [fee("CARD", title="Card"), first, second | {"percent": "0.50"}, fee("NEW", title="New")],
         [limit(2), limit(3), limit(1, amount=1001)],
     )
-    loaded(world.hub, changed)
+    loaded(causeway.hub, changed)
 
-    assert times(world, small) == ({"Card": -50, "First": -50, "Second": 0, "New": 0}, {2: -50, 3: 0, 1: 0})
-    before = kept(world, small)
-    world.clock.advance(50)
-    assert loaded(world.hub, changed)[0].changes == []
-    assert kept(world, small) == before
+    assert times(causeway, small) == ({"Card": -50, "First": -50, "Second": 0, "New": 0}, {2: -50, 3: 0, 1: 0})
+    before = kept(causeway, small)
+    causeway.clock.advance(50)
+    assert loaded(causeway.hub, changed)[0].changes == []
+    assert kept(causeway, small) == before
 
 
-def test_the_difference_of_a_group_lists_its_changed_entries(world: World, small: Content) -> None:
+def test_the_difference_of_a_group_lists_its_changed_entries(causeway: Causeway, small: Content) -> None:
     used = with_entries(small, [fee("ATM"), fee("ATM", title="Else"), fee("CARD")], [limit(1), limit(2, name="Two")])
-    loaded(world.hub, used)
-    use(world, small, ("fee_group", 1), ("limit_group", 1))
+    loaded(causeway.hub, used)
+    use(causeway, small, ("fee_group", 1), ("limit_group", 1))
     wanted = with_entries(small, [fee("ATM"), fee("ATM", title="Else", fixed=250), fee("NEW")], [limit(1, count=3)])
 
-    fees, limits = loaded(world.hub, wanted)[0].changes
+    fees, limits = loaded(causeway.hub, wanted)[0].changes
 
     shown = {"code": "ATM", "title": "Else", "fixed": 100, "currency": 978}
     assert fees.differences == {
@@ -62,20 +62,20 @@ def test_the_difference_of_a_group_lists_its_changed_entries(world: World, small
         "entries.1": ({"id": 1, **day}, {"id": 1, "count": 3, **day}),
         "entries.2": ({"id": 2, "name": "Two", **day}, None),
     }
-    assert changes(world, wanted) == []
-    assert world.hub.cards.programmes.set_up(small["id"]).used == {("fee_group", 1), ("limit_group", 1)}
+    assert changes(causeway, wanted) == []
+    assert causeway.hub.cards.programmes.set_up(small["id"]).used == {("fee_group", 1), ("limit_group", 1)}
 
 
-def test_a_rule_keeps_the_time_of_its_last_change_and_is_listed_separately(world: World, small: Content) -> None:
+def test_a_rule_keeps_the_time_of_its_last_change_and_is_listed_separately(causeway: Causeway, small: Content) -> None:
     def with_rules(*rules: Content) -> Content:
         return small | {"risk_groups": [{"id": 1, "name": "Risk", "rules": [*rules]}]}
 
-    loaded(world.hub, with_rules(rule(1), rule(2), rule(3)))
-    use(world, small, ("risk_group", 1))
-    world.clock.advance(50)
+    loaded(causeway.hub, with_rules(rule(1), rule(2), rule(3)))
+    use(causeway, small, ("risk_group", 1))
+    causeway.clock.advance(50)
     wanted = with_rules(rule(2), rule(1, count=5, duration=7), rule(4))
 
-    (change,) = loaded(world.hub, wanted)[0].changes
+    (change,) = loaded(causeway.hub, wanted)[0].changes
 
     assert change.differences == {
         "rules.1": (rule(1), rule(1) | {"count": 5, "duration": 7}),
@@ -83,36 +83,36 @@ def test_a_rule_keeps_the_time_of_its_last_change_and_is_listed_separately(world
         "rules.4": (None, rule(4)),
         "rules": (["1", "2"], ["2", "1"]),
     }
-    found, now = world.hub.cards.programmes.set_up(small["id"]).catalogue, world.clock.time()
+    found, now = causeway.hub.cards.programmes.set_up(small["id"]).catalogue, causeway.clock.time()
     assert [(each.id, each.updated_at - now) for each in found.risk_groups[1].rules] == [(2, -50), (1, 0), (4, 0)]
-    assert changes(world, wanted) == []
+    assert changes(causeway, wanted) == []
 
 
-def test_the_difference_of_a_usage_group_lists_its_changed_members(world: World, small: Content) -> None:
+def test_the_difference_of_a_usage_group_lists_its_changed_members(causeway: Causeway, small: Content) -> None:
     blocked = {"blocked_channels": ["cash"], "blocked_mccs": [{"mcc_low": 7995, "mcc_high": 7995}]}
     wanted = small | {"usage_groups": [{"id": 1, "name": "Usage", **blocked}]}
 
-    (change,) = loaded(world.hub, wanted)[0].changes
+    (change,) = loaded(causeway.hub, wanted)[0].changes
 
     assert change.differences == {name: ([], said) for name, said in blocked.items()}
-    assert changes(world, wanted) == []
+    assert changes(causeway, wanted) == []
 
 
-def test_a_different_order_of_entries_is_a_difference(world: World, small: Content) -> None:
-    loaded(world.hub, with_entries(small, [fee("A"), fee("B"), fee("C")], []))
+def test_a_different_order_of_entries_is_a_difference(causeway: Causeway, small: Content) -> None:
+    loaded(causeway.hub, with_entries(small, [fee("A"), fee("B"), fee("C")], []))
     wanted = with_entries(small, [fee("D"), fee("C"), fee("A")], [])
 
-    (change,) = loaded(world.hub, wanted)[0].changes
+    (change,) = loaded(causeway.hub, wanted)[0].changes
 
     assert change.differences["entries"] == (["A", "C"], ["C", "A"])
     assert [name for name in change.differences if name != "entries"] == ["entries.B", "entries.D"]
-    assert changes(world, wanted) == []
+    assert changes(causeway, wanted) == []
 
 
-def test_a_changed_rate_is_a_separate_difference(world: World, small: Content) -> None:
+def test_a_changed_rate_is_a_separate_difference(causeway: Causeway, small: Content) -> None:
     pairs = [{"of": 978, "to": 826, "rate": "0.86", "markup_percent": "1"}, {"of": 826, "to": 978, "rate": "1.16"}]
 
-    (change,) = loaded(world.hub, small | {"exchange_rates": pairs})[0].changes
+    (change,) = loaded(causeway.hub, small | {"exchange_rates": pairs})[0].changes
 
     assert change.differences == {
         "rates.978/826": ({"base": "0.86", "markup_percent": "0"}, {"base": "0.86", "markup_percent": "1"}),

@@ -22,16 +22,16 @@ from tests.cards.setups import (
     shown,
     special_account,
 )
+from tests.causeway import Causeway
 from tests.infra.programme.loading import changes, kept, use
 from tests.infra.programme.setup_files import with_entries
-from tests.world import World
 
 
 @pytest.fixture
-def small(world: World) -> Content:
+def small(causeway: Causeway) -> Content:
     """A programme manager that is loaded."""
     made = manager()
-    loaded(world.hub, made)
+    loaded(causeway.hub, made)
     return made
 
 
@@ -42,39 +42,39 @@ def without(content: Content, kind: str, number: int) -> Content:
 # -- the difference
 
 
-def test_a_repeated_load_changes_nothing(world: World, small: Content) -> None:
-    before = kept(world, small)
+def test_a_repeated_load_changes_nothing(causeway: Causeway, small: Content) -> None:
+    before = kept(causeway, small)
 
-    (plan,) = loaded(world.hub, small)
+    (plan,) = loaded(causeway.hub, small)
 
     assert (plan.changes, plan.secrets) == ([], {})
-    assert kept(world, small) == before
+    assert kept(causeway, small) == before
 
 
-def test_an_entry_in_use_is_not_a_difference(world: World, small: Content) -> None:
-    use(world, small, ("design", 1))
+def test_an_entry_in_use_is_not_a_difference(causeway: Causeway, small: Content) -> None:
+    use(causeway, small, ("design", 1))
 
-    assert changes(world, small) == []
+    assert changes(causeway, small) == []
 
 
-def test_a_first_load_adds_all_entries_and_creates_the_credentials(world: World) -> None:
+def test_a_first_load_adds_all_entries_and_creates_the_credentials(causeway: Causeway) -> None:
     made = manager()
-    (plan,) = loaded(world.hub, made)
+    (plan,) = loaded(causeway.hub, made)
 
     assert {change.what for change in plan.changes} == {"add"}
     assert plan.changes[0].title == f"programme manager {made['id']} (Small Programme)"
     assert plan.changes[-1].title == "credential app"
-    assert world.hub.cards.credentials.check(*shown(plan.secrets["app"])) is not None
+    assert causeway.hub.cards.credentials.check(*shown(plan.secrets["app"])) is not None
 
 
-def test_a_load_changes_only_differing_entries(world: World, small: Content) -> None:
+def test_a_load_changes_only_differing_entries(causeway: Causeway, small: Content) -> None:
     other = small | {
         "name": "Renamed",
         "designs": [{"id": 1, "name": "Deep Blue"}, {"id": 3, "name": "Red"}],
         "card_programmes": [card_programme(design_ids=[3, 1], holder_limit_group_id=None)],
         "credentials": [credential("app", access_level=7), credential("new")],
     }
-    (plan,) = planned(world.hub, other)
+    (plan,) = planned(causeway.hub, other)
 
     assert [(change.what, change.title) for change in plan.changes] == [
         ("change", f"programme manager {small['id']} (Renamed)"),
@@ -91,163 +91,163 @@ def test_a_load_changes_only_differing_entries(world: World, small: Content) -> 
         {"design_ids": ([1], [3, 1]), "holder_limit_group_id": (3, None)},
         {"access_level": (1000, 7)},
     ]
-    loading.carry_out(world.hub, plan)
-    assert changes(world, other) == []
-    found = world.hub.cards.programmes.set_up(small["id"])
+    loading.carry_out(causeway.hub, plan)
+    assert changes(causeway, other) == []
+    found = causeway.hub.cards.programmes.set_up(small["id"])
     assert found.revision == 2
     assert found.catalogue.name == "Renamed"
     assert list(found.catalogue.designs) == [1, 3]
     assert found.catalogue.card_programmes[1].holder_limit_group_id is None
 
 
-def test_a_plan_changes_nothing(world: World, small: Content) -> None:
-    before = kept(world, small)
-    planned(world.hub, small | {"name": "Renamed", "credentials": []})
-    planned(world.hub, manager())
+def test_a_plan_changes_nothing(causeway: Causeway, small: Content) -> None:
+    before = kept(causeway, small)
+    planned(causeway.hub, small | {"name": "Renamed", "credentials": []})
+    planned(causeway.hub, manager())
 
-    assert kept(world, small) == before
-
-
-def test_a_load_keeps_programme_managers_that_are_not_in_the_file(world: World, small: Content) -> None:
-    before = kept(world, small)
-    loaded(world.hub, manager())
-
-    assert kept(world, small) == before
+    assert kept(causeway, small) == before
 
 
-def test_a_load_without_entries_empties_a_programme_manager(world: World, small: Content) -> None:
-    loaded(world.hub, {name: small[name] for name in ("id", "name", "currencies")})
+def test_a_load_keeps_programme_managers_that_are_not_in_the_file(causeway: Causeway, small: Content) -> None:
+    before = kept(causeway, small)
+    loaded(causeway.hub, manager())
 
-    assert list(kept(world, small)) == [f"manager#{small['id']} manager"]
+    assert kept(causeway, small) == before
+
+
+def test_a_load_without_entries_empties_a_programme_manager(causeway: Causeway, small: Content) -> None:
+    loaded(causeway.hub, {name: small[name] for name in ("id", "name", "currencies")})
+
+    assert list(kept(causeway, small)) == [f"manager#{small['id']} manager"]
 
 
 # -- what is in use
 
 
-def test_removing_an_entry_in_use_is_refused_and_changes_nothing(world: World, small: Content) -> None:
-    use(world, small, ("design", 2))
-    before = kept(world, small)
+def test_removing_an_entry_in_use_is_refused_and_changes_nothing(causeway: Causeway, small: Content) -> None:
+    use(causeway, small, ("design", 2))
+    before = kept(causeway, small)
     wanted = without(small, "designs", 2) | {"name": "Renamed", "credentials": []}
 
     with pytest.raises(
         EntryInUse, match=rf"{small['id']} was not changed, because these entries are in use: design 2 \(Green\)$"
     ):
-        loaded(world.hub, wanted)
+        loaded(causeway.hub, wanted)
 
-    assert kept(world, small) == before
-    assert [change.title for change in planned(world.hub, wanted)[0].refused_changes] == ["design 2 (Green)"]
+    assert kept(causeway, small) == before
+    assert [change.title for change in planned(causeway.hub, wanted)[0].refused_changes] == ["design 2 (Green)"]
 
 
-def test_a_refusal_leaves_every_programme_manager_of_the_file_unchanged(world: World, small: Content) -> None:
-    use(world, small, ("design", 2))
+def test_a_refusal_leaves_every_programme_manager_of_the_file_unchanged(causeway: Causeway, small: Content) -> None:
+    use(causeway, small, ("design", 2))
     new = manager()
 
     with pytest.raises(EntryInUse):
-        loaded(world.hub, new, without(small, "designs", 2))
+        loaded(causeway.hub, new, without(small, "designs", 2))
 
-    assert kept(world, new) == {}
+    assert kept(causeway, new) == {}
 
 
-def test_an_entry_in_use_can_change_and_stays_in_use(world: World, small: Content) -> None:
-    use(world, small, ("design", 1))
-    loaded(world.hub, small | {"designs": [{"id": 1, "name": "Deep Blue"}]})
-    found = world.hub.cards.programmes.set_up(small["id"])
+def test_an_entry_in_use_can_change_and_stays_in_use(causeway: Causeway, small: Content) -> None:
+    use(causeway, small, ("design", 1))
+    loaded(causeway.hub, small | {"designs": [{"id": 1, "name": "Deep Blue"}]})
+    found = causeway.hub.cards.programmes.set_up(small["id"])
 
     assert found.catalogue.designs[1].name == "Deep Blue"
     assert ("design", 1) in found.used
 
 
-def test_the_type_of_a_limit_group_in_use_cannot_change(world: World, small: Content) -> None:
+def test_the_type_of_a_limit_group_in_use_cannot_change(causeway: Causeway, small: Content) -> None:
     groups = [{"id": 1, "name": "Cards", "limit_type": 1}, {"id": 2, "name": "Accounts", "limit_type": 2}]
     small["limit_groups"] = [*groups, *({"id": n, "name": "Holders", "limit_type": 3} for n in (3, 4, 5))]
-    loaded(world.hub, small)
-    use(world, small, ("limit_group", 4))
+    loaded(causeway.hub, small)
+    use(causeway, small, ("limit_group", 4))
 
     small["limit_groups"] = [*groups, *({"id": n, "name": "Other", "limit_type": 3 - n // 5} for n in (3, 4, 5))]
-    loaded(world.hub, small)
+    loaded(causeway.hub, small)
     small["limit_groups"][3]["limit_type"] = 1
 
     with pytest.raises(EntryInUse, match=r"limit group 4 \(Other\)"):
-        loaded(world.hub, small)
+        loaded(causeway.hub, small)
 
 
-def test_a_special_account_in_use_cannot_be_removed_or_change_its_currency(world: World, small: Content) -> None:
+def test_a_special_account_in_use_cannot_be_removed_or_change_its_currency(causeway: Causeway, small: Content) -> None:
     small["special_accounts"] = [special_account(1), special_account(2)]
-    loaded(world.hub, small)
-    use(world, small, ("special_account", 1))
+    loaded(causeway.hub, small)
+    use(causeway, small, ("special_account", 1))
 
     for wrong in ([special_account(1, currency=826), special_account(2)], [special_account(2)]):
         with pytest.raises(EntryInUse, match=r"are in use: special account 1 \(Settlement\)$"):
-            loaded(world.hub, small | {"special_accounts": wrong})
-    loaded(world.hub, small | {"special_accounts": [special_account(1, name="Renamed", country=826)]})
-    found = world.hub.cards.programmes.set_up(small["id"]).catalogue.special_accounts
+            loaded(causeway.hub, small | {"special_accounts": wrong})
+    loaded(causeway.hub, small | {"special_accounts": [special_account(1, name="Renamed", country=826)]})
+    found = causeway.hub.cards.programmes.set_up(small["id"]).catalogue.special_accounts
     assert {number: (each.name, each.currency, each.country) for number, each in found.items()} == {
         1: ("Renamed", 978, 826)
     }
 
 
-def test_a_region_is_removed_together_with_the_entries_that_refer_to_it(world: World, small: Content) -> None:
-    loaded(world.hub, with_entries(small | {"regions": [region(4)]}, [fee(region=4)], []))
-    use(world, small, ("fee_group", 1))
-    loaded(world.hub, small)
+def test_a_region_is_removed_together_with_the_entries_that_refer_to_it(causeway: Causeway, small: Content) -> None:
+    loaded(causeway.hub, with_entries(small | {"regions": [region(4)]}, [fee(region=4)], []))
+    use(causeway, small, ("fee_group", 1))
+    loaded(causeway.hub, small)
 
-    found = world.hub.cards.programmes.set_up(small["id"]).catalogue
+    found = causeway.hub.cards.programmes.set_up(small["id"]).catalogue
     assert (found.regions, found.fee_groups[1].entries) == ({}, ())
 
 
-def test_a_first_use_just_before_the_removal_keeps_the_entry(world: World, small: Content) -> None:
+def test_a_first_use_just_before_the_removal_keeps_the_entry(causeway: Causeway, small: Content) -> None:
     """The tests of ``programmes`` cover a use just after the removal."""
-    before = kept(world, small)
+    before = kept(causeway, small)
     with (
-        world.meanwhile("transact", lambda: use(world, small, ("design", 2))),
+        causeway.meanwhile("transact", lambda: use(causeway, small, ("design", 2))),
         pytest.raises(EntryInUse, match="are in use: design 2"),
     ):
-        loaded(world.hub, without(small, "designs", 2) | {"name": "Renamed"})
+        loaded(causeway.hub, without(small, "designs", 2) | {"name": "Renamed"})
 
-    after = kept(world, small)
+    after = kept(causeway, small)
     assert [name for name, row in after.items() if row != before[name]] == [f"manager#{small['id']} design#2"]
 
 
-def test_a_first_use_just_before_a_type_change_keeps_the_limit_group(world: World, small: Content) -> None:
+def test_a_first_use_just_before_a_type_change_keeps_the_limit_group(causeway: Causeway, small: Content) -> None:
     small["limit_groups"].append({"id": 9, "name": "Spare", "limit_type": 3})
-    loaded(world.hub, small)
+    loaded(causeway.hub, small)
     wanted = small | {"limit_groups": [*small["limit_groups"][:-1], {"id": 9, "name": "Spare", "limit_type": 1}]}
     with (
-        world.meanwhile("transact", lambda: use(world, small, ("limit_group", 9))),
+        causeway.meanwhile("transact", lambda: use(causeway, small, ("limit_group", 9))),
         pytest.raises(EntryInUse, match="are in use: limit group 9"),
     ):
-        loaded(world.hub, wanted)
+        loaded(causeway.hub, wanted)
 
 
 # -- two at a time, and faults
 
 
-def test_a_concurrent_load_is_refused(world: World, small: Content) -> None:
+def test_a_concurrent_load_is_refused(causeway: Causeway, small: Content) -> None:
     with (
-        world.meanwhile("transact", lambda: loaded(world.hub, small | {"name": "Theirs"})),
+        causeway.meanwhile("transact", lambda: loaded(causeway.hub, small | {"name": "Theirs"})),
         pytest.raises(LoadConflict, match="this programme manager was loaded concurrently"),
     ):
-        loaded(world.hub, small | {"name": "Ours", "credentials": [credential("app"), credential("ours")]})
+        loaded(causeway.hub, small | {"name": "Ours", "credentials": [credential("app"), credential("ours")]})
 
-    found = world.hub.cards.programmes.set_up(small["id"])
+    found = causeway.hub.cards.programmes.set_up(small["id"])
     assert (found.catalogue.name, list(found.credentials)) == ("Theirs", ["app"])
 
 
-def test_a_concurrent_first_load_is_refused(world: World) -> None:
+def test_a_concurrent_first_load_is_refused(causeway: Causeway) -> None:
     new = manager()
-    with world.meanwhile("transact", lambda: loaded(world.hub, new)), pytest.raises(LoadConflict):
-        loaded(world.hub, new)
-    assert changes(world, new) == []
+    with causeway.meanwhile("transact", lambda: loaded(causeway.hub, new)), pytest.raises(LoadConflict):
+        loaded(causeway.hub, new)
+    assert changes(causeway, new) == []
 
 
-def test_a_failed_load_changes_nothing_and_can_be_repeated(world: World, small: Content) -> None:
-    before = kept(world, small)
+def test_a_failed_load_changes_nothing_and_can_be_repeated(causeway: Causeway, small: Content) -> None:
+    before = kept(causeway, small)
     wanted = small | {"name": "Renamed"}
-    with world.answer_lost("transact", applied=False), pytest.raises(StoreUnavailable):
-        loaded(world.hub, wanted)
-    assert kept(world, small) == before
+    with causeway.answer_lost("transact", applied=False), pytest.raises(StoreUnavailable):
+        loaded(causeway.hub, wanted)
+    assert kept(causeway, small) == before
 
-    assert [change.what for change in loaded(world.hub, wanted)[0].changes] == ["change"]
+    assert [change.what for change in loaded(causeway.hub, wanted)[0].changes] == ["change"]
 
 
 # -- more than a transaction holds
@@ -258,27 +258,29 @@ def many(count: int) -> list[Content]:
 
 
 def test_a_large_load_writes_new_entries_first_in_several_transactions(
-    world: World, small: Content, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, small: Content, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sizes: list[int] = []
-    real = world.hub.store.transact
+    real = causeway.hub.store.transact
 
     def transact(operations: Sequence[Operation]) -> None:
         sizes.append(len(operations))
         real(operations)
 
-    monkeypatch.setattr(world.hub.store, "transact", transact)
+    monkeypatch.setattr(causeway.hub.store, "transact", transact)
     wanted = without(small, "designs", 2) | {"risk_groups": many(150), "name": "Large"}
-    loaded(world.hub, wanted)
+    loaded(causeway.hub, wanted)
 
     assert sizes == [100, 51, 3]
-    assert changes(world, wanted) == []
-    assert world.hub.cards.programmes.set_up(small["id"]).revision == 4
+    assert changes(causeway, wanted) == []
+    assert causeway.hub.cards.programmes.set_up(small["id"]).revision == 4
 
 
-def test_an_interrupted_large_load_resumes_at_the_next_load(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_large_load_resumes_at_the_next_load(
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch
+) -> None:
     wanted = manager(risk_groups=many(150))
-    real, calls = world.hub.store.transact, iter((1, 2))
+    real, calls = causeway.hub.store.transact, iter((1, 2))
 
     def breaks(operations: Any) -> None:
         if next(calls, None) is None:
@@ -286,32 +288,32 @@ def test_an_interrupted_large_load_resumes_at_the_next_load(world: World, monkey
         real(operations)
 
     with monkeypatch.context() as patch:
-        patch.setattr(world.hub.store, "transact", breaks)
+        patch.setattr(causeway.hub.store, "transact", breaks)
         with pytest.raises(StoreUnavailable):
-            loaded(world.hub, wanted)
-    assert world.hub.cards.programmes.set_up(wanted["id"]).credentials == {}, (
+            loaded(causeway.hub, wanted)
+    assert causeway.hub.cards.programmes.set_up(wanted["id"]).credentials == {}, (
         "they come last, so their parts are not lost"
     )
 
-    (plan,) = loaded(world.hub, wanted)
+    (plan,) = loaded(causeway.hub, wanted)
 
     assert list(plan.secrets) == ["app"]
-    assert changes(world, wanted) == []
+    assert changes(causeway, wanted) == []
 
 
-def test_too_many_changes_and_removals_are_refused_before_any_write(world: World, small: Content) -> None:
-    loaded(world.hub, small | {"risk_groups": many(101)})
-    before = kept(world, small)
+def test_too_many_changes_and_removals_are_refused_before_any_write(causeway: Causeway, small: Content) -> None:
+    loaded(causeway.hub, small | {"risk_groups": many(101)})
+    before = kept(causeway, small)
 
     with pytest.raises(LoadTooLarge, match="more than 99 records"):
-        loaded(world.hub, small)
-    assert kept(world, small) == before
+        loaded(causeway.hub, small)
+    assert kept(causeway, small) == before
 
 
-def test_an_incomplete_credential_record_is_created_again(world: World) -> None:
+def test_an_incomplete_credential_record_is_created_again(causeway: Causeway) -> None:
     new = manager()
-    world.hub.store.put("programmes", {"owner": f"manager#{new['id']}", "part": "credential#app", "access_key": "x"})
+    causeway.hub.store.put("programmes", {"owner": f"manager#{new['id']}", "part": "credential#app", "access_key": "x"})
 
-    (plan,) = loaded(world.hub, new)
+    (plan,) = loaded(causeway.hub, new)
 
-    assert world.hub.cards.credentials.check(*shown(plan.secrets["app"])) is not None
+    assert causeway.hub.cards.credentials.check(*shown(plan.secrets["app"])) is not None

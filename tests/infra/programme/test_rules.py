@@ -18,10 +18,10 @@ from infra.programme import file
 from infra.programme.file import InvalidProgramme
 from tests import host_spellings
 from tests.cards.setups import Content, loaded, manager, planned, region, written
+from tests.causeway import Causeway
 from tests.documents import PROGRAMME_FILE
 from tests.infra.programme.loading import kept
 from tests.infra.programme.setup_files import DEMO, MARK, faults, made, rule
-from tests.world import World
 
 
 def with_rules(*rules: Content) -> Content:
@@ -261,32 +261,32 @@ def test_a_risk_group_has_at_most_100_rules() -> None:
 # -- kept and read again
 
 
-def test_loaded_usage_and_risk_groups_equal_the_file(world: World) -> None:
+def test_loaded_usage_and_risk_groups_equal_the_file(causeway: Causeway) -> None:
     usage = {"blocked_channels": ["cash"], "blocked_mccs": [{"mcc_low": 1, "mcc_high": 2}], "countries": [276]}
     counted = rule(amount=1, currency=978, count=2, duration=7)
     content = manager(**with_usage(**usage), **with_rules(counted))
-    loaded(world.hub, content)
-    found, now = world.hub.cards.programmes.catalogue(content["id"]), world.clock.time()
+    loaded(causeway.hub, content)
+    found, now = causeway.hub.cards.programmes.catalogue(content["id"]), causeway.clock.time()
 
     assert found.usage_groups[1] == UsageGroup(1, "Usage", ("cash",), (MccRange(1, 2),), (276,))
     assert found.risk_groups[1].rules == (
         RiskRule(1, "Rule 1", amount=1, amount_currency=978, count=2, duration=7, actions=(MARK,), updated_at=now),
     )
-    assert planned(world.hub, content)[0].changes == []
+    assert planned(causeway.hub, content)[0].changes == []
 
 
-def test_groups_stored_by_earlier_versions_without_members_are_readable(world: World) -> None:
+def test_groups_stored_by_earlier_versions_without_members_are_readable(causeway: Causeway) -> None:
     content = manager()
-    loaded(world.hub, content)
+    loaded(causeway.hub, content)
     for kind in ("usage_group", "risk_group"):
         table, key = entry_key(content["id"], kind, 1)
-        row = kept(world, content)[f"{key['owner']} {key['part']}"]
+        row = kept(causeway, content)[f"{key['owner']} {key['part']}"]
         bare = {name: row[name] for name in ("owner", "part", "id", "name")}
-        world.hub.store.put(table, bare)
-    found = world.another_process().cards.programmes.catalogue(content["id"])
+        causeway.hub.store.put(table, bare)
+    found = causeway.another_process().cards.programmes.catalogue(content["id"])
 
     assert (found.usage_groups[1], found.risk_groups[1]) == (UsageGroup(1, "Usage"), RiskGroup(1, "Risk"))
-    assert planned(world.hub, content)[0].changes == []
+    assert planned(causeway.hub, content)[0].changes == []
 
 
 # -- the Events URL
@@ -329,9 +329,9 @@ def test_private_events_urls_are_refused_in_every_spelling_outside_the_local_sta
         file.read_programmes(written(manager(events_url=f"https://{host}/events")), "dev")
 
 
-def test_a_load_sets_changes_and_removes_validation_values_and_names_key_ids(world: World) -> None:
+def test_a_load_sets_changes_and_removes_validation_values_and_names_key_ids(causeway: Causeway) -> None:
     content = manager(events_url="https://one.example/")
-    loaded(world.hub, content)
+    loaded(causeway.hub, content)
     keys = [rsa.generate_private_key(65537, 3072).public_key() for _ in range(2)]
     one, two = map(signatures.key_id, keys)
     told = []
@@ -339,12 +339,12 @@ def test_a_load_sets_changes_and_removes_validation_values_and_names_key_ids(wor
         wanted = content | (
             {"events_encryption_key": signatures.public_pem(key), "delivers_validation_values": True} if key else {}
         )
-        (change,) = loaded(world.hub, wanted)[0].changes
+        (change,) = loaded(causeway.hub, wanted)[0].changes
         told.append(change.differences)
-        found = world.another_process().cards.programmes.catalogue(content["id"])
+        found = causeway.another_process().cards.programmes.catalogue(content["id"])
         assert found.delivers_validation_values is bool(key)
         assert found.events_encryption_key == (key and signatures.public_pem(key))
-        assert planned(world.hub, wanted)[0].changes == []
+        assert planned(causeway.hub, wanted)[0].changes == []
 
     assert told == [
         {"events_encryption_key": (None, one), "delivers_validation_values": (False, True)},
@@ -353,16 +353,16 @@ def test_a_load_sets_changes_and_removes_validation_values_and_names_key_ids(wor
     ]
 
 
-def test_a_load_sets_changes_and_removes_the_events_url(world: World) -> None:
+def test_a_load_sets_changes_and_removes_the_events_url(causeway: Causeway) -> None:
     content = manager()
-    loaded(world.hub, content)
+    loaded(causeway.hub, content)
     told, made = [], []
     for url in ("https://one.example/", "https://two.example/", None, "https://one.example/"):
-        change, *secret = loaded(world.hub, content | {"events_url": url})[0].changes
+        change, *secret = loaded(causeway.hub, content | {"events_url": url})[0].changes
         told.append(change.differences)
         made.append([(each.what, each.kind) for each in secret])
-        assert world.hub.cards.programmes.set_up(content["id"]).catalogue.events_url == url
-        assert planned(world.hub, content | {"events_url": url})[0].changes == []
+        assert causeway.hub.cards.programmes.set_up(content["id"]).catalogue.events_url == url
+        assert planned(causeway.hub, content | {"events_url": url})[0].changes == []
 
     assert told == [
         {"events_url": (None, "https://one.example/")},
@@ -371,5 +371,5 @@ def test_a_load_sets_changes_and_removes_the_events_url(world: World) -> None:
         {"events_url": (None, "https://one.example/")},
     ]
     assert made == [[("add", "events_secret")], [], [], []]
-    loaded(world.hub, content)
-    assert "events_url" not in kept(world, content)[f"manager#{content['id']} manager"]
+    loaded(causeway.hub, content)
+    assert "events_url" not in kept(causeway, content)[f"manager#{content['id']} manager"]

@@ -12,11 +12,11 @@ from chalicelib.foundation.aws.calls import Call, Members, Proceed, observe
 from chalicelib.foundation.dynamodb.items import Item, unpack
 from infra.admin.doctor import find_all
 from infra.restore.examination import Examination, Finding
+from tests.causeway import Causeway
 from tests.interleavings.scenes import Requests, Scene
 from tests.interleavings.stored import TABLES
 from tests.openbanking.faults import Snapshot, table_of
 from tests.tables import rows
-from tests.world import World
 
 State = Mapping[str, list[Item]]
 _WRITES = frozenset({"TransactWriteItems", "PutItem", "UpdateItem", "DeleteItem"})
@@ -30,9 +30,9 @@ class Moment:
     items: State
 
     @classmethod
-    def of(cls, world: World) -> Moment:
-        items = {table: [unpack(dict(row)) for row in rows(table_of(world, table))] for table in TABLES}
-        return cls({table: Snapshot(world, [table]) for table in TABLES}, items)
+    def of(cls, causeway: Causeway) -> Moment:
+        items = {table: [unpack(dict(row)) for row in rows(table_of(causeway, table))] for table in TABLES}
+        return cls({table: Snapshot(causeway, [table]) for table in TABLES}, items)
 
     def changes_since(self, earlier: Moment) -> dict[str, frozenset[str]]:
         """The kinds of items that were written, by table."""
@@ -75,14 +75,14 @@ def kind_of(table: str, item: Item) -> str:
     return "limits" if item.get("part") == "limits" else table
 
 
-def moments_of(world: World, request: Callable[[], Any]) -> list[Moment]:
+def moments_of(causeway: Causeway, request: Callable[[], Any]) -> list[Moment]:
     """The moments of a request: before it, and after each of its writes."""
-    moments = [Moment.of(world)]
+    moments = [Moment.of(causeway)]
 
     def see(call: Call, proceed: Proceed) -> Members:
         answer = proceed(call)
         if call.service == "dynamodb" and call.operation in _WRITES:
-            moments.append(Moment.of(world))
+            moments.append(Moment.of(causeway))
         return answer
 
     with observe(see):
@@ -102,13 +102,13 @@ def skews_of(moments: list[Moment]) -> Iterator[Skew]:
 
 
 @contextmanager
-def requests_of(world: World, scene: Scene) -> Iterator[Requests]:
+def requests_of(causeway: Causeway, scene: Scene) -> Iterator[Requests]:
     """The requests of a scene, whose client and programme manager want events."""
-    world.wants_events()
-    with world.manager_wants_events():
-        yield scene.prepare(world)
+    causeway.wants_events()
+    with causeway.manager_wants_events():
+        yield scene.prepare(causeway)
 
 
-def examine(world: World, *, mend: bool) -> list[Finding]:
+def examine(causeway: Causeway, *, mend: bool) -> list[Finding]:
     """What ``doctor`` finds in another process."""
-    return list(find_all(Examination(world.another_process(), mend=mend)))
+    return list(find_all(Examination(causeway.another_process(), mend=mend)))

@@ -11,35 +11,35 @@ from chalicelib.openbanking.flows.payments.outcomes import list_unresolved
 from chalicelib.openbanking.records.orders import is_order
 from infra.restore.checks import CHECKS
 from tests.cards import scenes as cards
+from tests.causeway import Causeway
 from tests.infra.restore.drill import Moment, examine, moments_of, requests_of, skews_of
 from tests.interleavings import card_scenes, openbanking_scenes
 from tests.interleavings.scenes import Requests, Scenes
 from tests.openbanking.payer import Payer
-from tests.world import World
 
 scene = Scenes()
 
 
 @scene("defer, defer and work")
-def deferred_order(world: World) -> Requests:
-    payer = Payer(world, 2, consent_type="one_time")
+def deferred_order(causeway: Causeway) -> Requests:
+    payer = Payer(causeway, 2, consent_type="one_time")
     payer.headers = {"prefer": "respond-async"}
 
     def work() -> None:
         assert payer.pay("a-key").status == 202
-        for delivery in world.recorded("payment"):
-            world.hub.delivery.worker.attempt(delivery.delivery_id)
+        for delivery in causeway.recorded("payment"):
+            causeway.hub.delivery.worker.attempt(delivery.delivery_id)
 
     return Requests({"defer": lambda: payer.pay("a-key"), "defer and work": work})
 
 
 @scene("announce its end, announce both")
-def expiring_consent(world: World) -> Requests:
-    world.tokens(2)
+def expiring_consent(causeway: Causeway) -> Requests:
+    causeway.tokens(2)
 
     def announce() -> None:
-        world.clock.advance(173 * 24 * 3600)
-        world.hub.openbanking.call(record_due_events)
+        causeway.clock.advance(173 * 24 * 3600)
+        causeway.hub.openbanking.call(record_due_events)
 
     def announce_both() -> None:
         announce()
@@ -49,8 +49,8 @@ def expiring_consent(world: World) -> Requests:
 
 
 @scene("transfer, transfer")
-def transfer_with_a_reference(world: World) -> Requests:
-    scene = cards.Scene(world)
+def transfer_with_a_reference(causeway: Causeway) -> Requests:
+    scene = cards.Scene(causeway)
     address, reference = scene.funded(10_00), scene.reference()
     return Requests({"transfer": lambda: scene.transfer(address, 8_00, request_reference_id=reference)})
 
@@ -113,30 +113,30 @@ HARMLESS = (
 
 @pytest.mark.parametrize(("title", "name"), REQUESTS)
 def test_one_examination_reports_and_repairs_the_inconsistencies_after_a_restore(
-    world: World, title: str, name: str
+    causeway: Causeway, title: str, name: str
 ) -> None:
     wrong = {}
-    with requests_of(world, SCENES[title]) as requests:
-        moments = moments_of(world, requests.take(name))
+    with requests_of(causeway, SCENES[title]) as requests:
+        moments = moments_of(causeway, requests.take(name))
         for skew in skews_of(moments):
             skew.restore()
-            found = examine(world, mend=True)
+            found = examine(causeway, mend=True)
             if not found and not any(each.covers(skew.written, skew.lost) for each in HARMLESS):
                 wrong[str(skew)] = "not named"
             if left := [each for each in found if each.check in MENDING and not each.mended]:
                 wrong[str(skew)] = f"not mended: {left}"
-            if again := [each for each in examine(world, mend=True) if each.check in MENDING]:
+            if again := [each for each in examine(causeway, mend=True) if each.check in MENDING]:
                 wrong[str(skew)] = f"found again: {again}"
 
     assert wrong == {}
 
 
 @pytest.mark.parametrize(("title", "pair"), PAIRS)
-def test_no_inconsistency_is_reported_at_any_moment_of_a_request(world: World, title: str, pair: str) -> None:
-    with requests_of(world, SCENES[title]) as requests:
+def test_no_inconsistency_is_reported_at_any_moment_of_a_request(causeway: Causeway, title: str, pair: str) -> None:
+    with requests_of(causeway, SCENES[title]) as requests:
         taken = [requests.take(name) for name in pair.split(", ")]
-        moments = [each for request in taken for each in moments_of(world, request)]
-        named = [found for each in moments for found in _at(world, each)]
+        moments = [each for request in taken for each in moments_of(causeway, request)]
+        named = [found for each in moments for found in _at(causeway, each)]
 
     assert named == []
 
@@ -145,94 +145,94 @@ def test_no_inconsistency_is_reported_at_any_moment_of_a_request(world: World, t
     ("title", "name"), [("order", "pay with a key"), ("order with a request id", "pay"), ("one time consent", "pay")]
 )
 def test_a_repeated_payment_after_a_restore_reaches_the_bank_as_the_same_order(
-    world: World, title: str, name: str
+    causeway: Causeway, title: str, name: str
 ) -> None:
     wrong = {}
-    with requests_of(world, SCENES[title]) as requests:
+    with requests_of(causeway, SCENES[title]) as requests:
         pay = requests.take(name)
-        moments = moments_of(world, pay)
-        bank = world.banks[2]
-        first = _orders(world)
+        moments = moments_of(causeway, pay)
+        bank = causeway.banks[2]
+        first = _orders(causeway)
         for skew in skews_of(moments):
             skew.restore()
-            examine(world, mend=True)
+            examine(causeway, mend=True)
             bank.received.clear()
-            world.clock.advance(60)
+            causeway.clock.advance(60)
             pay()
-            if others := _orders(world) - first:
+            if others := _orders(causeway) - first:
                 wrong[str(skew)] = others
 
     assert len(first) == 1
     assert wrong == {}
 
 
-def test_a_deferred_payment_possibly_sent_before_a_restore_is_not_sent_again(world: World) -> None:
-    payer = Payer(world, 2, consent_type="one_time")
+def test_a_deferred_payment_possibly_sent_before_a_restore_is_not_sent_again(causeway: Causeway) -> None:
+    payer = Payer(causeway, 2, consent_type="one_time")
     payer.headers = {"prefer": "respond-async"}
     payer.pay("a-key")
-    [delivery] = world.recorded("payment")
-    world.clock.advance(10 * 60)
+    [delivery] = causeway.recorded("payment")
+    causeway.clock.advance(10 * 60)
 
-    found = examine(world, mend=True)
-    world.hub.delivery.worker.attempt(delivery.delivery_id)
+    found = examine(causeway, mend=True)
+    causeway.hub.delivery.worker.attempt(delivery.delivery_id)
     payer.pay("another-key")
 
     assert [(each.check, each.mended) for each in found] == [("deferred-payment-at-risk", True)]
-    assert world.delivery(delivery.delivery_id).state == "failed"
+    assert causeway.delivery(delivery.delivery_id).state == "failed"
     assert payer.calls == 0
-    [order] = world.hub.openbanking.call(list_unresolved, 10)
+    [order] = causeway.hub.openbanking.call(list_unresolved, 10)
     assert order.order.request_id == delivery.request_id
 
 
-def test_a_deferred_payment_in_progress_is_left_to_its_worker(world: World) -> None:
-    payer = Payer(world, 2)
+def test_a_deferred_payment_in_progress_is_left_to_its_worker(causeway: Causeway) -> None:
+    payer = Payer(causeway, 2)
     payer.headers = {"prefer": "respond-async"}
     payer.pay()
-    [delivery] = world.recorded("payment")
-    world.clock.advance(delivery.give_up_at - world.clock.time())
-    attempt = world.hub.delivery.worker.begin(delivery.delivery_id)
+    [delivery] = causeway.recorded("payment")
+    causeway.clock.advance(delivery.give_up_at - causeway.clock.time())
+    attempt = causeway.hub.delivery.worker.begin(delivery.delivery_id)
     assert attempt is not None
-    world.clock.advance(5)
+    causeway.clock.advance(5)
 
-    assert examine(world, mend=True) == []
-    world.hub.delivery.worker.carry_out(attempt)
-    assert world.delivery(delivery.delivery_id).state == "delivered"
+    assert examine(causeway, mend=True) == []
+    causeway.hub.delivery.worker.carry_out(attempt)
+    assert causeway.delivery(delivery.delivery_id).state == "delivered"
 
 
-def test_a_repeated_deferred_payment_after_a_restore_returns_the_first_response(world: World) -> None:
-    payer = Payer(world, 2)
+def test_a_repeated_deferred_payment_after_a_restore_returns_the_first_response(causeway: Causeway) -> None:
+    payer = Payer(causeway, 2)
     payer.headers = {"prefer": "respond-async"}
     first = payer.pay("a-key")
-    for delivery in world.recorded("payment"):
-        world.hub.delivery.worker.attempt(delivery.delivery_id)
-    lose_claims(world)
+    for delivery in causeway.recorded("payment"):
+        causeway.hub.delivery.worker.attempt(delivery.delivery_id)
+    lose_claims(causeway)
 
-    examine(world, mend=True)
+    examine(causeway, mend=True)
 
     assert payer.pay("a-key").body == first.body
-    assert len(world.recorded("payment")) == payer.calls == 1
+    assert len(causeway.recorded("payment")) == payer.calls == 1
 
 
-def test_orders_of_earlier_versions_are_consistent(world: World) -> None:
-    Payer(world, 2).pay()
-    for item in world.hub.store.scan("idempotency"):
+def test_orders_of_earlier_versions_are_consistent(causeway: Causeway) -> None:
+    Payer(causeway, 2).pay()
+    for item in causeway.hub.store.scan("idempotency"):
         if is_order(item):
-            world.hub.store.update("idempotency", {"claim": item["claim"]}, remove=["outcome", "payment_id"])
+            causeway.hub.store.update("idempotency", {"claim": item["claim"]}, remove=["outcome", "payment_id"])
 
-    assert examine(world, mend=False) == []
+    assert examine(causeway, mend=False) == []
 
 
-def test_a_transfer_repeated_after_a_repaired_restore_is_paid_at_most_once(world: World) -> None:
-    with requests_of(world, SCENES["transfer with a reference"]) as requests:
+def test_a_transfer_repeated_after_a_repaired_restore_is_paid_at_most_once(causeway: Causeway) -> None:
+    with requests_of(causeway, SCENES["transfer with a reference"]) as requests:
         transfer = requests.take("transfer")
-        moments = moments_of(world, transfer)
+        moments = moments_of(causeway, transfer)
         before, wrong, played = _transfers(moments[0]), {}, 0
         for skew in skews_of(moments):
             skew.restore()
-            if all(found.mended for found in examine(world, mend=True)):  # the stage is opened
+            if all(found.mended for found in examine(causeway, mend=True)):  # the stage is opened
                 transfer()
                 played += 1
-                if _transfers(Moment.of(world)) > before + 1:
+                if _transfers(Moment.of(causeway)) > before + 1:
                     wrong[str(skew)] = "paid twice"
 
     assert wrong == {}
@@ -240,29 +240,29 @@ def test_a_transfer_repeated_after_a_repaired_restore_is_paid_at_most_once(world
 
 
 @pytest.mark.parametrize("name", ["revoke", "revoke by bank"])
-def test_reads_with_a_revoked_consent_return_401_after_a_restore(world: World, name: str) -> None:
-    with requests_of(world, SCENES["tokens"]) as requests:
+def test_reads_with_a_revoked_consent_return_401_after_a_restore(causeway: Causeway, name: str) -> None:
+    with requests_of(causeway, SCENES["tokens"]) as requests:
         read, revoke = requests.take("read"), requests.take(name)
         assert read().status == 200
         answers = set()
-        for skew in skews_of(moments_of(world, revoke)):
+        for skew in skews_of(moments_of(causeway, revoke)):
             skew.restore()
-            examine(world, mend=True)
+            examine(causeway, mend=True)
             answers.add(read().status)
 
     assert answers == {401}
 
 
-def lose_claims(world: World) -> None:
+def lose_claims(causeway: Causeway) -> None:
     """Restore ``idempotency`` to a moment at which it was empty."""
-    for item in world.hub.store.scan("idempotency"):
-        world.hub.store.delete("idempotency", {"claim": item["claim"]})
+    for item in causeway.hub.store.scan("idempotency"):
+        causeway.hub.store.delete("idempotency", {"claim": item["claim"]})
 
 
-def _at(world: World, moment: Moment) -> list[str]:
+def _at(causeway: Causeway, moment: Moment) -> list[str]:
     for table in moment.tables.values():
         table.restore()
-    return [str(found) for found in examine(world, mend=False)]
+    return [str(found) for found in examine(causeway, mend=False)]
 
 
 def _transfers(moment: Moment) -> int:
@@ -270,7 +270,7 @@ def _transfers(moment: Moment) -> int:
     return sum(item.get("payment") == "out" for item in moment.items["external-payments"])
 
 
-def _orders(world: World) -> set[str]:
+def _orders(causeway: Causeway) -> set[str]:
     """The ids of the orders that banks have received."""
-    sent = [each for side in world.banks.values() for each in side.received]
+    sent = [each for side in causeway.banks.values() for each in side.received]
     return {each.headers["X-Request-Id"] for each in sent if "payment" in each.path}

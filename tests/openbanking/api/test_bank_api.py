@@ -11,8 +11,8 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import pytest
 
 from chalicelib.foundation.crypto import signatures
+from tests.causeway import Causeway
 from tests.openbanking.spelling import TOKEN, URL, code_of
-from tests.world import World
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 
@@ -21,16 +21,16 @@ VERSIONS = pytest.mark.parametrize("version", [1, 2])
 
 
 @VERSIONS
-def test_init_authorization_returns_the_tpp_and_its_scopes(world: World, version: int) -> None:
-    asked = world.authorize(version)
+def test_init_authorization_returns_the_tpp_and_its_scopes(causeway: Causeway, version: int) -> None:
+    asked = causeway.authorize(version)
 
-    answer = world.bank(version, "/init_authorization", {URL[version]: asked["redirect_url"]})
+    answer = causeway.bank(version, "/init_authorization", {URL[version]: asked["redirect_url"]})
 
     body = {name.lower().replace("_", ""): value for name, value in answer.body.items()}
     assert answer.status == 200
     assert body["tppname"] == "Budget Friend"
-    assert body["tppregistrationnumber"] == f"SANDBOX-{world.client.client_id[:8]}"
-    assert body["scopes"] == world.scopes(version)
+    assert body["tppregistrationnumber"] == f"SANDBOX-{causeway.client.client_id[:8]}"
+    assert body["scopes"] == causeway.scopes(version)
     segment = "/bank/cancel/" if version == 1 else "/bank/v2/cancel/"
     assert body["cancelurl"].startswith(f"http://127.0.0.1:8000{segment}")
     assert set(answer.body) == (
@@ -41,28 +41,28 @@ def test_init_authorization_returns_the_tpp_and_its_scopes(world: World, version
 
 
 @VERSIONS
-def test_init_authorization_accepts_a_url_with_a_reordered_and_escaped_query(world: World, version: int) -> None:
-    url = world.authorize(version, state="a b/c?d=é")["redirect_url"]
+def test_init_authorization_accepts_a_url_with_a_reordered_and_escaped_query(causeway: Causeway, version: int) -> None:
+    url = causeway.authorize(version, state="a b/c?d=é")["redirect_url"]
     parts = urlsplit(url)
     other = parts._replace(query=urlencode(list(reversed(parse_qsl(parts.query))), safe="/:")).geturl()
 
     assert other != url
-    assert world.bank(version, "/init_authorization", {URL[version]: other}).status == 200
+    assert causeway.bank(version, "/init_authorization", {URL[version]: other}).status == 200
 
 
 @VERSIONS
-def test_init_authorization_and_consent_accept_the_longest_authorization_url(world: World, version: int) -> None:
+def test_init_authorization_and_consent_accept_the_longest_authorization_url(causeway: Causeway, version: int) -> None:
     callback = "https://tpp.example.com/cb?" + "&" * (2048 - 27)
-    world.client = world.hub.openbanking.clients.create(
+    causeway.client = causeway.hub.openbanking.clients.create(
         owner="a@example.com", title="Long", callback_urls=[callback]
     ).client
-    asked = world.authorize(
+    asked = causeway.authorize(
         version, state="\U0001f600" * 512, code_challenge="c" * 43, code_challenge_method="S256", redirect_uri=callback
     )
 
     assert len(asked["redirect_url"]) > 12_000
-    assert world.bank(version, "/init_authorization", {URL[version]: asked["redirect_url"]}).status == 200
-    saved = world.bank(version, "/consent", world.consent_body(version, asked["redirect_url"]))
+    assert causeway.bank(version, "/init_authorization", {URL[version]: asked["redirect_url"]}).status == 200
+    saved = causeway.bank(version, "/consent", causeway.consent_body(version, asked["redirect_url"]))
     back = saved.body.get("callback_url") or saved.body["callbackUrl"]
     assert dict(parse_qsl(urlsplit(back).query))["state"] == "\U0001f600" * 512
 
@@ -76,17 +76,17 @@ CALLBACKS = {
 
 
 @pytest.mark.parametrize(("callback", "beginning"), CALLBACKS.values(), ids=CALLBACKS)
-def test_callback_url_keeps_its_own_query(world: World, callback: str, beginning: str) -> None:
-    world.client = world.hub.openbanking.clients.create(
+def test_callback_url_keeps_its_own_query(causeway: Causeway, callback: str, beginning: str) -> None:
+    causeway.client = causeway.hub.openbanking.clients.create(
         owner="a@example.com", title="Own", callback_urls=[callback]
     ).client
 
-    consented = world.approve(1, state="s")
-    path = cancel_path(world, 1, world.authorize(1)["redirect_url"])
+    consented = causeway.approve(1, state="s")
+    path = cancel_path(causeway, 1, causeway.authorize(1)["redirect_url"])
 
     assert consented.callback_url.startswith(beginning)
     assert consented.query["state"] == "s"
-    left = world.call("GET", path).headers["location"]
+    left = causeway.call("GET", path).headers["location"]
     assert left.startswith(beginning.replace("authorization_code", "error"))
 
 
@@ -107,35 +107,35 @@ ALTERATIONS: dict[str, Callable[[str], str]] = {
 @VERSIONS
 @pytest.mark.parametrize("alter", ALTERATIONS.values(), ids=ALTERATIONS)
 def test_altered_or_unknown_authorization_url_returns_400(
-    world: World, version: int, alter: Callable[[str], str]
+    causeway: Causeway, version: int, alter: Callable[[str], str]
 ) -> None:
-    url = alter(world.authorize(version)["redirect_url"])
+    url = alter(causeway.authorize(version)["redirect_url"])
 
-    for path, body in (("/init_authorization", {URL[version]: url}), ("/consent", world.consent_body(version, url))):
-        answer = world.bank(version, path, body)
+    for path, body in (("/init_authorization", {URL[version]: url}), ("/consent", causeway.consent_body(version, url))):
+        answer = causeway.bank(version, path, body)
         assert code_of(answer, version) == (400, 4301 if version == 1 else "AUTHORIZATION_REQUEST_URL_NOT_VALID")
 
 
 @VERSIONS
-def test_expired_used_or_foreign_authorization_url_returns_400(world: World, version: int) -> None:
+def test_expired_used_or_foreign_authorization_url_returns_400(causeway: Causeway, version: int) -> None:
     wrong = (400, 4301 if version == 1 else "AUTHORIZATION_REQUEST_URL_NOT_VALID")
-    used = world.approve(version).request_url
-    expired = world.authorize(version)["redirect_url"]
-    foreign = world.authorize(3 - version)["redirect_url"]
+    used = causeway.approve(version).request_url
+    expired = causeway.authorize(version)["redirect_url"]
+    foreign = causeway.authorize(3 - version)["redirect_url"]
 
-    assert code_of(world.bank(version, "/init_authorization", {URL[version]: used}), version) == wrong
-    assert code_of(world.bank(version, "/init_authorization", {URL[version]: foreign}), version) == wrong
-    world.clock.advance(seconds=30 * 60)
-    assert code_of(world.bank(version, "/init_authorization", {URL[version]: expired}), version) == wrong
-    assert code_of(world.bank(version, "/consent", world.consent_body(version, expired)), version) == wrong
+    assert code_of(causeway.bank(version, "/init_authorization", {URL[version]: used}), version) == wrong
+    assert code_of(causeway.bank(version, "/init_authorization", {URL[version]: foreign}), version) == wrong
+    causeway.clock.advance(seconds=30 * 60)
+    assert code_of(causeway.bank(version, "/init_authorization", {URL[version]: expired}), version) == wrong
+    assert code_of(causeway.bank(version, "/consent", causeway.consent_body(version, expired)), version) == wrong
 
 
 # -- consent
 
 
 @VERSIONS
-def test_saved_consent_returns_a_callback_url_with_code_state_and_issuer(world: World, version: int) -> None:
-    consented = world.approve(version, state="my state")
+def test_saved_consent_returns_a_callback_url_with_code_state_and_issuer(causeway: Causeway, version: int) -> None:
+    consented = causeway.approve(version, state="my state")
 
     assert consented.callback_url.startswith("http://127.0.0.1:8000/authorize/callback?")
     assert consented.query["authorization_code"] == consented.query["code"]
@@ -170,10 +170,10 @@ MORE = {1: ["account.list", "account.details", "account.balance"], 2: ["accounts
 @VERSIONS
 @pytest.mark.parametrize(("change", "v1", "v2"), REFUSED_CONSENTS.values(), ids=REFUSED_CONSENTS)
 def test_invalid_consent_returns_400_and_leaves_the_request_open(
-    world: World, version: int, change: dict[str, Any], v1: int, v2: str
+    causeway: Causeway, version: int, change: dict[str, Any], v1: int, v2: str
 ) -> None:
-    asked = MORE[version] if change.get("scopes") == ["fewer"] else world.scopes(version)
-    url = world.authorize(version, scopes=asked)["redirect_url"]
+    asked = MORE[version] if change.get("scopes") == ["fewer"] else causeway.scopes(version)
+    url = causeway.authorize(version, scopes=asked)["redirect_url"]
     special = {"fewer": FEWER[version], "more": MORE[version], "twice": [asked[0], asked[0]]}
     scopes = change.get("scopes", asked)
     members = change | {"scopes": special.get(scopes[0], scopes) if isinstance(scopes, list) and scopes else scopes}
@@ -181,8 +181,8 @@ def test_invalid_consent_returns_400_and_leaves_the_request_open(
     sent = {name: value for name, value in body.items() if value is not None}
     spelled = sent if version == 1 else {_camel(name): value for name, value in sent.items()}
 
-    refused = world.bank(version, "/consent", spelled)
-    accepted = world.bank(version, "/consent", world.consent_body(version, url, scopes=asked))
+    refused = causeway.bank(version, "/consent", spelled)
+    accepted = causeway.bank(version, "/consent", causeway.consent_body(version, url, scopes=asked))
 
     assert code_of(refused, version) == (400, v1 if version == 1 else v2)
     assert accepted.status == 200
@@ -194,70 +194,70 @@ def _camel(name: str) -> str:
 
 
 @VERSIONS
-def test_second_consent_for_one_authorization_request_is_rejected(world: World, version: int) -> None:
-    url = world.approve(version).request_url
+def test_second_consent_for_one_authorization_request_is_rejected(causeway: Causeway, version: int) -> None:
+    url = causeway.approve(version).request_url
 
-    answer = world.bank(version, "/consent", world.consent_body(version, url))
+    answer = causeway.bank(version, "/consent", causeway.consent_body(version, url))
 
     assert code_of(answer, version) == ((409, 4205) if version == 1 else (400, "AUTHORIZATION_REQUEST_URL_NOT_VALID"))
 
 
 @VERSIONS
-def test_consent_for_an_inactive_tpp_is_rejected(world: World, version: int) -> None:
-    url = world.authorize(version)["redirect_url"]
-    world.hub.openbanking.clients.deactivate(world.client.client_id)
+def test_consent_for_an_inactive_tpp_is_rejected(causeway: Causeway, version: int) -> None:
+    url = causeway.authorize(version)["redirect_url"]
+    causeway.hub.openbanking.clients.deactivate(causeway.client.client_id)
 
-    answer = world.bank(version, "/consent", world.consent_body(version, url))
+    answer = causeway.bank(version, "/consent", causeway.consent_body(version, url))
 
     assert code_of(answer, version) == ((502, 4005) if version == 1 else (403, "SERVICE_BLOCKED"))
 
 
 @VERSIONS
-def test_consent_with_a_payment_scope_needs_no_account(world: World, version: int) -> None:
+def test_consent_with_a_payment_scope_needs_no_account(causeway: Causeway, version: int) -> None:
     scope = "payment.init" if version == 1 else "payments.single"
-    url = world.authorize(version, scopes=[scope])["redirect_url"]
-    body = world.consent_body(version, url, scopes=[scope], ibans=[])
+    url = causeway.authorize(version, scopes=[scope])["redirect_url"]
+    body = causeway.consent_body(version, url, scopes=[scope], ibans=[])
 
-    assert world.bank(version, "/consent", body).status == 200
+    assert causeway.bank(version, "/consent", body).status == 200
 
 
 # -- repeats
 
 
 @VERSIONS
-def test_repeated_request_id_with_the_same_body_returns_the_same_response(world: World, version: int) -> None:
-    url = world.authorize(version)["redirect_url"]
+def test_repeated_request_id_with_the_same_body_returns_the_same_response(causeway: Causeway, version: int) -> None:
+    url = causeway.authorize(version)["redirect_url"]
     headers = {"x-request-id": str(uuid.uuid4())}
 
-    first = world.bank(version, "/consent", world.consent_body(version, url), headers=headers)
-    second = world.bank(version, "/consent", world.consent_body(version, url), headers=headers)
+    first = causeway.bank(version, "/consent", causeway.consent_body(version, url), headers=headers)
+    second = causeway.bank(version, "/consent", causeway.consent_body(version, url), headers=headers)
 
     assert first.status == second.status == 200
     assert first.text == second.text
 
 
 @VERSIONS
-def test_repeated_request_id_with_another_body_returns_400(world: World, version: int) -> None:
-    url = world.authorize(version)["redirect_url"]
+def test_repeated_request_id_with_another_body_returns_400(causeway: Causeway, version: int) -> None:
+    url = causeway.authorize(version)["redirect_url"]
     headers = {"x-request-id": str(uuid.uuid4())}
-    world.bank(version, "/consent", world.consent_body(version, url), headers=headers)
+    causeway.bank(version, "/consent", causeway.consent_body(version, url), headers=headers)
 
-    other = world.consent_body(version, url, account_ids=["other"])
-    answer = world.bank(version, "/consent", other, headers=headers)
+    other = causeway.consent_body(version, url, account_ids=["other"])
+    answer = causeway.bank(version, "/consent", other, headers=headers)
 
     assert code_of(answer, version) == (400, 4001 if version == 1 else "HEADERS_ERROR")
 
 
 @VERSIONS
-def test_request_id_can_be_reused_after_a_day(world: World, version: int) -> None:
+def test_request_id_can_be_reused_after_a_day(causeway: Causeway, version: int) -> None:
     headers = {"x-request-id": str(uuid.uuid4())}
-    body = {URL[version]: world.authorize(version)["redirect_url"]}
-    world.bank(version, "/init_authorization", body, headers=headers)
-    world.clock.advance(seconds=24 * 3600)
+    body = {URL[version]: causeway.authorize(version)["redirect_url"]}
+    causeway.bank(version, "/init_authorization", body, headers=headers)
+    causeway.clock.advance(seconds=24 * 3600)
 
-    later = {URL[version]: world.authorize(version)["redirect_url"]}
+    later = {URL[version]: causeway.authorize(version)["redirect_url"]}
 
-    assert world.bank(version, "/init_authorization", later, headers=headers).status == 200
+    assert causeway.bank(version, "/init_authorization", later, headers=headers).status == 200
 
 
 # -- the gate
@@ -279,12 +279,17 @@ GATE: dict[str, tuple[dict[str, str | None], tuple[int, int], tuple[int, str]]] 
 @pytest.mark.parametrize(("headers", "v1", "v2"), GATE.values(), ids=GATE)
 @pytest.mark.parametrize("path", ["/init_authorization", "/consent", "/token/revoke"])
 def test_bank_call_with_invalid_credentials_or_headers_is_rejected(
-    world: World, version: int, path: str, headers: dict[str, str | None], v1: tuple[int, int], v2: tuple[int, str]
+    causeway: Causeway,
+    version: int,
+    path: str,
+    headers: dict[str, str | None],
+    v1: tuple[int, int],
+    v2: tuple[int, str],
 ) -> None:
     if headers.get("x-signature") == "other":
-        headers = {"x-signature": signatures.sign(world.banks[version].key, b"other bytes")}
+        headers = {"x-signature": signatures.sign(causeway.banks[version].key, b"other bytes")}
 
-    answer = world.bank(version, path, {URL[version]: "x"}, headers=headers)
+    answer = causeway.bank(version, path, {URL[version]: "x"}, headers=headers)
 
     assert code_of(answer, version) == (v1 if version == 1 else v2)
 
@@ -292,63 +297,63 @@ def test_bank_call_with_invalid_credentials_or_headers_is_rejected(
 @VERSIONS
 @pytest.mark.parametrize("signature", ["other", "%%%"])
 def test_wrong_signature_in_a_sandbox_returns_the_known_key_ids_and_the_body_digest(
-    world: World, version: int, signature: str
+    causeway: Causeway, version: int, signature: str
 ) -> None:
     if signature == "other":
-        signature = signatures.sign(world.banks[version].key, b"other bytes")
+        signature = signatures.sign(causeway.banks[version].key, b"other bytes")
     body = b'{"a": "what the bank sent"}'
 
-    answer = world.bank(version, "/consent", raw=body, headers={"x-signature": signature})
+    answer = causeway.bank(version, "/consent", raw=body, headers={"x-signature": signature})
 
     said = answer.body["message" if version == 1 else "title"]
-    assert signatures.key_id(world.banks[version].key.public_key()) in said
+    assert signatures.key_id(causeway.banks[version].key.public_key()) in said
     assert f"{len(body)} bytes, SHA-256 {hashlib.sha256(body).hexdigest()}" in said
     assert "what the bank sent" not in answer.text
 
 
-def test_version_1_accepts_a_missing_signature_and_version_2_rejects_it(world: World) -> None:
+def test_version_1_accepts_a_missing_signature_and_version_2_rejects_it(causeway: Causeway) -> None:
     unsigned: dict[str, str | None] = {"x-signature": None}
-    first, second = world.authorize(1)["redirect_url"], world.authorize(2)["redirect_url"]
+    first, second = causeway.authorize(1)["redirect_url"], causeway.authorize(2)["redirect_url"]
 
-    assert world.bank(1, "/init_authorization", {"request_url": first}, headers=unsigned).status == 200
-    refused = world.bank(2, "/init_authorization", {"requestUrl": second}, headers=unsigned)
+    assert causeway.bank(1, "/init_authorization", {"request_url": first}, headers=unsigned).status == 200
+    refused = causeway.bank(2, "/init_authorization", {"requestUrl": second}, headers=unsigned)
     assert code_of(refused, 2) == (400, "HEADERS_ERROR")
 
 
-def test_signature_required_setting_rejects_unsigned_version_1_calls(world: World) -> None:
-    url = world.authorize(1)["redirect_url"]
-    world.hub.openbanking.banks.change("ALPHGB21", signature_required=True)
+def test_signature_required_setting_rejects_unsigned_version_1_calls(causeway: Causeway) -> None:
+    url = causeway.authorize(1)["redirect_url"]
+    causeway.hub.openbanking.banks.change("ALPHGB21", signature_required=True)
     try:
-        unsigned = world.bank(1, "/init_authorization", {"request_url": url}, headers={"x-signature": None})
-        signed = world.bank(1, "/init_authorization", {"request_url": url})
+        unsigned = causeway.bank(1, "/init_authorization", {"request_url": url}, headers={"x-signature": None})
+        signed = causeway.bank(1, "/init_authorization", {"request_url": url})
     finally:
-        world.hub.openbanking.banks.change("ALPHGB21", signature_required=False)
+        causeway.hub.openbanking.banks.change("ALPHGB21", signature_required=False)
 
     assert code_of(unsigned, 1) == (401, 4200)
     assert signed.status == 200
 
 
 @VERSIONS
-def test_bank_registered_for_the_other_version_returns_403(world: World, version: int) -> None:
-    other = {"x-api-key": world.banks[3 - version].api_key}
+def test_bank_registered_for_the_other_version_returns_403(causeway: Causeway, version: int) -> None:
+    other = {"x-api-key": causeway.banks[3 - version].api_key}
 
-    answer = world.bank(version, "/consent", {}, headers=other)
+    answer = causeway.bank(version, "/consent", {}, headers=other)
 
     assert code_of(answer, version) == ((403, 4004) if version == 1 else (403, "SERVICE_BLOCKED"))
 
 
 @VERSIONS
 @pytest.mark.parametrize("raw", [b"", b"{", b"\xff", b"[" * 60_000, b'{"a":NaN}', b'{"a":1,"a":2}'])
-def test_body_that_is_not_json_returns_400(world: World, version: int, raw: bytes) -> None:
-    answer = world.bank(version, "/consent", raw=raw)
+def test_body_that_is_not_json_returns_400(causeway: Causeway, version: int, raw: bytes) -> None:
+    answer = causeway.bank(version, "/consent", raw=raw)
 
     assert code_of(answer, version) == (400, 4003 if version == 1 else "FORMAT_ERROR")
 
 
 @VERSIONS
 @pytest.mark.parametrize("raw", [b"[]", b"null", b'"text"', b"7", b'{"x":"' + b"a" * 4_000_000 + b'"}'])
-def test_body_of_the_wrong_shape_or_size_returns_400(world: World, version: int, raw: bytes) -> None:
-    answer = world.bank(version, "/consent", raw=raw)
+def test_body_of_the_wrong_shape_or_size_returns_400(causeway: Causeway, version: int, raw: bytes) -> None:
+    answer = causeway.bank(version, "/consent", raw=raw)
 
     assert answer.status == 400
     assert code_of(answer, version)[1] in ({4001} if version == 1 else {"INVALID_MODEL_TYPE", "FORMAT_ERROR"})
@@ -371,9 +376,9 @@ def test_body_of_the_wrong_shape_or_size_returns_400(world: World, version: int,
     ],
 )
 def test_unknown_action_returns_401_in_the_error_format_of_its_api(
-    world: World, method: str, path: str, code: object
+    causeway: Causeway, method: str, path: str, code: object
 ) -> None:
-    answer = world.call(method, path, b"{}")
+    answer = causeway.call(method, path, b"{}")
 
     assert answer.status == 401
     assert answer.body.get("error_code", answer.body.get("code")) == code
@@ -384,11 +389,11 @@ def test_unknown_action_returns_401_in_the_error_format_of_its_api(
 
 
 @VERSIONS
-def test_revocation_returns_different_codes_for_malformed_and_unknown_tokens(world: World, version: int) -> None:
-    foreign = world.approve(3 - version).bank_token
-    malformed = world.bank(version, "/token/revoke", {TOKEN[version]: "nonsense"})
-    unknown = world.bank(version, "/token/revoke", {TOKEN[version]: f"{'0' * 22}.{'A' * 43}"})
-    of_another = world.bank(version, "/token/revoke", {TOKEN[version]: foreign})
+def test_revocation_returns_different_codes_for_malformed_and_unknown_tokens(causeway: Causeway, version: int) -> None:
+    foreign = causeway.approve(3 - version).bank_token
+    malformed = causeway.bank(version, "/token/revoke", {TOKEN[version]: "nonsense"})
+    unknown = causeway.bank(version, "/token/revoke", {TOKEN[version]: f"{'0' * 22}.{'A' * 43}"})
+    of_another = causeway.bank(version, "/token/revoke", {TOKEN[version]: foreign})
 
     assert code_of(malformed, version) == (400, 4001 if version == 1 else "AUTHORIZATION_TOKEN_NOT_VALID")
     for answer in (unknown, of_another):
@@ -398,18 +403,20 @@ def test_revocation_returns_different_codes_for_malformed_and_unknown_tokens(wor
 # -- cancelling
 
 
-def cancel_path(world: World, version: int, url: str) -> str:
-    body = world.bank(version, "/init_authorization", {URL[version]: url}).body
+def cancel_path(causeway: Causeway, version: int, url: str) -> str:
+    body = causeway.bank(version, "/init_authorization", {URL[version]: url}).body
     return str(urlsplit(body.get("cancel_url") or body["cancelUrl"]).path)
 
 
 @VERSIONS
-def test_cancel_url_redirects_the_psu_with_the_reason_and_repeats_the_redirect(world: World, version: int) -> None:
-    asked = world.authorize(version, state="s1")
-    path = cancel_path(world, version, asked["redirect_url"])
+def test_cancel_url_redirects_the_psu_with_the_reason_and_repeats_the_redirect(
+    causeway: Causeway, version: int
+) -> None:
+    asked = causeway.authorize(version, state="s1")
+    path = cancel_path(causeway, version, asked["redirect_url"])
 
-    first = world.call("GET", f"{path}?error=server_error&error_description=Bank%20is%20%22closed%22")
-    again = world.call("GET", path)
+    first = causeway.call("GET", f"{path}?error=server_error&error_description=Bank%20is%20%22closed%22")
+    again = causeway.call("GET", path)
 
     assert first.status == again.status == 303
     assert first.headers["location"] == again.headers["location"]
@@ -420,44 +427,44 @@ def test_cancel_url_redirects_the_psu_with_the_reason_and_repeats_the_redirect(w
         "state": "s1",
         "iss": "http://127.0.0.1:8000",
     }
-    refused = world.bank(version, "/consent", world.consent_body(version, asked["redirect_url"]))
+    refused = causeway.bank(version, "/consent", causeway.consent_body(version, asked["redirect_url"]))
     assert code_of(refused, version)[0] == 400
 
 
 @VERSIONS
-def test_cancel_url_without_a_reason_redirects_with_access_denied(world: World, version: int) -> None:
-    path = cancel_path(world, version, world.authorize(version)["redirect_url"])
+def test_cancel_url_without_a_reason_redirects_with_access_denied(causeway: Causeway, version: int) -> None:
+    path = cancel_path(causeway, version, causeway.authorize(version)["redirect_url"])
 
-    assert "error=access_denied" in world.call("GET", path).headers["location"]
+    assert "error=access_denied" in causeway.call("GET", path).headers["location"]
 
 
 @VERSIONS
-def test_cancel_url_after_consent_redirects_and_keeps_the_code_valid(world: World, version: int) -> None:
-    asked = world.authorize(version)
-    path = cancel_path(world, version, asked["redirect_url"])
-    saved = world.bank(version, "/consent", world.consent_body(version, asked["redirect_url"]))
+def test_cancel_url_after_consent_redirects_and_keeps_the_code_valid(causeway: Causeway, version: int) -> None:
+    asked = causeway.authorize(version)
+    path = cancel_path(causeway, version, asked["redirect_url"])
+    saved = causeway.bank(version, "/consent", causeway.consent_body(version, asked["redirect_url"]))
     code = dict(parse_qsl(urlsplit(saved.body.get("callback_url") or saved.body["callbackUrl"]).query))["code"]
 
-    answer = world.call("GET", path)
+    answer = causeway.call("GET", path)
 
     assert answer.status == 303
-    assert world.tpp("POST", "/tpp/token", {"code": code}).status == 200
+    assert causeway.tpp("POST", "/tpp/token", {"code": code}).status == 200
 
 
 @VERSIONS
-def test_cancel_url_of_an_expired_request_still_redirects(world: World, version: int) -> None:
-    path = cancel_path(world, version, world.authorize(version)["redirect_url"])
-    world.clock.advance(seconds=3600)
+def test_cancel_url_of_an_expired_request_still_redirects(causeway: Causeway, version: int) -> None:
+    path = cancel_path(causeway, version, causeway.authorize(version)["redirect_url"])
+    causeway.clock.advance(seconds=3600)
 
-    assert world.call("GET", path).status == 303
+    assert causeway.call("GET", path).status == 303
 
 
 @VERSIONS
-def test_cancel_url_of_an_inactive_client_returns_404_without_a_redirect(world: World, version: int) -> None:
-    path = cancel_path(world, version, world.authorize(version)["redirect_url"])
-    world.hub.openbanking.clients.deactivate(world.client.client_id)
+def test_cancel_url_of_an_inactive_client_returns_404_without_a_redirect(causeway: Causeway, version: int) -> None:
+    path = cancel_path(causeway, version, causeway.authorize(version)["redirect_url"])
+    causeway.hub.openbanking.clients.deactivate(causeway.client.client_id)
 
-    answer = world.call("GET", path)
+    answer = causeway.call("GET", path)
 
     assert answer.status == 404
     assert answer.headers["content-type"].startswith("text/html")
@@ -466,30 +473,30 @@ def test_cancel_url_of_an_inactive_client_returns_404_without_a_redirect(world: 
 
 @VERSIONS
 @pytest.mark.parametrize("method", ["batch_get", "transact"])
-def test_cancel_url_returns_an_html_page_when_storage_fails(world: World, version: int, method: str) -> None:
-    path = cancel_path(world, version, world.authorize(version)["redirect_url"])
+def test_cancel_url_returns_an_html_page_when_storage_fails(causeway: Causeway, version: int, method: str) -> None:
+    path = cancel_path(causeway, version, causeway.authorize(version)["redirect_url"])
 
-    with world.storage_gone(method):
-        failed = world.call("GET", path)
+    with causeway.storage_gone(method):
+        failed = causeway.call("GET", path)
 
     assert failed.status == 500
     assert failed.headers["content-type"].startswith("text/html")
     assert "again" in failed.text
     assert "location" not in failed.headers
-    assert world.call("GET", path).status == 303
+    assert causeway.call("GET", path).status == 303
 
 
 @VERSIONS
-def test_cancel_url_of_the_other_version_returns_404(world: World, version: int) -> None:
-    path = cancel_path(world, version, world.authorize(version)["redirect_url"])
+def test_cancel_url_of_the_other_version_returns_404(causeway: Causeway, version: int) -> None:
+    path = cancel_path(causeway, version, causeway.authorize(version)["redirect_url"])
     other = path.replace("/bank/", "/bank/v2/") if version == 1 else path.replace("/v2", "")
 
-    assert world.call("GET", other).status == 404
+    assert causeway.call("GET", other).status == 404
 
 
 @pytest.mark.parametrize("path", ["/bank/cancel/nonsense", f"/bank/v2/cancel/{'0' * 64}.{'A' * 43}"])
-def test_unknown_cancel_url_returns_404_with_an_html_page(world: World, path: str) -> None:
-    answer = world.call("GET", path)
+def test_unknown_cancel_url_returns_404_with_an_html_page(causeway: Causeway, path: str) -> None:
+    answer = causeway.call("GET", path)
 
     assert answer.status == 404
     assert answer.headers["content-type"].startswith("text/html")
@@ -499,18 +506,18 @@ def test_unknown_cancel_url_returns_404_with_an_html_page(world: World, path: st
 # -- keys
 
 
-def test_public_key_is_published_as_pem_and_as_jwks(world: World) -> None:
-    pem = world.call("GET", "/bank/public_key")
-    jwks = world.call("GET", "/.well-known/jwks.json").body
+def test_public_key_is_published_as_pem_and_as_jwks(causeway: Causeway) -> None:
+    pem = causeway.call("GET", "/bank/public_key")
+    jwks = causeway.call("GET", "/.well-known/jwks.json").body
 
     key = signatures.load_public_key(pem.text)
     assert jwks["keys"][0] == signatures.jwk(key)
-    assert signatures.verify([key], b"x", signatures.sign(world.hub.keyring.signing_key(), b"x"))
+    assert signatures.verify([key], b"x", signatures.sign(causeway.hub.keyring.signing_key(), b"x"))
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_null_authorization_url_counts_as_missing(world: World, version: int) -> None:
-    answer = world.bank(version, "/init_authorization", {"request_url" if version == 1 else "requestUrl": None})
+def test_null_authorization_url_counts_as_missing(causeway: Causeway, version: int) -> None:
+    answer = causeway.bank(version, "/init_authorization", {"request_url" if version == 1 else "requestUrl": None})
 
     if version == 1:
         assert (answer.status, answer.body["error_code"]) == (400, 4300)
@@ -518,22 +525,22 @@ def test_null_authorization_url_counts_as_missing(world: World, version: int) ->
         assert answer.body["additionalErrors"][0]["code"] == "AUTHORIZATION_REQUEST_URL_DOES_NOT_EXIST"
 
 
-def test_null_scopes_count_as_missing(world: World) -> None:
-    answer = world.bank(1, "/consent", {"request_url": "https://x.example", "scopes": None})
+def test_null_scopes_count_as_missing(causeway: Causeway) -> None:
+    answer = causeway.bank(1, "/consent", {"request_url": "https://x.example", "scopes": None})
 
     assert answer.body["error_code"] == 4302
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_consent_accepts_numeric_account_identifiers(world: World, version: int) -> None:
-    url = world.authorize(version)["redirect_url"]
-    body = world.consent_body(version, url, account_ids=[1001], account_numbers=[12345678])
+def test_consent_accepts_numeric_account_identifiers(causeway: Causeway, version: int) -> None:
+    url = causeway.authorize(version)["redirect_url"]
+    body = causeway.consent_body(version, url, account_ids=[1001], account_numbers=[12345678])
 
-    assert world.bank(version, "/consent", body).status == 200
+    assert causeway.bank(version, "/consent", body).status == 200
 
 
 @pytest.mark.parametrize("path", ["/tpp", "/bank"])
-def test_post_to_a_base_path_returns_401(world: World, path: str) -> None:
-    answer = world.call("POST", path)
+def test_post_to_a_base_path_returns_401(causeway: Causeway, path: str) -> None:
+    answer = causeway.call("POST", path)
 
     assert answer.status == 401

@@ -7,24 +7,24 @@ from typing import Any
 
 import pytest
 
+from tests.causeway import Causeway
 from tests.certificates import Authority
 from tests.openbanking.key_holder import BASE
 from tests.openbanking.tpp_certificates import stage_with
-from tests.world import World
 
 ALGORITHMS = ["PS256", "ES256", "EdDSA", "Ed25519"]
 METHODS = ["private_key_jwt", "client_secret_basic", "client_secret_post", "none"]
 ENDPOINTS = ("token", "revocation", "introspection")
 
 
-def metadata(world: World, name: str = "oauth-authorization-server") -> Any:
-    answer = world.call("GET", f"/.well-known/{name}")
+def metadata(causeway: Causeway, name: str = "oauth-authorization-server") -> Any:
+    answer = causeway.call("GET", f"/.well-known/{name}")
     assert answer.status == 200
     return answer.body
 
 
-def test_metadata_lists_every_endpoint_method_and_algorithm(world: World) -> None:
-    found = metadata(world)
+def test_metadata_lists_every_endpoint_method_and_algorithm(causeway: Causeway) -> None:
+    found = metadata(causeway)
 
     assert found["issuer"] == BASE
     assert found["authorization_endpoint"] == f"{BASE}/oauth/authorize"
@@ -44,11 +44,11 @@ def test_metadata_lists_every_endpoint_method_and_algorithm(world: World) -> Non
     assert "mtls_endpoint_aliases" not in found
 
 
-def test_stage_with_mutual_tls_publishes_its_endpoint_aliases(shared_world: World, tmp_path: Path) -> None:
-    world = shared_world.again(stage_with(Authority(), tmp_path))
-    with world.installed():
-        found = metadata(world)
-        resource = metadata(world, "oauth-protected-resource")
+def test_stage_with_mutual_tls_publishes_its_endpoint_aliases(shared_causeway: Causeway, tmp_path: Path) -> None:
+    causeway = shared_causeway.again(stage_with(Authority(), tmp_path))
+    with causeway.installed():
+        found = metadata(causeway)
+        resource = metadata(causeway, "oauth-protected-resource")
 
     assert found["issuer"] == BASE
     assert found["mtls_endpoint_aliases"] == {
@@ -62,32 +62,32 @@ def test_stage_with_mutual_tls_publishes_its_endpoint_aliases(shared_world: Worl
     assert resource["tls_client_certificate_bound_access_tokens"] is True
 
 
-def test_protected_resource_metadata_lists_servers_methods_and_scopes(world: World) -> None:
-    found = metadata(world, "oauth-protected-resource")
+def test_protected_resource_metadata_lists_servers_methods_and_scopes(causeway: Causeway) -> None:
+    found = metadata(causeway, "oauth-protected-resource")
 
     assert found["resource"] == BASE
     assert found["authorization_servers"] == [BASE]
     assert found["bearer_methods_supported"] == ["header"]
     assert found["dpop_signing_alg_values_supported"] == ALGORITHMS
-    assert found["scopes_supported"] == metadata(world)["scopes_supported"]
+    assert found["scopes_supported"] == metadata(causeway)["scopes_supported"]
 
 
 @pytest.mark.parametrize("path", ["/oauth/par", "/oauth/introspect"])
-def test_par_and_introspection_return_oauth_errors(world: World, path: str) -> None:
+def test_par_and_introspection_return_oauth_errors(causeway: Causeway, path: str) -> None:
     for form, client_id, error, status in (
         ({"x": "y"}, "unknown", "invalid_client", 401),
         ({"x": "y"}, None, "invalid_request", 400),
     ):
-        answer = world.tpp("POST", path, form=form, client_id=client_id)
+        answer = causeway.tpp("POST", path, form=form, client_id=client_id)
         assert (answer.status, answer.body["error"]) == (status, error)
         assert answer.body["error_description"] == answer.body["title"]
-    assert world.tpp("GET", path).status == 405
+    assert causeway.tpp("GET", path).status == 405
 
 
-def test_pushed_request_with_an_unknown_bank_returns_400(world: World) -> None:
+def test_pushed_request_with_an_unknown_bank_returns_400(causeway: Causeway) -> None:
     """Return 400, although a call to an unknown bank returns 404."""
     form = {"response_type": "code", "bic": "OTHERXX1", "scope": "accounts"}
 
-    answer = world.tpp("POST", "/oauth/par", form=form)
+    answer = causeway.tpp("POST", "/oauth/par", form=form)
 
     assert (answer.status, answer.body["error"]) == (400, "invalid_request")

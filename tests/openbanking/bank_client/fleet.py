@@ -29,8 +29,8 @@ from chalicelib.statistics.downtimes import DowntimeRecorder, OpenDowntimes
 from chalicelib.statistics.measurements import WRITE_INTERVAL
 from chalicelib.statistics.slow_calls import SlowCalls
 from infra.deploy.limits import REQUEST_SECONDS, REQUESTS, REQUESTS_PER_SECOND
+from tests.causeway import START
 from tests.manual_clock import ManualClock
-from tests.world import START
 
 BIC = "ALPHGB21"
 HANGING_RATE = 60

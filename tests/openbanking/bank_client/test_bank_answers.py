@@ -11,13 +11,13 @@ import pytest
 from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, Reply, ResponseTooLarge, TimedOut
 from chalicelib.foundation.jsontext import Number
 from chalicelib.openbanking.protocol import refusals
+from tests.causeway import Answer
 from tests.log_lines import Lines
 from tests.openbanking.bank_client.bank_answers import handed_on, in_camel_case, odd_answers
 from tests.openbanking.broken_rules import NO_LIST, NO_OBJECT, NO_TEXT
 from tests.openbanking.examples import BY_WEBHOOK, ROWS, Row, spelled, with_value, without
 from tests.openbanking.specification import Member
 from tests.openbanking.stage import Stage, details_of, told
-from tests.world import Answer
 
 EVERY_ROW = pytest.mark.parametrize("row", ROWS, ids=str)
 HELD_ROWS = [row for row in ROWS if row.webhook != "/funds_confirmations"]  # it has two ways, and tests of its own
@@ -378,7 +378,7 @@ def test_direct_payment_status_without_a_token_never_returns_authorize_again(sta
     assert stage.ask(direct).status == 200
     stage.will_answer(status, Reply(401, b"", {}, 0))
 
-    answer = stage.world.tpp("GET", f"/tpp/payment_status?payment_id=P-direct&bic={stage.bank(direct).bank.bic}")
+    answer = stage.causeway.tpp("GET", f"/tpp/payment_status?payment_id=P-direct&bic={stage.bank(direct).bank.bic}")
 
     assert "401" in details_of(answer)
     assert AGAIN not in answer.body["title"]

@@ -16,11 +16,11 @@ from chalicelib.statistics.call_counts import TABLE
 from chalicelib.statistics.downtimes import PARTITION, PROBE_SECONDS, OpenDowntimes, claim_probe
 from chalicelib.statistics.measurements import WRITE_INTERVAL
 from tests import figures
+from tests.causeway import Answer, Causeway
 from tests.dynamodb_calls import counted
 from tests.openbanking import unattended
 from tests.openbanking.circuits import Reader, know_downtime, opened
 from tests.openbanking.payer import Payer
-from tests.world import Answer, World
 
 BIC = "ALPHGB21"
 HANGS = TimedOut("no answer came in time")
@@ -29,12 +29,12 @@ HANGS = TimedOut("no answer came in time")
 class Instances:
     """Several instances of the service, which know the same banks and TPPs, and a reader that asks them."""
 
-    def __init__(self, world: World, count: int = 3) -> None:
-        self.world = world
-        self.reader, self.other_bank = Reader(world), Reader(world, 2)
-        self.hubs = [world.hub, *(world.another_process() for _ in range(count - 1))]
+    def __init__(self, causeway: Causeway, count: int = 3) -> None:
+        self.causeway = causeway
+        self.reader, self.other_bank = Reader(causeway), Reader(causeway, 2)
+        self.hubs = [causeway.hub, *(causeway.another_process() for _ in range(count - 1))]
         for hub in self.hubs:
-            hub.__dict__["outbound"] = world.hub.outbound
+            hub.__dict__["outbound"] = causeway.hub.outbound
             hub.statistics.__dict__["measurements"] = hub.statistics.new_measurements()
 
     def ask(self, number: int, answer: Any = None) -> Answer:
@@ -43,13 +43,13 @@ class Instances:
 
     @contextmanager
     def at(self, number: int) -> Iterator[None]:
-        """The world's requests go to an instance."""
-        first, self.world.hub = self.world.hub, self.hubs[number]
-        bootstrap.use(self.world.hub)
+        """The service's requests go to an instance."""
+        first, self.causeway.hub = self.causeway.hub, self.hubs[number]
+        bootstrap.use(self.causeway.hub)
         try:
             yield
         finally:
-            self.world.hub = first
+            self.causeway.hub = first
             bootstrap.use(first)
 
     def go_down(self) -> None:
@@ -60,7 +60,7 @@ class Instances:
 
     def write_counters(self, numbers: Sequence[int] | None = None) -> None:
         """Have instances write the counters of a minute, after a read at another bank, the first one first."""
-        self.world.clock.advance(WRITE_INTERVAL)
+        self.causeway.clock.advance(WRITE_INTERVAL)
         for number in range(len(self.hubs)) if numbers is None else numbers:
             with self.at(number):
                 assert self.other_bank.ask().status == 200
@@ -68,27 +68,27 @@ class Instances:
     @property
     def is_down(self) -> bool:
         """Whether the stored downtime of the bank is open."""
-        return BIC in OpenDowntimes(self.world.hub.store, self.world.clock).bics()
+        return BIC in OpenDowntimes(self.causeway.hub.store, self.causeway.clock).bics()
 
     @property
     def sent(self) -> int:
         return self.reader.calls
 
 
-def claims_probe(world: World) -> bool:
+def claims_probe(causeway: Causeway) -> bool:
     """Whether another instance claims the next probe of the first bank."""
-    other = world.another_process()
+    other = causeway.another_process()
     return claim_probe(other.store, other.clock.real, BIC)[1]
 
 
 @pytest.fixture
-def instances(world: World) -> Instances:
+def instances(causeway: Causeway) -> Instances:
     """Instances that have just written their counters."""
-    made = Instances(world)
+    made = Instances(causeway)
     for number in range(len(made.hubs)):
         assert made.ask(number).status == 200
     made.reader.side.received.clear()
-    world.clock.advance(1)
+    causeway.clock.advance(1)
     return made
 
 
@@ -103,7 +103,7 @@ def test_instances_that_know_a_downtime_share_one_probe_in_30_s(instances: Insta
     assert answers[-1].headers["retry-after"] == "30"
     assert "is not asked again for 30 s" in answers[-1].body["additionalErrors"][0]["details"]
 
-    instances.world.clock.advance(PROBE_SECONDS)
+    instances.causeway.clock.advance(PROBE_SECONDS)
     for number in (2, 1, 0):
         instances.ask(number, HANGS)
     assert instances.sent == before + 2
@@ -144,7 +144,7 @@ def test_instance_refused_during_a_downtime_resumes_after_the_probe_of_another_i
     instances.go_down()
     instances.ask(0, HANGS)
     assert instances.ask(2).status == 502
-    instances.world.clock.advance(PROBE_SECONDS)
+    instances.causeway.clock.advance(PROBE_SECONDS)
     assert instances.ask(1).status == 200
 
     assert instances.ask(2).status == 200
@@ -155,7 +155,7 @@ def test_unfinished_probe_admits_a_new_probe_after_30_s(instances: Instances) ->
     instances.hubs[2].openbanking.bank_client.breaker.admit(BIC)
 
     assert instances.ask(0).headers["retry-after"] == "30"
-    instances.world.clock.advance(PROBE_SECONDS)
+    instances.causeway.clock.advance(PROBE_SECONDS)
     assert instances.ask(0).status == 200
 
 
@@ -163,58 +163,58 @@ def test_probe_claim_without_a_storage_response_sends_no_probe(instances: Instan
     instances.go_down()
     before = instances.sent
 
-    with instances.world.answer_lost("put", applied=True):
+    with instances.causeway.answer_lost("put", applied=True):
         refused = instances.ask(0)
 
     assert (refused.status, refused.headers["retry-after"], instances.sent) == (502, "30", before)
     assert instances.ask(1).status == 502
-    instances.world.clock.advance(PROBE_SECONDS)
+    instances.causeway.clock.advance(PROBE_SECONDS)
     assert instances.ask(1).status == 200
 
 
-def test_downtime_recorded_by_a_clock_ahead_pauses_no_instance(world: World) -> None:
-    world.clock.advance(7200)
-    know_downtime(world)
-    world.clock.advance(-7200)
-    reader = Reader(world)
+def test_downtime_recorded_by_a_clock_ahead_pauses_no_instance(causeway: Causeway) -> None:
+    causeway.clock.advance(7200)
+    know_downtime(causeway)
+    causeway.clock.advance(-7200)
+    reader = Reader(causeway)
 
     assert [reader.ask(HANGS).status, reader.ask().status] == [502, 200]
 
 
 @pytest.mark.parametrize("back", [3, 3600])
-def test_probe_claimed_before_a_clock_was_set_back_pauses_calls_for_at_most_30_s(world: World, back: int) -> None:
-    reader = Reader(world)
-    know_downtime(world)
-    world.hub.openbanking.bank_client.breaker.admit(BIC)
-    world.clock.advance(-back)
-    know_downtime(world)
+def test_probe_claimed_before_a_clock_was_set_back_pauses_calls_for_at_most_30_s(causeway: Causeway, back: int) -> None:
+    reader = Reader(causeway)
+    know_downtime(causeway)
+    causeway.hub.openbanking.bank_client.breaker.admit(BIC)
+    causeway.clock.advance(-back)
+    know_downtime(causeway)
 
     assert reader.ask().headers["retry-after"] == str(PROBE_SECONDS)
-    world.clock.advance(PROBE_SECONDS - 1)
+    causeway.clock.advance(PROBE_SECONDS - 1)
     assert reader.ask().headers["retry-after"] == "1"
-    world.clock.advance(1)
+    causeway.clock.advance(1)
     assert reader.ask().status == 200
 
 
-def test_probe_claimed_by_a_clock_ahead_pauses_no_other_instance(world: World) -> None:
-    world.clock.advance(3600)
-    know_downtime(world)
-    world.hub.openbanking.bank_client.breaker.admit(BIC)
-    world.clock.advance(-3600)
-    other = BankCircuits(world.hub.store, world.clock, world.hub.statistics.open_downtimes)
-    know_downtime(world)
+def test_probe_claimed_by_a_clock_ahead_pauses_no_other_instance(causeway: Causeway) -> None:
+    causeway.clock.advance(3600)
+    know_downtime(causeway)
+    causeway.hub.openbanking.bank_client.breaker.admit(BIC)
+    causeway.clock.advance(-3600)
+    other = BankCircuits(causeway.hub.store, causeway.clock, causeway.hub.statistics.open_downtimes)
+    know_downtime(causeway)
 
     other.admit(BIC)
 
 
-def test_circuit_reports_0_1_or_unlimited_admitted_calls(world: World) -> None:
-    circuits = world.hub.openbanking.bank_client.breaker
+def test_circuit_reports_0_1_or_unlimited_admitted_calls(causeway: Causeway) -> None:
+    circuits = causeway.hub.openbanking.bank_client.breaker
     assert circuits.calls_admitted(BIC) is None
-    opened(world, 1)
+    opened(causeway, 1)
     assert circuits.calls_admitted(BIC) == 0
-    world.clock.advance(OPEN_SECONDS)
+    causeway.clock.advance(OPEN_SECONDS)
     assert circuits.calls_admitted(BIC) == 1
-    know_downtime(world)
+    know_downtime(causeway)
     assert circuits.calls_admitted(BIC) == 1
     circuits.admit(BIC)
     assert circuits.calls_admitted(BIC) == 0
@@ -235,60 +235,60 @@ def test_failed_probe_counts_as_an_opened_circuit(instances: Instances, capsys: 
 # -- payments
 
 
-def test_payment_during_a_downtime_is_not_sent_and_succeeds_later(world: World) -> None:
-    payer = Payer(world, 1, consent_type="one_time")
-    know_downtime(world)
-    assert claims_probe(world)
+def test_payment_during_a_downtime_is_not_sent_and_succeeds_later(causeway: Causeway) -> None:
+    payer = Payer(causeway, 1, consent_type="one_time")
+    know_downtime(causeway)
+    assert claims_probe(causeway)
 
     refused = payer.pay("key-1")
 
     assert (refused.status, payer.calls) == (502, 0)
     assert "not sent" in refused.body["title"]
     assert refused.headers["retry-after"] == "30"
-    world.clock.advance(PROBE_SECONDS)
+    causeway.clock.advance(PROBE_SECONDS)
     assert (payer.pay("key-1").status, payer.calls) == (200, 1)
 
 
-def test_payment_during_a_known_probe_returns_502_before_any_claim(world: World) -> None:
-    payer = Payer(world, 1, consent_type="one_time")
-    know_downtime(world)
-    world.hub.openbanking.bank_client.breaker.admit(BIC)
+def test_payment_during_a_known_probe_returns_502_before_any_claim(causeway: Causeway) -> None:
+    payer = Payer(causeway, 1, consent_type="one_time")
+    know_downtime(causeway)
+    causeway.hub.openbanking.bank_client.breaker.admit(BIC)
 
-    with world.storage_gone("transact"):
+    with causeway.storage_gone("transact"):
         refused = payer.pay("key-1")
 
     assert (refused.status, payer.calls) == (502, 0)
 
 
-def test_payment_with_failed_claims_leaves_the_probe_to_another_instance(world: World) -> None:
-    payer = Payer(world, 1, consent_type="one_time")
-    know_downtime(world)
+def test_payment_with_failed_claims_leaves_the_probe_to_another_instance(causeway: Causeway) -> None:
+    payer = Payer(causeway, 1, consent_type="one_time")
+    know_downtime(causeway)
 
-    with world.storage_gone("transact"):
+    with causeway.storage_gone("transact"):
         assert payer.pay("key-1").status == 500
 
-    assert claims_probe(world)
+    assert claims_probe(causeway)
 
 
 # -- unattended reads
 
 
-def test_read_above_its_limit_leaves_the_probe_to_another_instance(world: World) -> None:
-    unattended.limit_reads(world, 1)
-    reader = unattended.Reader(world, 1)
+def test_read_above_its_limit_leaves_the_probe_to_another_instance(causeway: Causeway) -> None:
+    unattended.limit_reads(causeway, 1)
+    reader = unattended.Reader(causeway, 1)
     reader.use_up()
-    know_downtime(world)
+    know_downtime(causeway)
 
     assert reader.read().status == 429
 
-    assert claims_probe(world)
+    assert claims_probe(causeway)
 
 
-def test_read_refused_during_the_probe_of_another_instance_is_not_counted(world: World) -> None:
-    unattended.limit_reads(world, 1)
-    reader = unattended.Reader(world, 1)
-    know_downtime(world)
-    assert claims_probe(world)
+def test_read_refused_during_the_probe_of_another_instance_is_not_counted(causeway: Causeway) -> None:
+    unattended.limit_reads(causeway, 1)
+    reader = unattended.Reader(causeway, 1)
+    know_downtime(causeway)
+    assert claims_probe(causeway)
 
     refused = reader.read()
 
@@ -299,34 +299,34 @@ def test_read_refused_during_the_probe_of_another_instance_is_not_counted(world:
 # -- what it costs
 
 
-def test_call_to_a_responding_bank_needs_no_storage_call_for_its_circuit(world: World) -> None:
-    reader = Reader(world)
+def test_call_to_a_responding_bank_needs_no_storage_call_for_its_circuit(causeway: Causeway) -> None:
+    reader = Reader(causeway)
     assert reader.ask().status == 200
 
-    with counted(world) as calls:
+    with counted(causeway) as calls:
         assert reader.ask().status == 200
 
     assert calls == ["BatchGetItem"]
 
 
-def test_instance_writes_at_most_once_in_30_s_during_a_downtime(world: World) -> None:
-    reader = Reader(world)
+def test_instance_writes_at_most_once_in_30_s_during_a_downtime(causeway: Causeway) -> None:
+    reader = Reader(causeway)
     assert reader.ask().status == 200
-    know_downtime(world)
-    assert claims_probe(world)
+    know_downtime(causeway)
+    assert claims_probe(causeway)
 
-    with counted(world) as calls:
+    with counted(causeway) as calls:
         assert [reader.ask().status for _ in range(3)] == [502] * 3
 
     assert calls == ["BatchGetItem", "PutItem", "BatchGetItem", "BatchGetItem"]
 
 
 def test_open_downtimes_are_read_with_the_counters_without_a_further_call(instances: Instances) -> None:
-    world = instances.world
-    world.clock.advance(WRITE_INTERVAL)
+    causeway = instances.causeway
+    causeway.clock.advance(WRITE_INTERVAL)
 
-    with counted(world) as calls:
+    with counted(causeway) as calls:
         assert instances.ask(0).status == 200
 
     assert sorted(calls) == ["BatchGetItem", "BatchGetItem", "Query", "TransactWriteItems"]
-    assert list(world.hub.store.rows(TABLE, PARTITION)) == []
+    assert list(causeway.hub.store.rows(TABLE, PARTITION)) == []

@@ -13,8 +13,8 @@ from chalicelib.foundation.http.outbound import NotReached, Reply
 from chalicelib.openbanking.bank_client.bank_client import PreparedRequest
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
 from chalicelib.openbanking.protocol.v1_version import REVOKE_TOKEN
+from tests.causeway import IBAN, Answer, Causeway
 from tests.log_lines import Lines
-from tests.world import IBAN, Answer, World
 
 PATH = {1: "/accounts", 2: "/v2_accounts"}
 
@@ -29,13 +29,13 @@ def version(request: pytest.FixtureRequest) -> int:
 
 
 @pytest.fixture
-def failing(world: World, version: int) -> Ask:
+def failing(causeway: Causeway, version: int) -> Ask:
     """Asks for ``GET /tpp/accounts`` while the bank gives a wrong answer."""
-    bearer = world.tokens(version)["access_token"]
+    bearer = causeway.tokens(version)["access_token"]
 
     def ask(answer: Any) -> Answer:
-        world.banks[version].answers[PATH[version]] = lambda sent: answer
-        found = world.tpp("GET", "/tpp/accounts", bearer=bearer)
+        causeway.banks[version].answers[PATH[version]] = lambda sent: answer
+        found = causeway.tpp("GET", "/tpp/accounts", bearer=bearer)
         assert (found.status, found.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")
         return found
 
@@ -85,9 +85,9 @@ def test_other_bare_status_of_a_bank_does_not_return_authorize_again(failing: As
 
 @pytest.mark.parametrize("what", ["the token", "the token's secret", "the API key", "the API key's secret"])
 def test_credentials_in_a_bank_error_reach_neither_the_tpp_nor_the_log(
-    world: World, version: int, what: str, lines: Lines
+    causeway: Causeway, version: int, what: str, lines: Lines
 ) -> None:
-    side, bearer = world.banks[version], world.tokens(version)["access_token"]
+    side, bearer = causeway.banks[version], causeway.tokens(version)["access_token"]
     for padding in (0, 220, 440, 455, 470, 495):
         echoed: list[str] = []
 
@@ -98,7 +98,7 @@ def test_credentials_in_a_bank_error_reach_neither_the_tpp_nor_the_log(
             return error(version, text, f"{'x' * padding}{text} is unknown")
 
         side.answers[PATH[version]] = echo
-        answer = world.tpp("GET", "/tpp/accounts", bearer=bearer)
+        answer = causeway.tpp("GET", "/tpp/accounts", bearer=bearer)
 
         assert answer.status == 502
         assert "x" * padding in answer.text
@@ -109,16 +109,16 @@ def test_credentials_in_a_bank_error_reach_neither_the_tpp_nor_the_log(
 
 
 def test_credentials_in_a_malformed_bank_response_reach_neither_the_tpp_nor_the_log(
-    world: World, version: int, lines: Lines
+    causeway: Causeway, version: int, lines: Lines
 ) -> None:
-    side, seen = world.banks[version], []
+    side, seen = causeway.banks[version], []
 
     def echo(sent: Any) -> Any:
         seen.append(sent.headers["X-Auth-Token"])
         return {"status": "success", "accounts": {seen[0]: seen[0]}, seen[0]: 1}
 
     side.answers[PATH[version]] = echo
-    answer = world.tpp("GET", "/tpp/accounts", bearer=world.tokens(version)["access_token"])
+    answer = causeway.tpp("GET", "/tpp/accounts", bearer=causeway.tokens(version)["access_token"])
 
     assert answer.status == 502
     for place in (answer.text, lines.text):
@@ -156,13 +156,13 @@ def test_retry_after_of_another_status_is_ignored(failing: Ask) -> None:
         assert "retry-after" not in failing(Reply(status, b"", {"Retry-After": "7"}, 0)).headers
 
 
-def test_bank_failure_has_the_status_of_the_bank_response(world: World) -> None:
-    side = world.banks[1]
+def test_bank_failure_has_the_status_of_the_bank_response(causeway: Causeway) -> None:
+    side = causeway.banks[1]
 
     def status_after(answer: Any) -> int | None:
         side.answers[REVOKE_TOKEN.path] = lambda sent: answer
         with pytest.raises(BankFailed) as caught:
-            world.hub.openbanking.bank_client.call(
+            causeway.hub.openbanking.bank_client.call(
                 side.bank, side.bank.version, REVOKE_TOKEN, {}, request_id="1", token=None
             )
         return caught.value.status
@@ -172,11 +172,11 @@ def test_bank_failure_has_the_status_of_the_bank_response(world: World) -> None:
     assert status_after(NotReached("no connection could be made")) is None
 
 
-def test_redacted_bank_failure_keeps_its_other_fields(world: World) -> None:
+def test_redacted_bank_failure_keeps_its_other_fields(causeway: Causeway) -> None:
     failure = BankFailed("secret", "refused", authorize_again=True, status=503, retry_after=7)
     outgoing = PreparedRequest("ALPHGB21", "/a", "http://a", b"", {"X-Api-Key": "secret", "X-Auth-Token": "token"})
 
-    clean = world.hub.openbanking.bank_client.redact_secrets(failure, outgoing)
+    clean = causeway.hub.openbanking.bank_client.redact_secrets(failure, outgoing)
 
     assert clean.detail == "***"
     assert clean.reach == "refused"
@@ -194,23 +194,23 @@ def asked(lines: Lines) -> list[dict[str, Any]]:
     return [{name: line[name] for name in names if name in line} for line in found]
 
 
-def test_every_call_to_a_bank_writes_a_log_line(world: World, version: int, failing: Ask, lines: Lines) -> None:
+def test_every_call_to_a_bank_writes_a_log_line(causeway: Causeway, version: int, failing: Ask, lines: Lines) -> None:
     failing(refusal(version, 404, "RESOURCE_UNKNOWN"))
     failing(Reply(500, b"", {}, 0))
     failing(NotReached("no connection could be made"))
 
-    common = {"bic": world.banks[version].bank.bic, "webhook": PATH[version]}
+    common = {"bic": causeway.banks[version].bank.bic, "webhook": PATH[version]}
     assert asked(lines) == [common | {"status": 404}, common | {"status": 500}, common | {"failure": "NotReached"}]
-    assert world.banks[version].bank.domain not in lines.text
+    assert causeway.banks[version].bank.domain not in lines.text
 
 
 @pytest.mark.parametrize(("letter", "fits"), [("a", True), ("ж", False), ('"', False)])
-def test_bank_response_above_the_lambda_response_limit_returns_502(world: World, letter: str, fits: bool) -> None:
-    bearer = world.tokens(1)["access_token"]
+def test_bank_response_above_the_lambda_response_limit_returns_502(causeway: Causeway, letter: str, fits: bool) -> None:
+    bearer = causeway.tokens(1)["access_token"]
     name = letter * (4_500_000 if fits else 1_500_000)
     accounts = [{"id": "1", "name": name, "iban": IBAN, "currency": "GBP"}]
-    world.banks[1].answers["/accounts"] = lambda sent: {"status": "success", "accounts": accounts}
+    causeway.banks[1].answers["/accounts"] = lambda sent: {"status": "success", "accounts": accounts}
 
-    answer = world.tpp("GET", "/tpp/accounts", bearer=bearer)
+    answer = causeway.tpp("GET", "/tpp/accounts", bearer=bearer)
     assert answer.status == (200 if fits else 502)
     assert len(json.dumps(answer.text)) < 6_000_000

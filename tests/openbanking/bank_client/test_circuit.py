@@ -9,17 +9,17 @@ import pytest
 from chalicelib.foundation.http.outbound import ConnectionDropped, Reply, ResponseTooLarge, TimedOut
 from chalicelib.openbanking.bank_client.bank_circuits import FAILURES
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
+from tests.causeway import Answer, Causeway
 from tests.log_lines import Lines
 from tests.openbanking.circuits import GONE, GOOD, Reader, opened
 from tests.openbanking.payer import Payer, taken
-from tests.world import Answer, World
 
 REFUSAL = {"status": "error", "error_code": 4200, "message": "no"}
 
 
 @pytest.fixture
-def reader(world: World) -> Reader:
-    return Reader(world)
+def reader(causeway: Causeway) -> Reader:
+    return Reader(causeway)
 
 
 # -- what opens it
@@ -74,15 +74,15 @@ def test_bank_response_resets_the_count_of_failures(reader: Reader, answer: Any)
     assert reader.ask().status == 200
 
 
-def test_open_circuit_leaves_other_banks_available(world: World, reader: Reader) -> None:
-    other = Reader(world, 2)
+def test_open_circuit_leaves_other_banks_available(causeway: Causeway, reader: Reader) -> None:
+    other = Reader(causeway, 2)
     reader.fail()
 
     assert (reader.ask().status, other.ask().status) == (502, 200)
 
 
-def test_background_calls_count_toward_the_circuit_and_obey_it(world: World, reader: Reader) -> None:
-    link, bank = world.hub.openbanking.bank_client, reader.side.bank
+def test_background_calls_count_toward_the_circuit_and_obey_it(causeway: Causeway, reader: Reader) -> None:
+    link, bank = causeway.hub.openbanking.bank_client, reader.side.bank
     reader.side.answers["/revoke"] = lambda sent: GONE
     outgoing = link.prepare(bank, "/revoke", {}, request_id="1", token=None)
     for _ in range(FAILURES):
@@ -101,10 +101,12 @@ def test_background_calls_count_toward_the_circuit_and_obey_it(world: World, rea
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_open_circuit_returns_502_with_retry_after_and_the_reason(world: World, version: int, lines: Lines) -> None:
-    reader = Reader(world, version)
-    opened(world, version)
-    world.clock.advance(12)
+def test_open_circuit_returns_502_with_retry_after_and_the_reason(
+    causeway: Causeway, version: int, lines: Lines
+) -> None:
+    reader = Reader(causeway, version)
+    opened(causeway, version)
+    causeway.clock.advance(12)
 
     answer = reader.ask()
 
@@ -120,43 +122,43 @@ def test_open_circuit_returns_502_with_retry_after_and_the_reason(world: World, 
 # -- what closes it
 
 
-def test_successful_call_after_30_seconds_closes_the_circuit(world: World, reader: Reader) -> None:
+def test_successful_call_after_30_seconds_closes_the_circuit(causeway: Causeway, reader: Reader) -> None:
     reader.fail()
-    world.clock.advance(29)
+    causeway.clock.advance(29)
     assert reader.ask().headers["retry-after"] == "1"
-    world.clock.advance(1)
+    causeway.clock.advance(1)
 
     assert [reader.ask().status, reader.ask().status] == [200, 200]
     reader.fail(FAILURES - 1)
     assert reader.ask().status == 200
 
 
-def test_calls_during_a_probe_return_502(world: World, reader: Reader) -> None:
+def test_calls_during_a_probe_return_502(causeway: Causeway, reader: Reader) -> None:
     reader.fail()
-    world.clock.advance(30)
+    causeway.clock.advance(30)
     others: list[Answer] = []
 
     def answer(sent: object) -> Any:
-        others.append(world.tpp("GET", "/tpp/accounts", bearer=reader.bearer))
+        others.append(causeway.tpp("GET", "/tpp/accounts", bearer=reader.bearer))
         return GOOD[1]
 
     reader.side.answers["/accounts"] = answer
 
-    assert world.tpp("GET", "/tpp/accounts", bearer=reader.bearer).status == 200
+    assert causeway.tpp("GET", "/tpp/accounts", bearer=reader.bearer).status == 200
     assert [(other.status, other.headers["retry-after"]) for other in others] == [(502, "1")]
 
 
-def test_bank_refusal_closes_the_circuit(world: World, reader: Reader) -> None:
+def test_bank_refusal_closes_the_circuit(causeway: Causeway, reader: Reader) -> None:
     reader.fail()
-    world.clock.advance(30)
+    causeway.clock.advance(30)
 
     assert reader.ask(REFUSAL).status == 502
     assert reader.ask().status == 200
 
 
-def test_failed_probe_keeps_the_circuit_open_for_30_more_seconds(world: World, reader: Reader) -> None:
+def test_failed_probe_keeps_the_circuit_open_for_30_more_seconds(causeway: Causeway, reader: Reader) -> None:
     reader.fail()
-    world.clock.advance(30)
+    causeway.clock.advance(30)
     reader.fail(1)
 
     assert reader.ask().headers["retry-after"] == "30"
@@ -168,11 +170,13 @@ def test_failed_probe_keeps_the_circuit_open_for_30_more_seconds(world: World, r
 
 @pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("kind", ["single", "direct"])
-def test_payment_during_an_open_circuit_returns_502_before_any_write(world: World, version: int, kind: str) -> None:
-    payer = Payer(world, version, kind, consent_type="one_time")
-    opened(world, version)
+def test_payment_during_an_open_circuit_returns_502_before_any_write(
+    causeway: Causeway, version: int, kind: str
+) -> None:
+    payer = Payer(causeway, version, kind, consent_type="one_time")
+    opened(causeway, version)
 
-    with world.storage_gone("transact"):
+    with causeway.storage_gone("transact"):
         refused = payer.pay("key-1")
 
     assert refused.status == 502
@@ -181,15 +185,15 @@ def test_payment_during_an_open_circuit_returns_502_before_any_write(world: Worl
     assert "not sent" in refused.body["title"]
     assert "is not asked again for 30 s" in refused.body["additionalErrors"][0]["details"]
     assert payer.calls == 0
-    world.clock.advance(30)
+    causeway.clock.advance(30)
     assert (payer.pay("key-1").status, payer.calls) == (200, 1)
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_repeated_payment_returns_the_stored_response_during_an_open_circuit(world: World, version: int) -> None:
-    payer = Payer(world, version, consent_type="one_time")
+def test_repeated_payment_returns_the_stored_response_during_an_open_circuit(causeway: Causeway, version: int) -> None:
+    payer = Payer(causeway, version, consent_type="one_time")
     assert payer.pay("key-1").status == 200
-    opened(world, version)
+    opened(causeway, version)
 
     repeat = payer.pay("key-1")
 
@@ -198,24 +202,24 @@ def test_repeated_payment_returns_the_stored_response_during_an_open_circuit(wor
     assert payer.calls == 1
 
 
-def test_payment_that_loses_the_probe_to_another_call_can_be_repeated(world: World) -> None:
+def test_payment_that_loses_the_probe_to_another_call_can_be_repeated(causeway: Causeway) -> None:
     """The first check admits the payment; another call claims the probe before the payment is sent."""
-    payer = Payer(world, 1, consent_type="one_time")
-    opened(world, 1)
-    world.clock.advance(30)
+    payer = Payer(causeway, 1, consent_type="one_time")
+    opened(causeway, 1)
+    causeway.clock.advance(30)
     bic = payer.side.bank.bic
 
-    with world.meanwhile("transact", lambda: world.hub.openbanking.bank_client.breaker.admit(bic)):
+    with causeway.meanwhile("transact", lambda: causeway.hub.openbanking.bank_client.breaker.admit(bic)):
         refused = payer.pay("key-1")
 
     assert (refused.status, payer.calls) == (502, 0)
     assert "not sent" in refused.body["title"]
-    world.hub.openbanking.bank_client.breaker.record_success(bic)
+    causeway.hub.openbanking.bank_client.breaker.record_success(bic)
     assert (payer.pay("key-1").status, payer.calls) == (200, 1)
 
 
-def test_failed_payments_count_toward_the_circuit(world: World) -> None:
-    payer = Payer(world, 1)
+def test_failed_payments_count_toward_the_circuit(causeway: Causeway) -> None:
+    payer = Payer(causeway, 1)
     payer.bank_does(GONE)
     for _ in range(FAILURES):
         assert payer.pay().status == 502

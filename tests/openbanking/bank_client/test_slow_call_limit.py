@@ -13,12 +13,12 @@ from chalicelib.foundation.jsontext import dumps
 from chalicelib.openbanking.bank_client.bank_circuits import STORAGE_SECONDS, TAKE_SECONDS, limit_slow_call
 from chalicelib.statistics.call_counts import TABLE
 from chalicelib.statistics.slow_calls import HELD_SECONDS, SLOTS, SLOW_SECONDS, SlowCalls
+from tests.causeway import Causeway
 from tests.dynamodb_calls import counted
 from tests.openbanking.circuits import GOOD, Reader, know_downtime
 from tests.openbanking.hanging_table import HangingTable
 from tests.openbanking.meter import measured, of
 from tests.openbanking.payer import WEBHOOKS, Payer, taken
-from tests.world import World
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 
@@ -27,17 +27,17 @@ def slow_reply(body: object, seconds: float = SLOW_SECONDS) -> Reply:
     return Reply(200, dumps(body).encode(), {}, seconds)
 
 
-def take_all_slots(world: World, version: int) -> None:
+def take_all_slots(causeway: Causeway, version: int) -> None:
     """Have as many calls wait for the bank as may."""
-    slow_calls = SlowCalls(world.hub.store, world.clock)
+    slow_calls = SlowCalls(causeway.hub.store, causeway.clock)
     for _ in range(SLOTS):
-        assert slow_calls.take(world.banks[version].bank.bic) is not None
+        assert slow_calls.take(causeway.banks[version].bank.bic) is not None
 
 
 @VERSIONS
-def test_slow_read_without_a_free_slot_returns_502_with_retry_after(world: World, version: int) -> None:
-    reader = Reader(world, version)
-    take_all_slots(world, version)
+def test_slow_read_without_a_free_slot_returns_502_with_retry_after(causeway: Causeway, version: int) -> None:
+    reader = Reader(causeway, version)
+    take_all_slots(causeway, version)
 
     answer = reader.ask(slow_reply(GOOD[version]))
 
@@ -48,38 +48,38 @@ def test_slow_read_without_a_free_slot_returns_502_with_retry_after(world: World
 
 
 @VERSIONS
-def test_slow_read_with_a_free_slot_returns_200_and_frees_the_slot(world: World, version: int) -> None:
-    reader = Reader(world, version)
-    take_all_slots(world, version)
-    world.clock.advance(HELD_SECONDS)
+def test_slow_read_with_a_free_slot_returns_200_and_frees_the_slot(causeway: Causeway, version: int) -> None:
+    reader = Reader(causeway, version)
+    take_all_slots(causeway, version)
+    causeway.clock.advance(HELD_SECONDS)
 
     for _ in range(SLOTS + 1):
         assert reader.ask(slow_reply(GOOD[version])).status == 200
 
 
-def test_read_answered_in_time_takes_no_slot(world: World) -> None:
-    reader = Reader(world)
-    take_all_slots(world, 1)
+def test_read_answered_in_time_takes_no_slot(causeway: Causeway) -> None:
+    reader = Reader(causeway)
+    take_all_slots(causeway, 1)
 
-    with counted(world) as calls:
+    with counted(causeway) as calls:
         assert reader.ask(slow_reply(GOOD[1], SLOW_SECONDS - 0.1)).status == 200
 
     assert "PutItem" not in calls
 
 
-def test_slow_read_costs_two_more_writes(world: World) -> None:
-    reader = Reader(world)
+def test_slow_read_costs_two_more_writes(causeway: Causeway) -> None:
+    reader = Reader(causeway)
     assert reader.ask().status == 200
 
-    with counted(world) as calls:
+    with counted(causeway) as calls:
         assert reader.ask(slow_reply(GOOD[1])).status == 200
 
     assert calls == ["BatchGetItem", "PutItem", "PutItem"]
 
 
-def test_reads_given_up_open_the_circuit_of_the_instance(world: World) -> None:
-    reader = Reader(world)
-    take_all_slots(world, 1)
+def test_reads_given_up_open_the_circuit_of_the_instance(causeway: Causeway) -> None:
+    reader = Reader(causeway)
+    take_all_slots(causeway, 1)
     for _ in range(5):
         reader.ask(slow_reply(GOOD[1]))
 
@@ -87,50 +87,50 @@ def test_reads_given_up_open_the_circuit_of_the_instance(world: World) -> None:
     assert reader.calls == 5
 
 
-def test_read_given_up_does_not_count_as_a_bank_failure(world: World) -> None:
+def test_read_given_up_does_not_count_as_a_bank_failure(causeway: Causeway) -> None:
     """A bank is down only if it does not respond within the full time limit of a call."""
-    reader = Reader(world)
+    reader = Reader(causeway)
 
     def give_up() -> None:
-        take_all_slots(world, 1)
+        take_all_slots(causeway, 1)
         reader.ask(slow_reply(GOOD[1]))
 
-    assert measured(world, give_up) == of(1, "AISP", calls=1, not_asked=1)
+    assert measured(causeway, give_up) == of(1, "AISP", calls=1, not_asked=1)
 
 
 @VERSIONS
-def test_slow_payment_without_a_free_slot_is_not_given_up(world: World, version: int) -> None:
-    payer = Payer(world, version)
-    take_all_slots(world, version)
+def test_slow_payment_without_a_free_slot_is_not_given_up(causeway: Causeway, version: int) -> None:
+    payer = Payer(causeway, version)
+    take_all_slots(causeway, version)
     payer.side.answers[WEBHOOKS[version, "single"]] = lambda sent: slow_reply(taken(version))
 
     assert (payer.pay().status, payer.calls) == (200, 1)
 
 
 @pytest.mark.parametrize("call", ["put", "rows"])
-def test_slow_read_continues_if_storage_fails(world: World, call: str) -> None:
-    reader = Reader(world)
+def test_slow_read_continues_if_storage_fails(causeway: Causeway, call: str) -> None:
+    reader = Reader(causeway)
     if call == "rows":
-        take_all_slots(world, 1)
+        take_all_slots(causeway, 1)
 
-    with world.storage_gone(call):
+    with causeway.storage_gone(call):
         assert reader.ask(slow_reply(GOOD[1])).status == 200
 
 
 @pytest.mark.parametrize("refused", [Conflict, Throttled])
 def test_slow_read_is_given_up_if_too_many_calls_compete_for_a_slot(
-    world: World, monkeypatch: pytest.MonkeyPatch, refused: type[StoreError]
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch, refused: type[StoreError]
 ) -> None:
-    reader = Reader(world)
+    reader = Reader(causeway)
     monkeypatch.setattr(SlowCalls, "take", Mock(side_effect=refused("busy")))
 
     assert reader.ask(slow_reply(GOOD[1])).headers["retry-after"] == "30"
 
 
-def test_read_that_times_out_frees_its_slot(world: World) -> None:
+def test_read_that_times_out_frees_its_slot(causeway: Causeway) -> None:
     """Every call to a hanging bank takes a slot before its time limit ends."""
-    reader = Reader(world)
-    slow_calls = world.hub.openbanking.bank_client.slow_calls
+    reader = Reader(causeway)
+    slow_calls = causeway.hub.openbanking.bank_client.slow_calls
 
     def time_out() -> None:
         with limit_slow_call(slow_calls, reader.side.bank.bic, may_give_up=True) as slow_check:
@@ -145,46 +145,46 @@ def test_read_that_times_out_frees_its_slot(world: World) -> None:
 # -- storage that hangs
 
 
-def test_taking_a_slot_ends_at_its_time_limit_if_storage_hangs(world: World) -> None:
-    slow_calls, started = world.hub.openbanking.bank_client.slow_calls, world.clock.monotonic()
+def test_taking_a_slot_ends_at_its_time_limit_if_storage_hangs(causeway: Causeway) -> None:
+    slow_calls, started = causeway.hub.openbanking.bank_client.slow_calls, causeway.clock.monotonic()
 
     with (
-        HangingTable(world, TABLE),
-        limit_slow_call(slow_calls, world.banks[1].bank.bic, may_give_up=True) as slow_check,
+        HangingTable(causeway, TABLE),
+        limit_slow_call(slow_calls, causeway.banks[1].bank.bic, may_give_up=True) as slow_check,
     ):
         slow_check.check()
 
-    assert world.clock.monotonic() - started == pytest.approx(TAKE_SECONDS)
+    assert causeway.clock.monotonic() - started == pytest.approx(TAKE_SECONDS)
 
 
-def test_freeing_a_slot_ends_at_its_time_limit_if_storage_hangs(world: World) -> None:
-    slow_calls, started = world.hub.openbanking.bank_client.slow_calls, world.clock.monotonic()
+def test_freeing_a_slot_ends_at_its_time_limit_if_storage_hangs(causeway: Causeway) -> None:
+    slow_calls, started = causeway.hub.openbanking.bank_client.slow_calls, causeway.clock.monotonic()
 
     with ExitStack() as steps:
-        slow_check = steps.enter_context(limit_slow_call(slow_calls, world.banks[1].bank.bic, may_give_up=True))
+        slow_check = steps.enter_context(limit_slow_call(slow_calls, causeway.banks[1].bank.bic, may_give_up=True))
         slow_check.check()
-        hanging = HangingTable(world, TABLE).__enter__()
+        hanging = HangingTable(causeway, TABLE).__enter__()
     hanging.__exit__()
 
-    assert world.clock.monotonic() - started == pytest.approx(STORAGE_SECONDS)
+    assert causeway.clock.monotonic() - started == pytest.approx(STORAGE_SECONDS)
 
 
 @pytest.mark.parametrize("is_probe", [False, True])
 def test_payment_is_recorded_soon_after_a_slow_response_if_the_statistics_table_hangs(
-    world: World, is_probe: bool
+    causeway: Causeway, is_probe: bool
 ) -> None:
-    payer = Payer(world, 1)
+    payer = Payer(causeway, 1)
     answered_at, recorded_at = [], []
     if is_probe:
-        know_downtime(world)
+        know_downtime(causeway)
 
     with ExitStack() as steps:
 
         def answer(sent: object) -> Reply:
-            world.clock.advance(10)
-            answered_at.append(world.clock.monotonic())
-            steps.enter_context(world.meanwhile("transact", lambda: recorded_at.append(world.clock.monotonic())))
-            steps.enter_context(HangingTable(world, TABLE))
+            causeway.clock.advance(10)
+            answered_at.append(causeway.clock.monotonic())
+            steps.enter_context(causeway.meanwhile("transact", lambda: recorded_at.append(causeway.clock.monotonic())))
+            steps.enter_context(HangingTable(causeway, TABLE))
             return slow_reply(taken(1), 10)
 
         payer.side.answers[WEBHOOKS[1, "single"]] = answer

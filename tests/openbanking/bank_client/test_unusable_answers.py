@@ -10,10 +10,10 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.protocol.payment_enumerations import is_confirmation_url
+from tests.causeway import Answer, Causeway
 from tests.openbanking.faults import items
 from tests.openbanking.payer import WEBHOOKS, Payer, taken
 from tests.openbanking.scenes import LaterPayer, carry_on
-from tests.world import Answer, World
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 KINDS = pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
@@ -57,7 +57,7 @@ def unknown(answer: Answer) -> None:
 
 def is_known(payer: Payer, first: Any) -> None:
     """The payment is recorded in its first status, and the bank may report on it."""
-    (payment,) = items(payer.world, "payments")
+    (payment,) = items(payer.causeway, "payments")
     assert [entry["status"] for entry in payment["history"]] == [first]
     assert payer.report(4).status == 200
 
@@ -66,9 +66,9 @@ def is_known(payer: Payer, first: Any) -> None:
 @KINDS
 @pytest.mark.parametrize("url", NO_URLS)
 def test_confirmation_url_that_is_no_web_address_leaves_the_outcome_unknown(
-    world: World, version: int, kind: str, url: str
+    causeway: Causeway, version: int, kind: str, url: str
 ) -> None:
-    payer = Payer(world, version, kind)
+    payer = Payer(causeway, version, kind)
     payer.bank_does(taken(version) | {"confirmation_url": url})
 
     unknown(payer.pay())
@@ -78,8 +78,8 @@ def test_confirmation_url_that_is_no_web_address_leaves_the_outcome_unknown(
 
 @VERSIONS
 @KINDS
-def test_confirmation_url_with_a_lone_surrogate_returns_502(world: World, version: int, kind: str) -> None:
-    payer = Payer(world, version, kind)
+def test_confirmation_url_with_a_lone_surrogate_returns_502(causeway: Causeway, version: int, kind: str) -> None:
+    payer = Payer(causeway, version, kind)
     body = jsontext.dumps(taken(version) | {"confirmation_url": "https://bank.example/half"})
     payer.bank_does(Reply(200, body.replace("half", "\\ud83d").encode(), {}, 0.01))
 
@@ -105,13 +105,15 @@ def test_https_confirmation_url_is_valid_in_every_stage(local: bool, url: str) -
 
 
 @pytest.mark.parametrize(("stage", "status"), [("local", 200), ("dev", 502), ("prod", 502)])
-def test_http_confirmation_url_is_valid_in_the_local_stage_only(shared_world: World, stage: str, status: int) -> None:
-    of = shared_world.hub.settings
+def test_http_confirmation_url_is_valid_in_the_local_stage_only(
+    shared_causeway: Causeway, stage: str, status: int
+) -> None:
+    of = shared_causeway.hub.settings
     address = "http://127.0.0.1:8000" if stage == "local" else "https://hub.example"
     names = {"RESOURCE_PREFIX": of.prefix, "KEYS_SECRET": of.keys_secret, "KMS_KEY_ID": of.kms_key_id}
-    world = shared_world.again(Settings.from_environment({"STAGE": stage, "PUBLIC_URL": address, **names}))
-    with world.installed():
-        payer = Payer(world, 1, "direct")
+    causeway = shared_causeway.again(Settings.from_environment({"STAGE": stage, "PUBLIC_URL": address, **names}))
+    with causeway.installed():
+        payer = Payer(causeway, 1, "direct")
         for scheme, expected in (("http", status), ("https", 200)):
             payer.bank_does(taken(1, scheme) | {"confirmation_url": f"{scheme}://bank.example/confirm"})
             assert payer.pay(callback_url=f"{address}/payments/done").status == expected
@@ -120,9 +122,9 @@ def test_http_confirmation_url_is_valid_in_the_local_stage_only(shared_world: Wo
 @KINDS
 @pytest.mark.parametrize("status", ["XXXX", "rcvd", "AC", "1", ""])
 def test_unknown_version_2_status_in_a_payment_response_leaves_the_outcome_unknown(
-    world: World, kind: str, status: str
+    causeway: Causeway, kind: str, status: str
 ) -> None:
-    payer = Payer(world, 2, kind)
+    payer = Payer(causeway, 2, kind)
     payer.bank_does(taken(2) | {"status": status})
 
     unknown(payer.pay())
@@ -143,9 +145,9 @@ def test_unknown_version_2_status_in_a_payment_response_leaves_the_outcome_unkno
     ids=repr,
 )
 def test_malformed_payment_response_with_a_payment_id_records_the_payment(
-    world: World, version: int, changes: dict[str, Any]
+    causeway: Causeway, version: int, changes: dict[str, Any]
 ) -> None:
-    payer = Payer(world, version)
+    payer = Payer(causeway, version)
     answer = {name: value for name, value in (taken(version) | changes).items() if value is not None}
     payer.bank_does(answer)
 
@@ -154,8 +156,8 @@ def test_malformed_payment_response_with_a_payment_id_records_the_payment(
     is_known(payer, 1 if version == 1 else "RCVD")
 
 
-def test_payment_response_without_a_usable_url_records_its_status(world: World) -> None:
-    payer = Payer(world, 2)
+def test_payment_response_without_a_usable_url_records_its_status(causeway: Causeway) -> None:
+    payer = Payer(causeway, 2)
     payer.bank_does(taken(2) | {"status": "ACTC", "confirmation_url": "javascript:1"})
 
     unknown(payer.pay())
@@ -166,23 +168,23 @@ def test_payment_response_without_a_usable_url_records_its_status(world: World) 
 @VERSIONS
 @pytest.mark.parametrize("payment_id", ["", "p" * 1025, "a\nb", None, 1.5, True, {}], ids=repr)
 def test_payment_response_without_a_usable_payment_id_records_no_payment(
-    world: World, version: int, payment_id: Any
+    causeway: Causeway, version: int, payment_id: Any
 ) -> None:
-    payer = Payer(world, version)
+    payer = Payer(causeway, version)
     payer.bank_does(taken(version) | {"payment_id": payment_id, "confirmation_url": "javascript:1"})
 
     answer = payer.pay()
 
     assert answer.status == 502
     assert "unknown whether" in answer.body["title"]
-    assert items(world, "payments") == []
+    assert items(causeway, "payments") == []
 
 
 @VERSIONS
 def test_unusable_response_spends_a_one_time_consent_and_a_repeat_returns_the_same_error(
-    world: World, version: int
+    causeway: Causeway, version: int
 ) -> None:
-    payer = Payer(world, version, consent_type="one_time")
+    payer = Payer(causeway, version, consent_type="one_time")
     payer.bank_does(taken(version) | {"confirmation_url": "javascript:1"})
 
     first = payer.pay("key")
@@ -197,14 +199,16 @@ def test_unusable_response_spends_a_one_time_consent_and_a_repeat_returns_the_sa
 
 @VERSIONS
 @KINDS
-def test_unusable_response_to_a_deferred_payment_records_the_payment(world: World, version: int, kind: str) -> None:
-    payer = LaterPayer(world, version, kind)
+def test_unusable_response_to_a_deferred_payment_records_the_payment(
+    causeway: Causeway, version: int, kind: str
+) -> None:
+    payer = LaterPayer(causeway, version, kind)
     payer.bank_does(taken(version) | {"confirmation_url": "javascript:1"})
     for path in ("/v2_payment_single_status", "/v2_payment_bulk_status"):
         payer.side.answers[path] = lambda sent: {"transaction_status": "RCVD"}
 
     accepted = payer.pay_later()
-    carry_on(world)
+    carry_on(causeway)
 
     outcome = payer.outcome(accepted)
     assert (outcome["state"], outcome["status"]) == ("failed", 502)
@@ -213,24 +217,24 @@ def test_unusable_response_to_a_deferred_payment_records_the_payment(world: Worl
     is_known(payer, 1 if version == 1 else "RCVD")
 
 
-def test_early_report_applies_to_a_payment_with_an_unusable_response(world: World) -> None:
-    payer = Payer(world, 2)
+def test_early_report_applies_to_a_payment_with_an_unusable_response(causeway: Causeway) -> None:
+    payer = Payer(causeway, 2)
     payer.report("ACSC")
     payer.bank_does(taken(2) | {"status": "XXXX"})
 
     unknown(payer.pay())
 
-    (payment,) = items(world, "payments")
+    (payment,) = items(causeway, "payments")
     assert payment["status"] == "ACSC"
 
 
 @VERSIONS
-def test_bank_error_with_a_payment_id_is_a_refusal(world: World, version: int) -> None:
-    payer = Payer(world, version)
+def test_bank_error_with_a_payment_id_is_a_refusal(causeway: Causeway, version: int) -> None:
+    payer = Payer(causeway, version)
     error = {"status": "error", "error_code": 1} if version == 1 else {"code": "LIMIT", "title": "too much"}
     payer.bank_does(error | {"payment_id": "P-1"})
 
     answer = payer.pay()
 
     assert (answer.status, "refused" in answer.body["title"]) == (502, True)
-    assert items(world, "payments") == []
+    assert items(causeway, "payments") == []

@@ -9,11 +9,11 @@ import pytest
 
 from chalicelib.foundation import metrics
 from chalicelib.openbanking.protocol import refusals
+from tests.causeway import Answer, Causeway
 from tests.dynamodb_calls import counted
 from tests.log_lines import Lines
 from tests.openbanking.key_holder import KeyHolder, secure
 from tests.openbanking.payer import PATHS, WEBHOOKS, Payer, order
-from tests.world import Answer, World
 
 ADDRESS, OTHER_ADDRESS = "192.0.2.7", "192.0.2.8"
 OAUTH = {
@@ -24,22 +24,22 @@ OAUTH = {
 }
 
 
-def give_limit(world: World, calls: int | None) -> None:
-    """Set the limit of the world's client, as the operator does."""
-    world.client = world.hub.openbanking.clients.update(world.client.client_id, calls_per_minute=calls).client
+def give_limit(causeway: Causeway, calls: int | None) -> None:
+    """Set the limit of the service's client, as the operator does."""
+    causeway.client = causeway.hub.openbanking.clients.update(causeway.client.client_id, calls_per_minute=calls).client
 
 
 @pytest.fixture
-def careful(world: World) -> World:
-    """A world whose client has a secret."""
-    made = world.hub.openbanking.clients.create(owner="a@example.com", title="Careful", secret=True)
-    world.client, world.client_secret = made.client, made.secret
-    return world
+def careful(causeway: Causeway) -> Causeway:
+    """A service whose client has a secret."""
+    made = causeway.hub.openbanking.clients.create(owner="a@example.com", title="Careful", secret=True)
+    causeway.client, causeway.client_secret = made.client, made.secret
+    return causeway
 
 
 @pytest.fixture
-def limited(careful: World) -> World:
-    """A world whose client has a secret, and may make two calls a minute."""
+def limited(careful: Causeway) -> Causeway:
+    """A service whose client has a secret, and may make two calls a minute."""
     give_limit(careful, 2)
     return careful
 
@@ -48,24 +48,24 @@ def exceeded(answer: Answer) -> bool:
     return answer.status == 429 and answer.body["code"] == "ACCESS_EXCEEDED" and "retry-after" in answer.headers
 
 
-def banks(world: World) -> Answer:
-    return world.tpp("GET", "/tpp/banks")
+def banks(causeway: Causeway) -> Answer:
+    return causeway.tpp("GET", "/tpp/banks")
 
 
-def statuses(world: World, times: int, call: Callable[[World], Answer] = banks) -> list[int]:
-    return [call(world).status for _ in range(times)]
+def statuses(causeway: Causeway, times: int, call: Callable[[Causeway], Answer] = banks) -> list[int]:
+    return [call(causeway).status for _ in range(times)]
 
 
-def name_client(world: World, address: str, headers: Mapping[str, str] | None = None) -> Answer:
+def name_client(causeway: Causeway, address: str, headers: Mapping[str, str] | None = None) -> Answer:
     """A call from an address that names the client."""
-    named = {"x-api-key": world.client.client_id, **(headers or {})}
-    return world.call("GET", "/tpp/banks", None, named, {"sourceIp": address})
+    named = {"x-api-key": causeway.client.client_id, **(headers or {})}
+    return causeway.call("GET", "/tpp/banks", None, named, {"sourceIp": address})
 
 
 # -- the refusal
 
 
-def test_call_above_the_limit_returns_429_with_the_seconds_to_wait(limited: World) -> None:
+def test_call_above_the_limit_returns_429_with_the_seconds_to_wait(limited: Causeway) -> None:
     assert statuses(limited, 2) == [200, 200]
 
     refused = banks(limited)
@@ -79,8 +79,8 @@ def test_call_above_the_limit_returns_429_with_the_seconds_to_wait(limited: Worl
     assert statuses(limited, 2) == [200, 429]
 
 
-def test_client_without_its_own_limit_has_the_default_limit(world: World) -> None:
-    stage = world.again(replace(world.hub.settings, client_calls=3))
+def test_client_without_its_own_limit_has_the_default_limit(causeway: Causeway) -> None:
+    stage = causeway.again(replace(causeway.hub.settings, client_calls=3))
     with stage.installed():
         assert statuses(stage, 4) == [200, 200, 200, 429]
 
@@ -90,24 +90,24 @@ def test_client_without_its_own_limit_has_the_default_limit(world: World) -> Non
         assert statuses(stage, 6) == [200, 200, 200, 200, 200, 429]
 
 
-def test_client_stored_by_an_earlier_version_has_no_limit_of_its_own(world: World) -> None:
-    item = world.hub.store.get("clients", {"client_id": world.client.client_id})
+def test_client_stored_by_an_earlier_version_has_no_limit_of_its_own(causeway: Causeway) -> None:
+    item = causeway.hub.store.get("clients", {"client_id": causeway.client.client_id})
 
     assert item is not None
     assert "calls_per_minute" not in item
-    assert world.hub.openbanking.clients.get(world.client.client_id).calls_per_minute is None
+    assert causeway.hub.openbanking.clients.get(causeway.client.client_id).calls_per_minute is None
 
 
-def test_each_process_counts_calls_separately(limited: World) -> None:
+def test_each_process_counts_calls_separately(limited: Causeway) -> None:
     assert statuses(limited, 3) == [200, 200, 429]
-    another = World(limited.another_process(), limited.banks)
+    another = Causeway(limited.another_process(), limited.banks)
     another.client, another.client_secret = limited.client, limited.client_secret
 
     with another.installed():
         assert statuses(another, 3) == [200, 200, 429]
 
 
-def test_each_client_has_its_own_limit(limited: World) -> None:
+def test_each_client_has_its_own_limit(limited: Causeway) -> None:
     assert statuses(limited, 3) == [200, 200, 429]
 
     made = limited.hub.openbanking.clients.create(owner="a@example.com", title="Other", secret=True)
@@ -117,7 +117,7 @@ def test_each_client_has_its_own_limit(limited: World) -> None:
 
 
 @pytest.mark.parametrize("path", OAUTH)
-def test_oauth_endpoints_return_429_with_temporarily_unavailable(limited: World, path: str) -> None:
+def test_oauth_endpoints_return_429_with_temporarily_unavailable(limited: Causeway, path: str) -> None:
     statuses(limited, 2)
 
     refused = limited.tpp("POST", path, form=OAUTH[path])
@@ -128,7 +128,7 @@ def test_oauth_endpoints_return_429_with_temporarily_unavailable(limited: World,
 
 
 def test_refused_call_is_logged_and_counted_in_a_metric(
-    limited: World, lines: Lines, monkeypatch: pytest.MonkeyPatch
+    limited: Causeway, lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written: list[str] = []
     monkeypatch.setattr(metrics, "_output", written.append)
@@ -140,7 +140,7 @@ def test_refused_call_is_logged_and_counted_in_a_metric(
     assert any('"CallsOverLimit":[1]' in text and '"Limit":"client"' in text for text in written)
 
 
-def test_client_activity_counts_refused_calls_as_limit_errors(limited: World) -> None:
+def test_client_activity_counts_refused_calls_as_limit_errors(limited: Causeway) -> None:
     assert statuses(limited, 4) == [200, 200, 429, 429]
 
     hour = limited.hub.statistics.activity.of_client(limited.client.client_id).hours[-1]
@@ -150,7 +150,7 @@ def test_client_activity_counts_refused_calls_as_limit_errors(limited: World) ->
 # -- where it stands in the order of checks
 
 
-def test_call_above_the_limit_costs_one_read_and_reaches_no_bank(careful: World) -> None:
+def test_call_above_the_limit_costs_one_read_and_reaches_no_bank(careful: Causeway) -> None:
     bearer = careful.tokens(2)["access_token"]
     careful.banks[2].answers["/v2_accounts"] = lambda sent: {"accounts": []}
     give_limit(careful, 1)
@@ -168,7 +168,7 @@ def test_call_above_the_limit_costs_one_read_and_reaches_no_bank(careful: World)
 @pytest.mark.parametrize("kind", PATHS)
 @pytest.mark.parametrize("later", [{}, {"prefer": "respond-async"}], ids=["at once", "later"])
 def test_payment_above_the_limit_spends_nothing_and_can_be_repeated(
-    careful: World, kind: str, later: dict[str, str]
+    careful: Causeway, kind: str, later: dict[str, str]
 ) -> None:
     payer = Payer(careful, 2, kind, "reusable" if kind == "direct" else "one_time")
     give_limit(careful, 1)
@@ -185,7 +185,7 @@ def test_payment_above_the_limit_spends_nothing_and_can_be_repeated(
     assert pay().status == (202 if later else 200)
 
 
-def test_deferred_call_counts_toward_the_limit(limited: World) -> None:
+def test_deferred_call_counts_toward_the_limit(limited: Causeway) -> None:
     headers, payment = {"prefer": "respond-async"}, order(limited, 2, "direct")
 
     answers = [limited.tpp("POST", PATHS["direct"], payment, headers=headers).status for _ in range(3)]
@@ -193,7 +193,7 @@ def test_deferred_call_counts_toward_the_limit(limited: World) -> None:
     assert answers == [202, 202, 429]
 
 
-def test_unauthenticated_calls_do_not_count_toward_the_limit(limited: World) -> None:
+def test_unauthenticated_calls_do_not_count_toward_the_limit(limited: Causeway) -> None:
     wrong = {"authorization": "Basic " + "d3Jvbmc6d3Jvbmc="}
     for _ in range(5):
         assert name_client(limited, ADDRESS).status == 401
@@ -203,45 +203,45 @@ def test_unauthenticated_calls_do_not_count_toward_the_limit(limited: World) -> 
     assert statuses(limited, 3) == [200, 200, 429]
 
 
-def test_replayed_assertion_does_not_count_toward_the_limit(world: World) -> None:
+def test_replayed_assertion_does_not_count_toward_the_limit(causeway: Causeway) -> None:
     holder = KeyHolder()
-    secure(world, holder)
-    give_limit(world, 2)
-    headers = {"x-client-assertion": holder.assertion(world)}
+    secure(causeway, holder)
+    give_limit(causeway, 2)
+    headers = {"x-client-assertion": holder.assertion(causeway)}
 
-    answers = [world.tpp("GET", "/tpp/banks", headers=headers).status for _ in range(4)]
+    answers = [causeway.tpp("GET", "/tpp/banks", headers=headers).status for _ in range(4)]
 
     assert answers == [200, 401, 401, 401]
-    headers = {"x-client-assertion": holder.assertion(world)}
-    assert world.tpp("GET", "/tpp/banks", headers=headers).status == 200
+    headers = {"x-client-assertion": holder.assertion(causeway)}
+    assert causeway.tpp("GET", "/tpp/banks", headers=headers).status == 200
 
 
-def test_a_call_with_several_proofs_counts_once(world: World) -> None:
+def test_a_call_with_several_proofs_counts_once(causeway: Causeway) -> None:
     holder = KeyHolder()
-    secure(world, holder, dpop_bound_access_tokens=True)
-    token = holder.tokens(world)["access_token"]
-    give_limit(world, 2)
-    world.clock.advance(60)
+    secure(causeway, holder, dpop_bound_access_tokens=True)
+    token = holder.tokens(causeway)["access_token"]
+    give_limit(causeway, 2)
+    causeway.clock.advance(60)
 
-    assert [holder.read(world, token).status for _ in range(3)] == [200, 200, 429]
+    assert [holder.read(causeway, token).status for _ in range(3)] == [200, 200, 429]
 
 
 # -- clients without a secret
 
 
-def test_calls_that_only_name_a_client_count_per_ip_address(world: World) -> None:
-    bearer = world.tokens(2)["access_token"]
-    give_limit(world, 2)
-    world.clock.advance(60)
+def test_calls_that_only_name_a_client_count_per_ip_address(causeway: Causeway) -> None:
+    bearer = causeway.tokens(2)["access_token"]
+    give_limit(causeway, 2)
+    causeway.clock.advance(60)
 
-    assert [name_client(world, ADDRESS).status for _ in range(3)] == [200, 200, 429]
+    assert [name_client(causeway, ADDRESS).status for _ in range(3)] == [200, 200, 429]
 
-    assert name_client(world, OTHER_ADDRESS).status == 200
-    consents = [world.tpp("GET", "/tpp/consent", bearer=bearer).status for _ in range(3)]
+    assert name_client(causeway, OTHER_ADDRESS).status == 200
+    consents = [causeway.tpp("GET", "/tpp/consent", bearer=bearer).status for _ in range(3)]
     assert consents == [200, 200, 429]
 
 
-def test_authorization_endpoint_redirects_the_psu_despite_the_client_limit(limited: World) -> None:
+def test_authorization_endpoint_redirects_the_psu_despite_the_client_limit(limited: Causeway) -> None:
     assert statuses(limited, 3) == [200, 200, 429]
     query = f"response_type=code&client_id={limited.client.client_id}&bic=BETADEF1&scope=accounts"
 

@@ -10,12 +10,12 @@ import pytest
 from chalicelib.bootstrap import PLANS
 from chalicelib.foundation.http.outbound import Reply, TimedOut
 from chalicelib.foundation.jsontext import Number
+from tests.causeway import IBAN, Answer, Causeway, Sent
 from tests.log_lines import Lines
 from tests.openbanking.deferred_calls import ACCOUNTS, DOWN, LATER, Died, Question, accepted, dies, looked_up
 from tests.openbanking.examples import BY_WEBHOOK, OTHER_IBAN, ROWS, Row, spelled
 from tests.openbanking.payer import Payer
 from tests.openbanking.stage import Stage, error_of
-from tests.world import IBAN, Answer, Sent, World
 
 ALL_ROWS = pytest.mark.parametrize("row", ROWS, ids=str)
 DAY = 24 * 3600
@@ -23,16 +23,16 @@ RELAY = PLANS["relay"]
 
 
 @pytest.fixture
-def question(world: World) -> Question:
-    return Question(world)
+def question(causeway: Causeway) -> Question:
+    return Question(causeway)
 
 
 # -- every call
 
 
 @ALL_ROWS
-def test_deferred_call_is_queued_runs_and_returns_the_immediate_response(world: World, row: Row) -> None:
-    stage, request_id = Stage(world), str(uuid.uuid4())
+def test_deferred_call_is_queued_runs_and_returns_the_immediate_response(causeway: Causeway, row: Row) -> None:
+    stage, request_id = Stage(causeway), str(uuid.uuid4())
     waited = stage.ask(row, headers={"x-request-id": str(uuid.uuid4())})
     assert waited.status == 200
     (sent_at_once,) = stage.received(row)
@@ -43,7 +43,7 @@ def test_deferred_call_is_queued_runs_and_returns_the_immediate_response(world: 
     assert stage.received(row) == []
 
     def fetched() -> Answer:
-        return looked_up(world, accepted_id, bearer)
+        return looked_up(causeway, accepted_id, bearer)
 
     seen = [fetched().body]
 
@@ -52,7 +52,7 @@ def test_deferred_call_is_queued_runs_and_returns_the_immediate_response(world: 
         return row.answer
 
     stage.bank(row).answers[row.webhook] = answer
-    world.hub.delivery.worker.attempt(accepted_id)
+    causeway.hub.delivery.worker.attempt(accepted_id)
 
     assert seen == [{"state": state, "status": None, "body": None} for state in ("queued", "running")]
     assert spelled(fetched().text) == {"state": "done", "status": ("200",), "body": spelled(waited.text)}
@@ -63,16 +63,16 @@ def test_deferred_call_is_queued_runs_and_returns_the_immediate_response(world: 
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_deferred_account_list_withholds_unapproved_accounts(world: World, version: int) -> None:
-    row, bearer = ACCOUNTS[version], Stage(world).bearer_for(version, ibans=[IBAN])
+def test_deferred_account_list_withholds_unapproved_accounts(causeway: Causeway, version: int) -> None:
+    row, bearer = ACCOUNTS[version], Stage(causeway).bearer_for(version, ibans=[IBAN])
     mine = row.answer["accounts"][0]
     answer = row.answer | {"accounts": [mine, mine | {"iban": OTHER_IBAN}]}
-    world.banks[version].answers[row.webhook] = lambda sent: answer
+    causeway.banks[version].answers[row.webhook] = lambda sent: answer
 
-    request_id = accepted(world.tpp("GET", "/tpp/accounts", bearer=bearer, headers=LATER))
-    world.hub.delivery.worker.attempt(request_id)
+    request_id = accepted(causeway.tpp("GET", "/tpp/accounts", bearer=bearer, headers=LATER))
+    causeway.hub.delivery.worker.attempt(request_id)
 
-    found = looked_up(world, request_id, bearer).body["body"]["accounts"]
+    found = looked_up(causeway, request_id, bearer).body["body"]["accounts"]
     assert [account["iban"] for account in found] == [IBAN]
 
 
@@ -80,47 +80,47 @@ REFUSED = ["/accounts", "/funds_confirmations", "/v2_accounts", "/v2_account_tra
 
 
 @pytest.mark.parametrize("row", [BY_WEBHOOK[webhook] for webhook in REFUSED], ids=str)
-def test_deferred_call_returns_a_bank_refusal_like_an_immediate_call(world: World, row: Row) -> None:
-    stage, headers = Stage(world), {"x-request-id": str(uuid.uuid4())}
+def test_deferred_call_returns_a_bank_refusal_like_an_immediate_call(causeway: Causeway, row: Row) -> None:
+    stage, headers = Stage(causeway), {"x-request-id": str(uuid.uuid4())}
     said = b'{"status":"error","error_code":77,"message":"no"}' if row.version == 1 else b'{"code":"NO","title":"no"}'
     refusal = Reply(400, said, {}, 0.01)
     waited = stage.ask(row, answer=refusal, headers=headers)
 
     accepted_id = accepted(stage.ask(row, answer=refusal, headers=headers | LATER))
-    world.hub.delivery.worker.attempt(accepted_id)
-    world.hub.delivery.worker.attempt(accepted_id)
+    causeway.hub.delivery.worker.attempt(accepted_id)
+    causeway.hub.delivery.worker.attempt(accepted_id)
 
     assert error_of(waited)[:2] == (502, "ASPSP_UNKNOWN_ERROR")
-    fetched = looked_up(world, accepted_id, stage.bearer(row.version)).body
+    fetched = looked_up(causeway, accepted_id, stage.bearer(row.version)).body
     assert fetched == {"state": "failed", "status": 502, "body": waited.body}
     assert len(stage.received(row)) == 1
 
 
 @pytest.mark.parametrize("kind", ["single", "direct"])
-def test_reported_version_1_payment_status_is_returned_at_once(world: World, kind: str) -> None:
-    payer = Payer(world, 1, kind)
+def test_reported_version_1_payment_status_is_returned_at_once(causeway: Causeway, kind: str) -> None:
+    payer = Payer(causeway, 1, kind)
     payer.pay()
     bic = f"&bic={payer.side.bank.bic}" if kind == "direct" else ""
 
-    answer = world.tpp("GET", f"/tpp/payment_status?payment_id=P-1{bic}", bearer=payer.bearer, headers=LATER)
+    answer = causeway.tpp("GET", f"/tpp/payment_status?payment_id=P-1{bic}", bearer=payer.bearer, headers=LATER)
 
     assert (answer.status, answer.body["payment_status"]) == (200, 1)
     assert "preference-applied" not in answer.headers
-    assert world.recorded() == []
+    assert causeway.recorded() == []
 
 
 @pytest.mark.parametrize("kind", ["single", "direct"])
-def test_spent_bearer_and_client_of_a_direct_payment_fetch_a_deferred_status(world: World, kind: str) -> None:
-    payer = Payer(world, 2, kind, "one_time")
+def test_spent_bearer_and_client_of_a_direct_payment_fetch_a_deferred_status(causeway: Causeway, kind: str) -> None:
+    payer = Payer(causeway, 2, kind, "one_time")
     payer.pay()
     payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
     bic = f"&bic={payer.side.bank.bic}" if kind == "direct" else ""
 
     path = f"/tpp/payment_status?payment_id=P-1{bic}"
-    accepted_id = accepted(world.tpp("GET", path, bearer=payer.bearer, headers=LATER))
-    world.hub.delivery.worker.attempt(accepted_id)
+    accepted_id = accepted(causeway.tpp("GET", path, bearer=payer.bearer, headers=LATER))
+    causeway.hub.delivery.worker.attempt(accepted_id)
 
-    fetched = looked_up(world, accepted_id, payer.bearer).body
+    fetched = looked_up(causeway, accepted_id, payer.bearer).body
     assert fetched["body"] == {"payment_id": "P-1", "transaction_status": "ACSC"}
 
 
@@ -143,12 +143,12 @@ def test_other_preferences_are_ignored(question: Question) -> None:
         answer = question.at_once(prefer=preference)
         assert (answer.status, "preference-applied" in answer.headers) == (200, False), preference
 
-    assert len(question.world.recorded()) == 1
+    assert len(question.causeway.recorded()) == 1
 
 
 def test_calls_without_a_bank_ignore_respond_async(question: Question) -> None:
     for path in ("/tpp/consent", "/tpp/banks", "/tpp/scope?bic=ALPHGB21"):
-        answer = question.world.tpp("GET", path, bearer=question.bearer, headers=LATER)
+        answer = question.causeway.tpp("GET", path, bearer=question.bearer, headers=LATER)
         assert (answer.status, "preference-applied" in answer.headers) == (200, False), path
 
 
@@ -173,15 +173,15 @@ WRONG_CALLS: dict[str, tuple[int, str, dict[str, Any]]] = {
 
 @pytest.mark.parametrize(("status", "code", "wrong"), WRONG_CALLS.values(), ids=WRONG_CALLS)
 def test_invalid_deferred_call_is_rejected_at_once_and_not_recorded(
-    world: World, status: int, code: str, wrong: dict[str, Any]
+    causeway: Causeway, status: int, code: str, wrong: dict[str, Any]
 ) -> None:
-    members = {"path": "/tpp/accounts", "bearer": world.tokens(1)["access_token"], **wrong}
+    members = {"path": "/tpp/accounts", "bearer": causeway.tokens(1)["access_token"], **wrong}
     headers = LATER | members.pop("headers", {})
 
-    answer = world.tpp("GET", members.pop("path"), headers=headers, **members)
+    answer = causeway.tpp("GET", members.pop("path"), headers=headers, **members)
 
     assert error_of(answer)[:2] == (status, code)
-    assert (world.recorded(), world.banks[1].received) == ([], [])
+    assert (causeway.recorded(), causeway.banks[1].received) == ([], [])
 
 
 # -- who may fetch it
@@ -191,28 +191,28 @@ def test_every_bearer_of_the_consent_can_fetch_the_outcome(question: Question) -
     question.attempt()
 
     for bearer in (question.bearer, question.refreshed()):
-        assert looked_up(question.world, question.request_id, bearer).body["state"] == "done"
+        assert looked_up(question.causeway, question.request_id, bearer).body["state"] == "done"
 
 
 def test_bearer_of_another_consent_returns_404(question: Question) -> None:
-    other = question.world.tokens(1)["access_token"]
+    other = question.causeway.tokens(1)["access_token"]
 
-    assert error_of(looked_up(question.world, question.request_id, other))[:2] == (404, "RESOURCE_UNKNOWN")
+    assert error_of(looked_up(question.causeway, question.request_id, other))[:2] == (404, "RESOURCE_UNKNOWN")
 
 
 def test_another_client_cannot_fetch_the_outcome(question: Question) -> None:
-    world = question.world
-    world.client = world.hub.openbanking.clients.create(owner="x@example.com", title="Other").client
-    other = world.tokens(1)["access_token"]
+    causeway = question.causeway
+    causeway.client = causeway.hub.openbanking.clients.create(owner="x@example.com", title="Other").client
+    other = causeway.tokens(1)["access_token"]
 
     for bearer in (other, None):
-        assert error_of(looked_up(world, question.request_id, bearer))[:2] == (404, "RESOURCE_UNKNOWN")
-    stolen = looked_up(world, question.request_id, question.bearer)
+        assert error_of(looked_up(causeway, question.request_id, bearer))[:2] == (404, "RESOURCE_UNKNOWN")
+    stolen = looked_up(causeway, question.request_id, question.bearer)
     assert error_of(stolen)[:2] == (401, "AUTHENTICATION_REQUIRED")
 
 
 def test_outcome_of_a_call_with_a_bearer_returns_401_without_one(question: Question) -> None:
-    answer = looked_up(question.world, question.request_id)
+    answer = looked_up(question.causeway, question.request_id)
 
     assert error_of(answer)[:2] == (401, "AUTHENTICATION_REQUIRED")
     assert "www-authenticate" in answer.headers
@@ -220,57 +220,57 @@ def test_outcome_of_a_call_with_a_bearer_returns_401_without_one(question: Quest
 
 def test_bearer_of_a_revoked_consent_returns_401(question: Question) -> None:
     question.attempt()
-    question.world.tpp("POST", "/tpp/token/revoke", {"token": question.bearer})
+    question.causeway.tpp("POST", "/tpp/token/revoke", {"token": question.bearer})
 
-    assert looked_up(question.world, question.request_id, question.bearer).status == 401
+    assert looked_up(question.causeway, question.request_id, question.bearer).status == 401
 
 
-def test_only_its_client_can_fetch_the_outcome_of_a_direct_payment(world: World) -> None:
-    payer = Payer(world, 2, "direct")
-    accepted_id = accepted(Stage(world).ask(BY_WEBHOOK["/v2_payment_direct_single"], headers=LATER))
+def test_only_its_client_can_fetch_the_outcome_of_a_direct_payment(causeway: Causeway) -> None:
+    payer = Payer(causeway, 2, "direct")
+    accepted_id = accepted(Stage(causeway).ask(BY_WEBHOOK["/v2_payment_direct_single"], headers=LATER))
     payer.bank_does(BY_WEBHOOK["/v2_payment_direct_single"].answer)
-    world.hub.delivery.worker.attempt(accepted_id)
-    bearer = world.tokens(1)["access_token"]
+    causeway.hub.delivery.worker.attempt(accepted_id)
+    bearer = causeway.tokens(1)["access_token"]
 
-    assert [looked_up(world, accepted_id, each).body["state"] for each in (None, bearer)] == ["done", "done"]
-    assert looked_up(world, accepted_id, client_id="").status == 401
-    world.client = world.hub.openbanking.clients.create(owner="x@example.com", title="Other").client
-    assert error_of(looked_up(world, accepted_id))[:2] == (404, "RESOURCE_UNKNOWN")
+    assert [looked_up(causeway, accepted_id, each).body["state"] for each in (None, bearer)] == ["done", "done"]
+    assert looked_up(causeway, accepted_id, client_id="").status == 401
+    causeway.client = causeway.hub.openbanking.clients.create(owner="x@example.com", title="Other").client
+    assert error_of(looked_up(causeway, accepted_id))[:2] == (404, "RESOURCE_UNKNOWN")
 
 
 def test_unknown_request_id_returns_404(question: Question) -> None:
     for request_id in ("nonsense", "x" * 65, "receiver%23bank%23ALPHGB21", "%00"):
-        answer = looked_up(question.world, request_id, question.bearer)
+        answer = looked_up(question.causeway, request_id, question.bearer)
         assert error_of(answer)[:2] == (404, "RESOURCE_UNKNOWN"), request_id
 
 
 def test_delivery_that_is_no_request_returns_404(question: Question) -> None:
-    world = question.world
-    world.wants_events()
-    event = world.hub.openbanking.tpp_events.send_test(world.client)
-    world.tpp("POST", "/tpp/token/revoke", {"token": world.tokens(1)["access_token"]})
+    causeway = question.causeway
+    causeway.wants_events()
+    event = causeway.hub.openbanking.tpp_events.send_test(causeway.client)
+    causeway.tpp("POST", "/tpp/token/revoke", {"token": causeway.tokens(1)["access_token"]})
 
-    (notice,) = world.recorded("revoke_token")
+    (notice,) = causeway.recorded("revoke_token")
     for delivery_id in (event, notice.delivery_id):
         for bearer in (question.bearer, None):
-            assert error_of(looked_up(world, delivery_id, bearer))[:2] == (404, "RESOURCE_UNKNOWN")
+            assert error_of(looked_up(causeway, delivery_id, bearer))[:2] == (404, "RESOURCE_UNKNOWN")
 
 
 def test_request_query_with_parameters_returns_400(question: Question) -> None:
-    answer = question.world.tpp("GET", f"/tpp/requests/{question.request_id}?x=1", bearer=question.bearer)
+    answer = question.causeway.tpp("GET", f"/tpp/requests/{question.request_id}?x=1", bearer=question.bearer)
 
     assert error_of(answer)[:2] == (400, "PARAMETER_NOT_CONSISTENT")
 
 
 def test_outcome_expires_after_a_day(question: Question) -> None:
     question.attempt()
-    question.world.clock.advance(DAY - 1)
+    question.causeway.clock.advance(DAY - 1)
     bearer = question.refreshed()
-    assert looked_up(question.world, question.request_id, bearer).body["state"] == "done"
+    assert looked_up(question.causeway, question.request_id, bearer).body["state"] == "done"
 
-    question.world.clock.advance(1)
+    question.causeway.clock.advance(1)
 
-    assert error_of(looked_up(question.world, question.request_id, bearer))[:2] == (404, "RESOURCE_UNKNOWN")
+    assert error_of(looked_up(question.causeway, question.request_id, bearer))[:2] == (404, "RESOURCE_UNKNOWN")
 
 
 # -- a bank that does not answer
@@ -278,24 +278,24 @@ def test_outcome_expires_after_a_day(question: Question) -> None:
 
 def asked(question: Question) -> list[int]:
     """How old the question was, in seconds, each time the bank got it until it was over."""
-    ages, began = [], question.world.clock.time()
-    while (delivery := question.world.delivery(question.request_id)).state == "due":
-        question.world.clock.advance(max((delivery.due_at or 0) - question.world.clock.time(), 0))
+    ages, began = [], question.causeway.clock.time()
+    while (delivery := question.causeway.delivery(question.request_id)).state == "due":
+        question.causeway.clock.advance(max((delivery.due_at or 0) - question.causeway.clock.time(), 0))
         before = len(question.side.received)
         question.attempt()
-        ages += [question.world.clock.time() - began] * (len(question.side.received) - before)
+        ages += [question.causeway.clock.time() - began] * (len(question.side.received) - before)
     return ages
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_failed_bank_call_is_retried_until_it_succeeds(world: World, version: int) -> None:
-    question = Question(world, version)
+def test_failed_bank_call_is_retried_until_it_succeeds(causeway: Causeway, version: int) -> None:
+    question = Question(causeway, version)
     for failure in (DOWN, TimedOut("no answer came in time"), Reply(503, b"", {}, 0)):
         question.bank_gives(failure)
         question.attempt()
-        delivery = world.delivery(question.request_id)
+        delivery = causeway.delivery(question.request_id)
         assert question.outcome() == {"state": "queued", "status": None, "body": None}
-        world.clock.advance((delivery.due_at or 0) - world.clock.time())
+        causeway.clock.advance((delivery.due_at or 0) - causeway.clock.time())
     question.bank_gives(question.row.answer)
     question.attempt()
 
@@ -314,13 +314,13 @@ def test_bank_call_is_retried_for_at_most_5_minutes(question: Question) -> None:
     outcome = question.outcome()
     assert (outcome["state"], outcome["status"]) == ("failed", 502)
     assert outcome["body"]["code"] == waited["code"]
-    question.world.clock.advance(3600)
+    question.causeway.clock.advance(3600)
     question.attempt()
     assert len(question.side.received) == 1 + len(ages)
 
 
 def test_call_without_an_attempt_in_5_minutes_fails_unsent(question: Question) -> None:
-    question.world.clock.advance(RELAY.lasts + 1)
+    question.causeway.clock.advance(RELAY.lasts + 1)
     question.attempt()
 
     outcome = question.outcome()
@@ -333,11 +333,11 @@ def test_call_without_an_attempt_in_5_minutes_fails_unsent(question: Question) -
 def test_open_circuit_postpones_a_call_without_counting_an_attempt(question: Question) -> None:
     bic = question.side.bank.bic
     for _ in range(5):
-        question.world.hub.openbanking.bank_client.breaker.record_failure(bic)
+        question.causeway.hub.openbanking.bank_client.breaker.record_failure(bic)
 
     question.attempt()
 
-    delivery = question.world.delivery(question.request_id)
+    delivery = question.causeway.delivery(question.request_id)
     assert delivery.state == "due"
     assert delivery.attempts == 0
     assert question.side.received == []
@@ -352,10 +352,10 @@ def test_another_worker_retries_a_call_whose_worker_died(question: Question) -> 
     assert question.outcome()["state"] == "running"
     question.bank_gives(question.row.answer)
 
-    question.world.clock.advance(59)
+    question.causeway.clock.advance(59)
     question.attempt()
     assert len(question.side.received) == 1
-    question.world.clock.advance(1)
+    question.causeway.clock.advance(1)
     assert question.outcome()["state"] == "queued"
     question.attempt()
     assert question.outcome()["state"] == "done"
@@ -365,7 +365,7 @@ def test_another_worker_retries_a_call_whose_worker_died(question: Question) -> 
 
 
 def test_call_of_a_revoked_consent_is_not_sent(question: Question) -> None:
-    question.world.tpp("POST", "/tpp/token/revoke", {"token": question.bearer})
+    question.causeway.tpp("POST", "/tpp/token/revoke", {"token": question.bearer})
 
     question.attempt()
 
@@ -373,7 +373,7 @@ def test_call_of_a_revoked_consent_is_not_sent(question: Question) -> None:
 
 
 def test_call_of_an_inactive_client_is_not_sent(question: Question) -> None:
-    clients, client_id = question.world.hub.openbanking.clients, question.world.client.client_id
+    clients, client_id = question.causeway.hub.openbanking.clients, question.causeway.client.client_id
     clients.deactivate(client_id)
     question.attempt()
     clients.activate(client_id)
@@ -386,7 +386,7 @@ def test_call_of_an_inactive_client_is_not_sent(question: Question) -> None:
 
 
 def test_call_to_an_inactive_bank_is_not_sent(question: Question) -> None:
-    banks, bic = question.world.hub.openbanking.banks, question.side.bank.bic
+    banks, bic = question.causeway.hub.openbanking.banks, question.side.bank.bic
     banks.change(bic, active=False)
     banks._forget()
     try:
@@ -405,16 +405,16 @@ def test_call_to_an_inactive_bank_is_not_sent(question: Question) -> None:
 # -- what is kept
 
 
-def test_request_and_response_are_stored_encrypted_and_not_logged(world: World, lines: Lines) -> None:
-    stage, row = Stage(world), BY_WEBHOOK["/funds_confirmations"]
+def test_request_and_response_are_stored_encrypted_and_not_logged(causeway: Causeway, lines: Lines) -> None:
+    stage, row = Stage(causeway), BY_WEBHOOK["/funds_confirmations"]
     accepted_id = accepted(stage.ask(row, headers=LATER | {"psu-ip-address": "192.0.2.7"}))
-    question = Question(world)
+    question = Question(causeway)
     question.bank_gives({"status": "success", "accounts": [ACCOUNTS[1].answer["accounts"][0] | {"name": "nobody's"}]})
     for delivery_id in (accepted_id, question.request_id):
-        world.hub.delivery.worker.attempt(delivery_id)
+        causeway.hub.delivery.worker.attempt(delivery_id)
 
     assert question.outcome()["body"]["accounts"][0]["name"] == "nobody's"
-    stored = repr(list(world.hub.store.scan("deliveries")))
+    stored = repr(list(causeway.hub.store.scan("deliveries")))
     for hidden in (IBAN, "12.50", "192.0.2.7", "nobody's", "funds_available"):
         assert hidden not in stored
         assert hidden not in lines.text
@@ -428,6 +428,6 @@ def test_response_of_4_9_mb_is_stored_completely(question: Question) -> None:
 
     (kept,) = question.outcome()["body"]["accounts"]
     assert (len(kept["note"]), str(kept["balance"])) == (4_900_000, "0.10")
-    delivery = question.world.delivery(question.request_id)
+    delivery = question.causeway.delivery(question.request_id)
     assert delivery.answer is not None
     assert delivery.answer["parts"] > 10

@@ -11,11 +11,11 @@ from chalicelib.delivery.delivery_record import Delivery
 from chalicelib.delivery.recorded_exchange import MASK
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.http.outbound import NotReached, Reply, TimedOut
+from tests.causeway import Causeway, Sent
 from tests.openbanking.circuits import opened
 from tests.openbanking.deferred_calls import Question
 from tests.openbanking.deferred_payments import LaterPayer
 from tests.openbanking.payer import WEBHOOKS, taken
-from tests.world import Sent, World
 
 COOKIE = "session=what-nobody-is-shown"
 PSU_ADDRESS = "192.0.2.77"
@@ -34,44 +34,44 @@ def telling(status: int, body: Any) -> Told:
     return answer
 
 
-def asked(world: World, version: int, told: Told) -> list[Sent]:
+def asked(causeway: Causeway, version: int, told: Told) -> list[Sent]:
     """A question to a bank, attempted once."""
-    question = Question(world, version, **{"psu-ip-address": PSU_ADDRESS})
+    question = Question(causeway, version, **{"psu-ip-address": PSU_ADDRESS})
     question.side.answers[question.row.webhook] = told
     question.attempt()
     return question.side.received
 
 
-def paid(world: World, version: int, told: Told) -> list[Sent]:
+def paid(causeway: Causeway, version: int, told: Told) -> list[Sent]:
     """A payment at a bank, attempted once."""
-    payer = LaterPayer(world, version)
+    payer = LaterPayer(causeway, version)
     payer.headers["psu-ip-address"] = PSU_ADDRESS
     payer.side.answers[WEBHOOKS[version, "single"]] = told
     payer.attempt(payer.order())
     return payer.side.received
 
 
-def revoked(world: World, version: int, told: Told) -> list[Sent]:
+def revoked(causeway: Causeway, version: int, told: Told) -> list[Sent]:
     """A revocation that a bank is told of, once."""
-    world.banks[version].answers["/revoke_token"] = told
-    world.tpp("POST", "/tpp/token/revoke", {"token": world.tokens(version)["access_token"]})
-    (notice,) = world.recorded("revoke_token")
-    world.hub.delivery.worker.attempt(notice.delivery_id)
-    return world.banks[version].received
+    causeway.banks[version].answers["/revoke_token"] = told
+    causeway.tpp("POST", "/tpp/token/revoke", {"token": causeway.tokens(version)["access_token"]})
+    (notice,) = causeway.recorded("revoke_token")
+    causeway.hub.delivery.worker.attempt(notice.delivery_id)
+    return causeway.banks[version].received
 
 
-def notified(world: World, version: int, told: Told) -> list[Sent]:
+def notified(causeway: Causeway, version: int, told: Told) -> list[Sent]:
     """An event that a client is told of, once; its secret is being replaced."""
-    world.wants_events()
-    world.hub.openbanking.clients.rotate_events_secret(world.client.client_id, 3600)
+    causeway.wants_events()
+    causeway.hub.openbanking.clients.rotate_events_secret(causeway.client.client_id, 3600)
 
     def answer(sent: Sent) -> Reply:
-        world.receiver.received.append(sent)
+        causeway.receiver.received.append(sent)
         return told(sent)
 
-    world.receiver.answer = answer  # type: ignore[method-assign]
-    world.hub.delivery.worker.attempt(world.hub.openbanking.tpp_events.send_test(world.client))
-    return world.receiver.received
+    causeway.receiver.answer = answer  # type: ignore[method-assign]
+    causeway.hub.delivery.worker.attempt(causeway.hub.openbanking.tpp_events.send_test(causeway.client))
+    return causeway.receiver.received
 
 
 GOOD: dict[str, dict[int, Any]] = {
@@ -80,7 +80,7 @@ GOOD: dict[str, dict[int, Any]] = {
     "revoke_token": {1: {"status": "success"}, 2: {"status": "success"}},
     "event": {1: {}, 2: {}},
 }
-ATTEMPTED: Mapping[str, Callable[[World, int, Told], list[Sent]]] = {
+ATTEMPTED: Mapping[str, Callable[[Causeway, int, Told], list[Sent]]] = {
     "relay": asked,
     "payment": paid,
     "revoke_token": revoked,
@@ -89,22 +89,22 @@ ATTEMPTED: Mapping[str, Callable[[World, int, Told], list[Sent]]] = {
 KINDS = pytest.mark.parametrize("kind", ATTEMPTED)
 
 
-def attempted(world: World, kind: str, version: int, told: Told) -> tuple[list[Sent], Delivery]:
+def attempted(causeway: Causeway, kind: str, version: int, told: Told) -> tuple[list[Sent], Delivery]:
     """What its receiver got by one attempt at a delivery, and the record of it."""
-    sent = ATTEMPTED[kind](world, version, told)
-    return sent, world.recorded(kind)[0]
+    sent = ATTEMPTED[kind](causeway, version, told)
+    return sent, causeway.recorded(kind)[0]
 
 
 @pytest.mark.parametrize(("version", "status"), [(1, 200), (2, 503)])
 @KINDS
 def test_delivery_records_mask_credentials_sent_or_echoed_in_headers(
-    world: World, kind: str, version: int, status: int
+    causeway: Causeway, kind: str, version: int, status: int
 ) -> None:
-    ((sent,), delivery) = attempted(world, kind, version, telling(status, GOOD[kind][version]))
+    ((sent,), delivery) = attempted(causeway, kind, version, telling(status, GOOD[kind][version]))
 
     untold = [sent.headers[name] for name in UNTOLD if name in sent.headers]
     parts = [part.rpartition(".")[2] for value in untold for part in value.replace(",", " ").split()]
-    stored = repr(list(world.hub.store.scan("deliveries")))
+    stored = repr(list(causeway.hub.store.scan("deliveries")))
     assert (delivery.last["status"], len(untold) > 0) == (status, True)
     assert [secret for secret in (*untold, *parts, COOKIE) if len(secret) > 4 and secret in stored] == []
     assert delivery.last["sent"] == {
@@ -117,49 +117,49 @@ def test_delivery_records_mask_credentials_sent_or_echoed_in_headers(
 
 
 @KINDS
-def test_attempt_without_a_response_records_the_sent_headers(world: World, kind: str) -> None:
+def test_attempt_without_a_response_records_the_sent_headers(causeway: Causeway, kind: str) -> None:
     def fails(sent: Sent) -> Any:
         raise TimedOut("late")
 
-    ((sent,), delivery) = attempted(world, kind, 1, fails)
+    ((sent,), delivery) = attempted(causeway, kind, 1, fails)
 
     assert [*delivery.last["sent"]] == [name.lower() for name in sent.headers]
     assert "received" not in delivery.last
 
 
 @KINDS
-def test_attempt_without_a_connection_records_no_headers(world: World, kind: str) -> None:
+def test_attempt_without_a_connection_records_no_headers(causeway: Causeway, kind: str) -> None:
     def fails(sent: Sent) -> Any:
         raise NotReached("no connection could be made")
 
-    _, delivery = attempted(world, kind, 1, fails)
+    _, delivery = attempted(causeway, kind, 1, fails)
 
     assert delivery.last["error"] == "no connection could be made"
     assert delivery.last.keys() == {"at", "milliseconds", "error"}
 
 
 @pytest.mark.parametrize("kind", ["relay", "payment", "revoke_token"])
-def test_open_circuit_adds_no_attempt_to_the_record(world: World, kind: str) -> None:
+def test_open_circuit_adds_no_attempt_to_the_record(causeway: Causeway, kind: str) -> None:
     unused = telling(200, GOOD[kind][1])
-    opened(world, 1)
+    opened(causeway, 1)
 
-    sent, delivery = attempted(world, kind, 1, unused)
+    sent, delivery = attempted(causeway, kind, 1, unused)
 
     assert (sent, delivery.history) == ([], ())
 
 
 @KINDS
-def test_unusable_response_is_recorded_with_its_headers(world: World, kind: str) -> None:
+def test_unusable_response_is_recorded_with_its_headers(causeway: Causeway, kind: str) -> None:
     status = 500 if kind == "event" else 200
-    _, delivery = attempted(world, kind, 2, lambda sent: Reply(status, b"<html>", {"Server": "proxy/1.0"}, 0.01))
+    _, delivery = attempted(causeway, kind, 2, lambda sent: Reply(status, b"<html>", {"Server": "proxy/1.0"}, 0.01))
 
     assert (delivery.last["status"], delivery.last["received"]) == (status, {"server": "proxy/1.0"})
 
 
-def test_defect_after_the_response_keeps_its_headers(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_defect_after_the_response_keeps_its_headers(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chalicelib.openbanking.bank_client.bank_answers.parse_reply", lambda *_: 1 / 0)
 
-    _, delivery = attempted(world, "relay", 1, lambda sent: Reply(200, b"{}", {"Server": "bank"}, 0.01))
+    _, delivery = attempted(causeway, "relay", 1, lambda sent: Reply(200, b"{}", {"Server": "bank"}, 0.01))
 
     assert delivery.last["error"] == "a defect of this service: ZeroDivisionError"
     assert delivery.last["received"] == {"server": "bank"}

@@ -18,6 +18,7 @@ from chalicelib.openbanking.flows.tpp_events import NoEvents
 from chalicelib.openbanking.protocol.tpp_calls import EventType
 from chalicelib.openbanking.records.consents import Consent, consent_key
 from infra.render.openapi.own_calls import EVENTS
+from tests.causeway import Answer, Causeway, basic
 from tests.certificates import Authority
 from tests.log_lines import Lines
 from tests.openbanking.key_holder import KeyHolder, secure
@@ -25,7 +26,6 @@ from tests.openbanking.payer import Payer
 from tests.openbanking.poller import Poller, fetches_events, ids, trial
 from tests.openbanking.spelling import URL
 from tests.openbanking.tpp_certificates import ORGANIZATION, SUBJECT, issue, stage_with
-from tests.world import Answer, World, basic
 
 DAY = 24 * 3600
 START = "2026-03-02T09:00:00+00:00"
@@ -34,8 +34,8 @@ ITEM_BYTES, ANSWER_BYTES = 400_000, 6_000_000
 
 
 @pytest.fixture
-def poller(world: World) -> Poller:
-    return fetches_events(world)
+def poller(causeway: Causeway) -> Poller:
+    return fetches_events(causeway)
 
 
 def refused_parameter(answer: Answer, name: str) -> bool:
@@ -54,8 +54,8 @@ def test_empty_page_of_events_has_a_next_cursor(poller: Poller) -> None:
         assert isinstance(page["next"], str)
 
 
-def test_event_has_an_id_type_time_and_body(world: World, poller: Poller) -> None:
-    event_id = trial(world)
+def test_event_has_an_id_type_time_and_body(causeway: Causeway, poller: Poller) -> None:
+    event_id = trial(causeway)
 
     answer = poller.ask()
 
@@ -65,65 +65,65 @@ def test_event_has_an_id_type_time_and_body(world: World, poller: Poller) -> Non
 
 
 def test_fetched_event_has_the_body_and_id_of_a_sent_event(
-    world: World, poller: Poller, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, poller: Poller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in ("event_log", "outbox"):
         monkeypatch.setattr(f"chalicelib.delivery.{module}.new_id", lambda: "0123456789abcdef012345")
     data: Any = {"bic": "ALPHGB21", "state": 'ünï"code\\ud83d', "error": "access_denied", "error_description": ""}
-    events = world.hub.openbanking.tpp_events
-    world.hub.store.transact(events.record(world.client, "consent.cancelled", data).operations)
+    events = causeway.hub.openbanking.tpp_events
+    causeway.hub.store.transact(events.record(causeway.client, "consent.cancelled", data).operations)
     (fetched,) = poller.fetch()
 
-    world.wants_events()
-    recorded = events.record(world.client, "consent.cancelled", data)
-    world.hub.store.transact(recorded.operations)
-    world.hub.delivery.worker.attempt(recorded.delivery_ids[0])
+    causeway.wants_events()
+    recorded = events.record(causeway.client, "consent.cancelled", data)
+    causeway.hub.store.transact(recorded.operations)
+    causeway.hub.delivery.worker.attempt(recorded.delivery_ids[0])
 
-    (sent,) = world.receiver.received
+    (sent,) = causeway.receiver.received
     assert (fetched["id"], fetched["body"].encode()) == (sent.headers["webhook-id"], sent.body)
 
 
-def saved(world: World) -> None:
-    world.approve(1, state="of-the-tpp")
+def saved(causeway: Causeway) -> None:
+    causeway.approve(1, state="of-the-tpp")
 
 
-def cancelled(world: World) -> None:
-    url = world.authorize(2, state="of-the-tpp")["redirect_url"]
-    cancel_url = world.bank(2, "/init_authorization", {URL[2]: url}).body["cancelUrl"]
-    assert world.call("GET", cancel_url[cancel_url.index("/bank/") :]).status == 303
+def cancelled(causeway: Causeway) -> None:
+    url = causeway.authorize(2, state="of-the-tpp")["redirect_url"]
+    cancel_url = causeway.bank(2, "/init_authorization", {URL[2]: url}).body["cancelUrl"]
+    assert causeway.call("GET", cancel_url[cancel_url.index("/bank/") :]).status == 303
 
 
-def revoked(world: World) -> None:
-    code = world.approve(1).query["code"]
-    world.clock.advance(1)
-    world.hub.openbanking.call(end_consent, consent(world, code), by="operator")
+def revoked(causeway: Causeway) -> None:
+    code = causeway.approve(1).query["code"]
+    causeway.clock.advance(1)
+    causeway.hub.openbanking.call(end_consent, consent(causeway, code), by="operator")
 
 
-def expired(world: World) -> None:
-    world.approve(1)
-    world.clock.advance(175 * DAY)
-    world.hub.openbanking.call(record_due_events)
-    world.clock.advance(10 * DAY)
-    world.hub.openbanking.call(record_due_events)
+def expired(causeway: Causeway) -> None:
+    causeway.approve(1)
+    causeway.clock.advance(175 * DAY)
+    causeway.hub.openbanking.call(record_due_events)
+    causeway.clock.advance(10 * DAY)
+    causeway.hub.openbanking.call(record_due_events)
 
 
-def reported(world: World) -> None:
-    payer = Payer(world, 2, "direct")
+def reported(causeway: Causeway) -> None:
+    payer = Payer(causeway, 2, "direct")
     payer.pay()
     assert payer.report("ACSC").status == 200
 
 
-def tried(world: World) -> None:
-    trial(world)
+def tried(causeway: Causeway) -> None:
+    trial(causeway)
 
 
-def consent(world: World, code: str) -> Consent:
-    item = world.hub.store.get(*consent_key(code.partition(".")[0]))
+def consent(causeway: Causeway, code: str) -> Consent:
+    item = causeway.hub.store.get(*consent_key(code.partition(".")[0]))
     assert item is not None
     return Consent.from_item(item)
 
 
-CAUSES: dict[str, tuple[Callable[[World], None], list[str]]] = {
+CAUSES: dict[str, tuple[Callable[[Causeway], None], list[str]]] = {
     "a saved consent": (saved, ["consent.authorised"]),
     "a cancellation": (cancelled, ["consent.cancelled"]),
     "a revocation": (revoked, ["consent.authorised", "consent.revoked"]),
@@ -135,9 +135,9 @@ CAUSES: dict[str, tuple[Callable[[World], None], list[str]]] = {
 
 @pytest.mark.parametrize(("cause", "types"), CAUSES.values(), ids=CAUSES)
 def test_every_type_of_event_is_recorded_for_fetching_and_not_sent(
-    world: World, poller: Poller, cause: Callable[[World], None], types: list[str]
+    causeway: Causeway, poller: Poller, cause: Callable[[Causeway], None], types: list[str]
 ) -> None:
-    cause(world)
+    cause(causeway)
 
     got = poller.fetch()
     assert [event["type"] for event in got] == types
@@ -145,7 +145,7 @@ def test_every_type_of_event_is_recorded_for_fetching_and_not_sent(
         body = jsontext.loads(event["body"])
         EVENTS[body["type"]].data.read(body["data"])
         assert (body["type"], body["timestamp"]) == (event["type"], event["created_at"])
-    assert world.recorded("event") == []
+    assert causeway.recorded("event") == []
 
 
 def test_tested_causes_cover_every_type_of_event() -> None:
@@ -154,9 +154,9 @@ def test_tested_causes_cover_every_type_of_event() -> None:
 
 @pytest.mark.parametrize("cause", [saved, cancelled, revoked, reported], ids=lambda cause: cause.__name__)
 def test_an_event_is_recorded_in_the_transaction_of_its_cause(
-    world: World, poller: Poller, cause: Callable[[World], None], monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, poller: Poller, cause: Callable[[Causeway], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, with_event = world.hub.store.transact, []
+    real, with_event = causeway.hub.store.transact, []
 
     def fail(operations: Any) -> None:
         if any(str(getattr(each, "item", {}).get("delivery_id", "")).startswith("events#") for each in operations):
@@ -164,27 +164,27 @@ def test_an_event_is_recorded_in_the_transaction_of_its_cause(
             raise StoreUnavailable("nothing was written")
         real(operations)
 
-    monkeypatch.setattr(world.hub.store, "transact", fail)
+    monkeypatch.setattr(causeway.hub.store, "transact", fail)
     with pytest.raises((AssertionError, StoreUnavailable)):
-        cause(world)
+        cause(causeway)
 
     assert with_event
     assert all(set(tables) - {"deliveries"} for tables in with_event)
     assert poller.fetch() == []
 
 
-def test_log_line_of_a_recorded_event_has_its_id(world: World, poller: Poller, lines: Lines) -> None:
-    event_id = trial(world)
+def test_log_line_of_a_recorded_event_has_its_id(causeway: Causeway, poller: Poller, lines: Lines) -> None:
+    event_id = trial(causeway)
 
     (line,) = [line for line in lines.all() if line["message"] == "events recorded"]
     assert line["event_ids"] == [event_id]
 
 
-def test_event_body_is_stored_encrypted_and_not_logged(world: World, poller: Poller, lines: Lines) -> None:
-    world.approve(1, state="tell-nobody")
+def test_event_body_is_stored_encrypted_and_not_logged(causeway: Causeway, poller: Poller, lines: Lines) -> None:
+    causeway.approve(1, state="tell-nobody")
 
     assert "tell-nobody" in poller.fetch()[0]["body"]
-    assert "tell-nobody" not in repr([*world.hub.store.scan("deliveries")])
+    assert "tell-nobody" not in repr([*causeway.hub.store.scan("deliveries")])
     assert "tell-nobody" not in lines.text
 
 
@@ -200,12 +200,12 @@ def longest(schema: Any) -> Any:
 
 @pytest.mark.parametrize("event", EVENTS)
 def test_longest_event_fits_into_an_item_and_100_into_a_response(
-    world: World, poller: Poller, event: EventType
+    causeway: Causeway, poller: Poller, event: EventType
 ) -> None:
     members = EVENTS[event].data.model_json_schema()["properties"]
     data: Any = {name: longest(schema) for name, schema in members.items()}
 
-    (write,) = world.hub.openbanking.tpp_events.record(world.client, event, data).operations
+    (write,) = causeway.hub.openbanking.tpp_events.record(causeway.client, event, data).operations
 
     size = len(write.item["sealed"])
     assert size > 100
@@ -218,9 +218,9 @@ def test_longest_event_fits_into_an_item_and_100_into_a_response(
 
 @pytest.mark.dynamodb
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 8])
-def test_pages_list_every_event_of_one_millisecond_once(world: World, limit: int) -> None:
-    poller = fetches_events(world, limit)
-    made = [trial(world) for _ in range(7)]
+def test_pages_list_every_event_of_one_millisecond_once(causeway: Causeway, limit: int) -> None:
+    poller = fetches_events(causeway, limit)
+    made = [trial(causeway) for _ in range(7)]
 
     found = [ids(page) for page in poller.pages()]
 
@@ -230,18 +230,18 @@ def test_pages_list_every_event_of_one_millisecond_once(world: World, limit: int
 
 
 @pytest.mark.dynamodb
-def test_pages_list_the_oldest_event_first(world: World) -> None:
-    poller, made = fetches_events(world, 3), []
+def test_pages_list_the_oldest_event_first(causeway: Causeway) -> None:
+    poller, made = fetches_events(causeway, 3), []
     for _ in range(10):
-        made.append(trial(world))
-        world.clock.advance(0.5)
+        made.append(trial(causeway))
+        causeway.clock.advance(0.5)
 
     assert ids(poller.fetch()) == made
 
 
-def test_page_has_20_events_by_default(world: World, poller: Poller) -> None:
+def test_page_has_20_events_by_default(causeway: Causeway, poller: Poller) -> None:
     for _ in range(21):
-        trial(world)
+        trial(causeway)
 
     first, second = poller.page(), poller.page()
 
@@ -249,18 +249,18 @@ def test_page_has_20_events_by_default(world: World, poller: Poller) -> None:
     assert (len(second["events"]), second["has_more"]) == (1, False)
 
 
-def test_full_last_page_returns_has_more_false(world: World) -> None:
-    poller = fetches_events(world, 2)
+def test_full_last_page_returns_has_more_false(causeway: Causeway) -> None:
+    poller = fetches_events(causeway, 2)
     for _ in range(2):
-        trial(world)
+        trial(causeway)
 
     assert [poller.page()["has_more"] for _ in range(2)] == [False, False]
 
 
-def test_new_event_appears_at_once_and_repeats_only_for_the_same_cursor(world: World, poller: Poller) -> None:
+def test_new_event_appears_at_once_and_repeats_only_for_the_same_cursor(causeway: Causeway, poller: Poller) -> None:
     poller.page()
     before = poller.after
-    event_id = trial(world)
+    event_id = trial(causeway)
 
     again = [ids(poller.ask(after=before).body["events"]) for _ in range(2)]
 
@@ -269,46 +269,46 @@ def test_new_event_appears_at_once_and_repeats_only_for_the_same_cursor(world: W
     assert poller.fetch() == []
 
 
-def test_request_without_a_cursor_starts_with_the_oldest_event(world: World, poller: Poller) -> None:
-    made = [trial(world)]
+def test_request_without_a_cursor_starts_with_the_oldest_event(causeway: Causeway, poller: Poller) -> None:
+    made = [trial(causeway)]
     poller.fetch()
-    world.clock.advance(3600)
-    made.append(trial(world))
+    causeway.clock.advance(3600)
+    made.append(trial(causeway))
 
     assert ids(poller.ask().body["events"]) == made
 
 
-def test_event_expires_after_30_days(world: World, poller: Poller) -> None:
-    event_id = trial(world)
-    (item,) = world.hub.store.scan("deliveries")
-    assert item["expires_at"] == world.clock.time() + 30 * DAY
+def test_event_expires_after_30_days(causeway: Causeway, poller: Poller) -> None:
+    event_id = trial(causeway)
+    (item,) = causeway.hub.store.scan("deliveries")
+    assert item["expires_at"] == causeway.clock.time() + 30 * DAY
 
-    world.clock.advance(30 * DAY - 1)
+    causeway.clock.advance(30 * DAY - 1)
     before = ids(poller.fetch())
-    world.clock.advance(1)
-    after = Poller(world).fetch()
+    causeway.clock.advance(1)
+    after = Poller(causeway).fetch()
 
     assert (before, after) == ([event_id], [])
 
 
-def test_client_that_returns_after_months_gets_the_remaining_events(world: World, poller: Poller) -> None:
-    trial(world)
+def test_client_that_returns_after_months_gets_the_remaining_events(causeway: Causeway, poller: Poller) -> None:
+    trial(causeway)
     poller.fetch()
-    trial(world)
-    world.clock.advance(40 * DAY)
-    event_id = trial(world)
+    trial(causeway)
+    causeway.clock.advance(40 * DAY)
+    event_id = trial(causeway)
 
     assert ids(poller.fetch()) == [event_id]
 
 
-def test_events_of_other_clients_are_not_returned(world: World, poller: Poller) -> None:
-    trial(world)
-    other = world.hub.openbanking.clients.create(owner="other@example.com", title="O", secret=True, events="poll")
+def test_events_of_other_clients_are_not_returned(causeway: Causeway, poller: Poller) -> None:
+    trial(causeway)
+    other = causeway.hub.openbanking.clients.create(owner="other@example.com", title="O", secret=True, events="poll")
     assert other.secret is not None
-    own = world.hub.openbanking.tpp_events.send_test(other.client)
+    own = causeway.hub.openbanking.tpp_events.send_test(other.client)
 
     headers = {"authorization": basic(other.client.client_id, other.secret)}
-    answer = world.tpp("GET", "/tpp/events", client_id=other.client.client_id, headers=headers)
+    answer = causeway.tpp("GET", "/tpp/events", client_id=other.client.client_id, headers=headers)
 
     assert ids(answer.body["events"]) == [own]
 
@@ -320,29 +320,29 @@ def test_events_of_other_clients_are_not_returned(world: World, poller: Poller) 
     ("query", "name"),
     [("limit=0", "limit"), ("limit=101", "limit"), ("limit=ten", "limit"), ("limit=", "limit"), ("page=1", "page")],
 )
-def test_invalid_parameter_returns_400_with_its_name(world: World, poller: Poller, query: str, name: str) -> None:
-    assert refused_parameter(world.tpp("GET", f"/tpp/events?{query}"), name)
+def test_invalid_parameter_returns_400_with_its_name(causeway: Causeway, poller: Poller, query: str, name: str) -> None:
+    assert refused_parameter(causeway.tpp("GET", f"/tpp/events?{query}"), name)
 
 
-def test_repeated_parameter_returns_400(world: World, poller: Poller) -> None:
-    answer = world.tpp("GET", "/tpp/events?limit=1&limit=2")
+def test_repeated_parameter_returns_400(causeway: Causeway, poller: Poller) -> None:
+    answer = causeway.tpp("GET", "/tpp/events?limit=1&limit=2")
 
     assert (answer.status, answer.body["code"]) == (400, "PARAMETER_NOT_CONSISTENT")
 
 
-def test_cursor_of_another_client_returns_400(world: World, poller: Poller) -> None:
+def test_cursor_of_another_client_returns_400(causeway: Causeway, poller: Poller) -> None:
     poller.page()
-    world.client = world.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
+    causeway.client = causeway.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
 
-    fetches_events(world)
+    fetches_events(causeway)
 
     assert refused_parameter(poller.ask(after=poller.after), "after")
 
 
-def test_cursor_of_the_consent_list_returns_400(world: World, poller: Poller) -> None:
+def test_cursor_of_the_consent_list_returns_400(causeway: Causeway, poller: Poller) -> None:
     for _ in range(2):
-        world.approve(1)
-    cursor = world.tpp("GET", "/tpp/consents?limit=1").body["next"]
+        causeway.approve(1)
+    cursor = causeway.tpp("GET", "/tpp/consents?limit=1").body["next"]
 
     assert refused_parameter(poller.ask(after=cursor), "after")
 
@@ -362,17 +362,17 @@ FORGERIES: list[Callable[[str], str]] = [
 
 
 @pytest.mark.parametrize("alter", FORGERIES)
-def test_forged_cursor_returns_400(world: World, poller: Poller, alter: Callable[[str], str]) -> None:
-    trial(world)
+def test_forged_cursor_returns_400(causeway: Causeway, poller: Poller, alter: Callable[[str], str]) -> None:
+    trial(causeway)
 
     assert refused_parameter(poller.ask(after=alter(poller.page()["next"])), "after")
 
 
-def test_cursor_stays_valid_after_a_data_key_rotation(world: World, poller: Poller) -> None:
-    trial(world)
+def test_cursor_stays_valid_after_a_data_key_rotation(causeway: Causeway, poller: Poller) -> None:
+    trial(causeway)
     poller.page()
-    world.hub.keyring.rotate_data_key()
-    event_id = trial(world)
+    causeway.hub.keyring.rotate_data_key()
+    event_id = trial(causeway)
 
     assert ids(poller.fetch()) == [event_id]
 
@@ -380,50 +380,50 @@ def test_cursor_stays_valid_after_a_data_key_rotation(world: World, poller: Poll
 # -- authentication
 
 
-def test_client_without_credentials_returns_401_with_the_reason(world: World, lines: Lines) -> None:
-    answer = Poller(world).ask()
+def test_client_without_credentials_returns_401_with_the_reason(causeway: Causeway, lines: Lines) -> None:
+    answer = Poller(causeway).ask()
 
     assert (answer.status, answer.body["code"]) == (401, "WRONG_CREDENTIALS")
     assert "this client has no secret, key or certificate" in answer.body["title"]
     assert answer.headers["www-authenticate"].startswith("Basic")
 
 
-def test_bearer_does_not_replace_the_client_secret(world: World) -> None:
-    bearer = world.tokens(1)["access_token"]
-    assert world.tpp("GET", "/tpp/events", bearer=bearer).status == 401
+def test_bearer_does_not_replace_the_client_secret(causeway: Causeway) -> None:
+    bearer = causeway.tokens(1)["access_token"]
+    assert causeway.tpp("GET", "/tpp/events", bearer=bearer).status == 401
 
-    fetches_events(world)
+    fetches_events(causeway)
 
-    assert world.tpp("GET", "/tpp/events", bearer=bearer).status == 401
-    assert world.tpp("GET", "/tpp/events").status == 200
-
-
-def test_wrong_secret_returns_401(world: World, poller: Poller) -> None:
-    headers = {"authorization": basic(world.client.client_id, "wrong")}
-
-    assert world.tpp("GET", "/tpp/events", headers=headers).status == 401
+    assert causeway.tpp("GET", "/tpp/events", bearer=bearer).status == 401
+    assert causeway.tpp("GET", "/tpp/events").status == 200
 
 
-def test_client_assertion_authenticates_one_fetch(world: World) -> None:
+def test_wrong_secret_returns_401(causeway: Causeway, poller: Poller) -> None:
+    headers = {"authorization": basic(causeway.client.client_id, "wrong")}
+
+    assert causeway.tpp("GET", "/tpp/events", headers=headers).status == 401
+
+
+def test_client_assertion_authenticates_one_fetch(causeway: Causeway) -> None:
     holder = KeyHolder()
-    secure(world, holder)
-    world.client = world.hub.openbanking.clients.update(world.client.client_id, events="poll").client
-    event_id = trial(world)
+    secure(causeway, holder)
+    causeway.client = causeway.hub.openbanking.clients.update(causeway.client.client_id, events="poll").client
+    event_id = trial(causeway)
 
-    assert world.tpp("GET", "/tpp/events").status == 401
-    sent = {"x-client-assertion": holder.assertion(world)}
-    assert ids(world.tpp("GET", "/tpp/events", headers=sent).body["events"]) == [event_id]
-    assert world.tpp("GET", "/tpp/events", headers=sent).status == 401, "an assertion is used once"
+    assert causeway.tpp("GET", "/tpp/events").status == 401
+    sent = {"x-client-assertion": holder.assertion(causeway)}
+    assert ids(causeway.tpp("GET", "/tpp/events", headers=sent).body["events"]) == [event_id]
+    assert causeway.tpp("GET", "/tpp/events", headers=sent).status == 401, "an assertion is used once"
 
 
 @pytest.mark.parametrize("method", ["client_secret_basic", "client_secret_post"])
-def test_client_with_a_secret_authenticates_by_http_basic(world: World, method: str) -> None:
-    clients, client_id = world.hub.openbanking.clients, world.client.client_id
+def test_client_with_a_secret_authenticates_by_http_basic(causeway: Causeway, method: str) -> None:
+    clients, client_id = causeway.hub.openbanking.clients, causeway.client.client_id
     secret = clients.update(client_id, events="poll", security={"auth_method": method}).secret
     assert secret is not None
 
-    assert world.tpp("GET", "/tpp/events").status == 401
-    assert world.tpp("GET", "/tpp/events", headers={"authorization": basic(client_id, secret)}).status == 200
+    assert causeway.tpp("GET", "/tpp/events").status == 401
+    assert causeway.tpp("GET", "/tpp/events", headers={"authorization": basic(client_id, secret)}).status == 200
 
 
 @pytest.mark.parametrize(
@@ -435,31 +435,31 @@ def test_client_with_a_secret_authenticates_by_http_basic(world: World, method: 
     ids=["tls_client_auth", "PSD2 certificate"],
 )
 def test_client_certificate_authenticates_a_fetch(
-    shared_world: World, tmp_path: Path, security: dict[str, str]
+    shared_causeway: Causeway, tmp_path: Path, security: dict[str, str]
 ) -> None:
     authority = Authority()
-    world = shared_world.again(stage_with(authority, tmp_path))
-    with world.installed():
-        world.hub.openbanking.clients.update(world.client.client_id, events="poll", security=security)
+    causeway = shared_causeway.again(stage_with(authority, tmp_path))
+    with causeway.installed():
+        causeway.hub.openbanking.clients.update(causeway.client.client_id, events="poll", security=security)
 
-        assert world.tpp("GET", "/tpp/events").status == 401
-        assert world.tpp("GET", "/tpp/events", certificate=issue(Authority())).status == 401
-        assert world.tpp("GET", "/tpp/events", certificate=issue(authority)).status == 200
+        assert causeway.tpp("GET", "/tpp/events").status == 401
+        assert causeway.tpp("GET", "/tpp/events", certificate=issue(Authority())).status == 401
+        assert causeway.tpp("GET", "/tpp/events", certificate=issue(authority)).status == 200
 
 
 @pytest.mark.parametrize("client_id", ["", "unknown"])
-def test_unknown_client_returns_401(world: World, client_id: str) -> None:
-    assert world.tpp("GET", "/tpp/events", client_id=client_id).status == 401
+def test_unknown_client_returns_401(causeway: Causeway, client_id: str) -> None:
+    assert causeway.tpp("GET", "/tpp/events", client_id=client_id).status == 401
 
 
-def test_inactive_client_returns_401(world: World, poller: Poller) -> None:
-    world.hub.openbanking.clients.deactivate(world.client.client_id)
+def test_inactive_client_returns_401(causeway: Causeway, poller: Poller) -> None:
+    causeway.hub.openbanking.clients.deactivate(causeway.client.client_id)
 
     assert poller.ask().status == 401
 
 
-def test_invalid_request_id_returns_401(world: World, poller: Poller) -> None:
-    answer = world.tpp("GET", "/tpp/events", headers={"x-request-id": "1"})
+def test_invalid_request_id_returns_401(causeway: Causeway, poller: Poller) -> None:
+    answer = causeway.tpp("GET", "/tpp/events", headers={"x-request-id": "1"})
 
     assert (answer.status, answer.body["code"]) == (401, "REQUEST_ID_NOT_UUID")
 
@@ -467,63 +467,63 @@ def test_invalid_request_id_returns_401(world: World, poller: Poller) -> None:
 # -- the mode
 
 
-def test_change_of_the_event_mode_leaves_recorded_events_in_place(world: World, poller: Poller) -> None:
-    fetched = trial(world)
-    world.clock.advance(1)
-    world.wants_events()
-    sent = trial(world)
-    world.client = world.hub.openbanking.clients.update(world.client.client_id, events="poll").client
-    later = trial(world)
+def test_change_of_the_event_mode_leaves_recorded_events_in_place(causeway: Causeway, poller: Poller) -> None:
+    fetched = trial(causeway)
+    causeway.clock.advance(1)
+    causeway.wants_events()
+    sent = trial(causeway)
+    causeway.client = causeway.hub.openbanking.clients.update(causeway.client.client_id, events="poll").client
+    later = trial(causeway)
 
     assert ids(poller.fetch()) == [fetched, later]
-    assert [each.delivery_id for each in world.recorded("event")] == [sent]
+    assert [each.delivery_id for each in causeway.recorded("event")] == [sent]
 
 
-def test_client_that_stops_fetching_can_still_fetch_recorded_events(world: World, poller: Poller) -> None:
-    event_id = trial(world)
-    world.client = world.hub.openbanking.clients.update(world.client.client_id, events="none").client
+def test_client_that_stops_fetching_can_still_fetch_recorded_events(causeway: Causeway, poller: Poller) -> None:
+    event_id = trial(causeway)
+    causeway.client = causeway.hub.openbanking.clients.update(causeway.client.client_id, events="none").client
 
-    with pytest.raises(NoEvents, match=world.client.client_id):
-        trial(world)
-    world.approve(1)
+    with pytest.raises(NoEvents, match=causeway.client.client_id):
+        trial(causeway)
+    causeway.approve(1)
 
     assert ids(poller.fetch()) == [event_id]
-    assert world.recorded("event") == []
+    assert causeway.recorded("event") == []
 
 
-def test_undelivered_event_can_be_fetched_after_a_change_to_fetching(world: World) -> None:
-    world.wants_events()
-    sent = trial(world)
-    world.receiver.answers = [Reply(500, b"", {}, 0)]
-    world.hub.delivery.worker.attempt(sent)
-    poller = fetches_events(world)
-    world.clock.advance(10)
+def test_undelivered_event_can_be_fetched_after_a_change_to_fetching(causeway: Causeway) -> None:
+    causeway.wants_events()
+    sent = trial(causeway)
+    causeway.receiver.answers = [Reply(500, b"", {}, 0)]
+    causeway.hub.delivery.worker.attempt(sent)
+    poller = fetches_events(causeway)
+    causeway.clock.advance(10)
 
     for _ in range(2):
-        world.hub.delivery.worker.attempt(sent)
+        causeway.hub.delivery.worker.attempt(sent)
 
     (event,) = poller.fetch()
-    (attempted,) = world.receiver.received
+    (attempted,) = causeway.receiver.received
     assert (event["id"], event["body"].encode()) == (attempted.headers["webhook-id"], attempted.body)
-    assert event["created_at"] == timestamp(world.clock.time())
-    assert world.delivery(sent).state == "delivered"
+    assert event["created_at"] == timestamp(causeway.clock.time())
+    assert causeway.delivery(sent).state == "delivered"
     assert poller.fetch() == []
 
 
-def test_delivery_to_a_client_that_turned_events_off_ends_with_an_error(world: World) -> None:
-    world.wants_events()
-    sent = trial(world)
+def test_delivery_to_a_client_that_turned_events_off_ends_with_an_error(causeway: Causeway) -> None:
+    causeway.wants_events()
+    sent = trial(causeway)
 
-    world.hub.openbanking.clients.update(world.client.client_id, events="none")
-    world.hub.delivery.worker.attempt(sent)
+    causeway.hub.openbanking.clients.update(causeway.client.client_id, events="none")
+    causeway.hub.delivery.worker.attempt(sent)
 
-    assert world.delivery(sent).last["error"] == "the client no longer has an Events URL"
+    assert causeway.delivery(sent).last["error"] == "the client no longer has an Events URL"
 
 
-def test_created_at_equals_the_timestamp_in_the_body(world: World, poller: Poller) -> None:
-    world.clock.advance(0.999)
-    trial(world)
+def test_created_at_equals_the_timestamp_in_the_body(causeway: Causeway, poller: Poller) -> None:
+    causeway.clock.advance(0.999)
+    trial(causeway)
 
     (event,) = poller.fetch()
 
-    assert event["created_at"] == jsontext.loads(event["body"])["timestamp"] == timestamp(world.clock.time())
+    assert event["created_at"] == jsontext.loads(event["body"])["timestamp"] == timestamp(causeway.clock.time())

@@ -9,28 +9,31 @@ from typing import Any
 import pytest
 
 from chalicelib.openbanking.protocol import refusals
+from tests.causeway import Answer, Causeway, basic
 from tests.openbanking.examples import ROWS
-from tests.world import Answer, World, basic
 
 BEARER, BASIC = 'Bearer realm="causeway"', 'Basic realm="causeway"'
 DIRECT = next(row for row in ROWS if row.is_direct and row.version == 2)
 SECRET = refusals.SECRET_WRONG.sentence
 UNKNOWN = refusals.CLIENT_UNKNOWN.sentence
 
-Call = Callable[[World, Mapping[str, str]], Answer]
+Call = Callable[[Causeway, Mapping[str, str]], Answer]
 
 
 def asks(method: str, path: str, body: Any = None) -> Call:
-    return lambda world, headers: world.tpp(method, path, body, client_id="", headers=headers)
+    return lambda causeway, headers: causeway.tpp(method, path, body, client_id="", headers=headers)
 
 
-def pays(world: World, headers: Mapping[str, str]) -> Answer:
-    world.banks[2].answers[DIRECT.webhook] = lambda sent: {**DIRECT.answer, "payment_id": sent.headers["X-Request-Id"]}
-    return world.tpp("POST", DIRECT.call, {"bic": "BETADEF1", **DIRECT.request}, client_id="", headers=headers)
+def pays(causeway: Causeway, headers: Mapping[str, str]) -> Answer:
+    causeway.banks[2].answers[DIRECT.webhook] = lambda sent: {
+        **DIRECT.answer,
+        "payment_id": sent.headers["X-Request-Id"],
+    }
+    return causeway.tpp("POST", DIRECT.call, {"bic": "BETADEF1", **DIRECT.request}, client_id="", headers=headers)
 
 
-def pays_later(world: World, headers: Mapping[str, str]) -> Answer:
-    return pays(world, {**headers, "prefer": "respond-async"})
+def pays_later(causeway: Causeway, headers: Mapping[str, str]) -> Answer:
+    return pays(causeway, {**headers, "prefer": "respond-async"})
 
 
 WITHOUT_BEARER: Mapping[str, Call] = {
@@ -47,21 +50,21 @@ WITHOUT_BEARER: Mapping[str, Call] = {
 
 
 @pytest.fixture
-def careful(world: World) -> World:
-    """A world whose client has a secret."""
-    made = world.hub.openbanking.clients.create(owner="a@example.com", title="Careful", secret=True)
-    world.client, world.client_secret = made.client, made.secret
-    return world
+def careful(causeway: Causeway) -> Causeway:
+    """A service whose client has a secret."""
+    made = causeway.hub.openbanking.clients.create(owner="a@example.com", title="Careful", secret=True)
+    causeway.client, causeway.client_secret = made.client, made.secret
+    return causeway
 
 
-def who(world: World, *, key: str | None = None, secret: str | None = None) -> dict[str, str]:
+def who(causeway: Causeway, *, key: str | None = None, secret: str | None = None) -> dict[str, str]:
     """The headers that name a client and show a secret."""
     sent = {} if key is None else {"x-api-key": key}
-    return sent if secret is None else sent | {"authorization": basic(world.client.client_id, secret)}
+    return sent if secret is None else sent | {"authorization": basic(causeway.client.client_id, secret)}
 
 
 @pytest.mark.parametrize("name", WITHOUT_BEARER)
-def test_every_call_without_a_bearer_requires_the_client_secret(careful: World, name: str) -> None:
+def test_every_call_without_a_bearer_requires_the_client_secret(careful: Causeway, name: str) -> None:
     call, client_id, secret = WITHOUT_BEARER[name], careful.client.client_id, careful.client_secret
 
     missing = call(careful, who(careful, key=client_id))
@@ -83,19 +86,19 @@ def test_every_call_without_a_bearer_requires_the_client_secret(careful: World, 
 
 
 @pytest.mark.parametrize("name", WITHOUT_BEARER)
-def test_client_without_a_secret_needs_none_and_any_secret_returns_401(world: World, name: str) -> None:
-    call, client_id = WITHOUT_BEARER[name], world.client.client_id
+def test_client_without_a_secret_needs_none_and_any_secret_returns_401(causeway: Causeway, name: str) -> None:
+    call, client_id = WITHOUT_BEARER[name], causeway.client.client_id
 
-    bare = call(world, who(world, key=client_id))
-    empty = call(world, who(world, secret=""))
-    shown = call(world, who(world, secret="anything"))
+    bare = call(causeway, who(causeway, key=client_id))
+    empty = call(causeway, who(causeway, secret=""))
+    shown = call(causeway, who(causeway, secret="anything"))
 
     assert bare.status == empty.status != 401
     assert (shown.status, shown.body["title"]) == (401, SECRET)
 
 
 @pytest.mark.parametrize("name", WITHOUT_BEARER)
-def test_two_different_client_ids_return_401(careful: World, name: str) -> None:
+def test_two_different_client_ids_return_401(careful: Causeway, name: str) -> None:
     other = careful.hub.openbanking.clients.create(owner="a@example.com", title="Other").client.client_id
 
     answer = WITHOUT_BEARER[name](careful, who(careful, key=other, secret=careful.client_secret))
@@ -105,7 +108,7 @@ def test_two_different_client_ids_return_401(careful: World, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", WITHOUT_BEARER)
-def test_inactive_and_unknown_clients_return_the_same_error(careful: World, name: str) -> None:
+def test_inactive_and_unknown_clients_return_the_same_error(careful: Causeway, name: str) -> None:
     careful.hub.openbanking.clients.deactivate(careful.client.client_id)
 
     inactive = WITHOUT_BEARER[name](careful, who(careful, secret=careful.client_secret))
@@ -115,14 +118,14 @@ def test_inactive_and_unknown_clients_return_the_same_error(careful: World, name
 
 
 @pytest.mark.parametrize("value", ["", "!!", base64.b64encode(b"\xff\xff").decode()])
-def test_malformed_basic_credentials_return_401(careful: World, value: str) -> None:
+def test_malformed_basic_credentials_return_401(careful: Causeway, value: str) -> None:
     answer = asks("GET", "/tpp/banks")(careful, {"authorization": f"Basic {value}"})
 
     assert answer.status == 401
     assert answer.headers["www-authenticate"] == BASIC
 
 
-def test_call_with_a_bearer_needs_no_client_secret(careful: World) -> None:
+def test_call_with_a_bearer_needs_no_client_secret(careful: Causeway) -> None:
     tokens = careful.tokens(2)
 
     answer = careful.tpp("GET", "/tpp/consent", bearer=tokens["access_token"])
@@ -130,7 +133,7 @@ def test_call_with_a_bearer_needs_no_client_secret(careful: World) -> None:
     assert answer.status == 200
 
 
-def test_authorization_endpoint_needs_no_client_secret(careful: World) -> None:
+def test_authorization_endpoint_needs_no_client_secret(careful: Causeway) -> None:
     query = f"response_type=code&client_id={careful.client.client_id}&bic=BETADEF1&scope=accounts"
 
     answer = careful.call("GET", f"/oauth/authorize?{query}")
@@ -141,30 +144,30 @@ def test_authorization_endpoint_needs_no_client_secret(careful: World) -> None:
 # -- challenges (RFC 6750 §3)
 
 
-def test_call_without_credentials_returns_a_challenge_without_an_error(world: World) -> None:
-    for answer in (world.tpp("GET", "/tpp/accounts"), world.tpp("GET", "/tpp/payment_status?payment_id=a")):
+def test_call_without_credentials_returns_a_challenge_without_an_error(causeway: Causeway) -> None:
+    for answer in (causeway.tpp("GET", "/tpp/accounts"), causeway.tpp("GET", "/tpp/payment_status?payment_id=a")):
         assert (answer.status, answer.body["code"]) == (401, "AUTHENTICATION_REQUIRED")
         assert answer.headers["www-authenticate"] == BEARER
 
 
-def test_invalid_bearer_returns_401_invalid_token(world: World) -> None:
-    answer = world.tpp("GET", "/tpp/accounts", bearer="anything")
+def test_invalid_bearer_returns_401_invalid_token(causeway: Causeway) -> None:
+    answer = causeway.tpp("GET", "/tpp/accounts", bearer="anything")
 
     assert (answer.status, answer.body["code"]) == (401, "AUTHENTICATION_REQUIRED")
     assert answer.headers["www-authenticate"] == f'{BEARER}, error="invalid_token"'
 
 
-def test_missing_scope_returns_403_insufficient_scope(world: World) -> None:
-    bearer = world.tokens(2)["access_token"]
+def test_missing_scope_returns_403_insufficient_scope(causeway: Causeway) -> None:
+    bearer = causeway.tokens(2)["access_token"]
 
-    answer = world.tpp("GET", "/tpp/account_balance?account_id=1", bearer=bearer)
+    answer = causeway.tpp("GET", "/tpp/account_balance?account_id=1", bearer=bearer)
 
     assert (answer.status, answer.body["code"]) == (403, "SERVICE_BLOCKED")
     assert answer.headers["www-authenticate"] == f'{BEARER}, error="insufficient_scope"'
 
 
-def test_call_without_a_client_returns_401_with_a_basic_challenge(world: World) -> None:
-    answer = world.tpp("GET", "/tpp/banks", client_id="")
+def test_call_without_a_client_returns_401_with_a_basic_challenge(causeway: Causeway) -> None:
+    answer = causeway.tpp("GET", "/tpp/banks", client_id="")
 
     assert (answer.status, answer.body["code"]) == (401, "AUTHENTICATION_REQUIRED")
     assert answer.headers["www-authenticate"] == BASIC

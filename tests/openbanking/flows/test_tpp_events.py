@@ -19,11 +19,11 @@ from chalicelib.openbanking.flows.consent.tokens import end_consent
 from chalicelib.openbanking.flows.tpp_events import NoEvents
 from chalicelib.openbanking.records.consents import Consent, consent_key
 from infra.render.openapi.own_calls import EVENTS
+from tests.causeway import Causeway, Consented
 from tests.log_lines import Lines
 from tests.openbanking.faults import Fault
 from tests.openbanking.payer import SCOPES, Payer, taken
 from tests.openbanking.spelling import TOKEN, URL
-from tests.world import Consented, World
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 BICS = {1: "ALPHGB21", 2: "BETADEF1"}
@@ -31,42 +31,42 @@ OVERLAP = 3600
 
 
 @pytest.fixture
-def listening(world: World) -> World:
-    """A world whose client has an Events URL."""
-    world.wants_events()
-    return world
+def listening(causeway: Causeway) -> Causeway:
+    """A service whose client has an Events URL."""
+    causeway.wants_events()
+    return causeway
 
 
-def arrived(world: World, event: str = "") -> list[Any]:
+def arrived(causeway: Causeway, event: str = "") -> list[Any]:
     """The bodies of the events that have been recorded, or of one type: each arrives and has the form of its type."""
-    queued = set(world.queued())
-    for each in world.recorded("event"):
+    queued = set(causeway.queued())
+    for each in causeway.recorded("event"):
         assert each.delivery_id in queued
-        world.hub.delivery.worker.attempt(each.delivery_id)
-        assert world.delivery(each.delivery_id).state == "delivered"
-    for body in world.receiver.events:
+        causeway.hub.delivery.worker.attempt(each.delivery_id)
+        assert causeway.delivery(each.delivery_id).state == "delivered"
+    for body in causeway.receiver.events:
         EVENTS[body["type"]].data.read(body["data"])
-    return [body for body in world.receiver.events if event in ("", body["type"])]
+    return [body for body in causeway.receiver.events if event in ("", body["type"])]
 
 
-def trial(world: World) -> str:
+def trial(causeway: Causeway) -> str:
     """The id of a test event that nobody has sent yet."""
-    return world.hub.openbanking.tpp_events.send_test(world.client)
+    return causeway.hub.openbanking.tpp_events.send_test(causeway.client)
 
 
-def cancelled(world: World, version: int, **query: str) -> str:
+def cancelled(causeway: Causeway, version: int, **query: str) -> str:
     """A request that the PSU came back from; answers the cancel address's path, which still leads back."""
-    url = world.authorize(version, state="of-the-tpp")["redirect_url"]
-    answer = world.bank(version, "/init_authorization", {URL[version]: url}).body
+    url = causeway.authorize(version, state="of-the-tpp")["redirect_url"]
+    answer = causeway.bank(version, "/init_authorization", {URL[version]: url}).body
     path = urlsplit(answer.get("cancel_url") or answer["cancelUrl"]).path
     path = f"{path}?{urlencode(query)}" if query else path
-    assert world.call("GET", path).status == 303
+    assert causeway.call("GET", path).status == 303
     return path
 
 
-def consent_of(world: World, consented: Consented) -> Consent:
+def consent_of(causeway: Causeway, consented: Consented) -> Consent:
     """The saved consent, which its code names first."""
-    item = world.hub.store.get(*consent_key(consented.query["code"].split(".")[0]))
+    item = causeway.hub.store.get(*consent_key(consented.query["code"].split(".")[0]))
     assert item is not None
     return Consent.from_item(item)
 
@@ -75,7 +75,7 @@ def consent_of(world: World, consented: Consented) -> Consent:
 
 
 @pytest.mark.parametrize(("version", "consent_type"), [(1, "one_time"), (2, "reusable")])
-def test_saved_consent_sends_an_event_with_its_scopes(listening: World, version: int, consent_type: str) -> None:
+def test_saved_consent_sends_an_event_with_its_scopes(listening: Causeway, version: int, consent_type: str) -> None:
     scopes = SCOPES[version]
     consented = listening.approve(version, scopes=scopes, consent_type=consent_type, state="of-the-tpp")
 
@@ -99,7 +99,7 @@ def test_saved_consent_sends_an_event_with_its_scopes(listening: World, version:
     ("version", "query"), [(1, {}), (2, {"error": "login_required", "error_description": "Too many wrong codes"})]
 )
 def test_cancelled_authorization_sends_an_event_with_the_reason(
-    listening: World, version: int, query: dict[str, str]
+    listening: Causeway, version: int, query: dict[str, str]
 ) -> None:
     path = cancelled(listening, version, **query)
 
@@ -118,7 +118,7 @@ def test_cancelled_authorization_sends_an_event_with_the_reason(
     ]
 
 
-def test_cancel_url_opened_after_consent_sends_no_event(listening: World) -> None:
+def test_cancel_url_opened_after_consent_sends_no_event(listening: Causeway) -> None:
     url = listening.authorize(2)["redirect_url"]
     address = listening.bank(2, "/init_authorization", {URL[2]: url}).body["cancelUrl"]
     assert listening.bank(2, "/consent", listening.consent_body(2, url)).status == 200
@@ -128,34 +128,34 @@ def test_cancel_url_opened_after_consent_sends_no_event(listening: World) -> Non
     assert [event["type"] for event in arrived(listening)] == ["consent.authorised"]
 
 
-def revoked_by_tpp(world: World, version: int, consented: Consented) -> None:
-    tokens = world.tpp("POST", "/tpp/token", {"code": consented.query["code"]}).body
-    assert world.tpp("POST", "/tpp/token/revoke", {"token": tokens["refresh_token"]}).status == 200
+def revoked_by_tpp(causeway: Causeway, version: int, consented: Consented) -> None:
+    tokens = causeway.tpp("POST", "/tpp/token", {"code": consented.query["code"]}).body
+    assert causeway.tpp("POST", "/tpp/token/revoke", {"token": tokens["refresh_token"]}).status == 200
 
 
-def revoked_by_bank(world: World, version: int, consented: Consented) -> None:
+def revoked_by_bank(causeway: Causeway, version: int, consented: Consented) -> None:
     for _ in range(2):
-        assert world.bank(version, "/token/revoke", {TOKEN[version]: consented.bank_token}).status == 200
+        assert causeway.bank(version, "/token/revoke", {TOKEN[version]: consented.bank_token}).status == 200
 
 
-def revoked_by_operator(world: World, version: int, consented: Consented) -> None:
+def revoked_by_operator(causeway: Causeway, version: int, consented: Consented) -> None:
     for _ in range(2):
-        world.hub.openbanking.call(end_consent, consent_of(world, consented), by="operator")
+        causeway.hub.openbanking.call(end_consent, consent_of(causeway, consented), by="operator")
 
 
-def used_twice(world: World, version: int, consented: Consented) -> None:
-    used = [world.tpp("POST", "/tpp/token", {"code": consented.query["code"]}).status for _ in range(3)]
+def used_twice(causeway: Causeway, version: int, consented: Consented) -> None:
+    used = [causeway.tpp("POST", "/tpp/token", {"code": consented.query["code"]}).status for _ in range(3)]
     assert used == [200, 400, 400]
 
 
-def refreshed_too_late(world: World, version: int, consented: Consented) -> None:
-    first = world.tpp("POST", "/tpp/token", {"code": consented.query["code"]}).body["refresh_token"]
-    second = world.tpp("POST", "/tpp/token", {"refresh_token": first}).body["refresh_token"]
-    world.tpp("POST", "/tpp/token", {"refresh_token": second})
-    assert [world.tpp("POST", "/tpp/token", {"refresh_token": first}).status for _ in range(2)] == [400, 400]
+def refreshed_too_late(causeway: Causeway, version: int, consented: Consented) -> None:
+    first = causeway.tpp("POST", "/tpp/token", {"code": consented.query["code"]}).body["refresh_token"]
+    second = causeway.tpp("POST", "/tpp/token", {"refresh_token": first}).body["refresh_token"]
+    causeway.tpp("POST", "/tpp/token", {"refresh_token": second})
+    assert [causeway.tpp("POST", "/tpp/token", {"refresh_token": first}).status for _ in range(2)] == [400, 400]
 
 
-ENDS: dict[str, tuple[int, str, Callable[[World, int, Consented], None]]] = {
+ENDS: dict[str, tuple[int, str, Callable[[Causeway, int, Consented], None]]] = {
     "by its TPP": (1, "tpp", revoked_by_tpp),
     "by its bank of version 1": (1, "bank", revoked_by_bank),
     "by its bank of version 2": (2, "bank", revoked_by_bank),
@@ -167,7 +167,7 @@ ENDS: dict[str, tuple[int, str, Callable[[World, int, Consented], None]]] = {
 
 @pytest.mark.parametrize(("version", "party", "end"), ENDS.values(), ids=ENDS)
 def test_ended_consent_sends_one_event_with_the_party_that_ended_it(
-    listening: World, version: int, party: str, end: Callable[[World, int, Consented], None]
+    listening: Causeway, version: int, party: str, end: Callable[[Causeway, int, Consented], None]
 ) -> None:
     consented = listening.approve(version)
     listening.clock.advance(7)
@@ -189,7 +189,7 @@ def test_ended_consent_sends_one_event_with_the_party_that_ended_it(
 
 
 @pytest.mark.parametrize(("version", "kind"), [(1, "single"), (2, "bulk"), (1, "direct"), (2, "direct")])
-def test_status_event_has_the_spelling_of_the_protocol_version(listening: World, version: int, kind: str) -> None:
+def test_status_event_has_the_spelling_of_the_protocol_version(listening: Causeway, version: int, kind: str) -> None:
     payer = Payer(listening, version, kind)
     payer.pay()
     listening.clock.advance(60)
@@ -206,7 +206,9 @@ def test_status_event_has_the_spelling_of_the_protocol_version(listening: World,
 
 
 @VERSIONS
-def test_every_status_change_sends_an_event_and_an_unchanged_status_sends_none(listening: World, version: int) -> None:
+def test_every_status_change_sends_an_event_and_an_unchanged_status_sends_none(
+    listening: Causeway, version: int
+) -> None:
     payer = Payer(listening, version, "direct")
     payer.pay()
     reports = [1, 0, 0, 4, 2, 4] if version == 1 else ["RCVD", "ACSP", "ACSP", "ACSC", "RJCT", "ACCC"]
@@ -219,7 +221,7 @@ def test_every_status_change_sends_an_event_and_an_unchanged_status_sends_none(l
     assert told == ([0, 4] if version == 1 else ["ACSP", "ACSC", "ACCC"])
 
 
-def test_repeated_report_sends_one_event(listening: World) -> None:
+def test_repeated_report_sends_one_event(listening: Causeway) -> None:
     payer, request_id = Payer(listening, 1, "direct"), str(uuid.uuid4())
     payer.pay()
 
@@ -230,7 +232,7 @@ def test_repeated_report_sends_one_event(listening: World) -> None:
 
 
 @VERSIONS
-def test_early_reports_send_one_event_when_the_payment_is_recorded(listening: World, version: int) -> None:
+def test_early_reports_send_one_event_when_the_payment_is_recorded(listening: Causeway, version: int) -> None:
     payer = Payer(listening, version, "direct")
     for report in (0, 4):
         assert payer.report(report).status == 400
@@ -246,7 +248,7 @@ def test_early_reports_send_one_event_when_the_payment_is_recorded(listening: Wo
     )
 
 
-def test_early_report_equal_to_the_bank_response_sends_no_event(listening: World) -> None:
+def test_early_report_equal_to_the_bank_response_sends_no_event(listening: Causeway) -> None:
     payer = Payer(listening, 2, "direct")
     payer.report("RCVD")
 
@@ -254,7 +256,7 @@ def test_early_report_equal_to_the_bank_response_sends_no_event(listening: World
     assert listening.recorded("event") == []
 
 
-def test_bank_response_to_a_payment_sends_no_event(listening: World) -> None:
+def test_bank_response_to_a_payment_sends_no_event(listening: Causeway) -> None:
     payer = Payer(listening, 1, "direct")
     payer.bank_does(taken(1))
 
@@ -262,7 +264,7 @@ def test_bank_response_to_a_payment_sends_no_event(listening: World) -> None:
     assert listening.recorded("event") == []
 
 
-def test_test_event_is_delivered_like_other_events(listening: World) -> None:
+def test_test_event_is_delivered_like_other_events(listening: Causeway) -> None:
     delivery_id = listening.hub.openbanking.tpp_events.send_test(listening.client)
 
     assert arrived(listening) == [
@@ -271,29 +273,29 @@ def test_test_event_is_delivered_like_other_events(listening: World) -> None:
     assert listening.receiver.received[0].headers["webhook-id"] == delivery_id
 
 
-def test_test_event_requires_an_events_url(world: World) -> None:
-    with pytest.raises(NoEvents, match=world.client.client_id):
-        world.hub.openbanking.tpp_events.send_test(world.client)
+def test_test_event_requires_an_events_url(causeway: Causeway) -> None:
+    with pytest.raises(NoEvents, match=causeway.client.client_id):
+        causeway.hub.openbanking.tpp_events.send_test(causeway.client)
 
-    assert world.recorded() == []
+    assert causeway.recorded() == []
 
 
 @VERSIONS
-def test_client_without_an_events_url_gets_no_events(world: World, version: int) -> None:
-    cancelled(world, version)
-    payer = Payer(world, version)
+def test_client_without_an_events_url_gets_no_events(causeway: Causeway, version: int) -> None:
+    cancelled(causeway, version)
+    payer = Payer(causeway, version)
     payer.pay()
     payer.report(4)
-    direct = Payer(world, version, "direct")
+    direct = Payer(causeway, version, "direct")
     direct.bank_does(taken(version, "P-2"))
     direct.report(4, "P-2")
     direct.pay()
-    world.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
+    causeway.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
 
-    assert [each.kind for each in world.recorded()] == ["revoke_token"]
+    assert [each.kind for each in causeway.recorded()] == ["revoke_token"]
 
 
-def test_event_is_sent_to_the_client_of_its_payment_or_consent(listening: World) -> None:
+def test_event_is_sent_to_the_client_of_its_payment_or_consent(listening: Causeway) -> None:
     payer = Payer(listening, 1, "direct")
     payer.pay()
     consented = listening.approve(1)
@@ -310,31 +312,31 @@ def test_event_is_sent_to_the_client_of_its_payment_or_consent(listening: World)
 # -- in the transaction of the cause
 
 
-def approved(world: World) -> Callable[[], int]:
-    url, request_id = world.authorize(1)["redirect_url"], str(uuid.uuid4())
-    body = world.consent_body(1, url)
-    return lambda: world.bank(1, "/consent", body, headers={"x-request-id": request_id}).status
+def approved(causeway: Causeway) -> Callable[[], int]:
+    url, request_id = causeway.authorize(1)["redirect_url"], str(uuid.uuid4())
+    body = causeway.consent_body(1, url)
+    return lambda: causeway.bank(1, "/consent", body, headers={"x-request-id": request_id}).status
 
 
-def turned_back(world: World) -> Callable[[], int]:
-    url = world.authorize(1)["redirect_url"]
-    path = urlsplit(world.bank(1, "/init_authorization", {"request_url": url}).body["cancel_url"]).path
-    return lambda: world.call("GET", path).status
+def turned_back(causeway: Causeway) -> Callable[[], int]:
+    url = causeway.authorize(1)["redirect_url"]
+    path = urlsplit(causeway.bank(1, "/init_authorization", {"request_url": url}).body["cancel_url"]).path
+    return lambda: causeway.call("GET", path).status
 
 
-def ended_by_tpp(world: World) -> Callable[[], int]:
-    token = world.tokens(1)["access_token"]
-    return lambda: world.tpp("POST", "/tpp/token/revoke", {"token": token}).status
+def ended_by_tpp(causeway: Causeway) -> Callable[[], int]:
+    token = causeway.tokens(1)["access_token"]
+    return lambda: causeway.tpp("POST", "/tpp/token/revoke", {"token": token}).status
 
 
-def ended_by_bank(world: World) -> Callable[[], int]:
-    token, request_id = world.approve(1).bank_token, str(uuid.uuid4())
+def ended_by_bank(causeway: Causeway) -> Callable[[], int]:
+    token, request_id = causeway.approve(1).bank_token, str(uuid.uuid4())
     body = {"access_token": token}
-    return lambda: world.bank(1, "/token/revoke", body, headers={"x-request-id": request_id}).status
+    return lambda: causeway.bank(1, "/token/revoke", body, headers={"x-request-id": request_id}).status
 
 
-def reported(world: World) -> Callable[[], int]:
-    payer, request_id = Payer(world, 1, "direct"), str(uuid.uuid4())
+def reported(causeway: Causeway) -> Callable[[], int]:
+    payer, request_id = Payer(causeway, 1, "direct"), str(uuid.uuid4())
     payer.pay()
     return lambda: payer.report(4, **{"x-request-id": request_id}).status
 
@@ -345,7 +347,7 @@ CAUSES = [approved, turned_back, ended_by_tpp, ended_by_bank, reported]
 @pytest.mark.parametrize("applied", [True, False], ids=["applied", "not applied"])
 @pytest.mark.parametrize("cause", CAUSES)
 def test_event_is_recorded_exactly_once_with_its_cause(
-    listening: World, cause: Callable[[World], Callable[[], int]], applied: bool
+    listening: Causeway, cause: Callable[[Causeway], Callable[[], int]], applied: bool
 ) -> None:
     act = cause(listening)
     before = len(listening.recorded("event"))
@@ -358,7 +360,7 @@ def test_event_is_recorded_exactly_once_with_its_cause(
     assert len(listening.recorded("event")) - before == 1
 
 
-def test_concurrent_revocations_send_one_event_with_the_first_party(listening: World) -> None:
+def test_concurrent_revocations_send_one_event_with_the_first_party(listening: Causeway) -> None:
     consented = listening.approve(1)
     body = {"access_token": consented.bank_token}
 
@@ -375,22 +377,22 @@ def test_concurrent_revocations_send_one_event_with_the_first_party(listening: W
 # -- how it travels
 
 
-def at_the_machines_time(world: World, later: int = 0) -> None:
+def at_the_machines_time(causeway: Causeway, later: int = 0) -> None:
     """Sets the clock so that ``later`` seconds on it is the machine's time: libraries that verify know no other."""
-    world.clock.advance(time.time() - later - world.clock.time())
+    causeway.clock.advance(time.time() - later - causeway.clock.time())
 
 
-def test_standard_webhooks_library_verifies_an_event(world: World) -> None:
-    at_the_machines_time(world)
-    secret = world.wants_events()
-    world.approve(1)
-    arrived(world)
+def test_standard_webhooks_library_verifies_an_event(causeway: Causeway) -> None:
+    at_the_machines_time(causeway)
+    secret = causeway.wants_events()
+    causeway.approve(1)
+    arrived(causeway)
 
-    (sent,) = world.receiver.received
+    (sent,) = causeway.receiver.received
     assert dict(sent.headers) | {"webhook-signature": ""} == {
         "Content-Type": "application/json",
-        "webhook-id": world.recorded("event")[0].delivery_id,
-        "webhook-timestamp": str(world.clock.time()),
+        "webhook-id": causeway.recorded("event")[0].delivery_id,
+        "webhook-timestamp": str(causeway.clock.time()),
         "webhook-signature": "",
     }
     assert Webhook(secret).verify(sent.body, dict(sent.headers))["type"] == "consent.authorised"
@@ -398,25 +400,25 @@ def test_standard_webhooks_library_verifies_an_event(world: World) -> None:
         Webhook(secret).verify(sent.body.replace(b"authorised", b"revoked"), dict(sent.headers))
 
 
-def rotated(world: World, overlap: int) -> str:
-    made = world.hub.openbanking.clients.rotate_events_secret(world.client.client_id, overlap)
+def rotated(causeway: Causeway, overlap: int) -> str:
+    made = causeway.hub.openbanking.clients.rotate_events_secret(causeway.client.client_id, overlap)
     assert made.events_secret is not None
     return made.events_secret
 
 
 @pytest.mark.parametrize(("elapsed", "old_counts"), [(0, True), (OVERLAP - 1, True), (OVERLAP, False)])
 def test_both_secrets_verify_during_the_rotation_overlap_and_only_the_new_one_after(
-    world: World, elapsed: int, old_counts: bool
+    causeway: Causeway, elapsed: int, old_counts: bool
 ) -> None:
-    at_the_machines_time(world, later=elapsed)
-    old = world.wants_events()
-    delivery_id = trial(world)
-    new = rotated(world, OVERLAP)
-    world.clock.advance(elapsed)
+    at_the_machines_time(causeway, later=elapsed)
+    old = causeway.wants_events()
+    delivery_id = trial(causeway)
+    new = rotated(causeway, OVERLAP)
+    causeway.clock.advance(elapsed)
 
-    world.hub.delivery.worker.attempt(delivery_id)
+    causeway.hub.delivery.worker.attempt(delivery_id)
 
-    (sent,) = world.receiver.received
+    (sent,) = causeway.receiver.received
     assert Webhook(new).verify(sent.body, dict(sent.headers))
     if old_counts:
         assert Webhook(old).verify(sent.body, dict(sent.headers))
@@ -425,56 +427,56 @@ def test_both_secrets_verify_during_the_rotation_overlap_and_only_the_new_one_af
             Webhook(old).verify(sent.body, dict(sent.headers))
 
 
-def test_rotation_without_overlap_stops_signing_with_the_old_secret(world: World) -> None:
-    at_the_machines_time(world)
-    old = world.wants_events()
-    delivery_id = trial(world)
-    new = rotated(world, 0)
+def test_rotation_without_overlap_stops_signing_with_the_old_secret(causeway: Causeway) -> None:
+    at_the_machines_time(causeway)
+    old = causeway.wants_events()
+    delivery_id = trial(causeway)
+    new = rotated(causeway, 0)
 
-    world.hub.delivery.worker.attempt(delivery_id)
+    causeway.hub.delivery.worker.attempt(delivery_id)
 
-    (sent,) = world.receiver.received
+    (sent,) = causeway.receiver.received
     assert Webhook(new).verify(sent.body, dict(sent.headers))
     with pytest.raises(WebhookVerificationError):
         Webhook(old).verify(sent.body, dict(sent.headers))
 
 
-def test_retry_has_the_same_id_and_body_and_a_new_signature(world: World) -> None:
-    at_the_machines_time(world, later=5)
-    secret = world.wants_events()
-    delivery_id = trial(world)
-    world.receiver.answers = [Reply(503, b"", {"Retry-After": "8"}, 0)]
-    world.hub.delivery.worker.attempt(delivery_id)
-    world.clock.advance(8)
-    world.hub.delivery.worker.attempt(delivery_id)
+def test_retry_has_the_same_id_and_body_and_a_new_signature(causeway: Causeway) -> None:
+    at_the_machines_time(causeway, later=5)
+    secret = causeway.wants_events()
+    delivery_id = trial(causeway)
+    causeway.receiver.answers = [Reply(503, b"", {"Retry-After": "8"}, 0)]
+    causeway.hub.delivery.worker.attempt(delivery_id)
+    causeway.clock.advance(8)
+    causeway.hub.delivery.worker.attempt(delivery_id)
 
-    first, second = world.receiver.received
+    first, second = causeway.receiver.received
     assert first.body == second.body
     assert first.headers["webhook-id"] == second.headers["webhook-id"] == delivery_id
     stamps = [int(sent.headers["webhook-timestamp"]) for sent in (first, second)]
     assert stamps[1] - stamps[0] == 8
     assert first.headers["webhook-signature"] != second.headers["webhook-signature"]
     assert Webhook(secret).verify(second.body, dict(second.headers))
-    assert world.receiver.events[1]["timestamp"] == timestamp(stamps[0])
+    assert causeway.receiver.events[1]["timestamp"] == timestamp(stamps[0])
 
 
-def after_one_attempt(world: World, answer: Reply | Exception) -> Delivery:
-    delivery_id = trial(world)
-    world.receiver.answers = [answer]
-    world.hub.delivery.worker.attempt(delivery_id)
-    assert len(world.receiver.received) == 1
-    return world.delivery(delivery_id)
+def after_one_attempt(causeway: Causeway, answer: Reply | Exception) -> Delivery:
+    delivery_id = trial(causeway)
+    causeway.receiver.answers = [answer]
+    causeway.hub.delivery.worker.attempt(delivery_id)
+    assert len(causeway.receiver.received) == 1
+    return causeway.delivery(delivery_id)
 
 
 @pytest.mark.parametrize("status", [200, 202, 299])
-def test_status_from_200_to_299_marks_an_event_as_delivered(listening: World, status: int) -> None:
+def test_status_from_200_to_299_marks_an_event_as_delivered(listening: Causeway, status: int) -> None:
     delivery = after_one_attempt(listening, Reply(status, b"whatever", {}, 0))
 
     assert (delivery.state, delivery.last["status"]) == ("delivered", status)
 
 
 @pytest.mark.parametrize("status", [301, 303, 308])
-def test_a_redirect_is_not_followed_and_is_a_failure(listening: World, status: int) -> None:
+def test_a_redirect_is_not_followed_and_is_a_failure(listening: Causeway, status: int) -> None:
     elsewhere = {"Location": "http://127.0.0.1:1/elsewhere"}
 
     delivery = after_one_attempt(listening, Reply(status, b"", elsewhere, 0))
@@ -492,7 +494,7 @@ NOT_ARRIVED: dict[str, Reply | Exception] = {
 
 
 @pytest.mark.parametrize("answer", NOT_ARRIVED.values(), ids=NOT_ARRIVED)
-def test_failed_attempt_is_retried_after_4_to_6_seconds(listening: World, answer: Reply | Exception) -> None:
+def test_failed_attempt_is_retried_after_4_to_6_seconds(listening: Causeway, answer: Reply | Exception) -> None:
     delivery = after_one_attempt(listening, answer)
 
     assert (delivery.state, delivery.attempts) == ("due", 1)
@@ -502,7 +504,7 @@ def test_failed_attempt_is_retried_after_4_to_6_seconds(listening: World, answer
     assert listening.delivery(delivery.delivery_id).state == "delivered"
 
 
-def test_410_ends_the_retries_of_an_event(listening: World) -> None:
+def test_410_ends_the_retries_of_an_event(listening: Causeway) -> None:
     delivery = after_one_attempt(listening, Reply(410, b"", {}, 0))
 
     assert (delivery.state, delivery.last["error"]) == ("failed", "the receiver responded with status 410")
@@ -511,7 +513,7 @@ def test_410_ends_the_retries_of_an_event(listening: World) -> None:
 @pytest.mark.parametrize(
     ("asked", "waits"), [("9", 9), ("3600", 10), ("Mon, 02 Mar 2026 09:00:08 GMT", 8), ("-5", None), ("soon", None)]
 )
-def test_retry_after_delays_a_retry_up_to_twice_its_slot(listening: World, asked: str, waits: int | None) -> None:
+def test_retry_after_delays_a_retry_up_to_twice_its_slot(listening: Causeway, asked: str, waits: int | None) -> None:
     delivery = after_one_attempt(listening, Reply(503, b"", {"retry-after": asked}, 0))
 
     waited = (delivery.due_at or 0) - listening.clock.time()
@@ -521,7 +523,7 @@ def test_retry_after_delays_a_retry_up_to_twice_its_slot(listening: World, asked
 # -- what has changed before the attempt
 
 
-def test_event_is_sent_to_the_current_events_url(listening: World) -> None:
+def test_event_is_sent_to_the_current_events_url(listening: Causeway) -> None:
     delivery_id = trial(listening)
     listening.receiver.url = "http://127.0.0.1:1/moved"
     listening.hub.openbanking.clients.update(listening.client.client_id, events_url=listening.receiver.url)
@@ -531,7 +533,7 @@ def test_event_is_sent_to_the_current_events_url(listening: World) -> None:
     assert listening.delivery(delivery_id).state == "delivered"
 
 
-def test_pending_event_fails_after_the_events_url_is_removed(listening: World) -> None:
+def test_pending_event_fails_after_the_events_url_is_removed(listening: Causeway) -> None:
     delivery_id = trial(listening)
     listening.hub.openbanking.clients.update(listening.client.client_id, events_url=None)
 
@@ -542,7 +544,7 @@ def test_pending_event_fails_after_the_events_url_is_removed(listening: World) -
     assert listening.receiver.received == []
 
 
-def test_event_of_an_inactive_client_is_sent_after_its_activation(listening: World) -> None:
+def test_event_of_an_inactive_client_is_sent_after_its_activation(listening: Causeway) -> None:
     delivery_id = trial(listening)
     listening.hub.openbanking.clients.deactivate(listening.client.client_id)
     listening.hub.delivery.worker.attempt(delivery_id)
@@ -556,7 +558,7 @@ def test_event_of_an_inactive_client_is_sent_after_its_activation(listening: Wor
     assert listening.delivery(delivery_id).state == "delivered"
 
 
-def test_event_of_a_deleted_client_fails(listening: World) -> None:
+def test_event_of_a_deleted_client_fails(listening: Causeway) -> None:
     delivery_id = trial(listening)
     listening.hub.store.delete("clients", {"client_id": listening.client.client_id})
 
@@ -569,19 +571,19 @@ def test_event_of_a_deleted_client_fails(listening: World) -> None:
 # -- what nobody else may see
 
 
-def test_secrets_and_bodies_are_stored_encrypted_and_not_logged(world: World, lines: Lines) -> None:
-    secrets = [world.wants_events(), rotated(world, OVERLAP)]
-    consented = world.approve(1, state="tell-nobody")
-    delivery_id = world.recorded("event")[0].delivery_id
-    world.receiver.answers = [Reply(400, b'{"error":"tell-nobody"}', {}, 0)]
-    world.hub.delivery.worker.attempt(delivery_id)
-    world.clock.advance(10)
-    world.hub.delivery.worker.attempt(delivery_id)
+def test_secrets_and_bodies_are_stored_encrypted_and_not_logged(causeway: Causeway, lines: Lines) -> None:
+    secrets = [causeway.wants_events(), rotated(causeway, OVERLAP)]
+    consented = causeway.approve(1, state="tell-nobody")
+    delivery_id = causeway.recorded("event")[0].delivery_id
+    causeway.receiver.answers = [Reply(400, b'{"error":"tell-nobody"}', {}, 0)]
+    causeway.hub.delivery.worker.attempt(delivery_id)
+    causeway.clock.advance(10)
+    causeway.hub.delivery.worker.attempt(delivery_id)
 
-    (signature,) = {sent.headers["webhook-signature"] for sent in world.receiver.received[1:]}
+    (signature,) = {sent.headers["webhook-signature"] for sent in causeway.receiver.received[1:]}
     hidden = [*(secret.removeprefix("whsec_") for secret in secrets), *signature.split(), "tell-nobody"]
-    stored = repr(list(world.hub.store.scan("deliveries")) + list(world.hub.store.scan("clients")))
-    assert world.receiver.events[1]["data"]["state"] == "tell-nobody"
+    stored = repr(list(causeway.hub.store.scan("deliveries")) + list(causeway.hub.store.scan("clients")))
+    assert causeway.receiver.events[1]["data"]["state"] == "tell-nobody"
     for text in (*hidden, consented.valid_until):
         assert text not in lines.text
         assert text not in stored
@@ -591,7 +593,7 @@ def test_secrets_and_bodies_are_stored_encrypted_and_not_logged(world: World, li
 
 
 @pytest.mark.parametrize("applied", [True, False], ids=["applied", "not applied"])
-def test_event_is_sent_again_only_if_its_outcome_was_not_written(listening: World, applied: bool) -> None:
+def test_event_is_sent_again_only_if_its_outcome_was_not_written(listening: Causeway, applied: bool) -> None:
     delivery_id = trial(listening)
     fault = Fault(listening, "after" if applied else "before", 2, lasting=True, operation="TransactWriteItems")
 

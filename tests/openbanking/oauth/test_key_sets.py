@@ -21,12 +21,12 @@ from chalicelib.openbanking.oauth.key_sets import (
     STALE_SECONDS,
     KeySets,
 )
+from tests.causeway import Causeway
 from tests.foundation.http.connections import AMPLE, let_time_run_out
 from tests.foundation.servers import Connection, serving
 from tests.log_lines import Lines
 from tests.openbanking.key_holder import KeyHolder, secure
 from tests.patience import PATIENCE_SECONDS
-from tests.world import World
 
 URI = "http://127.0.0.1:1/jwks"
 
@@ -51,80 +51,80 @@ class Site:
 
 
 @pytest.fixture
-def site(world: World) -> Site:
+def site(causeway: Causeway) -> Site:
     made = Site()
-    world.hub.outbound.get = made.get  # type: ignore[method-assign]
-    secure(world, KeyHolder(), jwks_uri=URI, jwks=None)
+    causeway.hub.outbound.get = made.get  # type: ignore[method-assign]
+    secure(causeway, KeyHolder(), jwks_uri=URI, jwks=None)
     return made
 
 
-def status(world: World, holder: KeyHolder) -> int:
-    headers = {"x-client-assertion": holder.assertion(world)}
-    return world.tpp("GET", "/tpp/banks", client_id="", headers=headers).status
+def status(causeway: Causeway, holder: KeyHolder) -> int:
+    headers = {"x-client-assertion": holder.assertion(causeway)}
+    return causeway.tpp("GET", "/tpp/banks", client_id="", headers=headers).status
 
 
-def test_a_key_set_is_fetched_once_in_five_minutes(world: World, site: Site) -> None:
+def test_a_key_set_is_fetched_once_in_five_minutes(causeway: Causeway, site: Site) -> None:
     holder = KeyHolder()
     site.serve(holder)
 
-    assert [status(world, holder) for _ in range(3)] == [200, 200, 200]
+    assert [status(causeway, holder) for _ in range(3)] == [200, 200, 200]
     assert site.asked == 1
-    world.clock.advance(FRESH_SECONDS)
-    assert status(world, holder) == 200
+    causeway.clock.advance(FRESH_SECONDS)
+    assert status(causeway, holder) == 200
     assert site.asked == 2
 
 
-def test_an_unknown_kid_makes_the_key_set_be_fetched_again(world: World, site: Site) -> None:
+def test_an_unknown_kid_makes_the_key_set_be_fetched_again(causeway: Causeway, site: Site) -> None:
     old, new = KeyHolder(kid="old"), KeyHolder(kid="new")
     site.serve(old)
-    assert status(world, old) == 200
+    assert status(causeway, old) == 200
 
-    world.clock.advance(MIN_REFETCH_SECONDS)
+    causeway.clock.advance(MIN_REFETCH_SECONDS)
     site.serve(old, new)
-    assert status(world, new) == 200
+    assert status(causeway, new) == 200
     assert site.asked == 2
 
 
-def test_a_removed_key_is_refused_after_five_minutes(world: World, site: Site) -> None:
+def test_a_removed_key_is_refused_after_five_minutes(causeway: Causeway, site: Site) -> None:
     old, new = KeyHolder(kid="old"), KeyHolder(kid="new")
     site.serve(old, new)
-    assert status(world, old) == 200
+    assert status(causeway, old) == 200
 
     site.serve(new)
-    world.clock.advance(FRESH_SECONDS)
-    assert status(world, old) == 401
+    causeway.clock.advance(FRESH_SECONDS)
+    assert status(causeway, old) == 401
 
 
-def test_repeated_unknown_kids_cause_one_fetch(world: World, site: Site) -> None:
+def test_repeated_unknown_kids_cause_one_fetch(causeway: Causeway, site: Site) -> None:
     site.serve(KeyHolder())
     stranger = KeyHolder(kid="stranger")
 
-    assert {status(world, stranger) for _ in range(20)} == {401}
+    assert {status(causeway, stranger) for _ in range(20)} == {401}
     assert site.asked == 1
 
 
-def test_a_failed_fetch_is_retried_after_30_seconds(world: World, site: Site) -> None:
+def test_a_failed_fetch_is_retried_after_30_seconds(causeway: Causeway, site: Site) -> None:
     holder = KeyHolder()
 
-    assert [status(world, holder) for _ in range(5)] == [401] * 5
+    assert [status(causeway, holder) for _ in range(5)] == [401] * 5
     assert site.asked == 1
     site.serve(holder)
-    world.clock.advance(MIN_REFETCH_SECONDS)
-    assert status(world, holder) == 200
+    causeway.clock.advance(MIN_REFETCH_SECONDS)
+    assert status(causeway, holder) == 200
 
 
 @dataclass
 class ConcurrentCallers:
     """Threads that need keys at once; the address answers when all but the fetching one wait, or have their answer."""
 
-    world: World
+    causeway: Causeway
     keys: KeySets
     fetching: Callable[..., Reply]
     waiting_or_done: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
 
     def ask(self, kids: Sequence[str | None]) -> list[int]:
         """How many keys each thread gets for its ``kid``."""
-        client = self.world.hub.openbanking.clients.get(self.world.client.client_id)
+        client = self.causeway.hub.openbanking.clients.get(self.causeway.client.client_id)
         self.waiting_or_done = threading.Semaphore(0)
 
         def find(kid: str | None) -> int:
@@ -133,7 +133,7 @@ class ConcurrentCallers:
             return found
 
         with ThreadPoolExecutor(len(kids)) as threads:
-            self.world.hub.outbound.get = partial(self.answer, len(kids) - 1)  # type: ignore[method-assign]
+            self.causeway.hub.outbound.get = partial(self.answer, len(kids) - 1)  # type: ignore[method-assign]
             return list(threads.map(find, kids))
 
     def answer(self, others: int, url: str, **limits: Any) -> Reply:
@@ -143,8 +143,8 @@ class ConcurrentCallers:
 
 
 @pytest.fixture
-def callers(world: World, site: Site, monkeypatch: pytest.MonkeyPatch) -> ConcurrentCallers:
-    callers = ConcurrentCallers(world, KeySets(world.hub.outbound, world.clock), world.hub.outbound.get)
+def callers(causeway: Causeway, site: Site, monkeypatch: pytest.MonkeyPatch) -> ConcurrentCallers:
+    callers = ConcurrentCallers(causeway, KeySets(causeway.hub.outbound, causeway.clock), causeway.hub.outbound.get)
     wait = KeySets._wait_for
 
     def release_and_wait(keys: KeySets, running: threading.Event) -> None:
@@ -166,7 +166,7 @@ def test_assertions_with_a_known_key_do_not_wait_for_a_fetch(callers: Concurrent
     old, new = KeyHolder(kid="old"), KeyHolder(kid="new")
     site.serve(old)
     assert callers.ask(["old"]) == [1]
-    callers.world.clock.advance(FRESH_SECONDS)
+    callers.causeway.clock.advance(FRESH_SECONDS)
     site.serve(old, new)
 
     found = callers.ask(["new"] * 6 + ["old"] * 6)
@@ -180,38 +180,38 @@ def test_a_failed_first_fetch_releases_all_waiting_requests(callers: ConcurrentC
     assert site.asked == 1
 
 
-def test_a_key_set_is_fetched_after_the_clock_was_set_back(world: World, site: Site) -> None:
+def test_a_key_set_is_fetched_after_the_clock_was_set_back(causeway: Causeway, site: Site) -> None:
     holder = KeyHolder()
-    assert status(world, holder) == 401
+    assert status(causeway, holder) == 401
     site.serve(holder)
-    world.clock.advance(-3600)
+    causeway.clock.advance(-3600)
 
-    assert status(world, holder) == 200
+    assert status(causeway, holder) == 200
 
 
-def test_a_removed_key_is_refused_after_the_clock_was_set_back(world: World, site: Site) -> None:
+def test_a_removed_key_is_refused_after_the_clock_was_set_back(causeway: Causeway, site: Site) -> None:
     old, new = KeyHolder(kid="old"), KeyHolder(kid="new")
     site.serve(old, new)
-    assert status(world, old) == 200
+    assert status(causeway, old) == 200
 
     site.serve(new)
-    world.clock.advance(-3600)
-    assert status(world, old) == 401
+    causeway.clock.advance(-3600)
+    assert status(causeway, old) == 401
 
 
 @pytest.mark.parametrize("failure", [TimedOut("slow"), ResponseTooLarge("large"), NotReached("private")])
 def test_cached_keys_stay_valid_for_a_day_while_fetches_fail(
-    world: World, site: Site, failure: OutboundError, lines: Lines
+    causeway: Causeway, site: Site, failure: OutboundError, lines: Lines
 ) -> None:
     holder = KeyHolder()
     site.serve(holder)
-    assert status(world, holder) == 200
+    assert status(causeway, holder) == 200
 
     site.reply = failure
-    world.clock.advance(STALE_SECONDS - 1)
-    assert status(world, holder) == 200
-    world.clock.advance(MIN_REFETCH_SECONDS)
-    assert status(world, holder) == 401
+    causeway.clock.advance(STALE_SECONDS - 1)
+    assert status(causeway, holder) == 200
+    causeway.clock.advance(MIN_REFETCH_SECONDS)
+    assert status(causeway, holder) == 401
     assert any(line["message"] == "key set not fetched" for line in lines.all())
 
 
@@ -227,10 +227,10 @@ def test_cached_keys_stay_valid_for_a_day_while_fetches_fail(
     ],
     ids=str,
 )
-def test_a_response_without_keys_is_refused(world: World, site: Site, reply: Reply) -> None:
+def test_a_response_without_keys_is_refused(causeway: Causeway, site: Site, reply: Reply) -> None:
     site.reply = reply
 
-    assert status(world, KeyHolder()) == 401
+    assert status(causeway, KeyHolder()) == 401
 
 
 # -- the guarded call itself

@@ -14,11 +14,11 @@ from chalicelib.foundation.crypto.certificates import read_certificate
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.scopes import Role
 from tests import certificates
+from tests.causeway import Answer, Causeway
 from tests.certificates import Authority
 from tests.log_lines import Lines
 from tests.openbanking.key_holder import KeyHolder, secure
 from tests.openbanking.tpp_certificates import ORGANIZATION, ROLES, SUBJECT, issue, stage_with
-from tests.world import Answer, World
 
 
 @pytest.fixture(scope="module")
@@ -27,26 +27,26 @@ def authority() -> Authority:
 
 
 @pytest.fixture
-def mutual(shared_world: World, authority: Authority, tmp_path: Path) -> Iterator[World]:
+def mutual(shared_causeway: Causeway, authority: Authority, tmp_path: Path) -> Iterator[Causeway]:
     """A stage that takes the certificates of ``authority``."""
-    world = shared_world.again(stage_with(authority, tmp_path))
-    with world.installed():
-        yield world
+    causeway = shared_causeway.again(stage_with(authority, tmp_path))
+    with causeway.installed():
+        yield causeway
 
 
-def by_certificate(world: World, **security: Any) -> None:
-    """Has the world's client authenticate with its certificate."""
+def by_certificate(causeway: Causeway, **security: Any) -> None:
+    """Has the service's client authenticate with its certificate."""
     members = {"auth_method": "tls_client_auth", "tls_client_auth_subject_dn": SUBJECT, **security}
-    made = world.hub.openbanking.clients.update(world.client.client_id, security=members)
-    world.client, world.client_secret = made.client, None
+    made = causeway.hub.openbanking.clients.update(causeway.client.client_id, security=members)
+    causeway.client, causeway.client_secret = made.client, None
 
 
-def identified(world: World) -> None:
-    """Has the world's client show a PSD2 certificate on every call."""
-    made = world.hub.openbanking.clients.update(
-        world.client.client_id, security={"organization_identifier": ORGANIZATION}
+def identified(causeway: Causeway) -> None:
+    """Has the service's client show a PSD2 certificate on every call."""
+    made = causeway.hub.openbanking.clients.update(
+        causeway.client.client_id, security={"organization_identifier": ORGANIZATION}
     )
-    world.client = made.client
+    causeway.client = made.client
 
 
 def is_refused(answer: Answer) -> bool:
@@ -58,14 +58,16 @@ def is_refused(answer: Answer) -> bool:
     )
 
 
-def test_a_client_authenticates_with_its_certificate(mutual: World, authority: Authority) -> None:
+def test_a_client_authenticates_with_its_certificate(mutual: Causeway, authority: Authority) -> None:
     by_certificate(mutual)
 
     assert mutual.tpp("GET", "/tpp/banks", certificate=issue(authority)).status == 200
     assert is_refused(mutual.tpp("GET", "/tpp/banks"))
 
 
-def test_a_missing_or_wrong_certificate_returns_401_with_www_authenticate(mutual: World, authority: Authority) -> None:
+def test_a_missing_or_wrong_certificate_returns_401_with_www_authenticate(
+    mutual: Causeway, authority: Authority
+) -> None:
     """RFC 9110, section 15.5.2: every 401 has ``WWW-Authenticate``."""
     by_certificate(mutual)
 
@@ -85,7 +87,7 @@ def refused_certificates(authority: Authority) -> dict[str, str]:
     }
 
 
-def test_a_foreign_or_untrusted_certificate_is_refused(mutual: World, authority: Authority, lines: Lines) -> None:
+def test_a_foreign_or_untrusted_certificate_is_refused(mutual: Causeway, authority: Authority, lines: Lines) -> None:
     by_certificate(mutual)
 
     answers = {
@@ -97,7 +99,7 @@ def test_a_foreign_or_untrusted_certificate_is_refused(mutual: World, authority:
     assert len(reasons) >= 3
 
 
-def test_a_blocked_certificate_is_refused_at_once(mutual: World, authority: Authority) -> None:
+def test_a_blocked_certificate_is_refused_at_once(mutual: Causeway, authority: Authority) -> None:
     by_certificate(mutual)
     pem = issue(authority)
     assert mutual.tpp("GET", "/tpp/banks", certificate=pem).status == 200
@@ -109,7 +111,7 @@ def test_a_blocked_certificate_is_refused_at_once(mutual: World, authority: Auth
     assert mutual.tpp("GET", "/tpp/banks", certificate=issue(authority)).status == 200
 
 
-def test_a_blocked_certificate_is_refused_with_an_unbound_token(mutual: World, authority: Authority) -> None:
+def test_a_blocked_certificate_is_refused_with_an_unbound_token(mutual: Causeway, authority: Authority) -> None:
     by_certificate(mutual)
     own = issue(authority)
     request = {"bic": mutual.banks[2].bank.bic, "scopes": ["accounts"]}
@@ -123,13 +125,13 @@ def test_a_blocked_certificate_is_refused_with_an_unbound_token(mutual: World, a
     assert mutual.tpp("GET", "/tpp/consent", bearer=token, certificate=own).status == 401
 
 
-def test_the_subject_may_be_written_in_either_order(mutual: World, authority: Authority) -> None:
+def test_the_subject_may_be_written_in_either_order(mutual: Causeway, authority: Authority) -> None:
     by_certificate(mutual, tls_client_auth_subject_dn=",".join(reversed(SUBJECT.split(","))))
 
     assert mutual.tpp("GET", "/tpp/banks", certificate=issue(authority)).status == 200
 
 
-def test_a_stage_without_a_ca_bundle_refuses_every_certificate(mutual: World, authority: Authority) -> None:
+def test_a_stage_without_a_ca_bundle_refuses_every_certificate(mutual: Causeway, authority: Authority) -> None:
     by_certificate(mutual)
     mutual.hub.__dict__["tpp_ca_bundle"] = CaBundle("TPP_CA_BUNDLE", None, mutual.clock)
 
@@ -139,7 +141,7 @@ def test_a_stage_without_a_ca_bundle_refuses_every_certificate(mutual: World, au
 # -- tokens bound to a certificate
 
 
-def test_a_token_is_bound_to_the_certificate(mutual: World, authority: Authority) -> None:
+def test_a_token_is_bound_to_the_certificate(mutual: Causeway, authority: Authority) -> None:
     by_certificate(mutual, tls_client_certificate_bound_access_tokens=True)
     own, other = issue(authority), issue(authority)
     url = mutual.tpp(
@@ -162,7 +164,7 @@ def test_a_token_is_bound_to_the_certificate(mutual: World, authority: Authority
     assert mutual.tpp("GET", "/tpp/consent", bearer=again.body["access_token"], certificate=other).status == 200
 
 
-def test_a_token_bound_to_a_blocked_certificate_is_refused(mutual: World, authority: Authority) -> None:
+def test_a_token_bound_to_a_blocked_certificate_is_refused(mutual: Causeway, authority: Authority) -> None:
     by_certificate(mutual, tls_client_certificate_bound_access_tokens=True)
     own = issue(authority)
     request = {"bic": mutual.banks[2].bank.bic, "scopes": ["accounts"]}
@@ -175,7 +177,7 @@ def test_a_token_bound_to_a_blocked_certificate_is_refused(mutual: World, author
     assert mutual.tpp("GET", "/tpp/consent", bearer=token, certificate=own).status == 401
 
 
-def test_private_key_jwt_works_with_certificate_bound_tokens(mutual: World, authority: Authority) -> None:
+def test_private_key_jwt_works_with_certificate_bound_tokens(mutual: Causeway, authority: Authority) -> None:
     """private_key_jwt authenticates, and the certificate of the connection binds."""
     holder = KeyHolder()
     secure(mutual, holder, tls_client_certificate_bound_access_tokens=True)
@@ -206,7 +208,7 @@ def test_private_key_jwt_works_with_certificate_bound_tokens(mutual: World, auth
     ],
 )
 def test_scopes_require_the_matching_psd2_role_in_the_certificate(
-    mutual: World, authority: Authority, version: int, scopes: list[str], role: Role
+    mutual: Causeway, authority: Authority, version: int, scopes: list[str], role: Role
 ) -> None:
     identified(mutual)
     request = {"bic": mutual.banks[version].bank.bic, "scopes": scopes}
@@ -218,7 +220,7 @@ def test_scopes_require_the_matching_psd2_role_in_the_certificate(
         assert is_refused(mutual.tpp("POST", "/oauth/par", form=_pushed(request), certificate=certificate))
 
 
-def test_every_call_of_a_psd2_client_requires_its_certificate(mutual: World, authority: Authority) -> None:
+def test_every_call_of_a_psd2_client_requires_its_certificate(mutual: Causeway, authority: Authority) -> None:
     identified(mutual)
     good, banks = issue(authority), issue(authority, ["PSP_AS"])
     other = issue(authority, subject=SUBJECT.replace("123456", "654321"))
@@ -244,7 +246,7 @@ def test_every_call_of_a_psd2_client_requires_its_certificate(mutual: World, aut
     assert mutual.tpp("GET", "/tpp/requests/abc", certificate=good).status == 404
 
 
-def test_a_psd2_client_cannot_start_an_authorization_in_the_browser(mutual: World) -> None:
+def test_a_psd2_client_cannot_start_an_authorization_in_the_browser(mutual: Causeway) -> None:
     from urllib.parse import parse_qs, urlencode, urlsplit
 
     identified(mutual)
@@ -260,7 +262,7 @@ def test_a_psd2_client_cannot_start_an_authorization_in_the_browser(mutual: Worl
     assert parse_qs(urlsplit(location).query)["error_description"] == [refusals.REQUEST_NOT_PUSHED().message]
 
 
-def test_init_authorization_shows_the_bank_the_organization_identifier(mutual: World, authority: Authority) -> None:
+def test_init_authorization_shows_the_bank_the_organization_identifier(mutual: Causeway, authority: Authority) -> None:
     identified(mutual)
     request = {"bic": mutual.banks[2].bank.bic, "scopes": ["accounts"]}
     url = mutual.tpp("POST", "/tpp/authorize", request, certificate=issue(authority)).body["redirect_url"]
@@ -270,15 +272,15 @@ def test_init_authorization_shows_the_bank_the_organization_identifier(mutual: W
     assert shown["tppRegistrationNumber"] == ORGANIZATION
 
 
-def test_an_unrequested_certificate_is_ignored(mutual: World) -> None:
+def test_an_unrequested_certificate_is_ignored(mutual: Causeway) -> None:
     for pem in (issue(Authority()), "not a certificate"):
         assert mutual.tpp("GET", "/tpp/banks", certificate=pem).status == 200
 
 
-def _code(world: World, url: str) -> str:
+def _code(causeway: Causeway, url: str) -> str:
     from urllib.parse import parse_qs, urlsplit
 
-    saved = world.bank(2, "/consent", world.consent_body(2, url))
+    saved = causeway.bank(2, "/consent", causeway.consent_body(2, url))
     assert saved.status == 200, saved
     return str(parse_qs(urlsplit(saved.body["callbackUrl"]).query)["code"][0])
 

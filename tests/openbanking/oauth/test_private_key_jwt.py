@@ -8,23 +8,23 @@ import pytest
 
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.oauth_security import ASSERTION_TYPE, SIGNING_ALGORITHMS
+from tests.causeway import Answer, Causeway
 from tests.log_lines import Lines
 from tests.openbanking.key_holder import BASE, KeyHolder, secure
-from tests.world import Answer, World
 
 
 @pytest.fixture
-def holder(world: World) -> KeyHolder:
-    """The key of the world's client, which may use any method of authorization."""
+def holder(causeway: Causeway) -> KeyHolder:
+    """The key of the service's client, which may use any method of authorization."""
     made = KeyHolder()
-    secure(world, made)
+    secure(causeway, made)
     return made
 
 
-def ask(world: World, assertion: str | None) -> Answer:
+def ask(causeway: Causeway, assertion: str | None) -> Answer:
     """A call without a form: the assertion is in its header."""
     headers = {"x-client-assertion": assertion} if assertion else {}
-    return world.tpp("GET", "/tpp/banks", client_id="", headers=headers)
+    return causeway.tpp("GET", "/tpp/banks", client_id="", headers=headers)
 
 
 def is_refused(answer: Answer) -> bool:
@@ -33,24 +33,24 @@ def is_refused(answer: Answer) -> bool:
 
 
 @pytest.mark.parametrize("algorithm", SIGNING_ALGORITHMS)
-def test_an_assertion_with_any_allowed_algorithm_authenticates(world: World, algorithm: str) -> None:
+def test_an_assertion_with_any_allowed_algorithm_authenticates(causeway: Causeway, algorithm: str) -> None:
     holder = KeyHolder(algorithm)
-    secure(world, holder)
+    secure(causeway, holder)
 
-    assert ask(world, holder.assertion(world)).status == 200
+    assert ask(causeway, holder.assertion(causeway)).status == 200
 
 
-def test_an_assertion_identifies_the_client(world: World, holder: KeyHolder) -> None:
-    by_header = world.tpp("GET", "/tpp/banks", headers={"x-client-assertion": holder.assertion(world)})
-    by_form = world.tpp("POST", "/tpp/token/revoke", form=holder.form(world, {"token": "unknown"}), client_id="")
+def test_an_assertion_identifies_the_client(causeway: Causeway, holder: KeyHolder) -> None:
+    by_header = causeway.tpp("GET", "/tpp/banks", headers={"x-client-assertion": holder.assertion(causeway)})
+    by_form = causeway.tpp("POST", "/tpp/token/revoke", form=holder.form(causeway, {"token": "unknown"}), client_id="")
 
     assert (by_header.status, by_form.status) == (200, 200)
 
 
 def test_a_client_with_a_key_needs_an_assertion_on_every_call_without_a_bearer_token(
-    world: World, holder: KeyHolder
+    causeway: Causeway, holder: KeyHolder
 ) -> None:
-    bic = world.banks[2].bank.bic
+    bic = causeway.banks[2].bank.bic
     calls: list[tuple[str, str, Any]] = [
         ("GET", "/tpp/banks", None),
         ("GET", f"/tpp/scope?bic={bic}", None),
@@ -63,30 +63,30 @@ def test_a_client_with_a_key_needs_an_assertion_on_every_call_without_a_bearer_t
         ("POST", "/oauth/introspect", {"token": "x"}),
     ]
     for method, path, body in calls:
-        assert is_refused(world.tpp(method, path, body)), path
-        with_one = world.tpp(method, path, body, headers={"x-client-assertion": holder.assertion(world)})
+        assert is_refused(causeway.tpp(method, path, body)), path
+        with_one = causeway.tpp(method, path, body, headers={"x-client-assertion": holder.assertion(causeway)})
         assert with_one.status != 401, path
     pushed = {"response_type": "code"}
-    assert is_refused(world.tpp("POST", "/oauth/par", form=pushed))
-    assert world.tpp("POST", "/oauth/par", form=holder.form(world, pushed)).status != 401
+    assert is_refused(causeway.tpp("POST", "/oauth/par", form=pushed))
+    assert causeway.tpp("POST", "/oauth/par", form=holder.form(causeway, pushed)).status != 401
 
 
-def test_a_missing_or_wrong_assertion_returns_401_with_www_authenticate(world: World, holder: KeyHolder) -> None:
+def test_a_missing_or_wrong_assertion_returns_401_with_www_authenticate(causeway: Causeway, holder: KeyHolder) -> None:
     """RFC 9110, section 15.5.2: every 401 has ``WWW-Authenticate``."""
-    for assertion in ("", "no.jwt.atall", KeyHolder().assertion(world)):
-        answer = ask(world, assertion) if assertion else world.tpp("GET", "/tpp/banks")
+    for assertion in ("", "no.jwt.atall", KeyHolder().assertion(causeway)):
+        answer = ask(causeway, assertion) if assertion else causeway.tpp("GET", "/tpp/banks")
         assert (answer.status, answer.headers["www-authenticate"]) == (401, 'Basic realm="causeway"')
 
 
-def test_a_bearer_call_needs_no_assertion_but_refuses_a_wrong_one(world: World, holder: KeyHolder) -> None:
-    tokens = holder.redeem(world, holder.code(world), proof=None).body
+def test_a_bearer_call_needs_no_assertion_but_refuses_a_wrong_one(causeway: Causeway, holder: KeyHolder) -> None:
+    tokens = holder.redeem(causeway, holder.code(causeway), proof=None).body
 
-    assert world.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 200
-    wrong = world.tpp(
+    assert causeway.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 200
+    wrong = causeway.tpp(
         "GET",
         "/tpp/consent",
         bearer=tokens["access_token"],
-        headers={"x-client-assertion": KeyHolder().assertion(world)},
+        headers={"x-client-assertion": KeyHolder().assertion(causeway)},
     )
     assert is_refused(wrong)
 
@@ -112,124 +112,128 @@ def test_a_bearer_call_needs_no_assertion_but_refuses_a_wrong_one(world: World, 
     ],
     ids=str,
 )
-def test_an_assertion_with_a_wrong_claim_is_refused(world: World, holder: KeyHolder, claims: dict[str, Any]) -> None:
-    assert is_refused(world.tpp("GET", "/tpp/banks", headers={"x-client-assertion": holder.assertion(world, **claims)}))
+def test_an_assertion_with_a_wrong_claim_is_refused(
+    causeway: Causeway, holder: KeyHolder, claims: dict[str, Any]
+) -> None:
+    assert is_refused(
+        causeway.tpp("GET", "/tpp/banks", headers={"x-client-assertion": holder.assertion(causeway, **claims)})
+    )
 
 
 @pytest.mark.parametrize(("seconds", "status"), [(1, 200), (300, 200), (301, 401), (0, 200), (-9, 200), (-10, 401)])
-def test_exp_may_be_at_most_300_seconds_ahead(world: World, holder: KeyHolder, seconds: int, status: int) -> None:
+def test_exp_may_be_at_most_300_seconds_ahead(causeway: Causeway, holder: KeyHolder, seconds: int, status: int) -> None:
     """Clocks may differ by ten seconds."""
-    assert ask(world, holder.assertion(world, exp=world.clock.time() + seconds)).status == status
+    assert ask(causeway, holder.assertion(causeway, exp=causeway.clock.time() + seconds)).status == status
 
 
 @pytest.mark.parametrize("claim", ["iat", "nbf"])
 @pytest.mark.parametrize(("ahead", "status"), [(0, 200), (10, 200), (60, 200), (61, 401), (3600, 401)])
 def test_iat_and_nbf_may_be_up_to_60_seconds_ahead(
-    world: World, holder: KeyHolder, claim: str, ahead: int, status: int
+    causeway: Causeway, holder: KeyHolder, claim: str, ahead: int, status: int
 ) -> None:
-    claims: Any = {claim: world.clock.time() + ahead}
+    claims: Any = {claim: causeway.clock.time() + ahead}
 
-    assert ask(world, holder.assertion(world, **claims)).status == status
+    assert ask(causeway, holder.assertion(causeway, **claims)).status == status
 
 
-def test_endpoint_urls_are_valid_audiences_outside_the_profile_only(world: World, holder: KeyHolder) -> None:
+def test_endpoint_urls_are_valid_audiences_outside_the_profile_only(causeway: Causeway, holder: KeyHolder) -> None:
     def revoke(audience: str) -> Answer:
-        form = holder.form(world, {"token": "unknown"}, aud=audience)
-        return world.tpp("POST", "/tpp/token/revoke", form=form, client_id="")
+        form = holder.form(causeway, {"token": "unknown"}, aud=audience)
+        return causeway.tpp("POST", "/tpp/token/revoke", form=form, client_id="")
 
     addresses = (f"{BASE}/tpp/token/revoke", f"{BASE}/tpp/token")
     assert [revoke(address).status for address in addresses] == [200, 200]
     assert is_refused(revoke(f"{BASE}/oauth/par"))
-    secure(world, holder, security_profile="fapi2")
+    secure(causeway, holder, security_profile="fapi2")
     assert all(is_refused(revoke(address)) for address in addresses)
 
 
-def test_a_replayed_assertion_is_refused(world: World, holder: KeyHolder) -> None:
-    assertion = holder.assertion(world)
+def test_a_replayed_assertion_is_refused(causeway: Causeway, holder: KeyHolder) -> None:
+    assertion = holder.assertion(causeway)
 
-    assert ask(world, assertion).status == 200
-    assert is_refused(ask(world, assertion))
-    again = holder.form(world, {"token": "unknown"}) | {"client_assertion": assertion}
-    assert is_refused(world.tpp("POST", "/tpp/token/revoke", form=again, client_id=""))
-
-
-def test_two_clients_may_use_the_same_jti(world: World, holder: KeyHolder) -> None:
-    assert ask(world, holder.assertion(world, jti="one")).status == 200
-
-    world.client = world.hub.openbanking.clients.create(owner="b@example.com", title="Other").client
-    secure(world, holder)
-    assert ask(world, holder.assertion(world, jti="one")).status == 200
+    assert ask(causeway, assertion).status == 200
+    assert is_refused(ask(causeway, assertion))
+    again = holder.form(causeway, {"token": "unknown"}) | {"client_assertion": assertion}
+    assert is_refused(causeway.tpp("POST", "/tpp/token/revoke", form=again, client_id=""))
 
 
-def test_a_wrong_client_assertion_type_is_refused(world: World, holder: KeyHolder) -> None:
-    form = holder.form(world, {"token": "x"})
+def test_two_clients_may_use_the_same_jti(causeway: Causeway, holder: KeyHolder) -> None:
+    assert ask(causeway, holder.assertion(causeway, jti="one")).status == 200
+
+    causeway.client = causeway.hub.openbanking.clients.create(owner="b@example.com", title="Other").client
+    secure(causeway, holder)
+    assert ask(causeway, holder.assertion(causeway, jti="one")).status == 200
+
+
+def test_a_wrong_client_assertion_type_is_refused(causeway: Causeway, holder: KeyHolder) -> None:
+    form = holder.form(causeway, {"token": "x"})
     without_client = form | {"client_assertion_type": "other"}
-    assert is_refused(world.tpp("POST", "/tpp/token/revoke", form=without_client, client_id=""))
-    assert is_refused(ask(world, "not a JWT"))
+    assert is_refused(causeway.tpp("POST", "/tpp/token/revoke", form=without_client, client_id=""))
+    assert is_refused(ask(causeway, "not a JWT"))
 
     for kind in ("", "urn:ietf:params:oauth:client-assertion-type:saml2-bearer"):
-        sent = form | {"client_assertion_type": kind, "client_id": world.client.client_id}
-        assert is_refused(world.tpp("POST", "/tpp/token/revoke", form=sent, client_id=""))
+        sent = form | {"client_assertion_type": kind, "client_id": causeway.client.client_id}
+        assert is_refused(causeway.tpp("POST", "/tpp/token/revoke", form=sent, client_id=""))
     assert form["client_assertion_type"] == ASSERTION_TYPE
 
 
 @pytest.mark.parametrize("path", ["/oauth/introspect", "/tpp/token/revoke"])
-def test_a_client_assertion_type_without_an_assertion_is_refused(world: World, path: str) -> None:
+def test_a_client_assertion_type_without_an_assertion_is_refused(causeway: Causeway, path: str) -> None:
     form = {"token": "x", "client_assertion_type": "other"}
 
-    assert is_refused(world.tpp("POST", path, form=form))
+    assert is_refused(causeway.tpp("POST", path, form=form))
 
 
-def test_two_different_assertions_in_one_request_are_refused(world: World, holder: KeyHolder) -> None:
-    answer = world.tpp(
+def test_two_different_assertions_in_one_request_are_refused(causeway: Causeway, holder: KeyHolder) -> None:
+    answer = causeway.tpp(
         "POST",
         "/tpp/token/revoke",
-        form=holder.form(world, {"token": "x"}),
-        headers={"x-client-assertion": holder.assertion(world)},
+        form=holder.form(causeway, {"token": "x"}),
+        headers={"x-client-assertion": holder.assertion(causeway)},
     )
 
     assert answer.status == 401
     assert "two different values for the client assertion" in answer.body["title"]
 
 
-def test_a_secret_together_with_an_assertion_is_refused(world: World, holder: KeyHolder) -> None:
-    form = holder.form(world, {"token": "x", "client_secret": "secret"})
+def test_a_secret_together_with_an_assertion_is_refused(causeway: Causeway, holder: KeyHolder) -> None:
+    form = holder.form(causeway, {"token": "x", "client_secret": "secret"})
 
-    answer = world.tpp("POST", "/tpp/token/revoke", form=form)
+    answer = causeway.tpp("POST", "/tpp/token/revoke", form=form)
 
     assert (answer.status, answer.body["error"]) == (401, "invalid_client")
 
 
 @pytest.mark.parametrize("method", [None, "none", "client_secret_basic"])
-def test_a_client_without_a_key_cannot_use_an_assertion(world: World, method: str | None) -> None:
+def test_a_client_without_a_key_cannot_use_an_assertion(causeway: Causeway, method: str | None) -> None:
     changed = {"auth_method": method} if method else {"require_pushed_authorization_requests": False}
-    made = world.hub.openbanking.clients.update(world.client.client_id, security=changed)
-    world.client_secret = made.secret
+    made = causeway.hub.openbanking.clients.update(causeway.client.client_id, security=changed)
+    causeway.client_secret = made.secret
 
-    answer = world.tpp("GET", "/tpp/banks", headers={"x-client-assertion": KeyHolder().assertion(world)})
+    answer = causeway.tpp("GET", "/tpp/banks", headers={"x-client-assertion": KeyHolder().assertion(causeway)})
 
     assert is_refused(answer)
 
 
-def test_a_client_may_use_only_its_own_secret_method(world: World) -> None:
-    client_id = world.client.client_id
-    secret = world.hub.openbanking.clients.update(client_id, security={"auth_method": "client_secret_post"}).secret
+def test_a_client_may_use_only_its_own_secret_method(causeway: Causeway) -> None:
+    client_id = causeway.client.client_id
+    secret = causeway.hub.openbanking.clients.update(client_id, security={"auth_method": "client_secret_post"}).secret
     assert secret
 
     posted = {"token": "x", "client_id": client_id, "client_secret": secret}
-    assert world.tpp("POST", "/tpp/token/revoke", form=posted, client_id="").status == 200
-    world.client_secret = secret
-    by_basic = world.tpp("POST", "/tpp/token/revoke", form={"token": "x"})
+    assert causeway.tpp("POST", "/tpp/token/revoke", form=posted, client_id="").status == 200
+    causeway.client_secret = secret
+    by_basic = causeway.tpp("POST", "/tpp/token/revoke", form={"token": "x"})
     assert (by_basic.status, by_basic.body["title"]) == (401, refusals.SECRET_WRONG().message)
-    assert world.tpp("GET", "/tpp/banks").status == 200, "a call without a form has HTTP Basic only"
+    assert causeway.tpp("GET", "/tpp/banks").status == 200, "a call without a form has HTTP Basic only"
 
 
 def test_the_log_gives_the_reason_of_a_refusal_and_the_response_does_not(
-    world: World, holder: KeyHolder, lines: Lines
+    causeway: Causeway, holder: KeyHolder, lines: Lines
 ) -> None:
-    for claims in ({"aud": "https://other.example.com"}, {"exp": world.clock.time() - 60}):
+    for claims in ({"aud": "https://other.example.com"}, {"exp": causeway.clock.time() - 60}):
         assert is_refused(
-            world.tpp("GET", "/tpp/banks", headers={"x-client-assertion": holder.assertion(world, **claims)})
+            causeway.tpp("GET", "/tpp/banks", headers={"x-client-assertion": holder.assertion(causeway, **claims)})
         )
 
     reasons = [line["reason"] for line in lines.all() if line["message"] == "client assertion refused"]

@@ -54,9 +54,9 @@ NONE: list[Any] = [
 
 def consent(stage: Stage, version: int, *numbers: Any) -> Any:
     """The bank's answer to a consent that names these account numbers."""
-    url = stage.world.authorize(version)["redirect_url"]
-    body = stage.world.consent_body(version, url, ibans=[])
-    return stage.world.bank(version, "/consent", body | {MEMBER[version]: list(numbers)})
+    url = stage.causeway.authorize(version)["redirect_url"]
+    body = stage.causeway.consent_body(version, url, ibans=[])
+    return stage.causeway.bank(version, "/consent", body | {MEMBER[version]: list(numbers)})
 
 
 @VERSIONS
@@ -108,7 +108,7 @@ def test_an_approved_number_without_a_sort_code_pays_with_any_sort_code(stage: S
 def test_leading_zeros_of_account_numbers_are_restored(stage: Stage) -> None:
     bearer = stage.bearer_for(2, account_numbers=[1926819, 4000401926819, "31926819 040004"])
 
-    told = stage.world.tpp("GET", "/tpp/consent", bearer=bearer).body["account_numbers"]
+    told = stage.causeway.tpp("GET", "/tpp/consent", bearer=bearer).body["account_numbers"]
 
     assert told == ["01926819", "04000401926819", "31926819 040004"]
     assert asked_of(stage, bearer, 1926819, 40004) == [200] * 3
@@ -118,9 +118,9 @@ def test_leading_zeros_of_account_numbers_are_restored(stage: Stage) -> None:
 def test_consents_stored_with_an_older_form_still_permit_payments(stage: Stage, stored: str) -> None:
     bearer = stage.bearer_for(2, account_numbers=["31926819"])
     key = consent_key(bearer.partition("~")[0])
-    item = stage.world.hub.store.get(*key)
+    item = stage.causeway.hub.store.get(*key)
     assert item is not None
-    stage.world.hub.store.transact([Put(key[0], item | {"accounts": {"account_numbers": [stored]}})])
+    stage.causeway.hub.store.transact([Put(key[0], item | {"accounts": {"account_numbers": [stored]}})])
 
     assert asked_of(stage, bearer, "31926819", "040004") == [200] * 3
     refused = stage.ask(ORDERS[0], ORDERS[0].request, bearer=bearer)

@@ -16,15 +16,15 @@ from chalicelib.openbanking.protocol.bank_calls import (
     MOST_IDENTIFIERS,
 )
 from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_ID
-from tests.world import World
+from tests.causeway import Causeway
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 DYNAMODB_ITEM_BYTES = 400 * 1024
 
 
-def consent_body(world: World, version: int, **members: Any) -> dict[str, Any]:
-    url = world.authorize(version)["redirect_url"]
-    return world.consent_body(version, url, **members)
+def consent_body(causeway: Causeway, version: int, **members: Any) -> dict[str, Any]:
+    url = causeway.authorize(version)["redirect_url"]
+    return causeway.consent_body(version, url, **members)
 
 
 IBANS = [make_iban("DE", f"{number:018}") for number in range(MOST_IDENTIFIERS)]
@@ -33,21 +33,21 @@ IDS = [f"{number:04}" + "x" * (LONGEST_ID - 4) for number in range(MOST_IDENTIFI
 
 
 @VERSIONS
-def test_a_consent_accepts_1000_identifiers_of_each_kind_at_their_largest(world: World, version: int) -> None:
+def test_a_consent_accepts_1000_identifiers_of_each_kind_at_their_largest(causeway: Causeway, version: int) -> None:
     lists = {"ibans": IBANS, "account_ids": IDS, "account_numbers": NUMBERS}
-    body = jsontext.dumps(consent_body(world, version, **lists)).encode()
+    body = jsontext.dumps(consent_body(causeway, version, **lists)).encode()
     assert len(body) > 3 * BODY_BYTES
 
-    assert world.bank(version, "/consent", raw=body).status == 200
-    (item,) = (each for each in world.hub.store.scan("consents") if each["part"] == "consent")
+    assert causeway.bank(version, "/consent", raw=body).status == 200
+    (item,) = (each for each in causeway.hub.store.scan("consents") if each["part"] == "consent")
     assert item["accounts"] == lists
     assert len(jsontext.dumps({**item, "bank_token_sealed": ""}).encode()) < DYNAMODB_ITEM_BYTES
 
 
 @VERSIONS
-def test_a_consent_accepts_1000_identifiers_in_unicode_escapes(world: World, version: int) -> None:
+def test_a_consent_accepts_1000_identifiers_in_unicode_escapes(causeway: Causeway, version: int) -> None:
     texts = {"ibans": [each.rjust(42) for each in IBANS], "account_ids": IDS, "account_numbers": NUMBERS}
-    body = jsontext.dumps(consent_body(world, version, **texts))
+    body = jsontext.dumps(consent_body(causeway, version, **texts))
     escaped = {
         f'"{text}"': '"' + "".join(f"\\u{ord(character):04x}" for character in text) + '"'
         for entries in texts.values()
@@ -56,31 +56,31 @@ def test_a_consent_accepts_1000_identifiers_in_unicode_escapes(world: World, ver
     body = re.sub('"[^"]*"', lambda text: escaped.get(text[0], text[0]), body)
     assert len(body) > 1_800_000
 
-    assert world.bank(version, "/consent", raw=body.encode()).status == 200
+    assert causeway.bank(version, "/consent", raw=body.encode()).status == 200
 
 
 @VERSIONS
 @pytest.mark.parametrize("kind", ["ibans", "account_ids", "account_numbers"])
-def test_a_consent_with_1001_identifiers_returns_400(world: World, version: int, kind: str) -> None:
+def test_a_consent_with_1001_identifiers_returns_400(causeway: Causeway, version: int, kind: str) -> None:
     entries = {"ibans": IBANS, "account_ids": IDS, "account_numbers": NUMBERS}[kind]
-    body = consent_body(world, version, **{kind: [*entries, entries[0]]})
+    body = consent_body(causeway, version, **{kind: [*entries, entries[0]]})
 
-    answer = world.bank(version, "/consent", body)
+    answer = causeway.bank(version, "/consent", body)
 
     assert answer.status == 400
     assert "must have at most 1000 entries" in answer.text
 
 
 @VERSIONS
-def test_identifiers_too_large_for_the_record_return_400(world: World, version: int) -> None:
+def test_identifiers_too_large_for_the_record_return_400(causeway: Causeway, version: int) -> None:
     ids = [f"{number:04}" + "\U0001f600" * (LONGEST_ID - 4) for number in range(MOST_IDENTIFIERS)]
-    body = consent_body(world, version, account_ids=ids)
+    body = consent_body(causeway, version, account_ids=ids)
 
-    answer = world.bank(version, "/consent", body)
+    answer = causeway.bank(version, "/consent", body)
 
     assert answer.status == 400
     assert f"the account identifiers must have at most {MOST_IDENTIFIER_BYTES} bytes together" in answer.text
-    assert list(world.hub.store.scan("consents")) == []
+    assert list(causeway.hub.store.scan("consents")) == []
 
 
 def test_the_body_limit_of_consent_follows_from_its_lists() -> None:
@@ -91,9 +91,9 @@ def test_the_body_limit_of_consent_follows_from_its_lists() -> None:
 
 
 @VERSIONS
-def test_other_bank_calls_keep_the_usual_body_limit(world: World, version: int) -> None:
+def test_other_bank_calls_keep_the_usual_body_limit(causeway: Causeway, version: int) -> None:
     token = "accessToken" if version == 2 else "access_token"
-    answer = world.bank(version, "/token/revoke", {token: "x" * BODY_BYTES})
+    answer = causeway.bank(version, "/token/revoke", {token: "x" * BODY_BYTES})
 
     assert answer.status == 400
     assert f"larger than {BODY_BYTES} bytes" in answer.text

@@ -11,14 +11,14 @@ import pytest
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.openbanking.api import bank_api
 from chalicelib.openbanking.protocol.errors import ADDED_CODES, ADDITIONAL, VERSION_1, VERSION_2
+from tests.causeway import Answer, Causeway
 from tests.openbanking.examples import BY_WEBHOOK
 from tests.openbanking.specification import ADDITIONAL_CODES, CODES_1, CODES_2
 from tests.openbanking.spelling import TOKEN, URL
 from tests.openbanking.unattended import Reader, limit_reads
-from tests.world import Answer, World
 
 Code = int | str
-Provoke = Callable[[World, int], Answer]
+Provoke = Callable[[Causeway, int], Answer]
 
 
 @dataclass(frozen=True)
@@ -64,278 +64,278 @@ def test_every_error_code_has_a_test_request() -> None:
 # -- bodies of banks
 
 
-def consent(world: World, version: int, **members: Any) -> Answer:
+def consent(causeway: Causeway, version: int, **members: Any) -> Answer:
     """A consent with other members; ``None`` leaves one out."""
-    asked = world.scopes(version)
-    body = world.consent_body(version, world.authorize(version, scopes=asked)["redirect_url"], **members)
-    return world.bank(version, "/consent", {name: value for name, value in body.items() if value is not None})
+    asked = causeway.scopes(version)
+    body = causeway.consent_body(version, causeway.authorize(version, scopes=asked)["redirect_url"], **members)
+    return causeway.bank(version, "/consent", {name: value for name, value in body.items() if value is not None})
 
 
 @provokes(4001, "EXTRA_FIELDS_PROVIDED")
-def an_unknown_member(world: World, version: int) -> Answer:
-    return consent(world, version, colour="red")
+def an_unknown_member(causeway: Causeway, version: int) -> Answer:
+    return consent(causeway, version, colour="red")
 
 
 @provokes(4001, "INVALID_MODEL_TYPE")
-def a_member_of_another_type(world: World, version: int) -> Answer:
-    return consent(world, version, account_ids="A-1")
+def a_member_of_another_type(causeway: Causeway, version: int) -> Answer:
+    return consent(causeway, version, account_ids="A-1")
 
 
 @provokes(4003, "FORMAT_ERROR")
-def no_json(world: World, version: int) -> Answer:
-    return world.bank(version, "/consent", raw=b'{"scopes":')
+def no_json(causeway: Causeway, version: int) -> Answer:
+    return causeway.bank(version, "/consent", raw=b'{"scopes":')
 
 
 @provokes(4300, "AUTHORIZATION_REQUEST_URL_DOES_NOT_EXIST")
-def no_request_url(world: World, version: int) -> Answer:
-    return world.bank(version, "/init_authorization", {})
+def no_request_url(causeway: Causeway, version: int) -> Answer:
+    return causeway.bank(version, "/init_authorization", {})
 
 
 @provokes(4301, "AUTHORIZATION_REQUEST_URL_NOT_VALID")
-def an_unknown_request_url(world: World, version: int) -> Answer:
-    return world.bank(version, "/init_authorization", {URL[version]: "https://bank.example/authorize?state=1"})
+def an_unknown_request_url(causeway: Causeway, version: int) -> Answer:
+    return causeway.bank(version, "/init_authorization", {URL[version]: "https://bank.example/authorize?state=1"})
 
 
 @provokes(4302, "AUTHORIZATION_SCOPE_DOES_NOT_EXIST")
-def no_scopes(world: World, version: int) -> Answer:
-    return consent(world, version, scopes=None)
+def no_scopes(causeway: Causeway, version: int) -> Answer:
+    return consent(causeway, version, scopes=None)
 
 
 @provokes(4303, "AUTHORIZATION_SCOPE_NOT_CORRECT")
-def an_unknown_scope(world: World, version: int) -> Answer:
-    return consent(world, version, scopes=[*world.scopes(version), "everything"])
+def an_unknown_scope(causeway: Causeway, version: int) -> Answer:
+    return consent(causeway, version, scopes=[*causeway.scopes(version), "everything"])
 
 
 @provokes(4305, "AUTHORIZATION_IBAN_NOT_VALID")
-def an_iban_with_wrong_check_digits(world: World, version: int) -> Answer:
-    return consent(world, version, ibans=["GB34BUKB20201555555555"])
+def an_iban_with_wrong_check_digits(causeway: Causeway, version: int) -> Answer:
+    return consent(causeway, version, ibans=["GB34BUKB20201555555555"])
 
 
 @provokes(4306, "AUTHORIZATION_SELECTED_WRONG_SCOPE")
-def more_scopes_than_requested(world: World, version: int) -> Answer:
+def more_scopes_than_requested(causeway: Causeway, version: int) -> Answer:
     more = "payment.init" if version == 1 else "payments.single"
-    return consent(world, version, scopes=[*world.scopes(version), more])
+    return consent(causeway, version, scopes=[*causeway.scopes(version), more])
 
 
 @provokes(4307, "AUTHORIZATION_ACCOUNT_IDENTIFIERS_MISSING")
-def no_account(world: World, version: int) -> Answer:
-    return consent(world, version, ibans=None)
+def no_account(causeway: Causeway, version: int) -> Answer:
+    return consent(causeway, version, ibans=None)
 
 
 @provokes(4205, "AUTHORIZATION_REQUEST_URL_NOT_VALID")
-def a_second_consent(world: World, version: int) -> Answer:
-    url = world.approve(version).request_url
-    return world.bank(version, "/consent", world.consent_body(version, url))
+def a_second_consent(causeway: Causeway, version: int) -> Answer:
+    url = causeway.approve(version).request_url
+    return causeway.bank(version, "/consent", causeway.consent_body(version, url))
 
 
 @provokes(4001, "AUTHORIZATION_TOKEN_NOT_VALID")
-def a_malformed_token(world: World, version: int) -> Answer:
-    return world.bank(version, "/token/revoke", {TOKEN[version]: "nonsense"})
+def a_malformed_token(causeway: Causeway, version: int) -> Answer:
+    return causeway.bank(version, "/token/revoke", {TOKEN[version]: "nonsense"})
 
 
 @provokes(4202, "RESOURCE_UNKNOWN")
-def an_unknown_token(world: World, version: int) -> Answer:
-    return world.bank(version, "/token/revoke", {TOKEN[version]: f"{'0' * 22}.{'A' * 43}"})
+def an_unknown_token(causeway: Causeway, version: int) -> Answer:
+    return causeway.bank(version, "/token/revoke", {TOKEN[version]: f"{'0' * 22}.{'A' * 43}"})
 
 
-def report(world: World, version: int, payment_id: Any, status: Any) -> Answer:
+def report(causeway: Causeway, version: int, payment_id: Any, status: Any) -> Answer:
     names = ("payment_id", "payment_status") if version == 1 else ("paymentId", "paymentStatus")
-    return world.bank(version, "/payments/status", dict(zip(names, (payment_id, status), strict=True)))
+    return causeway.bank(version, "/payments/status", dict(zip(names, (payment_id, status), strict=True)))
 
 
 @provokes(4001, "INVALID_PAYMENT_ID_FORMAT")
-def a_report_on_no_payment(world: World, version: int) -> Answer:
-    return report(world, version, "", 4)
+def a_report_on_no_payment(causeway: Causeway, version: int) -> Answer:
+    return report(causeway, version, "", 4)
 
 
 @provokes(4001, "INVALID_PAYMENT_ID_FORMAT")
-def a_report_on_an_unknown_payment(world: World, version: int) -> Answer:
-    return report(world, version, "P-unknown", 4)
+def a_report_on_an_unknown_payment(causeway: Causeway, version: int) -> Answer:
+    return report(causeway, version, "P-unknown", 4)
 
 
 @provokes(4001, "INVALID_PAYMENT_STATUS_FORMAT")
-def a_report_of_no_status(world: World, version: int) -> Answer:
-    return report(world, version, "P-1", 5)
+def a_report_of_no_status(causeway: Causeway, version: int) -> Answer:
+    return report(causeway, version, "P-1", 5)
 
 
 @provokes("INVALID_DATE_FORMAT")
-def a_day_that_does_not_exist(world: World, version: int) -> Answer:
-    return world.bank(version, "/daily_performance", {"date": "2026-02-30"})
+def a_day_that_does_not_exist(causeway: Causeway, version: int) -> Answer:
+    return causeway.bank(version, "/daily_performance", {"date": "2026-02-30"})
 
 
 # -- who calls
 
 
 @provokes(4004, "SERVICE_BLOCKED")
-def a_bank_of_the_other_version(world: World, version: int) -> Answer:
-    return world.bank(version, "/consent", {}, headers={"x-api-key": world.banks[3 - version].api_key})
+def a_bank_of_the_other_version(causeway: Causeway, version: int) -> Answer:
+    return causeway.bank(version, "/consent", {}, headers={"x-api-key": causeway.banks[3 - version].api_key})
 
 
 @provokes(4005, "SERVICE_BLOCKED")
-def a_client_that_is_gone(world: World, version: int) -> Answer:
-    url = world.authorize(version)["redirect_url"]
-    world.hub.openbanking.clients.deactivate(world.client.client_id)
-    return world.bank(version, "/consent", world.consent_body(version, url))
+def a_client_that_is_gone(causeway: Causeway, version: int) -> Answer:
+    url = causeway.authorize(version)["redirect_url"]
+    causeway.hub.openbanking.clients.deactivate(causeway.client.client_id)
+    return causeway.bank(version, "/consent", causeway.consent_body(version, url))
 
 
 @provokes(4200, "WRONG_CREDENTIALS")
-def a_wrong_key(world: World, version: int) -> Answer:
-    key = f"{world.banks[version].bank.bic}.{'A' * 43}"
-    return world.bank(version, "/init_authorization", {}, headers={"x-api-key": key})
+def a_wrong_key(causeway: Causeway, version: int) -> Answer:
+    key = f"{causeway.banks[version].bank.bic}.{'A' * 43}"
+    return causeway.bank(version, "/init_authorization", {}, headers={"x-api-key": key})
 
 
 @provokes(4201, "AUTHENTICATION_REQUIRED")
-def no_key(world: World, version: int) -> Answer:
-    return world.bank(version, "/init_authorization", {}, headers={"x-api-key": None})
+def no_key(causeway: Causeway, version: int) -> Answer:
+    return causeway.bank(version, "/init_authorization", {}, headers={"x-api-key": None})
 
 
 @provokes(4202, "API_ACTION_DOES_NOT_EXIST")
-def an_unknown_action(world: World, version: int) -> Answer:
-    return world.bank(version, "/reconcile", {})
+def an_unknown_action(causeway: Causeway, version: int) -> Answer:
+    return causeway.bank(version, "/reconcile", {})
 
 
 @provokes(4203, "SSL_CREDENTIALS_NOT_FOUND")
-def no_certificate(world: World, version: int) -> Answer:
-    bic = world.banks[version].bank.bic
-    world.hub.openbanking.banks.change(bic, certificate_subject="CN=bank.example")
+def no_certificate(causeway: Causeway, version: int) -> Answer:
+    bic = causeway.banks[version].bank.bic
+    causeway.hub.openbanking.banks.change(bic, certificate_subject="CN=bank.example")
     try:
-        return world.bank(version, "/init_authorization", {})
+        return causeway.bank(version, "/init_authorization", {})
     finally:
-        world.hub.openbanking.banks.change(bic, certificate_subject=None)
+        causeway.hub.openbanking.banks.change(bic, certificate_subject=None)
 
 
 @provokes(4204, "REQUEST_ID_NOT_UUID")
-def a_request_id_that_is_no_uuid(world: World, version: int) -> Answer:
-    return world.bank(version, "/init_authorization", {}, headers={"x-request-id": "17"})
+def a_request_id_that_is_no_uuid(causeway: Causeway, version: int) -> Answer:
+    return causeway.bank(version, "/init_authorization", {}, headers={"x-request-id": "17"})
 
 
 @provokes(4200, "HEADERS_ERROR")
-def a_signature_of_other_bytes(world: World, version: int) -> Answer:
-    return world.bank(version, "/init_authorization", {}, headers={"x-signature": "QUJD"})
+def a_signature_of_other_bytes(causeway: Causeway, version: int) -> Answer:
+    return causeway.bank(version, "/init_authorization", {}, headers={"x-signature": "QUJD"})
 
 
 # -- what fails here
 
 
 @provokes(4000, "INTERNAL_SERVER_ERROR")
-def storage_that_does_not_answer(world: World, version: int) -> Answer:
-    url = world.authorize(version)["redirect_url"]
-    with world.storage_gone("batch_get"):
-        return world.bank(version, "/init_authorization", {URL[version]: url})
+def storage_that_does_not_answer(causeway: Causeway, version: int) -> Answer:
+    url = causeway.authorize(version)["redirect_url"]
+    with causeway.storage_gone("batch_get"):
+        return causeway.bank(version, "/init_authorization", {URL[version]: url})
 
 
 @provokes(4002, "INTERNAL_SERVER_ERROR")
-def a_defect(world: World, version: int) -> Answer:
+def a_defect(causeway: Causeway, version: int) -> Answer:
     def broken(name: str) -> Any:
         raise ZeroDivisionError("a defect")
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bank_api, "_step", broken)
-        return world.bank(version, "/init_authorization", {URL[version]: "x"})
+        return causeway.bank(version, "/init_authorization", {URL[version]: "x"})
 
 
 # -- calls of TPPs
 
 
 @provokes("PAYMENT_SCHEME_INVALID")
-def a_currency_without_a_scheme(world: World, version: int) -> Answer:
-    order = BY_WEBHOOK["/v2_payment_direct_single"].request | {"bic": world.banks[version].bank.bic}
+def a_currency_without_a_scheme(causeway: Causeway, version: int) -> Answer:
+    order = BY_WEBHOOK["/v2_payment_direct_single"].request | {"bic": causeway.banks[version].bank.bic}
     del order["payment_scheme"]
     order["instructed_amount"]["currency"] = "USD"
-    return world.tpp("POST", "/tpp/direct_payment_initiation", order)
+    return causeway.tpp("POST", "/tpp/direct_payment_initiation", order)
 
 
 @provokes("ASPSP_UNKNOWN_ERROR", "ASPSP_ERROR_DESC")
-def a_bank_that_fails(world: World, version: int) -> Answer:
-    world.banks[version].answers["/v2_accounts"] = lambda sent: Reply(500, b"{}", {}, 0)
-    return world.tpp("GET", "/tpp/accounts", bearer=world.tokens(version)["access_token"])
+def a_bank_that_fails(causeway: Causeway, version: int) -> Answer:
+    causeway.banks[version].answers["/v2_accounts"] = lambda sent: Reply(500, b"{}", {}, 0)
+    return causeway.tpp("GET", "/tpp/accounts", bearer=causeway.tokens(version)["access_token"])
 
 
 @provokes("PARAMETER_NOT_CONSISTENT", "INVALID_MODEL_TYPE")
-def a_parameter_that_is_no_bic(world: World, version: int) -> Answer:
-    return world.tpp("GET", "/tpp/scope?bic=bank")
+def a_parameter_that_is_no_bic(causeway: Causeway, version: int) -> Answer:
+    return causeway.tpp("GET", "/tpp/scope?bic=bank")
 
 
 @provokes("FORMAT_ERROR", "AUTHORIZATION_SCOPE_DOES_NOT_EXIST")
-def an_authorization_without_scopes(world: World, version: int) -> Answer:
-    return world.tpp("POST", "/tpp/authorize", {"bic": world.banks[version].bank.bic})
+def an_authorization_without_scopes(causeway: Causeway, version: int) -> Answer:
+    return causeway.tpp("POST", "/tpp/authorize", {"bic": causeway.banks[version].bank.bic})
 
 
 @provokes("HEADERS_ERROR")
-def an_address_of_the_psu_that_is_none(world: World, version: int) -> Answer:
-    bearer = world.tokens(version)["access_token"]
-    return world.tpp("GET", "/tpp/accounts", bearer=bearer, headers={"psu-ip-address": "home"})
+def an_address_of_the_psu_that_is_none(causeway: Causeway, version: int) -> Answer:
+    bearer = causeway.tokens(version)["access_token"]
+    return causeway.tpp("GET", "/tpp/accounts", bearer=bearer, headers={"psu-ip-address": "home"})
 
 
 @provokes("SERVICE_BLOCKED")
-def a_call_outside_the_scopes(world: World, version: int) -> Answer:
-    return world.tpp("GET", "/tpp/account_balance?account_id=1", bearer=world.tokens(version)["access_token"])
+def a_call_outside_the_scopes(causeway: Causeway, version: int) -> Answer:
+    return causeway.tpp("GET", "/tpp/account_balance?account_id=1", bearer=causeway.tokens(version)["access_token"])
 
 
 @provokes("RESOURCE_UNKNOWN")
-def an_unknown_bank(world: World, version: int) -> Answer:
-    return world.tpp("GET", "/tpp/scope?bic=NONEGB21")
+def an_unknown_bank(causeway: Causeway, version: int) -> Answer:
+    return causeway.tpp("GET", "/tpp/scope?bic=NONEGB21")
 
 
 @provokes("RESOURCE_UNKNOWN")
-def an_unknown_accepted_request(world: World, version: int) -> Answer:
-    return world.tpp("GET", "/tpp/requests/nothing", bearer=world.tokens(version)["access_token"])
+def an_unknown_accepted_request(causeway: Causeway, version: int) -> Answer:
+    return causeway.tpp("GET", "/tpp/requests/nothing", bearer=causeway.tokens(version)["access_token"])
 
 
 @provokes("WRONG_CREDENTIALS")
-def an_unknown_client(world: World, version: int) -> Answer:
-    return world.tpp("GET", "/tpp/banks", client_id="nobody")
+def an_unknown_client(causeway: Causeway, version: int) -> Answer:
+    return causeway.tpp("GET", "/tpp/banks", client_id="nobody")
 
 
 @provokes("AUTHENTICATION_REQUIRED")
-def no_bearer(world: World, version: int) -> Answer:
-    return world.tpp("GET", "/tpp/accounts")
+def no_bearer(causeway: Causeway, version: int) -> Answer:
+    return causeway.tpp("GET", "/tpp/accounts")
 
 
 @provokes("API_ACTION_DOES_NOT_EXIST")
-def a_call_of_the_other_version(world: World, version: int) -> Answer:
-    return world.tpp("GET", "/tpp/account_payments", bearer=world.tokens(version)["access_token"])
+def a_call_of_the_other_version(causeway: Causeway, version: int) -> Answer:
+    return causeway.tpp("GET", "/tpp/account_payments", bearer=causeway.tokens(version)["access_token"])
 
 
 @provokes("REQUEST_ID_NOT_UUID")
-def a_tpps_request_id_that_is_no_uuid(world: World, version: int) -> Answer:
-    return world.tpp("GET", "/tpp/banks", headers={"x-request-id": "17"})
+def a_tpps_request_id_that_is_no_uuid(causeway: Causeway, version: int) -> Answer:
+    return causeway.tpp("GET", "/tpp/banks", headers={"x-request-id": "17"})
 
 
 @provokes("INTERNAL_SERVER_ERROR")
-def storage_that_does_not_answer_a_tpp(world: World, version: int) -> Answer:
-    with world.storage_gone("batch_get"):
-        return world.tpp("GET", "/tpp/banks")
+def storage_that_does_not_answer_a_tpp(causeway: Causeway, version: int) -> Answer:
+    with causeway.storage_gone("batch_get"):
+        return causeway.tpp("GET", "/tpp/banks")
 
 
 @provokes("ACCESS_EXCEEDED")
-def one_unattended_read_too_many(world: World, version: int) -> Answer:
-    limit_reads(world, version, 1)
-    reader = Reader(world, version)
+def one_unattended_read_too_many(causeway: Causeway, version: int) -> Answer:
+    limit_reads(causeway, version, 1)
+    reader = Reader(causeway, version)
     reader.use_up(times=1)
     return reader.read()
 
 
 @provokes("ACCESS_EXCEEDED")
-def one_call_too_many(world: World, version: int) -> Answer:
-    world.hub.openbanking.clients.update(world.client.client_id, calls_per_minute=1)
-    world.tpp("GET", "/tpp/banks")
-    return world.tpp("GET", "/tpp/banks")
+def one_call_too_many(causeway: Causeway, version: int) -> Answer:
+    causeway.hub.openbanking.clients.update(causeway.client.client_id, calls_per_minute=1)
+    causeway.tpp("GET", "/tpp/banks")
+    return causeway.tpp("GET", "/tpp/banks")
 
 
 @provokes("INVALID_DATE_FORMAT", "PARAMETER_NOT_CONSISTENT")
-def a_period_from_a_day_that_does_not_exist(world: World, version: int) -> Answer:
-    bearer = world.tokens(version, scopes=["accounts.transactions"])["access_token"]
+def a_period_from_a_day_that_does_not_exist(causeway: Causeway, version: int) -> Answer:
+    bearer = causeway.tokens(version, scopes=["accounts.transactions"])["access_token"]
     query = "account_id=1&booking_status=both&date_from=2026-02-30"
-    return world.tpp("GET", f"/tpp/account_transactions?{query}", bearer=bearer)
+    return causeway.tpp("GET", f"/tpp/account_transactions?{query}", bearer=bearer)
 
 
 # -- each has its status, its code and its form
 
 
 @pytest.mark.parametrize("each", PROVOCATIONS, ids=str)
-def test_a_faulty_request_returns_its_error_code(world: World, each: Provocation) -> None:
-    answer = each.provoke(world, each.version)
+def test_a_faulty_request_returns_its_error_code(causeway: Causeway, each: Provocation) -> None:
+    answer = each.provoke(causeway, each.version)
 
     body = answer.body
     if isinstance(each.code, int):

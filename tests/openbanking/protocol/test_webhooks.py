@@ -81,7 +81,7 @@ def test_the_bank_gets_the_request_with_all_headers(stage: Stage, row: Row) -> N
     (sent,) = stage.received(row)
     assert sent.path == row.webhook
     assert spelled(sent.body) == spelled(told(numbered(row.request)))
-    assert signatures.verify(stage.world.hub.keyring.public_keys(), sent.body, sent.headers["X-Signature"])
+    assert signatures.verify(stage.causeway.hub.keyring.public_keys(), sent.body, sent.headers["X-Signature"])
     assert {name: value for name, value in sent.headers.items() if name != "X-Signature"} == {
         "Content-Type": "application/json",
         "X-Api-Key": stage.bank(row).api_key,
@@ -160,7 +160,7 @@ def test_a_call_without_a_bearer_token_returns_401(stage: Stage, row: Row) -> No
 def test_a_call_that_the_banks_version_lacks_returns_401_api_action_does_not_exist(
     stage: Stage, version: int, call: str, query: str
 ) -> None:
-    answer = stage.world.tpp("GET", f"{call}{query}", bearer=stage.bearer(version))
+    answer = stage.causeway.tpp("GET", f"{call}{query}", bearer=stage.bearer(version))
 
     assert error_of(answer)[:2] == (401, "API_ACTION_DOES_NOT_EXIST")
 
@@ -306,7 +306,7 @@ def test_a_body_that_is_not_a_payment_order_returns_400(stage: Stage, row: Row, 
     bearer = stage.bearer(row.version) if row.token else None
     stage.received(row).clear()
 
-    answer = stage.world.tpp("POST", row.call, body, bearer=bearer)
+    answer = stage.causeway.tpp("POST", row.call, body, bearer=bearer)
 
     assert error_of(answer)[:2] == (400, "FORMAT_ERROR")
     assert stage.received(row) == []
@@ -318,7 +318,7 @@ def test_a_post_with_a_query_parameter_returns_400(stage: Stage, row: Row) -> No
     bearer = stage.bearer(row.version) if row.token else None
     stage.received(row).clear()
 
-    answer = stage.world.tpp("POST", f"{row.call}?colour=red", body, bearer=bearer)
+    answer = stage.causeway.tpp("POST", f"{row.call}?colour=red", body, bearer=bearer)
 
     assert error_of(answer)[:2] == (400, "PARAMETER_NOT_CONSISTENT")
     assert stage.received(row) == []

@@ -12,7 +12,7 @@ from chalicelib.foundation.dynamodb.store import Operation, Store
 from chalicelib.openbanking.api.oauth_api import oauth_routes
 from chalicelib.openbanking.api.tpp_api import tpp_routes
 from chalicelib.openbanking.records.clients import ClientChanged
-from tests.world import Sent, World
+from tests.causeway import Causeway, Sent
 
 
 @contextmanager
@@ -30,14 +30,14 @@ def another_change_first(store: Store, meanwhile: Callable[[], object]) -> Itera
         yield
 
 
-def test_every_call_of_an_archived_client_is_refused(world: World, subtests: pytest.Subtests) -> None:
+def test_every_call_of_an_archived_client_is_refused(causeway: Causeway, subtests: pytest.Subtests) -> None:
     """Calls are taken from the route tables, so that new ones are included."""
-    made = world.hub.openbanking.clients.create(owner="a@example.com", title="Gone", secret=True, events="poll")
-    world.client, world.client_secret = made.client, made.secret
-    tokens = world.tokens(2)
+    made = causeway.hub.openbanking.clients.create(owner="a@example.com", title="Gone", secret=True, events="poll")
+    causeway.client, causeway.client_secret = made.client, made.secret
+    tokens = causeway.tokens(2)
     bearer = tokens["access_token"]
-    world.banks[2].answers["/v2/accounts"] = lambda sent: {"accounts": []}
-    accepted = world.tpp("GET", "/tpp/accounts", bearer=bearer, headers={"prefer": "respond-async"})
+    causeway.banks[2].answers["/v2/accounts"] = lambda sent: {"accounts": []}
+    accepted = causeway.tpp("GET", "/tpp/accounts", bearer=bearer, headers={"prefer": "respond-async"})
     assert accepted.status == 202, accepted
     bodies: dict[str, dict[str, Any]] = {
         "/tpp/token": {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]},
@@ -46,8 +46,8 @@ def test_every_call_of_an_archived_client_is_refused(world: World, subtests: pyt
         "/oauth/par": {"response_type": "code", "scope": "accounts", "state": "x"},
         "/tpp/authorize": {"bic": "BETADEF1", "scopes": ["accounts"]},
     }
-    world.hub.openbanking.clients.archive(world.client.client_id)
-    received = len(world.banks[2].received)
+    causeway.hub.openbanking.clients.archive(causeway.client.client_id)
+    received = len(causeway.banks[2].received)
     pending = accepted.headers["location"].rpartition("/")[2]
     routes = [
         (method, path.format(request_id=pending, bic="BETADEF1"))
@@ -60,30 +60,30 @@ def test_every_call_of_an_archived_client_is_refused(world: World, subtests: pyt
         for shown in (None, bearer):
             with subtests.test(f"{method} {path}{' with a token' if shown else ''}"):
                 body = bodies.get(path, {}) if method == "POST" else None
-                answer = world.tpp(method, path, body, bearer=shown)
+                answer = causeway.tpp(method, path, body, bearer=shown)
                 assert answer.status in (400, 401) if path == "/oauth/authorize" else answer.status == 401, answer
     assert {path for _, path in routes} >= {*bodies, f"/tpp/requests/{pending}", "/tpp/events", "/tpp/accounts"}
-    assert len(world.banks[2].received) == received
-    assert world.hub.openbanking.consent_list.find(tokens["consent_id"]).status == "authorised"  # type: ignore[union-attr]
+    assert len(causeway.banks[2].received) == received
+    assert causeway.hub.openbanking.consent_list.find(tokens["consent_id"]).status == "authorised"  # type: ignore[union-attr]
 
 
-def test_a_call_in_progress_completes_when_its_client_is_archived_and_the_next_returns_401(world: World) -> None:
-    bearer = world.tokens(1)["access_token"]
+def test_a_call_in_progress_completes_when_its_client_is_archived_and_the_next_returns_401(causeway: Causeway) -> None:
+    bearer = causeway.tokens(1)["access_token"]
 
     def archive_meanwhile(sent: Sent) -> dict[str, Any]:
-        world.hub.openbanking.clients.archive(world.client.client_id)
+        causeway.hub.openbanking.clients.archive(causeway.client.client_id)
         return {"status": "success", "accounts": []}
 
-    world.banks[1].answers["/accounts"] = archive_meanwhile
-    statuses = [world.tpp("GET", "/tpp/accounts", bearer=bearer).status for _ in range(2)]
+    causeway.banks[1].answers["/accounts"] = archive_meanwhile
+    statuses = [causeway.tpp("GET", "/tpp/accounts", bearer=bearer).status for _ in range(2)]
 
     assert statuses == [200, 401]
-    assert len([sent for sent in world.banks[1].received if sent.path == "/accounts"]) == 1
+    assert len([sent for sent in causeway.banks[1].received if sent.path == "/accounts"]) == 1
 
 
-def test_one_of_two_concurrent_changes_at_the_same_revision_is_refused(world: World) -> None:
+def test_one_of_two_concurrent_changes_at_the_same_revision_is_refused(causeway: Causeway) -> None:
     """The second change neither undoes the first nor changes an archived client."""
-    clients = world.hub.openbanking.clients
+    clients = causeway.hub.openbanking.clients
     client_id = clients.create(owner="a@example.com", title="Ours").client.client_id
     revision = clients.get(client_id).revision
     changes: dict[str, Callable[[], object]] = {
@@ -91,7 +91,7 @@ def test_one_of_two_concurrent_changes_at_the_same_revision_is_refused(world: Wo
         "archived": lambda: clients.archive(client_id),
     }
     for name, refusal in (("renamed", ClientChanged), ("archived", ClientChanged)):
-        with another_change_first(world.hub.store, changes[name]), pytest.raises(refusal):
+        with another_change_first(causeway.hub.store, changes[name]), pytest.raises(refusal):
             clients.update(client_id, revision=revision, title="Mine", callback_urls=["https://mine.example/"])
         revision = clients.get(client_id).revision
     final = clients.get(client_id)

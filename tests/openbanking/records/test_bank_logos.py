@@ -12,17 +12,17 @@ import pytest
 from chalicelib.openbanking.records.bank_logos import logo_key
 from chalicelib.openbanking.records.bank_record import InvalidBank, NewBank
 from chalicelib.openbanking.records.banks import Banks, UnknownBank
+from tests.causeway import Answer, Causeway
 from tests.dynamodb_calls import counted
 from tests.openbanking.logos import JPEG, SVG, png
-from tests.world import Answer, World
 
 BIC = "GAMMFRPP"
 
 
 @pytest.fixture
-def banks(world: World) -> Iterator[Banks]:
+def banks(causeway: Causeway) -> Iterator[Banks]:
     """The banks, with one of the test's own."""
-    banks = world.hub.openbanking.banks
+    banks = causeway.hub.openbanking.banks
     banks.add(
         NewBank(
             bic=BIC,
@@ -38,8 +38,8 @@ def banks(world: World) -> Iterator[Banks]:
         banks.remove(BIC)
 
 
-def address(world: World) -> str:
-    return str(urlsplit(world.tpp("GET", f"/tpp/banks/{BIC}").body["logo_url"]).path)
+def address(causeway: Causeway) -> str:
+    return str(urlsplit(causeway.tpp("GET", f"/tpp/banks/{BIC}").body["logo_url"]).path)
 
 
 def content(answer: Answer) -> bytes:
@@ -48,12 +48,12 @@ def content(answer: Answer) -> bytes:
 
 @pytest.mark.parametrize(("logo", "media_type"), [(png(), "image/png"), (JPEG, "image/jpeg"), (SVG, "image/svg+xml")])
 def test_a_logo_is_served_with_an_immutable_cache_header(
-    world: World, banks: Banks, logo: bytes, media_type: str
+    causeway: Causeway, banks: Banks, logo: bytes, media_type: str
 ) -> None:
     banks.set_logo(BIC, logo)
 
     for accept in ("image/avif,image/webp,*/*;q=0.8", "text/html", ""):
-        answer = world.call("GET", address(world), headers={"accept": accept} if accept else {})
+        answer = causeway.call("GET", address(causeway), headers={"accept": accept} if accept else {})
         assert (answer.status, content(answer)) == (200, logo)
         assert answer.headers["content-type"] == media_type
         assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
@@ -63,7 +63,7 @@ def test_a_logo_is_served_with_an_immutable_cache_header(
 
 
 def test_a_binary_response_is_base64_encoded_for_api_gateway(
-    world: World, banks: Banks, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, banks: Banks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import app
 
@@ -77,51 +77,51 @@ def test_a_binary_response_is_base64_encoded_for_api_gateway(
 
     monkeypatch.setattr(type(app.app), "__call__", noted)
 
-    world.call("GET", address(world))
+    causeway.call("GET", address(causeway))
 
     assert seen[-1]["isBase64Encoded"] is True
 
 
-def test_a_head_request_returns_headers_only(world: World, banks: Banks) -> None:
+def test_a_head_request_returns_headers_only(causeway: Causeway, banks: Banks) -> None:
     banks.set_logo(BIC, SVG)
 
-    answer = world.call("HEAD", address(world))
+    answer = causeway.call("HEAD", address(causeway))
 
     assert (answer.status, answer.text, answer.headers["content-type"]) == (200, "", "image/svg+xml")
 
 
-def test_options_and_405_list_the_allowed_methods(world: World, banks: Banks) -> None:
+def test_options_and_405_list_the_allowed_methods(causeway: Causeway, banks: Banks) -> None:
     path = f"/banks/{BIC}/logo/x"
 
-    options, post = world.call("OPTIONS", path), world.call("POST", path)
+    options, post = causeway.call("OPTIONS", path), causeway.call("POST", path)
 
     assert (options.status, options.headers["allow"]) == (204, "GET, HEAD, OPTIONS")
     assert (post.status, post.headers["allow"]) == (405, "GET, HEAD, OPTIONS")
 
 
-def test_the_old_address_of_a_logo_redirects_to_the_new_one(world: World, banks: Banks) -> None:
+def test_the_old_address_of_a_logo_redirects_to_the_new_one(causeway: Causeway, banks: Banks) -> None:
     banks.set_logo(BIC, SVG)
-    before = address(world)
+    before = address(causeway)
 
     banks.set_logo(BIC, png())
 
-    assert address(world) != before
-    assert content(world.call("GET", address(world))) == png()
+    assert address(causeway) != before
+    assert content(causeway.call("GET", address(causeway))) == png()
     for method in ("GET", "HEAD"):
-        moved = world.call(method, before)
+        moved = causeway.call(method, before)
         assert (moved.status, moved.text) == (302, "")
-        assert moved.headers["location"] == world.tpp("GET", f"/tpp/banks/{BIC}").body["logo_url"]
+        assert moved.headers["location"] == causeway.tpp("GET", f"/tpp/banks/{BIC}").body["logo_url"]
         assert moved.headers["cache-control"] == "public, max-age=60"
 
 
-def test_an_outdated_logo_url_of_another_instance_redirects_to_the_new_logo(world: World, banks: Banks) -> None:
+def test_an_outdated_logo_url_of_another_instance_redirects_to_the_new_logo(causeway: Causeway, banks: Banks) -> None:
     banks.set_logo(BIC, SVG)
-    address(world)
-    world.another_process().openbanking.banks.set_logo(BIC, png())
+    address(causeway)
+    causeway.another_process().openbanking.banks.set_logo(BIC, png())
 
-    offered = world.call("GET", address(world))
+    offered = causeway.call("GET", address(causeway))
 
-    assert content(world.call("GET", urlsplit(offered.headers["location"]).path)) == png()
+    assert content(causeway.call("GET", urlsplit(offered.headers["location"]).path)) == png()
 
 
 @pytest.mark.parametrize(
@@ -134,37 +134,37 @@ def test_an_outdated_logo_url_of_another_instance_redirects_to_the_new_logo(worl
         f"/banks/{'A' * 3000}/logo/{'a' * 32}",
     ],
 )
-def test_an_unknown_logo_address_returns_404(world: World, banks: Banks, path: str) -> None:
+def test_an_unknown_logo_address_returns_404(causeway: Causeway, banks: Banks, path: str) -> None:
     banks.set_logo(BIC, SVG)
 
-    answer = world.call("GET", path)
+    answer = causeway.call("GET", path)
 
     assert answer.status == 404
     assert "There is no such logo" in answer.text
 
 
-def test_a_removed_logo_returns_404(world: World, banks: Banks) -> None:
+def test_a_removed_logo_returns_404(causeway: Causeway, banks: Banks) -> None:
     banks.set_logo(BIC, SVG)
-    before = address(world)
+    before = address(causeway)
 
     bank = banks.remove_logo(BIC)
 
     assert (bank.logo_digest, bank.logo_type) == (None, None)
-    assert world.call("GET", before).status == 404
-    assert world.tpp("GET", f"/tpp/banks/{BIC}").body["logo_url"] is None
+    assert causeway.call("GET", before).status == 404
+    assert causeway.tpp("GET", f"/tpp/banks/{BIC}").body["logo_url"] is None
     with pytest.raises(InvalidBank, match=f"{BIC} has no logo"):
         banks.remove_logo(BIC)
 
 
-def test_removing_a_bank_removes_its_logo(world: World, banks: Banks) -> None:
+def test_removing_a_bank_removes_its_logo(causeway: Causeway, banks: Banks) -> None:
     banks.set_logo(BIC, SVG)
 
     banks.remove(BIC)
 
-    assert world.hub.store.get(*logo_key(BIC)) is None
+    assert causeway.hub.store.get(*logo_key(BIC)) is None
     with pytest.raises(UnknownBank):
         banks.set_logo(BIC, SVG)
-    assert world.hub.store.get(*logo_key(BIC)) is None
+    assert causeway.hub.store.get(*logo_key(BIC)) is None
 
 
 def test_logos_are_not_listed_as_banks(banks: Banks) -> None:
@@ -175,14 +175,14 @@ def test_logos_are_not_listed_as_banks(banks: Banks) -> None:
     assert banks.find(f"logo/{BIC}") is None
 
 
-def test_an_invalid_logo_changes_nothing(world: World, banks: Banks) -> None:
+def test_an_invalid_logo_changes_nothing(causeway: Causeway, banks: Banks) -> None:
     before = banks.set_logo(BIC, SVG)
 
     with pytest.raises(InvalidBank):
         banks.set_logo(BIC, b"<svg/>")
 
     assert banks.get(BIC) == before
-    assert content(world.call("GET", address(world))) == SVG
+    assert content(causeway.call("GET", address(causeway))) == SVG
 
 
 def test_other_changes_of_a_bank_keep_its_logo(banks: Banks) -> None:
@@ -196,16 +196,16 @@ def test_other_changes_of_a_bank_keep_its_logo(banks: Banks) -> None:
     assert banks.get(BIC).logo_digest == before.logo_digest
 
 
-def test_the_second_of_two_concurrent_logo_changes_is_refused(world: World, banks: Banks) -> None:
-    other = world.another_process().openbanking.banks
+def test_the_second_of_two_concurrent_logo_changes_is_refused(causeway: Causeway, banks: Banks) -> None:
+    other = causeway.another_process().openbanking.banks
 
     with (
-        world.meanwhile("transact", lambda: other.set_logo(BIC, SVG)),
+        causeway.meanwhile("transact", lambda: other.set_logo(BIC, SVG)),
         pytest.raises(InvalidBank, match="concurrently"),
     ):
         banks.set_logo(BIC, png())
 
-    assert content(world.call("GET", address(world))) == SVG
+    assert content(causeway.call("GET", address(causeway))) == SVG
 
 
 @pytest.mark.parametrize("days", [0, -1, 3651])
@@ -214,11 +214,11 @@ def test_history_days_must_be_from_1_to_3650(banks: Banks, days: int) -> None:
         banks.change(BIC, history_days=days)
 
 
-def test_serving_a_logo_takes_one_read(world: World, banks: Banks) -> None:
+def test_serving_a_logo_takes_one_read(causeway: Causeway, banks: Banks) -> None:
     banks.set_logo(BIC, SVG)
-    path = address(world)
+    path = address(causeway)
 
-    with counted(world) as calls:
-        world.call("GET", path)
+    with counted(causeway) as calls:
+        causeway.call("GET", path)
 
     assert calls == ["BatchGetItem"]

@@ -17,8 +17,8 @@ from chalicelib.openbanking.records.authorization_requests import NewAuthorizati
 from chalicelib.openbanking.records.bank_record import Bank, InvalidBank, NewBank, validate_bank
 from chalicelib.openbanking.records.banks import CACHED_SECONDS, BankExists, Banks, UnknownBank, bank_key
 from tests import host_spellings
+from tests.causeway import Causeway
 from tests.dynamodb_calls import counted
-from tests.world import World
 
 BIC = "GAMMFRPP"
 
@@ -47,49 +47,49 @@ def bic(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def first_key(world: World, bic: str) -> Iterator[str]:
+def first_key(causeway: Causeway, bic: str) -> Iterator[str]:
     """The API key of a bank of the test's own."""
-    yield world.hub.openbanking.banks.add(new(bic))[1]
-    if any(bank.bic == bic for bank in world.hub.openbanking.banks.all()):
-        world.hub.openbanking.banks.remove(bic)
+    yield causeway.hub.openbanking.banks.add(new(bic))[1]
+    if any(bank.bic == bic for bank in causeway.hub.openbanking.banks.all()):
+        causeway.hub.openbanking.banks.remove(bic)
 
 
 pytestmark = pytest.mark.usefixtures("first_key")
 
 
-def test_a_bank_stored_without_a_read_limit_has_none(world: World, bic: str) -> None:
-    item = world.hub.store.get("banks", {"bic": bic})
+def test_a_bank_stored_without_a_read_limit_has_none(causeway: Causeway, bic: str) -> None:
+    item = causeway.hub.store.get("banks", {"bic": bic})
     assert item is not None
     assert "unattended_reads" not in item
 
     assert Bank.from_item(item).unattended_reads is None
 
 
-def test_the_limit_of_unattended_reads_is_set_changed_and_removed(world: World, bic: str) -> None:
-    banks = world.hub.openbanking.banks
+def test_the_limit_of_unattended_reads_is_set_changed_and_removed(causeway: Causeway, bic: str) -> None:
+    banks = causeway.hub.openbanking.banks
     assert banks.change(bic, unattended_reads=4).unattended_reads == 4
     assert banks.change(bic, name="Delta").unattended_reads == 4
     assert banks.change(bic, unattended_reads=1).unattended_reads == 1
 
     assert banks.change(bic, unattended_reads=0).unattended_reads is None
-    assert "unattended_reads" not in (world.hub.store.get("banks", {"bic": bic}) or {})
+    assert "unattended_reads" not in (causeway.hub.store.get("banks", {"bic": bic}) or {})
 
 
 @pytest.mark.parametrize("limit", [-1, 1001])
-def test_a_read_limit_out_of_range_is_refused(world: World, bic: str, limit: int) -> None:
+def test_a_read_limit_out_of_range_is_refused(causeway: Causeway, bic: str, limit: int) -> None:
     with pytest.raises(InvalidBank, match="unattended_reads must be from 1 to 1000"):
-        world.hub.openbanking.banks.change(bic, unattended_reads=limit)
+        causeway.hub.openbanking.banks.change(bic, unattended_reads=limit)
 
 
 @pytest.fixture
-def banks(world: World) -> Banks:
-    return world.hub.openbanking.banks
+def banks(causeway: Causeway) -> Banks:
+    return causeway.hub.openbanking.banks
 
 
 @pytest.fixture
-def other(world: World) -> Banks:
+def other(causeway: Causeway) -> Banks:
     """The banks as another process has them: an operator's command line, or another instance of the service."""
-    return world.another_process().openbanking.banks
+    return causeway.another_process().openbanking.banks
 
 
 def accepts(banks: Banks, bic: str, key: str) -> bool:
@@ -119,7 +119,7 @@ CHANGES: dict[str, Callable[[Banks, str], object]] = {
 @pytest.mark.parametrize("second", CHANGES.values(), ids=CHANGES)
 @pytest.mark.parametrize("first", CHANGES.values(), ids=CHANGES)
 def test_the_second_of_two_concurrent_changes_is_refused_and_undoes_nothing(
-    world: World,
+    causeway: Causeway,
     banks: Banks,
     other: Banks,
     bic: str,
@@ -132,7 +132,7 @@ def test_the_second_of_two_concurrent_changes_is_refused_and_undoes_nothing(
         first(other, bic)
         done.append(other.get(bic))
 
-    with world.meanwhile("transact", intrude), pytest.raises(InvalidBank, match="the bank was changed concurrently"):
+    with causeway.meanwhile("transact", intrude), pytest.raises(InvalidBank, match="the bank was changed concurrently"):
         second(banks, bic)
 
     assert banks.get(bic) == done[0]
@@ -143,9 +143,9 @@ def test_the_second_of_two_concurrent_changes_is_refused_and_undoes_nothing(
 
 
 def test_a_change_during_a_removal_does_not_restore_the_bank(
-    world: World, banks: Banks, other: Banks, bic: str
+    causeway: Causeway, banks: Banks, other: Banks, bic: str
 ) -> None:
-    with world.meanwhile("transact", lambda: other.remove(bic)), pytest.raises(UnknownBank):
+    with causeway.meanwhile("transact", lambda: other.remove(bic)), pytest.raises(UnknownBank):
         banks.change(bic, name="Changed")
 
     with pytest.raises(UnknownBank):
@@ -154,23 +154,23 @@ def test_a_change_during_a_removal_does_not_restore_the_bank(
 
 @pytest.mark.parametrize("again", [BIC, f"{BIC}XXX", f"{BIC}xxx".lower()])
 def test_a_bank_cannot_be_registered_twice_with_its_short_and_long_bic(
-    world: World, banks: Banks, bic: str, again: str
+    causeway: Causeway, banks: Banks, bic: str, again: str
 ) -> None:
-    before = world.hub.store.get(*bank_key(bic))
+    before = causeway.hub.store.get(*bank_key(bic))
 
     with pytest.raises(BankExists, match=f"^{again.upper()} is already registered"):
         banks.add(new(again))
 
-    assert world.hub.store.get(*bank_key(bic)) == before
+    assert causeway.hub.store.get(*bank_key(bic)) == before
     assert [bank.bic for bank in banks.all() if bank.bic.startswith(BIC)] == [bic]
 
 
 def test_the_second_of_two_concurrent_registrations_with_short_and_long_bic_is_refused(
-    world: World, banks: Banks, other: Banks
+    causeway: Causeway, banks: Banks, other: Banks
 ) -> None:
     first, second = "HYPEGB2L", "HYPEGB2LXXX"
     try:
-        with world.meanwhile("transact", lambda: other.add(new(first))), pytest.raises(BankExists):
+        with causeway.meanwhile("transact", lambda: other.add(new(first))), pytest.raises(BankExists):
             banks.add(new(second))
         assert [bank.bic for bank in banks.all() if bank.bic.startswith(first)] == [first]
     finally:
@@ -230,23 +230,23 @@ def test_a_new_api_key_is_used_at_once_in_the_process_that_made_it(banks: Banks,
 
 
 def test_a_new_api_key_is_accepted_at_once_and_sent_after_the_overlap(
-    world: World, banks: Banks, bic: str, first_key: str
+    causeway: Causeway, banks: Banks, bic: str, first_key: str
 ) -> None:
     key = banks.rotate_api_key(bic, overlap=300)
 
-    world.clock.advance(299)
+    causeway.clock.advance(299)
     assert accepts(banks, bic, key)
     assert shown(banks, bic) == first_key
-    world.clock.advance(1)
+    causeway.clock.advance(1)
     assert shown(banks, bic) == key
     assert accepts(banks, bic, first_key)
 
 
 def test_the_old_api_key_is_accepted_until_the_next_rotation(
-    world: World, banks: Banks, bic: str, first_key: str
+    causeway: Causeway, banks: Banks, bic: str, first_key: str
 ) -> None:
     second = banks.rotate_api_key(bic)
-    world.clock.advance(30 * 24 * 3600)
+    causeway.clock.advance(30 * 24 * 3600)
     assert accepts(banks, bic, first_key)
 
     third = banks.rotate_api_key(bic)
@@ -255,46 +255,46 @@ def test_the_old_api_key_is_accepted_until_the_next_rotation(
 
 
 def test_a_rotation_during_the_overlap_replaces_the_pending_key(
-    world: World, banks: Banks, bic: str, first_key: str
+    causeway: Causeway, banks: Banks, bic: str, first_key: str
 ) -> None:
     waiting = banks.rotate_api_key(bic, overlap=300)
     newest = banks.rotate_api_key(bic, overlap=300)
 
     assert [accepts(banks, bic, key) for key in (first_key, waiting, newest)] == [True, False, True]
     assert shown(banks, bic) == first_key
-    world.clock.advance(300)
+    causeway.clock.advance(300)
     assert shown(banks, bic) == newest
 
 
 def test_other_processes_send_the_new_api_key_within_a_minute(
-    world: World, banks: Banks, other: Banks, bic: str, first_key: str
+    causeway: Causeway, banks: Banks, other: Banks, bic: str, first_key: str
 ) -> None:
     bank = banks.find(bic)
     assert bank is not None
     assert banks.outbound_key(bank) == first_key
-    world.clock.advance(1)
+    causeway.clock.advance(1)
     key = other.rotate_api_key(bic)
 
-    world.clock.advance(CACHED_SECONDS - 2)
+    causeway.clock.advance(CACHED_SECONDS - 2)
     assert banks.outbound_key(bank) == first_key
-    world.clock.advance(1)
+    causeway.clock.advance(1)
     assert banks.outbound_key(bank) == key  # also for who still holds the record that was read before
     assert accepts(banks, bic, key)
 
 
 def test_an_unsealed_api_key_is_cached_as_long_as_its_bank(
-    world: World, banks: Banks, bic: str, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, banks: Banks, bic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[str] = []
-    unseal = world.hub.vault.unseal
+    unseal = causeway.hub.vault.unseal
 
     def note(sealed: bytes, context: str) -> str:
         opened.append(context)
         return unseal(sealed, context)
 
-    monkeypatch.setattr(world.hub.vault, "unseal", note)
+    monkeypatch.setattr(causeway.hub.vault, "unseal", note)
     for _ in range(2):
-        world.clock.advance(CACHED_SECONDS)
+        causeway.clock.advance(CACHED_SECONDS)
         assert shown(banks, bic) == shown(banks, bic)
 
     assert len(opened) == 2
@@ -302,14 +302,14 @@ def test_an_unsealed_api_key_is_cached_as_long_as_its_bank(
 
 @pytest.mark.parametrize("seconds", [CACHED_SECONDS, -3600])
 def test_a_removed_public_key_is_refused_everywhere_after_a_minute(
-    world: World, banks: Banks, other: Banks, bic: str, seconds: int
+    causeway: Causeway, banks: Banks, other: Banks, bic: str, seconds: int
 ) -> None:
     """The limit also holds after the clock was set back."""
     bank = banks.add_public_key(bic, pem(1))
     assert len(banks.verification_keys(bank)) == 2
     other.remove_public_key(bic, signatures.key_id(signatures.load_public_key(pem(0))))
 
-    world.clock.advance(seconds)
+    causeway.clock.advance(seconds)
     (left,) = banks.verification_keys(bank)
     assert signatures.key_id(left) == signatures.key_id(signatures.load_public_key(pem(1)))
 
@@ -324,9 +324,11 @@ def test_an_authorization_url_with_a_reserved_query_parameter_is_refused(banks: 
     assert banks.get(bic) == before
 
 
-def test_a_stored_authorization_url_with_a_reserved_parameter_stays_valid(world: World, banks: Banks, bic: str) -> None:
+def test_a_stored_authorization_url_with_a_reserved_parameter_stays_valid(
+    causeway: Causeway, banks: Banks, bic: str
+) -> None:
     url = "http://127.0.0.1:1/gamma/authorize?scope=all"
-    world.hub.store.update("banks", {"bic": bic}, set={"authorization_url": url})
+    causeway.hub.store.update("banks", {"bic": bic}, set={"authorization_url": url})
 
     assert banks.change(bic, name="Changed").authorization_url == url
 
@@ -340,16 +342,16 @@ def test_every_parameter_of_an_authorization_request_is_reserved() -> None:
 # -- finding
 
 
-def test_a_bank_is_found_by_its_short_and_long_bic_with_one_read(world: World, other: Banks, bic: str) -> None:
+def test_a_bank_is_found_by_its_short_and_long_bic_with_one_read(causeway: Causeway, other: Banks, bic: str) -> None:
     for spelling in (BIC, f"{BIC}XXX"):
-        world.clock.advance(CACHED_SECONDS)
-        with counted(world) as calls:
+        causeway.clock.advance(CACHED_SECONDS)
+        with counted(causeway) as calls:
             found = other.find(spelling)
 
         assert found is not None
         assert found.bic == bic
         assert calls == ["BatchGetItem"]
-        with counted(world) as calls:
+        with counted(causeway) as calls:
             assert other.find(spelling) == other.find(bic) == found
         assert calls == []
 
@@ -358,14 +360,14 @@ def test_a_branch_bic_does_not_find_the_head_office(banks: Banks) -> None:
     assert banks.find(f"{BIC}123") is None
 
 
-def test_an_unknown_bank_is_not_cached(world: World, other: Banks) -> None:
+def test_an_unknown_bank_is_not_cached(causeway: Causeway, other: Banks) -> None:
     assert other.find("NONEGB2L") is None
 
     try:
-        world.hub.openbanking.banks.add(new("NONEGB2L"))
+        causeway.hub.openbanking.banks.add(new("NONEGB2L"))
         assert other.find("NONEGB2L") is not None
     finally:
-        world.hub.openbanking.banks.remove("NONEGB2L")
+        causeway.hub.openbanking.banks.remove("NONEGB2L")
 
 
 def test_an_inactive_bank_is_found_only_on_request(banks: Banks, bic: str) -> None:
@@ -380,9 +382,9 @@ def test_an_inactive_bank_is_found_only_on_request(banks: Banks, bic: str) -> No
 
 
 @pytest.fixture
-def elsewhere(world: World) -> Banks:
+def elsewhere(causeway: Causeway) -> Banks:
     """The banks as an operator of a stage that is not local has them."""
-    return world.another_process(replace(world.hub.settings, stage="dev")).openbanking.banks
+    return causeway.another_process(replace(causeway.hub.settings, stage="dev")).openbanking.banks
 
 
 @pytest.mark.parametrize("member", ["domain", "authorization_url"])
@@ -407,12 +409,12 @@ def test_a_bank_with_an_address_refused_today_accepts_other_changes(banks: Banks
 
 
 @pytest.mark.parametrize("subject", ["api.bank.example", "CN", "CN=\ud800"])
-def test_a_certificate_subject_must_be_a_distinguished_name(world: World, bic: str, subject: str) -> None:
+def test_a_certificate_subject_must_be_a_distinguished_name(causeway: Causeway, bic: str, subject: str) -> None:
     with pytest.raises(InvalidBank, match=r"certificate_subject .* is not a distinguished name"):
-        world.hub.openbanking.banks.change(bic, certificate_subject=subject)
+        causeway.hub.openbanking.banks.change(bic, certificate_subject=subject)
 
 
-def test_a_stored_invalid_certificate_subject_stays(world: World, bic: str) -> None:
-    world.hub.store.update(*bank_key(bic), set={"certificate_subject": "as it was"})
+def test_a_stored_invalid_certificate_subject_stays(causeway: Causeway, bic: str) -> None:
+    causeway.hub.store.update(*bank_key(bic), set={"certificate_subject": "as it was"})
 
-    assert world.hub.openbanking.banks.change(bic, consent_days=90).certificate_subject == "as it was"
+    assert causeway.hub.openbanking.banks.change(bic, consent_days=90).certificate_subject == "as it was"

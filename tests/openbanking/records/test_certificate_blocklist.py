@@ -9,29 +9,29 @@ from chalicelib.openbanking.records.certificate_blocklist import (
     InvalidSerialNumber,
     blocklist_key,
 )
-from tests.world import World
+from tests.causeway import Causeway
 
 ISSUER = "CN=Test CA,O=Example,C=GB"
 
 
 @pytest.fixture
-def blocklist(world: World) -> CertificateBlocklist:
-    return world.hub.openbanking.certificate_blocklist
+def blocklist(causeway: Causeway) -> CertificateBlocklist:
+    return causeway.hub.openbanking.certificate_blocklist
 
 
-def is_blocked(world: World, issuer: str, serial_number: str) -> bool:
-    return world.hub.store.get(*blocklist_key(issuer, serial_number)) is not None
+def is_blocked(causeway: Causeway, issuer: str, serial_number: str) -> bool:
+    return causeway.hub.store.get(*blocklist_key(issuer, serial_number)) is not None
 
 
-def test_a_certificate_is_blocked_until_it_is_unblocked(world: World, blocklist: CertificateBlocklist) -> None:
+def test_a_certificate_is_blocked_until_it_is_unblocked(causeway: Causeway, blocklist: CertificateBlocklist) -> None:
     blocked = blocklist.block(ISSUER, "0A:1B", "key lost")
 
     assert (blocked.issuer, blocked.serial_number, blocked.reason) == (ISSUER, "a1b", "key lost")
-    assert is_blocked(world, ISSUER, "a1b")
-    assert not is_blocked(world, ISSUER, "a1c")
-    assert not is_blocked(world, "CN=Other", "a1b")
+    assert is_blocked(causeway, ISSUER, "a1b")
+    assert not is_blocked(causeway, ISSUER, "a1c")
+    assert not is_blocked(causeway, "CN=Other", "a1b")
     assert blocklist.unblock(ISSUER, "a1b")
-    assert not is_blocked(world, ISSUER, "a1b")
+    assert not is_blocked(causeway, ISSUER, "a1b")
     assert not blocklist.unblock(ISSUER, "a1b")
 
 
@@ -49,29 +49,31 @@ def test_issuer_and_serial_number_match_in_every_spelling(issuer: str, serial_nu
     assert blocklist_key(issuer, serial_number) == blocklist_key(ISSUER, "a1b")
 
 
-def test_blocking_again_replaces_the_reason(world: World, blocklist: CertificateBlocklist) -> None:
+def test_blocking_again_replaces_the_reason(causeway: Causeway, blocklist: CertificateBlocklist) -> None:
     blocklist.block("CN=Twice", "1", "first")
-    world.clock.advance(60)
+    causeway.clock.advance(60)
     again = blocklist.block("CN=Twice", "01", "second")
 
     assert [each for each in blocklist.all() if each.issuer == "CN=Twice"] == [again]
     assert again.reason == "second"
 
 
-def test_the_blocklist_lists_the_latest_first_and_no_clients(world: World, blocklist: CertificateBlocklist) -> None:
+def test_the_blocklist_lists_the_latest_first_and_no_clients(
+    causeway: Causeway, blocklist: CertificateBlocklist
+) -> None:
     first = blocklist.block("CN=Listed", "1", "")
-    world.clock.advance(60)
+    causeway.clock.advance(60)
     second = blocklist.block("CN=Listed", "2", "")
 
     assert [each for each in blocklist.all() if each.issuer == "CN=Listed"] == [second, first]
-    assert world.client.client_id in {each.client_id for each in world.hub.openbanking.clients.all()}
+    assert causeway.client.client_id in {each.client_id for each in causeway.hub.openbanking.clients.all()}
 
 
-def test_an_unparsable_issuer_is_blocked_literally(world: World, blocklist: CertificateBlocklist) -> None:
+def test_an_unparsable_issuer_is_blocked_literally(causeway: Causeway, blocklist: CertificateBlocklist) -> None:
     blocklist.block("C=Britain,CN=", "1", "")
 
-    assert is_blocked(world, "C=Britain,CN=", "1")
-    assert not is_blocked(world, "C=Britain,cn=", "1")
+    assert is_blocked(causeway, "C=Britain,CN=", "1")
+    assert not is_blocked(causeway, "C=Britain,cn=", "1")
 
 
 @pytest.mark.parametrize("text", ["", "serial", "-1", "1_0", "٣", "0x"])

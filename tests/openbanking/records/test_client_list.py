@@ -11,8 +11,8 @@ from chalicelib.foundation.dynamodb.store import Page
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.openbanking.records import client_list
 from chalicelib.openbanking.records.client_list import ClientFilter, ClientList
+from tests.causeway import Causeway
 from tests.dynamodb_calls import counted, rows_read
-from tests.world import World
 
 ALL = ClientFilter()
 
@@ -23,19 +23,19 @@ def owner() -> str:
 
 
 @pytest.fixture
-def clients(world: World) -> ClientList:
-    return world.hub.openbanking.client_list
+def clients(causeway: Causeway) -> ClientList:
+    return causeway.hub.openbanking.client_list
 
 
-def create(world: World, owner: str, count: int, *, archived: int = 0) -> list[str]:
+def create(causeway: Causeway, owner: str, count: int, *, archived: int = 0) -> list[str]:
     """So many clients, of which the latest are archived; their ids, newest first."""
     made = []
     for number in range(count):
-        client = world.hub.openbanking.clients.create(owner=owner, title=f"Client {number}").client
+        client = causeway.hub.openbanking.clients.create(owner=owner, title=f"Client {number}").client
         made.append(client.client_id)
         if number >= count - archived:
-            world.hub.openbanking.clients.archive(client.client_id)
-        world.clock.advance(number % 2)  # two in each second
+            causeway.hub.openbanking.clients.archive(client.client_id)
+        causeway.clock.advance(number % 2)  # two in each second
     return made[::-1]
 
 
@@ -51,41 +51,43 @@ def all_pages(clients: ClientList, owner: str, wanted: ClientFilter = ALL, limit
 
 
 @pytest.mark.parametrize("count", [0, 1, 3, 4, 7])
-def test_every_client_is_listed_on_exactly_one_page(world: World, clients: ClientList, owner: str, count: int) -> None:
-    create(world, owner, count)
+def test_every_client_is_listed_on_exactly_one_page(
+    causeway: Causeway, clients: ClientList, owner: str, count: int
+) -> None:
+    create(causeway, owner, count)
     pages = all_pages(clients, owner)
 
     assert sorted(title for page in pages for title in page) == [f"Client {number}" for number in range(count)]
     assert [len(page) for page in pages] == [3] * (count // 3) + ([count % 3] if count % 3 or not count else [])
 
 
-def test_the_newest_clients_are_listed_first(world: World, clients: ClientList, owner: str) -> None:
+def test_the_newest_clients_are_listed_first(causeway: Causeway, clients: ClientList, owner: str) -> None:
     for title in "abc":
-        world.hub.openbanking.clients.create(owner=owner, title=title)
-        world.clock.advance(1)
+        causeway.hub.openbanking.clients.create(owner=owner, title=title)
+        causeway.clock.advance(1)
 
     assert all_pages(clients, owner, limit=2) == [["c", "b"], ["a"]]
 
 
-def test_a_client_of_an_earlier_version_is_listed(world: World, clients: ClientList, owner: str) -> None:
+def test_a_client_of_an_earlier_version_is_listed(causeway: Causeway, clients: ClientList, owner: str) -> None:
     item = {"client_id": new_id(), "owner": owner, "title": "Old", "callback_url": "https://tpp.example/back"}
     item |= {"registration_number": "x", "active": True, "secret_digest": "d", "created_at": 5}  # type: ignore[dict-item]
-    world.hub.store.put("clients", item)
+    causeway.hub.store.put("clients", item)
 
     assert all_pages(clients, owner) == [["Old"]]
 
 
-def test_archived_clients_are_listed_separately(world: World, clients: ClientList, owner: str) -> None:
-    create(world, owner, 5, archived=2)
+def test_archived_clients_are_listed_separately(causeway: Causeway, clients: ClientList, owner: str) -> None:
+    create(causeway, owner, 5, archived=2)
 
     assert sum(map(len, all_pages(clients, owner))) == 3
     assert sum(map(len, all_pages(clients, owner, ClientFilter(archived=True)))) == 2
     assert all_pages(clients, owner, ClientFilter(active=False)) == [[]]
 
 
-def test_a_second_query_fills_the_page_after_filtering(world: World, clients: ClientList, owner: str) -> None:
-    create(world, owner, 12, archived=6)
-    with counted(world) as calls:
+def test_a_second_query_fills_the_page_after_filtering(causeway: Causeway, clients: ClientList, owner: str) -> None:
+    create(causeway, owner, 12, archived=6)
+    with counted(causeway) as calls:
         page = clients.page(owner, ALL, 3)
 
     assert [len(page.clients), page.next is None, page.is_cut] == [3, False, False]
@@ -93,11 +95,11 @@ def test_a_second_query_fills_the_page_after_filtering(world: World, clients: Cl
 
 
 def test_a_page_stops_at_the_examined_limit_and_the_next_page_continues(
-    world: World, clients: ClientList, owner: str, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, clients: ClientList, owner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client_list, "EXAMINED", 6)
-    create(world, owner, 14, archived=7)
-    with counted(world) as calls:
+    create(causeway, owner, 14, archived=7)
+    with counted(causeway) as calls:
         first = clients.page(owner, ALL, 3)
     assert (first.clients, first.is_cut, first.examined) == ([], True, 6)
     assert calls == ["Query", "Query"]
@@ -109,11 +111,11 @@ def test_a_page_stops_at_the_examined_limit_and_the_next_page_continues(
 
 
 def test_a_search_by_client_id_takes_one_read_and_finds_own_clients_only(
-    world: World, clients: ClientList, owner: str, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, clients: ClientList, owner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client_list, "EXAMINED", 4)
-    oldest = create(world, owner, 6)[-1]
-    with counted(world) as calls:
+    oldest = create(causeway, owner, 6)[-1]
+    with counted(causeway) as calls:
         page = clients.page(owner, ClientFilter(client_id=oldest), 3)
 
     assert [client.client_id for client in page.clients] == [oldest]
@@ -123,9 +125,9 @@ def test_a_search_by_client_id_takes_one_read_and_finds_own_clients_only(
 
 
 def test_a_search_by_client_id_finds_any_state_unless_one_is_chosen(
-    world: World, clients: ClientList, owner: str
+    causeway: Causeway, clients: ClientList, owner: str
 ) -> None:
-    (archived,) = create(world, owner, 1, archived=1)
+    (archived,) = create(causeway, owner, 1, archived=1)
 
     def is_found(**chosen: Any) -> bool:
         return bool(clients.page(owner, ClientFilter(client_id=archived, **chosen), 3).clients)
@@ -137,32 +139,34 @@ def test_a_search_by_client_id_finds_any_state_unless_one_is_chosen(
 
 
 def test_a_query_cut_at_its_size_limit_reports_the_number_examined(
-    world: World, clients: ClientList, owner: str, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, clients: ClientList, owner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    create(world, owner, 12, archived=12)
-    query = world.hub.store.query
+    create(causeway, owner, 12, archived=12)
+    query = causeway.hub.store.query
 
     def small_query(*place: Any, limit: int, **which: Any) -> Page:
         return query(*place, limit=min(limit, 5), **which)
 
-    monkeypatch.setattr(world.hub.store, "query", small_query)
+    monkeypatch.setattr(causeway.hub.store, "query", small_query)
     page = clients.page(owner, ALL, 3)
 
     assert (page.clients, page.is_cut, page.examined) == ([], True, 4 + 5)
 
 
 @pytest.mark.parametrize("after", ["x", "1", "-", "1-", "1-\n", f"1-{'x' * 65}", "9" * 14 + "-x"])
-def test_an_invalid_cursor_returns_the_first_page(world: World, clients: ClientList, owner: str, after: str) -> None:
-    create(world, owner, 2)
+def test_an_invalid_cursor_returns_the_first_page(
+    causeway: Causeway, clients: ClientList, owner: str, after: str
+) -> None:
+    create(causeway, owner, 2)
 
     assert len(clients.page(owner, ALL, 3, after).clients) == 2
 
 
-def test_a_forged_cursor_shows_no_clients_of_other_owners(world: World, clients: ClientList, owner: str) -> None:
-    (foreign,) = create(world, "another@example.com", 1)
-    create(world, owner, 2)
+def test_a_forged_cursor_shows_no_clients_of_other_owners(causeway: Causeway, clients: ClientList, owner: str) -> None:
+    (foreign,) = create(causeway, "another@example.com", 1)
+    create(causeway, owner, 2)
 
-    for cursor in (f"{world.clock.time() + 9}-{foreign}", f"9999999999999-{foreign}"):
+    for cursor in (f"{causeway.clock.time() + 9}-{foreign}", f"9999999999999-{foreign}"):
         assert {client.owner for client in clients.page(owner, ALL, 3, cursor).clients} == {owner}
 
 
@@ -170,20 +174,20 @@ def test_a_forged_cursor_shows_no_clients_of_other_owners(world: World, clients:
 
 
 @pytest.fixture
-def own(world: World, owner: str, monkeypatch: pytest.MonkeyPatch) -> Sequence[str]:
+def own(causeway: Causeway, owner: str, monkeypatch: pytest.MonkeyPatch) -> Sequence[str]:
     """The ids of four clients, "4" the newest and first, "1" inactive; a form offers two."""
     monkeypatch.setattr(client_list, "CHOICES", 2)
     made = []
     for number in range(1, 5):
-        client = world.hub.openbanking.clients.create(owner=owner, title=str(number), active=number != 1).client
+        client = causeway.hub.openbanking.clients.create(owner=owner, title=str(number), active=number != 1).client
         made.append(client.client_id)
-        world.clock.advance(1)
+        causeway.clock.advance(1)
     return made[::-1]
 
 
-def offered(world: World, owner: str, chosen: str = "", *, active: bool = False) -> str:
+def offered(causeway: Causeway, owner: str, chosen: str = "", *, active: bool = False) -> str:
     """The titles of the clients that a form offers."""
-    choices = world.hub.openbanking.client_list.choices(owner, chosen, active=active)
+    choices = causeway.hub.openbanking.client_list.choices(owner, chosen, active=active)
     return "".join(client.title for client in choices.clients)
 
 
@@ -199,31 +203,31 @@ def offered(world: World, owner: str, chosen: str = "", *, active: bool = False)
     ],
 )
 def test_choices_are_the_newest_clients_and_the_chosen_one(
-    world: World, owner: str, own: Sequence[str], chosen: str, active: bool, expected: str
+    causeway: Causeway, owner: str, own: Sequence[str], chosen: str, active: bool, expected: str
 ) -> None:
-    assert offered(world, owner, own[4 - int(chosen)] if chosen else "", active=active) == expected
+    assert offered(causeway, owner, own[4 - int(chosen)] if chosen else "", active=active) == expected
 
 
-def test_an_archived_client_is_offered_only_when_chosen(world: World, own: Sequence[str], owner: str) -> None:
-    world.hub.openbanking.clients.archive(own[1])
+def test_an_archived_client_is_offered_only_when_chosen(causeway: Causeway, own: Sequence[str], owner: str) -> None:
+    causeway.hub.openbanking.clients.archive(own[1])
 
-    assert offered(world, owner) == "42"
-    assert offered(world, owner, own[1]) == "423"
-    assert offered(world, owner, own[1], active=True) == "42"
+    assert offered(causeway, owner) == "42"
+    assert offered(causeway, owner, own[1]) == "423"
+    assert offered(causeway, owner, own[1], active=True) == "42"
 
 
-def test_clients_of_other_owners_are_not_offered(world: World, own: Sequence[str], owner: str) -> None:
-    foreign = world.hub.openbanking.clients.create(owner="other@example.com", title="x").client
+def test_clients_of_other_owners_are_not_offered(causeway: Causeway, own: Sequence[str], owner: str) -> None:
+    foreign = causeway.hub.openbanking.clients.create(owner="other@example.com", title="x").client
 
-    assert offered(world, owner, foreign.client_id) == "43"
-    assert offered(world, owner, "x" * 500) == "43"
+    assert offered(causeway, owner, foreign.client_id) == "43"
+    assert offered(causeway, owner, "x" * 500) == "43"
 
 
 @pytest.mark.parametrize(
     ("archived", "found", "rows"), [(0, 3, [3]), (1, 3, [3, 6]), (4, 3, [3, 17]), (21, 0, [3, 17])]
 )
 def test_client_choices_read_few_rows_beyond_those_offered(
-    world: World,
+    causeway: Causeway,
     clients: ClientList,
     owner: str,
     monkeypatch: pytest.MonkeyPatch,
@@ -233,18 +237,18 @@ def test_client_choices_read_few_rows_beyond_those_offered(
 ) -> None:
     monkeypatch.setattr(client_list, "CHOICES", 3)
     monkeypatch.setattr(client_list, "EXAMINED", 20)
-    create(world, owner, 25, archived=archived)
-    with rows_read(world, "clients") as read:
+    create(causeway, owner, 25, archived=archived)
+    with rows_read(causeway, "clients") as read:
         choices = clients.choices(owner)
 
     assert (len(choices.clients), choices.is_cut, read) == (found, not found, rows)
 
 
 @pytest.mark.parametrize("wanted", ["zoe", "ZO\u00cb", "Zo\u00eb's"])
-def test_a_title_search_ignores_case_and_accents(world: World, owner: str, wanted: str) -> None:
-    world.hub.openbanking.clients.create(owner=owner, title="Zo\u00eb's Budget")
-    world.hub.openbanking.clients.create(owner=owner, title="Another")
+def test_a_title_search_ignores_case_and_accents(causeway: Causeway, owner: str, wanted: str) -> None:
+    causeway.hub.openbanking.clients.create(owner=owner, title="Zo\u00eb's Budget")
+    causeway.hub.openbanking.clients.create(owner=owner, title="Another")
 
-    found = world.hub.openbanking.client_list.page(owner, ClientFilter(title=wanted), 10)
+    found = causeway.hub.openbanking.client_list.page(owner, ClientFilter(title=wanted), 10)
 
     assert [client.title for client in found.clients] == ["Zo\u00eb's Budget"]

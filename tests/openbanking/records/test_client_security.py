@@ -12,8 +12,8 @@ from chalicelib.openbanking.records.client_record import Client, client_key
 from chalicelib.openbanking.records.client_security import ClientSecurity
 from chalicelib.openbanking.records.client_validation import InvalidClient
 from chalicelib.openbanking.records.clients import Clients
+from tests.causeway import Causeway
 from tests.openbanking.key_holder import KeyHolder
-from tests.world import World
 
 JWKS = KeyHolder().jwks
 BY_KEY: Mapping[str, Any] = {"auth_method": "private_key_jwt", "jwks": JWKS}
@@ -22,17 +22,17 @@ BY_CERTIFICATE: Mapping[str, Any] = {"auth_method": "tls_client_auth", "tls_clie
 
 
 @pytest.fixture
-def clients(world: World) -> Clients:
-    return world.hub.openbanking.clients
+def clients(causeway: Causeway) -> Clients:
+    return causeway.hub.openbanking.clients
 
 
 @pytest.fixture
-def mutual(shared_world: World) -> Iterator[Clients]:
+def mutual(shared_causeway: Causeway) -> Iterator[Clients]:
     """The clients of a stage that takes certificates."""
     settings = Settings.from_environment({"STAGE": "local", "MTLS_URL": "https://127.0.0.1:8443", "TPP_CA_BUNDLE": "x"})
-    world = shared_world.again(settings)
-    with world.installed():
-        yield world.hub.openbanking.clients
+    causeway = shared_causeway.again(settings)
+    with causeway.installed():
+        yield causeway.hub.openbanking.clients
 
 
 def create(clients: Clients, **security: Any) -> Client:
@@ -45,13 +45,13 @@ def refused(clients: Clients, **security: Any) -> str:
     return f"{caught.value.member}: {caught.value}"
 
 
-def test_a_record_without_security_has_the_default_settings(world: World, clients: Clients) -> None:
-    item = world.hub.store.get(*client_key(world.client.client_id))
+def test_a_record_without_security_has_the_default_settings(causeway: Causeway, clients: Clients) -> None:
+    item = causeway.hub.store.get(*client_key(causeway.client.client_id))
 
     assert item is not None
     assert "security" not in item
     assert Client.from_item(item).security == ClientSecurity()
-    assert clients.get(world.client.client_id).auth_method == "none"
+    assert clients.get(causeway.client.client_id).auth_method == "none"
 
 
 def test_an_unknown_setting_of_a_newer_release_is_ignored(clients: Clients) -> None:
@@ -164,13 +164,13 @@ def test_a_key_replaces_a_client_secret(clients: Clients) -> None:
 
 
 @pytest.mark.parametrize("method", ["client_secret_basic", "client_secret_post"])
-def test_a_change_to_a_secret_method_creates_a_secret(world: World, clients: Clients, method: str) -> None:
+def test_a_change_to_a_secret_method_creates_a_secret(causeway: Causeway, clients: Clients, method: str) -> None:
     made = create(clients, **BY_KEY)
 
     changed = clients.update(made.client_id, security={"auth_method": method})
 
     assert changed.secret is not None
-    assert changed.client.accepts_secret(changed.secret, world.clock.time())
+    assert changed.client.accepts_secret(changed.secret, causeway.clock.time())
     assert changed.client.security == ClientSecurity(auth_method=method)  # type: ignore[arg-type]
     assert clients.update(made.client_id, security={"auth_method": method}).secret is None
 
@@ -196,12 +196,16 @@ def test_security_changes_are_recorded_in_the_history(clients: Clients) -> None:
 
 
 @pytest.fixture
-def production(shared_world: World) -> Clients:
+def production(shared_causeway: Causeway) -> Clients:
     """The clients of the stage prod."""
     settings = Settings.from_environment(
-        {"STAGE": "prod", "PUBLIC_URL": "https://hub.example.com", "RESOURCE_PREFIX": shared_world.hub.settings.prefix}
+        {
+            "STAGE": "prod",
+            "PUBLIC_URL": "https://hub.example.com",
+            "RESOURCE_PREFIX": shared_causeway.hub.settings.prefix,
+        }
     )
-    return shared_world.again(settings).hub.openbanking.clients
+    return shared_causeway.again(settings).hub.openbanking.clients
 
 
 @pytest.mark.parametrize("active", [True, False])

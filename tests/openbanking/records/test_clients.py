@@ -24,23 +24,23 @@ from chalicelib.openbanking.records.client_record import Registered, client_key
 from chalicelib.openbanking.records.client_validation import InvalidClient
 from chalicelib.openbanking.records.clients import ClientChanged, Clients, UnknownClient
 from tests import host_spellings
+from tests.causeway import Causeway
 from tests.dynamodb_calls import forgotten
 from tests.openbanking.faults import FAULTS, Fault
-from tests.world import World
 
 URL = "https://tpp.example.com/events"
 DAY = 24 * 3600
 
 
 @pytest.fixture
-def clients(world: World) -> Clients:
-    return world.hub.openbanking.clients
+def clients(causeway: Causeway) -> Clients:
+    return causeway.hub.openbanking.clients
 
 
 @pytest.fixture
-def other(world: World) -> Clients:
+def other(causeway: Causeway) -> Clients:
     """The clients as another operator's process has them."""
-    return world.another_process().openbanking.clients
+    return causeway.another_process().openbanking.clients
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def test_a_client_with_an_events_url_gets_a_secret_that_verifies_its_events(clie
     Webhook(made.events_secret).verify(b"{}", signed)
 
 
-def test_a_client_without_an_events_url_gets_no_events_secret(world: World, clients: Clients) -> None:
+def test_a_client_without_an_events_url_gets_no_events_secret(causeway: Causeway, clients: Clients) -> None:
     made = clients.create(owner="a@example.com", title="Untold")
 
     assert made.events_secret is None
@@ -86,11 +86,11 @@ def test_two_clients_never_share_an_events_secret(clients: Clients, made: Regist
 
 
 def test_secrets_appear_in_clear_neither_in_the_table_nor_in_repr(
-    world: World, clients: Clients, made: Registered
+    causeway: Causeway, clients: Clients, made: Registered
 ) -> None:
     both = clients.create(owner="a@example.com", title="Told", events_url=URL, secret=True)
     for registered in (made, both):
-        item: Any = world.hub.store.get("clients", {"client_id": registered.client.client_id})
+        item: Any = causeway.hub.store.get("clients", {"client_id": registered.client.client_id})
         texts = [repr(item), repr(registered), repr(registered.client)]
         secrets = [secret for secret in (registered.secret, registered.events_secret) if secret]
         assert not [secret for secret in secrets for text in texts if secret.removeprefix("whsec_") in text]
@@ -105,14 +105,14 @@ def test_an_events_secret_copied_to_another_client_cannot_be_unsealed(clients: C
 # -- where events go
 
 
-def test_setting_the_first_events_url_creates_an_events_secret(world: World, clients: Clients) -> None:
-    assert clients.update(world.client.client_id, events_url=None) == Registered(world.client)
+def test_setting_the_first_events_url_creates_an_events_secret(causeway: Causeway, clients: Clients) -> None:
+    assert clients.update(causeway.client.client_id, events_url=None) == Registered(causeway.client)
 
-    told = clients.update(world.client.client_id, events_url=URL)
+    told = clients.update(causeway.client.client_id, events_url=URL)
 
-    assert told.client == clients.get(world.client.client_id)
+    assert told.client == clients.get(causeway.client.client_id)
     assert told.client.events_url == URL
-    assert signing(clients, world.client.client_id) == [told.events_secret]
+    assert signing(clients, causeway.client.client_id) == [told.events_secret]
 
 
 def test_the_events_secret_survives_changes_and_removal_of_the_events_url(
@@ -136,8 +136,8 @@ def test_an_invalid_events_url_changes_nothing(clients: Clients, made: Registere
 
 
 @pytest.mark.parametrize("host", host_spellings.REFUSED)
-def test_a_client_url_with_a_private_host_is_refused_in_every_spelling(world: World, host: str) -> None:
-    clients = world.another_process(replace(world.hub.settings, stage="dev")).openbanking.clients
+def test_a_client_url_with_a_private_host_is_refused_in_every_spelling(causeway: Causeway, host: str) -> None:
+    clients = causeway.another_process(replace(causeway.hub.settings, stage="dev")).openbanking.clients
     url = f"https://{host}/"
 
     with pytest.raises(InvalidClient, match=r"callback_url (must|is not a valid URL)"):
@@ -145,21 +145,21 @@ def test_a_client_url_with_a_private_host_is_refused_in_every_spelling(world: Wo
     with pytest.raises(InvalidClient, match=r"events_url (must|is not a valid URL)"):
         clients.create(owner="a@example.com", title="Lured", callback_urls=[URL], events_url=url)
     with pytest.raises(InvalidClient, match=r"events_url (must|is not a valid URL)"):
-        clients.update(world.client.client_id, events_url=url)
+        clients.update(causeway.client.client_id, events_url=url)
 
 
 # -- rotation
 
 
 def test_both_events_secrets_sign_until_the_overlap_ends(
-    world: World, clients: Clients, made: Registered, client_id: str
+    causeway: Causeway, clients: Clients, made: Registered, client_id: str
 ) -> None:
     rotated = clients.rotate_events_secret(client_id, DAY)
 
     assert rotated.client == clients.get(client_id)
-    world.clock.advance(DAY - 1)
+    causeway.clock.advance(DAY - 1)
     assert signing(clients, client_id) == [rotated.events_secret, made.events_secret]
-    world.clock.advance(1)
+    causeway.clock.advance(1)
     assert signing(clients, client_id) == [rotated.events_secret]
 
 
@@ -177,10 +177,10 @@ def test_a_second_rotation_during_the_overlap_ends_the_oldest_secret(clients: Cl
     assert signing(clients, client_id) == [third, second]
 
 
-def test_rotating_an_events_secret_requires_an_events_url(world: World, clients: Clients, client_id: str) -> None:
+def test_rotating_an_events_secret_requires_an_events_url(causeway: Causeway, clients: Clients, client_id: str) -> None:
     clients.update(client_id, events_url=None)
 
-    for untold in (client_id, world.client.client_id):
+    for untold in (client_id, causeway.client.client_id):
         with pytest.raises(InvalidClient, match="has no Events URL"):
             clients.rotate_events_secret(untold, DAY)
 
@@ -198,21 +198,23 @@ def test_an_unknown_client_raises_unknown_client(clients: Clients) -> None:
 
 
 def test_two_concurrent_rotations_keep_both_secrets(
-    world: World, clients: Clients, other: Clients, client_id: str
+    causeway: Causeway, clients: Clients, other: Clients, client_id: str
 ) -> None:
     theirs: list[Registered] = []
 
-    with world.meanwhile("transact", lambda: theirs.append(other.rotate_events_secret(client_id, DAY))):
+    with causeway.meanwhile("transact", lambda: theirs.append(other.rotate_events_secret(client_id, DAY))):
         ours = clients.rotate_events_secret(client_id, DAY)
 
     assert signing(clients, client_id) == [ours.events_secret, theirs[0].events_secret]
     assert ours.client == clients.get(client_id)
 
 
-def test_two_concurrent_first_events_urls_create_one_secret(world: World, clients: Clients, other: Clients) -> None:
-    client_id, theirs = world.client.client_id, list[Registered]()
+def test_two_concurrent_first_events_urls_create_one_secret(
+    causeway: Causeway, clients: Clients, other: Clients
+) -> None:
+    client_id, theirs = causeway.client.client_id, list[Registered]()
 
-    with world.meanwhile("transact", lambda: theirs.append(other.update(client_id, events_url=f"{URL}/theirs"))):
+    with causeway.meanwhile("transact", lambda: theirs.append(other.update(client_id, events_url=f"{URL}/theirs"))):
         ours = clients.update(client_id, events_url=URL)
 
     assert ours.events_secret is None
@@ -231,14 +233,14 @@ CHANGES: dict[str, tuple[Callable[[Clients, str], object], dict[str, Any]]] = {
 
 @pytest.mark.parametrize(("change", "expected"), CHANGES.values(), ids=CHANGES)
 def test_a_rotation_keeps_concurrent_changes(
-    world: World,
+    causeway: Causeway,
     clients: Clients,
     other: Clients,
     client_id: str,
     change: Callable[[Clients, str], object],
     expected: dict[str, Any],
 ) -> None:
-    with world.meanwhile("transact", lambda: change(other, client_id)):
+    with causeway.meanwhile("transact", lambda: change(other, client_id)):
         rotated = clients.rotate_events_secret(client_id, 0)
 
     client = clients.get(client_id)
@@ -247,15 +249,15 @@ def test_a_rotation_keeps_concurrent_changes(
 
 
 def test_a_change_that_always_conflicts_is_given_up(
-    world: World, clients: Clients, made: Registered, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, clients: Clients, made: Registered, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stored = world.hub.store.get(*client_key(made.client.client_id))
+    stored = causeway.hub.store.get(*client_key(made.client.client_id))
 
     def overtaken(operations: object) -> None:
         raise ConditionFailed([stored], [0])
 
-    monkeypatch.setattr(world.hub.store, "_pause", lambda seconds: None)
-    monkeypatch.setattr(world.hub.store, "transact", overtaken)
+    monkeypatch.setattr(causeway.hub.store, "_pause", lambda seconds: None)
+    monkeypatch.setattr(causeway.hub.store, "transact", overtaken)
 
     with pytest.raises(Conflict):
         clients.rotate_events_secret(made.client.client_id, DAY)
@@ -266,11 +268,11 @@ def test_a_change_that_always_conflicts_is_given_up(
 
 @pytest.mark.parametrize("kind", FAULTS)
 def test_a_rotation_returns_the_signing_secret_despite_storage_faults(
-    world: World, clients: Clients, made: Registered, client_id: str, kind: str, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, clients: Clients, made: Registered, client_id: str, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(world.hub.store, "_pause", lambda seconds: None)
+    monkeypatch.setattr(causeway.hub.store, "_pause", lambda seconds: None)
 
-    with Fault(world, kind, 1, operation="TransactWriteItems") as fault:
+    with Fault(causeway, kind, 1, operation="TransactWriteItems") as fault:
         rotated = clients.rotate_events_secret(client_id, DAY)
 
     assert fault.hit is not None
@@ -297,7 +299,7 @@ def test_a_repeated_write_is_recognised_without_the_token_of_dynamodb(
 # -- the client's own secret
 
 
-def test_the_old_client_secret_is_valid_for_the_chosen_overlap(world: World, clients: Clients) -> None:
+def test_the_old_client_secret_is_valid_for_the_chosen_overlap(causeway: Causeway, clients: Clients) -> None:
     made = clients.create(owner="a@example.com", title="Careful", secret=True)
     client_id = made.client.client_id
 
@@ -305,48 +307,51 @@ def test_the_old_client_secret_is_valid_for_the_chosen_overlap(world: World, cli
 
     assert rotated.client == clients.get(client_id)
     for now, accepted in ((0, [True, True]), (DAY - 1, [True, True]), (DAY, [False, True])):
-        at = world.clock.time() + now
+        at = causeway.clock.time() + now
         assert [rotated.client.accepts_secret(secret, at) for secret in (made.secret, rotated.secret)] == accepted
         assert not rotated.client.accepts_secret(None, at)
 
 
-def test_calls_accept_both_client_secrets_until_the_old_one_ends(world: World, clients: Clients) -> None:
+def test_calls_accept_both_client_secrets_until_the_old_one_ends(causeway: Causeway, clients: Clients) -> None:
     made = clients.create(owner="a@example.com", title="Careful", secret=True)
-    world.client = made.client
+    causeway.client = made.client
     rotated = clients.rotate_secret(made.client.client_id, 3600)
 
     def statuses() -> list[int]:
         found = []
-        for world.client_secret in (made.secret, rotated.secret):
-            found += [world.tpp("GET", "/tpp/banks").status, world.tpp("POST", "/tpp/token", {"code": "x"}).status]
+        for causeway.client_secret in (made.secret, rotated.secret):
+            found += [
+                causeway.tpp("GET", "/tpp/banks").status,
+                causeway.tpp("POST", "/tpp/token", {"code": "x"}).status,
+            ]
         return found
 
     assert statuses() == [200, 400, 200, 400]
-    world.clock.advance(3600)
+    causeway.clock.advance(3600)
     assert statuses() == [401, 401, 200, 400]
 
 
-def test_a_client_has_at_most_two_client_secrets(world: World, clients: Clients) -> None:
+def test_a_client_has_at_most_two_client_secrets(causeway: Causeway, clients: Clients) -> None:
     made = clients.create(owner="a@example.com", title="Careful", secret=True)
     second, third = (clients.rotate_secret(made.client.client_id, DAY).secret for _ in range(2))
 
-    client, now = clients.get(made.client.client_id), world.clock.time()
+    client, now = clients.get(made.client.client_id), causeway.clock.time()
     assert [client.accepts_secret(each, now) for each in (made.secret, second, third)] == [False, True, True]
     assert len(clients.rotate_secret(made.client.client_id, 0).client.secrets) == 1
 
 
-def test_the_first_client_secret_is_required_at_once(world: World, clients: Clients) -> None:
-    rotated = clients.rotate_secret(world.client.client_id, DAY)
+def test_the_first_client_secret_is_required_at_once(causeway: Causeway, clients: Clients) -> None:
+    rotated = clients.rotate_secret(causeway.client.client_id, DAY)
 
     assert rotated.client.has_secret
-    assert not rotated.client.accepts_secret(None, world.clock.time())
+    assert not rotated.client.accepts_secret(None, causeway.clock.time())
 
 
-def test_only_digests_of_client_secrets_are_stored(world: World, clients: Clients) -> None:
+def test_only_digests_of_client_secrets_are_stored(causeway: Causeway, clients: Clients) -> None:
     made = clients.create(owner="a@example.com", title="Careful", secret=True)
     rotated = clients.rotate_secret(made.client.client_id, DAY)
 
-    kept = repr(list(world.hub.store.scan("clients"))) + repr(rotated)
+    kept = repr(list(causeway.hub.store.scan("clients"))) + repr(rotated)
     assert not [secret for secret in (made.secret, rotated.secret) if secret and secret in kept]
 
 
@@ -363,8 +368,10 @@ def test_an_update_keeps_all_other_members(clients: Clients, made: Registered, c
     assert updated.client.callback_url == "https://a.example/"
 
 
-def test_every_change_is_in_the_history_with_author_and_time(world: World, clients: Clients, client_id: str) -> None:
-    owner, began = "a@example.com", world.clock.time()
+def test_every_change_is_in_the_history_with_author_and_time(
+    causeway: Causeway, clients: Clients, client_id: str
+) -> None:
+    owner, began = "a@example.com", causeway.clock.time()
     changes: list[Callable[[], object]] = [
         lambda: clients.update(client_id, owner=owner, title="Renamed", callback_urls=["https://a.example/"]),
         lambda: clients.update(client_id, events_url=None),
@@ -378,7 +385,7 @@ def test_every_change_is_in_the_history_with_author_and_time(world: World, clien
     ]
     for change in changes:
         change()
-        world.clock.advance(60)
+        causeway.clock.advance(60)
 
     history = clients.history(clients.get(client_id))
     until = timestamp(began + 5 * 60 + DAY), timestamp(began + 6 * 60 + DAY)
@@ -404,9 +411,9 @@ def test_a_title_is_stored_normalized_and_without_invisible_characters(clients: 
             clients.update(client_id, title=title)
 
 
-def test_a_stored_title_with_invisible_characters_permits_other_changes(world: World, clients: Clients) -> None:
+def test_a_stored_title_with_invisible_characters_permits_other_changes(causeway: Causeway, clients: Clients) -> None:
     client_id = clients.create(owner="a@example.com", title="Old").client.client_id
-    world.hub.store.update("clients", {"client_id": client_id}, set={"title": "Old\u3164"})
+    causeway.hub.store.update("clients", {"client_id": client_id}, set={"title": "Old\u3164"})
 
     assert clients.update(client_id, title="Old\u3164", callback_urls=[URL]).client.callback_urls == (URL,)
     assert clients.get(client_id).title == "Old\u3164"
@@ -420,7 +427,7 @@ def test_an_update_without_effect_writes_no_history(clients: Clients, made: Regi
     assert clients.history(made.client) == []
 
 
-def test_a_client_record_of_the_first_format_stays_readable(world: World, clients: Clients) -> None:
+def test_a_client_record_of_the_first_format_stays_readable(causeway: Causeway, clients: Clients) -> None:
     """The first format has one ``callback_url``, one ``secret_digest`` and no revision."""
     client_id, secret = "a5c2a7ae-4a9c-4d94-9f9f-0d1a1e6c7f10", "s" * 43
     old = {
@@ -433,33 +440,35 @@ def test_a_client_record_of_the_first_format_stays_readable(world: World, client
         "secret_digest": digest(secret),
         "created_at": 1700000000,
     }
-    world.hub.store.put("clients", old)
+    causeway.hub.store.put("clients", old)
 
     client = clients.get(client_id)
     assert (client.callback_urls, client.revision) == (("https://old.example/back",), 0)
-    assert client.accepts_secret(secret, world.clock.time())
+    assert client.accepts_secret(secret, causeway.clock.time())
     assert client in clients.all("a@example.com")
-    world.client, world.client_secret = client, secret
-    assert world.tpp("GET", "/tpp/banks").status == 200
+    causeway.client, causeway.client_secret = client, secret
+    assert causeway.tpp("GET", "/tpp/banks").status == 200
 
     rotated = clients.rotate_secret(client_id, DAY)
     assert rotated.client == clients.get(client_id)
-    assert rotated.client.accepts_secret(secret, world.clock.time())
+    assert rotated.client.accepts_secret(secret, causeway.clock.time())
     assert [each.action for each in clients.history(rotated.client)] == ["client secret rotated"]
-    assert not {"callback_url", "secret_digest"} & set(world.hub.store.get("clients", {"client_id": client_id}) or {})
+    assert not {"callback_url", "secret_digest"} & set(
+        causeway.hub.store.get("clients", {"client_id": client_id}) or {}
+    )
 
 
 # -- archived clients
 
 
 def test_an_archived_client_is_inactive_and_immutable_until_restored(
-    world: World, clients: Clients, client_id: str
+    causeway: Causeway, clients: Clients, client_id: str
 ) -> None:
     archived = clients.archive(client_id, "a@example.com")
 
     assert archived == clients.get(client_id)
-    assert (archived.active, archived.archived_at) == (False, world.clock.time())
-    world.clock.advance(60)
+    assert (archived.active, archived.archived_at) == (False, causeway.clock.time())
+    causeway.clock.advance(60)
     assert clients.archive(client_id) == archived, "once is enough"
     changes: list[Callable[[], object]] = [
         lambda: clients.activate(client_id),
@@ -487,18 +496,18 @@ def test_restoring_an_active_client_changes_nothing(clients: Clients, made: Regi
     assert clients.restore(made.client.client_id) == made.client
 
 
-def test_calls_of_an_archived_client_are_refused_until_it_is_restored_and_activated(world: World) -> None:
-    clients, client_id = world.hub.openbanking.clients, world.client.client_id
-    token = world.tokens(1)["access_token"]
+def test_calls_of_an_archived_client_are_refused_until_it_is_restored_and_activated(causeway: Causeway) -> None:
+    clients, client_id = causeway.hub.openbanking.clients, causeway.client.client_id
+    token = causeway.tokens(1)["access_token"]
     statuses = []
     for change in (clients.archive, clients.restore, clients.activate):
         change(client_id)
         statuses.append(
             (
-                world.tpp("GET", "/tpp/accounts", bearer=token).status,
-                world.tpp("GET", "/tpp/banks").status,
-                world.tpp("POST", "/tpp/authorize", {"bic": "BETADEF1", "scopes": ["accounts"]}).status,
-                world.tpp("GET", "/tpp/events").status,
+                causeway.tpp("GET", "/tpp/accounts", bearer=token).status,
+                causeway.tpp("GET", "/tpp/banks").status,
+                causeway.tpp("POST", "/tpp/authorize", {"bic": "BETADEF1", "scopes": ["accounts"]}).status,
+                causeway.tpp("GET", "/tpp/events").status,
             )
         )
 
@@ -506,8 +515,10 @@ def test_calls_of_an_archived_client_are_refused_until_it_is_restored_and_activa
     assert statuses[2][1:3] == (200, 200)
 
 
-def test_a_client_stored_without_archived_at_is_not_archived(world: World, clients: Clients, client_id: str) -> None:
-    item = world.hub.store.get("clients", {"client_id": client_id})
+def test_a_client_stored_without_archived_at_is_not_archived(
+    causeway: Causeway, clients: Clients, client_id: str
+) -> None:
+    item = causeway.hub.store.get("clients", {"client_id": client_id})
 
     assert item is not None
     assert "archived_at" not in item
@@ -524,18 +535,20 @@ def test_an_update_already_in_effect_is_accepted_at_an_old_revision(clients: Cli
 
 
 def test_an_update_at_a_revision_that_changed_meanwhile_is_refused(
-    world: World, clients: Clients, other: Clients, client_id: str
+    causeway: Causeway, clients: Clients, other: Clients, client_id: str
 ) -> None:
     seen = clients.get(client_id).revision
 
-    with world.meanwhile("transact", lambda: other.update(client_id, title="Theirs")), pytest.raises(ClientChanged):
+    with causeway.meanwhile("transact", lambda: other.update(client_id, title="Theirs")), pytest.raises(ClientChanged):
         clients.update(client_id, revision=seen, title="Ours")
 
     assert clients.get(client_id).title == "Theirs"
 
 
-def test_two_concurrent_updates_are_both_kept(world: World, clients: Clients, other: Clients, client_id: str) -> None:
-    with world.meanwhile("transact", lambda: other.update(client_id, title="Theirs")):
+def test_two_concurrent_updates_are_both_kept(
+    causeway: Causeway, clients: Clients, other: Clients, client_id: str
+) -> None:
+    with causeway.meanwhile("transact", lambda: other.update(client_id, title="Theirs")):
         clients.update(client_id, callback_urls=["https://ours.example/"])
 
     client = clients.get(client_id)
@@ -543,12 +556,12 @@ def test_two_concurrent_updates_are_both_kept(world: World, clients: Clients, ot
     assert len(clients.history(client)) == 2
 
 
-def test_a_history_entry_cannot_be_used_as_a_client(world: World, clients: Clients, client_id: str) -> None:
+def test_a_history_entry_cannot_be_used_as_a_client(causeway: Causeway, clients: Clients, client_id: str) -> None:
     clients.update(client_id, title="Renamed")
-    names = [item["client_id"] for item in world.hub.store.scan("clients")]
+    names = [item["client_id"] for item in causeway.hub.store.scan("clients")]
     (name,) = [name for name in names if name.startswith(f"{client_id}/")]
 
-    assert world.tpp("GET", "/tpp/banks", client_id=name).status == 401
+    assert causeway.tpp("GET", "/tpp/banks", client_id=name).status == 401
     with pytest.raises(UnknownClient):
         clients.get(name)
     assert name not in [client.client_id for client in clients.all()]
@@ -595,10 +608,10 @@ def test_a_callback_url_may_have_other_parameters(clients: Clients, client_id: s
 
 
 def test_a_stored_callback_url_with_a_reserved_parameter_stays_until_replaced(
-    world: World, clients: Clients, client_id: str
+    causeway: Causeway, clients: Clients, client_id: str
 ) -> None:
     old = f"{URL}?state=old"
-    world.hub.store.update("clients", {"client_id": client_id}, set={"callback_urls": [old]})
+    causeway.hub.store.update("clients", {"client_id": client_id}, set={"callback_urls": [old]})
 
     changed = clients.update(client_id, title="Renamed", callback_urls=[old, URL]).client
     assert changed.callback_urls == (old, URL)
@@ -608,10 +621,12 @@ def test_a_stored_callback_url_with_a_reserved_parameter_stays_until_replaced(
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_a_callback_has_every_parameter_once(world: World, version: int) -> None:
+def test_a_callback_has_every_parameter_once(causeway: Causeway, version: int) -> None:
     url = f"{URL}?tenant=7"
-    world.client = world.hub.openbanking.clients.create(owner="a@example.com", title="Two", callback_urls=[url]).client
-    consented = world.approve(version)
+    causeway.client = causeway.hub.openbanking.clients.create(
+        owner="a@example.com", title="Two", callback_urls=[url]
+    ).client
+    consented = causeway.approve(version)
 
     names = [name for name, _ in parse_qsl(urlsplit(consented.callback_url).query)]
     assert sorted(names) == ["authorization_code", "code", "iss", "state", "tenant"]
@@ -622,16 +637,20 @@ def test_a_callback_has_every_parameter_once(world: World, version: int) -> None
 
 
 @pytest.fixture
-def two(world: World) -> World:
-    """A world whose client has two Callback URLs."""
+def two(causeway: Causeway) -> Causeway:
+    """A service whose client has two Callback URLs."""
     urls = ["http://127.0.0.1:8000/one", "https://two.example:8443/back"]
-    world.client = world.hub.openbanking.clients.create(owner="a@example.com", title="Two", callback_urls=urls).client
-    return world
+    causeway.client = causeway.hub.openbanking.clients.create(
+        owner="a@example.com", title="Two", callback_urls=urls
+    ).client
+    return causeway
 
 
 @pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("number", [None, 0, 1])
-def test_psus_return_to_the_requested_callback_url_or_the_first(two: World, version: int, number: int | None) -> None:
+def test_psus_return_to_the_requested_callback_url_or_the_first(
+    two: Causeway, version: int, number: int | None
+) -> None:
     named = {} if number is None else {"redirect_uri": two.client.callback_urls[number]}
 
     consented = two.approve(version, **named)
@@ -643,7 +662,7 @@ def test_psus_return_to_the_requested_callback_url_or_the_first(two: World, vers
 @pytest.mark.parametrize(
     "uri", ["https://two.example:8443/back/", "https://two.example:8443/", "http://127.0.0.1:8000"]
 )
-def test_a_redirect_uri_must_equal_a_callback_url_exactly(two: World, uri: str) -> None:
+def test_a_redirect_uri_must_equal_a_callback_url_exactly(two: Causeway, uri: str) -> None:
     request = {"bic": "BETADEF1", "scopes": ["accounts"], "redirect_uri": uri}
     query = {"response_type": "code", "client_id": two.client.client_id, "bic": "BETADEF1", "scope": "accounts"}
 
@@ -651,7 +670,7 @@ def test_a_redirect_uri_must_equal_a_callback_url_exactly(two: World, uri: str) 
     assert two.call("GET", f"/oauth/authorize?{urlencode(query | {'redirect_uri': uri})}").status == 400
 
 
-def test_the_oauth_authorize_endpoint_redirects_errors_to_the_requested_callback_url(two: World) -> None:
+def test_the_oauth_authorize_endpoint_redirects_errors_to_the_requested_callback_url(two: Causeway) -> None:
     query = {"response_type": "code", "client_id": two.client.client_id, "bic": "BETADEF1", "scope": "nothing"}
     named = query | {"redirect_uri": two.client.callback_urls[1]}
 
@@ -661,7 +680,7 @@ def test_the_oauth_authorize_endpoint_redirects_errors_to_the_requested_callback
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_a_request_with_a_removed_callback_url_is_not_redirected(two: World, version: int) -> None:
+def test_a_request_with_a_removed_callback_url_is_not_redirected(two: Causeway, version: int) -> None:
     asked = two.authorize(version, redirect_uri=two.client.callback_urls[1])
     url = {"request_url" if version == 1 else "requestUrl": asked["redirect_url"]}
     answer = two.bank(version, "/init_authorization", url).body

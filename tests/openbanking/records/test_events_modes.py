@@ -6,19 +6,19 @@ import pytest
 
 from chalicelib.openbanking.records.client_validation import InvalidClient
 from chalicelib.openbanking.records.clients import Clients
-from tests.world import World
+from tests.causeway import Causeway
 
 URL = "https://tpp.example.com/events"
 
 
 @pytest.fixture
-def clients(world: World) -> Clients:
-    return world.hub.openbanking.clients
+def clients(causeway: Causeway) -> Clients:
+    return causeway.hub.openbanking.clients
 
 
 @pytest.fixture
-def client_id(world: World) -> str:
-    return world.client.client_id
+def client_id(causeway: Causeway) -> str:
+    return causeway.client.client_id
 
 
 def test_a_client_has_one_events_mode(clients: Clients, client_id: str) -> None:
@@ -54,16 +54,16 @@ def test_a_new_client_may_have_the_mode_poll_or_none(clients: Clients) -> None:
 
 
 @pytest.mark.parametrize("events", ["poll", "none"])
-def test_an_events_url_with_another_mode_is_refused(world: World, clients: Clients, events: str) -> None:
-    before = [*world.hub.store.scan("clients")]
+def test_an_events_url_with_another_mode_is_refused(causeway: Causeway, clients: Clients, events: str) -> None:
+    before = [*causeway.hub.store.scan("clients")]
 
     with pytest.raises(InvalidClient, match="exclude each other") as found:
-        clients.update(world.client.client_id, events_url=URL, events=events, title="Renamed")
+        clients.update(causeway.client.client_id, events_url=URL, events=events, title="Renamed")
     assert found.value.member == "events"
     with pytest.raises(InvalidClient, match="exclude each other"):
         clients.create(owner="a@example.com", title="Both", events_url=URL, events=events)
 
-    assert [*world.hub.store.scan("clients")] == before
+    assert [*causeway.hub.store.scan("clients")] == before
 
 
 @pytest.mark.parametrize("events", ["", "url", "Poll"])
@@ -86,11 +86,11 @@ def test_a_change_of_the_events_mode_is_in_the_history(clients: Clients, client_
     ]
 
 
-def test_clients_stored_without_a_mode_use_their_events_url_or_none(world: World, clients: Clients) -> None:
+def test_clients_stored_without_a_mode_use_their_events_url_or_none(causeway: Causeway, clients: Clients) -> None:
     with_url = clients.create(owner="a@example.com", title="Told", events_url=URL).client
     without = clients.create(owner="a@example.com", title="Quiet").client
     for client in (with_url, without):
-        assert "events" not in (world.hub.store.get("clients", {"client_id": client.client_id}) or {})
+        assert "events" not in (causeway.hub.store.get("clients", {"client_id": client.client_id}) or {})
 
     assert clients.get(with_url.client_id).events_mode == "url"
     assert clients.get(without.client_id).events_mode == "none"

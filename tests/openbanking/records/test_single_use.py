@@ -13,15 +13,15 @@ from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.records.single_use import SingleUse, SingleUses, UsedBefore
 from tests.cards.contest import MANY, PROCESSES, at_once
+from tests.causeway import Causeway
 from tests.openbanking.key_holder import BASE, KeyHolder, secure
-from tests.world import World
 
 ONE, OTHER = SingleUse("client", "one", 2_000_000_000), SingleUse("client", "other", 2_000_000_000)
 
 
 @pytest.fixture
-def uses(world: World) -> SingleUses:
-    return SingleUses(world.hub.delivery.engine)
+def uses(causeway: Causeway) -> SingleUses:
+    return SingleUses(causeway.hub.delivery.engine)
 
 
 def test_a_second_use_of_an_identifier_is_refused(uses: SingleUses) -> None:
@@ -49,11 +49,11 @@ def test_two_issuers_may_use_the_same_identifier(uses: SingleUses) -> None:
 @pytest.mark.parametrize("claimed", [[ONE], [ONE, OTHER]])
 @pytest.mark.parametrize("applied", [True, False])
 def test_a_claim_with_a_lost_storage_response_is_detected(
-    world: World, uses: SingleUses, claimed: list[SingleUse], applied: bool
+    causeway: Causeway, uses: SingleUses, claimed: list[SingleUse], applied: bool
 ) -> None:
     method = "put" if len(claimed) == 1 else "transact"
 
-    with world.answer_lost(method, applied=applied):
+    with causeway.answer_lost(method, applied=applied):
         if applied:
             uses.claim(claimed)
         else:
@@ -66,10 +66,10 @@ def test_a_claim_with_a_lost_storage_response_is_detected(
         uses.claim(claimed)
 
 
-def test_a_used_identifier_expires_with_its_token(world: World, uses: SingleUses) -> None:
+def test_a_used_identifier_expires_with_its_token(causeway: Causeway, uses: SingleUses) -> None:
     uses.claim([ONE])
 
-    item = world.hub.store.get(*ONE.key)
+    item = causeway.hub.store.get(*ONE.key)
     assert item is not None
     assert item["expires_at"] == ONE.expires_at
     assert "one" not in item["claim"]
@@ -78,7 +78,7 @@ def test_a_used_identifier_expires_with_its_token(world: World, uses: SingleUses
 # -- many at once
 
 
-def attempt(world: World, hubs: list[Any], credentials: TppCredentials, number: int) -> Any:
+def attempt(causeway: Causeway, hubs: list[Any], credentials: TppCredentials, number: int) -> Any:
     """What one of many callers gets: a client, or the refusal."""
     try:
         return hubs[number % PROCESSES].openbanking.tpp_authentication.authenticate_bearer(credentials)
@@ -90,21 +90,21 @@ def attempt(world: World, hubs: list[Any], credentials: TppCredentials, number: 
 
 @pytest.mark.dynamodb
 @pytest.mark.faults
-def test_one_of_50_requests_with_the_same_proof_is_answered(world: World) -> None:
+def test_one_of_50_requests_with_the_same_proof_is_answered(causeway: Causeway) -> None:
     holder = KeyHolder()
-    secure(world, holder)
-    token = holder.tokens(world)["access_token"]
-    hubs = [world.another_process() for _ in range(PROCESSES)]
+    secure(causeway, holder)
+    token = holder.tokens(causeway)["access_token"]
+    hubs = [causeway.another_process() for _ in range(PROCESSES)]
     credentials = TppCredentials(
-        world.client.client_id,
+        causeway.client.client_id,
         bearer=token,
         scheme="DPoP",
-        proof=holder.proof(world, "GET", "/tpp/consent", token),
+        proof=holder.proof(causeway, "GET", "/tpp/consent", token),
         method="GET",
         endpoints=(f"{BASE}/tpp/consent",),
     )
 
-    got = at_once([partial(attempt, world, hubs, credentials, number) for number in range(MANY)])
+    got = at_once([partial(attempt, causeway, hubs, credentials, number) for number in range(MANY)])
 
     refused = [each for each in got if each == refusals.PROOF_WRONG().message]
     lost = [each for each in got if isinstance(each, StoreError)]
@@ -113,11 +113,11 @@ def test_one_of_50_requests_with_the_same_proof_is_answered(world: World) -> Non
 
 @pytest.mark.dynamodb
 @pytest.mark.faults
-def test_one_of_50_requests_with_the_same_assertion_is_answered(world: World) -> None:
+def test_one_of_50_requests_with_the_same_assertion_is_answered(causeway: Causeway) -> None:
     holder = KeyHolder()
-    secure(world, holder)
-    hubs = [world.another_process() for _ in range(PROCESSES)]
-    credentials = TppCredentials(world.client.client_id, assertion=holder.assertion(world), endpoints=(BASE,))
+    secure(causeway, holder)
+    hubs = [causeway.another_process() for _ in range(PROCESSES)]
+    credentials = TppCredentials(causeway.client.client_id, assertion=holder.assertion(causeway), endpoints=(BASE,))
 
     def ask(number: int) -> Any:
         try:

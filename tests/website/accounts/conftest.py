@@ -6,14 +6,14 @@ import pytest
 
 from chalicelib.foundation.crypto import passwords
 from chalicelib.website.records.users import user_key
+from tests.causeway import Causeway
 from tests.website.person import PASSWORD, known
-from tests.world import World
 
 
 @pytest.fixture
-def registered(world: World, email: str) -> str:
+def registered(causeway: Causeway, email: str) -> str:
     """The email of a user with a password, who may be there already."""
-    user = known(world.hub, email)
+    user = known(causeway.hub, email)
     table, key = user_key(user.email)
-    world.hub.store.update(table, key, set={"password_hash": passwords.hash_password(PASSWORD)})
+    causeway.hub.store.update(table, key, set={"password_hash": passwords.hash_password(PASSWORD)})
     return email

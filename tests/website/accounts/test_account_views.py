@@ -8,8 +8,8 @@ from typing import Any
 import argon2
 import pytest
 
+from tests.causeway import Causeway
 from tests.website.person import PASSWORD, Person
-from tests.world import World
 
 pytestmark = pytest.mark.usefixtures("quick_hashes")
 
@@ -37,13 +37,13 @@ def test_registration_signs_the_user_in(visitor: Person, email: str) -> None:
     ],
 )
 def test_an_incomplete_registration_returns_400_and_shows_the_error(
-    world: World, visitor: Person, email: str, fields: dict[str, Any], said: str
+    causeway: Causeway, visitor: Person, email: str, fields: dict[str, Any], said: str
 ) -> None:
     answer = visitor.register(**{"email": email, **fields})
 
     assert answer.status == 400
     assert said in visitor.text
-    assert world.hub.website.users.find(email) is None
+    assert causeway.hub.website.users.find(email) is None
     assert "password123" not in answer.text
 
 
@@ -93,7 +93,7 @@ def test_a_password_longer_after_normalisation_still_signs_in(visitor: Person, e
     password = "".join(f"u\u0308{number * 7919 % 97}" for number in range(80))  # 316 characters as they are typed
     assert visitor.register(email, password).status == 303
 
-    assert Person(visitor.world).sign_in(email, password).status == 303
+    assert Person(visitor.causeway).sign_in(email, password).status == 303
 
 
 def test_registering_a_taken_email_returns_409_and_keeps_the_password(visitor: Person, registered: str) -> None:
@@ -145,7 +145,7 @@ def test_an_unknown_email_and_a_wrong_password_get_the_same_answer(visitor: Pers
 
 
 def test_sign_in_with_an_unknown_email_verifies_a_hash_too(
-    world: World, registered: str, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, registered: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compared: list[str] = []
     real = argon2.PasswordHasher.verify
@@ -156,7 +156,7 @@ def test_sign_in_with_an_unknown_email_verifies_a_hash_too(
 
     monkeypatch.setattr(argon2.PasswordHasher, "verify", verify)
     for email in (registered, f"x{registered}", "no email at all"):
-        world.hub.website.users.authenticate(email, "another good password")
+        causeway.hub.website.users.authenticate(email, "another good password")
 
     assert len(compared) == 3
     assert {known.split("$")[3] for known in compared} == {compared[0].split("$")[3]}

@@ -15,28 +15,28 @@ from chalicelib.foundation.dynamodb.store import Operation, StoreUnavailable
 from chalicelib.foundation.mail import Mail, MailFailed
 from chalicelib.website.records.attempts import LIMITS
 from chalicelib.website.records.one_time_secrets import LIFETIMES
+from tests.causeway import Causeway
 from tests.dynamodb_calls import counted
 from tests.log_lines import Lines
 from tests.website.events.deliveries import send
 from tests.website.person import PASSWORD, Person
-from tests.world import World
 
 pytestmark = pytest.mark.usefixtures("quick_hashes")
 NEW = "rain on a tin roof"
 
 
 @pytest.fixture
-def production(world: World) -> World:
-    """The world in a stage where addresses are confirmed."""
-    world.hub.settings = replace(world.hub.settings, stage="prod", public_url="https://causeway.example.com")
-    return world
+def production(causeway: Causeway) -> Causeway:
+    """The service in a stage where addresses are confirmed."""
+    causeway.hub.settings = replace(causeway.hub.settings, stage="prod", public_url="https://causeway.example.com")
+    return causeway
 
 
-def mailed(world: World) -> Mail:
+def mailed(causeway: Causeway) -> Mail:
     """The one mail that has been sent since the last time."""
-    send(world)
-    (mail,) = world.mails
-    world.mails.clear()
+    send(causeway)
+    (mail,) = causeway.mails
+    causeway.mails.clear()
     return mail
 
 
@@ -51,7 +51,7 @@ def place(mail: Mail) -> str:
 
 
 def test_production_requires_a_confirmed_address_before_the_first_sign_in(
-    production: World, visitor: Person, email: str
+    production: Causeway, visitor: Person, email: str
 ) -> None:
     answer = visitor.register(f" {email.upper()}")
     assert (answer.status, f"An email to {email} is on its way" in visitor.text) == (200, True)
@@ -73,7 +73,7 @@ def test_production_requires_a_confirmed_address_before_the_first_sign_in(
 
 
 def test_a_confirmation_link_requires_the_password_of_its_own_registration(
-    production: World, visitor: Person, email: str
+    production: Causeway, visitor: Person, email: str
 ) -> None:
     """A stranger who registers an address first gets no account, even if its owner opens the link."""
     Person(production).register(email, "a password of a thief")
@@ -93,7 +93,7 @@ def test_a_confirmation_link_requires_the_password_of_its_own_registration(
     assert production.hub.website.users.authenticate(email, "a password of a thief") is None
 
 
-def test_a_confirmation_link_expires_after_its_lifetime(production: World, visitor: Person, email: str) -> None:
+def test_a_confirmation_link_expires_after_its_lifetime(production: Causeway, visitor: Person, email: str) -> None:
     visitor.register(email)
     link = place(mailed(production))
     production.clock.advance(LIFETIMES["confirm"])
@@ -102,7 +102,9 @@ def test_a_confirmation_link_expires_after_its_lifetime(production: World, visit
     assert production.hub.website.users.find(email) is None
 
 
-def test_password_attempts_at_a_confirmation_link_are_limited(production: World, visitor: Person, email: str) -> None:
+def test_password_attempts_at_a_confirmation_link_are_limited(
+    production: Causeway, visitor: Person, email: str
+) -> None:
     visitor.register(email)
     link = place(mailed(production))
     visitor.get(link)
@@ -112,7 +114,7 @@ def test_password_attempts_at_a_confirmation_link_are_limited(production: World,
 
 
 def test_registering_a_known_address_gets_the_same_answer_as_a_new_one(
-    production: World, visitor: Person, email: str, monkeypatch: pytest.MonkeyPatch
+    production: Causeway, visitor: Person, email: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     production.hub.website.users.register(email, PASSWORD, terms_accepted=True)
     other = f"{'0' * email.index('@')}@example.com"
@@ -140,7 +142,7 @@ def test_registering_a_known_address_gets_the_same_answer_as_a_new_one(
 
 
 def test_the_owner_of_a_registered_address_gets_a_mail_about_a_second_registration(
-    production: World, visitor: Person, email: str
+    production: Causeway, visitor: Person, email: str
 ) -> None:
     production.hub.website.users.register(email, PASSWORD, terms_accepted=True)
     visitor.register(email, NEW)
@@ -150,25 +152,25 @@ def test_the_owner_of_a_registered_address_gets_a_mail_about_a_second_registrati
     assert place(mail) == "/forgotten"
 
 
-def test_an_incomplete_registration_sends_no_mail(production: World, visitor: Person, email: str) -> None:
+def test_an_incomplete_registration_sends_no_mail(production: Causeway, visitor: Person, email: str) -> None:
     assert visitor.register(email, "short").status == 400
     assert production.recorded("mail") == []
 
 
-def test_sandbox_registration_signs_in_and_sends_no_mail(world: World, visitor: Person, email: str) -> None:
+def test_sandbox_registration_signs_in_and_sends_no_mail(causeway: Causeway, visitor: Person, email: str) -> None:
     assert visitor.register(email).status == 303
-    assert world.recorded("mail") == []
+    assert causeway.recorded("mail") == []
 
 
 # -- forgotten passwords
 
 
-def test_a_mailed_link_replaces_a_forgotten_password(world: World, user: Person, email: str) -> None:
-    visitor = Person(world)
+def test_a_mailed_link_replaces_a_forgotten_password(causeway: Causeway, user: Person, email: str) -> None:
+    visitor = Person(causeway)
     visitor.get("/forgotten")
     answer = visitor.post("/forgotten", email=email.upper())
     assert (answer.status, f"An email to {email} is on its way" in visitor.text) == (200, True)
-    mail = mailed(world)
+    mail = mailed(causeway)
     assert (mail.to, mail.subject) == (email, "Causeway: Choose a new password")
 
     link = place(mail)
@@ -176,46 +178,46 @@ def test_a_mailed_link_replaces_a_forgotten_password(world: World, user: Person,
     assert visitor.post(link, password=NEW).status == 303
     assert visitor.get("/clients").status == 200
     assert user.get("/clients").status == 303, "every other session has ended"
-    assert world.hub.website.users.authenticate(email, NEW) is not None
-    assert Person(world).get(link).status == 404
+    assert causeway.hub.website.users.authenticate(email, NEW) is not None
+    assert Person(causeway).get(link).status == 404
 
 
-def test_a_password_reset_by_mail_identifies_the_user(world: World, visitor: Person, email: str) -> None:
-    world.hub.website.users.register(email, PASSWORD, terms_accepted=True)
+def test_a_password_reset_by_mail_identifies_the_user(causeway: Causeway, visitor: Person, email: str) -> None:
+    causeway.hub.website.users.register(email, PASSWORD, terms_accepted=True)
     visitor.get("/forgotten")
     visitor.post("/forgotten", email=email)
-    link = place(mailed(world))
+    link = place(mailed(causeway))
     visitor.get(link)
     visitor.post(link, password=NEW)
 
-    assert world.hub.website.users.get_identified(email).confirmed_at == world.clock.time()
+    assert causeway.hub.website.users.get_identified(email).confirmed_at == causeway.clock.time()
 
 
-def test_a_mailed_password_link_expires_after_its_lifetime(world: World, user: Person, email: str) -> None:
+def test_a_mailed_password_link_expires_after_its_lifetime(causeway: Causeway, user: Person, email: str) -> None:
     user.get("/forgotten")
     user.post("/forgotten", email=email)
-    link = place(mailed(world))
-    world.clock.advance(LIFETIMES["reset"])
+    link = place(mailed(causeway))
+    causeway.clock.advance(LIFETIMES["reset"])
 
     assert user.get(link).status == 404
 
 
 def test_a_password_reset_gets_the_same_answer_with_and_without_an_account(
-    world: World, visitor: Person, email: str
+    causeway: Causeway, visitor: Person, email: str
 ) -> None:
     active, inactive, unknown = (f"{letter}{email}" for letter in "abc")
     for name in (active, inactive):
-        world.hub.website.users.add(name)
-    world.hub.website.users.deactivate(inactive)
+        causeway.hub.website.users.add(name)
+    causeway.hub.website.users.deactivate(inactive)
     shown, calls, subjects = [], [], []
     for name in (active, inactive, unknown):
         visitor.get("/forgotten")
         token = visitor.token
-        with counted(world) as made:
+        with counted(causeway) as made:
             answer = visitor.post("/forgotten", token=token, email=name)
         shown.append((answer.status, answer.text.replace(name, "")))
         calls.append(list(made))
-        subjects.append(mailed(world).subject)
+        subjects.append(mailed(causeway).subject)
 
     assert shown[0] == shown[1] == shown[2]
     assert calls[0] == calls[1] == calls[2]
@@ -226,17 +228,19 @@ def test_a_password_reset_gets_the_same_answer_with_and_without_an_account(
     ]
 
 
-def test_a_malformed_address_gets_no_mail(world: World, visitor: Person) -> None:
+def test_a_malformed_address_gets_no_mail(causeway: Causeway, visitor: Person) -> None:
     visitor.get("/forgotten")
     answer = visitor.post("/forgotten", email="ada")
 
     assert (answer.status, "Email must be an email address" in visitor.text) == (400, True)
     assert 'aria-invalid="true"' in answer.text
-    assert world.recorded("mail") == []
+    assert causeway.recorded("mail") == []
 
 
 @pytest.mark.parametrize("path", ["/forgotten", "/register"])
-def test_mails_to_one_mailbox_are_limited_per_hour(production: World, visitor: Person, email: str, path: str) -> None:
+def test_mails_to_one_mailbox_are_limited_per_hour(
+    production: Causeway, visitor: Person, email: str, path: str
+) -> None:
     visitor.get(path)
     fields = {"email": email, "password": PASSWORD, "terms": "yes"}
     answers = [visitor.post(path, form=fields).status for _ in range(LIMITS["mailbox"].attempts + 1)]
@@ -246,7 +250,7 @@ def test_mails_to_one_mailbox_are_limited_per_hour(production: World, visitor: P
     assert visitor.post(path, form={**fields, "email": f"x{email}"}).status == 200
 
 
-def test_mail_requests_of_one_ip_address_are_limited_per_hour(world: World, visitor: Person, email: str) -> None:
+def test_mail_requests_of_one_ip_address_are_limited_per_hour(causeway: Causeway, visitor: Person, email: str) -> None:
     visitor.get("/forgotten")
     answers = [visitor.post("/forgotten", email=f"{n}{email}").status for n in range(LIMITS["mails"].attempts + 1)]
 
@@ -257,7 +261,7 @@ def test_mail_requests_of_one_ip_address_are_limited_per_hour(world: World, visi
 
 
 def test_a_failed_mail_write_stores_no_registration(
-    production: World, visitor: Person, email: str, monkeypatch: pytest.MonkeyPatch
+    production: Causeway, visitor: Person, email: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     visitor.get("/register")
     token, fields = visitor.token, {"email": email, "password": PASSWORD, "terms": "yes"}
@@ -276,7 +280,7 @@ def test_a_failed_mail_write_stores_no_registration(
 
 
 def test_no_table_and_no_log_contains_a_mailed_link_or_a_password(
-    production: World, visitor: Person, email: str, lines: Lines
+    production: Causeway, visitor: Person, email: str, lines: Lines
 ) -> None:
     visitor.register(email)
     tables = [item for name in ("website", "users", "deliveries") for item in production.hub.store.scan(name)]
@@ -291,8 +295,8 @@ def test_no_table_and_no_log_contains_a_mailed_link_or_a_password(
     assert all(email not in json.dumps(item, default=repr) for item in tables if "delivery_id" in item)
 
 
-def test_a_rejected_mail_is_retried_by_its_plan(world: World, user: Person, email: str) -> None:
-    mailer, taken = world.hub.mailer, []
+def test_a_rejected_mail_is_retried_by_its_plan(causeway: Causeway, user: Person, email: str) -> None:
+    mailer, taken = causeway.hub.mailer, []
 
     class Hesitating:
         def send(self, mail: Mail, mail_id: str) -> None:
@@ -301,27 +305,27 @@ def test_a_rejected_mail_is_retried_by_its_plan(world: World, user: Person, emai
                 raise MailFailed("SES answered TooManyRequestsException")
             mailer.send(mail, mail_id)
 
-    world.hub.__dict__["mailer"] = Hesitating()
+    causeway.hub.__dict__["mailer"] = Hesitating()
     user.get("/forgotten")
     user.post("/forgotten", email=email)
-    send(world)
-    (delivery,) = world.recorded("mail")
+    send(causeway)
+    (delivery,) = causeway.recorded("mail")
     assert (delivery.state, delivery.last["error"]) == ("due", "SES answered TooManyRequestsException")
-    world.clock.advance(2 * PLANS["mail"].waits[0])
+    causeway.clock.advance(2 * PLANS["mail"].waits[0])
 
-    assert mailed(world).to == email
+    assert mailed(causeway).to == email
     assert taken[0] == taken[1] == delivery.delivery_id
-    assert world.recorded("mail")[0].state == "delivered"
+    assert causeway.recorded("mail")[0].state == "delivered"
 
 
-def test_a_permanently_rejected_mail_fails_at_once(world: World, user: Person, email: str) -> None:
+def test_a_permanently_rejected_mail_fails_at_once(causeway: Causeway, user: Person, email: str) -> None:
     class Refusing:
         def send(self, mail: Mail, mail_id: str) -> None:
             raise MailFailed("SES answered MessageRejected", final=True)
 
-    world.hub.__dict__["mailer"] = Refusing()
+    causeway.hub.__dict__["mailer"] = Refusing()
     user.get("/forgotten")
     user.post("/forgotten", email=email)
-    send(world)
+    send(causeway)
 
-    assert [each.state for each in world.recorded("mail")] == ["failed"]
+    assert [each.state for each in causeway.recorded("mail")] == ["failed"]

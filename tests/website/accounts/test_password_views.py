@@ -11,8 +11,8 @@ from chalicelib.website.accounts.account_flow import WrongPassword
 from chalicelib.website.records.attempts import LIMITS
 from chalicelib.website.records.sessions import LIFETIME, cookie_signer
 from chalicelib.website.records.users import User
+from tests.causeway import Causeway
 from tests.website.person import PASSWORD, Person, known
-from tests.world import World
 
 pytestmark = pytest.mark.usefixtures("quick_hashes")
 NEW = "rain on a tin roof"
@@ -24,23 +24,23 @@ def code_on(person: Person) -> str:
     return found[1]
 
 
-def reset_link(world: World, email: str) -> str:
+def reset_link(causeway: Causeway, email: str) -> str:
     """The path of a link that sets a user's password."""
-    link = world.hub.website.call(account_flow.issue_operator_link, known(world.hub, email))
-    return link.removeprefix(world.hub.settings.public_url)
+    link = causeway.hub.website.call(account_flow.issue_operator_link, known(causeway.hub, email))
+    return link.removeprefix(causeway.hub.settings.public_url)
 
 
 # -- the account
 
 
-def test_the_account_page_shows_an_operator_code_once(world: World, user: Person, email: str) -> None:
+def test_the_account_page_shows_an_operator_code_once(causeway: Causeway, user: Person, email: str) -> None:
     user.get("/account")
     assert (email in user.text, "operator-code" in user.last.text) == (True, False)
     answer = user.post("/account", action="code")
 
     assert answer.status == 200
     assert re.fullmatch(r"[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}", code_on(user))
-    assert world.hub.website.call(account_flow.find_owner, code_on(user)).email == email
+    assert causeway.hub.website.call(account_flow.find_owner, code_on(user)).email == email
     assert "operator-code" not in user.get("/account").text
 
 
@@ -65,8 +65,10 @@ def test_operator_codes_are_limited_per_hour(user: Person) -> None:
 # -- links
 
 
-def test_a_password_link_shows_a_form_and_is_used_up_by_its_post(world: World, visitor: Person, email: str) -> None:
-    place = reset_link(world, email)
+def test_a_password_link_shows_a_form_and_is_used_up_by_its_post(
+    causeway: Causeway, visitor: Person, email: str
+) -> None:
+    place = reset_link(causeway, email)
     for _ in range(2):
         assert visitor.get(place).status == 200
         assert email in visitor.text
@@ -74,18 +76,18 @@ def test_a_password_link_shows_a_form_and_is_used_up_by_its_post(world: World, v
 
     assert (answer.status, answer.headers["location"]) == (303, "/")
     assert visitor.get("/clients").status == 200, "the user is signed in"
-    assert Person(world).sign_in(email, NEW).status == 303
-    again = Person(world)
+    assert Person(causeway).sign_in(email, NEW).status == 303
+    again = Person(causeway)
     assert (again.get(place).status, again.post(place, password=NEW).status) == (404, 404)
     assert "has been used" in again.text
     assert '<a class="button" href="/forgotten">Request a new password</a>' in again.last.text
 
 
 def test_a_user_created_by_the_operator_accepts_the_terms_with_the_first_password(
-    world: World, visitor: Person, email: str
+    causeway: Causeway, visitor: Person, email: str
 ) -> None:
-    world.hub.website.users.add(email)
-    place = reset_link(world, email)
+    causeway.hub.website.users.add(email)
+    place = reset_link(causeway, email)
     visitor.get(place)
     refused = visitor.post(place, password="short")
 
@@ -93,21 +95,21 @@ def test_a_user_created_by_the_operator_accepts_the_terms_with_the_first_passwor
     assert "Password must have 10 to 256 characters" in visitor.text
     assert "The terms must be accepted" in visitor.text
     assert visitor.post(place, password=NEW, terms="yes").status == 303
-    assert world.hub.website.users.get(email).terms_accepted_at == world.clock.time()
+    assert causeway.hub.website.users.get(email).terms_accepted_at == causeway.clock.time()
 
 
 def test_a_page_with_a_secret_in_its_url_sends_no_referrer_and_is_not_cached(
-    world: World, visitor: Person, email: str
+    causeway: Causeway, visitor: Person, email: str
 ) -> None:
-    answer = visitor.get(reset_link(world, email))
+    answer = visitor.get(reset_link(causeway, email))
 
     assert answer.headers["referrer-policy"] == "no-referrer"
     assert answer.headers["cache-control"] == "no-store"
 
 
-def test_a_new_password_by_link_ends_every_other_session(world: World, user: Person, email: str) -> None:
+def test_a_new_password_by_link_ends_every_other_session(causeway: Causeway, user: Person, email: str) -> None:
     assert user.get("/clients").status == 200
-    elsewhere, place = Person(world), reset_link(world, email)
+    elsewhere, place = Person(causeway), reset_link(causeway, email)
     elsewhere.get(place)
     elsewhere.post(place, password=NEW)
 
@@ -116,22 +118,22 @@ def test_a_new_password_by_link_ends_every_other_session(world: World, user: Per
 
 
 def test_a_session_of_an_earlier_version_stays_valid_until_a_new_password(
-    world: World, visitor: Person, email: str
+    causeway: Causeway, visitor: Person, email: str
 ) -> None:
     """Its cookie does not name the user, and its record has no generation."""
     from chalicelib.foundation.identifiers import digest, new_secret
 
-    known(world.hub, email)
+    known(causeway.hub, email)
     secret = f"u{new_secret()}"
-    now = world.clock.time()
+    now = causeway.clock.time()
     record = {"email": email, "created_at": now, "expires_at": now + LIFETIME}
-    world.hub.store.put("website", {"owner": f"session#{digest(secret)}", "part": "session", **record})
+    causeway.hub.store.put("website", {"owner": f"session#{digest(secret)}", "part": "session", **record})
     visitor.cookies = {
-        "causeway_session": cookie_signer(world.hub.website.shared.keyring, "session").sign(secret).decode()
+        "causeway_session": cookie_signer(causeway.hub.website.shared.keyring, "session").sign(secret).decode()
     }
     assert visitor.get("/clients").status == 200
-    secret_of_link = reset_link(world, email).rpartition("/")[2]
-    world.hub.website.call(account_flow.reset_password, secret_of_link, PASSWORD, terms_accepted=True)
+    secret_of_link = reset_link(causeway, email).rpartition("/")[2]
+    causeway.hub.website.call(account_flow.reset_password, secret_of_link, PASSWORD, terms_accepted=True)
 
     assert visitor.get("/clients").status == 303
 
@@ -145,9 +147,9 @@ def test_an_unknown_password_link_returns_404(visitor: Person, secret: str) -> N
 
 
 @pytest.fixture
-def owner(world: World, email: str) -> Person:
+def owner(causeway: Causeway, email: str) -> Person:
     """Somebody who has signed in with a password."""
-    person = Person(world)
+    person = Person(causeway)
     assert person.register(email).status == 303
     return person
 
@@ -157,20 +159,20 @@ def change(person: Person, current: str = PASSWORD, new: str = NEW) -> int:
     return person.post("/account", action="password", current_password=current, password=new).status
 
 
-def test_a_password_change_ends_every_other_session(world: World, owner: Person, email: str) -> None:
-    elsewhere = Person(world)
+def test_a_password_change_ends_every_other_session(causeway: Causeway, owner: Person, email: str) -> None:
+    elsewhere = Person(causeway)
     elsewhere.sign_in(email)
 
     assert change(owner) == 303
     owner.follow()
     assert "Your password has been changed" in owner.text
     assert elsewhere.get("/clients").status == 303
-    assert Person(world).sign_in(email).status == 401
-    assert Person(world).sign_in(email, NEW).status == 303
+    assert Person(causeway).sign_in(email).status == 401
+    assert Person(causeway).sign_in(email, NEW).status == 303
 
 
-def test_a_password_change_invalidates_copies_of_the_old_cookie(world: World, owner: Person) -> None:
-    copied = Person(world, dict(owner.cookies))
+def test_a_password_change_invalidates_copies_of_the_old_cookie(causeway: Causeway, owner: Person) -> None:
+    copied = Person(causeway, dict(owner.cookies))
     change(owner)
 
     assert copied.get("/clients").status == 303
@@ -186,7 +188,7 @@ def test_a_password_change_invalidates_copies_of_the_old_cookie(world: World, ow
     ],
 )
 def test_a_rejected_password_change_shows_the_error_at_its_field(
-    world: World, owner: Person, email: str, current: str, new: str, field: str, said: str
+    causeway: Causeway, owner: Person, email: str, current: str, new: str, field: str, said: str
 ) -> None:
     assert change(owner, current, new) == 400
     assert said in owner.text
@@ -194,7 +196,7 @@ def test_a_rejected_password_change_shows_the_error_at_its_field(
     assert f'id="{field}"' in wrong
     assert f'aria-describedby="{field}-error' in wrong
     assert " autofocus" in wrong
-    assert Person(world).sign_in(email).status == 303
+    assert Person(causeway).sign_in(email).status == 303
 
 
 def test_current_password_attempts_in_a_session_are_limited(owner: Person) -> None:
@@ -203,20 +205,20 @@ def test_current_password_attempts_in_a_session_are_limited(owner: Person) -> No
     assert answers == [400] * LIMITS["password"].attempts + [429]
 
 
-def test_two_simultaneous_password_changes_apply_one(world: World, owner: Person, email: str) -> None:
-    user = world.hub.website.users.get(email)
+def test_two_simultaneous_password_changes_apply_one(causeway: Causeway, owner: Person, email: str) -> None:
+    user = causeway.hub.website.users.get(email)
 
     def first() -> User:
-        return world.hub.website.call(account_flow.change_password, user, PASSWORD, NEW)
+        return causeway.hub.website.call(account_flow.change_password, user, PASSWORD, NEW)
 
-    with world.meanwhile("transact", first), pytest.raises(WrongPassword):
-        world.hub.website.call(account_flow.change_password, user, PASSWORD, "snow on a tin roof")
-    assert world.hub.website.users.authenticate(email, NEW) is not None
+    with causeway.meanwhile("transact", first), pytest.raises(WrongPassword):
+        causeway.hub.website.call(account_flow.change_password, user, PASSWORD, "snow on a tin roof")
+    assert causeway.hub.website.users.authenticate(email, NEW) is not None
 
 
-def test_a_deactivated_user_is_signed_out_and_cannot_sign_in(world: World, owner: Person, email: str) -> None:
-    link = reset_link(world, email)
-    world.hub.website.users.deactivate(email)
+def test_a_deactivated_user_is_signed_out_and_cannot_sign_in(causeway: Causeway, owner: Person, email: str) -> None:
+    link = reset_link(causeway, email)
+    causeway.hub.website.users.deactivate(email)
 
     assert owner.get("/clients").status == 303
     assert owner.sign_in(email).status == 403
@@ -224,6 +226,6 @@ def test_a_deactivated_user_is_signed_out_and_cannot_sign_in(world: World, owner
     assert owner.sign_in(email, "wrong").status == 401
     assert "deactivated" not in owner.text
     assert owner.get(link).status == 404
-    world.hub.website.users.activate(email)
+    causeway.hub.website.users.activate(email)
     assert owner.get("/clients").status == 303, "a session of before stays ended"
     assert owner.sign_in(email).status == 303

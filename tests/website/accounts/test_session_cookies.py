@@ -9,19 +9,19 @@ import pytest
 
 from chalicelib.website.pages import COOKIE
 from chalicelib.website.records.sessions import LIFETIME
+from tests.causeway import Causeway
 from tests.website.person import PASSWORD, Person
-from tests.world import World
 
 pytestmark = pytest.mark.usefixtures("quick_hashes")
 
 
 def test_the_session_cookie_is_httponly_samesite_lax_and_secure_on_https(
-    world: World, visitor: Person, registered: str
+    causeway: Causeway, visitor: Person, registered: str
 ) -> None:
     visitor.sign_in(registered)
     assert visitor.set_cookie(COOKIE).endswith(f"; Path=/; Max-Age={LIFETIME}; HttpOnly; SameSite=Lax")
 
-    world.hub.settings = replace(world.hub.settings, stage="dev", public_url="https://api.example.com/stage")
+    causeway.hub.settings = replace(causeway.hub.settings, stage="dev", public_url="https://api.example.com/stage")
     visitor.cookies = {}
     visitor.sign_in(registered)
     set_cookie = visitor.set_cookie(f"__Host-{COOKIE}")
@@ -29,10 +29,10 @@ def test_the_session_cookie_is_httponly_samesite_lax_and_secure_on_https(
     assert all(name.startswith(("__Host-", "__Secure-")) for name in visitor.cookies)
 
 
-def test_signing_out_deletes_a_session_cookie_of_the_previous_release(world: World, user: Person) -> None:
-    world.hub.settings = replace(world.hub.settings, stage="dev", public_url="https://api.example.com/stage")
+def test_signing_out_deletes_a_session_cookie_of_the_previous_release(causeway: Causeway, user: Person) -> None:
+    causeway.hub.settings = replace(causeway.hub.settings, stage="dev", public_url="https://api.example.com/stage")
     assert user.get("/clients").status == 200
-    copied = Person(world, dict(user.cookies))
+    copied = Person(causeway, dict(user.cookies))
 
     user.post("/sign-out")
 
@@ -46,29 +46,29 @@ def test_signing_in_replaces_a_planted_session_cookie(visitor: Person, registere
     visitor.get("/sign-in")
     planted = dict(visitor.cookies)
     visitor.sign_in(registered)
-    thief = Person(visitor.world, planted)
+    thief = Person(visitor.causeway, planted)
 
     assert visitor.cookies[COOKIE] != planted[COOKIE]
     assert thief.get("/clients").status == 303
 
 
 def test_signing_in_again_ends_the_previous_session(user: Person, registered: str) -> None:
-    before = Person(user.world, dict(user.cookies))
+    before = Person(user.causeway, dict(user.cookies))
     user.post("/sign-in", email=registered, password=PASSWORD)
 
     assert user.get("/clients").status == 200
     assert before.get("/clients").status == 303
 
 
-def test_a_session_expires_on_the_server(world: World, user: Person) -> None:
-    world.clock.advance(LIFETIME - 1)
+def test_a_session_expires_on_the_server(causeway: Causeway, user: Person) -> None:
+    causeway.clock.advance(LIFETIME - 1)
     assert user.get("/clients").status == 200
-    world.clock.advance(1)
+    causeway.clock.advance(1)
     assert user.get("/clients").status == 303
 
 
 def test_signing_out_invalidates_copies_of_the_cookie(user: Person) -> None:
-    copied = Person(user.world, dict(user.cookies))
+    copied = Person(user.causeway, dict(user.cookies))
     menu = user.get("/clients").text.partition('<form method="post" action="/sign-out" data-forget>')[2]
     assert 'name="form_token"' in menu.partition("</form>")[0]
     answer = user.post("/sign-out")
@@ -98,14 +98,16 @@ def test_a_session_cookie_with_an_altered_signature_is_rejected(user: Person) ->
     assert user.get("/clients").status == 303
 
 
-def test_a_session_outlives_one_key_rotation(world: World, user: Person) -> None:
-    world.hub.keyring.rotate_data_key()
+def test_a_session_outlives_one_key_rotation(causeway: Causeway, user: Person) -> None:
+    causeway.hub.keyring.rotate_data_key()
     assert user.get("/clients").status == 200
 
 
-def test_a_process_without_the_new_key_accepts_cookies_and_forms_signed_with_it(world: World, user: Person) -> None:
+def test_a_process_without_the_new_key_accepts_cookies_and_forms_signed_with_it(
+    causeway: Causeway, user: Person
+) -> None:
     """Two processes, one of which has loaded the rotated key, accept each other's cookie and form token."""
-    fresh, stale = world.another_process(), world.another_process()
+    fresh, stale = causeway.another_process(), causeway.another_process()
     cookie = user.cookies[COOKIE]
     for hub in (fresh, stale):
         assert hub.website.sessions.find(cookie) is not None
@@ -119,10 +121,10 @@ def test_a_process_without_the_new_key_accepts_cookies_and_forms_signed_with_it(
 
 
 def test_stored_records_contain_no_session_secret_form_token_or_password(
-    world: World, user: Person, registered: str, email: str
+    causeway: Causeway, user: Person, registered: str, email: str
 ) -> None:
     user.get("/clients/new")
-    stored = json.dumps([*world.hub.store.scan("website"), *world.hub.store.scan("users")], default=str)
+    stored = json.dumps([*causeway.hub.store.scan("website"), *causeway.hub.store.scan("users")], default=str)
 
     secret = user.cookies[COOKIE].partition(".")[0]
     assert email in stored

@@ -7,8 +7,8 @@ import re
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from tests.causeway import IBAN, Causeway
 from tests.website.person import Person
-from tests.world import IBAN, World
 
 SCOPES = ["account.list", "account.balance"]
 
@@ -39,18 +39,18 @@ def run(user: Person, client_id: str, **changes: Any) -> str:
     return user.last.headers.get("location", "")
 
 
-def approve(world: World, url: str, version: int = 1) -> str:
+def approve(causeway: Causeway, url: str, version: int = 1) -> str:
     """The bank saves the consent; answers where it sends the browser, in this service."""
     scopes = parse_qs(urlsplit(url).query)["scope"][0].split()
-    answer = world.bank(version, "/consent", {"request_url": url, "scopes": scopes, "ibans": [IBAN]})
+    answer = causeway.bank(version, "/consent", {"request_url": url, "scopes": scopes, "ibans": [IBAN]})
     assert answer.status == 200, answer.text
     return str(answer.body["callback_url"]).removeprefix("http://127.0.0.1:8000")
 
 
-def with_tokens(world: World, user: Person, client_id: str) -> str:
+def with_tokens(causeway: Causeway, user: Person, client_id: str) -> str:
     """A journey up to its tokens; answers its state."""
     open_request(user, client_id)
-    user.get(approve(world, run(user, client_id)))
+    user.get(approve(causeway, run(user, client_id)))
     user.follow()
     assert "You have tokens" in user.text
     return user.hidden("state")

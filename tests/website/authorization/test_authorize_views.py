@@ -6,9 +6,9 @@ import re
 from urllib.parse import parse_qs, urlsplit
 
 from chalicelib.openbanking.records.bank_record import NewBank
+from tests.causeway import Causeway
 from tests.website.authorization.journey import approve, open_request, run, shown_request
 from tests.website.person import Person
-from tests.world import World
 
 # -- choosing
 
@@ -66,11 +66,11 @@ def test_the_authorize_form_keeps_the_form_token_out_of_the_url(user: Person, cl
     assert re.findall(r"<(\w+)[^>]*name=\"form_token\"", user.last.text.partition("<main")[2]) == ["button"]
 
 
-def test_the_latest_journeys_are_listed_newest_first(world: World, user: Person, client_id: str) -> None:
+def test_the_latest_journeys_are_listed_newest_first(causeway: Causeway, user: Person, client_id: str) -> None:
     for bic in ("ALPHGB21", "BETADEF1"):
         open_request(user, client_id, bic)
         run(user, client_id, scope=list(user.checked("scope")))
-        world.clock.advance(60)
+        causeway.clock.advance(60)
     user.get("/authorize")
 
     assert re.findall(r">(Bank of version \d)</td>", user.last.text) == ["Bank of version 2", "Bank of version 1"]
@@ -80,7 +80,7 @@ def test_the_latest_journeys_are_listed_newest_first(world: World, user: Person,
 # -- running
 
 
-def test_the_executed_request_equals_the_shown_request(world: World, user: Person, client_id: str) -> None:
+def test_the_executed_request_equals_the_shown_request(causeway: Causeway, user: Person, client_id: str) -> None:
     open_request(user, client_id)
     body = shown_request(user)
     sent = {
@@ -93,12 +93,12 @@ def test_the_executed_request_equals_the_shown_request(world: World, user: Perso
     assert (sent["client_id"], sent["redirect_uri"]) == (client_id, body["redirect_uri"])
 
 
-def test_the_shown_curl_command_works(world: World, user: Person, client_id: str) -> None:
+def test_the_shown_curl_command_works(causeway: Causeway, user: Person, client_id: str) -> None:
     open_request(user, client_id)
     body = shown_request(user)
 
     assert f"X-Api-Key: {client_id}" in user.text
-    assert world.tpp("POST", "/tpp/authorize", body, client_id=client_id).status == 200
+    assert causeway.tpp("POST", "/tpp/authorize", body, client_id=client_id).status == 200
 
 
 def test_a_quote_in_a_callback_url_is_escaped_in_the_curl_command(user: Person) -> None:
@@ -117,8 +117,10 @@ def test_form_action_allows_only_the_bank_and_the_callback(user: Person) -> None
     assert user.last.headers["referrer-policy"] == "same-origin"
 
 
-def test_form_action_contains_the_authorization_url_of_the_bank(world: World, user: Person, client_id: str) -> None:
-    world.hub.openbanking.banks.add(
+def test_form_action_contains_the_authorization_url_of_the_bank(
+    causeway: Causeway, user: Person, client_id: str
+) -> None:
+    causeway.hub.openbanking.banks.add(
         NewBank(
             bic="GAMMFRPP",
             name="Gamma",
@@ -135,11 +137,11 @@ def test_form_action_contains_the_authorization_url_of_the_bank(world: World, us
             in user.last.headers["content-security-policy"]
         )
     finally:
-        world.hub.openbanking.banks.remove("GAMMFRPP")
+        causeway.hub.openbanking.banks.remove("GAMMFRPP")
 
 
 def test_a_rejected_request_shows_its_error_and_the_next_step(
-    world: World, user: Person, client_id: str, email: str
+    causeway: Causeway, user: Person, client_id: str, email: str
 ) -> None:
     open_request(user, client_id)
     for changes, said in (
@@ -151,12 +153,12 @@ def test_a_rejected_request_shows_its_error_and_the_next_step(
         run(user, client_id, **changes)
         assert user.last.status == 400
         assert said in user.text
-    assert world.hub.website.journeys.list_latest(email) == []
+    assert causeway.hub.website.journeys.list_latest(email) == []
 
 
-def test_production_requires_pkce(world: World, user: Person, client_id: str) -> None:
+def test_production_requires_pkce(causeway: Causeway, user: Person, client_id: str) -> None:
     open_request(user, client_id)
-    vars(world.hub.openbanking)["is_sandbox"] = False
+    vars(causeway.hub.openbanking)["is_sandbox"] = False
     run(user, client_id, pkce=None)
 
     assert "code_challenge is required (PKCE)" in user.text
@@ -172,10 +174,10 @@ def test_a_second_click_redirects_to_the_same_authorization_url(user: Person, cl
     assert first.startswith("http://127.0.0.1:1/bank-1/authorize")
 
 
-def test_a_finished_request_is_replaced_by_a_new_one(world: World, user: Person, client_id: str) -> None:
+def test_a_finished_request_is_replaced_by_a_new_one(causeway: Causeway, user: Person, client_id: str) -> None:
     open_request(user, client_id)
     before, page = shown_request(user), user.last
-    approve(world, run(user, client_id))
+    approve(causeway, run(user, client_id))
     user.last = page
     run(user, client_id)
 
@@ -185,9 +187,9 @@ def test_a_finished_request_is_replaced_by_a_new_one(world: World, user: Person,
     assert run(user, client_id).startswith("http://127.0.0.1:1/bank-1/authorize")
 
 
-def test_a_deactivated_client_cannot_run_a_request(world: World, user: Person, client_id: str) -> None:
+def test_a_deactivated_client_cannot_run_a_request(causeway: Causeway, user: Person, client_id: str) -> None:
     open_request(user, client_id)
-    world.hub.openbanking.clients.deactivate(client_id)
+    causeway.hub.openbanking.clients.deactivate(client_id)
     run(user, client_id)
 
     assert "You have no active client" in user.text

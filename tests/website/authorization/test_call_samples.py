@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from tests.causeway import Causeway
 from tests.openbanking.key_holder import KeyHolder
 from tests.website.authorization.journey import approve, open_request, run, token, with_tokens
 from tests.website.person import Person
-from tests.world import World
 
 
 def section(user: Person, title: str) -> str:
@@ -53,8 +53,10 @@ def sent(curl: str) -> tuple[str, dict[str, Any]]:
     return words[2].removeprefix("http://127.0.0.1:8000"), json.loads(words[words.index("-d") + 1])
 
 
-def test_the_journey_page_shows_the_token_request_and_its_answer(world: World, user: Person, client_id: str) -> None:
-    with_tokens(world, user, client_id)
+def test_the_journey_page_shows_the_token_request_and_its_answer(
+    causeway: Causeway, user: Person, client_id: str
+) -> None:
+    with_tokens(causeway, user, client_id)
     request = body(user, "Token request")
 
     assert set(request) == {"authorization_code", "redirect_uri", "code_verifier"}
@@ -66,11 +68,11 @@ def test_the_journey_page_shows_the_token_request_and_its_answer(world: World, u
 
 
 def test_the_token_request_is_shown_before_the_exchange(
-    world: World, user: Person, secret_client: tuple[str, str]
+    causeway: Causeway, user: Person, secret_client: tuple[str, str]
 ) -> None:
     client_id, secret = secret_client
     open_request(user, client_id)
-    user.get(approve(world, run(user, client_id)))
+    user.get(approve(causeway, run(user, client_id)))
     user.follow()
     curl, python = programs(user, "Token request")
 
@@ -79,16 +81,16 @@ def test_the_token_request_is_shown_before_the_exchange(
     assert 'client_secret=os.environ["CLIENT_SECRET"]' in python
     assert secret not in user.last.text
     path, request = sent(curl)
-    made = world.tpp("POST", path, {**request, "client_secret": secret}, client_id=client_id)
+    made = causeway.tpp("POST", path, {**request, "client_secret": secret}, client_id=client_id)
     assert (made.status, request) == (200, body(user, "Token request"))
 
 
 def test_the_curl_commands_of_refresh_and_revocation_work_like_the_buttons(
-    world: World, user: Person, client_id: str
+    causeway: Causeway, user: Person, client_id: str
 ) -> None:
-    state = with_tokens(world, user, client_id)
+    state = with_tokens(causeway, user, client_id)
     path, request = sent(programs(user, "Refresh the tokens")[0])
-    refreshed = world.tpp("POST", path, request, client_id=client_id)
+    refreshed = causeway.tpp("POST", path, request, client_id=client_id)
     user.post("/authorize/callback", state=state, action="refresh")
     user.follow()
 
@@ -97,12 +99,14 @@ def test_the_curl_commands_of_refresh_and_revocation_work_like_the_buttons(
     assert f'"access_token" : "{refreshed.body["access_token"]}"' in answer(user, "Latest refresh")
     path, request = sent(programs(user, "End the consent")[0])
     assert (path, request) == ("/tpp/token/revoke", {"token": refreshed.body["refresh_token"]})
-    assert world.tpp("POST", path, request, client_id=client_id).status == 200
+    assert causeway.tpp("POST", path, request, client_id=client_id).status == 200
     assert "The client ended it" in user.get(f"/authorize/callback?state={state}").text
 
 
-def test_a_consent_ended_by_the_button_shows_the_revocation_answer(world: World, user: Person, client_id: str) -> None:
-    state = with_tokens(world, user, client_id)
+def test_a_consent_ended_by_the_button_shows_the_revocation_answer(
+    causeway: Causeway, user: Person, client_id: str
+) -> None:
+    state = with_tokens(causeway, user, client_id)
     user.post("/authorize/callback", state=state, action="end")
     user.follow()
 
@@ -114,11 +118,11 @@ def test_a_consent_ended_by_the_button_shows_the_revocation_answer(world: World,
 @pytest.mark.parametrize(
     "security", [{}, {"auth_method": "private_key_jwt", "jwks": KeyHolder().jwks}], ids=["public", "a key"]
 )
-def test_the_shown_python_compiles(world: World, user: Person, client_id: str, security: dict[str, Any]) -> None:
-    with_tokens(world, user, client_id)
+def test_the_shown_python_compiles(causeway: Causeway, user: Person, client_id: str, security: dict[str, Any]) -> None:
+    with_tokens(causeway, user, client_id)
     state = user.hidden("state")
     if security:
-        world.hub.openbanking.clients.update(client_id, security=security)
+        causeway.hub.openbanking.clients.update(client_id, security=security)
     user.get(f"/authorize/callback?state={state}")
 
     for title in ("Token request", "Refresh the tokens", "End the consent"):
@@ -132,23 +136,23 @@ def test_the_shown_python_compiles(world: World, user: Person, client_id: str, s
 
 
 def test_a_journey_without_stored_answers_is_shown_without_them(
-    world: World, user: Person, client_id: str, email: str
+    causeway: Causeway, user: Person, client_id: str, email: str
 ) -> None:
     """Journeys of earlier versions have neither answers nor the reason for their end."""
-    state = with_tokens(world, user, client_id)
-    journeys = world.hub.website.journeys
+    state = with_tokens(causeway, user, client_id)
+    journeys = causeway.hub.website.journeys
     journey = journeys.find(email, state)
     assert journey is not None
     kept = ("code", "code_verifier", "access_token", "refresh_token")
     secrets = {name: value for name, value in journeys.unseal_secrets(journey).items() if name in kept}
     old = {"sealed": journeys._seal(email, state, secrets), "refreshes": 1}
-    (item,) = [each for each in world.hub.store.scan("website") if each.get("state") == state]
+    (item,) = [each for each in causeway.hub.store.scan("website") if each.get("state") == state]
     key = {name: item[name] for name in ("owner", "part")}
-    world.hub.store.update("website", key, set=old)
+    causeway.hub.store.update("website", key, set=old)
 
     user.get(f"/authorize/callback?state={state}")
     assert body(user, "Token request")["authorization_code"] == secrets["code"]
     assert answer(user, "Token request") == ""
     assert "Latest refresh" not in user.last.text
-    world.hub.store.update("website", key, set={"ended_at": world.clock.time()})
+    causeway.hub.store.update("website", key, set={"ended_at": causeway.clock.time()})
     assert "The consent has ended" in user.get(f"/authorize/callback?state={state}").text

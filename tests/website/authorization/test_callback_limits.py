@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from chalicelib.openbanking.records.callback_limits import ASKED_SECONDS, BETWEEN_SECONDS, PER_ADDRESS
+from tests.causeway import Answer, Causeway
 from tests.openbanking.faults import items
 from tests.openbanking.payer import Payer
-from tests.world import Answer, World
 
 ASKED, REPORTED = "The bank says", "The bank reported"
 
@@ -18,9 +18,9 @@ ASKED, REPORTED = "The bank says", "The bank reported"
 class Visitors:
     """People who open the payment page of a version 2 bank's payments."""
 
-    def __init__(self, world: World, kind: str = "single") -> None:
-        self.world = world
-        self.payer = Payer(world, 2, kind)
+    def __init__(self, causeway: Causeway, kind: str = "single") -> None:
+        self.causeway = causeway
+        self.payer = Payer(causeway, 2, kind)
         self.payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
 
     def pays(self, count: int = 1) -> None:
@@ -31,7 +31,7 @@ class Visitors:
     def open(self, payment_id: str = "P-1", address: str = "203.0.113.7") -> str:
         """Which words the page has for where the payment stands."""
         path = f"/payments/callback?bic=BETADEF1&payment_id={payment_id}&status=4"
-        answer: Answer = self.world.call("GET", path, identity={"sourceIp": address})
+        answer: Answer = self.causeway.call("GET", path, identity={"sourceIp": address})
         assert answer.status == 200
         (said,) = [words for words in (ASKED, REPORTED) if words in answer.text]
         assert ("ACSC" in answer.text) == (said == ASKED)
@@ -44,52 +44,52 @@ class Visitors:
 
 
 @pytest.mark.parametrize("kind", ["single", "direct"])
-def test_a_bank_is_asked_about_a_payment_once_per_ten_seconds(world: World, kind: str) -> None:
-    visitors = Visitors(world, kind)
+def test_a_bank_is_asked_about_a_payment_once_per_ten_seconds(causeway: Causeway, kind: str) -> None:
+    visitors = Visitors(causeway, kind)
     visitors.pays()
 
     said = [visitors.open(address=f"203.0.113.{number}") for number in range(5)]
-    world.clock.advance(BETWEEN_SECONDS - 1)
+    causeway.clock.advance(BETWEEN_SECONDS - 1)
     said.append(visitors.open())
-    world.clock.advance(1)
+    causeway.clock.advance(1)
     said.append(visitors.open())
 
     assert said == [ASKED, *[REPORTED] * 5, ASKED]
     assert visitors.asked == 2
 
 
-def test_the_interval_between_status_requests_applies_per_payment(world: World) -> None:
-    visitors = Visitors(world)
+def test_the_interval_between_status_requests_applies_per_payment(causeway: Causeway) -> None:
+    visitors = Visitors(causeway)
     visitors.pays(2)
 
     assert [visitors.open("P-1"), visitors.open("P-2")] == [ASKED] * 2
 
 
-def test_a_bank_is_asked_about_a_payment_for_one_day(world: World) -> None:
-    visitors = Visitors(world)
+def test_a_bank_is_asked_about_a_payment_for_one_day(causeway: Causeway) -> None:
+    visitors = Visitors(causeway)
     visitors.pays()
-    world.clock.advance(ASKED_SECONDS - 1)
+    causeway.clock.advance(ASKED_SECONDS - 1)
     assert visitors.open() == ASKED
-    world.clock.advance(BETWEEN_SECONDS)
+    causeway.clock.advance(BETWEEN_SECONDS)
 
     assert visitors.open() == REPORTED
     assert visitors.asked == 1
 
 
-def test_one_ip_address_causes_at_most_30_status_requests_per_hour(world: World) -> None:
-    visitors = Visitors(world)
+def test_one_ip_address_causes_at_most_30_status_requests_per_hour(causeway: Causeway) -> None:
+    visitors = Visitors(causeway)
     visitors.pays(PER_ADDRESS + 1)
     names = [f"P-{number + 1}" for number in range(PER_ADDRESS + 1)]
 
     assert [visitors.open(name) for name in names] == [ASKED] * PER_ADDRESS + [REPORTED]
     assert visitors.asked == PER_ADDRESS
     assert visitors.open(names[-1], "203.0.113.8") == ASKED
-    world.clock.advance(3600)
+    causeway.clock.advance(3600)
     assert visitors.open() == ASKED
 
 
-def test_page_views_without_a_status_request_do_not_count_against_limits(world: World) -> None:
-    visitors = Visitors(world)
+def test_page_views_without_a_status_request_do_not_count_against_limits(causeway: Causeway) -> None:
+    visitors = Visitors(causeway)
     visitors.pays(2)
     for _ in range(2 * PER_ADDRESS):
         visitors.open("P-1")
@@ -98,8 +98,8 @@ def test_page_views_without_a_status_request_do_not_count_against_limits(world: 
     assert visitors.open("P-2") == ASKED
 
 
-def test_addresses_of_one_ipv6_network_share_one_limit(world: World) -> None:
-    visitors = Visitors(world)
+def test_addresses_of_one_ipv6_network_share_one_limit(causeway: Causeway) -> None:
+    visitors = Visitors(causeway)
     visitors.pays(PER_ADDRESS + 1)
     first = ipaddress.IPv6Address("2001:db8::")
 
@@ -108,12 +108,12 @@ def test_addresses_of_one_ipv6_network_share_one_limit(world: World) -> None:
     assert said == [ASKED] * PER_ADDRESS + [REPORTED]
 
 
-def test_two_simultaneous_visitors_cause_one_status_request(world: World) -> None:
-    visitors = Visitors(world)
+def test_two_simultaneous_visitors_cause_one_status_request(causeway: Causeway) -> None:
+    visitors = Visitors(causeway)
     visitors.pays()
     inner: list[str] = []
 
-    with world.meanwhile("transact", lambda: inner.append(visitors.open(address="203.0.113.8"))):
+    with causeway.meanwhile("transact", lambda: inner.append(visitors.open(address="203.0.113.8"))):
         outer = visitors.open()
 
     assert inner == [ASKED]
@@ -121,15 +121,15 @@ def test_two_simultaneous_visitors_cause_one_status_request(world: World) -> Non
     assert visitors.asked == 1
 
 
-def test_status_request_records_contain_no_address_and_accept_bank_reports(world: World) -> None:
-    visitors = Visitors(world)
+def test_status_request_records_contain_no_address_and_accept_bank_reports(causeway: Causeway) -> None:
+    visitors = Visitors(causeway)
     visitors.pays()
     visitors.open()
 
     assert visitors.payer.report("ACSC").status == 200
-    kept: list[dict[str, Any]] = items(world, "payments")
+    kept: list[dict[str, Any]] = items(causeway, "payments")
     assert "203.0.113.7" not in repr(kept)
     (counter,) = [item for item in kept if item["payment"].startswith("asked#")]
-    assert counter["expires_at"] > world.clock.time()
+    assert counter["expires_at"] > causeway.clock.time()
     (payment,) = [item for item in kept if "payment_id" in item]
     assert (payment["status"], "expires_at" in payment) == ("ACSC", False)

@@ -14,10 +14,10 @@ import pytest
 from chalicelib.openbanking.flows.consent.tokens import end_consent
 from chalicelib.openbanking.protocol.tpp_calls import EndedBy
 from chalicelib.website.authorization.web_tpp_flow import check_consent
+from tests.causeway import IBAN, Causeway
 from tests.openbanking.key_holder import KeyHolder
 from tests.website.authorization.journey import SCOPES, approve, open_request, run, shown_request, token, with_tokens
 from tests.website.person import Person
-from tests.world import IBAN, World
 
 CODE = f"{'0' * 22}.{'A' * 43}"
 
@@ -28,14 +28,14 @@ CODE = f"{'0' * 22}.{'A' * 43}"
 @pytest.mark.parametrize(("version", "bic", "scopes"), [(1, "ALPHGB21", SCOPES), (2, "BETADEF1", ["accounts"])])
 @pytest.mark.parametrize("pkce", ["yes", None])
 def test_a_users_own_journey_ends_with_working_tokens(
-    world: World, user: Person, client_id: str, version: int, bic: str, scopes: list[str], pkce: str | None
+    causeway: Causeway, user: Person, client_id: str, version: int, bic: str, scopes: list[str], pkce: str | None
 ) -> None:
     open_request(user, client_id, bic)
     url = run(user, client_id, scope=scopes, pkce=pkce)
     if version == 1:
-        back = approve(world, url)
+        back = approve(causeway, url)
     else:
-        answer = world.bank(2, "/consent", {"requestUrl": url, "scopes": scopes, "ibans": [IBAN]})
+        answer = causeway.bank(2, "/consent", {"requestUrl": url, "scopes": scopes, "ibans": [IBAN]})
         back = str(answer.body["callbackUrl"]).removeprefix("http://127.0.0.1:8000")
     user.get(back)
     user.follow()
@@ -44,14 +44,14 @@ def test_a_users_own_journey_ends_with_working_tokens(
     assert "You have tokens" in user.text
     assert "valid for 1 hour" in user.text
     assert parse_qs(urlsplit(back).query)["code"][0] in user.text
-    consent = world.tpp("GET", "/tpp/consent", client_id=client_id, bearer=token(user, "access-token"))
+    consent = causeway.tpp("GET", "/tpp/consent", client_id=client_id, bearer=token(user, "access-token"))
     assert consent.body["scopes"] == scopes
 
 
-def test_the_shown_verifier_matches_the_sent_challenge(world: World, user: Person, client_id: str) -> None:
+def test_the_shown_verifier_matches_the_sent_challenge(causeway: Causeway, user: Person, client_id: str) -> None:
     open_request(user, client_id)
     challenge = shown_request(user)["code_challenge"]
-    user.get(approve(world, run(user, client_id)))
+    user.get(approve(causeway, run(user, client_id)))
     user.follow()
     verifier = re.search(r'"code_verifier" ?: ?"(\S{43})"', user.text)
 
@@ -60,9 +60,9 @@ def test_the_shown_verifier_matches_the_sent_challenge(world: World, user: Perso
     assert base64.urlsafe_b64encode(hashed).rstrip(b"=").decode() == challenge
 
 
-def test_the_page_shows_the_received_callback_parameters(world: World, user: Person, client_id: str) -> None:
+def test_the_page_shows_the_received_callback_parameters(causeway: Causeway, user: Person, client_id: str) -> None:
     open_request(user, client_id)
-    back = approve(world, run(user, client_id))
+    back = approve(causeway, run(user, client_id))
     came = {name: values[0] for name, values in parse_qs(urlsplit(back).query).items()}
     user.get(back)
     user.follow()
@@ -72,29 +72,29 @@ def test_the_page_shows_the_received_callback_parameters(world: World, user: Per
     assert rows == {"authorization_code": came["code"], "state": came["state"], "iss": came["iss"]}
 
 
-def test_the_token_page_links_to_the_consent(world: World, user: Person, client_id: str) -> None:
-    with_tokens(world, user, client_id)
+def test_the_token_page_links_to_the_consent(causeway: Causeway, user: Person, client_id: str) -> None:
+    with_tokens(causeway, user, client_id)
     consent_id = token(user, "consent-id")
     assert f'<a href="/consents/{consent_id}">' in user.last.text
 
     assert user.get(f"/consents/{consent_id}").status == 200
 
 
-def test_reloading_the_callback_does_not_use_the_code_twice(world: World, user: Person, client_id: str) -> None:
+def test_reloading_the_callback_does_not_use_the_code_twice(causeway: Causeway, user: Person, client_id: str) -> None:
     open_request(user, client_id)
-    back = approve(world, run(user, client_id))
+    back = approve(causeway, run(user, client_id))
     for _ in range(3):
         user.get(back)
         user.follow()
 
     assert "You have tokens" in user.text
     bearer = token(user, "access-token")
-    assert world.tpp("GET", "/tpp/consent", client_id=client_id, bearer=bearer).status == 200
+    assert causeway.tpp("GET", "/tpp/consent", client_id=client_id, bearer=bearer).status == 200
 
 
-def test_a_callback_with_another_issuer_is_only_displayed(world: World, user: Person, client_id: str) -> None:
+def test_a_callback_with_another_issuer_is_only_displayed(causeway: Causeway, user: Person, client_id: str) -> None:
     open_request(user, client_id)
-    back = approve(world, run(user, client_id))
+    back = approve(causeway, run(user, client_id))
     user.get(re.sub(r"iss=[^&]+", "iss=https%3A%2F%2Fevil.example", back))
 
     assert "it is only displayed" in user.text
@@ -125,20 +125,20 @@ def test_a_callback_with_an_error_shows_advice(user: Person, client_id: str, err
     assert "not approved" in user.text
 
 
-def test_an_expired_authorization_code_is_explained(world: World, user: Person, client_id: str) -> None:
+def test_an_expired_authorization_code_is_explained(causeway: Causeway, user: Person, client_id: str) -> None:
     open_request(user, client_id)
-    back = approve(world, run(user, client_id))
-    world.clock.advance(world.hub.settings.code_lifetime)
+    back = approve(causeway, run(user, client_id))
+    causeway.clock.advance(causeway.hub.settings.code_lifetime)
     user.get(back)
 
     assert "The authorization code has expired." in user.text
 
 
-def test_a_code_after_an_error_callback_is_exchanged(world: World, user: Person, client_id: str) -> None:
+def test_a_code_after_an_error_callback_is_exchanged(causeway: Causeway, user: Person, client_id: str) -> None:
     """The PSU may open the cancel address in another tab, after the approval."""
     open_request(user, client_id)
     state = shown_request(user)["state"]
-    back = approve(world, run(user, client_id))
+    back = approve(causeway, run(user, client_id))
     user.get(f"/authorize/callback?error=access_denied&state={state}")
     user.follow()
     assert "No consent came of it" in user.text
@@ -150,11 +150,11 @@ def test_a_code_after_an_error_callback_is_exchanged(world: World, user: Person,
 
 
 def test_an_error_after_a_code_callback_keeps_the_code(
-    world: World, user: Person, secret_client: tuple[str, str]
+    causeway: Causeway, user: Person, secret_client: tuple[str, str]
 ) -> None:
     client_id, secret = secret_client
     open_request(user, client_id)
-    user.get(approve(world, run(user, client_id)))
+    user.get(approve(causeway, run(user, client_id)))
     user.follow()
     state = user.hidden("state")
     user.get(f"/authorize/callback?error=access_denied&state={state}")
@@ -165,7 +165,7 @@ def test_an_error_after_a_code_callback_keeps_the_code(
     assert "You have tokens" in user.text
 
 
-def test_actions_on_a_journey_without_tokens_change_nothing(world: World, user: Person, client_id: str) -> None:
+def test_actions_on_a_journey_without_tokens_change_nothing(causeway: Causeway, user: Person, client_id: str) -> None:
     open_request(user, client_id)
     state = shown_request(user)["state"]
     run(user, client_id)
@@ -178,8 +178,8 @@ def test_actions_on_a_journey_without_tokens_change_nothing(world: World, user: 
         assert 'class="toast plain"' in user.last.text
 
 
-def test_ending_a_consent_requires_a_confirmation(world: World, user: Person, client_id: str) -> None:
-    state = with_tokens(world, user, client_id)
+def test_ending_a_consent_requires_a_confirmation(causeway: Causeway, user: Person, client_id: str) -> None:
+    state = with_tokens(causeway, user, client_id)
     bearer = token(user, "access-token")
     link = f"/authorize/callback?state={state}&amp;ask=end"
     assert f'href="{link}"' in user.last.text
@@ -187,18 +187,18 @@ def test_ending_a_consent_requires_a_confirmation(world: World, user: Person, cl
 
     user.get(html.unescape(link))
     assert "End this consent?" in user.text
-    assert world.tpp("GET", "/tpp/consent", bearer=bearer, client_id=client_id).status == 200
+    assert causeway.tpp("GET", "/tpp/consent", bearer=bearer, client_id=client_id).status == 200
     user.post("/authorize/callback", state=user.hidden("state"), action=user.hidden("action"))
-    assert world.tpp("GET", "/tpp/consent", bearer=bearer, client_id=client_id).status == 401
+    assert causeway.tpp("GET", "/tpp/consent", bearer=bearer, client_id=client_id).status == 401
     assert "End this consent?" not in user.get(html.unescape(link)).text
 
 
 def test_the_end_confirmation_asks_for_the_client_secret(
-    world: World, user: Person, secret_client: tuple[str, str]
+    causeway: Causeway, user: Person, secret_client: tuple[str, str]
 ) -> None:
     client_id, secret = secret_client
     open_request(user, client_id)
-    user.get(approve(world, run(user, client_id)))
+    user.get(approve(causeway, run(user, client_id)))
     user.follow()
     state = user.hidden("state")
     user.post("/authorize/callback", state=state, action="exchange", client_secret=secret)
@@ -211,11 +211,11 @@ def test_the_end_confirmation_asks_for_the_client_secret(
 
 
 def test_each_token_action_of_a_confidential_client_requires_its_secret(
-    world: World, user: Person, secret_client: tuple[str, str]
+    causeway: Causeway, user: Person, secret_client: tuple[str, str]
 ) -> None:
     client_id, secret = secret_client
     open_request(user, client_id)
-    user.get(approve(world, run(user, client_id)))
+    user.get(approve(causeway, run(user, client_id)))
     user.follow()
     state = user.hidden("state")
     assert "Enter the client's secret" in user.text
@@ -233,11 +233,11 @@ def test_each_token_action_of_a_confidential_client_requires_its_secret(
 
 
 def test_journey_pages_are_not_cached_send_no_referrer_and_omit_the_client_secret(
-    world: World, user: Person, secret_client: tuple[str, str]
+    causeway: Causeway, user: Person, secret_client: tuple[str, str]
 ) -> None:
     client_id, secret = secret_client
     open_request(user, client_id)
-    user.get(approve(world, run(user, client_id)))
+    user.get(approve(causeway, run(user, client_id)))
     user.follow()
     state = user.hidden("state")
     seen = []
@@ -265,12 +265,12 @@ def test_journey_pages_are_not_cached_send_no_referrer_and_omit_the_client_secre
     ids=["a key", "bound tokens"],
 )
 def test_a_code_of_a_client_with_a_key_is_displayed_without_an_exchange(
-    world: World, user: Person, client_id: str, security: dict[str, Any]
+    causeway: Causeway, user: Person, client_id: str, security: dict[str, Any]
 ) -> None:
-    world.hub.openbanking.clients.update(client_id, security=security)
+    causeway.hub.openbanking.clients.update(client_id, security=security)
 
     open_request(user, client_id)
-    user.get(approve(world, run(user, client_id)))
+    user.get(approve(causeway, run(user, client_id)))
     user.follow()
 
     assert "which only your application has" in user.text
@@ -278,8 +278,8 @@ def test_a_code_of_a_client_with_a_key_is_displayed_without_an_exchange(
     assert 'value="exchange"' not in user.text
 
 
-def test_a_private_key_jwt_client_cannot_rotate_a_secret(world: World, user: Person, client_id: str) -> None:
-    world.hub.openbanking.clients.update(
+def test_a_private_key_jwt_client_cannot_rotate_a_secret(causeway: Causeway, user: Person, client_id: str) -> None:
+    causeway.hub.openbanking.clients.update(
         client_id, security={"auth_method": "private_key_jwt", "jwks": KeyHolder().jwks}
     )
 
@@ -289,8 +289,8 @@ def test_a_private_key_jwt_client_cannot_rotate_a_secret(world: World, user: Per
     assert 'value="rotate-secret"' not in user.last.text
 
 
-def test_the_access_token_is_filled_in_on_the_api_screens(world: World, user: Person, client_id: str) -> None:
-    state = with_tokens(world, user, client_id)
+def test_the_access_token_is_filled_in_on_the_api_screens(causeway: Causeway, user: Person, client_id: str) -> None:
+    state = with_tokens(causeway, user, client_id)
     bearer = token(user, "access-token")
     link = re.search(r'href="(/specifications/account\?state=[^"]+)"', user.last.text)
 
@@ -306,17 +306,17 @@ def test_the_access_token_is_filled_in_on_the_api_screens(world: World, user: Pe
     [("bank", "The bank reported"), ("operator", "The operator ended it"), ("service", "was used twice")],
 )
 def test_a_consent_ended_elsewhere_is_shown_as_ended(
-    world: World, user: Person, client_id: str, email: str, by: EndedBy, said: str
+    causeway: Causeway, user: Person, client_id: str, email: str, by: EndedBy, said: str
 ) -> None:
-    state = with_tokens(world, user, client_id)
+    state = with_tokens(causeway, user, client_id)
     address = f"/authorize/callback?state={state}"
     live = re.search(r'data-live-check="([^"]+)"', user.last.text)
     assert live is not None
     assert user.get(html.unescape(live[1])).body == {"state": "tokens"}
-    (journey,) = world.hub.website.journeys.list_latest(email)
-    consent = world.hub.openbanking.consent_list.find(str(journey.consent_id))
+    (journey,) = causeway.hub.website.journeys.list_latest(email)
+    consent = causeway.hub.openbanking.consent_list.find(str(journey.consent_id))
     assert consent is not None
-    world.hub.openbanking.call(end_consent, consent, by=by)
+    causeway.hub.openbanking.call(end_consent, consent, by=by)
 
     assert user.get(html.unescape(live[1])).body == {"state": "ended"}
     user.get(address)
@@ -326,27 +326,27 @@ def test_a_consent_ended_elsewhere_is_shown_as_ended(
     assert 'value="refresh"' not in user.last.text
 
 
-def test_an_expired_consent_is_shown_as_ended(world: World, user: Person, client_id: str, email: str) -> None:
-    state = with_tokens(world, user, client_id)
-    (journey,) = world.hub.website.journeys.list_latest(email)
-    world.clock.advance(181 * 24 * 3600)
+def test_an_expired_consent_is_shown_as_ended(causeway: Causeway, user: Person, client_id: str, email: str) -> None:
+    state = with_tokens(causeway, user, client_id)
+    (journey,) = causeway.hub.website.journeys.list_latest(email)
+    causeway.clock.advance(181 * 24 * 3600)
 
-    assert world.hub.website.call(check_consent, journey).ended_by == "expired"
+    assert causeway.hub.website.call(check_consent, journey).ended_by == "expired"
     assert state == journey.state
 
 
-def test_the_journey_state_is_returned_to_its_user_only(world: World, user: Person, client_id: str) -> None:
-    state = with_tokens(world, user, client_id)
+def test_the_journey_state_is_returned_to_its_user_only(causeway: Causeway, user: Person, client_id: str) -> None:
+    state = with_tokens(causeway, user, client_id)
     address = f"/authorize/callback?state={state}&format=json"
 
     assert user.get(address).body == {"state": "tokens"}
-    for other in (Person(world), Person.signed_in(world, "other@example.com")):
+    for other in (Person(causeway), Person.signed_in(causeway, "other@example.com")):
         assert (other.get(address).status, other.last.body) == (404, {"state": None})
 
 
-def test_reading_the_journey_state_does_not_use_the_code(world: World, user: Person, client_id: str) -> None:
+def test_reading_the_journey_state_does_not_use_the_code(causeway: Causeway, user: Person, client_id: str) -> None:
     open_request(user, client_id)
-    back = approve(world, run(user, client_id))
+    back = approve(causeway, run(user, client_id))
     assert user.get(f"{back}&format=json").body == {"state": "begun"}
     user.get(back)
     user.follow()
@@ -359,11 +359,11 @@ def test_reading_the_journey_state_does_not_use_the_code(world: World, user: Per
 
 @pytest.mark.parametrize("signed_in", [True, False])
 def test_a_code_of_another_users_journey_is_only_displayed(
-    world: World, user: Person, client_id: str, signed_in: bool
+    causeway: Causeway, user: Person, client_id: str, signed_in: bool
 ) -> None:
     open_request(user, client_id)
-    back = approve(world, run(user, client_id))
-    other = Person.signed_in(world, "other@example.com") if signed_in else Person(world)
+    back = approve(causeway, run(user, client_id))
+    other = Person.signed_in(causeway, "other@example.com") if signed_in else Person(causeway)
     answer = other.get(back)
 
     code = parse_qs(urlsplit(back).query)["code"][0]
@@ -374,10 +374,10 @@ def test_a_code_of_another_users_journey_is_only_displayed(
     assert "You have tokens" in user.text
 
 
-def test_a_journey_of_another_user_returns_404(world: World, user: Person, client_id: str) -> None:
-    state = with_tokens(world, user, client_id)
+def test_a_journey_of_another_user_returns_404(causeway: Causeway, user: Person, client_id: str) -> None:
+    state = with_tokens(causeway, user, client_id)
     bearer = token(user, "access-token")
-    other = Person.signed_in(world, "other@example.com")
+    other = Person.signed_in(causeway, "other@example.com")
 
     assert other.get(f"/authorize/callback?state={state}").status == 200
     assert bearer not in other.last.text

@@ -2,69 +2,71 @@
 
 from __future__ import annotations
 
+from tests.causeway import Causeway
 from tests.openbanking.meter import measured
 from tests.openbanking.payer import Payer
 from tests.website.authorization.journey import approve, open_request, run, with_tokens
 from tests.website.person import Person
-from tests.world import World
 
 
-def test_a_journey_counts_four_authorization_calls(world: World, user: Person, client_id: str) -> None:
+def test_a_journey_counts_four_authorization_calls(causeway: Causeway, user: Person, client_id: str) -> None:
     """The request, the exchange of the code, a refresh and the revocation."""
     state = ""
 
     def journey() -> None:
         nonlocal state
-        state = with_tokens(world, user, client_id)
+        state = with_tokens(causeway, user, client_id)
         user.post("/authorize/callback", state=state, action="refresh")
         user.post("/authorize/callback", state=state, action="end")
         user.get(f"/authorize/callback?state={state}")
 
-    assert measured(world, journey) == {"ALPHGB21 authorization": {"calls": 4}}
+    assert measured(causeway, journey) == {"ALPHGB21 authorization": {"calls": 4}}
     assert "ended" in user.text
 
 
-def test_a_request_rejected_by_the_page_counts_as_a_caller_failure(world: World, user: Person, client_id: str) -> None:
+def test_a_request_rejected_by_the_page_counts_as_a_caller_failure(
+    causeway: Causeway, user: Person, client_id: str
+) -> None:
     open_request(user, client_id)
 
-    assert measured(world, lambda: run(user, client_id, scope=["no.such"])) == {
+    assert measured(causeway, lambda: run(user, client_id, scope=["no.such"])) == {
         "ALPHGB21 authorization": {"calls": 1, "caller_failures": 1}
     }
     assert user.last.status == 400
 
 
 def test_a_failed_code_exchange_counts_as_a_caller_failure_although_its_page_returns_200(
-    world: World, user: Person, client_id: str
+    causeway: Causeway, user: Person, client_id: str
 ) -> None:
     open_request(user, client_id)
-    back = approve(world, run(user, client_id))
-    world.clock.advance(world.hub.settings.code_lifetime + 1)
+    back = approve(causeway, run(user, client_id))
+    causeway.clock.advance(causeway.hub.settings.code_lifetime + 1)
 
-    assert measured(world, lambda: user.get(back)) == {"ALPHGB21 authorization": {"calls": 1, "caller_failures": 1}}
+    assert measured(causeway, lambda: user.get(back)) == {"ALPHGB21 authorization": {"calls": 1, "caller_failures": 1}}
     assert user.last.status == 200
 
 
-def test_read_only_pages_count_no_calls(world: World, user: Person, client_id: str) -> None:
+def test_read_only_pages_count_no_calls(causeway: Causeway, user: Person, client_id: str) -> None:
     def look() -> None:
         open_request(user, client_id)
         user.get("/authorize")
         user.get("/authorize/callback?error=access_denied&state=unknown")
         user.get("/clients")
 
-    assert measured(world, look) == {}
+    assert measured(causeway, look) == {}
 
 
-def test_the_payment_callback_counts_its_status_requests_as_pisp_calls(world: World, visitor: Person) -> None:
-    payer = Payer(world, 2)
+def test_the_payment_callback_counts_its_status_requests_as_pisp_calls(causeway: Causeway, visitor: Person) -> None:
+    payer = Payer(causeway, 2)
     payer.pay()
     payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
     page = "/payments/callback?bic=BETADEF1&payment_id="
 
-    assert measured(world, lambda: visitor.get(f"{page}P-1")) == {"BETADEF1 PISP": {"calls": 1, "answered": 1}}
-    assert measured(world, lambda: visitor.get(f"{page}P-2")) == {}
+    assert measured(causeway, lambda: visitor.get(f"{page}P-1")) == {"BETADEF1 PISP": {"calls": 1, "answered": 1}}
+    assert measured(causeway, lambda: visitor.get(f"{page}P-2")) == {}
     payer.side.answers["/v2_payment_single_status"] = lambda sent: {"nonsense": 1}
-    assert measured(world, lambda: visitor.get(f"{page}P-1")) == {"BETADEF1 PISP": {"calls": 1}}, "not asked so soon"
-    world.clock.advance(10)
-    assert measured(world, lambda: visitor.get(f"{page}P-1")) == {
+    assert measured(causeway, lambda: visitor.get(f"{page}P-1")) == {"BETADEF1 PISP": {"calls": 1}}, "not asked so soon"
+    causeway.clock.advance(10)
+    assert measured(causeway, lambda: visitor.get(f"{page}P-1")) == {
         "BETADEF1 PISP": {"calls": 1, "answered": 1, "bank_failures": 1}
     }

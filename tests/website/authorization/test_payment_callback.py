@@ -11,19 +11,19 @@ from chalicelib.foundation.http.outbound import TimedOut
 from chalicelib.openbanking.flows.payments import callback_status
 from chalicelib.openbanking.flows.payments.callback_status import StatusResult
 from chalicelib.openbanking.protocol.payment_enumerations import PaymentOutcome
+from tests.causeway import Causeway
 from tests.openbanking.payer import Payer
-from tests.world import World
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_the_payment_page_shows_the_status_of_the_bank_instead_of_the_query(world: World, version: int) -> None:
-    payer = Payer(world, version)
+def test_the_payment_page_shows_the_status_of_the_bank_instead_of_the_query(causeway: Causeway, version: int) -> None:
+    payer = Payer(causeway, version)
     payer.pay()
     payer.report(2 if version == 1 else "RJCT")
     payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "RJCT"}
     bic = payer.side.bank.bic
 
-    text = world.call("GET", f"/payments/callback?bic={bic}&payment_id=P-1&status=4&message=all%20is%20well").text
+    text = causeway.call("GET", f"/payments/callback?bic={bic}&payment_id=P-1&status=4&message=all%20is%20well").text
 
     assert "all is well" in text
     assert "Failed" in text if version == 1 else "Rejected" in text
@@ -41,14 +41,14 @@ def test_the_payment_page_shows_the_status_of_the_bank_instead_of_the_query(worl
     ],
 )
 def test_the_payment_page_shows_the_status_and_refreshes_until_it_is_final(
-    world: World, version: int, status: Any, is_final: bool, headline: str
+    causeway: Causeway, version: int, status: Any, is_final: bool, headline: str
 ) -> None:
-    payer = Payer(world, version)
+    payer = Payer(causeway, version)
     payer.pay()
     payer.report(status)
     payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": status}
     address = f"/payments/callback?bic={payer.side.bank.bic}&payment_id=P-1"
-    text = world.call("GET", address).text
+    text = causeway.call("GET", address).text
 
     assert (f'data-live="{html.escape(address)}"' in text) is not is_final
     assert ("asks again by itself" in text) is not is_final
@@ -61,54 +61,54 @@ def test_the_payment_page_shows_the_status_and_refreshes_until_it_is_final(
     [("unknown", "Payment not confirmed by the bank"), ("not_accepted", "Payment not accepted by the bank")],
 )
 def test_the_payment_page_shows_that_the_bank_has_not_confirmed_a_payment(
-    world: World, monkeypatch: pytest.MonkeyPatch, outcome: PaymentOutcome, headline: str
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch, outcome: PaymentOutcome, headline: str
 ) -> None:
     found = StatusResult("RCVD", from_bank=False, outcome=outcome)
     monkeypatch.setattr(callback_status, "find_payment_status", lambda *_, callback_url, address: found)
 
-    assert f"<h1>{headline}</h1>" in world.call("GET", "/payments/callback?bic=BETADEF1&payment_id=P-1").text
+    assert f"<h1>{headline}</h1>" in causeway.call("GET", "/payments/callback?bic=BETADEF1&payment_id=P-1").text
 
 
-def test_the_payment_page_does_not_refresh_for_an_unknown_payment(world: World) -> None:
-    assert "data-live=" not in world.call("GET", "/payments/callback?bic=ALPHGB21&payment_id=P-9&status=1").text
+def test_the_payment_page_does_not_refresh_for_an_unknown_payment(causeway: Causeway) -> None:
+    assert "data-live=" not in causeway.call("GET", "/payments/callback?bic=ALPHGB21&payment_id=P-9&status=1").text
 
 
-def test_the_payment_page_falls_back_to_the_reported_status(world: World) -> None:
-    payer = Payer(world, 2, "direct")
+def test_the_payment_page_falls_back_to_the_reported_status(causeway: Causeway) -> None:
+    payer = Payer(causeway, 2, "direct")
     payer.pay()
     payer.side.answers["/v2_payment_single_status"] = lambda sent: TimedOut("late")
 
-    text = world.call("GET", f"/payments/callback?bic={payer.side.bank.bic}&payment_id=P-1&status=ACSC").text
+    text = causeway.call("GET", f"/payments/callback?bic={payer.side.bank.bic}&payment_id=P-1&status=ACSC").text
 
     assert "The bank reported" in text
     assert "Received" in text
 
 
-def test_the_payment_page_makes_no_status_request_after_a_revocation(world: World) -> None:
-    payer = Payer(world, 2)
+def test_the_payment_page_makes_no_status_request_after_a_revocation(causeway: Causeway) -> None:
+    payer = Payer(causeway, 2)
     payer.pay()
-    world.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
+    causeway.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
 
-    assert "The bank reported" in world.call("GET", "/payments/callback?bic=BETADEF1&payment_id=P-1").text
+    assert "The bank reported" in causeway.call("GET", "/payments/callback?bic=BETADEF1&payment_id=P-1").text
     assert payer.calls == 1
 
 
-def test_the_payment_page_makes_no_status_request_with_an_expired_consent(world: World) -> None:
-    payer = Payer(world, 2)
+def test_the_payment_page_makes_no_status_request_with_an_expired_consent(causeway: Causeway) -> None:
+    payer = Payer(causeway, 2)
     payer.pay()
-    world.clock.advance(181 * 24 * 3600)
+    causeway.clock.advance(181 * 24 * 3600)
 
-    assert "The bank reported" in world.call("GET", "/payments/callback?bic=BETADEF1&payment_id=P-1").text
+    assert "The bank reported" in causeway.call("GET", "/payments/callback?bic=BETADEF1&payment_id=P-1").text
     assert payer.calls == 1
 
 
-def test_the_payment_page_does_not_confirm_payments_of_clients_with_their_own_callback(world: World) -> None:
-    world.client = world.hub.openbanking.clients.create(
+def test_the_payment_page_does_not_confirm_payments_of_clients_with_their_own_callback(causeway: Causeway) -> None:
+    causeway.client = causeway.hub.openbanking.clients.create(
         owner="tpp@example.com", title="Own", callback_urls=["http://127.0.0.1:8000/elsewhere"]
     ).client
-    Payer(world, 1, "direct").pay()
+    Payer(causeway, 1, "direct").pay()
 
-    text = world.call("GET", "/payments/callback?bic=ALPHGB21&payment_id=P-1&status=4").text
+    text = causeway.call("GET", "/payments/callback?bic=ALPHGB21&payment_id=P-1&status=4").text
 
     assert "is not confirmed" in text
 
@@ -124,8 +124,8 @@ def test_the_payment_page_does_not_confirm_payments_of_clients_with_their_own_ca
         ("payment_id=%3Cscript%3E&message=%3Cscript%3E&status=%3Cscript%3E", "&lt;script&gt;"),
     ],
 )
-def test_an_unconfirmable_callback_address_is_explained(world: World, query: str, said: str) -> None:
-    answer = world.call("GET", f"/payments/callback?{query}")
+def test_an_unconfirmable_callback_address_is_explained(causeway: Causeway, query: str, said: str) -> None:
+    answer = causeway.call("GET", f"/payments/callback?{query}")
 
     assert answer.status == 200
     assert said in answer.text

@@ -9,28 +9,28 @@ import pytest
 from chalicelib.openbanking.flows.consent.tokens import redeem
 from chalicelib.openbanking.oauth.tpp_request import TppCredentials
 from chalicelib.website.records.journeys import EXCHANGE_SECONDS
+from tests.causeway import Causeway
 from tests.website.authorization.journey import approve, open_request, run, shown_request, token, with_tokens
 from tests.website.person import Person
-from tests.world import World
 
 # -- an exchange that was interrupted
 
 
 @pytest.fixture
-def interrupted(world: World, user: Person, client_id: str, email: str) -> str:
+def interrupted(causeway: Causeway, user: Person, client_id: str, email: str) -> str:
     """A journey whose exchange of the code began some time ago and never ended; answers its code."""
     open_request(user, client_id)
     state = shown_request(user)["state"]
-    code = parse_qs(urlsplit(approve(world, run(user, client_id))).query)["code"][0]
-    journey = world.hub.website.journeys.find(email, state)
+    code = parse_qs(urlsplit(approve(causeway, run(user, client_id))).query)["code"][0]
+    journey = causeway.hub.website.journeys.find(email, state)
     assert journey is not None
-    world.hub.website.journeys.begin_exchange(world.hub.website.journeys.record_code(journey, code))
-    world.clock.advance(EXCHANGE_SECONDS - 1)
+    causeway.hub.website.journeys.begin_exchange(causeway.hub.website.journeys.record_code(journey, code))
+    causeway.clock.advance(EXCHANGE_SECONDS - 1)
     user.get(f"/authorize/callback?state={state}")
     assert user.post("/authorize/callback", state=state, action="exchange").status == 303
     user.follow()
     assert "You have tokens" not in user.text
-    world.clock.advance(1)
+    causeway.clock.advance(1)
     user.get(f"/authorize/callback?state={state}")
     assert "was interrupted" in user.text
     return code
@@ -44,35 +44,35 @@ def test_an_exchange_interrupted_before_the_code_was_used_is_repeated(user: Pers
 
 
 def test_an_exchange_interrupted_after_the_code_was_used_ends_the_consent(
-    world: World, user: Person, client_id: str, email: str, interrupted: str
+    causeway: Causeway, user: Person, client_id: str, email: str, interrupted: str
 ) -> None:
-    (journey,) = world.hub.website.journeys.list_latest(email)
-    verifier = world.hub.website.journeys.unseal_secrets(journey)["code_verifier"]
+    (journey,) = causeway.hub.website.journeys.list_latest(email)
+    verifier = causeway.hub.website.journeys.unseal_secrets(journey)["code_verifier"]
     proof = {"redirect_uri": journey.callback_url, "code_verifier": verifier}
-    lost = world.hub.openbanking.call(redeem, TppCredentials(client_id), interrupted, **proof)
+    lost = causeway.hub.openbanking.call(redeem, TppCredentials(client_id), interrupted, **proof)
     answer = user.post("/authorize/callback", state=user.hidden("state"), action="exchange")
 
     assert answer.status == 400
     assert "No tokens came of it" in user.text
-    consent = world.tpp("GET", "/tpp/consent", client_id=client_id, bearer=lost["access_token"])
+    consent = causeway.tpp("GET", "/tpp/consent", client_id=client_id, bearer=lost["access_token"])
     assert consent.status == 401
 
 
 def test_a_wrong_secret_keeps_the_record_of_an_interrupted_exchange(
-    world: World, user: Person, secret_client: tuple[str, str], email: str
+    causeway: Causeway, user: Person, secret_client: tuple[str, str], email: str
 ) -> None:
     client_id, secret = secret_client
     open_request(user, client_id)
-    user.get(approve(world, run(user, client_id)))
+    user.get(approve(causeway, run(user, client_id)))
     user.follow()
     state = user.hidden("state")
-    journey = world.hub.website.journeys.find(email, state)
+    journey = causeway.hub.website.journeys.find(email, state)
     assert journey is not None
-    world.hub.website.journeys.begin_exchange(journey)
-    known = world.hub.website.journeys.unseal_secrets(journey)
+    causeway.hub.website.journeys.begin_exchange(journey)
+    known = causeway.hub.website.journeys.unseal_secrets(journey)
     proof = {"redirect_uri": journey.callback_url, "code_verifier": known["code_verifier"]}
-    world.hub.openbanking.call(redeem, TppCredentials(client_id, secret), known["code"], **proof)
-    world.clock.advance(EXCHANGE_SECONDS)
+    causeway.hub.openbanking.call(redeem, TppCredentials(client_id, secret), known["code"], **proof)
+    causeway.clock.advance(EXCHANGE_SECONDS)
     assert user.post("/authorize/callback", state=state, action="exchange", client_secret="x").status == 400
     assert "was interrupted" in user.text
     user.post("/authorize/callback", state=state, action="exchange", client_secret=secret)
@@ -83,10 +83,10 @@ def test_a_wrong_secret_keeps_the_record_of_an_interrupted_exchange(
 # -- refreshing
 
 
-def test_the_refresh_button_refreshes_expired_tokens(world: World, user: Person, client_id: str) -> None:
-    state = with_tokens(world, user, client_id)
+def test_the_refresh_button_refreshes_expired_tokens(causeway: Causeway, user: Person, client_id: str) -> None:
+    state = with_tokens(causeway, user, client_id)
     before = token(user, "access-token")
-    world.clock.advance(3600)
+    causeway.clock.advance(3600)
     user.get(f"/authorize/callback?state={state}")
     assert "expired: refresh it" in user.text
     user.post("/authorize/callback", state=state, action="refresh")
@@ -95,40 +95,42 @@ def test_the_refresh_button_refreshes_expired_tokens(world: World, user: Person,
     assert token(user, "access-token") != before
     assert "refreshed them once" in user.text
     bearer = token(user, "access-token")
-    assert world.tpp("GET", "/tpp/consent", client_id=client_id, bearer=bearer).status == 200
+    assert causeway.tpp("GET", "/tpp/consent", client_id=client_id, bearer=bearer).status == 200
 
 
-def test_a_refresh_sent_twice_keeps_the_tokens_valid(world: World, user: Person, client_id: str) -> None:
-    state = with_tokens(world, user, client_id)
+def test_a_refresh_sent_twice_keeps_the_tokens_valid(causeway: Causeway, user: Person, client_id: str) -> None:
+    state = with_tokens(causeway, user, client_id)
     for _ in range(2):
         assert user.post("/authorize/callback", state=state, action="refresh").status == 303
         user.follow()
 
     bearer = token(user, "access-token")
-    assert world.tpp("GET", "/tpp/consent", client_id=client_id, bearer=bearer).status == 200
+    assert causeway.tpp("GET", "/tpp/consent", client_id=client_id, bearer=bearer).status == 200
 
 
-def test_a_refresh_in_progress_is_not_started_again(world: World, user: Person, client_id: str, email: str) -> None:
+def test_a_refresh_in_progress_is_not_started_again(
+    causeway: Causeway, user: Person, client_id: str, email: str
+) -> None:
     """Two concurrent refreshes could use a token after its successor, which ends the consent."""
-    state = with_tokens(world, user, client_id)
-    journey = world.hub.website.journeys.find(email, state)
+    state = with_tokens(causeway, user, client_id)
+    journey = causeway.hub.website.journeys.find(email, state)
     assert journey is not None
-    world.hub.website.journeys.begin_refresh(journey)
+    causeway.hub.website.journeys.begin_refresh(journey)
     before = token(user, "access-token")
     assert user.post("/authorize/callback", state=state, action="refresh").status == 303
     user.follow()
     assert token(user, "access-token") == before
-    world.clock.advance(EXCHANGE_SECONDS)
+    causeway.clock.advance(EXCHANGE_SECONDS)
     user.post("/authorize/callback", state=state, action="refresh")
     user.follow()
 
     assert token(user, "access-token") != before
 
 
-def test_a_refresh_of_a_revoked_consent_returns_400(world: World, user: Person, client_id: str) -> None:
-    state = with_tokens(world, user, client_id)
+def test_a_refresh_of_a_revoked_consent_returns_400(causeway: Causeway, user: Person, client_id: str) -> None:
+    state = with_tokens(causeway, user, client_id)
     bearer = token(user, "access-token")
-    world.tpp("POST", "/tpp/token/revoke", {"token": bearer}, client_id=client_id)
+    causeway.tpp("POST", "/tpp/token/revoke", {"token": bearer}, client_id=client_id)
     answer = user.post("/authorize/callback", state=state, action="refresh")
 
     assert answer.status == 400
@@ -139,11 +141,11 @@ def test_a_refresh_of_a_revoked_consent_returns_400(world: World, user: Person, 
 # -- the end
 
 
-def test_the_end_button_ends_the_consent(world: World, user: Person, client_id: str) -> None:
-    state = with_tokens(world, user, client_id)
+def test_the_end_button_ends_the_consent(causeway: Causeway, user: Person, client_id: str) -> None:
+    state = with_tokens(causeway, user, client_id)
     bearer = token(user, "access-token")
     user.post("/authorize/callback", state=state, action="end")
     user.follow()
 
     assert "The consent has ended" in user.text
-    assert world.tpp("GET", "/tpp/consent", client_id=client_id, bearer=bearer).status == 401
+    assert causeway.tpp("GET", "/tpp/consent", client_id=client_id, bearer=bearer).status == 401

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tests.cards.scenes import EUR, MadeCard
+from tests.causeway import Answer
 from tests.website.person import Person
-from tests.world import Answer
 
 USE = {
     "amount": "25.00",

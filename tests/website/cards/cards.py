@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tests.cards.scenes import MANAGER
-from tests.world import World
+from tests.causeway import Causeway
 
 
-def link(world: World, email: str, manager_id: int = MANAGER) -> None:
+def link(causeway: Causeway, email: str, manager_id: int = MANAGER) -> None:
     """As the operator does it; not registered, which would cost a password hash."""
-    world.hub.store.put("users", {"email": email, "password_hash": "", "created_at": 0, "manager_id": manager_id})
+    causeway.hub.store.put("users", {"email": email, "password_hash": "", "created_at": 0, "manager_id": manager_id})

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from tests.cards.scenes import MadeCard, Scene
+from tests.causeway import Causeway
 from tests.website.cards.cards import link
 from tests.website.person import Person
-from tests.world import World
 
 
 @pytest.fixture
-def scene(world: World) -> Scene:
-    return Scene(world)
+def scene(causeway: Causeway) -> Scene:
+    return Scene(causeway)
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def card(scene: Scene) -> MadeCard:
 
 
 @pytest.fixture
-def colleague(world: World, user: Person, email: str) -> Person:
+def colleague(causeway: Causeway, user: Person, email: str) -> Person:
     """A user who is linked to the demonstration's programme manager."""
-    link(world, email)
+    link(causeway, email)
     return user

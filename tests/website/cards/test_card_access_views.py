@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 from infra.admin import connection
 from infra.admin.commands import program
 from tests.cards.scenes import OTHER_MANAGER, MadeCard
+from tests.causeway import Causeway
 from tests.website.cards.card_forms import USE
 from tests.website.cards.cards import link
 from tests.website.person import Person
-from tests.world import World
 
 
 @pytest.mark.parametrize(("path", "status"), [("/cards", 200), ("/cards/activity", 200), ("/cards/1", 404)])
@@ -39,9 +39,9 @@ def shown_in(person: Person, place: str) -> str:
 
 
 def test_the_shown_command_links_the_user(
-    world: World, user: Person, email: str, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, user: Person, email: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection, "connect", lambda: world.hub)
+    monkeypatch.setattr(connection, "connect", lambda: causeway.hub)
     user.get("/cards")
     python, flag, module, *words = shlex.split(shown_in(user, "link-command"))
     user.get("/account")
@@ -56,8 +56,8 @@ def test_the_shown_command_links_the_user(
     assert "linked to no programme manager" not in user.get("/cards").text
 
 
-def test_the_production_command_contains_a_manager_placeholder(world: World, user: Person) -> None:
-    world.hub.settings = replace(world.hub.settings, stage="prod", public_url="https://hub.example")
+def test_the_production_command_contains_a_manager_placeholder(causeway: Causeway, user: Person) -> None:
+    causeway.hub.settings = replace(causeway.hub.settings, stage="prod", public_url="https://hub.example")
 
     assert "users link CODE --manager MANAGER-ID" in user.get("/cards").text
 
@@ -69,9 +69,9 @@ def test_a_visitor_of_a_card_page_is_redirected_to_sign_in(visitor: Person, card
 
 
 def test_a_card_of_another_programme_manager_returns_404(
-    world: World, user: Person, email: str, card: MadeCard
+    causeway: Causeway, user: Person, email: str, card: MadeCard
 ) -> None:
-    link(world, email, OTHER_MANAGER)
+    link(causeway, email, OTHER_MANAGER)
     answers = [user.get(f"/cards/{card.card_id}"), user.get("/cards/987654321"), user.get("/cards/card")]
     forged = user.post(f"/cards/{card.card_id}/simulator", action="simulateAuthorization", draft="0" * 22, form=USE)
 
@@ -81,9 +81,9 @@ def test_a_card_of_another_programme_manager_returns_404(
     assert "There are no cards yet" in user.get("/cards").text
 
 
-def test_linking_and_unlinking_a_manager_apply_from_the_next_page(world: World, user: Person, email: str) -> None:
-    link(world, email)
+def test_linking_and_unlinking_a_manager_apply_from_the_next_page(causeway: Causeway, user: Person, email: str) -> None:
+    link(causeway, email)
     assert "There are no cards yet" in user.get("/cards").text
-    world.hub.website.users.unlink_manager(email)
+    causeway.hub.website.users.unlink_manager(email)
 
     assert "linked to no programme manager" in user.get("/cards").text

@@ -13,11 +13,11 @@ from chalicelib.cards.issuing.card_record import Card
 from chalicelib.foundation.dynamodb.store import Operation, Store
 from chalicelib.website.cards.card_actions import BY_ACTION
 from tests.cards.scenes import EUR, OTHER_MANAGER, MadeCard, Scene
+from tests.causeway import Answer, Causeway
 from tests.log_lines import Lines
 from tests.website.cards.card_forms import manage
 from tests.website.cards.cards import link
 from tests.website.person import Person
-from tests.world import Answer, World
 
 NEW = {
     "card_program_id": "101",
@@ -116,7 +116,7 @@ def test_an_invalid_new_card_shows_its_error_at_the_field(colleague: Person) -> 
     assert (nobody.status, "Refused (3003)" in nobody.text) == (409, True)
 
 
-def test_a_form_has_the_rules_of_its_action_model(world: World, colleague: Person) -> None:
+def test_a_form_has_the_rules_of_its_action_model(causeway: Causeway, colleague: Person) -> None:
     text = colleague.get("/cards/new").text
 
     assert re.search(r'id="new-card_name_line_3"[^>]* required', text)
@@ -127,13 +127,13 @@ def test_a_form_has_the_rules_of_its_action_model(world: World, colleague: Perso
     assert "Optional. At most 50 characters" in text
     assert re.search(r'<select id="new-card_virtual".*?value="1" selected>Virtual', text, re.DOTALL)
     for action in BY_ACTION.values():
-        model = world.hub.website.portal.request_of(action.action)
+        model = causeway.hub.website.portal.request_of(action.action)
         assert {"card_id", *action.members} <= model.model_fields.keys()
 
 
-def test_a_country_name_is_accepted_as_country(world: World, scene: Scene, colleague: Person) -> None:
+def test_a_country_name_is_accepted_as_country(causeway: Causeway, scene: Scene, colleague: Person) -> None:
     place = issue(colleague, card_country_ison="germany", holder_country_ison="Türkiye").headers["location"]
-    card = world.hub.store.get(*Card.key(int(place.rpartition("/")[2]))) or {}
+    card = causeway.hub.store.get(*Card.key(int(place.rpartition("/")[2]))) or {}
     wrong = issue(colleague, card_country_ison="Atlantis")
 
     assert card["country"] == 276
@@ -189,13 +189,13 @@ def test_blocking_a_card_permanently_requires_a_confirmation(scene: Scene, colle
     ],
 )
 def test_a_card_can_be_moved_to_a_permitted_group_only(
-    world: World, colleague: Person, card: MadeCard, action: str, member: str, kind: str
+    causeway: Causeway, colleague: Person, card: MadeCard, action: str, member: str, kind: str
 ) -> None:
     answer = manage(colleague, card, "none")
     select = answer.text.partition(f'<select id="{action}-{member}"')[2].partition("</select>")[0]
     offered = re.findall(r'<option value="([0-9]+)"', select)
     moved = manage(colleague, card, action, **{member: offered[-1]})
-    stored = world.hub.store.get(*Card.key(card.card_id)) or {}
+    stored = causeway.hub.store.get(*Card.key(card.card_id)) or {}
     forged = manage(colleague, card, action, **{member: "987"})
 
     assert moved.status == 303
@@ -213,9 +213,9 @@ def test_a_card_action_is_logged_with_the_web_interface_as_credential(
 
 
 def test_a_card_of_another_programme_manager_cannot_be_managed(
-    world: World, user: Person, email: str, scene: Scene, card: MadeCard
+    causeway: Causeway, user: Person, email: str, scene: Scene, card: MadeCard
 ) -> None:
-    link(world, email, OTHER_MANAGER)
+    link(causeway, email, OTHER_MANAGER)
     user.get("/cards/new")
     answer = user.post(f"/cards/{card.card_id}", action="changeCardStatus", draft="d" * 22, status="T")
 

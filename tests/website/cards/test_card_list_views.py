@@ -11,22 +11,22 @@ import pytest
 from chalicelib.cards.issuing.card_record import Card, put_row
 from chalicelib.cards.storage import time_ordered
 from tests.cards.scenes import MadeCard, Scene
+from tests.causeway import Causeway
 from tests.dynamodb_calls import counted
 from tests.website.person import Person
-from tests.world import World
 
 BATCH = 100
 """The writes of a transaction."""
 
 
-def list_others(world: World, card: Card, count: int) -> None:
+def list_others(causeway: Causeway, card: Card, count: int) -> None:
     """List as many newer cards of somebody else."""
     rows = [
         put_row(replace(card, id=card.id + 10**9 + number, name_line_3="SOMEBODY"), "", "0" * 16, "attempt")
         for number in range(count)
     ]
     for first in range(0, count, BATCH):
-        world.hub.store.transact(rows[first : first + BATCH])
+        causeway.hub.store.transact(rows[first : first + BATCH])
 
 
 def test_cards_are_listed_with_holder_status_and_balances(scene: Scene, colleague: Person, card: MadeCard) -> None:
@@ -62,7 +62,7 @@ def test_markup_in_a_merchant_name_is_escaped(scene: Scene, colleague: Person, c
 
 
 def test_the_activity_list_links_to_older_activity(
-    world: World, scene: Scene, colleague: Person, card: MadeCard
+    causeway: Causeway, scene: Scene, colleague: Person, card: MadeCard
 ) -> None:
     for number in range(26):
         scene.purchase(card.card_id, 1_00, merchant_name=f"Shop {number}")
@@ -104,14 +104,14 @@ def test_the_next_page_keeps_the_filter(scene: Scene, colleague: Person) -> None
 
 
 def test_a_search_among_10_000_cards_takes_three_reads_of_16_partitions(
-    world: World, scene: Scene, colleague: Person
+    causeway: Causeway, scene: Scene, colleague: Person
 ) -> None:
     made = scene.card(card_name_line_3="OLDEST CARD")
-    card = Card.from_item(world.hub.store.get(*Card.key(made.card_id)) or {})
-    list_others(world, card, 10_000)
-    with counted(world) as search:
+    card = Card.from_item(causeway.hub.store.get(*Card.key(made.card_id)) or {})
+    list_others(causeway, card, 10_000)
+    with counted(causeway) as search:
         text = colleague.get("/cards?holder=oldest&status=N").text
-    with counted(world) as page:
+    with counted(causeway) as page:
         colleague.get("/cards")
 
     reads = ["BatchGetItem"]
@@ -121,13 +121,13 @@ def test_a_search_among_10_000_cards_takes_three_reads_of_16_partitions(
 
 
 def test_a_search_without_a_match_is_bounded_and_can_be_continued(
-    monkeypatch: pytest.MonkeyPatch, world: World, scene: Scene, colleague: Person
+    monkeypatch: pytest.MonkeyPatch, causeway: Causeway, scene: Scene, colleague: Person
 ) -> None:
     monkeypatch.setattr(time_ordered, "_DEEPER", (1, 1))
     made = scene.card(card_name_line_3="OLDEST CARD")
-    card = Card.from_item(world.hub.store.get(*Card.key(made.card_id)) or {})
-    list_others(world, card, 1_000)
-    with counted(world) as calls:
+    card = Card.from_item(causeway.hub.store.get(*Card.key(made.card_id)) or {})
+    list_others(causeway, card, 1_000)
+    with counted(causeway) as calls:
         colleague.get("/cards?holder=oldest")
     (older,) = re.findall(r'href="([^"]+)" rel="next"', colleague.last.text)
 
@@ -171,9 +171,9 @@ def test_activity_is_filtered_by_answer_kind_and_day(scene: Scene, colleague: Pe
     assert colleague.get("/cards/activity?from=9999-12-31&to=9999-12-31").status == 200
 
 
-def test_a_local_stack_labels_its_payments_as_invented(world: World, colleague: Person, card: MadeCard) -> None:
+def test_a_local_stack_labels_its_payments_as_invented(causeway: Causeway, colleague: Person, card: MadeCard) -> None:
     assert "payments are invented" in colleague.get("/cards").text
-    world.hub.settings = replace(world.hub.settings, stage="dev", public_url="https://hub.example")
+    causeway.hub.settings = replace(causeway.hub.settings, stage="dev", public_url="https://hub.example")
     assert "invented" not in colleague.get("/cards").text
 
 
@@ -183,13 +183,13 @@ def test_an_invalid_position_shows_the_newest_entries(colleague: Person, card: M
     assert colleague.get(f"/cards/{'9' * 3000}").status == 404
 
 
-def test_card_pages_take_a_fixed_number_of_calls(world: World, colleague: Person, card: MadeCard) -> None:
+def test_card_pages_take_a_fixed_number_of_calls(causeway: Causeway, colleague: Person, card: MadeCard) -> None:
     session_and_user = ["BatchGetItem"]
     for path, calls in (
         ("/cards", [*["Query"] * 16, "BatchGetItem", "BatchGetItem"]),
         ("/cards/activity", ["Query"] * 16),
         (f"/cards/{card.card_id}", ["BatchGetItem", "BatchGetItem", *["Query"] * 3, "BatchGetItem"]),
     ):
-        with counted(world) as made:
+        with counted(causeway) as made:
             assert colleague.get(path).status == 200
         assert made == [*session_and_user, *calls]

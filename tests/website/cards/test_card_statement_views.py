@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.cards.scenes import MadeCard, Scene
+from tests.causeway import Causeway
 from tests.website.person import Person
-from tests.world import World
 
 
 def test_a_statement_has_balances_totals_and_rows_as_page_and_csv(
@@ -57,7 +57,7 @@ def test_invalid_statement_days_are_rejected(colleague: Person, card: MadeCard) 
 
 
 @pytest.mark.usefixtures("colleague")
-def test_a_statement_ends_with_the_last_second_of_its_days_in_utc(world: World, scene: Scene, email: str) -> None:
+def test_a_statement_ends_with_the_last_second_of_its_days_in_utc(causeway: Causeway, scene: Scene, email: str) -> None:
     card = scene.card_in("A")
     address = scene.address(card.account_id, method=2)
     midnight = (scene.clock.time() // 86_400 + 1) * 86_400
@@ -66,7 +66,7 @@ def test_a_statement_ends_with_the_last_second_of_its_days_in_utc(world: World, 
         scene.inbound(address, amount)
     scene.clock.advance(5)
     before, after = (datetime.fromtimestamp(each, UTC).date() for each in (midnight - 1, midnight))
-    place, colleague = f"/cards/{card.card_id}/statement", Person.signed_in(world, email)
+    place, colleague = f"/cards/{card.card_id}/statement", Person.signed_in(causeway, email)
     files = [colleague.get(f"{place}?from={day}&to={day}&format=csv").text for day in (before, after)]
     amounts = [[row["amount"] for row in csv.DictReader(io.StringIO(file)) if row["amount"]] for file in files]
     balances = [[row["balance"] for row in csv.DictReader(io.StringIO(file))] for file in files]

@@ -12,11 +12,11 @@ from chalicelib.cards.programs.credentials import Credentials
 from chalicelib.cards.protocol import portal_messages
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from tests.cards.scenes import MANAGER, OTHER_MANAGER, Scene
+from tests.causeway import Causeway
 from tests.dynamodb_calls import counted
 from tests.website.cards.cards import link
 from tests.website.page_costs import BYTES
 from tests.website.person import Person
-from tests.world import World
 
 HEADING = "Credentials of the card API"
 
@@ -36,11 +36,11 @@ def test_a_linked_user_sees_the_own_limit_of_a_credential(scene: Scene, colleagu
     assert limits(colleague)["own-limit"] == "1,200 a minute Its own"
 
 
-def test_a_credential_without_its_own_limit_shows_the_default_limit(shared_world: World, email: str) -> None:
-    world = shared_world.again(replace(shared_world.hub.settings, credential_calls=4321))
-    with world.installed():
-        colleague = Person.signed_in(world, email)
-        link(world, email)
+def test_a_credential_without_its_own_limit_shows_the_default_limit(shared_causeway: Causeway, email: str) -> None:
+    causeway = shared_causeway.again(replace(shared_causeway.hub.settings, credential_calls=4321))
+    with causeway.installed():
+        colleague = Person.signed_in(causeway, email)
+        link(causeway, email)
 
         assert limits(colleague)["full"] == "4,321 a minute The default"
 
@@ -62,10 +62,12 @@ def test_an_unlinked_user_sees_no_credentials(scene: Scene, user: Person) -> Non
     assert HEADING not in user.get("/clients").text
 
 
-def test_a_user_sees_only_the_credentials_of_their_programme_manager(world: World, scene: Scene, email: str) -> None:
+def test_a_user_sees_only_the_credentials_of_their_programme_manager(
+    causeway: Causeway, scene: Scene, email: str
+) -> None:
     scene.lend("not-theirs")
-    other = Person.signed_in(world, email)
-    link(world, email, OTHER_MANAGER)
+    other = Person.signed_in(causeway, email)
+    link(causeway, email, OTHER_MANAGER)
     scene.lend("theirs", manager=OTHER_MANAGER)
 
     assert "theirs" in limits(other)
@@ -88,17 +90,17 @@ def test_credentials_are_shown_on_the_first_unfiltered_page_of_clients(colleague
     assert HEADING not in colleague.get("/clients?after=1-x").text
 
 
-def test_credentials_take_two_calls_and_are_cached_for_a_minute(world: World, colleague: Person) -> None:
+def test_credentials_take_two_calls_and_are_cached_for_a_minute(causeway: Causeway, colleague: Person) -> None:
     colleague.get("/")
-    world.hub.cards.programmes._cache.clear()
-    world.hub.cards.credentials._cache.clear()
-    with counted(world) as first:
+    causeway.hub.cards.programmes._cache.clear()
+    causeway.hub.cards.credentials._cache.clear()
+    with counted(causeway) as first:
         colleague.get("/clients")
-    world.clock.advance(59)
-    with counted(world) as later:
+    causeway.clock.advance(59)
+    with counted(causeway) as later:
         colleague.get("/clients")
-    world.clock.advance(1)
-    with counted(world) as after_a_minute:
+    causeway.clock.advance(1)
+    with counted(causeway) as after_a_minute:
         colleague.get("/clients")
 
     assert first == ["BatchGetItem", "Query", "Query", "BatchGetItem"]

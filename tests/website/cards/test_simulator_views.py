@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from tests.cards.scenes import EUR, MadeCard, Scene
+from tests.causeway import Answer, Causeway
 from tests.log_lines import Lines
 from tests.website.cards.card_forms import USE, manage, simulate
 from tests.website.person import Person
-from tests.world import Answer, World
 
 
 def outcome(person: Person) -> str:
@@ -254,8 +254,8 @@ def test_a_forged_or_cross_site_simulation_returns_403(scene: Scene, colleague: 
     assert scene.balances(card.account_id)[0] == 500_00
 
 
-def test_production_pages_have_no_simulator_form(world: World, colleague: Person, card: MadeCard) -> None:
-    world.hub.settings = replace(world.hub.settings, stage="prod")
+def test_production_pages_have_no_simulator_form(causeway: Causeway, colleague: Person, card: MadeCard) -> None:
+    causeway.hub.settings = replace(causeway.hub.settings, stage="prod")
     answer = colleague.get(f"/cards/{card.card_id}")
 
     assert answer.status == 200

@@ -17,15 +17,15 @@ from chalicelib.statistics.client_activity import (
     MinuteOfCalls,
 )
 from chalicelib.statistics.days import HOUR_SECONDS
-from tests.world import World
+from tests.causeway import Causeway
 
 _HOURLY = 100
 _BATCH = 100
 
 
-def fill_activity(world: World, client_id: str, *, processes: int) -> None:
+def fill_activity(causeway: Causeway, client_id: str, *, processes: int) -> None:
     """Rows of so many processes: 100 calls in each hour of a day, and a minute full of calls, half of them failed."""
-    now = world.clock.time()
+    now = causeway.clock.time()
     hour, minute = now - now % HOUR_SECONDS, now - now % 60
     errors: Counter[ErrorKind] = Counter({kind: 2 + number for number, kind in enumerate(ERROR_KINDS)} | {"hub": 1})
     puts = [
@@ -54,4 +54,4 @@ def fill_activity(world: World, client_id: str, *, processes: int) -> None:
         for number in range(processes)
     ]
     for first in range(0, len(puts), _BATCH):
-        world.hub.store.transact(puts[first : first + _BATCH])
+        causeway.hub.store.transact(puts[first : first + _BATCH])

@@ -11,20 +11,20 @@ from chalicelib.foundation.http.outbound import NotReached
 from chalicelib.statistics import client_activity
 from chalicelib.statistics.client_activity import PER_MINUTE
 from chalicelib.website.clients.activity_views import SHOWN
+from tests.causeway import Causeway, Sent
 from tests.website.authorization.journey import with_tokens
 from tests.website.clients.busy_clients import fill_activity
 from tests.website.page_costs import BYTES
 from tests.website.person import Person
-from tests.world import Sent, World
 
 NO_CALLS = "No calls yet"
 
 
 @pytest.fixture
-def client_id(world: World, user: Person) -> str:
-    """The world's client, owned by the user."""
+def client_id(causeway: Causeway, user: Person) -> str:
+    """The service's client, owned by the user."""
     client_id = user.create_client("Budget Friend")
-    world.client = world.hub.openbanking.clients.get(client_id)
+    causeway.client = causeway.hub.openbanking.clients.get(client_id)
     return client_id
 
 
@@ -44,9 +44,9 @@ def test_the_activity_page_of_an_unused_client_shows_no_calls(user: Person, clie
     assert NO_CALLS in user.text
 
 
-def test_calls_above_the_rate_limit_are_counted(world: World, user: Person, client_id: str) -> None:
-    world.hub.openbanking.clients.update(client_id, calls_per_minute=2)
-    answers = [world.tpp("GET", "/tpp/banks").status for _ in range(5)]
+def test_calls_above_the_rate_limit_are_counted(causeway: Causeway, user: Person, client_id: str) -> None:
+    causeway.hub.openbanking.clients.update(client_id, calls_per_minute=2)
+    answers = [causeway.tpp("GET", "/tpp/banks").status for _ in range(5)]
 
     user.get(f"/clients/{client_id}/activity")
 
@@ -61,15 +61,15 @@ def test_the_client_page_links_to_its_activity(user: Person, client_id: str) -> 
     assert f'href="/clients/{client_id}/activity"' in user.last.text
 
 
-def test_calls_are_shown_with_status_code_durations_and_bank(world: World, user: Person, client_id: str) -> None:
+def test_calls_are_shown_with_status_code_durations_and_bank(causeway: Causeway, user: Person, client_id: str) -> None:
     def answer(sent: Sent) -> Mapping[str, object]:
-        world.clock.advance(0.12)
+        causeway.clock.advance(0.12)
         return {"status": "success", "accounts": []}
 
-    world.banks[1].answers["/accounts"] = answer
-    tokens = world.tokens(1)
-    good = world.tpp("GET", "/tpp/accounts", bearer=tokens["access_token"])
-    bad = world.tpp("GET", "/tpp/account?nonsense=1", bearer=tokens["access_token"])
+    causeway.banks[1].answers["/accounts"] = answer
+    tokens = causeway.tokens(1)
+    good = causeway.tpp("GET", "/tpp/accounts", bearer=tokens["access_token"])
+    bad = causeway.tpp("GET", "/tpp/account?nonsense=1", bearer=tokens["access_token"])
     user.get(f"/clients/{client_id}/activity")
 
     assert (good.status, bad.status) == (200, 400)
@@ -89,10 +89,10 @@ def test_calls_are_shown_with_status_code_durations_and_bank(world: World, user:
         assert secret not in user.last.text
 
 
-def test_an_unreachable_bank_counts_as_a_bank_error(world: World, user: Person, client_id: str) -> None:
-    bearer = world.tokens(1)["access_token"]
-    world.banks[1].answers["/accounts"] = lambda sent: NotReached("it is down")
-    world.tpp("GET", "/tpp/accounts", bearer=bearer)
+def test_an_unreachable_bank_counts_as_a_bank_error(causeway: Causeway, user: Person, client_id: str) -> None:
+    bearer = causeway.tokens(1)["access_token"]
+    causeway.banks[1].answers["/accounts"] = lambda sent: NotReached("it is down")
+    causeway.tpp("GET", "/tpp/accounts", bearer=bearer)
     user.get(f"/clients/{client_id}/activity")
 
     assert figures(user)["Bank"] == "1"
@@ -101,37 +101,39 @@ def test_an_unreachable_bank_counts_as_a_bank_error(world: World, user: Person, 
     assert 'class="kind-bank"' in user.last.text
 
 
-def test_a_call_with_a_wrong_secret_is_listed_at_its_client(world: World, user: Person) -> None:
+def test_a_call_with_a_wrong_secret_is_listed_at_its_client(causeway: Causeway, user: Person) -> None:
     client_id = user.create_client("Secretive", secret="yes")
-    assert world.tpp("GET", "/tpp/banks", client_id=client_id).status == 401
-    assert world.tpp("GET", "/tpp/banks", client_id="somebody").status == 401
+    assert causeway.tpp("GET", "/tpp/banks", client_id=client_id).status == 401
+    assert causeway.tpp("GET", "/tpp/banks", client_id="somebody").status == 401
     user.get(f"/clients/{client_id}/activity")
 
     assert shown(user) == ["GET /tpp/banks"]
     assert "401 WRONG_CREDENTIALS Refused (4xx)" in user.text
 
 
-def test_a_call_of_an_inactive_client_is_listed(world: World, user: Person, client_id: str) -> None:
-    world.hub.openbanking.clients.deactivate(client_id)
-    assert world.tpp("GET", "/tpp/banks").status == 401
+def test_a_call_of_an_inactive_client_is_listed(causeway: Causeway, user: Person, client_id: str) -> None:
+    causeway.hub.openbanking.clients.deactivate(client_id)
+    assert causeway.tpp("GET", "/tpp/banks").status == 401
     user.get(f"/clients/{client_id}/activity")
 
     assert shown(user) == ["GET /tpp/banks"]
 
 
-def test_calls_of_all_processes_are_listed_after_they_are_written(world: World, user: Person, client_id: str) -> None:
-    world.tpp("GET", "/tpp/banks")
-    world.hub.statistics.measurements.write()
-    world.writes_measurements()
-    world.tpp("GET", "/tpp/consents")
+def test_calls_of_all_processes_are_listed_after_they_are_written(
+    causeway: Causeway, user: Person, client_id: str
+) -> None:
+    causeway.tpp("GET", "/tpp/banks")
+    causeway.hub.statistics.measurements.write()
+    causeway.writes_measurements()
+    causeway.tpp("GET", "/tpp/consents")
     user.get(f"/clients/{client_id}/activity")
 
     assert sorted(shown(user)) == ["GET /tpp/banks", "GET /tpp/consents"]
 
 
-def test_calls_are_filtered_by_status_class(world: World, user: Person, client_id: str) -> None:
-    world.tpp("GET", "/tpp/banks")
-    world.tpp("GET", "/tpp/consents?after=nothing")
+def test_calls_are_filtered_by_status_class(causeway: Causeway, user: Person, client_id: str) -> None:
+    causeway.tpp("GET", "/tpp/banks")
+    causeway.tpp("GET", "/tpp/consents?after=nothing")
 
     for status, calls in (("2", ["GET /tpp/banks"]), ("4", ["GET /tpp/consents"]), ("5", []), ("x", None)):
         user.get(f"/clients/{client_id}/activity?status={status}")
@@ -141,11 +143,13 @@ def test_calls_are_filtered_by_status_class(world: World, user: Person, client_i
     assert "None of the latest calls fits" in user.text
 
 
-def test_the_activity_page_lists_the_latest_calls_and_counts_all(world: World, user: Person, client_id: str) -> None:
+def test_the_activity_page_lists_the_latest_calls_and_counts_all(
+    causeway: Causeway, user: Person, client_id: str
+) -> None:
     for _ in range(4):
         for _ in range(PER_MINUTE + 1):
-            world.tpp("GET", "/tpp/banks")
-        world.clock.advance(60)
+            causeway.tpp("GET", "/tpp/banks")
+        causeway.clock.advance(60)
     user.get(f"/clients/{client_id}/activity")
 
     assert len(shown(user)) == SHOWN
@@ -155,11 +159,11 @@ def test_the_activity_page_lists_the_latest_calls_and_counts_all(world: World, u
 
 
 def test_the_activity_page_shows_a_notice_about_unread_rows(
-    world: World, user: Person, client_id: str, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, user: Person, client_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client_activity, "HOUR_ROWS_READ", 2)
     monkeypatch.setattr(client_activity, "ROWS_READ", 2)
-    fill_activity(world, client_id, processes=3)
+    fill_activity(causeway, client_id, processes=3)
     user.get(f"/clients/{client_id}/activity?status=2")
 
     assert "those of the oldest hours are not all counted here" in user.text
@@ -169,8 +173,8 @@ def test_the_activity_page_shows_a_notice_about_unread_rows(
     assert re.search("Budget Friend .* at least 200 at least 20 ", user.text)
 
 
-def test_the_activity_page_is_complete_if_all_rows_are_read(world: World, user: Person, client_id: str) -> None:
-    fill_activity(world, client_id, processes=1)
+def test_the_activity_page_is_complete_if_all_rows_are_read(causeway: Causeway, user: Person, client_id: str) -> None:
+    fill_activity(causeway, client_id, processes=1)
     user.get(f"/clients/{client_id}/activity")
 
     assert "not all" not in user.text
@@ -178,9 +182,11 @@ def test_the_activity_page_is_complete_if_all_rows_are_read(world: World, user: 
     assert "at least" not in user.get("/").text
 
 
-def test_the_activity_page_of_a_busy_client_keeps_its_size_budget(world: World, user: Person, client_id: str) -> None:
+def test_the_activity_page_of_a_busy_client_keeps_its_size_budget(
+    causeway: Causeway, user: Person, client_id: str
+) -> None:
     """A hundred processes serve the client: more rows than a page reads."""
-    fill_activity(world, client_id, processes=100)
+    fill_activity(causeway, client_id, processes=100)
     address = f"/clients/{client_id}/activity"
 
     assert len(user.get(address).text.encode()) <= BYTES
@@ -188,17 +194,17 @@ def test_the_activity_page_of_a_busy_client_keeps_its_size_budget(world: World, 
 
 
 def test_requests_of_the_web_interface_do_not_count_as_calls_of_the_client(
-    world: World, user: Person, client_id: str
+    causeway: Causeway, user: Person, client_id: str
 ) -> None:
-    with_tokens(world, user, client_id)
+    with_tokens(causeway, user, client_id)
     user.get(f"/clients/{client_id}/activity")
 
     assert NO_CALLS in user.text
 
 
-def test_the_activity_of_another_users_client_returns_404(world: World, user: Person, client_id: str) -> None:
-    world.tpp("GET", "/tpp/banks")
-    other = Person.signed_in(world, "other@example.com")
+def test_the_activity_of_another_users_client_returns_404(causeway: Causeway, user: Person, client_id: str) -> None:
+    causeway.tpp("GET", "/tpp/banks")
+    other = Person.signed_in(causeway, "other@example.com")
 
     assert other.get(f"/clients/{client_id}/activity").status == 404
     assert other.get("/clients/nothing/activity").status == 404

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from infra.admin import clients as commands
+from tests.causeway import Causeway
 from tests.website.person import Person
-from tests.world import World
 
 FIELDS: Mapping[str, str] = {
     "title": "title",
@@ -48,10 +48,10 @@ def offered(user: Person, client_id: str) -> str:
     return "".join(user.get(f"/clients/{client_id}{tab}").text for tab in ("", "/settings", "/security"))
 
 
-def test_every_option_and_command_for_clients_has_a_field_or_a_button(world: World, user: Person) -> None:
-    client_id = user.create_client(events_url=world.receiver.url)
+def test_every_option_and_command_for_clients_has_a_field_or_a_button(causeway: Causeway, user: Person) -> None:
+    client_id = user.create_client(events_url=causeway.receiver.url)
     markup = offered(user, client_id)
-    for change in (world.hub.openbanking.clients.deactivate, world.hub.openbanking.clients.archive):
+    for change in (causeway.hub.openbanking.clients.deactivate, causeway.hub.openbanking.clients.archive):
         change(client_id)
         markup += offered(user, client_id)
     names = {command.name for command in commands.group.registered_commands}
@@ -68,10 +68,10 @@ def test_every_option_and_command_for_clients_has_a_field_or_a_button(world: Wor
     assert set(BUTTONS.values()) <= buttons
 
 
-def test_production_pages_name_the_command_for_each_operator_change(world: World, user: Person) -> None:
-    client_id = user.create_client(events_url=world.receiver.url)
-    clients = world.hub.openbanking.clients
-    world.hub.settings = replace(world.hub.settings, stage="prod", public_url="https://hub.example")
+def test_production_pages_name_the_command_for_each_operator_change(causeway: Causeway, user: Person) -> None:
+    client_id = user.create_client(events_url=causeway.receiver.url)
+    clients = causeway.hub.openbanking.clients
+    causeway.hub.settings = replace(causeway.hub.settings, stage="prod", public_url="https://hub.example")
     markup = offered(user, client_id)
     for change in (clients.deactivate, clients.archive):
         change(client_id)

@@ -12,13 +12,13 @@ from chalicelib.foundation.parallel import pieces
 from chalicelib.openbanking.records import client_list
 from chalicelib.openbanking.records.client_record import client_key
 from chalicelib.website.pagination import PAGE
+from tests.causeway import Causeway
 from tests.dynamodb_calls import counted, rows_read
 from tests.website.person import Person
-from tests.world import World
 
 
-def test_a_user_with_archived_clients_only_gets_a_link_to_them(world: World, user: Person) -> None:
-    world.hub.openbanking.clients.archive(user.create_client())
+def test_a_user_with_archived_clients_only_gets_a_link_to_them(causeway: Causeway, user: Person) -> None:
+    causeway.hub.openbanking.clients.archive(user.create_client())
     user.get("/clients")
 
     assert "All your clients are archived." in user.text
@@ -26,15 +26,15 @@ def test_a_user_with_archived_clients_only_gets_a_link_to_them(world: World, use
 
 
 @pytest.fixture
-def many(world: World, user: Person, email: str) -> list[str]:
+def many(causeway: Causeway, user: Person, email: str) -> list[str]:
     """45 clients of the user, every third of them inactive."""
     made = []
     for number in range(45):
-        client = world.hub.openbanking.clients.create(
+        client = causeway.hub.openbanking.clients.create(
             owner=email, title=f"Client {number:02}", active=number % 3 != 0
         ).client
         made.append(client.client_id)
-        world.clock.advance(1)
+        causeway.clock.advance(1)
     return made
 
 
@@ -136,49 +136,49 @@ def test_a_search_beyond_the_examined_clients_can_be_continued(
     ],
 )
 def test_pages_that_list_clients_examine_a_bounded_number_of_rows(
-    world: World, user: Person, email: str, monkeypatch: pytest.MonkeyPatch, path: str, calls: list[str]
+    causeway: Causeway, user: Person, email: str, monkeypatch: pytest.MonkeyPatch, path: str, calls: list[str]
 ) -> None:
     """The user has four times as many clients as a page examines."""
     monkeypatch.setattr(client_list, "EXAMINED", 60)
     monkeypatch.setattr(client_list, "CHOICES", 30)
-    some = copies(world, email, 240)
+    some = copies(causeway, email, 240)
     for few in pieces(some, 100):
-        world.hub.store.transact(few)
-    world.clock.advance(240)
-    world.hub.openbanking.banks.directory()
+        causeway.hub.store.transact(few)
+    causeway.clock.advance(240)
+    causeway.hub.openbanking.banks.directory()
     user.get("/")
-    with counted(world) as found, rows_read(world, "clients") as rows:
+    with counted(causeway) as found, rows_read(causeway, "clients") as rows:
         assert user.get(path.format(oldest=some[0].item["client_id"])).status == 200
 
     assert found == ["BatchGetItem", *calls]
     assert sum(rows) <= 60
 
 
-def copies(world: World, email: str, count: int) -> list[Put]:
+def copies(causeway: Causeway, email: str, count: int) -> list[Put]:
     """The writes of so many clients, each a second newer than the last."""
-    made = world.hub.openbanking.clients.create(owner=email, title="Client").client
-    item = world.hub.store.get(*client_key(made.client_id)) or {}
+    made = causeway.hub.openbanking.clients.create(owner=email, title="Client").client
+    item = causeway.hub.store.get(*client_key(made.client_id)) or {}
     return [Put("clients", {**item, "client_id": new_id(), "created_at": made.created_at + n}) for n in range(count)]
 
 
 def test_list_pages_take_the_same_calls_and_reads_for_100_and_10_000_clients(
-    world: World, user: Person, email: str
+    causeway: Causeway, user: Person, email: str
 ) -> None:
     def costs() -> list[tuple[int, int]]:
         """The calls and the rows of clients that each page reads."""
         found = []
         for path in ("/", "/clients", "/authorize", "/specifications/account", "/consents", "/deliveries"):
-            with counted(world) as calls, rows_read(world, "clients") as rows:
+            with counted(causeway) as calls, rows_read(causeway, "clients") as rows:
                 assert user.get(path).status == 200
             found.append((len(calls), sum(rows)))
         return found
 
-    made = copies(world, email, 10_000)
-    world.hub.store.transact(made[:100])
+    made = copies(causeway, email, 10_000)
+    causeway.hub.store.transact(made[:100])
     user.get("/authorize")
     few = costs()
     for some in pieces(made[100:], 100):
-        world.hub.store.transact(some)
+        causeway.hub.store.transact(some)
 
     assert costs() == few
     assert max(read for _, read in few) <= 101

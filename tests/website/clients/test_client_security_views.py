@@ -10,18 +10,18 @@ import pytest
 
 from chalicelib.openbanking.records.client_security import ClientSecurity
 from chalicelib.openbanking.records.clients import Clients
+from tests.causeway import Answer, Causeway
 from tests.openbanking.key_holder import KeyHolder
 from tests.website.page_forms import form_of, save, secrets_of
 from tests.website.person import Person
-from tests.world import Answer, World
 
 JWKS = KeyHolder().jwks
 BY_KEY = {"auth_method": "private_key_jwt", "jwks": json.dumps(JWKS)}
 
 
 @pytest.fixture
-def clients(world: World) -> Clients:
-    return world.hub.openbanking.clients
+def clients(causeway: Causeway) -> Clients:
+    return causeway.hub.openbanking.clients
 
 
 def authenticate(user: Person, client_id: str, **changes: Any) -> Answer:
@@ -195,11 +195,13 @@ def test_the_history_shows_the_latest_50_changes(user: Person, clients: Clients)
     assert "→ Title 0 " not in user.text
 
 
-def test_production_allows_only_the_operator_to_change_authentication_and_security(world: World, user: Person) -> None:
-    world.hub.settings = world.hub.openbanking.clients._settings = replace(
-        world.hub.settings, stage="prod", public_url="https://hub.example"
+def test_production_allows_only_the_operator_to_change_authentication_and_security(
+    causeway: Causeway, user: Person
+) -> None:
+    causeway.hub.settings = causeway.hub.openbanking.clients._settings = replace(
+        causeway.hub.settings, stage="prod", public_url="https://hub.example"
     )
-    clients, client_id = world.hub.openbanking.clients, user.create_client(callback_urls="https://tpp.example/back")
+    clients, client_id = causeway.hub.openbanking.clients, user.create_client(callback_urls="https://tpp.example/back")
     before = clients.get(client_id)
     path = f"/clients/{client_id}/security"
 
@@ -218,7 +220,7 @@ def test_production_allows_only_the_operator_to_change_authentication_and_securi
 
 @pytest.mark.parametrize(("overlap", "lives"), [("0", 0), ("3600", 3600), ("86400", 86400), ("604800", 604800)])
 def test_a_new_client_secret_is_shown_once_and_the_old_one_ends_after_the_overlap(
-    world: World, user: Person, overlap: str, lives: int
+    causeway: Causeway, user: Person, overlap: str, lives: int
 ) -> None:
     client_id = user.create_client(secret="yes")
     old = secrets_of(user)["client-secret"]
@@ -231,18 +233,18 @@ def test_a_new_client_secret_is_shown_once_and_the_old_one_ends_after_the_overla
         assert user.post(f"/clients/{client_id}/security", token, form=fields).status == 200
         made.append(secrets_of(user)["client-secret"])
 
-    client, now = world.hub.openbanking.clients.get(client_id), world.clock.time()
+    client, now = causeway.hub.openbanking.clients.get(client_id), causeway.clock.time()
     assert made[0] == made[1] != old
     assert client.accepts_secret(made[0], now + lives)
     assert client.accepts_secret(old, now + lives - 1) == (lives > 0)
     assert not client.accepts_secret(old, now + lives)
     assert made[0] not in user.get(f"/clients/{client_id}/security").text
-    world.clock.advance(600)
+    causeway.clock.advance(600)
     assert user.post(f"/clients/{client_id}/security", token, form=fields).status == 400
     assert "cannot be shown again" in user.text
 
 
-def test_the_first_secret_of_a_client_has_no_overlap_choice(world: World, user: Person) -> None:
+def test_the_first_secret_of_a_client_has_no_overlap_choice(causeway: Causeway, user: Person) -> None:
     client_id = user.create_client()
     assert "<select" not in user.get(f"/clients/{client_id}/security").text.partition("Create a new secret")[2]
     fields = {"draft": user.hidden("draft"), "action": "rotate-secret", "overlap": user.hidden("overlap")}
@@ -252,8 +254,8 @@ def test_the_first_secret_of_a_client_has_no_overlap_choice(world: World, user: 
         assert user.post(f"/clients/{client_id}/security", token, form=fields).status == 200
         assert "The new secret is valid from now on." in user.text
         assert "The old one ends" not in user.text
-    assert world.hub.openbanking.clients.get(client_id).accepts_secret(
-        secrets_of(user)["client-secret"], world.clock.time()
+    assert causeway.hub.openbanking.clients.get(client_id).accepts_secret(
+        secrets_of(user)["client-secret"], causeway.clock.time()
     )
     assert "The old secret ends" in user.get(f"/clients/{client_id}/security").text
     user.post(f"/clients/{client_id}/security", action="rotate-secret", draft=user.hidden("draft"), overlap="3600")
@@ -267,19 +269,19 @@ def test_a_client_with_an_events_secret_has_an_overlap_choice(user: Person) -> N
 
 
 @pytest.mark.parametrize("overlap", ["", "60", "-1", "a week"])
-def test_an_unoffered_overlap_is_rejected(world: World, user: Person, overlap: str) -> None:
+def test_an_unoffered_overlap_is_rejected(causeway: Causeway, user: Person, overlap: str) -> None:
     client_id = user.create_client(secret="yes")
     old = secrets_of(user)["client-secret"]
     user.get(f"/clients/{client_id}/security")
     fields = {"draft": user.hidden("draft"), "action": "rotate-secret", "overlap": overlap}
 
     assert user.post(f"/clients/{client_id}/security", form=fields).status == 400
-    client = world.hub.openbanking.clients.get(client_id)
+    client = causeway.hub.openbanking.clients.get(client_id)
     assert len(client.secrets) == 1
-    assert client.accepts_secret(old, world.clock.time())
+    assert client.accepts_secret(old, causeway.clock.time())
 
 
-def test_a_new_events_secret_is_shown_once_and_becomes_the_first(world: World, user: Person) -> None:
+def test_a_new_events_secret_is_shown_once_and_becomes_the_first(causeway: Causeway, user: Person) -> None:
     client_id = user.create_client(events_url="https://a.example/")
     old = secrets_of(user)["events-secret"]
     user.get(f"/clients/{client_id}/security")
@@ -288,9 +290,9 @@ def test_a_new_events_secret_is_shown_once_and_becomes_the_first(world: World, u
 
     for _ in range(2):
         assert user.post(f"/clients/{client_id}/security", token, form=fields).status == 200
-        assert world.hub.openbanking.clients.events_secrets(world.hub.openbanking.clients.get(client_id)) == [
+        assert causeway.hub.openbanking.clients.events_secrets(causeway.hub.openbanking.clients.get(client_id)) == [
             secrets_of(user)["events-secret"],
             old,
         ]
-    world.clock.advance(600)
+    causeway.clock.advance(600)
     assert user.post(f"/clients/{client_id}/security", token, form=fields).status == 400

@@ -8,16 +8,16 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.openbanking.records.clients import Clients
+from tests.causeway import Causeway
 from tests.website.page_forms import CALLBACK, form_of, rename, save, secrets_of
 from tests.website.person import Person
-from tests.world import World
 
 EVENTS_URL = "https://a.example/"
 
 
 @pytest.fixture
-def clients(world: World) -> Clients:
-    return world.hub.openbanking.clients
+def clients(causeway: Causeway) -> Clients:
+    return causeway.hub.openbanking.clients
 
 
 def test_an_owner_changes_a_client_and_the_history_names_the_author(user: Person, clients: Clients, email: str) -> None:
@@ -182,8 +182,10 @@ def test_an_invalid_events_setting_shows_its_error_at_the_field(
 
 
 @pytest.mark.parametrize("page", ["settings", "security", "history"])
-def test_pages_of_another_users_client_return_404(world: World, user: Person, clients: Clients, page: str) -> None:
-    client_id, other = user.create_client(), Person.signed_in(world, "somebody@example.com")
+def test_pages_of_another_users_client_return_404(
+    causeway: Causeway, user: Person, clients: Clients, page: str
+) -> None:
+    client_id, other = user.create_client(), Person.signed_in(causeway, "somebody@example.com")
     before = clients.get(client_id)
 
     assert other.get(f"/clients/{client_id}/{page}").status == 404
@@ -226,12 +228,12 @@ def test_an_archived_client_shows_its_settings_without_forms(user: Person, clien
 
 
 def test_production_allows_only_the_operator_to_change_title_and_callback_of_an_active_client(
-    world: World, user: Person
+    causeway: Causeway, user: Person
 ) -> None:
-    world.hub.settings = world.hub.openbanking.clients._settings = replace(
-        world.hub.settings, stage="prod", public_url="https://hub.example"
+    causeway.hub.settings = causeway.hub.openbanking.clients._settings = replace(
+        causeway.hub.settings, stage="prod", public_url="https://hub.example"
     )
-    clients, urls = world.hub.openbanking.clients, "https://tpp.example/back"
+    clients, urls = causeway.hub.openbanking.clients, "https://tpp.example/back"
     client_id = user.create_client(callback_urls=urls)
     path = f"/clients/{client_id}/settings"
     assert rename(user, client_id, title="Before").status == 303

@@ -11,20 +11,20 @@ import pytest
 from chalicelib.openbanking.records.client_validation import InvalidClient
 from chalicelib.website.clients.client_page_views import TABS
 from chalicelib.website.clients.client_security_views import METHODS
+from tests.causeway import Causeway
 from tests.website.page_forms import CALLBACK, secrets_of
 from tests.website.person import Person
-from tests.world import World
 
 _CHANGES = ("deactivate", "activate", "test-event", "archive", "restore")
 
 
 @pytest.fixture
-def other(world: World) -> Person:
+def other(causeway: Causeway) -> Person:
     """Another user."""
-    return Person.signed_in(world, "somebody@example.com")
+    return Person.signed_in(causeway, "somebody@example.com")
 
 
-def test_a_new_client_has_the_values_of_the_form(world: World, user: Person, email: str) -> None:
+def test_a_new_client_has_the_values_of_the_form(causeway: Causeway, user: Person, email: str) -> None:
     client_id = user.create_client(
         "Budget Friend",
         callback_urls="https://tpp.example/back?x=1\r\n\r\n  https://two.example/back \r\n",
@@ -33,7 +33,7 @@ def test_a_new_client_has_the_values_of_the_form(world: World, user: Person, ema
         events_url="https://tpp.example/events",
     )
 
-    client = world.hub.openbanking.clients.get(client_id)
+    client = causeway.hub.openbanking.clients.get(client_id)
     assert client.owner == email
     assert client.title == "Budget Friend"
     assert client.active is True
@@ -42,8 +42,8 @@ def test_a_new_client_has_the_values_of_the_form(world: World, user: Person, ema
     assert client.registration_number == "PSDGB-FCA-1"
     shown = re.findall(r'<code id="(client-secret|events-secret)">([^<]+)</code>', user.last.text)
     assert [name for name, _ in shown] == ["client-secret", "events-secret"]
-    assert client.accepts_secret(shown[0][1], world.clock.time())
-    assert world.hub.openbanking.clients.events_secrets(client) == [shown[1][1]]
+    assert client.accepts_secret(shown[0][1], causeway.clock.time())
+    assert causeway.hub.openbanking.clients.events_secrets(client) == [shown[1][1]]
     assert user.last.headers["referrer-policy"] == "no-referrer"
 
 
@@ -56,13 +56,13 @@ def test_client_secrets_are_shown_once(user: Person) -> None:
     assert not [secret for secret in shown if secret in again]
 
 
-def test_the_client_page_shows_the_rate_limit(world: World, user: Person) -> None:
+def test_the_client_page_shows_the_rate_limit(causeway: Causeway, user: Person) -> None:
     client_id = user.create_client()
 
     user.get(f"/clients/{client_id}")
     assert "Limit of calls 60,000 a minute in each instance" in user.text
     assert "The default of the service" in user.text
-    world.hub.openbanking.clients.update(client_id, calls_per_minute=1200)
+    causeway.hub.openbanking.clients.update(client_id, calls_per_minute=1200)
     user.get(f"/clients/{client_id}")
     assert "Limit of calls 1,200 a minute in each instance" in user.text
     assert "The operator has set it for this client" in user.text
@@ -70,34 +70,36 @@ def test_the_client_page_shows_the_rate_limit(world: World, user: Person) -> Non
     assert "Calls a minute: none → 1200" in user.text
 
 
-def test_an_owner_cannot_change_the_rate_limit(world: World, user: Person, email: str) -> None:
+def test_an_owner_cannot_change_the_rate_limit(causeway: Causeway, user: Person, email: str) -> None:
     client_id = user.create_client()
     user.get(f"/clients/{client_id}/settings")
 
     user.post(f"/clients/{client_id}/settings", revision="0", action="general", title="New", calls_per_minute="1000000")
 
-    client = world.hub.openbanking.clients.get(client_id)
+    client = causeway.hub.openbanking.clients.get(client_id)
     assert client.calls_per_minute is None
     with pytest.raises(InvalidClient, match="only the operator"):
-        world.hub.openbanking.clients.update(client_id, owner=email, calls_per_minute=5)
+        causeway.hub.openbanking.clients.update(client_id, owner=email, calls_per_minute=5)
 
 
-def test_a_client_requires_only_a_title(world: World, user: Person) -> None:
-    client = world.hub.openbanking.clients.get(user.create_client())
+def test_a_client_requires_only_a_title(causeway: Causeway, user: Person) -> None:
+    client = causeway.hub.openbanking.clients.get(user.create_client())
 
     assert client.callback_url == CALLBACK
     assert client.registration_number == f"SANDBOX-{client.client_id[:8]}"
     assert (client.events_url, client.has_secret) == (None, False)
 
 
-def test_a_new_user_creates_a_client_and_opens_its_request_in_one_step(world: World, user: Person, email: str) -> None:
+def test_a_new_user_creates_a_client_and_opens_its_request_in_one_step(
+    causeway: Causeway, user: Person, email: str
+) -> None:
     user.get("/")
     fields = {name: user.hidden(name) for name in ("draft", "title", "active")}
     banks = re.findall(r'<option value="([A-Z0-9]+)">', user.last.text)
     assert "BETADEF1" in banks
     for _ in range(2):  # a second click opens the same request
         assert user.post("/clients/new", form={**fields, "authorize_at": "BETADEF1"}).status == 303
-        (client,) = world.hub.openbanking.clients.all(email)
+        (client,) = causeway.hub.openbanking.clients.all(email)
         assert client.active
         assert user.last.headers["location"] == f"/authorize?client_id={client.client_id}&bic=BETADEF1"
         user.follow()
@@ -115,8 +117,8 @@ def test_secrets_are_shown_before_the_authorize_page(user: Person) -> None:
     assert 'id="client-secret"' in answer.text
 
 
-def test_a_client_without_the_active_box_is_inactive(world: World, user: Person) -> None:
-    assert not world.hub.openbanking.clients.get(user.create_client(active=None)).active
+def test_a_client_without_the_active_box_is_inactive(causeway: Causeway, user: Person) -> None:
+    assert not causeway.hub.openbanking.clients.get(user.create_client(active=None)).active
 
 
 @pytest.mark.parametrize(
@@ -135,7 +137,7 @@ def test_a_client_without_the_active_box_is_inactive(world: World, user: Person)
     ],
 )
 def test_an_invalid_new_client_shows_its_error_at_the_field(
-    world: World, user: Person, email: str, fields: dict[str, Any], said: str
+    causeway: Causeway, user: Person, email: str, fields: dict[str, Any], said: str
 ) -> None:
     user.get("/clients/new")
     answer = user.post("/clients/new", **({"draft": user.hidden("draft"), "title": "Fine"} | fields))
@@ -145,12 +147,12 @@ def test_an_invalid_new_client_shows_its_error_at_the_field(
     assert f'id="{next(iter(fields))}-error"' in answer.text
     (focused,) = re.findall(r"<(?:input|textarea) [^>]*\bautofocus\b[^>]*>", answer.text)
     assert f'name="{next(iter(fields))}"' in focused
-    assert world.hub.openbanking.clients.all(email) == []
+    assert causeway.hub.openbanking.clients.all(email) == []
     assert "location" not in answer.headers
 
 
 def test_a_form_sent_twice_creates_one_client_and_shows_its_secrets_again(
-    world: World, user: Person, email: str
+    causeway: Causeway, user: Person, email: str
 ) -> None:
     user.get("/clients/new")
     draft, token = user.hidden("draft"), user.token
@@ -161,48 +163,50 @@ def test_a_form_sent_twice_creates_one_client_and_shows_its_secrets_again(
         )
         assert answer.status == 201
         seen.append(secrets_of(user))
-        world.clock.advance(1)
+        causeway.clock.advance(1)
 
     assert seen[0] == seen[1]
     assert "sent twice" in user.text
     assert len(seen[0]) == 3
-    assert len(world.hub.openbanking.clients.all(email)) == 1
-    world.clock.advance(600)
+    assert len(causeway.hub.openbanking.clients.all(email)) == 1
+    causeway.clock.advance(600)
     user.post("/clients/new", token, draft=draft, title="Once", secret="yes", events_url="https://a.example/")
     user.follow()
     assert "already been created" in user.text
     assert secrets_of(user) == {"client-id": seen[0]["client-id"]}
 
 
-def test_a_client_with_a_lost_answer_is_created_by_resending_the_form(world: World, user: Person, email: str) -> None:
+def test_a_client_with_a_lost_answer_is_created_by_resending_the_form(
+    causeway: Causeway, user: Person, email: str
+) -> None:
     user.get("/clients/new")
     draft, token = user.hidden("draft"), user.token
-    with world.answer_lost("put", applied=True):
+    with causeway.answer_lost("put", applied=True):
         assert user.post("/clients/new", token, draft=draft, title="Once", secret="yes").status == 503
     assert user.post("/clients/new", token, draft=draft, title="Once", secret="yes").status == 201
 
-    (client,) = world.hub.openbanking.clients.all(email)
-    assert client.accepts_secret(secrets_of(user)["client-secret"], world.clock.time())
+    (client,) = causeway.hub.openbanking.clients.all(email)
+    assert client.accepts_secret(secrets_of(user)["client-secret"], causeway.clock.time())
 
 
-def test_resending_the_form_does_not_show_a_rotated_secret(world: World, user: Person) -> None:
+def test_resending_the_form_does_not_show_a_rotated_secret(causeway: Causeway, user: Person) -> None:
     user.get("/clients/new")
     token = user.token
     fields = {"draft": user.hidden("draft"), "title": "Rotated", "events_url": "https://a.example/"}
     user.post("/clients/new", token, form=fields)
     client_id = secrets_of(user)["client-id"]
-    world.hub.openbanking.clients.rotate_events_secret(client_id, 0)
+    causeway.hub.openbanking.clients.rotate_events_secret(client_id, 0)
     user.post("/clients/new", token, form=fields)
 
     assert secrets_of(user) == {"client-id": client_id}
 
 
-def test_an_inactive_client_cannot_get_a_test_event(world: World, user: Person) -> None:
+def test_an_inactive_client_cannot_get_a_test_event(causeway: Causeway, user: Person) -> None:
     client_id = user.create_client(events_url="https://a.example/", active=None)
 
     assert "Send a test event" not in user.get(f"/clients/{client_id}").text
     assert user.post(f"/clients/{client_id}", action="test-event").status == 400
-    assert world.recorded() == []
+    assert causeway.recorded() == []
 
 
 def test_every_client_page_has_the_same_actions_and_labels(user: Person) -> None:
@@ -216,10 +220,10 @@ def test_every_client_page_has_the_same_actions_and_labels(user: Person) -> None
     assert f"Authentication {METHODS['']}" in user.text
 
 
-def test_client_id_and_secret_cannot_be_chosen_by_the_user(world: World, user: Person) -> None:
+def test_client_id_and_secret_cannot_be_chosen_by_the_user(causeway: Causeway, user: Person) -> None:
     made = []
     for owner in ("one@example.com", "two@example.com"):
-        person = Person.signed_in(world, owner)
+        person = Person.signed_in(causeway, owner)
         person.get("/clients/new")
         person.post("/clients/new", draft="0" * 30, title="Chosen", secret="yes", client_id="chosen")
         made.append(secrets_of(person))
@@ -244,7 +248,7 @@ def test_markup_and_template_syntax_in_a_title_are_escaped(user: Person) -> None
             assert title in user.text
 
 
-def test_another_users_client_returns_404(world: World, user: Person, other: Person) -> None:
+def test_another_users_client_returns_404(causeway: Causeway, user: Person, other: Person) -> None:
     client_id = user.create_client("Mine")
     other.create_client("Theirs")
 
@@ -254,7 +258,7 @@ def test_another_users_client_returns_404(world: World, user: Person, other: Per
         other.get(f"/deliveries?client_id={client_id}"),
     ]
     assert [answer.status for answer in answers] == [404] * 7
-    assert world.hub.openbanking.clients.get(client_id).active
+    assert causeway.hub.openbanking.clients.get(client_id).active
     assert "Mine" not in other.get("/clients").text
     assert "Mine" not in other.get(f"/authorize?client_id={client_id}&bic=ALPHGB21").text
 
@@ -265,21 +269,21 @@ def test_an_unknown_client_returns_404(user: Person, client_id: str) -> None:
     assert user.post(f"/clients/{client_id}", action="deactivate").status == 404
 
 
-def test_a_client_is_deactivated_and_activated(world: World, user: Person) -> None:
-    world.client = world.hub.openbanking.clients.get(user.create_client())
-    path = f"/clients/{world.client.client_id}"
+def test_a_client_is_deactivated_and_activated(causeway: Causeway, user: Person) -> None:
+    causeway.client = causeway.hub.openbanking.clients.get(user.create_client())
+    path = f"/clients/{causeway.client.client_id}"
 
     user.post(path, action="deactivate")
     user.follow()
     assert "no longer active" in user.text
-    assert world.tpp("GET", "/tpp/banks").status == 401
+    assert causeway.tpp("GET", "/tpp/banks").status == 401
     user.post(path, action="activate")
     user.follow()
     assert "active again" in user.text
-    assert world.tpp("GET", "/tpp/banks").status == 200
+    assert causeway.tpp("GET", "/tpp/banks").status == 200
 
 
-def test_deactivating_a_client_requires_a_confirmation(world: World, user: Person) -> None:
+def test_deactivating_a_client_requires_a_confirmation(causeway: Causeway, user: Person) -> None:
     client_id = user.create_client("Budget Friend")
     path = f"/clients/{client_id}"
     link = f"{path}?ask=deactivate"
@@ -289,25 +293,25 @@ def test_deactivating_a_client_requires_a_confirmation(world: World, user: Perso
     user.get(link)
     assert "Deactivate this client?" in user.text
     assert "You can reactivate it" in user.text
-    assert world.hub.openbanking.clients.get(client_id).active
+    assert causeway.hub.openbanking.clients.get(client_id).active
     user.post(path, action=user.hidden("action"))
-    assert not world.hub.openbanking.clients.get(client_id).active
+    assert not causeway.hub.openbanking.clients.get(client_id).active
     assert "Deactivate this client?" not in user.get(link).text
 
 
-def test_archiving_a_client_requires_a_confirmation_and_can_be_undone(world: World, user: Person) -> None:
-    world.client = world.hub.openbanking.clients.get(user.create_client("Budget Friend"))
-    client_id = world.client.client_id
+def test_archiving_a_client_requires_a_confirmation_and_can_be_undone(causeway: Causeway, user: Person) -> None:
+    causeway.client = causeway.hub.openbanking.clients.get(user.create_client("Budget Friend"))
+    client_id = causeway.client.client_id
     path = f"/clients/{client_id}"
 
     user.get(f"{path}?ask=archive")
     assert "Archive this client?" in user.text
-    assert world.hub.openbanking.clients.get(client_id).active
+    assert causeway.hub.openbanking.clients.get(client_id).active
     user.post(path, action=user.hidden("action"))
     user.follow()
     assert "The client is archived" in user.text
     assert "Archive this client?" not in user.get(f"{path}?ask=archive").text
-    assert world.tpp("GET", "/tpp/banks").status == 401
+    assert causeway.tpp("GET", "/tpp/banks").status == 401
 
     links = [path in user.get(place).text for place in ("/clients", "/clients?active=no", "/clients?active=archived")]
     assert links == [False, False, True]
@@ -320,22 +324,22 @@ def test_archiving_a_client_requires_a_confirmation_and_can_be_undone(world: Wor
     user.post(path, action="restore")
     user.follow()
     assert "The client is restored." in user.text
-    assert not world.hub.openbanking.clients.get(client_id).active
+    assert not causeway.hub.openbanking.clients.get(client_id).active
     user.post(path, action="activate")
-    assert world.tpp("GET", "/tpp/banks").status == 200
+    assert causeway.tpp("GET", "/tpp/banks").status == 200
     assert path in user.get("/clients").text
 
 
-def test_in_production_an_owner_archives_and_the_operator_restores(world: World, user: Person) -> None:
+def test_in_production_an_owner_archives_and_the_operator_restores(causeway: Causeway, user: Person) -> None:
     client_id = user.create_client()
-    world.hub.settings = replace(world.hub.settings, stage="prod", public_url="https://hub.example")
+    causeway.hub.settings = replace(causeway.hub.settings, stage="prod", public_url="https://hub.example")
     path = f"/clients/{client_id}"
 
     user.post(path, action="archive")
     user.follow()
     assert f"only the operator can restore it: .venv/bin/python -m infra.admin clients restore {client_id}" in user.text
     assert user.post(path, action="restore").status == 400
-    assert world.hub.openbanking.clients.get(client_id).is_archived
+    assert causeway.hub.openbanking.clients.get(client_id).is_archived
 
 
 def test_the_confirmation_page_of_another_users_client_returns_404(user: Person, other: Person) -> None:
@@ -344,28 +348,28 @@ def test_the_confirmation_page_of_another_users_client_returns_404(user: Person,
     assert [other.get(f"/clients/{client_id}?ask={what}").status for what in ("deactivate", "archive")] == [404, 404]
 
 
-def test_production_allows_only_the_operator_to_activate_and_number_clients(world: World, user: Person) -> None:
-    world.hub.settings = replace(world.hub.settings, stage="prod", public_url="https://hub.example")
+def test_production_allows_only_the_operator_to_activate_and_number_clients(causeway: Causeway, user: Person) -> None:
+    causeway.hub.settings = replace(causeway.hub.settings, stage="prod", public_url="https://hub.example")
     client_id = user.create_client(
         registration_number="PSDGB-FCA-1", callback_urls="https://tpp.example/back", active="yes"
     )
 
-    client = world.hub.openbanking.clients.get(client_id)
+    client = causeway.hub.openbanking.clients.get(client_id)
     assert not client.active
     assert client.registration_number != "PSDGB-FCA-1"
     assert user.post(f"/clients/{client_id}", action="activate").status == 400
-    assert not world.hub.openbanking.clients.get(client_id).active
+    assert not causeway.hub.openbanking.clients.get(client_id).active
     user.get(f"/clients/{client_id}")
     assert f"clients activate {client_id}" in user.text
     assert 'value="activate"' not in user.last.text
     assert 'name="registration_number"' not in user.get("/clients/new").text
 
 
-def test_a_form_resent_with_another_title_creates_a_second_client(world: World, user: Person, email: str) -> None:
+def test_a_form_resent_with_another_title_creates_a_second_client(causeway: Causeway, user: Person, email: str) -> None:
     user.get("/clients/new")
     draft, token = user.hidden("draft"), user.token
     for title in ("First", "Second", "Second"):
         assert user.post("/clients/new", token, draft=draft, title=title, active="yes").status == 201
         assert f"<h1>{title}</h1>" in user.last.text
 
-    assert sorted(client.title for client in world.hub.openbanking.clients.all(email)) == ["First", "Second"]
+    assert sorted(client.title for client in causeway.hub.openbanking.clients.all(email)) == ["First", "Second"]

@@ -11,31 +11,31 @@ import pytest
 from chalicelib.openbanking.flows.consent.tokens import end_consent
 from chalicelib.openbanking.protocol.tpp_calls import ConsentsQuery
 from chalicelib.openbanking.records.consents import Consent
+from tests.causeway import IBAN, Causeway
 from tests.dynamodb_calls import counted
 from tests.website.person import Person
-from tests.world import IBAN, World
 
 DAY = 24 * 3600
 SESSION = "BatchGetItem"
 
 
 @pytest.fixture
-def client_id(world: World, user: Person) -> str:
-    """The world's client, owned by the user, with its events going to the world's receiver."""
-    client_id = user.create_client("Budget Friend", events_url=world.receiver.url)
-    world.client = world.hub.openbanking.clients.get(client_id)
+def client_id(causeway: Causeway, user: Person) -> str:
+    """The service's client, owned by the user, with its events going to the service's receiver."""
+    client_id = user.create_client("Budget Friend", events_url=causeway.receiver.url)
+    causeway.client = causeway.hub.openbanking.clients.get(client_id)
     return client_id
 
 
-def approved(world: World, version: int = 1, **members: object) -> str:
+def approved(causeway: Causeway, version: int = 1, **members: object) -> str:
     """The id of a new consent."""
-    return world.approve(version, **members).bank_token.partition(".")[0]
+    return causeway.approve(version, **members).bank_token.partition(".")[0]
 
 
-def approved_for(world: World, **identifiers: list[str]) -> str:
+def approved_for(causeway: Causeway, **identifiers: list[str]) -> str:
     """The id of a new consent for the accounts that the bank names by these identifiers."""
-    asked = world.authorize(1)
-    answer = world.bank(1, "/consent", world.consent_body(1, asked["redirect_url"]) | identifiers)
+    asked = causeway.authorize(1)
+    answer = causeway.bank(1, "/consent", causeway.consent_body(1, asked["redirect_url"]) | identifiers)
     consent_id: str = answer.body["access_token"].partition(".")[0]
     return consent_id
 
@@ -51,14 +51,14 @@ def link(user: Person, rel: str) -> str:
     return html.unescape(found[1]) if found else ""
 
 
-def stored(world: World, consent_id: str) -> Consent:
-    consent = world.hub.openbanking.consent_list.find(consent_id)
+def stored(causeway: Causeway, consent_id: str) -> Consent:
+    consent = causeway.hub.openbanking.consent_list.find(consent_id)
     assert consent is not None
     return consent
 
 
-def state(world: World, consent_id: str) -> str:
-    return stored(world, consent_id).state(world.clock.time())
+def state(causeway: Causeway, consent_id: str) -> str:
+    return stored(causeway, consent_id).state(causeway.clock.time())
 
 
 def test_the_consent_list_of_a_user_without_a_client_shows_a_message(user: Person) -> None:
@@ -72,10 +72,12 @@ def test_a_client_without_consents_gets_a_link_to_request_one(user: Person, clie
     assert f'href="/authorize?client_id={client_id}"' in user.last.text
 
 
-def test_consents_are_listed_newest_first_with_expiry_and_last_use(world: World, user: Person, client_id: str) -> None:
-    used = world.tokens(1)["consent_id"]
-    world.clock.advance(60)
-    unused = approved(world, 2)
+def test_consents_are_listed_newest_first_with_expiry_and_last_use(
+    causeway: Causeway, user: Person, client_id: str
+) -> None:
+    used = causeway.tokens(1)["consent_id"]
+    causeway.clock.advance(60)
+    unused = approved(causeway, 2)
 
     assert listed(user) == [unused, used]
     first, second = user.text.split(unused)[1].split(used)
@@ -84,9 +86,9 @@ def test_consents_are_listed_newest_first_with_expiry_and_last_use(world: World,
     assert second.split("29 Aug 2026")[1].startswith(" 2 Mar 2026 ")
 
 
-def test_consents_are_filtered_by_client_bank_and_status(world: World, user: Person, client_id: str) -> None:
-    first, second = approved(world, 1), approved(world, 2)
-    world.hub.openbanking.call(end_consent, stored(world, second), by="bank")
+def test_consents_are_filtered_by_client_bank_and_status(causeway: Causeway, user: Person, client_id: str) -> None:
+    first, second = approved(causeway, 1), approved(causeway, 2)
+    causeway.hub.openbanking.call(end_consent, stored(causeway, second), by="bank")
     other = user.create_client("Another")
 
     assert set(listed(user, client_id=client_id)) == {first, second}
@@ -97,8 +99,8 @@ def test_consents_are_filtered_by_client_bank_and_status(world: World, user: Per
     assert listed(user, client_id=other) == []
 
 
-def test_21_consents_are_listed_on_two_pages(world: World, user: Person, client_id: str) -> None:
-    ids = [approved(world) for _ in range(21)]
+def test_21_consents_are_listed_on_two_pages(causeway: Causeway, user: Person, client_id: str) -> None:
+    ids = [approved(causeway) for _ in range(21)]
     first = listed(user)
     older = link(user, "next")
     assert (len(first), link(user, "prev")) == (20, "")
@@ -117,11 +119,11 @@ def test_an_invalid_consent_filter_returns_404(user: Person, client_id: str, que
 
 
 def test_the_consent_page_shows_accounts_scopes_expiry_last_use_and_deliveries(
-    world: World, user: Person, client_id: str
+    causeway: Causeway, user: Person, client_id: str
 ) -> None:
-    consent_id = world.tokens(1)["consent_id"]
-    for delivery in world.recorded("event"):
-        world.hub.delivery.worker.attempt(delivery.delivery_id)
+    consent_id = causeway.tokens(1)["consent_id"]
+    for delivery in causeway.recorded("event"):
+        causeway.hub.delivery.worker.attempt(delivery.delivery_id)
     user.get(f"/consents/{consent_id}")
 
     assert "Consent at Bank of version 1 authorised" in user.text
@@ -133,77 +135,79 @@ def test_the_consent_page_shows_accounts_scopes_expiry_last_use_and_deliveries(
     assert re.search(r"consent\.authorised Event delivered", user.text)
 
 
-def test_a_consent_has_a_row_for_each_account_if_the_ids_match(world: World, user: Person, client_id: str) -> None:
+def test_a_consent_has_a_row_for_each_account_if_the_ids_match(
+    causeway: Causeway, user: Person, client_id: str
+) -> None:
     second = "DE89370400440532013000"
-    user.get(f"/consents/{approved_for(world, ibans=[IBAN, second], account_ids=['a-1', 'a-2'])}")
+    user.get(f"/consents/{approved_for(causeway, ibans=[IBAN, second], account_ids=['a-1', 'a-2'])}")
     assert f"IBAN Account id {IBAN} a-1 {second} a-2" in user.text
 
-    user.get(f"/consents/{approved_for(world, ibans=[IBAN, second], account_ids=['a-1'])}")
+    user.get(f"/consents/{approved_for(causeway, ibans=[IBAN, second], account_ids=['a-1'])}")
     assert f"IBAN {IBAN} {second} Account id a-1" in user.text
 
 
-def test_a_consent_page_lists_only_its_own_deliveries(world: World, user: Person, client_id: str) -> None:
-    first = approved(world)
-    world.clock.advance(1)
-    approved(world)
+def test_a_consent_page_lists_only_its_own_deliveries(causeway: Causeway, user: Person, client_id: str) -> None:
+    first = approved(causeway)
+    causeway.clock.advance(1)
+    approved(causeway)
     user.get(f"/consents/{first}")
 
     assert user.text.count("consent.authorised Event") == 1
 
 
 def test_ending_a_consent_requires_a_confirmation_and_notifies_bank_and_client(
-    world: World, user: Person, client_id: str
+    causeway: Causeway, user: Person, client_id: str
 ) -> None:
-    tokens = world.tokens(1)
+    tokens = causeway.tokens(1)
     path = f"/consents/{tokens['consent_id']}"
     user.get(path)
     assert "End this consent" in user.text
     user.get(f"{path}?ask=end")
     assert "End this consent?" in user.text
-    assert state(world, tokens["consent_id"]) == "authorised"
+    assert state(causeway, tokens["consent_id"]) == "authorised"
     user.post(path)
     user.follow()
 
     assert "The consent has ended." in user.text
     assert "by the client, or here by its owner" in user.text
     assert "End this consent" not in user.text
-    assert state(world, tokens["consent_id"]) == "revoked"
-    assert [delivery.topic for delivery in world.recorded("event")].count("consent.revoked") == 1
-    assert len(world.recorded("revoke_token")) == 1
-    assert world.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 401
+    assert state(causeway, tokens["consent_id"]) == "revoked"
+    assert [delivery.topic for delivery in causeway.recorded("event")].count("consent.revoked") == 1
+    assert len(causeway.recorded("revoke_token")) == 1
+    assert causeway.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 401
 
 
-def test_a_form_sent_twice_ends_a_consent_once(world: World, user: Person, client_id: str) -> None:
-    path = f"/consents/{approved(world)}"
+def test_a_form_sent_twice_ends_a_consent_once(causeway: Causeway, user: Person, client_id: str) -> None:
+    path = f"/consents/{approved(causeway)}"
     user.get(path)
     token = user.token
     answers = [user.post(path, token).status for _ in range(2)]
 
     assert answers == [303, 303]
-    assert len(world.recorded("revoke_token")) == 1
+    assert len(causeway.recorded("revoke_token")) == 1
 
 
-def test_an_expired_consent_cannot_be_ended(world: World, user: Person, email: str, client_id: str) -> None:
-    consent_id = approved(world)
-    world.clock.advance(181 * DAY)
-    user = Person.signed_in(world, email)
+def test_an_expired_consent_cannot_be_ended(causeway: Causeway, user: Person, email: str, client_id: str) -> None:
+    consent_id = approved(causeway)
+    causeway.clock.advance(181 * DAY)
+    user = Person.signed_in(causeway, email)
     user.get(f"/consents/{consent_id}?ask=end")
 
     assert "Consent at Bank of version 1 expired" in user.text
     assert "End this consent" not in user.text
     assert user.post(f"/consents/{consent_id}").status == 303
-    assert state(world, consent_id) == "expired"
+    assert state(causeway, consent_id) == "expired"
 
 
-def test_a_consent_of_another_users_client_returns_404(world: World, user: Person, client_id: str) -> None:
-    consent_id = approved(world)
-    other = Person.signed_in(world, "other@example.com")
+def test_a_consent_of_another_users_client_returns_404(causeway: Causeway, user: Person, client_id: str) -> None:
+    consent_id = approved(causeway)
+    other = Person.signed_in(causeway, "other@example.com")
     other.create_client()
 
     assert other.get(f"/consents/{consent_id}").status == 404
     assert other.get(f"/consents?client_id={client_id}").status == 404
     assert other.post(f"/consents/{consent_id}").status == 404
-    assert state(world, consent_id) == "authorised"
+    assert state(causeway, consent_id) == "authorised"
 
 
 @pytest.mark.parametrize("consent_id", ["nothing", "x" * 3000])
@@ -211,18 +215,18 @@ def test_an_unknown_consent_returns_404(user: Person, consent_id: str) -> None:
     assert user.get(f"/consents/{consent_id}").status == 404
 
 
-def test_a_consent_of_an_inactive_client_can_be_ended(world: World, user: Person, client_id: str) -> None:
-    consent_id = approved(world)
-    world.hub.openbanking.clients.deactivate(client_id)
+def test_a_consent_of_an_inactive_client_can_be_ended(causeway: Causeway, user: Person, client_id: str) -> None:
+    consent_id = approved(causeway)
+    causeway.hub.openbanking.clients.deactivate(client_id)
     user.get(f"/consents/{consent_id}")
     user.post(f"/consents/{consent_id}")
 
-    assert state(world, consent_id) == "revoked"
+    assert state(causeway, consent_id) == "revoked"
 
 
-def test_pages_of_an_archived_client_link_to_its_consents(world: World, user: Person, client_id: str) -> None:
-    consent_id = approved(world)
-    world.hub.openbanking.clients.archive(client_id)
+def test_pages_of_an_archived_client_link_to_its_consents(causeway: Causeway, user: Person, client_id: str) -> None:
+    consent_id = approved(causeway)
+    causeway.hub.openbanking.clients.archive(client_id)
     link = f'href="/consents?client_id={client_id}"'
     for page in (f"/clients/{client_id}/activity", f"/consents/{consent_id}"):
         assert link in user.get(page).text
@@ -232,27 +236,27 @@ def test_pages_of_an_archived_client_link_to_its_consents(world: World, user: Pe
     assert "Request a consent" not in user.text
 
 
-def test_an_unknown_client_returns_404_for_a_user_without_clients(world: World, user: Person) -> None:
+def test_an_unknown_client_returns_404_for_a_user_without_clients(causeway: Causeway, user: Person) -> None:
     assert [user.get(f"{place}?client_id=nothing").status for place in ("/consents", "/deliveries")] == [404, 404]
     assert [user.get(place).status for place in ("/consents", "/deliveries")] == [200, 200]
 
 
-def test_the_consent_list_takes_a_constant_number_of_calls(world: World, user: Person, client_id: str) -> None:
+def test_the_consent_list_takes_a_constant_number_of_calls(causeway: Causeway, user: Person, client_id: str) -> None:
     user.get("/consents")
     for _ in range(45):
-        approved(world)
-    with counted(world) as calls:
+        approved(causeway)
+    with counted(causeway) as calls:
         user.get(f"/consents?client_id={client_id}")
 
     assert calls == [SESSION, "Query", "Query", "BatchGetItem"]
-    page = world.hub.openbanking.consent_list.page(client_id, ConsentsQuery())
+    page = causeway.hub.openbanking.consent_list.page(client_id, ConsentsQuery())
     assert len(page.consents) == 20
 
 
-def test_a_consent_page_takes_a_constant_number_of_calls(world: World, user: Person, client_id: str) -> None:
-    consent_id = approved(world)
+def test_a_consent_page_takes_a_constant_number_of_calls(causeway: Causeway, user: Person, client_id: str) -> None:
+    consent_id = approved(causeway)
     user.get("/consents")
-    with counted(world) as calls:
+    with counted(causeway) as calls:
         user.get(f"/consents/{consent_id}")
 
     assert calls == [SESSION, "BatchGetItem", "BatchGetItem", *["Query"] * 8, "BatchGetItem"]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from tests.causeway import Causeway
 from tests.website.person import Person
-from tests.world import World
 
 
-def send(world: World) -> None:
+def send(causeway: Causeway) -> None:
     """Make the next attempt at everything that is due."""
-    for delivery in world.recorded():
+    for delivery in causeway.recorded():
         if delivery.state == "due":
-            world.hub.delivery.worker.attempt(delivery.delivery_id)
+            causeway.hub.delivery.worker.attempt(delivery.delivery_id)
 
 
 def send_test_event(user: Person, client_id: str) -> str:

@@ -13,18 +13,18 @@ from chalicelib.foundation.http.outbound import Reply
 from chalicelib.website.events.event_inspection import DETAILED
 from chalicelib.website.pages import CLIENT_COOKIE
 from chalicelib.website.records.attempts import LIMITS, count_attempt
+from tests.causeway import Answer, Causeway
 from tests.dynamodb_calls import counted
 from tests.website.events.deliveries import send, send_test_event
 from tests.website.page_forms import rename
 from tests.website.person import Person
-from tests.world import Answer, World
 
 
 @pytest.fixture
-def client_id(world: World, user: Person) -> str:
-    """The world's client, owned by the user, with its events going to the world's receiver."""
-    client_id = user.create_client("Eventful", events_url=world.receiver.url)
-    world.client = world.hub.openbanking.clients.get(client_id)
+def client_id(causeway: Causeway, user: Person) -> str:
+    """The service's client, owned by the user, with its events going to the service's receiver."""
+    client_id = user.create_client("Eventful", events_url=causeway.receiver.url)
+    causeway.client = causeway.hub.openbanking.clients.get(client_id)
     return client_id
 
 
@@ -34,26 +34,28 @@ def test_the_delivery_list_of_a_user_without_a_client_shows_a_message(user: Pers
     assert "You have no clients yet" in user.text
 
 
-def test_a_test_event_is_sent_and_shown_as_delivered(world: World, user: Person, client_id: str) -> None:
+def test_a_test_event_is_sent_and_shown_as_delivered(causeway: Causeway, user: Person, client_id: str) -> None:
     path = send_test_event(user, client_id)
     user.get(f"/deliveries?client_id={client_id}")
     assert "due" in user.text
-    send(world)
+    send(causeway)
     user.get("/deliveries")
 
-    assert [event["type"] for event in world.receiver.events] == ["test"]
+    assert [event["type"] for event in causeway.receiver.events] == ["test"]
     assert re.search(r"test Event delivered 1 \d+ ms 204", user.text)
     user.get(path)
     assert "status 204" in user.text
     assert '"message" : "This is a test."' in user.text
 
 
-def test_a_failed_attempt_shows_status_answer_and_next_attempt(world: World, user: Person, client_id: str) -> None:
-    world.receiver.answers = [
+def test_a_failed_attempt_shows_status_answer_and_next_attempt(
+    causeway: Causeway, user: Person, client_id: str
+) -> None:
+    causeway.receiver.answers = [
         Reply(503, b"<b>words of the receiver</b>", {"Set-Cookie": "secret=cookie", "Server": "nginx"}, 0.2)
     ]
     path = send_test_event(user, client_id)
-    send(world)
+    send(causeway)
     user.get("/deliveries")
 
     assert re.search(r"due 1 \d+ ms 503 in \d seconds?", user.text)
@@ -76,25 +78,25 @@ def progress(user: Person) -> str:
     return found[2]
 
 
-def test_the_event_page_refreshes_until_the_delivery_is_final(world: World, user: Person, client_id: str) -> None:
-    world.receiver.answers = [Reply(503, b"busy", {}, 0.2)]
+def test_the_event_page_refreshes_until_the_delivery_is_final(causeway: Causeway, user: Person, client_id: str) -> None:
+    causeway.receiver.answers = [Reply(503, b"busy", {}, 0.2)]
     path = send_test_event(user, client_id)
     user.get(path)
     assert f'<noscript>, if JavaScript is enabled. <a href="{path}">Reload</a></noscript>' in user.last.text
     seen = [progress(user)]
-    world.clock.advance(1)
+    causeway.clock.advance(1)
     assert user.get(f"{path}?format=json").body == {"state": seen[0]}
-    (delivery,) = world.recorded("event")
-    attempt = world.hub.delivery.worker.begin(delivery.delivery_id)
+    (delivery,) = causeway.recorded("event")
+    attempt = causeway.hub.delivery.worker.begin(delivery.delivery_id)
     assert attempt is not None
     user.get(path)
     assert "An attempt is running" in user.text
     seen.append(progress(user))
-    world.hub.delivery.worker.carry_out(attempt)
+    causeway.hub.delivery.worker.carry_out(attempt)
     user.get(path)
     seen.append(progress(user))
-    world.clock.advance(60)
-    send(world)
+    causeway.clock.advance(60)
+    send(causeway)
     user.get(path)
 
     assert len(set(seen)) == 3
@@ -105,31 +107,31 @@ def test_the_event_page_refreshes_until_the_delivery_is_final(world: World, user
     assert progress(user)
 
 
-def test_the_state_of_an_event_is_returned_to_its_owner_only(world: World, user: Person, client_id: str) -> None:
+def test_the_state_of_an_event_is_returned_to_its_owner_only(causeway: Causeway, user: Person, client_id: str) -> None:
     path = send_test_event(user, client_id)
 
-    assert Person.signed_in(world, "other@example.com").get(f"{path}?format=json").status == 404
-    assert Person(world).get(f"{path}?format=json").status == 303
+    assert Person.signed_in(causeway, "other@example.com").get(f"{path}?format=json").status == 404
+    assert Person(causeway).get(f"{path}?format=json").status == 303
 
 
-def test_an_event_can_be_resent(world: World, user: Person, client_id: str) -> None:
+def test_an_event_can_be_resent(causeway: Causeway, user: Person, client_id: str) -> None:
     path = send_test_event(user, client_id)
-    send(world)
+    send(causeway)
     user.get(path)
     user.post(path)
     user.follow()
     assert "being sent again" in user.text
-    send(world)
+    send(causeway)
 
-    assert len(world.receiver.received) == 2
-    assert len({sent.headers["webhook-id"] for sent in world.receiver.received}) == 1
+    assert len(causeway.receiver.received) == 2
+    assert len({sent.headers["webhook-id"] for sent in causeway.receiver.received}) == 1
 
 
-def test_an_asynchronous_call_is_shown_and_cannot_be_resent(world: World, user: Person, client_id: str) -> None:
-    world.banks[1].answers["/accounts"] = lambda sent: {"status": "success", "accounts": []}
-    bearer = world.tokens(1)["access_token"]
-    accepted = world.tpp("GET", "/tpp/accounts", bearer=bearer, headers={"prefer": "respond-async"})
-    send(world)
+def test_an_asynchronous_call_is_shown_and_cannot_be_resent(causeway: Causeway, user: Person, client_id: str) -> None:
+    causeway.banks[1].answers["/accounts"] = lambda sent: {"status": "success", "accounts": []}
+    bearer = causeway.tokens(1)["access_token"]
+    accepted = causeway.tpp("GET", "/tpp/accounts", bearer=bearer, headers={"prefer": "respond-async"})
+    send(causeway)
     user.get("/deliveries")
     path = f"/deliveries/{accepted.body['request_id']}"
 
@@ -146,37 +148,37 @@ def test_an_asynchronous_call_is_shown_and_cannot_be_resent(world: World, user: 
 
 @pytest.mark.parametrize("arrives", [True, False])
 def test_resending_an_event_during_an_attempt_reads_its_state_again(
-    world: World, user: Person, client_id: str, monkeypatch: pytest.MonkeyPatch, arrives: bool
+    causeway: Causeway, user: Person, client_id: str, monkeypatch: pytest.MonkeyPatch, arrives: bool
 ) -> None:
     send_test_event(user, client_id)
-    (delivery,) = world.recorded("event")
+    (delivery,) = causeway.recorded("event")
     user.get(f"/deliveries/{delivery.delivery_id}")
-    attempt = world.hub.delivery.worker.begin(delivery.delivery_id)
+    attempt = causeway.hub.delivery.worker.begin(delivery.delivery_id)
     assert attempt is not None
-    world.receiver.answers = [] if arrives else [Reply(503, b"", {}, 0)]
-    monkeypatch.setattr(world.hub.store, "_pause", lambda seconds: world.hub.delivery.worker.carry_out(attempt))
+    causeway.receiver.answers = [] if arrives else [Reply(503, b"", {}, 0)]
+    monkeypatch.setattr(causeway.hub.store, "_pause", lambda seconds: causeway.hub.delivery.worker.carry_out(attempt))
 
     user.get(user.post(f"/deliveries/{delivery.delivery_id}").headers["location"])
 
     assert ("It has just been delivered" if arrives else "It is being sent again") in user.text
     assert ('class="toast plain"' in user.last.text) is arrives, "nothing was done, so nothing succeeded"
-    assert world.delivery(delivery.delivery_id).due_at == (None if arrives else world.clock.time())
+    assert causeway.delivery(delivery.delivery_id).due_at == (None if arrives else causeway.clock.time())
 
 
-def test_deliveries_are_filtered_by_state(world: World, user: Person, client_id: str) -> None:
+def test_deliveries_are_filtered_by_state(causeway: Causeway, user: Person, client_id: str) -> None:
     send_test_event(user, client_id)
-    send(world)
+    send(causeway)
     user.get(f"/deliveries?client_id={client_id}&state=delivered")
     assert "delivered 1" in user.text
     user.get(f"/deliveries?client_id={client_id}&state=failed")
     assert "There is nothing here" in user.text
 
 
-def test_events_are_filtered_by_type_and_time(world: World, user: Person, client_id: str) -> None:
+def test_events_are_filtered_by_type_and_time(causeway: Causeway, user: Person, client_id: str) -> None:
     send_test_event(user, client_id)
-    now = timestamp(world.clock.time())[:16]
-    world.clock.advance(3600)
-    later = timestamp(world.clock.time())[:16]
+    now = timestamp(causeway.clock.time())[:16]
+    causeway.clock.advance(3600)
+    later = timestamp(causeway.clock.time())[:16]
 
     def rows(**fields: str) -> int:
         user.get(f"/deliveries?{urlencode({'client_id': client_id, **fields})}")
@@ -195,9 +197,9 @@ def test_an_invalid_time_filter_returns_400_at_its_field(user: Person, client_id
     assert 'value="2026-03-01T10:00"' in answer.text
 
 
-def test_a_polled_event_is_listed_and_shown(world: World, user: Person) -> None:
+def test_a_polled_event_is_listed_and_shown(causeway: Causeway, user: Person) -> None:
     client_id = user.create_client("Polls")
-    world.hub.openbanking.clients.update(client_id, events="poll")
+    causeway.hub.openbanking.clients.update(client_id, events="poll")
     user.post(f"/clients/{client_id}", action="test-event")
     user.get(f"/deliveries?client_id={client_id}&state=recorded")
     assert "Event for fetching" in user.text
@@ -213,7 +215,7 @@ def test_a_polled_event_is_listed_and_shown(world: World, user: Person) -> None:
     assert user.get(path.replace("at=", "at=9")).status == 404
     for at in ("x", "\u0661", "", "1-2"):
         assert user.get(re.sub("at=[0-9]+", f"at={quote(at)}", path)).status == 404
-    other = Person.signed_in(world, "other@example.com")
+    other = Person.signed_in(causeway, "other@example.com")
     assert other.get(path).status == 404
 
 
@@ -230,7 +232,9 @@ def cursor(answer: Answer) -> str:
     return found[1]
 
 
-def test_the_latest_rows_are_returned_again_after_a_change_only(world: World, user: Person, client_id: str) -> None:
+def test_the_latest_rows_are_returned_again_after_a_change_only(
+    causeway: Causeway, user: Person, client_id: str
+) -> None:
     first = latest(user, client_id)
     assert (first.status, "<tr" in first.text, "<html" in first.text) == (200, False, False)
     assert latest(user, client_id, cursor(first)).status == 204
@@ -239,10 +243,10 @@ def test_the_latest_rows_are_returned_again_after_a_change_only(world: World, us
     second = latest(user, client_id, cursor(first))
     assert "due" in user.text
     assert cursor(user.get(f"/deliveries?client_id={client_id}")) == cursor(second)
-    world.clock.advance(1)
+    causeway.clock.advance(1)
     assert latest(user, client_id, cursor(second)).status == 204
 
-    send(world)
+    send(causeway)
     third = latest(user, client_id, cursor(second))
     assert "delivered" in user.text
     assert latest(user, client_id, cursor(third)).status == 204
@@ -257,14 +261,14 @@ def test_the_latest_rows_keep_the_notice_for_the_next_page(user: Person, client_
     assert "on its way" in user.text
 
 
-def test_the_latest_rows_are_returned_to_the_owner_only(world: World, user: Person, client_id: str) -> None:
-    assert latest(Person.signed_in(world, "other@example.com"), client_id).status == 404
-    assert latest(Person(world), client_id).status == 303
+def test_the_latest_rows_are_returned_to_the_owner_only(causeway: Causeway, user: Person, client_id: str) -> None:
+    assert latest(Person.signed_in(causeway, "other@example.com"), client_id).status == 404
+    assert latest(Person(causeway), client_id).status == 303
 
 
-def test_26_deliveries_are_listed_on_two_pages(world: World, user: Person, client_id: str) -> None:
+def test_26_deliveries_are_listed_on_two_pages(causeway: Causeway, user: Person, client_id: str) -> None:
     for _ in range(26):
-        world.hub.openbanking.tpp_events.send_test(world.client)
+        causeway.hub.openbanking.tpp_events.send_test(causeway.client)
     user.get("/deliveries")
     older = re.search(r'href="([^"]+)" rel="next"', user.last.text)
     assert (user.last.text.count('data-label="Recorded"'), older is not None) == (25, True)
@@ -275,23 +279,23 @@ def test_26_deliveries_are_listed_on_two_pages(world: World, user: Person, clien
     assert user.get("/deliveries?before=x").status == 200
 
 
-def test_deliveries_of_another_users_client_return_404(world: World, user: Person, client_id: str) -> None:
+def test_deliveries_of_another_users_client_return_404(causeway: Causeway, user: Person, client_id: str) -> None:
     path = send_test_event(user, client_id)
-    other = Person.signed_in(world, "other@example.com")
+    other = Person.signed_in(causeway, "other@example.com")
     other.create_client()
 
     assert other.get(f"/deliveries?client_id={client_id}").status == 404
     assert other.get(path).status == 404
     assert other.post(path).status == 404
-    assert world.delivery(path.rpartition("/")[2]).attempts == 0
+    assert causeway.delivery(path.rpartition("/")[2]).attempts == 0
 
 
 def test_notices_to_the_bank_are_hidden_from_the_owner_of_the_client(
-    world: World, user: Person, client_id: str
+    causeway: Causeway, user: Person, client_id: str
 ) -> None:
-    bearer = world.tokens(1)["access_token"]
-    world.tpp("POST", "/tpp/token/revoke", {"token": bearer})
-    (notice,) = world.recorded("revoke_token")
+    bearer = causeway.tokens(1)["access_token"]
+    causeway.tpp("POST", "/tpp/token/revoke", {"token": bearer})
+    (notice,) = causeway.recorded("revoke_token")
     user.get("/deliveries")
 
     assert "consent.revoked" in user.text
@@ -309,9 +313,9 @@ def test_a_client_without_an_events_url_cannot_get_a_test_event(user: Person) ->
     assert "It has no Events URL" in user.text
 
 
-def test_a_polling_client_gets_a_test_event_and_stays_polling_after_a_change(world: World, user: Person) -> None:
+def test_a_polling_client_gets_a_test_event_and_stays_polling_after_a_change(causeway: Causeway, user: Person) -> None:
     client_id = user.create_client("Polls")
-    clients = world.hub.openbanking.clients
+    clients = causeway.hub.openbanking.clients
     clients.update(client_id, events="poll")
 
     user.get(f"/clients/{client_id}")
@@ -326,39 +330,39 @@ def test_a_polling_client_gets_a_test_event_and_stays_polling_after_a_change(wor
     rename(user, client_id, title="Renamed")
 
     changed = clients.get(client_id)
-    page = world.hub.delivery.event_log.page(f"client#{client_id}", None, 20)
+    page = causeway.hub.delivery.event_log.page(f"client#{client_id}", None, 20)
     assert (changed.title, changed.events_mode) == ("Renamed", "poll")
     assert [event.type for event in page.events] == ["test"]
 
 
-def test_test_events_and_resends_are_limited(world: World, user: Person, client_id: str) -> None:
+def test_test_events_and_resends_are_limited(causeway: Causeway, user: Person, client_id: str) -> None:
     path = send_test_event(user, client_id)
     for _ in range(LIMITS["events"].attempts - 1):
-        world.hub.website.call(count_attempt, [("events", world.client.owner)])
+        causeway.hub.website.call(count_attempt, [("events", causeway.client.owner)])
 
     assert user.post(f"/clients/{client_id}", action="test-event").status == 429
     assert user.post(path).status == 429
     assert "Too many attempts" in user.text
-    assert len(world.recorded()) == 1
+    assert len(causeway.recorded()) == 1
 
 
-def test_an_impossible_delivery_id_returns_404_without_a_read(world: World, user: Person, client_id: str) -> None:
+def test_an_impossible_delivery_id_returns_404_without_a_read(causeway: Causeway, user: Person, client_id: str) -> None:
     assert user.get(f"/deliveries/{'x' * 3000}").status == 404
-    with counted(world) as calls:
+    with counted(causeway) as calls:
         assert user.get(f"/deliveries/{'x' * 3000}?client_id={client_id}&at=1").status == 404
     assert len(calls) == 1, "the session"
 
 
 def test_the_page_of_a_delivery_with_many_attempts_keeps_its_size_budget(
-    world: World, user: Person, email: str, client_id: str
+    causeway: Causeway, user: Person, email: str, client_id: str
 ) -> None:
     path = send_test_event(user, client_id)
     headers = {f"X-Header-{number:02}-{'n' * 48}": "v" * 200 for number in range(40)}
     for _ in range(10):
-        world.receiver.answers = [Reply(503, b'"' * 3000, {**headers, "Server": "s" * 200}, 0.1)]
-        send(world)
-        world.clock.advance(30 * 3600)
-    user = Person.signed_in(world, email)
+        causeway.receiver.answers = [Reply(503, b'"' * 3000, {**headers, "Server": "s" * 200}, 0.1)]
+        send(causeway)
+        causeway.clock.advance(30 * 3600)
+    user = Person.signed_in(causeway, email)
     answer = user.get(path)
 
     assert user.text.count("status 503") == 20  # the tag and the sentence

@@ -14,21 +14,21 @@ from chalicelib.website.events.event_inspection import (
     inspect_delivery,
     show_body,
 )
+from tests.causeway import Causeway
 from tests.website.events.deliveries import send
 from tests.website.person import Person
-from tests.world import World
 
 
-def inspected(world: World, delivery_id: str) -> Inspection:
-    delivery = world.delivery(delivery_id)
-    return inspect_delivery(world.hub.delivery.bodies, delivery, PLANS[delivery.kind], request_text)
+def inspected(causeway: Causeway, delivery_id: str) -> Inspection:
+    delivery = causeway.delivery(delivery_id)
+    return inspect_delivery(causeway.hub.delivery.bodies, delivery, PLANS[delivery.kind], request_text)
 
 
-def sent_test_event(world: World, *answers: Reply) -> str:
+def sent_test_event(causeway: Causeway, *answers: Reply) -> str:
     """A test event with an attempt; its id."""
-    delivery_id = world.hub.openbanking.tpp_events.send_test(world.client)
-    world.receiver.answers = [*answers]
-    send(world)
+    delivery_id = causeway.hub.openbanking.tpp_events.send_test(causeway.client)
+    causeway.receiver.answers = [*answers]
+    send(causeway)
     return delivery_id
 
 
@@ -53,12 +53,12 @@ def test_a_long_body_is_truncated() -> None:
     assert (len(shown.text), shown.size, shown.is_whole) == (SHOWN_CHARACTERS, SHOWN_CHARACTERS + 7, False)
 
 
-def test_an_event_has_its_payload_and_the_receivers_answers_latest_first(world: World) -> None:
-    world.wants_events()
-    delivery_id = sent_test_event(world, Reply(503, b"busy", {}, 0.1))
-    world.clock.advance(60)
-    send(world)
-    found = inspected(world, delivery_id)
+def test_an_event_has_its_payload_and_the_receivers_answers_latest_first(causeway: Causeway) -> None:
+    causeway.wants_events()
+    delivery_id = sent_test_event(causeway, Reply(503, b"busy", {}, 0.1))
+    causeway.clock.advance(60)
+    send(causeway)
+    found = inspected(causeway, delivery_id)
 
     assert found.payload is not None
     assert found.payload.value["data"] == {"message": "This is a test."}
@@ -66,12 +66,12 @@ def test_an_event_has_its_payload_and_the_receivers_answers_latest_first(world: 
     assert [each.reply.text if each.reply else None for each in found.attempts] == [None, "busy"]
 
 
-def test_an_asynchronous_call_shows_request_and_outcome_without_psu_headers(world: World) -> None:
-    world.banks[1].answers["/accounts"] = lambda sent: {"status": "success", "accounts": []}
+def test_an_asynchronous_call_shows_request_and_outcome_without_psu_headers(causeway: Causeway) -> None:
+    causeway.banks[1].answers["/accounts"] = lambda sent: {"status": "success", "accounts": []}
     headers = {"prefer": "respond-async", "psu-ip-address": "192.0.2.7"}
-    accepted = world.tpp("GET", "/tpp/accounts", bearer=world.tokens(1)["access_token"], headers=headers)
-    send(world)
-    found = inspected(world, accepted.body["request_id"])
+    accepted = causeway.tpp("GET", "/tpp/accounts", bearer=causeway.tokens(1)["access_token"], headers=headers)
+    send(causeway)
+    found = inspected(causeway, accepted.body["request_id"])
 
     assert found.payload is not None
     assert found.payload.value == {}
@@ -83,13 +83,13 @@ def test_an_asynchronous_call_shows_request_and_outcome_without_psu_headers(worl
     assert attempt.reply.value == {"status": "success", "accounts": []}
 
 
-def test_a_delivery_with_deleted_bodies_is_shown_without_them(world: World, user: Person) -> None:
-    client_id = user.create_client("Eventful", events_url=world.receiver.url)
-    world.client = world.hub.openbanking.clients.get(client_id)
-    delivery_id = sent_test_event(world, Reply(500, b"busy", {}, 0.1))
-    (entry,) = world.delivery(delivery_id).history
+def test_a_delivery_with_deleted_bodies_is_shown_without_them(causeway: Causeway, user: Person) -> None:
+    client_id = user.create_client("Eventful", events_url=causeway.receiver.url)
+    causeway.client = causeway.hub.openbanking.clients.get(client_id)
+    delivery_id = sent_test_event(causeway, Reply(500, b"busy", {}, 0.1))
+    (entry,) = causeway.delivery(delivery_id).history
     for name in (BODY, entry["reply"]):
-        world.hub.store.delete(*part_key(delivery_id, name))
+        causeway.hub.store.delete(*part_key(delivery_id, name))
 
     assert user.get(f"/deliveries/{delivery_id}").status == 200
     assert "It is no longer stored" in user.text
@@ -97,13 +97,13 @@ def test_a_delivery_with_deleted_bodies_is_shown_without_them(world: World, user
     assert "busy" not in user.text
 
 
-def test_a_delivery_of_an_earlier_version_is_shown(world: World, user: Person) -> None:
-    client_id = user.create_client("Eventful", events_url=world.receiver.url)
-    world.client = world.hub.openbanking.clients.get(client_id)
-    delivery_id = sent_test_event(world)
+def test_a_delivery_of_an_earlier_version_is_shown(causeway: Causeway, user: Person) -> None:
+    client_id = user.create_client("Eventful", events_url=causeway.receiver.url)
+    causeway.client = causeway.hub.openbanking.clients.get(client_id)
+    delivery_id = sent_test_event(causeway)
     before = {"at": 1, "milliseconds": 250, "status": 503, "error": "it answered with status 503"}
     key = {"delivery_id": delivery_id, "part": "record"}
-    world.hub.store.update("deliveries", key, set={"history": [before]})
+    causeway.hub.store.update("deliveries", key, set={"history": [before]})
 
     user.get(f"/deliveries/{delivery_id}")
     assert "It answered with status 503." in user.text

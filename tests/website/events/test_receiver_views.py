@@ -14,24 +14,24 @@ from chalicelib.foundation.crypto import event_signing
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.foundation.http.web import BODY_BYTES, Incoming
 from chalicelib.website.events.receiver_views import BEHAVIOURS, answer_event, receiver_url
+from tests.causeway import Causeway
 from tests.dynamodb_calls import counted
 from tests.website.events.deliveries import send, send_test_event
 from tests.website.person import Person
-from tests.world import World
 
 BODY = b'{"type":"test"}'
 
 
-def signed(world: World, client_id: str, body: bytes = BODY) -> Mapping[str, str]:
+def signed(causeway: Causeway, client_id: str, body: bytes = BODY) -> Mapping[str, str]:
     """The headers with which the service sends an event to a client."""
-    clients = world.hub.openbanking.clients
+    clients = causeway.hub.openbanking.clients
     secrets = clients.events_secrets(clients.get(client_id))
-    headers = event_signing.headers(secrets, "an-event", world.clock.real.time(), body)
+    headers = event_signing.headers(secrets, "an-event", causeway.clock.real.time(), body)
     return {"content-type": "application/json", **headers}
 
 
 def received(
-    world: World, client_id: str, name: str, headers: Mapping[str, str], waited: list[float], body: bytes = BODY
+    causeway: Causeway, client_id: str, name: str, headers: Mapping[str, str], waited: list[float], body: bytes = BODY
 ) -> Response:
     """The receiver's answer to a request."""
     incoming = Incoming(
@@ -43,11 +43,11 @@ def received(
         uri={"client_id": client_id, "behaviour": name},
         identity={},
     )
-    return answer_event(world.hub.website, incoming, waited.append)
+    return answer_event(causeway.hub.website, incoming, waited.append)
 
 
 @pytest.fixture
-def eventful(world: World, user: Person, client_id: str) -> str:
+def eventful(causeway: Causeway, user: Person, client_id: str) -> str:
     """A client that sends its events to the built-in receiver."""
     user.post(f"/sandbox/receivers/{client_id}", behaviour="ok")
     return client_id
@@ -55,10 +55,10 @@ def eventful(world: World, user: Person, client_id: str) -> str:
 
 @pytest.mark.parametrize(("name", "status", "seconds"), [("ok", 200, 0), ("failing", 500, 0), ("slow", 200, 5)])
 def test_the_receiver_returns_status_and_delay_of_its_address(
-    world: World, eventful: str, name: str, status: int, seconds: int
+    causeway: Causeway, eventful: str, name: str, status: int, seconds: int
 ) -> None:
     waited: list[float] = []
-    answer = received(world, eventful, name, signed(world, eventful), waited)
+    answer = received(causeway, eventful, name, signed(causeway, eventful), waited)
 
     assert (answer.status_code, waited) == (status, [seconds])
     assert jsontext.loads(answer.body)["receiver"] == "built-in"
@@ -66,29 +66,31 @@ def test_the_receiver_returns_status_and_delay_of_its_address(
 
 @pytest.mark.parametrize(("name", "status"), [("ok", 200), ("failing", 500)])
 def test_the_receiver_accepts_http_requests_without_a_session(
-    world: World, eventful: str, name: str, status: int
+    causeway: Causeway, eventful: str, name: str, status: int
 ) -> None:
     path = f"/sandbox/receivers/{eventful}/{name}"
 
-    assert world.call("POST", path, BODY, signed(world, eventful)).status == status
+    assert causeway.call("POST", path, BODY, signed(causeway, eventful)).status == status
 
 
-def test_an_unsigned_or_invalid_request_is_rejected_without_delay(world: World, user: Person, eventful: str) -> None:
+def test_an_unsigned_or_invalid_request_is_rejected_without_delay(
+    causeway: Causeway, user: Person, eventful: str
+) -> None:
     waited: list[float] = []
     other, without_events = user.create_client(events_url="https://other.example/"), user.create_client()
     body = b'{"<a>":1}'
-    own = signed(world, eventful, body)
+    own = signed(causeway, eventful, body)
     for client_id, name, headers, sent, status in (
         (eventful, "unknown", own, body, 404),
         ("nobody", "slow", own, body, 401),
         ("x" * 3000, "slow", own, body, 401),
         (eventful, "slow", {}, body, 401),
-        (eventful, "slow", signed(world, other, body), body, 401),
+        (eventful, "slow", signed(causeway, other, body), body, 401),
         (eventful, "slow", own, body + b" ", 401),
         (without_events, "slow", own, body, 401),
         (eventful, "slow", own, b" " * (BODY_BYTES + 1), 413),
     ):
-        answer = received(world, client_id, name, headers, waited, sent)
+        answer = received(causeway, client_id, name, headers, waited, sent)
         assert (answer.status_code, answer.headers["Content-Type"]) == (status, "application/json")
         assert not re.search("<a>|unknown|nobody|xxx", answer.body)
 
@@ -99,23 +101,25 @@ def test_an_unsigned_or_invalid_request_is_rejected_without_delay(world: World, 
     "changes", [{"webhook-timestamp": ""}, {"webhook-timestamp": "1"}, {"webhook-signature": ""}, {"webhook-id": ""}]
 )
 def test_a_request_with_impossible_headers_is_rejected_without_a_read(
-    world: World, eventful: str, changes: Mapping[str, str]
+    causeway: Causeway, eventful: str, changes: Mapping[str, str]
 ) -> None:
-    headers = {**signed(world, eventful), **changes}
-    with counted(world) as calls:
-        answer = received(world, eventful, "ok", headers, [])
+    headers = {**signed(causeway, eventful), **changes}
+    with counted(causeway) as calls:
+        answer = received(causeway, eventful, "ok", headers, [])
 
     assert (answer.status_code, calls) == (401, [])
 
 
-def test_known_and_unknown_clients_get_the_same_401(world: World, eventful: str) -> None:
-    unsigned = {**signed(world, eventful), "webhook-signature": "v1,AAAA"}
-    known, unknown = (received(world, client_id, "ok", unsigned, []) for client_id in (eventful, "nobody"))
+def test_known_and_unknown_clients_get_the_same_401(causeway: Causeway, eventful: str) -> None:
+    unsigned = {**signed(causeway, eventful), "webhook-signature": "v1,AAAA"}
+    known, unknown = (received(causeway, client_id, "ok", unsigned, []) for client_id in (eventful, "nobody"))
 
     assert (known.status_code, known.body) == (unknown.status_code, unknown.body)
 
 
-def test_one_click_sends_a_clients_events_to_the_built_in_receiver(world: World, user: Person, client_id: str) -> None:
+def test_one_click_sends_a_clients_events_to_the_built_in_receiver(
+    causeway: Causeway, user: Person, client_id: str
+) -> None:
     user.get("/deliveries")
     assert "No server to receive events?" in user.text
     answer = user.post(f"/sandbox/receivers/{client_id}", behaviour="failing")
@@ -124,20 +128,22 @@ def test_one_click_sends_a_clients_events_to_the_built_in_receiver(world: World,
     assert "now go to the built-in receiver" in user.text
     assert "Answers 500 (in use)" in user.text
 
-    url = receiver_url(world.hub.settings.public_url, client_id, "failing")
-    client = world.hub.openbanking.clients.get(client_id)
+    url = receiver_url(causeway.hub.settings.public_url, client_id, "failing")
+    client = causeway.hub.openbanking.clients.get(client_id)
     assert client.events_url == url
-    made = received(world, client_id, "failing", signed(world, client_id), [])
-    world.receiver.url = url
-    world.receiver.answers = [Reply(made.status_code, made.body.encode(), {}, 0.1)]
+    made = received(causeway, client_id, "failing", signed(causeway, client_id), [])
+    causeway.receiver.url = url
+    causeway.receiver.answers = [Reply(made.status_code, made.body.encode(), {}, 0.1)]
     path = send_test_event(user, client_id)
-    send(world)
+    send(causeway)
     user.get(path)
     assert "status 500" in user.text
     assert '"receiver" : "built-in"' in user.text
 
 
-def test_the_built_in_receiver_can_be_chosen_on_the_settings_page(world: World, user: Person, client_id: str) -> None:
+def test_the_built_in_receiver_can_be_chosen_on_the_settings_page(
+    causeway: Causeway, user: Person, client_id: str
+) -> None:
     user.get(f"/clients/{client_id}/settings")
     form = re.search(
         rf'action="(/sandbox/receivers/{client_id})" aria-label="Use the built-in receiver".*?</form>',
@@ -150,40 +156,44 @@ def test_the_built_in_receiver_can_be_chosen_on_the_settings_page(world: World, 
     user.post(form[1], behaviour="slow")
     user.get(f"/clients/{client_id}/settings")
     assert "Answers 200 after 5 s (in use)" in user.text
-    assert receiver_url(world.hub.settings.public_url, client_id, "slow") in user.last.text
+    assert receiver_url(causeway.hub.settings.public_url, client_id, "slow") in user.last.text
 
 
-def test_an_archived_client_is_not_offered_the_built_in_receiver(world: World, user: Person, client_id: str) -> None:
+def test_an_archived_client_is_not_offered_the_built_in_receiver(
+    causeway: Causeway, user: Person, client_id: str
+) -> None:
     user.post(f"/clients/{client_id}", action="archive")
     for page in (f"/clients/{client_id}/settings", f"/deliveries?client_id={client_id}"):
         assert "/sandbox/receivers/" not in user.get(page).text
 
     assert user.post(f"/sandbox/receivers/{client_id}", behaviour="ok").status == 400
-    assert world.hub.openbanking.clients.get(client_id).events_url is None
+    assert causeway.hub.openbanking.clients.get(client_id).events_url is None
 
 
-def test_changing_the_receiver_behaviour_keeps_the_events_secret(world: World, user: Person, client_id: str) -> None:
+def test_changing_the_receiver_behaviour_keeps_the_events_secret(
+    causeway: Causeway, user: Person, client_id: str
+) -> None:
     user.post(f"/sandbox/receivers/{client_id}", behaviour="ok")
-    before = world.hub.openbanking.clients.get(client_id)
+    before = causeway.hub.openbanking.clients.get(client_id)
     user.post(f"/sandbox/receivers/{client_id}", behaviour="slow")
-    after = world.hub.openbanking.clients.get(client_id)
+    after = causeway.hub.openbanking.clients.get(client_id)
 
     assert (after.events_url or "").endswith(f"/{client_id}/slow")
     assert [each.sealed for each in after.event_secrets] == [each.sealed for each in before.event_secrets]
 
 
 def test_the_receiver_choice_rejects_other_users_unknown_behaviours_and_forged_forms(
-    world: World, user: Person, client_id: str
+    causeway: Causeway, user: Person, client_id: str
 ) -> None:
-    other = Person.signed_in(world, "other@example.com")
+    other = Person.signed_in(causeway, "other@example.com")
 
     assert other.post(f"/sandbox/receivers/{client_id}", behaviour="ok").status == 404
     assert user.post(f"/sandbox/receivers/{client_id}", behaviour="unknown").status == 400
     assert user.post(f"/sandbox/receivers/{client_id}", token="forged", behaviour="ok").status == 403
-    assert world.hub.openbanking.clients.get(client_id).events_url is None
+    assert causeway.hub.openbanking.clients.get(client_id).events_url is None
 
 
-def test_production_pages_do_not_offer_the_built_in_receiver(world: World, user: Person, client_id: str) -> None:
-    world.hub.settings = replace(world.hub.settings, stage="prod")
+def test_production_pages_do_not_offer_the_built_in_receiver(causeway: Causeway, user: Person, client_id: str) -> None:
+    causeway.hub.settings = replace(causeway.hub.settings, stage="prod")
     for page in (f"/deliveries?client_id={client_id}", f"/clients/{client_id}/settings"):
         assert "built-in receiver" not in user.get(page).text

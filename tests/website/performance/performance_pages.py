@@ -6,9 +6,9 @@ import re
 from datetime import date, timedelta
 
 from chalicelib.statistics.days import hours_of
+from tests.causeway import Causeway
 from tests.statistics.made_up import hourly, record
 from tests.website.person import Person
-from tests.world import World
 
 BIC, OTHER = "ALPHGB21", "BETADEF1"
 TODAY = date(2026, 3, 2)
@@ -16,13 +16,13 @@ YESTERDAY = TODAY - timedelta(days=1)
 FEBRUARY = "from=2026-02-01&to=2026-02-28"
 
 
-def measured(world: World, bic: str, day: date, *, answered: int = 9, unanswered: int = 0) -> None:
+def measured(causeway: Causeway, bic: str, day: date, *, answered: int = 9, unanswered: int = 0) -> None:
     """A day with calls in its first seconds, unanswered ones first."""
     counters = (
         [hourly(bic, hours_of(day)[0], answered=answered, unanswered=unanswered)] if answered + unanswered else []
     )
     made = record(bic, day, *counters, name=f"Bank {bic}").put()
-    world.hub.store.put(made.table, made.item)
+    causeway.hub.store.put(made.table, made.item)
 
 
 def figures(person: Person) -> dict[str, str]:

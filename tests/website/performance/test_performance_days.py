@@ -10,6 +10,7 @@ import pytest
 
 from chalicelib.statistics import day_records
 from chalicelib.statistics.days import hours_of
+from tests.causeway import Causeway
 from tests.statistics.made_up import hourly, record
 from tests.website.performance.performance_pages import (
     BIC,
@@ -22,19 +23,20 @@ from tests.website.performance.performance_pages import (
     table,
 )
 from tests.website.person import Person
-from tests.world import World
 
 
-def made_up(world: World, bic: str, day: date, *, answered: int = 9) -> None:
+def made_up(causeway: Causeway, bic: str, day: date, *, answered: int = 9) -> None:
     """A day that a new local stack has invented."""
     invented = replace(record(bic, day, hourly(bic, hours_of(day)[0], answered=answered)), made_up=True)
-    day_records.store_record(world.hub.store, invented)
+    day_records.store_record(causeway.hub.store, invented)
 
 
-def test_made_up_days_are_announced_above_the_figures_and_marked_in_each_row(world: World, visitor: Person) -> None:
-    measured(world, BIC, date(2026, 2, 3))
+def test_made_up_days_are_announced_above_the_figures_and_marked_in_each_row(
+    causeway: Causeway, visitor: Person
+) -> None:
+    measured(causeway, BIC, date(2026, 2, 3))
     for day in (4, 5):
-        made_up(world, BIC, date(2026, 2, day))
+        made_up(causeway, BIC, date(2026, 2, day))
     visitor.get(f"/performance?bic={BIC}&{FEBRUARY}")
 
     notice, found, _ = visitor.last.text.partition('<dl class="figures">')
@@ -48,16 +50,18 @@ def test_made_up_days_are_announced_above_the_figures_and_marked_in_each_row(wor
     assert visitor.last.text.count('<path class="made-up"') == 3
 
 
-def test_a_page_without_made_up_days_does_not_mention_them(world: World, visitor: Person) -> None:
-    measured(world, BIC, YESTERDAY)
+def test_a_page_without_made_up_days_does_not_mention_them(causeway: Causeway, visitor: Person) -> None:
+    measured(causeway, BIC, YESTERDAY)
     visitor.get(f"/performance?bic={BIC}")
 
     assert "made up" not in visitor.last.text.lower()
     assert "made-up" not in visitor.last.text
 
 
-def test_a_page_with_only_made_up_days_shows_a_notice_and_offers_no_download(world: World, visitor: Person) -> None:
-    made_up(world, BIC, YESTERDAY)
+def test_a_page_with_only_made_up_days_shows_a_notice_and_offers_no_download(
+    causeway: Causeway, visitor: Person
+) -> None:
+    made_up(causeway, BIC, YESTERDAY)
     visitor.get(f"/performance?bic={BIC}")
 
     assert "<strong>All of these days are made up.</strong>" in visitor.last.text
@@ -66,9 +70,9 @@ def test_a_page_with_only_made_up_days_shows_a_notice_and_offers_no_download(wor
     assert "No download: downloads have measured days only, and all of these are made up." in visitor.text
 
 
-def test_a_download_omits_made_up_days(world: World, visitor: Person) -> None:
-    measured(world, BIC, date(2026, 2, 3))
-    made_up(world, BIC, date(2026, 2, 4))
+def test_a_download_omits_made_up_days(causeway: Causeway, visitor: Person) -> None:
+    measured(causeway, BIC, date(2026, 2, 3))
+    made_up(causeway, BIC, date(2026, 2, 4))
     address = f"/performance?bic={BIC}&{FEBRUARY}"
 
     assert "downloads leave them out" in visitor.get(address).text
@@ -133,18 +137,18 @@ def test_a_year_and_any_past_days_can_be_shown(visitor: Person, query: str) -> N
 # -- weeks
 
 
-def test_the_page_counts_measured_and_made_up_days(world: World, visitor: Person) -> None:
-    measured(world, BIC, date(2026, 2, 3))
+def test_the_page_counts_measured_and_made_up_days(causeway: Causeway, visitor: Person) -> None:
+    measured(causeway, BIC, date(2026, 2, 3))
     for day in (4, 5):
-        made_up(world, BIC, date(2026, 2, day))
+        made_up(causeway, BIC, date(2026, 2, day))
     visitor.get(f"/performance?bic={BIC}&{FEBRUARY}")
 
     assert "28 days: 1 measured, 2 made up, 25 without figures" in visitor.text
 
 
-def test_more_than_92_days_are_shown_by_week_and_downloaded_by_day(world: World, visitor: Person) -> None:
+def test_more_than_92_days_are_shown_by_week_and_downloaded_by_day(causeway: Causeway, visitor: Person) -> None:
     for day in (date(2025, 12, 1), date(2025, 12, 3), date(2026, 2, 28)):
-        measured(world, BIC, day, unanswered=6)
+        measured(causeway, BIC, day, unanswered=6)
     address = f"/performance?bic={BIC}&from=2025-11-28&to=2026-02-28"
     visitor.get(address)
 
@@ -158,8 +162,8 @@ def test_more_than_92_days_are_shown_by_week_and_downloaded_by_day(world: World,
     assert [row["day"] for row in rows] == ["2025-12-01", "2025-12-03", "2026-02-28"]
 
 
-def test_92_days_are_shown_by_day_and_93_by_week(world: World, visitor: Person) -> None:
-    measured(world, BIC, YESTERDAY)
+def test_92_days_are_shown_by_day_and_93_by_week(causeway: Causeway, visitor: Person) -> None:
+    measured(causeway, BIC, YESTERDAY)
     visitor.get(f"/performance?bic={BIC}&from={YESTERDAY - timedelta(days=91)}&to={YESTERDAY}")
 
     assert len(table(visitor, "Availability by day")) == 1

@@ -19,15 +19,15 @@ from chalicelib.statistics.day_records import TABLE
 from chalicelib.statistics.days import DayRange, hours_of
 from chalicelib.statistics.downtimes import OpenDowntimes
 from chalicelib.website.performance.performance_overview import SPARKLINE_HEIGHT, SPARKLINE_WIDTH, draw_sparkline
+from tests.causeway import Causeway
 from tests.statistics.made_up import hourly, record
 from tests.website.page_costs import BYTES
 from tests.website.performance.performance_pages import BIC, FEBRUARY, OTHER, TODAY, YESTERDAY, figures
 from tests.website.person import Person
-from tests.world import World
 
 
 def measured(
-    world: World,
+    causeway: Causeway,
     bic: str,
     day: date,
     *,
@@ -38,8 +38,8 @@ def measured(
 ) -> None:
     """A day with calls in its first seconds, unanswered ones first, and its overview."""
     counters = hourly(bic, hours_of(day)[0], answered=answered, unanswered=unanswered, bank=bank)
-    day_records.store_record(world.hub.store, replace(record(bic, day, counters), made_up=invented))
-    day_overviews.build_overviews(world.hub.store, [day], (BIC, OTHER))
+    day_records.store_record(causeway.hub.store, replace(record(bic, day, counters), made_up=invented))
+    day_overviews.build_overviews(causeway.hub.store, [day], (BIC, OTHER))
 
 
 def rows(person: Person) -> list[list[str]]:
@@ -49,9 +49,9 @@ def rows(person: Person) -> list[list[str]]:
     return [[" ".join(re.sub("<[^>]+>", " ", cell).split()) for cell in row] for row in cells]
 
 
-def test_the_overview_lists_all_banks_worst_first_with_links(world: World, visitor: Person) -> None:
-    measured(world, BIC, date(2026, 2, 3))
-    measured(world, OTHER, date(2026, 2, 3), unanswered=10, bank=240)
+def test_the_overview_lists_all_banks_worst_first_with_links(causeway: Causeway, visitor: Person) -> None:
+    measured(causeway, BIC, date(2026, 2, 3))
+    measured(causeway, OTHER, date(2026, 2, 3), unanswered=10, bank=240)
     visitor.get(f"/performance?{FEBRUARY}")
 
     (worst, best) = rows(visitor)
@@ -63,9 +63,9 @@ def test_the_overview_lists_all_banks_worst_first_with_links(world: World, visit
     assert '<a href="/performance?from=2026-02-01&amp;to=2026-02-28">All banks</a>' in visitor.last.text
 
 
-def test_the_overview_and_the_page_of_a_bank_have_the_same_figures(world: World, visitor: Person) -> None:
+def test_the_overview_and_the_page_of_a_bank_have_the_same_figures(causeway: Causeway, visitor: Person) -> None:
     for number in range(1, 20):
-        measured(world, BIC, date(2026, 2, number), answered=7 * number, unanswered=number, bank=30 * number)
+        measured(causeway, BIC, date(2026, 2, number), answered=7 * number, unanswered=number, bank=30 * number)
     visitor.get(f"/performance?{FEBRUARY}")
     shown = next(row for row in rows(visitor) if BIC in row[0])
     visitor.get(f"/performance?bic={BIC}&{FEBRUARY}")
@@ -74,28 +74,30 @@ def test_the_overview_and_the_page_of_a_bank_have_the_same_figures(world: World,
     assert shown[1:5] == [found[name] for name in ("Availability", "Error rate", "At the bank, p95", "Requests")]
 
 
-def test_banks_of_equal_availability_are_ordered_by_error_rate_then_latency(world: World, visitor: Person) -> None:
-    measured(world, BIC, YESTERDAY, bank=500)
-    measured(world, OTHER, YESTERDAY, bank=100)
+def test_banks_of_equal_availability_are_ordered_by_error_rate_then_latency(
+    causeway: Causeway, visitor: Person
+) -> None:
+    measured(causeway, BIC, YESTERDAY, bank=500)
+    measured(causeway, OTHER, YESTERDAY, bank=100)
     visitor.get("/performance")
     assert [row[0].split()[-1] for row in rows(visitor)] == [BIC, OTHER]
 
-    measured(world, OTHER, YESTERDAY, unanswered=3, bank=100)  # not down with three
+    measured(causeway, OTHER, YESTERDAY, unanswered=3, bank=100)  # not down with three
     visitor.get("/performance")
     assert [row[0].split()[-1] for row in rows(visitor)] == [OTHER, BIC]
 
 
-def test_a_bank_without_calls_is_listed_last_with_dashes(world: World, visitor: Person) -> None:
-    measured(world, OTHER, YESTERDAY, unanswered=50)
+def test_a_bank_without_calls_is_listed_last_with_dashes(causeway: Causeway, visitor: Person) -> None:
+    measured(causeway, OTHER, YESTERDAY, unanswered=50)
     visitor.get("/performance")
 
     assert rows(visitor)[-1][1:] == ["\u2013", "\u2013", "\u2013", "0", "\u2013"]
 
 
-def test_made_up_days_are_announced_and_marked_in_the_row_of_their_bank(world: World, visitor: Person) -> None:
-    measured(world, BIC, date(2026, 2, 3), invented=True)
-    measured(world, OTHER, date(2026, 2, 3), invented=True)
-    measured(world, OTHER, date(2026, 2, 4))
+def test_made_up_days_are_announced_and_marked_in_the_row_of_their_bank(causeway: Causeway, visitor: Person) -> None:
+    measured(causeway, BIC, date(2026, 2, 3), invented=True)
+    measured(causeway, OTHER, date(2026, 2, 3), invented=True)
+    measured(causeway, OTHER, date(2026, 2, 4))
     visitor.get(f"/performance?{FEBRUARY}")
 
     assert "Some of these days are made up." in visitor.text
@@ -104,14 +106,16 @@ def test_made_up_days_are_announced_and_marked_in_the_row_of_their_bank(world: W
     assert any(name.endswith(f"{OTHER} 1 of 2 days made up") for name in names)
 
 
-def test_an_overview_without_made_up_days_does_not_mention_them(world: World, visitor: Person) -> None:
-    measured(world, BIC, YESTERDAY)
+def test_an_overview_without_made_up_days_does_not_mention_them(causeway: Causeway, visitor: Person) -> None:
+    measured(causeway, BIC, YESTERDAY)
 
     assert "made up" not in visitor.get("/performance").text
 
 
-def test_a_bank_with_an_open_downtime_is_marked(world: World, visitor: Person, monkeypatch: pytest.MonkeyPatch) -> None:
-    measured(world, BIC, YESTERDAY)
+def test_a_bank_with_an_open_downtime_is_marked(
+    causeway: Causeway, visitor: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured(causeway, BIC, YESTERDAY)
     assert "down now" not in visitor.get("/performance").text
     monkeypatch.setattr(OpenDowntimes, "bics", lambda _: frozenset({BIC}))
 
@@ -120,22 +124,22 @@ def test_a_bank_with_an_open_downtime_is_marked(world: World, visitor: Person, m
     assert [BIC in row[0] for row in rows(visitor) if "down now" in row[0]] == [True]
 
 
-def test_missing_day_overviews_are_announced(world: World, visitor: Person) -> None:
+def test_missing_day_overviews_are_announced(causeway: Causeway, visitor: Person) -> None:
     visitor.get("/performance")
     assert "There are no figures for these days." in visitor.text
 
-    measured(world, BIC, YESTERDAY - timedelta(days=1))
+    measured(causeway, BIC, YESTERDAY - timedelta(days=1))
     assert "1 Mar 2026 has not been computed yet" in visitor.get("/performance").text
-    measured(world, BIC, YESTERDAY)
+    measured(causeway, BIC, YESTERDAY)
     assert "has not been computed yet" not in visitor.get("/performance").text
 
 
-def test_older_records_are_shown_after_their_overview_is_built(world: World, visitor: Person) -> None:
+def test_older_records_are_shown_after_their_overview_is_built(causeway: Causeway, visitor: Person) -> None:
     old = record(BIC, YESTERDAY, hourly(BIC, hours_of(YESTERDAY)[0], answered=9))
-    world.hub.store.put(TABLE, old.to_item())
+    causeway.hub.store.put(TABLE, old.to_item())
     assert rows_of(visitor, BIC)[4] == "0"
 
-    day_overviews.build_missing_overviews(world.hub.store, [YESTERDAY], (BIC, OTHER))
+    day_overviews.build_missing_overviews(causeway.hub.store, [YESTERDAY], (BIC, OTHER))
 
     assert rows_of(visitor, BIC)[4] == "9"
 
@@ -146,10 +150,10 @@ def rows_of(person: Person, bic: str) -> list[str]:
     return found
 
 
-def test_all_banks_are_downloaded_in_page_order_without_made_up_days(world: World, visitor: Person) -> None:
-    measured(world, BIC, date(2026, 2, 3))
-    measured(world, OTHER, date(2026, 2, 3), unanswered=10, bank=240)
-    measured(world, OTHER, date(2026, 2, 4), invented=True)
+def test_all_banks_are_downloaded_in_page_order_without_made_up_days(causeway: Causeway, visitor: Person) -> None:
+    measured(causeway, BIC, date(2026, 2, 3))
+    measured(causeway, OTHER, date(2026, 2, 3), unanswered=10, bank=240)
+    measured(causeway, OTHER, date(2026, 2, 4), invented=True)
     visitor.get(f"/performance?{FEBRUARY}")
     links = [html.unescape(each) for each in re.findall('href="([^"]+&amp;format=[a-z]+)"', visitor.last.text)]
     as_csv, as_json = (visitor.get(link) for link in links)
@@ -167,15 +171,15 @@ def test_all_banks_are_downloaded_in_page_order_without_made_up_days(world: Worl
 
 
 def test_a_download_contains_the_banks_of_all_pages(
-    world: World, visitor: Person, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, visitor: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    many(world, monkeypatch, 45, 3)
+    many(causeway, monkeypatch, 45, 3)
 
     assert len(visitor.get("/performance?format=json&page=2").body["banks"]) == 45
 
 
-def test_made_up_days_alone_offer_no_download(world: World, visitor: Person) -> None:
-    measured(world, BIC, YESTERDAY, invented=True)
+def test_made_up_days_alone_offer_no_download(causeway: Causeway, visitor: Person) -> None:
+    measured(causeway, BIC, YESTERDAY, invented=True)
     visitor.get("/performance")
 
     assert "format=csv" not in visitor.last.text
@@ -183,20 +187,22 @@ def test_made_up_days_alone_offer_no_download(world: World, visitor: Person) -> 
     assert "All of these days are made up." in visitor.text
 
 
-def test_a_measured_day_without_requests_is_downloaded_and_not_called_made_up(world: World, visitor: Person) -> None:
-    measured(world, BIC, YESTERDAY - timedelta(days=1), invented=True)
-    measured(world, BIC, YESTERDAY, answered=0)
+def test_a_measured_day_without_requests_is_downloaded_and_not_called_made_up(
+    causeway: Causeway, visitor: Person
+) -> None:
+    measured(causeway, BIC, YESTERDAY - timedelta(days=1), invented=True)
+    measured(causeway, BIC, YESTERDAY, answered=0)
     visitor.get("/performance")
 
     assert "Some of these days are made up." in visitor.text
     assert "format=csv" in visitor.last.text
 
 
-def many(world: World, monkeypatch: pytest.MonkeyPatch, banks: int, days: int) -> None:
+def many(causeway: Causeway, monkeypatch: pytest.MonkeyPatch, banks: int, days: int) -> None:
     """So many banks, with figures of so many days."""
-    (first, *_) = world.hub.openbanking.banks.directory()
+    (first, *_) = causeway.hub.openbanking.banks.directory()
     listed = [replace(first, bic=f"X{number:05}GB", name=f"Bank {number}") for number in range(banks)]
-    monkeypatch.setattr(world.hub.openbanking.banks, "directory", lambda: listed)
+    monkeypatch.setattr(causeway.hub.openbanking.banks, "directory", lambda: listed)
     durations = pack_histogram(Histogram(Counter({bucket: 40 + bucket for bucket in range(40, 68)})))
     for ago in range(1, days + 1):
         rows = {
@@ -204,21 +210,23 @@ def many(world: World, monkeypatch: pytest.MonkeyPatch, banks: int, days: int) -
             for number, bank in enumerate(listed)
         }
         day = TODAY - timedelta(days=ago)
-        world.hub.store.put(TABLE, DayOverview(rows).to_item(day))
+        causeway.hub.store.put(TABLE, DayOverview(rows).to_item(day))
 
 
 @pytest.mark.parametrize(("banks", "days"), [(100, 30), (50, 92), (20, 366)])
 def test_the_overview_keeps_its_size_budget(
-    world: World, visitor: Person, monkeypatch: pytest.MonkeyPatch, banks: int, days: int
+    causeway: Causeway, visitor: Person, monkeypatch: pytest.MonkeyPatch, banks: int, days: int
 ) -> None:
-    many(world, monkeypatch, banks, days)
+    many(causeway, monkeypatch, banks, days)
     address = f"/performance?from={TODAY - timedelta(days=days)}&to={YESTERDAY}"
 
     assert len(visitor.get(address).text.encode()) <= BYTES
 
 
-def test_many_banks_are_paged_in_one_order(world: World, visitor: Person, monkeypatch: pytest.MonkeyPatch) -> None:
-    many(world, monkeypatch, 45, 30)
+def test_many_banks_are_paged_in_one_order(
+    causeway: Causeway, visitor: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many(causeway, monkeypatch, 45, 30)
     seen = [row[0].split()[-1] for page in (1, 2, 3) for row in _page(visitor, page)]
 
     assert len(seen) == len(set(seen)) == 45

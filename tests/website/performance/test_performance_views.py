@@ -18,6 +18,7 @@ from chalicelib.statistics.day_records import Summary
 from chalicelib.statistics.days import hours_of
 from chalicelib.statistics.ingest import ExpectedBank
 from infra.local.bank_days import BankBehaviour, made_up_days
+from tests.causeway import Causeway
 from tests.openbanking.examples import BY_WEBHOOK
 from tests.openbanking.stage import Stage
 from tests.statistics.made_up import hourly, keeping, record
@@ -34,7 +35,6 @@ from tests.website.performance.performance_pages import (
     table,
 )
 from tests.website.person import Person
-from tests.world import World
 
 # -- who may look, and what for
 
@@ -48,18 +48,18 @@ def test_the_performance_page_is_public_and_in_the_menu(visitor: Person, user: P
         assert re.search('<a href="/performance"><svg .+?</svg>Performance</a>', person.get("/").text, re.DOTALL)
 
 
-def test_the_performance_page_is_available_in_production(world: World) -> None:
+def test_the_performance_page_is_available_in_production(causeway: Causeway) -> None:
     prod = Settings.from_environment({"STAGE": "prod", "PUBLIC_URL": "https://causeway.example"})
-    fresh = world.again()
+    fresh = causeway.again()
     fresh.hub.settings = prod
-    fresh.hub.__dict__["store"] = world.hub.store
+    fresh.hub.__dict__["store"] = causeway.hub.store
     with fresh.installed():
         assert Person(fresh).get("/performance").status == 200
 
 
-def test_the_last_thirty_days_are_shown_by_default(world: World, visitor: Person) -> None:
+def test_the_last_thirty_days_are_shown_by_default(causeway: Causeway, visitor: Person) -> None:
     for day in (YESTERDAY - timedelta(days=30), YESTERDAY - timedelta(days=29), YESTERDAY):
-        measured(world, BIC, day)
+        measured(causeway, BIC, day)
     visitor.get(f"/performance?bic={BIC}")
 
     assert fields(visitor) == (BIC, "2026-01-31", "2026-03-01")
@@ -82,14 +82,14 @@ def test_a_bank_is_found_by_bic_of_8_or_11_characters_in_any_case(visitor: Perso
     assert visitor.last.text.count(f'<option value="{OTHER}"') == 1
 
 
-def test_the_days_of_a_deactivated_bank_are_still_shown(world: World, visitor: Person) -> None:
-    measured(world, OTHER, YESTERDAY)
+def test_the_days_of_a_deactivated_bank_are_still_shown(causeway: Causeway, visitor: Person) -> None:
+    measured(causeway, OTHER, YESTERDAY)
     try:
-        world.hub.openbanking.banks.change(OTHER, active=False)
+        causeway.hub.openbanking.banks.change(OTHER, active=False)
         assert OTHER not in visitor.get(f"/performance?bic={BIC}").text
         assert visitor.get(f"/performance?bic={OTHER}").status == 200
     finally:
-        world.hub.openbanking.banks.change(OTHER, active=True)
+        causeway.hub.openbanking.banks.change(OTHER, active=True)
 
     assert fields(visitor)[0] == OTHER
     assert figures(visitor)["Requests"] == "9"
@@ -98,10 +98,10 @@ def test_the_days_of_a_deactivated_bank_are_still_shown(world: World, visitor: P
 # -- what is shown
 
 
-def test_a_month_is_shown_as_figures_charts_and_tables(world: World, visitor: Person) -> None:
-    measured(world, BIC, date(2026, 2, 3), answered=90, unanswered=10)
-    measured(world, BIC, date(2026, 2, 5))
-    measured(world, OTHER, date(2026, 2, 5), answered=77)
+def test_a_month_is_shown_as_figures_charts_and_tables(causeway: Causeway, visitor: Person) -> None:
+    measured(causeway, BIC, date(2026, 2, 3), answered=90, unanswered=10)
+    measured(causeway, BIC, date(2026, 2, 5))
+    measured(causeway, OTHER, date(2026, 2, 5), answered=77)
     visitor.get(f"/performance?bic={BIC}&{FEBRUARY}")
 
     assert figures(visitor) == {
@@ -122,8 +122,8 @@ def test_a_month_is_shown_as_figures_charts_and_tables(world: World, visitor: Pe
     assert "Requests on 2 of 28 days. Down on 1 of them; longest on 3 Feb 2026: 99.988 %, down 10 s." in visitor.text
 
 
-def test_every_chart_has_a_title_and_a_description(world: World, visitor: Person) -> None:
-    measured(world, BIC, YESTERDAY)
+def test_every_chart_has_a_title_and_a_description(causeway: Causeway, visitor: Person) -> None:
+    measured(causeway, BIC, YESTERDAY)
     visitor.get(f"/performance?bic={BIC}")
 
     labelled = re.findall('<svg class="picture"[^>]*aria-labelledby="([^"]+)"', visitor.last.text)
@@ -135,16 +135,16 @@ def test_every_chart_has_a_title_and_a_description(world: World, visitor: Person
         )
 
 
-def test_a_page_has_no_inline_style_or_script(world: World, visitor: Person) -> None:
-    measured(world, BIC, YESTERDAY, unanswered=7)
+def test_a_page_has_no_inline_style_or_script(causeway: Causeway, visitor: Person) -> None:
+    measured(causeway, BIC, YESTERDAY, unanswered=7)
     text = visitor.get(f"/performance?bic={BIC}").text
 
     assert not re.search(r"<style|\sstyle=|\son[a-z]+=|<script(?! src=)", text)
 
 
-def test_unknown_figures_are_dashes_instead_of_zeros(world: World, visitor: Person) -> None:
-    measured(world, BIC, YESTERDAY)
-    measured(world, BIC, YESTERDAY - timedelta(days=1), answered=0)
+def test_unknown_figures_are_dashes_instead_of_zeros(causeway: Causeway, visitor: Person) -> None:
+    measured(causeway, BIC, YESTERDAY)
+    measured(causeway, BIC, YESTERDAY - timedelta(days=1), answered=0)
     visitor.get(f"/performance?bic={BIC}")
     (_, quiet), (_, untimed) = table(visitor, "Availability by day"), table(visitor, "Latency by day")
 
@@ -152,8 +152,8 @@ def test_unknown_figures_are_dashes_instead_of_zeros(world: World, visitor: Pers
     assert untimed == ["28 Feb 2026", *["\u2013"] * 9]
 
 
-def test_days_without_requests_have_no_chart(world: World, visitor: Person) -> None:
-    measured(world, BIC, YESTERDAY, answered=0)
+def test_days_without_requests_have_no_chart(causeway: Causeway, visitor: Person) -> None:
+    measured(causeway, BIC, YESTERDAY, answered=0)
     visitor.get(f"/performance?bic={BIC}")
 
     assert 'role="img"' not in visitor.last.text
@@ -169,43 +169,43 @@ def test_a_page_without_days_shows_the_time_of_the_next_computation(visitor: Per
     assert "format=csv" not in visitor.last.text
 
 
-def test_a_past_day_without_figures_is_announced(world: World, visitor: Person) -> None:
-    measured(world, BIC, YESTERDAY - timedelta(days=1))
+def test_a_past_day_without_figures_is_announced(causeway: Causeway, visitor: Person) -> None:
+    measured(causeway, BIC, YESTERDAY - timedelta(days=1))
     visitor.get(f"/performance?bic={BIC}")
     assert "1 Mar 2026 has not been computed yet" in visitor.text
 
-    measured(world, BIC, YESTERDAY)
+    measured(causeway, BIC, YESTERDAY)
     visitor.get(f"/performance?bic={BIC}")
     assert "not reckoned yet" not in visitor.text
 
 
-def test_todays_figures_so_far_are_summed(world: World, visitor: Person) -> None:
+def test_todays_figures_so_far_are_summed(causeway: Causeway, visitor: Person) -> None:
     visitor.get(f"/performance?bic={BIC}")
     assert "There have been no requests to this bank today." in visitor.text
 
     made = keeping(hourly(BIC, hours_of(TODAY)[8], answered=99, unanswered=6))
-    world.hub.store.put(made.table, made.item)
-    world.clock.advance(60)
+    causeway.hub.store.put(made.table, made.item)
+    causeway.clock.advance(60)
     visitor.get(f"/performance?bic={BIC}")
     assert "Today so far Availability 99.982 % Down 6 s Error rate 5.714 % Requests 105" in visitor.text
     assert "As of 2 Mar 2026, 09:01:00 UTC" in visitor.text
 
 
-def test_a_tpp_call_appears_in_todays_figures_after_it_is_written(world: World, visitor: Person) -> None:
-    stage = Stage(world)
+def test_a_tpp_call_appears_in_todays_figures_after_it_is_written(causeway: Causeway, visitor: Person) -> None:
+    stage = Stage(causeway)
     stage.bearer(1)
     assert stage.ask(BY_WEBHOOK["/accounts"]).status == 200
-    world.hub.statistics.measurements.write()
+    causeway.hub.statistics.measurements.write()
     visitor.get(f"/performance?bic={BIC}")
 
     assert "Today so far Availability 100 % Down none Error rate 0 % Requests" in visitor.text
 
 
 def test_calls_without_a_request_to_the_bank_are_described_as_not_counted_yet(
-    world: World, visitor: Person, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, visitor: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        CurrentDay, "of_bank", lambda *_: DayToDate(world.clock.time(), Summary(total=CallCounts(calls=1)), True)
+        CurrentDay, "of_bank", lambda *_: DayToDate(causeway.clock.time(), Summary(total=CallCounts(calls=1)), True)
     )
     visitor.get(f"/performance?bic={BIC}")
 
@@ -213,9 +213,9 @@ def test_calls_without_a_request_to_the_bank_are_described_as_not_counted_yet(
 
 
 def test_partial_figures_of_today_are_labelled_as_partial(
-    world: World, visitor: Person, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, visitor: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    part = DayToDate(world.clock.time(), Summary(total=CallCounts(calls=9, answered=9)), is_whole=False)
+    part = DayToDate(causeway.clock.time(), Summary(total=CallCounts(calls=9, answered=9)), is_whole=False)
     monkeypatch.setattr(CurrentDay, "of_bank", lambda *_: part)
     visitor.get(f"/performance?bic={BIC}")
 
@@ -224,16 +224,16 @@ def test_partial_figures_of_today_are_labelled_as_partial(
 
 
 def test_the_page_shows_a_message_if_there_are_no_banks(
-    world: World, visitor: Person, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, visitor: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(world.hub.openbanking.banks, "directory", list)
+    monkeypatch.setattr(causeway.hub.openbanking.banks, "directory", list)
 
     assert visitor.get("/performance").status == 200
     assert "There are no banks yet" in visitor.text
     assert visitor.get("/performance?bic=NOBKGB2L").status == 404
 
 
-def reported(world: World, day: date, consent: int | None, payment: int | None) -> None:
+def reported(causeway: Causeway, day: date, consent: int | None, payment: int | None) -> None:
     """A day of bank Beta with its report; durations in milliseconds."""
     told = replace(
         record(OTHER, day, hourly(OTHER, hours_of(day)[0], answered=3)),
@@ -242,16 +242,16 @@ def reported(world: World, day: date, consent: int | None, payment: int | None) 
         payment_duration=payment,
         report_received_at=hours_of(day)[0],
     )
-    day_records.store_record(world.hub.store, told)
+    day_records.store_record(causeway.hub.store, told)
 
 
-def test_reported_durations_are_shown_as_figures_chart_and_table(world: World, visitor: Person) -> None:
-    reported(world, date(2026, 2, 3), 40_000, 20_000)
-    reported(world, date(2026, 2, 4), 41_250, None)
+def test_reported_durations_are_shown_as_figures_chart_and_table(causeway: Causeway, visitor: Person) -> None:
+    reported(causeway, date(2026, 2, 3), 40_000, 20_000)
+    reported(causeway, date(2026, 2, 4), 41_250, None)
     late = replace(
         record(OTHER, date(2026, 2, 5), hourly(OTHER, hours_of(date(2026, 2, 5))[0], answered=1)), report="missing"
     )
-    day_records.store_record(world.hub.store, late)
+    day_records.store_record(causeway.hub.store, late)
     visitor.get(f"/performance?bic={OTHER}&{FEBRUARY}")
 
     assert table(visitor, "Reports by day") == [
@@ -266,22 +266,22 @@ def test_reported_durations_are_shown_as_figures_chart_and_table(world: World, v
     assert 'aria-label="5 Feb 2026: not reported"' in visitor.last.text
 
 
-def test_a_bank_without_reports_has_no_report_section(world: World, visitor: Person) -> None:
-    measured(world, BIC, YESTERDAY)
+def test_a_bank_without_reports_has_no_report_section(causeway: Causeway, visitor: Person) -> None:
+    measured(causeway, BIC, YESTERDAY)
     visitor.get(f"/performance?bic={BIC}")
 
     assert "as the bank reports</h3>" not in visitor.last.text
 
 
 @pytest.mark.parametrize("days", [92, 366])
-def test_a_page_of_many_days_keeps_its_size_budget(world: World, visitor: Person, days: int) -> None:
+def test_a_page_of_many_days_keeps_its_size_budget(causeway: Causeway, visitor: Person, days: int) -> None:
     bank = ExpectedBank(OTHER, "A bank", is_active=True, reports=True)
     busy = [
         each for year in range(5) for each in made_up_days(bank, BankBehaviour(), YESTERDAY - timedelta(days=90 * year))
     ]
-    world.hub.store.transact([each.put() for each in busy[:90]])
+    causeway.hub.store.transact([each.put() for each in busy[:90]])
     for each in busy[90:]:
-        day_records.store_record(world.hub.store, each)
+        day_records.store_record(causeway.hub.store, each)
     address = f"/performance?bic={OTHER}&from={YESTERDAY - timedelta(days=days - 1)}&to={YESTERDAY}"
 
     assert len(visitor.get(address).text.encode()) <= BYTES
@@ -290,9 +290,9 @@ def test_a_page_of_many_days_keeps_its_size_budget(world: World, visitor: Person
 # -- files
 
 
-def test_the_shown_days_can_be_downloaded_as_csv_and_json(world: World, visitor: Person) -> None:
+def test_the_shown_days_can_be_downloaded_as_csv_and_json(causeway: Causeway, visitor: Person) -> None:
     for day in (date(2026, 2, 1), date(2026, 2, 28), YESTERDAY):
-        measured(world, BIC, day, unanswered=5)
+        measured(causeway, BIC, day, unanswered=5)
     visitor.get(f"/performance?bic={BIC}&{FEBRUARY}")
     links = {link[-4:]: link for link in re.findall('href="([^"]+&amp;format=[a-z]+)"', visitor.last.text)}
     as_csv, as_json = (visitor.get(links[name].replace("&amp;", "&")) for name in ("=csv", "json"))

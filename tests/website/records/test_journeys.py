@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import re
 
+from tests.causeway import Causeway
 from tests.website.authorization.journey import token, with_tokens
 from tests.website.person import Person
-from tests.world import World
 
 
-def test_a_journey_is_stored_without_clear_text_secrets(world: World, user: Person, client_id: str) -> None:
-    with_tokens(world, user, client_id)
-    stored = json.dumps([*world.hub.store.scan("website")], default=str)
+def test_a_journey_is_stored_without_clear_text_secrets(causeway: Causeway, user: Person, client_id: str) -> None:
+    with_tokens(causeway, user, client_id)
+    stored = json.dumps([*causeway.hub.store.scan("website")], default=str)
 
     for name in ("access-token", "refresh-token"):
         assert token(user, name).partition(".")[2] not in stored
@@ -22,11 +22,11 @@ def test_a_journey_is_stored_without_clear_text_secrets(world: World, user: Pers
         assert found[1] not in stored
 
 
-def test_a_journey_expires_after_30_days(world: World, user: Person, client_id: str, email: str) -> None:
-    state = with_tokens(world, user, client_id)
+def test_a_journey_expires_after_30_days(causeway: Causeway, user: Person, client_id: str, email: str) -> None:
+    state = with_tokens(causeway, user, client_id)
     for seconds, is_there in ((30 * 24 * 3600 - 1, True), (1, False)):
-        world.clock.advance(seconds)
-        user = Person.signed_in(world, email)
+        causeway.clock.advance(seconds)
+        user = Person.signed_in(causeway, email)
         user.get(f"/authorize/callback?state={state}")
         assert ("You have tokens" in user.text) is is_there
-        assert bool(world.hub.website.journeys.list_latest(email)) is is_there
+        assert bool(causeway.hub.website.journeys.list_latest(email)) is is_there

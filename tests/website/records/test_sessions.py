@@ -5,32 +5,32 @@ from __future__ import annotations
 import json
 
 from chalicelib.website.records.sessions import LIFETIME
+from tests.causeway import Causeway
 from tests.website.person import known
-from tests.world import World
 
 
-def test_a_visitor_has_a_session_without_a_record(world: World) -> None:
-    session = world.hub.website.sessions.create_visitor_session()
+def test_a_visitor_has_a_session_without_a_record(causeway: Causeway) -> None:
+    session = causeway.hub.website.sessions.create_visitor_session()
 
-    assert world.hub.website.sessions.find(session.cookie) == session
+    assert causeway.hub.website.sessions.find(session.cookie) == session
     assert session.email is None
-    assert [*world.hub.store.scan("website")] == []
+    assert [*causeway.hub.store.scan("website")] == []
 
 
-def test_a_session_record_is_deleted_with_its_session(world: World, email: str) -> None:
-    session = world.hub.website.sessions.begin(known(world.hub, email))
-    (record,) = world.hub.store.scan("website")
-    assert record["expires_at"] == world.clock.time() + LIFETIME
+def test_a_session_record_is_deleted_with_its_session(causeway: Causeway, email: str) -> None:
+    session = causeway.hub.website.sessions.begin(known(causeway.hub, email))
+    (record,) = causeway.hub.store.scan("website")
+    assert record["expires_at"] == causeway.clock.time() + LIFETIME
     assert session.cookie.partition(".")[0] not in json.dumps(record, default=str)
-    world.hub.website.sessions.end(session)
+    causeway.hub.website.sessions.end(session)
 
-    assert [*world.hub.store.scan("website")] == []
-    assert world.hub.website.sessions.find(session.cookie) is None
+    assert [*causeway.hub.store.scan("website")] == []
+    assert causeway.hub.website.sessions.find(session.cookie) is None
 
 
-def test_a_form_token_is_valid_in_its_own_session_only(world: World, email: str) -> None:
-    sessions = world.hub.website.sessions
-    user = known(world.hub, email)
+def test_a_form_token_is_valid_in_its_own_session_only(causeway: Causeway, email: str) -> None:
+    sessions = causeway.hub.website.sessions
+    user = known(causeway.hub, email)
     mine, other, visitor = sessions.begin(user), sessions.begin(user), sessions.create_visitor_session()
 
     for session in (mine, other, visitor):

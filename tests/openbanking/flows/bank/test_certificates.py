@@ -14,11 +14,11 @@ from chalicelib.foundation.crypto.certificates import read_certificate
 from chalicelib.foundation.settings import Settings
 from infra.local.client_certificate import describe_certificate
 from tests import certificates
+from tests.causeway import Answer, Causeway
 from tests.certificates import Authority
 from tests.dynamodb_calls import counted
 from tests.log_lines import Lines
 from tests.openbanking.spelling import URL
-from tests.world import Answer, World
 
 SUBJECT = "CN=api.bank.example,O=Example Bank,C=GB"
 REVERSED = ",".join(reversed(SUBJECT.split(",")))
@@ -36,28 +36,30 @@ def tpp_authority() -> Authority:
 
 
 @pytest.fixture
-def mutual(shared_world: World, authority: Authority, tpp_authority: Authority, tmp_path: Path) -> Iterator[World]:
+def mutual(
+    shared_causeway: Causeway, authority: Authority, tpp_authority: Authority, tmp_path: Path
+) -> Iterator[Causeway]:
     """A stage that takes certificates of banks from ``authority``; the records of both banks name ``SUBJECT``."""
     (tmp_path / "banks.pem").write_text(authority.pem)
     (tmp_path / "tpps.pem").write_text(tpp_authority.pem)
     bundles = {"BANK_CA_BUNDLE": str(tmp_path / "banks.pem"), "TPP_CA_BUNDLE": str(tmp_path / "tpps.pem")}
-    world = shared_world.again(Settings.from_environment(bundles))
-    with world.installed():
-        name_subjects(world, SUBJECT)
-        yield world
-        name_subjects(world, None)
+    causeway = shared_causeway.again(Settings.from_environment(bundles))
+    with causeway.installed():
+        name_subjects(causeway, SUBJECT)
+        yield causeway
+        name_subjects(causeway, None)
 
 
-def name_subjects(world: World, subject: str | None) -> None:
-    for side in world.banks.values():
-        world.hub.openbanking.banks.change(side.bank.bic, certificate_subject=subject)
+def name_subjects(causeway: Causeway, subject: str | None) -> None:
+    for side in causeway.banks.values():
+        causeway.hub.openbanking.banks.change(side.bank.bic, certificate_subject=subject)
 
 
-def call(world: World, version: int, pem: str | None, **options: Any) -> Answer:
+def call(causeway: Causeway, version: int, pem: str | None, **options: Any) -> Answer:
     """A call of a bank with a certificate, or without one."""
     identity = {"clientCert": describe_certificate(x509.load_pem_x509_certificate(pem.encode()))} if pem else {}
-    url = world.authorize(version)["redirect_url"]
-    return world.bank(version, "/init_authorization", {URL[version]: url}, identity=identity, **options)
+    url = causeway.authorize(version)["redirect_url"]
+    return causeway.bank(version, "/init_authorization", {URL[version]: url}, identity=identity, **options)
 
 
 def is_refused(answer: Answer, version: int) -> bool:
@@ -68,7 +70,7 @@ def is_refused(answer: Answer, version: int) -> bool:
 @VERSIONS
 @pytest.mark.parametrize("recorded", [SUBJECT, REVERSED])
 def test_bank_certificate_matches_its_subject_in_either_order(
-    mutual: World, authority: Authority, version: int, recorded: str
+    mutual: Causeway, authority: Authority, version: int, recorded: str
 ) -> None:
     name_subjects(mutual, recorded)
 
@@ -78,7 +80,7 @@ def test_bank_certificate_matches_its_subject_in_either_order(
 
 @VERSIONS
 def test_untrusted_or_foreign_bank_certificate_returns_401(
-    mutual: World, authority: Authority, tpp_authority: Authority, lines: Lines, version: int
+    mutual: Causeway, authority: Authority, tpp_authority: Authority, lines: Lines, version: int
 ) -> None:
     earlier, later = certificates.NOW - timedelta(days=200), certificates.NOW + timedelta(days=30)
     wrong = {
@@ -98,7 +100,7 @@ def test_untrusted_or_foreign_bank_certificate_returns_401(
 
 
 @VERSIONS
-def test_unparsable_bank_certificate_returns_401(mutual: World, version: int) -> None:
+def test_unparsable_bank_certificate_returns_401(mutual: Causeway, version: int) -> None:
     pem = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
 
     answer = mutual.bank(version, "/consent", {}, identity={"clientCert": {"clientCertPem": pem, "subjectDN": SUBJECT}})
@@ -108,7 +110,7 @@ def test_unparsable_bank_certificate_returns_401(mutual: World, version: int) ->
 
 @VERSIONS
 def test_blocked_bank_certificate_returns_401_within_a_minute(
-    mutual: World, authority: Authority, version: int
+    mutual: Causeway, authority: Authority, version: int
 ) -> None:
     pem, renewed = authority.issue(SUBJECT), authority.issue(SUBJECT)
     assert call(mutual, version, pem).status == 200
@@ -126,7 +128,7 @@ def test_blocked_bank_certificate_returns_401_within_a_minute(
 
 @VERSIONS
 def test_certificate_check_follows_the_api_key_and_precedes_the_request_id(
-    mutual: World, authority: Authority, version: int
+    mutual: Causeway, authority: Authority, version: int
 ) -> None:
     own = authority.issue(SUBJECT)
     unknown = 4200 if version == 1 else "WRONG_CREDENTIALS"
@@ -141,21 +143,21 @@ def test_certificate_check_follows_the_api_key_and_precedes_the_request_id(
 
 @VERSIONS
 def test_stage_without_bank_authorities_rejects_only_banks_with_a_certificate_subject(
-    world: World, authority: Authority, version: int
+    causeway: Causeway, authority: Authority, version: int
 ) -> None:
-    bic = world.banks[version].bank.bic
-    assert call(world, version, None).status == 200
+    bic = causeway.banks[version].bank.bic
+    assert call(causeway, version, None).status == 200
 
-    world.hub.openbanking.banks.change(bic, certificate_subject=SUBJECT)
+    causeway.hub.openbanking.banks.change(bic, certificate_subject=SUBJECT)
     try:
-        assert is_refused(call(world, version, authority.issue(SUBJECT)), version)
+        assert is_refused(call(causeway, version, authority.issue(SUBJECT)), version)
     finally:
-        world.hub.openbanking.banks.change(bic, certificate_subject=None)
+        causeway.hub.openbanking.banks.change(bic, certificate_subject=None)
 
 
 @VERSIONS
 def test_blocklist_is_read_once_a_minute_for_each_certificate(
-    mutual: World, authority: Authority, version: int
+    mutual: Causeway, authority: Authority, version: int
 ) -> None:
     pem, urls = authority.issue(SUBJECT), [mutual.authorize(version)["redirect_url"] for _ in range(3)]
     identity = {"clientCert": describe_certificate(x509.load_pem_x509_certificate(pem.encode()))}

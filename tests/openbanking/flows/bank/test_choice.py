@@ -16,16 +16,16 @@ from chalicelib.openbanking.records.authorization_requests import LIFETIME
 from chalicelib.openbanking.records.bank_record import NewBank
 from chalicelib.statistics.call_counts import TABLE
 from chalicelib.statistics.downtimes import Downtime
+from tests.causeway import Answer, Causeway
 from tests.dynamodb_calls import counted
 from tests.openbanking.key_holder import CHALLENGE, KeyHolder, open_pushed, secure
-from tests.world import Answer, World
 
 BIC = {1: "ALPHGB21", 2: "BETADEF1"}
 OTHER = "GAMMDE2L"
 
 
 @pytest.fixture
-def other(world: World) -> Iterator[str]:
+def other(causeway: Causeway) -> Iterator[str]:
     """A second bank of version 2, with a name that is not for browsers."""
     new = NewBank(
         bic=OTHER,
@@ -34,18 +34,18 @@ def other(world: World) -> Iterator[str]:
         api_version=2,
         domain="http://127.0.0.1:1/gamma",
         authorization_url="http://127.0.0.1:1/gamma/authorize",
-        public_keys=[world.banks[2].bank.public_keys[0]],
+        public_keys=[causeway.banks[2].bank.public_keys[0]],
     )
-    world.hub.openbanking.banks.add(new)
+    causeway.hub.openbanking.banks.add(new)
     yield OTHER
-    world.hub.openbanking.banks.remove(OTHER)
+    causeway.hub.openbanking.banks.remove(OTHER)
 
 
-def request(world: World, **changes: str | None) -> dict[str, str]:
+def request(causeway: Causeway, **changes: str | None) -> dict[str, str]:
     query = {
         "response_type": "code",
-        "client_id": world.client.client_id,
-        "redirect_uri": world.client.callback_url,
+        "client_id": causeway.client.client_id,
+        "redirect_uri": causeway.client.callback_url,
         "scope": "accounts",
         "state": "s",
         "code_challenge": CHALLENGE,
@@ -54,8 +54,8 @@ def request(world: World, **changes: str | None) -> dict[str, str]:
     return {name: value for name, value in query.items() if value is not None}
 
 
-def open_page(world: World, **changes: str | None) -> Answer:
-    return world.call("GET", f"/oauth/authorize?{urlencode(request(world, **changes))}")
+def open_page(causeway: Causeway, **changes: str | None) -> Answer:
+    return causeway.call("GET", f"/oauth/authorize?{urlencode(request(causeway, **changes))}")
 
 
 def is_page(answer: Answer) -> bool:
@@ -73,38 +73,38 @@ def returned(answer: Answer) -> dict[str, str]:
     return dict(parse_qsl(urlsplit(answer.headers["location"]).query))
 
 
-def stored(world: World) -> list[Any]:
-    return [*world.hub.store.scan("authorizations")]
+def stored(causeway: Causeway) -> list[Any]:
+    return [*causeway.hub.store.scan("authorizations")]
 
 
 # -- what the page shows
 
 
-def test_bank_page_shows_the_client_the_scopes_and_the_banks_that_offer_them(world: World, other: str) -> None:
-    page = open_page(world)
+def test_bank_page_shows_the_client_the_scopes_and_the_banks_that_offer_them(causeway: Causeway, other: str) -> None:
+    page = open_page(causeway)
 
     assert is_page(page)
     assert "Budget Friend" in page.text
     assert "account list and details" in page.text
     assert choices(page).keys() == {BIC[2], other}
     assert "Bank of version 1" not in page.text
-    assert stored(world) == []
+    assert stored(causeway) == []
 
 
-def test_chosen_bank_gets_the_parameters_of_the_request(world: World) -> None:
-    chosen = world.call("GET", choices(open_page(world, consent_type="reusable"))[BIC[2]])
+def test_chosen_bank_gets_the_parameters_of_the_request(causeway: Causeway) -> None:
+    chosen = causeway.call("GET", choices(open_page(causeway, consent_type="reusable"))[BIC[2]])
 
     assert chosen.status == 303
-    assert chosen.headers["location"].startswith(world.banks[2].bank.authorization_url)
+    assert chosen.headers["location"].startswith(causeway.banks[2].bank.authorization_url)
     query = parse_qs(urlsplit(chosen.headers["location"]).query)
     assert (query["scope"], query["state"], query["code_challenge"]) == (["accounts"], ["s"], [CHALLENGE])
-    saved = world.bank(2, "/consent", world.consent_body(2, chosen.headers["location"]))
+    saved = causeway.bank(2, "/consent", causeway.consent_body(2, chosen.headers["location"]))
     assert saved.status == 200
 
 
 @pytest.mark.parametrize("empty", [{}, {"bic": ""}])
-def test_empty_bic_shows_the_bank_page(world: World, empty: dict[str, str]) -> None:
-    assert is_page(open_page(world, **empty))
+def test_empty_bic_shows_the_bank_page(causeway: Causeway, empty: dict[str, str]) -> None:
+    assert is_page(open_page(causeway, **empty))
 
 
 @pytest.mark.parametrize(
@@ -122,9 +122,9 @@ def test_empty_bic_shows_the_bank_page(world: World, empty: dict[str, str]) -> N
     ],
 )
 def test_bank_page_search_filters_by_name_bic_and_country(
-    world: World, other: str, search: dict[str, str], found: set[str]
+    causeway: Causeway, other: str, search: dict[str, str], found: set[str]
 ) -> None:
-    page = open_page(world, **search)
+    page = open_page(causeway, **search)
 
     assert is_page(page)
     assert choices(page).keys() == found
@@ -145,9 +145,9 @@ IMPOSSIBLE = [
 
 @pytest.mark.parametrize(("search", "errors"), IMPOSSIBLE, ids=str)
 def test_invalid_search_returns_400_with_an_error_at_its_field(
-    world: World, search: dict[str, str], errors: dict[str, str]
+    causeway: Causeway, search: dict[str, str], errors: dict[str, str]
 ) -> None:
-    page = open_page(world, **search)
+    page = open_page(causeway, **search)
 
     assert page.status == 400
     assert "<h1>Choose your bank</h1>" in page.text
@@ -159,26 +159,28 @@ def test_invalid_search_returns_400_with_an_error_at_its_field(
     assert all(errors[name] in text for name, text in shown.items())
     assert choices(page) == {}
     assert ('value="Germany" selected' in page.text) == (search.get("country") == "Germany")
-    assert is_page(open_page(world)), "without the search"
+    assert is_page(open_page(causeway)), "without the search"
 
 
-def test_invalid_search_does_not_keep_a_pushed_request_open(world: World) -> None:
-    request_uri = pushed(world)
-    query = urlencode({"client_id": world.client.client_id, "request_uri": request_uri, "page": "abc"})
+def test_invalid_search_does_not_keep_a_pushed_request_open(causeway: Causeway) -> None:
+    request_uri = pushed(causeway)
+    query = urlencode({"client_id": causeway.client.client_id, "request_uri": request_uri, "page": "abc"})
 
-    page = world.call("GET", f"/oauth/authorize?{query}")
+    page = causeway.call("GET", f"/oauth/authorize?{query}")
 
     assert (page.status, choices(page)) == (400, {})
-    (item,) = stored(world)
+    (item,) = stored(causeway)
     assert "kept_until" not in item
 
 
-def test_bank_page_lists_20_banks_at_a_time_ordered_by_name(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    bank = world.banks[2].bank
+def test_bank_page_lists_20_banks_at_a_time_ordered_by_name(
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bank = causeway.banks[2].bank
     many = [replace(bank, bic=f"BANKDE{number:02}", name=f"Bank {99 - number}") for number in range(45)]
-    monkeypatch.setattr(world.hub.openbanking.banks, "directory", lambda: many)
+    monkeypatch.setattr(causeway.hub.openbanking.banks, "directory", lambda: many)
 
-    pages = [open_page(world, page=str(number)) for number in (1, 2, 3)]
+    pages = [open_page(causeway, page=str(number)) for number in (1, 2, 3)]
 
     shown = [bic for page in pages for bic in choices(page)]
     assert shown == [bank.bic for bank in reversed(many)]
@@ -186,40 +188,42 @@ def test_bank_page_lists_20_banks_at_a_time_ordered_by_name(world: World, monkey
     assert "45 banks, page 2 of 3" in pages[1].text
 
 
-def test_scopes_without_a_bank_show_a_link_back_to_the_client(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(world.hub.openbanking.banks, "directory", lambda: [world.banks[1].bank])
+def test_scopes_without_a_bank_show_a_link_back_to_the_client(
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(causeway.hub.openbanking.banks, "directory", lambda: [causeway.banks[1].bank])
 
-    page = open_page(world)
+    page = open_page(causeway)
 
     assert is_page(page)
     assert "No bank offers this" in page.text
     assert choices(page) == {}
     (back,) = {html.unescape(each) for each in re.findall(r'class="button" href="([^"]*)"', page.text)}
-    assert back.startswith(world.client.callback_url)
+    assert back.startswith(causeway.client.callback_url)
     query = dict(parse_qsl(urlsplit(back).query))
     assert (query["error"], query["state"], query["iss"]) == ("access_denied", "s", "http://127.0.0.1:8000")
 
 
-def test_a_bank_that_is_down_is_marked_and_can_be_chosen(world: World) -> None:
-    now = world.clock.time()
+def test_a_bank_that_is_down_is_marked_and_can_be_chosen(causeway: Causeway) -> None:
+    now = causeway.clock.time()
     row = Downtime(BIC[2], is_open=True, latest=now, computed_at=now, ends_at=now + 3600)
-    world.hub.store.put(TABLE, row.to_item())
+    causeway.hub.store.put(TABLE, row.to_item())
 
-    page = open_page(world)
+    page = open_page(causeway)
 
     assert "Not reachable at the moment" in page.text
-    assert world.call("GET", choices(page)[BIC[2]]).status == 303
+    assert causeway.call("GET", choices(page)[BIC[2]]).status == 303
 
 
-def test_head_request_for_the_bank_page_returns_200_and_stores_nothing(world: World) -> None:
-    page = world.call("HEAD", f"/oauth/authorize?{urlencode(request(world))}")
+def test_head_request_for_the_bank_page_returns_200_and_stores_nothing(causeway: Causeway) -> None:
+    page = causeway.call("HEAD", f"/oauth/authorize?{urlencode(request(causeway))}")
 
     assert (page.status, page.text) == (200, "")
-    assert stored(world) == []
+    assert stored(causeway) == []
 
 
-def test_bank_page_has_its_security_headers(world: World) -> None:
-    page = open_page(world)
+def test_bank_page_has_its_security_headers(causeway: Causeway) -> None:
+    page = open_page(causeway)
 
     assert page.headers["cross-origin-opener-policy"] == "unsafe-none"
     assert page.headers["referrer-policy"] == "no-referrer"
@@ -228,11 +232,11 @@ def test_bank_page_has_its_security_headers(world: World) -> None:
     assert "set-cookie" not in page.headers
 
 
-def test_content_security_policy_allows_a_search_to_redirect_to_the_client(world: World) -> None:
+def test_content_security_policy_allows_a_search_to_redirect_to_the_client(causeway: Causeway) -> None:
     """Browsers check ``form-action`` for redirects, too, and the request may have ended."""
-    callback = urlsplit(world.client.callback_url)
+    callback = urlsplit(causeway.client.callback_url)
 
-    for page in (open_page(world), open_pushed(world, pushed(world, state="p"))):
+    for page in (open_page(causeway), open_pushed(causeway, pushed(causeway, state="p"))):
         policy = page.headers["content-security-policy"]
         assert f"form-action 'self' {callback.scheme}://{callback.netloc};" in policy
 
@@ -257,235 +261,239 @@ def test_content_security_policy_allows_a_search_to_redirect_to_the_client(world
     ids=str,
 )
 def test_invalid_authorization_request_redirects_to_the_client_without_the_bank_page(
-    world: World, changes: dict[str, str | None], error: str
+    causeway: Causeway, changes: dict[str, str | None], error: str
 ) -> None:
-    answer = open_page(world, **changes)
+    answer = open_page(causeway, **changes)
 
     assert answer.status == 303
-    assert answer.headers["location"].startswith(world.client.callback_url)
+    assert answer.headers["location"].startswith(causeway.client.callback_url)
     assert returned(answer)["error"] == error
 
 
 @pytest.mark.parametrize("changes", [{"client_id": "unknown"}, {"redirect_uri": "https://evil.example/"}])
-def test_unknown_client_or_redirect_uri_returns_400_without_banks(world: World, changes: dict[str, str | None]) -> None:
-    answer = open_page(world, **changes)
+def test_unknown_client_or_redirect_uri_returns_400_without_banks(
+    causeway: Causeway, changes: dict[str, str | None]
+) -> None:
+    answer = open_page(causeway, **changes)
 
     assert answer.status == 400
     assert choices(answer) == {}
 
 
-def test_client_that_must_push_its_requests_gets_no_bank_page(world: World) -> None:
-    world.hub.openbanking.clients.update(
-        world.client.client_id, security={"require_pushed_authorization_requests": True}
+def test_client_that_must_push_its_requests_gets_no_bank_page(causeway: Causeway) -> None:
+    causeway.hub.openbanking.clients.update(
+        causeway.client.client_id, security={"require_pushed_authorization_requests": True}
     )
 
-    assert returned(open_page(world))["error_description"] == refusals.REQUEST_NOT_PUSHED().message
+    assert returned(open_page(causeway))["error_description"] == refusals.REQUEST_NOT_PUSHED().message
 
 
-def test_used_state_is_rejected_before_the_bank_page(world: World) -> None:
-    chosen = world.call("GET", choices(open_page(world))[BIC[2]])
-    assert is_page(open_page(world)), "it is still open"
-    assert returned(open_page(world, scope="accounts.balances"))["error_description"] == refusals.STATE_USED().message
+def test_used_state_is_rejected_before_the_bank_page(causeway: Causeway) -> None:
+    chosen = causeway.call("GET", choices(open_page(causeway))[BIC[2]])
+    assert is_page(open_page(causeway)), "it is still open"
+    assert (
+        returned(open_page(causeway, scope="accounts.balances"))["error_description"] == refusals.STATE_USED().message
+    )
 
-    world.bank(2, "/consent", world.consent_body(2, chosen.headers["location"]))
+    causeway.bank(2, "/consent", causeway.consent_body(2, chosen.headers["location"]))
 
-    assert returned(open_page(world))["error_description"] == refusals.AUTHORIZATION_ENDED().message
+    assert returned(open_page(causeway))["error_description"] == refusals.AUTHORIZATION_ENDED().message
 
 
 # -- choices, again and otherwise
 
 
-def test_repeated_choice_redirects_to_the_same_url(world: World) -> None:
-    address = choices(open_page(world))[BIC[2]]
+def test_repeated_choice_redirects_to_the_same_url(causeway: Causeway) -> None:
+    address = choices(open_page(causeway))[BIC[2]]
 
-    first, again = world.call("GET", address), world.call("GET", address)
+    first, again = causeway.call("GET", address), causeway.call("GET", address)
 
     assert first.headers["location"] == again.headers["location"]
-    assert len(stored(world)) == 1
+    assert len(stored(causeway)) == 1
 
 
-def test_second_choice_replaces_an_open_request(world: World, other: str) -> None:
-    page = choices(open_page(world))
-    first = world.call("GET", page[BIC[2]]).headers["location"]
+def test_second_choice_replaces_an_open_request(causeway: Causeway, other: str) -> None:
+    page = choices(open_page(causeway))
+    first = causeway.call("GET", page[BIC[2]]).headers["location"]
 
-    with counted(world) as calls:
-        second = world.call("GET", page[other]).headers["location"]
+    with counted(causeway) as calls:
+        second = causeway.call("GET", page[other]).headers["location"]
 
     assert second.startswith("http://127.0.0.1:1/gamma/authorize")
     assert calls == ["BatchGetItem", "BatchGetItem", "PutItem", "PutItem"]  # the bank is read for the first time
-    (kept,) = stored(world)
+    (kept,) = stored(causeway)
     assert (kept["bic"], kept["request_url"]) == (other, second)
-    refused = world.bank(2, "/consent", world.consent_body(2, first))
+    refused = causeway.bank(2, "/consent", causeway.consent_body(2, first))
     assert (refused.status, refused.body["code"]) == (400, "FORMAT_ERROR")
-    again = world.call("GET", page[BIC[2]]).headers["location"]
-    assert world.bank(2, "/consent", world.consent_body(2, again)).status == 200
+    again = causeway.call("GET", page[BIC[2]]).headers["location"]
+    assert causeway.bank(2, "/consent", causeway.consent_body(2, again)).status == 200
 
 
-def test_choice_after_the_consent_is_rejected(world: World, other: str) -> None:
-    page = choices(open_page(world))
-    first = world.call("GET", page[BIC[2]]).headers["location"]
-    world.bank(2, "/consent", world.consent_body(2, first))
+def test_choice_after_the_consent_is_rejected(causeway: Causeway, other: str) -> None:
+    page = choices(open_page(causeway))
+    first = causeway.call("GET", page[BIC[2]]).headers["location"]
+    causeway.bank(2, "/consent", causeway.consent_body(2, first))
 
-    assert returned(world.call("GET", page[other]))["error_description"] == refusals.AUTHORIZATION_ENDED().message
-    assert [item["bic"] for item in stored(world)] == [BIC[2]]
-
-
-def test_choice_after_the_cancellation_is_rejected(world: World, other: str) -> None:
-    page = choices(open_page(world))
-    first = world.call("GET", page[BIC[2]]).headers["location"]
-    assert world.call("GET", cancel_path(world, first)).status == 303
-
-    assert returned(world.call("GET", page[other]))["error_description"] == refusals.AUTHORIZATION_ENDED().message
+    assert returned(causeway.call("GET", page[other]))["error_description"] == refusals.AUTHORIZATION_ENDED().message
+    assert [item["bic"] for item in stored(causeway)] == [BIC[2]]
 
 
-def cancel_path(world: World, request_url: str) -> str:
+def test_choice_after_the_cancellation_is_rejected(causeway: Causeway, other: str) -> None:
+    page = choices(open_page(causeway))
+    first = causeway.call("GET", page[BIC[2]]).headers["location"]
+    assert causeway.call("GET", cancel_path(causeway, first)).status == 303
+
+    assert returned(causeway.call("GET", page[other]))["error_description"] == refusals.AUTHORIZATION_ENDED().message
+
+
+def cancel_path(causeway: Causeway, request_url: str) -> str:
     """The path of the cancel URL that the bank of version 2 gets."""
-    answer = world.bank(2, "/init_authorization", {"requestUrl": request_url})
+    answer = causeway.bank(2, "/init_authorization", {"requestUrl": request_url})
     return str(urlsplit(answer.body["cancelUrl"]).path)
 
 
-def is_told_of_another_choice(world: World, answer: Answer) -> bool:
+def is_told_of_another_choice(causeway: Causeway, answer: Answer) -> bool:
     expected = {"error": "access_denied", "error_description": "The user has chosen another bank", "state": "s"}
-    assert answer.headers["location"].startswith(f"{world.client.callback_url}?")
-    return returned(answer) == expected | {"iss": world.hub.settings.public_url}
+    assert answer.headers["location"].startswith(f"{causeway.client.callback_url}?")
+    return returned(answer) == expected | {"iss": causeway.hub.settings.public_url}
 
 
-def test_replaced_cancel_url_redirects_to_the_client_and_keeps_the_new_request(world: World, other: str) -> None:
-    page = choices(open_page(world))
-    cancel = cancel_path(world, world.call("GET", page[BIC[2]]).headers["location"])
-    world.call("GET", page[other])
-    events = [*world.hub.store.scan("deliveries")]
+def test_replaced_cancel_url_redirects_to_the_client_and_keeps_the_new_request(causeway: Causeway, other: str) -> None:
+    page = choices(open_page(causeway))
+    cancel = cancel_path(causeway, causeway.call("GET", page[BIC[2]]).headers["location"])
+    causeway.call("GET", page[other])
+    events = [*causeway.hub.store.scan("deliveries")]
 
     for _ in range(2):
-        assert is_told_of_another_choice(world, world.call("GET", f"{cancel}?error=temporarily_unavailable"))
-    (item,) = stored(world)
+        assert is_told_of_another_choice(causeway, causeway.call("GET", f"{cancel}?error=temporarily_unavailable"))
+    (item,) = stored(causeway)
     assert (item["bic"], item["status"]) == (other, "open")
-    assert [*world.hub.store.scan("deliveries")] == events
+    assert [*causeway.hub.store.scan("deliveries")] == events
 
 
-def test_replaced_cancel_url_redirects_with_its_own_reason_after_the_end(world: World, other: str) -> None:
-    page = choices(open_page(world))
-    first = cancel_path(world, world.call("GET", page[BIC[2]]).headers["location"])
-    world.call("GET", page[other])
-    again = cancel_path(world, world.call("GET", page[BIC[2]]).headers["location"])
+def test_replaced_cancel_url_redirects_with_its_own_reason_after_the_end(causeway: Causeway, other: str) -> None:
+    page = choices(open_page(causeway))
+    first = cancel_path(causeway, causeway.call("GET", page[BIC[2]]).headers["location"])
+    causeway.call("GET", page[other])
+    again = cancel_path(causeway, causeway.call("GET", page[BIC[2]]).headers["location"])
 
-    assert returned(world.call("GET", again))["error_description"] == "The authorization was cancelled at the bank"
+    assert returned(causeway.call("GET", again))["error_description"] == "The authorization was cancelled at the bank"
 
-    assert is_told_of_another_choice(world, world.call("GET", first))
-    assert [item["status"] for item in stored(world)] == ["cancelled"]
-
-
-def test_replaced_cancel_url_is_valid_only_for_its_version_and_secret(world: World, other: str) -> None:
-    page = choices(open_page(world))
-    cancel = cancel_path(world, world.call("GET", page[BIC[2]]).headers["location"])
-    world.call("GET", page[other])
-
-    assert world.call("GET", cancel.replace("/v2/", "/")).status == 404
-    assert world.call("GET", f"{cancel[:-1]}{'B' if cancel.endswith('A') else 'A'}").status == 404
+    assert is_told_of_another_choice(causeway, causeway.call("GET", first))
+    assert [item["status"] for item in stored(causeway)] == ["cancelled"]
 
 
-def test_cancel_urls_of_the_last_five_replaced_requests_stay_valid(world: World, other: str) -> None:
-    page = choices(open_page(world))
+def test_replaced_cancel_url_is_valid_only_for_its_version_and_secret(causeway: Causeway, other: str) -> None:
+    page = choices(open_page(causeway))
+    cancel = cancel_path(causeway, causeway.call("GET", page[BIC[2]]).headers["location"])
+    causeway.call("GET", page[other])
+
+    assert causeway.call("GET", cancel.replace("/v2/", "/")).status == 404
+    assert causeway.call("GET", f"{cancel[:-1]}{'B' if cancel.endswith('A') else 'A'}").status == 404
+
+
+def test_cancel_urls_of_the_last_five_replaced_requests_stay_valid(causeway: Causeway, other: str) -> None:
+    page = choices(open_page(causeway))
     cancels = []
     for _ in range(4):
-        cancels.append(cancel_path(world, world.call("GET", page[BIC[2]]).headers["location"]))
-        world.call("GET", page[other])
+        cancels.append(cancel_path(causeway, causeway.call("GET", page[BIC[2]]).headers["location"]))
+        causeway.call("GET", page[other])
 
-    statuses = [world.call("GET", cancel).status for cancel in cancels]
+    statuses = [causeway.call("GET", cancel).status for cancel in cancels]
 
     assert statuses == [404, 303, 303, 303], "of seven replaced requests, four were at the first bank"
-    assert len(stored(world)[0]["replaced"]) == 5
+    assert len(stored(causeway)[0]["replaced"]) == 5
 
 
-def test_request_stored_without_replaced_urls_can_be_replaced_and_cancelled(world: World, other: str) -> None:
-    page = choices(open_page(world))
-    first = world.call("GET", page[BIC[2]]).headers["location"]
-    (item,) = stored(world)
-    world.hub.store.put("authorizations", {name: value for name, value in item.items() if name != "replaced"})
-    cancel = cancel_path(world, first)
+def test_request_stored_without_replaced_urls_can_be_replaced_and_cancelled(causeway: Causeway, other: str) -> None:
+    page = choices(open_page(causeway))
+    first = causeway.call("GET", page[BIC[2]]).headers["location"]
+    (item,) = stored(causeway)
+    causeway.hub.store.put("authorizations", {name: value for name, value in item.items() if name != "replaced"})
+    cancel = cancel_path(causeway, first)
 
-    world.call("GET", page[other])
+    causeway.call("GET", page[other])
 
-    assert is_told_of_another_choice(world, world.call("GET", cancel))
+    assert is_told_of_another_choice(causeway, causeway.call("GET", cancel))
 
 
-def test_consent_that_loses_to_a_concurrent_choice_is_not_saved(world: World, other: str) -> None:
-    page = choices(open_page(world))
-    first = world.call("GET", page[BIC[2]]).headers["location"]
+def test_consent_that_loses_to_a_concurrent_choice_is_not_saved(causeway: Causeway, other: str) -> None:
+    page = choices(open_page(causeway))
+    first = causeway.call("GET", page[BIC[2]]).headers["location"]
 
-    with world.meanwhile("transact", lambda: world.call("GET", page[other])):
-        saved = world.bank(2, "/consent", world.consent_body(2, first))
+    with causeway.meanwhile("transact", lambda: causeway.call("GET", page[other])):
+        saved = causeway.bank(2, "/consent", causeway.consent_body(2, first))
 
     assert saved.status == 400
-    assert [(item["bic"], item["status"]) for item in stored(world)] == [(other, "open")]
-    assert [*world.hub.store.scan("consents")] == []
+    assert [(item["bic"], item["status"]) for item in stored(causeway)] == [(other, "open")]
+    assert [*causeway.hub.store.scan("consents")] == []
 
 
-def test_cancellation_does_not_end_the_request_of_a_concurrent_choice(world: World, other: str) -> None:
-    page = choices(open_page(world))
-    cancel = cancel_path(world, world.call("GET", page[BIC[2]]).headers["location"])
+def test_cancellation_does_not_end_the_request_of_a_concurrent_choice(causeway: Causeway, other: str) -> None:
+    page = choices(open_page(causeway))
+    cancel = cancel_path(causeway, causeway.call("GET", page[BIC[2]]).headers["location"])
 
-    with world.meanwhile("transact", lambda: world.call("GET", page[other])):
-        answer = world.call("GET", cancel)
+    with causeway.meanwhile("transact", lambda: causeway.call("GET", page[other])):
+        answer = causeway.call("GET", cancel)
 
-    assert is_told_of_another_choice(world, answer)
-    assert [(item["bic"], item["status"]) for item in stored(world)] == [(other, "open")]
+    assert is_told_of_another_choice(causeway, answer)
+    assert [(item["bic"], item["status"]) for item in stored(causeway)] == [(other, "open")]
 
 
 def test_two_concurrent_choices_of_one_bank_redirect_to_the_same_url(
-    world: World, other: str, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, other: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page = choices(open_page(world))
-    world.call("GET", page[BIC[2]])
-    requests, seen = world.hub.openbanking.authorization_requests, list[str]()
+    page = choices(open_page(causeway))
+    causeway.call("GET", page[BIC[2]])
+    requests, seen = causeway.hub.openbanking.authorization_requests, list[str]()
     real = requests.put_request
 
     def put_late(new: Any, url: str, before: Any) -> Any:
         if before is not None:
             monkeypatch.undo()
-            seen.append(world.call("GET", page[other]).headers["location"])
+            seen.append(causeway.call("GET", page[other]).headers["location"])
         return real(new, url, before)
 
     monkeypatch.setattr(requests, "put_request", put_late)
-    location = world.call("GET", page[other]).headers["location"]
+    location = causeway.call("GET", page[other]).headers["location"]
 
     assert seen == [location]
-    assert [item["request_url"] for item in stored(world)] == [location]
+    assert [item["request_url"] for item in stored(causeway)] == [location]
 
 
 @pytest.mark.parametrize("name", ["bic", "chosen_bic"])
-def test_browser_cannot_replace_a_request_from_tpp_authorize(world: World, other: str, name: str) -> None:
-    world.authorize(2, state="s", code_challenge=CHALLENGE, code_challenge_method="S256")
+def test_browser_cannot_replace_a_request_from_tpp_authorize(causeway: Causeway, other: str, name: str) -> None:
+    causeway.authorize(2, state="s", code_challenge=CHALLENGE, code_challenge_method="S256")
 
-    answer = open_page(world, **{name: other})
+    answer = open_page(causeway, **{name: other})
 
     assert returned(answer)["error_description"] == refusals.STATE_USED().message
-    assert [item["bic"] for item in stored(world)] == [BIC[2]]
+    assert [item["bic"] for item in stored(causeway)] == [BIC[2]]
 
 
-def test_request_with_a_named_bank_cannot_be_replaced(world: World, other: str) -> None:
-    named = open_page(world, bic=BIC[2]).headers["location"]
+def test_request_with_a_named_bank_cannot_be_replaced(causeway: Causeway, other: str) -> None:
+    named = open_page(causeway, bic=BIC[2]).headers["location"]
 
     for changes in ({"bic": other}, {"chosen_bic": other}, {"bic": None}):
-        answer = open_page(world, **changes)
-        assert answer.headers["location"].startswith(world.client.callback_url)
+        answer = open_page(causeway, **changes)
+        assert answer.headers["location"].startswith(causeway.client.callback_url)
         assert returned(answer)["error"] == "invalid_request"
         assert returned(answer)["error_description"] == refusals.STATE_USED().message
-    assert open_page(world, bic=BIC[2]).headers["location"] == named
-    assert [(item["bic"], item["request_url"]) for item in stored(world)] == [(BIC[2], named)]
+    assert open_page(causeway, bic=BIC[2]).headers["location"] == named
+    assert [(item["bic"], item["request_url"]) for item in stored(causeway)] == [(BIC[2], named)]
 
 
-def test_bank_named_by_the_client_does_not_replace_a_chosen_bank(world: World, other: str) -> None:
-    world.call("GET", choices(open_page(world))[BIC[2]])
+def test_bank_named_by_the_client_does_not_replace_a_chosen_bank(causeway: Causeway, other: str) -> None:
+    causeway.call("GET", choices(open_page(causeway))[BIC[2]])
 
-    assert returned(open_page(world, bic=other))["error_description"] == refusals.STATE_USED().message
-    assert [item["bic"] for item in stored(world)] == [BIC[2]]
+    assert returned(open_page(causeway, bic=other))["error_description"] == refusals.STATE_USED().message
+    assert [item["bic"] for item in stored(causeway)] == [BIC[2]]
 
 
-def test_chosen_bic_is_ignored_when_the_client_names_the_bank(world: World, other: str) -> None:
-    location = open_page(world, bic=BIC[2], chosen_bic=other).headers["location"]
+def test_chosen_bic_is_ignored_when_the_client_names_the_bank(causeway: Causeway, other: str) -> None:
+    location = open_page(causeway, bic=BIC[2], chosen_bic=other).headers["location"]
 
-    assert location.startswith(world.banks[2].bank.authorization_url)
+    assert location.startswith(causeway.banks[2].bank.authorization_url)
 
 
 @pytest.mark.parametrize(
@@ -497,55 +505,55 @@ def test_chosen_bic_is_ignored_when_the_client_names_the_bank(world: World, othe
     ],
 )
 def test_invalid_choice_redirects_to_the_client_with_the_reason(
-    world: World, bic: str, error: str, message: str
+    causeway: Causeway, bic: str, error: str, message: str
 ) -> None:
-    answer = open_page(world, chosen_bic=bic)
+    answer = open_page(causeway, chosen_bic=bic)
 
-    assert answer.headers["location"].startswith(world.client.callback_url)
+    assert answer.headers["location"].startswith(causeway.client.callback_url)
     assert returned(answer)["error"] == error
     assert message in returned(answer)["error_description"]
-    assert stored(world) == []
+    assert stored(causeway) == []
 
 
-def test_a_head_request_for_a_choice_stores_nothing(world: World) -> None:
-    answer = world.call("HEAD", f"/oauth/authorize?{urlencode(request(world, chosen_bic=BIC[2]))}")
+def test_a_head_request_for_a_choice_stores_nothing(causeway: Causeway) -> None:
+    answer = causeway.call("HEAD", f"/oauth/authorize?{urlencode(request(causeway, chosen_bic=BIC[2]))}")
 
     assert (answer.status, answer.text) == (303, "")
-    assert stored(world) == []
+    assert stored(causeway) == []
 
 
-def test_open_request_stored_without_chooses_bank_is_not_replaced(world: World, other: str) -> None:
-    open_page(world, bic=BIC[2])
-    (item,) = stored(world)
-    world.hub.store.put("authorizations", {name: value for name, value in item.items() if name != "chooses_bank"})
+def test_open_request_stored_without_chooses_bank_is_not_replaced(causeway: Causeway, other: str) -> None:
+    open_page(causeway, bic=BIC[2])
+    (item,) = stored(causeway)
+    causeway.hub.store.put("authorizations", {name: value for name, value in item.items() if name != "chooses_bank"})
 
-    assert open_page(world, bic=BIC[2]).headers["location"] == item["request_url"]
-    assert returned(open_page(world, bic=other))["error_description"] == refusals.STATE_USED().message
+    assert open_page(causeway, bic=BIC[2]).headers["location"] == item["request_url"]
+    assert returned(open_page(causeway, bic=other))["error_description"] == refusals.STATE_USED().message
 
 
-def test_open_request_with_a_named_bank_stored_as_chosen_repeats_its_redirect(world: World, other: str) -> None:
+def test_open_request_with_a_named_bank_stored_as_chosen_repeats_its_redirect(causeway: Causeway, other: str) -> None:
     """An earlier release stored every request of a browser as chosen."""
-    open_page(world, bic=BIC[2])
-    (item,) = stored(world)
-    world.hub.store.put("authorizations", item | {"chooses_bank": True})
+    open_page(causeway, bic=BIC[2])
+    (item,) = stored(causeway)
+    causeway.hub.store.put("authorizations", item | {"chooses_bank": True})
 
-    assert open_page(world, bic=BIC[2]).headers["location"] == item["request_url"]
-    assert returned(open_page(world, bic=other))["error_description"] == refusals.STATE_USED().message
+    assert open_page(causeway, bic=BIC[2]).headers["location"] == item["request_url"]
+    assert returned(open_page(causeway, bic=other))["error_description"] == refusals.STATE_USED().message
 
 
 # -- pushed requests
 
 
-def pushed(world: World, **members: str | None) -> str:
-    form = {name: value for name, value in request(world, bic=None, **members).items() if name != "client_id"}
-    answer = world.tpp("POST", "/oauth/par", form=form)
+def pushed(causeway: Causeway, **members: str | None) -> str:
+    form = {name: value for name, value in request(causeway, bic=None, **members).items() if name != "client_id"}
+    answer = causeway.tpp("POST", "/oauth/par", form=form)
     assert answer.status == 201, answer
     return str(answer.body["request_uri"])
 
 
-def choose(world: World, request_uri: str, bic: str, client_id: str = "") -> Answer:
-    query = {"client_id": client_id or world.client.client_id, "request_uri": request_uri, "chosen_bic": bic}
-    return world.call("GET", f"/oauth/authorize?{urlencode(query)}")
+def choose(causeway: Causeway, request_uri: str, bic: str, client_id: str = "") -> Answer:
+    query = {"client_id": client_id or causeway.client.client_id, "request_uri": request_uri, "chosen_bic": bic}
+    return causeway.call("GET", f"/oauth/authorize?{urlencode(query)}")
 
 
 def is_error(answer: Answer, row: refusals.RefusalRow = refusals.REQUEST_URI_INVALID) -> bool:
@@ -555,191 +563,191 @@ def is_error(answer: Answer, row: refusals.RefusalRow = refusals.REQUEST_URI_INV
     )
 
 
-def test_pushed_request_without_a_bank_shows_the_bank_page(world: World) -> None:
-    request_uri = pushed(world)
+def test_pushed_request_without_a_bank_shows_the_bank_page(causeway: Causeway) -> None:
+    request_uri = pushed(causeway)
 
-    page = open_pushed(world, request_uri)
+    page = open_pushed(causeway, request_uri)
 
     assert is_page(page)
     (address,) = choices(page).values()
     assert dict(parse_qsl(urlsplit(address).query)) == {
-        "client_id": world.client.client_id,
+        "client_id": causeway.client.client_id,
         "request_uri": request_uri,
         "chosen_bic": BIC[2],
     }
-    chosen = world.call("GET", address)
+    chosen = causeway.call("GET", address)
     assert chosen.status == 303
-    assert chosen.headers["location"].startswith(world.banks[2].bank.authorization_url)
-    assert world.bank(2, "/consent", world.consent_body(2, chosen.headers["location"])).status == 200
+    assert chosen.headers["location"].startswith(causeway.banks[2].bank.authorization_url)
+    assert causeway.bank(2, "/consent", causeway.consent_body(2, chosen.headers["location"])).status == 200
 
 
-def test_unopened_pushed_request_expires_after_60_seconds(world: World) -> None:
-    early, late = pushed(world, state="a"), pushed(world, state="b")
+def test_unopened_pushed_request_expires_after_60_seconds(causeway: Causeway) -> None:
+    early, late = pushed(causeway, state="a"), pushed(causeway, state="b")
 
-    world.clock.advance(59)
-    assert is_page(open_pushed(world, early))
-    world.clock.advance(1)
-    assert is_error(open_pushed(world, late))
-    assert is_error(choose(world, late, BIC[2]))
-
-
-def test_opened_pushed_request_lasts_30_minutes(world: World) -> None:
-    request_uri = pushed(world)
-    assert is_page(open_pushed(world, request_uri))
-
-    world.clock.advance(LIFETIME - 1)
-    assert is_page(open_pushed(world, request_uri))
-    assert choose(world, request_uri, BIC[2]).status == 303
+    causeway.clock.advance(59)
+    assert is_page(open_pushed(causeway, early))
+    causeway.clock.advance(1)
+    assert is_error(open_pushed(causeway, late))
+    assert is_error(choose(causeway, late, BIC[2]))
 
 
-def test_choice_after_30_minutes_returns_an_error_page(world: World) -> None:
-    request_uri = pushed(world)
-    open_pushed(world, request_uri)
+def test_opened_pushed_request_lasts_30_minutes(causeway: Causeway) -> None:
+    request_uri = pushed(causeway)
+    assert is_page(open_pushed(causeway, request_uri))
 
-    world.clock.advance(LIFETIME)
-
-    assert is_error(open_pushed(world, request_uri))
-    assert is_error(choose(world, request_uri, BIC[2]))
-    assert [item["authorization_id"].partition("/")[0] for item in stored(world)] == ["pushed"]
+    causeway.clock.advance(LIFETIME - 1)
+    assert is_page(open_pushed(causeway, request_uri))
+    assert choose(causeway, request_uri, BIC[2]).status == 303
 
 
-def test_reopening_a_pushed_request_does_not_extend_its_lifetime(world: World) -> None:
-    request_uri = pushed(world)
+def test_choice_after_30_minutes_returns_an_error_page(causeway: Causeway) -> None:
+    request_uri = pushed(causeway)
+    open_pushed(causeway, request_uri)
+
+    causeway.clock.advance(LIFETIME)
+
+    assert is_error(open_pushed(causeway, request_uri))
+    assert is_error(choose(causeway, request_uri, BIC[2]))
+    assert [item["authorization_id"].partition("/")[0] for item in stored(causeway)] == ["pushed"]
+
+
+def test_reopening_a_pushed_request_does_not_extend_its_lifetime(causeway: Causeway) -> None:
+    request_uri = pushed(causeway)
     for seconds in (0, LIFETIME - 1):
-        world.clock.advance(seconds)
-        assert is_page(open_pushed(world, request_uri))
+        causeway.clock.advance(seconds)
+        assert is_page(open_pushed(causeway, request_uri))
 
-    world.clock.advance(1)
-    assert is_error(open_pushed(world, request_uri))
+    causeway.clock.advance(1)
+    assert is_error(open_pushed(causeway, request_uri))
 
 
-def test_repeated_choice_repeats_the_redirect_while_the_pushed_request_is_open(world: World) -> None:
-    request_uri = pushed(world)
-    world.clock.advance(59)
-    open_pushed(world, request_uri)
-    world.clock.advance(LIFETIME - 1)
-    first = choose(world, request_uri, BIC[2])
+def test_repeated_choice_repeats_the_redirect_while_the_pushed_request_is_open(causeway: Causeway) -> None:
+    request_uri = pushed(causeway)
+    causeway.clock.advance(59)
+    open_pushed(causeway, request_uri)
+    causeway.clock.advance(LIFETIME - 1)
+    first = choose(causeway, request_uri, BIC[2])
 
     for seconds in (1, LIFETIME - 2):
-        world.clock.advance(seconds)
-        again = choose(world, request_uri, BIC[2])
+        causeway.clock.advance(seconds)
+        again = choose(causeway, request_uri, BIC[2])
         assert (again.status, again.headers["location"]) == (303, first.headers["location"])
-    world.clock.advance(1)
-    assert is_error(choose(world, request_uri, BIC[2]))
+    causeway.clock.advance(1)
+    assert is_error(choose(causeway, request_uri, BIC[2]))
 
 
-def test_second_choice_for_a_pushed_request_replaces_the_first(world: World, other: str) -> None:
-    request_uri = pushed(world)
-    open_pushed(world, request_uri)
-    first = choose(world, request_uri, BIC[2]).headers["location"]
+def test_second_choice_for_a_pushed_request_replaces_the_first(causeway: Causeway, other: str) -> None:
+    request_uri = pushed(causeway)
+    open_pushed(causeway, request_uri)
+    first = choose(causeway, request_uri, BIC[2]).headers["location"]
 
-    second = choose(world, request_uri, other)
+    second = choose(causeway, request_uri, other)
 
     assert second.headers["location"].startswith("http://127.0.0.1:1/gamma/authorize")
-    assert world.bank(2, "/consent", world.consent_body(2, first)).status == 400
+    assert causeway.bank(2, "/consent", causeway.consent_body(2, first)).status == 400
 
 
-def test_pushed_request_cannot_be_used_after_its_consent(world: World, other: str) -> None:
-    request_uri = pushed(world)
-    open_pushed(world, request_uri)
-    location = choose(world, request_uri, BIC[2]).headers["location"]
-    assert world.bank(2, "/consent", world.consent_body(2, location)).status == 200
+def test_pushed_request_cannot_be_used_after_its_consent(causeway: Causeway, other: str) -> None:
+    request_uri = pushed(causeway)
+    open_pushed(causeway, request_uri)
+    location = choose(causeway, request_uri, BIC[2]).headers["location"]
+    assert causeway.bank(2, "/consent", causeway.consent_body(2, location)).status == 200
 
-    assert is_error(open_pushed(world, request_uri), refusals.AUTHORIZATION_ENDED)
-    assert is_error(choose(world, request_uri, BIC[2]), refusals.AUTHORIZATION_ENDED)
-    assert is_error(choose(world, request_uri, other), refusals.AUTHORIZATION_ENDED)
+    assert is_error(open_pushed(causeway, request_uri), refusals.AUTHORIZATION_ENDED)
+    assert is_error(choose(causeway, request_uri, BIC[2]), refusals.AUTHORIZATION_ENDED)
+    assert is_error(choose(causeway, request_uri, other), refusals.AUTHORIZATION_ENDED)
 
 
-def test_bank_of_a_pushed_request_can_be_chosen_without_the_page(world: World) -> None:
-    assert choose(world, pushed(world), BIC[2].lower()).status == 303
+def test_bank_of_a_pushed_request_can_be_chosen_without_the_page(causeway: Causeway) -> None:
+    assert choose(causeway, pushed(causeway), BIC[2].lower()).status == 303
 
 
 @pytest.mark.parametrize(
     ("bic", "row"), [("NONEGB21", refusals.BANK_UNKNOWN), ("ALPHGB21", refusals.SCOPES_NOT_PROVIDED)]
 )
 def test_invalid_choice_for_a_pushed_request_allows_another_choice(
-    world: World, bic: str, row: refusals.RefusalRow
+    causeway: Causeway, bic: str, row: refusals.RefusalRow
 ) -> None:
-    request_uri = pushed(world)
-    open_pushed(world, request_uri)
+    request_uri = pushed(causeway)
+    open_pushed(causeway, request_uri)
 
-    assert is_error(choose(world, request_uri, bic), row)
-    assert choose(world, request_uri, "not a bic").status == 400
-    assert choose(world, request_uri, BIC[2]).status == 303
-
-
-def test_an_inactive_bank_cannot_be_chosen(world: World, other: str) -> None:
-    request_uri = pushed(world)
-    world.hub.openbanking.banks.change(other, active=False)
-
-    assert choices(open_pushed(world, request_uri)).keys() == {BIC[2]}
-    assert is_error(choose(world, request_uri, other), refusals.BANK_UNKNOWN)
+    assert is_error(choose(causeway, request_uri, bic), row)
+    assert choose(causeway, request_uri, "not a bic").status == 400
+    assert choose(causeway, request_uri, BIC[2]).status == 303
 
 
-def test_pushed_request_of_another_client_returns_an_error_page(world: World) -> None:
-    request_uri = pushed(world)
-    thief = world.hub.openbanking.clients.create(owner="b@example.com", title="Other").client.client_id
+def test_an_inactive_bank_cannot_be_chosen(causeway: Causeway, other: str) -> None:
+    request_uri = pushed(causeway)
+    causeway.hub.openbanking.banks.change(other, active=False)
 
-    assert is_error(open_pushed(world, request_uri, thief))
-    assert is_error(choose(world, request_uri, BIC[2], thief))
-    assert is_page(open_pushed(world, request_uri))
+    assert choices(open_pushed(causeway, request_uri)).keys() == {BIC[2]}
+    assert is_error(choose(causeway, request_uri, other), refusals.BANK_UNKNOWN)
 
 
-def test_a_pushed_request_that_names_its_bank_ignores_a_choice(world: World, other: str) -> None:
-    form = {name: value for name, value in request(world, bic=BIC[2]).items() if name != "client_id"}
-    request_uri = world.tpp("POST", "/oauth/par", form=form).body["request_uri"]
+def test_pushed_request_of_another_client_returns_an_error_page(causeway: Causeway) -> None:
+    request_uri = pushed(causeway)
+    thief = causeway.hub.openbanking.clients.create(owner="b@example.com", title="Other").client.client_id
+
+    assert is_error(open_pushed(causeway, request_uri, thief))
+    assert is_error(choose(causeway, request_uri, BIC[2], thief))
+    assert is_page(open_pushed(causeway, request_uri))
+
+
+def test_a_pushed_request_that_names_its_bank_ignores_a_choice(causeway: Causeway, other: str) -> None:
+    form = {name: value for name, value in request(causeway, bic=BIC[2]).items() if name != "client_id"}
+    request_uri = causeway.tpp("POST", "/oauth/par", form=form).body["request_uri"]
 
     for bic in (other, "not a bic"):
-        chosen = choose(world, request_uri, bic)
-        assert chosen.headers["location"].startswith(world.banks[2].bank.authorization_url)
+        chosen = choose(causeway, request_uri, bic)
+        assert chosen.headers["location"].startswith(causeway.banks[2].bank.authorization_url)
 
 
-def test_head_request_does_not_keep_a_pushed_request_open(world: World) -> None:
-    query = urlencode({"client_id": world.client.client_id, "request_uri": pushed(world)})
+def test_head_request_does_not_keep_a_pushed_request_open(causeway: Causeway) -> None:
+    query = urlencode({"client_id": causeway.client.client_id, "request_uri": pushed(causeway)})
 
-    assert world.call("HEAD", f"/oauth/authorize?{query}").status == 200
-    (item,) = stored(world)
+    assert causeway.call("HEAD", f"/oauth/authorize?{query}").status == 200
+    (item,) = stored(causeway)
     assert "kept_until" not in item
-    world.clock.advance(60)
-    assert world.call("HEAD", f"/oauth/authorize?{query}").status == 400
+    causeway.clock.advance(60)
+    assert causeway.call("HEAD", f"/oauth/authorize?{query}").status == 400
 
 
-def test_two_concurrent_windows_of_a_pushed_request_show_the_bank_page(world: World) -> None:
-    request_uri = pushed(world)
+def test_two_concurrent_windows_of_a_pushed_request_show_the_bank_page(causeway: Causeway) -> None:
+    request_uri = pushed(causeway)
 
-    with world.meanwhile("update", lambda: open_pushed(world, request_uri)):
-        page = open_pushed(world, request_uri)
+    with causeway.meanwhile("update", lambda: open_pushed(causeway, request_uri)):
+        page = open_pushed(causeway, request_uri)
 
     assert is_page(page)
 
 
-def test_pushed_request_stored_without_chooses_bank_repeats_its_redirect(world: World) -> None:
-    form = {name: value for name, value in request(world, bic=BIC[2]).items() if name != "client_id"}
-    request_uri = world.tpp("POST", "/oauth/par", form=form).body["request_uri"]
-    (item,) = stored(world)
+def test_pushed_request_stored_without_chooses_bank_repeats_its_redirect(causeway: Causeway) -> None:
+    form = {name: value for name, value in request(causeway, bic=BIC[2]).items() if name != "client_id"}
+    request_uri = causeway.tpp("POST", "/oauth/par", form=form).body["request_uri"]
+    (item,) = stored(causeway)
     old = {name: value for name, value in item["request"].items() if name != "chooses_bank"}
-    world.hub.store.put("authorizations", item | {"request": old})
+    causeway.hub.store.put("authorizations", item | {"request": old})
 
-    first = open_pushed(world, request_uri)
-    world.clock.advance(60)
+    first = open_pushed(causeway, request_uri)
+    causeway.clock.advance(60)
 
     assert first.status == 303
-    assert open_pushed(world, request_uri).headers["location"] == first.headers["location"]
+    assert open_pushed(causeway, request_uri).headers["location"] == first.headers["location"]
 
 
-def test_client_with_the_fapi2_profile_can_leave_the_choice_to_the_psu(world: World) -> None:
+def test_client_with_the_fapi2_profile_can_leave_the_choice_to_the_psu(causeway: Causeway) -> None:
     holder = KeyHolder()
-    secure(world, holder, security_profile="fapi2")
-    answer = holder.push(world, bic=None)
+    secure(causeway, holder, security_profile="fapi2")
+    answer = holder.push(causeway, bic=None)
 
-    page = open_pushed(world, answer.body["request_uri"])
+    page = open_pushed(causeway, answer.body["request_uri"])
 
     assert is_page(page)
-    assert world.call("GET", choices(page)[BIC[2]]).status == 303
+    assert causeway.call("GET", choices(page)[BIC[2]]).status == 303
 
 
-def test_tpp_authorize_without_a_bic_returns_400(world: World) -> None:
-    answer = world.tpp("POST", "/tpp/authorize", {"scopes": ["accounts"]})
+def test_tpp_authorize_without_a_bic_returns_400(causeway: Causeway) -> None:
+    answer = causeway.tpp("POST", "/tpp/authorize", {"scopes": ["accounts"]})
 
     assert (answer.status, answer.body["code"]) == (400, "FORMAT_ERROR")
     assert "bic is required" in answer.text
@@ -752,50 +760,50 @@ NASTY = ['"><script>alert(1)</script>', "'\"<img src=x onerror=alert(1)>", "{{ 7
 
 
 @pytest.mark.parametrize("text", NASTY)
-def test_search_text_is_escaped_on_the_bank_page(world: World, text: str) -> None:
-    page = open_page(world, q=text, country=text, page=text, state=text)
+def test_search_text_is_escaped_on_the_bank_page(causeway: Causeway, text: str) -> None:
+    page = open_page(causeway, q=text, country=text, page=text, state=text)
 
     assert (page.status, "<h1>Choose your bank</h1>" in page.text) == (400, True)
     assert text not in page.text.replace(html.escape(text), "")
     assert "55433" not in page.text
 
 
-def test_bank_name_is_escaped_on_the_bank_page(world: World, other: str) -> None:
-    page = open_page(world)
+def test_bank_name_is_escaped_on_the_bank_page(causeway: Causeway, other: str) -> None:
+    page = open_page(causeway)
 
     assert "<script>alert" not in page.text
     assert "&lt;script&gt;" in page.text
 
 
-def test_client_title_is_escaped_on_the_bank_page(world: World) -> None:
-    world.hub.openbanking.clients.update(world.client.client_id, title="<b>Friend</b>")
+def test_client_title_is_escaped_on_the_bank_page(causeway: Causeway) -> None:
+    causeway.hub.openbanking.clients.update(causeway.client.client_id, title="<b>Friend</b>")
 
-    assert "<b>Friend</b>" not in open_page(world).text
+    assert "<b>Friend</b>" not in open_page(causeway).text
 
 
 # -- what it costs
 
 
-def test_bank_page_costs_one_read_and_another_for_the_state(world: World) -> None:
-    open_page(world)
+def test_bank_page_costs_one_read_and_another_for_the_state(causeway: Causeway) -> None:
+    open_page(causeway)
 
     for state, wanted in ((None, ["BatchGetItem"]), ("s", ["BatchGetItem"] * 2)):
-        with counted(world) as calls:
-            assert is_page(open_page(world, state=state))
+        with counted(causeway) as calls:
+            assert is_page(open_page(causeway, state=state))
         assert calls == wanted
 
 
-def test_opening_a_pushed_request_costs_two_reads_and_one_update_the_first_time(world: World) -> None:
-    open_page(world)
-    request_uri = pushed(world)
+def test_opening_a_pushed_request_costs_two_reads_and_one_update_the_first_time(causeway: Causeway) -> None:
+    open_page(causeway)
+    request_uri = pushed(causeway)
 
     taken = []
     for _ in range(2):
-        with counted(world) as calls:
-            open_pushed(world, request_uri)
+        with counted(causeway) as calls:
+            open_pushed(causeway, request_uri)
         taken.append(calls)
-    with counted(world) as calls:
-        choose(world, request_uri, BIC[2])
+    with counted(causeway) as calls:
+        choose(causeway, request_uri, BIC[2])
 
     assert taken == [["BatchGetItem", "BatchGetItem", "UpdateItem"], ["BatchGetItem", "BatchGetItem"]]
     assert calls[0] == "BatchGetItem"

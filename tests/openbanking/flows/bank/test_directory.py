@@ -14,15 +14,15 @@ from chalicelib.statistics import day_records
 from chalicelib.statistics.call_counts import TABLE
 from chalicelib.statistics.days import hours_of
 from chalicelib.statistics.downtimes import Downtime
+from tests.causeway import Causeway
 from tests.dynamodb_calls import counted
 from tests.statistics import made_up
-from tests.world import World
 
 GAMMA = "GAMMFRPP"
 
 
 @pytest.fixture
-def gamma(world: World) -> Iterator[str]:
+def gamma(causeway: Causeway) -> Iterator[str]:
     """A French bank with few scopes and schemes, and a history."""
     new = NewBank(
         bic=GAMMA,
@@ -35,19 +35,19 @@ def gamma(world: World) -> Iterator[str]:
         scopes=["account.details", "account.list"],
         history_days=90,
     )
-    world.hub.openbanking.banks.add(new)
+    causeway.hub.openbanking.banks.add(new)
     yield GAMMA
-    world.hub.openbanking.banks.remove(GAMMA)
+    causeway.hub.openbanking.banks.remove(GAMMA)
 
 
-def listed(world: World, query: str = "") -> list[str]:
-    body = world.tpp("GET", f"/tpp/banks?{query}").body
+def listed(causeway: Causeway, query: str = "") -> list[str]:
+    body = causeway.tpp("GET", f"/tpp/banks?{query}").body
     assert body["total"] == len(body["banks"])
     return [bank["bic"] for bank in body["banks"]]
 
 
-def test_directory_entry_shows_the_capabilities_of_a_bank(world: World, gamma: str) -> None:
-    body = world.tpp("GET", "/tpp/banks?q=gamma").body
+def test_directory_entry_shows_the_capabilities_of_a_bank(causeway: Causeway, gamma: str) -> None:
+    body = causeway.tpp("GET", "/tpp/banks?q=gamma").body
 
     assert body == {
         "banks": [
@@ -68,7 +68,7 @@ def test_directory_entry_shows_the_capabilities_of_a_bank(world: World, gamma: s
         "limit": 20,
         "total": 1,
     }
-    assert world.tpp("GET", f"/tpp/banks/{gamma}").body == body["banks"][0]
+    assert causeway.tpp("GET", f"/tpp/banks/{gamma}").body == body["banks"][0]
 
 
 @pytest.mark.parametrize(
@@ -91,12 +91,12 @@ def test_directory_entry_shows_the_capabilities_of_a_bank(world: World, gamma: s
         ("q=%3Cscript%3E", []),
     ],
 )
-def test_directory_combines_its_filters(world: World, gamma: str, query: str, found: list[str]) -> None:
-    assert listed(world, query) == found
+def test_directory_combines_its_filters(causeway: Causeway, gamma: str, query: str, found: list[str]) -> None:
+    assert listed(causeway, query) == found
 
 
-def test_directory_total_counts_the_filtered_banks(world: World, gamma: str) -> None:
-    body = world.tpp("GET", "/tpp/banks?scope=account.list&limit=1&page=2").body
+def test_directory_total_counts_the_filtered_banks(causeway: Causeway, gamma: str) -> None:
+    body = causeway.tpp("GET", "/tpp/banks?scope=account.list&limit=1&page=2").body
 
     assert ([bank["bic"] for bank in body["banks"]], body["total"]) == ([gamma], 2)
 
@@ -119,8 +119,8 @@ def test_directory_total_counts_the_filtered_banks(world: World, gamma: str) -> 
         ("colour=red", "colour is not recognised"),
     ],
 )
-def test_invalid_directory_filter_returns_400_with_its_name(world: World, query: str, named: str) -> None:
-    answer = world.tpp("GET", f"/tpp/banks?{query}")
+def test_invalid_directory_filter_returns_400_with_its_name(causeway: Causeway, query: str, named: str) -> None:
+    answer = causeway.tpp("GET", f"/tpp/banks?{query}")
 
     assert (answer.status, answer.body["code"]) == (400, "PARAMETER_NOT_CONSISTENT")
     assert named in answer.text
@@ -130,8 +130,8 @@ def test_invalid_directory_filter_returns_400_with_its_name(world: World, query:
 
 
 @pytest.mark.parametrize("bic", ["ALPHGB21", "alphgb21", "ALPHGB21XXX"])
-def test_directory_finds_a_bank_by_every_spelling_of_its_bic(world: World, bic: str) -> None:
-    answer = world.tpp("GET", f"/tpp/banks/{bic}")
+def test_directory_finds_a_bank_by_every_spelling_of_its_bic(causeway: Causeway, bic: str) -> None:
+    answer = causeway.tpp("GET", f"/tpp/banks/{bic}")
 
     assert (answer.status, answer.body["bic"]) == (200, "ALPHGB21")
 
@@ -146,48 +146,48 @@ def test_directory_finds_a_bank_by_every_spelling_of_its_bic(world: World, bic: 
         ("ALPHGB21/more", 401, "API_ACTION_DOES_NOT_EXIST"),
     ],
 )
-def test_invalid_bank_path_returns_its_error_code(world: World, path: str, status: int, code: str) -> None:
-    answer = world.tpp("GET", f"/tpp/banks/{path}")
+def test_invalid_bank_path_returns_its_error_code(causeway: Causeway, path: str, status: int, code: str) -> None:
+    answer = causeway.tpp("GET", f"/tpp/banks/{path}")
 
     assert (answer.status, answer.body["code"]) == (status, code)
 
 
-def test_inactive_bank_is_not_listed_and_returns_404(world: World, gamma: str) -> None:
-    world.hub.openbanking.banks.change(gamma, active=False)
+def test_inactive_bank_is_not_listed_and_returns_404(causeway: Causeway, gamma: str) -> None:
+    causeway.hub.openbanking.banks.change(gamma, active=False)
 
-    assert gamma not in listed(world)
-    assert world.tpp("GET", f"/tpp/banks/{gamma}").status == 404
+    assert gamma not in listed(causeway)
+    assert causeway.tpp("GET", f"/tpp/banks/{gamma}").status == 404
 
 
-def test_directory_entry_requires_a_known_client(world: World) -> None:
-    assert world.tpp("GET", "/tpp/banks/ALPHGB21", client_id="nobody").status == 401
-    assert world.tpp("POST", "/tpp/banks/ALPHGB21", {}).status == 401
+def test_directory_entry_requires_a_known_client(causeway: Causeway) -> None:
+    assert causeway.tpp("GET", "/tpp/banks/ALPHGB21", client_id="nobody").status == 401
+    assert causeway.tpp("POST", "/tpp/banks/ALPHGB21", {}).status == 401
 
 
 # -- what is measured
 
 
-def test_bank_that_is_down_is_listed_as_not_reachable(world: World) -> None:
-    now = world.clock.time()
-    world.hub.store.put(
+def test_bank_that_is_down_is_listed_as_not_reachable(causeway: Causeway) -> None:
+    now = causeway.clock.time()
+    causeway.hub.store.put(
         TABLE, Downtime("ALPHGB21", is_open=True, latest=now, computed_at=now, ends_at=now + 90).to_item()
     )
 
     def told() -> dict[str, bool]:
-        return {bank["bic"]: bank["reachable"] for bank in world.tpp("GET", "/tpp/banks").body["banks"]}
+        return {bank["bic"]: bank["reachable"] for bank in causeway.tpp("GET", "/tpp/banks").body["banks"]}
 
     assert told() == {"ALPHGB21": False, "BETADEF1": True}
-    assert world.tpp("GET", "/tpp/banks/ALPHGB21").body["reachable"] is False
-    world.clock.advance(90)
+    assert causeway.tpp("GET", "/tpp/banks/ALPHGB21").body["reachable"] is False
+    causeway.clock.advance(90)
     assert told() == {"ALPHGB21": True, "BETADEF1": True}
 
 
-def test_directory_shows_the_average_duration_of_the_last_full_day(world: World) -> None:
-    day = world.clock.now().date() - timedelta(days=1)
+def test_directory_shows_the_average_duration_of_the_last_full_day(causeway: Causeway) -> None:
+    day = causeway.clock.now().date() - timedelta(days=1)
     made = made_up.hourly("BETADEF1", hours_of(day)[3], answered=4, bank=87.6)
-    day_records.store_record(world.hub.store, made_up.record("BETADEF1", day, made))
+    day_records.store_record(causeway.hub.store, made_up.record("BETADEF1", day, made))
 
-    told = {bank["bic"]: bank["average_ms"] for bank in world.tpp("GET", "/tpp/banks").body["banks"]}
+    told = {bank["bic"]: bank["average_ms"] for bank in causeway.tpp("GET", "/tpp/banks").body["banks"]}
 
     assert told == {"ALPHGB21": None, "BETADEF1": 88}
 
@@ -196,65 +196,65 @@ def test_directory_shows_the_average_duration_of_the_last_full_day(world: World)
 
 
 def test_first_directory_request_of_an_instance_makes_6_storage_calls(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)
-    world.hub.openbanking.banks._forget()
+    causeway.hub.openbanking.banks._forget()
 
-    with counted(world) as calls:
-        world.tpp("GET", "/tpp/banks")
+    with counted(causeway) as calls:
+        causeway.tpp("GET", "/tpp/banks")
 
     client, index, banks, downtimes, averages, of_the_day_before = calls
     assert {client, banks, averages, of_the_day_before} == {"BatchGetItem"}
     assert {index, downtimes} == {"Query"}
 
 
-def test_directory_reads_100_banks_at_a_time(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_directory_reads_100_banks_at_a_time(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)
-    banks = world.hub.openbanking.banks
+    banks = causeway.hub.openbanking.banks
     known = [{"bic": bic, "active": True} for bic in ("ALPHGB21", "BETADEF1")]
     gone = [{"bic": f"GONEDE{number:02}", "active": True} for number in range(199)]
     monkeypatch.setattr(banks, "_rows", lambda: [*gone, *known])
     banks._forget()
 
-    with counted(world) as calls:
+    with counted(causeway) as calls:
         found = banks.directory()
 
     assert [bank.bic for bank in found] == ["ALPHGB21", "BETADEF1"]
     assert calls == ["BatchGetItem"] * 3
 
 
-def test_the_directory_is_read_again_after_a_minute(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_directory_is_read_again_after_a_minute(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)
-    world.tpp("GET", "/tpp/banks")
+    causeway.tpp("GET", "/tpp/banks")
     taken = []
 
     for seconds in (CACHED_SECONDS - 1, 1, 1):
-        world.clock.advance(seconds)
-        with counted(world) as calls:
-            world.tpp("GET", "/tpp/banks")
+        causeway.clock.advance(seconds)
+        with counted(causeway) as calls:
+            causeway.tpp("GET", "/tpp/banks")
         taken.append(len(calls))
 
     assert taken == [1, 4, 1]  # and the index, the banks and the downtimes
 
 
-def test_bank_stored_without_history_and_logo_is_listed(world: World, gamma: str) -> None:
+def test_bank_stored_without_history_and_logo_is_listed(causeway: Causeway, gamma: str) -> None:
     table, key = "banks", {"bic": gamma}
-    old: Any = world.hub.store.get(table, key)
-    world.hub.store.put(
+    old: Any = causeway.hub.store.get(table, key)
+    causeway.hub.store.put(
         table, {name: value for name, value in old.items() if name not in ("history_days", "logo_digest", "logo_type")}
     )
 
-    body = world.tpp("GET", f"/tpp/banks/{gamma}").body
+    body = causeway.tpp("GET", f"/tpp/banks/{gamma}").body
 
     assert (body["history_days"], body["logo_url"]) == (None, None)
 
 
-def test_bank_change_appears_in_the_directory_within_a_minute(world: World, gamma: str) -> None:
-    assert world.tpp("GET", f"/tpp/banks/{gamma}").body["history_days"] == 90
-    world.another_process().openbanking.banks.change(gamma, history_days=None, name="Gamma")
+def test_bank_change_appears_in_the_directory_within_a_minute(causeway: Causeway, gamma: str) -> None:
+    assert causeway.tpp("GET", f"/tpp/banks/{gamma}").body["history_days"] == 90
+    causeway.another_process().openbanking.banks.change(gamma, history_days=None, name="Gamma")
 
-    world.clock.advance(CACHED_SECONDS)
+    causeway.clock.advance(CACHED_SECONDS)
 
-    body = world.tpp("GET", f"/tpp/banks/{gamma}").body
+    body = causeway.tpp("GET", f"/tpp/banks/{gamma}").body
     assert (body["history_days"], body["name"]) == (None, "Gamma")

@@ -9,48 +9,48 @@ import pytest
 from chalicelib.delivery.delivery_record import Delivery
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.http.outbound import NotReached, Reply
+from tests.causeway import Causeway, Consented, always
 from tests.log_lines import Lines
-from tests.world import Consented, World, always
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 
 
-def ended(world: World, version: int) -> tuple[Consented, str]:
+def ended(causeway: Causeway, version: int) -> tuple[Consented, str]:
     """A consent that its TPP has ended, and the id of the delivery that its bank is to get."""
-    world.queued()
-    consented = world.approve(version)
-    tokens = world.tpp("POST", "/tpp/token", {"code": consented.query["code"]}).body
-    assert world.tpp("POST", "/tpp/token/revoke", {"token": tokens["access_token"]}).status == 200
-    (delivery_id,) = world.queued()
+    causeway.queued()
+    consented = causeway.approve(version)
+    tokens = causeway.tpp("POST", "/tpp/token", {"code": consented.query["code"]}).body
+    assert causeway.tpp("POST", "/tpp/token/revoke", {"token": tokens["access_token"]}).status == 200
+    (delivery_id,) = causeway.queued()
     return consented, delivery_id
 
 
-def told(world: World, version: int, answer: Any) -> Delivery:
+def told(causeway: Causeway, version: int, answer: Any) -> Delivery:
     """The delivery record after one attempt at a bank that gives ``answer``."""
-    _, delivery_id = ended(world, version)
-    world.banks[version].answers["/revoke_token"] = lambda sent: answer
-    world.hub.delivery.worker.attempt(delivery_id)
-    return world.delivery(delivery_id)
+    _, delivery_id = ended(causeway, version)
+    causeway.banks[version].answers["/revoke_token"] = lambda sent: answer
+    causeway.hub.delivery.worker.attempt(delivery_id)
+    return causeway.delivery(delivery_id)
 
 
 @VERSIONS
-def test_revocation_notice_has_the_token_a_signature_and_all_headers(world: World, version: int) -> None:
-    consented, delivery_id = ended(world, version)
-    world.banks[version].answers["/revoke_token"] = lambda sent: {"status": "success"}
+def test_revocation_notice_has_the_token_a_signature_and_all_headers(causeway: Causeway, version: int) -> None:
+    consented, delivery_id = ended(causeway, version)
+    causeway.banks[version].answers["/revoke_token"] = lambda sent: {"status": "success"}
 
-    world.hub.delivery.worker.attempt(delivery_id)
+    causeway.hub.delivery.worker.attempt(delivery_id)
 
-    (sent,) = world.banks[version].received
+    (sent,) = causeway.banks[version].received
     assert (sent.path, sent.body) == ("/revoke_token", b'{"access_token":"%s"}' % consented.bank_token.encode())
     assert dict(sent.headers) | {"X-Signature": ""} == {
         "Content-Type": "application/json",
-        "X-Api-Key": world.banks[version].api_key,
+        "X-Api-Key": causeway.banks[version].api_key,
         "X-Auth-Token": consented.bank_token,
-        "X-Request-Id": world.delivery(delivery_id).request_id,
+        "X-Request-Id": causeway.delivery(delivery_id).request_id,
         "X-Signature": "",
     }
-    assert signatures.verify(world.hub.keyring.public_keys(), sent.body, sent.headers["X-Signature"])
-    assert world.delivery(delivery_id).state == "delivered"
+    assert signatures.verify(causeway.hub.keyring.public_keys(), sent.body, sent.headers["X-Signature"])
+    assert causeway.delivery(delivery_id).state == "delivered"
 
 
 GOOD = {"the status": b'{"status":"success"}', "more than that": b'{"status":"success","revoked_at":1.50}'}
@@ -58,8 +58,8 @@ GOOD = {"the status": b'{"status":"success"}', "more than that": b'{"status":"su
 
 @VERSIONS
 @pytest.mark.parametrize("body", GOOD.values(), ids=GOOD)
-def test_success_response_marks_a_notice_as_delivered(world: World, version: int, body: bytes) -> None:
-    assert told(world, version, Reply(200, body, {}, 0)).state == "delivered"
+def test_success_response_marks_a_notice_as_delivered(causeway: Causeway, version: int, body: bytes) -> None:
+    assert told(causeway, version, Reply(200, body, {}, 0)).state == "delivered"
 
 
 ERROR = "the bank responded with an error and status"
@@ -80,8 +80,8 @@ NOT_SUCCESS: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize(("answer", "reason"), NOT_SUCCESS.values(), ids=NOT_SUCCESS)
-def test_notice_without_a_success_response_is_retried(world: World, answer: Any, reason: str) -> None:
-    item = told(world, 2, answer)  # this webhook is answered alike in both versions
+def test_notice_without_a_success_response_is_retried(causeway: Causeway, answer: Any, reason: str) -> None:
+    item = told(causeway, 2, answer)  # this webhook is answered alike in both versions
 
     assert item.state == "due"
     assert item.attempts == 1
@@ -91,67 +91,67 @@ def test_notice_without_a_success_response_is_retried(world: World, answer: Any,
 @VERSIONS
 @pytest.mark.parametrize("status", [404, 410])
 @pytest.mark.parametrize("body", [b"", b'{"status":"success"}'])
-def test_404_or_410_ends_the_retries_of_a_notice(world: World, version: int, status: int, body: bytes) -> None:
-    item = told(world, version, Reply(status, body, {}, 0))
+def test_404_or_410_ends_the_retries_of_a_notice(causeway: Causeway, version: int, status: int, body: bytes) -> None:
+    item = told(causeway, version, Reply(status, body, {}, 0))
 
     assert (item.state, item.last["status"]) == ("failed", status)
     assert str(status) in item.last["error"]
 
 
 @VERSIONS
-def test_notice_to_an_inactive_bank_is_delivered_after_its_activation(world: World, version: int) -> None:
-    _, delivery_id = ended(world, version)
-    bic = world.banks[version].bank.bic
-    world.banks[version].answers["/revoke_token"] = lambda sent: {"status": "success"}
-    world.hub.openbanking.banks.change(bic, active=False)
+def test_notice_to_an_inactive_bank_is_delivered_after_its_activation(causeway: Causeway, version: int) -> None:
+    _, delivery_id = ended(causeway, version)
+    bic = causeway.banks[version].bank.bic
+    causeway.banks[version].answers["/revoke_token"] = lambda sent: {"status": "success"}
+    causeway.hub.openbanking.banks.change(bic, active=False)
     try:
-        world.hub.delivery.worker.attempt(delivery_id)
+        causeway.hub.delivery.worker.attempt(delivery_id)
     finally:
-        world.hub.openbanking.banks.change(bic, active=True)
+        causeway.hub.openbanking.banks.change(bic, active=True)
 
-    item = world.delivery(delivery_id)
+    item = causeway.delivery(delivery_id)
     assert (item.state, item.last["error"]) == ("due", "the bank is inactive")
-    assert world.banks[version].received == []
-    world.clock.advance(60)
-    world.hub.delivery.worker.attempt(delivery_id)
-    assert world.delivery(delivery_id).state == "delivered"
+    assert causeway.banks[version].received == []
+    causeway.clock.advance(60)
+    causeway.hub.delivery.worker.attempt(delivery_id)
+    assert causeway.delivery(delivery_id).state == "delivered"
 
 
-def test_notice_to_a_removed_bank_fails(world: World) -> None:
-    recorded = world.hub.delivery.outbox.record(
+def test_notice_to_a_removed_bank_fails(causeway: Causeway) -> None:
+    recorded = causeway.hub.delivery.outbox.record(
         "revoke_token",
         "/revoke_token",
         receiver="bank#GONEGB21",
         bic="GONEGB21",
-        client_id=world.client.client_id,
-        consent_id=world.delivery(ended(world, 1)[1]).consent_id,
+        client_id=causeway.client.client_id,
+        consent_id=causeway.delivery(ended(causeway, 1)[1]).consent_id,
     )
-    world.hub.store.transact(recorded.operations)
+    causeway.hub.store.transact(recorded.operations)
 
-    world.hub.delivery.worker.attempt(recorded.delivery_ids[0])
+    causeway.hub.delivery.worker.attempt(recorded.delivery_ids[0])
 
-    item = world.delivery(recorded.delivery_ids[0])
+    item = causeway.delivery(recorded.delivery_ids[0])
     assert (item.state, item.last["error"]) == ("failed", "the consent or its bank no longer exists")
 
 
 @VERSIONS
 def test_credentials_in_a_bank_response_reach_neither_records_nor_logs(
-    world: World, version: int, lines: Lines
+    causeway: Causeway, version: int, lines: Lines
 ) -> None:
-    consented, delivery_id = ended(world, version)
-    keys = [consented.bank_token, world.banks[version].api_key]
+    consented, delivery_id = ended(causeway, version)
+    keys = [consented.bank_token, causeway.banks[version].api_key]
     secrets = [key.rpartition(".")[2] for key in keys]
     for padding, echoed in zip((0, 220, 440, 455, 455, 470, 470, 495), (*keys, *secrets) * 2, strict=True):
         wrong = {"status": "error", "error_code": echoed, "message": f"{'x' * padding}{echoed} is unknown"}
-        world.banks[version].answers["/revoke_token"] = always(wrong)
-        world.hub.delivery.worker.attempt(delivery_id)
+        causeway.banks[version].answers["/revoke_token"] = always(wrong)
+        causeway.hub.delivery.worker.attempt(delivery_id)
 
-        kept = world.delivery(delivery_id).last["error"]
+        kept = causeway.delivery(delivery_id).last["error"]
         assert kept == f"{ERROR} 200"
         assert "x" * 20 not in lines.text
         for secret in secrets:
             for place in (kept, lines.text):
                 assert secret[:20] not in place
                 assert secret[-20:] not in place
-        world.clock.advance((world.delivery(delivery_id).due_at or 0) - world.clock.time())
-    assert world.delivery(delivery_id).attempts == 8
+        causeway.clock.advance((causeway.delivery(delivery_id).due_at or 0) - causeway.clock.time())
+    assert causeway.delivery(delivery_id).attempts == 8

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from chalicelib.foundation.jsontext import Number
+from tests.causeway import Answer, Causeway
 from tests.openbanking.examples import BY_WEBHOOK, Json
 from tests.openbanking.spelling import code_of
 from tests.openbanking.stage import Stage
-from tests.world import Answer, World
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 ID = {1: "payment_id", 2: "paymentId"}
@@ -36,7 +36,7 @@ def report(stage: Stage, version: int, *changes: Json, payment: str = "P-0", sta
     body: Json = {ID[version]: payment, STATUS[version]: status}
     for change in changes:
         body |= change
-    return stage.world.bank(
+    return stage.causeway.bank(
         version, "/payments/status", {name: value for name, value in body.items() if value is not ...}
     )
 
@@ -119,9 +119,9 @@ def test_status_report_rejects_missing_and_unknown_members(paid: Stage, version:
 # -- daily_performance: the clock says 2 March 2026
 
 
-def performance(world: World, body: Any, **headers: str | None) -> Answer:
+def performance(causeway: Causeway, body: Any, **headers: str | None) -> Answer:
     sent = {name.replace("_", "-"): value for name, value in headers.items()}
-    return world.bank(2, "/daily_performance", body, headers=sent)
+    return causeway.bank(2, "/daily_performance", body, headers=sent)
 
 
 DAY: Json = {"date": "2026-03-01", "consentDuration": 45_000, "paymentDuration": 30_000}
@@ -130,7 +130,7 @@ DAY: Json = {"date": "2026-03-01", "consentDuration": 45_000, "paymentDuration":
 @pytest.mark.parametrize("duration", [0, 1, 45_000, "45000", 9_999_999_999], ids=repr)
 @pytest.mark.parametrize("name", ["consentDuration", "paymentDuration"])
 def test_daily_performance_accepts_durations_in_milliseconds(stage: Stage, name: str, duration: Any) -> None:
-    answer = performance(stage.world, DAY | {name: duration})
+    answer = performance(stage.causeway, DAY | {name: duration})
 
     assert (answer.status, answer.text) == (200, '{"status":"success"}')
 
@@ -139,8 +139,8 @@ def test_daily_performance_accepts_durations_in_milliseconds(stage: Stage, name:
 def test_daily_performance_accepts_missing_durations(stage: Stage, left_out: list[str]) -> None:
     body = {name: value for name, value in DAY.items() if name not in left_out}
 
-    assert performance(stage.world, body).status == 200
-    assert performance(stage.world, DAY | dict.fromkeys(left_out)).status == 200
+    assert performance(stage.causeway, body).status == 200
+    assert performance(stage.causeway, DAY | dict.fromkeys(left_out)).status == 200
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_daily_performance_accepts_missing_durations(stage: Stage, left_out: lis
 )
 @pytest.mark.parametrize("name", ["consentDuration", "paymentDuration"])
 def test_invalid_duration_in_daily_performance_returns_400(stage: Stage, name: str, duration: Any) -> None:
-    answer = performance(stage.world, DAY | {name: duration})
+    answer = performance(stage.causeway, DAY | {name: duration})
 
     assert code_of(answer, 2) == (400, "INVALID_MODEL_TYPE")
     assert_names(answer, 2, name)
@@ -156,7 +156,7 @@ def test_invalid_duration_in_daily_performance_returns_400(stage: Stage, name: s
 
 @pytest.mark.parametrize("day", ["2026-03-01", "2026-03-02", "2026-02-28", "2026-01-26"])
 def test_daily_performance_accepts_dates_up_to_35_days_ago(stage: Stage, day: str) -> None:
-    assert performance(stage.world, DAY | {"date": day}).status == 200
+    assert performance(stage.causeway, DAY | {"date": day}).status == 200
 
 
 NO_DATE = ["", "2026-02-29", "2026-3-1", "01.03.2026", "20260301", "2026-03-01T00:00:00", "yesterday"]
@@ -164,7 +164,7 @@ NO_DATE = ["", "2026-02-29", "2026-3-1", "01.03.2026", "20260301", "2026-03-01T0
 
 @pytest.mark.parametrize("day", [*NO_DATE, "2026-03-03", "2026-03-04", "9999-12-31", "2026-01-25", "0001-01-01"])
 def test_invalid_future_or_old_date_in_daily_performance_returns_400(stage: Stage, day: str) -> None:
-    answer = performance(stage.world, DAY | {"date": day})
+    answer = performance(stage.causeway, DAY | {"date": day})
 
     assert code_of(answer, 2) == (400, "INVALID_DATE_FORMAT")
     assert "date" in answer.body["additionalErrors"][0]["details"]
@@ -172,7 +172,7 @@ def test_invalid_future_or_old_date_in_daily_performance_returns_400(stage: Stag
 
 @pytest.mark.parametrize("day", [20260301, None, [], True], ids=repr)
 def test_date_of_another_type_in_daily_performance_returns_400(stage: Stage, day: Any) -> None:
-    answer = performance(stage.world, DAY | {"date": day})
+    answer = performance(stage.causeway, DAY | {"date": day})
 
     assert code_of(answer, 2)[0] == 400
     assert code_of(answer, 2)[1] in ("INVALID_MODEL_TYPE", "INVALID_DATE_FORMAT")
@@ -185,14 +185,14 @@ def test_daily_performance_requires_a_date_and_camel_case_names(stage: Stage) ->
         (DAY | {"consent_duration": 1}, "EXTRA_FIELDS_PROVIDED", "consent_duration"),
         (DAY | {"colour": "red"}, "EXTRA_FIELDS_PROVIDED", "colour"),
     ):
-        answer = performance(stage.world, body)
+        answer = performance(stage.causeway, body)
         assert code_of(answer, 2) == (400, code)
         assert_names(answer, 2, name)
 
 
 def test_last_report_of_a_day_replaces_the_earlier_ones(stage: Stage) -> None:
     def kept() -> list[tuple[str, int | None, int | None]]:
-        reports = stage.world.hub.statistics.reports.of_bank("BETADEF1", date(2026, 2, 10), date(2026, 2, 12))
+        reports = stage.causeway.hub.statistics.reports.of_bank("BETADEF1", date(2026, 2, 10), date(2026, 2, 12))
         return [(str(each.day), each.consent_duration, each.payment_duration) for each in reports]
 
     for body in (
@@ -200,18 +200,18 @@ def test_last_report_of_a_day_replaces_the_earlier_ones(stage: Stage) -> None:
         {"date": "2026-02-12", "consentDuration": 1, "paymentDuration": 2},
         {"date": "2026-02-11", "paymentDuration": 0},
     ):
-        assert performance(stage.world, body).status == 200
+        assert performance(stage.causeway, body).status == 200
 
     assert kept() == [("2026-02-11", None, 0), ("2026-02-12", 1, 2)]
 
 
 def test_rejected_report_keeps_the_earlier_report_of_the_day(stage: Stage) -> None:
     def kept() -> Any:
-        return stage.world.hub.statistics.reports.of_bank("BETADEF1", date(2026, 2, 20), date(2026, 2, 20))
+        return stage.causeway.hub.statistics.reports.of_bank("BETADEF1", date(2026, 2, 20), date(2026, 2, 20))
 
-    assert performance(stage.world, {"date": "2026-02-20", "consentDuration": 3}).status == 200
+    assert performance(stage.causeway, {"date": "2026-02-20", "consentDuration": 3}).status == 200
     before = kept()
-    refused = performance(stage.world, {"date": "2026-02-20", "consentDuration": -3})
+    refused = performance(stage.causeway, {"date": "2026-02-20", "consentDuration": -3})
 
     assert refused.status == 400
     assert kept() == before != []
@@ -220,21 +220,21 @@ def test_rejected_report_keeps_the_earlier_report_of_the_day(stage: Stage) -> No
 def test_repeated_report_returns_success_and_another_body_under_its_id_returns_400(stage: Stage) -> None:
     request_id = str(uuid.uuid4())
 
-    first = performance(stage.world, DAY, x_request_id=request_id)
-    again = performance(stage.world, DAY, x_request_id=request_id)
-    other = performance(stage.world, DAY | {"consentDuration": 1}, x_request_id=request_id)
+    first = performance(stage.causeway, DAY, x_request_id=request_id)
+    again = performance(stage.causeway, DAY, x_request_id=request_id)
+    other = performance(stage.causeway, DAY | {"consentDuration": 1}, x_request_id=request_id)
 
     assert first.text == again.text == '{"status":"success"}'
     assert code_of(other, 2) == (400, "HEADERS_ERROR")
 
 
 def test_daily_performance_requires_a_signature_and_a_version_2_bank(stage: Stage) -> None:
-    unsigned = performance(stage.world, DAY, x_signature=None)
-    of_another = performance(stage.world, DAY, x_api_key=stage.world.banks[1].api_key)
+    unsigned = performance(stage.causeway, DAY, x_signature=None)
+    of_another = performance(stage.causeway, DAY, x_api_key=stage.causeway.banks[1].api_key)
 
     assert code_of(unsigned, 2) == (400, "HEADERS_ERROR")
     assert code_of(of_another, 2) == (403, "SERVICE_BLOCKED")
 
 
 def test_version_1_has_no_daily_performance(stage: Stage) -> None:
-    assert code_of(stage.world.bank(1, "/daily_performance", DAY), 1) == (401, 4202)
+    assert code_of(stage.causeway.bank(1, "/daily_performance", DAY), 1) == (401, 4202)

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.causeway import IBAN
 from tests.openbanking.examples import BY_WEBHOOK, OTHER_IBAN, ROWS, Json, Row
 from tests.openbanking.stage import Stage, error_of
-from tests.world import IBAN
 
 APPROVED: dict[str, dict[str, list[str]]] = {
     "ibans": {"ibans": [IBAN, "FR1420041010050500013M02606"]},

@@ -9,24 +9,24 @@ import pytest
 
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.records.authorization_requests import authorization_key, compute_authorization_id
+from tests.causeway import Causeway
 from tests.openbanking.spelling import URL
-from tests.world import World
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 BIC = {1: "ALPHGB21", 2: "BETADEF1"}
 
 
 @VERSIONS
-def test_redirect_url_has_the_address_of_the_bank_and_the_oauth_parameters(world: World, version: int) -> None:
-    asked = world.authorize(version, state="xyz")
+def test_redirect_url_has_the_address_of_the_bank_and_the_oauth_parameters(causeway: Causeway, version: int) -> None:
+    asked = causeway.authorize(version, state="xyz")
 
     parts = urlsplit(asked["redirect_url"])
-    assert f"{parts.scheme}://{parts.netloc}{parts.path}" == world.banks[version].bank.authorization_url
+    assert f"{parts.scheme}://{parts.netloc}{parts.path}" == causeway.banks[version].bank.authorization_url
     assert dict(parse_qsl(parts.query)) == {
         "response_type": "code",
-        "client_id": world.client.client_id,
+        "client_id": causeway.client.client_id,
         "redirect_uri": "http://127.0.0.1:8000/authorize/callback",
-        "scope": " ".join(world.scopes(version)),
+        "scope": " ".join(causeway.scopes(version)),
         "state": "xyz",
         "consent_type": "reusable",
     }
@@ -34,34 +34,34 @@ def test_redirect_url_has_the_address_of_the_bank_and_the_oauth_parameters(world
     assert asked["expires_in"] == 1800
 
 
-def test_redirect_url_has_the_code_challenge(world: World) -> None:
-    url = world.authorize(1, code_challenge="c" * 43, code_challenge_method="S256")["redirect_url"]
+def test_redirect_url_has_the_code_challenge(causeway: Causeway) -> None:
+    url = causeway.authorize(1, code_challenge="c" * 43, code_challenge_method="S256")["redirect_url"]
 
     assert "code_challenge=" + "c" * 43 + "&code_challenge_method=S256" in url
 
 
-def test_authorization_without_a_state_generates_one(world: World) -> None:
-    first, second = world.authorize(1), world.authorize(1)
+def test_authorization_without_a_state_generates_one(causeway: Causeway) -> None:
+    first, second = causeway.authorize(1), causeway.authorize(1)
 
     assert len(first["state"]) == 43
     assert first["state"] != second["state"]
     assert first["state"] in first["redirect_url"]
 
 
-def test_reused_state_of_a_client_returns_400(world: World) -> None:
-    world.authorize(1, state="once")
+def test_reused_state_of_a_client_returns_400(causeway: Causeway) -> None:
+    causeway.authorize(1, state="once")
 
-    answer = world.tpp("POST", "/tpp/authorize", {"bic": BIC[2], "scopes": ["accounts"], "state": "once"})
+    answer = causeway.tpp("POST", "/tpp/authorize", {"bic": BIC[2], "scopes": ["accounts"], "state": "once"})
 
     assert (answer.status, answer.body["code"]) == (400, "FORMAT_ERROR")
     assert "state" in answer.body["title"]
 
 
-def test_two_clients_may_use_the_same_state(world: World) -> None:
-    other = world.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
-    world.authorize(1, state="same")
+def test_two_clients_may_use_the_same_state(causeway: Causeway) -> None:
+    other = causeway.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
+    causeway.authorize(1, state="same")
 
-    answer = world.tpp(
+    answer = causeway.tpp(
         "POST",
         "/tpp/authorize",
         {"bic": BIC[1], "scopes": ["account.list"], "state": "same"},
@@ -71,16 +71,16 @@ def test_two_clients_may_use_the_same_state(world: World) -> None:
     assert answer.status == 200
 
 
-def test_authorization_accepts_every_spelling_of_a_bic(world: World) -> None:
+def test_authorization_accepts_every_spelling_of_a_bic(causeway: Causeway) -> None:
     for bic in ("ALPHGB21", "ALPHGB21XXX", "alphgb21"):
-        assert world.tpp("POST", "/tpp/authorize", {"bic": bic, "scopes": ["account.list"]}).status == 200
+        assert causeway.tpp("POST", "/tpp/authorize", {"bic": bic, "scopes": ["account.list"]}).status == 200
 
 
-def test_one_time_consent_accepts_payment_scopes_only(world: World) -> None:
+def test_one_time_consent_accepts_payment_scopes_only(causeway: Causeway) -> None:
     request = {"bic": BIC[1], "consent_type": "one_time"}
 
-    assert world.tpp("POST", "/tpp/authorize", request | {"scopes": ["payment.init"]}).status == 200
-    assert world.tpp("POST", "/tpp/authorize", request | {"scopes": ["payment.init", "account.list"]}).status == 400
+    assert causeway.tpp("POST", "/tpp/authorize", request | {"scopes": ["payment.init"]}).status == 200
+    assert causeway.tpp("POST", "/tpp/authorize", request | {"scopes": ["payment.init", "account.list"]}).status == 400
 
 
 REFUSED: dict[str, tuple[dict[str, Any], int, str, str | None]] = {
@@ -122,11 +122,13 @@ REFUSED: dict[str, tuple[dict[str, Any], int, str, str | None]] = {
 
 @pytest.mark.parametrize(("change", "status", "code", "additional"), REFUSED.values(), ids=REFUSED)
 def test_invalid_authorization_request_returns_its_error_code(
-    world: World, change: dict[str, Any], status: int, code: str, additional: str | None
+    causeway: Causeway, change: dict[str, Any], status: int, code: str, additional: str | None
 ) -> None:
     request = {"bic": BIC[1], "scopes": ["account.list"]} | change
 
-    answer = world.tpp("POST", "/tpp/authorize", {name: value for name, value in request.items() if value is not None})
+    answer = causeway.tpp(
+        "POST", "/tpp/authorize", {name: value for name, value in request.items() if value is not None}
+    )
 
     assert (answer.status, answer.body["code"]) == (status, code)
     assert len(answer.body["requestId"]) == 36
@@ -144,41 +146,43 @@ def test_invalid_authorization_request_returns_its_error_code(
         ({"content-type": "text/plain"}, 400, "HEADERS_ERROR"),
     ],
 )
-def test_header_check_precedes_the_body_check(world: World, headers: dict[str, str], status: int, code: str) -> None:
-    answer = world.tpp("POST", "/tpp/authorize", {"nonsense": 1}, headers=headers)
+def test_header_check_precedes_the_body_check(
+    causeway: Causeway, headers: dict[str, str], status: int, code: str
+) -> None:
+    answer = causeway.tpp("POST", "/tpp/authorize", {"nonsense": 1}, headers=headers)
 
     assert (answer.status, answer.body["code"]) == (status, code)
 
 
-def test_response_has_the_request_id_in_lower_case_or_a_new_one_if_invalid(world: World) -> None:
+def test_response_has_the_request_id_in_lower_case_or_a_new_one_if_invalid(causeway: Causeway) -> None:
     given = "0F8FAD5B-D9CB-469F-A165-70867728950E"
 
-    good = world.tpp("GET", "/tpp/banks", headers={"x-request-id": given})
-    bad = world.tpp("GET", "/tpp/banks", headers={"x-request-id": "7"})
+    good = causeway.tpp("GET", "/tpp/banks", headers={"x-request-id": given})
+    bad = causeway.tpp("GET", "/tpp/banks", headers={"x-request-id": "7"})
 
     assert good.headers["x-request-id"] == given.lower()
     assert len(bad.headers["x-request-id"]) == 36
     assert bad.body["requestId"] == bad.headers["x-request-id"]
 
 
-def test_request_with_thousands_of_invalid_values_returns_a_short_error(world: World) -> None:
+def test_request_with_thousands_of_invalid_values_returns_a_short_error(causeway: Causeway) -> None:
     for scopes in (["\u00e9"] * 7_000, [5] * 20_000, ["s" * 65] * 900, [str(number) for number in range(7_000)]):
         for size in (len(scopes), 64):
-            answer = world.tpp("POST", "/tpp/authorize", {"bic": BIC[1], "scopes": scopes[:size]})
+            answer = causeway.tpp("POST", "/tpp/authorize", {"bic": BIC[1], "scopes": scopes[:size]})
 
             assert answer.status == 400
             assert len(answer.text) < 20_000
-    answer = world.tpp("POST", "/tpp/authorize", {f"m{number}": number for number in range(4_500)})
+    answer = causeway.tpp("POST", "/tpp/authorize", {f"m{number}": number for number in range(4_500)})
     assert (answer.status, len(answer.text) < 20_000) == (400, True)
 
 
 # -- directories
 
 
-def test_bank_list_has_pages(world: World) -> None:
-    first = world.tpp("GET", "/tpp/banks?limit=1").body
-    second = world.tpp("GET", "/tpp/banks?limit=1&page=2").body
-    beyond = world.tpp("GET", "/tpp/banks?page=1000").body
+def test_bank_list_has_pages(causeway: Causeway) -> None:
+    first = causeway.tpp("GET", "/tpp/banks?limit=1").body
+    second = causeway.tpp("GET", "/tpp/banks?limit=1&page=2").body
+    beyond = causeway.tpp("GET", "/tpp/banks?page=1000").body
 
     assert [bank["bic"] for bank in first["banks"]] == ["ALPHGB21"]
     assert second["banks"][0]["bic"] == "BETADEF1"
@@ -193,15 +197,15 @@ BAD_PAGES += ["page=%D9%A1", "page=1000001", f"page={'1' * 5000}", "limit=101", 
 
 
 @pytest.mark.parametrize("query", BAD_PAGES)
-def test_invalid_page_parameter_returns_400(world: World, query: str) -> None:
-    answer = world.tpp("GET", f"/tpp/banks?{query}")
+def test_invalid_page_parameter_returns_400(causeway: Causeway, query: str) -> None:
+    answer = causeway.tpp("GET", f"/tpp/banks?{query}")
 
     assert (answer.status, answer.body["code"]) == (400, "PARAMETER_NOT_CONSISTENT")
 
 
 @VERSIONS
-def test_scope_query_returns_the_scopes_of_a_bank_with_their_service(world: World, version: int) -> None:
-    body = world.tpp("GET", f"/tpp/scope?bic={BIC[version]}").body
+def test_scope_query_returns_the_scopes_of_a_bank_with_their_service(causeway: Causeway, version: int) -> None:
+    body = causeway.tpp("GET", f"/tpp/scope?bic={BIC[version]}").body
 
     assert body["bic"] == BIC[version]
     assert len(body["scopes"]) == (7 if version == 1 else 6)
@@ -216,8 +220,8 @@ def test_scope_query_returns_the_scopes_of_a_bank_with_their_service(world: Worl
         ("", 400, "PARAMETER_NOT_CONSISTENT"),
     ],
 )
-def test_scope_query_without_a_known_bank_is_rejected(world: World, query: str, status: int, code: str) -> None:
-    answer = world.tpp("GET", f"/tpp/scope?{query}")
+def test_scope_query_without_a_known_bank_is_rejected(causeway: Causeway, query: str, status: int, code: str) -> None:
+    answer = causeway.tpp("GET", f"/tpp/scope?{query}")
 
     assert (answer.status, answer.body["code"]) == (status, code)
 
@@ -225,47 +229,47 @@ def test_scope_query_without_a_known_bank_is_rejected(world: World, query: str, 
 # -- the front door of RFC 6749
 
 
-def front_door(world: World, **changes: str | None) -> Any:
+def front_door(causeway: Causeway, **changes: str | None) -> Any:
     query = {
         "response_type": "code",
-        "client_id": world.client.client_id,
-        "redirect_uri": world.client.callback_url,
+        "client_id": causeway.client.client_id,
+        "redirect_uri": causeway.client.callback_url,
         "scope": "account.list account.details",
         "state": "s",
         "bic": BIC[1],
     } | changes
     present = {name: value for name, value in query.items() if value is not None}
-    return world.call("GET", f"/oauth/authorize?{urlencode(present)}")
+    return causeway.call("GET", f"/oauth/authorize?{urlencode(present)}")
 
 
-def test_authorization_endpoint_redirects_to_the_bank(world: World) -> None:
-    answer = front_door(world)
+def test_authorization_endpoint_redirects_to_the_bank(causeway: Causeway) -> None:
+    answer = front_door(causeway)
 
     assert answer.status == 303
-    assert answer.headers["location"].startswith(world.banks[1].bank.authorization_url)
+    assert answer.headers["location"].startswith(causeway.banks[1].bank.authorization_url)
 
 
-def test_reload_of_the_authorization_endpoint_repeats_the_redirect(world: World) -> None:
-    assert front_door(world).headers["location"] == front_door(world).headers["location"]
+def test_reload_of_the_authorization_endpoint_repeats_the_redirect(causeway: Causeway) -> None:
+    assert front_door(causeway).headers["location"] == front_door(causeway).headers["location"]
 
 
-def test_reused_state_with_other_parameters_redirects_with_an_error(world: World) -> None:
-    front_door(world)
+def test_reused_state_with_other_parameters_redirects_with_an_error(causeway: Causeway) -> None:
+    front_door(causeway)
 
-    answer = front_door(world, scope="account.list")
+    answer = front_door(causeway, scope="account.list")
 
     query = parse_qs(urlsplit(answer.headers["location"]).query)
-    assert answer.headers["location"].startswith(world.client.callback_url)
+    assert answer.headers["location"].startswith(causeway.client.callback_url)
     assert query["error"] == ["invalid_request"]
     assert query["state"] == ["s"]
     assert query["iss"] == ["http://127.0.0.1:8000"]
 
 
-def test_reload_after_consent_redirects_with_an_error(world: World) -> None:
-    url = front_door(world).headers["location"]
-    world.bank(1, "/consent", world.consent_body(1, url))
+def test_reload_after_consent_redirects_with_an_error(causeway: Causeway) -> None:
+    url = front_door(causeway).headers["location"]
+    causeway.bank(1, "/consent", causeway.consent_body(1, url))
 
-    assert "error=invalid_request" in front_door(world).headers["location"]
+    assert "error=invalid_request" in front_door(causeway).headers["location"]
 
 
 @pytest.mark.parametrize(
@@ -284,9 +288,9 @@ def test_reload_after_consent_redirects_with_an_error(world: World) -> None:
     ],
 )
 def test_invalid_authorization_request_redirects_with_an_error(
-    world: World, changes: dict[str, str | None], error: str
+    causeway: Causeway, changes: dict[str, str | None], error: str
 ) -> None:
-    answer = front_door(world, **changes)
+    answer = front_door(causeway, **changes)
 
     query = parse_qs(urlsplit(answer.headers["location"]).query)
     assert answer.status == 303
@@ -298,25 +302,25 @@ def test_invalid_authorization_request_redirects_with_an_error(
     "changes", [{"client_id": "unknown"}, {"client_id": None}, {"redirect_uri": "https://evil.example/"}]
 )
 def test_unknown_client_or_redirect_uri_returns_a_page_without_a_redirect(
-    world: World, changes: dict[str, str | None]
+    causeway: Causeway, changes: dict[str, str | None]
 ) -> None:
-    answer = front_door(world, **changes)
+    answer = front_door(causeway, **changes)
 
     assert answer.status == 400
     assert answer.headers["content-type"].startswith("text/html")
     assert "location" not in answer.headers
 
 
-def test_empty_redirect_uri_counts_as_missing(world: World) -> None:
-    answer = front_door(world, redirect_uri="")
+def test_empty_redirect_uri_counts_as_missing(causeway: Causeway) -> None:
+    answer = front_door(causeway, redirect_uri="")
 
     assert answer.status == 303
-    assert answer.headers["location"].startswith(world.banks[1].bank.authorization_url)
+    assert answer.headers["location"].startswith(causeway.banks[1].bank.authorization_url)
 
 
 @pytest.mark.parametrize("state", [None, ""])
-def test_authorization_endpoint_generates_a_missing_state(world: World, state: str | None) -> None:
-    (made,) = parse_qs(urlsplit(front_door(world, state=state).headers["location"]).query)["state"]
+def test_authorization_endpoint_generates_a_missing_state(causeway: Causeway, state: str | None) -> None:
+    (made,) = parse_qs(urlsplit(front_door(causeway, state=state).headers["location"]).query)["state"]
 
     assert len(made) == 43
 
@@ -325,62 +329,62 @@ def test_authorization_endpoint_generates_a_missing_state(world: World, state: s
 @pytest.mark.parametrize("approved", [True, False])
 @VERSIONS
 def test_state_returns_to_the_client_only_if_the_client_sent_one(
-    world: World, version: int, approved: bool, sent: str | None
+    causeway: Causeway, version: int, approved: bool, sent: str | None
 ) -> None:
-    world.wants_events()
-    scopes = " ".join(world.scopes(version))
-    url = front_door(world, state=sent, bic=BIC[version], scope=scopes).headers["location"]
+    causeway.wants_events()
+    scopes = " ".join(causeway.scopes(version))
+    url = front_door(causeway, state=sent, bic=BIC[version], scope=scopes).headers["location"]
 
     if approved:
-        saved = world.bank(version, "/consent", world.consent_body(version, url)).body
+        saved = causeway.bank(version, "/consent", causeway.consent_body(version, url)).body
         back = saved.get("callback_url") or saved["callbackUrl"]
     else:
-        asked = world.bank(version, "/init_authorization", {URL[version]: url}).body
+        asked = causeway.bank(version, "/init_authorization", {URL[version]: url}).body
         cancel = urlsplit(asked.get("cancel_url") or asked["cancelUrl"]).path
-        back = world.call("GET", cancel).headers["location"]
+        back = causeway.call("GET", cancel).headers["location"]
 
-    (told,) = world.recorded("event")
-    world.hub.delivery.worker.attempt(told.delivery_id)
+    (told,) = causeway.recorded("event")
+    causeway.hub.delivery.worker.attempt(told.delivery_id)
     expected = [sent] if sent else None
     assert parse_qs(urlsplit(back).query).get("state") == expected
     assert ("code" in parse_qs(urlsplit(back).query)) == approved
-    assert world.receiver.events[-1]["data"].get("state") == (sent or None)
+    assert causeway.receiver.events[-1]["data"].get("state") == (sent or None)
 
 
-def test_state_generated_by_tpp_authorize_returns_to_the_client(world: World) -> None:
-    asked = world.authorize(2)
+def test_state_generated_by_tpp_authorize_returns_to_the_client(causeway: Causeway) -> None:
+    asked = causeway.authorize(2)
 
-    saved = world.bank(2, "/consent", world.consent_body(2, asked["redirect_url"])).body
-
-    assert parse_qs(urlsplit(saved["callbackUrl"]).query)["state"] == [asked["state"]]
-
-
-def test_request_stored_without_returns_state_returns_its_state(world: World) -> None:
-    asked = world.authorize(2)
-    key = authorization_key(compute_authorization_id(world.client.client_id, asked["state"]))
-    world.hub.store.update(*key, remove=["returns_state"])
-
-    saved = world.bank(2, "/consent", world.consent_body(2, asked["redirect_url"])).body
+    saved = causeway.bank(2, "/consent", causeway.consent_body(2, asked["redirect_url"])).body
 
     assert parse_qs(urlsplit(saved["callbackUrl"]).query)["state"] == [asked["state"]]
 
 
-def test_storage_failure_redirects_with_server_error(world: World) -> None:
-    with world.storage_gone("put"):
-        answer = front_door(world)
+def test_request_stored_without_returns_state_returns_its_state(causeway: Causeway) -> None:
+    asked = causeway.authorize(2)
+    key = authorization_key(compute_authorization_id(causeway.client.client_id, asked["state"]))
+    causeway.hub.store.update(*key, remove=["returns_state"])
+
+    saved = causeway.bank(2, "/consent", causeway.consent_body(2, asked["redirect_url"])).body
+
+    assert parse_qs(urlsplit(saved["callbackUrl"]).query)["state"] == [asked["state"]]
+
+
+def test_storage_failure_redirects_with_server_error(causeway: Causeway) -> None:
+    with causeway.storage_gone("put"):
+        answer = front_door(causeway)
 
     assert answer.status == 303
-    assert answer.headers["location"].startswith(f"{world.client.callback_url}?")
+    assert answer.headers["location"].startswith(f"{causeway.client.callback_url}?")
     query = parse_qs(urlsplit(answer.headers["location"]).query)
     assert query["error"] == ["server_error"]
     assert query["state"] == ["s"]
     assert query["iss"] == ["http://127.0.0.1:8000"]
-    assert front_door(world).headers["location"].startswith(world.banks[1].bank.authorization_url)
+    assert front_door(causeway).headers["location"].startswith(causeway.banks[1].bank.authorization_url)
 
 
-def test_storage_failure_before_the_client_is_known_returns_a_page(world: World) -> None:
-    with world.storage_gone("batch_get"):
-        answer = front_door(world)
+def test_storage_failure_before_the_client_is_known_returns_a_page(causeway: Causeway) -> None:
+    with causeway.storage_gone("batch_get"):
+        answer = front_door(causeway)
 
     assert answer.status == 500
     assert answer.headers["content-type"].startswith("text/html")
@@ -388,17 +392,17 @@ def test_storage_failure_before_the_client_is_known_returns_a_page(world: World)
 
 
 @pytest.mark.parametrize("ended", ["expired", "cancelled", "approved"])
-def test_repeat_of_an_ended_request_redirects_with_the_reason(world: World, ended: str) -> None:
-    url = front_door(world).headers["location"]
+def test_repeat_of_an_ended_request_redirects_with_the_reason(causeway: Causeway, ended: str) -> None:
+    url = front_door(causeway).headers["location"]
     if ended == "expired":
-        world.clock.advance(30 * 60)
+        causeway.clock.advance(30 * 60)
     elif ended == "approved":
-        world.bank(1, "/consent", world.consent_body(1, url))
+        causeway.bank(1, "/consent", causeway.consent_body(1, url))
     else:
-        path = urlsplit(world.bank(1, "/init_authorization", {"request_url": url}).body["cancel_url"]).path
-        world.call("GET", path)
+        path = urlsplit(causeway.bank(1, "/init_authorization", {"request_url": url}).body["cancel_url"]).path
+        causeway.call("GET", path)
 
-    again, other = front_door(world), front_door(world, scope="account.list")
+    again, other = front_door(causeway), front_door(causeway, scope="account.list")
 
     said, used = (parse_qs(urlsplit(answer.headers["location"]).query) for answer in (again, other))
     assert (said["error"], used["error"]) == (["invalid_request"], ["invalid_request"])
@@ -416,9 +420,9 @@ def test_repeat_of_an_ended_request_redirects_with_the_reason(world: World, ende
     ],
 )
 def test_authorization_endpoint_without_a_known_client_returns_a_page_with_the_reason(
-    world: World, client_id: str | None, said: str
+    causeway: Causeway, client_id: str | None, said: str
 ) -> None:
-    answer = front_door(world, client_id=client_id)
+    answer = front_door(causeway, client_id=client_id)
 
     assert answer.status == 400
     assert answer.headers["content-type"].startswith("text/html")
@@ -426,31 +430,31 @@ def test_authorization_endpoint_without_a_known_client_returns_a_page_with_the_r
     assert "location" not in answer.headers
 
 
-def test_authorization_endpoint_of_an_inactive_client_returns_400_without_a_redirect(world: World) -> None:
-    world.hub.openbanking.clients.deactivate(world.client.client_id)
+def test_authorization_endpoint_of_an_inactive_client_returns_400_without_a_redirect(causeway: Causeway) -> None:
+    causeway.hub.openbanking.clients.deactivate(causeway.client.client_id)
 
-    answer = front_door(world)
+    answer = front_door(causeway)
 
     assert (answer.status, "location" in answer.headers) == (400, False)
 
 
-def test_authorization_endpoint_accepts_only_resource_as_a_repeated_parameter(world: World) -> None:
-    query = {"response_type": "code", "client_id": world.client.client_id, "scope": "account.list", "bic": BIC[1]}
+def test_authorization_endpoint_accepts_only_resource_as_a_repeated_parameter(causeway: Causeway) -> None:
+    query = {"response_type": "code", "client_id": causeway.client.client_id, "scope": "account.list", "bic": BIC[1]}
     start = f"/oauth/authorize?{urlencode(query)}"
 
-    good = world.call("GET", f"{start}&resource=https%3A%2F%2Fone.example&resource=https%3A%2F%2Ftwo.example")
-    twice = world.call("GET", f"{start}&nonce=1&nonce=2")
+    good = causeway.call("GET", f"{start}&resource=https%3A%2F%2Fone.example&resource=https%3A%2F%2Ftwo.example")
+    twice = causeway.call("GET", f"{start}&nonce=1&nonce=2")
 
-    assert good.headers["location"].startswith(world.banks[1].bank.authorization_url)
+    assert good.headers["location"].startswith(causeway.banks[1].bank.authorization_url)
     assert "error=invalid_request" in twice.headers["location"]
 
 
-def test_authorization_endpoint_ignores_unknown_parameters(world: World) -> None:
-    assert front_door(world, nonce="n", prompt="login").headers["location"].startswith("http://127.0.0.1:1/bank-1")
+def test_authorization_endpoint_ignores_unknown_parameters(causeway: Causeway) -> None:
+    assert front_door(causeway, nonce="n", prompt="login").headers["location"].startswith("http://127.0.0.1:1/bank-1")
 
 
-def test_metadata_document_lists_the_endpoints(world: World) -> None:
-    body = world.call("GET", "/.well-known/oauth-authorization-server").body
+def test_metadata_document_lists_the_endpoints(causeway: Causeway) -> None:
+    body = causeway.call("GET", "/.well-known/oauth-authorization-server").body
 
     assert body["issuer"] == "http://127.0.0.1:8000"
     assert body["authorization_endpoint"] == "http://127.0.0.1:8000/oauth/authorize"
@@ -460,11 +464,13 @@ def test_metadata_document_lists_the_endpoints(world: World) -> None:
 
 
 @VERSIONS
-def test_request_without_a_consent_expires_after_a_day(world: World, version: int) -> None:
+def test_request_without_a_consent_expires_after_a_day(causeway: Causeway, version: int) -> None:
     """A state with a consent stays used for longer than the consent lasts."""
-    world.authorize(version, state="open")
-    world.approve(version, state="approved")
+    causeway.authorize(version, state="open")
+    causeway.approve(version, state="approved")
 
-    kept = {item["state"]: item["expires_at"] - world.clock.time() for item in world.hub.store.scan("authorizations")}
+    kept = {
+        item["state"]: item["expires_at"] - causeway.clock.time() for item in causeway.hub.store.scan("authorizations")
+    }
 
     assert kept == {"open": 24 * 3600, "approved": 400 * 24 * 3600}

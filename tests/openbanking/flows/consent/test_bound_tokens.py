@@ -8,20 +8,20 @@ import pytest
 
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.records.consents import REPEAT_WINDOW
+from tests.causeway import Answer, Causeway
 from tests.openbanking.key_holder import KeyHolder, secure
-from tests.world import Answer, World
 
 
-def redeem(world: World, holder: KeyHolder, code: str) -> Any:
+def redeem(causeway: Causeway, holder: KeyHolder, code: str) -> Any:
     """A public client's code for tokens that are bound to its key."""
-    answer = world.tpp("POST", "/tpp/token", {"code": code}, headers={"dpop": holder.proof(world)})
+    answer = causeway.tpp("POST", "/tpp/token", {"code": code}, headers={"dpop": holder.proof(causeway)})
     assert answer.status == 200, answer
     return answer.body
 
 
-def refresh(world: World, token: str, holder: KeyHolder | None) -> Answer:
-    headers = {"dpop": holder.proof(world)} if holder else {}
-    return world.tpp("POST", "/tpp/token", {"refresh_token": token}, headers=headers)
+def refresh(causeway: Causeway, token: str, holder: KeyHolder | None) -> Answer:
+    headers = {"dpop": holder.proof(causeway)} if holder else {}
+    return causeway.tpp("POST", "/tpp/token", {"refresh_token": token}, headers=headers)
 
 
 def is_refused(answer: Answer) -> bool:
@@ -34,42 +34,44 @@ def is_invalid_token(answer: Answer) -> bool:
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_any_client_can_bind_its_tokens_with_a_dpop_proof(world: World, version: int) -> None:
+def test_any_client_can_bind_its_tokens_with_a_dpop_proof(causeway: Causeway, version: int) -> None:
     holder = KeyHolder()
 
-    tokens = redeem(world, holder, world.approve(version).query["code"])
+    tokens = redeem(causeway, holder, causeway.approve(version).query["code"])
 
     assert tokens["token_type"] == "DPoP"
-    assert holder.read(world, tokens["access_token"]).status == 200
+    assert holder.read(causeway, tokens["access_token"]).status == 200
 
 
-def test_dpop_bound_setting_requires_a_proof_at_the_token_endpoint(world: World) -> None:
-    made = world.hub.openbanking.clients.update(world.client.client_id, security={"dpop_bound_access_tokens": True})
-    world.client = made.client
-    code = world.approve(2).query["code"]
+def test_dpop_bound_setting_requires_a_proof_at_the_token_endpoint(causeway: Causeway) -> None:
+    made = causeway.hub.openbanking.clients.update(
+        causeway.client.client_id, security={"dpop_bound_access_tokens": True}
+    )
+    causeway.client = made.client
+    code = causeway.approve(2).query["code"]
 
-    without = world.tpp("POST", "/tpp/token", {"code": code})
+    without = causeway.tpp("POST", "/tpp/token", {"code": code})
     assert (without.status, without.body["error"]) == (400, "invalid_dpop_proof")
-    assert redeem(world, KeyHolder(), code)["token_type"] == "DPoP"
+    assert redeem(causeway, KeyHolder(), code)["token_type"] == "DPoP"
 
 
-def test_dpop_bound_setting_invalidates_unbound_access_tokens(world: World) -> None:
-    tokens = world.tokens(2)
-    world.hub.openbanking.clients.update(world.client.client_id, security={"dpop_bound_access_tokens": True})
+def test_dpop_bound_setting_invalidates_unbound_access_tokens(causeway: Causeway) -> None:
+    tokens = causeway.tokens(2)
+    causeway.hub.openbanking.clients.update(causeway.client.client_id, security={"dpop_bound_access_tokens": True})
 
-    assert is_invalid_token(world.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]))
+    assert is_invalid_token(causeway.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]))
     holder = KeyHolder()
-    bound = refresh(world, tokens["refresh_token"], holder).body
-    assert holder.read(world, bound["access_token"]).status == 200
+    bound = refresh(causeway, tokens["refresh_token"], holder).body
+    assert holder.read(causeway, bound["access_token"]).status == 200
 
 
-def test_bound_token_returns_401_as_a_bearer(world: World) -> None:
+def test_bound_token_returns_401_as_a_bearer(causeway: Causeway) -> None:
     holder = KeyHolder()
-    token = redeem(world, holder, world.approve(2).query["code"])["access_token"]
+    token = redeem(causeway, holder, causeway.approve(2).query["code"])["access_token"]
 
-    as_bearer = world.tpp("GET", "/tpp/consent", bearer=token)
-    with_proof = world.tpp(
-        "GET", "/tpp/consent", bearer=token, headers={"dpop": holder.proof(world, "GET", "/tpp/consent", token)}
+    as_bearer = causeway.tpp("GET", "/tpp/consent", bearer=token)
+    with_proof = causeway.tpp(
+        "GET", "/tpp/consent", bearer=token, headers={"dpop": holder.proof(causeway, "GET", "/tpp/consent", token)}
     )
 
     assert is_invalid_token(as_bearer)
@@ -77,94 +79,94 @@ def test_bound_token_returns_401_as_a_bearer(world: World) -> None:
     assert as_bearer.headers["www-authenticate"] == 'Bearer realm="causeway", error="invalid_token"'
 
 
-def test_unbound_token_returns_401_with_a_proof(world: World) -> None:
-    token = world.tokens(2)["access_token"]
+def test_unbound_token_returns_401_with_a_proof(causeway: Causeway) -> None:
+    token = causeway.tokens(2)["access_token"]
 
-    answer = KeyHolder().read(world, token)
+    answer = KeyHolder().read(causeway, token)
 
     assert is_invalid_token(answer)
     assert answer.headers["www-authenticate"].startswith('DPoP realm="causeway", error="invalid_token"')
 
 
-def test_missing_token_returns_a_challenge_in_the_scheme_of_the_request(world: World) -> None:
-    plain = world.tpp("GET", "/tpp/consent").headers["www-authenticate"]
-    dpop = world.tpp("GET", "/tpp/consent", headers={"authorization": "DPoP "}).headers["www-authenticate"]
+def test_missing_token_returns_a_challenge_in_the_scheme_of_the_request(causeway: Causeway) -> None:
+    plain = causeway.tpp("GET", "/tpp/consent").headers["www-authenticate"]
+    dpop = causeway.tpp("GET", "/tpp/consent", headers={"authorization": "DPoP "}).headers["www-authenticate"]
 
     assert plain == 'Bearer realm="causeway"'
     assert dpop.startswith('DPoP realm="causeway", ')
     assert dpop.endswith('algs="PS256 ES256 EdDSA Ed25519"')
 
 
-def test_the_refresh_token_of_a_public_client_is_bound_to_its_key(world: World) -> None:
+def test_the_refresh_token_of_a_public_client_is_bound_to_its_key(causeway: Causeway) -> None:
     holder = KeyHolder()
-    token = redeem(world, holder, world.approve(2).query["code"])["refresh_token"]
+    token = redeem(causeway, holder, causeway.approve(2).query["code"])["refresh_token"]
 
-    assert is_refused(refresh(world, token, None))
-    assert is_refused(refresh(world, token, KeyHolder()))
-    again = refresh(world, token, holder)
+    assert is_refused(refresh(causeway, token, None))
+    assert is_refused(refresh(causeway, token, KeyHolder()))
+    again = refresh(causeway, token, holder)
     assert (again.status, again.body["token_type"]) == (200, "DPoP")
-    assert is_refused(refresh(world, again.body["refresh_token"], KeyHolder()))
+    assert is_refused(refresh(causeway, again.body["refresh_token"], KeyHolder()))
 
 
-def test_confidential_client_can_change_its_key_but_not_drop_the_proof(world: World) -> None:
+def test_confidential_client_can_change_its_key_but_not_drop_the_proof(causeway: Causeway) -> None:
     holder, new = KeyHolder(), KeyHolder()
-    secure(world, holder)
-    token = holder.tokens(world)["refresh_token"]
+    secure(causeway, holder)
+    token = holder.tokens(causeway)["refresh_token"]
 
-    assert is_refused(holder.refresh(world, token, proof=None))
-    again = holder.refresh(world, token, proof=new.proof(world))
+    assert is_refused(holder.refresh(causeway, token, proof=None))
+    again = holder.refresh(causeway, token, proof=new.proof(causeway))
     assert again.status == 200
-    assert new.read(world, again.body["access_token"]).status == 200
-    assert is_invalid_token(holder.read(world, again.body["access_token"]))
+    assert new.read(causeway, again.body["access_token"]).status == 200
+    assert is_invalid_token(holder.read(causeway, again.body["access_token"]))
 
 
-def test_repeated_refresh_requires_the_same_key(world: World) -> None:
+def test_repeated_refresh_requires_the_same_key(causeway: Causeway) -> None:
     holder = KeyHolder()
-    first = redeem(world, holder, world.approve(2).query["code"])["refresh_token"]
-    second = refresh(world, first, holder).body
+    first = redeem(causeway, holder, causeway.approve(2).query["code"])["refresh_token"]
+    second = refresh(causeway, first, holder).body
 
-    assert is_refused(refresh(world, first, KeyHolder()))
-    assert is_refused(refresh(world, first, None))
-    repeated = refresh(world, first, holder)
+    assert is_refused(refresh(causeway, first, KeyHolder()))
+    assert is_refused(refresh(causeway, first, None))
+    repeated = refresh(causeway, first, holder)
     assert repeated.body["refresh_token"] == second["refresh_token"]
-    assert holder.read(world, second["access_token"]).status == 200
+    assert holder.read(causeway, second["access_token"]).status == 200
 
 
-def test_repeated_refresh_of_a_confidential_client_rejects_a_new_key(world: World) -> None:
+def test_repeated_refresh_of_a_confidential_client_rejects_a_new_key(causeway: Causeway) -> None:
     holder = KeyHolder()
-    secure(world, holder)
-    first = holder.tokens(world)["refresh_token"]
-    second = holder.refresh(world, first).body
+    secure(causeway, holder)
+    first = holder.tokens(causeway)["refresh_token"]
+    second = holder.refresh(causeway, first).body
 
-    assert is_refused(holder.refresh(world, first, proof=KeyHolder().proof(world)))
-    assert holder.refresh(world, first).body["access_token"] == second["access_token"]
+    assert is_refused(holder.refresh(causeway, first, proof=KeyHolder().proof(causeway)))
+    assert holder.refresh(causeway, first).body["access_token"] == second["access_token"]
 
 
-def test_stolen_refresh_token_without_its_key_keeps_the_consent(world: World) -> None:
+def test_stolen_refresh_token_without_its_key_keeps_the_consent(causeway: Causeway) -> None:
     holder = KeyHolder()
-    first = redeem(world, holder, world.approve(2).query["code"])["refresh_token"]
-    second = refresh(world, first, holder).body
-    world.clock.advance(REPEAT_WINDOW + 1)
+    first = redeem(causeway, holder, causeway.approve(2).query["code"])["refresh_token"]
+    second = refresh(causeway, first, holder).body
+    causeway.clock.advance(REPEAT_WINDOW + 1)
 
-    assert is_refused(refresh(world, first, KeyHolder()))
-    assert holder.read(world, second["access_token"]).status == 200
+    assert is_refused(refresh(causeway, first, KeyHolder()))
+    assert holder.read(causeway, second["access_token"]).status == 200
 
 
-def test_reused_refresh_token_with_its_key_ends_the_consent(world: World) -> None:
+def test_reused_refresh_token_with_its_key_ends_the_consent(causeway: Causeway) -> None:
     holder = KeyHolder()
-    first = redeem(world, holder, world.approve(2).query["code"])["refresh_token"]
-    second = refresh(world, first, holder).body
-    world.clock.advance(REPEAT_WINDOW + 1)
+    first = redeem(causeway, holder, causeway.approve(2).query["code"])["refresh_token"]
+    second = refresh(causeway, first, holder).body
+    causeway.clock.advance(REPEAT_WINDOW + 1)
 
-    answer = refresh(world, first, holder)
+    answer = refresh(causeway, first, holder)
     assert answer.body["title"] == refusals.REFRESH_TOKEN_USED().message
-    assert is_invalid_token(holder.read(world, second["access_token"]))
+    assert is_invalid_token(holder.read(causeway, second["access_token"]))
 
 
-def test_tokens_stored_without_bindings_stay_valid(world: World) -> None:
+def test_tokens_stored_without_bindings_stay_valid(causeway: Causeway) -> None:
     """Items of an earlier release have no ``cnf`` and no ``dpop_jkt``."""
-    tokens = world.tokens(2)
-    items = [item for item in world.hub.store.scan("consents") if item["consent_id"] == tokens["consent_id"]]
+    tokens = causeway.tokens(2)
+    items = [item for item in causeway.hub.store.scan("consents") if item["consent_id"] == tokens["consent_id"]]
 
     assert not any({"cnf", "dpop_jkt"} & item.keys() for item in items)
-    assert world.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 200
+    assert causeway.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 200

@@ -21,11 +21,11 @@ from chalicelib.openbanking.flows.consent import expiry
 from chalicelib.openbanking.flows.consent.expiry import record_due_events
 from chalicelib.openbanking.flows.consent.tokens import end_consent
 from chalicelib.openbanking.records.consents import NOTIFY, Consent, consent_key
+from tests.causeway import Causeway, Consented
 from tests.dynamodb_calls import counted
 from tests.log_lines import Lines
 from tests.openbanking.payer import Payer
 from tests.openbanking.spelling import TOKEN
-from tests.world import Consented, World
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 DAY = 24 * 3600
@@ -40,10 +40,10 @@ def _one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def listening(world: World) -> World:
-    """A world whose client has an Events URL."""
-    world.wants_events()
-    return world
+def listening(causeway: Causeway) -> Causeway:
+    """A service whose client has an Events URL."""
+    causeway.wants_events()
+    return causeway
 
 
 def consent_id(consented: Consented) -> str:
@@ -51,44 +51,44 @@ def consent_id(consented: Consented) -> str:
     return consented.query["code"].split(".")[0]
 
 
-def stored(world: World, consented: Consented) -> Item:
-    item = world.hub.store.get(*consent_key(consent_id(consented)))
+def stored(causeway: Causeway, consented: Consented) -> Item:
+    item = causeway.hub.store.get(*consent_key(consent_id(consented)))
     assert item is not None
     return item
 
 
-def told(world: World) -> list[str]:
+def told(causeway: Causeway) -> list[str]:
     """The types of the events about the ends of consents that have been recorded, in the order in which they were."""
-    return [each.topic for each in world.recorded("event") if each.topic.startswith("consent.expir")]
+    return [each.topic for each in causeway.recorded("event") if each.topic.startswith("consent.expir")]
 
 
-def at(world: World, seconds: float) -> int:
-    """One run so long after the world began; answers how many consents it moved on."""
-    world.clock.advance(seconds - (world.clock.monotonic() - _BEGAN))
-    return world.hub.openbanking.call(record_due_events)
+def at(causeway: Causeway, seconds: float) -> int:
+    """One run so long after the service began; answers how many consents it moved on."""
+    causeway.clock.advance(seconds - (causeway.clock.monotonic() - _BEGAN))
+    return causeway.hub.openbanking.call(record_due_events)
 
 
 _BEGAN = 1772442000
-"""When worlds begin: 2026-03-02T09:00:00Z."""
+"""When the test service begins: 2026-03-02T09:00:00Z."""
 
 
 @contextmanager
-def consents_of(world: World, version: int, days: int) -> Iterator[None]:
+def consents_of(causeway: Causeway, version: int, days: int) -> Iterator[None]:
     """Has a bank's consents last so long."""
-    bank = world.banks[version].bank
-    world.hub.openbanking.banks.change(bank.bic, consent_days=days)
-    world.hub.openbanking.banks._forget()
+    bank = causeway.banks[version].bank
+    causeway.hub.openbanking.banks.change(bank.bic, consent_days=days)
+    causeway.hub.openbanking.banks._forget()
     try:
         yield
     finally:
-        world.hub.openbanking.banks.change(bank.bic, consent_days=bank.consent_days)
+        causeway.hub.openbanking.banks.change(bank.bic, consent_days=bank.consent_days)
 
 
 # -- when
 
 
 @VERSIONS
-def test_consent_gets_an_event_7_days_before_its_end_and_another_at_its_end(listening: World, version: int) -> None:
+def test_consent_gets_an_event_7_days_before_its_end_and_another_at_its_end(listening: Causeway, version: int) -> None:
     consented = listening.approve(version)
 
     seen = [(at(listening, when), told(listening)[:]) for when in (ANNOUNCED - 1, ANNOUNCED, LASTS - 1, LASTS)]
@@ -113,7 +113,7 @@ def test_consent_gets_an_event_7_days_before_its_end_and_another_at_its_end(list
     ]
 
 
-def test_run_without_due_consents_writes_nothing(listening: World) -> None:
+def test_run_without_due_consents_writes_nothing(listening: Causeway) -> None:
     listening.approve(1)
 
     with counted(listening) as calls:
@@ -122,7 +122,7 @@ def test_run_without_due_consents_writes_nothing(listening: World) -> None:
     assert set(calls) == {"Query"}
 
 
-def test_repeated_runs_record_each_expiry_event_once(listening: World) -> None:
+def test_repeated_runs_record_each_expiry_event_once(listening: Causeway) -> None:
     listening.approve(1)
 
     moved = [at(listening, when) for when in (ANNOUNCED, ANNOUNCED, ANNOUNCED + 300, LASTS, LASTS, LASTS + 300)]
@@ -131,7 +131,7 @@ def test_repeated_runs_record_each_expiry_event_once(listening: World) -> None:
     assert told(listening) == ["consent.expiring", "consent.expired"]
 
 
-def test_two_concurrent_runs_record_an_expiry_event_once(listening: World) -> None:
+def test_two_concurrent_runs_record_an_expiry_event_once(listening: Causeway) -> None:
     listening.approve(1)
     other, moved = listening.another_process(), []
 
@@ -151,7 +151,7 @@ def test_two_concurrent_runs_record_an_expiry_event_once(listening: World) -> No
     ],
     ids=["a day skipped", "a week skipped", "more than a month skipped"],
 )
-def test_late_run_records_all_missed_expiry_events(listening: World, when: int, expected: list[str]) -> None:
+def test_late_run_records_all_missed_expiry_events(listening: Causeway, when: int, expected: list[str]) -> None:
     consented = listening.approve(1)
 
     assert at(listening, when) == 1
@@ -165,7 +165,7 @@ def test_late_run_records_all_missed_expiry_events(listening: World, when: int, 
     assert at(listening, LASTS + 60 * DAY) == (0 if len(expected) == 2 else 1)
 
 
-def test_late_run_writes_missed_expiry_events_in_order(listening: World) -> None:
+def test_late_run_writes_missed_expiry_events_in_order(listening: Causeway) -> None:
     listening.approve(1)
     written, store = [], listening.hub.store
     real = store.transact
@@ -182,7 +182,9 @@ def test_late_run_writes_missed_expiry_events_in_order(listening: World) -> None
 
 
 @pytest.mark.parametrize(("days", "expected"), [(1, []), (6, []), (7, ["consent.expiring"]), (8, ["consent.expiring"])])
-def test_consent_of_less_than_7_days_gets_no_expiring_event(listening: World, days: int, expected: list[str]) -> None:
+def test_consent_of_less_than_7_days_gets_no_expiring_event(
+    listening: Causeway, days: int, expected: list[str]
+) -> None:
     with consents_of(listening, 1, days):
         consented = listening.approve(1)
     assert consented.valid_until == timestamp(_BEGAN + days * DAY)
@@ -196,21 +198,21 @@ def test_consent_of_less_than_7_days_gets_no_expiring_event(listening: World, da
 # -- whose
 
 
-def by_tpp(world: World, consented: Consented, refresh_token: str) -> None:
-    assert world.tpp("POST", "/tpp/token/revoke", {"token": refresh_token}).status == 200
+def by_tpp(causeway: Causeway, consented: Consented, refresh_token: str) -> None:
+    assert causeway.tpp("POST", "/tpp/token/revoke", {"token": refresh_token}).status == 200
 
 
-def by_bank(world: World, consented: Consented, refresh_token: str) -> None:
-    assert world.bank(1, "/token/revoke", {TOKEN[1]: consented.bank_token}).status == 200
+def by_bank(causeway: Causeway, consented: Consented, refresh_token: str) -> None:
+    assert causeway.bank(1, "/token/revoke", {TOKEN[1]: consented.bank_token}).status == 200
 
 
-def by_operator(world: World, consented: Consented, refresh_token: str) -> None:
-    world.hub.openbanking.call(end_consent, Consent.from_item(stored(world, consented)), by="operator")
+def by_operator(causeway: Causeway, consented: Consented, refresh_token: str) -> None:
+    causeway.hub.openbanking.call(end_consent, Consent.from_item(stored(causeway, consented)), by="operator")
 
 
 @pytest.mark.parametrize(("end", "when"), [(by_tpp, 0), (by_bank, ANNOUNCED), (by_operator, 0)])
 def test_revoked_consent_gets_no_expiry_event(
-    listening: World, end: Callable[[World, Consented, str], None], when: int
+    listening: Causeway, end: Callable[[Causeway, Consented, str], None], when: int
 ) -> None:
     consented = listening.approve(1)
     tokens = listening.tpp("POST", "/tpp/token", {"code": consented.query["code"]}).body
@@ -223,7 +225,7 @@ def test_revoked_consent_gets_no_expiry_event(
     assert NOTIFY.partition not in stored(listening, consented)
 
 
-def test_consent_revoked_during_the_run_gets_no_expiry_event(listening: World) -> None:
+def test_consent_revoked_during_the_run_gets_no_expiry_event(listening: Causeway) -> None:
     consented = listening.approve(1)
 
     with listening.meanwhile("transact", lambda: by_bank(listening, consented, "")):
@@ -232,7 +234,7 @@ def test_consent_revoked_during_the_run_gets_no_expiry_event(listening: World) -
     assert told(listening) == []
 
 
-def test_spent_consent_gets_no_expiry_event(listening: World) -> None:
+def test_spent_consent_gets_no_expiry_event(listening: Causeway) -> None:
     payer = Payer(listening, 1, consent_type="one_time")
     assert payer.pay().status == 200
 
@@ -240,7 +242,7 @@ def test_spent_consent_gets_no_expiry_event(listening: World) -> None:
     assert told(listening) == []
 
 
-def test_restored_consent_gets_its_expiry_events(listening: World) -> None:
+def test_restored_consent_gets_its_expiry_events(listening: Causeway) -> None:
     payer = Payer(listening, 1, consent_type="one_time")
     payer.bank_does(NotReached("no connection"))
     assert payer.pay().status == 502
@@ -252,26 +254,26 @@ def test_restored_consent_gets_its_expiry_events(listening: World) -> None:
 # -- to whom
 
 
-def test_client_without_an_events_url_gets_no_expiry_event_and_its_consents_advance(world: World) -> None:
-    consented = world.approve(1)
-    assert at(world, ANNOUNCED) == 1
-    world.wants_events()  # from now on
+def test_client_without_an_events_url_gets_no_expiry_event_and_its_consents_advance(causeway: Causeway) -> None:
+    consented = causeway.approve(1)
+    assert at(causeway, ANNOUNCED) == 1
+    causeway.wants_events()  # from now on
 
-    assert at(world, ANNOUNCED + 300) == 0
-    assert at(world, LASTS) == 1
-    assert told(world) == ["consent.expired"]
-    assert not {"notify", NOTIFY.partition, NOTIFY.time} & set(stored(world, consented))
-
-
-def test_consent_of_a_deleted_client_advances_without_an_event(world: World) -> None:
-    world.approve(1)
-    world.hub.store.delete("clients", {"client_id": world.client.client_id})
-
-    assert [at(world, LASTS), at(world, LASTS + 300)] == [1, 0]
-    assert world.recorded() == []
+    assert at(causeway, ANNOUNCED + 300) == 0
+    assert at(causeway, LASTS) == 1
+    assert told(causeway) == ["consent.expired"]
+    assert not {"notify", NOTIFY.partition, NOTIFY.time} & set(stored(causeway, consented))
 
 
-def test_expiry_events_are_queued(listening: World) -> None:
+def test_consent_of_a_deleted_client_advances_without_an_event(causeway: Causeway) -> None:
+    causeway.approve(1)
+    causeway.hub.store.delete("clients", {"client_id": causeway.client.client_id})
+
+    assert [at(causeway, LASTS), at(causeway, LASTS + 300)] == [1, 0]
+    assert causeway.recorded() == []
+
+
+def test_expiry_events_are_queued(listening: Causeway) -> None:
     listening.approve(1)
 
     at(listening, LASTS)
@@ -282,19 +284,19 @@ def test_expiry_events_are_queued(listening: World) -> None:
 # -- many at once
 
 
-def multiplied(world: World, count: int) -> list[str]:
+def multiplied(causeway: Causeway, count: int) -> list[str]:
     """So many consents like one that a PSU has given; their ids."""
-    original = stored(world, world.approve(1))
+    original = stored(causeway, causeway.approve(1))
     names = [f"{number:022x}" for number in range(count)]
     puts = [{"PutRequest": {"Item": pack(original | {"consent_id": name} | NOTIFY.entry(name))}} for name in names]
     for start in range(0, count, 25):
-        request = {f"{world.hub.settings.prefix}-consents": puts[start : start + 25]}
+        request = {f"{causeway.hub.settings.prefix}-consents": puts[start : start + 25]}
         send("dynamodb", "BatchWriteItem", {"RequestItems": request})
-    world.hub.store.delete("consents", consent_key(original["consent_id"])[1])
+    causeway.hub.store.delete("consents", consent_key(original["consent_id"])[1])
     return names
 
 
-def test_one_failed_write_does_not_stop_the_other_expiry_events(listening: World, lines: Lines) -> None:
+def test_one_failed_write_does_not_stop_the_other_expiry_events(listening: Causeway, lines: Lines) -> None:
     names = multiplied(listening, 5)
     real = listening.hub.store.transact
 
@@ -314,7 +316,7 @@ def test_one_failed_write_does_not_stop_the_other_expiry_events(listening: World
     assert sorted(map(str, events)) == names
 
 
-def test_run_records_200_expiry_events_in_few_round_trips(listening: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_records_200_expiry_events_in_few_round_trips(listening: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
     """A round trip is a set of parallel calls, or one call by itself."""
     names = multiplied(listening, 200)
     waves: list[int] = []
@@ -338,7 +340,9 @@ def test_run_records_200_expiry_events_in_few_round_trips(listening: World, monk
     }
 
 
-def test_long_run_leaves_the_remaining_consents_to_the_next(listening: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_run_leaves_the_remaining_consents_to_the_next(
+    listening: Causeway, monkeypatch: pytest.MonkeyPatch
+) -> None:
     multiplied(listening, 5)
     monkeypatch.setattr(expiry, "_AT_ONCE", 2)
     real = expiry._read_clients

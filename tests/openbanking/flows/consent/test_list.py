@@ -11,22 +11,22 @@ import pytest
 
 from chalicelib.openbanking.records import consent_list
 from chalicelib.openbanking.records.consents import consent_key
+from tests.causeway import Answer, Causeway
 from tests.dynamodb_calls import counted
 from tests.openbanking.key_holder import KeyHolder, secure
 from tests.openbanking.payer import Payer
-from tests.world import Answer, World
 
 pytestmark = pytest.mark.dynamodb
 DAY = 24 * 3600
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 
 
-def asked(world: World, **query: object) -> Answer:
-    return world.tpp("GET", f"/tpp/consents?{urlencode(query)}")
+def asked(causeway: Causeway, **query: object) -> Answer:
+    return causeway.tpp("GET", f"/tpp/consents?{urlencode(query)}")
 
 
-def listed(world: World, **query: object) -> list[Any]:
-    answer = asked(world, **query)
+def listed(causeway: Causeway, **query: object) -> list[Any]:
+    answer = asked(causeway, **query)
     assert answer.status == 200, answer
     consents: list[Any] = answer.body["consents"]
     return consents
@@ -36,11 +36,11 @@ def ids(entries: list[Any]) -> list[str]:
     return [entry["consent_id"] for entry in entries]
 
 
-def pages(world: World, **query: object) -> Iterator[Any]:
+def pages(causeway: Causeway, **query: object) -> Iterator[Any]:
     """All pages of a list."""
     after: dict[str, str] = {}
     while True:
-        page = asked(world, **query, **after).body
+        page = asked(causeway, **query, **after).body
         assert page["has_more"] is (page["next"] is not None)
         yield page
         if not page["has_more"]:
@@ -48,9 +48,9 @@ def pages(world: World, **query: object) -> Iterator[Any]:
         after = {"after": page["next"]}
 
 
-def approved(world: World, version: int = 1, **members: Any) -> str:
+def approved(causeway: Causeway, version: int = 1, **members: Any) -> str:
     """The id of a new consent."""
-    return world.approve(version, **members).bank_token.partition(".")[0]
+    return causeway.approve(version, **members).bank_token.partition(".")[0]
 
 
 def refused_parameter(answer: Answer, name: str) -> bool:
@@ -61,24 +61,24 @@ def refused_parameter(answer: Answer, name: str) -> bool:
 # -- contents
 
 
-def test_a_client_without_consents_has_an_empty_list(world: World) -> None:
-    assert asked(world).body == {"consents": [], "next": None, "has_more": False}
+def test_a_client_without_consents_has_an_empty_list(causeway: Causeway) -> None:
+    assert asked(causeway).body == {"consents": [], "next": None, "has_more": False}
 
 
 @VERSIONS
-def test_a_consent_is_listed_without_tokens_and_accounts(world: World, version: int) -> None:
-    consent_id = world.tokens(version)["consent_id"]
+def test_a_consent_is_listed_without_tokens_and_accounts(causeway: Causeway, version: int) -> None:
+    consent_id = causeway.tokens(version)["consent_id"]
 
-    answer = asked(world)
+    answer = asked(causeway)
 
     assert answer.headers["cache-control"] == "no-store"
     assert answer.body["consents"] == [
         {
             "consent_id": consent_id,
-            "bic": world.banks[version].bank.bic,
+            "bic": causeway.banks[version].bank.bic,
             "status": "authorised",
             "consent_type": "reusable",
-            "scopes": world.scopes(version),
+            "scopes": causeway.scopes(version),
             "created_at": "2026-03-02T09:00:00+00:00",
             "valid_until": "2026-08-29T09:00:00+00:00",
             "last_used_on": "2026-03-02",
@@ -86,36 +86,36 @@ def test_a_consent_is_listed_without_tokens_and_accounts(world: World, version: 
     ]
 
 
-def test_consent_list_starts_with_the_newest_consent(world: World) -> None:
+def test_consent_list_starts_with_the_newest_consent(causeway: Causeway) -> None:
     made = []
     for version in (1, 2, 1):
-        made.append(approved(world, version))
-        world.clock.advance(1)
+        made.append(approved(causeway, version))
+        causeway.clock.advance(1)
 
-    assert ids(listed(world)) == made[::-1]
+    assert ids(listed(causeway)) == made[::-1]
 
 
-def test_consent_list_omits_consents_of_other_clients(world: World) -> None:
-    own, other = approved(world), world.hub.openbanking.clients.create(owner="other@example.com", title="Other")
+def test_consent_list_omits_consents_of_other_clients(causeway: Causeway) -> None:
+    own, other = approved(causeway), causeway.hub.openbanking.clients.create(owner="other@example.com", title="Other")
 
-    answer = world.tpp("GET", "/tpp/consents", client_id=other.client.client_id)
+    answer = causeway.tpp("GET", "/tpp/consents", client_id=other.client.client_id)
 
     assert (answer.status, answer.body["consents"]) == (200, [])
-    assert ids(listed(world)) == [own]
+    assert ids(listed(causeway)) == [own]
 
 
 @pytest.mark.parametrize("gone", ["inactive", "removed"])
-def test_consent_list_includes_consents_at_inactive_and_removed_banks(world: World, gone: str) -> None:
-    consent_id, bic = approved(world), world.banks[1].bank.bic
-    banks = world.hub.openbanking.banks
+def test_consent_list_includes_consents_at_inactive_and_removed_banks(causeway: Causeway, gone: str) -> None:
+    consent_id, bic = approved(causeway), causeway.banks[1].bank.bic
+    banks = causeway.hub.openbanking.banks
     before = banks.get(bic).to_item()
 
     if gone == "inactive":
         banks.change(bic, active=False)
     else:
         banks.remove(bic)
-    found = ids(listed(world)), ids(listed(world, bic=bic))
-    world.hub.store.put("banks", before)
+    found = ids(listed(causeway)), ids(listed(causeway, bic=bic))
+    causeway.hub.store.put("banks", before)
     banks._forget()
 
     assert found == ([consent_id], [consent_id])
@@ -124,30 +124,30 @@ def test_consent_list_includes_consents_at_inactive_and_removed_banks(world: Wor
 # -- states
 
 
-def test_expiry_changes_an_authorised_consent_and_keeps_revoked_and_spent_ones(world: World) -> None:
-    authorised = approved(world)
-    revoked = world.tokens(1)
-    world.tpp("POST", "/tpp/token/revoke", {"token": revoked["access_token"]})
-    payer = Payer(world, 1, consent_type="one_time")
+def test_expiry_changes_an_authorised_consent_and_keeps_revoked_and_spent_ones(causeway: Causeway) -> None:
+    authorised = approved(causeway)
+    revoked = causeway.tokens(1)
+    causeway.tpp("POST", "/tpp/token/revoke", {"token": revoked["access_token"]})
+    payer = Payer(causeway, 1, consent_type="one_time")
     payer.pay()
     states: list[dict[str, str]] = []
 
     for days in (0, 180):
-        world.clock.advance(days * DAY)
-        states.append({entry["consent_id"]: entry["status"] for entry in listed(world)})
+        causeway.clock.advance(days * DAY)
+        states.append({entry["consent_id"]: entry["status"] for entry in listed(causeway)})
 
     spent = str(payer.bearer).partition("~")[0]
     ended = {revoked["consent_id"]: "revoked", spent: "spent"}
     assert states == [{authorised: "authorised", **ended}, {authorised: "expired", **ended}]
 
 
-def test_consent_expires_exactly_180_days_after_its_creation(world: World) -> None:
-    approved(world)
+def test_consent_expires_exactly_180_days_after_its_creation(causeway: Causeway) -> None:
+    approved(causeway)
 
     seen = []
     for seconds in (180 * DAY - 1, 1):
-        world.clock.advance(seconds)
-        seen.append([entry["status"] for entry in listed(world)])
+        causeway.clock.advance(seconds)
+        seen.append([entry["status"] for entry in listed(causeway)])
 
     assert seen == [["authorised"], ["expired"]]
 
@@ -155,116 +155,116 @@ def test_consent_expires_exactly_180_days_after_its_creation(world: World) -> No
 # -- the day of the last use
 
 
-def test_consent_with_an_unused_code_has_no_last_use(world: World) -> None:
-    approved(world)
+def test_consent_with_an_unused_code_has_no_last_use(causeway: Causeway) -> None:
+    approved(causeway)
 
-    assert [entry["last_used_on"] for entry in listed(world)] == [None]
+    assert [entry["last_used_on"] for entry in listed(causeway)] == [None]
 
 
-def test_last_use_changes_with_refreshes_and_not_with_reads(world: World) -> None:
-    tokens = world.tokens(1)
-    world.clock.advance(15 * 3600)
+def test_last_use_changes_with_refreshes_and_not_with_reads(causeway: Causeway) -> None:
+    tokens = causeway.tokens(1)
+    causeway.clock.advance(15 * 3600)
     seen = []
 
-    world.clock.advance(-60)  # a minute before midnight
-    refreshed = world.tpp("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]}).body
+    causeway.clock.advance(-60)  # a minute before midnight
+    refreshed = causeway.tpp("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]}).body
     for seconds in (0, 60):
-        world.clock.advance(seconds)
-        assert world.tpp("GET", "/tpp/consent", bearer=refreshed["access_token"]).status == 200
-        seen.append(listed(world)[0]["last_used_on"])
-    world.clock.advance(61)
-    assert world.tpp("POST", "/tpp/token", {"refresh_token": refreshed["refresh_token"]}).status == 200
-    seen.append(listed(world)[0]["last_used_on"])
+        causeway.clock.advance(seconds)
+        assert causeway.tpp("GET", "/tpp/consent", bearer=refreshed["access_token"]).status == 200
+        seen.append(listed(causeway)[0]["last_used_on"])
+    causeway.clock.advance(61)
+    assert causeway.tpp("POST", "/tpp/token", {"refresh_token": refreshed["refresh_token"]}).status == 200
+    seen.append(listed(causeway)[0]["last_used_on"])
 
     assert seen == ["2026-03-02", "2026-03-02", "2026-03-03"]
 
 
-def test_repeated_refresh_does_not_change_the_last_use(world: World) -> None:
-    refresh = {"refresh_token": world.tokens(1)["refresh_token"]}
-    world.clock.advance(15 * 3600 - 1)
-    first = world.tpp("POST", "/tpp/token", refresh).body
+def test_repeated_refresh_does_not_change_the_last_use(causeway: Causeway) -> None:
+    refresh = {"refresh_token": causeway.tokens(1)["refresh_token"]}
+    causeway.clock.advance(15 * 3600 - 1)
+    first = causeway.tpp("POST", "/tpp/token", refresh).body
 
-    world.clock.advance(1)
-    again = world.tpp("POST", "/tpp/token", refresh).body
+    causeway.clock.advance(1)
+    again = causeway.tpp("POST", "/tpp/token", refresh).body
 
     assert again["access_token"] == first["access_token"]
-    assert listed(world)[0]["last_used_on"] == "2026-03-02"
+    assert listed(causeway)[0]["last_used_on"] == "2026-03-02"
 
 
-def test_refresh_that_keeps_its_refresh_token_changes_the_last_use(world: World) -> None:
+def test_refresh_that_keeps_its_refresh_token_changes_the_last_use(causeway: Causeway) -> None:
     holder = KeyHolder()
-    secure(world, holder, security_profile="fapi2")
-    tokens = holder.tokens(world)
-    world.clock.advance(DAY)
+    secure(causeway, holder, security_profile="fapi2")
+    tokens = holder.tokens(causeway)
+    causeway.clock.advance(DAY)
 
-    assert holder.refresh(world, tokens["refresh_token"]).body["refresh_token"] == tokens["refresh_token"]
+    assert holder.refresh(causeway, tokens["refresh_token"]).body["refresh_token"] == tokens["refresh_token"]
 
-    headers = {"x-client-assertion": holder.assertion(world)}
-    (entry,) = world.tpp("GET", "/tpp/consents", headers=headers).body["consents"]
+    headers = {"x-client-assertion": holder.assertion(causeway)}
+    (entry,) = causeway.tpp("GET", "/tpp/consents", headers=headers).body["consents"]
     assert entry["last_used_on"] == "2026-03-03"
 
 
-def test_payment_of_a_one_time_consent_changes_the_last_use(world: World) -> None:
-    world.clock.advance(15 * 3600 - 60)
-    payer = Payer(world, 1, consent_type="one_time")
-    before = listed(world)[0]["last_used_on"]
+def test_payment_of_a_one_time_consent_changes_the_last_use(causeway: Causeway) -> None:
+    causeway.clock.advance(15 * 3600 - 60)
+    payer = Payer(causeway, 1, consent_type="one_time")
+    before = listed(causeway)[0]["last_used_on"]
 
-    world.clock.advance(60)
+    causeway.clock.advance(60)
     assert payer.pay().status == 200
 
-    assert (before, listed(world)[0]["last_used_on"]) == ("2026-03-02", "2026-03-03")
+    assert (before, listed(causeway)[0]["last_used_on"]) == ("2026-03-02", "2026-03-03")
 
 
-def test_consent_stored_without_a_last_use_gets_one_with_the_next_refresh(world: World) -> None:
-    tokens = world.tokens(1)
-    world.hub.store.update(*consent_key(tokens["consent_id"]), remove=["last_used_on"])
+def test_consent_stored_without_a_last_use_gets_one_with_the_next_refresh(causeway: Causeway) -> None:
+    tokens = causeway.tokens(1)
+    causeway.hub.store.update(*consent_key(tokens["consent_id"]), remove=["last_used_on"])
 
-    before = listed(world)
-    world.tpp("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]})
+    before = listed(causeway)
+    causeway.tpp("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]})
 
-    assert [entry["last_used_on"] for entry in (*before, *listed(world))] == [None, "2026-03-02"]
+    assert [entry["last_used_on"] for entry in (*before, *listed(causeway))] == [None, "2026-03-02"]
 
 
 # -- pages
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 8])
-def test_pages_list_every_consent_of_one_second_once(world: World, limit: int) -> None:
-    made = [approved(world) for _ in range(7)]
+def test_pages_list_every_consent_of_one_second_once(causeway: Causeway, limit: int) -> None:
+    made = [approved(causeway) for _ in range(7)]
 
-    found = [ids(page["consents"]) for page in pages(world, limit=limit)]
+    found = [ids(page["consents"]) for page in pages(causeway, limit=limit)]
 
     assert sorted(chain(*found)) == sorted(made)
     assert [len(page) for page in found] == [limit] * (7 // limit) + [7 % limit] * bool(7 % limit)
 
 
-def test_page_has_20_consents_by_default(world: World) -> None:
+def test_page_has_20_consents_by_default(causeway: Causeway) -> None:
     for _ in range(21):
-        approved(world)
+        approved(causeway)
 
-    assert [len(page["consents"]) for page in pages(world)] == [20, 1]
+    assert [len(page["consents"]) for page in pages(causeway)] == [20, 1]
 
 
-def test_new_consent_does_not_shift_the_next_page(world: World) -> None:
-    made = [approved(world) for _ in range(3)]
-    first = asked(world, limit=2).body
-    world.clock.advance(1)
-    approved(world)
+def test_new_consent_does_not_shift_the_next_page(causeway: Causeway) -> None:
+    made = [approved(causeway) for _ in range(3)]
+    first = asked(causeway, limit=2).body
+    causeway.clock.advance(1)
+    approved(causeway)
 
-    second = asked(world, limit=2, after=first["next"]).body
+    second = asked(causeway, limit=2, after=first["next"]).body
 
     assert sorted(ids(first["consents"]) + ids(second["consents"])) == sorted(made)
 
 
-def test_cursor_of_another_client_returns_400(world: World) -> None:
+def test_cursor_of_another_client_returns_400(causeway: Causeway) -> None:
     for _ in range(2):
-        approved(world)
-    cursor = asked(world, limit=1).body["next"]
+        approved(causeway)
+    cursor = asked(causeway, limit=1).body["next"]
 
-    world.client = world.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
-    world.client_secret = None
+    causeway.client = causeway.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
+    causeway.client_secret = None
 
-    assert refused_parameter(asked(world, after=cursor), "after")
+    assert refused_parameter(asked(causeway, after=cursor), "after")
 
 
 @pytest.mark.parametrize(
@@ -281,21 +281,21 @@ def test_cursor_of_another_client_returns_400(world: World) -> None:
         lambda cursor: cursor + "\n",
     ],
 )
-def test_forged_cursor_returns_400(world: World, alter: Any) -> None:
+def test_forged_cursor_returns_400(causeway: Causeway, alter: Any) -> None:
     for _ in range(2):
-        approved(world)
+        approved(causeway)
 
-    answer = asked(world, limit=1, after=alter(asked(world, limit=1).body["next"]))
+    answer = asked(causeway, limit=1, after=alter(asked(causeway, limit=1).body["next"]))
 
     assert refused_parameter(answer, "after")
 
 
-def test_cursor_stays_valid_after_a_data_key_rotation(world: World) -> None:
-    made = [approved(world) for _ in range(2)]
-    first = asked(world, limit=1).body
-    world.hub.keyring.rotate_data_key()
+def test_cursor_stays_valid_after_a_data_key_rotation(causeway: Causeway) -> None:
+    made = [approved(causeway) for _ in range(2)]
+    first = asked(causeway, limit=1).body
+    causeway.hub.keyring.rotate_data_key()
 
-    second = asked(world, limit=1, after=first["next"]).body
+    second = asked(causeway, limit=1, after=first["next"]).body
 
     assert sorted(ids(first["consents"]) + ids(second["consents"])) == sorted(made)
 
@@ -303,79 +303,79 @@ def test_cursor_stays_valid_after_a_data_key_rotation(world: World) -> None:
 # -- filters
 
 
-def test_consent_list_filters_by_bank_and_status(world: World) -> None:
-    one, two = approved(world, 1), approved(world, 2)
-    ended = world.tokens(1)
-    world.tpp("POST", "/tpp/token/revoke", {"token": ended["access_token"]})
+def test_consent_list_filters_by_bank_and_status(causeway: Causeway) -> None:
+    one, two = approved(causeway, 1), approved(causeway, 2)
+    ended = causeway.tokens(1)
+    causeway.tpp("POST", "/tpp/token/revoke", {"token": ended["access_token"]})
 
-    assert ids(listed(world, bic="BETADEF1")) == [two]
-    assert sorted(ids(listed(world, bic="ALPHGB21"))) == sorted([one, ended["consent_id"]])
-    assert sorted(ids(listed(world, status="authorised"))) == sorted([one, two])
-    assert ids(listed(world, bic="ALPHGB21", status="revoked")) == [ended["consent_id"]]
-    assert listed(world, bic="BETADEF1", status="revoked") == []
-    assert listed(world, status="spent") == listed(world, status="expired") == []
-    world.clock.advance(180 * DAY)
-    assert sorted(ids(listed(world, status="expired"))) == sorted([one, two])
-    assert ids(listed(world, status="revoked")) == [ended["consent_id"]]
+    assert ids(listed(causeway, bic="BETADEF1")) == [two]
+    assert sorted(ids(listed(causeway, bic="ALPHGB21"))) == sorted([one, ended["consent_id"]])
+    assert sorted(ids(listed(causeway, status="authorised"))) == sorted([one, two])
+    assert ids(listed(causeway, bic="ALPHGB21", status="revoked")) == [ended["consent_id"]]
+    assert listed(causeway, bic="BETADEF1", status="revoked") == []
+    assert listed(causeway, status="spent") == listed(causeway, status="expired") == []
+    causeway.clock.advance(180 * DAY)
+    assert sorted(ids(listed(causeway, status="expired"))) == sorted([one, two])
+    assert ids(listed(causeway, status="revoked")) == [ended["consent_id"]]
 
 
 @pytest.mark.parametrize(("bic", "count"), [("alphgb21", 1), ("ALPHGB21XXX", 1), ("ALPHGB21123", 0), ("NOBKGB21", 0)])
 def test_bic_filter_accepts_every_spelling_and_finds_nothing_for_an_unknown_bank(
-    world: World, bic: str, count: int
+    causeway: Causeway, bic: str, count: int
 ) -> None:
-    approved(world)
+    approved(causeway)
 
-    assert len(listed(world, bic=bic)) == count
+    assert len(listed(causeway, bic=bic)) == count
 
 
 @pytest.mark.parametrize(("examined", "empty"), [(1000, 0), (12, 1), (11, 1), (10, 2)])
 def test_filtered_page_examines_a_limited_number_of_consents(
-    world: World, monkeypatch: pytest.MonkeyPatch, examined: int, empty: int
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch, examined: int, empty: int
 ) -> None:
     monkeypatch.setattr(consent_list, "EXAMINED", examined)
-    rare = approved(world, 2)
-    world.clock.advance(1)
+    rare = approved(causeway, 2)
+    causeway.clock.advance(1)
     for _ in range(21):
-        approved(world, 1)
+        approved(causeway, 1)
 
-    found = [ids(page["consents"]) for page in pages(world, bic="BETADEF1", limit=1)]
+    found = [ids(page["consents"]) for page in pages(causeway, bic="BETADEF1", limit=1)]
 
     assert found[: empty + 1] == [*[[]] * empty, [rare]]
     assert found[empty + 1 :] in ([], [[]])  # DynamoDB does not say that the row at a query's limit is the last
 
 
-def test_filtered_page_makes_a_second_query_for_the_remaining_consents(world: World) -> None:
+def test_filtered_page_makes_a_second_query_for_the_remaining_consents(causeway: Causeway) -> None:
     for _ in range(11):
-        approved(world, 1)
+        approved(causeway, 1)
 
-    with counted(world) as calls:
-        assert listed(world, bic="BETADEF1", limit=1) == []
+    with counted(causeway) as calls:
+        assert listed(causeway, bic="BETADEF1", limit=1) == []
     assert calls.count("Query") == 2
 
 
-def test_filtered_page_ends_at_its_limit_and_the_next_page_continues_there(world: World) -> None:
-    made = [approved(world, version) for version in (1, 2, 1, 2, 1)]
+def test_filtered_page_ends_at_its_limit_and_the_next_page_continues_there(causeway: Causeway) -> None:
+    made = [approved(causeway, version) for version in (1, 2, 1, 2, 1)]
 
-    found = [ids(page["consents"]) for page in pages(world, bic="ALPHGB21", limit=2)]
+    found = [ids(page["consents"]) for page in pages(causeway, bic="ALPHGB21", limit=2)]
 
     assert [len(page) for page in found][:2] == [2, 1]
     assert sorted(chain(*found)) == sorted(made[::2])
 
 
 def test_consent_list_shows_the_current_status_despite_a_stale_index(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tokens, real = world.tokens(1), world.hub.store.query
+    tokens, real = causeway.tokens(1), causeway.hub.store.query
 
     def lagging(*arguments: Any, **which: Any) -> Any:
         found = real(*arguments, **which)
-        world.tpp("POST", "/tpp/token/revoke", {"token": tokens["access_token"]})
+        causeway.tpp("POST", "/tpp/token/revoke", {"token": tokens["access_token"]})
         return found
 
-    monkeypatch.setattr(world.hub.store, "query", lagging)
+    monkeypatch.setattr(causeway.hub.store, "query", lagging)
 
-    assert listed(world, status="authorised") == []
-    assert [entry["status"] for entry in listed(world)] == ["revoked"]
+    assert listed(causeway, status="authorised") == []
+    assert [entry["status"] for entry in listed(causeway)] == ["revoked"]
 
 
 @pytest.mark.parametrize(
@@ -392,12 +392,12 @@ def test_consent_list_shows_the_current_status_despite_a_stale_index(
         ("page=1", "page"),
     ],
 )
-def test_invalid_parameter_returns_400_with_its_name(world: World, query: str, name: str) -> None:
-    assert refused_parameter(world.tpp("GET", f"/tpp/consents?{query}"), name)
+def test_invalid_parameter_returns_400_with_its_name(causeway: Causeway, query: str, name: str) -> None:
+    assert refused_parameter(causeway.tpp("GET", f"/tpp/consents?{query}"), name)
 
 
-def test_repeated_parameter_returns_400(world: World) -> None:
-    answer = world.tpp("GET", "/tpp/consents?limit=1&limit=2")
+def test_repeated_parameter_returns_400(causeway: Causeway) -> None:
+    answer = causeway.tpp("GET", "/tpp/consents?limit=1&limit=2")
 
     assert (answer.status, answer.body["code"]) == (400, "PARAMETER_NOT_CONSISTENT")
 
@@ -405,35 +405,35 @@ def test_repeated_parameter_returns_400(world: World) -> None:
 # -- authentication
 
 
-def test_bearer_does_not_replace_the_client_secret(world: World) -> None:
-    bearer = world.tokens(1)["access_token"]
-    world.client_secret = world.hub.openbanking.clients.rotate_secret(world.client.client_id, 0).secret
+def test_bearer_does_not_replace_the_client_secret(causeway: Causeway) -> None:
+    bearer = causeway.tokens(1)["access_token"]
+    causeway.client_secret = causeway.hub.openbanking.clients.rotate_secret(causeway.client.client_id, 0).secret
 
-    assert world.tpp("GET", "/tpp/consents", bearer=bearer).status == 401
-    assert asked(world).status == 200
+    assert causeway.tpp("GET", "/tpp/consents", bearer=bearer).status == 401
+    assert asked(causeway).status == 200
 
 
-def test_missing_client_assertion_returns_401(world: World) -> None:
+def test_missing_client_assertion_returns_401(causeway: Causeway) -> None:
     holder = KeyHolder()
-    secure(world, holder)
+    secure(causeway, holder)
 
-    assert asked(world).status == 401
-    headers = {"x-client-assertion": holder.assertion(world)}
-    assert world.tpp("GET", "/tpp/consents", headers=headers).status == 200
+    assert asked(causeway).status == 401
+    headers = {"x-client-assertion": holder.assertion(causeway)}
+    assert causeway.tpp("GET", "/tpp/consents", headers=headers).status == 200
 
 
 @pytest.mark.parametrize("client_id", ["", "unknown"])
-def test_unknown_client_returns_401(world: World, client_id: str) -> None:
-    assert world.tpp("GET", "/tpp/consents", client_id=client_id).status == 401
+def test_unknown_client_returns_401(causeway: Causeway, client_id: str) -> None:
+    assert causeway.tpp("GET", "/tpp/consents", client_id=client_id).status == 401
 
 
-def test_inactive_client_returns_401(world: World) -> None:
-    world.hub.openbanking.clients.deactivate(world.client.client_id)
+def test_inactive_client_returns_401(causeway: Causeway) -> None:
+    causeway.hub.openbanking.clients.deactivate(causeway.client.client_id)
 
-    assert asked(world).status == 401
+    assert asked(causeway).status == 401
 
 
-def test_invalid_request_id_returns_401(world: World) -> None:
-    answer = world.tpp("GET", "/tpp/consents", headers={"x-request-id": "1"})
+def test_invalid_request_id_returns_401(causeway: Causeway) -> None:
+    answer = causeway.tpp("GET", "/tpp/consents", headers={"x-request-id": "1"})
 
     assert (answer.status, answer.body["code"]) == (401, "REQUEST_ID_NOT_UUID")

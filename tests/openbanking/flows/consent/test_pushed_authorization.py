@@ -9,27 +9,27 @@ import pytest
 
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.records.authorization_requests import LIFETIME
+from tests.causeway import Answer, Causeway
 from tests.openbanking.key_holder import CHALLENGE, KeyHolder, open_pushed, secure
-from tests.world import Answer, World
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 
 
-def push(world: World, version: int = 2, **members: Any) -> Answer:
+def push(causeway: Causeway, version: int = 2, **members: Any) -> Answer:
     """A request of a public client, or with its secret; a member given as ``None`` is left out."""
     form = {
         "response_type": "code",
-        "bic": world.banks[version].bank.bic,
-        "scope": " ".join(world.scopes(version)),
+        "bic": causeway.banks[version].bank.bic,
+        "scope": " ".join(causeway.scopes(version)),
         "code_challenge": CHALLENGE,
         "code_challenge_method": "S256",
         **members,
     }
-    return world.tpp("POST", "/oauth/par", form={name: value for name, value in form.items() if value is not None})
+    return causeway.tpp("POST", "/oauth/par", form={name: value for name, value in form.items() if value is not None})
 
 
-def pushed(world: World, version: int = 2, **members: Any) -> str:
-    answer = push(world, version, **members)
+def pushed(causeway: Causeway, version: int = 2, **members: Any) -> str:
+    answer = push(causeway, version, **members)
     assert answer.status == 201, answer
     return str(answer.body["request_uri"])
 
@@ -40,27 +40,27 @@ def is_error_page(answer: Answer, row: refusals.RefusalRow = refusals.REQUEST_UR
 
 
 @VERSIONS
-def test_pushed_request_redirects_to_the_bank(world: World, version: int) -> None:
-    answer = push(world, version, state="abc", consent_type="reusable")
+def test_pushed_request_redirects_to_the_bank(causeway: Causeway, version: int) -> None:
+    answer = push(causeway, version, state="abc", consent_type="reusable")
 
     assert answer.status == 201
     assert answer.headers["cache-control"] == "no-store"
     assert answer.body["expires_in"] == 60
     assert answer.body["request_uri"].startswith("urn:ietf:params:oauth:request_uri:")
-    opened = open_pushed(world, answer.body["request_uri"])
+    opened = open_pushed(causeway, answer.body["request_uri"])
     assert opened.status == 303
-    assert opened.headers["location"].startswith(world.banks[version].bank.authorization_url)
+    assert opened.headers["location"].startswith(causeway.banks[version].bank.authorization_url)
     query = parse_qs(urlsplit(opened.headers["location"]).query)
     assert query["state"] == ["abc"]
-    assert query["scope"] == [" ".join(world.scopes(version))]
-    assert query["redirect_uri"] == [world.client.callback_url]
+    assert query["scope"] == [" ".join(causeway.scopes(version))]
+    assert query["redirect_uri"] == [causeway.client.callback_url]
 
 
 @VERSIONS
-def test_other_parameters_with_a_request_uri_are_ignored(world: World, version: int) -> None:
-    request_uri = pushed(world, version, state="abc")
+def test_other_parameters_with_a_request_uri_are_ignored(causeway: Causeway, version: int) -> None:
+    request_uri = pushed(causeway, version, state="abc")
     query = {
-        "client_id": world.client.client_id,
+        "client_id": causeway.client.client_id,
         "request_uri": request_uri,
         "scope": "payments.single",
         "state": "other",
@@ -68,97 +68,99 @@ def test_other_parameters_with_a_request_uri_are_ignored(world: World, version: 
         "redirect_uri": "https://evil.example.com",
     }
 
-    opened = world.call("GET", f"/oauth/authorize?{urlencode(query)}")
+    opened = causeway.call("GET", f"/oauth/authorize?{urlencode(query)}")
 
     assert opened.status == 303
     assert parse_qs(urlsplit(opened.headers["location"]).query)["state"] == ["abc"]
 
 
-def test_reload_of_a_request_uri_repeats_the_redirect_while_the_request_is_open(world: World) -> None:
-    request_uri = pushed(world)
-    first = open_pushed(world, request_uri)
+def test_reload_of_a_request_uri_repeats_the_redirect_while_the_request_is_open(causeway: Causeway) -> None:
+    request_uri = pushed(causeway)
+    first = open_pushed(causeway, request_uri)
 
     for seconds in (0, 59, 1200):
-        world.clock.advance(seconds)
-        again = open_pushed(world, request_uri)
+        causeway.clock.advance(seconds)
+        again = open_pushed(causeway, request_uri)
         assert (again.status, again.headers["location"]) == (303, first.headers["location"])
-    assert len([*world.hub.store.scan("authorizations")]) == 2
+    assert len([*causeway.hub.store.scan("authorizations")]) == 2
 
 
-def test_a_state_is_returned_only_if_the_client_sent_one(world: World) -> None:
+def test_a_state_is_returned_only_if_the_client_sent_one(causeway: Causeway) -> None:
     for state in (None, "abc"):
-        location = open_pushed(world, pushed(world, state=state)).headers["location"]
-        saved = world.bank(2, "/consent", world.consent_body(2, location))
+        location = open_pushed(causeway, pushed(causeway, state=state)).headers["location"]
+        saved = causeway.bank(2, "/consent", causeway.consent_body(2, location))
         query = parse_qs(urlsplit(saved.body["callbackUrl"]).query)
         assert query.get("state") == ([state] if state else None)
         assert query["iss"] == ["http://127.0.0.1:8000"]
 
 
-def test_request_uri_expires_after_60_seconds(world: World) -> None:
-    early, late = pushed(world), pushed(world)
+def test_request_uri_expires_after_60_seconds(causeway: Causeway) -> None:
+    early, late = pushed(causeway), pushed(causeway)
 
-    world.clock.advance(59)
-    assert open_pushed(world, early).status == 303
-    world.clock.advance(1)
-    assert is_error_page(open_pushed(world, late))
-
-
-def test_request_uri_after_consent_returns_an_error_page(world: World) -> None:
-    request_uri = pushed(world)
-    location = open_pushed(world, request_uri).headers["location"]
-    assert world.bank(2, "/consent", world.consent_body(2, location)).status == 200
-
-    assert is_error_page(open_pushed(world, request_uri), refusals.AUTHORIZATION_ENDED)
-    world.clock.advance(60)
-    assert is_error_page(open_pushed(world, request_uri))
+    causeway.clock.advance(59)
+    assert open_pushed(causeway, early).status == 303
+    causeway.clock.advance(1)
+    assert is_error_page(open_pushed(causeway, late))
 
 
-def test_request_uri_of_an_expired_request_returns_an_error_page(world: World) -> None:
-    request_uri = pushed(world)
-    open_pushed(world, request_uri)
+def test_request_uri_after_consent_returns_an_error_page(causeway: Causeway) -> None:
+    request_uri = pushed(causeway)
+    location = open_pushed(causeway, request_uri).headers["location"]
+    assert causeway.bank(2, "/consent", causeway.consent_body(2, location)).status == 200
 
-    world.clock.advance(LIFETIME)
-    assert is_error_page(open_pushed(world, request_uri))
+    assert is_error_page(open_pushed(causeway, request_uri), refusals.AUTHORIZATION_ENDED)
+    causeway.clock.advance(60)
+    assert is_error_page(open_pushed(causeway, request_uri))
 
 
-def test_request_uri_of_another_client_returns_an_error_page(world: World) -> None:
-    request_uri = pushed(world)
-    other = world.hub.openbanking.clients.create(owner="b@example.com", title="Other").client
+def test_request_uri_of_an_expired_request_returns_an_error_page(causeway: Causeway) -> None:
+    request_uri = pushed(causeway)
+    open_pushed(causeway, request_uri)
 
-    assert is_error_page(open_pushed(world, request_uri, other.client_id))
+    causeway.clock.advance(LIFETIME)
+    assert is_error_page(open_pushed(causeway, request_uri))
+
+
+def test_request_uri_of_another_client_returns_an_error_page(causeway: Causeway) -> None:
+    request_uri = pushed(causeway)
+    other = causeway.hub.openbanking.clients.create(owner="b@example.com", title="Other").client
+
+    assert is_error_page(open_pushed(causeway, request_uri, other.client_id))
 
 
 @pytest.mark.parametrize("end", ["", "x", "x.y", "a" * 22 + "." + "b" * 43])
-def test_made_up_request_uri_returns_an_error_page(world: World, end: str) -> None:
-    assert is_error_page(open_pushed(world, f"urn:ietf:params:oauth:request_uri:{end}"))
+def test_made_up_request_uri_returns_an_error_page(causeway: Causeway, end: str) -> None:
+    assert is_error_page(open_pushed(causeway, f"urn:ietf:params:oauth:request_uri:{end}"))
 
 
-def test_request_uri_with_a_wrong_secret_returns_an_error_page(world: World) -> None:
-    assert is_error_page(open_pushed(world, pushed(world)[:-1] + "~"))
-    assert is_error_page(open_pushed(world, pushed(world)[:-10] + "A" * 10))
+def test_request_uri_with_a_wrong_secret_returns_an_error_page(causeway: Causeway) -> None:
+    assert is_error_page(open_pushed(causeway, pushed(causeway)[:-1] + "~"))
+    assert is_error_page(open_pushed(causeway, pushed(causeway)[:-10] + "A" * 10))
 
 
-def test_request_uri_with_a_removed_callback_url_returns_an_error_page(world: World) -> None:
-    request_uri = pushed(world)
-    world.hub.openbanking.clients.update(world.client.client_id, callback_urls=["https://new.example.com/callback"])
+def test_request_uri_with_a_removed_callback_url_returns_an_error_page(causeway: Causeway) -> None:
+    request_uri = pushed(causeway)
+    causeway.hub.openbanking.clients.update(
+        causeway.client.client_id, callback_urls=["https://new.example.com/callback"]
+    )
 
-    assert is_error_page(open_pushed(world, request_uri))
-
-
-def test_request_uri_of_an_inactive_client_returns_400(world: World) -> None:
-    request_uri = pushed(world)
-    world.hub.openbanking.clients.deactivate(world.client.client_id)
-
-    assert open_pushed(world, request_uri).status == 400
+    assert is_error_page(open_pushed(causeway, request_uri))
 
 
-def test_head_request_for_a_request_uri_opens_no_authorization(world: World) -> None:
-    query = urlencode({"client_id": world.client.client_id, "request_uri": pushed(world)})
+def test_request_uri_of_an_inactive_client_returns_400(causeway: Causeway) -> None:
+    request_uri = pushed(causeway)
+    causeway.hub.openbanking.clients.deactivate(causeway.client.client_id)
 
-    answer = world.call("HEAD", f"/oauth/authorize?{query}")
+    assert open_pushed(causeway, request_uri).status == 400
+
+
+def test_head_request_for_a_request_uri_opens_no_authorization(causeway: Causeway) -> None:
+    query = urlencode({"client_id": causeway.client.client_id, "request_uri": pushed(causeway)})
+
+    answer = causeway.call("HEAD", f"/oauth/authorize?{query}")
 
     assert (answer.status, "location" in answer.headers) == (303, False)
-    assert len([*world.hub.store.scan("authorizations")]) == 1
+    assert len([*causeway.hub.store.scan("authorizations")]) == 1
 
 
 @pytest.mark.parametrize(
@@ -183,100 +185,102 @@ def test_head_request_for_a_request_uri_opens_no_authorization(world: World) -> 
     ids=str,
 )
 def test_invalid_pushed_request_returns_400_and_stores_nothing(
-    world: World, members: dict[str, Any], error: str
+    causeway: Causeway, members: dict[str, Any], error: str
 ) -> None:
-    answer = push(world, **members)
+    answer = push(causeway, **members)
 
     assert (answer.status, answer.body["error"]) == (400, error)
-    assert [*world.hub.store.scan("authorizations")] == []
+    assert [*causeway.hub.store.scan("authorizations")] == []
 
 
-def test_pushed_request_accepts_a_form_body_only(world: World) -> None:
-    members = {"response_type": "code", "bic": world.banks[2].bank.bic, "scope": "accounts", "unknown": "is ignored"}
+def test_pushed_request_accepts_a_form_body_only(causeway: Causeway) -> None:
+    members = {"response_type": "code", "bic": causeway.banks[2].bank.bic, "scope": "accounts", "unknown": "is ignored"}
 
-    assert world.tpp("POST", "/oauth/par", form=members).status == 201
+    assert causeway.tpp("POST", "/oauth/par", form=members).status == 201
     bodies: list[Any] = [members, [], "text", 5]
     for body in bodies:
-        answer = world.tpp("POST", "/oauth/par", body)
+        answer = causeway.tpp("POST", "/oauth/par", body)
         assert (answer.status, answer.body["code"], answer.body["error"]) == (400, "HEADERS_ERROR", "invalid_request")
         assert answer.body["title"] == "Content-Type must be application/x-www-form-urlencoded"
-    without_type = world.call("POST", "/oauth/par", urlencode(members).encode(), {"x-api-key": world.client.client_id})
+    without_type = causeway.call(
+        "POST", "/oauth/par", urlencode(members).encode(), {"x-api-key": causeway.client.client_id}
+    )
     assert without_type.status == 400
 
 
-def test_pushed_request_requires_client_authentication(world: World) -> None:
-    secret = world.hub.openbanking.clients.rotate_secret(world.client.client_id, 0).secret
+def test_pushed_request_requires_client_authentication(causeway: Causeway) -> None:
+    secret = causeway.hub.openbanking.clients.rotate_secret(causeway.client.client_id, 0).secret
 
-    assert (push(world).status, push(world).body["error"]) == (401, "invalid_client")
-    world.client_secret = secret
-    assert push(world).status == 201
+    assert (push(causeway).status, push(causeway).body["error"]) == (401, "invalid_client")
+    causeway.client_secret = secret
+    assert push(causeway).status == 201
 
 
-def test_client_that_must_push_its_requests_cannot_authorize_directly(world: World) -> None:
-    world.hub.openbanking.clients.update(
-        world.client.client_id, security={"require_pushed_authorization_requests": True}
+def test_client_that_must_push_its_requests_cannot_authorize_directly(causeway: Causeway) -> None:
+    causeway.hub.openbanking.clients.update(
+        causeway.client.client_id, security={"require_pushed_authorization_requests": True}
     )
     wanted = refusals.REQUEST_NOT_PUSHED().message
     query = {
         "response_type": "code",
-        "client_id": world.client.client_id,
+        "client_id": causeway.client.client_id,
         "scope": "accounts",
-        "bic": world.banks[2].bank.bic,
+        "bic": causeway.banks[2].bank.bic,
     }
 
-    direct = world.tpp("POST", "/tpp/authorize", {"bic": query["bic"], "scopes": ["accounts"]})
-    by_browser = world.call("GET", f"/oauth/authorize?{urlencode(query)}")
+    direct = causeway.tpp("POST", "/tpp/authorize", {"bic": query["bic"], "scopes": ["accounts"]})
+    by_browser = causeway.call("GET", f"/oauth/authorize?{urlencode(query)}")
 
     assert (direct.status, direct.body["title"]) == (400, wanted)
     assert parse_qs(urlsplit(by_browser.headers["location"]).query)["error_description"] == [wanted]
-    assert open_pushed(world, pushed(world)).status == 303
+    assert open_pushed(causeway, pushed(causeway)).status == 303
 
 
 # -- the key of the code (RFC 9449 §10)
 
 
-def test_dpop_proof_binds_the_code_to_its_key(world: World) -> None:
+def test_dpop_proof_binds_the_code_to_its_key(causeway: Causeway) -> None:
     holder, thief = KeyHolder(), KeyHolder()
-    secure(world, holder)
-    code = holder.code(world, proof=holder.proof(world, path="/oauth/par"))
+    secure(causeway, holder)
+    code = holder.code(causeway, proof=holder.proof(causeway, path="/oauth/par"))
 
-    stolen = holder.redeem(world, code, proof=thief.proof(world))
+    stolen = holder.redeem(causeway, code, proof=thief.proof(causeway))
     assert (stolen.status, stolen.body["error"]) == (400, "invalid_grant")
-    assert holder.redeem(world, code, proof=None).status == 400
-    assert holder.redeem(world, code).status == 200
+    assert holder.redeem(causeway, code, proof=None).status == 400
+    assert holder.redeem(causeway, code).status == 200
 
 
-def test_dpop_jkt_binds_the_code_to_its_key(world: World) -> None:
+def test_dpop_jkt_binds_the_code_to_its_key(causeway: Causeway) -> None:
     holder = KeyHolder()
-    secure(world, holder)
-    code = holder.code(world, dpop_jkt=holder.thumbprint)
+    secure(causeway, holder)
+    code = holder.code(causeway, dpop_jkt=holder.thumbprint)
 
-    assert holder.redeem(world, code, proof=KeyHolder().proof(world)).status == 400
-    assert holder.redeem(world, code).status == 200
+    assert holder.redeem(causeway, code, proof=KeyHolder().proof(causeway)).status == 400
+    assert holder.redeem(causeway, code).status == 200
 
 
-def test_proof_with_another_dpop_jkt_returns_400(world: World) -> None:
+def test_proof_with_another_dpop_jkt_returns_400(causeway: Causeway) -> None:
     holder = KeyHolder()
-    secure(world, holder)
+    secure(causeway, holder)
 
-    answer = holder.push(world, dpop_jkt=KeyHolder().thumbprint, proof=holder.proof(world, path="/oauth/par"))
+    answer = holder.push(causeway, dpop_jkt=KeyHolder().thumbprint, proof=holder.proof(causeway, path="/oauth/par"))
 
     assert (answer.status, answer.body["error"]) == (400, "invalid_request")
     assert answer.body["title"] == refusals.DPOP_JKT_OTHER().message
 
 
-def test_reload_with_another_dpop_jkt_redirects_with_an_error(world: World) -> None:
+def test_reload_with_another_dpop_jkt_redirects_with_an_error(causeway: Causeway) -> None:
     query = {
         "response_type": "code",
-        "client_id": world.client.client_id,
+        "client_id": causeway.client.client_id,
         "scope": "accounts",
-        "bic": world.banks[2].bank.bic,
+        "bic": causeway.banks[2].bank.bic,
         "state": "abc",
         "dpop_jkt": KeyHolder().thumbprint,
     }
     path = "/oauth/authorize?"
 
-    first = world.call("GET", path + urlencode(query)).headers["location"]
-    assert world.call("GET", path + urlencode(query)).headers["location"] == first
-    other = world.call("GET", path + urlencode(query | {"dpop_jkt": KeyHolder().thumbprint})).headers["location"]
+    first = causeway.call("GET", path + urlencode(query)).headers["location"]
+    assert causeway.call("GET", path + urlencode(query)).headers["location"] == first
+    other = causeway.call("GET", path + urlencode(query | {"dpop_jkt": KeyHolder().thumbprint})).headers["location"]
     assert parse_qs(urlsplit(other).query)["error_description"] == [refusals.STATE_USED().message]

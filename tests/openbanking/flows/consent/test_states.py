@@ -10,10 +10,10 @@ import pytest
 from chalicelib.foundation import jsontext
 from chalicelib.openbanking.flows.consent.tokens import end_consent
 from chalicelib.openbanking.records.consents import Consent, consent_key
+from tests.causeway import Answer, Causeway
 from tests.dynamodb_calls import counted
 from tests.openbanking.payer import Payer
 from tests.openbanking.spelling import CONSENT_IDS, TOKEN, TOKENS, code_of
-from tests.world import Answer, World
 
 DAY = 24 * 3600
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
@@ -22,15 +22,15 @@ SECRET = "x" * 43
 NONE = {"scopes": None, "valid_until": None, "ended_at": None, "ended_by": None}
 
 
-def ask(world: World, version: int, tokens: Any = None, consent_ids: Any = None, **headers: str) -> Answer:
+def ask(causeway: Causeway, version: int, tokens: Any = None, consent_ids: Any = None, **headers: str) -> Answer:
     lists = {TOKENS[version]: tokens, CONSENT_IDS[version]: consent_ids}
     members = {name: value for name, value in lists.items() if value is not None}
-    return world.bank(version, "/consents/status", members, headers=headers)
+    return causeway.bank(version, "/consents/status", members, headers=headers)
 
 
-def told(world: World, version: int, tokens: Any = None, consent_ids: Any = None) -> list[Any]:
+def told(causeway: Causeway, version: int, tokens: Any = None, consent_ids: Any = None) -> list[Any]:
     """The entries of an answer, in the spelling of version 1."""
-    answer = ask(world, version, tokens, consent_ids)
+    answer = ask(causeway, version, tokens, consent_ids)
     assert answer.status == 200, answer
     assert set(answer.body) == {"consents"}
     names = {"consentId": "consent_id", "validUntil": "valid_until", "endedAt": "ended_at", "endedBy": "ended_by"}
@@ -39,9 +39,9 @@ def told(world: World, version: int, tokens: Any = None, consent_ids: Any = None
     return [{names.get(name, name): value for name, value in entry.items()} for entry in entries]
 
 
-def approved(world: World, version: int) -> tuple[str, str]:
+def approved(causeway: Causeway, version: int) -> tuple[str, str]:
     """The bank's token of a new consent, and the consent's id."""
-    token = world.approve(version).bank_token
+    token = causeway.approve(version).bank_token
     return token, token.partition(".")[0]
 
 
@@ -54,16 +54,16 @@ def unknown(consent_id: str | None) -> dict[str, Any]:
 
 @VERSIONS
 @pytest.mark.parametrize("by", ["token", "id"])
-def test_bank_gets_the_status_of_a_consent_by_token_or_id(world: World, version: int, by: str) -> None:
-    token, consent_id = approved(world, version)
+def test_bank_gets_the_status_of_a_consent_by_token_or_id(causeway: Causeway, version: int, by: str) -> None:
+    token, consent_id = approved(causeway, version)
 
-    found = told(world, version, [token]) if by == "token" else told(world, version, None, [consent_id])
+    found = told(causeway, version, [token]) if by == "token" else told(causeway, version, None, [consent_id])
 
     assert found == [
         {
             "consent_id": consent_id,
             "status": "authorised",
-            "scopes": world.scopes(version),
+            "scopes": causeway.scopes(version),
             "valid_until": "2026-08-29T09:00:00+00:00",
             "ended_at": None,
             "ended_by": None,
@@ -72,17 +72,17 @@ def test_bank_gets_the_status_of_a_consent_by_token_or_id(world: World, version:
 
 
 @VERSIONS
-def test_status_of_a_revoked_consent_shows_the_time_and_the_party(world: World, version: int) -> None:
-    by_tpp, by_bank, by_operator = (world.approve(version) for _ in range(3))
-    bearer = world.tpp("POST", "/tpp/token", {"code": by_tpp.query["code"]}).body["access_token"]
-    world.clock.advance(60)
-    world.tpp("POST", "/tpp/token/revoke", {"token": bearer})
-    world.bank(version, "/token/revoke", {TOKEN[version]: by_bank.bank_token})
-    item = world.hub.store.get(*consent_key(by_operator.bank_token.partition(".")[0]))
+def test_status_of_a_revoked_consent_shows_the_time_and_the_party(causeway: Causeway, version: int) -> None:
+    by_tpp, by_bank, by_operator = (causeway.approve(version) for _ in range(3))
+    bearer = causeway.tpp("POST", "/tpp/token", {"code": by_tpp.query["code"]}).body["access_token"]
+    causeway.clock.advance(60)
+    causeway.tpp("POST", "/tpp/token/revoke", {"token": bearer})
+    causeway.bank(version, "/token/revoke", {TOKEN[version]: by_bank.bank_token})
+    item = causeway.hub.store.get(*consent_key(by_operator.bank_token.partition(".")[0]))
     assert item is not None
-    world.hub.openbanking.call(end_consent, Consent.from_item(item), by="operator")
+    causeway.hub.openbanking.call(end_consent, Consent.from_item(item), by="operator")
 
-    found = told(world, version, [each.bank_token for each in (by_tpp, by_bank, by_operator)])
+    found = told(causeway, version, [each.bank_token for each in (by_tpp, by_bank, by_operator)])
 
     assert [(each["status"], each["ended_by"]) for each in found] == [
         ("revoked", "tpp"),
@@ -93,27 +93,27 @@ def test_status_of_a_revoked_consent_shows_the_time_and_the_party(world: World, 
 
 
 @VERSIONS
-def test_expiry_changes_an_authorised_consent_and_keeps_a_spent_one(world: World, version: int) -> None:
-    token, _ = approved(world, version)
-    payer = Payer(world, version, consent_type="one_time")
+def test_expiry_changes_an_authorised_consent_and_keeps_a_spent_one(causeway: Causeway, version: int) -> None:
+    token, _ = approved(causeway, version)
+    payer = Payer(causeway, version, consent_type="one_time")
     payer.pay()
     spent = str(payer.bearer).partition("~")[0]
 
-    before = [each["status"] for each in told(world, version, [token], [spent])]
-    world.clock.advance(180 * DAY - 1)
-    last = [each["status"] for each in told(world, version, [token], [spent])]
-    world.clock.advance(1)
-    after = [each["status"] for each in told(world, version, [token], [spent])]
+    before = [each["status"] for each in told(causeway, version, [token], [spent])]
+    causeway.clock.advance(180 * DAY - 1)
+    last = [each["status"] for each in told(causeway, version, [token], [spent])]
+    causeway.clock.advance(1)
+    after = [each["status"] for each in told(causeway, version, [token], [spent])]
 
     assert (before, last, after) == (["authorised", "spent"], ["authorised", "spent"], ["expired", "spent"])
 
 
-def test_revoked_consent_without_a_stored_time_has_the_status_revoked(world: World) -> None:
-    token, consent_id = approved(world, 1)
-    world.bank(1, "/token/revoke", {"access_token": token})
-    world.hub.store.update(*consent_key(consent_id), remove=["ended_at", "ended_by", "last_used_on"])
+def test_revoked_consent_without_a_stored_time_has_the_status_revoked(causeway: Causeway) -> None:
+    token, consent_id = approved(causeway, 1)
+    causeway.bank(1, "/token/revoke", {"access_token": token})
+    causeway.hub.store.update(*consent_key(consent_id), remove=["ended_at", "ended_by", "last_used_on"])
 
-    (found,) = told(world, 1, [token])
+    (found,) = told(causeway, 1, [token])
 
     assert (found["status"], found["ended_at"], found["ended_by"]) == ("revoked", None, None)
 
@@ -122,25 +122,25 @@ def test_revoked_consent_without_a_stored_time_has_the_status_revoked(world: Wor
 
 
 @VERSIONS
-def test_foreign_and_unknown_consents_have_the_same_status_unknown(world: World, version: int) -> None:
-    token, consent_id = approved(world, version)
-    foreign, foreign_id = approved(world, 3 - version)
-    bearer = world.tokens(version)["access_token"]
+def test_foreign_and_unknown_consents_have_the_same_status_unknown(causeway: Causeway, version: int) -> None:
+    token, consent_id = approved(causeway, version)
+    foreign, foreign_id = approved(causeway, 3 - version)
+    bearer = causeway.tokens(version)["access_token"]
 
-    by_token = told(world, version, [f"{consent_id}.{SECRET}", foreign, f"{'0' * 22}.{SECRET}", bearer, "nonsense"])
-    by_id = told(world, version, None, [foreign_id, "0" * 22, "grant"])
+    by_token = told(causeway, version, [f"{consent_id}.{SECRET}", foreign, f"{'0' * 22}.{SECRET}", bearer, "nonsense"])
+    by_id = told(causeway, version, None, [foreign_id, "0" * 22, "grant"])
 
     assert by_token == [unknown(consent_id), unknown(foreign_id), unknown("0" * 22), unknown(None), unknown(None)]
     assert by_id == [unknown(foreign_id), unknown("0" * 22), unknown("grant")]
-    assert told(world, version, [token])[0]["status"] == "authorised"
+    assert told(causeway, version, [token])[0]["status"] == "authorised"
 
 
 @VERSIONS
-def test_responses_never_echo_a_token_or_secret(world: World, version: int) -> None:
-    token, consent_id = approved(world, version)
+def test_responses_never_echo_a_token_or_secret(causeway: Causeway, version: int) -> None:
+    token, consent_id = approved(causeway, version)
     sent = [token, f"{consent_id}.{SECRET}", f"hunter2.{SECRET}", "hunter2-hunter2"]
 
-    answers = [ask(world, version, sent), ask(world, version, None, [token]), ask(world, version, ["y" * 513])]
+    answers = [ask(causeway, version, sent), ask(causeway, version, None, [token]), ask(causeway, version, ["y" * 513])]
 
     assert [answer.status for answer in answers] == [200, 400, 400]
     for answer in answers:
@@ -152,10 +152,10 @@ def test_responses_never_echo_a_token_or_secret(world: World, version: int) -> N
 
 
 @VERSIONS
-def test_response_lists_tokens_before_ids_in_request_order_with_duplicates(world: World, version: int) -> None:
-    (first, first_id), (second, second_id) = approved(world, version), approved(world, version)
+def test_response_lists_tokens_before_ids_in_request_order_with_duplicates(causeway: Causeway, version: int) -> None:
+    (first, first_id), (second, second_id) = approved(causeway, version), approved(causeway, version)
 
-    found = told(world, version, [second, "nonsense", first, second], [first_id, "0", second_id, first_id])
+    found = told(causeway, version, [second, "nonsense", first, second], [first_id, "0", second_id, first_id])
 
     assert [each["consent_id"] for each in found] == [
         *(second_id, None, first_id, second_id),
@@ -168,15 +168,17 @@ def test_response_lists_tokens_before_ids_in_request_order_with_duplicates(world
 
 @VERSIONS
 @pytest.mark.parametrize(("tokens", "consent_ids"), [(100, 0), (0, 100), (60, 40)])
-def test_status_query_of_100_consents_takes_one_read(world: World, version: int, tokens: int, consent_ids: int) -> None:
-    token, consent_id = approved(world, version)
+def test_status_query_of_100_consents_takes_one_read(
+    causeway: Causeway, version: int, tokens: int, consent_ids: int
+) -> None:
+    token, consent_id = approved(causeway, version)
     others = [f"{number:022x}" for number in range(99)]
     asked = ([token] + [f"{each}.{SECRET}" for each in others])[:tokens]
     ids = [consent_id, *others][:consent_ids]
-    world.hub.openbanking.banks.find(world.banks[version].bank.bic)
+    causeway.hub.openbanking.banks.find(causeway.banks[version].bank.bic)
 
-    with counted(world) as calls:
-        found = told(world, version, asked or None, ids or None)
+    with counted(causeway) as calls:
+        found = told(causeway, version, asked or None, ids or None)
 
     assert calls == ["BatchGetItem"]
     assert len(found) == 100
@@ -186,29 +188,29 @@ def test_status_query_of_100_consents_takes_one_read(world: World, version: int,
 @VERSIONS
 @pytest.mark.parametrize(("tokens", "consent_ids"), [(101, 0), (0, 101), (60, 41), (0, 0)])
 def test_empty_list_and_more_than_100_entries_return_400(
-    world: World, version: int, tokens: int, consent_ids: int
+    causeway: Causeway, version: int, tokens: int, consent_ids: int
 ) -> None:
-    answer = ask(world, version, [f"{'0' * 22}.{SECRET}"] * tokens, ["0" * 22] * consent_ids)
+    answer = ask(causeway, version, [f"{'0' * 22}.{SECRET}"] * tokens, ["0" * 22] * consent_ids)
 
     assert code_of(answer, version) == FIELD[version]
 
 
 @VERSIONS
-def test_malformed_tokens_alone_return_unknown_without_a_read(world: World, version: int) -> None:
-    world.hub.openbanking.banks.find(world.banks[version].bank.bic)
+def test_malformed_tokens_alone_return_unknown_without_a_read(causeway: Causeway, version: int) -> None:
+    causeway.hub.openbanking.banks.find(causeway.banks[version].bank.bic)
 
-    with counted(world) as calls:
-        assert told(world, version, ["nonsense", "too"]) == [unknown(None)] * 2
+    with counted(causeway) as calls:
+        assert told(causeway, version, ["nonsense", "too"]) == [unknown(None)] * 2
 
     assert calls == []
 
 
 @VERSIONS
-def test_null_list_counts_as_missing(world: World, version: int) -> None:
-    token, _ = approved(world, version)
+def test_null_list_counts_as_missing(causeway: Causeway, version: int) -> None:
+    token, _ = approved(causeway, version)
 
-    answer = world.bank(version, "/consents/status", {TOKENS[version]: [token], CONSENT_IDS[version]: None})
-    neither = world.bank(version, "/consents/status", {TOKENS[version]: None, CONSENT_IDS[version]: None})
+    answer = causeway.bank(version, "/consents/status", {TOKENS[version]: [token], CONSENT_IDS[version]: None})
+    neither = causeway.bank(version, "/consents/status", {TOKENS[version]: None, CONSENT_IDS[version]: None})
 
     assert (answer.status, len(answer.body["consents"])) == (200, 1)
     assert code_of(neither, version) == FIELD[version]
@@ -230,27 +232,29 @@ WRONG: dict[str, Any] = {
 @VERSIONS
 @pytest.mark.parametrize("which", [TOKENS, CONSENT_IDS], ids=["tokens", "ids"])
 @pytest.mark.parametrize("value", WRONG.values(), ids=WRONG)
-def test_list_with_an_invalid_value_returns_400(world: World, version: int, which: dict[int, str], value: Any) -> None:
-    _, consent_id = approved(world, version)
+def test_list_with_an_invalid_value_returns_400(
+    causeway: Causeway, version: int, which: dict[int, str], value: Any
+) -> None:
+    _, consent_id = approved(causeway, version)
     other = CONSENT_IDS if which is TOKENS else TOKENS
-    answer = world.bank(version, "/consents/status", {which[version]: value, other[version]: [consent_id]})
+    answer = causeway.bank(version, "/consents/status", {which[version]: value, other[version]: [consent_id]})
 
     assert code_of(answer, version) == FIELD[version]
 
 
 @VERSIONS
 @pytest.mark.parametrize("value", ["a.b", "a~b", "a b", "é", "x" * 65, "a\n"])
-def test_malformed_consent_id_returns_400(world: World, version: int, value: str) -> None:
-    assert code_of(ask(world, version, None, [value]), version) == FIELD[version]
+def test_malformed_consent_id_returns_400(causeway: Causeway, version: int, value: str) -> None:
+    assert code_of(ask(causeway, version, None, [value]), version) == FIELD[version]
 
 
 @VERSIONS
-def test_unknown_members_and_the_spelling_of_the_other_version_return_400(world: World, version: int) -> None:
+def test_unknown_members_and_the_spelling_of_the_other_version_return_400(causeway: Causeway, version: int) -> None:
     other = TOKENS[3 - version]
     expected = (400, 4001 if version == 1 else "EXTRA_FIELDS_PROVIDED")
 
     for members in ({"tokens": ["x"]}, {other: ["x"]}):
-        answer = world.bank(version, "/consents/status", {CONSENT_IDS[version]: ["0"], **members})
+        answer = causeway.bank(version, "/consents/status", {CONSENT_IDS[version]: ["0"], **members})
         assert code_of(answer, version) == expected
 
 
@@ -258,35 +262,35 @@ def test_unknown_members_and_the_spelling_of_the_other_version_return_400(world:
 
 
 @VERSIONS
-def test_repeated_request_id_returns_the_current_status_and_stores_nothing(world: World, version: int) -> None:
-    token, consent_id = approved(world, version)
-    request_id, stored = str(uuid.uuid4()), len([*world.hub.store.scan("idempotency")])
+def test_repeated_request_id_returns_the_current_status_and_stores_nothing(causeway: Causeway, version: int) -> None:
+    token, consent_id = approved(causeway, version)
+    request_id, stored = str(uuid.uuid4()), len([*causeway.hub.store.scan("idempotency")])
 
-    first = ask(world, version, [token], **{"x-request-id": request_id})
-    item = world.hub.store.get(*consent_key(consent_id))
-    world.bank(version, "/token/revoke", {TOKEN[version]: token}, headers={"x-request-id": request_id})
-    again = ask(world, version, [token], **{"x-request-id": request_id})
-    other = ask(world, version, None, [consent_id], **{"x-request-id": request_id})
+    first = ask(causeway, version, [token], **{"x-request-id": request_id})
+    item = causeway.hub.store.get(*consent_key(consent_id))
+    causeway.bank(version, "/token/revoke", {TOKEN[version]: token}, headers={"x-request-id": request_id})
+    again = ask(causeway, version, [token], **{"x-request-id": request_id})
+    other = ask(causeway, version, None, [consent_id], **{"x-request-id": request_id})
 
     statuses = [answer.body["consents"][0]["status"] for answer in (first, again, other)]
     assert statuses == ["authorised", "revoked", "revoked"]
     assert item is not None
     assert "last_used_on" not in item
-    assert len([*world.hub.store.scan("idempotency")]) == stored + 1  # the revocation's
+    assert len([*causeway.hub.store.scan("idempotency")]) == stored + 1  # the revocation's
 
 
 # -- who gets in
 
 
 @VERSIONS
-def test_checks_run_in_the_order_of_all_bank_calls(world: World, version: int) -> None:
-    token, _ = approved(world, version)
+def test_checks_run_in_the_order_of_all_bank_calls(causeway: Causeway, version: int) -> None:
+    token, _ = approved(causeway, version)
     body = {TOKENS[version]: [token]}
-    other = world.banks[3 - version]
+    other = causeway.banks[3 - version]
 
     def refused(**headers: str | None) -> tuple[int, Any]:
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
-        return code_of(world.bank(version, "/consents/status", body, headers=sent), version)
+        return code_of(causeway.bank(version, "/consents/status", body, headers=sent), version)
 
     codes = {
         1: [(401, 4201), (401, 4200), (403, 4004), (401, 4204), (401, 4200)],
@@ -308,28 +312,28 @@ def test_checks_run_in_the_order_of_all_bank_calls(world: World, version: int) -
 
 
 @VERSIONS
-def test_body_that_is_not_json_returns_400(world: World, version: int) -> None:
-    answer = world.bank(version, "/consents/status", raw=b"{")
+def test_body_that_is_not_json_returns_400(causeway: Causeway, version: int) -> None:
+    answer = causeway.bank(version, "/consents/status", raw=b"{")
 
     assert answer.status == 400
     assert code_of(answer, version) == (400, 4003 if version == 1 else "FORMAT_ERROR")
 
 
 @VERSIONS
-def test_inactive_bank_returns_401(world: World, version: int) -> None:
-    token, _ = approved(world, version)
-    bic, banks = world.banks[version].bank.bic, world.hub.openbanking.banks
+def test_inactive_bank_returns_401(causeway: Causeway, version: int) -> None:
+    token, _ = approved(causeway, version)
+    bic, banks = causeway.banks[version].bank.bic, causeway.hub.openbanking.banks
 
     banks.change(bic, active=False)
-    answer = ask(world, version, [token])
+    answer = ask(causeway, version, [token])
     banks.change(bic, active=True)
 
     assert code_of(answer, version) == (401, 4200 if version == 1 else "WRONG_CREDENTIALS")
 
 
-def test_version_2_response_has_camel_case_names(world: World) -> None:
-    token, _ = approved(world, 2)
+def test_version_2_response_has_camel_case_names(causeway: Causeway) -> None:
+    token, _ = approved(causeway, 2)
 
-    (entry,) = jsontext.loads(ask(world, 2, [token]).text)["consents"]
+    (entry,) = jsontext.loads(ask(causeway, 2, [token]).text)["consents"]
 
     assert set(entry) == {"consentId", "status", "scopes", "validUntil", "endedAt", "endedBy"}

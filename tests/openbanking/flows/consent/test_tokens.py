@@ -9,19 +9,19 @@ from urllib.parse import urlencode
 import pytest
 
 from chalicelib.openbanking.protocol import refusals
+from tests.causeway import Causeway, basic
 from tests.log_lines import Lines
-from tests.world import World, basic
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 
 
 @VERSIONS
-def test_a_code_is_exchanged_for_a_pair_of_tokens(world: World, version: int) -> None:
-    body = world.tokens(version)
+def test_a_code_is_exchanged_for_a_pair_of_tokens(causeway: Causeway, version: int) -> None:
+    body = causeway.tokens(version)
 
     assert body["token_type"] == "Bearer"
     assert body["expires_in"] == 3600
-    assert body["scope"] == " ".join(world.scopes(version))
+    assert body["scope"] == " ".join(causeway.scopes(version))
     assert set(body) == {
         "access_token",
         "token_type",
@@ -35,24 +35,24 @@ def test_a_code_is_exchanged_for_a_pair_of_tokens(world: World, version: int) ->
 
 
 @VERSIONS
-def test_token_endpoint_accepts_a_form_with_unknown_parameters(world: World, version: int) -> None:
-    code = world.approve(version).query["code"]
+def test_token_endpoint_accepts_a_form_with_unknown_parameters(causeway: Causeway, version: int) -> None:
+    code = causeway.approve(version).query["code"]
     form = {
         "grant_type": "authorization_code",
         "code": code,
-        "redirect_uri": world.client.callback_url,
-        "client_id": world.client.client_id,
+        "redirect_uri": causeway.client.callback_url,
+        "client_id": causeway.client.client_id,
         "something_else": "is ignored",
     }
 
-    answer = world.tpp("POST", "/tpp/token", form=form, client_id="")
+    answer = causeway.tpp("POST", "/tpp/token", form=form, client_id="")
 
     assert answer.status == 200
     assert answer.headers["cache-control"] == "no-store"
 
 
-def test_unknown_member_of_a_json_token_request_returns_400(world: World) -> None:
-    answer = world.tpp("POST", "/tpp/token", {"refresh_token": "x", "something_else": "y"})
+def test_unknown_member_of_a_json_token_request_returns_400(causeway: Causeway) -> None:
+    answer = causeway.tpp("POST", "/tpp/token", {"refresh_token": "x", "something_else": "y"})
 
     assert answer.status == 400
     assert answer.body["error"] == "invalid_request"
@@ -60,35 +60,35 @@ def test_unknown_member_of_a_json_token_request_returns_400(world: World) -> Non
 
 
 @VERSIONS
-def test_second_use_of_a_code_revokes_its_tokens_and_notifies_the_bank(world: World, version: int) -> None:
-    code = world.approve(version).query["code"]
-    first = world.tpp("POST", "/tpp/token", {"code": code}).body
-    world.queued()
+def test_second_use_of_a_code_revokes_its_tokens_and_notifies_the_bank(causeway: Causeway, version: int) -> None:
+    code = causeway.approve(version).query["code"]
+    first = causeway.tpp("POST", "/tpp/token", {"code": code}).body
+    causeway.queued()
 
-    second = world.tpp("POST", "/tpp/token", {"code": code})
+    second = causeway.tpp("POST", "/tpp/token", {"code": code})
 
     assert second.status == 400
     assert second.body["error"] == "invalid_grant"
-    assert world.tpp("GET", "/tpp/consent", bearer=first["access_token"]).status == 401
-    assert world.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]}).status == 400
-    assert len(world.queued()) == 1
+    assert causeway.tpp("GET", "/tpp/consent", bearer=first["access_token"]).status == 401
+    assert causeway.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]}).status == 400
+    assert len(causeway.queued()) == 1
 
 
-def test_second_use_of_an_expired_code_still_ends_the_consent(world: World) -> None:
-    code = world.approve(1).query["code"]
-    first = world.tpp("POST", "/tpp/token", {"code": code}).body
-    world.clock.advance(seconds=3000)
+def test_second_use_of_an_expired_code_still_ends_the_consent(causeway: Causeway) -> None:
+    code = causeway.approve(1).query["code"]
+    first = causeway.tpp("POST", "/tpp/token", {"code": code}).body
+    causeway.clock.advance(seconds=3000)
 
-    world.tpp("POST", "/tpp/token", {"code": code})
+    causeway.tpp("POST", "/tpp/token", {"code": code})
 
-    assert world.tpp("GET", "/tpp/consent", bearer=first["access_token"]).status == 401
+    assert causeway.tpp("GET", "/tpp/consent", bearer=first["access_token"]).status == 401
 
 
-def test_code_expires_after_10_minutes(world: World) -> None:
-    code = world.approve(1).query["code"]
-    world.clock.advance(seconds=600)
+def test_code_expires_after_10_minutes(causeway: Causeway) -> None:
+    code = causeway.approve(1).query["code"]
+    causeway.clock.advance(seconds=600)
 
-    answer = world.tpp("POST", "/tpp/token", {"code": code})
+    answer = causeway.tpp("POST", "/tpp/token", {"code": code})
 
     assert (answer.status, answer.body["error"]) == (400, "invalid_grant")
 
@@ -102,122 +102,125 @@ def test_code_expires_after_10_minutes(world: World) -> None:
         {"code_verifier": "too short"},
     ],
 )
-def test_wrong_redirect_uri_or_verifier_keeps_the_code_valid(world: World, wrong: dict[str, str | None]) -> None:
+def test_wrong_redirect_uri_or_verifier_keeps_the_code_valid(causeway: Causeway, wrong: dict[str, str | None]) -> None:
     verifier = "v" * 64
     challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
-    consented = world.approve(2, code_challenge=challenge, code_challenge_method="S256")
+    consented = causeway.approve(2, code_challenge=challenge, code_challenge_method="S256")
     good = {"code": consented.query["code"], "code_verifier": verifier}
     bad = {name: value for name, value in (good | wrong).items() if value is not None}
 
-    refused = world.tpp("POST", "/tpp/token", bad)
-    accepted = world.tpp("POST", "/tpp/token", good)
+    refused = causeway.tpp("POST", "/tpp/token", bad)
+    accepted = causeway.tpp("POST", "/tpp/token", good)
 
     assert (refused.status, refused.body["error"]) == (400, "invalid_grant")
     assert accepted.status == 200
 
 
-def test_verifier_without_a_challenge_returns_400_and_keeps_the_code_valid(world: World) -> None:
-    code = world.approve(1).query["code"]
+def test_verifier_without_a_challenge_returns_400_and_keeps_the_code_valid(causeway: Causeway) -> None:
+    code = causeway.approve(1).query["code"]
 
-    assert world.tpp("POST", "/tpp/token", {"code": code, "code_verifier": "v" * 43}).status == 400
-    assert world.tpp("POST", "/tpp/token", {"code": code}).status == 200
-
-
-def test_code_of_another_client_returns_400_and_stays_valid(world: World) -> None:
-    code = world.approve(1).query["code"]
-    other = world.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
-
-    stolen = world.tpp("POST", "/tpp/token", {"code": code}, client_id=other.client_id)
-
-    assert (stolen.status, stolen.body["error"]) == (400, "invalid_grant")
-    assert world.tpp("POST", "/tpp/token", {"code": code}).status == 200
+    assert causeway.tpp("POST", "/tpp/token", {"code": code, "code_verifier": "v" * 43}).status == 400
+    assert causeway.tpp("POST", "/tpp/token", {"code": code}).status == 200
 
 
-def test_refresh_token_of_another_client_returns_400_and_stays_valid(world: World) -> None:
-    refresh = {"refresh_token": world.tokens(1)["refresh_token"]}
-    other = world.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
+def test_code_of_another_client_returns_400_and_stays_valid(causeway: Causeway) -> None:
+    code = causeway.approve(1).query["code"]
+    other = causeway.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
 
-    stolen = world.tpp("POST", "/tpp/token", refresh, client_id=other.client_id)
+    stolen = causeway.tpp("POST", "/tpp/token", {"code": code}, client_id=other.client_id)
 
     assert (stolen.status, stolen.body["error"]) == (400, "invalid_grant")
-    assert world.tpp("POST", "/tpp/token", refresh).status == 200
+    assert causeway.tpp("POST", "/tpp/token", {"code": code}).status == 200
+
+
+def test_refresh_token_of_another_client_returns_400_and_stays_valid(causeway: Causeway) -> None:
+    refresh = {"refresh_token": causeway.tokens(1)["refresh_token"]}
+    other = causeway.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
+
+    stolen = causeway.tpp("POST", "/tpp/token", refresh, client_id=other.client_id)
+
+    assert (stolen.status, stolen.body["error"]) == (400, "invalid_grant")
+    assert causeway.tpp("POST", "/tpp/token", refresh).status == 200
 
 
 @VERSIONS
-def test_a_refresh_token_rotates(world: World, version: int) -> None:
-    first = world.tokens(version)
+def test_a_refresh_token_rotates(causeway: Causeway, version: int) -> None:
+    first = causeway.tokens(version)
 
-    second = world.tpp("POST", "/tpp/token", {"grant_type": "refresh_token", "refresh_token": first["refresh_token"]})
+    second = causeway.tpp(
+        "POST", "/tpp/token", {"grant_type": "refresh_token", "refresh_token": first["refresh_token"]}
+    )
 
     assert second.status == 200
     assert second.body["access_token"] != first["access_token"]
     assert second.body["refresh_token"] != first["refresh_token"]
-    assert world.tpp("GET", "/tpp/consent", bearer=second.body["access_token"]).status == 200
+    assert causeway.tpp("GET", "/tpp/consent", bearer=second.body["access_token"]).status == 200
 
 
-def test_repeated_refresh_within_a_minute_returns_the_same_tokens(world: World) -> None:
-    first = world.tokens(1)
-    lost = world.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]}).body
-    world.clock.advance(seconds=59)
+def test_repeated_refresh_within_a_minute_returns_the_same_tokens(causeway: Causeway) -> None:
+    first = causeway.tokens(1)
+    lost = causeway.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]}).body
+    causeway.clock.advance(seconds=59)
 
-    again = world.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]}).body
+    again = causeway.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]}).body
 
     assert again["access_token"] == lost["access_token"]
     assert again["refresh_token"] == lost["refresh_token"]
     assert again["expires_in"] == 3541
 
 
-def test_a_refresh_token_used_after_its_successor_ends_the_consent(world: World) -> None:
-    first = world.tokens(1)
-    second = world.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]}).body
-    third = world.tpp("POST", "/tpp/token", {"refresh_token": second["refresh_token"]}).body
+def test_a_refresh_token_used_after_its_successor_ends_the_consent(causeway: Causeway) -> None:
+    first = causeway.tokens(1)
+    second = causeway.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]}).body
+    third = causeway.tpp("POST", "/tpp/token", {"refresh_token": second["refresh_token"]}).body
 
-    reused = world.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]})
+    reused = causeway.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]})
 
     assert (reused.status, reused.body["error"]) == (400, "invalid_grant")
-    assert world.tpp("GET", "/tpp/consent", bearer=third["access_token"]).status == 401
+    assert causeway.tpp("GET", "/tpp/consent", bearer=third["access_token"]).status == 401
 
 
-def test_a_refresh_token_used_again_after_a_minute_ends_the_consent(world: World) -> None:
-    first = world.tokens(1)
-    second = world.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]}).body
-    world.clock.advance(seconds=61)
+def test_a_refresh_token_used_again_after_a_minute_ends_the_consent(causeway: Causeway) -> None:
+    first = causeway.tokens(1)
+    second = causeway.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]}).body
+    causeway.clock.advance(seconds=61)
 
-    reused = world.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]})
+    reused = causeway.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]})
 
     assert reused.status == 400
-    assert world.tpp("GET", "/tpp/consent", bearer=second["access_token"]).status == 401
+    assert causeway.tpp("GET", "/tpp/consent", bearer=second["access_token"]).status == 401
 
 
-def test_forged_refresh_token_of_a_known_consent_keeps_the_consent(world: World) -> None:
-    tokens = world.tokens(1)
+def test_forged_refresh_token_of_a_known_consent_keeps_the_consent(causeway: Causeway) -> None:
+    tokens = causeway.tokens(1)
     ids, _, secret = tokens["refresh_token"].partition(".")
 
-    assert world.tpp("POST", "/tpp/token", {"refresh_token": f"{ids}.{'A' * 43}"}).status == 400
+    assert causeway.tpp("POST", "/tpp/token", {"refresh_token": f"{ids}.{'A' * 43}"}).status == 400
     assert (
-        world.tpp("POST", "/tpp/token", {"refresh_token": f"{tokens['consent_id']}~{'0' * 22}.{secret}"}).status == 400
+        causeway.tpp("POST", "/tpp/token", {"refresh_token": f"{tokens['consent_id']}~{'0' * 22}.{secret}"}).status
+        == 400
     )
-    assert world.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 200
+    assert causeway.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 200
 
 
-def test_tokens_expire_with_their_consent(world: World) -> None:
-    tokens = world.tokens(1)
-    world.clock.advance(seconds=180 * 24 * 3600 - 1800)
-    refreshed = world.tpp("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]}).body
+def test_tokens_expire_with_their_consent(causeway: Causeway) -> None:
+    tokens = causeway.tokens(1)
+    causeway.clock.advance(seconds=180 * 24 * 3600 - 1800)
+    refreshed = causeway.tpp("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]}).body
     assert refreshed["expires_in"] == 1800
-    world.clock.advance(seconds=1800)
+    causeway.clock.advance(seconds=1800)
 
-    assert world.tpp("GET", "/tpp/consent", bearer=refreshed["access_token"]).status == 401
-    assert world.tpp("POST", "/tpp/token", {"refresh_token": refreshed["refresh_token"]}).status == 400
+    assert causeway.tpp("GET", "/tpp/consent", bearer=refreshed["access_token"]).status == 401
+    assert causeway.tpp("POST", "/tpp/token", {"refresh_token": refreshed["refresh_token"]}).status == 400
 
 
-def test_access_token_expires_after_an_hour(world: World) -> None:
-    tokens = world.tokens(1)
-    world.clock.advance(seconds=3599)
-    assert world.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 200
-    world.clock.advance(seconds=1)
+def test_access_token_expires_after_an_hour(causeway: Causeway) -> None:
+    tokens = causeway.tokens(1)
+    causeway.clock.advance(seconds=3599)
+    assert causeway.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 200
+    causeway.clock.advance(seconds=1)
 
-    answer = world.tpp("GET", "/tpp/consent", bearer=tokens["access_token"])
+    answer = causeway.tpp("GET", "/tpp/consent", bearer=tokens["access_token"])
 
     assert answer.status == 401
     assert answer.headers["www-authenticate"].startswith("Bearer")
@@ -227,96 +230,98 @@ def test_access_token_expires_after_an_hour(world: World) -> None:
 
 
 @VERSIONS
-def test_redemption_with_a_lost_storage_response_returns_its_tokens(world: World, version: int) -> None:
-    code = world.approve(version).query["code"]
+def test_redemption_with_a_lost_storage_response_returns_its_tokens(causeway: Causeway, version: int) -> None:
+    code = causeway.approve(version).query["code"]
 
-    with world.answer_lost("transact", applied=True):
-        answer = world.tpp("POST", "/tpp/token", {"code": code})
+    with causeway.answer_lost("transact", applied=True):
+        answer = causeway.tpp("POST", "/tpp/token", {"code": code})
 
     assert answer.status == 200
-    assert world.tpp("GET", "/tpp/consent", bearer=answer.body["access_token"]).status == 200
-    assert world.tpp("POST", "/tpp/token", {"refresh_token": answer.body["refresh_token"]}).status == 200
+    assert causeway.tpp("GET", "/tpp/consent", bearer=answer.body["access_token"]).status == 200
+    assert causeway.tpp("POST", "/tpp/token", {"refresh_token": answer.body["refresh_token"]}).status == 200
 
 
 @VERSIONS
-def test_redemption_that_was_not_written_returns_500_and_can_be_repeated(world: World, version: int) -> None:
-    code = world.approve(version).query["code"]
+def test_redemption_that_was_not_written_returns_500_and_can_be_repeated(causeway: Causeway, version: int) -> None:
+    code = causeway.approve(version).query["code"]
 
-    with world.answer_lost("transact", applied=False):
-        failed = world.tpp("POST", "/tpp/token", {"code": code})
+    with causeway.answer_lost("transact", applied=False):
+        failed = causeway.tpp("POST", "/tpp/token", {"code": code})
 
     assert failed.status == 500
     assert failed.body["error"] == "server_error"
     assert failed.headers["retry-after"] == "1"
-    assert world.tpp("POST", "/tpp/token", {"code": code}).status == 200
+    assert causeway.tpp("POST", "/tpp/token", {"code": code}).status == 200
 
 
 @VERSIONS
-def test_refresh_with_a_lost_storage_response_returns_its_tokens(world: World, version: int) -> None:
-    first = world.tokens(version)
+def test_refresh_with_a_lost_storage_response_returns_its_tokens(causeway: Causeway, version: int) -> None:
+    first = causeway.tokens(version)
 
-    with world.answer_lost("transact", applied=True):
-        answer = world.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]})
+    with causeway.answer_lost("transact", applied=True):
+        answer = causeway.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]})
 
     assert answer.status == 200
-    assert world.tpp("GET", "/tpp/consent", bearer=answer.body["access_token"]).status == 200
-    assert world.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]}).body == answer.body
-    assert world.tpp("POST", "/tpp/token", {"refresh_token": answer.body["refresh_token"]}).status == 200
+    assert causeway.tpp("GET", "/tpp/consent", bearer=answer.body["access_token"]).status == 200
+    assert causeway.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]}).body == answer.body
+    assert causeway.tpp("POST", "/tpp/token", {"refresh_token": answer.body["refresh_token"]}).status == 200
 
 
 @VERSIONS
-def test_refresh_that_was_not_written_returns_500_and_can_be_repeated(world: World, version: int) -> None:
-    first = world.tokens(version)
+def test_refresh_that_was_not_written_returns_500_and_can_be_repeated(causeway: Causeway, version: int) -> None:
+    first = causeway.tokens(version)
 
-    with world.answer_lost("transact", applied=False):
-        failed = world.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]})
+    with causeway.answer_lost("transact", applied=False):
+        failed = causeway.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]})
 
     assert (failed.status, failed.body["error"]) == (500, "server_error")
-    assert world.tpp("GET", "/tpp/consent", bearer=first["access_token"]).status == 200
-    assert world.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]}).status == 200
+    assert causeway.tpp("GET", "/tpp/consent", bearer=first["access_token"]).status == 200
+    assert causeway.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]}).status == 200
 
 
-def test_two_concurrent_redemptions_of_a_code_revoke_its_tokens(world: World) -> None:
-    code, done = world.approve(1).query["code"], []
+def test_two_concurrent_redemptions_of_a_code_revoke_its_tokens(causeway: Causeway) -> None:
+    code, done = causeway.approve(1).query["code"], []
 
-    with world.meanwhile("transact", lambda: done.append(world.tpp("POST", "/tpp/token", {"code": code}))):
-        late = world.tpp("POST", "/tpp/token", {"code": code})
+    with causeway.meanwhile("transact", lambda: done.append(causeway.tpp("POST", "/tpp/token", {"code": code}))):
+        late = causeway.tpp("POST", "/tpp/token", {"code": code})
 
     assert [done[0].status, late.status] == [200, 400]
-    assert world.tpp("GET", "/tpp/consent", bearer=done[0].body["access_token"]).status == 401
+    assert causeway.tpp("GET", "/tpp/consent", bearer=done[0].body["access_token"]).status == 401
 
 
-def test_two_concurrent_refreshes_return_the_same_tokens(world: World) -> None:
-    first, done = world.tokens(1), []
+def test_two_concurrent_refreshes_return_the_same_tokens(causeway: Causeway) -> None:
+    first, done = causeway.tokens(1), []
     refresh = {"refresh_token": first["refresh_token"]}
 
-    with world.meanwhile("transact", lambda: done.append(world.tpp("POST", "/tpp/token", refresh))):
-        late = world.tpp("POST", "/tpp/token", refresh)
+    with causeway.meanwhile("transact", lambda: done.append(causeway.tpp("POST", "/tpp/token", refresh))):
+        late = causeway.tpp("POST", "/tpp/token", refresh)
 
     assert late.status == 200
     assert late.body == done[0].body
 
 
 def test_code_whose_consent_ends_during_redemption_returns_expired_and_logs_no_misuse(
-    world: World, lines: Lines
+    causeway: Causeway, lines: Lines
 ) -> None:
-    consented = world.approve(1)
+    consented = causeway.approve(1)
 
-    with world.meanwhile("transact", lambda: world.bank(1, "/token/revoke", {"access_token": consented.bank_token})):
-        late = world.tpp("POST", "/tpp/token", {"code": consented.query["code"]})
+    with causeway.meanwhile(
+        "transact", lambda: causeway.bank(1, "/token/revoke", {"access_token": consented.bank_token})
+    ):
+        late = causeway.tpp("POST", "/tpp/token", {"code": consented.query["code"]})
 
     assert (late.status, late.body["error_description"]) == (400, "the authorization code has expired")
     assert "misused_token" not in lines.text
 
 
-def test_refresh_during_a_revocation_returns_400(world: World) -> None:
-    first = world.tokens(1)
+def test_refresh_during_a_revocation_returns_400(causeway: Causeway) -> None:
+    first = causeway.tokens(1)
 
     def revoke() -> None:
-        world.tpp("POST", "/tpp/token/revoke", {"token": first["access_token"]})
+        causeway.tpp("POST", "/tpp/token/revoke", {"token": first["access_token"]})
 
-    with world.meanwhile("transact", revoke):
-        late = world.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]})
+    with causeway.meanwhile("transact", revoke):
+        late = causeway.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]})
 
     assert (late.status, late.body["error"]) == (400, "invalid_grant")
 
@@ -349,22 +354,22 @@ BAD_BODIES: dict[str, tuple[bytes, str]] = {
 @pytest.mark.parametrize("kind", BAD_BODIES)
 @pytest.mark.parametrize("who", ["nobody", "unknown", "inactive", "without its secret", "with a wrong secret"])
 def test_errors_in_a_body_are_returned_to_authenticated_clients_only(
-    world: World, path: str, kind: str, who: str
+    causeway: Causeway, path: str, kind: str, who: str
 ) -> None:
     body, content_type = BAD_BODIES[kind]
     headers = {"content-type": content_type}
     if who == "unknown":
         headers["x-api-key"] = "unknown"
     elif who == "inactive":
-        headers["x-api-key"] = world.client.client_id
-        world.hub.openbanking.clients.deactivate(world.client.client_id)
+        headers["x-api-key"] = causeway.client.client_id
+        causeway.hub.openbanking.clients.deactivate(causeway.client.client_id)
     elif who != "nobody":
-        careful = world.hub.openbanking.clients.create(owner="a@example.com", title="Careful", secret=True).client
+        careful = causeway.hub.openbanking.clients.create(owner="a@example.com", title="Careful", secret=True).client
         headers["x-api-key"] = careful.client_id
         if who == "with a wrong secret":
             headers["authorization"] = "Basic " + base64.b64encode(f"{careful.client_id}:x".encode()).decode()
 
-    answer = world.call("POST", path, body, headers)
+    answer = causeway.call("POST", path, body, headers)
 
     if kind in UNREADABLE and who in ("nobody", "without its secret"):  # which the body may well have said
         assert (answer.status, answer.body["error"]) == (400, "invalid_request")
@@ -377,12 +382,14 @@ def test_errors_in_a_body_are_returned_to_authenticated_clients_only(
 
 @pytest.mark.parametrize("path", ["/tpp/token", "/tpp/token/revoke"])
 @pytest.mark.parametrize("fault", ["a member twice", "70 kB", "no text"])
-def test_unreadable_token_request_with_client_credentials_returns_400(world: World, path: str, fault: str) -> None:
-    made = world.hub.openbanking.clients.create(owner="a@example.com", title="Careful", secret=True)
+def test_unreadable_token_request_with_client_credentials_returns_400(
+    causeway: Causeway, path: str, fault: str
+) -> None:
+    made = causeway.hub.openbanking.clients.create(owner="a@example.com", title="Careful", secret=True)
     named = urlencode({"client_id": made.client.client_id, "client_secret": made.secret or ""})
     rest = {"a member twice": "code=a&code=b&token=a&token=b", "70 kB": "code=" + "a" * 70_000, "no text": "code=%ff"}
 
-    answer = world.call(
+    answer = causeway.call(
         "POST", path, f"{named}&{rest[fault]}".encode(), {"content-type": "application/x-www-form-urlencoded"}
     )
 
@@ -392,14 +399,14 @@ def test_unreadable_token_request_with_client_credentials_returns_400(world: Wor
     assert "www-authenticate" not in answer.headers
 
 
-def test_token_endpoint_accepts_only_resource_as_a_repeated_parameter(world: World) -> None:
-    code = world.approve(1).query["code"]
-    form = [("grant_type", "authorization_code"), ("code", code), ("client_id", world.client.client_id)]
+def test_token_endpoint_accepts_only_resource_as_a_repeated_parameter(causeway: Causeway) -> None:
+    code = causeway.approve(1).query["code"]
+    form = [("grant_type", "authorization_code"), ("code", code), ("client_id", causeway.client.client_id)]
     resources = [("resource", "https://one.example"), ("resource", "https://two.example")]
     kind = {"content-type": "application/x-www-form-urlencoded"}
 
-    twice = world.call("POST", "/tpp/token", urlencode([*form, ("scope", "a"), ("scope", "b")]).encode(), kind)
-    answer = world.call("POST", "/tpp/token", urlencode([*form, *resources]).encode(), kind)
+    twice = causeway.call("POST", "/tpp/token", urlencode([*form, ("scope", "a"), ("scope", "b")]).encode(), kind)
+    answer = causeway.call("POST", "/tpp/token", urlencode([*form, *resources]).encode(), kind)
 
     assert (twice.status, twice.body["error"]) == (400, "invalid_request")
     assert answer.status == 200
@@ -407,8 +414,10 @@ def test_token_endpoint_accepts_only_resource_as_a_repeated_parameter(world: Wor
 
 @pytest.mark.parametrize("path", ["/tpp/token", "/tpp/token/revoke"])
 @pytest.mark.parametrize(("body", "content_type"), BAD_BODIES.values(), ids=BAD_BODIES)
-def test_invalid_body_of_a_known_client_returns_400(world: World, path: str, body: bytes, content_type: str) -> None:
-    answer = world.call("POST", path, body, {"content-type": content_type, "x-api-key": world.client.client_id})
+def test_invalid_body_of_a_known_client_returns_400(
+    causeway: Causeway, path: str, body: bytes, content_type: str
+) -> None:
+    answer = causeway.call("POST", path, body, {"content-type": content_type, "x-api-key": causeway.client.client_id})
 
     assert answer.status == 400
     assert answer.body["error"] in ("invalid_request", "unsupported_grant_type")
@@ -416,32 +425,32 @@ def test_invalid_body_of_a_known_client_returns_400(world: World, path: str, bod
 
 
 @pytest.mark.parametrize("name", ["a\x00b", "\r\n", "x" * 65, "Ω" * 64])
-def test_malformed_client_id_returns_401_invalid_client(world: World, name: str) -> None:
-    answer = world.tpp("POST", "/tpp/token", {"code": "x", "client_id": name}, client_id="")
+def test_malformed_client_id_returns_401_invalid_client(causeway: Causeway, name: str) -> None:
+    answer = causeway.tpp("POST", "/tpp/token", {"code": "x", "client_id": name}, client_id="")
 
     assert (answer.status, answer.body["error"]) == (401, "invalid_client")
 
 
 @pytest.mark.parametrize("path", ["/tpp/token", "/tpp/token/revoke"])
-def test_invalid_request_id_is_reported_to_known_clients_only(world: World, path: str) -> None:
+def test_invalid_request_id_is_reported_to_known_clients_only(causeway: Causeway, path: str) -> None:
     body, headers = {"code" if path == "/tpp/token" else "token": "x"}, {"x-request-id": "1"}
 
-    known = world.tpp("POST", path, body, headers=headers)
-    unknown = world.tpp("POST", path, body, headers=headers, client_id="unknown")
+    known = causeway.tpp("POST", path, body, headers=headers)
+    unknown = causeway.tpp("POST", path, body, headers=headers, client_id="unknown")
 
     assert (known.status, known.body["code"]) == (401, "REQUEST_ID_NOT_UUID")
     assert (unknown.status, unknown.body["code"]) == (401, "WRONG_CREDENTIALS")
 
 
-def test_token_request_without_the_client_secret_returns_401(world: World) -> None:
-    made = world.hub.openbanking.clients.create(owner="a@example.com", title="Careful", secret=True)
-    world.client, world.client_secret = made.client, made.secret
-    code = world.approve(1).query["code"]
+def test_token_request_without_the_client_secret_returns_401(causeway: Causeway) -> None:
+    made = causeway.hub.openbanking.clients.create(owner="a@example.com", title="Careful", secret=True)
+    causeway.client, causeway.client_secret = made.client, made.secret
+    code = causeway.approve(1).query["code"]
     without = {"authorization": ""}
 
-    missing = world.tpp("POST", "/tpp/token", {"code": code}, headers=without)
-    wrong = world.tpp("POST", "/tpp/token", {"code": code, "client_secret": "wrong"}, headers=without)
-    right = world.tpp(
+    missing = causeway.tpp("POST", "/tpp/token", {"code": code}, headers=without)
+    wrong = causeway.tpp("POST", "/tpp/token", {"code": code, "client_secret": "wrong"}, headers=without)
+    right = causeway.tpp(
         "POST",
         "/tpp/token",
         form={"grant_type": "authorization_code", "code": code},
@@ -457,18 +466,18 @@ def test_token_request_without_the_client_secret_returns_401(world: World) -> No
     assert right.status == 200
 
 
-def test_two_different_client_ids_return_401_invalid_client(world: World) -> None:
-    other = world.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
+def test_two_different_client_ids_return_401_invalid_client(causeway: Causeway) -> None:
+    other = causeway.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
 
-    by_body = world.tpp("POST", "/tpp/token", {"code": "x", "client_id": other.client_id})
-    by_basic = world.tpp("POST", "/tpp/token", {"code": "x"}, headers={"authorization": basic(other.client_id, "")})
+    by_body = causeway.tpp("POST", "/tpp/token", {"code": "x", "client_id": other.client_id})
+    by_basic = causeway.tpp("POST", "/tpp/token", {"code": "x"}, headers={"authorization": basic(other.client_id, "")})
 
     for answer in (by_body, by_basic):
         assert (answer.status, answer.body["error"]) == (401, "invalid_client")
 
 
-def test_token_request_without_a_client_returns_401(world: World) -> None:
-    answer = world.tpp("POST", "/tpp/token", {"code": "x"}, client_id="")
+def test_token_request_without_a_client_returns_401(causeway: Causeway) -> None:
+    answer = causeway.tpp("POST", "/tpp/token", {"code": "x"}, client_id="")
 
     assert answer.status == 401
     assert answer.body["code"] == "AUTHENTICATION_REQUIRED"
@@ -490,8 +499,8 @@ def test_token_request_without_a_client_returns_401(world: World) -> None:
         ([], "invalid_request"),
     ],
 )
-def test_invalid_token_request_returns_400_with_its_oauth_error(world: World, body: object, error: str) -> None:
-    answer = world.tpp("POST", "/tpp/token", body)
+def test_invalid_token_request_returns_400_with_its_oauth_error(causeway: Causeway, body: object, error: str) -> None:
+    answer = causeway.tpp("POST", "/tpp/token", body)
 
     assert answer.status == 400
     assert answer.body["error"] == error
@@ -503,56 +512,56 @@ def test_invalid_token_request_returns_400_with_its_oauth_error(world: World, bo
 
 
 @pytest.mark.parametrize("which", ["access_token", "refresh_token"])
-def test_revocation_of_either_token_by_the_tpp_ends_the_consent_at_once(world: World, which: str) -> None:
-    tokens = world.tokens(1)
-    world.queued()
+def test_revocation_of_either_token_by_the_tpp_ends_the_consent_at_once(causeway: Causeway, which: str) -> None:
+    tokens = causeway.tokens(1)
+    causeway.queued()
 
-    answer = world.tpp("POST", "/tpp/token/revoke", {"token": tokens[which]})
+    answer = causeway.tpp("POST", "/tpp/token/revoke", {"token": tokens[which]})
 
     assert answer.status == 200
-    assert world.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 401
-    assert len(world.queued()) == 1
+    assert causeway.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 401
+    assert len(causeway.queued()) == 1
 
 
-def test_revoking_an_unknown_or_foreign_token_succeeds_and_changes_nothing(world: World) -> None:
-    tokens = world.tokens(1)
-    other = world.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
+def test_revoking_an_unknown_or_foreign_token_succeeds_and_changes_nothing(causeway: Causeway) -> None:
+    tokens = causeway.tokens(1)
+    other = causeway.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
 
-    foreign = world.tpp("POST", "/tpp/token/revoke", {"token": tokens["access_token"]}, client_id=other.client_id)
-    unknown = world.tpp("POST", "/tpp/token/revoke", form={"token": "unknown"})
+    foreign = causeway.tpp("POST", "/tpp/token/revoke", {"token": tokens["access_token"]}, client_id=other.client_id)
+    unknown = causeway.tpp("POST", "/tpp/token/revoke", form={"token": "unknown"})
 
     assert (foreign.status, unknown.status) == (200, 200)
-    assert world.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 200
+    assert causeway.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 200
 
 
 @VERSIONS
-def test_bank_revocation_ends_a_consent_and_a_repeat_succeeds(world: World, version: int) -> None:
-    consented = world.approve(version)
-    tokens = world.tpp("POST", "/tpp/token", {"code": consented.query["code"]}).body
-    world.queued()
+def test_bank_revocation_ends_a_consent_and_a_repeat_succeeds(causeway: Causeway, version: int) -> None:
+    consented = causeway.approve(version)
+    tokens = causeway.tpp("POST", "/tpp/token", {"code": consented.query["code"]}).body
+    causeway.queued()
     name = "access_token" if version == 1 else "accessToken"
 
-    first = world.bank(version, "/token/revoke", {name: consented.bank_token})
-    repeated = world.bank(version, "/token/revoke", {name: consented.bank_token})
+    first = causeway.bank(version, "/token/revoke", {name: consented.bank_token})
+    repeated = causeway.bank(version, "/token/revoke", {name: consented.bank_token})
 
     assert first.body == repeated.body == {"status": "success"}
-    assert world.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 401
-    assert world.queued() == []  # the bank knows already
+    assert causeway.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 401
+    assert causeway.queued() == []  # the bank knows already
 
 
-def test_call_of_a_deactivated_client_returns_401_at_once(world: World) -> None:
-    tokens = world.tokens(1)
-    world.hub.openbanking.clients.deactivate(world.client.client_id)
+def test_call_of_a_deactivated_client_returns_401_at_once(causeway: Causeway) -> None:
+    tokens = causeway.tokens(1)
+    causeway.hub.openbanking.clients.deactivate(causeway.client.client_id)
 
-    answer = world.tpp("GET", "/tpp/consent", bearer=tokens["access_token"])
+    answer = causeway.tpp("GET", "/tpp/consent", bearer=tokens["access_token"])
 
     assert (answer.status, answer.body["code"]) == (401, "WRONG_CREDENTIALS")
 
 
-def test_consent_query_describes_the_consent_of_the_bearer(world: World) -> None:
-    tokens = world.tokens(2)
+def test_consent_query_describes_the_consent_of_the_bearer(causeway: Causeway) -> None:
+    tokens = causeway.tokens(2)
 
-    body = world.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).body
+    body = causeway.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).body
 
     assert body == {
         "consent_id": tokens["consent_id"],

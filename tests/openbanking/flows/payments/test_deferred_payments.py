@@ -18,12 +18,12 @@ from chalicelib.openbanking.bank_client.bank_client import BankClient
 from chalicelib.openbanking.bank_client.bank_failures import CircuitOpen
 from chalicelib.openbanking.flows.payments import deferred_orders, execution
 from chalicelib.openbanking.protocol import refusals
+from tests.causeway import Answer, Causeway
 from tests.openbanking.deferred_calls import DOWN, LATER, Died, accepted, dies
 from tests.openbanking.deferred_payments import LaterPayer, payments
 from tests.openbanking.faults import Fault
 from tests.openbanking.payer import REFUSAL, WEBHOOKS, Payer, order, taken
 from tests.openbanking.stage import error_of
-from tests.world import Answer, World
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 KINDS = pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
@@ -35,14 +35,14 @@ ONE_TIME = "one_time"
 
 
 @pytest.mark.parametrize(("version", "kind"), [(1, "single"), (2, "single"), (1, "bulk"), (2, "direct")])
-def test_deferred_payment_is_stored_like_an_immediate_payment(world: World, version: int, kind: str) -> None:
-    payer = LaterPayer(world, version, kind)
+def test_deferred_payment_is_stored_like_an_immediate_payment(causeway: Causeway, version: int, kind: str) -> None:
+    payer = LaterPayer(causeway, version, kind)
     assert payer.pay_at_once().status == 200
     payer.bank_does(taken(version, "P-2"))
 
     payer.attempt(payer.order())
 
-    at_once, later = payments(world)
+    at_once, later = payments(causeway)
     differing = {"payment", "payment_id", "request_id"}
     assert {name: at_once[name] for name in at_once.keys() - differing} == {
         name: later[name] for name in later.keys() - differing
@@ -51,61 +51,61 @@ def test_deferred_payment_is_stored_like_an_immediate_payment(world: World, vers
     assert payer.report(4, "P-2").status == 200
 
 
-def test_status_report_on_a_deferred_payment_records_an_event(world: World) -> None:
-    world.wants_events()
-    payer = LaterPayer(world, 1, "direct")
+def test_status_report_on_a_deferred_payment_records_an_event(causeway: Causeway) -> None:
+    causeway.wants_events()
+    payer = LaterPayer(causeway, 1, "direct")
     payer.attempt(payer.order())
     payer.report(4)
 
-    (event,) = world.recorded("event")
-    assert (event.topic, event.client_id) == ("payment.status_changed", world.client.client_id)
+    (event,) = causeway.recorded("event")
+    assert (event.topic, event.client_id) == ("payment.status_changed", causeway.client.client_id)
 
 
 @VERSIONS
-def test_early_report_on_a_deferred_payment_is_applied_and_records_an_event(world: World, version: int) -> None:
-    world.wants_events()
-    payer = LaterPayer(world, version, "direct")
+def test_early_report_on_a_deferred_payment_is_applied_and_records_an_event(causeway: Causeway, version: int) -> None:
+    causeway.wants_events()
+    payer = LaterPayer(causeway, version, "direct")
     request_id = payer.order()
     assert payer.report(4).status == 400
 
     payer.attempt(request_id)
 
     assert payer.outcome(request_id)["state"] == "done"
-    (payment,) = payments(world)
+    (payment,) = payments(causeway)
     assert [entry["status"] for entry in payment["history"]] == ([1, 4] if version == 1 else ["RCVD", "ACSC"])
-    assert [each.topic for each in world.recorded("event")] == ["payment.status_changed"]
+    assert [each.topic for each in causeway.recorded("event")] == ["payment.status_changed"]
 
 
-def test_deferred_bulk_order_of_1000_payments_is_stored_in_parts(world: World) -> None:
-    payer = LaterPayer(world, 2, "bulk")
-    item = order(world, 2, "bulk")["payments"][0]
+def test_deferred_bulk_order_of_1000_payments_is_stored_in_parts(causeway: Causeway) -> None:
+    payer = LaterPayer(causeway, 2, "bulk")
+    item = order(causeway, 2, "bulk")["payments"][0]
     item |= {"instructed_amount": {"amount": "0.10", "currency": "EUR"}, "creditor_name": "ö" * 70}
     item |= {"remittance_information_unstructured": "x" * 140}
     total = {"currency": "EUR", "amount": "100.00"}
 
     request_id = payer.order(payments=[item] * 1000, instructed_totals=total)
-    assert world.delivery(request_id).body_parts > 1
+    assert causeway.delivery(request_id).body_parts > 1
     payer.attempt(request_id)
 
     assert payer.outcome(request_id)["state"] == "done"
     assert payer.side.received[0].body.count(b'"amount":"0.10"') == 1000
 
 
-def test_bearer_of_a_spent_consent_can_fetch_the_outcome(world: World) -> None:
-    payer = LaterPayer(world, 1, consent_type=ONE_TIME)
+def test_bearer_of_a_spent_consent_can_fetch_the_outcome(causeway: Causeway) -> None:
+    payer = LaterPayer(causeway, 1, consent_type=ONE_TIME)
     request_id = payer.order()
     assert (payer.consent_status(), payer.pay().status) == ("spent", 401)
 
     payer.attempt(request_id)
 
     assert payer.outcome(request_id)["state"] == "done"
-    assert world.tpp("GET", "/tpp/consent", bearer=payer.bearer).status == 401
+    assert causeway.tpp("GET", "/tpp/consent", bearer=payer.bearer).status == 401
     assert payer.calls == 1
 
 
 @KINDS
-def test_reusable_consent_accepts_several_deferred_orders(world: World, kind: str) -> None:
-    payer = LaterPayer(world, 1, kind)
+def test_reusable_consent_accepts_several_deferred_orders(causeway: Causeway, kind: str) -> None:
+    payer = LaterPayer(causeway, 1, kind)
 
     ids = [payer.order(), payer.order()]
     for request_id in ids:
@@ -127,27 +127,27 @@ WRONG_ORDERS: dict[str, tuple[int, str, str, dict[str, Any]]] = {
 
 @pytest.mark.parametrize(("status", "code", "kind", "wrong"), WRONG_ORDERS.values(), ids=WRONG_ORDERS)
 def test_invalid_deferred_order_is_rejected_at_once_and_spends_nothing(
-    world: World, status: int, code: str, kind: str, wrong: dict[str, Any]
+    causeway: Causeway, status: int, code: str, kind: str, wrong: dict[str, Any]
 ) -> None:
-    payer = LaterPayer(world, 1, kind, ONE_TIME)
+    payer = LaterPayer(causeway, 1, kind, ONE_TIME)
 
     assert error_of(payer.pay("key-1", **wrong))[:2] == (status, code)
 
-    assert (world.recorded(), payer.calls) == ([], 0)
+    assert (causeway.recorded(), payer.calls) == ([], 0)
     assert payer.order("key-1")
 
 
-def test_overlong_idempotency_key_of_a_deferred_order_returns_400(world: World) -> None:
-    assert error_of(LaterPayer(world, 1).pay("k" * 256))[:2] == (400, "HEADERS_ERROR")
-    assert world.recorded() == []
+def test_overlong_idempotency_key_of_a_deferred_order_returns_400(causeway: Causeway) -> None:
+    assert error_of(LaterPayer(causeway, 1).pay("k" * 256))[:2] == (400, "HEADERS_ERROR")
+    assert causeway.recorded() == []
 
 
 # -- at most once
 
 
 @SOME
-def test_worker_death_after_sending_leaves_the_outcome_unknown(world: World, version: int, kind: str) -> None:
-    payer = LaterPayer(world, version, kind, ONE_TIME)
+def test_worker_death_after_sending_leaves_the_outcome_unknown(causeway: Causeway, version: int, kind: str) -> None:
+    payer = LaterPayer(causeway, version, kind, ONE_TIME)
     request_id = payer.order()
     payer.side.answers[WEBHOOKS[version, kind]] = dies
     with pytest.raises(Died):
@@ -163,9 +163,9 @@ def test_worker_death_after_sending_leaves_the_outcome_unknown(world: World, ver
 
 
 def test_worker_death_before_sending_also_leaves_the_outcome_unknown(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    payer = LaterPayer(world, 1, consent_type=ONE_TIME)
+    payer = LaterPayer(causeway, 1, consent_type=ONE_TIME)
     request_id = payer.order()
     with monkeypatch.context() as patch:
         patch.setattr(deferred_orders, "prepare_order", dies_instead)
@@ -183,10 +183,10 @@ def dies_instead(*arguments: object, **options: object) -> Any:
 
 
 @pytest.mark.parametrize("applied", [True, False], ids=["applied", "not applied"])
-def test_failed_write_of_the_outcome_never_sends_the_order_again(world: World, applied: bool) -> None:
-    payer = LaterPayer(world, 2, consent_type=ONE_TIME)
+def test_failed_write_of_the_outcome_never_sends_the_order_again(causeway: Causeway, applied: bool) -> None:
+    payer = LaterPayer(causeway, 2, consent_type=ONE_TIME)
     request_id = payer.order()
-    fault = Fault(world, "after" if applied else "before", 2, lasting=True, operation="TransactWriteItems")
+    fault = Fault(causeway, "after" if applied else "before", 2, lasting=True, operation="TransactWriteItems")
     with fault, pytest.raises(StoreUnavailable):
         payer.attempt(request_id)
 
@@ -199,8 +199,8 @@ def test_failed_write_of_the_outcome_never_sends_the_order_again(world: World, a
         assert payer.failure(request_id) == (502, refusals.PAYMENT_OUTCOME_UNKNOWN.sentence)
 
 
-def test_defect_after_sending_never_sends_the_order_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    payer = LaterPayer(world, 1, consent_type=ONE_TIME)
+def test_defect_after_sending_never_sends_the_order_again(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
+    payer = LaterPayer(causeway, 1, consent_type=ONE_TIME)
     request_id = payer.order()
     real = execution.send_order
 
@@ -217,13 +217,13 @@ def test_defect_after_sending_never_sends_the_order_again(world: World, monkeypa
 
 
 @SOME
-def test_order_that_never_reached_the_bank_is_sent_again(world: World, version: int, kind: str) -> None:
-    payer = LaterPayer(world, version, kind, ONE_TIME)
+def test_order_that_never_reached_the_bank_is_sent_again(causeway: Causeway, version: int, kind: str) -> None:
+    payer = LaterPayer(causeway, version, kind, ONE_TIME)
     request_id = payer.order()
     payer.bank_does(DOWN)
     payer.attempt(request_id)
     assert payer.outcome(request_id) == {"state": "queued", "status": None, "body": None}
-    assert 4 <= (world.delivery(request_id).due_at or 0) - world.clock.time() <= 6
+    assert 4 <= (causeway.delivery(request_id).due_at or 0) - causeway.clock.time() <= 6
     payer.bank_does(taken(version))
 
     payer.attempt(request_id)
@@ -235,9 +235,9 @@ def test_order_that_never_reached_the_bank_is_sent_again(world: World, version: 
 
 @SOME
 def test_second_failed_connection_returns_not_sent_and_restores_the_consent(
-    world: World, version: int, kind: str
+    causeway: Causeway, version: int, kind: str
 ) -> None:
-    payer = LaterPayer(world, version, kind, ONE_TIME)
+    payer = LaterPayer(causeway, version, kind, ONE_TIME)
     payer.bank_does(DOWN)
     request_id = payer.order()
     for _ in range(2):
@@ -262,9 +262,9 @@ FINAL: dict[str, tuple[int, Any, str]] = {
 
 @pytest.mark.parametrize(("version", "answer", "words"), FINAL.values(), ids=FINAL)
 def test_order_that_may_have_reached_the_bank_is_never_sent_again(
-    world: World, version: int, answer: Any, words: str
+    causeway: Causeway, version: int, answer: Any, words: str
 ) -> None:
-    payer = LaterPayer(world, version, consent_type=ONE_TIME)
+    payer = LaterPayer(causeway, version, consent_type=ONE_TIME)
     request_id = payer.order()
     payer.bank_does(answer)
 
@@ -274,8 +274,8 @@ def test_order_that_may_have_reached_the_bank_is_never_sent_again(
     assert (payer.calls, payer.consent_status()) == (1, "spent")
 
 
-def test_timeout_after_a_failed_connection_leaves_the_outcome_unknown(world: World) -> None:
-    payer = LaterPayer(world, 1, consent_type=ONE_TIME)
+def test_timeout_after_a_failed_connection_leaves_the_outcome_unknown(causeway: Causeway) -> None:
+    payer = LaterPayer(causeway, 1, consent_type=ONE_TIME)
     request_id = payer.order()
     payer.bank_does(DOWN)
     payer.attempt(request_id)
@@ -288,10 +288,10 @@ def test_timeout_after_a_failed_connection_leaves_the_outcome_unknown(world: Wor
 
 
 class RefusingQueue:
-    """The queue of deliveries, which refuses everything at some of its calls; delays go by the world's clock."""
+    """The queue of deliveries, which refuses everything at some of its calls; delays go by the service's clock."""
 
-    def __init__(self, world: World, monkeypatch: pytest.MonkeyPatch, refused: Sequence[int]) -> None:
-        self.clock = world.clock
+    def __init__(self, causeway: Causeway, monkeypatch: pytest.MonkeyPatch, refused: Sequence[int]) -> None:
+        self.clock = causeway.clock
         self.calls = 0
         self.messages: list[tuple[float, str]] = []
         self._refused = refused
@@ -316,23 +316,23 @@ class RefusingQueue:
 @pytest.mark.parametrize("refused", [(1,), (2,), (1, 2), (1, 2, 3)], ids=str)
 @pytest.mark.parametrize("waiting", [0, 60])
 def test_deferred_payment_reaches_its_bank_within_5_minutes_if_the_queue_refuses_messages(
-    world: World, monkeypatch: pytest.MonkeyPatch, refused: Sequence[int], waiting: int
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch, refused: Sequence[int], waiting: int
 ) -> None:
     """The queue refuses the messages of the payment, of its second attempt or of the first sweeps."""
-    payer, queue = LaterPayer(world, 2), RefusingQueue(world, monkeypatch, refused)
+    payer, queue = LaterPayer(causeway, 2), RefusingQueue(causeway, monkeypatch, refused)
     answers: list[Any] = [taken(2), NotReached("nobody is there")]
     payer.side.answers[WEBHOOKS[2, "single"]] = lambda sent: answers.pop()
-    request_id, accepted_at = payer.order(), world.clock.time()
+    request_id, accepted_at = payer.order(), causeway.clock.time()
     for _ in range(waiting):
-        recorded = world.hub.delivery.outbox.record("event", "", receiver="client#absent", client_id="absent")
-        world.hub.store.transact(recorded.operations)
+        recorded = causeway.hub.delivery.outbox.record("event", "", receiver="client#absent", client_id="absent")
+        causeway.hub.store.transact(recorded.operations)
     while payer.outcome(request_id)["state"] != "done":
         for delivery_id in queue.receive():
-            world.hub.delivery.worker.attempt(delivery_id)
-        world.clock.advance(6)
-        if (world.clock.time() - accepted_at) % 60 == 0:
-            world.hub.delivery.call(sweep)
-        assert world.clock.time() <= accepted_at + 5 * MINUTE
+            causeway.hub.delivery.worker.attempt(delivery_id)
+        causeway.clock.advance(6)
+        if (causeway.clock.time() - accepted_at) % 60 == 0:
+            causeway.hub.delivery.call(sweep)
+        assert causeway.clock.time() <= accepted_at + 5 * MINUTE
 
     assert queue.calls >= max(refused)
     assert answers == []
@@ -340,44 +340,46 @@ def test_deferred_payment_reaches_its_bank_within_5_minutes_if_the_queue_refuses
 
 def open_circuit(payer: Payer) -> None:
     for _ in range(5):
-        payer.world.hub.openbanking.bank_client.breaker.record_failure(payer.side.bank.bic)
+        payer.causeway.hub.openbanking.bank_client.breaker.record_failure(payer.side.bank.bic)
 
 
-def test_order_waits_during_an_open_circuit_without_counting_an_attempt(world: World) -> None:
-    payer = LaterPayer(world, 2, consent_type=ONE_TIME)
+def test_order_waits_during_an_open_circuit_without_counting_an_attempt(causeway: Causeway) -> None:
+    payer = LaterPayer(causeway, 2, consent_type=ONE_TIME)
     open_circuit(payer)
     request_id = payer.order()
     payer.attempt(request_id)
-    assert (world.delivery(request_id).attempts, payer.outcome(request_id)["state"]) == (0, "queued")
+    assert (causeway.delivery(request_id).attempts, payer.outcome(request_id)["state"]) == (0, "queued")
 
-    while world.delivery(request_id).state == "due":
+    while causeway.delivery(request_id).state == "due":
         payer.attempt(request_id)
 
     assert (payer.outcome(request_id)["state"], payer.calls) == ("done", 1)
-    assert world.delivery(request_id).attempts == 1
+    assert causeway.delivery(request_id).attempts == 1
 
 
-def test_order_expires_as_not_sent_if_the_circuit_stays_open(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    payer = LaterPayer(world, 1, consent_type=ONE_TIME)
-    request_id, began = payer.order(), world.clock.time()
+def test_order_expires_as_not_sent_if_the_circuit_stays_open(
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    payer = LaterPayer(causeway, 1, consent_type=ONE_TIME)
+    request_id, began = payer.order(), causeway.clock.time()
 
     def stays_open(breaker: Breaker, key: str) -> None:
         raise CircuitOpen(30)
 
     monkeypatch.setattr(Breaker, "admit", stays_open)
-    while world.delivery(request_id).state == "due":
+    while causeway.delivery(request_id).state == "due":
         payer.attempt(request_id)
 
-    assert 200 < world.clock.time() - began <= 360
+    assert 200 < causeway.clock.time() - began <= 360
     assert payer.failure(request_id) == (502, refusals.PAYMENT_NOT_SENT.sentence)
     assert (payer.calls, payer.consent_status()) == (0, "authorised")
 
 
 @SOME
-def test_order_without_an_attempt_in_5_minutes_expires_as_not_sent(world: World, version: int, kind: str) -> None:
-    payer = LaterPayer(world, version, kind, ONE_TIME)
+def test_order_without_an_attempt_in_5_minutes_expires_as_not_sent(causeway: Causeway, version: int, kind: str) -> None:
+    payer = LaterPayer(causeway, version, kind, ONE_TIME)
     request_id = payer.order()
-    world.clock.advance(301)
+    causeway.clock.advance(301)
 
     payer.attempt(request_id)
 
@@ -390,16 +392,16 @@ def test_order_without_an_attempt_in_5_minutes_expires_as_not_sent(world: World,
 
 
 @SOME
-def test_order_to_an_inactive_bank_is_not_sent(world: World, version: int, kind: str) -> None:
-    payer = LaterPayer(world, version, kind, ONE_TIME)
+def test_order_to_an_inactive_bank_is_not_sent(causeway: Causeway, version: int, kind: str) -> None:
+    payer = LaterPayer(causeway, version, kind, ONE_TIME)
     request_id, bic = payer.order(), payer.side.bank.bic
-    world.hub.openbanking.banks.change(bic, active=False)
-    world.hub.openbanking.banks._forget()
+    causeway.hub.openbanking.banks.change(bic, active=False)
+    causeway.hub.openbanking.banks._forget()
     try:
         payer.attempt(request_id)
     finally:
-        world.hub.openbanking.banks.change(bic, active=True)
-        world.hub.openbanking.banks._forget()
+        causeway.hub.openbanking.banks.change(bic, active=True)
+        causeway.hub.openbanking.banks._forget()
 
     assert payer.failure(request_id) == (502, refusals.PAYMENT_NOT_SENT.sentence)
     assert payer.calls == 0
@@ -407,14 +409,14 @@ def test_order_to_an_inactive_bank_is_not_sent(world: World, version: int, kind:
 
 
 @pytest.mark.parametrize("consent_type", ["reusable", ONE_TIME])
-def test_order_of_a_revoked_consent_is_not_sent(world: World, consent_type: str) -> None:
-    payer = LaterPayer(world, 1, consent_type=consent_type)
+def test_order_of_a_revoked_consent_is_not_sent(causeway: Causeway, consent_type: str) -> None:
+    payer = LaterPayer(causeway, 1, consent_type=consent_type)
     request_id = payer.order()
-    assert world.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer}).status == 200
+    assert causeway.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer}).status == 200
 
     payer.attempt(request_id)
 
-    delivery = world.delivery(request_id)
+    delivery = causeway.delivery(request_id)
     assert delivery.state == "failed"
     assert payer.calls == 0
     assert payer.consent_status() == "revoked"
@@ -422,37 +424,37 @@ def test_order_of_a_revoked_consent_is_not_sent(world: World, consent_type: str)
     assert delivery.answer["status"] == 401
 
 
-def test_order_of_an_inactive_client_is_not_sent(world: World) -> None:
-    payer = LaterPayer(world, 1, "direct")
+def test_order_of_an_inactive_client_is_not_sent(causeway: Causeway) -> None:
+    payer = LaterPayer(causeway, 1, "direct")
     request_id = payer.order()
-    world.hub.openbanking.clients.deactivate(world.client.client_id)
+    causeway.hub.openbanking.clients.deactivate(causeway.client.client_id)
     payer.attempt(request_id)
-    world.hub.openbanking.clients.activate(world.client.client_id)
+    causeway.hub.openbanking.clients.activate(causeway.client.client_id)
 
     status, _ = payer.failure(request_id)
     assert (status, payer.calls) == (401, 0)
 
 
-def test_consent_revoked_during_a_failed_connection_stays_revoked(world: World) -> None:
-    payer = LaterPayer(world, 1, consent_type=ONE_TIME)
+def test_consent_revoked_during_a_failed_connection_stays_revoked(causeway: Causeway) -> None:
+    payer = LaterPayer(causeway, 1, consent_type=ONE_TIME)
     request_id = payer.order()
     payer.bank_does(DOWN)
     payer.attempt(request_id)
 
     def revoked_on_the_way(sent: object) -> Any:
-        world.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
+        causeway.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
         return NotReached("no connection")
 
     payer.side.answers[WEBHOOKS[1, "single"]] = revoked_on_the_way
     payer.attempt(request_id)
 
-    assert (world.delivery(request_id).state, payer.consent_status()) == ("failed", "revoked")
+    assert (causeway.delivery(request_id).state, payer.consent_status()) == ("failed", "revoked")
 
 
-def test_deferred_order_is_sent_after_a_refresh_of_its_bearer(world: World) -> None:
-    payer = LaterPayer(world, 1)
+def test_deferred_order_is_sent_after_a_refresh_of_its_bearer(causeway: Causeway) -> None:
+    payer = LaterPayer(causeway, 1)
     request_id = payer.order()
-    tokens = world.tpp("POST", "/tpp/token", {"refresh_token": payer.refresh_token}).body
+    tokens = causeway.tpp("POST", "/tpp/token", {"refresh_token": payer.refresh_token}).body
 
     payer.attempt(request_id)
 
@@ -465,19 +467,19 @@ def test_deferred_order_is_sent_after_a_refresh_of_its_bearer(world: World) -> N
 
 @SOME
 def test_repeated_order_returns_the_same_request_id_with_or_without_respond_async(
-    world: World, version: int, kind: str
+    causeway: Causeway, version: int, kind: str
 ) -> None:
-    payer = LaterPayer(world, version, kind, ONE_TIME)
+    payer = LaterPayer(causeway, version, kind, ONE_TIME)
     request_id = payer.order("key-1")
 
     assert [payer.order("key-1"), accepted(payer.pay_at_once("key-1"))] == [request_id] * 2
     payer.attempt(request_id)
     assert [payer.order("key-1"), accepted(payer.pay_at_once("key-1"))] == [request_id] * 2
-    assert (len(world.recorded()), payer.calls) == (1, 1)
+    assert (len(causeway.recorded()), payer.calls) == (1, 1)
 
 
-def test_repeat_of_a_failed_order_returns_the_same_request_id(world: World) -> None:
-    payer = LaterPayer(world, 1)
+def test_repeat_of_a_failed_order_returns_the_same_request_id(causeway: Causeway) -> None:
+    payer = LaterPayer(causeway, 1)
     payer.bank_does(REFUSAL[1])
     request_id = payer.order("key-1")
     payer.attempt(request_id)
@@ -486,37 +488,39 @@ def test_repeat_of_a_failed_order_returns_the_same_request_id(world: World) -> N
     assert payer.calls == 1
 
 
-def test_reused_key_with_another_body_returns_400(world: World) -> None:
-    payer = LaterPayer(world, 1)
+def test_reused_key_with_another_body_returns_400(causeway: Causeway) -> None:
+    payer = LaterPayer(causeway, 1)
     payer.order("key-1")
 
     assert error_of(payer.pay("key-1", extra=1))[:2] == (400, "HEADERS_ERROR")
-    assert len(world.recorded()) == 1
+    assert len(causeway.recorded()) == 1
 
 
 @pytest.mark.parametrize(("version", "consent_type"), [(1, "reusable"), (2, ONE_TIME)])
 def test_deferred_repeat_of_an_immediate_payment_returns_the_stored_response(
-    world: World, version: int, consent_type: str
+    causeway: Causeway, version: int, consent_type: str
 ) -> None:
-    payer = LaterPayer(world, version, consent_type=consent_type)
+    payer = LaterPayer(causeway, version, consent_type=consent_type)
     first = payer.pay_at_once("key-1")
 
     second = payer.pay("key-1")
 
     assert (second.status, second.text) == (200, first.text)
     assert "preference-applied" not in second.headers
-    assert (world.recorded(), payer.calls) == ([], 1)
+    assert (causeway.recorded(), payer.calls) == ([], 1)
 
 
 @pytest.mark.parametrize(("key", "consent_type"), [("key-1", "reusable"), ("key-1", ONE_TIME), (None, ONE_TIME)])
-def test_two_concurrent_deferred_orders_record_one_delivery(world: World, key: str | None, consent_type: str) -> None:
-    payer = LaterPayer(world, 1, consent_type=consent_type)
+def test_two_concurrent_deferred_orders_record_one_delivery(
+    causeway: Causeway, key: str | None, consent_type: str
+) -> None:
+    payer = LaterPayer(causeway, 1, consent_type=consent_type)
     inner: list[Answer] = []
 
-    with world.meanwhile("transact", lambda: inner.append(payer.pay(key))):
+    with causeway.meanwhile("transact", lambda: inner.append(payer.pay(key))):
         outer = payer.pay(key)
 
-    (delivery,) = world.recorded()
+    (delivery,) = causeway.recorded()
     assert accepted(inner[0]) == delivery.delivery_id
     if key:
         assert accepted(outer) == delivery.delivery_id
@@ -524,15 +528,15 @@ def test_two_concurrent_deferred_orders_record_one_delivery(world: World, key: s
         assert outer.status == 401
 
 
-def test_concurrent_immediate_and_deferred_orders_reach_the_bank_once(world: World) -> None:
-    payer = LaterPayer(world, 1)
+def test_concurrent_immediate_and_deferred_orders_reach_the_bank_once(causeway: Causeway) -> None:
+    payer = LaterPayer(causeway, 1)
     inner: list[str] = []
 
     def ordered() -> None:
         payer.headers = dict(LATER)
         inner.append(payer.order("key-1"))
 
-    with world.meanwhile("transact", ordered):
+    with causeway.meanwhile("transact", ordered):
         assert accepted(payer.pay_at_once("key-1")) == inner[0]
 
     payer.attempt(inner[0])
@@ -542,15 +546,15 @@ def test_concurrent_immediate_and_deferred_orders_reach_the_bank_once(world: Wor
 @pytest.mark.parametrize("applied", [True, False], ids=["applied", "not applied"])
 @pytest.mark.parametrize(("key", "consent_type"), [("key-1", ONE_TIME), (None, "reusable")])
 def test_deferred_order_returns_202_only_if_it_was_written(
-    world: World, key: str | None, consent_type: str, applied: bool
+    causeway: Causeway, key: str | None, consent_type: str, applied: bool
 ) -> None:
-    payer = LaterPayer(world, 1, consent_type=consent_type)
+    payer = LaterPayer(causeway, 1, consent_type=consent_type)
 
-    with world.answer_lost("transact", applied=applied):
+    with causeway.answer_lost("transact", applied=applied):
         first = payer.pay(key)
 
     assert first.status == (202 if applied else 500)
-    assert len(world.recorded()) == (1 if applied else 0)
+    assert len(causeway.recorded()) == (1 if applied else 0)
     request_id = accepted(first) if applied else payer.order(key)
     payer.attempt(request_id)
     assert (payer.outcome(request_id)["state"], payer.calls) == ("done", 1)

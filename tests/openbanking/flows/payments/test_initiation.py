@@ -18,17 +18,17 @@ from chalicelib.foundation.http.outbound import (
     TimedOut,
 )
 from chalicelib.openbanking.records.consents import consent_key
+from tests.causeway import Causeway
 from tests.openbanking.deferred_payments import LaterPayer
 from tests.openbanking.payer import KINDS, PATHS, REFUSAL, VERSIONS, WEBHOOKS, Payer, order, taken
-from tests.world import World
 
 # -- the order and its answer
 
 
 @VERSIONS
 @KINDS
-def test_order_reaches_the_bank_and_returns_its_response(world: World, version: int, kind: str) -> None:
-    payer = Payer(world, version, kind)
+def test_order_reaches_the_bank_and_returns_its_response(causeway: Causeway, version: int, kind: str) -> None:
+    payer = Payer(causeway, version, kind)
 
     answer = payer.pay()
 
@@ -41,30 +41,30 @@ def test_order_reaches_the_bank_and_returns_its_response(world: World, version: 
 
 @VERSIONS
 @KINDS
-def test_a_reusable_consent_pays_more_than_once(world: World, version: int, kind: str) -> None:
-    payer = Payer(world, version, kind)
+def test_a_reusable_consent_pays_more_than_once(causeway: Causeway, version: int, kind: str) -> None:
+    payer = Payer(causeway, version, kind)
 
     assert [payer.pay().status, payer.pay().status] == [200, 200]
     assert payer.calls == 2
 
 
 @VERSIONS
-def test_a_one_time_consent_pays_once(world: World, version: int) -> None:
-    payer = Payer(world, version, consent_type="one_time")
+def test_a_one_time_consent_pays_once(causeway: Causeway, version: int) -> None:
+    payer = Payer(causeway, version, consent_type="one_time")
 
     assert [payer.pay().status, payer.pay().status] == [200, 401]
     assert "one-time consent has been used" in payer.pay().body["title"]
     assert payer.calls == 1
-    assert world.tpp("GET", "/tpp/consent", bearer=payer.bearer).status == 401
-    assert world.tpp("POST", "/tpp/token", {"refresh_token": payer.refresh_token}).status == 400
+    assert causeway.tpp("GET", "/tpp/consent", bearer=payer.bearer).status == 401
+    assert causeway.tpp("POST", "/tpp/token", {"refresh_token": payer.refresh_token}).status == 400
 
 
 @VERSIONS
-def test_two_concurrent_payments_of_a_one_time_consent_reach_the_bank_once(world: World, version: int) -> None:
-    payer = Payer(world, version, consent_type="one_time")
+def test_two_concurrent_payments_of_a_one_time_consent_reach_the_bank_once(causeway: Causeway, version: int) -> None:
+    payer = Payer(causeway, version, consent_type="one_time")
     inner = []
 
-    with world.meanwhile("transact", lambda: inner.append(payer.pay().status)):
+    with causeway.meanwhile("transact", lambda: inner.append(payer.pay().status)):
         outer = payer.pay().status
 
     assert inner == [200]
@@ -72,8 +72,8 @@ def test_two_concurrent_payments_of_a_one_time_consent_reach_the_bank_once(world
     assert payer.calls == 1
 
 
-def test_order_rejected_by_the_hub_spends_nothing(world: World) -> None:
-    payer = Payer(world, 1, consent_type="one_time")
+def test_order_rejected_by_the_hub_spends_nothing(causeway: Causeway) -> None:
+    payer = Payer(causeway, 1, consent_type="one_time")
 
     refused = payer.pay("key-1", amount="-1")
 
@@ -82,21 +82,21 @@ def test_order_rejected_by_the_hub_spends_nothing(world: World) -> None:
     assert payer.calls == 1
 
 
-def test_direct_payment_requires_a_known_bic(world: World) -> None:
-    payer = Payer(world, 1, "direct")
+def test_direct_payment_requires_a_known_bic(causeway: Causeway) -> None:
+    payer = Payer(causeway, 1, "direct")
 
     assert payer.pay(bic="NOSUCHXX").status == 404
     assert payer.pay(bic="?").status == 400
     assert payer.pay(bic=7).status == 400
-    missing = world.tpp("POST", PATHS["direct"], {"amount": 1})
+    missing = causeway.tpp("POST", PATHS["direct"], {"amount": 1})
     assert (missing.status, missing.body["additionalErrors"][0]["details"]) == (400, "bic is required")
-    assert world.tpp("POST", PATHS["direct"], [1]).status == 400
+    assert causeway.tpp("POST", PATHS["direct"], [1]).status == 400
     assert payer.calls == 0
 
 
-def test_bulk_order_accepts_up_to_1000_payments(world: World) -> None:
-    payer = Payer(world, 1, "bulk")
-    item = order(world, 1, "bulk")["payments"][0] | {"amount": "0.10", "message_for_receiver": "x" * 35}
+def test_bulk_order_accepts_up_to_1000_payments(causeway: Causeway) -> None:
+    payer = Payer(causeway, 1, "bulk")
+    item = order(causeway, 1, "bulk")["payments"][0] | {"amount": "0.10", "message_for_receiver": "x" * 35}
     total = {"currency": "EUR", "amount": "100.00"}
 
     answer = payer.pay(payments=[item] * 1000, totals=[total])
@@ -113,9 +113,9 @@ def test_bulk_order_accepts_up_to_1000_payments(world: World) -> None:
 @KINDS
 @pytest.mark.parametrize("consent_type", ["reusable", "one_time"])
 def test_repeat_with_the_same_key_returns_the_stored_response(
-    world: World, version: int, kind: str, consent_type: str
+    causeway: Causeway, version: int, kind: str, consent_type: str
 ) -> None:
-    payer = Payer(world, version, kind, consent_type)
+    payer = Payer(causeway, version, kind, consent_type)
 
     first, second = payer.pay("key-1"), payer.pay("key-1")
 
@@ -124,8 +124,8 @@ def test_repeat_with_the_same_key_returns_the_stored_response(
     assert payer.calls == 1
 
 
-def test_another_key_makes_another_payment(world: World) -> None:
-    payer = Payer(world, 1)
+def test_another_key_makes_another_payment(causeway: Causeway) -> None:
+    payer = Payer(causeway, 1)
     payer.pay("key-1")
     payer.bank_does(taken(1, "P-2"))
 
@@ -133,22 +133,22 @@ def test_another_key_makes_another_payment(world: World) -> None:
     assert payer.calls == 2
 
 
-def test_idempotency_key_belongs_to_its_path_and_client(world: World) -> None:
-    payer = Payer(world, 1)
+def test_idempotency_key_belongs_to_its_path_and_client(causeway: Causeway) -> None:
+    payer = Payer(causeway, 1)
     payer.pay("key-1")
-    direct = Payer(world, 1, "direct")
+    direct = Payer(causeway, 1, "direct")
     direct.bank_does(taken(1, "P-2"))
 
     assert direct.pay("key-1").status == 200
-    other = world.hub.openbanking.clients.create(owner="x@example.com", title="Other").client
-    world.client = other
+    other = causeway.hub.openbanking.clients.create(owner="x@example.com", title="Other").client
+    causeway.client = other
     direct.bank_does(taken(1, "P-3"))
     assert direct.pay("key-1").body["payment_id"] == "P-3"
 
 
-def test_spent_bearer_returns_only_its_own_stored_payment(world: World) -> None:
-    one, other = Payer(world, 1), Payer(world, 1)
-    spent = Payer(world, 1, consent_type="one_time")
+def test_spent_bearer_returns_only_its_own_stored_payment(causeway: Causeway) -> None:
+    one, other = Payer(causeway, 1), Payer(causeway, 1)
+    spent = Payer(causeway, 1, consent_type="one_time")
     spent.bank_does(taken(1, "P-2"))
     spent.pay("key-2")
     one.bank_does(taken(1))
@@ -160,23 +160,23 @@ def test_spent_bearer_returns_only_its_own_stored_payment(world: World) -> None:
     assert spent.pay("key-2").body["payment_id"] == "P-2"
 
 
-def test_repeat_returns_the_stored_response_while_the_bank_is_inactive(world: World) -> None:
-    payers = [Payer(world, 1), Payer(world, 1, "direct")]
+def test_repeat_returns_the_stored_response_while_the_bank_is_inactive(causeway: Causeway) -> None:
+    payers = [Payer(causeway, 1), Payer(causeway, 1, "direct")]
     for number, payer in enumerate(payers):
         payer.bank_does(taken(1, f"P-{number}"))
         payer.pay("key-1")
     bic = payers[0].side.bank.bic
-    world.hub.openbanking.banks.change(bic, active=False)
-    world.clock.advance(61)
+    causeway.hub.openbanking.banks.change(bic, active=False)
+    causeway.clock.advance(61)
     try:
         assert [payer.pay("key-1").status for payer in payers] == [200, 200]
         assert [payer.pay("key-2").status for payer in payers] == [404, 404]
     finally:
-        world.hub.openbanking.banks.change(bic, active=True)
+        causeway.hub.openbanking.banks.change(bic, active=True)
 
 
-def test_reused_key_with_another_body_returns_400(world: World) -> None:
-    payer = Payer(world, 1)
+def test_reused_key_with_another_body_returns_400(causeway: Causeway) -> None:
+    payer = Payer(causeway, 1)
     payer.pay("key-1")
 
     refused = payer.pay("key-1", amount="13")
@@ -186,8 +186,8 @@ def test_reused_key_with_another_body_returns_400(world: World) -> None:
 
 
 @pytest.mark.parametrize("key", ["", "k" * 256])
-def test_idempotency_key_has_1_to_255_characters(world: World, key: str) -> None:
-    payer = Payer(world, 1)
+def test_idempotency_key_has_1_to_255_characters(causeway: Causeway, key: str) -> None:
+    payer = Payer(causeway, 1)
 
     refused = payer.pay(key)
 
@@ -197,8 +197,8 @@ def test_idempotency_key_has_1_to_255_characters(world: World, key: str) -> None
 
 
 @pytest.mark.parametrize("consent_type", ["reusable", "one_time"])
-def test_repeat_during_the_first_request_returns_409_with_retry_after(world: World, consent_type: str) -> None:
-    payer = Payer(world, 2, consent_type=consent_type)
+def test_repeat_during_the_first_request_returns_409_with_retry_after(causeway: Causeway, consent_type: str) -> None:
+    payer = Payer(causeway, 2, consent_type=consent_type)
     others = []
 
     def slow(sent: object) -> Any:
@@ -214,43 +214,43 @@ def test_repeat_during_the_first_request_returns_409_with_retry_after(world: Wor
     assert payer.calls == 1
 
 
-def test_two_concurrent_requests_with_one_key_reach_the_bank_once(world: World) -> None:
-    payer = Payer(world, 1)
+def test_two_concurrent_requests_with_one_key_reach_the_bank_once(causeway: Causeway) -> None:
+    payer = Payer(causeway, 1)
     inner = []
 
-    with world.meanwhile("transact", lambda: inner.append(payer.pay("key-1"))):
+    with causeway.meanwhile("transact", lambda: inner.append(payer.pay("key-1"))):
         outer = payer.pay("key-1")
 
     assert outer.text == inner[0].text
     assert payer.calls == 1
 
 
-def test_repeat_of_a_request_that_never_ended_returns_an_unknown_outcome(world: World) -> None:
-    payer = Payer(world, 1)
+def test_repeat_of_a_request_that_never_ended_returns_an_unknown_outcome(causeway: Causeway) -> None:
+    payer = Payer(causeway, 1)
     payer.bank_does(ZeroDivisionError("a defect, or an instance that is gone"))
     assert payer.pay("key-1").status == 500
     payer.bank_does(taken(1))
 
     assert payer.pay("key-1").status == 409
-    world.clock.advance(31)
+    causeway.clock.advance(31)
     lost = payer.pay("key-1")
     assert (lost.status, lost.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")
     assert "unknown" in lost.body["title"]
     assert payer.calls == 1
 
 
-def test_idempotency_key_expires_after_a_day(world: World) -> None:
-    payer = Payer(world, 1, "direct")
+def test_idempotency_key_expires_after_a_day(causeway: Causeway) -> None:
+    payer = Payer(causeway, 1, "direct")
     payer.pay("key-1")
     payer.bank_does(taken(1, "P-2"))
-    world.clock.advance(24 * 3600 + 1)
+    causeway.clock.advance(24 * 3600 + 1)
 
     assert payer.pay("key-1").body["payment_id"] == "P-2"
 
 
 @VERSIONS
-def test_repeat_of_a_failed_payment_returns_the_stored_error(world: World, version: int) -> None:
-    payer = Payer(world, version)
+def test_repeat_of_a_failed_payment_returns_the_stored_error(causeway: Causeway, version: int) -> None:
+    payer = Payer(causeway, version)
     payer.bank_does(REFUSAL[version])
     first = payer.pay("key-1")
     payer.bank_does(taken(version))
@@ -263,14 +263,16 @@ def test_repeat_of_a_failed_payment_returns_the_stored_error(world: World, versi
     assert payer.calls == 1
 
 
-def test_stored_error_keeps_the_timestamp_of_the_first_response(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    payer = Payer(world, 2)
+def test_stored_error_keeps_the_timestamp_of_the_first_response(
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    payer = Payer(causeway, 2)
     payer.bank_does(REFUSAL[2])
     keep = Store.transact
 
     def slowly(store: Store, operations: Any) -> None:
         keep(store, operations)
-        world.clock.advance(1)
+        causeway.clock.advance(1)
 
     monkeypatch.setattr(Store, "transact", slowly)
     first = payer.pay("key-1")
@@ -296,9 +298,9 @@ def test_stored_error_keeps_the_timestamp_of_the_first_response(world: World, mo
     ],
 )
 def test_payment_failure_returns_not_sent_unknown_or_refused(
-    world: World, version: int, kind: str, failure: Any, words: str
+    causeway: Causeway, version: int, kind: str, failure: Any, words: str
 ) -> None:
-    payer = Payer(world, version, kind)
+    payer = Payer(causeway, version, kind)
     payer.bank_does(REFUSAL[version] if failure == "refusal" else failure)
 
     answer = payer.pay()
@@ -311,8 +313,8 @@ def test_payment_failure_returns_not_sent_unknown_or_refused(
 
 
 @VERSIONS
-def test_failed_connection_restores_a_one_time_consent(world: World, version: int) -> None:
-    payer = Payer(world, version, consent_type="one_time")
+def test_failed_connection_restores_a_one_time_consent(causeway: Causeway, version: int) -> None:
+    payer = Payer(causeway, version, consent_type="one_time")
     payer.bank_does(NotReached("no connection"))
     assert payer.pay("key-1").status == 502
     payer.bank_does(taken(version))
@@ -325,29 +327,29 @@ def test_failed_connection_restores_a_one_time_consent(world: World, version: in
 @VERSIONS
 @pytest.mark.parametrize("failure", [TimedOut("late"), ConnectionDropped("broke"), "refusal"])
 def test_payment_that_may_have_reached_the_bank_spends_a_one_time_consent(
-    world: World, version: int, failure: OutboundError | str
+    causeway: Causeway, version: int, failure: OutboundError | str
 ) -> None:
-    payer = Payer(world, version, consent_type="one_time")
+    payer = Payer(causeway, version, consent_type="one_time")
     payer.bank_does(REFUSAL[version] if failure == "refusal" else failure)
 
     assert payer.pay().status == 502
     assert payer.pay().status == 401
 
 
-def test_bearer_of_a_restored_consent_keeps_its_expiry(world: World) -> None:
-    payer = Payer(world, 1, consent_type="one_time")
+def test_bearer_of_a_restored_consent_keeps_its_expiry(causeway: Causeway) -> None:
+    payer = Payer(causeway, 1, consent_type="one_time")
     payer.bank_does(NotReached("no connection"))
     payer.pay()
-    world.clock.advance(3601)
+    causeway.clock.advance(3601)
 
-    assert world.tpp("GET", "/tpp/consent", bearer=payer.bearer).status == 401
+    assert causeway.tpp("GET", "/tpp/consent", bearer=payer.bearer).status == 401
 
 
-def test_consent_revoked_during_a_failed_connection_is_not_restored(world: World) -> None:
-    payer = Payer(world, 1, consent_type="one_time")
+def test_consent_revoked_during_a_failed_connection_is_not_restored(causeway: Causeway) -> None:
+    payer = Payer(causeway, 1, consent_type="one_time")
 
     def revoked_on_the_way(sent: object) -> Any:
-        world.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
+        causeway.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
         return NotReached("no connection")
 
     payer.side.answers[WEBHOOKS[1, "single"]] = revoked_on_the_way
@@ -357,8 +359,8 @@ def test_consent_revoked_during_a_failed_connection_is_not_restored(world: World
 
 
 @pytest.mark.parametrize(("length", "status"), [(300_000, 200), (300_001, 502)])
-def test_payment_response_above_300_000_characters_returns_502(world: World, length: int, status: int) -> None:
-    payer = Payer(world, 1)
+def test_payment_response_above_300_000_characters_returns_502(causeway: Causeway, length: int, status: int) -> None:
+    payer = Payer(causeway, 1)
     answer = {"payment_id": "P-1", "confirmation_url": "https://bank.example/confirm", "extra": ""}
     answer["extra"] = "x" * (length - len(jsontext.dumps(answer)))
     payer.bank_does(answer | {"status": "success"})
@@ -369,10 +371,14 @@ def test_payment_response_above_300_000_characters_returns_502(world: World, len
 
 
 @pytest.mark.parametrize("part", ["bank_token", "prepare"])
-def test_failure_before_the_bank_call_spends_nothing(world: World, monkeypatch: pytest.MonkeyPatch, part: str) -> None:
-    payer = Payer(world, 1, consent_type="one_time")
+def test_failure_before_the_bank_call_spends_nothing(
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    payer = Payer(causeway, 1, consent_type="one_time")
     with monkeypatch.context() as patch:
-        owner = type(world.hub.openbanking.consents if part == "bank_token" else world.hub.openbanking.bank_client)
+        owner = type(
+            causeway.hub.openbanking.consents if part == "bank_token" else causeway.hub.openbanking.bank_client
+        )
         patch.setattr(owner, part, lambda *_, **__: 1 / 0)
         assert payer.pay("key-1").status == 500
 
@@ -380,8 +386,8 @@ def test_failure_before_the_bank_call_spends_nothing(world: World, monkeypatch: 
 
 
 @VERSIONS
-def test_payment_id_that_cannot_be_stored_returns_502(world: World, version: int) -> None:
-    payer = Payer(world, version)
+def test_payment_id_that_cannot_be_stored_returns_502(causeway: Causeway, version: int) -> None:
+    payer = Payer(causeway, version)
     payer.bank_does({"status": "success", "confirmation_url": "https://b.example", "\ud800": None})
     assert payer.pay().status == 502
     for number, name in enumerate(("a\ud800", "a\nb", "p" * 1025)):
@@ -393,22 +399,22 @@ def test_payment_id_that_cannot_be_stored_returns_502(world: World, version: int
     assert payer.pay().status == 200
 
 
-def test_version_1_consent_rejects_swift_at_a_bank_moved_to_version_2(world: World) -> None:
-    payer = Payer(world, 1)
+def test_version_1_consent_rejects_swift_at_a_bank_moved_to_version_2(causeway: Causeway) -> None:
+    payer = Payer(causeway, 1)
     bic = payer.side.bank.bic
-    world.hub.openbanking.banks.change(bic, api_version=2, signature_required=True, schemes=(), scopes=())
-    world.clock.advance(61)
+    causeway.hub.openbanking.banks.change(bic, api_version=2, signature_required=True, schemes=(), scopes=())
+    causeway.clock.advance(61)
     try:
         assert payer.pay(payment_scheme="SWIFT").body["code"] == "PAYMENT_SCHEME_INVALID"
         assert payer.pay().status == 200
     finally:
-        world.hub.openbanking.banks.change(bic, api_version=1, signature_required=False, schemes=(), scopes=())
+        causeway.hub.openbanking.banks.change(bic, api_version=1, signature_required=False, schemes=(), scopes=())
 
 
 @VERSIONS
 @KINDS
-def test_payment_response_without_a_payment_id_returns_502(world: World, version: int, kind: str) -> None:
-    payer = Payer(world, version, kind)
+def test_payment_response_without_a_payment_id_returns_502(causeway: Causeway, version: int, kind: str) -> None:
+    payer = Payer(causeway, version, kind)
     payer.bank_does(taken(version, ""))
 
     answer = payer.pay()
@@ -417,24 +423,24 @@ def test_payment_response_without_a_payment_id_returns_502(world: World, version
     assert "unknown" in answer.body["title"]
 
 
-def test_repeated_bank_response_with_one_payment_id_keeps_the_payment_history(world: World) -> None:
-    payer = Payer(world, 2)
+def test_repeated_bank_response_with_one_payment_id_keeps_the_payment_history(causeway: Causeway) -> None:
+    payer = Payer(causeway, 2)
     payer.request_id = str(uuid.uuid4())
     payer.pay()
     payer.report("ACSC")
 
     assert [payer.pay("key-1").status, payer.pay("key-1").status] == [200, 200]
 
-    (payment,) = world.hub.store.scan("payments")
+    (payment,) = causeway.hub.store.scan("payments")
     assert [entry["status"] for entry in payment["history"]] == ["RCVD", "ACSC"]
 
 
 @pytest.mark.parametrize("key", [None, "key-1"])
 @pytest.mark.parametrize("applied", [True, False])
-def test_payment_continues_only_if_its_claim_was_written(world: World, key: str | None, applied: bool) -> None:
-    payer = Payer(world, 1, consent_type="one_time")
+def test_payment_continues_only_if_its_claim_was_written(causeway: Causeway, key: str | None, applied: bool) -> None:
+    payer = Payer(causeway, 1, consent_type="one_time")
 
-    with world.answer_lost("transact", applied=applied):
+    with causeway.answer_lost("transact", applied=applied):
         first = payer.pay(key)
 
     assert first.status == (200 if applied else 500)
@@ -443,45 +449,47 @@ def test_payment_continues_only_if_its_claim_was_written(world: World, key: str 
 
 
 @pytest.mark.parametrize("other", ["0", "~"])
-def test_payment_stops_if_another_attempt_spent_the_consent(world: World, other: str) -> None:
+def test_payment_stops_if_another_attempt_spent_the_consent(causeway: Causeway, other: str) -> None:
     """``other`` names the other attempt and sorts before or after every generated name."""
-    payer = Payer(world, 1, consent_type="one_time")
-    key = consent_key(world.tpp("GET", "/tpp/consent", bearer=payer.bearer).body["consent_id"])
+    payer = Payer(causeway, 1, consent_type="one_time")
+    key = consent_key(causeway.tpp("GET", "/tpp/consent", bearer=payer.bearer).body["consent_id"])
 
     def spend() -> None:
-        world.hub.store.update(*key, set={"status": "spent", "spent_by": other})
+        causeway.hub.store.update(*key, set={"status": "spent", "spent_by": other})
 
-    with world.answer_lost("transact", applied=False), world.meanwhile("get", spend):
+    with causeway.answer_lost("transact", applied=False), causeway.meanwhile("get", spend):
         assert payer.pay().status == 500
     assert payer.calls == 0
 
 
-def test_payment_succeeds_if_its_outcome_cannot_be_encrypted(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    payer = Payer(world, 1)
-    monkeypatch.setattr(type(world.hub.vault), "seal", lambda *_: 1 / 0)
+def test_payment_succeeds_if_its_outcome_cannot_be_encrypted(
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    payer = Payer(causeway, 1)
+    monkeypatch.setattr(type(causeway.hub.vault), "seal", lambda *_: 1 / 0)
 
     assert payer.pay("key-1").status == 200
     assert payer.status().status == 200
 
 
 def test_failed_connection_restores_the_consent_if_the_error_cannot_be_encrypted(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    payer = Payer(world, 1, consent_type="one_time")
+    payer = Payer(causeway, 1, consent_type="one_time")
     payer.bank_does(NotReached("no connection"))
     with monkeypatch.context() as patch:
-        patch.setattr(type(world.hub.vault), "seal", lambda *_: 1 / 0)
+        patch.setattr(type(causeway.hub.vault), "seal", lambda *_: 1 / 0)
         assert "not sent" in payer.pay("key-1").body["title"]
     payer.bank_does(taken(1))
 
     assert payer.pay("key-2").status == 200
 
 
-def test_restored_bearer_keeps_its_expiry_if_it_was_read_during_another_payment(world: World) -> None:
+def test_restored_bearer_keeps_its_expiry_if_it_was_read_during_another_payment(causeway: Causeway) -> None:
     """A batch read is no transaction: the consent may be older than its token."""
     from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
 
-    payer = Payer(world, 1, consent_type="one_time")
+    payer = Payer(causeway, 1, consent_type="one_time")
     payer.bank_does(NotReached("no connection"))
     real = TppAuthentication.authenticate_bearer
 
@@ -493,22 +501,24 @@ def test_restored_bearer_keeps_its_expiry_if_it_was_read_during_another_payment(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TppAuthentication, "authenticate_bearer", later_token)
         assert payer.pay().status == 502
-    world.clock.advance(3601)
+    causeway.clock.advance(3601)
 
-    assert world.tpp("GET", "/tpp/consent", bearer=payer.bearer).status == 401
+    assert causeway.tpp("GET", "/tpp/consent", bearer=payer.bearer).status == 401
 
 
 @pytest.mark.parametrize("status", [408, 409, 425, 500, 503])
 @VERSIONS
-def test_ambiguous_status_of_a_bank_error_leaves_the_outcome_unknown(world: World, version: int, status: int) -> None:
-    payer = Payer(world, version)
+def test_ambiguous_status_of_a_bank_error_leaves_the_outcome_unknown(
+    causeway: Causeway, version: int, status: int
+) -> None:
+    payer = Payer(causeway, version)
     payer.bank_does(Reply(status, REFUSAL[version].body, {}, 0.01))
 
     assert "unknown" in payer.pay().body["title"]
 
 
-def test_version_2_response_with_a_payment_id_succeeds_despite_an_error_code(world: World) -> None:
-    payer = Payer(world, 2)
+def test_version_2_response_with_a_payment_id_succeeds_despite_an_error_code(causeway: Causeway) -> None:
+    payer = Payer(causeway, 2)
     payer.bank_does(taken(2) | {"code": "W1", "title": "take care"})
     assert payer.pay().status == 200
 
@@ -517,31 +527,33 @@ def test_version_2_response_with_a_payment_id_succeeds_despite_an_error_code(wor
 
 
 @VERSIONS
-def test_payment_response_without_a_confirmation_url_returns_502(world: World, version: int) -> None:
-    payer = Payer(world, version)
+def test_payment_response_without_a_confirmation_url_returns_502(causeway: Causeway, version: int) -> None:
+    payer = Payer(causeway, version)
     payer.bank_does(taken(version) | {"confirmation_url": ""})
 
     assert payer.pay().status == 502
 
 
-def test_payment_id_in_both_spellings_takes_the_snake_case_value(world: World) -> None:
-    payer = Payer(world, 2)
+def test_payment_id_in_both_spellings_takes_the_snake_case_value(causeway: Causeway) -> None:
+    payer = Payer(causeway, 2)
     payer.bank_does(taken(2) | {"paymentId": "P-2"})
 
     assert payer.pay().body == taken(2)
 
 
 @pytest.mark.parametrize(("version", "kind"), [(1, "single"), (1, "bulk"), (1, "direct"), (2, "bulk"), (2, "direct")])
-def test_swift_scheme_returns_400_outside_version_2_single_payments(world: World, version: int, kind: str) -> None:
+def test_swift_scheme_returns_400_outside_version_2_single_payments(
+    causeway: Causeway, version: int, kind: str
+) -> None:
     bank = {"name": "Bank", "country": "US"}
 
-    refused = Payer(world, version, kind).pay(payment_scheme="SWIFT", creditor_bank=bank)
+    refused = Payer(causeway, version, kind).pay(payment_scheme="SWIFT", creditor_bank=bank)
 
     assert (refused.status, refused.body["code"]) == (400, "PAYMENT_SCHEME_INVALID")
 
 
-def test_additional_errors_of_a_bank_reach_the_tpp(world: World) -> None:
-    payer = Payer(world, 2)
+def test_additional_errors_of_a_bank_reach_the_tpp(causeway: Causeway) -> None:
+    payer = Payer(causeway, 2)
     more = [{"code": "ASPSP_ERROR_DESC", "title": "x", "details": "limit of the day reached"}, "odd"]
     body = {"code": "LIMIT", "title": "too much", "timestamp": "x", "additionalErrors": more}
     payer.bank_does(Reply(403, jsontext.dumps(body).encode(), {}, 0))
@@ -560,9 +572,9 @@ def test_additional_errors_of_a_bank_reach_the_tpp(world: World) -> None:
     "url", ["https://evil.example/payments", "http://127.0.0.1:8001/payments", "https://127.0.0.1:8000/payments"]
 )
 def test_callback_url_outside_the_origins_of_the_client_returns_400(
-    world: World, version: int, kind: str, url: str
+    causeway: Causeway, version: int, kind: str, url: str
 ) -> None:
-    payer = Payer(world, version, kind)
+    payer = Payer(causeway, version, kind)
 
     refused = payer.pay(callback_url=url)
 
@@ -573,39 +585,39 @@ def test_callback_url_outside_the_origins_of_the_client_returns_400(
 
 @VERSIONS
 @KINDS
-def test_callback_url_at_any_registered_origin_returns_200(world: World, version: int, kind: str) -> None:
+def test_callback_url_at_any_registered_origin_returns_200(causeway: Causeway, version: int, kind: str) -> None:
     urls = ["http://127.0.0.1:8000/authorize/callback", "https://two.example:8443/back"]
-    world.hub.openbanking.clients.update(world.client.client_id, callback_urls=urls)
-    payer = Payer(world, version, kind)
+    causeway.hub.openbanking.clients.update(causeway.client.client_id, callback_urls=urls)
+    payer = Payer(causeway, version, kind)
 
     assert payer.pay(callback_url="https://two.example:8443/paid?x=1").status == 200
     assert payer.pay(callback_url="https://two.example/paid").status == 400
 
 
-def test_stored_response_of_a_key_is_encrypted(world: World) -> None:
-    payer = Payer(world, 1)
+def test_stored_response_of_a_key_is_encrypted(causeway: Causeway) -> None:
+    payer = Payer(causeway, 1)
     payer.bank_does(taken(1) | {"confirmation_url": "https://bank.example/confirm?secret=tell-nobody"})
     payer.pay("key-1")
 
-    items = list(world.hub.store.scan("idempotency"))
+    items = list(causeway.hub.store.scan("idempotency"))
     assert items
     assert "tell-nobody" not in repr(items)
     assert "key-1" not in repr(items)
 
 
-def test_a_request_id_reaches_the_bank(world: World) -> None:
-    payer = Payer(world, 1)
+def test_a_request_id_reaches_the_bank(causeway: Causeway) -> None:
+    payer = Payer(causeway, 1)
     request_id = str(uuid.uuid4())
 
-    world.tpp(
-        "POST", PATHS["single"], order(world, 1, "single"), bearer=payer.bearer, headers={"x-request-id": request_id}
+    causeway.tpp(
+        "POST", PATHS["single"], order(causeway, 1, "single"), bearer=payer.bearer, headers={"x-request-id": request_id}
     )
 
     assert payer.side.received[0].headers["X-Request-Id"] == request_id
 
 
 @pytest.mark.parametrize("kind", ["single", "direct"])
-def test_deferred_payment_is_queued_at_once(world: World, kind: str) -> None:
-    request_id = LaterPayer(world, 1, kind).order()
+def test_deferred_payment_is_queued_at_once(causeway: Causeway, kind: str) -> None:
+    request_id = LaterPayer(causeway, 1, kind).order()
 
-    assert world.queued() == [request_id]
+    assert causeway.queued() == [request_id]

@@ -8,10 +8,10 @@ import pytest
 
 from chalicelib.foundation.jsontext import Number
 from chalicelib.openbanking.records.payments import payment_key
+from tests.causeway import Causeway
 from tests.openbanking.payer import Payer, taken
 from tests.openbanking.scenes import LaterPayer, carry_on
 from tests.openbanking.stage import Stage
-from tests.world import World
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 KINDS = pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
@@ -24,10 +24,10 @@ KINDS = pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
 @KINDS
 @pytest.mark.parametrize("reported", [4711, "4711"])
 def test_numeric_payment_id_and_its_digits_name_one_payment(
-    world: World, version: int, kind: str, reported: Any
+    causeway: Causeway, version: int, kind: str, reported: Any
 ) -> None:
-    world.wants_events()
-    payer = Payer(world, version, kind)
+    causeway.wants_events()
+    payer = Payer(causeway, version, kind)
     payer.bank_does(taken(version) | {"payment_id": 4711})
 
     assert payer.pay().body["payment_id"] == "4711"
@@ -43,25 +43,25 @@ def test_numeric_payment_id_and_its_digits_name_one_payment(
 
 
 @VERSIONS
-def test_early_report_with_a_numeric_payment_id_is_applied(world: World, version: int) -> None:
-    payer = Payer(world, version)
+def test_early_report_with_a_numeric_payment_id_is_applied(causeway: Causeway, version: int) -> None:
+    payer = Payer(causeway, version)
     payer.bank_does(taken(version, "4711"))
     assert payer.report(4, payment_id=4711).status == 400
 
     payer.pay()
 
-    item = world.hub.store.get(*payment_key(world.banks[version].bank.bic, "4711"))
+    item = causeway.hub.store.get(*payment_key(causeway.banks[version].bank.bic, "4711"))
     assert item is not None
     assert item["status"] == (4 if version == 1 else "ACSC")
 
 
 @VERSIONS
-def test_deferred_payment_accepts_a_numeric_payment_id(world: World, version: int) -> None:
-    payer = LaterPayer(world, version)
+def test_deferred_payment_accepts_a_numeric_payment_id(causeway: Causeway, version: int) -> None:
+    payer = LaterPayer(causeway, version)
     payer.bank_does(taken(version) | {"payment_id": 4711})
 
     accepted = payer.pay_later()
-    carry_on(world)
+    carry_on(causeway)
 
     assert payer.outcome(accepted)["body"]["payment_id"] == "4711"
     assert payer.report(4, payment_id=4711).status == 200
@@ -69,8 +69,10 @@ def test_deferred_payment_accepts_a_numeric_payment_id(world: World, version: in
 
 @VERSIONS
 @pytest.mark.parametrize("payment_id", [Number("4711.0"), Number("4711e0"), True, None, [4711], ""], ids=repr)
-def test_invalid_payment_id_returns_502_with_an_unknown_outcome(world: World, version: int, payment_id: Any) -> None:
-    payer = Payer(world, version)
+def test_invalid_payment_id_returns_502_with_an_unknown_outcome(
+    causeway: Causeway, version: int, payment_id: Any
+) -> None:
+    payer = Payer(causeway, version)
     payer.bank_does(taken(version) | {"payment_id": payment_id})
 
     answer = payer.pay()
@@ -83,12 +85,12 @@ def test_invalid_payment_id_returns_502_with_an_unknown_outcome(world: World, ve
 
 
 @VERSIONS
-def test_consent_accepts_numeric_account_ids(world: World, version: int) -> None:
-    bearer = Stage(world).bearer_for(version, account_ids=[77, "78"])
+def test_consent_accepts_numeric_account_ids(causeway: Causeway, version: int) -> None:
+    bearer = Stage(causeway).bearer_for(version, account_ids=[77, "78"])
     account = {"id": 77, "name": "Main", "iban": "GB33BUKB20201555555555", "resource_id": 77, "currency": "GBP"}
     for webhook in ("/account", "/v2_account"):
-        world.banks[version].answers[webhook] = lambda sent: {"status": "success", "account": account}
+        causeway.banks[version].answers[webhook] = lambda sent: {"status": "success", "account": account}
 
-    assert world.tpp("GET", "/tpp/consent", bearer=bearer).body["account_ids"] == ["77", "78"]
-    asked = [world.tpp("GET", f"/tpp/account?account_id={name}", bearer=bearer).status for name in (77, 78, 79)]
+    assert causeway.tpp("GET", "/tpp/consent", bearer=bearer).body["account_ids"] == ["77", "78"]
+    asked = [causeway.tpp("GET", f"/tpp/account?account_id={name}", bearer=bearer).status for name in (77, 78, 79)]
     assert asked == [200, 200, 403]

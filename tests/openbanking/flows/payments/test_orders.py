@@ -10,9 +10,9 @@ import pytest
 
 from chalicelib.foundation.fields.ibans import make_iban
 from chalicelib.foundation.jsontext import Number
+from tests.causeway import IBAN, Answer
 from tests.openbanking.examples import BY_WEBHOOK, CALLBACK, OTHER_IBAN, ROWS, Json, Row, spelled
 from tests.openbanking.stage import Stage, error_of, told
-from tests.world import IBAN, Answer
 
 PAYMENTS = [row for row in ROWS if row.is_payment]
 BULKS = [row for row in PAYMENTS if row.is_bulk]
@@ -432,14 +432,14 @@ def test_direct_payment_with_a_creditor_bank_returns_400(stage: Stage) -> None:
 @pytest.mark.parametrize("row", PAYMENTS, ids=str)
 def test_scheme_not_offered_by_the_bank_returns_400(stage: Stage, row: Row) -> None:
     bic = stage.bank(row).bank.bic
-    stage.world.hub.openbanking.banks.change(bic, schemes=["SCTI", "FPS"])
+    stage.causeway.hub.openbanking.banks.change(bic, schemes=["SCTI", "FPS"])
     try:
         for currency, scheme in (("EUR", "SCT"), ("EUR", None), ("GBP", "CHAPS")):
             refused(stage, row, with_scheme(row, currency, scheme), "SCTI", "PAYMENT_SCHEME_INVALID")
         assert schemes_sent(row, accepted(stage, row, with_scheme(row, "GBP", None))) == ["FPS"]
         assert schemes_sent(row, accepted(stage, row, with_scheme(row, "EUR", "SCTI"))) == ["SCTI"]
     finally:
-        stage.world.hub.openbanking.banks.change(bic, schemes=[])
+        stage.causeway.hub.openbanking.banks.change(bic, schemes=[])
 
 
 def test_one_invalid_scheme_in_a_version_1_bulk_returns_400(stage: Stage) -> None:
@@ -494,7 +494,7 @@ def test_direct_payment_without_a_known_bank_is_rejected(
     stage.received(row).clear()
     order = {**row.request, **({} if bic is None else {"bic": bic})}
 
-    answer = stage.world.tpp("POST", row.call, order)
+    answer = stage.causeway.tpp("POST", row.call, order)
 
     assert error_of(answer)[:2] == said
     assert stage.received(row) == []

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from chalicelib.openbanking.records.payments import HISTORY
+from tests.causeway import Answer, Causeway
 from tests.openbanking.payer import Payer, taken
-from tests.world import Answer, World
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 KINDS = pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
@@ -20,7 +20,7 @@ def recorded(payer: Payer, payment_id: str = "P-1") -> Any:
     """The payment as it is stored."""
     from chalicelib.openbanking.records.payments import Payment, payment_key
 
-    item = payer.world.hub.store.get(*payment_key(payer.side.bank.bic, payment_id))
+    item = payer.causeway.hub.store.get(*payment_key(payer.side.bank.bic, payment_id))
     return Payment.from_item(item) if item and "history" in item else None
 
 
@@ -28,8 +28,8 @@ def recorded(payer: Payer, payment_id: str = "P-1") -> Any:
 
 
 @KINDS
-def test_version_1_payment_starts_as_pending(world: World, kind: str) -> None:
-    payer = Payer(world, 1, kind)
+def test_version_1_payment_starts_as_pending(causeway: Causeway, kind: str) -> None:
+    payer = Payer(causeway, 1, kind)
     payer.pay()
 
     answer = payer.status()
@@ -40,10 +40,10 @@ def test_version_1_payment_starts_as_pending(world: World, kind: str) -> None:
 
 
 @KINDS
-def test_status_query_returns_the_reported_status(world: World, kind: str) -> None:
-    payer = Payer(world, 1, kind)
+def test_status_query_returns_the_reported_status(causeway: Causeway, kind: str) -> None:
+    payer = Payer(causeway, 1, kind)
     payer.pay()
-    world.clock.advance(60)
+    causeway.clock.advance(60)
 
     assert payer.report(4).body == {"status": "success"}
 
@@ -55,8 +55,8 @@ def test_status_query_returns_the_reported_status(world: World, kind: str) -> No
     ]
 
 
-def test_report_accepts_a_numeric_status_as_text(world: World) -> None:
-    payer = Payer(world, 1)
+def test_report_accepts_a_numeric_status_as_text(causeway: Causeway) -> None:
+    payer = Payer(causeway, 1)
     payer.pay()
 
     assert payer.report("3").status == 200
@@ -74,8 +74,10 @@ def test_report_accepts_a_numeric_status_as_text(world: World) -> None:
         ("direct", "/v2_payment_single_status"),
     ],
 )
-def test_version_2_status_query_uses_the_webhook_of_the_payment_kind(world: World, kind: str, webhook: str) -> None:
-    payer = Payer(world, 2, kind)
+def test_version_2_status_query_uses_the_webhook_of_the_payment_kind(
+    causeway: Causeway, kind: str, webhook: str
+) -> None:
+    payer = Payer(causeway, 2, kind)
     payer.pay()
     payer.side.answers[webhook] = lambda sent: {"transactionStatus": "ACSP", "note": "on its way"}
 
@@ -87,8 +89,8 @@ def test_version_2_status_query_uses_the_webhook_of_the_payment_kind(world: Worl
     assert ("X-Auth-Token" in payer.side.received[-1].headers) == (kind != "direct")
 
 
-def test_status_query_returns_the_requested_payment_id(world: World) -> None:
-    payer = Payer(world, 2)
+def test_status_query_returns_the_requested_payment_id(causeway: Causeway) -> None:
+    payer = Payer(causeway, 2)
     payer.pay()
     payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSP", "payment_id": "P-9"}
 
@@ -96,22 +98,22 @@ def test_status_query_returns_the_requested_payment_id(world: World) -> None:
 
 
 @VERSIONS
-def test_spent_bearer_reads_the_status_of_its_own_payment(world: World, version: int) -> None:
-    payer = Payer(world, version, consent_type="one_time")
+def test_spent_bearer_reads_the_status_of_its_own_payment(causeway: Causeway, version: int) -> None:
+    payer = Payer(causeway, version, consent_type="one_time")
     payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSP"}
     payer.pay()
-    world.clock.advance(30 * 24 * 3600)
+    causeway.clock.advance(30 * 24 * 3600)
 
     assert payer.status().status == 200
     assert payer.status("P-2").status == 401
-    world.clock.advance(150 * 24 * 3600)
+    causeway.clock.advance(150 * 24 * 3600)
     assert payer.status().status == 401
 
 
-def test_spent_bearer_cannot_read_other_payments(world: World) -> None:
-    other = Payer(world, 1)
+def test_spent_bearer_cannot_read_other_payments(causeway: Causeway) -> None:
+    other = Payer(causeway, 1)
     other.pay()
-    payer = Payer(world, 1, consent_type="one_time")
+    payer = Payer(causeway, 1, consent_type="one_time")
     payer.pay()
 
     assert payer.status("P-1").status == 401
@@ -119,11 +121,11 @@ def test_spent_bearer_cannot_read_other_payments(world: World) -> None:
 
 
 @VERSIONS
-def test_a_spent_consent_can_be_revoked(world: World, version: int) -> None:
-    payer = Payer(world, version, consent_type="one_time")
+def test_a_spent_consent_can_be_revoked(causeway: Causeway, version: int) -> None:
+    payer = Payer(causeway, version, consent_type="one_time")
     payer.pay()
 
-    assert world.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer}).status == 200
+    assert causeway.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer}).status == 200
     assert payer.status().status == 401
 
 
@@ -131,34 +133,34 @@ def test_a_spent_consent_can_be_revoked(world: World, version: int) -> None:
 
 
 @pytest.mark.parametrize("query", ["payment_id=P-1&payment_id=P-2", "x=1", ""])
-def test_authentication_check_precedes_the_parameter_check(world: World, query: str) -> None:
+def test_authentication_check_precedes_the_parameter_check(causeway: Causeway, query: str) -> None:
     bad = {"psu-ip-address": "nowhere"}
 
-    assert world.tpp("GET", f"/tpp/payment_status?{query}", client_id="", headers=bad).status == 401
-    assert world.tpp("GET", f"/tpp/payment_status?{query}", headers=bad).status == 401
-    assert world.tpp("GET", f"/tpp/payment_status?{query}&bic=ALPHGB21", client_id="nobody").status == 401
+    assert causeway.tpp("GET", f"/tpp/payment_status?{query}", client_id="", headers=bad).status == 401
+    assert causeway.tpp("GET", f"/tpp/payment_status?{query}", headers=bad).status == 401
+    assert causeway.tpp("GET", f"/tpp/payment_status?{query}&bic=ALPHGB21", client_id="nobody").status == 401
 
 
 @VERSIONS
 @KINDS
-def test_payment_of_another_client_returns_404(world: World, version: int, kind: str) -> None:
-    Payer(world, version, kind).pay()
-    world.client = world.hub.openbanking.clients.create(owner="x@example.com", title="Other").client
+def test_payment_of_another_client_returns_404(causeway: Causeway, version: int, kind: str) -> None:
+    Payer(causeway, version, kind).pay()
+    causeway.client = causeway.hub.openbanking.clients.create(owner="x@example.com", title="Other").client
 
-    assert Payer(world, version, kind).status().status == 404
-
-
-def test_payment_is_unknown_at_another_bank(world: World) -> None:
-    Payer(world, 1).pay()
-
-    assert Payer(world, 2).status().status == 404
-    assert Payer(world, 2).report("ACSC").status == 400
+    assert Payer(causeway, version, kind).status().status == 404
 
 
-def test_payment_with_a_consent_returns_401_without_a_bearer(world: World) -> None:
-    Payer(world, 1).pay()
+def test_payment_is_unknown_at_another_bank(causeway: Causeway) -> None:
+    Payer(causeway, 1).pay()
 
-    refused = Payer(world, 1, "direct").status()
+    assert Payer(causeway, 2).status().status == 404
+    assert Payer(causeway, 2).report("ACSC").status == 400
+
+
+def test_payment_with_a_consent_returns_401_without_a_bearer(causeway: Causeway) -> None:
+    Payer(causeway, 1).pay()
+
+    refused = Payer(causeway, 1, "direct").status()
 
     assert (refused.status, refused.body["code"]) == (401, "AUTHENTICATION_REQUIRED")
 
@@ -179,11 +181,11 @@ def test_payment_with_a_consent_returns_401_without_a_bearer(world: World) -> No
     ],
 )
 def test_status_query_of_a_direct_payment_requires_its_bank(
-    world: World, query: str, status: int, code: str | None
+    causeway: Causeway, query: str, status: int, code: str | None
 ) -> None:
-    Payer(world, 1, "direct").pay()
+    Payer(causeway, 1, "direct").pay()
 
-    answer = world.tpp("GET", f"/tpp/payment_status?{query}")
+    answer = causeway.tpp("GET", f"/tpp/payment_status?{query}")
 
     assert (answer.status, answer.body.get("code")) == (status, code)
 
@@ -209,9 +211,9 @@ def test_status_query_of_a_direct_payment_requires_its_bank(
     ],
 )
 def test_last_report_sets_the_status_of_a_payment_until_a_final_status(
-    world: World, version: int, reports: list[Any], last: Any
+    causeway: Causeway, version: int, reports: list[Any], last: Any
 ) -> None:
-    payer = Payer(world, version)
+    payer = Payer(causeway, version)
     payer.pay()
 
     answers = [payer.report(status) for status in reports]
@@ -220,8 +222,8 @@ def test_last_report_sets_the_status_of_a_payment_until_a_final_status(
     assert recorded(payer).status == last
 
 
-def test_report_without_a_change_adds_no_history_entry(world: World) -> None:
-    payer = Payer(world, 1)
+def test_report_without_a_change_adds_no_history_entry(causeway: Causeway) -> None:
+    payer = Payer(causeway, 1)
     payer.pay()
 
     for _ in range(3):
@@ -231,19 +233,19 @@ def test_report_without_a_change_adds_no_history_entry(world: World) -> None:
 
 
 @VERSIONS
-def test_the_event_of_a_reported_status_is_queued_at_once(world: World, version: int) -> None:
-    world.wants_events()
-    payer = Payer(world, version, "direct")
+def test_the_event_of_a_reported_status_is_queued_at_once(causeway: Causeway, version: int) -> None:
+    causeway.wants_events()
+    payer = Payer(causeway, version, "direct")
     payer.pay()
-    world.queued()
+    causeway.queued()
 
     payer.report(4)
 
-    assert world.queued() == [event.delivery_id for event in world.recorded("event")] != []
+    assert causeway.queued() == [event.delivery_id for event in causeway.recorded("event")] != []
 
 
-def test_repeated_report_returns_the_stored_response(world: World) -> None:
-    payer = Payer(world, 1)
+def test_repeated_report_returns_the_stored_response(causeway: Causeway) -> None:
+    payer = Payer(causeway, 1)
     payer.pay()
     request_id = "6b2f0d35-5d39-4d4c-b7a4-0d8d2f2c8d11"
 
@@ -257,35 +259,35 @@ def test_repeated_report_returns_the_stored_response(world: World) -> None:
     assert (other.status, other.body["error_code"]) == (400, 4001)
 
 
-def test_two_concurrent_reports_are_both_recorded(world: World) -> None:
-    payer = Payer(world, 2)
+def test_two_concurrent_reports_are_both_recorded(causeway: Causeway) -> None:
+    payer = Payer(causeway, 2)
     payer.pay()
 
-    with world.meanwhile("transact", lambda: payer.report("ACSP")):
+    with causeway.meanwhile("transact", lambda: payer.report("ACSP")):
         assert payer.report("ACTC").status == 200
 
     assert [entry.status for entry in recorded(payer).history] == ["RCVD", "ACSP", "ACTC"]
 
 
 @VERSIONS
-def test_event_of_an_early_report_is_queued_with_the_bank_response(world: World, version: int) -> None:
-    world.wants_events()
-    payer = Payer(world, version, "direct")
+def test_event_of_an_early_report_is_queued_with_the_bank_response(causeway: Causeway, version: int) -> None:
+    causeway.wants_events()
+    payer = Payer(causeway, version, "direct")
     payer.report(4)
 
     payer.pay()
 
-    assert world.queued() == [event.delivery_id for event in world.recorded("event")] != []
+    assert causeway.queued() == [event.delivery_id for event in causeway.recorded("event")] != []
 
 
 @VERSIONS
-def test_report_before_the_bank_response_is_applied(world: World, version: int) -> None:
-    payer = Payer(world, version)
+def test_report_before_the_bank_response_is_applied(causeway: Causeway, version: int) -> None:
+    payer = Payer(causeway, version)
     said: list[Answer] = []
 
     def hasty(sent: object) -> Any:
         said.extend(payer.report(status) for status in ((0, 4) if version == 1 else ("ACSP", "ACSC")))
-        world.clock.advance(2)
+        causeway.clock.advance(2)
         return taken(version)
 
     payer.side.answers["/payment_initiation"] = payer.side.answers["/v2_payment_single"] = hasty
@@ -299,11 +301,11 @@ def test_report_before_the_bank_response_is_applied(world: World, version: int) 
     assert payer.report(1 if version == 1 else "ACCC").status == 200
 
 
-def test_early_report_in_another_version_is_applied(world: World, request: pytest.FixtureRequest) -> None:
-    payer = Payer(world, 1)
+def test_early_report_in_another_version_is_applied(causeway: Causeway, request: pytest.FixtureRequest) -> None:
+    payer = Payer(causeway, 1)
     request.getfixturevalue("moved")
-    world.clock.advance(61)
-    payer.version, world.banks[2] = 2, payer.side
+    causeway.clock.advance(61)
+    payer.version, causeway.banks[2] = 2, payer.side
     payer.report("ACSC")
     payer.version = 1
 
@@ -311,10 +313,10 @@ def test_early_report_in_another_version_is_applied(world: World, request: pytes
     assert payer.status().body["payment_status"] == 4
 
 
-def test_early_report_expires_after_15_minutes(world: World) -> None:
-    payer = Payer(world, 1)
+def test_early_report_expires_after_15_minutes(causeway: Causeway) -> None:
+    payer = Payer(causeway, 1)
     assert payer.report(4).status == 400
-    world.clock.advance(15 * 60 + 1)
+    causeway.clock.advance(15 * 60 + 1)
 
     payer.pay()
 
@@ -322,8 +324,8 @@ def test_early_report_expires_after_15_minutes(world: World) -> None:
 
 
 @VERSIONS
-def test_report_on_an_unknown_payment_returns_400(world: World, version: int) -> None:
-    payer = Payer(world, version)
+def test_report_on_an_unknown_payment_returns_400(causeway: Causeway, version: int) -> None:
+    payer = Payer(causeway, version)
 
     refused = payer.report(4)
 
@@ -335,22 +337,22 @@ def test_report_on_an_unknown_payment_returns_400(world: World, version: int) ->
     assert payer.status().status == 404
 
 
-def test_concurrent_early_reports_are_both_applied(world: World) -> None:
-    payer = Payer(world, 1)
+def test_concurrent_early_reports_are_both_applied(causeway: Causeway) -> None:
+    payer = Payer(causeway, 1)
 
-    with world.meanwhile("put", lambda: payer.report(0)):
+    with causeway.meanwhile("put", lambda: payer.report(0)):
         payer.report(4)
     payer.pay()
 
     assert [entry.status for entry in recorded(payer).history] == [1, 0, 4]
 
 
-def test_long_history_keeps_its_first_and_last_entries(world: World) -> None:
+def test_long_history_keeps_its_first_and_last_entries(causeway: Causeway) -> None:
     from dataclasses import replace
 
     from chalicelib.openbanking.records.payments import PaymentStatusReport
 
-    payer = Payer(world, 1)
+    payer = Payer(causeway, 1)
     payer.pay()
     payment = recorded(payer)
     for number in range(HISTORY + 10):
@@ -363,22 +365,22 @@ def test_long_history_keeps_its_first_and_last_entries(world: World) -> None:
 
 
 @pytest.fixture
-def moved(world: World) -> Iterator[None]:
+def moved(causeway: Causeway) -> Iterator[None]:
     """The bank of version 1 has moved on to version 2."""
-    bic = world.banks[1].bank.bic
-    world.hub.openbanking.banks.change(bic, api_version=2, signature_required=True, schemes=(), scopes=())
+    bic = causeway.banks[1].bank.bic
+    causeway.hub.openbanking.banks.change(bic, api_version=2, signature_required=True, schemes=(), scopes=())
     yield
-    world.hub.openbanking.banks.change(bic, api_version=1, signature_required=False, schemes=(), scopes=())
+    causeway.hub.openbanking.banks.change(bic, api_version=1, signature_required=False, schemes=(), scopes=())
 
 
 def test_bank_moved_to_version_2_can_report_its_version_1_payments(
-    world: World, request: pytest.FixtureRequest
+    causeway: Causeway, request: pytest.FixtureRequest
 ) -> None:
-    payer = Payer(world, 1)
+    payer = Payer(causeway, 1)
     payer.pay()
     request.getfixturevalue("moved")
-    world.clock.advance(61)
-    payer.version, world.banks[2] = 2, payer.side
+    causeway.clock.advance(61)
+    payer.version, causeway.banks[2] = 2, payer.side
 
     assert payer.report("RJCT").status == 200
     assert payer.status().body["payment_status"] == 2

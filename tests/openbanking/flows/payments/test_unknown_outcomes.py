@@ -20,11 +20,11 @@ from chalicelib.openbanking.flows.payments.outcomes import (
     record_not_accepted,
 )
 from chalicelib.openbanking.records.orders import CLAIMED_SECONDS, RUNNING_SECONDS, Order, RecordedOrder, order_key
+from tests.causeway import Causeway, Sent
 from tests.openbanking.deferred_payments import LaterPayer
 from tests.openbanking.faults import Fault, items
 from tests.openbanking.payer import KINDS, REFUSAL, VERSIONS, WEBHOOKS, Payer, taken
 from tests.openbanking.scenes import carry_on, told
-from tests.world import Sent, World
 
 UNUSABLE = {"confirmation_url": "javascript:1"}
 STATUS = "/v2_payment_single_status"
@@ -43,26 +43,26 @@ REASONS: dict[str, tuple[Any, str]] = {
 }
 
 
-def payer_with_id(world: World, version: int, kind: str = "single", consent_type: str = "reusable") -> Payer:
-    payer = Payer(world, version, kind, consent_type)
+def payer_with_id(causeway: Causeway, version: int, kind: str = "single", consent_type: str = "reusable") -> Payer:
+    payer = Payer(causeway, version, kind, consent_type)
     payer.request_id = str(uuid.uuid4())
     return payer
 
 
-def unresolved(world: World) -> list[RecordedOrder]:
-    return world.hub.openbanking.call(list_unresolved, 100)
+def unresolved(causeway: Causeway) -> list[RecordedOrder]:
+    return causeway.hub.openbanking.call(list_unresolved, 100)
 
 
 def order_of(payer: Payer) -> RecordedOrder:
-    item = payer.world.hub.store.get(*order_key(payer.side.bank.bic, payer.request_id or ""))
+    item = payer.causeway.hub.store.get(*order_key(payer.side.bank.bic, payer.request_id or ""))
     found = RecordedOrder.from_item(item) if item else None
     assert found is not None
     return found
 
 
-def with_unknown_outcome(world: World, version: int = 2, kind: str = "single") -> Payer:
+def with_unknown_outcome(causeway: Causeway, version: int = 2, kind: str = "single") -> Payer:
     """A TPP whose payment, P-1, was named in a response that cannot be used."""
-    payer = payer_with_id(world, version, kind)
+    payer = payer_with_id(causeway, version, kind)
     payer.bank_does(taken(version) | UNUSABLE)
     assert payer.pay().body["reason_code"] == "bad_answer"
     return payer
@@ -72,8 +72,8 @@ def with_unknown_outcome(world: World, version: int = 2, kind: str = "single") -
 
 
 @pytest.mark.parametrize(("does", "reason"), REASONS.values(), ids=REASONS)
-def test_every_payment_failure_has_a_reason_code(world: World, does: Any, reason: str) -> None:
-    payer = Payer(world, 2)
+def test_every_payment_failure_has_a_reason_code(causeway: Causeway, does: Any, reason: str) -> None:
+    payer = Payer(causeway, 2)
     payer.bank_does(does)
 
     first = payer.pay("key")
@@ -83,32 +83,32 @@ def test_every_payment_failure_has_a_reason_code(world: World, does: Any, reason
 
 
 @pytest.mark.parametrize(("does", "reason"), REASONS.values(), ids=REASONS)
-def test_deferred_payment_failure_has_the_same_reason_code(world: World, does: Any, reason: str) -> None:
-    payer = LaterPayer(world, 2)
+def test_deferred_payment_failure_has_the_same_reason_code(causeway: Causeway, does: Any, reason: str) -> None:
+    payer = LaterPayer(causeway, 2)
     payer.bank_does(does)
     payer.side.answers[STATUS] = lambda sent: {"transaction_status": "RCVD"}
 
     accepted = payer.order()
-    carry_on(world)
+    carry_on(causeway)
 
     assert payer.outcome(accepted)["body"]["reason_code"] == reason
 
 
-def test_repeat_of_an_unfinished_request_returns_outcome_unknown(world: World) -> None:
-    payer = Payer(world, 2)
-    with Fault(world, "before", 3, lasting=True):
+def test_repeat_of_an_unfinished_request_returns_outcome_unknown(causeway: Causeway) -> None:
+    payer = Payer(causeway, 2)
+    with Fault(causeway, "before", 3, lasting=True):
         first = payer.pay("key")
-    world.clock.advance(31)
+    causeway.clock.advance(31)
 
     assert first.body["reason_code"] == "outcome_unknown"
     assert payer.pay("key").body["reason_code"] == "outcome_unknown"
 
 
-def test_failed_read_has_no_reason_code(world: World) -> None:
-    bearer = world.tokens(2)["access_token"]
-    world.banks[2].answers["/v2_accounts"] = lambda sent: TimedOut("late")
+def test_failed_read_has_no_reason_code(causeway: Causeway) -> None:
+    bearer = causeway.tokens(2)["access_token"]
+    causeway.banks[2].answers["/v2_accounts"] = lambda sent: TimedOut("late")
 
-    refused = world.tpp("GET", "/tpp/accounts", bearer=bearer)
+    refused = causeway.tpp("GET", "/tpp/accounts", bearer=bearer)
 
     assert (refused.status, "reason_code" in refused.body) == (502, False)
 
@@ -117,87 +117,87 @@ def test_failed_read_has_no_reason_code(world: World) -> None:
 
 
 @KINDS
-def test_version_2_bank_gets_status_queries_until_it_returns_a_status(world: World, kind: str) -> None:
-    world.wants_events()
-    payer = with_unknown_outcome(world, kind=kind)
+def test_version_2_bank_gets_status_queries_until_it_returns_a_status(causeway: Causeway, kind: str) -> None:
+    causeway.wants_events()
+    payer = with_unknown_outcome(causeway, kind=kind)
     path = "/v2_payment_bulk_status" if kind == "bulk" else STATUS
     answers: list[Any] = [{"transaction_status": "ACTC"}, Reply(404, b"{}", {}, 0), TimedOut("late")]
     payer.side.answers[path] = lambda sent: answers.pop()
 
-    carry_on(world)
+    carry_on(causeway)
 
     asked = [sent for sent in payer.side.received if sent.path == path]
     assert len(asked) == 3
     assert ["X-Auth-Token" in sent.headers for sent in asked] == [kind != "direct"] * 3
-    (payment,) = items(world, "payments")
+    (payment,) = items(causeway, "payments")
     assert (payment["status"], "outcome" in payment) == ("ACTC", False)
-    assert told(world).count("payment.status_changed") == 1
-    assert unresolved(world) == []
+    assert told(causeway).count("payment.status_changed") == 1
+    assert unresolved(causeway) == []
 
 
-def test_status_equal_to_the_first_one_still_sends_an_event(world: World) -> None:
-    world.wants_events()
-    payer = with_unknown_outcome(world)
+def test_status_equal_to_the_first_one_still_sends_an_event(causeway: Causeway) -> None:
+    causeway.wants_events()
+    payer = with_unknown_outcome(causeway)
     payer.side.answers[STATUS] = lambda sent: {"transaction_status": "RCVD"}
 
-    carry_on(world)
+    carry_on(causeway)
 
-    assert told(world).count("payment.status_changed") == 1
-    (payment,) = items(world, "payments")
+    assert told(causeway).count("payment.status_changed") == 1
+    (payment,) = items(causeway, "payments")
     assert [entry["status"] for entry in payment["history"]] == ["RCVD"]
 
 
-def test_status_queries_end_after_a_day(world: World) -> None:
-    payer = with_unknown_outcome(world)
-    begun = world.clock.time()
+def test_status_queries_end_after_a_day(causeway: Causeway) -> None:
+    payer = with_unknown_outcome(causeway)
+    begun = causeway.clock.time()
 
-    carry_on(world)
+    carry_on(causeway)
 
-    (query,) = world.recorded("payment_status")
+    (query,) = causeway.recorded("payment_status")
     assert query.state == "failed"
     asked = [sent for sent in payer.side.received if sent.path == STATUS]
     assert len(asked) == len(PLANS["payment_status"].waits) + 1
     assert len({sent.headers["X-Request-Id"] for sent in asked}) == len(asked), "each is a question of its own"
     assert (query.failed_at or 0) - begun <= DAY
     assert DAY / 2 < sum(PLANS["payment_status"].waits) * (1 + JITTER) < DAY - 600, "all attempts fit into the day"
-    assert [order.payment_id for order in unresolved(world)] == ["P-1"], "the operator still sees it"
+    assert [order.payment_id for order in unresolved(causeway)] == ["P-1"], "the operator still sees it"
 
 
-def test_unknown_status_does_not_resolve_the_outcome(world: World) -> None:
-    payer = with_unknown_outcome(world)
+def test_unknown_status_does_not_resolve_the_outcome(causeway: Causeway) -> None:
+    payer = with_unknown_outcome(causeway)
     answers = ["ACSC", "XXXX"]
     payer.side.answers[STATUS] = lambda sent: {"transaction_status": answers.pop()}
 
-    carry_on(world)
+    carry_on(causeway)
 
-    assert items(world, "payments")[0]["status"] == "ACSC"
+    assert items(causeway, "payments")[0]["status"] == "ACSC"
 
 
-def test_status_query_is_not_sent_after_the_consent_ended(world: World) -> None:
-    payer = with_unknown_outcome(world)
-    world.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
+def test_status_query_is_not_sent_after_the_consent_ended(causeway: Causeway) -> None:
+    payer = with_unknown_outcome(causeway)
+    causeway.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
     payer.side.answers["/revoke_token"] = lambda sent: {"status": "success"}
 
-    carry_on(world)
+    carry_on(causeway)
 
     assert [sent.path for sent in payer.side.received].count(STATUS) == 0
-    assert world.recorded("payment_status")[0].state == "failed"
+    assert causeway.recorded("payment_status")[0].state == "failed"
 
 
-def test_status_query_is_not_sent_after_the_outcome_is_known(world: World) -> None:
-    payer = with_unknown_outcome(world)
+def test_status_query_is_not_sent_after_the_outcome_is_known(causeway: Causeway) -> None:
+    payer = with_unknown_outcome(causeway)
     payer.report("ACSC")
 
-    carry_on(world)
+    carry_on(causeway)
 
     assert [sent.path for sent in payer.side.received].count(STATUS) == 0
-    assert world.recorded("payment_status")[0].state == "delivered"
+    assert causeway.recorded("payment_status")[0].state == "delivered"
 
 
-def test_version_1_bank_gets_no_status_queries(world: World) -> None:
-    with_unknown_outcome(world, version=1)
+def test_version_1_bank_gets_no_status_queries(causeway: Causeway) -> None:
+    with_unknown_outcome(causeway, version=1)
 
-    assert world.recorded("payment_status") == []
+    assert causeway.recorded("payment_status") == []
 
 
 # -- the outcome becomes known
@@ -205,44 +205,44 @@ def test_version_1_bank_gets_no_status_queries(world: World) -> None:
 
 @VERSIONS
 @pytest.mark.parametrize("status", ["first", "final"])
-def test_status_report_resolves_the_outcome(world: World, version: int, status: str) -> None:
-    payer = with_unknown_outcome(world, version)
+def test_status_report_resolves_the_outcome(causeway: Causeway, version: int, status: str) -> None:
+    payer = with_unknown_outcome(causeway, version)
 
     assert payer.report({("first", 1): 1, ("first", 2): "RCVD", ("final", 1): 4, ("final", 2): "ACSC"}[status, version])
 
-    (payment,) = items(world, "payments")
+    (payment,) = items(causeway, "payments")
     assert "outcome" not in payment
-    assert unresolved(world) == []
+    assert unresolved(causeway) == []
 
 
 @VERSIONS
-def test_usable_response_to_a_repeat_of_the_order_resolves_the_outcome(world: World, version: int) -> None:
-    payer = with_unknown_outcome(world, version)
+def test_usable_response_to_a_repeat_of_the_order_resolves_the_outcome(causeway: Causeway, version: int) -> None:
+    payer = with_unknown_outcome(causeway, version)
     payer.bank_takes_all()
 
     assert payer.pay().status == 200
 
-    (payment,) = items(world, "payments")
+    (payment,) = items(causeway, "payments")
     assert "outcome" not in payment
-    assert unresolved(world) == []
+    assert unresolved(causeway) == []
 
 
-def test_early_report_resolves_the_outcome_of_an_unusable_response(world: World) -> None:
-    payer = payer_with_id(world, 2)
+def test_early_report_resolves_the_outcome_of_an_unusable_response(causeway: Causeway) -> None:
+    payer = payer_with_id(causeway, 2)
     payer.report("ACSC")
     payer.bank_does(taken(2) | UNUSABLE)
 
     payer.pay()
 
-    assert "outcome" not in items(world, "payments")[0]
-    assert (unresolved(world), world.recorded("payment_status")) == ([], [])
+    assert "outcome" not in items(causeway, "payments")[0]
+    assert (unresolved(causeway), causeway.recorded("payment_status")) == ([], [])
 
 
 # -- what the TPP sees
 
 
-def test_version_1_status_shows_an_unknown_outcome_until_a_report(world: World) -> None:
-    payer = with_unknown_outcome(world, version=1)
+def test_version_1_status_shows_an_unknown_outcome_until_a_report(causeway: Causeway) -> None:
+    payer = with_unknown_outcome(causeway, version=1)
 
     before = payer.status().body
     payer.report(4)
@@ -251,8 +251,8 @@ def test_version_1_status_shows_an_unknown_outcome_until_a_report(world: World) 
     assert "outcome" not in payer.status().body
 
 
-def test_version_2_status_shows_an_unknown_outcome_while_the_bank_times_out(world: World) -> None:
-    payer = with_unknown_outcome(world)
+def test_version_2_status_shows_an_unknown_outcome_while_the_bank_times_out(causeway: Causeway) -> None:
+    payer = with_unknown_outcome(causeway)
     payer.side.answers[STATUS] = lambda sent: TimedOut("late")
 
     before = payer.status()
@@ -263,20 +263,20 @@ def test_version_2_status_shows_an_unknown_outcome_while_the_bank_times_out(worl
         {"payment_id": "P-1", "transaction_status": "RCVD", "outcome": "unknown"},
     )
     assert payer.status().body == {"payment_id": "P-1", "transaction_status": "ACSC"}
-    assert unresolved(world) == [], "the answer to the TPP's own query settles it, too"
+    assert unresolved(causeway) == [], "the answer to the TPP's own query settles it, too"
 
 
-def test_refused_status_query_leaves_the_outcome_unknown(world: World) -> None:
-    payer = with_unknown_outcome(world)
+def test_refused_status_query_leaves_the_outcome_unknown(causeway: Causeway) -> None:
+    payer = with_unknown_outcome(causeway)
     payer.side.answers[STATUS] = lambda sent: REFUSAL[2]
 
     assert payer.status().body["outcome"] == "unknown"
-    world.hub.openbanking.call(record_not_accepted, payer.side.bank.bic, payer.request_id or "")
+    causeway.hub.openbanking.call(record_not_accepted, payer.side.bank.bic, payer.request_id or "")
     assert payer.status().body["outcome"] == payer.status_of_order().body["outcome"] == "not_accepted"
 
 
-def test_status_query_with_a_rejected_token_returns_502(world: World) -> None:
-    payer = with_unknown_outcome(world)
+def test_status_query_with_a_rejected_token_returns_502(causeway: Causeway) -> None:
+    payer = with_unknown_outcome(causeway)
     payer.side.answers[STATUS] = lambda sent: Reply(401, b'{"code":"AUTHENTICATION_REQUIRED","title":"x"}', {}, 0)
 
     assert payer.status().status == 502
@@ -284,8 +284,8 @@ def test_status_query_with_a_rejected_token_returns_502(world: World) -> None:
 
 @VERSIONS
 @KINDS
-def test_an_order_without_a_response_is_found_by_its_request_id(world: World, version: int, kind: str) -> None:
-    payer = payer_with_id(world, version, kind)
+def test_an_order_without_a_response_is_found_by_its_request_id(causeway: Causeway, version: int, kind: str) -> None:
+    payer = payer_with_id(causeway, version, kind)
     payer.bank_does(TimedOut("late"))
     payer.pay()
 
@@ -296,18 +296,18 @@ def test_an_order_without_a_response_is_found_by_its_request_id(world: World, ve
 
 @VERSIONS
 @pytest.mark.parametrize("does", ["refuses", "is not reached"])
-def test_refused_or_unsent_order_has_the_outcome_not_accepted(world: World, version: int, does: str) -> None:
-    payer = payer_with_id(world, version)
+def test_refused_or_unsent_order_has_the_outcome_not_accepted(causeway: Causeway, version: int, does: str) -> None:
+    payer = payer_with_id(causeway, version)
     payer.bank_does(REFUSAL[version] if does == "refuses" else NotReached("no connection"))
     payer.pay()
 
     assert payer.status_of_order().body == {"request_id": payer.request_id, "outcome": "not_accepted"}
-    assert unresolved(world) == []
+    assert unresolved(causeway) == []
 
 
 @KINDS
-def test_payment_with_a_lost_response_is_found_by_its_request_id(world: World, kind: str) -> None:
-    payer = payer_with_id(world, 1, kind)
+def test_payment_with_a_lost_response_is_found_by_its_request_id(causeway: Causeway, kind: str) -> None:
+    payer = payer_with_id(causeway, 1, kind)
     payer.pay()
 
     answer = payer.status_of_order()
@@ -315,33 +315,33 @@ def test_payment_with_a_lost_response_is_found_by_its_request_id(world: World, k
     assert (answer.status, answer.body["payment_id"], answer.body["payment_status"]) == (200, "P-1", 1)
 
 
-def test_payment_is_found_by_a_generated_request_id(world: World) -> None:
-    payer = Payer(world, 1)
+def test_payment_is_found_by_a_generated_request_id(causeway: Causeway) -> None:
+    payer = Payer(causeway, 1)
     payer.request_id = payer.pay().headers["x-request-id"]
 
     assert payer.status_of_order().body["payment_id"] == "P-1"
 
 
-def test_a_refused_repeat_leaves_the_outcome_of_the_first_attempt_unknown(world: World) -> None:
-    payer = payer_with_id(world, 2)
+def test_a_refused_repeat_leaves_the_outcome_of_the_first_attempt_unknown(causeway: Causeway) -> None:
+    payer = payer_with_id(causeway, 2)
     payer.bank_does(TimedOut("late"))
     payer.pay()
     for does in (REFUSAL[2], NotReached("no connection")):
         payer.bank_does(does)
         payer.pay()
 
-    world.clock.advance(RUNNING_SECONDS)
+    causeway.clock.advance(RUNNING_SECONDS)
     assert payer.status_of_order().body["outcome"] == "unknown"
-    assert len(unresolved(world)) == 1
+    assert len(unresolved(causeway)) == 1
 
 
-def test_order_is_shown_to_its_client_only(world: World) -> None:
-    payer = payer_with_id(world, 2)
+def test_order_is_shown_to_its_client_only(causeway: Causeway) -> None:
+    payer = payer_with_id(causeway, 2)
     payer.bank_does(TimedOut("late"))
     payer.pay()
-    of_another_consent = Payer(world, 2)
-    without_bearer = Payer(world, 2, "direct")
-    spent = Payer(world, 2, consent_type="one_time")
+    of_another_consent = Payer(causeway, 2)
+    without_bearer = Payer(causeway, 2, "direct")
+    spent = Payer(causeway, 2, consent_type="one_time")
     spent.bank_takes_all()
     spent.pay()
     for each in (of_another_consent, without_bearer, spent):
@@ -350,23 +350,23 @@ def test_order_is_shown_to_its_client_only(world: World) -> None:
     assert of_another_consent.status_of_order().body["outcome"] == "unknown", "as a payment is shown by its payment_id"
     assert without_bearer.status_of_order().status == 404
     assert spent.status_of_order().status == 401
-    world.client = world.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
+    causeway.client = causeway.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
     assert without_bearer.status_of_order().status == 404
 
 
 @pytest.mark.parametrize(
     "query", ["", "payment_id=P-1&request_id=5b1b1c9a-6a0f-4b52-9a53-64f4f2d6f0c1", "request_id=7", "request_id="]
 )
-def test_status_query_without_exactly_one_valid_id_returns_400(world: World, query: str) -> None:
-    payer = Payer(world, 2)
+def test_status_query_without_exactly_one_valid_id_returns_400(causeway: Causeway, query: str) -> None:
+    payer = Payer(causeway, 2)
 
-    answer = world.tpp("GET", f"/tpp/payment_status?{query}", bearer=payer.bearer)
+    answer = causeway.tpp("GET", f"/tpp/payment_status?{query}", bearer=payer.bearer)
 
     assert (answer.status, answer.body["code"]) == (400, "PARAMETER_NOT_CONSISTENT")
 
 
-def test_a_spent_bearer_finds_its_own_order(world: World) -> None:
-    payer = payer_with_id(world, 2, consent_type="one_time")
+def test_a_spent_bearer_finds_its_own_order(causeway: Causeway) -> None:
+    payer = payer_with_id(causeway, 2, consent_type="one_time")
     payer.bank_does(TimedOut("late"))
     payer.pay()
 
@@ -379,114 +379,116 @@ def test_a_spent_bearer_finds_its_own_order(world: World) -> None:
 @VERSIONS
 @KINDS
 @pytest.mark.parametrize("key", [None, "key"])
-def test_an_order_without_a_response_is_unresolved(world: World, version: int, kind: str, key: str | None) -> None:
-    payer = Payer(world, version, kind)
+def test_an_order_without_a_response_is_unresolved(
+    causeway: Causeway, version: int, kind: str, key: str | None
+) -> None:
+    payer = Payer(causeway, version, kind)
     payer.bank_does(TimedOut("late"))
     request_id = payer.pay(key).headers["x-request-id"]
 
-    (found,) = unresolved(world)
+    (found,) = unresolved(causeway)
 
     assert (found.order.request_id, found.payment_id) == (request_id, None)
 
 
 @pytest.mark.parametrize("with_id", [True, False])
-def test_a_payment_with_a_response_is_not_unresolved(world: World, with_id: bool) -> None:
-    payer = payer_with_id(world, 2) if with_id else Payer(world, 2)
+def test_a_payment_with_a_response_is_not_unresolved(causeway: Causeway, with_id: bool) -> None:
+    payer = payer_with_id(causeway, 2) if with_id else Payer(causeway, 2)
     assert payer.pay().status == 200
-    world.clock.advance(DAY)
+    causeway.clock.advance(DAY)
 
-    assert unresolved(world) == []
+    assert unresolved(causeway) == []
 
 
-def test_an_order_whose_process_died_becomes_unresolved(world: World) -> None:
-    payer = payer_with_id(world, 2)
-    with Fault(world, "before", 3, lasting=True):
+def test_an_order_whose_process_died_becomes_unresolved(causeway: Causeway) -> None:
+    payer = payer_with_id(causeway, 2)
+    with Fault(causeway, "before", 3, lasting=True):
         payer.pay()
 
-    running = unresolved(world)
-    world.clock.advance(RUNNING_SECONDS)
+    running = unresolved(causeway)
+    causeway.clock.advance(RUNNING_SECONDS)
 
     assert running == []
-    assert [found.order.request_id for found in unresolved(world)] == [payer.request_id]
+    assert [found.order.request_id for found in unresolved(causeway)] == [payer.request_id]
 
 
-def test_a_deferred_order_is_not_unresolved_while_it_waits(world: World) -> None:
-    payer = LaterPayer(world, 2)
+def test_a_deferred_order_is_not_unresolved_while_it_waits(causeway: Causeway) -> None:
+    payer = LaterPayer(causeway, 2)
     payer.order()
-    world.clock.advance(PLANS["payment"].lasts)
+    causeway.clock.advance(PLANS["payment"].lasts)
 
-    assert unresolved(world) == []
+    assert unresolved(causeway) == []
 
 
-def test_only_the_first_of_two_concurrent_operators_resolves_an_order(world: World) -> None:
-    payer = payer_with_id(world, 1)
+def test_only_the_first_of_two_concurrent_operators_resolves_an_order(causeway: Causeway) -> None:
+    payer = payer_with_id(causeway, 1)
     payer.bank_does(TimedOut("late"))
     payer.pay()
     bic, request_id = payer.side.bank.bic, payer.request_id or ""
 
     with (
-        world.meanwhile("transact", lambda: world.hub.openbanking.call(record_not_accepted, bic, request_id)),
+        causeway.meanwhile("transact", lambda: causeway.hub.openbanking.call(record_not_accepted, bic, request_id)),
         pytest.raises(NotResolved),
     ):
-        world.hub.openbanking.call(record_not_accepted, bic, request_id)
+        causeway.hub.openbanking.call(record_not_accepted, bic, request_id)
 
     assert order_of(payer).outcome == "not_accepted"
 
 
-def test_operator_resolves_an_order_accepted_by_the_bank(world: World) -> None:
-    payer = payer_with_id(world, 1)
+def test_operator_resolves_an_order_accepted_by_the_bank(causeway: Causeway) -> None:
+    payer = payer_with_id(causeway, 1)
     payer.bank_does(TimedOut("late"))
     payer.pay()
 
-    world.hub.openbanking.call(record_accepted, payer.side.bank.bic, payer.request_id or "", "P-7")
+    causeway.hub.openbanking.call(record_accepted, payer.side.bank.bic, payer.request_id or "", "P-7")
 
-    assert unresolved(world) == []
+    assert unresolved(causeway) == []
     assert payer.status_of_order().body["payment_id"] == "P-7"
     assert payer.report(4, "P-7").status == 200
     assert payer.status("P-7").body["payment_status"] == 4
 
 
-def test_early_report_is_applied_to_a_resolved_order(world: World) -> None:
-    payer = payer_with_id(world, 1)
+def test_early_report_is_applied_to_a_resolved_order(causeway: Causeway) -> None:
+    payer = payer_with_id(causeway, 1)
     payer.bank_does(TimedOut("late"))
     payer.pay()
     payer.report(4, "P-7")
 
-    world.hub.openbanking.call(record_accepted, payer.side.bank.bic, payer.request_id or "", "P-7")
+    causeway.hub.openbanking.call(record_accepted, payer.side.bank.bic, payer.request_id or "", "P-7")
 
     assert payer.status("P-7").body["payment_status"] == 4
 
 
 @VERSIONS
-def test_operator_resolves_an_order_not_accepted_by_the_bank(world: World, version: int) -> None:
-    unnamed, named = payer_with_id(world, version), with_unknown_outcome(world, version)
+def test_operator_resolves_an_order_not_accepted_by_the_bank(causeway: Causeway, version: int) -> None:
+    unnamed, named = payer_with_id(causeway, version), with_unknown_outcome(causeway, version)
     unnamed.bank_does(TimedOut("late"))
     unnamed.pay()
     for payer in (unnamed, named):
-        world.hub.openbanking.call(record_not_accepted, payer.side.bank.bic, payer.request_id or "")
+        causeway.hub.openbanking.call(record_not_accepted, payer.side.bank.bic, payer.request_id or "")
 
-    assert unresolved(world) == []
+    assert unresolved(causeway) == []
     assert unnamed.status_of_order().body == {"request_id": unnamed.request_id, "outcome": "not_accepted"}
-    assert items(world, "payments")[0]["outcome"] == "not_accepted"
+    assert items(causeway, "payments")[0]["outcome"] == "not_accepted"
 
 
-def test_operator_confirms_a_payment_named_by_the_bank(world: World) -> None:
-    payer = with_unknown_outcome(world, version=1)
+def test_operator_confirms_a_payment_named_by_the_bank(causeway: Causeway) -> None:
+    payer = with_unknown_outcome(causeway, version=1)
 
-    world.hub.openbanking.call(record_accepted, payer.side.bank.bic, payer.request_id or "", "P-1")
+    causeway.hub.openbanking.call(record_accepted, payer.side.bank.bic, payer.request_id or "", "P-1")
 
     assert "outcome" not in payer.status().body
-    assert unresolved(world) == []
+    assert unresolved(causeway) == []
 
 
-def test_invalid_resolution_is_rejected_with_the_reason(world: World) -> None:
-    known, named = payer_with_id(world, 2, "direct"), with_unknown_outcome(world)
+def test_invalid_resolution_is_rejected_with_the_reason(causeway: Causeway) -> None:
+    known, named = payer_with_id(causeway, 2, "direct"), with_unknown_outcome(causeway)
     known.side.answers[WEBHOOKS[2, "direct"]] = lambda sent: taken(2, "P-9")
     known.pay()
-    unnamed = payer_with_id(world, 2)
+    unnamed = payer_with_id(causeway, 2)
     unnamed.bank_does(TimedOut("late"))
     unnamed.pay()
-    bic, settle = known.side.bank.bic, partial(world.hub.openbanking.call, record_accepted)
+    bic, settle = known.side.bank.bic, partial(causeway.hub.openbanking.call, record_accepted)
 
     for payer, payment_id, why in (
         (known, "P-9", "no order"),
@@ -497,40 +499,40 @@ def test_invalid_resolution_is_rejected_with_the_reason(world: World) -> None:
         with pytest.raises(NotResolved, match=why):
             settle(bic, payer.request_id or "", payment_id)
     with pytest.raises(NotResolved, match="no order"):
-        world.hub.openbanking.call(record_not_accepted, bic, known.request_id or "")
+        causeway.hub.openbanking.call(record_not_accepted, bic, known.request_id or "")
     with pytest.raises(NotResolved, match="no order"):
-        world.hub.openbanking.call(record_not_accepted, bic, str(uuid.uuid4()))
-    assert len(unresolved(world)) == 2
+        causeway.hub.openbanking.call(record_not_accepted, bic, str(uuid.uuid4()))
+    assert len(unresolved(causeway)) == 2
 
 
-def test_order_that_is_still_being_sent_cannot_be_resolved(world: World) -> None:
-    payer = payer_with_id(world, 2)
-    with Fault(world, "before", 3, lasting=True):
+def test_order_that_is_still_being_sent_cannot_be_resolved(causeway: Causeway) -> None:
+    payer = payer_with_id(causeway, 2)
+    with Fault(causeway, "before", 3, lasting=True):
         payer.pay()
 
     with pytest.raises(NotResolved, match="still being sent"):
-        world.hub.openbanking.call(record_not_accepted, payer.side.bank.bic, payer.request_id or "")
+        causeway.hub.openbanking.call(record_not_accepted, payer.side.bank.bic, payer.request_id or "")
 
 
 # -- the id of an order
 
 
-def test_request_id_of_an_order_with_an_unknown_outcome_stays_claimed(world: World) -> None:
-    payer, other = payer_with_id(world, 2), Payer(world, 2, "direct")
+def test_request_id_of_an_order_with_an_unknown_outcome_stays_claimed(causeway: Causeway) -> None:
+    payer, other = payer_with_id(causeway, 2), Payer(causeway, 2, "direct")
     payer.bank_does(TimedOut("late"))
     payer.pay()
     other.request_id = payer.request_id
-    world.clock.advance(CLAIMED_SECONDS + 1)
+    causeway.clock.advance(CLAIMED_SECONDS + 1)
 
     assert other.pay().status == 400
-    world.hub.openbanking.call(record_not_accepted, payer.side.bank.bic, payer.request_id or "")
+    causeway.hub.openbanking.call(record_not_accepted, payer.side.bank.bic, payer.request_id or "")
     assert other.pay().status == 200
 
 
-def test_reused_request_id_does_not_show_the_payment_of_the_first_order(world: World) -> None:
-    first, second = payer_with_id(world, 1, "direct"), Payer(world, 1, "direct")
+def test_reused_request_id_does_not_show_the_payment_of_the_first_order(causeway: Causeway) -> None:
+    first, second = payer_with_id(causeway, 1, "direct"), Payer(causeway, 1, "direct")
     first.pay()
-    world.clock.advance(CLAIMED_SECONDS + 1)
+    causeway.clock.advance(CLAIMED_SECONDS + 1)
     second.request_id = first.request_id
     second.bank_does(TimedOut("late"))
     second.pay(callback_url="http://127.0.0.1:8000/payments/callback?another")
@@ -539,21 +541,21 @@ def test_reused_request_id_does_not_show_the_payment_of_the_first_order(world: W
 
 
 @pytest.mark.parametrize("then", ["is late", "refuses", "is not reached"])
-def test_failed_repeat_keeps_an_accepted_order_resolved(world: World, then: str) -> None:
-    payer = payer_with_id(world, 1)
+def test_failed_repeat_keeps_an_accepted_order_resolved(causeway: Causeway, then: str) -> None:
+    payer = payer_with_id(causeway, 1)
     payer.pay()
     payer.report(4)
     payer.bank_does({"is late": TimedOut("late"), "refuses": REFUSAL[1], "is not reached": NotReached("no")}[then])
 
     payer.pay()
 
-    world.clock.advance(RUNNING_SECONDS)
-    assert unresolved(world) == []
+    causeway.clock.advance(RUNNING_SECONDS)
+    assert unresolved(causeway) == []
     assert payer.status_of_order().body["payment_status"] == 4
 
 
-def test_late_first_attempt_keeps_the_payment_of_its_repeat(world: World) -> None:
-    payer = payer_with_id(world, 1)
+def test_late_first_attempt_keeps_the_payment_of_its_repeat(causeway: Causeway) -> None:
+    payer = payer_with_id(causeway, 1)
 
     def slow(sent: Sent) -> Any:
         payer.bank_takes_all()
@@ -564,38 +566,38 @@ def test_late_first_attempt_keeps_the_payment_of_its_repeat(world: World) -> Non
 
     assert payer.pay().body["reason_code"] == "outcome_unknown"
     assert payer.status_of_order().body["payment_id"] == "P-1"
-    assert unresolved(world) == []
+    assert unresolved(causeway) == []
 
 
 @pytest.mark.parametrize("second", ["refuses", "is not reached"])
-def test_order_refused_twice_has_the_outcome_not_accepted(world: World, second: str) -> None:
-    payer = payer_with_id(world, 2)
+def test_order_refused_twice_has_the_outcome_not_accepted(causeway: Causeway, second: str) -> None:
+    payer = payer_with_id(causeway, 2)
     for does in (REFUSAL[2], REFUSAL[2] if second == "refuses" else NotReached("no connection")):
         payer.bank_does(does)
         payer.pay()
 
-    world.clock.advance(RUNNING_SECONDS)
+    causeway.clock.advance(RUNNING_SECONDS)
     assert payer.status_of_order().body["outcome"] == "not_accepted"
-    assert unresolved(world) == []
+    assert unresolved(causeway) == []
 
 
-def test_reused_request_id_keeps_no_data_of_the_first_order(world: World) -> None:
-    first, second = payer_with_id(world, 2), Payer(world, 2, "direct")
+def test_reused_request_id_keeps_no_data_of_the_first_order(causeway: Causeway) -> None:
+    first, second = payer_with_id(causeway, 2), Payer(causeway, 2, "direct")
     first.pay()
-    world.clock.advance(CLAIMED_SECONDS + 1)
+    causeway.clock.advance(CLAIMED_SECONDS + 1)
     second.request_id = first.request_id
     second.bank_does(REFUSAL[2])
 
     second.pay()
 
     assert second.status_of_order().body["outcome"] == "not_accepted"
-    assert (order_of(second).order.consent_id, order_of(second).payment_id, unresolved(world)) == (None, None, [])
+    assert (order_of(second).order.consent_id, order_of(second).payment_id, unresolved(causeway)) == (None, None, [])
 
 
-def test_report_on_an_earlier_payment_does_not_resolve_the_order_with_its_request_id(world: World) -> None:
-    first, second = with_unknown_outcome(world, 1), Payer(world, 1, "direct")
-    world.hub.openbanking.call(record_not_accepted, first.side.bank.bic, first.request_id or "")
-    world.clock.advance(CLAIMED_SECONDS + 1)
+def test_report_on_an_earlier_payment_does_not_resolve_the_order_with_its_request_id(causeway: Causeway) -> None:
+    first, second = with_unknown_outcome(causeway, 1), Payer(causeway, 1, "direct")
+    causeway.hub.openbanking.call(record_not_accepted, first.side.bank.bic, first.request_id or "")
+    causeway.clock.advance(CLAIMED_SECONDS + 1)
     second.request_id = first.request_id
     second.bank_does(TimedOut("late"))
     second.pay()
@@ -603,68 +605,68 @@ def test_report_on_an_earlier_payment_does_not_resolve_the_order_with_its_reques
     assert first.report(4).status == 200
 
     assert second.status_of_order().body["outcome"] == "unknown"
-    assert "outcome" not in items(world, "payments")[0]
+    assert "outcome" not in items(causeway, "payments")[0]
 
 
 @VERSIONS
-def test_payment_named_again_after_not_accepted_becomes_unknown_again(world: World, version: int) -> None:
-    payer = with_unknown_outcome(world, version)
-    world.hub.openbanking.call(record_not_accepted, payer.side.bank.bic, payer.request_id or "")
-    queries = len(world.recorded("payment_status"))
+def test_payment_named_again_after_not_accepted_becomes_unknown_again(causeway: Causeway, version: int) -> None:
+    payer = with_unknown_outcome(causeway, version)
+    causeway.hub.openbanking.call(record_not_accepted, payer.side.bank.bic, payer.request_id or "")
+    queries = len(causeway.recorded("payment_status"))
 
     assert payer.pay().body["reason_code"] == "bad_answer"
 
-    assert items(world, "payments")[0]["outcome"] == "unknown"
-    assert [found.payment_id for found in unresolved(world)] == ["P-1"]
-    assert len(world.recorded("payment_status")) == queries + (version == 2)
+    assert items(causeway, "payments")[0]["outcome"] == "unknown"
+    assert [found.payment_id for found in unresolved(causeway)] == ["P-1"]
+    assert len(causeway.recorded("payment_status")) == queries + (version == 2)
 
 
-def test_payment_with_a_status_cannot_be_recorded_as_not_accepted(world: World) -> None:
-    payer = payer_with_id(world, 1)
+def test_payment_with_a_status_cannot_be_recorded_as_not_accepted(causeway: Causeway) -> None:
+    payer = payer_with_id(causeway, 1)
     payer.bank_does(taken(1) | UNUSABLE)
     payer.pay()
-    (item,) = items(world, "payments")
+    (item,) = items(causeway, "payments")
     known = {name: value for name, value in item.items() if name != "outcome"}
-    world.hub.store.put("payments", known)
+    causeway.hub.store.put("payments", known)
 
     with pytest.raises(NotResolved, match="has given the payment P-1 the status 1"):
-        world.hub.openbanking.call(record_not_accepted, payer.side.bank.bic, payer.request_id or "")
+        causeway.hub.openbanking.call(record_not_accepted, payer.side.bank.bic, payer.request_id or "")
 
 
-def test_order_under_a_generated_request_id_is_found_after_a_storage_failure(world: World) -> None:
-    payer = Payer(world, 2)
-    with Fault(world, "before", 3, lasting=True):
+def test_order_under_a_generated_request_id_is_found_after_a_storage_failure(causeway: Causeway) -> None:
+    payer = Payer(causeway, 2)
+    with Fault(causeway, "before", 3, lasting=True):
         failed = payer.pay()
 
     payer.request_id = failed.headers["x-request-id"]
     assert (failed.status, failed.body["reason_code"]) == (500, "outcome_unknown")
     assert payer.status_of_order().body["outcome"] == "pending"
-    world.clock.advance(RUNNING_SECONDS)
+    causeway.clock.advance(RUNNING_SECONDS)
     assert payer.status_of_order().body["outcome"] == "unknown"
-    assert len(unresolved(world)) == 1
+    assert len(unresolved(causeway)) == 1
 
 
-def test_operator_resolves_an_order_of_a_removed_bank(world: World) -> None:
-    request_id, orders = str(uuid.uuid4()), world.hub.openbanking.orders
-    order = Order("GONEDEFFXXX", request_id, world.client.client_id, "/tpp/payment_initiation", None, 2, "digest")
-    world.hub.store.transact([orders.put_claim(order, "attempt", running=0)])
+def test_operator_resolves_an_order_of_a_removed_bank(causeway: Causeway) -> None:
+    request_id, orders = str(uuid.uuid4()), causeway.hub.openbanking.orders
+    order = Order("GONEDEFFXXX", request_id, causeway.client.client_id, "/tpp/payment_initiation", None, 2, "digest")
+    causeway.hub.store.transact([orders.put_claim(order, "attempt", running=0)])
 
-    world.hub.openbanking.call(record_not_accepted, "GONEDEFF", request_id)
+    causeway.hub.openbanking.call(record_not_accepted, "GONEDEFF", request_id)
 
-    assert unresolved(world) == []
+    assert unresolved(causeway) == []
 
 
 @pytest.mark.parametrize("later", [False, True], ids=["at once", "later"])
 @pytest.mark.parametrize(("does", "reason"), REASONS.values(), ids=REASONS)
 def test_unknown_outcome_metric_counts_each_unknown_outcome_once(
-    world: World, does: Any, reason: str, later: bool, capsys: pytest.CaptureFixture[str]
+    causeway: Causeway, does: Any, reason: str, later: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    payer: Payer = LaterPayer(world, 2) if later else Payer(world, 2)
+    payer: Payer = LaterPayer(causeway, 2) if later else Payer(causeway, 2)
     payer.bank_does(does)
     payer.side.answers[STATUS] = lambda sent: {"transaction_status": "RCVD"}
 
     payer.pay()
-    carry_on(world)
+    carry_on(causeway)
 
     counted = capsys.readouterr().out.count('"UnknownOutcomes":[')
     assert counted == (1 if reason in ("outcome_unknown", "bad_answer") else 0)
@@ -672,23 +674,23 @@ def test_unknown_outcome_metric_counts_each_unknown_outcome_once(
 
 @pytest.mark.parametrize("later", [False, True], ids=["at once", "later"])
 def test_a_payment_id_of_another_order_leaves_the_outcome_unknown_and_is_counted(
-    world: World, later: bool, capsys: pytest.CaptureFixture[str]
+    causeway: Causeway, later: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    first = Payer(world, 2, "direct")
+    first = Payer(causeway, 2, "direct")
     first.pay()
-    payer: Payer = LaterPayer(world, 2) if later else Payer(world, 2)
+    payer: Payer = LaterPayer(causeway, 2) if later else Payer(causeway, 2)
     payer.request_id = str(uuid.uuid4())
     payer.bank_does(taken(2, "P-1"))
 
     payer.pay()
-    carry_on(world)
+    carry_on(causeway)
 
-    assert [found.payment_id for found in unresolved(world)] == [None]
+    assert [found.payment_id for found in unresolved(causeway)] == [None]
     assert capsys.readouterr().out.count('"UnknownOutcomes":[') == 1
 
 
-def test_second_payment_id_of_an_order_keeps_the_first_payment(world: World) -> None:
-    payer = with_unknown_outcome(world, 1)
+def test_second_payment_id_of_an_order_keeps_the_first_payment(causeway: Causeway) -> None:
+    payer = with_unknown_outcome(causeway, 1)
     payer.bank_does(taken(1, "P-2"))
     assert payer.pay().status == 200
 
@@ -698,73 +700,73 @@ def test_second_payment_id_of_an_order_keeps_the_first_payment(world: World) -> 
     assert payer.status("P-1").body["payment_status"] == 2
 
 
-def test_status_shows_an_unknown_outcome_while_the_bank_is_inactive(world: World) -> None:
-    payer = with_unknown_outcome(world)
-    world.hub.openbanking.banks.change(payer.side.bank.bic, active=False)
+def test_status_shows_an_unknown_outcome_while_the_bank_is_inactive(causeway: Causeway) -> None:
+    payer = with_unknown_outcome(causeway)
+    causeway.hub.openbanking.banks.change(payer.side.bank.bic, active=False)
     try:
-        world.clock.advance(61)
+        causeway.clock.advance(61)
 
         assert payer.status().body["outcome"] == "unknown"
     finally:
-        world.hub.openbanking.banks.change(payer.side.bank.bic, active=True)
+        causeway.hub.openbanking.banks.change(payer.side.bank.bic, active=True)
 
 
-def test_order_waiting_to_be_sent_is_pending(world: World) -> None:
-    payer = LaterPayer(world, 2)
+def test_order_waiting_to_be_sent_is_pending(causeway: Causeway) -> None:
+    payer = LaterPayer(causeway, 2)
     payer.request_id = str(uuid.uuid4())
     payer.order()
 
     assert payer.status_of_order().body == {"request_id": payer.request_id, "outcome": "pending"}
 
 
-def test_event_of_an_accepted_order_has_the_status_of_its_early_report(world: World) -> None:
-    payer = payer_with_id(world, 1)
+def test_event_of_an_accepted_order_has_the_status_of_its_early_report(causeway: Causeway) -> None:
+    payer = payer_with_id(causeway, 1)
     payer.bank_does(TimedOut("late"))
     payer.pay()
     payer.report(4, "P-7")
-    world.wants_events()
+    causeway.wants_events()
 
-    world.hub.openbanking.call(record_accepted, payer.side.bank.bic, payer.request_id or "", "P-7")
+    causeway.hub.openbanking.call(record_accepted, payer.side.bank.bic, payer.request_id or "", "P-7")
 
-    carry_on(world)
-    (sent,) = world.receiver.received
+    carry_on(causeway)
+    (sent,) = causeway.receiver.received
     assert jsontext.loads(sent.body)["data"]["payment_status"] == 4
 
 
-def status_on_callback_page(world: World, payer: Payer) -> StatusResult | None:
-    visit = {"callback_url": world.client.callback_url, "address": "192.0.2.1"}
-    return world.hub.openbanking.call(find_payment_status, payer.side.bank.bic, "P-1", **visit)
+def status_on_callback_page(causeway: Causeway, payer: Payer) -> StatusResult | None:
+    visit = {"callback_url": causeway.client.callback_url, "address": "192.0.2.1"}
+    return causeway.hub.openbanking.call(find_payment_status, payer.side.bank.bic, "P-1", **visit)
 
 
-def test_callback_page_shows_an_unknown_outcome(world: World) -> None:
-    payer = with_unknown_outcome(world, version=1)
-    unknown = status_on_callback_page(world, payer)
+def test_callback_page_shows_an_unknown_outcome(causeway: Causeway) -> None:
+    payer = with_unknown_outcome(causeway, version=1)
+    unknown = status_on_callback_page(causeway, payer)
     payer.report(4)
-    known = status_on_callback_page(world, payer)
+    known = status_on_callback_page(causeway, payer)
 
     assert (unknown and unknown.outcome, known and known.outcome) == ("unknown", None)
 
 
-def test_status_query_of_the_callback_page_resolves_the_outcome(world: World) -> None:
-    payer = with_unknown_outcome(world)
+def test_status_query_of_the_callback_page_resolves_the_outcome(causeway: Causeway) -> None:
+    payer = with_unknown_outcome(causeway)
     payer.side.answers[STATUS] = lambda sent: {"transaction_status": "ACSC"}
 
-    status_on_callback_page(world, payer)
+    status_on_callback_page(causeway, payer)
 
-    assert unresolved(world) == []
+    assert unresolved(causeway) == []
 
 
-def test_an_order_recorded_by_an_earlier_version_is_not_shown(world: World) -> None:
-    request_id, now = str(uuid.uuid4()), world.clock.time()
+def test_an_order_recorded_by_an_earlier_version_is_not_shown(causeway: Causeway) -> None:
+    request_id, now = str(uuid.uuid4()), causeway.clock.time()
     _, key = order_key("BETADEF1", request_id)
     old = {**key, "order_digest": "x", "attempt": "A", "sendings": 1, "expires_at": now + CLAIMED_SECONDS}
-    world.hub.store.put("idempotency", old)
-    payer = Payer(world, 2)
+    causeway.hub.store.put("idempotency", old)
+    payer = Payer(causeway, 2)
     payer.request_id = request_id
 
     assert payer.status_of_order().status == 404
     assert payer.pay().status == 400, "and it stays claimed as long as it was"
-    world.clock.advance(CLAIMED_SECONDS)
-    payer = Payer(world, 2)
+    causeway.clock.advance(CLAIMED_SECONDS)
+    payer = Payer(causeway, 2)
     payer.request_id = request_id
     assert payer.pay().status == 200

@@ -8,10 +8,10 @@ import pytest
 
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.foundation.jsontext import Number
+from tests.causeway import IBAN, Answer
 from tests.log_lines import Lines
 from tests.openbanking.examples import BY_WEBHOOK, Json
 from tests.openbanking.stage import Stage, details_of, told
-from tests.world import IBAN, Answer
 
 ONE = BY_WEBHOOK["/funds_confirmations"]
 TWO = BY_WEBHOOK["/v2_funds_confirmations"]

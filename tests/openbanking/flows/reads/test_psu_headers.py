@@ -10,13 +10,13 @@ import pytest
 from chalicelib.foundation import jsontext
 from chalicelib.openbanking.protocol.psu_context import PSU_HEADERS
 from chalicelib.openbanking.protocol.tpp_calls import REQUEST_ID
+from tests.causeway import Causeway, Sent
 from tests.log_lines import Lines
 from tests.log_traces import TRACE
 from tests.openbanking.deferred_calls import ACCOUNTS, LATER, accepted
 from tests.openbanking.examples import ROWS, Row
 from tests.openbanking.payer import PATHS, SCOPES, WEBHOOKS, order, taken
 from tests.openbanking.stage import Stage
-from tests.world import Sent, World
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 
@@ -42,28 +42,30 @@ def of_psu(sent: Sent) -> dict[str, str]:
 
 
 @EVERY_ROW
-def test_all_ten_psu_headers_reach_the_bank_unchanged_in_immediate_and_deferred_calls(world: World, row: Row) -> None:
-    stage = Stage(world)
+def test_all_ten_psu_headers_reach_the_bank_unchanged_in_immediate_and_deferred_calls(
+    causeway: Causeway, row: Row
+) -> None:
+    stage = Stage(causeway)
     assert {each.name for each in PSU_HEADERS} == ALL.keys()
 
     assert stage.ask(row, headers=SENT).status == 200
     (at_once,) = stage.received(row)
     request_id = accepted(stage.ask(row, headers=SENT | LATER))
     assert stage.received(row) == []
-    world.hub.delivery.worker.attempt(request_id)
+    causeway.hub.delivery.worker.attempt(request_id)
     (later,) = stage.received(row)
 
     assert of_psu(at_once) == of_psu(later) == ALL
 
 
 @EVERY_ROW
-def test_bank_gets_no_psu_headers_unless_the_tpp_sends_them(world: World, row: Row) -> None:
-    stage = Stage(world)
+def test_bank_gets_no_psu_headers_unless_the_tpp_sends_them(causeway: Causeway, row: Row) -> None:
+    stage = Stage(causeway)
 
     stage.ask(row)
     (at_once,) = stage.received(row)
     request_id = accepted(stage.ask(row, headers=LATER))
-    world.hub.delivery.worker.attempt(request_id)
+    causeway.hub.delivery.worker.attempt(request_id)
     (later,) = stage.received(row)
 
     assert of_psu(at_once) == of_psu(later) == {}
@@ -72,11 +74,11 @@ def test_bank_gets_no_psu_headers_unless_the_tpp_sends_them(world: World, row: R
 @EVERY_ROW
 @pytest.mark.parametrize("later", [{}, LATER], ids=["at once", "later"])
 def test_invalid_psu_headers_return_400_with_their_names_before_any_write(
-    world: World, row: Row, later: dict[str, str]
+    causeway: Causeway, row: Row, later: dict[str, str]
 ) -> None:
-    stage, wrong = Stage(world), {"psu-ip-port": "99999", "psu-geo-location": "here"}
+    stage, wrong = Stage(causeway), {"psu-ip-port": "99999", "psu-geo-location": "here"}
     stage.ask(row)
-    before = len(world.recorded())
+    before = len(causeway.recorded())
 
     answer = stage.ask(row, headers=SENT | wrong | later)
 
@@ -86,13 +88,13 @@ def test_invalid_psu_headers_return_400_with_their_names_before_any_write(
     assert not [value for value in wrong.values() if value in answer.text]
     assert "PSU-Accept" not in answer.body["title"]
     assert stage.received(row) == []
-    assert len(world.recorded()) == before
+    assert len(causeway.recorded()) == before
 
 
-def test_repeated_psu_ip_address_returns_400(world: World) -> None:
-    stage, twice = Stage(world), ["192.0.2.7", "192.0.2.8"]
+def test_repeated_psu_ip_address_returns_400(causeway: Causeway) -> None:
+    stage, twice = Stage(causeway), ["192.0.2.7", "192.0.2.8"]
 
-    answer = world.tpp(
+    answer = causeway.tpp(
         "GET",
         "/tpp/accounts",
         bearer=stage.bearer(1),
@@ -105,14 +107,14 @@ def test_repeated_psu_ip_address_returns_400(world: World) -> None:
 
 
 @VERSIONS
-def test_psu_headers_are_not_logged_and_are_stored_encrypted(world: World, version: int, lines: Lines) -> None:
-    stage, row = Stage(world), ACCOUNTS[version]
+def test_psu_headers_are_not_logged_and_are_stored_encrypted(causeway: Causeway, version: int, lines: Lines) -> None:
+    stage, row = Stage(causeway), ACCOUNTS[version]
 
     stage.ask(row, headers=SENT)
     request_id = accepted(stage.ask(row, headers=SENT | LATER))
-    waiting = repr(list(world.hub.store.scan("deliveries")))
-    world.hub.delivery.worker.attempt(request_id)
-    done = repr(list(world.hub.store.scan("deliveries")))
+    waiting = repr(list(causeway.hub.store.scan("deliveries")))
+    causeway.hub.delivery.worker.attempt(request_id)
+    done = repr(list(causeway.hub.store.scan("deliveries")))
 
     told = [value for value in ALL.values() if len(value) > 8]
     assert len(told) >= 6
@@ -123,53 +125,57 @@ def test_psu_headers_are_not_logged_and_are_stored_encrypted(world: World, versi
 # -- deliveries of earlier versions of the service
 
 
-def accepted_before(world: World, version: int, kind: str, topic: str, consent_id: str, body: dict[str, Any]) -> str:
+def accepted_before(
+    causeway: Causeway, version: int, kind: str, topic: str, consent_id: str, body: dict[str, Any]
+) -> str:
     """The id of a delivery as it was recorded when a call had an address only."""
     request_id = str(uuid.uuid4())
-    recorded = world.hub.delivery.outbox.record(
+    recorded = causeway.hub.delivery.outbox.record(
         kind,
         topic,
-        receiver=f"bank#{world.banks[version].bank.bic}",
-        bic=world.banks[version].bank.bic,
-        client_id=world.client.client_id,
+        receiver=f"bank#{causeway.banks[version].bank.bic}",
+        bic=causeway.banks[version].bank.bic,
+        client_id=causeway.client.client_id,
         consent_id=consent_id,
         body=jsontext.dumps(body),
         request_id=request_id,
     )
-    TRACE.add_order(world.banks[version].bank.bic, request_id)
-    world.hub.store.transact(recorded.operations)
+    TRACE.add_order(causeway.banks[version].bank.bic, request_id)
+    causeway.hub.store.transact(recorded.operations)
     assert len(recorded.delivery_ids[0]) <= REQUEST_ID
     return recorded.delivery_ids[0]
 
 
 @VERSIONS
 @pytest.mark.parametrize("address", ["192.0.2.7", None])
-def test_deferred_call_of_an_earlier_version_reaches_the_bank(world: World, version: int, address: str | None) -> None:
-    row, tokens = ACCOUNTS[version], world.tokens(version)
-    world.banks[version].answers[row.webhook] = lambda sent: row.answer
+def test_deferred_call_of_an_earlier_version_reaches_the_bank(
+    causeway: Causeway, version: int, address: str | None
+) -> None:
+    row, tokens = ACCOUNTS[version], causeway.tokens(version)
+    causeway.banks[version].answers[row.webhook] = lambda sent: row.answer
     body: dict[str, Any] = {"request": {}, "psu_address": address}
 
-    request_id = accepted_before(world, version, "relay", row.call, tokens["consent_id"], body)
-    world.hub.delivery.worker.attempt(request_id)
+    request_id = accepted_before(causeway, version, "relay", row.call, tokens["consent_id"], body)
+    causeway.hub.delivery.worker.attempt(request_id)
 
-    (sent,) = world.banks[version].received
+    (sent,) = causeway.banks[version].received
     assert sent.headers.get("PSU-IP-Address") == address
-    assert world.delivery(request_id).state == "delivered"
+    assert causeway.delivery(request_id).state == "delivered"
 
 
 @VERSIONS
-def test_deferred_payment_of_an_earlier_version_reaches_the_bank(world: World, version: int) -> None:
-    tokens = world.tokens(version, scopes=SCOPES[version])
-    world.banks[version].answers[WEBHOOKS[version, "single"]] = lambda sent: taken(version)
-    (access,) = [item for item in world.hub.store.scan("consents") if item["part"].startswith("access#")]
-    request = order(world, version, "single", payment_scheme="SCT")
+def test_deferred_payment_of_an_earlier_version_reaches_the_bank(causeway: Causeway, version: int) -> None:
+    tokens = causeway.tokens(version, scopes=SCOPES[version])
+    causeway.banks[version].answers[WEBHOOKS[version, "single"]] = lambda sent: taken(version)
+    (access,) = [item for item in causeway.hub.store.scan("consents") if item["part"].startswith("access#")]
+    request = order(causeway, version, "single", payment_scheme="SCT")
     body = {"request": request, "version": version, "attempt": "A-1", "bearer": access["part"]}
 
     request_id = accepted_before(
-        world, version, "payment", PATHS["single"], tokens["consent_id"], body | {"psu_address": "192.0.2.7"}
+        causeway, version, "payment", PATHS["single"], tokens["consent_id"], body | {"psu_address": "192.0.2.7"}
     )
-    world.hub.delivery.worker.attempt(request_id)
+    causeway.hub.delivery.worker.attempt(request_id)
 
-    (sent,) = world.banks[version].received
+    (sent,) = causeway.banks[version].received
     assert sent.headers["PSU-IP-Address"] == "192.0.2.7"
-    assert world.delivery(request_id).state == "delivered"
+    assert causeway.delivery(request_id).state == "delivered"

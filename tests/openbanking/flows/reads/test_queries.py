@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from chalicelib.foundation.jsontext import loads
+from tests.causeway import IBAN
 from tests.openbanking.examples import BY_WEBHOOK, OTHER_IBAN
 from tests.openbanking.stage import Stage, error_of
-from tests.world import IBAN
 
 PAGES = [
     ("/account_payments", "account_id=A-1", {"record_count": 100, "current_page": 1}),

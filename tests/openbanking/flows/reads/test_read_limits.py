@@ -9,11 +9,11 @@ import pytest
 
 from chalicelib.bootstrap import PLANS
 from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, Reply, TimedOut
+from tests.causeway import IBAN, Answer, Causeway
 from tests.log_lines import Lines
 from tests.openbanking.circuits import opened
 from tests.openbanking.deferred_calls import LATER, Died, accepted, dies, looked_up
 from tests.openbanking.unattended import ATTENDED, LIMIT, Reader, limit_reads
-from tests.world import IBAN, Answer, World
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 READS: dict[int, dict[str, dict[str, Any]]] = {
@@ -40,10 +40,10 @@ DAY = 24 * 3600
 
 
 @pytest.fixture
-def reader(world: World) -> Reader:
+def reader(causeway: Causeway) -> Reader:
     """A TPP at a version 2 bank with a limit."""
-    limit_reads(world)
-    return Reader(world)
+    limit_reads(causeway)
+    return Reader(causeway)
 
 
 def exceeded(answer: Answer) -> bool:
@@ -54,9 +54,9 @@ def exceeded(answer: Answer) -> bool:
 
 
 @EVERY_READ
-def test_fifth_unattended_read_of_a_day_returns_429_until_midnight(world: World, version: int, call: str) -> None:
-    limit_reads(world, version)
-    reader, query = Reader(world, version), READS[version][call]
+def test_fifth_unattended_read_of_a_day_returns_429_until_midnight(causeway: Causeway, version: int, call: str) -> None:
+    limit_reads(causeway, version)
+    reader, query = Reader(causeway, version), READS[version][call]
     reader.use_up(call, **query)
 
     answer = reader.read(call, **query)
@@ -69,8 +69,8 @@ def test_fifth_unattended_read_of_a_day_returns_429_until_midnight(world: World,
 
 
 @EVERY_READ
-def test_bank_without_a_read_limit_counts_no_reads(world: World, version: int, call: str) -> None:
-    reader, query = Reader(world, version), READS[version][call]
+def test_bank_without_a_read_limit_counts_no_reads(causeway: Causeway, version: int, call: str) -> None:
+    reader, query = Reader(causeway, version), READS[version][call]
 
     reader.use_up(call, LIMIT + 2, **query)
 
@@ -78,9 +78,9 @@ def test_bank_without_a_read_limit_counts_no_reads(world: World, version: int, c
 
 
 @EVERY_READ
-def test_attended_reads_are_never_counted(world: World, version: int, call: str) -> None:
-    limit_reads(world, version, 1)
-    reader, query = Reader(world, version), READS[version][call]
+def test_attended_reads_are_never_counted(causeway: Causeway, version: int, call: str) -> None:
+    limit_reads(causeway, version, 1)
+    reader, query = Reader(causeway, version), READS[version][call]
     for _ in range(3):
         assert reader.read(call, ATTENDED, **query).status == 200
     assert reader.items() == []
@@ -108,41 +108,41 @@ def test_each_call_and_each_account_has_its_own_count(reader: Reader) -> None:
     assert reader.read("account", account_id="r3").status == 200
 
 
-def test_each_consent_has_its_own_count(world: World, reader: Reader) -> None:
+def test_each_consent_has_its_own_count(causeway: Causeway, reader: Reader) -> None:
     reader.use_up()
-    other = Reader(world)
+    other = Reader(causeway)
 
     assert other.read().status == 200
     assert exceeded(reader.read())
 
 
-def test_read_counts_restart_at_midnight_utc(world: World, reader: Reader) -> None:
+def test_read_counts_restart_at_midnight_utc(causeway: Causeway, reader: Reader) -> None:
     reader.use_up()
-    world.clock.advance(15 * 3600 - 1)
+    causeway.clock.advance(15 * 3600 - 1)
     reader.refresh()
 
     answer = reader.read()
     assert exceeded(answer)
     assert answer.headers["retry-after"] == "1"
 
-    world.clock.advance(1)
+    causeway.clock.advance(1)
     reader.use_up()
     answer = reader.read()
     assert exceeded(answer)
     assert answer.headers["retry-after"] == str(DAY)
 
 
-def test_read_counts_expire_after_two_days(world: World, reader: Reader) -> None:
+def test_read_counts_expire_after_two_days(causeway: Causeway, reader: Reader) -> None:
     reader.use_up(times=1)
 
     (item,) = reader.items()
     assert item["part"].startswith("reads#2026-03-02#accounts#")
-    assert item["expires_at"] == world.clock.time() + 2 * DAY
+    assert item["expires_at"] == causeway.clock.time() + 2 * DAY
 
 
-def test_read_by_iban_and_account_id_counts_for_both(world: World) -> None:
-    limit_reads(world, 1)
-    reader = Reader(world, 1)
+def test_read_by_iban_and_account_id_counts_for_both(causeway: Causeway) -> None:
+    limit_reads(causeway, 1)
+    reader = Reader(causeway, 1)
     reader.use_up("account", 2, iban=IBAN, account_id="77")
     reader.use_up("account", 2, iban=IBAN)
     assert exceeded(reader.read("account", iban=IBAN))
@@ -153,9 +153,9 @@ def test_read_by_iban_and_account_id_counts_for_both(world: World) -> None:
     assert exceeded(reader.read("account", account_id="77"))
 
 
-def test_all_spellings_of_an_iban_share_one_count(world: World) -> None:
-    limit_reads(world, 1)
-    reader = Reader(world, 1)
+def test_all_spellings_of_an_iban_share_one_count(causeway: Causeway) -> None:
+    limit_reads(causeway, 1)
+    reader = Reader(causeway, 1)
     reader.use_up("account", iban=IBAN)
 
     assert exceeded(reader.read("account", iban=IBAN.lower()))
@@ -169,10 +169,10 @@ def test_all_spellings_of_an_iban_share_one_count(world: World) -> None:
     ],
 )
 def test_later_pages_are_not_counted(
-    world: World, version: int, call: str, first: Mapping[str, Any], later: Mapping[str, Any]
+    causeway: Causeway, version: int, call: str, first: Mapping[str, Any], later: Mapping[str, Any]
 ) -> None:
-    limit_reads(world, version, 1)
-    reader, query = Reader(world, version), READS[version][call]
+    limit_reads(causeway, version, 1)
+    reader, query = Reader(causeway, version), READS[version][call]
     reader.use_up(call, 1, **query, **first)
 
     reader.use_up(call, 3, **query, **later)
@@ -184,12 +184,12 @@ def test_later_pages_are_not_counted(
 
 
 @VERSIONS
-def test_funds_confirmations_are_not_counted(world: World, version: int) -> None:
-    limit_reads(world, version, 1)
-    reader = Reader(world, version)
+def test_funds_confirmations_are_not_counted(causeway: Causeway, version: int) -> None:
+    limit_reads(causeway, version, 1)
+    reader = Reader(causeway, version)
 
     for _ in range(3):
-        assert world.tpp("POST", "/tpp/funds_confirmations", FUNDS, bearer=reader.bearer).status == 200
+        assert causeway.tpp("POST", "/tpp/funds_confirmations", FUNDS, bearer=reader.bearer).status == 200
 
     assert reader.items() == []
 
@@ -214,14 +214,14 @@ def test_read_refused_for_another_reason_is_not_counted(
 # -- the operator
 
 
-def test_limit_change_by_the_operator_takes_effect_within_a_minute(world: World) -> None:
-    reader, bic = Reader(world), world.banks[2].bank.bic
-    banks = world.another_process().openbanking.banks
+def test_limit_change_by_the_operator_takes_effect_within_a_minute(causeway: Causeway) -> None:
+    reader, bic = Reader(causeway), causeway.banks[2].bank.bic
+    banks = causeway.another_process().openbanking.banks
     reader.use_up()
     try:
         for limit, passes in ((2, 2), (4, 2), (3, 0), (5, 1), (0, 6)):
             banks.change(bic, unattended_reads=limit)
-            world.clock.advance(60)
+            causeway.clock.advance(60)
             reader.use_up(times=passes)
             assert limit == 0 or exceeded(reader.read())
     finally:
@@ -235,7 +235,7 @@ def test_limit_change_by_the_operator_takes_effect_within_a_minute(world: World)
 def test_read_that_never_reached_its_bank_releases_its_count(reader: Reader, failure: NotReached) -> None:
     reader.bank_gives("/v2_accounts", failure)
     for _ in range(LIMIT + 1):
-        reader.world.hub.openbanking.bank_client.breaker.record_success("BETADEF1")
+        reader.causeway.hub.openbanking.bank_client.breaker.record_success("BETADEF1")
         assert reader.read().status == 502
 
     assert reader.counted() == 0
@@ -261,8 +261,8 @@ def test_a_read_that_may_have_reached_its_bank_stays_counted(reader: Reader, fai
     assert reader.counted() == 1
 
 
-def test_read_at_a_paused_bank_is_not_counted(world: World, reader: Reader) -> None:
-    opened(world, 2)
+def test_read_at_a_paused_bank_is_not_counted(causeway: Causeway, reader: Reader) -> None:
+    opened(causeway, 2)
 
     answer = reader.read()
 
@@ -271,8 +271,8 @@ def test_read_at_a_paused_bank_is_not_counted(world: World, reader: Reader) -> N
     assert reader.calls == 0
 
 
-def test_read_at_a_bank_paused_during_the_request_is_not_counted(world: World, reader: Reader) -> None:
-    with world.meanwhile("update", lambda: opened(world, 2)):
+def test_read_at_a_bank_paused_during_the_request_is_not_counted(causeway: Causeway, reader: Reader) -> None:
+    with causeway.meanwhile("update", lambda: opened(causeway, 2)):
         assert reader.read().status == 502
 
     assert (reader.counted(), reader.calls) == (0, 0)
@@ -281,7 +281,7 @@ def test_read_at_a_bank_paused_during_the_request_is_not_counted(world: World, r
 def test_failed_release_keeps_the_count_and_is_logged(reader: Reader, lines: Lines) -> None:
     reader.bank_gives("/v2_accounts", GONE)
 
-    with reader.world.storage_gone("transact"):
+    with reader.causeway.storage_gone("transact"):
         answer = reader.read()
 
     assert (answer.status, answer.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")
@@ -293,25 +293,25 @@ def test_failed_release_keeps_the_count_and_is_logged(reader: Reader, lines: Lin
 # -- storage that fails
 
 
-def test_read_with_a_lost_storage_response_is_counted_once(world: World, reader: Reader) -> None:
-    with world.answer_lost("update", applied=True):
+def test_read_with_a_lost_storage_response_is_counted_once(causeway: Causeway, reader: Reader) -> None:
+    with causeway.answer_lost("update", applied=True):
         assert reader.read().status == 200
 
     assert (reader.counted(), reader.calls) == (1, 1)
 
 
-def test_last_allowed_read_passes_after_a_lost_storage_response(world: World, reader: Reader) -> None:
+def test_last_allowed_read_passes_after_a_lost_storage_response(causeway: Causeway, reader: Reader) -> None:
     reader.use_up(times=LIMIT - 1)
 
-    with world.answer_lost("update", applied=True):
+    with causeway.answer_lost("update", applied=True):
         assert reader.read().status == 200
 
     assert exceeded(reader.read())
     assert (reader.counted(), reader.calls) == (LIMIT, LIMIT)
 
 
-def test_read_that_cannot_be_counted_returns_500_and_is_not_sent(world: World, reader: Reader) -> None:
-    with world.storage_gone("update"), world.storage_gone("transact"):
+def test_read_that_cannot_be_counted_returns_500_and_is_not_sent(causeway: Causeway, reader: Reader) -> None:
+    with causeway.storage_gone("update"), causeway.storage_gone("transact"):
         answer = reader.read()
 
     assert (answer.status, answer.body["code"]) == (500, "INTERNAL_SERVER_ERROR")
@@ -319,8 +319,8 @@ def test_read_that_cannot_be_counted_returns_500_and_is_not_sent(world: World, r
     assert (reader.counted(), reader.calls) == (0, 0)
 
 
-def test_read_with_an_unconfirmed_count_returns_500_and_releases_the_count(world: World, reader: Reader) -> None:
-    with world.answer_lost("update", applied=True), world.answer_lost("transact", applied=True):
+def test_read_with_an_unconfirmed_count_returns_500_and_releases_the_count(causeway: Causeway, reader: Reader) -> None:
+    with causeway.answer_lost("update", applied=True), causeway.answer_lost("transact", applied=True):
         assert reader.read().status == 500
 
     assert (reader.counted(), reader.calls) == (0, 0)
@@ -329,42 +329,46 @@ def test_read_with_an_unconfirmed_count_returns_500_and_releases_the_count(world
 # -- calls that are answered later
 
 
-def finish(world: World, request_id: str) -> None:
+def finish(causeway: Causeway, request_id: str) -> None:
     """Attempt a call whenever it is due, until it is over."""
-    while (due_at := world.delivery(request_id).due_at) is not None:
-        world.clock.advance(max(0, due_at - world.clock.time()))
-        world.hub.delivery.worker.attempt(request_id)
+    while (due_at := causeway.delivery(request_id).due_at) is not None:
+        causeway.clock.advance(max(0, due_at - causeway.clock.time()))
+        causeway.hub.delivery.worker.attempt(request_id)
 
 
 @EVERY_READ
-def test_deferred_read_counts_on_acceptance_and_the_fifth_returns_429(world: World, version: int, call: str) -> None:
-    limit_reads(world, version)
-    reader, query = Reader(world, version), READS[version][call]
+def test_deferred_read_counts_on_acceptance_and_the_fifth_returns_429(
+    causeway: Causeway, version: int, call: str
+) -> None:
+    limit_reads(causeway, version)
+    reader, query = Reader(causeway, version), READS[version][call]
     ids = [accepted(reader.read(call, LATER, **query)) for _ in range(LIMIT)]
 
     answer = reader.read(call, LATER, **query)
 
     assert exceeded(answer)
     assert answer.headers["retry-after"] == str(15 * 3600)
-    assert len(world.recorded("relay")) == LIMIT
+    assert len(causeway.recorded("relay")) == LIMIT
     for request_id in ids:
-        world.hub.delivery.worker.attempt(request_id)
-        assert looked_up(world, request_id, reader.bearer).body["state"] == "done"
+        causeway.hub.delivery.worker.attempt(request_id)
+        assert looked_up(causeway, request_id, reader.bearer).body["state"] == "done"
     assert (reader.counted(), reader.calls) == (LIMIT, LIMIT)
 
 
-def test_deferred_read_with_a_lost_storage_response_is_accepted_and_counted_once(world: World, reader: Reader) -> None:
-    with world.answer_lost("transact", applied=True):
+def test_deferred_read_with_a_lost_storage_response_is_accepted_and_counted_once(
+    causeway: Causeway, reader: Reader
+) -> None:
+    with causeway.answer_lost("transact", applied=True):
         accepted(reader.read(headers=LATER))
 
-    assert reader.counted() == len(world.recorded("relay")) == 1
+    assert reader.counted() == len(causeway.recorded("relay")) == 1
 
 
-def test_deferred_read_that_was_not_written_returns_500_and_is_not_counted(world: World, reader: Reader) -> None:
-    with world.answer_lost("transact", applied=False):
+def test_deferred_read_that_was_not_written_returns_500_and_is_not_counted(causeway: Causeway, reader: Reader) -> None:
+    with causeway.answer_lost("transact", applied=False):
         assert reader.read(headers=LATER).status == 500
 
-    assert reader.counted() == len(world.recorded("relay")) == 0
+    assert reader.counted() == len(causeway.recorded("relay")) == 0
 
 
 def test_immediate_and_deferred_reads_share_one_limit(reader: Reader) -> None:
@@ -382,66 +386,68 @@ def test_an_attended_deferred_read_is_not_counted(reader: Reader) -> None:
     assert reader.items() == []
 
 
-def test_retried_deferred_read_is_counted_once(world: World, reader: Reader) -> None:
+def test_retried_deferred_read_is_counted_once(causeway: Causeway, reader: Reader) -> None:
     reader.bank_gives("/v2_accounts", Reply(503, b"", {}, 0.01))
     request_id = accepted(reader.read(headers=LATER))
 
-    finish(world, request_id)
+    finish(causeway, request_id)
 
     assert reader.calls > 5
     assert reader.counted() == 1
-    assert world.delivery(request_id).state == "failed"
+    assert causeway.delivery(request_id).state == "failed"
 
 
-def test_deferred_read_releases_its_count_if_no_attempt_reached_the_bank(world: World, reader: Reader) -> None:
+def test_deferred_read_releases_its_count_if_no_attempt_reached_the_bank(causeway: Causeway, reader: Reader) -> None:
     reader.bank_gives("/v2_accounts", GONE)
     request_id = accepted(reader.read(headers=LATER))
-    world.hub.delivery.worker.attempt(request_id)
+    causeway.hub.delivery.worker.attempt(request_id)
     assert reader.counted() == 1
 
-    finish(world, request_id)
+    finish(causeway, request_id)
 
-    assert world.delivery(request_id).state == "failed"
+    assert causeway.delivery(request_id).state == "failed"
     assert reader.counted() == 0
 
 
-def test_deferred_read_stays_counted_if_one_attempt_may_have_reached_the_bank(world: World, reader: Reader) -> None:
+def test_deferred_read_stays_counted_if_one_attempt_may_have_reached_the_bank(
+    causeway: Causeway, reader: Reader
+) -> None:
     reader.bank_gives("/v2_accounts", TimedOut("no answer came in time"))
     request_id = accepted(reader.read(headers=LATER))
-    world.hub.delivery.worker.attempt(request_id)
+    causeway.hub.delivery.worker.attempt(request_id)
     reader.bank_gives("/v2_accounts", GONE)
 
-    finish(world, request_id)
+    finish(causeway, request_id)
 
-    assert world.delivery(request_id).state == "failed"
+    assert causeway.delivery(request_id).state == "failed"
     assert reader.counted() == 1
 
 
-def test_expired_deferred_read_without_an_attempt_releases_its_count(world: World, reader: Reader) -> None:
+def test_expired_deferred_read_without_an_attempt_releases_its_count(causeway: Causeway, reader: Reader) -> None:
     request_id = accepted(reader.read(headers=LATER))
-    world.clock.advance(PLANS["relay"].lasts + 1)
+    causeway.clock.advance(PLANS["relay"].lasts + 1)
 
-    world.hub.delivery.worker.attempt(request_id)
+    causeway.hub.delivery.worker.attempt(request_id)
 
-    assert world.delivery(request_id).state == "failed"
+    assert causeway.delivery(request_id).state == "failed"
     assert (reader.counted(), reader.calls) == (0, 0)
 
 
-def test_a_deferred_read_whose_worker_died_stays_counted(world: World, reader: Reader) -> None:
+def test_a_deferred_read_whose_worker_died_stays_counted(causeway: Causeway, reader: Reader) -> None:
     request_id = accepted(reader.read(headers=LATER))
     reader.side.answers["/v2_accounts"] = dies
     with pytest.raises(Died):
-        world.hub.delivery.worker.attempt(request_id)
-    world.clock.advance(PLANS["relay"].lasts + 1)
+        causeway.hub.delivery.worker.attempt(request_id)
+    causeway.clock.advance(PLANS["relay"].lasts + 1)
 
-    finish(world, request_id)
+    finish(causeway, request_id)
 
-    assert world.delivery(request_id).state == "failed"
+    assert causeway.delivery(request_id).state == "failed"
     assert reader.counted() == 1
 
 
 def test_deferred_read_that_fails_with_a_defect_stays_counted(
-    world: World, reader: Reader, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object) -> Any:
         raise RuntimeError("a defect")
@@ -449,34 +455,36 @@ def test_deferred_read_that_fails_with_a_defect_stays_counted(
     request_id = accepted(reader.read(headers=LATER))
     monkeypatch.setattr("chalicelib.openbanking.flows.reads.relay.withhold_unapproved", broken)
 
-    finish(world, request_id)
+    finish(causeway, request_id)
 
-    assert world.delivery(request_id).state == "failed"
+    assert causeway.delivery(request_id).state == "failed"
     assert reader.counted() == 1
 
 
-def test_deferred_read_of_a_revoked_consent_releases_its_count(world: World, reader: Reader) -> None:
+def test_deferred_read_of_a_revoked_consent_releases_its_count(causeway: Causeway, reader: Reader) -> None:
     request_id = accepted(reader.read(headers=LATER))
-    world.tpp("POST", "/tpp/token/revoke", {"token": reader.bearer})
+    causeway.tpp("POST", "/tpp/token/revoke", {"token": reader.bearer})
 
-    world.hub.delivery.worker.attempt(request_id)
+    causeway.hub.delivery.worker.attempt(request_id)
 
-    assert world.delivery(request_id).state == "failed"
+    assert causeway.delivery(request_id).state == "failed"
     assert (reader.counted(), reader.calls) == (0, 0)
 
 
-def test_deferred_read_released_after_midnight_keeps_the_counts_of_the_new_day(world: World, reader: Reader) -> None:
-    world.clock.advance(15 * 3600 - 10)
+def test_deferred_read_released_after_midnight_keeps_the_counts_of_the_new_day(
+    causeway: Causeway, reader: Reader
+) -> None:
+    causeway.clock.advance(15 * 3600 - 10)
     reader.refresh()
     reader.bank_gives("/v2_accounts", GONE)
     request_id = accepted(reader.read(headers=LATER))
-    world.clock.advance(10)
+    causeway.clock.advance(10)
     reader.bank_gives("/v2_accounts", {"accounts": []})
     reader.use_up()
     reader.bank_gives("/v2_accounts", GONE)
 
-    finish(world, request_id)
+    finish(causeway, request_id)
 
     assert reader.counted() == LIMIT
-    world.hub.openbanking.bank_client.breaker.record_success("BETADEF1")
+    causeway.hub.openbanking.bank_client.breaker.record_success("BETADEF1")
     assert exceeded(reader.read())

@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, Reply, ResponseTooLarge, TimedOut
-from tests.world import IBAN, Answer, World, always
+from tests.causeway import IBAN, Answer, Causeway, always
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 ACCOUNT: dict[int, dict[str, Any]] = {
@@ -23,21 +23,21 @@ def good(version: int, **members: Any) -> dict[str, Any]:
     return ({"status": "success"} if version == 1 else {}) | members
 
 
-def accounts(world: World, version: int, answer: Any, **headers: str) -> Answer:
+def accounts(causeway: Causeway, version: int, answer: Any, **headers: str) -> Answer:
     """``GET /tpp/accounts`` at a bank that gives ``answer``."""
-    world.banks[version].answers[PATH[version]] = lambda sent: answer
-    return world.tpp("GET", "/tpp/accounts", bearer=world.tokens(version)["access_token"], headers=headers)
+    causeway.banks[version].answers[PATH[version]] = lambda sent: answer
+    return causeway.tpp("GET", "/tpp/accounts", bearer=causeway.tokens(version)["access_token"], headers=headers)
 
 
 @VERSIONS
-def test_numbers_of_a_bank_response_reach_the_tpp_unchanged(world: World, version: int) -> None:
+def test_numbers_of_a_bank_response_reach_the_tpp_unchanged(causeway: Causeway, version: int) -> None:
     raw = b'{"status":"success","accounts":[%s],"balance":0.10,"huge":12345678901234567890.5}' % (
         b'{"id":1,"name":"Main","iban":"GB33BUKB20201555555555","currency":"GBP","extra":1.50}'
         if version == 1
         else b'{"resource_id":"r1","currency":"EUR","extra":1.50}'
     )
 
-    answer = accounts(world, version, Reply(200, raw, {}, 0.02))
+    answer = accounts(causeway, version, Reply(200, raw, {}, 0.02))
 
     assert answer.status == 200
     assert '"extra":1.50' in answer.text
@@ -47,59 +47,59 @@ def test_numbers_of_a_bank_response_reach_the_tpp_unchanged(world: World, versio
 
 
 @VERSIONS
-def test_bank_call_has_all_headers_and_a_signature_over_its_body(world: World, version: int) -> None:
+def test_bank_call_has_all_headers_and_a_signature_over_its_body(causeway: Causeway, version: int) -> None:
     request_id = "0f8fad5b-d9cb-469f-a165-70867728950e"
-    consented = world.approve(version)
-    tokens = world.tpp("POST", "/tpp/token", {"code": consented.query["code"]}).body
-    world.banks[version].answers[PATH[version]] = lambda sent: good(version, accounts=[ACCOUNT[version]])
+    consented = causeway.approve(version)
+    tokens = causeway.tpp("POST", "/tpp/token", {"code": consented.query["code"]}).body
+    causeway.banks[version].answers[PATH[version]] = lambda sent: good(version, accounts=[ACCOUNT[version]])
 
-    world.tpp(
+    causeway.tpp(
         "GET",
         "/tpp/accounts",
         bearer=tokens["access_token"],
         headers={"x-request-id": request_id, "psu-ip-address": "2001:db8::1"},
     )
 
-    sent = world.banks[version].received[0]
+    sent = causeway.banks[version].received[0]
     assert sent.body == b"{}"
-    assert sent.headers["X-Api-Key"] == world.banks[version].api_key
+    assert sent.headers["X-Api-Key"] == causeway.banks[version].api_key
     assert sent.headers["X-Auth-Token"] == consented.bank_token
     assert sent.headers["X-Request-Id"] == request_id
     assert sent.headers["PSU-IP-Address"] == "2001:db8::1"
     assert sent.headers["Content-Type"] == "application/json"
-    assert signatures.verify(world.hub.keyring.public_keys(), sent.body, sent.headers["X-Signature"])
+    assert signatures.verify(causeway.hub.keyring.public_keys(), sent.body, sent.headers["X-Signature"])
 
 
 @VERSIONS
-def test_server_timing_header_separates_bank_and_hub_durations(world: World, version: int) -> None:
-    answer = accounts(world, version, good(version, accounts=[]))
+def test_server_timing_header_separates_bank_and_hub_durations(causeway: Causeway, version: int) -> None:
+    answer = accounts(causeway, version, good(version, accounts=[]))
 
     assert answer.headers["server-timing"] == "bank;dur=10.0, hub;dur=0.0"
 
 
-def test_version_1_account_query_accepts_iban_or_account_id(world: World) -> None:
-    bank = world.banks[1]
+def test_version_1_account_query_accepts_iban_or_account_id(causeway: Causeway) -> None:
+    bank = causeway.banks[1]
     bank.answers[ONE[1]] = lambda sent: good(1, account=ACCOUNT[1])
-    bearer = world.tokens(1)["access_token"]
+    bearer = causeway.tokens(1)["access_token"]
 
-    assert world.tpp("GET", f"/tpp/account?iban={IBAN}", bearer=bearer).body == {"account": ACCOUNT[1]}
-    assert world.tpp("GET", "/tpp/account?account_id=77", bearer=bearer).status == 200
+    assert causeway.tpp("GET", f"/tpp/account?iban={IBAN}", bearer=bearer).body == {"account": ACCOUNT[1]}
+    assert causeway.tpp("GET", "/tpp/account?account_id=77", bearer=bearer).status == 200
     assert [sent.body for sent in bank.received] == [b'{"iban":"GB33BUKB20201555555555"}', b'{"account_id":"77"}']
 
 
 @pytest.mark.parametrize("account", [ACCOUNT[2], [ACCOUNT[2]]])
-def test_version_2_account_as_an_object_or_a_list_of_one_returns_an_object(world: World, account: Any) -> None:
-    world.banks[2].answers[ONE[2]] = lambda sent: good(2, account=account)
+def test_version_2_account_as_an_object_or_a_list_of_one_returns_an_object(causeway: Causeway, account: Any) -> None:
+    causeway.banks[2].answers[ONE[2]] = lambda sent: good(2, account=account)
 
-    answer = world.tpp("GET", "/tpp/account?account_id=r1", bearer=world.tokens(2)["access_token"])
+    answer = causeway.tpp("GET", "/tpp/account?account_id=r1", bearer=causeway.tokens(2)["access_token"])
 
     assert answer.body == {"account": ACCOUNT[2]}
 
 
-def test_known_version_2_members_in_camel_case_return_in_snake_case(world: World) -> None:
+def test_known_version_2_members_in_camel_case_return_in_snake_case(causeway: Causeway) -> None:
     camel = {"resourceId": "r1", "currency": "EUR", "accountNumber": "12345678", "ownDetail": {"innerValue": 1}}
 
-    body = accounts(world, 2, good(2, accounts=[camel])).body
+    body = accounts(causeway, 2, good(2, accounts=[camel])).body
 
     assert body["accounts"] == [
         {"resource_id": "r1", "currency": "EUR", "account_number": "12345678", "ownDetail": {"innerValue": 1}}
@@ -121,31 +121,31 @@ def test_known_version_2_members_in_camel_case_return_in_snake_case(world: World
         (2, "iban=GB33BUKB20201555555555"),
     ],
 )
-def test_query_invalid_for_the_bank_version_returns_400(world: World, version: int, query: str) -> None:
-    answer = world.tpp("GET", f"/tpp/account?{query}", bearer=world.tokens(version)["access_token"])
+def test_query_invalid_for_the_bank_version_returns_400(causeway: Causeway, version: int, query: str) -> None:
+    answer = causeway.tpp("GET", f"/tpp/account?{query}", bearer=causeway.tokens(version)["access_token"])
 
     assert (answer.status, answer.body["code"]) == (400, "PARAMETER_NOT_CONSISTENT")
-    assert world.banks[version].received == []
+    assert causeway.banks[version].received == []
 
 
 @VERSIONS
-def test_call_outside_the_scopes_returns_403(world: World, version: int) -> None:
+def test_call_outside_the_scopes_returns_403(causeway: Causeway, version: int) -> None:
     scope = "account.balance" if version == 1 else "accounts.balances"
-    bearer = world.tokens(version, scopes=[scope])["access_token"]
+    bearer = causeway.tokens(version, scopes=[scope])["access_token"]
 
-    answer = world.tpp("GET", "/tpp/accounts", bearer=bearer)
-
-    assert (answer.status, answer.body["code"]) == (403, "SERVICE_BLOCKED")
-    assert world.banks[version].received == []
-
-
-def test_account_not_approved_by_the_psu_returns_403(world: World) -> None:
-    bearer = world.tokens(1)["access_token"]
-
-    answer = world.tpp("GET", "/tpp/account?iban=DE89370400440532013000", bearer=bearer)
+    answer = causeway.tpp("GET", "/tpp/accounts", bearer=bearer)
 
     assert (answer.status, answer.body["code"]) == (403, "SERVICE_BLOCKED")
-    assert world.banks[1].received == []
+    assert causeway.banks[version].received == []
+
+
+def test_account_not_approved_by_the_psu_returns_403(causeway: Causeway) -> None:
+    bearer = causeway.tokens(1)["access_token"]
+
+    answer = causeway.tpp("GET", "/tpp/account?iban=DE89370400440532013000", bearer=bearer)
+
+    assert (answer.status, answer.body["code"]) == (403, "SERVICE_BLOCKED")
+    assert causeway.banks[1].received == []
 
 
 @pytest.mark.parametrize(
@@ -162,12 +162,12 @@ def test_account_not_approved_by_the_psu_returns_403(world: World) -> None:
     ],
 )
 def test_call_with_invalid_credentials_or_headers_is_rejected(
-    world: World, headers: dict[str, str], status: int, code: str
+    causeway: Causeway, headers: dict[str, str], status: int, code: str
 ) -> None:
-    answer = world.tpp("GET", "/tpp/accounts", bearer=world.tokens(1)["access_token"], headers=headers)
+    answer = causeway.tpp("GET", "/tpp/accounts", bearer=causeway.tokens(1)["access_token"], headers=headers)
 
     assert (answer.status, answer.body["code"]) == (status, code)
-    assert world.banks[1].received == []
+    assert causeway.banks[1].received == []
     if code == "AUTHENTICATION_REQUIRED" and "x-api-key" not in headers:
         assert answer.headers["www-authenticate"].startswith("Bearer")
 
@@ -195,51 +195,51 @@ ORDER: dict[str, tuple[str, dict[str, str], tuple[int, str]]] = {
 @VERSIONS
 @pytest.mark.parametrize(("query", "headers", "refused"), ORDER.values(), ids=ORDER)
 def test_checks_of_a_call_run_in_a_fixed_order(
-    world: World, version: int, query: str, headers: dict[str, str], refused: tuple[int, str]
+    causeway: Causeway, version: int, query: str, headers: dict[str, str], refused: tuple[int, str]
 ) -> None:
     scope = "payment.init" if version == 1 else "payments.single"
-    bearer = world.tokens(version, scopes=[scope])["access_token"]
+    bearer = causeway.tokens(version, scopes=[scope])["access_token"]
 
     for path in ("/tpp/accounts", "/tpp/account"):
-        answer = world.tpp("GET", f"{path}?{query}", bearer=bearer, headers=headers)
+        answer = causeway.tpp("GET", f"{path}?{query}", bearer=bearer, headers=headers)
 
         assert (answer.status, answer.body["code"]) == refused
 
 
 @pytest.mark.parametrize("query", ["a=1&a=1", "colour=red"])
-def test_parameter_check_precedes_the_account_check(world: World, query: str) -> None:
-    bearer = world.tokens(1)["access_token"]
+def test_parameter_check_precedes_the_account_check(causeway: Causeway, query: str) -> None:
+    bearer = causeway.tokens(1)["access_token"]
 
-    answer = world.tpp("GET", f"/tpp/account?iban=DE89370400440532013000&{query}", bearer=bearer)
+    answer = causeway.tpp("GET", f"/tpp/account?iban=DE89370400440532013000&{query}", bearer=bearer)
 
     assert (answer.status, answer.body["code"]) == (400, "PARAMETER_NOT_CONSISTENT")
 
 
 @VERSIONS
 @pytest.mark.parametrize("content_type", [None, "", "text/plain", "application/x-www-form-urlencoded", "a/b;c", "x"])
-def test_get_request_accepts_any_content_type(world: World, version: int, content_type: str | None) -> None:
+def test_get_request_accepts_any_content_type(causeway: Causeway, version: int, content_type: str | None) -> None:
     headers = {"x-request-id": "0f8fad5b-d9cb-469f-a165-70867728950e"}
     headers |= {} if content_type is None else {"content-type": content_type}
 
-    answer = accounts(world, version, good(version, accounts=[]), **headers)
+    answer = accounts(causeway, version, good(version, accounts=[]), **headers)
 
     assert answer.status == 200
     assert answer.headers["x-request-id"] == headers["x-request-id"]
 
 
 @pytest.mark.parametrize("address", ["fe80::1%eth0", "fe80::1%\u00e9", "1.2.3.4, 5.6.7.8", "1.2.3", "", " "])
-def test_invalid_psu_ip_address_returns_400(world: World, address: str) -> None:
-    answer = accounts(world, 1, good(1, accounts=[]), **{"psu-ip-address": address})
+def test_invalid_psu_ip_address_returns_400(causeway: Causeway, address: str) -> None:
+    answer = accounts(causeway, 1, good(1, accounts=[]), **{"psu-ip-address": address})
 
     assert (answer.status, answer.body["code"]) == (400, "HEADERS_ERROR")
-    assert world.banks[1].received == []
+    assert causeway.banks[1].received == []
 
 
-def test_bearer_of_another_client_returns_401(world: World) -> None:
-    bearer = world.tokens(1)["access_token"]
-    other = world.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
+def test_bearer_of_another_client_returns_401(causeway: Causeway) -> None:
+    bearer = causeway.tokens(1)["access_token"]
+    other = causeway.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
 
-    answer = world.tpp("GET", "/tpp/accounts", bearer=bearer, client_id=other.client_id)
+    answer = causeway.tpp("GET", "/tpp/accounts", bearer=bearer, client_id=other.client_id)
 
     assert (answer.status, answer.body["code"]) == (401, "AUTHENTICATION_REQUIRED")
 
@@ -270,8 +270,8 @@ FAILURES: dict[str, tuple[Any, str]] = {
 
 @VERSIONS
 @pytest.mark.parametrize(("failure", "reason"), FAILURES.values(), ids=FAILURES)
-def test_bank_failure_returns_502_with_the_reason(world: World, version: int, failure: Any, reason: str) -> None:
-    answer = accounts(world, version, failure)
+def test_bank_failure_returns_502_with_the_reason(causeway: Causeway, version: int, failure: Any, reason: str) -> None:
+    answer = accounts(causeway, version, failure)
 
     assert (answer.status, answer.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")
     assert answer.body["additionalErrors"][0]["code"] == "ASPSP_ERROR_DESC"
@@ -288,20 +288,20 @@ def nested(version: int, depth: int, opening: bytes) -> bytes:
 
 @VERSIONS
 @pytest.mark.parametrize("opening", [b"[", b'{"aB":'])
-def test_bank_response_nested_above_100_levels_returns_502(world: World, version: int, opening: bytes) -> None:
-    bearer = world.tokens(version)["access_token"]
+def test_bank_response_nested_above_100_levels_returns_502(causeway: Causeway, version: int, opening: bytes) -> None:
+    bearer = causeway.tokens(version)["access_token"]
     for depth in (101, 200, 300, 330, 500, 900, 1000, 3000):
         reply = Reply(200, nested(version, depth, opening), {}, 0)
-        world.banks[version].answers[PATH[version]] = always(reply)
-        answer = world.tpp("GET", "/tpp/accounts", bearer=bearer)
+        causeway.banks[version].answers[PATH[version]] = always(reply)
+        answer = causeway.tpp("GET", "/tpp/accounts", bearer=bearer)
 
         assert (answer.status, answer.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")
 
 
 @VERSIONS
 @pytest.mark.parametrize("opening", [b"[", b'{"aB":'])
-def test_bank_response_nested_100_levels_reaches_the_tpp(world: World, version: int, opening: bytes) -> None:
-    answer = accounts(world, version, Reply(200, nested(version, 100, opening), {}, 0))
+def test_bank_response_nested_100_levels_reaches_the_tpp(causeway: Causeway, version: int, opening: bytes) -> None:
+    answer = accounts(causeway, version, Reply(200, nested(version, 100, opening), {}, 0))
 
     assert answer.status == 200
     assert answer.text.count("[" if opening == b"[" else ":") > 95
@@ -316,8 +316,10 @@ def test_bank_response_nested_100_levels_reaches_the_tpp(world: World, version: 
         (2, 200, b'{"code":1234,"title":"No such\\u0000 account","timestamp":"x"}'),
     ],
 )
-def test_code_and_message_of_a_bank_error_reach_the_tpp(world: World, version: int, status: int, body: bytes) -> None:
-    answer = accounts(world, version, Reply(status, body, {}, 0))
+def test_code_and_message_of_a_bank_error_reach_the_tpp(
+    causeway: Causeway, version: int, status: int, body: bytes
+) -> None:
+    answer = accounts(causeway, version, Reply(status, body, {}, 0))
 
     assert answer.status == 502
     assert answer.body["additionalErrors"][0]["details"] == "1234: No such  account"
@@ -331,31 +333,31 @@ def test_code_and_message_of_a_bank_error_reach_the_tpp(world: World, version: i
     ],
 )
 def test_rejected_bank_token_returns_502_with_authorize_again(
-    world: World, version: int, status: int, body: bytes
+    causeway: Causeway, version: int, status: int, body: bytes
 ) -> None:
-    answer = accounts(world, version, Reply(status, body, {}, 0))
+    answer = accounts(causeway, version, Reply(status, body, {}, 0))
 
     assert answer.status == 502
     assert "authorize again" in answer.body["title"]
 
 
 @VERSIONS
-def test_overlong_member_reaches_the_tpp(world: World, version: int) -> None:
+def test_overlong_member_reaches_the_tpp(causeway: Causeway, version: int) -> None:
     account = ACCOUNT[version] | {"name": "n" * 300}
 
-    assert accounts(world, version, good(version, accounts=[account])).body["accounts"] == [account]
+    assert accounts(causeway, version, good(version, accounts=[account])).body["accounts"] == [account]
 
 
-def test_version_1_response_without_a_status_returns_502(world: World) -> None:
-    assert accounts(world, 1, {"accounts": []}).status == 502
+def test_version_1_response_without_a_status_returns_502(causeway: Causeway) -> None:
+    assert accounts(causeway, 1, {"accounts": []}).status == 502
 
 
-def test_read_at_an_inactive_bank_returns_404(world: World) -> None:
-    tokens = world.tokens(1)
-    world.hub.openbanking.banks.change("ALPHGB21", active=False)
+def test_read_at_an_inactive_bank_returns_404(causeway: Causeway) -> None:
+    tokens = causeway.tokens(1)
+    causeway.hub.openbanking.banks.change("ALPHGB21", active=False)
     try:
-        answer = world.tpp("GET", "/tpp/accounts", bearer=tokens["access_token"])
+        answer = causeway.tpp("GET", "/tpp/accounts", bearer=tokens["access_token"])
     finally:
-        world.hub.openbanking.banks.change("ALPHGB21", active=True)
+        causeway.hub.openbanking.banks.change("ALPHGB21", active=True)
 
     assert (answer.status, answer.body["code"]) == (404, "RESOURCE_UNKNOWN")

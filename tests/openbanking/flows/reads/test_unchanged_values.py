@@ -8,17 +8,17 @@ import pytest
 
 from chalicelib.foundation import jsontext
 from chalicelib.openbanking.records.consents import consent_key
+from tests.causeway import IBAN, Causeway, always
 from tests.openbanking.payer import Payer, order
-from tests.world import IBAN, World, always
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 KINDS = pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
 OTHER_IBAN = "DE89370400440532013000"
 
 
-def pay_and_read(world: World, version: int, kind: str, **members: Any) -> Any:
+def pay_and_read(causeway: Causeway, version: int, kind: str, **members: Any) -> Any:
     """Pay an account with ``members``, and read from the bank's request how they arrived."""
-    payer = Payer(world, version, kind)
+    payer = Payer(causeway, version, kind)
     payee = members if version == 1 else {"creditor_account": members}
     if kind == "bulk":
         answer = payer.pay(payments=[_bulk_item(version) | payee])
@@ -51,22 +51,22 @@ def _bulk_item(version: int) -> dict[str, Any]:
     ],
 )
 def test_numeric_sort_code_and_account_number_reach_the_bank_zero_padded(
-    world: World, kind: str, sort_code: Any, number: Any, expected: tuple[str, str]
+    causeway: Causeway, kind: str, sort_code: Any, number: Any, expected: tuple[str, str]
 ) -> None:
-    sent = pay_and_read(world, 2, kind, sort_code=sort_code, account_number=number)
+    sent = pay_and_read(causeway, 2, kind, sort_code=sort_code, account_number=number)
 
     assert (sent["sort_code"], sent["account_number"]) == expected
 
 
 @KINDS
-def test_version_1_account_number_with_a_sort_code_reaches_the_bank_zero_padded(world: World, kind: str) -> None:
-    sent = pay_and_read(world, 1, kind, receiver_sort_code="040004", receiver_account_number=1234567)
+def test_version_1_account_number_with_a_sort_code_reaches_the_bank_zero_padded(causeway: Causeway, kind: str) -> None:
+    sent = pay_and_read(causeway, 1, kind, receiver_sort_code="040004", receiver_account_number=1234567)
 
     assert (sent["receiver_sort_code"], sent["receiver_account_number"]) == ("040004", "01234567")
 
 
-def test_version_1_account_number_without_a_sort_code_reaches_the_bank_unchanged(world: World) -> None:
-    payer = Payer(world, 1)
+def test_version_1_account_number_without_a_sort_code_reaches_the_bank_unchanged(causeway: Causeway) -> None:
+    payer = Payer(causeway, 1)
 
     assert payer.pay(receiver_account_number=1234567).status == 200
     assert b'"receiver_account_number":1234567' in payer.side.received[-1].body
@@ -76,26 +76,26 @@ SHORT_ACCOUNT = {"sort_code": 40004, "account_number": 1234567}
 WHOLE_ACCOUNT = {"sort_code": "040004", "account_number": "01234567"}
 
 
-def test_numeric_debtor_account_reaches_the_bank_zero_padded(world: World) -> None:
-    payer = Payer(world, 2)
+def test_numeric_debtor_account_reaches_the_bank_zero_padded(causeway: Causeway) -> None:
+    payer = Payer(causeway, 2)
     assert payer.pay(debtor_account=SHORT_ACCOUNT).status == 200
 
     assert jsontext.loads(payer.side.received[-1].body)["debtor_account"] == WHOLE_ACCOUNT
 
 
-def test_numeric_account_of_a_funds_confirmation_reaches_the_bank_zero_padded(world: World) -> None:
-    bearer = world.tokens(2, scopes=["funds_confirmations"])["access_token"]
-    bank = world.banks[2]
+def test_numeric_account_of_a_funds_confirmation_reaches_the_bank_zero_padded(causeway: Causeway) -> None:
+    bearer = causeway.tokens(2, scopes=["funds_confirmations"])["access_token"]
+    bank = causeway.banks[2]
     bank.answers["/v2_funds_confirmations"] = always({"funds_available": True})
     body = {"account": SHORT_ACCOUNT, "instructed_amount": {"amount": "12.50", "currency": "EUR"}}
-    assert world.tpp("POST", "/tpp/funds_confirmations", body, bearer=bearer).status == 200
+    assert causeway.tpp("POST", "/tpp/funds_confirmations", body, bearer=bearer).status == 200
 
     assert jsontext.loads(bank.received[-1].body)["account"] == WHOLE_ACCOUNT
 
 
 @pytest.mark.parametrize("wrong", [-1, 1000000, True, "12 34", jsontext.Number("40004.0"), jsontext.Number("-0")])
-def test_invalid_sort_code_returns_400(world: World, wrong: Any) -> None:
-    payer = Payer(world, 2)
+def test_invalid_sort_code_returns_400(causeway: Causeway, wrong: Any) -> None:
+    payer = Payer(causeway, 2)
 
     answer = payer.pay(creditor_account={"sort_code": wrong, "account_number": "12345678"})
 
@@ -107,13 +107,13 @@ def test_invalid_sort_code_returns_400(world: World, wrong: Any) -> None:
 
 
 @pytest.mark.parametrize("amount", ["-0", "0", "-0.00", "9733.70", "1e5", "123456789012345678901"])
-def test_every_digit_of_a_banks_number_reaches_the_tpp(world: World, amount: str) -> None:
-    bearer = world.tokens(2, scopes=["accounts.balances"])["access_token"]
+def test_every_digit_of_a_banks_number_reaches_the_tpp(causeway: Causeway, amount: str) -> None:
+    bearer = causeway.tokens(2, scopes=["accounts.balances"])["access_token"]
     balance = f'{{"balance_amount":{{"amount":{amount},"currency":"EUR"}},"balance_type":"interimBooked"}}'
     raw = f'{{"balances":[{balance}]}}'
-    world.banks[2].answers["/v2_account_balances"] = lambda sent: jsontext.loads(raw)
+    causeway.banks[2].answers["/v2_account_balances"] = lambda sent: jsontext.loads(raw)
 
-    answer = world.tpp("GET", "/tpp/account_balance?account_id=1", bearer=bearer)
+    answer = causeway.tpp("GET", "/tpp/account_balance?account_id=1", bearer=bearer)
 
     assert (answer.status, answer.text) == (200, raw)
 
@@ -124,28 +124,30 @@ def test_every_digit_of_a_banks_number_reaches_the_tpp(world: World, amount: str
 @VERSIONS
 @KINDS
 @pytest.mark.parametrize("scheme", ["HTTP", "Http", "http"])
-def test_payment_callback_url_accepts_a_scheme_in_capitals(world: World, version: int, kind: str, scheme: str) -> None:
-    payer = Payer(world, version, kind)
+def test_payment_callback_url_accepts_a_scheme_in_capitals(
+    causeway: Causeway, version: int, kind: str, scheme: str
+) -> None:
+    payer = Payer(causeway, version, kind)
     url = f"{scheme}://127.0.0.1:8000/payments/callback"
 
     assert payer.pay(callback_url=url).status == 200
     assert f'"callback_url":"{url}"'.encode() in payer.side.received[-1].body
 
 
-def test_registered_callback_url_accepts_a_scheme_in_capitals(world: World) -> None:
+def test_registered_callback_url_accepts_a_scheme_in_capitals(causeway: Causeway) -> None:
     urls = ["HTTP://127.0.0.1:8000/authorize/callback"]
-    world.client = world.hub.openbanking.clients.update(world.client.client_id, callback_urls=urls).client
+    causeway.client = causeway.hub.openbanking.clients.update(causeway.client.client_id, callback_urls=urls).client
 
-    assert world.approve(1).callback_url.startswith(f"{urls[0]}?")
-    assert Payer(world, 1).pay().status == 200
+    assert causeway.approve(1).callback_url.startswith(f"{urls[0]}?")
+    assert Payer(causeway, 1).pay().status == 200
 
 
 @VERSIONS
-def test_psu_ip_address_reaches_the_bank_unchanged(world: World, version: int) -> None:
-    payer = Payer(world, version)
-    body = order(world, version, "single")
+def test_psu_ip_address_reaches_the_bank_unchanged(causeway: Causeway, version: int) -> None:
+    payer = Payer(causeway, version)
+    body = order(causeway, version, "single")
 
-    world.tpp(
+    causeway.tpp(
         "POST", "/tpp/payment_initiation", body, bearer=payer.bearer, headers={"psu-ip-address": "::ffff:203.0.113.7"}
     )
 
@@ -156,19 +158,19 @@ def test_psu_ip_address_reaches_the_bank_unchanged(world: World, version: int) -
 
 
 @VERSIONS
-def test_repeated_identifier_in_a_consent_is_stored_once(world: World, version: int) -> None:
-    asked = world.authorize(version)
+def test_repeated_identifier_in_a_consent_is_stored_once(causeway: Causeway, version: int) -> None:
+    asked = causeway.authorize(version)
     spaced = f"{IBAN[:4]} {IBAN[4:]}".lower()
     members = {
         "ibans": [OTHER_IBAN, IBAN, IBAN, spaced, OTHER_IBAN],
         "account_ids": [4711, "4711", "A-1", "A-1"],
         "account_numbers": ["12345678", "400040 12345678", "12345678 400040", "12345678", 12345678],
     }
-    saved = world.bank(version, "/consent", world.consent_body(version, asked["redirect_url"], **members))
+    saved = causeway.bank(version, "/consent", causeway.consent_body(version, asked["redirect_url"], **members))
     assert saved.status == 200, saved
 
-    (item,) = (each for each in world.hub.store.scan("consents") if each["part"] == "consent")
-    assert item == world.hub.store.get(*consent_key(item["consent_id"]))
+    (item,) = (each for each in causeway.hub.store.scan("consents") if each["part"] == "consent")
+    assert item == causeway.hub.store.get(*consent_key(item["consent_id"]))
     assert item["accounts"] == {
         "ibans": [OTHER_IBAN, IBAN],
         "account_ids": ["4711", "A-1"],

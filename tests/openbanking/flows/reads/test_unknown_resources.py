@@ -12,7 +12,7 @@ from chalicelib.openbanking.bank_client.bank_circuits import FAILURES
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.statistics.call_counts import TABLE, HourlyCounters
 from chalicelib.statistics.measurements import WRITE_INTERVAL
-from tests.world import Answer, World, always
+from tests.causeway import Answer, Causeway, always
 
 V1 = {"status": "error", "error_code": 4001, "message": "there is no such payment"}
 V2 = {"code": "RESOURCE_UNKNOWN", "title": "no such account"}
@@ -38,29 +38,29 @@ CALLS = {
 class Caller:
     """A TPP that reads at a bank of a version."""
 
-    def __init__(self, world: World, version: int) -> None:
-        self.world = world
+    def __init__(self, causeway: Causeway, version: int) -> None:
+        self.causeway = causeway
         self.version = version
         scopes = SCOPES[version]
-        asked = world.authorize(version, scopes=scopes)
+        asked = causeway.authorize(version, scopes=scopes)
         members = {"scopes": scopes, "ibans": None, "account_ids": ["1"]}
         body = {
             name: value
-            for name, value in world.consent_body(version, asked["redirect_url"], **members).items()
+            for name, value in causeway.consent_body(version, asked["redirect_url"], **members).items()
             if value
         }
-        saved = world.bank(version, "/consent", body)
+        saved = causeway.bank(version, "/consent", body)
         code = saved.text.partition("code=")[2].partition("&")[0]
-        self.bearer = world.tpp("POST", "/tpp/token", {"code": code}).body["access_token"]
+        self.bearer = causeway.tpp("POST", "/tpp/token", {"code": code}).body["access_token"]
 
     def ask(self, path: str, status: int, body: Any) -> Answer:
-        self.world.banks[self.version].answers[path] = always(Reply(status, json.dumps(body).encode(), {}, 0.01))
-        return self.world.tpp("GET", CALLS[self.version][path], bearer=self.bearer)
+        self.causeway.banks[self.version].answers[path] = always(Reply(status, json.dumps(body).encode(), {}, 0.01))
+        return self.causeway.tpp("GET", CALLS[self.version][path], bearer=self.bearer)
 
 
 @pytest.mark.parametrize("status", [200, 400, 404])
-def test_payment_unknown_to_a_version_1_bank_returns_404(world: World, status: int) -> None:
-    answer = Caller(world, 1).ask("/account_payment", status, V1)
+def test_payment_unknown_to_a_version_1_bank_returns_404(causeway: Causeway, status: int) -> None:
+    answer = Caller(causeway, 1).ask("/account_payment", status, V1)
 
     assert (answer.status, answer.body["code"]) == (404, "RESOURCE_UNKNOWN")
     assert answer.body["title"] == refusals.RESOURCE_UNKNOWN_TO_BANK().message
@@ -83,9 +83,9 @@ def test_payment_unknown_to_a_version_1_bank_returns_404(world: World, status: i
     ],
 )
 def test_account_or_payment_unknown_to_the_bank_returns_404(
-    world: World, version: int, path: str, status: int, body: Any
+    causeway: Causeway, version: int, path: str, status: int, body: Any
 ) -> None:
-    answer = Caller(world, version).ask(path, status, body)
+    answer = Caller(causeway, version).ask(path, status, body)
 
     assert (answer.status, answer.body["code"]) == (404, "RESOURCE_UNKNOWN")
 
@@ -105,23 +105,23 @@ def test_account_or_payment_unknown_to_the_bank_returns_404(
         (2, "/v2_account", 404, {"detail": "no route"}),
     ],
 )
-def test_other_bank_refusals_return_502(world: World, version: int, path: str, status: int, body: Any) -> None:
-    answer = Caller(world, version).ask(path, status, body)
+def test_other_bank_refusals_return_502(causeway: Causeway, version: int, path: str, status: int, body: Any) -> None:
+    answer = Caller(causeway, version).ask(path, status, body)
 
     assert (answer.status, answer.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")
 
 
-def test_unknown_payments_neither_open_the_circuit_nor_count_as_bank_failures(world: World) -> None:
-    caller = Caller(world, 1)
-    world.writes_measurements()
+def test_unknown_payments_neither_open_the_circuit_nor_count_as_bank_failures(causeway: Causeway) -> None:
+    caller = Caller(causeway, 1)
+    causeway.writes_measurements()
     answers = [caller.ask("/account_payment", 404, V1) for _ in range(FAILURES + 1)]
-    world.clock.advance(WRITE_INTERVAL)
+    causeway.clock.advance(WRITE_INTERVAL)
     answers.append(caller.ask("/account_payment", 404, V1))
 
     assert {answer.status for answer in answers} == {404}
-    assert len([sent for sent in world.banks[1].received if sent.path == "/account_payment"]) == FAILURES + 2
+    assert len([sent for sent in causeway.banks[1].received if sent.path == "/account_payment"]) == FAILURES + 2
     counts = [
-        HourlyCounters.from_item(item) for item in world.hub.store.scan(TABLE) if item.keys() >= {"bic", "counts"}
+        HourlyCounters.from_item(item) for item in causeway.hub.store.scan(TABLE) if item.keys() >= {"bic", "counts"}
     ]
     tallies = [each for hour in counts for services in hour.minutes.values() for each in services.values()]
     assert sum(each.caller_failures for each in tallies) == FAILURES + 2

@@ -1,4 +1,4 @@
-"""A world to test in: the whole service in one process, TPPs that call it, and banks that do as they are told."""
+"""The whole service in one process, TPPs that call it, and banks that give the answers that a test scripts."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class Receiver:
 
 
 class ScriptedOutbound(Outbound):
-    """Hands calls to the banks and the receiver of the world instead of the network."""
+    """Hands calls to the banks and the receiver of the service instead of the network."""
 
     def __init__(self, banks: Mapping[int, BankSide], receiver: Receiver) -> None:
         self._banks = banks
@@ -174,7 +174,7 @@ def _capture(sent: Mapping[str, str], received: Mapping[str, str] | None, body: 
     captured.sent, captured.received, captured.beginning = sent, received, body[: context.CAPTURED_BYTES]
 
 
-class World:
+class Causeway:
     """One client, its receiver of events, and one bank per version around the service."""
 
     def __init__(self, hub: bootstrap.Hub, banks: dict[int, BankSide]) -> None:
@@ -192,7 +192,7 @@ class World:
         self._measures(not_before=sys.maxsize)  # no request's turn to write comes, unless ``writes_measurements``
 
     @classmethod
-    def first(cls, clock: Clock | None = None) -> World:
+    def first(cls, clock: Clock | None = None) -> Causeway:
         """Make the keys, register the banks and load the demonstration programmes; needs the resources."""
         hub = bootstrap.Hub(Settings.from_environment({"STAGE": "local"}), clock or ManualClock(START))
         if "amazonaws" in endpoint("dynamodb").url:  # the emulator, where nothing gets better by waiting
@@ -213,28 +213,28 @@ class World:
             )
             bank, api_key = hub.openbanking.banks.add(new)
             banks[version] = BankSide(bank, api_key, key)
-        world = cls(hub, banks)
+        causeway = cls(hub, banks)
         loaded = loading.load(hub, file.read_programmes(file.DEMO.read_text(encoding="utf-8"), "local"))
-        world.card_secrets = {name: asdict(made) for plan in loaded for name, made in plan.secrets.items()}
-        with world.installed():
+        causeway.card_secrets = {name: asdict(made) for plan in loaded for name, made in plan.secrets.items()}
+        with causeway.installed():
             import app  # noqa: F401 - registers the routes of a local stage, whatever stage a test begins with
-        return world
+        return causeway
 
     @property
     def card_credentials(self) -> Mapping[str, str]:
         """The members that a body of the card API carries its credential in: the one that may do everything."""
         return self.card_secrets["full"]
 
-    def again(self, settings: Settings | None = None) -> World:
+    def again(self, settings: Settings | None = None) -> Causeway:
         """The same resources and banks, with nothing remembered, the clock set back, and a new client."""
         banks = {version: BankSide(side.bank, side.api_key, side.key) for version, side in self.banks.items()}
         self.forget_journeys((*GROWING, "clients"))
         self._age_data_keys()
-        world = World(self.another_process(settings, ManualClock(START)), banks)
-        made = world.hub.openbanking.clients.create(owner="tpp@example.com", title="Budget Friend")
-        world.client, world.client_secret = made.client, made.secret
-        world.card_secrets = self.card_secrets
-        return world
+        causeway = Causeway(self.another_process(settings, ManualClock(START)), banks)
+        made = causeway.hub.openbanking.clients.create(owner="tpp@example.com", title="Budget Friend")
+        causeway.client, causeway.client_secret = made.client, made.secret
+        causeway.card_secrets = self.card_secrets
+        return causeway
 
     def forget_journeys(self, growing: Sequence[str] = GROWING) -> None:
         """Empty the tables that grow with every test: what an index holds is looked for among all of a table's items,
@@ -372,9 +372,9 @@ class World:
         certificate: str | None = None,
         several: Mapping[str, Sequence[str]] | None = None,
     ) -> Answer:
-        """A call of the TPP; ``client_id`` is the world's client unless given (empty: no header).
+        """A call of the TPP; ``client_id`` is the service's client unless given (empty: no header).
 
-        The world's client shows its secret if it has one, in the place where a bearer would stand. ``certificate`` is
+        The service's client shows its secret if it has one, in the place where a bearer would stand. ``certificate`` is
         that of the connection, in PEM.
         """
         sent = {"x-api-key": self.client.client_id if client_id is None else client_id}
