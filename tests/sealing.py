@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chalicelib.foundation.crypto.resealing import SETTLE_SECONDS
-from tests.cards.scenes import Scene
+from tests.cards.issuer import Issuer
 from tests.causeway import Causeway
 from tests.openbanking.deferred_payments import LaterPayer
 from tests.openbanking.payer import Payer, taken
@@ -20,8 +20,8 @@ def seal_something_everywhere(causeway: Causeway) -> None:
     causeway.tpp("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]})
     fetches_events(causeway)
     trial(causeway)
-    scene = Scene(causeway)
-    scene.card(card_virtual=0, request_reference_id=scene.reference())
+    issuer = Issuer(causeway)
+    issuer.card(card_virtual=0, request_reference_id=issuer.reference())
     members = {"client_id": causeway.client.client_id, "bic": "ALPHGB21", "scopes": ["account.list"]}
     causeway.hub.website.journeys.begin("tpp@example.com", "of-the-tpp", members, "verifier")
 

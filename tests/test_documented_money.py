@@ -12,7 +12,7 @@ from chalicelib.cards.payments import pending_index, sandbox_provider
 from chalicelib.cards.protocol import schemes, values
 from chalicelib.cards.protocol.payment_states import PAYMENT_KINDS, PAYMENT_RULES, PAYMENT_STATES
 from chalicelib.foundation.fields.registries import currency_numbers
-from tests.cards.scenes import EUR, MANAGER, Scene
+from tests.cards.issuer import EUR, MANAGER, Issuer
 from tests.causeway import Causeway
 from tests.documents import CARDS, section, tables
 
@@ -38,8 +38,8 @@ def cells(heading: str, first: str) -> list[list[str]]:
 
 
 def test_docs_give_the_conversions_of_the_demonstration_programme(causeway: Causeway) -> None:
-    scene = Scene(causeway)
-    catalogue = scene.hub.cards.programmes.catalogue(MANAGER)
+    issuer = Issuer(causeway)
+    catalogue = issuer.hub.cards.programmes.catalogue(MANAGER)
     numbers = {name: number for number, name in currency_numbers().items()}
 
     found = cells("## Conversions", "On an account in EUR")
@@ -107,7 +107,7 @@ def test_docs_give_the_times_of_direct_debits() -> None:
 
 
 def test_docs_give_the_price_of_the_example_fee(causeway: Causeway) -> None:
-    catalogue = Scene(causeway).hub.cards.programmes.catalogue(MANAGER)
+    catalogue = Issuer(causeway).hub.cards.programmes.catalogue(MANAGER)
     (entry,) = [each for each in catalogue.fee_groups[304].entries if each.code == "EXTOUT" and not each.country]
     said = flat("## Fees")
 

@@ -15,7 +15,7 @@ from chalicelib.cards.protocol import states, values
 from chalicelib.cards.protocol.message import Answer
 from chalicelib.cards.protocol.report_messages import CardActivityRecord, FinancialAuthorizeRecord, TransactionRecord
 from chalicelib.foundation.fields.registries import currency_numbers
-from tests.cards.scenes import EUR, GBP, GERMANY, SEPA, USD, MadeCard, Scene
+from tests.cards.issuer import EUR, GBP, GERMANY, SEPA, USD, Issuer, NewCard
 from tests.causeway import Causeway
 from tests.documents import CARDS, reference, section, tables
 
@@ -26,8 +26,8 @@ ALWAYS = {"date_from": 0, "date_to": 99999999999, "item_count": 100}
 
 
 @pytest.fixture
-def scene(causeway: Causeway) -> Scene:
-    return Scene(causeway)
+def issuer(causeway: Causeway) -> Issuer:
+    return Issuer(causeway)
 
 
 def cells(heading: str, first: str, page: str = PAGE) -> list[list[str]]:
@@ -46,25 +46,25 @@ def money(text: str) -> tuple[int, int]:
     return cents(amount), NUMBERS[name]
 
 
-def funded(scene: Scene, amount: int, **members: Any) -> MadeCard:
+def funded(issuer: Issuer, amount: int, **members: Any) -> NewCard:
     """An active card without fees, with so much in euros."""
-    card = scene.card(card_currency_ison=[EUR], card_fee_group_id=302, **members)
-    scene.data("activateCard", card_id=card.card_id)
-    scene.inbound(scene.address(card.account_id, SEPA), amount)
+    card = issuer.card(card_currency_ison=[EUR], card_fee_group_id=302, **members)
+    issuer.data("activateCard", card_id=card.card_id)
+    issuer.inbound(issuer.address(card.account_id, SEPA), amount)
     return card
 
 
-def pay(scene: Scene, card: MadeCard, amount: int, currency: int = EUR, **members: Any) -> Any:
+def pay(issuer: Issuer, card: NewCard, amount: int, currency: int = EUR, **members: Any) -> Any:
     least = {"card_id": card.card_id, "transaction_type": 0, "amount": amount, "currency_ison": currency}
-    return scene.data("simulateAuthorization", **least | members)
+    return issuer.data("simulateAuthorization", **least | members)
 
 
-def collect(scene: Scene, amount: int, currency: int = EUR, **members: Any) -> Any:
-    return scene.data("simulateClearing", amount=amount, currency_ison=currency, **members)
+def collect(issuer: Issuer, amount: int, currency: int = EUR, **members: Any) -> Any:
+    return issuer.data("simulateClearing", amount=amount, currency_ison=currency, **members)
 
 
-def state_of(scene: Scene, trans_link: str) -> str:
-    item = scene.hub.store.get(*Authorization.key(int(trans_link)))
+def state_of(issuer: Issuer, trans_link: str) -> str:
+    item = issuer.hub.store.get(*Authorization.key(int(trans_link)))
     assert item is not None
     return Authorization.from_item(item).state
 
@@ -72,13 +72,13 @@ def state_of(scene: Scene, trans_link: str) -> str:
 # -- authorizations
 
 
-def test_authorization_checks_run_and_decline_in_the_documented_order(scene: Scene) -> None:
+def test_authorization_checks_run_and_decline_in_the_documented_order(issuer: Issuer) -> None:
     """Every check fails at first; then the causes are removed one by one."""
-    card = scene.card(card_currency_ison=[EUR], auto_conversion=0, card_limit_group_id=203, card_usage_group_id=602)
+    card = issuer.card(card_currency_ison=[EUR], auto_conversion=0, card_limit_group_id=203, card_usage_group_id=602)
     number = card.card_id
-    scene.data("setPin", card_id=number, pin="7391")
-    scene.data("assignCardToRiskRuleGroup", card_id=number, risk_rules_group_id=404)
-    scene.data("changeAccountStatus", account_id=card.account_id, account_status="S")
+    issuer.data("setPin", card_id=number, pin="7391")
+    issuer.data("assignCardToRiskRuleGroup", card_id=number, risk_rules_group_id=404)
+    issuer.data("changeAccountStatus", account_id=card.account_id, account_status="S")
     wrong: dict[str, Any] = {"expiry_month": card.expiration and card.expiration["month"] % 12 + 1}
     wrong |= {"pin": "1357", "cvc2": f"{(int(card.cvc2) + 1) % 1000:03}", "mcc": "7995"}
     wrong |= {"merchant_country_ison": AMERICA, "amount": 100_100, "currency_ison": USD}
@@ -86,21 +86,21 @@ def test_authorization_checks_run_and_decline_in_the_documented_order(scene: Sce
     def answered(**right: Any) -> str:
         wrong.update(right)
         asked = {name: value for name, value in wrong.items() if value is not None}
-        answer = scene.data("simulateAuthorization", card_id=number, transaction_type=0, **asked)
+        answer = issuer.data("simulateAuthorization", card_id=number, transaction_type=0, **asked)
         return str(answer["response_code"])
 
     def found() -> Iterator[str]:
         yield answered()
-        scene.data("activateCard", card_id=number)
+        issuer.data("activateCard", card_id=number)
         yield answered()
         yield answered(expiry_month=None)
         yield answered(pin="7391")
         yield answered(cvc2=None)
         yield answered(mcc="5411")
         yield answered(currency_ison=EUR)
-        scene.data("changeAccountStatus", account_id=card.account_id, account_status="A")
+        issuer.data("changeAccountStatus", account_id=card.account_id, account_status="A")
         yield answered()
-        scene.data("assignCardToRiskRuleGroup", card_id=number, risk_rules_group_id=403)
+        issuer.data("assignCardToRiskRuleGroup", card_id=number, risk_rules_group_id=403)
         yield answered()
         yield answered(amount=10_000)
 
@@ -155,35 +155,35 @@ def test_docs_list_the_actions_of_risk_rules() -> None:
 # -- clearing and disputes
 
 
-def test_clearings_book_and_release_the_documented_amounts(scene: Scene) -> None:
-    card, held = funded(scene, 5000_00), dict[str, Any]()
+def test_clearings_book_and_release_the_documented_amounts(issuer: Issuer) -> None:
+    card, held = funded(issuer, 5000_00), dict[str, Any]()
     for name, approved, collected, final, booked, released, state in cells("## Clearing", "Clearing"):
         amount, currency = money(collected)
         if name == "without authorization":
-            cleared = collect(scene, amount, currency, card_id=card.card_id, final=int(final))
+            cleared = collect(issuer, amount, currency, card_id=card.card_id, final=int(final))
         else:
             if not approved.endswith("left"):
-                held = pay(scene, card, *money(approved))
+                held = pay(issuer, card, *money(approved))
             if approved.endswith("expired"):
-                scene.data("simulateExpiry", trans_link=held["trans_link"])
-            cleared = collect(scene, amount, currency, trans_link=held["trans_link"], final=int(final))
+                issuer.data("simulateExpiry", trans_link=held["trans_link"])
+            cleared = collect(issuer, amount, currency, trans_link=held["trans_link"], final=int(final))
         assert (cleared["holder_amount"], cleared["released_amount"]) == (cents(booked), cents(released)), name
-        assert state_of(scene, cleared["trans_link"]) == state, name
+        assert state_of(issuer, cleared["trans_link"]) == state, name
 
 
 @pytest.mark.parametrize("end", ["won", "lost"])
-def test_disputes_change_balances_as_documented(scene: Scene, end: str) -> None:
+def test_disputes_change_balances_as_documented(issuer: Issuer, end: str) -> None:
     rows = {row[0].split()[-1]: [cents(each) for each in row[1:]] for row in cells("## Disputes", "Step")}
-    card = funded(scene, 500_00)
-    cleared = collect(scene, 60_00, card_id=card.card_id)
+    card = funded(issuer, 500_00)
+    cleared = collect(issuer, 60_00, card_id=card.card_id)
 
     def balances() -> list[int]:
-        available, settled, reserved = scene.balances(card.account_id)
+        available, settled, reserved = issuer.balances(card.account_id)
         return [settled, reserved, available]
 
     assert balances() == rows["before"]
     for step in ("opened", end):
-        scene.data("simulateDispute", transaction_id=cleared["transaction_id"], step=step)
+        issuer.data("simulateDispute", transaction_id=cleared["transaction_id"], step=step)
         assert balances() == rows[step]
 
 
@@ -202,8 +202,8 @@ def test_docs_list_the_steps_of_a_dispute() -> None:
 # -- reports
 
 
-def test_docs_list_the_fields_that_are_never_present_in_reports(scene: Scene) -> None:
-    card = lived(scene)
+def test_docs_list_the_fields_that_are_never_present_in_reports(issuer: Issuer) -> None:
+    card = lived(issuer)
     named = [re.sub("of transactions", "", row[0]) for row in cells("### Where fields come from", "Never there")]
     never = {name for cell in named for name in re.findall("[a-z_]+", cell)} - {"and"}
     number = {"card_id": card.card_id}
@@ -214,30 +214,30 @@ def test_docs_list_the_fields_that_are_never_present_in_reports(scene: Scene) ->
     }
 
     for action, (model, of) in reports.items():
-        seen = {name for row in scene.data(action, **of, **ALWAYS) for name in row}
+        seen = {name for row in issuer.data(action, **of, **ALWAYS) for name in row}
         elsewhere = set() if model is TransactionRecord else {"transaction_fee_amount"}
         members = model.__annotations__.keys()
         assert members - seen == (never - elsewhere) & members, action
 
 
-def lived(scene: Scene) -> MadeCard:
+def lived(issuer: Issuer) -> NewCard:
     """A card that everything has happened to: what its reports do not have they never have."""
-    account = scene.account(program_id=502, fee_group_id=303)  # conversions are not blended there
-    [holder] = [each["holder_id"] for each in scene.data("getAccounts", account_id=account)]
-    card = scene.card(holder_id=holder, account_id=[account], account_owner_id=[holder], risk_rules_group_id=402)
-    scene.data("activateCard", card_id=card.card_id)
-    address = scene.address(account, SEPA)
-    scene.inbound(address, 9_000_00, reference="Salary")
-    scene.data("inboundReturn", epm_transaction_id=scene.inbound(address, 100_00)["epm_transaction_id"], reason=2)
-    scene.debit(scene.mandate(address), 10_00, passed=True)
-    scene.paid(scene.funded(100_00, GBP), 50_00, destination_iban=scene.address(account)["iban"])
+    account = issuer.account(program_id=502, fee_group_id=303)  # conversions are not blended there
+    [holder] = [each["holder_id"] for each in issuer.data("getAccounts", account_id=account)]
+    card = issuer.card(holder_id=holder, account_id=[account], account_owner_id=[holder], risk_rules_group_id=402)
+    issuer.data("activateCard", card_id=card.card_id)
+    address = issuer.address(account, SEPA)
+    issuer.inbound(address, 9_000_00, reference="Salary")
+    issuer.data("inboundReturn", epm_transaction_id=issuer.inbound(address, 100_00)["epm_transaction_id"], reason=2)
+    issuer.debit(issuer.mandate(address), 10_00, passed=True)
+    issuer.pending_payment(issuer.funded_address(100_00, GBP), 50_00, destination_iban=issuer.address(account)["iban"])
 
     shop: dict[str, Any] = {"mcc": "5411", "merchant_name": "Shop", "merchant_id": "SHOP1", "terminal_id": "TERM1"}
     shop |= {"merchant_country_ison": GERMANY}
-    bought = pay(scene, card, 3000_00, USD, cashback_amount=10_00, eci_indicator=5, entry_mode_type=81, **shop)
-    scene.data("simulateExpiry", trans_link=bought["trans_link"])
-    cleared = collect(scene, 3010_00, USD, trans_link=bought["trans_link"])
-    bet = pay(scene, card, 50_00, transaction_type=11, mcc="7900")
-    collect(scene, 50_00, trans_link=bet["trans_link"])
-    scene.data("simulateDispute", transaction_id=cleared["transaction_id"], step="opened")
+    bought = pay(issuer, card, 3000_00, USD, cashback_amount=10_00, eci_indicator=5, entry_mode_type=81, **shop)
+    issuer.data("simulateExpiry", trans_link=bought["trans_link"])
+    cleared = collect(issuer, 3010_00, USD, trans_link=bought["trans_link"])
+    bet = pay(issuer, card, 50_00, transaction_type=11, mcc="7900")
+    collect(issuer, 50_00, trans_link=bet["trans_link"])
+    issuer.data("simulateDispute", transaction_id=cleared["transaction_id"], step="opened")
     return card

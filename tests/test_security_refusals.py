@@ -15,7 +15,7 @@ from chalicelib.foundation import security_refusals
 from chalicelib.foundation.security_refusals import METRIC, Kind
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.website.records.attempts import LIMITS, TooManyAttempts, count_attempt
-from tests.cards.scenes import Scene
+from tests.cards.issuer import Issuer
 from tests.causeway import Answer, Causeway
 from tests.documents import ALARMS_PAGE, rows, section
 from tests.figures import counted
@@ -82,7 +82,7 @@ def wrong_bank_signature(causeway: Causeway) -> Callable[[], object]:
 
 def wrong_card_credentials(causeway: Causeway) -> Callable[[], object]:
     wrong = {**causeway.card_credentials, "access_api_key": "0" * 64}
-    return lambda: Scene(causeway).do("getAccounts", **wrong)
+    return lambda: Issuer(causeway).do("getAccounts", **wrong)
 
 
 def too_many_passwords(causeway: Causeway) -> Callable[[], object]:
@@ -98,9 +98,9 @@ def too_many_passwords(causeway: Causeway) -> Callable[[], object]:
 
 
 def too_many_activations(causeway: Causeway) -> Callable[[], object]:
-    scene = Scene(causeway)
-    card = scene.card(card_virtual=0)
-    wrong = partial(scene.do, "activateCard", card_id=card.card_id, card_request_id=987)
+    issuer = Issuer(causeway)
+    card = issuer.card(card_virtual=0)
+    wrong = partial(issuer.do, "activateCard", card_id=card.card_id, card_request_id=987)
     for _ in range(5):
         wrong()
     return wrong
@@ -164,7 +164,7 @@ def test_a_wrong_api_key_is_logged_with_its_bank(causeway: Causeway, lines: Line
 
 def test_accepted_credentials_are_not_counted(causeway: Causeway, capsys: pytest.CaptureFixture[str]) -> None:
     causeway.tokens(1)
-    Scene(causeway).card()
+    Issuer(causeway).card()
     causeway.tpp("GET", "/tpp/banks")
 
     assert METRIC not in capsys.readouterr().out

@@ -29,7 +29,7 @@ from infra.local.dynamodb_local import DynamoDBLocal
 from infra.local.resources import STAGE, make_tables
 from infra.programme import file, loading
 from tests.bench.bare_calls import BareScript
-from tests.cards.scenes import GBP, UK
+from tests.cards.issuer import GBP, UK
 from tests.foundation.fakes import FakeKms, FakeSecrets
 
 B = TypeVar("B", bound=BareScript)

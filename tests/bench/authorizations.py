@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.bench.against_bare import Service
 from tests.bench.bare_authorization import PURCHASE
-from tests.cards.scenes import BRITAIN, EVERYDAY, GBP, HOLDER_BLOCK
+from tests.cards.issuer import BRITAIN, EVERYDAY, GBP, HOLDER_BLOCK
 
 _FUNDS = 1_000_000
 

@@ -25,7 +25,7 @@ from chalicelib.foundation.dynamodb.store import Item, Operation, Page, Put, Sto
 from chalicelib.foundation.settings import Settings
 from infra.programme import file, loading
 from tests.bench.measures import processor_time, times_as_much
-from tests.cards.scenes import DELIVERY, EUR, EVERYDAY, GBP, GERMANY, HOLDER_BLOCK, USD
+from tests.cards.issuer import DELIVERY, EUR, EVERYDAY, GBP, GERMANY, HOLDER_BLOCK, USD
 from tests.causeway import START
 from tests.foundation.fakes import FakeKms, FakeSecrets
 from tests.manual_clock import ManualClock

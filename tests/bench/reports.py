@@ -26,7 +26,7 @@ from chalicelib.foundation.dynamodb.items import pack
 from chalicelib.foundation.parallel import pieces
 from chalicelib.foundation.requests.facts import Key
 from tests.bench.against_bare import Service
-from tests.cards.scenes import EUR, EVERYDAY, GERMANY, HOLDER_BLOCK, MANAGER
+from tests.cards.issuer import EUR, EVERYDAY, GERMANY, HOLDER_BLOCK, MANAGER
 from tests.dynamodb_calls import note_calls
 
 SIZES = (100, 100_000)

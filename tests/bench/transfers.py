@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.bench.against_bare import Service
 from tests.bench.bare_transfer import DESTINATION
-from tests.cards.scenes import EVERYDAY_ACCOUNT, GBP, HOLDER_BLOCK
+from tests.cards.issuer import EVERYDAY_ACCOUNT, GBP, HOLDER_BLOCK
 
 _FUNDS = 1_000_000
 _MEMBERS = {f"destination_{name}": value for name, value in DESTINATION.items()}

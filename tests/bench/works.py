@@ -199,7 +199,7 @@ class Works:
 
     def _transfer(self) -> Request:
         from tests.bench.bare_transfer import DESTINATION
-        from tests.cards.scenes import GBP
+        from tests.cards.issuer import GBP
 
         members: dict[str, Any] = {f"destination_{name}": value for name, value in DESTINATION.items()}
         members |= {"epm_address_id": self._cards.address, "currency_ison": GBP, "amount": 1}

@@ -10,7 +10,7 @@ import requests
 from tests.browser import user
 from tests.browser.visitor import Visitor
 from tests.browser.walks import Step, Walk, opens
-from tests.cards.scenes import EVERYDAY, GERMANY, HOLDER_BLOCK
+from tests.cards.issuer import EVERYDAY, GERMANY, HOLDER_BLOCK
 from tests.patience import PATIENCE_SECONDS
 
 

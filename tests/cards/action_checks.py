@@ -8,9 +8,9 @@ from typing import Any
 from chalicelib.cards.actions import SIMULATOR_ACTIONS
 from chalicelib.foundation.jsontext import Number
 from infra.render.openapi.cards.answer_models import answer_of
+from tests.cards.issuer import Envelope, Issuer
 from tests.cards.members import Member
 from tests.cards.money_specification import BANK_ACCOUNTS
-from tests.cards.scenes import Envelope, Scene
 from tests.cards.specification import TABLES
 from tests.cards.whole_requests import EVERY_ACTION, Members
 
@@ -21,8 +21,8 @@ TEXTS = ("A", "AN", "ANS", "AS", "DATE", "DIGITS")
 NULL = {("getAccounts", "limit_group_id"), ("getHolderAccounts", "limit_group_id")}
 
 
-def call(scene: Scene, action: str, members: Members) -> Envelope:
-    return (scene.sim if action in SIMULATOR_ACTIONS else scene.do)(action, **members)
+def call(issuer: Issuer, action: str, members: Members) -> Envelope:
+    return (issuer.sim if action in SIMULATOR_ACTIONS else issuer.do)(action, **members)
 
 
 def rows(action: str, answer: Envelope) -> list[Mapping[str, Any]]:

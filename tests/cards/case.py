@@ -9,7 +9,7 @@ from typing import Any
 
 from chalicelib.cards.actions import ACTIONS, SIMULATOR_ACTIONS
 from chalicelib.cards.requests.action import Action
-from tests.cards.scenes import Envelope, Scene
+from tests.cards.issuer import Envelope, Issuer
 
 LOOK, WRITE, CLAIM, QUERY = "BatchGetItem", "TransactWriteItems", "PutItem", "Query"
 SHARDS = (QUERY,) * 16
@@ -32,7 +32,7 @@ def in_order(calls: Sequence[str]) -> list[str]:
     return ordered
 
 
-Members = Callable[[Scene], dict[str, Any]]
+Members = Callable[[Issuer], dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ class Case:
     def action(self) -> Action[Any]:
         return EVERY_ACTION[self.name.partition(" ")[0]]
 
-    def do(self, scene: Scene, **members: Any) -> Envelope:
-        call = scene.sim if self.action.name in SIMULATOR_ACTIONS else scene.do
+    def do(self, issuer: Issuer, **members: Any) -> Envelope:
+        call = issuer.sim if self.action.name in SIMULATOR_ACTIONS else issuer.do
         return call(self.action.name, **members)
 
     @property
@@ -78,4 +78,4 @@ class Case:
 
 
 def of_card(state: str = "N", /, **members: Any) -> Members:
-    return lambda scene: {"card_id": scene.card_in(state).card_id, **members}
+    return lambda issuer: {"card_id": issuer.card_in(state).card_id, **members}

@@ -6,30 +6,30 @@ from typing import Any
 
 from chalicelib.cards.actions import ACTIONS
 from tests.cards.case import CLAIM, LOOK, PROVIDER, WRITE, Case, Members, of_card
-from tests.cards.ledgers import payment
-from tests.cards.network_cases import NETWORK_CASES
-from tests.cards.report_cases import REPORT_CASES
-from tests.cards.scenes import (
+from tests.cards.issuer import (
     EUR,
     EVERYDAY,
     EVERYDAY_ACCOUNT,
+    EXTERNAL_IBANS,
     GBP,
     GERMANY,
     HOLDER_BLOCK,
+    HOLDER_DETAILS,
     MANAGER,
-    OUTSIDE,
-    PERSON,
     PIN,
     SPECIAL_GBP,
     UK,
-    Scene,
+    Issuer,
 )
+from tests.cards.ledgers import payment
+from tests.cards.network_cases import NETWORK_CASES
+from tests.cards.report_cases import REPORT_CASES
 
 ANNOUNCED = "simulateDirectDebit"
 
 
 def of_account(**members: Any) -> Members:
-    return lambda scene: {"account_id": scene.account(), **members}
+    return lambda issuer: {"account_id": issuer.account(), **members}
 
 
 def of_new_account(**members: Any) -> dict[str, Any]:
@@ -42,127 +42,127 @@ def of_new_card(**members: Any) -> dict[str, Any]:
     return least | {"card_virtual": 1} | members
 
 
-def of_holders_card(scene: Scene) -> dict[str, Any]:
-    card = scene.card()
+def of_holders_card(issuer: Issuer) -> dict[str, Any]:
+    card = issuer.card()
     return of_new_account(holder_id=card.holder_id, cards=[card.card_id])
 
 
-def of_shared_card(scene: Scene) -> dict[str, Any]:
-    account, holder = scene.data("createAccount", **of_new_account(**HOLDER_BLOCK)).values()
+def of_shared_card(issuer: Issuer) -> dict[str, Any]:
+    account, holder = issuer.data("createAccount", **of_new_account(**HOLDER_BLOCK)).values()
     return of_new_card(holder_id=holder, account_id=[account], account_owner_id=[holder])
 
 
-def of_blocked_pin(scene: Scene) -> dict[str, Any]:
-    card = scene.card_in("A", card_virtual=0, card_pin=PIN)
-    scene.block_pin(card.card_id)
+def of_blocked_pin(issuer: Issuer) -> dict[str, Any]:
+    card = issuer.card_in("A", card_virtual=0, card_pin=PIN)
+    issuer.block_pin(card.card_id)
     return {"card_id": card.card_id}
 
 
 def of_authentication(**members: Any) -> Members:
-    def made(scene: Scene) -> dict[str, Any]:
-        asked = scene.authentication(scene.card_in("A").card_id)["auth_request_id"]
+    def made(issuer: Issuer) -> dict[str, Any]:
+        asked = issuer.authentication(issuer.card_in("A").card_id)["auth_request_id"]
         return {"auth_request_id": asked, "confirmation_status": "Y", "oob_auth_method": 1, **members}
 
     return made
 
 
-def of_both(scene: Scene) -> dict[str, Any]:
-    card = scene.card()
+def of_both(issuer: Issuer) -> dict[str, Any]:
+    card = issuer.card()
     return {"card_id": card.card_id, "account_id": card.account_id}
 
 
-def of_holder_and_card(scene: Scene) -> dict[str, Any]:
-    card = scene.card()
+def of_holder_and_card(issuer: Issuer) -> dict[str, Any]:
+    card = issuer.card()
     return {"card_id": card.card_id, "holder_id": card.holder_id}
 
 
 def of_purchase(rule: bool) -> Members:
-    def made(scene: Scene) -> dict[str, Any]:
-        card = scene.card_in("A").card_id
+    def made(issuer: Issuer) -> dict[str, Any]:
+        card = issuer.card_in("A").card_id
         if rule:
-            scene.data("createCardAcsMerchantWhitelistRule", card_id=card, rule_name="Groceries", mcc="5411")
+            issuer.data("createCardAcsMerchantWhitelistRule", card_id=card, rule_name="Groceries", mcc="5411")
         return {"card_id": card, "amount": 1999, "currency_ison": EUR, "mcc": "5411"}
 
     return made
 
 
 def of_address(method: int = UK, **members: Any) -> Members:
-    return lambda scene: {"epm_address_id": scene.address(method=method)["id"], **members}
+    return lambda issuer: {"epm_address_id": issuer.address(method=method)["id"], **members}
 
 
-def of_special_account(scene: Scene) -> dict[str, Any]:
+def of_special_account(issuer: Issuer) -> dict[str, Any]:
     return {"special_account_id": SPECIAL_GBP, "epm_method_id": UK, "currency_ison": GBP}
 
 
-def of_special_account_with_an_address(scene: Scene) -> dict[str, Any]:
-    scene.special_address()
-    return of_special_account(scene)
+def of_special_account_with_an_address(issuer: Issuer) -> dict[str, Any]:
+    issuer.special_address()
+    return of_special_account(issuer)
 
 
 def of_transfer(amount: int = 500, **members: Any) -> Members:
-    order = {"destination_iban": OUTSIDE[UK], "destination_account_name": "Alice", "currency_ison": GBP}
-    return lambda scene: {"epm_address_id": scene.funded(500)["id"], "amount": amount, **order, **members}
+    order = {"destination_iban": EXTERNAL_IBANS[UK], "destination_account_name": "Alice", "currency_ison": GBP}
+    return lambda issuer: {"epm_address_id": issuer.funded_address(500)["id"], "amount": amount, **order, **members}
 
 
-def of_transfer_here(scene: Scene) -> dict[str, Any]:
-    return of_transfer(destination_iban=scene.address()["iban"])(scene)
+def of_transfer_here(issuer: Issuer) -> dict[str, Any]:
+    return of_transfer(destination_iban=issuer.address()["iban"])(issuer)
 
 
 def of_inbound(**members: Any) -> Members:
-    def made(scene: Scene) -> dict[str, Any]:
-        return {"epm_transaction_id": scene.inbound(scene.address(), 500, **members)["epm_transaction_id"]}
+    def made(issuer: Issuer) -> dict[str, Any]:
+        return {"epm_transaction_id": issuer.inbound(issuer.address(), 500, **members)["epm_transaction_id"]}
 
     return made
 
 
-def of_inbound_from_here(scene: Scene) -> dict[str, Any]:
+def of_inbound_from_here(issuer: Issuer) -> dict[str, Any]:
     """Two payments are made of one, and take two numbers: the later one is that of the payee."""
-    sent = scene.data("transferToExternalPayment", **of_transfer_here(scene))["id"]
-    return {"epm_transaction_id": payment(scene, sent).counterpart}
+    sent = issuer.data("transferToExternalPayment", **of_transfer_here(issuer))["id"]
+    return {"epm_transaction_id": payment(issuer, sent).counterpart}
 
 
 def of_debit(name: str = "epm_transaction_id", passed: bool = False, **members: Any) -> Members:
-    def made(scene: Scene) -> dict[str, Any]:
-        debit = scene.debit(scene.mandate(scene.funded(500)), 500, passed=passed)
+    def made(issuer: Issuer) -> dict[str, Any]:
+        debit = issuer.debit(issuer.mandate(issuer.funded_address(500)), 500, passed=passed)
         return {name: debit["epm_transaction_id"], **members}
 
     return made
 
 
 def of_mandate(**members: Any) -> Members:
-    return lambda scene: {"epm_mandate_id": scene.mandate(scene.address()), **members}
+    return lambda issuer: {"epm_mandate_id": issuer.mandate(issuer.address()), **members}
 
 
 def of_limits(**members: Any) -> Members:
-    return lambda scene: {"record_id": scene.card().card_id, "limit_type": 1, **PAGE, **members}
+    return lambda issuer: {"record_id": issuer.card().card_id, "limit_type": 1, **PAGE, **members}
 
 
 PAGE = {"paginator": {"item_count": 20, "offset": 0}}
 FEE = {"fee_group_id": 301, "fee_code": "CARDREPL", "description": "New card"}
 
 
-def of_fee(scene: Scene) -> dict[str, Any]:
-    return {"account_id": scene.funded(1000)["account_id"], **FEE}
+def of_fee(issuer: Issuer) -> dict[str, Any]:
+    return {"account_id": issuer.funded_address(1000)["account_id"], **FEE}
 
 
-def of_fee_of_card(scene: Scene) -> dict[str, Any]:
-    card = scene.card()
-    scene.inbound(scene.address(card.account_id), 1000)
+def of_fee_of_card(issuer: Issuer) -> dict[str, Any]:
+    card = issuer.card()
+    issuer.inbound(issuer.address(card.account_id), 1000)
     return {"card_id": card.card_id, "account_currency": EUR, **FEE}
 
 
-def of_result(scene: Scene) -> dict[str, Any]:
-    return {"epm_transaction_id": scene.paid(scene.funded(500), 500), "result": "settled"}
+def of_result(issuer: Issuer) -> dict[str, Any]:
+    return {"epm_transaction_id": issuer.pending_payment(issuer.funded_address(500), 500), "result": "settled"}
 
 
 REVEALS = [Case(name, of_card(), writes=False) for name, action in ACTIONS.items() if action.effect == "reveal"]
 CARD_CASES = [
     # accounts
-    Case("createAccount for a new holder", lambda scene: of_new_account(**HOLDER_BLOCK), looks=()),
-    Case("createAccount for a holder", lambda scene: of_new_account(holder_id=scene.holder())),
+    Case("createAccount for a new holder", lambda issuer: of_new_account(**HOLDER_BLOCK), looks=()),
+    Case("createAccount for a holder", lambda issuer: of_new_account(holder_id=issuer.holder())),
     Case("createAccount on a card", of_holders_card),
     Case("changeAccountStatus", of_account(account_status="S", reason_code=2, note="asked for")),
-    Case("changeAccountStatus of nobody", lambda scene: {"account_id": 999_999, "account_status": "S"}, writes=False),
+    Case("changeAccountStatus of nobody", lambda issuer: {"account_id": 999_999, "account_status": "S"}, writes=False),
     Case("changeAccountProgramId", of_account(account_program_id=502)),
     Case("getAccounts", of_account(), writes=False),
     Case("getAccounts of a card", of_card(), looks=(LOOK, LOOK), writes=False),
@@ -179,8 +179,8 @@ CARD_CASES = [
     Case("assignCardToRiskRuleGroup", of_card(risk_rules_group_id=402)),
     Case("changeCardSchemeAccountUpdatesStatus", of_card(participating=1)),
     Case("changeCardStatus", of_card("A", status="T", reason_code=2, note="asked for")),
-    Case("createCard for a new holder", lambda scene: of_new_card(**HOLDER_BLOCK), looks=()),
-    Case("createCard for a holder", lambda scene: of_new_card(holder_id=scene.holder())),
+    Case("createCard for a new holder", lambda issuer: of_new_card(**HOLDER_BLOCK), looks=()),
+    Case("createCard for a holder", lambda issuer: of_new_card(holder_id=issuer.holder())),
     Case("createCard on an account", of_shared_card),
     *REVEALS,
     Case("getCardDetails", of_card(), writes=False),
@@ -189,20 +189,20 @@ CARD_CASES = [
     Case("reissueCard with a new number", of_card("A", card_name_line_3="ZOE ONEIL", generate_new_pan=1)),
     Case("setPin", of_card(pin=PIN)),
     Case("unblockPin", of_blocked_pin),
-    Case("getDesign", lambda scene: {"program_id": EVERYDAY}, looks=(), writes=False),
+    Case("getDesign", lambda issuer: {"program_id": EVERYDAY}, looks=(), writes=False),
     Case("changeCardAcsPassword", of_card(acs_password="correct horse")),
     Case("createCardAcsMerchantWhitelistRule", of_card(rule_name="Groceries", mcc="5411")),
     Case("authenticationConfirm", of_authentication(), looks=(LOOK, LOOK)),
     Case("authenticationConfirm with a wrong value", of_authentication(validation_value="x"), looks=(LOOK, LOOK)),
     # holders
-    Case("getHolder", lambda scene: {"holder_id": scene.holder()}, writes=False),
+    Case("getHolder", lambda issuer: {"holder_id": issuer.holder()}, writes=False),
     Case("getHolder of a card", of_card(), looks=(LOOK, LOOK), writes=False),
     Case("getHolder of a holder and a card", of_holder_and_card, writes=False),
-    Case("getHolderAccounts", lambda scene: {"holder_id": scene.card().holder_id}, looks=(LOOK, LOOK), writes=False),
-    Case("getHolderAccounts without one", lambda scene: {"holder_id": scene.holder()}, writes=False),
-    Case("createHolder", lambda scene: PERSON, looks=(), write=CLAIM),
-    Case("updateHolder", lambda scene: {**PERSON, "holder_id": scene.holder(), "city": "Leeds"}),
-    Case("updateHolder as it is", lambda scene: {**PERSON, "holder_id": scene.holder()}, writes=False),
+    Case("getHolderAccounts", lambda issuer: {"holder_id": issuer.card().holder_id}, looks=(LOOK, LOOK), writes=False),
+    Case("getHolderAccounts without one", lambda issuer: {"holder_id": issuer.holder()}, writes=False),
+    Case("createHolder", lambda issuer: HOLDER_DETAILS, looks=(), write=CLAIM),
+    Case("updateHolder", lambda issuer: {**HOLDER_DETAILS, "holder_id": issuer.holder(), "city": "Leeds"}),
+    Case("updateHolder as it is", lambda issuer: {**HOLDER_DETAILS, "holder_id": issuer.holder()}, writes=False),
     # the simulator
     Case("simulateAuthentication", of_purchase(rule=False), looks=(LOOK, "Query")),
     Case("simulateAuthentication by rule", of_purchase(rule=True), looks=(LOOK, "Query"), writes=False),
@@ -220,7 +220,7 @@ MONEY_CASES = [
     Case("getExternalPaymentAddress", of_address(), writes=False),
     Case(
         "getAccountExternalPaymentAddresses",
-        lambda scene: {"account_id": scene.address()["account_id"]},
+        lambda issuer: {"account_id": issuer.address()["account_id"]},
         looks=TWO,
         writes=False,
     ),
@@ -248,9 +248,9 @@ MONEY_CASES = [
     Case("createCustomFee", of_fee),
     Case("createCustomFee of a card", of_fee_of_card, looks=TWO),
     Case("getCardFees", of_card(**PAGE), writes=False),
-    Case("getFeesGroups", lambda scene: {}, looks=(), writes=False),
+    Case("getFeesGroups", lambda issuer: {}, looks=(), writes=False),
     Case("getLimits", of_limits(), writes=False),
-    Case("getLimitsGroups", lambda scene: {"limit_type": 1}, looks=(), writes=False),
+    Case("getLimitsGroups", lambda issuer: {"limit_type": 1}, looks=(), writes=False),
     Case("getLimitsStatus", of_limits(), writes=False),
     # the simulator
     Case(
@@ -264,22 +264,22 @@ MONEY_CASES = [
 CASES = CARD_CASES + MONEY_CASES + NETWORK_CASES + REPORT_CASES
 
 
-def warmed(scene: Scene) -> Scene:
+def warmed(issuer: Issuer) -> Issuer:
     """The process is as one that runs for a while: the set-up is read and in use, there are identifiers left."""
-    scene.data("getDesign", program_id=EVERYDAY)
-    scene.card()
-    address = scene.funded(500)
-    scene.mandate(address)
-    scene.purchase(scene.card_in("A").card_id, 1)
-    hub = scene.hub
+    issuer.data("getDesign", program_id=EVERYDAY)
+    issuer.card()
+    address = issuer.funded_address(500)
+    issuer.mandate(address)
+    issuer.purchase(issuer.card_in("A").card_id, 1)
+    hub = issuer.hub
     catalogue = hub.cards.programmes.catalogue(MANAGER)
     hub.cards.programmes._used |= {(MANAGER, (kind, each.id)) for kind, each in catalogue.entries()}
-    return scene
+    return issuer
 
 
-def all_in_use(scene: Scene) -> None:
+def all_in_use(issuer: Issuer) -> None:
     """Every entry of the set-up is in use, and this process knows it."""
-    programmes = scene.hub.cards.programmes
+    programmes = issuer.hub.cards.programmes
     catalogue = programmes.catalogue(MANAGER)
     programmes._used.clear()
     programmes.mark_used(catalogue, [(kind, each.id) for kind, each in catalogue.entries()])

@@ -1,4 +1,4 @@
-"""What tests of the card API stand on."""
+"""The issuers of the card API's tests."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.cards.scenes import Scene
+from tests.cards.issuer import Issuer
 from tests.causeway import Causeway
 
 
 @pytest.fixture
-def scene(causeway: Causeway) -> Scene:
-    """A programme manager before empty tables."""
-    return Scene(causeway)
+def issuer(causeway: Causeway) -> Issuer:
+    """An issuer without records."""
+    return Issuer(causeway)
 
 
 @pytest.fixture(scope="module")
-def stage(shared_causeway: Causeway) -> Iterator[Scene]:
-    """A programme manager whom all tests of a module share; none of them may have ``scene`` or ``causeway``."""
+def shared_issuer(shared_causeway: Causeway) -> Iterator[Issuer]:
+    """An issuer that all tests of a module share; none of them may use ``issuer`` or ``causeway``."""
     causeway = shared_causeway.again()
     with causeway.installed():
-        yield Scene(causeway)
+        yield Issuer(causeway)

@@ -14,7 +14,7 @@ from unittest.mock import patch
 
 from chalicelib.cards.protocol.status_codes import Status
 from chalicelib.foundation.dynamodb.store import Store
-from tests.cards.scenes import Envelope, Scene
+from tests.cards.issuer import Envelope, Issuer
 from tests.conftest import DYNAMODB_ENGINE
 
 T = TypeVar("T")
@@ -26,9 +26,9 @@ CLIENTS = 64 if DYNAMODB_ENGINE else 16
 UNDECIDED = (Status.CONFLICT, Status.IN_PROGRESS)
 
 
-def processes(scene: Scene) -> list[Scene]:
+def processes(issuer: Issuer) -> list[Issuer]:
     """Some processes that know what a running one knows; each has identifiers of its own."""
-    made = [scene.apart() for _ in range(PROCESSES)]
+    made = [issuer.with_own_clock() for _ in range(PROCESSES)]
     for each in made:
         each.card(card_virtual=0)
     return made

@@ -17,7 +17,7 @@ from chalicelib.foundation.dynamodb.store import StoreError
 from tests.cards.books import Books
 from tests.cards.case import Case
 from tests.cards.cases import all_in_use, warmed
-from tests.cards.scenes import EVERYDAY, Envelope, Scene
+from tests.cards.issuer import EVERYDAY, Envelope, Issuer
 from tests.causeway import Causeway
 from tests.dynamodb_calls import forgotten
 from tests.late_answers import late_answers
@@ -74,16 +74,16 @@ class Play:
 
     tables: ClassVar[tuple[str, ...]] = ("cards", "idempotency", "programmes")
 
-    def __init__(self, scene: Scene, case: Case, manner: str, *, cold: bool = False) -> None:
-        self._scene, self._case, self._manner, self._cold = scene, case, manner, cold
-        self._world = scene.causeway
-        self._members = dict(case.members(warmed(scene)))
+    def __init__(self, issuer: Issuer, case: Case, manner: str, *, cold: bool = False) -> None:
+        self._issuer, self._case, self._manner, self._cold = issuer, case, manner, cold
+        self._world = issuer.causeway
+        self._members = dict(case.members(warmed(issuer)))
         if manner != WITHOUT:
-            self._members["request_reference_id"] = scene.reference()
+            self._members["request_reference_id"] = issuer.reference()
         if cold:
             nothing_in_use(self._world)
         else:
-            all_in_use(scene)
+            all_in_use(issuer)
         if manner == REPEATED:
             self._do()
         self._beginning = Snapshot(self._world, self.tables)
@@ -130,7 +130,7 @@ class Play:
         if self._cold:
             forget_process(self._world)
         else:
-            self._scene.data("getDesign", program_id=EVERYDAY)  # reads what is cached as of a later time
+            self._issuer.data("getDesign", program_id=EVERYDAY)  # reads what is cached as of a later time
 
     def _repeated(self, answer: Envelope) -> None:
         """The same request, until its answer is known and once more."""
@@ -142,7 +142,7 @@ class Play:
         assert apart_from_duplicated(again) == apart_from_duplicated(first)
 
     def _do(self) -> Envelope:
-        return self._case.do(self._scene, **self._members)
+        return self._case.do(self._issuer, **self._members)
 
     def _is_right(self, answer: Envelope) -> None:
         assert answer.status_code == self._right.status_code, answer.raw
@@ -152,10 +152,10 @@ class Play:
 class EventPlay:
     """An activation that is told and repeated, and its event, which a worker sends until it has arrived."""
 
-    def __init__(self, scene: Scene) -> None:
-        self._scene, self._world = scene, scene.causeway
-        card = warmed(scene).card()
-        self._members = {"card_id": card.card_id, "request_reference_id": scene.reference()}
+    def __init__(self, issuer: Issuer) -> None:
+        self._issuer, self._world = issuer, issuer.causeway
+        card = warmed(issuer).card()
+        self._members = {"card_id": card.card_id, "request_reference_id": issuer.reference()}
         self._beginning = Snapshot(self._world, ("cards", "idempotency", "deliveries"))
         self._known = {each.delivery_id for each in self._world.recorded("card_event")}
         self.untouched = Fault(self._world)
@@ -166,10 +166,10 @@ class EventPlay:
         self._beginning.restore()
         self._world.queued()
         with fault, contextlib.suppress(StoreError):
-            self._scene.do("activateCard", **self._members)
+            self._issuer.do("activateCard", **self._members)
             for delivery_id in self._world.queued():
                 self._world.hub.delivery.worker.attempt(delivery_id)
-        assert self._scene.do("activateCard", **self._members).status == "success"
+        assert self._issuer.do("activateCard", **self._members).status == "success"
         (event,) = (each for each in self._world.recorded("card_event") if each.delivery_id not in self._known)
         for _ in range(2):
             self._world.clock.advance(CLAIMED_SECONDS)

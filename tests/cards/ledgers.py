@@ -8,19 +8,19 @@ from typing import Any
 
 from chalicelib.cards.payments.payment_record import ExternalPayment
 from chalicelib.foundation.dynamodb.store import Item
-from tests.cards.scenes import Scene
+from tests.cards.issuer import Issuer
 
 BALANCES = ("settled", "held", "reserved")
 
 
-def movements(scene: Scene, account: int | str) -> list[Item]:
+def movements(issuer: Issuer, account: int | str) -> list[Item]:
     """The rows of an account's movements, the oldest first; a special account is named by its owner."""
-    return _rows(scene, account, "movement#")
+    return _rows(issuer, account, "movement#")
 
 
-def transactions(scene: Scene, account: int | str) -> list[Item]:
+def transactions(issuer: Issuer, account: int | str) -> list[Item]:
     """The transactions that an account shows, the oldest first."""
-    return _rows(scene, account, "transaction#")
+    return _rows(issuer, account, "transaction#")
 
 
 def entries(row: Item) -> dict[tuple[str, int], int]:
@@ -28,26 +28,26 @@ def entries(row: Item) -> dict[tuple[str, int], int]:
     return {(book.removeprefix(f"{row['owner']}:"), currency): amount for book, currency, amount in row["entries"]}
 
 
-def payment(scene: Scene, number: int) -> ExternalPayment:
+def payment(issuer: Issuer, number: int) -> ExternalPayment:
     """An external payment as it stands."""
-    item = scene.hub.store.get(*ExternalPayment.key(number))
+    item = issuer.hub.store.get(*ExternalPayment.key(number))
     assert item is not None, f"there is no payment {number}"
     return ExternalPayment.from_item(item)
 
 
-def state(scene: Scene, number: int) -> str:
+def state(issuer: Issuer, number: int) -> str:
     """The state of an external payment."""
-    return payment(scene, number).state
+    return payment(issuer, number).state
 
 
-def prove(scene: Scene) -> None:
+def prove(issuer: Issuer) -> None:
     """Every movement balances in every currency, and every account is the sum of its rows, which have no gap."""
     found: dict[str, list[Item]] = defaultdict(list)
-    for row in scene.hub.store.scan("ledger"):
+    for row in issuer.hub.store.scan("ledger"):
         if row["part"].startswith("movement#"):
             found[row["owner"]].append(row)
     kinds = ("account", "special_account")
-    accounts = [row for row in scene.hub.store.scan("cards") if row["part"] in kinds]
+    accounts = [row for row in issuer.hub.store.scan("cards") if row["part"] in kinds]
     assert found.keys() <= {account["owner"] for account in accounts}
     for account in accounts:
         _prove_account(account, sorted(found[account["owner"]], key=lambda row: str(row["part"])))
@@ -56,9 +56,9 @@ def prove(scene: Scene) -> None:
 # -- inside
 
 
-def _rows(scene: Scene, account: int | str, part: str) -> list[Item]:
+def _rows(issuer: Issuer, account: int | str, part: str) -> list[Item]:
     owner = account if isinstance(account, str) else f"account#{account}"
-    return scene.hub.store.rows("ledger", ("owner", owner), sort_prefix=("part", part))
+    return issuer.hub.store.rows("ledger", ("owner", owner), sort_prefix=("part", part))
 
 
 def _prove_account(account: Mapping[str, Any], rows: list[Item]) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from tests.cards.cases import of_new_card
-from tests.cards.scenes import DELIVERY, EUR, EVERYDAY, GBP, PIN, Envelope, Scene
+from tests.cards.issuer import DELIVERY, EUR, EVERYDAY, GBP, PIN, Envelope, Issuer
 
 OK = None
 FINAL, NOT_ACTIVATED, ALREADY_ACTIVE, NOT_BLOCKED, WRONG_STATE, ACCOUNT_STATUS = 4002, 4001, 4006, 4007, 4008, 4003
@@ -30,9 +30,9 @@ flags = st.booleans()
 class CardLife(RuleBasedStateMachine):
     """A physical card, which may become virtual and physical again; it begins in a state."""
 
-    def __init__(self, scene: Scene, state: str) -> None:
+    def __init__(self, issuer: Issuer, state: str) -> None:
         super().__init__()
-        self.scene = scene
+        self.issuer = issuer
         self.first_state = state
 
     # -- the model
@@ -42,7 +42,7 @@ class CardLife(RuleBasedStateMachine):
         state = self.first_state
         months = 1 if state == "E" else 36
         members = of_new_card(card_virtual=0, card_pin=PIN, card_validity_period=months, **DELIVERY)
-        card = self.scene.data("createCard", **members, holder_id=self.scene.holder())
+        card = self.issuer.data("createCard", **members, holder_id=self.issuer.holder())
         self.card_id: int = card["card_id"]
         self.pin = PIN
         self.virtual = False
@@ -53,7 +53,7 @@ class CardLife(RuleBasedStateMachine):
         if state in "TRLSB":
             self.change_status(state)
         if state == "E":
-            self.scene.clock.advance(62 * DAY)
+            self.issuer.clock.advance(62 * DAY)
 
     def _new_body(self, card: dict[str, Any]) -> None:
         """What createCard and reissueCard begin with."""
@@ -66,7 +66,7 @@ class CardLife(RuleBasedStateMachine):
 
     @property
     def status(self) -> str:
-        now = datetime.fromtimestamp(self.scene.clock.time(), UTC)
+        now = datetime.fromtimestamp(self.issuer.clock.time(), UTC)
         return "E" if self.stored in "NATR" and self.expiry < (now.year, now.month) else self.stored
 
     def _only_in(self, states: str, otherwise: int | None = OK) -> int | None:
@@ -75,13 +75,13 @@ class CardLife(RuleBasedStateMachine):
 
     def _wrong_today(self, kind: str) -> int:
         day, count = self.mismatches.get(kind, (0, 0))
-        return count if day == self.scene.clock.time() // DAY else 0
+        return count if day == self.issuer.clock.time() // DAY else 0
 
     def _one_more_wrong(self, kind: str) -> None:
-        self.mismatches[kind] = self.scene.clock.time() // DAY, self._wrong_today(kind) + 1
+        self.mismatches[kind] = self.issuer.clock.time() // DAY, self._wrong_today(kind) + 1
 
     def _do(self, action: str, expected: int | None, **members: Any) -> Envelope:
-        answer = self.scene.do(action, **{"card_id": self.card_id} | members)
+        answer = self.issuer.do(action, **{"card_id": self.card_id} | members)
         assert answer.status_code == expected, f"{self.status}: {action} {members}: {answer.raw}"
         return answer
 
@@ -89,7 +89,7 @@ class CardLife(RuleBasedStateMachine):
 
     @rule(hours=st.sampled_from([1, 24, 31 * 24]))
     def time_passes(self, hours: int) -> None:
-        self.scene.clock.advance(hours * 3600)
+        self.issuer.clock.advance(hours * 3600)
 
     @rule(data=st.sampled_from(["none", "right", "wrong"]), times=TIMES)
     def activate_so_often(self, data: str, times: int) -> None:
@@ -154,7 +154,7 @@ class CardLife(RuleBasedStateMachine):
         members: dict[str, Any] = {"pan": self.pan} if by_number else {"card_id": self.card_id}
         members |= {} if pin == "none" else {"pin": self.pin if pin == "right" else "9999"}
         members |= {} if cvc2 == "none" else {"cvc2": self.cvc2 if cvc2 == "right" else _other(self.cvc2)}
-        assert self.scene.authorization(**members)["response_code"] == self._decided(pin, cvc2)
+        assert self.issuer.authorization(**members)["response_code"] == self._decided(pin, cvc2)
 
     def _decided(self, pin: str, cvc2: str) -> str:
         if self.status in DECLINES:
@@ -179,7 +179,7 @@ class CardLife(RuleBasedStateMachine):
     def authorize_by_an_old_number(self, data: Any) -> None:
         pan = data.draw(st.sampled_from(sorted(self.old)))
         expected = DECLINES[self.old[pan]] if self.old[pan] in "LS" else "14"
-        assert self.scene.authorization(pan=pan)["response_code"] == expected
+        assert self.issuer.authorization(pan=pan)["response_code"] == expected
 
     @rule(new_pan=flags, new_pin=flags, turns=st.sampled_from([False, False, True]))
     def reissue(self, new_pan: bool, new_pin: bool, turns: bool) -> None:
@@ -226,13 +226,13 @@ class CardLife(RuleBasedStateMachine):
         answers=st.lists(st.tuples(st.sampled_from("YN"), st.sampled_from(["none", "right", "wrong"])), max_size=7),
     )
     def authenticate(self, meanwhile: str, waits: int, answers: list[tuple[str, str]]) -> None:
-        asked = self.scene.authentication(self.card_id, mcc="5411")
+        asked = self.issuer.authentication(self.card_id, mcc="5411")
         assert asked["outcome"] == ("challenge" if self.status == "A" else "rejected")
         if self.status != "A":
             return
         if meanwhile:
             self.change_status(meanwhile)
-        self.scene.clock.advance(waits)
+        self.issuer.clock.advance(waits)
         waiting, misses = waits < 300, 0
         for answer, value in answers:
             otherwise = WRONG_STATE if not waiting else WRONG_VALUE if value == "wrong" else OK
@@ -245,7 +245,7 @@ class CardLife(RuleBasedStateMachine):
         right = str(asked["validation_value"])
         members = {} if value == "none" else {"validation_value": right if value == "right" else _other(right)}
         members |= {"auth_request_id": asked["auth_request_id"], "confirmation_status": answer}
-        said = self.scene.do("authenticationConfirm", oob_auth_method=1, **members)
+        said = self.issuer.do("authenticationConfirm", oob_auth_method=1, **members)
         assert said.status_code == expected, f"{self.status}: {members}: {said.raw}"
 
     # -- what is seen
@@ -268,22 +268,22 @@ class CardLife(RuleBasedStateMachine):
 class AccountLife(RuleBasedStateMachine):
     """An account without money; it begins in a state."""
 
-    def __init__(self, scene: Scene, state: str) -> None:
+    def __init__(self, issuer: Issuer, state: str) -> None:
         super().__init__()
-        self.scene = scene
+        self.issuer = issuer
         self.first_state = state
 
     @initialize(currency=st.sampled_from([EUR, GBP]))
     def made(self, currency: int) -> None:
-        self.holder_id, status = self.scene.holder(), self.first_state
+        self.holder_id, status = self.issuer.holder(), self.first_state
         members = {"holder_id": self.holder_id, "account_status": status, "currency_ison": currency}
-        self.account_id = self.scene.account(**members)
+        self.account_id = self.issuer.account(**members)
         self.status, self.currency, self.program = status, currency, 501
         self.why: tuple[int | None, str | None] = (None, None)
         self.cards: list[int] = []
 
     def _do(self, action: str, expected: int | None, **members: Any) -> Envelope:
-        answer = self.scene.do(action, **members)
+        answer = self.issuer.do(action, **members)
         assert answer.status_code == expected, f"{self.status}: {action} {members}: {answer.raw}"
         return answer
 

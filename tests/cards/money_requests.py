@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tests.cards.scenes import BRITAIN, EUR, EVERYDAY, EVERYDAY_ACCOUNT, GBP, SEPA, SPECIAL_EUR, SPECIAL_GBP, UK, Scene
+from tests.cards.issuer import BRITAIN, EUR, EVERYDAY, EVERYDAY_ACCOUNT, GBP, SEPA, SPECIAL_EUR, SPECIAL_GBP, UK, Issuer
 
 if TYPE_CHECKING:
     from tests.cards.whole_requests import Cast
@@ -136,56 +136,56 @@ ON_ADDRESS = frozenset(
 """What wants an address of the account, or what came and went by one."""
 
 
-def provided(scene: Scene, action: str, made: Cast) -> Cast:
+def provided(issuer: Issuer, action: str, made: Cast) -> Cast:
     """A cast with what an action of money names; the account has ``FUNDS`` in pounds when the action takes any."""
     if action == "getCardFees":
-        return replace(made, other_card_id=scene.card(card_fee_group_id=FEE_WITH_COUNTRY).card_id)
+        return replace(made, other_card_id=issuer.card(card_fee_group_id=FEE_WITH_COUNTRY).card_id)
     if action not in ON_ADDRESS:
         return made
-    address = scene.address(made.account_id, card_id=made.card_id)
+    address = issuer.address(made.account_id, card_id=made.card_id)
     made = replace(made, address_id=address["id"])
-    return _PROVIDED[action](scene, made, address) if action in _PROVIDED else made
+    return _PROVIDED[action](issuer, made, address) if action in _PROVIDED else made
 
 
-def _two_addresses(scene: Scene, made: Cast, address: Any) -> Cast:
-    scene.data("changeExternalPaymentAddressStatus", epm_address_id=address["id"], status="A", **WHY)
-    return replace(made, sepa_address_id=scene.address(made.account_id, SEPA)["id"])
+def _two_addresses(issuer: Issuer, made: Cast, address: Any) -> Cast:
+    issuer.data("changeExternalPaymentAddressStatus", epm_address_id=address["id"], status="A", **WHY)
+    return replace(made, sepa_address_id=issuer.address(made.account_id, SEPA)["id"])
 
 
-def _came(scene: Scene, made: Cast, address: Any, **members: Any) -> Cast:
-    came = scene.inbound(address, FUNDS, **members)
+def _came(issuer: Issuer, made: Cast, address: Any, **members: Any) -> Cast:
+    came = issuer.inbound(address, FUNDS, **members)
     return replace(made, epm_transaction_id=came["epm_transaction_id"], transaction_id=came["transaction_id"])
 
 
-def _destination(scene: Scene, made: Cast, address: Any) -> Cast:
-    return replace(_came(scene, made, address), own_iban=scene.address()["iban"])
+def _destination(issuer: Issuer, made: Cast, address: Any) -> Cast:
+    return replace(_came(issuer, made, address), own_iban=issuer.address()["iban"])
 
 
-def _mandate(scene: Scene, made: Cast, address: Any) -> Cast:
-    return replace(made, epm_mandate_id=scene.mandate(address))
+def _mandate(issuer: Issuer, made: Cast, address: Any) -> Cast:
+    return replace(made, epm_mandate_id=issuer.mandate(address))
 
 
-def _debit(passed: bool) -> Callable[[Scene, Cast, Any], Cast]:
-    def provide(scene: Scene, made: Cast, address: Any) -> Cast:
-        scene.inbound(address, FUNDS)
-        made = _mandate(scene, made, address)
-        debit = scene.debit(made.epm_mandate_id, 700, passed=passed)
+def _debit(passed: bool) -> Callable[[Issuer, Cast, Any], Cast]:
+    def provide(issuer: Issuer, made: Cast, address: Any) -> Cast:
+        issuer.inbound(address, FUNDS)
+        made = _mandate(issuer, made, address)
+        debit = issuer.debit(made.epm_mandate_id, 700, passed=passed)
         return replace(made, epm_transaction_id=debit["epm_transaction_id"])
 
     return provide
 
 
-def _paid(scene: Scene, made: Cast, address: Any) -> Cast:
-    scene.inbound(address, FUNDS)
-    return replace(made, epm_transaction_id=scene.paid(address, 2500))
+def _paid(issuer: Issuer, made: Cast, address: Any) -> Cast:
+    issuer.inbound(address, FUNDS)
+    return replace(made, epm_transaction_id=issuer.pending_payment(address, 2500))
 
 
-_PROVIDED: Mapping[str, Callable[[Scene, Cast, Any], Cast]] = {
+_PROVIDED: Mapping[str, Callable[[Issuer, Cast, Any], Cast]] = {
     "getExternalPaymentAddress": _two_addresses,
     "getAccountExternalPaymentAddresses": _two_addresses,
     "transferToExternalPayment": _destination,
     "inboundReturn": _came,
-    "directCreditReturn": lambda scene, made, address: _came(scene, made, address, scheme="BACS"),
+    "directCreditReturn": lambda issuer, made, address: _came(issuer, made, address, scheme="BACS"),
     "createCustomFee": _came,
     "cancelExternalPaymentMandate": _mandate,
     "changeDDExternalPaymentStatus": _debit(passed=False),

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from tests.cards.case import LOOK, RESERVING, Case, Members, of_card
-from tests.cards.scenes import EUR, PIN, Scene
+from tests.cards.issuer import EUR, PIN, Issuer
 
 TWO = (LOOK, LOOK)
 
 
 def of_verification(by: str, **members: Any) -> Members:
-    def made(scene: Scene) -> dict[str, Any]:
-        card = scene.card_in("A", card_virtual=0, card_pin=PIN)
+    def made(issuer: Issuer) -> dict[str, Any]:
+        card = issuer.card_in("A", card_virtual=0, card_pin=PIN)
         return {by: getattr(card, by), "transaction_type": 39, "amount": 0, "currency_ison": EUR, **members}
 
     return made
@@ -21,37 +21,37 @@ def of_verification(by: str, **members: Any) -> Members:
 def of_purchase_of(amount: int, **members: Any) -> Members:
     """A purchase with a card whose account has 5.00 EUR."""
 
-    def made(scene: Scene) -> dict[str, Any]:
-        card = scene.spendable(500)
+    def made(issuer: Issuer) -> dict[str, Any]:
+        card = issuer.spendable(500)
         return {"card_id": card.card_id, "transaction_type": 0, "amount": amount, "currency_ison": EUR, **members}
 
     return made
 
 
 def of_authorization(**members: Any) -> Members:
-    return lambda scene: {"trans_link": scene.purchase(scene.spendable(500).card_id, 100)["trans_link"], **members}
+    return lambda issuer: {"trans_link": issuer.purchase(issuer.spendable(500).card_id, 100)["trans_link"], **members}
 
 
 def of_cleared(**members: Any) -> Members:
-    def made(scene: Scene) -> dict[str, Any]:
-        asked = scene.purchase(scene.spendable(500).card_id, 100)
-        scene.clearing(asked, 100)
+    def made(issuer: Issuer) -> dict[str, Any]:
+        asked = issuer.purchase(issuer.spendable(500).card_id, 100)
+        issuer.clearing(asked, 100)
         return {"trans_link": asked["trans_link"], **members}
 
     return made
 
 
 def of_dispute(step: str) -> Members:
-    def made(scene: Scene) -> dict[str, Any]:
-        cleared = scene.clearing(scene.purchase(scene.spendable(500).card_id, 100), 100)["transaction_id"]
+    def made(issuer: Issuer) -> dict[str, Any]:
+        cleared = issuer.clearing(issuer.purchase(issuer.spendable(500).card_id, 100), 100)["transaction_id"]
         if step != "opened":
-            scene.data("simulateDispute", transaction_id=cleared, step="opened")
+            issuer.data("simulateDispute", transaction_id=cleared, step="opened")
         return {"transaction_id": cleared, "step": step}
 
     return made
 
 
-def of_nobodys_number(scene: Scene) -> dict[str, Any]:
+def of_nobodys_number(issuer: Issuer) -> dict[str, Any]:
     return {"pan": "2223000000000007", "transaction_type": 39, "amount": 0, "currency_ison": EUR}
 
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from tests.cards.issuer import BRITAIN, EUR, PIN, Issuer
 from tests.cards.money_requests import FUNDS, LEVEL, Members, Requests
-from tests.cards.scenes import BRITAIN, EUR, PIN, Scene
 
 if TYPE_CHECKING:
     from tests.cards.whole_requests import Cast
@@ -71,15 +71,15 @@ ON_AUTHORIZATION = ("simulateIncrement", "simulateReversal", "simulateExpiry", "
 """What wants an authorization."""
 
 
-def provided(scene: Scene, action: str, made: Cast) -> Cast:
+def provided(issuer: Issuer, action: str, made: Cast) -> Cast:
     """A cast with what an action of the network names; what is refunded or disputed was cleared."""
     if action not in (*ON_AUTHORIZATION, "simulateDispute"):
         return made
-    scene.inbound(scene.address(made.account_id), FUNDS)
-    asked = scene.authorization(card_id=made.card_id, transaction_type=0, amount=AUTHORIZED)
+    issuer.inbound(issuer.address(made.account_id), FUNDS)
+    asked = issuer.authorization(card_id=made.card_id, transaction_type=0, amount=AUTHORIZED)
     assert asked["response_code"] == "00", asked
     made = replace(made, trans_link=asked["trans_link"])
     if action not in ("simulateRefund", "simulateDispute"):
         return made
-    collected = scene.clearing(asked, AUTHORIZED)
+    collected = issuer.clearing(asked, AUTHORIZED)
     return replace(made, transaction_id=collected["transaction_id"])

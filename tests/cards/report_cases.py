@@ -6,47 +6,47 @@ from typing import Any
 
 from chalicelib.foundation.clock import milliseconds
 from tests.cards.case import LOOK, QUERY, RESERVE, SHARDS, Case
+from tests.cards.issuer import Issuer
 from tests.cards.reports.rows import message
-from tests.cards.scenes import Scene
 
 DATES = {"date_from": 0, "date_to": 99_999_999_999, "item_count": 2}
 IMPORTED = {"date_imported_from": 0, "date_imported_to": 99_999_999_999, "item_count": 2}
 LODGING = {"addendum_type": "lodging", "data": {"nights": 2}}
 
 
-def of_used_card(scene: Scene) -> dict[str, Any]:
-    card, at = scene.card().card_id, milliseconds(scene.clock) - 5000
-    first, *_ = (message(scene, card, at + each) for each in range(3))
+def of_used_card(issuer: Issuer) -> dict[str, Any]:
+    card, at = issuer.card().card_id, milliseconds(issuer.clock) - 5000
+    first, *_ = (message(issuer, card, at + each) for each in range(3))
     return {"card_id": card, **DATES, "last_id": first}
 
 
-def of_every_card(scene: Scene) -> dict[str, Any]:
-    return {name: value for name, value in of_used_card(scene).items() if name != "card_id"}
+def of_every_card(issuer: Issuer) -> dict[str, Any]:
+    return {name: value for name, value in of_used_card(issuer).items() if name != "card_id"}
 
 
-def of_account(scene: Scene) -> dict[str, Any]:
-    return {"account_id": scene.funded(500)["account_id"], **DATES}
+def of_account(issuer: Issuer) -> dict[str, Any]:
+    return {"account_id": issuer.funded_address(500)["account_id"], **DATES}
 
 
-def of_card_and_account(scene: Scene) -> dict[str, Any]:
-    card = scene.card()
+def of_card_and_account(issuer: Issuer) -> dict[str, Any]:
+    card = issuer.card()
     return {"card_id": card.card_id, "account_id": card.account_id, **DATES}
 
 
-def of_one(scene: Scene) -> dict[str, Any]:
-    address = scene.address()
-    came = scene.inbound(address, 500)
+def of_one(issuer: Issuer) -> dict[str, Any]:
+    address = issuer.address()
+    came = issuer.inbound(address, 500)
     return {"account_id": address["account_id"], "transaction_id": came["transaction_id"], "item_count": 1}
 
 
 def of_transaction(**members: Any) -> Any:
-    return lambda scene: {"transaction_id": scene.inbound(scene.address(), 500)["transaction_id"], **members}
+    return lambda issuer: {"transaction_id": issuer.inbound(issuer.address(), 500)["transaction_id"], **members}
 
 
-def of_every_addendum(scene: Scene) -> dict[str, Any]:
+def of_every_addendum(issuer: Issuer) -> dict[str, Any]:
     """The list over all shows what is a second old."""
-    told = scene.data("simulateAddendum", **of_transaction(**LODGING)(scene))
-    scene.clock.advance(1)
+    told = issuer.data("simulateAddendum", **of_transaction(**LODGING)(issuer))
+    issuer.clock.advance(1)
     return {"last_id": told["id"], **IMPORTED}
 
 

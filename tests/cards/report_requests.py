@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chalicelib.foundation.clock import milliseconds
+from tests.cards.issuer import Issuer
 from tests.cards.money_requests import LEVEL, Requests
 from tests.cards.reports.rows import FEES_APART, WHOLE_MESSAGE, WHOLE_TRANSACTION, message, transaction
-from tests.cards.scenes import Scene
 
 if TYPE_CHECKING:
     from tests.cards.whole_requests import Cast
@@ -43,18 +43,20 @@ WHOLE: Mapping[str, Requests] = {
 }
 
 
-def provided(scene: Scene, action: str, made: Cast) -> Cast:
+def provided(issuer: Issuer, action: str, made: Cast) -> Cast:
     """A cast with the rows that a report lists: one that the page follows, and the richest that there is."""
-    at = milliseconds(scene.clock) - 5000
+    at = milliseconds(issuer.clock) - 5000
     if action in ("getCardsActivity", "getFinancialAuthorizes"):
-        first = message(scene, made.card_id, at)
-        message(scene, made.card_id, at + 1, **WHOLE_MESSAGE | FEES_APART)
+        first = message(issuer, made.card_id, at)
+        message(issuer, made.card_id, at + 1, **WHOLE_MESSAGE | FEES_APART)
         return replace(made, authorize_id=first)
     if action not in ("getTransactions", *_OF_ADDENDUMS):
         return made
-    first, second = (transaction(scene, made.card_id, made.account_id, at + each, WHOLE_TRANSACTION) for each in (0, 1))
+    first, second = (
+        transaction(issuer, made.card_id, made.account_id, at + each, WHOLE_TRANSACTION) for each in (0, 1)
+    )
     made = replace(made, transaction_id=second, earlier_transaction_id=first)
     if action != "getFinancialDetailAddendums":
         return made
-    told = [scene.data("simulateAddendum", transaction_id=second, **_TOLD)["id"] for _ in range(2)]
+    told = [issuer.data("simulateAddendum", transaction_id=second, **_TOLD)["id"] for _ in range(2)]
     return replace(made, addendum_id=told[0])

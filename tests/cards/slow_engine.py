@@ -14,7 +14,7 @@ import pytest
 
 from chalicelib.foundation.aws import calls, environment
 from chalicelib.foundation.aws.calls import Call
-from tests.cards.scenes import Scene
+from tests.cards.issuer import Issuer
 from tests.foundation.servers import Connection, serving
 from tests.lean_emulator import answered
 from tests.patience import PATIENCE_SECONDS
@@ -66,12 +66,14 @@ def _answer(operation: str, request: Mapping[str, Any]) -> tuple[int, bytes]:
 
 
 @contextlib.contextmanager
-def slow_engine(scene: Scene, monkeypatch: pytest.MonkeyPatch, *held: str, seconds: float = 0) -> Iterator[SlowEngine]:
-    """Storage whose calls ``held`` are made over HTTP and not answered; each takes ``seconds`` on the scene's clock.
+def slow_engine(
+    issuer: Issuer, monkeypatch: pytest.MonkeyPatch, *held: str, seconds: float = 0
+) -> Iterator[SlowEngine]:
+    """Storage whose calls ``held`` are made over HTTP and not answered; each takes ``seconds`` on its clock.
 
     The client waits for a moment.
     """
-    engine, store = SlowEngine(partial(scene.clock.advance, seconds)), scene.hub.store
+    engine, store = SlowEngine(partial(issuer.clock.advance, seconds)), issuer.hub.store
     over_http = store._send
     with serving(engine.serve) as server, monkeypatch.context() as patch:
 

@@ -1,6 +1,6 @@
 """Storage whose calls take long: their answers are lost, and they are carried out at once, later, or never.
 
-Time goes by with each of them, on the clock of the scene.
+Time goes by with each of them, on the clock of the issuer.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Literal
 
 from chalicelib.foundation.aws.errors import ErrorResponse, NoAnswer
-from tests.cards.scenes import Scene
+from tests.cards.issuer import Issuer
 
 Fate = Literal["in time", "applied", "later", "never"]
 """Whether a call is answered, or carried out without an answer: at once, when ``land`` is called, or not at all."""
@@ -23,11 +23,11 @@ DECIDING, ANSWERING = 2.1, 3.0
 
 
 class SlowStorage:
-    """The storage of a scene; ``made`` has the names of the calls that were sent inside, in their order."""
+    """The storage of an issuer; ``made`` has the names of the calls that were sent inside, in their order."""
 
-    def __init__(self, scene: Scene, fates: Fates, seconds: float = DECIDING) -> None:
-        self._scene, self._fates, self._seconds = scene, fates, seconds
-        self._store = scene.hub.store
+    def __init__(self, issuer: Issuer, fates: Fates, seconds: float = DECIDING) -> None:
+        self._issuer, self._fates, self._seconds = issuer, fates, seconds
+        self._store = issuer.hub.store
         self._waiting: list[Callable[[], Any]] = []
         self.made: list[str] = []
 
@@ -47,7 +47,7 @@ class SlowStorage:
             self._send(operation, request)
         if fate == "later":
             self._waiting.append(partial(self._send, operation, request))
-        self._scene.clock.advance(self._seconds)
+        self._issuer.clock.advance(self._seconds)
         raise NoAnswer(operation)
 
     def land(self) -> list[str]:

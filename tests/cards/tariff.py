@@ -1,13 +1,13 @@
 """A programme manager whose rates, fees and limits are easy to reckon with, for tests of what money movements come to.
 
-Its programmes have the ids of the demonstration programme's, so that a scene makes the same records here. Every rate
+Its programmes have the ids of the demonstration programme's, so that a issuer makes the same records here. Every rate
 has a mark-up of 2.5 %: of 10.00 EUR an account in pounds pays 8.00 and 0.20 for the conversion. Between pounds and yen
 there is no rate. An account has no fees and no limits unless it is put into one of the groups below.
 """
 
 from __future__ import annotations
 
-from tests.cards.scenes import EUR, EVERYDAY, EVERYDAY_ACCOUNT, GBP, PREPAID_ACCOUNT, Scene
+from tests.cards.issuer import EUR, EVERYDAY, EVERYDAY_ACCOUNT, GBP, PREPAID_ACCOUNT, Issuer
 from tests.cards.setups import Content, card_programme, fee, limit, loaded, manager, region, special_account
 
 YEN, DINAR = 392, 414
@@ -66,11 +66,11 @@ _LIMITS: dict[int, tuple[int, list[Content]]] = {
 }
 
 
-def with_tariff(scene: Scene, name: str = "tariff", **members: object) -> Scene:
-    """The scene of such a programme manager, which is set up for it; ``members`` of its file may be others."""
+def with_tariff(issuer: Issuer, name: str = "tariff", **members: object) -> Issuer:
+    """An issuer with this programme; ``members`` replace those of its file."""
     content = _content() | members
-    loaded(scene.hub, content)
-    return scene.lend(name, manager=content["id"])
+    loaded(issuer.hub, content)
+    return issuer.with_credential(name, manager=content["id"])
 
 
 def _content() -> Content:

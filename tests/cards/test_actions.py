@@ -8,8 +8,8 @@ import pytest
 
 from tests.cards import whole_requests
 from tests.cards.action_checks import call, check, rows
+from tests.cards.issuer import Issuer
 from tests.cards.members import Member
-from tests.cards.scenes import Scene
 from tests.cards.specification import TABLES
 from tests.cards.whole_requests import BY_ACTION, Cast
 
@@ -24,12 +24,14 @@ OF_NOBODY = {
 
 
 @EVERY
-def test_an_action_accepts_every_request_member_and_returns_every_answer_member(stage: Scene, action: str) -> None:
+def test_an_action_accepts_every_request_member_and_returns_every_answer_member(
+    shared_issuer: Issuer, action: str
+) -> None:
     answered: set[str] = set()
 
     for n in range(len(whole_requests.whole(action))):
-        members = whole_requests.whole(action, whole_requests.cast(stage, action))[n]
-        for row in rows(action, call(stage, action, members)):
+        members = whole_requests.whole(action, whole_requests.cast(shared_issuer, action))[n]
+        for row in rows(action, call(shared_issuer, action, members)):
             check(action, row)
             answered |= set(row)
 
@@ -37,21 +39,21 @@ def test_an_action_accepts_every_request_member_and_returns_every_answer_member(
 
 
 @EVERY
-def test_an_action_accepts_a_request_without_optional_members(stage: Scene, action: str) -> None:
-    cast: Cast = whole_requests.cast(stage, action)
+def test_an_action_accepts_a_request_without_optional_members(shared_issuer: Issuer, action: str) -> None:
+    cast: Cast = whole_requests.cast(shared_issuer, action)
 
-    for row in rows(action, call(stage, action, whole_requests.least(action, cast))):
+    for row in rows(action, call(shared_issuer, action, whole_requests.least(action, cast))):
         check(action, row)
 
 
 @EVERY
-def test_an_action_accepts_numbers_as_digit_strings(stage: Scene, action: str) -> None:
+def test_an_action_accepts_numbers_as_digit_strings(shared_issuer: Issuer, action: str) -> None:
     """Accept a digit string for every number, and an ISO code with its leading zeros."""
-    cast = whole_requests.cast(stage, action)
+    cast = whole_requests.cast(shared_issuer, action)
     members = whole_requests.whole(action, cast)[0]
     in_words = {name: _in_words(TABLES[action].request[name], value) for name, value in members.items()}
 
-    for row in rows(action, call(stage, action, in_words)):
+    for row in rows(action, call(shared_issuer, action, in_words)):
         check(action, row)
 
 
@@ -64,9 +66,9 @@ def _in_words(member: Member, value: Any) -> Any:
 
 
 @EVERY
-def test_a_repeated_request_without_a_reference_is_executed_again(stage: Scene, action: str) -> None:
+def test_a_repeated_request_without_a_reference_is_executed_again(shared_issuer: Issuer, action: str) -> None:
     """Deduplicate nothing: a second request fails only because of the changes of the first one."""
-    members = whole_requests.whole(action, whole_requests.cast(stage, action))[0]
+    members = whole_requests.whole(action, whole_requests.cast(shared_issuer, action))[0]
     expected = {
         "activateCard": 4006,
         "unblockPin": 4007,
@@ -80,7 +82,7 @@ def test_a_repeated_request_without_a_reference_is_executed_again(stage: Scene, 
         "simulateDispute": 4008,
     }
 
-    first, second = (call(stage, action, members) for _ in range(2))
+    first, second = (call(shared_issuer, action, members) for _ in range(2))
 
     assert (first.status_code, second.status_code) == (None, expected.get(action))
     assert second.duplicated == 0

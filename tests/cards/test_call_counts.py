@@ -11,8 +11,8 @@ from chalicelib.cards.payments.sandbox_provider import SandboxProvider
 from chalicelib.cards.programs import programmes
 from tests.cards.case import LOOK, QUERY, RESERVING, SHARDS, WRITE, Case
 from tests.cards.cases import ANNOUNCED, CASES, of_new_card, of_transfer, warmed
+from tests.cards.issuer import DELIVERY, EUR, GBP, HOLDER_BLOCK, USD, Issuer, key_pair
 from tests.cards.report_cases import REPORT_CASES
-from tests.cards.scenes import DELIVERY, EUR, GBP, HOLDER_BLOCK, USD, Scene, key_pair
 from tests.causeway import Causeway
 from tests.dynamodb_calls import counted, transactions
 
@@ -31,8 +31,8 @@ LONGER = (ANNOUNCED,)
 
 
 @pytest.fixture
-def scene(causeway: Causeway) -> Scene:
-    return warmed(Scene(causeway))
+def issuer(causeway: Causeway) -> Issuer:
+    return warmed(Issuer(causeway))
 
 
 def test_reads_take_at_most_2_round_trips_and_writes_at_most_3_except_in_listed_cases() -> None:
@@ -50,20 +50,20 @@ def test_reads_take_at_most_2_round_trips_and_writes_at_most_3_except_in_listed_
 
 @pytest.mark.parametrize("reference", [False, True])
 def test_a_transfer_makes_2_reads_and_1_transaction_before_it_calls_the_provider(
-    scene: Scene, reference: bool, monkeypatch: pytest.MonkeyPatch
+    issuer: Issuer, reference: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    members = of_transfer()(scene) | ({"request_reference_id": scene.reference()} if reference else {})
+    members = of_transfer()(issuer) | ({"request_reference_id": issuer.reference()} if reference else {})
     before: list[str] = []
     submit = SandboxProvider.submit
 
-    with counted(scene.causeway) as calls:
+    with counted(issuer.causeway) as calls:
 
         def submit_after_noting(provider: SandboxProvider, order: ProviderOrder) -> Receipt:
             before.extend(calls)
             return submit(provider, order)
 
         monkeypatch.setattr(SandboxProvider, "submit", submit_after_noting)
-        scene.data("transferToExternalPayment", **members)
+        issuer.data("transferToExternalPayment", **members)
 
     assert before == [LOOK, LOOK, WRITE]
 
@@ -75,56 +75,56 @@ LISTED = "Put card"
 """The row of the list of all cards; its part begins as the card's own."""
 
 
-def test_a_card_with_a_new_holder_and_3_currencies_is_one_transaction_of_7_operations(scene: Scene) -> None:
+def test_a_card_with_a_new_holder_and_3_currencies_is_one_transaction_of_7_operations(issuer: Issuer) -> None:
     members = of_new_card(card_currency_ison=[EUR, GBP, USD], **HOLDER_BLOCK)
-    with counted(scene.causeway) as calls, transactions(scene.causeway) as made:
-        scene.data("createCard", **members)
+    with counted(issuer.causeway) as calls, transactions(issuer.causeway) as made:
+        issuer.data("createCard", **members)
 
     assert calls == [WRITE]
     assert made == [["Put holder", *["Put account"] * 3, "Put card", LISTED, "Put pan"]]
 
 
-def test_a_physical_card_with_a_reference_is_one_transaction_of_10_operations(scene: Scene) -> None:
+def test_a_physical_card_with_a_reference_is_one_transaction_of_10_operations(issuer: Issuer) -> None:
     members = of_new_card(card_currency_ison=[EUR, GBP, USD], **HOLDER_BLOCK, **DELIVERY)
-    with counted(scene.causeway) as calls, transactions(scene.causeway) as made:
-        scene.data("createCard", **members | {"card_virtual": 0, "request_reference_id": scene.reference()})
+    with counted(issuer.causeway) as calls, transactions(issuer.causeway) as made:
+        issuer.data("createCard", **members | {"card_virtual": 0, "request_reference_id": issuer.reference()})
 
     assert calls == [WRITE]
     made_things = ["Put holder", *["Put account"] * 3, "Put card", LISTED, "Put pan", "Put order"]
     assert made == [["Put card-api", "Put card-api", *made_things]]
 
 
-def test_a_3ds_value_in_an_event_adds_no_round_trip(scene: Scene) -> None:
-    card = scene.card_in("A").card_id
+def test_a_3ds_value_in_an_event_adds_no_round_trip(issuer: Issuer) -> None:
+    card = issuer.card_in("A").card_id
 
     def calls() -> list[str]:
-        scene.authentication(card)
-        with counted(scene.causeway) as made:
-            scene.authentication(card)
+        issuer.authentication(card)
+        with counted(issuer.causeway) as made:
+            issuer.authentication(card)
         return list(made)
 
-    with scene.causeway.manager_wants_events():
+    with issuer.causeway.manager_wants_events():
         silent = calls()
-        with scene.causeway.manager_delivers_values(key_pair()[1]):
+        with issuer.causeway.manager_delivers_values(key_pair()[1]):
             assert calls() == silent
 
 
 # -- what is taken in advance
 
 
-def test_a_card_takes_at_most_3_round_trips_when_all_reserved_identifiers_are_used_up(scene: Scene) -> None:
-    holder = scene.holder()
+def test_a_card_takes_at_most_3_round_trips_when_all_reserved_identifiers_are_used_up(issuer: Issuer) -> None:
+    holder = issuer.holder()
     for members in ({"holder_id": holder}, HOLDER_BLOCK):
-        sequences = scene.hub.cards.sequences
+        sequences = issuer.hub.cards.sequences
         sequences._left = dict.fromkeys(sequences._left, range(0))
-        with counted(scene.causeway) as calls:
-            scene.data("createCard", **of_new_card(request_reference_id=scene.reference(), **members))
+        with counted(issuer.causeway) as calls:
+            issuer.data("createCard", **of_new_card(request_reference_id=issuer.reference(), **members))
 
         assert len(calls) <= MOST["write"], calls
 
 
 def test_the_first_use_of_catalogue_entries_adds_one_round_trip_and_the_second_none(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
+    issuer: Issuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waves: list[int] = []
 
@@ -133,8 +133,8 @@ def test_the_first_use_of_catalogue_entries_adds_one_round_trip_and_the_second_n
         return [call() for call in calls]
 
     monkeypatch.setattr(programmes, "together", noted)
-    scene.hub.cards.programmes._used.clear()
+    issuer.hub.cards.programmes._used.clear()
     for _ in range(2):
-        scene.data("createCard", **of_new_card(**HOLDER_BLOCK))
+        issuer.data("createCard", **of_new_card(**HOLDER_BLOCK))
 
     assert len(waves) == 1

@@ -9,11 +9,11 @@ from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine
 
 from tests.cards.books import Books
+from tests.cards.issuer import Issuer
 from tests.cards.lives import AccountLife, CardLife
-from tests.cards.scenes import Scene
 from tests.state_machines import run_state_machines
 
-Life = Callable[[Scene, str], RuleBasedStateMachine]
+Life = Callable[[Issuer, str], RuleBasedStateMachine]
 
 BEGINNINGS = [*((CardLife, state) for state in "NATRLSEB"), *((AccountLife, state) for state in "ASR")]
 EACH = pytest.mark.parametrize(
@@ -21,20 +21,20 @@ EACH = pytest.mark.parametrize(
 )
 
 
-def play(scene: Scene, life: Life, state: str, how: settings) -> None:
+def play(issuer: Issuer, life: Life, state: str, how: settings) -> None:
     """Play as many lives as ``how`` says; then all records belong together."""
-    run_state_machines(lambda: life(scene, state), how)
-    Books(scene.causeway).check()
+    run_state_machines(lambda: life(issuer, state), how)
+    Books(issuer.causeway).check()
 
 
 @EACH
-def test_random_card_and_account_histories_match_the_model(scene: Scene, life: Life, state: str) -> None:
+def test_random_card_and_account_histories_match_the_model(issuer: Issuer, life: Life, state: str) -> None:
     """Run the same few histories every time; the slow test runs many more."""
-    play(scene, life, state, settings(max_examples=3, stateful_step_count=10, derandomize=True))
+    play(issuer, life, state, settings(max_examples=3, stateful_step_count=10, derandomize=True))
 
 
 @pytest.mark.faults
 @EACH
-def test_long_random_card_and_account_histories_match_the_model(scene: Scene, life: Life, state: str) -> None:
+def test_long_random_card_and_account_histories_match_the_model(issuer: Issuer, life: Life, state: str) -> None:
     """Run different histories every time."""
-    play(scene, life, state, settings(max_examples=10, stateful_step_count=40))
+    play(issuer, life, state, settings(max_examples=10, stateful_step_count=40))

@@ -15,8 +15,8 @@ from chalicelib.cards.payments.provider_completion import finish_due_payments
 from chalicelib.cards.protocol.status_codes import Status
 from infra.admin.ledger_verification import prove_ledger
 from tests.cards.contest import CLIENTS, at_once, codes, decided, processes, race
+from tests.cards.issuer import BRITAIN, EUR, GBP, Envelope, Issuer
 from tests.cards.money_books import MoneyBooks
-from tests.cards.scenes import BRITAIN, EUR, GBP, Envelope, Scene
 from tests.conftest import DYNAMODB_ENGINE
 
 pytestmark = [pytest.mark.dynamodb, pytest.mark.faults]
@@ -25,35 +25,35 @@ _WAIT_FOR_THE_SCHEDULE = 61
 
 
 @pytest.fixture
-def scenes(scene: Scene) -> list[Scene]:
-    return processes(scene)
+def issuers(issuer: Issuer) -> list[Issuer]:
+    return processes(issuer)
 
 
 def paying(
-    scenes: Sequence[Scene], number: int, address: Any, amount: int, **members: Any
+    issuers: Sequence[Issuer], number: int, address: Any, amount: int, **members: Any
 ) -> list[Callable[[], Envelope]]:
     """So many transfers by one process after the other, each with a reference of its own."""
     calls: list[Callable[[], Envelope]] = []
-    for scene, _ in zip(itertools.cycle(scenes), range(number), strict=False):
-        reference = {"request_reference_id": scene.reference()}
-        calls.append(partial(scene.transfer, address, amount, **reference | members))
+    for issuer, _ in zip(itertools.cycle(issuers), range(number), strict=False):
+        reference = {"request_reference_id": issuer.reference()}
+        calls.append(partial(issuer.transfer, address, amount, **reference | members))
     return calls
 
 
-def settle_down(scenes: Sequence[Scene]) -> None:
+def settle_down(issuers: Sequence[Issuer]) -> None:
     """The schedule looks after whatever was left."""
-    scenes[0].clock.advance(_WAIT_FOR_THE_SCHEDULE)
-    for scene in scenes[1:]:
-        scene.clock.advance(_WAIT_FOR_THE_SCHEDULE)
-    while at_once([lambda: scenes[0].hub.cards.call(finish_due_payments)]) != [0]:
+    issuers[0].clock.advance(_WAIT_FOR_THE_SCHEDULE)
+    for issuer in issuers[1:]:
+        issuer.clock.advance(_WAIT_FOR_THE_SCHEDULE)
+    while at_once([lambda: issuers[0].hub.cards.call(finish_due_payments)]) != [0]:
         pass
 
 
-def check(scene: Scene, *accounts: int) -> MoneyBooks:
-    books = MoneyBooks(scene.causeway, accounts)
+def check(issuer: Issuer, *accounts: int) -> MoneyBooks:
+    books = MoneyBooks(issuer.causeway, accounts)
     books.check(at_rest=True)
     if DYNAMODB_ENGINE:  # the emulator is not made for the threads of the proof
-        prove_ledger(scene.hub.store)
+        prove_ledger(issuer.hub.store)
     return books
 
 
@@ -68,58 +68,58 @@ def split(answers: list[Any], size: int) -> tuple[list[Any], list[Any], list[Any
 
 @pytest.mark.parametrize(("amount", "balance"), [(100, 100 * CLIENTS // 2 + 99), (7, 7 * CLIENTS + 7), (500, 499)])
 def test_parallel_transfers_succeed_until_the_balance_is_used_up(
-    scenes: list[Scene], amount: int, balance: int
+    issuers: list[Issuer], amount: int, balance: int
 ) -> None:
-    address = scenes[0].funded(balance)
+    address = issuers[0].funded_address(balance)
     account, winners = address["account_id"], min(CLIENTS, balance // amount)
 
-    answers = race(paying(scenes, CLIENTS, address, amount))
+    answers = race(paying(issuers, CLIENTS, address, amount))
 
     expected = {None: winners, int(Status.NO_FUNDS): CLIENTS - winners}
     assert codes(answers) == {code: times for code, times in expected.items() if times}
-    assert scenes[0].balances(account) == (balance - winners * amount, balance, 0)
-    books = check(scenes[0], account)
+    assert issuers[0].balances(account) == (balance - winners * amount, balance, 0)
+    books = check(issuers[0], account)
     assert len(books.orders) == winners
 
 
-def test_parallel_internal_transfers_keep_the_sum_of_all_balances(scenes: list[Scene]) -> None:
-    scene = scenes[0]
-    addresses = [scene.funded(10_000) for _ in range(4)]
+def test_parallel_internal_transfers_keep_the_sum_of_all_balances(issuers: list[Issuer]) -> None:
+    issuer = issuers[0]
+    addresses = [issuer.funded_address(10_000) for _ in range(4)]
     calls = []
     for number, (payer, payee) in enumerate(
         itertools.islice(itertools.cycle(itertools.permutations(addresses, 2)), CLIENTS)
     ):
-        calls += paying(scenes[number % len(scenes) :], 1, payer, 1_500, destination_iban=payee["iban"])
+        calls += paying(issuers[number % len(issuers) :], 1, payer, 1_500, destination_iban=payee["iban"])
 
     answers = race(calls)
 
     assert set(codes(answers)) <= {None, Status.NO_FUNDS}
     accounts = [address["account_id"] for address in addresses]
-    assert sum(scene.balances(account)[1] for account in accounts) == 40_000
-    check(scene, *accounts)
+    assert sum(issuer.balances(account)[1] for account in accounts) == 40_000
+    check(issuer, *accounts)
 
 
-def test_one_of_many_parallel_returns_of_a_payment_succeeds(scenes: list[Scene]) -> None:
-    scene = scenes[0]
-    address = scene.funded(5_000)
-    came = scene.inbound(address, 2_000)["epm_transaction_id"]
-    calls = [partial(each.do, "inboundReturn", epm_transaction_id=came, reason=1) for each in scenes * 4]
+def test_one_of_many_parallel_returns_of_a_payment_succeeds(issuers: list[Issuer]) -> None:
+    issuer = issuers[0]
+    address = issuer.funded_address(5_000)
+    came = issuer.inbound(address, 2_000)["epm_transaction_id"]
+    calls = [partial(each.do, "inboundReturn", epm_transaction_id=came, reason=1) for each in issuers * 4]
 
     answers = race(calls)
 
     assert codes(answers) == {None: 1, Status.ALREADY_RETURNED: len(calls) - 1}
-    books = check(scene, address["account_id"])
+    books = check(issuer, address["account_id"])
     assert len(books.orders) == 1
-    assert scene.balances(address["account_id"])[1] == 5_000
+    assert issuer.balances(address["account_id"])[1] == 5_000
 
 
-def test_parallel_identical_transfers_create_one_payment_and_one_order(scenes: list[Scene]) -> None:
-    scene = scenes[0]
-    address = scene.funded(100_000)
-    members = {"request_reference_id": scene.reference()}
+def test_parallel_identical_transfers_create_one_payment_and_one_order(issuers: list[Issuer]) -> None:
+    issuer = issuers[0]
+    address = issuer.funded_address(100_000)
+    members = {"request_reference_id": issuer.reference()}
     calls = [
         partial(each.transfer, address, 100, **members)
-        for each, _ in zip(itertools.cycle(scenes), range(CLIENTS), strict=False)
+        for each, _ in zip(itertools.cycle(issuers), range(CLIENTS), strict=False)
     ]
 
     answers = race(calls)
@@ -127,40 +127,40 @@ def test_parallel_identical_transfers_create_one_payment_and_one_order(scenes: l
     assert codes(answers) == {None: CLIENTS}
     assert sorted(answer.duplicated for answer in answers) == [0] + [1] * (CLIENTS - 1)
     assert len({answer.raw.replace('"duplicated":0', '"duplicated":1') for answer in answers}) == 1
-    books = check(scene, address["account_id"])
+    books = check(issuer, address["account_id"])
     assert out(books) == list(books.orders) == [answers[0].data["id"]]
 
 
 @pytest.mark.parametrize(("name", "settled"), [("Silent Partner", True), ("Silent Partner", False), ("Lost", False)])
 def test_a_parallel_schedule_repeat_and_provider_report_complete_a_payment_once(
-    scenes: list[Scene], name: str, settled: bool
+    issuers: list[Issuer], name: str, settled: bool
 ) -> None:
-    scene = scenes[0]
-    address = scene.funded(10_000)
-    members = {"request_reference_id": scene.reference(), "destination_account_name": name}
-    assert scene.transfer(address, 4_000, **members).status_code == Status.IN_PROGRESS
-    (payment,) = out(MoneyBooks(scene.causeway, [address["account_id"]]))
-    for each in scenes:
+    issuer = issuers[0]
+    address = issuer.funded_address(10_000)
+    members = {"request_reference_id": issuer.reference(), "destination_account_name": name}
+    assert issuer.transfer(address, 4_000, **members).status_code == Status.IN_PROGRESS
+    (payment,) = out(MoneyBooks(issuer.causeway, [address["account_id"]]))
+    for each in issuers:
         each.clock.advance(_WAIT_FOR_THE_SCHEDULE)
-    runs: list[Callable[[], Any]] = [partial(each.hub.cards.call, finish_due_payments) for each in scenes]
-    repeats = [partial(decided, partial(each.transfer, address, 4_000, **members)) for each in scenes]
+    runs: list[Callable[[], Any]] = [partial(each.hub.cards.call, finish_due_payments) for each in issuers]
+    repeats = [partial(decided, partial(each.transfer, address, 4_000, **members)) for each in issuers]
     reported = {"epm_transaction_id": payment, "result": "settled"}
-    reports = [partial(decided, partial(each.sim, "simulateOutboundResult", **reported)) for each in scenes]
+    reports = [partial(decided, partial(each.sim, "simulateOutboundResult", **reported)) for each in issuers]
 
-    _, repeated, heard = split(at_once([*runs, *repeats, *(reports if settled else ())]), len(scenes))
+    _, repeated, heard = split(at_once([*runs, *repeats, *(reports if settled else ())]), len(issuers))
 
     assert codes(repeated + heard) == {None: len(repeated) + len(heard)}
     assert len({answer.raw for answer in repeated}) == 1
-    assert scene.balances(address["account_id"]) == (6_000, 6_000 if settled else 10_000, 0)
-    assert list(check(scene, address["account_id"]).orders) == [payment]
+    assert issuer.balances(address["account_id"]) == (6_000, 6_000 if settled else 10_000, 0)
+    assert list(check(issuer, address["account_id"]).orders) == [payment]
 
 
 def test_a_schedule_that_completes_a_payment_first_stores_the_answer_of_its_request(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
+    issuer: Issuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Take more than a minute at the provider: the request returns the answer that the schedule has stored."""
-    address, other = scene.funded(10_000), scene.apart()
-    provider = scene.hub.cards.payment_provider
+    address, other = issuer.funded_address(10_000), issuer.with_own_clock()
+    provider = issuer.hub.cards.payment_provider
     submit: Callable[[ProviderOrder], Receipt] = provider.submit
 
     def slowly(order: ProviderOrder) -> Receipt:
@@ -170,27 +170,31 @@ def test_a_schedule_that_completes_a_payment_first_stores_the_answer_of_its_requ
         return receipt
 
     monkeypatch.setattr(provider, "submit", slowly)
-    members = {"request_reference_id": scene.reference()}
-    answer, again = (scene.transfer(address, 4_000, **members) for _ in range(2))
+    members = {"request_reference_id": issuer.reference()}
+    answer, again = (issuer.transfer(address, 4_000, **members) for _ in range(2))
 
     assert answer.status == "success"
     assert answer.duplicated == 0
     assert again.duplicated == 1
     assert answer.data == again.data
-    books = check(scene, address["account_id"])
+    books = check(issuer, address["account_id"])
     assert list(books.orders) == [answer.data["id"]]
 
 
-def test_accounts_equal_the_sum_of_their_ledger_rows_after_mixed_parallel_payments(scenes: list[Scene]) -> None:
-    scene, dice = scenes[0], random.Random(7)
-    holder = scene.holder(country_ison=BRITAIN)
-    addresses = [scene.funded(20_000, GBP, holder_id=holder) for _ in range(3)] + [scene.funded(20_000, EUR)]
-    came = [scene.inbound(address, 700)["epm_transaction_id"] for address in addresses for _ in range(4)]
-    debits = [scene.debit(scene.mandate(address), 900)["epm_transaction_id"] for address in addresses for _ in range(3)]
-    paid = [scene.paid(address, 300) for address in addresses for _ in range(4)]
+def test_accounts_equal_the_sum_of_their_ledger_rows_after_mixed_parallel_payments(issuers: list[Issuer]) -> None:
+    issuer, dice = issuers[0], random.Random(7)
+    holder = issuer.holder(country_ison=BRITAIN)
+    addresses = [issuer.funded_address(20_000, GBP, holder_id=holder) for _ in range(3)] + [
+        issuer.funded_address(20_000, EUR)
+    ]
+    came = [issuer.inbound(address, 700)["epm_transaction_id"] for address in addresses for _ in range(4)]
+    debits = [
+        issuer.debit(issuer.mandate(address), 900)["epm_transaction_id"] for address in addresses for _ in range(3)
+    ]
+    paid = [issuer.pending_payment(address, 300) for address in addresses for _ in range(4)]
 
-    def one(each: Scene, number: int) -> Callable[[], Envelope]:
-        address, reference = dice.choice(addresses), {"request_reference_id": scene.reference()}
+    def one(each: Issuer, number: int) -> Callable[[], Envelope]:
+        address, reference = dice.choice(addresses), {"request_reference_id": issuer.reference()}
         home = {"destination_iban": dice.choice([a for a in addresses[:3] if a is not address])["iban"]}
         name = {"destination_account_name": dice.choice(["Alice", "Refuse", "Silent", "Lost"])}
         incoming = {"epm_address_id": address["id"], "amount": 450, "currency_ison": address["currency_ison"]}
@@ -223,11 +227,11 @@ def test_accounts_equal_the_sum_of_their_ledger_rows_after_mixed_parallel_paymen
 
     calls = [
         partial(patient, one(each, number))
-        for each, number in zip(itertools.cycle(scenes), range(4 * CLIENTS), strict=False)
+        for each, number in zip(itertools.cycle(issuers), range(4 * CLIENTS), strict=False)
     ]
     answers = [answer for start in range(0, len(calls), CLIENTS) for answer in at_once(calls[start : start + CLIENTS])]
 
-    settle_down(scenes)
+    settle_down(issuers)
     assert Status.INTERNAL not in codes(answers)
     assert codes(answers)[None] > CLIENTS
-    check(scene, *(address["account_id"] for address in addresses))
+    check(issuer, *(address["account_id"] for address in addresses))

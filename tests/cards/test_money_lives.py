@@ -15,6 +15,7 @@ from chalicelib.cards.payments.provider_completion import finish_due_payments
 from chalicelib.cards.storage.due_index import AT_ONCE
 from chalicelib.foundation.parallel import pieces
 from tests.cards import setups
+from tests.cards.issuer import EXTERNAL_IBANS, HOLDER_BLOCK, Envelope, Issuer
 from tests.cards.money_books import MoneyBooks
 from tests.cards.money_model import (
     ACCOUNTS,
@@ -38,7 +39,6 @@ from tests.cards.money_model import (
     Payment,
     programme,
 )
-from tests.cards.scenes import HOLDER_BLOCK, OUTSIDE, Envelope, Scene
 from tests.causeway import Causeway
 from tests.state_machines import run_state_machines
 
@@ -63,10 +63,10 @@ def as_handled(due: list[Payment]) -> list[Payment]:
 class MoneyLife(RuleBasedStateMachine):
     """A holder's accounts; every request has a reference, and a second passes before each."""
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, issuer: Issuer) -> None:
         super().__init__()
-        scene.causeway.forget_journeys()  # another life's payments would be finished by this one's schedule
-        self.scene = scene.apart()
+        issuer.causeway.forget_journeys()  # another life's payments would be finished by this one's schedule
+        self.issuer = issuer.with_own_clock()
         self.accounts: list[Account] = []
         self.payments: list[Payment] = []
         self.sent: list[tuple[str, dict[str, Any], str, int]] = []
@@ -74,18 +74,18 @@ class MoneyLife(RuleBasedStateMachine):
 
     @initialize()
     def made(self) -> None:
-        (plan,) = setups.loaded(self.scene.hub, programme())
+        (plan,) = setups.loaded(self.issuer.hub, programme())
         name = f"money-{next(_numbers)}"
-        self.scene.secrets[name] = asdict(plan.secrets["app"])
-        self.scene = self.scene.of_caller(name)
+        self.issuer.secrets[name] = asdict(plan.secrets["app"])
+        self.issuer = self.issuer.as_caller(name)
         members: dict[str, Any] = {**HOLDER_BLOCK}
         for currency, number, method in ACCOUNTS:
-            account = self.scene.account(**members, program_id=number, currency_ison=currency)
-            [record] = self.scene.data("getAccounts", account_id=account)
+            account = self.issuer.account(**members, program_id=number, currency_ison=currency)
+            [record] = self.issuer.data("getAccounts", account_id=account)
             members = {"holder_id": record["holder_id"]}
-            address = self.scene.address(account, method)
+            address = self.issuer.address(account, method)
             made = Account(account, address["id"], currency, address["currency_ison"], number == 2, address["iban"])
-            made.mandate_id = self.scene.mandate(address)
+            made.mandate_id = self.issuer.mandate(address)
             self.accounts.append(made)
         self.holder_id = members["holder_id"]
         for number in range(len(self.accounts)):
@@ -95,16 +95,16 @@ class MoneyLife(RuleBasedStateMachine):
 
     @property
     def now(self) -> int:
-        return self.scene.clock.time()
+        return self.issuer.clock.time()
 
     def of(self, kind: str) -> list[Payment]:
         return [payment for payment in self.payments if payment.kind == kind]
 
     def do(self, action: str, expected: int | None, **members: Any) -> Envelope:
         """A request with a reference of its own; its answer is remembered, to be asked for again."""
-        self.scene.clock.advance(1)
-        members |= {"request_reference_id": self.scene.reference()}
-        call = self.scene.sim if action.startswith("simulate") else self.scene.do
+        self.issuer.clock.advance(1)
+        members |= {"request_reference_id": self.issuer.reference()}
+        call = self.issuer.sim if action.startswith("simulate") else self.issuer.do
         answer = call(action, **members)
         assert answer.status_code == expected, f"{action} {members}: {answer.raw}"
         assert answer.duplicated == 0
@@ -151,7 +151,7 @@ class MoneyLife(RuleBasedStateMachine):
         expected = self.obstacle(account, OUT, amount)
         if expected is OK:
             expected = {"REFUSE": REFUSED, "SILENT": WAITS, "LOST": WAITS}.get(name, OK)
-        iban = OUTSIDE[1 if account.other == GBP else 2]
+        iban = EXTERNAL_IBANS[1 if account.other == GBP else 2]
         answer = self.transfer(account, amount, name, iban, expected)
         if expected not in (OK, WAITS):
             return
@@ -166,7 +166,7 @@ class MoneyLife(RuleBasedStateMachine):
 
     def wait_for(self, payment: Payment) -> None:
         """Nobody was told the number of a payment whose provider was silent."""
-        payment.id = max(MoneyBooks(self.scene.causeway).payments)
+        payment.id = max(MoneyBooks(self.issuer.causeway).payments)
         payment.awaits = self.now + ASKING
         self.payments.append(payment)
 
@@ -181,7 +181,7 @@ class MoneyLife(RuleBasedStateMachine):
             return
         went = Payment(answer.data["id"], OUT, payer, amount, "S")
         came = Payment(0, IN, payee, amount, "S", counterpart=went)
-        came.id = MoneyBooks(self.scene.causeway).payments[went.id]["counterpart"]
+        came.id = MoneyBooks(self.issuer.causeway).payments[went.id]["counterpart"]
         went.counterpart = came
         self.limits.count(payer, amount, self.now, debit=True)
         self.limits.count(payee, amount, self.now, debit=False)
@@ -312,9 +312,9 @@ class MoneyLife(RuleBasedStateMachine):
 
     @rule(seconds=st.sampled_from([1, ASKING, ASKING, DAY, 8 * DAY]))
     def time_passes_and_the_schedule_runs(self, seconds: int) -> None:
-        self.scene.clock.advance(seconds)
+        self.issuer.clock.advance(seconds)
         self.sent = [each for each in self.sent if self.now - each[3] < KEPT]
-        moved = self.scene.hub.cards.call(finish_due_payments)
+        moved = self.issuer.hub.cards.call(finish_due_payments)
         due = [payment for payment in self.payments if payment.awaits is not None and payment.awaits <= self.now]
         debits = [payment for payment in self.of(DEBIT) if payment.state == "P" and payment.cut_off <= self.now]
         assert moved == len(due) + len(debits)
@@ -332,7 +332,7 @@ class MoneyLife(RuleBasedStateMachine):
     @rule(data=st.data())
     def ask_for_an_answer_again(self, data: Any) -> None:
         action, members, raw, _ = data.draw(st.sampled_from(self.sent))
-        call = self.scene.sim if action.startswith("simulate") else self.scene.do
+        call = self.issuer.sim if action.startswith("simulate") else self.issuer.do
         assert call(action, **members).raw == raw.replace('"duplicated":0', '"duplicated":1', 1)
 
     # -- what is seen
@@ -341,7 +341,7 @@ class MoneyLife(RuleBasedStateMachine):
     def the_money_is_where_it_should_be(self) -> None:
         if not self.accounts:
             return
-        books = MoneyBooks(self.scene.causeway)
+        books = MoneyBooks(self.issuer.causeway)
         books.check()
         for account in self.accounts:
             row = books.accounts[f"account#{account.id}"]
@@ -357,10 +357,10 @@ class MoneyLife(RuleBasedStateMachine):
     @rule(place=PLACES)
     def look_at_what_is_left(self, place: int) -> None:
         account = self.accounts[place]
-        available, settled, _ = self.scene.balances(account.id)
+        available, settled, _ = self.issuer.balances(account.id)
         assert (available, settled) == (account.available, account.settled)
         for limit_type, record, owner in ((2, account.id, f"account#{account.id}"), (3, self.holder_id, "holder")):
-            shown = self.scene.data(
+            shown = self.issuer.data(
                 "getLimitsStatus", record_id=record, limit_type=limit_type, paginator={"item_count": 9, "offset": 0}
             )
             for left in shown:
@@ -373,23 +373,23 @@ class MoneyLife(RuleBasedStateMachine):
                 assert most is None or left["count"] + count == left["original_count"] == most
 
 
-def play(scene: Scene, how: settings) -> None:
-    run_state_machines(lambda: MoneyLife(scene), how)
-    MoneyBooks(scene.causeway).check()
+def play(issuer: Issuer, how: settings) -> None:
+    run_state_machines(lambda: MoneyLife(issuer), how)
+    MoneyBooks(issuer.causeway).check()
 
 
 @pytest.fixture
-def scene(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Scene:
+def issuer(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Issuer:
     monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)  # the emulator is not made for threads
-    return Scene(causeway)
+    return Issuer(causeway)
 
 
-def test_random_payment_histories_match_the_model(scene: Scene) -> None:
+def test_random_payment_histories_match_the_model(issuer: Issuer) -> None:
     """Run the same few histories every time; the slow test runs many more."""
-    play(scene, settings(max_examples=5, stateful_step_count=30, derandomize=True))
+    play(issuer, settings(max_examples=5, stateful_step_count=30, derandomize=True))
 
 
 @pytest.mark.faults
-def test_long_random_payment_histories_match_the_model(scene: Scene) -> None:
+def test_long_random_payment_histories_match_the_model(issuer: Issuer) -> None:
     """Run different histories every time."""
-    play(scene, settings(max_examples=25, stateful_step_count=50))
+    play(issuer, settings(max_examples=25, stateful_step_count=50))

@@ -11,33 +11,33 @@ import pytest
 
 from tests.cards import money_requests, whole_requests
 from tests.cards.action_checks import call
+from tests.cards.issuer import Issuer
 from tests.cards.requests.repeats import is_repeat
-from tests.cards.scenes import Scene
 from tests.cards.whole_requests import EVERY_ACTION, Cast
 
 pytestmark = pytest.mark.faults
 
-Spoil = Callable[[Scene, Cast], object]
+Spoil = Callable[[Issuer, Cast], object]
 
 
-def blocked_address(scene: Scene, cast: Cast) -> object:
-    return scene.data("changeExternalPaymentAddressStatus", epm_address_id=cast.address_id, status="B")
+def blocked_address(issuer: Issuer, cast: Cast) -> object:
+    return issuer.data("changeExternalPaymentAddressStatus", epm_address_id=cast.address_id, status="B")
 
 
-def suspended_account(scene: Scene, cast: Cast) -> object:
-    return scene.data("changeAccountStatus", account_id=cast.account_id, account_status="S")
+def suspended_account(issuer: Issuer, cast: Cast) -> object:
+    return issuer.data("changeAccountStatus", account_id=cast.account_id, account_status="S")
 
 
-def nothing(scene: Scene, cast: Cast) -> object:
+def nothing(issuer: Issuer, cast: Cast) -> object:
     return None
 
 
-def passed(scene: Scene, cast: Cast) -> object:
-    return scene.data("simulateDirectDebit", epm_transaction_id=cast.epm_transaction_id)
+def passed(issuer: Issuer, cast: Cast) -> object:
+    return issuer.data("simulateDirectDebit", epm_transaction_id=cast.epm_transaction_id)
 
 
-def returned(scene: Scene, cast: Cast) -> object:
-    return scene.result(cast.epm_transaction_id, "returned")
+def returned(issuer: Issuer, cast: Cast) -> object:
+    return issuer.result(cast.epm_transaction_id, "returned")
 
 
 SPOILT: Mapping[str, tuple[Spoil, int]] = {
@@ -67,29 +67,31 @@ def test_the_cases_cover_every_write_that_moves_money() -> None:
 
 
 @pytest.mark.parametrize("action", SPOILT)
-def test_a_repeat_returns_the_stored_answer_after_the_action_became_impossible(stage: Scene, action: str) -> None:
-    cast = whole_requests.cast(stage, action)
+def test_a_repeat_returns_the_stored_answer_after_the_action_became_impossible(
+    shared_issuer: Issuer, action: str
+) -> None:
+    cast = whole_requests.cast(shared_issuer, action)
     members = whole_requests.whole(action, cast)[0]
     spoil, code = SPOILT[action]
-    first = call(stage, action, members | {"request_reference_id": (reference := stage.reference())})
+    first = call(shared_issuer, action, members | {"request_reference_id": (reference := shared_issuer.reference())})
 
-    spoil(stage, cast)
-    before = stage.balances(cast.account_id)
-    repeat = call(stage.apart(), action, members | {"request_reference_id": reference})
-    after = stage.balances(cast.account_id)
-    another = call(stage, action, members | {"request_reference_id": stage.reference()})
+    spoil(shared_issuer, cast)
+    before = shared_issuer.balances(cast.account_id)
+    repeat = call(shared_issuer.with_own_clock(), action, members | {"request_reference_id": reference})
+    after = shared_issuer.balances(cast.account_id)
+    another = call(shared_issuer, action, members | {"request_reference_id": shared_issuer.reference()})
 
     assert is_repeat(first, repeat)
     assert after == before
     assert (another.status_code or 0, another.duplicated) == (code, 0)
 
 
-def test_a_repeat_of_a_transfer_returns_its_answer_after_the_balance_is_used_up(stage: Scene) -> None:
-    address = stage.funded(500)
-    reference = {"request_reference_id": stage.reference()}
+def test_a_repeat_of_a_transfer_returns_its_answer_after_the_balance_is_used_up(shared_issuer: Issuer) -> None:
+    address = shared_issuer.funded_address(500)
+    reference = {"request_reference_id": shared_issuer.reference()}
 
-    answers = [stage.transfer(address, 500, **reference) for _ in range(3)]
+    answers = [shared_issuer.transfer(address, 500, **reference) for _ in range(3)]
 
     assert all(is_repeat(answers[0], answer) for answer in answers[1:])
-    assert stage.transfer(address, 1).status_code == 5001
-    assert stage.balances(address["account_id"]) == (0, 500, 0)
+    assert shared_issuer.transfer(address, 1).status_code == 5001
+    assert shared_issuer.balances(address["account_id"]) == (0, 500, 0)

@@ -20,10 +20,10 @@ from chalicelib.foundation.dynamodb.store import Item, Operation, Put, Store, St
 from tests.cards.case import Case
 from tests.cards.cases import warmed
 from tests.cards.fault_plays import MANNERS, NETWORK, REPEATED, WITHOUT, Play, Targets, failed
+from tests.cards.issuer import EUR, MANAGER, Envelope, Issuer, NewCard
 from tests.cards.network_books import TABLES, check, shape
 from tests.cards.network_cases import NETWORK_CASES
 from tests.cards.report_cases import REPORT_CASES
-from tests.cards.scenes import EUR, MANAGER, Envelope, MadeCard, Scene
 from tests.cards.slow_storage import SlowStorage, every
 from tests.causeway import Causeway
 from tests.openbanking.call_sites import CARDS, STORE, call_sites
@@ -38,11 +38,11 @@ _UNTIL_IT_IS_TRIED_AGAIN = 61
 
 
 @pytest.fixture
-def scene(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Scene:
+def issuer(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Issuer:
     """Calls are made one after the other."""
     monkeypatch.setattr(causeway.hub.store, "_pause", lambda seconds: None)
     monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)
-    return Scene(causeway)
+    return Issuer(causeway)
 
 
 class NetworkPlay(Play):
@@ -102,8 +102,8 @@ def _held(causeway: Causeway) -> int:
 
 @pytest.mark.parametrize("manner", MANNERS)
 @pytest.mark.parametrize("case", NETWORK_CASES + REPORT_CASES, ids=str)
-def test_a_storage_fault_neither_loses_nor_repeats_a_network_write(scene: Scene, case: Case, manner: str) -> None:
-    TARGETS.play(f"{case} {manner}", NetworkPlay(scene, case, manner), scene.causeway)
+def test_a_storage_fault_neither_loses_nor_repeats_a_network_write(issuer: Issuer, case: Case, manner: str) -> None:
+    TARGETS.play(f"{case} {manner}", NetworkPlay(issuer, case, manner), issuer.causeway)
 
 
 # -- people of the programme manager look at it
@@ -114,23 +114,23 @@ class Look(NamedTuple):
 
     name: str
     action: str
-    members: Callable[[MadeCard, Scene], Mapping[str, Any]]
+    members: Callable[[NewCard, Issuer], Mapping[str, Any]]
 
 
 LOOKS = (
-    Look("the cards", "listCards", lambda card, scene: {"item_count": 20}),
+    Look("the cards", "listCards", lambda card, issuer: {"item_count": 20}),
     Look(
         "the cards with the end of a number",
         "listCards",
-        lambda card, scene: {"item_count": 20, "last_four": card.pan[-4:]},
+        lambda card, issuer: {"item_count": 20, "last_four": card.pan[-4:]},
     ),
-    Look("a card", "showCard", lambda card, scene: {"card_id": card.card_id, "item_count": 10, "balance_count": 10}),
-    Look("activity", "listActivity", lambda card, scene: {"item_count": 10}),
-    Look("activity that was approved", "listActivity", lambda card, scene: {"item_count": 10, "approved": 1}),
+    Look("a card", "showCard", lambda card, issuer: {"card_id": card.card_id, "item_count": 10, "balance_count": 10}),
+    Look("activity", "listActivity", lambda card, issuer: {"item_count": 10}),
+    Look("activity that was approved", "listActivity", lambda card, issuer: {"item_count": 10, "approved": 1}),
     Look(
         "a statement",
         "showStatement",
-        lambda card, scene: {"card_id": card.card_id, "date_from": 0, "date_to": scene.clock.time()},
+        lambda card, issuer: {"card_id": card.card_id, "date_from": 0, "date_to": issuer.clock.time()},
     ),
 )
 
@@ -138,11 +138,11 @@ LOOKS = (
 class DeskPlay:
     """A page about cards that were used: it is shown as it was, or not at all."""
 
-    def __init__(self, scene: Scene, look: Look) -> None:
-        card = scene.spendable(500)
-        scene.clearing(scene.purchase(card.card_id, 300), 100, final=0)
-        self._portal, self._action, self._members = scene.hub.cards.portal, look.action, look.members(card, scene)
-        self.untouched = Fault(scene.causeway)
+    def __init__(self, issuer: Issuer, look: Look) -> None:
+        card = issuer.spendable(500)
+        issuer.clearing(issuer.purchase(card.card_id, 300), 100, final=0)
+        self._portal, self._action, self._members = issuer.hub.cards.portal, look.action, look.members(card, issuer)
+        self.untouched = Fault(issuer.causeway)
         with self.untouched:
             self._seen = self._see()
         assert self._seen["data"]
@@ -161,44 +161,44 @@ class DeskPlay:
 
 
 @pytest.mark.parametrize("look", LOOKS, ids=lambda look: look.name)
-def test_a_storage_fault_returns_the_whole_portal_page_or_an_error(scene: Scene, look: Look) -> None:
-    TARGETS.play(look.name, DeskPlay(scene, look), scene.causeway)
+def test_a_storage_fault_returns_the_whole_portal_page_or_an_error(issuer: Issuer, look: Look) -> None:
+    TARGETS.play(look.name, DeskPlay(issuer, look), issuer.causeway)
 
 
 # -- the schedule
 
 
-def a_hold(scene: Scene) -> None:
-    scene.purchase(scene.spendable(500).card_id, 300)
+def a_hold(issuer: Issuer) -> None:
+    issuer.purchase(issuer.spendable(500).card_id, 300)
 
 
-def a_hold_that_was_collected_in_part(scene: Scene) -> None:
-    asked = scene.purchase(scene.spendable(500).card_id, 300)
-    scene.clearing(asked, 100, final=0)
+def a_hold_that_was_collected_in_part(issuer: Issuer) -> None:
+    asked = issuer.purchase(issuer.spendable(500).card_id, 300)
+    issuer.clearing(asked, 100, final=0)
 
 
-def holds_of_two_cards(scene: Scene) -> None:
+def holds_of_two_cards(issuer: Issuer) -> None:
     for amount in (300, 100):
-        scene.purchase(scene.spendable(500).card_id, amount)
+        issuer.purchase(issuer.spendable(500).card_id, amount)
 
 
-def a_hold_that_cannot_be_released(scene: Scene) -> None:
-    a_hold(scene)
+def a_hold_that_cannot_be_released(issuer: Issuer) -> None:
+    a_hold(issuer)
 
 
-def a_late_decline(scene: Scene) -> None:
-    card, read, delays = scene.spendable(500), Store.batch_get, [2.1]
+def a_late_decline(issuer: Issuer) -> None:
+    card, read, delays = issuer.spendable(500), Store.batch_get, [2.1]
 
     def read_slowly(self: Store, keys: Any) -> Any:
         found = read(self, keys)
-        scene.clock.advance(delays.pop() if delays else 0)
+        issuer.clock.advance(delays.pop() if delays else 0)
         return found
 
     with patch.object(Store, "batch_get", read_slowly):
-        assert scene.purchase(card.card_id, 300)["response_code"] == "91"
+        assert issuer.purchase(card.card_id, 300)["response_code"] == "91"
 
 
-DUE: dict[Callable[[Scene], None], int] = {
+DUE: dict[Callable[[Issuer], None], int] = {
     a_late_decline: 1,
     a_hold: 1,
     a_hold_that_was_collected_in_part: 1,
@@ -218,14 +218,14 @@ LISTS: Mapping[str, Sequence[float]] = {
 class Run:
     """A run of the schedule that finds holds which are over; their programme manager is told of it."""
 
-    def __init__(self, scene: Scene, due: Callable[[Scene], None]) -> None:
-        self._scene, self._due = scene, due
-        warmed(scene)
-        due(scene)
-        scene.clock.advance(_HOLD_SECONDS)
-        scene.hub.cards.programmes.catalogue(MANAGER)
-        self._beginning = Snapshot(scene.causeway, TABLES)
-        self.untouched = Fault(scene.causeway)
+    def __init__(self, issuer: Issuer, due: Callable[[Issuer], None]) -> None:
+        self._issuer, self._due = issuer, due
+        warmed(issuer)
+        due(issuer)
+        issuer.clock.advance(_HOLD_SECONDS)
+        issuer.hub.cards.programmes.catalogue(MANAGER)
+        self._beginning = Snapshot(issuer.causeway, TABLES)
+        self.untouched = Fault(issuer.causeway)
         assert self._expire(self.untouched) == DUE[due]
         self._settle()
         self._after = self._shape()
@@ -236,31 +236,31 @@ class Run:
             self._expire(fault)
         self._settle()
         assert self._shape() == self._after
-        check(self._scene.causeway)
+        check(self._issuer.causeway)
 
     def _expire(self, fault: Fault) -> int:
         broken = patch.object(hold_release, "release", side_effect=ArithmeticError("something is wrong with it"))
         is_broken = self._due is a_hold_that_cannot_be_released
         with broken if is_broken else contextlib.nullcontext(), fault:
-            return self._scene.hub.cards.call(expire_holds)
+            return self._issuer.hub.cards.call(expire_holds)
 
     def _shape(self) -> list[str]:
         """What stands there, whichever run it was that got so far."""
-        return [re.sub(r"'(updated_at|last_at)', \d+", "", row) for row in shape(self._scene.causeway)]
+        return [re.sub(r"'(updated_at|last_at)', \d+", "", row) for row in shape(self._issuer.causeway)]
 
     def _settle(self) -> None:
         """The next runs; what was put off has its turn, too."""
         for _ in range(3):
-            self._scene.clock.advance(_UNTIL_IT_IS_TRIED_AGAIN)
-            self._scene.hub.cards.call(expire_holds)
+            self._issuer.clock.advance(_UNTIL_IT_IS_TRIED_AGAIN)
+            self._issuer.hub.cards.call(expire_holds)
 
 
 @pytest.mark.parametrize("due", DUE)
 def test_the_schedule_releases_an_expired_hold_once_despite_storage_faults(
-    scene: Scene, due: Callable[[Scene], None]
+    issuer: Issuer, due: Callable[[Issuer], None]
 ) -> None:
-    with scene.causeway.manager_wants_events():
-        TARGETS.play(due.__name__, Run(scene, due), scene.causeway)
+    with issuer.causeway.manager_wants_events():
+        TARGETS.play(due.__name__, Run(issuer, due), issuer.causeway)
 
 
 # -- a worker that records what a request could not
@@ -273,25 +273,25 @@ RECOVERIES = tuple(itertools.product((False, True), repeat=2))
 class Recovery:
     """A worker that gets the decline of an authorization which storage did not take in time, or took too late."""
 
-    def __init__(self, scene: Scene, *, by_number: bool, lands: bool) -> None:
-        self._scene = scene
-        card = warmed(scene).spendable(500)
+    def __init__(self, issuer: Issuer, *, by_number: bool, lands: bool) -> None:
+        self._issuer = issuer
+        card = warmed(issuer).spendable(500)
         named = {"pan": card.pan} if by_number else {"card_id": card.card_id}
-        scene.causeway.queued()
+        issuer.causeway.queued()
         lost = every("later", "TransactWriteItems") if lands else every("never", "TransactWriteItems")
-        with SlowStorage(scene, lost) as storage:
-            answer = scene.authorization(
-                transaction_type=0, amount=300, request_reference_id=scene.reference(), **named
+        with SlowStorage(issuer, lost) as storage:
+            answer = issuer.authorization(
+                transaction_type=0, amount=300, request_reference_id=issuer.reference(), **named
             )
             storage.land()
         assert answer["response_code"] == "91"
-        [self._task] = scene.causeway.queued()
-        self._beginning = Snapshot(scene.causeway, TABLES)
-        self.untouched = Fault(scene.causeway)
+        [self._task] = issuer.causeway.queued()
+        self._beginning = Snapshot(issuer.causeway, TABLES)
+        self.untouched = Fault(issuer.causeway)
         with self.untouched:
             self._work()
         self._after = self._shape()
-        assert _held(scene.causeway) == 0
+        assert _held(issuer.causeway) == 0
 
     def with_fault(self, fault: Fault) -> None:
         self._beginning.restore()
@@ -300,20 +300,22 @@ class Recovery:
         for _ in range(2):
             self._work()
         assert self._shape() == self._after
-        check(self._scene.causeway)
+        check(self._issuer.causeway)
 
     def _work(self) -> None:
-        self._scene.hub.delivery.worker.attempt(self._task)
+        self._issuer.hub.delivery.worker.attempt(self._task)
 
     def _shape(self) -> list[str]:
         """What stands there, whichever attempt it was that got so far."""
-        return [row for row in shape(self._scene.causeway) if RESERVED_BY not in row]
+        return [row for row in shape(self._issuer.causeway) if RESERVED_BY not in row]
 
 
 @pytest.mark.parametrize(("lands", "by_number"), RECOVERIES)
-def test_a_worker_records_a_decline_once_despite_storage_faults(scene: Scene, lands: bool, by_number: bool) -> None:
-    with scene.causeway.manager_wants_events():
-        TARGETS.play(f"recovery {lands} {by_number}", Recovery(scene, by_number=by_number, lands=lands), scene.causeway)
+def test_a_worker_records_a_decline_once_despite_storage_faults(issuer: Issuer, lands: bool, by_number: bool) -> None:
+    with issuer.causeway.manager_wants_events():
+        TARGETS.play(
+            f"recovery {lands} {by_number}", Recovery(issuer, by_number=by_number, lands=lands), issuer.causeway
+        )
 
 
 # -- lists over all cards
@@ -325,29 +327,29 @@ class ListPlay:
     Another request reserves a row for a card that its caller may not see.
     """
 
-    def __init__(self, scene: Scene, *, slow: Sequence[float]) -> None:
+    def __init__(self, issuer: Issuer, *, slow: Sequence[float]) -> None:
         """``slow`` are the seconds that the first reservations take."""
-        self._scene, self._slow = scene, list[float]()
-        self._card = warmed(scene).spendable(50_00).card_id
-        self._hidden = scene.card_in("A", access_level=30).pan
-        scene.clock.advance(2)
+        self._issuer, self._slow = issuer, list[float]()
+        self._card = warmed(issuer).spendable(50_00).card_id
+        self._hidden = issuer.card_in("A", access_level=30).pan
+        issuer.clock.advance(2)
         self._known_rows = [row["authorize_id"] for row in self._poll()]
         with patch.object(Store, "transact", side_effect=StoreUnavailable("lost")):
             self._advise()
         self._slow = [*slow]
-        scene.clock.advance(20)
-        scene.hub.cards.programmes.catalogue(MANAGER)
-        self._beginning = Snapshot(scene.causeway, TABLES)
-        self.untouched = Fault(scene.causeway)
+        issuer.clock.advance(20)
+        issuer.hub.cards.programmes.catalogue(MANAGER)
+        self._beginning = Snapshot(issuer.causeway, TABLES)
+        self.untouched = Fault(issuer.causeway)
         self.with_fault(self.untouched)
 
     def with_fault(self, fault: Fault) -> None:
         self._beginning.restore()
         with fault:
             written = self._advise()
-            self._scene.sim("simulateAdvice", response_code="00", pan=self._hidden, access_level=0, **_USE)
+            self._issuer.sim("simulateAdvice", response_code="00", pan=self._hidden, access_level=0, **_USE)
             self._poll()
-        self._scene.clock.advance(40)
+        self._issuer.clock.advance(40)
         for _ in range(3):
             self._poll()
         listed = [number for row in self._poll() if (number := row["authorize_id"]) not in self._known_rows]
@@ -360,33 +362,33 @@ class ListPlay:
 
         def confirm_late(store: Store, table: str, item: Item, condition: Any = None) -> None:
             if RESERVED_BY in item and slow:
-                self._scene.clock.advance(slow.pop(0))
+                self._issuer.clock.advance(slow.pop(0))
             put(store, table, item, condition)
 
         def confirm_again_late(store: Store, operations: Sequence[Operation]) -> None:
             if any(isinstance(each, Put) and RESERVED_BY in each.item for each in operations) and slow:
-                self._scene.clock.advance(slow.pop(0))
+                self._issuer.clock.advance(slow.pop(0))
             transact(store, operations)
 
         with patch.object(Store, "put", confirm_late), patch.object(Store, "transact", confirm_again_late):
-            answer = self._scene.sim("simulateAdvice", response_code="00", card_id=self._card, **_USE)
+            answer = self._issuer.sim("simulateAdvice", response_code="00", card_id=self._card, **_USE)
         return int(answer.data["authorize_id"]) if answer.status == "success" else None
 
     def _poll(self) -> list[dict[str, Any]]:
         dates = {"date_from": 0, "date_to": 99_999_999_999, "item_count": 100}
-        return list(self._scene.do("getCardsActivity", **dates).data or ())
+        return list(self._issuer.do("getCardsActivity", **dates).data or ())
 
 
 @pytest.mark.parametrize("name", LISTS)
-def test_the_activity_list_shows_a_row_once_after_another_writer_failed(scene: Scene, name: str) -> None:
-    TARGETS.play(name, ListPlay(scene, slow=LISTS[name]), scene.causeway)
+def test_the_activity_list_shows_a_row_once_after_another_writer_failed(issuer: Issuer, name: str) -> None:
+    TARGETS.play(name, ListPlay(issuer, slow=LISTS[name]), issuer.causeway)
 
 
 def test_every_fault_was_injected_at_every_storage_call_of_the_network() -> None:
     if len(TARGETS.plays) < len(MANNERS) * len(NETWORK_CASES + REPORT_CASES) + len(LOOKS) + len(DUE) + len(LISTS) + len(
         RECOVERIES
     ):
-        pytest.skip("not every scene was played in this run")
+        pytest.skip("not every issuer was played in this run")
 
     missed = TARGETS.missed(site for site in call_sites(STORE, (CARDS,)) if within(site.module, *NETWORK))
     assert missed == [], "\n".join(missed)

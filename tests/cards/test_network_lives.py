@@ -18,6 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from chalicelib.cards.authorization.hold_release import expire_holds
 from infra.admin.ledger_verification import prove_ledger
 from tests.cards import setups
+from tests.cards.issuer import Envelope, Issuer
 from tests.cards.network_model import (
     ACCOUNT_STATUS,
     APPROVED,
@@ -50,7 +51,6 @@ from tests.cards.network_model import (
     share,
     worth,
 )
-from tests.cards.scenes import Envelope, Scene
 from tests.causeway import Causeway
 from tests.openbanking.faults import items
 from tests.state_machines import run_state_machines
@@ -74,10 +74,10 @@ _numbers = itertools.count()
 class NetworkLife(RuleBasedStateMachine):
     """A holder's cards; every request has a reference, and a second passes before each."""
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, issuer: Issuer) -> None:
         super().__init__()
-        scene.causeway.forget_journeys()  # another life's holds would be released by this one's schedule
-        self.scene = scene.apart()
+        issuer.causeway.forget_journeys()  # another life's holds would be released by this one's schedule
+        self.issuer = issuer.with_own_clock()
         self.cards: list[Card] = []
         self.authorizations: list[Authorization] = []
         self.transactions: list[Transaction] = []
@@ -85,11 +85,11 @@ class NetworkLife(RuleBasedStateMachine):
 
     @initialize()
     def made(self) -> None:
-        (plan,) = setups.loaded(self.scene.hub, programme())
+        (plan,) = setups.loaded(self.issuer.hub, programme())
         name = f"network-{next(_numbers)}"
-        self.scene.secrets[name] = asdict(plan.secrets["app"])
-        self.scene = self.scene.of_caller(name)
-        holder = self.scene.holder(holder_limit_group_id=3, country_ison=276)
+        self.issuer.secrets[name] = asdict(plan.secrets["app"])
+        self.issuer = self.issuer.as_caller(name)
+        holder = self.issuer.holder(holder_limit_group_id=3, country_ison=276)
         self.limits = Limits(holder)
         of_both = self.made_card(holder, 1, [EUR, GBP])
         with_fees = self.made_card(holder, 2, [GBP])
@@ -98,13 +98,13 @@ class NetworkLife(RuleBasedStateMachine):
         beside.accounts = with_fees.accounts
         self.cards = [of_both, with_fees, beside]
         for account in self.accounts:
-            self.scene.give(account.id, GIVEN)
+            self.issuer.give(account.id, GIVEN)
 
     def made_card(self, holder: int, program: int, currencies: Sequence[int], **members: Any) -> Card:
         if currencies:
             members["card_currency_ison"] = [*currencies]
-        made = self.scene.card_in("A", holder_id=holder, card_program_id=program, **members)
-        shown = self.scene.data("getAccounts", card_id=made.card_id)
+        made = self.issuer.card_in("A", holder_id=holder, card_program_id=program, **members)
+        shown = self.issuer.data("getAccounts", card_id=made.card_id)
         accounts = [Account(each["id"], each["currency_ison"], program == 1) for each in shown]
         return Card(made.card_id, accounts, has_fees=program == 2, has_limits=program == 1)
 
@@ -112,7 +112,7 @@ class NetworkLife(RuleBasedStateMachine):
 
     @property
     def now(self) -> int:
-        return self.scene.clock.time()
+        return self.issuer.clock.time()
 
     @property
     def accounts(self) -> list[Account]:
@@ -120,8 +120,8 @@ class NetworkLife(RuleBasedStateMachine):
 
     def do(self, action: str, expected: int | None, **members: Any) -> Envelope:
         """A request with a reference of its own; its answer is remembered, to be asked for again."""
-        members |= {"request_reference_id": self.scene.reference()}
-        answer = self.scene.sim(action, **members)
+        members |= {"request_reference_id": self.issuer.reference()}
+        answer = self.issuer.sim(action, **members)
         assert answer.status_code == expected, f"{action} {members}: {answer.raw}"
         assert answer.duplicated == 0
         if expected is OK or 3000 <= expected < 8000:
@@ -151,8 +151,8 @@ class NetworkLife(RuleBasedStateMachine):
     def in_the_way(self, what: str, card: Card, account: Account) -> Iterator[None]:
         """Meanwhile the card is blocked or the account suspended, or nothing is in the way."""
         change = {
-            "card": partial(self.scene.data, "changeCardStatus", card_id=card.id),
-            "account": partial(self.scene.data, "changeAccountStatus", account_id=account.id),
+            "card": partial(self.issuer.data, "changeCardStatus", card_id=card.id),
+            "account": partial(self.issuer.data, "changeAccountStatus", account_id=account.id),
         }.get(what)
         name = {"card": "status", "account": "account_status"}.get(what, "")
         if change is not None:
@@ -166,7 +166,7 @@ class NetworkLife(RuleBasedStateMachine):
     @rule(asked=st.lists(st.tuples(CARDS, AMOUNTS, CURRENCIES, COUNTRIES, PARTIAL, OBSTACLES), min_size=1, max_size=4))
     def authorize(self, asked: list[tuple[int, int, int, int, int, str]]) -> None:
         for place, amount, currency, country, in_part, obstacle in asked:
-            self.scene.clock.advance(1)
+            self.issuer.clock.advance(1)
             card = self.cards[place]
             account = card.account_for(currency)
             with self.in_the_way(obstacle, card, account):
@@ -182,7 +182,7 @@ class NetworkLife(RuleBasedStateMachine):
 
     @rule(place=CARDS, amount=SOME, currency=CURRENCIES, code=st.sampled_from([APPROVED, APPROVED, NO_FUNDS]))
     def advise(self, place: int, amount: int, currency: int, code: str) -> None:
-        self.scene.clock.advance(1)
+        self.issuer.clock.advance(1)
         card, members = self.cards[place], {"merchant_country_ison": 276, "response_code": code}
         self.ask("simulateAdvice", card, (amount, amount), currency, code, **members)
 
@@ -217,7 +217,7 @@ class NetworkLife(RuleBasedStateMachine):
     @precondition(lambda self: self.authorizations)
     @rule(data=st.data(), amount=SOME, obstacle=OBSTACLES)
     def increase(self, data: Any, amount: int, obstacle: str) -> None:
-        self.scene.clock.advance(1)
+        self.issuer.clock.advance(1)
         of = self.any_authorization(data)
         with self.in_the_way(obstacle, of.card, of.account):
             self.increased(of, amount, obstacle)
@@ -244,7 +244,7 @@ class NetworkLife(RuleBasedStateMachine):
     @precondition(lambda self: self.authorizations)
     @rule(data=st.data(), part=st.none() | PARTS)
     def reverse(self, data: Any, part: float | None) -> None:
-        self.scene.clock.advance(1)
+        self.issuer.clock.advance(1)
         of = self.any_authorization(data)
         amount = of.left if part is None else max(1, round(of.left * part))
         members = {} if part is None else {"amount": amount}
@@ -260,7 +260,7 @@ class NetworkLife(RuleBasedStateMachine):
     @precondition(lambda self: self.authorizations)
     @rule(data=st.data())
     def expire(self, data: Any) -> None:
-        self.scene.clock.advance(1)
+        self.issuer.clock.advance(1)
         of = self.any_authorization(data)
         expected = OK if of.state == "H" else WRONG_STATE
         answer = self.do("simulateExpiry", expected, trans_link=of.link)
@@ -284,7 +284,7 @@ class NetworkLife(RuleBasedStateMachine):
     @precondition(lambda self: self.authorizations)
     @rule(data=st.data(), part=PARTS, elsewhere=st.sampled_from([False, False, True]), final=st.sampled_from([0, 1, 1]))
     def clear(self, data: Any, part: float, elsewhere: bool, final: int) -> None:
-        self.scene.clock.advance(1)
+        self.issuer.clock.advance(1)
         of = self.any_authorization(data)
         currency = EUR + GBP - of.currency if elsewhere else of.currency
         amount = max(1, round((of.left or 2_000) * part))
@@ -313,7 +313,7 @@ class NetworkLife(RuleBasedStateMachine):
 
     @rule(place=CARDS, amount=SOME, currency=CURRENCIES)
     def clear_what_was_not_authorized(self, place: int, amount: int, currency: int) -> None:
-        self.scene.clock.advance(1)
+        self.issuer.clock.advance(1)
         card = self.cards[place]
         members = {"card_id": card.id, "amount": amount, "currency_ison": currency, "merchant_country_ison": 276}
         answer = self.do("simulateClearing", OK, **members)
@@ -348,7 +348,7 @@ class NetworkLife(RuleBasedStateMachine):
     @precondition(lambda self: self.authorizations)
     @rule(data=st.data(), part=PARTS, elsewhere=st.sampled_from([False, False, True]), obstacle=OBSTACLES)
     def refund(self, data: Any, part: float, elsewhere: bool, obstacle: str) -> None:
-        self.scene.clock.advance(1)
+        self.issuer.clock.advance(1)
         of = self.any_authorization(data)
         currency = EUR + GBP - of.currency if elsewhere else of.currency
         account = of.card.account_for(currency) if of.state == "D" else of.account
@@ -373,7 +373,7 @@ class NetworkLife(RuleBasedStateMachine):
 
     @rule(place=CARDS, amount=SOME, currency=CURRENCIES)
     def refund_what_was_not_bought_here(self, place: int, amount: int, currency: int) -> None:
-        self.scene.clock.advance(1)
+        self.issuer.clock.advance(1)
         card = self.cards[place]
         account = card.account_for(currency)
         members = {"card_id": card.id, "amount": amount, "currency_ison": currency, "merchant_country_ison": 276}
@@ -388,7 +388,7 @@ class NetworkLife(RuleBasedStateMachine):
     @precondition(lambda self: self.transactions)
     @rule(data=st.data(), step=st.sampled_from(["opened", "opened", "won", "lost"]), part=st.none() | PARTS)
     def dispute(self, data: Any, step: str, part: float | None) -> None:
-        self.scene.clock.advance(1)
+        self.issuer.clock.advance(1)
         about: Transaction = data.draw(st.sampled_from(self.transactions))
         whole = about.shown if step == "opened" else about.disputed
         amount = whole if part is None else max(1, round(whole * part))
@@ -436,9 +436,9 @@ class NetworkLife(RuleBasedStateMachine):
 
     @rule(seconds=st.sampled_from([60, DAY, 3 * DAY, 8 * DAY]))
     def time_passes_and_the_schedule_runs(self, seconds: int) -> None:
-        self.scene.clock.advance(seconds)
+        self.issuer.clock.advance(seconds)
         over = [each for each in self.authorizations if each.state == "H" and each.until <= self.now]
-        assert self.scene.hub.cards.call(expire_holds) == len(over)
+        assert self.issuer.hub.cards.call(expire_holds) == len(over)
         for of in over:
             self.release(of, of.left, "X")
             of.card.messages.append((0, EXPIRED, APPROVED))
@@ -448,7 +448,7 @@ class NetworkLife(RuleBasedStateMachine):
     def ask_for_an_answer_again(self, data: Any) -> None:
         at, action, members, raw = data.draw(st.sampled_from(self.sent))
         if self.now < at + 30 * DAY:
-            assert self.scene.sim(action, **members).raw == raw.replace('"duplicated":0', '"duplicated":1', 1)
+            assert self.issuer.sim(action, **members).raw == raw.replace('"duplicated":0', '"duplicated":1', 1)
 
     # -- what is seen
 
@@ -469,13 +469,13 @@ class NetworkLife(RuleBasedStateMachine):
 
     def rows(self, table: str) -> list[Any]:
         kinds = ("account", "authorization")
-        return [row for row in items(self.scene.causeway, table) if row["part"] in kinds and "of" not in row]
+        return [row for row in items(self.issuer.causeway, table) if row["part"] in kinds and "of" not in row]
 
     @invariant()
     def limits_know_what_was_used(self) -> None:
         if not self.cards:
             return
-        counters = {row["owner"]: row for row in items(self.scene.causeway, "ledger") if row["part"] == "limits"}
+        counters = {row["owner"]: row for row in items(self.issuer.causeway, "ledger") if row["part"] == "limits"}
         for owner, row in counters.items():
             expected = self.limits.shown(owner, self.now)
             starts = {entry.key: entry.start(self.now) for entry in ENTRIES if entry.duration}
@@ -492,7 +492,7 @@ class NetworkLife(RuleBasedStateMachine):
         for kind, record, owner in asked:
             used = self.limits.shown(owner, self.now)
             page = {"record_id": record, "limit_type": kind, "paginator": {"item_count": 9, "offset": 0}}
-            for left in self.scene.data("getLimitsStatus", **page):
+            for left in self.issuer.data("getLimitsStatus", **page):
                 if (key := keys.get((kind, left["duration"]))) is None:
                     continue
                 count, amount = used[key]
@@ -501,24 +501,24 @@ class NetworkLife(RuleBasedStateMachine):
 
     @rule(place=CARDS)
     def look_at_the_reports(self, place: int) -> None:
-        self.scene.clock.advance(2)
+        self.issuer.clock.advance(2)
         card, dates = self.cards[place], {"date_from": 0, "date_to": self.now, "item_count": 100}
-        rows = self.scene.data("getCardsActivity", card_id=card.id, **dates)
+        rows = self.issuer.data("getCardsActivity", card_id=card.id, **dates)
         assert Counter((row["authorize_type"], row["response_code"]) for row in rows) == Counter(
             (kind, code) for _, kind, code in card.messages
         )
         numbers = [number for number, _, _ in card.messages if number]
         assert [row["authorize_id"] for row in rows if row["authorize_id"] in numbers] == numbers
         approved = [row for row in rows if row["actual"] and not row["reversal"]]
-        effective = self.scene.data("getFinancialAuthorizes", card_id=card.id, **dates)
+        effective = self.issuer.data("getFinancialAuthorizes", card_id=card.id, **dates)
         assert [row["authorize_id"] for row in effective] == [row["authorize_id"] for row in approved]
         for account in card.accounts:
-            booked = self.scene.data("getTransactions", account_id=account.id, **dates)
+            booked = self.issuer.data("getTransactions", account_id=account.id, **dates)
             assert sum(map(_effect, booked)) == account.settled
 
     def teardown(self) -> None:
         if self.cards:
-            prove_ledger(self.scene.hub.store)
+            prove_ledger(self.issuer.hub.store)
 
 
 def _effect(row: Any) -> int:
@@ -527,22 +527,22 @@ def _effect(row: Any) -> int:
     return int(SIGNS[row["transaction_type"]] * row["holder_amount"] - beside)
 
 
-def play(scene: Scene, how: settings) -> None:
-    run_state_machines(lambda: NetworkLife(scene), how)
+def play(issuer: Issuer, how: settings) -> None:
+    run_state_machines(lambda: NetworkLife(issuer), how)
 
 
 @pytest.fixture
-def scene(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Scene:
+def issuer(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Issuer:
     monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)  # the emulator is not made for threads
-    return Scene(causeway)
+    return Issuer(causeway)
 
 
-def test_random_authorization_histories_match_the_model(scene: Scene) -> None:
+def test_random_authorization_histories_match_the_model(issuer: Issuer) -> None:
     """Run the same few histories every time; the slow test runs many more."""
-    play(scene, settings(max_examples=4, stateful_step_count=30, derandomize=True))
+    play(issuer, settings(max_examples=4, stateful_step_count=30, derandomize=True))
 
 
 @pytest.mark.faults
-def test_long_random_authorization_histories_match_the_model(scene: Scene) -> None:
+def test_long_random_authorization_histories_match_the_model(issuer: Issuer) -> None:
     """Run different histories every time."""
-    play(scene, settings(max_examples=40, stateful_step_count=50))
+    play(issuer, settings(max_examples=40, stateful_step_count=50))

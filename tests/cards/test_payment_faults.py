@@ -39,8 +39,8 @@ from tests.cards.fault_plays import (
     Targets,
     apart_from_duplicated,
 )
+from tests.cards.issuer import GBP, MANAGER, UK, Envelope, Issuer
 from tests.cards.money_books import MoneyBooks
-from tests.cards.scenes import GBP, MANAGER, UK, Envelope, Scene
 from tests.causeway import Causeway
 from tests.openbanking.call_sites import CARDS, STORE, call_sites
 from tests.openbanking.faults import Fault, Snapshot, items
@@ -56,7 +56,7 @@ ASKING = [case for case in MONEY_CASES if case.asked and "refuses" not in case.n
 
 
 @pytest.fixture
-def scene(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Scene:
+def issuer(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Issuer:
     """Calls are made one after the other, and no order is handed to a provider that has it."""
     monkeypatch.setattr(causeway.hub.store, "_pause", lambda seconds: None)
     monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)
@@ -67,7 +67,7 @@ def scene(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Scene:
         return submit(provider, order)
 
     monkeypatch.setattr(SandboxProvider, "submit", once)
-    return Scene(causeway)
+    return Issuer(causeway)
 
 
 def orders(causeway: Causeway) -> set[int]:
@@ -76,9 +76,9 @@ def orders(causeway: Causeway) -> set[int]:
     return {int(row["owner"].partition("#")[2]) for row in rows if row["part"] == "order"}
 
 
-def settle_down(scene: Scene) -> None:
-    scene.clock.advance(_UNTIL_THE_SCHEDULE)
-    scene.hub.cards.call(finish_due_payments)
+def settle_down(issuer: Issuer) -> None:
+    issuer.clock.advance(_UNTIL_THE_SCHEDULE)
+    issuer.hub.cards.call(finish_due_payments)
 
 
 def shape(causeway: Causeway) -> list[str]:
@@ -97,13 +97,13 @@ class MoneyPlay(Play):
 
     tables = TABLES
 
-    def __init__(self, scene: Scene, case: Case, manner: str) -> None:
+    def __init__(self, issuer: Issuer, case: Case, manner: str) -> None:
         self._before_it: list[str] = []
-        super().__init__(scene, case, manner)
+        super().__init__(issuer, case, manner)
         self._settle()
-        self._after_it = shape(scene.causeway)
+        self._after_it = shape(issuer.causeway)
         self._begin()
-        self._before_it = shape(scene.causeway)
+        self._before_it = shape(issuer.causeway)
 
     def with_fault(self, fault: Fault) -> None:
         self._begin()
@@ -124,7 +124,7 @@ class MoneyPlay(Play):
         check(self._world)
 
     def _settle(self) -> None:
-        settle_down(self._scene)
+        settle_down(self._issuer)
 
     def _until_known(self, answer: Envelope) -> Envelope:
         """The answer, when everything that was begun is finished."""
@@ -139,30 +139,30 @@ class MoneyPlay(Play):
 
 @pytest.mark.parametrize("manner", MANNERS)
 @pytest.mark.parametrize("case", MONEY_CASES, ids=str)
-def test_a_storage_fault_never_moves_money_twice(scene: Scene, case: Case, manner: str) -> None:
-    TARGETS.play(f"{case} {manner}", MoneyPlay(scene, case, manner), scene.causeway)
+def test_a_storage_fault_never_moves_money_twice(issuer: Issuer, case: Case, manner: str) -> None:
+    TARGETS.play(f"{case} {manner}", MoneyPlay(issuer, case, manner), issuer.causeway)
 
 
 class Overtaken(MoneyPlay):
     """A transfer that somebody else has changed, or finished, before its request has the provider's answer."""
 
-    def __init__(self, scene: Scene, case: Case, intrude: Callable[[Scene, int], object]) -> None:
+    def __init__(self, issuer: Issuer, case: Case, intrude: Callable[[Issuer, int], object]) -> None:
         self._intrude = intrude
-        super().__init__(scene, case, WITH_REFERENCE)
+        super().__init__(issuer, case, WITH_REFERENCE)
 
     def with_fault(self, fault: Fault) -> None:
         self._current = fault
         super().with_fault(fault)
 
     def _do(self) -> Envelope:
-        fault, provider = getattr(self, "_current", self.untouched), self._scene.hub.cards.payment_provider
+        fault, provider = getattr(self, "_current", self.untouched), self._issuer.hub.cards.payment_provider
 
         assert isinstance(provider, SandboxProvider)
 
         def submit(order: ProviderOrder) -> Receipt:
             receipt = SandboxProvider.submit(provider, order)
             with fault.resting():
-                self._intrude(self._scene, order.payment_id)
+                self._intrude(self._issuer, order.payment_id)
             return receipt
 
         with patch.object(provider, "submit", submit):
@@ -172,39 +172,39 @@ class Overtaken(MoneyPlay):
         """Others come in any case: late, where the request has not got as far as the provider."""
         super()._settle()
         for payment in orders(self._world):
-            self._intrude(self._scene, payment)
+            self._intrude(self._issuer, payment)
 
     def _is_right(self, answer: Envelope) -> None:
         assert answer.status_code is None, answer.raw
 
 
-def report(scene: Scene, payment: int) -> object:
-    return scene.result(payment, "settled")
+def report(issuer: Issuer, payment: int) -> object:
+    return issuer.result(payment, "settled")
 
 
-def finish(scene: Scene, _: int) -> None:
-    settle_down(scene.apart())
+def finish(issuer: Issuer, _: int) -> None:
+    settle_down(issuer.with_own_clock())
 
 
 @pytest.mark.parametrize("intrude", [report, finish])
 def test_a_storage_fault_never_moves_money_twice_under_contention(
-    scene: Scene, intrude: Callable[[Scene, int], object]
+    issuer: Issuer, intrude: Callable[[Issuer, int], object]
 ) -> None:
     (case,) = (case for case in MONEY_CASES if case.name == "transferToExternalPayment")
-    TARGETS.play(f"overtaken by {intrude.__name__}", Overtaken(scene, case, intrude), scene.causeway)
+    TARGETS.play(f"overtaken by {intrude.__name__}", Overtaken(issuer, case, intrude), issuer.causeway)
 
 
 # -- the schedule
 
 
 @contextlib.contextmanager
-def failing(scene: Scene, method: str, error: Exception) -> Iterator[None]:
+def failing(issuer: Issuer, method: str, error: Exception) -> Iterator[None]:
     """Has a method of the provider fail."""
 
     def fail(_: object) -> Any:
         raise error
 
-    provider = scene.hub.cards.payment_provider
+    provider = issuer.hub.cards.payment_provider
     setattr(provider, method, fail)
     try:
         yield
@@ -212,51 +212,51 @@ def failing(scene: Scene, method: str, error: Exception) -> Iterator[None]:
         delattr(provider, method)
 
 
-def silent(name: str) -> Callable[[Scene], object]:
+def silent(name: str) -> Callable[[Issuer], object]:
     """A transfer whose provider was silent."""
 
-    def made(scene: Scene) -> object:
-        return scene.transfer(
-            scene.funded(500), 300, destination_account_name=name, request_reference_id=scene.reference()
+    def made(issuer: Issuer) -> object:
+        return issuer.transfer(
+            issuer.funded_address(500), 300, destination_account_name=name, request_reference_id=issuer.reference()
         )
 
     return made
 
 
-def silent_return(scene: Scene) -> object:
-    came = scene.inbound(scene.address(), 500, sender_name="Silent")["epm_transaction_id"]
-    return scene.do("inboundReturn", epm_transaction_id=came, reason=1)
+def silent_return(issuer: Issuer) -> object:
+    came = issuer.inbound(issuer.address(), 500, sender_name="Silent")["epm_transaction_id"]
+    return issuer.do("inboundReturn", epm_transaction_id=came, reason=1)
 
 
-def refused_return(scene: Scene) -> object:
+def refused_return(issuer: Issuer) -> object:
     """The provider will refuse what never arrived there: the hold is released, and the payment can be returned."""
-    came = scene.inbound(scene.address(), 500, sender_name="Refuse")["epm_transaction_id"]
-    with scene.causeway.storage_gone("put"):
-        return scene.do("inboundReturn", epm_transaction_id=came, reason=1)
+    came = issuer.inbound(issuer.address(), 500, sender_name="Refuse")["epm_transaction_id"]
+    with issuer.causeway.storage_gone("put"):
+        return issuer.do("inboundReturn", epm_transaction_id=came, reason=1)
 
 
-def cut_off(amount: int) -> Callable[[Scene], object]:
-    def made(scene: Scene) -> object:
-        announced = scene.debit(scene.mandate(scene.funded(500)), amount)
-        scene.clock.advance(24 * 3600)
+def cut_off(amount: int) -> Callable[[Issuer], object]:
+    def made(issuer: Issuer) -> object:
+        announced = issuer.debit(issuer.mandate(issuer.funded_address(500)), amount)
+        issuer.clock.advance(24 * 3600)
         return announced
 
     return made
 
 
-def unopened(name: str) -> Callable[[Scene], object]:
+def unopened(name: str) -> Callable[[Issuer], object]:
     """An address that was asked for by a request that came no further."""
 
-    def made(scene: Scene) -> object:
-        wanted = {"account_id": scene.account(), "epm_method_id": UK, "currency_ison": GBP, "account_name": name}
-        with failing(scene, "open_address", ProviderSilent("no answer")):
-            return scene.do("assignExternalPaymentAddress", **wanted)
+    def made(issuer: Issuer) -> object:
+        wanted = {"account_id": issuer.account(), "epm_method_id": UK, "currency_ison": GBP, "account_name": name}
+        with failing(issuer, "open_address", ProviderSilent("no answer")):
+            return issuer.do("assignExternalPaymentAddress", **wanted)
 
     return made
 
 
 BROKEN = "a payment at a provider that is broken"
-DUE: dict[str, Callable[[Scene], object]] = {
+DUE: dict[str, Callable[[Issuer], object]] = {
     "an answer that was lost": silent("Silent"),
     "an order that was lost": silent("Lost"),
     "a return": silent_return,
@@ -273,44 +273,44 @@ DUE: dict[str, Callable[[Scene], object]] = {
 class Run:
     """A run of the schedule that has something to finish."""
 
-    scene: Scene
+    issuer: Issuer
     name: str
 
     def __post_init__(self) -> None:
-        warmed(self.scene)
-        DUE[self.name](self.scene)
-        self.scene.clock.advance(_UNTIL_THE_SCHEDULE)
-        self.scene.hub.cards.programmes.catalogue(MANAGER)
-        self._beginning = Snapshot(self.scene.causeway, TABLES)
-        self.untouched = Fault(self.scene.causeway)
+        warmed(self.issuer)
+        DUE[self.name](self.issuer)
+        self.issuer.clock.advance(_UNTIL_THE_SCHEDULE)
+        self.issuer.hub.cards.programmes.catalogue(MANAGER)
+        self._beginning = Snapshot(self.issuer.causeway, TABLES)
+        self.untouched = Fault(self.issuer.causeway)
         moved = self._finish(self.untouched)
         assert moved == (self.name != BROKEN)
-        settle_down(self.scene)
-        self._after = shape(self.scene.causeway)
+        settle_down(self.issuer)
+        self._after = shape(self.issuer.causeway)
 
     def with_fault(self, fault: Fault) -> None:
         self._beginning.restore()
         with contextlib.suppress(StoreError) if fault.lasting else contextlib.nullcontext():
             self._finish(fault)
-        settle_down(self.scene)
-        settle_down(self.scene)
-        assert shape(self.scene.causeway) == self._after
-        check(self.scene.causeway)
+        settle_down(self.issuer)
+        settle_down(self.issuer)
+        assert shape(self.issuer.causeway) == self._after
+        check(self.issuer.causeway)
 
     def _finish(self, fault: Fault) -> int:
-        line_breaks = failing(self.scene, "find", ConnectionError("the line broke"))
+        line_breaks = failing(self.issuer, "find", ConnectionError("the line broke"))
         with line_breaks if self.name == BROKEN else contextlib.nullcontext(), fault:
-            return self.scene.hub.cards.call(finish_due_payments)
+            return self.issuer.hub.cards.call(finish_due_payments)
 
 
 @pytest.mark.parametrize("name", DUE)
-def test_the_next_run_of_the_schedule_finishes_the_work_of_a_failed_run(scene: Scene, name: str) -> None:
-    TARGETS.play(name, Run(scene, name), scene.causeway)
+def test_the_next_run_of_the_schedule_finishes_the_work_of_a_failed_run(issuer: Issuer, name: str) -> None:
+    TARGETS.play(name, Run(issuer, name), issuer.causeway)
 
 
 def test_every_fault_was_injected_at_every_storage_call_that_moves_money() -> None:
     if len(TARGETS.plays) < len(MANNERS) * len(MONEY_CASES) + len(DUE) + 2:
-        pytest.skip("not every scene was played in this run")
+        pytest.skip("not every issuer was played in this run")
 
     missed = TARGETS.missed(site for site in call_sites(STORE, (CARDS,)) if within(site.module, *MONEY))
     assert missed == [], "\n".join(missed)
@@ -361,9 +361,9 @@ ERRORS = {"silent": ProviderSilent("no answer"), "broken": ConnectionError("the 
 
 
 @pytest.fixture
-def providers(scene: Scene) -> Iterator[Callable[..., Failing]]:
+def providers(issuer: Issuer) -> Iterator[Callable[..., Failing]]:
     """Puts another provider in the place of the sandbox's."""
-    real, parts = scene.hub.cards.payment_provider, vars(scene.hub.cards)
+    real, parts = issuer.hub.cards.payment_provider, vars(issuer.hub.cards)
 
     def put_in(*fault: Any) -> Failing:
         parts["payment_provider"] = failing = Failing(real, *fault)
@@ -378,21 +378,21 @@ def providers(scene: Scene) -> Iterator[Callable[..., Failing]]:
 @pytest.mark.parametrize("times", [1, 3])
 @pytest.mark.parametrize("case", ASKING, ids=str)
 def test_a_failing_provider_receives_every_order_once(
-    scene: Scene, providers: Callable[..., Failing], case: Case, times: int, when: str, error: str
+    issuer: Issuer, providers: Callable[..., Failing], case: Case, times: int, when: str, error: str
 ) -> None:
     """Fail three times: the schedule meets failures, too, and asks again."""
-    members = case.members(scene) | {"request_reference_id": scene.reference()}
+    members = case.members(issuer) | {"request_reference_id": issuer.reference()}
     provider = providers("all", when, ERRORS[error], times)
 
-    first = case.do(scene, **members)
-    held = MoneyBooks(scene.causeway)
+    first = case.do(issuer, **members)
+    held = MoneyBooks(issuer.causeway)
     for _ in range(times + 1):
-        settle_down(scene)
-    answer = case.do(scene, **members)
+        settle_down(issuer)
+    answer = case.do(issuer, **members)
 
     assert first.status_code in (Status.IN_PROGRESS, Status.INTERNAL), first.raw
     held.check()
     assert (answer.status, answer.duplicated) == ("success", 1), answer.raw
-    assert len(provider.taken) == len(set(provider.taken)) == len(orders(scene.causeway))
-    check(scene.causeway)
-    assert scene.hub.cards.call(finish_due_payments) == 0
+    assert len(provider.taken) == len(set(provider.taken)) == len(orders(issuer.causeway))
+    check(issuer.causeway)
+    assert issuer.hub.cards.call(finish_due_payments) == 0

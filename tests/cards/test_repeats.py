@@ -10,7 +10,7 @@ import pytest
 
 from tests.cards import setups
 from tests.cards.cases import of_new_card
-from tests.cards.scenes import GERMANY, HOLDER_BLOCK, Scene
+from tests.cards.issuer import GERMANY, HOLDER_BLOCK, Issuer
 
 NARROWER: Mapping[str, Mapping[str, Any]] = {
     "kinds": {"virtual": False},
@@ -23,25 +23,25 @@ NARROWER: Mapping[str, Mapping[str, Any]] = {
 
 @pytest.mark.parametrize("narrower", NARROWER.values(), ids=NARROWER)
 def test_a_repeat_of_a_card_creation_returns_its_answer_under_a_stricter_programme(
-    scene: Scene, narrower: Mapping[str, Any]
+    issuer: Issuer, narrower: Mapping[str, Any]
 ) -> None:
     programme = {"design_ids": [1, 2], "auto_conversion": True}
     manager = setups.manager(
         card_programmes=[setups.card_programme(**programme)],
         credentials=[setups.credential("app", modes=setups.PLAIN, allow_plain=True)],
     )
-    (plan,) = setups.loaded(scene.hub, manager)
-    scene.secrets["app"] = asdict(plan.secrets["app"])
+    (plan,) = setups.loaded(issuer.hub, manager)
+    issuer.secrets["app"] = asdict(plan.secrets["app"])
     members = of_new_card(card_program_id=1, card_design_id=1, card_validity_period=48, auto_conversion=1)
-    members |= {"card_country_ison": GERMANY, "holder_limit_group_id": 3, "request_reference_id": scene.reference()}
+    members |= {"card_country_ison": GERMANY, "holder_limit_group_id": 3, "request_reference_id": issuer.reference()}
     members |= HOLDER_BLOCK
-    first = scene.of_caller("app").do("createCard", **members)
-    setups.loaded(scene.hub, manager | {"card_programmes": [setups.card_programme(**{**programme, **narrower})]})
+    first = issuer.as_caller("app").do("createCard", **members)
+    setups.loaded(issuer.hub, manager | {"card_programmes": [setups.card_programme(**{**programme, **narrower})]})
 
-    later = scene.apart(days=1 / 24).of_caller("app")
+    later = issuer.with_own_clock(days=1 / 24).as_caller("app")
     repeat, another = (
         later.do("createCard", **members),
-        later.do("createCard", **members | {"request_reference_id": scene.reference()}),
+        later.do("createCard", **members | {"request_reference_id": issuer.reference()}),
     )
 
     assert first.status == "success"

@@ -10,7 +10,7 @@ import pytest
 from chalicelib.cards.storage.sequences import Name
 from tests.cards.case import EVERY_ACTION, Case, in_order
 from tests.cards.cases import CASES, warmed
-from tests.cards.scenes import EVERYDAY, Scene
+from tests.cards.issuer import EVERYDAY, Issuer
 from tests.causeway import Causeway
 from tests.dynamodb_calls import counted
 
@@ -19,14 +19,14 @@ ENOUGH = 30
 
 
 @pytest.fixture(scope="module")
-def running(shared_causeway: Causeway) -> Iterator[Scene]:
+def running(shared_causeway: Causeway) -> Iterator[Issuer]:
     causeway = shared_causeway.again()
     with causeway.installed():
-        yield warmed(Scene(causeway))
+        yield warmed(Issuer(causeway))
 
 
 @pytest.fixture
-def scene(running: Scene) -> Scene:
+def issuer(running: Issuer) -> Issuer:
     """The process before another case: what it keeps was read a moment ago, and it has identifiers left."""
     running.data("getDesign", program_id=EVERYDAY)
     sequences = running.hub.cards.sequences
@@ -41,21 +41,21 @@ def test_the_cases_cover_every_action() -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_an_action_makes_the_expected_round_trips(scene: Scene, case: Case) -> None:
-    members = case.members(scene)
-    with counted(scene.causeway) as calls:
-        case.do(scene, **members)
+def test_an_action_makes_the_expected_round_trips(issuer: Issuer, case: Case) -> None:
+    members = case.members(issuer)
+    with counted(issuer.causeway) as calls:
+        case.do(issuer, **members)
 
     assert in_order(calls) == in_order(case.calls)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_an_action_with_a_reference_and_its_repeat_make_the_expected_round_trips(scene: Scene, case: Case) -> None:
-    members = case.members(scene) | {"request_reference_id": scene.reference()}
+def test_an_action_with_a_reference_and_its_repeat_make_the_expected_round_trips(issuer: Issuer, case: Case) -> None:
+    members = case.members(issuer) | {"request_reference_id": issuer.reference()}
     seen, answers = [], []
     for _ in range(2):
-        with counted(scene.causeway) as calls:
-            answers.append(case.do(scene, **members))
+        with counted(issuer.causeway) as calls:
+            answers.append(case.do(issuer, **members))
         seen.append(in_order(calls))
 
     assert seen == [in_order(case.calls_with_reference), in_order(case.calls_of_repeat)]

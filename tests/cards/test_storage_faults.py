@@ -25,7 +25,7 @@ from tests.cards.fault_plays import (
     Targets,
     forget_process,
 )
-from tests.cards.scenes import MANAGER, Envelope, Scene
+from tests.cards.issuer import MANAGER, Envelope, Issuer
 from tests.causeway import Causeway
 from tests.openbanking.call_sites import CARDS, STORE, call_sites
 from tests.openbanking.faults import Fault
@@ -46,39 +46,39 @@ _COLD = (
 
 
 @pytest.fixture
-def scene(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Scene:
+def issuer(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Issuer:
     monkeypatch.setattr(causeway.hub.store, "_pause", lambda seconds: None)
     monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)  # calls are made one after the other
-    return Scene(causeway)
+    return Issuer(causeway)
 
 
 @pytest.mark.parametrize("manner", MANNERS)
 @pytest.mark.parametrize("case", CARD_CASES, ids=str)
-def test_a_storage_fault_neither_loses_nor_repeats_a_write(scene: Scene, case: Case, manner: str) -> None:
-    TARGETS.play(f"{case} {manner}", Play(scene, case, manner), scene.causeway)
+def test_a_storage_fault_neither_loses_nor_repeats_a_write(issuer: Issuer, case: Case, manner: str) -> None:
+    TARGETS.play(f"{case} {manner}", Play(issuer, case, manner), issuer.causeway)
 
 
 @pytest.mark.parametrize("manner", MANNERS)
 @pytest.mark.parametrize("case", [case for case in CARD_CASES if str(case) in _COLD], ids=str)
 def test_a_storage_fault_in_a_new_process_neither_loses_nor_repeats_a_write(
-    scene: Scene, case: Case, manner: str
+    issuer: Issuer, case: Case, manner: str
 ) -> None:
-    TARGETS.play(f"cold {case} {manner}", Play(scene, case, manner, cold=True), scene.causeway)
+    TARGETS.play(f"cold {case} {manner}", Play(issuer, case, manner, cold=True), issuer.causeway)
 
 
 def test_a_storage_fault_in_a_read_of_several_batches_neither_loses_nor_repeats_a_write(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
+    issuer: Issuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("chalicelib.cards.requests.request_context.MOST_TOGETHER", 1)
     (case,) = (case for case in CARD_CASES if case.name == "createCard on an account")
-    TARGETS.play("read in pieces", Play(scene, case, WITHOUT), scene.causeway)
+    TARGETS.play("read in pieces", Play(issuer, case, WITHOUT), issuer.causeway)
 
 
 class CredentialsPlay:
     """The list of a manager's credentials, read by a process that knows none: it is right, or refused."""
 
-    def __init__(self, scene: Scene) -> None:
-        self._world = warmed(scene).causeway
+    def __init__(self, issuer: Issuer) -> None:
+        self._world = warmed(issuer).causeway
         self.untouched = Fault(self._world)
         with self.untouched:
             self._seen = self._list()
@@ -98,8 +98,8 @@ class CredentialsPlay:
         return self._world.hub.cards.portal.read(MANAGER, "listCredentials")
 
 
-def test_a_storage_fault_never_changes_the_list_of_credentials(scene: Scene) -> None:
-    TARGETS.play("credentials", CredentialsPlay(scene), scene.causeway)
+def test_a_storage_fault_never_changes_the_list_of_credentials(issuer: Issuer) -> None:
+    TARGETS.play("credentials", CredentialsPlay(issuer), issuer.causeway)
 
 
 class UnansweredPlay(Play):
@@ -112,21 +112,21 @@ class UnansweredPlay(Play):
 
 @pytest.mark.parametrize("manner", [WITHOUT, WITH_REFERENCE])
 def test_a_storage_fault_after_an_unanswered_write_neither_loses_nor_repeats_the_write(
-    scene: Scene, manner: str
+    issuer: Issuer, manner: str
 ) -> None:
     (case,) = (case for case in CARD_CASES if case.name == "changeAccountStatus")
-    TARGETS.play(f"unanswered {manner}", UnansweredPlay(scene, case, manner), scene.causeway)
+    TARGETS.play(f"unanswered {manner}", UnansweredPlay(issuer, case, manner), issuer.causeway)
 
 
-def test_an_event_is_written_once_with_its_cause_and_delivered_despite_storage_faults(scene: Scene) -> None:
-    with scene.causeway.manager_wants_events():
-        TARGETS.play("event", EventPlay(scene), scene.causeway)
+def test_an_event_is_written_once_with_its_cause_and_delivered_despite_storage_faults(issuer: Issuer) -> None:
+    with issuer.causeway.manager_wants_events():
+        TARGETS.play("event", EventPlay(issuer), issuer.causeway)
 
 
 def test_every_fault_was_injected_at_every_storage_call_of_the_card_api() -> None:
     """Leave out payments, the network and the rolling proof, which have tests of their own."""
     if len(TARGETS.plays) < len(MANNERS) * (len(CARD_CASES) + len(_COLD)) + 5:
-        pytest.skip("not every scene was played in this run")
+        pytest.skip("not every issuer was played in this run")
 
     elsewhere = (*MONEY, *NETWORK, PROVING)
     missed = TARGETS.missed(site for site in call_sites(STORE, (CARDS,)) if not within(site.module, *elsewhere))

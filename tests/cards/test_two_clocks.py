@@ -12,9 +12,9 @@ import pytest
 from chalicelib.cards.authorization.hold_release import expire_holds
 from chalicelib.cards.protocol.values import HOLD_SECONDS
 from chalicelib.foundation.clock import CLOCK_SKEW_SECONDS
-from tests.cards.authorization.shops import A_DAY, LIMITED, NO_LIMITS, OF_ACCOUNT, Buyer, buyer, with_shops
+from tests.cards.authorization.shops import A_DAY, LIMITED, NO_LIMITS, OF_ACCOUNT, Holder, new_holder, with_prices
+from tests.cards.issuer import DAY, EUR, Issuer
 from tests.cards.ledgers import movements
-from tests.cards.scenes import DAY, EUR, Scene
 
 pytestmark = pytest.mark.dynamodb
 
@@ -28,9 +28,9 @@ def ahead(request: pytest.FixtureRequest) -> float:
     return float(request.param)
 
 
-def advance_to(scene: Scene, moment: str, second: int = 0) -> None:
+def advance_to(issuer: Issuer, moment: str, second: int = 0) -> None:
     """Move time to so many seconds after a moment in UTC."""
-    scene.clock.advance(datetime.fromisoformat(moment).replace(tzinfo=UTC).timestamp() + second - scene.clock.time())
+    issuer.clock.advance(datetime.fromisoformat(moment).replace(tzinfo=UTC).timestamp() + second - issuer.clock.time())
 
 
 # -- windows
@@ -46,22 +46,29 @@ def advance_to(scene: Scene, moment: str, second: int = 0) -> None:
     ids=["a day", "a month"],
 )
 def test_a_limit_window_never_counts_more_than_the_limit(
-    scene: Scene, ahead: float, second: int, window: str, groups: dict[str, int], midnight: str, amount: int, most: int
+    issuer: Issuer,
+    ahead: float,
+    second: int,
+    window: str,
+    groups: dict[str, int],
+    midnight: str,
+    amount: int,
+    most: int,
 ) -> None:
     """Count each movement once: in the window of its process or, if a later one has begun, in that."""
-    user = buyer(with_shops(scene), **groups)
-    advance_to(scene, midnight, second)
-    beside = replace(user, scene=user.scene.following(ahead))
+    user = new_holder(with_prices(issuer), **groups)
+    advance_to(issuer, midnight, second)
+    beside = replace(user, issuer=user.issuer.with_clock_ahead(ahead))
 
-    answers = [each.asked(amount) for _ in range(2 * most + 1) for each in (user, beside)]
+    answers = [each.request_authorization(amount) for _ in range(2 * most + 1) for each in (user, beside)]
 
     counted = [window_of(user, answer, window) for answer in answers if answer["response_code"] == "00"]
     assert counted == sorted(counted)
     assert max(Counter(counted).values()) == Counter(counted)[counted[-1]] == most
-    assert user.used(window)[0][0] == most
+    assert user.limit_usage(window)[0][0] == most
 
 
-def window_of(user: Buyer, answer: Any, window: str) -> int:
+def window_of(user: Holder, answer: Any, window: str) -> int:
     """The start of the window that counts an authorization."""
     counted = user.record(answer["trans_link"]).counted or {}
     [start] = {each["start"] for shares in counted.values() for each in shares if each["key"] == window}
@@ -69,47 +76,47 @@ def window_of(user: Buyer, answer: Any, window: str) -> int:
 
 
 @AROUND_MIDNIGHT
-def test_wrong_cvc2s_at_two_processes_block_the_right_one_for_a_day(scene: Scene, ahead: float, second: int) -> None:
-    card = scene.card_in("A")
+def test_wrong_cvc2s_at_two_processes_block_the_right_one_for_a_day(issuer: Issuer, ahead: float, second: int) -> None:
+    card = issuer.card_in("A")
     wrong = "000" if card.cvc2 != "000" else "111"
     guess = {"card_id": card.card_id, "transaction_type": 39, "amount": 0, "currency_ison": EUR}
-    advance_to(scene, "2026-03-03", second)
-    scenes = scene, scene.following(ahead)
+    advance_to(issuer, "2026-03-03", second)
+    issuers = issuer, issuer.with_clock_ahead(ahead)
 
-    for each in scenes * 6:
+    for each in issuers * 6:
         each.authorization(**guess, cvc2=wrong)
 
-    assert {each.authorization(**guess, cvc2=card.cvc2)["response_code"] for each in scenes} == {"N7"}
-    scene.clock.advance(DAY + 2 * CLOCK_SKEW_SECONDS)
-    assert {each.authorization(**guess, cvc2=card.cvc2)["response_code"] for each in scenes} == {"00"}
+    assert {each.authorization(**guess, cvc2=card.cvc2)["response_code"] for each in issuers} == {"N7"}
+    issuer.clock.advance(DAY + 2 * CLOCK_SKEW_SECONDS)
+    assert {each.authorization(**guess, cvc2=card.cvc2)["response_code"] for each in issuers} == {"00"}
 
 
 # -- times
 
 
-def test_the_schedule_releases_a_hold_when_it_is_due_by_the_clock_of_its_process(scene: Scene, ahead: float) -> None:
-    user, other = buyer(with_shops(scene)), scene.following(ahead)
-    link = user.asks(40_00)["trans_link"]
-    until = scene.clock.time() + HOLD_SECONDS
+def test_the_schedule_releases_a_hold_when_it_is_due_by_the_clock_of_its_process(issuer: Issuer, ahead: float) -> None:
+    user, other = new_holder(with_prices(issuer)), issuer.with_clock_ahead(ahead)
+    link = user.authorize(40_00)["trans_link"]
+    until = issuer.clock.time() + HOLD_SECONDS
 
-    scene.clock.advance(until - 1 - other.clock.time())
-    assert (other.hub.cards.call(expire_holds), user.stands(link)[0]) == (0, "H")
-    scene.clock.advance(1)
-    assert (other.hub.cards.call(expire_holds), user.stands(link)[0]) == (1, "X")
+    issuer.clock.advance(until - 1 - other.clock.time())
+    assert (other.hub.cards.call(expire_holds), user.hold(link)[0]) == (0, "H")
+    issuer.clock.advance(1)
+    assert (other.hub.cards.call(expire_holds), user.hold(link)[0]) == (1, "X")
 
 
 # -- order
 
 
-def test_account_entries_of_two_processes_are_in_order(scene: Scene, ahead: float) -> None:
-    user = buyer(with_shops(scene))
-    beside = replace(user, scene=user.scene.following(ahead))
+def test_account_entries_of_two_processes_are_in_order(issuer: Issuer, ahead: float) -> None:
+    user = new_holder(with_prices(issuer))
+    beside = replace(user, issuer=user.issuer.with_clock_ahead(ahead))
 
     for first, second in ((user, beside), (beside, user)):
-        second.reverses(first.asks(10_00)["trans_link"])
+        second.reverse(first.authorize(10_00)["trans_link"])
 
-    assert user.causes() == ["authorization", "reversal"] * 2
-    times = [row["at"] for row in movements(scene, user.account)]
+    assert user.movement_causes() == ["authorization", "reversal"] * 2
+    times = [row["at"] for row in movements(issuer, user.account)]
     assert times == sorted(set(times))
-    listed = user.scene.data("getCardsActivity", card_id=user.card_id, date_from=0, date_to=10**10, item_count=9)
+    listed = user.issuer.data("getCardsActivity", card_id=user.card_id, date_from=0, date_to=10**10, item_count=9)
     assert [row["authorize_type"] for row in listed] == [1, 4] * 2

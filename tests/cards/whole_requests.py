@@ -15,8 +15,8 @@ from chalicelib.cards.actions import ACTIONS, SIMULATOR_ACTIONS
 from chalicelib.cards.protocol.status_codes import Refused
 from chalicelib.cards.requests.action import Action
 from tests.cards import money_requests, network_requests, report_requests
+from tests.cards.issuer import BRITAIN, DELIVERY, EUR, EVERYDAY, EVERYDAY_ACCOUNT, GBP, GERMANY, PIN, USD, Issuer
 from tests.cards.money_requests import WHY
-from tests.cards.scenes import BRITAIN, DELIVERY, EUR, EVERYDAY, EVERYDAY_ACCOUNT, GBP, GERMANY, PIN, USD, Scene
 
 Members = dict[str, Any]
 
@@ -289,12 +289,18 @@ def is_valid(action: str, members: Members) -> bool:
 
 
 def cast(
-    scene: Scene, action: str, *, status: str = "A", holder_level: int = 0, account_level: int = 0, card_level: int = 0
+    issuer: Issuer,
+    action: str,
+    *,
+    status: str = "A",
+    holder_level: int = 0,
+    account_level: int = 0,
+    card_level: int = 0,
 ) -> Cast:
     """Records for a request of an action: a physical card with a PIN, active unless the action wants it otherwise."""
-    holder = scene.holder(**WHOLE_HOLDER, access_level=holder_level)
-    account = scene.account(holder_id=holder, access_level=account_level)
-    card = scene.card_in(
+    holder = issuer.holder(**WHOLE_HOLDER, access_level=holder_level)
+    account = issuer.account(holder_id=holder, access_level=account_level)
+    card = issuer.card_in(
         "N" if action == "activateCard" else status,
         holder_id=holder,
         account_id=[account],
@@ -309,12 +315,12 @@ def cast(
     made = Cast(holder, account, card.card_id, card.card_request_id, pan=card.pan, cvc2=card.cvc2)
     made = replace(made, year=card.expiration["year"], month=card.expiration["month"])
     if EVERY_ACTION[action].effect == "read":
-        scene.data("changeCardStatus", card_id=card.card_id, status="A", **WHY)
-        scene.data("changeAccountStatus", account_id=account, account_status="A", **WHY)
+        issuer.data("changeCardStatus", card_id=card.card_id, status="A", **WHY)
+        issuer.data("changeAccountStatus", account_id=account, account_status="A", **WHY)
     if action == "unblockPin":
-        scene.block_pin(card.card_id)
+        issuer.block_pin(card.card_id)
     if action == "authenticationConfirm":
-        asked = scene.authentication(card.card_id)
+        asked = issuer.authentication(card.card_id)
         made = replace(made, auth_request_id=asked["auth_request_id"], validation_value=asked["validation_value"])
-    made = network_requests.provided(scene, action, money_requests.provided(scene, action, made))
-    return report_requests.provided(scene, action, made)
+    made = network_requests.provided(issuer, action, money_requests.provided(issuer, action, made))
+    return report_requests.provided(issuer, action, made)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.cards.cases import of_new_card
-from tests.cards.scenes import DELIVERY, EUR, HOLDER_BLOCK, PIN
+from tests.cards.issuer import DELIVERY, EUR, HOLDER_BLOCK, PIN
 from tests.e2e.parties import at_once
 from tests.e2e.programme_manager import ProgrammeManager
 

@@ -26,7 +26,7 @@ from infra.event_receiver import EventReceiver, listen
 from infra.local.summary import summary_rows
 from infra.psu_browser import Browser, approve_consent, confirm_payment
 from tests.cards.cases import of_new_card
-from tests.cards.scenes import EUR, HOLDER_BLOCK
+from tests.cards.issuer import EUR, HOLDER_BLOCK
 from tests.e2e.bank_customers import bearer
 from tests.e2e.browser_window import Window
 from tests.e2e.own_stack import OwnStack, running

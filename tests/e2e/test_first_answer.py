@@ -12,7 +12,7 @@ import pytest
 
 from tests.bench.works import event
 from tests.cards.cases import of_new_card
-from tests.cards.scenes import EUR, HOLDER_BLOCK
+from tests.cards.issuer import EUR, HOLDER_BLOCK
 from tests.e2e.parties import Journey, Tpp
 from tests.e2e.programme_manager import ProgrammeManager
 from tests.source_code import ROOT

@@ -23,7 +23,7 @@ from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.records import client_record
 from chalicelib.openbanking.records.bank_record import Bank
-from tests.cards.scenes import Scene
+from tests.cards.issuer import Issuer
 from tests.causeway import Answer, BankSide, Causeway, Sent
 from tests.histories.checker import UNKNOWN
 from tests.histories.models import IN_PROGRESS, OK, REFUSED
@@ -147,7 +147,7 @@ class _Requests:
         self._world = Causeway(hub, sides)
         self._world.client = client_record.Client.from_item(surroundings.client)
         self._world.card_secrets = surroundings.card_secrets
-        self._scene = Scene(self._world)
+        self._issuer = Issuer(self._world)
         self._surroundings = surroundings
         sides[2].answers[WEBHOOKS[2, "single"]] = _take_order
         sides[1].answers["/accounts"] = lambda sent: {"status": "success", "accounts": []}
@@ -156,18 +156,18 @@ class _Requests:
     def _money(self, subject: str, name: str, amount: int = 0) -> Any:
         card_id, account_id, address = self._surroundings.accounts[subject]
         if name == "read":
-            answer = self._scene.do("getAccounts", account_id=account_id)
+            answer = self._issuer.do("getAccounts", account_id=account_id)
             return answer.data[0]["available_balance"] if answer.data else UNKNOWN
         if name == "pay in":
             return self._pay_in(address, amount)
         members = {"card_id": card_id, "amount": amount, "currency_ison": address["currency_ison"]}
-        answer = self._scene.sim("simulateAuthorization", transaction_type=0, **members)
+        answer = self._issuer.sim("simulateAuthorization", transaction_type=0, **members)
         code = (answer.data or {}).get("response_code", NOT_AVAILABLE)
         return {_APPROVED: OK, _TOO_LITTLE: REFUSED, NOT_AVAILABLE: UNKNOWN}[code]
 
     def _pay_in(self, address: Mapping[str, Any], amount: int) -> Any:
         members = {"epm_address_id": address["id"], "amount": amount, "currency_ison": address["currency_ison"]}
-        answer = self._scene.sim("simulateInboundPayment", scheme="SCT", sender_name="Bob", **members)
+        answer = self._issuer.sim("simulateInboundPayment", scheme="SCT", sender_name="Bob", **members)
         return OK if answer.data and answer.data["state"] == "S" else UNKNOWN
 
     def _code(self, subject: str, name: str, bearer: str = "") -> Any:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chalicelib.foundation.clock import Clock
-from tests.cards.scenes import Scene
+from tests.cards.issuer import Issuer
 from tests.causeway import Causeway
 from tests.chaos.engine import Engine
 from tests.chaos.late_engine import LateAnswers
@@ -116,22 +116,22 @@ def _prepare(engine: Engine) -> Surroundings:
     made = causeway.hub.openbanking.clients.create(owner="tpp@example.com", title="Budget Friend")
     causeway.client = made.client
     causeway.hub.openbanking.consents._code_lifetime = _CODE_SECONDS
-    scene = Scene(causeway)
+    issuer = Issuer(causeway)
     with causeway.installed():
         return Surroundings(
             environment=engine.environment,
             client=made.client.as_item(),
             banks={version: side.bank.to_item() for version, side in causeway.banks.items()},
             card_secrets=causeway.card_secrets,
-            accounts={str(number): _account(scene) for number in range(_OBJECTS)},
+            accounts={str(number): _account(issuer) for number in range(_OBJECTS)},
             codes={str(number): causeway.approve(1).query["code"] for number in range(_OBJECTS)},
             payer=causeway.tokens(2, scopes=SCOPES[2])["access_token"],
         )
 
 
-def _account(scene: Scene) -> tuple[int, int, Any]:
-    card = scene.spendable(FUNDS)
-    return card.card_id, card.account_id, scene.address(card.account_id, method=2)
+def _account(issuer: Issuer) -> tuple[int, int, Any]:
+    card = issuer.spendable(FUNDS)
+    return card.card_id, card.account_id, issuer.address(card.account_id, method=2)
 
 
 @contextmanager

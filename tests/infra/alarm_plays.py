@@ -17,7 +17,7 @@ from chalicelib.foundation.aws.queues import Queue
 from chalicelib.openbanking.bank_client.bank_circuits import FAILURES
 from chalicelib.openbanking.records.order_answers import RUNNING_SECONDS
 from infra.local.event_runner import sqs_event
-from tests.cards.scenes import EUR, Scene
+from tests.cards.issuer import EUR, Issuer
 from tests.causeway import Causeway
 from tests.figures import Figure, figures
 from tests.infra.card_payments import euros, opened, paying, silent
@@ -84,16 +84,16 @@ def failing_bank(service: Service) -> tuple[list[Figure], list[Figure]]:
 
 
 def silent_provider(service: Service) -> tuple[list[Figure], list[Figure]]:
-    scene = Scene(service.causeway)
-    account = scene.account(currency_ison=EUR)
-    address = opened(scene, "assignExternalPaymentAddress", account_id=account)
-    scene.data("simulateInboundPayment", **euros(address["id"], 90_000), scheme="SCT", sender_name="Bob")
-    scene.do("transferToExternalPayment", **paying(address, name="Silent"))
-    scene.clock.advance(ASKING_SECONDS)
+    issuer = Issuer(service.causeway)
+    account = issuer.account(currency_ison=EUR)
+    address = opened(issuer, "assignExternalPaymentAddress", account_id=account)
+    issuer.data("simulateInboundPayment", **euros(address["id"], 90_000), scheme="SCT", sender_name="Bob")
+    issuer.do("transferToExternalPayment", **paying(address, name="Silent"))
+    issuer.clock.advance(ASKING_SECONDS)
     with service.monkeypatch.context() as patch:
         patch.setattr(provider_orders, "ask_again", silent)
         stuck = service.run("finish")
-    scene.clock.advance(ASKING_SECONDS)
+    issuer.clock.advance(ASKING_SECONDS)
     return stuck, service.run("finish")
 
 
@@ -116,11 +116,11 @@ def killed_payment(service: Service) -> tuple[list[Figure], list[Figure]]:
 
 def unrecorded_decline(service: Service) -> tuple[list[Figure], list[Figure]]:
     """An authorization that neither storage nor the queue takes."""
-    scene = Scene(service.causeway)
-    card = scene.card_in("A").card_id
+    issuer = Issuer(service.causeway)
+    card = issuer.card_in("A").card_id
     with service.causeway.storage_gone("transact"), service.monkeypatch.context() as patch:
         patch.setattr(Queue, "send", refused)
-        return service.figures(lambda: scene.purchase(card, 100)), []
+        return service.figures(lambda: issuer.purchase(card, 100)), []
 
 
 def refused(*_: object) -> None:
@@ -128,7 +128,7 @@ def refused(*_: object) -> None:
 
 
 def broken_ledger(service: Service) -> tuple[list[Figure], list[Figure]]:
-    account = {"owner": f"account#{Scene(service.causeway).account()}", "part": "account"}
+    account = {"owner": f"account#{Issuer(service.causeway).account()}", "part": "account"}
     store = service.causeway.hub.store
     store.update("cards", account, set={"settled": 1})
     broken = service.run("prove")
@@ -138,7 +138,7 @@ def broken_ledger(service: Service) -> tuple[list[Figure], list[Figure]]:
 
 def round_without_end(service: Service) -> tuple[list[Figure], list[Figure]]:
     """The first round has begun, and for 15 days no run has had the time to bring it further."""
-    Scene(service.causeway).account()
+    Issuer(service.causeway).account()
     cards, clock = service.causeway.hub.cards, service.causeway.clock
     cards.call(prove_accounts, clock.monotonic() - 1)
     clock.advance(15 * DAY)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from chalicelib.cards.payments.provider import ProviderSilent
-from tests.cards.scenes import EUR, Scene
+from tests.cards.issuer import EUR, Issuer
 
 
-def opened(scene: Scene, action: str, **account: int) -> Any:
+def opened(issuer: Issuer, action: str, **account: int) -> Any:
     """A new address in SEPA."""
-    (address,) = scene.data(action, **account, epm_method_id=2, currency_ison=EUR)
+    (address,) = issuer.data(action, **account, epm_method_id=2, currency_ison=EUR)
     return address
 
 

@@ -21,7 +21,7 @@ from chalicelib.foundation.crypto.resealing import SETTLE_SECONDS
 from chalicelib.openbanking.flows.bank.expected_reports import expected_banks
 from chalicelib.openbanking.flows.consent.expiry import record_due_events
 from infra.deploy.functions import FUNCTIONS
-from tests.cards.scenes import Scene
+from tests.cards.issuer import Issuer
 from tests.causeway import Causeway
 from tests.dynamodb_calls import note_calls
 from tests.infra.policies import FOLDER, resources, stage_of, statements
@@ -70,7 +70,7 @@ def new_card(causeway: Causeway) -> Callable[[bootstrap.Hub], object]:
     """What the interface does that needs all keys; the demonstration banks are not installed here."""
 
     def work(hub: bootstrap.Hub) -> None:
-        Scene(causeway, hub).card()
+        Issuer(causeway, hub).card()
         with pytest.raises(NotInstalled):
             DemoBank(PROFILES[0], FORMATS[PROFILES[0].version], hub).credentials()
 
@@ -97,8 +97,8 @@ def expiry(causeway: Causeway) -> Callable[[bootstrap.Hub], object]:
 
 
 def hold(causeway: Causeway) -> Callable[[bootstrap.Hub], object]:
-    scene = Scene(causeway)
-    scene.purchase(scene.spendable(2_500).card_id, 2_500)
+    issuer = Issuer(causeway)
+    issuer.purchase(issuer.spendable(2_500).card_id, 2_500)
     causeway.clock.advance(HOLD_SECONDS)
 
     def work(hub: bootstrap.Hub) -> None:

@@ -27,7 +27,7 @@ from chalicelib.foundation.crypto.resealing import SETTLE_SECONDS
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.openbanking.flows.bank.expected_reports import expected_banks
 from chalicelib.openbanking.flows.consent.expiry import record_due_events
-from tests.cards.scenes import EUR, EVERYDAY, MANAGER, ONLINE, Scene
+from tests.cards.issuer import EUR, EVERYDAY, MANAGER, ONLINE, Issuer
 from tests.cards.slow_storage import Fate, SlowStorage, every
 from tests.causeway import Causeway
 from tests.dynamodb_calls import note_calls
@@ -83,13 +83,13 @@ def deliveries_of_every_kind(causeway: Causeway) -> list[str]:
 
 def unrecorded_declines(causeway: Causeway) -> list[str]:
     """The tasks of two declines that storage did not take in time; the approval of one was written later."""
-    scene = Scene(causeway)
-    card = scene.spendable(500).card_id
+    issuer = Issuer(causeway)
+    card = issuer.spendable(500).card_id
     causeway.queued()
     fates: tuple[Fate, ...] = ("later", "never")
     for fate in fates:
-        with SlowStorage(scene, every(fate, "TransactWriteItems")) as storage:
-            scene.purchase(card, 100, request_reference_id=scene.reference())
+        with SlowStorage(issuer, every(fate, "TransactWriteItems")) as storage:
+            issuer.purchase(card, 100, request_reference_id=issuer.reference())
             storage.land()
     return causeway.queued()
 
@@ -135,7 +135,7 @@ def test_deliver_uses_exactly_the_rights_of_its_policy(
     assert {each.state for each in causeway.recorded("relay") + causeway.recorded("revoke_token")} == {"delivered"}
     assert {each.state for each in causeway.recorded("payment")} == {"delivered", "failed"}
     with causeway.manager_wants_events():
-        Scene(causeway).card()
+        Issuer(causeway).card()
         (card_event,) = (each.delivery_id for each in causeway.recorded("card_event"))
         taken_up |= working(lambda: causeway.hub.delivery.worker.attempt(card_event))
 
@@ -225,64 +225,64 @@ def test_the_performance_page_uses_only_granted_rights_on_banks_and_statistics(
 
 def cards_at_work(causeway: Causeway) -> None:
     """What takes all rights that cards, accounts and holders do."""
-    scene = Scene(causeway, causeway.another_process())
-    card = scene.card(card_virtual=0, request_reference_id=scene.reference())
-    scene.card(account_id=card.account_id, account_owner_id=card.holder_id, holder_id=card.holder_id)
-    scene.account(program_id=502, holder_id=card.holder_id, cards=[card.card_id])
-    scene.data("reissueCard", card_id=scene.card(card_program_id=ONLINE).card_id, card_name_line_3="ZOE O")
-    scene.authentication(scene.card_in("A").card_id)
-    scene.authorization(card_id=card.card_id)
+    issuer = Issuer(causeway, causeway.another_process())
+    card = issuer.card(card_virtual=0, request_reference_id=issuer.reference())
+    issuer.card(account_id=card.account_id, account_owner_id=card.holder_id, holder_id=card.holder_id)
+    issuer.account(program_id=502, holder_id=card.holder_id, cards=[card.card_id])
+    issuer.data("reissueCard", card_id=issuer.card(card_program_id=ONLINE).card_id, card_name_line_3="ZOE O")
+    issuer.authentication(issuer.card_in("A").card_id)
+    issuer.authorization(card_id=card.card_id)
 
 
-def money_at_work(causeway: Causeway, scene: Scene) -> None:
+def money_at_work(causeway: Causeway, issuer: Issuer) -> None:
     """What takes all rights that money does: the sandbox's provider and simulator among it."""
-    account = scene.account(currency_ison=EUR)
-    address = opened(scene, "assignExternalPaymentAddress", account_id=account)
-    other = opened(scene, "assignExternalPaymentAddressForSpecialAccount", special_account_id=802)
-    came = scene.data("simulateInboundPayment", **euros(address["id"], 90_000), scheme="SCT", sender_name="Bob")
+    account = issuer.account(currency_ison=EUR)
+    address = opened(issuer, "assignExternalPaymentAddress", account_id=account)
+    other = opened(issuer, "assignExternalPaymentAddressForSpecialAccount", special_account_id=802)
+    came = issuer.data("simulateInboundPayment", **euros(address["id"], 90_000), scheme="SCT", sender_name="Bob")
     returned = {"epm_transaction_id": came["epm_transaction_id"], "reason": 1}
-    scene.data("inboundReturn", **returned, request_reference_id=scene.reference())
-    scene.data("simulateInboundPayment", **euros(address["id"], 90_000), scheme="SCT", sender_name="Bob")
-    scene.data("transferToExternalPayment", **paying(address, other["iban"]))
-    sent = scene.data("transferToExternalPayment", **paying(address), request_reference_id=scene.reference())
-    scene.data("simulateOutboundResult", epm_transaction_id=sent["id"], result="settled")
-    mandate = scene.data("simulateMandate", epm_address_id=address["id"], creditor_name="Gym", reference="G")
-    scene.data("simulateDirectDebit", **mandate, amount=700)
-    scene.data("createCustomFee", account_id=account, fee_group_id=301, fee_code="CARDREPL", description="Fee")
-    scene.data("getLimitsStatus", record_id=account, limit_type=2, paginator={"item_count": 1, "offset": 0})
-    scene.data("changeExternalPaymentAddressStatus", epm_address_id=other["id"], status="S")
+    issuer.data("inboundReturn", **returned, request_reference_id=issuer.reference())
+    issuer.data("simulateInboundPayment", **euros(address["id"], 90_000), scheme="SCT", sender_name="Bob")
+    issuer.data("transferToExternalPayment", **paying(address, other["iban"]))
+    sent = issuer.data("transferToExternalPayment", **paying(address), request_reference_id=issuer.reference())
+    issuer.data("simulateOutboundResult", epm_transaction_id=sent["id"], result="settled")
+    mandate = issuer.data("simulateMandate", epm_address_id=address["id"], creditor_name="Gym", reference="G")
+    issuer.data("simulateDirectDebit", **mandate, amount=700)
+    issuer.data("createCustomFee", account_id=account, fee_group_id=301, fee_code="CARDREPL", description="Fee")
+    issuer.data("getLimitsStatus", record_id=account, limit_type=2, paginator={"item_count": 1, "offset": 0})
+    issuer.data("changeExternalPaymentAddressStatus", epm_address_id=other["id"], status="S")
 
 
-def network_at_work(scene: Scene) -> int:
+def network_at_work(issuer: Issuer) -> int:
     """What takes all rights that the network's messages do; answers the card."""
-    card = scene.spendable(90_000).card_id
-    asked = scene.purchase(card, 2_500)
+    card = issuer.spendable(90_000).card_id
+    asked = issuer.purchase(card, 2_500)
     for amount in (500, 900_000):
-        scene.data("simulateIncrement", trans_link=asked["trans_link"], amount=amount)
-    scene.data("simulateReversal", trans_link=asked["trans_link"], amount=1_000)
-    bought = scene.clearing(asked, 1_500)["transaction_id"]
-    scene.clearing(asked, 300)
-    scene.data("simulateRefund", trans_link=asked["trans_link"], amount=200, currency_ison=EUR)
-    scene.data("simulateClearing", card_id=card, amount=700, currency_ison=EUR)
-    scene.data("simulateRefund", card_id=card, amount=100, currency_ison=EUR)
+        issuer.data("simulateIncrement", trans_link=asked["trans_link"], amount=amount)
+    issuer.data("simulateReversal", trans_link=asked["trans_link"], amount=1_000)
+    bought = issuer.clearing(asked, 1_500)["transaction_id"]
+    issuer.clearing(asked, 300)
+    issuer.data("simulateRefund", trans_link=asked["trans_link"], amount=200, currency_ison=EUR)
+    issuer.data("simulateClearing", card_id=card, amount=700, currency_ison=EUR)
+    issuer.data("simulateRefund", card_id=card, amount=100, currency_ison=EUR)
     for step in ("opened", "lost"):
-        scene.data("simulateDispute", transaction_id=bought, step=step)
-    scene.data("simulateExpiry", trans_link=scene.purchase(card, 400)["trans_link"])
-    scene.purchase(card, 900_000)
+        issuer.data("simulateDispute", transaction_id=bought, step=step)
+    issuer.data("simulateExpiry", trans_link=issuer.purchase(card, 400)["trans_link"])
+    issuer.purchase(card, 900_000)
     use = {"card_id": card, "amount": 900, "currency_ison": EUR, "transaction_type": 0}
-    scene.data("simulateAdvice", **use, response_code="00")
-    scene.data("simulateAddendum", transaction_id=bought, addendum_type="lodging", data={"nights": 2})
+    issuer.data("simulateAdvice", **use, response_code="00")
+    issuer.data("simulateAddendum", transaction_id=bought, addendum_type="lodging", data={"nights": 2})
     return card
 
 
-def reports_at_work(scene: Scene, card: int) -> None:
+def reports_at_work(issuer: Issuer, card: int) -> None:
     """What takes all rights that looking at the network's messages does, as a program and at the web interface."""
     page = {"item_count": 1, "date_from": 0, "date_to": 1}
-    scene.data("getCardsActivity", **page)
+    issuer.data("getCardsActivity", **page)
     for action in ("getCardsActivity", "getFinancialAuthorizes", "getTransactions"):
-        scene.data(action, **page, card_id=card)
-    scene.data("getFinancialDetailAddendums", item_count=1, date_imported_from=0, date_imported_to=1)
-    portal = scene.hub.cards.portal
+        issuer.data(action, **page, card_id=card)
+    issuer.data("getFinancialDetailAddendums", item_count=1, date_imported_from=0, date_imported_to=1)
+    portal = issuer.hub.cards.portal
     portal.read(MANAGER, "listCards", item_count=1)
     portal.read(MANAGER, "listActivity", item_count=1)
     portal.read(MANAGER, "showCard", card_id=card, item_count=1, balance_count=1)
@@ -295,9 +295,9 @@ def test_the_card_api_uses_exactly_its_rights_on_the_card_tables(
 
     def work() -> None:
         cards_at_work(causeway)
-        money_at_work(causeway, Scene(causeway, causeway.another_process()))
-        scene = Scene(causeway, causeway.another_process())
-        reports_at_work(scene, network_at_work(scene))
+        money_at_work(causeway, Issuer(causeway, causeway.another_process()))
+        issuer = Issuer(causeway, causeway.another_process())
+        reports_at_work(issuer, network_at_work(issuer))
 
     with causeway.manager_wants_events():
         taken_up = working(work)
@@ -315,21 +315,21 @@ def test_finish_uses_exactly_the_rights_of_its_policy(
     causeway: Causeway, working: Callable[[Callable[[], object]], Used], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The sandbox provider keeps its books in our tables; other providers need no further rights."""
-    scene = Scene(causeway)
-    account = scene.account(currency_ison=EUR)
-    address = opened(scene, "assignExternalPaymentAddress", account_id=account)
+    issuer = Issuer(causeway)
+    account = issuer.account(currency_ison=EUR)
+    address = opened(issuer, "assignExternalPaymentAddress", account_id=account)
     with monkeypatch.context() as patch:
         patch.setattr(SandboxProvider, "open_address", silent)
-        waiting = scene.do("assignExternalPaymentAddress", account_id=account, epm_method_id=2, currency_ison=EUR)
-    scene.data("simulateInboundPayment", **euros(address["id"], 90_000), scheme="SCT", sender_name="Lost Bob")
-    mandate = scene.data("simulateMandate", epm_address_id=address["id"], creditor_name="Gym", reference="G")
+        waiting = issuer.do("assignExternalPaymentAddress", account_id=account, epm_method_id=2, currency_ison=EUR)
+    issuer.data("simulateInboundPayment", **euros(address["id"], 90_000), scheme="SCT", sender_name="Lost Bob")
+    mandate = issuer.data("simulateMandate", epm_address_id=address["id"], creditor_name="Gym", reference="G")
     for amount in (700, 700_000):
-        scene.data("simulateDirectDebit", **mandate, amount=amount)
-    accepted = scene.do(
-        "transferToExternalPayment", **paying(address, name="Silent"), request_reference_id=scene.reference()
+        issuer.data("simulateDirectDebit", **mandate, amount=amount)
+    accepted = issuer.do(
+        "transferToExternalPayment", **paying(address, name="Silent"), request_reference_id=issuer.reference()
     )
-    lost = scene.do("transferToExternalPayment", **paying(address, name="Lost"))
-    scene.purchase(scene.spendable(2_500).card_id, 2_500)
+    lost = issuer.do("transferToExternalPayment", **paying(address, name="Lost"))
+    issuer.purchase(issuer.spendable(2_500).card_id, 2_500)
     causeway.clock.advance(HOLD_SECONDS)
 
     def finish() -> None:
@@ -347,9 +347,9 @@ def test_prove_uses_exactly_the_rights_of_its_policy(
     causeway: Causeway, working: Callable[[Callable[[], object]], Used]
 ) -> None:
     """Payments and authorizations hold money, and there is a special account."""
-    scene = Scene(causeway)
-    money_at_work(causeway, scene)
-    scene.purchase(scene.spendable(2_500).card_id, 2_500)
+    issuer = Issuer(causeway)
+    money_at_work(causeway, issuer)
+    issuer.purchase(issuer.spendable(2_500).card_id, 2_500)
 
     proved = working(lambda: causeway.another_process().cards.call(prove_accounts, float("inf")))
 
@@ -389,7 +389,7 @@ def test_reseal_reads_and_writes_only_its_progress_in_statistics() -> None:
 def test_card_pages_use_only_granted_rights(
     causeway: Causeway, working: Callable[[Callable[[], object]], Used]
 ) -> None:
-    card = Scene(causeway).spendable(10_00)
+    card = Issuer(causeway).spendable(10_00)
     portal = causeway.another_process().cards.portal
 
     def work() -> None:

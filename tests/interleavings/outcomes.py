@@ -13,7 +13,7 @@ from chalicelib.delivery.journal import NotResendable
 from chalicelib.foundation import jsontext
 from chalicelib.openbanking.protocol.refusals import STILL_RUNNING
 from tests.cards.contest import UNDECIDED
-from tests.cards.scenes import Envelope
+from tests.cards.issuer import Envelope
 from tests.causeway import Answer, Causeway
 
 _NAMES = r"\w*id|\w*reference|trans_link|auth_code|pan|pin|cvc2|acs_password|account_number"

@@ -13,8 +13,8 @@ from chalicelib.demo_bank.runtime import Services
 from chalicelib.foundation import parallel
 from chalicelib.statistics import day_records
 from chalicelib.statistics.days import INGESTED_AT
-from tests.cards.authorization.shops import LIMITED, SEPARATE, buyer, with_shops
-from tests.cards.scenes import Scene
+from tests.cards.authorization.shops import LIMITED, SEPARATE, new_holder, with_prices
+from tests.cards.issuer import Issuer
 from tests.causeway import Causeway, always
 from tests.log_lines import Lines
 from tests.sandbox_clock.operator import Operator
@@ -67,9 +67,9 @@ def test_an_advance_beyond_the_lifetime_of_a_token_expires_the_token(movable: Ca
 def test_an_advance_releases_expired_holds_and_proves_the_ledger(
     movable: Causeway, operator: Operator, lines: Lines
 ) -> None:
-    scene = with_shops(Scene(movable))
-    card = buyer(scene, 100_00, **LIMITED, card_fee_group_id=SEPARATE)
-    card.asks(10_00)
+    issuer = with_prices(Issuer(movable))
+    card = new_holder(issuer, 100_00, **LIMITED, card_fee_group_id=SEPARATE)
+    card.authorize(10_00)
     movable.clock.advance(HOLD_SECONDS - 2 * HOUR)
     operator.move("PT1H")
     assert card.balances()[1] > 0

@@ -8,7 +8,7 @@ from typing import Any
 
 from chalicelib.demo_bank.setup import install
 from chalicelib.foundation.http.outbound import Reply
-from tests.cards.scenes import MadeCard, Scene
+from tests.cards.issuer import Issuer, NewCard
 from tests.causeway import Causeway
 from tests.demo_bank.connected_banks import Psu, authorize, payment, tokens, wire_banks
 from tests.demo_bank.stage import query_of
@@ -40,7 +40,7 @@ def play(causeway: Causeway) -> dict[str, Any]:
             "banks": {bank: _use_bank(causeway, bank) for bank in SCOPES},
             "client": {"client_id": causeway.client.client_id, "secret": causeway.client_secret},
             "events": _fail_to_deliver(causeway),
-            "cards": _use_card(Scene(causeway)),
+            "cards": _use_card(Issuer(causeway)),
         }
     return {"written_at": causeway.clock.now().isoformat(), **facts}
 
@@ -76,27 +76,27 @@ def _fail_to_deliver(causeway: Causeway) -> dict[str, str]:
     return {"event_id": event_id, "secret": made.events_secret}
 
 
-def _use_card(scene: Scene) -> dict[str, Any]:
+def _use_card(issuer: Issuer) -> dict[str, Any]:
     """A card with a purchase that is cleared and one that is held, and an account with a payment on its way.
 
     Returns what the reads of them answer, by action.
     """
-    card = scene.spendable(50_000)
-    scene.clearing(scene.purchase(card.card_id, 1_999), 1_999)
-    scene.purchase(card.card_id, 2_500)
-    payer = scene.funded(10_000)
-    scene.paid(payer, 4_000)
+    card = issuer.spendable(50_000)
+    issuer.clearing(issuer.purchase(card.card_id, 1_999), 1_999)
+    issuer.purchase(card.card_id, 2_500)
+    payer = issuer.funded_address(10_000)
+    issuer.pending_payment(payer, 4_000)
     return {
-        "credentials": scene.causeway.card_credentials,
+        "credentials": issuer.causeway.card_credentials,
         "card_id": card.card_id,
         "reads": [
-            {"action": action, "members": members, "data": scene.data(action, **members)}
+            {"action": action, "members": members, "data": issuer.data(action, **members)}
             for action, members in _reads(card, payer["account_id"])
         ],
     }
 
 
-def _reads(card: MadeCard, payer_id: int) -> Iterator[tuple[str, dict[str, int]]]:
+def _reads(card: NewCard, payer_id: int) -> Iterator[tuple[str, dict[str, int]]]:
     """Actions that read the records, with their members."""
     for action in ("getCardDetails", "getCardNumber", "getCvc2", "getPin"):
         yield action, {"card_id": card.card_id}

@@ -17,7 +17,7 @@ from chalicelib.sealed_places import SEALED_PLACES
 from infra.admin.doctor import find_all
 from infra.admin.ledger_verification import find_dangling_refs, prove_ledger
 from infra.restore.examination import Examination
-from tests.cards.scenes import Scene
+from tests.cards.issuer import Issuer
 from tests.causeway import Causeway
 from tests.demo_bank.connected_banks import wire_banks
 from tests.manual_clock import ManualClock
@@ -106,11 +106,11 @@ def test_a_released_delivery_is_delivered_with_its_signature(causeway: Causeway)
 
 
 def test_released_cards_are_readable_can_pay_and_have_a_consistent_ledger(causeway: Causeway) -> None:
-    scene = Scene(causeway)
+    issuer = Issuer(causeway)
     for read in FACTS["cards"]["reads"]:
-        assert_contains(scene.data(read["action"], **read["members"]), read["data"])
+        assert_contains(issuer.data(read["action"], **read["members"]), read["data"])
 
-    assert scene.purchase(FACTS["cards"]["card_id"], 100)["response_code"] == "00"
+    assert issuer.purchase(FACTS["cards"]["card_id"], 100)["response_code"] == "00"
 
     assert prove_ledger(causeway.hub.store).transactions > 0
     find_dangling_refs(causeway.hub.store)

@@ -16,8 +16,8 @@ from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.protocol.values import RISK_ACTIONS, SECURITY_CHECKS
 from chalicelib.cards.storage.time_ordered import Timeline
 from chalicelib.foundation.dynamodb.store import Item
-from tests.cards.authorization.shops import FREE, Buyer, buyer, content
-from tests.cards.scenes import DELIVERY, GBP, PIN, Scene
+from tests.cards.authorization.shops import FREE, Holder, content, new_holder
+from tests.cards.issuer import DELIVERY, GBP, PIN, Issuer
 from tests.cards.setups import Content, limit, loaded
 
 SUSPICIOUS, NOTIFY, TO_RISK, TO_SUSPENDED, REJECT = RISK_ACTIONS
@@ -45,8 +45,8 @@ def _rule(number: int, mcc: str, *actions: str, **members: Any) -> Content:
     )
 
 
-def with_issuer(scene: Scene, name: str = "issuer") -> Scene:
-    """The scene of such a programme manager, which is set up for it."""
+def with_strict_rules(issuer: Issuer, name: str = "strict") -> Issuer:
+    """An issuer with this programme."""
     made = content()
     rules = [_rule(number, mcc, action) for number, (mcc, action) in enumerate(OF_MCC.items(), start=1)]
     rules += [
@@ -92,47 +92,47 @@ def with_issuer(scene: Scene, name: str = "issuer") -> Scene:
         programme |= {"risk_group_ids": risks, "usage_group_ids": usages}
         programme["limit_group_ids"] = [201, 202, EACH_CARD, TWICE_A_DAY, ONE_COUNTRY, NEVER]
         programme["account_limit_group_ids"] = [211, 212, EACH_ACCOUNT]
-    loaded(scene.hub, made)
-    return scene.lend(name, manager=made["id"])
+    loaded(issuer.hub, made)
+    return issuer.with_credential(name, manager=made["id"])
 
 
-def held(scene: Scene, funds: int = 100_00, **members: Any) -> Buyer:
+def held(issuer: Issuer, funds: int = 100_00, **members: Any) -> Holder:
     """A new physical card with a PIN, with so much on its account in pounds, without fees."""
     least: dict[str, Any] = {"card_virtual": 0, "card_pin": PIN, "order_shipping_method": 1, "card_fee_group_id": FREE}
-    return buyer(scene, funds, **least | members)
+    return new_holder(issuer, funds, **least | members)
 
 
-def card_context_of(user: Buyer) -> CardContext:
+def card_context_of(user: Holder) -> CardContext:
     """The records of a card as the authorizer is given them."""
-    hub = user.scene.hub
+    hub = user.issuer.hub
     [item] = hub.store.batch_get([Card.key(user.card_id)])
     assert item is not None
     card = Card.from_item(item)
     return read_card_context(hub.store.batch_get, hub.cards.programmes.catalogue(card.manager_id), card)
 
 
-def code(user: Buyer, amount: int = 10_00, currency: int = GBP, **members: Any) -> str:
+def code(user: Holder, amount: int = 10_00, currency: int = GBP, **members: Any) -> str:
     """The response code of a purchase of 10.00 GBP, unless it is said otherwise."""
-    return str(user.asked(amount, currency, **members)["response_code"])
+    return str(user.request_authorization(amount, currency, **members)["response_code"])
 
 
-def advised(user: Buyer, amount: int, currency: int = GBP, **members: Any) -> Any:
+def advised(user: Holder, amount: int, currency: int = GBP, **members: Any) -> Any:
     """What the network is answered when it has approved a purchase itself."""
     least = {"card_id": user.card_id, "transaction_type": 0, "amount": amount, "currency_ison": currency}
-    return user.scene.data("simulateAdvice", **least | {"response_code": "00"} | members)
+    return user.issuer.data("simulateAdvice", **least | {"response_code": "00"} | members)
 
 
-def card_item(user: Buyer) -> Item:
+def card_item(user: Holder) -> Item:
     """The card as it is stored."""
-    found = user.scene.hub.store.get(*Card.key(user.card_id))
+    found = user.issuer.hub.store.get(*Card.key(user.card_id))
     assert found is not None
     return found
 
 
-def change_card(user: Buyer, **members: Any) -> None:
+def change_card(user: Holder, **members: Any) -> None:
     """Change what is stored of the card behind everybody's back."""
     table, key = Card.key(user.card_id)
-    user.scene.hub.store.update(table, key, set=members)
+    user.issuer.hub.store.update(table, key, set=members)
 
 
 def other(digits: str) -> str:
@@ -140,18 +140,18 @@ def other(digits: str) -> str:
     return f"{(int(digits) + 1) % 10 ** len(digits):0{len(digits)}}"
 
 
-def reissued(scene: Scene, status: str = "A") -> Buyer:
-    """A card that was issued anew with another number; the buyer knows the old one."""
-    user = held(scene)
-    scene.data("changeCardStatus", card_id=user.card_id, status=status)
+def reissued(issuer: Issuer, status: str = "A") -> Holder:
+    """A card that was issued anew with another number; the holder knows the old one."""
+    user = held(issuer)
+    issuer.data("changeCardStatus", card_id=user.card_id, status=status)
     reissue(user)
     return user
 
 
-def reissue(user: Buyer) -> None:
+def reissue(user: Holder) -> None:
     """Issue a card anew with another number."""
     new = DELIVERY | {"order_shipping_method": 1, "card_name_line_3": "ZOE ONEIL", "generate_new_pan": 1}
-    user.scene.data("reissueCard", card_id=user.card_id, **new)
+    user.issuer.data("reissueCard", card_id=user.card_id, **new)
 
 
 # -- what is written down
@@ -163,9 +163,9 @@ def complete(row: Item) -> Item:
     return {**ZEROS, **row, **{name: dict.fromkeys(every, 0) | row.get(name, {}) for name, every in flags.items()}}
 
 
-def rows(user: Buyer, lists: Sequence[Timeline]) -> list[Item]:
+def rows(user: Holder, lists: Sequence[Timeline]) -> list[Item]:
     """What stands in lists about a card, in the order of its recording, without where it stands."""
-    store = user.scene.hub.store
+    store = user.issuer.hub.store
     found = [
         row for each in lists for row in store.rows(each.table, ("owner", each.owner), sort_prefix=("part", each.name))
     ]
@@ -175,7 +175,7 @@ def rows(user: Buyer, lists: Sequence[Timeline]) -> list[Item]:
     )
 
 
-def messages(user: Buyer) -> list[Item]:
+def messages(user: Holder) -> list[Item]:
     """Every message about a card; the list of all cards of the programme manager has the same."""
     listed = rows(user, [activity_record.of_card(user.card_id)])
     of_all = rows(user, activity_record.of_manager(listed[0]["manager_id"] if listed else 0))
@@ -188,7 +188,7 @@ def _without_time(listed: Sequence[Item]) -> dict[int, Item]:
     return {row["authorize_id"]: {**row, "at": None} for row in listed}
 
 
-def authorizes(user: Buyer) -> list[int]:
+def authorizes(user: Holder) -> list[int]:
     """The numbers of those messages that asked something of the holder's money, and were approved."""
     found = rows(user, [activity_record.of_card(user.card_id, activity_record.AUTHORIZES)])
     assert [row for row in messages(user) if row["authorize_id"] in {each["authorize_id"] for each in found}] == found

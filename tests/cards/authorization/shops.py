@@ -18,8 +18,7 @@ from chalicelib.cards.ledger.transaction_record import timeline
 from chalicelib.cards.ledger.usage_counters import Counters
 from chalicelib.foundation.dynamodb.store import Item
 from infra.admin.ledger_verification import prove_single_account
-from tests.cards.ledgers import movements, transactions
-from tests.cards.scenes import (
+from tests.cards.issuer import (
     BRITAIN,
     EUR,
     EVERYDAY,
@@ -29,9 +28,10 @@ from tests.cards.scenes import (
     PREPAID_ACCOUNT,
     USD,
     Envelope,
-    MadeCard,
-    Scene,
+    Issuer,
+    NewCard,
 )
+from tests.cards.ledgers import movements, transactions
 from tests.cards.setups import Content, card_programme, fee, limit, loaded, manager
 
 YEN, DINAR = 392, 414
@@ -119,112 +119,114 @@ def content(number: int | None = None, rates: Mapping[tuple[int, int], tuple[str
     return made if number is None else made | {"id": number}
 
 
-def with_shops(scene: Scene, name: str = "shops") -> Scene:
-    """The scene of such a programme manager, which is set up for it."""
+def with_prices(issuer: Issuer, name: str = "shops") -> Issuer:
+    """An issuer with this programme."""
     made = content()
-    loaded(scene.hub, made)
-    return scene.lend(name, manager=made["id"])
+    loaded(issuer.hub, made)
+    return issuer.with_credential(name, manager=made["id"])
 
 
 @dataclass(frozen=True)
-class Buyer:
-    """A card that is used, with its account in pounds and, where it has one, that in euros."""
+class Shop:
+    """The messages that shops send about one card."""
 
-    scene: Scene
-    card: MadeCard
-    euros: int | None = None
+    issuer: Issuer
+    card: NewCard
 
     @property
     def card_id(self) -> int:
         return self.card.card_id
 
-    @property
-    def account(self) -> int:
-        return self.card.account_id
-
-    # -- what shops do
-
-    def asks(self, amount: int, currency: int = GBP, **members: Any) -> Any:
+    def authorize(self, amount: int, currency: int = GBP, **members: Any) -> Any:
         """An approved authorization of a purchase."""
-        answer = self.asked(amount, currency, **members)
+        answer = self.request_authorization(amount, currency, **members)
         assert answer["response_code"] == "00", answer
         return answer
 
-    def asked(self, amount: int, currency: int = GBP, **members: Any) -> Any:
+    def request_authorization(self, amount: int, currency: int = GBP, **members: Any) -> Any:
         """What a purchase is answered."""
         least = {"card_id": self.card_id, "transaction_type": 0, "amount": amount, "currency_ison": currency}
-        return self.scene.data("simulateAuthorization", **least | members)
+        return self.issuer.data("simulateAuthorization", **least | members)
 
-    def asks_more(self, link: str, amount: int) -> Any:
+    def increment(self, link: str, amount: int) -> Any:
         """What an increment is answered."""
-        return self.scene.data("simulateIncrement", trans_link=link, amount=amount)
+        return self.issuer.data("simulateIncrement", trans_link=link, amount=amount)
 
-    def reverses(self, link: str, amount: int | None = None) -> Any:
-        return self.scene.data("simulateReversal", **_given(trans_link=link, amount=amount))
+    def reverse(self, link: str, amount: int | None = None) -> Any:
+        return self.issuer.data("simulateReversal", **_given(trans_link=link, amount=amount))
 
-    def clears(self, link: str | None, amount: int, currency: int = GBP, **members: Any) -> Any:
+    def clear(self, link: str | None, amount: int, currency: int = GBP, **members: Any) -> Any:
         """What the clearing of an authorization is answered, or of nothing that was authorized."""
-        return _succeeded(self.tries_to("simulateClearing", link, amount, currency, **members))
+        return _succeeded(self.submit("simulateClearing", link, amount, currency, **members))
 
-    def refunds(self, link: str | None, amount: int, currency: int = GBP, **members: Any) -> Any:
-        return _succeeded(self.tries_to("simulateRefund", link, amount, currency, **members))
+    def refund(self, link: str | None, amount: int, currency: int = GBP, **members: Any) -> Any:
+        return _succeeded(self.submit("simulateRefund", link, amount, currency, **members))
 
-    def tries_to(self, action: str, link: str | None, amount: int, currency: int = GBP, **members: Any) -> Envelope:
+    def submit(self, action: str, link: str | None, amount: int, currency: int = GBP, **members: Any) -> Envelope:
         """What a clearing or a refund is answered, which may be refused."""
         least = {"card_id": self.card_id} if link is None else {"trans_link": link}
-        return self.scene.sim(action, **least | {"amount": amount, "currency_ison": currency} | members)
+        return self.issuer.sim(action, **least | {"amount": amount, "currency_ison": currency} | members)
 
-    def disputes(self, transaction_id: int, step: str = "opened", amount: int | None = None) -> Any:
-        return _succeeded(self.tries_to_dispute(transaction_id, step, amount))
+    def dispute(self, transaction_id: int, step: str = "opened", amount: int | None = None) -> Any:
+        return _succeeded(self.submit_dispute(transaction_id, step, amount))
 
-    def tries_to_dispute(self, transaction_id: int, step: str = "opened", amount: int | None = None) -> Envelope:
-        return self.scene.sim("simulateDispute", **_given(transaction_id=transaction_id, step=step, amount=amount))
+    def submit_dispute(self, transaction_id: int, step: str = "opened", amount: int | None = None) -> Envelope:
+        return self.issuer.sim("simulateDispute", **_given(transaction_id=transaction_id, step=step, amount=amount))
 
-    # -- what has come of it
+
+@dataclass(frozen=True)
+class Holder(Shop):
+    """A cardholder with a card and its account in pounds, some with one in euros, and what is stored about them."""
+
+    euros: int | None = None
+
+    @property
+    def account(self) -> int:
+        return self.card.account_id
 
     def balances(self, account: int | None = None) -> tuple[int, int, int, int]:
         """Settled, held, reserved and available balance, which its rows come to."""
         number = account or self.account
         key = Account.key(number)
-        prove_single_account(self.scene.hub.store, key)
-        item = self.scene.hub.store.get(*key)
+        prove_single_account(self.issuer.hub.store, key)
+        item = self.issuer.hub.store.get(*key)
         assert item is not None
         kept = Account.from_item(item)
         return kept.settled, kept.held, kept.reserved, kept.available
 
     def record(self, link: str) -> Authorization:
         """What a ``trans_link`` stands for by now; it waits for its time as long as it is held, and no longer."""
-        item = self.scene.hub.store.get(*Authorization.key(int(link)))
+        item = self.issuer.hub.store.get(*Authorization.key(int(link)))
         assert item is not None
         found = Authorization.from_item(item)
         assert (found.due_at is not None) == (found.due_shard is not None) == found.is_held
         return found
 
-    def stands(self, link: str) -> tuple[str, int, int]:
+    def hold(self, link: str) -> tuple[str, int, int]:
         """Its state, what is left of it in the shop's currency, and what is held for that."""
         found = self.record(link)
         return found.state, found.left, found.held
 
-    def shown(self, account: int | None = None) -> list[Item]:
+    def transactions(self, account: int | None = None) -> list[Item]:
         """The transactions of an account, the oldest first; the card's lists have the same rows."""
-        rows = transactions(self.scene, account or self.account)
+        rows = transactions(self.issuer, account or self.account)
         lists = (timeline(None, self.card_id), timeline(f"account#{account or self.account}", self.card_id))
         for each in lists:
-            listed = self.scene.hub.store.rows("ledger", ("owner", each.owner), sort_prefix=("part", each.name))
+            listed = self.issuer.hub.store.rows("ledger", ("owner", each.owner), sort_prefix=("part", each.name))
             of_account = [row for row in listed if row["account_id"] == (account or self.account)]
             assert [_bare(row) for row in of_account] == [_bare(row) for row in rows if "card_id" in row]
         return [row for row in rows if "card_id" in row]
 
-    def causes(self, account: int | None = None) -> list[str]:
+    def movement_causes(self, account: int | None = None) -> list[str]:
         """What the ledger calls the movements of an account, without the payment that it began with."""
-        return [row["cause"] for row in movements(self.scene, account or self.account)][1:]
+        return [row["cause"] for row in movements(self.issuer, account or self.account)][1:]
 
-    def used(self, *windows: str) -> list[tuple[int, int]]:
+    def limit_usage(self, *windows: str) -> list[tuple[int, int]]:
         """Count and amount in windows of limits; nothing where there is no window."""
         found = self._windows()
         return [(found[name].count, found[name].amount) if name in found else (0, 0) for name in windows]
 
-    def countries(self) -> Mapping[int, int]:
+    def counted_countries(self) -> Mapping[int, int]:
         """The countries that limits have counted."""
         found = self._windows()
         counted = found[COUNTRIES].countries if COUNTRIES in found else {}
@@ -232,28 +234,28 @@ class Buyer:
 
     def _windows(self) -> dict[str, Any]:
         owners = (("card", self.card_id), ("account", self.account), ("holder", self.card.holder_id))
-        items = self.scene.hub.store.batch_get([usage_counters.key(*owner) for owner in owners])  # type: ignore[arg-type]
+        items = self.issuer.hub.store.batch_get([usage_counters.key(*owner) for owner in owners])  # type: ignore[arg-type]
         kept = [Counters.from_item(*owner, item) for owner, item in zip(owners, items, strict=True)]  # type: ignore[arg-type]
         return {name: window for each in kept for name, window in each.windows.items()}
 
 
-def buyer(scene: Scene, funds: int = 1_000_00, *, euros: int | None = None, **members: Any) -> Buyer:
+def new_holder(issuer: Issuer, funds: int = 1_000_00, *, euros: int | None = None, **members: Any) -> Holder:
     """A new card that has been activated, with so much on its account, and on one in euros where it shall have one."""
     currencies = [GBP] if euros is None else [GBP, EUR]
     least = {"card_currency_ison": currencies, "card_country_ison": BRITAIN, "auto_conversion": 1}
-    card = scene.card_in("A", **least | members)
+    card = issuer.card_in("A", **least | members)
     if funds:
-        scene.inbound(scene.address(card.account_id), funds)
+        issuer.inbound(issuer.address(card.account_id), funds)
     if euros is None:
-        return Buyer(scene, card)
-    [other] = set(accounts_of(scene, card)) - {card.account_id}
+        return Holder(issuer, card)
+    [other] = set(accounts_of(issuer, card)) - {card.account_id}
     if euros:
-        scene.inbound(scene.address(other, method=2), euros)
-    return Buyer(scene, card, other)
+        issuer.inbound(issuer.address(other, method=2), euros)
+    return Holder(issuer, card, other)
 
 
-def accounts_of(scene: Scene, card: MadeCard) -> Sequence[int]:
-    return [record["id"] for record in scene.data("getHolderAccounts", holder_id=card.holder_id)]
+def accounts_of(issuer: Issuer, card: NewCard) -> Sequence[int]:
+    return [record["id"] for record in issuer.data("getHolderAccounts", holder_id=card.holder_id)]
 
 
 def _given(**members: Any) -> dict[str, Any]:

@@ -22,28 +22,28 @@ from chalicelib.foundation.aws.calls import Call
 from chalicelib.foundation.dynamodb.store import Item
 from infra.admin.ledger_verification import prove_ledger
 from tests.cards.authorization.issuers import complete
-from tests.cards.authorization.shops import BLENDED, NOT_BLENDING, SEPARATE, Buyer, buyer, with_shops
-from tests.cards.scenes import BRITAIN, DAY, EUR, GBP, PIN, Scene
+from tests.cards.authorization.shops import BLENDED, NOT_BLENDING, SEPARATE, Holder, new_holder, with_prices
+from tests.cards.issuer import BRITAIN, DAY, EUR, GBP, PIN, Issuer
 from tests.dynamodb_calls import note_calls
 from tests.item_sizes import KILOBYTE, item_size
 
 AUTHORIZATION, _, INCREMENT, REVERSAL, EXPIRY = AUTHORIZE_TYPES
 FRANCE = 250
 NOW = 1_772_442_000
-"""When a scene begins: 2026-03-02, 09:00 UTC."""
+"""The first time of an issuer's clock: 2026-03-02, 09:00 UTC."""
 
 
 @pytest.fixture(scope="module")
-def shops(stage: Scene) -> Iterator[Scene]:
+def issuer(shared_issuer: Issuer) -> Iterator[Issuer]:
     """After all tests the whole ledger is proven."""
-    yield with_shops(stage)
-    prove_ledger(stage.hub.store)
+    yield with_prices(shared_issuer)
+    prove_ledger(shared_issuer.hub.store)
 
 
-def rows(card: Buyer, of: Timeline | None = None) -> list[Item]:
+def rows(card: Holder, of: Timeline | None = None) -> list[Item]:
     """The rows of the card's activity, or of another list."""
     wanted = of or activity_record.of_card(card.card_id)
-    found = card.scene.hub.store.rows(wanted.table, ("owner", wanted.owner), sort_prefix=("part", f"{wanted.name}#"))
+    found = card.issuer.hub.store.rows(wanted.table, ("owner", wanted.owner), sort_prefix=("part", f"{wanted.name}#"))
     return [complete(row) for row in found]
 
 
@@ -52,17 +52,17 @@ def members(row: Item) -> Item:
     return {name: value for name, value in row.items() if name not in ("owner", "part", "written_by")}
 
 
-def advised(card: Buyer, amount: int, code: str = "00") -> Any:
+def advised(card: Holder, amount: int, code: str = "00") -> Any:
     """What an advice is answered."""
     use = {"card_id": card.card_id, "transaction_type": 0, "amount": amount, "currency_ison": GBP}
-    return card.scene.data("simulateAdvice", response_code=code, **use)
+    return card.issuer.data("simulateAdvice", response_code=code, **use)
 
 
 # -- what a row says
 
 
-def test_a_purchase_writes_rows_of_less_than_a_kilobyte(shops: Scene) -> None:
-    card = buyer(shops, 500_00)
+def test_a_purchase_writes_rows_of_less_than_a_kilobyte(issuer: Issuer) -> None:
+    card = new_holder(issuer, 500_00)
     shop = {"mcc": "5411", "merchant_name": "Corner Grocer of the Town", "terminal_id": "TERM0001"}
     written: list[Item] = []
 
@@ -71,19 +71,21 @@ def test_a_purchase_writes_rows_of_less_than_a_kilobyte(shops: Scene) -> None:
         written.extend(put["Item"] for put in puts if put["TableName"].endswith(activity_record.TABLE))
 
     with note_calls(note):
-        card.asks(123_45, EUR, merchant_country_ison=FRANCE, merchant_id="GROCER000000001", **shop, entry_mode_type=5)
+        card.authorize(
+            123_45, EUR, merchant_country_ison=FRANCE, merchant_id="GROCER000000001", **shop, entry_mode_type=5
+        )
 
     assert len(written) == 4
     assert max(map(item_size, written)) < KILOBYTE
 
 
-def test_a_row_of_a_full_purchase_has_every_member(shops: Scene) -> None:
+def test_a_row_of_a_full_purchase_has_every_member(issuer: Issuer) -> None:
     order: dict[str, Any] = {"card_virtual": 0, "order_shipping_method": 1, "card_pin": PIN, "access_level": 30}
-    card = buyer(shops, 500_00, card_fee_group_id=SEPARATE, **order)
+    card = new_holder(issuer, 500_00, card_fee_group_id=SEPARATE, **order)
     shop = {"mcc": "0742", "merchant_name": "Vet", "merchant_id": "VET1", "terminal_id": "T1"}
     proof = {"pin": PIN, "cvc2": card.card.cvc2, "expiry_year": 2029, "eci_indicator": 5, "entry_mode_type": 5}
 
-    asked = card.asks(100_00, EUR, cashback_amount=20_00, merchant_country_ison=FRANCE, **shop, **proof)
+    asked = card.authorize(100_00, EUR, cashback_amount=20_00, merchant_country_ison=FRANCE, **shop, **proof)
 
     [row] = rows(card)
     number, said = asked["authorize_id"], members(row)
@@ -144,10 +146,10 @@ def test_a_row_of_a_full_purchase_has_every_member(shops: Scene) -> None:
     assert Decimal(said["holder_conversion_rate"]) == Decimal("0.82")
 
 
-def test_a_decline_for_card_status_records_the_converted_amounts(shops: Scene) -> None:
-    card = Buyer(shops, shops.card_in("T", card_country_ison=BRITAIN))
+def test_a_decline_for_card_status_records_the_converted_amounts(issuer: Issuer) -> None:
+    card = Holder(issuer, issuer.card_in("T", card_country_ison=BRITAIN))
 
-    asked = card.asked(100_00, EUR)
+    asked = card.request_authorization(100_00, EUR)
 
     [row] = rows(card)
     assert row["response_code"] == "62"
@@ -166,10 +168,10 @@ def test_a_decline_for_card_status_records_the_converted_amounts(shops: Scene) -
     assert absent.isdisjoint(row)
 
 
-def test_a_decline_for_insufficient_funds_records_the_amount_with_fees(shops: Scene) -> None:
-    card = buyer(shops, 10_00, card_fee_group_id=BLENDED)
+def test_a_decline_for_insufficient_funds_records_the_amount_with_fees(issuer: Issuer) -> None:
+    card = new_holder(issuer, 10_00, card_fee_group_id=BLENDED)
 
-    card.asked(100_00)
+    card.request_authorization(100_00)
 
     [row] = rows(card)
     assert row["response_code"] == "51"
@@ -178,10 +180,10 @@ def test_a_decline_for_insufficient_funds_records_the_amount_with_fees(shops: Sc
     assert (row["blended_fee"], "date_valid" in row) == (1_20, False)
 
 
-def test_a_row_shows_an_unblended_conversion_fee_beside_the_amount(shops: Scene) -> None:
-    card = buyer(shops, card_program_id=NOT_BLENDING)
+def test_a_row_shows_an_unblended_conversion_fee_beside_the_amount(issuer: Issuer) -> None:
+    card = new_holder(issuer, card_program_id=NOT_BLENDING)
 
-    card.asks(100_00, EUR)
+    card.authorize(100_00, EUR)
 
     [row] = rows(card)
     assert (row["billing_amount"], row["holder_amount"]) == (80_00, 80_00)
@@ -216,7 +218,7 @@ def test_a_row_maps_the_entry_mode_to_pos_codes(
     assert said["entry_mode_type"] == entry_mode
 
 
-def test_a_row_lists_the_fired_risk_rules(shops: Scene) -> None:
+def test_a_row_lists_the_fired_risk_rules(issuer: Issuer) -> None:
     said = message(fired=FiredRules(("401.7", "402.1"), (RISK_ACTIONS[0], RISK_ACTIONS[4]))).members(NOW)
 
     assert said["suspicious"] == 1
@@ -285,12 +287,12 @@ def _card() -> Card:
 # -- later messages
 
 
-def test_increment_reversal_and_expiry_rows_show_their_own_amounts(shops: Scene) -> None:
-    card = buyer(shops, 500_00, card_fee_group_id=SEPARATE)
-    link = str(card.asks(100_00, EUR, merchant_name="Hotel")["trans_link"])
-    increment = card.asks_more(link, 20_00)
-    part = card.reverses(link, 60_00)
-    rest = shops.data("simulateExpiry", trans_link=link)
+def test_increment_reversal_and_expiry_rows_show_their_own_amounts(issuer: Issuer) -> None:
+    card = new_holder(issuer, 500_00, card_fee_group_id=SEPARATE)
+    link = str(card.authorize(100_00, EUR, merchant_name="Hotel")["trans_link"])
+    increment = card.increment(link, 20_00)
+    part = card.reverse(link, 60_00)
+    rest = issuer.data("simulateExpiry", trans_link=link)
 
     first, *later = rows(card)
     shown = ("authorize_type", "transaction_amount", "billing_amount", "holder_amount", "transaction_fee")
@@ -310,21 +312,21 @@ def test_increment_reversal_and_expiry_rows_show_their_own_amounts(shops: Scene)
     assert first["transaction_amount"] == 100_00
 
 
-def test_only_the_authorization_row_shows_cashback(shops: Scene) -> None:
-    card = buyer(shops, 500_00)
-    link = str(card.asks(50_00, cashback_amount=7_00)["trans_link"])
-    card.asks_more(link, 10_00)
-    card.reverses(link, 5)
-    shops.data("simulateExpiry", trans_link=link)
+def test_only_the_authorization_row_shows_cashback(issuer: Issuer) -> None:
+    card = new_holder(issuer, 500_00)
+    link = str(card.authorize(50_00, cashback_amount=7_00)["trans_link"])
+    card.increment(link, 10_00)
+    card.reverse(link, 5)
+    issuer.data("simulateExpiry", trans_link=link)
 
     assert [row.get("cashback_amount") for row in rows(card)] == [7_00, None, None, None]
 
 
 @pytest.mark.parametrize("transaction_type", [30, 39])
-def test_an_inquiry_row_shows_the_requested_amount_and_holds_nothing(shops: Scene, transaction_type: int) -> None:
-    card = buyer(shops, 500_00)
+def test_an_inquiry_row_shows_the_requested_amount_and_holds_nothing(issuer: Issuer, transaction_type: int) -> None:
+    card = new_holder(issuer, 500_00)
 
-    answer = card.asks(10_00, transaction_type=transaction_type)
+    answer = card.authorize(10_00, transaction_type=transaction_type)
 
     [row] = rows(card)
     assert row["transaction_amount"] == 10_00
@@ -339,21 +341,21 @@ def test_an_inquiry_row_shows_the_requested_amount_and_holds_nothing(shops: Scen
 # -- in which lists
 
 
-def test_activity_lists_every_message_and_financial_authorizes_lists_approvals(shops: Scene) -> None:
-    card = buyer(shops, 100_00)
-    link = str(card.asks(40_00)["trans_link"])
-    card.asked(100_00)
+def test_activity_lists_every_message_and_financial_authorizes_lists_approvals(issuer: Issuer) -> None:
+    card = new_holder(issuer, 100_00)
+    link = str(card.authorize(40_00)["trans_link"])
+    card.request_authorization(100_00)
     advised(card, 10_00)
     advised(card, 10_00, "51")
-    card.asked(100_00, partial_approval=1)
-    card.asks_more(link, 1_000_00)
-    card.reverses(link, 10_00)
-    card.asks_more(link, 5_00)
-    credit = str(card.asks(5_00, transaction_type=20)["trans_link"])
-    card.reverses(credit)
-    shops.data("simulateExpiry", trans_link=link)
-    card.clears(None, 1_00)
-    card.refunds(None, 1_00)
+    card.request_authorization(100_00, partial_approval=1)
+    card.increment(link, 1_000_00)
+    card.reverse(link, 10_00)
+    card.increment(link, 5_00)
+    credit = str(card.authorize(5_00, transaction_type=20)["trans_link"])
+    card.reverse(credit)
+    issuer.data("simulateExpiry", trans_link=link)
+    card.clear(None, 1_00)
+    card.refund(None, 1_00)
 
     found = rows(card)
     listed = rows(card, activity_record.of_card(card.card_id, activity_record.AUTHORIZES))
@@ -376,11 +378,11 @@ def test_activity_lists_every_message_and_financial_authorizes_lists_approvals(s
     assert [row["part"].partition("#")[2] for row in listed] == [row["part"].partition("#")[2] for row in expected]
 
 
-def test_the_list_of_all_cards_has_each_message_once_in_the_shard_of_its_number(shops: Scene) -> None:
-    cards = [buyer(shops, 100_00) for _ in range(2)]
-    links = [str(card.asks(1_00)["trans_link"]) for card in cards for _ in range(10)]
-    cards[0].asked(500_00)
-    cards[0].reverses(links[0])
+def test_the_list_of_all_cards_has_each_message_once_in_the_shard_of_its_number(issuer: Issuer) -> None:
+    cards = [new_holder(issuer, 100_00) for _ in range(2)]
+    links = [str(card.authorize(1_00)["trans_link"]) for card in cards for _ in range(10)]
+    cards[0].request_authorization(500_00)
+    cards[0].reverse(links[0])
     manager_id = cards[0].record(links[0]).manager_id
 
     shards = [
@@ -419,34 +421,34 @@ def test_a_row_has_the_manager_and_access_level_of_its_card() -> None:
 # -- in which order
 
 
-def everything_listed(card: Buyer) -> list[tuple[int, int]]:
+def everything_listed(card: Holder) -> list[tuple[int, int]]:
     """When each message and each transaction was recorded that is listed under a card, and its number, in order."""
     transactions = [(row["at"], row["id"]) for row in rows(card, timeline(None, card.card_id))]
     return sorted([*transactions, *((row["at"], row["authorize_id"]) for row in rows(card))])
 
 
-def test_rows_of_a_card_have_increasing_times_while_the_clock_stands_still(shops: Scene) -> None:
-    card = buyer(shops, 100_00, euros=100_00)
-    start = shops.clock.time() * 1000
-    links = [str(card.asks(1_00, currency)["trans_link"]) for currency in (GBP, EUR, GBP, EUR)]
-    credit = str(card.asks(1_00, transaction_type=20)["trans_link"])
-    bill = card.clears(links[0], 1_00)["transaction_id"]
+def test_rows_of_a_card_have_increasing_times_while_the_clock_stands_still(issuer: Issuer) -> None:
+    card = new_holder(issuer, 100_00, euros=100_00)
+    start = issuer.clock.time() * 1000
+    links = [str(card.authorize(1_00, currency)["trans_link"]) for currency in (GBP, EUR, GBP, EUR)]
+    credit = str(card.authorize(1_00, transaction_type=20)["trans_link"])
+    bill = card.clear(links[0], 1_00)["transaction_id"]
     steps: list[Callable[[], object]] = [
-        lambda: card.reverses(links[1]),
-        lambda: card.clears(None, 1_00, EUR),
-        lambda: card.asks_more(links[2], 1_00),
-        lambda: card.reverses(credit),
-        lambda: card.disputes(bill),
-        lambda: card.disputes(bill, "lost"),
-        lambda: card.refunds(links[0], 1_00),
+        lambda: card.reverse(links[1]),
+        lambda: card.clear(None, 1_00, EUR),
+        lambda: card.increment(links[2], 1_00),
+        lambda: card.reverse(credit),
+        lambda: card.dispute(bill),
+        lambda: card.dispute(bill, "lost"),
+        lambda: card.refund(links[0], 1_00),
         lambda: expired(card, links[3]),
     ]
     known = everything_listed(card)
     for step in steps:
-        card.asked(500_00)
-        card.asked(500_00)
+        card.request_authorization(500_00)
+        card.request_authorization(500_00)
         step()
-        card.asked(500_00)
+        card.request_authorization(500_00)
 
         now = everything_listed(card)
         assert now[: len(known)] == known, "nothing comes before what was listed"
@@ -458,28 +460,28 @@ def test_rows_of_a_card_have_increasing_times_while_the_clock_stands_still(shops
     assert times[-1] < start + 100
 
 
-def expired(card: Buyer, link: str) -> object:
-    return card.scene.data("simulateExpiry", trans_link=link)
+def expired(card: Holder, link: str) -> object:
+    return card.issuer.data("simulateExpiry", trans_link=link)
 
 
-def test_cards_with_a_shared_account_have_increasing_row_times(shops: Scene) -> None:
-    card = buyer(shops, 100_00, euros=100_00)
-    sibling = shops.data("createCard", **_on(card))
-    shops.data("activateCard", card_id=sibling["card_id"])
-    other = Buyer(shops, replace(card.card, card_id=sibling["card_id"]))
+def test_cards_with_a_shared_account_have_increasing_row_times(issuer: Issuer) -> None:
+    card = new_holder(issuer, 100_00, euros=100_00)
+    sibling = issuer.data("createCard", **_on(card))
+    issuer.data("activateCard", card_id=sibling["card_id"])
+    other = Holder(issuer, replace(card.card, card_id=sibling["card_id"]))
 
     for _ in range(3):
-        card.asks(1_00)
-        other.asks(1_00)
-        card.asks(1_00, EUR)
-        other.asked(500_00)
+        card.authorize(1_00)
+        other.authorize(1_00)
+        card.authorize(1_00, EUR)
+        other.request_authorization(500_00)
 
     for each in (card, other):
         times = [row["at"] for row in rows(each)]
         assert (len(times), times) == (6, sorted(set(times)))
 
 
-def _on(card: Buyer) -> dict[str, Any]:
+def _on(card: Holder) -> dict[str, Any]:
     """What orders another card for the same account."""
     least = {"card_program_id": 101, "card_country_ison": BRITAIN, "card_virtual": 1, "card_name_line_3": "ZOE ONEIL"}
     return least | {
@@ -489,17 +491,17 @@ def _on(card: Buyer) -> dict[str, Any]:
     }
 
 
-def test_a_slow_clock_does_not_change_the_order_of_rows(shops: Scene) -> None:
-    card = buyer(shops, 100_00)
-    ahead = Buyer(shops.apart(days=1), card.card)
-    link = str(ahead.asks(1_00)["trans_link"])
+def test_a_slow_clock_does_not_change_the_order_of_rows(issuer: Issuer) -> None:
+    card = new_holder(issuer, 100_00)
+    ahead = Holder(issuer.with_own_clock(days=1), card.card)
+    link = str(ahead.authorize(1_00)["trans_link"])
 
-    card.asked(500_00)
-    card.reverses(link)
-    answered = card.clears(None, 1_00)
+    card.request_authorization(500_00)
+    card.reverse(link)
+    answered = card.clear(None, 1_00)
 
     times = [row["at"] for row in rows(card)]
     assert times == [times[0], times[0] + 1, times[0] + 2]
-    [booked] = card.shown()
+    [booked] = card.transactions()
     assert (booked["id"], booked["at"]) == (answered["transaction_id"], times[0] + 3)
     assert rows(card)[0]["transmission_time"] == NOW + DAY

@@ -5,35 +5,35 @@ from __future__ import annotations
 import pytest
 
 from tests.cards.authorization.issuers import advised, held, messages
-from tests.cards.authorization.shops import A_DAY, DINAR, Buyer
+from tests.cards.authorization.shops import A_DAY, DINAR, Holder
 from tests.cards.field_values import RESPONSE_CODES
-from tests.cards.scenes import EUR, GBP, Scene
+from tests.cards.issuer import EUR, GBP, Issuer
 
 ACTIONS = ("simulateAuthorization", "simulateAdvice")
 
 
 @pytest.fixture(scope="module")
-def user(issuer: Scene) -> Buyer:
+def user(strict_issuer: Issuer) -> Holder:
     """A card with 100.00 GBP that no test spends."""
-    return held(issuer)
+    return held(strict_issuer)
 
 
 @pytest.mark.parametrize("action", ACTIONS)
-def test_an_advice_or_forced_approval_holds_without_checks(issuer: Scene, action: str) -> None:
+def test_an_advice_or_forced_approval_holds_without_checks(strict_issuer: Issuer, action: str) -> None:
     """The hold is made although the card is blocked, the limit is reached and the balance falls below zero."""
-    user = held(issuer, 5_00, card_limit_group_id=202)
-    issuer.data("changeCardStatus", card_id=user.card_id, status="B")
+    user = held(strict_issuer, 5_00, card_limit_group_id=202)
+    strict_issuer.data("changeCardStatus", card_id=user.card_id, status="B")
     told = {"response_code": "00"} if action == "simulateAdvice" else {"force_response_code": "00"}
     asked = {"card_id": user.card_id, "transaction_type": 0, "amount": 120_00, "currency_ison": GBP, **told}
 
-    answer = issuer.data(action, **asked, pin="0000", expiry_year=2020)
+    answer = strict_issuer.data(action, **asked, pin="0000", expiry_year=2020)
 
     assert (answer["response_code"], answer["approved_amount"]) == ("00", 120_00)
     assert (answer["available_balance"], answer["settled_balance"]) == (-115_00, 5_00)
     assert user.balances() == (5_00, 120_00, 0, -115_00)
-    assert user.stands(answer["trans_link"]) == ("H", 120_00, 120_00)
-    assert user.used(A_DAY) == [(1, 120_00)]
-    assert user.causes() == ["advice" if action == "simulateAdvice" else "authorization"]
+    assert user.hold(answer["trans_link"]) == ("H", 120_00, 120_00)
+    assert user.limit_usage(A_DAY) == [(1, 120_00)]
+    assert user.movement_causes() == ["advice" if action == "simulateAdvice" else "authorization"]
     [message] = messages(user)
     assert (message["authorize_type"], message.get("advice_reason_code")) == (
         (2, 1) if action == "simulateAdvice" else (1, None)
@@ -41,14 +41,16 @@ def test_an_advice_or_forced_approval_holds_without_checks(issuer: Scene, action
 
 
 @pytest.mark.parametrize("forced", RESPONSE_CODES)
-def test_authorization_and_advice_return_the_given_response_code(issuer: Scene, user: Buyer, forced: str) -> None:
+def test_authorization_and_advice_return_the_given_response_code(
+    strict_issuer: Issuer, user: Holder, forced: str
+) -> None:
     approved = forced in ("00", "10")
-    own = held(issuer) if approved else user
+    own = held(strict_issuer) if approved else user
     asked = {"card_id": own.card_id, "transaction_type": 0, "amount": 5_00, "currency_ison": GBP}
 
     answers = [
-        issuer.data("simulateAuthorization", **asked, force_response_code=forced),
-        issuer.data("simulateAdvice", **asked, response_code=forced),
+        strict_issuer.data("simulateAuthorization", **asked, force_response_code=forced),
+        strict_issuer.data("simulateAdvice", **asked, response_code=forced),
     ]
 
     for answer in answers:
@@ -59,21 +61,21 @@ def test_authorization_and_advice_return_the_given_response_code(issuer: Scene, 
     assert [row["response_code"] for row in messages(own)[-2:]] == [forced] * 2
 
 
-def test_an_advice_in_a_currency_without_a_rate_returns_57(issuer: Scene) -> None:
-    user = held(issuer)
+def test_an_advice_in_a_currency_without_a_rate_returns_57(strict_issuer: Issuer) -> None:
+    user = held(strict_issuer)
 
     assert advised(user, 10_00, DINAR)["response_code"] == "57"
     assert user.balances() == (100_00, 0, 0, 100_00)
 
 
-def test_an_advice_is_converted_for_a_card_without_auto_conversion(issuer: Scene) -> None:
-    user = held(issuer, auto_conversion=0)
+def test_an_advice_is_converted_for_a_card_without_auto_conversion(strict_issuer: Issuer) -> None:
+    user = held(strict_issuer, auto_conversion=0)
 
     assert advised(user, 10_00, EUR)["holder_amount"] == 8_20
     assert user.balances() == (100_00, 8_20, 0, 91_80)
 
 
-def test_an_advice_for_an_unknown_card_number_returns_3002(issuer: Scene) -> None:
+def test_an_advice_for_an_unknown_card_number_returns_3002(strict_issuer: Issuer) -> None:
     advice = {"transaction_type": 0, "amount": 100, "currency_ison": GBP, "response_code": "00"}
 
-    assert issuer.sim("simulateAdvice", pan="2223000000000007", **advice).status_code == 3002
+    assert strict_issuer.sim("simulateAdvice", pan="2223000000000007", **advice).status_code == 3002

@@ -17,9 +17,9 @@ from chalicelib.foundation.aws.errors import NotSent
 from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.dynamodb.store import StoreError
 from tests.cards.authorization.issuers import authorizes, card_item, held
-from tests.cards.authorization.shops import A_DAY, LIMITED, Buyer
+from tests.cards.authorization.shops import A_DAY, LIMITED, Holder
+from tests.cards.issuer import GBP, LEFT_OUT, Envelope, Issuer
 from tests.cards.network_books import check
-from tests.cards.scenes import GBP, LEFT_OUT, Envelope, Scene
 from tests.cards.slow_engine import slow_engine
 from tests.cards.slow_storage import ANSWERING, DECIDING, READS, SlowStorage, every, first
 from tests.openbanking.faults import items
@@ -29,118 +29,118 @@ TRANSACTION = "TransactWriteItems"
 
 
 @pytest.fixture(autouse=True)
-def _at_once(issuer: Scene, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _at_once(strict_issuer: Issuer, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Waits take no time, and other tests have left nothing in the queue."""
-    monkeypatch.setattr(issuer.hub.store, "_pause", lambda seconds: None)
-    issuer.causeway.queued()
+    monkeypatch.setattr(strict_issuer.hub.store, "_pause", lambda seconds: None)
+    strict_issuer.causeway.queued()
     yield
-    issuer.hub.cards.call(expire_holds)
-    check(issuer.causeway)
+    strict_issuer.hub.cards.call(expire_holds)
+    check(strict_issuer.causeway)
 
 
 @pytest.fixture
-def user(issuer: Scene) -> Buyer:
-    """A buyer with 100.00 GBP, whose process knows its credentials and has identifiers."""
-    buyer = held(issuer, **LIMITED)
-    buyer.asked(0, transaction_type=39)
-    return buyer
+def user(strict_issuer: Issuer) -> Holder:
+    """A holder with 100.00 GBP, whose process knows its credentials and has identifiers."""
+    holder = held(strict_issuer, **LIMITED)
+    holder.request_authorization(0, transaction_type=39)
+    return holder
 
 
-def purchase(user: Buyer, **members: Any) -> dict[str, Any]:
+def purchase(user: Holder, **members: Any) -> dict[str, Any]:
     least = {"card_id": user.card_id, "transaction_type": 0, "amount": 10_00, "currency_ison": GBP}
     return {**least, **members}
 
 
-def ask(user: Buyer, **members: Any) -> Envelope:
-    answer = user.scene.sim("simulateAuthorization", **purchase(user, **members))
+def ask(user: Holder, **members: Any) -> Envelope:
+    answer = user.issuer.sim("simulateAuthorization", **purchase(user, **members))
     assert answer.status == "success", answer.raw
     return answer
 
 
-def work(scene: Scene) -> list[str]:
+def work(issuer: Issuer) -> list[str]:
     """Have a worker carry out what is in the queue; answers the messages."""
-    messages = scene.causeway.queued()
+    messages = issuer.causeway.queued()
     for message in messages:
-        scene.hub.delivery.worker.attempt(message)
+        issuer.hub.delivery.worker.attempt(message)
     return messages
 
 
-def listed(user: Buyer) -> list[tuple[str, int]]:
+def listed(user: Holder) -> list[tuple[str, int]]:
     """Response code and type of the card's messages but the first, as the reports show them."""
-    user.scene.hub.cards.call(expire_holds)
-    user.scene.clock.advance(20)
-    span = {"date_from": 0, "date_to": user.scene.clock.time(), "item_count": 100}
-    of_card = user.scene.data("getCardsActivity", card_id=user.card_id, **span)
+    user.issuer.hub.cards.call(expire_holds)
+    user.issuer.clock.advance(20)
+    span = {"date_from": 0, "date_to": user.issuer.clock.time(), "item_count": 100}
+    of_card = user.issuer.data("getCardsActivity", card_id=user.card_id, **span)
     return [(row["response_code"], row["authorize_type"]) for row in of_card][1:]
 
 
-def left_over(user: Buyer) -> tuple[tuple[int, int, int, int], list[tuple[int, int]]]:
-    return user.balances(), user.used(A_DAY)
+def left_over(user: Holder) -> tuple[tuple[int, int, int, int], list[tuple[int, int]]]:
+    return user.balances(), user.limit_usage(A_DAY)
 
 
 NOTHING_USED = ((100_00, 0, 0, 100_00), [(0, 0)])
 
 
-def test_a_slow_read_returns_91_and_a_worker_records_the_decline(user: Buyer) -> None:
-    with SlowStorage(user.scene, every("never", *READS)) as storage:
+def test_a_slow_read_returns_91_and_a_worker_records_the_decline(user: Holder) -> None:
+    with SlowStorage(user.issuer, every("never", *READS)) as storage:
         answer = ask(user).data
 
     assert answer["response_code"] == "91"
     assert storage.made == ["BatchGetItem"] * 2, "one read to decide, and one to decline"
-    assert len(work(user.scene)) == 1
+    assert len(work(user.issuer)) == 1
     assert listed(user) == [("91", 1)]
     assert user.record(answer["trans_link"]).response_code == "91"
     assert left_over(user) == NOTHING_USED
 
 
-def test_a_worker_reverses_an_approval_that_storage_commits_after_the_answer(user: Buyer) -> None:
-    reference = user.scene.reference()
-    with SlowStorage(user.scene, every("later", TRANSACTION)) as storage:
+def test_a_worker_reverses_an_approval_that_storage_commits_after_the_answer(user: Holder) -> None:
+    reference = user.issuer.reference()
+    with SlowStorage(user.issuer, every("later", TRANSACTION)) as storage:
         answer = ask(user, request_reference_id=reference)
         assert storage.made.count(TRANSACTION) == 2
         storage.land()
 
     assert answer.data["response_code"] == "91"
     assert user.balances()[1] == 10_00, "it is held until the worker comes"
-    assert len(work(user.scene)) == 1
+    assert len(work(user.issuer)) == 1
     assert left_over(user) == NOTHING_USED
     assert listed(user) == [("00", 1), ("00", 4), ("91", 1)]
     again = ask(user, request_reference_id=reference)
     assert (again.duplicated, again.data) == (1, answer.data)
 
 
-def test_a_repeated_decline_message_changes_nothing(user: Buyer) -> None:
-    with SlowStorage(user.scene, every("later", TRANSACTION)) as storage:
-        ask(user, request_reference_id=user.scene.reference())
+def test_a_repeated_decline_message_changes_nothing(user: Holder) -> None:
+    with SlowStorage(user.issuer, every("later", TRANSACTION)) as storage:
+        ask(user, request_reference_id=user.issuer.reference())
         storage.land()
-    [message] = work(user.scene)
+    [message] = work(user.issuer)
     tables = ("cards", "card-activity", "ledger", "idempotency")
-    before = [items(user.scene.causeway, table) for table in tables]
+    before = [items(user.issuer.causeway, table) for table in tables]
 
-    user.scene.hub.delivery.worker.attempt(message)
+    user.issuer.hub.delivery.worker.attempt(message)
 
-    assert [items(user.scene.causeway, table) for table in tables] == before
+    assert [items(user.issuer.causeway, table) for table in tables] == before
 
 
-def test_storage_refuses_a_transaction_after_the_worker_recorded_the_decline(user: Buyer) -> None:
-    with SlowStorage(user.scene, every("later", TRANSACTION)) as storage:
+def test_storage_refuses_a_transaction_after_the_worker_recorded_the_decline(user: Holder) -> None:
+    with SlowStorage(user.issuer, every("later", TRANSACTION)) as storage:
         ask(user)
-    work(user.scene)
+    work(user.issuer)
 
     assert storage.land() == ["TransactionCanceledException"] * 2
     assert left_over(user) == NOTHING_USED
     assert listed(user) == [("91", 1)]
 
 
-def test_a_request_declines_its_lost_transaction_and_storage_refuses_a_late_write(user: Buyer) -> None:
-    reference = user.scene.reference()
-    with SlowStorage(user.scene, first("later", TRANSACTION)) as storage:
+def test_a_request_declines_its_lost_transaction_and_storage_refuses_a_late_write(user: Holder) -> None:
+    reference = user.issuer.reference()
+    with SlowStorage(user.issuer, first("later", TRANSACTION)) as storage:
         answer = ask(user, request_reference_id=reference)
 
     assert answer.data["response_code"] == "91"
     assert answer.data["available_balance"] == 100_00
     assert storage.land() == ["TransactionCanceledException"]
-    assert work(user.scene) == []
+    assert work(user.issuer) == []
     assert left_over(user) == NOTHING_USED
     assert listed(user) == [("91", 1)]
     again = ask(user, request_reference_id=reference)
@@ -148,9 +148,9 @@ def test_a_request_declines_its_lost_transaction_and_storage_refuses_a_late_writ
 
 
 @pytest.mark.parametrize("with_reference", [False, True])
-def test_an_approval_is_returned_after_its_storage_answer_was_lost(user: Buyer, with_reference: bool) -> None:
-    reference = {"request_reference_id": user.scene.reference()} if with_reference else {}
-    with SlowStorage(user.scene, first("applied", TRANSACTION)) as storage:
+def test_an_approval_is_returned_after_its_storage_answer_was_lost(user: Holder, with_reference: bool) -> None:
+    reference = {"request_reference_id": user.issuer.reference()} if with_reference else {}
+    with SlowStorage(user.issuer, first("applied", TRANSACTION)) as storage:
         answer = ask(user, **reference)
 
     assert (answer.data["response_code"], answer.duplicated) == ("00", 0)
@@ -158,15 +158,15 @@ def test_an_approval_is_returned_after_its_storage_answer_was_lost(user: Buyer, 
         "its claim or record shows that it is written"
     )
     assert user.balances()[1] == 10_00
-    assert work(user.scene) == []
+    assert work(user.issuer) == []
     assert authorizes(user) == [answer.data["authorize_id"]]
 
 
 def test_a_metric_counts_a_decline_that_the_queue_refuses_and_its_hold_expires(
-    user: Buyer, capsys: pytest.CaptureFixture[str]
+    user: Holder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with (
-        SlowStorage(user.scene, every("later", TRANSACTION)) as storage,
+        SlowStorage(user.issuer, every("later", TRANSACTION)) as storage,
         patch.object(Queue, "send", side_effect=REFUSED),
     ):
         answer = ask(user)
@@ -174,29 +174,29 @@ def test_a_metric_counts_a_decline_that_the_queue_refuses_and_its_hold_expires(
 
     assert answer.data["response_code"] == "91"
     assert capsys.readouterr().out.count('"UnrecordedDeclines":[1]') == 1
-    assert work(user.scene) == []
+    assert work(user.issuer) == []
     assert user.balances()[1] == 10_00
-    user.scene.clock.advance(HOLD_SECONDS)
-    user.scene.hub.cards.call(expire_holds)
+    user.issuer.clock.advance(HOLD_SECONDS)
+    user.issuer.hub.cards.call(expire_holds)
     assert left_over(user)[0] == NOTHING_USED[0]
 
 
-def test_a_slow_credentials_lookup_returns_91(user: Buyer, capsys: pytest.CaptureFixture[str]) -> None:
-    user.scene.hub.cards.credentials._cache.clear()
-    with SlowStorage(user.scene, every("never", *READS)):
+def test_a_slow_credentials_lookup_returns_91(user: Holder, capsys: pytest.CaptureFixture[str]) -> None:
+    user.issuer.hub.cards.credentials._cache.clear()
+    with SlowStorage(user.issuer, every("never", *READS)):
         answer = ask(user).data
 
     assert (answer["response_code"], answer["authorize_id"]) == ("91", int(answer["trans_link"]))
-    assert work(user.scene) == []
+    assert work(user.issuer) == []
     assert capsys.readouterr().out.count('"UnrecordedDeclines":[1]') == 1
 
 
-def test_a_repeat_before_the_worker_runs_is_decided_again_and_keeps_its_answer(user: Buyer) -> None:
-    reference = user.scene.reference()
-    with SlowStorage(user.scene, every("never", *READS)):
+def test_a_repeat_before_the_worker_runs_is_decided_again_and_keeps_its_answer(user: Holder) -> None:
+    reference = user.issuer.reference()
+    with SlowStorage(user.issuer, every("never", *READS)):
         first_answer = ask(user, request_reference_id=reference).data
     repeat = ask(user, request_reference_id=reference)
-    work(user.scene)
+    work(user.issuer)
 
     assert (first_answer["response_code"], repeat.data["response_code"], repeat.duplicated) == ("91", "00", 0)
     assert listed(user) == [("00", 1), ("91", 1)]
@@ -205,60 +205,60 @@ def test_a_repeat_before_the_worker_runs_is_decided_again_and_keeps_its_answer(u
     assert (again.duplicated, again.data) == (1, repeat.data)
 
 
-def test_a_decline_committed_after_the_answer_is_listed_before_the_answered_91(user: Buyer) -> None:
-    reference = user.scene.reference()
-    with SlowStorage(user.scene, every("later", TRANSACTION)) as storage:
+def test_a_decline_committed_after_the_answer_is_listed_before_the_answered_91(user: Holder) -> None:
+    reference = user.issuer.reference()
+    with SlowStorage(user.issuer, every("later", TRANSACTION)) as storage:
         answer = ask(user, request_reference_id=reference, amount=500_00)
         storage.land()
-    work(user.scene)
+    work(user.issuer)
 
     assert listed(user) == [("61", 1), ("91", 1)]
     assert left_over(user) == NOTHING_USED
     assert ask(user, request_reference_id=reference, amount=500_00).data == answer.data
 
 
-def test_a_worker_finds_a_card_by_its_number(user: Buyer) -> None:
-    with SlowStorage(user.scene, every("never", *READS)):
+def test_a_worker_finds_a_card_by_its_number(user: Holder) -> None:
+    with SlowStorage(user.issuer, every("never", *READS)):
         answer = ask(user, card_id=LEFT_OUT, pan=user.card.pan).data
-    work(user.scene)
+    work(user.issuer)
 
     assert answer["response_code"] == "91"
     assert listed(user) == [("91", 1)]
 
 
 @pytest.mark.parametrize("unknown", [{"card_id": 10**9}, {"card_id": LEFT_OUT, "pan": "4111110000000000"}])
-def test_a_worker_records_only_the_answer_for_an_unknown_card(user: Buyer, unknown: dict[str, Any]) -> None:
-    reference = user.scene.reference()
-    with SlowStorage(user.scene, every("never", *READS)):
+def test_a_worker_records_only_the_answer_for_an_unknown_card(user: Holder, unknown: dict[str, Any]) -> None:
+    reference = user.issuer.reference()
+    with SlowStorage(user.issuer, every("never", *READS)):
         answer = ask(user, request_reference_id=reference, **unknown)
-    before = items(user.scene.causeway, "card-activity")
-    work(user.scene)
+    before = items(user.issuer.causeway, "card-activity")
+    work(user.issuer)
 
     assert answer.data["response_code"] == "91"
-    assert items(user.scene.causeway, "card-activity") == before
+    assert items(user.issuer.causeway, "card-activity") == before
     again = ask(user, request_reference_id=reference, **unknown)
     assert (again.duplicated, again.data) == (1, answer.data)
 
 
-def test_a_process_without_free_identifiers_returns_91(user: Buyer) -> None:
-    sequences = user.scene.hub.cards.sequences
+def test_a_process_without_free_identifiers_returns_91(user: Holder) -> None:
+    sequences = user.issuer.hub.cards.sequences
     sequences._left = {**sequences._left, "authorization": range(0)}
-    with SlowStorage(user.scene, every("never", "UpdateItem")):
+    with SlowStorage(user.issuer, every("never", "UpdateItem")):
         answer = ask(user).data
 
     assert (answer["response_code"], len(str(answer["authorize_id"]))) == ("91", 11)
-    work(user.scene)
+    work(user.issuer)
     assert user.record(answer["trans_link"]).response_code == "91"
     assert listed(user) == [("91", 1)]
 
 
-def test_a_worker_completes_a_decline_message_after_a_storage_failure(user: Buyer) -> None:
-    with SlowStorage(user.scene, every("later", TRANSACTION)) as storage:
+def test_a_worker_completes_a_decline_message_after_a_storage_failure(user: Holder) -> None:
+    with SlowStorage(user.issuer, every("later", TRANSACTION)) as storage:
         ask(user)
         storage.land()
-    [message] = user.scene.causeway.queued()
-    worker = user.scene.hub.delivery.worker
-    with SlowStorage(user.scene, every("never"), seconds=0), pytest.raises(StoreError):
+    [message] = user.issuer.causeway.queued()
+    worker = user.issuer.hub.delivery.worker
+    with SlowStorage(user.issuer, every("never"), seconds=0), pytest.raises(StoreError):
         worker.attempt(message)
     worker.attempt(message)
 
@@ -266,26 +266,26 @@ def test_a_worker_completes_a_decline_message_after_a_storage_failure(user: Buye
     assert listed(user) == [("00", 1), ("00", 4), ("91", 1)]
 
 
-def test_two_workers_with_the_same_message_reverse_an_approval_once(user: Buyer) -> None:
-    with SlowStorage(user.scene, every("later", TRANSACTION)) as storage:
+def test_two_workers_with_the_same_message_reverse_an_approval_once(user: Holder) -> None:
+    with SlowStorage(user.issuer, every("later", TRANSACTION)) as storage:
         ask(user)
         storage.land()
-    [message] = user.scene.causeway.queued()
-    worker = user.scene.hub.delivery.worker
-    with user.scene.causeway.meanwhile("transact", lambda: worker.attempt(message)):
+    [message] = user.issuer.causeway.queued()
+    worker = user.issuer.hub.delivery.worker
+    with user.issuer.causeway.meanwhile("transact", lambda: worker.attempt(message)):
         worker.attempt(message)
 
     assert left_over(user) == NOTHING_USED
     assert listed(user) == [("00", 1), ("00", 4), ("91", 1)]
 
 
-def test_a_decline_message_seals_the_card_data_and_omits_pin_and_cvc2(user: Buyer) -> None:
+def test_a_decline_message_seals_the_card_data_and_omits_pin_and_cvc2(user: Holder) -> None:
     secrets = {"pan": user.card.pan, "pin": user.card.pin, "cvc2": user.card.cvc2}
-    with SlowStorage(user.scene, every("never", *READS)):
+    with SlowStorage(user.issuer, every("never", *READS)):
         ask(user, card_id=LEFT_OUT, merchant_name="Secret Shop", **secrets)
-    [message] = user.scene.causeway.queued()
+    [message] = user.issuer.causeway.queued()
     sealed = base64.b64decode(jsontext.loads(message)["sealed"])
-    details = user.scene.hub.vault.unseal(sealed, f"tasks/{TASK}")
+    details = user.issuer.hub.vault.unseal(sealed, f"tasks/{TASK}")
 
     assert set(jsontext.loads(message)) == {"task", "request_id", "sealed"}
     assert "Secret Shop" in details
@@ -293,22 +293,25 @@ def test_a_decline_message_seals_the_card_data_and_omits_pin_and_cvc2(user: Buye
     assert not {"pin", "cvc2", "pan"} & jsontext.loads(details).keys()
 
 
-def test_the_event_queue_gets_at_most_the_time_that_the_network_waits(user: Buyer) -> None:
+def test_the_event_queue_gets_at_most_the_time_that_the_network_waits(user: Holder) -> None:
     waits: list[float] = []
 
     def note(*_: Any) -> list[str]:
         waits.append(context.seconds_left())
         return []
 
-    with user.scene.causeway.manager_wants_events(card_item(user)["manager_id"]), patch.object(Queue, "send_all", note):
+    with (
+        user.issuer.causeway.manager_wants_events(card_item(user)["manager_id"]),
+        patch.object(Queue, "send_all", note),
+    ):
         ask(user)
 
-    user.scene.hub.cards.programmes._cache.clear()
+    user.issuer.hub.cards.programmes._cache.clear()
     assert [wait <= 2.75 for wait in waits] == [True]
 
 
-def test_no_storage_call_starts_after_the_deadline(user: Buyer) -> None:
-    with SlowStorage(user.scene, every("never"), seconds=ANSWERING) as storage, patch.object(Queue, "send") as sent:
+def test_no_storage_call_starts_after_the_deadline(user: Holder) -> None:
+    with SlowStorage(user.issuer, every("never"), seconds=ANSWERING) as storage, patch.object(Queue, "send") as sent:
         assert ask(user).data["response_code"] == "91"
 
     assert storage.made == ["BatchGetItem"]
@@ -318,24 +321,24 @@ def test_no_storage_call_starts_after_the_deadline(user: Buyer) -> None:
 # -- over HTTP, with the client's own timeouts
 
 
-def test_a_database_without_answers_to_reads_leads_to_91(user: Buyer, monkeypatch: pytest.MonkeyPatch) -> None:
-    with slow_engine(user.scene, monkeypatch, "BatchGetItem", TRANSACTION, seconds=DECIDING) as engine:
+def test_a_database_without_answers_to_reads_leads_to_91(user: Holder, monkeypatch: pytest.MonkeyPatch) -> None:
+    with slow_engine(user.issuer, monkeypatch, "BatchGetItem", TRANSACTION, seconds=DECIDING) as engine:
         assert ask(user).data["response_code"] == "91"
 
     assert set(engine.made) == {"BatchGetItem"}
-    assert len(work(user.scene)) == 1
+    assert len(work(user.issuer)) == 1
     assert listed(user) == [("91", 1)]
 
 
-def test_a_database_that_commits_late_leaves_no_hold(user: Buyer, monkeypatch: pytest.MonkeyPatch) -> None:
-    reference = user.scene.reference()
-    with slow_engine(user.scene, monkeypatch, TRANSACTION) as engine:
-        monkeypatch.setattr(user.scene.hub.store, "_pause", lambda seconds: user.scene.clock.advance(1))
+def test_a_database_that_commits_late_leaves_no_hold(user: Holder, monkeypatch: pytest.MonkeyPatch) -> None:
+    reference = user.issuer.reference()
+    with slow_engine(user.issuer, monkeypatch, TRANSACTION) as engine:
+        monkeypatch.setattr(user.issuer.hub.store, "_pause", lambda seconds: user.issuer.clock.advance(1))
         answer = ask(user, request_reference_id=reference)
         assert 200 in engine.carry_out()
 
     assert answer.data["response_code"] == "91"
-    assert len(work(user.scene)) == 1
+    assert len(work(user.issuer)) == 1
     assert left_over(user) == NOTHING_USED
     assert [code for code, _ in listed(user)].count("91") == 1
     assert ask(user, request_reference_id=reference).data == answer.data

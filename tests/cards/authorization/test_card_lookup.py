@@ -8,17 +8,19 @@ from typing import Any
 import pytest
 
 from tests.cards.authorization.issuers import advised, code, held, messages, reissue, reissued
-from tests.cards.scenes import EUR, GBP, LEFT_OUT, Envelope, Scene
+from tests.cards.issuer import EUR, GBP, LEFT_OUT, Envelope, Issuer
 
 
 @pytest.mark.parametrize(
     ("status", "expected"), [("A", "00"), ("T", "62"), ("R", "59"), ("L", "41"), ("S", "43"), ("B", "46")]
 )
-def test_a_lookup_by_number_returns_the_code_of_the_card_status(issuer: Scene, status: str, expected: str) -> None:
-    user = held(issuer)
-    issuer.data("changeCardStatus", card_id=user.card_id, status=status)
+def test_a_lookup_by_number_returns_the_code_of_the_card_status(
+    strict_issuer: Issuer, status: str, expected: str
+) -> None:
+    user = held(strict_issuer)
+    strict_issuer.data("changeCardStatus", card_id=user.card_id, status=status)
 
-    answer = user.asked(10_00, card_id=LEFT_OUT, pan=user.card.pan)
+    answer = user.request_authorization(10_00, card_id=LEFT_OUT, pan=user.card.pan)
 
     assert answer["response_code"] == expected
     assert [row["card_id"] for row in messages(user)] == [user.card_id]
@@ -26,70 +28,72 @@ def test_a_lookup_by_number_returns_the_code_of_the_card_status(issuer: Scene, s
 
 @pytest.mark.parametrize(("status", "expected"), [("A", "14"), ("T", "14"), ("L", "41"), ("S", "43")])
 def test_an_old_number_of_a_card_not_yet_activated_declines_and_is_recorded(
-    issuer: Scene, status: str, expected: str
+    strict_issuer: Issuer, status: str, expected: str
 ) -> None:
-    user = reissued(issuer, status)
+    user = reissued(strict_issuer, status)
 
-    answer = user.asked(10_00, card_id=LEFT_OUT, pan=user.card.pan, pin="0000")
+    answer = user.request_authorization(10_00, card_id=LEFT_OUT, pan=user.card.pan, pin="0000")
 
     assert answer["response_code"] == expected
     assert code(user) == "78"
     assert [row["response_code"] for row in messages(user)] == [expected, "78"]
-    assert issuer.data("getCardDetails", card_id=user.card_id)["invalid_pin_tries"] == 0
+    assert strict_issuer.data("getCardDetails", card_id=user.card_id)["invalid_pin_tries"] == 0
 
 
-def test_a_number_replaced_during_the_read_returns_14(issuer: Scene) -> None:
-    user, causeway = held(issuer), issuer.causeway
+def test_a_number_replaced_during_the_read_returns_14(strict_issuer: Issuer) -> None:
+    user, causeway = held(strict_issuer), strict_issuer.causeway
 
     def replace() -> None:
         reissue(user)
-        issuer.data("activateCard", card_id=user.card_id)
+        strict_issuer.data("activateCard", card_id=user.card_id)
 
     with ExitStack() as after_the_number:
         second = causeway.meanwhile("batch_get", replace)
         after_the_number.enter_context(causeway.meanwhile("batch_get", lambda: after_the_number.enter_context(second)))
-        answer = user.asked(10_00, card_id=LEFT_OUT, pan=user.card.pan)
+        answer = user.request_authorization(10_00, card_id=LEFT_OUT, pan=user.card.pan)
 
     assert answer["response_code"] == "14"
     assert code(user) == "00"
 
 
-def test_an_advice_by_an_old_number_holds_the_amount(issuer: Scene) -> None:
-    user = reissued(issuer, "L")
+def test_an_advice_by_an_old_number_holds_the_amount(strict_issuer: Issuer) -> None:
+    user = reissued(strict_issuer, "L")
 
     answer = advised(user, 10_00, card_id=LEFT_OUT, pan=user.card.pan)
 
     assert (answer["response_code"], user.balances()[1]) == ("00", 10_00)
 
 
-def test_a_card_above_the_access_level_returns_3002_by_id_and_14_by_number(issuer: Scene) -> None:
-    user = held(issuer, access_level=500)
+def test_a_card_above_the_access_level_returns_3002_by_id_and_14_by_number(strict_issuer: Issuer) -> None:
+    user = held(strict_issuer, access_level=500)
     asked = {"transaction_type": 39, "amount": 0, "currency_ison": GBP}
 
     def by(level: int, **named: Any) -> Envelope:
-        return issuer.sim("simulateAuthorization", **asked, **named, access_level=level)
+        return strict_issuer.sim("simulateAuthorization", **asked, **named, access_level=level)
 
     assert by(499, card_id=user.card_id).status_code == 3002
     assert by(499, pan=user.card.pan).data["response_code"] == "14"
     assert by(500, card_id=user.card_id).data["response_code"] == "00"
     assert by(500, pan=user.card.pan).data["response_code"] == "00"
     told = {"amount": 0, "response_code": "00", "access_level": 499}
-    assert issuer.sim("simulateAdvice", **asked | told, pan=user.card.pan).status_code == 3002
+    assert strict_issuer.sim("simulateAdvice", **asked | told, pan=user.card.pan).status_code == 3002
 
 
-def test_an_account_above_the_access_level_shows_zero_balances(issuer: Scene) -> None:
-    own = held(issuer, 0)
-    account = issuer.account(holder_id=own.card.holder_id, currency_ison=EUR, access_level=500, cards=[own.card_id])
-    issuer.inbound(issuer.address(account, 2), 50_00)
+def test_an_account_above_the_access_level_shows_zero_balances(strict_issuer: Issuer) -> None:
+    own = held(strict_issuer, 0)
+    account = strict_issuer.account(
+        holder_id=own.card.holder_id, currency_ison=EUR, access_level=500, cards=[own.card_id]
+    )
+    strict_issuer.inbound(strict_issuer.address(account, 2), 50_00)
 
-    answers = {level: own.asked(10_00, EUR, access_level=level) for level in (499, 500)}
+    answers = {level: own.request_authorization(10_00, EUR, access_level=level) for level in (499, 500)}
 
     assert {answer["response_code"] for answer in answers.values()} == {"00"}
     assert (answers[499]["available_balance"], answers[499]["settled_balance"]) == (0, 0)
     assert (answers[500]["available_balance"], answers[500]["settled_balance"]) == (30_00, 50_00)
 
 
-def test_a_card_number_of_another_programme_manager_returns_14(issuer: Scene, stage: Scene) -> None:
-    foreign = stage.card_in("A")
+def test_a_card_number_of_another_programme_manager_returns_14(strict_issuer: Issuer, shared_issuer: Issuer) -> None:
+    foreign = shared_issuer.card_in("A")
 
-    assert issuer.authorization(pan=foreign.pan, currency_ison=GBP)["response_code"] == "14"
+    assert strict_issuer.authorization(pan=foreign.pan, currency_ison=GBP)["response_code"] == "14"

@@ -11,29 +11,29 @@ import pytest
 from chalicelib.cards.authorization.authorization_record import Dispute
 from chalicelib.cards.protocol.states import ACCOUNT_STATES, CARD_STATES, DISPUTE_RULES
 from infra.admin.ledger_verification import prove_ledger
-from tests.cards.authorization.shops import A_DAY, BLENDED, LIMITED, SEPARATE, YEN, Buyer, buyer, with_shops
+from tests.cards.authorization.shops import A_DAY, BLENDED, LIMITED, SEPARATE, YEN, Holder, new_holder, with_prices
+from tests.cards.issuer import BRITAIN, EUR, GBP, USD, Issuer
 from tests.cards.ledgers import entries, movements, transactions
-from tests.cards.scenes import BRITAIN, EUR, GBP, USD, Scene
 
 DISPUTE = "simulateDispute"
 ENDS = ("won", "lost")
 
 
 @pytest.fixture(scope="module")
-def shops(stage: Scene) -> Iterator[Scene]:
+def issuer(shared_issuer: Issuer) -> Iterator[Issuer]:
     """After all tests the whole ledger is proven."""
-    yield with_shops(stage)
-    prove_ledger(stage.hub.store)
+    yield with_prices(shared_issuer)
+    prove_ledger(shared_issuer.hub.store)
 
 
-def bought(card: Buyer, amount: int, currency: int = GBP, **members: Any) -> Any:
+def bought(card: Holder, amount: int, currency: int = GBP, **members: Any) -> Any:
     """What a clearing of nothing that was authorized is answered."""
-    return card.clears(None, amount, currency, **members)
+    return card.clear(None, amount, currency, **members)
 
 
-def dispute(card: Buyer, transaction_id: int) -> Dispute:
+def dispute(card: Holder, transaction_id: int) -> Dispute:
     """A transaction's dispute as it stands."""
-    item = card.scene.hub.store.get(*Dispute.key(transaction_id))
+    item = card.issuer.hub.store.get(*Dispute.key(transaction_id))
     assert item is not None
     return Dispute.from_item(item)
 
@@ -41,11 +41,11 @@ def dispute(card: Buyer, transaction_id: int) -> Dispute:
 # -- the steps
 
 
-def test_an_opened_dispute_credits_and_reserves_the_amount(shops: Scene) -> None:
-    card = buyer(shops, 100_00)
+def test_an_opened_dispute_credits_and_reserves_the_amount(issuer: Issuer) -> None:
+    card = new_holder(issuer, 100_00)
     bill = bought(card, 30_00)["transaction_id"]
 
-    answer = card.disputes(bill, amount=20_00)
+    answer = card.dispute(bill, amount=20_00)
 
     assert answer == {
         "dispute_id": answer["dispute_id"],
@@ -54,7 +54,7 @@ def test_an_opened_dispute_credits_and_reserves_the_amount(shops: Scene) -> None
         "settled_balance": 90_00,
     }
     assert card.balances() == (90_00, 0, 20_00, 70_00)
-    row = movements(shops, card.account)[-1]
+    row = movements(issuer, card.account)[-1]
     assert (row["cause"], row["transaction_id"]) == ("dispute opened", bill)
     assert entries(row) == {
         ("settled", GBP): 20_00,
@@ -67,49 +67,49 @@ def test_an_opened_dispute_credits_and_reserves_the_amount(shops: Scene) -> None
     assert kept.step == "opened"
     assert kept.amount == 20_00
     assert kept.worth == 20_00
-    assert kept.opened_at == shops.clock.time()
+    assert kept.opened_at == issuer.clock.time()
 
 
-def test_a_won_dispute_releases_the_reserved_amount_to_the_account(shops: Scene) -> None:
-    card = buyer(shops, 100_00)
+def test_a_won_dispute_releases_the_reserved_amount_to_the_account(issuer: Issuer) -> None:
+    card = new_holder(issuer, 100_00)
     bill = bought(card, 30_00)["transaction_id"]
-    opened = card.disputes(bill, amount=20_00)
+    opened = card.dispute(bill, amount=20_00)
 
-    answer = card.disputes(bill, "won")
+    answer = card.dispute(bill, "won")
 
     assert answer == opened | {"reserved_balance": 0, "available_balance": 90_00}
     assert (card.balances(), dispute(card, bill).step) == ((90_00, 0, 0, 90_00), "won")
-    row = movements(shops, card.account)[-1]
+    row = movements(issuer, card.account)[-1]
     assert (row["cause"], entries(row)) == ("dispute won", {("reserved", GBP): -20_00, ("disputed", GBP): 20_00})
 
 
-def test_a_lost_dispute_debits_the_amount_again(shops: Scene) -> None:
-    card = buyer(shops, 100_00)
+def test_a_lost_dispute_debits_the_amount_again(issuer: Issuer) -> None:
+    card = new_holder(issuer, 100_00)
     bill = bought(card, 30_00)["transaction_id"]
-    opened = card.disputes(bill, amount=20_00)
+    opened = card.dispute(bill, amount=20_00)
 
-    answer = card.disputes(bill, "lost", 20_00)
+    answer = card.dispute(bill, "lost", 20_00)
 
     assert answer == opened | {"reserved_balance": 0, "settled_balance": 70_00}
     assert (card.balances(), dispute(card, bill).step) == ((70_00, 0, 0, 70_00), "lost")
-    row = movements(shops, card.account)[-1]
+    row = movements(issuer, card.account)[-1]
     assert (row["cause"], entries(row)) == (
         "dispute lost",
         {("settled", GBP): -20_00, ("network", GBP): 20_00, ("reserved", GBP): -20_00, ("disputed", GBP): 20_00},
     )
 
 
-def test_credit_and_debit_of_a_dispute_reference_the_disputed_transaction(shops: Scene) -> None:
-    card = buyer(shops, 100_00)
-    link = str(card.asks(30_00, EUR, mcc="5411", merchant_country_ison=250, entry_mode_type=5)["trans_link"])
-    card.clears(link, 30_00, EUR, merchant_name="Shop")
+def test_credit_and_debit_of_a_dispute_reference_the_disputed_transaction(issuer: Issuer) -> None:
+    card = new_holder(issuer, 100_00)
+    link = str(card.authorize(30_00, EUR, mcc="5411", merchant_country_ison=250, entry_mode_type=5)["trans_link"])
+    card.clear(link, 30_00, EUR, merchant_name="Shop")
 
-    bill = card.shown()[0]
-    card.disputes(bill["id"])
-    card.disputes(bill["id"], "lost")
+    bill = card.transactions()[0]
+    card.dispute(bill["id"])
+    card.dispute(bill["id"], "lost")
 
     same = ("trans_link", "authorization_id", "card_id", "country", "entry_mode")
-    first, back, again = card.shown()
+    first, back, again = card.transactions()
     for row, (kind, direction, description) in (
         (back, (2, "credit", "dispute opened")),
         (again, (19, "debit", "dispute lost")),
@@ -132,15 +132,15 @@ def test_credit_and_debit_of_a_dispute_reference_the_disputed_transaction(shops:
         assert network["auth_code"] == first["network"]["auth_code"]
 
 
-def test_a_won_dispute_lists_no_transaction(shops: Scene) -> None:
-    card = buyer(shops, 100_00)
+def test_a_won_dispute_lists_no_transaction(issuer: Issuer) -> None:
+    card = new_holder(issuer, 100_00)
     bill = bought(card, 30_00)["transaction_id"]
-    card.disputes(bill)
-    before = card.shown()
+    card.dispute(bill)
+    before = card.transactions()
 
-    card.disputes(bill, "won")
+    card.dispute(bill, "won")
 
-    assert card.shown() == before
+    assert card.transactions() == before
 
 
 # -- how much
@@ -148,46 +148,46 @@ def test_a_won_dispute_lists_no_transaction(shops: Scene) -> None:
 
 @pytest.mark.parametrize(("amount", "code"), [(None, None), (24_60, None), (1, None), (24_61, 5004), (30_00, 5004)])
 def test_a_dispute_above_the_amount_in_the_accounts_currency_returns_5004(
-    shops: Scene, amount: int | None, code: int | None
+    issuer: Issuer, amount: int | None, code: int | None
 ) -> None:
-    card = buyer(shops, 100_00)
+    card = new_holder(issuer, 100_00)
     bill = bought(card, 30_00, EUR)["transaction_id"]
 
-    answer = card.tries_to_dispute(bill, amount=amount)
+    answer = card.submit_dispute(bill, amount=amount)
 
     assert answer.status_code == code
     assert card.balances()[2] == (0 if code else amount or 24_60)
 
 
-def test_a_dispute_includes_blended_fees_and_excludes_separate_fees(shops: Scene) -> None:
-    within, beside = (buyer(shops, 100_00, card_fee_group_id=group) for group in (BLENDED, SEPARATE))
+def test_a_dispute_includes_blended_fees_and_excludes_separate_fees(issuer: Issuer) -> None:
+    within, beside = (new_holder(issuer, 100_00, card_fee_group_id=group) for group in (BLENDED, SEPARATE))
 
     for card in (within, beside):
-        card.disputes(bought(card, 30_00)["transaction_id"])
+        card.dispute(bought(card, 30_00)["transaction_id"])
 
     assert (within.balances()[2], within.balances()[0]) == (30_50, 100_00)
     assert (beside.balances()[2], beside.balances()[0]) == (30_00, 99_40)
 
 
-def test_ending_a_dispute_with_a_different_amount_returns_2005(shops: Scene) -> None:
-    card = buyer(shops, 100_00)
+def test_ending_a_dispute_with_a_different_amount_returns_2005(issuer: Issuer) -> None:
+    card = new_holder(issuer, 100_00)
     for end, amount in itertools.product(ENDS, (19_99, 20_01, 30_00)):
         bill = bought(card, 30_00)["transaction_id"]
-        card.disputes(bill, amount=20_00)
+        card.dispute(bill, amount=20_00)
 
-        assert card.tries_to_dispute(bill, end, amount).status_code == 2005
+        assert card.submit_dispute(bill, end, amount).status_code == 2005
         assert dispute(card, bill).step == "opened"
-        assert card.tries_to_dispute(bill, end, 20_00).status_code is None
+        assert card.submit_dispute(bill, end, 20_00).status_code is None
     assert card.balances()[2] == 0
 
 
-def test_a_dispute_of_a_transaction_worth_zero_moves_no_money(shops: Scene) -> None:
-    card = buyer(shops, 100_00)
+def test_a_dispute_of_a_transaction_worth_zero_moves_no_money(issuer: Issuer) -> None:
+    card = new_holder(issuer, 100_00)
     bill = bought(card, 1, YEN)["transaction_id"]
 
-    assert card.tries_to_dispute(bill, amount=1).status_code == 5004
-    assert card.disputes(bill)["reserved_balance"] == 0
-    card.disputes(bill, "lost")
+    assert card.submit_dispute(bill, amount=1).status_code == 5004
+    assert card.dispute(bill)["reserved_balance"] == 0
+    card.dispute(bill, "lost")
 
     assert card.balances() == (100_00, 0, 0, 100_00)
 
@@ -195,67 +195,65 @@ def test_a_dispute_of_a_transaction_worth_zero_moves_no_money(shops: Scene) -> N
 # -- refunds and disputes
 
 
-def test_a_dispute_of_a_refunded_part_returns_5004(shops: Scene) -> None:
-    card = buyer(shops, 100_00)
+def test_a_dispute_of_a_refunded_part_returns_5004(issuer: Issuer) -> None:
+    card = new_holder(issuer, 100_00)
     bill = bought(card, 30_00)
-    card.refunds(bill["trans_link"], 12_00)
+    card.refund(bill["trans_link"], 12_00)
 
-    codes = [card.tries_to_dispute(bill["transaction_id"], amount=amount).status_code for amount in (None, 18_01)]
+    codes = [card.submit_dispute(bill["transaction_id"], amount=amount).status_code for amount in (None, 18_01)]
 
     assert codes == [5004, 5004]
-    card.disputes(bill["transaction_id"], amount=18_00)
-    card.disputes(bill["transaction_id"], "won")
+    card.dispute(bill["transaction_id"], amount=18_00)
+    card.dispute(bill["transaction_id"], "won")
     assert card.balances() == (100_00, 0, 0, 100_00)
 
 
 @pytest.mark.parametrize(("end", "refundable"), [("won", 10_00), ("lost", 30_00)])
 def test_a_refund_of_a_disputed_part_returns_5004_until_the_dispute_is_lost(
-    shops: Scene, end: str, refundable: int
+    issuer: Issuer, end: str, refundable: int
 ) -> None:
-    card = buyer(shops, 100_00)
+    card = new_holder(issuer, 100_00)
     bill = bought(card, 30_00)
-    card.disputes(bill["transaction_id"], amount=20_00)
+    card.dispute(bill["transaction_id"], amount=20_00)
     link, refund = bill["trans_link"], "simulateRefund"
-    assert card.tries_to(refund, link, 10_01).status_code == 5004
+    assert card.submit(refund, link, 10_01).status_code == 5004
 
-    card.disputes(bill["transaction_id"], end)
+    card.dispute(bill["transaction_id"], end)
 
-    assert card.tries_to(refund, link, refundable + 1).status_code == 5004
-    card.refunds(link, refundable)
-    assert card.tries_to(refund, link, 1).status_code == 5004
+    assert card.submit(refund, link, refundable + 1).status_code == 5004
+    card.refund(link, refundable)
+    assert card.submit(refund, link, 1).status_code == 5004
     assert card.balances() == (100_00, 0, 0, 100_00)
 
 
-def test_a_dispute_in_the_accounts_currency_limits_refunds_in_the_merchants_currency(shops: Scene) -> None:
-    card = buyer(shops, 100_00)
+def test_a_dispute_in_the_accounts_currency_limits_refunds_in_the_merchants_currency(issuer: Issuer) -> None:
+    card = new_holder(issuer, 100_00)
     bill = bought(card, 30_00, EUR)
-    card.disputes(bill["transaction_id"], amount=8_20)
+    card.dispute(bill["transaction_id"], amount=8_20)
 
-    codes = [
-        card.tries_to("simulateRefund", bill["trans_link"], 20_01, currency).status_code for currency in (EUR, GBP)
-    ]
+    codes = [card.submit("simulateRefund", bill["trans_link"], 20_01, currency).status_code for currency in (EUR, GBP)]
 
     assert codes == [5004, 5003]
-    card.refunds(bill["trans_link"], 20_00, EUR)
+    card.refund(bill["trans_link"], 20_00, EUR)
     assert card.record(bill["trans_link"]).given_back == {str(EUR): 30_00}
 
 
-def test_each_transaction_of_an_authorization_has_its_own_dispute(shops: Scene) -> None:
-    card = buyer(shops, 100_00)
-    link = str(card.asks(40_00)["trans_link"])
+def test_each_transaction_of_an_authorization_has_its_own_dispute(issuer: Issuer) -> None:
+    card = new_holder(issuer, 100_00)
+    link = str(card.authorize(40_00)["trans_link"])
     first, second, dollars = (
-        card.clears(link, amount, currency, final=0)["transaction_id"]
+        card.clear(link, amount, currency, final=0)["transaction_id"]
         for amount, currency in ((10_00, GBP), (20_00, GBP), (4_00, USD))
     )
 
-    card.refunds(link, 25_00)
-    codes = [card.tries_to_dispute(bill).status_code for bill in (second, first, dollars)]
-    card.disputes(first, amount=5_00)
+    card.refund(link, 25_00)
+    codes = [card.submit_dispute(bill).status_code for bill in (second, first, dollars)]
+    card.dispute(first, amount=5_00)
 
     assert (codes, card.record(link).given_back) == ([5004, 5004, None], {str(GBP): 30_00, str(USD): 4_00})
     assert card.balances()[2] == 8_00
-    assert card.stands(link)[0] == "H"
-    card.reverses(link)
+    assert card.hold(link)[0] == "H"
+    card.reverse(link)
 
 
 # -- which
@@ -263,16 +261,16 @@ def test_each_transaction_of_an_authorization_has_its_own_dispute(shops: Scene) 
 
 @pytest.mark.parametrize("step", DISPUTE_RULES)
 @pytest.mark.parametrize("before", [None, "opened", *ENDS])
-def test_dispute_steps_out_of_order_return_4008_or_4002(shops: Scene, before: str | None, step: str) -> None:
-    card = buyer(shops, 100_00)
+def test_dispute_steps_out_of_order_return_4008_or_4002(issuer: Issuer, before: str | None, step: str) -> None:
+    card = new_holder(issuer, 100_00)
     bill = bought(card, 30_00)["transaction_id"]
     if before is not None:
-        card.disputes(bill, "opened")
+        card.dispute(bill, "opened")
     if before in ENDS:
-        card.disputes(bill, before)
+        card.dispute(bill, before)
     balances = card.balances()
 
-    answer = card.tries_to_dispute(bill, step)
+    answer = card.submit_dispute(bill, step)
 
     expected = {(None, "won"): 4008, (None, "lost"): 4008, ("opened", "opened"): 4008}
     final = {(end, step): 4002 for end in ENDS}
@@ -280,83 +278,83 @@ def test_dispute_steps_out_of_order_return_4008_or_4002(shops: Scene, before: st
     assert (card.balances() == balances) is (answer.status_code is not None)
 
 
-def test_only_a_cleared_purchase_can_be_disputed(shops: Scene) -> None:
-    card = buyer(shops, 100_00, card_fee_group_id=SEPARATE)
-    [payment] = transactions(shops, card.account)
-    link = str(card.asks(30_00)["trans_link"])
-    card.clears(link, 30_00)
-    card.refunds(link, 5_00)
-    bill, fee, share, refund, _ = card.shown()
-    card.disputes(bill["id"], amount=10_00)
-    back = card.shown()[-1]
+def test_only_a_cleared_purchase_can_be_disputed(issuer: Issuer) -> None:
+    card = new_holder(issuer, 100_00, card_fee_group_id=SEPARATE)
+    [payment] = transactions(issuer, card.account)
+    link = str(card.authorize(30_00)["trans_link"])
+    card.clear(link, 30_00)
+    card.refund(link, 5_00)
+    bill, fee, share, refund, _ = card.transactions()
+    card.dispute(bill["id"], amount=10_00)
+    back = card.transactions()[-1]
 
     for row in (payment, fee, share, refund, back):
-        assert card.tries_to_dispute(row["id"]).status_code == 4008, row["transaction_type"]
-    assert card.tries_to_dispute(10**9).status_code == 3012
-    assert card.tries_to_dispute(bill["id"], "won", 0).status_code == 2005
-    assert card.tries_to_dispute(bill["id"], "withdrawn").status_code == 2005
+        assert card.submit_dispute(row["id"]).status_code == 4008, row["transaction_type"]
+    assert card.submit_dispute(10**9).status_code == 3012
+    assert card.submit_dispute(bill["id"], "won", 0).status_code == 2005
+    assert card.submit_dispute(bill["id"], "withdrawn").status_code == 2005
 
 
-def test_a_dispute_of_a_credit_returns_4008(shops: Scene) -> None:
-    card = buyer(shops, 100_00)
-    link = str(card.asks(10_00, transaction_type=20)["trans_link"])
+def test_a_dispute_of_a_credit_returns_4008(issuer: Issuer) -> None:
+    card = new_holder(issuer, 100_00)
+    link = str(card.authorize(10_00, transaction_type=20)["trans_link"])
 
-    bill = card.clears(link, 10_00)["transaction_id"]
+    bill = card.clear(link, 10_00)["transaction_id"]
 
-    assert card.tries_to_dispute(bill).status_code == 4008
+    assert card.submit_dispute(bill).status_code == 4008
 
 
-def test_a_dispute_without_access_to_the_account_returns_3012(shops: Scene) -> None:
-    card = buyer(shops, access_level=500)
+def test_a_dispute_without_access_to_the_account_returns_3012(issuer: Issuer) -> None:
+    card = new_holder(issuer, access_level=500)
     bill = bought(card, 30_00)["transaction_id"]
     members = {"transaction_id": bill, "step": "opened"}
 
-    assert shops.sim(DISPUTE, **members, access_level=499).status_code == 3012
-    assert shops.of_caller("other").sim(DISPUTE, **members).status_code == 3012
-    assert shops.sim(DISPUTE, **members, access_level=500).status_code is None
+    assert issuer.sim(DISPUTE, **members, access_level=499).status_code == 3012
+    assert issuer.as_caller("other").sim(DISPUTE, **members).status_code == 3012
+    assert issuer.sim(DISPUTE, **members, access_level=500).status_code is None
 
 
 @pytest.mark.parametrize("state", ACCOUNT_STATES)
 @pytest.mark.parametrize("end", ENDS)
-def test_a_dispute_is_booked_in_every_account_status(shops: Scene, state: str, end: str) -> None:
-    card = buyer(shops, 30_00)
+def test_a_dispute_is_booked_in_every_account_status(issuer: Issuer, state: str, end: str) -> None:
+    card = new_holder(issuer, 30_00)
     bill = bought(card, 30_00)["transaction_id"]
-    shops.data("changeAccountStatus", account_id=card.account, account_status=state)
+    issuer.data("changeAccountStatus", account_id=card.account, account_status=state)
 
-    assert card.disputes(bill)["reserved_balance"] == 30_00
-    card.disputes(bill, end)
+    assert card.dispute(bill)["reserved_balance"] == 30_00
+    card.dispute(bill, end)
 
     assert card.balances()[0] == (30_00 if end == "won" else 0)
 
 
 @pytest.mark.parametrize("state", [state for state in CARD_STATES if state != "E"])
-def test_a_dispute_is_booked_in_every_card_state(shops: Scene, state: str) -> None:
-    card = Buyer(shops, shops.card_in(state, card_country_ison=BRITAIN))
+def test_a_dispute_is_booked_in_every_card_state(issuer: Issuer, state: str) -> None:
+    card = Holder(issuer, issuer.card_in(state, card_country_ison=BRITAIN))
     bill = bought(card, 30_00)["transaction_id"]
 
-    card.disputes(bill)
+    card.dispute(bill)
 
-    assert card.disputes(bill, "won")["available_balance"] == 0
+    assert card.dispute(bill, "won")["available_balance"] == 0
 
 
-def test_disputes_do_not_change_the_limits(shops: Scene) -> None:
-    card = buyer(shops, 100_00, **LIMITED)
+def test_disputes_do_not_change_the_limits(issuer: Issuer) -> None:
+    card = new_holder(issuer, 100_00, **LIMITED)
     bill = bought(card, 30_00)["transaction_id"]
 
     for step in ("opened", "lost"):
-        card.disputes(bill, step)
+        card.dispute(bill, step)
 
-    assert card.used(A_DAY) == [(1, 30_00)]
+    assert card.limit_usage(A_DAY) == [(1, 30_00)]
 
 
-def test_a_lost_dispute_may_overdraw_the_account(shops: Scene) -> None:
-    card = buyer(shops, 30_00)
+def test_a_lost_dispute_may_overdraw_the_account(issuer: Issuer) -> None:
+    card = new_holder(issuer, 30_00)
     bill = bought(card, 30_00)["transaction_id"]
-    card.disputes(bill)
-    assert card.asked(1)["response_code"] == "51", "what is set apart is not to be spent"
+    card.dispute(bill)
+    assert card.request_authorization(1)["response_code"] == "51", "what is set apart is not to be spent"
 
     bought(card, 10_00)
-    card.disputes(bill, "lost")
+    card.dispute(bill, "lost")
 
     assert card.balances() == (-10_00, 0, 0, -10_00)
 
@@ -364,25 +362,25 @@ def test_a_lost_dispute_may_overdraw_the_account(shops: Scene) -> None:
 # -- others are faster
 
 
-def test_two_concurrent_disputes_credit_once(shops: Scene) -> None:
-    card = buyer(shops, 100_00)
+def test_two_concurrent_disputes_credit_once(issuer: Issuer) -> None:
+    card = new_holder(issuer, 100_00)
     bill = bought(card, 30_00)["transaction_id"]
 
-    with shops.causeway.meanwhile("transact", lambda: card.disputes(bill)):
-        codes = [card.tries_to_dispute(bill).status_code]
-    with shops.causeway.meanwhile("transact", lambda: card.disputes(bill, "lost")):
-        codes.append(card.tries_to_dispute(bill, "won").status_code)
+    with issuer.causeway.meanwhile("transact", lambda: card.dispute(bill)):
+        codes = [card.submit_dispute(bill).status_code]
+    with issuer.causeway.meanwhile("transact", lambda: card.dispute(bill, "lost")):
+        codes.append(card.submit_dispute(bill, "won").status_code)
 
     assert (codes, card.balances()) == ([4008, 4002], (70_00, 0, 0, 70_00))
 
 
-def test_a_concurrent_refund_and_dispute_credit_once(shops: Scene) -> None:
-    card = buyer(shops, 100_00)
+def test_a_concurrent_refund_and_dispute_credit_once(issuer: Issuer) -> None:
+    card = new_holder(issuer, 100_00)
     bill, other = bought(card, 30_00), bought(card, 20_00)
 
-    with shops.causeway.meanwhile("transact", lambda: card.refunds(bill["trans_link"], 30_00)):
-        codes = [card.tries_to_dispute(bill["transaction_id"]).status_code]
-    with shops.causeway.meanwhile("transact", lambda: card.disputes(other["transaction_id"])):
-        codes.append(card.tries_to("simulateRefund", other["trans_link"], 20_00).status_code)
+    with issuer.causeway.meanwhile("transact", lambda: card.refund(bill["trans_link"], 30_00)):
+        codes = [card.submit_dispute(bill["transaction_id"]).status_code]
+    with issuer.causeway.meanwhile("transact", lambda: card.dispute(other["transaction_id"])):
+        codes.append(card.submit("simulateRefund", other["trans_link"], 20_00).status_code)
 
     assert (codes, card.balances()) == ([5004, 5004], (100_00, 0, 20_00, 80_00))

@@ -27,13 +27,13 @@ from tests.cards.authorization.shops import (
     OF_ACCOUNT,
     OF_HOLDER,
     SEPARATE,
-    Buyer,
-    buyer,
+    Holder,
     content,
-    with_shops,
+    new_holder,
+    with_prices,
 )
+from tests.cards.issuer import BRITAIN, EUR, GBP, Issuer
 from tests.cards.ledgers import entries, movements
-from tests.cards.scenes import BRITAIN, EUR, GBP, Scene
 from tests.cards.setups import loaded
 
 REVERSAL, EXPIRY, INCREMENT = "simulateReversal", "simulateExpiry", "simulateIncrement"
@@ -41,14 +41,14 @@ FRANCE = 250
 
 
 @pytest.fixture(scope="module")
-def shops(stage: Scene) -> Iterator[Scene]:
+def issuer(shared_issuer: Issuer) -> Iterator[Issuer]:
     """After all tests the whole ledger is proven."""
-    yield with_shops(stage)
-    prove_ledger(stage.hub.store)
+    yield with_prices(shared_issuer)
+    prove_ledger(shared_issuer.hub.store)
 
 
-def expired(card: Buyer, link: str) -> Any:
-    return card.scene.data(EXPIRY, trans_link=link)
+def expired(card: Holder, link: str) -> Any:
+    return card.issuer.data(EXPIRY, trans_link=link)
 
 
 # -- shares
@@ -109,12 +109,12 @@ def test_join_usage_merges_windows_and_drops_empty_ones() -> None:
 # -- reversals
 
 
-def test_a_full_reversal_releases_the_hold_and_its_limit_usage(shops: Scene) -> None:
-    card = buyer(shops, 100_00, **LIMITED)
-    asked = card.asks(40_00, merchant_country_ison=FRANCE)
+def test_a_full_reversal_releases_the_hold_and_its_limit_usage(issuer: Issuer) -> None:
+    card = new_holder(issuer, 100_00, **LIMITED)
+    asked = card.authorize(40_00, merchant_country_ison=FRANCE)
     link = str(asked["trans_link"])
 
-    answer = card.reverses(link)
+    answer = card.reverse(link)
 
     assert answer == {
         "authorize_id": answer["authorize_id"],
@@ -123,141 +123,143 @@ def test_a_full_reversal_releases_the_hold_and_its_limit_usage(shops: Scene) -> 
         "settled_balance": 100_00,
     }
     assert answer["authorize_id"] > asked["authorize_id"]
-    assert (card.balances(), card.stands(link)) == ((100_00, 0, 0, 100_00), ("R", 0, 0))
-    row = movements(shops, card.account)[-1]
+    assert (card.balances(), card.hold(link)) == ((100_00, 0, 0, 100_00), ("R", 0, 0))
+    row = movements(issuer, card.account)[-1]
     assert (row["cause"], row["authorization_id"]) == ("reversal", int(link))
     assert entries(row) == {("held", GBP): -40_00, ("pending", GBP): 40_00}
-    assert (card.used(A_DAY, OF_ACCOUNT, OF_HOLDER), card.countries()) == ([(0, 0), (0, 0), (0, 0)], {})
-    assert card.shown() == []
+    assert (card.limit_usage(A_DAY, OF_ACCOUNT, OF_HOLDER), card.counted_countries()) == ([(0, 0), (0, 0), (0, 0)], {})
+    assert card.transactions() == []
 
 
-def test_a_partial_reversal_releases_its_part_and_keeps_the_use_counted(shops: Scene) -> None:
-    card = buyer(shops, 100_00, **LIMITED)
-    link = str(card.asks(40_00, merchant_country_ison=FRANCE)["trans_link"])
+def test_a_partial_reversal_releases_its_part_and_keeps_the_use_counted(issuer: Issuer) -> None:
+    card = new_holder(issuer, 100_00, **LIMITED)
+    link = str(card.authorize(40_00, merchant_country_ison=FRANCE)["trans_link"])
 
-    answers = [card.reverses(link, amount) for amount in (15_00, 5_00)]
+    answers = [card.reverse(link, amount) for amount in (15_00, 5_00)]
 
     assert [answer["released_amount"] for answer in answers] == [15_00, 5_00]
-    assert (card.balances(), card.stands(link)) == ((100_00, 20_00, 0, 80_00), ("H", 20_00, 20_00))
-    assert (card.used(A_DAY, OF_ACCOUNT), card.countries()) == ([(1, 20_00), (1, 25_00)], {FRANCE: 1})
-    card.reverses(link, 20_00)
-    assert (card.balances(), card.stands(link)) == ((100_00, 0, 0, 100_00), ("R", 0, 0))
-    assert (card.used(A_DAY, OF_ACCOUNT), card.countries()) == ([(0, 0), (0, 0)], {})
+    assert (card.balances(), card.hold(link)) == ((100_00, 20_00, 0, 80_00), ("H", 20_00, 20_00))
+    assert (card.limit_usage(A_DAY, OF_ACCOUNT), card.counted_countries()) == ([(1, 20_00), (1, 25_00)], {FRANCE: 1})
+    card.reverse(link, 20_00)
+    assert (card.balances(), card.hold(link)) == ((100_00, 0, 0, 100_00), ("R", 0, 0))
+    assert (card.limit_usage(A_DAY, OF_ACCOUNT), card.counted_countries()) == ([(0, 0), (0, 0)], {})
 
 
 @pytest.mark.parametrize("parts", [[3_33, 3_33, 3_34], [1, 1, 9_98], [7, 1, 7, 9_85], [9_99, 1]])
-def test_partial_reversals_release_the_whole_foreign_hold_with_its_fees(shops: Scene, parts: list[int]) -> None:
-    card = buyer(shops, **LIMITED, card_fee_group_id=SEPARATE)
-    before, unused = card.balances(), card.used(A_DAY, OF_ACCOUNT, OF_HOLDER)
-    link = str(card.asks(10_00, EUR)["trans_link"])
-    held = card.stands(link)[2]
+def test_partial_reversals_release_the_whole_foreign_hold_with_its_fees(issuer: Issuer, parts: list[int]) -> None:
+    card = new_holder(issuer, **LIMITED, card_fee_group_id=SEPARATE)
+    before, unused = card.balances(), card.limit_usage(A_DAY, OF_ACCOUNT, OF_HOLDER)
+    link = str(card.authorize(10_00, EUR)["trans_link"])
+    held = card.hold(link)[2]
 
-    released = [card.reverses(link, part)["released_amount"] for part in parts]
+    released = [card.reverse(link, part)["released_amount"] for part in parts]
 
     assert sum(released) == held == 8_58
     assert all(abs(each - held * part / 10_00) <= 1 for each, part in zip(released, parts, strict=True))
-    assert (card.stands(link), card.balances()) == (("R", 0, 0), before)
-    assert card.used(A_DAY, OF_ACCOUNT, OF_HOLDER) == unused
+    assert (card.hold(link), card.balances()) == (("R", 0, 0), before)
+    assert card.limit_usage(A_DAY, OF_ACCOUNT, OF_HOLDER) == unused
 
 
-def test_a_reversal_above_the_rest_of_a_hold_returns_5004(shops: Scene) -> None:
-    card = buyer(shops, 100_00)
-    link = str(card.asks(40_00)["trans_link"])
-    card.clears(link, 10_00, final=0)
-    card.reverses(link, 5_00)
+def test_a_reversal_above_the_rest_of_a_hold_returns_5004(issuer: Issuer) -> None:
+    card = new_holder(issuer, 100_00)
+    link = str(card.authorize(40_00)["trans_link"])
+    card.clear(link, 10_00, final=0)
+    card.reverse(link, 5_00)
 
-    codes = [shops.sim(REVERSAL, trans_link=link, amount=amount).status_code for amount in (25_01, 25_00)]
+    codes = [issuer.sim(REVERSAL, trans_link=link, amount=amount).status_code for amount in (25_01, 25_00)]
 
     assert codes == [5004, None]
-    assert (card.balances(), card.stands(link)) == ((90_00, 0, 0, 90_00), ("R", 0, 0))
+    assert (card.balances(), card.hold(link)) == ((90_00, 0, 0, 90_00), ("R", 0, 0))
 
 
-def test_a_reversal_after_a_partial_clearing_keeps_the_cleared_part_counted(shops: Scene) -> None:
-    card = buyer(shops, 100_00, **LIMITED)
-    link = str(card.asks(40_00, merchant_country_ison=FRANCE)["trans_link"])
-    card.clears(link, 10_00, final=0)
+def test_a_reversal_after_a_partial_clearing_keeps_the_cleared_part_counted(issuer: Issuer) -> None:
+    card = new_holder(issuer, 100_00, **LIMITED)
+    link = str(card.authorize(40_00, merchant_country_ison=FRANCE)["trans_link"])
+    card.clear(link, 10_00, final=0)
 
-    assert card.reverses(link)["released_amount"] == 30_00
+    assert card.reverse(link)["released_amount"] == 30_00
 
-    assert (card.used(A_DAY, OF_ACCOUNT), card.countries()) == ([(1, 10_00), (1, 12_50)], {FRANCE: 1})
-    assert (card.balances(), card.stands(link)[0]) == ((90_00, 0, 0, 90_00), "R")
+    assert (card.limit_usage(A_DAY, OF_ACCOUNT), card.counted_countries()) == ([(1, 10_00), (1, 12_50)], {FRANCE: 1})
+    assert (card.balances(), card.hold(link)[0]) == ((90_00, 0, 0, 90_00), "R")
 
 
-def test_a_reversal_returns_the_usage_to_the_day_of_the_authorization(shops: Scene) -> None:
-    card = buyer(shops, 100_00, **LIMITED)
-    link = str(card.asks(40_00)["trans_link"])
-    today = Buyer(shops.apart(days=1), card.card)
-    today.asks(7_00)
+def test_a_reversal_returns_the_usage_to_the_day_of_the_authorization(issuer: Issuer) -> None:
+    card = new_holder(issuer, 100_00, **LIMITED)
+    link = str(card.authorize(40_00)["trans_link"])
+    today = Holder(issuer.with_own_clock(days=1), card.card)
+    today.authorize(7_00)
 
-    today.reverses(link)
+    today.reverse(link)
 
-    assert card.used(A_DAY, OF_ACCOUNT) == [(1, 7_00), (1, 8_75)]
+    assert card.limit_usage(A_DAY, OF_ACCOUNT) == [(1, 7_00), (1, 8_75)]
 
 
 @pytest.mark.parametrize("card_state", [state for state in CARD_STATES if state not in "NAE"])
 @pytest.mark.parametrize("account_state", [state for state in ACCOUNT_STATES if state != "C"])
-def test_a_hold_is_released_in_every_card_and_account_state(shops: Scene, card_state: str, account_state: str) -> None:
-    card = buyer(shops, 100_00)
-    link = str(card.asks(40_00)["trans_link"])
-    shops.data("changeCardStatus", card_id=card.card_id, status=card_state)
-    shops.data("changeAccountStatus", account_id=card.account, account_status=account_state)
+def test_a_hold_is_released_in_every_card_and_account_state(
+    issuer: Issuer, card_state: str, account_state: str
+) -> None:
+    card = new_holder(issuer, 100_00)
+    link = str(card.authorize(40_00)["trans_link"])
+    issuer.data("changeCardStatus", card_id=card.card_id, status=card_state)
+    issuer.data("changeAccountStatus", account_id=card.account, account_status=account_state)
 
-    assert card.reverses(link, 10_00)["released_amount"] == 10_00
+    assert card.reverse(link, 10_00)["released_amount"] == 10_00
     assert expired(card, link)["released_amount"] == 30_00
     assert card.balances() == (100_00, 0, 0, 100_00)
 
 
-def test_reversing_a_credit_authorization_books_no_movement(shops: Scene) -> None:
-    card = buyer(shops, 100_00, **LIMITED)
-    link = str(card.asks(20_00, transaction_type=20)["trans_link"])
-    assert card.used(BACK_A_WEEK) == [(1, 20_00)]
+def test_reversing_a_credit_authorization_books_no_movement(issuer: Issuer) -> None:
+    card = new_holder(issuer, 100_00, **LIMITED)
+    link = str(card.authorize(20_00, transaction_type=20)["trans_link"])
+    assert card.limit_usage(BACK_A_WEEK) == [(1, 20_00)]
 
-    parts = [card.reverses(link, 5_00), card.asks_more(link, 1_00), card.reverses(link)]
+    parts = [card.reverse(link, 5_00), card.increment(link, 1_00), card.reverse(link)]
 
     assert (parts[0]["released_amount"], parts[2]["released_amount"]) == (0, 0)
-    assert card.stands(link) == ("R", 0, 0)
+    assert card.hold(link) == ("R", 0, 0)
     assert card.balances() == (100_00, 0, 0, 100_00)
-    assert card.causes() == []
-    assert card.used(BACK_A_WEEK) == [(0, 0)]
+    assert card.movement_causes() == []
+    assert card.limit_usage(BACK_A_WEEK) == [(0, 0)]
 
 
-def test_reversing_a_zero_authorization_releases_its_fee(shops: Scene) -> None:
-    card = buyer(shops, 100_00, card_fee_group_id=SEPARATE, **LIMITED)
-    link = str(card.asks(0)["trans_link"])
-    assert shops.sim(REVERSAL, trans_link=link, amount=1).status_code == 5004
+def test_reversing_a_zero_authorization_releases_its_fee(issuer: Issuer) -> None:
+    card = new_holder(issuer, 100_00, card_fee_group_id=SEPARATE, **LIMITED)
+    link = str(card.authorize(0)["trans_link"])
+    assert issuer.sim(REVERSAL, trans_link=link, amount=1).status_code == 5004
 
-    assert card.reverses(link)["released_amount"] == 30
+    assert card.reverse(link)["released_amount"] == 30
 
-    assert card.stands(link) == ("R", 0, 0)
+    assert card.hold(link) == ("R", 0, 0)
     assert card.balances()[1] == 0
-    assert card.used(A_DAY) == [(0, 0)]
+    assert card.limit_usage(A_DAY) == [(0, 0)]
 
 
 # -- increments
 
 
-def test_an_increment_charges_the_fees_of_the_total_amount(shops: Scene) -> None:
-    card = buyer(shops, 100_00, card_fee_group_id=BLENDED, **LIMITED)
-    link = str(card.asks(40_00)["trans_link"])
-    assert card.stands(link) == ("H", 40_00, 40_60)
+def test_an_increment_charges_the_fees_of_the_total_amount(issuer: Issuer) -> None:
+    card = new_holder(issuer, 100_00, card_fee_group_id=BLENDED, **LIMITED)
+    link = str(card.authorize(40_00)["trans_link"])
+    assert card.hold(link) == ("H", 40_00, 40_60)
 
-    answer = card.asks_more(link, 10_00)
+    answer = card.increment(link, 10_00)
 
     assert answer["approved_amount"] == 10_00
     assert answer["holder_amount"] == 10_10
     assert answer["fee_amount"] == 10
-    assert (card.stands(link), answer["available_balance"]) == (("H", 50_00, 50_70), 49_30)
-    assert (card.used(A_DAY), card.causes()) == ([(1, 50_00)], ["authorization", "increment"])
+    assert (card.hold(link), answer["available_balance"]) == (("H", 50_00, 50_70), 49_30)
+    assert (card.limit_usage(A_DAY), card.movement_causes()) == ([(1, 50_00)], ["authorization", "increment"])
 
 
-def test_alternating_increments_and_reversals_leave_no_hold_after_expiry(shops: Scene) -> None:
-    card = buyer(shops, 1000_00, **LIMITED, card_fee_group_id=SEPARATE)
-    link = str(card.asks(7_77, EUR)["trans_link"])
+def test_alternating_increments_and_reversals_leave_no_hold_after_expiry(issuer: Issuer) -> None:
+    card = new_holder(issuer, 1000_00, **LIMITED, card_fee_group_id=SEPARATE)
+    link = str(card.authorize(7_77, EUR)["trans_link"])
 
     for more, less in ((3_33, 5_01), (11, 1), (12_00, 7_07)):
-        assert card.asks_more(link, more)["response_code"] == "00"
-        card.reverses(link, less)
-    state, left, held = card.stands(link)
+        assert card.increment(link, more)["response_code"] == "00"
+        card.reverse(link, less)
+    state, left, held = card.hold(link)
     assert state == "H"
     assert left == 11_12
     assert card.balances()[1] == held
@@ -266,54 +268,54 @@ def test_alternating_increments_and_reversals_leave_no_hold_after_expiry(shops: 
     expired(card, link)
 
     assert card.balances() == (1000_00, 0, 0, 1000_00)
-    assert card.used(A_DAY, OF_ACCOUNT, OF_HOLDER) == [(0, 0)] * 3
+    assert card.limit_usage(A_DAY, OF_ACCOUNT, OF_HOLDER) == [(0, 0)] * 3
 
 
-def test_a_declined_increment_keeps_the_hold_and_the_limits(shops: Scene) -> None:
-    card = buyer(shops, 100_00, **LIMITED)
-    link = str(card.asks(40_00)["trans_link"])
-    before, used = card.record(link), card.used(A_DAY, OF_ACCOUNT)
+def test_a_declined_increment_keeps_the_hold_and_the_limits(issuer: Issuer) -> None:
+    card = new_holder(issuer, 100_00, **LIMITED)
+    link = str(card.authorize(40_00)["trans_link"])
+    before, used = card.record(link), card.limit_usage(A_DAY, OF_ACCOUNT)
 
-    codes = [card.asks_more(link, amount)["response_code"] for amount in (60_01, 200_00)]
-    poor = buyer(shops, 100_00)
-    poor_link = str(poor.asks(40_00)["trans_link"])
-    codes.append(poor.asks_more(poor_link, 60_01)["response_code"])
+    codes = [card.increment(link, amount)["response_code"] for amount in (60_01, 200_00)]
+    poor = new_holder(issuer, 100_00)
+    poor_link = str(poor.authorize(40_00)["trans_link"])
+    codes.append(poor.increment(poor_link, 60_01)["response_code"])
 
     assert codes == ["61", "61", "51"]
-    assert (card.record(link), card.used(A_DAY, OF_ACCOUNT)) == (before, used)
-    assert poor.stands(poor_link) == ("H", 40_00, 40_00)
+    assert (card.record(link), card.limit_usage(A_DAY, OF_ACCOUNT)) == (before, used)
+    assert poor.hold(poor_link) == ("H", 40_00, 40_00)
 
 
-def test_an_increment_at_a_better_rate_lowers_the_hold(shops: Scene) -> None:
+def test_an_increment_at_a_better_rate_lowers_the_hold(issuer: Issuer) -> None:
     made = content()
-    loaded(shops.hub, made)
-    scene = shops.lend("falling", manager=made["id"])
-    card = buyer(scene, 100_00)
-    link = str(card.asks(10_00, EUR)["trans_link"])
-    loaded(scene.hub, content(made["id"], {(EUR, GBP): ("0.4", "0")}))
-    scene.hub.cards.programmes._cache.clear()
+    loaded(issuer.hub, made)
+    issuer = issuer.with_credential("falling", manager=made["id"])
+    card = new_holder(issuer, 100_00)
+    link = str(card.authorize(10_00, EUR)["trans_link"])
+    loaded(issuer.hub, content(made["id"], {(EUR, GBP): ("0.4", "0")}))
+    issuer.hub.cards.programmes._cache.clear()
 
-    answer = card.asks_more(link, 5_00)
+    answer = card.increment(link, 5_00)
 
     assert (answer["holder_amount"], answer["available_balance"]) == (2_00, 94_00)
-    assert (card.stands(link), card.balances()) == (("H", 15_00, 6_00), (100_00, 6_00, 0, 94_00))
+    assert (card.hold(link), card.balances()) == (("H", 15_00, 6_00), (100_00, 6_00, 0, 94_00))
 
 
 # -- the end of a hold
 
 
-def test_an_expiry_releases_the_rest_of_a_hold(shops: Scene) -> None:
-    card = buyer(shops, 100_00, **LIMITED)
-    link = str(card.asks(40_00)["trans_link"])
-    card.asks_more(link, 10_00)
-    card.reverses(link, 5_00)
-    card.clears(link, 20_00, final=0)
+def test_an_expiry_releases_the_rest_of_a_hold(issuer: Issuer) -> None:
+    card = new_holder(issuer, 100_00, **LIMITED)
+    link = str(card.authorize(40_00)["trans_link"])
+    card.increment(link, 10_00)
+    card.reverse(link, 5_00)
+    card.clear(link, 20_00, final=0)
 
     answer = expired(card, link)
 
     assert (answer["released_amount"], answer["available_balance"]) == (25_00, 80_00)
-    assert (card.stands(link), card.causes()[-1]) == (("X", 0, 0), "hold over")
-    assert card.used(A_DAY) == [(1, 20_00)]
+    assert (card.hold(link), card.movement_causes()[-1]) == (("X", 0, 0), "hold over")
+    assert card.limit_usage(A_DAY) == [(1, 20_00)]
 
 
 # -- states
@@ -321,19 +323,19 @@ def test_an_expiry_releases_the_rest_of_a_hold(shops: Scene) -> None:
 
 @pytest.mark.parametrize("state", AUTHORIZATION_STATES)
 @pytest.mark.parametrize("action", [REVERSAL, EXPIRY, INCREMENT])
-def test_reversal_expiry_and_increment_of_an_ended_hold_return_4008(shops: Scene, action: str, state: str) -> None:
-    card = buyer(shops, 100_00)
-    link = str(card.asked(500_00 if state == "D" else 5_00)["trans_link"])
+def test_reversal_expiry_and_increment_of_an_ended_hold_return_4008(issuer: Issuer, action: str, state: str) -> None:
+    card = new_holder(issuer, 100_00)
+    link = str(card.request_authorization(500_00 if state == "D" else 5_00)["trans_link"])
     if state == "R":
-        card.reverses(link)
+        card.reverse(link)
     if state == "X":
         expired(card, link)
     if state == "C":
-        card.clears(link, 5_00)
+        card.clear(link, 5_00)
     before = card.record(link)
     assert before.state == state
 
-    answer = shops.sim(action, trans_link=link, **({"amount": 1} if action == INCREMENT else {}))
+    answer = issuer.sim(action, trans_link=link, **({"amount": 1} if action == INCREMENT else {}))
 
     assert answer.status_code == (None if state == HELD else 4008)
     assert AUTHORIZATION_RULES[action][state] == answer.status_code
@@ -341,29 +343,29 @@ def test_reversal_expiry_and_increment_of_an_ended_hold_return_4008(shops: Scene
 
 
 @pytest.mark.parametrize("transaction_type", [30, 39])
-def test_reversing_an_inquiry_returns_4008(shops: Scene, transaction_type: int) -> None:
-    card = buyer(shops, 0)
-    link = str(card.asks(0, transaction_type=transaction_type)["trans_link"])
+def test_reversing_an_inquiry_returns_4008(issuer: Issuer, transaction_type: int) -> None:
+    card = new_holder(issuer, 0)
+    link = str(card.authorize(0, transaction_type=transaction_type)["trans_link"])
 
     assert card.record(link).state == "D"
-    assert shops.sim(REVERSAL, trans_link=link).status_code == 4008
+    assert issuer.sim(REVERSAL, trans_link=link).status_code == 4008
 
 
 # -- what later messages leave
 
 
-def test_later_messages_reference_their_authorization_and_return_3012_as_links(shops: Scene) -> None:
-    card = buyer(shops, access_level=40)
-    asked = card.asks(40_00)
+def test_later_messages_reference_their_authorization_and_return_3012_as_links(issuer: Issuer) -> None:
+    card = new_holder(issuer, access_level=40)
+    asked = card.authorize(40_00)
     link = str(asked["trans_link"])
-    increment, reversal = card.asks_more(link, 1_00), card.reverses(link, 2_00)
-    declined = card.asks_more(link, 5_000_00)
+    increment, reversal = card.increment(link, 1_00), card.reverse(link, 2_00)
+    declined = card.increment(link, 5_000_00)
     expiry = expired(card, link)
 
     rows = {row["authorize_id"]: row for row in activity(card)}
     for answer in (increment, reversal, declined, expiry):
         number = answer["authorize_id"]
-        lead = shops.hub.store.get(*Authorization.key(number))
+        lead = issuer.hub.store.get(*Authorization.key(number))
         assert lead is not None
         assert {name: lead[name] for name in ("of", "card_id", "access_level", "at", "manager_id")} == {
             "of": asked["authorize_id"],
@@ -374,26 +376,26 @@ def test_later_messages_reference_their_authorization_and_return_3012_as_links(s
         }
         for action in (REVERSAL, EXPIRY, INCREMENT):
             members = {"amount": 1} if action == INCREMENT else {}
-            assert shops.sim(action, trans_link=f"{number:012}", **members).status_code == 3012
+            assert issuer.sim(action, trans_link=f"{number:012}", **members).status_code == 3012
 
 
-def test_releasing_a_hold_without_access_to_the_card_returns_3012(shops: Scene) -> None:
-    card = buyer(shops, access_level=500)
-    link = str(card.asks(40_00)["trans_link"])
+def test_releasing_a_hold_without_access_to_the_card_returns_3012(issuer: Issuer) -> None:
+    card = new_holder(issuer, access_level=500)
+    link = str(card.authorize(40_00)["trans_link"])
 
     for action, members in ((REVERSAL, {}), (EXPIRY, {}), (INCREMENT, {"amount": 1})):
-        assert shops.sim(action, trans_link=link, access_level=499, **members).status_code == 3012
-        assert shops.of_caller("other").sim(action, trans_link=link, **members).status_code == 3012
-    assert card.stands(link) == ("H", 40_00, 40_00)
+        assert issuer.sim(action, trans_link=link, access_level=499, **members).status_code == 3012
+        assert issuer.as_caller("other").sim(action, trans_link=link, **members).status_code == 3012
+    assert card.hold(link) == ("H", 40_00, 40_00)
 
 
-def test_a_reversal_returns_zero_balances_above_the_access_level(shops: Scene) -> None:
-    card = buyer(shops, 100_00, card_country_ison=BRITAIN)
-    link = str(card.asks(40_00)["trans_link"])
+def test_a_reversal_returns_zero_balances_above_the_access_level(issuer: Issuer) -> None:
+    card = new_holder(issuer, 100_00, card_country_ison=BRITAIN)
+    link = str(card.authorize(40_00)["trans_link"])
     account = {"owner": f"account#{card.account}", "part": "account"}
-    shops.hub.store.update("cards", account, set={"access_level": 900})
+    issuer.hub.store.update("cards", account, set={"access_level": 900})
 
-    answer = shops.data(REVERSAL, trans_link=link, access_level=100)
+    answer = issuer.data(REVERSAL, trans_link=link, access_level=100)
 
     assert answer["released_amount"] == 40_00
     assert answer["available_balance"] == 0
@@ -403,33 +405,33 @@ def test_a_reversal_returns_zero_balances_above_the_access_level(shops: Scene) -
 # -- others are faster
 
 
-def test_two_concurrent_reversals_release_a_hold_once(shops: Scene) -> None:
-    card = buyer(shops, 100_00, **LIMITED)
-    link = str(card.asks(40_00)["trans_link"])
+def test_two_concurrent_reversals_release_a_hold_once(issuer: Issuer) -> None:
+    card = new_holder(issuer, 100_00, **LIMITED)
+    link = str(card.authorize(40_00)["trans_link"])
 
-    with shops.causeway.meanwhile("transact", lambda: card.reverses(link, 30_00)):
-        codes = [shops.sim(REVERSAL, trans_link=link, amount=30_00).status_code]
-    with shops.causeway.meanwhile("transact", lambda: card.reverses(link)):
-        codes.append(shops.sim(EXPIRY, trans_link=link).status_code)
+    with issuer.causeway.meanwhile("transact", lambda: card.reverse(link, 30_00)):
+        codes = [issuer.sim(REVERSAL, trans_link=link, amount=30_00).status_code]
+    with issuer.causeway.meanwhile("transact", lambda: card.reverse(link)):
+        codes.append(issuer.sim(EXPIRY, trans_link=link).status_code)
 
-    assert (codes, card.stands(link)) == ([5004, 4008], ("R", 0, 0))
-    assert (card.balances(), card.used(A_DAY)) == ((100_00, 0, 0, 100_00), [(0, 0)])
-
-
-def test_a_concurrent_increment_and_reversal_both_apply(shops: Scene) -> None:
-    card = buyer(shops, 100_00, **LIMITED)
-    link = str(card.asks(40_00)["trans_link"])
-
-    with shops.causeway.meanwhile("transact", lambda: card.asks_more(link, 10_00)):
-        released = card.reverses(link, 15_00)["released_amount"]
-    with shops.causeway.meanwhile("transact", lambda: card.reverses(link, 5_00)):
-        card.asks_more(link, 2_00)
-
-    assert (released, card.stands(link)) == (15_00, ("H", 32_00, 32_00))
-    assert (card.balances(), card.used(A_DAY)) == ((100_00, 32_00, 0, 68_00), [(1, 32_00)])
+    assert (codes, card.hold(link)) == ([5004, 4008], ("R", 0, 0))
+    assert (card.balances(), card.limit_usage(A_DAY)) == ((100_00, 0, 0, 100_00), [(0, 0)])
 
 
-def activity(card: Buyer) -> list[Item]:
+def test_a_concurrent_increment_and_reversal_both_apply(issuer: Issuer) -> None:
+    card = new_holder(issuer, 100_00, **LIMITED)
+    link = str(card.authorize(40_00)["trans_link"])
+
+    with issuer.causeway.meanwhile("transact", lambda: card.increment(link, 10_00)):
+        released = card.reverse(link, 15_00)["released_amount"]
+    with issuer.causeway.meanwhile("transact", lambda: card.reverse(link, 5_00)):
+        card.increment(link, 2_00)
+
+    assert (released, card.hold(link)) == (15_00, ("H", 32_00, 32_00))
+    assert (card.balances(), card.limit_usage(A_DAY)) == ((100_00, 32_00, 0, 68_00), [(1, 32_00)])
+
+
+def activity(card: Holder) -> list[Item]:
     """The card's messages, the oldest first."""
     owner = ("owner", f"card#{card.card_id}")
-    return card.scene.hub.store.rows("card-activity", owner, sort_prefix=("part", "activity#"))
+    return card.issuer.hub.store.rows("card-activity", owner, sort_prefix=("part", "activity#"))

@@ -19,32 +19,32 @@ from tests.cards.authorization.issuers import (
     held,
     messages,
 )
-from tests.cards.authorization.shops import A_DAY, LIMITED, SEPARATE, Buyer
-from tests.cards.scenes import EUR, PIN, Scene
+from tests.cards.authorization.shops import A_DAY, LIMITED, SEPARATE, Holder
+from tests.cards.issuer import EUR, PIN, Issuer
 from tests.dynamodb_calls import transactions
 
 
-def more(user: Buyer, asked: Any, amount: int) -> str:
-    return str(user.asks_more(asked["trans_link"], amount)["response_code"])
+def more(user: Holder, asked: Any, amount: int) -> str:
+    return str(user.increment(asked["trans_link"], amount)["response_code"])
 
 
 @pytest.mark.parametrize(
     ("status", "expected"), [("T", "62"), ("R", "59"), ("L", "41"), ("S", "43"), ("B", "46"), ("A", "00")]
 )
-def test_an_increment_returns_the_code_of_the_card_status(issuer: Scene, status: str, expected: str) -> None:
-    user = held(issuer)
-    asked = user.asks(10_00)
-    issuer.data("changeCardStatus", card_id=user.card_id, status=status)
+def test_an_increment_returns_the_code_of_the_card_status(strict_issuer: Issuer, status: str, expected: str) -> None:
+    user = held(strict_issuer)
+    asked = user.authorize(10_00)
+    strict_issuer.data("changeCardStatus", card_id=user.card_id, status=status)
 
     assert more(user, asked, 5_00) == expected
-    assert user.stands(asked["trans_link"]) == (("H", 15_00, 15_00) if expected == "00" else ("H", 10_00, 10_00))
+    assert user.hold(asked["trans_link"]) == (("H", 15_00, 15_00) if expected == "00" else ("H", 10_00, 10_00))
 
 
 @pytest.mark.parametrize("status", ["S", "R"])
-def test_an_increment_on_a_suspended_or_restricted_account_returns_62(issuer: Scene, status: str) -> None:
-    user = held(issuer)
-    asked = user.asks(10_00)
-    issuer.data("changeAccountStatus", account_id=user.account, account_status=status)
+def test_an_increment_on_a_suspended_or_restricted_account_returns_62(strict_issuer: Issuer, status: str) -> None:
+    user = held(strict_issuer)
+    asked = user.authorize(10_00)
+    strict_issuer.data("changeAccountStatus", account_id=user.account, account_status=status)
 
     assert more(user, asked, 5_00) == "62"
 
@@ -58,53 +58,55 @@ def test_an_increment_on_a_suspended_or_restricted_account_returns_62(issuer: Sc
         (LIMITED, 100_00),
     ],
 )
-def test_an_increment_to_a_total_above_a_limit_returns_61(issuer: Scene, members: dict[str, Any], most: int) -> None:
+def test_an_increment_to_a_total_above_a_limit_returns_61(
+    strict_issuer: Issuer, members: dict[str, Any], most: int
+) -> None:
     """Limits of a single use apply to the total: all increments belong to one use."""
-    user = held(issuer, 1_000_00, **members)
-    asked = user.asks(most - 10_00)
+    user = held(strict_issuer, 1_000_00, **members)
+    asked = user.authorize(most - 10_00)
 
     assert more(user, asked, 10_01) == "61"
     assert [more(user, asked, amount) for amount in (9_99, 1, 1)] == ["00", "00", "61"]
 
 
-def test_increments_count_as_one_use(issuer: Scene) -> None:
-    user = held(issuer, card_limit_group_id=TWICE_A_DAY)
-    asked = user.asks(1_00)
+def test_increments_count_as_one_use(strict_issuer: Issuer) -> None:
+    user = held(strict_issuer, card_limit_group_id=TWICE_A_DAY)
+    asked = user.authorize(1_00)
 
     assert [more(user, asked, 1_00) for _ in range(3)] == ["00"] * 3
-    assert [user.asked(1_00)["response_code"] for _ in range(2)] == ["00", "65"]
+    assert [user.request_authorization(1_00)["response_code"] for _ in range(2)] == ["00", "65"]
 
 
-def test_an_increment_checks_limits_before_the_balance(issuer: Scene) -> None:
-    user = held(issuer, 45_00, card_limit_group_id=EACH_CARD)
-    asked = user.asks(40_00)
+def test_an_increment_checks_limits_before_the_balance(strict_issuer: Issuer) -> None:
+    user = held(strict_issuer, 45_00, card_limit_group_id=EACH_CARD)
+    asked = user.authorize(40_00)
 
     assert [more(user, asked, amount) for amount in (10_01, 5_01, 5_00)] == ["61", "51", "00"]
 
 
-def test_increments_charge_a_fixed_fee_once(issuer: Scene) -> None:
+def test_increments_charge_a_fixed_fee_once(strict_issuer: Issuer) -> None:
     """The fee is 0.30 and 1 % of 20.00 GBP, not of 10.00 twice."""
-    user = held(issuer, 20_50, card_fee_group_id=SEPARATE)
-    asked = user.asks(10_00)
+    user = held(strict_issuer, 20_50, card_fee_group_id=SEPARATE)
+    asked = user.authorize(10_00)
 
     assert more(user, asked, 10_01) == "51"
     assert more(user, asked, 10_00) == "00"
     assert user.balances() == (20_50, 20_50, 0, 0)
 
 
-def test_an_increment_skips_usage_and_risk_rules(issuer: Scene) -> None:
-    user = held(issuer)
-    asked = user.asks(10_00, transaction_type=1, mcc=ALL_AT_ONCE)
-    issuer.data("assignCardToUsageGroup", card_id=user.card_id, usages_group_id=NO_CASH)
-    issuer.data("assignCardToRiskRuleGroup", card_id=user.card_id, risk_rules_group_id=WATCHED)
+def test_an_increment_skips_usage_and_risk_rules(strict_issuer: Issuer) -> None:
+    user = held(strict_issuer)
+    asked = user.authorize(10_00, transaction_type=1, mcc=ALL_AT_ONCE)
+    strict_issuer.data("assignCardToUsageGroup", card_id=user.card_id, usages_group_id=NO_CASH)
+    strict_issuer.data("assignCardToRiskRuleGroup", card_id=user.card_id, risk_rules_group_id=WATCHED)
 
     assert more(user, asked, 5_00) == "00"
 
 
-def test_an_approved_increment_renews_the_hold_and_is_recorded(issuer: Scene) -> None:
-    user = held(issuer, **LIMITED)
-    asked = user.asks(10_00, EUR, merchant_name="Grocer")
-    later = issuer.apart(days=5)
+def test_an_approved_increment_renews_the_hold_and_is_recorded(strict_issuer: Issuer) -> None:
+    user = held(strict_issuer, **LIMITED)
+    asked = user.authorize(10_00, EUR, merchant_name="Grocer")
+    later = strict_issuer.with_own_clock(days=5)
 
     answer = later.data("simulateIncrement", trans_link=asked["trans_link"], amount=5_00)
 
@@ -112,7 +114,7 @@ def test_an_approved_increment_renews_the_hold_and_is_recorded(issuer: Scene) ->
     assert (answer["trans_link"], answer["response_code"]) == (asked["trans_link"], "00")
     assert (answer["approved_amount"], answer["holder_amount"]) == (5_00, 4_10)
     assert (answer["available_balance"], answer["settled_balance"]) == (87_70, 100_00)
-    assert user.stands(asked["trans_link"]) == ("H", 15_00, 12_30)
+    assert user.hold(asked["trans_link"]) == ("H", 15_00, 12_30)
     assert user.record(asked["trans_link"]).due_at == later.clock.time() + HOLD_SECONDS
     first, second = messages(user)
     assert second["authorize_type"] == 3
@@ -120,21 +122,21 @@ def test_an_approved_increment_renews_the_hold_and_is_recorded(issuer: Scene) ->
     assert second["transaction_amount"] == 5_00
     assert second["merchant_name"] == "Grocer"
     assert authorizes(user) == [asked["authorize_id"], answer["authorize_id"]]
-    assert user.causes() == ["authorization", "increment"]
+    assert user.movement_causes() == ["authorization", "increment"]
 
 
-def test_a_declined_increment_is_recorded_and_changes_nothing(issuer: Scene) -> None:
-    user = held(issuer, **LIMITED)
-    asked = user.asks(10_00)
+def test_a_declined_increment_is_recorded_and_changes_nothing(strict_issuer: Issuer) -> None:
+    user = held(strict_issuer, **LIMITED)
+    asked = user.authorize(10_00)
     before = user.record(asked["trans_link"])
 
-    answer = user.asks_more(asked["trans_link"], 95_00)
+    answer = user.increment(asked["trans_link"], 95_00)
 
     assert answer["response_code"] == "61"
     assert answer["approved_amount"] == 0
     assert "auth_code" not in answer
     assert user.record(asked["trans_link"]) == before
-    assert (user.balances(), user.used(A_DAY)) == ((100_00, 10_00, 0, 90_00), [(1, 10_00)])
+    assert (user.balances(), user.limit_usage(A_DAY)) == ((100_00, 10_00, 0, 90_00), [(1, 10_00)])
     assert [(row["authorize_type"], row["response_code"], row["actual"]) for row in messages(user)] == [
         (1, "00", 1),
         (3, "61", 0),
@@ -142,10 +144,10 @@ def test_a_declined_increment_is_recorded_and_changes_nothing(issuer: Scene) -> 
     assert authorizes(user) == [asked["authorize_id"]]
 
 
-def test_an_increment_is_written_in_one_transaction(issuer: Scene) -> None:
-    user = held(issuer)
-    asked = user.asks(10_00, pin=PIN)
-    with transactions(issuer.causeway) as made:
+def test_an_increment_is_written_in_one_transaction(strict_issuer: Issuer) -> None:
+    user = held(strict_issuer)
+    asked = user.authorize(10_00, pin=PIN)
+    with transactions(strict_issuer.causeway) as made:
         more(user, asked, 5_00)
         more(user, asked, 500_00)
 

@@ -14,14 +14,14 @@ import pytest
 from chalicelib.cards.authorization.hold_release import expire_holds
 from chalicelib.cards.authorization.late_declines import KEPT, KIND
 from chalicelib.cards.issuing.card_record import Card
-from chalicelib.cards.issuing.holder_record import Holder
+from chalicelib.cards.issuing.holder_record import Holder as HolderRecord
 from chalicelib.cards.ledger import usage_counters
 from chalicelib.cards.ledger.account_record import Account
 from chalicelib.foundation.dynamodb.store import Conflict, Item, Operation, Store, StoreError, Throttled
-from tests.cards.authorization.issuers import authorizes, held, messages, reissued, with_issuer
-from tests.cards.authorization.shops import A_DAY, LIMITED, Buyer
+from tests.cards.authorization.issuers import authorizes, held, messages, reissued, with_strict_rules
+from tests.cards.authorization.shops import A_DAY, LIMITED, Holder
 from tests.cards.events.event_listener import Listener
-from tests.cards.scenes import GBP, Scene
+from tests.cards.issuer import GBP, Issuer
 from tests.causeway import Causeway
 from tests.dynamodb_calls import transactions
 
@@ -32,40 +32,40 @@ STEP = 0.15
 
 
 @pytest.fixture
-def issuer(causeway: Causeway) -> Scene:
+def strict_issuer(causeway: Causeway) -> Issuer:
     """Before empty tables: what a test leaves undone would be added to the lists of the next."""
-    return with_issuer(Scene(causeway))
+    return with_strict_rules(Issuer(causeway))
 
 
 @pytest.fixture(autouse=True)
-def _without_sleep(issuer: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+def _without_sleep(strict_issuer: Issuer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Waits take no time."""
-    monkeypatch.setattr(issuer.hub.store, "_pause", lambda seconds: None)
+    monkeypatch.setattr(strict_issuer.hub.store, "_pause", lambda seconds: None)
 
 
-def contended(user: Buyer) -> list[tuple[str, dict[str, Any]]]:
+def contended(user: Holder) -> list[tuple[str, dict[str, Any]]]:
     """Every item of a card, its account and its holder that requests change."""
     holder = user.card.holder_id
     owners = (("card", user.card_id), ("account", user.account), ("holder", holder))
     limits = [usage_counters.key(kind, number) for kind, number in owners]  # type: ignore[arg-type]
-    return [Card.key(user.card_id), Account.key(user.account), Holder.key(holder), *limits]
+    return [Card.key(user.card_id), Account.key(user.account), HolderRecord.key(holder), *limits]
 
 
-def overtake(user: Buyer) -> None:
+def overtake(user: Holder) -> None:
     """Change all of them, as a request does that comes first."""
     for place in contended(user):
         members: Item | None = {"windows": {}} if place[1]["part"] == "limits" else None
-        user.scene.hub.store.update(*place, add={"version": 1}, set=members)
+        user.issuer.hub.store.update(*place, add={"version": 1}, set=members)
 
 
 @contextlib.contextmanager
-def crowded(user: Buyer, step: float = STEP) -> Iterator[None]:
+def crowded(user: Holder, step: float = STEP) -> Iterator[None]:
     """Somebody else changes all of them before every transaction, and time goes by."""
     transact = Store.transact
 
     def overtaken(self: Store, operations: Sequence[Operation]) -> None:
         overtake(user)
-        user.scene.clock.advance(step)
+        user.issuer.clock.advance(step)
         transact(self, operations)
 
     with patch.object(Store, "transact", overtaken):
@@ -73,60 +73,60 @@ def crowded(user: Buyer, step: float = STEP) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def timed(scene: Scene) -> Iterator[list[float]]:
+def timed(issuer: Issuer) -> Iterator[list[float]]:
     """How many seconds have gone by, waits included."""
     took: list[float] = []
-    began = scene.clock.monotonic()
-    with patch.object(scene.hub.store, "_pause", scene.clock.advance):
+    began = issuer.clock.monotonic()
+    with patch.object(issuer.hub.store, "_pause", issuer.clock.advance):
         yield took
-    took.append(scene.clock.monotonic() - began)
+    took.append(issuer.clock.monotonic() - began)
 
 
-def finish(scene: Scene) -> int:
+def finish(issuer: Issuer) -> int:
     """The schedule that adds late declines to the lists of their cards."""
-    done: int = scene.hub.cards.call(expire_holds)
+    done: int = issuer.hub.cards.call(expire_holds)
     return done
 
 
-def late_decline(scene: Scene, number: int) -> Item:
+def late_decline(issuer: Issuer, number: int) -> Item:
     """The item that has a decline added to its card's list."""
-    item = scene.hub.store.get("card-activity", {"owner": f"{KIND}#{number}", "part": KIND})
+    item = issuer.hub.store.get("card-activity", {"owner": f"{KIND}#{number}", "part": KIND})
     assert item is not None
     return item
 
 
-def work(scene: Scene) -> int:
+def work(issuer: Issuer) -> int:
     """Have a worker carry out the tasks in the queue; answers how many there were."""
-    tasks = scene.causeway.queued()
+    tasks = issuer.causeway.queued()
     for task in tasks:
-        scene.hub.delivery.worker.attempt(task)
+        issuer.hub.delivery.worker.attempt(task)
     return len(tasks)
 
 
-def settle(scene: Scene) -> None:
+def settle(issuer: Issuer) -> None:
     """Minutes pass until the worker and the schedule have nothing left to add to lists."""
     for _ in range(100):
-        if not work(scene) + finish(scene):
+        if not work(issuer) + finish(issuer):
             return
-        scene.clock.advance(60)
+        issuer.clock.advance(60)
     pytest.fail("the lists are never complete")
 
 
-def listed(user: Buyer, **members: Any) -> tuple[list[int], bool]:
+def listed(user: Holder, **members: Any) -> tuple[list[int], bool]:
     """A page of the card's activity, and whether there is more."""
-    span = {"date_from": 0, "date_to": user.scene.clock.time() + 3600, "item_count": 100}
-    answer = user.scene.do("getCardsActivity", **span | {"card_id": user.card_id} | members)
+    span = {"date_from": 0, "date_to": user.issuer.clock.time() + 3600, "item_count": 100}
+    answer = user.issuer.do("getCardsActivity", **span | {"card_id": user.card_id} | members)
     assert answer.status == "success", answer.raw
     return [row["authorize_id"] for row in answer.data], answer.members["has_more_records"] == "Y"
 
 
-def test_an_authorization_blocked_for_two_seconds_returns_91_within_three(issuer: Scene) -> None:
-    user = held(issuer, **LIMITED)
-    reference = {"request_reference_id": issuer.reference()}
+def test_an_authorization_blocked_for_two_seconds_returns_91_within_three(strict_issuer: Issuer) -> None:
+    user = held(strict_issuer, **LIMITED)
+    reference = {"request_reference_id": strict_issuer.reference()}
     use = {"card_id": user.card_id, "transaction_type": 0, "amount": 10_00, "currency_ison": GBP} | reference
 
-    with crowded(user), timed(issuer) as took:
-        answer = issuer.sim("simulateAuthorization", **use)
+    with crowded(user), timed(strict_issuer) as took:
+        answer = strict_issuer.sim("simulateAuthorization", **use)
 
     assert 2 <= took[0] < 3
     assert answer.status == "success"
@@ -135,8 +135,8 @@ def test_an_authorization_blocked_for_two_seconds_returns_91_within_three(issuer
     assert (answer.data["available_balance"], answer.data["settled_balance"]) == (100_00, 100_00)
     assert "auth_code" not in answer.data
     assert user.balances() == (100_00, 0, 0, 100_00)
-    assert user.used(A_DAY) == [(0, 0)]
-    finish(issuer)
+    assert user.limit_usage(A_DAY) == [(0, 0)]
+    finish(strict_issuer)
     [row] = messages(user)
     assert row["authorize_id"] == number
     assert row["response_code"] == "91"
@@ -149,37 +149,37 @@ def test_an_authorization_blocked_for_two_seconds_returns_91_within_three(issuer
     assert kept.held == 0
     assert kept.at == row["at"]
     assert authorizes(user) == []
-    again = issuer.sim("simulateAuthorization", **use)
+    again = strict_issuer.sim("simulateAuthorization", **use)
     assert (again.duplicated, again.data) == (1, answer.data)
     assert len(messages(user)) == 1
-    assert issuer.sim("simulateReversal", trans_link=link).status_code == 4008
+    assert strict_issuer.sim("simulateReversal", trans_link=link).status_code == 4008
 
 
-def test_a_late_decline_has_no_condition_on_contended_items(issuer: Scene) -> None:
-    user = held(issuer)
+def test_a_late_decline_has_no_condition_on_contended_items(strict_issuer: Issuer) -> None:
+    user = held(strict_issuer)
 
-    with transactions(issuer.causeway) as made, crowded(user):
-        user.asked(10_00)
+    with transactions(strict_issuer.causeway) as made, crowded(user):
+        user.request_authorization(10_00)
 
     assert sorted(made[-1]) == ["Put activity", "Put authorization", "Put late-decline"]
 
 
-def test_a_decision_after_the_deadline_is_not_written(issuer: Scene) -> None:
+def test_a_decision_after_the_deadline_is_not_written(strict_issuer: Issuer) -> None:
     """The last attempt meets no conflict, but the network no longer waits."""
-    user, read = held(issuer), Store.batch_get
+    user, read = held(strict_issuer), Store.batch_get
 
     def slowly(self: Store, keys: Any) -> Any:
-        issuer.clock.advance(1.01)
+        strict_issuer.clock.advance(1.01)
         return read(self, keys)
 
     with patch.object(Store, "batch_get", slowly):
-        answer = user.asked(10_00)
+        answer = user.request_authorization(10_00)
 
     assert (answer["response_code"], user.balances()[1]) == ("91", 0)
 
 
-def test_waits_between_attempts_end_after_two_seconds(issuer: Scene) -> None:
-    user, transact = held(issuer), Store.transact
+def test_waits_between_attempts_end_after_two_seconds(strict_issuer: Issuer) -> None:
+    user, transact = held(strict_issuer), Store.transact
 
     def busy(self: Store, operations: Sequence[Operation]) -> None:
         if any(operation.table == "cards" for operation in operations):
@@ -187,76 +187,76 @@ def test_waits_between_attempts_end_after_two_seconds(issuer: Scene) -> None:
         transact(self, operations)
 
     longest = patch("random.uniform", lambda least, most: most)
-    with patch.object(Store, "transact", busy), longest, timed(issuer) as took:
-        answer = user.asked(10_00)
+    with patch.object(Store, "transact", busy), longest, timed(strict_issuer) as took:
+        answer = user.request_authorization(10_00)
 
     assert answer["response_code"] == "91"
     assert took == [pytest.approx(2)]
 
 
-def test_an_authorization_with_constant_conflicts_returns_91(issuer: Scene) -> None:
-    user = held(issuer)
+def test_an_authorization_with_constant_conflicts_returns_91(strict_issuer: Issuer) -> None:
+    user = held(strict_issuer)
 
     with crowded(user, step=0):
-        answer = user.asked(10_00)
+        answer = user.request_authorization(10_00)
 
     assert answer["response_code"] == "91"
-    finish(issuer)
+    finish(strict_issuer)
     assert len(messages(user)) == 1
 
 
 @pytest.mark.parametrize("busy", [Conflict, Throttled])
-def test_a_worker_records_a_decline_that_storage_refused(issuer: Scene, busy: type[StoreError]) -> None:
-    user = held(issuer)
-    issuer.causeway.queued()
+def test_a_worker_records_a_decline_that_storage_refused(strict_issuer: Issuer, busy: type[StoreError]) -> None:
+    user = held(strict_issuer)
+    strict_issuer.causeway.queued()
 
     with patch.object(Store, "transact", side_effect=busy("busy")):
-        assert user.asked(10_00)["response_code"] == "91"
+        assert user.request_authorization(10_00)["response_code"] == "91"
 
-    assert work(issuer) == 1
-    finish(issuer)
+    assert work(strict_issuer) == 1
+    finish(strict_issuer)
     assert [row["response_code"] for row in messages(user)] == ["91"]
 
 
-def test_advices_and_increments_return_8003_after_ten_seconds_of_conflicts(issuer: Scene) -> None:
-    user = held(issuer)
-    link = user.asks(10_00)["trans_link"]
+def test_advices_and_increments_return_8003_after_ten_seconds_of_conflicts(strict_issuer: Issuer) -> None:
+    user = held(strict_issuer)
+    link = user.authorize(10_00)["trans_link"]
     use = {"card_id": user.card_id, "transaction_type": 0, "amount": 10_00, "currency_ison": GBP}
 
     for action, members in (
         ("simulateAdvice", use | {"response_code": "00"}),
         ("simulateIncrement", {"trans_link": link, "amount": 1_00}),
     ):
-        with crowded(user), timed(issuer) as took:
-            assert issuer.sim(action, **members).status_code == 8003
+        with crowded(user), timed(strict_issuer) as took:
+            assert strict_issuer.sim(action, **members).status_code == 8003
         assert 10 <= took[0] < 11
     assert len(messages(user)) == 1
 
 
-def test_an_unknown_number_returns_14_after_the_deadline(issuer: Scene) -> None:
-    user = reissued(issuer)
+def test_an_unknown_number_returns_14_after_the_deadline(strict_issuer: Issuer) -> None:
+    user = reissued(strict_issuer)
     unknown = {"pan": "4111110000000000", "transaction_type": 0, "amount": 1_00, "currency_ison": GBP}
     read = Store.batch_get
 
     def slowly(self: Store, keys: Any) -> Any:
         found = read(self, keys)
-        issuer.clock.advance(2.01)
+        strict_issuer.clock.advance(2.01)
         return found
 
     with patch.object(Store, "batch_get", slowly):
-        assert issuer.data("simulateAuthorization", **unknown)["response_code"] == "14"
+        assert strict_issuer.data("simulateAuthorization", **unknown)["response_code"] == "14"
     assert messages(user) == []
 
 
-def test_a_late_decline_sends_an_authorization_event(stage: Scene) -> None:
-    with stage.causeway.manager_wants_events():
-        scene = stage
-        card = scene.spendable(5000)
-        user = Buyer(scene, card)
-        heard = Listener(scene)
+def test_a_late_decline_sends_an_authorization_event(shared_issuer: Issuer) -> None:
+    with shared_issuer.causeway.manager_wants_events():
+        issuer = shared_issuer
+        card = issuer.spendable(5000)
+        user = Holder(issuer, card)
+        heard = Listener(issuer)
         heard.forget()
         with crowded(user):
-            answer = scene.purchase(card.card_id, 2000)
+            answer = issuer.purchase(card.card_id, 2000)
 
         [told] = heard.told("card.authorization")
 
@@ -268,49 +268,49 @@ def test_a_late_decline_sends_an_authorization_event(stage: Scene) -> None:
 # -- lists
 
 
-def test_a_late_decline_row_follows_the_rows_listed_before(issuer: Scene) -> None:
-    user = held(issuer)
-    first = user.asks(1_00)["authorize_id"]
+def test_a_late_decline_row_follows_the_rows_listed_before(strict_issuer: Issuer) -> None:
+    user = held(strict_issuer)
+    first = user.authorize(1_00)["authorize_id"]
     with crowded(user):
-        late = user.asked(2_00)["authorize_id"]
-    second = user.asks(3_00)["authorize_id"]
+        late = user.request_authorization(2_00)["authorize_id"]
+    second = user.authorize(3_00)["authorize_id"]
 
     assert listed(user) == ([first, second], False)
-    assert finish(issuer)
-    third = user.asks(4_00)["authorize_id"]
+    assert finish(strict_issuer)
+    third = user.authorize(4_00)["authorize_id"]
     assert listed(user) == ([first, second, late, third], False)
     assert listed(user, item_count=3) == ([first, second, late], True)
     assert listed(user, last_id=late) == ([third], False)
-    assert finish(issuer) == 0, "it is listed once"
+    assert finish(strict_issuer) == 0, "it is listed once"
 
 
-def test_a_late_decline_expires_a_day_after_its_listing(issuer: Scene) -> None:
-    user = held(issuer)
+def test_a_late_decline_expires_a_day_after_its_listing(strict_issuer: Issuer) -> None:
+    user = held(strict_issuer)
     with crowded(user):
-        late = user.asked(2_00)["authorize_id"]
-    assert "expires_at" not in late_decline(issuer, late)
+        late = user.request_authorization(2_00)["authorize_id"]
+    assert "expires_at" not in late_decline(strict_issuer, late)
 
-    assert finish(issuer)
+    assert finish(strict_issuer)
 
-    assert late_decline(issuer, late)["expires_at"] == issuer.clock.time() + KEPT
+    assert late_decline(strict_issuer, late)["expires_at"] == strict_issuer.clock.time() + KEPT
 
 
-def test_a_late_decline_row_follows_rows_of_a_faster_clock(issuer: Scene) -> None:
-    user = held(issuer)
-    ahead = Buyer(issuer.apart(days=7 / 86_400), user.card)
-    first = ahead.asks(1_00)["authorize_id"]
+def test_a_late_decline_row_follows_rows_of_a_faster_clock(strict_issuer: Issuer) -> None:
+    user = held(strict_issuer)
+    ahead = Holder(strict_issuer.with_own_clock(days=7 / 86_400), user.card)
+    first = ahead.authorize(1_00)["authorize_id"]
     with crowded(user):
-        late = user.asked(2_00)["authorize_id"]
+        late = user.request_authorization(2_00)["authorize_id"]
 
-    finish(issuer)
+    finish(strict_issuer)
     assert listed(user) == ([first, late], False)
 
 
-def test_a_late_decline_row_is_listed_after_conflicts_on_the_card(issuer: Scene) -> None:
-    finish(issuer)
-    user, transact, lost = held(issuer), Store.transact, list[int]()
+def test_a_late_decline_row_is_listed_after_conflicts_on_the_card(strict_issuer: Issuer) -> None:
+    finish(strict_issuer)
+    user, transact, lost = held(strict_issuer), Store.transact, list[int]()
     with crowded(user):
-        late = user.asked(2_00)["authorize_id"]
+        late = user.request_authorization(2_00)["authorize_id"]
 
     def overtaken(self: Store, operations: Sequence[Operation]) -> None:
         if len(lost) < 6:
@@ -319,63 +319,65 @@ def test_a_late_decline_row_is_listed_after_conflicts_on_the_card(issuer: Scene)
         transact(self, operations)
 
     with patch.object(Store, "transact", overtaken):
-        assert finish(issuer) == 0, "its attempts have ended"
+        assert finish(strict_issuer) == 0, "its attempts have ended"
         assert listed(user) == ([], False)
-        assert finish(issuer) == 1
+        assert finish(strict_issuer) == 1
     assert listed(user) == ([late], False)
 
 
-def test_a_late_decline_cleared_before_its_listing_is_listed(issuer: Scene) -> None:
-    user = held(issuer)
+def test_a_late_decline_cleared_before_its_listing_is_listed(strict_issuer: Issuer) -> None:
+    user = held(strict_issuer)
     with crowded(user):
-        late = user.asked(2_00)
-    issuer.sim("simulateClearing", trans_link=late["trans_link"], amount=2_00, currency_ison=GBP)
+        late = user.request_authorization(2_00)
+    strict_issuer.sim("simulateClearing", trans_link=late["trans_link"], amount=2_00, currency_ison=GBP)
 
-    finish(issuer)
+    finish(strict_issuer)
 
     assert listed(user) == ([late["authorize_id"]], False)
 
 
 @pytest.mark.parametrize("of", ["card", "manager"])
 @pytest.mark.parametrize("seed", range(4))
-def test_pages_neither_repeat_nor_skip_late_rows(issuer: Scene, of: str, seed: int) -> None:
+def test_pages_neither_repeat_nor_skip_late_rows(strict_issuer: Issuer, of: str, seed: int) -> None:
     """Each row is listed once while late rows arrive up to 10 seconds after their decision."""
-    user, dice, transact = held(issuer), random.Random(seed), Store.transact
-    rival = Buyer(issuer.beside(), user.card)
-    issuer.clock.advance(60)
-    least: dict[str, Any] = {"date_from": issuer.clock.time(), "date_to": issuer.clock.time() + 3600}
+    user, dice, transact = held(strict_issuer), random.Random(seed), Store.transact
+    rival = Holder(strict_issuer.another_process(), user.card)
+    strict_issuer.clock.advance(60)
+    least: dict[str, Any] = {"date_from": strict_issuer.clock.time(), "date_to": strict_issuer.clock.time() + 3600}
     least |= {"card_id": user.card_id} if of == "card" else {}
     written: list[str] = []
     read: list[int] = []
 
     def follow() -> None:
         last = {"last_id": read[-1]} if read else {}
-        read.extend(row["authorize_id"] for row in issuer.data("getCardsActivity", item_count=3, **least, **last))
+        read.extend(
+            row["authorize_id"] for row in strict_issuer.data("getCardsActivity", item_count=3, **least, **last)
+        )
 
     def watched(self: Store, operations: Sequence[Operation]) -> None:
         is_late = not any(operation.table == "cards" for operation in operations)
         if is_crowded and not is_late:
             overtake(user)
-            issuer.clock.advance(2.1)
+            strict_issuer.clock.advance(2.1)
             return transact(self, operations)
-        issuer.clock.advance(dice.choice((0, 0.2, 0.5, 1.5, 3, 10)))
+        strict_issuer.clock.advance(dice.choice((0, 0.2, 0.5, 1.5, 3, 10)))
         if dice.random() < 0.5:
             with patch.object(Store, "transact", transact):
-                written.append(Context().run(rival.asked, 1)["response_code"])
+                written.append(Context().run(rival.request_authorization, 1)["response_code"])
         Context().run(follow)
         return transact(self, operations)
 
     for _ in range(25):
         is_crowded = dice.random() < 0.4
         with patch.object(Store, "transact", watched):
-            written.append(user.asked(1)["response_code"])
-        issuer.clock.advance(dice.choice((0, 0, 0.3, 0.9)))
+            written.append(user.request_authorization(1)["response_code"])
+        strict_issuer.clock.advance(dice.choice((0, 0, 0.3, 0.9)))
         if dice.random() < 0.3:
-            work(issuer)
-            finish(issuer)
+            work(strict_issuer)
+            finish(strict_issuer)
         follow()
-    settle(issuer)
-    issuer.clock.advance(60)
+    settle(strict_issuer)
+    strict_issuer.clock.advance(60)
     for _ in written:
         follow()
 

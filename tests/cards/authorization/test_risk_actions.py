@@ -27,16 +27,16 @@ from tests.cards.authorization.issuers import (
     held,
     messages,
 )
-from tests.cards.authorization.shops import Buyer
+from tests.cards.authorization.shops import Holder
 from tests.cards.events.event_listener import Listener
-from tests.cards.scenes import DAY, EUR, GBP, PIN, Scene
+from tests.cards.issuer import DAY, EUR, GBP, PIN, Issuer
 
 OF_RULE = 11
 """``reason_code`` of what a risk rule has done."""
 
 
-def watched(scene: Scene, funds: int = 100_00, **members: Any) -> Buyer:
-    return held(scene, funds, risk_rules_group_id=WATCHED, **members)
+def watched(issuer: Issuer, funds: int = 100_00, **members: Any) -> Holder:
+    return held(issuer, funds, risk_rules_group_id=WATCHED, **members)
 
 
 def flagged(answer: Any) -> list[str]:
@@ -45,10 +45,10 @@ def flagged(answer: Any) -> list[str]:
     return [name for name, flag in flags.items() if flag]
 
 
-def states(user: Buyer) -> tuple[Any, Any]:
+def states(user: Holder) -> tuple[Any, Any]:
     """The status of card and account, each with why it has it."""
-    card = user.scene.data("getCardStatus", card_id=user.card_id)
-    [account] = user.scene.data("getAccounts", account_id=user.account)
+    card = user.issuer.data("getCardStatus", card_id=user.card_id)
+    [account] = user.issuer.data("getAccounts", account_id=user.account)
     return (
         (card["card_status"], card.get("reason_code"), card.get("note")),
         (account["account_status"], account.get("status_change_reason_code"), account.get("status_change_note")),
@@ -64,11 +64,11 @@ def test_reason_code_11_means_risk_rule() -> None:
 
 
 @pytest.mark.parametrize(("mcc", "action"), OF_MCC.items())
-def test_each_risk_action_has_only_its_own_effect(issuer: Scene, mcc: str, action: str) -> None:
-    user = watched(issuer)
+def test_each_risk_action_has_only_its_own_effect(strict_issuer: Issuer, mcc: str, action: str) -> None:
+    user = watched(strict_issuer)
     rule = f"{WATCHED}.{[*OF_MCC].index(mcc) + 1}"
 
-    answer = user.asked(10_00, mcc=mcc)
+    answer = user.request_authorization(10_00, mcc=mcc)
 
     approved = action != REJECT
     assert answer["response_code"] == ("00" if approved else "59")
@@ -83,33 +83,33 @@ def test_each_risk_action_has_only_its_own_effect(issuer: Scene, mcc: str, actio
     assert authorizes(user) == ([answer["authorize_id"]] if approved else [])
 
 
-def test_a_cleared_transaction_shows_the_risk_rules_of_its_authorization(issuer: Scene) -> None:
-    user = watched(issuer)
+def test_a_cleared_transaction_shows_the_risk_rules_of_its_authorization(strict_issuer: Issuer) -> None:
+    user = watched(strict_issuer)
     mcc = next(mcc for mcc, action in OF_MCC.items() if action == SUSPICIOUS)
-    authorized = user.asked(10_00, mcc=mcc)
+    authorized = user.request_authorization(10_00, mcc=mcc)
 
-    user.clears(authorized["trans_link"], 10_00)
+    user.clear(authorized["trans_link"], 10_00)
 
-    [row] = user.shown()
+    [row] = user.transactions()
     assert flagged({"risk_actions": [row["network"]["risk_actions"]]}) == [SUSPICIOUS]
     assert row["network"]["suspicious"] == 1
     assert row["network"]["risk_rule_ids"] == messages(user)[0]["risk_rule_ids"]
 
 
-def test_a_status_set_by_a_risk_rule_declines_the_next_purchase(issuer: Scene) -> None:
-    card, account = watched(issuer), watched(issuer)
+def test_a_status_set_by_a_risk_rule_declines_the_next_purchase(strict_issuer: Issuer) -> None:
+    card, account = watched(strict_issuer), watched(strict_issuer)
 
     assert [code(card, mcc="1003"), code(card), code(account, mcc="1004"), code(account)] == ["00", "59", "00", "62"]
     assert [row.get("risk_rule_ids") for row in messages(card)] == [f"{WATCHED}.3", None]
 
 
 @pytest.mark.parametrize(("mcc", "response"), [("1004", "00"), (ALL_AT_ONCE, "59")])
-def test_an_account_that_a_risk_rule_suspends_sends_an_event(issuer: Scene, mcc: str, response: str) -> None:
-    user = watched(issuer)
-    [account] = issuer.data("getAccounts", account_id=user.account)
+def test_an_account_that_a_risk_rule_suspends_sends_an_event(strict_issuer: Issuer, mcc: str, response: str) -> None:
+    user = watched(strict_issuer)
+    [account] = strict_issuer.data("getAccounts", account_id=user.account)
     manager_id = card_item(user)["manager_id"]
-    with issuer.causeway.manager_wants_events(manager_id):
-        heard = Listener(issuer)
+    with strict_issuer.causeway.manager_wants_events(manager_id):
+        heard = Listener(strict_issuer)
         heard.forget()
         assert code(user, mcc=mcc) == response
         sent = {event["type"]: event["data"] for event in heard.events(manager_id)}
@@ -126,71 +126,71 @@ def test_an_account_that_a_risk_rule_suspends_sends_an_event(issuer: Scene, mcc:
     assert again == ["card.authorization"]
 
 
-def test_one_purchase_can_trigger_all_risk_actions(issuer: Scene) -> None:
-    user = watched(issuer)
+def test_one_purchase_can_trigger_all_risk_actions(strict_issuer: Issuer) -> None:
+    user = watched(strict_issuer)
 
-    answer = user.asked(10_00, mcc=ALL_AT_ONCE)
+    answer = user.request_authorization(10_00, mcc=ALL_AT_ONCE)
 
     assert answer["response_code"] == "59"
     assert flagged(answer) == [*RISK_ACTIONS]
     assert states(user) == (("R", OF_RULE, None), ("S", OF_RULE, None))
     assert user.balances() == (100_00, 0, 0, 100_00)
-    assert issuer.do("changeCardStatus", card_id=user.card_id, status="A").status == "success"
-    assert issuer.do("changeAccountStatus", account_id=user.account, account_status="A").status == "success"
+    assert strict_issuer.do("changeCardStatus", card_id=user.card_id, status="A").status == "success"
+    assert strict_issuer.do("changeAccountStatus", account_id=user.account, account_status="A").status == "success"
     assert code(user) == "00"
 
 
-def test_a_risk_rule_replaces_the_reason_and_note_of_a_status(issuer: Scene) -> None:
-    user = watched(issuer)
+def test_a_risk_rule_replaces_the_reason_and_note_of_a_status(strict_issuer: Issuer) -> None:
+    user = watched(strict_issuer)
     why = {"reason_code": 2, "note": "is back"}
-    issuer.data("changeCardStatus", card_id=user.card_id, status="A", **why)
-    issuer.data("changeAccountStatus", account_id=user.account, account_status="A", **why)
+    strict_issuer.data("changeCardStatus", card_id=user.card_id, status="A", **why)
+    strict_issuer.data("changeAccountStatus", account_id=user.account, account_status="A", **why)
 
-    later = replace(user, scene=issuer.apart(days=1))
+    later = replace(user, issuer=strict_issuer.with_own_clock(days=1))
     assert code(later, mcc=ALL_AT_ONCE) == "59"
 
     assert states(user) == (("R", OF_RULE, None), ("S", OF_RULE, None))
-    [account] = issuer.data("getAccounts", account_id=user.account)
-    assert account["date_updated"] == later.scene.clock.time()
+    [account] = strict_issuer.data("getAccounts", account_id=user.account)
+    assert account["date_updated"] == later.issuer.clock.time()
 
 
-def test_a_risk_rule_acts_on_a_purchase_declined_for_funds(issuer: Scene) -> None:
-    user = watched(issuer, 9_99)
+def test_a_risk_rule_acts_on_a_purchase_declined_for_funds(strict_issuer: Issuer) -> None:
+    user = watched(strict_issuer, 9_99)
 
-    answer = user.asked(10_00, mcc="1003", pin=PIN)
+    answer = user.request_authorization(10_00, mcc="1003", pin=PIN)
 
     assert (answer["response_code"], flagged(answer)) == ("51", [TO_RISK])
     assert states(user)[0] == ("R", OF_RULE, None)
 
 
-def test_a_risk_rule_and_a_right_pin_both_update_the_card(issuer: Scene) -> None:
-    user = watched(issuer)
+def test_a_risk_rule_and_a_right_pin_both_update_the_card(strict_issuer: Issuer) -> None:
+    user = watched(strict_issuer)
     code(user, pin="0000")
 
     assert code(user, mcc="1003", pin=PIN) == "00"
 
     assert states(user)[0] == ("R", OF_RULE, None)
-    assert issuer.data("getCardDetails", card_id=user.card_id)["invalid_pin_tries"] == 0
+    assert strict_issuer.data("getCardDetails", card_id=user.card_id)["invalid_pin_tries"] == 0
 
 
 @pytest.mark.parametrize(
     "members", [{"pin": "0000"}, {"expiry_year": 2028}, {"force_response_code": "00"}, {"force_response_code": "51"}]
 )
-def test_failed_verification_and_forced_codes_fire_no_risk_rule(issuer: Scene, members: dict[str, Any]) -> None:
-    user = watched(issuer)
+def test_failed_verification_and_forced_codes_fire_no_risk_rule(strict_issuer: Issuer, members: dict[str, Any]) -> None:
+    user = watched(strict_issuer)
 
-    answer = user.asked(10_00, mcc=ALL_AT_ONCE, **members)
+    answer = user.request_authorization(10_00, mcc=ALL_AT_ONCE, **members)
 
     assert flagged(answer) == []
     assert states(user) == (GOOD, GOOD)
     assert not {"risk_rule_ids", "note"} & messages(user)[0].keys()
 
 
-def test_risk_rules_of_card_and_account_combine(issuer: Scene) -> None:
-    user = watched(issuer)
-    issuer.data("assignAccountToRiskRuleGroup", account_id=user.account, risk_rule_group_id=WATCHED_TOO)
+def test_risk_rules_of_card_and_account_combine(strict_issuer: Issuer) -> None:
+    user = watched(strict_issuer)
+    strict_issuer.data("assignAccountToRiskRuleGroup", account_id=user.account, risk_rule_group_id=WATCHED_TOO)
 
-    answer = user.asked(10_00, mcc="1001")
+    answer = user.request_authorization(10_00, mcc="1001")
 
     assert flagged(answer) == [SUSPICIOUS, NOTIFY]
     assert messages(user)[0]["risk_rule_ids"] == f"{WATCHED}.1,{WATCHED_TOO}.1"
@@ -201,43 +201,45 @@ def test_risk_rules_of_card_and_account_combine(issuer: Scene) -> None:
     ("amount", "currency", "expected"), [(7_99, GBP, "00"), (8_00, GBP, "59"), (9_99, EUR, "00"), (10_00, EUR, "59")]
 )
 def test_a_risk_rule_compares_amounts_at_the_base_rate(
-    issuer: Scene, amount: int, currency: int, expected: str
+    strict_issuer: Issuer, amount: int, currency: int, expected: str
 ) -> None:
-    assert code(watched(issuer), amount, currency, mcc=LARGE) == expected
+    assert code(watched(strict_issuer), amount, currency, mcc=LARGE) == expected
 
 
-def tries(user: Buyer, *attempts: dict[str, Any]) -> Sequence[str]:
+def tries(user: Holder, *attempts: dict[str, Any]) -> Sequence[str]:
     return [code(user, **{"mcc": THIRD_TIME} | attempt) for attempt in attempts]
 
 
-def test_a_risk_rule_counts_approved_and_declined_attempts(issuer: Scene) -> None:
-    user = watched(issuer)
+def test_a_risk_rule_counts_approved_and_declined_attempts(strict_issuer: Issuer) -> None:
+    user = watched(strict_issuer)
 
     assert tries(user, {"amount": 200_00}, {}, {}, {}) == ["51", "00", "59", "59"]
-    assert tries(replace(user, scene=issuer.apart(days=1)), {}, {}, {}) == ["00", "00", "59"]
+    assert tries(replace(user, issuer=strict_issuer.with_own_clock(days=1)), {}, {}, {}) == ["00", "00", "59"]
 
 
-def test_a_risk_rule_ignores_attempts_with_a_wrong_pin_or_expiry(issuer: Scene) -> None:
-    user = watched(issuer)
+def test_a_risk_rule_ignores_attempts_with_a_wrong_pin_or_expiry(strict_issuer: Issuer) -> None:
+    user = watched(strict_issuer)
 
     assert tries(user, {"pin": "0000"}, {"expiry_month": 4}, {}, {}, {}) == ["55", "54", "00", "00", "59"]
 
 
-def test_card_rules_count_attempts_per_card_and_account_rules_over_all_cards(issuer: Scene) -> None:
-    one = watched(issuer)
-    issuer.data("assignAccountToRiskRuleGroup", account_id=one.account, risk_rule_group_id=WATCHED_TOO)
+def test_card_rules_count_attempts_per_card_and_account_rules_over_all_cards(strict_issuer: Issuer) -> None:
+    one = watched(strict_issuer)
+    strict_issuer.data("assignAccountToRiskRuleGroup", account_id=one.account, risk_rule_group_id=WATCHED_TOO)
     shared = {"account_id": [one.account], "account_owner_id": [one.card.holder_id], "holder_id": one.card.holder_id}
-    other = replace(one, card=issuer.card_in("A", risk_rules_group_id=WATCHED, **shared))
+    other = replace(one, card=strict_issuer.card_in("A", risk_rules_group_id=WATCHED, **shared))
 
-    answers = [each.asked(1_00, mcc=THIRD_TIME) for each in (one, other, one, other, one, other)]
+    answers = [each.request_authorization(1_00, mcc=THIRD_TIME) for each in (one, other, one, other, one, other)]
 
     assert [answer["response_code"] for answer in answers] == ["00"] * 4 + ["59"] * 2
     assert [flagged(answer) for answer in answers] == [[], *[[SUSPICIOUS]] * 3, *[[SUSPICIOUS, REJECT]] * 2]
 
 
-def test_risk_rule_windows_end_at_midnight(issuer: Scene) -> None:
-    user = watched(issuer)
-    late, new = (replace(user, scene=issuer.apart(days=seconds / DAY)) for seconds in (15 * 3600 - 1, 15 * 3600))
+def test_risk_rule_windows_end_at_midnight(strict_issuer: Issuer) -> None:
+    user = watched(strict_issuer)
+    late, new = (
+        replace(user, issuer=strict_issuer.with_own_clock(days=seconds / DAY)) for seconds in (15 * 3600 - 1, 15 * 3600)
+    )
 
     assert tries(user, {}, {}) == ["00", "00"]
     assert tries(late, {}) == ["59"]

@@ -12,7 +12,7 @@ import pytest
 from chalicelib.cards.protocol.status_codes import Status
 from tests.cards.books import Books
 from tests.cards.cases import of_new_card
-from tests.cards.scenes import HOLDER_BLOCK, PIN, Scene
+from tests.cards.issuer import HOLDER_BLOCK, PIN, Issuer
 
 PLACES = [(ring, service) for ring in ("card_keys", "keyring") for service in ("_secrets", "_kms")]
 
@@ -30,9 +30,9 @@ class Unreliable:
         return getattr(self._service, name)
 
 
-def breaking(scene: Scene, ring: str, service: str) -> Unreliable:
+def breaking(issuer: Issuer, ring: str, service: str) -> Unreliable:
     """Has a service of one of a process's key rings fail from now on."""
-    keys = scene.hub.cards.keys if ring == "card_keys" else scene.hub.keyring
+    keys = issuer.hub.cards.keys if ring == "card_keys" else issuer.hub.keyring
     unreliable = Unreliable(getattr(keys, service))
     setattr(keys, service, unreliable)
     return unreliable
@@ -40,15 +40,15 @@ def breaking(scene: Scene, ring: str, service: str) -> Unreliable:
 
 @pytest.mark.parametrize(("ring", "service"), PLACES)
 def test_card_creation_fails_without_keys_and_succeeds_when_keys_are_available_again(
-    scene: Scene, ring: str, service: str
+    issuer: Issuer, ring: str, service: str
 ) -> None:
-    fresh = scene.apart()
+    fresh = issuer.with_own_clock()
     unreliable = breaking(fresh, ring, service)
-    members = of_new_card(request_reference_id=scene.reference(), **HOLDER_BLOCK)
-    before = Books(scene.causeway).shape()
+    members = of_new_card(request_reference_id=issuer.reference(), **HOLDER_BLOCK)
+    before = Books(issuer.causeway).shape()
 
     refused = fresh.do("createCard", **members)
-    left = Books(scene.causeway).shape()
+    left = Books(issuer.causeway).shape()
     unreliable.broken = False
     made, again = fresh.do("createCard", **members), fresh.do("createCard", **members)
 
@@ -57,40 +57,40 @@ def test_card_creation_fails_without_keys_and_succeeds_when_keys_are_available_a
     assert made.duplicated == 0
     assert again.duplicated == 1
     assert again.data == made.data
-    Books(scene.causeway).check()
+    Books(issuer.causeway).check()
 
 
 @pytest.mark.parametrize("action", ["getCardNumber", "getPin", "getCvc2", "getCardAcsPassword", "setPin"])
 @pytest.mark.parametrize(("ring", "service"), PLACES)
 def test_card_data_actions_fail_without_keys_and_succeed_when_keys_are_available_again(
-    scene: Scene, action: str, ring: str, service: str
+    issuer: Issuer, action: str, ring: str, service: str
 ) -> None:
-    card = scene.card(card_virtual=0, card_pin=PIN)
+    card = issuer.card(card_virtual=0, card_pin=PIN)
     members = {"card_id": card.card_id} | ({"pin": PIN} if action == "setPin" else {})
     needed = ring == "keyring" or action in ("getCvc2", "setPin")
-    fresh = scene.apart()
+    fresh = issuer.with_own_clock()
     unreliable = breaking(fresh, ring, service)
 
     first = fresh.do(action, **members)
     unreliable.broken = False
 
     assert first.status_code == (Status.INTERNAL if needed else None)
-    assert fresh.data(action, **members) == scene.data(action, **members)
+    assert fresh.data(action, **members) == issuer.data(action, **members)
 
 
 @pytest.mark.parametrize(("ring", "service"), PLACES)
-def test_a_process_with_cached_keys_works_while_keys_are_unavailable(scene: Scene, ring: str, service: str) -> None:
-    scene.card(card_virtual=0)
-    breaking(scene, ring, service)
-    scene.clock.advance(61)
+def test_a_process_with_cached_keys_works_while_keys_are_unavailable(issuer: Issuer, ring: str, service: str) -> None:
+    issuer.card(card_virtual=0)
+    breaking(issuer, ring, service)
+    issuer.clock.advance(61)
 
-    card = scene.card(card_virtual=0)
-    assert scene.data("getPin", card_id=card.card_id) == {"pin": card.pin}
+    card = issuer.card(card_virtual=0)
+    assert issuer.data("getPin", card_id=card.card_id) == {"pin": card.pin}
 
 
 @pytest.mark.parametrize(("ring", "service"), PLACES)
-def test_actions_that_need_no_key_work_without_keys(scene: Scene, ring: str, service: str) -> None:
-    account, fresh = scene.account(), scene.apart()
+def test_actions_that_need_no_key_work_without_keys(issuer: Issuer, ring: str, service: str) -> None:
+    account, fresh = issuer.account(), issuer.with_own_clock()
     breaking(fresh, ring, service)
 
     assert fresh.data("getAccounts", account_id=account)[0]["id"] == account

@@ -8,27 +8,27 @@ from chalicelib.cards.protocol.card_events import EVENTS
 from chalicelib.delivery.delivery_record import BODY, Delivery
 from chalicelib.foundation import jsontext
 from infra.render.openapi.cards.answer_models import data_of
-from tests.cards.scenes import MANAGER, Scene
+from tests.cards.issuer import MANAGER, Issuer
 
 Told = dict[str, Any]
 
 
 class Listener:
-    """What the programme manager of a scene is told, one event after the other."""
+    """The events of an issuer, in their order."""
 
-    def __init__(self, scene: Scene) -> None:
-        self.scene = scene
+    def __init__(self, issuer: Issuer) -> None:
+        self.issuer = issuer
         self._known: set[str] = set()
 
     def deliveries(self) -> list[Delivery]:
         """Those that were recorded since the last time."""
-        found = [each for each in self.scene.causeway.recorded("card_event") if each.delivery_id not in self._known]
+        found = [each for each in self.issuer.causeway.recorded("card_event") if each.delivery_id not in self._known]
         self._known |= {each.delivery_id for each in found}
         return found
 
     def events(self, manager_id: int = MANAGER) -> list[Any]:
         """Their bodies, in the order of types, ids and kinds; each has the form of its type, and is queued."""
-        found, queued = self.deliveries(), self.scene.causeway.queued()
+        found, queued = self.deliveries(), self.issuer.causeway.queued()
         assert sorted(each.delivery_id for each in found) == sorted(set(queued) & {each.delivery_id for each in found})
         bodies = [self._body(each) for each in found if each.manager_id == manager_id]
         return sorted(bodies, key=lambda body: (body["type"], body["data"].get("epm_transaction_id", 0)))
@@ -44,7 +44,7 @@ class Listener:
         self.deliveries()
 
     def _body(self, delivery: Delivery) -> Any:
-        text = self.scene.hub.delivery.bodies.open(delivery.delivery_id, BODY, delivery.body_parts)
+        text = self.issuer.hub.delivery.bodies.open(delivery.delivery_id, BODY, delivery.body_parts)
         body = jsontext.loads(text)
         assert (body["type"], list(body)) == (delivery.topic, ["type", "timestamp", "data"])
         data_of(body["type"]).read(body["data"])

@@ -15,7 +15,7 @@ from chalicelib.cards.payments.provider_completion import finish_due_payments
 from chalicelib.cards.requests import disclosure
 from chalicelib.foundation.dynamodb.store import Put
 from tests.cards.events.event_listener import Listener, Told
-from tests.cards.scenes import DAY, EUR, EVERYDAY_ACCOUNT, MANAGER, ONLINE, PREPAID_ACCOUNT, Scene, key_pair
+from tests.cards.issuer import DAY, EUR, EVERYDAY_ACCOUNT, MANAGER, ONLINE, PREPAID_ACCOUNT, Issuer, key_pair
 
 
 def opened(key: rsa.RSAPrivateKey, text: str, label: str) -> str:
@@ -26,9 +26,9 @@ def opened(key: rsa.RSAPrivateKey, text: str, label: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def listener(stage: Scene) -> Iterator[Listener]:
-    with stage.causeway.manager_wants_events():
-        yield Listener(stage)
+def listener(shared_issuer: Issuer) -> Iterator[Listener]:
+    with shared_issuer.causeway.manager_wants_events():
+        yield Listener(shared_issuer)
 
 
 @pytest.fixture
@@ -42,13 +42,13 @@ def heard(listener: Listener) -> Listener:
 
 
 def test_a_new_card_sends_an_event_with_its_ids_and_no_secret(heard: Listener) -> None:
-    card = heard.scene.card()
+    card = heard.issuer.card()
 
     [event] = heard.events()
 
     assert event == {
         "type": "card.created",
-        "timestamp": heard.scene.clock.now().isoformat(),
+        "timestamp": heard.issuer.clock.now().isoformat(),
         "data": {
             "card_id": card.card_id,
             "card_request_id": card.card_request_id,
@@ -62,11 +62,11 @@ def test_a_new_card_sends_an_event_with_its_ids_and_no_secret(heard: Listener) -
 
 
 def test_a_reissued_card_sends_an_event_with_its_new_card_order(heard: Listener) -> None:
-    scene = heard.scene
-    card = scene.card_in("A", card_program_id=ONLINE)
+    issuer = heard.issuer
+    card = issuer.card_in("A", card_program_id=ONLINE)
     heard.forget()
 
-    made = scene.data("reissueCard", card_id=card.card_id, card_name_line_3="ZOE O")
+    made = issuer.data("reissueCard", card_id=card.card_id, card_name_line_3="ZOE O")
 
     [told] = heard.told("card.created")
     assert told["card_id"] == card.card_id
@@ -76,12 +76,12 @@ def test_a_reissued_card_sends_an_event_with_its_new_card_order(heard: Listener)
 
 
 def test_an_activation_sends_an_event_with_or_without_the_card_number(heard: Listener) -> None:
-    scene = heard.scene
-    cards = [scene.card(), scene.card()]
+    issuer = heard.issuer
+    cards = [issuer.card(), issuer.card()]
     heard.forget()
 
-    scene.data("activateCard", card_id=cards[0].card_id)
-    scene.data("activateCard", card_id=cards[1].card_id, card_pan=cards[1].pan)
+    issuer.data("activateCard", card_id=cards[0].card_id)
+    issuer.data("activateCard", card_id=cards[1].card_id, card_pan=cards[1].pan)
 
     told = sorted(heard.told("card.activated"), key=lambda each: each["card_id"])
     assert told == [
@@ -96,11 +96,11 @@ def test_an_activation_sends_an_event_with_or_without_the_card_number(heard: Lis
 
 
 def test_a_card_status_event_has_the_previous_status_and_an_unchanged_status_sends_none(heard: Listener) -> None:
-    scene = heard.scene
-    card = scene.card_in("A")
+    issuer = heard.issuer
+    card = issuer.card_in("A")
     heard.forget()
 
-    scene.data("changeCardStatus", card_id=card.card_id, status="L", reason_code=4, note="in the tram")
+    issuer.data("changeCardStatus", card_id=card.card_id, status="L", reason_code=4, note="in the tram")
     assert heard.told("card.status_changed") == [
         {
             "card_id": card.card_id,
@@ -111,22 +111,24 @@ def test_a_card_status_event_has_the_previous_status_and_an_unchanged_status_sen
         }
     ]
 
-    scene.data("changeCardStatus", card_id=card.card_id, status="B")
+    issuer.data("changeCardStatus", card_id=card.card_id, status="B")
     assert [each["card_status"] for each in heard.told("card.status_changed")] == ["B"]
-    other = scene.card_in("T")
+    other = issuer.card_in("T")
     heard.forget()
-    scene.data("changeCardStatus", card_id=other.card_id, status="T", reason_code=9)
+    issuer.data("changeCardStatus", card_id=other.card_id, status="T", reason_code=9)
     assert heard.told() == []
 
 
 def test_an_account_event_has_the_previous_status_and_an_unchanged_status_sends_none(heard: Listener) -> None:
-    scene = heard.scene
-    account, holder = scene.account(holder_id=(owner := scene.holder())), owner
+    issuer = heard.issuer
+    account, holder = issuer.account(holder_id=(owner := issuer.holder())), owner
     heard.forget()
 
-    scene.data("changeAccountStatus", account_id=account, account_status="S", reason_code=14, note="papers are missing")
-    scene.data("changeAccountStatus", account_id=account, account_status="S", reason_code=15)
-    scene.data("changeAccountStatus", account_id=account, account_status="C")
+    issuer.data(
+        "changeAccountStatus", account_id=account, account_status="S", reason_code=14, note="papers are missing"
+    )
+    issuer.data("changeAccountStatus", account_id=account, account_status="S", reason_code=15)
+    issuer.data("changeAccountStatus", account_id=account, account_status="C")
 
     common = {"account_id": account, "holder_id": holder}
     sent = heard.told("account.status_changed")
@@ -137,17 +139,17 @@ def test_an_account_event_has_the_previous_status_and_an_unchanged_status_sends_
 
 
 def test_reads_refusals_and_unlisted_changes_send_no_event(heard: Listener) -> None:
-    scene = heard.scene
-    card = scene.card_in("A")
+    issuer = heard.issuer
+    card = issuer.card_in("A")
     heard.forget()
 
-    scene.data("getCardNumber", card_id=card.card_id)
-    scene.data("changeCardAcsPassword", card_id=card.card_id, acs_password="Another-Password-1")
-    scene.data("assignCardToLimitsGroup", card_id=card.card_id, limits_group_id=201)
-    assert scene.do("activateCard", card_id=card.card_id).status_code == 4006
-    assert scene.do("changeCardStatus", card_id=card.card_id, status="E").status_code == 2005
-    scene.account()
-    scene.holder()
+    issuer.data("getCardNumber", card_id=card.card_id)
+    issuer.data("changeCardAcsPassword", card_id=card.card_id, acs_password="Another-Password-1")
+    issuer.data("assignCardToLimitsGroup", card_id=card.card_id, limits_group_id=201)
+    assert issuer.do("activateCard", card_id=card.card_id).status_code == 4006
+    assert issuer.do("changeCardStatus", card_id=card.card_id, status="E").status_code == 2005
+    issuer.account()
+    issuer.holder()
 
     assert heard.told() == []
 
@@ -156,11 +158,11 @@ def test_reads_refusals_and_unlisted_changes_send_no_event(heard: Listener) -> N
 
 
 def test_each_network_message_sends_an_event_with_response_code_and_balances(heard: Listener) -> None:
-    scene = heard.scene
-    card = scene.spendable(5000)
+    issuer = heard.issuer
+    card = issuer.spendable(5000)
     heard.forget()
 
-    approved, declined = (scene.purchase(card.card_id, amount, mcc="5411") for amount in (2000, 9000))
+    approved, declined = (issuer.purchase(card.card_id, amount, mcc="5411") for amount in (2000, 9000))
     told = sorted(heard.told("card.authorization"), key=lambda each: int(each["authorize_id"]))
     members = ("authorize_id", "trans_link", "response_code", "available_balance", "settled_balance")
     assert [[each[name] for name in members] for each in told] == [
@@ -168,18 +170,18 @@ def test_each_network_message_sends_an_event_with_response_code_and_balances(hea
     ]
     assert [(each["card_id"], each["authorize_type"], each["mcc"]) for each in told] == [(card.card_id, 1, "5411")] * 2
 
-    scene.data("simulateReversal", trans_link=approved["trans_link"], amount=500)
+    issuer.data("simulateReversal", trans_link=approved["trans_link"], amount=500)
     [reversal] = heard.told("card.authorization")
     assert (reversal["authorize_type"], reversal["trans_link"]) == (4, approved["trans_link"])
 
 
 def test_a_clearing_sends_an_event_with_its_transaction(heard: Listener) -> None:
-    scene = heard.scene
-    card = scene.spendable(5000)
-    asked = scene.purchase(card.card_id, 2000)
+    issuer = heard.issuer
+    card = issuer.spendable(5000)
+    asked = issuer.purchase(card.card_id, 2000)
     heard.forget()
 
-    cleared = scene.clearing(asked, 1800)
+    cleared = issuer.clearing(asked, 1800)
 
     [told] = heard.told("card.clearing")
     assert told["card_id"] == card.card_id
@@ -192,12 +194,12 @@ def test_a_clearing_sends_an_event_with_its_transaction(heard: Listener) -> None
 
 
 def test_a_3ds_challenge_sends_an_event_with_the_merchant_and_without_the_validation_value(heard: Listener) -> None:
-    scene = heard.scene
-    card = scene.card_in("A")
+    issuer = heard.issuer
+    card = issuer.card_in("A")
     heard.forget()
     shop = {"mcc": "5411", "merchant_name": "Corner Shop", "merchant_id": "SHOP1", "merchant_country_ison": 276}
 
-    asked = scene.authentication(card.card_id, acquirer_bin="400012", terminal_id="T-1", **shop)
+    asked = issuer.authentication(card.card_id, acquirer_bin="400012", terminal_id="T-1", **shop)
 
     assert heard.told("three_d_secure.requested") == [
         {
@@ -215,12 +217,12 @@ def test_a_3ds_challenge_sends_an_event_with_the_merchant_and_without_the_valida
 
 
 def test_a_delivering_manager_receives_the_encrypted_validation_value_and_confirms_with_it(heard: Listener) -> None:
-    scene, (key, public_pem) = heard.scene, key_pair()
-    card = scene.card_in("A")
+    issuer, (key, public_pem) = heard.issuer, key_pair()
+    card = issuer.card_in("A")
     heard.forget()
 
-    with heard.scene.causeway.manager_delivers_values(public_pem):
-        asked = scene.authentication(card.card_id)
+    with heard.issuer.causeway.manager_delivers_values(public_pem):
+        asked = issuer.authentication(card.card_id)
     [told] = heard.told("three_d_secure.requested")
 
     number = told["auth_request_id"]
@@ -230,28 +232,28 @@ def test_a_delivering_manager_receives_the_encrypted_validation_value_and_confir
         opened(key, told["validation_value"], f"{number + 1}|validation_value")
     answer = {"auth_request_id": number, "confirmation_status": "Y", "oob_auth_method": 1}
     wrong = f"{(int(value) + 1) % 10**6:06}"
-    assert scene.do("authenticationConfirm", **answer, validation_value=wrong).status_code == 6004
-    assert scene.do("authenticationConfirm", **answer, validation_value=value).status == "success"
+    assert issuer.do("authenticationConfirm", **answer, validation_value=wrong).status_code == 6004
+    assert issuer.do("authenticationConfirm", **answer, validation_value=value).status == "success"
 
 
 def test_an_event_key_alone_adds_no_validation_value_to_events(heard: Listener) -> None:
-    scene = heard.scene
-    card, catalogue = scene.card_in("A"), scene.hub.cards.programmes.catalogue(MANAGER)
+    issuer = heard.issuer
+    card, catalogue = issuer.card_in("A"), issuer.hub.cards.programmes.catalogue(MANAGER)
     key = key_pair()[1]
     assert disclosure.encrypt_for_event(replace(catalogue, events_encryption_key=key), 1, "730214") is None
     heard.forget()
 
-    scene.authentication(card.card_id)
+    issuer.authentication(card.card_id)
 
     assert ["validation_value" in told for told in heard.told("three_d_secure.requested")] == [False]
 
 
 def test_an_authentication_without_a_challenge_sends_no_event(heard: Listener) -> None:
-    scene = heard.scene
-    card = scene.card()
+    issuer = heard.issuer
+    card = issuer.card()
     heard.forget()
 
-    assert scene.authentication(card.card_id) == {"outcome": "rejected"}
+    assert issuer.authentication(card.card_id) == {"outcome": "rejected"}
     assert heard.told() == []
 
 
@@ -259,16 +261,16 @@ def test_an_authentication_without_a_challenge_sends_no_event(heard: Listener) -
 
 
 def test_a_change_of_account_programme_sends_an_event_with_the_replaced_groups(heard: Listener) -> None:
-    scene = heard.scene
-    account = scene.account(fee_group_id=302, risk_rules_group_id=402)
-    [before] = scene.data("getAccounts", account_id=account)
+    issuer = heard.issuer
+    account = issuer.account(fee_group_id=302, risk_rules_group_id=402)
+    [before] = issuer.data("getAccounts", account_id=account)
     heard.forget()
 
     answers = [
-        scene.do("changeAccountProgramId", account_id=account, account_program_id=PREPAID_ACCOUNT) for _ in range(2)
+        issuer.do("changeAccountProgramId", account_id=account, account_program_id=PREPAID_ACCOUNT) for _ in range(2)
     ]
 
-    [after] = scene.data("getAccounts", account_id=account)
+    [after] = issuer.data("getAccounts", account_id=account)
     assert [answer.data for answer in answers] == [[], []]
     assert (after["fee_group_id"], after["risk_group_id"]) == (303, 402)
     assert after["limit_group_id"] == before["limit_group_id"]
@@ -285,29 +287,29 @@ def test_a_change_of_account_programme_sends_an_event_with_the_replaced_groups(h
 
 def test_a_programme_change_without_replaced_groups_sends_an_event_with_an_empty_list(heard: Listener) -> None:
     """Give the account a fee group of the new programme, as after a change of what the old one allows."""
-    scene = heard.scene
-    account = scene.account()
+    issuer = heard.issuer
+    account = issuer.account()
     table, key = Account.key(account)
-    item = scene.hub.store.get(table, key)
+    item = issuer.hub.store.get(table, key)
     assert item is not None
-    scene.hub.store.transact([Put(table, item | {"fee_group_id": 303})])
-    [before] = scene.data("getAccounts", account_id=account)
+    issuer.hub.store.transact([Put(table, item | {"fee_group_id": 303})])
+    [before] = issuer.data("getAccounts", account_id=account)
     heard.forget()
 
-    scene.data("changeAccountProgramId", account_id=account, account_program_id=PREPAID_ACCOUNT)
+    issuer.data("changeAccountProgramId", account_id=account, account_program_id=PREPAID_ACCOUNT)
 
-    [after] = scene.data("getAccounts", account_id=account)
+    [after] = issuer.data("getAccounts", account_id=account)
     assert after == before | {"program_id": PREPAID_ACCOUNT}
     [told] = heard.told("account.program_changed")
     assert (told["program_id"], told["replaced_groups"]) == (PREPAID_ACCOUNT, [])
 
 
 def test_a_programme_change_that_adds_a_group_sends_an_event_without_a_previous_group(heard: Listener) -> None:
-    scene = heard.scene
-    account = scene.account(program_id=PREPAID_ACCOUNT)
+    issuer = heard.issuer
+    account = issuer.account(program_id=PREPAID_ACCOUNT)
     heard.forget()
 
-    scene.data("changeAccountProgramId", account_id=account, account_program_id=EVERYDAY_ACCOUNT)
+    issuer.data("changeAccountProgramId", account_id=account, account_program_id=EVERYDAY_ACCOUNT)
 
     [told] = heard.told("account.program_changed")
     assert told["replaced_groups"] == [
@@ -325,11 +327,11 @@ def changed(told: list[Told]) -> list[tuple[str, str]]:
 
 
 def test_an_inbound_payment_sends_an_event_with_its_settlement(heard: Listener) -> None:
-    scene = heard.scene
-    address = scene.address()
+    issuer = heard.issuer
+    address = issuer.address()
     heard.forget()
 
-    came = scene.inbound(address, 1250, reference="Rent of Ann Smith")
+    came = issuer.inbound(address, 1250, reference="Rent of Ann Smith")
 
     assert heard.told("external_payment") == [
         {
@@ -349,18 +351,18 @@ def test_an_inbound_payment_sends_an_event_with_its_settlement(heard: Listener) 
             "counterparty_name": "Bob",
             "scheme": "FPS",
             "transaction_id": came["transaction_id"],
-            "created_at": str(scene.clock.time()),
+            "created_at": str(issuer.clock.time()),
         }
     ]
 
 
 def test_a_rejected_inbound_payment_sends_an_event_with_the_reason(heard: Listener) -> None:
-    scene = heard.scene
-    address = scene.address()
-    scene.data("changeExternalPaymentAddressStatus", epm_address_id=address["id"], status="S")
+    issuer = heard.issuer
+    address = issuer.address()
+    issuer.data("changeExternalPaymentAddressStatus", epm_address_id=address["id"], status="S")
     heard.forget()
 
-    came = scene.inbound(address, 1250)
+    came = issuer.inbound(address, 1250)
 
     [told] = heard.told("external_payment")
     assert (told["state"], told["reason"]) == ("J", came["reason"])
@@ -373,15 +375,15 @@ def test_a_rejected_inbound_payment_sends_an_event_with_the_reason(heard: Listen
 def test_an_outbound_payment_sends_an_event_when_created_and_for_each_new_state(
     heard: Listener, results: list[str], states: str
 ) -> None:
-    scene = heard.scene
-    address = scene.funded(10_000)
+    issuer = heard.issuer
+    address = issuer.funded_address(10_000)
     heard.forget()
 
-    number = scene.paid(address, 100)
+    number = issuer.pending_payment(address, 100)
     assert changed(heard.told("external_payment")) == [("out", "P")]
     found = []
     for result in results:
-        scene.result(number, result)
+        issuer.result(number, result)
         found += heard.told("external_payment")
 
     assert changed(found) == [("out", state) for state in states]
@@ -390,10 +392,10 @@ def test_an_outbound_payment_sends_an_event_when_created_and_for_each_new_state(
 
 
 def test_an_outbound_payment_that_the_provider_refuses_sends_a_rejected_event(heard: Listener) -> None:
-    address = heard.scene.funded(10_000)
+    address = heard.issuer.funded_address(10_000)
     heard.forget()
 
-    assert heard.scene.transfer(address, 100, destination_account_name="Refuse Ltd").status_code == 7001
+    assert heard.issuer.transfer(address, 100, destination_account_name="Refuse Ltd").status_code == 7001
 
     pending, rejected = sorted(heard.told("external_payment"), key=lambda each: str(each["state"]), reverse=True)
     assert (pending["state"], rejected["state"]) == ("P", "J")
@@ -401,15 +403,15 @@ def test_an_outbound_payment_that_the_provider_refuses_sends_a_rejected_event(he
 
 
 def test_the_schedule_sends_the_events_of_the_payments_it_completes(heard: Listener) -> None:
-    scene = heard.scene
-    address = scene.address()
-    came = scene.inbound(address, 900, sender_name="Lost Bob")["epm_transaction_id"]
+    issuer = heard.issuer
+    address = issuer.address()
+    came = issuer.inbound(address, 900, sender_name="Lost Bob")["epm_transaction_id"]
     heard.forget()
-    assert scene.do("inboundReturn", epm_transaction_id=came, reason=1).status_code == 8001
+    assert issuer.do("inboundReturn", epm_transaction_id=came, reason=1).status_code == 8001
     assert changed(heard.told("external_payment")) == [("return", "P")]
 
-    scene.clock.advance(60)
-    assert scene.hub.cards.call(finish_due_payments) == 1
+    issuer.clock.advance(60)
+    assert issuer.hub.cards.call(finish_due_payments) == 1
 
     back, original = sorted(heard.told("external_payment"), key=lambda each: str(each["kind"]), reverse=True)
     assert changed([back, original]) == [("return", "S"), ("in", "R")]
@@ -417,42 +419,42 @@ def test_the_schedule_sends_the_events_of_the_payments_it_completes(heard: Liste
 
 
 def test_an_internal_payment_and_its_return_send_events_for_both_accounts(heard: Listener) -> None:
-    scene = heard.scene
-    source, target = scene.funded(10_000), scene.address()
+    issuer = heard.issuer
+    source, target = issuer.funded_address(10_000), issuer.address()
     heard.forget()
 
-    scene.paid(source, 100, destination_iban=target["iban"])
+    issuer.pending_payment(source, 100, destination_iban=target["iban"])
     out, into = heard.told("external_payment")
     assert changed([out, into]) == [("out", "S"), ("in", "S")]
     assert (out["account_id"], into["account_id"]) == (source["account_id"], target["account_id"])
 
-    scene.data("inboundReturn", epm_transaction_id=into["epm_transaction_id"], reason=1)
+    issuer.data("inboundReturn", epm_transaction_id=into["epm_transaction_id"], reason=1)
     assert changed(heard.told("external_payment")) == [("out", "R"), ("in", "R"), ("return", "S")]
 
 
 def test_a_mandate_and_its_direct_debits_send_an_event_for_each_state(heard: Listener) -> None:
-    scene = heard.scene
-    address = scene.funded(500)
+    issuer = heard.issuer
+    address = issuer.funded_address(500)
     heard.forget()
 
-    number = scene.mandate(address)
+    number = issuer.mandate(address)
     mandate = {"epm_mandate_id": number, "epm_address_id": address["id"]}
     named = {"creditor_name": "Gym", "reference": "MEMBER-7"}
     assert heard.told("mandate") == [mandate | {"state": "A"} | named]
 
-    announced = [scene.debit(number, amount) for amount in (400, 300)]
+    announced = [issuer.debit(number, amount) for amount in (400, 300)]
     pending = heard.told("external_payment")
     assert changed(pending) == [("debit", "P")] * 2
     assert [each["cut_off"] for each in pending] == [each["cut_off"] for each in announced]
     assert [each["epm_mandate_id"] for each in pending] == [number] * 2
 
-    scene.clock.advance(DAY)
-    assert sum(scene.hub.cards.call(finish_due_payments) for _ in range(2)) == 2  # one may be in the other's way
+    issuer.clock.advance(DAY)
+    assert sum(issuer.hub.cards.call(finish_due_payments) for _ in range(2)) == 2  # one may be in the other's way
     assert sorted(changed(heard.told("external_payment"))) == [("debit", "J"), ("debit", "S")]
 
-    scene.data("cancelExternalPaymentMandate", epm_mandate_id=number, reason=2)
+    issuer.data("cancelExternalPaymentMandate", epm_mandate_id=number, reason=2)
     assert heard.told("mandate") == [mandate | {"state": "C"} | named]
-    assert scene.debit(number, 100)["state"] == "J"
+    assert issuer.debit(number, 100)["state"] == "J"
     assert changed(heard.told("external_payment")) == [("debit", "J")]
 
 
@@ -460,41 +462,41 @@ def test_a_mandate_and_its_direct_debits_send_an_event_for_each_state(heard: Lis
 
 
 def test_a_repeated_request_sends_no_further_event(heard: Listener) -> None:
-    scene, reference = heard.scene, heard.scene.reference()
-    address = scene.funded(10_000)
+    issuer, reference = heard.issuer, heard.issuer.reference()
+    address = issuer.funded_address(10_000)
     heard.forget()
 
     for _ in range(3):
-        assert scene.transfer(address, 100, request_reference_id=reference).status == "success"
+        assert issuer.transfer(address, 100, request_reference_id=reference).status == "success"
 
     assert changed(heard.told()) == [("out", "P")]
 
 
 @pytest.mark.parametrize("applied", [True, False], ids=["applied", "not applied"])
 def test_an_event_is_stored_only_if_its_cause_is_stored(heard: Listener, applied: bool) -> None:
-    scene, reference = heard.scene, heard.scene.reference()
-    card = scene.card()
+    issuer, reference = heard.issuer, heard.issuer.reference()
+    card = issuer.card()
     heard.forget()
     members = {"card_id": card.card_id, "request_reference_id": reference}
 
-    with scene.causeway.answer_lost("transact", applied=applied):
-        assert scene.do("activateCard", **members).status_code == (None if applied else 9001)
+    with issuer.causeway.answer_lost("transact", applied=applied):
+        assert issuer.do("activateCard", **members).status_code == (None if applied else 9001)
     assert len(heard.deliveries()) == int(applied)
 
-    assert scene.do("activateCard", **members).status == "success"
+    assert issuer.do("activateCard", **members).status == "success"
     assert len(heard.deliveries()) == int(not applied)
 
 
 def test_a_retried_status_change_sends_one_event_with_the_stored_statuses(heard: Listener) -> None:
-    scene = heard.scene
-    card = scene.card_in("A")
+    issuer = heard.issuer
+    card = issuer.card_in("A")
     heard.forget()
 
     def somebody_else() -> None:
-        scene.data("changeCardStatus", card_id=card.card_id, status="T")
+        issuer.data("changeCardStatus", card_id=card.card_id, status="T")
 
-    with scene.causeway.meanwhile("transact", somebody_else):
-        scene.data("changeCardStatus", card_id=card.card_id, status="S")
+    with issuer.causeway.meanwhile("transact", somebody_else):
+        issuer.data("changeCardStatus", card_id=card.card_id, status="S")
 
     moves = {(each["card_status_before"], each["card_status"]) for each in heard.told()}
     assert moves == {("A", "T"), ("T", "S")}

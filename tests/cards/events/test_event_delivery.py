@@ -15,7 +15,7 @@ from chalicelib.delivery.sweeper import sweep
 from chalicelib.foundation.dynamodb.store import Delete
 from chalicelib.foundation.http.outbound import NotReached, Reply
 from tests.cards.cases import LOOK, WRITE, warmed
-from tests.cards.scenes import EUR, MANAGER, OTHER_MANAGER, SEPA, Scene
+from tests.cards.issuer import EUR, MANAGER, OTHER_MANAGER, SEPA, Issuer
 from tests.causeway import Causeway
 from tests.dynamodb_calls import counted
 from tests.log_lines import Lines
@@ -37,7 +37,7 @@ def secret(causeway: Causeway) -> Iterator[str]:
 
 def an_event(causeway: Causeway) -> str:
     """The id of an event that nobody has sent yet."""
-    Scene(causeway).card()
+    Issuer(causeway).card()
     *_, latest = causeway.recorded("card_event")
     return latest.delivery_id
 
@@ -131,24 +131,24 @@ def test_an_event_is_never_sent_unsigned(causeway: Causeway, secret: str) -> Non
 
 
 def test_a_programme_manager_without_an_events_url_receives_no_event(causeway: Causeway) -> None:
-    scene = Scene(causeway)
-    card, address = scene.card_in("T"), scene.funded(10_000)
-    scene.paid(address, 100)
-    scene.mandate(address)
-    scene.data("changeCardStatus", card_id=card.card_id, status="A")
-    scene.authentication(card.card_id)
+    issuer = Issuer(causeway)
+    card, address = issuer.card_in("T"), issuer.funded_address(10_000)
+    issuer.pending_payment(address, 100)
+    issuer.mandate(address)
+    issuer.data("changeCardStatus", card_id=card.card_id, status="A")
+    issuer.authentication(card.card_id)
 
     assert causeway.recorded() == []
 
 
 def test_an_internal_payment_sends_each_event_to_the_programme_manager_of_its_account(causeway: Causeway) -> None:
-    mine = Scene(causeway)
-    other = mine.of_caller("other")
-    source = mine.funded(10_000, EUR)
+    mine = Issuer(causeway)
+    other = mine.as_caller("other")
+    source = mine.funded_address(10_000, EUR)
     target = other.address(other.account(program_id=1501, currency_ison=EUR), SEPA)
 
     with causeway.manager_wants_events(OTHER_MANAGER):
-        mine.paid(source, 100, destination_iban=target["iban"])
+        mine.pending_payment(source, 100, destination_iban=target["iban"])
 
     [delivery] = causeway.recorded()
     assert (delivery.manager_id, delivery.receiver) == (OTHER_MANAGER, f"manager#{OTHER_MANAGER}")
@@ -167,11 +167,11 @@ def test_the_sweep_queues_an_event_after_the_queue_failed(
 
 
 def test_an_event_adds_no_round_trip_to_its_request(causeway: Causeway, secret: str) -> None:
-    scene = warmed(Scene(causeway))
-    card, before = scene.card(), len(causeway.recorded("card_event"))
+    issuer = warmed(Issuer(causeway))
+    card, before = issuer.card(), len(causeway.recorded("card_event"))
 
     with counted(causeway) as calls:
-        scene.data("activateCard", card_id=card.card_id)
+        issuer.data("activateCard", card_id=card.card_id)
 
     assert (calls, len(causeway.recorded("card_event")) - before) == ([LOOK, WRITE], 1)
 

@@ -10,7 +10,7 @@ import pytest
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding
 
-from tests.cards.scenes import ALL_PLAIN, DELIVERY, PIN, MadeCard, Scene, key_pair
+from tests.cards.issuer import ALL_PLAIN, DELIVERY, PIN, Issuer, NewCard, key_pair
 
 FIELDS = ("pan", "pin", "cvc2", "acs_password", "expiry")
 GETTERS = {"pan": "getCardNumber", "pin": "getPin", "cvc2": "getCvc2", "acs_password": "getCardAcsPassword"}
@@ -26,10 +26,10 @@ def opened(card_id: int, field: str, shown: str) -> str:
     return key_pair()[0].decrypt(base64.b64decode(shown, validate=True), scheme).decode()
 
 
-def with_mode(scene: Scene, field: str, mode: str) -> Scene:
+def with_mode(issuer: Issuer, field: str, mode: str) -> Issuer:
     """A credential that is shown one field in a mode, and the others plain."""
     key = key_pair()[1] if mode == "encrypted" else None
-    return scene.lend(f"{field}-{mode}", modes=ALL_PLAIN | {field: mode}, encryption_key=key)
+    return issuer.with_credential(f"{field}-{mode}", modes=ALL_PLAIN | {field: mode}, encryption_key=key)
 
 
 def seen(card_id: int, field: str, mode: str, shown: Any) -> Any:
@@ -47,10 +47,10 @@ def expected(field: str, mode: str, clear: Any) -> Any:
     return f"{clear[:6]}{'*' * 6}{clear[-4:]}" if mode == "masked" else clear
 
 
-def clear_of(scene: Scene, card_id: int) -> dict[str, Any]:
+def clear_of(issuer: Issuer, card_id: int) -> dict[str, Any]:
     """Every datum of a card, from the credential that is shown everything."""
-    details = scene.data("getCardDetails", card_id=card_id)
-    found = {field: scene.data(action, card_id=card_id)[field] for field, action in GETTERS.items()}
+    details = issuer.data("getCardDetails", card_id=card_id)
+    found = {field: issuer.data(action, card_id=card_id)[field] for field, action in GETTERS.items()}
     return found | {"expiry": (details["expiry_year"], details["expiry_month"])}
 
 
@@ -64,15 +64,15 @@ def of_answer(data: Mapping[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize(("field", "mode"), MODES)
 @pytest.mark.parametrize("action", ["createCard", "reissueCard"])
 def test_a_new_card_shows_its_data_in_the_modes_of_the_credential(
-    stage: Scene, action: str, field: str, mode: str
+    shared_issuer: Issuer, action: str, field: str, mode: str
 ) -> None:
-    caller = with_mode(stage, field, mode)
+    caller = with_mode(shared_issuer, field, mode)
     if action == "createCard":
-        data = caller.data("createCard", **whole_card(stage))
+        data = caller.data("createCard", **whole_card(shared_issuer))
     else:
-        card = stage.card(**WISHES)
+        card = shared_issuer.card(**WISHES)
         data = caller.data("reissueCard", card_id=card.card_id, card_name_line_3="ZOE", generate_new_pin=0, **DELIVERY)
-    clear, found = clear_of(stage, data["card_id"]), of_answer(data)
+    clear, found = clear_of(shared_issuer, data["card_id"]), of_answer(data)
 
     assert (clear["pin"], clear["acs_password"]) == (PIN, PASSWORD)
     for name, value in found.items():
@@ -85,15 +85,15 @@ def test_a_new_card_shows_its_data_in_the_modes_of_the_credential(
         assert {"expiry": "expiration"}.get(field, field) not in data
 
 
-def whole_card(scene: Scene) -> dict[str, Any]:
-    least = {"card_program_id": 101, "card_country_ison": 276, "card_name_line_3": "ZOE", "holder_id": scene.holder()}
+def whole_card(issuer: Issuer) -> dict[str, Any]:
+    least = {"card_program_id": 101, "card_country_ison": 276, "card_name_line_3": "ZOE", "holder_id": issuer.holder()}
     return least | DELIVERY | WISHES
 
 
 @pytest.mark.parametrize(("field", "mode"), MODES)
-def test_a_getter_shows_its_field_in_the_mode_of_the_credential(stage: Scene, field: str, mode: str) -> None:
-    caller, card = with_mode(stage, field, mode), stage.card(**WISHES)
-    clear = clear_of(stage, card.card_id)
+def test_a_getter_shows_its_field_in_the_mode_of_the_credential(shared_issuer: Issuer, field: str, mode: str) -> None:
+    caller, card = with_mode(shared_issuer, field, mode), shared_issuer.card(**WISHES)
+    clear = clear_of(shared_issuer, card.card_id)
 
     details = caller.data("getCardDetails", card_id=card.card_id)
     shown = (details.get("expiry_year"), details.get("expiry_month"))
@@ -110,9 +110,11 @@ def test_a_getter_shows_its_field_in_the_mode_of_the_credential(stage: Scene, fi
         assert seen(card.card_id, field, mode, answer.data[field]) == expected(field, mode, clear[field])
 
 
-def test_encryption_is_randomized_and_bound_to_card_and_field(stage: Scene) -> None:
-    caller = stage.lend("all-encrypted", modes=dict.fromkeys(FIELDS, "encrypted"), encryption_key=key_pair()[1])
-    card = stage.card(**WISHES)
+def test_encryption_is_randomized_and_bound_to_card_and_field(shared_issuer: Issuer) -> None:
+    caller = shared_issuer.with_credential(
+        "all-encrypted", modes=dict.fromkeys(FIELDS, "encrypted"), encryption_key=key_pair()[1]
+    )
+    card = shared_issuer.card(**WISHES)
 
     first, second = (caller.data("getPin", card_id=card.card_id)["pin"] for _ in range(2))
 
@@ -124,18 +126,18 @@ def test_encryption_is_randomized_and_bound_to_card_and_field(stage: Scene) -> N
 
 
 @pytest.mark.parametrize("mode", ["plain", "encrypted", "absent"])
-def test_a_virtual_cards_pin_is_empty_in_every_mode(stage: Scene, mode: str) -> None:
-    caller = with_mode(stage, "pin", mode)
-    card: MadeCard = caller.card()
+def test_a_virtual_cards_pin_is_empty_in_every_mode(shared_issuer: Issuer, mode: str) -> None:
+    caller = with_mode(shared_issuer, "pin", mode)
+    card: NewCard = caller.card()
 
     assert card.pin == ""
     answer = caller.do("getPin", card_id=card.card_id)
     assert answer.status_code == 1103 if mode == "absent" else answer.data == {"pin": ""}
 
 
-def test_each_demonstration_credential_shows_card_data_in_its_modes(stage: Scene) -> None:
-    card = stage.card(**WISHES)
-    support, encrypted, other = (stage.of_caller(name) for name in ("support", "encrypted", "other"))
+def test_each_demonstration_credential_shows_card_data_in_its_modes(shared_issuer: Issuer) -> None:
+    card = shared_issuer.card(**WISHES)
+    support, encrypted, other = (shared_issuer.as_caller(name) for name in ("support", "encrypted", "other"))
 
     assert support.data("getCardNumber", card_id=card.card_id) == {"pan": f"222300******{card.pan[-4:]}"}
     assert not {"expiry_year", "expiry_month"} & set(support.data("getCardDetails", card_id=card.card_id))

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.cards.scenes import DAY, EVERYDAY, ONLINE, PREPAID, MadeCard, Scene
+from tests.cards.issuer import DAY, EVERYDAY, ONLINE, PREPAID, Issuer, NewCard
 
 
-def known(card: MadeCard) -> dict[str, Any]:
+def known(card: NewCard) -> dict[str, Any]:
     """What of a new card may be told at its activation."""
     assert card.expiration is not None
     return {
@@ -34,33 +34,33 @@ FIELDS = ("card_request_id", "card_pan", "card_cvc2", "card_expiration_year", "c
 
 
 @pytest.mark.parametrize("name", FIELDS)
-def test_a_wrong_activation_field_returns_6001(stage: Scene, name: str) -> None:
-    card = stage.card()
+def test_a_wrong_activation_field_returns_6001(shared_issuer: Issuer, name: str) -> None:
+    card = shared_issuer.card()
     right = known(card)
 
-    alone = stage.do("activateCard", card_id=card.card_id, **{name: wrong(name, right[name])})
-    among = stage.do("activateCard", card_id=card.card_id, **right | {name: wrong(name, right[name])})
+    alone = shared_issuer.do("activateCard", card_id=card.card_id, **{name: wrong(name, right[name])})
+    among = shared_issuer.do("activateCard", card_id=card.card_id, **right | {name: wrong(name, right[name])})
     answers = [alone.status_code, among.status_code]
 
     assert answers == [6001, 6001]
-    assert stage.data("getCardStatus", card_id=card.card_id) == {"card_status": "N"}
-    assert stage.do("activateCard", card_id=card.card_id, **{name: str(right[name])}).status == "success"
-    assert stage.data("getCardStatus", card_id=card.card_id) == {"card_status": "A"}
+    assert shared_issuer.data("getCardStatus", card_id=card.card_id) == {"card_status": "N"}
+    assert shared_issuer.do("activateCard", card_id=card.card_id, **{name: str(right[name])}).status == "success"
+    assert shared_issuer.data("getCardStatus", card_id=card.card_id) == {"card_status": "A"}
 
 
-def test_five_failed_activations_block_the_activation_until_midnight(stage: Scene) -> None:
+def test_five_failed_activations_block_the_activation_until_midnight(shared_issuer: Issuer) -> None:
     """The block is per card and ends at midnight UTC; right data are refused as well."""
-    card, other = stage.card(), stage.card()
+    card, other = shared_issuer.card(), shared_issuer.card()
     right = known(card)
 
     for _ in range(5):
-        assert stage.do("activateCard", card_id=card.card_id, card_request_id=987).status_code == 6001
-    assert stage.do("activateCard", card_id=card.card_id, card_request_id=987).status_code == 8004
-    assert stage.do("activateCard", card_id=card.card_id, **right).status_code == 8004
-    assert stage.do("activateCard", card_id=other.card_id, **known(other)).status == "success"
-    before_midnight = stage.apart(days=(15 * 3600 - 1) / DAY)
+        assert shared_issuer.do("activateCard", card_id=card.card_id, card_request_id=987).status_code == 6001
+    assert shared_issuer.do("activateCard", card_id=card.card_id, card_request_id=987).status_code == 8004
+    assert shared_issuer.do("activateCard", card_id=card.card_id, **right).status_code == 8004
+    assert shared_issuer.do("activateCard", card_id=other.card_id, **known(other)).status == "success"
+    before_midnight = shared_issuer.with_own_clock(days=(15 * 3600 - 1) / DAY)
     assert before_midnight.do("activateCard", card_id=card.card_id, **right).status_code == 8004
-    tomorrow = stage.apart(days=15 / 24)
+    tomorrow = shared_issuer.with_own_clock(days=15 / 24)
     assert tomorrow.do("activateCard", card_id=card.card_id, card_request_id=987).status_code == 6001
     assert tomorrow.do("activateCard", card_id=card.card_id, **right).status == "success"
 
@@ -75,21 +75,21 @@ def test_five_failed_activations_block_the_activation_until_midnight(stage: Scen
         ("changeCardSchemeAccountUpdatesStatus", "participating", 1, "participating"),
     ],
 )
-def test_a_card_is_assigned_to_a_group(stage: Scene, action: str, name: str, number: int, member: str) -> None:
-    card = stage.card()
-    before = stage.data("getCardDetails", card_id=card.card_id)
+def test_a_card_is_assigned_to_a_group(shared_issuer: Issuer, action: str, name: str, number: int, member: str) -> None:
+    card = shared_issuer.card()
+    before = shared_issuer.data("getCardDetails", card_id=card.card_id)
 
-    stage.data(action, card_id=card.card_id, **{name: number})
+    shared_issuer.data(action, card_id=card.card_id, **{name: number})
 
-    assert stage.data("getCardDetails", card_id=card.card_id) == before | {member: number}
+    assert shared_issuer.data("getCardDetails", card_id=card.card_id) == before | {member: number}
 
 
-def test_participation_in_scheme_account_updates_is_switched_on_and_off(stage: Scene) -> None:
-    card = stage.card().card_id
+def test_participation_in_scheme_account_updates_is_switched_on_and_off(shared_issuer: Issuer) -> None:
+    card = shared_issuer.card().card_id
 
     for flag, shown in ((1, 1), ("0", 0), ("1", 1), (0, 0)):
-        stage.data("changeCardSchemeAccountUpdatesStatus", card_id=card, participating=flag)
-        assert stage.data("getCardDetails", card_id=card)["participating"] == shown
+        shared_issuer.data("changeCardSchemeAccountUpdatesStatus", card_id=card, participating=flag)
+        assert shared_issuer.data("getCardDetails", card_id=card)["participating"] == shown
 
 
 @pytest.mark.parametrize(
@@ -100,27 +100,29 @@ def test_participation_in_scheme_account_updates_is_switched_on_and_off(stage: S
         (ONLINE, {22: "Night"}),
     ],
 )
-def test_get_design_returns_each_name_under_both_members(stage: Scene, programme: int, designs: dict[int, str]) -> None:
-    assert stage.data("getDesign", program_id=programme) == [
+def test_get_design_returns_each_name_under_both_members(
+    shared_issuer: Issuer, programme: int, designs: dict[int, str]
+) -> None:
+    assert shared_issuer.data("getDesign", program_id=programme) == [
         {"card_design_id": number, "card_design_name": name, "name": name} for number, name in designs.items()
     ]
 
 
-def test_designs_of_an_account_programme_return_3004(stage: Scene) -> None:
-    assert stage.do("getDesign", program_id=501).status_code == 3004
+def test_designs_of_an_account_programme_return_3004(shared_issuer: Issuer) -> None:
+    assert shared_issuer.do("getDesign", program_id=501).status_code == 3004
 
 
-def test_a_new_acs_password_replaces_the_old_one(stage: Scene) -> None:
-    card = stage.card(acs_password="quiet-Otter 1!")
+def test_a_new_acs_password_replaces_the_old_one(shared_issuer: Issuer) -> None:
+    card = shared_issuer.card(acs_password="quiet-Otter 1!")
 
     for password in ("sixsix", "Łódź, 東京 & more", "x" * 128):
-        stage.data("changeCardAcsPassword", card_id=card.card_id, acs_password=password)
-        assert stage.data("getCardAcsPassword", card_id=card.card_id) == {"acs_password": password}
+        shared_issuer.data("changeCardAcsPassword", card_id=card.card_id, acs_password=password)
+        assert shared_issuer.data("getCardAcsPassword", card_id=card.card_id) == {"acs_password": password}
 
 
-def test_a_pin_keeps_its_leading_zeros(stage: Scene) -> None:
-    card = stage.card_in("A", card_virtual=0, card_pin="0071")
+def test_a_pin_keeps_its_leading_zeros(shared_issuer: Issuer) -> None:
+    card = shared_issuer.card_in("A", card_virtual=0, card_pin="0071")
 
-    assert (card.pin, stage.data("getPin", card_id=card.card_id)) == ("0071", {"pin": "0071"})
-    assert stage.authorization(card_id=card.card_id, pin="0071")["response_code"] == "00"
-    assert stage.do("setPin", card_id=card.card_id, pin=71).status_code == 2003
+    assert (card.pin, shared_issuer.data("getPin", card_id=card.card_id)) == ("0071", {"pin": "0071"})
+    assert shared_issuer.authorization(card_id=card.card_id, pin="0071")["response_code"] == "00"
+    assert shared_issuer.do("setPin", card_id=card.card_id, pin=71).status_code == 2003

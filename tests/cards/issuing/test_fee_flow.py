@@ -7,49 +7,49 @@ from typing import Any
 
 import pytest
 
+from tests.cards.issuer import EUR, EVERYDAY, GBP, LEFT_OUT, OTHER_MANAGER, PREPAID, SEPA, Envelope, Issuer, NewCard
 from tests.cards.ledgers import entries, movements, prove, transactions
-from tests.cards.scenes import EUR, EVERYDAY, GBP, LEFT_OUT, OTHER_MANAGER, PREPAID, SEPA, Envelope, MadeCard, Scene
 from tests.cards.tariff import CUSTOM, DINAR, SEPARATE, YEN, with_tariff
 
 FEE = "createCustomFee"
 
 
 @pytest.fixture(scope="module")
-def tariff(stage: Scene) -> Scene:
-    return with_tariff(stage)
+def tariff(shared_issuer: Issuer) -> Issuer:
+    return with_tariff(shared_issuer)
 
 
 @pytest.fixture(scope="module")
-def rich(tariff: Scene) -> int:
+def rich(tariff: Issuer) -> int:
     """An account in euros with money."""
-    return int(tariff.funded(100_000_000, EUR)["account_id"])
+    return int(tariff.funded_address(100_000_000, EUR)["account_id"])
 
 
-def ask(scene: Scene, **members: Any) -> Envelope:
+def ask(issuer: Issuer, **members: Any) -> Envelope:
     least = {"fee_group_id": CUSTOM, "fee_code": "REPLACE", "description": "Replacement card"}
-    return scene.do(FEE, **least | members)
+    return issuer.do(FEE, **least | members)
 
 
-def charged(scene: Scene, account: int, **members: Any) -> int:
+def charged(issuer: Issuer, account: int, **members: Any) -> int:
     """What the account has less after a fee."""
-    before = scene.balances(account)[0]
-    answer = ask(scene, account_id=account, **members)
+    before = issuer.balances(account)[0]
+    answer = ask(issuer, account_id=account, **members)
     assert answer.status == "success", answer.raw
     return before - int(answer.data["available_balance"])
 
 
-def with_money(scene: Scene, amount: int = 10_000) -> MadeCard:
-    card = scene.card(card_currency_ison=[EUR, GBP])
-    for row in scene.data("getAccounts", card_id=card.card_id):
-        scene.inbound(scene.address(row["id"], SEPA), amount)
+def with_money(issuer: Issuer, amount: int = 10_000) -> NewCard:
+    card = issuer.card(card_currency_ison=[EUR, GBP])
+    for row in issuer.data("getAccounts", card_id=card.card_id):
+        issuer.inbound(issuer.address(row["id"], SEPA), amount)
     return card
 
 
 # -- who pays
 
 
-def test_a_custom_fee_is_debited_at_once_and_listed(tariff: Scene) -> None:
-    account = tariff.funded(10_000, EUR)["account_id"]
+def test_a_custom_fee_is_debited_at_once_and_listed(tariff: Issuer) -> None:
+    account = tariff.funded_address(10_000, EUR)["account_id"]
 
     answer = ask(tariff, account_id=account, country_ison=276)
 
@@ -67,7 +67,7 @@ def test_a_custom_fee_is_debited_at_once_and_listed(tariff: Scene) -> None:
     assert entries(movements(tariff, account)[-1]) == {("settled", EUR): -500, ("fees", EUR): 500}
 
 
-def test_a_custom_fee_debits_the_cards_account_in_the_named_currency(tariff: Scene) -> None:
+def test_a_custom_fee_debits_the_cards_account_in_the_named_currency(tariff: Issuer) -> None:
     card = with_money(tariff)
     accounts = {row["currency_ison"]: row["id"] for row in tariff.data("getAccounts", card_id=card.card_id)}
     before = tariff.balances(accounts[GBP])[0]
@@ -78,7 +78,7 @@ def test_a_custom_fee_debits_the_cards_account_in_the_named_currency(tariff: Sce
     assert ask(tariff, card_id=card.card_id, account_currency=YEN).status_code == 3001
 
 
-def test_a_currency_other_than_the_accounts_returns_2005(tariff: Scene) -> None:
+def test_a_currency_other_than_the_accounts_returns_2005(tariff: Issuer) -> None:
     card = with_money(tariff)
     before = tariff.balances(card.account_id)
     linked = ask(tariff, card_id=card.card_id, account_currency=EUR).data["transaction_id"]
@@ -90,7 +90,7 @@ def test_a_currency_other_than_the_accounts_returns_2005(tariff: Scene) -> None:
     assert tariff.balances(card.account_id)[0] == before[0] - 3 * 500
 
 
-def test_an_account_that_is_not_on_the_card_returns_3002(tariff: Scene) -> None:
+def test_an_account_that_is_not_on_the_card_returns_3002(tariff: Issuer) -> None:
     card, other = with_money(tariff), tariff.account()
 
     assert ask(tariff, card_id=card.card_id, account_id=card.account_id).data["available_balance"] == 9500
@@ -114,14 +114,14 @@ def test_an_account_that_is_not_on_the_card_returns_3002(tariff: Scene) -> None:
         ({"transaction_id": 99_999_999_999}, 3012),
     ],
 )
-def test_missing_or_unknown_members_are_rejected(tariff: Scene, rich: int, members: dict[str, Any], code: int) -> None:
+def test_missing_or_unknown_members_are_rejected(tariff: Issuer, rich: int, members: dict[str, Any], code: int) -> None:
     own = {} if not members or {"card_id", "account_id"} & members.keys() else {"account_id": rich}
 
     assert ask(tariff, **own | members).status_code == code
 
 
 @pytest.mark.parametrize(("status", "code"), [("A", None), ("R", 4003), ("S", 4003), ("C", 4003)])
-def test_only_an_active_account_pays_fees(tariff: Scene, status: str, code: int | None) -> None:
+def test_only_an_active_account_pays_fees(tariff: Issuer, status: str, code: int | None) -> None:
     account = tariff.account()
     if status != "C":
         tariff.inbound(tariff.address(account, SEPA), 500)
@@ -131,9 +131,9 @@ def test_only_an_active_account_pays_fees(tariff: Scene, status: str, code: int 
 
 
 @pytest.mark.parametrize(("available", "code"), [(500, None), (499, 5001)])
-def test_a_fee_above_the_available_balance_returns_5001(tariff: Scene, available: int, code: int | None) -> None:
-    address = tariff.funded(10_000, EUR)
-    tariff.paid(address, 10_000 - available)
+def test_a_fee_above_the_available_balance_returns_5001(tariff: Issuer, available: int, code: int | None) -> None:
+    address = tariff.funded_address(10_000, EUR)
+    tariff.pending_payment(address, 10_000 - available)
 
     assert ask(tariff, account_id=address["account_id"]).status_code == code
     assert tariff.balances(address["account_id"])[0] == (available if code else 0)
@@ -141,16 +141,16 @@ def test_a_fee_above_the_available_balance_returns_5001(tariff: Scene, available
 
 @pytest.mark.parametrize(("level", "code"), [(500, None), (499, 3001)])
 def test_a_fee_on_an_account_or_transaction_above_the_access_level_is_rejected(
-    tariff: Scene, level: int, code: int | None
+    tariff: Issuer, level: int, code: int | None
 ) -> None:
-    address = tariff.funded(10_000, EUR, access_level=500)
+    address = tariff.funded_address(10_000, EUR, access_level=500)
     account = address["account_id"]
     number = tariff.inbound(address, 100)["transaction_id"]
-    plain = tariff.funded(10_000, EUR)["account_id"]
+    plain = tariff.funded_address(10_000, EUR)["account_id"]
 
     assert ask(tariff, account_id=account, access_level=level).status_code == code
     assert ask(tariff, account_id=plain, transaction_id=number, access_level=499).status_code == 3012
-    other = tariff.of_caller("other")
+    other = tariff.as_caller("other")
     assert ask(other, account_id=account, fee_group_id=1301).status_code == 3001
     assert ask(other, account_id=other.account(program_id=1501), transaction_id=number).status_code == 3012
 
@@ -174,12 +174,12 @@ def test_a_fee_on_an_account_or_transaction_above_the_access_level_is_rejected(
     ],
 )
 def test_a_fee_is_the_requested_amount_or_the_price_of_its_code_at_the_base_rate(
-    tariff: Scene, rich: int, members: dict[str, Any], taken: int
+    tariff: Issuer, rich: int, members: dict[str, Any], taken: int
 ) -> None:
     assert charged(tariff, rich, **members) == taken
 
 
-def test_a_fee_in_another_currency_is_converted(tariff: Scene, rich: int) -> None:
+def test_a_fee_in_another_currency_is_converted(tariff: Issuer, rich: int) -> None:
     charged(tariff, rich, amount=100, currency_ison=GBP)
 
     assert entries(movements(tariff, rich)[-1]) == {
@@ -208,7 +208,7 @@ def test_a_fee_in_another_currency_is_converted(tariff: Scene, rich: int) -> Non
     ],
 )
 def test_a_fee_without_an_amount_or_a_rate_is_rejected(
-    tariff: Scene, rich: int, members: dict[str, Any], code: int
+    tariff: Issuer, rich: int, members: dict[str, Any], code: int
 ) -> None:
     before = tariff.balances(rich)
 
@@ -221,7 +221,7 @@ def test_a_fee_without_an_amount_or_a_rate_is_rejected(
     ("amount", "fee"), [(100, 10), (419, 10), (420, 11), (459, 11), (460, 12), (3979, 99), (3980, 100), (9999, 100)]
 )
 def test_a_percentage_fee_stays_between_minimum_and_maximum(
-    tariff: Scene, shared: dict[int, int], amount: int, fee: int
+    tariff: Issuer, shared: dict[int, int], amount: int, fee: int
 ) -> None:
     """The fee is 2.5 %, at least 0.10 and at most 1.00: 4.20 gives 10.5 cents."""
     account = shared[0]
@@ -230,15 +230,15 @@ def test_a_percentage_fee_stays_between_minimum_and_maximum(
 
 
 @pytest.fixture(scope="module")
-def shared(tariff: Scene) -> dict[int, int]:
+def shared(tariff: Issuer) -> dict[int, int]:
     """Transactions of one account by their amounts; the account itself is at 0."""
-    address = tariff.funded(100_000, EUR)
+    address = tariff.funded_address(100_000, EUR)
     amounts = (100, 419, 420, 459, 460, 3979, 3980, 9999)
     made = {amount: int(tariff.inbound(address, amount)["transaction_id"]) for amount in amounts}
     return made | {0: int(address["account_id"])}
 
 
-def test_a_fee_for_a_transaction_has_the_id_and_link_of_its_parent(tariff: Scene, shared: dict[int, int]) -> None:
+def test_a_fee_for_a_transaction_has_the_id_and_link_of_its_parent(tariff: Issuer, shared: dict[int, int]) -> None:
     charged(tariff, shared[0], transaction_id=shared[9999])
 
     found = transactions(tariff, shared[0])
@@ -246,7 +246,7 @@ def test_a_fee_for_a_transaction_has_the_id_and_link_of_its_parent(tariff: Scene
     assert (found[-1]["parent_id"], found[-1]["trans_link"]) == (linked["id"], linked["trans_link"])
 
 
-def test_a_fee_on_a_card_debits_the_account_of_the_transaction(tariff: Scene) -> None:
+def test_a_fee_on_a_card_debits_the_account_of_the_transaction(tariff: Issuer) -> None:
     card = with_money(tariff)
     pounds = next(row for row in tariff.data("getAccounts", card_id=card.card_id) if row["currency_ison"] == GBP)
     number = transactions(tariff, pounds["id"])[0]["id"]
@@ -258,14 +258,14 @@ def test_a_fee_on_a_card_debits_the_account_of_the_transaction(tariff: Scene) ->
     assert ask(tariff, card_id=tariff.card().card_id, transaction_id=number).status_code == 3001
 
 
-def test_a_price_without_a_rate_to_the_accounts_currency_returns_5003(tariff: Scene) -> None:
-    account = tariff.funded(10_000)["account_id"]
+def test_a_price_without_a_rate_to_the_accounts_currency_returns_5003(tariff: Issuer) -> None:
+    account = tariff.funded_address(10_000)["account_id"]
 
     assert ask(tariff, account_id=account, fee_code="YENS").status_code == 5003
     assert ask(tariff, account_id=account, amount=1, currency_ison=YEN).status_code == 5003
 
 
-def test_a_repeated_request_charges_one_fee(tariff: Scene, rich: int) -> None:
+def test_a_repeated_request_charges_one_fee(tariff: Issuer, rich: int) -> None:
     before, reference = tariff.balances(rich)[0], tariff.reference()
 
     first, again = (ask(tariff, account_id=rich, request_reference_id=reference) for _ in range(2))
@@ -278,11 +278,11 @@ def test_a_repeated_request_charges_one_fee(tariff: Scene, rich: int) -> None:
 # -- lists
 
 
-def fees_of(scene: Scene, card_id: int, item_count: int = 100, offset: int = 0) -> Envelope:
-    return scene.do("getCardFees", card_id=card_id, paginator={"item_count": item_count, "offset": offset})
+def fees_of(issuer: Issuer, card_id: int, item_count: int = 100, offset: int = 0) -> Envelope:
+    return issuer.do("getCardFees", card_id=card_id, paginator={"item_count": item_count, "offset": offset})
 
 
-def test_get_card_fees_lists_the_entries_of_the_cards_fee_group(tariff: Scene) -> None:
+def test_get_card_fees_lists_the_entries_of_the_cards_fee_group(tariff: Issuer) -> None:
     card = tariff.card(card_fee_group_id=SEPARATE)
 
     answer = fees_of(tariff, card.card_id, item_count=2)
@@ -310,14 +310,14 @@ def test_get_card_fees_lists_the_entries_of_the_cards_fee_group(tariff: Scene) -
 
 
 @pytest.mark.parametrize(("level", "code"), [(500, None), (499, 3002)])
-def test_fees_of_a_card_above_the_access_level_return_3002(stage: Scene, level: int, code: int | None) -> None:
-    card = stage.card(access_level=500)
+def test_fees_of_a_card_above_the_access_level_return_3002(shared_issuer: Issuer, level: int, code: int | None) -> None:
+    card = shared_issuer.card(access_level=500)
     paginator = {"item_count": 1, "offset": 0}
 
-    answer = stage.do("getCardFees", card_id=card.card_id, access_level=level, paginator=paginator)
+    answer = shared_issuer.do("getCardFees", card_id=card.card_id, access_level=level, paginator=paginator)
 
     assert answer.status_code == code
-    assert fees_of(stage.of_caller("other"), card.card_id).status_code == 3002
+    assert fees_of(shared_issuer.as_caller("other"), card.card_id).status_code == 3002
 
 
 @pytest.mark.parametrize(
@@ -325,19 +325,19 @@ def test_fees_of_a_card_above_the_access_level_return_3002(stage: Scene, level: 
     [(LEFT_OUT, [301, 302, 303, 304]), (EVERYDAY, [301, 302, 304]), (PREPAID, [301, 303]), (502, [303])],
 )
 def test_get_fees_groups_lists_all_groups_or_those_of_a_programme(
-    stage: Scene, programme: int, groups: list[int]
+    shared_issuer: Issuer, programme: int, groups: list[int]
 ) -> None:
-    found = stage.data("getFeesGroups", program_id=programme)
+    found = shared_issuer.data("getFeesGroups", program_id=programme)
 
     assert [group["id"] for group in found] == groups
     assert {"id": 301, "name": "Standard Fees"} in found or 301 not in groups
 
 
-def test_fee_groups_of_an_unknown_programme_return_3004(stage: Scene) -> None:
-    assert stage.do("getFeesGroups", program_id=1101).status_code == 3004
-    other = stage.of_caller("other")
+def test_fee_groups_of_an_unknown_programme_return_3004(shared_issuer: Issuer) -> None:
+    assert shared_issuer.do("getFeesGroups", program_id=1101).status_code == 3004
+    other = shared_issuer.as_caller("other")
     assert (OTHER_MANAGER, [group["id"] for group in other.data("getFeesGroups")]) == (2, [1301])
 
 
-def test_every_balance_is_the_sum_of_its_rows(stage: Scene) -> None:
-    prove(stage)
+def test_every_balance_is_the_sum_of_its_rows(shared_issuer: Issuer) -> None:
+    prove(shared_issuer)

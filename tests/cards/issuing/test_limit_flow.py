@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.cards.scenes import DAY, EUR, EVERYDAY, GBP, LEFT_OUT, OUTSIDE, PREPAID, SEPA, UK, Envelope, Scene
+from tests.cards.issuer import DAY, EUR, EVERYDAY, EXTERNAL_IBANS, GBP, LEFT_OUT, PREPAID, SEPA, UK, Envelope, Issuer
 from tests.cards.tariff import (
     CARD_A_DAY,
     COUNTRIES,
@@ -23,12 +23,12 @@ CARD, ACCOUNT, HOLDER = 1, 2, 3
 
 
 @pytest.fixture(scope="module")
-def shared_tariff(stage: Scene) -> Scene:
-    return with_tariff(stage)
+def shared_tariff(shared_issuer: Issuer) -> Issuer:
+    return with_tariff(shared_issuer)
 
 
 @pytest.fixture
-def tariff(shared_tariff: Scene) -> Scene:
+def tariff(shared_tariff: Issuer) -> Issuer:
     """A programme manager at nine in the morning of the next Wednesday."""
     now = shared_tariff.clock.time()
     wednesday = 6 * DAY + 9 * 3600
@@ -36,55 +36,55 @@ def tariff(shared_tariff: Scene) -> Scene:
     return shared_tariff
 
 
-def limited(scene: Scene, group: int, method: int = UK, **members: Any) -> Any:
+def limited(issuer: Issuer, group: int, method: int = UK, **members: Any) -> Any:
     """The address of an account with money and a limit group."""
     currency = GBP if method == UK else EUR
-    address = scene.address(scene.account(currency_ison=currency, limit_group_id=group, **members), method)
-    scene.inbound(address, 1_000_000)
+    address = issuer.address(issuer.account(currency_ison=currency, limit_group_id=group, **members), method)
+    issuer.inbound(address, 1_000_000)
     return address
 
 
-def codes(scene: Scene, address: Any, *amounts: int) -> list[int | None]:
+def codes(issuer: Issuer, address: Any, *amounts: int) -> list[int | None]:
     """The codes that payments out are refused with."""
-    return [scene.transfer(address, amount).status_code for amount in amounts]
+    return [issuer.transfer(address, amount).status_code for amount in amounts]
 
 
-def statuses(scene: Scene, record_id: int, limit_type: int = ACCOUNT) -> Any:
+def statuses(issuer: Issuer, record_id: int, limit_type: int = ACCOUNT) -> Any:
     paginator = {"item_count": 100, "offset": 0}
-    return scene.data("getLimitsStatus", record_id=record_id, limit_type=limit_type, paginator=paginator)
+    return issuer.data("getLimitsStatus", record_id=record_id, limit_type=limit_type, paginator=paginator)
 
 
-def left(scene: Scene, record_id: int, limit_type: int = ACCOUNT) -> tuple[int, int]:
+def left(issuer: Issuer, record_id: int, limit_type: int = ACCOUNT) -> tuple[int, int]:
     """Count and amount that are left of the first entry."""
-    entry, *_ = statuses(scene, record_id, limit_type)
+    entry, *_ = statuses(issuer, record_id, limit_type)
     return entry["count"], entry["amount"]
 
 
 # -- what passes
 
 
-def test_a_payment_above_the_amount_left_of_a_limit_returns_5002(tariff: Scene) -> None:
+def test_a_payment_above_the_amount_left_of_a_limit_returns_5002(tariff: Issuer) -> None:
     address = limited(tariff, OUT_A_DAY)
 
     assert codes(tariff, address, 1001, 600, 401, 400, 1) == [5002, None, 5002, None, 5002]
 
 
-def test_a_payment_above_the_count_left_of_a_limit_returns_5002(tariff: Scene) -> None:
+def test_a_payment_above_the_count_left_of_a_limit_returns_5002(tariff: Issuer) -> None:
     assert codes(tariff, limited(tariff, OUT_A_DAY), 1, 1, 1, 1) == [None, None, None, 5002]
 
 
-def test_a_limit_error_names_the_limit_and_precedes_the_funds_check(tariff: Scene) -> None:
+def test_a_limit_error_names_the_limit_and_precedes_the_funds_check(tariff: Issuer) -> None:
     answer = tariff.transfer(limited(tariff, OUT_A_DAY), 2_000_000)
 
     assert (answer.status_code, '"Out a day"' in answer.message) == (5002, True)
     assert "amount of the account's limit" in answer.message
 
 
-def test_a_single_payment_limit_does_not_add_up_payments(tariff: Scene) -> None:
+def test_a_single_payment_limit_does_not_add_up_payments(tariff: Issuer) -> None:
     assert codes(tariff, limited(tariff, OUT_EACH), 500, 501, 500, 500) == [None, 5002, None, None]
 
 
-def test_a_daily_limit_resets_at_midnight_utc(tariff: Scene) -> None:
+def test_a_daily_limit_resets_at_midnight_utc(tariff: Issuer) -> None:
     address = limited(tariff, OUT_A_DAY)
     assert codes(tariff, address, 1000) == [None]
 
@@ -94,7 +94,7 @@ def test_a_daily_limit_resets_at_midnight_utc(tariff: Scene) -> None:
     assert codes(tariff, address, 1000, 1) == [None, 5002]
 
 
-def test_an_amount_counts_in_the_limits_currency(tariff: Scene) -> None:
+def test_an_amount_counts_in_the_limits_currency(tariff: Issuer) -> None:
     """A limit of 12.50 EUR on payments in pounds allows 10.00 GBP; payments in euros do not count."""
     address = limited(tariff, EURO_WORTH)
     euros = tariff.address(address["account_id"], SEPA)
@@ -103,9 +103,15 @@ def test_an_amount_counts_in_the_limits_currency(tariff: Scene) -> None:
     assert codes(tariff, address, 1001, 1000, 1) == [5002, None, 5002]
 
 
-def test_a_limit_counts_each_country_once(tariff: Scene) -> None:
+def test_a_limit_counts_each_country_once(tariff: Issuer) -> None:
     address = limited(tariff, COUNTRIES, SEPA)
-    ibans = [OUTSIDE[SEPA], OUTSIDE[UK], OUTSIDE[SEPA], "FR1420041010050500013M02606", OUTSIDE[UK]]
+    ibans = [
+        EXTERNAL_IBANS[SEPA],
+        EXTERNAL_IBANS[UK],
+        EXTERNAL_IBANS[SEPA],
+        "FR1420041010050500013M02606",
+        EXTERNAL_IBANS[UK],
+    ]
 
     found = [tariff.transfer(address, 100, destination_iban=iban).status_code for iban in ibans]
 
@@ -114,14 +120,14 @@ def test_a_limit_counts_each_country_once(tariff: Scene) -> None:
     assert (entry["original_country_count"], entry["country_count"]) == (2, 0)
 
 
-def test_fees_do_not_count_in_limits(tariff: Scene) -> None:
+def test_fees_do_not_count_in_limits(tariff: Issuer) -> None:
     address = limited(tariff, OUT_A_DAY)
     tariff.data("assignAccountToFeeRuleGroup", account_id=address["account_id"], fee_group_id=SEPARATE)
 
     assert codes(tariff, address, 1000) == [None]
 
 
-def test_a_holders_accounts_share_the_holders_limit(tariff: Scene) -> None:
+def test_a_holders_accounts_share_the_holders_limit(tariff: Issuer) -> None:
     account = tariff.account(currency_ison=GBP, holder_limit_group_id=OUT_OF_HOLDER)
     [holder] = [row["holder_id"] for row in tariff.data("getAccounts", account_id=account)]
     first, second = (
@@ -136,19 +142,19 @@ def test_a_holders_accounts_share_the_holders_limit(tariff: Scene) -> None:
     assert left(tariff, holder, HOLDER) == (999_999_999, 0)
 
 
-def test_a_transfer_between_a_holders_accounts_counts_once_out_and_once_in(tariff: Scene) -> None:
+def test_a_transfer_between_a_holders_accounts_counts_once_out_and_once_in(tariff: Issuer) -> None:
     account = tariff.account(currency_ison=GBP, holder_limit_group_id=OUT_OF_HOLDER)
     [holder] = [row["holder_id"] for row in tariff.data("getAccounts", account_id=account)]
     source = tariff.address(account)
     target = tariff.address(tariff.account(holder_id=holder, currency_ison=GBP))
     tariff.inbound(source, 10_000)
 
-    tariff.paid(source, 1000, destination_iban=target["iban"])
+    tariff.pending_payment(source, 1000, destination_iban=target["iban"])
 
     assert [entry["amount"] for entry in statuses(tariff, holder, HOLDER)] == [500, 89_000]
 
 
-def test_a_card_limit_applies_only_to_the_payment_address_of_the_card(tariff: Scene) -> None:
+def test_a_card_limit_applies_only_to_the_payment_address_of_the_card(tariff: Issuer) -> None:
     card = tariff.card(card_currency_ison=[GBP], card_limit_group_id=CARD_A_DAY)
     of_card = tariff.address(card.account_id, card_id=card.card_id)
     plain = tariff.address(card.account_id)
@@ -162,10 +168,10 @@ def test_a_card_limit_applies_only_to_the_payment_address_of_the_card(tariff: Sc
 # -- what is given back
 
 
-def test_a_rejected_payment_is_returned_to_the_limit_once(tariff: Scene) -> None:
+def test_a_rejected_payment_is_returned_to_the_limit_once(tariff: Issuer) -> None:
     address = limited(tariff, OUT_A_DAY)
     account = address["account_id"]
-    kept, rejected = tariff.paid(address, 400), tariff.paid(address, 600)
+    kept, rejected = tariff.pending_payment(address, 400), tariff.pending_payment(address, 600)
     assert left(tariff, account) == (1, 0)
 
     tariff.result(rejected, "rejected")
@@ -177,7 +183,7 @@ def test_a_rejected_payment_is_returned_to_the_limit_once(tariff: Scene) -> None
     assert codes(tariff, address, 601, 600) == [5002, None]
 
 
-def test_a_payment_refused_by_the_provider_is_returned_to_the_limit(tariff: Scene) -> None:
+def test_a_payment_refused_by_the_provider_is_returned_to_the_limit(tariff: Issuer) -> None:
     address = limited(tariff, OUT_A_DAY)
 
     assert tariff.transfer(address, 600, destination_account_name="Refuse Ltd").status_code == 7001
@@ -185,12 +191,12 @@ def test_a_payment_refused_by_the_provider_is_returned_to_the_limit(tariff: Scen
     assert left(tariff, address["account_id"]) == (3, 1000)
 
 
-def test_a_rejected_payment_is_returned_only_to_its_own_window(tariff: Scene) -> None:
+def test_a_rejected_payment_is_returned_only_to_its_own_window(tariff: Issuer) -> None:
     address = limited(tariff, OUT_A_DAY)
     account = address["account_id"]
-    yesterdays = tariff.paid(address, 900)
+    yesterdays = tariff.pending_payment(address, 900)
     tariff.clock.advance(DAY)
-    todays = tariff.paid(address, 300)
+    todays = tariff.pending_payment(address, 300)
 
     tariff.result(yesterdays, "rejected")
     assert left(tariff, account) == (2, 700)
@@ -198,9 +204,9 @@ def test_a_rejected_payment_is_returned_only_to_its_own_window(tariff: Scene) ->
     assert left(tariff, account) == (3, 1000)
 
 
-def test_a_limit_releases_a_country_with_its_last_rejected_payment(tariff: Scene) -> None:
+def test_a_limit_releases_a_country_with_its_last_rejected_payment(tariff: Issuer) -> None:
     address = limited(tariff, COUNTRIES, SEPA)
-    first, second = tariff.paid(address, 100), tariff.paid(address, 100)
+    first, second = tariff.pending_payment(address, 100), tariff.pending_payment(address, 100)
 
     def countries() -> int:
         [entry] = statuses(tariff, address["account_id"])
@@ -213,10 +219,10 @@ def test_a_limit_releases_a_country_with_its_last_rejected_payment(tariff: Scene
     assert countries() == 2
 
 
-def test_a_limit_group_change_starts_new_counts_and_keeps_the_old_ones(tariff: Scene) -> None:
+def test_a_limit_group_change_starts_new_counts_and_keeps_the_old_ones(tariff: Issuer) -> None:
     address = limited(tariff, OUT_A_DAY)
     account = address["account_id"]
-    number = tariff.paid(address, 1000)
+    number = tariff.pending_payment(address, 1000)
     tariff.data("assignAccountToLimitRuleGroup", account_id=account, limit_group_id=OUT_EACH)
     assert codes(tariff, address, 500) == [None]
     tariff.data("assignAccountToLimitRuleGroup", account_id=account, limit_group_id=OUT_A_DAY)
@@ -229,10 +235,10 @@ def test_a_limit_group_change_starts_new_counts_and_keeps_the_old_ones(tariff: S
 # -- what is shown
 
 
-def test_get_limits_status_shows_set_and_remaining_values_and_the_end_of_validity(tariff: Scene) -> None:
+def test_get_limits_status_shows_set_and_remaining_values_and_the_end_of_validity(tariff: Issuer) -> None:
     address = limited(tariff, OUT_A_DAY)
     today = datetime.fromtimestamp(tariff.clock.time(), UTC).replace(hour=0)
-    tariff.paid(address, 250)
+    tariff.pending_payment(address, 250)
 
     [entry] = statuses(tariff, address["account_id"])
 
@@ -266,7 +272,7 @@ def test_get_limits_status_shows_set_and_remaining_values_and_the_end_of_validit
     assert shown == same | {"count": 3, "amount": 1000}
 
 
-def test_the_status_of_a_single_payment_limit_is_valid_now(tariff: Scene) -> None:
+def test_the_status_of_a_single_payment_limit_is_valid_now(tariff: Issuer) -> None:
     [entry] = statuses(tariff, limited(tariff, OUT_EACH)["account_id"])
 
     assert entry["amount"] == 500
@@ -274,12 +280,12 @@ def test_the_status_of_a_single_payment_limit_is_valid_now(tariff: Scene) -> Non
     assert entry["date_valid"] == tariff.clock.time()
 
 
-def test_pages_of_limits_show_the_total_count(stage: Scene) -> None:
-    account = stage.account()
+def test_pages_of_limits_show_the_total_count(shared_issuer: Issuer) -> None:
+    account = shared_issuer.account()
 
     def page(action: str, item_count: int, offset: int) -> Envelope:
         paginator = {"item_count": item_count, "offset": offset}
-        return stage.do(action, record_id=account, limit_type=ACCOUNT, paginator=paginator)
+        return shared_issuer.do(action, record_id=account, limit_type=ACCOUNT, paginator=paginator)
 
     for action in ("getLimits", "getLimitsStatus"):
         whole = page(action, 100, 0)
@@ -291,22 +297,22 @@ def test_pages_of_limits_show_the_total_count(stage: Scene) -> None:
 @pytest.mark.parametrize(("limit_type", "code"), [(CARD, 3002), (ACCOUNT, 3001), (HOLDER, 3003)])
 @pytest.mark.parametrize("action", ["getLimits", "getLimitsStatus"])
 def test_limits_of_a_record_above_the_access_level_are_not_found(
-    stage: Scene, action: str, limit_type: int, code: int
+    shared_issuer: Issuer, action: str, limit_type: int, code: int
 ) -> None:
-    card = stage.card(access_level=500, holder_access_level=500)
+    card = shared_issuer.card(access_level=500, holder_access_level=500)
     number = {CARD: card.card_id, ACCOUNT: card.account_id, HOLDER: card.holder_id}[limit_type]
     members = {"record_id": number, "limit_type": limit_type, "paginator": {"item_count": 1, "offset": 0}}
 
-    assert stage.do(action, **members, access_level=500).status == "success"
-    assert stage.do(action, **members, access_level=499).status_code == code
-    assert stage.of_caller("other").do(action, **members).status_code == code
-    assert stage.do(action, **members | {"record_id": 999_999_999}).status_code == code
+    assert shared_issuer.do(action, **members, access_level=500).status == "success"
+    assert shared_issuer.do(action, **members, access_level=499).status_code == code
+    assert shared_issuer.as_caller("other").do(action, **members).status_code == code
+    assert shared_issuer.do(action, **members | {"record_id": 999_999_999}).status_code == code
 
 
-def test_a_record_without_a_limit_group_has_no_limits(stage: Scene) -> None:
-    account = stage.account(program_id=502)
+def test_a_record_without_a_limit_group_has_no_limits(shared_issuer: Issuer) -> None:
+    account = shared_issuer.account(program_id=502)
 
-    assert statuses(stage, account) == []
+    assert statuses(shared_issuer, account) == []
 
 
 @pytest.mark.parametrize(
@@ -325,15 +331,17 @@ def test_a_record_without_a_limit_group_has_no_limits(stage: Scene) -> None:
     ],
 )
 def test_get_limits_groups_lists_the_groups_of_a_type_and_programme(
-    stage: Scene, limit_type: int, programme: int, groups: list[int]
+    shared_issuer: Issuer, limit_type: int, programme: int, groups: list[int]
 ) -> None:
-    found = stage.data("getLimitsGroups", limit_type=limit_type, program_id=programme)
+    found = shared_issuer.data("getLimitsGroups", limit_type=limit_type, program_id=programme)
 
     assert [group["id"] for group in found] == groups
     assert all(set(group) == {"id", "name"} for group in found)
 
 
-def test_limit_groups_of_an_unknown_programme_or_type_are_rejected(stage: Scene) -> None:
-    assert stage.do("getLimitsGroups", limit_type=CARD, program_id=1101).status_code == 3004
-    assert stage.do("getLimitsGroups", limit_type=4).status_code == 2005
-    assert [group["id"] for group in stage.of_caller("other").data("getLimitsGroups", limit_type=CARD)] == [1201]
+def test_limit_groups_of_an_unknown_programme_or_type_are_rejected(shared_issuer: Issuer) -> None:
+    assert shared_issuer.do("getLimitsGroups", limit_type=CARD, program_id=1101).status_code == 3004
+    assert shared_issuer.do("getLimitsGroups", limit_type=4).status_code == 2005
+    assert [group["id"] for group in shared_issuer.as_caller("other").data("getLimitsGroups", limit_type=CARD)] == [
+        1201
+    ]

@@ -6,21 +6,21 @@ from decimal import Decimal
 
 import pytest
 
+from tests.cards.issuer import EUR, EVERYDAY_ACCOUNT, EXTERNAL_IBANS, GBP, PREPAID_ACCOUNT, SEPA, UK, Issuer
 from tests.cards.ledgers import entries, movements, prove, transactions
-from tests.cards.scenes import EUR, EVERYDAY_ACCOUNT, GBP, OUTSIDE, PREPAID_ACCOUNT, SEPA, UK, Scene
 from tests.cards.tariff import BLENDED, DINAR, SEPARATE, YEN, with_tariff
 
 
 @pytest.fixture(scope="module")
-def tariff(stage: Scene) -> Scene:
-    return with_tariff(stage)
+def tariff(shared_issuer: Issuer) -> Issuer:
+    return with_tariff(shared_issuer)
 
 
 # -- fees
 
 
-def test_a_separate_fee_is_held_with_the_payment_and_listed_beside_the_payment(tariff: Scene) -> None:
-    address = tariff.funded(10_000)
+def test_a_separate_fee_is_held_with_the_payment_and_listed_beside_the_payment(tariff: Issuer) -> None:
+    address = tariff.funded_address(10_000)
     account = address["account_id"]
     tariff.data("assignAccountToFeeRuleGroup", account_id=account, fee_group_id=SEPARATE)
 
@@ -48,28 +48,28 @@ def test_a_separate_fee_is_held_with_the_payment_and_listed_beside_the_payment(t
 @pytest.mark.parametrize(
     ("amount", "fee"), [(7250, 50), (7749, 50), (7750, 51), (57_249, 149), (57_250, 150), (90_000, 150)]
 )
-def test_a_fee_stays_between_its_minimum_and_maximum(tariff: Scene, amount: int, fee: int) -> None:
-    address = tariff.funded(100_000)
+def test_a_fee_stays_between_its_minimum_and_maximum(tariff: Issuer, amount: int, fee: int) -> None:
+    address = tariff.funded_address(100_000)
     tariff.data("assignAccountToFeeRuleGroup", account_id=address["account_id"], fee_group_id=SEPARATE)
 
-    tariff.paid(address, amount)
+    tariff.pending_payment(address, amount)
 
     assert tariff.balances(address["account_id"])[0] == 100_000 - amount - fee
 
 
-def test_a_fee_depends_on_the_destination_country(tariff: Scene) -> None:
-    address = tariff.funded(10_000, EUR)
+def test_a_fee_depends_on_the_destination_country(tariff: Issuer) -> None:
+    address = tariff.funded_address(10_000, EUR)
     account = address["account_id"]
     tariff.data("assignAccountToFeeRuleGroup", account_id=account, fee_group_id=SEPARATE)
 
-    tariff.paid(address, 1000)
+    tariff.pending_payment(address, 1000)
     assert tariff.balances(account)[0] == 10_000 - 1000 - 100
-    tariff.paid(address, 1000, destination_iban=OUTSIDE[UK])
+    tariff.pending_payment(address, 1000, destination_iban=EXTERNAL_IBANS[UK])
     assert tariff.balances(account)[0] == 8900 - 1000 - 63  # 50 pence
 
 
-def test_a_blended_fee_is_part_of_the_transaction(tariff: Scene) -> None:
-    address = tariff.funded(10_000)
+def test_a_blended_fee_is_part_of_the_transaction(tariff: Issuer) -> None:
+    address = tariff.funded_address(10_000)
     account = address["account_id"]
     tariff.data("assignAccountToFeeRuleGroup", account_id=account, fee_group_id=BLENDED)
 
@@ -83,11 +83,11 @@ def test_a_blended_fee_is_part_of_the_transaction(tariff: Scene) -> None:
     assert main["fee"] == 80
 
 
-def test_a_rejected_payment_pays_no_fee_and_a_returned_payment_keeps_its_fee(tariff: Scene) -> None:
-    address = tariff.funded(10_000)
+def test_a_rejected_payment_pays_no_fee_and_a_returned_payment_keeps_its_fee(tariff: Issuer) -> None:
+    address = tariff.funded_address(10_000)
     account = address["account_id"]
     tariff.data("assignAccountToFeeRuleGroup", account_id=account, fee_group_id=SEPARATE)
-    rejected, returned = tariff.paid(address, 2000), tariff.paid(address, 3000)
+    rejected, returned = tariff.pending_payment(address, 2000), tariff.pending_payment(address, 3000)
     assert tariff.balances(account) == (4900, 10_000, 0)
 
     tariff.result(rejected, "rejected")
@@ -98,8 +98,8 @@ def test_a_rejected_payment_pays_no_fee_and_a_returned_payment_keeps_its_fee(tar
 
 
 @pytest.mark.parametrize(("amount", "code"), [(9945, None), (9946, 5001)])
-def test_a_balance_that_does_not_cover_the_fee_returns_5001(tariff: Scene, amount: int, code: int | None) -> None:
-    address = tariff.funded(10_000)
+def test_a_balance_that_does_not_cover_the_fee_returns_5001(tariff: Issuer, amount: int, code: int | None) -> None:
+    address = tariff.funded_address(10_000)
     tariff.data("assignAccountToFeeRuleGroup", account_id=address["account_id"], fee_group_id=SEPARATE)
 
     answer = tariff.transfer(address, amount)  # 35 pence and 0.2 %, which is 20 here
@@ -107,24 +107,24 @@ def test_a_balance_that_does_not_cover_the_fee_returns_5001(tariff: Scene, amoun
     assert (answer.status_code, tariff.balances(address["account_id"])[0]) == (code, 10_000 if code else 0)
 
 
-def test_fees_of_a_payment_are_fixed_at_its_request(tariff: Scene) -> None:
-    address = tariff.funded(10_000)
+def test_fees_of_a_payment_are_fixed_at_its_request(tariff: Issuer) -> None:
+    address = tariff.funded_address(10_000)
     account = address["account_id"]
-    free = tariff.paid(address, 1000)
+    free = tariff.pending_payment(address, 1000)
     tariff.data("assignAccountToFeeRuleGroup", account_id=account, fee_group_id=SEPARATE)
-    dear = tariff.paid(address, 1000)
+    dear = tariff.pending_payment(address, 1000)
     tariff.data("assignAccountToFeeRuleGroup", account_id=account, fee_group_id=BLENDED)
 
     assert tariff.result(free, "settled")["settled_balance"] == 9000
     assert tariff.result(dear, "settled")["settled_balance"] == 7950
 
 
-def test_a_fee_without_a_rate_to_the_accounts_currency_returns_5003(tariff: Scene) -> None:
+def test_a_fee_without_a_rate_to_the_accounts_currency_returns_5003(tariff: Issuer) -> None:
     address = tariff.address(tariff.account(currency_ison=YEN), SEPA)
     tariff.inbound(address, 10_000)
     tariff.data("assignAccountToFeeRuleGroup", account_id=address["account_id"], fee_group_id=SEPARATE)
 
-    assert tariff.transfer(address, 100, destination_iban=OUTSIDE[UK]).status_code == 5003
+    assert tariff.transfer(address, 100, destination_iban=EXTERNAL_IBANS[UK]).status_code == 5003
     assert tariff.transfer(address, 100).status == "success"
 
 
@@ -134,7 +134,7 @@ def test_a_fee_without_a_rate_to_the_accounts_currency_returns_5003(tariff: Scen
 @pytest.mark.parametrize(
     ("programme", "shown"), [(EVERYDAY_ACCOUNT, 820), (PREPAID_ACCOUNT, 800)], ids=["blended", "beside"]
 )
-def test_an_account_in_another_currency_pays_at_the_marked_up_rate(tariff: Scene, programme: int, shown: int) -> None:
+def test_an_account_in_another_currency_pays_at_the_marked_up_rate(tariff: Issuer, programme: int, shown: int) -> None:
     account = tariff.account(currency_ison=GBP, program_id=programme)
     tariff.inbound(tariff.address(account), 10_000)
 
@@ -168,23 +168,23 @@ def test_an_account_in_another_currency_pays_at_the_marked_up_rate(tariff: Scene
 
 @pytest.mark.parametrize(("currency", "taken", "fee"), [(YEN, 1640, 40), (DINAR, 2563, 63)])
 def test_a_conversion_uses_the_minor_units_of_the_accounts_currency(
-    tariff: Scene, currency: int, taken: int, fee: int
+    tariff: Issuer, currency: int, taken: int, fee: int
 ) -> None:
     account = tariff.account(currency_ison=currency)
     address = tariff.address(account, SEPA)
     before = tariff.inbound(address, 2000)["available_balance"]
 
-    tariff.result(tariff.paid(address, 1000), "settled")  # 10.00 EUR: 1600 yen, or 2.500 dinars, and 2.5 %
+    tariff.result(tariff.pending_payment(address, 1000), "settled")  # 10.00 EUR: 1600 yen, or 2.500 dinars, and 2.5 %
 
     assert tariff.balances(account)[0] == before - taken
     assert entries(movements(tariff, account)[-1])["fees", currency] == fee
 
 
-def test_a_fee_and_a_conversion_add_up(tariff: Scene) -> None:
+def test_a_fee_and_a_conversion_add_up(tariff: Issuer) -> None:
     account = tariff.account(currency_ison=GBP, fee_group_id=SEPARATE)
     assert tariff.inbound(tariff.address(account), 10_000)["available_balance"] == 9900
 
-    number = tariff.paid(tariff.address(account, SEPA), 1000)  # 8.00, 0.20, and 1.00 EUR, which is 0.80
+    number = tariff.pending_payment(tariff.address(account, SEPA), 1000)  # 8.00, 0.20, and 1.00 EUR, which is 0.80
 
     assert tariff.balances(account) == (9000, 9900, 0)
     tariff.result(number, "settled")
@@ -194,15 +194,15 @@ def test_a_fee_and_a_conversion_add_up(tariff: Scene) -> None:
     assert booked["conversion", GBP] == 800
 
 
-def test_each_side_of_an_internal_transfer_has_its_own_rates_and_fees(stage: Scene, tariff: Scene) -> None:
-    source = stage.funded(10_000, EUR)
+def test_each_side_of_an_internal_transfer_has_its_own_rates_and_fees(shared_issuer: Issuer, tariff: Issuer) -> None:
+    source = shared_issuer.funded_address(10_000, EUR)
     account = tariff.account(currency_ison=GBP, fee_group_id=SEPARATE)
 
-    stage.paid(
+    shared_issuer.pending_payment(
         source, 5000, destination_iban=tariff.address(account, SEPA)["iban"]
     )  # 40.00, less 1.00 for the conversion and 1 %
 
-    assert stage.balances(source["account_id"]) == (5000, 5000, 0)
+    assert shared_issuer.balances(source["account_id"]) == (5000, 5000, 0)
     assert tariff.balances(account) == (4000 - 100 - 40, 3860, 0)
     main, fee = transactions(tariff, account)
     assert main["holder_amount"] == 3900
@@ -223,7 +223,7 @@ def test_each_side_of_an_internal_transfer_has_its_own_rates_and_fees(stage: Sce
 @pytest.mark.parametrize(
     ("amount", "fee"), [(9, 8), (839, 8), (840, 9), (1239, 12), (1240, 13), (15_959, 159), (15_960, 160), (25_000, 160)]
 )
-def test_a_fee_of_a_payment_in_is_deducted_from_its_amount(tariff: Scene, amount: int, fee: int) -> None:
+def test_a_fee_of_a_payment_in_is_deducted_from_its_amount(tariff: Issuer, amount: int, fee: int) -> None:
     account = tariff.account(currency_ison=GBP, fee_group_id=SEPARATE)
     address = tariff.address(account)
 
@@ -240,13 +240,13 @@ def test_a_fee_of_a_payment_in_is_deducted_from_its_amount(tariff: Scene, amount
 
 
 @pytest.mark.parametrize(("amount", "left"), [(7, 0), (8, 0), (9, 1)])
-def test_fees_of_a_payment_in_never_exceed_its_amount(tariff: Scene, amount: int, left: int) -> None:
+def test_fees_of_a_payment_in_never_exceed_its_amount(tariff: Issuer, amount: int, left: int) -> None:
     account = tariff.account(currency_ison=GBP, fee_group_id=SEPARATE)
 
     assert tariff.inbound(tariff.address(account), amount)["available_balance"] == left
 
 
-def test_a_blended_fee_reduces_the_credit(tariff: Scene) -> None:
+def test_a_blended_fee_reduces_the_credit(tariff: Issuer) -> None:
     account = tariff.account(currency_ison=GBP, fee_group_id=BLENDED)
 
     assert tariff.inbound(tariff.address(account), 1000)["settled_balance"] == 990
@@ -258,7 +258,7 @@ def test_a_blended_fee_reduces_the_credit(tariff: Scene) -> None:
 
 @pytest.mark.parametrize(("programme", "shown"), [(EVERYDAY_ACCOUNT, 780), (PREPAID_ACCOUNT, 800)])
 def test_an_account_in_another_currency_is_credited_at_the_marked_down_rate(
-    tariff: Scene, programme: int, shown: int
+    tariff: Issuer, programme: int, shown: int
 ) -> None:
     account = tariff.account(currency_ison=GBP, program_id=programme)
     address = tariff.address(account, SEPA)
@@ -281,7 +281,7 @@ def test_an_account_in_another_currency_is_credited_at_the_marked_down_rate(
     assert (returned["settlement_amount"], tariff.balances(account)) == (shown, (0, 0, 0))
 
 
-def test_a_direct_debit_has_its_own_fee(tariff: Scene) -> None:
+def test_a_direct_debit_has_its_own_fee(tariff: Issuer) -> None:
     account = tariff.account(currency_ison=GBP)
     address = tariff.address(account)
     tariff.inbound(address, 1016)
@@ -296,7 +296,7 @@ def test_a_direct_debit_has_its_own_fee(tariff: Scene) -> None:
     assert tariff.balances(account) == (1000, 1000, 0)
 
 
-def test_a_direct_debit_in_another_currency_is_returned_in_full(tariff: Scene) -> None:
+def test_a_direct_debit_in_another_currency_is_returned_in_full(tariff: Issuer) -> None:
     account = tariff.account(currency_ison=GBP)
     tariff.inbound(tariff.address(account), 820)
 
@@ -307,5 +307,5 @@ def test_a_direct_debit_in_another_currency_is_returned_in_full(tariff: Scene) -
     assert tariff.balances(account) == (820, 820, 0)
 
 
-def test_every_balance_is_the_sum_of_its_rows(tariff: Scene) -> None:
+def test_every_balance_is_the_sum_of_its_rows(tariff: Issuer) -> None:
     prove(tariff)

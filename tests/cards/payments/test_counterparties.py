@@ -12,8 +12,8 @@ from chalicelib.cards.payments.provider_completion import finish_due_payments
 from chalicelib.delivery.delivery_record import BODY
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.dynamodb.store import Put
+from tests.cards.issuer import EUR, EXTERNAL_IBANS, SEPA, SPECIAL_EUR, UK, Issuer
 from tests.cards.ledgers import transactions
-from tests.cards.scenes import EUR, OUTSIDE, SEPA, SPECIAL_EUR, UK, Scene
 
 Members = Mapping[str, Any]
 ALWAYS = {"date_from": 0, "date_to": 99_999_999_999, "item_count": 100}
@@ -23,20 +23,20 @@ AMOUNT = 300
 
 
 @pytest.fixture(scope="module")
-def told(stage: Scene) -> Iterator[Scene]:
-    """A scene whose programme manager wants events."""
-    with stage.causeway.manager_wants_events():
-        yield stage
+def told(shared_issuer: Issuer) -> Iterator[Issuer]:
+    """An issuer that wants events."""
+    with shared_issuer.causeway.manager_wants_events():
+        yield shared_issuer
 
 
-def rows(scene: Scene, account: int) -> list[Any]:
+def rows(issuer: Issuer, account: int) -> list[Any]:
     """The transactions of an account as getTransactions shows them."""
-    found: list[Any] = scene.data("getTransactions", **ALWAYS, account_id=account)
+    found: list[Any] = issuer.data("getTransactions", **ALWAYS, account_id=account)
     return found
 
 
-def row(scene: Scene, account: int, number: int) -> Any:
-    return next(each for each in rows(scene, account) if each["transaction_id"] == number)
+def row(issuer: Issuer, account: int, number: int) -> Any:
+    return next(each for each in rows(issuer, account) if each["transaction_id"] == number)
 
 
 def other_side(shown: Members) -> dict[str, Any]:
@@ -44,26 +44,28 @@ def other_side(shown: Members) -> dict[str, Any]:
     return {name: shown[name] for name in (*NAMES, REMITTANCE) if name in shown}
 
 
-def last_event(scene: Scene, number: int) -> Any:
+def last_event(issuer: Issuer, number: int) -> Any:
     """The newest event about a payment."""
-    found = scene.causeway.recorded("card_event")
-    bodies = (jsontext.loads(scene.hub.delivery.bodies.open(each.delivery_id, BODY, each.body_parts)) for each in found)
+    found = issuer.causeway.recorded("card_event")
+    bodies = (
+        jsontext.loads(issuer.hub.delivery.bodies.open(each.delivery_id, BODY, each.body_parts)) for each in found
+    )
     states = [each["data"] for each in bodies if each["data"].get("epm_transaction_id") == number]
     return max(states, key=lambda each: "PSJR".index(each["state"]))
 
 
-def both(scene: Scene, account: int, payment: int, transaction: int) -> dict[str, Any]:
+def both(issuer: Issuer, account: int, payment: int, transaction: int) -> dict[str, Any]:
     """The other side as the row of a payment has it, and its event, too."""
-    shown = other_side(row(scene, account, transaction))
-    assert other_side(last_event(scene, payment)) == shown
+    shown = other_side(row(issuer, account, transaction))
+    assert other_side(last_event(issuer, payment)) == shown
     return shown
 
 
-def sent_out(scene: Scene, method: int, **members: Any) -> tuple[int, int]:
+def sent_out(issuer: Issuer, method: int, **members: Any) -> tuple[int, int]:
     """A new account, and what it has paid to another bank."""
     currency = {UK: 826, SEPA: EUR}[method]
-    address = scene.funded(10_000, currency)
-    answer = scene.transfer(address, AMOUNT, **{"destination_account_name": "Lantern Books"} | members)
+    address = issuer.funded_address(10_000, currency)
+    answer = issuer.transfer(address, AMOUNT, **{"destination_account_name": "Lantern Books"} | members)
     assert answer.status == "success", answer.raw
     return address["account_id"], answer.data["id"]
 
@@ -72,7 +74,7 @@ def sent_out(scene: Scene, method: int, **members: Any) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("scheme", ["FPS", "BACS", "SCT"])
-def test_a_payment_in_shows_its_sender(told: Scene, scheme: str) -> None:
+def test_a_payment_in_shows_its_sender(told: Issuer, scheme: str) -> None:
     address = told.address(method=SEPA if scheme == "SCT" else UK)
 
     came = told.inbound(address, AMOUNT, scheme=scheme, sender_name="Meadow Ltd", reference="Invoice 7")
@@ -85,7 +87,7 @@ def test_a_payment_in_shows_its_sender(told: Scene, scheme: str) -> None:
 @pytest.mark.parametrize(
     ("method", "destination", "account"),
     [
-        (SEPA, {"destination_iban": OUTSIDE[SEPA]}, {"counterparty_iban": OUTSIDE[SEPA]}),
+        (SEPA, {"destination_iban": EXTERNAL_IBANS[SEPA]}, {"counterparty_iban": EXTERNAL_IBANS[SEPA]}),
         (
             UK,
             {"destination_sort_code": "202015", "destination_account_number": "55555555"},
@@ -94,7 +96,7 @@ def test_a_payment_in_shows_its_sender(told: Scene, scheme: str) -> None:
     ],
 )
 def test_a_payment_out_shows_the_payee_and_the_account_of_the_payee(
-    told: Scene, method: int, destination: Members, account: Members
+    told: Issuer, method: int, destination: Members, account: Members
 ) -> None:
     words = {"description": "Rent of May", "reference_number": "FLAT 2"}
     number, payment = sent_out(told, method, **destination, **words)
@@ -108,8 +110,8 @@ def test_a_payment_out_shows_the_payee_and_the_account_of_the_payee(
     assert both(told, number, payment, returned) == expected | scheme
 
 
-def test_a_direct_debit_and_its_return_show_the_creditor(told: Scene) -> None:
-    address = told.funded(10_000)
+def test_a_direct_debit_and_its_return_show_the_creditor(told: Issuer) -> None:
+    address = told.funded_address(10_000)
     account = address["account_id"]
     mandate = told.mandate(address, creditor_name="Riverside Gym", reference="MEMBER-1042")
     collected = told.debit(mandate, AMOUNT, passed=True)["epm_transaction_id"]
@@ -125,8 +127,8 @@ def test_a_direct_debit_and_its_return_show_the_creditor(told: Scene) -> None:
     assert (back["reference_number"], back["parent_transaction_id"]) == ("Refund", debit["transaction_id"])
 
 
-def test_an_internal_transfer_shows_each_side_the_account_of_the_other_side(told: Scene) -> None:
-    payer, payee = told.funded(10_000), told.address()
+def test_an_internal_transfer_shows_each_side_the_account_of_the_other_side(told: Issuer) -> None:
+    payer, payee = told.funded_address(10_000), told.address()
     words = {"description": "For May", "reference_number": "INVOICE 9"}
     paid = told.transfer(payer, AMOUNT, destination_iban=payee["iban"], **words).data
 
@@ -150,13 +152,13 @@ def test_an_internal_transfer_shows_each_side_the_account_of_the_other_side(told
     assert other_side(rows(told, payer["account_id"])[-1]) == to
 
 
-def test_events_of_pending_and_bounced_payments_show_the_counterparty(told: Scene) -> None:
-    address = told.funded(10_000)
-    pending = told.paid(address, AMOUNT, destination_account_name="Lantern Books", description="Rent")
+def test_events_of_pending_and_bounced_payments_show_the_counterparty(told: Issuer) -> None:
+    address = told.funded_address(10_000)
+    pending = told.pending_payment(address, AMOUNT, destination_account_name="Lantern Books", description="Rent")
     told.data("changeExternalPaymentAddressStatus", epm_address_id=address["id"], status="S")
     bounced = told.inbound(address, AMOUNT, sender_name="Meadow Ltd", reference="Invoice 8")["epm_transaction_id"]
 
-    expected = {"counterparty_name": "Lantern Books", "counterparty_iban": OUTSIDE[UK], "scheme": "FPS"}
+    expected = {"counterparty_name": "Lantern Books", "counterparty_iban": EXTERNAL_IBANS[UK], "scheme": "FPS"}
     assert other_side(last_event(told, pending)) == expected | {"description": "Rent"}
     assert other_side(last_event(told, bounced)) == {
         "counterparty_name": "Meadow Ltd",
@@ -165,7 +167,7 @@ def test_events_of_pending_and_bounced_payments_show_the_counterparty(told: Scen
     }
 
 
-def test_rows_of_a_special_account_show_the_counterparty(told: Scene) -> None:
+def test_rows_of_a_special_account_show_the_counterparty(told: Issuer) -> None:
     came = told.inbound(told.special_address(SPECIAL_EUR, SEPA), AMOUNT, sender_name="Meadow Ltd", scheme="SCT")
 
     kept = [each["counterparty"] for each in _special(told) if each["epm_transaction_id"] == came["epm_transaction_id"]]
@@ -173,11 +175,11 @@ def test_rows_of_a_special_account_show_the_counterparty(told: Scene) -> None:
     assert kept == [{"counterparty_name": "Meadow Ltd", "scheme": "SCT"}]
 
 
-def test_a_fee_of_a_payment_has_no_counterparty(told: Scene) -> None:
+def test_a_fee_of_a_payment_has_no_counterparty(told: Issuer) -> None:
     account = told.account(currency_ison=826, fee_group_id=304)
     told.inbound(told.address(account), 10_000)
 
-    told.result(told.paid(told.address(account), AMOUNT), "settled")
+    told.result(told.pending_payment(told.address(account), AMOUNT), "settled")
 
     *_, main, fee = rows(told, account)
     assert (main["transaction_type"], fee["transaction_type"]) == (61, 70)
@@ -188,13 +190,13 @@ def test_a_fee_of_a_payment_has_no_counterparty(told: Scene) -> None:
 # -- returns
 
 
-def test_a_return_shows_its_direction_and_its_original_transaction(told: Scene) -> None:
-    address = told.funded(10_000)
+def test_a_return_shows_its_direction_and_its_original_transaction(told: Issuer) -> None:
+    address = told.funded_address(10_000)
     account = address["account_id"]
     originals = {"in": told.inbound(address, AMOUNT), "direct credit": told.inbound(address, AMOUNT, scheme="BACS")}
     for each, action in (("in", "inboundReturn"), ("direct credit", "directCreditReturn")):
         told.data(action, epm_transaction_id=originals[each]["epm_transaction_id"])
-    out = told.paid(address, AMOUNT)
+    out = told.pending_payment(address, AMOUNT)
     went = told.result(out, "settled")
     told.result(out, "returned")
     collected = told.debit(told.mandate(address), AMOUNT, passed=True)["epm_transaction_id"]
@@ -211,13 +213,13 @@ def test_a_return_shows_its_direction_and_its_original_transaction(told: Scene) 
     ]
 
 
-def test_a_sent_return_has_its_own_reference_and_a_received_return_the_payments(told: Scene) -> None:
-    payer, payee = told.funded(10_000), told.funded(10_000)
-    number = told.paid(payer, AMOUNT, reference_number="Rent")
+def test_a_sent_return_has_its_own_reference_and_a_received_return_the_payments(told: Issuer) -> None:
+    payer, payee = told.funded_address(10_000), told.funded_address(10_000)
+    number = told.pending_payment(payer, AMOUNT, reference_number="Rent")
     told.result(number, "settled")
     told.result(number, "returned", reason="closed")
     destination = {f"destination_{name}": payee[name] for name in ("sort_code", "account_number")}
-    told.paid(payer, AMOUNT, reference_number="Lunch", **destination)
+    told.pending_payment(payer, AMOUNT, reference_number="Lunch", **destination)
     came = rows(told, payee["account_id"])[-1]["epm_transaction_id"]
     told.data("inboundReturn", epm_transaction_id=came, reference="Not ours", reason=1)
 
@@ -228,38 +230,38 @@ def test_a_sent_return_has_its_own_reference_and_a_received_return_the_payments(
     assert (sent_back["transaction_type"], sent_back["reference_number"]) == (64, "Not ours")
 
 
-def test_a_return_completed_by_the_schedule_shows_its_original_transaction(told: Scene) -> None:
-    scene = told.apart()
-    address = scene.address()
-    came = scene.inbound(address, AMOUNT, sender_name="Lost Bob", reference="Invoice 7")
-    answer = scene.do("inboundReturn", epm_transaction_id=came["epm_transaction_id"], reference="Not ours")
+def test_a_return_completed_by_the_schedule_shows_its_original_transaction(told: Issuer) -> None:
+    issuer = told.with_own_clock()
+    address = issuer.address()
+    came = issuer.inbound(address, AMOUNT, sender_name="Lost Bob", reference="Invoice 7")
+    answer = issuer.do("inboundReturn", epm_transaction_id=came["epm_transaction_id"], reference="Not ours")
     assert answer.status_code == 8001
 
-    scene.clock.advance(60)
-    scene.hub.cards.call(finish_due_payments)
+    issuer.clock.advance(60)
+    issuer.hub.cards.call(finish_due_payments)
 
-    back = rows(scene, address["account_id"])[-1]
+    back = rows(issuer, address["account_id"])[-1]
     assert (back["transaction_type"], back["parent_transaction_id"]) == (64, came["transaction_id"])
     assert (back["reference_number"], back["description"]) == ("Not ours", "Invoice 7")
 
 
-def test_a_pending_return_in_an_older_form_is_booked_in_the_current_form(told: Scene) -> None:
+def test_a_pending_return_in_an_older_form_is_booked_in_the_current_form(told: Issuer) -> None:
     """Older returns have type 63 in both directions and no description of the returned payment."""
-    scene = told.apart()
-    address = scene.address()
-    came = scene.inbound(address, AMOUNT, sender_name="Lost Bob", reference="Invoice 7")
-    scene.do("inboundReturn", epm_transaction_id=came["epm_transaction_id"])
+    issuer = told.with_own_clock()
+    address = issuer.address()
+    came = issuer.inbound(address, AMOUNT, sender_name="Lost Bob", reference="Invoice 7")
+    issuer.do("inboundReturn", epm_transaction_id=came["epm_transaction_id"])
     table, place = ExternalPayment.key(came["epm_transaction_id"] + 1)
-    item = scene.hub.store.get(table, place)
+    item = issuer.hub.store.get(table, place)
     assert item is not None
     assert item["payment"] == "return"
     older = {name: value for name, value in item.items() if name != "details"} | {"transaction_type": 63}
-    scene.hub.store.transact([Put(table, older)])
+    issuer.hub.store.transact([Put(table, older)])
 
-    scene.clock.advance(60)
-    scene.hub.cards.call(finish_due_payments)
+    issuer.clock.advance(60)
+    issuer.hub.cards.call(finish_due_payments)
 
-    back = rows(scene, address["account_id"])[-1]
+    back = rows(issuer, address["account_id"])[-1]
     assert (back["transaction_type"], back["parent_transaction_id"]) == (64, came["transaction_id"])
     assert (back["counterparty_name"], "description" in back) == ("Lost Bob", False)
 
@@ -269,7 +271,7 @@ def test_a_pending_return_in_an_older_form_is_booked_in_the_current_form(told: S
     [("debit", 64, False, 780), ("credit", 63, False, 820), ("debit", 64, True, 800), ("credit", 63, True, 800)],
 )
 def test_a_return_row_in_an_older_form_shows_its_direction_and_correct_amounts(
-    told: Scene, direction: str, kind: int, blended: bool, holder_amount: int
+    told: Issuer, direction: str, kind: int, blended: bool, holder_amount: int
 ) -> None:
     """Older rows have type 63 in both directions and the conversion fee beside the amount."""
     account = told.account(currency_ison=826)
@@ -296,9 +298,9 @@ def test_a_return_row_in_an_older_form_shows_its_direction_and_correct_amounts(
     told.hub.store.transact([Put("ledger", booked)])
 
 
-def _special(scene: Scene) -> list[Any]:
+def _special(issuer: Issuer) -> list[Any]:
     return [
         each
-        for each in scene.hub.store.scan("ledger")
+        for each in issuer.hub.store.scan("ledger")
         if each["owner"].startswith("special_account#") and each["part"].startswith("transaction#")
     ]

@@ -11,8 +11,8 @@ import pytest
 from chalicelib.cards.payments.provider import NoProvider, ProviderOrder, ProviderSilent, Receipt
 from chalicelib.cards.payments.provider_completion import finish_due_payments
 from chalicelib.foundation.dynamodb.store import AnswerLost
+from tests.cards.issuer import GBP, UK, Issuer
 from tests.cards.ledgers import entries, movements, payment, prove, state
-from tests.cards.scenes import GBP, UK, Scene
 
 pytestmark = pytest.mark.faults
 
@@ -27,12 +27,12 @@ def nothing(_: ProviderOrder) -> None:
 class Watched:
     """The sandbox's provider, which notes its calls, and has something happen in the next order."""
 
-    def __init__(self, scene: Scene) -> None:
-        self._provider = scene.hub.cards.payment_provider
+    def __init__(self, issuer: Issuer) -> None:
+        self._provider = issuer.hub.cards.payment_provider
         self._happens: dict[str, Callable[[ProviderOrder], object]] = {}
         self.submitted: list[int] = []
         self.found: list[int] = []
-        scene.hub.cards.__dict__["payment_provider"] = self
+        issuer.hub.cards.__dict__["payment_provider"] = self
 
     def once(self, when: str, happens: Callable[[ProviderOrder], object]) -> None:
         self._happens[when] = happens
@@ -53,17 +53,17 @@ class Watched:
 
 
 @pytest.fixture
-def provider(scene: Scene) -> Watched:
-    return Watched(scene)
+def provider(issuer: Issuer) -> Watched:
+    return Watched(issuer)
 
 
 @pytest.fixture
-def breaking(scene: Scene) -> Iterator[Callable[..., Callable[[ProviderOrder], None]]]:
+def breaking(issuer: Issuer) -> Iterator[Callable[..., Callable[[ProviderOrder], None]]]:
     """Makes what has the next write break: nothing of it is written, or all of it, and its answer is lost."""
     with contextlib.ExitStack() as stack:
 
         def breaks(*, applied: bool) -> Callable[[ProviderOrder], None]:
-            return lambda _: stack.enter_context(scene.causeway.answer_lost("transact", applied=applied))
+            return lambda _: stack.enter_context(issuer.causeway.answer_lost("transact", applied=applied))
 
         yield breaks
 
@@ -75,15 +75,15 @@ def raising(error: Exception) -> Callable[[ProviderOrder], None]:
     return raises
 
 
-def later(scene: Scene, seconds: int = 60) -> int:
+def later(issuer: Issuer, seconds: int = 60) -> int:
     """How many payments the schedule has moved so much later."""
-    scene.clock.advance(seconds)
-    return scene.hub.cards.call(finish_due_payments)
+    issuer.clock.advance(seconds)
+    return issuer.hub.cards.call(finish_due_payments)
 
 
-def held(scene: Scene, address: Any) -> list[int]:
+def held(issuer: Issuer, address: Any) -> list[int]:
     """What was held, and released, movement by movement."""
-    rows = movements(scene, address["account_id"])
+    rows = movements(issuer, address["account_id"])
     return [amount for row in rows if (amount := entries(row).get(("held", GBP), 0))]
 
 
@@ -91,159 +91,161 @@ def held(scene: Scene, address: Any) -> list[int]:
 
 
 def test_the_schedule_completes_a_transfer_interrupted_before_the_provider_call(
-    scene: Scene, provider: Watched
+    issuer: Issuer, provider: Watched
 ) -> None:
-    address, reference = scene.funded(10_000), scene.reference()
+    address, reference = issuer.funded_address(10_000), issuer.reference()
     provider.once(BEFORE, raising(RuntimeError("the process is gone")))
 
-    assert scene.transfer(address, 2500, request_reference_id=reference).status_code == 9001
+    assert issuer.transfer(address, 2500, request_reference_id=reference).status_code == 9001
 
     [number] = provider.submitted
-    assert (state(scene, number), scene.balances(address["account_id"])) == ("P", (7500, 10_000, 0))
-    assert scene.transfer(address, 2500, request_reference_id=reference).status_code == 8001
-    assert scene.transfer(address, 2501, request_reference_id=reference).status_code == 8002
-    assert (later(scene, 59), provider.found) == (0, [])
-    assert (later(scene, 1), provider.submitted) == (1, [number, number])
-    answer = scene.transfer(address, 2500, request_reference_id=reference)
+    assert (state(issuer, number), issuer.balances(address["account_id"])) == ("P", (7500, 10_000, 0))
+    assert issuer.transfer(address, 2500, request_reference_id=reference).status_code == 8001
+    assert issuer.transfer(address, 2501, request_reference_id=reference).status_code == 8002
+    assert (later(issuer, 59), provider.found) == (0, [])
+    assert (later(issuer, 1), provider.submitted) == (1, [number, number])
+    answer = issuer.transfer(address, 2500, request_reference_id=reference)
     assert (answer.duplicated, answer.data["id"]) == (1, number)
     assert answer.data["external_transaction_reference"] == 9_000_000_000 + number
-    assert (later(scene), held(scene, address)) == (0, [2500])
-    assert scene.result(number, "settled")["available_balance"] == 7500
-    prove(scene)
+    assert (later(issuer), held(issuer, address)) == (0, [2500])
+    assert issuer.result(number, "settled")["available_balance"] == 7500
+    prove(issuer)
 
 
 @pytest.mark.parametrize("applied", [False, True], ids=["lost", "written"])
 def test_a_transfer_interrupted_after_the_provider_call_is_submitted_once(
-    scene: Scene, provider: Watched, breaking: Any, applied: bool
+    issuer: Issuer, provider: Watched, breaking: Any, applied: bool
 ) -> None:
-    address, reference = scene.funded(10_000), scene.reference()
+    address, reference = issuer.funded_address(10_000), issuer.reference()
     provider.once(AFTER, breaking(applied=applied))
 
-    assert scene.transfer(address, 2500, request_reference_id=reference).status_code == (None if applied else 9001)
+    assert issuer.transfer(address, 2500, request_reference_id=reference).status_code == (None if applied else 9001)
 
-    assert later(scene) == (0 if applied else 1)
-    answer = scene.transfer(address, 2500, request_reference_id=reference)
+    assert later(issuer) == (0 if applied else 1)
+    answer = issuer.transfer(address, 2500, request_reference_id=reference)
     assert (answer.duplicated, answer.data["id"]) == (1, provider.submitted[0])
     assert len(provider.submitted) == 1
-    assert held(scene, address) == [2500]
+    assert held(issuer, address) == [2500]
 
 
 @pytest.mark.parametrize("applied", [False, True], ids=["lost", "written"])
-def test_an_unrecorded_refusal_is_recorded_once(scene: Scene, provider: Watched, breaking: Any, applied: bool) -> None:
-    address, reference = scene.funded(10_000), scene.reference()
+def test_an_unrecorded_refusal_is_recorded_once(
+    issuer: Issuer, provider: Watched, breaking: Any, applied: bool
+) -> None:
+    address, reference = issuer.funded_address(10_000), issuer.reference()
     members = {"destination_account_name": "Refuse Ltd", "request_reference_id": reference}
     provider.once(AFTER, breaking(applied=applied))
 
-    assert scene.transfer(address, 2500, **members).status_code == (7001 if applied else 9001)
+    assert issuer.transfer(address, 2500, **members).status_code == (7001 if applied else 9001)
 
-    later(scene)
-    answer = scene.transfer(address, 2500, **members)
+    later(issuer)
+    answer = issuer.transfer(address, 2500, **members)
     assert (answer.status_code, answer.duplicated) == (7001, 1)
-    assert held(scene, address) == [2500, -2500]
-    assert (state(scene, provider.submitted[0]), len(provider.submitted)) == ("J", 1)
+    assert held(issuer, address) == [2500, -2500]
+    assert (state(issuer, provider.submitted[0]), len(provider.submitted)) == ("J", 1)
 
 
 @pytest.mark.parametrize("applied", [False, True], ids=["lost", "written"])
 def test_a_transfer_with_a_lost_answer_to_its_hold_is_submitted_once(
-    scene: Scene, provider: Watched, applied: bool
+    issuer: Issuer, provider: Watched, applied: bool
 ) -> None:
-    address, reference = scene.funded(10_000), scene.reference()
-    with scene.causeway.answer_lost("transact", applied=applied):
-        assert scene.transfer(address, 2500, request_reference_id=reference).status_code == (None if applied else 9001)
+    address, reference = issuer.funded_address(10_000), issuer.reference()
+    with issuer.causeway.answer_lost("transact", applied=applied):
+        assert issuer.transfer(address, 2500, request_reference_id=reference).status_code == (None if applied else 9001)
     assert len(provider.submitted) == int(applied)
 
-    assert later(scene) == 0
-    answer = scene.transfer(address, 2500, request_reference_id=reference)
+    assert later(issuer) == 0
+    answer = issuer.transfer(address, 2500, request_reference_id=reference)
 
     assert (answer.status, answer.duplicated) == ("success", int(applied))
-    assert (len(provider.submitted), held(scene, address)) == (1, [2500])
+    assert (len(provider.submitted), held(issuer, address)) == (1, [2500])
 
 
 @pytest.mark.parametrize(("name", "asked"), [("Silent Ltd", 1), ("Lost Ltd", 2)])
 def test_an_order_known_to_the_provider_is_not_submitted_again(
-    scene: Scene, provider: Watched, name: str, asked: int
+    issuer: Issuer, provider: Watched, name: str, asked: int
 ) -> None:
-    address, reference = scene.funded(10_000), scene.reference()
+    address, reference = issuer.funded_address(10_000), issuer.reference()
     members = {"destination_account_name": name, "request_reference_id": reference}
 
-    assert scene.transfer(address, 2500, **members).status_code == 8001
-    assert [later(scene), later(scene)] == [1, 0]
+    assert issuer.transfer(address, 2500, **members).status_code == 8001
+    assert [later(issuer), later(issuer)] == [1, 0]
 
-    assert scene.transfer(address, 2500, **members).duplicated == 1
+    assert issuer.transfer(address, 2500, **members).duplicated == 1
     assert len(provider.submitted) == asked
     assert len(set(provider.submitted)) == 1
-    assert held(scene, address) == [2500]
+    assert held(issuer, address) == [2500]
 
 
-def test_the_schedule_completes_a_payment_without_a_request_reference(scene: Scene, provider: Watched) -> None:
-    address = scene.funded(10_000)
+def test_the_schedule_completes_a_payment_without_a_request_reference(issuer: Issuer, provider: Watched) -> None:
+    address = issuer.funded_address(10_000)
 
-    assert scene.transfer(address, 2500, destination_account_name="Lost Ltd").status_code == 8001
-    assert later(scene) == 1
+    assert issuer.transfer(address, 2500, destination_account_name="Lost Ltd").status_code == 8001
+    assert later(issuer) == 1
 
-    assert payment(scene, provider.submitted[0]).provider_reference
-    assert scene.result(provider.submitted[0], "settled")["settled_balance"] == 7500
+    assert payment(issuer, provider.submitted[0]).provider_reference
+    assert issuer.result(provider.submitted[0], "settled")["settled_balance"] == 7500
 
 
-def test_a_silent_provider_gets_the_order_again_every_minute(scene: Scene, provider: Watched) -> None:
-    address, silent = scene.funded(10_000), raising(ProviderSilent("no answer"))
+def test_a_silent_provider_gets_the_order_again_every_minute(issuer: Issuer, provider: Watched) -> None:
+    address, silent = issuer.funded_address(10_000), raising(ProviderSilent("no answer"))
     provider.once(BEFORE, silent)
-    assert scene.transfer(address, 2500).status_code == 8001
+    assert issuer.transfer(address, 2500).status_code == 8001
 
     for asked in (1, 2):
         provider.once(BEFORE, silent)
-        assert (later(scene, 59), len(provider.submitted)) == (0, asked)
-        assert (later(scene, 1), len(provider.submitted)) == (0, asked + 1)
+        assert (later(issuer, 59), len(provider.submitted)) == (0, asked)
+        assert (later(issuer, 1), len(provider.submitted)) == (0, asked + 1)
 
-    assert later(scene) == 1
+    assert later(issuer) == 1
     assert len(set(provider.submitted)) == 1
-    assert held(scene, address) == [2500]
+    assert held(issuer, address) == [2500]
 
 
-def test_two_concurrent_processes_complete_a_payment_once(scene: Scene, provider: Watched) -> None:
-    address = scene.funded(10_000)
-    scene.transfer(address, 2500, destination_account_name="Lost Ltd")
+def test_two_concurrent_processes_complete_a_payment_once(issuer: Issuer, provider: Watched) -> None:
+    address = issuer.funded_address(10_000)
+    issuer.transfer(address, 2500, destination_account_name="Lost Ltd")
     moved: list[int] = []
-    provider.once(BEFORE, lambda _: moved.append(scene.apart().hub.cards.call(finish_due_payments)))
+    provider.once(BEFORE, lambda _: moved.append(issuer.with_own_clock().hub.cards.call(finish_due_payments)))
 
-    assert later(scene) == 1
+    assert later(issuer) == 1
 
     assert moved == [0]
     assert len(provider.submitted) == 2
-    assert held(scene, address) == [2500]
+    assert held(issuer, address) == [2500]
 
 
 # -- meanwhile
 
 
-def test_a_repeat_during_the_provider_call_returns_8001(scene: Scene, provider: Watched) -> None:
-    address, reference = scene.funded(10_000), scene.reference()
+def test_a_repeat_during_the_provider_call_returns_8001(issuer: Issuer, provider: Watched) -> None:
+    address, reference = issuer.funded_address(10_000), issuer.reference()
     repeats: list[Any] = []
 
     def repeat(_: ProviderOrder) -> None:
-        repeats.append(scene.transfer(address, 2500, request_reference_id=reference))
+        repeats.append(issuer.transfer(address, 2500, request_reference_id=reference))
 
     provider.once(BEFORE, repeat)
-    answer = scene.transfer(address, 2500, request_reference_id=reference)
+    answer = issuer.transfer(address, 2500, request_reference_id=reference)
 
     assert (answer.status, [each.status_code for each in repeats]) == ("success", [8001])
-    assert (len(provider.submitted), held(scene, address)) == (1, [2500])
+    assert (len(provider.submitted), held(issuer, address)) == (1, [2500])
 
 
 def test_a_waiting_repeat_returns_the_answer_after_the_completion(
-    scene: Scene, provider: Watched, monkeypatch: pytest.MonkeyPatch
+    issuer: Issuer, provider: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    address, reference = scene.funded(10_000), scene.reference()
+    address, reference = issuer.funded_address(10_000), issuer.reference()
     members = {"destination_account_name": "Silent Ltd", "request_reference_id": reference}
-    scene.transfer(address, 2500, **members)
+    issuer.transfer(address, 2500, **members)
     waits: list[int] = []
 
     def wait(attempt: int, _: float) -> None:
         waits.append(attempt)
-        later(scene)
+        later(issuer)
 
-    monkeypatch.setattr(scene.hub.store, "wait", wait)
-    answer = scene.transfer(address, 2500, **members)
+    monkeypatch.setattr(issuer.hub.store, "wait", wait)
+    answer = issuer.transfer(address, 2500, **members)
 
     assert (answer.duplicated, len(waits)) == (1, 1)
 
@@ -259,46 +261,46 @@ def test_a_waiting_repeat_returns_the_answer_after_the_completion(
     ],
 )
 def test_a_payment_result_may_arrive_before_the_answer_of_the_provider(
-    scene: Scene, provider: Watched, name: str, told: list[str], code: int | None
+    issuer: Issuer, provider: Watched, name: str, told: list[str], code: int | None
 ) -> None:
-    address, reference = scene.funded(10_000), scene.reference()
+    address, reference = issuer.funded_address(10_000), issuer.reference()
     members = {"destination_account_name": name, "request_reference_id": reference}
 
     def report(order: ProviderOrder) -> None:
         for result in told:
-            scene.result(order.payment_id, result)
+            issuer.result(order.payment_id, result)
 
     provider.once(BEFORE, report)
-    answer = scene.transfer(address, 2500, **members)
+    answer = issuer.transfer(address, 2500, **members)
     if name != "Alice":
-        assert (answer.status_code, later(scene)) == (8001, 1)
-        answer = scene.transfer(address, 2500, **members)
+        assert (answer.status_code, later(issuer)) == (8001, 1)
+        answer = issuer.transfer(address, 2500, **members)
 
     [number] = provider.submitted
     assert answer.status_code == code
     if code is None:
-        assert answer.data["transaction_id"] == payment(scene, number).transaction_id
-    assert (later(scene), held(scene, address)) == (0, [2500, -2500])
-    assert scene.balances(address["account_id"])[0] == (7500 if told == ["settled"] else 10_000)
-    assert payment(scene, number).due_at is None
+        assert answer.data["transaction_id"] == payment(issuer, number).transaction_id
+    assert (later(issuer), held(issuer, address)) == (0, [2500, -2500])
+    assert issuer.balances(address["account_id"])[0] == (7500 if told == ["settled"] else 10_000)
+    assert payment(issuer, number).due_at is None
 
 
-def test_an_outcome_is_decided_again_after_a_concurrent_payment(scene: Scene, provider: Watched) -> None:
-    address = scene.funded(10_000)
-    provider.once(AFTER, lambda _: scene.inbound(address, 100))
+def test_an_outcome_is_decided_again_after_a_concurrent_payment(issuer: Issuer, provider: Watched) -> None:
+    address = issuer.funded_address(10_000)
+    provider.once(AFTER, lambda _: issuer.inbound(address, 100))
 
-    assert scene.transfer(address, 2500, destination_account_name="Refuse Ltd").status_code == 7001
+    assert issuer.transfer(address, 2500, destination_account_name="Refuse Ltd").status_code == 7001
 
-    assert scene.balances(address["account_id"]) == (10_100, 10_100, 0)
-    assert held(scene, address) == [2500, -2500]
-    prove(scene)
+    assert issuer.balances(address["account_id"]) == (10_100, 10_100, 0)
+    assert held(issuer, address) == [2500, -2500]
+    prove(issuer)
 
 
 def test_an_order_has_the_payment_id_of_the_written_attempt(
-    scene: Scene, provider: Watched, monkeypatch: pytest.MonkeyPatch
+    issuer: Issuer, provider: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    address, reference = scene.funded(10_000), scene.reference()
-    store, attempts = scene.hub.store, iter(("overtaken", "answer lost"))
+    address, reference = issuer.funded_address(10_000), issuer.reference()
+    store, attempts = issuer.hub.store, iter(("overtaken", "answer lost"))
     transact = store.transact
 
     def play(operations: Any) -> None:
@@ -306,7 +308,7 @@ def test_an_order_has_the_payment_id_of_the_written_attempt(
             case "overtaken":
                 with monkeypatch.context() as patching:
                     patching.setattr(store, "transact", transact)
-                    scene.inbound(address, 100)
+                    issuer.inbound(address, 100)
                 transact(operations)
             case "answer lost":
                 transact(operations)
@@ -315,57 +317,59 @@ def test_an_order_has_the_payment_id_of_the_written_attempt(
                 transact(operations)
 
     monkeypatch.setattr(store, "transact", play)
-    answer = scene.transfer(address, 2500, request_reference_id=reference)
+    answer = issuer.transfer(address, 2500, request_reference_id=reference)
 
     assert provider.submitted == [answer.data["id"]]
-    assert state(scene, answer.data["id"]) == "P"
+    assert state(issuer, answer.data["id"]) == "P"
     assert next(attempts, None) is None
-    prove(scene)
+    prove(issuer)
 
 
 # -- returns
 
 
 @pytest.mark.parametrize("applied", [False, True], ids=["lost", "written"])
-def test_an_interrupted_return_is_completed_once(scene: Scene, provider: Watched, breaking: Any, applied: bool) -> None:
-    address, reference = scene.address(method=UK), scene.reference()
-    number = scene.inbound(address, 2500)["epm_transaction_id"]
+def test_an_interrupted_return_is_completed_once(
+    issuer: Issuer, provider: Watched, breaking: Any, applied: bool
+) -> None:
+    address, reference = issuer.address(method=UK), issuer.reference()
+    number = issuer.inbound(address, 2500)["epm_transaction_id"]
     members = {"epm_transaction_id": number, "request_reference_id": reference}
     provider.once(AFTER, breaking(applied=applied))
 
-    assert scene.do("inboundReturn", **members).status_code == (None if applied else 9001)
-    assert later(scene) == (0 if applied else 1)
+    assert issuer.do("inboundReturn", **members).status_code == (None if applied else 9001)
+    assert later(issuer) == (0 if applied else 1)
 
-    assert scene.do("inboundReturn", **members).duplicated == 1
-    assert (state(scene, number), held(scene, address)) == ("R", [2500, -2500])
-    assert (len(provider.submitted), scene.balances(address["account_id"])) == (1, (0, 0, 0))
+    assert issuer.do("inboundReturn", **members).duplicated == 1
+    assert (state(issuer, number), held(issuer, address)) == ("R", [2500, -2500])
+    assert (len(provider.submitted), issuer.balances(address["account_id"])) == (1, (0, 0, 0))
 
 
-def test_a_direct_debit_stays_paid_if_the_provider_refuses_its_return(scene: Scene, provider: Watched) -> None:
-    address = scene.funded(2500)
-    number = scene.debit(scene.mandate(address), 2500, passed=True)["epm_transaction_id"]
+def test_a_direct_debit_stays_paid_if_the_provider_refuses_its_return(issuer: Issuer, provider: Watched) -> None:
+    address = issuer.funded_address(2500)
+    number = issuer.debit(issuer.mandate(address), 2500, passed=True)["epm_transaction_id"]
     members = {"returned_epm_transaction_id": number, "reason": "MD06"}
     provider.once(AFTER, lambda _: Receipt(accepted=False, reason="too late"))
 
-    refused = scene.do("directDebitReturn", **members)
+    refused = issuer.do("directDebitReturn", **members)
 
     assert (refused.status_code, "too late" in refused.message) == (7001, True)
-    assert (state(scene, number), scene.balances(address["account_id"])) == ("S", (0, 0, 0))
-    assert scene.do("directDebitReturn", **members).status == "success"
-    assert (state(scene, number), scene.balances(address["account_id"])) == ("R", (2500, 2500, 0))
-    assert held(scene, address) == []
+    assert (state(issuer, number), issuer.balances(address["account_id"])) == ("S", (0, 0, 0))
+    assert issuer.do("directDebitReturn", **members).status == "success"
+    assert (state(issuer, number), issuer.balances(address["account_id"])) == ("R", (2500, 2500, 0))
+    assert held(issuer, address) == []
 
 
 # -- without a provider
 
 
-def test_a_transfer_without_a_provider_returns_7001_and_leaves_no_hold(scene: Scene) -> None:
-    address = scene.funded(2500)
-    apart = scene.apart()
+def test_a_transfer_without_a_provider_returns_7001_and_leaves_no_hold(issuer: Issuer) -> None:
+    address = issuer.funded_address(2500)
+    apart = issuer.with_own_clock()
     apart.hub.cards.__dict__["payment_provider"] = NoProvider()
 
     assert apart.transfer(address, 100).status_code == 7001
     members = {"account_id": address["account_id"], "epm_method_id": UK, "currency_ison": GBP}
     assert apart.do("assignExternalPaymentAddress", **members).status_code == 7001
 
-    assert scene.balances(address["account_id"]) == (2500, 2500, 0)
+    assert issuer.balances(address["account_id"]) == (2500, 2500, 0)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from tests.cards.issuer import EUR, GBP, SEPA, UK, Issuer
 from tests.cards.ledgers import entries, movements, payment, prove, transactions
-from tests.cards.scenes import EUR, GBP, SEPA, UK, Scene
 from tests.cards.tariff import IN_A_WEEK, YEN, with_tariff
 
 IN = "simulateInboundPayment"
@@ -15,8 +15,8 @@ DAY = 24 * 3600
 
 
 @pytest.fixture(scope="module")
-def tariff(stage: Scene) -> Scene:
-    return with_tariff(stage)
+def tariff(shared_issuer: Issuer) -> Issuer:
+    return with_tariff(shared_issuer)
 
 
 def members(address: Any, amount: int = 100, **others: Any) -> dict[str, Any]:
@@ -24,10 +24,10 @@ def members(address: Any, amount: int = 100, **others: Any) -> dict[str, Any]:
     return least | {"scheme": "FPS" if address["epm_method_id"] == UK else "SCT", "sender_name": "Bob"} | others
 
 
-def test_a_payment_in_is_booked_at_once(stage: Scene) -> None:
-    address = stage.address()
+def test_a_payment_in_is_booked_at_once(shared_issuer: Issuer) -> None:
+    address = shared_issuer.address()
 
-    told = stage.data(IN, **members(address, 2500, reference="Salary"))
+    told = shared_issuer.data(IN, **members(address, 2500, reference="Salary"))
 
     assert told == {
         "epm_transaction_id": told["epm_transaction_id"],
@@ -36,12 +36,12 @@ def test_a_payment_in_is_booked_at_once(stage: Scene) -> None:
         "available_balance": 2500,
         "settled_balance": 2500,
     }
-    [row] = transactions(stage, address["account_id"])
+    [row] = transactions(shared_issuer, address["account_id"])
     assert row["id"] == told["transaction_id"]
     assert row["transaction_type"] == 60
     assert row["direction"] == "credit"
     assert (row["amount"], row["reference"]) == (2500, "Salary")
-    [movement] = movements(stage, address["account_id"])
+    [movement] = movements(shared_issuer, address["account_id"])
     assert entries(movement) == {("settled", GBP): 2500, ("external", GBP): -2500}
 
 
@@ -50,22 +50,22 @@ def test_a_payment_in_is_booked_at_once(stage: Scene) -> None:
     [("A", "A", "S"), ("R", "A", "S"), ("S", "A", "J"), ("C", "A", "J"), ("A", "S", "J"), ("A", "B", "J")],
 )
 def test_a_payment_in_to_a_suspended_closed_or_blocked_destination_bounces(
-    stage: Scene, account: str, address: str, final: str
+    shared_issuer: Issuer, account: str, address: str, final: str
 ) -> None:
-    target = stage.address()
-    stage.data("changeAccountStatus", account_id=target["account_id"], account_status=account)
-    stage.data("changeExternalPaymentAddressStatus", epm_address_id=target["id"], status=address)
+    target = shared_issuer.address()
+    shared_issuer.data("changeAccountStatus", account_id=target["account_id"], account_status=account)
+    shared_issuer.data("changeExternalPaymentAddressStatus", epm_address_id=target["id"], status=address)
 
-    told = stage.data(IN, **members(target, 2500))
+    told = shared_issuer.data(IN, **members(target, 2500))
 
     assert told["state"] == final
     assert ("transaction_id" in told) == (final == "S")
     assert ("reason" in told) == (final == "J")
-    assert len(movements(stage, target["account_id"])) == (1 if final == "S" else 0)
-    assert stage.balances(target["account_id"])[0] == told["available_balance"] == (2500 if final == "S" else 0)
+    assert len(movements(shared_issuer, target["account_id"])) == (1 if final == "S" else 0)
+    assert shared_issuer.balances(target["account_id"])[0] == told["available_balance"] == (2500 if final == "S" else 0)
     if final == "J":
-        assert payment(stage, told["epm_transaction_id"]).reason
-        assert stage.do("inboundReturn", epm_transaction_id=told["epm_transaction_id"]).status_code == 4008
+        assert payment(shared_issuer, told["epm_transaction_id"]).reason
+        assert shared_issuer.do("inboundReturn", epm_transaction_id=told["epm_transaction_id"]).status_code == 4008
 
 
 @pytest.mark.parametrize(
@@ -82,20 +82,20 @@ def test_a_payment_in_to_a_suspended_closed_or_blocked_destination_bounces(
     ],
 )
 def test_a_payment_in_by_a_scheme_of_another_method_returns_2005(
-    stage: Scene, method: int, scheme: str, code: int | None
+    shared_issuer: Issuer, method: int, scheme: str, code: int | None
 ) -> None:
-    assert stage.sim(IN, **members(stage.address(method=method), scheme=scheme)).status_code == code
+    assert shared_issuer.sim(IN, **members(shared_issuer.address(method=method), scheme=scheme)).status_code == code
 
 
-def test_a_payment_in_of_zero_or_in_another_currency_is_rejected(stage: Scene) -> None:
-    address = stage.address()
+def test_a_payment_in_of_zero_or_in_another_currency_is_rejected(shared_issuer: Issuer) -> None:
+    address = shared_issuer.address()
 
-    assert stage.sim(IN, **members(address, currency_ison=EUR)).status_code == 5003
-    assert stage.sim(IN, **members(address, 0)).status_code == 2005
-    assert stage.sim(IN, **members(address, 1)).status == "success"
+    assert shared_issuer.sim(IN, **members(address, currency_ison=EUR)).status_code == 5003
+    assert shared_issuer.sim(IN, **members(address, 0)).status_code == 2005
+    assert shared_issuer.sim(IN, **members(address, 1)).status == "success"
 
 
-def test_the_largest_amounts_are_booked_exactly(tariff: Scene) -> None:
+def test_the_largest_amounts_are_booked_exactly(tariff: Issuer) -> None:
     most = 999_999_999_999_999
     yen = tariff.account(currency_ison=YEN)
     address, euros = tariff.address(yen, SEPA), tariff.address(method=SEPA)
@@ -108,25 +108,25 @@ def test_the_largest_amounts_are_booked_exactly(tariff: Scene) -> None:
 
 @pytest.mark.parametrize(("level", "code"), [(500, None), (499, 3010)])
 def test_a_payment_in_to_an_address_above_the_access_level_returns_3010(
-    stage: Scene, level: int, code: int | None
+    shared_issuer: Issuer, level: int, code: int | None
 ) -> None:
-    address = stage.address(stage.account(access_level=500, currency_ison=GBP))
+    address = shared_issuer.address(shared_issuer.account(access_level=500, currency_ison=GBP))
 
-    assert stage.of_caller("other").sim(IN, **members(address)).status_code == 3010
-    assert stage.sim(IN, **members(address), access_level=level).status_code == code
+    assert shared_issuer.as_caller("other").sim(IN, **members(address)).status_code == 3010
+    assert shared_issuer.sim(IN, **members(address), access_level=level).status_code == code
 
 
-def test_a_repeated_payment_in_is_booked_once(stage: Scene) -> None:
-    address, reference = stage.address(), stage.reference()
+def test_a_repeated_payment_in_is_booked_once(shared_issuer: Issuer) -> None:
+    address, reference = shared_issuer.address(), shared_issuer.reference()
 
-    first, again = (stage.sim(IN, **members(address), request_reference_id=reference) for _ in range(2))
+    first, again = (shared_issuer.sim(IN, **members(address), request_reference_id=reference) for _ in range(2))
 
     assert again.duplicated == 1
     assert again.data == first.data
-    assert stage.balances(address["account_id"])[0] == 100
+    assert shared_issuer.balances(address["account_id"])[0] == 100
 
 
-def test_a_payment_in_above_a_limit_bounces(tariff: Scene) -> None:
+def test_a_payment_in_above_a_limit_bounces(tariff: Issuer) -> None:
     address = tariff.address(tariff.account(currency_ison=GBP, limit_group_id=IN_A_WEEK))
 
     assert [tariff.inbound(address, amount)["state"] for amount in (1001, 900, 101, 100, 1)] == list("JSJSJ")
@@ -134,7 +134,7 @@ def test_a_payment_in_above_a_limit_bounces(tariff: Scene) -> None:
     assert [tariff.inbound(address, amount)["state"] for amount in (1000, 1)] == list("SJ")
 
 
-def test_a_payment_in_below_a_minor_unit_of_the_account_is_booked_as_zero(tariff: Scene) -> None:
+def test_a_payment_in_below_a_minor_unit_of_the_account_is_booked_as_zero(tariff: Issuer) -> None:
     account = tariff.account(currency_ison=GBP)
     yen = tariff.account(currency_ison=YEN)
 
@@ -155,23 +155,23 @@ def test_a_payment_in_below_a_minor_unit_of_the_account_is_booked_as_zero(tariff
     ],
 )
 def test_a_direct_debit_with_missing_or_conflicting_members_is_rejected(
-    stage: Scene, given: dict[str, int], code: int
+    shared_issuer: Issuer, given: dict[str, int], code: int
 ) -> None:
-    assert stage.sim("simulateDirectDebit", **given).status_code == code
+    assert shared_issuer.sim("simulateDirectDebit", **given).status_code == code
 
 
-def test_a_result_is_accepted_only_for_a_payment_out(stage: Scene) -> None:
-    address = stage.funded(1000)
-    came = stage.inbound(address, 100)["epm_transaction_id"]
-    debit = stage.debit(stage.mandate(address), 100)["epm_transaction_id"]
+def test_a_result_is_accepted_only_for_a_payment_out(shared_issuer: Issuer) -> None:
+    address = shared_issuer.funded_address(1000)
+    came = shared_issuer.inbound(address, 100)["epm_transaction_id"]
+    debit = shared_issuer.debit(shared_issuer.mandate(address), 100)["epm_transaction_id"]
     result = {"result": "settled"}
 
-    assert stage.sim("simulateOutboundResult", epm_transaction_id=came, **result).status_code == 4008
-    assert stage.sim("simulateOutboundResult", epm_transaction_id=debit, **result).status_code == 4008
-    assert stage.sim("simulateOutboundResult", epm_transaction_id=999_999_999, **result).status_code == 3011
-    assert stage.sim("simulateOutboundResult", epm_transaction_id=came, result="lost").status_code == 2005
-    assert stage.sim("simulateOutboundResult", epm_transaction_id=came, result="vanished").status_code == 2005
+    assert shared_issuer.sim("simulateOutboundResult", epm_transaction_id=came, **result).status_code == 4008
+    assert shared_issuer.sim("simulateOutboundResult", epm_transaction_id=debit, **result).status_code == 4008
+    assert shared_issuer.sim("simulateOutboundResult", epm_transaction_id=999_999_999, **result).status_code == 3011
+    assert shared_issuer.sim("simulateOutboundResult", epm_transaction_id=came, result="lost").status_code == 2005
+    assert shared_issuer.sim("simulateOutboundResult", epm_transaction_id=came, result="vanished").status_code == 2005
 
 
-def test_every_balance_is_the_sum_of_its_rows(stage: Scene) -> None:
-    prove(stage)
+def test_every_balance_is_the_sum_of_its_rows(shared_issuer: Issuer) -> None:
+    prove(shared_issuer)

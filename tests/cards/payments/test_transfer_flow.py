@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from chalicelib.cards.payments.payment_record import ExternalPayment
+from tests.cards.issuer import EUR, EXTERNAL_IBANS, GBP, LEFT_OUT, SEPA, UK, Issuer
 from tests.cards.ledgers import entries, movements, payment, prove, transactions
-from tests.cards.scenes import EUR, GBP, LEFT_OUT, OUTSIDE, SEPA, UK, Scene
 from tests.cards.tariff import with_tariff
 
 CHANGE = "changeExternalPaymentAddressStatus"
@@ -17,24 +17,24 @@ BARCLAYS, RIGHT, WRONG = "202959", "63748472", "63748473"
 
 
 @pytest.fixture(scope="module")
-def tariff(stage: Scene) -> Scene:
-    return with_tariff(stage)
+def tariff(shared_issuer: Issuer) -> Issuer:
+    return with_tariff(shared_issuer)
 
 
 @pytest.fixture(scope="module")
-def rich(tariff: Scene) -> dict[int, Any]:
+def rich(tariff: Issuer) -> dict[int, Any]:
     """An address by each method with much money and no limits."""
-    return {UK: tariff.funded(900_000_000), SEPA: tariff.funded(900_000_000, EUR)}
+    return {UK: tariff.funded_address(900_000_000), SEPA: tariff.funded_address(900_000_000, EUR)}
 
 
 # -- hold, then a result
 
 
-def test_a_payment_out_is_held_until_its_settlement(stage: Scene) -> None:
-    address = stage.funded(10_000)
+def test_a_payment_out_is_held_until_its_settlement(shared_issuer: Issuer) -> None:
+    address = shared_issuer.funded_address(10_000)
     account = address["account_id"]
 
-    answer = stage.transfer(address, 2500, reference_number="INV 7", description="Rent", note="thanks")
+    answer = shared_issuer.transfer(address, 2500, reference_number="INV 7", description="Rent", note="thanks")
 
     number = answer.data["id"]
     own = {name: address[name] for name in ("id", "account_number", "account_name", "iban", "sort_code")}
@@ -46,16 +46,16 @@ def test_a_payment_out_is_held_until_its_settlement(stage: Scene) -> None:
         "instructed_amount": 2500,
         "instructed_currency": GBP,
         "source_bank_account_address": [own | {"bic": ""}],
-        "destination_bank_account_address": [{"account_name": "Alice", "iban": OUTSIDE[UK]}],
-        "created_at": str(stage.clock.time()),
+        "destination_bank_account_address": [{"account_name": "Alice", "iban": EXTERNAL_IBANS[UK]}],
+        "created_at": str(shared_issuer.clock.time()),
     }
-    assert stage.balances(account) == (7500, 10_000, 0)
-    assert [row["transaction_type"] for row in transactions(stage, account)] == [60]
-    told = stage.result(number, "settled")
+    assert shared_issuer.balances(account) == (7500, 10_000, 0)
+    assert [row["transaction_type"] for row in transactions(shared_issuer, account)] == [60]
+    told = shared_issuer.result(number, "settled")
     assert told["state"] == "S"
     assert told["available_balance"] == 7500
     assert told["settled_balance"] == 7500
-    [row] = [row for row in transactions(stage, account) if row["id"] == told["transaction_id"]]
+    [row] = [row for row in transactions(shared_issuer, account) if row["id"] == told["transaction_id"]]
     assert row["transaction_type"] == 61
     assert row["direction"] == "debit"
     assert row["amount"] == 2500
@@ -66,40 +66,40 @@ def test_a_payment_out_is_held_until_its_settlement(stage: Scene) -> None:
 
 
 @pytest.mark.parametrize(("result", "final", "left"), [("settled", "S", 7500), ("rejected", "J", 10_000)])
-def test_a_repeated_result_releases_the_hold_once(stage: Scene, result: str, final: str, left: int) -> None:
-    address = stage.funded(10_000)
-    number = stage.paid(address, 2500)
+def test_a_repeated_result_releases_the_hold_once(shared_issuer: Issuer, result: str, final: str, left: int) -> None:
+    address = shared_issuer.funded_address(10_000)
+    number = shared_issuer.pending_payment(address, 2500)
 
-    first, again = stage.result(number, result), stage.result(number, result)
+    first, again = shared_issuer.result(number, result), shared_issuer.result(number, result)
 
     assert first == again
-    assert (again["state"], stage.balances(address["account_id"])) == (final, (left, left, 0))
-    held = [entries(row).get(("held", GBP)) for row in movements(stage, address["account_id"])]
+    assert (again["state"], shared_issuer.balances(address["account_id"])) == (final, (left, left, 0))
+    held = [entries(row).get(("held", GBP)) for row in movements(shared_issuer, address["account_id"])]
     assert held == [None, 2500, -2500]
 
 
-def test_a_rejected_payment_lists_no_transaction(stage: Scene) -> None:
-    address = stage.funded(10_000)
+def test_a_rejected_payment_lists_no_transaction(shared_issuer: Issuer) -> None:
+    address = shared_issuer.funded_address(10_000)
 
-    told = stage.result(stage.paid(address, 2500), "rejected", reason="AC04")
+    told = shared_issuer.result(shared_issuer.pending_payment(address, 2500), "rejected", reason="AC04")
 
     assert "transaction_id" not in told
-    assert [row["transaction_type"] for row in transactions(stage, address["account_id"])] == [60]
+    assert [row["transaction_type"] for row in transactions(shared_issuer, address["account_id"])] == [60]
 
 
-def test_a_returned_payment_is_credited_once(stage: Scene) -> None:
-    address = stage.funded(10_000)
-    number = stage.paid(address, 2500)
-    settled = stage.result(number, "settled")
+def test_a_returned_payment_is_credited_once(shared_issuer: Issuer) -> None:
+    address = shared_issuer.funded_address(10_000)
+    number = shared_issuer.pending_payment(address, 2500)
+    settled = shared_issuer.result(number, "settled")
 
-    returned, again = stage.result(number, "returned"), stage.result(number, "returned")
+    returned, again = shared_issuer.result(number, "returned"), shared_issuer.result(number, "returned")
 
     assert returned == again
     assert returned["transaction_id"] != settled["transaction_id"]
     assert returned["state"] == "R"
     assert returned["available_balance"] == 10_000
     assert returned["settled_balance"] == 10_000
-    out, back = transactions(stage, address["account_id"])[1:]
+    out, back = transactions(shared_issuer, address["account_id"])[1:]
     assert back["id"] == returned["transaction_id"]
     assert back["transaction_type"] == 63
     assert back["direction"] == "credit"
@@ -118,107 +118,109 @@ def test_a_returned_payment_is_credited_once(stage: Scene) -> None:
     ],
 )
 def test_a_contradicting_result_is_rejected_and_changes_nothing(
-    stage: Scene, told: list[str], then: str, code: int
+    shared_issuer: Issuer, told: list[str], then: str, code: int
 ) -> None:
-    address = stage.funded(10_000)
-    number = stage.paid(address, 2500)
+    address = shared_issuer.funded_address(10_000)
+    number = shared_issuer.pending_payment(address, 2500)
     for result in told:
-        stage.result(number, result)
-    before = stage.balances(address["account_id"])
+        shared_issuer.result(number, result)
+    before = shared_issuer.balances(address["account_id"])
 
-    answer = stage.sim("simulateOutboundResult", epm_transaction_id=number, result=then)
+    answer = shared_issuer.sim("simulateOutboundResult", epm_transaction_id=number, result=then)
 
-    assert (answer.status_code, stage.balances(address["account_id"])) == (code, before)
-
-
-def test_results_are_booked_for_a_suspended_account_and_a_blocked_address(stage: Scene) -> None:
-    address = stage.funded(10_000)
-    settled, rejected = stage.paid(address, 2500), stage.paid(address, 500)
-    stage.data("changeAccountStatus", account_id=address["account_id"], account_status="S")
-    stage.data(CHANGE, epm_address_id=address["id"], status="B")
-
-    assert stage.result(settled, "settled")["state"] == "S"
-    assert stage.result(rejected, "rejected")["state"] == "J"
-    assert stage.result(settled, "returned")["available_balance"] == 10_000
+    assert (answer.status_code, shared_issuer.balances(address["account_id"])) == (code, before)
 
 
-def test_closing_an_account_with_a_pending_payment_returns_4008(stage: Scene) -> None:
-    address = stage.funded(2500)
-    number = stage.paid(address, 2500)
+def test_results_are_booked_for_a_suspended_account_and_a_blocked_address(shared_issuer: Issuer) -> None:
+    address = shared_issuer.funded_address(10_000)
+    settled, rejected = shared_issuer.pending_payment(address, 2500), shared_issuer.pending_payment(address, 500)
+    shared_issuer.data("changeAccountStatus", account_id=address["account_id"], account_status="S")
+    shared_issuer.data(CHANGE, epm_address_id=address["id"], status="B")
+
+    assert shared_issuer.result(settled, "settled")["state"] == "S"
+    assert shared_issuer.result(rejected, "rejected")["state"] == "J"
+    assert shared_issuer.result(settled, "returned")["available_balance"] == 10_000
+
+
+def test_closing_an_account_with_a_pending_payment_returns_4008(shared_issuer: Issuer) -> None:
+    address = shared_issuer.funded_address(2500)
+    number = shared_issuer.pending_payment(address, 2500)
     close = {"account_id": address["account_id"], "account_status": "C"}
 
-    assert stage.do("changeAccountStatus", **close).status_code == 4008
-    stage.result(number, "settled")
-    assert stage.do("changeAccountStatus", **close).status == "success"
+    assert shared_issuer.do("changeAccountStatus", **close).status_code == 4008
+    shared_issuer.result(number, "settled")
+    assert shared_issuer.do("changeAccountStatus", **close).status == "success"
 
 
 # -- funds
 
 
 @pytest.mark.parametrize(("amount", "code"), [(10_000, None), (10_001, 5001)])
-def test_a_payment_above_the_available_balance_returns_5001(stage: Scene, amount: int, code: int | None) -> None:
-    address = stage.funded(10_000)
+def test_a_payment_above_the_available_balance_returns_5001(
+    shared_issuer: Issuer, amount: int, code: int | None
+) -> None:
+    address = shared_issuer.funded_address(10_000)
 
-    answer = stage.transfer(address, amount)
+    answer = shared_issuer.transfer(address, amount)
 
     assert answer.status_code == code
-    assert stage.balances(address["account_id"])[0] == (0 if code is None else 10_000)
+    assert shared_issuer.balances(address["account_id"])[0] == (0 if code is None else 10_000)
 
 
-def test_a_held_amount_is_not_available_to_another_payment(stage: Scene) -> None:
-    address = stage.funded(10_000)
-    first = stage.paid(address, 6000)
+def test_a_held_amount_is_not_available_to_another_payment(shared_issuer: Issuer) -> None:
+    address = shared_issuer.funded_address(10_000)
+    first = shared_issuer.pending_payment(address, 6000)
 
-    assert stage.transfer(address, 4001).status_code == 5001
-    assert stage.transfer(address, 4000).status == "success"
-    stage.result(first, "rejected")
-    assert stage.transfer(address, 6001).status_code == 5001
-    assert stage.transfer(address, 6000).status == "success"
+    assert shared_issuer.transfer(address, 4001).status_code == 5001
+    assert shared_issuer.transfer(address, 4000).status == "success"
+    shared_issuer.result(first, "rejected")
+    assert shared_issuer.transfer(address, 6001).status_code == 5001
+    assert shared_issuer.transfer(address, 6000).status == "success"
 
 
-def test_a_payment_of_zero_returns_2005(stage: Scene) -> None:
-    assert stage.transfer(stage.funded(100), 0).status_code == 2005
+def test_a_payment_of_zero_returns_2005(shared_issuer: Issuer) -> None:
+    assert shared_issuer.transfer(shared_issuer.funded_address(100), 0).status_code == 2005
 
 
 # -- who may pay
 
 
 @pytest.mark.parametrize(("status", "code"), [("A", None), ("R", 4003), ("S", 4003)])
-def test_only_an_active_account_pays(stage: Scene, status: str, code: int | None) -> None:
-    address = stage.funded(10_000)
-    stage.data("changeAccountStatus", account_id=address["account_id"], account_status=status)
+def test_only_an_active_account_pays(shared_issuer: Issuer, status: str, code: int | None) -> None:
+    address = shared_issuer.funded_address(10_000)
+    shared_issuer.data("changeAccountStatus", account_id=address["account_id"], account_status=status)
 
-    assert stage.transfer(address, 100).status_code == code
+    assert shared_issuer.transfer(address, 100).status_code == code
 
 
 @pytest.mark.parametrize(("status", "code"), [("A", None), ("S", 4008), ("B", 4008)])
-def test_only_an_active_address_pays(stage: Scene, status: str, code: int | None) -> None:
-    address = stage.funded(10_000)
-    stage.data(CHANGE, epm_address_id=address["id"], status=status)
+def test_only_an_active_address_pays(shared_issuer: Issuer, status: str, code: int | None) -> None:
+    address = shared_issuer.funded_address(10_000)
+    shared_issuer.data(CHANGE, epm_address_id=address["id"], status=status)
 
-    assert stage.transfer(address, 100).status_code == code
+    assert shared_issuer.transfer(address, 100).status_code == code
 
 
-def test_a_payment_in_a_currency_other_than_the_addresss_returns_5003(stage: Scene) -> None:
-    address = stage.funded(10_000)
+def test_a_payment_in_a_currency_other_than_the_addresss_returns_5003(shared_issuer: Issuer) -> None:
+    address = shared_issuer.funded_address(10_000)
 
-    assert stage.transfer(address, 100, currency_ison=EUR).status_code == 5003
+    assert shared_issuer.transfer(address, 100, currency_ison=EUR).status_code == 5003
 
 
 @pytest.mark.parametrize(("level", "code"), [(500, None), (499, 3010)])
 def test_a_payment_from_an_address_above_the_access_level_returns_3010(
-    stage: Scene, level: int, code: int | None
+    shared_issuer: Issuer, level: int, code: int | None
 ) -> None:
-    address = stage.funded(10_000, access_level=500)
+    address = shared_issuer.funded_address(10_000, access_level=500)
 
-    answer = stage.transfer(address, 100, access_level=level)
+    answer = shared_issuer.transfer(address, 100, access_level=level)
 
     assert answer.status_code == code
     if code is None:
         result = {"epm_transaction_id": answer.data["id"], "result": "settled"}
-        assert stage.sim("simulateOutboundResult", **result, access_level=499).status_code == 3011
-        assert stage.of_caller("other").sim("simulateOutboundResult", **result).status_code == 3011
-        assert stage.sim("simulateOutboundResult", **result, access_level=500).status == "success"
+        assert shared_issuer.sim("simulateOutboundResult", **result, access_level=499).status_code == 3011
+        assert shared_issuer.as_caller("other").sim("simulateOutboundResult", **result).status_code == 3011
+        assert shared_issuer.sim("simulateOutboundResult", **result, access_level=500).status == "success"
 
 
 # -- where to, and how
@@ -236,24 +238,24 @@ def test_a_payment_from_an_address_above_the_access_level_returns_3010(
         ({"destination_sort_code": "040004", "destination_account_number": "12345"}, 2005),
         ({"destination_sort_code": "040004", "destination_account_number": "123456789"}, 2005),
         ({"destination_sort_code": "040004", "destination_account_number": "1234567A"}, 2005),
-        ({"destination_iban": OUTSIDE[UK]}, None),
+        ({"destination_iban": EXTERNAL_IBANS[UK]}, None),
         ({"destination_iban": "GB28NWBK60161331926819"}, 2005),
-        ({"destination_iban": OUTSIDE[SEPA]}, 2005),
-        ({"destination_iban": OUTSIDE[UK], "destination_sort_code": "040004"}, 2006),
+        ({"destination_iban": EXTERNAL_IBANS[SEPA]}, 2005),
+        ({"destination_iban": EXTERNAL_IBANS[UK], "destination_sort_code": "040004"}, 2006),
         (
-            {"destination_iban": OUTSIDE[UK], "destination_sort_code": "040004"}
+            {"destination_iban": EXTERNAL_IBANS[UK], "destination_sort_code": "040004"}
             | {"destination_account_number": "12345678"},
             2005,
         ),
         (
-            {"destination_iban": OUTSIDE[UK], "destination_sort_code": "601613"}
+            {"destination_iban": EXTERNAL_IBANS[UK], "destination_sort_code": "601613"}
             | {"destination_account_number": "31926819"},
             None,
         ),
     ],
 )
 def test_a_uk_address_pays_to_a_sort_code_and_account_number_or_a_british_iban(
-    tariff: Scene, rich: dict[int, Any], destination: dict[str, str], code: int | None
+    tariff: Issuer, rich: dict[int, Any], destination: dict[str, str], code: int | None
 ) -> None:
     members = {"destination_iban": LEFT_OUT} | destination
 
@@ -262,7 +264,7 @@ def test_a_uk_address_pays_to_a_sort_code_and_account_number_or_a_british_iban(
 
 @pytest.mark.parametrize("number", ["1234567", "123456"])
 def test_a_short_british_account_number_is_padded_with_leading_zeros(
-    tariff: Scene, rich: dict[int, Any], number: str
+    tariff: Issuer, rich: dict[int, Any], number: str
 ) -> None:
     place = {"destination_sort_code": "040004", "destination_account_number": number, "destination_iban": LEFT_OUT}
 
@@ -278,15 +280,15 @@ def test_a_short_british_account_number_is_padded_with_leading_zeros(
 @pytest.mark.parametrize(
     ("destination", "code"),
     [
-        ({"destination_iban": OUTSIDE[SEPA]}, None),
+        ({"destination_iban": EXTERNAL_IBANS[SEPA]}, None),
         ({"destination_iban": "de89370400440532013000"}, None),
-        ({"destination_iban": OUTSIDE[UK]}, None),
+        ({"destination_iban": EXTERNAL_IBANS[UK]}, None),
         ({"destination_iban": "BR1800360305000010009795493C1"}, 2005),
         ({"destination_sort_code": "040004", "destination_account_number": "12345678"}, 2006),
     ],
 )
 def test_a_sepa_address_pays_only_to_a_sepa_iban(
-    tariff: Scene, rich: dict[int, Any], destination: dict[str, str], code: int | None
+    tariff: Issuer, rich: dict[int, Any], destination: dict[str, str], code: int | None
 ) -> None:
     assert tariff.transfer(rich[SEPA], 100, **destination).status_code == code
 
@@ -311,7 +313,7 @@ def test_a_sepa_address_pays_only_to_a_sepa_iban(
     ],
 )
 def test_the_first_scheme_that_takes_the_amount_is_used(
-    tariff: Scene, rich: dict[int, Any], method: int, schemes: Any, amount: int, taken: str | int
+    tariff: Issuer, rich: dict[int, Any], method: int, schemes: Any, amount: int, taken: str | int
 ) -> None:
     answer = tariff.transfer(rich[method], amount, schemes=schemes)
 
@@ -321,30 +323,34 @@ def test_the_first_scheme_that_takes_the_amount_is_used(
         assert payment(tariff, answer.data["id"]).scheme == taken
 
 
-def test_a_payment_refused_by_the_provider_returns_7001_and_leaves_no_hold(stage: Scene) -> None:
-    address = stage.funded(10_000)
+def test_a_payment_refused_by_the_provider_returns_7001_and_leaves_no_hold(shared_issuer: Issuer) -> None:
+    address = shared_issuer.funded_address(10_000)
 
-    answer = stage.transfer(address, 100, destination_account_name="Refuse Ltd", request_reference_id="refused-000001")
+    answer = shared_issuer.transfer(
+        address, 100, destination_account_name="Refuse Ltd", request_reference_id="refused-000001"
+    )
 
-    assert (answer.status_code, stage.balances(address["account_id"])) == (7001, (10_000, 10_000, 0))
-    again = stage.transfer(address, 100, destination_account_name="Refuse Ltd", request_reference_id="refused-000001")
+    assert (answer.status_code, shared_issuer.balances(address["account_id"])) == (7001, (10_000, 10_000, 0))
+    again = shared_issuer.transfer(
+        address, 100, destination_account_name="Refuse Ltd", request_reference_id="refused-000001"
+    )
     assert (again.status_code, again.duplicated) == (7001, 1)
-    assert len(movements(stage, address["account_id"])) == 3
+    assert len(movements(shared_issuer, address["account_id"])) == 3
 
 
-def test_a_repeated_payment_moves_money_once(stage: Scene) -> None:
-    address = stage.funded(10_000)
-    reference = stage.reference()
+def test_a_repeated_payment_moves_money_once(shared_issuer: Issuer) -> None:
+    address = shared_issuer.funded_address(10_000)
+    reference = shared_issuer.reference()
 
-    first = stage.transfer(address, 100, request_reference_id=reference)
-    stage.result(first.data["id"], "settled")
-    again = stage.transfer(address, 100, request_reference_id=reference)
-    other = stage.transfer(address, 101, request_reference_id=reference)
+    first = shared_issuer.transfer(address, 100, request_reference_id=reference)
+    shared_issuer.result(first.data["id"], "settled")
+    again = shared_issuer.transfer(address, 100, request_reference_id=reference)
+    other = shared_issuer.transfer(address, 101, request_reference_id=reference)
 
     assert (again.duplicated, again.data) == (1, first.data)
     assert (other.duplicated, other.status_code) == (0, 8002)
-    assert stage.balances(address["account_id"]) == (9900, 9900, 0)
+    assert shared_issuer.balances(address["account_id"]) == (9900, 9900, 0)
 
 
-def test_every_balance_is_the_sum_of_its_rows(stage: Scene) -> None:
-    prove(stage)
+def test_every_balance_is_the_sum_of_its_rows(shared_issuer: Issuer) -> None:
+    prove(shared_issuer)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from chalicelib.cards.portal.portal import Portal
-from tests.cards.scenes import MANAGER
+from tests.cards.issuer import MANAGER
 
 
 def listed(portal: Portal, **members: Any) -> Mapping[str, Any]:

@@ -1,13 +1,13 @@
-"""The portal on the stage of a module's cards."""
+"""The portal of the cards of one module."""
 
 from __future__ import annotations
 
 import pytest
 
 from chalicelib.cards.portal.portal import Portal
-from tests.cards.scenes import Scene
+from tests.cards.issuer import Issuer
 
 
 @pytest.fixture
-def portal(stage: Scene) -> Portal:
-    return stage.hub.cards.portal
+def portal(shared_issuer: Issuer) -> Portal:
+    return shared_issuer.hub.cards.portal

@@ -8,17 +8,19 @@ import pytest
 
 from chalicelib.cards.issuing.card_record import Card, put_row, update_listed
 from chalicelib.cards.portal.portal import Portal
+from tests.cards.issuer import DAY, EVERYDAY, HOLDER_BLOCK, HOLDER_DETAILS, MANAGER, PREPAID, Issuer, NewCard
 from tests.cards.portal.card_lists import listed
-from tests.cards.scenes import DAY, EVERYDAY, HOLDER_BLOCK, MANAGER, PERSON, PREPAID, MadeCard, Scene
 
 
 def found(portal: Portal, **wanted: Any) -> list[int]:
     return [each["card_id"] for each in listed(portal, **wanted)["data"]]
 
 
-def test_the_search_finds_cards_by_number_holder_name_status_and_programme(portal: Portal, stage: Scene) -> None:
-    made = stage.card(card_name_line_3="ADA LOVELACE", card_program_id=EVERYDAY)
-    other = stage.card()
+def test_the_search_finds_cards_by_number_holder_name_status_and_programme(
+    portal: Portal, shared_issuer: Issuer
+) -> None:
+    made = shared_issuer.card(card_name_line_3="ADA LOVELACE", card_program_id=EVERYDAY)
+    other = shared_issuer.card()
 
     assert made.card_id in found(portal, last_four=made.pan[-4:])
     assert found(portal, holder_id=made.holder_id) == [made.card_id]
@@ -28,27 +30,27 @@ def test_the_search_finds_cards_by_number_holder_name_status_and_programme(porta
         assert found(portal, **{"holder_id": made.holder_id, "name": "lovel"} | wrong) == []
 
 
-def test_the_search_finds_cards_by_the_name_of_the_holder(portal: Portal, stage: Scene) -> None:
+def test_the_search_finds_cards_by_the_name_of_the_holder(portal: Portal, shared_issuer: Issuer) -> None:
     person, firm = {"holder_first_name": "Åsa", "holder_last_name": "Lindqvist"}, {"holder_type": 1}
-    made = stage.card(**HOLDER_BLOCK | person, card_name_line_3="A L")
-    shop = stage.card(**HOLDER_BLOCK | firm, holder_business_name="Kestrel Cycles Ltd", card_name_line_3="A L")
+    made = shared_issuer.card(**HOLDER_BLOCK | person, card_name_line_3="A L")
+    shop = shared_issuer.card(**HOLDER_BLOCK | firm, holder_business_name="Kestrel Cycles Ltd", card_name_line_3="A L")
 
     assert [found(portal, name=each) for each in ("asa lindq", "ÅSA", "A\u030asa")] == [[made.card_id]] * 3
     assert found(portal, name="kestrel cycles") == [shop.card_id]
     assert [each["holder_name"] for each in listed(portal, name="kestrel")["data"]] == ["Kestrel Cycles Ltd"]
 
 
-def test_the_search_finds_a_card_by_the_name_of_its_holder_at_issue(portal: Portal, stage: Scene) -> None:
-    holder = stage.holder(last_name="Oldname")
-    made = stage.card(holder_id=holder, card_name_line_3="A L")
-    stage.data("updateHolder", holder_id=holder, **PERSON | {"last_name": "Newname"})
+def test_the_search_finds_a_card_by_the_name_of_its_holder_at_issue(portal: Portal, shared_issuer: Issuer) -> None:
+    holder = shared_issuer.holder(last_name="Oldname")
+    made = shared_issuer.card(holder_id=holder, card_name_line_3="A L")
+    shared_issuer.data("updateHolder", holder_id=holder, **HOLDER_DETAILS | {"last_name": "Newname"})
 
     assert found(portal, name="oldname") == [made.card_id]
-    assert stage.card(holder_id=holder).card_id in found(portal, name="newname")
+    assert shared_issuer.card(holder_id=holder).card_id in found(portal, name="newname")
 
 
-def test_the_search_follows_every_change_of_status(portal: Portal, stage: Scene) -> None:
-    made = stage.card()
+def test_the_search_follows_every_change_of_status(portal: Portal, shared_issuer: Issuer) -> None:
+    made = shared_issuer.card()
     statuses = []
     for action, members in (
         ("activateCard", {}),
@@ -56,35 +58,35 @@ def test_the_search_follows_every_change_of_status(portal: Portal, stage: Scene)
         ("changeCardStatus", {"status": "L"}),
         ("reissueCard", {"generate_new_pan": 1, "generate_new_pin": 1, "card_name_line_3": "ZOE O"}),
     ):
-        stage.data(action, card_id=made.card_id, **members)
+        shared_issuer.data(action, card_id=made.card_id, **members)
         statuses += [status for status in "NATRLSEB" if found(portal, status=status, holder_id=made.holder_id)]
 
     assert statuses == ["A", "T", "L", "N"]
 
 
-def test_the_search_finds_a_card_by_the_status_that_a_risk_rule_set(portal: Portal, stage: Scene) -> None:
+def test_the_search_finds_a_card_by_the_status_that_a_risk_rule_set(portal: Portal, shared_issuer: Issuer) -> None:
     """Write the row of the list in the transaction that changes the card."""
-    card = Card.from_item(stage.hub.store.get(*Card.key(stage.card_in("A").card_id)) or {})
-    stage.hub.store.transact(update_listed(card, "attempt", stored_status="R"))
+    card = Card.from_item(shared_issuer.hub.store.get(*Card.key(shared_issuer.card_in("A").card_id)) or {})
+    shared_issuer.hub.store.transact(update_listed(card, "attempt", stored_status="R"))
 
     assert found(portal, status="R", holder_id=card.holder_id) == [card.id]
 
 
-def test_the_search_finds_an_expired_card_by_status_e(portal: Portal, stage: Scene) -> None:
-    made = stage.card_in("E")
-    later = stage.apart(days=62)
+def test_the_search_finds_an_expired_card_by_status_e(portal: Portal, shared_issuer: Issuer) -> None:
+    made = shared_issuer.card_in("E")
+    later = shared_issuer.with_own_clock(days=62)
 
-    def statuses(scene: Scene) -> list[str]:
-        portal = scene.hub.cards.portal
+    def statuses(issuer: Issuer) -> list[str]:
+        portal = issuer.hub.cards.portal
         return [status for status in "AE" if found(portal, status=status, holder_id=made.holder_id)]
 
-    assert (statuses(stage), statuses(later)) == (["A"], ["E"])
+    assert (statuses(shared_issuer), statuses(later)) == (["A"], ["E"])
 
 
-def test_the_search_finds_a_reissued_card_by_its_new_number(portal: Portal, stage: Scene) -> None:
-    made = stage.card()
+def test_the_search_finds_a_reissued_card_by_its_new_number(portal: Portal, shared_issuer: Issuer) -> None:
+    made = shared_issuer.card()
     words = {"generate_new_pan": 1, "generate_new_pin": 1, "card_name_line_3": "GRACE HOPPER"}
-    again = stage.data("reissueCard", card_id=made.card_id, **words)
+    again = shared_issuer.data("reissueCard", card_id=made.card_id, **words)
 
     assert found(portal, holder_id=made.holder_id, last_four=again["pan"][-4:], name="hopper") == [made.card_id]
     if again["pan"][-4:] != made.pan[-4:]:
@@ -95,53 +97,59 @@ OLDEST_ROW = {"owner", "part", "card_id", "written_by"}
 SEARCHED_FIRST = {"status", "expiry", "program_id", "holder_id", "last_four"}
 
 
-def write_earlier_row(stage: Scene, made: MadeCard, kept: set[str], **members: Any) -> None:
+def write_earlier_row(shared_issuer: Issuer, made: NewCard, kept: set[str], **members: Any) -> None:
     """Replace a card's row in the list by one of an earlier version, which had fewer members."""
-    card = Card.from_item(stage.hub.store.get(*Card.key(made.card_id)) or {})
+    card = Card.from_item(shared_issuer.hub.store.get(*Card.key(made.card_id)) or {})
     row = put_row(card, "", made.pan, "attempt").item
-    stage.hub.store.put("cards", {name: row[name] for name in kept} | members)
+    shared_issuer.hub.store.put("cards", {name: row[name] for name in kept} | members)
 
 
-def test_the_search_finds_a_card_whose_row_of_an_earlier_version_has_only_its_id(portal: Portal, stage: Scene) -> None:
-    made = stage.card_in("T")
-    write_earlier_row(stage, made, OLDEST_ROW)
+def test_the_search_finds_a_card_whose_row_of_an_earlier_version_has_only_its_id(
+    portal: Portal, shared_issuer: Issuer
+) -> None:
+    made = shared_issuer.card_in("T")
+    write_earlier_row(shared_issuer, made, OLDEST_ROW)
 
     assert found(portal, holder_id=made.holder_id, last_four=made.pan[-4:], status="T", name="ONEIL") == [made.card_id]
     assert found(portal, holder_id=made.holder_id, name="neil-smith") == [made.card_id]
     assert found(portal, holder_id=made.holder_id, name="babbage") == []
     assert made.card_id not in found(portal, holder_id=made.holder_id, status="B")
-    stage.data("changeCardStatus", card_id=made.card_id, status="A")
+    shared_issuer.data("changeCardStatus", card_id=made.card_id, status="A")
     assert found(portal, holder_id=made.holder_id, status="A") == [made.card_id]
 
 
 @pytest.mark.parametrize("name", ["zoë", "ZOE", "bjork"])
 def test_the_search_finds_a_card_whose_row_has_no_holder_name_by_its_name(
-    portal: Portal, stage: Scene, name: str
+    portal: Portal, shared_issuer: Issuer, name: str
 ) -> None:
     """Match the name on the card, which such a row has with its diacritics, and the name of the holder."""
     person = {"holder_first_name": "Astrid", "holder_last_name": "Björk"}
-    made = stage.card(**HOLDER_BLOCK | person, card_name_line_3="ZOË A")
-    write_earlier_row(stage, made, {*OLDEST_ROW, *SEARCHED_FIRST}, name="zoë a")
+    made = shared_issuer.card(**HOLDER_BLOCK | person, card_name_line_3="ZOË A")
+    write_earlier_row(shared_issuer, made, {*OLDEST_ROW, *SEARCHED_FIRST}, name="zoë a")
 
     assert found(portal, holder_id=made.holder_id, name=name) == [made.card_id]
     assert found(portal, holder_id=made.holder_id, name="babbage") == []
 
 
-def test_the_search_finds_a_reissued_card_of_an_earlier_version_by_its_holder(portal: Portal, stage: Scene) -> None:
-    made = stage.card_in("L")
-    write_earlier_row(stage, made, OLDEST_ROW)
-    stage.data("reissueCard", card_id=made.card_id, generate_new_pan=1, generate_new_pin=1, card_name_line_3="A L")
+def test_the_search_finds_a_reissued_card_of_an_earlier_version_by_its_holder(
+    portal: Portal, shared_issuer: Issuer
+) -> None:
+    made = shared_issuer.card_in("L")
+    write_earlier_row(shared_issuer, made, OLDEST_ROW)
+    shared_issuer.data(
+        "reissueCard", card_id=made.card_id, generate_new_pan=1, generate_new_pin=1, card_name_line_3="A L"
+    )
 
     assert found(portal, holder_id=made.holder_id, name="neil-smith") == [made.card_id]
 
 
-def test_the_search_finds_activity_by_response_type_and_time(portal: Portal, stage: Scene) -> None:
-    made = stage.spendable(100_00)
-    held = stage.purchase(made.card_id, 25_00)
-    stage.purchase(made.card_id, 900_00)
-    stage.sim("simulateReversal", trans_link=held["trans_link"])
-    stage.clock.advance(5)
-    now = stage.clock.time()
+def test_the_search_finds_activity_by_response_type_and_time(portal: Portal, shared_issuer: Issuer) -> None:
+    made = shared_issuer.spendable(100_00)
+    held = shared_issuer.purchase(made.card_id, 25_00)
+    shared_issuer.purchase(made.card_id, 900_00)
+    shared_issuer.sim("simulateReversal", trans_link=held["trans_link"])
+    shared_issuer.clock.advance(5)
+    now = shared_issuer.clock.time()
 
     def messages(**wanted: Any) -> list[tuple[int, str]]:
         rows = portal.read(MANAGER, "listActivity", item_count=100, card_id=made.card_id, **wanted)["data"]

@@ -11,7 +11,7 @@ import pytest
 from chalicelib.cards.programs.credentials import credential_key
 from chalicelib.foundation import jsontext, metrics
 from chalicelib.foundation.identifiers import digest
-from tests.cards.scenes import EVERYDAY, PERSON, Envelope, Scene
+from tests.cards.issuer import EVERYDAY, HOLDER_DETAILS, Envelope, Issuer
 from tests.causeway import Answer, Causeway
 from tests.dynamodb_calls import counted
 from tests.log_lines import Lines
@@ -21,29 +21,29 @@ LIMITED = "limited"
 
 
 @pytest.fixture
-def limited(scene: Scene) -> Scene:
+def limited(issuer: Issuer) -> Issuer:
     """A credential that may make two calls a minute."""
-    return scene.lend(LIMITED, calls_per_minute=2)
+    return issuer.with_credential(LIMITED, calls_per_minute=2)
 
 
-def ask(scene: Scene, **members: Any) -> Envelope:
-    return scene.do("getDesign", **{"program_id": EVERYDAY} | members)
+def ask(issuer: Issuer, **members: Any) -> Envelope:
+    return issuer.do("getDesign", **{"program_id": EVERYDAY} | members)
 
 
-def codes(scene: Scene, times: int) -> list[int | None]:
-    return [ask(scene).status_code for _ in range(times)]
+def codes(issuer: Issuer, times: int) -> list[int | None]:
+    return [ask(issuer).status_code for _ in range(times)]
 
 
-def post(scene: Scene, path: str, action: str, **members: Any) -> Answer:
-    body = jsontext.dumps(scene.body(action, **members)).encode()
-    return scene.causeway.call("POST", path, body, {"content-type": "application/json"})
+def post(issuer: Issuer, path: str, action: str, **members: Any) -> Answer:
+    body = jsontext.dumps(issuer.body(action, **members)).encode()
+    return issuer.causeway.call("POST", path, body, {"content-type": "application/json"})
 
 
 def is_over(answer: Envelope) -> bool:
     return answer.status_code == TOO_MANY and answer.retry_after is not None
 
 
-def test_a_call_above_the_limit_returns_8004_with_the_seconds_to_wait(limited: Scene) -> None:
+def test_a_call_above_the_limit_returns_8004_with_the_seconds_to_wait(limited: Issuer) -> None:
     assert codes(limited, 2) == [None, None]
 
     refused = ask(limited)
@@ -57,7 +57,7 @@ def test_a_call_above_the_limit_returns_8004_with_the_seconds_to_wait(limited: S
 
 
 @pytest.mark.parametrize("path", ["/api", "/simulator"])
-def test_a_call_above_the_limit_returns_200_with_a_retry_after_header(limited: Scene, path: str) -> None:
+def test_a_call_above_the_limit_returns_200_with_a_retry_after_header(limited: Issuer, path: str) -> None:
     assert codes(limited, 2) == [None, None]
 
     answer = post(limited, path, "getDesign", program_id=EVERYDAY)
@@ -66,7 +66,7 @@ def test_a_call_above_the_limit_returns_200_with_a_retry_after_header(limited: S
     assert (answer.body["status"], answer.body["status_code"]) == ("error", TOO_MANY)
 
 
-def test_answers_within_the_limit_have_no_retry_after_header(limited: Scene) -> None:
+def test_answers_within_the_limit_have_no_retry_after_header(limited: Issuer) -> None:
     answers = [
         post(limited, "/api", "getDesign", program_id=EVERYDAY),
         post(limited, "/api", "getHolder", holder_id=987654321),
@@ -78,22 +78,22 @@ def test_answers_within_the_limit_have_no_retry_after_header(limited: Scene) -> 
 
 def test_a_credential_without_its_own_limit_uses_the_limit_of_the_setting(shared_causeway: Causeway) -> None:
     causeway = shared_causeway.again(replace(shared_causeway.hub.settings, credential_calls=3))
-    scene = Scene(causeway)
+    issuer = Issuer(causeway)
 
-    assert codes(scene, 4) == [None, None, None, TOO_MANY]
-    assert codes(scene.lend("own", calls_per_minute=1), 2) == [None, TOO_MANY]
+    assert codes(issuer, 4) == [None, None, None, TOO_MANY]
+    assert codes(issuer.with_credential("own", calls_per_minute=1), 2) == [None, TOO_MANY]
 
 
-def test_a_credential_of_an_earlier_version_has_no_own_limit(scene: Scene) -> None:
-    key_digest = digest(scene.secrets["full"]["access_key"])
-    item = scene.hub.store.get(*credential_key(key_digest))
+def test_a_credential_of_an_earlier_version_has_no_own_limit(issuer: Issuer) -> None:
+    key_digest = digest(issuer.secrets["full"]["access_key"])
+    item = issuer.hub.store.get(*credential_key(key_digest))
 
     assert item is not None
     assert "calls_per_minute" not in item
-    assert scene.hub.cards.credentials.get(1, "full").calls_per_minute is None
+    assert issuer.hub.cards.credentials.get(1, "full").calls_per_minute is None
 
 
-def test_both_addresses_and_both_keys_of_a_credential_share_its_limit(limited: Scene) -> None:
+def test_both_addresses_and_both_keys_of_a_credential_share_its_limit(limited: Issuer) -> None:
     secret = limited.hub.cards.credentials.rotate(1, LIMITED)
     new_key = {"access_api_id": secret.access_api_id, "access_api_key": secret.access_api_key}
 
@@ -104,40 +104,40 @@ def test_both_addresses_and_both_keys_of_a_credential_share_its_limit(limited: S
     assert is_over(ask(limited, **new_key))
 
 
-def test_credentials_do_not_use_up_each_others_limits(scene: Scene, limited: Scene) -> None:
+def test_credentials_do_not_use_up_each_others_limits(issuer: Issuer, limited: Issuer) -> None:
     assert codes(limited, 3) == [None, None, TOO_MANY]
 
-    assert codes(scene, 3) == [None, None, None]
+    assert codes(issuer, 3) == [None, None, None]
 
 
-def test_each_process_counts_calls_separately(limited: Scene) -> None:
+def test_each_process_counts_calls_separately(limited: Issuer) -> None:
     assert codes(limited, 3) == [None, None, TOO_MANY]
 
-    assert codes(limited.beside(), 3) == [None, None, TOO_MANY]
+    assert codes(limited.another_process(), 3) == [None, None, TOO_MANY]
 
 
 @pytest.mark.parametrize("wrong", [{"access_api_key": "0" * 64}, {"access_api_id": "0" * 32}])
-def test_calls_with_wrong_credentials_do_not_count(limited: Scene, wrong: Mapping[str, str]) -> None:
+def test_calls_with_wrong_credentials_do_not_count(limited: Issuer, wrong: Mapping[str, str]) -> None:
     assert {ask(limited, **wrong).status_code for _ in range(5)} == {1101}
 
     assert codes(limited, 3) == [None, None, TOO_MANY]
 
 
-def test_a_call_above_the_limit_makes_no_storage_call_and_stores_no_answer(limited: Scene) -> None:
+def test_a_call_above_the_limit_makes_no_storage_call_and_stores_no_answer(limited: Issuer) -> None:
     reference = limited.reference()
     codes(limited, 2)
 
     with counted(limited.causeway) as calls:
-        refused = limited.do("createHolder", **PERSON, request_reference_id=reference)
+        refused = limited.do("createHolder", **HOLDER_DETAILS, request_reference_id=reference)
 
     assert is_over(refused)
     assert calls == []
     limited.clock.advance(30)
-    done = limited.do("createHolder", **PERSON, request_reference_id=reference)
+    done = limited.do("createHolder", **HOLDER_DETAILS, request_reference_id=reference)
     assert (done.status, done.duplicated) == ("success", 0)
 
 
-def test_the_limit_is_checked_before_action_and_api_version(limited: Scene) -> None:
+def test_the_limit_is_checked_before_action_and_api_version(limited: Issuer) -> None:
     codes(limited, 2)
 
     assert limited.do("noSuchAction").status_code == TOO_MANY
@@ -146,17 +146,17 @@ def test_the_limit_is_checked_before_action_and_api_version(limited: Scene) -> N
 
 def test_internal_calls_of_the_web_interface_are_not_limited(shared_causeway: Causeway) -> None:
     causeway = shared_causeway.again(replace(shared_causeway.hub.settings, credential_calls=1))
-    scene = Scene(causeway)
-    credential = scene.hub.cards.credentials.get(1, "full")
+    issuer = Issuer(causeway)
+    credential = issuer.hub.cards.credentials.get(1, "full")
     members = {"action": "getDesign", "api_version": "1.2", "program_id": EVERYDAY}
 
-    answers = [scene.hub.cards.api.answer_internally(credential, members) for _ in range(3)]
+    answers = [issuer.hub.cards.api.answer_internally(credential, members) for _ in range(3)]
 
     assert [jsontext.loads(answer)["status"] for answer in answers] == ["success"] * 3
 
 
 def test_a_call_above_the_limit_writes_a_log_line_and_a_metric(
-    limited: Scene, lines: Lines, monkeypatch: pytest.MonkeyPatch
+    limited: Issuer, lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written: list[str] = []
     monkeypatch.setattr(metrics, "_output", written.append)

@@ -11,7 +11,7 @@ from chalicelib.cards.actions import ACTIONS
 from chalicelib.cards.protocol.payment_states import ADDRESS_RULES, MANDATE_RULES, PAYMENT_RULES
 from tests.cards import ledgers, money_requests, whole_requests
 from tests.cards.action_checks import call
-from tests.cards.scenes import LEFT_OUT, UK, Scene
+from tests.cards.issuer import LEFT_OUT, UK, Issuer
 from tests.cards.state_tables import ADDRESS, ADDRESS_MOVES, MANDATE, MONEY_ACCOUNT, OK, PAYMENT, RESULTS
 from tests.cards.whole_requests import Cast, Members
 
@@ -19,16 +19,16 @@ FUNDS = 10_000
 NAMED = {"directDebitReturn": "returned_epm_transaction_id"}
 
 
-def address_in(scene: Scene, state: str) -> Any:
+def address_in(issuer: Issuer, state: str) -> Any:
     """The address of an account with money, in a state."""
-    address = scene.funded(FUNDS)
+    address = issuer.funded_address(FUNDS)
     if state != "A":
-        scene.data("changeExternalPaymentAddressStatus", epm_address_id=address["id"], status=state)
+        issuer.data("changeExternalPaymentAddressStatus", epm_address_id=address["id"], status=state)
     return address
 
 
-def shown(scene: Scene, address: Mapping[str, Any]) -> Any:
-    return scene.data("getExternalPaymentAddress", epm_address_id=address["id"])
+def shown(issuer: Issuer, address: Mapping[str, Any]) -> Any:
+    return issuer.data("getExternalPaymentAddress", epm_address_id=address["id"])
 
 
 # -- the tables
@@ -60,161 +60,163 @@ def test_the_state_tables_cover_every_action_on_addresses_mandates_and_payments(
 
 
 @pytest.mark.parametrize("action", MONEY_ACCOUNT)
-def test_an_action_on_money_returns_the_code_for_each_account_state(stage: Scene, action: str) -> None:
+def test_an_action_on_money_returns_the_code_for_each_account_state(shared_issuer: Issuer, action: str) -> None:
     for state, expected in MONEY_ACCOUNT[action].items():
-        cast = whole_requests.cast(stage, action)
-        put_into(stage, cast.account_id, state)
-        before = stage.balances(cast.account_id)
+        cast = whole_requests.cast(shared_issuer, action)
+        put_into(shared_issuer, cast.account_id, state)
+        before = shared_issuer.balances(cast.account_id)
 
-        answer = stage.do(action, **whole_requests.whole(action, cast)[0])
+        answer = shared_issuer.do(action, **whole_requests.whole(action, cast)[0])
 
         assert (answer.status_code or OK) == expected, (state, answer.raw)
-        assert expected == OK or stage.balances(cast.account_id) == before
+        assert expected == OK or shared_issuer.balances(cast.account_id) == before
 
 
-def put_into(scene: Scene, account: int, state: str) -> None:
+def put_into(issuer: Issuer, account: int, state: str) -> None:
     """Have an account in a state, also in C with its money still there."""
-    scene.hub.store.update("cards", {"owner": f"account#{account}", "part": "account"}, set={"status": state})
+    issuer.hub.store.update("cards", {"owner": f"account#{account}", "part": "account"}, set={"status": state})
 
 
 @pytest.mark.parametrize(("state", "arrives"), [("A", True), ("R", True), ("S", False), ("C", False)])
 def test_an_inbound_payment_credits_active_and_restricted_accounts_and_is_rejected_otherwise(
-    stage: Scene, state: str, arrives: bool
+    shared_issuer: Issuer, state: str, arrives: bool
 ) -> None:
-    address = stage.funded(FUNDS)
-    put_into(stage, address["account_id"], state)
+    address = shared_issuer.funded_address(FUNDS)
+    put_into(shared_issuer, address["account_id"], state)
 
-    came = stage.inbound(address, 50)
+    came = shared_issuer.inbound(address, 50)
 
     assert (came["state"], "transaction_id" in came) == (("S", True) if arrives else ("J", False))
-    assert stage.balances(address["account_id"])[0] == FUNDS + 50 * arrives
+    assert shared_issuer.balances(address["account_id"])[0] == FUNDS + 50 * arrives
 
 
 @pytest.mark.parametrize(("state", "pays"), [("A", True), ("R", False), ("S", False), ("C", False)])
-def test_a_direct_debit_is_collected_from_an_active_account_only(stage: Scene, state: str, pays: bool) -> None:
-    address = stage.funded(FUNDS)
-    mandate = stage.mandate(address)
-    put_into(stage, address["account_id"], state)
+def test_a_direct_debit_is_collected_from_an_active_account_only(shared_issuer: Issuer, state: str, pays: bool) -> None:
+    address = shared_issuer.funded_address(FUNDS)
+    mandate = shared_issuer.mandate(address)
+    put_into(shared_issuer, address["account_id"], state)
 
-    collected = stage.debit(mandate, 50, passed=True)
+    collected = shared_issuer.debit(mandate, 50, passed=True)
 
     assert collected["state"] == ("S" if pays else "J")
-    assert stage.balances(address["account_id"])[0] == FUNDS - 50 * pays
+    assert shared_issuer.balances(address["account_id"])[0] == FUNDS - 50 * pays
 
 
 # -- addresses
 
 
 @pytest.mark.parametrize("action", ADDRESS)
-def test_an_action_on_an_address_returns_the_code_for_each_address_state(stage: Scene, action: str) -> None:
+def test_an_action_on_an_address_returns_the_code_for_each_address_state(shared_issuer: Issuer, action: str) -> None:
     for state, expected in ADDRESS[action].items():
-        cast = whole_requests.cast(stage, action)
-        stage.data("changeExternalPaymentAddressStatus", epm_address_id=cast.address_id, status=state)
+        cast = whole_requests.cast(shared_issuer, action)
+        shared_issuer.data("changeExternalPaymentAddressStatus", epm_address_id=cast.address_id, status=state)
 
-        answer = call(stage, action, whole_requests.whole(action, cast)[0])
+        answer = call(shared_issuer, action, whole_requests.whole(action, cast)[0])
 
         assert (answer.status_code or OK) == expected, (state, answer.raw)
-        assert stage.data("getExternalPaymentAddress", epm_address_id=cast.address_id)["status"] == state
+        assert shared_issuer.data("getExternalPaymentAddress", epm_address_id=cast.address_id)["status"] == state
 
 
 @pytest.mark.parametrize("state", ADDRESS_MOVES)
-def test_a_status_change_of_an_address_follows_the_state_table(stage: Scene, state: str) -> None:
+def test_a_status_change_of_an_address_follows_the_state_table(shared_issuer: Issuer, state: str) -> None:
     for asked, expected in ADDRESS_MOVES[state].items():
-        address = address_in(stage, state)
+        address = address_in(shared_issuer, state)
         why = {"reason_code": 9, "note": f"to {asked}"}
 
-        answer = stage.do("changeExternalPaymentAddressStatus", epm_address_id=address["id"], status=asked, **why)
+        answer = shared_issuer.do(
+            "changeExternalPaymentAddressStatus", epm_address_id=address["id"], status=asked, **why
+        )
 
         assert (answer.status_code or OK) == expected
-        found = shown(stage, address)
+        found = shown(shared_issuer, address)
         assert found["status"] == (asked if expected == OK else state)
         assert found.get("status_change_note") == (f"to {asked}" if expected == OK else None)
         assert found.get("status_change_reason_code") == (9 if expected == OK else None)
 
 
 @pytest.mark.parametrize(("state", "active"), [("A", 1), ("S", 0), ("B", 0)])
-def test_an_address_receives_payments_only_while_active(stage: Scene, state: str, active: int) -> None:
-    address = address_in(stage, state)
+def test_an_address_receives_payments_only_while_active(shared_issuer: Issuer, state: str, active: int) -> None:
+    address = address_in(shared_issuer, state)
 
-    found = shown(stage, address)
-    came = stage.inbound(address, 50)
+    found = shown(shared_issuer, address)
+    came = shared_issuer.inbound(address, 50)
 
     enabled = ("active", "direct_debit_enabled", "inbound_enabled", "outbound_enabled")
     assert {found[name] for name in enabled} == {active}
     assert came["state"] == ("S" if active else "J")
-    assert stage.balances(address["account_id"])[0] == FUNDS + 50 * active
+    assert shared_issuer.balances(address["account_id"])[0] == FUNDS + 50 * active
 
 
-def test_a_status_change_without_a_reason_removes_the_previous_reason(stage: Scene) -> None:
-    address = address_in(stage, "A")
+def test_a_status_change_without_a_reason_removes_the_previous_reason(shared_issuer: Issuer) -> None:
+    address = address_in(shared_issuer, "A")
     asked = {"epm_address_id": address["id"], "status": "S"}
-    stage.data("changeExternalPaymentAddressStatus", **asked, **money_requests.WHY)
-    stage.data("changeExternalPaymentAddressStatus", **asked)
+    shared_issuer.data("changeExternalPaymentAddressStatus", **asked, **money_requests.WHY)
+    shared_issuer.data("changeExternalPaymentAddressStatus", **asked)
 
-    assert not {"status_change_reason_code", "status_change_note"} & shown(stage, address).keys()
+    assert not {"status_change_reason_code", "status_change_note"} & shown(shared_issuer, address).keys()
 
 
 # -- mandates
 
 
 @pytest.mark.parametrize("state", MANDATE["cancelExternalPaymentMandate"])
-def test_a_mandate_is_cancelled_once_and_rejects_later_direct_debits(stage: Scene, state: str) -> None:
-    address = stage.funded(FUNDS)
-    mandate = stage.mandate(address)
+def test_a_mandate_is_cancelled_once_and_rejects_later_direct_debits(shared_issuer: Issuer, state: str) -> None:
+    address = shared_issuer.funded_address(FUNDS)
+    mandate = shared_issuer.mandate(address)
     if state == "C":
-        stage.data("cancelExternalPaymentMandate", epm_mandate_id=mandate, reason=2)
+        shared_issuer.data("cancelExternalPaymentMandate", epm_mandate_id=mandate, reason=2)
 
-    collected = stage.debit(mandate, 50)
-    answer = stage.do("cancelExternalPaymentMandate", epm_mandate_id=mandate, reason=2)
+    collected = shared_issuer.debit(mandate, 50)
+    answer = shared_issuer.do("cancelExternalPaymentMandate", epm_mandate_id=mandate, reason=2)
 
     assert (answer.status_code or OK) == MANDATE["cancelExternalPaymentMandate"][state]
     assert collected["state"] == ("P" if state == "A" else "J")
-    assert stage.debit(mandate, 50)["state"] == "J"
+    assert shared_issuer.debit(mandate, 50)["state"] == "J"
 
 
 # -- payments
 
 
-def _out(*results: str) -> Callable[[Scene], int]:
-    def made(scene: Scene) -> int:
-        payment = scene.paid(scene.funded(FUNDS), 50)
+def _out(*results: str) -> Callable[[Issuer], int]:
+    def made(issuer: Issuer) -> int:
+        payment = issuer.pending_payment(issuer.funded_address(FUNDS), 50)
         for result in results:
-            scene.result(payment, result)
+            issuer.result(payment, result)
         return payment
 
     return made
 
 
-def _in(scheme: str, *, state: str = "A", returned: bool = False) -> Callable[[Scene], int]:
-    def made(scene: Scene) -> int:
-        came = int(scene.inbound(address_in(scene, state), 50, scheme=scheme)["epm_transaction_id"])
+def _in(scheme: str, *, state: str = "A", returned: bool = False) -> Callable[[Issuer], int]:
+    def made(issuer: Issuer) -> int:
+        came = int(issuer.inbound(address_in(issuer, state), 50, scheme=scheme)["epm_transaction_id"])
         if returned:
-            scene.data(RETURNS[scheme], epm_transaction_id=came)
+            issuer.data(RETURNS[scheme], epm_transaction_id=came)
         return came
 
     return made
 
 
-def _debit(*, passed: bool = False, cancelled: bool = False, returned: bool = False) -> Callable[[Scene], int]:
-    def made(scene: Scene) -> int:
-        mandate = scene.mandate(scene.funded(FUNDS))
+def _debit(*, passed: bool = False, cancelled: bool = False, returned: bool = False) -> Callable[[Issuer], int]:
+    def made(issuer: Issuer) -> int:
+        mandate = issuer.mandate(issuer.funded_address(FUNDS))
         if cancelled:
-            scene.data("cancelExternalPaymentMandate", epm_mandate_id=mandate, reason=2)
-        debit = int(scene.debit(mandate, 50, passed=passed)["epm_transaction_id"])
+            issuer.data("cancelExternalPaymentMandate", epm_mandate_id=mandate, reason=2)
+        debit = int(issuer.debit(mandate, 50, passed=passed)["epm_transaction_id"])
         if returned:
-            scene.data("directDebitReturn", returned_epm_transaction_id=debit, reason="MD06")
+            issuer.data("directDebitReturn", returned_epm_transaction_id=debit, reason="MD06")
         return debit
 
     return made
 
 
-def _return(sender_name: str) -> Callable[[Scene], int]:
+def _return(sender_name: str) -> Callable[[Issuer], int]:
     """The payment that sends another one back; its number is told by inboundReturn, unless nobody answers."""
 
-    def made(scene: Scene) -> int:
-        came = scene.inbound(scene.funded(FUNDS), 50, sender_name=sender_name)["epm_transaction_id"]
-        answer = scene.do("inboundReturn", epm_transaction_id=came)
-        rows = scene.hub.store.scan("external-payments")
+    def made(issuer: Issuer) -> int:
+        came = issuer.inbound(issuer.funded_address(FUNDS), 50, sender_name=sender_name)["epm_transaction_id"]
+        answer = issuer.do("inboundReturn", epm_transaction_id=came)
+        rows = issuer.hub.store.scan("external-payments")
         sent_back = next(row["id"] for row in rows if row.get("returns") == came)
         assert answer.status_code == 8001 or answer.data["id"] == sent_back
         return int(sent_back)
@@ -223,7 +225,7 @@ def _return(sender_name: str) -> Callable[[Scene], int]:
 
 
 RETURNS = {"FPS": "inboundReturn", "BACS": "directCreditReturn"}
-PLACES: Mapping[str, Callable[[Scene], int]] = {
+PLACES: Mapping[str, Callable[[Issuer], int]] = {
     "out.P": _out(),
     "out.S": _out("settled"),
     "out.J": _out("rejected"),
@@ -243,9 +245,9 @@ DIRECT_CREDITS = {"in.S": _in("BACS"), "in.J": _in("BACS", state="S"), "in.R": _
 
 
 @pytest.fixture(scope="module")
-def standing(stage: Scene) -> Mapping[str, int]:
+def standing(shared_issuer: Issuer) -> Mapping[str, int]:
     """A payment at each place, for what is refused and changes nothing."""
-    return {place: made(stage) for place, made in PLACES.items()}
+    return {place: made(shared_issuer) for place, made in PLACES.items()}
 
 
 def request(action: str, payment: int) -> Members:
@@ -255,79 +257,81 @@ def request(action: str, payment: int) -> Members:
 
 @pytest.mark.parametrize("action", PAYMENT)
 def test_an_action_on_a_payment_returns_the_code_for_each_kind_and_state(
-    stage: Scene, standing: Mapping[str, int], action: str
+    shared_issuer: Issuer, standing: Mapping[str, int], action: str
 ) -> None:
     ways = {**PLACES, **DIRECT_CREDITS} if action == "directCreditReturn" else PLACES
     for place, expected in PAYMENT[action].items():
         fresh = expected == OK or ways[place] is not PLACES[place]
-        payment = ways[place](stage) if fresh else standing[place]
+        payment = ways[place](shared_issuer) if fresh else standing[place]
 
-        answer = call(stage, action, request(action, payment))
+        answer = call(shared_issuer, action, request(action, payment))
 
         assert (answer.status_code or OK) == expected, (place, answer.raw)
         if expected != OK:
-            assert ledgers.state(stage, payment) == place[-1]
+            assert ledgers.state(shared_issuer, payment) == place[-1]
 
 
 @pytest.mark.parametrize("result", RESULTS)
 def test_a_provider_result_moves_an_outbound_payment_to_allowed_states_only(
-    stage: Scene, standing: Mapping[str, int], result: str
+    shared_issuer: Issuer, standing: Mapping[str, int], result: str
 ) -> None:
     letter = {"settled": "S", "rejected": "J", "returned": "R"}[result]
     for place, expected in RESULTS[result].items():
-        payment = PLACES[place](stage) if expected == OK else standing[place]
+        payment = PLACES[place](shared_issuer) if expected == OK else standing[place]
 
-        answer = stage.sim("simulateOutboundResult", epm_transaction_id=payment, result=result)
+        answer = shared_issuer.sim("simulateOutboundResult", epm_transaction_id=payment, result=result)
 
         assert (answer.status_code or OK) == expected, (place, answer.raw)
-        assert ledgers.state(stage, payment) == (letter if expected == OK else place[-1])
+        assert ledgers.state(shared_issuer, payment) == (letter if expected == OK else place[-1])
 
 
 @pytest.mark.parametrize(("action", "scheme"), [("inboundReturn", "BACS"), ("directCreditReturn", "FPS")])
-def test_direct_credits_are_returned_by_their_own_action(stage: Scene, action: str, scheme: str) -> None:
-    payment = _in(scheme)(stage)
+def test_direct_credits_are_returned_by_their_own_action(shared_issuer: Issuer, action: str, scheme: str) -> None:
+    payment = _in(scheme)(shared_issuer)
 
-    assert stage.do(action, epm_transaction_id=payment).status_code == 4008
-    assert stage.do(RETURNS[scheme], epm_transaction_id=payment).status == "success"
+    assert shared_issuer.do(action, epm_transaction_id=payment).status_code == 4008
+    assert shared_issuer.do(RETURNS[scheme], epm_transaction_id=payment).status == "success"
 
 
 @pytest.mark.parametrize(("method", "code"), [(1, None), (2, 2006)])
-def test_a_sepa_return_requires_a_reason(stage: Scene, method: int, code: int | None) -> None:
-    came = stage.inbound(stage.address(method=method), 50)["epm_transaction_id"]
+def test_a_sepa_return_requires_a_reason(shared_issuer: Issuer, method: int, code: int | None) -> None:
+    came = shared_issuer.inbound(shared_issuer.address(method=method), 50)["epm_transaction_id"]
 
-    assert stage.do("inboundReturn", epm_transaction_id=came, reason=LEFT_OUT).status_code == code
+    assert shared_issuer.do("inboundReturn", epm_transaction_id=came, reason=LEFT_OUT).status_code == code
     if method != UK:
-        assert stage.do("inboundReturn", epm_transaction_id=came, reason=1).status == "success"
+        assert shared_issuer.do("inboundReturn", epm_transaction_id=came, reason=1).status == "success"
 
 
-def test_a_refused_return_can_be_requested_again(stage: Scene) -> None:
-    address = stage.funded(FUNDS)
-    came = stage.inbound(address, 50, sender_name="Refuse me")["epm_transaction_id"]
+def test_a_refused_return_can_be_requested_again(shared_issuer: Issuer) -> None:
+    address = shared_issuer.funded_address(FUNDS)
+    came = shared_issuer.inbound(address, 50, sender_name="Refuse me")["epm_transaction_id"]
 
-    answers = [stage.do("inboundReturn", epm_transaction_id=came) for _ in range(2)]
+    answers = [shared_issuer.do("inboundReturn", epm_transaction_id=came) for _ in range(2)]
 
     assert [answer.status_code for answer in answers] == [7001, 7001]
-    assert ledgers.state(stage, came) == "S"
-    assert stage.balances(address["account_id"])[0] == FUNDS + 50
+    assert ledgers.state(shared_issuer, came) == "S"
+    assert shared_issuer.balances(address["account_id"])[0] == FUNDS + 50
 
 
-def test_a_second_return_of_a_payment_with_a_pending_return_returns_code_4004(stage: Scene) -> None:
-    came = stage.inbound(stage.funded(FUNDS), 50, sender_name="Silent Bob")["epm_transaction_id"]
+def test_a_second_return_of_a_payment_with_a_pending_return_returns_code_4004(shared_issuer: Issuer) -> None:
+    came = shared_issuer.inbound(shared_issuer.funded_address(FUNDS), 50, sender_name="Silent Bob")[
+        "epm_transaction_id"
+    ]
 
-    answers = [stage.do("inboundReturn", epm_transaction_id=came) for _ in range(2)]
+    answers = [shared_issuer.do("inboundReturn", epm_transaction_id=came) for _ in range(2)]
 
     assert [answer.status_code for answer in answers] == [8001, 4004]
 
 
-def test_a_direct_debit_accepts_repeated_decisions_until_its_cut_off(stage: Scene) -> None:
-    address = stage.funded(FUNDS)
-    debit = stage.debit(stage.mandate(address), 50)
+def test_a_direct_debit_accepts_repeated_decisions_until_its_cut_off(shared_issuer: Issuer) -> None:
+    address = shared_issuer.funded_address(FUNDS)
+    debit = shared_issuer.debit(shared_issuer.mandate(address), 50)
     decided = {"epm_transaction_id": debit["epm_transaction_id"], "reason": 7}
-    just_before = stage.apart(days=(debit["cut_off"] - stage.clock.time() - 1) / 86400)
-    at_it = stage.apart(days=(debit["cut_off"] - stage.clock.time()) / 86400)
+    just_before = shared_issuer.with_own_clock(days=(debit["cut_off"] - shared_issuer.clock.time() - 1) / 86400)
+    at_it = shared_issuer.with_own_clock(days=(debit["cut_off"] - shared_issuer.clock.time()) / 86400)
 
     for should_pay in (0, 1, 0, 0):
-        stage.data("changeDDExternalPaymentStatus", should_pay=should_pay, **decided)
+        shared_issuer.data("changeDDExternalPaymentStatus", should_pay=should_pay, **decided)
     assert just_before.do("changeDDExternalPaymentStatus", should_pay=0, **decided).status == "success"
     assert at_it.do("changeDDExternalPaymentStatus", should_pay=1, **decided).status_code == 4008
-    assert stage.data("simulateDirectDebit", epm_transaction_id=decided["epm_transaction_id"])["state"] == "J"
+    assert shared_issuer.data("simulateDirectDebit", epm_transaction_id=decided["epm_transaction_id"])["state"] == "J"

@@ -10,7 +10,7 @@ import pytest
 from chalicelib.cards.actions import ACTIONS
 from chalicelib.cards.protocol.states import ACCOUNT_RULES, CARD_MOVES, CARD_RULES
 from tests.cards import whole_requests
-from tests.cards.scenes import DELIVERY, EUR, PIN, Scene
+from tests.cards.issuer import DELIVERY, EUR, PIN, Issuer
 from tests.cards.state_tables import ACCOUNT, ACCOUNT_MOVES, CARD, MENTIONING, MONEY_ACCOUNT, MOVES, NAMED, OK, READS
 from tests.cards.whole_requests import EVERY_ACTION, Members
 
@@ -20,42 +20,42 @@ MOVE_CASES = [(state, asked) for state, row in MOVES.items() for asked in row]
 
 @dataclass(frozen=True)
 class Placed:
-    """A card in a state, and the scene that finds it in that state."""
+    """A card in a state, and the issuer with the time of that state."""
 
-    scene: Scene
+    issuer: Issuer
     cast: whole_requests.Cast
 
 
 @pytest.fixture(scope="module")
-def ahead(stage: Scene) -> Scene:
+def ahead(shared_issuer: Issuer) -> Issuer:
     """62 days later, when a card of one month has expired."""
-    return stage.apart(days=62)
+    return shared_issuer.with_own_clock(days=62)
 
 
 @pytest.fixture(scope="module")
-def standing(stage: Scene, ahead: Scene) -> Mapping[str, Placed]:
+def standing(shared_issuer: Issuer, ahead: Issuer) -> Mapping[str, Placed]:
     """A card in each state, for what is refused and changes nothing."""
-    return {state: placed(stage, ahead, state) for state in MOVES}
+    return {state: placed(shared_issuer, ahead, state) for state in MOVES}
 
 
-def placed(stage: Scene, ahead: Scene, state: str, action: str = "") -> Placed:
+def placed(shared_issuer: Issuer, ahead: Issuer, state: str, action: str = "") -> Placed:
     """A card in a state; with a blocked PIN for unblockPin, with something to confirm for authenticationConfirm."""
     validity = {"card_validity_period": 1} if state == "E" else {}
-    card = stage.card(card_virtual=0, card_pin=PIN, **validity)
+    card = shared_issuer.card(card_virtual=0, card_pin=PIN, **validity)
     cast = whole_requests.Cast(card.holder_id, card.account_id, card.card_id, card.card_request_id)
     if state != "N" or action == "authenticationConfirm":
-        stage.data("activateCard", card_id=card.card_id)
+        shared_issuer.data("activateCard", card_id=card.card_id)
     if action == "unblockPin" and state != "N":
-        stage.block_pin(card.card_id)
+        shared_issuer.block_pin(card.card_id)
     if action == "authenticationConfirm":
-        asked = stage.authentication(card.card_id)
+        asked = shared_issuer.authentication(card.card_id)
         values = (asked["auth_request_id"], card.pan, card.cvc2, 2029, 3, asked["validation_value"])
         cast = whole_requests.Cast(card.holder_id, card.account_id, card.card_id, card.card_request_id, *values)
         if state == "N":
-            stage.data("reissueCard", card_id=card.card_id, card_name_line_3="ZOE ONEIL", **DELIVERY)
+            shared_issuer.data("reissueCard", card_id=card.card_id, card_name_line_3="ZOE ONEIL", **DELIVERY)
     if state in "TRLSB":
-        stage.data("changeCardStatus", card_id=card.card_id, status=state)
-    return Placed(ahead if state == "E" else stage, cast)
+        shared_issuer.data("changeCardStatus", card_id=card.card_id, status=state)
+    return Placed(ahead if state == "E" else shared_issuer, cast)
 
 
 def request(action: str, cast: whole_requests.Cast) -> Members:
@@ -72,7 +72,7 @@ def page(action: str) -> Members:
 
 
 def status_of(place: Placed) -> str:
-    return str(place.scene.data("getCardStatus", card_id=place.cast.card_id)["card_status"])
+    return str(place.issuer.data("getCardStatus", card_id=place.cast.card_id)["card_status"])
 
 
 # -- the tables
@@ -107,16 +107,16 @@ def test_the_state_tables_cover_every_action_on_cards_and_accounts() -> None:
 
 @pytest.mark.parametrize(("action", "state"), CARD_CASES)
 def test_an_action_on_a_card_returns_the_code_for_each_card_state(
-    stage: Scene, ahead: Scene, standing: Mapping[str, Placed], action: str, state: str
+    shared_issuer: Issuer, ahead: Issuer, standing: Mapping[str, Placed], action: str, state: str
 ) -> None:
     passes = CARD[action][state] == OK or action == "authenticationConfirm"
-    place = placed(stage, ahead, state, action) if passes else standing[state]
-    before = place.scene.data("getCardDetails", card_id=place.cast.card_id)
+    place = placed(shared_issuer, ahead, state, action) if passes else standing[state]
+    before = place.issuer.data("getCardDetails", card_id=place.cast.card_id)
 
-    answer = place.scene.do(action, **request(action, place.cast))
+    answer = place.issuer.do(action, **request(action, place.cast))
 
     assert (answer.status_code or OK) == CARD[action][state], answer.raw
-    after = place.scene.data("getCardDetails", card_id=place.cast.card_id)
+    after = place.issuer.data("getCardDetails", card_id=place.cast.card_id)
     if answer.status_code is not None:
         assert after == before
     else:
@@ -128,7 +128,7 @@ def test_reads_return_a_card_in_every_state(standing: Mapping[str, Placed], stat
     place = standing[state]
 
     for action in READS:
-        assert place.scene.do(action, card_id=place.cast.card_id, **page(action)).status == "success"
+        assert place.issuer.do(action, card_id=place.cast.card_id, **page(action)).status == "success"
     assert status_of(place) == state
 
 
@@ -137,51 +137,51 @@ def test_an_action_that_refers_to_a_card_returns_the_code_for_each_card_state(
     standing: Mapping[str, Placed], state: str
 ) -> None:
     place = standing[state]
-    place.scene.inbound(place.scene.address(place.cast.account_id), 1000)
+    place.issuer.inbound(place.issuer.address(place.cast.account_id), 1000)
 
     for action in MENTIONING:
         members = whole_requests.whole(action, place.cast)[0]
         members = {name: value for name, value in members.items() if name != "transaction_id"}
-        assert (place.scene.do(action, **members).status_code or OK) == NAMED[action][state]
+        assert (place.issuer.do(action, **members).status_code or OK) == NAMED[action][state]
     assert status_of(place) == state
 
 
 @pytest.mark.parametrize(("state", "asked"), MOVE_CASES)
 def test_a_status_change_of_a_card_follows_the_state_table(
-    stage: Scene, ahead: Scene, standing: Mapping[str, Placed], state: str, asked: str
+    shared_issuer: Issuer, ahead: Issuer, standing: Mapping[str, Placed], state: str, asked: str
 ) -> None:
-    place = placed(stage, ahead, state) if MOVES[state][asked] == OK else standing[state]
+    place = placed(shared_issuer, ahead, state) if MOVES[state][asked] == OK else standing[state]
     why = {"reason_code": 9, "note": f"to {asked}"}
 
-    answer = place.scene.do("changeCardStatus", card_id=place.cast.card_id, status=asked, **why)
+    answer = place.issuer.do("changeCardStatus", card_id=place.cast.card_id, status=asked, **why)
 
     assert (answer.status_code or OK) == MOVES[state][asked], answer.raw
-    found = place.scene.data("getCardStatus", card_id=place.cast.card_id)
+    found = place.issuer.data("getCardStatus", card_id=place.cast.card_id)
     moved = {"card_status": asked, **why}
     assert found == (moved if answer.status_code is None else {"card_status": state})
 
 
-def test_a_status_change_without_a_reason_removes_the_previous_reason(stage: Scene) -> None:
-    card = stage.card_in("A").card_id
-    stage.data("changeCardStatus", card_id=card, status="T", reason_code=9, note="why")
-    stage.data("changeCardStatus", card_id=card, status="T")
+def test_a_status_change_without_a_reason_removes_the_previous_reason(shared_issuer: Issuer) -> None:
+    card = shared_issuer.card_in("A").card_id
+    shared_issuer.data("changeCardStatus", card_id=card, status="T", reason_code=9, note="why")
+    shared_issuer.data("changeCardStatus", card_id=card, status="T")
 
-    assert stage.data("getCardStatus", card_id=card) == {"card_status": "T"}
+    assert shared_issuer.data("getCardStatus", card_id=card) == {"card_status": "T"}
 
 
-def test_a_status_change_to_expired_or_not_activated_returns_code_2005(stage: Scene) -> None:
-    card = stage.card_in("A").card_id
+def test_a_status_change_to_expired_or_not_activated_returns_code_2005(shared_issuer: Issuer) -> None:
+    card = shared_issuer.card_in("A").card_id
 
     for status in ("E", "N", "a", "X"):
-        assert stage.do("changeCardStatus", card_id=card, status=status).status_code == 2005
+        assert shared_issuer.do("changeCardStatus", card_id=card, status=status).status_code == 2005
 
 
-def test_a_card_expires_at_the_end_of_its_expiry_month(stage: Scene) -> None:
+def test_a_card_expires_at_the_end_of_its_expiry_month(shared_issuer: Issuer) -> None:
     """Expire at the end of April with one month from 2 March; lost, stolen and blocked cards keep their status."""
-    cards = {state: stage.card_in(state, card_validity_period=1).card_id for state in "NATRLSB"}
+    cards = {state: shared_issuer.card_in(state, card_validity_period=1).card_id for state in "NATRLSB"}
 
     for days, expired in ((59.62, False), (59.63, True)):  # 9 o'clock in the morning is 0.375 of a day
-        later = stage.apart(days=days)
+        later = shared_issuer.with_own_clock(days=days)
         found = {state: later.data("getCardStatus", card_id=card)["card_status"] for state, card in cards.items()}
         assert found == {state: "E" if expired and state in "NATR" else state for state in cards}
 
@@ -190,85 +190,85 @@ def test_a_card_expires_at_the_end_of_its_expiry_month(stage: Scene) -> None:
 
 
 @pytest.mark.parametrize("action", ACCOUNT)
-def test_an_action_on_an_account_returns_the_code_for_each_account_state(stage: Scene, action: str) -> None:
+def test_an_action_on_an_account_returns_the_code_for_each_account_state(shared_issuer: Issuer, action: str) -> None:
     for state, expected in ACCOUNT[action].items():
-        account = stage.account_in(state)
-        [before] = stage.data("getAccounts", account_id=account)
+        account = shared_issuer.account_in(state)
+        [before] = shared_issuer.data("getAccounts", account_id=account)
         cast = whole_requests.Cast(before["holder_id"], account)
         reads = EVERY_ACTION[action].effect == "read"
         members = {"account_id": account, **page(action)} if reads else whole_requests.whole(action, cast)[-1]
 
-        answer = stage.do(action, **members)
+        answer = shared_issuer.do(action, **members)
 
         assert (answer.status_code or OK) == expected, (state, answer.raw)
-        [after] = stage.data("getAccounts", account_id=account)
+        [after] = shared_issuer.data("getAccounts", account_id=account)
         assert after["account_status"] == state
         assert (after == before) is (reads or action == "createCard" or expected != OK)
 
 
 @pytest.mark.parametrize("state", ACCOUNT_MOVES)
-def test_a_status_change_of_an_account_follows_the_state_table(stage: Scene, state: str) -> None:
+def test_a_status_change_of_an_account_follows_the_state_table(shared_issuer: Issuer, state: str) -> None:
     for asked, expected in ACCOUNT_MOVES[state].items():
-        account = stage.account_in(state)
+        account = shared_issuer.account_in(state)
         why = {"reason_code": 2, "note": f"to {asked}"}
 
-        answer = stage.do("changeAccountStatus", account_id=account, account_status=asked, **why)
+        answer = shared_issuer.do("changeAccountStatus", account_id=account, account_status=asked, **why)
 
         assert (answer.status_code or OK) == expected
-        [found] = stage.data("getAccounts", account_id=account)
+        [found] = shared_issuer.data("getAccounts", account_id=account)
         assert found["account_status"] == (asked if expected == OK else state)
         assert found.get("status_change_note") == (f"to {asked}" if expected == OK else None)
 
 
 @pytest.mark.parametrize("balances", [{"settled": 1}, {"held": 1}, {"reserved": 1}, {"settled": 5, "held": 5}])
-def test_closing_an_account_with_money_returns_code_4008(stage: Scene, balances: dict[str, int]) -> None:
-    account = stage.account()
-    stage.hub.store.update("cards", {"owner": f"account#{account}", "part": "account"}, set=balances)
+def test_closing_an_account_with_money_returns_code_4008(shared_issuer: Issuer, balances: dict[str, int]) -> None:
+    account = shared_issuer.account()
+    shared_issuer.hub.store.update("cards", {"owner": f"account#{account}", "part": "account"}, set=balances)
 
-    assert stage.do("changeAccountStatus", account_id=account, account_status="C").status_code == 4008
-    assert stage.do("changeAccountStatus", account_id=account, account_status="S").status == "success"
+    assert shared_issuer.do("changeAccountStatus", account_id=account, account_status="C").status_code == 4008
+    assert shared_issuer.do("changeAccountStatus", account_id=account, account_status="S").status == "success"
 
 
-def test_a_new_account_can_be_active_suspended_or_restricted_but_not_closed(stage: Scene) -> None:
+def test_a_new_account_can_be_active_suspended_or_restricted_but_not_closed(shared_issuer: Issuer) -> None:
     for status in "ASR":
-        [found] = stage.data("getAccounts", account_id=stage.account(account_status=status))
+        [found] = shared_issuer.data("getAccounts", account_id=shared_issuer.account(account_status=status))
         assert found["account_status"] == status
-    opened = {"currency_ison": EUR, "program_id": 501, "skip_holder_validation": 0, "holder_id": stage.holder()}
-    assert stage.do("createAccount", **opened, account_status="C").status_code == 2005
+    opened = {"currency_ison": EUR, "program_id": 501, "skip_holder_validation": 0, "holder_id": shared_issuer.holder()}
+    assert shared_issuer.do("createAccount", **opened, account_status="C").status_code == 2005
 
 
 # -- PINs
 
 
-def test_three_wrong_pins_block_the_pin_until_unblocked_and_a_new_pin_clears_the_tries(stage: Scene) -> None:
-    card = stage.card_in("A", card_virtual=0, card_pin=PIN)
+def test_three_wrong_pins_block_the_pin_until_unblocked_and_a_new_pin_clears_the_tries(shared_issuer: Issuer) -> None:
+    card = shared_issuer.card_in("A", card_virtual=0, card_pin=PIN)
 
     def tried(pin: str) -> tuple[str, int, int]:
-        code = stage.authorization(card_id=card.card_id, pin=pin)["response_code"]
-        details = stage.data("getCardDetails", card_id=card.card_id)
+        code = shared_issuer.authorization(card_id=card.card_id, pin=pin)["response_code"]
+        details = shared_issuer.data("getCardDetails", card_id=card.card_id)
         return code, details["invalid_pin_tries"], details["pin_status"]
 
     assert [tried("0000"), tried("1111"), tried(PIN)] == [("55", 1, 0), ("55", 2, 0), ("00", 0, 0)]
     assert [tried("0000"), tried("0000"), tried("0000")] == [("55", 1, 0), ("55", 2, 0), ("75", 3, 1)]
     assert tried(PIN) == ("75", 3, 1)
-    assert stage.do("setPin", card_id=card.card_id, pin="4826").status_code == 6003
-    assert stage.data("getCardDetails", card_id=card.card_id)["invalid_pin_tries_max_limit"] == 3
-    stage.data("unblockPin", card_id=card.card_id)
-    assert stage.do("unblockPin", card_id=card.card_id).status_code == 4007
+    assert shared_issuer.do("setPin", card_id=card.card_id, pin="4826").status_code == 6003
+    assert shared_issuer.data("getCardDetails", card_id=card.card_id)["invalid_pin_tries_max_limit"] == 3
+    shared_issuer.data("unblockPin", card_id=card.card_id)
+    assert shared_issuer.do("unblockPin", card_id=card.card_id).status_code == 4007
     assert [tried("0000"), tried(PIN)] == [("55", 1, 0), ("00", 0, 0)]
     tried("0000")
-    stage.data("setPin", card_id=card.card_id, pin="4826")
+    shared_issuer.data("setPin", card_id=card.card_id, pin="4826")
     assert [tried("4826"), tried(PIN)] == [("00", 0, 0), ("55", 1, 0)]
 
 
 @pytest.mark.parametrize("pin", ["0000", "7777", "0123", "6789", "9876", "3210"])
-def test_every_action_that_sets_a_pin_rejects_a_simple_one(stage: Scene, pin: str) -> None:
-    card = stage.card_in("A", card_virtual=0)
+def test_every_action_that_sets_a_pin_rejects_a_simple_one(shared_issuer: Issuer, pin: str) -> None:
+    card = shared_issuer.card_in("A", card_virtual=0)
     cast = whole_requests.Cast(card.holder_id, card.account_id, card.card_id)
 
-    assert stage.do("setPin", card_id=card.card_id, pin=pin).status_code == 6002
+    assert shared_issuer.do("setPin", card_id=card.card_id, pin=pin).status_code == 6002
     for action in ("createCard", "reissueCard"):
-        assert stage.do(action, **whole_requests.whole(action, cast)[0] | {"card_pin": pin}).status_code == 6002
+        assert shared_issuer.do(action, **whole_requests.whole(action, cast)[0] | {"card_pin": pin}).status_code == 6002
     for good in ("8901", "7989", "1122", "0012"):
-        assert stage.do("setPin", card_id=card.card_id, pin=good).status == "success"
-        assert stage.data("getPin", card_id=card.card_id) == {"pin": good}
+        assert shared_issuer.do("setPin", card_id=card.card_id, pin=good).status == "success"
+        assert shared_issuer.data("getPin", card_id=card.card_id) == {"pin": good}

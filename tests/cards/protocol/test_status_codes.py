@@ -9,7 +9,7 @@ import pytest
 
 from chalicelib.cards.protocol.status_codes import Status
 from chalicelib.foundation.dynamodb.store import Conflict, StoreUnavailable
-from tests.cards.scenes import EUR, HOLDER_BLOCK, PIN, Envelope, Scene
+from tests.cards.issuer import EUR, HOLDER_BLOCK, PIN, Envelope, Issuer
 from tests.cards.whole_requests import Members
 
 TABLE = {
@@ -29,93 +29,93 @@ TABLE = {
 CARD = {"card_program_id": 101, "card_country_ison": 276, "card_virtual": 1, "card_name_line_3": "ZOE", **HOLDER_BLOCK}
 
 
-def of_card(action: str, state: str, **members: object) -> Callable[[Scene], Envelope]:
-    return lambda scene: scene.do(action, card_id=scene.card_in(state).card_id, **members)
+def of_card(action: str, state: str, **members: object) -> Callable[[Issuer], Envelope]:
+    return lambda issuer: issuer.do(action, card_id=issuer.card_in(state).card_id, **members)
 
 
-def created(**members: object) -> Callable[[Scene], Envelope]:
-    return lambda scene: scene.do("createCard", **CARD | members)
+def created(**members: object) -> Callable[[Issuer], Envelope]:
+    return lambda issuer: issuer.do("createCard", **CARD | members)
 
 
-def designs(**members: object) -> Callable[[Scene], Envelope]:
-    return lambda scene: scene.do("getDesign", **{"program_id": 101} | members)
+def designs(**members: object) -> Callable[[Issuer], Envelope]:
+    return lambda issuer: issuer.do("getDesign", **{"program_id": 101} | members)
 
 
-def reused(scene: Scene) -> Envelope:
-    reference = {"request_reference_id": scene.reference()}
-    scene.data("getDesign", program_id=101, **reference)
-    return scene.do("getDesign", program_id=102, **reference)
+def reused(issuer: Issuer) -> Envelope:
+    reference = {"request_reference_id": issuer.reference()}
+    issuer.data("getDesign", program_id=101, **reference)
+    return issuer.do("getDesign", program_id=102, **reference)
 
 
-def suspended(scene: Scene) -> Envelope:
-    account = scene.account_in("S")
-    [row] = scene.data("getAccounts", account_id=account)
-    return scene.do("createCard", **CARD, account_id=account, account_owner_id=row["holder_id"])
+def suspended(issuer: Issuer) -> Envelope:
+    account = issuer.account_in("S")
+    [row] = issuer.data("getAccounts", account_id=account)
+    return issuer.do("createCard", **CARD, account_id=account, account_owner_id=row["holder_id"])
 
 
-def blocked(scene: Scene) -> Envelope:
-    card = scene.card_in("A", card_virtual=0, card_pin=PIN)
-    scene.block_pin(card.card_id)
-    return scene.do("setPin", card_id=card.card_id, pin="4826")
+def blocked(issuer: Issuer) -> Envelope:
+    card = issuer.card_in("A", card_virtual=0, card_pin=PIN)
+    issuer.block_pin(card.card_id)
+    return issuer.do("setPin", card_id=card.card_id, pin="4826")
 
 
-def mismatched(times: int) -> Callable[[Scene], Envelope]:
-    def provoke(scene: Scene) -> Envelope:
-        members: Members = {"card_id": scene.card().card_id, "card_request_id": 987654321}
-        return [scene.do("activateCard", **members) for _ in range(times)][-1]
+def mismatched(times: int) -> Callable[[Issuer], Envelope]:
+    def provoke(issuer: Issuer) -> Envelope:
+        members: Members = {"card_id": issuer.card().card_id, "card_request_id": 987654321}
+        return [issuer.do("activateCard", **members) for _ in range(times)][-1]
 
     return provoke
 
 
-def unproven(scene: Scene) -> Envelope:
-    asked = scene.authentication(scene.card_in("A").card_id)["auth_request_id"]
+def unproven(issuer: Issuer) -> Envelope:
+    asked = issuer.authentication(issuer.card_in("A").card_id)["auth_request_id"]
     answer = {"confirmation_status": "Y", "oob_auth_method": 1, "validation_value": "x"}
-    return scene.do("authenticationConfirm", auth_request_id=asked, **answer)
+    return issuer.do("authenticationConfirm", auth_request_id=asked, **answer)
 
 
-def with_storage(error: Exception) -> Callable[[Scene], Envelope]:
-    def provoke(scene: Scene) -> Envelope:
-        card = scene.card().card_id
-        with patch.object(scene.hub.store, "transact", side_effect=error):
-            return scene.do("setPin", card_id=card, pin=PIN)
+def with_storage(error: Exception) -> Callable[[Issuer], Envelope]:
+    def provoke(issuer: Issuer) -> Envelope:
+        card = issuer.card().card_id
+        with patch.object(issuer.hub.store, "transact", side_effect=error):
+            return issuer.do("setPin", card_id=card, pin=PIN)
 
     return provoke
 
 
-def paid(amount: int, **members: object) -> Callable[[Scene], Envelope]:
+def paid(amount: int, **members: object) -> Callable[[Issuer], Envelope]:
     """A payment out of an account with 20,000.00 EUR, of which 15,000.00 are the most by its limits."""
-    return lambda scene: scene.transfer(scene.funded(2_000_000, EUR, limit_group_id=211), amount, **members)
+    return lambda issuer: issuer.transfer(issuer.funded_address(2_000_000, EUR, limit_group_id=211), amount, **members)
 
 
-def fee(**members: object) -> Callable[[Scene], Envelope]:
+def fee(**members: object) -> Callable[[Issuer], Envelope]:
     entry = {"fee_group_id": 301, "fee_code": "CARDREPL", "description": "New card"}
-    return lambda scene: scene.do("createCustomFee", account_id=scene.account(), **entry, **members)
+    return lambda issuer: issuer.do("createCustomFee", account_id=issuer.account(), **entry, **members)
 
 
-def returned_twice(scene: Scene) -> Envelope:
-    came = scene.inbound(scene.address(), 5000)["epm_transaction_id"]
-    return [scene.do("inboundReturn", epm_transaction_id=came) for _ in range(2)][-1]
+def returned_twice(issuer: Issuer) -> Envelope:
+    came = issuer.inbound(issuer.address(), 5000)["epm_transaction_id"]
+    return [issuer.do("inboundReturn", epm_transaction_id=came) for _ in range(2)][-1]
 
 
-def reversed_too_much(scene: Scene) -> Envelope:
-    asked = scene.purchase(scene.spendable(500).card_id, 500)
-    return scene.sim("simulateReversal", trans_link=asked["trans_link"], amount=501)
+def reversed_too_much(issuer: Issuer) -> Envelope:
+    asked = issuer.purchase(issuer.spendable(500).card_id, 500)
+    return issuer.sim("simulateReversal", trans_link=asked["trans_link"], amount=501)
 
 
-def cancelled_twice(scene: Scene) -> Envelope:
-    mandate = scene.mandate(scene.address())
-    return [scene.do("cancelExternalPaymentMandate", epm_mandate_id=mandate, reason=2) for _ in range(2)][-1]
+def cancelled_twice(issuer: Issuer) -> Envelope:
+    mandate = issuer.mandate(issuer.address())
+    return [issuer.do("cancelExternalPaymentMandate", epm_mandate_id=mandate, reason=2) for _ in range(2)][-1]
 
 
-PROVOKED: dict[int, Callable[[Scene], Envelope]] = {
-    1001: lambda scene: scene.send(b"[]"),
-    1002: lambda scene: scene.do("getNothing"),
+PROVOKED: dict[int, Callable[[Issuer], Envelope]] = {
+    1001: lambda issuer: issuer.send(b"[]"),
+    1002: lambda issuer: issuer.do("getNothing"),
     1003: designs(api_version="1.1"),
     1004: designs(request_reference_id="short"),
-    1005: lambda scene: scene.send(b" " * 1_000_001),
+    1005: lambda issuer: issuer.send(b" " * 1_000_001),
     1101: designs(access_key="x" * 20),
     1102: designs(access_level=1001),
-    1103: lambda scene: scene.of_caller("support").do("createHolder"),
+    1103: lambda issuer: issuer.as_caller("support").do("createHolder"),
     2001: designs(program_id=None),
     2002: designs(program_id=True),
     2003: designs(program_id="1" * 21),
@@ -124,22 +124,22 @@ PROVOKED: dict[int, Callable[[Scene], Envelope]] = {
     2006: created(holder_first_name=None),
     2007: created(card_currency_ison=978, account_id=1, account_owner_id=1),
     2008: designs(colour_of_hair="crimson"),
-    3001: lambda scene: scene.do("getAccounts", account_id=987654321),
-    3002: lambda scene: scene.do("getPin", card_id=987654321),
-    3003: lambda scene: scene.do("getHolder", holder_id=987654321),
+    3001: lambda issuer: issuer.do("getAccounts", account_id=987654321),
+    3002: lambda issuer: issuer.do("getPin", card_id=987654321),
+    3003: lambda issuer: issuer.do("getHolder", holder_id=987654321),
     3004: designs(program_id=999),
     3005: created(card_limit_group_id=999),
     3006: created(card_fee_group_id=999),
     3007: created(card_usage_group_id=999),
     3008: created(risk_rules_group_id=999),
     3009: created(card_design_id=999),
-    3010: lambda scene: scene.do("getExternalPaymentAddress", epm_address_id=987654321),
-    3011: lambda scene: scene.do("cancelExternalPaymentMandate", epm_mandate_id=987654321, reason=2),
+    3010: lambda issuer: issuer.do("getExternalPaymentAddress", epm_address_id=987654321),
+    3011: lambda issuer: issuer.do("cancelExternalPaymentMandate", epm_mandate_id=987654321, reason=2),
     3012: fee(transaction_id=987654321),
-    3013: lambda scene: scene.do(
+    3013: lambda issuer: issuer.do(
         "assignExternalPaymentAddressForSpecialAccount", special_account_id=999, epm_method_id=1, currency_ison=826
     ),
-    3014: lambda scene: scene.do(
+    3014: lambda issuer: issuer.do(
         "authenticationConfirm", auth_request_id=987654321, confirmation_status="Y", oob_auth_method=1
     ),
     3015: created(card_product_id=999),
@@ -177,8 +177,8 @@ def test_every_status_code_has_a_case() -> None:
 
 
 @pytest.mark.parametrize("code", PROVOKED)
-def test_each_status_code_is_returned_for_its_cause_with_a_message(stage: Scene, code: int) -> None:
-    answer = PROVOKED[code](stage)
+def test_each_status_code_is_returned_for_its_cause_with_a_message(shared_issuer: Issuer, code: int) -> None:
+    answer = PROVOKED[code](shared_issuer)
 
     assert answer.status == "error"
     assert answer.duplicated == 0

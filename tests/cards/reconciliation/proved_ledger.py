@@ -8,7 +8,7 @@ from typing import Any
 from chalicelib.cards.reconciliation.progress_record import PROGRESS, ROUND_SECONDS, Progress
 from chalicelib.cards.reconciliation.rolling_proof import prove_accounts
 from chalicelib.foundation.dynamodb.store import Item, Store
-from tests.cards.scenes import Scene
+from tests.cards.issuer import Issuer
 
 FOREVER = float("inf")
 
@@ -17,24 +17,24 @@ FOREVER = float("inf")
 class Ledger:
     """Two accounts and a special one that have paid each other, and what a run of the proof has to say of them."""
 
-    scene: Scene
+    issuer: Issuer
     first: int
     second: int
     payment: int
 
     @property
     def store(self) -> Store:
-        return self.scene.hub.store
+        return self.issuer.hub.store
 
     @property
     def progress(self) -> Progress:
-        return Progress.of(self.store.get(*PROGRESS), self.scene.clock.time())
+        return Progress.of(self.store.get(*PROGRESS), self.issuer.clock.time())
 
     def go_on(self, until: float = FOREVER) -> Progress:
-        return self.scene.hub.cards.call(prove_accounts, until)
+        return self.issuer.hub.cards.call(prove_accounts, until)
 
     def next_round(self) -> Progress:
-        self.scene.clock.advance(ROUND_SECONDS)
+        self.issuer.clock.advance(ROUND_SECONDS)
         return self.go_on()
 
     def account(self, number: int, **members: Any) -> Item:

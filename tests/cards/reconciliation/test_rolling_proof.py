@@ -16,9 +16,9 @@ from chalicelib.cards.reconciliation.account_proof import LOOKS
 from chalicelib.cards.reconciliation.progress_record import MOST_BROKEN, ROUND_SECONDS, Progress
 from chalicelib.foundation.dynamodb.store import Item, Store, StoreUnavailable
 from infra.deploy.functions import BY_NAME
+from tests.cards.issuer import DAY, EUR, SPECIAL_EUR
 from tests.cards.ledgers import movements
 from tests.cards.reconciliation.proved_ledger import Ledger
-from tests.cards.scenes import DAY, EUR, SPECIAL_EUR
 from tests.documents import OPERATIONS, rows, section
 from tests.figures import counted
 from tests.log_lines import Lines
@@ -47,7 +47,7 @@ def test_a_special_account_with_several_addresses_is_proved_once(
     """This holds if its addresses are in different steps, too."""
     opening = {"epm_method_id": 2, "currency_ison": EUR, "special_account_id": SPECIAL_EUR}
     for _ in range(2):
-        ledger.scene.data("assignExternalPaymentAddressForSpecialAccount", **opening)
+        ledger.issuer.data("assignExternalPaymentAddressForSpecialAccount", **opening)
     assert ledger.go_on().proved == 3
 
     monkeypatch.setattr(rolling_proof, "LOOKED_UP", 1)
@@ -56,10 +56,10 @@ def test_a_special_account_with_several_addresses_is_proved_once(
 
 def test_a_round_starts_a_day_after_the_start_of_the_previous_round(ledger: Ledger) -> None:
     began = ledger.go_on().began_at
-    ledger.scene.clock.advance(ROUND_SECONDS - 1)
+    ledger.issuer.clock.advance(ROUND_SECONDS - 1)
     assert ledger.go_on().began_at == began
 
-    ledger.scene.clock.advance(1)
+    ledger.issuer.clock.advance(1)
     progress = ledger.go_on()
     assert progress.began_at == began + ROUND_SECONDS
     assert progress.before_began_at == began
@@ -70,15 +70,15 @@ def test_an_account_created_during_a_round_is_proved_in_the_same_round(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rolling_proof, "LOOKED_UP", 1)
-    ledger.go_on(ledger.scene.clock.monotonic() - 1)
-    made = ledger.scene.account()
+    ledger.go_on(ledger.issuer.clock.monotonic() - 1)
+    made = ledger.issuer.account()
     ledger.account(made, settled=1)
 
     assert ledger.go_on().broken == (f"account#{made}",)
 
 
 def test_progress_shows_the_maximum_age_of_a_proof(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = ledger.scene.clock
+    clock = ledger.issuer.clock
     ledger.go_on()
     clock.advance(3600)
     assert ledger.progress.age(clock.time()) == 3600
@@ -138,7 +138,7 @@ def test_a_broken_account_is_checked_in_every_run_until_consistent(
     settled = ledger.account(ledger.first, settled=1)["settled"]
     for _ in range(3):
         assert ledger.go_on().broken == (f"account#{ledger.first}",)
-        ledger.scene.clock.advance(3600)
+        ledger.issuer.clock.advance(3600)
     ledger.account(ledger.first, settled=settled)
     assert ledger.go_on().broken == ledger.progress.broken == ()
 
@@ -186,7 +186,7 @@ def test_an_account_with_too_many_rows_is_logged_and_not_proved(
 
     assert ledger.go_on().proved == 2
     [line] = [line for line in lines.all() if line["message"] == "account not proved"]
-    assert (line["account"], line["rows"]) == (f"account#{ledger.first}", len(movements(ledger.scene, ledger.first)))
+    assert (line["account"], line["rows"]) == (f"account#{ledger.first}", len(movements(ledger.issuer, ledger.first)))
 
 
 @pytest.mark.parametrize(("most", "at_once"), [(4, 16), (5, 16), (50_000, 1), (50_000, 2)])
@@ -205,7 +205,7 @@ def test_a_round_proves_all_accounts_in_small_steps(
 
 def stopped_after(ledger: Ledger, steps: int) -> Progress:
     """A run whose time is over after so many steps; each takes a second."""
-    clock, real = ledger.scene.clock, rolling_proof._prove_next
+    clock, real = ledger.issuer.clock, rolling_proof._prove_next
 
     def step(*arguments: Any) -> Progress:
         clock.advance(1)
@@ -245,7 +245,7 @@ def test_a_run_continues_a_failed_run_from_its_saved_progress(ledger: Ledger, mo
 
 
 def test_one_of_two_concurrent_runs_stops(ledger: Ledger, lines: Lines) -> None:
-    with ledger.scene.causeway.meanwhile("put", ledger.go_on):
+    with ledger.issuer.causeway.meanwhile("put", ledger.go_on):
         given_way = ledger.go_on()
 
     assert given_way.is_over is False
@@ -256,28 +256,28 @@ def test_one_of_two_concurrent_runs_stops(ledger: Ledger, lines: Lines) -> None:
 
 def test_concurrent_payments_cause_no_mismatch(ledger: Ledger) -> None:
     """Payments run between the queries, reads and writes of the proof."""
-    scene, moved = ledger.scene, 0
+    issuer, moved = ledger.issuer, 0
     addresses = {
         item["account_id"]: item
-        for item in scene.hub.store.scan("external-payments")
+        for item in issuer.hub.store.scan("external-payments")
         if item["part"] == "external_address"
     }
     for call in ("query", "batch_get", "put"):
-        scene.clock.advance(ROUND_SECONDS)
+        issuer.clock.advance(ROUND_SECONDS)
 
         def pay() -> None:
             sent = {"epm_address_id": addresses[ledger.first]["id"], "amount": 100, "currency_ison": EUR}
             for to in (addresses[ledger.second], addresses[SPECIAL_EUR]):
-                scene.data(
+                issuer.data(
                     "transferToExternalPayment", **sent, destination_iban=to["iban"], destination_account_name="Al"
                 )
 
-        with scene.causeway.meanwhile(call, pay):
+        with issuer.causeway.meanwhile(call, pay):
             progress = ledger.go_on()
         moved += 2
         assert (progress.is_over, progress.broken) == (True, ())
 
-    assert len(movements(scene, ledger.first)) == 4 + moved
+    assert len(movements(issuer, ledger.first)) == 4 + moved
 
 
 def test_the_schedule_runs_the_rolling_proof(ledger: Ledger, capsys: pytest.CaptureFixture[str]) -> None:

@@ -53,11 +53,11 @@ SCENES: tuple[Callable[[Ledger], None], ...] = (everything_holds, one_is_broken,
 class Run:
     """A run that a fault befalls, and those that come after it."""
 
-    def __init__(self, ledger: Ledger, scene: Callable[[Ledger], None]) -> None:
-        self._ledger, self._scene = ledger, scene
-        scene(ledger)
-        self._beginning = Snapshot(ledger.scene.causeway, _TABLES)
-        self.untouched = Fault(ledger.scene.causeway)
+    def __init__(self, ledger: Ledger, issuer: Callable[[Ledger], None]) -> None:
+        self._ledger, self._issuer = ledger, issuer
+        issuer(ledger)
+        self._beginning = Snapshot(ledger.issuer.causeway, _TABLES)
+        self.untouched = Fault(ledger.issuer.causeway)
         with self.untouched:
             self._after = _end(ledger.go_on())
 
@@ -66,7 +66,7 @@ class Run:
         with contextlib.suppress(StoreError) if fault.lasting else contextlib.nullcontext(), fault:
             self._ledger.go_on()
         end = self._ledger.go_on()
-        if self._scene is one_lacks_a_row:  # what a run had still to compare is forgotten with it
+        if self._issuer is one_lacks_a_row:  # what a run had still to compare is forgotten with it
             end = self._ledger.next_round()
         assert _end(end) == self._after
 
@@ -75,14 +75,16 @@ def _end(progress: Progress) -> tuple[bool, int, tuple[str, ...]]:
     return progress.is_over, progress.proved, progress.broken
 
 
-@pytest.mark.parametrize("scene", SCENES)
-def test_a_storage_fault_does_not_change_the_result_of_a_round(ledger: Ledger, scene: Callable[[Ledger], None]) -> None:
-    TARGETS.play(scene.__name__, Run(ledger, scene), ledger.scene.causeway)
+@pytest.mark.parametrize("issuer", SCENES)
+def test_a_storage_fault_does_not_change_the_result_of_a_round(
+    ledger: Ledger, issuer: Callable[[Ledger], None]
+) -> None:
+    TARGETS.play(issuer.__name__, Run(ledger, issuer), ledger.issuer.causeway)
 
 
 def test_every_storage_call_of_the_proof_is_tested_with_every_fault() -> None:
     if len(TARGETS.plays) < len(SCENES):
-        pytest.skip("not every scene was played in this run")
+        pytest.skip("not every issuer was played in this run")
 
     missed = TARGETS.missed(site for site in call_sites(STORE, (CARDS,)) if within(site.module, PROVING))
     assert missed == [], "\n".join(missed)

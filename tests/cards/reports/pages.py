@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tests.cards.scenes import Envelope
+from tests.cards.issuer import Envelope
 
 
 def paged(report: Callable[..., Envelope], name: str, item_count: int, **members: Any) -> list[list[int]]:

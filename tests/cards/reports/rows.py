@@ -13,7 +13,7 @@ from chalicelib.cards.ledger import transaction_record
 from chalicelib.cards.protocol.values import RISK_ACTIONS, SECURITY_CHECKS
 from chalicelib.cards.storage.time_ordered import Timeline
 from chalicelib.foundation.dynamodb.store import Put
-from tests.cards.scenes import BRITAIN, EUR, GERMANY, MANAGER, USD, Scene
+from tests.cards.issuer import BRITAIN, EUR, GERMANY, MANAGER, USD, Issuer
 
 _numbers = itertools.count(1_000_001)
 Row = dict[str, Any]
@@ -166,7 +166,7 @@ WHOLE_TRANSACTION: Row = LEAST_TRANSACTION | {
 """The richest one: a purchase in another currency that everything has happened to."""
 
 
-def message(scene: Scene, card_id: int, at: int, *, level: int = 0, financial: bool = True, **members: Any) -> int:
+def message(issuer: Issuer, card_id: int, at: int, *, level: int = 0, financial: bool = True, **members: Any) -> int:
     """Write a message about a card, recorded at ``at`` (Unix milliseconds); answers its number."""
     number = next(_numbers)
     lists = [activity_record.of_card(card_id), activity_record.shard_with(MANAGER, number)]
@@ -175,11 +175,11 @@ def message(scene: Scene, card_id: int, at: int, *, level: int = 0, financial: b
     row = {**LEAST_MESSAGE, **common, "authorize_id": number, **members}
     table, leads = Authorization.key(number)
     leads |= common | {"lists": [each.name for each in lists]}
-    scene.hub.store.transact([*_rows(lists, at, number, row), Put(table, leads)])
+    issuer.hub.store.transact([*_rows(lists, at, number, row), Put(table, leads)])
     return number
 
 
-def transaction(scene: Scene, card_id: int, account_id: int, at: int, like: Row) -> int:
+def transaction(issuer: Issuer, card_id: int, account_id: int, at: int, like: Row) -> int:
     """Write a transaction of a card on an account, recorded at ``at`` (Unix milliseconds); answers its number."""
     number, account = next(_numbers), f"account#{account_id}"
     lists = [transaction_record.timeline(*of) for of in ((account, None), (None, card_id), (account, card_id))]
@@ -194,7 +194,7 @@ def transaction(scene: Scene, card_id: int, account_id: int, at: int, like: Row)
     }
     found |= {"account": account, "account_id": account_id, "part_of_account": first["part"]}
     table, leads = transaction_record.transaction_key(number)
-    scene.hub.store.transact([*_rows(lists, at, number, row), Put(table, leads | found)])
+    issuer.hub.store.transact([*_rows(lists, at, number, row), Put(table, leads | found)])
     return number
 
 

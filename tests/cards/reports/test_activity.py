@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from chalicelib.foundation.clock import milliseconds
+from tests.cards.issuer import Envelope, Issuer
 from tests.cards.reports.pages import paged
 from tests.cards.reports.rows import message
-from tests.cards.scenes import Envelope, Scene
 from tests.dynamodb_calls import counted
 
 BOTH = pytest.mark.parametrize("action", ["getCardsActivity", "getFinancialAuthorizes"])
@@ -27,16 +27,16 @@ _halves = itertools.count()
 
 
 @pytest.fixture
-def minute(stage: Scene) -> int:
+def minute(shared_issuer: Issuer) -> int:
     """Where half a minute begins that no other test has, in Unix milliseconds, some hours ago."""
-    return milliseconds(stage.clock) - 3 * 3600 * _SECOND + next(_halves) * 30 * _SECOND
+    return milliseconds(shared_issuer.clock) - 3 * 3600 * _SECOND + next(_halves) * 30 * _SECOND
 
 
-def report(scene: Scene, listed: str, card: int, **members: Any) -> Envelope:
+def report(issuer: Issuer, listed: str, card: int, **members: Any) -> Envelope:
     """What a list is answered with; every row of today unless dates are given."""
-    now = scene.clock.time()
+    now = issuer.clock.time()
     least = {"date_from": now - 4 * 3600, "date_to": now + 3600, "item_count": 100}
-    return scene.do(listed.partition(" ")[0], **LISTED[listed](card) | least | members)
+    return issuer.do(listed.partition(" ")[0], **LISTED[listed](card) | least | members)
 
 
 def ids(answer: Envelope) -> list[int]:
@@ -50,119 +50,123 @@ def within(at: int) -> dict[str, int]:
 
 
 @EVERY
-def test_messages_are_listed_in_recording_order(stage: Scene, minute: int, listed: str) -> None:
-    card = stage.card().card_id
-    third, first, second = (message(stage, card, minute + later) for later in (200, 0, 100))
+def test_messages_are_listed_in_recording_order(shared_issuer: Issuer, minute: int, listed: str) -> None:
+    card = shared_issuer.card().card_id
+    third, first, second = (message(shared_issuer, card, minute + later) for later in (200, 0, 100))
 
-    assert ids(report(stage, listed, card, **within(minute))) == [first, second, third]
+    assert ids(report(shared_issuer, listed, card, **within(minute))) == [first, second, third]
 
 
-def test_get_financial_authorizes_lists_only_messages_that_take_money(stage: Scene, minute: int) -> None:
-    card = stage.card().card_id
-    taken = message(stage, card, minute)
-    declined = message(stage, card, minute + 1, financial=False, response_code="51", actual=0)
+def test_get_financial_authorizes_lists_only_messages_that_take_money(shared_issuer: Issuer, minute: int) -> None:
+    card = shared_issuer.card().card_id
+    taken = message(shared_issuer, card, minute)
+    declined = message(shared_issuer, card, minute + 1, financial=False, response_code="51", actual=0)
 
-    assert ids(report(stage, "getCardsActivity", card)) == [taken, declined]
-    assert ids(report(stage, "getFinancialAuthorizes", card)) == [taken]
+    assert ids(report(shared_issuer, "getCardsActivity", card)) == [taken, declined]
+    assert ids(report(shared_issuer, "getFinancialAuthorizes", card)) == [taken]
 
 
 @EVERY
-def test_a_date_range_includes_its_first_and_last_second(stage: Scene, minute: int, listed: str) -> None:
-    card, second = stage.card().card_id, minute // _SECOND + 5
+def test_a_date_range_includes_its_first_and_last_second(shared_issuer: Issuer, minute: int, listed: str) -> None:
+    card, second = shared_issuer.card().card_id, minute // _SECOND + 5
     before, first, last, after = (
-        message(stage, card, at)
+        message(shared_issuer, card, at)
         for at in (second * _SECOND - 1, second * _SECOND, (second + 2) * _SECOND - 1, (second + 2) * _SECOND)
     )
 
-    assert ids(report(stage, listed, card, date_from=second, date_to=second + 1)) == [first, last]
-    assert before not in ids(report(stage, listed, card, date_from=second, date_to=second))
-    assert ids(report(stage, listed, card, date_from=second + 2, date_to=second + 2)) == [after]
+    assert ids(report(shared_issuer, listed, card, date_from=second, date_to=second + 1)) == [first, last]
+    assert before not in ids(report(shared_issuer, listed, card, date_from=second, date_to=second))
+    assert ids(report(shared_issuer, listed, card, date_from=second + 2, date_to=second + 2)) == [after]
 
 
 @EVERY
-def test_reversed_dates_return_2005(stage: Scene, listed: str) -> None:
-    refused = report(stage, listed, 1, date_from=2, date_to=1)
+def test_reversed_dates_return_2005(shared_issuer: Issuer, listed: str) -> None:
+    refused = report(shared_issuer, listed, 1, date_from=2, date_to=1)
 
     assert (refused.status_code, refused.message) == (2005, "date_to must not be before date_from")
 
 
 @EVERY
 @pytest.mark.parametrize(("item_count", "code"), [(0, 2005), (101, 2005), (10**10, 2005), (10**11, 2003)])
-def test_a_page_has_1_to_100_rows(stage: Scene, listed: str, item_count: int, code: int) -> None:
-    assert report(stage, listed, 1, item_count=item_count).status_code == code
+def test_a_page_has_1_to_100_rows(shared_issuer: Issuer, listed: str, item_count: int, code: int) -> None:
+    assert report(shared_issuer, listed, 1, item_count=item_count).status_code == code
 
 
 @EVERY
 @pytest.mark.parametrize("item_count", [1, 2, 5])
-def test_pages_list_every_message_once_in_order(stage: Scene, minute: int, listed: str, item_count: int) -> None:
-    card = stage.card().card_id
-    written = [message(stage, card, minute + later) for later in range(5)]
+def test_pages_list_every_message_once_in_order(
+    shared_issuer: Issuer, minute: int, listed: str, item_count: int
+) -> None:
+    card = shared_issuer.card().card_id
+    written = [message(shared_issuer, card, minute + later) for later in range(5)]
 
-    pages = paged(partial(report, stage, listed, card, **within(minute)), "authorize_id", item_count)
+    pages = paged(partial(report, shared_issuer, listed, card, **within(minute)), "authorize_id", item_count)
 
     assert [number for each in pages for number in each] == written
     assert {len(each) for each in pages[:-1]} <= {item_count}
 
 
 @EVERY
-def test_a_page_with_the_last_row_has_no_more_records(stage: Scene, minute: int, listed: str) -> None:
-    card = stage.card().card_id
+def test_a_page_with_the_last_row_has_no_more_records(shared_issuer: Issuer, minute: int, listed: str) -> None:
+    card = shared_issuer.card().card_id
     for later in range(2):
-        message(stage, card, minute + later)
+        message(shared_issuer, card, minute + later)
 
-    answers = [report(stage, listed, card, item_count=count, **within(minute)) for count in (1, 2, 3)]
+    answers = [report(shared_issuer, listed, card, item_count=count, **within(minute)) for count in (1, 2, 3)]
 
     assert [answer.members["has_more_records"] for answer in answers] == ["Y", "N", "N"]
     assert list(answers[0].members) == ["status", "duplicated", "has_more_records", "data"]
 
 
 @EVERY
-def test_a_list_without_rows_is_empty(stage: Scene, listed: str) -> None:
-    answer = report(stage, listed, stage.card().card_id, date_from=1, date_to=2)
+def test_a_list_without_rows_is_empty(shared_issuer: Issuer, listed: str) -> None:
+    answer = report(shared_issuer, listed, shared_issuer.card().card_id, date_from=1, date_to=2)
 
     assert (answer.data, answer.members["has_more_records"]) == ([], "N")
 
 
 @EVERY
-def test_an_unknown_last_id_returns_3012(stage: Scene, listed: str) -> None:
-    card = stage.card().card_id
+def test_an_unknown_last_id_returns_3012(shared_issuer: Issuer, listed: str) -> None:
+    card = shared_issuer.card().card_id
 
     for unknown in (0, 987_654_321, "99999999999999999999"):
-        assert report(stage, listed, card, last_id=unknown).status_code == 3012
+        assert report(shared_issuer, listed, card, last_id=unknown).status_code == 3012
 
 
 @BOTH
-def test_a_last_id_of_another_card_returns_3012(stage: Scene, minute: int, action: str) -> None:
-    card, other = stage.card().card_id, stage.card().card_id
-    number = message(stage, other, minute)
+def test_a_last_id_of_another_card_returns_3012(shared_issuer: Issuer, minute: int, action: str) -> None:
+    card, other = shared_issuer.card().card_id, shared_issuer.card().card_id
+    number = message(shared_issuer, other, minute)
 
-    assert report(stage, action, card, last_id=number).status_code == 3012
-    assert report(stage, action, other, last_id=number).status == "success"
+    assert report(shared_issuer, action, card, last_id=number).status_code == 3012
+    assert report(shared_issuer, action, other, last_id=number).status == "success"
 
 
-def test_get_financial_authorizes_rejects_the_last_id_of_a_non_financial_message(stage: Scene, minute: int) -> None:
-    card = stage.card().card_id
-    declined, taken = message(stage, card, minute, financial=False), message(stage, card, minute + 1)
+def test_get_financial_authorizes_rejects_the_last_id_of_a_non_financial_message(
+    shared_issuer: Issuer, minute: int
+) -> None:
+    card = shared_issuer.card().card_id
+    declined, taken = message(shared_issuer, card, minute, financial=False), message(shared_issuer, card, minute + 1)
 
-    assert report(stage, "getFinancialAuthorizes", card, last_id=declined).status_code == 3012
-    assert report(stage, "getFinancialAuthorizes", card, last_id=taken).data == []
-    assert ids(report(stage, "getCardsActivity", card, last_id=declined)) == [taken]
+    assert report(shared_issuer, "getFinancialAuthorizes", card, last_id=declined).status_code == 3012
+    assert report(shared_issuer, "getFinancialAuthorizes", card, last_id=taken).data == []
+    assert ids(report(shared_issuer, "getCardsActivity", card, last_id=declined)) == [taken]
 
 
 @EVERY
-def test_a_last_id_may_be_outside_the_date_range(stage: Scene, minute: int, listed: str) -> None:
-    card = stage.card().card_id
-    early, inside, late = (message(stage, card, minute + later * _SECOND) for later in (0, 5, 10))
+def test_a_last_id_may_be_outside_the_date_range(shared_issuer: Issuer, minute: int, listed: str) -> None:
+    card = shared_issuer.card().card_id
+    early, inside, late = (message(shared_issuer, card, minute + later * _SECOND) for later in (0, 5, 10))
     dates = {"date_from": minute // _SECOND + 4, "date_to": minute // _SECOND + 6}
 
-    assert ids(report(stage, listed, card, last_id=early, **dates)) == [inside]
-    assert ids(report(stage, listed, card, last_id=late, **dates)) == []
+    assert ids(report(shared_issuer, listed, card, last_id=early, **dates)) == [inside]
+    assert ids(report(shared_issuer, listed, card, last_id=late, **dates)) == []
 
 
 @EVERY
-def test_messages_of_another_programme_manager_are_not_found(stage: Scene, minute: int, listed: str) -> None:
-    card, other = stage.card().card_id, stage.of_caller("other")
-    number = message(stage, card, minute)
+def test_messages_of_another_programme_manager_are_not_found(shared_issuer: Issuer, minute: int, listed: str) -> None:
+    card, other = shared_issuer.card().card_id, shared_issuer.as_caller("other")
+    number = message(shared_issuer, card, minute)
 
     found = report(other, listed, card, **within(minute))
     after = report(other, listed, card, last_id=number)
@@ -175,30 +179,33 @@ def test_messages_of_another_programme_manager_are_not_found(stage: Scene, minut
 
 
 @BOTH
-def test_a_card_above_the_access_level_returns_3002(stage: Scene, action: str) -> None:
-    card = stage.card(access_level=500).card_id
+def test_a_card_above_the_access_level_returns_3002(shared_issuer: Issuer, action: str) -> None:
+    card = shared_issuer.card(access_level=500).card_id
 
-    assert report(stage, action, card, access_level=499).status_code == 3002
-    assert report(stage, action, card, access_level=500).status == "success"
-    assert report(stage.lend(f"below {action}", access_level=499), action, card).status_code == 3002
+    assert report(shared_issuer, action, card, access_level=499).status_code == 3002
+    assert report(shared_issuer, action, card, access_level=500).status == "success"
+    assert report(shared_issuer.with_credential(f"below {action}", access_level=499), action, card).status_code == 3002
 
 
-def test_the_list_of_all_cards_omits_messages_above_the_access_level(stage: Scene, minute: int) -> None:
-    cards = {level: stage.card(access_level=level).card_id for level in (0, 500)}
+def test_the_list_of_all_cards_omits_messages_above_the_access_level(shared_issuer: Issuer, minute: int) -> None:
+    cards = {level: shared_issuer.card(access_level=level).card_id for level in (0, 500)}
     rows = [
-        (level, message(stage, cards[level], minute + later, level=level)) for later, level in enumerate((0, 500) * 3)
+        (level, message(shared_issuer, cards[level], minute + later, level=level))
+        for later, level in enumerate((0, 500) * 3)
     ]
     low = [number for level, number in rows if level == 0]
     everything = "getCardsActivity of all"
 
-    assert ids(report(stage, everything, 0, access_level=500, **within(minute))) == [number for _, number in rows]
-    pages = paged(partial(report, stage, everything, 0, access_level=499, **within(minute)), "authorize_id", 2)
+    assert ids(report(shared_issuer, everything, 0, access_level=500, **within(minute))) == [
+        number for _, number in rows
+    ]
+    pages = paged(partial(report, shared_issuer, everything, 0, access_level=499, **within(minute)), "authorize_id", 2)
     assert pages == [low[:2], low[2:]]
 
 
-def test_the_list_of_all_cards_rejects_a_last_id_above_the_access_level(stage: Scene, minute: int) -> None:
-    number = message(stage, stage.card(access_level=500).card_id, minute, level=500)
-    everything = partial(report, stage, "getCardsActivity of all", 0, last_id=number)
+def test_the_list_of_all_cards_rejects_a_last_id_above_the_access_level(shared_issuer: Issuer, minute: int) -> None:
+    number = message(shared_issuer, shared_issuer.card(access_level=500).card_id, minute, level=500)
+    everything = partial(report, shared_issuer, "getCardsActivity of all", 0, last_id=number)
 
     assert everything(access_level=499).status_code == 3012
     assert everything(access_level=500).status == "success"
@@ -207,25 +214,25 @@ def test_the_list_of_all_cards_rejects_a_last_id_above_the_access_level(stage: S
 # -- what arrives
 
 
-def test_the_list_of_all_cards_shows_a_message_after_one_second(stage: Scene) -> None:
+def test_the_list_of_all_cards_shows_a_message_after_one_second(shared_issuer: Issuer) -> None:
     """Concurrent writers may still add a row before a younger one."""
-    card, now = stage.card().card_id, milliseconds(stage.clock)
-    old, young = message(stage, card, now - _SECOND), message(stage, card, now - _SECOND + 1)
+    card, now = shared_issuer.card().card_id, milliseconds(shared_issuer.clock)
+    old, young = message(shared_issuer, card, now - _SECOND), message(shared_issuer, card, now - _SECOND + 1)
     dates = {"date_from": now // _SECOND - 5, "date_to": now // _SECOND + 5}
 
-    assert ids(report(stage, "getCardsActivity", card, **dates)) == [old, young]
-    assert ids(report(stage, "getCardsActivity of all", card, **dates)) == [old]
+    assert ids(report(shared_issuer, "getCardsActivity", card, **dates)) == [old, young]
+    assert ids(report(shared_issuer, "getCardsActivity of all", card, **dates)) == [old]
 
 
 @EVERY
-def test_messages_that_arrive_during_paging_are_listed_once(stage: Scene, minute: int, listed: str) -> None:
-    card = stage.card().card_id
-    written = [message(stage, card, minute + later) for later in range(4)]
+def test_messages_that_arrive_during_paging_are_listed_once(shared_issuer: Issuer, minute: int, listed: str) -> None:
+    card = shared_issuer.card().card_id
+    written = [message(shared_issuer, card, minute + later) for later in range(4)]
 
     def arriving(**members: Any) -> Envelope:
         if len(written) < 8:
-            written.append(message(stage, card, minute + len(written)))
-        return report(stage, listed, card, **within(minute), **members)
+            written.append(message(shared_issuer, card, minute + len(written)))
+        return report(shared_issuer, listed, card, **within(minute), **members)
 
     pages = paged(arriving, "authorize_id", 2)
 
@@ -235,13 +242,13 @@ def test_messages_that_arrive_during_paging_are_listed_once(stage: Scene, minute
 # -- what it takes
 
 
-def test_a_page_takes_one_read_and_one_query_or_16_queries_for_all_cards(stage: Scene, minute: int) -> None:
-    card = stage.card().card_id
-    number = message(stage, card, minute)
+def test_a_page_takes_one_read_and_one_query_or_16_queries_for_all_cards(shared_issuer: Issuer, minute: int) -> None:
+    card = shared_issuer.card().card_id
+    number = message(shared_issuer, card, minute)
     taken: dict[str, list[str]] = {}
     for listed in LISTED:
-        with counted(stage.causeway) as calls:
-            report(stage, listed, card, last_id=number)
+        with counted(shared_issuer.causeway) as calls:
+            report(shared_issuer, listed, card, last_id=number)
         taken[listed] = calls
 
     assert taken == {
@@ -251,14 +258,16 @@ def test_a_page_takes_one_read_and_one_query_or_16_queries_for_all_cards(stage: 
     }
 
 
-def test_a_repeated_request_returns_the_first_page(stage: Scene, minute: int) -> None:
-    card, reference = stage.card().card_id, stage.reference()
-    message(stage, card, minute)
-    asked = partial(report, stage, "getCardsActivity of all", card, request_reference_id=reference, **within(minute))
+def test_a_repeated_request_returns_the_first_page(shared_issuer: Issuer, minute: int) -> None:
+    card, reference = shared_issuer.card().card_id, shared_issuer.reference()
+    message(shared_issuer, card, minute)
+    asked = partial(
+        report, shared_issuer, "getCardsActivity of all", card, request_reference_id=reference, **within(minute)
+    )
     first = asked()
-    message(stage, card, minute + 1)
+    message(shared_issuer, card, minute + 1)
 
-    with counted(stage.causeway) as calls:
+    with counted(shared_issuer.causeway) as calls:
         again = asked()
 
     assert calls == ["BatchGetItem"]

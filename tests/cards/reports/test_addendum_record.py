@@ -7,31 +7,31 @@ from typing import Any
 
 import pytest
 
+from tests.cards.issuer import Envelope, Issuer
 from tests.cards.reports.pages import paged
-from tests.cards.scenes import Envelope, Scene
 from tests.dynamodb_calls import counted
 
 LODGING = {"check_in": "2026-03-01", "nights": 2, "rates": [{"room": "12", "amount": 9900}]}
 OVERALL = pytest.mark.parametrize("overall", [False, True], ids=["of a transaction", "of all"])
 
 
-def transaction(scene: Scene, **account: Any) -> int:
+def transaction(issuer: Issuer, **account: Any) -> int:
     """A new transaction's id."""
-    number: int = scene.inbound(scene.address(scene.account(**account)), 1000)["transaction_id"]
+    number: int = issuer.inbound(issuer.address(issuer.account(**account)), 1000)["transaction_id"]
     return number
 
 
-def told(scene: Scene, number: int, **members: Any) -> int:
+def told(issuer: Issuer, number: int, **members: Any) -> int:
     """The id of a new addendum of a transaction."""
     least = {"transaction_id": number, "addendum_type": "lodging", "data": LODGING}
-    return int(scene.data("simulateAddendum", **least | members)["id"])
+    return int(issuer.data("simulateAddendum", **least | members)["id"])
 
 
-def report(scene: Scene, number: int | None = None, **members: Any) -> Envelope:
+def report(issuer: Issuer, number: int | None = None, **members: Any) -> Envelope:
     """The addendums of a transaction, or of all since this second; what was told a moment ago is a second old."""
-    now = scene.clock.time()
+    now = issuer.clock.time()
     least: dict[str, Any] = {"date_imported_from": now - 3600, "date_imported_to": now + 3600, "item_count": 100}
-    return scene.do("getFinancialDetailAddendums", **least | ({"transaction_id": number} if number else {}) | members)
+    return issuer.do("getFinancialDetailAddendums", **least | ({"transaction_id": number} if number else {}) | members)
 
 
 def ids(answer: Envelope) -> list[int]:
@@ -40,17 +40,17 @@ def ids(answer: Envelope) -> list[int]:
 
 
 @pytest.fixture(autouse=True)
-def later(stage: Scene) -> int:
+def later(shared_issuer: Issuer) -> int:
     """No test sees what another one has told; answers its first second."""
-    stage.clock.advance(3)
-    return stage.clock.time()
+    shared_issuer.clock.advance(3)
+    return shared_issuer.clock.time()
 
 
-def test_an_addendum_is_listed_with_its_original_data(stage: Scene, later: int) -> None:
-    number = transaction(stage)
-    addendum = told(stage, number)
+def test_an_addendum_is_listed_with_its_original_data(shared_issuer: Issuer, later: int) -> None:
+    number = transaction(shared_issuer)
+    addendum = told(shared_issuer, number)
 
-    [row] = report(stage, number).data
+    [row] = report(shared_issuer, number).data
 
     assert row == {
         "id": addendum,
@@ -61,21 +61,23 @@ def test_an_addendum_is_listed_with_its_original_data(stage: Scene, later: int) 
     }
 
 
-def test_addendums_of_one_second_keep_their_order(stage: Scene) -> None:
-    number = transaction(stage)
-    every = [told(stage, number) for _ in range(3)]
+def test_addendums_of_one_second_keep_their_order(shared_issuer: Issuer) -> None:
+    number = transaction(shared_issuer)
+    every = [told(shared_issuer, number) for _ in range(3)]
 
-    assert ids(report(stage, number)) == every
+    assert ids(report(shared_issuer, number)) == every
 
 
 @OVERALL
 @pytest.mark.parametrize("item_count", [1, 2, 5])
-def test_pages_list_every_addendum_once_in_order(stage: Scene, later: int, overall: bool, item_count: int) -> None:
-    number = transaction(stage)
-    every = [told(stage, number) for _ in range(5)]
-    stage.clock.advance(2)
+def test_pages_list_every_addendum_once_in_order(
+    shared_issuer: Issuer, later: int, overall: bool, item_count: int
+) -> None:
+    number = transaction(shared_issuer)
+    every = [told(shared_issuer, number) for _ in range(5)]
+    shared_issuer.clock.advance(2)
 
-    asked = partial(report, stage, None if overall else number, date_imported_from=later)
+    asked = partial(report, shared_issuer, None if overall else number, date_imported_from=later)
     pages = paged(asked, "id", item_count)
 
     assert [each for page in pages for each in page] == every
@@ -83,84 +85,86 @@ def test_pages_list_every_addendum_once_in_order(stage: Scene, later: int, overa
 
 
 @OVERALL
-def test_a_date_range_includes_its_first_and_last_second(stage: Scene, later: int, overall: bool) -> None:
-    number, every = transaction(stage), []
+def test_a_date_range_includes_its_first_and_last_second(shared_issuer: Issuer, later: int, overall: bool) -> None:
+    number, every = transaction(shared_issuer), []
     for _ in range(4):
-        every.append(told(stage, number))
-        stage.clock.advance(1)
+        every.append(told(shared_issuer, number))
+        shared_issuer.clock.advance(1)
 
     dates = {"date_imported_from": later + 1, "date_imported_to": later + 2}
-    assert ids(report(stage, None if overall else number, **dates)) == every[1:3]
+    assert ids(report(shared_issuer, None if overall else number, **dates)) == every[1:3]
 
 
 @OVERALL
-def test_reversed_dates_return_2005(stage: Scene, overall: bool) -> None:
-    refused = report(stage, None if overall else 1, date_imported_from=2, date_imported_to=1)
+def test_reversed_dates_return_2005(shared_issuer: Issuer, overall: bool) -> None:
+    refused = report(shared_issuer, None if overall else 1, date_imported_from=2, date_imported_to=1)
 
     assert refused.status_code == 2005
     assert refused.message == "date_imported_to must not be before date_imported_from"
 
 
 @OVERALL
-def test_an_unknown_last_id_returns_3012(stage: Scene, overall: bool) -> None:
-    number = transaction(stage)
+def test_an_unknown_last_id_returns_3012(shared_issuer: Issuer, overall: bool) -> None:
+    number = transaction(shared_issuer)
 
     for unknown in (0, 987_654_321, "99999999999999999999"):
-        assert report(stage, None if overall else number, last_id=unknown).status_code == 3012
+        assert report(shared_issuer, None if overall else number, last_id=unknown).status_code == 3012
 
 
-def test_a_last_id_of_another_transaction_returns_3012(stage: Scene) -> None:
-    first, second = transaction(stage), transaction(stage)
-    addendum = told(stage, first)
+def test_a_last_id_of_another_transaction_returns_3012(shared_issuer: Issuer) -> None:
+    first, second = transaction(shared_issuer), transaction(shared_issuer)
+    addendum = told(shared_issuer, first)
 
-    assert report(stage, second, last_id=addendum).status_code == 3012
-    assert report(stage, first, last_id=addendum).data == []
+    assert report(shared_issuer, second, last_id=addendum).status_code == 3012
+    assert report(shared_issuer, first, last_id=addendum).data == []
 
 
-def test_addendums_that_arrive_during_paging_are_listed_once(stage: Scene) -> None:
-    number = transaction(stage)
-    every = [told(stage, number) for _ in range(3)]
+def test_addendums_that_arrive_during_paging_are_listed_once(shared_issuer: Issuer) -> None:
+    number = transaction(shared_issuer)
+    every = [told(shared_issuer, number) for _ in range(3)]
 
     def asked(**members: Any) -> Envelope:
         if len(every) < 7:
-            every.append(told(stage, number))
-        return report(stage, number, **members)
+            every.append(told(shared_issuer, number))
+        return report(shared_issuer, number, **members)
 
     assert [each for page in paged(asked, "id", 2) for each in page] == every
 
 
-def test_the_list_of_all_addendums_shows_an_addendum_after_one_second(stage: Scene, later: int) -> None:
-    addendum = told(stage, transaction(stage))
+def test_the_list_of_all_addendums_shows_an_addendum_after_one_second(shared_issuer: Issuer, later: int) -> None:
+    addendum = told(shared_issuer, transaction(shared_issuer))
 
-    assert ids(report(stage, date_imported_from=later)) == []
-    stage.clock.advance(1)
-    assert ids(report(stage, date_imported_from=later)) == [addendum]
+    assert ids(report(shared_issuer, date_imported_from=later)) == []
+    shared_issuer.clock.advance(1)
+    assert ids(report(shared_issuer, date_imported_from=later)) == [addendum]
 
 
 # -- who sees them
 
 
-def test_transactions_and_addendums_above_the_access_level_are_not_found(stage: Scene, later: int) -> None:
-    low, high = transaction(stage), transaction(stage, access_level=500)
-    seen, hidden = told(stage, low), told(stage, high)
-    stage.clock.advance(1)
+def test_transactions_and_addendums_above_the_access_level_are_not_found(shared_issuer: Issuer, later: int) -> None:
+    low, high = transaction(shared_issuer), transaction(shared_issuer, access_level=500)
+    seen, hidden = told(shared_issuer, low), told(shared_issuer, high)
+    shared_issuer.clock.advance(1)
 
     assert (
-        stage.sim(
+        shared_issuer.sim(
             "simulateAddendum", transaction_id=high, addendum_type="x", data=LODGING, access_level=499
         ).status_code
         == 3012
     )
-    assert report(stage, high, access_level=499).status_code == 3012
-    assert ids(report(stage, date_imported_from=later, access_level=499)) == [seen]
-    assert report(stage, access_level=499, last_id=hidden).status_code == 3012
-    assert ids(report(stage, date_imported_from=later, access_level=500)) == [seen, hidden]
+    assert report(shared_issuer, high, access_level=499).status_code == 3012
+    assert ids(report(shared_issuer, date_imported_from=later, access_level=499)) == [seen]
+    assert report(shared_issuer, access_level=499, last_id=hidden).status_code == 3012
+    assert ids(report(shared_issuer, date_imported_from=later, access_level=500)) == [seen, hidden]
 
 
-def test_transactions_and_addendums_of_another_programme_manager_are_not_found(stage: Scene, later: int) -> None:
-    number = transaction(stage)
-    addendum, other = told(stage, number), stage.of_caller("other")
-    stage.clock.advance(1)
+def test_transactions_and_addendums_of_another_programme_manager_are_not_found(
+    shared_issuer: Issuer, later: int
+) -> None:
+    number = transaction(shared_issuer)
+    addendum, other = told(shared_issuer, number), shared_issuer.as_caller("other")
+    shared_issuer.clock.advance(1)
 
     assert other.sim("simulateAddendum", transaction_id=number, addendum_type="x", data=LODGING).status_code == 3012
     assert report(other, number).status_code == 3012
@@ -168,52 +172,52 @@ def test_transactions_and_addendums_of_another_programme_manager_are_not_found(s
     assert report(other).data == []
 
 
-def test_an_unknown_transaction_returns_3012(stage: Scene) -> None:
+def test_an_unknown_transaction_returns_3012(shared_issuer: Issuer) -> None:
     for unknown in (0, 987_654_321):
-        refused = stage.sim("simulateAddendum", transaction_id=unknown, addendum_type="x", data=LODGING)
-        assert (refused.status_code, report(stage, last_id=unknown).status_code) == (3012, 3012)
-    assert report(stage, 987_654_321).status_code == 3012
+        refused = shared_issuer.sim("simulateAddendum", transaction_id=unknown, addendum_type="x", data=LODGING)
+        assert (refused.status_code, report(shared_issuer, last_id=unknown).status_code) == (3012, 3012)
+    assert report(shared_issuer, 987_654_321).status_code == 3012
 
 
 # -- what it takes
 
 
-def test_an_addendum_takes_three_round_trips_and_a_page_of_a_transaction_two(stage: Scene) -> None:
-    number = transaction(stage)
-    with counted(stage.causeway) as telling:
-        addendum = told(stage, number)
-    with counted(stage.causeway) as listing:
-        report(stage, number, last_id=addendum)
-    with counted(stage.causeway) as over_all:
-        report(stage)
+def test_an_addendum_takes_three_round_trips_and_a_page_of_a_transaction_two(shared_issuer: Issuer) -> None:
+    number = transaction(shared_issuer)
+    with counted(shared_issuer.causeway) as telling:
+        addendum = told(shared_issuer, number)
+    with counted(shared_issuer.causeway) as listing:
+        report(shared_issuer, number, last_id=addendum)
+    with counted(shared_issuer.causeway) as over_all:
+        report(shared_issuer)
 
     assert telling == ["BatchGetItem", "PutItem", "TransactWriteItems"]
     assert listing == ["BatchGetItem", "Query"]
     assert over_all == ["Query"] * 16
 
 
-def test_a_repeated_addendum_is_stored_once(stage: Scene) -> None:
-    number = transaction(stage)
+def test_a_repeated_addendum_is_stored_once(shared_issuer: Issuer) -> None:
+    number = transaction(shared_issuer)
     members = {
         "transaction_id": number,
         "addendum_type": "x",
         "data": LODGING,
-        "request_reference_id": stage.reference(),
+        "request_reference_id": shared_issuer.reference(),
     }
 
-    first, second = (stage.sim("simulateAddendum", **members) for _ in range(2))
+    first, second = (shared_issuer.sim("simulateAddendum", **members) for _ in range(2))
 
     assert first.duplicated == 0
     assert second.duplicated == 1
     assert first.data == second.data
-    assert ids(report(stage, number)) == [first.data["id"]]
+    assert ids(report(shared_issuer, number)) == [first.data["id"]]
 
 
-def test_addendum_data_are_an_object_of_at_most_2000_bytes_as_json(stage: Scene) -> None:
-    number = transaction(stage)
+def test_addendum_data_are_an_object_of_at_most_2000_bytes_as_json(shared_issuer: Issuer) -> None:
+    number = transaction(shared_issuer)
     most = {"text": "é" * 994 + "a"}
 
-    assert told(stage, number, data=most)
+    assert told(shared_issuer, number, data=most)
     for data, code in (({"text": "é" * 995}, 2003), ({}, 2003), ([], 2002), ("x", 2002)):
-        refused = stage.sim("simulateAddendum", transaction_id=number, addendum_type="x", data=data)
+        refused = shared_issuer.sim("simulateAddendum", transaction_id=number, addendum_type="x", data=data)
         assert refused.status_code == code

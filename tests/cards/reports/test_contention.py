@@ -11,7 +11,7 @@ import pytest
 
 from chalicelib.cards.protocol.status_codes import Status
 from tests.cards.contest import at_once
-from tests.cards.scenes import GBP, Scene
+from tests.cards.issuer import GBP, Issuer
 
 pytestmark = pytest.mark.dynamodb
 
@@ -20,21 +20,21 @@ AHEAD = 7 / (24 * 3600)
 """So far, in days, the clock of every other process is ahead."""
 
 
-def decided(scene: Scene, action: str, **members: Any) -> int:
+def decided(issuer: Issuer, action: str, **members: Any) -> int:
     """The number of what was written, once others are not in the way any more."""
-    answers = (scene.sim(action, **members) for _ in itertools.count())
+    answers = (issuer.sim(action, **members) for _ in itertools.count())
     answer = next(each for each in answers if each.status_code != Status.CONFLICT)
     assert answer.status == "success", answer.raw
     return int(answer.data.get("transaction_id") or answer.data["id"])
 
 
-def follow(scene: Scene, action: str, name: str, is_over: Callable[[], bool], **members: Any) -> list[int]:
+def follow(issuer: Issuer, action: str, name: str, is_over: Callable[[], bool], **members: Any) -> list[int]:
     """The numbers of all rows, page after page, until nothing more comes."""
     seen: list[int] = []
     while True:
         was_over = is_over()
         last = {"last_id": seen[-1]} if seen else {}
-        answer = scene.do(action, item_count=PAGE, **members, **last)
+        answer = issuer.do(action, item_count=PAGE, **members, **last)
         assert answer.status == "success", answer.raw
         seen += [row[name] for row in answer.data]
         if was_over and answer.members["has_more_records"] == "N":
@@ -42,7 +42,7 @@ def follow(scene: Scene, action: str, name: str, is_over: Callable[[], bool], **
 
 
 def raced(
-    scene: Scene, writing: Sequence[Callable[[], int]], reading: Callable[..., list[int]]
+    issuer: Issuer, writing: Sequence[Callable[[], int]], reading: Callable[..., list[int]]
 ) -> tuple[set[int], list[int]]:
     """What all have written, and what was read meanwhile."""
     written: list[int] = []
@@ -57,36 +57,36 @@ def raced(
 
 
 @pytest.mark.parametrize("by", ["card", "account"])
-def test_pages_list_concurrent_transactions_of_a_card_once(scene: Scene, by: str) -> None:
-    card = scene.card()
-    other = scene.account(holder_id=card.holder_id, cards=[card.card_id], currency_ison=GBP)
+def test_pages_list_concurrent_transactions_of_a_card_once(issuer: Issuer, by: str) -> None:
+    card = issuer.card()
+    other = issuer.account(holder_id=card.holder_id, cards=[card.card_id], currency_ison=GBP)
     accounts = [card.account_id, other] if by == "card" else [other]
-    addresses = [scene.address(account, card_id=card.card_id)["id"] for account in accounts]
-    writers = [scene.apart(days=AHEAD * (number % 2)) for number in range(WRITERS)]
+    addresses = [issuer.address(account, card_id=card.card_id)["id"] for account in accounts]
+    writers = [issuer.with_own_clock(days=AHEAD * (number % 2)) for number in range(WRITERS)]
     payment = {"amount": 100, "currency_ison": GBP, "scheme": "FPS", "sender_name": "Bob"}
     writing = [
         partial(decided, writer, "simulateInboundPayment", epm_address_id=address, **payment)
         for writer, address in zip(writers * PAYMENTS, itertools.cycle(addresses), strict=False)
     ]
-    listed: dict[str, Any] = {"date_from": 0, "date_to": scene.clock.time() + 3600}
+    listed: dict[str, Any] = {"date_from": 0, "date_to": issuer.clock.time() + 3600}
     listed |= {"card_id": card.card_id} if by == "card" else {"account_id": other}
 
-    written, read = raced(scene, writing, partial(follow, scene, "getTransactions", "transaction_id", **listed))
+    written, read = raced(issuer, writing, partial(follow, issuer, "getTransactions", "transaction_id", **listed))
 
     assert len(read) == len(written) == WRITERS * PAYMENTS
     assert set(read) == written
-    [row, *_] = scene.data("getTransactions", item_count=100, **listed)
+    [row, *_] = issuer.data("getTransactions", item_count=100, **listed)
     assert row["transaction_id"] == read[0]
 
 
-def test_pages_list_concurrent_addendums_of_a_transaction_once(scene: Scene) -> None:
-    number = scene.inbound(scene.address(), 100)["transaction_id"]
-    writers = [scene.apart(days=AHEAD * (each % 2)) for each in range(WRITERS)]
+def test_pages_list_concurrent_addendums_of_a_transaction_once(issuer: Issuer) -> None:
+    number = issuer.inbound(issuer.address(), 100)["transaction_id"]
+    writers = [issuer.with_own_clock(days=AHEAD * (each % 2)) for each in range(WRITERS)]
     told = {"transaction_id": number, "addendum_type": "lodging", "data": {"nights": 2}}
     writing = [partial(decided, writer, "simulateAddendum", **told) for writer in writers * PAYMENTS]
-    listed = {"date_imported_from": 0, "date_imported_to": scene.clock.time() + 3600, "transaction_id": number}
+    listed = {"date_imported_from": 0, "date_imported_to": issuer.clock.time() + 3600, "transaction_id": number}
 
-    written, read = raced(scene, writing, partial(follow, scene, "getFinancialDetailAddendums", "id", **listed))
+    written, read = raced(issuer, writing, partial(follow, issuer, "getFinancialDetailAddendums", "id", **listed))
 
     assert len(read) == len(written) == WRITERS * PAYMENTS
     assert set(read) == written

@@ -23,8 +23,8 @@ from chalicelib.foundation.dynamodb.store import (
     StoreUnavailable,
 )
 from tests.cards.case import SHARDS
+from tests.cards.issuer import EUR, Envelope, Issuer
 from tests.cards.reports.test_addendum_record import LODGING
-from tests.cards.scenes import EUR, Envelope, Scene
 from tests.dynamodb_calls import counted
 
 PAGE = 3
@@ -34,7 +34,7 @@ PAGE = 3
 class Poller:
     """Reads a list over all cards, page after page, from the second of its first request on."""
 
-    scene: Scene
+    issuer: Issuer
     action: str
     name: str
     dates: dict[str, Any]
@@ -43,7 +43,7 @@ class Poller:
     def poll(self, **members: Any) -> list[int]:
         """The ids of the rows that one page adds."""
         last = {"last_id": self.seen[-1]} if self.seen else {}
-        rows = self.scene.data(self.action, **{"item_count": PAGE} | self.dates | last | members)
+        rows = self.issuer.data(self.action, **{"item_count": PAGE} | self.dates | last | members)
         self.seen += (new := [int(row[self.name]) for row in rows])
         return new
 
@@ -71,37 +71,37 @@ class ListOfAll:
     rival: Callable[[], int]
 
 
-def activity(scene: Scene) -> ListOfAll:
-    cards = [scene.spendable(900_00) for _ in range(2)]
-    others = scene.beside()
+def activity(issuer: Issuer) -> ListOfAll:
+    cards = [issuer.spendable(900_00) for _ in range(2)]
+    others = issuer.another_process()
 
-    def advise(where: Scene, card: Any) -> int:
+    def advise(where: Issuer, card: Any) -> int:
         use = {"card_id": card.card_id, "transaction_type": 0, "amount": 100, "currency_ison": EUR}
         return _written(where.sim("simulateAdvice", response_code="00", **use), "authorize_id")
 
-    scene.clock.advance(5)
-    dates = {"date_from": scene.clock.time(), "date_to": scene.clock.time() + 36_000}
-    poller = Poller(scene, "getCardsActivity", "authorize_id", dates)
-    return ListOfAll(poller, lambda: advise(scene, cards[0]), lambda: advise(others, cards[1]))
+    issuer.clock.advance(5)
+    dates = {"date_from": issuer.clock.time(), "date_to": issuer.clock.time() + 36_000}
+    poller = Poller(issuer, "getCardsActivity", "authorize_id", dates)
+    return ListOfAll(poller, lambda: advise(issuer, cards[0]), lambda: advise(others, cards[1]))
 
 
-def addendums(scene: Scene) -> ListOfAll:
-    booked = [scene.inbound(scene.address(), 1000)["transaction_id"] for _ in range(2)]
-    others = scene.beside()
+def addendums(issuer: Issuer) -> ListOfAll:
+    booked = [issuer.inbound(issuer.address(), 1000)["transaction_id"] for _ in range(2)]
+    others = issuer.another_process()
 
-    def tell(where: Scene, number: int) -> int:
+    def tell(where: Issuer, number: int) -> int:
         members = {"transaction_id": number, "addendum_type": "lodging", "data": LODGING}
         return _written(where.sim("simulateAddendum", **members), "id")
 
-    scene.clock.advance(5)
-    dates = {"date_imported_from": scene.clock.time(), "date_imported_to": scene.clock.time() + 36_000}
-    poller = Poller(scene, "getFinancialDetailAddendums", "id", dates)
-    return ListOfAll(poller, lambda: tell(scene, booked[0]), lambda: tell(others, booked[1]))
+    issuer.clock.advance(5)
+    dates = {"date_imported_from": issuer.clock.time(), "date_imported_to": issuer.clock.time() + 36_000}
+    poller = Poller(issuer, "getFinancialDetailAddendums", "id", dates)
+    return ListOfAll(poller, lambda: tell(issuer, booked[0]), lambda: tell(others, booked[1]))
 
 
 @pytest.fixture(params=[activity, addendums], ids=["activity of all cards", "addendums of all"])
-def listed(request: pytest.FixtureRequest, stage: Scene) -> ListOfAll:
-    of_all: ListOfAll = request.param(stage)
+def listed(request: pytest.FixtureRequest, shared_issuer: Issuer) -> ListOfAll:
+    of_all: ListOfAll = request.param(shared_issuer)
     return of_all
 
 
@@ -120,49 +120,53 @@ def landing(after: Callable[[], None]) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("seconds", [3, 10, 14.5])
-def test_a_row_committed_late_is_listed_on_a_later_page(stage: Scene, listed: ListOfAll, seconds: float) -> None:
+def test_a_row_committed_late_is_listed_on_a_later_page(
+    shared_issuer: Issuer, listed: ListOfAll, seconds: float
+) -> None:
     poller, others = listed.poller, []
 
     def go_on() -> None:
         for _ in range(3):
             others.append(listed.rival())
-            stage.clock.advance(seconds / 3)
+            shared_issuer.clock.advance(seconds / 3)
             poller.poll()
 
     with landing(go_on):
         late = listed.write()
-    stage.clock.advance(2)
+    shared_issuer.clock.advance(2)
     poller.follow()
 
     assert sorted(poller.seen) == sorted([late, *others])
 
 
-def test_a_list_stops_before_a_row_that_is_being_written(stage: Scene, listed: ListOfAll) -> None:
+def test_a_list_stops_before_a_row_that_is_being_written(shared_issuer: Issuer, listed: ListOfAll) -> None:
     poller, shown = listed.poller, []
 
     def look() -> None:
         listed.rival()
-        stage.clock.advance(5)
+        shared_issuer.clock.advance(5)
         shown.append(poller.poll())
 
     first = listed.rival()
-    stage.clock.advance(0.1)
+    shared_issuer.clock.advance(0.1)
     with landing(look):
         listed.write()
 
     assert shown == [[first]]
 
 
-def test_a_page_has_more_records_while_a_row_of_its_dates_is_being_written(stage: Scene, listed: ListOfAll) -> None:
-    until, more = stage.clock.time() + 1, list[str]()
+def test_a_page_has_more_records_while_a_row_of_its_dates_is_being_written(
+    shared_issuer: Issuer, listed: ListOfAll
+) -> None:
+    until, more = shared_issuer.clock.time() + 1, list[str]()
     ends = {name: until if name.endswith("to") else value for name, value in listed.poller.dates.items()}
 
     def look() -> str:
-        more.append(stage.do(listed.poller.action, **ends | {"item_count": PAGE}).members["has_more_records"])
+        more.append(shared_issuer.do(listed.poller.action, **ends | {"item_count": PAGE}).members["has_more_records"])
         return more[-1]
 
     def look_later() -> None:
-        stage.clock.advance(5)
+        shared_issuer.clock.advance(5)
         look()
 
     with landing(look_later):
@@ -173,48 +177,52 @@ def test_a_page_has_more_records_while_a_row_of_its_dates_is_being_written(stage
 
 @pytest.mark.parametrize("seconds", [0, 5, 14])
 def test_a_transaction_with_a_lost_answer_is_listed_after_its_commit(
-    stage: Scene, listed: ListOfAll, seconds: float
+    shared_issuer: Issuer, listed: ListOfAll, seconds: float
 ) -> None:
     with sent_but_not_applied() as sent, contextlib.suppress(NotWritten):
         listed.write()
     other = listed.rival()
-    stage.clock.advance(seconds)
+    shared_issuer.clock.advance(seconds)
     listed.poller.follow()
 
-    stage.hub.store.transact(sent[-1])
-    stage.clock.advance(2)
+    shared_issuer.hub.store.transact(sent[-1])
+    shared_issuer.clock.advance(2)
     listed.poller.follow()
 
     assert len(listed.poller.seen) == len(set(listed.poller.seen)) == 2
     assert other in listed.poller.seen
 
 
-def test_a_list_waits_15_seconds_for_a_dead_writer_and_then_refuses_its_row(stage: Scene, listed: ListOfAll) -> None:
+def test_a_list_waits_15_seconds_for_a_dead_writer_and_then_refuses_its_row(
+    shared_issuer: Issuer, listed: ListOfAll
+) -> None:
     with sent_but_not_applied() as sent, contextlib.suppress(NotWritten):
         listed.write()
     other = listed.rival()
 
-    stage.clock.advance(ABANDONED_AFTER / 1000 - 0.01)
+    shared_issuer.clock.advance(ABANDONED_AFTER / 1000 - 0.01)
     assert listed.poller.follow() == []
-    stage.clock.advance(0.01)
+    shared_issuer.clock.advance(0.01)
     assert listed.poller.follow() == []
     assert listed.poller.follow() == [other]
 
     with pytest.raises(ConditionFailed):
-        stage.hub.store.transact(sent[-1])
-    stage.clock.advance(60)
+        shared_issuer.hub.store.transact(sent[-1])
+    shared_issuer.clock.advance(60)
     assert listed.poller.follow() == []
 
 
-def test_cancelling_the_row_of_a_dead_writer_takes_one_more_round_trip(stage: Scene, listed: ListOfAll) -> None:
+def test_cancelling_the_row_of_a_dead_writer_takes_one_more_round_trip(
+    shared_issuer: Issuer, listed: ListOfAll
+) -> None:
     calls = []
-    stage.clock.advance(61)
+    shared_issuer.clock.advance(61)
     listed.poller.poll()  # reads anew what is cached for a minute
     with sent_but_not_applied(), contextlib.suppress(NotWritten):
         listed.write()
     for seconds in (5, 10, 1):
-        stage.clock.advance(seconds)
-        with counted(stage.causeway) as made:
+        shared_issuer.clock.advance(seconds)
+        with counted(shared_issuer.causeway) as made:
             listed.poller.poll()
         calls.append(made)
 
@@ -222,101 +230,105 @@ def test_cancelling_the_row_of_a_dead_writer_takes_one_more_round_trip(stage: Sc
 
 
 def test_a_transaction_slower_than_15_seconds_fails_and_its_row_is_never_listed(
-    stage: Scene, listed: ListOfAll
+    shared_issuer: Issuer, listed: ListOfAll
 ) -> None:
     """Requests are decided again for only ten seconds."""
 
     def look() -> None:
-        stage.clock.advance(ABANDONED_AFTER / 1000)
+        shared_issuer.clock.advance(ABANDONED_AFTER / 1000)
         listed.poller.follow()
 
     with landing(look), pytest.raises(NotWritten):
         listed.write()
-    stage.clock.advance(2)
+    shared_issuer.clock.advance(2)
 
     assert listed.poller.follow() == []
     after = listed.write()
-    stage.clock.advance(2)
+    shared_issuer.clock.advance(2)
     assert listed.poller.follow() == [after]
 
 
-def test_a_request_reserves_a_new_row_after_a_cancelled_reservation(stage: Scene, listed: ListOfAll) -> None:
+def test_a_request_reserves_a_new_row_after_a_cancelled_reservation(shared_issuer: Issuer, listed: ListOfAll) -> None:
     """The cancelling process has a clock that is ahead."""
-    cancel = [lambda: cancel_abandoned(stage.hub.store, "card-activity", reserved_rows(stage), 10**13)]
+    cancel = [lambda: cancel_abandoned(shared_issuer.hub.store, "card-activity", reserved_rows(shared_issuer), 10**13)]
     with landing(lambda: cancel.pop()() if cancel else None):
         row = listed.write()
-    stage.clock.advance(2)
+    shared_issuer.clock.advance(2)
 
     assert listed.poller.follow() == [row]
 
 
 @pytest.mark.parametrize("milliseconds", [CONFIRMED_WITHIN, CONFIRMED_WITHIN + 1, 8_000])
-def test_a_row_with_a_late_reservation_is_not_skipped(stage: Scene, listed: ListOfAll, milliseconds: int) -> None:
+def test_a_row_with_a_late_reservation_is_not_skipped(
+    shared_issuer: Issuer, listed: ListOfAll, milliseconds: int
+) -> None:
     """A poller that reads before the reservation exists does not see the reservation."""
     other = listed.rival()
-    with slow_reservations(stage, milliseconds, listed.poller.follow):
+    with slow_reservations(shared_issuer, milliseconds, listed.poller.follow):
         late = listed.write()
-    stage.clock.advance(20)
+    shared_issuer.clock.advance(20)
     listed.poller.follow()
 
     assert sorted(listed.poller.seen) == sorted([late, other])
 
 
-def test_late_confirmations_of_every_reservation_leave_no_reservation(stage: Scene, listed: ListOfAll) -> None:
-    before = reserved_rows(stage)
-    with late_confirmations(stage), pytest.raises(NotWritten, match="8003"):
+def test_late_confirmations_of_every_reservation_leave_no_reservation(shared_issuer: Issuer, listed: ListOfAll) -> None:
+    before = reserved_rows(shared_issuer)
+    with late_confirmations(shared_issuer), pytest.raises(NotWritten, match="8003"):
         listed.write()
 
-    assert reserved_rows(stage) == before
+    assert reserved_rows(shared_issuer) == before
     other = listed.rival()
-    stage.clock.advance(2)
+    shared_issuer.clock.advance(2)
     assert listed.poller.follow() == [other]
 
 
-def test_the_mark_of_an_unwritten_row_expires_after_a_day(stage: Scene, listed: ListOfAll) -> None:
+def test_the_mark_of_an_unwritten_row_expires_after_a_day(shared_issuer: Issuer, listed: ListOfAll) -> None:
     with patch.object(Store, "transact", side_effect=Conflict("busy")), pytest.raises(NotWritten):
         listed.write()
 
-    marks = [row for row in stage.hub.store.scan("card-activity") if CANCELLED in row]
+    marks = [row for row in shared_issuer.hub.store.scan("card-activity") if CANCELLED in row]
     assert marks
     assert {row["expires_at"] - int(row["part"].split("#")[1]) // 1000 for row in marks} == {MARK_KEPT}
 
 
-def test_a_request_that_fails_with_conflicts_leaves_no_reservation(stage: Scene, listed: ListOfAll) -> None:
+def test_a_request_that_fails_with_conflicts_leaves_no_reservation(shared_issuer: Issuer, listed: ListOfAll) -> None:
     with patch.object(Store, "transact", side_effect=Conflict("busy")), pytest.raises(NotWritten):
         listed.write()
     other = listed.rival()
-    stage.clock.advance(2)
+    shared_issuer.clock.advance(2)
 
     assert listed.poller.follow() == [other]
 
 
-def test_a_card_number_above_the_access_level_leaves_no_reservation(stage: Scene) -> None:
-    listed, card = activity(stage), stage.card_in("A", access_level=30)
+def test_a_card_number_above_the_access_level_leaves_no_reservation(shared_issuer: Issuer) -> None:
+    listed, card = activity(shared_issuer), shared_issuer.card_in("A", access_level=30)
     use = {"pan": card.pan, "transaction_type": 0, "amount": 1, "currency_ison": EUR, "access_level": 0}
-    assert stage.sim("simulateAuthorization", **use).data["response_code"] == "14"
-    assert stage.sim("simulateAdvice", response_code="00", **use).status_code == 3002
+    assert shared_issuer.sim("simulateAuthorization", **use).data["response_code"] == "14"
+    assert shared_issuer.sim("simulateAdvice", response_code="00", **use).status_code == 3002
     other = listed.rival()
-    stage.clock.advance(2)
+    shared_issuer.clock.advance(2)
 
     assert listed.poller.follow() == [other]
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_pages_list_every_row_once_while_rows_commit_late_or_never(stage: Scene, listed: ListOfAll, seed: int) -> None:
+def test_pages_list_every_row_once_while_rows_commit_late_or_never(
+    shared_issuer: Issuer, listed: ListOfAll, seed: int
+) -> None:
     dice, poller = random.Random(seed), listed.poller
     written: list[int] = []
     pending: list[Sequence[Operation]] = []
 
     def meanwhile() -> None:
         written.extend(listed.rival() for _ in range(dice.randint(0, 3)))
-        stage.clock.advance(dice.choice((0, 0.2, 1, 3, 9)))
+        shared_issuer.clock.advance(dice.choice((0, 0.2, 1, 3, 9)))
         poller.poll()
 
     def land() -> None:
         for operations in pending:
             with contextlib.suppress(ConditionFailed):
-                stage.hub.store.transact(operations)
+                shared_issuer.hub.store.transact(operations)
                 written.extend(_numbers(operations))
         pending.clear()
 
@@ -333,7 +345,7 @@ def test_pages_list_every_row_once_while_rows_commit_late_or_never(stage: Scene,
         meanwhile()
     land()
     for _ in range(4):
-        stage.clock.advance(20)
+        shared_issuer.clock.advance(20)
         poller.follow()
 
     assert len(poller.seen) == len(set(poller.seen))
@@ -363,14 +375,14 @@ def sent_but_not_applied() -> Iterator[list[Sequence[Operation]]]:
 
 
 @contextlib.contextmanager
-def slow_reservations(scene: Scene, milliseconds: int, meanwhile: Callable[[], object]) -> Iterator[None]:
+def slow_reservations(issuer: Issuer, milliseconds: int, meanwhile: Callable[[], object]) -> Iterator[None]:
     """The first reservation takes so long, while ``meanwhile`` happens."""
     put, slow = Store.put, [True]
 
     def slowly(self: Store, table: str, item: Item, condition: Any = None) -> None:
         if RESERVED_BY in item and slow:
             slow.clear()
-            scene.clock.advance(milliseconds / 1000)
+            issuer.clock.advance(milliseconds / 1000)
             meanwhile()
         put(self, table, item, condition)
 
@@ -379,12 +391,12 @@ def slow_reservations(scene: Scene, milliseconds: int, meanwhile: Callable[[], o
 
 
 @contextlib.contextmanager
-def late_confirmations(scene: Scene) -> Iterator[None]:
+def late_confirmations(issuer: Issuer) -> Iterator[None]:
     """Storage confirms each reservation later than a reader could have passed it."""
     put, transact = Store.put, Store.transact
 
     def wait(is_reserving: bool) -> None:
-        scene.clock.advance((AHEAD + CONFIRMED_WITHIN + 1) / 1000 if is_reserving else 0)
+        issuer.clock.advance((AHEAD + CONFIRMED_WITHIN + 1) / 1000 if is_reserving else 0)
 
     def put_late(self: Store, table: str, item: Item, condition: Any = None) -> None:
         put(self, table, item, condition)
@@ -398,9 +410,9 @@ def late_confirmations(scene: Scene) -> Iterator[None]:
         yield
 
 
-def reserved_rows(scene: Scene) -> list[Item]:
+def reserved_rows(issuer: Issuer) -> list[Item]:
     """The reservations that are neither used nor cancelled."""
-    return [row for row in scene.hub.store.scan("card-activity") if RESERVED_BY in row]
+    return [row for row in issuer.hub.store.scan("card-activity") if RESERVED_BY in row]
 
 
 def _numbers(operations: Sequence[Operation]) -> list[int]:

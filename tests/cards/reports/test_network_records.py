@@ -9,9 +9,9 @@ import pytest
 
 from chalicelib.cards.protocol.report_messages import CardActivityRecord, FinancialAuthorizeRecord, TransactionRecord
 from infra.render.openapi.cards.answer_models import model_of
+from tests.cards.issuer import BRITAIN, EUR, USD, Issuer
 from tests.cards.members import Member
 from tests.cards.report_specification import REPORT_TABLES
-from tests.cards.scenes import BRITAIN, EUR, USD, Scene
 
 SHOP = {
     "mcc": "0742",
@@ -30,18 +30,18 @@ Rows = Mapping[str, list[dict[str, Any]]]
 
 
 @pytest.fixture(scope="module")
-def asked(stage: Scene) -> Mapping[str, Any]:
+def asked(shared_issuer: Issuer) -> Mapping[str, Any]:
     """What the network was answered, message by message; the card's account is in euros."""
-    card = stage.spendable(100_000).card_id
-    first = stage.purchase(card, 2500, **SHOP, **USE)
-    other = stage.purchase(card, 1000, currency_ison=USD, **SHOP)
-    declined = stage.purchase(card, 9_000_000)
-    more = stage.data("simulateIncrement", trans_link=first["trans_link"], amount=500)
-    back = stage.data("simulateReversal", trans_link=other["trans_link"], amount=400)
-    cleared = stage.clearing(first, 3000, **SHOP)
-    stage.clearing(other, 600, currency_ison=USD)
-    stage.data("simulateRefund", trans_link=first["trans_link"], amount=100, currency_ison=EUR)
-    stage.data("simulateDispute", transaction_id=cleared["transaction_id"], step="opened", amount=1000)
+    card = shared_issuer.spendable(100_000).card_id
+    first = shared_issuer.purchase(card, 2500, **SHOP, **USE)
+    other = shared_issuer.purchase(card, 1000, currency_ison=USD, **SHOP)
+    declined = shared_issuer.purchase(card, 9_000_000)
+    more = shared_issuer.data("simulateIncrement", trans_link=first["trans_link"], amount=500)
+    back = shared_issuer.data("simulateReversal", trans_link=other["trans_link"], amount=400)
+    cleared = shared_issuer.clearing(first, 3000, **SHOP)
+    shared_issuer.clearing(other, 600, currency_ison=USD)
+    shared_issuer.data("simulateRefund", trans_link=first["trans_link"], amount=100, currency_ison=EUR)
+    shared_issuer.data("simulateDispute", transaction_id=cleared["transaction_id"], step="opened", amount=1000)
     return {
         "card": card,
         "first": first,
@@ -54,10 +54,10 @@ def asked(stage: Scene) -> Mapping[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def rows(stage: Scene, asked: Mapping[str, Any]) -> Rows:
+def rows(shared_issuer: Issuer, asked: Mapping[str, Any]) -> Rows:
     """What each report lists of the card."""
-    members = {"card_id": asked["card"], "date_from": 0, "date_to": stage.clock.time() + 9, "item_count": 100}
-    return {action: stage.data(action, **members) for action in MODELS}
+    members = {"card_id": asked["card"], "date_from": 0, "date_to": shared_issuer.clock.time() + 9, "item_count": 100}
+    return {action: shared_issuer.data(action, **members) for action in MODELS}
 
 
 @pytest.mark.parametrize("action", MODELS)
@@ -127,9 +127,9 @@ def test_a_foreign_transaction_shows_its_amount_in_the_accounts_currency(rows: R
     assert converted["holder_amount"] >= converted["holder_billing_amount"]
 
 
-def test_a_page_starts_after_the_last_id_of_an_increment(stage: Scene, asked: Mapping[str, Any]) -> None:
-    members = {"card_id": asked["card"], "date_from": 0, "date_to": stage.clock.time() + 9, "item_count": 100}
+def test_a_page_starts_after_the_last_id_of_an_increment(shared_issuer: Issuer, asked: Mapping[str, Any]) -> None:
+    members = {"card_id": asked["card"], "date_from": 0, "date_to": shared_issuer.clock.time() + 9, "item_count": 100}
 
-    after = stage.data("getCardsActivity", **members, last_id=asked["more"]["authorize_id"])
+    after = shared_issuer.data("getCardsActivity", **members, last_id=asked["more"]["authorize_id"])
 
     assert [row["authorize_id"] for row in after] == [asked["back"]["authorize_id"]]

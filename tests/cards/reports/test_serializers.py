@@ -10,6 +10,7 @@ import pytest
 
 from chalicelib.cards.protocol.values import RISK_ACTIONS, SECURITY_CHECKS
 from chalicelib.cards.reports import serializers
+from tests.cards.issuer import EUR, GBP, GERMANY, USD
 from tests.cards.report_specification import REPORT_TABLES
 from tests.cards.reports.rows import (
     AT,
@@ -22,7 +23,6 @@ from tests.cards.reports.rows import (
     WHOLE_TRANSACTION,
     Row,
 )
-from tests.cards.scenes import EUR, GBP, GERMANY, USD
 
 ACTIVITY, AUTHORIZE, TRANSACTION, ADDENDUM = (
     REPORT_TABLES[action].answer

@@ -10,8 +10,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chalicelib.cards.protocol.values import CREDIT_TYPES
-from tests.cards.authorization.shops import BLENDED, BLENDING, FREE, NOT_BLENDING, SEPARATE, Buyer, buyer, with_shops
-from tests.cards.scenes import EUR, GBP, SEPA, USD, Scene
+from tests.cards.authorization.shops import (
+    BLENDED,
+    BLENDING,
+    FREE,
+    NOT_BLENDING,
+    SEPARATE,
+    Holder,
+    new_holder,
+    with_prices,
+)
+from tests.cards.issuer import EUR, GBP, SEPA, USD, Issuer
 from tests.documents import CARD_NETWORK, section, tables
 
 PAGE = 7
@@ -29,76 +38,78 @@ def documented_credits() -> frozenset[int]:
 CREDITS = documented_credits()
 
 
-class Holder:
+class Cardholder:
     """An account in pounds with a card, a British address, one whose payments are converted, and a neighbour."""
 
-    def __init__(self, scene: Scene, program: int, fee_group: int) -> None:
-        self.card: Buyer = buyer(scene, FUNDS, card_program_id=program, card_fee_group_id=fee_group)
-        self.scene = scene
-        self.home, self.abroad = scene.address(self.card.account), scene.address(self.card.account, SEPA)
-        self.neighbour = scene.funded(FUNDS, EUR)
+    def __init__(self, issuer: Issuer, program: int, fee_group: int) -> None:
+        self.card: Holder = new_holder(issuer, FUNDS, card_program_id=program, card_fee_group_id=fee_group)
+        self.issuer = issuer
+        self.home, self.abroad = issuer.address(self.card.account), issuer.address(self.card.account, SEPA)
+        self.neighbour = issuer.funded_address(FUNDS, EUR)
 
     # -- every kind of movement; each leaves the account a little richer, or poorer
 
     def comes_in(self, amount: int) -> None:
         for address in (self.home, self.abroad):
-            self.scene.inbound(address, amount)
+            self.issuer.inbound(address, amount)
 
     def comes_in_and_goes_back(self, amount: int) -> None:
         for address, scheme in ((self.home, "FPS"), (self.home, "BACS"), (self.abroad, "SCT")):
-            number = self.scene.inbound(address, amount, scheme=scheme)["epm_transaction_id"]
+            number = self.issuer.inbound(address, amount, scheme=scheme)["epm_transaction_id"]
             action = "directCreditReturn" if scheme == "BACS" else "inboundReturn"
             reason = {} if scheme == "BACS" else {"reason": 1}
-            self.scene.data(action, epm_transaction_id=number, **reason)
+            self.issuer.data(action, epm_transaction_id=number, **reason)
 
     def goes_out(self, amount: int) -> None:
         for address in (self.home, self.abroad):
-            self.scene.result(self.scene.paid(address, amount), "settled")
-            self.scene.result(self.scene.paid(address, amount), "rejected")
+            self.issuer.result(self.issuer.pending_payment(address, amount), "settled")
+            self.issuer.result(self.issuer.pending_payment(address, amount), "rejected")
 
     def goes_out_and_comes_back(self, amount: int) -> None:
         for address in (self.home, self.abroad):
-            number = self.scene.paid(address, amount)
+            number = self.issuer.pending_payment(address, amount)
             for result in ("settled", "returned"):
-                self.scene.result(number, result)
+                self.issuer.result(number, result)
 
     def goes_next_door_and_back(self, amount: int) -> None:
-        self.scene.paid(self.abroad, amount, destination_iban=self.neighbour["iban"])
-        came = self.scene.data("getTransactions", account_id=self.neighbour["account_id"], **ALWAYS)[-1]
-        self.scene.data("inboundReturn", epm_transaction_id=came["epm_transaction_id"], reason=1)
+        self.issuer.pending_payment(self.abroad, amount, destination_iban=self.neighbour["iban"])
+        came = self.issuer.data("getTransactions", account_id=self.neighbour["account_id"], **ALWAYS)[-1]
+        self.issuer.data("inboundReturn", epm_transaction_id=came["epm_transaction_id"], reason=1)
 
     def is_collected(self, amount: int) -> None:
         for address in (self.home, self.abroad):
             for _ in range(2):
-                debit = self.scene.debit(self.scene.mandate(address), amount, passed=True)
-            self.scene.data("directDebitReturn", returned_epm_transaction_id=debit["epm_transaction_id"], reason="MD06")
+                debit = self.issuer.debit(self.issuer.mandate(address), amount, passed=True)
+            self.issuer.data(
+                "directDebitReturn", returned_epm_transaction_id=debit["epm_transaction_id"], reason="MD06"
+            )
 
     def buys(self, amount: int) -> None:
         for currency in (GBP, EUR, USD):
-            link = self.card.asks(amount, currency)["trans_link"]
-            self.card.clears(link, amount, currency)
-            self.card.refunds(link, (amount + 1) // 2, currency)
+            link = self.card.authorize(amount, currency)["trans_link"]
+            self.card.clear(link, amount, currency)
+            self.card.refund(link, (amount + 1) // 2, currency)
 
     def is_given(self, amount: int) -> None:
         for kind in (2, 20, 21, 22, 26):
-            asked = self.card.asks(amount, EUR, transaction_type=kind)
-            self.card.clears(asked["trans_link"], amount, EUR)
-        self.card.refunds(None, amount, EUR)
+            asked = self.card.authorize(amount, EUR, transaction_type=kind)
+            self.card.clear(asked["trans_link"], amount, EUR)
+        self.card.refund(None, amount, EUR)
 
     def takes_cash(self, amount: int) -> None:
         for kind in (1, 9, 10, 11, 12, 19, 23, 28):
-            asked = self.card.asks(amount, EUR, transaction_type=kind)
-            self.card.clears(asked["trans_link"], amount, EUR)
+            asked = self.card.authorize(amount, EUR, transaction_type=kind)
+            self.card.clear(asked["trans_link"], amount, EUR)
 
     def disputes(self, amount: int) -> None:
         for end in ("won", "lost"):
-            bill = self.card.clears(None, amount, EUR)
-            self.card.disputes(bill["transaction_id"])
-            self.card.disputes(bill["transaction_id"], end)
+            bill = self.card.clear(None, amount, EUR)
+            self.card.dispute(bill["transaction_id"])
+            self.card.dispute(bill["transaction_id"], end)
 
     def pays_a_fee(self, amount: int) -> None:
         fee = {"fee_group_id": SEPARATE, "fee_code": "BUY", "description": "A letter", "amount": amount}
-        self.scene.data("createCustomFee", account_id=self.card.account, currency_ison=EUR, **fee)
+        self.issuer.data("createCustomFee", account_id=self.card.account, currency_ison=EUR, **fee)
 
     # -- what is seen
 
@@ -108,7 +119,7 @@ class Holder:
         last: dict[str, int] = {}
         while True:
             asked = {"account_id": self.card.account, **ALWAYS, "item_count": PAGE, **last}
-            answer = self.scene.do("getTransactions", **asked)
+            answer = self.issuer.do("getTransactions", **asked)
             found += answer.data
             if answer.members["has_more_records"] == "N":
                 return found
@@ -122,20 +133,20 @@ class Holder:
 
 
 ALWAYS = {"date_from": 0, "date_to": 99_999_999_999, "item_count": 100}
-MOVES: Mapping[str, Callable[[Holder, int], None]] = {
+MOVES: Mapping[str, Callable[[Cardholder, int], None]] = {
     each.__name__: each
     for each in (
-        Holder.comes_in,
-        Holder.comes_in_and_goes_back,
-        Holder.goes_out,
-        Holder.goes_out_and_comes_back,
-        Holder.goes_next_door_and_back,
-        Holder.is_collected,
-        Holder.buys,
-        Holder.is_given,
-        Holder.takes_cash,
-        Holder.disputes,
-        Holder.pays_a_fee,
+        Cardholder.comes_in,
+        Cardholder.comes_in_and_goes_back,
+        Cardholder.goes_out,
+        Cardholder.goes_out_and_comes_back,
+        Cardholder.goes_next_door_and_back,
+        Cardholder.is_collected,
+        Cardholder.buys,
+        Cardholder.is_given,
+        Cardholder.takes_cash,
+        Cardholder.disputes,
+        Cardholder.pays_a_fee,
     )
 }
 PROGRAMMES = pytest.mark.parametrize("program", [BLENDING, NOT_BLENDING], ids=["blending", "not blending"])
@@ -148,8 +159,8 @@ def effect(row: Mapping[str, Any]) -> int:
 
 
 @pytest.fixture(scope="module")
-def shops(stage: Scene) -> Scene:
-    return with_shops(stage, "sums")
+def issuer(shared_issuer: Issuer) -> Issuer:
+    return with_prices(shared_issuer, "sums")
 
 
 def test_docs_list_every_credit_transaction_type() -> None:
@@ -158,8 +169,8 @@ def test_docs_list_every_credit_transaction_type() -> None:
 
 @PROGRAMMES
 @pytest.mark.parametrize("move", MOVES)
-def test_rows_of_each_movement_add_up_to_the_settled_balance(shops: Scene, program: int, move: str) -> None:
-    holder = Holder(shops, program, SEPARATE)
+def test_rows_of_each_movement_add_up_to_the_settled_balance(issuer: Issuer, program: int, move: str) -> None:
+    holder = Cardholder(issuer, program, SEPARATE)
 
     MOVES[move](holder, 12_34)
 
@@ -167,8 +178,8 @@ def test_rows_of_each_movement_add_up_to_the_settled_balance(shops: Scene, progr
 
 
 @PROGRAMMES
-def test_rows_of_every_transaction_type_add_up_to_the_settled_balance(shops: Scene, program: int) -> None:
-    holder = Holder(shops, program, BLENDED)
+def test_rows_of_every_transaction_type_add_up_to_the_settled_balance(issuer: Issuer, program: int) -> None:
+    holder = Cardholder(issuer, program, BLENDED)
 
     for move in MOVES.values():
         move(holder, 7_77)
@@ -184,9 +195,9 @@ def test_rows_of_every_transaction_type_add_up_to_the_settled_balance(shops: Sce
     moves=st.lists(st.tuples(st.sampled_from(sorted(MOVES)), AMOUNTS), min_size=3, max_size=8),
 )
 def test_rows_of_any_sequence_of_movements_add_up_to_the_settled_balance(
-    shops: Scene, program: int, group: int, moves: list[tuple[str, int]]
+    issuer: Issuer, program: int, group: int, moves: list[tuple[str, int]]
 ) -> None:
-    holder = Holder(shops, program, group)
+    holder = Cardholder(issuer, program, group)
 
     for move, amount in moves:
         MOVES[move](holder, amount)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.cards import whole_requests
-from tests.cards.scenes import Envelope, Scene
+from tests.cards.issuer import Envelope, Issuer
 from tests.cards.whole_requests import Members
 
 
@@ -13,6 +13,6 @@ def is_repeat(first: Envelope, second: Envelope) -> bool:
     return second.raw == first.raw.replace('"duplicated":0', '"duplicated":1')
 
 
-def request(scene: Scene, action: str) -> Members:
-    made = whole_requests.cast(scene, action)
-    return whole_requests.whole(action, made)[0] | {"request_reference_id": scene.reference()}
+def request(issuer: Issuer, action: str) -> Members:
+    made = whole_requests.cast(issuer, action)
+    return whole_requests.whole(action, made)[0] | {"request_reference_id": issuer.reference()}

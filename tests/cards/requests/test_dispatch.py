@@ -15,7 +15,7 @@ from chalicelib.foundation.dynamodb.store import Conflict, StoreError, Throttled
 from chalicelib.foundation.jsontext import Number
 from tests.cards import whole_requests
 from tests.cards.action_checks import call
-from tests.cards.scenes import ALL_PLAIN, HOLDER_BLOCK, LEFT_OUT, Envelope, Scene
+from tests.cards.issuer import ALL_PLAIN, HOLDER_BLOCK, LEFT_OUT, Envelope, Issuer
 from tests.cards.whole_requests import BY_ACTION, EVERY_ACTION, is_valid
 from tests.log_lines import Lines
 
@@ -55,17 +55,17 @@ def code(answer: Envelope) -> int | None:
     ],
     ids=range(13),
 )
-def test_a_body_other_than_a_json_object_returns_code_1001(stage: Scene, body: bytes) -> None:
-    assert code(stage.send(body)) == 1001
-    assert code(stage.send(body, simulator=True)) == 1001
+def test_a_body_other_than_a_json_object_returns_code_1001(shared_issuer: Issuer, body: bytes) -> None:
+    assert code(shared_issuer.send(body)) == 1001
+    assert code(shared_issuer.send(body, simulator=True)) == 1001
 
 
-def test_a_body_of_more_than_a_megabyte_returns_code_1005(stage: Scene) -> None:
-    body = jsontext.dumps(stage.body("getDesign", program_id=101)).encode()
+def test_a_body_of_more_than_a_megabyte_returns_code_1005(shared_issuer: Issuer) -> None:
+    body = jsontext.dumps(shared_issuer.body("getDesign", program_id=101)).encode()
 
-    assert stage.send(body.ljust(1_000_000)).status == "success"
-    assert code(stage.send(body.ljust(1_000_001))) == 1005
-    assert code(stage.send(b"x" * 1_000_001)) == 1005
+    assert shared_issuer.send(body.ljust(1_000_000)).status == "success"
+    assert code(shared_issuer.send(body.ljust(1_000_001))) == 1005
+    assert code(shared_issuer.send(b"x" * 1_000_001)) == 1005
 
 
 # -- credentials
@@ -73,24 +73,24 @@ def test_a_body_of_more_than_a_megabyte_returns_code_1005(stage: Scene) -> None:
 
 @pytest.mark.parametrize("name", CREDENTIALS)
 @pytest.mark.parametrize("wrong", ["another's", LEFT_OUT, None, "", 7, [], {}, True, "é" * 20, "x" * 100_000])
-def test_a_wrong_part_of_a_credential_returns_code_1101(stage: Scene, name: str, wrong: Any) -> None:
-    value = stage.secrets["encrypted"][name] if wrong == "another's" else wrong
+def test_a_wrong_part_of_a_credential_returns_code_1101(shared_issuer: Issuer, name: str, wrong: Any) -> None:
+    value = shared_issuer.secrets["encrypted"][name] if wrong == "another's" else wrong
 
-    assert code(stage.do("getDesign", program_id=101, **{name: value})) == 1101
+    assert code(shared_issuer.do("getDesign", program_id=101, **{name: value})) == 1101
 
 
-def test_mixed_parts_of_two_credentials_return_code_1101(stage: Scene) -> None:
+def test_mixed_parts_of_two_credentials_return_code_1101(shared_issuer: Issuer) -> None:
     for parts in itertools.product(("full", "other"), repeat=3):
-        shown = {name: stage.secrets[who][name] for name, who in zip(CREDENTIALS, parts, strict=True)}
-        assert (code(stage.do("getDesign", program_id=101, **shown)) == 1101) is (len(set(parts)) > 1)
+        shown = {name: shared_issuer.secrets[who][name] for name, who in zip(CREDENTIALS, parts, strict=True)}
+        assert (code(shared_issuer.do("getDesign", program_id=101, **shown)) == 1101) is (len(set(parts)) > 1)
 
 
 # -- action and version
 
 
 @pytest.mark.parametrize("action", [LEFT_OUT, None, "", "getdesign", "GetDesign", "getDesign ", 7, ["getDesign"], {}])
-def test_an_unknown_action_returns_code_1002(stage: Scene, action: Any) -> None:
-    assert code(stage.do("getDesign", program_id=101, action=action)) == 1002
+def test_an_unknown_action_returns_code_1002(shared_issuer: Issuer, action: Any) -> None:
+    assert code(shared_issuer.do("getDesign", program_id=101, action=action)) == 1002
 
 
 @pytest.mark.parametrize(
@@ -115,29 +115,31 @@ def test_an_unknown_action_returns_code_1002(stage: Scene, action: Any) -> None:
         (7, "action is missing or unknown"),
     ],
 )
-def test_the_message_for_an_unknown_action_names_the_closest_match(stage: Scene, action: Any, message: str) -> None:
+def test_the_message_for_an_unknown_action_names_the_closest_match(
+    shared_issuer: Issuer, action: Any, message: str
+) -> None:
     """Quote at most 50 characters of the name, with question marks for those outside printable ASCII."""
-    assert stage.do("getDesign", action=action).message == message
+    assert shared_issuer.do("getDesign", action=action).message == message
 
 
-def test_an_action_of_the_other_interface_returns_code_1002_and_its_address(stage: Scene) -> None:
-    assert code(stage.do("simulateAuthorization")) == 1002
-    assert code(stage.sim("getDesign", program_id=101)) == 1002
-    assert "POST /simulator" in stage.do("simulateAuthorization").message
-    assert "POST /api" in stage.sim("getDesign", program_id=101).message
+def test_an_action_of_the_other_interface_returns_code_1002_and_its_address(shared_issuer: Issuer) -> None:
+    assert code(shared_issuer.do("simulateAuthorization")) == 1002
+    assert code(shared_issuer.sim("getDesign", program_id=101)) == 1002
+    assert "POST /simulator" in shared_issuer.do("simulateAuthorization").message
+    assert "POST /api" in shared_issuer.sim("getDesign", program_id=101).message
 
 
-def test_every_api_version_except_1_2_returns_code_1003(stage: Scene) -> None:
+def test_every_api_version_except_1_2_returns_code_1003(shared_issuer: Issuer) -> None:
     for right in ("1.2", Number("1.2")):
-        assert code(stage.do("getDesign", program_id=101, api_version=right)) is None
+        assert code(shared_issuer.do("getDesign", program_id=101, api_version=right)) is None
     wrong: Any
     for wrong in (LEFT_OUT, None, "", "1.20", "1.1", "2", " 1.2", 1, 12, ["1.2"], {}, True):
-        assert code(stage.do("getDesign", program_id=101, api_version=wrong)) == 1003
+        assert code(shared_issuer.do("getDesign", program_id=101, api_version=wrong)) == 1003
 
 
 @pytest.mark.parametrize("reference", ["0123456789", "A-z" * 85, None])
-def test_a_reference_of_letters_digits_and_hyphens_is_accepted(stage: Scene, reference: Any) -> None:
-    assert code(stage.do("getDesign", program_id=101, request_reference_id=reference)) is None
+def test_a_reference_of_letters_digits_and_hyphens_is_accepted(shared_issuer: Issuer, reference: Any) -> None:
+    assert code(shared_issuer.do("getDesign", program_id=101, request_reference_id=reference)) is None
 
 
 @pytest.mark.parametrize(
@@ -145,38 +147,42 @@ def test_a_reference_of_letters_digits_and_hyphens_is_accepted(stage: Scene, ref
     ["", "012345678", "x" * 256, "0123_56789", "01234 6789", "0123456789\n", "é123456789", 1234567890, ["0123456789"]],
 )
 @EVERY
-def test_an_invalid_reference_returns_code_1004_for_every_action(stage: Scene, action: str, reference: Any) -> None:
-    assert code(call(stage, action, {"request_reference_id": reference})) == 1004
+def test_an_invalid_reference_returns_code_1004_for_every_action(
+    shared_issuer: Issuer, action: str, reference: Any
+) -> None:
+    assert code(call(shared_issuer, action, {"request_reference_id": reference})) == 1004
 
 
 # -- access
 
 
 @pytest.fixture(scope="module")
-def idle(stage: Scene) -> Scene:
+def idle(shared_issuer: Issuer) -> Issuer:
     """A credential that may do nothing."""
-    return stage.lend("idle", actions=frozenset())
+    return shared_issuer.with_credential("idle", actions=frozenset())
 
 
 @EVERY
-def test_an_action_outside_the_list_of_a_credential_returns_code_1103(stage: Scene, idle: Scene, action: str) -> None:
+def test_an_action_outside_the_list_of_a_credential_returns_code_1103(
+    shared_issuer: Issuer, idle: Issuer, action: str
+) -> None:
     assert code(call(idle, action, {})) == 1103
 
-    allowed = stage.lend(f"only-{action}", actions=frozenset((action,)))
+    allowed = shared_issuer.with_credential(f"only-{action}", actions=frozenset((action,)))
     assert code(call(allowed, action, {})) in ((None,) if is_valid(action, {}) else (2001, 2006))
     assert all(code(call(allowed, other, {})) == 1103 for other in BY_ACTION if other != action)
 
 
 @pytest.mark.parametrize("action", REVEALS)
-def test_the_reveal_of_a_field_with_the_mode_absent_returns_code_1103(stage: Scene, action: str) -> None:
-    blind = stage.lend(f"without-{action}", modes=ALL_PLAIN | {REVEALS[action]: "absent"})
+def test_the_reveal_of_a_field_with_the_mode_absent_returns_code_1103(shared_issuer: Issuer, action: str) -> None:
+    blind = shared_issuer.with_credential(f"without-{action}", modes=ALL_PLAIN | {REVEALS[action]: "absent"})
 
     assert code(call(blind, action, {})) == 1103
     assert all(code(call(blind, other, {})) == 2001 for other in REVEALS if other != action)
 
 
-def test_the_support_credential_of_the_demonstration_programme_can_only_read(stage: Scene) -> None:
-    card, support = stage.card(), stage.of_caller("support")
+def test_the_support_credential_of_the_demonstration_programme_can_only_read(shared_issuer: Issuer) -> None:
+    card, support = shared_issuer.card(), shared_issuer.as_caller("support")
 
     assert code(support.do("getCardStatus", card_id=card.card_id)) is None
     assert code(support.do("createHolder")) == 1103
@@ -185,30 +191,30 @@ def test_the_support_credential_of_the_demonstration_programme_can_only_read(sta
 
 # -- the order of the checks
 
-FAULTS: dict[int, Callable[[Scene], dict[str, Any]]] = {
-    1101: lambda scene: {"access_api_key": "0" * 64},
-    1002: lambda scene: {"action": "getNothing"},
-    1003: lambda scene: {"api_version": "1.1"},
-    1102: lambda scene: {"access_level": 1001},
-    2008: lambda scene: {"colour_of_hair": 1},
-    8002: lambda scene: {"request_reference_id": used(scene)},
-    3005: lambda scene: {"card_limit_group_id": 999},
-    4003: lambda scene: owned(scene, "S"),
-    5003: lambda scene: {"card_currency_ison": 36},
+FAULTS: dict[int, Callable[[Issuer], dict[str, Any]]] = {
+    1101: lambda issuer: {"access_api_key": "0" * 64},
+    1002: lambda issuer: {"action": "getNothing"},
+    1003: lambda issuer: {"api_version": "1.1"},
+    1102: lambda issuer: {"access_level": 1001},
+    2008: lambda issuer: {"colour_of_hair": 1},
+    8002: lambda issuer: {"request_reference_id": used(issuer)},
+    3005: lambda issuer: {"card_limit_group_id": 999},
+    4003: lambda issuer: owned(issuer, "S"),
+    5003: lambda issuer: {"card_currency_ison": 36},
 }
 """Faults of a createCard, in the order in which they are looked for."""
 
 
-def used(scene: Scene) -> str:
+def used(issuer: Issuer) -> str:
     """A reference that something else was asked with."""
-    reference = scene.reference()
-    scene.data("getDesign", program_id=101, request_reference_id=reference)
+    reference = issuer.reference()
+    issuer.data("getDesign", program_id=101, request_reference_id=reference)
     return reference
 
 
-def owned(scene: Scene, status: str) -> dict[str, Any]:
-    account = scene.account_in(status)
-    [row] = scene.data("getAccounts", account_id=account)
+def owned(issuer: Issuer, status: str) -> dict[str, Any]:
+    account = issuer.account_in(status)
+    [row] = issuer.data("getAccounts", account_id=account)
     return {"account_id": account, "account_owner_id": row["holder_id"]}
 
 
@@ -216,19 +222,21 @@ PAIRS = [pair for pair in itertools.combinations(FAULTS, 2) if pair != (4003, 50
 
 
 @pytest.mark.parametrize(("earlier", "later"), PAIRS)
-def test_the_first_fault_in_the_order_of_checks_determines_the_code(stage: Scene, earlier: int, later: int) -> None:
+def test_the_first_fault_in_the_order_of_checks_determines_the_code(
+    shared_issuer: Issuer, earlier: int, later: int
+) -> None:
     least = {"card_program_id": 101, "card_country_ison": 276, "card_virtual": 1, "card_name_line_3": "ZOE"}
-    faults = FAULTS[earlier](stage) | FAULTS[later](stage)
+    faults = FAULTS[earlier](shared_issuer) | FAULTS[later](shared_issuer)
 
-    assert code(stage.do("createCard", **least | HOLDER_BLOCK | faults)) == earlier
-
-
-def test_json_and_length_are_checked_before_the_credentials(stage: Scene) -> None:
-    assert code(stage.send(b'{"access_key": "wrong"')) == 1001
-    assert code(stage.send(jsontext.dumps({"access_key": "x" * 1_000_000}).encode())) == 1005
+    assert code(shared_issuer.do("createCard", **least | HOLDER_BLOCK | faults)) == earlier
 
 
-def test_the_rights_of_a_credential_are_checked_before_the_fields(idle: Scene) -> None:
+def test_json_and_length_are_checked_before_the_credentials(shared_issuer: Issuer) -> None:
+    assert code(shared_issuer.send(b'{"access_key": "wrong"')) == 1001
+    assert code(shared_issuer.send(jsontext.dumps({"access_key": "x" * 1_000_000}).encode())) == 1005
+
+
+def test_the_rights_of_a_credential_are_checked_before_the_fields(idle: Issuer) -> None:
     assert code(idle.do("createHolder", colour_of_hair=1)) == 1103
     assert code(idle.do("createHolder", api_version="1.1")) == 1003
 
@@ -250,30 +258,32 @@ ENTRIES_OF = {
 
 
 @pytest.mark.parametrize("action", ENTRIES_OF)
-def test_existence_is_checked_before_state(stage: Scene, action: str) -> None:
+def test_existence_is_checked_before_state(shared_issuer: Issuer, action: str) -> None:
     """Name missing entries beside a blocked card and a closed account."""
-    made = whole_requests.cast(stage, action, status="B")
-    stage.data("changeAccountStatus", account_id=made.account_id, account_status="C")
+    made = whole_requests.cast(shared_issuer, action, status="B")
+    shared_issuer.data("changeAccountStatus", account_id=made.account_id, account_status="C")
     request = whole_requests.whole(action, made)[-1]
 
-    assert code(stage.do(action, **request)) in (4002, 4003)
-    found = {name: code(stage.do(action, **request | {name: 999})) for name in ENTRIES_OF[action]}
+    assert code(shared_issuer.do(action, **request)) in (4002, 4003)
+    found = {name: code(shared_issuer.do(action, **request | {name: 999})) for name in ENTRIES_OF[action]}
     assert {name: found[name] for name in found if not 3000 < (found[name] or 0) < 4000} == {}
 
 
 @pytest.mark.parametrize("name", ["fee_group_id", "risk_rules_group_id", "limit_group_id", "holder_limit_group_id"])
-def test_existence_is_checked_before_the_currency_of_a_new_account(stage: Scene, name: str) -> None:
+def test_existence_is_checked_before_the_currency_of_a_new_account(shared_issuer: Issuer, name: str) -> None:
     least = {"currency_ison": 36, "account_status": "A", "program_id": 501, "skip_holder_validation": 0, **HOLDER_BLOCK}
 
-    assert code(stage.do("createAccount", **least)) == 5003
-    assert 3000 < (code(stage.do("createAccount", **least, **{name: 999})) or 0) < 4000
+    assert code(shared_issuer.do("createAccount", **least)) == 5003
+    assert 3000 < (code(shared_issuer.do("createAccount", **least, **{name: 999})) or 0) < 4000
 
 
 # -- what is told, and when the service fails
 
 
-def test_an_error_message_names_members_but_not_their_values(stage: Scene) -> None:
-    answer = stage.do("createHolder", first_name="Z03-secret", phone_number="secret-1", city=["secret"], last_name=7)
+def test_an_error_message_names_members_but_not_their_values(shared_issuer: Issuer) -> None:
+    answer = shared_issuer.do(
+        "createHolder", first_name="Z03-secret", phone_number="secret-1", city=["secret"], last_name=7
+    )
 
     assert code(answer) == 2004
     assert all(name in answer.message for name in ("first_name", "phone_number", "city", "last_name", "zip_code"))
@@ -281,22 +291,24 @@ def test_an_error_message_names_members_but_not_their_values(stage: Scene) -> No
 
 
 @pytest.mark.parametrize("call_of_store", ["batch_get", "transact"])
-def test_a_storage_failure_returns_code_9001_and_a_later_repeat_is_executed(stage: Scene, call_of_store: str) -> None:
-    card, reference = stage.card(), stage.reference()
+def test_a_storage_failure_returns_code_9001_and_a_later_repeat_is_executed(
+    shared_issuer: Issuer, call_of_store: str
+) -> None:
+    card, reference = shared_issuer.card(), shared_issuer.reference()
     request = {"card_id": card.card_id, "acs_password": "quiet-Otter 9!", "request_reference_id": reference}
 
-    with stage.causeway.storage_gone(call_of_store):
-        answer = stage.do("changeCardAcsPassword", **request)
+    with shared_issuer.causeway.storage_gone(call_of_store):
+        answer = shared_issuer.do("changeCardAcsPassword", **request)
 
     assert code(answer) == 9001
     assert "same request_reference_id" in answer.message
-    again = stage.do("changeCardAcsPassword", **request)
+    again = shared_issuer.do("changeCardAcsPassword", **request)
     assert (again.status, again.duplicated) == ("success", 0)
 
 
-def test_an_exception_returns_code_9001_and_is_logged_without_the_body(stage: Scene, lines: Lines) -> None:
+def test_an_exception_returns_code_9001_and_is_logged_without_the_body(shared_issuer: Issuer, lines: Lines) -> None:
     with patch.object(dispatch.Dispatcher, "_decide", side_effect=ZeroDivisionError("secret")):
-        answer = stage.do("getDesign", program_id=101)
+        answer = shared_issuer.do("getDesign", program_id=101)
 
     assert code(answer) == 9001
     assert "secret" not in answer.raw
@@ -304,17 +316,17 @@ def test_an_exception_returns_code_9001_and_is_logged_without_the_body(stage: Sc
         ("ERROR", "failed"),
         ("INFO", "error response"),
     ]
-    assert stage.secrets["full"]["access_api_key"] not in lines.text
+    assert shared_issuer.secrets["full"]["access_api_key"] not in lines.text
 
 
 @pytest.mark.parametrize("busy", [Conflict, Throttled])
-def test_a_request_that_loses_every_attempt_returns_code_8003(stage: Scene, busy: type[StoreError]) -> None:
-    card = stage.card()
-    reference = stage.reference()
+def test_a_request_that_loses_every_attempt_returns_code_8003(shared_issuer: Issuer, busy: type[StoreError]) -> None:
+    card = shared_issuer.card()
+    reference = shared_issuer.reference()
 
-    with patch.object(stage.hub.store, "transact", side_effect=busy("busy")) as tried:
-        answer = stage.do("setPin", card_id=card.card_id, pin="7305", request_reference_id=reference)
+    with patch.object(shared_issuer.hub.store, "transact", side_effect=busy("busy")) as tried:
+        answer = shared_issuer.do("setPin", card_id=card.card_id, pin="7305", request_reference_id=reference)
 
     assert code(answer) == 8003
     assert tried.call_count > 1
-    assert stage.do("setPin", card_id=card.card_id, pin="7305", request_reference_id=reference).duplicated == 0
+    assert shared_issuer.do("setPin", card_id=card.card_id, pin="7305", request_reference_id=reference).duplicated == 0

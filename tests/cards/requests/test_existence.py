@@ -9,7 +9,7 @@ import pytest
 
 from tests.cards import whole_requests
 from tests.cards.action_checks import call
-from tests.cards.scenes import GERMANY, HOLDER_BLOCK, PERSON, SEPA, Scene
+from tests.cards.issuer import GERMANY, HOLDER_BLOCK, HOLDER_DETAILS, SEPA, Issuer
 from tests.cards.specification import TABLES
 from tests.cards.whole_requests import BY_ACTION, EVERY_ACTION, Cast, Members
 
@@ -65,9 +65,9 @@ def request_with(cast: Cast, action: str, name: str) -> Members:
 
 
 @pytest.fixture(scope="module")
-def standing(stage: Scene) -> Cast:
+def standing(shared_issuer: Issuer) -> Cast:
     """Records that no test changes."""
-    return whole_requests.cast(stage, "createCustomFee")
+    return whole_requests.cast(shared_issuer, "createCustomFee")
 
 
 def test_the_cases_cover_every_member_that_refers_to_a_record_or_an_entry() -> None:
@@ -76,7 +76,7 @@ def test_the_cases_cover_every_member_that_refers_to_a_record_or_an_entry() -> N
 
 @pytest.mark.parametrize(("action", "name"), NAMED, ids=ids(NAMED))
 def test_a_missing_record_or_entry_returns_the_code_of_its_kind(
-    stage: Scene, standing: Cast, action: str, name: str
+    shared_issuer: Issuer, standing: Cast, action: str, name: str
 ) -> None:
     request = request_with(standing, action, name)
 
@@ -84,7 +84,7 @@ def test_a_missing_record_or_entry_returns_the_code_of_its_kind(
     zeros = member.shortest if member.type == "DIGITS" else 0
     unknown = [str(number).zfill(zeros) for number in UNKNOWN if len(str(number)) <= member.longest]
 
-    found = {number: call(stage, action, request | {name: number}) for number in unknown}
+    found = {number: call(shared_issuer, action, request | {name: number}) for number in unknown}
 
     assert {answer.status_code for answer in found.values()} == {(RECORDS | ENTRIES)[name]}
     assert not any(number in answer.message for number, answer in found.items() if int(number))
@@ -92,12 +92,12 @@ def test_a_missing_record_or_entry_returns_the_code_of_its_kind(
 
 @pytest.mark.parametrize(("action", "name"), OF_ENTRIES, ids=ids(OF_ENTRIES))
 def test_an_entry_of_another_programme_manager_returns_the_code_for_a_missing_one(
-    stage: Scene, standing: Cast, action: str, name: str
+    shared_issuer: Issuer, standing: Cast, action: str, name: str
 ) -> None:
     request = request_with(standing, action, name)
 
     for number in OTHER_MANAGERS[ENTRIES[name]]:
-        assert call(stage, action, request | {name: number}).status_code == ENTRIES[name]
+        assert call(shared_issuer, action, request | {name: number}).status_code == ENTRIES[name]
 
 
 OF_TYPE = {"limits_group_id": 1, "card_limit_group_id": 1, "account_limit_group_id": 2, "holder_limit_group_id": 3}
@@ -106,20 +106,20 @@ LIMITS = [(action, name) for action, name in OF_ENTRIES if name in OF_TYPE]
 
 
 @pytest.mark.parametrize(("action", "name"), LIMITS, ids=ids(LIMITS))
-def test_a_limit_group_of_another_type_returns_code_3005(stage: Scene, action: str, name: str) -> None:
-    request = request_with(whole_requests.cast(stage, action), action, name)
+def test_a_limit_group_of_another_type_returns_code_3005(shared_issuer: Issuer, action: str, name: str) -> None:
+    request = request_with(whole_requests.cast(shared_issuer, action), action, name)
     groups = {1: 203, 2: 211, 3: 221}
 
     for limit_type, number in groups.items():
-        answer = call(stage, action, request | {name: number})
+        answer = call(shared_issuer, action, request | {name: number})
         assert (answer.status_code == 3005) is (limit_type != OF_TYPE[name]), answer.raw
 
 
 @pytest.fixture(scope="module")
-def foreign(stage: Scene) -> Mapping[str, Any]:
+def foreign(shared_issuer: Issuer) -> Mapping[str, Any]:
     """Records of the other programme manager, by the members that would name them."""
-    other = stage.of_caller("other")
-    holder = other.holder(**PERSON | {"holder_limit_group_id": 1221})
+    other = shared_issuer.as_caller("other")
+    holder = other.holder(**HOLDER_DETAILS | {"holder_limit_group_id": 1221})
     card = other.card(card_program_id=1101, holder_id=holder)
     other.data("activateCard", card_id=card.card_id)
     asked = other.authentication(card.card_id)["auth_request_id"]
@@ -135,9 +135,9 @@ def foreign(stage: Scene) -> Mapping[str, Any]:
 
 @pytest.mark.parametrize(("action", "name"), OF_RECORDS, ids=ids(OF_RECORDS))
 def test_a_record_of_another_programme_manager_returns_the_code_for_a_missing_one(
-    stage: Scene, standing: Cast, foreign: Mapping[str, Any], action: str, name: str
+    shared_issuer: Issuer, standing: Cast, foreign: Mapping[str, Any], action: str, name: str
 ) -> None:
-    answer = call(stage, action, request_with(standing, action, name) | {name: foreign[name]})
+    answer = call(shared_issuer, action, request_with(standing, action, name) | {name: foreign[name]})
 
     assert answer.status_code == RECORDS[name]
 
@@ -162,50 +162,50 @@ WITH_LEVEL = [(action, name) for action, name in OF_RECORDS if name in HIDDEN]
 
 
 @pytest.fixture(scope="module")
-def below(stage: Scene) -> Scene:
-    return stage.lend("below", access_level=499)
+def below(shared_issuer: Issuer) -> Issuer:
+    return shared_issuer.with_credential("below", access_level=499)
 
 
 @pytest.fixture(scope="module")
-def level(stage: Scene) -> Scene:
-    return stage.lend("level", access_level=500)
+def level(shared_issuer: Issuer) -> Issuer:
+    return shared_issuer.with_credential("level", access_level=500)
 
 
 @pytest.mark.parametrize(("action", "name"), WITH_LEVEL, ids=ids(WITH_LEVEL))
 def test_a_record_above_the_access_level_returns_the_code_for_a_missing_one(
-    stage: Scene, below: Scene, level: Scene, action: str, name: str
+    shared_issuer: Issuer, below: Issuer, level: Issuer, action: str, name: str
 ) -> None:
-    request = request_with(whole_requests.cast(stage, action, **HIDDEN[name]), action, name)
+    request = request_with(whole_requests.cast(shared_issuer, action, **HIDDEN[name]), action, name)
     own_level = {"access_level": 300} if EVERY_ACTION[action].creates else {}
     without = {key: value for key, value in request.items() if key != "access_level"} | own_level
 
     assert call(below, action, without).status_code == RECORDS[name]
     if not own_level:
-        assert call(stage, action, request | {"access_level": 499}).status_code == RECORDS[name]
+        assert call(shared_issuer, action, request | {"access_level": 499}).status_code == RECORDS[name]
     assert call(level, action, without).status == "success"
 
 
 @pytest.mark.parametrize("action", BY_ACTION)
-def test_an_access_level_above_that_of_the_credential_returns_code_1102(below: Scene, action: str) -> None:
+def test_an_access_level_above_that_of_the_credential_returns_code_1102(below: Issuer, action: str) -> None:
     for asked in (500, "500", 1001, "00500", "9" * 30):
         assert call(below, action, {"access_level": asked}).status_code == 1102
     assert call(below, action, {"access_level": 499, "colour_of_hair": 1}).status_code in (2001, 2006, 2008)
 
 
-def test_the_access_level_of_a_creation_applies_to_the_new_record_only(stage: Scene, below: Scene) -> None:
+def test_the_access_level_of_a_creation_applies_to_the_new_record_only(shared_issuer: Issuer, below: Issuer) -> None:
     """Find the caller's own holder of level 400 with access_level 0 on createAccount and createCard."""
     holder = below.holder(access_level=400)
 
     account = below.account(holder_id=holder, access_level=0)
     card = below.card(holder_id=holder, account_id=account, account_owner_id=holder, access_level=100)
 
-    assert stage.do("getAccounts", account_id=account, access_level=0).status == "success"
-    assert stage.do("getCardStatus", card_id=card.card_id, access_level=99).status_code == 3002
-    assert stage.do("getCardStatus", card_id=card.card_id, access_level=100).status == "success"
+    assert shared_issuer.do("getAccounts", account_id=account, access_level=0).status == "success"
+    assert shared_issuer.do("getCardStatus", card_id=card.card_id, access_level=99).status_code == 3002
+    assert shared_issuer.do("getCardStatus", card_id=card.card_id, access_level=100).status == "success"
 
 
 @pytest.mark.parametrize("action", ["createAccount", "createCard"])
-def test_a_holder_access_level_above_that_of_the_credential_returns_code_1102(below: Scene, action: str) -> None:
+def test_a_holder_access_level_above_that_of_the_credential_returns_code_1102(below: Issuer, action: str) -> None:
     whole, with_holder = whole_requests.whole(action)
     own = {"access_level": 300}
 
@@ -216,56 +216,57 @@ def test_a_holder_access_level_above_that_of_the_credential_returns_code_1102(be
     assert below.do("getHolder", holder_id=1, holder_access_level=9999).status_code == 2008
 
 
-def seen_from(scene: Scene, action: str, **members: Any) -> int:
+def seen_from(issuer: Issuer, action: str, **members: Any) -> int:
     """The lowest level at which a record can be seen, of those that the demonstration programme has."""
-    return next(level for level in (0, 400, 500, 1000) if scene.do(action, **members, access_level=level).data)
+    return next(level for level in (0, 400, 500, 1000) if issuer.do(action, **members, access_level=level).data)
 
 
-def test_access_levels_default_to_those_of_the_programme_and_to_0_for_separate_holders(stage: Scene) -> None:
-    plain = stage.card()
-    online = stage.card(card_program_id=103)
-    chosen = stage.card(card_program_id=103, access_level=0, holder_access_level=400)
+def test_access_levels_default_to_those_of_the_programme_and_to_0_for_separate_holders(shared_issuer: Issuer) -> None:
+    plain = shared_issuer.card()
+    online = shared_issuer.card(card_program_id=103)
+    chosen = shared_issuer.card(card_program_id=103, access_level=0, holder_access_level=400)
 
     for card, expected in ((plain, (0, 0, 0)), (online, (500, 500, 500)), (chosen, (0, 0, 400))):
         assert (
-            seen_from(stage, "getCardStatus", card_id=card.card_id),
-            seen_from(stage, "getAccounts", account_id=card.account_id),
-            seen_from(stage, "getHolder", holder_id=card.holder_id),
+            seen_from(shared_issuer, "getCardStatus", card_id=card.card_id),
+            seen_from(shared_issuer, "getAccounts", account_id=card.account_id),
+            seen_from(shared_issuer, "getHolder", holder_id=card.holder_id),
         ) == expected
-    assert stage.data("getHolder", holder_id=stage.holder())["access_level"] == 0
-    assert stage.data("getHolder", holder_id=stage.holder(access_level=7))["access_level"] == 7
-    assert stage.data("getHolder", holder_id=online.holder_id)["access_level"] == 500
+    assert shared_issuer.data("getHolder", holder_id=shared_issuer.holder())["access_level"] == 0
+    assert shared_issuer.data("getHolder", holder_id=shared_issuer.holder(access_level=7))["access_level"] == 7
+    assert shared_issuer.data("getHolder", holder_id=online.holder_id)["access_level"] == 500
 
 
-def test_lists_omit_accounts_above_the_access_level(stage: Scene) -> None:
-    holder = stage.holder()
-    low, high = stage.account(holder_id=holder), stage.account(holder_id=holder, access_level=600)
-    card = stage.card(holder_id=holder, account_id=[high, low], account_owner_id=[holder, holder])
+def test_lists_omit_accounts_above_the_access_level(shared_issuer: Issuer) -> None:
+    holder = shared_issuer.holder()
+    low, high = shared_issuer.account(holder_id=holder), shared_issuer.account(holder_id=holder, access_level=600)
+    card = shared_issuer.card(holder_id=holder, account_id=[high, low], account_owner_id=[holder, holder])
 
     for action, members in (("getHolderAccounts", {"holder_id": holder}), ("getAccounts", {"card_id": card.card_id})):
         at_level = {
-            level: {row["id"] for row in stage.data(action, **members, access_level=level)} for level in (0, 599, 600)
+            level: {row["id"] for row in shared_issuer.data(action, **members, access_level=level)}
+            for level in (0, 599, 600)
         }
         assert at_level == {0: {low}, 599: {low}, 600: {low, high}}
 
 
 def test_a_transaction_of_an_account_above_the_access_level_returns_code_3012(
-    stage: Scene, below: Scene, level: Scene
+    shared_issuer: Issuer, below: Issuer, level: Issuer
 ) -> None:
-    card = stage.card()
-    hidden = stage.account(access_level=500, holder_id=card.holder_id, cards=[card.card_id])
-    came = stage.inbound(stage.address(hidden), 5000)
+    card = shared_issuer.card()
+    hidden = shared_issuer.account(access_level=500, holder_id=card.holder_id, cards=[card.card_id])
+    came = shared_issuer.inbound(shared_issuer.address(hidden), 5000)
     fee = {"card_id": card.card_id, "transaction_id": came["transaction_id"], "fee_group_id": 301}
     fee |= {"fee_code": "CARDREPL", "description": "New card"}
 
     assert below.do("createCustomFee", **fee).status_code == 3012
-    assert stage.do("createCustomFee", **fee, access_level=499).status_code == 3012
+    assert shared_issuer.do("createCustomFee", **fee, access_level=499).status_code == 3012
     assert level.do("createCustomFee", **fee).status == "success"
 
 
 @pytest.mark.parametrize("action", ["getLimits", "getLimitsStatus"])
 def test_a_missing_record_id_returns_the_code_of_its_limit_type(
-    stage: Scene, foreign: Mapping[str, Any], action: str
+    shared_issuer: Issuer, foreign: Mapping[str, Any], action: str
 ) -> None:
     page = {"paginator": {"item_count": 1, "offset": 0}}
     theirs = {1: (3002, "card_id"), 2: (3001, "account_id"), 3: (3003, "holder_id")}
@@ -273,62 +274,65 @@ def test_a_missing_record_id_returns_the_code_of_its_limit_type(
     for limit_type, (code, name) in theirs.items():
         for number in (*UNKNOWN, foreign[name]):
             asked = {"record_id": number, "limit_type": limit_type, **page}
-            assert stage.do(action, **asked).status_code == code
+            assert shared_issuer.do(action, **asked).status_code == code
 
 
 # -- what belongs together
 
 
-def test_a_card_of_another_holder_or_account_returns_code_3002(stage: Scene) -> None:
-    one, other = stage.card(), stage.card()
+def test_a_card_of_another_holder_or_account_returns_code_3002(shared_issuer: Issuer) -> None:
+    one, other = shared_issuer.card(), shared_issuer.card()
 
-    assert stage.do("getHolder", holder_id=one.holder_id, card_id=one.card_id).data["id"] == one.holder_id
-    assert stage.do("getHolder", holder_id=one.holder_id, card_id=other.card_id).status_code == 3002
-    assert stage.do("getHolder", card_id=other.card_id).data["id"] == other.holder_id
-    [account] = stage.data("getAccounts", account_id=one.account_id, card_id=one.card_id)
+    assert shared_issuer.do("getHolder", holder_id=one.holder_id, card_id=one.card_id).data["id"] == one.holder_id
+    assert shared_issuer.do("getHolder", holder_id=one.holder_id, card_id=other.card_id).status_code == 3002
+    assert shared_issuer.do("getHolder", card_id=other.card_id).data["id"] == other.holder_id
+    [account] = shared_issuer.data("getAccounts", account_id=one.account_id, card_id=one.card_id)
     assert account["id"] == one.account_id
-    assert stage.do("getAccounts", account_id=one.account_id, card_id=other.card_id).status_code == 3002
+    assert shared_issuer.do("getAccounts", account_id=one.account_id, card_id=other.card_id).status_code == 3002
 
 
-def test_a_new_account_accepts_cards_of_other_holders_only_with_skip_holder_validation(stage: Scene) -> None:
-    own, strangers = stage.card(), stage.card()
+def test_a_new_account_accepts_cards_of_other_holders_only_with_skip_holder_validation(shared_issuer: Issuer) -> None:
+    own, strangers = shared_issuer.card(), shared_issuer.card()
     opened = {"holder_id": own.holder_id, "cards": [own.card_id, strangers.card_id]}
     least = {"currency_ison": 978, "account_status": "A", "program_id": 501}
 
-    assert stage.do("createAccount", **least, **opened, skip_holder_validation=0).status_code == 3002
+    assert shared_issuer.do("createAccount", **least, **opened, skip_holder_validation=0).status_code == 3002
     new_holder = {**least, **HOLDER_BLOCK, "cards": own.card_id}
-    assert stage.do("createAccount", **new_holder, skip_holder_validation=0).status_code == 3002
-    account = stage.data("createAccount", **least, **opened, skip_holder_validation=1)["id"]
+    assert shared_issuer.do("createAccount", **new_holder, skip_holder_validation=0).status_code == 3002
+    account = shared_issuer.data("createAccount", **least, **opened, skip_holder_validation=1)["id"]
     for card in (own, strangers):
-        assert [row["id"] for row in stage.data("getAccounts", card_id=card.card_id)] == [card.account_id, account]
+        assert [row["id"] for row in shared_issuer.data("getAccounts", card_id=card.card_id)] == [
+            card.account_id,
+            account,
+        ]
 
 
 @pytest.mark.parametrize("action", ["assignExternalPaymentAddress", "createCustomFee"])
-def test_an_account_with_a_card_of_another_account_returns_code_3002(stage: Scene, action: str) -> None:
-    one, other = stage.card(), stage.card()
+def test_an_account_with_a_card_of_another_account_returns_code_3002(shared_issuer: Issuer, action: str) -> None:
+    one, other = shared_issuer.card(), shared_issuer.card()
     whole = whole_requests.whole(action)[0] | {"account_id": one.account_id, "transaction_id": None}
     whole = {name: value for name, value in whole.items() if value is not None}
 
-    assert stage.do(action, **whole | {"card_id": other.card_id}).status_code == 3002
-    assert stage.do(action, **whole | {"card_id": one.card_id}).status_code in (None, 5001)
+    assert shared_issuer.do(action, **whole | {"card_id": other.card_id}).status_code == 3002
+    assert shared_issuer.do(action, **whole | {"card_id": one.card_id}).status_code in (None, 5001)
 
 
-def test_a_fee_for_a_transaction_of_another_account_returns_code_3012(stage: Scene) -> None:
-    one, other = stage.card(), stage.card()
-    theirs = stage.inbound(stage.address(other.account_id), 5000)["transaction_id"]
+def test_a_fee_for_a_transaction_of_another_account_returns_code_3012(shared_issuer: Issuer) -> None:
+    one, other = shared_issuer.card(), shared_issuer.card()
+    theirs = shared_issuer.inbound(shared_issuer.address(other.account_id), 5000)["transaction_id"]
     fee = {"transaction_id": theirs, "fee_group_id": 301, "fee_code": "CARDREPL", "description": "New card"}
 
-    assert stage.do("createCustomFee", account_id=one.account_id, **fee).status_code == 3012
-    assert stage.do("createCustomFee", account_id=other.account_id, **fee).status == "success"
+    assert shared_issuer.do("createCustomFee", account_id=one.account_id, **fee).status_code == 3012
+    assert shared_issuer.do("createCustomFee", account_id=other.account_id, **fee).status == "success"
 
 
-def test_account_owners_in_another_order_than_the_accounts_return_code_3003(stage: Scene) -> None:
-    one, other = stage.card(), stage.card()
+def test_account_owners_in_another_order_than_the_accounts_return_code_3003(shared_issuer: Issuer) -> None:
+    one, other = shared_issuer.card(), shared_issuer.card()
     least = {"card_program_id": 101, "card_country_ison": GERMANY, "card_virtual": 1, "card_name_line_3": "ZOE ONEIL"}
     accounts = {"holder_id": one.holder_id, "account_id": [one.account_id, other.account_id]}
 
-    wrong = stage.do("createCard", **least, **accounts, account_owner_id=[other.holder_id, one.holder_id])
-    right = stage.do("createCard", **least, **accounts, account_owner_id=[one.holder_id, other.holder_id])
+    wrong = shared_issuer.do("createCard", **least, **accounts, account_owner_id=[other.holder_id, one.holder_id])
+    right = shared_issuer.do("createCard", **least, **accounts, account_owner_id=[one.holder_id, other.holder_id])
 
     assert wrong.status_code == 3003
     assert right.data["account_id"] == one.account_id

@@ -13,8 +13,8 @@ from chalicelib.cards.payments.provider import ProviderSilent
 from chalicelib.cards.payments.provider_completion import finish_due_payments
 from chalicelib.cards.payments.sandbox_provider import SandboxProvider
 from tests.cards.action_checks import call, check
+from tests.cards.issuer import Issuer
 from tests.cards.requests.repeats import is_repeat, request
-from tests.cards.scenes import Scene
 
 pytestmark = pytest.mark.faults
 
@@ -38,39 +38,44 @@ def silence() -> Iterator[None]:
         yield
 
 
-def finish(scene: Scene) -> None:
+def finish(issuer: Issuer) -> None:
     """What the schedule does after two minutes."""
-    scene.apart(days=2 / (24 * 60)).hub.cards.call(finish_due_payments)
+    issuer.with_own_clock(days=2 / (24 * 60)).hub.cards.call(finish_due_payments)
 
 
 @pytest.mark.parametrize("action", ASKING)
-def test_a_repeat_returns_8001_until_the_provider_answers_and_then_the_stored_answer(stage: Scene, action: str) -> None:
-    members = request(stage, action)
+def test_a_repeat_returns_8001_until_the_provider_answers_and_then_the_stored_answer(
+    shared_issuer: Issuer, action: str
+) -> None:
+    members = request(shared_issuer, action)
     other_body = members | {"access_level": members["access_level"] - 1}
     with silence():
-        first = call(stage, action, members)
+        first = call(shared_issuer, action, members)
 
-    meanwhile = [call(scene, action, members) for scene in (stage, stage.apart())]
+    meanwhile = [call(issuer, action, members) for issuer in (shared_issuer, shared_issuer.with_own_clock())]
     assert [answer.status_code for answer in (first, *meanwhile)] == [8001, 8001, 8001]
-    assert call(stage, action, other_body).status_code == 8002
+    assert call(shared_issuer, action, other_body).status_code == 8002
 
-    finish(stage)
-    afterwards = [call(scene, action, members) for scene in (stage, stage.apart(), stage.apart(days=29))]
+    finish(shared_issuer)
+    afterwards = [
+        call(issuer, action, members)
+        for issuer in (shared_issuer, shared_issuer.with_own_clock(), shared_issuer.with_own_clock(days=29))
+    ]
     assert {(answer.status, answer.duplicated) for answer in afterwards} == {("success", 1)}
     assert len({answer.raw for answer in afterwards}) == 1
     for row in afterwards[0].data if type(afterwards[0].data) is list else [afterwards[0].data]:
         check(action, row)
-    assert call(stage, action, other_body).status_code == 8002
+    assert call(shared_issuer, action, other_body).status_code == 8002
 
 
 @pytest.mark.parametrize("action", ASKING)
-def test_a_repeat_waits_briefly_for_the_stored_answer(stage: Scene, action: str) -> None:
-    members = request(stage, action)
+def test_a_repeat_waits_briefly_for_the_stored_answer(shared_issuer: Issuer, action: str) -> None:
+    members = request(shared_issuer, action)
     with silence():
-        first = call(stage, action, members)
+        first = call(shared_issuer, action, members)
 
-    with stage.causeway.meanwhile("wait", lambda: finish(stage)):
-        repeat = call(stage, action, members)
+    with shared_issuer.causeway.meanwhile("wait", lambda: finish(shared_issuer)):
+        repeat = call(shared_issuer, action, members)
 
     assert first.status_code == 8001
     assert repeat.status == "success"
@@ -78,32 +83,34 @@ def test_a_repeat_waits_briefly_for_the_stored_answer(stage: Scene, action: str)
 
 
 @pytest.mark.parametrize("action", ASKING)
-def test_a_repeat_during_the_provider_call_returns_8001_and_makes_no_second_call(stage: Scene, action: str) -> None:
-    members, meanwhile = request(stage, action), []
+def test_a_repeat_during_the_provider_call_returns_8001_and_makes_no_second_call(
+    shared_issuer: Issuer, action: str
+) -> None:
+    members, meanwhile = request(shared_issuer, action), []
     asked = "open_address" if action.startswith("assign") else "submit"
     really = getattr(SandboxProvider, asked)
 
     def ask(provider: SandboxProvider, order: Any) -> Any:
-        meanwhile.append(call(stage.apart(), action, members))
+        meanwhile.append(call(shared_issuer.with_own_clock(), action, members))
         return really(provider, order)
 
     with patch.object(SandboxProvider, asked, ask):
-        first = call(stage, action, members)
+        first = call(shared_issuer, action, members)
 
     assert [answer.status_code for answer in meanwhile] == [8001], "and the provider is asked once"
     assert first.status == "success"
-    assert is_repeat(first, call(stage, action, members))
+    assert is_repeat(first, call(shared_issuer, action, members))
 
 
 @pytest.mark.parametrize("name", ["account_name", "destination_account_name"])
-def test_a_late_refusal_of_the_provider_is_returned_to_repeats(stage: Scene, name: str) -> None:
+def test_a_late_refusal_of_the_provider_is_returned_to_repeats(shared_issuer: Issuer, name: str) -> None:
     action = "assignExternalPaymentAddress" if name == "account_name" else "transferToExternalPayment"
-    members = request(stage, action) | {name: "Refuse me"}
+    members = request(shared_issuer, action) | {name: "Refuse me"}
     with silence():
-        assert call(stage, action, members).status_code == 8001
+        assert call(shared_issuer, action, members).status_code == 8001
 
-    finish(stage)
-    answers = [call(stage, action, members) for _ in range(2)]
+    finish(shared_issuer)
+    answers = [call(shared_issuer, action, members) for _ in range(2)]
 
     assert {(answer.status_code, answer.duplicated) for answer in answers} == {(7001, 1)}
     assert answers[0].raw == answers[1].raw

@@ -9,7 +9,7 @@ import pytest
 from chalicelib.foundation.dynamodb.store import AnswerLost
 from tests.cards.case import WRITE, Case
 from tests.cards.cases import CARD_CASES, warmed
-from tests.cards.scenes import EUR, EVERYDAY_ACCOUNT, HOLDER_BLOCK, Scene
+from tests.cards.issuer import EUR, EVERYDAY_ACCOUNT, HOLDER_BLOCK, Issuer
 from tests.causeway import Causeway
 from tests.openbanking.faults import Fault, items
 
@@ -30,24 +30,24 @@ def all_answers_lost(causeway: Causeway, write: str) -> Fault:
 @pytest.mark.parametrize("with_reference", [True, False])
 @pytest.mark.parametrize("case", WRITES, ids=str)
 def test_a_request_with_lost_storage_responses_returns_the_answer_from_its_own_write(
-    scene: Scene, case: Case, with_reference: bool
+    issuer: Issuer, case: Case, with_reference: bool
 ) -> None:
-    members = dict(case.members(warmed(scene)))
+    members = dict(case.members(warmed(issuer)))
     if with_reference:
-        members["request_reference_id"] = scene.reference()
+        members["request_reference_id"] = issuer.reference()
 
-    with all_answers_lost(scene.causeway, WRITE if with_reference else case.write) as fault:
-        answer = case.do(scene, **members)
+    with all_answers_lost(issuer.causeway, WRITE if with_reference else case.write) as fault:
+        answer = case.do(issuer, **members)
 
     assert fault.hit, "the transaction's response was lost"
     assert answer.status_code in (None, 6001, 6004), answer.raw
     if with_reference:
-        assert case.do(scene, **members).duplicated == 1
+        assert case.do(issuer, **members).duplicated == 1
 
 
-def test_the_outcome_is_unknown_if_the_write_and_its_check_are_unanswered(scene: Scene) -> None:
-    warmed(scene)
-    store = scene.hub.store
+def test_the_outcome_is_unknown_if_the_write_and_its_check_are_unanswered(issuer: Issuer) -> None:
+    warmed(issuer)
+    store = issuer.hub.store
 
     with pytest.MonkeyPatch.context() as patching:
 
@@ -56,19 +56,19 @@ def test_the_outcome_is_unknown_if_the_write_and_its_check_are_unanswered(scene:
             raise AnswerLost("no answer came in time")
 
         patching.setattr(store, "transact", lose)
-        answer = scene.do("createAccount", **ACCOUNT, **HOLDER_BLOCK)
+        answer = issuer.do("createAccount", **ACCOUNT, **HOLDER_BLOCK)
 
     assert answer.status_code == 9001
     assert "it is not known whether the request was carried out" in answer.message
 
 
-def test_an_unknown_outcome_returns_code_9001_without_a_claim_that_nothing_changed(scene: Scene) -> None:
-    warmed(scene)
-    accounts = len(items(scene.causeway, "cards"))
+def test_an_unknown_outcome_returns_code_9001_without_a_claim_that_nothing_changed(issuer: Issuer) -> None:
+    warmed(issuer)
+    accounts = len(items(issuer.causeway, "cards"))
 
-    with patch.object(scene.hub.store, "transact", side_effect=AnswerLost("a transaction in progress")):
-        answer = scene.do("createAccount", **ACCOUNT, **HOLDER_BLOCK)
+    with patch.object(issuer.hub.store, "transact", side_effect=AnswerLost("a transaction in progress")):
+        answer = issuer.do("createAccount", **ACCOUNT, **HOLDER_BLOCK)
 
     assert answer.status_code == 9001
     assert "it is not known whether the request was carried out" in answer.message
-    assert len(items(scene.causeway, "cards")) == accounts
+    assert len(items(issuer.causeway, "cards")) == accounts

@@ -12,8 +12,8 @@ from chalicelib.cards.requests.request_context import QueuePlace
 from chalicelib.foundation import identifiers
 from tests.cards import whole_requests
 from tests.cards.action_checks import call
+from tests.cards.issuer import ALL_PLAIN, DAY, EXTERNAL_IBANS, HOLDER_BLOCK, PIN, UK, Issuer
 from tests.cards.requests.repeats import is_repeat, request
-from tests.cards.scenes import ALL_PLAIN, DAY, HOLDER_BLOCK, OUTSIDE, PIN, UK, Scene
 from tests.cards.whole_requests import BY_ACTION, EVERY_ACTION, Members
 from tests.log_lines import Lines
 
@@ -23,13 +23,13 @@ WITH_CARD_DATA = [name for name, action in EVERY_ACTION.items() if action.seals]
 
 
 @EVERY
-def test_a_repeat_returns_the_first_answer(stage: Scene, action: str) -> None:
+def test_a_repeat_returns_the_first_answer(shared_issuer: Issuer, action: str) -> None:
     """Repeat also in another process, with numbers as strings and members in another order."""
-    members = request(stage, action)
+    members = request(shared_issuer, action)
     elsewhere = dict(reversed(members.items())) | {"access_level": str(members["access_level"])}
 
-    first, second = (call(stage, action, members) for _ in range(2))
-    third = call(stage.apart(), action, elsewhere)
+    first, second = (call(shared_issuer, action, members) for _ in range(2))
+    third = call(shared_issuer.with_own_clock(), action, elsewhere)
 
     assert first.status == "success", first.raw
     assert is_repeat(first, second)
@@ -37,97 +37,97 @@ def test_a_repeat_returns_the_first_answer(stage: Scene, action: str) -> None:
 
 
 @EVERY
-def test_a_reference_used_for_another_request_returns_code_8002(stage: Scene, action: str) -> None:
+def test_a_reference_used_for_another_request_returns_code_8002(shared_issuer: Issuer, action: str) -> None:
     """Treat another access level as another request, and another action, too."""
-    members = request(stage, action)
-    first = call(stage, action, members)
+    members = request(shared_issuer, action)
+    first = call(shared_issuer, action, members)
 
-    other_body = call(stage, action, members | {"access_level": members["access_level"] - 1})
+    other_body = call(shared_issuer, action, members | {"access_level": members["access_level"] - 1})
     reference = {"request_reference_id": members["request_reference_id"]}
-    other_action = stage.do("getDesign", program_id=102, **reference)
+    other_action = shared_issuer.do("getDesign", program_id=102, **reference)
 
     assert (other_body.status_code, other_body.duplicated) == (8002, 0)
     assert (other_action.status_code, other_action.duplicated) == (8002, 0)
-    assert is_repeat(first, call(stage, action, members))
+    assert is_repeat(first, call(shared_issuer, action, members))
 
 
-def test_each_credential_has_references_of_its_own(stage: Scene) -> None:
-    members = {"program_id": 101, "request_reference_id": stage.reference()}
-    stage.data("getDesign", **members)
+def test_each_credential_has_references_of_its_own(shared_issuer: Issuer) -> None:
+    members = {"program_id": 101, "request_reference_id": shared_issuer.reference()}
+    shared_issuer.data("getDesign", **members)
 
-    assert stage.of_caller("encrypted").do("getDesign", **members).duplicated == 0
-    assert stage.of_caller("other").do("getDesign", **members | {"program_id": 1101}).duplicated == 0
+    assert shared_issuer.as_caller("encrypted").do("getDesign", **members).duplicated == 0
+    assert shared_issuer.as_caller("other").do("getDesign", **members | {"program_id": 1101}).duplicated == 0
 
 
-def test_a_repeat_with_different_ignored_fields_is_the_same_request(stage: Scene) -> None:
-    card = stage.card()
+def test_a_repeat_with_different_ignored_fields_is_the_same_request(shared_issuer: Issuer) -> None:
+    card = shared_issuer.card()
     least = {"card_program_id": 101, "card_country_ison": "276", "card_virtual": 1, "card_name_line_3": "ZOE ONEIL"}
-    members = {**least, "holder_id": card.holder_id, "request_reference_id": stage.reference()}
-    first = stage.do("createCard", **members)
+    members = {**least, "holder_id": card.holder_id, "request_reference_id": shared_issuer.reference()}
+    first = shared_issuer.do("createCard", **members)
 
     ignored = {"holder_first_name": 7, "delivery_city": [], "card_pin": "1", "card_country_ison": 276}
     assert is_repeat(
-        first, stage.do("createCard", **members | ignored | {"card_currency_ison": "", "account_id": None})
+        first, shared_issuer.do("createCard", **members | ignored | {"card_currency_ison": "", "account_id": None})
     )
-    assert stage.do("createCard", **members | {"card_name_line_3": "ZOE O'NEIL"}).status_code == 8002
+    assert shared_issuer.do("createCard", **members | {"card_name_line_3": "ZOE O'NEIL"}).status_code == 8002
 
 
-def test_an_update_with_null_is_another_request_than_one_without_the_member(stage: Scene) -> None:
-    holder = stage.holder(title="Dr")
+def test_an_update_with_null_is_another_request_than_one_without_the_member(shared_issuer: Issuer) -> None:
+    holder = shared_issuer.holder(title="Dr")
     [whole] = whole_requests.whole("updateHolder", whole_requests.Cast(holder_id=holder))
-    members = {**whole, "title": None, "request_reference_id": stage.reference()}
-    first = stage.do("updateHolder", **members)
+    members = {**whole, "title": None, "request_reference_id": shared_issuer.reference()}
+    first = shared_issuer.do("updateHolder", **members)
 
-    assert is_repeat(first, stage.do("updateHolder", **members))
+    assert is_repeat(first, shared_issuer.do("updateHolder", **members))
     without = {name: value for name, value in members.items() if name != "title"}
-    assert stage.do("updateHolder", **without).status_code == 8002
+    assert shared_issuer.do("updateHolder", **without).status_code == 8002
 
 
 # -- which answers are kept
 
-Fault = Callable[[Scene], tuple[str, Members, str, Members]]
+Fault = Callable[[Issuer], tuple[str, Members, str, Members]]
 
 
-def not_activated(scene: Scene) -> tuple[str, Members, str, Members]:
-    card = {"card_id": scene.card().card_id}
+def not_activated(issuer: Issuer) -> tuple[str, Members, str, Members]:
+    card = {"card_id": issuer.card().card_id}
     return "changeCardStatus", {**card, "status": "T"}, "activateCard", card
 
 
-def wrong_data(scene: Scene) -> tuple[str, Members, str, Members]:
-    card = scene.card()
+def wrong_data(issuer: Issuer) -> tuple[str, Members, str, Members]:
+    card = issuer.card()
     wrong = {"card_id": card.card_id, "card_cvc2": f"{(int(card.cvc2) + 1) % 1000:03}"}
     return "activateCard", wrong, "activateCard", {"card_id": card.card_id}
 
 
-def not_blocked(scene: Scene) -> tuple[str, Members, str, Members]:
-    card = {"card_id": scene.card_in("A").card_id}
+def not_blocked(issuer: Issuer) -> tuple[str, Members, str, Members]:
+    card = {"card_id": issuer.card_in("A").card_id}
     return "unblockPin", card, "changeCardStatus", {**card, "status": "T"}
 
 
-def no_account(scene: Scene) -> tuple[str, Members, str, Members]:
+def no_account(issuer: Issuer) -> tuple[str, Members, str, Members]:
     return "getAccounts", {"account_id": 987654321}, "getDesign", {"program_id": 101}
 
 
-def no_currency(scene: Scene) -> tuple[str, Members, str, Members]:
-    account = scene.account(currency_ison=826)
+def no_currency(issuer: Issuer) -> tuple[str, Members, str, Members]:
+    account = issuer.account(currency_ison=826)
     to_prepaid = {"account_id": account, "account_program_id": 502}
     return "changeAccountProgramId", to_prepaid, "changeAccountStatus", {"account_id": account, "account_status": "R"}
 
 
-def no_funds(scene: Scene) -> tuple[str, Members, str, Members]:
-    address = scene.funded(500)
+def no_funds(issuer: Issuer) -> tuple[str, Members, str, Members]:
+    address = issuer.funded_address(500)
     paid_in = {"epm_address_id": address["id"], "amount": 1, "currency_ison": 826, "scheme": "FPS"}
     return *of_transfer(address, 501), "simulateInboundPayment", paid_in | {"sender_name": "Bob"}
 
 
-def refused_by_provider(scene: Scene) -> tuple[str, Members, str, Members]:
-    transfer = of_transfer(scene.funded(500), 500, destination_account_name="Refuse me")
+def refused_by_provider(issuer: Issuer) -> tuple[str, Members, str, Members]:
+    transfer = of_transfer(issuer.funded_address(500), 500, destination_account_name="Refuse me")
     return *transfer, "getDesign", {"program_id": 101}
 
 
 def of_transfer(address: Members, amount: int, **members: Any) -> tuple[str, Members]:
     order = {"epm_address_id": address["id"], "amount": amount, "currency_ison": 826}
-    destination = {"destination_iban": OUTSIDE[UK], "destination_account_name": "Alice"}
+    destination = {"destination_iban": EXTERNAL_IBANS[UK], "destination_account_name": "Alice"}
     return "transferToExternalPayment", order | destination | members
 
 
@@ -143,98 +143,98 @@ KEPT: dict[int, Fault] = {
 
 
 @pytest.mark.parametrize("code", KEPT)
-def test_a_repeat_returns_the_stored_error_after_the_state_has_changed(stage: Scene, code: int) -> None:
-    action, members, between, others = KEPT[code](stage)
-    members |= {"request_reference_id": stage.reference()}
+def test_a_repeat_returns_the_stored_error_after_the_state_has_changed(shared_issuer: Issuer, code: int) -> None:
+    action, members, between, others = KEPT[code](shared_issuer)
+    members |= {"request_reference_id": shared_issuer.reference()}
 
-    first = stage.do(action, **members)
-    stage.data(between, **others)
+    first = shared_issuer.do(action, **members)
+    shared_issuer.data(between, **others)
 
     assert first.status_code == code
-    assert is_repeat(first, stage.do(action, **members))
-    assert stage.do(action, **members | {"access_level": 1}).status_code == 8002
+    assert is_repeat(first, shared_issuer.do(action, **members))
+    assert shared_issuer.do(action, **members | {"access_level": 1}).status_code == 8002
 
 
 def test_a_repeat_that_stops_waiting_returns_the_answer_stored_meanwhile(
-    stage: Scene, monkeypatch: pytest.MonkeyPatch
+    shared_issuer: Issuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    card = stage.card()
-    members = {"card_id": card.card_id, "request_reference_id": stage.reference()}
+    card = shared_issuer.card()
+    members = {"card_id": card.card_id, "request_reference_id": shared_issuer.reference()}
     answers = []
 
     def answer_first() -> None:
-        answers.append(stage.do("activateCard", **members))
+        answers.append(shared_issuer.do("activateCard", **members))
         monkeypatch.setattr(QueuePlace, "is_over", True)
 
-    with stage.causeway.meanwhile("transact", answer_first):
-        answers.append(stage.do("activateCard", **members))
+    with shared_issuer.causeway.meanwhile("transact", answer_first):
+        answers.append(shared_issuer.do("activateCard", **members))
 
     assert is_repeat(*answers)
 
 
-def test_repeats_of_a_mismatch_count_one_attempt(stage: Scene) -> None:
-    action, members, *_ = wrong_data(stage)
-    members |= {"request_reference_id": stage.reference()}
+def test_repeats_of_a_mismatch_count_one_attempt(shared_issuer: Issuer) -> None:
+    action, members, *_ = wrong_data(shared_issuer)
+    members |= {"request_reference_id": shared_issuer.reference()}
 
-    answers = [stage.do(action, **members) for _ in range(7)]
+    answers = [shared_issuer.do(action, **members) for _ in range(7)]
 
     assert {answer.status_code for answer in answers} == {6001}
 
 
-def test_a_corrected_request_can_reuse_the_reference_of_a_malformed_one(stage: Scene) -> None:
+def test_a_corrected_request_can_reuse_the_reference_of_a_malformed_one(shared_issuer: Issuer) -> None:
     """Store no error 1xxx, 2xxx (including those that depend on the programme) or 8xxx."""
-    card, locked = stage.card(), stage.card()
+    card, locked = shared_issuer.card(), shared_issuer.card()
     whole = {"card_program_id": 101, "card_country_ison": 276, "card_virtual": 1, "card_name_line_3": "ZOE ONEIL"}
     faults: list[tuple[int, str, Members, Members]] = [
         (1003, "getPin", {"api_version": "1.1"}, {"api_version": "1.2"}),
-        (1101, "getPin", {"access_key": "x" * 20}, {"access_key": stage.secrets["full"]["access_key"]}),
+        (1101, "getPin", {"access_key": "x" * 20}, {"access_key": shared_issuer.secrets["full"]["access_key"]}),
         (1102, "getPin", {"access_level": 1001}, {"access_level": 1000}),
         (2002, "setPin", {"pin": [PIN]}, {"pin": PIN}),
         (2005, "createCard", {**whole, **HOLDER_BLOCK, "card_design_id": 24}, {"card_design_id": 23}),
         (8004, "activateCard", {"card_id": locked.card_id, "card_request_id": 987}, {"card_id": card.card_id}),
     ]
     for _ in range(5):
-        assert stage.do("activateCard", card_id=locked.card_id, card_request_id=987).status_code == 6001
+        assert shared_issuer.do("activateCard", card_id=locked.card_id, card_request_id=987).status_code == 6001
 
     for code, action, wrong, right in faults:
         own = {"card_id": card.card_id} if action != "createCard" else {}
-        members = own | wrong | {"request_reference_id": stage.reference()}
+        members = own | wrong | {"request_reference_id": shared_issuer.reference()}
         for _ in range(2):
-            assert (stage.do(action, **members).status_code, code) == (code, code)
+            assert (shared_issuer.do(action, **members).status_code, code) == (code, code)
         mended = members | right | ({"card_request_id": card.card_request_id} if action == "activateCard" else {})
-        answer = stage.do(action, **mended)
+        answer = shared_issuer.do(action, **mended)
         assert (answer.status, answer.duplicated) == ("success", 0), answer.raw
 
 
 # -- for how long
 
 
-def test_a_reference_is_stored_for_30_days(stage: Scene) -> None:
-    members = request(stage, "getHolder")
-    first = stage.do("getHolder", **members)
+def test_a_reference_is_stored_for_30_days(shared_issuer: Issuer) -> None:
+    members = request(shared_issuer, "getHolder")
+    first = shared_issuer.do("getHolder", **members)
 
-    assert is_repeat(first, stage.apart(days=30 - 1 / DAY).do("getHolder", **members))
-    anew = stage.apart(days=30).do("getHolder", **members | {"access_level": 0})
+    assert is_repeat(first, shared_issuer.with_own_clock(days=30 - 1 / DAY).do("getHolder", **members))
+    anew = shared_issuer.with_own_clock(days=30).do("getHolder", **members | {"access_level": 0})
     assert (anew.status, anew.duplicated) == ("success", 0)
-    assert stage.do("getHolder", **members).status_code == 8002
+    assert shared_issuer.do("getHolder", **members).status_code == 8002
 
 
 @pytest.mark.parametrize("action", WITH_CARD_DATA)
-def test_a_repeat_returns_card_data_for_one_day(stage: Scene, action: str, lines: Lines) -> None:
-    members = request(stage, action)
+def test_a_repeat_returns_card_data_for_one_day(shared_issuer: Issuer, action: str, lines: Lines) -> None:
+    members = request(shared_issuer, action)
     before = len(audit(lines))
-    first = stage.do(action, **members)
+    first = shared_issuer.do(action, **members)
     revealed = audit(lines)[before:]
 
-    assert is_repeat(first, stage.apart(days=1 - 1 / DAY).do(action, **members))
+    assert is_repeat(first, shared_issuer.with_own_clock(days=1 - 1 / DAY).do(action, **members))
     assert audit(lines)[before:] == revealed * 2
     assert set(revealed) == {"pan", "pin", "cvc2", "acs_password", "expiry"}
-    later = stage.apart(days=1).do(action, **members)
+    later = shared_issuer.with_own_clock(days=1).do(action, **members)
     assert (later.status, later.duplicated) == ("success", 1)
     kept = {name: value for name, value in first.data.items() if name not in ("pan", "pin", "cvc2")}
     assert later.data == kept | {"acs_password": ""}
     assert later.data["expiration"]
-    assert stage.apart(days=29).do(action, **members).raw == later.raw
+    assert shared_issuer.with_own_clock(days=29).do(action, **members).raw == later.raw
 
 
 def audit(lines: Lines) -> list[Any]:
@@ -242,31 +242,31 @@ def audit(lines: Lines) -> list[Any]:
     return [line["field"] for line in lines.all() if line["message"] == "card data revealed"]
 
 
-def test_a_reused_reference_after_30_days_never_returns_card_data_of_the_old_request(stage: Scene) -> None:
-    members = request(stage, "createCard")
-    first = stage.do("createCard", **members)
-    anew = stage.apart(days=30).do("createCard", **members)
+def test_a_reused_reference_after_30_days_never_returns_card_data_of_the_old_request(shared_issuer: Issuer) -> None:
+    members = request(shared_issuer, "createCard")
+    first = shared_issuer.do("createCard", **members)
+    anew = shared_issuer.with_own_clock(days=30).do("createCard", **members)
 
     assert anew.duplicated == 0
     assert anew.data["card_id"] != first.data["card_id"]
-    assert is_repeat(anew, stage.apart(days=30.5).do("createCard", **members))
-    later = stage.apart(days=31).do("createCard", **members).data
+    assert is_repeat(anew, shared_issuer.with_own_clock(days=30.5).do("createCard", **members))
+    later = shared_issuer.with_own_clock(days=31).do("createCard", **members).data
     assert ("pan" in later, later["acs_password"]) == (False, "")
 
 
-def test_a_repeat_omits_card_data_that_the_credential_may_no_longer_see(stage: Scene) -> None:
+def test_a_repeat_omits_card_data_that_the_credential_may_no_longer_see(shared_issuer: Issuer) -> None:
     name = "once-plain"
-    caller = stage.lend(name)
+    caller = shared_issuer.with_credential(name)
     holder = caller.holder()
     [_, virtual] = whole_requests.whole("createCard", whole_requests.Cast(holder, caller.account(holder_id=holder)))
     members = virtual | {"request_reference_id": caller.reference()}
     first = caller.do("createCard", **members)
     assert is_repeat(first, caller.do("createCard", **members))
 
-    digest_of = identifiers.digest(stage.secrets[name]["access_key"])
+    digest_of = identifiers.digest(shared_issuer.secrets[name]["access_key"])
     rights = credentials.Rights(1000, None, dict.fromkeys(ALL_PLAIN, "absent"))
-    stage.hub.store.transact([credentials.update_credential(digest_of, rights)])
-    again = caller.apart().do("createCard", **members)
+    shared_issuer.hub.store.transact([credentials.update_credential(digest_of, rights)])
+    again = caller.with_own_clock().do("createCard", **members)
 
     assert (again.status, again.duplicated) == ("success", 1)
     assert again.data["card_id"] == first.data["card_id"]
@@ -278,37 +278,39 @@ def test_a_repeat_omits_card_data_that_the_credential_may_no_longer_see(stage: S
 
 
 @pytest.mark.parametrize("action", REVEALS)
-def test_a_repeated_reveal_is_executed_again(stage: Scene, action: str, lines: Lines) -> None:
-    card = stage.card_in("A", card_virtual=0)
-    members = {"card_id": card.card_id, "request_reference_id": stage.reference()}
-    first = stage.do(action, **members)
+def test_a_repeated_reveal_is_executed_again(shared_issuer: Issuer, action: str, lines: Lines) -> None:
+    card = shared_issuer.card_in("A", card_virtual=0)
+    members = {"card_id": card.card_id, "request_reference_id": shared_issuer.reference()}
+    first = shared_issuer.do(action, **members)
 
-    stage.data("setPin", card_id=card.card_id, pin="4826")
-    stage.data("changeCardAcsPassword", card_id=card.card_id, acs_password="loud-Heron 7?")
-    again = stage.do(action, **members)
+    shared_issuer.data("setPin", card_id=card.card_id, pin="4826")
+    shared_issuer.data("changeCardAcsPassword", card_id=card.card_id, acs_password="loud-Heron 7?")
+    again = shared_issuer.do(action, **members)
 
     assert (first.duplicated, again.duplicated) == (0, 1)
     new = {"getPin": {"pin": "4826"}, "getCardAcsPassword": {"acs_password": "loud-Heron 7?"}}
     assert again.data == new.get(action, first.data)
     assert audit(lines)[-2:] == [EVERY_ACTION[action].field] * 2
-    assert stage.do(action, **members | {"access_level": 1}).status_code == 8002
+    assert shared_issuer.do(action, **members | {"access_level": 1}).status_code == 8002
 
 
-def test_a_repeated_reveal_that_is_refused_is_marked_as_duplicated(stage: Scene) -> None:
-    card, low = stage.card(access_level=0), stage.lend("low", access_level=0)
-    members = {"card_id": card.card_id, "request_reference_id": stage.reference()}
+def test_a_repeated_reveal_that_is_refused_is_marked_as_duplicated(shared_issuer: Issuer) -> None:
+    card, low = shared_issuer.card(access_level=0), shared_issuer.with_credential("low", access_level=0)
+    members = {"card_id": card.card_id, "request_reference_id": shared_issuer.reference()}
     low.data("getPin", **members)
 
-    stage.hub.store.update("cards", {"owner": f"card#{card.card_id}", "part": "card"}, set={"access_level": 1})
+    shared_issuer.hub.store.update("cards", {"owner": f"card#{card.card_id}", "part": "card"}, set={"access_level": 1})
     again = low.do("getPin", **members)
 
     assert (again.status_code, again.duplicated) == (3002, 1)
 
 
 @pytest.mark.parametrize("action", REVEALS)
-def test_the_stored_claim_of_a_reveal_has_no_answer(stage: Scene, action: str) -> None:
-    before = {item["claim"] for item in stage.hub.store.scan("idempotency")}
-    stage.data(action, card_id=stage.card(card_virtual=0).card_id, request_reference_id=stage.reference())
+def test_the_stored_claim_of_a_reveal_has_no_answer(shared_issuer: Issuer, action: str) -> None:
+    before = {item["claim"] for item in shared_issuer.hub.store.scan("idempotency")}
+    shared_issuer.data(
+        action, card_id=shared_issuer.card(card_virtual=0).card_id, request_reference_id=shared_issuer.reference()
+    )
 
-    [claim] = [item for item in stage.hub.store.scan("idempotency") if item["claim"] not in before]
+    [claim] = [item for item in shared_issuer.hub.store.scan("idempotency") if item["claim"] not in before]
     assert "answer" not in claim

@@ -12,7 +12,7 @@ from chalicelib.cards.storage import due_index
 from chalicelib.cards.storage.due_index import DueItems
 from chalicelib.foundation import parallel
 from chalicelib.foundation.dynamodb.store import Item, StoreUnavailable
-from tests.cards.scenes import Scene
+from tests.cards.issuer import Issuer
 from tests.figures import counted
 from tests.log_lines import Lines
 
@@ -24,9 +24,9 @@ _numbers = itertools.count(1)
 class Things:
     """What waits in an index, and a run of it that takes what it looks after from there."""
 
-    def __init__(self, scene: Scene) -> None:
-        self.clock, self.store = scene.clock, scene.hub.store
-        self.items = DueItems(self.store, self.clock, scene.hub.metrics, DUE, "thing")
+    def __init__(self, issuer: Issuer) -> None:
+        self.clock, self.store = issuer.clock, issuer.hub.store
+        self.items = DueItems(self.store, self.clock, issuer.hub.metrics, DUE, "thing")
         self.seen: list[int] = []
 
     def waits(self, seconds: int) -> int:
@@ -56,9 +56,9 @@ def _key(number: int) -> Item:
 
 
 @pytest.fixture
-def things(stage: Scene) -> Iterator[Things]:
+def things(shared_issuer: Issuer) -> Iterator[Things]:
     """Nothing waits any more afterwards."""
-    made = Things(stage)
+    made = Things(shared_issuer)
     yield made
     made.clock.advance(3600)
     made.run()

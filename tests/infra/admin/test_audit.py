@@ -20,7 +20,7 @@ from infra.admin import audit, connection, operator_log
 from infra.admin.commands import program
 from infra.admin.trace import LocalLog
 from infra.local import logfile
-from tests.cards.scenes import Scene
+from tests.cards.issuer import Issuer
 from tests.causeway import Causeway
 from tests.infra.admin.command_line import done, refused, run
 from tests.source_code import MODULES, SOURCES, nodes
@@ -152,7 +152,7 @@ def test_the_audit_trail_lists_refused_commands(causeway: Causeway, tmp_path: Pa
 
 def test_the_audit_trail_lists_client_changes_and_revealed_card_data(causeway: Causeway, tmp_path: Path) -> None:
     causeway.hub.openbanking.clients.update(causeway.client.client_id, owner="tpp@example.com", title="New title")
-    Scene(causeway).card()
+    Issuer(causeway).card()
 
     lines = export_trail(causeway, tmp_path)[2]
 

@@ -16,7 +16,7 @@ from infra.admin import connection, operator_log
 from infra.restore import examination
 from infra.restore.checks import CHECKS, LEDGER, TABLES
 from infra.restore.examination import Position
-from tests.cards.scenes import Scene
+from tests.cards.issuer import Issuer
 from tests.causeway import Causeway
 from tests.infra.admin.command_line import done, refused, run
 from tests.openbanking.faults import items
@@ -146,8 +146,8 @@ def test_a_record_that_changes_meanwhile_is_left_for_another_run(
 
 
 def test_a_response_of_the_card_api_is_named_once_with_the_record_that_is_gone(causeway: Causeway) -> None:
-    scene = Scene(causeway)
-    card = scene.card(request_reference_id=scene.reference())
+    issuer = Issuer(causeway)
+    card = issuer.card(request_reference_id=issuer.reference())
     causeway.hub.store.delete(*Card.key(card.card_id))
 
     found = findings_of("response-without-record")
@@ -156,9 +156,9 @@ def test_a_response_of_the_card_api_is_named_once_with_the_record_that_is_gone(c
 
 
 def test_an_authorization_without_its_row_is_named_with_account_and_row(causeway: Causeway) -> None:
-    scene = Scene(causeway)
-    card = scene.spendable(10_00)
-    scene.clearing(scene.purchase(card.card_id, 5_00), 5_00)
+    issuer = Issuer(causeway)
+    card = issuer.spendable(10_00)
+    issuer.clearing(issuer.purchase(card.card_id, 5_00), 5_00)
     [record] = [each for each in items(causeway, "card-activity") if each.get("booked_row")]
     owner = f"account#{card.account_id}"
     causeway.hub.store.delete(*movement_key(owner, record["booked_row"]))

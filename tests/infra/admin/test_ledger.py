@@ -22,7 +22,7 @@ from chalicelib.foundation.dynamodb.store import SENDINGS, Item, Store
 from infra import progress
 from infra.admin import connection, ledger_verification
 from tests.cards.contest import at_once, processes
-from tests.cards.scenes import EUR, GBP, Scene
+from tests.cards.issuer import EUR, GBP, Issuer
 from tests.causeway import Causeway
 from tests.infra.admin.command_line import done, refused, run
 
@@ -37,7 +37,7 @@ MANAGERS_AND_OWN = "its programme manager and its own id: MANAGER.ID"
 class Money:
     """A payer in GBP and a payee in EUR with an address each, and a special account: all of SEPA."""
 
-    scene: Scene
+    issuer: Issuer
     payer: int
     payee: int
     address: dict[str, Any]
@@ -46,15 +46,15 @@ class Money:
 
     def receive(self, address: int, amount: int) -> Any:
         members = {"epm_address_id": address, "amount": amount, "currency_ison": EUR}
-        return self.scene.data("simulateInboundPayment", **members, scheme="SCT", sender_name="Bob")
+        return self.issuer.data("simulateInboundPayment", **members, scheme="SCT", sender_name="Bob")
 
     def pay(self, amount: int, **members: Any) -> int:
         """A payment out, which stays pending; its id."""
         sent = {"epm_address_id": self.address["id"], "amount": amount, "currency_ison": EUR}
-        return int(self.scene.data("transferToExternalPayment", **sent | ABROAD | members)["id"])
+        return int(self.issuer.data("transferToExternalPayment", **sent | ABROAD | members)["id"])
 
     def settle(self, payment: int, result: str = "settled") -> None:
-        self.scene.data("simulateOutboundResult", epm_transaction_id=payment, result=result)
+        self.issuer.data("simulateOutboundResult", epm_transaction_id=payment, result=result)
 
 
 @pytest.fixture(autouse=True)
@@ -67,13 +67,13 @@ def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
 @pytest.fixture
 def money(causeway: Causeway) -> Money:
     """1000.00 EUR came in; 20.00 are paid and settled, 30.00 pending, 40.00 paid at home, 5.00 to the special one."""
-    scene = Scene(causeway)
-    payer, payee = scene.account(currency_ison=GBP), scene.account(currency_ison=EUR)
+    issuer = Issuer(causeway)
+    payer, payee = issuer.account(currency_ison=GBP), issuer.account(currency_ison=EUR)
     opening = {"epm_method_id": 2, "currency_ison": EUR}
-    (address,) = scene.data("assignExternalPaymentAddress", account_id=payer, **opening)
-    (home,) = scene.data("assignExternalPaymentAddress", account_id=payee, **opening)
-    (special,) = scene.data("assignExternalPaymentAddressForSpecialAccount", special_account_id=802, **opening)
-    money = Money(scene, payer, payee, address, home, special)
+    (address,) = issuer.data("assignExternalPaymentAddress", account_id=payer, **opening)
+    (home,) = issuer.data("assignExternalPaymentAddress", account_id=payee, **opening)
+    (special,) = issuer.data("assignExternalPaymentAddressForSpecialAccount", special_account_id=802, **opening)
+    money = Money(issuer, payer, payee, address, home, special)
     money.receive(address["id"], 100_000)
     money.settle(money.pay(2_000))
     money.pay(3_000)
@@ -157,10 +157,10 @@ def test_ledger_verify_retries_reads_with_lost_answers(
     monkeypatch.setattr(Store, "_call", lossy)
 
     assert done("ledger", "verify") == whole
-    assert money.scene.hub.store.read_sendings == SENDINGS
+    assert money.issuer.hub.store.read_sendings == SENDINGS
     sent.clear()
     with pytest.raises(AnswerLost) if lost >= SENDINGS else nullcontext():
-        ledger_verification.prove_ledger(money.scene.hub.store)
+        ledger_verification.prove_ledger(money.issuer.hub.store)
 
 
 def test_ledger_verify_reports_unavailable_storage_in_one_sentence(
@@ -241,11 +241,11 @@ def row_key(number: int, account: int) -> Item:
 
 
 def changing(table: str, key: Callable[[Money], Item], **members: Any) -> Tamper:
-    return lambda money: void(money.scene.hub.store.update(table, key(money), set=members))
+    return lambda money: void(money.issuer.hub.store.update(table, key(money), set=members))
 
 
 def removing(key: Callable[[Money], Item]) -> Tamper:
-    return lambda money: money.scene.hub.store.delete("ledger", key(money))
+    return lambda money: money.issuer.hub.store.delete("ledger", key(money))
 
 
 def void(_: object) -> None:
@@ -261,7 +261,7 @@ def first_row(money: Money) -> Item:
 
 
 def the_transaction(money: Money) -> Item:
-    (row,) = money.scene.hub.store.rows("ledger", ("owner", owner(money.payee)), sort_prefix=("part", "transaction#"))
+    (row,) = money.issuer.hub.store.rows("ledger", ("owner", owner(money.payee)), sort_prefix=("part", "transaction#"))
     return row
 
 
@@ -275,7 +275,7 @@ def its_pointer(money: Money) -> Item:
 
 
 def pending(money: Money) -> ExternalPayment:
-    payments = [item for item in money.scene.hub.store.scan("external-payments") if item.get("held")]
+    payments = [item for item in money.issuer.hub.store.scan("external-payments") if item.get("held")]
     (payment,) = map(ExternalPayment.from_item, payments)
     return payment
 
@@ -286,7 +286,7 @@ def payment_key(money: Money) -> Item:
 
 def forged_row(money: Money) -> None:
     """The payee's row of the movement at home names another book of the same currency, so that it sums to zero."""
-    store, key = money.scene.hub.store, row_key(1, money.payee)
+    store, key = money.issuer.hub.store, row_key(1, money.payee)
     row = store.get("ledger", key)
     assert row is not None
     renamed = [
@@ -297,7 +297,7 @@ def forged_row(money: Money) -> None:
 
 def disowned_row(money: Money) -> None:
     """The payee's row of the movement at home does not name the payer any more."""
-    store, key = money.scene.hub.store, row_key(1, money.payee)
+    store, key = money.issuer.hub.store, row_key(1, money.payee)
     row = store.get("ledger", key)
     assert row is not None
     entries = [
@@ -307,28 +307,28 @@ def disowned_row(money: Money) -> None:
 
 
 def row_of_nobody(money: Money) -> None:
-    store = money.scene.hub.store
+    store = money.issuer.hub.store
     row = store.get("ledger", first_row(money))
     assert row is not None
     store.put("ledger", {**row, "owner": "account#99"})
 
 
 def pointer_to_nothing(money: Money) -> None:
-    store = money.scene.hub.store
+    store = money.issuer.hub.store
     pointer = store.get("ledger", its_pointer(money))
     assert pointer is not None
     store.put("ledger", {**pointer, "owner": "transaction#77", "part_of_account": "transaction#0#77"})
 
 
 def uncounted_row(money: Money) -> None:
-    store = money.scene.hub.store
+    store = money.issuer.hub.store
     row = store.get("ledger", first_row(money))
     assert row is not None
     store.put("ledger", {**row, "part": "movement#000000000009", "at": row["at"] + 10_000})
 
 
 def later_transaction(money: Money) -> None:
-    store, row = money.scene.hub.store, the_transaction(money)
+    store, row = money.issuer.hub.store, the_transaction(money)
     pointer = store.get("ledger", its_pointer(money))
     assert pointer is not None
     part = f"transaction#{row['at'] + 10_000:013}#00000000078"
@@ -337,11 +337,11 @@ def later_transaction(money: Money) -> None:
 
 
 def held_otherwise(money: Money) -> None:
-    money.scene.hub.store.update("external-payments", payment_key(money), set={"held": 1})
+    money.issuer.hub.store.update("external-payments", payment_key(money), set={"held": 1})
 
 
 def payment_of_nobody(money: Money) -> None:
-    money.scene.hub.store.update("external-payments", payment_key(money), set={"account_id": 99})
+    money.issuer.hub.store.update("external-payments", payment_key(money), set={"account_id": 99})
 
 
 @pytest.mark.parametrize(
@@ -408,7 +408,7 @@ def test_verification_of_one_account_checks_the_other_accounts_of_its_movements(
 
     assert "its entries differ from those of row" in run("ledger", "verify", "--account", alone).stdout
 
-    money.scene.hub.store.delete("ledger", row_key(1, money.payee))
+    money.issuer.hub.store.delete("ledger", row_key(1, money.payee))
     told = run("ledger", "verify", "--account", alone)
     assert (told.exit_code, "it also moves account 2, which has no corresponding row" in told.stdout) == (1, True)
 
@@ -418,7 +418,7 @@ def test_verification_of_one_account_checks_the_other_accounts_of_its_movements(
 
 def test_verification_includes_a_movement_made_after_the_account_was_read(money: Money) -> None:
     """The account is read, then a payment leaves the account, then its rows are read."""
-    with money.scene.causeway.meanwhile("query", lambda: money.pay(700)):
+    with money.issuer.causeway.meanwhile("query", lambda: money.pay(700)):
         found = done("ledger", "verify", "--account", str(money.payer))
 
     assert (found["good"], found["rows"]) == (True, 7)
@@ -426,7 +426,7 @@ def test_verification_includes_a_movement_made_after_the_account_was_read(money:
 
 def test_verification_accepts_a_payment_settled_before_its_record_is_read(money: Money) -> None:
     """The rows that were read hold money for the payment; its record, read later, holds none."""
-    payment, store = pending(money).id, money.scene.hub.store
+    payment, store = pending(money).id, money.issuer.hub.store
     real = store.batch_get
 
     def read(keys: Sequence[tuple[str, Item]]) -> list[Item | None]:
@@ -496,7 +496,7 @@ def test_ledger_show_prints_the_entries_of_the_account_first(money: Money) -> No
 
 def test_ledger_verify_accepts_an_account_without_a_row_counter(causeway: Causeway) -> None:
     """An account older than the ledger: its item counts no rows, and there are none."""
-    account = Scene(causeway).account()
+    account = Issuer(causeway).account()
     key = {"owner": f"account#{account}", "part": "account"}
     causeway.hub.store.update("cards", key, remove=["movements", "last_at"])
 
@@ -506,7 +506,7 @@ def test_ledger_verify_accepts_an_account_without_a_row_counter(causeway: Causew
 
 
 def test_ledger_show_prints_the_balances_of_an_account_without_rows(causeway: Causeway) -> None:
-    number = Scene(causeway).account(currency_ison=EUR)
+    number = Issuer(causeway).account(currency_ison=EUR)
 
     assert run("ledger", "show", str(number)).stdout.endswith("reserved 0.00 EUR; rows 0\n")
 
@@ -515,8 +515,8 @@ def test_ledger_show_prints_the_balances_of_an_account_without_rows(causeway: Ca
 @pytest.mark.faults
 def test_verification_succeeds_while_several_processes_move_money(money: Money) -> None:
     """Payments between accounts and to other banks, settled, returned and rejected; none looks broken in between."""
-    before = ledger_verification.prove_ledger(money.scene.hub.store).rows
-    movers = [replace(money, scene=each) for each in processes(money.scene)[:3]]
+    before = ledger_verification.prove_ledger(money.issuer.hub.store).rows
+    movers = [replace(money, issuer=each) for each in processes(money.issuer)[:3]]
     moving, proved_twice = threading.Event(), threading.Event()
 
     def move(mover: Money) -> int:
@@ -533,7 +533,7 @@ def test_verification_succeeds_while_several_processes_move_money(money: Money) 
     def prove() -> int:
         proofs = 0
         while not moving.is_set():
-            ledger_verification.prove_ledger(money.scene.hub.store)
+            ledger_verification.prove_ledger(money.issuer.hub.store)
             proofs += 1
             if proofs == 2:
                 proved_twice.set()
@@ -548,6 +548,6 @@ def test_verification_succeeds_while_several_processes_move_money(money: Money) 
 
     proofs, turns = at_once([prove, moved])
 
-    proven = ledger_verification.prove_ledger(money.scene.hub.store)
+    proven = ledger_verification.prove_ledger(money.issuer.hub.store)
     assert proofs > 1
     assert proven.rows == before + turns * 7

@@ -18,7 +18,7 @@ from chalicelib.cards.reconciliation import account_proof
 from chalicelib.foundation.dynamodb.store import Item
 from infra.admin import connection, ledger_verification
 from tests.cards.contest import at_once, processes
-from tests.cards.scenes import EUR, GBP, MadeCard, Scene
+from tests.cards.issuer import EUR, GBP, Issuer, NewCard
 from tests.causeway import Causeway
 from tests.infra.admin.command_line import done, run
 from tests.openbanking.faults import Snapshot
@@ -30,8 +30,8 @@ TURNS = 6
 class Spent:
     """A card whose account got 1000.00 EUR; ``held`` and ``over`` are authorizations, ``bought`` a transaction."""
 
-    scene: Scene
-    card: MadeCard
+    issuer: Issuer
+    card: NewCard
     held: int
     over: int
     bought: int
@@ -39,7 +39,7 @@ class Spent:
     @property
     def rows(self) -> list[Item]:
         """The card's transactions."""
-        return self.scene.hub.store.rows("ledger", ("owner", f"card#{self.card.card_id}"), sort_prefix=("part", "tr"))
+        return self.issuer.hub.store.rows("ledger", ("owner", f"card#{self.card.card_id}"), sort_prefix=("part", "tr"))
 
 
 @pytest.fixture(autouse=True)
@@ -52,16 +52,16 @@ def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
 @pytest.fixture
 def spent(causeway: Causeway) -> Spent:
     """60.00 EUR are held; 40.00 were collected of 45.00, of which 15.00 are disputed; 5.00 GBP were declined."""
-    scene = Scene(causeway)
-    card = scene.card_in("A")
-    scene.inbound(scene.address(card.account_id, method=2), 100_000)
+    issuer = Issuer(causeway)
+    card = issuer.card_in("A")
+    issuer.inbound(issuer.address(card.account_id, method=2), 100_000)
     purchase: dict[str, Any] = {"card_id": card.card_id, "transaction_type": 0}
-    held, bought = (scene.authorization(**purchase, amount=amount) for amount in (6_000, 4_500))
+    held, bought = (issuer.authorization(**purchase, amount=amount) for amount in (6_000, 4_500))
     collected = {"trans_link": bought["trans_link"], "amount": 4_000, "currency_ison": EUR}
-    transaction = scene.data("simulateClearing", **collected)["transaction_id"]
-    scene.data("simulateDispute", transaction_id=transaction, step="opened", amount=1_500)
-    scene.authorization(**purchase, amount=500, currency_ison=GBP, force_response_code="51")
-    return Spent(scene, card, held["authorize_id"], bought["authorize_id"], transaction)
+    transaction = issuer.data("simulateClearing", **collected)["transaction_id"]
+    issuer.data("simulateDispute", transaction_id=transaction, step="opened", amount=1_500)
+    issuer.authorization(**purchase, amount=500, currency_ison=GBP, force_response_code="51")
+    return Spent(issuer, card, held["authorize_id"], bought["authorize_id"], transaction)
 
 
 def books(document: Any) -> dict[tuple[str, int], int]:
@@ -101,7 +101,7 @@ Tamper = Callable[[Spent], None]
 def set_authorization(number: Callable[[Spent], int], **members: Any) -> Tamper:
     def change(spent: Spent) -> None:
         table, key = Authorization.key(number(spent))
-        store = spent.scene.hub.store
+        store = spent.issuer.hub.store
         gone = [name for name, value in members.items() if value is None]
         store.update(table, key, set={name: members[name] for name in members.keys() - set(gone)}, remove=gone)
 
@@ -111,7 +111,7 @@ def set_authorization(number: Callable[[Spent], int], **members: Any) -> Tamper:
 def set_dispute(**members: Any) -> Tamper:
     def change(spent: Spent) -> None:
         table, key = Dispute.key(spent.bought)
-        spent.scene.hub.store.update(table, key, set=members)
+        spent.issuer.hub.store.update(table, key, set=members)
 
     return change
 
@@ -133,29 +133,29 @@ def place_by_both(spent: Spent) -> Item:
 
 
 def without(place: Callable[[Spent], Item]) -> Tamper:
-    return lambda spent: spent.scene.hub.store.delete("ledger", place(spent))
+    return lambda spent: spent.issuer.hub.store.delete("ledger", place(spent))
 
 
 def other(place: Callable[[Spent], Item]) -> Tamper:
     def change(spent: Spent) -> None:
-        spent.scene.hub.store.update("ledger", place(spent), set={"amount": 1})
+        spent.issuer.hub.store.update("ledger", place(spent), set={"amount": 1})
 
     return change
 
 
 def listed_under_another_card(spent: Spent) -> None:
-    spent.scene.hub.store.put("ledger", {**spent.rows[0], "owner": "card#99"})
+    spent.issuer.hub.store.put("ledger", {**spent.rows[0], "owner": "card#99"})
 
 
 def listed_under_another_account(spent: Spent) -> None:
     row = spent.rows[0]
-    spent.scene.hub.store.put("ledger", {**row, "part": f"account#99#{row['part']}"})
+    spent.issuer.hub.store.put("ledger", {**row, "part": f"account#99#{row['part']}"})
 
 
 def listed_twice(spent: Spent) -> None:
     row = spent.rows[0]
     place = timeline(None, spent.card.card_id).key(row["at"] + 1, row["id"])[1]
-    spent.scene.hub.store.put("ledger", {**row, **place})
+    spent.issuer.hub.store.put("ledger", {**row, **place})
 
 
 HOLDS = "account#1: its rows hold"
@@ -191,7 +191,7 @@ def test_ledger_verify_names_each_mismatch_between_cards_and_accounts(
     spent: Spent, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
 ) -> None:
     monkeypatch.setattr(account_proof, "LOOKS", 1)
-    beginning = Snapshot(spent.scene.causeway, ("ledger", "card-activity"))
+    beginning = Snapshot(spent.issuer.causeway, ("ledger", "card-activity"))
     for tamper, sentence in BREAKS:
         with subtests.test(sentence):
             beginning.restore()
@@ -215,7 +215,7 @@ def test_find_all_reports_every_mismatch_beside_a_hold_without_expiry(spent: Spe
     set_authorization(the_held, due_at=None)(spent)
     set_dispute(account_id=99)(spent)
 
-    held, reserved = map(str, ledger_verification.find_all(spent.scene.hub.store))
+    held, reserved = map(str, ledger_verification.find_all(spent.issuer.hub.store))
 
     assert held == f"account 1: authorization {spent.held} is held, but will never expire"
     assert reserved.startswith("account 99: there is no such account, but dispute")
@@ -223,13 +223,13 @@ def test_find_all_reports_every_mismatch_beside_a_hold_without_expiry(spent: Spe
 
 def test_verification_accepts_a_hold_reversed_before_its_record_is_read(spent: Spent) -> None:
     """The rows that were read hold money for the authorization; its record, read later, holds none."""
-    store, scene = spent.scene.hub.store, spent.scene
+    store, issuer = spent.issuer.hub.store, spent.issuer
     real = store.batch_get
 
     def read(keys: Any) -> Any:
         if any(key == Authorization.key(spent.held) for key in keys):
             vars(store).pop("batch_get", None)
-            scene.data("simulateReversal", trans_link=f"{spent.held:012}")
+            issuer.data("simulateReversal", trans_link=f"{spent.held:012}")
         return real(keys)
 
     vars(store)["batch_get"] = read
@@ -243,26 +243,26 @@ def test_verification_accepts_a_hold_reversed_before_its_record_is_read(spent: S
 @pytest.mark.faults
 def test_verification_succeeds_while_several_processes_use_a_card(spent: Spent) -> None:
     """All steps use one card; nothing looks broken in between."""
-    scenes, moving, proved_twice = processes(spent.scene)[:3], threading.Event(), threading.Event()
+    issuers, moving, proved_twice = processes(spent.issuer)[:3], threading.Event(), threading.Event()
     card = {"card_id": spent.card.card_id}
 
-    def use(scene: Scene) -> None:
+    def use(issuer: Issuer) -> None:
         for turn in range(10 * TURNS):
             if turn >= TURNS and proved_twice.is_set():
                 return
-            held = {"trans_link": scene.purchase(**card, amount=300)["trans_link"]}
-            scene.data("simulateIncrement", **held, amount=100)
-            scene.data("simulateReversal", **held, amount=50)
-            bought = scene.clearing(held, 200, final=0)["transaction_id"]
-            scene.data("simulateDispute", transaction_id=bought, step="opened", amount=90)
-            scene.data("simulateRefund", **held, amount=80, currency_ison=EUR)
-            scene.data("simulateDispute", transaction_id=bought, step="lost")
-            scene.data("simulateExpiry", **held)
+            held = {"trans_link": issuer.purchase(**card, amount=300)["trans_link"]}
+            issuer.data("simulateIncrement", **held, amount=100)
+            issuer.data("simulateReversal", **held, amount=50)
+            bought = issuer.clearing(held, 200, final=0)["transaction_id"]
+            issuer.data("simulateDispute", transaction_id=bought, step="opened", amount=90)
+            issuer.data("simulateRefund", **held, amount=80, currency_ison=EUR)
+            issuer.data("simulateDispute", transaction_id=bought, step="lost")
+            issuer.data("simulateExpiry", **held)
 
     def prove() -> int:
         proofs = 0
         while not moving.is_set():
-            ledger_verification.prove_ledger(spent.scene.hub.store)
+            ledger_verification.prove_ledger(spent.issuer.hub.store)
             proofs += 1
             if proofs == 2:
                 proved_twice.set()
@@ -270,8 +270,8 @@ def test_verification_succeeds_while_several_processes_use_a_card(spent: Spent) 
 
     def used() -> int:
         try:
-            with ThreadPoolExecutor(len(scenes)) as pool:
-                list(pool.map(use, scenes))
+            with ThreadPoolExecutor(len(issuers)) as pool:
+                list(pool.map(use, issuers))
         finally:
             moving.set()
         return 0
@@ -279,4 +279,4 @@ def test_verification_succeeds_while_several_processes_use_a_card(spent: Spent) 
     proofs, _ = at_once([prove, used])
 
     assert proofs > 1
-    ledger_verification.prove_ledger(spent.scene.hub.store)
+    ledger_verification.prove_ledger(spent.issuer.hub.store)

@@ -13,7 +13,7 @@ from infra.admin import connection
 from infra.render.docs import retention as reference_page
 from infra.retention import kinds
 from infra.retention.kinds import BY_NAME, KEPT_SECONDS, KINDS, of_person
-from tests.cards.scenes import MANAGER, Scene
+from tests.cards.issuer import MANAGER, Issuer
 from tests.causeway import IBAN, Causeway
 from tests.documents import DOCUMENTS, rows
 from tests.infra.admin.command_line import done, refused, run
@@ -205,35 +205,35 @@ def test_erase_user_refuses_a_user_with_an_unarchived_client(causeway: Causeway,
 # -- card holders
 
 
-def ended_holder(causeway: Causeway) -> tuple[Scene, int, int]:
+def ended_holder(causeway: Causeway) -> tuple[Issuer, int, int]:
     """A holder whose account is closed and whose card is blocked; holder and card."""
-    scene = Scene(causeway)
-    made = scene.card_in("A", card_virtual=0)
-    scene.data("createCardAcsMerchantWhitelistRule", card_id=made.card_id, rule_name="Groceries", mcc="5411")
-    scene.data("changeCardStatus", card_id=made.card_id, status="B")
-    scene.data("changeAccountStatus", account_id=made.account_id, account_status="C")
-    return scene, made.holder_id, made.card_id
+    issuer = Issuer(causeway)
+    made = issuer.card_in("A", card_virtual=0)
+    issuer.data("createCardAcsMerchantWhitelistRule", card_id=made.card_id, rule_name="Groceries", mcc="5411")
+    issuer.data("changeCardStatus", card_id=made.card_id, status="B")
+    issuer.data("changeAccountStatus", account_id=made.account_id, account_status="C")
+    return issuer, made.holder_id, made.card_id
 
 
 def test_erase_holder_refuses_a_holder_with_an_open_account_or_usable_card(causeway: Causeway) -> None:
-    scene = Scene(causeway)
-    made = scene.card_in("A")
+    issuer = Issuer(causeway)
+    made = issuer.card_in("A")
     open_account = f"account {made.account_id} is open (changeAccountStatus C)"
     usable_card = f"card {made.card_id} is not blocked; the programme manager has to block it (changeCardStatus B)"
 
     assert refused("retention", "erase-holder", str(made.holder_id)) == (
         f"holder {made.holder_id}: {open_account}; {usable_card}"
     )
-    scene.data("changeAccountStatus", account_id=made.account_id, account_status="C")
+    issuer.data("changeAccountStatus", account_id=made.account_id, account_status="C")
     assert refused("retention", "erase-holder", str(made.holder_id)) == f"holder {made.holder_id}: {usable_card}"
     assert refused("retention", "erase-holder", "99999") == "there is no holder 99999"
 
 
 @pytest.mark.parametrize(("status", "days"), [("N", 0), ("B", 0), ("E", 62)])
 def test_erase_holder_accepts_closed_accounts_with_unusable_cards(causeway: Causeway, status: str, days: int) -> None:
-    scene = Scene(causeway)
-    made = scene.card_in(status)
-    scene.data("changeAccountStatus", account_id=made.account_id, account_status="C")
+    issuer = Issuer(causeway)
+    made = issuer.card_in(status)
+    issuer.data("changeAccountStatus", account_id=made.account_id, account_status="C")
     causeway.clock.advance(days * DAY)
 
     assert "card-secrets" in done("retention", "erase-holder", str(made.holder_id))["removed"]
@@ -241,40 +241,40 @@ def test_erase_holder_accepts_closed_accounts_with_unusable_cards(causeway: Caus
 
 @pytest.mark.parametrize("status", ["T", "R", "L", "S"])
 def test_erase_holder_refuses_cards_in_a_reversible_status(causeway: Causeway, status: str) -> None:
-    scene = Scene(causeway)
-    made = scene.card_in(status)
-    scene.data("changeAccountStatus", account_id=made.account_id, account_status="C")
+    issuer = Issuer(causeway)
+    made = issuer.card_in(status)
+    issuer.data("changeAccountStatus", account_id=made.account_id, account_status="C")
 
     assert "is not blocked" in refused("retention", "erase-holder", str(made.holder_id))
 
 
 def test_erase_holder_accepts_a_holder_without_accounts(causeway: Causeway) -> None:
-    scene = Scene(causeway)
-    holder_id = scene.holder()
+    issuer = Issuer(causeway)
+    holder_id = issuer.holder()
 
     assert done("retention", "erase-holder", str(holder_id))["removed"]
-    assert scene.data("getHolder", holder_id=holder_id)["phone_number"] == ""
+    assert issuer.data("getHolder", holder_id=holder_id)["phone_number"] == ""
 
 
 def test_erase_holder_keeps_the_data_required_by_law(causeway: Causeway) -> None:
-    scene, holder_id, card_id = ended_holder(causeway)
-    before = scene.data("getHolder", holder_id=holder_id)
+    issuer, holder_id, card_id = ended_holder(causeway)
+    before = issuer.data("getHolder", holder_id=holder_id)
 
     report = done("retention", "erase-holder", str(holder_id))
 
     assert report["removed"] == ["holder-contact", "card-secrets", "whitelist-rules"]
     assert BY_NAME["holder-identity"].reason == kinds.AML
     assert "holder-identity" in kept_names(report)
-    after = scene.data("getHolder", holder_id=holder_id)
+    after = issuer.data("getHolder", holder_id=holder_id)
     assert (after["phone_number"], after["last_name"]) == ("", before["last_name"])
-    assert scene.data("getCardAcsPassword", card_id=card_id)["acs_password"] == ""
+    assert issuer.data("getCardAcsPassword", card_id=card_id)["acs_password"] == ""
     (card,) = (item for item in items(causeway, "cards") if item["part"] == "card" and item.get("id") == card_id)
     assert "pin" not in card
     assert done("retention", "erase-holder", str(holder_id)) == {"removed": [], "stays": report["stays"]}
 
 
 def test_retention_remove_deletes_holder_names_after_five_years(causeway: Causeway) -> None:
-    scene, holder_id, card_id = ended_holder(causeway)
+    issuer, holder_id, card_id = ended_holder(causeway)
     names = ("O'Neil-Smith", "Riverside", "0447700900123", "o'neil-smith", "ONEIL")
     assert any(name in json.dumps(items(causeway, "cards"), default=str, ensure_ascii=False) for name in names)
     causeway.clock.advance(KEPT_SECONDS)
@@ -282,19 +282,19 @@ def test_retention_remove_deletes_holder_names_after_five_years(causeway: Causew
     assert done("retention", "remove")["holders"] == 1
     stored = json.dumps(items(causeway, "cards"), default=str, ensure_ascii=False)
     assert [name for name in names if name in stored] == []
-    assert scene.data("getHolder", holder_id=holder_id)["last_name"] == ""
+    assert issuer.data("getHolder", holder_id=holder_id)["last_name"] == ""
     portal = causeway.hub.cards.portal
     assert card_id in [each["card_id"] for each in portal.read(MANAGER, "listCards", item_count=20)["data"]]
     assert done("retention", "remove")["holders"] == 0
 
 
 def test_retention_remove_waits_until_the_cards_of_a_holder_are_blocked(causeway: Causeway) -> None:
-    scene = Scene(causeway)
-    made = scene.card_in("L")
-    scene.data("changeAccountStatus", account_id=made.account_id, account_status="C")
+    issuer = Issuer(causeway)
+    made = issuer.card_in("L")
+    issuer.data("changeAccountStatus", account_id=made.account_id, account_status="C")
     causeway.clock.advance(KEPT_SECONDS)
     assert done("retention", "remove")["holders"] == 0
 
-    scene.data("changeCardStatus", card_id=made.card_id, status="B")
+    issuer.data("changeCardStatus", card_id=made.card_id, status="B")
 
     assert done("retention", "remove")["holders"] == 1

@@ -21,7 +21,7 @@ from chalicelib.foundation.settings import Settings
 from infra.admin import connection, trace
 from infra.admin.trace import CloudWatchLog, LocalLog, stage_log
 from infra.local import logfile, stackfile
-from tests.cards.scenes import Scene
+from tests.cards.issuer import Issuer
 from tests.causeway import Causeway
 from tests.infra.admin.command_line import done, refused, run
 from tests.local_stack import answering
@@ -377,11 +377,11 @@ def test_trace_shows_the_bank_status_of_a_502(causeway: Causeway, bearer: str) -
 
 
 def test_trace_shows_code_fields_and_credential_of_a_refused_card_action(causeway: Causeway) -> None:
-    scene = Scene(causeway)
+    issuer = Issuer(causeway)
     wrong, repeated = new_uuid(), new_uuid()
 
     def post(request_id: str, **members: Any) -> None:
-        body = jsontext.dumps(scene.body("getCardStatus", **members)).encode()
+        body = jsontext.dumps(issuer.body("getCardStatus", **members)).encode()
         causeway.call("POST", "/api", body, {"content-type": "application/json", "x-request-id": request_id})
 
     post(wrong, card_id="x4711", note=1, **{"4711 or": 1})

@@ -18,8 +18,8 @@ from infra.local import card_month
 from infra.local.card_player import CREDENTIAL, CardPlayer, PastClock, Step, StepFailed, _reference
 from infra.local.first_data import play_month
 from infra.progress import SILENT
+from tests.cards.issuer import EUR, GBP, MANAGER, USD, Issuer
 from tests.cards.ledgers import prove
-from tests.cards.scenes import EUR, GBP, MANAGER, USD, Scene
 from tests.causeway import Causeway
 from tests.openbanking.faults import table_of
 from tests.tables import rows
@@ -28,15 +28,15 @@ GROWN = ("cards", "ledger", "external-payments", "card-activity", "idempotency")
 
 
 @pytest.fixture
-def scene(causeway: Causeway) -> Scene:
+def issuer(causeway: Causeway) -> Issuer:
     """The demonstration programme before empty tables."""
-    return Scene(causeway)
+    return Issuer(causeway)
 
 
-def play(scene: Scene, at_most: int = 10_000) -> bool:
+def play(issuer: Issuer, at_most: int = 10_000) -> bool:
     """Play the month, or only its first steps."""
     left = iter(range(at_most))
-    return play_month(scene.hub, MANAGER, scene.hub.clock.time(), lambda: next(left, None) is None)
+    return play_month(issuer.hub, MANAGER, issuer.hub.clock.time(), lambda: next(left, None) is None)
 
 
 @pytest.fixture(scope="module")
@@ -46,21 +46,21 @@ def month() -> dict[str, Any]:
 
 
 @pytest.fixture
-def played(scene: Scene, month: dict[str, Any]) -> Scene:
+def played(issuer: Issuer, month: dict[str, Any]) -> Issuer:
     """A month that nothing has interrupted, from empty tables; it is played once for all tests."""
-    grown = {name: table_of(scene.causeway, name).items for name in GROWN}
+    grown = {name: table_of(issuer.causeway, name).items for name in GROWN}
     if not month:
-        assert play(scene)
+        assert play(issuer)
         month |= {name: copied(items) for name, items in grown.items()}
     for name, items in month.items():
         grown[name].clear()
         grown[name].update(copied(items))
-    scene.hub = scene.causeway.another_process()
-    return scene
+    issuer.hub = issuer.causeway.another_process()
+    return issuer
 
 
 @pytest.fixture
-def whole_month(played: Scene) -> dict[str, int]:
+def whole_month(played: Issuer) -> dict[str, int]:
     """What an uninterrupted month leaves in empty tables, which are empty again."""
     whole = tables(played)
     played.causeway.forget_journeys()
@@ -73,15 +73,15 @@ def copied(items: dict[Any, Any]) -> dict[Any, Any]:
     return {place: dict(inside) for place, inside in items.items()}
 
 
-def tables(scene: Scene) -> dict[str, int]:
-    return {name: len(rows(table_of(scene.causeway, name))) for name in GROWN}
+def tables(issuer: Issuer) -> dict[str, int]:
+    return {name: len(rows(table_of(issuer.causeway, name))) for name in GROWN}
 
 
-def portal(scene: Scene, action: str, **members: Any) -> Any:
-    return scene.hub.cards.portal.read(MANAGER, action, **members)["data"]
+def portal(issuer: Issuer, action: str, **members: Any) -> Any:
+    return issuer.hub.cards.portal.read(MANAGER, action, **members)["data"]
 
 
-def test_the_ledger_of_the_card_month_is_consistent(played: Scene) -> None:
+def test_the_ledger_of_the_card_month_is_consistent(played: Issuer) -> None:
     prove(played)
     totals = ledger_verification.prove_ledger(played.hub.store, SILENT)
     assert totals.accounts["account"] == 6
@@ -89,7 +89,7 @@ def test_the_ledger_of_the_card_month_is_consistent(played: Scene) -> None:
     assert {currency for _, currency in totals.books} == {EUR, GBP, USD}
 
 
-def test_the_card_month_fills_every_card_page(played: Scene) -> None:
+def test_the_card_month_fills_every_card_page(played: Issuer) -> None:
     cards = portal(played, LIST_CARDS, item_count=CARDS)
     assert Counter(card["status"] for card in cards) == {"A": 4, "N": 1, "T": 1, "B": 1}
     assert {card["virtual"] for card in cards} == {0, 1}
@@ -103,7 +103,7 @@ def test_the_card_month_fills_every_card_page(played: Scene) -> None:
         assert all(account["transactions"] and account["balances"] for account in shown["accounts"])
 
 
-def test_the_card_month_has_approvals_declines_reversals_and_an_expiry(played: Scene) -> None:
+def test_the_card_month_has_approvals_declines_reversals_and_an_expiry(played: Issuer) -> None:
     messages = portal(played, LIST_ACTIVITY, item_count=100)
     codes = Counter(row["response_code"] for row in messages)
     assert codes.keys() == {"00", "41", "46", "51", "61", "1A"}
@@ -112,7 +112,7 @@ def test_the_card_month_has_approvals_declines_reversals_and_an_expiry(played: S
     assert types.keys() >= {0, 1, 20, 60, 61, 62, 70}
 
 
-def test_the_card_month_ends_yesterday_without_overdue_work(played: Scene) -> None:
+def test_the_card_month_ends_yesterday_without_overdue_work(played: Issuer) -> None:
     """Jobs that run every minute would change overdue records."""
     before = tables(played)
 
@@ -127,18 +127,18 @@ def test_the_card_month_ends_yesterday_without_overdue_work(played: Scene) -> No
 
 @pytest.mark.parametrize("steps", [1, 17, 60, 111])
 def test_an_interrupted_card_month_resumes_without_repeating_steps(
-    scene: Scene, whole_month: dict[str, int], steps: int
+    issuer: Issuer, whole_month: dict[str, int], steps: int
 ) -> None:
-    assert not play(scene, steps)
-    scene.hub = scene.causeway.another_process()
+    assert not play(issuer, steps)
+    issuer.hub = issuer.causeway.another_process()
 
-    assert play(scene)
+    assert play(issuer)
 
-    ledger_verification.prove_ledger(scene.hub.store, SILENT)
-    assert tables(scene) == whole_month
+    ledger_verification.prove_ledger(issuer.hub.store, SILENT)
+    assert tables(issuer) == whole_month
 
 
-def test_a_repeated_card_month_changes_nothing(played: Scene) -> None:
+def test_a_repeated_card_month_changes_nothing(played: Issuer) -> None:
     before = {table: list(played.hub.store.scan(table)) for table in GROWN}
 
     assert play(played)
@@ -153,21 +153,21 @@ def test_a_repeated_card_month_changes_nothing(played: Scene) -> None:
 
 @pytest.mark.parametrize("applied", [True, False])
 def test_a_step_with_a_lost_response_is_completed_at_the_next_start(
-    scene: Scene, whole_month: dict[str, int], applied: bool
+    issuer: Issuer, whole_month: dict[str, int], applied: bool
 ) -> None:
-    play(scene, 30)
-    with scene.causeway.answer_lost("transact", applied=applied), contextlib.suppress(StepFailed):
-        play(scene)
+    play(issuer, 30)
+    with issuer.causeway.answer_lost("transact", applied=applied), contextlib.suppress(StepFailed):
+        play(issuer)
 
-    assert play(scene)
+    assert play(issuer)
 
-    ledger_verification.prove_ledger(scene.hub.store, SILENT)
-    assert tables(scene) == whole_month
+    ledger_verification.prove_ledger(issuer.hub.store, SILENT)
+    assert tables(issuer) == whole_month
 
 
 @pytest.mark.parametrize("kind", ["external_address", "external_payment"])
 def test_a_card_month_interrupted_before_the_provider_reply_resumes_at_the_next_start(
-    scene: Scene, whole_month: dict[str, int], kind: str
+    issuer: Issuer, whole_month: dict[str, int], kind: str
 ) -> None:
     ask = provider_orders.ask
 
@@ -177,21 +177,21 @@ def test_a_card_month_interrupted_before_the_provider_reply_resumes_at_the_next_
         return ask(record, provider)
 
     with patch.object(provider_orders, "ask", end_before_reply), pytest.raises(KeyboardInterrupt):
-        play(scene)
-    scene.hub = scene.causeway.another_process()
+        play(issuer)
+    issuer.hub = issuer.causeway.another_process()
 
-    assert play(scene)
+    assert play(issuer)
 
-    ledger_verification.prove_ledger(scene.hub.store, SILENT)
-    assert tables(scene) == whole_month
+    ledger_verification.prove_ledger(issuer.hub.store, SILENT)
+    assert tables(issuer) == whole_month
 
 
-def test_the_card_month_reads_no_card_data(scene: Scene) -> None:
+def test_the_card_month_reads_no_card_data(issuer: Issuer) -> None:
     reads = {"getCardNumber", "getPin", "getCvc2", "getCardAcsPassword"}
     steps = card_month.steps()
 
     assert not reads & {step.action for step in steps}
-    player = CardPlayer(scene.hub, MANAGER, scene.hub.clock.now())
+    player = CardPlayer(issuer.hub, MANAGER, issuer.hub.clock.now())
     assert set(player._credential.modes.values()) == {"absent"}
     assert " " in CREDENTIAL
 
@@ -203,22 +203,22 @@ def test_every_step_has_a_unique_reference() -> None:
     assert all(0 <= step.day < card_month.DAYS for step in card_month.steps())
 
 
-def test_a_refused_step_is_named_with_the_reason(scene: Scene) -> None:
+def test_a_refused_step_is_named_with_the_reason(issuer: Issuer) -> None:
     (unknown,) = [step for step in card_month.steps() if step.name == "Tom 3 18:20 activateCard"]
-    player = CardPlayer(scene.hub, MANAGER, scene.hub.clock.now())
+    player = CardPlayer(issuer.hub, MANAGER, issuer.hub.clock.now())
     step = Step(unknown.day, unknown.at, unknown.name, unknown.action, {"card_id": 99_999})
 
     with pytest.raises(StepFailed, match=r"^Tom 3 18:20 activateCard \(activateCard\): "):
         player.play([step])
 
 
-def test_an_unexpected_response_code_raises_step_failed(scene: Scene) -> None:
+def test_an_unexpected_response_code_raises_step_failed(issuer: Issuer) -> None:
     steps = [step for step in card_month.steps() if step.name.startswith("Aoife") and step.day < 4]
     asked = next(step for step in steps if step.action == "simulateAuthorization")
     steps[steps.index(asked)] = Step(asked.day, asked.at, asked.name, asked.action, asked.members, "51")
 
     with pytest.raises(StepFailed, match="response code 00, not 51"):
-        CardPlayer(scene.hub, MANAGER, scene.hub.clock.now()).play(steps)
+        CardPlayer(issuer.hub, MANAGER, issuer.hub.clock.now()).play(steps)
 
 
 def test_the_past_clock_moves_only_forward() -> None:

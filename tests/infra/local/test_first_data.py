@@ -16,7 +16,7 @@ from chalicelib.statistics.days import yesterday
 from infra.local import first_data
 from infra.local.card_player import StepFailed
 from infra.local.first_data import COMPLETE, INCOMPLETE, PLAYING, RESUMED_SECONDS, CardMonth, begin
-from tests.cards.scenes import MANAGER, Scene
+from tests.cards.issuer import MANAGER, Issuer
 from tests.causeway import Causeway
 from tests.log_lines import Lines
 from tests.patience import PATIENCE_SECONDS
@@ -27,7 +27,7 @@ BIC = "ALPHGB21"
 @pytest.fixture(autouse=True)
 def one_bank(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
     """A bank of the service stands for those of the demonstration; there are no cards yet."""
-    Scene(causeway)
+    Issuer(causeway)
     monkeypatch.setattr(first_data, "_behaviours", lambda: {BIC: first_data._USUAL})
 
 

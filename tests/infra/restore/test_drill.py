@@ -10,7 +10,7 @@ from chalicelib.openbanking.flows.consent.expiry import record_due_events
 from chalicelib.openbanking.flows.payments.outcomes import list_unresolved
 from chalicelib.openbanking.records.orders import is_order
 from infra.restore.checks import CHECKS
-from tests.cards import scenes as cards
+from tests.cards.issuer import Issuer
 from tests.causeway import Causeway
 from tests.infra.restore.drill import Moment, examine, moments_of, requests_of, skews_of
 from tests.interleavings import card_scenes, openbanking_scenes
@@ -50,9 +50,9 @@ def expiring_consent(causeway: Causeway) -> Requests:
 
 @scene("transfer, transfer")
 def transfer_with_a_reference(causeway: Causeway) -> Requests:
-    scene = cards.Scene(causeway)
-    address, reference = scene.funded(10_00), scene.reference()
-    return Requests({"transfer": lambda: scene.transfer(address, 8_00, request_reference_id=reference)})
+    issuer = Issuer(causeway)
+    address, reference = issuer.funded_address(10_00), issuer.reference()
+    return Requests({"transfer": lambda: issuer.transfer(address, 8_00, request_reference_id=reference)})
 
 
 SCENES = openbanking_scenes.scene | card_scenes.scene | scene

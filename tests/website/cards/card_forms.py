@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.cards.scenes import EUR, MadeCard
+from tests.cards.issuer import EUR, NewCard
 from tests.causeway import Answer
 from tests.website.person import Person
 
@@ -19,13 +19,13 @@ USE = {
 }
 
 
-def simulate(person: Person, card: MadeCard, action: str, **fields: Any) -> Answer:
+def simulate(person: Person, card: NewCard, action: str, **fields: Any) -> Answer:
     """Send a form of the card's page as it stands there."""
     person.get(f"/cards/{card.card_id}")
     return person.post(f"/cards/{card.card_id}/simulator", action=action, draft=person.hidden("draft"), **fields)
 
 
-def manage(person: Person, card: MadeCard, action: str, **fields: Any) -> Answer:
+def manage(person: Person, card: NewCard, action: str, **fields: Any) -> Answer:
     """Send a form that manages the card as it stands on its page."""
     person.get(f"/cards/{card.card_id}")
     return person.post(f"/cards/{card.card_id}", action=action, draft=person.hidden("draft"), **fields)

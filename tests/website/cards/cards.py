@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.cards.scenes import MANAGER
+from tests.cards.issuer import MANAGER
 from tests.causeway import Causeway
 
 

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cards.scenes import MadeCard, Scene
+from tests.cards.issuer import Issuer, NewCard
 from tests.causeway import Causeway
 from tests.website.cards.cards import link
 from tests.website.person import Person
 
 
 @pytest.fixture
-def scene(causeway: Causeway) -> Scene:
-    return Scene(causeway)
+def issuer(causeway: Causeway) -> Issuer:
+    return Issuer(causeway)
 
 
 @pytest.fixture
-def card(scene: Scene) -> MadeCard:
+def card(issuer: Issuer) -> NewCard:
     """A card with 500.00 EUR."""
-    return scene.spendable(500_00)
+    return issuer.spendable(500_00)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from infra.admin import connection
 from infra.admin.commands import program
-from tests.cards.scenes import OTHER_MANAGER, MadeCard
+from tests.cards.issuer import OTHER_MANAGER, NewCard
 from tests.causeway import Causeway
 from tests.website.cards.card_forms import USE
 from tests.website.cards.cards import link
@@ -21,7 +21,7 @@ from tests.website.person import Person
 
 @pytest.mark.parametrize(("path", "status"), [("/cards", 200), ("/cards/activity", 200), ("/cards/1", 404)])
 def test_a_user_without_a_programme_manager_reads_how_to_be_linked(
-    user: Person, card: MadeCard, path: str, status: int
+    user: Person, card: NewCard, path: str, status: int
 ) -> None:
     answer = user.get(path)
 
@@ -62,14 +62,14 @@ def test_the_production_command_contains_a_manager_placeholder(causeway: Causewa
     assert "users link CODE --manager MANAGER-ID" in user.get("/cards").text
 
 
-def test_a_visitor_of_a_card_page_is_redirected_to_sign_in(visitor: Person, card: MadeCard) -> None:
+def test_a_visitor_of_a_card_page_is_redirected_to_sign_in(visitor: Person, card: NewCard) -> None:
     answer = visitor.get(f"/cards/{card.card_id}")
 
     assert (answer.status, answer.headers["location"].partition("?")[0][-8:]) == (303, "/sign-in")
 
 
 def test_a_card_of_another_programme_manager_returns_404(
-    causeway: Causeway, user: Person, email: str, card: MadeCard
+    causeway: Causeway, user: Person, email: str, card: NewCard
 ) -> None:
     link(causeway, email, OTHER_MANAGER)
     answers = [user.get(f"/cards/{card.card_id}"), user.get("/cards/987654321"), user.get("/cards/card")]

@@ -12,7 +12,7 @@ import pytest
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.foundation.dynamodb.store import Operation, Store
 from chalicelib.website.cards.card_actions import BY_ACTION
-from tests.cards.scenes import EUR, OTHER_MANAGER, MadeCard, Scene
+from tests.cards.issuer import EUR, OTHER_MANAGER, Issuer, NewCard
 from tests.causeway import Answer, Causeway
 from tests.log_lines import Lines
 from tests.website.cards.card_forms import manage
@@ -39,7 +39,7 @@ def issue(person: Person, **fields: Any) -> Answer:
     return person.post("/cards/new", draft=person.hidden("draft"), form={**NEW, **fields})
 
 
-def test_an_outdated_form_returns_409_above_the_page_heading(colleague: Person, card: MadeCard) -> None:
+def test_an_outdated_form_returns_409_above_the_page_heading(colleague: Person, card: NewCard) -> None:
     """The card is active already, so its page has no activation form that could show the error."""
     answer = manage(colleague, card, "activateCard")
 
@@ -47,7 +47,7 @@ def test_an_outdated_form_returns_409_above_the_page_heading(colleague: Person, 
     assert "Refused (4006)" in answer.text.partition("<h1")[0]
 
 
-def test_a_card_is_issued_activated_blocked_and_unblocked(scene: Scene, colleague: Person) -> None:
+def test_a_card_is_issued_activated_blocked_and_unblocked(issuer: Issuer, colleague: Person) -> None:
     place = issue(colleague).headers["location"]
     number = int(place.rpartition("/")[2])
     assert "The card has been issued." in colleague.get(place).text
@@ -58,20 +58,20 @@ def test_a_card_is_issued_activated_blocked_and_unblocked(scene: Scene, colleagu
         colleague.get(place)
         colleague.post(place, action="changeCardStatus", draft=colleague.hidden("draft"), form={"status": status})
         assert "The card's status has been changed." in html.unescape(colleague.get(place).text)
-        statuses.append(scene.data("getCardStatus", card_id=number)["card_status"])
+        statuses.append(issuer.data("getCardStatus", card_id=number)["card_status"])
 
     assert statuses == ["T", "A"]
 
 
-def test_a_card_is_issued_for_an_existing_holder_and_account(scene: Scene, colleague: Person, card: MadeCard) -> None:
+def test_a_card_is_issued_for_an_existing_holder_and_account(issuer: Issuer, colleague: Person, card: NewCard) -> None:
     words = {name: "" for name in NEW if name.startswith("holder_")}
     place = issue(colleague, **words, holder_id=card.holder_id, account_id=card.account_id).headers["location"]
 
-    found = scene.data("getAccounts", card_id=int(place.rpartition("/")[2]))
+    found = issuer.data("getAccounts", card_id=int(place.rpartition("/")[2]))
     assert [each["id"] for each in found] == [card.account_id]
 
 
-def test_a_form_sent_twice_issues_one_card(scene: Scene, colleague: Person) -> None:
+def test_a_form_sent_twice_issues_one_card(issuer: Issuer, colleague: Person) -> None:
     colleague.get("/cards/new")
     draft = colleague.hidden("draft")
     places = [colleague.post("/cards/new", draft=draft, form=NEW).headers["location"] for _ in range(2)]
@@ -131,13 +131,13 @@ def test_a_form_has_the_rules_of_its_action_model(causeway: Causeway, colleague:
         assert {"card_id", *action.members} <= model.model_fields.keys()
 
 
-def test_a_country_name_is_accepted_as_country(causeway: Causeway, scene: Scene, colleague: Person) -> None:
+def test_a_country_name_is_accepted_as_country(causeway: Causeway, issuer: Issuer, colleague: Person) -> None:
     place = issue(colleague, card_country_ison="germany", holder_country_ison="Türkiye").headers["location"]
     card = causeway.hub.store.get(*Card.key(int(place.rpartition("/")[2]))) or {}
     wrong = issue(colleague, card_country_ison="Atlantis")
 
     assert card["country"] == 276
-    assert scene.data("getHolder", holder_id=card["holder_id"])["country_ison"] == 792
+    assert issuer.data("getHolder", holder_id=card["holder_id"])["country_ison"] == 792
     assert (wrong.status, "There is no such country." in wrong.text) == (400, True)
     assert 'value="Atlantis"' in wrong.text
 
@@ -150,14 +150,14 @@ def test_a_corrected_form_is_accepted(colleague: Person) -> None:
         assert again.status == 303, wrong
 
 
-def test_an_account_id_requires_its_holder_id(colleague: Person, card: MadeCard) -> None:
+def test_an_account_id_requires_its_holder_id(colleague: Person, card: NewCard) -> None:
     refused = issue(colleague, account_id=str(card.account_id))
 
     assert refused.status == 400
     assert "Enter the id of the holder that has the account." in refused.text
 
 
-def test_errors_use_the_labels_of_the_form(colleague: Person, card: MadeCard) -> None:
+def test_errors_use_the_labels_of_the_form(colleague: Person, card: NewCard) -> None:
     physical = issue(colleague, card_virtual="0", holder_city="")
     both = issue(colleague, holder_id=card.holder_id, account_id=card.account_id, card_currency_ison=EUR)
 
@@ -167,12 +167,12 @@ def test_errors_use_the_labels_of_the_form(colleague: Person, card: MadeCard) ->
     assert "Currency of a new account must not be combined with Account id." in both.text
 
 
-def test_blocking_a_card_permanently_requires_a_confirmation(scene: Scene, colleague: Person, card: MadeCard) -> None:
+def test_blocking_a_card_permanently_requires_a_confirmation(issuer: Issuer, colleague: Person, card: NewCard) -> None:
     asked = manage(colleague, card, "changeCardStatus", status="B", reason_code="", note="lost twice")
-    before = scene.data("getCardStatus", card_id=card.card_id)["card_status"]
+    before = issuer.data("getCardStatus", card_id=card.card_id)["card_status"]
     names = ("action", "draft", "confirmed", "status", "note")
     colleague.post(f"/cards/{card.card_id}", form={name: colleague.hidden(name) for name in names})
-    after = scene.data("getCardStatus", card_id=card.card_id)
+    after = issuer.data("getCardStatus", card_id=card.card_id)
 
     assert "Block this card for good?" in asked.text
     assert (before, after["card_status"], after["note"]) == ("A", "B", "lost twice")
@@ -189,7 +189,7 @@ def test_blocking_a_card_permanently_requires_a_confirmation(scene: Scene, colle
     ],
 )
 def test_a_card_can_be_moved_to_a_permitted_group_only(
-    causeway: Causeway, colleague: Person, card: MadeCard, action: str, member: str, kind: str
+    causeway: Causeway, colleague: Person, card: NewCard, action: str, member: str, kind: str
 ) -> None:
     answer = manage(colleague, card, "none")
     select = answer.text.partition(f'<select id="{action}-{member}"')[2].partition("</select>")[0]
@@ -204,7 +204,7 @@ def test_a_card_can_be_moved_to_a_permitted_group_only(
 
 
 def test_a_card_action_is_logged_with_the_web_interface_as_credential(
-    lines: Lines, colleague: Person, card: MadeCard
+    lines: Lines, colleague: Person, card: NewCard
 ) -> None:
     manage(colleague, card, "changeCardStatus", status="T")
     done = [line for line in lines.all() if line.get("action") == "changeCardStatus"]
@@ -213,11 +213,11 @@ def test_a_card_action_is_logged_with_the_web_interface_as_credential(
 
 
 def test_a_card_of_another_programme_manager_cannot_be_managed(
-    causeway: Causeway, user: Person, email: str, scene: Scene, card: MadeCard
+    causeway: Causeway, user: Person, email: str, issuer: Issuer, card: NewCard
 ) -> None:
     link(causeway, email, OTHER_MANAGER)
     user.get("/cards/new")
     answer = user.post(f"/cards/{card.card_id}", action="changeCardStatus", draft="d" * 22, status="T")
 
     assert answer.status == 404
-    assert scene.data("getCardStatus", card_id=card.card_id)["card_status"] == "A"
+    assert issuer.data("getCardStatus", card_id=card.card_id)["card_status"] == "A"

@@ -8,31 +8,31 @@ from chalicelib.cards.ledger.account_record import Account
 from chalicelib.cards.ledger.entries import movement_key
 from chalicelib.cards.protocol.portal_messages import ACCOUNTS
 from chalicelib.website.cards.card_views import LATEST, MOVEMENTS
-from tests.cards.scenes import GERMANY, MadeCard, Scene
+from tests.cards.issuer import GERMANY, Issuer, NewCard
 from tests.website.page_costs import BYTES
 from tests.website.person import Person
 
 
-def full_card(scene: Scene) -> MadeCard:
+def full_card(issuer: Issuer) -> NewCard:
     """A card with as many accounts, transactions, movements and messages as its page shows."""
-    holder = scene.holder(country_ison=GERMANY)
-    accounts = [scene.account(holder_id=holder) for _ in range(ACCOUNTS)]
-    made = scene.card_in("A", holder_id=holder, account_id=accounts, account_owner_id=[holder] * ACCOUNTS)
+    holder = issuer.holder(country_ison=GERMANY)
+    accounts = [issuer.account(holder_id=holder) for _ in range(ACCOUNTS)]
+    made = issuer.card_in("A", holder_id=holder, account_id=accounts, account_owner_id=[holder] * ACCOUNTS)
     for number in accounts:
-        address = scene.address(number, method=2)
+        address = issuer.address(number, method=2)
         for payment in range(LATEST):
             words = f"Invoice {payment} of the Meadow & Sons partnership"
-            scene.inbound(address, 1_234_567_00, sender_name="Meadow & Sons, Riverside", reference=words)
-        _move(scene, number)
+            issuer.inbound(address, 1_234_567_00, sender_name="Meadow & Sons, Riverside", reference=words)
+        _move(issuer, number)
     for purchase in range(LATEST):
-        held = scene.purchase(made.card_id, 1_234_00, merchant_name=f"Riverside Books and Maps {purchase}", mcc="5942")
-        scene.clearing(held, 1_234_00)
+        held = issuer.purchase(made.card_id, 1_234_00, merchant_name=f"Riverside Books and Maps {purchase}", mcc="5942")
+        issuer.clearing(held, 1_234_00)
     return made
 
 
-def _move(scene: Scene, account_id: int) -> None:
+def _move(issuer: Issuer, account_id: int) -> None:
     """Add movements of the account's balance; written, since each would cost a payment otherwise."""
-    store = scene.hub.store
+    store = issuer.hub.store
     account = Account.from_item(store.get(*Account.key(account_id)) or {})
     for number in range(1, MOVEMENTS + 1):
         balances = {"settled": account.settled + 17 * number, "held": 29 * number, "reserved": number}
@@ -43,15 +43,15 @@ def _move(scene: Scene, account_id: int) -> None:
 
 
 @pytest.mark.parametrize("path", ["", "/statement"])
-def test_the_largest_page_of_a_card_keeps_its_size_budget(scene: Scene, colleague: Person, path: str) -> None:
-    address = f"/cards/{full_card(scene).card_id}{path}"
+def test_the_largest_page_of_a_card_keeps_its_size_budget(issuer: Issuer, colleague: Person, path: str) -> None:
+    address = f"/cards/{full_card(issuer).card_id}{path}"
 
     size = len(colleague.get(address).text.encode())
     assert size <= BYTES
 
 
 @pytest.mark.parametrize("path", ["/cards/new", "/cards?digits=12&holder=Ada", "/cards/activity"])
-def test_card_forms_and_lists_keep_their_size_budget(scene: Scene, colleague: Person, path: str) -> None:
-    scene.spendable(1_00)
+def test_card_forms_and_lists_keep_their_size_budget(issuer: Issuer, colleague: Person, path: str) -> None:
+    issuer.spendable(1_00)
 
     assert len(colleague.get(path).text.encode()) <= BYTES

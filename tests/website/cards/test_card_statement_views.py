@@ -10,16 +10,16 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.cards.scenes import MadeCard, Scene
+from tests.cards.issuer import Issuer, NewCard
 from tests.causeway import Causeway
 from tests.website.person import Person
 
 
 def test_a_statement_has_balances_totals_and_rows_as_page_and_csv(
-    scene: Scene, colleague: Person, card: MadeCard
+    issuer: Issuer, colleague: Person, card: NewCard
 ) -> None:
-    scene.clearing(scene.purchase(card.card_id, 25_00, merchant_name="=Corner Shop"), 25_00)
-    scene.clock.advance(5)
+    issuer.clearing(issuer.purchase(card.card_id, 25_00, merchant_name="=Corner Shop"), 25_00)
+    issuer.clock.advance(5)
     colleague.get(f"/cards/{card.card_id}/statement")
     text = colleague.text
 
@@ -42,7 +42,7 @@ def test_a_statement_has_balances_totals_and_rows_as_page_and_csv(
     assert rows[2]["purpose"] == "'=Corner Shop", "no formula of a spreadsheet"
 
 
-def test_invalid_statement_days_are_rejected(colleague: Person, card: MadeCard) -> None:
+def test_invalid_statement_days_are_rejected(colleague: Person, card: NewCard) -> None:
     place = f"/cards/{card.card_id}/statement"
     for query, words in (
         ("from=2026-02-30", "This is not a date."),
@@ -57,14 +57,16 @@ def test_invalid_statement_days_are_rejected(colleague: Person, card: MadeCard) 
 
 
 @pytest.mark.usefixtures("colleague")
-def test_a_statement_ends_with_the_last_second_of_its_days_in_utc(causeway: Causeway, scene: Scene, email: str) -> None:
-    card = scene.card_in("A")
-    address = scene.address(card.account_id, method=2)
-    midnight = (scene.clock.time() // 86_400 + 1) * 86_400
+def test_a_statement_ends_with_the_last_second_of_its_days_in_utc(
+    causeway: Causeway, issuer: Issuer, email: str
+) -> None:
+    card = issuer.card_in("A")
+    address = issuer.address(card.account_id, method=2)
+    midnight = (issuer.clock.time() // 86_400 + 1) * 86_400
     for second, amount in ((midnight - 1, 1_00), (midnight, 2_00)):
-        scene.clock.advance(second - scene.clock.time())
-        scene.inbound(address, amount)
-    scene.clock.advance(5)
+        issuer.clock.advance(second - issuer.clock.time())
+        issuer.inbound(address, amount)
+    issuer.clock.advance(5)
     before, after = (datetime.fromtimestamp(each, UTC).date() for each in (midnight - 1, midnight))
     place, colleague = f"/cards/{card.card_id}/statement", Person.signed_in(causeway, email)
     files = [colleague.get(f"{place}?from={day}&to={day}&format=csv").text for day in (before, after)]
@@ -76,22 +78,22 @@ def test_a_statement_ends_with_the_last_second_of_its_days_in_utc(causeway: Caus
 
 
 def test_a_statement_with_too_many_transactions_returns_400(
-    monkeypatch: pytest.MonkeyPatch, scene: Scene, colleague: Person, card: MadeCard
+    monkeypatch: pytest.MonkeyPatch, issuer: Issuer, colleague: Person, card: NewCard
 ) -> None:
     monkeypatch.setattr("chalicelib.cards.protocol.portal_messages.STATEMENT_ROWS", 1)
-    scene.give(card.account_id, 1_00)
-    scene.clock.advance(5)
+    issuer.give(card.account_id, 1_00)
+    issuer.clock.advance(5)
     answer = colleague.get(f"/cards/{card.card_id}/statement")
 
     assert (answer.status, "Choose fewer days." in answer.text) == (400, True)
 
 
 def test_a_long_statement_shows_its_first_rows_and_their_number(
-    monkeypatch: pytest.MonkeyPatch, scene: Scene, colleague: Person, card: MadeCard
+    monkeypatch: pytest.MonkeyPatch, issuer: Issuer, colleague: Person, card: NewCard
 ) -> None:
     monkeypatch.setattr("chalicelib.website.cards.card_statement_views.SHOWN", 1)
-    scene.give(card.account_id, 1_00)
-    scene.clock.advance(5)
+    issuer.give(card.account_id, 1_00)
+    issuer.clock.advance(5)
 
     assert "first 1 of 2 transactions" in colleague.get(f"/cards/{card.card_id}/statement").text
     assert "Closing balance 501.00 EUR" in colleague.text

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from tests.cards.scenes import EUR, USD, MadeCard, Scene
+from tests.cards.issuer import EUR, USD, Issuer, NewCard
 from tests.website.person import Person
 
 ON_THE_WEB = {"transaction_type": 0, "amount": 120_00, "currency_ison": 840, "merchant_name": "Riverside Books"}
 
 
-def test_a_card_page_shows_balances_transactions_and_activity(scene: Scene, colleague: Person, card: MadeCard) -> None:
-    held = scene.authorization(card_id=card.card_id, **ON_THE_WEB)
-    scene.purchase(card.card_id, 9_000_00)
-    scene.clearing(held, 120_00, currency_ison=840)
-    scene.clearing({"trans_link": "x"}, 5_00, trans_link=held["trans_link"])
+def test_a_card_page_shows_balances_transactions_and_activity(issuer: Issuer, colleague: Person, card: NewCard) -> None:
+    held = issuer.authorization(card_id=card.card_id, **ON_THE_WEB)
+    issuer.purchase(card.card_id, 9_000_00)
+    issuer.clearing(held, 120_00, currency_ison=840)
+    issuer.clearing({"trans_link": "x"}, 5_00, trans_link=held["trans_link"])
     text = colleague.get(f"/cards/{card.card_id}").text
 
     assert "Status Active PIN None Programme" in colleague.text
@@ -27,25 +27,25 @@ def test_a_card_page_shows_balances_transactions_and_activity(scene: Scene, coll
     assert card.pan not in text
 
 
-def test_a_card_with_several_accounts_shows_fewer_transactions_per_account(scene: Scene, colleague: Person) -> None:
+def test_a_card_with_several_accounts_shows_fewer_transactions_per_account(issuer: Issuer, colleague: Person) -> None:
     rows = []
     for currencies in ([EUR], [EUR, USD]):
-        card = scene.card_in("A", card_currency_ison=currencies)
+        card = issuer.card_in("A", card_currency_ison=currencies)
         for _ in range(6):
-            scene.give(card.account_id, 1_00)
+            issuer.give(card.account_id, 1_00)
         colleague.get(f"/cards/{card.card_id}")
         rows.append(colleague.text.count("Inbound external payment"))
 
     assert rows == [6, 5]
 
 
-def test_external_payments_show_payer_payee_and_reference(scene: Scene, colleague: Person, card: MadeCard) -> None:
-    address = scene.address(card.account_id, method=2)
-    came = scene.inbound(address, 50_00, sender_name="<b>Meadow & Sons</b>", reference="Invoice 7")
-    scene.data("inboundReturn", epm_transaction_id=came["epm_transaction_id"], reason=1)
+def test_external_payments_show_payer_payee_and_reference(issuer: Issuer, colleague: Person, card: NewCard) -> None:
+    address = issuer.address(card.account_id, method=2)
+    came = issuer.inbound(address, 50_00, sender_name="<b>Meadow & Sons</b>", reference="Invoice 7")
+    issuer.data("inboundReturn", epm_transaction_id=came["epm_transaction_id"], reason=1)
     to = {"destination_account_name": "Lantern Books", "description": "May"}
-    scene.result(scene.paid(address, 20_00, **to), "settled")
-    scene.debit(scene.mandate(address, creditor_name="Riverside Gym"), 30_00, passed=True)
+    issuer.result(issuer.pending_payment(address, 20_00, **to), "settled")
+    issuer.debit(issuer.mandate(address, creditor_name="Riverside Gym"), 30_00, passed=True)
 
     colleague.get(f"/cards/{card.card_id}")
 
@@ -65,8 +65,8 @@ def test_external_payments_show_payer_payee_and_reference(scene: Scene, colleagu
         assert kind in colleague.text
 
 
-def test_a_card_with_a_pin_shows_the_pin_state(scene: Scene, colleague: Person) -> None:
-    card = scene.card(card_virtual=0)
+def test_a_card_with_a_pin_shows_the_pin_state(issuer: Issuer, colleague: Person) -> None:
+    card = issuer.card(card_virtual=0)
     colleague.get(f"/cards/{card.card_id}")
 
     assert "PIN OK 0 of 3 wrong tries" in colleague.text

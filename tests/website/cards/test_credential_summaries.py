@@ -11,7 +11,7 @@ import pytest
 from chalicelib.cards.programs.credentials import Credentials
 from chalicelib.cards.protocol import portal_messages
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
-from tests.cards.scenes import MANAGER, OTHER_MANAGER, Scene
+from tests.cards.issuer import MANAGER, OTHER_MANAGER, Issuer
 from tests.causeway import Causeway
 from tests.dynamodb_calls import counted
 from tests.website.cards.cards import link
@@ -30,8 +30,8 @@ def limits(user: Person) -> Mapping[str, str]:
     return {name: re.sub("<[^>]+>", " ", limit).strip() for name, limit in found}
 
 
-def test_a_linked_user_sees_the_own_limit_of_a_credential(scene: Scene, colleague: Person) -> None:
-    scene.lend("own-limit", calls_per_minute=1200)
+def test_a_linked_user_sees_the_own_limit_of_a_credential(issuer: Issuer, colleague: Person) -> None:
+    issuer.with_credential("own-limit", calls_per_minute=1200)
 
     assert limits(colleague)["own-limit"] == "1,200 a minute Its own"
 
@@ -45,30 +45,30 @@ def test_a_credential_without_its_own_limit_shows_the_default_limit(shared_cause
         assert limits(colleague)["full"] == "4,321 a minute The default"
 
 
-def test_keys_and_secrets_of_credentials_are_not_on_the_page(scene: Scene, colleague: Person) -> None:
-    scene.lend("key-holder")
+def test_keys_and_secrets_of_credentials_are_not_on_the_page(issuer: Issuer, colleague: Person) -> None:
+    issuer.with_credential("key-holder")
     text = colleague.get("/clients").text
 
     assert "key-holder" in text
-    stored = scene.hub.cards.credentials.get(MANAGER, "key-holder").keys[0]
-    digests = scene.hub.cards.programmes.set_up(MANAGER).credentials.values()
-    secrets = [part for parts in scene.secrets.values() for part in parts.values()]
+    stored = issuer.hub.cards.credentials.get(MANAGER, "key-holder").keys[0]
+    digests = issuer.hub.cards.programmes.set_up(MANAGER).credentials.values()
+    secrets = [part for parts in issuer.secrets.values() for part in parts.values()]
     assert not [part for part in (*secrets, *digests, stored.api_id, stored.api_key) if part in text]
 
 
-def test_an_unlinked_user_sees_no_credentials(scene: Scene, user: Person) -> None:
-    scene.lend("own-limit", calls_per_minute=1200)
+def test_an_unlinked_user_sees_no_credentials(issuer: Issuer, user: Person) -> None:
+    issuer.with_credential("own-limit", calls_per_minute=1200)
 
     assert HEADING not in user.get("/clients").text
 
 
 def test_a_user_sees_only_the_credentials_of_their_programme_manager(
-    causeway: Causeway, scene: Scene, email: str
+    causeway: Causeway, issuer: Issuer, email: str
 ) -> None:
-    scene.lend("not-theirs")
+    issuer.with_credential("not-theirs")
     other = Person.signed_in(causeway, email)
     link(causeway, email, OTHER_MANAGER)
-    scene.lend("theirs", manager=OTHER_MANAGER)
+    issuer.with_credential("theirs", manager=OTHER_MANAGER)
 
     assert "theirs" in limits(other)
     assert "not-theirs" not in limits(other)
@@ -121,9 +121,9 @@ def test_clients_are_listed_if_credentials_cannot_be_read(colleague: Person, mon
 
 
 def test_a_long_credential_list_shows_the_first_by_name(
-    scene: Scene, colleague: Person, monkeypatch: pytest.MonkeyPatch
+    issuer: Issuer, colleague: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    names = sorted(scene.hub.cards.programmes.credentials(MANAGER))
+    names = sorted(issuer.hub.cards.programmes.credentials(MANAGER))
     monkeypatch.setattr(portal_messages, "CREDENTIALS", 2)
 
     assert [*limits(colleague)] == names[:2]
@@ -131,9 +131,9 @@ def test_a_long_credential_list_shows_the_first_by_name(
 
 
 def test_the_page_with_the_most_credentials_keeps_its_size_budget(
-    scene: Scene, colleague: Person, monkeypatch: pytest.MonkeyPatch
+    issuer: Issuer, colleague: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = scene.hub.cards.credentials.get(MANAGER, "full")
+    one = issuer.hub.cards.credentials.get(MANAGER, "full")
     many = [replace(one, name=f"{'partner-' * 8}{number}") for number in range(portal_messages.CREDENTIALS)]
     monkeypatch.setattr(Credentials, "current", lambda *_: many)
 

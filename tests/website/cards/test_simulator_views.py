@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.cards.scenes import EUR, MadeCard, Scene
+from tests.cards.issuer import EUR, Issuer, NewCard
 from tests.causeway import Answer, Causeway
 from tests.log_lines import Lines
 from tests.website.cards.card_forms import USE, manage, simulate
@@ -22,7 +22,7 @@ def outcome(person: Person) -> str:
     return " ".join(re.sub("<[^>]+>", " ", found[0]).split())
 
 
-def test_an_approval_and_a_decline_show_code_and_meaning(colleague: Person, card: MadeCard) -> None:
+def test_an_approval_and_a_decline_show_code_and_meaning(colleague: Person, card: NewCard) -> None:
     simulate(colleague, card, "simulateAuthorization", **USE)
     approved = outcome(colleague)
     simulate(colleague, card, "simulateAuthorization", **USE | {"amount": "600"})
@@ -33,7 +33,7 @@ def test_an_approval_and_a_decline_show_code_and_meaning(colleague: Person, card
     assert 'class="outcome bad"' in colleague.last.text
 
 
-def test_a_result_is_shown_in_its_form_with_the_focus(colleague: Person, card: MadeCard) -> None:
+def test_a_result_is_shown_in_its_form_with_the_focus(colleague: Person, card: NewCard) -> None:
     answer = simulate(colleague, card, "simulateAuthorization", **USE)
     form = answer.text.partition("<summary>Authorization")[2].partition("</details>")[0]
 
@@ -43,8 +43,8 @@ def test_a_result_is_shown_in_its_form_with_the_focus(colleague: Person, card: M
     assert answer.text.count(" autofocus") == 1
 
 
-def test_an_expired_hold_is_shown_without_the_success_colour(scene: Scene, colleague: Person, card: MadeCard) -> None:
-    held = scene.purchase(card.card_id, 25_00)
+def test_an_expired_hold_is_shown_without_the_success_colour(issuer: Issuer, colleague: Person, card: NewCard) -> None:
+    held = issuer.purchase(card.card_id, 25_00)
     answer = simulate(colleague, card, "simulateExpiry", trans_link=f"{held['trans_link']}.{EUR}")
     row = answer.text.partition("End of the hold")[2].partition("</tr>")[0]
 
@@ -62,15 +62,15 @@ def test_an_expired_hold_is_shown_without_the_success_colour(scene: Scene, colle
     ],
 )
 def test_a_held_amount_is_shown_with_its_fees(
-    scene: Scene, colleague: Person, card: MadeCard, use: dict[str, Any], told: str, available: int
+    issuer: Issuer, colleague: Person, card: NewCard, use: dict[str, Any], told: str, available: int
 ) -> None:
     simulate(colleague, card, "simulateAuthorization", **USE | use)
 
-    assert scene.balances(card.account_id)[0] == available
+    assert issuer.balances(card.account_id)[0] == available
     assert outcome(colleague).startswith(f"Approved 00, approved. {told} of it fees. Available now: ")
 
 
-def test_an_increment_shows_its_added_fees(colleague: Person, card: MadeCard) -> None:
+def test_an_increment_shows_its_added_fees(colleague: Person, card: NewCard) -> None:
     simulate(colleague, card, "simulateAuthorization", **USE | {"amount": "100", "merchant_country_ison": 840})
     (held,) = set(re.findall(r'<option value="(0[0-9]+\.978)"', colleague.last.text))
     simulate(colleague, card, "simulateIncrement", trans_link=held, amount="100")
@@ -78,7 +78,7 @@ def test_an_increment_shows_its_added_fees(colleague: Person, card: MadeCard) ->
     assert "203.00 EUR is held in total, 1.50 EUR of it new fees." in outcome(colleague)
 
 
-def test_a_clearing_shows_its_transaction_and_the_balances(colleague: Person, card: MadeCard) -> None:
+def test_a_clearing_shows_its_transaction_and_the_balances(colleague: Person, card: NewCard) -> None:
     simulate(colleague, card, "simulateAuthorization", **USE | {"merchant_country_ison": 840})
     (held,) = set(re.findall(r'<option value="(0[0-9]+\.978)"', colleague.last.text))
     simulate(colleague, card, "simulateClearing", trans_link=held, amount="25", currency_ison=EUR, final="yes")
@@ -90,13 +90,13 @@ def test_a_clearing_shows_its_transaction_and_the_balances(colleague: Person, ca
     )
 
 
-def test_a_balance_inquiry_holds_nothing(colleague: Person, card: MadeCard) -> None:
+def test_a_balance_inquiry_holds_nothing(colleague: Person, card: NewCard) -> None:
     simulate(colleague, card, "simulateAuthorization", **USE | {"transaction_type": 39, "amount": "0"})
 
     assert outcome(colleague).startswith("Approved 00, approved. It comes to 0.00 EUR on the account. Available")
 
 
-def test_a_purchase_can_be_played_from_authorization_to_dispute(colleague: Person, card: MadeCard) -> None:
+def test_a_purchase_can_be_played_from_authorization_to_dispute(colleague: Person, card: NewCard) -> None:
     simulate(colleague, card, "simulateAuthorization", **USE)
     (held,) = set(re.findall(r'<option value="(0[0-9]+\.978)"', colleague.last.text))
     said = []
@@ -124,8 +124,8 @@ def test_a_purchase_can_be_played_from_authorization_to_dispute(colleague: Perso
     assert "Dispute opened 16.00 EUR 16.00 EUR" in colleague.text
 
 
-def test_a_new_card_can_be_activated_and_funded(scene: Scene, colleague: Person) -> None:
-    card = scene.card()
+def test_a_new_card_can_be_activated_and_funded(issuer: Issuer, colleague: Person) -> None:
+    card = issuer.card()
     simulate(colleague, card, "simulateAuthorization", **USE)
     assert outcome(colleague).startswith("Declined 78, card not activated.")
     manage(colleague, card, "activateCard")
@@ -137,22 +137,22 @@ def test_a_new_card_can_be_activated_and_funded(scene: Scene, colleague: Person)
     simulate(colleague, card, "simulateInboundPayment", **payment)
 
     assert outcome(colleague).startswith("The payment is settled")
-    assert scene.balances(card.account_id)[0] == 70_00
+    assert issuer.balances(card.account_id)[0] == 70_00
     simulate(colleague, card, "simulateAuthentication", **USE)
     assert outcome(colleague).startswith("3-D Secure:")
 
 
-def test_a_simulation_sent_twice_is_executed_once(scene: Scene, colleague: Person, card: MadeCard) -> None:
+def test_a_simulation_sent_twice_is_executed_once(issuer: Issuer, colleague: Person, card: NewCard) -> None:
     simulate(colleague, card, "simulateAuthorization", **USE)
     colleague.get(f"/cards/{card.card_id}")
     draft = colleague.hidden("draft")
     for _ in range(2):
         colleague.post(f"/cards/{card.card_id}/simulator", action="simulateAuthorization", draft=draft, form=USE)
 
-    assert scene.balances(card.account_id)[0] == 450_00
+    assert issuer.balances(card.account_id)[0] == 450_00
 
 
-def test_a_rejected_simulation_shows_its_error_and_keeps_the_input(colleague: Person, card: MadeCard) -> None:
+def test_a_rejected_simulation_shows_its_error_and_keeps_the_input(colleague: Person, card: NewCard) -> None:
     wrong = simulate(colleague, card, "simulateAuthorization", **USE | {"amount": "a lot", "merchant_name": "My shop"})
     kept = 'value="My shop"' in wrong.text
     late = simulate(colleague, card, "simulateExpiry", trans_link="000000000001.978")
@@ -175,7 +175,7 @@ def field_of(answer: Answer, action: str, name: str) -> str:
     return found[0]
 
 
-def test_each_field_shows_its_error_and_the_first_has_the_focus(colleague: Person, card: MadeCard) -> None:
+def test_each_field_shows_its_error_and_the_first_has_the_focus(colleague: Person, card: NewCard) -> None:
     wrong = {"amount": "a lot", "merchant_name": " ", "pin": "73"}
     answer = simulate(colleague, card, "simulateAuthorization", **USE | wrong)
 
@@ -191,7 +191,7 @@ def test_each_field_shows_its_error_and_the_first_has_the_focus(colleague: Perso
     assert "aria-invalid" not in colleague.get(f"/cards/{card.card_id}").text
 
 
-def test_a_service_error_about_a_field_is_shown_at_the_field(colleague: Person, card: MadeCard) -> None:
+def test_a_service_error_about_a_field_is_shown_at_the_field(colleague: Person, card: NewCard) -> None:
     answer = simulate(colleague, card, "simulateAuthorization", **USE | {"merchant_name": "x" * 300})
     field = field_of(answer, "simulateAuthorization", "merchant_name")
 
@@ -200,7 +200,7 @@ def test_a_service_error_about_a_field_is_shown_at_the_field(colleague: Person, 
     assert "Merchant must have" in field
 
 
-def test_a_service_error_about_the_form_is_shown_in_the_form_with_the_focus(colleague: Person, card: MadeCard) -> None:
+def test_a_service_error_about_the_form_is_shown_in_the_form_with_the_focus(colleague: Person, card: NewCard) -> None:
     answer = simulate(colleague, card, "simulateExpiry", trans_link="000000000001.978")
     form = answer.text.partition("<summary>Expiry")[2].partition("</details>")[0]
 
@@ -208,7 +208,7 @@ def test_a_service_error_about_the_form_is_shown_in_the_form_with_the_focus(coll
     assert answer.text.count("was refused") == 1
 
 
-def test_a_typed_pin_or_cvc2_is_not_shown_again(colleague: Person, card: MadeCard) -> None:
+def test_a_typed_pin_or_cvc2_is_not_shown_again(colleague: Person, card: NewCard) -> None:
     for amount in ("5.00", "a lot"):
         answer = simulate(
             colleague, card, "simulateAuthorization", **USE | {"amount": amount, "pin": "7395", "cvc2": "517"}
@@ -224,7 +224,7 @@ def test_a_get_of_the_simulator_address_redirects_to_the_card(user: Person, visi
             assert "x-y" not in answer.headers
 
 
-def test_the_log_line_of_a_request_names_the_simulator_action(lines: Lines, colleague: Person, card: MadeCard) -> None:
+def test_the_log_line_of_a_request_names_the_simulator_action(lines: Lines, colleague: Person, card: NewCard) -> None:
     simulate(colleague, card, "simulateAuthorization", **USE)
     simulate(colleague, card, "simulateExpiry", trans_link="000000000001.978")
     done = [line for line in lines.all() if line.get("method") == "POST"]
@@ -232,7 +232,7 @@ def test_the_log_line_of_a_request_names_the_simulator_action(lines: Lines, coll
     assert [line["action"] for line in done] == ["simulateAuthorization", "simulateExpiry"]
 
 
-def test_form_defaults_contain_the_remaining_amount(colleague: Person, card: MadeCard) -> None:
+def test_form_defaults_contain_the_remaining_amount(colleague: Person, card: NewCard) -> None:
     for amount in ("12.34", "56.78"):
         simulate(colleague, card, "simulateAuthorization", **USE | {"amount": amount})
     begun = re.findall(
@@ -242,7 +242,7 @@ def test_form_defaults_contain_the_remaining_amount(colleague: Person, card: Mad
     assert begun == ["56.78", ""]
 
 
-def test_a_forged_or_cross_site_simulation_returns_403(scene: Scene, colleague: Person, card: MadeCard) -> None:
+def test_a_forged_or_cross_site_simulation_returns_403(issuer: Issuer, colleague: Person, card: NewCard) -> None:
     path = f"/cards/{card.card_id}/simulator"
     sent = {"action": "simulateAuthorization", "draft": "0" * 22, **USE}
     answers = [
@@ -251,10 +251,10 @@ def test_a_forged_or_cross_site_simulation_returns_403(scene: Scene, colleague: 
     ]
 
     assert [answer.status for answer in answers] == [403, 403]
-    assert scene.balances(card.account_id)[0] == 500_00
+    assert issuer.balances(card.account_id)[0] == 500_00
 
 
-def test_production_pages_have_no_simulator_form(causeway: Causeway, colleague: Person, card: MadeCard) -> None:
+def test_production_pages_have_no_simulator_form(causeway: Causeway, colleague: Person, card: NewCard) -> None:
     causeway.hub.settings = replace(causeway.hub.settings, stage="prod")
     answer = colleague.get(f"/cards/{card.card_id}")
 
@@ -263,10 +263,10 @@ def test_production_pages_have_no_simulator_form(causeway: Causeway, colleague: 
 
 
 def test_the_result_of_an_authorization_of_another_card_is_in_minor_units(
-    scene: Scene, colleague: Person, card: MadeCard
+    issuer: Issuer, colleague: Person, card: NewCard
 ) -> None:
-    held = scene.purchase(card.card_id, 25_00)
-    other = scene.card()
+    held = issuer.purchase(card.card_id, 25_00)
+    other = issuer.card()
     simulate(colleague, other, "simulateReversal", trans_link=f"{held['trans_link']}.{EUR}", amount="5")
 
     assert outcome(colleague).startswith("Released 500 in minor units is no longer held.")

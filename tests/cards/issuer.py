@@ -1,9 +1,9 @@
-"""A programme manager at work: it calls the card API inside this process, and makes what a test needs to stand on.
+"""The programme manager of the cards kit: it calls the card API in this process and creates what a test needs.
 
-``Scene`` speaks for the demonstration programme: ``do`` calls an action of ``POST /api`` and ``sim`` one of
-``POST /simulator``; ``holder``, ``account``, ``card``, ``card_in``, ``account_in``, ``authentication``, ``address``,
-``mandate`` and what moves money make records with few members, or those that are given. A member given as ``LEFT_OUT``
-is not sent.
+``Issuer`` has the credentials of the demonstration programme: ``do`` calls an action of ``POST /api`` and ``sim`` one
+of ``POST /simulator``; ``holder``, ``account``, ``card``, ``card_in``, ``account_in``, ``authentication``, ``address``,
+``mandate`` and the methods that move money create records with few members, or those that are given. A member given as
+``LEFT_OUT`` is not sent.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ UK, SEPA = 1, 2
 METHODS = {GBP: UK, EUR: SEPA}
 """How external payments in a currency travel."""
 SCHEMES = {UK: "FPS", SEPA: "SCT"}
-OUTSIDE = {UK: "GB29NWBK60161331926819", SEPA: "DE89370400440532013000"}
+EXTERNAL_IBANS = {UK: "GB29NWBK60161331926819", SEPA: "DE89370400440532013000"}
 """Accounts at other banks (examples of the IBAN registry), by the method that pays to them."""
 PIN = "7305"
 
@@ -49,7 +49,7 @@ DAY = 24 * 3600
 _references = itertools.count(1)
 ALL_PLAIN = dict.fromkeys(CARD_FIELDS, PLAIN)
 
-PERSON = {
+HOLDER_DETAILS = {
     "first_name": "Zoë",
     "last_name": "O'Neil-Smith",
     "address_line_1": "1 Riverside",
@@ -119,7 +119,7 @@ class Envelope:
 
 
 @dataclass(frozen=True)
-class MadeCard:
+class NewCard:
     """What createCard answered, member by member; ``expiration`` is its year and month."""
 
     card_id: int
@@ -133,11 +133,11 @@ class MadeCard:
     expiration: Mapping[str, Any] | None = None
 
 
-class Scene:
+class Issuer:
     """One process of the service with a clock of its own, and the credentials of its callers by name.
 
     ``full``, ``support`` and ``encrypted`` are the demonstration programme's credentials, ``other`` is another
-    programme manager's, and ``lend`` makes more.
+    programme manager's, and ``with_credential`` makes more.
     """
 
     def __init__(self, causeway: Causeway, hub: Hub | None = None, caller: str = "full") -> None:
@@ -147,37 +147,37 @@ class Scene:
         self.secrets = dict(causeway.card_secrets)
         self.caller = caller
 
-    def apart(self, *, days: float = 0) -> Scene:
+    def with_own_clock(self, *, days: float = 0) -> Issuer:
         """The same resources in another process, whose clock is so many days ahead of this one's."""
         clock = ManualClock(self.clock.now())
         clock.advance(days * DAY)
         return self._as(self.causeway.another_process(clock=clock), self.caller)
 
-    def beside(self) -> Scene:
+    def another_process(self) -> Issuer:
         """The same resources in another process, with this one's clock."""
         return self._as(self.causeway.another_process(clock=self.clock), self.caller)
 
-    def following(self, ahead: float) -> Scene:
+    def with_clock_ahead(self, ahead: float) -> Issuer:
         """The same resources in another process, whose clock is always so many seconds ahead of this one's."""
         return self._as(self.causeway.another_process(clock=FollowingClock(self.clock, ahead)), self.caller)
 
-    def of_caller(self, name: str) -> Scene:
+    def as_caller(self, name: str) -> Issuer:
         """The same process, called with another credential."""
         return self._as(self.hub, name)
 
-    def _as(self, hub: Hub, caller: str) -> Scene:
-        other = Scene(self.causeway, hub, caller)
+    def _as(self, hub: Hub, caller: str) -> Issuer:
+        other = Issuer(self.causeway, hub, caller)
         other.secrets = self.secrets
         return other
 
-    def lend(self, name: str, *, manager: int = MANAGER, **rights: Any) -> Scene:
-        """Make a credential that may do everything but for ``rights``; answers the scene as it plays with it."""
+    def with_credential(self, name: str, *, manager: int = MANAGER, **rights: Any) -> Issuer:
+        """The issuer with a new credential that may do everything but for ``rights``."""
         with_defaults = {"access_level": 1000, "actions": None, "modes": ALL_PLAIN} | rights
         secret = credentials.new_secret(with_access_key=True)
         made = credentials.put_credential(manager, name, Rights(**with_defaults), secret, self.clock.time())
         self.hub.store.transact(made)
         self.secrets[name] = asdict(secret)
-        return self.of_caller(name)
+        return self.as_caller(name)
 
     # -- calls
 
@@ -213,7 +213,7 @@ class Scene:
 
     def holder(self, **members: Any) -> int:
         """A new holder's id."""
-        answer = self.do("createHolder", **PERSON | members)
+        answer = self.do("createHolder", **HOLDER_DETAILS | members)
         assert answer.id is not None, answer.raw
         return answer.id
 
@@ -227,7 +227,7 @@ class Scene:
         }
         return int(self.data("createAccount", **least | self._of_holder(members))["id"])
 
-    def card(self, **members: Any) -> MadeCard:
+    def card(self, **members: Any) -> NewCard:
         """A new card: virtual unless ``card_virtual`` is 0, of a new holder unless ``holder_id`` is given."""
         least = {
             "card_program_id": EVERYDAY,
@@ -236,10 +236,10 @@ class Scene:
             "card_name_line_3": "ZOE ONEIL",
         }
         delivery = DELIVERY if members.get("card_virtual") == 0 else {}
-        return MadeCard(**self.data("createCard", **least | delivery | self._of_holder(members)))
+        return NewCard(**self.data("createCard", **least | delivery | self._of_holder(members)))
 
-    def card_in(self, status: str, **members: Any) -> MadeCard:
-        """A card in a status; for E, which comes by time, one that has expired for a scene 62 days ahead."""
+    def card_in(self, status: str, **members: Any) -> NewCard:
+        """A card in a status; for E, which comes by time, one that has expired 62 days later."""
         if status == "E":
             members = {"card_validity_period": 1} | members
         card = self.card(**members)
@@ -249,7 +249,7 @@ class Scene:
             self.data("changeCardStatus", card_id=card.card_id, status=status)
         return card
 
-    def spendable(self, amount: int, **members: Any) -> MadeCard:
+    def spendable(self, amount: int, **members: Any) -> NewCard:
         """An active card whose first account, which is in euros unless ``members`` say otherwise, has so much."""
         card = self.card_in("A", **members)
         self.give(card.account_id, amount)
@@ -311,7 +311,7 @@ class Scene:
         [record] = self.data("assignExternalPaymentAddressForSpecialAccount", **least | members)
         return record
 
-    def funded(self, amount: int, currency: int = GBP, **members: Any) -> Any:
+    def funded_address(self, amount: int, currency: int = GBP, **members: Any) -> Any:
         """The address of a new account, which has been paid so much; ``members`` are the account's."""
         address = self.address(self.account(currency_ison=currency, **members), METHODS[currency])
         assert self.inbound(address, amount)["state"] == "S"
@@ -327,10 +327,10 @@ class Scene:
         """What a payment from an address is answered; to another bank unless ``members`` say otherwise."""
         least = {"epm_address_id": address["id"], "amount": amount, "currency_ison": address["currency_ison"]}
         if not any(name.startswith("destination_") and name != "destination_account_name" for name in members):
-            least |= {"destination_iban": OUTSIDE[address["epm_method_id"]]}
+            least |= {"destination_iban": EXTERNAL_IBANS[address["epm_method_id"]]}
         return self.do("transferToExternalPayment", **least | {"destination_account_name": "Alice"} | members)
 
-    def paid(self, address: Mapping[str, Any], amount: int, **members: Any) -> int:
+    def pending_payment(self, address: Mapping[str, Any], amount: int, **members: Any) -> int:
         """The id of a payment out that the provider has taken, and that is pending."""
         answer = self.transfer(address, amount, **members)
         assert answer.status == "success", answer.raw
