@@ -1,20 +1,16 @@
-"""The whole service in one process, TPPs that call it, and banks that give the answers that a test scripts."""
+"""The whole service in one process, between a TPP and banks that give the answers that a test scripts."""
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import json
 import sys
-import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import parse_qs, urlencode, urlsplit
 
 import boto3
-from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
 from chalicelib import bootstrap
 from chalicelib.cards.events.event_secrets import create_events_secret, secrets_key
@@ -30,13 +26,12 @@ from chalicelib.foundation.http.outbound import NotReached, Outbound, Reply
 from chalicelib.foundation.mail import Mail
 from chalicelib.foundation.parallel import pieces
 from chalicelib.foundation.settings import Settings
-from chalicelib.openbanking.records.bank_record import Bank, NewBank
-from chalicelib.openbanking.records.client_record import Client
+from chalicelib.openbanking.records.bank_record import NewBank
 from infra.programme import file, loading
 from tests.manual_clock import ManualClock
+from tests.openbanking.kit import Bank, Psu, Receiver, Sent, Tpp
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
-IBAN = "GB33BUKB20201555555555"
 GROWING = (
     "authorizations",
     "consents",
@@ -66,63 +61,10 @@ class Answer:
         return jsontext.loads(self.text)
 
 
-@dataclass
-class Sent:
-    """A webhook that a bank received."""
-
-    path: str
-    headers: Mapping[str, str]
-    body: bytes
-
-
-@dataclass
-class BankSide:
-    """A bank: its keys, what it received, and what it answers (a function of the webhook, or an exception)."""
-
-    bank: Bank
-    api_key: str
-    key: RSAPrivateKey
-    received: list[Sent] = field(default_factory=list)
-    answers: dict[str, Callable[[Sent], Any]] = field(default_factory=dict)
-
-    def answer(self, sent: Sent) -> Reply:
-        self.received.append(sent)
-        made = self.answers[sent.path](sent)
-        if isinstance(made, Exception):
-            raise made
-        if isinstance(made, Reply):
-            return made
-        return Reply(200, jsontext.dumps(made).encode(), {}, 0.01)
-
-
-@dataclass
-class Receiver:
-    """The client's end of its Events URL: what it received, and what it answers next, or an exception.
-
-    ``answers`` are used up one per call; when there are none left, it takes what it gets.
-    """
-
-    url: str = "http://127.0.0.1:1/events"
-    received: list[Sent] = field(default_factory=list)
-    answers: list[Reply | Exception] = field(default_factory=list)
-
-    def answer(self, sent: Sent) -> Reply:
-        self.received.append(sent)
-        made = self.answers.pop(0) if self.answers else Reply(204, b"", {}, 0.01)
-        if isinstance(made, Exception):
-            raise made
-        return made
-
-    @property
-    def events(self) -> list[Any]:
-        """The bodies of what it received."""
-        return [jsontext.loads(sent.body) for sent in self.received]
-
-
 class ScriptedOutbound(Outbound):
     """Hands calls to the banks and the receiver of the service instead of the network."""
 
-    def __init__(self, banks: Mapping[int, BankSide], receiver: Receiver) -> None:
+    def __init__(self, banks: Mapping[int, Bank], receiver: Receiver) -> None:
         self._banks = banks
         self._receiver = receiver
 
@@ -151,9 +93,10 @@ class ScriptedOutbound(Outbound):
     def _answer(self, url: str, body: bytes, headers: Mapping[str, str]) -> Reply:
         if url == self._receiver.url:
             return self._receiver.answer(Sent(url, dict(headers), body))
-        for side in self._banks.values():
-            if url.startswith(side.bank.domain + "/"):
-                return side.answer(Sent(url.removeprefix(side.bank.domain), dict(headers), body))
+        for bank in self._banks.values():
+            domain = bank.record.domain
+            if url.startswith(domain + "/"):
+                return bank.answer(Sent(url.removeprefix(domain), dict(headers), body))
         raise AssertionError(f"no bank at {url}")
 
 
@@ -175,15 +118,15 @@ def _capture(sent: Mapping[str, str], received: Mapping[str, str] | None, body: 
 
 
 class Causeway:
-    """One client, its receiver of events, and one bank per version around the service."""
+    """The service, a TPP, a PSU, and one bank per version."""
 
-    def __init__(self, hub: bootstrap.Hub, banks: dict[int, BankSide]) -> None:
+    def __init__(self, hub: bootstrap.Hub, banks: dict[int, Bank]) -> None:
         self.hub = hub
         self.clock: ManualClock = hub.clock  # type: ignore[assignment]
         self.banks = banks
-        self.receiver = Receiver()
-        self.client: Client = None  # type: ignore[assignment]
-        self.client_secret: str | None = None
+        for bank in banks.values():
+            bank.causeway = self
+        self.tpp, self.psu, self.receiver = Tpp(self), Psu(self), Receiver()
         self.card_secrets: Mapping[str, Mapping[str, str]] = {}
         hub.__dict__["outbound"] = ScriptedOutbound(banks, self.receiver)
         self.mails: list[Mail] = []
@@ -211,8 +154,8 @@ class Causeway:
                 authorization_url=f"http://127.0.0.1:1/bank-{version}/authorize",
                 public_keys=[signatures.public_pem(key.public_key())],
             )
-            bank, api_key = hub.openbanking.banks.add(new)
-            banks[version] = BankSide(bank, api_key, key)
+            record, api_key = hub.openbanking.banks.add(new)
+            banks[version] = Bank(record, api_key, key)
         causeway = cls(hub, banks)
         loaded = loading.load(hub, file.read_programmes(file.DEMO.read_text(encoding="utf-8"), "local"))
         causeway.card_secrets = {name: asdict(made) for plan in loaded for name, made in plan.secrets.items()}
@@ -227,12 +170,12 @@ class Causeway:
 
     def again(self, settings: Settings | None = None) -> Causeway:
         """The same resources and banks, with nothing remembered, the clock set back, and a new client."""
-        banks = {version: BankSide(side.bank, side.api_key, side.key) for version, side in self.banks.items()}
+        banks = {version: Bank(bank.record, bank.api_key, bank.key) for version, bank in self.banks.items()}
         self.forget_journeys((*GROWING, "clients"))
         self._age_data_keys()
         causeway = Causeway(self.another_process(settings, ManualClock(START)), banks)
-        made = causeway.hub.openbanking.clients.create(owner="tpp@example.com", title="Budget Friend")
-        causeway.client, causeway.client_secret = made.client, made.secret
+        created = causeway.hub.openbanking.clients.create(owner="tpp@example.com", title="Budget Friend")
+        causeway.tpp.client, causeway.tpp.client_secret = created.client, created.secret
         causeway.card_secrets = self.card_secrets
         return causeway
 
@@ -359,106 +302,7 @@ class Causeway:
         assert answer["statusCode"] != 401 or "www-authenticate" in headers, f"RFC 9110, 15.5.2: {method} {path}"
         return Answer(answer["statusCode"], headers, answer["body"])
 
-    def tpp(
-        self,
-        method: str,
-        path: str,
-        json_body: Any = None,
-        *,
-        bearer: str | None = None,
-        client_id: str | None = None,
-        form: Mapping[str, str] | None = None,
-        headers: Mapping[str, str] | None = None,
-        certificate: str | None = None,
-        several: Mapping[str, Sequence[str]] | None = None,
-    ) -> Answer:
-        """A call of the TPP; ``client_id`` is the service's client unless given (empty: no header).
-
-        The service's client shows its secret if it has one, in the place where a bearer would stand. ``certificate`` is
-        that of the connection, in PEM.
-        """
-        sent = {"x-api-key": self.client.client_id if client_id is None else client_id}
-        sent = {name: value for name, value in sent.items() if value}
-        body = None
-        if json_body is not None:
-            sent["content-type"], body = "application/json", jsontext.dumps(json_body).encode()
-        if form is not None:
-            sent["content-type"], body = "application/x-www-form-urlencoded", urlencode(form).encode()
-        if bearer:
-            sent["authorization"] = f"Bearer {bearer}"
-        elif client_id is None and self.client_secret:
-            sent["authorization"] = basic(self.client.client_id, self.client_secret)
-        identity = {"clientCert": {"clientCertPem": certificate}} if certificate else None
-        return self.call(method, path, body, sent | dict(headers or {}), identity, several)
-
-    def bank(
-        self,
-        version: int,
-        path: str,
-        json_body: Any = None,
-        *,
-        raw: bytes | None = None,
-        headers: Mapping[str, str | None] | None = None,
-        identity: Mapping[str, Any] | None = None,
-    ) -> Answer:
-        """A signed call of a bank; a header given as ``None`` is left out."""
-        side = self.banks[version]
-        body = raw if raw is not None else jsontext.dumps(json_body).encode()
-        sent: dict[str, str | None] = {
-            "content-type": "application/json",
-            "x-api-key": side.api_key,
-            "x-request-id": str(uuid.uuid4()),
-            "x-signature": signatures.sign(side.key, body),
-        }
-        sent |= headers or {}
-        base = "/bank" if version == 1 else "/bank/v2"
-        present = {name: value for name, value in sent.items() if value is not None}
-        return self.call("POST", base + path, body, present, identity)
-
-    # -- the journey
-
-    def scopes(self, version: int) -> list[str]:
-        return ["account.list", "account.details"] if version == 1 else ["accounts"]
-
-    def authorize(self, version: int, **members: Any) -> Any:
-        """A new authorization request; answers the body."""
-        bic = self.banks[version].bank.bic
-        request = {"bic": bic, "scopes": self.scopes(version)} | members
-        answer = self.tpp("POST", "/tpp/authorize", request)
-        assert answer.status == 200, answer
-        return answer.body
-
-    def consent_body(self, version: int, url: str, **members: Any) -> dict[str, Any]:
-        """What a bank sends to save a consent, in its version's spelling."""
-        body = {"request_url": url, "scopes": self.scopes(version), "ibans": [IBAN]} | members
-        return body if version == 1 else {_camel(name): value for name, value in body.items()}
-
-    def approve(self, version: int, **members: Any) -> Consented:
-        """An authorization request with the PSU's approval."""
-        asked = self.authorize(version, **members)
-        scopes = members.get("scopes", self.scopes(version))
-        answer = self.bank(version, "/consent", self.consent_body(version, asked["redirect_url"], scopes=scopes))
-        assert answer.status == 200, answer
-        names = ("callback_url", "access_token", "valid_until")
-        callback, token, until = (answer.body[name if version == 1 else _camel(name)] for name in names)
-        query = {name: values[0] for name, values in parse_qs(urlsplit(callback).query).items()}
-        return Consented(asked["redirect_url"], callback, query, token, until)
-
-    def tokens(self, version: int, **members: Any) -> Any:
-        """A whole journey to the first pair of tokens; answers the token endpoint's body."""
-        code = self.approve(version, **members).query["code"]
-        answer = self.tpp("POST", "/tpp/token", {"authorization_code": code})
-        assert answer.status == 200, answer
-        return answer.body
-
     # -- deliveries
-
-    def wants_events(self) -> str:
-        """Gives the client an Events URL, that of ``receiver``; answers the secret that its events are signed with."""
-        made = self.hub.openbanking.clients.update(self.client.client_id, events_url=self.receiver.url)
-        self.client = made.client
-        assert made.events_secret is not None, "it had no Events URL before"
-        return made.events_secret
 
     @contextlib.contextmanager
     def manager_wants_events(self, manager_id: int = 1) -> Iterator[str]:
@@ -513,27 +357,6 @@ class Causeway:
         return [message.body for message in visible]
 
 
-@dataclass(frozen=True)
-class Consented:
-    """A saved consent as the bank sees it; ``query`` is that of the callback URL."""
-
-    request_url: str
-    callback_url: str
-    query: Mapping[str, str]
-    bank_token: str
-    valid_until: str
-
-
-def always(answer: Any) -> Callable[[Sent], Any]:
-    """A bank's webhook that answers the same whatever it is sent."""
-    return lambda sent: answer
-
-
-def basic(client_id: str, secret: str) -> str:
-    """HTTP Basic of a client."""
-    return "Basic " + base64.b64encode(f"{client_id}:{secret}".encode()).decode()
-
-
 def _empty(client: Any, table: str) -> None:
     """Delete all items of a table of a real engine."""
     keys = _key_attributes(client, table)
@@ -546,8 +369,3 @@ def _empty(client: Any, table: str) -> None:
 
 def _key_attributes(client: Any, table: str) -> list[str]:
     return [key["AttributeName"] for key in client.describe_table(TableName=table)["Table"]["KeySchema"]]
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)

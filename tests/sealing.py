@@ -11,18 +11,18 @@ from tests.openbanking.poller import fetches_events, trial
 
 
 def seal_something_everywhere(causeway: Causeway) -> None:
-    causeway.wants_events()
+    causeway.tpp.set_events_url()
     payer = Payer(causeway, 2, "direct")
     payer.bank_does(taken(2, "P-1"))
     payer.pay("key-1")
     LaterPayer(causeway, 1, "direct").order()
-    tokens = causeway.tokens(1)
-    causeway.tpp("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]})
+    tokens = causeway.tpp.tokens(1)
+    causeway.tpp.call("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]})
     fetches_events(causeway)
     trial(causeway)
     issuer = Issuer(causeway)
     issuer.card(card_virtual=0, request_reference_id=issuer.reference())
-    members = {"client_id": causeway.client.client_id, "bic": "ALPHGB21", "scopes": ["account.list"]}
+    members = {"client_id": causeway.tpp.client_id, "bic": "ALPHGB21", "scopes": ["account.list"]}
     causeway.hub.website.journeys.begin("tpp@example.com", "of-the-tpp", members, "verifier")
 
 

@@ -87,8 +87,8 @@ GETS = [
 @pytest.mark.parametrize("content_type", ["", "text/plain", "application/x-www-form-urlencoded", "nonsense"])
 @pytest.mark.parametrize("path", GETS)
 def test_a_get_accepts_any_content_type(causeway: Causeway, path: str, content_type: str) -> None:
-    usual = causeway.tpp("GET", path, headers={"x-request-id": ID})
-    answer = causeway.tpp("GET", path, headers={"x-request-id": ID, "content-type": content_type})
+    usual = causeway.tpp.call("GET", path, headers={"x-request-id": ID})
+    answer = causeway.tpp.call("GET", path, headers={"x-request-id": ID, "content-type": content_type})
 
     assert answer.status == usual.status
     assert answer.headers["content-type"] == usual.headers["content-type"]
@@ -99,8 +99,8 @@ def test_a_get_accepts_any_content_type(causeway: Causeway, path: str, content_t
 def test_a_cancel_address_accepts_any_content_type(causeway: Causeway, content_type: str) -> None:
     from urllib.parse import urlsplit
 
-    url = causeway.authorize(1)["redirect_url"]
-    path = urlsplit(causeway.bank(1, "/init_authorization", {"request_url": url}).body["cancel_url"]).path
+    url = causeway.tpp.authorize(1)["redirect_url"]
+    path = urlsplit(causeway.banks[1].call("/init_authorization", {"request_url": url}).body["cancel_url"]).path
 
     answer = causeway.call("GET", path, headers={"content-type": content_type, "x-request-id": ID})
 
@@ -109,7 +109,7 @@ def test_a_cancel_address_accepts_any_content_type(causeway: Causeway, content_t
 
 @pytest.mark.parametrize("path", ["/tpp/banks", "/tpp/nothing", "/tpp/token"])
 def test_every_tpp_response_has_the_hub_time_in_server_timing(causeway: Causeway, path: str) -> None:
-    assert "hub;dur=" in causeway.tpp("GET", path).headers["server-timing"]
+    assert "hub;dur=" in causeway.tpp.call("GET", path).headers["server-timing"]
 
 
 @pytest.mark.parametrize(

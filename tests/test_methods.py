@@ -110,9 +110,9 @@ def head(
 def test_head_at_oauth_authorize_opens_no_authorization(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
     query = {
         "response_type": "code",
-        "client_id": causeway.client.client_id,
+        "client_id": causeway.tpp.client_id,
         "scope": "account.list",
-        "bic": causeway.banks[1].bank.bic,
+        "bic": causeway.banks[1].bic,
         "state": "once",
     }
     answer = head(causeway, monkeypatch, f"/oauth/authorize?{urlencode(query)}")
@@ -139,12 +139,14 @@ def test_head_at_the_cancel_address_keeps_the_authorization_open(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for version in (1, 2):
-        url = causeway.authorize(version)["redirect_url"]
-        asked = causeway.bank(
-            version, "/init_authorization", {"request_url" if version == 1 else "requestUrl": url}
-        ).body
+        url = causeway.tpp.authorize(version)["redirect_url"]
+        asked = (
+            causeway.banks[version]
+            .call("/init_authorization", {"request_url" if version == 1 else "requestUrl": url})
+            .body
+        )
         assert head(causeway, monkeypatch, asked.get("cancel_url") or asked["cancelUrl"]).status == 401
-        assert causeway.bank(version, "/consent", causeway.consent_body(version, url)).status == 200
+        assert causeway.banks[version].call("/consent", causeway.banks[version].consent_body(url)).status == 200
 
 
 def test_head_at_the_payment_callback_sends_no_bank_request(

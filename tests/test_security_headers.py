@@ -109,8 +109,8 @@ def test_pages_isolate_their_window_except_during_a_bank_authorization(
 
 
 def test_an_authorization_redirect_has_no_cross_origin_opener_policy(causeway: Causeway) -> None:
-    url = causeway.authorize(1)["redirect_url"]
-    cancel = causeway.bank(1, "/init_authorization", {"request_url": url}).body["cancel_url"]
+    url = causeway.tpp.authorize(1)["redirect_url"]
+    cancel = causeway.banks[1].call("/init_authorization", {"request_url": url}).body["cancel_url"]
     answer = causeway.call("GET", cancel.removeprefix(causeway.hub.settings.public_url))
 
     assert answer.status == 303

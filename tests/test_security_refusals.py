@@ -28,17 +28,17 @@ Play = Callable[[Causeway], object]
 
 
 def second_use_of_a_code(causeway: Causeway) -> Callable[[], Answer]:
-    code = causeway.approve(1).query["code"]
-    redeem = partial(causeway.tpp, "POST", "/tpp/token", {"authorization_code": code})
+    code = causeway.psu.approve(1).query["code"]
+    redeem = partial(causeway.tpp.call, "POST", "/tpp/token", {"authorization_code": code})
     redeem()
     return redeem
 
 
 def late_use_of_a_refresh_token(causeway: Causeway) -> Callable[[], object]:
-    body = {"refresh_token": causeway.tokens(1)["refresh_token"]}
-    causeway.tpp("POST", "/tpp/token", body)
+    body = {"refresh_token": causeway.tpp.tokens(1)["refresh_token"]}
+    causeway.tpp.call("POST", "/tpp/token", body)
     causeway.clock.advance(61)
-    return lambda: causeway.tpp("POST", "/tpp/token", body)
+    return lambda: causeway.tpp.call("POST", "/tpp/token", body)
 
 
 def replayed_proof(causeway: Causeway) -> Callable[[], object]:
@@ -62,22 +62,24 @@ def missing_certificate(causeway: Causeway) -> Callable[[], object]:
 
     def present_none() -> None:
         with pytest.raises(Refusal):
-            checks.check_certificate(causeway.client, None)
+            checks.check_certificate(causeway.tpp.client, None)
 
     return present_none
 
 
 def wrong_client_secret(causeway: Causeway) -> Callable[[], object]:
-    wrong = base64.b64encode(f"{causeway.client.client_id}:wrong".encode()).decode()
-    return lambda: causeway.tpp("GET", "/tpp/banks", headers={"authorization": f"Basic {wrong}"})
+    wrong = base64.b64encode(f"{causeway.tpp.client_id}:wrong".encode()).decode()
+    return lambda: causeway.tpp.call("GET", "/tpp/banks", headers={"authorization": f"Basic {wrong}"})
 
 
 def wrong_bank_key(causeway: Causeway) -> Callable[[], object]:
-    return lambda: causeway.bank(1, "/init_authorization", {"request_url": ""}, headers={"x-api-key": "wrong"})
+    return lambda: causeway.banks[1].call("/init_authorization", {"request_url": ""}, headers={"x-api-key": "wrong"})
 
 
 def wrong_bank_signature(causeway: Causeway) -> Callable[[], object]:
-    return lambda: causeway.bank(2, "/init_authorization", {"requestUrl": ""}, headers={"x-signature": "d3Jvbmc="})
+    return lambda: causeway.banks[2].call(
+        "/init_authorization", {"requestUrl": ""}, headers={"x-signature": "d3Jvbmc="}
+    )
 
 
 def wrong_card_credentials(causeway: Causeway) -> Callable[[], object]:
@@ -157,15 +159,15 @@ def test_a_repeated_code_is_counted_once_as_misused_token(
 def test_a_wrong_api_key_is_logged_with_its_bank(causeway: Causeway, lines: Lines) -> None:
     bank_id, _, secret = causeway.banks[1].api_key.partition(".")
     wrong = f"{bank_id}.{secret.swapcase()}"
-    causeway.bank(1, "/init_authorization", {"request_url": ""}, headers={"x-api-key": wrong})
+    causeway.banks[1].call("/init_authorization", {"request_url": ""}, headers={"x-api-key": wrong})
 
     assert [line["bic"] for line in lines.all() if line["message"] == "credentials refused"] == ["ALPHGB21"]
 
 
 def test_accepted_credentials_are_not_counted(causeway: Causeway, capsys: pytest.CaptureFixture[str]) -> None:
-    causeway.tokens(1)
+    causeway.tpp.tokens(1)
     Issuer(causeway).card()
-    causeway.tpp("GET", "/tpp/banks")
+    causeway.tpp.call("GET", "/tpp/banks")
 
     assert METRIC not in capsys.readouterr().out
 

@@ -24,7 +24,7 @@ FORM = "application/x-www-form-urlencoded"
 
 def headers(causeway: Causeway) -> dict[str, str]:
     """Headers with which a request gets furthest."""
-    return {"cookie": person_cookie(causeway), "x-api-key": causeway.client.client_id, "content-type": FORM}
+    return {"cookie": person_cookie(causeway), "x-api-key": causeway.tpp.client_id, "content-type": FORM}
 
 
 def is_refused(path: str, answer: Answer) -> bool:

@@ -50,7 +50,7 @@ SLOW_WORK = PROBE_WORK - SLOW_SECONDS
 def other(request: pytest.FixtureRequest, causeway: Causeway) -> Causeway:
     """Another process, whose clock follows the service's, ahead of it or behind."""
     made = Causeway(causeway.another_process(clock=FollowingClock(causeway.clock, request.param)), causeway.banks)
-    made.client, made.client_secret = causeway.client, causeway.client_secret
+    made.tpp.client, made.tpp.client_secret = causeway.tpp.client, causeway.tpp.client_secret
     return made
 
 
@@ -138,7 +138,7 @@ def test_a_lease_held_by_one_process_is_not_taken_by_another(
 def holder(causeway: Causeway, other: Causeway) -> KeyHolder:
     made = KeyHolder()
     secure(causeway, made, security_profile="fapi2")
-    other.client, other.client_secret = causeway.client, None
+    other.tpp.client, other.tpp.client_secret = causeway.tpp.client, None
     return made
 
 
@@ -152,7 +152,7 @@ def use_an_assertion(causeway: Causeway, holder: KeyHolder, *, iat: int) -> tupl
     def use(process: Causeway) -> bool:
         form = holder.form(causeway, {"token": "a-token"}, jti=jti, exp=expiry, iat=iat)
         with at_work(process):
-            return process.tpp("POST", "/oauth/introspect", form=form, client_id="").status == 200
+            return process.tpp.call("POST", "/oauth/introspect", form=form, client_id="").status == 200
 
     return use, expiry + PAST_SECONDS - 1
 
@@ -214,12 +214,12 @@ def test_nonces_are_valid_in_every_process_after_a_data_key_rotation(causeway: C
 
 
 def test_a_token_expires_by_the_clock_of_the_process_that_checks_it(causeway: Causeway, other: Causeway) -> None:
-    tokens = causeway.tokens(2)
+    tokens = causeway.tpp.tokens(2)
     until = causeway.clock.time() + tokens["expires_in"]
     with at_work(other):
         for now, status in ((until - 1, 200), (until, 401)):
             advance_to(causeway, other, now)
-            assert other.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == status
+            assert other.tpp.call("GET", "/tpp/consent", bearer=tokens["access_token"]).status == status
 
 
 # -- days
@@ -265,7 +265,7 @@ def test_a_delivery_waits_for_the_clock_skew_instead_of_the_sweeper(
 
 def test_statuses_and_events_of_a_payment_are_in_order(causeway: Causeway, other: Causeway) -> None:
     payer = Payer(causeway, 2)
-    causeway.wants_events()
+    causeway.tpp.set_events_url()
     payer.pay()
     beside = copy.copy(payer)
     beside.causeway = other

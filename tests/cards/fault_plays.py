@@ -76,21 +76,21 @@ class Play:
 
     def __init__(self, issuer: Issuer, case: Case, manner: str, *, cold: bool = False) -> None:
         self._issuer, self._case, self._manner, self._cold = issuer, case, manner, cold
-        self._world = issuer.causeway
+        self._causeway = issuer.causeway
         self._members = dict(case.members(warmed(issuer)))
         if manner != WITHOUT:
             self._members["request_reference_id"] = issuer.reference()
         if cold:
-            nothing_in_use(self._world)
+            nothing_in_use(self._causeway)
         else:
             all_in_use(issuer)
         if manner == REPEATED:
             self._do()
-        self._beginning = Snapshot(self._world, self.tables)
+        self._beginning = Snapshot(self._causeway, self.tables)
         self._before = self._shape()
-        self._known = Books(self._world).records() if cold else frozenset()
+        self._known = Books(self._causeway).records() if cold else frozenset()
         self._begin()
-        self.untouched = Fault(self._world)
+        self.untouched = Fault(self._causeway)
         with self.untouched:
             self._right = self._do()
         self._after = self._shape()
@@ -119,16 +119,16 @@ class Play:
 
     def _shape(self) -> list[str]:
         """What stands there, without what differs between two runs."""
-        return Books(self._world).shape()
+        return Books(self._causeway).shape()
 
     def _check(self) -> None:
         """Whether all of it belongs together."""
-        Books(self._world).check(self._known)
+        Books(self._causeway).check(self._known)
 
     def _begin(self) -> None:
         self._beginning.restore()
         if self._cold:
-            forget_process(self._world)
+            forget_process(self._causeway)
         else:
             self._issuer.data("getDesign", program_id=EVERYDAY)  # reads what is cached as of a later time
 
@@ -153,29 +153,29 @@ class EventPlay:
     """An activation that is told and repeated, and its event, which a worker sends until it has arrived."""
 
     def __init__(self, issuer: Issuer) -> None:
-        self._issuer, self._world = issuer, issuer.causeway
+        self._issuer, self._causeway = issuer, issuer.causeway
         card = warmed(issuer).card()
         self._members = {"card_id": card.card_id, "request_reference_id": issuer.reference()}
-        self._beginning = Snapshot(self._world, ("cards", "idempotency", "deliveries"))
-        self._known = {each.delivery_id for each in self._world.recorded("card_event")}
-        self.untouched = Fault(self._world)
+        self._beginning = Snapshot(self._causeway, ("cards", "idempotency", "deliveries"))
+        self._known = {each.delivery_id for each in self._causeway.recorded("card_event")}
+        self.untouched = Fault(self._causeway)
         self.with_fault(self.untouched)
 
     def with_fault(self, fault: Fault) -> None:
         """Play it once: there is one event, and it arrives."""
         self._beginning.restore()
-        self._world.queued()
+        self._causeway.queued()
         with fault, contextlib.suppress(StoreError):
             self._issuer.do("activateCard", **self._members)
-            for delivery_id in self._world.queued():
-                self._world.hub.delivery.worker.attempt(delivery_id)
+            for delivery_id in self._causeway.queued():
+                self._causeway.hub.delivery.worker.attempt(delivery_id)
         assert self._issuer.do("activateCard", **self._members).status == "success"
-        (event,) = (each for each in self._world.recorded("card_event") if each.delivery_id not in self._known)
+        (event,) = (each for each in self._causeway.recorded("card_event") if each.delivery_id not in self._known)
         for _ in range(2):
-            self._world.clock.advance(CLAIMED_SECONDS)
-            self._world.hub.delivery.worker.attempt(event.delivery_id)
-        assert self._world.delivery(event.delivery_id).state == "delivered"
-        assert {sent.headers["webhook-id"] for sent in self._world.receiver.received} == {event.delivery_id}
+            self._causeway.clock.advance(CLAIMED_SECONDS)
+            self._causeway.hub.delivery.worker.attempt(event.delivery_id)
+        assert self._causeway.delivery(event.delivery_id).state == "delivered"
+        assert {sent.headers["webhook-id"] for sent in self._causeway.receiver.received} == {event.delivery_id}
 
 
 def forget_process(causeway: Causeway) -> None:

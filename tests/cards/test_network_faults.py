@@ -51,10 +51,10 @@ class NetworkPlay(Play):
     tables = TABLES
 
     def _shape(self) -> list[str]:
-        return shape(self._world)
+        return shape(self._causeway)
 
     def _check(self) -> None:
-        check(self._world, self._known)
+        check(self._causeway, self._known)
 
     def _is_late(self, answer: Envelope, fault: Fault) -> bool:
         """An authorization that storage does not take is declined; a worker records that, and releases its hold."""
@@ -64,12 +64,12 @@ class NetworkPlay(Play):
             return False
         assert fault.lasting, "what fails once is repaired"
         for _ in range(2):
-            work(self._world)
+            work(self._causeway)
         self._check()
         if self._manner == REPEATED:
             assert self._shape() == self._after, "a repeat is no other authorization"
             return True
-        assert _held(self._world) == self._held_before
+        assert _held(self._causeway) == self._held_before
         if self._manner != WITHOUT:
             repeats = [self._do().raw for _ in range(2)]
             assert repeats == [answer.raw.replace('"duplicated":0', '"duplicated":1', 1)] * 2
@@ -77,8 +77,8 @@ class NetworkPlay(Play):
 
     def _begin(self) -> None:
         super()._begin()
-        self._world.queued()
-        self._held_before = _held(self._world)
+        self._causeway.queued()
+        self._held_before = _held(self._causeway)
 
     def _repeated(self, answer: Envelope) -> None:
         super()._repeated(answer)

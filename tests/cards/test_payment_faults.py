@@ -117,11 +117,11 @@ class MoneyPlay(Play):
             assert again.duplicated == 1
         self._settle()
         if failed and self._manner == WITHOUT:
-            assert shape(self._world) in (self._before_it, self._after_it), "all of it or nothing"
+            assert shape(self._causeway) in (self._before_it, self._after_it), "all of it or nothing"
         else:
             self._is_right(answer)
-            assert shape(self._world) == self._after_it
-        check(self._world)
+            assert shape(self._causeway) == self._after_it
+        check(self._causeway)
 
     def _settle(self) -> None:
         settle_down(self._issuer)
@@ -171,7 +171,7 @@ class Overtaken(MoneyPlay):
     def _settle(self) -> None:
         """Others come in any case: late, where the request has not got as far as the provider."""
         super()._settle()
-        for payment in orders(self._world):
+        for payment in orders(self._causeway):
             self._intrude(self._issuer, payment)
 
     def _is_right(self, answer: Envelope) -> None:

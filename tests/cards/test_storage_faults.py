@@ -78,8 +78,8 @@ class CredentialsPlay:
     """The list of a manager's credentials, read by a process that knows none: it is right, or refused."""
 
     def __init__(self, issuer: Issuer) -> None:
-        self._world = warmed(issuer).causeway
-        self.untouched = Fault(self._world)
+        self._causeway = warmed(issuer).causeway
+        self.untouched = Fault(self._causeway)
         with self.untouched:
             self._seen = self._list()
         assert self._seen["data"]
@@ -94,8 +94,8 @@ class CredentialsPlay:
         assert refusal.value.status is Status.INTERNAL
 
     def _list(self) -> Mapping[str, Any]:
-        forget_process(self._world)
-        return self._world.hub.cards.portal.read(MANAGER, "listCredentials")
+        forget_process(self._causeway)
+        return self._causeway.hub.cards.portal.read(MANAGER, "listCredentials")
 
 
 def test_a_storage_fault_never_changes_the_list_of_credentials(issuer: Issuer) -> None:
@@ -106,7 +106,7 @@ class UnansweredPlay(Play):
     """A case in which storage never answers the transaction, although it applies it."""
 
     def _do(self) -> Envelope:
-        with Fault(self._world, "after", 1, lasting=True, operation="TransactWriteItems"):
+        with Fault(self._causeway, "after", 1, lasting=True, operation="TransactWriteItems"):
             return super()._do()
 
 

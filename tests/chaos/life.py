@@ -155,7 +155,7 @@ class Life:
     def _call(self, call: TppCall) -> tuple[int, Any]:
         outbound, causeway = self._hub.outbound, Causeway(self._hub, {})
         self._hub.__dict__["outbound"] = outbound  # that of the causeway would answer what is delivered later
-        answer = causeway.tpp(
+        answer = causeway.tpp.call(
             call.method, call.path, call.body, bearer=call.bearer, client_id=call.client_id, headers=call.headers
         )
         return answer.status, answer.body

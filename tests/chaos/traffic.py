@@ -12,9 +12,10 @@ from chalicelib.bootstrap import Hub
 from chalicelib.foundation.crypto import signatures
 from chalicelib.openbanking.protocol.tpp_events import TestEvent
 from chalicelib.openbanking.records.bank_record import NewBank
-from tests.causeway import BankSide, Causeway
+from tests.causeway import Causeway
 from tests.chaos.receivers import EVENTS
 from tests.openbanking.examples import BY_WEBHOOK, SCOPES
+from tests.openbanking.kit import Bank
 
 CLIENTS = 3
 _PAID_AT = {1: "/payment_initiation", 2: "/v2_payment_single"}
@@ -82,7 +83,7 @@ class Maker:
 
     def __init__(self, preparation: Preparation, causeway: Causeway) -> None:
         self._asked = preparation
-        self._world = causeway
+        self._causeway = causeway
         self._draw = random.Random(f"{preparation.seed}/traffic")
         self._secrets: dict[str, str] = {}
         self._clients = [self._client(number) for number in range(CLIENTS)]
@@ -99,7 +100,7 @@ class Maker:
 
     def _client(self, number: int) -> Any:
         path = f"tpp-{number}"
-        made = self._world.hub.openbanking.clients.create(
+        made = self._causeway.hub.openbanking.clients.create(
             owner="tpp@example.com", title=f"TPP {number}", events_url=f"{self._asked.events}{EVENTS}{path}"
         )
         assert made.events_secret is not None
@@ -108,7 +109,7 @@ class Maker:
 
     def _event(self, number: int) -> None:
         """Record and queue an event that is not like any other."""
-        hub = self._world.hub
+        hub = self._causeway.hub
         recorded = hub.openbanking.tpp_events.record(self._clients[0], "test", TestEvent(message=f"event {number}"))
         hub.store.transact(recorded.operations)
         hub.delivery.outbox.dispatch(recorded)
@@ -127,7 +128,7 @@ class Maker:
         body = row.request | {_REFERENCE[version]: reference}
         bearer, one_time = None, None
         if how == 4:
-            body["bic"] = self._world.banks[version].bank.bic
+            body["bic"] = self._causeway.banks[version].bic
         elif how in (1, 2):
             bearer = self._tokens(client, version, scopes=_PAYING[version], consent_type="one_time")
             one_time = consent_of(bearer)
@@ -158,12 +159,12 @@ class Maker:
         return self._bearers[key]
 
     def _tokens(self, client: Any, version: int, **members: Any) -> str:
-        self._world.client = client
-        bearer: str = self._world.tokens(version, **members)["access_token"]
+        self._causeway.tpp.client = client
+        bearer: str = self._causeway.tpp.tokens(version, **members)["access_token"]
         return bearer
 
 
-def add_bank(hub: Hub, version: int, url: str) -> BankSide:
+def add_bank(hub: Hub, version: int, url: str) -> Bank:
     """Register a bank of a version at a URL."""
     key = signatures.load_private_key(signatures.generate_private_pem())
     bic, country = {1: ("ALPHGB21", "GB"), 2: ("BETADEF1", "DE")}[version]
@@ -177,7 +178,7 @@ def add_bank(hub: Hub, version: int, url: str) -> BankSide:
         public_keys=[signatures.public_pem(key.public_key())],
     )
     bank, api_key = hub.openbanking.banks.add(new)
-    return BankSide(bank, api_key, key)
+    return Bank(bank, api_key, key)
 
 
 def consent_of(bearer: str) -> str:

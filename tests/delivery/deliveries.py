@@ -64,7 +64,7 @@ def worker_of(causeway: Causeway, receiver: Receiver) -> Worker:
 
 def intended(causeway: Causeway, kind: str = "event", **members: Any) -> RecordedDeliveries:
     """A delivery about to be recorded, to a receiver that no other test has."""
-    client_id = causeway.client.client_id
+    client_id = causeway.tpp.client_id
     known = {"receiver": f"client#{client_id}", "bic": "ALPHGB21", "client_id": client_id, "consent_id": "a-consent"}
     return causeway.hub.delivery.outbox.record(kind, "a.topic", **known | members)
 

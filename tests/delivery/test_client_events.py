@@ -56,7 +56,7 @@ def walk(events: ClientEvents, search: ClientSearch) -> list[str]:
 
 @pytest.mark.dynamodb
 def test_the_list_of_a_client_shows_its_events_and_calls_newest_first_without_revocations(causeway: Causeway) -> None:
-    mine, made = causeway.client.client_id, {}
+    mine, made = causeway.tpp.client_id, {}
     events = causeway.hub.delivery.client_events
     for kind in KINDS:
         made[kind] = record(causeway, kind)

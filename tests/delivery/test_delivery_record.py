@@ -66,7 +66,7 @@ def test_a_new_delivery_is_due_at_once_and_indexed_by_time_bank_and_client(cause
     assert delivery.created_at == now
     assert recorded in found(causeway, DUE, until=now)
     assert recorded in found(causeway, OF_BANK, "ALPHGB21")
-    assert recorded in found(causeway, OF_CLIENT, causeway.client.client_id)
+    assert recorded in found(causeway, OF_CLIENT, causeway.tpp.client_id)
     assert recorded not in found(causeway, FAILED)
 
 
@@ -124,7 +124,7 @@ def test_a_finished_delivery_is_never_due_again(
     assert causeway.delivery(recorded).state == state
     assert recorded not in found(causeway, DUE)
     assert (recorded in found(causeway, FAILED)) == (state == "failed")
-    assert (recorded in found(causeway, FAILED_OF_CLIENT, causeway.client.client_id)) == (state == "failed")
+    assert (recorded in found(causeway, FAILED_OF_CLIENT, causeway.tpp.client_id)) == (state == "failed")
     causeway.clock.advance(29 * DAY)
     assert worker.begin(recorded) is None
 
@@ -182,7 +182,7 @@ def test_a_resend_makes_a_finished_delivery_due_with_all_attempts_and_its_histor
     assert again.failed_at is None
     assert recorded in found(causeway, DUE, until=now)
     assert recorded not in found(causeway, FAILED)
-    assert recorded not in found(causeway, FAILED_OF_CLIENT, causeway.client.client_id)
+    assert recorded not in found(causeway, FAILED_OF_CLIENT, causeway.tpp.client_id)
     receiver.arrived = Delivered(204)
     worker.attempt(recorded)
     assert (causeway.delivery(recorded).state, len(causeway.delivery(recorded).history)) == ("delivered", 2)

@@ -56,7 +56,7 @@ def ids(found: Any) -> list[str]:
 
 def test_the_failed_deliveries_of_a_client_are_read_from_their_index(causeway: Causeway, journal: Journal) -> None:
     """Omit deliveries that failed before the index existed; a search without a state finds them."""
-    client_id = causeway.client.client_id
+    client_id = causeway.tpp.client_id
     failed, older = ended(causeway, "failed"), ended(causeway, "failed")
     ended(causeway, "delivered")
     ended(causeway, "failed", client_id="another")
@@ -86,7 +86,7 @@ def test_the_list_without_a_party_shows_failed_and_due_deliveries(causeway: Caus
 def test_the_list_of_a_bank_or_a_client_shows_all_its_deliveries_newest_first(
     causeway: Causeway, journal: Journal
 ) -> None:
-    mine = causeway.client.client_id
+    mine = causeway.tpp.client_id
     first = ended(causeway, "delivered", bic=MINE)
     causeway.clock.advance(1)
     second = ended(causeway, "failed", bic=OTHER)
@@ -124,7 +124,7 @@ def test_the_list_filters_failed_deliveries_by_the_time_of_failure(causeway: Cau
 
     assert ids(journal.list(state="failed", since=failed_at)) == [delivery_id]
     assert ids(journal.list(state="failed", since=failed_at + 1)) == []
-    assert ids(journal.list(Party(client_id=causeway.client.client_id), since=failed_at)) == []
+    assert ids(journal.list(Party(client_id=causeway.tpp.client_id), since=failed_at)) == []
 
 
 @pytest.mark.dynamodb
@@ -138,7 +138,7 @@ def test_a_list_read_in_several_pages_contains_every_delivery_once(
         made.append(record(causeway))
         causeway.clock.advance(0 if at_once else 1)
 
-    mine = causeway.client.client_id
+    mine = causeway.tpp.client_id
     found = ids(journal.list(Party(client_id=mine)))
     assert sorted(found) == sorted(made)
     if not at_once:
@@ -178,7 +178,7 @@ def test_a_resent_notification_is_due_with_all_its_attempts(
     assert again.give_up_at == now + 30 * DAY
     assert len(again.history) == 1
     assert causeway.queued() == [delivery_id]
-    assert ids(journal.list(Party(client_id=causeway.client.client_id), state="due")) == [delivery_id]
+    assert ids(journal.list(Party(client_id=causeway.tpp.client_id), state="due")) == [delivery_id]
 
 
 def test_a_resend_of_a_waiting_delivery_queues_it_at_once(causeway: Causeway, journal: Journal) -> None:
@@ -303,7 +303,7 @@ def test_a_resend_of_failed_deliveries_includes_those_that_failed_since_a_time(
     ended(causeway, "delivered")
 
     assert journal.resend_failed(since, Party(MINE, "another")) == 0
-    assert journal.resend_failed(since, Party(client_id=causeway.client.client_id)) == 2
+    assert journal.resend_failed(since, Party(client_id=causeway.tpp.client_id)) == 2
     assert sorted(causeway.queued()) == sorted(mine)
     assert journal.resend_failed(since) == 1
     assert causeway.queued() == [others]

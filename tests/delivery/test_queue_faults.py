@@ -136,14 +136,14 @@ def swept(causeway: Causeway) -> list[str]:
 def test_a_token_revocation_returns_200_and_the_sweep_queues_its_deliveries(
     causeway: Causeway, fault: Make, kind: str
 ) -> None:
-    causeway.wants_events()
-    token = causeway.tokens(1)["access_token"]
+    causeway.tpp.set_events_url()
+    token = causeway.tpp.tokens(1)["access_token"]
     carry_on(causeway)
     causeway.receiver.received.clear()
     causeway.queued()
 
     with fault(kind):
-        answer = causeway.tpp("POST", "/tpp/token/revoke", {"token": token})
+        answer = causeway.tpp.call("POST", "/tpp/token/revoke", {"token": token})
 
     assert answer.status == 200
     found = causeway.queued()
@@ -161,11 +161,11 @@ def test_a_token_revocation_returns_200_and_the_sweep_queues_its_deliveries(
 
 @ALL
 def test_an_asynchronous_call_returns_202_and_is_made_once(causeway: Causeway, fault: Make, kind: str) -> None:
-    bearer, side = causeway.tokens(1)["access_token"], causeway.banks[1]
+    bearer, side = causeway.tpp.tokens(1)["access_token"], causeway.banks[1]
     side.answers["/accounts"] = lambda sent: {"status": "success", "accounts": []}
 
     with fault(kind):
-        answer = causeway.tpp("GET", "/tpp/accounts", bearer=bearer, headers=LATER)
+        answer = causeway.tpp.call("GET", "/tpp/accounts", bearer=bearer, headers=LATER)
 
     assert answer.status == 202
     for delivery_id in [*causeway.queued(), *swept(causeway)]:
@@ -222,8 +222,8 @@ def test_the_next_sweep_queues_deliveries_after_the_message_count_failed(
 
 @ALL
 def test_the_sweep_queues_the_events_of_expired_consents(causeway: Causeway, fault: Make, kind: str) -> None:
-    causeway.wants_events()
-    causeway.approve(1)
+    causeway.tpp.set_events_url()
+    causeway.psu.approve(1)
     carry_on(causeway)
     (consent,) = [item for item in items(causeway, "consents") if item["part"] == "consent"]
     causeway.clock.advance(consent["valid_until"] - causeway.clock.time())
@@ -241,8 +241,8 @@ def test_the_sweep_queues_the_events_of_expired_consents(causeway: Causeway, fau
 def test_the_sweep_queues_the_deliveries_that_an_operator_resent(
     causeway: Causeway, fault: Make, kind: str, which: str
 ) -> None:
-    causeway.wants_events()
-    causeway.approve(1)
+    causeway.tpp.set_events_url()
+    causeway.psu.approve(1)
     (delivery_id,) = due(causeway)
     causeway.receiver.answers = [Reply(410, b"", {}, 0.01)]
     causeway.hub.delivery.worker.attempt(delivery_id)

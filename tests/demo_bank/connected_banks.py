@@ -14,8 +14,9 @@ from chalicelib.demo_bank.banks import get_bank
 from chalicelib.demo_bank.profiles import BY_NAME, PROFILES
 from chalicelib.demo_bank.setup import install
 from chalicelib.foundation.http.outbound import TOTAL_SECONDS, Outbound, Reply, TimedOut
-from tests.causeway import Answer, Causeway, Sent
+from tests.causeway import Answer, Causeway
 from tests.demo_bank.stage import BANK_PEMS, SCOPES, query_of
+from tests.openbanking.kit import Sent
 
 BICS: Mapping[str, str] = {profile.name: profile.bic for profile in PROFILES}
 
@@ -31,7 +32,7 @@ class Wires(Outbound):
     """
 
     def __init__(self, causeway: Causeway) -> None:
-        self._world = causeway
+        self._causeway = causeway
         self.pauses: list[float] = []
         for profile in PROFILES:
             get_bank(profile.name, causeway.hub).pause = self.pauses.append
@@ -39,10 +40,10 @@ class Wires(Outbound):
     def post(
         self, url: str, body: bytes, headers: Mapping[str, str], *, repeat: bool, fresh: bool = False, **_: object
     ) -> Reply:
-        if url == self._world.receiver.url:
-            return self._world.receiver.answer(Sent(url, dict(headers), body))
+        if url == self._causeway.receiver.url:
+            return self._causeway.receiver.answer(Sent(url, dict(headers), body))
         before = len(self.pauses)
-        answer = self._world.call("POST", urlsplit(url).path, body, headers)
+        answer = self._causeway.call("POST", urlsplit(url).path, body, headers)
         if sum(self.pauses[before:]) > TOTAL_SECONDS:
             raise TimedOut("no answer came in time")
         return Reply(answer.status, answer.text.encode(), answer.headers, 0.01)
@@ -87,7 +88,7 @@ class Psu:
     """A customer at a bank's pages."""
 
     def __init__(self, causeway: Causeway, bank: str, customer: str = "") -> None:
-        self._world = causeway
+        self._causeway = causeway
         self._base = f"/demo-bank/{bank}"
         self._customer = customer or CUSTOMERS[bank]
         self._cookie = ""
@@ -95,7 +96,7 @@ class Psu:
 
     def arrive(self, url: str) -> Answer:
         parts = urlsplit(url)
-        answer = self._world.call("GET", f"{parts.path}?{parts.query}")
+        answer = self._causeway.call("GET", f"{parts.path}?{parts.query}")
         if answer.status == 303:
             self._cookie = answer.headers["set-cookie"].partition(";")[0]
             self._journey = query_of(answer.headers["location"])["journey"]
@@ -104,10 +105,10 @@ class Psu:
     def post(self, place: str, **fields: Any) -> Answer:
         body = urlencode({"journey": self._journey} | fields, doseq=True).encode()
         headers = {"cookie": self._cookie, "content-type": "application/x-www-form-urlencoded"}
-        return self._world.call("POST", self._base + place, body, headers)
+        return self._causeway.call("POST", self._base + place, body, headers)
 
     def look(self, answer: Answer) -> str:
-        return self._world.call("GET", answer.headers["location"], headers={"cookie": self._cookie}).text
+        return self._causeway.call("GET", answer.headers["location"], headers={"cookie": self._cookie}).text
 
     def pay(self, url: str) -> dict[str, str]:
         """Confirm a payment; answers the query that goes back to the TPP."""
@@ -136,14 +137,14 @@ class Psu:
 
 def authorize(causeway: Causeway, bank: str, **members: Any) -> Any:
     asked = {"bic": BICS[bank], "scopes": SCOPES[BY_NAME[bank].version], "state": f"{id(causeway)} +&é"} | members
-    answer = causeway.tpp("POST", "/tpp/authorize", asked)
+    answer = causeway.tpp.call("POST", "/tpp/authorize", asked)
     assert answer.status == 200, answer
     return answer.body
 
 
 def tokens(causeway: Causeway, bank: str, **members: Any) -> Any:
     callback = Psu(causeway, bank).approve(authorize(causeway, bank, **members)["redirect_url"])
-    answer = causeway.tpp("POST", "/tpp/token", {"authorization_code": query_of(callback)["code"]})
+    answer = causeway.tpp.call("POST", "/tpp/token", {"authorization_code": query_of(callback)["code"]})
     assert answer.status == 200, answer
     return answer.body
 

@@ -60,7 +60,7 @@ def tokens_of(causeway: Causeway, bank: str, fault: str, count: int = 2) -> Any:
     scopes = list(VERSIONS[BY_NAME[bank].version].scopes)
     url = authorize(causeway, bank, scopes=scopes, state=new_uuid())["redirect_url"]
     callback = Psu(causeway, bank, fault).approve(url, count)
-    answer = causeway.tpp("POST", "/tpp/token", {"authorization_code": query_of(callback)["code"]})
+    answer = causeway.tpp.call("POST", "/tpp/token", {"authorization_code": query_of(callback)["code"]})
     assert answer.status == 200, answer
     return answer.body
 
@@ -77,17 +77,17 @@ def data_calls(causeway: Causeway, bank: str, fault: str, bearer: str) -> dict[s
     places = ["accounts", f"account?{named}", f"account_balance?{named}", lists]
     answers = {}
     for place in places:
-        answers[place.partition("?")[0]] = causeway.tpp("GET", f"/tpp/{place}", bearer=bearer)
+        answers[place.partition("?")[0]] = causeway.tpp.call("GET", f"/tpp/{place}", bearer=bearer)
         causeway.clock.advance(31)
     amount = {"amount": "1.50", "currency": account.currency}
     asked = {"account": {"iban": account.iban}, "instructed_amount": amount}
-    answers["funds_confirmations"] = causeway.tpp("POST", "/tpp/funds_confirmations", asked, bearer=bearer)
+    answers["funds_confirmations"] = causeway.tpp.call("POST", "/tpp/funds_confirmations", asked, bearer=bearer)
     causeway.clock.advance(31)
     return answers
 
 
 def initiate(causeway: Causeway, bank: str, bearer: str) -> Answer:
-    return causeway.tpp("POST", "/tpp/payment_initiation", payment(causeway, bank), bearer=bearer)
+    return causeway.tpp.call("POST", "/tpp/payment_initiation", payment(causeway, bank), bearer=bearer)
 
 
 def details(answer: Answer) -> str:
@@ -95,7 +95,7 @@ def details(answer: Answer) -> str:
 
 
 def status_of(causeway: Causeway, bank: str, payment_id: str, bearer: str) -> Any:
-    answer = causeway.tpp("GET", f"/tpp/payment_status?payment_id={payment_id}", bearer=bearer)
+    answer = causeway.tpp.call("GET", f"/tpp/payment_status?payment_id={payment_id}", bearer=bearer)
     assert answer.status == 200, answer
     return answer.body[either(bank, "payment_status", "transaction_status")]
 
@@ -190,7 +190,7 @@ def test_a_permanent_fault_fails_an_initiation_without_a_payment(connected: Caus
 @each_bank
 def test_a_rate_limited_tpp_gets_a_retry_after_header(connected: Causeway, bank: str) -> None:
     bearer = bearer_of(connected, bank, "rate-limited")
-    assert connected.tpp("GET", "/tpp/accounts", bearer=bearer).headers["retry-after"] == "30"
+    assert connected.tpp.call("GET", "/tpp/accounts", bearer=bearer).headers["retry-after"] == "30"
 
 
 @each_bank
@@ -201,14 +201,14 @@ def test_a_failing_bank_is_paused_without_affecting_other_banks(connected: Cause
     others = [tokens(connected, other, state=other)["access_token"] for other in ("one", "two")]
     others += [bearer_of(connected, either(bank, "faults-two", "faults-one"), "slow")]
 
-    answers = [connected.tpp("GET", "/tpp/accounts", bearer=bearer) for _ in range(6)]
+    answers = [connected.tpp.call("GET", "/tpp/accounts", bearer=bearer) for _ in range(6)]
 
     assert "is not asked again for" in details(answers[-1])
     assert int(answers[-1].headers["retry-after"]) <= 30
-    assert "is not asked again for" in details(connected.tpp("GET", "/tpp/accounts", bearer=slow))
-    assert {connected.tpp("GET", "/tpp/accounts", bearer=other).status for other in others} == {200}
+    assert "is not asked again for" in details(connected.tpp.call("GET", "/tpp/accounts", bearer=slow))
+    assert {connected.tpp.call("GET", "/tpp/accounts", bearer=other).status for other in others} == {200}
     connected.clock.advance(31)
-    assert connected.tpp("GET", "/tpp/accounts", bearer=slow).status == 200
+    assert connected.tpp.call("GET", "/tpp/accounts", bearer=slow).status == 200
 
 
 @each_bank
@@ -225,7 +225,7 @@ def test_a_rejected_token_returns_502_with_advice_to_authorize_again(connected: 
 @pytest.mark.parametrize("fault", [fault.name for fault in FAULTS])
 def test_a_consent_can_be_revoked_despite_any_fault(connected: Causeway, bank: str, fault: str) -> None:
     bearer = bearer_of(connected, bank, fault)
-    assert connected.tpp("POST", "/tpp/token/revoke", {"token": bearer}).status == 200
+    assert connected.tpp.call("POST", "/tpp/token/revoke", {"token": bearer}).status == 200
     for delivery_id in connected.queued():
         connected.hub.delivery.worker.attempt(delivery_id)
     kept = [item for item in connected.hub.store.scan(TABLE) if item["id"].startswith("token#")]
@@ -255,10 +255,10 @@ def test_a_customer_without_accounts_has_an_empty_list_and_404_for_the_approved_
 @each_bank
 def test_many_accounts_and_transactions_are_returned_in_pages(connected: Causeway, bank: str) -> None:
     bearer = bearer_of(connected, bank, "many", MANY_ACCOUNTS)
-    accounts = connected.tpp("GET", "/tpp/accounts", bearer=bearer)
+    accounts = connected.tpp.call("GET", "/tpp/accounts", bearer=bearer)
     assert len(accounts.body["accounts"]) == MANY_ACCOUNTS
     named = f"account_id={account_of(bank, 'many').account_id}"
-    connected.tpp("GET", f"/tpp/account_balance?{named}", bearer=bearer)  # the transactions are made once a day
+    connected.tpp.call("GET", f"/tpp/account_balance?{named}", bearer=bearer)  # the transactions are made once a day
     ids: list[str] = []
     page, key = 1, ""
     while True:
@@ -267,7 +267,7 @@ def test_many_accounts_and_transactions_are_returned_in_pages(connected: Causewa
             f"/tpp/account_payments?{named}&record_count=100&current_page={page}",
             f"/tpp/account_transactions?{named}&booking_status=both{key}",
         )
-        read = partial(connected.tpp, "GET", place, bearer=bearer)
+        read = partial(connected.tpp.call, "GET", place, bearer=bearer)
         answer = read()
         assert answer.status == 200, answer
         assert page != 50 or count_statements(read) <= 250_000, "a page costs much"
@@ -299,8 +299,10 @@ def test_one_of_many_transactions_is_found_by_its_id(connected: Causeway) -> Non
     bank = "faults-one"  # version 2 has no such call
     bearer = bearer_of(connected, bank, "many", MANY_ACCOUNTS)
     named = f"account_id={account_of(bank, 'many').account_id}"
-    listed = connected.tpp("GET", f"/tpp/account_payments?{named}&current_page=100", bearer=bearer).body["payments"]
-    answer = connected.tpp("GET", f"/tpp/account_payment?payment_id={listed[-1]['id']}", bearer=bearer)
+    listed = connected.tpp.call("GET", f"/tpp/account_payments?{named}&current_page=100", bearer=bearer).body[
+        "payments"
+    ]
+    answer = connected.tpp.call("GET", f"/tpp/account_payment?payment_id={listed[-1]['id']}", bearer=bearer)
     assert answer.body["payment"] == listed[-1]
 
 
@@ -309,7 +311,7 @@ def test_one_of_many_transactions_is_found_by_its_id(connected: Causeway) -> Non
 
 @each_bank
 def test_the_bank_ends_a_consent_after_a_day_and_the_tpp_gets_an_event(connected: Causeway, bank: str) -> None:
-    connected.wants_events()
+    connected.tpp.set_events_url()
     ending = tokens_of(connected, bank, "revokes-after-a-day")
     kept = tokens_of(connected, bank, "slow")
     connected.clock.advance(faults.CONSENT_SECONDS - 60)
@@ -321,7 +323,9 @@ def test_the_bank_ends_a_consent_after_a_day_and_the_tpp_gets_an_event(connected
     clearing.run_due_work(connected.hub)
 
     assert due_ends(connected) == 0
-    refreshed = [connected.tpp("POST", "/tpp/token", {"refresh_token": t["refresh_token"]}) for t in (ending, kept)]
+    refreshed = [
+        connected.tpp.call("POST", "/tpp/token", {"refresh_token": t["refresh_token"]}) for t in (ending, kept)
+    ]
     assert [answer.status for answer in refreshed] == [400, 200]
     events = [event for event in deliver_events(connected) if event["type"] == "consent.revoked"]
     assert [(event["data"]["consent_id"], event["data"]["revoked_by"]) for event in events] == [
@@ -375,7 +379,7 @@ def test_a_bulk_payment_has_the_same_fault(connected: Causeway, bank: str, fault
     back = f"{connected.hub.settings.public_url}/payments/callback"
     assert account.iban is not None
     orders = payment_orders(BY_NAME[bank].version, BICS[bank], account.iban, account.currency, back)
-    answer = connected.tpp("POST", "/tpp/bulk_payment_initiation", orders.bulk.to_json(), bearer=bearer)
+    answer = connected.tpp.call("POST", "/tpp/bulk_payment_initiation", orders.bulk.to_json(), bearer=bearer)
     assert answer.status == 502
     assert expected(bank, fault) in details(answer)
     assert orders_at(connected, bank) == 0
@@ -423,7 +427,7 @@ def test_the_fault_of_a_direct_payment_follows_the_signed_in_customer(
     connected: Causeway, bank: str, fault: str
 ) -> None:
     asked = payment(connected, bank, bic=BICS[bank])
-    started = connected.tpp("POST", "/tpp/direct_payment_initiation", asked)
+    started = connected.tpp.call("POST", "/tpp/direct_payment_initiation", asked)
     assert started.status == 200, started
     back = Psu(connected, bank, fault).pay(started.body["confirmation_url"])
     assert back["status"] == either(bank, *FIRST_STATUS[fault])
@@ -435,12 +439,12 @@ def test_the_status_of_a_direct_payment_has_the_fault_of_its_payer(connected: Ca
     """Version 1 banks are not called for a status."""
     is_asked = bool(BY_NAME[bank].protocol.payment_status)
     asked = payment(connected, bank, bic=BICS[bank])
-    started = connected.tpp("POST", "/tpp/direct_payment_initiation", asked)
+    started = connected.tpp.call("POST", "/tpp/direct_payment_initiation", asked)
     place = f"/tpp/payment_status?payment_id={started.body['payment_id']}&bic={BICS[bank]}"
-    assert connected.tpp("GET", place).status == 200
+    assert connected.tpp.call("GET", place).status == 200
     Psu(connected, bank, fault).pay(started.body["confirmation_url"])
 
-    answer = connected.tpp("GET", place)
+    answer = connected.tpp.call("GET", place)
 
     if is_asked and fault in ALWAYS_FAIL:
         assert answer.status == 502

@@ -38,18 +38,18 @@ def connected(causeway: Causeway) -> Iterator[Causeway]:
 @each_bank
 def test_an_approving_psu_gives_the_tpp_exactly_the_chosen_accounts(connected: Causeway, bank: str) -> None:
     bearer = tokens(connected, bank)["access_token"]
-    accounts = connected.tpp("GET", "/tpp/accounts", bearer=bearer)
+    accounts = connected.tpp.call("GET", "/tpp/accounts", bearer=bearer)
     assert accounts.status == 200, accounts
     assert len(accounts.body["accounts"]) == 2
     for account in accounts.body["accounts"]:
         account_id = account.get("id") or account["resource_id"]
-        single = connected.tpp("GET", f"/tpp/account?account_id={account_id}", bearer=bearer)
+        single = connected.tpp.call("GET", f"/tpp/account?account_id={account_id}", bearer=bearer)
         assert single.body["account"] == account
 
 
 @each_bank
 def test_the_consent_at_the_service_contains_the_approved_accounts(connected: Causeway, bank: str) -> None:
-    consent = connected.tpp("GET", "/tpp/consent", bearer=tokens(connected, bank)["access_token"]).body
+    consent = connected.tpp.call("GET", "/tpp/consent", bearer=tokens(connected, bank)["access_token"]).body
     assert "active" in str(consent) or "valid" in str(consent)
     assert ("GB63DEMO04000455200318" if bank == "one" else "DE26100999000006930021") in str(consent)
 
@@ -89,13 +89,13 @@ def test_a_consent_revoked_at_the_bank_returns_401_to_the_tpp(connected: Causewa
     fields = dict(re.findall(r'name="(form_token|consent)" value="([^"]+)"', page.partition("</form>")[0]))
     revoked = connected.call("POST", f"/demo-bank/{bank}/consents/revoke", urlencode(fields).encode(), cookie)
     assert revoked.status == 303, revoked
-    assert connected.tpp("GET", "/tpp/accounts", bearer=bearer).status == 401
+    assert connected.tpp.call("GET", "/tpp/accounts", bearer=bearer).status == 401
 
 
 @each_bank
 def test_a_consent_revoked_by_the_tpp_is_revoked_at_the_bank(connected: Causeway, bank: str) -> None:
     given = tokens(connected, bank)
-    assert connected.tpp("POST", "/tpp/token/revoke", {"token": given["access_token"]}).status == 200
+    assert connected.tpp.call("POST", "/tpp/token/revoke", {"token": given["access_token"]}).status == 200
     for delivery_id in connected.queued():
         connected.hub.delivery.worker.attempt(delivery_id)
     customer = CUSTOMERS[bank]
@@ -112,16 +112,16 @@ SETTLED = {"one": 4, "two": "ACSC"}
 @each_bank
 def test_a_confirmed_payment_is_confirmed_for_the_tpp_and_then_settled(connected: Causeway, bank: str) -> None:
     bearer = tokens(connected, bank, scopes=PAYMENT_SCOPES[bank], consent_type="one_time")["access_token"]
-    started = connected.tpp("POST", "/tpp/payment_initiation", payment(connected, bank), bearer=bearer)
+    started = connected.tpp.call("POST", "/tpp/payment_initiation", payment(connected, bank), bearer=bearer)
     assert started.status == 200, started
     status, member, expected = CONFIRMED[bank]
     back = Psu(connected, bank).pay(started.body["confirmation_url"])
     assert back == {"order": "7", "status": status, "payment_id": started.body["payment_id"]}
     place = f"/tpp/payment_status?payment_id={back['payment_id']}"
-    assert connected.tpp("GET", place, bearer=bearer).body[member] == expected
+    assert connected.tpp.call("GET", place, bearer=bearer).body[member] == expected
     connected.clock.advance(20)
     clearing.run_due_work(connected.hub)
-    assert connected.tpp("GET", place, bearer=bearer).body[member] == SETTLED[bank]
+    assert connected.tpp.call("GET", place, bearer=bearer).body[member] == SETTLED[bank]
     kept = connected.hub.store.get(*payment_key(BICS[bank], back["payment_id"]))
     assert kept is not None
     assert kept["status"] == SETTLED[bank]
@@ -130,13 +130,13 @@ def test_a_confirmed_payment_is_confirmed_for_the_tpp_and_then_settled(connected
 @each_bank
 def test_a_direct_payment_requires_no_consent(connected: Causeway, bank: str) -> None:
     asked = payment(connected, bank, bic=BICS[bank])
-    started = connected.tpp("POST", "/tpp/direct_payment_initiation", asked)
+    started = connected.tpp.call("POST", "/tpp/direct_payment_initiation", asked)
     assert started.status == 200, started
     back = Psu(connected, bank).pay(started.body["confirmation_url"])
     place = f"/tpp/payment_status?payment_id={back['payment_id']}&bic={BICS[bank]}"
     status, member, expected = CONFIRMED[bank]
     assert back["status"] == status
-    assert connected.tpp("GET", place).body[member] == expected
+    assert connected.tpp.call("GET", place).body[member] == expected
 
 
 @each_bank
@@ -144,13 +144,13 @@ def test_balances_transactions_and_funds_are_readable_through_the_service(connec
     version = BY_NAME[bank].version
     scopes = list(VERSIONS[version].scopes)
     bearer = tokens(connected, bank, scopes=scopes)["access_token"]
-    first = connected.tpp("GET", "/tpp/accounts", bearer=bearer).body["accounts"][0]
+    first = connected.tpp.call("GET", "/tpp/accounts", bearer=bearer).body["accounts"][0]
     named = f"account_id={first.get('id') or first['resource_id']}"
     lists = "account_payments" if version == 1 else "account_transactions"
     query = named if version == 1 else f"{named}&booking_status=both"
     for place in (f"account_balance?{named}", f"{lists}?{query}"):
-        answer = connected.tpp("GET", f"/tpp/{place}", bearer=bearer)
+        answer = connected.tpp.call("GET", f"/tpp/{place}", bearer=bearer)
         assert answer.status == 200, answer
     asked = {"account": {"iban": first["iban"]}, "instructed_amount": {"amount": "1.50", "currency": first["currency"]}}
-    answer = connected.tpp("POST", "/tpp/funds_confirmations", asked, bearer=bearer)
+    answer = connected.tpp.call("POST", "/tpp/funds_confirmations", asked, bearer=bearer)
     assert answer.body == {"funds_available": True}

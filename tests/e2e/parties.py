@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 import requests
 
 from infra.psu_browser import Browser, approve_consent
-from tests.causeway import basic
+from tests.openbanking.kit import basic
 from tests.patience import PATIENCE_SECONDS, wait_for
 from tests.payment_orders import payment_orders
 

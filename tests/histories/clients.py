@@ -21,12 +21,12 @@ from chalicelib.foundation.aws.calls import Call, Members, Proceed
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.settings import Settings
-from chalicelib.openbanking.records import client_record
-from chalicelib.openbanking.records.bank_record import Bank
+from chalicelib.openbanking.records import bank_record, client_record
 from tests.cards.issuer import Issuer
-from tests.causeway import Answer, BankSide, Causeway, Sent
+from tests.causeway import Answer, Causeway
 from tests.histories.checker import UNKNOWN
 from tests.histories.models import IN_PROGRESS, OK, REFUSED
+from tests.openbanking.kit import Bank, Sent
 from tests.openbanking.payer import WEBHOOKS, order, taken
 from tests.silence import silent
 
@@ -144,10 +144,10 @@ class _Requests:
         hub = bootstrap.Hub(Settings.from_environment(os.environ), Clock())
         bootstrap.use(hub)
         sides = {version: _side(bank) for version, bank in surroundings.banks.items()}
-        self._world = Causeway(hub, sides)
-        self._world.client = client_record.Client.from_item(surroundings.client)
-        self._world.card_secrets = surroundings.card_secrets
-        self._issuer = Issuer(self._world)
+        self._causeway = Causeway(hub, sides)
+        self._causeway.tpp.client = client_record.Client.from_item(surroundings.client)
+        self._causeway.card_secrets = surroundings.card_secrets
+        self._issuer = Issuer(self._causeway)
         self._surroundings = surroundings
         sides[2].answers[WEBHOOKS[2, "single"]] = _take_order
         sides[1].answers["/accounts"] = lambda sent: {"status": "success", "accounts": []}
@@ -172,22 +172,22 @@ class _Requests:
 
     def _code(self, subject: str, name: str, bearer: str = "") -> Any:
         if name == "redeem":
-            answer = self._world.tpp("POST", "/tpp/token", {"code": self._surroundings.codes[subject]})
+            answer = self._causeway.tpp.call("POST", "/tpp/token", {"code": self._surroundings.codes[subject]})
             return (OK, answer.body["access_token"]) if answer.status == 200 else _outcome(answer, 400)
-        answer = self._world.tpp("GET", "/tpp/accounts", bearer=bearer)
+        answer = self._causeway.tpp.call("GET", "/tpp/accounts", bearer=bearer)
         return OK if answer.status == 200 else _outcome(answer, 401)
 
     def _key(self, subject: str, _: str, amount: str) -> Any:
-        body, headers = order(self._world, 2, "single"), {"idempotency-key": subject}
+        body, headers = order(self._causeway, 2, "single"), {"idempotency-key": subject}
         body["instructed_amount"] = {"amount": amount, "currency": "EUR"}
         bearer = self._surroundings.payer
-        answer = self._world.tpp("POST", "/tpp/payment_initiation", body, bearer=bearer, headers=headers)
+        answer = self._causeway.tpp.call("POST", "/tpp/payment_initiation", body, bearer=bearer, headers=headers)
         return (OK, answer.body["payment_id"]) if answer.status == 200 else _outcome(answer, 400)
 
 
-def _side(bank: Item) -> BankSide:
+def _side(bank: Item) -> Bank:
     """A bank that only answers."""
-    return BankSide(Bank.from_item(bank), "", None)  # type: ignore[arg-type]
+    return Bank(bank_record.Bank.from_item(bank), "", None)  # type: ignore[arg-type]
 
 
 def _outcome(answer: Answer, refused: int) -> str:

@@ -114,18 +114,18 @@ class _Recorder:
 def _prepare(engine: Engine) -> Surroundings:
     causeway = Causeway.first(Clock())
     made = causeway.hub.openbanking.clients.create(owner="tpp@example.com", title="Budget Friend")
-    causeway.client = made.client
+    causeway.tpp.client = made.client
     causeway.hub.openbanking.consents._code_lifetime = _CODE_SECONDS
     issuer = Issuer(causeway)
     with causeway.installed():
         return Surroundings(
             environment=engine.environment,
             client=made.client.as_item(),
-            banks={version: side.bank.to_item() for version, side in causeway.banks.items()},
+            banks={version: side.record.to_item() for version, side in causeway.banks.items()},
             card_secrets=causeway.card_secrets,
             accounts={str(number): _account(issuer) for number in range(_OBJECTS)},
-            codes={str(number): causeway.approve(1).query["code"] for number in range(_OBJECTS)},
-            payer=causeway.tokens(2, scopes=SCOPES[2])["access_token"],
+            codes={str(number): causeway.psu.approve(1).query["code"] for number in range(_OBJECTS)},
+            payer=causeway.tpp.tokens(2, scopes=SCOPES[2])["access_token"],
         )
 
 

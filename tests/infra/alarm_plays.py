@@ -53,8 +53,8 @@ Play = Callable[[Service], tuple[list[Figure], list[Figure]]]
 
 def overdue_delivery(service: Service) -> tuple[list[Figure], list[Figure]]:
     causeway = service.causeway
-    causeway.wants_events()
-    delivery_id = causeway.hub.openbanking.tpp_events.send_test(causeway.client)
+    causeway.tpp.set_events_url()
+    delivery_id = causeway.hub.openbanking.tpp_events.send_test(causeway.tpp.client)
     causeway.clock.advance(901)
     late = service.run("sweep")
     causeway.hub.delivery.worker.attempt(delivery_id)
@@ -151,20 +151,20 @@ def round_without_end(service: Service) -> tuple[list[Figure], list[Figure]]:
 def guessed_secrets(service: Service) -> tuple[list[Figure], list[Figure]]:
     """Fifty calls with a wrong secret, and then a right one."""
     causeway = service.causeway
-    wrong = {"authorization": "Basic " + base64.b64encode(f"{causeway.client.client_id}:wrong".encode()).decode()}
+    wrong = {"authorization": "Basic " + base64.b64encode(f"{causeway.tpp.client_id}:wrong".encode()).decode()}
     body = {"bic": "ALPHGB21", "scopes": ["account.list"]}
 
     def guess() -> None:
         for _ in range(50):
-            causeway.tpp("POST", "/tpp/authorize", body, headers=wrong)
+            causeway.tpp.call("POST", "/tpp/authorize", body, headers=wrong)
 
     return service.figures(guess), []
 
 
 def reused_code(service: Service) -> tuple[list[Figure], list[Figure]]:
     causeway = service.causeway
-    code = causeway.approve(1).query["code"]
-    redeem = partial(causeway.tpp, "POST", "/tpp/token", {"authorization_code": code})
+    code = causeway.psu.approve(1).query["code"]
+    redeem = partial(causeway.tpp.call, "POST", "/tpp/token", {"authorization_code": code})
     assert redeem().status == 200
     return service.figures(redeem), []
 

@@ -107,7 +107,7 @@ def pay(causeway: Causeway) -> None:
     for bank, scopes in PAYMENT_SCOPES.items():
         given = {"scopes": scopes, "consent_type": "one_time", "state": f"rights {bank}"}
         bearer = tokens(causeway, bank, **given)["access_token"]
-        started = causeway.tpp("POST", "/tpp/payment_initiation", payment(causeway, bank), bearer=bearer)
+        started = causeway.tpp.call("POST", "/tpp/payment_initiation", payment(causeway, bank), bearer=bearer)
         Psu(causeway, bank).pay(started.body["confirmation_url"])
 
 
@@ -115,7 +115,7 @@ def report(causeway: Causeway) -> None:
     """What is accepted for later, and reported of a payment that nobody knows yet."""
     payer = LaterPayer(causeway, 2, "bulk", "one_time")
     payer.outcome(payer.order("key-1"))
-    causeway.tpp("GET", "/tpp/banks")
+    causeway.tpp.call("GET", "/tpp/banks")
     direct = LaterPayer(causeway, 1, "direct")
     direct.pay_at_once()
     direct.report(4)
@@ -127,7 +127,7 @@ def refresh_and_list(causeway: Causeway) -> None:
     secure(causeway, holder, security_profile="fapi2")
     holder.refresh(causeway, holder.tokens(causeway)["refresh_token"])
     for path in ("/tpp/consents", "/tpp/events"):
-        answer = causeway.tpp("GET", path, headers={"x-client-assertion": holder.assertion(causeway)})
+        answer = causeway.tpp.call("GET", path, headers={"x-client-assertion": holder.assertion(causeway)})
         assert answer.status == 200
 
 

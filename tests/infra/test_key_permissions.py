@@ -78,8 +78,8 @@ def new_card(causeway: Causeway) -> Callable[[bootstrap.Hub], object]:
 
 
 def event(causeway: Causeway) -> Callable[[bootstrap.Hub], object]:
-    causeway.wants_events()
-    delivery_id = causeway.hub.openbanking.tpp_events.send_test(causeway.client)
+    causeway.tpp.set_events_url()
+    delivery_id = causeway.hub.openbanking.tpp_events.send_test(causeway.tpp.client)
 
     def work(hub: bootstrap.Hub) -> None:
         hub.__dict__["outbound"] = causeway.hub.outbound
@@ -90,8 +90,8 @@ def event(causeway: Causeway) -> Callable[[bootstrap.Hub], object]:
 
 
 def expiry(causeway: Causeway) -> Callable[[bootstrap.Hub], object]:
-    causeway.wants_events()
-    causeway.approve(1)
+    causeway.tpp.set_events_url()
+    causeway.psu.approve(1)
     causeway.clock.advance(200 * 24 * 3600)
     return lambda hub: hub.openbanking.call(record_due_events)
 

@@ -63,7 +63,7 @@ def working(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Callable[[Ca
 
 def deliveries_of_every_kind(causeway: Causeway) -> list[str]:
     """The ids of deliveries that take everything that a worker does."""
-    causeway.wants_events()
+    causeway.tpp.set_events_url()
     question, payer = Question(causeway), LaterPayer(causeway, 2, consent_type="one_time")
     direct = LaterPayer(causeway, 1, "direct")
     ids = [question.request_id, payer.order(), direct.order()]
@@ -72,10 +72,10 @@ def deliveries_of_every_kind(causeway: Causeway) -> list[str]:
     paid.bank_does(taken(2, "P-2"))
     paid.pay()
     paid.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
-    path = f"/tpp/payment_status?payment_id=P-2&bic={paid.side.bank.bic}"
-    ids.append(causeway.tpp("GET", path, headers=LATER).body["request_id"])
+    path = f"/tpp/payment_status?payment_id=P-2&bic={paid.side.bic}"
+    ids.append(causeway.tpp.call("GET", path, headers=LATER).body["request_id"])
     payer.bank_does(DOWN)
-    causeway.tpp("POST", "/tpp/token/revoke", {"token": causeway.tokens(1)["access_token"]})
+    causeway.tpp.call("POST", "/tpp/token/revoke", {"token": causeway.tpp.tokens(1)["access_token"]})
     causeway.banks[1].answers["/revoke_token"] = lambda sent: {"status": "success"}
     causeway.receiver.answers = [Reply(503, b"", {}, 0)]
     return [*ids, *(each.delivery_id for each in causeway.recorded() if each.delivery_id not in ids)]
@@ -111,8 +111,8 @@ def test_deliver_uses_exactly_the_rights_of_its_policy(
 ) -> None:
     ids = deliveries_of_every_kind(causeway)
     test_event, waiting = (
-        causeway.hub.openbanking.tpp_events.send_test(causeway.client),
-        causeway.hub.openbanking.tpp_events.send_test(causeway.client),
+        causeway.hub.openbanking.tpp_events.send_test(causeway.tpp.client),
+        causeway.hub.openbanking.tpp_events.send_test(causeway.tpp.client),
     )
 
     def work() -> None:
@@ -129,7 +129,7 @@ def test_deliver_uses_exactly_the_rights_of_its_policy(
             causeway.hub.delivery.worker.attempt(test_event)
 
     taken_up = working(work)
-    keep_busy(causeway, f"client#{causeway.client.client_id}")
+    keep_busy(causeway, f"client#{causeway.tpp.client_id}")
     taken_up |= working(lambda: causeway.hub.delivery.worker.attempt(waiting))
 
     assert {each.state for each in causeway.recorded("relay") + causeway.recorded("revoke_token")} == {"delivered"}
@@ -150,8 +150,8 @@ def test_deliver_uses_exactly_the_rights_of_its_policy(
 def test_sweep_uses_exactly_the_rights_of_its_policy(
     causeway: Causeway, working: Callable[[Callable[[], object]], Used]
 ) -> None:
-    causeway.wants_events()
-    causeway.hub.openbanking.tpp_events.send_test(causeway.client)
+    causeway.tpp.set_events_url()
+    causeway.hub.openbanking.tpp_events.send_test(causeway.tpp.client)
     causeway.clock.advance(SWEEP_WAITS[0])
 
     swept = working(partial(causeway.another_process().delivery.call, sweep))
@@ -162,8 +162,8 @@ def test_sweep_uses_exactly_the_rights_of_its_policy(
 def test_expire_uses_exactly_the_rights_of_its_policy(
     causeway: Causeway, working: Callable[[Callable[[], object]], Used]
 ) -> None:
-    causeway.wants_events()
-    causeway.approve(1)
+    causeway.tpp.set_events_url()
+    causeway.psu.approve(1)
     causeway.clock.advance(200 * 24 * 3600)
 
     told = working(partial(causeway.another_process().openbanking.call, record_due_events))
@@ -185,7 +185,7 @@ def test_ingest_uses_exactly_the_rights_of_its_policy(
 def test_the_api_has_the_rights_for_deliveries_deferred_requests_and_events(
     causeway: Causeway, working: Callable[[Callable[[], object]], Used]
 ) -> None:
-    causeway.wants_events()
+    causeway.tpp.set_events_url()
 
     def work() -> None:
         Question(causeway).outcome()
@@ -194,10 +194,10 @@ def test_the_api_has_the_rights_for_deliveries_deferred_requests_and_events(
         direct = LaterPayer(causeway, 1, "direct")
         direct.pay_at_once()
         direct.report(4)
-        causeway.tpp("GET", "/tpp/consents")
+        causeway.tpp.call("GET", "/tpp/consents")
         fetches_events(causeway).fetch()
-        causeway.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
-        causeway.hub.delivery.client_events.page(ClientSearch(causeway.client.client_id))
+        causeway.tpp.call("POST", "/tpp/token/revoke", {"token": payer.bearer})
+        causeway.hub.delivery.client_events.page(ClientSearch(causeway.tpp.client_id))
 
     taken_up = working(work)
 
@@ -209,7 +209,7 @@ def test_the_performance_page_uses_only_granted_rights_on_banks_and_statistics(
 ) -> None:
     def work() -> None:
         causeway.call("GET", "/performance")
-        causeway.call("GET", f"/performance?bic={causeway.banks[1].bank.bic}")
+        causeway.call("GET", f"/performance?bic={causeway.banks[1].bic}")
 
     taken_up = working(work)
     tables = "arn:aws:dynamodb:*:*:table/causeway-local"

@@ -28,6 +28,6 @@ def event(causeway: Causeway) -> Requests:
             "work": lambda: causeway.hub.delivery.worker.attempt(event),
             "sweep": lambda: causeway.hub.delivery.call(sweep, first=0),
             "resend": resend,
-            "fetch events": lambda: clients.update(causeway.client.client_id, events="poll").client.events_mode,
+            "fetch events": lambda: clients.update(causeway.tpp.client_id, events="poll").client.events_mode,
         }
     )

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from tests.causeway import Causeway, always
+from tests.causeway import Causeway
 from tests.interleavings.scenes import Requests, Scenes
 from tests.interleavings.scheduler import Request
 from tests.openbanking.circuits import Reader
+from tests.openbanking.kit import always
 from tests.openbanking.payer import Payer
 from tests.openbanking.unattended import Reader as UnattendedReader
 from tests.openbanking.unattended import limit_reads
@@ -21,7 +22,7 @@ scene = Scenes()
 
 @scene("redeem, redeem", "redeem, revoke by bank")
 def code(causeway: Causeway) -> Requests:
-    consented = causeway.approve(BANK)
+    consented = causeway.psu.approve(BANK)
     return Requests(
         {
             "redeem": _redemption(causeway, consented.query["code"]),
@@ -42,7 +43,7 @@ def code(causeway: Causeway) -> Requests:
     "rotate secret, refresh",
 )
 def tokens(causeway: Causeway) -> Requests:
-    consented, reader = causeway.approve(BANK), Reader(causeway, BANK)
+    consented, reader = causeway.psu.approve(BANK), Reader(causeway, BANK)
     tokens = _redemption(causeway, consented.query["code"])().body
     reader.bearer = tokens["access_token"]
     return Requests(
@@ -52,7 +53,7 @@ def tokens(causeway: Causeway) -> Requests:
             "revoke": _revocation(causeway, tokens["access_token"]),
             "revoke by bank": _revocation_by_bank(causeway, consented.bank_token),
             "deactivate client": _deactivation(causeway),
-            "archive client": lambda: causeway.hub.openbanking.clients.archive(causeway.client.client_id).is_archived,
+            "archive client": lambda: causeway.hub.openbanking.clients.archive(causeway.tpp.client_id).is_archived,
             "rotate secret": _rotation(causeway),
         }
     )
@@ -60,12 +61,12 @@ def tokens(causeway: Causeway) -> Requests:
 
 @scene("consent, consent", "consent, cancel", "consent, drop callback")
 def authorization(causeway: Causeway) -> Requests:
-    url = causeway.authorize(BANK)["redirect_url"]
-    back = urlsplit(causeway.bank(BANK, "/init_authorization", {"request_url": url}).body["cancel_url"]).path
-    body = causeway.consent_body(BANK, url)
+    url = causeway.tpp.authorize(BANK)["redirect_url"]
+    back = urlsplit(causeway.banks[BANK].call("/init_authorization", {"request_url": url}).body["cancel_url"]).path
+    body = causeway.banks[BANK].consent_body(url)
     return Requests(
         {
-            "consent": lambda: causeway.bank(BANK, "/consent", body),
+            "consent": lambda: causeway.banks[BANK].call("/consent", body),
             "cancel": lambda: causeway.call("GET", back).headers["location"],
             "drop callback": _change(causeway, callback_urls=["https://tpp.example/other"]),
         }
@@ -124,7 +125,7 @@ def last_unattended_read(causeway: Causeway) -> Requests:
 @scene("rotate secret, rotate secret", "change title, change it otherwise")
 def client(causeway: Causeway) -> Requests:
     """The changes name the revision that they have read."""
-    revision = causeway.hub.openbanking.clients.get(causeway.client.client_id).revision
+    revision = causeway.hub.openbanking.clients.get(causeway.tpp.client_id).revision
     return Requests(
         {
             "rotate secret": _rotation(causeway),
@@ -136,30 +137,30 @@ def client(causeway: Causeway) -> Requests:
 
 def _rotation(causeway: Causeway) -> Request:
     """A new secret for a client that has none; the number of its secrets afterwards."""
-    return lambda: len(causeway.hub.openbanking.clients.rotate_secret(causeway.client.client_id, 60).client.secrets)
+    return lambda: len(causeway.hub.openbanking.clients.rotate_secret(causeway.tpp.client_id, 60).client.secrets)
 
 
 def _change(causeway: Causeway, **details: Any) -> Request:
     """An operator's change of the client; its revision afterwards."""
-    return lambda: causeway.hub.openbanking.clients.update(causeway.client.client_id, **details).client.revision
+    return lambda: causeway.hub.openbanking.clients.update(causeway.tpp.client_id, **details).client.revision
 
 
 def _deactivation(causeway: Causeway) -> Request:
-    return lambda: causeway.hub.openbanking.clients.deactivate(causeway.client.client_id).active
+    return lambda: causeway.hub.openbanking.clients.deactivate(causeway.tpp.client_id).active
 
 
 def _redemption(causeway: Causeway, code: str) -> Request:
-    return lambda: causeway.tpp("POST", "/tpp/token", {"code": code})
+    return lambda: causeway.tpp.call("POST", "/tpp/token", {"code": code})
 
 
 def _refresh(causeway: Causeway, tokens: Mapping[str, Any]) -> Request:
     body = {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]}
-    return lambda: causeway.tpp("POST", "/tpp/token", body)
+    return lambda: causeway.tpp.call("POST", "/tpp/token", body)
 
 
 def _revocation(causeway: Causeway, access_token: str) -> Request:
-    return lambda: causeway.tpp("POST", "/tpp/token/revoke", {"token": access_token})
+    return lambda: causeway.tpp.call("POST", "/tpp/token/revoke", {"token": access_token})
 
 
 def _revocation_by_bank(causeway: Causeway, bank_token: str) -> Request:
-    return lambda: causeway.bank(BANK, "/token/revoke", {"access_token": bank_token})
+    return lambda: causeway.banks[BANK].call("/token/revoke", {"access_token": bank_token})

@@ -179,7 +179,7 @@ def scene_of(causeway: Causeway, scene: Scene) -> Iterator[PlayedScene]:
 
     Processes take blocks of identifiers that no run uses up, indexes have one shard, and slots are taken in order.
     """
-    causeway.wants_events()
+    causeway.tpp.set_events_url()
     with (
         causeway.manager_wants_events(),
         patch.object(sequences, "BLOCK", 10**6),

@@ -33,7 +33,7 @@ class Stored:
     """The tables of a service as they stand at the beginning."""
 
     def __init__(self, causeway: Causeway) -> None:
-        self._world = causeway
+        self._causeway = causeway
         self._before = {table: [*rows(table_of(causeway, table))] for table in TABLES}
 
     def changes(self) -> tuple[str, ...]:
@@ -43,13 +43,13 @@ class Stored:
     def ledger_mismatch(self) -> str:
         """What the proof of the ledger finds; empty if it holds."""
         try:
-            prove_ledger(cast(Store, PastTheStore(self._world)))
+            prove_ledger(cast(Store, PastTheStore(self._causeway)))
         except LedgerMismatch as mismatch:
             return str(mismatch)
         return ""
 
     def _changes_of(self, table: str) -> Iterator[str]:
-        before, now = self._before[table], rows(table_of(self._world, table))
+        before, now = self._before[table], rows(table_of(self._causeway, table))
         new = [row for row in now if row not in before]
         if gone := len(before) - len(now) + len(new):
             yield f"{table}: {gone} replaced or deleted"

@@ -27,7 +27,7 @@ from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.records.consents import consent_key
 from infra.local.resources import create_resources
 from tests import lean_emulator
-from tests.causeway import GROWING, BankSide, Causeway
+from tests.causeway import GROWING, Causeway
 from tests.chaos.life import draw_from, simulate_time_limits
 from tests.chaos.receivers import NO_ANSWER, Ledger, Receivers, verify_in
 from tests.chaos.run import Accepted, Deliveries, Story
@@ -36,6 +36,7 @@ from tests.chaos.verdict import ending_of
 from tests.http_servers import serving
 from tests.lossy_proxy import Fate, LossyProxy, each_in_turn
 from tests.manual_clock import ManualClock
+from tests.openbanking.kit import Bank
 
 START = datetime(2096, 3, 5, 9, tzinfo=UTC)
 TPPS, VERSIONS = 0, (1, 2)
@@ -69,21 +70,21 @@ class Network:
         hub = Hub(Settings.from_environment({"STAGE": "local"}), self.clock)
         hub.keyring.initialise()
         self.urls = {party: f"{proxy.url}/bank-{party}" for party, proxy in self.proxies.items()}
-        self._world = Causeway(hub, {version: add_bank(hub, version, self.urls[version]) for version in VERSIONS})
+        self._causeway = Causeway(hub, {version: add_bank(hub, version, self.urls[version]) for version in VERSIONS})
         handler = log.logger().handlers[0]
         assert isinstance(handler, logging.StreamHandler)
         handler.setStream(self._ending.enter_context(log_file.open("a")))
 
     def begin(self, ledger: Ledger) -> Causeway:
         """A service in which nothing has happened; its network is good."""
-        self._world.forget_journeys((*GROWING, "clients"))
+        self._causeway.forget_journeys((*GROWING, "clients"))
         for party, proxy in self.proxies.items():
             self._servers[party].ledger = ledger
             proxy.plan = each_in_turn(["pass"])
             proxy.attempts.clear()
-        hub = self._world.another_process()
-        outbound, sides = hub.outbound, self._world.banks.items()
-        causeway = Causeway(hub, {version: BankSide(side.bank, side.api_key, side.key) for version, side in sides})
+        hub = self._causeway.another_process()
+        outbound, sides = hub.outbound, self._causeway.banks.items()
+        causeway = Causeway(hub, {version: Bank(side.record, side.api_key, side.key) for version, side in sides})
         hub.__dict__["outbound"] = outbound
         return causeway
 
@@ -118,11 +119,11 @@ class Run(Deliveries):
         self._draw = random.Random(f"{seed}/run")
         self._network, self.clock = network, network.clock
         self.ledger, self.story = Ledger(seed, failing=0), Story()
-        self._world = network.begin(self.ledger)
-        self.hub = self._world.hub
+        self._causeway = network.begin(self.ledger)
+        self.hub = self._causeway.hub
         version = self._draw.choice(VERSIONS)
         self._bad_proxy = network.proxies[version]
-        self.bad, self.good = (self._world.banks[each].bank.bic for each in (version, 3 - version))
+        self.bad, self.good = (self._causeway.banks[each].bic for each in (version, 3 - version))
         self.opened, self.read, self.reported = set[str](), set[str](), set[str]()
         self.asked = Counter[str]()
 
@@ -130,8 +131,8 @@ class Run(Deliveries):
         metrics.set_output(self._note_metric)
         proxies, urls = self._network.proxies, self._network.urls
         preparation = Preparation(self.ledger.seed, urls, proxies[TPPS].url, 4, 8, 4, backlog=0)
-        with self._world.installed():
-            scene = Maker(preparation, self._world).scene()
+        with self._causeway.installed():
+            scene = Maker(preparation, self._causeway).scene()
             self.ledger.events_secrets |= scene.events_secrets
             proxies[TPPS].plan = self._bad_proxy.plan = self._draw_fate
             half = len(scene.calls) // 2
@@ -163,7 +164,7 @@ class Run(Deliveries):
 
     def _make(self, call: TppCall) -> tuple[int, Any]:
         self.asked[call.headers.get("x-request-id", "")] += 1
-        answer = self._world.tpp(
+        answer = self._causeway.tpp.call(
             call.method, call.path, call.body, bearer=call.bearer, client_id=call.client_id, headers=call.headers
         )
         return answer.status, answer.body
@@ -217,7 +218,7 @@ class Run(Deliveries):
 
     def _deliver(self) -> None:
         """Workers take every message that can be received."""
-        while queued := self._world.queued():
+        while queued := self._causeway.queued():
             for message in queued:
                 self.hub.delivery.worker.attempt(message)
                 log.clear()
@@ -244,7 +245,7 @@ class Run(Deliveries):
             report = {member: answer["payment_id"], member_of_status: status}
             self.reported.add(answer["payment_id"])
             for _ in range(2):
-                answered = self._world.bank(version, "/payments/status", report, headers=headers)
+                answered = self._causeway.banks[version].call("/payments/status", report, headers=headers)
                 assert answered.status == 200, answered
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from chalicelib.foundation.jsontext import Number
-from tests.causeway import IBAN
+from tests.openbanking.kit import IBAN
 from tests.openbanking.specification import TABLES, Member
 
 MAY_BE_EMPTY = ("receiver_iban", "receiver_account_number", "receiver_sort_code")

@@ -17,7 +17,7 @@ _GONE = "http://127.0.0.1:1/another-bank/authorize"
 
 
 def request(causeway: Causeway, **more: str) -> str:
-    query = {"response_type": "code", "client_id": causeway.client.client_id, "scope": "accounts", "state": "s", **more}
+    query = {"response_type": "code", "client_id": causeway.tpp.client_id, "scope": "accounts", "state": "s", **more}
     return f"/oauth/authorize?{urlencode(query)}"
 
 
@@ -38,7 +38,7 @@ def shown(causeway: Causeway, fault: Fault, ask: Callable[[], Answer], status: i
     if answer.status == 500:
         assert "storage did not respond" in answer.text or "failed to read the logo" in answer.text
         answer = ask()
-    elif location.startswith(causeway.client.callback_url):
+    elif location.startswith(causeway.tpp.client.callback_url):
         assert parse_qs(urlsplit(location).query)["error"] == ["server_error"]
         answer = ask()
     assert answer.status == status, answer
@@ -79,7 +79,7 @@ def choose_another_bank(causeway: Causeway) -> Run:
 @scene()
 def open_a_pushed_request_without_a_bank(causeway: Causeway) -> Run:
     form = {"response_type": "code", "scope": "accounts"}
-    request_uri = causeway.tpp("POST", "/oauth/par", form=form).body["request_uri"]
+    request_uri = causeway.tpp.call("POST", "/oauth/par", form=form).body["request_uri"]
 
     def run(fault: Fault) -> None:
         assert "Choose your bank" in shown(causeway, fault, lambda: open_pushed(causeway, request_uri)).text
@@ -92,8 +92,8 @@ def open_a_pushed_request_without_a_bank(causeway: Causeway) -> Run:
 @scene()
 def choose_the_bank_of_a_pushed_request(causeway: Causeway) -> Run:
     form = {"response_type": "code", "scope": "accounts"}
-    request_uri = causeway.tpp("POST", "/oauth/par", form=form).body["request_uri"]
-    query = urlencode({"client_id": causeway.client.client_id, "request_uri": request_uri, "chosen_bic": BIC})
+    request_uri = causeway.tpp.call("POST", "/oauth/par", form=form).body["request_uri"]
+    query = urlencode({"client_id": causeway.tpp.client_id, "request_uri": request_uri, "chosen_bic": BIC})
 
     def run(fault: Fault) -> None:
         answer = shown(causeway, fault, lambda: causeway.call("GET", f"/oauth/authorize?{query}"), 303)
@@ -106,7 +106,7 @@ def choose_the_bank_of_a_pushed_request(causeway: Causeway) -> Run:
 def list_banks_on_an_instance_that_has_just_started(causeway: Causeway, path: str) -> Run:
     def run(fault: Fault) -> None:
         starts_anew(causeway)
-        completed(fault, lambda: causeway.tpp("GET", path))
+        completed(fault, lambda: causeway.tpp.call("GET", path))
 
     return run
 

@@ -23,13 +23,13 @@ class Reader:
         self.causeway = causeway
         self.version = version
         self.side = causeway.banks[version]
-        self.bearer = causeway.tokens(version)["access_token"]
+        self.bearer = causeway.tpp.tokens(version)["access_token"]
 
     def ask(self, answer: Any = None) -> Answer:
         """``GET /tpp/accounts`` while the bank gives ``answer``, a good one unless told otherwise."""
         answer = GOOD[self.version] if answer is None else answer
         self.side.answers["/accounts" if self.version == 1 else "/v2_accounts"] = lambda sent: answer
-        return self.causeway.tpp("GET", "/tpp/accounts", bearer=self.bearer)
+        return self.causeway.tpp.call("GET", "/tpp/accounts", bearer=self.bearer)
 
     def fail(self, times: int = FAILURES) -> None:
         for _ in range(times):
@@ -43,9 +43,7 @@ class Reader:
 def know_downtime(causeway: Causeway) -> None:
     """Have the service's instance know an open downtime of the first bank, which is stored."""
     now = causeway.clock.time()
-    downtime = Downtime(
-        causeway.banks[1].bank.bic, is_open=True, latest=now, computed_at=now, ends_at=midnight_after(now)
-    )
+    downtime = Downtime(causeway.banks[1].bic, is_open=True, latest=now, computed_at=now, ends_at=midnight_after(now))
     causeway.hub.store.put(TABLE, downtime.to_item())
     causeway.hub.statistics.open_downtimes.note([downtime])
 
@@ -53,4 +51,4 @@ def know_downtime(causeway: Causeway) -> None:
 def opened(causeway: Causeway, version: int) -> None:
     """Have the bank fail often enough without the calls that it takes."""
     for _ in range(FAILURES):
-        causeway.hub.openbanking.bank_client.breaker.record_failure(causeway.banks[version].bank.bic)
+        causeway.hub.openbanking.bank_client.breaker.record_failure(causeway.banks[version].bic)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from chalicelib.foundation.http.outbound import NotReached
-from tests.causeway import Answer, Causeway, Sent
+from tests.causeway import Answer, Causeway
 from tests.openbanking.examples import BY_WEBHOOK
+from tests.openbanking.kit import Sent
 
 LATER = {"prefer": "respond-async"}
 
@@ -26,7 +27,7 @@ def accepted(answer: Answer) -> str:
 
 
 def looked_up(causeway: Causeway, request_id: str, bearer: str | None = None, **others: Any) -> Answer:
-    return causeway.tpp("GET", f"/tpp/requests/{request_id}", bearer=bearer, **others)
+    return causeway.tpp.call("GET", f"/tpp/requests/{request_id}", bearer=bearer, **others)
 
 
 class Died(BaseException):
@@ -45,7 +46,7 @@ class Question:
         self.causeway = causeway
         self.row = ACCOUNTS[version]
         self.side = causeway.banks[version]
-        tokens = causeway.tokens(version)
+        tokens = causeway.tpp.tokens(version)
         self.bearer, self.refresh_token = tokens["access_token"], tokens["refresh_token"]
         self.consent_id = tokens["consent_id"]
         self.bank_gives(self.row.answer)
@@ -55,18 +56,18 @@ class Question:
         self.side.answers[self.row.webhook] = lambda sent: answer
 
     def ask(self, **headers: str) -> Answer:
-        return self.causeway.tpp("GET", self.row.call, bearer=self.bearer, headers=LATER | headers)
+        return self.causeway.tpp.call("GET", self.row.call, bearer=self.bearer, headers=LATER | headers)
 
     def at_once(self, **headers: str) -> Answer:
         """The same question, waited for."""
-        return self.causeway.tpp("GET", self.row.call, bearer=self.bearer, headers=headers)
+        return self.causeway.tpp.call("GET", self.row.call, bearer=self.bearer, headers=headers)
 
     def attempt(self) -> None:
         self.causeway.hub.delivery.worker.attempt(self.request_id)
 
     def refreshed(self) -> str:
         """A new bearer of the same consent."""
-        answer = self.causeway.tpp("POST", "/tpp/token", {"refresh_token": self.refresh_token})
+        answer = self.causeway.tpp.call("POST", "/tpp/token", {"refresh_token": self.refresh_token})
         assert answer.status == 200, answer
         bearer: str = answer.body["access_token"]
         return bearer

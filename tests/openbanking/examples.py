@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.foundation.jsontext import Number
-from tests.causeway import IBAN
+from tests.openbanking.kit import IBAN
 from tests.openbanking.specification import TABLES, Member, Table
 
 OTHER_IBAN = "DE89370400440532013000"

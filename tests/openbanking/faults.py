@@ -171,7 +171,7 @@ class Snapshot:
     """What some tables hold, and the time, to come back to."""
 
     def __init__(self, causeway: Causeway, tables: Sequence[str] = JOURNEYS) -> None:
-        self._world = causeway
+        self._causeway = causeway
         self._items = {name: _copy(table_of(causeway, name).items) for name in tables}
         self._clock = dict(vars(causeway.clock))
         self._lines = len(TRACE)
@@ -179,15 +179,15 @@ class Snapshot:
     def restore(self) -> None:
         """Back to then; the banks and the client have received nothing since."""
         for name, kept in self._items.items():
-            table_of(self._world, name).items = _copy(kept)
-        vars(self._world.clock).update(self._clock)
+            table_of(self._causeway, name).items = _copy(kept)
+        vars(self._causeway.clock).update(self._clock)
         TRACE.set_back(self._lines)
-        self._world.receiver.received.clear()
-        self._world.receiver.answers.clear()
-        for side in self._world.banks.values():
+        self._causeway.receiver.received.clear()
+        self._causeway.receiver.answers.clear()
+        for side in self._causeway.banks.values():
             side.received.clear()
-            self._world.hub.openbanking.bank_client.breaker.record_success(
-                side.bank.bic
+            self._causeway.hub.openbanking.bank_client.breaker.record_success(
+                side.bic
             )  # the failures of other runs do not count
 
 

@@ -14,12 +14,12 @@ class HangingTable:
     """Inside, one table of the service hangs; nothing that is sent to it is written."""
 
     def __init__(self, causeway: Causeway, table: str) -> None:
-        self._world, self._store = causeway, causeway.hub.store
+        self._causeway, self._store = causeway, causeway.hub.store
         self._name = f"{causeway.hub.settings.prefix}-{table}"
 
     def __enter__(self) -> HangingTable:
         self._send, self._pause = self._store._send, self._store._pause
-        self._store._send, self._store._pause = self._hang_for_table, self._world.clock.advance
+        self._store._send, self._store._pause = self._hang_for_table, self._causeway.clock.advance
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -31,5 +31,5 @@ class HangingTable:
         left = context.seconds_left()
         if left <= 0:
             raise NotSent(operation)
-        self._world.clock.advance(min(calls.READ_SECONDS, left))
+        self._causeway.clock.advance(min(calls.READ_SECONDS, left))
         raise NoAnswer(operation)

@@ -20,10 +20,11 @@ from chalicelib.foundation.http.outbound import NotReached, Reply, TimedOut
 from chalicelib.openbanking.flows.consent.expiry import record_due_events
 from chalicelib.openbanking.flows.consent.tokens import end_consent
 from chalicelib.openbanking.records.consents import Consent, consent_key
-from tests.causeway import Answer, Causeway, Sent
+from tests.causeway import Answer, Causeway
 from tests.openbanking.circuits import GOOD
 from tests.openbanking.faults import Fault
 from tests.openbanking.hub_model import DAY, HOUR, MINUTE, OK, STATUSES, Model, Said
+from tests.openbanking.kit import Sent
 from tests.openbanking.payer import PATHS, REFUSAL, WEBHOOKS, order, taken
 from tests.openbanking.scenes import InMemory, carry_on
 
@@ -49,7 +50,7 @@ class HubLife(RuleBasedStateMachine):
         super().__init__()
         self.causeway, self.version = first.again(), version
         bootstrap.use(self.causeway.hub)
-        self.causeway.wants_events()
+        self.causeway.tpp.set_events_url()
         InMemory.install(self.causeway.hub.delivery)
         self.model = Model(version, self.causeway.clock.time())
         self.requests = 0
@@ -125,11 +126,11 @@ class HubLife(RuleBasedStateMachine):
 
     def tpp(self, method: str, path: str, body: Any = None, **options: Any) -> Answer:
         """A call of the TPP: the only place where one is made, to be compared with the same call of another API."""
-        return self.causeway.tpp(method, path, body, **options)
+        return self.causeway.tpp.call(method, path, body, **options)
 
     def bank(self, path: str, body: dict[str, Any], **headers: str) -> Answer:
         spelled = body if self.version == 1 else {_camel(name): value for name, value in body.items()}
-        return self.causeway.bank(self.version, path, spelled, headers=headers)
+        return self.causeway.banks[self.version].call(path, spelled, headers=headers)
 
     def _losing(self, lost: tuple[str, int] | None) -> contextlib.AbstractContextManager[object]:
         return Fault(self.causeway, *lost, operation="TransactWriteItems") if lost else contextlib.nullcontext()
@@ -158,7 +159,7 @@ class HubLife(RuleBasedStateMachine):
     def authorize(self, one_time: bool, lost: Any) -> None:
         self.requests += 1
         state, scopes = f"state-{self.requests}", SCOPES[self.version][one_time:]
-        body = {"bic": self.causeway.banks[self.version].bank.bic, "scopes": scopes, "state": state}
+        body = {"bic": self.causeway.banks[self.version].bic, "scopes": scopes, "state": state}
         body |= {"consent_type": "one_time" if one_time else "reusable"}
         with self._losing(lost):
             answer = self.tpp("POST", "/tpp/authorize", body)
@@ -170,9 +171,9 @@ class HubLife(RuleBasedStateMachine):
     def approve(self, which: int, lost: Any) -> None:
         request = _pick(self.model["requests"], which)
         scopes = SCOPES[self.version][request["one_time"] :]
-        body = self.causeway.consent_body(self.version, request["url"], scopes=scopes)
+        body = self.causeway.banks[self.version].consent_body(request["url"], scopes=scopes)
         with self._losing(lost):
-            answer = self.causeway.bank(self.version, "/consent", body)
+            answer = self.causeway.banks[self.version].call("/consent", body)
         if self._expect(answer, self.model.approve(request)):
             callback, token = (answer.body[_spelled(self.version, name)] for name in ("callback_url", "access_token"))
             (consent_id,) = {each["consent_id"] for each in self._listed()} - {*self.model["consents"]}
@@ -244,7 +245,7 @@ class HubLife(RuleBasedStateMachine):
     @rule(archives=st.booleans(), returns=st.sampled_from([True, True, True, True, False]))
     def remove_client(self, archives: bool, returns: bool) -> None:
         """It may return after it was refused."""
-        clients, client_id = self.causeway.hub.openbanking.clients, self.causeway.client.client_id
+        clients, client_id = self.causeway.hub.openbanking.clients, self.causeway.tpp.client_id
         (clients.archive if archives else clients.deactivate)(client_id)
         self.model |= {"active": False, "archived": archives}
         if returns:
@@ -256,7 +257,7 @@ class HubLife(RuleBasedStateMachine):
     @precondition(lambda self: not self.model["active"])
     @rule()
     def return_client(self) -> None:
-        clients, client_id = self.causeway.hub.openbanking.clients, self.causeway.client.client_id
+        clients, client_id = self.causeway.hub.openbanking.clients, self.causeway.tpp.client_id
         if self.model["archived"]:
             clients.restore(client_id)
         clients.activate(client_id)
@@ -313,7 +314,7 @@ class HubLife(RuleBasedStateMachine):
         except Died:
             return None
         finally:
-            self.causeway.hub.openbanking.bank_client.breaker.record_success(self.causeway.banks[self.version].bank.bic)
+            self.causeway.hub.openbanking.bank_client.breaker.record_success(self.causeway.banks[self.version].bic)
 
     @precondition(lambda self: self.model["sent"])
     @rule(payment=which, status=which, times=st.sampled_from([1, 1, 2]), lost=lost)

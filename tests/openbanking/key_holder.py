@@ -65,7 +65,7 @@ class KeyHolder:
 
     def assertion(self, causeway: Causeway, header: Mapping[str, Any] | None = None, **claims: Any) -> str:
         """A client assertion; a claim given as ``None`` is left out."""
-        client_id, now = causeway.client.client_id, causeway.clock.time()
+        client_id, now = causeway.tpp.client_id, causeway.clock.time()
         made = {"iss": client_id, "sub": client_id, "aud": BASE, "jti": uuid.uuid4().hex, "exp": now + 60, "iat": now}
         made |= claims
         named = {"kid": self.kid} if self.kid else {}
@@ -99,17 +99,17 @@ class KeyHolder:
         """A pushed authorization request; a member given as ``None`` is left out."""
         form = {
             "response_type": "code",
-            "client_id": causeway.client.client_id,
-            "bic": causeway.banks[version].bank.bic,
-            "scope": " ".join(causeway.scopes(version)),
-            "redirect_uri": causeway.client.callback_url,
+            "client_id": causeway.tpp.client_id,
+            "bic": causeway.banks[version].bic,
+            "scope": " ".join(causeway.banks[version].scopes),
+            "redirect_uri": causeway.tpp.client.callback_url,
             "state": uuid.uuid4().hex,
             "code_challenge": CHALLENGE,
             "code_challenge_method": "S256",
             **members,
         }
         headers = {"dpop": proof} if proof else {}
-        return causeway.tpp("POST", "/oauth/par", form=self.form(causeway, form), client_id="", headers=headers)
+        return causeway.tpp.call("POST", "/oauth/par", form=self.form(causeway, form), client_id="", headers=headers)
 
     def code(self, causeway: Causeway, version: int = 2, **members: Any) -> str:
         """The code of a consent that began with a pushed request."""
@@ -122,7 +122,7 @@ class KeyHolder:
         form = {
             "grant_type": "authorization_code",
             "code": code,
-            "redirect_uri": causeway.client.callback_url,
+            "redirect_uri": causeway.tpp.client.callback_url,
             "code_verifier": VERIFIER,
             **members,
         }
@@ -135,7 +135,7 @@ class KeyHolder:
         made = self.proof(causeway) if proof == "made" else proof
         headers = {"dpop": made} if made else {}
         sent = self.form(causeway, form)
-        return causeway.tpp("POST", "/tpp/token", form=sent, client_id="", headers=headers)
+        return causeway.tpp.call("POST", "/tpp/token", form=sent, client_id="", headers=headers)
 
     def tokens(self, causeway: Causeway, version: int = 2) -> Any:
         """A whole journey to bound tokens; answers the token endpoint's body."""
@@ -147,7 +147,7 @@ class KeyHolder:
         """A call with a bound token."""
         made = self.proof(causeway, "GET", path, token) if proof == "made" else proof
         headers = {"authorization": f"DPoP {token}"} | ({"dpop": made} if made else {})
-        return causeway.tpp("GET", path, headers=headers)
+        return causeway.tpp.call("GET", path, headers=headers)
 
 
 def forged(claims: Mapping[str, Any], algorithm: str, secret: bytes = b"", **header: Any) -> str:
@@ -170,13 +170,13 @@ def hashed(token: str) -> str:
 def secure(causeway: Causeway, holder: KeyHolder, **security: Any) -> None:
     """Has the service's client authenticate with a key."""
     members = {"auth_method": "private_key_jwt", "jwks": holder.jwks, **security}
-    made = causeway.hub.openbanking.clients.update(causeway.client.client_id, security=members)
-    causeway.client, causeway.client_secret = made.client, None
+    made = causeway.hub.openbanking.clients.update(causeway.tpp.client_id, security=members)
+    causeway.tpp.client, causeway.tpp.client_secret = made.client, None
 
 
 def open_pushed(causeway: Causeway, request_uri: str, client_id: str = "") -> Answer:
     """The user's browser opens a pushed request."""
-    query = urlencode({"client_id": client_id or causeway.client.client_id, "request_uri": request_uri})
+    query = urlencode({"client_id": client_id or causeway.tpp.client_id, "request_uri": request_uri})
     return causeway.call("GET", f"/oauth/authorize?{query}")
 
 
@@ -184,7 +184,7 @@ def approve_pushed(causeway: Causeway, request_uri: str, version: int = 2) -> st
     """The code of a consent to a pushed request."""
     opened = open_pushed(causeway, request_uri)
     assert opened.status == 303, opened
-    saved = causeway.bank(version, "/consent", causeway.consent_body(version, opened.headers["location"]))
+    saved = causeway.banks[version].call("/consent", causeway.banks[version].consent_body(opened.headers["location"]))
     assert saved.status == 200, saved
     callback = saved.body["callback_url" if version == 1 else "callbackUrl"]
     return str(parse_qs(urlsplit(callback).query)["code"][0])

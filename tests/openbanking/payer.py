@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from chalicelib.foundation.http.outbound import Reply
-from tests.causeway import IBAN, Answer, Causeway, Sent
+from tests.causeway import Answer, Causeway
+from tests.openbanking.kit import IBAN, Sent
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 
@@ -53,7 +54,7 @@ def order(causeway: Causeway, version: int, kind: str, **members: Any) -> dict[s
             "direct": {"callback_url": CALLBACK, **item},
             "bulk": {"callback_url": CALLBACK, "instructed_totals": amount, "payments": [item]},
         }
-    bic = {"bic": causeway.banks[version].bank.bic} if kind == "direct" else {}
+    bic = {"bic": causeway.banks[version].bic} if kind == "direct" else {}
     return bodies[kind] | bic | members
 
 
@@ -74,7 +75,7 @@ class Payer:
         self.request_id: str | None = None
         self.headers: dict[str, str] = {}
         if kind != "direct":
-            tokens = causeway.tokens(version, scopes=SCOPES[version], consent_type=consent_type)
+            tokens = causeway.tpp.tokens(version, scopes=SCOPES[version], consent_type=consent_type)
             self.bearer, self.refresh_token = tokens["access_token"], tokens["refresh_token"]
         self.side = causeway.banks[version]
         self.bank_takes_all()
@@ -94,21 +95,23 @@ class Payer:
         headers = self.headers | ({"idempotency-key": key} if key is not None else {})
         headers |= {"x-request-id": self.request_id} if self.request_id else {}
         body = order(self.causeway, self.version, self.kind, **members)
-        return self.causeway.tpp("POST", PATHS[self.kind], body, bearer=self.bearer, headers=headers)
+        return self.causeway.tpp.call("POST", PATHS[self.kind], body, bearer=self.bearer, headers=headers)
 
     def status(self, payment_id: str = "P-1") -> Answer:
-        bic = f"&bic={self.side.bank.bic}" if self.kind == "direct" else ""
-        return self.causeway.tpp("GET", f"/tpp/payment_status?payment_id={payment_id}{bic}", bearer=self.bearer)
+        bic = f"&bic={self.side.bic}" if self.kind == "direct" else ""
+        return self.causeway.tpp.call("GET", f"/tpp/payment_status?payment_id={payment_id}{bic}", bearer=self.bearer)
 
     def status_of_order(self) -> Answer:
         """The status of the payment that was ordered with this X-Request-Id."""
-        bic = f"&bic={self.side.bank.bic}" if self.kind == "direct" else ""
-        return self.causeway.tpp("GET", f"/tpp/payment_status?request_id={self.request_id}{bic}", bearer=self.bearer)
+        bic = f"&bic={self.side.bic}" if self.kind == "direct" else ""
+        return self.causeway.tpp.call(
+            "GET", f"/tpp/payment_status?request_id={self.request_id}{bic}", bearer=self.bearer
+        )
 
     def report(self, status: Any, payment_id: str | int = "P-1", **headers: Any) -> Answer:
         names = ("payment_id", "payment_status") if self.version == 1 else ("paymentId", "paymentStatus")
         members = dict(zip(names, (payment_id, status), strict=True))
-        return self.causeway.bank(self.version, "/payments/status", members, headers=headers)
+        return self.causeway.banks[self.version].call("/payments/status", members, headers=headers)
 
     @property
     def calls(self) -> int:

@@ -205,7 +205,7 @@ def pay_with_a_consent_that_is_revoked_before_the_bank_is_not_reached(causeway: 
     def run(fault: Fault) -> None:
         def revoked_on_the_way(sent: object) -> Any:
             with fault.resting():
-                causeway.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
+                causeway.tpp.call("POST", "/tpp/token/revoke", {"token": payer.bearer})
             return NotReached("no connection")
 
         payer.side.answers[WEBHOOKS[1, "single"]] = revoked_on_the_way
@@ -309,7 +309,7 @@ def report_on_a_payment_whose_order_id_is_another_orders_by_now(causeway: Causew
     payer.request_id = other.request_id = str(uuid.uuid4())
     payer.bank_does(taken(1) | UNUSABLE)
     assert payer.pay().status == 502
-    key = order_key(payer.side.bank.bic, payer.request_id)
+    key = order_key(payer.side.bic, payer.request_id)
     causeway.hub.store.delete(*key)
     other.side.answers[WEBHOOKS[1, "direct"]] = lambda sent: taken(1, "P-2")
     assert other.pay().status == 200
@@ -328,12 +328,12 @@ def report_on_a_payment_whose_order_id_is_another_orders_by_now(causeway: Causew
 
 @scene(1, 2)
 def have_a_question_asked_later(causeway: Causeway, version: int) -> Run:
-    bearer, path = causeway.tokens(version)["access_token"], "/tpp/accounts"
+    bearer, path = causeway.tpp.tokens(version)["access_token"], "/tpp/accounts"
     webhook, answer = {1: ("/accounts", {"status": "success"}), 2: ("/v2_accounts", {})}[version]
     causeway.banks[version].answers[webhook] = lambda sent: answer | {"accounts": []}
 
     def run(fault: Fault) -> None:
-        accepted = completed(fault, lambda: causeway.tpp("GET", path, bearer=bearer, headers=LATER), 202)
+        accepted = completed(fault, lambda: causeway.tpp.call("GET", path, bearer=bearer, headers=LATER), 202)
         assert len(records(causeway, "relay")) == 1 or fault.loses_what_was_applied()
         carry_on(causeway)
         assert outcome(causeway, accepted.body["request_id"], bearer)["state"] == "done"
@@ -350,7 +350,7 @@ def have_a_payments_status_asked_for_later(causeway: Causeway, version: int, kin
     path = f"/tpp/payment_status?payment_id=P-1{bic}"
 
     def run(fault: Fault) -> None:
-        accepted = completed(fault, lambda: causeway.tpp("GET", path, bearer=payer.bearer, headers=LATER), 202)
+        accepted = completed(fault, lambda: causeway.tpp.call("GET", path, bearer=payer.bearer, headers=LATER), 202)
         assert len(records(causeway, "relay")) == 1 or fault.loses_what_was_applied()
         carry_on(causeway)
         assert payer.outcome(accepted)["body"]["transaction_status"] == "ACSC"
@@ -436,7 +436,7 @@ def look_up_what_came_of_a_call(causeway: Causeway, state: str) -> Run:
 
     def run(fault: Fault) -> None:
         path = f"/tpp/requests/{accepted.body['request_id']}"
-        assert completed(fault, lambda: causeway.tpp("GET", path, bearer=payer.bearer)).body["state"] == state
+        assert completed(fault, lambda: causeway.tpp.call("GET", path, bearer=payer.bearer)).body["state"] == state
 
     return run
 
@@ -446,7 +446,7 @@ def look_up_what_came_of_a_call(causeway: Causeway, state: str) -> Run:
 
 @scene(1, 2)
 def report_a_payments_status(causeway: Causeway, version: int) -> Run:
-    causeway.wants_events()
+    causeway.tpp.set_events_url()
     payer, request_id = Payer(causeway, version, "direct"), str(uuid.uuid4())
     payer.pay()
     first, new, newer = (1, 0, 4) if version == 1 else ("RCVD", "ACSP", "ACSC")
@@ -467,7 +467,7 @@ def report_a_payments_status(causeway: Causeway, version: int) -> Run:
 
 @scene()
 def report_a_status_and_another_one_before_the_repeat(causeway: Causeway) -> Run:
-    causeway.wants_events()
+    causeway.tpp.set_events_url()
     payer, request_id = Payer(causeway, 2, "direct"), str(uuid.uuid4())
     payer.pay()
 
@@ -518,7 +518,7 @@ def report_before_the_payment_is_known(causeway: Causeway, version: int) -> Run:
 
 @scene((1, None), (2, "key"))
 def pay_after_the_bank_has_reported(causeway: Causeway, version: int, key: str | None) -> Run:
-    causeway.wants_events()
+    causeway.tpp.set_events_url()
     payer = Payer(causeway, version, "direct")
     new = 4 if version == 1 else "ACSC"
     payer.report(new)

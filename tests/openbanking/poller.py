@@ -18,7 +18,7 @@ class Poller:
         self.limit = limit
 
     def ask(self, **query: object) -> Answer:
-        return self.causeway.tpp("GET", f"/tpp/events?{urlencode(query)}")
+        return self.causeway.tpp.call("GET", f"/tpp/events?{urlencode(query)}")
 
     def page(self) -> Any:
         """The next page's body."""
@@ -43,15 +43,15 @@ class Poller:
 
 def fetches_events(causeway: Causeway, limit: int | None = None) -> Poller:
     """Has the service's client fetch its events, and authenticate with a secret."""
-    clients, client_id = causeway.hub.openbanking.clients, causeway.client.client_id
-    causeway.client_secret = clients.rotate_secret(client_id, 0).secret
-    causeway.client = clients.update(client_id, events="poll").client
+    clients, client_id = causeway.hub.openbanking.clients, causeway.tpp.client_id
+    causeway.tpp.client_secret = clients.rotate_secret(client_id, 0).secret
+    causeway.tpp.client = clients.update(client_id, events="poll").client
     return Poller(causeway, limit)
 
 
 def trial(causeway: Causeway) -> str:
     """The id of a new test event."""
-    return causeway.hub.openbanking.tpp_events.send_test(causeway.client)
+    return causeway.hub.openbanking.tpp_events.send_test(causeway.tpp.client)
 
 
 def ids(events: list[Any]) -> list[str]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from chalicelib.foundation.http.outbound import NotReached
-from tests.causeway import IBAN, Causeway
+from tests.causeway import Causeway
 from tests.openbanking.faults import Fault
+from tests.openbanking.kit import IBAN
 from tests.openbanking.payment_scenes import scene
 from tests.openbanking.scenes import LATER, Run, completed, never_says, records, refused
 from tests.openbanking.unattended import LIMIT, Reader, limit_reads
@@ -74,7 +75,7 @@ def read_an_account_at_a_bank_that_is_never_reached(causeway: Causeway) -> Run:
     reader.bank_gives("/accounts", NotReached("no connection"))
 
     def run(fault: Fault) -> None:
-        causeway.hub.openbanking.bank_client.breaker.record_success(reader.side.bank.bic)
+        causeway.hub.openbanking.bank_client.breaker.record_success(reader.side.bic)
         completed(fault, reader.read, 502)
         assert reader.counted() == 0 or (fault.lasting and reader.counted() == 1)
 

@@ -101,7 +101,7 @@ class Scenes:
         monkeypatch.setattr("chalicelib.delivery.worker.any_slot", lambda receiver: Slot(receiver, 0))
         InMemory.install(causeway.hub.delivery)
         for side in causeway.banks.values():
-            causeway.hub.openbanking.banks.find(side.bank.bic)
+            causeway.hub.openbanking.banks.find(side.bic)
         self._played.add(name)
         run = self.all[name](causeway)
         beginning = Snapshot(causeway)
@@ -249,7 +249,7 @@ class LaterPayer(Payer):
         headers = LATER | ({"idempotency-key": key} if key else {})
         headers |= {"x-request-id": self.request_id} if self.request_id else {}
         body = order(self.causeway, self.version, self.kind)
-        return self.causeway.tpp("POST", PATHS[self.kind], body, bearer=self.bearer, headers=headers)
+        return self.causeway.tpp.call("POST", PATHS[self.kind], body, bearer=self.bearer, headers=headers)
 
     def outcome(self, accepted: Answer) -> Any:
         return outcome(self.causeway, accepted.body["request_id"], self.bearer)
@@ -257,6 +257,6 @@ class LaterPayer(Payer):
 
 def outcome(causeway: Causeway, request_id: str, bearer: str | None) -> Any:
     """What came of a call that was answered later."""
-    answer = causeway.tpp("GET", f"/tpp/requests/{request_id}", bearer=bearer)
+    answer = causeway.tpp.call("GET", f"/tpp/requests/{request_id}", bearer=bearer)
     assert answer.status == 200, answer
     return answer.body

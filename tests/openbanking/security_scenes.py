@@ -111,11 +111,11 @@ def read_with_a_bound_token(causeway: Causeway) -> Run:
 @scene()
 def read_with_a_certificate(causeway: Causeway) -> Run:
     """Its entry in the blocklist is read with the client."""
-    tokens: Any = causeway.tokens(2)
+    tokens: Any = causeway.tpp.tokens(2)
     certificate = issue(Authority())
 
     def read() -> Answer:
-        return causeway.tpp("GET", "/tpp/consent", bearer=tokens["access_token"], certificate=certificate)
+        return causeway.tpp.call("GET", "/tpp/consent", bearer=tokens["access_token"], certificate=certificate)
 
     def run(fault: Fault) -> None:
         assert completed(fault, read).body["status"] == "authorised"
@@ -125,10 +125,10 @@ def read_with_a_certificate(causeway: Causeway) -> Run:
 
 @scene()
 def introspect(causeway: Causeway) -> Run:
-    tokens: Any = causeway.tokens(2)
+    tokens: Any = causeway.tpp.tokens(2)
 
     def ask() -> Answer:
-        return causeway.tpp("POST", "/oauth/introspect", form={"token": tokens["access_token"]})
+        return causeway.tpp.call("POST", "/oauth/introspect", form={"token": tokens["access_token"]})
 
     def run(fault: Fault) -> None:
         assert completed(fault, ask).body["active"] is True
@@ -145,13 +145,13 @@ def call_with_a_banks_certificate(causeway: Causeway) -> Run:
         file.flush()
         causeway.hub.__dict__["bank_ca_bundle"] = CaBundle("BANK_CA_BUNDLE", file.name, causeway.clock)
         causeway.hub.bank_ca_bundle.check(read_certificate(authority.issue()))
-    bic, certificate, cache = causeway.banks[1].bank.bic, authority.issue(SUBJECT), openbanking.banks._cache
+    bic, certificate, cache = causeway.banks[1].bic, authority.issue(SUBJECT), openbanking.banks._cache
     cache[bic] = replace(cache[bic], bank=replace(cache[bic].bank, certificate_subject=SUBJECT))
-    token = causeway.approve(2).bank_token
+    token = causeway.psu.approve(2).bank_token
 
     def ask() -> Answer:
         identity = {"clientCert": {"clientCertPem": certificate}}
-        return causeway.bank(1, "/consents/status", {"access_tokens": [token]}, identity=identity)
+        return causeway.banks[1].call("/consents/status", {"access_tokens": [token]}, identity=identity)
 
     def run(fault: Fault) -> None:
         openbanking.certificate_blocklist._cache.clear()

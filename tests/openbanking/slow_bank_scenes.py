@@ -37,7 +37,7 @@ def read_from_a_slow_bank(causeway: Causeway) -> Run:
 def read_from_a_slow_bank_for_which_too_many_wait(causeway: Causeway) -> Run:
     reader, slow_calls = Reader(causeway), SlowCalls(causeway.hub.store, causeway.clock)
     for _ in range(SLOTS):
-        slow_calls.take(reader.side.bank.bic)
+        slow_calls.take(reader.side.bic)
 
     def run(fault: Fault) -> None:
         with fault:
@@ -51,7 +51,7 @@ def read_from_a_slow_bank_for_which_too_many_wait(causeway: Causeway) -> Run:
 @scene()
 def probe_a_bank_that_is_down(causeway: Causeway) -> Run:
     reader, now = Reader(causeway), causeway.clock.time()
-    downtime = Downtime(reader.side.bank.bic, is_open=True, latest=now, computed_at=now, ends_at=midnight_after(now))
+    downtime = Downtime(reader.side.bic, is_open=True, latest=now, computed_at=now, ends_at=midnight_after(now))
 
     def ask() -> Answer:
         causeway.hub.statistics.open_downtimes.note([downtime])

@@ -9,8 +9,9 @@ from urllib.parse import urlencode
 
 from chalicelib.foundation import jsontext
 from chalicelib.openbanking.records.payments import payment_key
-from tests.causeway import Answer, BankSide, Causeway, Sent
+from tests.causeway import Answer, Causeway
 from tests.openbanking.examples import BY_WEBHOOK, SCOPES, Json, Row
+from tests.openbanking.kit import Bank, Sent
 
 _PAID_BY = {"/v2_payment_single_status": "/v2_payment_single", "/v2_payment_bulk_status": "/v2_payment_bulk"}
 
@@ -29,7 +30,7 @@ class Stage:
         """A bearer with all scopes of a version, or all but one; the PSU approved the account ``IBAN``."""
         scopes = [scope for scope in SCOPES[version] if scope != without]
         if tuple(scopes) not in self._bearers:
-            consented = self.causeway.approve(version, scopes=scopes)
+            consented = self.causeway.psu.approve(version, scopes=scopes)
             if without is None:
                 self.bank_tokens[version] = consented.bank_token
             self._bearers[tuple(scopes)] = self.redeemed(consented.query["code"])
@@ -38,13 +39,13 @@ class Stage:
     def bearer_for(self, version: int, **accounts: Sequence[str | int]) -> str:
         """A new bearer with all scopes, for accounts with these ``ibans``, ``account_ids`` or ``account_numbers``."""
         scopes = SCOPES[version]
-        url = self.causeway.authorize(version, scopes=scopes)["redirect_url"]
-        body = self.causeway.consent_body(version, url, scopes=scopes, **({"ibans": []} | accounts))
-        saved = self.causeway.bank(version, "/consent", body).body
+        url = self.causeway.tpp.authorize(version, scopes=scopes)["redirect_url"]
+        body = self.causeway.banks[version].consent_body(url, scopes=scopes, **({"ibans": []} | accounts))
+        saved = self.causeway.banks[version].call("/consent", body).body
         return self.redeemed((saved.get("callback_url") or saved["callbackUrl"]).rpartition("code=")[2].split("&")[0])
 
     def redeemed(self, code: str) -> str:
-        answer = self.causeway.tpp("POST", "/tpp/token", {"code": code})
+        answer = self.causeway.tpp.call("POST", "/tpp/token", {"code": code})
         assert answer.status == 200, answer
         bearer: str = answer.body["access_token"]
         return bearer
@@ -60,7 +61,7 @@ class Stage:
             self._read[repr(keys)] = real(keys)
         return self._read[repr(keys)]
 
-    def bank(self, row: Row) -> BankSide:
+    def bank(self, row: Row) -> Bank:
         return self.causeway.banks[row.version]
 
     def will_answer(self, row: Row, answer: Any) -> None:
@@ -81,18 +82,18 @@ class Stage:
         self._pay_first(row)
         self._forget_payment(row, answer)
         self.causeway.hub.openbanking.bank_client.breaker.record_success(
-            self.bank(row).bank.bic
+            self.bank(row).bic
         )  # failures of other tests do not count
         self.will_answer(row, row.answer if answer is None else answer)
         request = row.request if request is None else request
         bearer = bearer or (self.bearer(row.version) if row.token else None)
         self.bank(row).received.clear()
         if not row.in_query:
-            return self.causeway.tpp(
+            return self.causeway.tpp.call(
                 row.method, row.call, self._addressed(row, request), bearer=bearer, headers=headers
             )
         query = urlencode(request) if raw_query is None else raw_query
-        return self.causeway.tpp(row.method, f"{row.call}?{query}", bearer=bearer, headers=headers)
+        return self.causeway.tpp.call(row.method, f"{row.call}?{query}", bearer=bearer, headers=headers)
 
     def received(self, row: Row) -> list[Sent]:
         """What the bank got of the latest call."""
@@ -101,7 +102,7 @@ class Stage:
     def _addressed(self, row: Row, request: Any) -> Any:
         """A direct payment's order with the bank that it goes to."""
         if row.is_direct and isinstance(request, dict):
-            return {"bic": self.bank(row).bank.bic, **request}
+            return {"bic": self.bank(row).bic, **request}
         return request
 
     def _pay_first(self, row: Row) -> None:
@@ -116,7 +117,7 @@ class Stage:
         if row.is_payment:
             given = answer if isinstance(answer, dict) else {}
             payment_id = given.get("payment_id", given.get("paymentId", row.answer["payment_id"]))
-            self.causeway.hub.store.delete(*payment_key(self.bank(row).bank.bic, str(payment_id)))
+            self.causeway.hub.store.delete(*payment_key(self.bank(row).bic, str(payment_id)))
             self._known.discard(row.webhook)
 
 

@@ -53,9 +53,9 @@ def test_a_stolen_access_token_is_rejected_without_the_clients_key(
     token = tpp.tokens(causeway)["access_token"]
 
     attempts = {
-        "as a bearer": causeway.tpp("GET", "/tpp/consent", bearer=token),
+        "as a bearer": causeway.tpp.call("GET", "/tpp/consent", bearer=token),
         "with a key of the thief": thief.read(causeway, token),
-        "as a bearer with a proof": causeway.tpp(
+        "as a bearer with a proof": causeway.tpp.call(
             "GET", "/tpp/consent", bearer=token, headers={"dpop": thief.proof(causeway, "GET", "/tpp/consent", token)}
         ),
     }
@@ -77,7 +77,7 @@ def test_a_stolen_refresh_token_is_rejected_without_the_clients_key(
     tokens = tpp.tokens(causeway)
     form = {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]}
 
-    by_id = causeway.tpp("POST", "/tpp/token", form=form, headers={"dpop": thief.proof(causeway)})
+    by_id = causeway.tpp.call("POST", "/tpp/token", form=form, headers={"dpop": thief.proof(causeway)})
     by_own_key = thief.token_call(causeway, form)
 
     assert answered(by_id, refusals.ASSERTION_WRONG)
@@ -99,14 +99,14 @@ def test_a_stolen_code_requires_the_clients_key_and_the_code_verifier(
 def test_a_stolen_code_is_rejected_for_another_client(
     causeway: Causeway, tpp: KeyHolder, thief: KeyHolder, lines: Lines
 ) -> None:
-    code, victim = tpp.code(causeway), causeway.client
-    causeway.client = causeway.hub.openbanking.clients.create(owner="thief@example.com", title="Thief").client
+    code, victim = tpp.code(causeway), causeway.tpp.client
+    causeway.tpp.client = causeway.hub.openbanking.clients.create(owner="thief@example.com", title="Thief").client
     secure(causeway, thief, security_profile="fapi2")
 
     assert answered(thief.redeem(causeway, code), refusals.CODE_INVALID)
     assert answered(thief.redeem(causeway, "unknown"), refusals.CODE_INVALID)
     assert reasons(lines, "token request refused") == ["the code is another client's"]
-    causeway.client = victim
+    causeway.tpp.client = victim
     assert tpp.redeem(causeway, code).status == 200
 
 
@@ -133,10 +133,10 @@ def test_a_replayed_proof_is_refused(causeway: Causeway, tpp: KeyHolder) -> None
 def test_a_replayed_assertion_is_refused(causeway: Causeway, tpp: KeyHolder, lines: Lines) -> None:
     headers = {"x-client-assertion": tpp.assertion(causeway)}
 
-    assert causeway.tpp("GET", "/tpp/banks", headers=headers).status == 200
-    assert answered(causeway.tpp("GET", "/tpp/banks", headers=headers), refusals.ASSERTION_WRONG)
+    assert causeway.tpp.call("GET", "/tpp/banks", headers=headers).status == 200
+    assert answered(causeway.tpp.call("GET", "/tpp/banks", headers=headers), refusals.ASSERTION_WRONG)
     form = {"token": "x", "client_assertion": headers["x-client-assertion"], "client_assertion_type": _TYPE}
-    assert answered(causeway.tpp("POST", "/oauth/introspect", form=form), refusals.ASSERTION_WRONG)
+    assert answered(causeway.tpp.call("POST", "/oauth/introspect", form=form), refusals.ASSERTION_WRONG)
     assert reasons(lines, "client assertion refused") == ["its jti was used before"] * 2
 
 
@@ -168,7 +168,7 @@ def test_a_proof_for_another_token_is_refused(causeway: Causeway, tpp: KeyHolder
 
 
 def claims_of(causeway: Causeway) -> dict[str, Any]:
-    client_id, now = causeway.client.client_id, causeway.clock.time()
+    client_id, now = causeway.tpp.client_id, causeway.clock.time()
     return {"iss": client_id, "sub": client_id, "aud": BASE, "jti": uuid.uuid4().hex, "exp": now + 60, "iat": now}
 
 
@@ -178,7 +178,7 @@ def forgeries(causeway: Causeway, tpp: KeyHolder) -> Mapping[str, str]:
         "none": forged(claims, "none"),
         "none, as a known key": forged(claims, "none", kid="key-1"),
         "HS256 with the public key": forged(claims, "HS256", tpp.key.as_pem(private=False), kid="key-1"),
-        "HS256 with the Client ID": forged(claims, "HS256", causeway.client.client_id.encode()),
+        "HS256 with the Client ID": forged(claims, "HS256", causeway.tpp.client_id.encode()),
         "RS256": KeyHolder("RS256").assertion(causeway),
         "RS256 with the client's kid": KeyHolder("RS256").assertion(causeway, {"kid": "key-1"}),
         "a key in the header": KeyHolder().assertion(causeway, {"jwk": KeyHolder().public}),
@@ -191,7 +191,8 @@ def test_forged_assertions_all_get_the_same_error_response(causeway: Causeway, t
     made = forgeries(causeway, tpp)
 
     answers = {
-        name: causeway.tpp("GET", "/tpp/banks", headers={"x-client-assertion": text}) for name, text in made.items()
+        name: causeway.tpp.call("GET", "/tpp/banks", headers={"x-client-assertion": text})
+        for name, text in made.items()
     }
 
     assert {name: answered(answer, refusals.ASSERTION_WRONG) for name, answer in answers.items()} == dict.fromkeys(
@@ -210,7 +211,7 @@ def test_rs256_is_refused_even_with_the_clients_own_key(causeway: Causeway) -> N
     secure(causeway, rsa, security_profile="fapi2")
     rsa.algorithm = "RS256"
 
-    answer = causeway.tpp("GET", "/tpp/banks", headers={"x-client-assertion": rsa.assertion(causeway)})
+    answer = causeway.tpp.call("GET", "/tpp/banks", headers={"x-client-assertion": rsa.assertion(causeway)})
 
     assert answered(answer, refusals.ASSERTION_WRONG)
 
@@ -219,25 +220,27 @@ def test_an_assertion_with_the_kid_of_another_client_is_refused(
     causeway: Causeway, tpp: KeyHolder, thief: KeyHolder
 ) -> None:
     """Another registered client signs for the victim's client_id with its own key."""
-    victim = causeway.client
+    victim = causeway.tpp.client
     thief.kid = "thief"
-    causeway.client = causeway.hub.openbanking.clients.create(owner="thief@example.com", title="Thief").client
+    causeway.tpp.client = causeway.hub.openbanking.clients.create(owner="thief@example.com", title="Thief").client
     secure(causeway, thief)
-    assert causeway.tpp("GET", "/tpp/banks", headers={"x-client-assertion": thief.assertion(causeway)}).status == 200
+    assert (
+        causeway.tpp.call("GET", "/tpp/banks", headers={"x-client-assertion": thief.assertion(causeway)}).status == 200
+    )
 
-    causeway.client = victim
-    answer = causeway.tpp("GET", "/tpp/banks", headers={"x-client-assertion": thief.assertion(causeway)})
+    causeway.tpp.client = victim
+    answer = causeway.tpp.call("GET", "/tpp/banks", headers={"x-client-assertion": thief.assertion(causeway)})
     assert answered(answer, refusals.ASSERTION_WRONG)
 
 
 def test_an_assertion_of_another_client_is_refused(causeway: Causeway, tpp: KeyHolder) -> None:
-    assertion, victim = tpp.assertion(causeway), causeway.client
-    causeway.client = causeway.hub.openbanking.clients.create(owner="thief@example.com", title="Thief").client
+    assertion, victim = tpp.assertion(causeway), causeway.tpp.client
+    causeway.tpp.client = causeway.hub.openbanking.clients.create(owner="thief@example.com", title="Thief").client
 
-    answer = causeway.tpp("GET", "/tpp/banks", headers={"x-client-assertion": assertion})
+    answer = causeway.tpp.call("GET", "/tpp/banks", headers={"x-client-assertion": assertion})
 
     assert answered(answer, refusals.ASSERTION_WRONG)
-    assert victim.client_id != causeway.client.client_id
+    assert victim.client_id != causeway.tpp.client_id
 
 
 @pytest.mark.parametrize(
@@ -257,7 +260,7 @@ def test_an_assertion_is_refused_when_the_key_set_cannot_be_fetched(
     holder = KeyHolder()
     secure(causeway, holder, jwks=None, jwks_uri="http://127.0.0.1:1/jwks", security_profile="fapi2")
 
-    answer = causeway.tpp("GET", "/tpp/banks", headers={"x-client-assertion": holder.assertion(causeway)})
+    answer = causeway.tpp.call("GET", "/tpp/banks", headers={"x-client-assertion": holder.assertion(causeway)})
 
     assert answered(answer, refusals.ASSERTION_WRONG)
     assert reasons(lines, "key set not fetched") == [str(failure)]
@@ -293,9 +296,9 @@ def test_a_used_request_uri_is_refused(causeway: Causeway, tpp: KeyHolder) -> No
 def test_authorization_responses_and_errors_name_the_issuer_against_mix_up(causeway: Causeway, tpp: KeyHolder) -> None:
     """Every answer to an authorization request names its issuer (RFC 9207), refusals too."""
     opened = open_pushed(causeway, tpp.push(causeway).body["request_uri"])
-    saved = causeway.bank(2, "/consent", causeway.consent_body(2, opened.headers["location"]))
+    saved = causeway.banks[2].call("/consent", causeway.banks[2].consent_body(opened.headers["location"]))
     refused = open_pushed(causeway, tpp.push(causeway, state="abc").body["request_uri"]).headers["location"]
-    cancel_url = causeway.bank(2, "/init_authorization", {"requestUrl": refused}).body["cancelUrl"]
+    cancel_url = causeway.banks[2].call("/init_authorization", {"requestUrl": refused}).body["cancelUrl"]
     cancelled = causeway.call("GET", urlsplit(cancel_url).path)
 
     for url in (saved.body["callbackUrl"], cancelled.headers["location"]):
@@ -310,7 +313,7 @@ def test_an_assertion_with_the_audience_of_another_server_is_refused(causeway: C
     assertion = tpp.assertion(causeway, aud="https://evil.example.com")
 
     assert answered(
-        causeway.tpp("GET", "/tpp/banks", headers={"x-client-assertion": assertion}), refusals.ASSERTION_WRONG
+        causeway.tpp.call("GET", "/tpp/banks", headers={"x-client-assertion": assertion}), refusals.ASSERTION_WRONG
     )
 
 
@@ -331,20 +334,20 @@ def test_tokens_stay_bound_after_the_profile_is_removed(causeway: Causeway, tpp:
     secure(causeway, tpp, security_profile=None)
 
     assert answered(tpp.refresh(causeway, tokens["refresh_token"], proof=None), refusals.REFRESH_TOKEN_INVALID)
-    assert answered(causeway.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]), refusals.BEARER_INVALID)
+    assert answered(causeway.tpp.call("GET", "/tpp/consent", bearer=tokens["access_token"]), refusals.BEARER_INVALID)
 
 
 def test_an_authorization_request_from_before_the_profile_is_refused(causeway: Causeway) -> None:
     """The request was neither pushed nor protected by a code challenge."""
-    url = causeway.authorize(2)["redirect_url"]
+    url = causeway.tpp.authorize(2)["redirect_url"]
     secure(causeway, KeyHolder(), security_profile="fapi2")
 
-    assert causeway.bank(2, "/init_authorization", {"requestUrl": url}).status == 400
-    assert causeway.bank(2, "/consent", causeway.consent_body(2, url)).status == 400
+    assert causeway.banks[2].call("/init_authorization", {"requestUrl": url}).status == 400
+    assert causeway.banks[2].call("/consent", causeway.banks[2].consent_body(url)).status == 400
 
 
 def test_a_code_from_before_the_profile_without_a_code_challenge_is_refused(causeway: Causeway, lines: Lines) -> None:
-    code, holder = causeway.approve(2).query["code"], KeyHolder()
+    code, holder = causeway.psu.approve(2).query["code"], KeyHolder()
     secure(causeway, holder, security_profile="fapi2")
 
     assert answered(holder.redeem(causeway, code, code_verifier=None), refusals.CODE_INVALID)
@@ -377,7 +380,7 @@ def mutual(shared_causeway: Causeway, authority: Authority, tmp_path: Path) -> I
             "tls_client_certificate_bound_access_tokens": True,
             "security_profile": "fapi2",
         }
-        causeway.client = causeway.hub.openbanking.clients.update(causeway.client.client_id, security=security).client
+        causeway.tpp.client = causeway.hub.openbanking.clients.update(causeway.tpp.client_id, security=security).client
         yield causeway
 
 
@@ -396,10 +399,10 @@ def test_wrong_client_certificates_all_get_the_same_error_response(
         "with too small a role": issue(authority, ["PSP_AI"]),
         "of a bank": issue(authority, ["PSP_AS"]),
     }
-    body = {"bic": mutual.banks[2].bank.bic}
+    body = {"bic": mutual.banks[2].bic}
 
     answers = {
-        name: mutual.tpp("POST", "/tpp/direct_payment_initiation", body, certificate=pem)
+        name: mutual.tpp.call("POST", "/tpp/direct_payment_initiation", body, certificate=pem)
         for name, pem in attempts.items()
     }
 
@@ -407,7 +410,7 @@ def test_wrong_client_certificates_all_get_the_same_error_response(
         dict.fromkeys(attempts, True)
     )
     assert len(set(reasons(lines, "certificate refused"))) == len(attempts) - 1  # two lack one role
-    good = mutual.tpp("POST", "/tpp/direct_payment_initiation", body, certificate=issue(authority))
+    good = mutual.tpp.call("POST", "/tpp/direct_payment_initiation", body, certificate=issue(authority))
     assert (good.status, good.body["code"]) == (400, "FORMAT_ERROR")
 
 

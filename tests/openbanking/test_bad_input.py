@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chalicelib.openbanking.protocol.psu_context import PSU_HEADERS
-from tests.causeway import IBAN, Causeway, always
+from tests.causeway import Causeway
+from tests.openbanking.kit import IBAN, always
 from tests.openbanking.odd_input import documented, near, odd_text, relaxed
 from tests.openbanking.spelling import CONSENT_IDS, TOKEN, TOKENS, URL
 
@@ -28,7 +29,7 @@ PKCE = {"code_challenge": CHALLENGE, "code_challenge_method": "S256"}
 
 
 def lives(causeway: Causeway, bearer: str) -> bool:
-    return causeway.tpp("GET", "/tpp/consent", bearer=bearer).status == 200
+    return causeway.tpp.call("GET", "/tpp/consent", bearer=bearer).status == 200
 
 
 # -- bodies of TPPs
@@ -40,31 +41,31 @@ def test_a_rejected_authorize_request_with_random_input_keeps_the_state_unused(
     causeway: Causeway, data: st.DataObject
 ) -> None:
     state = uuid.uuid4().hex
-    redirect = {"redirect_uri": causeway.client.callback_url, "consent_type": "reusable"}
+    redirect = {"redirect_uri": causeway.tpp.client.callback_url, "consent_type": "reusable"}
     valid = {"bic": "ALPHGB21", "scopes": ["account.list"], "state": state, **redirect, **PKCE}
 
-    answer = causeway.tpp("POST", "/tpp/authorize", data.draw(near(valid)))
+    answer = causeway.tpp.call("POST", "/tpp/authorize", data.draw(near(valid)))
 
     documented(answer, 2)
     used = answer.status == 200 and answer.body["state"] == state
-    assert causeway.tpp("POST", "/tpp/authorize", valid).status == (400 if used else 200)
+    assert causeway.tpp.call("POST", "/tpp/authorize", valid).status == (400 if used else 200)
 
 
 @costly
 @given(data=st.data())
 def test_a_rejected_token_request_with_random_input_keeps_the_code(causeway: Causeway, data: st.DataObject) -> None:
     causeway.forget_journeys()
-    code = causeway.approve(1, **PKCE).query["code"]
+    code = causeway.psu.approve(1, **PKCE).query["code"]
     valid = {"authorization_code": code, "grant_type": "authorization_code", "code_verifier": VERIFIER}
-    valid |= {"redirect_uri": causeway.client.callback_url, "client_id": causeway.client.client_id}
+    valid |= {"redirect_uri": causeway.tpp.client.callback_url, "client_id": causeway.tpp.client_id}
 
-    answer = causeway.tpp("POST", "/tpp/token", data.draw(near(valid)))
+    answer = causeway.tpp.call("POST", "/tpp/token", data.draw(near(valid)))
 
     documented(answer, 2)
     if answer.status != 200:
         assert answer.body["error"]
         assert answer.body["error_description"]
-        answer = causeway.tpp("POST", "/tpp/token", valid)
+        answer = causeway.tpp.call("POST", "/tpp/token", valid)
     assert lives(causeway, answer.body["access_token"])
 
 
@@ -74,15 +75,15 @@ def test_a_rejected_token_request_with_random_input_keeps_the_refresh_token(
     causeway: Causeway, data: st.DataObject
 ) -> None:
     causeway.forget_journeys()
-    tokens = causeway.tokens(2)
+    tokens = causeway.tpp.tokens(2)
     valid = {"refresh_token": tokens["refresh_token"], "grant_type": "refresh_token", "scope": "accounts"}
 
-    answer = causeway.tpp("POST", "/tpp/token", data.draw(near(valid)))
+    answer = causeway.tpp.call("POST", "/tpp/token", data.draw(near(valid)))
 
     documented(answer, 2)
     if answer.status != 200:
         assert lives(causeway, tokens["access_token"])
-        answer = causeway.tpp("POST", "/tpp/token", valid)
+        answer = causeway.tpp.call("POST", "/tpp/token", valid)
     assert lives(causeway, answer.body["access_token"])
 
 
@@ -90,15 +91,15 @@ def test_a_rejected_token_request_with_random_input_keeps_the_refresh_token(
 @given(data=st.data())
 def test_a_revocation_with_random_input_revokes_only_the_named_token(causeway: Causeway, data: st.DataObject) -> None:
     causeway.forget_journeys()
-    token = causeway.tokens(1)["access_token"]
-    body = data.draw(near({"token": token, "token_type_hint": "access_token", "client_id": causeway.client.client_id}))
+    token = causeway.tpp.tokens(1)["access_token"]
+    body = data.draw(near({"token": token, "token_type_hint": "access_token", "client_id": causeway.tpp.client_id}))
 
-    answer = causeway.tpp("POST", "/tpp/token/revoke", body)
+    answer = causeway.tpp.call("POST", "/tpp/token/revoke", body)
 
     documented(answer, 2)
     named = answer.status == 200 and body["token"] == token
     assert lives(causeway, token) is not named
-    assert causeway.tpp("POST", "/tpp/token/revoke", {"token": token}).status == 200
+    assert causeway.tpp.call("POST", "/tpp/token/revoke", {"token": token}).status == 200
     assert not lives(causeway, token)
 
 
@@ -112,10 +113,10 @@ def test_init_authorization_with_random_input_returns_a_documented_response(
     causeway: Causeway, version: int, data: st.DataObject
 ) -> None:
     causeway.forget_journeys()
-    valid = {URL[version]: causeway.authorize(version)["redirect_url"]}
+    valid = {URL[version]: causeway.tpp.authorize(version)["redirect_url"]}
 
-    documented(causeway.bank(version, "/init_authorization", data.draw(near(valid))), version)
-    assert causeway.bank(version, "/init_authorization", valid).status == 200
+    documented(causeway.banks[version].call("/init_authorization", data.draw(near(valid))), version)
+    assert causeway.banks[version].call("/init_authorization", valid).status == 200
 
 
 @VERSIONS
@@ -125,16 +126,16 @@ def test_a_rejected_consent_with_random_input_saves_nothing(
     causeway: Causeway, version: int, data: st.DataObject
 ) -> None:
     causeway.forget_journeys()
-    url = causeway.authorize(version)["redirect_url"]
-    valid = causeway.consent_body(version, url, account_ids=["1"], account_numbers=["12345678"], ibans=[IBAN])
+    url = causeway.tpp.authorize(version)["redirect_url"]
+    valid = causeway.banks[version].consent_body(url, account_ids=["1"], account_numbers=["12345678"], ibans=[IBAN])
 
-    answer = causeway.bank(version, "/consent", data.draw(near(valid)))
+    answer = causeway.banks[version].call("/consent", data.draw(near(valid)))
 
     documented(answer, version)
     if answer.status != 200:
-        answer = causeway.bank(version, "/consent", valid)
+        answer = causeway.banks[version].call("/consent", valid)
         assert answer.status == 200
-    assert causeway.bank(version, "/consent", valid).status in (400, 409)
+    assert causeway.banks[version].call("/consent", valid).status in (400, 409)
 
 
 @VERSIONS
@@ -144,15 +145,15 @@ def test_a_rejected_bank_revocation_with_random_input_keeps_the_consent(
     causeway: Causeway, version: int, data: st.DataObject
 ) -> None:
     causeway.forget_journeys()
-    consented = causeway.approve(version)
-    bearer = causeway.tpp("POST", "/tpp/token", {"code": consented.query["code"]}).body["access_token"]
+    consented = causeway.psu.approve(version)
+    bearer = causeway.tpp.call("POST", "/tpp/token", {"code": consented.query["code"]}).body["access_token"]
     valid = {TOKEN[version]: consented.bank_token}
 
-    answer = causeway.bank(version, "/token/revoke", data.draw(near(valid)))
+    answer = causeway.banks[version].call("/token/revoke", data.draw(near(valid)))
 
     documented(answer, version)
     assert lives(causeway, bearer) is (answer.status != 200)
-    assert causeway.bank(version, "/token/revoke", valid).status == 200
+    assert causeway.banks[version].call("/token/revoke", valid).status == 200
     assert not lives(causeway, bearer)
 
 
@@ -163,13 +164,13 @@ def test_consent_status_with_random_input_returns_a_documented_response(
     causeway: Causeway, version: int, data: st.DataObject
 ) -> None:
     causeway.forget_journeys()
-    token = causeway.approve(version).bank_token
+    token = causeway.psu.approve(version).bank_token
     valid = {TOKENS[version]: [token], CONSENT_IDS[version]: [token.partition(".")[0]]}
 
-    answer = causeway.bank(version, "/consents/status", data.draw(near(valid)))
+    answer = causeway.banks[version].call("/consents/status", data.draw(near(valid)))
 
     documented(answer, version)
-    found = causeway.bank(version, "/consents/status", valid).body["consents"]
+    found = causeway.banks[version].call("/consents/status", valid).body["consents"]
     assert [entry["status"] for entry in found] == ["authorised"] * 2
 
 
@@ -184,7 +185,7 @@ CONTENT_TYPES = ["application/json", "application/x-www-form-urlencoded", "text/
 def test_random_bytes_from_a_tpp_return_a_documented_response(
     causeway: Causeway, path: str, raw: bytes, content_type: str
 ) -> None:
-    headers = {"content-type": content_type, "x-api-key": causeway.client.client_id}
+    headers = {"content-type": content_type, "x-api-key": causeway.tpp.client_id}
 
     documented(causeway.call("POST", path, raw, headers), 2)
 
@@ -199,7 +200,7 @@ def test_random_bytes_from_a_tpp_return_a_documented_response(
 def test_random_signed_bytes_from_a_bank_return_400(
     causeway: Causeway, version: int, path: str, raw: bytes, content_type: str
 ) -> None:
-    answer = causeway.bank(version, path, raw=raw, headers={"content-type": content_type})
+    answer = causeway.banks[version].call(path, raw=raw, headers={"content-type": content_type})
 
     documented(answer, version)
     assert answer.status == 400
@@ -215,7 +216,7 @@ def test_random_signed_bytes_from_a_bank_return_400(
 def test_a_random_header_from_a_bank_returns_a_documented_response(
     causeway: Causeway, version: int, path: str, name: str, value: str
 ) -> None:
-    documented(causeway.bank(version, path, {}, headers={name: value}), version)
+    documented(causeway.banks[version].call(path, {}, headers={name: value}), version)
 
 
 @pytest.fixture(params=[1, 2])
@@ -225,10 +226,10 @@ def bearer(request: pytest.FixtureRequest, causeway: Causeway) -> Iterator[str]:
     for path in ("/accounts", "/account", "/v2_accounts", "/v2_account"):
         answer = {"status": "success", "account": account, "accounts": [account]}
         causeway.banks[request.param].answers[path] = always(answer)
-    bearer: str = causeway.tokens(request.param)["access_token"]
+    bearer: str = causeway.tpp.tokens(request.param)["access_token"]
     yield bearer
     assert lives(causeway, bearer)
-    assert causeway.tpp("GET", "/tpp/accounts", bearer=bearer).status == 200
+    assert causeway.tpp.call("GET", "/tpp/accounts", bearer=bearer).status == 200
 
 
 PSU = [row.name.lower() for row in PSU_HEADERS]
@@ -240,7 +241,7 @@ HEADERS = ["x-api-key", "authorization", "x-request-id", *PSU, "content-type", "
 def test_a_random_header_from_a_tpp_returns_a_documented_response(
     causeway: Causeway, bearer: str, name: str, value: str
 ) -> None:
-    answer = causeway.tpp("GET", "/tpp/accounts", bearer=bearer, headers={name: value})
+    answer = causeway.tpp.call("GET", "/tpp/accounts", bearer=bearer, headers={name: value})
 
     documented(answer, 2)
     assert len(answer.headers["x-request-id"]) == 36
@@ -270,7 +271,7 @@ def test_random_query_parameters_return_a_documented_response(
 ) -> None:
     before = sum(len(side.received) for side in causeway.banks.values())
 
-    answer = causeway.tpp("GET", f"/tpp/{path}?{urlencode(pairs, errors='replace')}", bearer=bearer)
+    answer = causeway.tpp.call("GET", f"/tpp/{path}?{urlencode(pairs, errors='replace')}", bearer=bearer)
 
     documented(answer, 2)
     asked = sum(len(side.received) for side in causeway.banks.values()) - before
@@ -280,7 +281,7 @@ def test_random_query_parameters_return_a_documented_response(
 @pytest.mark.parametrize("size", [65_537, 1_000_000])
 @pytest.mark.parametrize("path", ["/tpp/authorize", "/tpp/token", "/tpp/token/revoke"])
 def test_a_body_that_is_too_large_is_refused(causeway: Causeway, path: str, size: int) -> None:
-    answer = causeway.tpp("POST", path, {"state": "s" * size})
+    answer = causeway.tpp.call("POST", path, {"state": "s" * size})
 
     assert (answer.status, answer.body["code"]) == (400, "FORMAT_ERROR")
     assert "larger" in answer.body["title"]
@@ -291,5 +292,5 @@ def test_an_error_response_never_quotes_the_request(causeway: Causeway) -> None:
     bodies = [{"authorization_code": secret}, {"refresh_token": secret, "grant_type": secret}, {secret[:7]: secret}]
 
     for body in bodies:
-        answer = causeway.tpp("POST", "/tpp/token", body)
+        answer = causeway.tpp.call("POST", "/tpp/token", body)
         assert secret not in answer.text

@@ -52,7 +52,7 @@ def test_a_status_report_with_random_input_returns_a_documented_response(
     names = ("payment_id", "payment_status") if version == 1 else ("paymentId", "paymentStatus")
     body = data.draw(near(dict(zip(names, ("P-1", 4), strict=True))))
 
-    documented(stage.causeway.bank(version, "/payments/status", body), version)
+    documented(stage.causeway.banks[version].call("/payments/status", body), version)
 
 
 @short
@@ -60,7 +60,7 @@ def test_a_status_report_with_random_input_returns_a_documented_response(
 def test_daily_performance_with_random_input_returns_a_documented_response(stage: Stage, data: st.DataObject) -> None:
     body = data.draw(near({"date": "2026-03-01", "consentDuration": 45_000, "paymentDuration": 30_000}))
 
-    documented(stage.causeway.bank(2, "/daily_performance", body), 2)
+    documented(stage.causeway.banks[2].call("/daily_performance", body), 2)
 
 
 # -- orders and questions of TPPs, answers of banks

@@ -10,11 +10,12 @@ import pytest
 
 from chalicelib.delivery.event_log import SHARDS
 from chalicelib.foundation.http.outbound import NotReached, OutboundError, TimedOut
-from tests.causeway import IBAN, Causeway
+from tests.causeway import Causeway
 from tests.dynamodb_calls import counted, transactions
 from tests.openbanking.circuits import opened
 from tests.openbanking.examples import BY_WEBHOOK, ROWS, Row
 from tests.openbanking.key_holder import KeyHolder, open_pushed, secure
+from tests.openbanking.kit import IBAN
 from tests.openbanking.payer import Payer
 from tests.openbanking.poller import fetches_events, trial
 from tests.openbanking.spelling import TOKENS
@@ -29,8 +30,8 @@ LATER = {"prefer": "respond-async"}
 def warm(causeway: Causeway) -> Causeway:
     """A service whose caches hold what a running instance's would."""
     for side in causeway.banks.values():
-        causeway.hub.openbanking.banks.find(side.bank.bic)
-    assert causeway.tpp("GET", "/tpp/banks").status == 200
+        causeway.hub.openbanking.banks.find(side.bic)
+    assert causeway.tpp.call("GET", "/tpp/banks").status == 200
     return causeway
 
 
@@ -48,7 +49,7 @@ def test_a_relayed_read_takes_one_batch_get_item(warm: Causeway, row: Row) -> No
 @VERSIONS
 def test_authorize_takes_two_round_trips(warm: Causeway, version: int) -> None:
     with counted(warm) as calls:
-        warm.authorize(version)
+        warm.tpp.authorize(version)
 
     assert calls == ["BatchGetItem", "PutItem"]
 
@@ -56,7 +57,7 @@ def test_authorize_takes_two_round_trips(warm: Causeway, version: int) -> None:
 def test_the_oauth_authorize_endpoint_takes_two_round_trips(warm: Causeway) -> None:
     query = {
         "response_type": "code",
-        "client_id": warm.client.client_id,
+        "client_id": warm.tpp.client_id,
         "scope": "account.list",
         "state": "s",
         "bic": "ALPHGB21",
@@ -71,68 +72,68 @@ def test_the_oauth_authorize_endpoint_takes_two_round_trips(warm: Causeway) -> N
 
 @VERSIONS
 def test_init_authorization_takes_two_round_trips(warm: Causeway, version: int) -> None:
-    url = warm.authorize(version)["redirect_url"]
+    url = warm.tpp.authorize(version)["redirect_url"]
 
     with counted(warm) as calls:
         name = "request_url" if version == 1 else "requestUrl"
-        assert warm.bank(version, "/init_authorization", {name: url}).status == 200
+        assert warm.banks[version].call("/init_authorization", {name: url}).status == 200
 
     assert calls == ["BatchGetItem", "PutItem"]
 
 
 @VERSIONS
 def test_saving_a_consent_takes_two_round_trips(warm: Causeway, version: int) -> None:
-    url = warm.authorize(version)["redirect_url"]
+    url = warm.tpp.authorize(version)["redirect_url"]
 
     with counted(warm) as calls:
-        assert warm.bank(version, "/consent", warm.consent_body(version, url)).status == 200
+        assert warm.banks[version].call("/consent", warm.banks[version].consent_body(url)).status == 200
 
     assert calls == ["BatchGetItem", "TransactWriteItems"]
 
 
 @VERSIONS
 def test_exchanging_a_code_takes_two_round_trips(warm: Causeway, version: int) -> None:
-    code = warm.approve(version).query["code"]
+    code = warm.psu.approve(version).query["code"]
 
     with counted(warm) as calls:
-        assert warm.tpp("POST", "/tpp/token", {"code": code}).status == 200
+        assert warm.tpp.call("POST", "/tpp/token", {"code": code}).status == 200
 
     assert calls == ["BatchGetItem", "TransactWriteItems"]
 
 
 def test_a_refresh_takes_two_round_trips_and_its_repeat_one(warm: Causeway) -> None:
-    refresh = {"refresh_token": warm.tokens(1)["refresh_token"]}
+    refresh = {"refresh_token": warm.tpp.tokens(1)["refresh_token"]}
 
     with counted(warm) as calls:
-        assert warm.tpp("POST", "/tpp/token", refresh).status == 200
+        assert warm.tpp.call("POST", "/tpp/token", refresh).status == 200
     assert calls == ["BatchGetItem", "TransactWriteItems"]
 
     with counted(warm) as calls:
-        assert warm.tpp("POST", "/tpp/token", refresh).status == 200
+        assert warm.tpp.call("POST", "/tpp/token", refresh).status == 200
     assert calls == ["BatchGetItem"]
 
 
 @VERSIONS
 def test_revoking_takes_two_round_trips_for_a_tpp_and_three_for_a_bank(warm: Causeway, version: int) -> None:
-    token = warm.tokens(version)["access_token"]
-    consented = warm.approve(version)
+    token = warm.tpp.tokens(version)["access_token"]
+    consented = warm.psu.approve(version)
     name = "access_token" if version == 1 else "accessToken"
 
     with counted(warm) as calls:
-        assert warm.tpp("POST", "/tpp/token/revoke", {"token": token}).status == 200
+        assert warm.tpp.call("POST", "/tpp/token/revoke", {"token": token}).status == 200
     assert calls == ["BatchGetItem", "TransactWriteItems"]
 
     with counted(warm) as calls:
-        assert warm.bank(version, "/token/revoke", {name: consented.bank_token}).status == 200
+        assert warm.banks[version].call("/token/revoke", {name: consented.bank_token}).status == 200
     assert calls == ["BatchGetItem", "BatchGetItem", "TransactWriteItems"]
 
 
 @pytest.mark.parametrize("path", ["/tpp/consent", "/tpp/banks", "/tpp/banks/ALPHGB21", "/tpp/scope?bic=ALPHGB21"])
 def test_a_tpp_call_without_a_bank_request_takes_one_read(warm: Causeway, path: str) -> None:
-    bearer = warm.tokens(1)["access_token"]
+    bearer = warm.tpp.tokens(1)["access_token"]
 
     with counted(warm) as calls:
-        assert warm.tpp("GET", path, bearer=bearer).status == 200
+        assert warm.tpp.call("GET", path, bearer=bearer).status == 200
 
     assert calls == ["BatchGetItem"]
 
@@ -140,13 +141,13 @@ def test_a_tpp_call_without_a_bank_request_takes_one_read(warm: Causeway, path: 
 @pytest.mark.parametrize("query", ["", "?status=authorised", "?bic=ALPHGB21&limit=1"])
 def test_a_page_of_consents_takes_three_round_trips_and_an_empty_page_two(warm: Causeway, query: str) -> None:
     with counted(warm) as calls:
-        assert warm.tpp("GET", f"/tpp/consents{query}").body["consents"] == []
+        assert warm.tpp.call("GET", f"/tpp/consents{query}").body["consents"] == []
     assert calls == ["BatchGetItem", "Query"]
 
     for _ in range(2):
-        warm.tokens(1)
+        warm.tpp.tokens(1)
     with counted(warm) as calls:
-        assert warm.tpp("GET", f"/tpp/consents{query}").body["consents"] != []
+        assert warm.tpp.call("GET", f"/tpp/consents{query}").body["consents"] != []
     assert calls == ["BatchGetItem", "Query", "BatchGetItem"]
 
 
@@ -161,9 +162,9 @@ def test_a_page_of_events_takes_one_read_and_one_query_per_shard(warm: Causeway)
 
 def test_an_event_for_polling_adds_one_operation_to_the_transaction(warm: Causeway) -> None:
     def revoke() -> list[str]:
-        token = warm.tokens(1)["access_token"]
+        token = warm.tpp.tokens(1)["access_token"]
         with transactions(warm) as seen:
-            assert warm.tpp("POST", "/tpp/token/revoke", {"token": token}).status == 200
+            assert warm.tpp.call("POST", "/tpp/token/revoke", {"token": token}).status == 200
         (operations,) = seen
         return operations
 
@@ -176,33 +177,33 @@ def test_an_event_for_polling_adds_one_operation_to_the_transaction(warm: Causew
 
 @VERSIONS
 def test_consent_status_takes_one_read(warm: Causeway, version: int) -> None:
-    consented = warm.approve(version)
+    consented = warm.psu.approve(version)
 
     with counted(warm) as calls:
-        assert warm.bank(version, "/consents/status", {TOKENS[version]: [consented.bank_token]}).status == 200
+        assert warm.banks[version].call("/consents/status", {TOKENS[version]: [consented.bank_token]}).status == 200
 
     assert calls == ["BatchGetItem"]
 
 
 def test_recording_the_last_use_adds_no_operation_to_the_transaction(warm: Causeway) -> None:
-    tokens, code = warm.tokens(1), warm.approve(1).query["code"]
+    tokens, code = warm.tpp.tokens(1), warm.psu.approve(1).query["code"]
 
     with transactions(warm) as seen:
-        warm.tpp("POST", "/tpp/token", {"code": code})
-        warm.tpp("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]})
+        warm.tpp.call("POST", "/tpp/token", {"code": code})
+        warm.tpp.call("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]})
 
     assert seen == [["Update consent", "Update grant", "Put access", "Put refresh"]] * 2
 
 
 def test_a_cached_bank_is_read_again_after_60_seconds(warm: Causeway) -> None:
-    bearer = warm.tokens(1)["access_token"]
+    bearer = warm.tpp.tokens(1)["access_token"]
     warm.banks[1].answers["/accounts"] = lambda sent: {"status": "success", "accounts": []}
     seen = []
 
     for seconds in (59, 1, 1):
         warm.clock.advance(seconds=seconds)
         with counted(warm) as calls:
-            warm.tpp("GET", "/tpp/accounts", bearer=bearer)
+            warm.tpp.call("GET", "/tpp/accounts", bearer=bearer)
         seen.append(len(calls))
 
     assert seen == [1, 2, 1]
@@ -408,7 +409,7 @@ def test_a_status_report_takes_three_round_trips_and_two_without_a_change(warm: 
 
 def test_daily_performance_takes_two_round_trips(warm: Causeway) -> None:
     with counted(warm) as calls:
-        assert warm.bank(2, "/daily_performance", {"date": "2026-03-01", "consentDuration": "1200"}).status == 200
+        assert warm.banks[2].call("/daily_performance", {"date": "2026-03-01", "consentDuration": "1200"}).status == 200
 
     assert calls == ["BatchGetItem", "TransactWriteItems"]
 
@@ -421,16 +422,16 @@ ATTEMPT = ["BatchGetItem", "TransactWriteItems", "BatchGetItem", "TransactWriteI
 
 
 def test_recording_an_event_takes_no_further_round_trip(warm: Causeway) -> None:
-    warm.wants_events()
-    url = warm.authorize(1)["redirect_url"]
+    warm.tpp.set_events_url()
+    url = warm.tpp.authorize(1)["redirect_url"]
     seen = []
 
     with counted(warm) as calls:
-        assert warm.bank(1, "/consent", warm.consent_body(1, url)).status == 200
+        assert warm.banks[1].call("/consent", warm.banks[1].consent_body(url)).status == 200
     seen.append(calls)
-    token = warm.tokens(1)["access_token"]
+    token = warm.tpp.tokens(1)["access_token"]
     with counted(warm) as calls:
-        assert warm.tpp("POST", "/tpp/token/revoke", {"token": token}).status == 200
+        assert warm.tpp.call("POST", "/tpp/token/revoke", {"token": token}).status == 200
     seen.append(calls)
 
     assert seen == [["BatchGetItem", "TransactWriteItems"]] * 2
@@ -474,7 +475,7 @@ def test_polling_a_deferred_request_takes_one_read_and_two_with_an_answer(warm: 
 
     for _ in range(2):
         with counted(warm) as calls:
-            assert warm.tpp("GET", f"/tpp/requests/{request_id}", bearer=bearer).status == 200
+            assert warm.tpp.call("GET", f"/tpp/requests/{request_id}", bearer=bearer).status == 200
         seen.append(calls)
         warm.hub.delivery.worker.attempt(request_id)
 
@@ -489,12 +490,12 @@ def test_a_delivery_attempt_takes_three_round_trips_plus_the_reads_of_its_sender
     if kind == "payment":
         payer.pay("key-1")
     elif kind == "event":
-        warm.wants_events()
-        warm.hub.openbanking.tpp_events.send_test(warm.client)
+        warm.tpp.set_events_url()
+        warm.hub.openbanking.tpp_events.send_test(warm.tpp.client)
     elif kind == "relay":
         Stage(warm).ask(row, headers=LATER)
     else:
-        warm.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
+        warm.tpp.call("POST", "/tpp/token/revoke", {"token": payer.bearer})
     (delivery,) = warm.recorded()
 
     with counted(warm) as calls:
@@ -505,8 +506,8 @@ def test_a_delivery_attempt_takes_three_round_trips_plus_the_reads_of_its_sender
 
 
 def test_a_repeated_queue_message_takes_one_read(warm: Causeway) -> None:
-    warm.wants_events()
-    delivery_id = warm.hub.openbanking.tpp_events.send_test(warm.client)
+    warm.tpp.set_events_url()
+    delivery_id = warm.hub.openbanking.tpp_events.send_test(warm.tpp.client)
     warm.hub.delivery.worker.attempt(delivery_id)
 
     with counted(warm) as calls:
@@ -562,9 +563,9 @@ def test_an_assertion_and_a_proof_are_spent_in_one_transaction(warm: Causeway, h
 
 
 def test_introspection_takes_one_round_trip(warm: Causeway) -> None:
-    token = warm.tokens(2)["access_token"]
+    token = warm.tpp.tokens(2)["access_token"]
 
     with counted(warm) as calls:
-        assert warm.tpp("POST", "/oauth/introspect", form={"token": token}).status == 200
+        assert warm.tpp.call("POST", "/oauth/introspect", form={"token": token}).status == 200
 
     assert calls == ["BatchGetItem"]

@@ -38,9 +38,10 @@ from chalicelib.statistics.call_counts import Outcome
 from chalicelib.statistics.downtimes import OpenDowntimes
 from chalicelib.statistics.ingest import IngestIncomplete
 from chalicelib.statistics.measurements import Measurements
-from tests.causeway import Causeway, Sent
+from tests.causeway import Causeway
 from tests.openbanking.call_sites import call_sites, sites_of_requests
 from tests.openbanking.faults import Fault, items
+from tests.openbanking.kit import Sent
 from tests.openbanking.meter import counters, counts
 from tests.openbanking.payer import REFUSAL, WEBHOOKS, Payer, taken
 from tests.openbanking.poller import Poller, fetches_events, ids
@@ -83,7 +84,7 @@ def attempted(causeway: Causeway, fault: Fault, kind: str) -> None:
 
 
 def revoked(causeway: Causeway, version: int = 1) -> None:
-    causeway.tpp("POST", "/tpp/token/revoke", {"token": causeway.tokens(version)["access_token"]})
+    causeway.tpp.call("POST", "/tpp/token/revoke", {"token": causeway.tpp.tokens(version)["access_token"]})
 
 
 # -- notifications
@@ -108,8 +109,8 @@ def tell_a_bank_that(causeway: Causeway, does: str) -> Run:
 
 @scene("takes it", "fails")
 def tell_a_client_that(causeway: Causeway, does: str) -> Run:
-    causeway.wants_events()
-    causeway.approve(1)
+    causeway.tpp.set_events_url()
+    causeway.psu.approve(1)
 
     def run(fault: Fault) -> None:
         causeway.receiver.answers += [FAILS] if does == "fails" else []
@@ -125,8 +126,8 @@ def tell_a_client_that(causeway: Causeway, does: str) -> Run:
 
 @scene()
 def record_an_event_for_a_client_that_fetches_by_now(causeway: Causeway) -> Run:
-    causeway.wants_events()
-    causeway.approve(1)
+    causeway.tpp.set_events_url()
+    causeway.psu.approve(1)
     fetches_events(causeway)
 
     def run(fault: Fault) -> None:
@@ -164,8 +165,8 @@ def tell_a_bank_while_others_have(causeway: Causeway, which: str) -> Run:
 
 @scene()
 def give_up_an_event(causeway: Causeway) -> Run:
-    causeway.wants_events()
-    causeway.approve(1)
+    causeway.tpp.set_events_url()
+    causeway.psu.approve(1)
     causeway.clock.advance(PLANS["event"].lasts + 1)
 
     def run(fault: Fault) -> None:
@@ -182,8 +183,8 @@ def give_up_an_event(causeway: Causeway) -> Run:
 
 @scene((1, "answers"), (1, "fails"), (2, "refuses"), (1, "is never asked"))
 def ask_a_bank_that(causeway: Causeway, version: int, does: str) -> Run:
-    bearer, side = causeway.tokens(version)["access_token"], causeway.banks[version]
-    asked = causeway.tpp("GET", "/tpp/accounts", bearer=bearer, headers=LATER).body["request_id"]
+    bearer, side = causeway.tpp.tokens(version)["access_token"], causeway.banks[version]
+    asked = causeway.tpp.call("GET", "/tpp/accounts", bearer=bearer, headers=LATER).body["request_id"]
     good: Any = {"accounts": []} | ({"status": "success"} if version == 1 else {})
     webhook = "/accounts" if version == 1 else "/v2_accounts"
     late = does == "is never asked"
@@ -224,7 +225,7 @@ def ask_where_a_payment_stands(causeway: Causeway, kind: str) -> Run:
     payer.pay()
     payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
     bic = "&bic=BETADEF1" if kind == "direct" else ""
-    asked = causeway.tpp("GET", f"/tpp/payment_status?payment_id=P-1{bic}", bearer=payer.bearer, headers=LATER)
+    asked = causeway.tpp.call("GET", f"/tpp/payment_status?payment_id=P-1{bic}", bearer=payer.bearer, headers=LATER)
 
     def run(fault: Fault) -> None:
         attempted(causeway, fault, "relay")
@@ -388,7 +389,7 @@ def take_up_a_payment_whose_worker_died(causeway: Causeway, when: str) -> Run:
 
 @scene()
 def have_a_payment_made_that_the_bank_has_reported_on(causeway: Causeway) -> Run:
-    causeway.wants_events()
+    causeway.tpp.set_events_url()
     payer = LaterPayer(causeway, 2, "direct")
     accepted = payer.pay_later()
     payer.report("ACSC")
@@ -436,7 +437,7 @@ def have_a_payment_made_whose_consent_is_revoked_before_the_bank_is_not_reached(
     def run(fault: Fault) -> None:
         def revoked_on_the_way(sent: Sent) -> Any:
             with fault.resting():
-                causeway.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
+                causeway.tpp.call("POST", "/tpp/token/revoke", {"token": payer.bearer})
             return NotReached("no connection")
 
         payer.side.answers[WEBHOOKS[1, "single"]] = revoked_on_the_way
@@ -473,12 +474,12 @@ def ask_about_a_payment_with_an_unknown_outcome_at_a_bank_that(causeway: Causewa
 
 @scene("accepted", "not_accepted")
 def settle_an_order(causeway: Causeway, outcome: str) -> Run:
-    causeway.wants_events()
+    causeway.tpp.set_events_url()
     payer = Payer(causeway, 1)
     payer.request_id = str(uuid.uuid4())
     payer.bank_does(taken(1) | {"confirmation_url": "javascript:1"})
     payer.pay()
-    openbanking, order = causeway.hub.openbanking, (payer.side.bank.bic, payer.request_id)
+    openbanking, order = causeway.hub.openbanking, (payer.side.bic, payer.request_id)
 
     def settle() -> None:
         if outcome == "accepted":
@@ -546,9 +547,9 @@ def sweep_more_deliveries_than_one_reading_shows(causeway: Causeway) -> Run:
 
 @scene(("at its time", 1), ("at once with the end", 2))
 def announce_that_consents_expire(causeway: Causeway, when: str, events: int) -> Run:
-    causeway.wants_events()
+    causeway.tpp.set_events_url()
     for version in (1, 2):
-        causeway.tokens(version)
+        causeway.tpp.tokens(version)
     for record in records(causeway):
         causeway.hub.store.delete("deliveries", {"delivery_id": record["delivery_id"], "part": "record"})
     until = max(consent["valid_until"] for consent in parts(causeway, "consent")) - causeway.clock.time()
@@ -569,12 +570,12 @@ def announce_that_consents_expire(causeway: Causeway, when: str, events: int) ->
 
 @scene()
 def send_a_test_event(causeway: Causeway) -> Run:
-    causeway.wants_events()
+    causeway.tpp.set_events_url()
 
     def run(fault: Fault) -> None:
-        during(fault, lambda: causeway.hub.openbanking.tpp_events.send_test(causeway.client))
+        during(fault, lambda: causeway.hub.openbanking.tpp_events.send_test(causeway.tpp.client))
         if not records(causeway):
-            causeway.hub.openbanking.tpp_events.send_test(causeway.client)
+            causeway.hub.openbanking.tpp_events.send_test(causeway.tpp.client)
         carry_on(causeway)
         assert [event["type"] for event in causeway.receiver.events] == ["test"]
 
@@ -671,7 +672,7 @@ def record_a_downtime(causeway: Causeway, which: str) -> Run:
 def ingest_what_was_counted_and_reported(causeway: Causeway) -> Run:
     day = causeway.clock.now().date()
     counted(causeway.hub.store, "ALPHGB21", day, answered=["08:00:00"])
-    assert causeway.bank(2, "/daily_performance", {"date": day.isoformat(), "consentDuration": 7}).status == 200
+    assert causeway.banks[2].call("/daily_performance", {"date": day.isoformat(), "consentDuration": 7}).status == 200
     causeway.clock.advance(24 * 3600)
 
     def run(fault: Fault) -> None:

@@ -110,7 +110,7 @@ def test_a_call_with_an_open_circuit_counts_as_not_asked(causeway: Causeway, ver
 
 @BOTH_VERSIONS
 def test_a_refused_call_to_a_known_bank_counts_as_a_caller_failure(causeway: Causeway, version: int) -> None:
-    bearer = causeway.tokens(version)["access_token"]
+    bearer = causeway.tpp.tokens(version)["access_token"]
     only_there = "/tpp/account_transactions" if version == 1 else "/tpp/account_payments"
     refused = {
         "/tpp/account?account_id=1&account_id=2": ("AISP", 400),
@@ -124,7 +124,7 @@ def test_a_refused_call_to_a_known_bank_counts_as_a_caller_failure(causeway: Cau
     for path, (service, status) in refused.items():
 
         def ask(path: str = path, status: int = status) -> None:
-            assert causeway.tpp("GET", path, bearer=bearer).status == status
+            assert causeway.tpp.call("GET", path, bearer=bearer).status == status
 
         assert measured(causeway, ask) == of(version, service, calls=1, caller_failures=1), path
 
@@ -148,10 +148,10 @@ def test_a_limited_read_with_an_open_circuit_counts_as_not_asked(causeway: Cause
 
 
 def test_a_call_to_an_inactive_bank_counts_as_a_caller_failure(causeway: Causeway) -> None:
-    bearer = causeway.tokens(1)["access_token"]
+    bearer = causeway.tpp.tokens(1)["access_token"]
     causeway.hub.openbanking.banks.change("ALPHGB21", active=False)
     try:
-        found = measured(causeway, lambda: causeway.tpp("GET", "/tpp/accounts", bearer=bearer))
+        found = measured(causeway, lambda: causeway.tpp.call("GET", "/tpp/accounts", bearer=bearer))
     finally:
         causeway.hub.openbanking.banks.change("ALPHGB21", active=True)
 
@@ -159,37 +159,37 @@ def test_a_call_to_an_inactive_bank_counts_as_a_caller_failure(causeway: Causewa
 
 
 def test_a_storage_failure_counts_as_a_hub_failure(causeway: Causeway) -> None:
-    bearer = causeway.tokens(1)["access_token"]
+    bearer = causeway.tpp.tokens(1)["access_token"]
 
     def ask() -> None:
         with causeway.storage_gone("transact"):
-            assert causeway.tpp("GET", "/tpp/accounts", bearer=bearer, headers=LATER).status == 500
+            assert causeway.tpp.call("GET", "/tpp/accounts", bearer=bearer, headers=LATER).status == 500
 
     assert measured(causeway, ask) == of(1, "AISP", calls=1, hub_failures=1)
 
 
 def test_a_call_that_identifies_no_known_bank_is_not_counted(causeway: Causeway) -> None:
-    bearer = causeway.tokens(1)["access_token"]
+    bearer = causeway.tpp.tokens(1)["access_token"]
 
     def ask() -> None:
-        causeway.tpp("GET", "/tpp/accounts", client_id="nobody", bearer=bearer)
-        causeway.tpp("GET", "/tpp/accounts")
-        causeway.tpp("GET", "/tpp/accounts", bearer="a~b~ALPHGB21." + "x" * 43)
-        causeway.tpp("POST", "/tpp/authorize", {"bic": "NOSUCHXX", "scopes": ["account.list"]})
-        causeway.tpp("POST", "/tpp/token", {"code": "a." + "x" * 43})
-        causeway.tpp("POST", "/tpp/direct_payment_initiation", {"bic": "NOSUCHXX"})
-        causeway.tpp("GET", "/tpp/payment_status?payment_id=1&bic=ALPHGB21")
+        causeway.tpp.call("GET", "/tpp/accounts", client_id="nobody", bearer=bearer)
+        causeway.tpp.call("GET", "/tpp/accounts")
+        causeway.tpp.call("GET", "/tpp/accounts", bearer="a~b~ALPHGB21." + "x" * 43)
+        causeway.tpp.call("POST", "/tpp/authorize", {"bic": "NOSUCHXX", "scopes": ["account.list"]})
+        causeway.tpp.call("POST", "/tpp/token", {"code": "a." + "x" * 43})
+        causeway.tpp.call("POST", "/tpp/direct_payment_initiation", {"bic": "NOSUCHXX"})
+        causeway.tpp.call("GET", "/tpp/payment_status?payment_id=1&bic=ALPHGB21")
         with causeway.storage_gone("batch_get"):
-            causeway.tpp("GET", "/tpp/accounts", bearer=bearer)
+            causeway.tpp.call("GET", "/tpp/accounts", bearer=bearer)
 
     assert measured(causeway, ask) == {}
 
 
 @pytest.mark.parametrize("path", ["/tpp/banks", "/tpp/scope?bic=ALPHGB21", "/tpp/consent", "/health", "/", "/tpp/no"])
 def test_a_call_answered_without_a_bank_is_not_counted(causeway: Causeway, path: str) -> None:
-    bearer = causeway.tokens(1)["access_token"]
+    bearer = causeway.tpp.tokens(1)["access_token"]
 
-    assert measured(causeway, lambda: causeway.tpp("GET", path, bearer=bearer)) == {}
+    assert measured(causeway, lambda: causeway.tpp.call("GET", path, bearer=bearer)) == {}
 
 
 # -- times
@@ -208,7 +208,7 @@ def test_bank_time_counts_at_the_second_of_the_request_and_apart_from_hub_time(
 
     def ask() -> None:
         reader.side.answers["/accounts" if version == 1 else "/v2_accounts"] = answer
-        assert causeway.tpp("GET", "/tpp/accounts", bearer=reader.bearer).status == 200
+        assert causeway.tpp.call("GET", "/tpp/accounts", bearer=reader.bearer).status == 200
 
     measured(causeway, ask)
 
@@ -234,7 +234,7 @@ def test_bank_time_counts_at_the_second_of_the_request_and_apart_from_hub_time(
 def test_a_deferred_call_counts_when_accepted_and_its_attempts_count_only_at_the_bank(
     causeway: Causeway, version: int, answer: Any, expected: dict[str, int]
 ) -> None:
-    bearer = causeway.tokens(version)["access_token"]
+    bearer = causeway.tpp.tokens(version)["access_token"]
     answer = error(version, 4200 if version == 1 else "SERVICE_BLOCKED", 403) if answer == 403 else answer
     good = {"status": "success", "accounts": []} if version == 1 else {"accounts": []}
     path = "/accounts" if version == 1 else "/v2_accounts"
@@ -242,18 +242,18 @@ def test_a_deferred_call_counts_when_accepted_and_its_attempts_count_only_at_the
     accepted: list[str] = []
 
     def ask() -> None:
-        answered = causeway.tpp("GET", "/tpp/accounts", bearer=bearer, headers=LATER)
+        answered = causeway.tpp.call("GET", "/tpp/accounts", bearer=bearer, headers=LATER)
         assert answered.status == 202
         accepted.append(answered.body["request_id"])
 
     assert measured(causeway, ask) == of(version, "AISP", calls=1)
     assert measured(causeway, lambda: deliver(*accepted)) == of(version, "AISP", **expected)
-    assert measured(causeway, lambda: causeway.tpp("GET", f"/tpp/requests/{accepted[0]}", bearer=bearer)) == {}
+    assert measured(causeway, lambda: causeway.tpp.call("GET", f"/tpp/requests/{accepted[0]}", bearer=bearer)) == {}
 
 
 def test_a_delivery_postponed_by_an_open_circuit_is_not_counted(causeway: Causeway) -> None:
-    bearer = causeway.tokens(1)["access_token"]
-    request_id = causeway.tpp("GET", "/tpp/accounts", bearer=bearer, headers=LATER).body["request_id"]
+    bearer = causeway.tpp.tokens(1)["access_token"]
+    request_id = causeway.tpp.call("GET", "/tpp/accounts", bearer=bearer, headers=LATER).body["request_id"]
     opened(causeway, 1)
 
     assert measured(causeway, lambda: deliver(request_id)) == {}

@@ -18,22 +18,22 @@ VERSIONS = pytest.mark.parametrize("version", [1, 2])
 
 @VERSIONS
 def test_authorize_token_and_revoke_calls_count_as_authorization(causeway: Causeway, version: int) -> None:
-    request = {"bic": BIC[version], "scopes": causeway.scopes(version)}
+    request = {"bic": BIC[version], "scopes": causeway.banks[version].scopes}
     codes: list[str] = []
     tokens: dict[str, Any] = {}
 
     def redeem() -> None:
-        tokens.update(causeway.tpp("POST", "/tpp/token", {"code": codes[0]}).body)
+        tokens.update(causeway.tpp.call("POST", "/tpp/token", {"code": codes[0]}).body)
 
     def refresh() -> None:
-        tokens.update(causeway.tpp("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]}).body)
+        tokens.update(causeway.tpp.call("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]}).body)
 
     def revoke() -> None:
-        assert causeway.tpp("POST", "/tpp/token/revoke", {"token": tokens["access_token"]}).status == 200
+        assert causeway.tpp.call("POST", "/tpp/token/revoke", {"token": tokens["access_token"]}).status == 200
 
     one = of(version, "authorization", calls=1)
-    assert measured(causeway, lambda: causeway.tpp("POST", "/tpp/authorize", request)) == one
-    codes.append(causeway.approve(version).query["code"])
+    assert measured(causeway, lambda: causeway.tpp.call("POST", "/tpp/authorize", request)) == one
+    codes.append(causeway.psu.approve(version).query["code"])
     assert [measured(causeway, redeem), measured(causeway, refresh), measured(causeway, revoke)] == [one] * 3
 
 
@@ -52,39 +52,39 @@ def test_a_revocation_sent_to_a_bank_counts_as_authorization(
 ) -> None:
     answer = error(1, 4202, 404) if answer == 404 else answer
     causeway.banks[version].answers["/revoke_token"] = lambda sent: answer
-    token = causeway.tokens(version)["access_token"]
-    causeway.tpp("POST", "/tpp/token/revoke", {"token": token})
+    token = causeway.tpp.tokens(version)["access_token"]
+    causeway.tpp.call("POST", "/tpp/token/revoke", {"token": token})
     (delivery,) = causeway.recorded("revoke_token")
 
     assert measured(causeway, lambda: deliver(delivery.delivery_id)) == of(version, "authorization", **expected)
 
 
 def test_wrong_use_of_a_code_or_refresh_token_counts_as_a_caller_failure(causeway: Causeway) -> None:
-    code = causeway.approve(1).query["code"]
-    causeway.tpp("POST", "/tpp/token", {"code": code})
-    tokens = causeway.tokens(2)
+    code = causeway.psu.approve(1).query["code"]
+    causeway.tpp.call("POST", "/tpp/token", {"code": code})
+    tokens = causeway.tpp.tokens(2)
     wrong: list[tuple[int, dict[str, Any]]] = [
         (1, {"code": code}),  # a second time
-        (2, {"code": causeway.approve(2).query["code"], "redirect_uri": "https://elsewhere.example"}),
-        (2, {"code": causeway.approve(2).query["code"], "code_verifier": "v" * 43}),
+        (2, {"code": causeway.psu.approve(2).query["code"], "redirect_uri": "https://elsewhere.example"}),
+        (2, {"code": causeway.psu.approve(2).query["code"], "code_verifier": "v" * 43}),
     ]
     for version, body in wrong:
 
         def redeem(body: dict[str, Any] = body) -> None:
-            assert causeway.tpp("POST", "/tpp/token", body).status == 400
+            assert causeway.tpp.call("POST", "/tpp/token", body).status == 400
 
         assert measured(causeway, redeem) == of(version, "authorization", calls=1, caller_failures=1)
-    causeway.tpp("POST", "/tpp/token/revoke", {"token": tokens["access_token"]})
+    causeway.tpp.call("POST", "/tpp/token/revoke", {"token": tokens["access_token"]})
 
     def refresh() -> None:
-        assert causeway.tpp("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]}).status == 400
+        assert causeway.tpp.call("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]}).status == 400
 
     assert measured(causeway, refresh) == of(2, "authorization", calls=1, caller_failures=1)
-    assert measured(causeway, lambda: causeway.tpp("POST", "/tpp/token/revoke", {"token": "unknown"})) == {}
+    assert measured(causeway, lambda: causeway.tpp.call("POST", "/tpp/token/revoke", {"token": "unknown"})) == {}
 
 
 def test_redirects_of_the_oauth_authorize_endpoint_count_their_failures(causeway: Causeway) -> None:
-    query = {"response_type": "code", "client_id": causeway.client.client_id, "bic": "ALPHGB21", "state": "s"}
+    query = {"response_type": "code", "client_id": causeway.tpp.client_id, "bic": "ALPHGB21", "state": "s"}
 
     def knock(scope: str) -> None:
         assert causeway.call("GET", f"/oauth/authorize?{urlencode(query | {'scope': scope})}").status == 303
@@ -102,15 +102,15 @@ def test_redirects_of_the_oauth_authorize_endpoint_count_their_failures(causeway
 def test_calls_from_banks_are_not_counted(causeway: Causeway, version: int) -> None:
     payer = Payer(causeway, version)
     payer.pay()
-    consented, url = causeway.approve(version), causeway.authorize(version)["redirect_url"]
+    consented, url = causeway.psu.approve(version), causeway.tpp.authorize(version)["redirect_url"]
     url_name, token_name = ("request_url", "access_token") if version == 1 else ("requestUrl", "accessToken")
 
     def call() -> None:
-        assert causeway.bank(version, "/init_authorization", {url_name: url}).status == 200
-        assert causeway.bank(version, "/consent", causeway.consent_body(version, url)).status == 200
-        assert causeway.bank(version, "/consent", causeway.consent_body(version, url)).status >= 400
+        assert causeway.banks[version].call("/init_authorization", {url_name: url}).status == 200
+        assert causeway.banks[version].call("/consent", causeway.banks[version].consent_body(url)).status == 200
+        assert causeway.banks[version].call("/consent", causeway.banks[version].consent_body(url)).status >= 400
         assert payer.report(4 if version == 1 else "ACSC").status == 200
-        assert causeway.bank(version, "/token/revoke", {token_name: consented.bank_token}).status == 200
+        assert causeway.banks[version].call("/token/revoke", {token_name: consented.bank_token}).status == 200
 
     assert measured(causeway, call) == {}
 
@@ -121,5 +121,5 @@ def test_the_operators_test_of_a_bank_is_not_counted(causeway: Causeway, version
     for path in ("/accounts", "/v2_accounts"):
         side.answers[path] = lambda sent: error(version, 4200, 401)
 
-    assert measured(causeway, lambda: probe(causeway.hub, side.bank)) == {}
+    assert measured(causeway, lambda: probe(causeway.hub, side.record)) == {}
     assert side.received

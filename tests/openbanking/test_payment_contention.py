@@ -22,7 +22,8 @@ from chalicelib.openbanking.protocol.webhooks import PAYMENTS
 from chalicelib.openbanking.records.consents import consent_key
 from chalicelib.openbanking.records.payments import payment_key
 from tests.cards.contest import MANY, PROCESSES, at_once
-from tests.causeway import Causeway, Sent
+from tests.causeway import Causeway
+from tests.openbanking.kit import Sent
 from tests.openbanking.payer import SCOPES, order, taken
 
 pytestmark = [pytest.mark.dynamodb, pytest.mark.faults]
@@ -49,7 +50,7 @@ class Contest:
         self.hubs = [causeway.another_process() for _ in range(PROCESSES)]
         for hub in self.hubs:
             hub.__dict__["outbound"] = causeway.hub.outbound
-            hub.openbanking.banks.find(self.side.bank.bic)
+            hub.openbanking.banks.find(self.side.bic)
         self.tpps = [self._tpp(name, consent_type) for name in ("one", "other")]
         self.side.answers[WEBHOOK[version]] = self._take
 
@@ -76,12 +77,12 @@ class Contest:
             return error
 
     def _tpp(self, name: str, consent_type: str) -> Tpp:
-        self.causeway.client = self.causeway.hub.openbanking.clients.create(
+        self.causeway.tpp.client = self.causeway.hub.openbanking.clients.create(
             owner=f"{name}@example.com", title=name
         ).client
         scopes, each = SCOPES[self.version], 1 if consent_type == "reusable" else MANY // 2
-        tokens = [self.causeway.tokens(self.version, scopes=scopes, consent_type=consent_type) for _ in range(each)]
-        return Tpp(self.causeway.client.client_id, [pair["access_token"] for pair in tokens])
+        tokens = [self.causeway.tpp.tokens(self.version, scopes=scopes, consent_type=consent_type) for _ in range(each)]
+        return Tpp(self.causeway.tpp.client_id, [pair["access_token"] for pair in tokens])
 
     def _take(self, sent: Sent) -> Any:
         """A bank names a payment after its order, and answers a repeat with the first payment, whoever asks."""
@@ -105,7 +106,7 @@ def test_parallel_orders_of_two_tpps_with_one_request_id_reach_the_bank_for_one_
     assert len(contest.side.received) == len(good)
     assert all(isinstance(each, BankAnswer) or is_storage(each) for each in won)
     assert len({sent.headers["X-Auth-Token"] for sent in contest.side.received}) == 1
-    payment = causeway.hub.store.get(*payment_key(contest.side.bank.bic, request_id))
+    payment = causeway.hub.store.get(*payment_key(contest.side.bic, request_id))
     assert payment is not None
     assert payment["client_id"] == contest.tpps[0 if won is sides[0] else 1].client_id
 

@@ -41,8 +41,8 @@ def prod(shared_causeway: Causeway) -> Iterator[Causeway]:
 
 
 def authorize(causeway: Causeway, version: int, **members: Any) -> Any:
-    request = {"bic": causeway.banks[version].bank.bic, "scopes": causeway.scopes(version)} | members
-    return causeway.tpp("POST", "/tpp/authorize", request)
+    request = {"bic": causeway.banks[version].bic, "scopes": causeway.banks[version].scopes} | members
+    return causeway.tpp.call("POST", "/tpp/authorize", request)
 
 
 @VERSIONS
@@ -55,14 +55,14 @@ def test_pkce_is_mandatory(prod: Causeway, version: int) -> None:
 
 
 def test_pkce_is_mandatory_at_the_oauth_authorize_endpoint(prod: Causeway) -> None:
-    query = {"response_type": "code", "client_id": prod.client.client_id, "scope": "account.list", "bic": "ALPHGB21"}
+    query = {"response_type": "code", "client_id": prod.tpp.client_id, "scope": "account.list", "bic": "ALPHGB21"}
 
     without = prod.call("GET", f"/oauth/authorize?{urlencode(query)}").headers["location"]
     with_it = prod.call("GET", f"/oauth/authorize?{urlencode(query | CHALLENGE)}").headers["location"]
 
     assert without.startswith("https://hub.example.com/authorize/callback?")
     assert parse_qs(urlsplit(without).query)["error"] == ["invalid_request"]
-    assert with_it.startswith(prod.banks[1].bank.authorization_url)
+    assert with_it.startswith(prod.banks[1].record.authorization_url)
 
 
 @pytest.mark.parametrize("asked", [True, False])
@@ -78,31 +78,31 @@ def test_every_client_gets_a_secret(prod: Causeway, asked: bool) -> None:
 
 @VERSIONS
 def test_authorize_without_a_client_secret_returns_401(prod: Causeway, version: int) -> None:
-    request = {"bic": prod.banks[version].bank.bic, "scopes": prod.scopes(version)} | CHALLENGE
+    request = {"bic": prod.banks[version].bic, "scopes": prod.banks[version].scopes} | CHALLENGE
 
-    answer = prod.tpp("POST", "/tpp/authorize", request, headers={"authorization": ""})
+    answer = prod.tpp.call("POST", "/tpp/authorize", request, headers={"authorization": ""})
 
     assert (answer.status, answer.body["code"]) == (401, "WRONG_CREDENTIALS")
 
 
 @VERSIONS
 def test_the_token_endpoint_requires_the_secret_and_the_code_verifier(prod: Causeway, version: int) -> None:
-    code = prod.approve(version, **CHALLENGE).query["code"]
-    good = {"code": code, "code_verifier": VERIFIER, "client_secret": prod.client_secret}
+    code = prod.psu.approve(version, **CHALLENGE).query["code"]
+    good = {"code": code, "code_verifier": VERIFIER, "client_secret": prod.tpp.client_secret}
 
     for left_out, error in (("client_secret", "invalid_client"), ("code_verifier", "invalid_grant")):
         body = {name: value for name, value in good.items() if name != left_out}
-        answer = prod.tpp("POST", "/tpp/token", body, headers={"authorization": ""})
+        answer = prod.tpp.call("POST", "/tpp/token", body, headers={"authorization": ""})
         assert answer.body["error"] == error
-    assert prod.tpp("POST", "/tpp/token", good).status == 200
+    assert prod.tpp.call("POST", "/tpp/token", good).status == 200
 
 
 def test_a_code_expires_after_60_seconds(prod: Causeway) -> None:
-    code = prod.approve(1, **CHALLENGE).query["code"]
+    code = prod.psu.approve(1, **CHALLENGE).query["code"]
     prod.clock.advance(60)
 
-    answer = prod.tpp(
-        "POST", "/tpp/token", {"code": code, "code_verifier": VERIFIER, "client_secret": prod.client_secret}
+    answer = prod.tpp.call(
+        "POST", "/tpp/token", {"code": code, "code_verifier": VERIFIER, "client_secret": prod.tpp.client_secret}
     )
 
     assert answer.body["error"] == "invalid_grant"
@@ -117,7 +117,7 @@ def test_metadata_lists_no_authentication_without_a_secret(prod: Causeway) -> No
 
 @VERSIONS
 def test_the_error_for_a_wrong_signature_gives_no_details(prod: Causeway, version: int) -> None:
-    answer = prod.bank(version, "/consent", {}, headers={"x-signature": "%%%"})
+    answer = prod.banks[version].call("/consent", {}, headers={"x-signature": "%%%"})
 
     said = answer.body["message" if version == 1 else "title"]
     assert said.endswith(refusals.SIGNATURE_WRONG.sentence)

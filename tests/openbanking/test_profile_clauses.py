@@ -44,16 +44,16 @@ def test_unsupported_grant_types_are_refused(causeway: Causeway, holder: KeyHold
 def test_the_profile_requires_a_key_or_a_certificate(causeway: Causeway, method: str | None) -> None:
     with pytest.raises(InvalidClient, match="needs the authentication method private_key_jwt or tls_client_auth"):
         causeway.hub.openbanking.clients.update(
-            causeway.client.client_id, security={"auth_method": method, "security_profile": "fapi2"}
+            causeway.tpp.client_id, security={"auth_method": method, "security_profile": "fapi2"}
         )
 
 
 @VERSIONS
 def test_unbound_tokens_from_before_the_profile_are_refused(causeway: Causeway, version: int) -> None:
-    tokens, holder = causeway.tokens(version), KeyHolder()
+    tokens, holder = causeway.tpp.tokens(version), KeyHolder()
     secure(causeway, holder, security_profile="fapi2")
 
-    assert causeway.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 401
+    assert causeway.tpp.call("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 401
     renewed = holder.refresh(causeway, tokens["refresh_token"])
     assert (renewed.status, renewed.body["token_type"]) == (200, "DPoP")
     assert holder.read(causeway, renewed.body["access_token"]).status == 200
@@ -83,10 +83,12 @@ def test_redeeming_a_code_requires_its_verifier_and_redirect_uri(
 @VERSIONS
 def test_every_authorization_response_names_the_issuer(causeway: Causeway, holder: KeyHolder, version: int) -> None:
     url = open_pushed(causeway, holder.push(causeway, version).body["request_uri"]).headers["location"]
-    asked = causeway.bank(version, "/init_authorization", {"request_url" if version == 1 else "requestUrl": url}).body
+    asked = (
+        causeway.banks[version].call("/init_authorization", {"request_url" if version == 1 else "requestUrl": url}).body
+    )
     cancelled = causeway.call("GET", urlsplit(asked.get("cancel_url") or asked["cancelUrl"]).path)
     other = open_pushed(causeway, holder.push(causeway, version).body["request_uri"]).headers["location"]
-    saved = causeway.bank(version, "/consent", causeway.consent_body(version, other)).body
+    saved = causeway.banks[version].call("/consent", causeway.banks[version].consent_body(other)).body
     approved = parse_qs(urlsplit(saved.get("callback_url") or saved["callbackUrl"]).query)
 
     assert queried(cancelled)["iss"] == BASE
@@ -99,13 +101,16 @@ def test_init_authorization_shows_the_bank_the_tpp_and_its_scopes(
 ) -> None:
     url = open_pushed(causeway, holder.push(causeway, version).body["request_uri"]).headers["location"]
 
-    asked = causeway.bank(version, "/init_authorization", {"request_url" if version == 1 else "requestUrl": url}).body
-
-    assert asked.get("tpp_name", asked.get("tppName")) == causeway.client.title
-    assert (
-        asked.get("tpp_registration_number", asked.get("tppRegistrationNumber")) == causeway.client.registration_number
+    asked = (
+        causeway.banks[version].call("/init_authorization", {"request_url" if version == 1 else "requestUrl": url}).body
     )
-    assert asked["scopes"] == causeway.scopes(version)
+
+    assert asked.get("tpp_name", asked.get("tppName")) == causeway.tpp.client.title
+    assert (
+        asked.get("tpp_registration_number", asked.get("tppRegistrationNumber"))
+        == causeway.tpp.client.registration_number
+    )
+    assert asked["scopes"] == causeway.banks[version].scopes
 
 
 # -- Cryptography and secrets (5.4)

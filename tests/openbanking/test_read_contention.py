@@ -16,7 +16,8 @@ from chalicelib.openbanking.oauth.tpp_request import TppCredentials
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
 from chalicelib.openbanking.protocol.webhooks import RELAYED
 from tests.cards.contest import MANY, PROCESSES, at_once
-from tests.causeway import IBAN, Causeway
+from tests.causeway import Causeway
+from tests.openbanking.kit import IBAN
 from tests.openbanking.scenes import InMemory
 from tests.openbanking.unattended import LIMIT, Reader, limit_reads
 
@@ -48,7 +49,7 @@ class Contest:
 
     def _made(self, number: int, headers: Mapping[str, str]) -> str:
         hub = self.hubs[number % PROCESSES].openbanking
-        credentials = TppCredentials(self.causeway.client.client_id, bearer=self.reader.bearer)
+        credentials = TppCredentials(self.causeway.tpp.client_id, bearer=self.reader.bearer)
         request = Incoming("GET", self.call.path, headers, tuple(self.query.items()), b"", {}, {})
         try:
             return type(hub.call(relay, self.call, credentials, request)).__name__

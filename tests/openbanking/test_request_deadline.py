@@ -11,9 +11,10 @@ from chalicelib.foundation.http.deadline_connections import SlowCheck
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.openbanking.records.payments import payment_key
 from chalicelib.statistics.measurements import REQUEST_SECONDS
-from tests.causeway import Causeway, Sent
+from tests.causeway import Causeway
 from tests.log_lines import Lines
 from tests.openbanking.examples import ANSWERS
+from tests.openbanking.kit import Sent
 from tests.openbanking.payer import VERSIONS, WEBHOOKS, Payer, taken
 
 
@@ -41,24 +42,24 @@ def test_a_payment_is_recorded_after_the_deadline_of_its_request(causeway: Cause
 
     assert [payer.pay("key-1").status, payer.pay("key-1").status] == [200, 200]
     assert payer.calls == 1
-    assert causeway.hub.store.get(*payment_key(payer.side.bank.bic, "P-1")) is not None
+    assert causeway.hub.store.get(*payment_key(payer.side.bic, "P-1")) is not None
 
 
 def test_a_request_delayed_by_storage_writes_nothing_after_its_deadline(causeway: Causeway) -> None:
-    tokens = causeway.tokens(1)
+    tokens = causeway.tpp.tokens(1)
 
     with causeway.meanwhile("batch_get", lambda: causeway.clock.advance(REQUEST_SECONDS)):
-        refused = causeway.tpp("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]})
+        refused = causeway.tpp.call("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]})
 
     assert refused.status == 500
-    assert causeway.tpp("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]}).status == 200
+    assert causeway.tpp.call("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]}).status == 200
 
 
 def test_an_event_answered_after_the_deadline_is_recorded_and_not_sent_again(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    causeway.wants_events()
-    delivery_id = causeway.hub.openbanking.tpp_events.send_test(causeway.client)
+    causeway.tpp.set_events_url()
+    delivery_id = causeway.hub.openbanking.tpp_events.send_test(causeway.tpp.client)
     answer = causeway.receiver.answer
 
     def answer_late(sent: Sent) -> Reply:
@@ -77,7 +78,7 @@ def test_an_event_answered_after_the_deadline_is_recorded_and_not_sent_again(
 def test_a_slow_call_releases_its_slot_after_the_deadline(
     causeway: Causeway, lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bearer = causeway.tokens(1)["access_token"]
+    bearer = causeway.tpp.tokens(1)["access_token"]
 
     def post(*_: object, slow_check: SlowCheck, **__: object) -> Reply:
         slow_check.check()
@@ -86,5 +87,5 @@ def test_a_slow_call_releases_its_slot_after_the_deadline(
 
     monkeypatch.setattr(causeway.hub.outbound, "post", post)
 
-    assert causeway.tpp("GET", "/tpp/accounts", bearer=bearer).status == 200
+    assert causeway.tpp.call("GET", "/tpp/accounts", bearer=bearer).status == 200
     assert not [line for line in lines.all() if line["message"] == "slow call not ended"]

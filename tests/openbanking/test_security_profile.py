@@ -8,8 +8,9 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 
 from chalicelib.openbanking.protocol import refusals
-from tests.causeway import Causeway, basic
+from tests.causeway import Causeway
 from tests.openbanking.key_holder import CHALLENGE, VERIFIER, KeyHolder, open_pushed, secure
+from tests.openbanking.kit import basic
 
 
 @pytest.fixture
@@ -20,17 +21,19 @@ def tpp(causeway: Causeway) -> KeyHolder:
 
 
 def test_an_authorization_request_that_is_not_pushed_is_refused(causeway: Causeway, tpp: KeyHolder) -> None:
-    request = {"bic": causeway.banks[2].bank.bic, "scopes": ["accounts"], "code_challenge": CHALLENGE}
-    request |= {"code_challenge_method": "S256", "redirect_uri": causeway.client.callback_url}
+    request = {"bic": causeway.banks[2].bic, "scopes": ["accounts"], "code_challenge": CHALLENGE}
+    request |= {"code_challenge_method": "S256", "redirect_uri": causeway.tpp.client.callback_url}
     query = {
         "response_type": "code",
-        "client_id": causeway.client.client_id,
+        "client_id": causeway.tpp.client_id,
         "scope": "accounts",
         **{name: value for name, value in request.items() if name != "scopes"},
     }
     wanted = refusals.REQUEST_NOT_PUSHED().message
 
-    direct = causeway.tpp("POST", "/tpp/authorize", request, headers={"x-client-assertion": tpp.assertion(causeway)})
+    direct = causeway.tpp.call(
+        "POST", "/tpp/authorize", request, headers={"x-client-assertion": tpp.assertion(causeway)}
+    )
     by_browser = causeway.call("GET", f"/oauth/authorize?{urlencode(query)}")
 
     assert (direct.status, direct.body["title"]) == (400, wanted)
@@ -116,7 +119,7 @@ def test_a_refresh_fails_when_the_consent_is_revoked_meanwhile(causeway: Causewa
 
     def end_consent() -> None:
         form = tpp.form(causeway, {"token": tokens["refresh_token"]})
-        assert causeway.tpp("POST", "/tpp/token/revoke", form=form, client_id="").status == 200
+        assert causeway.tpp.call("POST", "/tpp/token/revoke", form=form, client_id="").status == 200
 
     with causeway.meanwhile("transact", end_consent):
         racing = tpp.refresh(causeway, tokens["refresh_token"])
@@ -137,7 +140,7 @@ def test_a_refresh_succeeds_when_the_storage_response_is_lost(causeway: Causeway
 
 def test_authorization_redirects_with_303_and_names_the_issuer(causeway: Causeway, tpp: KeyHolder) -> None:
     opened = open_pushed(causeway, tpp.push(causeway).body["request_uri"])
-    saved = causeway.bank(2, "/consent", causeway.consent_body(2, opened.headers["location"]))
+    saved = causeway.banks[2].call("/consent", causeway.banks[2].consent_body(opened.headers["location"]))
 
     assert opened.status == 303
     assert parse_qs(urlsplit(saved.body["callbackUrl"]).query)["iss"] == ["http://127.0.0.1:8000"]
@@ -145,17 +148,15 @@ def test_authorization_redirects_with_303_and_names_the_issuer(causeway: Causewa
 
 def test_a_client_secret_is_refused(causeway: Causeway, tpp: KeyHolder) -> None:
     with pytest.raises(ValueError, match="fapi2 needs the authentication method"):
-        causeway.hub.openbanking.clients.update(
-            causeway.client.client_id, security={"auth_method": "client_secret_basic"}
-        )
-    answer = causeway.tpp("GET", "/tpp/banks", headers={"authorization": basic(causeway.client.client_id, "secret")})
+        causeway.hub.openbanking.clients.update(causeway.tpp.client_id, security={"auth_method": "client_secret_basic"})
+    answer = causeway.tpp.call("GET", "/tpp/banks", headers={"authorization": basic(causeway.tpp.client_id, "secret")})
     assert (answer.status, answer.body["title"]) == (401, refusals.SECRET_WRONG().message)
 
 
 def test_an_access_token_in_the_query_is_refused(causeway: Causeway, tpp: KeyHolder) -> None:
     token = tpp.tokens(causeway)["access_token"]
 
-    assert causeway.tpp("GET", f"/tpp/consent?access_token={token}").status == 401
+    assert causeway.tpp.call("GET", f"/tpp/consent?access_token={token}").status == 401
 
 
 def test_an_authorization_request_from_the_web_interface_is_refused(causeway: Causeway, tpp: KeyHolder) -> None:
@@ -163,7 +164,7 @@ def test_an_authorization_request_from_the_web_interface_is_refused(causeway: Ca
     from chalicelib.openbanking.protocol.errors import Refusal
     from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest
 
-    request = AuthorizeRequest.read({"bic": causeway.banks[2].bank.bic, "scopes": ["accounts"]})
+    request = AuthorizeRequest.read({"bic": causeway.banks[2].bic, "scopes": ["accounts"]})
 
     with pytest.raises(Refusal, match="must push its authorization requests"):
-        causeway.hub.openbanking.call(authorize, causeway.client, request, channel="browser")
+        causeway.hub.openbanking.call(authorize, causeway.tpp.client, request, channel="browser")

@@ -9,11 +9,12 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
-from tests.causeway import IBAN, Answer, Causeway
+from tests.causeway import Answer, Causeway
 from tests.late_answers import LateAnswers
 from tests.openbanking import choice_scenes, read_scenes, security_scenes, slow_bank_scenes  # noqa: F401 - played, too
 from tests.openbanking.call_sites import sites_of_requests
 from tests.openbanking.faults import Fault, items
+from tests.openbanking.kit import IBAN
 from tests.openbanking.payer import Payer
 from tests.openbanking.payment_scenes import scene
 from tests.openbanking.poller import fetches_events, ids, trial
@@ -52,7 +53,7 @@ def authorize(causeway: Causeway) -> Run:
     request = {"bic": "ALPHGB21", "scopes": ["account.list"]}
 
     def run(fault: Fault) -> None:
-        answer = completed(fault, lambda: causeway.tpp("POST", "/tpp/authorize", request))
+        answer = completed(fault, lambda: causeway.tpp.call("POST", "/tpp/authorize", request))
         urls = [item["request_url"] for item in items(causeway, "authorizations")]
         assert urls.count(answer.body["redirect_url"]) == 1
         assert len(urls) == 1 or fault.loses_what_was_applied()
@@ -67,7 +68,7 @@ def authorize_with_a_state(causeway: Causeway) -> Run:
     def run(fault: Fault) -> None:
         if fault.loses_what_was_applied():
             return  # the TPP has to take a new state: this one was used
-        answer = completed(fault, lambda: causeway.tpp("POST", "/tpp/authorize", request))
+        answer = completed(fault, lambda: causeway.tpp.call("POST", "/tpp/authorize", request))
         assert answer.body["state"] == "of-the-tpp"
         assert len(items(causeway, "authorizations")) == 1
 
@@ -78,7 +79,7 @@ def authorize_with_a_state(causeway: Causeway) -> Run:
 def authorize_at_the_front_door(causeway: Causeway) -> Run:
     query = {
         "response_type": "code",
-        "client_id": causeway.client.client_id,
+        "client_id": causeway.tpp.client_id,
         "scope": "account.list",
         "state": "of-the-tpp",
         "bic": "ALPHGB21",
@@ -93,7 +94,7 @@ def authorize_at_the_front_door(causeway: Causeway) -> Run:
         if answer.status == 500:  # the client is not known yet: a page
             assert "storage did not respond" in answer.text
             answer = go()
-        elif answer.headers["location"].startswith(causeway.client.callback_url):
+        elif answer.headers["location"].startswith(causeway.tpp.client.callback_url):
             assert parse_qs(urlsplit(answer.headers["location"]).query)["error"] == ["server_error"]
             answer = go()
         (stored,) = items(causeway, "authorizations")
@@ -104,10 +105,12 @@ def authorize_at_the_front_door(causeway: Causeway) -> Run:
 
 @scene(1, 2)
 def init_authorization(causeway: Causeway, version: int) -> Run:
-    url, request_id = causeway.authorize(version)["redirect_url"], str(uuid.uuid4())
+    url, request_id = causeway.tpp.authorize(version)["redirect_url"], str(uuid.uuid4())
 
     def ask() -> Answer:
-        return causeway.bank(version, "/init_authorization", {URL[version]: url}, headers={"x-request-id": request_id})
+        return causeway.banks[version].call(
+            "/init_authorization", {URL[version]: url}, headers={"x-request-id": request_id}
+        )
 
     def run(fault: Fault) -> None:
         answer = completed(fault, ask)
@@ -119,12 +122,12 @@ def init_authorization(causeway: Causeway, version: int) -> Run:
 
 @scene(1, 2)
 def save_a_consent(causeway: Causeway, version: int) -> Run:
-    causeway.wants_events()
-    url, request_id = causeway.authorize(version)["redirect_url"], str(uuid.uuid4())
-    body = causeway.consent_body(version, url)
+    causeway.tpp.set_events_url()
+    url, request_id = causeway.tpp.authorize(version)["redirect_url"], str(uuid.uuid4())
+    body = causeway.banks[version].consent_body(url)
 
     def save() -> Answer:
-        return causeway.bank(version, "/consent", body, headers={"x-request-id": request_id})
+        return causeway.banks[version].call("/consent", body, headers={"x-request-id": request_id})
 
     def run(fault: Fault) -> None:
         answer = completed(fault, save)
@@ -140,9 +143,9 @@ def save_a_consent(causeway: Causeway, version: int) -> Run:
 
 @scene()
 def cancel(causeway: Causeway) -> Run:
-    causeway.wants_events()
-    url = causeway.authorize(1)["redirect_url"]
-    address = causeway.bank(1, "/init_authorization", {"request_url": url}).body["cancel_url"]
+    causeway.tpp.set_events_url()
+    url = causeway.tpp.authorize(1)["redirect_url"]
+    address = causeway.banks[1].call("/init_authorization", {"request_url": url}).body["cancel_url"]
     path = f"{urlsplit(address).path}?{urlencode({'error': 'login_required'})}"
 
     def run(fault: Fault) -> None:
@@ -176,28 +179,28 @@ def ended_once(causeway: Causeway) -> bool:
 
 @scene()
 def exchange_a_code(causeway: Causeway) -> Run:
-    code = causeway.approve(1).query["code"]
+    code = causeway.psu.approve(1).query["code"]
 
     def run(fault: Fault) -> None:
-        tokens = completed(fault, lambda: causeway.tpp("POST", "/tpp/token", {"code": code})).body
+        tokens = completed(fault, lambda: causeway.tpp.call("POST", "/tpp/token", {"code": code})).body
         assert has_pairs(causeway, 1)
         assert items(causeway, "deliveries") == []
-        assert causeway.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 200
+        assert causeway.tpp.call("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 200
 
     return run
 
 
 @scene()
 def exchange_a_code_while_the_storage_never_says_that_it_has_written(causeway: Causeway) -> Run:
-    code = causeway.approve(1).query["code"]
+    code = causeway.psu.approve(1).query["code"]
 
     def run(fault: Fault) -> None:
         if fault.lasting:
             return  # nobody can find out then
         with never_says(causeway), fault:
-            answer = causeway.tpp("POST", "/tpp/token", {"code": code})
+            answer = causeway.tpp.call("POST", "/tpp/token", {"code": code})
         if refused(answer):
-            answer = causeway.tpp("POST", "/tpp/token", {"code": code})
+            answer = causeway.tpp.call("POST", "/tpp/token", {"code": code})
         assert answer.status == 200, answer
         assert has_pairs(causeway, 1)
         assert items(causeway, "deliveries") == []
@@ -207,12 +210,12 @@ def exchange_a_code_while_the_storage_never_says_that_it_has_written(causeway: C
 
 @scene()
 def use_a_code_twice(causeway: Causeway) -> Run:
-    code = causeway.approve(1).query["code"]
-    causeway.tpp("POST", "/tpp/token", {"code": code})
-    causeway.wants_events()
+    code = causeway.psu.approve(1).query["code"]
+    causeway.tpp.call("POST", "/tpp/token", {"code": code})
+    causeway.tpp.set_events_url()
 
     def run(fault: Fault) -> None:
-        answer = completed(fault, lambda: causeway.tpp("POST", "/tpp/token", {"code": code}), 400)
+        answer = completed(fault, lambda: causeway.tpp.call("POST", "/tpp/token", {"code": code}), 400)
         assert answer.body["error"] == "invalid_grant"
         assert ended_once(causeway)
 
@@ -221,26 +224,26 @@ def use_a_code_twice(causeway: Causeway) -> Run:
 
 @scene()
 def refresh(causeway: Causeway) -> Run:
-    request = {"refresh_token": causeway.tokens(2)["refresh_token"]}
+    request = {"refresh_token": causeway.tpp.tokens(2)["refresh_token"]}
 
     def run(fault: Fault) -> None:
-        tokens = completed(fault, lambda: causeway.tpp("POST", "/tpp/token", request)).body
+        tokens = completed(fault, lambda: causeway.tpp.call("POST", "/tpp/token", request)).body
         assert has_pairs(causeway, 2)
-        assert causeway.tpp("POST", "/tpp/token", request).body == tokens
+        assert causeway.tpp.call("POST", "/tpp/token", request).body == tokens
         assert has_pairs(causeway, 2)
         assert items(causeway, "deliveries") == []
-        assert causeway.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 200
+        assert causeway.tpp.call("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 200
 
     return run
 
 
 @scene()
 def repeat_a_refresh(causeway: Causeway) -> Run:
-    request = {"refresh_token": causeway.tokens(1)["refresh_token"]}
-    before = causeway.tpp("POST", "/tpp/token", request).body
+    request = {"refresh_token": causeway.tpp.tokens(1)["refresh_token"]}
+    before = causeway.tpp.call("POST", "/tpp/token", request).body
 
     def run(fault: Fault) -> None:
-        assert completed(fault, lambda: causeway.tpp("POST", "/tpp/token", request)).body == before
+        assert completed(fault, lambda: causeway.tpp.call("POST", "/tpp/token", request)).body == before
         assert has_pairs(causeway, 2)
 
     return run
@@ -248,13 +251,13 @@ def repeat_a_refresh(causeway: Causeway) -> Run:
 
 @scene()
 def use_a_refresh_token_after_its_successor(causeway: Causeway) -> Run:
-    request = {"refresh_token": causeway.tokens(1)["refresh_token"]}
-    second = causeway.tpp("POST", "/tpp/token", request).body
-    causeway.tpp("POST", "/tpp/token", {"refresh_token": second["refresh_token"]})
-    causeway.wants_events()
+    request = {"refresh_token": causeway.tpp.tokens(1)["refresh_token"]}
+    second = causeway.tpp.call("POST", "/tpp/token", request).body
+    causeway.tpp.call("POST", "/tpp/token", {"refresh_token": second["refresh_token"]})
+    causeway.tpp.set_events_url()
 
     def run(fault: Fault) -> None:
-        answer = completed(fault, lambda: causeway.tpp("POST", "/tpp/token", request), 400)
+        answer = completed(fault, lambda: causeway.tpp.call("POST", "/tpp/token", request), 400)
         assert answer.body["error"] == "invalid_grant"
         assert ended_once(causeway)
 
@@ -263,11 +266,11 @@ def use_a_refresh_token_after_its_successor(causeway: Causeway) -> Run:
 
 @scene()
 def revoke_by_the_tpp(causeway: Causeway) -> Run:
-    token = causeway.tokens(1)["access_token"]
-    causeway.wants_events()
+    token = causeway.tpp.tokens(1)["access_token"]
+    causeway.tpp.set_events_url()
 
     def run(fault: Fault) -> None:
-        completed(fault, lambda: causeway.tpp("POST", "/tpp/token/revoke", {"token": token}))
+        completed(fault, lambda: causeway.tpp.call("POST", "/tpp/token/revoke", {"token": token}))
         assert ended_once(causeway)
 
     return run
@@ -275,13 +278,13 @@ def revoke_by_the_tpp(causeway: Causeway) -> Run:
 
 @scene((1, "for the first time"), (2, "for the first time"), (1, "again"))
 def revoke_by_the_bank(causeway: Causeway, version: int, which: str) -> Run:
-    token, request_id = {TOKEN[version]: causeway.approve(version).bank_token}, str(uuid.uuid4())
-    causeway.wants_events()
+    token, request_id = {TOKEN[version]: causeway.psu.approve(version).bank_token}, str(uuid.uuid4())
+    causeway.tpp.set_events_url()
     if which == "again":
-        causeway.bank(version, "/token/revoke", token)
+        causeway.banks[version].call("/token/revoke", token)
 
     def revoke() -> Answer:
-        return causeway.bank(version, "/token/revoke", token, headers={"x-request-id": request_id})
+        return causeway.banks[version].call("/token/revoke", token, headers={"x-request-id": request_id})
 
     def run(fault: Fault) -> None:
         assert completed(fault, revoke).text == revoke().text
@@ -297,24 +300,24 @@ def revoke_by_the_bank(causeway: Causeway, version: int, which: str) -> Run:
 
 @scene("/tpp/consent", "/tpp/accounts")
 def ask_with_a_bearer(causeway: Causeway, path: str) -> Run:
-    bearer = causeway.tokens(1)["access_token"]
+    bearer = causeway.tpp.tokens(1)["access_token"]
     causeway.banks[1].answers["/accounts"] = lambda sent: {"status": "success", "accounts": []}
 
     def run(fault: Fault) -> None:
-        completed(fault, lambda: causeway.tpp("GET", path, bearer=bearer))
+        completed(fault, lambda: causeway.tpp.call("GET", path, bearer=bearer))
 
     return run
 
 
 @scene("/tpp/consents?limit=1", "/tpp/consents?status=authorised")
 def list_consents(causeway: Causeway, path: str) -> Run:
-    expected = {causeway.tokens(1)["consent_id"] for _ in range(2)}
+    expected = {causeway.tpp.tokens(1)["consent_id"] for _ in range(2)}
 
     def run(fault: Fault) -> None:
-        page = completed(fault, lambda: causeway.tpp("GET", path)).body
+        page = completed(fault, lambda: causeway.tpp.call("GET", path)).body
         found = page["consents"]
         if page["has_more"]:
-            found += causeway.tpp("GET", f"{path}&after={page['next']}").body["consents"]
+            found += causeway.tpp.call("GET", f"{path}&after={page['next']}").body["consents"]
         assert {entry["consent_id"] for entry in found} == expected
 
     return run
@@ -336,12 +339,12 @@ def fetch_events(causeway: Causeway) -> Run:
 
 @scene(1, 2)
 def end_a_consent_of_a_client_that_fetches_events(causeway: Causeway, version: int) -> Run:
-    poller, consented, request_id = fetches_events(causeway), causeway.approve(version), str(uuid.uuid4())
+    poller, consented, request_id = fetches_events(causeway), causeway.psu.approve(version), str(uuid.uuid4())
     token = {TOKEN[version]: consented.bank_token}
     poller.fetch()
 
     def revoke() -> Answer:
-        return causeway.bank(version, "/token/revoke", token, headers={"x-request-id": request_id})
+        return causeway.banks[version].call("/token/revoke", token, headers={"x-request-id": request_id})
 
     def run(fault: Fault) -> None:
         assert completed(fault, revoke).text == revoke().text
@@ -353,11 +356,11 @@ def end_a_consent_of_a_client_that_fetches_events(causeway: Causeway, version: i
 
 @scene(1, 2)
 def ask_for_the_states_of_consents(causeway: Causeway, version: int) -> Run:
-    token = causeway.approve(version).bank_token
+    token = causeway.psu.approve(version).bank_token
     stored = items(causeway, "idempotency")
 
     def run(fault: Fault) -> None:
-        answer = completed(fault, lambda: causeway.bank(version, "/consents/status", {TOKENS[version]: [token]}))
+        answer = completed(fault, lambda: causeway.banks[version].call("/consents/status", {TOKENS[version]: [token]}))
         assert [entry["status"] for entry in answer.body["consents"]] == ["authorised"]
         assert items(causeway, "idempotency") == stored
 
@@ -368,19 +371,19 @@ def ask_for_the_states_of_consents(causeway: Causeway, version: int) -> Run:
 def ask_an_instance_that_has_just_started(causeway: Causeway, path: str) -> Run:
     def run(fault: Fault) -> None:
         causeway.hub.openbanking.banks._forget()
-        completed(fault, lambda: causeway.tpp("GET", path))
+        completed(fault, lambda: causeway.tpp.call("GET", path))
 
     return run
 
 
 @scene()
 def ask_for_funds(causeway: Causeway) -> Run:
-    bearer = causeway.tokens(1, scopes=["card_based.funds_confirmations"])["access_token"]
+    bearer = causeway.tpp.tokens(1, scopes=["card_based.funds_confirmations"])["access_token"]
     body = {"account": {"iban": IBAN}, "instructed_amount": {"amount": "10.00", "currency": "GBP"}}
     causeway.banks[1].answers["/funds_confirmations"] = lambda sent: {"status": "success", "funds_available": True}
 
     def run(fault: Fault) -> None:
-        answer = completed(fault, lambda: causeway.tpp("POST", "/tpp/funds_confirmations", body, bearer=bearer))
+        answer = completed(fault, lambda: causeway.tpp.call("POST", "/tpp/funds_confirmations", body, bearer=bearer))
         assert answer.body == {"funds_available": True}
 
     return run
@@ -427,7 +430,7 @@ def report_a_days_performance(causeway: Causeway) -> Run:
     request_id, body = str(uuid.uuid4()), {"date": "2026-03-01", "consentDuration": "1200"}
 
     def report() -> Answer:
-        return causeway.bank(2, "/daily_performance", body, headers={"x-request-id": request_id})
+        return causeway.banks[2].call("/daily_performance", body, headers={"x-request-id": request_id})
 
     def run(fault: Fault) -> None:
         assert completed(fault, report).text == report().text

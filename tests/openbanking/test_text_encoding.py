@@ -58,7 +58,7 @@ def test_a_tpp_body_with_invalid_utf_8_returns_400(
 ) -> None:
     with nothing_changes(causeway, monkeypatch):
         for body in spoil(example(TPP_BODIES[path])):
-            answer = causeway.tpp("POST", path, body)
+            answer = causeway.tpp.call("POST", path, body)
             assert (answer.status, answer.body["code"]) == (400, "FORMAT_ERROR"), body
             assert "half of a surrogate pair" in answer.body["title"]
 
@@ -69,7 +69,7 @@ def test_a_bank_body_with_invalid_utf_8_returns_400(
 ) -> None:
     with nothing_changes(causeway, monkeypatch):
         for body in spoil(example(version.calls[call.name])):
-            answer = causeway.bank(version.number, call.path, raw=json.dumps(body).encode())
+            answer = causeway.banks[version.number].call(call.path, raw=json.dumps(body).encode())
             documented(answer, version.number)
             assert answer.status == 400
             assert answer.body.get("error_code", answer.body.get("code")) in (4003, "FORMAT_ERROR")
@@ -97,7 +97,9 @@ def test_a_client_assertion_with_invalid_utf_8_is_refused_at_every_endpoint(
         for client_id in ("", None):
             for assertion in made:
                 headers = {"x-client-assertion": assertion}
-                is_documented(path, causeway.tpp(method, address(path), body, client_id=client_id, headers=headers))
+                is_documented(
+                    path, causeway.tpp.call(method, address(path), body, client_id=client_id, headers=headers)
+                )
 
 
 @pytest.mark.parametrize(("path", "method"), TPP_ROUTES)
@@ -119,7 +121,7 @@ def test_a_proof_with_invalid_utf_8_is_refused_at_every_endpoint(
                 if authenticated
                 else {"authorization": f"DPoP {token}"}
             )
-            is_documented(path, causeway.tpp(method, address(path), body, headers={**proves, "dpop": proof}))
+            is_documented(path, causeway.tpp.call(method, address(path), body, headers={**proves, "dpop": proof}))
 
 
 def is_documented(path: str, answer: Answer) -> None:
@@ -135,7 +137,9 @@ def test_a_jti_with_invalid_utf_8_is_refused(causeway: Causeway, dpop: bool) -> 
     claims = {} if dpop else {"jti": HALF}
     headers = {"dpop": holder.proof(causeway, path="/oauth/par", jti=HALF)} if dpop else {}
 
-    answer = causeway.tpp("POST", "/oauth/par", form=holder.form(causeway, {}, **claims), client_id="", headers=headers)
+    answer = causeway.tpp.call(
+        "POST", "/oauth/par", form=holder.form(causeway, {}, **claims), client_id="", headers=headers
+    )
 
     error = "invalid_dpop_proof" if dpop else "invalid_client"
     assert (answer.status, answer.body["error"]) == (400 if dpop else 401, error)
@@ -145,7 +149,7 @@ def test_a_jti_with_invalid_utf_8_is_refused(causeway: Causeway, dpop: bool) -> 
 def test_basic_credentials_with_invalid_utf_8_return_401(causeway: Causeway, pair: str) -> None:
     sent = "Basic " + base64.b64encode(pair.encode("latin-1")).decode()
 
-    answer = causeway.tpp("GET", "/tpp/banks", client_id="", headers={"authorization": sent})
+    answer = causeway.tpp.call("GET", "/tpp/banks", client_id="", headers={"authorization": sent})
 
     assert error_of(answer)[:2] == (401, "WRONG_CREDENTIALS")
 

@@ -25,7 +25,8 @@ from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.records.bank_record import InvalidBank, NewBank
-from tests.causeway import IBAN, Answer, BankSide, Causeway
+from tests.causeway import Answer, Causeway
+from tests.openbanking.kit import IBAN, Bank
 
 BIC = "GAMMFRP1"
 ACCOUNT = {"resource_id": "A-1", "iban": IBAN, "currency": "EUR", "name": "Compte courant"}
@@ -97,7 +98,7 @@ class ThirdBank:
     """A bank of the third version, and the TPP that asks it."""
 
     causeway: Causeway
-    side: BankSide
+    side: Bank
 
     def call(self, path: str, members: Any, base: str = "/bank/v3") -> Answer:
         """A signed call of the bank."""
@@ -111,7 +112,7 @@ class ThirdBank:
         return self.causeway.call("POST", base + path, body, headers)
 
     def authorize(self, *scopes: str) -> Any:
-        answer = self.causeway.tpp("POST", "/tpp/authorize", {"bic": BIC, "scopes": [*scopes]})
+        answer = self.causeway.tpp.call("POST", "/tpp/authorize", {"bic": BIC, "scopes": [*scopes]})
         assert answer.status == 200, answer
         return answer.body
 
@@ -124,7 +125,7 @@ class ThirdBank:
         """A bearer for ``scopes``."""
         callback = self.approve(*scopes).body["CallbackUrl"]
         code = parse_qs(urlsplit(callback).query)["code"][0]
-        bearer: str = self.causeway.tpp("POST", "/tpp/token", {"authorization_code": code}).body["access_token"]
+        bearer: str = self.causeway.tpp.call("POST", "/tpp/token", {"authorization_code": code}).body["access_token"]
         return bearer
 
     def pay(self, bearer: str) -> Answer:
@@ -137,9 +138,9 @@ class ThirdBank:
             "debtor_account": {"iban": IBAN},
             "creditor_account": {"iban": "DE89370400440532013000"},
             "instructed_amount": {"amount": "12.50", "currency": "EUR"},
-            "callback_url": self.causeway.client.callback_url,
+            "callback_url": self.causeway.tpp.client.callback_url,
         }
-        return self.causeway.tpp("POST", "/tpp/payment_initiation", order, bearer=bearer)
+        return self.causeway.tpp.call("POST", "/tpp/payment_initiation", order, bearer=bearer)
 
 
 @pytest.fixture
@@ -163,10 +164,10 @@ def _key() -> RSAPrivateKey:
     return signatures.load_private_key(signatures.generate_private_pem())
 
 
-def _registered(causeway: Causeway) -> BankSide:
+def _registered(causeway: Causeway) -> Bank:
     key = _key()
     registered, api_key = causeway.hub.openbanking.banks.add(_new_bank([signatures.public_pem(key.public_key())]))
-    side = causeway.banks[THIRD.number] = BankSide(registered, api_key, key)
+    side = causeway.banks[THIRD.number] = Bank(registered, api_key, key)
     return side
 
 
@@ -183,8 +184,8 @@ def _new_bank(public_keys: list[str], api_version: int = 3) -> NewBank:
 
 
 def test_a_bank_of_version_3_is_listed_and_can_be_chosen(bank: ThirdBank) -> None:
-    listed = bank.causeway.tpp("GET", f"/tpp/banks/{BIC}").body
-    query = {"response_type": "code", "client_id": bank.causeway.client.client_id, "scope": "accounts"}
+    listed = bank.causeway.tpp.call("GET", f"/tpp/banks/{BIC}").body
+    query = {"response_type": "code", "client_id": bank.causeway.tpp.client_id, "scope": "accounts"}
 
     page = bank.causeway.call("GET", f"/oauth/authorize?{urlencode(query)}")
     chosen = bank.causeway.call("GET", f"/oauth/authorize?{urlencode({**query, 'bic': BIC})}")
@@ -200,7 +201,7 @@ def test_a_bank_of_an_unregistered_version_is_refused(causeway: Causeway) -> Non
 
 
 def test_a_bank_of_version_3_is_registered_under_the_rules_of_version_3(bank: ThirdBank) -> None:
-    registered = bank.side.bank
+    registered = bank.side.record
 
     assert (registered.version, registered.signature_required) == (THIRD, True)
     assert registered.scope_names == tuple(v2_version.VERSION.scopes)
@@ -265,7 +266,7 @@ def test_accounts_of_version_3_use_its_webhook_and_its_spelling(bank: ThirdBank)
     spelled = {to_pascal(name): value for name, value in ACCOUNT.items()}
     bank.side.answers["/v3_account_list"] = lambda sent: {"Accounts": [spelled]}
 
-    answer = bank.causeway.tpp("GET", "/tpp/accounts", bearer=bank.bearer("accounts"))
+    answer = bank.causeway.tpp.call("GET", "/tpp/accounts", bearer=bank.bearer("accounts"))
 
     assert (answer.status, answer.body) == (200, {"accounts": [ACCOUNT]})
 
@@ -273,7 +274,7 @@ def test_accounts_of_version_3_use_its_webhook_and_its_spelling(bank: ThirdBank)
 def test_an_error_of_a_version_3_bank_is_quoted_to_the_tpp(bank: ThirdBank) -> None:
     bank.side.answers["/v3_account_list"] = lambda sent: {"Code": "CLOSED", "Title": "We are closed today"}
 
-    answer = bank.causeway.tpp("GET", "/tpp/accounts", bearer=bank.bearer("accounts"))
+    answer = bank.causeway.tpp.call("GET", "/tpp/accounts", bearer=bank.bearer("accounts"))
 
     assert (answer.status, answer.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")
     assert answer.body["additionalErrors"][0]["details"] == "CLOSED: We are closed today"
@@ -281,12 +282,12 @@ def test_an_error_of_a_version_3_bank_is_quoted_to_the_tpp(bank: ThirdBank) -> N
 
 def test_a_payment_of_version_3_is_sent_reported_and_queried(bank: ThirdBank) -> None:
     bearer = bank.bearer("payments.single")
-    events_secret = bank.causeway.wants_events()
+    events_secret = bank.causeway.tpp.set_events_url()
 
     taken = bank.pay(bearer)
     reported = bank.call("/payments/status", {"PaymentId": "4711", "PaymentStatus": "ACSP"})
     bank.side.answers["/v2_payment_single_status"] = lambda sent: {"TransactionStatus": "ACSC"}
-    asked = bank.causeway.tpp("GET", "/tpp/payment_status?payment_id=4711", bearer=bearer)
+    asked = bank.causeway.tpp.call("GET", "/tpp/payment_status?payment_id=4711", bearer=bearer)
 
     expected = {"status": "RCVD", "confirmation_url": "https://bank.example/confirm", "payment_id": "4711"}
     assert (taken.status, taken.body) == (200, expected)
@@ -301,12 +302,12 @@ def test_a_payment_of_version_3_is_sent_reported_and_queried(bank: ThirdBank) ->
 def test_a_revocation_by_a_version_3_bank_ends_the_consent(bank: ThirdBank) -> None:
     approved = bank.approve("accounts")
     code = parse_qs(urlsplit(approved.body["CallbackUrl"]).query)["code"][0]
-    bearer = bank.causeway.tpp("POST", "/tpp/token", {"authorization_code": code}).body["access_token"]
+    bearer = bank.causeway.tpp.call("POST", "/tpp/token", {"authorization_code": code}).body["access_token"]
 
     ended = bank.call("/token/revoke", {"AccessToken": approved.body["AccessToken"]})
 
     assert (ended.status, ended.body) == (200, {"Status": "success"})
-    assert bank.causeway.tpp("GET", "/tpp/consent", bearer=bearer).status == 401
+    assert bank.causeway.tpp.call("GET", "/tpp/consent", bearer=bearer).status == 401
 
 
 def test_consent_status_of_version_3_uses_its_spelling(bank: ThirdBank) -> None:
@@ -314,7 +315,7 @@ def test_consent_status_of_version_3_uses_its_spelling(bank: ThirdBank) -> None:
     consent_id = token.partition(".")[0]
 
     told = bank.call("/consents/status", {"AccessTokens": [token], "ConsentIds": ["unknown"]})
-    listed = bank.causeway.tpp("GET", f"/tpp/consents?bic={BIC}").body["consents"]
+    listed = bank.causeway.tpp.call("GET", f"/tpp/consents?bic={BIC}").body["consents"]
 
     known, unknown = told.body["Consents"]
     assert known == {

@@ -18,7 +18,7 @@ LIMIT = 4
 
 def limit_reads(causeway: Causeway, version: int = 2, limit: int | None = LIMIT) -> None:
     """Has a bank limit unattended reads, in this causeway only: the banks' records outlive it."""
-    banks, bic = causeway.hub.openbanking.banks, causeway.banks[version].bank.bic
+    banks, bic = causeway.hub.openbanking.banks, causeway.banks[version].bic
     real = type(banks).find
 
     def find(asked: str, *, active: bool = True) -> Bank | None:
@@ -35,7 +35,7 @@ class Reader:
         self.causeway = causeway
         self.version = version
         self.side = causeway.banks[version]
-        tokens = causeway.tokens(version, scopes=SCOPES[version])
+        tokens = causeway.tpp.tokens(version, scopes=SCOPES[version])
         self.bearer, self.consent_id = tokens["access_token"], tokens["consent_id"]
         self.refresh_token = tokens["refresh_token"]
         for row in BY_WEBHOOK.values():
@@ -47,7 +47,7 @@ class Reader:
 
     def read(self, call: str = "accounts", headers: Mapping[str, str] | None = None, **query: Any) -> Answer:
         path = f"/tpp/{call}" + (f"?{urlencode(query)}" if query else "")
-        return self.causeway.tpp("GET", path, bearer=self.bearer, headers=headers)
+        return self.causeway.tpp.call("GET", path, bearer=self.bearer, headers=headers)
 
     def use_up(self, call: str = "accounts", times: int = LIMIT, **query: Any) -> None:
         for _ in range(times):
@@ -56,7 +56,7 @@ class Reader:
 
     def refresh(self) -> None:
         """A new bearer of the same consent: bearers last an hour."""
-        tokens = self.causeway.tpp("POST", "/tpp/token", {"refresh_token": self.refresh_token}).body
+        tokens = self.causeway.tpp.call("POST", "/tpp/token", {"refresh_token": self.refresh_token}).body
         self.bearer, self.refresh_token = tokens["access_token"], tokens["refresh_token"]
 
     @property

@@ -15,8 +15,9 @@ from chalicelib.statistics import day_records
 from chalicelib.statistics.days import INGESTED_AT
 from tests.cards.authorization.shops import LIMITED, SEPARATE, new_holder, with_prices
 from tests.cards.issuer import Issuer
-from tests.causeway import Causeway, always
+from tests.causeway import Causeway
 from tests.log_lines import Lines
+from tests.openbanking.kit import always
 from tests.sandbox_clock.operator import Operator
 
 HOUR, DAY = 3600, 86_400
@@ -37,8 +38,8 @@ def ends_told(causeway: Causeway) -> list[Delivery]:
 def test_an_advance_sends_the_consent_events_one_week_before_expiry_and_at_expiry(
     movable: Causeway, operator: Operator, version: int
 ) -> None:
-    movable.wants_events()
-    tokens = movable.tokens(version)
+    movable.tpp.set_events_url()
+    tokens = movable.tpp.tokens(version)
     movable.clock.advance(172 * DAY + 12 * HOUR)
     begun = movable.clock.time()
     operator.move("PT11H")
@@ -52,16 +53,16 @@ def test_an_advance_sends_the_consent_events_one_week_before_expiry_and_at_expir
     movable.clock.advance(7 * DAY - 2 * HOUR)
     operator.move("PT2H")
     assert {each.topic for each in ends_told(movable)} == {"consent.expiring", "consent.expired"}
-    assert movable.tpp("GET", "/tpp/accounts", bearer=tokens["access_token"]).status == 401
+    assert movable.tpp.call("GET", "/tpp/accounts", bearer=tokens["access_token"]).status == 401
 
 
 def test_an_advance_beyond_the_lifetime_of_a_token_expires_the_token(movable: Causeway, operator: Operator) -> None:
-    tokens = movable.tokens(2)
+    tokens = movable.tpp.tokens(2)
     movable.banks[2].answers["/v2_accounts"] = always({"accounts": []})
     operator.move("PT59M")
-    assert movable.tpp("GET", "/tpp/accounts", bearer=tokens["access_token"]).status == 200
+    assert movable.tpp.call("GET", "/tpp/accounts", bearer=tokens["access_token"]).status == 200
     operator.move("PT2M")
-    assert movable.tpp("GET", "/tpp/accounts", bearer=tokens["access_token"]).status == 401
+    assert movable.tpp.call("GET", "/tpp/accounts", bearer=tokens["access_token"]).status == 401
 
 
 def test_an_advance_releases_expired_holds_and_proves_the_ledger(
@@ -81,7 +82,7 @@ def test_an_advance_releases_expired_holds_and_proves_the_ledger(
 
 
 def test_an_advance_records_the_statistics_of_each_day_once(movable: Causeway, operator: Operator) -> None:
-    bic, store = movable.banks[1].bank.bic, movable.hub.store
+    bic, store = movable.banks[1].bic, movable.hub.store
     first = date(2026, 3, 2)
     operator.move("P3D")
 
@@ -90,7 +91,7 @@ def test_an_advance_records_the_statistics_of_each_day_once(movable: Causeway, o
 
 
 def test_an_advance_records_a_day_at_the_minute_of_the_nightly_ingest(movable: Causeway, operator: Operator) -> None:
-    bic, store = movable.banks[1].bank.bic, movable.hub.store
+    bic, store = movable.banks[1].bic, movable.hub.store
     first = date(2026, 3, 2)
     operator.move(f"PT{15 * 60 + INGESTED_AT - 1}M")
     assert day_records.records_of_bank(store, bic, first, first) == []
@@ -100,31 +101,27 @@ def test_an_advance_records_a_day_at_the_minute_of_the_nightly_ingest(movable: C
 
 def test_calls_before_an_advance_are_recorded_in_their_day(movable: Causeway, operator: Operator) -> None:
     movable.writes_measurements()
-    tokens = movable.tokens(2)
+    tokens = movable.tpp.tokens(2)
     movable.banks[2].answers["/v2_accounts"] = always({"accounts": []})
-    movable.tpp("GET", "/tpp/accounts", bearer=tokens["access_token"])
+    movable.tpp.call("GET", "/tpp/accounts", bearer=tokens["access_token"])
     movable.clock.advance(60)
-    movable.tpp("GET", "/tpp/accounts", bearer=tokens["access_token"])
+    movable.tpp.call("GET", "/tpp/accounts", bearer=tokens["access_token"])
     operator.move("P2D")
 
-    (record,) = day_records.records_of_bank(
-        movable.hub.store, movable.banks[2].bank.bic, date(2026, 3, 2), date(2026, 3, 2)
-    )
+    (record,) = day_records.records_of_bank(movable.hub.store, movable.banks[2].bic, date(2026, 3, 2), date(2026, 3, 2))
     assert record.total.bank_requests > 0
 
 
 def test_calls_of_the_minute_before_an_advance_are_recorded_in_their_day(movable: Causeway, operator: Operator) -> None:
     """Write the counters before the move, which a process otherwise does once a minute."""
     movable.writes_measurements()
-    tokens = movable.tokens(2)
+    tokens = movable.tpp.tokens(2)
     movable.banks[2].answers["/v2_accounts"] = always({"accounts": []})
     for _ in range(3):
-        movable.tpp("GET", "/tpp/accounts", bearer=tokens["access_token"])
+        movable.tpp.call("GET", "/tpp/accounts", bearer=tokens["access_token"])
     operator.move("P7D")
 
-    (record,) = day_records.records_of_bank(
-        movable.hub.store, movable.banks[2].bank.bic, date(2026, 3, 2), date(2026, 3, 2)
-    )
+    (record,) = day_records.records_of_bank(movable.hub.store, movable.banks[2].bic, date(2026, 3, 2), date(2026, 3, 2))
     assert record.tallies["AISP"].calls == 3
 
 

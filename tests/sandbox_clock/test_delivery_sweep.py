@@ -14,8 +14,9 @@ from chalicelib.foundation import parallel
 from chalicelib.openbanking.bank_client.bank_circuits import FAILURES
 from chalicelib.openbanking.bank_client.bank_failures import OPEN_SECONDS
 from chalicelib.openbanking.flows.bank.notifications import record_revoke_token
-from tests.causeway import Causeway, always
+from tests.causeway import Causeway
 from tests.openbanking.circuits import GONE
+from tests.openbanking.kit import always
 from tests.sandbox_clock.operator import Operator
 
 MANY = 12
@@ -47,7 +48,7 @@ def workers(movable: Causeway, monkeypatch: pytest.MonkeyPatch) -> Workers:
     workers = Workers(movable)
     for version, side in movable.banks.items():
         side.answers[PATH] = always(GONE)
-        consent_id = movable.tokens(version)["consent_id"]
+        consent_id = movable.tpp.tokens(version)["consent_id"]
         consent = movable.hub.openbanking.consent_list.find(consent_id)
         assert consent is not None
         for _ in range(MANY):
@@ -100,8 +101,8 @@ def test_deliveries_reach_a_recovered_bank_while_another_is_unavailable(workers:
 
 def test_due_events_are_sent_while_banks_are_unavailable(workers: Workers, operator: Operator) -> None:
     operator.move("PT2H")
-    workers.causeway.wants_events()
-    workers.causeway.tokens(1)
+    workers.causeway.tpp.set_events_url()
+    workers.causeway.tpp.tokens(1)
     operator.move("PT2H")
 
     assert [event["type"] for event in workers.causeway.receiver.events] == ["consent.authorised"]

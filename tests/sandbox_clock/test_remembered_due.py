@@ -119,6 +119,6 @@ def test_a_refused_write_counts(causeway: Causeway, counts: WriteCounts) -> None
 
 
 def test_a_table_without_kinds_counts_as_a_whole(causeway: Causeway, counts: WriteCounts) -> None:
-    causeway.tokens(1)
+    causeway.tpp.tokens(1)
 
     assert counts.of("consents") > 0

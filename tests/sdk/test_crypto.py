@@ -98,10 +98,10 @@ def algorithm(request: pytest.FixtureRequest) -> Algorithm:
 def test_the_hub_accepts_an_assertion_once(causeway: Causeway, algorithm: Algorithm) -> None:
     key = PrivateKeyJwt.generate(algorithm)
     members = {"auth_method": "private_key_jwt", "jwks": key.jwks, "security_profile": "fapi2"}
-    client = causeway.hub.openbanking.clients.update(causeway.client.client_id, security=members).client
+    client = causeway.hub.openbanking.clients.update(causeway.tpp.client_id, security=members).client
 
     def ask(assertion: str) -> int:
-        return causeway.tpp("GET", "/tpp/banks", client_id="", headers={"x-client-assertion": assertion}).status
+        return causeway.tpp.call("GET", "/tpp/banks", client_id="", headers={"x-client-assertion": assertion}).status
 
     first, second = (key.sign(client.client_id, BASE, causeway.clock.time() + 0.7) for _ in range(2))
     assert [ask(first), ask(second), ask(first)] == [200, 200, 401]

@@ -13,8 +13,9 @@ from unittest.mock import patch
 
 from chalicelib.foundation.crypto import signatures
 from tests.bench.authorizations import Authorizations
-from tests.causeway import Causeway, always
+from tests.causeway import Causeway
 from tests.openbanking.examples import ANSWERS
+from tests.openbanking.kit import always
 from tests.source_code import ROOT
 
 _FOLDER = f"{ROOT / 'chalicelib'}/"
@@ -74,10 +75,10 @@ def trace(call: Callable[[], object]) -> Trace:
 def relayed_read(causeway: Causeway) -> Trace:
     """A warm ``GET /tpp/accounts`` at a bank of version 1, from the application's entry to its answer."""
     causeway.banks[1].answers["/accounts"] = always({"status": "success", **ANSWERS[1]["/accounts"]})
-    bearer = causeway.tokens(1)["access_token"]
+    bearer = causeway.tpp.tokens(1)["access_token"]
 
     def read() -> None:
-        assert causeway.tpp("GET", "/tpp/accounts", bearer=bearer).status == 200
+        assert causeway.tpp.call("GET", "/tpp/accounts", bearer=bearer).status == 200
 
     with patch("chalicelib.openbanking.bank_client.bank_client.sign", signatures.sign):
         return _warm(read)

@@ -40,7 +40,7 @@ def records(causeway: Causeway, bic: str = ALPHA) -> dict[date, DayRecord]:
 def report(causeway: Causeway, day: date = DAY, consent: int | None = 41_250, payment: int | None = 23_800) -> None:
     """Have bank Beta report its durations of a day, in milliseconds."""
     body = {"date": day.isoformat(), "consentDuration": consent, "paymentDuration": payment}
-    assert causeway.bank(2, "/daily_performance", body).status == 200
+    assert causeway.banks[2].call("/daily_performance", body).status == 200
 
 
 def counted_day(causeway: Causeway, bic: str = ALPHA, day: date = DAY, *, answered: Sequence[str]) -> None:

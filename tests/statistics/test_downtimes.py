@@ -282,12 +282,12 @@ def test_a_cached_downtime_ends_at_midnight(causeway: Causeway, noon: int) -> No
 
 
 def asks(causeway: Causeway, bearer: str) -> int:
-    return causeway.tpp("GET", "/tpp/accounts", bearer=bearer).status
+    return causeway.tpp.call("GET", "/tpp/accounts", bearer=bearer).status
 
 
 def fails_six_times(causeway: Causeway) -> str:
     """The bearer of a TPP whose bank did not respond; the last request writes the counters."""
-    bearer: str = causeway.tokens(1)["access_token"]
+    bearer: str = causeway.tpp.tokens(1)["access_token"]
     causeway.banks[1].answers["/accounts"] = lambda sent: DOWN
     causeway.writes_measurements()
     for _ in range(5):
@@ -313,7 +313,7 @@ def test_requests_record_the_start_and_the_end_of_a_downtime(causeway: Causeway,
 def test_a_downtime_that_cannot_be_recorded_is_recorded_with_the_next_write(
     causeway: Causeway, noon: int, call: str
 ) -> None:
-    bearer: str = causeway.tokens(1)["access_token"]
+    bearer: str = causeway.tpp.tokens(1)["access_token"]
     causeway.banks[1].answers["/accounts"] = lambda sent: DOWN
     causeway.writes_measurements()
     with causeway.storage_gone(call):

@@ -29,7 +29,7 @@ def play(causeway: Causeway) -> dict[str, Any]:
     """Fill every table. Returns the facts that are needed to use the data."""
     Person(causeway).register(EMAIL)
     made = causeway.hub.openbanking.clients.create(owner=EMAIL, title="Budget Friend")
-    causeway.client, causeway.client_secret = made.client, made.secret
+    causeway.tpp.client, causeway.tpp.client_secret = made.client, made.secret
     nights.counted_day(causeway, answered=["10:00:00"])
     nights.turn_to(causeway, date(2026, 3, 4))
     nights.ingest(causeway)
@@ -38,7 +38,7 @@ def play(causeway: Causeway) -> dict[str, Any]:
         install(causeway.hub, causeway.hub.openbanking.banks)
         facts = {
             "banks": {bank: _use_bank(causeway, bank) for bank in SCOPES},
-            "client": {"client_id": causeway.client.client_id, "secret": causeway.client_secret},
+            "client": {"client_id": causeway.tpp.client_id, "secret": causeway.tpp.client_secret},
             "events": _fail_to_deliver(causeway),
             "cards": _use_card(Issuer(causeway)),
         }
@@ -51,7 +51,7 @@ def _use_bank(causeway: Causeway, bank: str) -> dict[str, Any]:
     headers = {"idempotency-key": f"order-{bank}"}
     order = payment(causeway, bank)
     path = "/tpp/payment_initiation"
-    answer = causeway.tpp("POST", path, order, bearer=held["access_token"], headers=headers)
+    answer = causeway.tpp.call("POST", path, order, bearer=held["access_token"], headers=headers)
     assert answer.status == 200, answer
     Psu(causeway, bank).pay(answer.body["confirmation_url"])
     waiting = Psu(causeway, bank).approve(authorize(causeway, bank, state=f"waiting at {bank}")["redirect_url"])

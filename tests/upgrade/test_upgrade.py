@@ -46,8 +46,8 @@ def causeway(storage: None) -> Iterator[Causeway]:
     clock = ManualClock(datetime.fromisoformat(FACTS["written_at"]))
     made = Causeway(bootstrap.Hub(Settings.from_environment({"STAGE": "local"}), clock), {})
     with made.installed(), wire_banks(made):
-        made.client = made.hub.openbanking.clients.get(FACTS["client"]["client_id"])
-        made.client_secret = FACTS["client"]["secret"]
+        made.tpp.client = made.hub.openbanking.clients.get(FACTS["client"]["client_id"])
+        made.tpp.client_secret = FACTS["client"]["secret"]
         made.card_secrets = {"full": FACTS["cards"]["credentials"]}
         yield made
 
@@ -75,18 +75,18 @@ def test_released_consents_tokens_and_payments_stay_usable(causeway: Causeway, b
     assert accounts(causeway, token(causeway, authorization_code=known["code"]))
 
     headers = {"idempotency-key": known["idempotency_key"]}
-    repeated = causeway.tpp("POST", "/tpp/payment_initiation", known["order"], bearer=bearer, headers=headers)
+    repeated = causeway.tpp.call("POST", "/tpp/payment_initiation", known["order"], bearer=bearer, headers=headers)
     assert (repeated.status, repeated.body["payment_id"]) == (200, known["payment_id"])
-    status = causeway.tpp("GET", f"/tpp/payment_status?payment_id={known['payment_id']}", bearer=bearer)
+    status = causeway.tpp.call("GET", f"/tpp/payment_status?payment_id={known['payment_id']}", bearer=bearer)
     assert status.status == 200, status
 
     causeway.clock.advance(2 * 3600)
-    assert causeway.tpp("GET", "/tpp/accounts", bearer=bearer).status == 401
+    assert causeway.tpp.call("GET", "/tpp/accounts", bearer=bearer).status == 401
     assert len(accounts(causeway, token(causeway, refresh_token=refresh_token))) == 2
 
 
 def test_a_client_fetches_released_events(causeway: Causeway) -> None:
-    types = [event["type"] for event in causeway.tpp("GET", "/tpp/events?limit=100").body["events"]]
+    types = [event["type"] for event in causeway.tpp.call("GET", "/tpp/events?limit=100").body["events"]]
 
     assert {"test", "payment.status_changed"} <= {*types}
 
@@ -139,13 +139,13 @@ def test_every_released_sealed_value_is_resealed_with_a_new_key(causeway: Causew
 
 
 def token(causeway: Causeway, **grant: str) -> str:
-    answer = causeway.tpp("POST", "/tpp/token", grant)
+    answer = causeway.tpp.call("POST", "/tpp/token", grant)
     assert answer.status == 200, answer
     return str(answer.body["access_token"])
 
 
 def accounts(causeway: Causeway, bearer: str) -> list[Any]:
-    answer = causeway.tpp("GET", "/tpp/accounts", bearer=bearer)
+    answer = causeway.tpp.call("GET", "/tpp/accounts", bearer=bearer)
     assert answer.status == 200, answer
     return list(answer.body["accounts"])
 

@@ -149,8 +149,8 @@ def look_at_an_event_in_the_web_interface(causeway: Causeway) -> Run:
 def look_at_consents_in_the_web_interface(causeway: Causeway) -> Run:
     def run(fault: Fault) -> None:
         person, client = somebody(causeway)
-        causeway.client = client
-        consent_id = causeway.approve(1).bank_token.partition(".")[0]
+        causeway.tpp.client = client
+        consent_id = causeway.psu.approve(1).bank_token.partition(".")[0]
         answer = shown(fault, lambda: person.get(f"/consents?client_id={client.client_id}"))
         assert (answer.status, consent_id in answer.text) == (200, True)
 
@@ -160,8 +160,8 @@ def look_at_consents_in_the_web_interface(causeway: Causeway) -> Run:
 @scene()
 def look_at_the_deliveries_of_a_consent_in_the_web_interface(causeway: Causeway) -> Run:
     def run(fault: Fault) -> None:
-        person, causeway.client = somebody(causeway)
-        consent_id = causeway.approve(1).bank_token.partition(".")[0]
+        person, causeway.tpp.client = somebody(causeway)
+        consent_id = causeway.psu.approve(1).bank_token.partition(".")[0]
         consent = causeway.hub.openbanking.consent_list.find(consent_id)
         assert consent is not None
         causeway.hub.openbanking.call(end_consent, consent, by="bank")
@@ -190,10 +190,10 @@ def look_at_an_event_for_fetching_in_the_web_interface(causeway: Causeway) -> Ru
 @scene()
 def look_at_activity_in_the_web_interface(causeway: Causeway) -> Run:
     def run(fault: Fault) -> None:
-        person, causeway.client = somebody(causeway)
-        assert causeway.tpp("GET", "/tpp/banks").status == 200
+        person, causeway.tpp.client = somebody(causeway)
+        assert causeway.tpp.call("GET", "/tpp/banks").status == 200
         causeway.hub.statistics.measurements.write()
-        for place in (f"/clients/{causeway.client.client_id}/activity", "/"):
+        for place in (f"/clients/{causeway.tpp.client_id}/activity", "/"):
             answer = shown(fault, lambda place=place: person.get(place))  # type: ignore[misc]
             assert (answer.status, "GET /tpp/banks" in answer.text) == (200, True)
 
@@ -205,8 +205,8 @@ def end_a_consent_in_the_web_interface(causeway: Causeway) -> Run:
     """The consent has ended when the page says so, and the bank is told once."""
 
     def run(fault: Fault) -> None:
-        person, causeway.client = somebody(causeway)
-        consent_id = causeway.approve(1).bank_token.partition(".")[0]
+        person, causeway.tpp.client = somebody(causeway)
+        consent_id = causeway.psu.approve(1).bank_token.partition(".")[0]
         place = f"/consents/{consent_id}"
         person.get(f"{place}?ask=end")
         token = person.token

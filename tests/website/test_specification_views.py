@@ -37,7 +37,7 @@ TOKEN = f"{'0' * 22}~{'1' * 22}~ALPHGB21XXX.{'A' * 43}"
 @pytest.fixture
 def cookie(causeway: Causeway) -> str:
     """The cookie of a user who is signed in, and owns the service's client."""
-    causeway.client = causeway.hub.openbanking.clients.create(owner=OWNER, title="Budget Friend").client
+    causeway.tpp.client = causeway.hub.openbanking.clients.create(owner=OWNER, title="Budget Friend").client
     return f"{COOKIE}={causeway.hub.website.sessions.begin(known(causeway.hub, OWNER)).cookie}"
 
 
@@ -198,7 +198,7 @@ def test_a_visitor_gets_no_client_suggestions(causeway: Causeway) -> None:
 
     assert "<option" not in text
     assert 'data-user=""' in text
-    assert causeway.client.client_id not in text
+    assert causeway.tpp.client_id not in text
 
 
 def test_a_user_gets_suggestions_of_own_active_clients_newest_first(causeway: Causeway, cookie: str) -> None:
@@ -212,7 +212,7 @@ def test_a_user_gets_suggestions_of_own_active_clients_newest_first(causeway: Ca
 
     found = re.findall(r'<option value="([^"]+)"', text)
     assert found[0] == newest.client_id
-    assert causeway.client.client_id in found
+    assert causeway.tpp.client_id in found
     assert not {inactive.client_id, foreign.client_id} & set(found)
 
 
@@ -236,7 +236,7 @@ def test_a_client_with_its_own_callback_uses_it_for_payments(causeway: Causeway,
     )
 
     assert 'data-payment-callback="https://tpp.example.com/back"' in options[own.client_id]
-    assert "data-payment-callback" not in options[causeway.client.client_id]
+    assert "data-payment-callback" not in options[causeway.tpp.client_id]
 
 
 def test_the_storage_key_of_a_tab_is_a_digest_of_the_user(causeway: Causeway, cookie: str) -> None:
@@ -256,18 +256,18 @@ def test_a_client_title_is_escaped(causeway: Causeway, cookie: str) -> None:
 
 
 def test_a_journey_fills_in_its_client_and_token(causeway: Causeway, cookie: str) -> None:
-    journey(causeway.hub, causeway.client)
+    journey(causeway.hub, causeway.tpp.client)
 
     text = shown(causeway, "account", cookie, state="a-state").text
 
-    assert f'data-client-id="{causeway.client.client_id}" data-access-token="{TOKEN}"' in text
+    assert f'data-client-id="{causeway.tpp.client_id}" data-access-token="{TOKEN}"' in text
     assert (
         f"Locked. Client Budget Friend · access token {TOKEN[:8]}… · Bank of version 1, valid until 29 Aug 2026" in text
     )
 
 
 def test_a_journey_of_another_user_fills_in_nothing(causeway: Causeway, cookie: str) -> None:
-    journey(causeway.hub, causeway.client, owner="other@example.com")
+    journey(causeway.hub, causeway.tpp.client, owner="other@example.com")
 
     for text in (
         shown(causeway, "account", cookie, state="a-state").text,
@@ -278,7 +278,7 @@ def test_a_journey_of_another_user_fills_in_nothing(causeway: Causeway, cookie: 
 
 
 def test_an_expired_token_is_replaced_by_a_link_to_refresh_it(causeway: Causeway, cookie: str) -> None:
-    journey(causeway.hub, causeway.client, expires_in=60)
+    journey(causeway.hub, causeway.tpp.client, expires_in=60)
     causeway.clock.advance(61)
 
     text = shown(causeway, "account", cookie, state="a-state").text
@@ -289,7 +289,7 @@ def test_an_expired_token_is_replaced_by_a_link_to_refresh_it(causeway: Causeway
 
 
 def test_the_token_of_an_ended_consent_is_not_filled_in(causeway: Causeway, cookie: str) -> None:
-    causeway.hub.website.journeys.record_end(journey(causeway.hub, causeway.client), "bank")
+    causeway.hub.website.journeys.record_end(journey(causeway.hub, causeway.tpp.client), "bank")
 
     assert TOKEN not in shown(causeway, "account", cookie, state="a-state").text
 

@@ -40,8 +40,8 @@ def test_completed_steps_are_replaced_by_further_ones(causeway: Causeway, user: 
     with_tokens(causeway, user, client_id)
     user.get("/")
     assert steps(user) == ["Make a call", "Make a payment", "Receive events"]
-    causeway.tpp("GET", "/tpp/banks", client_id=client_id)
-    causeway.tpp("POST", "/tpp/payment_initiation", {}, client_id=client_id)
+    causeway.tpp.call("GET", "/tpp/banks", client_id=client_id)
+    causeway.tpp.call("POST", "/tpp/payment_initiation", {}, client_id=client_id)
     user.get("/")
     assert steps(user) == ["Receive events", "Compare banks", "Build your application"]
 
@@ -49,7 +49,7 @@ def test_completed_steps_are_replaced_by_further_ones(causeway: Causeway, user: 
 def test_the_page_shows_three_steps_even_if_all_are_completed(causeway: Causeway, user: Person) -> None:
     client_id = user.create_client("Eventful", events_url=causeway.receiver.url)
     with_tokens(causeway, user, client_id)
-    causeway.tpp("POST", "/tpp/payment_initiation", {}, client_id=client_id)
+    causeway.tpp.call("POST", "/tpp/payment_initiation", {}, client_id=client_id)
     user.get("/")
 
     assert steps(user) == ["Compare banks", "Build your application", "Look after consents"]
@@ -58,8 +58,8 @@ def test_the_page_shows_three_steps_even_if_all_are_completed(causeway: Causeway
 
 def test_clients_are_shown_with_their_calls_and_errors(causeway: Causeway, user: Person) -> None:
     client_id = user.create_client("Budget Friend")
-    causeway.tpp("GET", "/tpp/banks", client_id=client_id)
-    causeway.tpp("GET", "/tpp/consents?after=nothing", client_id=client_id)
+    causeway.tpp.call("GET", "/tpp/banks", client_id=client_id)
+    causeway.tpp.call("GET", "/tpp/consents?after=nothing", client_id=client_id)
     user.get("/")
 
     assert re.search(rf"Budget Friend {client_id} active 2 1 2 Mar 2026", user.text)
@@ -107,7 +107,7 @@ def test_undeliverable_events_are_shown(causeway: Causeway, user: Person, email:
 def test_clients_and_calls_of_other_users_are_not_shown(causeway: Causeway, user: Person) -> None:
     other = Person.signed_in(causeway, "other@example.com")
     client_id = other.create_client("Foreign")
-    causeway.tpp("GET", "/tpp/banks", client_id=client_id)
+    causeway.tpp.call("GET", "/tpp/banks", client_id=client_id)
     user.create_client("Own")
     user.get("/")
 
@@ -119,7 +119,7 @@ def test_the_start_page_takes_a_constant_number_of_calls(causeway: Causeway, use
     for number in range(2 * CLIENTS):
         client_id = user.create_client(f"Client {number}", events_url=causeway.receiver.url)
         for _ in range(3):
-            causeway.tpp("GET", "/tpp/banks", client_id=client_id)
+            causeway.tpp.call("GET", "/tpp/banks", client_id=client_id)
     user.get("/")
     with counted(causeway) as calls:
         user.get("/")

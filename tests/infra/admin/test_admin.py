@@ -473,7 +473,7 @@ def test_banks_test_reports_a_bank_that_refuses_by_the_protocol_as_reachable(cau
     side = causeway.banks[version]
     side.answers[WEBHOOKS[version]] = lambda sent: Reply(401, json.dumps(REFUSAL[version]).encode(), {}, 0.0123)
 
-    found = done("banks", "test", side.bank.bic)
+    found = done("banks", "test", side.bic)
 
     (sent,) = side.received
     assert (sent.path, sent.body) == (WEBHOOKS[version], b"{}")
@@ -481,10 +481,10 @@ def test_banks_test_reports_a_bank_that_refuses_by_the_protocol_as_reachable(cau
     assert signatures.verify(causeway.hub.keyring.public_keys(), sent.body, sent.headers["X-Signature"])
     assert sent.headers["X-Api-Key"] == side.api_key
     assert found == {
-        "bic": side.bank.bic,
+        "bic": side.bic,
         "reachable": True,
         "accepted": True,
-        "url": f"{side.bank.domain}{WEBHOOKS[version]}",
+        "url": f"{side.record.domain}{WEBHOOKS[version]}",
         "api_key_fingerprint": digest(side.api_key)[:16],
         "signed_with": signatures.key_id(causeway.hub.keyring.signing_key().public_key()),
         "public_keys": [signatures.key_id(side.key.public_key())],
@@ -500,10 +500,10 @@ def test_banks_test_reports_a_bank_that_responds_with_success_as_reachable(cause
     side = causeway.banks[version]
     side.answers[WEBHOOKS[version]] = lambda sent: {"status": "success", "accounts": []}
 
-    result = run("banks", "test", side.bank.bic)
+    result = run("banks", "test", side.bic)
     assert result.exit_code == 0
     verdict, *_ = result.stdout.splitlines()
-    assert verdict == f"{side.bank.bic} responds. The request has no consent, so a refusal is the expected response."
+    assert verdict == f"{side.bic} responds. The request has no consent, so a refusal is the expected response."
     assert side.api_key not in result.stdout
 
 
@@ -522,11 +522,11 @@ def test_banks_test_exits_with_1_if_the_bank_rejects_the_key_or_signature(
     side = causeway.banks[version]
     side.answers[WEBHOOKS[version]] = lambda sent: Reply(401, json.dumps(body).encode(), {}, 0.01)
 
-    spoken, printed = run("banks", "test", side.bank.bic), run("banks", "test", side.bank.bic, "--json")
+    spoken, printed = run("banks", "test", side.bic), run("banks", "test", side.bic, "--json")
     found = json.loads(printed.stdout)
     assert (spoken.exit_code, printed.exit_code) == (1, 1)
     assert (found["reachable"], found["accepted"]) == (True, False)
-    assert f"{side.bank.bic} responds, but does not accept the API key or the signature.\n" in spoken.stdout
+    assert f"{side.bic} responds, but does not accept the API key or the signature.\n" in spoken.stdout
 
 
 @pytest.mark.parametrize(
@@ -546,7 +546,7 @@ def test_banks_test_exits_with_1_if_the_bank_is_unreachable_or_violates_the_prot
     side = causeway.banks[1]
     side.answers["/accounts"] = lambda sent: answer
 
-    spoken, printed = run("banks", "test", side.bank.bic), run("banks", "test", side.bank.bic, "--json")
+    spoken, printed = run("banks", "test", side.bic), run("banks", "test", side.bic, "--json")
     found = json.loads(printed.stdout)
     assert (spoken.exit_code, printed.exit_code) == (1, 1)
     assert found["reachable"] is False
@@ -560,7 +560,7 @@ def test_banks_test_removes_control_characters_from_the_message_of_a_bank(causew
     side = causeway.banks[1]
     side.answers["/accounts"] = lambda sent: {"error_code": 4000, "message": "\x1b[2J\n" + "x" * 10_000}
 
-    answer = done("banks", "test", side.bank.bic)["answer"]
+    answer = done("banks", "test", side.bic)["answer"]
     assert answer.isprintable()
     assert len(answer) <= 200
 
@@ -772,7 +772,7 @@ def test_clients_list_shows_the_clients_of_one_user_or_of_all(causeway: Causeway
 
 
 def test_a_client_is_deactivated_and_activated(causeway: Causeway) -> None:
-    client_id = causeway.client.client_id
+    client_id = causeway.tpp.client_id
 
     assert run("clients", "deactivate", client_id).stdout == "Budget Friend is no longer active.\n"
     assert causeway.hub.openbanking.clients.get(client_id).active is False
@@ -781,23 +781,23 @@ def test_a_client_is_deactivated_and_activated(causeway: Causeway) -> None:
 
 
 def test_a_client_title_that_resembles_that_of_another_owner_prints_a_warning(causeway: Causeway) -> None:
-    clients, owner = causeway.hub.openbanking.clients, causeway.client.owner
+    clients, owner = causeway.hub.openbanking.clients, causeway.tpp.client.owner
     twin = clients.create(owner="mallory@example.com", title="\u0412udget\u2011Fr1end", active=False).client
     same = clients.create(owner=owner, title="Budget Friend").client
-    warning = f"Warning: the title looks like that of the client {causeway.client.client_id}: Budget Friend"
+    warning = f"Warning: the title looks like that of the client {causeway.tpp.client_id}: Budget Friend"
 
     assert warning in run("clients", "activate", twin.client_id).stdout.splitlines()
     found = [
         each["client_id"]
         for each in done("clients", "update", twin.client_id, "--title", "Budget  Friend")["lookalikes"]
     ]
-    assert found == sorted((causeway.client.client_id, same.client_id))
+    assert found == sorted((causeway.tpp.client_id, same.client_id))
     assert done("clients", "update", twin.client_id, "--title", "Mallory")["lookalikes"] == []
     assert done("clients", "activate", same.client_id)["lookalikes"] == []
 
 
 def test_clients_list_shows_archived_clients_only_on_request_until_restored(causeway: Causeway) -> None:
-    client_id, owner = causeway.client.client_id, causeway.client.owner
+    client_id, owner = causeway.tpp.client_id, causeway.tpp.client.owner
 
     def listed(*flags: str) -> bool:
         return client_id in [row["client_id"] for row in done("clients", "list", "--owner", owner, *flags)["clients"]]
@@ -845,14 +845,14 @@ def test_a_client_with_an_invalid_member_is_refused(owner: str, more: list[str],
 
 
 def test_clients_update_changes_title_callback_urls_and_events_url(causeway: Causeway) -> None:
-    update = ("clients", "update", causeway.client.client_id)
+    update = ("clients", "update", causeway.tpp.client_id)
 
     urls = ["https://a.example/", "https://b.example/"]
     found = done(*update, "--title", "Renamed", "--callback-url", urls[0], "--callback-url", urls[1])
     assert (found["client"]["title"], found["client"]["callback_urls"]) == ("Renamed", urls)
     secret = done(*update, "--events-url", EVENTS_URL)["events_secret"]
     assert [secret] == causeway.hub.openbanking.clients.events_secrets(
-        causeway.hub.openbanking.clients.get(causeway.client.client_id)
+        causeway.hub.openbanking.clients.get(causeway.tpp.client_id)
     )
     found = done(*update, "--no-events-url")
     assert (found["client"]["events_url"], found["events_secret"]) == (None, None)
@@ -860,14 +860,14 @@ def test_clients_update_changes_title_callback_urls_and_events_url(causeway: Cau
 
 
 def test_clients_update_sets_and_removes_a_limit_of_calls_per_minute(causeway: Causeway) -> None:
-    update = ("clients", "update", causeway.client.client_id, "--calls-per-minute")
+    update = ("clients", "update", causeway.tpp.client_id, "--calls-per-minute")
 
     assert done(*update, "1")["client"]["calls_per_minute"] == 1
-    assert [causeway.tpp("GET", "/tpp/banks").status for _ in range(2)] == [200, 429]
-    assert done("clients", "show", causeway.client.client_id)["history"][0]["after"] == {"calls_per_minute": 1}
+    assert [causeway.tpp.call("GET", "/tpp/banks").status for _ in range(2)] == [200, 429]
+    assert done("clients", "show", causeway.tpp.client_id)["history"][0]["after"] == {"calls_per_minute": 1}
     assert done(*update, "0")["client"]["calls_per_minute"] is None
     causeway.clock.advance(60)
-    assert [causeway.tpp("GET", "/tpp/banks").status for _ in range(3)] == [200, 200, 200]
+    assert [causeway.tpp.call("GET", "/tpp/banks").status for _ in range(3)] == [200, 200, 200]
     for wrong in ("-1", "1000001", "many"):
         assert run(*update, wrong).exit_code == 2
 
@@ -876,13 +876,13 @@ def test_clients_update_sets_and_removes_a_limit_of_calls_per_minute(causeway: C
 def test_clients_update_without_changes_or_with_conflicting_options_exits_with_code_2(
     causeway: Causeway, options: list[str]
 ) -> None:
-    assert run("clients", "update", causeway.client.client_id, *options).exit_code == 2
+    assert run("clients", "update", causeway.tpp.client_id, *options).exit_code == 2
 
 
 @pytest.mark.parametrize("options", [["--title", " "], ["--callback-url", "ftp://x"], ["--events-url", "ftp://x"]])
 def test_an_invalid_client_update_changes_nothing(causeway: Causeway, options: list[str]) -> None:
-    assert "must" in refused("clients", "update", causeway.client.client_id, *options)
-    assert causeway.hub.openbanking.clients.get(causeway.client.client_id) == causeway.client
+    assert "must" in refused("clients", "update", causeway.tpp.client_id, *options)
+    assert causeway.hub.openbanking.clients.get(causeway.tpp.client_id) == causeway.tpp.client
 
 
 def test_secret_rotation_without_overlap_ends_all_older_client_secrets(causeway: Causeway, owner: str) -> None:
@@ -905,8 +905,8 @@ def test_secret_rotation_without_overlap_ends_all_older_client_secrets(causeway:
 
 
 def test_clients_show_lists_changes_with_author_time_and_values(causeway: Causeway) -> None:
-    client_id = causeway.client.client_id
-    causeway.hub.openbanking.clients.update(client_id, owner=causeway.client.owner, title="Renamed")
+    client_id = causeway.tpp.client_id
+    causeway.hub.openbanking.clients.update(client_id, owner=causeway.tpp.client.owner, title="Renamed")
     causeway.clock.advance(60)
     done("clients", "deactivate", client_id)
 
@@ -915,7 +915,7 @@ def test_clients_show_lists_changes_with_author_time_and_values(causeway: Causew
 
     assert [(each["by"], each["action"], each["before"], each["after"]) for each in found] == [
         ("operator", "deactivated", {}, {}),
-        (causeway.client.owner, "updated", {"title": "Budget Friend"}, {"title": "Renamed"}),
+        (causeway.tpp.client.owner, "updated", {"title": "Budget Friend"}, {"title": "Renamed"}),
     ]
     assert [each["at"] for each in found] == [timestamp(causeway.clock.time()), timestamp(causeway.clock.time() - 60)]
     assert lines[0].split() == ["at", "by", "action", "what"]
@@ -935,9 +935,7 @@ EVENTS_SECRET = r"(whsec_[A-Za-z0-9+/]{43}=)"
 
 def signing(causeway: Causeway) -> list[str]:
     """What the events of the service's client are signed with, newest first."""
-    return causeway.hub.openbanking.clients.events_secrets(
-        causeway.hub.openbanking.clients.get(causeway.client.client_id)
-    )
+    return causeway.hub.openbanking.clients.events_secrets(causeway.hub.openbanking.clients.get(causeway.tpp.client_id))
 
 
 def test_clients_add_with_an_events_url_shows_the_events_secret_once(causeway: Causeway, owner: str) -> None:
@@ -964,24 +962,24 @@ def test_a_client_without_an_events_url_has_no_events_secret(owner: str) -> None
 
 
 def test_clients_events_url_sets_changes_and_removes_the_url(causeway: Causeway) -> None:
-    set_url = ("clients", "events-url", causeway.client.client_id)
+    set_url = ("clients", "events-url", causeway.tpp.client_id)
     first, moved = done(*set_url, EVENTS_URL), run(*set_url, f"{EVENTS_URL}/2").stdout
 
     assert (first["client"]["events_url"], [first["events_secret"]]) == (EVENTS_URL, signing(causeway))
     assert moved == f"The events of Budget Friend go to {EVENTS_URL}/2.\n"
     assert run(*set_url, "--none").stdout == "The events of Budget Friend are no longer sent.\n"
-    assert done("clients", "show", causeway.client.client_id)["client"]["events_url"] is None
+    assert done("clients", "show", causeway.tpp.client_id)["client"]["events_url"] is None
     assert [first["events_secret"]] == signing(causeway)
 
 
 def test_clients_events_url_prints_the_first_events_secret_with_a_shown_once_notice(causeway: Causeway) -> None:
-    text = run("clients", "events-url", causeway.client.client_id, EVENTS_URL).stdout
+    text = run("clients", "events-url", causeway.tpp.client_id, EVENTS_URL).stdout
 
     assert re.search(rf"\n\nThe secret of its events: {EVENTS_SECRET}\nIt is shown only once", text)
 
 
 def test_an_invalid_events_url_is_refused(causeway: Causeway) -> None:
-    set_url = ("clients", "events-url", causeway.client.client_id)
+    set_url = ("clients", "events-url", causeway.tpp.client_id)
 
     for wrong in (set_url, (*set_url, EVENTS_URL, "--none")):
         result = run(*wrong)
@@ -991,8 +989,8 @@ def test_an_invalid_events_url_is_refused(causeway: Causeway) -> None:
 
 
 def test_an_events_secret_is_rotated_with_an_overlap(causeway: Causeway) -> None:
-    rotate = ("clients", "rotate-events-secret", causeway.client.client_id)
-    first = done("clients", "events-url", causeway.client.client_id, EVENTS_URL)["events_secret"]
+    rotate = ("clients", "rotate-events-secret", causeway.tpp.client_id)
+    first = done("clients", "events-url", causeway.tpp.client_id, EVENTS_URL)["events_secret"]
     rotated = done(*rotate)
 
     assert rotated["old_until"] == "2026-03-03T09:00:00+00:00"
@@ -1003,8 +1001,8 @@ def test_an_events_secret_is_rotated_with_an_overlap(causeway: Causeway) -> None
 
 
 def test_without_an_overlap_the_old_events_secret_ends_at_once(causeway: Causeway) -> None:
-    rotate = ("clients", "rotate-events-secret", causeway.client.client_id, "--overlap", "0")
-    done("clients", "events-url", causeway.client.client_id, EVENTS_URL)
+    rotate = ("clients", "rotate-events-secret", causeway.tpp.client_id, "--overlap", "0")
+    done("clients", "events-url", causeway.tpp.client_id, EVENTS_URL)
     rotated = done(*rotate)
 
     assert rotated["old_until"] is None
@@ -1020,32 +1018,30 @@ def test_clients_test_event_sends_a_test_event(causeway: Causeway) -> None:
         return "the-delivery"
 
     causeway.hub.openbanking.__dict__["tpp_events"] = SimpleNamespace(send_test=send_test)
-    done("clients", "events-url", causeway.client.client_id, EVENTS_URL)
+    done("clients", "events-url", causeway.tpp.client_id, EVENTS_URL)
 
-    assert done("clients", "test-event", causeway.client.client_id) == {"delivery_id": "the-delivery"}
-    assert [client.client_id for client in asked] == [causeway.client.client_id]
-    assert run("clients", "test-event", causeway.client.client_id).stdout == (
+    assert done("clients", "test-event", causeway.tpp.client_id) == {"delivery_id": "the-delivery"}
+    assert [client.client_id for client in asked] == [causeway.tpp.client_id]
+    assert run("clients", "test-event", causeway.tpp.client_id).stdout == (
         f"A test event is being sent to {EVENTS_URL}: the-delivery\n"
         "Its result: .venv/bin/python -m infra.admin deliveries show the-delivery\n"
     )
 
 
 def test_clients_registration_number_sets_the_number_that_banks_receive(causeway: Causeway) -> None:
-    found = done("clients", "registration-number", causeway.client.client_id, "PSDGB-FCA-123456")
+    found = done("clients", "registration-number", causeway.tpp.client_id, "PSDGB-FCA-123456")
 
     assert found["client"]["registration_number"] == "PSDGB-FCA-123456"
-    asked = causeway.authorize(1)
-    told = causeway.bank(1, "/init_authorization", {"request_url": asked["redirect_url"]}).body
+    asked = causeway.tpp.authorize(1)
+    told = causeway.banks[1].call("/init_authorization", {"request_url": asked["redirect_url"]}).body
     assert told["tpp_registration_number"] == "PSDGB-FCA-123456"
-    assert "printable" in refused("clients", "registration-number", causeway.client.client_id, " ")
+    assert "printable" in refused("clients", "registration-number", causeway.tpp.client_id, " ")
     assert refused("clients", "registration-number", "nobody", "X")
 
 
 def test_commands_that_need_an_events_url_are_refused_without_one(causeway: Causeway) -> None:
-    assert refused("clients", "test-event", causeway.client.client_id).startswith("the client has no Events URL")
-    assert refused("clients", "rotate-events-secret", causeway.client.client_id).startswith(
-        "the client has no Events URL"
-    )
+    assert refused("clients", "test-event", causeway.tpp.client_id).startswith("the client has no Events URL")
+    assert refused("clients", "rotate-events-secret", causeway.tpp.client_id).startswith("the client has no Events URL")
 
 
 # -- keys
@@ -1062,22 +1058,22 @@ def fresh(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> bootstrap.Hub:
 
 
 def test_consents_revoke_invalidates_the_access_token_and_notifies_the_bank(causeway: Causeway) -> None:
-    tokens, _ = causeway.tokens(1), causeway.queued()
+    tokens, _ = causeway.tpp.tokens(1), causeway.queued()
     consent_id, bearer = tokens["consent_id"], tokens["access_token"]
     shown = done("consents", "show", consent_id)["consent"]
-    assert (shown["status"], shown["client_id"]) == ("authorised", causeway.client.client_id)
+    assert (shown["status"], shown["client_id"]) == ("authorised", causeway.tpp.client_id)
     assert shown["last_used_on"] == "2026-03-02"
 
     assert done("consents", "revoke", consent_id)["consent"] == {"consent_id": consent_id, "status": "revoked"}
 
-    assert causeway.tpp("GET", "/tpp/consent", bearer=bearer).status == 401
+    assert causeway.tpp.call("GET", "/tpp/consent", bearer=bearer).status == 401
     assert len(causeway.queued()) == 1  # the bank is told
     assert "is revoked" in run("consents", "revoke", consent_id).stdout
     assert causeway.queued() == []
 
 
 def test_revoking_an_expired_consent_keeps_the_status_and_sends_nothing(causeway: Causeway) -> None:
-    tokens, _ = causeway.tokens(1), causeway.queued()
+    tokens, _ = causeway.tpp.tokens(1), causeway.queued()
     causeway.clock.advance(180 * 24 * 3600)
 
     assert done("consents", "revoke", tokens["consent_id"])["consent"]["status"] == "expired"
@@ -1086,7 +1082,7 @@ def test_revoking_an_expired_consent_keeps_the_status_and_sends_nothing(causeway
 
 
 def test_consents_show_of_an_unused_consent_has_no_last_used_day(causeway: Causeway) -> None:
-    consent_id = causeway.approve(1).bank_token.partition(".")[0]
+    consent_id = causeway.psu.approve(1).bank_token.partition(".")[0]
 
     assert done("consents", "show", consent_id)["consent"]["last_used_on"] is None
     assert "None" not in run("consents", "show", consent_id).stdout

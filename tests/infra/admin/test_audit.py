@@ -55,17 +55,17 @@ def export_trail(causeway: Causeway, tmp_path: Path) -> tuple[Path, str, list[di
 
 
 def test_the_audit_trail_lists_every_changing_command_with_its_author(causeway: Causeway, tmp_path: Path) -> None:
-    consent_id = causeway.tokens(1)["consent_id"]
+    consent_id = causeway.tpp.tokens(1)["consent_id"]
     done("consents", "show", consent_id)
     done("consents", "revoke", consent_id)
     causeway.clock.advance(1)
-    done("clients", "update", causeway.client.client_id, "--title", "Other")
+    done("clients", "update", causeway.tpp.client_id, "--title", "Other")
 
     commands = [line for line in export_trail(causeway, tmp_path)[2] if line["kind"] == "command"]
 
     assert [(each["command"], each["arguments"], each["options"]) for each in commands] == [
         ("consents revoke", [consent_id], []),
-        ("clients update", [causeway.client.client_id], ["--title"]),
+        ("clients update", [causeway.tpp.client_id], ["--title"]),
     ]
     assert {each["by"] for each in commands} == {"arn:aws:iam::1:user/grace"}
 
@@ -93,7 +93,7 @@ def test_audit_export_includes_client_changes_made_in_moved_time(
     moved = MovedClock(causeway.clock, lambda: 7 * DAY)
     hub = causeway.another_process(clock=moved)
     monkeypatch.setattr(bootstrap, "hub", lambda: hub)
-    hub.openbanking.clients.update(causeway.client.client_id, owner="tpp@example.com", title="Later")
+    hub.openbanking.clients.update(causeway.tpp.client_id, owner="tpp@example.com", title="Later")
     changed_at = timestamp(moved.time())
 
     lines = export_trail(causeway, tmp_path)[2]
@@ -108,7 +108,7 @@ def test_audit_export_excludes_the_end_of_a_period(causeway: Causeway, tmp_path:
     causeway.clock.advance(60)
     middle = causeway.clock.time()
     done("keys", "rotate-card")
-    causeway.hub.openbanking.clients.update(causeway.client.client_id, owner="tpp@example.com", title="New title")
+    causeway.hub.openbanking.clients.update(causeway.tpp.client_id, owner="tpp@example.com", title="New title")
     causeway.clock.advance(60)
     times = [timestamp(each) for each in (start, middle, causeway.clock.time())]
 
@@ -151,13 +151,13 @@ def test_the_audit_trail_lists_refused_commands(causeway: Causeway, tmp_path: Pa
 
 
 def test_the_audit_trail_lists_client_changes_and_revealed_card_data(causeway: Causeway, tmp_path: Path) -> None:
-    causeway.hub.openbanking.clients.update(causeway.client.client_id, owner="tpp@example.com", title="New title")
+    causeway.hub.openbanking.clients.update(causeway.tpp.client_id, owner="tpp@example.com", title="New title")
     Issuer(causeway).card()
 
     lines = export_trail(causeway, tmp_path)[2]
 
     (change,) = (line for line in lines if line["kind"] == "client changed")
-    assert (change["by"], change["client_id"]) == ("tpp@example.com", causeway.client.client_id)
+    assert (change["by"], change["client_id"]) == ("tpp@example.com", causeway.tpp.client_id)
     assert change["after"] == {"title": "New title"}
     assert {line["field"] for line in lines if line["kind"] == "card data revealed"} >= {"pan", "cvc2"}
     assert [line["at"] for line in lines[:-1]] == sorted(line["at"] for line in lines[:-1])

@@ -184,7 +184,7 @@ def test_certificates_explain_reports_whether_a_tpp_certificate_is_accepted(trus
 def test_certificates_explain_compares_a_certificate_with_the_record_of_the_bank(
     trusting: Causeway, tmp_path: Path
 ) -> None:
-    bic = trusting.banks[1].bank.bic
+    bic = trusting.banks[1].bic
     made = issue(tmp_path, "--bank", "--common-name", "api.bank.example")
     assert "names no certificate subject" in refused("certificates", "explain", made["certificate"], "--bank", bic)
     done("banks", "update", bic, "--certificate-subject", made["certificate_subject"])

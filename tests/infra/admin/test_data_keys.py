@@ -24,7 +24,7 @@ def work_for(causeway: Causeway, passes: int) -> None:
 
 
 def test_a_data_key_is_removable_after_a_reseal_and_35_days(causeway: Causeway) -> None:
-    tokens = causeway.tokens(1)
+    tokens = causeway.tpp.tokens(1)
     old = max(causeway.hub.keyring.data_keys())
     assert done("keys", "rotate-data") == {"data_key": old + 1}
     assert done("keys", "data")["reseal"] is None
@@ -48,8 +48,8 @@ def test_a_data_key_is_removable_after_a_reseal_and_35_days(causeway: Causeway) 
 
     assert done("keys", "remove-data", str(old)) == {"removed": old}
     assert old not in {each["data_key"] for each in done("keys", "data")["data_keys"]}
-    assert causeway.hub.openbanking.banks.outbound_key(causeway.banks[1].bank)
-    assert causeway.tpp("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]}).status == 200
+    assert causeway.hub.openbanking.banks.outbound_key(causeway.banks[1].record)
+    assert causeway.tpp.call("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]}).status == 200
 
 
 def test_keys_data_prints_the_state_of_the_keys_as_a_table() -> None:

@@ -33,7 +33,7 @@ def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
 
 def recorded(causeway: Causeway, bic: str = ALPHA) -> str:
     """An event that is due now; its id."""
-    client_id = causeway.client.client_id
+    client_id = causeway.tpp.client_id
     made = causeway.hub.delivery.outbox.record(
         "event", "test", receiver=f"client#{client_id}", bic=bic, client_id=client_id, consent_id=None, body=SECRET
     )
@@ -84,7 +84,7 @@ def test_deliveries_list_filters_by_bank_client_state_and_time(
 
     assert listed() == [lost, due]
     assert listed("--bank", ALPHA.lower()) == [lost]
-    assert listed("--client", causeway.client.client_id, "--limit", "1") == [due]
+    assert listed("--client", causeway.tpp.client_id, "--limit", "1") == [due]
     assert listed("--state", "failed") == [lost]
     assert listed("--state", "failed", "--since", "30m") == []
     assert listed("--state", "failed", "--since", timestamp(causeway.clock.time() - 3600)) == [lost]
@@ -132,9 +132,9 @@ def test_deliveries_show_prints_attempts_but_not_the_payload(
 
 
 def test_deliveries_show_prints_attempt_headers_and_masks_secrets(causeway: Causeway) -> None:
-    causeway.wants_events()
+    causeway.tpp.set_events_url()
     causeway.receiver.answers = [Reply(503, b"", {"Server": "nginx", "Set-Cookie": SECRET}, 0.01)]
-    delivery_id = causeway.hub.openbanking.tpp_events.send_test(causeway.client)
+    delivery_id = causeway.hub.openbanking.tpp_events.send_test(causeway.tpp.client)
     causeway.hub.delivery.worker.attempt(delivery_id)
 
     (attempt,) = done("deliveries", "show", delivery_id)["delivery"]["history"]
@@ -290,7 +290,7 @@ def test_parse_time_refuses_invalid_times(text: str) -> None:
 
 
 def test_deliveries_list_accepts_a_lowercase_bic_with_branch_code_xxx(causeway: Causeway) -> None:
-    bic = causeway.banks[1].bank.bic
+    bic = causeway.banks[1].bic
 
     assert done("deliveries", "list", "--bank", f"{bic.lower()}xxx") == done("deliveries", "list", "--bank", bic)
 

@@ -37,8 +37,8 @@ def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def lost(causeway: Causeway) -> str:
     """A consent that is gone, by its id, of an approved request whose event is due."""
-    causeway.wants_events()
-    consent_id = str(causeway.tokens(1)["consent_id"])
+    causeway.tpp.set_events_url()
+    consent_id = str(causeway.tpp.tokens(1)["consent_id"])
     causeway.hub.store.delete(*consent_key(consent_id))
     return consent_id
 
@@ -123,8 +123,8 @@ def test_a_run_that_fails_keeps_what_it_found(causeway: Causeway, lost: str, mon
 
 
 def test_what_is_mended_and_what_is_left_for_a_person_is_told_apart(causeway: Causeway, lost: str) -> None:
-    causeway.tokens(2)
-    causeway.hub.store.delete(*client_key(causeway.client.client_id))
+    causeway.tpp.tokens(2)
+    causeway.hub.store.delete(*client_key(causeway.tpp.client_id))
 
     before, after = run("doctor").stdout, run("doctor", "--mend").stdout
 

@@ -20,7 +20,7 @@ def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
 
 
 def test_clients_update_switches_between_polling_an_events_url_and_no_events(causeway: Causeway) -> None:
-    update = ("clients", "update", causeway.client.client_id)
+    update = ("clients", "update", causeway.tpp.client_id)
 
     modes = [
         done(*update, *options)["client"]["events"]
@@ -28,14 +28,14 @@ def test_clients_update_switches_between_polling_an_events_url_and_no_events(cau
     ]
 
     assert modes == ["poll", "url", "poll", "none"]
-    assert done("clients", "show", causeway.client.client_id)["client"]["events_url"] is None
+    assert done("clients", "show", causeway.tpp.client_id)["client"]["events_url"] is None
 
 
 def test_clients_show_prints_the_change_to_polling(causeway: Causeway) -> None:
-    text = run("clients", "update", causeway.client.client_id, "--events", "poll").stdout
+    text = run("clients", "update", causeway.tpp.client_id, "--events", "poll").stdout
 
     assert "poll" in text
-    assert "events: poll" in run("clients", "show", causeway.client.client_id).stdout
+    assert "events: poll" in run("clients", "show", causeway.tpp.client_id).stdout
 
 
 def test_clients_add_registers_a_client_that_polls_events(causeway: Causeway) -> None:
@@ -49,14 +49,14 @@ def test_clients_add_registers_a_client_that_polls_events(causeway: Causeway) ->
 
 @pytest.mark.parametrize("events", ["poll", "none"])
 def test_an_events_url_with_poll_or_none_is_refused_and_changes_nothing(causeway: Causeway, events: str) -> None:
-    update = ("clients", "update", causeway.client.client_id, "--title", "Renamed")
+    update = ("clients", "update", causeway.tpp.client_id, "--title", "Renamed")
 
     assert "exclude each other" in refused(*update, "--events", events, "--events-url", EVENTS_URL)
-    assert causeway.hub.openbanking.clients.get(causeway.client.client_id) == causeway.client
+    assert causeway.hub.openbanking.clients.get(causeway.tpp.client_id) == causeway.tpp.client
 
 
 def test_an_unknown_events_mode_exits_with_code_2(causeway: Causeway) -> None:
-    result = run("clients", "update", causeway.client.client_id, "--events", "push")
+    result = run("clients", "update", causeway.tpp.client_id, "--events", "push")
 
     assert result.exit_code == 2
     assert "poll" in result.stderr
@@ -64,7 +64,7 @@ def test_an_unknown_events_mode_exits_with_code_2(causeway: Causeway) -> None:
 
 def test_a_test_event_of_a_polling_client_is_recorded_for_polling(causeway: Causeway) -> None:
     poller = fetches_events(causeway)
-    command = ("clients", "test-event", causeway.client.client_id)
+    command = ("clients", "test-event", causeway.tpp.client_id)
 
     event_id = done(*command)["event_id"]
     text = run(*command).stdout
@@ -74,7 +74,7 @@ def test_a_test_event_of_a_polling_client_is_recorded_for_polling(causeway: Caus
 
 
 def test_a_test_event_of_a_client_without_events_is_refused_with_both_remedies(causeway: Causeway) -> None:
-    said = refused("clients", "test-event", causeway.client.client_id)
+    said = refused("clients", "test-event", causeway.tpp.client_id)
 
     assert "`clients events-url`" in said
     assert "`clients update --events poll`" in said

@@ -31,7 +31,7 @@ def unknown(causeway: Causeway) -> Payer:
 
 
 def settle(payer: Payer, *options: str) -> tuple[str, ...]:
-    return "payments", "resolve", payer.side.bank.bic, payer.request_id or "", *options
+    return "payments", "resolve", payer.side.bic, payer.request_id or "", *options
 
 
 def test_payments_unresolved_lists_an_order_with_an_unknown_outcome(causeway: Causeway) -> None:
@@ -45,7 +45,7 @@ def test_payments_unresolved_lists_an_order_with_an_unknown_outcome(causeway: Ca
         "request_id": payer.request_id,
         "payment_id": None,
         "path": "/tpp/payment_initiation",
-        "client_id": causeway.client.client_id,
+        "client_id": causeway.tpp.client_id,
         "consent_id": order["consent_id"],
     }
 

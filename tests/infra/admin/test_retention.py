@@ -14,10 +14,11 @@ from infra.render.docs import retention as reference_page
 from infra.retention import kinds
 from infra.retention.kinds import BY_NAME, KEPT_SECONDS, KINDS, of_person
 from tests.cards.issuer import MANAGER, Issuer
-from tests.causeway import IBAN, Causeway
+from tests.causeway import Causeway
 from tests.documents import DOCUMENTS, rows
 from tests.infra.admin.command_line import done, refused, run
 from tests.openbanking.faults import items
+from tests.openbanking.kit import IBAN
 from tests.openbanking.payer import Payer, taken
 from tests.website.person import Person
 
@@ -72,7 +73,7 @@ def test_retention_show_lists_all_kinds_of_personal_data() -> None:
 
 
 def test_erase_psu_removes_the_accounts_of_an_ended_consent(causeway: Causeway) -> None:
-    tokens = causeway.tokens(1)
+    tokens = causeway.tpp.tokens(1)
     consent_id = tokens["consent_id"]
     assert refused("retention", "erase-psu", consent_id) == (
         f"consent {consent_id} is valid: end it first with `consents revoke`"
@@ -91,7 +92,7 @@ def test_erase_psu_removes_the_accounts_of_an_ended_consent(causeway: Causeway) 
 
 
 def test_a_repeated_erasure_reports_that_nothing_was_left(causeway: Causeway) -> None:
-    consent_id = causeway.tokens(1)["consent_id"]
+    consent_id = causeway.tpp.tokens(1)["consent_id"]
     done("consents", "revoke", consent_id)
     first = done("retention", "erase-psu", consent_id)
 
@@ -114,7 +115,7 @@ def test_erase_holder_prints_removed_and_kept_data_line_by_line(causeway: Causew
 
 
 def test_erase_psu_lists_the_kept_data_with_reasons(causeway: Causeway) -> None:
-    consent_id = causeway.tokens(1)["consent_id"]
+    consent_id = causeway.tpp.tokens(1)["consent_id"]
     done("consents", "revoke", consent_id)
 
     stays = done("retention", "erase-psu", consent_id)["stays"]
@@ -126,7 +127,7 @@ def test_erase_psu_lists_the_kept_data_with_reasons(causeway: Causeway) -> None:
 
 
 def test_erase_psu_accepts_an_expired_consent(causeway: Causeway) -> None:
-    consent_id = causeway.tokens(1)["consent_id"]
+    consent_id = causeway.tpp.tokens(1)["consent_id"]
     causeway.clock.advance(200 * DAY)
 
     assert done("retention", "erase-psu", consent_id)["removed"] == ["approved-accounts"]
@@ -136,7 +137,7 @@ def test_retention_remove_deletes_consents_and_payments_after_five_years(causewa
     payer = Payer(causeway, 2, "direct")
     payer.bank_does(taken(2, "P-1"))
     payer.pay()
-    consent_id = causeway.tokens(1)["consent_id"]
+    consent_id = causeway.tpp.tokens(1)["consent_id"]
     done("consents", "revoke", consent_id)
     causeway.clock.advance(KEPT_SECONDS - 1)
     assert done("retention", "remove") == {"dry_run": False, "consents": 0, "payments": 0, "holders": 0}
@@ -163,7 +164,7 @@ def email(causeway: Causeway) -> str:
 
 def test_erase_user_removes_the_user_with_sessions_and_journeys(causeway: Causeway, email: str) -> None:
     person = Person.signed_in(causeway, email)
-    members = {"client_id": causeway.client.client_id, "bic": "ALPHGB21", "scopes": ["account.list"]}
+    members = {"client_id": causeway.tpp.client_id, "bic": "ALPHGB21", "scopes": ["account.list"]}
     causeway.hub.website.journeys.begin(email, "state", members, None)
 
     report = done("retention", "erase-user", email)

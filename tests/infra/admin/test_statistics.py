@@ -40,7 +40,7 @@ def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
 def measured(causeway: Causeway) -> Causeway:
     """Bank Alpha was down for a minute; bank Beta has reported."""
     counted(causeway.hub.store, ALPHA, DAY, unanswered=DOWN, answered=["10:01:00"])
-    assert causeway.bank(2, "/daily_performance", {"date": str(DAY), "consentDuration": 41_250}).status == 200
+    assert causeway.banks[2].call("/daily_performance", {"date": str(DAY), "consentDuration": 41_250}).status == 200
     return causeway
 
 
@@ -130,7 +130,7 @@ def test_statistics_ingest_refuses_invalid_days_in_one_sentence(options: list[st
 
 def test_statistics_ingest_refuses_days_before_the_registration_of_a_bank(causeway: Causeway) -> None:
     options = "statistics", "ingest", "--bank", BETA
-    assert causeway.bank(2, "/daily_performance", {"date": "2026-03-01", "consentDuration": 41_250}).status == 200
+    assert causeway.banks[2].call("/daily_performance", {"date": "2026-03-01", "consentDuration": 41_250}).status == 200
 
     assert refused(*options, "--from", "2026-02-27", "--to", "2026-03-01") == (
         f"{BETA} was registered on 2026-03-02: there are no records for earlier days"

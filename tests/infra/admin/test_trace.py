@@ -47,7 +47,7 @@ def connected(causeway: Causeway, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 @pytest.fixture
 def bearer(causeway: Causeway) -> str:
-    token: str = causeway.tokens(1)["access_token"]
+    token: str = causeway.tpp.tokens(1)["access_token"]
     return token
 
 
@@ -56,7 +56,7 @@ def revoked(causeway: Causeway, bearer: str) -> str:
     causeway.queued()
     request_id = new_uuid()
     causeway.banks[1].answers["/revoke_token"] = lambda sent: {"status": "success"}
-    answer = causeway.tpp("POST", "/tpp/token/revoke", {"token": bearer}, headers={"x-request-id": request_id})
+    answer = causeway.tpp.call("POST", "/tpp/token/revoke", {"token": bearer}, headers={"x-request-id": request_id})
     assert answer.status == 200
     with logfile.log_as("deliver"):
         for delivery_id in causeway.queued():
@@ -69,8 +69,8 @@ def test_trace_shows_a_relayed_call_with_the_called_bank(causeway: Causeway, bea
     request_id = new_uuid()
     causeway.banks[1].answers["/accounts"] = lambda sent: ACCOUNTS
     headers = {"x-request-id": request_id}
-    assert causeway.tpp("GET", "/tpp/accounts", bearer=bearer, headers=headers).status == 200
-    causeway.tpp("GET", "/tpp/accounts", bearer=bearer)  # another request
+    assert causeway.tpp.call("GET", "/tpp/accounts", bearer=bearer, headers=headers).status == 200
+    causeway.tpp.call("GET", "/tpp/accounts", bearer=bearer)  # another request
 
     traced = done("trace", request_id)
     text = run("trace", request_id.upper()).stdout
@@ -128,10 +128,10 @@ def test_trace_finds_the_request_by_the_id_that_the_bank_received(causeway: Caus
 def test_trace_shows_the_consent_of_a_bearer_and_the_authorization_of_a_request(causeway: Causeway) -> None:
     asked, read = new_uuid(), new_uuid()
     headers = {"x-request-id": asked}
-    scopes = {"bic": causeway.banks[1].bank.bic, "scopes": causeway.scopes(1)}
-    assert causeway.tpp("POST", "/tpp/authorize", scopes, headers=headers).status == 200
-    bearer = causeway.tokens(1)["access_token"]
-    causeway.tpp("GET", "/tpp/consent", bearer=bearer, headers={"x-request-id": read})
+    scopes = {"bic": causeway.banks[1].bic, "scopes": causeway.banks[1].scopes}
+    assert causeway.tpp.call("POST", "/tpp/authorize", scopes, headers=headers).status == 200
+    bearer = causeway.tpp.tokens(1)["access_token"]
+    causeway.tpp.call("GET", "/tpp/consent", bearer=bearer, headers={"x-request-id": read})
 
     assert len(done("trace", asked)["authorizations"]) == 1
     assert [consent["status"] for consent in done("trace", read)["consents"]] == ["authorised"]
@@ -139,9 +139,7 @@ def test_trace_shows_the_consent_of_a_bearer_and_the_authorization_of_a_request(
 
 def test_trace_finds_a_delivery_without_a_causing_request_by_its_id(causeway: Causeway) -> None:
     causeway.queued()
-    made = causeway.hub.openbanking.clients.update(
-        causeway.client.client_id, events_url="https://tpp.example.com/events"
-    )
+    made = causeway.hub.openbanking.clients.update(causeway.tpp.client_id, events_url="https://tpp.example.com/events")
     delivery_id = causeway.hub.openbanking.tpp_events.send_test(made.client)
 
     traced = done("trace", delivery_id)
@@ -153,7 +151,7 @@ def test_trace_finds_a_delivery_without_a_causing_request_by_its_id(causeway: Ca
 def test_trace_shows_records_without_secrets(causeway: Causeway) -> None:
     """Only listed members are shown, so members added later stay hidden."""
     request_id, state = new_uuid(), "the-state-of-the-tpp"
-    consented = causeway.approve(1, state=state)
+    consented = causeway.psu.approve(1, state=state)
     authorizations, consents = (list(causeway.hub.store.scan(table)) for table in ("authorizations", "consents"))
     consent = next(item for item in consents if item["part"] == "consent")
     payments = causeway.hub.openbanking.payments
@@ -162,7 +160,7 @@ def test_trace_shows_records_without_secrets(causeway: Causeway) -> None:
         "the-payment",
         api_version=1,
         kind="single",
-        client_id=causeway.client.client_id,
+        client_id=causeway.tpp.client_id,
         consent_id=consent["consent_id"],
         request_id=request_id,
         order_digest=None,
@@ -348,13 +346,13 @@ def test_a_missing_log_file_has_no_lines(tmp_path: Path) -> None:
 def test_trace_shows_code_fields_and_client_of_a_refused_request(causeway: Causeway) -> None:
     request_id = new_uuid()
     body = {"bic": 7, "scopes": [], "o t h e r 4711": "x", "other": "x"}
-    assert causeway.tpp("POST", "/tpp/authorize", body, headers={"x-request-id": request_id}).status == 400
+    assert causeway.tpp.call("POST", "/tpp/authorize", body, headers={"x-request-id": request_id}).status == 400
 
     [error] = done("trace", request_id)["errors"]
     text = run("trace", request_id).stdout
 
     assert error["code"] == "FORMAT_ERROR"
-    assert error["client_id"] == causeway.client.client_id
+    assert error["client_id"] == causeway.tpp.client_id
     assert {"bic", "other"} <= set(error["fields"])
     assert "4711" not in json.dumps(error)
     assert "other is not recognised" in error["title"]
@@ -364,9 +362,9 @@ def test_trace_shows_code_fields_and_client_of_a_refused_request(causeway: Cause
 def test_trace_shows_the_bank_status_of_a_502(causeway: Causeway, bearer: str) -> None:
     answered, broken = new_uuid(), new_uuid()
     causeway.banks[1].answers["/accounts"] = lambda sent: Reply(500, b'{"message":"Zoe owes 4711"}', {}, 0)
-    assert causeway.tpp("GET", "/tpp/accounts", bearer=bearer, headers={"x-request-id": answered}).status == 502
+    assert causeway.tpp.call("GET", "/tpp/accounts", bearer=bearer, headers={"x-request-id": answered}).status == 502
     causeway.banks[1].answers["/accounts"] = lambda sent: Reply(200, b"Zoe owes 4711", {}, 0)
-    assert causeway.tpp("GET", "/tpp/accounts", bearer=bearer, headers={"x-request-id": broken}).status == 502
+    assert causeway.tpp.call("GET", "/tpp/accounts", bearer=bearer, headers={"x-request-id": broken}).status == 502
 
     [of_status], [of_text] = (done("trace", request_id)["errors"] for request_id in (answered, broken))
 

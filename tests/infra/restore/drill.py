@@ -104,7 +104,7 @@ def skews_of(moments: list[Moment]) -> Iterator[Skew]:
 @contextmanager
 def requests_of(causeway: Causeway, scene: Scene) -> Iterator[Requests]:
     """The requests of a scene, whose client and programme manager want events."""
-    causeway.wants_events()
+    causeway.tpp.set_events_url()
     with causeway.manager_wants_events():
         yield scene.prepare(causeway)
 

@@ -35,7 +35,7 @@ def deferred_order(causeway: Causeway) -> Requests:
 
 @scene("announce its end, announce both")
 def expiring_consent(causeway: Causeway) -> Requests:
-    causeway.tokens(2)
+    causeway.tpp.tokens(2)
 
     def announce() -> None:
         causeway.clock.advance(173 * 24 * 3600)

@@ -22,15 +22,15 @@ VERSIONS = pytest.mark.parametrize("version", [1, 2])
 
 @VERSIONS
 def test_init_authorization_returns_the_tpp_and_its_scopes(causeway: Causeway, version: int) -> None:
-    asked = causeway.authorize(version)
+    asked = causeway.tpp.authorize(version)
 
-    answer = causeway.bank(version, "/init_authorization", {URL[version]: asked["redirect_url"]})
+    answer = causeway.banks[version].call("/init_authorization", {URL[version]: asked["redirect_url"]})
 
     body = {name.lower().replace("_", ""): value for name, value in answer.body.items()}
     assert answer.status == 200
     assert body["tppname"] == "Budget Friend"
-    assert body["tppregistrationnumber"] == f"SANDBOX-{causeway.client.client_id[:8]}"
-    assert body["scopes"] == causeway.scopes(version)
+    assert body["tppregistrationnumber"] == f"SANDBOX-{causeway.tpp.client_id[:8]}"
+    assert body["scopes"] == causeway.banks[version].scopes
     segment = "/bank/cancel/" if version == 1 else "/bank/v2/cancel/"
     assert body["cancelurl"].startswith(f"http://127.0.0.1:8000{segment}")
     assert set(answer.body) == (
@@ -42,27 +42,27 @@ def test_init_authorization_returns_the_tpp_and_its_scopes(causeway: Causeway, v
 
 @VERSIONS
 def test_init_authorization_accepts_a_url_with_a_reordered_and_escaped_query(causeway: Causeway, version: int) -> None:
-    url = causeway.authorize(version, state="a b/c?d=é")["redirect_url"]
+    url = causeway.tpp.authorize(version, state="a b/c?d=é")["redirect_url"]
     parts = urlsplit(url)
     other = parts._replace(query=urlencode(list(reversed(parse_qsl(parts.query))), safe="/:")).geturl()
 
     assert other != url
-    assert causeway.bank(version, "/init_authorization", {URL[version]: other}).status == 200
+    assert causeway.banks[version].call("/init_authorization", {URL[version]: other}).status == 200
 
 
 @VERSIONS
 def test_init_authorization_and_consent_accept_the_longest_authorization_url(causeway: Causeway, version: int) -> None:
     callback = "https://tpp.example.com/cb?" + "&" * (2048 - 27)
-    causeway.client = causeway.hub.openbanking.clients.create(
+    causeway.tpp.client = causeway.hub.openbanking.clients.create(
         owner="a@example.com", title="Long", callback_urls=[callback]
     ).client
-    asked = causeway.authorize(
+    asked = causeway.tpp.authorize(
         version, state="\U0001f600" * 512, code_challenge="c" * 43, code_challenge_method="S256", redirect_uri=callback
     )
 
     assert len(asked["redirect_url"]) > 12_000
-    assert causeway.bank(version, "/init_authorization", {URL[version]: asked["redirect_url"]}).status == 200
-    saved = causeway.bank(version, "/consent", causeway.consent_body(version, asked["redirect_url"]))
+    assert causeway.banks[version].call("/init_authorization", {URL[version]: asked["redirect_url"]}).status == 200
+    saved = causeway.banks[version].call("/consent", causeway.banks[version].consent_body(asked["redirect_url"]))
     back = saved.body.get("callback_url") or saved.body["callbackUrl"]
     assert dict(parse_qsl(urlsplit(back).query))["state"] == "\U0001f600" * 512
 
@@ -77,12 +77,12 @@ CALLBACKS = {
 
 @pytest.mark.parametrize(("callback", "beginning"), CALLBACKS.values(), ids=CALLBACKS)
 def test_callback_url_keeps_its_own_query(causeway: Causeway, callback: str, beginning: str) -> None:
-    causeway.client = causeway.hub.openbanking.clients.create(
+    causeway.tpp.client = causeway.hub.openbanking.clients.create(
         owner="a@example.com", title="Own", callback_urls=[callback]
     ).client
 
-    consented = causeway.approve(1, state="s")
-    path = cancel_path(causeway, 1, causeway.authorize(1)["redirect_url"])
+    consented = causeway.psu.approve(1, state="s")
+    path = cancel_path(causeway, 1, causeway.tpp.authorize(1)["redirect_url"])
 
     assert consented.callback_url.startswith(beginning)
     assert consented.query["state"] == "s"
@@ -109,25 +109,31 @@ ALTERATIONS: dict[str, Callable[[str], str]] = {
 def test_altered_or_unknown_authorization_url_returns_400(
     causeway: Causeway, version: int, alter: Callable[[str], str]
 ) -> None:
-    url = alter(causeway.authorize(version)["redirect_url"])
+    url = alter(causeway.tpp.authorize(version)["redirect_url"])
 
-    for path, body in (("/init_authorization", {URL[version]: url}), ("/consent", causeway.consent_body(version, url))):
-        answer = causeway.bank(version, path, body)
+    for path, body in (
+        ("/init_authorization", {URL[version]: url}),
+        ("/consent", causeway.banks[version].consent_body(url)),
+    ):
+        answer = causeway.banks[version].call(path, body)
         assert code_of(answer, version) == (400, 4301 if version == 1 else "AUTHORIZATION_REQUEST_URL_NOT_VALID")
 
 
 @VERSIONS
 def test_expired_used_or_foreign_authorization_url_returns_400(causeway: Causeway, version: int) -> None:
     wrong = (400, 4301 if version == 1 else "AUTHORIZATION_REQUEST_URL_NOT_VALID")
-    used = causeway.approve(version).request_url
-    expired = causeway.authorize(version)["redirect_url"]
-    foreign = causeway.authorize(3 - version)["redirect_url"]
+    used = causeway.psu.approve(version).request_url
+    expired = causeway.tpp.authorize(version)["redirect_url"]
+    foreign = causeway.tpp.authorize(3 - version)["redirect_url"]
 
-    assert code_of(causeway.bank(version, "/init_authorization", {URL[version]: used}), version) == wrong
-    assert code_of(causeway.bank(version, "/init_authorization", {URL[version]: foreign}), version) == wrong
+    assert code_of(causeway.banks[version].call("/init_authorization", {URL[version]: used}), version) == wrong
+    assert code_of(causeway.banks[version].call("/init_authorization", {URL[version]: foreign}), version) == wrong
     causeway.clock.advance(seconds=30 * 60)
-    assert code_of(causeway.bank(version, "/init_authorization", {URL[version]: expired}), version) == wrong
-    assert code_of(causeway.bank(version, "/consent", causeway.consent_body(version, expired)), version) == wrong
+    assert code_of(causeway.banks[version].call("/init_authorization", {URL[version]: expired}), version) == wrong
+    assert (
+        code_of(causeway.banks[version].call("/consent", causeway.banks[version].consent_body(expired)), version)
+        == wrong
+    )
 
 
 # -- consent
@@ -135,7 +141,7 @@ def test_expired_used_or_foreign_authorization_url_returns_400(causeway: Causewa
 
 @VERSIONS
 def test_saved_consent_returns_a_callback_url_with_code_state_and_issuer(causeway: Causeway, version: int) -> None:
-    consented = causeway.approve(version, state="my state")
+    consented = causeway.psu.approve(version, state="my state")
 
     assert consented.callback_url.startswith("http://127.0.0.1:8000/authorize/callback?")
     assert consented.query["authorization_code"] == consented.query["code"]
@@ -172,8 +178,8 @@ MORE = {1: ["account.list", "account.details", "account.balance"], 2: ["accounts
 def test_invalid_consent_returns_400_and_leaves_the_request_open(
     causeway: Causeway, version: int, change: dict[str, Any], v1: int, v2: str
 ) -> None:
-    asked = MORE[version] if change.get("scopes") == ["fewer"] else causeway.scopes(version)
-    url = causeway.authorize(version, scopes=asked)["redirect_url"]
+    asked = MORE[version] if change.get("scopes") == ["fewer"] else causeway.banks[version].scopes
+    url = causeway.tpp.authorize(version, scopes=asked)["redirect_url"]
     special = {"fewer": FEWER[version], "more": MORE[version], "twice": [asked[0], asked[0]]}
     scopes = change.get("scopes", asked)
     members = change | {"scopes": special.get(scopes[0], scopes) if isinstance(scopes, list) and scopes else scopes}
@@ -181,8 +187,8 @@ def test_invalid_consent_returns_400_and_leaves_the_request_open(
     sent = {name: value for name, value in body.items() if value is not None}
     spelled = sent if version == 1 else {_camel(name): value for name, value in sent.items()}
 
-    refused = causeway.bank(version, "/consent", spelled)
-    accepted = causeway.bank(version, "/consent", causeway.consent_body(version, url, scopes=asked))
+    refused = causeway.banks[version].call("/consent", spelled)
+    accepted = causeway.banks[version].call("/consent", causeway.banks[version].consent_body(url, scopes=asked))
 
     assert code_of(refused, version) == (400, v1 if version == 1 else v2)
     assert accepted.status == 200
@@ -195,19 +201,19 @@ def _camel(name: str) -> str:
 
 @VERSIONS
 def test_second_consent_for_one_authorization_request_is_rejected(causeway: Causeway, version: int) -> None:
-    url = causeway.approve(version).request_url
+    url = causeway.psu.approve(version).request_url
 
-    answer = causeway.bank(version, "/consent", causeway.consent_body(version, url))
+    answer = causeway.banks[version].call("/consent", causeway.banks[version].consent_body(url))
 
     assert code_of(answer, version) == ((409, 4205) if version == 1 else (400, "AUTHORIZATION_REQUEST_URL_NOT_VALID"))
 
 
 @VERSIONS
 def test_consent_for_an_inactive_tpp_is_rejected(causeway: Causeway, version: int) -> None:
-    url = causeway.authorize(version)["redirect_url"]
-    causeway.hub.openbanking.clients.deactivate(causeway.client.client_id)
+    url = causeway.tpp.authorize(version)["redirect_url"]
+    causeway.hub.openbanking.clients.deactivate(causeway.tpp.client_id)
 
-    answer = causeway.bank(version, "/consent", causeway.consent_body(version, url))
+    answer = causeway.banks[version].call("/consent", causeway.banks[version].consent_body(url))
 
     assert code_of(answer, version) == ((502, 4005) if version == 1 else (403, "SERVICE_BLOCKED"))
 
@@ -215,10 +221,10 @@ def test_consent_for_an_inactive_tpp_is_rejected(causeway: Causeway, version: in
 @VERSIONS
 def test_consent_with_a_payment_scope_needs_no_account(causeway: Causeway, version: int) -> None:
     scope = "payment.init" if version == 1 else "payments.single"
-    url = causeway.authorize(version, scopes=[scope])["redirect_url"]
-    body = causeway.consent_body(version, url, scopes=[scope], ibans=[])
+    url = causeway.tpp.authorize(version, scopes=[scope])["redirect_url"]
+    body = causeway.banks[version].consent_body(url, scopes=[scope], ibans=[])
 
-    assert causeway.bank(version, "/consent", body).status == 200
+    assert causeway.banks[version].call("/consent", body).status == 200
 
 
 # -- repeats
@@ -226,11 +232,11 @@ def test_consent_with_a_payment_scope_needs_no_account(causeway: Causeway, versi
 
 @VERSIONS
 def test_repeated_request_id_with_the_same_body_returns_the_same_response(causeway: Causeway, version: int) -> None:
-    url = causeway.authorize(version)["redirect_url"]
+    url = causeway.tpp.authorize(version)["redirect_url"]
     headers = {"x-request-id": str(uuid.uuid4())}
 
-    first = causeway.bank(version, "/consent", causeway.consent_body(version, url), headers=headers)
-    second = causeway.bank(version, "/consent", causeway.consent_body(version, url), headers=headers)
+    first = causeway.banks[version].call("/consent", causeway.banks[version].consent_body(url), headers=headers)
+    second = causeway.banks[version].call("/consent", causeway.banks[version].consent_body(url), headers=headers)
 
     assert first.status == second.status == 200
     assert first.text == second.text
@@ -238,12 +244,12 @@ def test_repeated_request_id_with_the_same_body_returns_the_same_response(causew
 
 @VERSIONS
 def test_repeated_request_id_with_another_body_returns_400(causeway: Causeway, version: int) -> None:
-    url = causeway.authorize(version)["redirect_url"]
+    url = causeway.tpp.authorize(version)["redirect_url"]
     headers = {"x-request-id": str(uuid.uuid4())}
-    causeway.bank(version, "/consent", causeway.consent_body(version, url), headers=headers)
+    causeway.banks[version].call("/consent", causeway.banks[version].consent_body(url), headers=headers)
 
-    other = causeway.consent_body(version, url, account_ids=["other"])
-    answer = causeway.bank(version, "/consent", other, headers=headers)
+    other = causeway.banks[version].consent_body(url, account_ids=["other"])
+    answer = causeway.banks[version].call("/consent", other, headers=headers)
 
     assert code_of(answer, version) == (400, 4001 if version == 1 else "HEADERS_ERROR")
 
@@ -251,13 +257,13 @@ def test_repeated_request_id_with_another_body_returns_400(causeway: Causeway, v
 @VERSIONS
 def test_request_id_can_be_reused_after_a_day(causeway: Causeway, version: int) -> None:
     headers = {"x-request-id": str(uuid.uuid4())}
-    body = {URL[version]: causeway.authorize(version)["redirect_url"]}
-    causeway.bank(version, "/init_authorization", body, headers=headers)
+    body = {URL[version]: causeway.tpp.authorize(version)["redirect_url"]}
+    causeway.banks[version].call("/init_authorization", body, headers=headers)
     causeway.clock.advance(seconds=24 * 3600)
 
-    later = {URL[version]: causeway.authorize(version)["redirect_url"]}
+    later = {URL[version]: causeway.tpp.authorize(version)["redirect_url"]}
 
-    assert causeway.bank(version, "/init_authorization", later, headers=headers).status == 200
+    assert causeway.banks[version].call("/init_authorization", later, headers=headers).status == 200
 
 
 # -- the gate
@@ -289,7 +295,7 @@ def test_bank_call_with_invalid_credentials_or_headers_is_rejected(
     if headers.get("x-signature") == "other":
         headers = {"x-signature": signatures.sign(causeway.banks[version].key, b"other bytes")}
 
-    answer = causeway.bank(version, path, {URL[version]: "x"}, headers=headers)
+    answer = causeway.banks[version].call(path, {URL[version]: "x"}, headers=headers)
 
     assert code_of(answer, version) == (v1 if version == 1 else v2)
 
@@ -303,7 +309,7 @@ def test_wrong_signature_in_a_sandbox_returns_the_known_key_ids_and_the_body_dig
         signature = signatures.sign(causeway.banks[version].key, b"other bytes")
     body = b'{"a": "what the bank sent"}'
 
-    answer = causeway.bank(version, "/consent", raw=body, headers={"x-signature": signature})
+    answer = causeway.banks[version].call("/consent", raw=body, headers={"x-signature": signature})
 
     said = answer.body["message" if version == 1 else "title"]
     assert signatures.key_id(causeway.banks[version].key.public_key()) in said
@@ -313,19 +319,19 @@ def test_wrong_signature_in_a_sandbox_returns_the_known_key_ids_and_the_body_dig
 
 def test_version_1_accepts_a_missing_signature_and_version_2_rejects_it(causeway: Causeway) -> None:
     unsigned: dict[str, str | None] = {"x-signature": None}
-    first, second = causeway.authorize(1)["redirect_url"], causeway.authorize(2)["redirect_url"]
+    first, second = causeway.tpp.authorize(1)["redirect_url"], causeway.tpp.authorize(2)["redirect_url"]
 
-    assert causeway.bank(1, "/init_authorization", {"request_url": first}, headers=unsigned).status == 200
-    refused = causeway.bank(2, "/init_authorization", {"requestUrl": second}, headers=unsigned)
+    assert causeway.banks[1].call("/init_authorization", {"request_url": first}, headers=unsigned).status == 200
+    refused = causeway.banks[2].call("/init_authorization", {"requestUrl": second}, headers=unsigned)
     assert code_of(refused, 2) == (400, "HEADERS_ERROR")
 
 
 def test_signature_required_setting_rejects_unsigned_version_1_calls(causeway: Causeway) -> None:
-    url = causeway.authorize(1)["redirect_url"]
+    url = causeway.tpp.authorize(1)["redirect_url"]
     causeway.hub.openbanking.banks.change("ALPHGB21", signature_required=True)
     try:
-        unsigned = causeway.bank(1, "/init_authorization", {"request_url": url}, headers={"x-signature": None})
-        signed = causeway.bank(1, "/init_authorization", {"request_url": url})
+        unsigned = causeway.banks[1].call("/init_authorization", {"request_url": url}, headers={"x-signature": None})
+        signed = causeway.banks[1].call("/init_authorization", {"request_url": url})
     finally:
         causeway.hub.openbanking.banks.change("ALPHGB21", signature_required=False)
 
@@ -337,7 +343,7 @@ def test_signature_required_setting_rejects_unsigned_version_1_calls(causeway: C
 def test_bank_registered_for_the_other_version_returns_403(causeway: Causeway, version: int) -> None:
     other = {"x-api-key": causeway.banks[3 - version].api_key}
 
-    answer = causeway.bank(version, "/consent", {}, headers=other)
+    answer = causeway.banks[version].call("/consent", {}, headers=other)
 
     assert code_of(answer, version) == ((403, 4004) if version == 1 else (403, "SERVICE_BLOCKED"))
 
@@ -345,7 +351,7 @@ def test_bank_registered_for_the_other_version_returns_403(causeway: Causeway, v
 @VERSIONS
 @pytest.mark.parametrize("raw", [b"", b"{", b"\xff", b"[" * 60_000, b'{"a":NaN}', b'{"a":1,"a":2}'])
 def test_body_that_is_not_json_returns_400(causeway: Causeway, version: int, raw: bytes) -> None:
-    answer = causeway.bank(version, "/consent", raw=raw)
+    answer = causeway.banks[version].call("/consent", raw=raw)
 
     assert code_of(answer, version) == (400, 4003 if version == 1 else "FORMAT_ERROR")
 
@@ -353,7 +359,7 @@ def test_body_that_is_not_json_returns_400(causeway: Causeway, version: int, raw
 @VERSIONS
 @pytest.mark.parametrize("raw", [b"[]", b"null", b'"text"', b"7", b'{"x":"' + b"a" * 4_000_000 + b'"}'])
 def test_body_of_the_wrong_shape_or_size_returns_400(causeway: Causeway, version: int, raw: bytes) -> None:
-    answer = causeway.bank(version, "/consent", raw=raw)
+    answer = causeway.banks[version].call("/consent", raw=raw)
 
     assert answer.status == 400
     assert code_of(answer, version)[1] in ({4001} if version == 1 else {"INVALID_MODEL_TYPE", "FORMAT_ERROR"})
@@ -390,10 +396,10 @@ def test_unknown_action_returns_401_in_the_error_format_of_its_api(
 
 @VERSIONS
 def test_revocation_returns_different_codes_for_malformed_and_unknown_tokens(causeway: Causeway, version: int) -> None:
-    foreign = causeway.approve(3 - version).bank_token
-    malformed = causeway.bank(version, "/token/revoke", {TOKEN[version]: "nonsense"})
-    unknown = causeway.bank(version, "/token/revoke", {TOKEN[version]: f"{'0' * 22}.{'A' * 43}"})
-    of_another = causeway.bank(version, "/token/revoke", {TOKEN[version]: foreign})
+    foreign = causeway.psu.approve(3 - version).bank_token
+    malformed = causeway.banks[version].call("/token/revoke", {TOKEN[version]: "nonsense"})
+    unknown = causeway.banks[version].call("/token/revoke", {TOKEN[version]: f"{'0' * 22}.{'A' * 43}"})
+    of_another = causeway.banks[version].call("/token/revoke", {TOKEN[version]: foreign})
 
     assert code_of(malformed, version) == (400, 4001 if version == 1 else "AUTHORIZATION_TOKEN_NOT_VALID")
     for answer in (unknown, of_another):
@@ -404,7 +410,7 @@ def test_revocation_returns_different_codes_for_malformed_and_unknown_tokens(cau
 
 
 def cancel_path(causeway: Causeway, version: int, url: str) -> str:
-    body = causeway.bank(version, "/init_authorization", {URL[version]: url}).body
+    body = causeway.banks[version].call("/init_authorization", {URL[version]: url}).body
     return str(urlsplit(body.get("cancel_url") or body["cancelUrl"]).path)
 
 
@@ -412,7 +418,7 @@ def cancel_path(causeway: Causeway, version: int, url: str) -> str:
 def test_cancel_url_redirects_the_psu_with_the_reason_and_repeats_the_redirect(
     causeway: Causeway, version: int
 ) -> None:
-    asked = causeway.authorize(version, state="s1")
+    asked = causeway.tpp.authorize(version, state="s1")
     path = cancel_path(causeway, version, asked["redirect_url"])
 
     first = causeway.call("GET", f"{path}?error=server_error&error_description=Bank%20is%20%22closed%22")
@@ -427,33 +433,33 @@ def test_cancel_url_redirects_the_psu_with_the_reason_and_repeats_the_redirect(
         "state": "s1",
         "iss": "http://127.0.0.1:8000",
     }
-    refused = causeway.bank(version, "/consent", causeway.consent_body(version, asked["redirect_url"]))
+    refused = causeway.banks[version].call("/consent", causeway.banks[version].consent_body(asked["redirect_url"]))
     assert code_of(refused, version)[0] == 400
 
 
 @VERSIONS
 def test_cancel_url_without_a_reason_redirects_with_access_denied(causeway: Causeway, version: int) -> None:
-    path = cancel_path(causeway, version, causeway.authorize(version)["redirect_url"])
+    path = cancel_path(causeway, version, causeway.tpp.authorize(version)["redirect_url"])
 
     assert "error=access_denied" in causeway.call("GET", path).headers["location"]
 
 
 @VERSIONS
 def test_cancel_url_after_consent_redirects_and_keeps_the_code_valid(causeway: Causeway, version: int) -> None:
-    asked = causeway.authorize(version)
+    asked = causeway.tpp.authorize(version)
     path = cancel_path(causeway, version, asked["redirect_url"])
-    saved = causeway.bank(version, "/consent", causeway.consent_body(version, asked["redirect_url"]))
+    saved = causeway.banks[version].call("/consent", causeway.banks[version].consent_body(asked["redirect_url"]))
     code = dict(parse_qsl(urlsplit(saved.body.get("callback_url") or saved.body["callbackUrl"]).query))["code"]
 
     answer = causeway.call("GET", path)
 
     assert answer.status == 303
-    assert causeway.tpp("POST", "/tpp/token", {"code": code}).status == 200
+    assert causeway.tpp.call("POST", "/tpp/token", {"code": code}).status == 200
 
 
 @VERSIONS
 def test_cancel_url_of_an_expired_request_still_redirects(causeway: Causeway, version: int) -> None:
-    path = cancel_path(causeway, version, causeway.authorize(version)["redirect_url"])
+    path = cancel_path(causeway, version, causeway.tpp.authorize(version)["redirect_url"])
     causeway.clock.advance(seconds=3600)
 
     assert causeway.call("GET", path).status == 303
@@ -461,8 +467,8 @@ def test_cancel_url_of_an_expired_request_still_redirects(causeway: Causeway, ve
 
 @VERSIONS
 def test_cancel_url_of_an_inactive_client_returns_404_without_a_redirect(causeway: Causeway, version: int) -> None:
-    path = cancel_path(causeway, version, causeway.authorize(version)["redirect_url"])
-    causeway.hub.openbanking.clients.deactivate(causeway.client.client_id)
+    path = cancel_path(causeway, version, causeway.tpp.authorize(version)["redirect_url"])
+    causeway.hub.openbanking.clients.deactivate(causeway.tpp.client_id)
 
     answer = causeway.call("GET", path)
 
@@ -474,7 +480,7 @@ def test_cancel_url_of_an_inactive_client_returns_404_without_a_redirect(causewa
 @VERSIONS
 @pytest.mark.parametrize("method", ["batch_get", "transact"])
 def test_cancel_url_returns_an_html_page_when_storage_fails(causeway: Causeway, version: int, method: str) -> None:
-    path = cancel_path(causeway, version, causeway.authorize(version)["redirect_url"])
+    path = cancel_path(causeway, version, causeway.tpp.authorize(version)["redirect_url"])
 
     with causeway.storage_gone(method):
         failed = causeway.call("GET", path)
@@ -488,7 +494,7 @@ def test_cancel_url_returns_an_html_page_when_storage_fails(causeway: Causeway, 
 
 @VERSIONS
 def test_cancel_url_of_the_other_version_returns_404(causeway: Causeway, version: int) -> None:
-    path = cancel_path(causeway, version, causeway.authorize(version)["redirect_url"])
+    path = cancel_path(causeway, version, causeway.tpp.authorize(version)["redirect_url"])
     other = path.replace("/bank/", "/bank/v2/") if version == 1 else path.replace("/v2", "")
 
     assert causeway.call("GET", other).status == 404
@@ -517,7 +523,9 @@ def test_public_key_is_published_as_pem_and_as_jwks(causeway: Causeway) -> None:
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_null_authorization_url_counts_as_missing(causeway: Causeway, version: int) -> None:
-    answer = causeway.bank(version, "/init_authorization", {"request_url" if version == 1 else "requestUrl": None})
+    answer = causeway.banks[version].call(
+        "/init_authorization", {"request_url" if version == 1 else "requestUrl": None}
+    )
 
     if version == 1:
         assert (answer.status, answer.body["error_code"]) == (400, 4300)
@@ -526,17 +534,17 @@ def test_null_authorization_url_counts_as_missing(causeway: Causeway, version: i
 
 
 def test_null_scopes_count_as_missing(causeway: Causeway) -> None:
-    answer = causeway.bank(1, "/consent", {"request_url": "https://x.example", "scopes": None})
+    answer = causeway.banks[1].call("/consent", {"request_url": "https://x.example", "scopes": None})
 
     assert answer.body["error_code"] == 4302
 
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_consent_accepts_numeric_account_identifiers(causeway: Causeway, version: int) -> None:
-    url = causeway.authorize(version)["redirect_url"]
-    body = causeway.consent_body(version, url, account_ids=[1001], account_numbers=[12345678])
+    url = causeway.tpp.authorize(version)["redirect_url"]
+    body = causeway.banks[version].consent_body(url, account_ids=[1001], account_numbers=[12345678])
 
-    assert causeway.bank(version, "/consent", body).status == 200
+    assert causeway.banks[version].call("/consent", body).status == 200
 
 
 @pytest.mark.parametrize("path", ["/tpp", "/bank"])

@@ -78,16 +78,16 @@ def test_par_and_introspection_return_oauth_errors(causeway: Causeway, path: str
         ({"x": "y"}, "unknown", "invalid_client", 401),
         ({"x": "y"}, None, "invalid_request", 400),
     ):
-        answer = causeway.tpp("POST", path, form=form, client_id=client_id)
+        answer = causeway.tpp.call("POST", path, form=form, client_id=client_id)
         assert (answer.status, answer.body["error"]) == (status, error)
         assert answer.body["error_description"] == answer.body["title"]
-    assert causeway.tpp("GET", path).status == 405
+    assert causeway.tpp.call("GET", path).status == 405
 
 
 def test_pushed_request_with_an_unknown_bank_returns_400(causeway: Causeway) -> None:
     """Return 400, although a call to an unknown bank returns 404."""
     form = {"response_type": "code", "bic": "OTHERXX1", "scope": "accounts"}
 
-    answer = causeway.tpp("POST", "/oauth/par", form=form)
+    answer = causeway.tpp.call("POST", "/oauth/par", form=form)
 
     assert (answer.status, answer.body["error"]) == (400, "invalid_request")

@@ -378,7 +378,7 @@ def test_direct_payment_status_without_a_token_never_returns_authorize_again(sta
     assert stage.ask(direct).status == 200
     stage.will_answer(status, Reply(401, b"", {}, 0))
 
-    answer = stage.causeway.tpp("GET", f"/tpp/payment_status?payment_id=P-direct&bic={stage.bank(direct).bank.bic}")
+    answer = stage.causeway.tpp.call("GET", f"/tpp/payment_status?payment_id=P-direct&bic={stage.bank(direct).bic}")
 
     assert "401" in details_of(answer)
     assert AGAIN not in answer.body["title"]

@@ -13,8 +13,9 @@ from chalicelib.foundation.http.outbound import NotReached, Reply
 from chalicelib.openbanking.bank_client.bank_client import PreparedRequest
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
 from chalicelib.openbanking.protocol.v1_version import REVOKE_TOKEN
-from tests.causeway import IBAN, Answer, Causeway
+from tests.causeway import Answer, Causeway
 from tests.log_lines import Lines
+from tests.openbanking.kit import IBAN
 
 PATH = {1: "/accounts", 2: "/v2_accounts"}
 
@@ -31,11 +32,11 @@ def version(request: pytest.FixtureRequest) -> int:
 @pytest.fixture
 def failing(causeway: Causeway, version: int) -> Ask:
     """Asks for ``GET /tpp/accounts`` while the bank gives a wrong answer."""
-    bearer = causeway.tokens(version)["access_token"]
+    bearer = causeway.tpp.tokens(version)["access_token"]
 
     def ask(answer: Any) -> Answer:
         causeway.banks[version].answers[PATH[version]] = lambda sent: answer
-        found = causeway.tpp("GET", "/tpp/accounts", bearer=bearer)
+        found = causeway.tpp.call("GET", "/tpp/accounts", bearer=bearer)
         assert (found.status, found.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")
         return found
 
@@ -87,7 +88,7 @@ def test_other_bare_status_of_a_bank_does_not_return_authorize_again(failing: As
 def test_credentials_in_a_bank_error_reach_neither_the_tpp_nor_the_log(
     causeway: Causeway, version: int, what: str, lines: Lines
 ) -> None:
-    side, bearer = causeway.banks[version], causeway.tokens(version)["access_token"]
+    side, bearer = causeway.banks[version], causeway.tpp.tokens(version)["access_token"]
     for padding in (0, 220, 440, 455, 470, 495):
         echoed: list[str] = []
 
@@ -98,7 +99,7 @@ def test_credentials_in_a_bank_error_reach_neither_the_tpp_nor_the_log(
             return error(version, text, f"{'x' * padding}{text} is unknown")
 
         side.answers[PATH[version]] = echo
-        answer = causeway.tpp("GET", "/tpp/accounts", bearer=bearer)
+        answer = causeway.tpp.call("GET", "/tpp/accounts", bearer=bearer)
 
         assert answer.status == 502
         assert "x" * padding in answer.text
@@ -118,7 +119,7 @@ def test_credentials_in_a_malformed_bank_response_reach_neither_the_tpp_nor_the_
         return {"status": "success", "accounts": {seen[0]: seen[0]}, seen[0]: 1}
 
     side.answers[PATH[version]] = echo
-    answer = causeway.tpp("GET", "/tpp/accounts", bearer=causeway.tokens(version)["access_token"])
+    answer = causeway.tpp.call("GET", "/tpp/accounts", bearer=causeway.tpp.tokens(version)["access_token"])
 
     assert answer.status == 502
     for place in (answer.text, lines.text):
@@ -163,7 +164,7 @@ def test_bank_failure_has_the_status_of_the_bank_response(causeway: Causeway) ->
         side.answers[REVOKE_TOKEN.path] = lambda sent: answer
         with pytest.raises(BankFailed) as caught:
             causeway.hub.openbanking.bank_client.call(
-                side.bank, side.bank.version, REVOKE_TOKEN, {}, request_id="1", token=None
+                side.record, side.record.version, REVOKE_TOKEN, {}, request_id="1", token=None
             )
         return caught.value.status
 
@@ -199,18 +200,18 @@ def test_every_call_to_a_bank_writes_a_log_line(causeway: Causeway, version: int
     failing(Reply(500, b"", {}, 0))
     failing(NotReached("no connection could be made"))
 
-    common = {"bic": causeway.banks[version].bank.bic, "webhook": PATH[version]}
+    common = {"bic": causeway.banks[version].bic, "webhook": PATH[version]}
     assert asked(lines) == [common | {"status": 404}, common | {"status": 500}, common | {"failure": "NotReached"}]
-    assert causeway.banks[version].bank.domain not in lines.text
+    assert causeway.banks[version].record.domain not in lines.text
 
 
 @pytest.mark.parametrize(("letter", "fits"), [("a", True), ("ж", False), ('"', False)])
 def test_bank_response_above_the_lambda_response_limit_returns_502(causeway: Causeway, letter: str, fits: bool) -> None:
-    bearer = causeway.tokens(1)["access_token"]
+    bearer = causeway.tpp.tokens(1)["access_token"]
     name = letter * (4_500_000 if fits else 1_500_000)
     accounts = [{"id": "1", "name": name, "iban": IBAN, "currency": "GBP"}]
     causeway.banks[1].answers["/accounts"] = lambda sent: {"status": "success", "accounts": accounts}
 
-    answer = causeway.tpp("GET", "/tpp/accounts", bearer=bearer)
+    answer = causeway.tpp.call("GET", "/tpp/accounts", bearer=bearer)
     assert answer.status == (200 if fits else 502)
     assert len(json.dumps(answer.text)) < 6_000_000

@@ -82,7 +82,7 @@ def test_open_circuit_leaves_other_banks_available(causeway: Causeway, reader: R
 
 
 def test_background_calls_count_toward_the_circuit_and_obey_it(causeway: Causeway, reader: Reader) -> None:
-    link, bank = causeway.hub.openbanking.bank_client, reader.side.bank
+    link, bank = causeway.hub.openbanking.bank_client, reader.side.record
     reader.side.answers["/revoke"] = lambda sent: GONE
     outgoing = link.prepare(bank, "/revoke", {}, request_id="1", token=None)
     for _ in range(FAILURES):
@@ -139,12 +139,12 @@ def test_calls_during_a_probe_return_502(causeway: Causeway, reader: Reader) -> 
     others: list[Answer] = []
 
     def answer(sent: object) -> Any:
-        others.append(causeway.tpp("GET", "/tpp/accounts", bearer=reader.bearer))
+        others.append(causeway.tpp.call("GET", "/tpp/accounts", bearer=reader.bearer))
         return GOOD[1]
 
     reader.side.answers["/accounts"] = answer
 
-    assert causeway.tpp("GET", "/tpp/accounts", bearer=reader.bearer).status == 200
+    assert causeway.tpp.call("GET", "/tpp/accounts", bearer=reader.bearer).status == 200
     assert [(other.status, other.headers["retry-after"]) for other in others] == [(502, "1")]
 
 
@@ -207,7 +207,7 @@ def test_payment_that_loses_the_probe_to_another_call_can_be_repeated(causeway: 
     payer = Payer(causeway, 1, consent_type="one_time")
     opened(causeway, 1)
     causeway.clock.advance(30)
-    bic = payer.side.bank.bic
+    bic = payer.side.bic
 
     with causeway.meanwhile("transact", lambda: causeway.hub.openbanking.bank_client.breaker.admit(bic)):
         refused = payer.pay("key-1")

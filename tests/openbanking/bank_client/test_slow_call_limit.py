@@ -31,7 +31,7 @@ def take_all_slots(causeway: Causeway, version: int) -> None:
     """Have as many calls wait for the bank as may."""
     slow_calls = SlowCalls(causeway.hub.store, causeway.clock)
     for _ in range(SLOTS):
-        assert slow_calls.take(causeway.banks[version].bank.bic) is not None
+        assert slow_calls.take(causeway.banks[version].bic) is not None
 
 
 @VERSIONS
@@ -133,7 +133,7 @@ def test_read_that_times_out_frees_its_slot(causeway: Causeway) -> None:
     slow_calls = causeway.hub.openbanking.bank_client.slow_calls
 
     def time_out() -> None:
-        with limit_slow_call(slow_calls, reader.side.bank.bic, may_give_up=True) as slow_check:
+        with limit_slow_call(slow_calls, reader.side.bic, may_give_up=True) as slow_check:
             slow_check.check()
             raise TimedOut("no answer came in time")
 
@@ -150,7 +150,7 @@ def test_taking_a_slot_ends_at_its_time_limit_if_storage_hangs(causeway: Causewa
 
     with (
         HangingTable(causeway, TABLE),
-        limit_slow_call(slow_calls, causeway.banks[1].bank.bic, may_give_up=True) as slow_check,
+        limit_slow_call(slow_calls, causeway.banks[1].bic, may_give_up=True) as slow_check,
     ):
         slow_check.check()
 
@@ -161,7 +161,7 @@ def test_freeing_a_slot_ends_at_its_time_limit_if_storage_hangs(causeway: Causew
     slow_calls, started = causeway.hub.openbanking.bank_client.slow_calls, causeway.clock.monotonic()
 
     with ExitStack() as steps:
-        slow_check = steps.enter_context(limit_slow_call(slow_calls, causeway.banks[1].bank.bic, may_give_up=True))
+        slow_check = steps.enter_context(limit_slow_call(slow_calls, causeway.banks[1].bic, may_give_up=True))
         slow_check.check()
         hanging = HangingTable(causeway, TABLE).__enter__()
     hanging.__exit__()

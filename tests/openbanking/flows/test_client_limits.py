@@ -26,14 +26,14 @@ OAUTH = {
 
 def give_limit(causeway: Causeway, calls: int | None) -> None:
     """Set the limit of the service's client, as the operator does."""
-    causeway.client = causeway.hub.openbanking.clients.update(causeway.client.client_id, calls_per_minute=calls).client
+    causeway.tpp.client = causeway.hub.openbanking.clients.update(causeway.tpp.client_id, calls_per_minute=calls).client
 
 
 @pytest.fixture
 def careful(causeway: Causeway) -> Causeway:
     """A service whose client has a secret."""
     made = causeway.hub.openbanking.clients.create(owner="a@example.com", title="Careful", secret=True)
-    causeway.client, causeway.client_secret = made.client, made.secret
+    causeway.tpp.client, causeway.tpp.client_secret = made.client, made.secret
     return causeway
 
 
@@ -49,7 +49,7 @@ def exceeded(answer: Answer) -> bool:
 
 
 def banks(causeway: Causeway) -> Answer:
-    return causeway.tpp("GET", "/tpp/banks")
+    return causeway.tpp.call("GET", "/tpp/banks")
 
 
 def statuses(causeway: Causeway, times: int, call: Callable[[Causeway], Answer] = banks) -> list[int]:
@@ -58,7 +58,7 @@ def statuses(causeway: Causeway, times: int, call: Callable[[Causeway], Answer] 
 
 def name_client(causeway: Causeway, address: str, headers: Mapping[str, str] | None = None) -> Answer:
     """A call from an address that names the client."""
-    named = {"x-api-key": causeway.client.client_id, **(headers or {})}
+    named = {"x-api-key": causeway.tpp.client_id, **(headers or {})}
     return causeway.call("GET", "/tpp/banks", None, named, {"sourceIp": address})
 
 
@@ -91,17 +91,17 @@ def test_client_without_its_own_limit_has_the_default_limit(causeway: Causeway) 
 
 
 def test_client_stored_by_an_earlier_version_has_no_limit_of_its_own(causeway: Causeway) -> None:
-    item = causeway.hub.store.get("clients", {"client_id": causeway.client.client_id})
+    item = causeway.hub.store.get("clients", {"client_id": causeway.tpp.client_id})
 
     assert item is not None
     assert "calls_per_minute" not in item
-    assert causeway.hub.openbanking.clients.get(causeway.client.client_id).calls_per_minute is None
+    assert causeway.hub.openbanking.clients.get(causeway.tpp.client_id).calls_per_minute is None
 
 
 def test_each_process_counts_calls_separately(limited: Causeway) -> None:
     assert statuses(limited, 3) == [200, 200, 429]
     another = Causeway(limited.another_process(), limited.banks)
-    another.client, another.client_secret = limited.client, limited.client_secret
+    another.tpp.client, another.tpp.client_secret = limited.tpp.client, limited.tpp.client_secret
 
     with another.installed():
         assert statuses(another, 3) == [200, 200, 429]
@@ -111,7 +111,7 @@ def test_each_client_has_its_own_limit(limited: Causeway) -> None:
     assert statuses(limited, 3) == [200, 200, 429]
 
     made = limited.hub.openbanking.clients.create(owner="a@example.com", title="Other", secret=True)
-    limited.client, limited.client_secret = made.client, made.secret
+    limited.tpp.client, limited.tpp.client_secret = made.client, made.secret
 
     assert statuses(limited, 3) == [200, 200, 200]
 
@@ -120,7 +120,7 @@ def test_each_client_has_its_own_limit(limited: Causeway) -> None:
 def test_oauth_endpoints_return_429_with_temporarily_unavailable(limited: Causeway, path: str) -> None:
     statuses(limited, 2)
 
-    refused = limited.tpp("POST", path, form=OAUTH[path])
+    refused = limited.tpp.call("POST", path, form=OAUTH[path])
 
     assert exceeded(refused)
     assert refused.body["error"] == "temporarily_unavailable"
@@ -136,14 +136,14 @@ def test_refused_call_is_logged_and_counted_in_a_metric(
     assert statuses(limited, 3) == [200, 200, 429]
 
     (line,) = (line for line in lines.all() if line["message"] == "call limit reached")
-    assert (line["client_id"], line["limit"]) == (limited.client.client_id, 2)
+    assert (line["client_id"], line["limit"]) == (limited.tpp.client_id, 2)
     assert any('"CallsOverLimit":[1]' in text and '"Limit":"client"' in text for text in written)
 
 
 def test_client_activity_counts_refused_calls_as_limit_errors(limited: Causeway) -> None:
     assert statuses(limited, 4) == [200, 200, 429, 429]
 
-    hour = limited.hub.statistics.activity.of_client(limited.client.client_id).hours[-1]
+    hour = limited.hub.statistics.activity.of_client(limited.tpp.client_id).hours[-1]
     assert (hour.calls, hour.errors["limit"]) == (4, 2)
 
 
@@ -151,15 +151,15 @@ def test_client_activity_counts_refused_calls_as_limit_errors(limited: Causeway)
 
 
 def test_call_above_the_limit_costs_one_read_and_reaches_no_bank(careful: Causeway) -> None:
-    bearer = careful.tokens(2)["access_token"]
+    bearer = careful.tpp.tokens(2)["access_token"]
     careful.banks[2].answers["/v2_accounts"] = lambda sent: {"accounts": []}
     give_limit(careful, 1)
     careful.clock.advance(60)
-    assert careful.tpp("GET", "/tpp/accounts", bearer=bearer).status == 200
+    assert careful.tpp.call("GET", "/tpp/accounts", bearer=bearer).status == 200
     sent = len(careful.banks[2].received)
 
     with counted(careful) as calls:
-        refused = careful.tpp("GET", "/tpp/accounts", bearer=bearer)
+        refused = careful.tpp.call("GET", "/tpp/accounts", bearer=bearer)
 
     assert exceeded(refused)
     assert (calls, len(careful.banks[2].received)) == (["BatchGetItem"], sent)
@@ -177,7 +177,7 @@ def test_payment_above_the_limit_spends_nothing_and_can_be_repeated(
     headers = {"idempotency-key": "order-17", **later}
 
     def pay() -> Answer:
-        return careful.tpp("POST", PATHS[kind], order(careful, 2, kind), bearer=payer.bearer, headers=headers)
+        return careful.tpp.call("POST", PATHS[kind], order(careful, 2, kind), bearer=payer.bearer, headers=headers)
 
     assert exceeded(pay())
     assert WEBHOOKS[2, kind] not in [sent.path for sent in careful.banks[2].received]
@@ -188,7 +188,7 @@ def test_payment_above_the_limit_spends_nothing_and_can_be_repeated(
 def test_deferred_call_counts_toward_the_limit(limited: Causeway) -> None:
     headers, payment = {"prefer": "respond-async"}, order(limited, 2, "direct")
 
-    answers = [limited.tpp("POST", PATHS["direct"], payment, headers=headers).status for _ in range(3)]
+    answers = [limited.tpp.call("POST", PATHS["direct"], payment, headers=headers).status for _ in range(3)]
 
     assert answers == [202, 202, 429]
 
@@ -209,11 +209,11 @@ def test_replayed_assertion_does_not_count_toward_the_limit(causeway: Causeway) 
     give_limit(causeway, 2)
     headers = {"x-client-assertion": holder.assertion(causeway)}
 
-    answers = [causeway.tpp("GET", "/tpp/banks", headers=headers).status for _ in range(4)]
+    answers = [causeway.tpp.call("GET", "/tpp/banks", headers=headers).status for _ in range(4)]
 
     assert answers == [200, 401, 401, 401]
     headers = {"x-client-assertion": holder.assertion(causeway)}
-    assert causeway.tpp("GET", "/tpp/banks", headers=headers).status == 200
+    assert causeway.tpp.call("GET", "/tpp/banks", headers=headers).status == 200
 
 
 def test_a_call_with_several_proofs_counts_once(causeway: Causeway) -> None:
@@ -230,21 +230,21 @@ def test_a_call_with_several_proofs_counts_once(causeway: Causeway) -> None:
 
 
 def test_calls_that_only_name_a_client_count_per_ip_address(causeway: Causeway) -> None:
-    bearer = causeway.tokens(2)["access_token"]
+    bearer = causeway.tpp.tokens(2)["access_token"]
     give_limit(causeway, 2)
     causeway.clock.advance(60)
 
     assert [name_client(causeway, ADDRESS).status for _ in range(3)] == [200, 200, 429]
 
     assert name_client(causeway, OTHER_ADDRESS).status == 200
-    consents = [causeway.tpp("GET", "/tpp/consent", bearer=bearer).status for _ in range(3)]
+    consents = [causeway.tpp.call("GET", "/tpp/consent", bearer=bearer).status for _ in range(3)]
     assert consents == [200, 200, 429]
 
 
 def test_authorization_endpoint_redirects_the_psu_despite_the_client_limit(limited: Causeway) -> None:
     assert statuses(limited, 3) == [200, 200, 429]
-    query = f"response_type=code&client_id={limited.client.client_id}&bic=BETADEF1&scope=accounts"
+    query = f"response_type=code&client_id={limited.tpp.client_id}&bic=BETADEF1&scope=accounts"
 
     answer = limited.call("GET", f"/oauth/authorize?{query}")
 
-    assert answer.headers["location"].startswith(limited.banks[2].bank.authorization_url)
+    assert answer.headers["location"].startswith(limited.banks[2].record.authorization_url)

@@ -10,10 +10,11 @@ import pytest
 from chalicelib.bootstrap import PLANS
 from chalicelib.foundation.http.outbound import Reply, TimedOut
 from chalicelib.foundation.jsontext import Number
-from tests.causeway import IBAN, Answer, Causeway, Sent
+from tests.causeway import Answer, Causeway
 from tests.log_lines import Lines
 from tests.openbanking.deferred_calls import ACCOUNTS, DOWN, LATER, Died, Question, accepted, dies, looked_up
 from tests.openbanking.examples import BY_WEBHOOK, OTHER_IBAN, ROWS, Row, spelled
+from tests.openbanking.kit import IBAN, Sent
 from tests.openbanking.payer import Payer
 from tests.openbanking.stage import Stage, error_of
 
@@ -69,7 +70,7 @@ def test_deferred_account_list_withholds_unapproved_accounts(causeway: Causeway,
     answer = row.answer | {"accounts": [mine, mine | {"iban": OTHER_IBAN}]}
     causeway.banks[version].answers[row.webhook] = lambda sent: answer
 
-    request_id = accepted(causeway.tpp("GET", "/tpp/accounts", bearer=bearer, headers=LATER))
+    request_id = accepted(causeway.tpp.call("GET", "/tpp/accounts", bearer=bearer, headers=LATER))
     causeway.hub.delivery.worker.attempt(request_id)
 
     found = looked_up(causeway, request_id, bearer).body["body"]["accounts"]
@@ -100,9 +101,9 @@ def test_deferred_call_returns_a_bank_refusal_like_an_immediate_call(causeway: C
 def test_reported_version_1_payment_status_is_returned_at_once(causeway: Causeway, kind: str) -> None:
     payer = Payer(causeway, 1, kind)
     payer.pay()
-    bic = f"&bic={payer.side.bank.bic}" if kind == "direct" else ""
+    bic = f"&bic={payer.side.bic}" if kind == "direct" else ""
 
-    answer = causeway.tpp("GET", f"/tpp/payment_status?payment_id=P-1{bic}", bearer=payer.bearer, headers=LATER)
+    answer = causeway.tpp.call("GET", f"/tpp/payment_status?payment_id=P-1{bic}", bearer=payer.bearer, headers=LATER)
 
     assert (answer.status, answer.body["payment_status"]) == (200, 1)
     assert "preference-applied" not in answer.headers
@@ -114,10 +115,10 @@ def test_spent_bearer_and_client_of_a_direct_payment_fetch_a_deferred_status(cau
     payer = Payer(causeway, 2, kind, "one_time")
     payer.pay()
     payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
-    bic = f"&bic={payer.side.bank.bic}" if kind == "direct" else ""
+    bic = f"&bic={payer.side.bic}" if kind == "direct" else ""
 
     path = f"/tpp/payment_status?payment_id=P-1{bic}"
-    accepted_id = accepted(causeway.tpp("GET", path, bearer=payer.bearer, headers=LATER))
+    accepted_id = accepted(causeway.tpp.call("GET", path, bearer=payer.bearer, headers=LATER))
     causeway.hub.delivery.worker.attempt(accepted_id)
 
     fetched = looked_up(causeway, accepted_id, payer.bearer).body
@@ -148,7 +149,7 @@ def test_other_preferences_are_ignored(question: Question) -> None:
 
 def test_calls_without_a_bank_ignore_respond_async(question: Question) -> None:
     for path in ("/tpp/consent", "/tpp/banks", "/tpp/scope?bic=ALPHGB21"):
-        answer = question.causeway.tpp("GET", path, bearer=question.bearer, headers=LATER)
+        answer = question.causeway.tpp.call("GET", path, bearer=question.bearer, headers=LATER)
         assert (answer.status, "preference-applied" in answer.headers) == (200, False), path
 
 
@@ -175,10 +176,10 @@ WRONG_CALLS: dict[str, tuple[int, str, dict[str, Any]]] = {
 def test_invalid_deferred_call_is_rejected_at_once_and_not_recorded(
     causeway: Causeway, status: int, code: str, wrong: dict[str, Any]
 ) -> None:
-    members = {"path": "/tpp/accounts", "bearer": causeway.tokens(1)["access_token"], **wrong}
+    members = {"path": "/tpp/accounts", "bearer": causeway.tpp.tokens(1)["access_token"], **wrong}
     headers = LATER | members.pop("headers", {})
 
-    answer = causeway.tpp("GET", members.pop("path"), headers=headers, **members)
+    answer = causeway.tpp.call("GET", members.pop("path"), headers=headers, **members)
 
     assert error_of(answer)[:2] == (status, code)
     assert (causeway.recorded(), causeway.banks[1].received) == ([], [])
@@ -195,15 +196,15 @@ def test_every_bearer_of_the_consent_can_fetch_the_outcome(question: Question) -
 
 
 def test_bearer_of_another_consent_returns_404(question: Question) -> None:
-    other = question.causeway.tokens(1)["access_token"]
+    other = question.causeway.tpp.tokens(1)["access_token"]
 
     assert error_of(looked_up(question.causeway, question.request_id, other))[:2] == (404, "RESOURCE_UNKNOWN")
 
 
 def test_another_client_cannot_fetch_the_outcome(question: Question) -> None:
     causeway = question.causeway
-    causeway.client = causeway.hub.openbanking.clients.create(owner="x@example.com", title="Other").client
-    other = causeway.tokens(1)["access_token"]
+    causeway.tpp.client = causeway.hub.openbanking.clients.create(owner="x@example.com", title="Other").client
+    other = causeway.tpp.tokens(1)["access_token"]
 
     for bearer in (other, None):
         assert error_of(looked_up(causeway, question.request_id, bearer))[:2] == (404, "RESOURCE_UNKNOWN")
@@ -220,7 +221,7 @@ def test_outcome_of_a_call_with_a_bearer_returns_401_without_one(question: Quest
 
 def test_bearer_of_a_revoked_consent_returns_401(question: Question) -> None:
     question.attempt()
-    question.causeway.tpp("POST", "/tpp/token/revoke", {"token": question.bearer})
+    question.causeway.tpp.call("POST", "/tpp/token/revoke", {"token": question.bearer})
 
     assert looked_up(question.causeway, question.request_id, question.bearer).status == 401
 
@@ -230,11 +231,11 @@ def test_only_its_client_can_fetch_the_outcome_of_a_direct_payment(causeway: Cau
     accepted_id = accepted(Stage(causeway).ask(BY_WEBHOOK["/v2_payment_direct_single"], headers=LATER))
     payer.bank_does(BY_WEBHOOK["/v2_payment_direct_single"].answer)
     causeway.hub.delivery.worker.attempt(accepted_id)
-    bearer = causeway.tokens(1)["access_token"]
+    bearer = causeway.tpp.tokens(1)["access_token"]
 
     assert [looked_up(causeway, accepted_id, each).body["state"] for each in (None, bearer)] == ["done", "done"]
     assert looked_up(causeway, accepted_id, client_id="").status == 401
-    causeway.client = causeway.hub.openbanking.clients.create(owner="x@example.com", title="Other").client
+    causeway.tpp.client = causeway.hub.openbanking.clients.create(owner="x@example.com", title="Other").client
     assert error_of(looked_up(causeway, accepted_id))[:2] == (404, "RESOURCE_UNKNOWN")
 
 
@@ -246,9 +247,9 @@ def test_unknown_request_id_returns_404(question: Question) -> None:
 
 def test_delivery_that_is_no_request_returns_404(question: Question) -> None:
     causeway = question.causeway
-    causeway.wants_events()
-    event = causeway.hub.openbanking.tpp_events.send_test(causeway.client)
-    causeway.tpp("POST", "/tpp/token/revoke", {"token": causeway.tokens(1)["access_token"]})
+    causeway.tpp.set_events_url()
+    event = causeway.hub.openbanking.tpp_events.send_test(causeway.tpp.client)
+    causeway.tpp.call("POST", "/tpp/token/revoke", {"token": causeway.tpp.tokens(1)["access_token"]})
 
     (notice,) = causeway.recorded("revoke_token")
     for delivery_id in (event, notice.delivery_id):
@@ -257,7 +258,7 @@ def test_delivery_that_is_no_request_returns_404(question: Question) -> None:
 
 
 def test_request_query_with_parameters_returns_400(question: Question) -> None:
-    answer = question.causeway.tpp("GET", f"/tpp/requests/{question.request_id}?x=1", bearer=question.bearer)
+    answer = question.causeway.tpp.call("GET", f"/tpp/requests/{question.request_id}?x=1", bearer=question.bearer)
 
     assert error_of(answer)[:2] == (400, "PARAMETER_NOT_CONSISTENT")
 
@@ -331,7 +332,7 @@ def test_call_without_an_attempt_in_5_minutes_fails_unsent(question: Question) -
 
 
 def test_open_circuit_postpones_a_call_without_counting_an_attempt(question: Question) -> None:
-    bic = question.side.bank.bic
+    bic = question.side.bic
     for _ in range(5):
         question.causeway.hub.openbanking.bank_client.breaker.record_failure(bic)
 
@@ -365,7 +366,7 @@ def test_another_worker_retries_a_call_whose_worker_died(question: Question) -> 
 
 
 def test_call_of_a_revoked_consent_is_not_sent(question: Question) -> None:
-    question.causeway.tpp("POST", "/tpp/token/revoke", {"token": question.bearer})
+    question.causeway.tpp.call("POST", "/tpp/token/revoke", {"token": question.bearer})
 
     question.attempt()
 
@@ -373,7 +374,7 @@ def test_call_of_a_revoked_consent_is_not_sent(question: Question) -> None:
 
 
 def test_call_of_an_inactive_client_is_not_sent(question: Question) -> None:
-    clients, client_id = question.causeway.hub.openbanking.clients, question.causeway.client.client_id
+    clients, client_id = question.causeway.hub.openbanking.clients, question.causeway.tpp.client_id
     clients.deactivate(client_id)
     question.attempt()
     clients.activate(client_id)
@@ -386,7 +387,7 @@ def test_call_of_an_inactive_client_is_not_sent(question: Question) -> None:
 
 
 def test_call_to_an_inactive_bank_is_not_sent(question: Question) -> None:
-    banks, bic = question.causeway.hub.openbanking.banks, question.side.bank.bic
+    banks, bic = question.causeway.hub.openbanking.banks, question.side.bic
     banks.change(bic, active=False)
     banks._forget()
     try:

@@ -11,10 +11,11 @@ from chalicelib.delivery.delivery_record import Delivery
 from chalicelib.delivery.recorded_exchange import MASK
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.http.outbound import NotReached, Reply, TimedOut
-from tests.causeway import Causeway, Sent
+from tests.causeway import Causeway
 from tests.openbanking.circuits import opened
 from tests.openbanking.deferred_calls import Question
 from tests.openbanking.deferred_payments import LaterPayer
+from tests.openbanking.kit import Sent
 from tests.openbanking.payer import WEBHOOKS, taken
 
 COOKIE = "session=what-nobody-is-shown"
@@ -54,7 +55,7 @@ def paid(causeway: Causeway, version: int, told: Told) -> list[Sent]:
 def revoked(causeway: Causeway, version: int, told: Told) -> list[Sent]:
     """A revocation that a bank is told of, once."""
     causeway.banks[version].answers["/revoke_token"] = told
-    causeway.tpp("POST", "/tpp/token/revoke", {"token": causeway.tokens(version)["access_token"]})
+    causeway.tpp.call("POST", "/tpp/token/revoke", {"token": causeway.tpp.tokens(version)["access_token"]})
     (notice,) = causeway.recorded("revoke_token")
     causeway.hub.delivery.worker.attempt(notice.delivery_id)
     return causeway.banks[version].received
@@ -62,15 +63,15 @@ def revoked(causeway: Causeway, version: int, told: Told) -> list[Sent]:
 
 def notified(causeway: Causeway, version: int, told: Told) -> list[Sent]:
     """An event that a client is told of, once; its secret is being replaced."""
-    causeway.wants_events()
-    causeway.hub.openbanking.clients.rotate_events_secret(causeway.client.client_id, 3600)
+    causeway.tpp.set_events_url()
+    causeway.hub.openbanking.clients.rotate_events_secret(causeway.tpp.client_id, 3600)
 
     def answer(sent: Sent) -> Reply:
         causeway.receiver.received.append(sent)
         return told(sent)
 
     causeway.receiver.answer = answer  # type: ignore[method-assign]
-    causeway.hub.delivery.worker.attempt(causeway.hub.openbanking.tpp_events.send_test(causeway.client))
+    causeway.hub.delivery.worker.attempt(causeway.hub.openbanking.tpp_events.send_test(causeway.tpp.client))
     return causeway.receiver.received
 
 

@@ -18,10 +18,11 @@ from chalicelib.openbanking.flows.tpp_events import NoEvents
 from chalicelib.openbanking.protocol.tpp_calls import EventType
 from chalicelib.openbanking.records.consents import Consent, consent_key
 from infra.render.openapi.own_calls import EVENTS
-from tests.causeway import Answer, Causeway, basic
+from tests.causeway import Answer, Causeway
 from tests.certificates import Authority
 from tests.log_lines import Lines
 from tests.openbanking.key_holder import KeyHolder, secure
+from tests.openbanking.kit import basic
 from tests.openbanking.payer import Payer
 from tests.openbanking.poller import Poller, fetches_events, ids, trial
 from tests.openbanking.spelling import URL
@@ -71,11 +72,11 @@ def test_fetched_event_has_the_body_and_id_of_a_sent_event(
         monkeypatch.setattr(f"chalicelib.delivery.{module}.new_id", lambda: "0123456789abcdef012345")
     data: Any = {"bic": "ALPHGB21", "state": 'ünï"code\\ud83d', "error": "access_denied", "error_description": ""}
     events = causeway.hub.openbanking.tpp_events
-    causeway.hub.store.transact(events.record(causeway.client, "consent.cancelled", data).operations)
+    causeway.hub.store.transact(events.record(causeway.tpp.client, "consent.cancelled", data).operations)
     (fetched,) = poller.fetch()
 
-    causeway.wants_events()
-    recorded = events.record(causeway.client, "consent.cancelled", data)
+    causeway.tpp.set_events_url()
+    recorded = events.record(causeway.tpp.client, "consent.cancelled", data)
     causeway.hub.store.transact(recorded.operations)
     causeway.hub.delivery.worker.attempt(recorded.delivery_ids[0])
 
@@ -84,23 +85,23 @@ def test_fetched_event_has_the_body_and_id_of_a_sent_event(
 
 
 def saved(causeway: Causeway) -> None:
-    causeway.approve(1, state="of-the-tpp")
+    causeway.psu.approve(1, state="of-the-tpp")
 
 
 def cancelled(causeway: Causeway) -> None:
-    url = causeway.authorize(2, state="of-the-tpp")["redirect_url"]
-    cancel_url = causeway.bank(2, "/init_authorization", {URL[2]: url}).body["cancelUrl"]
+    url = causeway.tpp.authorize(2, state="of-the-tpp")["redirect_url"]
+    cancel_url = causeway.banks[2].call("/init_authorization", {URL[2]: url}).body["cancelUrl"]
     assert causeway.call("GET", cancel_url[cancel_url.index("/bank/") :]).status == 303
 
 
 def revoked(causeway: Causeway) -> None:
-    code = causeway.approve(1).query["code"]
+    code = causeway.psu.approve(1).query["code"]
     causeway.clock.advance(1)
     causeway.hub.openbanking.call(end_consent, consent(causeway, code), by="operator")
 
 
 def expired(causeway: Causeway) -> None:
-    causeway.approve(1)
+    causeway.psu.approve(1)
     causeway.clock.advance(175 * DAY)
     causeway.hub.openbanking.call(record_due_events)
     causeway.clock.advance(10 * DAY)
@@ -181,7 +182,7 @@ def test_log_line_of_a_recorded_event_has_its_id(causeway: Causeway, poller: Pol
 
 
 def test_event_body_is_stored_encrypted_and_not_logged(causeway: Causeway, poller: Poller, lines: Lines) -> None:
-    causeway.approve(1, state="tell-nobody")
+    causeway.psu.approve(1, state="tell-nobody")
 
     assert "tell-nobody" in poller.fetch()[0]["body"]
     assert "tell-nobody" not in repr([*causeway.hub.store.scan("deliveries")])
@@ -205,7 +206,7 @@ def test_longest_event_fits_into_an_item_and_100_into_a_response(
     members = EVENTS[event].data.model_json_schema()["properties"]
     data: Any = {name: longest(schema) for name, schema in members.items()}
 
-    (write,) = causeway.hub.openbanking.tpp_events.record(causeway.client, event, data).operations
+    (write,) = causeway.hub.openbanking.tpp_events.record(causeway.tpp.client, event, data).operations
 
     size = len(write.item["sealed"])
     assert size > 100
@@ -308,7 +309,7 @@ def test_events_of_other_clients_are_not_returned(causeway: Causeway, poller: Po
     own = causeway.hub.openbanking.tpp_events.send_test(other.client)
 
     headers = {"authorization": basic(other.client.client_id, other.secret)}
-    answer = causeway.tpp("GET", "/tpp/events", client_id=other.client.client_id, headers=headers)
+    answer = causeway.tpp.call("GET", "/tpp/events", client_id=other.client.client_id, headers=headers)
 
     assert ids(answer.body["events"]) == [own]
 
@@ -321,18 +322,18 @@ def test_events_of_other_clients_are_not_returned(causeway: Causeway, poller: Po
     [("limit=0", "limit"), ("limit=101", "limit"), ("limit=ten", "limit"), ("limit=", "limit"), ("page=1", "page")],
 )
 def test_invalid_parameter_returns_400_with_its_name(causeway: Causeway, poller: Poller, query: str, name: str) -> None:
-    assert refused_parameter(causeway.tpp("GET", f"/tpp/events?{query}"), name)
+    assert refused_parameter(causeway.tpp.call("GET", f"/tpp/events?{query}"), name)
 
 
 def test_repeated_parameter_returns_400(causeway: Causeway, poller: Poller) -> None:
-    answer = causeway.tpp("GET", "/tpp/events?limit=1&limit=2")
+    answer = causeway.tpp.call("GET", "/tpp/events?limit=1&limit=2")
 
     assert (answer.status, answer.body["code"]) == (400, "PARAMETER_NOT_CONSISTENT")
 
 
 def test_cursor_of_another_client_returns_400(causeway: Causeway, poller: Poller) -> None:
     poller.page()
-    causeway.client = causeway.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
+    causeway.tpp.client = causeway.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
 
     fetches_events(causeway)
 
@@ -341,8 +342,8 @@ def test_cursor_of_another_client_returns_400(causeway: Causeway, poller: Poller
 
 def test_cursor_of_the_consent_list_returns_400(causeway: Causeway, poller: Poller) -> None:
     for _ in range(2):
-        causeway.approve(1)
-    cursor = causeway.tpp("GET", "/tpp/consents?limit=1").body["next"]
+        causeway.psu.approve(1)
+    cursor = causeway.tpp.call("GET", "/tpp/consents?limit=1").body["next"]
 
     assert refused_parameter(poller.ask(after=cursor), "after")
 
@@ -389,41 +390,41 @@ def test_client_without_credentials_returns_401_with_the_reason(causeway: Causew
 
 
 def test_bearer_does_not_replace_the_client_secret(causeway: Causeway) -> None:
-    bearer = causeway.tokens(1)["access_token"]
-    assert causeway.tpp("GET", "/tpp/events", bearer=bearer).status == 401
+    bearer = causeway.tpp.tokens(1)["access_token"]
+    assert causeway.tpp.call("GET", "/tpp/events", bearer=bearer).status == 401
 
     fetches_events(causeway)
 
-    assert causeway.tpp("GET", "/tpp/events", bearer=bearer).status == 401
-    assert causeway.tpp("GET", "/tpp/events").status == 200
+    assert causeway.tpp.call("GET", "/tpp/events", bearer=bearer).status == 401
+    assert causeway.tpp.call("GET", "/tpp/events").status == 200
 
 
 def test_wrong_secret_returns_401(causeway: Causeway, poller: Poller) -> None:
-    headers = {"authorization": basic(causeway.client.client_id, "wrong")}
+    headers = {"authorization": basic(causeway.tpp.client_id, "wrong")}
 
-    assert causeway.tpp("GET", "/tpp/events", headers=headers).status == 401
+    assert causeway.tpp.call("GET", "/tpp/events", headers=headers).status == 401
 
 
 def test_client_assertion_authenticates_one_fetch(causeway: Causeway) -> None:
     holder = KeyHolder()
     secure(causeway, holder)
-    causeway.client = causeway.hub.openbanking.clients.update(causeway.client.client_id, events="poll").client
+    causeway.tpp.client = causeway.hub.openbanking.clients.update(causeway.tpp.client_id, events="poll").client
     event_id = trial(causeway)
 
-    assert causeway.tpp("GET", "/tpp/events").status == 401
+    assert causeway.tpp.call("GET", "/tpp/events").status == 401
     sent = {"x-client-assertion": holder.assertion(causeway)}
-    assert ids(causeway.tpp("GET", "/tpp/events", headers=sent).body["events"]) == [event_id]
-    assert causeway.tpp("GET", "/tpp/events", headers=sent).status == 401, "an assertion is used once"
+    assert ids(causeway.tpp.call("GET", "/tpp/events", headers=sent).body["events"]) == [event_id]
+    assert causeway.tpp.call("GET", "/tpp/events", headers=sent).status == 401, "an assertion is used once"
 
 
 @pytest.mark.parametrize("method", ["client_secret_basic", "client_secret_post"])
 def test_client_with_a_secret_authenticates_by_http_basic(causeway: Causeway, method: str) -> None:
-    clients, client_id = causeway.hub.openbanking.clients, causeway.client.client_id
+    clients, client_id = causeway.hub.openbanking.clients, causeway.tpp.client_id
     secret = clients.update(client_id, events="poll", security={"auth_method": method}).secret
     assert secret is not None
 
-    assert causeway.tpp("GET", "/tpp/events").status == 401
-    assert causeway.tpp("GET", "/tpp/events", headers={"authorization": basic(client_id, secret)}).status == 200
+    assert causeway.tpp.call("GET", "/tpp/events").status == 401
+    assert causeway.tpp.call("GET", "/tpp/events", headers={"authorization": basic(client_id, secret)}).status == 200
 
 
 @pytest.mark.parametrize(
@@ -440,26 +441,26 @@ def test_client_certificate_authenticates_a_fetch(
     authority = Authority()
     causeway = shared_causeway.again(stage_with(authority, tmp_path))
     with causeway.installed():
-        causeway.hub.openbanking.clients.update(causeway.client.client_id, events="poll", security=security)
+        causeway.hub.openbanking.clients.update(causeway.tpp.client_id, events="poll", security=security)
 
-        assert causeway.tpp("GET", "/tpp/events").status == 401
-        assert causeway.tpp("GET", "/tpp/events", certificate=issue(Authority())).status == 401
-        assert causeway.tpp("GET", "/tpp/events", certificate=issue(authority)).status == 200
+        assert causeway.tpp.call("GET", "/tpp/events").status == 401
+        assert causeway.tpp.call("GET", "/tpp/events", certificate=issue(Authority())).status == 401
+        assert causeway.tpp.call("GET", "/tpp/events", certificate=issue(authority)).status == 200
 
 
 @pytest.mark.parametrize("client_id", ["", "unknown"])
 def test_unknown_client_returns_401(causeway: Causeway, client_id: str) -> None:
-    assert causeway.tpp("GET", "/tpp/events", client_id=client_id).status == 401
+    assert causeway.tpp.call("GET", "/tpp/events", client_id=client_id).status == 401
 
 
 def test_inactive_client_returns_401(causeway: Causeway, poller: Poller) -> None:
-    causeway.hub.openbanking.clients.deactivate(causeway.client.client_id)
+    causeway.hub.openbanking.clients.deactivate(causeway.tpp.client_id)
 
     assert poller.ask().status == 401
 
 
 def test_invalid_request_id_returns_401(causeway: Causeway, poller: Poller) -> None:
-    answer = causeway.tpp("GET", "/tpp/events", headers={"x-request-id": "1"})
+    answer = causeway.tpp.call("GET", "/tpp/events", headers={"x-request-id": "1"})
 
     assert (answer.status, answer.body["code"]) == (401, "REQUEST_ID_NOT_UUID")
 
@@ -470,9 +471,9 @@ def test_invalid_request_id_returns_401(causeway: Causeway, poller: Poller) -> N
 def test_change_of_the_event_mode_leaves_recorded_events_in_place(causeway: Causeway, poller: Poller) -> None:
     fetched = trial(causeway)
     causeway.clock.advance(1)
-    causeway.wants_events()
+    causeway.tpp.set_events_url()
     sent = trial(causeway)
-    causeway.client = causeway.hub.openbanking.clients.update(causeway.client.client_id, events="poll").client
+    causeway.tpp.client = causeway.hub.openbanking.clients.update(causeway.tpp.client_id, events="poll").client
     later = trial(causeway)
 
     assert ids(poller.fetch()) == [fetched, later]
@@ -481,18 +482,18 @@ def test_change_of_the_event_mode_leaves_recorded_events_in_place(causeway: Caus
 
 def test_client_that_stops_fetching_can_still_fetch_recorded_events(causeway: Causeway, poller: Poller) -> None:
     event_id = trial(causeway)
-    causeway.client = causeway.hub.openbanking.clients.update(causeway.client.client_id, events="none").client
+    causeway.tpp.client = causeway.hub.openbanking.clients.update(causeway.tpp.client_id, events="none").client
 
-    with pytest.raises(NoEvents, match=causeway.client.client_id):
+    with pytest.raises(NoEvents, match=causeway.tpp.client_id):
         trial(causeway)
-    causeway.approve(1)
+    causeway.psu.approve(1)
 
     assert ids(poller.fetch()) == [event_id]
     assert causeway.recorded("event") == []
 
 
 def test_undelivered_event_can_be_fetched_after_a_change_to_fetching(causeway: Causeway) -> None:
-    causeway.wants_events()
+    causeway.tpp.set_events_url()
     sent = trial(causeway)
     causeway.receiver.answers = [Reply(500, b"", {}, 0)]
     causeway.hub.delivery.worker.attempt(sent)
@@ -511,10 +512,10 @@ def test_undelivered_event_can_be_fetched_after_a_change_to_fetching(causeway: C
 
 
 def test_delivery_to_a_client_that_turned_events_off_ends_with_an_error(causeway: Causeway) -> None:
-    causeway.wants_events()
+    causeway.tpp.set_events_url()
     sent = trial(causeway)
 
-    causeway.hub.openbanking.clients.update(causeway.client.client_id, events="none")
+    causeway.hub.openbanking.clients.update(causeway.tpp.client_id, events="none")
     causeway.hub.delivery.worker.attempt(sent)
 
     assert causeway.delivery(sent).last["error"] == "the client no longer has an Events URL"

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from chalicelib.openbanking.protocol import refusals
-from tests.causeway import Answer, Causeway, basic
+from tests.causeway import Answer, Causeway
 from tests.openbanking.examples import ROWS
+from tests.openbanking.kit import basic
 
 BEARER, BASIC = 'Bearer realm="causeway"', 'Basic realm="causeway"'
 DIRECT = next(row for row in ROWS if row.is_direct and row.version == 2)
@@ -21,7 +22,7 @@ Call = Callable[[Causeway, Mapping[str, str]], Answer]
 
 
 def asks(method: str, path: str, body: Any = None) -> Call:
-    return lambda causeway, headers: causeway.tpp(method, path, body, client_id="", headers=headers)
+    return lambda causeway, headers: causeway.tpp.call(method, path, body, client_id="", headers=headers)
 
 
 def pays(causeway: Causeway, headers: Mapping[str, str]) -> Answer:
@@ -29,7 +30,7 @@ def pays(causeway: Causeway, headers: Mapping[str, str]) -> Answer:
         **DIRECT.answer,
         "payment_id": sent.headers["X-Request-Id"],
     }
-    return causeway.tpp("POST", DIRECT.call, {"bic": "BETADEF1", **DIRECT.request}, client_id="", headers=headers)
+    return causeway.tpp.call("POST", DIRECT.call, {"bic": "BETADEF1", **DIRECT.request}, client_id="", headers=headers)
 
 
 def pays_later(causeway: Causeway, headers: Mapping[str, str]) -> Answer:
@@ -53,19 +54,19 @@ WITHOUT_BEARER: Mapping[str, Call] = {
 def careful(causeway: Causeway) -> Causeway:
     """A service whose client has a secret."""
     made = causeway.hub.openbanking.clients.create(owner="a@example.com", title="Careful", secret=True)
-    causeway.client, causeway.client_secret = made.client, made.secret
+    causeway.tpp.client, causeway.tpp.client_secret = made.client, made.secret
     return causeway
 
 
 def who(causeway: Causeway, *, key: str | None = None, secret: str | None = None) -> dict[str, str]:
     """The headers that name a client and show a secret."""
     sent = {} if key is None else {"x-api-key": key}
-    return sent if secret is None else sent | {"authorization": basic(causeway.client.client_id, secret)}
+    return sent if secret is None else sent | {"authorization": basic(causeway.tpp.client_id, secret)}
 
 
 @pytest.mark.parametrize("name", WITHOUT_BEARER)
 def test_every_call_without_a_bearer_requires_the_client_secret(careful: Causeway, name: str) -> None:
-    call, client_id, secret = WITHOUT_BEARER[name], careful.client.client_id, careful.client_secret
+    call, client_id, secret = WITHOUT_BEARER[name], careful.tpp.client_id, careful.tpp.client_secret
 
     missing = call(careful, who(careful, key=client_id))
     wrong = call(careful, who(careful, key=client_id, secret="wrong"))
@@ -87,7 +88,7 @@ def test_every_call_without_a_bearer_requires_the_client_secret(careful: Causewa
 
 @pytest.mark.parametrize("name", WITHOUT_BEARER)
 def test_client_without_a_secret_needs_none_and_any_secret_returns_401(causeway: Causeway, name: str) -> None:
-    call, client_id = WITHOUT_BEARER[name], causeway.client.client_id
+    call, client_id = WITHOUT_BEARER[name], causeway.tpp.client_id
 
     bare = call(causeway, who(causeway, key=client_id))
     empty = call(causeway, who(causeway, secret=""))
@@ -101,7 +102,7 @@ def test_client_without_a_secret_needs_none_and_any_secret_returns_401(causeway:
 def test_two_different_client_ids_return_401(careful: Causeway, name: str) -> None:
     other = careful.hub.openbanking.clients.create(owner="a@example.com", title="Other").client.client_id
 
-    answer = WITHOUT_BEARER[name](careful, who(careful, key=other, secret=careful.client_secret))
+    answer = WITHOUT_BEARER[name](careful, who(careful, key=other, secret=careful.tpp.client_secret))
 
     assert (answer.status, answer.body["code"]) == (401, "WRONG_CREDENTIALS")
     assert "two different values" in answer.body["title"]
@@ -109,9 +110,9 @@ def test_two_different_client_ids_return_401(careful: Causeway, name: str) -> No
 
 @pytest.mark.parametrize("name", WITHOUT_BEARER)
 def test_inactive_and_unknown_clients_return_the_same_error(careful: Causeway, name: str) -> None:
-    careful.hub.openbanking.clients.deactivate(careful.client.client_id)
+    careful.hub.openbanking.clients.deactivate(careful.tpp.client_id)
 
-    inactive = WITHOUT_BEARER[name](careful, who(careful, secret=careful.client_secret))
+    inactive = WITHOUT_BEARER[name](careful, who(careful, secret=careful.tpp.client_secret))
     unknown = WITHOUT_BEARER[name](careful, who(careful, key="unknown"))
 
     assert [answer.body["title"] for answer in (inactive, unknown)] == [UNKNOWN, UNKNOWN]
@@ -126,48 +127,51 @@ def test_malformed_basic_credentials_return_401(careful: Causeway, value: str) -
 
 
 def test_call_with_a_bearer_needs_no_client_secret(careful: Causeway) -> None:
-    tokens = careful.tokens(2)
+    tokens = careful.tpp.tokens(2)
 
-    answer = careful.tpp("GET", "/tpp/consent", bearer=tokens["access_token"])
+    answer = careful.tpp.call("GET", "/tpp/consent", bearer=tokens["access_token"])
 
     assert answer.status == 200
 
 
 def test_authorization_endpoint_needs_no_client_secret(careful: Causeway) -> None:
-    query = f"response_type=code&client_id={careful.client.client_id}&bic=BETADEF1&scope=accounts"
+    query = f"response_type=code&client_id={careful.tpp.client_id}&bic=BETADEF1&scope=accounts"
 
     answer = careful.call("GET", f"/oauth/authorize?{query}")
 
-    assert answer.headers["location"].startswith(careful.banks[2].bank.authorization_url)
+    assert answer.headers["location"].startswith(careful.banks[2].record.authorization_url)
 
 
 # -- challenges (RFC 6750 §3)
 
 
 def test_call_without_credentials_returns_a_challenge_without_an_error(causeway: Causeway) -> None:
-    for answer in (causeway.tpp("GET", "/tpp/accounts"), causeway.tpp("GET", "/tpp/payment_status?payment_id=a")):
+    for answer in (
+        causeway.tpp.call("GET", "/tpp/accounts"),
+        causeway.tpp.call("GET", "/tpp/payment_status?payment_id=a"),
+    ):
         assert (answer.status, answer.body["code"]) == (401, "AUTHENTICATION_REQUIRED")
         assert answer.headers["www-authenticate"] == BEARER
 
 
 def test_invalid_bearer_returns_401_invalid_token(causeway: Causeway) -> None:
-    answer = causeway.tpp("GET", "/tpp/accounts", bearer="anything")
+    answer = causeway.tpp.call("GET", "/tpp/accounts", bearer="anything")
 
     assert (answer.status, answer.body["code"]) == (401, "AUTHENTICATION_REQUIRED")
     assert answer.headers["www-authenticate"] == f'{BEARER}, error="invalid_token"'
 
 
 def test_missing_scope_returns_403_insufficient_scope(causeway: Causeway) -> None:
-    bearer = causeway.tokens(2)["access_token"]
+    bearer = causeway.tpp.tokens(2)["access_token"]
 
-    answer = causeway.tpp("GET", "/tpp/account_balance?account_id=1", bearer=bearer)
+    answer = causeway.tpp.call("GET", "/tpp/account_balance?account_id=1", bearer=bearer)
 
     assert (answer.status, answer.body["code"]) == (403, "SERVICE_BLOCKED")
     assert answer.headers["www-authenticate"] == f'{BEARER}, error="insufficient_scope"'
 
 
 def test_call_without_a_client_returns_401_with_a_basic_challenge(causeway: Causeway) -> None:
-    answer = causeway.tpp("GET", "/tpp/banks", client_id="")
+    answer = causeway.tpp.call("GET", "/tpp/banks", client_id="")
 
     assert (answer.status, answer.body["code"]) == (401, "AUTHENTICATION_REQUIRED")
     assert answer.headers["www-authenticate"] == BASIC

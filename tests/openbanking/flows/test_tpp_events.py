@@ -19,9 +19,10 @@ from chalicelib.openbanking.flows.consent.tokens import end_consent
 from chalicelib.openbanking.flows.tpp_events import NoEvents
 from chalicelib.openbanking.records.consents import Consent, consent_key
 from infra.render.openapi.own_calls import EVENTS
-from tests.causeway import Causeway, Consented
+from tests.causeway import Causeway
 from tests.log_lines import Lines
 from tests.openbanking.faults import Fault
+from tests.openbanking.kit import Consented
 from tests.openbanking.payer import SCOPES, Payer, taken
 from tests.openbanking.spelling import TOKEN, URL
 
@@ -33,7 +34,7 @@ OVERLAP = 3600
 @pytest.fixture
 def listening(causeway: Causeway) -> Causeway:
     """A service whose client has an Events URL."""
-    causeway.wants_events()
+    causeway.tpp.set_events_url()
     return causeway
 
 
@@ -51,13 +52,13 @@ def arrived(causeway: Causeway, event: str = "") -> list[Any]:
 
 def trial(causeway: Causeway) -> str:
     """The id of a test event that nobody has sent yet."""
-    return causeway.hub.openbanking.tpp_events.send_test(causeway.client)
+    return causeway.hub.openbanking.tpp_events.send_test(causeway.tpp.client)
 
 
 def cancelled(causeway: Causeway, version: int, **query: str) -> str:
     """A request that the PSU came back from; answers the cancel address's path, which still leads back."""
-    url = causeway.authorize(version, state="of-the-tpp")["redirect_url"]
-    answer = causeway.bank(version, "/init_authorization", {URL[version]: url}).body
+    url = causeway.tpp.authorize(version, state="of-the-tpp")["redirect_url"]
+    answer = causeway.banks[version].call("/init_authorization", {URL[version]: url}).body
     path = urlsplit(answer.get("cancel_url") or answer["cancelUrl"]).path
     path = f"{path}?{urlencode(query)}" if query else path
     assert causeway.call("GET", path).status == 303
@@ -77,7 +78,7 @@ def consent_of(causeway: Causeway, consented: Consented) -> Consent:
 @pytest.mark.parametrize(("version", "consent_type"), [(1, "one_time"), (2, "reusable")])
 def test_saved_consent_sends_an_event_with_its_scopes(listening: Causeway, version: int, consent_type: str) -> None:
     scopes = SCOPES[version]
-    consented = listening.approve(version, scopes=scopes, consent_type=consent_type, state="of-the-tpp")
+    consented = listening.psu.approve(version, scopes=scopes, consent_type=consent_type, state="of-the-tpp")
 
     assert arrived(listening) == [
         {
@@ -119,9 +120,9 @@ def test_cancelled_authorization_sends_an_event_with_the_reason(
 
 
 def test_cancel_url_opened_after_consent_sends_no_event(listening: Causeway) -> None:
-    url = listening.authorize(2)["redirect_url"]
-    address = listening.bank(2, "/init_authorization", {URL[2]: url}).body["cancelUrl"]
-    assert listening.bank(2, "/consent", listening.consent_body(2, url)).status == 200
+    url = listening.tpp.authorize(2)["redirect_url"]
+    address = listening.banks[2].call("/init_authorization", {URL[2]: url}).body["cancelUrl"]
+    assert listening.banks[2].call("/consent", listening.banks[2].consent_body(url)).status == 200
 
     assert listening.call("GET", urlsplit(address).path).status == 303
 
@@ -129,13 +130,13 @@ def test_cancel_url_opened_after_consent_sends_no_event(listening: Causeway) -> 
 
 
 def revoked_by_tpp(causeway: Causeway, version: int, consented: Consented) -> None:
-    tokens = causeway.tpp("POST", "/tpp/token", {"code": consented.query["code"]}).body
-    assert causeway.tpp("POST", "/tpp/token/revoke", {"token": tokens["refresh_token"]}).status == 200
+    tokens = causeway.tpp.call("POST", "/tpp/token", {"code": consented.query["code"]}).body
+    assert causeway.tpp.call("POST", "/tpp/token/revoke", {"token": tokens["refresh_token"]}).status == 200
 
 
 def revoked_by_bank(causeway: Causeway, version: int, consented: Consented) -> None:
     for _ in range(2):
-        assert causeway.bank(version, "/token/revoke", {TOKEN[version]: consented.bank_token}).status == 200
+        assert causeway.banks[version].call("/token/revoke", {TOKEN[version]: consented.bank_token}).status == 200
 
 
 def revoked_by_operator(causeway: Causeway, version: int, consented: Consented) -> None:
@@ -144,15 +145,15 @@ def revoked_by_operator(causeway: Causeway, version: int, consented: Consented) 
 
 
 def used_twice(causeway: Causeway, version: int, consented: Consented) -> None:
-    used = [causeway.tpp("POST", "/tpp/token", {"code": consented.query["code"]}).status for _ in range(3)]
+    used = [causeway.tpp.call("POST", "/tpp/token", {"code": consented.query["code"]}).status for _ in range(3)]
     assert used == [200, 400, 400]
 
 
 def refreshed_too_late(causeway: Causeway, version: int, consented: Consented) -> None:
-    first = causeway.tpp("POST", "/tpp/token", {"code": consented.query["code"]}).body["refresh_token"]
-    second = causeway.tpp("POST", "/tpp/token", {"refresh_token": first}).body["refresh_token"]
-    causeway.tpp("POST", "/tpp/token", {"refresh_token": second})
-    assert [causeway.tpp("POST", "/tpp/token", {"refresh_token": first}).status for _ in range(2)] == [400, 400]
+    first = causeway.tpp.call("POST", "/tpp/token", {"code": consented.query["code"]}).body["refresh_token"]
+    second = causeway.tpp.call("POST", "/tpp/token", {"refresh_token": first}).body["refresh_token"]
+    causeway.tpp.call("POST", "/tpp/token", {"refresh_token": second})
+    assert [causeway.tpp.call("POST", "/tpp/token", {"refresh_token": first}).status for _ in range(2)] == [400, 400]
 
 
 ENDS: dict[str, tuple[int, str, Callable[[Causeway, int, Consented], None]]] = {
@@ -169,7 +170,7 @@ ENDS: dict[str, tuple[int, str, Callable[[Causeway, int, Consented], None]]] = {
 def test_ended_consent_sends_one_event_with_the_party_that_ended_it(
     listening: Causeway, version: int, party: str, end: Callable[[Causeway, int, Consented], None]
 ) -> None:
-    consented = listening.approve(version)
+    consented = listening.psu.approve(version)
     listening.clock.advance(7)
 
     end(listening, version, consented)
@@ -199,7 +200,7 @@ def test_status_event_has_the_spelling_of_the_protocol_version(listening: Causew
     status = {"payment_status": 4} if version == 1 else {"transaction_status": "ACSC"}
     told = {"bic": BICS[version], "payment_id": "P-1", **status}
     if payer.bearer:
-        told["consent_id"] = listening.tpp("GET", "/tpp/consent", bearer=payer.bearer).body["consent_id"]
+        told["consent_id"] = listening.tpp.call("GET", "/tpp/consent", bearer=payer.bearer).body["consent_id"]
     assert arrived(listening, "payment.status_changed") == [
         {"type": "payment.status_changed", "timestamp": "2026-03-02T09:01:00+00:00", "data": told}
     ]
@@ -265,7 +266,7 @@ def test_bank_response_to_a_payment_sends_no_event(listening: Causeway) -> None:
 
 
 def test_test_event_is_delivered_like_other_events(listening: Causeway) -> None:
-    delivery_id = listening.hub.openbanking.tpp_events.send_test(listening.client)
+    delivery_id = listening.hub.openbanking.tpp_events.send_test(listening.tpp.client)
 
     assert arrived(listening) == [
         {"type": "test", "timestamp": "2026-03-02T09:00:00+00:00", "data": {"message": "This is a test."}}
@@ -274,8 +275,8 @@ def test_test_event_is_delivered_like_other_events(listening: Causeway) -> None:
 
 
 def test_test_event_requires_an_events_url(causeway: Causeway) -> None:
-    with pytest.raises(NoEvents, match=causeway.client.client_id):
-        causeway.hub.openbanking.tpp_events.send_test(causeway.client)
+    with pytest.raises(NoEvents, match=causeway.tpp.client_id):
+        causeway.hub.openbanking.tpp_events.send_test(causeway.tpp.client)
 
     assert causeway.recorded() == []
 
@@ -290,7 +291,7 @@ def test_client_without_an_events_url_gets_no_events(causeway: Causeway, version
     direct.bank_does(taken(version, "P-2"))
     direct.report(4, "P-2")
     direct.pay()
-    causeway.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
+    causeway.tpp.call("POST", "/tpp/token/revoke", {"token": payer.bearer})
 
     assert [each.kind for each in causeway.recorded()] == ["revoke_token"]
 
@@ -298,12 +299,12 @@ def test_client_without_an_events_url_gets_no_events(causeway: Causeway, version
 def test_event_is_sent_to_the_client_of_its_payment_or_consent(listening: Causeway) -> None:
     payer = Payer(listening, 1, "direct")
     payer.pay()
-    consented = listening.approve(1)
-    concerned = listening.client
-    listening.client = listening.hub.openbanking.clients.create(owner="x@example.com", title="Other").client
+    consented = listening.psu.approve(1)
+    concerned = listening.tpp.client
+    listening.tpp.client = listening.hub.openbanking.clients.create(owner="x@example.com", title="Other").client
     payer.report(4)
-    listening.bank(1, "/token/revoke", {"access_token": consented.bank_token})
-    listening.approve(1)
+    listening.banks[1].call("/token/revoke", {"access_token": consented.bank_token})
+    listening.psu.approve(1)
 
     assert [each.client_id for each in listening.recorded("event")] == [concerned.client_id] * 3
     assert {each.receiver for each in listening.recorded("event")} == {f"client#{concerned.client_id}"}
@@ -313,26 +314,26 @@ def test_event_is_sent_to_the_client_of_its_payment_or_consent(listening: Causew
 
 
 def approved(causeway: Causeway) -> Callable[[], int]:
-    url, request_id = causeway.authorize(1)["redirect_url"], str(uuid.uuid4())
-    body = causeway.consent_body(1, url)
-    return lambda: causeway.bank(1, "/consent", body, headers={"x-request-id": request_id}).status
+    url, request_id = causeway.tpp.authorize(1)["redirect_url"], str(uuid.uuid4())
+    body = causeway.banks[1].consent_body(url)
+    return lambda: causeway.banks[1].call("/consent", body, headers={"x-request-id": request_id}).status
 
 
 def turned_back(causeway: Causeway) -> Callable[[], int]:
-    url = causeway.authorize(1)["redirect_url"]
-    path = urlsplit(causeway.bank(1, "/init_authorization", {"request_url": url}).body["cancel_url"]).path
+    url = causeway.tpp.authorize(1)["redirect_url"]
+    path = urlsplit(causeway.banks[1].call("/init_authorization", {"request_url": url}).body["cancel_url"]).path
     return lambda: causeway.call("GET", path).status
 
 
 def ended_by_tpp(causeway: Causeway) -> Callable[[], int]:
-    token = causeway.tokens(1)["access_token"]
-    return lambda: causeway.tpp("POST", "/tpp/token/revoke", {"token": token}).status
+    token = causeway.tpp.tokens(1)["access_token"]
+    return lambda: causeway.tpp.call("POST", "/tpp/token/revoke", {"token": token}).status
 
 
 def ended_by_bank(causeway: Causeway) -> Callable[[], int]:
-    token, request_id = causeway.approve(1).bank_token, str(uuid.uuid4())
+    token, request_id = causeway.psu.approve(1).bank_token, str(uuid.uuid4())
     body = {"access_token": token}
-    return lambda: causeway.bank(1, "/token/revoke", body, headers={"x-request-id": request_id}).status
+    return lambda: causeway.banks[1].call("/token/revoke", body, headers={"x-request-id": request_id}).status
 
 
 def reported(causeway: Causeway) -> Callable[[], int]:
@@ -361,14 +362,14 @@ def test_event_is_recorded_exactly_once_with_its_cause(
 
 
 def test_concurrent_revocations_send_one_event_with_the_first_party(listening: Causeway) -> None:
-    consented = listening.approve(1)
+    consented = listening.psu.approve(1)
     body = {"access_token": consented.bank_token}
 
     def ended_by_the_operator() -> None:
         listening.hub.openbanking.call(end_consent, consent_of(listening, consented), by="operator")
 
     with listening.meanwhile("transact", ended_by_the_operator):
-        assert listening.bank(1, "/token/revoke", body).status == 200
+        assert listening.banks[1].call("/token/revoke", body).status == 200
 
     (ended,) = arrived(listening, "consent.revoked")
     assert ended["data"]["revoked_by"] == "operator"
@@ -384,8 +385,8 @@ def at_the_machines_time(causeway: Causeway, later: int = 0) -> None:
 
 def test_standard_webhooks_library_verifies_an_event(causeway: Causeway) -> None:
     at_the_machines_time(causeway)
-    secret = causeway.wants_events()
-    causeway.approve(1)
+    secret = causeway.tpp.set_events_url()
+    causeway.psu.approve(1)
     arrived(causeway)
 
     (sent,) = causeway.receiver.received
@@ -401,7 +402,7 @@ def test_standard_webhooks_library_verifies_an_event(causeway: Causeway) -> None
 
 
 def rotated(causeway: Causeway, overlap: int) -> str:
-    made = causeway.hub.openbanking.clients.rotate_events_secret(causeway.client.client_id, overlap)
+    made = causeway.hub.openbanking.clients.rotate_events_secret(causeway.tpp.client_id, overlap)
     assert made.events_secret is not None
     return made.events_secret
 
@@ -411,7 +412,7 @@ def test_both_secrets_verify_during_the_rotation_overlap_and_only_the_new_one_af
     causeway: Causeway, elapsed: int, old_counts: bool
 ) -> None:
     at_the_machines_time(causeway, later=elapsed)
-    old = causeway.wants_events()
+    old = causeway.tpp.set_events_url()
     delivery_id = trial(causeway)
     new = rotated(causeway, OVERLAP)
     causeway.clock.advance(elapsed)
@@ -429,7 +430,7 @@ def test_both_secrets_verify_during_the_rotation_overlap_and_only_the_new_one_af
 
 def test_rotation_without_overlap_stops_signing_with_the_old_secret(causeway: Causeway) -> None:
     at_the_machines_time(causeway)
-    old = causeway.wants_events()
+    old = causeway.tpp.set_events_url()
     delivery_id = trial(causeway)
     new = rotated(causeway, 0)
 
@@ -443,7 +444,7 @@ def test_rotation_without_overlap_stops_signing_with_the_old_secret(causeway: Ca
 
 def test_retry_has_the_same_id_and_body_and_a_new_signature(causeway: Causeway) -> None:
     at_the_machines_time(causeway, later=5)
-    secret = causeway.wants_events()
+    secret = causeway.tpp.set_events_url()
     delivery_id = trial(causeway)
     causeway.receiver.answers = [Reply(503, b"", {"Retry-After": "8"}, 0)]
     causeway.hub.delivery.worker.attempt(delivery_id)
@@ -526,7 +527,7 @@ def test_retry_after_delays_a_retry_up_to_twice_its_slot(listening: Causeway, as
 def test_event_is_sent_to_the_current_events_url(listening: Causeway) -> None:
     delivery_id = trial(listening)
     listening.receiver.url = "http://127.0.0.1:1/moved"
-    listening.hub.openbanking.clients.update(listening.client.client_id, events_url=listening.receiver.url)
+    listening.hub.openbanking.clients.update(listening.tpp.client_id, events_url=listening.receiver.url)
 
     listening.hub.delivery.worker.attempt(delivery_id)
 
@@ -535,7 +536,7 @@ def test_event_is_sent_to_the_current_events_url(listening: Causeway) -> None:
 
 def test_pending_event_fails_after_the_events_url_is_removed(listening: Causeway) -> None:
     delivery_id = trial(listening)
-    listening.hub.openbanking.clients.update(listening.client.client_id, events_url=None)
+    listening.hub.openbanking.clients.update(listening.tpp.client_id, events_url=None)
 
     listening.hub.delivery.worker.attempt(delivery_id)
 
@@ -546,13 +547,13 @@ def test_pending_event_fails_after_the_events_url_is_removed(listening: Causeway
 
 def test_event_of_an_inactive_client_is_sent_after_its_activation(listening: Causeway) -> None:
     delivery_id = trial(listening)
-    listening.hub.openbanking.clients.deactivate(listening.client.client_id)
+    listening.hub.openbanking.clients.deactivate(listening.tpp.client_id)
     listening.hub.delivery.worker.attempt(delivery_id)
 
     delivery = listening.delivery(delivery_id)
     assert (delivery.state, delivery.last["error"]) == ("due", "the client is inactive")
     assert listening.receiver.received == []
-    listening.hub.openbanking.clients.activate(listening.client.client_id)
+    listening.hub.openbanking.clients.activate(listening.tpp.client_id)
     listening.clock.advance(6)
     listening.hub.delivery.worker.attempt(delivery_id)
     assert listening.delivery(delivery_id).state == "delivered"
@@ -560,7 +561,7 @@ def test_event_of_an_inactive_client_is_sent_after_its_activation(listening: Cau
 
 def test_event_of_a_deleted_client_fails(listening: Causeway) -> None:
     delivery_id = trial(listening)
-    listening.hub.store.delete("clients", {"client_id": listening.client.client_id})
+    listening.hub.store.delete("clients", {"client_id": listening.tpp.client_id})
 
     listening.hub.delivery.worker.attempt(delivery_id)
 
@@ -572,8 +573,8 @@ def test_event_of_a_deleted_client_fails(listening: Causeway) -> None:
 
 
 def test_secrets_and_bodies_are_stored_encrypted_and_not_logged(causeway: Causeway, lines: Lines) -> None:
-    secrets = [causeway.wants_events(), rotated(causeway, OVERLAP)]
-    consented = causeway.approve(1, state="tell-nobody")
+    secrets = [causeway.tpp.set_events_url(), rotated(causeway, OVERLAP)]
+    consented = causeway.psu.approve(1, state="tell-nobody")
     delivery_id = causeway.recorded("event")[0].delivery_id
     causeway.receiver.answers = [Reply(400, b'{"error":"tell-nobody"}', {}, 0)]
     causeway.hub.delivery.worker.attempt(delivery_id)

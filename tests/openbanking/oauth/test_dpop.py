@@ -129,7 +129,7 @@ def test_an_rs256_proof_is_refused(causeway: Causeway, token: str) -> None:
 def test_a_malformed_proof_is_refused(causeway: Causeway, holder: KeyHolder, token: str, proof: str) -> None:
     headers = {"authorization": f"DPoP {token}", "dpop": proof}
 
-    assert is_refused(causeway.tpp("GET", "/tpp/consent", headers=headers))
+    assert is_refused(causeway.tpp.call("GET", "/tpp/consent", headers=headers))
 
 
 def test_the_dpop_scheme_without_a_proof_is_refused(causeway: Causeway, holder: KeyHolder, token: str) -> None:
@@ -178,10 +178,10 @@ def test_two_proofs_are_refused(causeway: Causeway, holder: KeyHolder, token: st
     proofs = [holder.proof(causeway, "GET", "/tpp/consent", token) for _ in range(2)]
     headers = {"authorization": f"DPoP {token}", "dpop": proofs[1]}
 
-    assert is_refused(causeway.tpp("GET", "/tpp/consent", headers=headers, several={"dpop": proofs}))
+    assert is_refused(causeway.tpp.call("GET", "/tpp/consent", headers=headers, several={"dpop": proofs}))
     spelled = {"DPoP": proofs[:1], "dpop": proofs[1:]}
-    assert is_refused(causeway.tpp("GET", "/tpp/consent", headers=headers, several=spelled))
-    assert causeway.tpp("GET", "/tpp/consent", headers=headers, several={"dpop": proofs[1:]}).status == 200
+    assert is_refused(causeway.tpp.call("GET", "/tpp/consent", headers=headers, several=spelled))
+    assert causeway.tpp.call("GET", "/tpp/consent", headers=headers, several={"dpop": proofs[1:]}).status == 200
 
 
 # -- nonces
@@ -191,7 +191,7 @@ def test_every_response_to_a_dpop_request_has_a_nonce(causeway: Causeway, holder
     good, bad, without = (holder.read(causeway, token, proof=proof) for proof in ("made", "wrong", None))
 
     assert all("dpop-nonce" in answer.headers for answer in (good, bad, without))
-    assert "dpop-nonce" not in causeway.tpp("GET", "/tpp/consent", bearer="x").headers
+    assert "dpop-nonce" not in causeway.tpp.call("GET", "/tpp/consent", bearer="x").headers
 
 
 def test_error_responses_carry_a_nonce_before_the_first_proof(causeway: Causeway, holder: KeyHolder) -> None:
@@ -216,7 +216,7 @@ def test_a_token_request_succeeds_without_a_nonce_when_the_key_service_fails(
 
 
 def test_responses_to_clients_without_dpop_have_no_nonce(causeway: Causeway) -> None:
-    answer = causeway.tpp("POST", "/tpp/token", {"code": causeway.approve(2).query["code"]})
+    answer = causeway.tpp.call("POST", "/tpp/token", {"code": causeway.psu.approve(2).query["code"]})
 
     assert (answer.status, "dpop-nonce" in answer.headers) == (200, False)
 
@@ -245,9 +245,9 @@ def test_an_assertion_is_not_spent_by_a_request_that_lacks_a_nonce(causeway: Cau
     secure(causeway, holder, dpop_nonce_required=True)
     form = holder.form(causeway, {"grant_type": "authorization_code", "code": "unknown"})
 
-    first = causeway.tpp("POST", "/tpp/token", form=form, client_id="", headers={"dpop": holder.proof(causeway)})
+    first = causeway.tpp.call("POST", "/tpp/token", form=form, client_id="", headers={"dpop": holder.proof(causeway)})
     proof = holder.proof(causeway, nonce=first.headers["dpop-nonce"])
-    second = causeway.tpp("POST", "/tpp/token", form=form, client_id="", headers={"dpop": proof})
+    second = causeway.tpp.call("POST", "/tpp/token", form=form, client_id="", headers={"dpop": proof})
 
     assert (first.body["error"], second.body["error"]) == ("use_dpop_nonce", "invalid_grant")
 

@@ -60,7 +60,7 @@ def site(causeway: Causeway) -> Site:
 
 def status(causeway: Causeway, holder: KeyHolder) -> int:
     headers = {"x-client-assertion": holder.assertion(causeway)}
-    return causeway.tpp("GET", "/tpp/banks", client_id="", headers=headers).status
+    return causeway.tpp.call("GET", "/tpp/banks", client_id="", headers=headers).status
 
 
 def test_a_key_set_is_fetched_once_in_five_minutes(causeway: Causeway, site: Site) -> None:
@@ -124,7 +124,7 @@ class ConcurrentCallers:
 
     def ask(self, kids: Sequence[str | None]) -> list[int]:
         """How many keys each thread gets for its ``kid``."""
-        client = self.causeway.hub.openbanking.clients.get(self.causeway.client.client_id)
+        client = self.causeway.hub.openbanking.clients.get(self.causeway.tpp.client_id)
         self.waiting_or_done = threading.Semaphore(0)
 
         def find(kid: str | None) -> int:

@@ -37,16 +37,16 @@ def mutual(shared_causeway: Causeway, authority: Authority, tmp_path: Path) -> I
 def by_certificate(causeway: Causeway, **security: Any) -> None:
     """Has the service's client authenticate with its certificate."""
     members = {"auth_method": "tls_client_auth", "tls_client_auth_subject_dn": SUBJECT, **security}
-    made = causeway.hub.openbanking.clients.update(causeway.client.client_id, security=members)
-    causeway.client, causeway.client_secret = made.client, None
+    made = causeway.hub.openbanking.clients.update(causeway.tpp.client_id, security=members)
+    causeway.tpp.client, causeway.tpp.client_secret = made.client, None
 
 
 def identified(causeway: Causeway) -> None:
     """Has the service's client show a PSD2 certificate on every call."""
     made = causeway.hub.openbanking.clients.update(
-        causeway.client.client_id, security={"organization_identifier": ORGANIZATION}
+        causeway.tpp.client_id, security={"organization_identifier": ORGANIZATION}
     )
-    causeway.client = made.client
+    causeway.tpp.client = made.client
 
 
 def is_refused(answer: Answer) -> bool:
@@ -61,8 +61,8 @@ def is_refused(answer: Answer) -> bool:
 def test_a_client_authenticates_with_its_certificate(mutual: Causeway, authority: Authority) -> None:
     by_certificate(mutual)
 
-    assert mutual.tpp("GET", "/tpp/banks", certificate=issue(authority)).status == 200
-    assert is_refused(mutual.tpp("GET", "/tpp/banks"))
+    assert mutual.tpp.call("GET", "/tpp/banks", certificate=issue(authority)).status == 200
+    assert is_refused(mutual.tpp.call("GET", "/tpp/banks"))
 
 
 def test_a_missing_or_wrong_certificate_returns_401_with_www_authenticate(
@@ -72,7 +72,7 @@ def test_a_missing_or_wrong_certificate_returns_401_with_www_authenticate(
     by_certificate(mutual)
 
     for certificate in (None, issue(Authority())):
-        answer = mutual.tpp("GET", "/tpp/banks", certificate=certificate)
+        answer = mutual.tpp.call("GET", "/tpp/banks", certificate=certificate)
         assert (answer.status, answer.headers["www-authenticate"]) == (401, 'Basic realm="causeway"')
 
 
@@ -91,7 +91,8 @@ def test_a_foreign_or_untrusted_certificate_is_refused(mutual: Causeway, authori
     by_certificate(mutual)
 
     answers = {
-        kind: mutual.tpp("GET", "/tpp/banks", certificate=pem) for kind, pem in refused_certificates(authority).items()
+        kind: mutual.tpp.call("GET", "/tpp/banks", certificate=pem)
+        for kind, pem in refused_certificates(authority).items()
     }
 
     assert {kind: is_refused(answer) for kind, answer in answers.items()} == dict.fromkeys(answers, True)
@@ -102,40 +103,40 @@ def test_a_foreign_or_untrusted_certificate_is_refused(mutual: Causeway, authori
 def test_a_blocked_certificate_is_refused_at_once(mutual: Causeway, authority: Authority) -> None:
     by_certificate(mutual)
     pem = issue(authority)
-    assert mutual.tpp("GET", "/tpp/banks", certificate=pem).status == 200
+    assert mutual.tpp.call("GET", "/tpp/banks", certificate=pem).status == 200
 
     parsed = read_certificate(pem)
     mutual.hub.openbanking.certificate_blocklist.block(parsed.issuer, parsed.serial_number, "key lost")
 
-    assert is_refused(mutual.tpp("GET", "/tpp/banks", certificate=pem))
-    assert mutual.tpp("GET", "/tpp/banks", certificate=issue(authority)).status == 200
+    assert is_refused(mutual.tpp.call("GET", "/tpp/banks", certificate=pem))
+    assert mutual.tpp.call("GET", "/tpp/banks", certificate=issue(authority)).status == 200
 
 
 def test_a_blocked_certificate_is_refused_with_an_unbound_token(mutual: Causeway, authority: Authority) -> None:
     by_certificate(mutual)
     own = issue(authority)
-    request = {"bic": mutual.banks[2].bank.bic, "scopes": ["accounts"]}
-    code = _code(mutual, mutual.tpp("POST", "/tpp/authorize", request, certificate=own).body["redirect_url"])
-    token = mutual.tpp("POST", "/tpp/token", {"code": code}, certificate=own).body["access_token"]
-    assert mutual.tpp("GET", "/tpp/consent", bearer=token, certificate=own).status == 200
+    request = {"bic": mutual.banks[2].bic, "scopes": ["accounts"]}
+    code = _code(mutual, mutual.tpp.call("POST", "/tpp/authorize", request, certificate=own).body["redirect_url"])
+    token = mutual.tpp.call("POST", "/tpp/token", {"code": code}, certificate=own).body["access_token"]
+    assert mutual.tpp.call("GET", "/tpp/consent", bearer=token, certificate=own).status == 200
 
     parsed = read_certificate(own)
     mutual.hub.openbanking.certificate_blocklist.block(parsed.issuer, parsed.serial_number, "key lost")
 
-    assert mutual.tpp("GET", "/tpp/consent", bearer=token, certificate=own).status == 401
+    assert mutual.tpp.call("GET", "/tpp/consent", bearer=token, certificate=own).status == 401
 
 
 def test_the_subject_may_be_written_in_either_order(mutual: Causeway, authority: Authority) -> None:
     by_certificate(mutual, tls_client_auth_subject_dn=",".join(reversed(SUBJECT.split(","))))
 
-    assert mutual.tpp("GET", "/tpp/banks", certificate=issue(authority)).status == 200
+    assert mutual.tpp.call("GET", "/tpp/banks", certificate=issue(authority)).status == 200
 
 
 def test_a_stage_without_a_ca_bundle_refuses_every_certificate(mutual: Causeway, authority: Authority) -> None:
     by_certificate(mutual)
     mutual.hub.__dict__["tpp_ca_bundle"] = CaBundle("TPP_CA_BUNDLE", None, mutual.clock)
 
-    assert is_refused(mutual.tpp("GET", "/tpp/banks", certificate=issue(authority)))
+    assert is_refused(mutual.tpp.call("GET", "/tpp/banks", certificate=issue(authority)))
 
 
 # -- tokens bound to a certificate
@@ -144,37 +145,37 @@ def test_a_stage_without_a_ca_bundle_refuses_every_certificate(mutual: Causeway,
 def test_a_token_is_bound_to_the_certificate(mutual: Causeway, authority: Authority) -> None:
     by_certificate(mutual, tls_client_certificate_bound_access_tokens=True)
     own, other = issue(authority), issue(authority)
-    url = mutual.tpp(
-        "POST", "/tpp/authorize", {"bic": mutual.banks[2].bank.bic, "scopes": ["accounts"]}, certificate=own
+    url = mutual.tpp.call(
+        "POST", "/tpp/authorize", {"bic": mutual.banks[2].bic, "scopes": ["accounts"]}, certificate=own
     ).body["redirect_url"]
     code = _code(mutual, url)
 
-    tokens = mutual.tpp("POST", "/tpp/token", {"code": code}, certificate=own).body
+    tokens = mutual.tpp.call("POST", "/tpp/token", {"code": code}, certificate=own).body
     assert tokens["token_type"] == "Bearer"
     token = tokens["access_token"]
-    assert mutual.tpp("GET", "/tpp/consent", bearer=token, certificate=own).status == 200
+    assert mutual.tpp.call("GET", "/tpp/consent", bearer=token, certificate=own).status == 200
     for stolen in (None, other, issue(Authority())):
-        answer = mutual.tpp("GET", "/tpp/consent", bearer=token, certificate=stolen)
+        answer = mutual.tpp.call("GET", "/tpp/consent", bearer=token, certificate=stolen)
         assert (answer.status, answer.body["title"]) == (401, refusals.BEARER_INVALID().message)
-    described = mutual.tpp("POST", "/oauth/introspect", form={"token": token}, certificate=own).body
+    described = mutual.tpp.call("POST", "/oauth/introspect", form={"token": token}, certificate=own).body
     assert described["cnf"] == {"x5t#S256": read_certificate(own).thumbprint}
 
-    again = mutual.tpp("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]}, certificate=other)
+    again = mutual.tpp.call("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]}, certificate=other)
     assert again.status == 200
-    assert mutual.tpp("GET", "/tpp/consent", bearer=again.body["access_token"], certificate=other).status == 200
+    assert mutual.tpp.call("GET", "/tpp/consent", bearer=again.body["access_token"], certificate=other).status == 200
 
 
 def test_a_token_bound_to_a_blocked_certificate_is_refused(mutual: Causeway, authority: Authority) -> None:
     by_certificate(mutual, tls_client_certificate_bound_access_tokens=True)
     own = issue(authority)
-    request = {"bic": mutual.banks[2].bank.bic, "scopes": ["accounts"]}
-    code = _code(mutual, mutual.tpp("POST", "/tpp/authorize", request, certificate=own).body["redirect_url"])
-    token = mutual.tpp("POST", "/tpp/token", {"code": code}, certificate=own).body["access_token"]
+    request = {"bic": mutual.banks[2].bic, "scopes": ["accounts"]}
+    code = _code(mutual, mutual.tpp.call("POST", "/tpp/authorize", request, certificate=own).body["redirect_url"])
+    token = mutual.tpp.call("POST", "/tpp/token", {"code": code}, certificate=own).body["access_token"]
 
     parsed = read_certificate(own)
     mutual.hub.openbanking.certificate_blocklist.block(parsed.issuer, parsed.serial_number, "key lost")
 
-    assert mutual.tpp("GET", "/tpp/consent", bearer=token, certificate=own).status == 401
+    assert mutual.tpp.call("GET", "/tpp/consent", bearer=token, certificate=own).status == 401
 
 
 def test_private_key_jwt_works_with_certificate_bound_tokens(mutual: Causeway, authority: Authority) -> None:
@@ -182,15 +183,15 @@ def test_private_key_jwt_works_with_certificate_bound_tokens(mutual: Causeway, a
     holder = KeyHolder()
     secure(mutual, holder, tls_client_certificate_bound_access_tokens=True)
     own = issue(authority)
-    code = {"code": holder.code(mutual), "code_verifier": _V, "redirect_uri": mutual.client.callback_url}
+    code = {"code": holder.code(mutual), "code_verifier": _V, "redirect_uri": mutual.tpp.client.callback_url}
     form = holder.form(mutual, {"grant_type": "authorization_code", **code})
 
-    without = mutual.tpp("POST", "/tpp/token", form=form, client_id="")
+    without = mutual.tpp.call("POST", "/tpp/token", form=form, client_id="")
     assert is_refused(without)
     again = form | {"client_assertion": holder.assertion(mutual)}
-    tokens = mutual.tpp("POST", "/tpp/token", form=again, client_id="", certificate=own)
+    tokens = mutual.tpp.call("POST", "/tpp/token", form=again, client_id="", certificate=own)
     assert tokens.status == 200
-    assert mutual.tpp("GET", "/tpp/consent", bearer=tokens.body["access_token"], certificate=own).status == 200
+    assert mutual.tpp.call("GET", "/tpp/consent", bearer=tokens.body["access_token"], certificate=own).status == 200
 
 
 # -- certificates of PSD2
@@ -211,39 +212,39 @@ def test_scopes_require_the_matching_psd2_role_in_the_certificate(
     mutual: Causeway, authority: Authority, version: int, scopes: list[str], role: Role
 ) -> None:
     identified(mutual)
-    request = {"bic": mutual.banks[version].bank.bic, "scopes": scopes}
+    request = {"bic": mutual.banks[version].bic, "scopes": scopes}
     others = [each for each in ("PSP_AS", *ROLES) if each != role]
 
-    assert mutual.tpp("POST", "/tpp/authorize", request, certificate=issue(authority, [role])).status == 200
+    assert mutual.tpp.call("POST", "/tpp/authorize", request, certificate=issue(authority, [role])).status == 200
     for certificate in (issue(authority, others), None):
-        assert is_refused(mutual.tpp("POST", "/tpp/authorize", request, certificate=certificate))
-        assert is_refused(mutual.tpp("POST", "/oauth/par", form=_pushed(request), certificate=certificate))
+        assert is_refused(mutual.tpp.call("POST", "/tpp/authorize", request, certificate=certificate))
+        assert is_refused(mutual.tpp.call("POST", "/oauth/par", form=_pushed(request), certificate=certificate))
 
 
 def test_every_call_of_a_psd2_client_requires_its_certificate(mutual: Causeway, authority: Authority) -> None:
     identified(mutual)
     good, banks = issue(authority), issue(authority, ["PSP_AS"])
     other = issue(authority, subject=SUBJECT.replace("123456", "654321"))
-    request = {"bic": mutual.banks[2].bank.bic, "scopes": ["accounts"]}
-    code = _code(mutual, mutual.tpp("POST", "/tpp/authorize", request, certificate=good).body["redirect_url"])
+    request = {"bic": mutual.banks[2].bic, "scopes": ["accounts"]}
+    code = _code(mutual, mutual.tpp.call("POST", "/tpp/authorize", request, certificate=good).body["redirect_url"])
 
     for wrong in (None, other, banks):
-        assert is_refused(mutual.tpp("POST", "/tpp/token", {"code": code}, certificate=wrong))
-    tokens = mutual.tpp("POST", "/tpp/token", {"code": code}, certificate=good).body
+        assert is_refused(mutual.tpp.call("POST", "/tpp/token", {"code": code}, certificate=wrong))
+    tokens = mutual.tpp.call("POST", "/tpp/token", {"code": code}, certificate=good).body
     for wrong in (None, other, banks):
-        refreshed = mutual.tpp("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]}, certificate=wrong)
+        refreshed = mutual.tpp.call("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]}, certificate=wrong)
         assert is_refused(refreshed)
-        without = mutual.tpp("GET", "/tpp/consent", bearer=tokens["access_token"], certificate=wrong)
+        without = mutual.tpp.call("GET", "/tpp/consent", bearer=tokens["access_token"], certificate=wrong)
         assert is_refused(without)
         assert without.headers["www-authenticate"] == 'Bearer realm="causeway", error="invalid_token"'
-    assert mutual.tpp("GET", "/tpp/consent", bearer=tokens["access_token"], certificate=good).status == 200
-    direct = {"bic": mutual.banks[2].bank.bic}
+    assert mutual.tpp.call("GET", "/tpp/consent", bearer=tokens["access_token"], certificate=good).status == 200
+    direct = {"bic": mutual.banks[2].bic}
     for wrong in (None, issue(authority, ["PSP_AI"])):
-        assert is_refused(mutual.tpp("POST", "/tpp/direct_payment_initiation", direct, certificate=wrong))
-    assert mutual.tpp("POST", "/tpp/direct_payment_initiation", direct, certificate=good).status == 400
+        assert is_refused(mutual.tpp.call("POST", "/tpp/direct_payment_initiation", direct, certificate=wrong))
+    assert mutual.tpp.call("POST", "/tpp/direct_payment_initiation", direct, certificate=good).status == 400
     accounts_only = issue(authority, ["PSP_AI"])
-    assert is_refused(mutual.tpp("GET", "/tpp/requests/abc", certificate=accounts_only))
-    assert mutual.tpp("GET", "/tpp/requests/abc", certificate=good).status == 404
+    assert is_refused(mutual.tpp.call("GET", "/tpp/requests/abc", certificate=accounts_only))
+    assert mutual.tpp.call("GET", "/tpp/requests/abc", certificate=good).status == 404
 
 
 def test_a_psd2_client_cannot_start_an_authorization_in_the_browser(mutual: Causeway) -> None:
@@ -252,9 +253,9 @@ def test_a_psd2_client_cannot_start_an_authorization_in_the_browser(mutual: Caus
     identified(mutual)
     query = {
         "response_type": "code",
-        "client_id": mutual.client.client_id,
+        "client_id": mutual.tpp.client_id,
         "scope": "accounts",
-        "bic": mutual.banks[2].bank.bic,
+        "bic": mutual.banks[2].bic,
     }
 
     location = mutual.call("GET", f"/oauth/authorize?{urlencode(query)}").headers["location"]
@@ -264,23 +265,23 @@ def test_a_psd2_client_cannot_start_an_authorization_in_the_browser(mutual: Caus
 
 def test_init_authorization_shows_the_bank_the_organization_identifier(mutual: Causeway, authority: Authority) -> None:
     identified(mutual)
-    request = {"bic": mutual.banks[2].bank.bic, "scopes": ["accounts"]}
-    url = mutual.tpp("POST", "/tpp/authorize", request, certificate=issue(authority)).body["redirect_url"]
+    request = {"bic": mutual.banks[2].bic, "scopes": ["accounts"]}
+    url = mutual.tpp.call("POST", "/tpp/authorize", request, certificate=issue(authority)).body["redirect_url"]
 
-    shown = mutual.bank(2, "/init_authorization", {"requestUrl": url}).body
+    shown = mutual.banks[2].call("/init_authorization", {"requestUrl": url}).body
 
     assert shown["tppRegistrationNumber"] == ORGANIZATION
 
 
 def test_an_unrequested_certificate_is_ignored(mutual: Causeway) -> None:
     for pem in (issue(Authority()), "not a certificate"):
-        assert mutual.tpp("GET", "/tpp/banks", certificate=pem).status == 200
+        assert mutual.tpp.call("GET", "/tpp/banks", certificate=pem).status == 200
 
 
 def _code(causeway: Causeway, url: str) -> str:
     from urllib.parse import parse_qs, urlsplit
 
-    saved = causeway.bank(2, "/consent", causeway.consent_body(2, url))
+    saved = causeway.banks[2].call("/consent", causeway.banks[2].consent_body(url))
     assert saved.status == 200, saved
     return str(parse_qs(urlsplit(saved.body["callbackUrl"]).query)["code"][0])
 

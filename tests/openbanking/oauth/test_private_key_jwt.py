@@ -24,7 +24,7 @@ def holder(causeway: Causeway) -> KeyHolder:
 def ask(causeway: Causeway, assertion: str | None) -> Answer:
     """A call without a form: the assertion is in its header."""
     headers = {"x-client-assertion": assertion} if assertion else {}
-    return causeway.tpp("GET", "/tpp/banks", client_id="", headers=headers)
+    return causeway.tpp.call("GET", "/tpp/banks", client_id="", headers=headers)
 
 
 def is_refused(answer: Answer) -> bool:
@@ -41,8 +41,10 @@ def test_an_assertion_with_any_allowed_algorithm_authenticates(causeway: Causewa
 
 
 def test_an_assertion_identifies_the_client(causeway: Causeway, holder: KeyHolder) -> None:
-    by_header = causeway.tpp("GET", "/tpp/banks", headers={"x-client-assertion": holder.assertion(causeway)})
-    by_form = causeway.tpp("POST", "/tpp/token/revoke", form=holder.form(causeway, {"token": "unknown"}), client_id="")
+    by_header = causeway.tpp.call("GET", "/tpp/banks", headers={"x-client-assertion": holder.assertion(causeway)})
+    by_form = causeway.tpp.call(
+        "POST", "/tpp/token/revoke", form=holder.form(causeway, {"token": "unknown"}), client_id=""
+    )
 
     assert (by_header.status, by_form.status) == (200, 200)
 
@@ -50,7 +52,7 @@ def test_an_assertion_identifies_the_client(causeway: Causeway, holder: KeyHolde
 def test_a_client_with_a_key_needs_an_assertion_on_every_call_without_a_bearer_token(
     causeway: Causeway, holder: KeyHolder
 ) -> None:
-    bic = causeway.banks[2].bank.bic
+    bic = causeway.banks[2].bic
     calls: list[tuple[str, str, Any]] = [
         ("GET", "/tpp/banks", None),
         ("GET", f"/tpp/scope?bic={bic}", None),
@@ -63,26 +65,26 @@ def test_a_client_with_a_key_needs_an_assertion_on_every_call_without_a_bearer_t
         ("POST", "/oauth/introspect", {"token": "x"}),
     ]
     for method, path, body in calls:
-        assert is_refused(causeway.tpp(method, path, body)), path
-        with_one = causeway.tpp(method, path, body, headers={"x-client-assertion": holder.assertion(causeway)})
+        assert is_refused(causeway.tpp.call(method, path, body)), path
+        with_one = causeway.tpp.call(method, path, body, headers={"x-client-assertion": holder.assertion(causeway)})
         assert with_one.status != 401, path
     pushed = {"response_type": "code"}
-    assert is_refused(causeway.tpp("POST", "/oauth/par", form=pushed))
-    assert causeway.tpp("POST", "/oauth/par", form=holder.form(causeway, pushed)).status != 401
+    assert is_refused(causeway.tpp.call("POST", "/oauth/par", form=pushed))
+    assert causeway.tpp.call("POST", "/oauth/par", form=holder.form(causeway, pushed)).status != 401
 
 
 def test_a_missing_or_wrong_assertion_returns_401_with_www_authenticate(causeway: Causeway, holder: KeyHolder) -> None:
     """RFC 9110, section 15.5.2: every 401 has ``WWW-Authenticate``."""
     for assertion in ("", "no.jwt.atall", KeyHolder().assertion(causeway)):
-        answer = ask(causeway, assertion) if assertion else causeway.tpp("GET", "/tpp/banks")
+        answer = ask(causeway, assertion) if assertion else causeway.tpp.call("GET", "/tpp/banks")
         assert (answer.status, answer.headers["www-authenticate"]) == (401, 'Basic realm="causeway"')
 
 
 def test_a_bearer_call_needs_no_assertion_but_refuses_a_wrong_one(causeway: Causeway, holder: KeyHolder) -> None:
     tokens = holder.redeem(causeway, holder.code(causeway), proof=None).body
 
-    assert causeway.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 200
-    wrong = causeway.tpp(
+    assert causeway.tpp.call("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 200
+    wrong = causeway.tpp.call(
         "GET",
         "/tpp/consent",
         bearer=tokens["access_token"],
@@ -116,7 +118,7 @@ def test_an_assertion_with_a_wrong_claim_is_refused(
     causeway: Causeway, holder: KeyHolder, claims: dict[str, Any]
 ) -> None:
     assert is_refused(
-        causeway.tpp("GET", "/tpp/banks", headers={"x-client-assertion": holder.assertion(causeway, **claims)})
+        causeway.tpp.call("GET", "/tpp/banks", headers={"x-client-assertion": holder.assertion(causeway, **claims)})
     )
 
 
@@ -139,7 +141,7 @@ def test_iat_and_nbf_may_be_up_to_60_seconds_ahead(
 def test_endpoint_urls_are_valid_audiences_outside_the_profile_only(causeway: Causeway, holder: KeyHolder) -> None:
     def revoke(audience: str) -> Answer:
         form = holder.form(causeway, {"token": "unknown"}, aud=audience)
-        return causeway.tpp("POST", "/tpp/token/revoke", form=form, client_id="")
+        return causeway.tpp.call("POST", "/tpp/token/revoke", form=form, client_id="")
 
     addresses = (f"{BASE}/tpp/token/revoke", f"{BASE}/tpp/token")
     assert [revoke(address).status for address in addresses] == [200, 200]
@@ -154,13 +156,13 @@ def test_a_replayed_assertion_is_refused(causeway: Causeway, holder: KeyHolder) 
     assert ask(causeway, assertion).status == 200
     assert is_refused(ask(causeway, assertion))
     again = holder.form(causeway, {"token": "unknown"}) | {"client_assertion": assertion}
-    assert is_refused(causeway.tpp("POST", "/tpp/token/revoke", form=again, client_id=""))
+    assert is_refused(causeway.tpp.call("POST", "/tpp/token/revoke", form=again, client_id=""))
 
 
 def test_two_clients_may_use_the_same_jti(causeway: Causeway, holder: KeyHolder) -> None:
     assert ask(causeway, holder.assertion(causeway, jti="one")).status == 200
 
-    causeway.client = causeway.hub.openbanking.clients.create(owner="b@example.com", title="Other").client
+    causeway.tpp.client = causeway.hub.openbanking.clients.create(owner="b@example.com", title="Other").client
     secure(causeway, holder)
     assert ask(causeway, holder.assertion(causeway, jti="one")).status == 200
 
@@ -168,12 +170,12 @@ def test_two_clients_may_use_the_same_jti(causeway: Causeway, holder: KeyHolder)
 def test_a_wrong_client_assertion_type_is_refused(causeway: Causeway, holder: KeyHolder) -> None:
     form = holder.form(causeway, {"token": "x"})
     without_client = form | {"client_assertion_type": "other"}
-    assert is_refused(causeway.tpp("POST", "/tpp/token/revoke", form=without_client, client_id=""))
+    assert is_refused(causeway.tpp.call("POST", "/tpp/token/revoke", form=without_client, client_id=""))
     assert is_refused(ask(causeway, "not a JWT"))
 
     for kind in ("", "urn:ietf:params:oauth:client-assertion-type:saml2-bearer"):
-        sent = form | {"client_assertion_type": kind, "client_id": causeway.client.client_id}
-        assert is_refused(causeway.tpp("POST", "/tpp/token/revoke", form=sent, client_id=""))
+        sent = form | {"client_assertion_type": kind, "client_id": causeway.tpp.client_id}
+        assert is_refused(causeway.tpp.call("POST", "/tpp/token/revoke", form=sent, client_id=""))
     assert form["client_assertion_type"] == ASSERTION_TYPE
 
 
@@ -181,11 +183,11 @@ def test_a_wrong_client_assertion_type_is_refused(causeway: Causeway, holder: Ke
 def test_a_client_assertion_type_without_an_assertion_is_refused(causeway: Causeway, path: str) -> None:
     form = {"token": "x", "client_assertion_type": "other"}
 
-    assert is_refused(causeway.tpp("POST", path, form=form))
+    assert is_refused(causeway.tpp.call("POST", path, form=form))
 
 
 def test_two_different_assertions_in_one_request_are_refused(causeway: Causeway, holder: KeyHolder) -> None:
-    answer = causeway.tpp(
+    answer = causeway.tpp.call(
         "POST",
         "/tpp/token/revoke",
         form=holder.form(causeway, {"token": "x"}),
@@ -199,7 +201,7 @@ def test_two_different_assertions_in_one_request_are_refused(causeway: Causeway,
 def test_a_secret_together_with_an_assertion_is_refused(causeway: Causeway, holder: KeyHolder) -> None:
     form = holder.form(causeway, {"token": "x", "client_secret": "secret"})
 
-    answer = causeway.tpp("POST", "/tpp/token/revoke", form=form)
+    answer = causeway.tpp.call("POST", "/tpp/token/revoke", form=form)
 
     assert (answer.status, answer.body["error"]) == (401, "invalid_client")
 
@@ -207,25 +209,25 @@ def test_a_secret_together_with_an_assertion_is_refused(causeway: Causeway, hold
 @pytest.mark.parametrize("method", [None, "none", "client_secret_basic"])
 def test_a_client_without_a_key_cannot_use_an_assertion(causeway: Causeway, method: str | None) -> None:
     changed = {"auth_method": method} if method else {"require_pushed_authorization_requests": False}
-    made = causeway.hub.openbanking.clients.update(causeway.client.client_id, security=changed)
-    causeway.client_secret = made.secret
+    made = causeway.hub.openbanking.clients.update(causeway.tpp.client_id, security=changed)
+    causeway.tpp.client_secret = made.secret
 
-    answer = causeway.tpp("GET", "/tpp/banks", headers={"x-client-assertion": KeyHolder().assertion(causeway)})
+    answer = causeway.tpp.call("GET", "/tpp/banks", headers={"x-client-assertion": KeyHolder().assertion(causeway)})
 
     assert is_refused(answer)
 
 
 def test_a_client_may_use_only_its_own_secret_method(causeway: Causeway) -> None:
-    client_id = causeway.client.client_id
+    client_id = causeway.tpp.client_id
     secret = causeway.hub.openbanking.clients.update(client_id, security={"auth_method": "client_secret_post"}).secret
     assert secret
 
     posted = {"token": "x", "client_id": client_id, "client_secret": secret}
-    assert causeway.tpp("POST", "/tpp/token/revoke", form=posted, client_id="").status == 200
-    causeway.client_secret = secret
-    by_basic = causeway.tpp("POST", "/tpp/token/revoke", form={"token": "x"})
+    assert causeway.tpp.call("POST", "/tpp/token/revoke", form=posted, client_id="").status == 200
+    causeway.tpp.client_secret = secret
+    by_basic = causeway.tpp.call("POST", "/tpp/token/revoke", form={"token": "x"})
     assert (by_basic.status, by_basic.body["title"]) == (401, refusals.SECRET_WRONG().message)
-    assert causeway.tpp("GET", "/tpp/banks").status == 200, "a call without a form has HTTP Basic only"
+    assert causeway.tpp.call("GET", "/tpp/banks").status == 200, "a call without a form has HTTP Basic only"
 
 
 def test_the_log_gives_the_reason_of_a_refusal_and_the_response_does_not(
@@ -233,7 +235,7 @@ def test_the_log_gives_the_reason_of_a_refusal_and_the_response_does_not(
 ) -> None:
     for claims in ({"aud": "https://other.example.com"}, {"exp": causeway.clock.time() - 60}):
         assert is_refused(
-            causeway.tpp("GET", "/tpp/banks", headers={"x-client-assertion": holder.assertion(causeway, **claims)})
+            causeway.tpp.call("GET", "/tpp/banks", headers={"x-client-assertion": holder.assertion(causeway, **claims)})
         )
 
     reasons = [line["reason"] for line in lines.all() if line["message"] == "client assertion refused"]

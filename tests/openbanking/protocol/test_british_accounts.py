@@ -54,9 +54,9 @@ NONE: list[Any] = [
 
 def consent(stage: Stage, version: int, *numbers: Any) -> Any:
     """The bank's answer to a consent that names these account numbers."""
-    url = stage.causeway.authorize(version)["redirect_url"]
-    body = stage.causeway.consent_body(version, url, ibans=[])
-    return stage.causeway.bank(version, "/consent", body | {MEMBER[version]: list(numbers)})
+    url = stage.causeway.tpp.authorize(version)["redirect_url"]
+    body = stage.causeway.banks[version].consent_body(url, ibans=[])
+    return stage.causeway.banks[version].call("/consent", body | {MEMBER[version]: list(numbers)})
 
 
 @VERSIONS
@@ -108,7 +108,7 @@ def test_an_approved_number_without_a_sort_code_pays_with_any_sort_code(stage: S
 def test_leading_zeros_of_account_numbers_are_restored(stage: Stage) -> None:
     bearer = stage.bearer_for(2, account_numbers=[1926819, 4000401926819, "31926819 040004"])
 
-    told = stage.causeway.tpp("GET", "/tpp/consent", bearer=bearer).body["account_numbers"]
+    told = stage.causeway.tpp.call("GET", "/tpp/consent", bearer=bearer).body["account_numbers"]
 
     assert told == ["01926819", "04000401926819", "31926819 040004"]
     assert asked_of(stage, bearer, 1926819, 40004) == [200] * 3

@@ -23,8 +23,8 @@ DYNAMODB_ITEM_BYTES = 400 * 1024
 
 
 def consent_body(causeway: Causeway, version: int, **members: Any) -> dict[str, Any]:
-    url = causeway.authorize(version)["redirect_url"]
-    return causeway.consent_body(version, url, **members)
+    url = causeway.tpp.authorize(version)["redirect_url"]
+    return causeway.banks[version].consent_body(url, **members)
 
 
 IBANS = [make_iban("DE", f"{number:018}") for number in range(MOST_IDENTIFIERS)]
@@ -38,7 +38,7 @@ def test_a_consent_accepts_1000_identifiers_of_each_kind_at_their_largest(causew
     body = jsontext.dumps(consent_body(causeway, version, **lists)).encode()
     assert len(body) > 3 * BODY_BYTES
 
-    assert causeway.bank(version, "/consent", raw=body).status == 200
+    assert causeway.banks[version].call("/consent", raw=body).status == 200
     (item,) = (each for each in causeway.hub.store.scan("consents") if each["part"] == "consent")
     assert item["accounts"] == lists
     assert len(jsontext.dumps({**item, "bank_token_sealed": ""}).encode()) < DYNAMODB_ITEM_BYTES
@@ -56,7 +56,7 @@ def test_a_consent_accepts_1000_identifiers_in_unicode_escapes(causeway: Causewa
     body = re.sub('"[^"]*"', lambda text: escaped.get(text[0], text[0]), body)
     assert len(body) > 1_800_000
 
-    assert causeway.bank(version, "/consent", raw=body.encode()).status == 200
+    assert causeway.banks[version].call("/consent", raw=body.encode()).status == 200
 
 
 @VERSIONS
@@ -65,7 +65,7 @@ def test_a_consent_with_1001_identifiers_returns_400(causeway: Causeway, version
     entries = {"ibans": IBANS, "account_ids": IDS, "account_numbers": NUMBERS}[kind]
     body = consent_body(causeway, version, **{kind: [*entries, entries[0]]})
 
-    answer = causeway.bank(version, "/consent", body)
+    answer = causeway.banks[version].call("/consent", body)
 
     assert answer.status == 400
     assert "must have at most 1000 entries" in answer.text
@@ -76,7 +76,7 @@ def test_identifiers_too_large_for_the_record_return_400(causeway: Causeway, ver
     ids = [f"{number:04}" + "\U0001f600" * (LONGEST_ID - 4) for number in range(MOST_IDENTIFIERS)]
     body = consent_body(causeway, version, account_ids=ids)
 
-    answer = causeway.bank(version, "/consent", body)
+    answer = causeway.banks[version].call("/consent", body)
 
     assert answer.status == 400
     assert f"the account identifiers must have at most {MOST_IDENTIFIER_BYTES} bytes together" in answer.text
@@ -93,7 +93,7 @@ def test_the_body_limit_of_consent_follows_from_its_lists() -> None:
 @VERSIONS
 def test_other_bank_calls_keep_the_usual_body_limit(causeway: Causeway, version: int) -> None:
     token = "accessToken" if version == 2 else "access_token"
-    answer = causeway.bank(version, "/token/revoke", {token: "x" * BODY_BYTES})
+    answer = causeway.banks[version].call("/token/revoke", {token: "x" * BODY_BYTES})
 
     assert answer.status == 400
     assert f"larger than {BODY_BYTES} bytes" in answer.text

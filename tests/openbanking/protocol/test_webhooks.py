@@ -160,7 +160,7 @@ def test_a_call_without_a_bearer_token_returns_401(stage: Stage, row: Row) -> No
 def test_a_call_that_the_banks_version_lacks_returns_401_api_action_does_not_exist(
     stage: Stage, version: int, call: str, query: str
 ) -> None:
-    answer = stage.causeway.tpp("GET", f"{call}{query}", bearer=stage.bearer(version))
+    answer = stage.causeway.tpp.call("GET", f"{call}{query}", bearer=stage.bearer(version))
 
     assert error_of(answer)[:2] == (401, "API_ACTION_DOES_NOT_EXIST")
 
@@ -306,7 +306,7 @@ def test_a_body_that_is_not_a_payment_order_returns_400(stage: Stage, row: Row, 
     bearer = stage.bearer(row.version) if row.token else None
     stage.received(row).clear()
 
-    answer = stage.causeway.tpp("POST", row.call, body, bearer=bearer)
+    answer = stage.causeway.tpp.call("POST", row.call, body, bearer=bearer)
 
     assert error_of(answer)[:2] == (400, "FORMAT_ERROR")
     assert stage.received(row) == []
@@ -314,11 +314,11 @@ def test_a_body_that_is_not_a_payment_order_returns_400(stage: Stage, row: Row, 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if not row.in_query], ids=str)
 def test_a_post_with_a_query_parameter_returns_400(stage: Stage, row: Row) -> None:
-    body = {"bic": stage.bank(row).bank.bic, **row.request} if row.is_direct else row.request
+    body = {"bic": stage.bank(row).bic, **row.request} if row.is_direct else row.request
     bearer = stage.bearer(row.version) if row.token else None
     stage.received(row).clear()
 
-    answer = stage.causeway.tpp("POST", f"{row.call}?colour=red", body, bearer=bearer)
+    answer = stage.causeway.tpp.call("POST", f"{row.call}?colour=red", body, bearer=bearer)
 
     assert error_of(answer)[:2] == (400, "PARAMETER_NOT_CONSISTENT")
     assert stage.received(row) == []

@@ -12,7 +12,8 @@ from chalicelib.foundation.dynamodb.store import Operation, Store
 from chalicelib.openbanking.api.oauth_api import oauth_routes
 from chalicelib.openbanking.api.tpp_api import tpp_routes
 from chalicelib.openbanking.records.clients import ClientChanged
-from tests.causeway import Causeway, Sent
+from tests.causeway import Causeway
+from tests.openbanking.kit import Sent
 
 
 @contextmanager
@@ -33,11 +34,11 @@ def another_change_first(store: Store, meanwhile: Callable[[], object]) -> Itera
 def test_every_call_of_an_archived_client_is_refused(causeway: Causeway, subtests: pytest.Subtests) -> None:
     """Calls are taken from the route tables, so that new ones are included."""
     made = causeway.hub.openbanking.clients.create(owner="a@example.com", title="Gone", secret=True, events="poll")
-    causeway.client, causeway.client_secret = made.client, made.secret
-    tokens = causeway.tokens(2)
+    causeway.tpp.client, causeway.tpp.client_secret = made.client, made.secret
+    tokens = causeway.tpp.tokens(2)
     bearer = tokens["access_token"]
     causeway.banks[2].answers["/v2/accounts"] = lambda sent: {"accounts": []}
-    accepted = causeway.tpp("GET", "/tpp/accounts", bearer=bearer, headers={"prefer": "respond-async"})
+    accepted = causeway.tpp.call("GET", "/tpp/accounts", bearer=bearer, headers={"prefer": "respond-async"})
     assert accepted.status == 202, accepted
     bodies: dict[str, dict[str, Any]] = {
         "/tpp/token": {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]},
@@ -46,7 +47,7 @@ def test_every_call_of_an_archived_client_is_refused(causeway: Causeway, subtest
         "/oauth/par": {"response_type": "code", "scope": "accounts", "state": "x"},
         "/tpp/authorize": {"bic": "BETADEF1", "scopes": ["accounts"]},
     }
-    causeway.hub.openbanking.clients.archive(causeway.client.client_id)
+    causeway.hub.openbanking.clients.archive(causeway.tpp.client_id)
     received = len(causeway.banks[2].received)
     pending = accepted.headers["location"].rpartition("/")[2]
     routes = [
@@ -60,7 +61,7 @@ def test_every_call_of_an_archived_client_is_refused(causeway: Causeway, subtest
         for shown in (None, bearer):
             with subtests.test(f"{method} {path}{' with a token' if shown else ''}"):
                 body = bodies.get(path, {}) if method == "POST" else None
-                answer = causeway.tpp(method, path, body, bearer=shown)
+                answer = causeway.tpp.call(method, path, body, bearer=shown)
                 assert answer.status in (400, 401) if path == "/oauth/authorize" else answer.status == 401, answer
     assert {path for _, path in routes} >= {*bodies, f"/tpp/requests/{pending}", "/tpp/events", "/tpp/accounts"}
     assert len(causeway.banks[2].received) == received
@@ -68,14 +69,14 @@ def test_every_call_of_an_archived_client_is_refused(causeway: Causeway, subtest
 
 
 def test_a_call_in_progress_completes_when_its_client_is_archived_and_the_next_returns_401(causeway: Causeway) -> None:
-    bearer = causeway.tokens(1)["access_token"]
+    bearer = causeway.tpp.tokens(1)["access_token"]
 
     def archive_meanwhile(sent: Sent) -> dict[str, Any]:
-        causeway.hub.openbanking.clients.archive(causeway.client.client_id)
+        causeway.hub.openbanking.clients.archive(causeway.tpp.client_id)
         return {"status": "success", "accounts": []}
 
     causeway.banks[1].answers["/accounts"] = archive_meanwhile
-    statuses = [causeway.tpp("GET", "/tpp/accounts", bearer=bearer).status for _ in range(2)]
+    statuses = [causeway.tpp.call("GET", "/tpp/accounts", bearer=bearer).status for _ in range(2)]
 
     assert statuses == [200, 401]
     assert len([sent for sent in causeway.banks[1].received if sent.path == "/accounts"]) == 1

@@ -14,26 +14,30 @@ USED = {1: (400, 4001), 2: (400, "HEADERS_ERROR")}
 
 
 def revoke(causeway: Causeway, version: int, token: str, request_id: str) -> Answer:
-    return causeway.bank(version, "/token/revoke", {TOKEN[version]: token}, headers={"x-request-id": request_id})
+    return causeway.banks[version].call("/token/revoke", {TOKEN[version]: token}, headers={"x-request-id": request_id})
 
 
 def initiate(causeway: Causeway, version: int, url: str, request_id: str) -> Answer:
-    return causeway.bank(version, "/init_authorization", {URL[version]: url}, headers={"x-request-id": request_id})
+    return causeway.banks[version].call(
+        "/init_authorization", {URL[version]: url}, headers={"x-request-id": request_id}
+    )
 
 
 def save(causeway: Causeway, version: int, url: str, request_id: str) -> Answer:
-    return causeway.bank(version, "/consent", causeway.consent_body(version, url), headers={"x-request-id": request_id})
+    return causeway.banks[version].call(
+        "/consent", causeway.banks[version].consent_body(url), headers={"x-request-id": request_id}
+    )
 
 
 def approved(causeway: Causeway, version: int) -> tuple[str, str]:
     """The bank's token of a consent, and the TPP's bearer."""
-    consented = causeway.approve(version)
-    bearer = causeway.tpp("POST", "/tpp/token", {"code": consented.query["code"]}).body["access_token"]
+    consented = causeway.psu.approve(version)
+    bearer = causeway.tpp.call("POST", "/tpp/token", {"code": consented.query["code"]}).body["access_token"]
     return consented.bank_token, bearer
 
 
 def lives(causeway: Causeway, bearer: str) -> bool:
-    return causeway.tpp("GET", "/tpp/consent", bearer=bearer).status == 200
+    return causeway.tpp.call("GET", "/tpp/consent", bearer=bearer).status == 200
 
 
 @VERSIONS
@@ -107,7 +111,7 @@ def test_a_request_id_is_unique_per_bank_and_path(causeway: Causeway, version: i
     token, bearer = approved(causeway, version)
     foreign, foreign_bearer = approved(causeway, 3 - version)
 
-    assert initiate(causeway, version, causeway.authorize(version)["redirect_url"], request_id).status == 200
+    assert initiate(causeway, version, causeway.tpp.authorize(version)["redirect_url"], request_id).status == 200
     assert revoke(causeway, version, token, request_id.upper()).status == 200
     assert revoke(causeway, 3 - version, foreign, request_id).status == 200
     assert (lives(causeway, bearer), lives(causeway, foreign_bearer)) == (False, False)
@@ -115,7 +119,7 @@ def test_a_request_id_is_unique_per_bank_and_path(causeway: Causeway, version: i
 
 @VERSIONS
 def test_a_repeat_with_an_uppercase_request_id_gets_the_first_answer(causeway: Causeway, version: int) -> None:
-    url, request_id = causeway.authorize(version)["redirect_url"], str(uuid.uuid4())
+    url, request_id = causeway.tpp.authorize(version)["redirect_url"], str(uuid.uuid4())
 
     first = initiate(causeway, version, url, request_id)
     again = initiate(causeway, version, url, request_id.upper())
@@ -139,7 +143,7 @@ def test_an_uppercase_request_id_counts_as_used(causeway: Causeway, version: int
 def test_one_of_two_concurrent_init_authorizations_with_one_request_id_is_refused(
     causeway: Causeway, version: int
 ) -> None:
-    first, second = (causeway.authorize(version)["redirect_url"] for _ in range(2))
+    first, second = (causeway.tpp.authorize(version)["redirect_url"] for _ in range(2))
     request_id = str(uuid.uuid4())
 
     with causeway.meanwhile("put", lambda: initiate(causeway, version, first, request_id)):
@@ -150,7 +154,7 @@ def test_one_of_two_concurrent_init_authorizations_with_one_request_id_is_refuse
 
 @VERSIONS
 def test_two_identical_concurrent_init_authorizations_get_the_same_answer(causeway: Causeway, version: int) -> None:
-    url, request_id = causeway.authorize(version)["redirect_url"], str(uuid.uuid4())
+    url, request_id = causeway.tpp.authorize(version)["redirect_url"], str(uuid.uuid4())
     answers = []
 
     with causeway.meanwhile("put", lambda: answers.append(initiate(causeway, version, url, request_id))):
@@ -164,7 +168,7 @@ def test_two_identical_concurrent_init_authorizations_get_the_same_answer(causew
 def test_one_of_two_concurrent_consents_with_one_request_id_is_refused_and_not_saved(
     causeway: Causeway, version: int
 ) -> None:
-    first, second = (causeway.authorize(version)["redirect_url"] for _ in range(2))
+    first, second = (causeway.tpp.authorize(version)["redirect_url"] for _ in range(2))
     request_id = str(uuid.uuid4())
 
     with causeway.meanwhile("transact", lambda: save(causeway, version, first, request_id)):
@@ -176,7 +180,7 @@ def test_one_of_two_concurrent_consents_with_one_request_id_is_refused_and_not_s
 
 @VERSIONS
 def test_two_identical_concurrent_consents_get_the_same_answer(causeway: Causeway, version: int) -> None:
-    url, request_id = causeway.authorize(version)["redirect_url"], str(uuid.uuid4())
+    url, request_id = causeway.tpp.authorize(version)["redirect_url"], str(uuid.uuid4())
     answers = []
 
     with causeway.meanwhile("transact", lambda: answers.append(save(causeway, version, url, request_id))):
@@ -192,7 +196,7 @@ def test_a_bank_may_repeat_a_request_after_a_lost_storage_response(
     causeway: Causeway, version: int, applied: bool
 ) -> None:
     token, bearer = approved(causeway, version)
-    url, request_id = causeway.authorize(version)["redirect_url"], str(uuid.uuid4())
+    url, request_id = causeway.tpp.authorize(version)["redirect_url"], str(uuid.uuid4())
 
     with causeway.answer_lost("transact", applied=applied):
         assert save(causeway, version, url, request_id).status == (200 if applied else 500)

@@ -39,7 +39,7 @@ def banks(causeway: Causeway) -> Iterator[Banks]:
 
 
 def address(causeway: Causeway) -> str:
-    return str(urlsplit(causeway.tpp("GET", f"/tpp/banks/{BIC}").body["logo_url"]).path)
+    return str(urlsplit(causeway.tpp.call("GET", f"/tpp/banks/{BIC}").body["logo_url"]).path)
 
 
 def content(answer: Answer) -> bytes:
@@ -110,7 +110,7 @@ def test_the_old_address_of_a_logo_redirects_to_the_new_one(causeway: Causeway, 
     for method in ("GET", "HEAD"):
         moved = causeway.call(method, before)
         assert (moved.status, moved.text) == (302, "")
-        assert moved.headers["location"] == causeway.tpp("GET", f"/tpp/banks/{BIC}").body["logo_url"]
+        assert moved.headers["location"] == causeway.tpp.call("GET", f"/tpp/banks/{BIC}").body["logo_url"]
         assert moved.headers["cache-control"] == "public, max-age=60"
 
 
@@ -151,7 +151,7 @@ def test_a_removed_logo_returns_404(causeway: Causeway, banks: Banks) -> None:
 
     assert (bank.logo_digest, bank.logo_type) == (None, None)
     assert causeway.call("GET", before).status == 404
-    assert causeway.tpp("GET", f"/tpp/banks/{BIC}").body["logo_url"] is None
+    assert causeway.tpp.call("GET", f"/tpp/banks/{BIC}").body["logo_url"] is None
     with pytest.raises(InvalidBank, match=f"{BIC} has no logo"):
         banks.remove_logo(BIC)
 

@@ -66,7 +66,7 @@ def test_the_blocklist_lists_the_latest_first_and_no_clients(
     second = blocklist.block("CN=Listed", "2", "")
 
     assert [each for each in blocklist.all() if each.issuer == "CN=Listed"] == [second, first]
-    assert causeway.client.client_id in {each.client_id for each in causeway.hub.openbanking.clients.all()}
+    assert causeway.tpp.client_id in {each.client_id for each in causeway.hub.openbanking.clients.all()}
 
 
 def test_an_unparsable_issuer_is_blocked_literally(causeway: Causeway, blocklist: CertificateBlocklist) -> None:

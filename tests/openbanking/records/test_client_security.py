@@ -46,12 +46,12 @@ def refused(clients: Clients, **security: Any) -> str:
 
 
 def test_a_record_without_security_has_the_default_settings(causeway: Causeway, clients: Clients) -> None:
-    item = causeway.hub.store.get(*client_key(causeway.client.client_id))
+    item = causeway.hub.store.get(*client_key(causeway.tpp.client_id))
 
     assert item is not None
     assert "security" not in item
     assert Client.from_item(item).security == ClientSecurity()
-    assert clients.get(causeway.client.client_id).auth_method == "none"
+    assert clients.get(causeway.tpp.client_id).auth_method == "none"
 
 
 def test_an_unknown_setting_of_a_newer_release_is_ignored(clients: Clients) -> None:

@@ -106,13 +106,13 @@ def test_an_events_secret_copied_to_another_client_cannot_be_unsealed(clients: C
 
 
 def test_setting_the_first_events_url_creates_an_events_secret(causeway: Causeway, clients: Clients) -> None:
-    assert clients.update(causeway.client.client_id, events_url=None) == Registered(causeway.client)
+    assert clients.update(causeway.tpp.client_id, events_url=None) == Registered(causeway.tpp.client)
 
-    told = clients.update(causeway.client.client_id, events_url=URL)
+    told = clients.update(causeway.tpp.client_id, events_url=URL)
 
-    assert told.client == clients.get(causeway.client.client_id)
+    assert told.client == clients.get(causeway.tpp.client_id)
     assert told.client.events_url == URL
-    assert signing(clients, causeway.client.client_id) == [told.events_secret]
+    assert signing(clients, causeway.tpp.client_id) == [told.events_secret]
 
 
 def test_the_events_secret_survives_changes_and_removal_of_the_events_url(
@@ -145,7 +145,7 @@ def test_a_client_url_with_a_private_host_is_refused_in_every_spelling(causeway:
     with pytest.raises(InvalidClient, match=r"events_url (must|is not a valid URL)"):
         clients.create(owner="a@example.com", title="Lured", callback_urls=[URL], events_url=url)
     with pytest.raises(InvalidClient, match=r"events_url (must|is not a valid URL)"):
-        clients.update(causeway.client.client_id, events_url=url)
+        clients.update(causeway.tpp.client_id, events_url=url)
 
 
 # -- rotation
@@ -180,7 +180,7 @@ def test_a_second_rotation_during_the_overlap_ends_the_oldest_secret(clients: Cl
 def test_rotating_an_events_secret_requires_an_events_url(causeway: Causeway, clients: Clients, client_id: str) -> None:
     clients.update(client_id, events_url=None)
 
-    for untold in (client_id, causeway.client.client_id):
+    for untold in (client_id, causeway.tpp.client_id):
         with pytest.raises(InvalidClient, match="has no Events URL"):
             clients.rotate_events_secret(untold, DAY)
 
@@ -212,7 +212,7 @@ def test_two_concurrent_rotations_keep_both_secrets(
 def test_two_concurrent_first_events_urls_create_one_secret(
     causeway: Causeway, clients: Clients, other: Clients
 ) -> None:
-    client_id, theirs = causeway.client.client_id, list[Registered]()
+    client_id, theirs = causeway.tpp.client_id, list[Registered]()
 
     with causeway.meanwhile("transact", lambda: theirs.append(other.update(client_id, events_url=f"{URL}/theirs"))):
         ours = clients.update(client_id, events_url=URL)
@@ -314,15 +314,15 @@ def test_the_old_client_secret_is_valid_for_the_chosen_overlap(causeway: Causewa
 
 def test_calls_accept_both_client_secrets_until_the_old_one_ends(causeway: Causeway, clients: Clients) -> None:
     made = clients.create(owner="a@example.com", title="Careful", secret=True)
-    causeway.client = made.client
+    causeway.tpp.client = made.client
     rotated = clients.rotate_secret(made.client.client_id, 3600)
 
     def statuses() -> list[int]:
         found = []
-        for causeway.client_secret in (made.secret, rotated.secret):
+        for causeway.tpp.client_secret in (made.secret, rotated.secret):
             found += [
-                causeway.tpp("GET", "/tpp/banks").status,
-                causeway.tpp("POST", "/tpp/token", {"code": "x"}).status,
+                causeway.tpp.call("GET", "/tpp/banks").status,
+                causeway.tpp.call("POST", "/tpp/token", {"code": "x"}).status,
             ]
         return found
 
@@ -341,7 +341,7 @@ def test_a_client_has_at_most_two_client_secrets(causeway: Causeway, clients: Cl
 
 
 def test_the_first_client_secret_is_required_at_once(causeway: Causeway, clients: Clients) -> None:
-    rotated = clients.rotate_secret(causeway.client.client_id, DAY)
+    rotated = clients.rotate_secret(causeway.tpp.client_id, DAY)
 
     assert rotated.client.has_secret
     assert not rotated.client.accepts_secret(None, causeway.clock.time())
@@ -446,8 +446,8 @@ def test_a_client_record_of_the_first_format_stays_readable(causeway: Causeway, 
     assert (client.callback_urls, client.revision) == (("https://old.example/back",), 0)
     assert client.accepts_secret(secret, causeway.clock.time())
     assert client in clients.all("a@example.com")
-    causeway.client, causeway.client_secret = client, secret
-    assert causeway.tpp("GET", "/tpp/banks").status == 200
+    causeway.tpp.client, causeway.tpp.client_secret = client, secret
+    assert causeway.tpp.call("GET", "/tpp/banks").status == 200
 
     rotated = clients.rotate_secret(client_id, DAY)
     assert rotated.client == clients.get(client_id)
@@ -497,17 +497,17 @@ def test_restoring_an_active_client_changes_nothing(clients: Clients, made: Regi
 
 
 def test_calls_of_an_archived_client_are_refused_until_it_is_restored_and_activated(causeway: Causeway) -> None:
-    clients, client_id = causeway.hub.openbanking.clients, causeway.client.client_id
-    token = causeway.tokens(1)["access_token"]
+    clients, client_id = causeway.hub.openbanking.clients, causeway.tpp.client_id
+    token = causeway.tpp.tokens(1)["access_token"]
     statuses = []
     for change in (clients.archive, clients.restore, clients.activate):
         change(client_id)
         statuses.append(
             (
-                causeway.tpp("GET", "/tpp/accounts", bearer=token).status,
-                causeway.tpp("GET", "/tpp/banks").status,
-                causeway.tpp("POST", "/tpp/authorize", {"bic": "BETADEF1", "scopes": ["accounts"]}).status,
-                causeway.tpp("GET", "/tpp/events").status,
+                causeway.tpp.call("GET", "/tpp/accounts", bearer=token).status,
+                causeway.tpp.call("GET", "/tpp/banks").status,
+                causeway.tpp.call("POST", "/tpp/authorize", {"bic": "BETADEF1", "scopes": ["accounts"]}).status,
+                causeway.tpp.call("GET", "/tpp/events").status,
             )
         )
 
@@ -561,7 +561,7 @@ def test_a_history_entry_cannot_be_used_as_a_client(causeway: Causeway, clients:
     names = [item["client_id"] for item in causeway.hub.store.scan("clients")]
     (name,) = [name for name in names if name.startswith(f"{client_id}/")]
 
-    assert causeway.tpp("GET", "/tpp/banks", client_id=name).status == 401
+    assert causeway.tpp.call("GET", "/tpp/banks", client_id=name).status == 401
     with pytest.raises(UnknownClient):
         clients.get(name)
     assert name not in [client.client_id for client in clients.all()]
@@ -623,10 +623,10 @@ def test_a_stored_callback_url_with_a_reserved_parameter_stays_until_replaced(
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_callback_has_every_parameter_once(causeway: Causeway, version: int) -> None:
     url = f"{URL}?tenant=7"
-    causeway.client = causeway.hub.openbanking.clients.create(
+    causeway.tpp.client = causeway.hub.openbanking.clients.create(
         owner="a@example.com", title="Two", callback_urls=[url]
     ).client
-    consented = causeway.approve(version)
+    consented = causeway.psu.approve(version)
 
     names = [name for name, _ in parse_qsl(urlsplit(consented.callback_url).query)]
     assert sorted(names) == ["authorization_code", "code", "iss", "state", "tenant"]
@@ -640,7 +640,7 @@ def test_a_callback_has_every_parameter_once(causeway: Causeway, version: int) -
 def two(causeway: Causeway) -> Causeway:
     """A service whose client has two Callback URLs."""
     urls = ["http://127.0.0.1:8000/one", "https://two.example:8443/back"]
-    causeway.client = causeway.hub.openbanking.clients.create(
+    causeway.tpp.client = causeway.hub.openbanking.clients.create(
         owner="a@example.com", title="Two", callback_urls=urls
     ).client
     return causeway
@@ -651,12 +651,12 @@ def two(causeway: Causeway) -> Causeway:
 def test_psus_return_to_the_requested_callback_url_or_the_first(
     two: Causeway, version: int, number: int | None
 ) -> None:
-    named = {} if number is None else {"redirect_uri": two.client.callback_urls[number]}
+    named = {} if number is None else {"redirect_uri": two.tpp.client.callback_urls[number]}
 
-    consented = two.approve(version, **named)
+    consented = two.psu.approve(version, **named)
 
-    assert consented.callback_url.startswith(f"{two.client.callback_urls[number or 0]}?")
-    assert two.tpp("POST", "/tpp/token", {"code": consented.query["code"], **named}).status == 200
+    assert consented.callback_url.startswith(f"{two.tpp.client.callback_urls[number or 0]}?")
+    assert two.tpp.call("POST", "/tpp/token", {"code": consented.query["code"], **named}).status == 200
 
 
 @pytest.mark.parametrize(
@@ -664,33 +664,33 @@ def test_psus_return_to_the_requested_callback_url_or_the_first(
 )
 def test_a_redirect_uri_must_equal_a_callback_url_exactly(two: Causeway, uri: str) -> None:
     request = {"bic": "BETADEF1", "scopes": ["accounts"], "redirect_uri": uri}
-    query = {"response_type": "code", "client_id": two.client.client_id, "bic": "BETADEF1", "scope": "accounts"}
+    query = {"response_type": "code", "client_id": two.tpp.client_id, "bic": "BETADEF1", "scope": "accounts"}
 
-    assert two.tpp("POST", "/tpp/authorize", request).status == 400
+    assert two.tpp.call("POST", "/tpp/authorize", request).status == 400
     assert two.call("GET", f"/oauth/authorize?{urlencode(query | {'redirect_uri': uri})}").status == 400
 
 
 def test_the_oauth_authorize_endpoint_redirects_errors_to_the_requested_callback_url(two: Causeway) -> None:
-    query = {"response_type": "code", "client_id": two.client.client_id, "bic": "BETADEF1", "scope": "nothing"}
-    named = query | {"redirect_uri": two.client.callback_urls[1]}
+    query = {"response_type": "code", "client_id": two.tpp.client_id, "bic": "BETADEF1", "scope": "nothing"}
+    named = query | {"redirect_uri": two.tpp.client.callback_urls[1]}
 
     back = two.call("GET", f"/oauth/authorize?{urlencode(named)}").headers["location"]
 
-    assert back.startswith(f"{two.client.callback_urls[1]}?error=invalid_scope")
+    assert back.startswith(f"{two.tpp.client.callback_urls[1]}?error=invalid_scope")
 
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_request_with_a_removed_callback_url_is_not_redirected(two: Causeway, version: int) -> None:
-    asked = two.authorize(version, redirect_uri=two.client.callback_urls[1])
+    asked = two.tpp.authorize(version, redirect_uri=two.tpp.client.callback_urls[1])
     url = {"request_url" if version == 1 else "requestUrl": asked["redirect_url"]}
-    answer = two.bank(version, "/init_authorization", url).body
+    answer = two.banks[version].call("/init_authorization", url).body
     cancel = urlsplit(answer.get("cancel_url") or answer["cancelUrl"]).path
-    two.hub.openbanking.clients.update(two.client.client_id, callback_urls=two.client.callback_urls[:1])
+    two.hub.openbanking.clients.update(two.tpp.client_id, callback_urls=two.tpp.client.callback_urls[:1])
 
-    refused = two.bank(version, "/consent", two.consent_body(version, asked["redirect_url"]))
+    refused = two.banks[version].call("/consent", two.banks[version].consent_body(asked["redirect_url"]))
     cancelled = two.call("GET", cancel)
 
     assert refused.status == 400
     assert refused.body.get("error_code", refused.body.get("code")) in (4301, "FORMAT_ERROR")
     assert (cancelled.status, "location" in cancelled.headers) == (404, False)
-    assert two.authorize(version)["redirect_url"]
+    assert two.tpp.authorize(version)["redirect_url"]

@@ -18,7 +18,7 @@ def clients(causeway: Causeway) -> Clients:
 
 @pytest.fixture
 def client_id(causeway: Causeway) -> str:
-    return causeway.client.client_id
+    return causeway.tpp.client_id
 
 
 def test_a_client_has_one_events_mode(clients: Clients, client_id: str) -> None:
@@ -58,7 +58,7 @@ def test_an_events_url_with_another_mode_is_refused(causeway: Causeway, clients:
     before = [*causeway.hub.store.scan("clients")]
 
     with pytest.raises(InvalidClient, match="exclude each other") as found:
-        clients.update(causeway.client.client_id, events_url=URL, events=events, title="Renamed")
+        clients.update(causeway.tpp.client_id, events_url=URL, events=events, title="Renamed")
     assert found.value.member == "events"
     with pytest.raises(InvalidClient, match="exclude each other"):
         clients.create(owner="a@example.com", title="Both", events_url=URL, events=events)

@@ -43,7 +43,7 @@ def payer_of(
 
 
 def becomes_another_tpp(causeway: Causeway) -> None:
-    causeway.client = causeway.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
+    causeway.tpp.client = causeway.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
 
 
 def is_refused_and_nothing_is_spent(payer: Payer, key: str | None = "key", **members: Any) -> None:
@@ -139,7 +139,7 @@ def test_the_bank_gets_the_request_id_in_lower_case(causeway: Causeway, version:
 def test_errors_and_logs_show_the_request_id_in_lower_case(causeway: Causeway, lines: Lines) -> None:
     small = str(uuid.uuid4())
 
-    answer = causeway.tpp("POST", "/tpp/authorize", {}, headers={"x-request-id": small.upper()})
+    answer = causeway.tpp.call("POST", "/tpp/authorize", {}, headers={"x-request-id": small.upper()})
 
     assert (answer.body["requestId"], answer.headers["x-request-id"]) == (small, small)
     assert {line["request_id"] for line in lines.all()} == {small}
@@ -329,7 +329,7 @@ def test_a_request_id_is_released_when_the_consent_is_revoked_meanwhile(causeway
     payer.request_id = str(uuid.uuid4())
 
     def revoked_on_the_way(sent: object) -> Any:
-        causeway.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
+        causeway.tpp.call("POST", "/tpp/token/revoke", {"token": payer.bearer})
         return DOWN
 
     payer.side.answers["/payment_initiation"] = revoked_on_the_way
@@ -360,14 +360,14 @@ def left_alone(payer: LaterPayer, request_id: str) -> None:
 
 
 def revoked(payer: LaterPayer, request_id: str) -> None:
-    payer.causeway.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
+    payer.causeway.tpp.call("POST", "/tpp/token/revoke", {"token": payer.bearer})
     payer.attempt(request_id)
 
 
 def switched_off(payer: LaterPayer, request_id: str) -> None:
-    payer.causeway.hub.openbanking.clients.deactivate(payer.causeway.client.client_id)
+    payer.causeway.hub.openbanking.clients.deactivate(payer.causeway.tpp.client_id)
     payer.attempt(request_id)
-    payer.causeway.hub.openbanking.clients.activate(payer.causeway.client.client_id)
+    payer.causeway.hub.openbanking.clients.activate(payer.causeway.tpp.client_id)
 
 
 @pytest.mark.parametrize("consent_type", ["reusable", ONE_TIME])
@@ -467,7 +467,7 @@ def test_a_payment_id_reused_by_the_bank_stays_with_the_first_order(
     first = Payer(causeway, version)
     first.pay()
     first.report(4)
-    client, before = causeway.client, payments(causeway)
+    client, before = causeway.tpp.client, payments(causeway)
     second = second_of(causeway, who, first, later=later)
     second.bank_does(taken(version, "P-1"))
 
@@ -480,7 +480,7 @@ def test_a_payment_id_reused_by_the_bank_stays_with_the_first_order(
     if who in ("another consent", "another client"):
         second.headers = {}
         assert second.pay("another key").status == 401, "the one-time consent is spent"
-    causeway.client = client
+    causeway.tpp.client = client
     assert first.report(2).status == 200, "it is ignored after a final status"
     assert payments(causeway) == before
 
@@ -532,7 +532,7 @@ def test_a_request_id_reused_after_a_day_does_not_get_the_first_payment(causeway
 
 def recorded_before(causeway: Causeway, payer: Payer) -> None:
     """A payment as it was recorded then."""
-    table, key = payment_key(payer.side.bank.bic, "P-1")
+    table, key = payment_key(payer.side.bic, "P-1")
     assert causeway.hub.store.update(table, key, remove=["order_digest"]).keys() == key.keys() | {
         *("bic", "payment_id", "api_version", "kind", "client_id", "consent_id", "request_id"),
         *("status", "history", "created_at", "revision"),
@@ -547,7 +547,7 @@ def test_a_payment_recorded_without_an_order_digest_is_read_and_kept(causeway: C
     payer.request_id = str(uuid.uuid4())
     payer.pay()
     recorded_before(causeway, payer)
-    item = causeway.hub.store.get(*payment_key(payer.side.bank.bic, "P-1"))
+    item = causeway.hub.store.get(*payment_key(payer.side.bic, "P-1"))
     assert item is not None
     assert Payment.from_item(item).order_digest is None
 

@@ -96,7 +96,7 @@ def test_one_of_50_requests_with_the_same_proof_is_answered(causeway: Causeway) 
     token = holder.tokens(causeway)["access_token"]
     hubs = [causeway.another_process() for _ in range(PROCESSES)]
     credentials = TppCredentials(
-        causeway.client.client_id,
+        causeway.tpp.client_id,
         bearer=token,
         scheme="DPoP",
         proof=holder.proof(causeway, "GET", "/tpp/consent", token),
@@ -117,7 +117,7 @@ def test_one_of_50_requests_with_the_same_assertion_is_answered(causeway: Causew
     holder = KeyHolder()
     secure(causeway, holder)
     hubs = [causeway.another_process() for _ in range(PROCESSES)]
-    credentials = TppCredentials(causeway.client.client_id, assertion=holder.assertion(causeway), endpoints=(BASE,))
+    credentials = TppCredentials(causeway.tpp.client_id, assertion=holder.assertion(causeway), endpoints=(BASE,))
 
     def ask(number: int) -> Any:
         try:

@@ -7,7 +7,8 @@ import re
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from tests.causeway import IBAN, Causeway
+from tests.causeway import Causeway
+from tests.openbanking.kit import IBAN
 from tests.website.person import Person
 
 SCOPES = ["account.list", "account.balance"]
@@ -42,7 +43,7 @@ def run(user: Person, client_id: str, **changes: Any) -> str:
 def approve(causeway: Causeway, url: str, version: int = 1) -> str:
     """The bank saves the consent; answers where it sends the browser, in this service."""
     scopes = parse_qs(urlsplit(url).query)["scope"][0].split()
-    answer = causeway.bank(version, "/consent", {"request_url": url, "scopes": scopes, "ibans": [IBAN]})
+    answer = causeway.banks[version].call("/consent", {"request_url": url, "scopes": scopes, "ibans": [IBAN]})
     assert answer.status == 200, answer.text
     return str(answer.body["callback_url"]).removeprefix("http://127.0.0.1:8000")
 

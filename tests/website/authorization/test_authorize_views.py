@@ -98,7 +98,7 @@ def test_the_shown_curl_command_works(causeway: Causeway, user: Person, client_i
     body = shown_request(user)
 
     assert f"X-Api-Key: {client_id}" in user.text
-    assert causeway.tpp("POST", "/tpp/authorize", body, client_id=client_id).status == 200
+    assert causeway.tpp.call("POST", "/tpp/authorize", body, client_id=client_id).status == 200
 
 
 def test_a_quote_in_a_callback_url_is_escaped_in_the_curl_command(user: Person) -> None:

@@ -81,7 +81,7 @@ def test_the_token_request_is_shown_before_the_exchange(
     assert 'client_secret=os.environ["CLIENT_SECRET"]' in python
     assert secret not in user.last.text
     path, request = sent(curl)
-    made = causeway.tpp("POST", path, {**request, "client_secret": secret}, client_id=client_id)
+    made = causeway.tpp.call("POST", path, {**request, "client_secret": secret}, client_id=client_id)
     assert (made.status, request) == (200, body(user, "Token request"))
 
 
@@ -90,7 +90,7 @@ def test_the_curl_commands_of_refresh_and_revocation_work_like_the_buttons(
 ) -> None:
     state = with_tokens(causeway, user, client_id)
     path, request = sent(programs(user, "Refresh the tokens")[0])
-    refreshed = causeway.tpp("POST", path, request, client_id=client_id)
+    refreshed = causeway.tpp.call("POST", path, request, client_id=client_id)
     user.post("/authorize/callback", state=state, action="refresh")
     user.follow()
 
@@ -99,7 +99,7 @@ def test_the_curl_commands_of_refresh_and_revocation_work_like_the_buttons(
     assert f'"access_token" : "{refreshed.body["access_token"]}"' in answer(user, "Latest refresh")
     path, request = sent(programs(user, "End the consent")[0])
     assert (path, request) == ("/tpp/token/revoke", {"token": refreshed.body["refresh_token"]})
-    assert causeway.tpp("POST", path, request, client_id=client_id).status == 200
+    assert causeway.tpp.call("POST", path, request, client_id=client_id).status == 200
     assert "The client ended it" in user.get(f"/authorize/callback?state={state}").text
 
 

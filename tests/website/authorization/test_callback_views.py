@@ -14,8 +14,9 @@ import pytest
 from chalicelib.openbanking.flows.consent.tokens import end_consent
 from chalicelib.openbanking.protocol.tpp_calls import EndedBy
 from chalicelib.website.authorization.web_tpp_flow import check_consent
-from tests.causeway import IBAN, Causeway
+from tests.causeway import Causeway
 from tests.openbanking.key_holder import KeyHolder
+from tests.openbanking.kit import IBAN
 from tests.website.authorization.journey import SCOPES, approve, open_request, run, shown_request, token, with_tokens
 from tests.website.person import Person
 
@@ -35,7 +36,7 @@ def test_a_users_own_journey_ends_with_working_tokens(
     if version == 1:
         back = approve(causeway, url)
     else:
-        answer = causeway.bank(2, "/consent", {"requestUrl": url, "scopes": scopes, "ibans": [IBAN]})
+        answer = causeway.banks[2].call("/consent", {"requestUrl": url, "scopes": scopes, "ibans": [IBAN]})
         back = str(answer.body["callbackUrl"]).removeprefix("http://127.0.0.1:8000")
     user.get(back)
     user.follow()
@@ -44,7 +45,7 @@ def test_a_users_own_journey_ends_with_working_tokens(
     assert "You have tokens" in user.text
     assert "valid for 1 hour" in user.text
     assert parse_qs(urlsplit(back).query)["code"][0] in user.text
-    consent = causeway.tpp("GET", "/tpp/consent", client_id=client_id, bearer=token(user, "access-token"))
+    consent = causeway.tpp.call("GET", "/tpp/consent", client_id=client_id, bearer=token(user, "access-token"))
     assert consent.body["scopes"] == scopes
 
 
@@ -89,7 +90,7 @@ def test_reloading_the_callback_does_not_use_the_code_twice(causeway: Causeway, 
 
     assert "You have tokens" in user.text
     bearer = token(user, "access-token")
-    assert causeway.tpp("GET", "/tpp/consent", client_id=client_id, bearer=bearer).status == 200
+    assert causeway.tpp.call("GET", "/tpp/consent", client_id=client_id, bearer=bearer).status == 200
 
 
 def test_a_callback_with_another_issuer_is_only_displayed(causeway: Causeway, user: Person, client_id: str) -> None:
@@ -187,9 +188,9 @@ def test_ending_a_consent_requires_a_confirmation(causeway: Causeway, user: Pers
 
     user.get(html.unescape(link))
     assert "End this consent?" in user.text
-    assert causeway.tpp("GET", "/tpp/consent", bearer=bearer, client_id=client_id).status == 200
+    assert causeway.tpp.call("GET", "/tpp/consent", bearer=bearer, client_id=client_id).status == 200
     user.post("/authorize/callback", state=user.hidden("state"), action=user.hidden("action"))
-    assert causeway.tpp("GET", "/tpp/consent", bearer=bearer, client_id=client_id).status == 401
+    assert causeway.tpp.call("GET", "/tpp/consent", bearer=bearer, client_id=client_id).status == 401
     assert "End this consent?" not in user.get(html.unescape(link)).text
 
 

@@ -21,7 +21,7 @@ def test_the_payment_page_shows_the_status_of_the_bank_instead_of_the_query(caus
     payer.pay()
     payer.report(2 if version == 1 else "RJCT")
     payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "RJCT"}
-    bic = payer.side.bank.bic
+    bic = payer.side.bic
 
     text = causeway.call("GET", f"/payments/callback?bic={bic}&payment_id=P-1&status=4&message=all%20is%20well").text
 
@@ -47,7 +47,7 @@ def test_the_payment_page_shows_the_status_and_refreshes_until_it_is_final(
     payer.pay()
     payer.report(status)
     payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": status}
-    address = f"/payments/callback?bic={payer.side.bank.bic}&payment_id=P-1"
+    address = f"/payments/callback?bic={payer.side.bic}&payment_id=P-1"
     text = causeway.call("GET", address).text
 
     assert (f'data-live="{html.escape(address)}"' in text) is not is_final
@@ -78,7 +78,7 @@ def test_the_payment_page_falls_back_to_the_reported_status(causeway: Causeway) 
     payer.pay()
     payer.side.answers["/v2_payment_single_status"] = lambda sent: TimedOut("late")
 
-    text = causeway.call("GET", f"/payments/callback?bic={payer.side.bank.bic}&payment_id=P-1&status=ACSC").text
+    text = causeway.call("GET", f"/payments/callback?bic={payer.side.bic}&payment_id=P-1&status=ACSC").text
 
     assert "The bank reported" in text
     assert "Received" in text
@@ -87,7 +87,7 @@ def test_the_payment_page_falls_back_to_the_reported_status(causeway: Causeway) 
 def test_the_payment_page_makes_no_status_request_after_a_revocation(causeway: Causeway) -> None:
     payer = Payer(causeway, 2)
     payer.pay()
-    causeway.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
+    causeway.tpp.call("POST", "/tpp/token/revoke", {"token": payer.bearer})
 
     assert "The bank reported" in causeway.call("GET", "/payments/callback?bic=BETADEF1&payment_id=P-1").text
     assert payer.calls == 1
@@ -103,7 +103,7 @@ def test_the_payment_page_makes_no_status_request_with_an_expired_consent(causew
 
 
 def test_the_payment_page_does_not_confirm_payments_of_clients_with_their_own_callback(causeway: Causeway) -> None:
-    causeway.client = causeway.hub.openbanking.clients.create(
+    causeway.tpp.client = causeway.hub.openbanking.clients.create(
         owner="tpp@example.com", title="Own", callback_urls=["http://127.0.0.1:8000/elsewhere"]
     ).client
     Payer(causeway, 1, "direct").pay()

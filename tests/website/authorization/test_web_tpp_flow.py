@@ -54,7 +54,7 @@ def test_an_exchange_interrupted_after_the_code_was_used_ends_the_consent(
 
     assert answer.status == 400
     assert "No tokens came of it" in user.text
-    consent = causeway.tpp("GET", "/tpp/consent", client_id=client_id, bearer=lost["access_token"])
+    consent = causeway.tpp.call("GET", "/tpp/consent", client_id=client_id, bearer=lost["access_token"])
     assert consent.status == 401
 
 
@@ -95,7 +95,7 @@ def test_the_refresh_button_refreshes_expired_tokens(causeway: Causeway, user: P
     assert token(user, "access-token") != before
     assert "refreshed them once" in user.text
     bearer = token(user, "access-token")
-    assert causeway.tpp("GET", "/tpp/consent", client_id=client_id, bearer=bearer).status == 200
+    assert causeway.tpp.call("GET", "/tpp/consent", client_id=client_id, bearer=bearer).status == 200
 
 
 def test_a_refresh_sent_twice_keeps_the_tokens_valid(causeway: Causeway, user: Person, client_id: str) -> None:
@@ -105,7 +105,7 @@ def test_a_refresh_sent_twice_keeps_the_tokens_valid(causeway: Causeway, user: P
         user.follow()
 
     bearer = token(user, "access-token")
-    assert causeway.tpp("GET", "/tpp/consent", client_id=client_id, bearer=bearer).status == 200
+    assert causeway.tpp.call("GET", "/tpp/consent", client_id=client_id, bearer=bearer).status == 200
 
 
 def test_a_refresh_in_progress_is_not_started_again(
@@ -130,7 +130,7 @@ def test_a_refresh_in_progress_is_not_started_again(
 def test_a_refresh_of_a_revoked_consent_returns_400(causeway: Causeway, user: Person, client_id: str) -> None:
     state = with_tokens(causeway, user, client_id)
     bearer = token(user, "access-token")
-    causeway.tpp("POST", "/tpp/token/revoke", {"token": bearer}, client_id=client_id)
+    causeway.tpp.call("POST", "/tpp/token/revoke", {"token": bearer}, client_id=client_id)
     answer = user.post("/authorize/callback", state=state, action="refresh")
 
     assert answer.status == 400
@@ -148,4 +148,4 @@ def test_the_end_button_ends_the_consent(causeway: Causeway, user: Person, clien
     user.follow()
 
     assert "The consent has ended" in user.text
-    assert causeway.tpp("GET", "/tpp/consent", client_id=client_id, bearer=bearer).status == 401
+    assert causeway.tpp.call("GET", "/tpp/consent", client_id=client_id, bearer=bearer).status == 401

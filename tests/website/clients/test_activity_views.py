@@ -11,7 +11,8 @@ from chalicelib.foundation.http.outbound import NotReached
 from chalicelib.statistics import client_activity
 from chalicelib.statistics.client_activity import PER_MINUTE
 from chalicelib.website.clients.activity_views import SHOWN
-from tests.causeway import Causeway, Sent
+from tests.causeway import Causeway
+from tests.openbanking.kit import Sent
 from tests.website.authorization.journey import with_tokens
 from tests.website.clients.busy_clients import fill_activity
 from tests.website.page_costs import BYTES
@@ -24,7 +25,7 @@ NO_CALLS = "No calls yet"
 def client_id(causeway: Causeway, user: Person) -> str:
     """The service's client, owned by the user."""
     client_id = user.create_client("Budget Friend")
-    causeway.client = causeway.hub.openbanking.clients.get(client_id)
+    causeway.tpp.client = causeway.hub.openbanking.clients.get(client_id)
     return client_id
 
 
@@ -46,7 +47,7 @@ def test_the_activity_page_of_an_unused_client_shows_no_calls(user: Person, clie
 
 def test_calls_above_the_rate_limit_are_counted(causeway: Causeway, user: Person, client_id: str) -> None:
     causeway.hub.openbanking.clients.update(client_id, calls_per_minute=2)
-    answers = [causeway.tpp("GET", "/tpp/banks").status for _ in range(5)]
+    answers = [causeway.tpp.call("GET", "/tpp/banks").status for _ in range(5)]
 
     user.get(f"/clients/{client_id}/activity")
 
@@ -67,9 +68,9 @@ def test_calls_are_shown_with_status_code_durations_and_bank(causeway: Causeway,
         return {"status": "success", "accounts": []}
 
     causeway.banks[1].answers["/accounts"] = answer
-    tokens = causeway.tokens(1)
-    good = causeway.tpp("GET", "/tpp/accounts", bearer=tokens["access_token"])
-    bad = causeway.tpp("GET", "/tpp/account?nonsense=1", bearer=tokens["access_token"])
+    tokens = causeway.tpp.tokens(1)
+    good = causeway.tpp.call("GET", "/tpp/accounts", bearer=tokens["access_token"])
+    bad = causeway.tpp.call("GET", "/tpp/account?nonsense=1", bearer=tokens["access_token"])
     user.get(f"/clients/{client_id}/activity")
 
     assert (good.status, bad.status) == (200, 400)
@@ -90,9 +91,9 @@ def test_calls_are_shown_with_status_code_durations_and_bank(causeway: Causeway,
 
 
 def test_an_unreachable_bank_counts_as_a_bank_error(causeway: Causeway, user: Person, client_id: str) -> None:
-    bearer = causeway.tokens(1)["access_token"]
+    bearer = causeway.tpp.tokens(1)["access_token"]
     causeway.banks[1].answers["/accounts"] = lambda sent: NotReached("it is down")
-    causeway.tpp("GET", "/tpp/accounts", bearer=bearer)
+    causeway.tpp.call("GET", "/tpp/accounts", bearer=bearer)
     user.get(f"/clients/{client_id}/activity")
 
     assert figures(user)["Bank"] == "1"
@@ -103,8 +104,8 @@ def test_an_unreachable_bank_counts_as_a_bank_error(causeway: Causeway, user: Pe
 
 def test_a_call_with_a_wrong_secret_is_listed_at_its_client(causeway: Causeway, user: Person) -> None:
     client_id = user.create_client("Secretive", secret="yes")
-    assert causeway.tpp("GET", "/tpp/banks", client_id=client_id).status == 401
-    assert causeway.tpp("GET", "/tpp/banks", client_id="somebody").status == 401
+    assert causeway.tpp.call("GET", "/tpp/banks", client_id=client_id).status == 401
+    assert causeway.tpp.call("GET", "/tpp/banks", client_id="somebody").status == 401
     user.get(f"/clients/{client_id}/activity")
 
     assert shown(user) == ["GET /tpp/banks"]
@@ -113,7 +114,7 @@ def test_a_call_with_a_wrong_secret_is_listed_at_its_client(causeway: Causeway, 
 
 def test_a_call_of_an_inactive_client_is_listed(causeway: Causeway, user: Person, client_id: str) -> None:
     causeway.hub.openbanking.clients.deactivate(client_id)
-    assert causeway.tpp("GET", "/tpp/banks").status == 401
+    assert causeway.tpp.call("GET", "/tpp/banks").status == 401
     user.get(f"/clients/{client_id}/activity")
 
     assert shown(user) == ["GET /tpp/banks"]
@@ -122,18 +123,18 @@ def test_a_call_of_an_inactive_client_is_listed(causeway: Causeway, user: Person
 def test_calls_of_all_processes_are_listed_after_they_are_written(
     causeway: Causeway, user: Person, client_id: str
 ) -> None:
-    causeway.tpp("GET", "/tpp/banks")
+    causeway.tpp.call("GET", "/tpp/banks")
     causeway.hub.statistics.measurements.write()
     causeway.writes_measurements()
-    causeway.tpp("GET", "/tpp/consents")
+    causeway.tpp.call("GET", "/tpp/consents")
     user.get(f"/clients/{client_id}/activity")
 
     assert sorted(shown(user)) == ["GET /tpp/banks", "GET /tpp/consents"]
 
 
 def test_calls_are_filtered_by_status_class(causeway: Causeway, user: Person, client_id: str) -> None:
-    causeway.tpp("GET", "/tpp/banks")
-    causeway.tpp("GET", "/tpp/consents?after=nothing")
+    causeway.tpp.call("GET", "/tpp/banks")
+    causeway.tpp.call("GET", "/tpp/consents?after=nothing")
 
     for status, calls in (("2", ["GET /tpp/banks"]), ("4", ["GET /tpp/consents"]), ("5", []), ("x", None)):
         user.get(f"/clients/{client_id}/activity?status={status}")
@@ -148,7 +149,7 @@ def test_the_activity_page_lists_the_latest_calls_and_counts_all(
 ) -> None:
     for _ in range(4):
         for _ in range(PER_MINUTE + 1):
-            causeway.tpp("GET", "/tpp/banks")
+            causeway.tpp.call("GET", "/tpp/banks")
         causeway.clock.advance(60)
     user.get(f"/clients/{client_id}/activity")
 
@@ -203,7 +204,7 @@ def test_requests_of_the_web_interface_do_not_count_as_calls_of_the_client(
 
 
 def test_the_activity_of_another_users_client_returns_404(causeway: Causeway, user: Person, client_id: str) -> None:
-    causeway.tpp("GET", "/tpp/banks")
+    causeway.tpp.call("GET", "/tpp/banks")
     other = Person.signed_in(causeway, "other@example.com")
 
     assert other.get(f"/clients/{client_id}/activity").status == 404

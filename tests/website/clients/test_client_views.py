@@ -270,17 +270,17 @@ def test_an_unknown_client_returns_404(user: Person, client_id: str) -> None:
 
 
 def test_a_client_is_deactivated_and_activated(causeway: Causeway, user: Person) -> None:
-    causeway.client = causeway.hub.openbanking.clients.get(user.create_client())
-    path = f"/clients/{causeway.client.client_id}"
+    causeway.tpp.client = causeway.hub.openbanking.clients.get(user.create_client())
+    path = f"/clients/{causeway.tpp.client_id}"
 
     user.post(path, action="deactivate")
     user.follow()
     assert "no longer active" in user.text
-    assert causeway.tpp("GET", "/tpp/banks").status == 401
+    assert causeway.tpp.call("GET", "/tpp/banks").status == 401
     user.post(path, action="activate")
     user.follow()
     assert "active again" in user.text
-    assert causeway.tpp("GET", "/tpp/banks").status == 200
+    assert causeway.tpp.call("GET", "/tpp/banks").status == 200
 
 
 def test_deactivating_a_client_requires_a_confirmation(causeway: Causeway, user: Person) -> None:
@@ -300,8 +300,8 @@ def test_deactivating_a_client_requires_a_confirmation(causeway: Causeway, user:
 
 
 def test_archiving_a_client_requires_a_confirmation_and_can_be_undone(causeway: Causeway, user: Person) -> None:
-    causeway.client = causeway.hub.openbanking.clients.get(user.create_client("Budget Friend"))
-    client_id = causeway.client.client_id
+    causeway.tpp.client = causeway.hub.openbanking.clients.get(user.create_client("Budget Friend"))
+    client_id = causeway.tpp.client_id
     path = f"/clients/{client_id}"
 
     user.get(f"{path}?ask=archive")
@@ -311,7 +311,7 @@ def test_archiving_a_client_requires_a_confirmation_and_can_be_undone(causeway: 
     user.follow()
     assert "The client is archived" in user.text
     assert "Archive this client?" not in user.get(f"{path}?ask=archive").text
-    assert causeway.tpp("GET", "/tpp/banks").status == 401
+    assert causeway.tpp.call("GET", "/tpp/banks").status == 401
 
     links = [path in user.get(place).text for place in ("/clients", "/clients?active=no", "/clients?active=archived")]
     assert links == [False, False, True]
@@ -326,7 +326,7 @@ def test_archiving_a_client_requires_a_confirmation_and_can_be_undone(causeway: 
     assert "The client is restored." in user.text
     assert not causeway.hub.openbanking.clients.get(client_id).active
     user.post(path, action="activate")
-    assert causeway.tpp("GET", "/tpp/banks").status == 200
+    assert causeway.tpp.call("GET", "/tpp/banks").status == 200
     assert path in user.get("/clients").text
 
 

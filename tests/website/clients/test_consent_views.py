@@ -11,8 +11,9 @@ import pytest
 from chalicelib.openbanking.flows.consent.tokens import end_consent
 from chalicelib.openbanking.protocol.tpp_calls import ConsentsQuery
 from chalicelib.openbanking.records.consents import Consent
-from tests.causeway import IBAN, Causeway
+from tests.causeway import Causeway
 from tests.dynamodb_calls import counted
+from tests.openbanking.kit import IBAN
 from tests.website.person import Person
 
 DAY = 24 * 3600
@@ -23,19 +24,19 @@ SESSION = "BatchGetItem"
 def client_id(causeway: Causeway, user: Person) -> str:
     """The service's client, owned by the user, with its events going to the service's receiver."""
     client_id = user.create_client("Budget Friend", events_url=causeway.receiver.url)
-    causeway.client = causeway.hub.openbanking.clients.get(client_id)
+    causeway.tpp.client = causeway.hub.openbanking.clients.get(client_id)
     return client_id
 
 
 def approved(causeway: Causeway, version: int = 1, **members: object) -> str:
     """The id of a new consent."""
-    return causeway.approve(version, **members).bank_token.partition(".")[0]
+    return causeway.psu.approve(version, **members).bank_token.partition(".")[0]
 
 
 def approved_for(causeway: Causeway, **identifiers: list[str]) -> str:
     """The id of a new consent for the accounts that the bank names by these identifiers."""
-    asked = causeway.authorize(1)
-    answer = causeway.bank(1, "/consent", causeway.consent_body(1, asked["redirect_url"]) | identifiers)
+    asked = causeway.tpp.authorize(1)
+    answer = causeway.banks[1].call("/consent", causeway.banks[1].consent_body(asked["redirect_url"]) | identifiers)
     consent_id: str = answer.body["access_token"].partition(".")[0]
     return consent_id
 
@@ -75,7 +76,7 @@ def test_a_client_without_consents_gets_a_link_to_request_one(user: Person, clie
 def test_consents_are_listed_newest_first_with_expiry_and_last_use(
     causeway: Causeway, user: Person, client_id: str
 ) -> None:
-    used = causeway.tokens(1)["consent_id"]
+    used = causeway.tpp.tokens(1)["consent_id"]
     causeway.clock.advance(60)
     unused = approved(causeway, 2)
 
@@ -121,7 +122,7 @@ def test_an_invalid_consent_filter_returns_404(user: Person, client_id: str, que
 def test_the_consent_page_shows_accounts_scopes_expiry_last_use_and_deliveries(
     causeway: Causeway, user: Person, client_id: str
 ) -> None:
-    consent_id = causeway.tokens(1)["consent_id"]
+    consent_id = causeway.tpp.tokens(1)["consent_id"]
     for delivery in causeway.recorded("event"):
         causeway.hub.delivery.worker.attempt(delivery.delivery_id)
     user.get(f"/consents/{consent_id}")
@@ -158,7 +159,7 @@ def test_a_consent_page_lists_only_its_own_deliveries(causeway: Causeway, user: 
 def test_ending_a_consent_requires_a_confirmation_and_notifies_bank_and_client(
     causeway: Causeway, user: Person, client_id: str
 ) -> None:
-    tokens = causeway.tokens(1)
+    tokens = causeway.tpp.tokens(1)
     path = f"/consents/{tokens['consent_id']}"
     user.get(path)
     assert "End this consent" in user.text
@@ -174,7 +175,7 @@ def test_ending_a_consent_requires_a_confirmation_and_notifies_bank_and_client(
     assert state(causeway, tokens["consent_id"]) == "revoked"
     assert [delivery.topic for delivery in causeway.recorded("event")].count("consent.revoked") == 1
     assert len(causeway.recorded("revoke_token")) == 1
-    assert causeway.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 401
+    assert causeway.tpp.call("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 401
 
 
 def test_a_form_sent_twice_ends_a_consent_once(causeway: Causeway, user: Person, client_id: str) -> None:

@@ -24,7 +24,7 @@ from tests.website.person import Person
 def client_id(causeway: Causeway, user: Person) -> str:
     """The service's client, owned by the user, with its events going to the service's receiver."""
     client_id = user.create_client("Eventful", events_url=causeway.receiver.url)
-    causeway.client = causeway.hub.openbanking.clients.get(client_id)
+    causeway.tpp.client = causeway.hub.openbanking.clients.get(client_id)
     return client_id
 
 
@@ -129,8 +129,8 @@ def test_an_event_can_be_resent(causeway: Causeway, user: Person, client_id: str
 
 def test_an_asynchronous_call_is_shown_and_cannot_be_resent(causeway: Causeway, user: Person, client_id: str) -> None:
     causeway.banks[1].answers["/accounts"] = lambda sent: {"status": "success", "accounts": []}
-    bearer = causeway.tokens(1)["access_token"]
-    accepted = causeway.tpp("GET", "/tpp/accounts", bearer=bearer, headers={"prefer": "respond-async"})
+    bearer = causeway.tpp.tokens(1)["access_token"]
+    accepted = causeway.tpp.call("GET", "/tpp/accounts", bearer=bearer, headers={"prefer": "respond-async"})
     send(causeway)
     user.get("/deliveries")
     path = f"/deliveries/{accepted.body['request_id']}"
@@ -268,7 +268,7 @@ def test_the_latest_rows_are_returned_to_the_owner_only(causeway: Causeway, user
 
 def test_26_deliveries_are_listed_on_two_pages(causeway: Causeway, user: Person, client_id: str) -> None:
     for _ in range(26):
-        causeway.hub.openbanking.tpp_events.send_test(causeway.client)
+        causeway.hub.openbanking.tpp_events.send_test(causeway.tpp.client)
     user.get("/deliveries")
     older = re.search(r'href="([^"]+)" rel="next"', user.last.text)
     assert (user.last.text.count('data-label="Recorded"'), older is not None) == (25, True)
@@ -293,8 +293,8 @@ def test_deliveries_of_another_users_client_return_404(causeway: Causeway, user:
 def test_notices_to_the_bank_are_hidden_from_the_owner_of_the_client(
     causeway: Causeway, user: Person, client_id: str
 ) -> None:
-    bearer = causeway.tokens(1)["access_token"]
-    causeway.tpp("POST", "/tpp/token/revoke", {"token": bearer})
+    bearer = causeway.tpp.tokens(1)["access_token"]
+    causeway.tpp.call("POST", "/tpp/token/revoke", {"token": bearer})
     (notice,) = causeway.recorded("revoke_token")
     user.get("/deliveries")
 
@@ -338,7 +338,7 @@ def test_a_polling_client_gets_a_test_event_and_stays_polling_after_a_change(cau
 def test_test_events_and_resends_are_limited(causeway: Causeway, user: Person, client_id: str) -> None:
     path = send_test_event(user, client_id)
     for _ in range(LIMITS["events"].attempts - 1):
-        causeway.hub.website.call(count_attempt, [("events", causeway.client.owner)])
+        causeway.hub.website.call(count_attempt, [("events", causeway.tpp.client.owner)])
 
     assert user.post(f"/clients/{client_id}", action="test-event").status == 429
     assert user.post(path).status == 429

@@ -26,7 +26,7 @@ def inspected(causeway: Causeway, delivery_id: str) -> Inspection:
 
 def sent_test_event(causeway: Causeway, *answers: Reply) -> str:
     """A test event with an attempt; its id."""
-    delivery_id = causeway.hub.openbanking.tpp_events.send_test(causeway.client)
+    delivery_id = causeway.hub.openbanking.tpp_events.send_test(causeway.tpp.client)
     causeway.receiver.answers = [*answers]
     send(causeway)
     return delivery_id
@@ -54,7 +54,7 @@ def test_a_long_body_is_truncated() -> None:
 
 
 def test_an_event_has_its_payload_and_the_receivers_answers_latest_first(causeway: Causeway) -> None:
-    causeway.wants_events()
+    causeway.tpp.set_events_url()
     delivery_id = sent_test_event(causeway, Reply(503, b"busy", {}, 0.1))
     causeway.clock.advance(60)
     send(causeway)
@@ -69,7 +69,7 @@ def test_an_event_has_its_payload_and_the_receivers_answers_latest_first(causewa
 def test_an_asynchronous_call_shows_request_and_outcome_without_psu_headers(causeway: Causeway) -> None:
     causeway.banks[1].answers["/accounts"] = lambda sent: {"status": "success", "accounts": []}
     headers = {"prefer": "respond-async", "psu-ip-address": "192.0.2.7"}
-    accepted = causeway.tpp("GET", "/tpp/accounts", bearer=causeway.tokens(1)["access_token"], headers=headers)
+    accepted = causeway.tpp.call("GET", "/tpp/accounts", bearer=causeway.tpp.tokens(1)["access_token"], headers=headers)
     send(causeway)
     found = inspected(causeway, accepted.body["request_id"])
 
@@ -85,7 +85,7 @@ def test_an_asynchronous_call_shows_request_and_outcome_without_psu_headers(caus
 
 def test_a_delivery_with_deleted_bodies_is_shown_without_them(causeway: Causeway, user: Person) -> None:
     client_id = user.create_client("Eventful", events_url=causeway.receiver.url)
-    causeway.client = causeway.hub.openbanking.clients.get(client_id)
+    causeway.tpp.client = causeway.hub.openbanking.clients.get(client_id)
     delivery_id = sent_test_event(causeway, Reply(500, b"busy", {}, 0.1))
     (entry,) = causeway.delivery(delivery_id).history
     for name in (BODY, entry["reply"]):
@@ -99,7 +99,7 @@ def test_a_delivery_with_deleted_bodies_is_shown_without_them(causeway: Causeway
 
 def test_a_delivery_of_an_earlier_version_is_shown(causeway: Causeway, user: Person) -> None:
     client_id = user.create_client("Eventful", events_url=causeway.receiver.url)
-    causeway.client = causeway.hub.openbanking.clients.get(client_id)
+    causeway.tpp.client = causeway.hub.openbanking.clients.get(client_id)
     delivery_id = sent_test_event(causeway)
     before = {"at": 1, "milliseconds": 250, "status": 503, "error": "it answered with status 503"}
     key = {"delivery_id": delivery_id, "part": "record"}

@@ -52,14 +52,14 @@ def mutual(
 
 def name_subjects(causeway: Causeway, subject: str | None) -> None:
     for side in causeway.banks.values():
-        causeway.hub.openbanking.banks.change(side.bank.bic, certificate_subject=subject)
+        causeway.hub.openbanking.banks.change(side.bic, certificate_subject=subject)
 
 
 def call(causeway: Causeway, version: int, pem: str | None, **options: Any) -> Answer:
     """A call of a bank with a certificate, or without one."""
     identity = {"clientCert": describe_certificate(x509.load_pem_x509_certificate(pem.encode()))} if pem else {}
-    url = causeway.authorize(version)["redirect_url"]
-    return causeway.bank(version, "/init_authorization", {URL[version]: url}, identity=identity, **options)
+    url = causeway.tpp.authorize(version)["redirect_url"]
+    return causeway.banks[version].call("/init_authorization", {URL[version]: url}, identity=identity, **options)
 
 
 def is_refused(answer: Answer, version: int) -> bool:
@@ -95,7 +95,7 @@ def test_untrusted_or_foreign_bank_certificate_returns_401(
 
     assert refused == dict.fromkeys(wrong, True)
     logged = [line for line in lines.all() if line["message"] == "certificate refused"]
-    assert {line["bic"] for line in logged} == {mutual.banks[version].bank.bic}
+    assert {line["bic"] for line in logged} == {mutual.banks[version].bic}
     assert len({line["reason"] for line in logged}) >= 3
 
 
@@ -103,7 +103,9 @@ def test_untrusted_or_foreign_bank_certificate_returns_401(
 def test_unparsable_bank_certificate_returns_401(mutual: Causeway, version: int) -> None:
     pem = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
 
-    answer = mutual.bank(version, "/consent", {}, identity={"clientCert": {"clientCertPem": pem, "subjectDN": SUBJECT}})
+    answer = mutual.banks[version].call(
+        "/consent", {}, identity={"clientCert": {"clientCertPem": pem, "subjectDN": SUBJECT}}
+    )
 
     assert is_refused(answer, version)
 
@@ -145,7 +147,7 @@ def test_certificate_check_follows_the_api_key_and_precedes_the_request_id(
 def test_stage_without_bank_authorities_rejects_only_banks_with_a_certificate_subject(
     causeway: Causeway, authority: Authority, version: int
 ) -> None:
-    bic = causeway.banks[version].bank.bic
+    bic = causeway.banks[version].bic
     assert call(causeway, version, None).status == 200
 
     causeway.hub.openbanking.banks.change(bic, certificate_subject=SUBJECT)
@@ -159,7 +161,7 @@ def test_stage_without_bank_authorities_rejects_only_banks_with_a_certificate_su
 def test_blocklist_is_read_once_a_minute_for_each_certificate(
     mutual: Causeway, authority: Authority, version: int
 ) -> None:
-    pem, urls = authority.issue(SUBJECT), [mutual.authorize(version)["redirect_url"] for _ in range(3)]
+    pem, urls = authority.issue(SUBJECT), [mutual.tpp.authorize(version)["redirect_url"] for _ in range(3)]
     identity = {"clientCert": describe_certificate(x509.load_pem_x509_certificate(pem.encode()))}
     call(mutual, version, pem)
     seen = []
@@ -167,7 +169,9 @@ def test_blocklist_is_read_once_a_minute_for_each_certificate(
     for seconds, url in zip((59, 1, 1), urls, strict=True):
         mutual.clock.advance(seconds=seconds)
         with counted(mutual) as calls:
-            assert mutual.bank(version, "/init_authorization", {URL[version]: url}, identity=identity).status == 200
+            assert (
+                mutual.banks[version].call("/init_authorization", {URL[version]: url}, identity=identity).status == 200
+            )
         seen.append(len(calls))
 
     assert seen == [2, 4, 2], "the bank and the blocklist are read again after a minute"

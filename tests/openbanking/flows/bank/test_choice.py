@@ -34,7 +34,7 @@ def other(causeway: Causeway) -> Iterator[str]:
         api_version=2,
         domain="http://127.0.0.1:1/gamma",
         authorization_url="http://127.0.0.1:1/gamma/authorize",
-        public_keys=[causeway.banks[2].bank.public_keys[0]],
+        public_keys=[causeway.banks[2].record.public_keys[0]],
     )
     causeway.hub.openbanking.banks.add(new)
     yield OTHER
@@ -44,8 +44,8 @@ def other(causeway: Causeway) -> Iterator[str]:
 def request(causeway: Causeway, **changes: str | None) -> dict[str, str]:
     query = {
         "response_type": "code",
-        "client_id": causeway.client.client_id,
-        "redirect_uri": causeway.client.callback_url,
+        "client_id": causeway.tpp.client_id,
+        "redirect_uri": causeway.tpp.client.callback_url,
         "scope": "accounts",
         "state": "s",
         "code_challenge": CHALLENGE,
@@ -95,10 +95,10 @@ def test_chosen_bank_gets_the_parameters_of_the_request(causeway: Causeway) -> N
     chosen = causeway.call("GET", choices(open_page(causeway, consent_type="reusable"))[BIC[2]])
 
     assert chosen.status == 303
-    assert chosen.headers["location"].startswith(causeway.banks[2].bank.authorization_url)
+    assert chosen.headers["location"].startswith(causeway.banks[2].record.authorization_url)
     query = parse_qs(urlsplit(chosen.headers["location"]).query)
     assert (query["scope"], query["state"], query["code_challenge"]) == (["accounts"], ["s"], [CHALLENGE])
-    saved = causeway.bank(2, "/consent", causeway.consent_body(2, chosen.headers["location"]))
+    saved = causeway.banks[2].call("/consent", causeway.banks[2].consent_body(chosen.headers["location"]))
     assert saved.status == 200
 
 
@@ -164,7 +164,7 @@ def test_invalid_search_returns_400_with_an_error_at_its_field(
 
 def test_invalid_search_does_not_keep_a_pushed_request_open(causeway: Causeway) -> None:
     request_uri = pushed(causeway)
-    query = urlencode({"client_id": causeway.client.client_id, "request_uri": request_uri, "page": "abc"})
+    query = urlencode({"client_id": causeway.tpp.client_id, "request_uri": request_uri, "page": "abc"})
 
     page = causeway.call("GET", f"/oauth/authorize?{query}")
 
@@ -176,7 +176,7 @@ def test_invalid_search_does_not_keep_a_pushed_request_open(causeway: Causeway) 
 def test_bank_page_lists_20_banks_at_a_time_ordered_by_name(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bank = causeway.banks[2].bank
+    bank = causeway.banks[2].record
     many = [replace(bank, bic=f"BANKDE{number:02}", name=f"Bank {99 - number}") for number in range(45)]
     monkeypatch.setattr(causeway.hub.openbanking.banks, "directory", lambda: many)
 
@@ -191,7 +191,7 @@ def test_bank_page_lists_20_banks_at_a_time_ordered_by_name(
 def test_scopes_without_a_bank_show_a_link_back_to_the_client(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(causeway.hub.openbanking.banks, "directory", lambda: [causeway.banks[1].bank])
+    monkeypatch.setattr(causeway.hub.openbanking.banks, "directory", lambda: [causeway.banks[1].record])
 
     page = open_page(causeway)
 
@@ -199,7 +199,7 @@ def test_scopes_without_a_bank_show_a_link_back_to_the_client(
     assert "No bank offers this" in page.text
     assert choices(page) == {}
     (back,) = {html.unescape(each) for each in re.findall(r'class="button" href="([^"]*)"', page.text)}
-    assert back.startswith(causeway.client.callback_url)
+    assert back.startswith(causeway.tpp.client.callback_url)
     query = dict(parse_qsl(urlsplit(back).query))
     assert (query["error"], query["state"], query["iss"]) == ("access_denied", "s", "http://127.0.0.1:8000")
 
@@ -234,7 +234,7 @@ def test_bank_page_has_its_security_headers(causeway: Causeway) -> None:
 
 def test_content_security_policy_allows_a_search_to_redirect_to_the_client(causeway: Causeway) -> None:
     """Browsers check ``form-action`` for redirects, too, and the request may have ended."""
-    callback = urlsplit(causeway.client.callback_url)
+    callback = urlsplit(causeway.tpp.client.callback_url)
 
     for page in (open_page(causeway), open_pushed(causeway, pushed(causeway, state="p"))):
         policy = page.headers["content-security-policy"]
@@ -266,7 +266,7 @@ def test_invalid_authorization_request_redirects_to_the_client_without_the_bank_
     answer = open_page(causeway, **changes)
 
     assert answer.status == 303
-    assert answer.headers["location"].startswith(causeway.client.callback_url)
+    assert answer.headers["location"].startswith(causeway.tpp.client.callback_url)
     assert returned(answer)["error"] == error
 
 
@@ -282,7 +282,7 @@ def test_unknown_client_or_redirect_uri_returns_400_without_banks(
 
 def test_client_that_must_push_its_requests_gets_no_bank_page(causeway: Causeway) -> None:
     causeway.hub.openbanking.clients.update(
-        causeway.client.client_id, security={"require_pushed_authorization_requests": True}
+        causeway.tpp.client_id, security={"require_pushed_authorization_requests": True}
     )
 
     assert returned(open_page(causeway))["error_description"] == refusals.REQUEST_NOT_PUSHED().message
@@ -295,7 +295,7 @@ def test_used_state_is_rejected_before_the_bank_page(causeway: Causeway) -> None
         returned(open_page(causeway, scope="accounts.balances"))["error_description"] == refusals.STATE_USED().message
     )
 
-    causeway.bank(2, "/consent", causeway.consent_body(2, chosen.headers["location"]))
+    causeway.banks[2].call("/consent", causeway.banks[2].consent_body(chosen.headers["location"]))
 
     assert returned(open_page(causeway))["error_description"] == refusals.AUTHORIZATION_ENDED().message
 
@@ -323,16 +323,16 @@ def test_second_choice_replaces_an_open_request(causeway: Causeway, other: str) 
     assert calls == ["BatchGetItem", "BatchGetItem", "PutItem", "PutItem"]  # the bank is read for the first time
     (kept,) = stored(causeway)
     assert (kept["bic"], kept["request_url"]) == (other, second)
-    refused = causeway.bank(2, "/consent", causeway.consent_body(2, first))
+    refused = causeway.banks[2].call("/consent", causeway.banks[2].consent_body(first))
     assert (refused.status, refused.body["code"]) == (400, "FORMAT_ERROR")
     again = causeway.call("GET", page[BIC[2]]).headers["location"]
-    assert causeway.bank(2, "/consent", causeway.consent_body(2, again)).status == 200
+    assert causeway.banks[2].call("/consent", causeway.banks[2].consent_body(again)).status == 200
 
 
 def test_choice_after_the_consent_is_rejected(causeway: Causeway, other: str) -> None:
     page = choices(open_page(causeway))
     first = causeway.call("GET", page[BIC[2]]).headers["location"]
-    causeway.bank(2, "/consent", causeway.consent_body(2, first))
+    causeway.banks[2].call("/consent", causeway.banks[2].consent_body(first))
 
     assert returned(causeway.call("GET", page[other]))["error_description"] == refusals.AUTHORIZATION_ENDED().message
     assert [item["bic"] for item in stored(causeway)] == [BIC[2]]
@@ -348,13 +348,13 @@ def test_choice_after_the_cancellation_is_rejected(causeway: Causeway, other: st
 
 def cancel_path(causeway: Causeway, request_url: str) -> str:
     """The path of the cancel URL that the bank of version 2 gets."""
-    answer = causeway.bank(2, "/init_authorization", {"requestUrl": request_url})
+    answer = causeway.banks[2].call("/init_authorization", {"requestUrl": request_url})
     return str(urlsplit(answer.body["cancelUrl"]).path)
 
 
 def is_told_of_another_choice(causeway: Causeway, answer: Answer) -> bool:
     expected = {"error": "access_denied", "error_description": "The user has chosen another bank", "state": "s"}
-    assert answer.headers["location"].startswith(f"{causeway.client.callback_url}?")
+    assert answer.headers["location"].startswith(f"{causeway.tpp.client.callback_url}?")
     return returned(answer) == expected | {"iss": causeway.hub.settings.public_url}
 
 
@@ -422,7 +422,7 @@ def test_consent_that_loses_to_a_concurrent_choice_is_not_saved(causeway: Causew
     first = causeway.call("GET", page[BIC[2]]).headers["location"]
 
     with causeway.meanwhile("transact", lambda: causeway.call("GET", page[other])):
-        saved = causeway.bank(2, "/consent", causeway.consent_body(2, first))
+        saved = causeway.banks[2].call("/consent", causeway.banks[2].consent_body(first))
 
     assert saved.status == 400
     assert [(item["bic"], item["status"]) for item in stored(causeway)] == [(other, "open")]
@@ -463,7 +463,7 @@ def test_two_concurrent_choices_of_one_bank_redirect_to_the_same_url(
 
 @pytest.mark.parametrize("name", ["bic", "chosen_bic"])
 def test_browser_cannot_replace_a_request_from_tpp_authorize(causeway: Causeway, other: str, name: str) -> None:
-    causeway.authorize(2, state="s", code_challenge=CHALLENGE, code_challenge_method="S256")
+    causeway.tpp.authorize(2, state="s", code_challenge=CHALLENGE, code_challenge_method="S256")
 
     answer = open_page(causeway, **{name: other})
 
@@ -476,7 +476,7 @@ def test_request_with_a_named_bank_cannot_be_replaced(causeway: Causeway, other:
 
     for changes in ({"bic": other}, {"chosen_bic": other}, {"bic": None}):
         answer = open_page(causeway, **changes)
-        assert answer.headers["location"].startswith(causeway.client.callback_url)
+        assert answer.headers["location"].startswith(causeway.tpp.client.callback_url)
         assert returned(answer)["error"] == "invalid_request"
         assert returned(answer)["error_description"] == refusals.STATE_USED().message
     assert open_page(causeway, bic=BIC[2]).headers["location"] == named
@@ -493,7 +493,7 @@ def test_bank_named_by_the_client_does_not_replace_a_chosen_bank(causeway: Cause
 def test_chosen_bic_is_ignored_when_the_client_names_the_bank(causeway: Causeway, other: str) -> None:
     location = open_page(causeway, bic=BIC[2], chosen_bic=other).headers["location"]
 
-    assert location.startswith(causeway.banks[2].bank.authorization_url)
+    assert location.startswith(causeway.banks[2].record.authorization_url)
 
 
 @pytest.mark.parametrize(
@@ -509,7 +509,7 @@ def test_invalid_choice_redirects_to_the_client_with_the_reason(
 ) -> None:
     answer = open_page(causeway, chosen_bic=bic)
 
-    assert answer.headers["location"].startswith(causeway.client.callback_url)
+    assert answer.headers["location"].startswith(causeway.tpp.client.callback_url)
     assert returned(answer)["error"] == error
     assert message in returned(answer)["error_description"]
     assert stored(causeway) == []
@@ -546,13 +546,13 @@ def test_open_request_with_a_named_bank_stored_as_chosen_repeats_its_redirect(ca
 
 def pushed(causeway: Causeway, **members: str | None) -> str:
     form = {name: value for name, value in request(causeway, bic=None, **members).items() if name != "client_id"}
-    answer = causeway.tpp("POST", "/oauth/par", form=form)
+    answer = causeway.tpp.call("POST", "/oauth/par", form=form)
     assert answer.status == 201, answer
     return str(answer.body["request_uri"])
 
 
 def choose(causeway: Causeway, request_uri: str, bic: str, client_id: str = "") -> Answer:
-    query = {"client_id": client_id or causeway.client.client_id, "request_uri": request_uri, "chosen_bic": bic}
+    query = {"client_id": client_id or causeway.tpp.client_id, "request_uri": request_uri, "chosen_bic": bic}
     return causeway.call("GET", f"/oauth/authorize?{urlencode(query)}")
 
 
@@ -571,14 +571,14 @@ def test_pushed_request_without_a_bank_shows_the_bank_page(causeway: Causeway) -
     assert is_page(page)
     (address,) = choices(page).values()
     assert dict(parse_qsl(urlsplit(address).query)) == {
-        "client_id": causeway.client.client_id,
+        "client_id": causeway.tpp.client_id,
         "request_uri": request_uri,
         "chosen_bic": BIC[2],
     }
     chosen = causeway.call("GET", address)
     assert chosen.status == 303
-    assert chosen.headers["location"].startswith(causeway.banks[2].bank.authorization_url)
-    assert causeway.bank(2, "/consent", causeway.consent_body(2, chosen.headers["location"])).status == 200
+    assert chosen.headers["location"].startswith(causeway.banks[2].record.authorization_url)
+    assert causeway.banks[2].call("/consent", causeway.banks[2].consent_body(chosen.headers["location"])).status == 200
 
 
 def test_unopened_pushed_request_expires_after_60_seconds(causeway: Causeway) -> None:
@@ -644,14 +644,14 @@ def test_second_choice_for_a_pushed_request_replaces_the_first(causeway: Causewa
     second = choose(causeway, request_uri, other)
 
     assert second.headers["location"].startswith("http://127.0.0.1:1/gamma/authorize")
-    assert causeway.bank(2, "/consent", causeway.consent_body(2, first)).status == 400
+    assert causeway.banks[2].call("/consent", causeway.banks[2].consent_body(first)).status == 400
 
 
 def test_pushed_request_cannot_be_used_after_its_consent(causeway: Causeway, other: str) -> None:
     request_uri = pushed(causeway)
     open_pushed(causeway, request_uri)
     location = choose(causeway, request_uri, BIC[2]).headers["location"]
-    assert causeway.bank(2, "/consent", causeway.consent_body(2, location)).status == 200
+    assert causeway.banks[2].call("/consent", causeway.banks[2].consent_body(location)).status == 200
 
     assert is_error(open_pushed(causeway, request_uri), refusals.AUTHORIZATION_ENDED)
     assert is_error(choose(causeway, request_uri, BIC[2]), refusals.AUTHORIZATION_ENDED)
@@ -695,15 +695,15 @@ def test_pushed_request_of_another_client_returns_an_error_page(causeway: Causew
 
 def test_a_pushed_request_that_names_its_bank_ignores_a_choice(causeway: Causeway, other: str) -> None:
     form = {name: value for name, value in request(causeway, bic=BIC[2]).items() if name != "client_id"}
-    request_uri = causeway.tpp("POST", "/oauth/par", form=form).body["request_uri"]
+    request_uri = causeway.tpp.call("POST", "/oauth/par", form=form).body["request_uri"]
 
     for bic in (other, "not a bic"):
         chosen = choose(causeway, request_uri, bic)
-        assert chosen.headers["location"].startswith(causeway.banks[2].bank.authorization_url)
+        assert chosen.headers["location"].startswith(causeway.banks[2].record.authorization_url)
 
 
 def test_head_request_does_not_keep_a_pushed_request_open(causeway: Causeway) -> None:
-    query = urlencode({"client_id": causeway.client.client_id, "request_uri": pushed(causeway)})
+    query = urlencode({"client_id": causeway.tpp.client_id, "request_uri": pushed(causeway)})
 
     assert causeway.call("HEAD", f"/oauth/authorize?{query}").status == 200
     (item,) = stored(causeway)
@@ -723,7 +723,7 @@ def test_two_concurrent_windows_of_a_pushed_request_show_the_bank_page(causeway:
 
 def test_pushed_request_stored_without_chooses_bank_repeats_its_redirect(causeway: Causeway) -> None:
     form = {name: value for name, value in request(causeway, bic=BIC[2]).items() if name != "client_id"}
-    request_uri = causeway.tpp("POST", "/oauth/par", form=form).body["request_uri"]
+    request_uri = causeway.tpp.call("POST", "/oauth/par", form=form).body["request_uri"]
     (item,) = stored(causeway)
     old = {name: value for name, value in item["request"].items() if name != "chooses_bank"}
     causeway.hub.store.put("authorizations", item | {"request": old})
@@ -747,7 +747,7 @@ def test_client_with_the_fapi2_profile_can_leave_the_choice_to_the_psu(causeway:
 
 
 def test_tpp_authorize_without_a_bic_returns_400(causeway: Causeway) -> None:
-    answer = causeway.tpp("POST", "/tpp/authorize", {"scopes": ["accounts"]})
+    answer = causeway.tpp.call("POST", "/tpp/authorize", {"scopes": ["accounts"]})
 
     assert (answer.status, answer.body["code"]) == (400, "FORMAT_ERROR")
     assert "bic is required" in answer.text
@@ -776,7 +776,7 @@ def test_bank_name_is_escaped_on_the_bank_page(causeway: Causeway, other: str) -
 
 
 def test_client_title_is_escaped_on_the_bank_page(causeway: Causeway) -> None:
-    causeway.hub.openbanking.clients.update(causeway.client.client_id, title="<b>Friend</b>")
+    causeway.hub.openbanking.clients.update(causeway.tpp.client_id, title="<b>Friend</b>")
 
     assert "<b>Friend</b>" not in open_page(causeway).text
 

@@ -41,13 +41,13 @@ def gamma(causeway: Causeway) -> Iterator[str]:
 
 
 def listed(causeway: Causeway, query: str = "") -> list[str]:
-    body = causeway.tpp("GET", f"/tpp/banks?{query}").body
+    body = causeway.tpp.call("GET", f"/tpp/banks?{query}").body
     assert body["total"] == len(body["banks"])
     return [bank["bic"] for bank in body["banks"]]
 
 
 def test_directory_entry_shows_the_capabilities_of_a_bank(causeway: Causeway, gamma: str) -> None:
-    body = causeway.tpp("GET", "/tpp/banks?q=gamma").body
+    body = causeway.tpp.call("GET", "/tpp/banks?q=gamma").body
 
     assert body == {
         "banks": [
@@ -68,7 +68,7 @@ def test_directory_entry_shows_the_capabilities_of_a_bank(causeway: Causeway, ga
         "limit": 20,
         "total": 1,
     }
-    assert causeway.tpp("GET", f"/tpp/banks/{gamma}").body == body["banks"][0]
+    assert causeway.tpp.call("GET", f"/tpp/banks/{gamma}").body == body["banks"][0]
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_directory_combines_its_filters(causeway: Causeway, gamma: str, query: s
 
 
 def test_directory_total_counts_the_filtered_banks(causeway: Causeway, gamma: str) -> None:
-    body = causeway.tpp("GET", "/tpp/banks?scope=account.list&limit=1&page=2").body
+    body = causeway.tpp.call("GET", "/tpp/banks?scope=account.list&limit=1&page=2").body
 
     assert ([bank["bic"] for bank in body["banks"]], body["total"]) == ([gamma], 2)
 
@@ -120,7 +120,7 @@ def test_directory_total_counts_the_filtered_banks(causeway: Causeway, gamma: st
     ],
 )
 def test_invalid_directory_filter_returns_400_with_its_name(causeway: Causeway, query: str, named: str) -> None:
-    answer = causeway.tpp("GET", f"/tpp/banks?{query}")
+    answer = causeway.tpp.call("GET", f"/tpp/banks?{query}")
 
     assert (answer.status, answer.body["code"]) == (400, "PARAMETER_NOT_CONSISTENT")
     assert named in answer.text
@@ -131,7 +131,7 @@ def test_invalid_directory_filter_returns_400_with_its_name(causeway: Causeway, 
 
 @pytest.mark.parametrize("bic", ["ALPHGB21", "alphgb21", "ALPHGB21XXX"])
 def test_directory_finds_a_bank_by_every_spelling_of_its_bic(causeway: Causeway, bic: str) -> None:
-    answer = causeway.tpp("GET", f"/tpp/banks/{bic}")
+    answer = causeway.tpp.call("GET", f"/tpp/banks/{bic}")
 
     assert (answer.status, answer.body["bic"]) == (200, "ALPHGB21")
 
@@ -147,7 +147,7 @@ def test_directory_finds_a_bank_by_every_spelling_of_its_bic(causeway: Causeway,
     ],
 )
 def test_invalid_bank_path_returns_its_error_code(causeway: Causeway, path: str, status: int, code: str) -> None:
-    answer = causeway.tpp("GET", f"/tpp/banks/{path}")
+    answer = causeway.tpp.call("GET", f"/tpp/banks/{path}")
 
     assert (answer.status, answer.body["code"]) == (status, code)
 
@@ -156,12 +156,12 @@ def test_inactive_bank_is_not_listed_and_returns_404(causeway: Causeway, gamma: 
     causeway.hub.openbanking.banks.change(gamma, active=False)
 
     assert gamma not in listed(causeway)
-    assert causeway.tpp("GET", f"/tpp/banks/{gamma}").status == 404
+    assert causeway.tpp.call("GET", f"/tpp/banks/{gamma}").status == 404
 
 
 def test_directory_entry_requires_a_known_client(causeway: Causeway) -> None:
-    assert causeway.tpp("GET", "/tpp/banks/ALPHGB21", client_id="nobody").status == 401
-    assert causeway.tpp("POST", "/tpp/banks/ALPHGB21", {}).status == 401
+    assert causeway.tpp.call("GET", "/tpp/banks/ALPHGB21", client_id="nobody").status == 401
+    assert causeway.tpp.call("POST", "/tpp/banks/ALPHGB21", {}).status == 401
 
 
 # -- what is measured
@@ -174,10 +174,10 @@ def test_bank_that_is_down_is_listed_as_not_reachable(causeway: Causeway) -> Non
     )
 
     def told() -> dict[str, bool]:
-        return {bank["bic"]: bank["reachable"] for bank in causeway.tpp("GET", "/tpp/banks").body["banks"]}
+        return {bank["bic"]: bank["reachable"] for bank in causeway.tpp.call("GET", "/tpp/banks").body["banks"]}
 
     assert told() == {"ALPHGB21": False, "BETADEF1": True}
-    assert causeway.tpp("GET", "/tpp/banks/ALPHGB21").body["reachable"] is False
+    assert causeway.tpp.call("GET", "/tpp/banks/ALPHGB21").body["reachable"] is False
     causeway.clock.advance(90)
     assert told() == {"ALPHGB21": True, "BETADEF1": True}
 
@@ -187,7 +187,7 @@ def test_directory_shows_the_average_duration_of_the_last_full_day(causeway: Cau
     made = made_up.hourly("BETADEF1", hours_of(day)[3], answered=4, bank=87.6)
     day_records.store_record(causeway.hub.store, made_up.record("BETADEF1", day, made))
 
-    told = {bank["bic"]: bank["average_ms"] for bank in causeway.tpp("GET", "/tpp/banks").body["banks"]}
+    told = {bank["bic"]: bank["average_ms"] for bank in causeway.tpp.call("GET", "/tpp/banks").body["banks"]}
 
     assert told == {"ALPHGB21": None, "BETADEF1": 88}
 
@@ -202,7 +202,7 @@ def test_first_directory_request_of_an_instance_makes_6_storage_calls(
     causeway.hub.openbanking.banks._forget()
 
     with counted(causeway) as calls:
-        causeway.tpp("GET", "/tpp/banks")
+        causeway.tpp.call("GET", "/tpp/banks")
 
     client, index, banks, downtimes, averages, of_the_day_before = calls
     assert {client, banks, averages, of_the_day_before} == {"BatchGetItem"}
@@ -226,13 +226,13 @@ def test_directory_reads_100_banks_at_a_time(causeway: Causeway, monkeypatch: py
 
 def test_the_directory_is_read_again_after_a_minute(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)
-    causeway.tpp("GET", "/tpp/banks")
+    causeway.tpp.call("GET", "/tpp/banks")
     taken = []
 
     for seconds in (CACHED_SECONDS - 1, 1, 1):
         causeway.clock.advance(seconds)
         with counted(causeway) as calls:
-            causeway.tpp("GET", "/tpp/banks")
+            causeway.tpp.call("GET", "/tpp/banks")
         taken.append(len(calls))
 
     assert taken == [1, 4, 1]  # and the index, the banks and the downtimes
@@ -245,16 +245,16 @@ def test_bank_stored_without_history_and_logo_is_listed(causeway: Causeway, gamm
         table, {name: value for name, value in old.items() if name not in ("history_days", "logo_digest", "logo_type")}
     )
 
-    body = causeway.tpp("GET", f"/tpp/banks/{gamma}").body
+    body = causeway.tpp.call("GET", f"/tpp/banks/{gamma}").body
 
     assert (body["history_days"], body["logo_url"]) == (None, None)
 
 
 def test_bank_change_appears_in_the_directory_within_a_minute(causeway: Causeway, gamma: str) -> None:
-    assert causeway.tpp("GET", f"/tpp/banks/{gamma}").body["history_days"] == 90
+    assert causeway.tpp.call("GET", f"/tpp/banks/{gamma}").body["history_days"] == 90
     causeway.another_process().openbanking.banks.change(gamma, history_days=None, name="Gamma")
 
     causeway.clock.advance(CACHED_SECONDS)
 
-    body = causeway.tpp("GET", f"/tpp/banks/{gamma}").body
+    body = causeway.tpp.call("GET", f"/tpp/banks/{gamma}").body
     assert (body["history_days"], body["name"]) == (None, "Gamma")

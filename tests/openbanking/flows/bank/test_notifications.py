@@ -9,8 +9,9 @@ import pytest
 from chalicelib.delivery.delivery_record import Delivery
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.http.outbound import NotReached, Reply
-from tests.causeway import Causeway, Consented, always
+from tests.causeway import Causeway
 from tests.log_lines import Lines
+from tests.openbanking.kit import Consented, always
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 
@@ -18,9 +19,9 @@ VERSIONS = pytest.mark.parametrize("version", [1, 2])
 def ended(causeway: Causeway, version: int) -> tuple[Consented, str]:
     """A consent that its TPP has ended, and the id of the delivery that its bank is to get."""
     causeway.queued()
-    consented = causeway.approve(version)
-    tokens = causeway.tpp("POST", "/tpp/token", {"code": consented.query["code"]}).body
-    assert causeway.tpp("POST", "/tpp/token/revoke", {"token": tokens["access_token"]}).status == 200
+    consented = causeway.psu.approve(version)
+    tokens = causeway.tpp.call("POST", "/tpp/token", {"code": consented.query["code"]}).body
+    assert causeway.tpp.call("POST", "/tpp/token/revoke", {"token": tokens["access_token"]}).status == 200
     (delivery_id,) = causeway.queued()
     return consented, delivery_id
 
@@ -101,7 +102,7 @@ def test_404_or_410_ends_the_retries_of_a_notice(causeway: Causeway, version: in
 @VERSIONS
 def test_notice_to_an_inactive_bank_is_delivered_after_its_activation(causeway: Causeway, version: int) -> None:
     _, delivery_id = ended(causeway, version)
-    bic = causeway.banks[version].bank.bic
+    bic = causeway.banks[version].bic
     causeway.banks[version].answers["/revoke_token"] = lambda sent: {"status": "success"}
     causeway.hub.openbanking.banks.change(bic, active=False)
     try:
@@ -123,7 +124,7 @@ def test_notice_to_a_removed_bank_fails(causeway: Causeway) -> None:
         "/revoke_token",
         receiver="bank#GONEGB21",
         bic="GONEGB21",
-        client_id=causeway.client.client_id,
+        client_id=causeway.tpp.client_id,
         consent_id=causeway.delivery(ended(causeway, 1)[1]).consent_id,
     )
     causeway.hub.store.transact(recorded.operations)

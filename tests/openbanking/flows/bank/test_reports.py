@@ -36,8 +36,8 @@ def report(stage: Stage, version: int, *changes: Json, payment: str = "P-0", sta
     body: Json = {ID[version]: payment, STATUS[version]: status}
     for change in changes:
         body |= change
-    return stage.causeway.bank(
-        version, "/payments/status", {name: value for name, value in body.items() if value is not ...}
+    return stage.causeway.banks[version].call(
+        "/payments/status", {name: value for name, value in body.items() if value is not ...}
     )
 
 
@@ -121,7 +121,7 @@ def test_status_report_rejects_missing_and_unknown_members(paid: Stage, version:
 
 def performance(causeway: Causeway, body: Any, **headers: str | None) -> Answer:
     sent = {name.replace("_", "-"): value for name, value in headers.items()}
-    return causeway.bank(2, "/daily_performance", body, headers=sent)
+    return causeway.banks[2].call("/daily_performance", body, headers=sent)
 
 
 DAY: Json = {"date": "2026-03-01", "consentDuration": 45_000, "paymentDuration": 30_000}
@@ -237,4 +237,4 @@ def test_daily_performance_requires_a_signature_and_a_version_2_bank(stage: Stag
 
 
 def test_version_1_has_no_daily_performance(stage: Stage) -> None:
-    assert code_of(stage.causeway.bank(1, "/daily_performance", DAY), 1) == (401, 4202)
+    assert code_of(stage.causeway.banks[1].call("/daily_performance", DAY), 1) == (401, 4202)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.causeway import IBAN
 from tests.openbanking.examples import BY_WEBHOOK, OTHER_IBAN, ROWS, Json, Row
+from tests.openbanking.kit import IBAN
 from tests.openbanking.stage import Stage, error_of
 
 APPROVED: dict[str, dict[str, list[str]]] = {

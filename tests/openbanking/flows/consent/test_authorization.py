@@ -18,15 +18,15 @@ BIC = {1: "ALPHGB21", 2: "BETADEF1"}
 
 @VERSIONS
 def test_redirect_url_has_the_address_of_the_bank_and_the_oauth_parameters(causeway: Causeway, version: int) -> None:
-    asked = causeway.authorize(version, state="xyz")
+    asked = causeway.tpp.authorize(version, state="xyz")
 
     parts = urlsplit(asked["redirect_url"])
-    assert f"{parts.scheme}://{parts.netloc}{parts.path}" == causeway.banks[version].bank.authorization_url
+    assert f"{parts.scheme}://{parts.netloc}{parts.path}" == causeway.banks[version].record.authorization_url
     assert dict(parse_qsl(parts.query)) == {
         "response_type": "code",
-        "client_id": causeway.client.client_id,
+        "client_id": causeway.tpp.client_id,
         "redirect_uri": "http://127.0.0.1:8000/authorize/callback",
-        "scope": " ".join(causeway.scopes(version)),
+        "scope": " ".join(causeway.banks[version].scopes),
         "state": "xyz",
         "consent_type": "reusable",
     }
@@ -35,13 +35,13 @@ def test_redirect_url_has_the_address_of_the_bank_and_the_oauth_parameters(cause
 
 
 def test_redirect_url_has_the_code_challenge(causeway: Causeway) -> None:
-    url = causeway.authorize(1, code_challenge="c" * 43, code_challenge_method="S256")["redirect_url"]
+    url = causeway.tpp.authorize(1, code_challenge="c" * 43, code_challenge_method="S256")["redirect_url"]
 
     assert "code_challenge=" + "c" * 43 + "&code_challenge_method=S256" in url
 
 
 def test_authorization_without_a_state_generates_one(causeway: Causeway) -> None:
-    first, second = causeway.authorize(1), causeway.authorize(1)
+    first, second = causeway.tpp.authorize(1), causeway.tpp.authorize(1)
 
     assert len(first["state"]) == 43
     assert first["state"] != second["state"]
@@ -49,9 +49,9 @@ def test_authorization_without_a_state_generates_one(causeway: Causeway) -> None
 
 
 def test_reused_state_of_a_client_returns_400(causeway: Causeway) -> None:
-    causeway.authorize(1, state="once")
+    causeway.tpp.authorize(1, state="once")
 
-    answer = causeway.tpp("POST", "/tpp/authorize", {"bic": BIC[2], "scopes": ["accounts"], "state": "once"})
+    answer = causeway.tpp.call("POST", "/tpp/authorize", {"bic": BIC[2], "scopes": ["accounts"], "state": "once"})
 
     assert (answer.status, answer.body["code"]) == (400, "FORMAT_ERROR")
     assert "state" in answer.body["title"]
@@ -59,9 +59,9 @@ def test_reused_state_of_a_client_returns_400(causeway: Causeway) -> None:
 
 def test_two_clients_may_use_the_same_state(causeway: Causeway) -> None:
     other = causeway.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
-    causeway.authorize(1, state="same")
+    causeway.tpp.authorize(1, state="same")
 
-    answer = causeway.tpp(
+    answer = causeway.tpp.call(
         "POST",
         "/tpp/authorize",
         {"bic": BIC[1], "scopes": ["account.list"], "state": "same"},
@@ -73,14 +73,17 @@ def test_two_clients_may_use_the_same_state(causeway: Causeway) -> None:
 
 def test_authorization_accepts_every_spelling_of_a_bic(causeway: Causeway) -> None:
     for bic in ("ALPHGB21", "ALPHGB21XXX", "alphgb21"):
-        assert causeway.tpp("POST", "/tpp/authorize", {"bic": bic, "scopes": ["account.list"]}).status == 200
+        assert causeway.tpp.call("POST", "/tpp/authorize", {"bic": bic, "scopes": ["account.list"]}).status == 200
 
 
 def test_one_time_consent_accepts_payment_scopes_only(causeway: Causeway) -> None:
     request = {"bic": BIC[1], "consent_type": "one_time"}
 
-    assert causeway.tpp("POST", "/tpp/authorize", request | {"scopes": ["payment.init"]}).status == 200
-    assert causeway.tpp("POST", "/tpp/authorize", request | {"scopes": ["payment.init", "account.list"]}).status == 400
+    assert causeway.tpp.call("POST", "/tpp/authorize", request | {"scopes": ["payment.init"]}).status == 200
+    assert (
+        causeway.tpp.call("POST", "/tpp/authorize", request | {"scopes": ["payment.init", "account.list"]}).status
+        == 400
+    )
 
 
 REFUSED: dict[str, tuple[dict[str, Any], int, str, str | None]] = {
@@ -126,7 +129,7 @@ def test_invalid_authorization_request_returns_its_error_code(
 ) -> None:
     request = {"bic": BIC[1], "scopes": ["account.list"]} | change
 
-    answer = causeway.tpp(
+    answer = causeway.tpp.call(
         "POST", "/tpp/authorize", {name: value for name, value in request.items() if value is not None}
     )
 
@@ -149,7 +152,7 @@ def test_invalid_authorization_request_returns_its_error_code(
 def test_header_check_precedes_the_body_check(
     causeway: Causeway, headers: dict[str, str], status: int, code: str
 ) -> None:
-    answer = causeway.tpp("POST", "/tpp/authorize", {"nonsense": 1}, headers=headers)
+    answer = causeway.tpp.call("POST", "/tpp/authorize", {"nonsense": 1}, headers=headers)
 
     assert (answer.status, answer.body["code"]) == (status, code)
 
@@ -157,8 +160,8 @@ def test_header_check_precedes_the_body_check(
 def test_response_has_the_request_id_in_lower_case_or_a_new_one_if_invalid(causeway: Causeway) -> None:
     given = "0F8FAD5B-D9CB-469F-A165-70867728950E"
 
-    good = causeway.tpp("GET", "/tpp/banks", headers={"x-request-id": given})
-    bad = causeway.tpp("GET", "/tpp/banks", headers={"x-request-id": "7"})
+    good = causeway.tpp.call("GET", "/tpp/banks", headers={"x-request-id": given})
+    bad = causeway.tpp.call("GET", "/tpp/banks", headers={"x-request-id": "7"})
 
     assert good.headers["x-request-id"] == given.lower()
     assert len(bad.headers["x-request-id"]) == 36
@@ -168,11 +171,11 @@ def test_response_has_the_request_id_in_lower_case_or_a_new_one_if_invalid(cause
 def test_request_with_thousands_of_invalid_values_returns_a_short_error(causeway: Causeway) -> None:
     for scopes in (["\u00e9"] * 7_000, [5] * 20_000, ["s" * 65] * 900, [str(number) for number in range(7_000)]):
         for size in (len(scopes), 64):
-            answer = causeway.tpp("POST", "/tpp/authorize", {"bic": BIC[1], "scopes": scopes[:size]})
+            answer = causeway.tpp.call("POST", "/tpp/authorize", {"bic": BIC[1], "scopes": scopes[:size]})
 
             assert answer.status == 400
             assert len(answer.text) < 20_000
-    answer = causeway.tpp("POST", "/tpp/authorize", {f"m{number}": number for number in range(4_500)})
+    answer = causeway.tpp.call("POST", "/tpp/authorize", {f"m{number}": number for number in range(4_500)})
     assert (answer.status, len(answer.text) < 20_000) == (400, True)
 
 
@@ -180,9 +183,9 @@ def test_request_with_thousands_of_invalid_values_returns_a_short_error(causeway
 
 
 def test_bank_list_has_pages(causeway: Causeway) -> None:
-    first = causeway.tpp("GET", "/tpp/banks?limit=1").body
-    second = causeway.tpp("GET", "/tpp/banks?limit=1&page=2").body
-    beyond = causeway.tpp("GET", "/tpp/banks?page=1000").body
+    first = causeway.tpp.call("GET", "/tpp/banks?limit=1").body
+    second = causeway.tpp.call("GET", "/tpp/banks?limit=1&page=2").body
+    beyond = causeway.tpp.call("GET", "/tpp/banks?page=1000").body
 
     assert [bank["bic"] for bank in first["banks"]] == ["ALPHGB21"]
     assert second["banks"][0]["bic"] == "BETADEF1"
@@ -198,14 +201,14 @@ BAD_PAGES += ["page=%D9%A1", "page=1000001", f"page={'1' * 5000}", "limit=101", 
 
 @pytest.mark.parametrize("query", BAD_PAGES)
 def test_invalid_page_parameter_returns_400(causeway: Causeway, query: str) -> None:
-    answer = causeway.tpp("GET", f"/tpp/banks?{query}")
+    answer = causeway.tpp.call("GET", f"/tpp/banks?{query}")
 
     assert (answer.status, answer.body["code"]) == (400, "PARAMETER_NOT_CONSISTENT")
 
 
 @VERSIONS
 def test_scope_query_returns_the_scopes_of_a_bank_with_their_service(causeway: Causeway, version: int) -> None:
-    body = causeway.tpp("GET", f"/tpp/scope?bic={BIC[version]}").body
+    body = causeway.tpp.call("GET", f"/tpp/scope?bic={BIC[version]}").body
 
     assert body["bic"] == BIC[version]
     assert len(body["scopes"]) == (7 if version == 1 else 6)
@@ -221,7 +224,7 @@ def test_scope_query_returns_the_scopes_of_a_bank_with_their_service(causeway: C
     ],
 )
 def test_scope_query_without_a_known_bank_is_rejected(causeway: Causeway, query: str, status: int, code: str) -> None:
-    answer = causeway.tpp("GET", f"/tpp/scope?{query}")
+    answer = causeway.tpp.call("GET", f"/tpp/scope?{query}")
 
     assert (answer.status, answer.body["code"]) == (status, code)
 
@@ -232,8 +235,8 @@ def test_scope_query_without_a_known_bank_is_rejected(causeway: Causeway, query:
 def front_door(causeway: Causeway, **changes: str | None) -> Any:
     query = {
         "response_type": "code",
-        "client_id": causeway.client.client_id,
-        "redirect_uri": causeway.client.callback_url,
+        "client_id": causeway.tpp.client_id,
+        "redirect_uri": causeway.tpp.client.callback_url,
         "scope": "account.list account.details",
         "state": "s",
         "bic": BIC[1],
@@ -246,7 +249,7 @@ def test_authorization_endpoint_redirects_to_the_bank(causeway: Causeway) -> Non
     answer = front_door(causeway)
 
     assert answer.status == 303
-    assert answer.headers["location"].startswith(causeway.banks[1].bank.authorization_url)
+    assert answer.headers["location"].startswith(causeway.banks[1].record.authorization_url)
 
 
 def test_reload_of_the_authorization_endpoint_repeats_the_redirect(causeway: Causeway) -> None:
@@ -259,7 +262,7 @@ def test_reused_state_with_other_parameters_redirects_with_an_error(causeway: Ca
     answer = front_door(causeway, scope="account.list")
 
     query = parse_qs(urlsplit(answer.headers["location"]).query)
-    assert answer.headers["location"].startswith(causeway.client.callback_url)
+    assert answer.headers["location"].startswith(causeway.tpp.client.callback_url)
     assert query["error"] == ["invalid_request"]
     assert query["state"] == ["s"]
     assert query["iss"] == ["http://127.0.0.1:8000"]
@@ -267,7 +270,7 @@ def test_reused_state_with_other_parameters_redirects_with_an_error(causeway: Ca
 
 def test_reload_after_consent_redirects_with_an_error(causeway: Causeway) -> None:
     url = front_door(causeway).headers["location"]
-    causeway.bank(1, "/consent", causeway.consent_body(1, url))
+    causeway.banks[1].call("/consent", causeway.banks[1].consent_body(url))
 
     assert "error=invalid_request" in front_door(causeway).headers["location"]
 
@@ -315,7 +318,7 @@ def test_empty_redirect_uri_counts_as_missing(causeway: Causeway) -> None:
     answer = front_door(causeway, redirect_uri="")
 
     assert answer.status == 303
-    assert answer.headers["location"].startswith(causeway.banks[1].bank.authorization_url)
+    assert answer.headers["location"].startswith(causeway.banks[1].record.authorization_url)
 
 
 @pytest.mark.parametrize("state", [None, ""])
@@ -331,15 +334,15 @@ def test_authorization_endpoint_generates_a_missing_state(causeway: Causeway, st
 def test_state_returns_to_the_client_only_if_the_client_sent_one(
     causeway: Causeway, version: int, approved: bool, sent: str | None
 ) -> None:
-    causeway.wants_events()
-    scopes = " ".join(causeway.scopes(version))
+    causeway.tpp.set_events_url()
+    scopes = " ".join(causeway.banks[version].scopes)
     url = front_door(causeway, state=sent, bic=BIC[version], scope=scopes).headers["location"]
 
     if approved:
-        saved = causeway.bank(version, "/consent", causeway.consent_body(version, url)).body
+        saved = causeway.banks[version].call("/consent", causeway.banks[version].consent_body(url)).body
         back = saved.get("callback_url") or saved["callbackUrl"]
     else:
-        asked = causeway.bank(version, "/init_authorization", {URL[version]: url}).body
+        asked = causeway.banks[version].call("/init_authorization", {URL[version]: url}).body
         cancel = urlsplit(asked.get("cancel_url") or asked["cancelUrl"]).path
         back = causeway.call("GET", cancel).headers["location"]
 
@@ -352,19 +355,19 @@ def test_state_returns_to_the_client_only_if_the_client_sent_one(
 
 
 def test_state_generated_by_tpp_authorize_returns_to_the_client(causeway: Causeway) -> None:
-    asked = causeway.authorize(2)
+    asked = causeway.tpp.authorize(2)
 
-    saved = causeway.bank(2, "/consent", causeway.consent_body(2, asked["redirect_url"])).body
+    saved = causeway.banks[2].call("/consent", causeway.banks[2].consent_body(asked["redirect_url"])).body
 
     assert parse_qs(urlsplit(saved["callbackUrl"]).query)["state"] == [asked["state"]]
 
 
 def test_request_stored_without_returns_state_returns_its_state(causeway: Causeway) -> None:
-    asked = causeway.authorize(2)
-    key = authorization_key(compute_authorization_id(causeway.client.client_id, asked["state"]))
+    asked = causeway.tpp.authorize(2)
+    key = authorization_key(compute_authorization_id(causeway.tpp.client_id, asked["state"]))
     causeway.hub.store.update(*key, remove=["returns_state"])
 
-    saved = causeway.bank(2, "/consent", causeway.consent_body(2, asked["redirect_url"])).body
+    saved = causeway.banks[2].call("/consent", causeway.banks[2].consent_body(asked["redirect_url"])).body
 
     assert parse_qs(urlsplit(saved["callbackUrl"]).query)["state"] == [asked["state"]]
 
@@ -374,12 +377,12 @@ def test_storage_failure_redirects_with_server_error(causeway: Causeway) -> None
         answer = front_door(causeway)
 
     assert answer.status == 303
-    assert answer.headers["location"].startswith(f"{causeway.client.callback_url}?")
+    assert answer.headers["location"].startswith(f"{causeway.tpp.client.callback_url}?")
     query = parse_qs(urlsplit(answer.headers["location"]).query)
     assert query["error"] == ["server_error"]
     assert query["state"] == ["s"]
     assert query["iss"] == ["http://127.0.0.1:8000"]
-    assert front_door(causeway).headers["location"].startswith(causeway.banks[1].bank.authorization_url)
+    assert front_door(causeway).headers["location"].startswith(causeway.banks[1].record.authorization_url)
 
 
 def test_storage_failure_before_the_client_is_known_returns_a_page(causeway: Causeway) -> None:
@@ -397,9 +400,9 @@ def test_repeat_of_an_ended_request_redirects_with_the_reason(causeway: Causeway
     if ended == "expired":
         causeway.clock.advance(30 * 60)
     elif ended == "approved":
-        causeway.bank(1, "/consent", causeway.consent_body(1, url))
+        causeway.banks[1].call("/consent", causeway.banks[1].consent_body(url))
     else:
-        path = urlsplit(causeway.bank(1, "/init_authorization", {"request_url": url}).body["cancel_url"]).path
+        path = urlsplit(causeway.banks[1].call("/init_authorization", {"request_url": url}).body["cancel_url"]).path
         causeway.call("GET", path)
 
     again, other = front_door(causeway), front_door(causeway, scope="account.list")
@@ -431,7 +434,7 @@ def test_authorization_endpoint_without_a_known_client_returns_a_page_with_the_r
 
 
 def test_authorization_endpoint_of_an_inactive_client_returns_400_without_a_redirect(causeway: Causeway) -> None:
-    causeway.hub.openbanking.clients.deactivate(causeway.client.client_id)
+    causeway.hub.openbanking.clients.deactivate(causeway.tpp.client_id)
 
     answer = front_door(causeway)
 
@@ -439,13 +442,13 @@ def test_authorization_endpoint_of_an_inactive_client_returns_400_without_a_redi
 
 
 def test_authorization_endpoint_accepts_only_resource_as_a_repeated_parameter(causeway: Causeway) -> None:
-    query = {"response_type": "code", "client_id": causeway.client.client_id, "scope": "account.list", "bic": BIC[1]}
+    query = {"response_type": "code", "client_id": causeway.tpp.client_id, "scope": "account.list", "bic": BIC[1]}
     start = f"/oauth/authorize?{urlencode(query)}"
 
     good = causeway.call("GET", f"{start}&resource=https%3A%2F%2Fone.example&resource=https%3A%2F%2Ftwo.example")
     twice = causeway.call("GET", f"{start}&nonce=1&nonce=2")
 
-    assert good.headers["location"].startswith(causeway.banks[1].bank.authorization_url)
+    assert good.headers["location"].startswith(causeway.banks[1].record.authorization_url)
     assert "error=invalid_request" in twice.headers["location"]
 
 
@@ -466,8 +469,8 @@ def test_metadata_document_lists_the_endpoints(causeway: Causeway) -> None:
 @VERSIONS
 def test_request_without_a_consent_expires_after_a_day(causeway: Causeway, version: int) -> None:
     """A state with a consent stays used for longer than the consent lasts."""
-    causeway.authorize(version, state="open")
-    causeway.approve(version, state="approved")
+    causeway.tpp.authorize(version, state="open")
+    causeway.psu.approve(version, state="approved")
 
     kept = {
         item["state"]: item["expires_at"] - causeway.clock.time() for item in causeway.hub.store.scan("authorizations")

@@ -14,14 +14,14 @@ from tests.openbanking.key_holder import KeyHolder, secure
 
 def redeem(causeway: Causeway, holder: KeyHolder, code: str) -> Any:
     """A public client's code for tokens that are bound to its key."""
-    answer = causeway.tpp("POST", "/tpp/token", {"code": code}, headers={"dpop": holder.proof(causeway)})
+    answer = causeway.tpp.call("POST", "/tpp/token", {"code": code}, headers={"dpop": holder.proof(causeway)})
     assert answer.status == 200, answer
     return answer.body
 
 
 def refresh(causeway: Causeway, token: str, holder: KeyHolder | None) -> Answer:
     headers = {"dpop": holder.proof(causeway)} if holder else {}
-    return causeway.tpp("POST", "/tpp/token", {"refresh_token": token}, headers=headers)
+    return causeway.tpp.call("POST", "/tpp/token", {"refresh_token": token}, headers=headers)
 
 
 def is_refused(answer: Answer) -> bool:
@@ -37,29 +37,27 @@ def is_invalid_token(answer: Answer) -> bool:
 def test_any_client_can_bind_its_tokens_with_a_dpop_proof(causeway: Causeway, version: int) -> None:
     holder = KeyHolder()
 
-    tokens = redeem(causeway, holder, causeway.approve(version).query["code"])
+    tokens = redeem(causeway, holder, causeway.psu.approve(version).query["code"])
 
     assert tokens["token_type"] == "DPoP"
     assert holder.read(causeway, tokens["access_token"]).status == 200
 
 
 def test_dpop_bound_setting_requires_a_proof_at_the_token_endpoint(causeway: Causeway) -> None:
-    made = causeway.hub.openbanking.clients.update(
-        causeway.client.client_id, security={"dpop_bound_access_tokens": True}
-    )
-    causeway.client = made.client
-    code = causeway.approve(2).query["code"]
+    made = causeway.hub.openbanking.clients.update(causeway.tpp.client_id, security={"dpop_bound_access_tokens": True})
+    causeway.tpp.client = made.client
+    code = causeway.psu.approve(2).query["code"]
 
-    without = causeway.tpp("POST", "/tpp/token", {"code": code})
+    without = causeway.tpp.call("POST", "/tpp/token", {"code": code})
     assert (without.status, without.body["error"]) == (400, "invalid_dpop_proof")
     assert redeem(causeway, KeyHolder(), code)["token_type"] == "DPoP"
 
 
 def test_dpop_bound_setting_invalidates_unbound_access_tokens(causeway: Causeway) -> None:
-    tokens = causeway.tokens(2)
-    causeway.hub.openbanking.clients.update(causeway.client.client_id, security={"dpop_bound_access_tokens": True})
+    tokens = causeway.tpp.tokens(2)
+    causeway.hub.openbanking.clients.update(causeway.tpp.client_id, security={"dpop_bound_access_tokens": True})
 
-    assert is_invalid_token(causeway.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]))
+    assert is_invalid_token(causeway.tpp.call("GET", "/tpp/consent", bearer=tokens["access_token"]))
     holder = KeyHolder()
     bound = refresh(causeway, tokens["refresh_token"], holder).body
     assert holder.read(causeway, bound["access_token"]).status == 200
@@ -67,10 +65,10 @@ def test_dpop_bound_setting_invalidates_unbound_access_tokens(causeway: Causeway
 
 def test_bound_token_returns_401_as_a_bearer(causeway: Causeway) -> None:
     holder = KeyHolder()
-    token = redeem(causeway, holder, causeway.approve(2).query["code"])["access_token"]
+    token = redeem(causeway, holder, causeway.psu.approve(2).query["code"])["access_token"]
 
-    as_bearer = causeway.tpp("GET", "/tpp/consent", bearer=token)
-    with_proof = causeway.tpp(
+    as_bearer = causeway.tpp.call("GET", "/tpp/consent", bearer=token)
+    with_proof = causeway.tpp.call(
         "GET", "/tpp/consent", bearer=token, headers={"dpop": holder.proof(causeway, "GET", "/tpp/consent", token)}
     )
 
@@ -80,7 +78,7 @@ def test_bound_token_returns_401_as_a_bearer(causeway: Causeway) -> None:
 
 
 def test_unbound_token_returns_401_with_a_proof(causeway: Causeway) -> None:
-    token = causeway.tokens(2)["access_token"]
+    token = causeway.tpp.tokens(2)["access_token"]
 
     answer = KeyHolder().read(causeway, token)
 
@@ -89,8 +87,8 @@ def test_unbound_token_returns_401_with_a_proof(causeway: Causeway) -> None:
 
 
 def test_missing_token_returns_a_challenge_in_the_scheme_of_the_request(causeway: Causeway) -> None:
-    plain = causeway.tpp("GET", "/tpp/consent").headers["www-authenticate"]
-    dpop = causeway.tpp("GET", "/tpp/consent", headers={"authorization": "DPoP "}).headers["www-authenticate"]
+    plain = causeway.tpp.call("GET", "/tpp/consent").headers["www-authenticate"]
+    dpop = causeway.tpp.call("GET", "/tpp/consent", headers={"authorization": "DPoP "}).headers["www-authenticate"]
 
     assert plain == 'Bearer realm="causeway"'
     assert dpop.startswith('DPoP realm="causeway", ')
@@ -99,7 +97,7 @@ def test_missing_token_returns_a_challenge_in_the_scheme_of_the_request(causeway
 
 def test_the_refresh_token_of_a_public_client_is_bound_to_its_key(causeway: Causeway) -> None:
     holder = KeyHolder()
-    token = redeem(causeway, holder, causeway.approve(2).query["code"])["refresh_token"]
+    token = redeem(causeway, holder, causeway.psu.approve(2).query["code"])["refresh_token"]
 
     assert is_refused(refresh(causeway, token, None))
     assert is_refused(refresh(causeway, token, KeyHolder()))
@@ -122,7 +120,7 @@ def test_confidential_client_can_change_its_key_but_not_drop_the_proof(causeway:
 
 def test_repeated_refresh_requires_the_same_key(causeway: Causeway) -> None:
     holder = KeyHolder()
-    first = redeem(causeway, holder, causeway.approve(2).query["code"])["refresh_token"]
+    first = redeem(causeway, holder, causeway.psu.approve(2).query["code"])["refresh_token"]
     second = refresh(causeway, first, holder).body
 
     assert is_refused(refresh(causeway, first, KeyHolder()))
@@ -144,7 +142,7 @@ def test_repeated_refresh_of_a_confidential_client_rejects_a_new_key(causeway: C
 
 def test_stolen_refresh_token_without_its_key_keeps_the_consent(causeway: Causeway) -> None:
     holder = KeyHolder()
-    first = redeem(causeway, holder, causeway.approve(2).query["code"])["refresh_token"]
+    first = redeem(causeway, holder, causeway.psu.approve(2).query["code"])["refresh_token"]
     second = refresh(causeway, first, holder).body
     causeway.clock.advance(REPEAT_WINDOW + 1)
 
@@ -154,7 +152,7 @@ def test_stolen_refresh_token_without_its_key_keeps_the_consent(causeway: Causew
 
 def test_reused_refresh_token_with_its_key_ends_the_consent(causeway: Causeway) -> None:
     holder = KeyHolder()
-    first = redeem(causeway, holder, causeway.approve(2).query["code"])["refresh_token"]
+    first = redeem(causeway, holder, causeway.psu.approve(2).query["code"])["refresh_token"]
     second = refresh(causeway, first, holder).body
     causeway.clock.advance(REPEAT_WINDOW + 1)
 
@@ -165,8 +163,8 @@ def test_reused_refresh_token_with_its_key_ends_the_consent(causeway: Causeway) 
 
 def test_tokens_stored_without_bindings_stay_valid(causeway: Causeway) -> None:
     """Items of an earlier release have no ``cnf`` and no ``dpop_jkt``."""
-    tokens = causeway.tokens(2)
+    tokens = causeway.tpp.tokens(2)
     items = [item for item in causeway.hub.store.scan("consents") if item["consent_id"] == tokens["consent_id"]]
 
     assert not any({"cnf", "dpop_jkt"} & item.keys() for item in items)
-    assert causeway.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 200
+    assert causeway.tpp.call("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 200

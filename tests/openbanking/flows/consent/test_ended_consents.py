@@ -10,7 +10,8 @@ from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.openbanking.flows.consent.expiry import record_due_events
 from chalicelib.openbanking.flows.consent.tokens import end_consent
 from chalicelib.openbanking.records.consents import Consent, consent_key
-from tests.causeway import Causeway, Consented
+from tests.causeway import Causeway
+from tests.openbanking.kit import Consented
 from tests.openbanking.payer import Payer
 from tests.openbanking.spelling import TOKEN
 
@@ -21,13 +22,13 @@ Tokens = dict[str, str]
 
 def by_tpp(causeway: Causeway, version: int, consented: Consented, tokens: Tokens) -> None:
     for token in (tokens["access_token"], tokens["refresh_token"]):
-        answer = causeway.tpp("POST", "/tpp/token/revoke", {"token": token})
+        answer = causeway.tpp.call("POST", "/tpp/token/revoke", {"token": token})
         assert (answer.status, answer.body) == (200, {})
 
 
 def by_bank(causeway: Causeway, version: int, consented: Consented, tokens: Tokens) -> None:
     for _ in range(2):
-        answer = causeway.bank(version, "/token/revoke", {TOKEN[version]: consented.bank_token})
+        answer = causeway.banks[version].call("/token/revoke", {TOKEN[version]: consented.bank_token})
         assert (answer.status, answer.body) == (200, {"status": "success"})
 
 
@@ -37,7 +38,7 @@ def by_operator(causeway: Causeway, version: int, consented: Consented, tokens: 
 
 
 def by_second_use_of_the_code(causeway: Causeway, version: int, consented: Consented, tokens: Tokens) -> None:
-    answer = causeway.tpp("POST", "/tpp/token", {"code": consented.query["code"]})
+    answer = causeway.tpp.call("POST", "/tpp/token", {"code": consented.query["code"]})
     assert (answer.status, answer.body["error"]) == (400, "invalid_grant")
 
 
@@ -52,9 +53,9 @@ def stored_consent(causeway: Causeway, consent_id: str) -> Item:
 
 
 def consent_with_tokens(causeway: Causeway, version: int) -> tuple[Consented, Tokens]:
-    causeway.wants_events()
-    consented = causeway.approve(version)
-    return consented, causeway.tpp("POST", "/tpp/token", {"code": consented.query["code"]}).body
+    causeway.tpp.set_events_url()
+    consented = causeway.psu.approve(version)
+    return consented, causeway.tpp.call("POST", "/tpp/token", {"code": consented.query["code"]}).body
 
 
 def topics(causeway: Causeway) -> list[str]:
@@ -118,8 +119,8 @@ def test_repeated_revocation_after_the_end_returns_the_first_response(causeway: 
     consented, tokens = consent_with_tokens(causeway, 1)
     headers = {"x-request-id": "b0c2a4de-9f6c-4a38-8f6a-0d2c6c9d5d10"}
     body = {TOKEN[1]: consented.bank_token}
-    first = causeway.bank(1, "/token/revoke", body, headers=headers)
+    first = causeway.banks[1].call("/token/revoke", body, headers=headers)
     causeway.clock.advance(LIFETIME)
 
-    assert causeway.bank(1, "/token/revoke", body, headers=headers).body == first.body == {"status": "success"}
+    assert causeway.banks[1].call("/token/revoke", body, headers=headers).body == first.body == {"status": "success"}
     assert stored_consent(causeway, tokens["consent_id"])["status"] == "revoked"

@@ -21,9 +21,10 @@ from chalicelib.openbanking.flows.consent import expiry
 from chalicelib.openbanking.flows.consent.expiry import record_due_events
 from chalicelib.openbanking.flows.consent.tokens import end_consent
 from chalicelib.openbanking.records.consents import NOTIFY, Consent, consent_key
-from tests.causeway import Causeway, Consented
+from tests.causeway import Causeway
 from tests.dynamodb_calls import counted
 from tests.log_lines import Lines
+from tests.openbanking.kit import Consented
 from tests.openbanking.payer import Payer
 from tests.openbanking.spelling import TOKEN
 
@@ -42,7 +43,7 @@ def _one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def listening(causeway: Causeway) -> Causeway:
     """A service whose client has an Events URL."""
-    causeway.wants_events()
+    causeway.tpp.set_events_url()
     return causeway
 
 
@@ -75,7 +76,7 @@ _BEGAN = 1772442000
 @contextmanager
 def consents_of(causeway: Causeway, version: int, days: int) -> Iterator[None]:
     """Has a bank's consents last so long."""
-    bank = causeway.banks[version].bank
+    bank = causeway.banks[version].record
     causeway.hub.openbanking.banks.change(bank.bic, consent_days=days)
     causeway.hub.openbanking.banks._forget()
     try:
@@ -89,7 +90,7 @@ def consents_of(causeway: Causeway, version: int, days: int) -> Iterator[None]:
 
 @VERSIONS
 def test_consent_gets_an_event_7_days_before_its_end_and_another_at_its_end(listening: Causeway, version: int) -> None:
-    consented = listening.approve(version)
+    consented = listening.psu.approve(version)
 
     seen = [(at(listening, when), told(listening)[:]) for when in (ANNOUNCED - 1, ANNOUNCED, LASTS - 1, LASTS)]
 
@@ -103,7 +104,7 @@ def test_consent_gets_an_event_7_days_before_its_end_and_another_at_its_end(list
         listening.hub.delivery.worker.attempt(each.delivery_id)
     data = {
         "consent_id": consent_id(consented),
-        "bic": listening.banks[version].bank.bic,
+        "bic": listening.banks[version].bic,
         "valid_until": consented.valid_until,
     }
     bodies = [body for body in listening.receiver.events if body["type"] != "consent.authorised"]
@@ -114,7 +115,7 @@ def test_consent_gets_an_event_7_days_before_its_end_and_another_at_its_end(list
 
 
 def test_run_without_due_consents_writes_nothing(listening: Causeway) -> None:
-    listening.approve(1)
+    listening.psu.approve(1)
 
     with counted(listening) as calls:
         assert at(listening, ANNOUNCED - 1) == 0
@@ -123,7 +124,7 @@ def test_run_without_due_consents_writes_nothing(listening: Causeway) -> None:
 
 
 def test_repeated_runs_record_each_expiry_event_once(listening: Causeway) -> None:
-    listening.approve(1)
+    listening.psu.approve(1)
 
     moved = [at(listening, when) for when in (ANNOUNCED, ANNOUNCED, ANNOUNCED + 300, LASTS, LASTS, LASTS + 300)]
 
@@ -132,7 +133,7 @@ def test_repeated_runs_record_each_expiry_event_once(listening: Causeway) -> Non
 
 
 def test_two_concurrent_runs_record_an_expiry_event_once(listening: Causeway) -> None:
-    listening.approve(1)
+    listening.psu.approve(1)
     other, moved = listening.another_process(), []
 
     with listening.meanwhile("transact", lambda: moved.append(other.openbanking.call(record_due_events))):
@@ -152,7 +153,7 @@ def test_two_concurrent_runs_record_an_expiry_event_once(listening: Causeway) ->
     ids=["a day skipped", "a week skipped", "more than a month skipped"],
 )
 def test_late_run_records_all_missed_expiry_events(listening: Causeway, when: int, expected: list[str]) -> None:
-    consented = listening.approve(1)
+    consented = listening.psu.approve(1)
 
     assert at(listening, when) == 1
 
@@ -166,7 +167,7 @@ def test_late_run_records_all_missed_expiry_events(listening: Causeway, when: in
 
 
 def test_late_run_writes_missed_expiry_events_in_order(listening: Causeway) -> None:
-    listening.approve(1)
+    listening.psu.approve(1)
     written, store = [], listening.hub.store
     real = store.transact
 
@@ -186,7 +187,7 @@ def test_consent_of_less_than_7_days_gets_no_expiring_event(
     listening: Causeway, days: int, expected: list[str]
 ) -> None:
     with consents_of(listening, 1, days):
-        consented = listening.approve(1)
+        consented = listening.psu.approve(1)
     assert consented.valid_until == timestamp(_BEGAN + days * DAY)
 
     at(listening, days * DAY - 1)
@@ -199,11 +200,11 @@ def test_consent_of_less_than_7_days_gets_no_expiring_event(
 
 
 def by_tpp(causeway: Causeway, consented: Consented, refresh_token: str) -> None:
-    assert causeway.tpp("POST", "/tpp/token/revoke", {"token": refresh_token}).status == 200
+    assert causeway.tpp.call("POST", "/tpp/token/revoke", {"token": refresh_token}).status == 200
 
 
 def by_bank(causeway: Causeway, consented: Consented, refresh_token: str) -> None:
-    assert causeway.bank(1, "/token/revoke", {TOKEN[1]: consented.bank_token}).status == 200
+    assert causeway.banks[1].call("/token/revoke", {TOKEN[1]: consented.bank_token}).status == 200
 
 
 def by_operator(causeway: Causeway, consented: Consented, refresh_token: str) -> None:
@@ -214,8 +215,8 @@ def by_operator(causeway: Causeway, consented: Consented, refresh_token: str) ->
 def test_revoked_consent_gets_no_expiry_event(
     listening: Causeway, end: Callable[[Causeway, Consented, str], None], when: int
 ) -> None:
-    consented = listening.approve(1)
-    tokens = listening.tpp("POST", "/tpp/token", {"code": consented.query["code"]}).body
+    consented = listening.psu.approve(1)
+    tokens = listening.tpp.call("POST", "/tpp/token", {"code": consented.query["code"]}).body
     at(listening, when)
     before = told(listening)
     end(listening, consented, tokens["refresh_token"])
@@ -226,7 +227,7 @@ def test_revoked_consent_gets_no_expiry_event(
 
 
 def test_consent_revoked_during_the_run_gets_no_expiry_event(listening: Causeway) -> None:
-    consented = listening.approve(1)
+    consented = listening.psu.approve(1)
 
     with listening.meanwhile("transact", lambda: by_bank(listening, consented, "")):
         assert at(listening, ANNOUNCED) == 0
@@ -255,9 +256,9 @@ def test_restored_consent_gets_its_expiry_events(listening: Causeway) -> None:
 
 
 def test_client_without_an_events_url_gets_no_expiry_event_and_its_consents_advance(causeway: Causeway) -> None:
-    consented = causeway.approve(1)
+    consented = causeway.psu.approve(1)
     assert at(causeway, ANNOUNCED) == 1
-    causeway.wants_events()  # from now on
+    causeway.tpp.set_events_url()  # from now on
 
     assert at(causeway, ANNOUNCED + 300) == 0
     assert at(causeway, LASTS) == 1
@@ -266,15 +267,15 @@ def test_client_without_an_events_url_gets_no_expiry_event_and_its_consents_adva
 
 
 def test_consent_of_a_deleted_client_advances_without_an_event(causeway: Causeway) -> None:
-    causeway.approve(1)
-    causeway.hub.store.delete("clients", {"client_id": causeway.client.client_id})
+    causeway.psu.approve(1)
+    causeway.hub.store.delete("clients", {"client_id": causeway.tpp.client_id})
 
     assert [at(causeway, LASTS), at(causeway, LASTS + 300)] == [1, 0]
     assert causeway.recorded() == []
 
 
 def test_expiry_events_are_queued(listening: Causeway) -> None:
-    listening.approve(1)
+    listening.psu.approve(1)
 
     at(listening, LASTS)
 
@@ -286,7 +287,7 @@ def test_expiry_events_are_queued(listening: Causeway) -> None:
 
 def multiplied(causeway: Causeway, count: int) -> list[str]:
     """So many consents like one that a PSU has given; their ids."""
-    original = stored(causeway, causeway.approve(1))
+    original = stored(causeway, causeway.psu.approve(1))
     names = [f"{number:022x}" for number in range(count)]
     puts = [{"PutRequest": {"Item": pack(original | {"consent_id": name} | NOTIFY.entry(name))}} for name in names]
     for start in range(0, count, 25):

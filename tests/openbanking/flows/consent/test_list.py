@@ -22,7 +22,7 @@ VERSIONS = pytest.mark.parametrize("version", [1, 2])
 
 
 def asked(causeway: Causeway, **query: object) -> Answer:
-    return causeway.tpp("GET", f"/tpp/consents?{urlencode(query)}")
+    return causeway.tpp.call("GET", f"/tpp/consents?{urlencode(query)}")
 
 
 def listed(causeway: Causeway, **query: object) -> list[Any]:
@@ -50,7 +50,7 @@ def pages(causeway: Causeway, **query: object) -> Iterator[Any]:
 
 def approved(causeway: Causeway, version: int = 1, **members: Any) -> str:
     """The id of a new consent."""
-    return causeway.approve(version, **members).bank_token.partition(".")[0]
+    return causeway.psu.approve(version, **members).bank_token.partition(".")[0]
 
 
 def refused_parameter(answer: Answer, name: str) -> bool:
@@ -67,7 +67,7 @@ def test_a_client_without_consents_has_an_empty_list(causeway: Causeway) -> None
 
 @VERSIONS
 def test_a_consent_is_listed_without_tokens_and_accounts(causeway: Causeway, version: int) -> None:
-    consent_id = causeway.tokens(version)["consent_id"]
+    consent_id = causeway.tpp.tokens(version)["consent_id"]
 
     answer = asked(causeway)
 
@@ -75,10 +75,10 @@ def test_a_consent_is_listed_without_tokens_and_accounts(causeway: Causeway, ver
     assert answer.body["consents"] == [
         {
             "consent_id": consent_id,
-            "bic": causeway.banks[version].bank.bic,
+            "bic": causeway.banks[version].bic,
             "status": "authorised",
             "consent_type": "reusable",
-            "scopes": causeway.scopes(version),
+            "scopes": causeway.banks[version].scopes,
             "created_at": "2026-03-02T09:00:00+00:00",
             "valid_until": "2026-08-29T09:00:00+00:00",
             "last_used_on": "2026-03-02",
@@ -98,7 +98,7 @@ def test_consent_list_starts_with_the_newest_consent(causeway: Causeway) -> None
 def test_consent_list_omits_consents_of_other_clients(causeway: Causeway) -> None:
     own, other = approved(causeway), causeway.hub.openbanking.clients.create(owner="other@example.com", title="Other")
 
-    answer = causeway.tpp("GET", "/tpp/consents", client_id=other.client.client_id)
+    answer = causeway.tpp.call("GET", "/tpp/consents", client_id=other.client.client_id)
 
     assert (answer.status, answer.body["consents"]) == (200, [])
     assert ids(listed(causeway)) == [own]
@@ -106,7 +106,7 @@ def test_consent_list_omits_consents_of_other_clients(causeway: Causeway) -> Non
 
 @pytest.mark.parametrize("gone", ["inactive", "removed"])
 def test_consent_list_includes_consents_at_inactive_and_removed_banks(causeway: Causeway, gone: str) -> None:
-    consent_id, bic = approved(causeway), causeway.banks[1].bank.bic
+    consent_id, bic = approved(causeway), causeway.banks[1].bic
     banks = causeway.hub.openbanking.banks
     before = banks.get(bic).to_item()
 
@@ -126,8 +126,8 @@ def test_consent_list_includes_consents_at_inactive_and_removed_banks(causeway: 
 
 def test_expiry_changes_an_authorised_consent_and_keeps_revoked_and_spent_ones(causeway: Causeway) -> None:
     authorised = approved(causeway)
-    revoked = causeway.tokens(1)
-    causeway.tpp("POST", "/tpp/token/revoke", {"token": revoked["access_token"]})
+    revoked = causeway.tpp.tokens(1)
+    causeway.tpp.call("POST", "/tpp/token/revoke", {"token": revoked["access_token"]})
     payer = Payer(causeway, 1, consent_type="one_time")
     payer.pay()
     states: list[dict[str, str]] = []
@@ -162,30 +162,30 @@ def test_consent_with_an_unused_code_has_no_last_use(causeway: Causeway) -> None
 
 
 def test_last_use_changes_with_refreshes_and_not_with_reads(causeway: Causeway) -> None:
-    tokens = causeway.tokens(1)
+    tokens = causeway.tpp.tokens(1)
     causeway.clock.advance(15 * 3600)
     seen = []
 
     causeway.clock.advance(-60)  # a minute before midnight
-    refreshed = causeway.tpp("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]}).body
+    refreshed = causeway.tpp.call("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]}).body
     for seconds in (0, 60):
         causeway.clock.advance(seconds)
-        assert causeway.tpp("GET", "/tpp/consent", bearer=refreshed["access_token"]).status == 200
+        assert causeway.tpp.call("GET", "/tpp/consent", bearer=refreshed["access_token"]).status == 200
         seen.append(listed(causeway)[0]["last_used_on"])
     causeway.clock.advance(61)
-    assert causeway.tpp("POST", "/tpp/token", {"refresh_token": refreshed["refresh_token"]}).status == 200
+    assert causeway.tpp.call("POST", "/tpp/token", {"refresh_token": refreshed["refresh_token"]}).status == 200
     seen.append(listed(causeway)[0]["last_used_on"])
 
     assert seen == ["2026-03-02", "2026-03-02", "2026-03-03"]
 
 
 def test_repeated_refresh_does_not_change_the_last_use(causeway: Causeway) -> None:
-    refresh = {"refresh_token": causeway.tokens(1)["refresh_token"]}
+    refresh = {"refresh_token": causeway.tpp.tokens(1)["refresh_token"]}
     causeway.clock.advance(15 * 3600 - 1)
-    first = causeway.tpp("POST", "/tpp/token", refresh).body
+    first = causeway.tpp.call("POST", "/tpp/token", refresh).body
 
     causeway.clock.advance(1)
-    again = causeway.tpp("POST", "/tpp/token", refresh).body
+    again = causeway.tpp.call("POST", "/tpp/token", refresh).body
 
     assert again["access_token"] == first["access_token"]
     assert listed(causeway)[0]["last_used_on"] == "2026-03-02"
@@ -200,7 +200,7 @@ def test_refresh_that_keeps_its_refresh_token_changes_the_last_use(causeway: Cau
     assert holder.refresh(causeway, tokens["refresh_token"]).body["refresh_token"] == tokens["refresh_token"]
 
     headers = {"x-client-assertion": holder.assertion(causeway)}
-    (entry,) = causeway.tpp("GET", "/tpp/consents", headers=headers).body["consents"]
+    (entry,) = causeway.tpp.call("GET", "/tpp/consents", headers=headers).body["consents"]
     assert entry["last_used_on"] == "2026-03-03"
 
 
@@ -216,11 +216,11 @@ def test_payment_of_a_one_time_consent_changes_the_last_use(causeway: Causeway) 
 
 
 def test_consent_stored_without_a_last_use_gets_one_with_the_next_refresh(causeway: Causeway) -> None:
-    tokens = causeway.tokens(1)
+    tokens = causeway.tpp.tokens(1)
     causeway.hub.store.update(*consent_key(tokens["consent_id"]), remove=["last_used_on"])
 
     before = listed(causeway)
-    causeway.tpp("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]})
+    causeway.tpp.call("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]})
 
     assert [entry["last_used_on"] for entry in (*before, *listed(causeway))] == [None, "2026-03-02"]
 
@@ -261,8 +261,8 @@ def test_cursor_of_another_client_returns_400(causeway: Causeway) -> None:
         approved(causeway)
     cursor = asked(causeway, limit=1).body["next"]
 
-    causeway.client = causeway.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
-    causeway.client_secret = None
+    causeway.tpp.client = causeway.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
+    causeway.tpp.client_secret = None
 
     assert refused_parameter(asked(causeway, after=cursor), "after")
 
@@ -305,8 +305,8 @@ def test_cursor_stays_valid_after_a_data_key_rotation(causeway: Causeway) -> Non
 
 def test_consent_list_filters_by_bank_and_status(causeway: Causeway) -> None:
     one, two = approved(causeway, 1), approved(causeway, 2)
-    ended = causeway.tokens(1)
-    causeway.tpp("POST", "/tpp/token/revoke", {"token": ended["access_token"]})
+    ended = causeway.tpp.tokens(1)
+    causeway.tpp.call("POST", "/tpp/token/revoke", {"token": ended["access_token"]})
 
     assert ids(listed(causeway, bic="BETADEF1")) == [two]
     assert sorted(ids(listed(causeway, bic="ALPHGB21"))) == sorted([one, ended["consent_id"]])
@@ -365,11 +365,11 @@ def test_filtered_page_ends_at_its_limit_and_the_next_page_continues_there(cause
 def test_consent_list_shows_the_current_status_despite_a_stale_index(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tokens, real = causeway.tokens(1), causeway.hub.store.query
+    tokens, real = causeway.tpp.tokens(1), causeway.hub.store.query
 
     def lagging(*arguments: Any, **which: Any) -> Any:
         found = real(*arguments, **which)
-        causeway.tpp("POST", "/tpp/token/revoke", {"token": tokens["access_token"]})
+        causeway.tpp.call("POST", "/tpp/token/revoke", {"token": tokens["access_token"]})
         return found
 
     monkeypatch.setattr(causeway.hub.store, "query", lagging)
@@ -393,11 +393,11 @@ def test_consent_list_shows_the_current_status_despite_a_stale_index(
     ],
 )
 def test_invalid_parameter_returns_400_with_its_name(causeway: Causeway, query: str, name: str) -> None:
-    assert refused_parameter(causeway.tpp("GET", f"/tpp/consents?{query}"), name)
+    assert refused_parameter(causeway.tpp.call("GET", f"/tpp/consents?{query}"), name)
 
 
 def test_repeated_parameter_returns_400(causeway: Causeway) -> None:
-    answer = causeway.tpp("GET", "/tpp/consents?limit=1&limit=2")
+    answer = causeway.tpp.call("GET", "/tpp/consents?limit=1&limit=2")
 
     assert (answer.status, answer.body["code"]) == (400, "PARAMETER_NOT_CONSISTENT")
 
@@ -406,10 +406,10 @@ def test_repeated_parameter_returns_400(causeway: Causeway) -> None:
 
 
 def test_bearer_does_not_replace_the_client_secret(causeway: Causeway) -> None:
-    bearer = causeway.tokens(1)["access_token"]
-    causeway.client_secret = causeway.hub.openbanking.clients.rotate_secret(causeway.client.client_id, 0).secret
+    bearer = causeway.tpp.tokens(1)["access_token"]
+    causeway.tpp.client_secret = causeway.hub.openbanking.clients.rotate_secret(causeway.tpp.client_id, 0).secret
 
-    assert causeway.tpp("GET", "/tpp/consents", bearer=bearer).status == 401
+    assert causeway.tpp.call("GET", "/tpp/consents", bearer=bearer).status == 401
     assert asked(causeway).status == 200
 
 
@@ -419,21 +419,21 @@ def test_missing_client_assertion_returns_401(causeway: Causeway) -> None:
 
     assert asked(causeway).status == 401
     headers = {"x-client-assertion": holder.assertion(causeway)}
-    assert causeway.tpp("GET", "/tpp/consents", headers=headers).status == 200
+    assert causeway.tpp.call("GET", "/tpp/consents", headers=headers).status == 200
 
 
 @pytest.mark.parametrize("client_id", ["", "unknown"])
 def test_unknown_client_returns_401(causeway: Causeway, client_id: str) -> None:
-    assert causeway.tpp("GET", "/tpp/consents", client_id=client_id).status == 401
+    assert causeway.tpp.call("GET", "/tpp/consents", client_id=client_id).status == 401
 
 
 def test_inactive_client_returns_401(causeway: Causeway) -> None:
-    causeway.hub.openbanking.clients.deactivate(causeway.client.client_id)
+    causeway.hub.openbanking.clients.deactivate(causeway.tpp.client_id)
 
     assert asked(causeway).status == 401
 
 
 def test_invalid_request_id_returns_401(causeway: Causeway) -> None:
-    answer = causeway.tpp("GET", "/tpp/consents", headers={"x-request-id": "1"})
+    answer = causeway.tpp.call("GET", "/tpp/consents", headers={"x-request-id": "1"})
 
     assert (answer.status, answer.body["code"]) == (401, "REQUEST_ID_NOT_UUID")

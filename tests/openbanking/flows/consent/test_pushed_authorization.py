@@ -19,13 +19,15 @@ def push(causeway: Causeway, version: int = 2, **members: Any) -> Answer:
     """A request of a public client, or with its secret; a member given as ``None`` is left out."""
     form = {
         "response_type": "code",
-        "bic": causeway.banks[version].bank.bic,
-        "scope": " ".join(causeway.scopes(version)),
+        "bic": causeway.banks[version].bic,
+        "scope": " ".join(causeway.banks[version].scopes),
         "code_challenge": CHALLENGE,
         "code_challenge_method": "S256",
         **members,
     }
-    return causeway.tpp("POST", "/oauth/par", form={name: value for name, value in form.items() if value is not None})
+    return causeway.tpp.call(
+        "POST", "/oauth/par", form={name: value for name, value in form.items() if value is not None}
+    )
 
 
 def pushed(causeway: Causeway, version: int = 2, **members: Any) -> str:
@@ -49,18 +51,18 @@ def test_pushed_request_redirects_to_the_bank(causeway: Causeway, version: int) 
     assert answer.body["request_uri"].startswith("urn:ietf:params:oauth:request_uri:")
     opened = open_pushed(causeway, answer.body["request_uri"])
     assert opened.status == 303
-    assert opened.headers["location"].startswith(causeway.banks[version].bank.authorization_url)
+    assert opened.headers["location"].startswith(causeway.banks[version].record.authorization_url)
     query = parse_qs(urlsplit(opened.headers["location"]).query)
     assert query["state"] == ["abc"]
-    assert query["scope"] == [" ".join(causeway.scopes(version))]
-    assert query["redirect_uri"] == [causeway.client.callback_url]
+    assert query["scope"] == [" ".join(causeway.banks[version].scopes)]
+    assert query["redirect_uri"] == [causeway.tpp.client.callback_url]
 
 
 @VERSIONS
 def test_other_parameters_with_a_request_uri_are_ignored(causeway: Causeway, version: int) -> None:
     request_uri = pushed(causeway, version, state="abc")
     query = {
-        "client_id": causeway.client.client_id,
+        "client_id": causeway.tpp.client_id,
         "request_uri": request_uri,
         "scope": "payments.single",
         "state": "other",
@@ -88,7 +90,7 @@ def test_reload_of_a_request_uri_repeats_the_redirect_while_the_request_is_open(
 def test_a_state_is_returned_only_if_the_client_sent_one(causeway: Causeway) -> None:
     for state in (None, "abc"):
         location = open_pushed(causeway, pushed(causeway, state=state)).headers["location"]
-        saved = causeway.bank(2, "/consent", causeway.consent_body(2, location))
+        saved = causeway.banks[2].call("/consent", causeway.banks[2].consent_body(location))
         query = parse_qs(urlsplit(saved.body["callbackUrl"]).query)
         assert query.get("state") == ([state] if state else None)
         assert query["iss"] == ["http://127.0.0.1:8000"]
@@ -106,7 +108,7 @@ def test_request_uri_expires_after_60_seconds(causeway: Causeway) -> None:
 def test_request_uri_after_consent_returns_an_error_page(causeway: Causeway) -> None:
     request_uri = pushed(causeway)
     location = open_pushed(causeway, request_uri).headers["location"]
-    assert causeway.bank(2, "/consent", causeway.consent_body(2, location)).status == 200
+    assert causeway.banks[2].call("/consent", causeway.banks[2].consent_body(location)).status == 200
 
     assert is_error_page(open_pushed(causeway, request_uri), refusals.AUTHORIZATION_ENDED)
     causeway.clock.advance(60)
@@ -140,22 +142,20 @@ def test_request_uri_with_a_wrong_secret_returns_an_error_page(causeway: Causewa
 
 def test_request_uri_with_a_removed_callback_url_returns_an_error_page(causeway: Causeway) -> None:
     request_uri = pushed(causeway)
-    causeway.hub.openbanking.clients.update(
-        causeway.client.client_id, callback_urls=["https://new.example.com/callback"]
-    )
+    causeway.hub.openbanking.clients.update(causeway.tpp.client_id, callback_urls=["https://new.example.com/callback"])
 
     assert is_error_page(open_pushed(causeway, request_uri))
 
 
 def test_request_uri_of_an_inactive_client_returns_400(causeway: Causeway) -> None:
     request_uri = pushed(causeway)
-    causeway.hub.openbanking.clients.deactivate(causeway.client.client_id)
+    causeway.hub.openbanking.clients.deactivate(causeway.tpp.client_id)
 
     assert open_pushed(causeway, request_uri).status == 400
 
 
 def test_head_request_for_a_request_uri_opens_no_authorization(causeway: Causeway) -> None:
-    query = urlencode({"client_id": causeway.client.client_id, "request_uri": pushed(causeway)})
+    query = urlencode({"client_id": causeway.tpp.client_id, "request_uri": pushed(causeway)})
 
     answer = causeway.call("HEAD", f"/oauth/authorize?{query}")
 
@@ -194,41 +194,41 @@ def test_invalid_pushed_request_returns_400_and_stores_nothing(
 
 
 def test_pushed_request_accepts_a_form_body_only(causeway: Causeway) -> None:
-    members = {"response_type": "code", "bic": causeway.banks[2].bank.bic, "scope": "accounts", "unknown": "is ignored"}
+    members = {"response_type": "code", "bic": causeway.banks[2].bic, "scope": "accounts", "unknown": "is ignored"}
 
-    assert causeway.tpp("POST", "/oauth/par", form=members).status == 201
+    assert causeway.tpp.call("POST", "/oauth/par", form=members).status == 201
     bodies: list[Any] = [members, [], "text", 5]
     for body in bodies:
-        answer = causeway.tpp("POST", "/oauth/par", body)
+        answer = causeway.tpp.call("POST", "/oauth/par", body)
         assert (answer.status, answer.body["code"], answer.body["error"]) == (400, "HEADERS_ERROR", "invalid_request")
         assert answer.body["title"] == "Content-Type must be application/x-www-form-urlencoded"
     without_type = causeway.call(
-        "POST", "/oauth/par", urlencode(members).encode(), {"x-api-key": causeway.client.client_id}
+        "POST", "/oauth/par", urlencode(members).encode(), {"x-api-key": causeway.tpp.client_id}
     )
     assert without_type.status == 400
 
 
 def test_pushed_request_requires_client_authentication(causeway: Causeway) -> None:
-    secret = causeway.hub.openbanking.clients.rotate_secret(causeway.client.client_id, 0).secret
+    secret = causeway.hub.openbanking.clients.rotate_secret(causeway.tpp.client_id, 0).secret
 
     assert (push(causeway).status, push(causeway).body["error"]) == (401, "invalid_client")
-    causeway.client_secret = secret
+    causeway.tpp.client_secret = secret
     assert push(causeway).status == 201
 
 
 def test_client_that_must_push_its_requests_cannot_authorize_directly(causeway: Causeway) -> None:
     causeway.hub.openbanking.clients.update(
-        causeway.client.client_id, security={"require_pushed_authorization_requests": True}
+        causeway.tpp.client_id, security={"require_pushed_authorization_requests": True}
     )
     wanted = refusals.REQUEST_NOT_PUSHED().message
     query = {
         "response_type": "code",
-        "client_id": causeway.client.client_id,
+        "client_id": causeway.tpp.client_id,
         "scope": "accounts",
-        "bic": causeway.banks[2].bank.bic,
+        "bic": causeway.banks[2].bic,
     }
 
-    direct = causeway.tpp("POST", "/tpp/authorize", {"bic": query["bic"], "scopes": ["accounts"]})
+    direct = causeway.tpp.call("POST", "/tpp/authorize", {"bic": query["bic"], "scopes": ["accounts"]})
     by_browser = causeway.call("GET", f"/oauth/authorize?{urlencode(query)}")
 
     assert (direct.status, direct.body["title"]) == (400, wanted)
@@ -272,9 +272,9 @@ def test_proof_with_another_dpop_jkt_returns_400(causeway: Causeway) -> None:
 def test_reload_with_another_dpop_jkt_redirects_with_an_error(causeway: Causeway) -> None:
     query = {
         "response_type": "code",
-        "client_id": causeway.client.client_id,
+        "client_id": causeway.tpp.client_id,
         "scope": "accounts",
-        "bic": causeway.banks[2].bank.bic,
+        "bic": causeway.banks[2].bic,
         "state": "abc",
         "dpop_jkt": KeyHolder().thumbprint,
     }

@@ -19,11 +19,11 @@ def members(causeway: Causeway, named: bool, bank: bool = True) -> dict[str, str
     """The parameters of a request that names ``redirect_uri`` or leaves it out, with or without a bank."""
     return {
         "response_type": "code",
-        "client_id": causeway.client.client_id,
+        "client_id": causeway.tpp.client_id,
         "scope": "accounts",
         "state": "visit-1",
-        **({"bic": causeway.banks[2].bank.bic} if bank else {}),
-        **({"redirect_uri": causeway.client.callback_url} if named else {}),
+        **({"bic": causeway.banks[2].bic} if bank else {}),
+        **({"redirect_uri": causeway.tpp.client.callback_url} if named else {}),
     }
 
 
@@ -34,21 +34,21 @@ def start_in_browser(causeway: Causeway, named: bool) -> str:
 
 def start_by_choice(causeway: Causeway, named: bool) -> str:
     """The same for a request whose user has chosen the bank."""
-    query = members(causeway, named, bank=False) | {"chosen_bic": causeway.banks[2].bank.bic}
+    query = members(causeway, named, bank=False) | {"chosen_bic": causeway.banks[2].bic}
     return causeway.call("GET", f"/oauth/authorize?{urlencode(query)}").headers["location"]
 
 
 def start_pushed(causeway: Causeway, named: bool) -> str:
     """The same for a pushed request."""
-    pushed = causeway.tpp("POST", "/oauth/par", form=members(causeway, named))
+    pushed = causeway.tpp.call("POST", "/oauth/par", form=members(causeway, named))
     return str(open_pushed(causeway, pushed.body["request_uri"]).headers["location"])
 
 
 def start_by_client(causeway: Causeway, named: bool) -> str:
     """The bank's address after ``POST /tpp/authorize``."""
-    named_uri = {"redirect_uri": causeway.client.callback_url} if named else {}
-    request = {"bic": causeway.banks[2].bank.bic, "scopes": ["accounts"], **named_uri}
-    return str(causeway.tpp("POST", "/tpp/authorize", request).body["redirect_url"])
+    named_uri = {"redirect_uri": causeway.tpp.client.callback_url} if named else {}
+    request = {"bic": causeway.banks[2].bic, "scopes": ["accounts"], **named_uri}
+    return str(causeway.tpp.call("POST", "/tpp/authorize", request).body["redirect_url"])
 
 
 STANDARD = (start_in_browser, start_by_choice, start_pushed)
@@ -56,13 +56,13 @@ Start = Callable[[Causeway, bool], str]
 
 
 def code_of(causeway: Causeway, url: str) -> str:
-    saved = causeway.bank(2, "/consent", causeway.consent_body(2, url, scopes=["accounts"]))
+    saved = causeway.banks[2].call("/consent", causeway.banks[2].consent_body(url, scopes=["accounts"]))
     assert saved.status == 200, saved
     return str(parse_qs(urlsplit(saved.body["callbackUrl"]).query)["code"][0])
 
 
 def redeem(causeway: Causeway, code: str, **more: Any) -> Answer:
-    return causeway.tpp("POST", "/tpp/token", form={"grant_type": "authorization_code", "code": code, **more})
+    return causeway.tpp.call("POST", "/tpp/token", form={"grant_type": "authorization_code", "code": code, **more})
 
 
 @pytest.mark.parametrize("start", STANDARD)
@@ -73,7 +73,7 @@ def test_code_of_a_request_with_redirect_uri_requires_the_same_redirect_uri(caus
     assert (without.status, without.body["error"]) == (400, "invalid_request")
     assert without.body["title"] == refusals.REDIRECT_URI_MISSING().message
     assert redeem(causeway, code, redirect_uri="https://other.example.com/").body["error"] == "invalid_grant"
-    assert redeem(causeway, code, redirect_uri=causeway.client.callback_url).status == 200
+    assert redeem(causeway, code, redirect_uri=causeway.tpp.client.callback_url).status == 200
 
 
 @pytest.mark.parametrize("start", [*STANDARD, start_by_client])

@@ -25,7 +25,7 @@ NONE = {"scopes": None, "valid_until": None, "ended_at": None, "ended_by": None}
 def ask(causeway: Causeway, version: int, tokens: Any = None, consent_ids: Any = None, **headers: str) -> Answer:
     lists = {TOKENS[version]: tokens, CONSENT_IDS[version]: consent_ids}
     members = {name: value for name, value in lists.items() if value is not None}
-    return causeway.bank(version, "/consents/status", members, headers=headers)
+    return causeway.banks[version].call("/consents/status", members, headers=headers)
 
 
 def told(causeway: Causeway, version: int, tokens: Any = None, consent_ids: Any = None) -> list[Any]:
@@ -41,7 +41,7 @@ def told(causeway: Causeway, version: int, tokens: Any = None, consent_ids: Any 
 
 def approved(causeway: Causeway, version: int) -> tuple[str, str]:
     """The bank's token of a new consent, and the consent's id."""
-    token = causeway.approve(version).bank_token
+    token = causeway.psu.approve(version).bank_token
     return token, token.partition(".")[0]
 
 
@@ -63,7 +63,7 @@ def test_bank_gets_the_status_of_a_consent_by_token_or_id(causeway: Causeway, ve
         {
             "consent_id": consent_id,
             "status": "authorised",
-            "scopes": causeway.scopes(version),
+            "scopes": causeway.banks[version].scopes,
             "valid_until": "2026-08-29T09:00:00+00:00",
             "ended_at": None,
             "ended_by": None,
@@ -73,11 +73,11 @@ def test_bank_gets_the_status_of_a_consent_by_token_or_id(causeway: Causeway, ve
 
 @VERSIONS
 def test_status_of_a_revoked_consent_shows_the_time_and_the_party(causeway: Causeway, version: int) -> None:
-    by_tpp, by_bank, by_operator = (causeway.approve(version) for _ in range(3))
-    bearer = causeway.tpp("POST", "/tpp/token", {"code": by_tpp.query["code"]}).body["access_token"]
+    by_tpp, by_bank, by_operator = (causeway.psu.approve(version) for _ in range(3))
+    bearer = causeway.tpp.call("POST", "/tpp/token", {"code": by_tpp.query["code"]}).body["access_token"]
     causeway.clock.advance(60)
-    causeway.tpp("POST", "/tpp/token/revoke", {"token": bearer})
-    causeway.bank(version, "/token/revoke", {TOKEN[version]: by_bank.bank_token})
+    causeway.tpp.call("POST", "/tpp/token/revoke", {"token": bearer})
+    causeway.banks[version].call("/token/revoke", {TOKEN[version]: by_bank.bank_token})
     item = causeway.hub.store.get(*consent_key(by_operator.bank_token.partition(".")[0]))
     assert item is not None
     causeway.hub.openbanking.call(end_consent, Consent.from_item(item), by="operator")
@@ -110,7 +110,7 @@ def test_expiry_changes_an_authorised_consent_and_keeps_a_spent_one(causeway: Ca
 
 def test_revoked_consent_without_a_stored_time_has_the_status_revoked(causeway: Causeway) -> None:
     token, consent_id = approved(causeway, 1)
-    causeway.bank(1, "/token/revoke", {"access_token": token})
+    causeway.banks[1].call("/token/revoke", {"access_token": token})
     causeway.hub.store.update(*consent_key(consent_id), remove=["ended_at", "ended_by", "last_used_on"])
 
     (found,) = told(causeway, 1, [token])
@@ -125,7 +125,7 @@ def test_revoked_consent_without_a_stored_time_has_the_status_revoked(causeway: 
 def test_foreign_and_unknown_consents_have_the_same_status_unknown(causeway: Causeway, version: int) -> None:
     token, consent_id = approved(causeway, version)
     foreign, foreign_id = approved(causeway, 3 - version)
-    bearer = causeway.tokens(version)["access_token"]
+    bearer = causeway.tpp.tokens(version)["access_token"]
 
     by_token = told(causeway, version, [f"{consent_id}.{SECRET}", foreign, f"{'0' * 22}.{SECRET}", bearer, "nonsense"])
     by_id = told(causeway, version, None, [foreign_id, "0" * 22, "grant"])
@@ -175,7 +175,7 @@ def test_status_query_of_100_consents_takes_one_read(
     others = [f"{number:022x}" for number in range(99)]
     asked = ([token] + [f"{each}.{SECRET}" for each in others])[:tokens]
     ids = [consent_id, *others][:consent_ids]
-    causeway.hub.openbanking.banks.find(causeway.banks[version].bank.bic)
+    causeway.hub.openbanking.banks.find(causeway.banks[version].bic)
 
     with counted(causeway) as calls:
         found = told(causeway, version, asked or None, ids or None)
@@ -197,7 +197,7 @@ def test_empty_list_and_more_than_100_entries_return_400(
 
 @VERSIONS
 def test_malformed_tokens_alone_return_unknown_without_a_read(causeway: Causeway, version: int) -> None:
-    causeway.hub.openbanking.banks.find(causeway.banks[version].bank.bic)
+    causeway.hub.openbanking.banks.find(causeway.banks[version].bic)
 
     with counted(causeway) as calls:
         assert told(causeway, version, ["nonsense", "too"]) == [unknown(None)] * 2
@@ -209,8 +209,8 @@ def test_malformed_tokens_alone_return_unknown_without_a_read(causeway: Causeway
 def test_null_list_counts_as_missing(causeway: Causeway, version: int) -> None:
     token, _ = approved(causeway, version)
 
-    answer = causeway.bank(version, "/consents/status", {TOKENS[version]: [token], CONSENT_IDS[version]: None})
-    neither = causeway.bank(version, "/consents/status", {TOKENS[version]: None, CONSENT_IDS[version]: None})
+    answer = causeway.banks[version].call("/consents/status", {TOKENS[version]: [token], CONSENT_IDS[version]: None})
+    neither = causeway.banks[version].call("/consents/status", {TOKENS[version]: None, CONSENT_IDS[version]: None})
 
     assert (answer.status, len(answer.body["consents"])) == (200, 1)
     assert code_of(neither, version) == FIELD[version]
@@ -237,7 +237,7 @@ def test_list_with_an_invalid_value_returns_400(
 ) -> None:
     _, consent_id = approved(causeway, version)
     other = CONSENT_IDS if which is TOKENS else TOKENS
-    answer = causeway.bank(version, "/consents/status", {which[version]: value, other[version]: [consent_id]})
+    answer = causeway.banks[version].call("/consents/status", {which[version]: value, other[version]: [consent_id]})
 
     assert code_of(answer, version) == FIELD[version]
 
@@ -254,7 +254,7 @@ def test_unknown_members_and_the_spelling_of_the_other_version_return_400(causew
     expected = (400, 4001 if version == 1 else "EXTRA_FIELDS_PROVIDED")
 
     for members in ({"tokens": ["x"]}, {other: ["x"]}):
-        answer = causeway.bank(version, "/consents/status", {CONSENT_IDS[version]: ["0"], **members})
+        answer = causeway.banks[version].call("/consents/status", {CONSENT_IDS[version]: ["0"], **members})
         assert code_of(answer, version) == expected
 
 
@@ -268,7 +268,7 @@ def test_repeated_request_id_returns_the_current_status_and_stores_nothing(cause
 
     first = ask(causeway, version, [token], **{"x-request-id": request_id})
     item = causeway.hub.store.get(*consent_key(consent_id))
-    causeway.bank(version, "/token/revoke", {TOKEN[version]: token}, headers={"x-request-id": request_id})
+    causeway.banks[version].call("/token/revoke", {TOKEN[version]: token}, headers={"x-request-id": request_id})
     again = ask(causeway, version, [token], **{"x-request-id": request_id})
     other = ask(causeway, version, None, [consent_id], **{"x-request-id": request_id})
 
@@ -290,7 +290,7 @@ def test_checks_run_in_the_order_of_all_bank_calls(causeway: Causeway, version: 
 
     def refused(**headers: str | None) -> tuple[int, Any]:
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
-        return code_of(causeway.bank(version, "/consents/status", body, headers=sent), version)
+        return code_of(causeway.banks[version].call("/consents/status", body, headers=sent), version)
 
     codes = {
         1: [(401, 4201), (401, 4200), (403, 4004), (401, 4204), (401, 4200)],
@@ -313,7 +313,7 @@ def test_checks_run_in_the_order_of_all_bank_calls(causeway: Causeway, version: 
 
 @VERSIONS
 def test_body_that_is_not_json_returns_400(causeway: Causeway, version: int) -> None:
-    answer = causeway.bank(version, "/consents/status", raw=b"{")
+    answer = causeway.banks[version].call("/consents/status", raw=b"{")
 
     assert answer.status == 400
     assert code_of(answer, version) == (400, 4003 if version == 1 else "FORMAT_ERROR")
@@ -322,7 +322,7 @@ def test_body_that_is_not_json_returns_400(causeway: Causeway, version: int) -> 
 @VERSIONS
 def test_inactive_bank_returns_401(causeway: Causeway, version: int) -> None:
     token, _ = approved(causeway, version)
-    bic, banks = causeway.banks[version].bank.bic, causeway.hub.openbanking.banks
+    bic, banks = causeway.banks[version].bic, causeway.hub.openbanking.banks
 
     banks.change(bic, active=False)
     answer = ask(causeway, version, [token])

@@ -9,19 +9,20 @@ from urllib.parse import urlencode
 import pytest
 
 from chalicelib.openbanking.protocol import refusals
-from tests.causeway import Causeway, basic
+from tests.causeway import Causeway
 from tests.log_lines import Lines
+from tests.openbanking.kit import basic
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 
 
 @VERSIONS
 def test_a_code_is_exchanged_for_a_pair_of_tokens(causeway: Causeway, version: int) -> None:
-    body = causeway.tokens(version)
+    body = causeway.tpp.tokens(version)
 
     assert body["token_type"] == "Bearer"
     assert body["expires_in"] == 3600
-    assert body["scope"] == " ".join(causeway.scopes(version))
+    assert body["scope"] == " ".join(causeway.banks[version].scopes)
     assert set(body) == {
         "access_token",
         "token_type",
@@ -36,23 +37,23 @@ def test_a_code_is_exchanged_for_a_pair_of_tokens(causeway: Causeway, version: i
 
 @VERSIONS
 def test_token_endpoint_accepts_a_form_with_unknown_parameters(causeway: Causeway, version: int) -> None:
-    code = causeway.approve(version).query["code"]
+    code = causeway.psu.approve(version).query["code"]
     form = {
         "grant_type": "authorization_code",
         "code": code,
-        "redirect_uri": causeway.client.callback_url,
-        "client_id": causeway.client.client_id,
+        "redirect_uri": causeway.tpp.client.callback_url,
+        "client_id": causeway.tpp.client_id,
         "something_else": "is ignored",
     }
 
-    answer = causeway.tpp("POST", "/tpp/token", form=form, client_id="")
+    answer = causeway.tpp.call("POST", "/tpp/token", form=form, client_id="")
 
     assert answer.status == 200
     assert answer.headers["cache-control"] == "no-store"
 
 
 def test_unknown_member_of_a_json_token_request_returns_400(causeway: Causeway) -> None:
-    answer = causeway.tpp("POST", "/tpp/token", {"refresh_token": "x", "something_else": "y"})
+    answer = causeway.tpp.call("POST", "/tpp/token", {"refresh_token": "x", "something_else": "y"})
 
     assert answer.status == 400
     assert answer.body["error"] == "invalid_request"
@@ -61,34 +62,34 @@ def test_unknown_member_of_a_json_token_request_returns_400(causeway: Causeway) 
 
 @VERSIONS
 def test_second_use_of_a_code_revokes_its_tokens_and_notifies_the_bank(causeway: Causeway, version: int) -> None:
-    code = causeway.approve(version).query["code"]
-    first = causeway.tpp("POST", "/tpp/token", {"code": code}).body
+    code = causeway.psu.approve(version).query["code"]
+    first = causeway.tpp.call("POST", "/tpp/token", {"code": code}).body
     causeway.queued()
 
-    second = causeway.tpp("POST", "/tpp/token", {"code": code})
+    second = causeway.tpp.call("POST", "/tpp/token", {"code": code})
 
     assert second.status == 400
     assert second.body["error"] == "invalid_grant"
-    assert causeway.tpp("GET", "/tpp/consent", bearer=first["access_token"]).status == 401
-    assert causeway.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]}).status == 400
+    assert causeway.tpp.call("GET", "/tpp/consent", bearer=first["access_token"]).status == 401
+    assert causeway.tpp.call("POST", "/tpp/token", {"refresh_token": first["refresh_token"]}).status == 400
     assert len(causeway.queued()) == 1
 
 
 def test_second_use_of_an_expired_code_still_ends_the_consent(causeway: Causeway) -> None:
-    code = causeway.approve(1).query["code"]
-    first = causeway.tpp("POST", "/tpp/token", {"code": code}).body
+    code = causeway.psu.approve(1).query["code"]
+    first = causeway.tpp.call("POST", "/tpp/token", {"code": code}).body
     causeway.clock.advance(seconds=3000)
 
-    causeway.tpp("POST", "/tpp/token", {"code": code})
+    causeway.tpp.call("POST", "/tpp/token", {"code": code})
 
-    assert causeway.tpp("GET", "/tpp/consent", bearer=first["access_token"]).status == 401
+    assert causeway.tpp.call("GET", "/tpp/consent", bearer=first["access_token"]).status == 401
 
 
 def test_code_expires_after_10_minutes(causeway: Causeway) -> None:
-    code = causeway.approve(1).query["code"]
+    code = causeway.psu.approve(1).query["code"]
     causeway.clock.advance(seconds=600)
 
-    answer = causeway.tpp("POST", "/tpp/token", {"code": code})
+    answer = causeway.tpp.call("POST", "/tpp/token", {"code": code})
 
     assert (answer.status, answer.body["error"]) == (400, "invalid_grant")
 
@@ -105,64 +106,64 @@ def test_code_expires_after_10_minutes(causeway: Causeway) -> None:
 def test_wrong_redirect_uri_or_verifier_keeps_the_code_valid(causeway: Causeway, wrong: dict[str, str | None]) -> None:
     verifier = "v" * 64
     challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
-    consented = causeway.approve(2, code_challenge=challenge, code_challenge_method="S256")
+    consented = causeway.psu.approve(2, code_challenge=challenge, code_challenge_method="S256")
     good = {"code": consented.query["code"], "code_verifier": verifier}
     bad = {name: value for name, value in (good | wrong).items() if value is not None}
 
-    refused = causeway.tpp("POST", "/tpp/token", bad)
-    accepted = causeway.tpp("POST", "/tpp/token", good)
+    refused = causeway.tpp.call("POST", "/tpp/token", bad)
+    accepted = causeway.tpp.call("POST", "/tpp/token", good)
 
     assert (refused.status, refused.body["error"]) == (400, "invalid_grant")
     assert accepted.status == 200
 
 
 def test_verifier_without_a_challenge_returns_400_and_keeps_the_code_valid(causeway: Causeway) -> None:
-    code = causeway.approve(1).query["code"]
+    code = causeway.psu.approve(1).query["code"]
 
-    assert causeway.tpp("POST", "/tpp/token", {"code": code, "code_verifier": "v" * 43}).status == 400
-    assert causeway.tpp("POST", "/tpp/token", {"code": code}).status == 200
+    assert causeway.tpp.call("POST", "/tpp/token", {"code": code, "code_verifier": "v" * 43}).status == 400
+    assert causeway.tpp.call("POST", "/tpp/token", {"code": code}).status == 200
 
 
 def test_code_of_another_client_returns_400_and_stays_valid(causeway: Causeway) -> None:
-    code = causeway.approve(1).query["code"]
+    code = causeway.psu.approve(1).query["code"]
     other = causeway.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
 
-    stolen = causeway.tpp("POST", "/tpp/token", {"code": code}, client_id=other.client_id)
+    stolen = causeway.tpp.call("POST", "/tpp/token", {"code": code}, client_id=other.client_id)
 
     assert (stolen.status, stolen.body["error"]) == (400, "invalid_grant")
-    assert causeway.tpp("POST", "/tpp/token", {"code": code}).status == 200
+    assert causeway.tpp.call("POST", "/tpp/token", {"code": code}).status == 200
 
 
 def test_refresh_token_of_another_client_returns_400_and_stays_valid(causeway: Causeway) -> None:
-    refresh = {"refresh_token": causeway.tokens(1)["refresh_token"]}
+    refresh = {"refresh_token": causeway.tpp.tokens(1)["refresh_token"]}
     other = causeway.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
 
-    stolen = causeway.tpp("POST", "/tpp/token", refresh, client_id=other.client_id)
+    stolen = causeway.tpp.call("POST", "/tpp/token", refresh, client_id=other.client_id)
 
     assert (stolen.status, stolen.body["error"]) == (400, "invalid_grant")
-    assert causeway.tpp("POST", "/tpp/token", refresh).status == 200
+    assert causeway.tpp.call("POST", "/tpp/token", refresh).status == 200
 
 
 @VERSIONS
 def test_a_refresh_token_rotates(causeway: Causeway, version: int) -> None:
-    first = causeway.tokens(version)
+    first = causeway.tpp.tokens(version)
 
-    second = causeway.tpp(
+    second = causeway.tpp.call(
         "POST", "/tpp/token", {"grant_type": "refresh_token", "refresh_token": first["refresh_token"]}
     )
 
     assert second.status == 200
     assert second.body["access_token"] != first["access_token"]
     assert second.body["refresh_token"] != first["refresh_token"]
-    assert causeway.tpp("GET", "/tpp/consent", bearer=second.body["access_token"]).status == 200
+    assert causeway.tpp.call("GET", "/tpp/consent", bearer=second.body["access_token"]).status == 200
 
 
 def test_repeated_refresh_within_a_minute_returns_the_same_tokens(causeway: Causeway) -> None:
-    first = causeway.tokens(1)
-    lost = causeway.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]}).body
+    first = causeway.tpp.tokens(1)
+    lost = causeway.tpp.call("POST", "/tpp/token", {"refresh_token": first["refresh_token"]}).body
     causeway.clock.advance(seconds=59)
 
-    again = causeway.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]}).body
+    again = causeway.tpp.call("POST", "/tpp/token", {"refresh_token": first["refresh_token"]}).body
 
     assert again["access_token"] == lost["access_token"]
     assert again["refresh_token"] == lost["refresh_token"]
@@ -170,57 +171,57 @@ def test_repeated_refresh_within_a_minute_returns_the_same_tokens(causeway: Caus
 
 
 def test_a_refresh_token_used_after_its_successor_ends_the_consent(causeway: Causeway) -> None:
-    first = causeway.tokens(1)
-    second = causeway.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]}).body
-    third = causeway.tpp("POST", "/tpp/token", {"refresh_token": second["refresh_token"]}).body
+    first = causeway.tpp.tokens(1)
+    second = causeway.tpp.call("POST", "/tpp/token", {"refresh_token": first["refresh_token"]}).body
+    third = causeway.tpp.call("POST", "/tpp/token", {"refresh_token": second["refresh_token"]}).body
 
-    reused = causeway.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]})
+    reused = causeway.tpp.call("POST", "/tpp/token", {"refresh_token": first["refresh_token"]})
 
     assert (reused.status, reused.body["error"]) == (400, "invalid_grant")
-    assert causeway.tpp("GET", "/tpp/consent", bearer=third["access_token"]).status == 401
+    assert causeway.tpp.call("GET", "/tpp/consent", bearer=third["access_token"]).status == 401
 
 
 def test_a_refresh_token_used_again_after_a_minute_ends_the_consent(causeway: Causeway) -> None:
-    first = causeway.tokens(1)
-    second = causeway.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]}).body
+    first = causeway.tpp.tokens(1)
+    second = causeway.tpp.call("POST", "/tpp/token", {"refresh_token": first["refresh_token"]}).body
     causeway.clock.advance(seconds=61)
 
-    reused = causeway.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]})
+    reused = causeway.tpp.call("POST", "/tpp/token", {"refresh_token": first["refresh_token"]})
 
     assert reused.status == 400
-    assert causeway.tpp("GET", "/tpp/consent", bearer=second["access_token"]).status == 401
+    assert causeway.tpp.call("GET", "/tpp/consent", bearer=second["access_token"]).status == 401
 
 
 def test_forged_refresh_token_of_a_known_consent_keeps_the_consent(causeway: Causeway) -> None:
-    tokens = causeway.tokens(1)
+    tokens = causeway.tpp.tokens(1)
     ids, _, secret = tokens["refresh_token"].partition(".")
 
-    assert causeway.tpp("POST", "/tpp/token", {"refresh_token": f"{ids}.{'A' * 43}"}).status == 400
+    assert causeway.tpp.call("POST", "/tpp/token", {"refresh_token": f"{ids}.{'A' * 43}"}).status == 400
     assert (
-        causeway.tpp("POST", "/tpp/token", {"refresh_token": f"{tokens['consent_id']}~{'0' * 22}.{secret}"}).status
+        causeway.tpp.call("POST", "/tpp/token", {"refresh_token": f"{tokens['consent_id']}~{'0' * 22}.{secret}"}).status
         == 400
     )
-    assert causeway.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 200
+    assert causeway.tpp.call("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 200
 
 
 def test_tokens_expire_with_their_consent(causeway: Causeway) -> None:
-    tokens = causeway.tokens(1)
+    tokens = causeway.tpp.tokens(1)
     causeway.clock.advance(seconds=180 * 24 * 3600 - 1800)
-    refreshed = causeway.tpp("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]}).body
+    refreshed = causeway.tpp.call("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]}).body
     assert refreshed["expires_in"] == 1800
     causeway.clock.advance(seconds=1800)
 
-    assert causeway.tpp("GET", "/tpp/consent", bearer=refreshed["access_token"]).status == 401
-    assert causeway.tpp("POST", "/tpp/token", {"refresh_token": refreshed["refresh_token"]}).status == 400
+    assert causeway.tpp.call("GET", "/tpp/consent", bearer=refreshed["access_token"]).status == 401
+    assert causeway.tpp.call("POST", "/tpp/token", {"refresh_token": refreshed["refresh_token"]}).status == 400
 
 
 def test_access_token_expires_after_an_hour(causeway: Causeway) -> None:
-    tokens = causeway.tokens(1)
+    tokens = causeway.tpp.tokens(1)
     causeway.clock.advance(seconds=3599)
-    assert causeway.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 200
+    assert causeway.tpp.call("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 200
     causeway.clock.advance(seconds=1)
 
-    answer = causeway.tpp("GET", "/tpp/consent", bearer=tokens["access_token"])
+    answer = causeway.tpp.call("GET", "/tpp/consent", bearer=tokens["access_token"])
 
     assert answer.status == 401
     assert answer.headers["www-authenticate"].startswith("Bearer")
@@ -231,70 +232,70 @@ def test_access_token_expires_after_an_hour(causeway: Causeway) -> None:
 
 @VERSIONS
 def test_redemption_with_a_lost_storage_response_returns_its_tokens(causeway: Causeway, version: int) -> None:
-    code = causeway.approve(version).query["code"]
+    code = causeway.psu.approve(version).query["code"]
 
     with causeway.answer_lost("transact", applied=True):
-        answer = causeway.tpp("POST", "/tpp/token", {"code": code})
+        answer = causeway.tpp.call("POST", "/tpp/token", {"code": code})
 
     assert answer.status == 200
-    assert causeway.tpp("GET", "/tpp/consent", bearer=answer.body["access_token"]).status == 200
-    assert causeway.tpp("POST", "/tpp/token", {"refresh_token": answer.body["refresh_token"]}).status == 200
+    assert causeway.tpp.call("GET", "/tpp/consent", bearer=answer.body["access_token"]).status == 200
+    assert causeway.tpp.call("POST", "/tpp/token", {"refresh_token": answer.body["refresh_token"]}).status == 200
 
 
 @VERSIONS
 def test_redemption_that_was_not_written_returns_500_and_can_be_repeated(causeway: Causeway, version: int) -> None:
-    code = causeway.approve(version).query["code"]
+    code = causeway.psu.approve(version).query["code"]
 
     with causeway.answer_lost("transact", applied=False):
-        failed = causeway.tpp("POST", "/tpp/token", {"code": code})
+        failed = causeway.tpp.call("POST", "/tpp/token", {"code": code})
 
     assert failed.status == 500
     assert failed.body["error"] == "server_error"
     assert failed.headers["retry-after"] == "1"
-    assert causeway.tpp("POST", "/tpp/token", {"code": code}).status == 200
+    assert causeway.tpp.call("POST", "/tpp/token", {"code": code}).status == 200
 
 
 @VERSIONS
 def test_refresh_with_a_lost_storage_response_returns_its_tokens(causeway: Causeway, version: int) -> None:
-    first = causeway.tokens(version)
+    first = causeway.tpp.tokens(version)
 
     with causeway.answer_lost("transact", applied=True):
-        answer = causeway.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]})
+        answer = causeway.tpp.call("POST", "/tpp/token", {"refresh_token": first["refresh_token"]})
 
     assert answer.status == 200
-    assert causeway.tpp("GET", "/tpp/consent", bearer=answer.body["access_token"]).status == 200
-    assert causeway.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]}).body == answer.body
-    assert causeway.tpp("POST", "/tpp/token", {"refresh_token": answer.body["refresh_token"]}).status == 200
+    assert causeway.tpp.call("GET", "/tpp/consent", bearer=answer.body["access_token"]).status == 200
+    assert causeway.tpp.call("POST", "/tpp/token", {"refresh_token": first["refresh_token"]}).body == answer.body
+    assert causeway.tpp.call("POST", "/tpp/token", {"refresh_token": answer.body["refresh_token"]}).status == 200
 
 
 @VERSIONS
 def test_refresh_that_was_not_written_returns_500_and_can_be_repeated(causeway: Causeway, version: int) -> None:
-    first = causeway.tokens(version)
+    first = causeway.tpp.tokens(version)
 
     with causeway.answer_lost("transact", applied=False):
-        failed = causeway.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]})
+        failed = causeway.tpp.call("POST", "/tpp/token", {"refresh_token": first["refresh_token"]})
 
     assert (failed.status, failed.body["error"]) == (500, "server_error")
-    assert causeway.tpp("GET", "/tpp/consent", bearer=first["access_token"]).status == 200
-    assert causeway.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]}).status == 200
+    assert causeway.tpp.call("GET", "/tpp/consent", bearer=first["access_token"]).status == 200
+    assert causeway.tpp.call("POST", "/tpp/token", {"refresh_token": first["refresh_token"]}).status == 200
 
 
 def test_two_concurrent_redemptions_of_a_code_revoke_its_tokens(causeway: Causeway) -> None:
-    code, done = causeway.approve(1).query["code"], []
+    code, done = causeway.psu.approve(1).query["code"], []
 
-    with causeway.meanwhile("transact", lambda: done.append(causeway.tpp("POST", "/tpp/token", {"code": code}))):
-        late = causeway.tpp("POST", "/tpp/token", {"code": code})
+    with causeway.meanwhile("transact", lambda: done.append(causeway.tpp.call("POST", "/tpp/token", {"code": code}))):
+        late = causeway.tpp.call("POST", "/tpp/token", {"code": code})
 
     assert [done[0].status, late.status] == [200, 400]
-    assert causeway.tpp("GET", "/tpp/consent", bearer=done[0].body["access_token"]).status == 401
+    assert causeway.tpp.call("GET", "/tpp/consent", bearer=done[0].body["access_token"]).status == 401
 
 
 def test_two_concurrent_refreshes_return_the_same_tokens(causeway: Causeway) -> None:
-    first, done = causeway.tokens(1), []
+    first, done = causeway.tpp.tokens(1), []
     refresh = {"refresh_token": first["refresh_token"]}
 
-    with causeway.meanwhile("transact", lambda: done.append(causeway.tpp("POST", "/tpp/token", refresh))):
-        late = causeway.tpp("POST", "/tpp/token", refresh)
+    with causeway.meanwhile("transact", lambda: done.append(causeway.tpp.call("POST", "/tpp/token", refresh))):
+        late = causeway.tpp.call("POST", "/tpp/token", refresh)
 
     assert late.status == 200
     assert late.body == done[0].body
@@ -303,25 +304,25 @@ def test_two_concurrent_refreshes_return_the_same_tokens(causeway: Causeway) -> 
 def test_code_whose_consent_ends_during_redemption_returns_expired_and_logs_no_misuse(
     causeway: Causeway, lines: Lines
 ) -> None:
-    consented = causeway.approve(1)
+    consented = causeway.psu.approve(1)
 
     with causeway.meanwhile(
-        "transact", lambda: causeway.bank(1, "/token/revoke", {"access_token": consented.bank_token})
+        "transact", lambda: causeway.banks[1].call("/token/revoke", {"access_token": consented.bank_token})
     ):
-        late = causeway.tpp("POST", "/tpp/token", {"code": consented.query["code"]})
+        late = causeway.tpp.call("POST", "/tpp/token", {"code": consented.query["code"]})
 
     assert (late.status, late.body["error_description"]) == (400, "the authorization code has expired")
     assert "misused_token" not in lines.text
 
 
 def test_refresh_during_a_revocation_returns_400(causeway: Causeway) -> None:
-    first = causeway.tokens(1)
+    first = causeway.tpp.tokens(1)
 
     def revoke() -> None:
-        causeway.tpp("POST", "/tpp/token/revoke", {"token": first["access_token"]})
+        causeway.tpp.call("POST", "/tpp/token/revoke", {"token": first["access_token"]})
 
     with causeway.meanwhile("transact", revoke):
-        late = causeway.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]})
+        late = causeway.tpp.call("POST", "/tpp/token", {"refresh_token": first["refresh_token"]})
 
     assert (late.status, late.body["error"]) == (400, "invalid_grant")
 
@@ -361,8 +362,8 @@ def test_errors_in_a_body_are_returned_to_authenticated_clients_only(
     if who == "unknown":
         headers["x-api-key"] = "unknown"
     elif who == "inactive":
-        headers["x-api-key"] = causeway.client.client_id
-        causeway.hub.openbanking.clients.deactivate(causeway.client.client_id)
+        headers["x-api-key"] = causeway.tpp.client_id
+        causeway.hub.openbanking.clients.deactivate(causeway.tpp.client_id)
     elif who != "nobody":
         careful = causeway.hub.openbanking.clients.create(owner="a@example.com", title="Careful", secret=True).client
         headers["x-api-key"] = careful.client_id
@@ -400,8 +401,8 @@ def test_unreadable_token_request_with_client_credentials_returns_400(
 
 
 def test_token_endpoint_accepts_only_resource_as_a_repeated_parameter(causeway: Causeway) -> None:
-    code = causeway.approve(1).query["code"]
-    form = [("grant_type", "authorization_code"), ("code", code), ("client_id", causeway.client.client_id)]
+    code = causeway.psu.approve(1).query["code"]
+    form = [("grant_type", "authorization_code"), ("code", code), ("client_id", causeway.tpp.client_id)]
     resources = [("resource", "https://one.example"), ("resource", "https://two.example")]
     kind = {"content-type": "application/x-www-form-urlencoded"}
 
@@ -417,7 +418,7 @@ def test_token_endpoint_accepts_only_resource_as_a_repeated_parameter(causeway: 
 def test_invalid_body_of_a_known_client_returns_400(
     causeway: Causeway, path: str, body: bytes, content_type: str
 ) -> None:
-    answer = causeway.call("POST", path, body, {"content-type": content_type, "x-api-key": causeway.client.client_id})
+    answer = causeway.call("POST", path, body, {"content-type": content_type, "x-api-key": causeway.tpp.client_id})
 
     assert answer.status == 400
     assert answer.body["error"] in ("invalid_request", "unsupported_grant_type")
@@ -426,7 +427,7 @@ def test_invalid_body_of_a_known_client_returns_400(
 
 @pytest.mark.parametrize("name", ["a\x00b", "\r\n", "x" * 65, "Ω" * 64])
 def test_malformed_client_id_returns_401_invalid_client(causeway: Causeway, name: str) -> None:
-    answer = causeway.tpp("POST", "/tpp/token", {"code": "x", "client_id": name}, client_id="")
+    answer = causeway.tpp.call("POST", "/tpp/token", {"code": "x", "client_id": name}, client_id="")
 
     assert (answer.status, answer.body["error"]) == (401, "invalid_client")
 
@@ -435,8 +436,8 @@ def test_malformed_client_id_returns_401_invalid_client(causeway: Causeway, name
 def test_invalid_request_id_is_reported_to_known_clients_only(causeway: Causeway, path: str) -> None:
     body, headers = {"code" if path == "/tpp/token" else "token": "x"}, {"x-request-id": "1"}
 
-    known = causeway.tpp("POST", path, body, headers=headers)
-    unknown = causeway.tpp("POST", path, body, headers=headers, client_id="unknown")
+    known = causeway.tpp.call("POST", path, body, headers=headers)
+    unknown = causeway.tpp.call("POST", path, body, headers=headers, client_id="unknown")
 
     assert (known.status, known.body["code"]) == (401, "REQUEST_ID_NOT_UUID")
     assert (unknown.status, unknown.body["code"]) == (401, "WRONG_CREDENTIALS")
@@ -444,13 +445,13 @@ def test_invalid_request_id_is_reported_to_known_clients_only(causeway: Causeway
 
 def test_token_request_without_the_client_secret_returns_401(causeway: Causeway) -> None:
     made = causeway.hub.openbanking.clients.create(owner="a@example.com", title="Careful", secret=True)
-    causeway.client, causeway.client_secret = made.client, made.secret
-    code = causeway.approve(1).query["code"]
+    causeway.tpp.client, causeway.tpp.client_secret = made.client, made.secret
+    code = causeway.psu.approve(1).query["code"]
     without = {"authorization": ""}
 
-    missing = causeway.tpp("POST", "/tpp/token", {"code": code}, headers=without)
-    wrong = causeway.tpp("POST", "/tpp/token", {"code": code, "client_secret": "wrong"}, headers=without)
-    right = causeway.tpp(
+    missing = causeway.tpp.call("POST", "/tpp/token", {"code": code}, headers=without)
+    wrong = causeway.tpp.call("POST", "/tpp/token", {"code": code, "client_secret": "wrong"}, headers=without)
+    right = causeway.tpp.call(
         "POST",
         "/tpp/token",
         form={"grant_type": "authorization_code", "code": code},
@@ -469,15 +470,17 @@ def test_token_request_without_the_client_secret_returns_401(causeway: Causeway)
 def test_two_different_client_ids_return_401_invalid_client(causeway: Causeway) -> None:
     other = causeway.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
 
-    by_body = causeway.tpp("POST", "/tpp/token", {"code": "x", "client_id": other.client_id})
-    by_basic = causeway.tpp("POST", "/tpp/token", {"code": "x"}, headers={"authorization": basic(other.client_id, "")})
+    by_body = causeway.tpp.call("POST", "/tpp/token", {"code": "x", "client_id": other.client_id})
+    by_basic = causeway.tpp.call(
+        "POST", "/tpp/token", {"code": "x"}, headers={"authorization": basic(other.client_id, "")}
+    )
 
     for answer in (by_body, by_basic):
         assert (answer.status, answer.body["error"]) == (401, "invalid_client")
 
 
 def test_token_request_without_a_client_returns_401(causeway: Causeway) -> None:
-    answer = causeway.tpp("POST", "/tpp/token", {"code": "x"}, client_id="")
+    answer = causeway.tpp.call("POST", "/tpp/token", {"code": "x"}, client_id="")
 
     assert answer.status == 401
     assert answer.body["code"] == "AUTHENTICATION_REQUIRED"
@@ -500,7 +503,7 @@ def test_token_request_without_a_client_returns_401(causeway: Causeway) -> None:
     ],
 )
 def test_invalid_token_request_returns_400_with_its_oauth_error(causeway: Causeway, body: object, error: str) -> None:
-    answer = causeway.tpp("POST", "/tpp/token", body)
+    answer = causeway.tpp.call("POST", "/tpp/token", body)
 
     assert answer.status == 400
     assert answer.body["error"] == error
@@ -513,55 +516,57 @@ def test_invalid_token_request_returns_400_with_its_oauth_error(causeway: Causew
 
 @pytest.mark.parametrize("which", ["access_token", "refresh_token"])
 def test_revocation_of_either_token_by_the_tpp_ends_the_consent_at_once(causeway: Causeway, which: str) -> None:
-    tokens = causeway.tokens(1)
+    tokens = causeway.tpp.tokens(1)
     causeway.queued()
 
-    answer = causeway.tpp("POST", "/tpp/token/revoke", {"token": tokens[which]})
+    answer = causeway.tpp.call("POST", "/tpp/token/revoke", {"token": tokens[which]})
 
     assert answer.status == 200
-    assert causeway.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 401
+    assert causeway.tpp.call("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 401
     assert len(causeway.queued()) == 1
 
 
 def test_revoking_an_unknown_or_foreign_token_succeeds_and_changes_nothing(causeway: Causeway) -> None:
-    tokens = causeway.tokens(1)
+    tokens = causeway.tpp.tokens(1)
     other = causeway.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
 
-    foreign = causeway.tpp("POST", "/tpp/token/revoke", {"token": tokens["access_token"]}, client_id=other.client_id)
-    unknown = causeway.tpp("POST", "/tpp/token/revoke", form={"token": "unknown"})
+    foreign = causeway.tpp.call(
+        "POST", "/tpp/token/revoke", {"token": tokens["access_token"]}, client_id=other.client_id
+    )
+    unknown = causeway.tpp.call("POST", "/tpp/token/revoke", form={"token": "unknown"})
 
     assert (foreign.status, unknown.status) == (200, 200)
-    assert causeway.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 200
+    assert causeway.tpp.call("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 200
 
 
 @VERSIONS
 def test_bank_revocation_ends_a_consent_and_a_repeat_succeeds(causeway: Causeway, version: int) -> None:
-    consented = causeway.approve(version)
-    tokens = causeway.tpp("POST", "/tpp/token", {"code": consented.query["code"]}).body
+    consented = causeway.psu.approve(version)
+    tokens = causeway.tpp.call("POST", "/tpp/token", {"code": consented.query["code"]}).body
     causeway.queued()
     name = "access_token" if version == 1 else "accessToken"
 
-    first = causeway.bank(version, "/token/revoke", {name: consented.bank_token})
-    repeated = causeway.bank(version, "/token/revoke", {name: consented.bank_token})
+    first = causeway.banks[version].call("/token/revoke", {name: consented.bank_token})
+    repeated = causeway.banks[version].call("/token/revoke", {name: consented.bank_token})
 
     assert first.body == repeated.body == {"status": "success"}
-    assert causeway.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 401
+    assert causeway.tpp.call("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 401
     assert causeway.queued() == []  # the bank knows already
 
 
 def test_call_of_a_deactivated_client_returns_401_at_once(causeway: Causeway) -> None:
-    tokens = causeway.tokens(1)
-    causeway.hub.openbanking.clients.deactivate(causeway.client.client_id)
+    tokens = causeway.tpp.tokens(1)
+    causeway.hub.openbanking.clients.deactivate(causeway.tpp.client_id)
 
-    answer = causeway.tpp("GET", "/tpp/consent", bearer=tokens["access_token"])
+    answer = causeway.tpp.call("GET", "/tpp/consent", bearer=tokens["access_token"])
 
     assert (answer.status, answer.body["code"]) == (401, "WRONG_CREDENTIALS")
 
 
 def test_consent_query_describes_the_consent_of_the_bearer(causeway: Causeway) -> None:
-    tokens = causeway.tokens(2)
+    tokens = causeway.tpp.tokens(2)
 
-    body = causeway.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).body
+    body = causeway.tpp.call("GET", "/tpp/consent", bearer=tokens["access_token"]).body
 
     assert body == {
         "consent_id": tokens["consent_id"],

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from chalicelib.foundation.jsontext import Number
-from tests.causeway import IBAN
 from tests.log_lines import Lines
 from tests.openbanking.examples import BY_WEBHOOK, OTHER_IBAN, Json
+from tests.openbanking.kit import IBAN
 from tests.openbanking.stage import Stage
 
 ROWS = {1: BY_WEBHOOK["/accounts"], 2: BY_WEBHOOK["/v2_accounts"]}

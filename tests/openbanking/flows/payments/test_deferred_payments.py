@@ -52,18 +52,18 @@ def test_deferred_payment_is_stored_like_an_immediate_payment(causeway: Causeway
 
 
 def test_status_report_on_a_deferred_payment_records_an_event(causeway: Causeway) -> None:
-    causeway.wants_events()
+    causeway.tpp.set_events_url()
     payer = LaterPayer(causeway, 1, "direct")
     payer.attempt(payer.order())
     payer.report(4)
 
     (event,) = causeway.recorded("event")
-    assert (event.topic, event.client_id) == ("payment.status_changed", causeway.client.client_id)
+    assert (event.topic, event.client_id) == ("payment.status_changed", causeway.tpp.client_id)
 
 
 @VERSIONS
 def test_early_report_on_a_deferred_payment_is_applied_and_records_an_event(causeway: Causeway, version: int) -> None:
-    causeway.wants_events()
+    causeway.tpp.set_events_url()
     payer = LaterPayer(causeway, version, "direct")
     request_id = payer.order()
     assert payer.report(4).status == 400
@@ -99,7 +99,7 @@ def test_bearer_of_a_spent_consent_can_fetch_the_outcome(causeway: Causeway) -> 
     payer.attempt(request_id)
 
     assert payer.outcome(request_id)["state"] == "done"
-    assert causeway.tpp("GET", "/tpp/consent", bearer=payer.bearer).status == 401
+    assert causeway.tpp.call("GET", "/tpp/consent", bearer=payer.bearer).status == 401
     assert payer.calls == 1
 
 
@@ -340,7 +340,7 @@ def test_deferred_payment_reaches_its_bank_within_5_minutes_if_the_queue_refuses
 
 def open_circuit(payer: Payer) -> None:
     for _ in range(5):
-        payer.causeway.hub.openbanking.bank_client.breaker.record_failure(payer.side.bank.bic)
+        payer.causeway.hub.openbanking.bank_client.breaker.record_failure(payer.side.bic)
 
 
 def test_order_waits_during_an_open_circuit_without_counting_an_attempt(causeway: Causeway) -> None:
@@ -394,7 +394,7 @@ def test_order_without_an_attempt_in_5_minutes_expires_as_not_sent(causeway: Cau
 @SOME
 def test_order_to_an_inactive_bank_is_not_sent(causeway: Causeway, version: int, kind: str) -> None:
     payer = LaterPayer(causeway, version, kind, ONE_TIME)
-    request_id, bic = payer.order(), payer.side.bank.bic
+    request_id, bic = payer.order(), payer.side.bic
     causeway.hub.openbanking.banks.change(bic, active=False)
     causeway.hub.openbanking.banks._forget()
     try:
@@ -412,7 +412,7 @@ def test_order_to_an_inactive_bank_is_not_sent(causeway: Causeway, version: int,
 def test_order_of_a_revoked_consent_is_not_sent(causeway: Causeway, consent_type: str) -> None:
     payer = LaterPayer(causeway, 1, consent_type=consent_type)
     request_id = payer.order()
-    assert causeway.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer}).status == 200
+    assert causeway.tpp.call("POST", "/tpp/token/revoke", {"token": payer.bearer}).status == 200
 
     payer.attempt(request_id)
 
@@ -427,9 +427,9 @@ def test_order_of_a_revoked_consent_is_not_sent(causeway: Causeway, consent_type
 def test_order_of_an_inactive_client_is_not_sent(causeway: Causeway) -> None:
     payer = LaterPayer(causeway, 1, "direct")
     request_id = payer.order()
-    causeway.hub.openbanking.clients.deactivate(causeway.client.client_id)
+    causeway.hub.openbanking.clients.deactivate(causeway.tpp.client_id)
     payer.attempt(request_id)
-    causeway.hub.openbanking.clients.activate(causeway.client.client_id)
+    causeway.hub.openbanking.clients.activate(causeway.tpp.client_id)
 
     status, _ = payer.failure(request_id)
     assert (status, payer.calls) == (401, 0)
@@ -442,7 +442,7 @@ def test_consent_revoked_during_a_failed_connection_stays_revoked(causeway: Caus
     payer.attempt(request_id)
 
     def revoked_on_the_way(sent: object) -> Any:
-        causeway.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
+        causeway.tpp.call("POST", "/tpp/token/revoke", {"token": payer.bearer})
         return NotReached("no connection")
 
     payer.side.answers[WEBHOOKS[1, "single"]] = revoked_on_the_way
@@ -454,7 +454,7 @@ def test_consent_revoked_during_a_failed_connection_stays_revoked(causeway: Caus
 def test_deferred_order_is_sent_after_a_refresh_of_its_bearer(causeway: Causeway) -> None:
     payer = LaterPayer(causeway, 1)
     request_id = payer.order()
-    tokens = causeway.tpp("POST", "/tpp/token", {"refresh_token": payer.refresh_token}).body
+    tokens = causeway.tpp.call("POST", "/tpp/token", {"refresh_token": payer.refresh_token}).body
 
     payer.attempt(request_id)
 

@@ -55,8 +55,8 @@ def test_a_one_time_consent_pays_once(causeway: Causeway, version: int) -> None:
     assert [payer.pay().status, payer.pay().status] == [200, 401]
     assert "one-time consent has been used" in payer.pay().body["title"]
     assert payer.calls == 1
-    assert causeway.tpp("GET", "/tpp/consent", bearer=payer.bearer).status == 401
-    assert causeway.tpp("POST", "/tpp/token", {"refresh_token": payer.refresh_token}).status == 400
+    assert causeway.tpp.call("GET", "/tpp/consent", bearer=payer.bearer).status == 401
+    assert causeway.tpp.call("POST", "/tpp/token", {"refresh_token": payer.refresh_token}).status == 400
 
 
 @VERSIONS
@@ -88,9 +88,9 @@ def test_direct_payment_requires_a_known_bic(causeway: Causeway) -> None:
     assert payer.pay(bic="NOSUCHXX").status == 404
     assert payer.pay(bic="?").status == 400
     assert payer.pay(bic=7).status == 400
-    missing = causeway.tpp("POST", PATHS["direct"], {"amount": 1})
+    missing = causeway.tpp.call("POST", PATHS["direct"], {"amount": 1})
     assert (missing.status, missing.body["additionalErrors"][0]["details"]) == (400, "bic is required")
-    assert causeway.tpp("POST", PATHS["direct"], [1]).status == 400
+    assert causeway.tpp.call("POST", PATHS["direct"], [1]).status == 400
     assert payer.calls == 0
 
 
@@ -141,7 +141,7 @@ def test_idempotency_key_belongs_to_its_path_and_client(causeway: Causeway) -> N
 
     assert direct.pay("key-1").status == 200
     other = causeway.hub.openbanking.clients.create(owner="x@example.com", title="Other").client
-    causeway.client = other
+    causeway.tpp.client = other
     direct.bank_does(taken(1, "P-3"))
     assert direct.pay("key-1").body["payment_id"] == "P-3"
 
@@ -165,7 +165,7 @@ def test_repeat_returns_the_stored_response_while_the_bank_is_inactive(causeway:
     for number, payer in enumerate(payers):
         payer.bank_does(taken(1, f"P-{number}"))
         payer.pay("key-1")
-    bic = payers[0].side.bank.bic
+    bic = payers[0].side.bic
     causeway.hub.openbanking.banks.change(bic, active=False)
     causeway.clock.advance(61)
     try:
@@ -342,14 +342,14 @@ def test_bearer_of_a_restored_consent_keeps_its_expiry(causeway: Causeway) -> No
     payer.pay()
     causeway.clock.advance(3601)
 
-    assert causeway.tpp("GET", "/tpp/consent", bearer=payer.bearer).status == 401
+    assert causeway.tpp.call("GET", "/tpp/consent", bearer=payer.bearer).status == 401
 
 
 def test_consent_revoked_during_a_failed_connection_is_not_restored(causeway: Causeway) -> None:
     payer = Payer(causeway, 1, consent_type="one_time")
 
     def revoked_on_the_way(sent: object) -> Any:
-        causeway.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
+        causeway.tpp.call("POST", "/tpp/token/revoke", {"token": payer.bearer})
         return NotReached("no connection")
 
     payer.side.answers[WEBHOOKS[1, "single"]] = revoked_on_the_way
@@ -401,7 +401,7 @@ def test_payment_id_that_cannot_be_stored_returns_502(causeway: Causeway, versio
 
 def test_version_1_consent_rejects_swift_at_a_bank_moved_to_version_2(causeway: Causeway) -> None:
     payer = Payer(causeway, 1)
-    bic = payer.side.bank.bic
+    bic = payer.side.bic
     causeway.hub.openbanking.banks.change(bic, api_version=2, signature_required=True, schemes=(), scopes=())
     causeway.clock.advance(61)
     try:
@@ -452,7 +452,7 @@ def test_payment_continues_only_if_its_claim_was_written(causeway: Causeway, key
 def test_payment_stops_if_another_attempt_spent_the_consent(causeway: Causeway, other: str) -> None:
     """``other`` names the other attempt and sorts before or after every generated name."""
     payer = Payer(causeway, 1, consent_type="one_time")
-    key = consent_key(causeway.tpp("GET", "/tpp/consent", bearer=payer.bearer).body["consent_id"])
+    key = consent_key(causeway.tpp.call("GET", "/tpp/consent", bearer=payer.bearer).body["consent_id"])
 
     def spend() -> None:
         causeway.hub.store.update(*key, set={"status": "spent", "spent_by": other})
@@ -503,7 +503,7 @@ def test_restored_bearer_keeps_its_expiry_if_it_was_read_during_another_payment(
         assert payer.pay().status == 502
     causeway.clock.advance(3601)
 
-    assert causeway.tpp("GET", "/tpp/consent", bearer=payer.bearer).status == 401
+    assert causeway.tpp.call("GET", "/tpp/consent", bearer=payer.bearer).status == 401
 
 
 @pytest.mark.parametrize("status", [408, 409, 425, 500, 503])
@@ -587,7 +587,7 @@ def test_callback_url_outside_the_origins_of_the_client_returns_400(
 @KINDS
 def test_callback_url_at_any_registered_origin_returns_200(causeway: Causeway, version: int, kind: str) -> None:
     urls = ["http://127.0.0.1:8000/authorize/callback", "https://two.example:8443/back"]
-    causeway.hub.openbanking.clients.update(causeway.client.client_id, callback_urls=urls)
+    causeway.hub.openbanking.clients.update(causeway.tpp.client_id, callback_urls=urls)
     payer = Payer(causeway, version, kind)
 
     assert payer.pay(callback_url="https://two.example:8443/paid?x=1").status == 200
@@ -609,7 +609,7 @@ def test_a_request_id_reaches_the_bank(causeway: Causeway) -> None:
     payer = Payer(causeway, 1)
     request_id = str(uuid.uuid4())
 
-    causeway.tpp(
+    causeway.tpp.call(
         "POST", PATHS["single"], order(causeway, 1, "single"), bearer=payer.bearer, headers={"x-request-id": request_id}
     )
 

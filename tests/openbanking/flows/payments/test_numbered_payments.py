@@ -26,7 +26,7 @@ KINDS = pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
 def test_numeric_payment_id_and_its_digits_name_one_payment(
     causeway: Causeway, version: int, kind: str, reported: Any
 ) -> None:
-    causeway.wants_events()
+    causeway.tpp.set_events_url()
     payer = Payer(causeway, version, kind)
     payer.bank_does(taken(version) | {"payment_id": 4711})
 
@@ -50,7 +50,7 @@ def test_early_report_with_a_numeric_payment_id_is_applied(causeway: Causeway, v
 
     payer.pay()
 
-    item = causeway.hub.store.get(*payment_key(causeway.banks[version].bank.bic, "4711"))
+    item = causeway.hub.store.get(*payment_key(causeway.banks[version].bic, "4711"))
     assert item is not None
     assert item["status"] == (4 if version == 1 else "ACSC")
 
@@ -91,6 +91,6 @@ def test_consent_accepts_numeric_account_ids(causeway: Causeway, version: int) -
     for webhook in ("/account", "/v2_account"):
         causeway.banks[version].answers[webhook] = lambda sent: {"status": "success", "account": account}
 
-    assert causeway.tpp("GET", "/tpp/consent", bearer=bearer).body["account_ids"] == ["77", "78"]
-    asked = [causeway.tpp("GET", f"/tpp/account?account_id={name}", bearer=bearer).status for name in (77, 78, 79)]
+    assert causeway.tpp.call("GET", "/tpp/consent", bearer=bearer).body["account_ids"] == ["77", "78"]
+    asked = [causeway.tpp.call("GET", f"/tpp/account?account_id={name}", bearer=bearer).status for name in (77, 78, 79)]
     assert asked == [200, 200, 403]

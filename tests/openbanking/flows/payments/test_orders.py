@@ -10,8 +10,9 @@ import pytest
 
 from chalicelib.foundation.fields.ibans import make_iban
 from chalicelib.foundation.jsontext import Number
-from tests.causeway import IBAN, Answer
+from tests.causeway import Answer
 from tests.openbanking.examples import BY_WEBHOOK, CALLBACK, OTHER_IBAN, ROWS, Json, Row, spelled
+from tests.openbanking.kit import IBAN
 from tests.openbanking.stage import Stage, error_of, told
 
 PAYMENTS = [row for row in ROWS if row.is_payment]
@@ -431,7 +432,7 @@ def test_direct_payment_with_a_creditor_bank_returns_400(stage: Stage) -> None:
 
 @pytest.mark.parametrize("row", PAYMENTS, ids=str)
 def test_scheme_not_offered_by_the_bank_returns_400(stage: Stage, row: Row) -> None:
-    bic = stage.bank(row).bank.bic
+    bic = stage.bank(row).bic
     stage.causeway.hub.openbanking.banks.change(bic, schemes=["SCTI", "FPS"])
     try:
         for currency, scheme in (("EUR", "SCT"), ("EUR", None), ("GBP", "CHAPS")):
@@ -494,7 +495,7 @@ def test_direct_payment_without_a_known_bank_is_rejected(
     stage.received(row).clear()
     order = {**row.request, **({} if bic is None else {"bic": bic})}
 
-    answer = stage.causeway.tpp("POST", row.call, order)
+    answer = stage.causeway.tpp.call("POST", row.call, order)
 
     assert error_of(answer)[:2] == said
     assert stage.received(row) == []
@@ -505,6 +506,6 @@ def test_direct_payment_without_a_known_bank_is_rejected(
 def test_direct_payment_accepts_every_bic_spelling_and_sends_no_bic_to_the_bank(
     stage: Stage, row: Row, spell: Callable[[str], str]
 ) -> None:
-    sent = accepted(stage, row, {"bic": spell(stage.bank(row).bank.bic), **row.request})
+    sent = accepted(stage, row, {"bic": spell(stage.bank(row).bic), **row.request})
 
     assert "bic" not in sent

@@ -20,7 +20,7 @@ def recorded(payer: Payer, payment_id: str = "P-1") -> Any:
     """The payment as it is stored."""
     from chalicelib.openbanking.records.payments import Payment, payment_key
 
-    item = payer.causeway.hub.store.get(*payment_key(payer.side.bank.bic, payment_id))
+    item = payer.causeway.hub.store.get(*payment_key(payer.side.bic, payment_id))
     return Payment.from_item(item) if item and "history" in item else None
 
 
@@ -125,7 +125,7 @@ def test_a_spent_consent_can_be_revoked(causeway: Causeway, version: int) -> Non
     payer = Payer(causeway, version, consent_type="one_time")
     payer.pay()
 
-    assert causeway.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer}).status == 200
+    assert causeway.tpp.call("POST", "/tpp/token/revoke", {"token": payer.bearer}).status == 200
     assert payer.status().status == 401
 
 
@@ -136,16 +136,16 @@ def test_a_spent_consent_can_be_revoked(causeway: Causeway, version: int) -> Non
 def test_authentication_check_precedes_the_parameter_check(causeway: Causeway, query: str) -> None:
     bad = {"psu-ip-address": "nowhere"}
 
-    assert causeway.tpp("GET", f"/tpp/payment_status?{query}", client_id="", headers=bad).status == 401
-    assert causeway.tpp("GET", f"/tpp/payment_status?{query}", headers=bad).status == 401
-    assert causeway.tpp("GET", f"/tpp/payment_status?{query}&bic=ALPHGB21", client_id="nobody").status == 401
+    assert causeway.tpp.call("GET", f"/tpp/payment_status?{query}", client_id="", headers=bad).status == 401
+    assert causeway.tpp.call("GET", f"/tpp/payment_status?{query}", headers=bad).status == 401
+    assert causeway.tpp.call("GET", f"/tpp/payment_status?{query}&bic=ALPHGB21", client_id="nobody").status == 401
 
 
 @VERSIONS
 @KINDS
 def test_payment_of_another_client_returns_404(causeway: Causeway, version: int, kind: str) -> None:
     Payer(causeway, version, kind).pay()
-    causeway.client = causeway.hub.openbanking.clients.create(owner="x@example.com", title="Other").client
+    causeway.tpp.client = causeway.hub.openbanking.clients.create(owner="x@example.com", title="Other").client
 
     assert Payer(causeway, version, kind).status().status == 404
 
@@ -185,7 +185,7 @@ def test_status_query_of_a_direct_payment_requires_its_bank(
 ) -> None:
     Payer(causeway, 1, "direct").pay()
 
-    answer = causeway.tpp("GET", f"/tpp/payment_status?{query}")
+    answer = causeway.tpp.call("GET", f"/tpp/payment_status?{query}")
 
     assert (answer.status, answer.body.get("code")) == (status, code)
 
@@ -234,7 +234,7 @@ def test_report_without_a_change_adds_no_history_entry(causeway: Causeway) -> No
 
 @VERSIONS
 def test_the_event_of_a_reported_status_is_queued_at_once(causeway: Causeway, version: int) -> None:
-    causeway.wants_events()
+    causeway.tpp.set_events_url()
     payer = Payer(causeway, version, "direct")
     payer.pay()
     causeway.queued()
@@ -271,7 +271,7 @@ def test_two_concurrent_reports_are_both_recorded(causeway: Causeway) -> None:
 
 @VERSIONS
 def test_event_of_an_early_report_is_queued_with_the_bank_response(causeway: Causeway, version: int) -> None:
-    causeway.wants_events()
+    causeway.tpp.set_events_url()
     payer = Payer(causeway, version, "direct")
     payer.report(4)
 
@@ -367,7 +367,7 @@ def test_long_history_keeps_its_first_and_last_entries(causeway: Causeway) -> No
 @pytest.fixture
 def moved(causeway: Causeway) -> Iterator[None]:
     """The bank of version 1 has moved on to version 2."""
-    bic = causeway.banks[1].bank.bic
+    bic = causeway.banks[1].bic
     causeway.hub.openbanking.banks.change(bic, api_version=2, signature_required=True, schemes=(), scopes=())
     yield
     causeway.hub.openbanking.banks.change(bic, api_version=1, signature_required=False, schemes=(), scopes=())

@@ -20,9 +20,10 @@ from chalicelib.openbanking.flows.payments.outcomes import (
     record_not_accepted,
 )
 from chalicelib.openbanking.records.orders import CLAIMED_SECONDS, RUNNING_SECONDS, Order, RecordedOrder, order_key
-from tests.causeway import Causeway, Sent
+from tests.causeway import Causeway
 from tests.openbanking.deferred_payments import LaterPayer
 from tests.openbanking.faults import Fault, items
+from tests.openbanking.kit import Sent
 from tests.openbanking.payer import KINDS, REFUSAL, VERSIONS, WEBHOOKS, Payer, taken
 from tests.openbanking.scenes import carry_on, told
 
@@ -54,7 +55,7 @@ def unresolved(causeway: Causeway) -> list[RecordedOrder]:
 
 
 def order_of(payer: Payer) -> RecordedOrder:
-    item = payer.causeway.hub.store.get(*order_key(payer.side.bank.bic, payer.request_id or ""))
+    item = payer.causeway.hub.store.get(*order_key(payer.side.bic, payer.request_id or ""))
     found = RecordedOrder.from_item(item) if item else None
     assert found is not None
     return found
@@ -105,10 +106,10 @@ def test_repeat_of_an_unfinished_request_returns_outcome_unknown(causeway: Cause
 
 
 def test_failed_read_has_no_reason_code(causeway: Causeway) -> None:
-    bearer = causeway.tokens(2)["access_token"]
+    bearer = causeway.tpp.tokens(2)["access_token"]
     causeway.banks[2].answers["/v2_accounts"] = lambda sent: TimedOut("late")
 
-    refused = causeway.tpp("GET", "/tpp/accounts", bearer=bearer)
+    refused = causeway.tpp.call("GET", "/tpp/accounts", bearer=bearer)
 
     assert (refused.status, "reason_code" in refused.body) == (502, False)
 
@@ -118,7 +119,7 @@ def test_failed_read_has_no_reason_code(causeway: Causeway) -> None:
 
 @KINDS
 def test_version_2_bank_gets_status_queries_until_it_returns_a_status(causeway: Causeway, kind: str) -> None:
-    causeway.wants_events()
+    causeway.tpp.set_events_url()
     payer = with_unknown_outcome(causeway, kind=kind)
     path = "/v2_payment_bulk_status" if kind == "bulk" else STATUS
     answers: list[Any] = [{"transaction_status": "ACTC"}, Reply(404, b"{}", {}, 0), TimedOut("late")]
@@ -136,7 +137,7 @@ def test_version_2_bank_gets_status_queries_until_it_returns_a_status(causeway: 
 
 
 def test_status_equal_to_the_first_one_still_sends_an_event(causeway: Causeway) -> None:
-    causeway.wants_events()
+    causeway.tpp.set_events_url()
     payer = with_unknown_outcome(causeway)
     payer.side.answers[STATUS] = lambda sent: {"transaction_status": "RCVD"}
 
@@ -175,7 +176,7 @@ def test_unknown_status_does_not_resolve_the_outcome(causeway: Causeway) -> None
 
 def test_status_query_is_not_sent_after_the_consent_ended(causeway: Causeway) -> None:
     payer = with_unknown_outcome(causeway)
-    causeway.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
+    causeway.tpp.call("POST", "/tpp/token/revoke", {"token": payer.bearer})
     payer.side.answers["/revoke_token"] = lambda sent: {"status": "success"}
 
     carry_on(causeway)
@@ -271,7 +272,7 @@ def test_refused_status_query_leaves_the_outcome_unknown(causeway: Causeway) -> 
     payer.side.answers[STATUS] = lambda sent: REFUSAL[2]
 
     assert payer.status().body["outcome"] == "unknown"
-    causeway.hub.openbanking.call(record_not_accepted, payer.side.bank.bic, payer.request_id or "")
+    causeway.hub.openbanking.call(record_not_accepted, payer.side.bic, payer.request_id or "")
     assert payer.status().body["outcome"] == payer.status_of_order().body["outcome"] == "not_accepted"
 
 
@@ -350,7 +351,7 @@ def test_order_is_shown_to_its_client_only(causeway: Causeway) -> None:
     assert of_another_consent.status_of_order().body["outcome"] == "unknown", "as a payment is shown by its payment_id"
     assert without_bearer.status_of_order().status == 404
     assert spent.status_of_order().status == 401
-    causeway.client = causeway.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
+    causeway.tpp.client = causeway.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
     assert without_bearer.status_of_order().status == 404
 
 
@@ -360,7 +361,7 @@ def test_order_is_shown_to_its_client_only(causeway: Causeway) -> None:
 def test_status_query_without_exactly_one_valid_id_returns_400(causeway: Causeway, query: str) -> None:
     payer = Payer(causeway, 2)
 
-    answer = causeway.tpp("GET", f"/tpp/payment_status?{query}", bearer=payer.bearer)
+    answer = causeway.tpp.call("GET", f"/tpp/payment_status?{query}", bearer=payer.bearer)
 
     assert (answer.status, answer.body["code"]) == (400, "PARAMETER_NOT_CONSISTENT")
 
@@ -424,7 +425,7 @@ def test_only_the_first_of_two_concurrent_operators_resolves_an_order(causeway: 
     payer = payer_with_id(causeway, 1)
     payer.bank_does(TimedOut("late"))
     payer.pay()
-    bic, request_id = payer.side.bank.bic, payer.request_id or ""
+    bic, request_id = payer.side.bic, payer.request_id or ""
 
     with (
         causeway.meanwhile("transact", lambda: causeway.hub.openbanking.call(record_not_accepted, bic, request_id)),
@@ -440,7 +441,7 @@ def test_operator_resolves_an_order_accepted_by_the_bank(causeway: Causeway) -> 
     payer.bank_does(TimedOut("late"))
     payer.pay()
 
-    causeway.hub.openbanking.call(record_accepted, payer.side.bank.bic, payer.request_id or "", "P-7")
+    causeway.hub.openbanking.call(record_accepted, payer.side.bic, payer.request_id or "", "P-7")
 
     assert unresolved(causeway) == []
     assert payer.status_of_order().body["payment_id"] == "P-7"
@@ -454,7 +455,7 @@ def test_early_report_is_applied_to_a_resolved_order(causeway: Causeway) -> None
     payer.pay()
     payer.report(4, "P-7")
 
-    causeway.hub.openbanking.call(record_accepted, payer.side.bank.bic, payer.request_id or "", "P-7")
+    causeway.hub.openbanking.call(record_accepted, payer.side.bic, payer.request_id or "", "P-7")
 
     assert payer.status("P-7").body["payment_status"] == 4
 
@@ -465,7 +466,7 @@ def test_operator_resolves_an_order_not_accepted_by_the_bank(causeway: Causeway,
     unnamed.bank_does(TimedOut("late"))
     unnamed.pay()
     for payer in (unnamed, named):
-        causeway.hub.openbanking.call(record_not_accepted, payer.side.bank.bic, payer.request_id or "")
+        causeway.hub.openbanking.call(record_not_accepted, payer.side.bic, payer.request_id or "")
 
     assert unresolved(causeway) == []
     assert unnamed.status_of_order().body == {"request_id": unnamed.request_id, "outcome": "not_accepted"}
@@ -475,7 +476,7 @@ def test_operator_resolves_an_order_not_accepted_by_the_bank(causeway: Causeway,
 def test_operator_confirms_a_payment_named_by_the_bank(causeway: Causeway) -> None:
     payer = with_unknown_outcome(causeway, version=1)
 
-    causeway.hub.openbanking.call(record_accepted, payer.side.bank.bic, payer.request_id or "", "P-1")
+    causeway.hub.openbanking.call(record_accepted, payer.side.bic, payer.request_id or "", "P-1")
 
     assert "outcome" not in payer.status().body
     assert unresolved(causeway) == []
@@ -488,7 +489,7 @@ def test_invalid_resolution_is_rejected_with_the_reason(causeway: Causeway) -> N
     unnamed = payer_with_id(causeway, 2)
     unnamed.bank_does(TimedOut("late"))
     unnamed.pay()
-    bic, settle = known.side.bank.bic, partial(causeway.hub.openbanking.call, record_accepted)
+    bic, settle = known.side.bic, partial(causeway.hub.openbanking.call, record_accepted)
 
     for payer, payment_id, why in (
         (known, "P-9", "no order"),
@@ -511,7 +512,7 @@ def test_order_that_is_still_being_sent_cannot_be_resolved(causeway: Causeway) -
         payer.pay()
 
     with pytest.raises(NotResolved, match="still being sent"):
-        causeway.hub.openbanking.call(record_not_accepted, payer.side.bank.bic, payer.request_id or "")
+        causeway.hub.openbanking.call(record_not_accepted, payer.side.bic, payer.request_id or "")
 
 
 # -- the id of an order
@@ -525,7 +526,7 @@ def test_request_id_of_an_order_with_an_unknown_outcome_stays_claimed(causeway: 
     causeway.clock.advance(CLAIMED_SECONDS + 1)
 
     assert other.pay().status == 400
-    causeway.hub.openbanking.call(record_not_accepted, payer.side.bank.bic, payer.request_id or "")
+    causeway.hub.openbanking.call(record_not_accepted, payer.side.bic, payer.request_id or "")
     assert other.pay().status == 200
 
 
@@ -596,7 +597,7 @@ def test_reused_request_id_keeps_no_data_of_the_first_order(causeway: Causeway) 
 
 def test_report_on_an_earlier_payment_does_not_resolve_the_order_with_its_request_id(causeway: Causeway) -> None:
     first, second = with_unknown_outcome(causeway, 1), Payer(causeway, 1, "direct")
-    causeway.hub.openbanking.call(record_not_accepted, first.side.bank.bic, first.request_id or "")
+    causeway.hub.openbanking.call(record_not_accepted, first.side.bic, first.request_id or "")
     causeway.clock.advance(CLAIMED_SECONDS + 1)
     second.request_id = first.request_id
     second.bank_does(TimedOut("late"))
@@ -611,7 +612,7 @@ def test_report_on_an_earlier_payment_does_not_resolve_the_order_with_its_reques
 @VERSIONS
 def test_payment_named_again_after_not_accepted_becomes_unknown_again(causeway: Causeway, version: int) -> None:
     payer = with_unknown_outcome(causeway, version)
-    causeway.hub.openbanking.call(record_not_accepted, payer.side.bank.bic, payer.request_id or "")
+    causeway.hub.openbanking.call(record_not_accepted, payer.side.bic, payer.request_id or "")
     queries = len(causeway.recorded("payment_status"))
 
     assert payer.pay().body["reason_code"] == "bad_answer"
@@ -630,7 +631,7 @@ def test_payment_with_a_status_cannot_be_recorded_as_not_accepted(causeway: Caus
     causeway.hub.store.put("payments", known)
 
     with pytest.raises(NotResolved, match="has given the payment P-1 the status 1"):
-        causeway.hub.openbanking.call(record_not_accepted, payer.side.bank.bic, payer.request_id or "")
+        causeway.hub.openbanking.call(record_not_accepted, payer.side.bic, payer.request_id or "")
 
 
 def test_order_under_a_generated_request_id_is_found_after_a_storage_failure(causeway: Causeway) -> None:
@@ -648,7 +649,7 @@ def test_order_under_a_generated_request_id_is_found_after_a_storage_failure(cau
 
 def test_operator_resolves_an_order_of_a_removed_bank(causeway: Causeway) -> None:
     request_id, orders = str(uuid.uuid4()), causeway.hub.openbanking.orders
-    order = Order("GONEDEFFXXX", request_id, causeway.client.client_id, "/tpp/payment_initiation", None, 2, "digest")
+    order = Order("GONEDEFFXXX", request_id, causeway.tpp.client_id, "/tpp/payment_initiation", None, 2, "digest")
     causeway.hub.store.transact([orders.put_claim(order, "attempt", running=0)])
 
     causeway.hub.openbanking.call(record_not_accepted, "GONEDEFF", request_id)
@@ -702,13 +703,13 @@ def test_second_payment_id_of_an_order_keeps_the_first_payment(causeway: Causewa
 
 def test_status_shows_an_unknown_outcome_while_the_bank_is_inactive(causeway: Causeway) -> None:
     payer = with_unknown_outcome(causeway)
-    causeway.hub.openbanking.banks.change(payer.side.bank.bic, active=False)
+    causeway.hub.openbanking.banks.change(payer.side.bic, active=False)
     try:
         causeway.clock.advance(61)
 
         assert payer.status().body["outcome"] == "unknown"
     finally:
-        causeway.hub.openbanking.banks.change(payer.side.bank.bic, active=True)
+        causeway.hub.openbanking.banks.change(payer.side.bic, active=True)
 
 
 def test_order_waiting_to_be_sent_is_pending(causeway: Causeway) -> None:
@@ -724,9 +725,9 @@ def test_event_of_an_accepted_order_has_the_status_of_its_early_report(causeway:
     payer.bank_does(TimedOut("late"))
     payer.pay()
     payer.report(4, "P-7")
-    causeway.wants_events()
+    causeway.tpp.set_events_url()
 
-    causeway.hub.openbanking.call(record_accepted, payer.side.bank.bic, payer.request_id or "", "P-7")
+    causeway.hub.openbanking.call(record_accepted, payer.side.bic, payer.request_id or "", "P-7")
 
     carry_on(causeway)
     (sent,) = causeway.receiver.received
@@ -734,8 +735,8 @@ def test_event_of_an_accepted_order_has_the_status_of_its_early_report(causeway:
 
 
 def status_on_callback_page(causeway: Causeway, payer: Payer) -> StatusResult | None:
-    visit = {"callback_url": causeway.client.callback_url, "address": "192.0.2.1"}
-    return causeway.hub.openbanking.call(find_payment_status, payer.side.bank.bic, "P-1", **visit)
+    visit = {"callback_url": causeway.tpp.client.callback_url, "address": "192.0.2.1"}
+    return causeway.hub.openbanking.call(find_payment_status, payer.side.bic, "P-1", **visit)
 
 
 def test_callback_page_shows_an_unknown_outcome(causeway: Causeway) -> None:

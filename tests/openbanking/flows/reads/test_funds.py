@@ -8,9 +8,10 @@ import pytest
 
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.foundation.jsontext import Number
-from tests.causeway import IBAN, Answer
+from tests.causeway import Answer
 from tests.log_lines import Lines
 from tests.openbanking.examples import BY_WEBHOOK, Json
+from tests.openbanking.kit import IBAN
 from tests.openbanking.stage import Stage, details_of, told
 
 ONE = BY_WEBHOOK["/funds_confirmations"]

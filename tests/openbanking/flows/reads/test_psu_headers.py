@@ -10,11 +10,12 @@ import pytest
 from chalicelib.foundation import jsontext
 from chalicelib.openbanking.protocol.psu_context import PSU_HEADERS
 from chalicelib.openbanking.protocol.tpp_calls import REQUEST_ID
-from tests.causeway import Causeway, Sent
+from tests.causeway import Causeway
 from tests.log_lines import Lines
 from tests.log_traces import TRACE
 from tests.openbanking.deferred_calls import ACCOUNTS, LATER, accepted
 from tests.openbanking.examples import ROWS, Row
+from tests.openbanking.kit import Sent
 from tests.openbanking.payer import PATHS, SCOPES, WEBHOOKS, order, taken
 from tests.openbanking.stage import Stage
 
@@ -94,7 +95,7 @@ def test_invalid_psu_headers_return_400_with_their_names_before_any_write(
 def test_repeated_psu_ip_address_returns_400(causeway: Causeway) -> None:
     stage, twice = Stage(causeway), ["192.0.2.7", "192.0.2.8"]
 
-    answer = causeway.tpp(
+    answer = causeway.tpp.call(
         "GET",
         "/tpp/accounts",
         bearer=stage.bearer(1),
@@ -133,14 +134,14 @@ def accepted_before(
     recorded = causeway.hub.delivery.outbox.record(
         kind,
         topic,
-        receiver=f"bank#{causeway.banks[version].bank.bic}",
-        bic=causeway.banks[version].bank.bic,
-        client_id=causeway.client.client_id,
+        receiver=f"bank#{causeway.banks[version].bic}",
+        bic=causeway.banks[version].bic,
+        client_id=causeway.tpp.client_id,
         consent_id=consent_id,
         body=jsontext.dumps(body),
         request_id=request_id,
     )
-    TRACE.add_order(causeway.banks[version].bank.bic, request_id)
+    TRACE.add_order(causeway.banks[version].bic, request_id)
     causeway.hub.store.transact(recorded.operations)
     assert len(recorded.delivery_ids[0]) <= REQUEST_ID
     return recorded.delivery_ids[0]
@@ -151,7 +152,7 @@ def accepted_before(
 def test_deferred_call_of_an_earlier_version_reaches_the_bank(
     causeway: Causeway, version: int, address: str | None
 ) -> None:
-    row, tokens = ACCOUNTS[version], causeway.tokens(version)
+    row, tokens = ACCOUNTS[version], causeway.tpp.tokens(version)
     causeway.banks[version].answers[row.webhook] = lambda sent: row.answer
     body: dict[str, Any] = {"request": {}, "psu_address": address}
 
@@ -165,7 +166,7 @@ def test_deferred_call_of_an_earlier_version_reaches_the_bank(
 
 @VERSIONS
 def test_deferred_payment_of_an_earlier_version_reaches_the_bank(causeway: Causeway, version: int) -> None:
-    tokens = causeway.tokens(version, scopes=SCOPES[version])
+    tokens = causeway.tpp.tokens(version, scopes=SCOPES[version])
     causeway.banks[version].answers[WEBHOOKS[version, "single"]] = lambda sent: taken(version)
     (access,) = [item for item in causeway.hub.store.scan("consents") if item["part"].startswith("access#")]
     request = order(causeway, version, "single", payment_scheme="SCT")

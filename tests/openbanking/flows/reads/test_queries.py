@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from chalicelib.foundation.jsontext import loads
-from tests.causeway import IBAN
 from tests.openbanking.examples import BY_WEBHOOK, OTHER_IBAN
+from tests.openbanking.kit import IBAN
 from tests.openbanking.stage import Stage, error_of
 
 PAGES = [

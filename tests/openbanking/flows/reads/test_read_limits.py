@@ -9,10 +9,11 @@ import pytest
 
 from chalicelib.bootstrap import PLANS
 from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, Reply, TimedOut
-from tests.causeway import IBAN, Answer, Causeway
+from tests.causeway import Answer, Causeway
 from tests.log_lines import Lines
 from tests.openbanking.circuits import opened
 from tests.openbanking.deferred_calls import LATER, Died, accepted, dies, looked_up
+from tests.openbanking.kit import IBAN
 from tests.openbanking.unattended import ATTENDED, LIMIT, Reader, limit_reads
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
@@ -189,7 +190,7 @@ def test_funds_confirmations_are_not_counted(causeway: Causeway, version: int) -
     reader = Reader(causeway, version)
 
     for _ in range(3):
-        assert causeway.tpp("POST", "/tpp/funds_confirmations", FUNDS, bearer=reader.bearer).status == 200
+        assert causeway.tpp.call("POST", "/tpp/funds_confirmations", FUNDS, bearer=reader.bearer).status == 200
 
     assert reader.items() == []
 
@@ -215,7 +216,7 @@ def test_read_refused_for_another_reason_is_not_counted(
 
 
 def test_limit_change_by_the_operator_takes_effect_within_a_minute(causeway: Causeway) -> None:
-    reader, bic = Reader(causeway), causeway.banks[2].bank.bic
+    reader, bic = Reader(causeway), causeway.banks[2].bic
     banks = causeway.another_process().openbanking.banks
     reader.use_up()
     try:
@@ -463,7 +464,7 @@ def test_deferred_read_that_fails_with_a_defect_stays_counted(
 
 def test_deferred_read_of_a_revoked_consent_releases_its_count(causeway: Causeway, reader: Reader) -> None:
     request_id = accepted(reader.read(headers=LATER))
-    causeway.tpp("POST", "/tpp/token/revoke", {"token": reader.bearer})
+    causeway.tpp.call("POST", "/tpp/token/revoke", {"token": reader.bearer})
 
     causeway.hub.delivery.worker.attempt(request_id)
 

@@ -8,7 +8,8 @@ import pytest
 
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, Reply, ResponseTooLarge, TimedOut
-from tests.causeway import IBAN, Answer, Causeway, always
+from tests.causeway import Answer, Causeway
+from tests.openbanking.kit import IBAN, always
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 ACCOUNT: dict[int, dict[str, Any]] = {
@@ -26,7 +27,9 @@ def good(version: int, **members: Any) -> dict[str, Any]:
 def accounts(causeway: Causeway, version: int, answer: Any, **headers: str) -> Answer:
     """``GET /tpp/accounts`` at a bank that gives ``answer``."""
     causeway.banks[version].answers[PATH[version]] = lambda sent: answer
-    return causeway.tpp("GET", "/tpp/accounts", bearer=causeway.tokens(version)["access_token"], headers=headers)
+    return causeway.tpp.call(
+        "GET", "/tpp/accounts", bearer=causeway.tpp.tokens(version)["access_token"], headers=headers
+    )
 
 
 @VERSIONS
@@ -49,11 +52,11 @@ def test_numbers_of_a_bank_response_reach_the_tpp_unchanged(causeway: Causeway, 
 @VERSIONS
 def test_bank_call_has_all_headers_and_a_signature_over_its_body(causeway: Causeway, version: int) -> None:
     request_id = "0f8fad5b-d9cb-469f-a165-70867728950e"
-    consented = causeway.approve(version)
-    tokens = causeway.tpp("POST", "/tpp/token", {"code": consented.query["code"]}).body
+    consented = causeway.psu.approve(version)
+    tokens = causeway.tpp.call("POST", "/tpp/token", {"code": consented.query["code"]}).body
     causeway.banks[version].answers[PATH[version]] = lambda sent: good(version, accounts=[ACCOUNT[version]])
 
-    causeway.tpp(
+    causeway.tpp.call(
         "GET",
         "/tpp/accounts",
         bearer=tokens["access_token"],
@@ -80,10 +83,10 @@ def test_server_timing_header_separates_bank_and_hub_durations(causeway: Causewa
 def test_version_1_account_query_accepts_iban_or_account_id(causeway: Causeway) -> None:
     bank = causeway.banks[1]
     bank.answers[ONE[1]] = lambda sent: good(1, account=ACCOUNT[1])
-    bearer = causeway.tokens(1)["access_token"]
+    bearer = causeway.tpp.tokens(1)["access_token"]
 
-    assert causeway.tpp("GET", f"/tpp/account?iban={IBAN}", bearer=bearer).body == {"account": ACCOUNT[1]}
-    assert causeway.tpp("GET", "/tpp/account?account_id=77", bearer=bearer).status == 200
+    assert causeway.tpp.call("GET", f"/tpp/account?iban={IBAN}", bearer=bearer).body == {"account": ACCOUNT[1]}
+    assert causeway.tpp.call("GET", "/tpp/account?account_id=77", bearer=bearer).status == 200
     assert [sent.body for sent in bank.received] == [b'{"iban":"GB33BUKB20201555555555"}', b'{"account_id":"77"}']
 
 
@@ -91,7 +94,7 @@ def test_version_1_account_query_accepts_iban_or_account_id(causeway: Causeway) 
 def test_version_2_account_as_an_object_or_a_list_of_one_returns_an_object(causeway: Causeway, account: Any) -> None:
     causeway.banks[2].answers[ONE[2]] = lambda sent: good(2, account=account)
 
-    answer = causeway.tpp("GET", "/tpp/account?account_id=r1", bearer=causeway.tokens(2)["access_token"])
+    answer = causeway.tpp.call("GET", "/tpp/account?account_id=r1", bearer=causeway.tpp.tokens(2)["access_token"])
 
     assert answer.body == {"account": ACCOUNT[2]}
 
@@ -122,7 +125,7 @@ def test_known_version_2_members_in_camel_case_return_in_snake_case(causeway: Ca
     ],
 )
 def test_query_invalid_for_the_bank_version_returns_400(causeway: Causeway, version: int, query: str) -> None:
-    answer = causeway.tpp("GET", f"/tpp/account?{query}", bearer=causeway.tokens(version)["access_token"])
+    answer = causeway.tpp.call("GET", f"/tpp/account?{query}", bearer=causeway.tpp.tokens(version)["access_token"])
 
     assert (answer.status, answer.body["code"]) == (400, "PARAMETER_NOT_CONSISTENT")
     assert causeway.banks[version].received == []
@@ -131,18 +134,18 @@ def test_query_invalid_for_the_bank_version_returns_400(causeway: Causeway, vers
 @VERSIONS
 def test_call_outside_the_scopes_returns_403(causeway: Causeway, version: int) -> None:
     scope = "account.balance" if version == 1 else "accounts.balances"
-    bearer = causeway.tokens(version, scopes=[scope])["access_token"]
+    bearer = causeway.tpp.tokens(version, scopes=[scope])["access_token"]
 
-    answer = causeway.tpp("GET", "/tpp/accounts", bearer=bearer)
+    answer = causeway.tpp.call("GET", "/tpp/accounts", bearer=bearer)
 
     assert (answer.status, answer.body["code"]) == (403, "SERVICE_BLOCKED")
     assert causeway.banks[version].received == []
 
 
 def test_account_not_approved_by_the_psu_returns_403(causeway: Causeway) -> None:
-    bearer = causeway.tokens(1)["access_token"]
+    bearer = causeway.tpp.tokens(1)["access_token"]
 
-    answer = causeway.tpp("GET", "/tpp/account?iban=DE89370400440532013000", bearer=bearer)
+    answer = causeway.tpp.call("GET", "/tpp/account?iban=DE89370400440532013000", bearer=bearer)
 
     assert (answer.status, answer.body["code"]) == (403, "SERVICE_BLOCKED")
     assert causeway.banks[1].received == []
@@ -164,7 +167,7 @@ def test_account_not_approved_by_the_psu_returns_403(causeway: Causeway) -> None
 def test_call_with_invalid_credentials_or_headers_is_rejected(
     causeway: Causeway, headers: dict[str, str], status: int, code: str
 ) -> None:
-    answer = causeway.tpp("GET", "/tpp/accounts", bearer=causeway.tokens(1)["access_token"], headers=headers)
+    answer = causeway.tpp.call("GET", "/tpp/accounts", bearer=causeway.tpp.tokens(1)["access_token"], headers=headers)
 
     assert (answer.status, answer.body["code"]) == (status, code)
     assert causeway.banks[1].received == []
@@ -198,19 +201,19 @@ def test_checks_of_a_call_run_in_a_fixed_order(
     causeway: Causeway, version: int, query: str, headers: dict[str, str], refused: tuple[int, str]
 ) -> None:
     scope = "payment.init" if version == 1 else "payments.single"
-    bearer = causeway.tokens(version, scopes=[scope])["access_token"]
+    bearer = causeway.tpp.tokens(version, scopes=[scope])["access_token"]
 
     for path in ("/tpp/accounts", "/tpp/account"):
-        answer = causeway.tpp("GET", f"{path}?{query}", bearer=bearer, headers=headers)
+        answer = causeway.tpp.call("GET", f"{path}?{query}", bearer=bearer, headers=headers)
 
         assert (answer.status, answer.body["code"]) == refused
 
 
 @pytest.mark.parametrize("query", ["a=1&a=1", "colour=red"])
 def test_parameter_check_precedes_the_account_check(causeway: Causeway, query: str) -> None:
-    bearer = causeway.tokens(1)["access_token"]
+    bearer = causeway.tpp.tokens(1)["access_token"]
 
-    answer = causeway.tpp("GET", f"/tpp/account?iban=DE89370400440532013000&{query}", bearer=bearer)
+    answer = causeway.tpp.call("GET", f"/tpp/account?iban=DE89370400440532013000&{query}", bearer=bearer)
 
     assert (answer.status, answer.body["code"]) == (400, "PARAMETER_NOT_CONSISTENT")
 
@@ -236,10 +239,10 @@ def test_invalid_psu_ip_address_returns_400(causeway: Causeway, address: str) ->
 
 
 def test_bearer_of_another_client_returns_401(causeway: Causeway) -> None:
-    bearer = causeway.tokens(1)["access_token"]
+    bearer = causeway.tpp.tokens(1)["access_token"]
     other = causeway.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
 
-    answer = causeway.tpp("GET", "/tpp/accounts", bearer=bearer, client_id=other.client_id)
+    answer = causeway.tpp.call("GET", "/tpp/accounts", bearer=bearer, client_id=other.client_id)
 
     assert (answer.status, answer.body["code"]) == (401, "AUTHENTICATION_REQUIRED")
 
@@ -289,11 +292,11 @@ def nested(version: int, depth: int, opening: bytes) -> bytes:
 @VERSIONS
 @pytest.mark.parametrize("opening", [b"[", b'{"aB":'])
 def test_bank_response_nested_above_100_levels_returns_502(causeway: Causeway, version: int, opening: bytes) -> None:
-    bearer = causeway.tokens(version)["access_token"]
+    bearer = causeway.tpp.tokens(version)["access_token"]
     for depth in (101, 200, 300, 330, 500, 900, 1000, 3000):
         reply = Reply(200, nested(version, depth, opening), {}, 0)
         causeway.banks[version].answers[PATH[version]] = always(reply)
-        answer = causeway.tpp("GET", "/tpp/accounts", bearer=bearer)
+        answer = causeway.tpp.call("GET", "/tpp/accounts", bearer=bearer)
 
         assert (answer.status, answer.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")
 
@@ -353,10 +356,10 @@ def test_version_1_response_without_a_status_returns_502(causeway: Causeway) -> 
 
 
 def test_read_at_an_inactive_bank_returns_404(causeway: Causeway) -> None:
-    tokens = causeway.tokens(1)
+    tokens = causeway.tpp.tokens(1)
     causeway.hub.openbanking.banks.change("ALPHGB21", active=False)
     try:
-        answer = causeway.tpp("GET", "/tpp/accounts", bearer=tokens["access_token"])
+        answer = causeway.tpp.call("GET", "/tpp/accounts", bearer=tokens["access_token"])
     finally:
         causeway.hub.openbanking.banks.change("ALPHGB21", active=True)
 

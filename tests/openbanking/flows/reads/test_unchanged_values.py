@@ -8,7 +8,8 @@ import pytest
 
 from chalicelib.foundation import jsontext
 from chalicelib.openbanking.records.consents import consent_key
-from tests.causeway import IBAN, Causeway, always
+from tests.causeway import Causeway
+from tests.openbanking.kit import IBAN, always
 from tests.openbanking.payer import Payer, order
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
@@ -84,11 +85,11 @@ def test_numeric_debtor_account_reaches_the_bank_zero_padded(causeway: Causeway)
 
 
 def test_numeric_account_of_a_funds_confirmation_reaches_the_bank_zero_padded(causeway: Causeway) -> None:
-    bearer = causeway.tokens(2, scopes=["funds_confirmations"])["access_token"]
+    bearer = causeway.tpp.tokens(2, scopes=["funds_confirmations"])["access_token"]
     bank = causeway.banks[2]
     bank.answers["/v2_funds_confirmations"] = always({"funds_available": True})
     body = {"account": SHORT_ACCOUNT, "instructed_amount": {"amount": "12.50", "currency": "EUR"}}
-    assert causeway.tpp("POST", "/tpp/funds_confirmations", body, bearer=bearer).status == 200
+    assert causeway.tpp.call("POST", "/tpp/funds_confirmations", body, bearer=bearer).status == 200
 
     assert jsontext.loads(bank.received[-1].body)["account"] == WHOLE_ACCOUNT
 
@@ -108,12 +109,12 @@ def test_invalid_sort_code_returns_400(causeway: Causeway, wrong: Any) -> None:
 
 @pytest.mark.parametrize("amount", ["-0", "0", "-0.00", "9733.70", "1e5", "123456789012345678901"])
 def test_every_digit_of_a_banks_number_reaches_the_tpp(causeway: Causeway, amount: str) -> None:
-    bearer = causeway.tokens(2, scopes=["accounts.balances"])["access_token"]
+    bearer = causeway.tpp.tokens(2, scopes=["accounts.balances"])["access_token"]
     balance = f'{{"balance_amount":{{"amount":{amount},"currency":"EUR"}},"balance_type":"interimBooked"}}'
     raw = f'{{"balances":[{balance}]}}'
     causeway.banks[2].answers["/v2_account_balances"] = lambda sent: jsontext.loads(raw)
 
-    answer = causeway.tpp("GET", "/tpp/account_balance?account_id=1", bearer=bearer)
+    answer = causeway.tpp.call("GET", "/tpp/account_balance?account_id=1", bearer=bearer)
 
     assert (answer.status, answer.text) == (200, raw)
 
@@ -136,9 +137,9 @@ def test_payment_callback_url_accepts_a_scheme_in_capitals(
 
 def test_registered_callback_url_accepts_a_scheme_in_capitals(causeway: Causeway) -> None:
     urls = ["HTTP://127.0.0.1:8000/authorize/callback"]
-    causeway.client = causeway.hub.openbanking.clients.update(causeway.client.client_id, callback_urls=urls).client
+    causeway.tpp.client = causeway.hub.openbanking.clients.update(causeway.tpp.client_id, callback_urls=urls).client
 
-    assert causeway.approve(1).callback_url.startswith(f"{urls[0]}?")
+    assert causeway.psu.approve(1).callback_url.startswith(f"{urls[0]}?")
     assert Payer(causeway, 1).pay().status == 200
 
 
@@ -147,7 +148,7 @@ def test_psu_ip_address_reaches_the_bank_unchanged(causeway: Causeway, version: 
     payer = Payer(causeway, version)
     body = order(causeway, version, "single")
 
-    causeway.tpp(
+    causeway.tpp.call(
         "POST", "/tpp/payment_initiation", body, bearer=payer.bearer, headers={"psu-ip-address": "::ffff:203.0.113.7"}
     )
 
@@ -159,14 +160,16 @@ def test_psu_ip_address_reaches_the_bank_unchanged(causeway: Causeway, version: 
 
 @VERSIONS
 def test_repeated_identifier_in_a_consent_is_stored_once(causeway: Causeway, version: int) -> None:
-    asked = causeway.authorize(version)
+    asked = causeway.tpp.authorize(version)
     spaced = f"{IBAN[:4]} {IBAN[4:]}".lower()
     members = {
         "ibans": [OTHER_IBAN, IBAN, IBAN, spaced, OTHER_IBAN],
         "account_ids": [4711, "4711", "A-1", "A-1"],
         "account_numbers": ["12345678", "400040 12345678", "12345678 400040", "12345678", 12345678],
     }
-    saved = causeway.bank(version, "/consent", causeway.consent_body(version, asked["redirect_url"], **members))
+    saved = causeway.banks[version].call(
+        "/consent", causeway.banks[version].consent_body(asked["redirect_url"], **members)
+    )
     assert saved.status == 200, saved
 
     (item,) = (each for each in causeway.hub.store.scan("consents") if each["part"] == "consent")

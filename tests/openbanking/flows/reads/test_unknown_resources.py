@@ -12,7 +12,8 @@ from chalicelib.openbanking.bank_client.bank_circuits import FAILURES
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.statistics.call_counts import TABLE, HourlyCounters
 from chalicelib.statistics.measurements import WRITE_INTERVAL
-from tests.causeway import Answer, Causeway, always
+from tests.causeway import Answer, Causeway
+from tests.openbanking.kit import always
 
 V1 = {"status": "error", "error_code": 4001, "message": "there is no such payment"}
 V2 = {"code": "RESOURCE_UNKNOWN", "title": "no such account"}
@@ -42,20 +43,20 @@ class Caller:
         self.causeway = causeway
         self.version = version
         scopes = SCOPES[version]
-        asked = causeway.authorize(version, scopes=scopes)
+        asked = causeway.tpp.authorize(version, scopes=scopes)
         members = {"scopes": scopes, "ibans": None, "account_ids": ["1"]}
         body = {
             name: value
-            for name, value in causeway.consent_body(version, asked["redirect_url"], **members).items()
+            for name, value in causeway.banks[version].consent_body(asked["redirect_url"], **members).items()
             if value
         }
-        saved = causeway.bank(version, "/consent", body)
+        saved = causeway.banks[version].call("/consent", body)
         code = saved.text.partition("code=")[2].partition("&")[0]
-        self.bearer = causeway.tpp("POST", "/tpp/token", {"code": code}).body["access_token"]
+        self.bearer = causeway.tpp.call("POST", "/tpp/token", {"code": code}).body["access_token"]
 
     def ask(self, path: str, status: int, body: Any) -> Answer:
         self.causeway.banks[self.version].answers[path] = always(Reply(status, json.dumps(body).encode(), {}, 0.01))
-        return self.causeway.tpp("GET", CALLS[self.version][path], bearer=self.bearer)
+        return self.causeway.tpp.call("GET", CALLS[self.version][path], bearer=self.bearer)
 
 
 @pytest.mark.parametrize("status", [200, 400, 404])

@@ -1,0 +1,233 @@
+"""The parties of open banking around the service: a TPP that calls it, banks that tests script, and the PSU."""
+
+from __future__ import annotations
+
+import base64
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.crypto import signatures
+from chalicelib.foundation.http.outbound import Reply
+from chalicelib.openbanking.records import bank_record
+from chalicelib.openbanking.records.client_record import Client
+
+if TYPE_CHECKING:
+    from tests.causeway import Answer, Causeway
+
+IBAN = "GB33BUKB20201555555555"
+"""The account that the PSU approves."""
+
+
+@dataclass
+class Sent:
+    """A request that a bank or an Events URL received."""
+
+    path: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass
+class Bank:
+    """A bank: its keys, the webhooks that it received, and its answers (functions of the webhook, or exceptions)."""
+
+    record: bank_record.Bank
+    api_key: str
+    key: RSAPrivateKey
+    received: list[Sent] = field(default_factory=list)
+    answers: dict[str, Callable[[Sent], Any]] = field(default_factory=dict)
+    causeway: Causeway = field(init=False, repr=False)
+    """The service that it calls."""
+
+    @property
+    def bic(self) -> str:
+        return self.record.bic
+
+    @property
+    def scopes(self) -> list[str]:
+        """The scopes of most consents."""
+        return ["account.list", "account.details"] if self.record.api_version == 1 else ["accounts"]
+
+    def answer(self, sent: Sent) -> Reply:
+        """Answer a webhook as the test scripted."""
+        self.received.append(sent)
+        answer = self.answers[sent.path](sent)
+        if isinstance(answer, Exception):
+            raise answer
+        if isinstance(answer, Reply):
+            return answer
+        return Reply(200, jsontext.dumps(answer).encode(), {}, 0.01)
+
+    def call(
+        self,
+        path: str,
+        json_body: Any = None,
+        *,
+        raw: bytes | None = None,
+        headers: Mapping[str, str | None] | None = None,
+        identity: Mapping[str, Any] | None = None,
+    ) -> Answer:
+        """Send a signed request to the service; a header given as ``None`` is left out."""
+        body = raw if raw is not None else jsontext.dumps(json_body).encode()
+        sent: dict[str, str | None] = {
+            "content-type": "application/json",
+            "x-api-key": self.api_key,
+            "x-request-id": str(uuid.uuid4()),
+            "x-signature": signatures.sign(self.key, body),
+        }
+        sent |= headers or {}
+        base = "/bank" if self.record.api_version == 1 else "/bank/v2"
+        present = {name: value for name, value in sent.items() if value is not None}
+        return self.causeway.call("POST", base + path, body, present, identity)
+
+    def spell(self, name: str) -> str:
+        """The name of a member as this bank's version spells it."""
+        return name if self.record.api_version == 1 else camel_case(name)
+
+    def consent_body(self, url: str, **members: Any) -> dict[str, Any]:
+        """The body that saves a consent, in the version's spelling."""
+        body = {"request_url": url, "scopes": self.scopes, "ibans": [IBAN]} | members
+        return {self.spell(name): value for name, value in body.items()}
+
+
+@dataclass
+class Receiver:
+    """The server at an Events URL: the events received, and what it answers next, or an exception.
+
+    Each call uses up one of ``answers``; when there are none left, it accepts the event.
+    """
+
+    url: str = "http://127.0.0.1:1/events"
+    received: list[Sent] = field(default_factory=list)
+    answers: list[Reply | Exception] = field(default_factory=list)
+
+    def answer(self, sent: Sent) -> Reply:
+        self.received.append(sent)
+        answer = self.answers.pop(0) if self.answers else Reply(204, b"", {}, 0.01)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    @property
+    def events(self) -> list[Any]:
+        """The bodies of the events received."""
+        return [jsontext.loads(sent.body) for sent in self.received]
+
+
+class Tpp:
+    """The client of the service, and its secret if it has one."""
+
+    def __init__(self, causeway: Causeway) -> None:
+        self.causeway = causeway
+        self.client: Client = None  # type: ignore[assignment]
+        self.client_secret: str | None = None
+
+    @property
+    def client_id(self) -> str:
+        return self.client.client_id
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        json_body: Any = None,
+        *,
+        bearer: str | None = None,
+        client_id: str | None = None,
+        form: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+        certificate: str | None = None,
+        several: Mapping[str, Sequence[str]] | None = None,
+    ) -> Answer:
+        """Send a request; ``client_id`` is that of the client unless given (empty: no header).
+
+        A client with a secret sends it where a bearer would stand. ``certificate`` is that of the connection, in PEM.
+        """
+        sent = {"x-api-key": self.client_id if client_id is None else client_id}
+        sent = {name: value for name, value in sent.items() if value}
+        body = None
+        if json_body is not None:
+            sent["content-type"], body = "application/json", jsontext.dumps(json_body).encode()
+        if form is not None:
+            sent["content-type"], body = "application/x-www-form-urlencoded", urlencode(form).encode()
+        if bearer:
+            sent["authorization"] = f"Bearer {bearer}"
+        elif client_id is None and self.client_secret:
+            sent["authorization"] = basic(self.client_id, self.client_secret)
+        identity = {"clientCert": {"clientCertPem": certificate}} if certificate else None
+        return self.causeway.call(method, path, body, sent | dict(headers or {}), identity, several)
+
+    def authorize(self, version: int, **members: Any) -> Any:
+        """Start an authorization; returns the body of the answer."""
+        bank = self.causeway.banks[version]
+        answer = self.call("POST", "/tpp/authorize", {"bic": bank.bic, "scopes": bank.scopes} | members)
+        assert answer.status == 200, answer
+        return answer.body
+
+    def redeem(self, code: str) -> Any:
+        """Exchange an authorization code for tokens; returns the body of the answer."""
+        answer = self.call("POST", "/tpp/token", {"authorization_code": code})
+        assert answer.status == 200, answer
+        return answer.body
+
+    def tokens(self, version: int, **members: Any) -> Any:
+        """Obtain a consent and its first tokens; returns the token endpoint's body."""
+        return self.redeem(self.causeway.psu.approve(version, **members).query["code"])
+
+    def set_events_url(self) -> str:
+        """Give the client the Events URL of the receiver; returns the secret that its events are signed with."""
+        clients, url = self.causeway.hub.openbanking.clients, self.causeway.receiver.url
+        update = clients.update(self.client_id, events_url=url)
+        self.client = update.client
+        assert update.events_secret is not None, "it had no Events URL before"
+        return update.events_secret
+
+
+@dataclass(frozen=True)
+class Consented:
+    """A saved consent as the bank sees it; ``query`` is that of the callback URL."""
+
+    request_url: str
+    callback_url: str
+    query: Mapping[str, str]
+    bank_token: str
+    valid_until: str
+
+
+@dataclass(frozen=True)
+class Psu:
+    """The user of a bank, who approves what the TPP requests."""
+
+    causeway: Causeway
+
+    def approve(self, version: int, **members: Any) -> Consented:
+        """Approve a new authorization request at the bank."""
+        bank = self.causeway.banks[version]
+        url = self.causeway.tpp.authorize(version, **members)["redirect_url"]
+        answer = bank.call("/consent", bank.consent_body(url, scopes=members.get("scopes", bank.scopes)))
+        assert answer.status == 200, answer
+        names = ("callback_url", "access_token", "valid_until")
+        callback, token, until = (answer.body[bank.spell(name)] for name in names)
+        query = {name: values[0] for name, values in parse_qs(urlsplit(callback).query).items()}
+        return Consented(url, callback, query, token, until)
+
+
+def always(answer: Any) -> Callable[[Sent], Any]:
+    """An answer to a webhook that does not depend on its request."""
+    return lambda sent: answer
+
+
+def basic(client_id: str, secret: str) -> str:
+    """HTTP Basic of a client."""
+    return "Basic " + base64.b64encode(f"{client_id}:{secret}".encode()).decode()
+
+
+def camel_case(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
