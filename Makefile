@@ -82,10 +82,10 @@ localstack: run-environment ## Start LocalStack on port 4566, without an account
 	@exec infra/local/localstack/start.sh
 
 test-openapi: rendered ## Check a stack against the OpenAPI documents with generated requests: EXAMPLES=300 SEED=2026
-	@exec $(PYTHON) -m tests.fuzzing --examples $(EXAMPLES) --seed $(SEED)
+	@exec $(PYTHON) -m tests.fuzzing.openapi --examples $(EXAMPLES) --seed $(SEED)
 
 fuzz: environment ## Fuzz every parser of what strangers send, guided by coverage (Linux): SECONDS=600 ONLY=jwt
-	@exec $(PYTHON) -m tests.parsers --seconds $(SECONDS) $(if $(ONLY),--only $(ONLY))
+	@exec $(PYTHON) -m tests.fuzzing --seconds $(SECONDS) $(if $(ONLY),--only $(ONLY))
 
 chaos: environment ## Kill workers while receivers fail, storage is late, disks fill, queues grow: SEED=… PARALLEL=4
 	@exec $(PYTHON) -m tests.chaos $(if $(filter command environment,$(firstword $(origin SEED))),--seed $(SEED)) $(if $(ENGINE),--engine $(ENGINE)) $(if $(PARALLEL),--parallel $(PARALLEL))

@@ -1,1 +1,1 @@
-"""Schemathesis against the running stack: whether the service does what its OpenAPI documents say."""
+"""Programs that send generated input: bytes to every parser, and requests to every operation of a running stack."""

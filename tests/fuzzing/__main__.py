@@ -1,62 +1,85 @@
-"""Runs Schemathesis on every OpenAPI document against a stack of its own."""
+"""Fuzz every parser of external input, guided by coverage, and print what was found.
+
+Inputs that a parser answers with an error that it does not document are stored in ``build/fuzzing/``. Put them into
+``tests/fuzzing/corpus/``, where ``make test`` runs them. Slow inputs, which depend on the machine, are printed
+separately and are no defects.
+"""
 
 from __future__ import annotations
 
-import argparse
 import os
-import time
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
-from chalicelib.website.openapi_documents import DOCUMENTS
 from infra import command
-from infra.local import stackfile
-from infra.local.background import run_stack
-from tests.fuzzing.bank_fixtures import prepare
-from tests.fuzzing.parties import Parties
-from tests.fuzzing.runner import Outcome, run
+from infra.repository import ROOT
+from tests.fuzzing.parsers import TARGETS
 
-EXAMPLES = 300
-_PARTS = {"tpp": 3, "bank-v1": 1, "bank-v2": 1}
-_PROCESSES = 2
-_LOG = Path("build") / "fuzzing.log"
+FOLDER = ROOT / "build" / "fuzzing"
+_FUZZER = FOLDER / "fuzzer"
+"""The folder in which the packages of ``requirements.txt`` are installed."""
+_SLOW = "slow-unit-"
+"""How libFuzzer begins the names of inputs that took longer than its ``-report_slow_units``."""
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command; answers its exit code."""
+    """Fuzz the chosen parsers one after the other; returns 1 if there are defects."""
     parser = command.parser("tests.fuzzing", __doc__)
-    parser.add_argument("--examples", type=int, default=EXAMPLES, help="requests per operation")
-    parser.add_argument("--seed", type=int, default=int(time.time()), help="what the requests are generated from")
-    parser.add_argument("--document", choices=DOCUMENTS, action="append", help="only this one")
+    parser.add_argument("--seconds", type=int, default=600, help="how long each parser is fuzzed")
+    parser.add_argument("--only", choices=TARGETS, metavar="NAME", help=f"one of {', '.join(TARGETS)}")
     options = parser.parse_args(arguments)
-    print(f"{options.examples} requests per operation, --seed {options.seed}", flush=True)
-    begun = time.monotonic()
-    _LOG.parent.mkdir(exist_ok=True)
-    with _LOG.open("wb") as log, run_stack(output=log) as stack:
-        stackfile.point_at_stack(os.environ, stack["environment"])
-        parties = Parties(stack["base_url"], stack["client"]["client_id"], prepare(stack))
-        outcomes = _run(parties, options)
-    failed = [outcome for outcome in outcomes if outcome.failures]
-    for outcome in failed:
-        for failure in outcome.failures.values():
-            print(f"\n{outcome.operation}\n  {failure}")
-    requests = sum(outcome.statuses.total() for outcome in outcomes)
-    print(f"\n{requests} requests in {time.monotonic() - begun:.0f} s, {len(failed)} operations failed")
-    print(f"What the service logged is in {_LOG}")
-    return 1 if failed else 0
+    requirements = Path(__file__).parent / "requirements.txt"
+    install = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--require-hashes", "--only-binary", ":all:"]
+    done = subprocess.run([*install, "--target", str(_FUZZER), "--requirement", str(requirements)], check=False)
+    if done.returncode:
+        print("causeway: the fuzzer needs Linux on x86-64 and Python 3.11 to 3.13.", file=sys.stderr)
+        return 2
+    found = [fuzz(name, options.seconds) for name in ([options.only] if options.only else TARGETS)]
+    return int(not all(found))
 
 
-def _run(parties: Parties, options: argparse.Namespace) -> list[Outcome]:
-    tasks = [
-        (name, (index, count))
-        for name, count in _PARTS.items()
-        if name in (options.document or DOCUMENTS)
-        for index in range(count)
-    ]
-    with ProcessPoolExecutor(_PROCESSES, mp_context=get_context("spawn")) as pool:
-        running = [pool.submit(run, parties, name, options.examples, options.seed, part) for name, part in tasks]
-        return [outcome for task in running for outcome in task.result()]
+def fuzz(name: str, seconds: int) -> bool:
+    """Fuzz one parser in a process of its own and print a line for it; whether nothing was found."""
+    folder = FOLDER / name
+    for old in (folder / "crashes").glob("*"):
+        old.unlink()
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.fuzzing.fuzzer", name, str(seconds), str(folder)],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(_FUZZER)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    runs = re.search(r"^Done ([0-9]+) runs", done.stderr, re.MULTILINE)
+    coverage = re.findall(r"cov: ([0-9]+)", done.stderr)
+    slow = sorted((folder / "crashes").glob(f"{_SLOW}*"))
+    crashes = [*_crashes(folder / "crashes")] or ([] if runs else [done.stderr[-2000:]])
+    figures = f"{name:16} {runs[1] if runs else '?':>9} runs, {coverage[-1] if coverage else '?':>5} edges"
+    figures += f", {len(slow)} slow" if slow else ""
+    print(figures + (f", {len(crashes)} defects" if crashes else ""), flush=True)
+    for line in [*(f"  slow: {_describe(file)}" for file in slow), *crashes]:
+        print(line)
+    return not crashes
+
+
+def _crashes(folder: Path) -> Iterator[str]:
+    """Each defect: its file, its bytes and its error."""
+    for file in sorted(folder.glob("*")):
+        if file.suffix != ".error" and not file.name.startswith(_SLOW):
+            error = file.with_suffix(".error")
+            reason = error.read_text("utf-8") if error.exists() else "it did not end, or the process ended\n"
+            yield f"  {_describe(file)}\n{reason}"
+
+
+def _describe(file: Path) -> str:
+    """An input's path and its first bytes."""
+    return f"{file.relative_to(ROOT)}: {file.read_bytes()[:200]!r}"
 
 
 if __name__ == "__main__":

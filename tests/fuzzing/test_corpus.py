@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.parsers.target import CORPUS
-from tests.parsers.targets import TARGETS
+from tests.fuzzing.credential_parsers import CORPUS
+from tests.fuzzing.parsers import TARGETS
 
 FILES = sorted(file.relative_to(CORPUS) for file in CORPUS.glob("*/*"))
 
@@ -20,4 +20,4 @@ def test_a_parser_accepts_a_file_or_raises_a_documented_error(file: Path) -> Non
 def test_each_parser_has_a_corpus_of_few_small_files() -> None:
     assert {file.parent.name for file in FILES} == TARGETS.keys()
     assert len(FILES) <= 45
-    assert all((CORPUS / file).stat().st_size <= TARGETS[file.parent.name].most for file in FILES)
+    assert all((CORPUS / file).stat().st_size <= TARGETS[file.parent.name].max_bytes for file in FILES)

@@ -1,12 +1,31 @@
-"""Find the repeats of a regular expression that make it take more than linear work."""
+"""The regular expressions that read what strangers send take linear work.
+
+Two things make them slow: repeats that can end in more than one place, and searches that read the same run of
+characters from each of its characters on.
+"""
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import ModuleType
 from typing import Any
+
+import pytest
+
+from chalicelib.cards.protocol import fields, rules
+from chalicelib.cards.requests import envelope
+from chalicelib.delivery import client_events, recorded_exchange
+from chalicelib.foundation import durations, identifiers, jsontext
+from chalicelib.foundation.fields import field_rules, field_types
+from chalicelib.foundation.http import addresses
+from chalicelib.openbanking.protocol import bank_calls, british_accounts, tpp_calls
+from chalicelib.openbanking.records import client_list, client_security, svg_logos, svg_scales, svg_styles
+from chalicelib.statistics import days
+from chalicelib.website.cards import card_text
 
 _parser, _compiler = (vars(re)[name] for name in ("_parser", "_compiler"))
 _REPEATS = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
@@ -148,8 +167,68 @@ def find_repeats_to_mend(pattern: re.Pattern[str], *, is_searched: bool) -> list
     return [each for each in repeats if each.is_ambiguous or (is_searched and each.is_read_again)]
 
 
-def patterns_in(names: Mapping[str, object]) -> dict[str, re.Pattern[str]]:
-    """The patterns of text among a module's names."""
-    return {
-        name: value for name, value in names.items() if isinstance(value, re.Pattern) and isinstance(value.pattern, str)
-    }
+MODULES: tuple[ModuleType, ...] = (
+    *(svg_logos, svg_scales, svg_styles),
+    *(addresses, durations, identifiers, jsontext, field_rules, field_types),
+    *(client_events, recorded_exchange, days, card_text, envelope, fields, rules),
+    *(bank_calls, british_accounts, tpp_calls, client_list, client_security),
+)
+LINEAR_EXCEPTIONS: Mapping[str, str] = {
+    "svg_styles.NUMBER": "each run of digits is a number, so that no search fails after one",
+    "svg_scales._USUAL_NUMBER": "it fails only before digits of an exponent, and then matches without the exponent",
+    "svg_styles._TOKEN": "a comment that is not closed ends with the text, so that no search fails after one",
+    "addresses._ENDS_IN_A_NUMBER": "compared with a whole host name; the digits between two dots are tried once",
+    "fields._EMAIL": "compared with a whole text; each label of a domain ends with a dot",
+}
+"""Patterns that the rules refuse, and why they take linear work."""
+PATTERNS: Mapping[str, re.Pattern[str]] = {
+    f"{module.__name__.rpartition('.')[2]}.{name}": pattern
+    for module in MODULES
+    for name, pattern in vars(module).items()
+    if isinstance(pattern, re.Pattern) and isinstance(pattern.pattern, str)
+}
+_SOURCES = "".join(map(inspect.getsource, MODULES))
+
+
+def find_repeats(name: str) -> list[Repeat]:
+    """The repeats of a pattern that take more than linear work."""
+    return find_repeats_to_mend(PATTERNS[name], is_searched=_is_searched(name))
+
+
+def _is_searched(name: str) -> bool:
+    """Whether a pattern is searched in texts, and not compared with the whole of them."""
+    return bool(re.search(rf"\b{name.rpartition('.')[2]}\.(?:search|sub|split|findall|finditer)\(", _SOURCES))
+
+
+REFUSED_WHEN_SEARCHED = {
+    "white space before what may begin with it": r"\s*([^{}@]+)\{([^{}]*)\}",
+    "white space twice": r"url\(\s*['\"]?\s*#([^'\")]*)",
+    "a word that may begin anywhere in it": r"([\w-]+)\(",
+    "a repeat of a repeat": r"\((?:a+)*\)",
+    "any character, then a certain one": r"/\*.*\*/",
+}
+ACCEPTED_WHEN_SEARCHED = {
+    "a word at whose beginning the search begins": r"(?<![\w-])([\w-]+)\(",
+    "white space after a character that is none": r"url\(\s*+['\"]?\s*+#([^'\")]*)",
+    "a repeat at the end": r"[0-9]+",
+}
+
+
+@pytest.mark.parametrize("name", sorted(PATTERNS.keys() - LINEAR_EXCEPTIONS.keys()))
+def test_no_pattern_has_a_repeat_with_superlinear_work(name: str) -> None:
+    assert find_repeats(name) == []
+
+
+@pytest.mark.parametrize("name", LINEAR_EXCEPTIONS)
+def test_each_exception_has_a_repeat_refused_by_the_rules(name: str) -> None:
+    assert find_repeats(name)
+
+
+@pytest.mark.parametrize("pattern", REFUSED_WHEN_SEARCHED.values(), ids=REFUSED_WHEN_SEARCHED)
+def test_a_repeat_with_superlinear_work_is_found(pattern: str) -> None:
+    assert find_repeats_to_mend(re.compile(pattern), is_searched=True)
+
+
+@pytest.mark.parametrize("pattern", ACCEPTED_WHEN_SEARCHED.values(), ids=ACCEPTED_WHEN_SEARCHED)
+def test_a_repeat_with_linear_work_is_accepted(pattern: str) -> None:
+    assert find_repeats_to_mend(re.compile(pattern), is_searched=True) == []

@@ -1,18 +1,31 @@
-"""Long inputs, of any size up to a parser's maximum, that show whether the parser needs more than linear work."""
+"""No long input takes a parser more than linear work.
+
+Work is counted in calls of functions, which are the same on every machine. They do not show the work inside C
+functions: ``test_linear_patterns`` examines the regular expressions.
+"""
 
 from __future__ import annotations
 
+import gc
+import signal
 from collections.abc import Callable, Iterator, Mapping
+from cProfile import Profile
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from string import ascii_letters
 
+import pytest
+
 from chalicelib.cards.requests.envelope import BODY_BYTES as CARD_BYTES
 from chalicelib.foundation.http.outbound import ANSWER_BYTES
 from chalicelib.foundation.http.web import BODY_BYTES
 from chalicelib.openbanking.oauth.key_sets import MAX_KEY_SET_BYTES
+from chalicelib.openbanking.records import svg_logos
 from chalicelib.openbanking.records.bank_logos import LOGO_BYTES
+from chalicelib.openbanking.records.svg_costs import Drawing
+from tests.fuzzing.parsers import TARGETS, Target
+from tests.patience import PATIENCE_SECONDS
 
 JWT_BYTES, ADDRESS_BYTES, HEADER_BYTES = 16_384, 2_048, 10_240
 """The last is API Gateway's limit of all headers together."""
@@ -76,24 +89,23 @@ def _refer_from_every_element(size: int, *, known: bool) -> bytes:
     return _fill(begin, "<g/>", "</svg>", size)
 
 
-LOGOS: Mapping[str, LongInput] = {
-    "style-of-spaces": _repeat(f"{_SVG}<style>", " ", "</style></svg>", LOGO_BYTES),
-    "style-of-lines": _repeat(f"{_SVG}<style>", "\n", "</style></svg>", LOGO_BYTES),
-    "style-without-rules": _repeat(f"{_SVG}<style>", "a", "</style></svg>", LOGO_BYTES),
-    "style-of-open-rules": _repeat(f"{_SVG}<style>", "a{", "</style></svg>", LOGO_BYTES),
-    "style-of-comments": _repeat(f"{_SVG}<style>", "/*", "</style></svg>", LOGO_BYTES),
-    "style-of-classes": _repeat(f"{_SVG}<style>", ".a{fill:url(#b)}", "</style></svg>", LOGO_BYTES),
-    "address-of-spaces": _repeat(f'{_SVG}<path style="fill:url(', " ", '#a)"/></svg>', LOGO_BYTES),
-    "addresses": _repeat(f'{_SVG}<path style="fill:', "url(", '"/></svg>', LOGO_BYTES),
-    "path-of-arcs": _repeat(f'{_SVG}<path d="M0 0', "a1 1 0 0", '"/></svg>', LOGO_BYTES),
-    "transforms": _repeat(f'{_SVG}<path transform="', "scale(1)", '"/></svg>', LOGO_BYTES),
-    "number": _repeat(f'{_SVG}<path width="', "1", '"/></svg>', LOGO_BYTES),
-    "elements": _repeat(_SVG, "<g/>", "</svg>", LOGO_BYTES // 4),
-    "unknown-references": LongInput(partial(_refer_from_every_element, known=False), LOGO_BYTES // 4),
-    "known-references": LongInput(partial(_refer_from_every_element, known=True), LOGO_BYTES // 4),
-}
 INPUTS: Mapping[str, Mapping[str, LongInput]] = {
-    "logo": LOGOS,
+    "logo": {
+        "style-of-spaces": _repeat(f"{_SVG}<style>", " ", "</style></svg>", LOGO_BYTES),
+        "style-of-lines": _repeat(f"{_SVG}<style>", "\n", "</style></svg>", LOGO_BYTES),
+        "style-without-rules": _repeat(f"{_SVG}<style>", "a", "</style></svg>", LOGO_BYTES),
+        "style-of-open-rules": _repeat(f"{_SVG}<style>", "a{", "</style></svg>", LOGO_BYTES),
+        "style-of-comments": _repeat(f"{_SVG}<style>", "/*", "</style></svg>", LOGO_BYTES),
+        "style-of-classes": _repeat(f"{_SVG}<style>", ".a{fill:url(#b)}", "</style></svg>", LOGO_BYTES),
+        "address-of-spaces": _repeat(f'{_SVG}<path style="fill:url(', " ", '#a)"/></svg>', LOGO_BYTES),
+        "addresses": _repeat(f'{_SVG}<path style="fill:', "url(", '"/></svg>', LOGO_BYTES),
+        "path-of-arcs": _repeat(f'{_SVG}<path d="M0 0', "a1 1 0 0", '"/></svg>', LOGO_BYTES),
+        "transforms": _repeat(f'{_SVG}<path transform="', "scale(1)", '"/></svg>', LOGO_BYTES),
+        "number": _repeat(f'{_SVG}<path width="', "1", '"/></svg>', LOGO_BYTES),
+        "elements": _repeat(_SVG, "<g/>", "</svg>", LOGO_BYTES // 4),
+        "unknown-references": LongInput(partial(_refer_from_every_element, known=False), LOGO_BYTES // 4),
+        "known-references": LongInput(partial(_refer_from_every_element, known=True), LOGO_BYTES // 4),
+    },
     "json": {
         "lists": _repeat("", "[", "", CARD_BYTES),
         "objects": _repeat("", '{"a":', "", CARD_BYTES),
@@ -143,3 +155,70 @@ INPUTS: Mapping[str, Mapping[str, LongInput]] = {
     "key": {"lines": _repeat("-----BEGIN PUBLIC KEY-----\n", "-----BEGIN ", "", BODY_BYTES)},
 }
 """Inputs by target and name."""
+MOST_GROWTH = 2.2
+"""The most that the work may grow for an input of twice the size."""
+CASES = [(target, name) for target, inputs in INPUTS.items() for name in inputs]
+
+
+@pytest.fixture(autouse=True)
+def time_limit() -> Iterator[None]:
+    """Stop a parser that would take hours."""
+    before = signal.signal(signal.SIGALRM, lambda *_: pytest.fail("the parser takes more than linear work"))
+    signal.alarm(PATIENCE_SECONDS)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def count_calls(target: Target, content: bytes) -> int:
+    """The number of calls, of Python and of C functions, that a parser makes to read an input."""
+    profile = Profile()
+    gc.disable()  # a collection calls finalizers of other tests' objects
+    try:
+        profile.runcall(target.run, content)
+    finally:
+        gc.enable()
+    return sum(function.callcount for function in profile.getstats())
+
+
+@pytest.mark.parametrize(("target", "name"), CASES, ids=[f"{target}-{name}" for target, name in CASES])
+def test_an_input_of_twice_the_size_takes_about_twice_the_work(target: str, name: str) -> None:
+    parser, longest = TARGETS[target], INPUTS[target][name]
+    parser.run(longest.build(longest.size // 64))  # fills caches
+    half, whole = (count_calls(parser, longest.build(size)) for size in (longest.size // 2, longest.size))
+
+    assert whole <= MOST_GROWTH * half
+
+
+def read_drawing(name: str, monkeypatch: pytest.MonkeyPatch) -> Drawing:
+    """The drawing that the parser of logos builds from a long logo."""
+    drawings: list[Drawing] = []
+
+    class KeptDrawing(Drawing):
+        def __init__(self) -> None:
+            super().__init__()
+            drawings.append(self)
+
+    monkeypatch.setattr(svg_logos, "Drawing", KeptDrawing)
+    longest = INPUTS["logo"][name]
+    TARGETS["logo"].run(longest.build(longest.size))
+    (drawing,) = drawings
+    return drawing
+
+
+def test_svg_elements_share_inherited_references(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawing = read_drawing("known-references", monkeypatch)
+
+    sets = {id(each.inherited): each.inherited for each in drawing._elements}
+    assert len(drawing._elements) > 2_000
+    assert sum(map(len, sets.values())) <= 2 * len(drawing._elements)
+
+
+def test_svg_elements_keep_no_references_to_unknown_ids(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each drawn element would look up hundreds of unknown ids."""
+    drawing = read_drawing("unknown-references", monkeypatch)
+
+    styles = [each.style for each in drawing._elements]
+    kept = frozenset[str]().union(*(style.applied | style.inherited for style in styles))
+    assert len(styles) > 2_000
+    assert kept <= drawing._by_id.keys()

@@ -1,4 +1,4 @@
-"""Fuzzes one parser in this process, guided by coverage (atheris, libFuzzer); ``make fuzz`` starts it.
+"""Fuzzing of one parser in this process, guided by coverage (atheris, libFuzzer); ``make fuzz`` starts it.
 
 Found inputs and defects are kept in a folder: ``inputs/`` and ``crashes/``. A defect does not end the run; it is
 written once for each place in the code.
@@ -18,16 +18,11 @@ _INSTRUMENTED = ["chalicelib", "email", "http", "ipaddress", "joserfc", "urllib"
 _SLOW_SECONDS = 10
 """From here on an input is reported as slow."""
 _ENDLESS_SECONDS = 300
-"""From here on, on any machine, a parser is taken for one that does not end: a defect, which ends the run."""
+"""From here on, on any machine, a parser counts as endless: a defect, which ends the run."""
 
 with atheris.instrument_imports(include=_INSTRUMENTED):
-    from tests.parsers.target import CORPUS, Armour, Target
-    from tests.parsers.targets import TARGETS
-
-    def _import_late_modules(target: Target, corpus: Path) -> None:
-        """Run the corpus once, so that modules that are imported late are instrumented, too."""
-        for file in corpus.iterdir():
-            target.run(file.read_bytes())
+    from tests.fuzzing.credential_parsers import CORPUS
+    from tests.fuzzing.parsers import TARGETS, Armour, Target
 
 
 class Recorder:
@@ -58,14 +53,14 @@ class Recorder:
 def mutate_inside(armour: Armour) -> object:
     """A mutator that changes the bytes inside an armour, and now and then the armour itself."""
 
-    def mutate(content: bytes, most: int, seed: int) -> bytes:
+    def mutate(content: bytes, max_bytes: int, seed: int) -> bytes:
         if random.Random(seed).random() < 0.1:
-            return bytes(atheris.Mutate(content, most))
+            return bytes(atheris.Mutate(content, max_bytes))
         try:
             inner = armour.unwrap(content)
         except ValueError:
             inner = b""
-        return armour.wrap(bytes(atheris.Mutate(inner, most * 3 // 4 - 64)))[:most]
+        return armour.wrap(bytes(atheris.Mutate(inner, max_bytes * 3 // 4 - 64)))[:max_bytes]
 
     return mutate
 
@@ -73,16 +68,17 @@ def mutate_inside(armour: Armour) -> object:
 def main(name: str, seconds: int, folder: Path) -> None:
     """Fuzz a target for ``seconds``; never returns, because libFuzzer ends the process."""
     target, corpus = TARGETS[name], CORPUS / name
-    places = [folder / each for each in ("inputs", "crashes")]
-    for each in places:
+    inputs, crashes = folder / "inputs", folder / "crashes"
+    for each in (inputs, crashes):
         each.mkdir(parents=True, exist_ok=True)
     with atheris.instrument_imports(include=_INSTRUMENTED):
-        _import_late_modules(target, corpus)
-    options = [f"-max_total_time={seconds}", f"-max_len={target.most}"]
+        for file in corpus.iterdir():  # modules that a parser imports late are instrumented, too
+            target.run(file.read_bytes())
+    options = [f"-max_total_time={seconds}", f"-max_len={target.max_bytes}"]
     options += [f"-report_slow_units={_SLOW_SECONDS}", f"-timeout={_ENDLESS_SECONDS}"]
-    options += [f"-artifact_prefix={places[1]}/", str(places[0]), str(corpus)]
+    options += [f"-artifact_prefix={crashes}/", str(inputs), str(corpus)]
     mutators = {"custom_mutator": mutate_inside(target.armour)} if target.armour else {}
-    atheris.Setup([sys.argv[0], *options], Recorder(target, places[1]), **mutators)
+    atheris.Setup([sys.argv[0], *options], Recorder(target, crashes), **mutators)
     atheris.Fuzz()
 
 

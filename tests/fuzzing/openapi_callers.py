@@ -1,0 +1,253 @@
+"""The TPP and the banks that send generated requests to a running stack, and the data that the requests name."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import requests
+from requests.auth import AuthBase
+
+from chalicelib import bootstrap
+from chalicelib.foundation.crypto.signatures import load_private_key, sign
+from chalicelib.foundation.settings import Settings
+from chalicelib.openbanking.protocol import own_answers, tpp_calls
+from chalicelib.openbanking.protocol import v1_account_messages as v1
+from chalicelib.openbanking.protocol import v2_account_messages as v2
+from chalicelib.openbanking.protocol.bank_calls import DailyPerformance, InitAuthorization, PaymentsStatus, RevokeToken
+from chalicelib.openbanking.protocol.tpp_calls import TokenRequest
+from chalicelib.openbanking.protocol.versions import VERSIONS
+from chalicelib.openbanking.records.authorization_requests import (
+    AuthorizationRequest,
+    authorization_key,
+    compute_authorization_id,
+)
+from chalicelib.openbanking.records.consents import Consent, consent_key
+from chalicelib.website.openapi_documents import load_document
+from infra.local.http_session import new_session
+from infra.psu_browser import Browser, approve_consent
+from infra.render.openapi.example_values import OWN_ADDRESS
+from infra.render.openapi.models import Model, example, member_example, model_of
+from tests.patience import PATIENCE_SECONDS
+
+Json = dict[str, Any]
+_ACCOUNTS: Mapping[int, Model] = {1: v1.Account, 2: v2.AccountReference}
+_SIMPLE_PATTERNS = {
+    "^[^\\u0000": "^[ -~À-ÿ一-丐]*$",
+    "^[^\\u0020": "^[A-Za-zÀ-Ö]*$",
+    "^ *[^ ": "^[A-Za-zÀ-Ö][A-Za-zÀ-Ö '.-]*$",
+}
+"""Patterns of few characters, by the beginning of those that allow all but some thousand."""
+_IBANS = [
+    "GB10DEMO04000431926801",
+    "GB53 DEMO 0400 0440 7182 04",
+    "de61100999000004711001",
+    "FR1420041010050500013M02606",
+]
+_AMOUNTS = [
+    {"type": "string", "pattern": r"^[1-9][0-9]{0,5}(?:\.[0-9]{1,2})?$"},
+    {"type": "integer", "minimum": 1, "maximum": 999999},
+]
+
+
+@dataclass(frozen=True, slots=True)
+class AtBank:
+    """Data of one bank. Each token belongs to a different consent, so using one does not affect the others.
+
+    Attributes:
+        access_token: a bearer with every scope.
+        signing_key: the bank's private key, PEM.
+        examples: the stack's tokens, URLs and payments, by the examples in the documents that they replace.
+    """
+
+    bic: str
+    access_token: str
+    account_id: str
+    api_key: str
+    signing_key: str
+    examples: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Callers:
+    """A TPP with a bearer at each bank, and the banks, by version; plain values, since it goes to other processes."""
+
+    base_url: str
+    client_id: str
+    banks: Mapping[int, AtBank]
+
+    def document(self, name: str) -> Json:
+        """A document whose examples name data of this stack."""
+        values = dict(self.banks[2 if name == "bank-v2" else 1].examples)
+        values[member_example(tpp_calls.TokenRequest, "client_id")] = self.client_id
+        text = load_document(name, self.base_url).text
+        for documented, value in values.items():
+            text = text.replace(json.dumps(documented)[1:-1], json.dumps(value)[1:-1])
+        found: Json = json.loads(text, object_hook=_simplify)
+        if name == "tpp":
+            self._narrow(found)
+        return found
+
+    def _narrow(self, document: Json) -> None:
+        """Limit members to values that this stack accepts, so that most generated orders reach a bank."""
+        schemas = document["components"]["schemas"]
+        del document["components"]["parameters"]["IdempotencyKey"]["example"]  # the first request would use it up
+        schemas["Currency"]["enum"] = ["EUR", "GBP", "PLN", "SEK", "USD"]
+        for schema in schemas.values():
+            if "callback_url" in schema.get("properties", ()):
+                schema["properties"]["callback_url"]["pattern"] = f"^{re.escape(self.base_url)}/[a-z]{{0,9}}$"
+            if "bic" in schema.get("required", ()) and "scopes" not in schema.get("required", ()):
+                schema["properties"]["bic"] = {"enum": [*(bank.bic for bank in self.banks.values()), "NOSUCHXX"]}
+
+
+def _simplify(schema: Json) -> Json:
+    """A schema of values that are fast to generate and mostly valid.
+
+    Texts consist of few characters; IBANs are real ones; amounts have no more digits than fit, which JSON Schema cannot
+    say of numbers.
+    """
+    pattern = schema.get("pattern")
+    if schema.get("format") == "iban":
+        return {"enum": [*_IBANS, None] if "null" in schema["type"] else _IBANS}
+    if not isinstance(pattern, str):
+        return schema
+    if pattern.startswith("^(?=.*[1-9])"):
+        return {"anyOf": _AMOUNTS}
+    simple = (each for begin, each in _SIMPLE_PATTERNS.items() if pattern.startswith(begin))
+    return schema | {"pattern": next(simple, pattern)}
+
+
+class NoCredentials(AuthBase):
+    """Add no credentials to those that were generated."""
+
+    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        request.body = request.body or None  # requests would send an empty text in chunks
+        request.prepare_content_length(request.body)
+        return request
+
+
+class TppCredentials(NoCredentials):
+    """Add the Client ID and, where an operation takes one, the bearer of one bank."""
+
+    def __init__(self, callers: Callers, version: int, security: Sequence[Json], *, with_bearer: bool) -> None:
+        self._headers = {"X-Api-Key": callers.client_id}
+        if with_bearer and any("bearer" in each for each in security):
+            self._headers["Authorization"] = f"Bearer {callers.banks[version].access_token}"
+
+    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        request.headers.pop("Authorization", None)
+        request.headers.update(self._headers)
+        return super().__call__(request)
+
+
+class BankCredentials(NoCredentials):
+    """Add the bank's key, and its signature of exactly the bytes that are sent."""
+
+    def __init__(self, bank: AtBank) -> None:
+        self._key, self._signing_key = bank.api_key, load_private_key(bank.signing_key)
+
+    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        body = request.body or b""
+        request.headers["X-Api-Key"] = self._key
+        request.headers["X-Signature"] = sign(self._signing_key, body.encode() if isinstance(body, str) else body)
+        return super().__call__(request)
+
+
+class PreparationFailed(Exception):
+    """The stack sent an unexpected response, which the message quotes."""
+
+
+def prepare_callers(stack: Mapping[str, Any]) -> Callers:
+    """Act as the TPP and the PSU at both banks of a running stack; the process must have the stack's environment.
+
+    Raises:
+        PreparationFailed, NavigationFailed.
+    """
+    preparation = _Preparation(stack)
+    banks = {bank["api_version"]: preparation.at_bank(bank["api_version"], bank["bic"]) for bank in stack["banks"]}
+    return Callers(stack["base_url"], stack["client"]["client_id"], banks)
+
+
+class _Preparation:
+    """Calls of the stack's client."""
+
+    def __init__(self, stack: Mapping[str, Any]) -> None:
+        self._base_url: str = stack["base_url"]
+        self._client = stack["client"]
+        self._hub = bootstrap.Hub(Settings.from_environment(stack["environment"]))
+
+    def at_bank(self, version: int, bic: str) -> AtBank:
+        one_scope = [next(iter(VERSIONS[version].scopes))]
+        bearer = self._tokens(bic, list(VERSIONS[version].scopes))["access_token"]
+        account = self._call("GET", "/tpp/accounts", bearer=bearer)["accounts"][0]
+        account_id = account[VERSIONS[version].relayed["accounts"].account_id or ""]
+        secrets = self._hub.secrets.get(self._hub.settings.demo_banks_secret).values()
+        keys = next(each for each in secrets if bic.startswith(each["bic"]) or each["bic"].startswith(bic))
+        cancel_url = member_example(model_of(own_answers.InitAuthorizationAnswer), "cancel_url")
+        accepted = self._call("GET", "/tpp/accounts", bearer=bearer, deferred=True)
+        examples = {
+            member_example(model_of(own_answers.TokenAnswer), "access_token"): bearer,
+            member_example(TokenRequest, "authorization_code"): self._code(bic, one_scope),
+            member_example(TokenRequest, "refresh_token"): self._tokens(bic, one_scope)["refresh_token"],
+            member_example(RevokeToken, "access_token"): self._bank_token(self._tokens(bic, one_scope)["consent_id"]),
+            member_example(InitAuthorization, "request_url"): self._authorize(bic, one_scope)["redirect_url"],
+            member_example(PaymentsStatus, "payment_id"): self._payment_id(version, bearer),
+            member_example(model_of(own_answers.Accepted), "request_id"): accepted["request_id"],
+            member_example(DailyPerformance, "date"): (self._hub.clock.now() - timedelta(days=1)).date().isoformat(),
+            member_example(v1.PaymentRequest, "payment_id"): self._listed_payment_id(version, account_id, bearer),
+            cancel_url.rpartition("/")[2]: self._cancel_secret(self._authorize(bic, one_scope)["state"]),
+            member_example(VERSIONS[version].relayed["account"].request, "account_id"): account_id,
+            member_example(_ACCOUNTS[version], "iban"): account["iban"],
+        }
+        return AtBank(bic, bearer, account_id, keys["api_key"], keys["signing_key"], examples)
+
+    def _authorize(self, bic: str, scopes: list[str]) -> Json:
+        return self._call("POST", "/tpp/authorize", {"bic": bic, "scopes": scopes})
+
+    def _code(self, bic: str, scopes: list[str]) -> str:
+        browser = Browser(self._client["callback_url"], lambda *_: None)
+        callback = approve_consent(browser, self._authorize(bic, scopes)["redirect_url"])
+        return parse_qs(urlsplit(callback).query)["code"][0]
+
+    def _tokens(self, bic: str, scopes: list[str]) -> Json:
+        return self._call("POST", "/tpp/token", {"authorization_code": self._code(bic, scopes)})
+
+    def _payment_id(self, version: int, bearer: str) -> str:
+        order = example(VERSIONS[version].payments["single"].request)
+        order["callback_url"] = order["callback_url"].replace(OWN_ADDRESS, self._base_url)
+        return str(self._call("POST", "/tpp/payment_initiation", order, bearer)["payment_id"])
+
+    def _listed_payment_id(self, version: int, account_id: str, bearer: str) -> str:
+        """A payment in the account's history; empty in version 2, which has none."""
+        if "account_payments" not in VERSIONS[version].relayed:
+            return ""
+        found = self._call("GET", f"/tpp/account_payments?account_id={account_id}", bearer=bearer)["payments"]
+        return str(found[0]["id"])
+
+    def _bank_token(self, consent_id: str) -> str:
+        """The bank's token for a consent, which may be revoked."""
+        item = self._hub.store.get(*consent_key(consent_id))
+        assert item is not None, "the consent was created a moment ago"
+        return self._hub.openbanking.consents.bank_token(Consent.from_item(item))
+
+    def _cancel_secret(self, state: str) -> str:
+        """The last segment of the ``cancel_url`` of an open authorization request."""
+        item = self._hub.store.get(*authorization_key(compute_authorization_id(self._client["client_id"], state)))
+        assert item is not None, "the request was created a moment ago"
+        return self._hub.openbanking.authorization_requests.cancel_credential(AuthorizationRequest.from_item(item))
+
+    def _call(self, method: str, path: str, body: Any = None, bearer: str = "", *, deferred: bool = False) -> Json:
+        headers = {"X-Api-Key": self._client["client_id"]} | ({"Authorization": f"Bearer {bearer}"} if bearer else {})
+        headers |= {"Prefer": "respond-async"} if deferred else {}
+        url = f"{self._base_url}{path}"
+        with new_session() as session:
+            answer = session.request(method, url, json=body, headers=headers, timeout=PATIENCE_SECONDS)
+        if answer.status_code != (202 if deferred else 200):
+            raise PreparationFailed(f"{method} {path} returned {answer.status_code}: {answer.text}")
+        found: Json = answer.json()
+        return found
