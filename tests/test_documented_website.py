@@ -28,7 +28,7 @@ from chalicelib.website.records import attempts, journeys, one_time_secrets, ses
 from chalicelib.website.site import FOR_USERS
 from tests.causeway import Causeway
 from tests.documents import DATA, DOCUMENTS, OPERATIONS, blocks, rows, section, tables
-from tests.website.person import Person, known
+from tests.website.web_user import WebUser, ensure_user
 
 WEBSITE = DOCUMENTS["docs/web-interface.md"]
 HOURS, DAYS = 3600, 24 * 3600
@@ -186,8 +186,8 @@ def test_api_screens_have_the_same_csp_as_other_pages(causeway: Causeway) -> Non
 @pytest.mark.usefixtures("rendered")
 @pytest.mark.parametrize("place", PAGES)
 def test_docs_list_the_pages_with_referrer_policy_no_referrer(causeway: Causeway, place: str) -> None:
-    person = Person(
-        causeway, {COOKIE: causeway.hub.website.sessions.begin(known(causeway.hub, "ada@example.com")).cookie}
+    person = WebUser(
+        causeway, {COOKIE: causeway.hub.website.sessions.begin(ensure_user(causeway.hub, "ada@example.com")).cookie}
     )
     answer = person.get(re.sub("{.*}", "account", place))
     (where,) = [where for where, said in exceptions().items() if "since codes and tokens pass" in said]
@@ -198,8 +198,8 @@ def test_docs_list_the_pages_with_referrer_policy_no_referrer(causeway: Causeway
 
 
 def test_the_csp_of_authorize_names_the_callback_url(causeway: Causeway) -> None:
-    person = Person(
-        causeway, {COOKIE: causeway.hub.website.sessions.begin(known(causeway.hub, "ada@example.com")).cookie}
+    person = WebUser(
+        causeway, {COOKIE: causeway.hub.website.sessions.begin(ensure_user(causeway.hub, "ada@example.com")).cookie}
     )
     client = causeway.hub.openbanking.clients.create(
         owner="ada@example.com", title="A", callback_urls=["https://tpp.example.com/back"]

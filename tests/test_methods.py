@@ -11,8 +11,7 @@ from chalicelib.foundation.http.web import OTHERS
 from tests.causeway import Answer, Causeway
 from tests.openbanking.payer import Payer
 from tests.untouched import address, nothing_changes, person_cookie
-from tests.website.authorization.journey import approve, open_request, run
-from tests.website.person import Person
+from tests.website.web_user import WebUser
 
 
 def is_interface(path: str) -> bool:
@@ -123,10 +122,10 @@ def test_head_at_oauth_authorize_opens_no_authorization(causeway: Causeway, monk
 
 
 def test_head_at_the_callback_keeps_the_code(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
-    user = Person.signed_in(causeway, "psu@example.com")
+    user = WebUser.signed_in(causeway, "psu@example.com")
     client_id = user.create_client()
-    open_request(user, client_id)
-    back = approve(causeway, run(user, client_id))
+    user.open_request(client_id)
+    back = user.approve(user.run_request(client_id))
     cookie = "; ".join(f"{name}={value}" for name, value in user.cookies.items())
 
     assert head(causeway, monkeypatch, back, {"cookie": cookie}).status == 303

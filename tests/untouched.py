@@ -11,7 +11,7 @@ import pytest
 
 from chalicelib.demo_bank import runtime
 from tests.causeway import Causeway
-from tests.website.person import Person
+from tests.website.web_user import WebUser
 
 WRITES = ("put", "update", "delete", "transact")
 
@@ -38,5 +38,5 @@ def nothing_changes(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Iter
 
 def person_cookie(causeway: Causeway) -> str:
     """The ``Cookie`` header of a signed-in person."""
-    (pair,) = Person.signed_in(causeway, "a@example.com").cookies.items()
+    (pair,) = WebUser.signed_in(causeway, "a@example.com").cookies.items()
     return "=".join(pair)

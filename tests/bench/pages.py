@@ -16,7 +16,7 @@ from tests import lean_emulator
 from tests.bench.measures import processor_time
 from tests.causeway import Causeway
 from tests.demo_bank.connected_banks import Psu, authorize, connect_banks
-from tests.website.person import Person
+from tests.website.web_user import WebUser
 
 GOAL = 0.1
 """Seconds for a page."""
@@ -37,14 +37,14 @@ def measured() -> Iterator[tuple[str, float]]:
         create_resources(emulated=True, dynamodb_apart=False)
         causeway = Causeway.first().again()
         with causeway.installed():
-            visitor, user = Person(causeway), Person.signed_in(causeway, "bench@example.com")
+            visitor, user = WebUser(causeway), WebUser.signed_in(causeway, "bench@example.com")
             for place in PLACES:
                 person = visitor if place in FOR_VISITORS else user
                 yield place, _least(person, place)
             yield f"a demonstration bank's choice of {MANY_ACCOUNTS} accounts", _choice_of_accounts(causeway)
 
 
-def _least(person: Person, place: str) -> float:
+def _least(person: WebUser, place: str) -> float:
     if person.get(place).status != 200:
         raise AssertionError(place)
     return min(processor_time(lambda: person.get(place), 1) for _ in range(5))

@@ -11,7 +11,7 @@ from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Page
 
 from tests.browser.visitor import Colours
-from tests.website.page_costs import BYTES
+from tests.website.web_user import PAGE_BYTES
 
 SCHEMES: tuple[Colours, ...] = ("light", "dark")
 NARROW = 360
@@ -121,7 +121,7 @@ def findings(page: Page) -> list[str]:
 def heavy(page: Page) -> list[str]:
     """The size of a page's HTML before compression, if it is more than a page may have."""
     size = page.evaluate("() => performance.getEntriesByType('navigation')[0].decodedBodySize")
-    return [f"the page has {size} bytes, {BYTES} are allowed"] if size > BYTES else []
+    return [f"the page has {size} bytes, {PAGE_BYTES} are allowed"] if size > PAGE_BYTES else []
 
 
 def inaccessible(page: Page, *, besides: Collection[str] = ()) -> list[str]:

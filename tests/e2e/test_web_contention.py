@@ -15,7 +15,7 @@ from infra.psu_browser import Browser, approve_consent
 from tests.e2e.browser_window import Window
 from tests.e2e.parties import at_once
 from tests.patience import PATIENCE_SECONDS
-from tests.website.person import known
+from tests.website.web_user import ensure_user
 
 pytestmark = [pytest.mark.e2e, pytest.mark.faults]
 
@@ -48,7 +48,7 @@ def test_10_parallel_registrations_of_one_email_create_one_user(window: Window, 
 
 
 def test_10_parallel_clicks_on_create_make_one_client(window: Window, email: str, operator: bootstrap.Hub) -> None:
-    window.session.cookies.set("causeway_session", operator.website.sessions.begin(known(operator, email)).cookie)
+    window.session.cookies.set("causeway_session", operator.website.sessions.begin(ensure_user(operator, email)).cookie)
     shown = window.get("/clients/new")
     draft = re.search(r'name="draft" value="([^"]+)"', shown.text)
     assert draft is not None
@@ -63,7 +63,7 @@ def test_10_parallel_clicks_on_create_make_one_client(window: Window, email: str
 def test_10_parallel_loads_of_a_callback_exchange_the_code_once(
     window: Window, email: str, operator: bootstrap.Hub, stack: dict[str, Any]
 ) -> None:
-    window.session.cookies.set("causeway_session", operator.website.sessions.begin(known(operator, email)).cookie)
+    window.session.cookies.set("causeway_session", operator.website.sessions.begin(ensure_user(operator, email)).cookie)
     client = operator.openbanking.clients.create(owner=email, title="Impatient").client
     bic = stack["banks"][0]["bic"]
     shown = window.get(f"/authorize?client_id={client.client_id}&bic={bic}")

@@ -23,9 +23,7 @@ from tests.infra.policies import STAGES
 from tests.openbanking.deferred_payments import LaterPayer
 from tests.openbanking.key_holder import KeyHolder, secure
 from tests.schedules import run_schedule
-from tests.website.authorization.journey import with_tokens
-from tests.website.events.deliveries import send, send_test_event
-from tests.website.person import Person, known
+from tests.website.web_user import WebUser, attempt_due_deliveries, ensure_user
 
 TABLE = "arn:aws:dynamodb:*:*:table/causeway-local-"
 EMAIL = "rights@example.com"
@@ -76,21 +74,21 @@ def rights(connected: Causeway) -> Iterator[Rights]:
 
 def visit(causeway: Causeway) -> None:
     """What a person does at the web interface."""
-    user = Person(causeway)
+    user = WebUser(causeway)
     user.register(EMAIL)
     client_id = user.create_client(events_url=causeway.receiver.url)
     user.get("/performance")
     user.get("/performance?bic=ALPHGB21")
-    with_tokens(causeway, user, client_id)
+    user.get_tokens(client_id)
     for action in ("deactivate", "activate"):
         user.post(f"/clients/{client_id}", action=action)
-    delivery = send_test_event(user, client_id)
+    delivery = user.send_test_event(client_id)
     user.get("/deliveries")
-    send(causeway)
+    attempt_due_deliveries(causeway)
     user.post(delivery)
     user.get("/cards")
     user.post("/account", action="code")
-    link = causeway.hub.website.call(account_flow.issue_operator_link, known(causeway.hub, EMAIL))
+    link = causeway.hub.website.call(account_flow.issue_operator_link, ensure_user(causeway.hub, EMAIL))
     place = f"/reset/{link.rpartition('/')[2]}"
     user.get(place)
     user.post(place, password="rain on a tin roof")

@@ -8,22 +8,22 @@ from chalicelib.website.accounts import account_flow
 from chalicelib.website.records.sessions import LIFETIME
 from tests.causeway import Causeway
 from tests.sandbox_clock.operator import Operator
-from tests.website.person import Person
+from tests.website.web_user import WebUser
 
 
 @pytest.fixture
-def user(movable: Causeway) -> Person:
-    return Person.signed_in(movable, "clock@example.com")
+def user(movable: Causeway) -> WebUser:
+    return WebUser.signed_in(movable, "clock@example.com")
 
 
-def test_the_page_shows_business_and_real_time(user: Person) -> None:
+def test_the_page_shows_business_and_real_time(user: WebUser) -> None:
     user.get("/clock")
 
     assert "Business time 2 Mar 2026, 09:00:00 UTC" in user.text
     assert "Not moved" in user.text
 
 
-def test_the_form_moves_the_clock(user: Person, operator: Operator) -> None:
+def test_the_form_moves_the_clock(user: WebUser, operator: Operator) -> None:
     user.get("/clock")
     user.post("/clock", number="1", unit="weeks")
     user.follow()
@@ -33,7 +33,7 @@ def test_the_form_moves_the_clock(user: Person, operator: Operator) -> None:
     assert operator.time["offset_seconds"] == 7 * 86_400
 
 
-def test_a_session_expires_in_real_time(user: Person, movable: Causeway) -> None:
+def test_a_session_expires_in_real_time(user: WebUser, movable: Causeway) -> None:
     movable.clock.advance(LIFETIME - 3600)
     user.get("/clock")
     user.post("/clock", number="1", unit="days")
@@ -41,7 +41,7 @@ def test_a_session_expires_in_real_time(user: Person, movable: Causeway) -> None
     assert user.get("/clock").status == 200
 
 
-def test_a_mailed_link_expires_in_real_time(user: Person, movable: Causeway, operator: Operator) -> None:
+def test_a_mailed_link_expires_in_real_time(user: WebUser, movable: Causeway, operator: Operator) -> None:
     users = movable.hub.website.users
     link = movable.hub.website.call(account_flow.issue_operator_link, users.get("clock@example.com"))
     secret = link.rpartition("/")[2]
@@ -52,7 +52,7 @@ def test_a_mailed_link_expires_in_real_time(user: Person, movable: Causeway, ope
 
 
 @pytest.mark.usefixtures("rendered")
-def test_every_page_shows_a_banner_after_the_clock_was_moved(user: Person, operator: Operator) -> None:
+def test_every_page_shows_a_banner_after_the_clock_was_moved(user: WebUser, operator: Operator) -> None:
     user.get("/clients")
     assert "Time has been moved" not in user.text
     operator.move("P7DT2H")
@@ -61,7 +61,7 @@ def test_every_page_shows_a_banner_after_the_clock_was_moved(user: Person, opera
         assert "Time has been moved. Here it is 9 Mar 2026, 11:00:00 UTC , 7 days and 2 hours ahead." in user.text
 
 
-def test_a_demonstration_bank_shows_a_banner_after_the_clock_was_moved(user: Person, operator: Operator) -> None:
+def test_a_demonstration_bank_shows_a_banner_after_the_clock_was_moved(user: WebUser, operator: Operator) -> None:
     operator.move("P7D")
     user.get("/demo-bank/one")
 
@@ -80,7 +80,7 @@ def test_a_demonstration_bank_shows_a_banner_after_the_clock_was_moved(user: Per
     ],
 )
 def test_the_form_rejects_an_invalid_duration_with_a_message(
-    user: Person, operator: Operator, number: str, unit: str, said: str
+    user: WebUser, operator: Operator, number: str, unit: str, said: str
 ) -> None:
     user.get("/clock")
     answer = user.post("/clock", number=number, unit=unit)
@@ -90,13 +90,13 @@ def test_the_form_rejects_an_invalid_duration_with_a_message(
     assert operator.time["offset_seconds"] == 0
 
 
-def test_a_forged_form_token_returns_403_and_moves_nothing(user: Person, operator: Operator) -> None:
+def test_a_forged_form_token_returns_403_and_moves_nothing(user: WebUser, operator: Operator) -> None:
     assert user.post("/clock", token="forged", number="1", unit="days").status == 403
     assert operator.time["offset_seconds"] == 0
 
 
 def test_a_visitor_is_redirected_to_the_sign_in_page_and_moves_nothing(movable: Causeway, operator: Operator) -> None:
-    visitor = Person(movable)
+    visitor = WebUser(movable)
 
     assert visitor.get("/clock").headers["location"].endswith("/sign-in?next=%2Fclock")
     visitor.post("/clock", number="1", unit="days")

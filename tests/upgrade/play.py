@@ -14,7 +14,7 @@ from tests.demo_bank.connected_banks import Psu, authorize, payment, tokens, wir
 from tests.demo_bank.stage import query_of
 from tests.sealing import seal_something_everywhere
 from tests.statistics import nights
-from tests.website.person import Person
+from tests.website.web_user import WebUser
 
 EMAIL = "tpp@example.com"
 SCOPES = {
@@ -27,7 +27,7 @@ EVER = {"date_from": 0, "date_to": 99_999_999_999, "item_count": 100}
 
 def play(causeway: Causeway) -> dict[str, Any]:
     """Fill every table. Returns the facts that are needed to use the data."""
-    Person(causeway).register(EMAIL)
+    WebUser(causeway).register(EMAIL)
     made = causeway.hub.openbanking.clients.create(owner=EMAIL, title="Budget Friend")
     causeway.tpp.client, causeway.tpp.client_secret = made.client, made.secret
     nights.counted_day(causeway, answered=["10:00:00"])

@@ -24,7 +24,7 @@ from tests.manual_clock import ManualClock
 from tests.sealing import reseal_all
 from tests.upgrade import data_file
 from tests.upgrade.play import EMAIL, SCOPES
-from tests.website.person import Person
+from tests.website.web_user import WebUser
 
 FACTS, LINES = data_file.read()
 LARGEST = 300_000
@@ -121,7 +121,7 @@ def test_doctor_finds_no_inconsistency_in_released_data(causeway: Causeway) -> N
 
 
 def test_a_released_user_signs_in_and_sees_the_clients(causeway: Causeway) -> None:
-    person = Person(causeway)
+    person = WebUser(causeway)
     person.sign_in(EMAIL)
     person.get("/clients")
 

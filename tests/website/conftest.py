@@ -1,16 +1,18 @@
-"""People who visit the web interface."""
+"""Users of the web interface, their clients, and cards that they see."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import pytest
 
+from chalicelib.foundation.crypto import passwords
 from chalicelib.foundation.identifiers import new_id
+from chalicelib.website.records.users import user_key
+from tests.cards.issuer import MANAGER, Issuer, NewCard
 from tests.causeway import Causeway
 from tests.cheap_hashes import cheap_hashes
-from tests.website.person import Person
+from tests.website.web_user import PASSWORD, WebUser, ensure_user
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -20,15 +22,15 @@ def rendered_pages(rendered: None) -> None:
 
 @pytest.fixture
 def quick_hashes() -> Iterator[None]:
-    """Passwords are hashed as cheaply as can be; what a hash costs otherwise is the users' own matter."""
+    """Cheap password hashes, for tests that do not check the cost of a hash."""
     with cheap_hashes():
         yield
 
 
 @pytest.fixture
-def visitor(causeway: Causeway) -> Person:
-    """Somebody who is not signed in."""
-    return Person(causeway)
+def visitor(causeway: Causeway) -> WebUser:
+    """A browser without a session."""
+    return WebUser(causeway)
 
 
 @pytest.fixture
@@ -37,21 +39,50 @@ def email() -> str:
 
 
 @pytest.fixture
-def user(causeway: Causeway, email: str) -> Person:
-    """Somebody who is signed in."""
-    return Person.signed_in(causeway, email)
+def user(causeway: Causeway, email: str) -> WebUser:
+    """A user who is signed in."""
+    return WebUser.signed_in(causeway, email)
 
 
 @pytest.fixture
-def client_id(user: Person) -> str:
+def registered(causeway: Causeway, email: str) -> str:
+    """The email of a user with a password."""
+    user = ensure_user(causeway.hub, email)
+    table, key = user_key(user.email)
+    causeway.hub.store.update(table, key, set={"password_hash": passwords.hash_password(PASSWORD)})
+    return email
+
+
+@pytest.fixture
+def client_id(user: WebUser) -> str:
     """A client of the user's."""
     return user.create_client()
 
 
 @pytest.fixture
-def secret_client(user: Person) -> tuple[str, str]:
+def secret_client(user: WebUser) -> tuple[str, str]:
     """A client with a secret, and that secret."""
-    client_id = user.create_client("Secretive", secret="yes")
-    found = re.search(r'<code id="client-secret">([^<]+)</code>', user.last.text)
-    assert found is not None
-    return client_id, found[1]
+    return user.create_client("Secretive", secret="yes"), user.code("client-secret")
+
+
+@pytest.fixture
+def issuer(causeway: Causeway) -> Issuer:
+    return Issuer(causeway)
+
+
+@pytest.fixture
+def card(issuer: Issuer) -> NewCard:
+    """A card with 500.00 EUR."""
+    return issuer.spendable(500_00)
+
+
+@pytest.fixture
+def colleague(causeway: Causeway, user: WebUser, email: str) -> WebUser:
+    """A user who is linked to the demonstration's programme manager."""
+    link(causeway, email)
+    return user
+
+
+def link(causeway: Causeway, email: str, manager_id: int = MANAGER) -> None:
+    """Link a user to a programme manager, as the operator does; without a registration, whose hash takes time."""
+    causeway.hub.store.put("users", {"email": email, "password_hash": "", "created_at": 0, "manager_id": manager_id})

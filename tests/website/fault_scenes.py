@@ -18,9 +18,7 @@ from tests.openbanking.faults import Fault
 from tests.openbanking.payment_scenes import scene
 from tests.openbanking.scenes import Run
 from tests.statistics.made_up import hourly, keeping, record
-from tests.website.authorization.journey import with_tokens
-from tests.website.page_forms import form_of
-from tests.website.person import Person
+from tests.website.web_user import WebUser
 
 
 def shown(fault: Fault, ask: Callable[[], Answer]) -> Answer:
@@ -33,20 +31,20 @@ def shown(fault: Fault, ask: Callable[[], Answer]) -> Answer:
     return answer
 
 
-def somebody(causeway: Causeway) -> tuple[Person, Client]:
+def somebody(causeway: Causeway) -> tuple[WebUser, Client]:
     """A user, with a client that has events sent."""
     owner = f"{new_id()}@example.com"
     client = causeway.hub.openbanking.clients.create(
         owner=owner, title="Eventful", events_url=causeway.receiver.url
     ).client
-    return Person.signed_in(causeway, owner), client
+    return WebUser.signed_in(causeway, owner), client
 
 
 @scene()
 def create_a_client_in_the_web_interface(causeway: Causeway) -> Run:
     def run(fault: Fault) -> None:
         owner = f"{new_id()}@example.com"
-        person = Person.signed_in(causeway, owner)
+        person = WebUser.signed_in(causeway, owner)
         person.get("/clients/new")
         draft = person.hidden("draft")
         answer = shown(
@@ -67,7 +65,7 @@ def change_a_client_in_the_web_interface(causeway: Causeway) -> Run:
     def run(fault: Fault) -> None:
         person, client = somebody(causeway)
         person.get(f"/clients/{client.client_id}/settings")
-        address, fields = form_of(person, "general")
+        address, fields = person.form("general")
         token = person.token
         answer = shown(fault, lambda: person.post(address, token, form=fields | {"title": "Renamed"}))
         changed = causeway.hub.openbanking.clients.get(client.client_id)
@@ -109,8 +107,8 @@ def look_at_a_journey_in_the_web_interface(causeway: Causeway) -> Run:
 
     def run(fault: Fault) -> None:
         owner = f"{new_id()}@example.com"
-        person = Person.signed_in(causeway, owner)
-        state = with_tokens(causeway, person, person.create_client())
+        person = WebUser.signed_in(causeway, owner)
+        state = person.get_tokens(person.create_client())
         (journey,) = causeway.hub.website.journeys.list_latest(owner)
         consent = causeway.hub.openbanking.consent_list.find(str(journey.consent_id))
         assert consent is not None
@@ -230,7 +228,7 @@ def look_at_performance_in_the_web_interface(causeway: Causeway) -> Run:
         causeway.hub.store.transact([record("ALPHGB21", yesterday, earlier).put(), keeping(now)])
         causeway.hub.openbanking.banks.directory()
         causeway.hub.statistics.__dict__.pop("today", None)  # it would remember the day
-        answer = shown(fault, lambda: Person(causeway).get("/performance?bic=ALPHGB21"))
+        answer = shown(fault, lambda: WebUser(causeway).get("/performance?bic=ALPHGB21"))
         assert (answer.status, answer.text.count("<dd>7</dd>")) == (200, 2)
 
     return run
@@ -245,7 +243,7 @@ def look_at_the_performance_of_all_banks_in_the_web_interface(causeway: Causeway
         day_overviews.build_overviews(causeway.hub.store, [yesterday], ["ALPHGB21"])
         causeway.hub.openbanking.banks.directory()
         causeway.hub.statistics.__dict__.pop("open_downtimes", None)  # it would remember which banks are down
-        answer = shown(fault, lambda: Person(causeway).get("/performance"))
+        answer = shown(fault, lambda: WebUser(causeway).get("/performance"))
         assert (answer.status, answer.text.count('class="number">7</td>')) == (200, 1)
 
     return run
@@ -275,7 +273,7 @@ def set_a_password_by_a_link_in_the_web_interface(causeway: Causeway) -> Run:
         user = causeway.hub.website.users.add(f"{new_id()}@example.com", terms_accepted=True)
         link = causeway.hub.website.call(account_flow.issue_operator_link, user)
         place = link.removeprefix(causeway.hub.settings.public_url)
-        person = Person(causeway)
+        person = WebUser(causeway)
         person.get(place)
         token = person.token
         answer = shown(fault, lambda: person.post(place, token, password="rain on a tin roof"))
@@ -293,7 +291,7 @@ def ask_for_a_new_password_in_the_web_interface(causeway: Causeway) -> Run:
 
     def run(fault: Fault) -> None:
         user = causeway.hub.website.users.add(f"{new_id()}@example.com", terms_accepted=True)
-        person = Person(causeway)
+        person = WebUser(causeway)
         person.get("/forgotten")
         token = person.token
         answer = shown(fault, lambda: person.post("/forgotten", token, email=user.email))

@@ -13,17 +13,15 @@ from chalicelib.statistics.days import hours_of
 from tests.causeway import Causeway
 from tests.dynamodb_calls import counted
 from tests.statistics.made_up import hourly, keeping
-from tests.website.authorization.journey import approve, open_request, run, with_tokens
-from tests.website.events.deliveries import send, send_test_event
-from tests.website.person import PASSWORD, Person
+from tests.website.web_user import PASSWORD, WebUser, attempt_due_deliveries
 
 SESSION = "BatchGetItem"
 
 
 @pytest.fixture
-def client_id(user: Person) -> str:
+def client_id(user: WebUser) -> str:
     client_id = user.create_client()
-    open_request(user, client_id)  # the bank is known from now on
+    user.open_request(client_id)  # the bank is known from now on
     user.get("/")
     return client_id
 
@@ -31,7 +29,7 @@ def client_id(user: Person) -> str:
 @pytest.mark.parametrize(
     "path", ["/", "/terms", "/register", "/sign-in", "/forgotten", "/authorize/callback", "/specifications/account"]
 )
-def test_a_page_for_a_visitor_takes_no_call(causeway: Causeway, visitor: Person, path: str) -> None:
+def test_a_page_for_a_visitor_takes_no_call(causeway: Causeway, visitor: WebUser, path: str) -> None:
     causeway.hub.openbanking.banks.directory()
     with counted(causeway) as calls:
         assert visitor.get(path).status == 200
@@ -66,7 +64,7 @@ def test_a_page_for_a_visitor_takes_no_call(causeway: Causeway, visitor: Person,
     ],
 )
 def test_a_page_for_a_user_takes_the_session_and_a_fixed_number_of_calls(
-    causeway: Causeway, user: Person, client_id: str, path: str, calls: list[str]
+    causeway: Causeway, user: WebUser, client_id: str, path: str, calls: list[str]
 ) -> None:
     with counted(causeway) as made:
         assert user.get(path.format(client_id=client_id)).status in (200, 404)
@@ -74,11 +72,11 @@ def test_a_page_for_a_user_takes_the_session_and_a_fixed_number_of_calls(
     assert made == [SESSION, *calls]
 
 
-def test_an_event_page_takes_one_call_each_for_record_client_and_bodies(causeway: Causeway, user: Person) -> None:
+def test_an_event_page_takes_one_call_each_for_record_client_and_bodies(causeway: Causeway, user: WebUser) -> None:
     client_id = user.create_client("Eventful", events_url=causeway.receiver.url)
-    path = send_test_event(user, client_id)
+    path = user.send_test_event(client_id)
     causeway.receiver.answers = [Reply(503, b"busy", {}, 0.1)]
-    send(causeway)
+    attempt_due_deliveries(causeway)
     with counted(causeway) as calls:
         user.get(path)
 
@@ -86,7 +84,7 @@ def test_an_event_page_takes_one_call_each_for_record_client_and_bodies(causeway
     assert calls == [SESSION, "BatchGetItem", "BatchGetItem", "BatchGetItem"]
 
 
-def test_sign_in_takes_four_calls(causeway: Causeway, visitor: Person, email: str) -> None:
+def test_sign_in_takes_four_calls(causeway: Causeway, visitor: WebUser, email: str) -> None:
     visitor.register(email)
     visitor.cookies.clear()
     visitor.get("/sign-in")
@@ -97,19 +95,19 @@ def test_sign_in_takes_four_calls(causeway: Causeway, visitor: Person, email: st
     assert calls == ["TransactWriteItems", "BatchGetItem", "TransactWriteItems", "PutItem"]
 
 
-def test_running_a_request_takes_two_reads_and_two_writes(causeway: Causeway, user: Person, client_id: str) -> None:
-    open_request(user, client_id)
+def test_running_a_request_takes_two_reads_and_two_writes(causeway: Causeway, user: WebUser, client_id: str) -> None:
+    user.open_request(client_id)
     with counted(causeway) as calls:
-        run(user, client_id)
+        user.run_request(client_id)
 
     assert calls == [SESSION, "BatchGetItem", "PutItem", "PutItem"]
 
 
 def test_the_callback_with_a_code_takes_a_fixed_number_of_calls(
-    causeway: Causeway, user: Person, client_id: str
+    causeway: Causeway, user: WebUser, client_id: str
 ) -> None:
-    open_request(user, client_id)
-    back = approve(causeway, run(user, client_id))
+    user.open_request(client_id)
+    back = user.approve(user.run_request(client_id))
     with counted(causeway) as calls:
         user.get(back)
     journey_and_client, redemption = ["BatchGetItem", "TransactWriteItems", "BatchGetItem"], ["BatchGetItem"]
@@ -120,9 +118,9 @@ def test_the_callback_with_a_code_takes_a_fixed_number_of_calls(
 
 @pytest.mark.parametrize(("more", "client"), [("", ["BatchGetItem"]), ("&format=json", [])])
 def test_a_journey_page_reads_its_consent_once(
-    causeway: Causeway, user: Person, client_id: str, more: str, client: list[str]
+    causeway: Causeway, user: WebUser, client_id: str, more: str, client: list[str]
 ) -> None:
-    state = with_tokens(causeway, user, client_id)
+    state = user.get_tokens(client_id)
     with counted(causeway) as calls:
         user.get(f"/authorize/callback?state={state}{more}")
 
@@ -130,7 +128,7 @@ def test_a_journey_page_reads_its_consent_once(
     assert calls == [SESSION, *journey, *consent, *client]
 
 
-def test_the_latest_journeys_take_one_call(causeway: Causeway, user: Person, email: str) -> None:
+def test_the_latest_journeys_take_one_call(causeway: Causeway, user: WebUser, email: str) -> None:
     for number in range(40):
         state = f"{causeway.clock.time() + number:08x}{'x' * 43}"
         causeway.hub.website.journeys.begin(email, state, {"scopes": [], "begun_at": number}, None)
@@ -150,7 +148,7 @@ HOURS_SO_FAR = ["Query"] * 10
     [("from=2026-01-01&to=2026-03-01", 1), ("from=2025-12-31&to=2026-01-01", 2), ("from=2025-03-01&to=2026-03-01", 5)],
 )
 def test_the_performance_page_takes_one_query_per_quarter_and_per_hour_of_today(
-    causeway: Causeway, visitor: Person, days: str, quarters: int
+    causeway: Causeway, visitor: WebUser, days: str, quarters: int
 ) -> None:
     causeway.hub.openbanking.banks.directory()
     with counted(causeway) as calls:
@@ -160,7 +158,7 @@ def test_the_performance_page_takes_one_query_per_quarter_and_per_hour_of_today(
 
 
 def test_the_performance_page_caches_today_for_a_minute_and_reads_at_most_24_hours(
-    causeway: Causeway, visitor: Person
+    causeway: Causeway, visitor: WebUser
 ) -> None:
     visitor.get("/performance?bic=ALPHGB21")
     with counted(causeway) as calls:
@@ -176,7 +174,7 @@ def test_the_performance_page_caches_today_for_a_minute_and_reads_at_most_24_hou
 
 @pytest.mark.parametrize(("hours_ago", "more"), [(1, 1), (2, 24), (26, 48)])
 def test_the_performance_page_reads_back_to_the_last_answer_at_most_48_hours(
-    causeway: Causeway, visitor: Person, hours_ago: int, more: int
+    causeway: Causeway, visitor: WebUser, hours_ago: int, more: int
 ) -> None:
     midnight = hours_of(causeway.clock.now().date())[0]
     counters = hourly("ALPHGB21", midnight, unanswered=1), hourly("ALPHGB21", midnight - 3600 * hours_ago, answered=1)
@@ -203,7 +201,7 @@ def test_the_performance_page_reads_back_to_the_last_answer_at_most_48_hours(
     ],
 )
 def test_an_invalid_performance_query_takes_at_most_the_bank_lookup(
-    causeway: Causeway, visitor: Person, query: str, expected: list[str]
+    causeway: Causeway, visitor: WebUser, query: str, expected: list[str]
 ) -> None:
     causeway.hub.openbanking.banks.directory()
     with counted(causeway) as calls:
@@ -212,7 +210,7 @@ def test_an_invalid_performance_query_takes_at_most_the_bank_lookup(
     assert calls == expected
 
 
-def test_a_download_of_days_does_not_read_today(causeway: Causeway, visitor: Person) -> None:
+def test_a_download_of_days_does_not_read_today(causeway: Causeway, visitor: WebUser) -> None:
     causeway.hub.openbanking.banks.directory()
     with counted(causeway) as calls:
         visitor.get("/performance?bic=ALPHGB21&format=csv")
@@ -225,7 +223,7 @@ def test_a_download_of_days_does_not_read_today(causeway: Causeway, visitor: Per
 )
 @pytest.mark.parametrize("more_banks", [0, 300])
 def test_the_overview_takes_the_same_calls_for_2_and_302_banks(
-    causeway: Causeway, visitor: Person, monkeypatch: pytest.MonkeyPatch, days: str, reads: int, more_banks: int
+    causeway: Causeway, visitor: WebUser, monkeypatch: pytest.MonkeyPatch, days: str, reads: int, more_banks: int
 ) -> None:
     """One read per hundred days and, once a minute, a query for the banks that are down."""
     listed = causeway.hub.openbanking.banks.directory()

@@ -11,12 +11,12 @@ from chalicelib.website import start_views
 from chalicelib.website.pages import CLIENT_COOKIE
 from tests.causeway import Causeway
 from tests.dynamodb_calls import counted
-from tests.website.person import Person
+from tests.website.web_user import WebUser
 
 LISTS = pytest.mark.parametrize("path", ["/consents", "/deliveries", "/authorize"])
 
 
-def chosen(user: Person, path: str) -> str:
+def chosen(user: WebUser, path: str) -> str:
     """The Client ID that is chosen on a list."""
     user.get(path)
     _, _, options = user.last.text.partition('<select id="client_id"')
@@ -33,7 +33,7 @@ def make_client(causeway: Causeway, email: str, title: str, active: bool = True)
 
 
 @LISTS
-def test_a_list_defaults_to_the_newest_active_client(causeway: Causeway, user: Person, email: str, path: str) -> None:
+def test_a_list_defaults_to_the_newest_active_client(causeway: Causeway, user: WebUser, email: str, path: str) -> None:
     make_client(causeway, email, "Older")
     newest = make_client(causeway, email, "Newest")
     make_client(causeway, email, "Inactive", active=False)
@@ -42,7 +42,7 @@ def test_a_list_defaults_to_the_newest_active_client(causeway: Causeway, user: P
 
 
 @LISTS
-def test_a_list_defaults_to_the_last_selected_client(causeway: Causeway, user: Person, email: str, path: str) -> None:
+def test_a_list_defaults_to_the_last_selected_client(causeway: Causeway, user: WebUser, email: str, path: str) -> None:
     own = make_client(causeway, email, "Own")
     make_client(causeway, email, "Newer")
     user.get(f"{path}?client_id={own}")
@@ -51,7 +51,7 @@ def test_a_list_defaults_to_the_last_selected_client(causeway: Causeway, user: P
     assert "HttpOnly" in user.set_cookie(CLIENT_COOKIE)
 
 
-def test_opening_a_client_page_selects_the_client(causeway: Causeway, user: Person, email: str) -> None:
+def test_opening_a_client_page_selects_the_client(causeway: Causeway, user: WebUser, email: str) -> None:
     own = make_client(causeway, email, "Own")
     make_client(causeway, email, "Newer")
     user.get(f"/clients/{own}/activity")
@@ -60,7 +60,7 @@ def test_opening_a_client_page_selects_the_client(causeway: Causeway, user: Pers
 
 
 def test_a_list_without_inactive_clients_keeps_the_selection_of_the_other_lists(
-    causeway: Causeway, user: Person, email: str
+    causeway: Causeway, user: WebUser, email: str
 ) -> None:
     inactive = make_client(causeway, email, "Inactive", active=False)
     active = make_client(causeway, email, "Active")
@@ -70,7 +70,7 @@ def test_a_list_without_inactive_clients_keeps_the_selection_of_the_other_lists(
     assert chosen(user, "/consents") == inactive
 
 
-def test_viewing_an_archived_client_keeps_the_selected_client(causeway: Causeway, user: Person, email: str) -> None:
+def test_viewing_an_archived_client_keeps_the_selected_client(causeway: Causeway, user: WebUser, email: str) -> None:
     own = make_client(causeway, email, "Own")
     newest = make_client(causeway, email, "Newest")
     archived = make_client(causeway, email, "Archived")
@@ -82,7 +82,7 @@ def test_viewing_an_archived_client_keeps_the_selected_client(causeway: Causeway
     assert chosen(user, "/consents") == own != newest
 
 
-def test_signing_out_deletes_the_selected_client(causeway: Causeway, user: Person, email: str) -> None:
+def test_signing_out_deletes_the_selected_client(causeway: Causeway, user: WebUser, email: str) -> None:
     user.get(f"/clients/{make_client(causeway, email, 'Own')}")
     assert CLIENT_COOKIE in user.cookies
     user.post("/sign-out")
@@ -93,19 +93,19 @@ def test_signing_out_deletes_the_selected_client(causeway: Causeway, user: Perso
 
 @LISTS
 def test_an_archived_or_foreign_client_in_the_cookie_is_ignored(
-    causeway: Causeway, user: Person, email: str, path: str
+    causeway: Causeway, user: WebUser, email: str, path: str
 ) -> None:
     archived = make_client(causeway, email, "Archived")
     own = make_client(causeway, email, "Own")
     causeway.hub.openbanking.clients.archive(archived)
-    foreign = Person.signed_in(causeway, "grace@example.com").create_client("Foreign")
+    foreign = WebUser.signed_in(causeway, "grace@example.com").create_client("Foreign")
 
     for last in (archived, foreign, "nothing"):
         user.cookies[CLIENT_COOKIE] = last
         assert chosen(user, path) == own
 
 
-def test_the_selected_client_costs_no_read(causeway: Causeway, user: Person, email: str) -> None:
+def test_the_selected_client_costs_no_read(causeway: Causeway, user: WebUser, email: str) -> None:
     own = make_client(causeway, email, "Own")
     user.get("/consents")
     with counted(causeway) as with_cookie:
@@ -120,7 +120,7 @@ def test_the_selected_client_costs_no_read(causeway: Causeway, user: Person, ema
 
 @pytest.mark.parametrize("path", ["/consents", "/deliveries"])
 def test_a_user_with_archived_clients_only_sees_a_message(
-    causeway: Causeway, user: Person, email: str, path: str
+    causeway: Causeway, user: WebUser, email: str, path: str
 ) -> None:
     causeway.hub.openbanking.clients.archive(make_client(causeway, email, "Archived"))
     user.get(path)
@@ -140,7 +140,7 @@ def test_a_user_with_archived_clients_only_sees_a_message(
     ],
 )
 def test_a_user_with_unexamined_older_clients_sees_a_message_about_the_newest(
-    causeway: Causeway, user: Person, email: str, monkeypatch: pytest.MonkeyPatch, path: str, text: str
+    causeway: Causeway, user: WebUser, email: str, monkeypatch: pytest.MonkeyPatch, path: str, text: str
 ) -> None:
     monkeypatch.setattr(start_views, "CLIENTS", 1)
     monkeypatch.setattr(client_list, "CHOICES", 1)
@@ -159,7 +159,7 @@ def test_a_user_with_unexamined_older_clients_sees_a_message_about_the_newest(
     ("path", "queries"), [("/clients", 1), ("/consents", 1), ("/deliveries", 1), ("/authorize", 3)]
 )
 def test_a_list_without_a_client_takes_a_fixed_number_of_queries(
-    causeway: Causeway, user: Person, path: str, queries: int
+    causeway: Causeway, user: WebUser, path: str, queries: int
 ) -> None:
     """``/authorize`` also queries inactive clients and the latest journeys."""
     user.get(path)

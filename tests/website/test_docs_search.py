@@ -6,7 +6,7 @@ import re
 
 from chalicelib.website import docs_search
 from tests.causeway import Causeway
-from tests.website.person import Person
+from tests.website.web_user import WebUser
 
 
 def test_title_matches_rank_before_headings_and_headings_before_text() -> None:
@@ -64,7 +64,7 @@ def test_a_search_requires_every_word_and_an_empty_search_finds_nothing() -> Non
 
 def test_a_search_with_more_than_twelve_different_words_finds_nothing(causeway: Causeway) -> None:
     twelve = "the of and a in to is for that with by it"
-    person = Person(causeway)
+    person = WebUser(causeway)
 
     assert docs_search.search(f"{twelve} {twelve} The")
     assert docs_search.search(f"{twelve} on") == ()
@@ -73,7 +73,7 @@ def test_a_search_with_more_than_twelve_different_words_finds_nothing(causeway: 
 
 
 def test_every_search_result_links_to_an_existing_heading(causeway: Causeway) -> None:
-    person = Person(causeway)
+    person = WebUser(causeway)
     for word in ("payment", "card", "webhook", "make"):
         places = docs_search.search(word)
         assert places

@@ -16,12 +16,12 @@ from infra.render.docs.sources import source_of
 from tests.causeway import Answer, Causeway
 from tests.documents import ROOT
 from tests.website.docs_places import DIVIDED_PAGES, PAGE_PLACES, PAGES, document_of, places_of
-from tests.website.person import Person
+from tests.website.web_user import WebUser
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_page_has_its_title_is_current_in_the_menu_and_has_unique_ids(causeway: Causeway, page: str) -> None:
-    person = Person(causeway)
+    person = WebUser(causeway)
     for place in places_of(page):
         answer = person.get(place)
 
@@ -45,7 +45,7 @@ def test_links_of_a_page_lead_to_existing_pages_and_headings(
 ) -> None:
     def get(address: str) -> Answer:
         if address not in shown:
-            shown[address] = Person(causeway).get(address)
+            shown[address] = WebUser(causeway).get(address)
         return shown[address]
 
     for place in places_of(page):
@@ -57,7 +57,7 @@ def test_links_of_a_page_lead_to_existing_pages_and_headings(
 
 
 def test_a_page_is_available_as_markdown_with_suffix_md(causeway: Causeway) -> None:
-    answer = Person(causeway).get("/docs/guides/tpp.md")
+    answer = WebUser(causeway).get("/docs/guides/tpp.md")
 
     assert answer.headers["content-type"] == "text/markdown; charset=utf-8"
     assert answer.text == markdown_copy("guides/tpp", (ROOT / "docs/guides/tpp.md").read_text("utf-8"))
@@ -66,12 +66,12 @@ def test_a_page_is_available_as_markdown_with_suffix_md(causeway: Causeway) -> N
 def test_the_start_page_is_available_as_markdown(causeway: Causeway) -> None:
     expected = markdown_copy("README", (ROOT / "docs/README.md").read_text("utf-8"))
 
-    assert Person(causeway).get("/docs.md").text == expected
+    assert WebUser(causeway).get("/docs.md").text == expected
 
 
 @pytest.mark.parametrize("place", PAGE_PLACES)
 def test_links_in_the_markdown_of_a_page_lead_to_existing_markdown(causeway: Causeway, place: str) -> None:
-    person = Person(causeway)
+    person = WebUser(causeway)
     folder = "/docs/" if place == "/docs" else f"{place.rpartition('/')[0]}/"
     for target in set(re.findall(r"\]\(([^)#:\s]+\.md)[)#]", person.get(f"{place}.md").text)):
         assert person.get(posixpath.normpath(folder + target)).status == 200, target
@@ -83,11 +83,11 @@ def test_links_in_the_markdown_of_a_page_lead_to_existing_markdown(causeway: Cau
 def test_the_documents_of_the_python_package_are_pages(causeway: Causeway, place: str, file: str) -> None:
     (title,) = re.findall("^# (.+)$", (ROOT / file).read_text("utf-8").partition("\n\n")[0])
 
-    assert f"<h1>{title}</h1>" in Person(causeway).get(place).text
+    assert f"<h1>{title}</h1>" in WebUser(causeway).get(place).text
 
 
 def test_scripts_of_a_guide_can_be_downloaded(causeway: Causeway) -> None:
-    answer = Person(causeway).get("/docs/guides/bank.py")
+    answer = WebUser(causeway).get("/docs/guides/bank.py")
 
     assert answer.headers["content-type"] == "text/plain; charset=utf-8"
     assert answer.text == (ROOT / "docs/guides/bank.py").read_text("utf-8")
@@ -110,7 +110,7 @@ def test_scripts_of_a_guide_can_be_downloaded(causeway: Causeway) -> None:
     ],
 )
 def test_an_unknown_page_returns_404(causeway: Causeway, name: str) -> None:
-    assert Person(causeway).get(f"/docs/{name}").status == 404
+    assert WebUser(causeway).get(f"/docs/{name}").status == 404
 
 
 @pytest.mark.parametrize("folder", ["guides", "concepts", "reference"])
@@ -121,7 +121,7 @@ def test_the_folder_of_a_page_redirects_to_the_start_page(causeway: Causeway, fo
 
 
 def test_a_search_shows_places_with_every_word(causeway: Causeway) -> None:
-    person = Person(causeway)
+    person = WebUser(causeway)
 
     person.get("/docs?q=Payment+initiation")
 
@@ -129,7 +129,7 @@ def test_a_search_shows_places_with_every_word(causeway: Causeway) -> None:
 
 
 def test_a_search_without_results_shows_0_places(causeway: Causeway) -> None:
-    person = Person(causeway)
+    person = WebUser(causeway)
 
     person.get("/docs?q=<zebra>")
 
@@ -148,12 +148,12 @@ def test_a_search_without_results_shows_0_places(causeway: Causeway) -> None:
     ],
 )
 def test_a_reference_page_of_calls_links_to_its_api_screen(causeway: Causeway, place: str, screen: str) -> None:
-    assert f'href="/specifications/{screen}">Try it out' in Person(causeway).get(f"/docs/{place}").text
+    assert f'href="/specifications/{screen}">Try it out' in WebUser(causeway).get(f"/docs/{place}").text
 
 
 @pytest.mark.parametrize("place", ["reference/tpp-api/events", "reference/settings"])
 def test_a_reference_page_without_an_api_screen_has_no_link_to_one(causeway: Causeway, place: str) -> None:
-    assert "Try it out" not in Person(causeway).get(f"/docs/{place}").text
+    assert "Try it out" not in WebUser(causeway).get(f"/docs/{place}").text
 
 
 # -- parts of long pages
@@ -161,7 +161,7 @@ def test_a_reference_page_without_an_api_screen_has_no_link_to_one(causeway: Cau
 
 @pytest.mark.parametrize("page", DIVIDED_PAGES)
 def test_every_old_address_of_a_section_links_to_its_new_place(causeway: Causeway, page: str) -> None:
-    person, document = Person(causeway), document_of(page)
+    person, document = WebUser(causeway), document_of(page)
     shown = {each.place: person.get(each.place).text for each in pages(document)}
     headings = [each for found in sections(source_of(page)) for each in found.headings]
 
@@ -182,7 +182,7 @@ def test_every_old_address_of_a_section_links_to_its_new_place(causeway: Causewa
 def test_a_page_and_its_subpages_contain_every_code_block_and_table_of_the_markdown(
     causeway: Causeway, page: str
 ) -> None:
-    person, document = Person(causeway), document_of(page)
+    person, document = WebUser(causeway), document_of(page)
     texts = [person.get(each.place).text for each in pages(document)]
     written = source_of(page)
 
@@ -191,7 +191,7 @@ def test_a_page_and_its_subpages_contain_every_code_block_and_table_of_the_markd
 
 
 def test_a_subpage_links_to_its_parent_and_to_its_neighbours(causeway: Causeway) -> None:
-    text = Person(causeway).get("/docs/reference/tpp-api/account").text
+    text = WebUser(causeway).get("/docs/reference/tpp-api/account").text
 
     assert '<p class="crumbs"><a href="/docs/reference/tpp-api">TPP calls and events</a></p>' in text
     assert 'href="/docs/reference/tpp-api/authorization" rel="prev"' in text
@@ -202,7 +202,7 @@ def test_a_subpage_links_to_its_parent_and_to_its_neighbours(causeway: Causeway)
 
 @pytest.mark.parametrize("page", DIVIDED_PAGES)
 def test_the_menu_lists_only_the_subpages_of_the_current_page(causeway: Causeway, page: str) -> None:
-    person, document = Person(causeway), document_of(page)
+    person, document = WebUser(causeway), document_of(page)
     for each in pages(document):
         (menu,) = re.findall('<nav aria-label="Documentation">.*?</nav>', person.get(each.place).text, re.DOTALL)
         listed = re.findall(r'href="(/docs/\w[^"/]*/[^"/]*/[^"]*)"', menu)
@@ -216,7 +216,7 @@ def test_a_subpage_allows_the_methods_of_its_parent_page(causeway: Causeway) -> 
 
 
 def test_llms_txt_lists_the_markdown_of_every_page(causeway: Causeway) -> None:
-    answer = Person(causeway).get("/llms.txt")
+    answer = WebUser(causeway).get("/llms.txt")
 
     base = causeway.hub.settings.public_url
     assert answer.headers["content-type"] == "text/plain; charset=utf-8"
@@ -224,7 +224,7 @@ def test_llms_txt_lists_the_markdown_of_every_page(causeway: Causeway) -> None:
 
 
 def test_summaries_in_llms_txt_are_whole_sentences(causeway: Causeway) -> None:
-    summaries = re.findall(r"^> (.+)$|\]\(.+?\): (.+)$", Person(causeway).get("/llms.txt").text, re.MULTILINE)
+    summaries = re.findall(r"^> (.+)$|\]\(.+?\): (.+)$", WebUser(causeway).get("/llms.txt").text, re.MULTILINE)
 
     assert len(summaries) == len(PAGE_PLACES)
     assert [each for found in summaries for each in found if each and not each.endswith(".")] == []

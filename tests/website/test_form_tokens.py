@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib import website
 from tests.causeway import Causeway
-from tests.website.person import PASSWORD, Person
+from tests.website.web_user import PASSWORD, WebUser
 
 pytestmark = pytest.mark.usefixtures("quick_hashes")
 
@@ -32,9 +32,9 @@ FORMS = [
 @pytest.mark.parametrize(("path", "fields"), FORMS)
 @pytest.mark.parametrize("token", ["", "x", "of another session"])
 def test_a_form_without_the_token_of_its_session_returns_403(
-    causeway: Causeway, user: Person, path: str, fields: dict[str, str], token: str
+    causeway: Causeway, user: WebUser, path: str, fields: dict[str, str], token: str
 ) -> None:
-    given = Person(causeway).token if token == "of another session" else token
+    given = WebUser(causeway).token if token == "of another session" else token
     answer = user.post(path, token=given, form=fields)
 
     assert answer.status == 403
@@ -46,7 +46,7 @@ def test_a_form_without_the_token_of_its_session_returns_403(
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
-def test_a_form_of_another_site_returns_403(user: Person, site: str) -> None:
+def test_a_form_of_another_site_returns_403(user: WebUser, site: str) -> None:
     user.get("/clients/new")
     answer = user.post("/clients/new", headers={"sec-fetch-site": site}, title="Forged")
 

@@ -9,7 +9,7 @@ import pytest
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.website.notices import COOKIE, LIFETIME, TEXTS, Notice
 from tests.causeway import Causeway
-from tests.website.person import PASSWORD, Person
+from tests.website.web_user import PASSWORD, WebUser
 
 
 def test_every_notice_has_a_text() -> None:
@@ -17,7 +17,7 @@ def test_every_notice_has_a_text() -> None:
     assert all(text.endswith(".") for text in TEXTS.values())
 
 
-def test_a_notice_is_shown_once(user: Person) -> None:
+def test_a_notice_is_shown_once(user: WebUser) -> None:
     client_id = user.create_client()
     user.get(f"/clients/{client_id}")
     user.post(f"/clients/{client_id}", action="deactivate")
@@ -30,7 +30,7 @@ def test_a_notice_is_shown_once(user: Person) -> None:
 
 
 @pytest.mark.parametrize("query", ["done=client-deactivated", "moved=1", "changed=password", "notice=signed-in"])
-def test_a_query_parameter_shows_no_notice(user: Person, query: str) -> None:
+def test_a_query_parameter_shows_no_notice(user: WebUser, query: str) -> None:
     client_id = user.create_client()
     user.get(f"/clients/{client_id}")
     before = user.text
@@ -40,7 +40,7 @@ def test_a_query_parameter_shows_no_notice(user: Person, query: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["", "nothing", "<b>paid</b>"])
-def test_an_unknown_notice_cookie_shows_nothing(user: Person, value: str) -> None:
+def test_an_unknown_notice_cookie_shows_nothing(user: WebUser, value: str) -> None:
     user.get("/terms")
     before = user.text
     user.cookies[COOKIE] = value
@@ -49,7 +49,7 @@ def test_an_unknown_notice_cookie_shows_nothing(user: Person, value: str) -> Non
     assert user.text == before
 
 
-def test_registration_sign_in_and_sign_out_show_a_notice(causeway: Causeway, visitor: Person) -> None:
+def test_registration_sign_in_and_sign_out_show_a_notice(causeway: Causeway, visitor: WebUser) -> None:
     email = f"{new_id()}@example.com"
     visitor.register(email)
     visitor.follow()
@@ -62,7 +62,7 @@ def test_registration_sign_in_and_sign_out_show_a_notice(causeway: Causeway, vis
     assert TEXTS[Notice.SIGNED_IN] in visitor.text
 
 
-def test_the_notice_cookie_is_short_lived_httponly_samesite_and_secure(causeway: Causeway, user: Person) -> None:
+def test_the_notice_cookie_is_short_lived_httponly_samesite_and_secure(causeway: Causeway, user: WebUser) -> None:
     client_id = user.create_client()
     causeway.hub.settings = replace(causeway.hub.settings, stage="dev", public_url="https://api.example.com/stage")
     user.post(f"/clients/{client_id}", action="deactivate")

@@ -6,15 +6,14 @@ import pytest
 
 from tests.bench.pages import FOR_VISITORS, PLACES
 from tests.causeway import Causeway
-from tests.website.page_costs import BYTES
-from tests.website.person import Person
+from tests.website.web_user import PAGE_BYTES, WebUser
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_page_keeps_its_size_budget(causeway: Causeway, user: Person, place: str) -> None:
-    person = Person(causeway) if place in FOR_VISITORS else user
+def test_a_page_keeps_its_size_budget(causeway: Causeway, user: WebUser, place: str) -> None:
+    person = WebUser(causeway) if place in FOR_VISITORS else user
 
     page = person.get(place)
 
     assert page.status == 200
-    assert len(page.text.encode()) <= BYTES
+    assert len(page.text.encode()) <= PAGE_BYTES

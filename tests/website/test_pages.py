@@ -13,7 +13,7 @@ from chalicelib.foundation.version import VERSION
 from chalicelib.website import site
 from chalicelib.website.page_links import LATEST_EVENTS, PAGES, RECEIVER, SIMULATOR
 from tests.causeway import Causeway
-from tests.website.person import Person
+from tests.website.web_user import WebUser
 
 CODE = f"{'0' * 22}.{'A' * 43}"
 FORMS = ["/register", "/sign-in", "/clients/new"]
@@ -37,7 +37,7 @@ def test_every_page_has_a_view_and_every_view_a_page() -> None:
 
 
 @pytest.mark.parametrize("path", [*FORMS, *PASSING, *OTHERS, *MESSAGES, "/static/nothing"])
-def test_a_page_allows_no_inline_script_or_style(user: Person, path: str) -> None:
+def test_a_page_allows_no_inline_script_or_style(user: WebUser, path: str) -> None:
     if path in ("/register", "/sign-in"):
         user.cookies = {}
     answer = user.get(path)
@@ -55,7 +55,7 @@ def test_a_page_allows_no_inline_script_or_style(user: Person, path: str) -> Non
 
 
 @pytest.mark.parametrize("path", [*FORMS, *PASSING, *OTHERS, *MESSAGES, "/specifications/account"])
-def test_a_page_is_small_and_refers_to_no_other_site(user: Person, path: str) -> None:
+def test_a_page_is_small_and_refers_to_no_other_site(user: WebUser, path: str) -> None:
     text = user.get(path).text
 
     assert len(text.encode()) < 50_000
@@ -63,7 +63,7 @@ def test_a_page_is_small_and_refers_to_no_other_site(user: Person, path: str) ->
 
 
 @pytest.mark.parametrize("screen", ["authorization", "account", "payments", "cards"])
-def test_the_api_screens_have_the_content_security_policy_of_other_pages(user: Person, screen: str) -> None:
+def test_the_api_screens_have_the_content_security_policy_of_other_pages(user: WebUser, screen: str) -> None:
     policy = user.get(f"/specifications/{screen}").headers["content-security-policy"]
 
     assert policy == user.get("/clients").headers["content-security-policy"]
@@ -72,7 +72,7 @@ def test_the_api_screens_have_the_content_security_policy_of_other_pages(user: P
     assert not re.search("unsafe|data:|blob:", policy)
 
 
-def test_static_files_are_immutable_under_fingerprinted_names(visitor: Person) -> None:
+def test_static_files_are_immutable_under_fingerprinted_names(visitor: WebUser) -> None:
     text = visitor.get("/").text
     addresses = re.findall(r'(?:src|href)="(/static/[^"]+)"', text)
 
@@ -86,12 +86,12 @@ def test_static_files_are_immutable_under_fingerprinted_names(visitor: Person) -
 
 
 @pytest.mark.parametrize("name", ["site.css", "site.000000000000.css", "..%2fpages.py", "base.html"])
-def test_a_static_file_is_served_under_its_fingerprinted_name_only(visitor: Person, name: str) -> None:
+def test_a_static_file_is_served_under_its_fingerprinted_name_only(visitor: WebUser, name: str) -> None:
     assert visitor.get(f"/static/{name}").status == 404
 
 
 @pytest.mark.parametrize("place", [place for method, place in site.FOR_USERS if method == "GET"])
-def test_a_user_page_redirects_a_visitor_to_sign_in(visitor: Person, place: str) -> None:
+def test_a_user_page_redirects_a_visitor_to_sign_in(visitor: WebUser, place: str) -> None:
     path = re.sub(r"{\w+}", "some-id", place)
     answer = visitor.get(f"{path}?page=2")
 
@@ -100,7 +100,7 @@ def test_a_user_page_redirects_a_visitor_to_sign_in(visitor: Person, place: str)
 
 
 def test_the_start_page_offers_visitors_a_sign_in_and_users_their_clients(
-    causeway: Causeway, visitor: Person, user: Person
+    causeway: Causeway, visitor: WebUser, user: WebUser
 ) -> None:
     visitor.get("/")
     assert "Bank of version 2" in visitor.text
@@ -117,13 +117,13 @@ def test_health_returns_status_stage_and_version(causeway: Causeway) -> None:
     assert causeway.call("GET", "/health").body == {"status": "ok", "stage": "local", "version": VERSION}
 
 
-def test_the_footer_of_each_page_shows_the_version(visitor: Person, user: Person) -> None:
+def test_the_footer_of_each_page_shows_the_version(visitor: WebUser, user: WebUser) -> None:
     for person, place in ((visitor, "/"), (visitor, "/docs"), (user, "/clients"), (user, "/nowhere")):
         foot = person.get(place).text.rpartition("Causeway ")[2]
         assert foot.startswith(f"{VERSION}, the open banking hub."), place
 
 
-def test_links_contain_the_path_prefix_of_the_service(causeway: Causeway, visitor: Person) -> None:
+def test_links_contain_the_path_prefix_of_the_service(causeway: Causeway, visitor: WebUser) -> None:
     causeway.hub.settings = replace(causeway.hub.settings, public_url="https://api.example.com/stage")
     text = visitor.get("/").text
 
@@ -131,7 +131,7 @@ def test_links_contain_the_path_prefix_of_the_service(causeway: Causeway, visito
     assert visitor.get("/clients").headers["location"] == "/stage/sign-in?next=%2Fclients"
 
 
-def test_a_storage_failure_returns_503_with_advice_and_request_id(causeway: Causeway, user: Person) -> None:
+def test_a_storage_failure_returns_503_with_advice_and_request_id(causeway: Causeway, user: WebUser) -> None:
     with causeway.storage_gone("query"):
         answer = user.get("/clients", headers={"x-request-id": "00000000-0000-4000-8000-000000000001"})
     assert answer.status == 503
@@ -141,7 +141,7 @@ def test_a_storage_failure_returns_503_with_advice_and_request_id(causeway: Caus
 
 
 @pytest.mark.parametrize("path", ["/nothing", "/nothing/here", "/favicon.ico"])
-def test_an_unknown_address_returns_a_404_page(visitor: Person, path: str) -> None:
+def test_an_unknown_address_returns_a_404_page(visitor: WebUser, path: str) -> None:
     answer = visitor.get(path)
 
     assert (answer.status, answer.headers["content-type"]) == (404, "text/html; charset=utf-8")

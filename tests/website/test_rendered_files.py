@@ -14,7 +14,7 @@ from chalicelib.website import rendered_files
 from chalicelib.website.openapi_documents import DOCUMENTS, SCREENS
 from chalicelib.website.rendered_files import FINGERPRINT, NotRendered, cache_until_replaced
 from tests.causeway import Causeway
-from tests.website.person import Person
+from tests.website.web_user import WebUser
 
 DEPLOYED = "This deployment has no rendered documents: run `make docs`, then deploy again."
 LOCAL = "The documents are being rendered: try again in a few seconds, or run `make docs`."
@@ -50,7 +50,7 @@ def sentence(request: pytest.FixtureRequest, causeway: Causeway, folder: Path) -
     ],
 )
 def test_an_unrendered_page_returns_503_with_one_sentence(causeway: Causeway, sentence: str, path: str) -> None:
-    answer = Person(causeway).get(path)
+    answer = WebUser(causeway).get(path)
 
     assert answer.status == 503
     assert sentence in answer.text
@@ -63,7 +63,7 @@ def test_only_a_local_page_under_rendering_reloads_itself(
 ) -> None:
     causeway.hub.settings = replace(causeway.hub.settings, stage=stage)
 
-    assert Person(causeway).get("/docs").headers.get("refresh") == seconds
+    assert WebUser(causeway).get("/docs").headers.get("refresh") == seconds
 
 
 def test_a_page_does_not_reload_itself_after_a_failed_rendering(
@@ -73,7 +73,7 @@ def test_a_page_does_not_reload_itself_after_a_failed_rendering(
     monkeypatch.setattr(rendered_files, "rendering_failed", threading.Event())
     rendered_files.rendering_failed.set()
 
-    answer = Person(causeway).get("/docs")
+    answer = WebUser(causeway).get("/docs")
 
     assert "could not be rendered" in answer.text
     assert "refresh" not in answer.headers
@@ -89,7 +89,7 @@ def test_an_unrendered_openapi_document_returns_503_with_one_sentence(
 
 
 def test_other_pages_work_without_rendered_files(causeway: Causeway, folder: Path) -> None:
-    assert [Person(causeway).get(path).status for path in ("/", "/terms", "/performance", "/health")] == [200] * 4
+    assert [WebUser(causeway).get(path).status for path in ("/", "/terms", "/performance", "/health")] == [200] * 4
 
 
 def test_a_document_is_served_as_soon_as_it_is_rendered(causeway: Causeway, folder: Path) -> None:

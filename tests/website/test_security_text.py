@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from tests.causeway import Causeway
-from tests.website.person import Person
+from tests.website.web_user import WebUser
 
 PATH = "/.well-known/security.txt"
 
@@ -39,7 +39,7 @@ def test_security_txt_has_the_fields_of_rfc_9116_and_links_to_the_policy(causewa
 
 
 def test_the_security_policy_is_a_section_of_the_documentation(causeway: Causeway, contact: str) -> None:
-    assert 'id="report-a-vulnerability"' in Person(causeway).get("/docs/security").text
+    assert 'id="report-a-vulnerability"' in WebUser(causeway).get("/docs/security").text
 
 
 def test_security_txt_returns_404_without_a_contact(causeway: Causeway) -> None:

@@ -24,8 +24,7 @@ from chalicelib.website.pages import COOKIE, static_files
 from chalicelib.website.records.journeys import Journey
 from infra.render.openapi.cards import purposes
 from tests.causeway import Answer, Causeway
-from tests.website.authorization.journey import with_tokens
-from tests.website.person import Person, known
+from tests.website.web_user import WebUser, ensure_user
 
 ROOM = Path(str(website.__file__)).parent
 MODULES = [*(ROOM / "static").glob("explorer-*.js"), ROOM / "static" / "json-view.js"]
@@ -38,7 +37,7 @@ TOKEN = f"{'0' * 22}~{'1' * 22}~ALPHGB21XXX.{'A' * 43}"
 def cookie(causeway: Causeway) -> str:
     """The cookie of a user who is signed in, and owns the service's client."""
     causeway.tpp.client = causeway.hub.openbanking.clients.create(owner=OWNER, title="Budget Friend").client
-    return f"{COOKIE}={causeway.hub.website.sessions.begin(known(causeway.hub, OWNER)).cookie}"
+    return f"{COOKIE}={causeway.hub.website.sessions.begin(ensure_user(causeway.hub, OWNER)).cookie}"
 
 
 def shown(causeway: Causeway, name: str, cookie: str = "", **query: str) -> Answer:
@@ -319,10 +318,10 @@ def test_the_payments_screen_lists_every_test_reference(causeway: Causeway) -> N
     ],
 )
 def test_a_balance_is_shown_at_once_only_with_the_token_of_a_users_own_journey(
-    causeway: Causeway, user: Person, client_id: str, address: str, *, shows: bool
+    causeway: Causeway, user: WebUser, client_id: str, address: str, *, shows: bool
 ) -> None:
-    state = with_tokens(causeway, user, client_id)
+    state = user.get_tokens(client_id)
     asked = address.format(state=state)
 
     assert ('data-show="account_balance"' in user.get(asked).text) is shows
-    assert 'data-show="' not in Person.signed_in(causeway, "other@example.com").get(asked).text
+    assert 'data-show="' not in WebUser.signed_in(causeway, "other@example.com").get(asked).text

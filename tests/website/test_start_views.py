@@ -8,24 +8,21 @@ from chalicelib.foundation.http.outbound import Reply
 from chalicelib.website.start_views import CLIENTS, RECEIVERS, STEPS
 from tests.causeway import Causeway
 from tests.dynamodb_calls import counted
-from tests.website.authorization.journey import with_tokens
-from tests.website.clients.busy_clients import fill_activity
-from tests.website.events.deliveries import send, send_test_event
-from tests.website.page_costs import BYTES
-from tests.website.person import Person
+from tests.website.statistics_data import fill_activity
+from tests.website.web_user import PAGE_BYTES, WebUser, attempt_due_deliveries
 
 
-def steps(user: Person) -> list[str]:
+def steps(user: WebUser) -> list[str]:
     """The titles of the next steps."""
     return re.findall(r'<li class="card">\s*<h3>.*?</svg>([^<]+)</h3>', user.last.text, re.DOTALL)
 
 
-def section(user: Person, heading: str) -> str:
+def section(user: WebUser, heading: str) -> str:
     """The markup of a section, by the id of its heading; empty if it is not there."""
     return user.last.text.partition(f'aria-labelledby="{heading}"')[2].partition("</section>")[0]
 
 
-def test_a_new_user_sees_steps_for_client_consent_and_call(user: Person) -> None:
+def test_a_new_user_sees_steps_for_client_consent_and_call(user: WebUser) -> None:
     user.get("/")
 
     assert steps(user) == ["Create a client", "Get a consent", "Make a call"]
@@ -33,11 +30,11 @@ def test_a_new_user_sees_steps_for_client_consent_and_call(user: Person) -> None
     assert user.last.text.count(">Create a client</a>") == 1
 
 
-def test_completed_steps_are_replaced_by_further_ones(causeway: Causeway, user: Person) -> None:
+def test_completed_steps_are_replaced_by_further_ones(causeway: Causeway, user: WebUser) -> None:
     client_id = user.create_client("Budget Friend")
     user.get("/")
     assert steps(user) == ["Get a consent", "Make a call", "Make a payment"]
-    with_tokens(causeway, user, client_id)
+    user.get_tokens(client_id)
     user.get("/")
     assert steps(user) == ["Make a call", "Make a payment", "Receive events"]
     causeway.tpp.call("GET", "/tpp/banks", client_id=client_id)
@@ -46,9 +43,9 @@ def test_completed_steps_are_replaced_by_further_ones(causeway: Causeway, user: 
     assert steps(user) == ["Receive events", "Compare banks", "Build your application"]
 
 
-def test_the_page_shows_three_steps_even_if_all_are_completed(causeway: Causeway, user: Person) -> None:
+def test_the_page_shows_three_steps_even_if_all_are_completed(causeway: Causeway, user: WebUser) -> None:
     client_id = user.create_client("Eventful", events_url=causeway.receiver.url)
-    with_tokens(causeway, user, client_id)
+    user.get_tokens(client_id)
     causeway.tpp.call("POST", "/tpp/payment_initiation", {}, client_id=client_id)
     user.get("/")
 
@@ -56,7 +53,7 @@ def test_the_page_shows_three_steps_even_if_all_are_completed(causeway: Causeway
     assert len(steps(user)) == STEPS
 
 
-def test_clients_are_shown_with_their_calls_and_errors(causeway: Causeway, user: Person) -> None:
+def test_clients_are_shown_with_their_calls_and_errors(causeway: Causeway, user: WebUser) -> None:
     client_id = user.create_client("Budget Friend")
     causeway.tpp.call("GET", "/tpp/banks", client_id=client_id)
     causeway.tpp.call("GET", "/tpp/consents?after=nothing", client_id=client_id)
@@ -69,7 +66,7 @@ def test_clients_are_shown_with_their_calls_and_errors(causeway: Causeway, user:
     assert "GET /tpp/banks" not in section(user, "failures")
 
 
-def test_the_start_page_shows_only_the_newest_clients(causeway: Causeway, user: Person) -> None:
+def test_the_start_page_shows_only_the_newest_clients(causeway: Causeway, user: WebUser) -> None:
     for number in range(CLIENTS + 1):
         user.create_client(f"Client {number}")
         causeway.clock.advance(1)
@@ -80,7 +77,7 @@ def test_the_start_page_shows_only_the_newest_clients(causeway: Causeway, user: 
     assert f"The newest {CLIENTS}. All clients" in user.text
 
 
-def test_a_complete_list_of_clients_has_no_link_to_all_clients(user: Person) -> None:
+def test_a_complete_list_of_clients_has_no_link_to_all_clients(user: WebUser) -> None:
     for number in range(CLIENTS):
         user.create_client(f"Client {number}")
     user.get("/")
@@ -88,24 +85,24 @@ def test_a_complete_list_of_clients_has_no_link_to_all_clients(user: Person) -> 
     assert "All clients" not in user.text
 
 
-def test_undeliverable_events_are_shown(causeway: Causeway, user: Person, email: str) -> None:
+def test_undeliverable_events_are_shown(causeway: Causeway, user: WebUser, email: str) -> None:
     client_id = user.create_client("Eventful", events_url=causeway.receiver.url)
-    path = send_test_event(user, client_id)
+    path = user.send_test_event(client_id)
     user.get("/")
     assert section(user, "deliveries") == ""
     while causeway.delivery(path.rpartition("/")[2]).state == "due":
         causeway.receiver.answers = [Reply(503, b"", {}, 0.1)]
-        send(causeway)
+        attempt_due_deliveries(causeway)
         causeway.clock.advance(30 * 3600)
-    user = Person.signed_in(causeway, email)
+    user = WebUser.signed_in(causeway, email)
     user.get("/")
 
     assert f'href="{path}"' in section(user, "deliveries")
     assert "503" in section(user, "deliveries")
 
 
-def test_clients_and_calls_of_other_users_are_not_shown(causeway: Causeway, user: Person) -> None:
-    other = Person.signed_in(causeway, "other@example.com")
+def test_clients_and_calls_of_other_users_are_not_shown(causeway: Causeway, user: WebUser) -> None:
+    other = WebUser.signed_in(causeway, "other@example.com")
     client_id = other.create_client("Foreign")
     causeway.tpp.call("GET", "/tpp/banks", client_id=client_id)
     user.create_client("Own")
@@ -115,7 +112,7 @@ def test_clients_and_calls_of_other_users_are_not_shown(causeway: Causeway, user
     assert "GET /tpp/banks" not in user.text
 
 
-def test_the_start_page_takes_a_constant_number_of_calls(causeway: Causeway, user: Person) -> None:
+def test_the_start_page_takes_a_constant_number_of_calls(causeway: Causeway, user: WebUser) -> None:
     for number in range(2 * CLIENTS):
         client_id = user.create_client(f"Client {number}", events_url=causeway.receiver.url)
         for _ in range(3):
@@ -127,16 +124,16 @@ def test_the_start_page_takes_a_constant_number_of_calls(causeway: Causeway, use
     assert calls == ["BatchGetItem", *["Query"] * (1 + 2 * CLIENTS + 1 + 3 * 8)]
 
 
-def test_the_start_page_of_a_busy_user_keeps_its_size_budget(causeway: Causeway, user: Person) -> None:
+def test_the_start_page_of_a_busy_user_keeps_its_size_budget(causeway: Causeway, user: WebUser) -> None:
     """Each client is served by twenty processes and has an undeliverable event."""
     for number in range(CLIENTS):
         client_id = user.create_client(f"{number} {'W' * 126}", events_url=causeway.receiver.url)
         fill_activity(causeway, client_id, processes=20)
-        send_test_event(user, client_id)
+        user.send_test_event(client_id)
     causeway.receiver.answers = [Reply(410, b"", {}, 0.1)] * CLIENTS
-    send(causeway)
+    attempt_due_deliveries(causeway)
     user.get("/")
 
     assert section(user, "deliveries").count("<tr>") == 1 + RECEIVERS
     assert section(user, "clients").count("at least") == 3 * CLIENTS
-    assert len(user.last.text.encode()) <= BYTES
+    assert len(user.last.text.encode()) <= PAGE_BYTES

@@ -13,8 +13,7 @@ from chalicelib.website import display_text, rendered_files
 from chalicelib.website.cards import card_text
 from chalicelib.website.performance import performance_text
 from tests.website.docs_places import PAGES, places_of
-from tests.website.page_costs import BYTES
-from tests.website.person import Person
+from tests.website.web_user import PAGE_BYTES, WebUser
 
 _ROOM = Path(chalicelib.__file__).parent
 TEMPLATES = sorted(_ROOM.rglob("templates/*.html"))
@@ -98,16 +97,16 @@ def test_every_icon_exists_and_is_hidden_from_screen_readers() -> None:
         "/docs?q=payment",
     ],
 )
-def test_a_page_has_at_most_100_kb(user: Person, path: str) -> None:
+def test_a_page_has_at_most_100_kb(user: WebUser, path: str) -> None:
     path = path.format(client_id=user.create_client())
-    assert len(user.get(path).text.encode()) <= BYTES
+    assert len(user.get(path).text.encode()) <= PAGE_BYTES
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_page_of_the_documentation_has_at_most_100_kb(user: Person, page: str) -> None:
+def test_a_page_of_the_documentation_has_at_most_100_kb(user: WebUser, page: str) -> None:
     """Divide a longer one: add its name to ``DIVIDED`` in ``infra/render/docs/site_pages.py``."""
     for place in places_of(page):
-        assert len(user.get(place).text.encode()) <= BYTES
+        assert len(user.get(place).text.encode()) <= PAGE_BYTES
 
 
 def test_filter_names_are_unique_across_modules() -> None:

@@ -20,7 +20,7 @@ from tests.infra.admin.command_line import done, refused, run
 from tests.openbanking.faults import items
 from tests.openbanking.kit import IBAN
 from tests.openbanking.payer import Payer, taken
-from tests.website.person import Person
+from tests.website.web_user import WebUser
 
 DAY = 24 * 3600
 
@@ -163,7 +163,7 @@ def email(causeway: Causeway) -> str:
 
 
 def test_erase_user_removes_the_user_with_sessions_and_journeys(causeway: Causeway, email: str) -> None:
-    person = Person.signed_in(causeway, email)
+    person = WebUser.signed_in(causeway, email)
     members = {"client_id": causeway.tpp.client_id, "bic": "ALPHGB21", "scopes": ["account.list"]}
     causeway.hub.website.journeys.begin(email, "state", members, None)
 
@@ -185,7 +185,7 @@ def test_erase_user_reports_only_data_that_existed(causeway: Causeway, email: st
 
 
 def test_an_interrupted_erasure_of_a_user_can_be_repeated(causeway: Causeway, email: str) -> None:
-    Person.signed_in(causeway, email)
+    WebUser.signed_in(causeway, email)
     causeway.hub.store.delete(*user_key(email))
 
     assert done("retention", "erase-user", email)["removed"] == ["sessions"]

@@ -14,7 +14,7 @@ from chalicelib.statistics.ingest import ExpectedBank
 from infra.local.bank_days import DAYS, BankBehaviour, made_up_days, store_made_up_days
 from tests.causeway import Causeway
 from tests.statistics.made_up import hourly, record, summarize
-from tests.website.person import Person
+from tests.website.web_user import WebUser
 
 LATEST = date(2026, 3, 1)
 """The day before the service's."""
@@ -115,7 +115,7 @@ def test_every_demonstration_bank_has_made_up_days(causeway: Causeway) -> None:
 
 def test_the_performance_page_marks_made_up_days_and_offers_no_download(causeway: Causeway) -> None:
     store_made_up_days(causeway.hub, BEHAVIOURS)
-    visitor = Person(causeway)
+    visitor = WebUser(causeway)
     visitor.get(f"/performance?bic={BIC}&from={LATEST - timedelta(days=89)}&to={LATEST}")
 
     assert "All of these days are made up." in visitor.last.text

@@ -13,7 +13,7 @@ from chalicelib.website.accounts.account_flow import OPERATOR_LINK_SECONDS, Secr
 from chalicelib.website.records.one_time_secrets import LIFETIMES, is_code, issue_secret
 from chalicelib.website.records.users import InvalidUser, NotIdentified, User
 from tests.causeway import Causeway
-from tests.website.person import PASSWORD, known
+from tests.website.web_user import PASSWORD, ensure_user
 
 pytestmark = pytest.mark.usefixtures("quick_hashes")
 NEW = "rain on a tin roof"
@@ -21,7 +21,7 @@ NEW = "rain on a tin roof"
 
 @pytest.fixture
 def user(causeway: Causeway, email: str) -> User:
-    return known(causeway.hub, email)
+    return ensure_user(causeway.hub, email)
 
 
 @pytest.fixture

@@ -9,12 +9,12 @@ import argon2
 import pytest
 
 from tests.causeway import Causeway
-from tests.website.person import PASSWORD, Person
+from tests.website.web_user import PASSWORD, WebUser
 
 pytestmark = pytest.mark.usefixtures("quick_hashes")
 
 
-def test_registration_signs_the_user_in(visitor: Person, email: str) -> None:
+def test_registration_signs_the_user_in(visitor: WebUser, email: str) -> None:
     answer = visitor.register(email)
 
     assert (answer.status, answer.headers["location"]) == (303, "/")
@@ -37,7 +37,7 @@ def test_registration_signs_the_user_in(visitor: Person, email: str) -> None:
     ],
 )
 def test_an_incomplete_registration_returns_400_and_shows_the_error(
-    causeway: Causeway, visitor: Person, email: str, fields: dict[str, Any], said: str
+    causeway: Causeway, visitor: WebUser, email: str, fields: dict[str, Any], said: str
 ) -> None:
     answer = visitor.register(**{"email": email, **fields})
 
@@ -47,7 +47,7 @@ def test_an_incomplete_registration_returns_400_and_shows_the_error(
     assert "password123" not in answer.text
 
 
-def test_registration_shows_every_error_at_its_field(visitor: Person) -> None:
+def test_registration_shows_every_error_at_its_field(visitor: WebUser) -> None:
     answer = visitor.register("ada", "short", terms=None)
     wrong = re.findall(r"<input [^>]*aria-invalid=\"true\"[^>]*>", answer.text)
 
@@ -63,40 +63,42 @@ def test_registration_shows_every_error_at_its_field(visitor: Person) -> None:
     ("fields", "first"),
     [({"password": "short", "terms": None}, "password"), ({"terms": None}, "terms"), ({"email": "ada"}, "email")],
 )
-def test_the_first_invalid_field_has_the_focus(visitor: Person, email: str, fields: dict[str, Any], first: str) -> None:
+def test_the_first_invalid_field_has_the_focus(
+    visitor: WebUser, email: str, fields: dict[str, Any], first: str
+) -> None:
     answer = visitor.register(**{"email": email, **fields})
 
     (focused,) = re.findall(r"<input [^>]*\bautofocus\b[^>]*>", answer.text)
     assert f'name="{first}"' in focused
 
 
-def test_registration_rejects_the_email_as_password(visitor: Person, email: str) -> None:
+def test_registration_rejects_the_email_as_password(visitor: WebUser, email: str) -> None:
     visitor.register(email, password=email.upper())
 
     assert "Password must not be the email" in visitor.text
 
 
 @pytest.mark.parametrize("password", ["password123", "1234567890"])
-def test_fullwidth_letters_do_not_hide_a_common_password(visitor: Person, email: str, password: str) -> None:
+def test_fullwidth_letters_do_not_hide_a_common_password(visitor: WebUser, email: str, password: str) -> None:
     visitor.register(email, "".join(chr(ord(letter) + 0xFEE0) for letter in password))  # full width
 
     assert "Password is too easy to guess" in visitor.text
 
 
-def test_a_password_matches_in_any_unicode_normalisation_form(visitor: Person, email: str) -> None:
+def test_a_password_matches_in_any_unicode_normalisation_form(visitor: WebUser, email: str) -> None:
     visitor.register(email, "gr\u00fcne Wiese 44")
 
     assert visitor.sign_in(email, "gru\u0308ne Wiese 44").status == 303
 
 
-def test_a_password_longer_after_normalisation_still_signs_in(visitor: Person, email: str) -> None:
+def test_a_password_longer_after_normalisation_still_signs_in(visitor: WebUser, email: str) -> None:
     password = "".join(f"u\u0308{number * 7919 % 97}" for number in range(80))  # 316 characters as they are typed
     assert visitor.register(email, password).status == 303
 
-    assert Person(visitor.causeway).sign_in(email, password).status == 303
+    assert WebUser(visitor.causeway).sign_in(email, password).status == 303
 
 
-def test_registering_a_taken_email_returns_409_and_keeps_the_password(visitor: Person, registered: str) -> None:
+def test_registering_a_taken_email_returns_409_and_keeps_the_password(visitor: WebUser, registered: str) -> None:
     answer = visitor.register(registered, password="another good password")
 
     assert answer.status == 409
@@ -104,7 +106,7 @@ def test_registering_a_taken_email_returns_409_and_keeps_the_password(visitor: P
     assert visitor.sign_in(registered).status == 303
 
 
-def test_sign_in_redirects_to_the_requested_page(visitor: Person, registered: str) -> None:
+def test_sign_in_redirects_to_the_requested_page(visitor: WebUser, registered: str) -> None:
     asked = visitor.get("/clients?title=a%20b&active=yes")
     visitor.follow()
     visitor.post("/sign-in", email=f" {registered.upper()}", password=PASSWORD, next=visitor.hidden("next"))
@@ -128,13 +130,13 @@ def test_sign_in_redirects_to_the_requested_page(visitor: Person, registered: st
         "",
     ],
 )
-def test_sign_in_does_not_redirect_to_another_site(visitor: Person, registered: str, destination: str) -> None:
+def test_sign_in_does_not_redirect_to_another_site(visitor: WebUser, registered: str, destination: str) -> None:
     answer = visitor.sign_in(registered, next=destination)
 
     assert (answer.status, answer.headers["location"]) == (303, "/")
 
 
-def test_an_unknown_email_and_a_wrong_password_get_the_same_answer(visitor: Person, registered: str) -> None:
+def test_an_unknown_email_and_a_wrong_password_get_the_same_answer(visitor: WebUser, registered: str) -> None:
     wrong = visitor.sign_in(registered, "another good password")
     said = visitor.text
     unknown = visitor.sign_in(f"x{registered}")

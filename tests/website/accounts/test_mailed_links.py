@@ -18,8 +18,7 @@ from chalicelib.website.records.one_time_secrets import LIFETIMES
 from tests.causeway import Causeway
 from tests.dynamodb_calls import counted
 from tests.log_lines import Lines
-from tests.website.events.deliveries import send
-from tests.website.person import PASSWORD, Person
+from tests.website.web_user import PASSWORD, WebUser, attempt_due_deliveries
 
 pytestmark = pytest.mark.usefixtures("quick_hashes")
 NEW = "rain on a tin roof"
@@ -34,7 +33,7 @@ def production(causeway: Causeway) -> Causeway:
 
 def mailed(causeway: Causeway) -> Mail:
     """The one mail that has been sent since the last time."""
-    send(causeway)
+    attempt_due_deliveries(causeway)
     (mail,) = causeway.mails
     causeway.mails.clear()
     return mail
@@ -51,7 +50,7 @@ def place(mail: Mail) -> str:
 
 
 def test_production_requires_a_confirmed_address_before_the_first_sign_in(
-    production: Causeway, visitor: Person, email: str
+    production: Causeway, visitor: WebUser, email: str
 ) -> None:
     answer = visitor.register(f" {email.upper()}")
     assert (answer.status, f"An email to {email} is on its way" in visitor.text) == (200, True)
@@ -67,16 +66,16 @@ def test_production_requires_a_confirmed_address_before_the_first_sign_in(
     assert (answer.status, answer.headers["location"]) == (303, "/")
     assert visitor.get("/clients").status == 200
     assert production.hub.website.users.get_identified(email).confirmed_at == production.clock.time()
-    assert Person(production).sign_in(email).status == 303
-    again = Person(production)
+    assert WebUser(production).sign_in(email).status == 303
+    again = WebUser(production)
     assert (again.get(link).status, again.post(link, password=PASSWORD).status) == (404, 404)
 
 
 def test_a_confirmation_link_requires_the_password_of_its_own_registration(
-    production: Causeway, visitor: Person, email: str
+    production: Causeway, visitor: WebUser, email: str
 ) -> None:
     """A stranger who registers an address first gets no account, even if its owner opens the link."""
-    Person(production).register(email, "a password of a thief")
+    WebUser(production).register(email, "a password of a thief")
     planted = place(mailed(production))
     visitor.get(planted)
     assert visitor.post(planted, password=PASSWORD).status == 401
@@ -87,13 +86,13 @@ def test_a_confirmation_link_requires_the_password_of_its_own_registration(
 
     assert visitor.post(own, password=PASSWORD).status == 303
     assert production.hub.website.users.authenticate(email, PASSWORD) is not None
-    thief = Person(production)
+    thief = WebUser(production)
     thief.get(planted)
     assert thief.post(planted, password="a password of a thief").status == 404
     assert production.hub.website.users.authenticate(email, "a password of a thief") is None
 
 
-def test_a_confirmation_link_expires_after_its_lifetime(production: Causeway, visitor: Person, email: str) -> None:
+def test_a_confirmation_link_expires_after_its_lifetime(production: Causeway, visitor: WebUser, email: str) -> None:
     visitor.register(email)
     link = place(mailed(production))
     production.clock.advance(LIFETIMES["confirm"])
@@ -103,7 +102,7 @@ def test_a_confirmation_link_expires_after_its_lifetime(production: Causeway, vi
 
 
 def test_password_attempts_at_a_confirmation_link_are_limited(
-    production: Causeway, visitor: Person, email: str
+    production: Causeway, visitor: WebUser, email: str
 ) -> None:
     visitor.register(email)
     link = place(mailed(production))
@@ -114,7 +113,7 @@ def test_password_attempts_at_a_confirmation_link_are_limited(
 
 
 def test_registering_a_known_address_gets_the_same_answer_as_a_new_one(
-    production: Causeway, visitor: Person, email: str, monkeypatch: pytest.MonkeyPatch
+    production: Causeway, visitor: WebUser, email: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     production.hub.website.users.register(email, PASSWORD, terms_accepted=True)
     other = f"{'0' * email.index('@')}@example.com"
@@ -142,7 +141,7 @@ def test_registering_a_known_address_gets_the_same_answer_as_a_new_one(
 
 
 def test_the_owner_of_a_registered_address_gets_a_mail_about_a_second_registration(
-    production: Causeway, visitor: Person, email: str
+    production: Causeway, visitor: WebUser, email: str
 ) -> None:
     production.hub.website.users.register(email, PASSWORD, terms_accepted=True)
     visitor.register(email, NEW)
@@ -152,12 +151,12 @@ def test_the_owner_of_a_registered_address_gets_a_mail_about_a_second_registrati
     assert place(mail) == "/forgotten"
 
 
-def test_an_incomplete_registration_sends_no_mail(production: Causeway, visitor: Person, email: str) -> None:
+def test_an_incomplete_registration_sends_no_mail(production: Causeway, visitor: WebUser, email: str) -> None:
     assert visitor.register(email, "short").status == 400
     assert production.recorded("mail") == []
 
 
-def test_sandbox_registration_signs_in_and_sends_no_mail(causeway: Causeway, visitor: Person, email: str) -> None:
+def test_sandbox_registration_signs_in_and_sends_no_mail(causeway: Causeway, visitor: WebUser, email: str) -> None:
     assert visitor.register(email).status == 303
     assert causeway.recorded("mail") == []
 
@@ -165,8 +164,8 @@ def test_sandbox_registration_signs_in_and_sends_no_mail(causeway: Causeway, vis
 # -- forgotten passwords
 
 
-def test_a_mailed_link_replaces_a_forgotten_password(causeway: Causeway, user: Person, email: str) -> None:
-    visitor = Person(causeway)
+def test_a_mailed_link_replaces_a_forgotten_password(causeway: Causeway, user: WebUser, email: str) -> None:
+    visitor = WebUser(causeway)
     visitor.get("/forgotten")
     answer = visitor.post("/forgotten", email=email.upper())
     assert (answer.status, f"An email to {email} is on its way" in visitor.text) == (200, True)
@@ -179,10 +178,10 @@ def test_a_mailed_link_replaces_a_forgotten_password(causeway: Causeway, user: P
     assert visitor.get("/clients").status == 200
     assert user.get("/clients").status == 303, "every other session has ended"
     assert causeway.hub.website.users.authenticate(email, NEW) is not None
-    assert Person(causeway).get(link).status == 404
+    assert WebUser(causeway).get(link).status == 404
 
 
-def test_a_password_reset_by_mail_identifies_the_user(causeway: Causeway, visitor: Person, email: str) -> None:
+def test_a_password_reset_by_mail_identifies_the_user(causeway: Causeway, visitor: WebUser, email: str) -> None:
     causeway.hub.website.users.register(email, PASSWORD, terms_accepted=True)
     visitor.get("/forgotten")
     visitor.post("/forgotten", email=email)
@@ -193,7 +192,7 @@ def test_a_password_reset_by_mail_identifies_the_user(causeway: Causeway, visito
     assert causeway.hub.website.users.get_identified(email).confirmed_at == causeway.clock.time()
 
 
-def test_a_mailed_password_link_expires_after_its_lifetime(causeway: Causeway, user: Person, email: str) -> None:
+def test_a_mailed_password_link_expires_after_its_lifetime(causeway: Causeway, user: WebUser, email: str) -> None:
     user.get("/forgotten")
     user.post("/forgotten", email=email)
     link = place(mailed(causeway))
@@ -203,7 +202,7 @@ def test_a_mailed_password_link_expires_after_its_lifetime(causeway: Causeway, u
 
 
 def test_a_password_reset_gets_the_same_answer_with_and_without_an_account(
-    causeway: Causeway, visitor: Person, email: str
+    causeway: Causeway, visitor: WebUser, email: str
 ) -> None:
     active, inactive, unknown = (f"{letter}{email}" for letter in "abc")
     for name in (active, inactive):
@@ -228,7 +227,7 @@ def test_a_password_reset_gets_the_same_answer_with_and_without_an_account(
     ]
 
 
-def test_a_malformed_address_gets_no_mail(causeway: Causeway, visitor: Person) -> None:
+def test_a_malformed_address_gets_no_mail(causeway: Causeway, visitor: WebUser) -> None:
     visitor.get("/forgotten")
     answer = visitor.post("/forgotten", email="ada")
 
@@ -239,7 +238,7 @@ def test_a_malformed_address_gets_no_mail(causeway: Causeway, visitor: Person) -
 
 @pytest.mark.parametrize("path", ["/forgotten", "/register"])
 def test_mails_to_one_mailbox_are_limited_per_hour(
-    production: Causeway, visitor: Person, email: str, path: str
+    production: Causeway, visitor: WebUser, email: str, path: str
 ) -> None:
     visitor.get(path)
     fields = {"email": email, "password": PASSWORD, "terms": "yes"}
@@ -250,7 +249,7 @@ def test_mails_to_one_mailbox_are_limited_per_hour(
     assert visitor.post(path, form={**fields, "email": f"x{email}"}).status == 200
 
 
-def test_mail_requests_of_one_ip_address_are_limited_per_hour(causeway: Causeway, visitor: Person, email: str) -> None:
+def test_mail_requests_of_one_ip_address_are_limited_per_hour(causeway: Causeway, visitor: WebUser, email: str) -> None:
     visitor.get("/forgotten")
     answers = [visitor.post("/forgotten", email=f"{n}{email}").status for n in range(LIMITS["mails"].attempts + 1)]
 
@@ -261,7 +260,7 @@ def test_mail_requests_of_one_ip_address_are_limited_per_hour(causeway: Causeway
 
 
 def test_a_failed_mail_write_stores_no_registration(
-    production: Causeway, visitor: Person, email: str, monkeypatch: pytest.MonkeyPatch
+    production: Causeway, visitor: WebUser, email: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     visitor.get("/register")
     token, fields = visitor.token, {"email": email, "password": PASSWORD, "terms": "yes"}
@@ -280,7 +279,7 @@ def test_a_failed_mail_write_stores_no_registration(
 
 
 def test_no_table_and_no_log_contains_a_mailed_link_or_a_password(
-    production: Causeway, visitor: Person, email: str, lines: Lines
+    production: Causeway, visitor: WebUser, email: str, lines: Lines
 ) -> None:
     visitor.register(email)
     tables = [item for name in ("website", "users", "deliveries") for item in production.hub.store.scan(name)]
@@ -295,7 +294,7 @@ def test_no_table_and_no_log_contains_a_mailed_link_or_a_password(
     assert all(email not in json.dumps(item, default=repr) for item in tables if "delivery_id" in item)
 
 
-def test_a_rejected_mail_is_retried_by_its_plan(causeway: Causeway, user: Person, email: str) -> None:
+def test_a_rejected_mail_is_retried_by_its_plan(causeway: Causeway, user: WebUser, email: str) -> None:
     mailer, taken = causeway.hub.mailer, []
 
     class Hesitating:
@@ -308,7 +307,7 @@ def test_a_rejected_mail_is_retried_by_its_plan(causeway: Causeway, user: Person
     causeway.hub.__dict__["mailer"] = Hesitating()
     user.get("/forgotten")
     user.post("/forgotten", email=email)
-    send(causeway)
+    attempt_due_deliveries(causeway)
     (delivery,) = causeway.recorded("mail")
     assert (delivery.state, delivery.last["error"]) == ("due", "SES answered TooManyRequestsException")
     causeway.clock.advance(2 * PLANS["mail"].waits[0])
@@ -318,7 +317,7 @@ def test_a_rejected_mail_is_retried_by_its_plan(causeway: Causeway, user: Person
     assert causeway.recorded("mail")[0].state == "delivered"
 
 
-def test_a_permanently_rejected_mail_fails_at_once(causeway: Causeway, user: Person, email: str) -> None:
+def test_a_permanently_rejected_mail_fails_at_once(causeway: Causeway, user: WebUser, email: str) -> None:
     class Refusing:
         def send(self, mail: Mail, mail_id: str) -> None:
             raise MailFailed("SES answered MessageRejected", final=True)
@@ -326,6 +325,6 @@ def test_a_permanently_rejected_mail_fails_at_once(causeway: Causeway, user: Per
     causeway.hub.__dict__["mailer"] = Refusing()
     user.get("/forgotten")
     user.post("/forgotten", email=email)
-    send(causeway)
+    attempt_due_deliveries(causeway)
 
     assert [each.state for each in causeway.recorded("mail")] == ["failed"]

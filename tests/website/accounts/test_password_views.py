@@ -12,13 +12,13 @@ from chalicelib.website.records.attempts import LIMITS
 from chalicelib.website.records.sessions import LIFETIME, cookie_signer
 from chalicelib.website.records.users import User
 from tests.causeway import Causeway
-from tests.website.person import PASSWORD, Person, known
+from tests.website.web_user import PASSWORD, WebUser, ensure_user
 
 pytestmark = pytest.mark.usefixtures("quick_hashes")
 NEW = "rain on a tin roof"
 
 
-def code_on(person: Person) -> str:
+def code_on(person: WebUser) -> str:
     found = re.search(r'<code id="operator-code">([^<]+)</code>', person.last.text)
     assert found is not None, person.text
     return found[1]
@@ -26,14 +26,14 @@ def code_on(person: Person) -> str:
 
 def reset_link(causeway: Causeway, email: str) -> str:
     """The path of a link that sets a user's password."""
-    link = causeway.hub.website.call(account_flow.issue_operator_link, known(causeway.hub, email))
+    link = causeway.hub.website.call(account_flow.issue_operator_link, ensure_user(causeway.hub, email))
     return link.removeprefix(causeway.hub.settings.public_url)
 
 
 # -- the account
 
 
-def test_the_account_page_shows_an_operator_code_once(causeway: Causeway, user: Person, email: str) -> None:
+def test_the_account_page_shows_an_operator_code_once(causeway: Causeway, user: WebUser, email: str) -> None:
     user.get("/account")
     assert (email in user.text, "operator-code" in user.last.text) == (True, False)
     answer = user.post("/account", action="code")
@@ -44,16 +44,16 @@ def test_the_account_page_shows_an_operator_code_once(causeway: Causeway, user: 
     assert "operator-code" not in user.get("/account").text
 
 
-def test_the_account_page_requires_a_sign_in(visitor: Person) -> None:
+def test_the_account_page_requires_a_sign_in(visitor: WebUser) -> None:
     assert visitor.get("/account").headers["location"] == "/sign-in?next=%2Faccount"
 
 
-def test_every_page_links_to_the_account_page(user: Person) -> None:
+def test_every_page_links_to_the_account_page(user: WebUser) -> None:
     assert 'href="/account"' in user.get("/").text
     assert 'aria-current="page"' in user.get("/account").text
 
 
-def test_operator_codes_are_limited_per_hour(user: Person) -> None:
+def test_operator_codes_are_limited_per_hour(user: WebUser) -> None:
     user.get("/account")
     answers = [user.post("/account", action="code").status for _ in range(LIMITS["codes"].attempts + 1)]
 
@@ -66,7 +66,7 @@ def test_operator_codes_are_limited_per_hour(user: Person) -> None:
 
 
 def test_a_password_link_shows_a_form_and_is_used_up_by_its_post(
-    causeway: Causeway, visitor: Person, email: str
+    causeway: Causeway, visitor: WebUser, email: str
 ) -> None:
     place = reset_link(causeway, email)
     for _ in range(2):
@@ -76,15 +76,15 @@ def test_a_password_link_shows_a_form_and_is_used_up_by_its_post(
 
     assert (answer.status, answer.headers["location"]) == (303, "/")
     assert visitor.get("/clients").status == 200, "the user is signed in"
-    assert Person(causeway).sign_in(email, NEW).status == 303
-    again = Person(causeway)
+    assert WebUser(causeway).sign_in(email, NEW).status == 303
+    again = WebUser(causeway)
     assert (again.get(place).status, again.post(place, password=NEW).status) == (404, 404)
     assert "has been used" in again.text
     assert '<a class="button" href="/forgotten">Request a new password</a>' in again.last.text
 
 
 def test_a_user_created_by_the_operator_accepts_the_terms_with_the_first_password(
-    causeway: Causeway, visitor: Person, email: str
+    causeway: Causeway, visitor: WebUser, email: str
 ) -> None:
     causeway.hub.website.users.add(email)
     place = reset_link(causeway, email)
@@ -99,7 +99,7 @@ def test_a_user_created_by_the_operator_accepts_the_terms_with_the_first_passwor
 
 
 def test_a_page_with_a_secret_in_its_url_sends_no_referrer_and_is_not_cached(
-    causeway: Causeway, visitor: Person, email: str
+    causeway: Causeway, visitor: WebUser, email: str
 ) -> None:
     answer = visitor.get(reset_link(causeway, email))
 
@@ -107,9 +107,9 @@ def test_a_page_with_a_secret_in_its_url_sends_no_referrer_and_is_not_cached(
     assert answer.headers["cache-control"] == "no-store"
 
 
-def test_a_new_password_by_link_ends_every_other_session(causeway: Causeway, user: Person, email: str) -> None:
+def test_a_new_password_by_link_ends_every_other_session(causeway: Causeway, user: WebUser, email: str) -> None:
     assert user.get("/clients").status == 200
-    elsewhere, place = Person(causeway), reset_link(causeway, email)
+    elsewhere, place = WebUser(causeway), reset_link(causeway, email)
     elsewhere.get(place)
     elsewhere.post(place, password=NEW)
 
@@ -118,12 +118,12 @@ def test_a_new_password_by_link_ends_every_other_session(causeway: Causeway, use
 
 
 def test_a_session_of_an_earlier_version_stays_valid_until_a_new_password(
-    causeway: Causeway, visitor: Person, email: str
+    causeway: Causeway, visitor: WebUser, email: str
 ) -> None:
     """Its cookie does not name the user, and its record has no generation."""
     from chalicelib.foundation.identifiers import digest, new_secret
 
-    known(causeway.hub, email)
+    ensure_user(causeway.hub, email)
     secret = f"u{new_secret()}"
     now = causeway.clock.time()
     record = {"email": email, "created_at": now, "expires_at": now + LIFETIME}
@@ -139,7 +139,7 @@ def test_a_session_of_an_earlier_version_stays_valid_until_a_new_password(
 
 
 @pytest.mark.parametrize("secret", ["x", "a" * 43, "..", "a" * 5000])
-def test_an_unknown_password_link_returns_404(visitor: Person, secret: str) -> None:
+def test_an_unknown_password_link_returns_404(visitor: WebUser, secret: str) -> None:
     assert visitor.get(f"/reset/{secret}").status == 404
 
 
@@ -147,32 +147,32 @@ def test_an_unknown_password_link_returns_404(visitor: Person, secret: str) -> N
 
 
 @pytest.fixture
-def owner(causeway: Causeway, email: str) -> Person:
+def owner(causeway: Causeway, email: str) -> WebUser:
     """Somebody who has signed in with a password."""
-    person = Person(causeway)
+    person = WebUser(causeway)
     assert person.register(email).status == 303
     return person
 
 
-def change(person: Person, current: str = PASSWORD, new: str = NEW) -> int:
+def change(person: WebUser, current: str = PASSWORD, new: str = NEW) -> int:
     person.get("/account")
     return person.post("/account", action="password", current_password=current, password=new).status
 
 
-def test_a_password_change_ends_every_other_session(causeway: Causeway, owner: Person, email: str) -> None:
-    elsewhere = Person(causeway)
+def test_a_password_change_ends_every_other_session(causeway: Causeway, owner: WebUser, email: str) -> None:
+    elsewhere = WebUser(causeway)
     elsewhere.sign_in(email)
 
     assert change(owner) == 303
     owner.follow()
     assert "Your password has been changed" in owner.text
     assert elsewhere.get("/clients").status == 303
-    assert Person(causeway).sign_in(email).status == 401
-    assert Person(causeway).sign_in(email, NEW).status == 303
+    assert WebUser(causeway).sign_in(email).status == 401
+    assert WebUser(causeway).sign_in(email, NEW).status == 303
 
 
-def test_a_password_change_invalidates_copies_of_the_old_cookie(causeway: Causeway, owner: Person) -> None:
-    copied = Person(causeway, dict(owner.cookies))
+def test_a_password_change_invalidates_copies_of_the_old_cookie(causeway: Causeway, owner: WebUser) -> None:
+    copied = WebUser(causeway, dict(owner.cookies))
     change(owner)
 
     assert copied.get("/clients").status == 303
@@ -188,7 +188,7 @@ def test_a_password_change_invalidates_copies_of_the_old_cookie(causeway: Causew
     ],
 )
 def test_a_rejected_password_change_shows_the_error_at_its_field(
-    causeway: Causeway, owner: Person, email: str, current: str, new: str, field: str, said: str
+    causeway: Causeway, owner: WebUser, email: str, current: str, new: str, field: str, said: str
 ) -> None:
     assert change(owner, current, new) == 400
     assert said in owner.text
@@ -196,16 +196,16 @@ def test_a_rejected_password_change_shows_the_error_at_its_field(
     assert f'id="{field}"' in wrong
     assert f'aria-describedby="{field}-error' in wrong
     assert " autofocus" in wrong
-    assert Person(causeway).sign_in(email).status == 303
+    assert WebUser(causeway).sign_in(email).status == 303
 
 
-def test_current_password_attempts_in_a_session_are_limited(owner: Person) -> None:
+def test_current_password_attempts_in_a_session_are_limited(owner: WebUser) -> None:
     answers = [change(owner, "wrong") for _ in range(LIMITS["password"].attempts + 1)]
 
     assert answers == [400] * LIMITS["password"].attempts + [429]
 
 
-def test_two_simultaneous_password_changes_apply_one(causeway: Causeway, owner: Person, email: str) -> None:
+def test_two_simultaneous_password_changes_apply_one(causeway: Causeway, owner: WebUser, email: str) -> None:
     user = causeway.hub.website.users.get(email)
 
     def first() -> User:
@@ -216,7 +216,7 @@ def test_two_simultaneous_password_changes_apply_one(causeway: Causeway, owner: 
     assert causeway.hub.website.users.authenticate(email, NEW) is not None
 
 
-def test_a_deactivated_user_is_signed_out_and_cannot_sign_in(causeway: Causeway, owner: Person, email: str) -> None:
+def test_a_deactivated_user_is_signed_out_and_cannot_sign_in(causeway: Causeway, owner: WebUser, email: str) -> None:
     link = reset_link(causeway, email)
     causeway.hub.website.users.deactivate(email)
 

@@ -10,13 +10,13 @@ import pytest
 from chalicelib.website.pages import COOKIE
 from chalicelib.website.records.sessions import LIFETIME
 from tests.causeway import Causeway
-from tests.website.person import PASSWORD, Person
+from tests.website.web_user import PASSWORD, WebUser
 
 pytestmark = pytest.mark.usefixtures("quick_hashes")
 
 
 def test_the_session_cookie_is_httponly_samesite_lax_and_secure_on_https(
-    causeway: Causeway, visitor: Person, registered: str
+    causeway: Causeway, visitor: WebUser, registered: str
 ) -> None:
     visitor.sign_in(registered)
     assert visitor.set_cookie(COOKIE).endswith(f"; Path=/; Max-Age={LIFETIME}; HttpOnly; SameSite=Lax")
@@ -29,10 +29,10 @@ def test_the_session_cookie_is_httponly_samesite_lax_and_secure_on_https(
     assert all(name.startswith(("__Host-", "__Secure-")) for name in visitor.cookies)
 
 
-def test_signing_out_deletes_a_session_cookie_of_the_previous_release(causeway: Causeway, user: Person) -> None:
+def test_signing_out_deletes_a_session_cookie_of_the_previous_release(causeway: Causeway, user: WebUser) -> None:
     causeway.hub.settings = replace(causeway.hub.settings, stage="dev", public_url="https://api.example.com/stage")
     assert user.get("/clients").status == 200
-    copied = Person(causeway, dict(user.cookies))
+    copied = WebUser(causeway, dict(user.cookies))
 
     user.post("/sign-out")
 
@@ -42,33 +42,33 @@ def test_signing_out_deletes_a_session_cookie_of_the_previous_release(causeway: 
     assert copied.get("/clients").status == 303
 
 
-def test_signing_in_replaces_a_planted_session_cookie(visitor: Person, registered: str) -> None:
+def test_signing_in_replaces_a_planted_session_cookie(visitor: WebUser, registered: str) -> None:
     visitor.get("/sign-in")
     planted = dict(visitor.cookies)
     visitor.sign_in(registered)
-    thief = Person(visitor.causeway, planted)
+    thief = WebUser(visitor.causeway, planted)
 
     assert visitor.cookies[COOKIE] != planted[COOKIE]
     assert thief.get("/clients").status == 303
 
 
-def test_signing_in_again_ends_the_previous_session(user: Person, registered: str) -> None:
-    before = Person(user.causeway, dict(user.cookies))
+def test_signing_in_again_ends_the_previous_session(user: WebUser, registered: str) -> None:
+    before = WebUser(user.causeway, dict(user.cookies))
     user.post("/sign-in", email=registered, password=PASSWORD)
 
     assert user.get("/clients").status == 200
     assert before.get("/clients").status == 303
 
 
-def test_a_session_expires_on_the_server(causeway: Causeway, user: Person) -> None:
+def test_a_session_expires_on_the_server(causeway: Causeway, user: WebUser) -> None:
     causeway.clock.advance(LIFETIME - 1)
     assert user.get("/clients").status == 200
     causeway.clock.advance(1)
     assert user.get("/clients").status == 303
 
 
-def test_signing_out_invalidates_copies_of_the_cookie(user: Person) -> None:
-    copied = Person(user.causeway, dict(user.cookies))
+def test_signing_out_invalidates_copies_of_the_cookie(user: WebUser) -> None:
+    copied = WebUser(user.causeway, dict(user.cookies))
     menu = user.get("/clients").text.partition('<form method="post" action="/sign-out" data-forget>')[2]
     assert 'name="form_token"' in menu.partition("</form>")[0]
     answer = user.post("/sign-out")
@@ -78,33 +78,33 @@ def test_signing_out_invalidates_copies_of_the_cookie(user: Person) -> None:
     assert copied.get("/clients").status == 303
 
 
-def test_a_get_of_sign_out_keeps_the_session(user: Person) -> None:
+def test_a_get_of_sign_out_keeps_the_session(user: WebUser) -> None:
     user.get("/sign-out")
 
     assert user.get("/clients").status == 200
 
 
 @pytest.mark.parametrize("cookie", ["", "x", "x.y", "uAAAA.AAAA", "a=b", "\u00ff", '"', "u" * 5000])
-def test_a_malformed_session_cookie_is_rejected(visitor: Person, cookie: str) -> None:
+def test_a_malformed_session_cookie_is_rejected(visitor: WebUser, cookie: str) -> None:
     visitor.cookies = {COOKIE: cookie}
 
     assert visitor.get("/clients").status == 303
 
 
-def test_a_session_cookie_with_an_altered_signature_is_rejected(user: Person) -> None:
+def test_a_session_cookie_with_an_altered_signature_is_rejected(user: WebUser) -> None:
     secret, _, signature = user.cookies[COOKIE].partition(".")
     user.cookies = {COOKIE: f"{secret}.{'B' if signature[0] == 'A' else 'A'}{signature[1:]}"}
 
     assert user.get("/clients").status == 303
 
 
-def test_a_session_outlives_one_key_rotation(causeway: Causeway, user: Person) -> None:
+def test_a_session_outlives_one_key_rotation(causeway: Causeway, user: WebUser) -> None:
     causeway.hub.keyring.rotate_data_key()
     assert user.get("/clients").status == 200
 
 
 def test_a_process_without_the_new_key_accepts_cookies_and_forms_signed_with_it(
-    causeway: Causeway, user: Person
+    causeway: Causeway, user: WebUser
 ) -> None:
     """Two processes, one of which has loaded the rotated key, accept each other's cookie and form token."""
     fresh, stale = causeway.another_process(), causeway.another_process()
@@ -121,7 +121,7 @@ def test_a_process_without_the_new_key_accepts_cookies_and_forms_signed_with_it(
 
 
 def test_stored_records_contain_no_session_secret_form_token_or_password(
-    causeway: Causeway, user: Person, registered: str, email: str
+    causeway: Causeway, user: WebUser, registered: str, email: str
 ) -> None:
     user.get("/clients/new")
     stored = json.dumps([*causeway.hub.store.scan("website"), *causeway.hub.store.scan("users")], default=str)

@@ -14,12 +14,12 @@ from chalicelib.website.pages import COOKIE
 from chalicelib.website.records import sessions
 from chalicelib.website.records.attempts import LIMITS, RateLimit
 from tests.causeway import Causeway
-from tests.website.person import Person, known
+from tests.website.web_user import WebUser, ensure_user
 
 pytestmark = pytest.mark.usefixtures("quick_hashes")
 
 
-def test_wrong_passwords_for_one_account_are_limited(causeway: Causeway, visitor: Person, registered: str) -> None:
+def test_wrong_passwords_for_one_account_are_limited(causeway: Causeway, visitor: WebUser, registered: str) -> None:
     allowed = LIMITS["account_at_address"].attempts
     answers = [visitor.sign_in(registered, "another good password").status for _ in range(allowed)]
     stopped = visitor.sign_in(registered)
@@ -31,7 +31,7 @@ def test_wrong_passwords_for_one_account_are_limited(causeway: Causeway, visitor
     assert visitor.sign_in(registered).status == 303
 
 
-def test_sign_in_attempts_for_an_unknown_account_are_limited_too(visitor: Person, email: str) -> None:
+def test_sign_in_attempts_for_an_unknown_account_are_limited_too(visitor: WebUser, email: str) -> None:
     answers = [
         visitor.sign_in(email, "another good password").status for _ in range(LIMITS["account_at_address"].attempts + 1)
     ]
@@ -39,7 +39,7 @@ def test_sign_in_attempts_for_an_unknown_account_are_limited_too(visitor: Person
     assert answers[-2:] == [401, 429]
 
 
-def test_a_successful_sign_in_resets_the_attempt_count(visitor: Person, registered: str) -> None:
+def test_a_successful_sign_in_resets_the_attempt_count(visitor: WebUser, registered: str) -> None:
     for _ in range(3):
         for _ in range(4):
             visitor.sign_in(registered, "another good password")
@@ -47,13 +47,13 @@ def test_a_successful_sign_in_resets_the_attempt_count(visitor: Person, register
         visitor.cookies = {}
 
 
-def guess(person: Person, email: str, times: int) -> list[int]:
+def guess(person: WebUser, email: str, times: int) -> list[int]:
     """The statuses of so many wrong passwords."""
     return [person.sign_in(email, "another good password").status for _ in range(times)]
 
 
 def test_a_stranger_who_guesses_does_not_lock_out_the_owner(causeway: Causeway, registered: str) -> None:
-    stranger, owner = Person(causeway, address="203.0.113.7"), Person(causeway, address="203.0.113.8")
+    stranger, owner = WebUser(causeway, address="203.0.113.7"), WebUser(causeway, address="203.0.113.8")
     allowed = LIMITS["account_at_address"].attempts
 
     assert guess(stranger, registered, allowed + 1)[-2:] == [401, 429]
@@ -62,7 +62,7 @@ def test_a_stranger_who_guesses_does_not_lock_out_the_owner(causeway: Causeway, 
 
 
 def test_a_known_browser_can_sign_in_while_strangers_exhaust_the_limits(
-    causeway: Causeway, visitor: Person, registered: str, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, visitor: WebUser, registered: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Guesses from its own address and from many other addresses do not lock the known browser out."""
     for name in ("account_at_address", "address", "account"):
@@ -70,11 +70,11 @@ def test_a_known_browser_can_sign_in_while_strangers_exhaust_the_limits(
     assert visitor.sign_in(registered).status == 303
     visitor.get("/sign-out")
     visitor.post("/sign-out")
-    guess(Person(causeway), registered, 2)
-    guess(Person(causeway, address="203.0.113.7"), registered, 2)
+    guess(WebUser(causeway), registered, 2)
+    guess(WebUser(causeway, address="203.0.113.7"), registered, 2)
 
-    assert Person(causeway).sign_in(registered).status == 429
-    assert Person(causeway, address="203.0.113.8").sign_in(registered).status == 429
+    assert WebUser(causeway).sign_in(registered).status == 429
+    assert WebUser(causeway, address="203.0.113.8").sign_in(registered).status == 429
     assert guess(visitor, registered, 3) == [401, 401, 401]
     assert visitor.sign_in(registered).status == 303
 
@@ -83,20 +83,20 @@ def test_guesses_from_many_addresses_are_limited_until_the_hour_ends(
     causeway: Causeway, registered: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(cast(dict[str, RateLimit], LIMITS), "account", RateLimit(3, 3600))
-    strangers = [Person(causeway, address=f"203.0.113.{number}") for number in range(4)]
+    strangers = [WebUser(causeway, address=f"203.0.113.{number}") for number in range(4)]
 
     assert [guess(stranger, registered, 1) for stranger in strangers] == [[401], [401], [401], [429]]
     causeway.clock.advance(int(strangers[-1].last.headers["retry-after"]))
     assert guess(strangers[-1], registered, 1) == [401]
 
 
-def test_a_known_browser_is_limited_by_its_own_guesses(causeway: Causeway, visitor: Person, registered: str) -> None:
+def test_a_known_browser_is_limited_by_its_own_guesses(causeway: Causeway, visitor: WebUser, registered: str) -> None:
     visitor.sign_in(registered)
     visitor.cookies.pop(COOKIE)
     allowed = LIMITS["known_browser"].attempts
 
     assert guess(visitor, registered, allowed + 1)[-2:] == [401, 429]
-    assert Person(causeway).sign_in(registered).status == 303, "others have attempts of their own"
+    assert WebUser(causeway).sign_in(registered).status == 303, "others have attempts of their own"
     causeway.clock.advance(int(visitor.last.headers["retry-after"]))
     assert visitor.sign_in(registered).status == 303
 
@@ -105,24 +105,24 @@ def test_many_known_browsers_share_one_limit_of_guesses(
     causeway: Causeway, registered: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(cast(dict[str, RateLimit], LIMITS), "known_browsers", RateLimit(3, 3600))
-    browsers = [Person(causeway) for _ in range(4)]
+    browsers = [WebUser(causeway) for _ in range(4)]
     for browser in browsers:
         browser.sign_in(registered)
         browser.cookies.pop(COOKIE)
 
     assert [guess(browser, registered, 1) for browser in browsers] == [[401], [401], [401], [429]]
-    assert Person(causeway).sign_in(registered).status == 303, "others have attempts of their own"
+    assert WebUser(causeway).sign_in(registered).status == 303, "others have attempts of their own"
 
 
 def test_a_password_link_signs_in_while_strangers_exhaust_the_limit(
-    causeway: Causeway, visitor: Person, registered: str, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, visitor: WebUser, registered: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(cast(dict[str, RateLimit], LIMITS), "account", RateLimit(1, 3600))
-    guess(Person(causeway, address="203.0.113.7"), registered, 1)
+    guess(WebUser(causeway, address="203.0.113.7"), registered, 1)
     assert visitor.sign_in(registered).status == 429
-    place = causeway.hub.website.call(account_flow.issue_operator_link, known(causeway.hub, registered)).rpartition(
-        "8000"
-    )[2]
+    place = causeway.hub.website.call(
+        account_flow.issue_operator_link, ensure_user(causeway.hub, registered)
+    ).rpartition("8000")[2]
     visitor.get(place)
     assert visitor.post(place, password="rain on a tin roof").status == 303
     visitor.get("/sign-out")
@@ -131,14 +131,14 @@ def test_a_password_link_signs_in_while_strangers_exhaust_the_limit(
     assert visitor.sign_in(registered, "rain on a tin roof").status == 303
 
 
-def known_cookie(person: Person) -> tuple[str, str]:
+def known_cookie(person: WebUser) -> tuple[str, str]:
     ((name, value),) = [each for each in person.cookies.items() if each[0].startswith(sessions.BROWSER_COOKIE)]
     return name, value
 
 
 @pytest.mark.parametrize("forged", ["", "x", "0" * 22 + "-1.AAAA", "of another account", "altered", "too old"])
 def test_a_browser_is_known_only_with_an_unexpired_cookie_of_the_account(
-    causeway: Causeway, visitor: Person, registered: str, forged: str
+    causeway: Causeway, visitor: WebUser, registered: str, forged: str
 ) -> None:
     call = causeway.hub.website.call
     visitor.sign_in(registered)
@@ -158,7 +158,7 @@ def test_a_browser_is_known_only_with_an_unexpired_cookie_of_the_account(
 
 
 def test_the_known_browser_cookie_contains_no_email_and_does_not_sign_in(
-    causeway: Causeway, visitor: Person, registered: str
+    causeway: Causeway, visitor: WebUser, registered: str
 ) -> None:
     visitor.sign_in(registered)
     name, value = known_cookie(visitor)
@@ -166,7 +166,7 @@ def test_the_known_browser_cookie_contains_no_email_and_does_not_sign_in(
 
     assert sent.endswith(f"; Path=/sign-in; Max-Age={sessions.BROWSER_LIFETIME}; HttpOnly; SameSite=Lax")
     assert registered not in sent
-    assert Person(causeway, {name: value}).get("/clients").status == 303
+    assert WebUser(causeway, {name: value}).get("/clients").status == 303
     causeway.hub.settings = replace(causeway.hub.settings, stage="dev", public_url="https://api.example.com/stage")
     visitor.sign_in(registered)
     renewed = visitor.set_cookie(f"__Secure-{name}")
@@ -176,7 +176,7 @@ def test_the_known_browser_cookie_contains_no_email_and_does_not_sign_in(
 
 
 def test_sign_in_attempts_of_one_ip_address_are_limited(
-    causeway: Causeway, visitor: Person, registered: str, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, visitor: WebUser, registered: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(type(causeway.hub.website.users), "authenticate", lambda *_: None)
     answers = [visitor.sign_in(f"{number}{registered}").status for number in range(LIMITS["address"].attempts + 1)]
@@ -192,7 +192,7 @@ def test_visitors_behind_cloudfront_have_separate_limits(
     proof = {"x-causeway-origin-secret": "secret"}
 
     def sign_in(number: int, address: str, headers: Mapping[str, str]) -> int:
-        visitor = Person(causeway)
+        visitor = WebUser(causeway)
         visitor.get("/sign-in")
         sent = {"cloudfront-viewer-address": f"{address}:443", **headers}
         return visitor.post("/sign-in", headers=sent, email=f"{number}{registered}", password="wrong").status
@@ -203,11 +203,11 @@ def test_visitors_behind_cloudfront_have_separate_limits(
 
 
 def test_registrations_of_one_ip_address_are_limited(
-    causeway: Causeway, visitor: Person, email: str, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, visitor: WebUser, email: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(cast(dict[str, RateLimit], LIMITS), "registrations", RateLimit(1, 3600))
     assert visitor.register(f"first-{email}").status == 303
-    another = Person(causeway)
+    another = WebUser(causeway)
     stopped = another.register(email)
 
     assert (stopped.status, "Too many attempts" in another.text) == (429, True)

@@ -12,11 +12,10 @@ import pytest
 
 from tests.causeway import Causeway
 from tests.openbanking.key_holder import KeyHolder
-from tests.website.authorization.journey import approve, open_request, run, token, with_tokens
-from tests.website.person import Person
+from tests.website.web_user import WebUser
 
 
-def section(user: Person, title: str) -> str:
+def section(user: WebUser, title: str) -> str:
     """The markup of a call's section."""
     found = re.search(
         rf"<(?:h2|summary)>{title}</(?:h2|summary)>(.*?)(?:</section>|<summary>End the consent)",
@@ -27,7 +26,7 @@ def section(user: Person, title: str) -> str:
     return found[1]
 
 
-def body(user: Person, title: str) -> dict[str, Any]:
+def body(user: WebUser, title: str) -> dict[str, Any]:
     """The body that is shown, without markup and the numbers of what is folded."""
     shown = section(user, title).partition('<div class="json">')[2].partition("As curl and Python")[0]
     text = re.sub(r'<span class="json-folded">\d+</span>|<[^>]+>', "", shown)
@@ -35,13 +34,13 @@ def body(user: Person, title: str) -> dict[str, Any]:
     return members
 
 
-def programs(user: Person, title: str) -> list[str]:
+def programs(user: WebUser, title: str) -> list[str]:
     """The call as curl and as Python."""
     found = re.findall(r'<pre tabindex="0"[^>]*><code[^>]*>(.*?)</code>', section(user, title), re.DOTALL)
     return [html.unescape(program) for program in found]
 
 
-def answer(user: Person, title: str) -> str:
+def answer(user: WebUser, title: str) -> str:
     """The answer without markup; empty if there is none."""
     shown = section(user, title).partition("Answer: 200")[2]
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", shown)).split())
@@ -54,25 +53,25 @@ def sent(curl: str) -> tuple[str, dict[str, Any]]:
 
 
 def test_the_journey_page_shows_the_token_request_and_its_answer(
-    causeway: Causeway, user: Person, client_id: str
+    causeway: Causeway, user: WebUser, client_id: str
 ) -> None:
-    with_tokens(causeway, user, client_id)
+    user.get_tokens(client_id)
     request = body(user, "Token request")
 
     assert set(request) == {"authorization_code", "redirect_uri", "code_verifier"}
     assert request["authorization_code"] in user.text
     shown = answer(user, "Token request")
     for name in ("access-token", "refresh-token", "consent-id"):
-        assert f'"{name.replace("-", "_")}" : "{token(user, name)}"' in shown
+        assert f'"{name.replace("-", "_")}" : "{user.code(name)}"' in shown
     assert '"expires_in" : 3600' in shown
 
 
 def test_the_token_request_is_shown_before_the_exchange(
-    causeway: Causeway, user: Person, secret_client: tuple[str, str]
+    causeway: Causeway, user: WebUser, secret_client: tuple[str, str]
 ) -> None:
     client_id, secret = secret_client
-    open_request(user, client_id)
-    user.get(approve(causeway, run(user, client_id)))
+    user.open_request(client_id)
+    user.get(user.approve(user.run_request(client_id)))
     user.follow()
     curl, python = programs(user, "Token request")
 
@@ -86,15 +85,15 @@ def test_the_token_request_is_shown_before_the_exchange(
 
 
 def test_the_curl_commands_of_refresh_and_revocation_work_like_the_buttons(
-    causeway: Causeway, user: Person, client_id: str
+    causeway: Causeway, user: WebUser, client_id: str
 ) -> None:
-    state = with_tokens(causeway, user, client_id)
+    state = user.get_tokens(client_id)
     path, request = sent(programs(user, "Refresh the tokens")[0])
     refreshed = causeway.tpp.call("POST", path, request, client_id=client_id)
     user.post("/authorize/callback", state=state, action="refresh")
     user.follow()
 
-    assert token(user, "access-token") == refreshed.body["access_token"], "within a minute the same pair is answered"
+    assert user.code("access-token") == refreshed.body["access_token"], "within a minute the same pair is answered"
     assert body(user, "Latest refresh") == request
     assert f'"access_token" : "{refreshed.body["access_token"]}"' in answer(user, "Latest refresh")
     path, request = sent(programs(user, "End the consent")[0])
@@ -104,9 +103,9 @@ def test_the_curl_commands_of_refresh_and_revocation_work_like_the_buttons(
 
 
 def test_a_consent_ended_by_the_button_shows_the_revocation_answer(
-    causeway: Causeway, user: Person, client_id: str
+    causeway: Causeway, user: WebUser, client_id: str
 ) -> None:
-    state = with_tokens(causeway, user, client_id)
+    state = user.get_tokens(client_id)
     user.post("/authorize/callback", state=state, action="end")
     user.follow()
 
@@ -118,8 +117,8 @@ def test_a_consent_ended_by_the_button_shows_the_revocation_answer(
 @pytest.mark.parametrize(
     "security", [{}, {"auth_method": "private_key_jwt", "jwks": KeyHolder().jwks}], ids=["public", "a key"]
 )
-def test_the_shown_python_compiles(causeway: Causeway, user: Person, client_id: str, security: dict[str, Any]) -> None:
-    with_tokens(causeway, user, client_id)
+def test_the_shown_python_compiles(causeway: Causeway, user: WebUser, client_id: str, security: dict[str, Any]) -> None:
+    user.get_tokens(client_id)
     state = user.hidden("state")
     if security:
         causeway.hub.openbanking.clients.update(client_id, security=security)
@@ -129,17 +128,17 @@ def test_the_shown_python_compiles(causeway: Causeway, user: Person, client_id: 
         _, python = programs(user, title)
         compile(python, title, "exec")
         assert ("PrivateKeyJwt.load" in python) is bool(security)
-    open_request(user, client_id)
+    user.open_request(client_id)
     (python,) = re.findall(r'<code id="program-2">(.*?)</code>', user.last.text, re.DOTALL)
     compile(html.unescape(python), "authorize", "exec")
     assert "code_verifier=verifier" in html.unescape(python)
 
 
 def test_a_journey_without_stored_answers_is_shown_without_them(
-    causeway: Causeway, user: Person, client_id: str, email: str
+    causeway: Causeway, user: WebUser, client_id: str, email: str
 ) -> None:
     """Journeys of earlier versions have neither answers nor the reason for their end."""
-    state = with_tokens(causeway, user, client_id)
+    state = user.get_tokens(client_id)
     journeys = causeway.hub.website.journeys
     journey = journeys.find(email, state)
     assert journey is not None

@@ -17,8 +17,7 @@ from chalicelib.website.authorization.web_tpp_flow import check_consent
 from tests.causeway import Causeway
 from tests.openbanking.key_holder import KeyHolder
 from tests.openbanking.kit import IBAN
-from tests.website.authorization.journey import SCOPES, approve, open_request, run, shown_request, token, with_tokens
-from tests.website.person import Person
+from tests.website.web_user import SCOPES, WebUser
 
 CODE = f"{'0' * 22}.{'A' * 43}"
 
@@ -29,12 +28,12 @@ CODE = f"{'0' * 22}.{'A' * 43}"
 @pytest.mark.parametrize(("version", "bic", "scopes"), [(1, "ALPHGB21", SCOPES), (2, "BETADEF1", ["accounts"])])
 @pytest.mark.parametrize("pkce", ["yes", None])
 def test_a_users_own_journey_ends_with_working_tokens(
-    causeway: Causeway, user: Person, client_id: str, version: int, bic: str, scopes: list[str], pkce: str | None
+    causeway: Causeway, user: WebUser, client_id: str, version: int, bic: str, scopes: list[str], pkce: str | None
 ) -> None:
-    open_request(user, client_id, bic)
-    url = run(user, client_id, scope=scopes, pkce=pkce)
+    user.open_request(client_id, bic)
+    url = user.run_request(client_id, scope=scopes, pkce=pkce)
     if version == 1:
-        back = approve(causeway, url)
+        back = user.approve(url)
     else:
         answer = causeway.banks[2].call("/consent", {"requestUrl": url, "scopes": scopes, "ibans": [IBAN]})
         back = str(answer.body["callbackUrl"]).removeprefix("http://127.0.0.1:8000")
@@ -45,14 +44,14 @@ def test_a_users_own_journey_ends_with_working_tokens(
     assert "You have tokens" in user.text
     assert "valid for 1 hour" in user.text
     assert parse_qs(urlsplit(back).query)["code"][0] in user.text
-    consent = causeway.tpp.call("GET", "/tpp/consent", client_id=client_id, bearer=token(user, "access-token"))
+    consent = causeway.tpp.call("GET", "/tpp/consent", client_id=client_id, bearer=user.code("access-token"))
     assert consent.body["scopes"] == scopes
 
 
-def test_the_shown_verifier_matches_the_sent_challenge(causeway: Causeway, user: Person, client_id: str) -> None:
-    open_request(user, client_id)
-    challenge = shown_request(user)["code_challenge"]
-    user.get(approve(causeway, run(user, client_id)))
+def test_the_shown_verifier_matches_the_sent_challenge(causeway: Causeway, user: WebUser, client_id: str) -> None:
+    user.open_request(client_id)
+    challenge = user.shown_request()["code_challenge"]
+    user.get(user.approve(user.run_request(client_id)))
     user.follow()
     verifier = re.search(r'"code_verifier" ?: ?"(\S{43})"', user.text)
 
@@ -61,9 +60,9 @@ def test_the_shown_verifier_matches_the_sent_challenge(causeway: Causeway, user:
     assert base64.urlsafe_b64encode(hashed).rstrip(b"=").decode() == challenge
 
 
-def test_the_page_shows_the_received_callback_parameters(causeway: Causeway, user: Person, client_id: str) -> None:
-    open_request(user, client_id)
-    back = approve(causeway, run(user, client_id))
+def test_the_page_shows_the_received_callback_parameters(causeway: Causeway, user: WebUser, client_id: str) -> None:
+    user.open_request(client_id)
+    back = user.approve(user.run_request(client_id))
     came = {name: values[0] for name, values in parse_qs(urlsplit(back).query).items()}
     user.get(back)
     user.follow()
@@ -73,29 +72,29 @@ def test_the_page_shows_the_received_callback_parameters(causeway: Causeway, use
     assert rows == {"authorization_code": came["code"], "state": came["state"], "iss": came["iss"]}
 
 
-def test_the_token_page_links_to_the_consent(causeway: Causeway, user: Person, client_id: str) -> None:
-    with_tokens(causeway, user, client_id)
-    consent_id = token(user, "consent-id")
+def test_the_token_page_links_to_the_consent(causeway: Causeway, user: WebUser, client_id: str) -> None:
+    user.get_tokens(client_id)
+    consent_id = user.code("consent-id")
     assert f'<a href="/consents/{consent_id}">' in user.last.text
 
     assert user.get(f"/consents/{consent_id}").status == 200
 
 
-def test_reloading_the_callback_does_not_use_the_code_twice(causeway: Causeway, user: Person, client_id: str) -> None:
-    open_request(user, client_id)
-    back = approve(causeway, run(user, client_id))
+def test_reloading_the_callback_does_not_use_the_code_twice(causeway: Causeway, user: WebUser, client_id: str) -> None:
+    user.open_request(client_id)
+    back = user.approve(user.run_request(client_id))
     for _ in range(3):
         user.get(back)
         user.follow()
 
     assert "You have tokens" in user.text
-    bearer = token(user, "access-token")
+    bearer = user.code("access-token")
     assert causeway.tpp.call("GET", "/tpp/consent", client_id=client_id, bearer=bearer).status == 200
 
 
-def test_a_callback_with_another_issuer_is_only_displayed(causeway: Causeway, user: Person, client_id: str) -> None:
-    open_request(user, client_id)
-    back = approve(causeway, run(user, client_id))
+def test_a_callback_with_another_issuer_is_only_displayed(causeway: Causeway, user: WebUser, client_id: str) -> None:
+    user.open_request(client_id)
+    back = user.approve(user.run_request(client_id))
     user.get(re.sub(r"iss=[^&]+", "iss=https%3A%2F%2Fevil.example", back))
 
     assert "it is only displayed" in user.text
@@ -112,10 +111,10 @@ def test_a_callback_with_another_issuer_is_only_displayed(causeway: Causeway, us
         ("something_else", "a new request uses a new state"),
     ],
 )
-def test_a_callback_with_an_error_shows_advice(user: Person, client_id: str, error: str, advice: str) -> None:
-    open_request(user, client_id)
-    state = shown_request(user)["state"]
-    run(user, client_id)
+def test_a_callback_with_an_error_shows_advice(user: WebUser, client_id: str, error: str, advice: str) -> None:
+    user.open_request(client_id)
+    state = user.shown_request()["state"]
+    user.run_request(client_id)
     user.get(f"/authorize/callback?error={error}&error_description=%3Ci%3ENo&state={state}")
     user.follow()
 
@@ -126,20 +125,20 @@ def test_a_callback_with_an_error_shows_advice(user: Person, client_id: str, err
     assert "not approved" in user.text
 
 
-def test_an_expired_authorization_code_is_explained(causeway: Causeway, user: Person, client_id: str) -> None:
-    open_request(user, client_id)
-    back = approve(causeway, run(user, client_id))
+def test_an_expired_authorization_code_is_explained(causeway: Causeway, user: WebUser, client_id: str) -> None:
+    user.open_request(client_id)
+    back = user.approve(user.run_request(client_id))
     causeway.clock.advance(causeway.hub.settings.code_lifetime)
     user.get(back)
 
     assert "The authorization code has expired." in user.text
 
 
-def test_a_code_after_an_error_callback_is_exchanged(causeway: Causeway, user: Person, client_id: str) -> None:
+def test_a_code_after_an_error_callback_is_exchanged(causeway: Causeway, user: WebUser, client_id: str) -> None:
     """The PSU may open the cancel address in another tab, after the approval."""
-    open_request(user, client_id)
-    state = shown_request(user)["state"]
-    back = approve(causeway, run(user, client_id))
+    user.open_request(client_id)
+    state = user.shown_request()["state"]
+    back = user.approve(user.run_request(client_id))
     user.get(f"/authorize/callback?error=access_denied&state={state}")
     user.follow()
     assert "No consent came of it" in user.text
@@ -151,11 +150,11 @@ def test_a_code_after_an_error_callback_is_exchanged(causeway: Causeway, user: P
 
 
 def test_an_error_after_a_code_callback_keeps_the_code(
-    causeway: Causeway, user: Person, secret_client: tuple[str, str]
+    causeway: Causeway, user: WebUser, secret_client: tuple[str, str]
 ) -> None:
     client_id, secret = secret_client
-    open_request(user, client_id)
-    user.get(approve(causeway, run(user, client_id)))
+    user.open_request(client_id)
+    user.get(user.approve(user.run_request(client_id)))
     user.follow()
     state = user.hidden("state")
     user.get(f"/authorize/callback?error=access_denied&state={state}")
@@ -166,10 +165,10 @@ def test_an_error_after_a_code_callback_keeps_the_code(
     assert "You have tokens" in user.text
 
 
-def test_actions_on_a_journey_without_tokens_change_nothing(causeway: Causeway, user: Person, client_id: str) -> None:
-    open_request(user, client_id)
-    state = shown_request(user)["state"]
-    run(user, client_id)
+def test_actions_on_a_journey_without_tokens_change_nothing(causeway: Causeway, user: WebUser, client_id: str) -> None:
+    user.open_request(client_id)
+    state = user.shown_request()["state"]
+    user.run_request(client_id)
     user.get(f"/authorize/callback?state={state}")
     for action in ("end", "refresh", "exchange"):
         assert user.post("/authorize/callback", state=state, action=action).status == 303
@@ -179,9 +178,9 @@ def test_actions_on_a_journey_without_tokens_change_nothing(causeway: Causeway, 
         assert 'class="toast plain"' in user.last.text
 
 
-def test_ending_a_consent_requires_a_confirmation(causeway: Causeway, user: Person, client_id: str) -> None:
-    state = with_tokens(causeway, user, client_id)
-    bearer = token(user, "access-token")
+def test_ending_a_consent_requires_a_confirmation(causeway: Causeway, user: WebUser, client_id: str) -> None:
+    state = user.get_tokens(client_id)
+    bearer = user.code("access-token")
     link = f"/authorize/callback?state={state}&amp;ask=end"
     assert f'href="{link}"' in user.last.text
     assert 'value="end"' not in user.last.text
@@ -195,11 +194,11 @@ def test_ending_a_consent_requires_a_confirmation(causeway: Causeway, user: Pers
 
 
 def test_the_end_confirmation_asks_for_the_client_secret(
-    causeway: Causeway, user: Person, secret_client: tuple[str, str]
+    causeway: Causeway, user: WebUser, secret_client: tuple[str, str]
 ) -> None:
     client_id, secret = secret_client
-    open_request(user, client_id)
-    user.get(approve(causeway, run(user, client_id)))
+    user.open_request(client_id)
+    user.get(user.approve(user.run_request(client_id)))
     user.follow()
     state = user.hidden("state")
     user.post("/authorize/callback", state=state, action="exchange", client_secret=secret)
@@ -212,11 +211,11 @@ def test_the_end_confirmation_asks_for_the_client_secret(
 
 
 def test_each_token_action_of_a_confidential_client_requires_its_secret(
-    causeway: Causeway, user: Person, secret_client: tuple[str, str]
+    causeway: Causeway, user: WebUser, secret_client: tuple[str, str]
 ) -> None:
     client_id, secret = secret_client
-    open_request(user, client_id)
-    user.get(approve(causeway, run(user, client_id)))
+    user.open_request(client_id)
+    user.get(user.approve(user.run_request(client_id)))
     user.follow()
     state = user.hidden("state")
     assert "Enter the client's secret" in user.text
@@ -234,11 +233,11 @@ def test_each_token_action_of_a_confidential_client_requires_its_secret(
 
 
 def test_journey_pages_are_not_cached_send_no_referrer_and_omit_the_client_secret(
-    causeway: Causeway, user: Person, secret_client: tuple[str, str]
+    causeway: Causeway, user: WebUser, secret_client: tuple[str, str]
 ) -> None:
     client_id, secret = secret_client
-    open_request(user, client_id)
-    user.get(approve(causeway, run(user, client_id)))
+    user.open_request(client_id)
+    user.get(user.approve(user.run_request(client_id)))
     user.follow()
     state = user.hidden("state")
     seen = []
@@ -266,12 +265,12 @@ def test_journey_pages_are_not_cached_send_no_referrer_and_omit_the_client_secre
     ids=["a key", "bound tokens"],
 )
 def test_a_code_of_a_client_with_a_key_is_displayed_without_an_exchange(
-    causeway: Causeway, user: Person, client_id: str, security: dict[str, Any]
+    causeway: Causeway, user: WebUser, client_id: str, security: dict[str, Any]
 ) -> None:
     causeway.hub.openbanking.clients.update(client_id, security=security)
 
-    open_request(user, client_id)
-    user.get(approve(causeway, run(user, client_id)))
+    user.open_request(client_id)
+    user.get(user.approve(user.run_request(client_id)))
     user.follow()
 
     assert "which only your application has" in user.text
@@ -279,7 +278,7 @@ def test_a_code_of_a_client_with_a_key_is_displayed_without_an_exchange(
     assert 'value="exchange"' not in user.text
 
 
-def test_a_private_key_jwt_client_cannot_rotate_a_secret(causeway: Causeway, user: Person, client_id: str) -> None:
+def test_a_private_key_jwt_client_cannot_rotate_a_secret(causeway: Causeway, user: WebUser, client_id: str) -> None:
     causeway.hub.openbanking.clients.update(
         client_id, security={"auth_method": "private_key_jwt", "jwks": KeyHolder().jwks}
     )
@@ -290,9 +289,9 @@ def test_a_private_key_jwt_client_cannot_rotate_a_secret(causeway: Causeway, use
     assert 'value="rotate-secret"' not in user.last.text
 
 
-def test_the_access_token_is_filled_in_on_the_api_screens(causeway: Causeway, user: Person, client_id: str) -> None:
-    state = with_tokens(causeway, user, client_id)
-    bearer = token(user, "access-token")
+def test_the_access_token_is_filled_in_on_the_api_screens(causeway: Causeway, user: WebUser, client_id: str) -> None:
+    state = user.get_tokens(client_id)
+    bearer = user.code("access-token")
     link = re.search(r'href="(/specifications/account\?state=[^"]+)"', user.last.text)
 
     assert link is not None
@@ -307,9 +306,9 @@ def test_the_access_token_is_filled_in_on_the_api_screens(causeway: Causeway, us
     [("bank", "The bank reported"), ("operator", "The operator ended it"), ("service", "was used twice")],
 )
 def test_a_consent_ended_elsewhere_is_shown_as_ended(
-    causeway: Causeway, user: Person, client_id: str, email: str, by: EndedBy, said: str
+    causeway: Causeway, user: WebUser, client_id: str, email: str, by: EndedBy, said: str
 ) -> None:
-    state = with_tokens(causeway, user, client_id)
+    state = user.get_tokens(client_id)
     address = f"/authorize/callback?state={state}"
     live = re.search(r'data-live-check="([^"]+)"', user.last.text)
     assert live is not None
@@ -327,8 +326,8 @@ def test_a_consent_ended_elsewhere_is_shown_as_ended(
     assert 'value="refresh"' not in user.last.text
 
 
-def test_an_expired_consent_is_shown_as_ended(causeway: Causeway, user: Person, client_id: str, email: str) -> None:
-    state = with_tokens(causeway, user, client_id)
+def test_an_expired_consent_is_shown_as_ended(causeway: Causeway, user: WebUser, client_id: str, email: str) -> None:
+    state = user.get_tokens(client_id)
     (journey,) = causeway.hub.website.journeys.list_latest(email)
     causeway.clock.advance(181 * 24 * 3600)
 
@@ -336,18 +335,18 @@ def test_an_expired_consent_is_shown_as_ended(causeway: Causeway, user: Person, 
     assert state == journey.state
 
 
-def test_the_journey_state_is_returned_to_its_user_only(causeway: Causeway, user: Person, client_id: str) -> None:
-    state = with_tokens(causeway, user, client_id)
+def test_the_journey_state_is_returned_to_its_user_only(causeway: Causeway, user: WebUser, client_id: str) -> None:
+    state = user.get_tokens(client_id)
     address = f"/authorize/callback?state={state}&format=json"
 
     assert user.get(address).body == {"state": "tokens"}
-    for other in (Person(causeway), Person.signed_in(causeway, "other@example.com")):
+    for other in (WebUser(causeway), WebUser.signed_in(causeway, "other@example.com")):
         assert (other.get(address).status, other.last.body) == (404, {"state": None})
 
 
-def test_reading_the_journey_state_does_not_use_the_code(causeway: Causeway, user: Person, client_id: str) -> None:
-    open_request(user, client_id)
-    back = approve(causeway, run(user, client_id))
+def test_reading_the_journey_state_does_not_use_the_code(causeway: Causeway, user: WebUser, client_id: str) -> None:
+    user.open_request(client_id)
+    back = user.approve(user.run_request(client_id))
     assert user.get(f"{back}&format=json").body == {"state": "begun"}
     user.get(back)
     user.follow()
@@ -360,11 +359,11 @@ def test_reading_the_journey_state_does_not_use_the_code(causeway: Causeway, use
 
 @pytest.mark.parametrize("signed_in", [True, False])
 def test_a_code_of_another_users_journey_is_only_displayed(
-    causeway: Causeway, user: Person, client_id: str, signed_in: bool
+    causeway: Causeway, user: WebUser, client_id: str, signed_in: bool
 ) -> None:
-    open_request(user, client_id)
-    back = approve(causeway, run(user, client_id))
-    other = Person.signed_in(causeway, "other@example.com") if signed_in else Person(causeway)
+    user.open_request(client_id)
+    back = user.approve(user.run_request(client_id))
+    other = WebUser.signed_in(causeway, "other@example.com") if signed_in else WebUser(causeway)
     answer = other.get(back)
 
     code = parse_qs(urlsplit(back).query)["code"][0]
@@ -375,10 +374,10 @@ def test_a_code_of_another_users_journey_is_only_displayed(
     assert "You have tokens" in user.text
 
 
-def test_a_journey_of_another_user_returns_404(causeway: Causeway, user: Person, client_id: str) -> None:
-    state = with_tokens(causeway, user, client_id)
-    bearer = token(user, "access-token")
-    other = Person.signed_in(causeway, "other@example.com")
+def test_a_journey_of_another_user_returns_404(causeway: Causeway, user: WebUser, client_id: str) -> None:
+    state = user.get_tokens(client_id)
+    bearer = user.code("access-token")
+    other = WebUser.signed_in(causeway, "other@example.com")
 
     assert other.get(f"/authorize/callback?state={state}").status == 200
     assert bearer not in other.last.text
@@ -388,7 +387,7 @@ def test_a_journey_of_another_user_returns_404(causeway: Causeway, user: Person,
     assert bearer in user.get(f"/specifications/account?state={state}").text
 
 
-def test_the_callback_page_shows_code_state_and_the_token_command(visitor: Person) -> None:
+def test_the_callback_page_shows_code_state_and_the_token_command(visitor: WebUser) -> None:
     visitor.get(f"/authorize/callback?authorization_code={CODE}&state=my%20state")
 
     assert CODE in visitor.text
@@ -397,14 +396,14 @@ def test_the_callback_page_shows_code_state_and_the_token_command(visitor: Perso
 
 
 @pytest.mark.parametrize("code", ["'; rm -rf ~ #", "\"}'", "$(id)", "<script>", "short"])
-def test_a_malformed_code_is_left_out_of_the_shown_command(visitor: Person, code: str) -> None:
+def test_a_malformed_code_is_left_out_of_the_shown_command(visitor: WebUser, code: str) -> None:
     text = visitor.get(f"/authorize/callback?code={quote(code)}").text
 
     assert "curl" not in text
     assert code not in text
 
 
-def test_the_callback_page_shows_the_error_and_advice(visitor: Person) -> None:
+def test_the_callback_page_shows_the_error_and_advice(visitor: WebUser) -> None:
     visitor.get("/authorize/callback?error=access_denied&error_description=%3Cb%3ENo")
 
     assert "without a consent" in visitor.text

@@ -5,17 +5,16 @@ from __future__ import annotations
 from tests.causeway import Causeway
 from tests.openbanking.meter import measured
 from tests.openbanking.payer import Payer
-from tests.website.authorization.journey import approve, open_request, run, with_tokens
-from tests.website.person import Person
+from tests.website.web_user import WebUser
 
 
-def test_a_journey_counts_four_authorization_calls(causeway: Causeway, user: Person, client_id: str) -> None:
+def test_a_journey_counts_four_authorization_calls(causeway: Causeway, user: WebUser, client_id: str) -> None:
     """The request, the exchange of the code, a refresh and the revocation."""
     state = ""
 
     def journey() -> None:
         nonlocal state
-        state = with_tokens(causeway, user, client_id)
+        state = user.get_tokens(client_id)
         user.post("/authorize/callback", state=state, action="refresh")
         user.post("/authorize/callback", state=state, action="end")
         user.get(f"/authorize/callback?state={state}")
@@ -25,30 +24,30 @@ def test_a_journey_counts_four_authorization_calls(causeway: Causeway, user: Per
 
 
 def test_a_request_rejected_by_the_page_counts_as_a_caller_failure(
-    causeway: Causeway, user: Person, client_id: str
+    causeway: Causeway, user: WebUser, client_id: str
 ) -> None:
-    open_request(user, client_id)
+    user.open_request(client_id)
 
-    assert measured(causeway, lambda: run(user, client_id, scope=["no.such"])) == {
+    assert measured(causeway, lambda: user.run_request(client_id, scope=["no.such"])) == {
         "ALPHGB21 authorization": {"calls": 1, "caller_failures": 1}
     }
     assert user.last.status == 400
 
 
 def test_a_failed_code_exchange_counts_as_a_caller_failure_although_its_page_returns_200(
-    causeway: Causeway, user: Person, client_id: str
+    causeway: Causeway, user: WebUser, client_id: str
 ) -> None:
-    open_request(user, client_id)
-    back = approve(causeway, run(user, client_id))
+    user.open_request(client_id)
+    back = user.approve(user.run_request(client_id))
     causeway.clock.advance(causeway.hub.settings.code_lifetime + 1)
 
     assert measured(causeway, lambda: user.get(back)) == {"ALPHGB21 authorization": {"calls": 1, "caller_failures": 1}}
     assert user.last.status == 200
 
 
-def test_read_only_pages_count_no_calls(causeway: Causeway, user: Person, client_id: str) -> None:
+def test_read_only_pages_count_no_calls(causeway: Causeway, user: WebUser, client_id: str) -> None:
     def look() -> None:
-        open_request(user, client_id)
+        user.open_request(client_id)
         user.get("/authorize")
         user.get("/authorize/callback?error=access_denied&state=unknown")
         user.get("/clients")
@@ -56,7 +55,7 @@ def test_read_only_pages_count_no_calls(causeway: Causeway, user: Person, client
     assert measured(causeway, look) == {}
 
 
-def test_the_payment_callback_counts_its_status_requests_as_pisp_calls(causeway: Causeway, visitor: Person) -> None:
+def test_the_payment_callback_counts_its_status_requests_as_pisp_calls(causeway: Causeway, visitor: WebUser) -> None:
     payer = Payer(causeway, 2)
     payer.pay()
     payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}

@@ -10,18 +10,17 @@ from chalicelib.openbanking.flows.consent.tokens import redeem
 from chalicelib.openbanking.oauth.tpp_request import TppCredentials
 from chalicelib.website.records.journeys import EXCHANGE_SECONDS
 from tests.causeway import Causeway
-from tests.website.authorization.journey import approve, open_request, run, shown_request, token, with_tokens
-from tests.website.person import Person
+from tests.website.web_user import WebUser
 
 # -- an exchange that was interrupted
 
 
 @pytest.fixture
-def interrupted(causeway: Causeway, user: Person, client_id: str, email: str) -> str:
+def interrupted(causeway: Causeway, user: WebUser, client_id: str, email: str) -> str:
     """A journey whose exchange of the code began some time ago and never ended; answers its code."""
-    open_request(user, client_id)
-    state = shown_request(user)["state"]
-    code = parse_qs(urlsplit(approve(causeway, run(user, client_id))).query)["code"][0]
+    user.open_request(client_id)
+    state = user.shown_request()["state"]
+    code = parse_qs(urlsplit(user.approve(user.run_request(client_id))).query)["code"][0]
     journey = causeway.hub.website.journeys.find(email, state)
     assert journey is not None
     causeway.hub.website.journeys.begin_exchange(causeway.hub.website.journeys.record_code(journey, code))
@@ -36,7 +35,7 @@ def interrupted(causeway: Causeway, user: Person, client_id: str, email: str) ->
     return code
 
 
-def test_an_exchange_interrupted_before_the_code_was_used_is_repeated(user: Person, interrupted: str) -> None:
+def test_an_exchange_interrupted_before_the_code_was_used_is_repeated(user: WebUser, interrupted: str) -> None:
     user.post("/authorize/callback", state=user.hidden("state"), action="exchange")
     user.follow()
 
@@ -44,7 +43,7 @@ def test_an_exchange_interrupted_before_the_code_was_used_is_repeated(user: Pers
 
 
 def test_an_exchange_interrupted_after_the_code_was_used_ends_the_consent(
-    causeway: Causeway, user: Person, client_id: str, email: str, interrupted: str
+    causeway: Causeway, user: WebUser, client_id: str, email: str, interrupted: str
 ) -> None:
     (journey,) = causeway.hub.website.journeys.list_latest(email)
     verifier = causeway.hub.website.journeys.unseal_secrets(journey)["code_verifier"]
@@ -59,11 +58,11 @@ def test_an_exchange_interrupted_after_the_code_was_used_ends_the_consent(
 
 
 def test_a_wrong_secret_keeps_the_record_of_an_interrupted_exchange(
-    causeway: Causeway, user: Person, secret_client: tuple[str, str], email: str
+    causeway: Causeway, user: WebUser, secret_client: tuple[str, str], email: str
 ) -> None:
     client_id, secret = secret_client
-    open_request(user, client_id)
-    user.get(approve(causeway, run(user, client_id)))
+    user.open_request(client_id)
+    user.get(user.approve(user.run_request(client_id)))
     user.follow()
     state = user.hidden("state")
     journey = causeway.hub.website.journeys.find(email, state)
@@ -83,53 +82,53 @@ def test_a_wrong_secret_keeps_the_record_of_an_interrupted_exchange(
 # -- refreshing
 
 
-def test_the_refresh_button_refreshes_expired_tokens(causeway: Causeway, user: Person, client_id: str) -> None:
-    state = with_tokens(causeway, user, client_id)
-    before = token(user, "access-token")
+def test_the_refresh_button_refreshes_expired_tokens(causeway: Causeway, user: WebUser, client_id: str) -> None:
+    state = user.get_tokens(client_id)
+    before = user.code("access-token")
     causeway.clock.advance(3600)
     user.get(f"/authorize/callback?state={state}")
     assert "expired: refresh it" in user.text
     user.post("/authorize/callback", state=state, action="refresh")
     user.follow()
 
-    assert token(user, "access-token") != before
+    assert user.code("access-token") != before
     assert "refreshed them once" in user.text
-    bearer = token(user, "access-token")
+    bearer = user.code("access-token")
     assert causeway.tpp.call("GET", "/tpp/consent", client_id=client_id, bearer=bearer).status == 200
 
 
-def test_a_refresh_sent_twice_keeps_the_tokens_valid(causeway: Causeway, user: Person, client_id: str) -> None:
-    state = with_tokens(causeway, user, client_id)
+def test_a_refresh_sent_twice_keeps_the_tokens_valid(causeway: Causeway, user: WebUser, client_id: str) -> None:
+    state = user.get_tokens(client_id)
     for _ in range(2):
         assert user.post("/authorize/callback", state=state, action="refresh").status == 303
         user.follow()
 
-    bearer = token(user, "access-token")
+    bearer = user.code("access-token")
     assert causeway.tpp.call("GET", "/tpp/consent", client_id=client_id, bearer=bearer).status == 200
 
 
 def test_a_refresh_in_progress_is_not_started_again(
-    causeway: Causeway, user: Person, client_id: str, email: str
+    causeway: Causeway, user: WebUser, client_id: str, email: str
 ) -> None:
     """Two concurrent refreshes could use a token after its successor, which ends the consent."""
-    state = with_tokens(causeway, user, client_id)
+    state = user.get_tokens(client_id)
     journey = causeway.hub.website.journeys.find(email, state)
     assert journey is not None
     causeway.hub.website.journeys.begin_refresh(journey)
-    before = token(user, "access-token")
+    before = user.code("access-token")
     assert user.post("/authorize/callback", state=state, action="refresh").status == 303
     user.follow()
-    assert token(user, "access-token") == before
+    assert user.code("access-token") == before
     causeway.clock.advance(EXCHANGE_SECONDS)
     user.post("/authorize/callback", state=state, action="refresh")
     user.follow()
 
-    assert token(user, "access-token") != before
+    assert user.code("access-token") != before
 
 
-def test_a_refresh_of_a_revoked_consent_returns_400(causeway: Causeway, user: Person, client_id: str) -> None:
-    state = with_tokens(causeway, user, client_id)
-    bearer = token(user, "access-token")
+def test_a_refresh_of_a_revoked_consent_returns_400(causeway: Causeway, user: WebUser, client_id: str) -> None:
+    state = user.get_tokens(client_id)
+    bearer = user.code("access-token")
     causeway.tpp.call("POST", "/tpp/token/revoke", {"token": bearer}, client_id=client_id)
     answer = user.post("/authorize/callback", state=state, action="refresh")
 
@@ -141,9 +140,9 @@ def test_a_refresh_of_a_revoked_consent_returns_400(causeway: Causeway, user: Pe
 # -- the end
 
 
-def test_the_end_button_ends_the_consent(causeway: Causeway, user: Person, client_id: str) -> None:
-    state = with_tokens(causeway, user, client_id)
-    bearer = token(user, "access-token")
+def test_the_end_button_ends_the_consent(causeway: Causeway, user: WebUser, client_id: str) -> None:
+    state = user.get_tokens(client_id)
+    bearer = user.code("access-token")
     user.post("/authorize/callback", state=state, action="end")
     user.follow()
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import html
-import re
 import shlex
 from dataclasses import replace
 
@@ -14,14 +12,13 @@ from infra.admin import connection
 from infra.admin.commands import program
 from tests.cards.issuer import OTHER_MANAGER, NewCard
 from tests.causeway import Causeway
-from tests.website.cards.card_forms import USE
-from tests.website.cards.cards import link
-from tests.website.person import Person
+from tests.website.conftest import link
+from tests.website.web_user import PURCHASE, WebUser
 
 
 @pytest.mark.parametrize(("path", "status"), [("/cards", 200), ("/cards/activity", 200), ("/cards/1", 404)])
 def test_a_user_without_a_programme_manager_reads_how_to_be_linked(
-    user: Person, card: NewCard, path: str, status: int
+    user: WebUser, card: NewCard, path: str, status: int
 ) -> None:
     answer = user.get(path)
 
@@ -31,22 +28,15 @@ def test_a_user_without_a_programme_manager_reads_how_to_be_linked(
     assert 'class="card narrow problem"' not in answer.text
 
 
-def shown_in(person: Person, place: str) -> str:
-    """A value to copy on the page that is shown."""
-    found = re.search(rf'<code id="{place}">([^<]+)</code>', person.last.text)
-    assert found is not None, person.text
-    return html.unescape(found[1])
-
-
 def test_the_shown_command_links_the_user(
-    causeway: Causeway, user: Person, email: str, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, user: WebUser, email: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connection, "connect", lambda: causeway.hub)
     user.get("/cards")
-    python, flag, module, *words = shlex.split(shown_in(user, "link-command"))
+    python, flag, module, *words = shlex.split(user.code("link-command"))
     user.get("/account")
     user.post("/account", action="code")
-    code = shown_in(user, "operator-code")
+    code = user.code("operator-code")
 
     assert python == ".venv/bin/python"
     assert flag == "-m"
@@ -56,24 +46,26 @@ def test_the_shown_command_links_the_user(
     assert "linked to no programme manager" not in user.get("/cards").text
 
 
-def test_the_production_command_contains_a_manager_placeholder(causeway: Causeway, user: Person) -> None:
+def test_the_production_command_contains_a_manager_placeholder(causeway: Causeway, user: WebUser) -> None:
     causeway.hub.settings = replace(causeway.hub.settings, stage="prod", public_url="https://hub.example")
 
     assert "users link CODE --manager MANAGER-ID" in user.get("/cards").text
 
 
-def test_a_visitor_of_a_card_page_is_redirected_to_sign_in(visitor: Person, card: NewCard) -> None:
+def test_a_visitor_of_a_card_page_is_redirected_to_sign_in(visitor: WebUser, card: NewCard) -> None:
     answer = visitor.get(f"/cards/{card.card_id}")
 
     assert (answer.status, answer.headers["location"].partition("?")[0][-8:]) == (303, "/sign-in")
 
 
 def test_a_card_of_another_programme_manager_returns_404(
-    causeway: Causeway, user: Person, email: str, card: NewCard
+    causeway: Causeway, user: WebUser, email: str, card: NewCard
 ) -> None:
     link(causeway, email, OTHER_MANAGER)
     answers = [user.get(f"/cards/{card.card_id}"), user.get("/cards/987654321"), user.get("/cards/card")]
-    forged = user.post(f"/cards/{card.card_id}/simulator", action="simulateAuthorization", draft="0" * 22, form=USE)
+    forged = user.post(
+        f"/cards/{card.card_id}/simulator", action="simulateAuthorization", draft="0" * 22, form=PURCHASE
+    )
 
     assert {(answer.status, answer.text) for answer in answers} == {(404, answers[0].text)}
     assert forged.status == 404
@@ -81,7 +73,9 @@ def test_a_card_of_another_programme_manager_returns_404(
     assert "There are no cards yet" in user.get("/cards").text
 
 
-def test_linking_and_unlinking_a_manager_apply_from_the_next_page(causeway: Causeway, user: Person, email: str) -> None:
+def test_linking_and_unlinking_a_manager_apply_from_the_next_page(
+    causeway: Causeway, user: WebUser, email: str
+) -> None:
     link(causeway, email)
     assert "There are no cards yet" in user.get("/cards").text
     causeway.hub.website.users.unlink_manager(email)

@@ -15,9 +15,8 @@ from chalicelib.website.cards.card_actions import BY_ACTION
 from tests.cards.issuer import EUR, OTHER_MANAGER, Issuer, NewCard
 from tests.causeway import Answer, Causeway
 from tests.log_lines import Lines
-from tests.website.cards.card_forms import manage
-from tests.website.cards.cards import link
-from tests.website.person import Person
+from tests.website.conftest import link
+from tests.website.web_user import WebUser
 
 NEW = {
     "card_program_id": "101",
@@ -34,20 +33,20 @@ NEW = {
 }
 
 
-def issue(person: Person, **fields: Any) -> Answer:
+def issue(person: WebUser, **fields: Any) -> Answer:
     person.get("/cards/new")
     return person.post("/cards/new", draft=person.hidden("draft"), form={**NEW, **fields})
 
 
-def test_an_outdated_form_returns_409_above_the_page_heading(colleague: Person, card: NewCard) -> None:
+def test_an_outdated_form_returns_409_above_the_page_heading(colleague: WebUser, card: NewCard) -> None:
     """The card is active already, so its page has no activation form that could show the error."""
-    answer = manage(colleague, card, "activateCard")
+    answer = colleague.manage_card(card.card_id, "activateCard")
 
     assert answer.status == 409
     assert "Refused (4006)" in answer.text.partition("<h1")[0]
 
 
-def test_a_card_is_issued_activated_blocked_and_unblocked(issuer: Issuer, colleague: Person) -> None:
+def test_a_card_is_issued_activated_blocked_and_unblocked(issuer: Issuer, colleague: WebUser) -> None:
     place = issue(colleague).headers["location"]
     number = int(place.rpartition("/")[2])
     assert "The card has been issued." in colleague.get(place).text
@@ -63,7 +62,7 @@ def test_a_card_is_issued_activated_blocked_and_unblocked(issuer: Issuer, collea
     assert statuses == ["T", "A"]
 
 
-def test_a_card_is_issued_for_an_existing_holder_and_account(issuer: Issuer, colleague: Person, card: NewCard) -> None:
+def test_a_card_is_issued_for_an_existing_holder_and_account(issuer: Issuer, colleague: WebUser, card: NewCard) -> None:
     words = {name: "" for name in NEW if name.startswith("holder_")}
     place = issue(colleague, **words, holder_id=card.holder_id, account_id=card.account_id).headers["location"]
 
@@ -71,7 +70,7 @@ def test_a_card_is_issued_for_an_existing_holder_and_account(issuer: Issuer, col
     assert [each["id"] for each in found] == [card.account_id]
 
 
-def test_a_form_sent_twice_issues_one_card(issuer: Issuer, colleague: Person) -> None:
+def test_a_form_sent_twice_issues_one_card(issuer: Issuer, colleague: WebUser) -> None:
     colleague.get("/cards/new")
     draft = colleague.hidden("draft")
     places = [colleague.post("/cards/new", draft=draft, form=NEW).headers["location"] for _ in range(2)]
@@ -79,7 +78,7 @@ def test_a_form_sent_twice_issues_one_card(issuer: Issuer, colleague: Person) ->
     assert places[0] == places[1]
 
 
-def test_two_simultaneous_clicks_issue_one_card(monkeypatch: pytest.MonkeyPatch, colleague: Person) -> None:
+def test_two_simultaneous_clicks_issue_one_card(monkeypatch: pytest.MonkeyPatch, colleague: WebUser) -> None:
     """The second request runs while the first one is about to write."""
     colleague.get("/cards/new")
     draft, token, places = colleague.hidden("draft"), colleague.token, []
@@ -102,7 +101,7 @@ def test_two_simultaneous_clicks_issue_one_card(monkeypatch: pytest.MonkeyPatch,
     assert len(re.findall('href="/cards/[0-9]+"', colleague.get("/cards").text)) == 1
 
 
-def test_an_invalid_new_card_shows_its_error_at_the_field(colleague: Person) -> None:
+def test_an_invalid_new_card_shows_its_error_at_the_field(colleague: WebUser) -> None:
     missing = issue(colleague, card_name_line_3="")
     assert (missing.status, "Name on the card is missing." in missing.text) == (400, True)
     assert 'value="Lovelace"' in missing.text, "what was typed stays"
@@ -116,7 +115,7 @@ def test_an_invalid_new_card_shows_its_error_at_the_field(colleague: Person) -> 
     assert (nobody.status, "Refused (3003)" in nobody.text) == (409, True)
 
 
-def test_a_form_has_the_rules_of_its_action_model(causeway: Causeway, colleague: Person) -> None:
+def test_a_form_has_the_rules_of_its_action_model(causeway: Causeway, colleague: WebUser) -> None:
     text = colleague.get("/cards/new").text
 
     assert re.search(r'id="new-card_name_line_3"[^>]* required', text)
@@ -131,7 +130,7 @@ def test_a_form_has_the_rules_of_its_action_model(causeway: Causeway, colleague:
         assert {"card_id", *action.members} <= model.model_fields.keys()
 
 
-def test_a_country_name_is_accepted_as_country(causeway: Causeway, issuer: Issuer, colleague: Person) -> None:
+def test_a_country_name_is_accepted_as_country(causeway: Causeway, issuer: Issuer, colleague: WebUser) -> None:
     place = issue(colleague, card_country_ison="germany", holder_country_ison="Türkiye").headers["location"]
     card = causeway.hub.store.get(*Card.key(int(place.rpartition("/")[2]))) or {}
     wrong = issue(colleague, card_country_ison="Atlantis")
@@ -142,7 +141,7 @@ def test_a_country_name_is_accepted_as_country(causeway: Causeway, issuer: Issue
     assert 'value="Atlantis"' in wrong.text
 
 
-def test_a_corrected_form_is_accepted(colleague: Person) -> None:
+def test_a_corrected_form_is_accepted(colleague: WebUser) -> None:
     """A rejected request does not use up its reference."""
     for wrong in ({"card_name_line_3": ""}, {"holder_phone_number": "12"}, {"holder_id": "987654321"}):
         issue(colleague, **wrong)
@@ -150,14 +149,14 @@ def test_a_corrected_form_is_accepted(colleague: Person) -> None:
         assert again.status == 303, wrong
 
 
-def test_an_account_id_requires_its_holder_id(colleague: Person, card: NewCard) -> None:
+def test_an_account_id_requires_its_holder_id(colleague: WebUser, card: NewCard) -> None:
     refused = issue(colleague, account_id=str(card.account_id))
 
     assert refused.status == 400
     assert "Enter the id of the holder that has the account." in refused.text
 
 
-def test_errors_use_the_labels_of_the_form(colleague: Person, card: NewCard) -> None:
+def test_errors_use_the_labels_of_the_form(colleague: WebUser, card: NewCard) -> None:
     physical = issue(colleague, card_virtual="0", holder_city="")
     both = issue(colleague, holder_id=card.holder_id, account_id=card.account_id, card_currency_ison=EUR)
 
@@ -167,8 +166,8 @@ def test_errors_use_the_labels_of_the_form(colleague: Person, card: NewCard) -> 
     assert "Currency of a new account must not be combined with Account id." in both.text
 
 
-def test_blocking_a_card_permanently_requires_a_confirmation(issuer: Issuer, colleague: Person, card: NewCard) -> None:
-    asked = manage(colleague, card, "changeCardStatus", status="B", reason_code="", note="lost twice")
+def test_blocking_a_card_permanently_requires_a_confirmation(issuer: Issuer, colleague: WebUser, card: NewCard) -> None:
+    asked = colleague.manage_card(card.card_id, "changeCardStatus", status="B", reason_code="", note="lost twice")
     before = issuer.data("getCardStatus", card_id=card.card_id)["card_status"]
     names = ("action", "draft", "confirmed", "status", "note")
     colleague.post(f"/cards/{card.card_id}", form={name: colleague.hidden(name) for name in names})
@@ -189,14 +188,14 @@ def test_blocking_a_card_permanently_requires_a_confirmation(issuer: Issuer, col
     ],
 )
 def test_a_card_can_be_moved_to_a_permitted_group_only(
-    causeway: Causeway, colleague: Person, card: NewCard, action: str, member: str, kind: str
+    causeway: Causeway, colleague: WebUser, card: NewCard, action: str, member: str, kind: str
 ) -> None:
-    answer = manage(colleague, card, "none")
+    answer = colleague.manage_card(card.card_id, "none")
     select = answer.text.partition(f'<select id="{action}-{member}"')[2].partition("</select>")[0]
     offered = re.findall(r'<option value="([0-9]+)"', select)
-    moved = manage(colleague, card, action, **{member: offered[-1]})
+    moved = colleague.manage_card(card.card_id, action, **{member: offered[-1]})
     stored = causeway.hub.store.get(*Card.key(card.card_id)) or {}
-    forged = manage(colleague, card, action, **{member: "987"})
+    forged = colleague.manage_card(card.card_id, action, **{member: "987"})
 
     assert moved.status == 303
     assert stored[f"{kind}_id"] == int(offered[-1])
@@ -204,16 +203,16 @@ def test_a_card_can_be_moved_to_a_permitted_group_only(
 
 
 def test_a_card_action_is_logged_with_the_web_interface_as_credential(
-    lines: Lines, colleague: Person, card: NewCard
+    lines: Lines, colleague: WebUser, card: NewCard
 ) -> None:
-    manage(colleague, card, "changeCardStatus", status="T")
+    colleague.manage_card(card.card_id, "changeCardStatus", status="T")
     done = [line for line in lines.all() if line.get("action") == "changeCardStatus"]
 
     assert any("web interface" in str(line.get("credential")) for line in done)
 
 
 def test_a_card_of_another_programme_manager_cannot_be_managed(
-    causeway: Causeway, user: Person, email: str, issuer: Issuer, card: NewCard
+    causeway: Causeway, user: WebUser, email: str, issuer: Issuer, card: NewCard
 ) -> None:
     link(causeway, email, OTHER_MANAGER)
     user.get("/cards/new")

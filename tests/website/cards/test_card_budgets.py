@@ -9,8 +9,7 @@ from chalicelib.cards.ledger.entries import movement_key
 from chalicelib.cards.protocol.portal_messages import ACCOUNTS
 from chalicelib.website.cards.card_views import LATEST, MOVEMENTS
 from tests.cards.issuer import GERMANY, Issuer, NewCard
-from tests.website.page_costs import BYTES
-from tests.website.person import Person
+from tests.website.web_user import PAGE_BYTES, WebUser
 
 
 def full_card(issuer: Issuer) -> NewCard:
@@ -43,15 +42,15 @@ def _move(issuer: Issuer, account_id: int) -> None:
 
 
 @pytest.mark.parametrize("path", ["", "/statement"])
-def test_the_largest_page_of_a_card_keeps_its_size_budget(issuer: Issuer, colleague: Person, path: str) -> None:
+def test_the_largest_page_of_a_card_keeps_its_size_budget(issuer: Issuer, colleague: WebUser, path: str) -> None:
     address = f"/cards/{full_card(issuer).card_id}{path}"
 
     size = len(colleague.get(address).text.encode())
-    assert size <= BYTES
+    assert size <= PAGE_BYTES
 
 
 @pytest.mark.parametrize("path", ["/cards/new", "/cards?digits=12&holder=Ada", "/cards/activity"])
-def test_card_forms_and_lists_keep_their_size_budget(issuer: Issuer, colleague: Person, path: str) -> None:
+def test_card_forms_and_lists_keep_their_size_budget(issuer: Issuer, colleague: WebUser, path: str) -> None:
     issuer.spendable(1_00)
 
-    assert len(colleague.get(path).text.encode()) <= BYTES
+    assert len(colleague.get(path).text.encode()) <= PAGE_BYTES

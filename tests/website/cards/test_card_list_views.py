@@ -13,7 +13,7 @@ from chalicelib.cards.storage import time_ordered
 from tests.cards.issuer import Issuer, NewCard
 from tests.causeway import Causeway
 from tests.dynamodb_calls import counted
-from tests.website.person import Person
+from tests.website.web_user import WebUser
 
 BATCH = 100
 """The writes of a transaction."""
@@ -29,7 +29,7 @@ def list_others(causeway: Causeway, card: Card, count: int) -> None:
         causeway.hub.store.transact(rows[first : first + BATCH])
 
 
-def test_cards_are_listed_with_holder_status_and_balances(issuer: Issuer, colleague: Person, card: NewCard) -> None:
+def test_cards_are_listed_with_holder_status_and_balances(issuer: Issuer, colleague: WebUser, card: NewCard) -> None:
     issuer.purchase(card.card_id, 25_00)
     colleague.get("/cards")
 
@@ -40,7 +40,7 @@ def test_cards_are_listed_with_holder_status_and_balances(issuer: Issuer, collea
     assert card.pan not in colleague.last.text
 
 
-def test_the_card_list_links_to_older_cards(issuer: Issuer, colleague: Person) -> None:
+def test_the_card_list_links_to_older_cards(issuer: Issuer, colleague: WebUser) -> None:
     made = [issuer.card().card_id for _ in range(21)]
     colleague.get("/cards")
     (older,) = re.findall(r'href="([^"]+)" rel="next"', colleague.last.text)
@@ -52,7 +52,7 @@ def test_the_card_list_links_to_older_cards(issuer: Issuer, colleague: Person) -
     assert "Newest" in colleague.text
 
 
-def test_markup_in_a_merchant_name_is_escaped(issuer: Issuer, colleague: Person, card: NewCard) -> None:
+def test_markup_in_a_merchant_name_is_escaped(issuer: Issuer, colleague: WebUser, card: NewCard) -> None:
     name = "<script>alert(1)</script>"
     issuer.purchase(card.card_id, 25_00, merchant_name=name)
 
@@ -62,7 +62,7 @@ def test_markup_in_a_merchant_name_is_escaped(issuer: Issuer, colleague: Person,
 
 
 def test_the_activity_list_links_to_older_activity(
-    causeway: Causeway, issuer: Issuer, colleague: Person, card: NewCard
+    causeway: Causeway, issuer: Issuer, colleague: WebUser, card: NewCard
 ) -> None:
     for number in range(26):
         issuer.purchase(card.card_id, 1_00, merchant_name=f"Shop {number}")
@@ -76,7 +76,7 @@ def test_the_activity_list_links_to_older_activity(
         assert "Shop 25" not in colleague.text
 
 
-def test_the_card_list_is_filtered_and_keeps_the_filter_values(issuer: Issuer, colleague: Person) -> None:
+def test_the_card_list_is_filtered_and_keeps_the_filter_values(issuer: Issuer, colleague: WebUser) -> None:
     made = issuer.card(card_name_line_3="ADA LOVELACE")
     other = issuer.card()
     query = f"digits={made.pan[-4:]}&holder=lovelace&status=N&programme=101"
@@ -92,7 +92,7 @@ def test_the_card_list_is_filtered_and_keeps_the_filter_values(issuer: Issuer, c
     assert "No card matches this filter." in colleague.text
 
 
-def test_the_next_page_keeps_the_filter(issuer: Issuer, colleague: Person) -> None:
+def test_the_next_page_keeps_the_filter(issuer: Issuer, colleague: WebUser) -> None:
     for _ in range(21):
         issuer.card(card_name_line_3="MANY CARDS")
     colleague.get("/cards?holder=many")
@@ -104,7 +104,7 @@ def test_the_next_page_keeps_the_filter(issuer: Issuer, colleague: Person) -> No
 
 
 def test_a_search_among_10_000_cards_takes_three_reads_of_16_partitions(
-    causeway: Causeway, issuer: Issuer, colleague: Person
+    causeway: Causeway, issuer: Issuer, colleague: WebUser
 ) -> None:
     made = issuer.card(card_name_line_3="OLDEST CARD")
     card = Card.from_item(causeway.hub.store.get(*Card.key(made.card_id)) or {})
@@ -121,7 +121,7 @@ def test_a_search_among_10_000_cards_takes_three_reads_of_16_partitions(
 
 
 def test_a_search_without_a_match_is_bounded_and_can_be_continued(
-    monkeypatch: pytest.MonkeyPatch, causeway: Causeway, issuer: Issuer, colleague: Person
+    monkeypatch: pytest.MonkeyPatch, causeway: Causeway, issuer: Issuer, colleague: WebUser
 ) -> None:
     monkeypatch.setattr(time_ordered, "_DEEPER", (1, 1))
     made = issuer.card(card_name_line_3="OLDEST CARD")
@@ -141,7 +141,7 @@ def test_a_search_without_a_match_is_bounded_and_can_be_continued(
 
 
 @pytest.mark.parametrize("query", ["digits=12", "digits=abcd", f"holder={'x' * 51}"])
-def test_an_invalid_filter_shows_its_error_at_the_field(colleague: Person, card: NewCard, query: str) -> None:
+def test_an_invalid_filter_shows_its_error_at_the_field(colleague: WebUser, card: NewCard, query: str) -> None:
     answer = colleague.get(f"/cards?{query}")
     name = query.partition("=")[0]
 
@@ -150,7 +150,7 @@ def test_an_invalid_filter_shows_its_error_at_the_field(colleague: Person, card:
     assert f'href="/cards/{card.card_id}"' not in answer.text
 
 
-def test_activity_is_filtered_by_answer_kind_and_day(issuer: Issuer, colleague: Person, card: NewCard) -> None:
+def test_activity_is_filtered_by_answer_kind_and_day(issuer: Issuer, colleague: WebUser, card: NewCard) -> None:
     issuer.purchase(card.card_id, 25_00, merchant_name="Corner Shop")
     issuer.purchase(card.card_id, 9_000_00, merchant_name="Riverside Books")
     today = colleague.get("/cards/activity").text.partition('<time datetime="')[2][:10]
@@ -171,19 +171,19 @@ def test_activity_is_filtered_by_answer_kind_and_day(issuer: Issuer, colleague: 
     assert colleague.get("/cards/activity?from=9999-12-31&to=9999-12-31").status == 200
 
 
-def test_a_local_stack_labels_its_payments_as_invented(causeway: Causeway, colleague: Person, card: NewCard) -> None:
+def test_a_local_stack_labels_its_payments_as_invented(causeway: Causeway, colleague: WebUser, card: NewCard) -> None:
     assert "payments are invented" in colleague.get("/cards").text
     causeway.hub.settings = replace(causeway.hub.settings, stage="dev", public_url="https://hub.example")
     assert "invented" not in colleague.get("/cards").text
 
 
-def test_an_invalid_position_shows_the_newest_entries(colleague: Person, card: NewCard) -> None:
+def test_an_invalid_position_shows_the_newest_entries(colleague: WebUser, card: NewCard) -> None:
     for path in ("/cards?before=x", "/cards?before=0", "/cards/activity?before=1-", "/cards/activity?card_id=-1"):
         assert colleague.get(path).status == 200
     assert colleague.get(f"/cards/{'9' * 3000}").status == 404
 
 
-def test_card_pages_take_a_fixed_number_of_calls(causeway: Causeway, colleague: Person, card: NewCard) -> None:
+def test_card_pages_take_a_fixed_number_of_calls(causeway: Causeway, colleague: WebUser, card: NewCard) -> None:
     session_and_user = ["BatchGetItem"]
     for path, calls in (
         ("/cards", [*["Query"] * 16, "BatchGetItem", "BatchGetItem"]),

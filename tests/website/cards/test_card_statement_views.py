@@ -12,11 +12,11 @@ import pytest
 
 from tests.cards.issuer import Issuer, NewCard
 from tests.causeway import Causeway
-from tests.website.person import Person
+from tests.website.web_user import WebUser
 
 
 def test_a_statement_has_balances_totals_and_rows_as_page_and_csv(
-    issuer: Issuer, colleague: Person, card: NewCard
+    issuer: Issuer, colleague: WebUser, card: NewCard
 ) -> None:
     issuer.clearing(issuer.purchase(card.card_id, 25_00, merchant_name="=Corner Shop"), 25_00)
     issuer.clock.advance(5)
@@ -42,7 +42,7 @@ def test_a_statement_has_balances_totals_and_rows_as_page_and_csv(
     assert rows[2]["purpose"] == "'=Corner Shop", "no formula of a spreadsheet"
 
 
-def test_invalid_statement_days_are_rejected(colleague: Person, card: NewCard) -> None:
+def test_invalid_statement_days_are_rejected(colleague: WebUser, card: NewCard) -> None:
     place = f"/cards/{card.card_id}/statement"
     for query, words in (
         ("from=2026-02-30", "This is not a date."),
@@ -68,7 +68,7 @@ def test_a_statement_ends_with_the_last_second_of_its_days_in_utc(
         issuer.inbound(address, amount)
     issuer.clock.advance(5)
     before, after = (datetime.fromtimestamp(each, UTC).date() for each in (midnight - 1, midnight))
-    place, colleague = f"/cards/{card.card_id}/statement", Person.signed_in(causeway, email)
+    place, colleague = f"/cards/{card.card_id}/statement", WebUser.signed_in(causeway, email)
     files = [colleague.get(f"{place}?from={day}&to={day}&format=csv").text for day in (before, after)]
     amounts = [[row["amount"] for row in csv.DictReader(io.StringIO(file)) if row["amount"]] for file in files]
     balances = [[row["balance"] for row in csv.DictReader(io.StringIO(file))] for file in files]
@@ -78,7 +78,7 @@ def test_a_statement_ends_with_the_last_second_of_its_days_in_utc(
 
 
 def test_a_statement_with_too_many_transactions_returns_400(
-    monkeypatch: pytest.MonkeyPatch, issuer: Issuer, colleague: Person, card: NewCard
+    monkeypatch: pytest.MonkeyPatch, issuer: Issuer, colleague: WebUser, card: NewCard
 ) -> None:
     monkeypatch.setattr("chalicelib.cards.protocol.portal_messages.STATEMENT_ROWS", 1)
     issuer.give(card.account_id, 1_00)
@@ -89,7 +89,7 @@ def test_a_statement_with_too_many_transactions_returns_400(
 
 
 def test_a_long_statement_shows_its_first_rows_and_their_number(
-    monkeypatch: pytest.MonkeyPatch, issuer: Issuer, colleague: Person, card: NewCard
+    monkeypatch: pytest.MonkeyPatch, issuer: Issuer, colleague: WebUser, card: NewCard
 ) -> None:
     monkeypatch.setattr("chalicelib.website.cards.card_statement_views.SHOWN", 1)
     issuer.give(card.account_id, 1_00)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from tests.cards.issuer import EUR, USD, Issuer, NewCard
-from tests.website.person import Person
+from tests.website.web_user import WebUser
 
 ON_THE_WEB = {"transaction_type": 0, "amount": 120_00, "currency_ison": 840, "merchant_name": "Riverside Books"}
 
 
-def test_a_card_page_shows_balances_transactions_and_activity(issuer: Issuer, colleague: Person, card: NewCard) -> None:
+def test_a_card_page_shows_balances_transactions_and_activity(
+    issuer: Issuer, colleague: WebUser, card: NewCard
+) -> None:
     held = issuer.authorization(card_id=card.card_id, **ON_THE_WEB)
     issuer.purchase(card.card_id, 9_000_00)
     issuer.clearing(held, 120_00, currency_ison=840)
@@ -27,7 +29,7 @@ def test_a_card_page_shows_balances_transactions_and_activity(issuer: Issuer, co
     assert card.pan not in text
 
 
-def test_a_card_with_several_accounts_shows_fewer_transactions_per_account(issuer: Issuer, colleague: Person) -> None:
+def test_a_card_with_several_accounts_shows_fewer_transactions_per_account(issuer: Issuer, colleague: WebUser) -> None:
     rows = []
     for currencies in ([EUR], [EUR, USD]):
         card = issuer.card_in("A", card_currency_ison=currencies)
@@ -39,7 +41,7 @@ def test_a_card_with_several_accounts_shows_fewer_transactions_per_account(issue
     assert rows == [6, 5]
 
 
-def test_external_payments_show_payer_payee_and_reference(issuer: Issuer, colleague: Person, card: NewCard) -> None:
+def test_external_payments_show_payer_payee_and_reference(issuer: Issuer, colleague: WebUser, card: NewCard) -> None:
     address = issuer.address(card.account_id, method=2)
     came = issuer.inbound(address, 50_00, sender_name="<b>Meadow & Sons</b>", reference="Invoice 7")
     issuer.data("inboundReturn", epm_transaction_id=came["epm_transaction_id"], reason=1)
@@ -65,7 +67,7 @@ def test_external_payments_show_payer_payee_and_reference(issuer: Issuer, collea
         assert kind in colleague.text
 
 
-def test_a_card_with_a_pin_shows_the_pin_state(issuer: Issuer, colleague: Person) -> None:
+def test_a_card_with_a_pin_shows_the_pin_state(issuer: Issuer, colleague: WebUser) -> None:
     card = issuer.card(card_virtual=0)
     colleague.get(f"/cards/{card.card_id}")
 

@@ -14,14 +14,13 @@ from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from tests.cards.issuer import MANAGER, OTHER_MANAGER, Issuer
 from tests.causeway import Causeway
 from tests.dynamodb_calls import counted
-from tests.website.cards.cards import link
-from tests.website.page_costs import BYTES
-from tests.website.person import Person
+from tests.website.conftest import link
+from tests.website.web_user import PAGE_BYTES, WebUser
 
 HEADING = "Credentials of the card API"
 
 
-def limits(user: Person) -> Mapping[str, str]:
+def limits(user: WebUser) -> Mapping[str, str]:
     """The shown limits by the credential's name."""
     rows = user.get("/clients").text.partition(HEADING)[2]
     found = re.findall(
@@ -30,7 +29,7 @@ def limits(user: Person) -> Mapping[str, str]:
     return {name: re.sub("<[^>]+>", " ", limit).strip() for name, limit in found}
 
 
-def test_a_linked_user_sees_the_own_limit_of_a_credential(issuer: Issuer, colleague: Person) -> None:
+def test_a_linked_user_sees_the_own_limit_of_a_credential(issuer: Issuer, colleague: WebUser) -> None:
     issuer.with_credential("own-limit", calls_per_minute=1200)
 
     assert limits(colleague)["own-limit"] == "1,200 a minute Its own"
@@ -39,13 +38,13 @@ def test_a_linked_user_sees_the_own_limit_of_a_credential(issuer: Issuer, collea
 def test_a_credential_without_its_own_limit_shows_the_default_limit(shared_causeway: Causeway, email: str) -> None:
     causeway = shared_causeway.again(replace(shared_causeway.hub.settings, credential_calls=4321))
     with causeway.installed():
-        colleague = Person.signed_in(causeway, email)
+        colleague = WebUser.signed_in(causeway, email)
         link(causeway, email)
 
         assert limits(colleague)["full"] == "4,321 a minute The default"
 
 
-def test_keys_and_secrets_of_credentials_are_not_on_the_page(issuer: Issuer, colleague: Person) -> None:
+def test_keys_and_secrets_of_credentials_are_not_on_the_page(issuer: Issuer, colleague: WebUser) -> None:
     issuer.with_credential("key-holder")
     text = colleague.get("/clients").text
 
@@ -56,7 +55,7 @@ def test_keys_and_secrets_of_credentials_are_not_on_the_page(issuer: Issuer, col
     assert not [part for part in (*secrets, *digests, stored.api_id, stored.api_key) if part in text]
 
 
-def test_an_unlinked_user_sees_no_credentials(issuer: Issuer, user: Person) -> None:
+def test_an_unlinked_user_sees_no_credentials(issuer: Issuer, user: WebUser) -> None:
     issuer.with_credential("own-limit", calls_per_minute=1200)
 
     assert HEADING not in user.get("/clients").text
@@ -66,7 +65,7 @@ def test_a_user_sees_only_the_credentials_of_their_programme_manager(
     causeway: Causeway, issuer: Issuer, email: str
 ) -> None:
     issuer.with_credential("not-theirs")
-    other = Person.signed_in(causeway, email)
+    other = WebUser.signed_in(causeway, email)
     link(causeway, email, OTHER_MANAGER)
     issuer.with_credential("theirs", manager=OTHER_MANAGER)
 
@@ -75,14 +74,14 @@ def test_a_user_sees_only_the_credentials_of_their_programme_manager(
 
 
 def test_a_programme_manager_without_credentials_has_no_credentials_section(
-    colleague: Person, monkeypatch: pytest.MonkeyPatch
+    colleague: WebUser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Credentials, "current", lambda *_: [])
 
     assert HEADING not in colleague.get("/clients").text
 
 
-def test_credentials_are_shown_on_the_first_unfiltered_page_of_clients(colleague: Person) -> None:
+def test_credentials_are_shown_on_the_first_unfiltered_page_of_clients(colleague: WebUser) -> None:
     colleague.create_client()
 
     assert "full" in limits(colleague)
@@ -90,7 +89,7 @@ def test_credentials_are_shown_on_the_first_unfiltered_page_of_clients(colleague
     assert HEADING not in colleague.get("/clients?after=1-x").text
 
 
-def test_credentials_take_two_calls_and_are_cached_for_a_minute(causeway: Causeway, colleague: Person) -> None:
+def test_credentials_take_two_calls_and_are_cached_for_a_minute(causeway: Causeway, colleague: WebUser) -> None:
     colleague.get("/")
     causeway.hub.cards.programmes._cache.clear()
     causeway.hub.cards.credentials._cache.clear()
@@ -108,7 +107,7 @@ def test_credentials_take_two_calls_and_are_cached_for_a_minute(causeway: Causew
     assert after_a_minute == first
 
 
-def test_clients_are_listed_if_credentials_cannot_be_read(colleague: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clients_are_listed_if_credentials_cannot_be_read(colleague: WebUser, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise StoreUnavailable
 
@@ -121,7 +120,7 @@ def test_clients_are_listed_if_credentials_cannot_be_read(colleague: Person, mon
 
 
 def test_a_long_credential_list_shows_the_first_by_name(
-    issuer: Issuer, colleague: Person, monkeypatch: pytest.MonkeyPatch
+    issuer: Issuer, colleague: WebUser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = sorted(issuer.hub.cards.programmes.credentials(MANAGER))
     monkeypatch.setattr(portal_messages, "CREDENTIALS", 2)
@@ -131,11 +130,11 @@ def test_a_long_credential_list_shows_the_first_by_name(
 
 
 def test_the_page_with_the_most_credentials_keeps_its_size_budget(
-    issuer: Issuer, colleague: Person, monkeypatch: pytest.MonkeyPatch
+    issuer: Issuer, colleague: WebUser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = issuer.hub.cards.credentials.get(MANAGER, "full")
     many = [replace(one, name=f"{'partner-' * 8}{number}") for number in range(portal_messages.CREDENTIALS)]
     monkeypatch.setattr(Credentials, "current", lambda *_: many)
 
     assert len(limits(colleague)) == len(many)
-    assert len(colleague.last.text.encode()) <= BYTES
+    assert len(colleague.last.text.encode()) <= PAGE_BYTES

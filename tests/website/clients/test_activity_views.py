@@ -13,39 +13,37 @@ from chalicelib.statistics.client_activity import PER_MINUTE
 from chalicelib.website.clients.activity_views import SHOWN
 from tests.causeway import Causeway
 from tests.openbanking.kit import Sent
-from tests.website.authorization.journey import with_tokens
-from tests.website.clients.busy_clients import fill_activity
-from tests.website.page_costs import BYTES
-from tests.website.person import Person
+from tests.website.statistics_data import fill_activity
+from tests.website.web_user import PAGE_BYTES, WebUser
 
 NO_CALLS = "No calls yet"
 
 
 @pytest.fixture
-def client_id(causeway: Causeway, user: Person) -> str:
+def client_id(causeway: Causeway, user: WebUser) -> str:
     """The service's client, owned by the user."""
     client_id = user.create_client("Budget Friend")
     causeway.tpp.client = causeway.hub.openbanking.clients.get(client_id)
     return client_id
 
 
-def shown(user: Person) -> list[str]:
+def shown(user: WebUser) -> list[str]:
     """The calls in the table: method and route."""
     return re.findall(r'data-label="Call"><span class="mono">([^<]+)</span>', user.last.text)
 
 
-def figures(user: Person) -> dict[str, str]:
+def figures(user: WebUser) -> dict[str, str]:
     """The figures of the page: calls, errors, and their kinds."""
     return dict(re.findall(r"<div><dt>([^<]+)</dt><dd>([^<]+)</dd></div>", user.last.text))
 
 
-def test_the_activity_page_of_an_unused_client_shows_no_calls(user: Person, client_id: str) -> None:
+def test_the_activity_page_of_an_unused_client_shows_no_calls(user: WebUser, client_id: str) -> None:
     user.get(f"/clients/{client_id}/activity")
 
     assert NO_CALLS in user.text
 
 
-def test_calls_above_the_rate_limit_are_counted(causeway: Causeway, user: Person, client_id: str) -> None:
+def test_calls_above_the_rate_limit_are_counted(causeway: Causeway, user: WebUser, client_id: str) -> None:
     causeway.hub.openbanking.clients.update(client_id, calls_per_minute=2)
     answers = [causeway.tpp.call("GET", "/tpp/banks").status for _ in range(5)]
 
@@ -56,13 +54,13 @@ def test_calls_above_the_rate_limit_are_counted(causeway: Causeway, user: Person
     assert figures(user)["Rate limit"] == "3"
 
 
-def test_the_client_page_links_to_its_activity(user: Person, client_id: str) -> None:
+def test_the_client_page_links_to_its_activity(user: WebUser, client_id: str) -> None:
     user.get(f"/clients/{client_id}")
 
     assert f'href="/clients/{client_id}/activity"' in user.last.text
 
 
-def test_calls_are_shown_with_status_code_durations_and_bank(causeway: Causeway, user: Person, client_id: str) -> None:
+def test_calls_are_shown_with_status_code_durations_and_bank(causeway: Causeway, user: WebUser, client_id: str) -> None:
     def answer(sent: Sent) -> Mapping[str, object]:
         causeway.clock.advance(0.12)
         return {"status": "success", "accounts": []}
@@ -90,7 +88,7 @@ def test_calls_are_shown_with_status_code_durations_and_bank(causeway: Causeway,
         assert secret not in user.last.text
 
 
-def test_an_unreachable_bank_counts_as_a_bank_error(causeway: Causeway, user: Person, client_id: str) -> None:
+def test_an_unreachable_bank_counts_as_a_bank_error(causeway: Causeway, user: WebUser, client_id: str) -> None:
     bearer = causeway.tpp.tokens(1)["access_token"]
     causeway.banks[1].answers["/accounts"] = lambda sent: NotReached("it is down")
     causeway.tpp.call("GET", "/tpp/accounts", bearer=bearer)
@@ -102,7 +100,7 @@ def test_an_unreachable_bank_counts_as_a_bank_error(causeway: Causeway, user: Pe
     assert 'class="kind-bank"' in user.last.text
 
 
-def test_a_call_with_a_wrong_secret_is_listed_at_its_client(causeway: Causeway, user: Person) -> None:
+def test_a_call_with_a_wrong_secret_is_listed_at_its_client(causeway: Causeway, user: WebUser) -> None:
     client_id = user.create_client("Secretive", secret="yes")
     assert causeway.tpp.call("GET", "/tpp/banks", client_id=client_id).status == 401
     assert causeway.tpp.call("GET", "/tpp/banks", client_id="somebody").status == 401
@@ -112,7 +110,7 @@ def test_a_call_with_a_wrong_secret_is_listed_at_its_client(causeway: Causeway, 
     assert "401 WRONG_CREDENTIALS Refused (4xx)" in user.text
 
 
-def test_a_call_of_an_inactive_client_is_listed(causeway: Causeway, user: Person, client_id: str) -> None:
+def test_a_call_of_an_inactive_client_is_listed(causeway: Causeway, user: WebUser, client_id: str) -> None:
     causeway.hub.openbanking.clients.deactivate(client_id)
     assert causeway.tpp.call("GET", "/tpp/banks").status == 401
     user.get(f"/clients/{client_id}/activity")
@@ -121,7 +119,7 @@ def test_a_call_of_an_inactive_client_is_listed(causeway: Causeway, user: Person
 
 
 def test_calls_of_all_processes_are_listed_after_they_are_written(
-    causeway: Causeway, user: Person, client_id: str
+    causeway: Causeway, user: WebUser, client_id: str
 ) -> None:
     causeway.tpp.call("GET", "/tpp/banks")
     causeway.hub.statistics.measurements.write()
@@ -132,7 +130,7 @@ def test_calls_of_all_processes_are_listed_after_they_are_written(
     assert sorted(shown(user)) == ["GET /tpp/banks", "GET /tpp/consents"]
 
 
-def test_calls_are_filtered_by_status_class(causeway: Causeway, user: Person, client_id: str) -> None:
+def test_calls_are_filtered_by_status_class(causeway: Causeway, user: WebUser, client_id: str) -> None:
     causeway.tpp.call("GET", "/tpp/banks")
     causeway.tpp.call("GET", "/tpp/consents?after=nothing")
 
@@ -145,7 +143,7 @@ def test_calls_are_filtered_by_status_class(causeway: Causeway, user: Person, cl
 
 
 def test_the_activity_page_lists_the_latest_calls_and_counts_all(
-    causeway: Causeway, user: Person, client_id: str
+    causeway: Causeway, user: WebUser, client_id: str
 ) -> None:
     for _ in range(4):
         for _ in range(PER_MINUTE + 1):
@@ -160,7 +158,7 @@ def test_the_activity_page_lists_the_latest_calls_and_counts_all(
 
 
 def test_the_activity_page_shows_a_notice_about_unread_rows(
-    causeway: Causeway, user: Person, client_id: str, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, user: WebUser, client_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client_activity, "HOUR_ROWS_READ", 2)
     monkeypatch.setattr(client_activity, "ROWS_READ", 2)
@@ -174,7 +172,7 @@ def test_the_activity_page_shows_a_notice_about_unread_rows(
     assert re.search("Budget Friend .* at least 200 at least 20 ", user.text)
 
 
-def test_the_activity_page_is_complete_if_all_rows_are_read(causeway: Causeway, user: Person, client_id: str) -> None:
+def test_the_activity_page_is_complete_if_all_rows_are_read(causeway: Causeway, user: WebUser, client_id: str) -> None:
     fill_activity(causeway, client_id, processes=1)
     user.get(f"/clients/{client_id}/activity")
 
@@ -184,28 +182,28 @@ def test_the_activity_page_is_complete_if_all_rows_are_read(causeway: Causeway, 
 
 
 def test_the_activity_page_of_a_busy_client_keeps_its_size_budget(
-    causeway: Causeway, user: Person, client_id: str
+    causeway: Causeway, user: WebUser, client_id: str
 ) -> None:
     """A hundred processes serve the client: more rows than a page reads."""
     fill_activity(causeway, client_id, processes=100)
     address = f"/clients/{client_id}/activity"
 
-    assert len(user.get(address).text.encode()) <= BYTES
+    assert len(user.get(address).text.encode()) <= PAGE_BYTES
     assert "not all counted" in user.text
 
 
 def test_requests_of_the_web_interface_do_not_count_as_calls_of_the_client(
-    causeway: Causeway, user: Person, client_id: str
+    causeway: Causeway, user: WebUser, client_id: str
 ) -> None:
-    with_tokens(causeway, user, client_id)
+    user.get_tokens(client_id)
     user.get(f"/clients/{client_id}/activity")
 
     assert NO_CALLS in user.text
 
 
-def test_the_activity_of_another_users_client_returns_404(causeway: Causeway, user: Person, client_id: str) -> None:
+def test_the_activity_of_another_users_client_returns_404(causeway: Causeway, user: WebUser, client_id: str) -> None:
     causeway.tpp.call("GET", "/tpp/banks")
-    other = Person.signed_in(causeway, "other@example.com")
+    other = WebUser.signed_in(causeway, "other@example.com")
 
     assert other.get(f"/clients/{client_id}/activity").status == 404
     assert other.get("/clients/nothing/activity").status == 404

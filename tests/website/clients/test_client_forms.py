@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from infra.admin import clients as commands
 from tests.causeway import Causeway
-from tests.website.person import Person
+from tests.website.web_user import WebUser
 
 FIELDS: Mapping[str, str] = {
     "title": "title",
@@ -43,12 +43,12 @@ BUTTONS: Mapping[str, str] = {
 _OTHERS = {"add", "list", "show"}
 
 
-def offered(user: Person, client_id: str) -> str:
+def offered(user: WebUser, client_id: str) -> str:
     """The markup of all pages of a client with forms."""
     return "".join(user.get(f"/clients/{client_id}{tab}").text for tab in ("", "/settings", "/security"))
 
 
-def test_every_option_and_command_for_clients_has_a_field_or_a_button(causeway: Causeway, user: Person) -> None:
+def test_every_option_and_command_for_clients_has_a_field_or_a_button(causeway: Causeway, user: WebUser) -> None:
     client_id = user.create_client(events_url=causeway.receiver.url)
     markup = offered(user, client_id)
     for change in (causeway.hub.openbanking.clients.deactivate, causeway.hub.openbanking.clients.archive):
@@ -68,7 +68,7 @@ def test_every_option_and_command_for_clients_has_a_field_or_a_button(causeway: 
     assert set(BUTTONS.values()) <= buttons
 
 
-def test_production_pages_name_the_command_for_each_operator_change(causeway: Causeway, user: Person) -> None:
+def test_production_pages_name_the_command_for_each_operator_change(causeway: Causeway, user: WebUser) -> None:
     client_id = user.create_client(events_url=causeway.receiver.url)
     clients = causeway.hub.openbanking.clients
     causeway.hub.settings = replace(causeway.hub.settings, stage="prod", public_url="https://hub.example")

@@ -14,10 +14,10 @@ from chalicelib.openbanking.records.client_record import client_key
 from chalicelib.website.pagination import PAGE
 from tests.causeway import Causeway
 from tests.dynamodb_calls import counted, rows_read
-from tests.website.person import Person
+from tests.website.web_user import WebUser
 
 
-def test_a_user_with_archived_clients_only_gets_a_link_to_them(causeway: Causeway, user: Person) -> None:
+def test_a_user_with_archived_clients_only_gets_a_link_to_them(causeway: Causeway, user: WebUser) -> None:
     causeway.hub.openbanking.clients.archive(user.create_client())
     user.get("/clients")
 
@@ -26,7 +26,7 @@ def test_a_user_with_archived_clients_only_gets_a_link_to_them(causeway: Causewa
 
 
 @pytest.fixture
-def many(causeway: Causeway, user: Person, email: str) -> list[str]:
+def many(causeway: Causeway, user: WebUser, email: str) -> list[str]:
     """45 clients of the user, every third of them inactive."""
     made = []
     for number in range(45):
@@ -38,18 +38,18 @@ def many(causeway: Causeway, user: Person, email: str) -> list[str]:
     return made
 
 
-def titles(user: Person) -> list[str]:
+def titles(user: WebUser) -> list[str]:
     return re.findall(r">(Client \d\d)</a>", user.last.text)
 
 
-def links(user: Person) -> dict[str, str]:
+def links(user: WebUser) -> dict[str, str]:
     """The links to other pages: addresses by words."""
     nav = user.last.text.partition('aria-label="Pages">')[2].partition("</nav>")[0]
     found = re.findall(r'<a href="([^"]+)" rel="\w+">(?:<svg.*?</svg>)?([^<]+)', nav, re.DOTALL)
     return {words: address.replace("&amp;", "&") for address, words in found}
 
 
-def test_45_clients_are_listed_on_three_pages_newest_first(user: Person, many: list[str]) -> None:
+def test_45_clients_are_listed_on_three_pages_newest_first(user: WebUser, many: list[str]) -> None:
     pages = []
     user.get("/clients")
     assert "Newest" not in links(user)
@@ -65,13 +65,13 @@ def test_45_clients_are_listed_on_three_pages_newest_first(user: Person, many: l
 
 
 @pytest.mark.parametrize("after", ["0", "x", "-1", "9" * 400, "²", "1-", f"1-{'x' * 65}", "1-%00"])
-def test_an_invalid_position_shows_the_first_page(user: Person, many: list[str], after: str) -> None:
+def test_an_invalid_position_shows_the_first_page(user: WebUser, many: list[str], after: str) -> None:
     user.get(f"/clients?after={after}")
 
     assert titles(user)[0] == "Client 44"
 
 
-def test_the_page_after_the_oldest_client_links_to_the_newest(user: Person, many: list[str]) -> None:
+def test_the_page_after_the_oldest_client_links_to_the_newest(user: WebUser, many: list[str]) -> None:
     user.get("/clients?after=1-x")
     assert "There are no older clients." in user.text
     user.get("/clients?after=1-x&active=yes")
@@ -91,7 +91,7 @@ def test_the_page_after_the_oldest_client_links_to_the_newest(user: Person, many
     ],
 )
 def test_clients_are_filtered_by_title_and_state(
-    user: Person, many: list[str], query: str, count: int, has_more: bool
+    user: WebUser, many: list[str], query: str, count: int, has_more: bool
 ) -> None:
     user.get(f"/clients?{query}")
 
@@ -100,7 +100,7 @@ def test_clients_are_filtered_by_title_and_state(
     assert ("None of your clients match this filter." in user.text) == (not count)
 
 
-def test_the_next_page_keeps_the_filter(user: Person, many: list[str]) -> None:
+def test_the_next_page_keeps_the_filter(user: WebUser, many: list[str]) -> None:
     user.get("/clients?active=yes&title=client")
     user.get(links(user)["Older"])
 
@@ -109,7 +109,7 @@ def test_the_next_page_keeps_the_filter(user: Person, many: list[str]) -> None:
 
 
 def test_a_search_beyond_the_examined_clients_can_be_continued(
-    user: Person, many: list[str], monkeypatch: pytest.MonkeyPatch
+    user: WebUser, many: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client_list, "EXAMINED", 30)
     user.get("/clients?title=client%2001")
@@ -136,7 +136,7 @@ def test_a_search_beyond_the_examined_clients_can_be_continued(
     ],
 )
 def test_pages_that_list_clients_examine_a_bounded_number_of_rows(
-    causeway: Causeway, user: Person, email: str, monkeypatch: pytest.MonkeyPatch, path: str, calls: list[str]
+    causeway: Causeway, user: WebUser, email: str, monkeypatch: pytest.MonkeyPatch, path: str, calls: list[str]
 ) -> None:
     """The user has four times as many clients as a page examines."""
     monkeypatch.setattr(client_list, "EXAMINED", 60)
@@ -162,7 +162,7 @@ def copies(causeway: Causeway, email: str, count: int) -> list[Put]:
 
 
 def test_list_pages_take_the_same_calls_and_reads_for_100_and_10_000_clients(
-    causeway: Causeway, user: Person, email: str
+    causeway: Causeway, user: WebUser, email: str
 ) -> None:
     def costs() -> list[tuple[int, int]]:
         """The calls and the rows of clients that each page reads."""
@@ -185,7 +185,7 @@ def test_list_pages_take_the_same_calls_and_reads_for_100_and_10_000_clients(
 
 
 def test_a_client_is_found_by_its_full_id_beyond_the_examined_rows(
-    user: Person, many: list[str], monkeypatch: pytest.MonkeyPatch
+    user: WebUser, many: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client_list, "EXAMINED", 21)
     user.get(f"/clients?client_id=%20{many[1].upper()}%20")
@@ -194,13 +194,13 @@ def test_a_client_is_found_by_its_full_id_beyond_the_examined_rows(
     assert titles(user) == []
 
 
-def test_a_client_is_found_by_a_part_of_its_id(user: Person, many: list[str]) -> None:
+def test_a_client_is_found_by_a_part_of_its_id(user: WebUser, many: list[str]) -> None:
     user.get(f"/clients?client_id={many[7][:13].upper()}")
 
     assert titles(user) == ["Client 07"]
 
 
-def test_a_user_without_a_client_gets_a_link_to_create_one(user: Person) -> None:
+def test_a_user_without_a_client_gets_a_link_to_create_one(user: WebUser) -> None:
     user.get("/clients")
 
     assert "You have no clients yet" in user.text

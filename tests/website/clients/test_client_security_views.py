@@ -12,8 +12,7 @@ from chalicelib.openbanking.records.client_security import ClientSecurity
 from chalicelib.openbanking.records.clients import Clients
 from tests.causeway import Answer, Causeway
 from tests.openbanking.key_holder import KeyHolder
-from tests.website.page_forms import form_of, save, secrets_of
-from tests.website.person import Person
+from tests.website.web_user import WebUser
 
 JWKS = KeyHolder().jwks
 BY_KEY = {"auth_method": "private_key_jwt", "jwks": json.dumps(JWKS)}
@@ -24,32 +23,32 @@ def clients(causeway: Causeway) -> Clients:
     return causeway.hub.openbanking.clients
 
 
-def authenticate(user: Person, client_id: str, **changes: Any) -> Answer:
-    return save(user, f"/clients/{client_id}/security", "authentication", **changes)
+def authenticate(user: WebUser, client_id: str, **changes: Any) -> Answer:
+    return user.save(f"/clients/{client_id}/security", "authentication", **changes)
 
 
-def demand(user: Person, client_id: str, **changes: Any) -> Answer:
-    return save(user, f"/clients/{client_id}/security", "tokens", **changes)
+def demand(user: WebUser, client_id: str, **changes: Any) -> Answer:
+    return user.save(f"/clients/{client_id}/security", "tokens", **changes)
 
 
 # -- authentication
 
 
-def test_a_client_can_authenticate_by_key_set_key_url_or_secret(user: Person, clients: Clients) -> None:
+def test_a_client_can_authenticate_by_key_set_key_url_or_secret(user: WebUser, clients: Clients) -> None:
     client_id = user.create_client(secret="yes")
 
     assert authenticate(user, client_id, **BY_KEY).status == 303
     client = clients.get(client_id)
     assert (client.auth_method, client.security.jwks, client.secrets) == ("private_key_jwt", JWKS, ())
     user.get(f"/clients/{client_id}/security")
-    assert json.loads(form_of(user, "authentication")[1]["jwks"]) == JWKS
+    assert json.loads(user.form("authentication")[1]["jwks"]) == JWKS
 
     assert authenticate(user, client_id, jwks="", jwks_uri="https://tpp.example.com/jwks").status == 303
     security = clients.get(client_id).security
     assert (security.jwks, security.jwks_uri) == (None, "https://tpp.example.com/jwks")
 
     assert authenticate(user, client_id, auth_method="client_secret_post").status == 200
-    shown, client = secrets_of(user)["client-secret"], clients.get(client_id)
+    shown, client = user.secrets["client-secret"], clients.get(client_id)
     assert user.last.headers["referrer-policy"] == "no-referrer"
     assert client.accepts_secret(shown, client.created_at)
     assert client.security == ClientSecurity(auth_method="client_secret_post")
@@ -74,7 +73,7 @@ def test_a_client_can_authenticate_by_key_set_key_url_or_secret(user: Person, cl
     ],
 )
 def test_an_invalid_authentication_shows_its_error_at_the_field(
-    user: Person, clients: Clients, fields: dict[str, str], member: str, said: str
+    user: WebUser, clients: Clients, fields: dict[str, str], member: str, said: str
 ) -> None:
     client_id = user.create_client()
 
@@ -83,18 +82,18 @@ def test_an_invalid_authentication_shows_its_error_at_the_field(
     assert answer.status == 400
     assert f'id="{member}-error"' in answer.text
     assert said in user.text
-    assert form_of(user, "authentication")[1].get("jwks", "") == fields.get("jwks", "")
+    assert user.form("authentication")[1].get("jwks", "") == fields.get("jwks", "")
     assert clients.get(client_id).revision == 0
 
 
-def test_values_for_an_unselected_authentication_method_are_ignored(user: Person, clients: Clients) -> None:
+def test_values_for_an_unselected_authentication_method_are_ignored(user: WebUser, clients: Clients) -> None:
     client_id = user.create_client()
 
     assert authenticate(user, client_id, **(BY_KEY | {"auth_method": "none"})).status == 303
     assert clients.get(client_id).security == ClientSecurity(auth_method="none")
 
 
-def test_a_private_key_is_rejected(user: Person, clients: Clients) -> None:
+def test_a_private_key_is_rejected(user: WebUser, clients: Clients) -> None:
     client_id = user.create_client()
     private = {"keys": [{**JWKS["keys"][0], "d": "c2VjcmV0"}]}
 
@@ -103,7 +102,7 @@ def test_a_private_key_is_rejected(user: Person, clients: Clients) -> None:
     assert clients.get(client_id).revision == 0
 
 
-def test_an_unsupported_authentication_method_is_disabled(user: Person) -> None:
+def test_an_unsupported_authentication_method_is_disabled(user: WebUser) -> None:
     user.get(f"/clients/{user.create_client()}/security")
 
     assert '<option value="tls_client_auth" disabled>' in user.last.text
@@ -114,7 +113,7 @@ def test_an_unsupported_authentication_method_is_disabled(user: Person) -> None:
 
 
 def test_fapi2_sets_its_requirements_and_they_stay_after_its_removal_until_unset(
-    user: Person, clients: Clients
+    user: WebUser, clients: Clients
 ) -> None:
     client_id = user.create_client()
     authenticate(user, client_id, **BY_KEY)
@@ -123,7 +122,7 @@ def test_fapi2_sets_its_requirements_and_they_stay_after_its_removal_until_unset
     security = clients.get(client_id).security
     assert (security.is_fapi2, security.requires_pushed_requests, security.requires_proof) == (True, True, True)
     user.get(f"/clients/{client_id}/security")
-    fields = form_of(user, "tokens")[1]
+    fields = user.form("tokens")[1]
     assert (fields["require_pushed_authorization_requests"], fields["bound_tokens"]) == ("yes", "dpop")
 
     assert demand(user, client_id, dpop_nonce_required="yes").status == 303
@@ -148,7 +147,7 @@ def test_fapi2_sets_its_requirements_and_they_stay_after_its_removal_until_unset
     ],
 )
 def test_a_requirement_of_the_fapi2_profile_cannot_be_removed(
-    user: Person, clients: Clients, fields: dict[str, Any], member: str, said: str
+    user: WebUser, clients: Clients, fields: dict[str, Any], member: str, said: str
 ) -> None:
     client_id = user.create_client()
     clients.update(client_id, security={"auth_method": "private_key_jwt", "jwks": JWKS, "security_profile": "fapi2"})
@@ -162,7 +161,7 @@ def test_a_requirement_of_the_fapi2_profile_cannot_be_removed(
     assert clients.get(client_id) == before
 
 
-def test_the_fapi2_profile_requires_a_key(user: Person, clients: Clients) -> None:
+def test_the_fapi2_profile_requires_a_key(user: WebUser, clients: Clients) -> None:
     client_id = user.create_client()
 
     assert demand(user, client_id, security_profile="fapi2").status == 400
@@ -170,7 +169,7 @@ def test_the_fapi2_profile_requires_a_key(user: Person, clients: Clients) -> Non
     assert clients.get(client_id).revision == 0
 
 
-def test_the_history_describes_security_changes_in_words(user: Person) -> None:
+def test_the_history_describes_security_changes_in_words(user: WebUser) -> None:
     client_id = user.create_client()
     authenticate(user, client_id, **BY_KEY)
     demand(user, client_id, bound_tokens="dpop")
@@ -181,7 +180,7 @@ def test_the_history_describes_security_changes_in_words(user: Person) -> None:
     assert "Tokens bound to a DPoP key: no → yes" in user.text
 
 
-def test_the_history_shows_the_latest_50_changes(user: Person, clients: Clients) -> None:
+def test_the_history_shows_the_latest_50_changes(user: WebUser, clients: Clients) -> None:
     client_id = user.create_client()
     user.get(f"/clients/{client_id}/history")
     assert "has not been changed" in user.text
@@ -196,7 +195,7 @@ def test_the_history_shows_the_latest_50_changes(user: Person, clients: Clients)
 
 
 def test_production_allows_only_the_operator_to_change_authentication_and_security(
-    causeway: Causeway, user: Person
+    causeway: Causeway, user: WebUser
 ) -> None:
     causeway.hub.settings = causeway.hub.openbanking.clients._settings = replace(
         causeway.hub.settings, stage="prod", public_url="https://hub.example"
@@ -220,10 +219,10 @@ def test_production_allows_only_the_operator_to_change_authentication_and_securi
 
 @pytest.mark.parametrize(("overlap", "lives"), [("0", 0), ("3600", 3600), ("86400", 86400), ("604800", 604800)])
 def test_a_new_client_secret_is_shown_once_and_the_old_one_ends_after_the_overlap(
-    causeway: Causeway, user: Person, overlap: str, lives: int
+    causeway: Causeway, user: WebUser, overlap: str, lives: int
 ) -> None:
     client_id = user.create_client(secret="yes")
-    old = secrets_of(user)["client-secret"]
+    old = user.secrets["client-secret"]
     user.get(f"/clients/{client_id}/security")
     fields = {"draft": user.hidden("draft"), "action": "rotate-secret", "overlap": overlap}
     token = user.token
@@ -231,7 +230,7 @@ def test_a_new_client_secret_is_shown_once_and_the_old_one_ends_after_the_overla
     made = []
     for _ in range(2):  # pressed twice
         assert user.post(f"/clients/{client_id}/security", token, form=fields).status == 200
-        made.append(secrets_of(user)["client-secret"])
+        made.append(user.secrets["client-secret"])
 
     client, now = causeway.hub.openbanking.clients.get(client_id), causeway.clock.time()
     assert made[0] == made[1] != old
@@ -244,7 +243,7 @@ def test_a_new_client_secret_is_shown_once_and_the_old_one_ends_after_the_overla
     assert "cannot be shown again" in user.text
 
 
-def test_the_first_secret_of_a_client_has_no_overlap_choice(causeway: Causeway, user: Person) -> None:
+def test_the_first_secret_of_a_client_has_no_overlap_choice(causeway: Causeway, user: WebUser) -> None:
     client_id = user.create_client()
     assert "<select" not in user.get(f"/clients/{client_id}/security").text.partition("Create a new secret")[2]
     fields = {"draft": user.hidden("draft"), "action": "rotate-secret", "overlap": user.hidden("overlap")}
@@ -255,23 +254,23 @@ def test_the_first_secret_of_a_client_has_no_overlap_choice(causeway: Causeway, 
         assert "The new secret is valid from now on." in user.text
         assert "The old one ends" not in user.text
     assert causeway.hub.openbanking.clients.get(client_id).accepts_secret(
-        secrets_of(user)["client-secret"], causeway.clock.time()
+        user.secrets["client-secret"], causeway.clock.time()
     )
     assert "The old secret ends" in user.get(f"/clients/{client_id}/security").text
     user.post(f"/clients/{client_id}/security", action="rotate-secret", draft=user.hidden("draft"), overlap="3600")
     assert "The old one ends in an hour." in user.text
 
 
-def test_a_client_with_an_events_secret_has_an_overlap_choice(user: Person) -> None:
+def test_a_client_with_an_events_secret_has_an_overlap_choice(user: WebUser) -> None:
     client_id = user.create_client(events_url="https://a.example/")
 
     assert "The old events secret ends" in user.get(f"/clients/{client_id}/security").text
 
 
 @pytest.mark.parametrize("overlap", ["", "60", "-1", "a week"])
-def test_an_unoffered_overlap_is_rejected(causeway: Causeway, user: Person, overlap: str) -> None:
+def test_an_unoffered_overlap_is_rejected(causeway: Causeway, user: WebUser, overlap: str) -> None:
     client_id = user.create_client(secret="yes")
-    old = secrets_of(user)["client-secret"]
+    old = user.secrets["client-secret"]
     user.get(f"/clients/{client_id}/security")
     fields = {"draft": user.hidden("draft"), "action": "rotate-secret", "overlap": overlap}
 
@@ -281,9 +280,9 @@ def test_an_unoffered_overlap_is_rejected(causeway: Causeway, user: Person, over
     assert client.accepts_secret(old, causeway.clock.time())
 
 
-def test_a_new_events_secret_is_shown_once_and_becomes_the_first(causeway: Causeway, user: Person) -> None:
+def test_a_new_events_secret_is_shown_once_and_becomes_the_first(causeway: Causeway, user: WebUser) -> None:
     client_id = user.create_client(events_url="https://a.example/")
-    old = secrets_of(user)["events-secret"]
+    old = user.secrets["events-secret"]
     user.get(f"/clients/{client_id}/security")
     fields = {"draft": user.hidden("draft"), "action": "rotate-events-secret", "overlap": "3600"}
     token = user.token
@@ -291,7 +290,7 @@ def test_a_new_events_secret_is_shown_once_and_becomes_the_first(causeway: Cause
     for _ in range(2):
         assert user.post(f"/clients/{client_id}/security", token, form=fields).status == 200
         assert causeway.hub.openbanking.clients.events_secrets(causeway.hub.openbanking.clients.get(client_id)) == [
-            secrets_of(user)["events-secret"],
+            user.secrets["events-secret"],
             old,
         ]
     causeway.clock.advance(600)

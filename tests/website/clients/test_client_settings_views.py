@@ -9,8 +9,7 @@ import pytest
 
 from chalicelib.openbanking.records.clients import Clients
 from tests.causeway import Causeway
-from tests.website.page_forms import CALLBACK, form_of, rename, save, secrets_of
-from tests.website.person import Person
+from tests.website.web_user import CALLBACK, WebUser
 
 EVENTS_URL = "https://a.example/"
 
@@ -20,10 +19,12 @@ def clients(causeway: Causeway) -> Clients:
     return causeway.hub.openbanking.clients
 
 
-def test_an_owner_changes_a_client_and_the_history_names_the_author(user: Person, clients: Clients, email: str) -> None:
+def test_an_owner_changes_a_client_and_the_history_names_the_author(
+    user: WebUser, clients: Clients, email: str
+) -> None:
     client_id = user.create_client()
 
-    rename(user, client_id, title="Money Friend", callback_urls=f"{CALLBACK}\r\nhttps://two.example/back")
+    user.save_client(client_id, title="Money Friend", callback_urls=f"{CALLBACK}\r\nhttps://two.example/back")
     user.follow()
 
     client = clients.get(client_id)
@@ -39,7 +40,7 @@ def test_an_owner_changes_a_client_and_the_history_names_the_author(user: Person
     assert "the operator Updated. Title: Money Friend → Changed by the operator" in user.text
 
 
-def test_saving_an_unchanged_form_changes_nothing(user: Person, clients: Clients) -> None:
+def test_saving_an_unchanged_form_changes_nothing(user: WebUser, clients: Clients) -> None:
     client_id = user.create_client(events_url=EVENTS_URL, secret="yes")
     before = clients.get(client_id)
 
@@ -49,21 +50,21 @@ def test_saving_an_unchanged_form_changes_nothing(user: Person, clients: Clients
         ("security", "authentication"),
         ("security", "tokens"),
     ):
-        assert save(user, f"/clients/{client_id}/{page}", action).status == 303
+        assert user.save(f"/clients/{client_id}/{page}", action).status == 303
     assert clients.get(client_id) == before
 
 
-def test_an_outdated_form_returns_409_and_keeps_the_input(user: Person, clients: Clients) -> None:
+def test_an_outdated_form_returns_409_and_keeps_the_input(user: WebUser, clients: Clients) -> None:
     client_id = user.create_client()
     user.get(f"/clients/{client_id}/settings")
-    address, fields = form_of(user, "general")
+    address, fields = user.form("general")
     token = user.token
     clients.update(client_id, title="Theirs")
 
     overtaken = user.post(address, token, form=fields | {"title": "Mine"})
     assert overtaken.status == 409
     assert "was changed after you opened this form" in user.text
-    address, fields = form_of(user, "general")
+    address, fields = user.form("general")
     assert fields["title"] == "Mine"
     assert clients.get(client_id).title == "Theirs"
 
@@ -71,20 +72,20 @@ def test_an_outdated_form_returns_409_and_keeps_the_input(user: Person, clients:
     assert clients.get(client_id).title == "Mine"
 
 
-def test_the_other_forms_show_stored_values_after_an_error(user: Person, clients: Clients) -> None:
+def test_the_other_forms_show_stored_values_after_an_error(user: WebUser, clients: Clients) -> None:
     client_id = user.create_client()
 
-    assert rename(user, client_id, title=" ").status == 400
-    assert form_of(user, "events")[1]["events"] == "none"
-    assert save(user, f"/clients/{client_id}/settings", "events", events="url", events_url="//x").status == 400
-    assert form_of(user, "general")[1]["title"] == "Budget Friend"
-    assert form_of(user, "events")[1]["events_url"] == "//x"
+    assert user.save_client(client_id, title=" ").status == 400
+    assert user.form("events")[1]["events"] == "none"
+    assert user.save(f"/clients/{client_id}/settings", "events", events="url", events_url="//x").status == 400
+    assert user.form("general")[1]["title"] == "Budget Friend"
+    assert user.form("events")[1]["events_url"] == "//x"
 
 
-def test_a_change_sent_twice_is_applied_once(user: Person, clients: Clients) -> None:
+def test_a_change_sent_twice_is_applied_once(user: WebUser, clients: Clients) -> None:
     client_id = user.create_client()
     user.get(f"/clients/{client_id}/settings")
-    address, fields = form_of(user, "general")
+    address, fields = user.form("general")
     token = user.token
 
     sent = [user.post(address, token, form=fields | {"title": "Twice"}).status for _ in range(2)]
@@ -103,12 +104,12 @@ def test_a_change_sent_twice_is_applied_once(user: Person, clients: Clients) -> 
     ],
 )
 def test_an_invalid_setting_shows_its_error_at_the_field(
-    user: Person, clients: Clients, fields: dict[str, str], member: str, said: str
+    user: WebUser, clients: Clients, fields: dict[str, str], member: str, said: str
 ) -> None:
     client_id = user.create_client()
     before = clients.get(client_id)
 
-    answer = rename(user, client_id, **fields)
+    answer = user.save_client(client_id, **fields)
 
     assert answer.status == 400
     assert f'id="{member}-error"' in answer.text
@@ -120,33 +121,33 @@ def test_an_invalid_setting_shows_its_error_at_the_field(
 
 
 @pytest.mark.parametrize("revision", ["", "x", "-1", "9" * 10])
-def test_a_form_without_a_valid_revision_returns_409(user: Person, clients: Clients, revision: str) -> None:
+def test_a_form_without_a_valid_revision_returns_409(user: WebUser, clients: Clients, revision: str) -> None:
     client_id = user.create_client()
 
-    assert rename(user, client_id, title="Blind", revision=revision).status == 409
+    assert user.save_client(client_id, title="Blind", revision=revision).status == 409
     assert clients.get(client_id).revision == 0
 
 
-def test_a_sandbox_owner_sets_the_registration_number(user: Person, clients: Clients) -> None:
+def test_a_sandbox_owner_sets_the_registration_number(user: WebUser, clients: Clients) -> None:
     client_id = user.create_client()
 
-    assert rename(user, client_id, registration_number="PSDGB-FCA-7").status == 303
+    assert user.save_client(client_id, registration_number="PSDGB-FCA-7").status == 303
     assert clients.get(client_id).registration_number == "PSDGB-FCA-7"
 
 
 # -- events
 
 
-def test_event_delivery_is_set_to_push_poll_or_none(user: Person, clients: Clients) -> None:
+def test_event_delivery_is_set_to_push_poll_or_none(user: WebUser, clients: Clients) -> None:
     client_id = user.create_client()
     path, modes = f"/clients/{client_id}/settings", []
 
-    save(user, path, "events", events="url", events_url=EVENTS_URL)
-    shown = secrets_of(user)["events-secret"]
+    user.save(path, "events", events="url", events_url=EVENTS_URL)
+    shown = user.secrets["events-secret"]
     assert user.last.headers["referrer-policy"] == "no-referrer"
     modes.append(clients.get(client_id).events_mode)
     for mode in ("poll", "none"):
-        assert save(user, path, "events", events=mode).status == 303
+        assert user.save(path, "events", events=mode).status == 303
         client = clients.get(client_id)
         modes.append(client.events_mode)
         assert client.events_url is None
@@ -166,11 +167,11 @@ def test_event_delivery_is_set_to_push_poll_or_none(user: Person, clients: Clien
     ],
 )
 def test_an_invalid_events_setting_shows_its_error_at_the_field(
-    user: Person, clients: Clients, events: str, url: str, member: str, said: str
+    user: WebUser, clients: Clients, events: str, url: str, member: str, said: str
 ) -> None:
     client_id = user.create_client()
 
-    answer = save(user, f"/clients/{client_id}/settings", "events", events=events, events_url=url)
+    answer = user.save(f"/clients/{client_id}/settings", "events", events=events, events_url=url)
 
     assert answer.status == 400
     assert f'id="{member}-error"' in answer.text
@@ -183,9 +184,9 @@ def test_an_invalid_events_setting_shows_its_error_at_the_field(
 
 @pytest.mark.parametrize("page", ["settings", "security", "history"])
 def test_pages_of_another_users_client_return_404(
-    causeway: Causeway, user: Person, clients: Clients, page: str
+    causeway: Causeway, user: WebUser, clients: Clients, page: str
 ) -> None:
-    client_id, other = user.create_client(), Person.signed_in(causeway, "somebody@example.com")
+    client_id, other = user.create_client(), WebUser.signed_in(causeway, "somebody@example.com")
     before = clients.get(client_id)
 
     assert other.get(f"/clients/{client_id}/{page}").status == 404
@@ -196,14 +197,14 @@ def test_pages_of_another_users_client_return_404(
 
 
 @pytest.mark.parametrize("page", ["settings", "security"])
-def test_an_unknown_action_changes_nothing(user: Person, page: str) -> None:
+def test_an_unknown_action_changes_nothing(user: WebUser, page: str) -> None:
     client_id = user.create_client()
 
     assert user.post(f"/clients/{client_id}/{page}", action="destroy", revision="0").status == 400
     assert "Nothing was changed." in user.text
 
 
-def test_an_archived_client_shows_its_settings_without_forms(user: Person, clients: Clients) -> None:
+def test_an_archived_client_shows_its_settings_without_forms(user: WebUser, clients: Clients) -> None:
     client_id = user.create_client(secret="yes", events_url=EVENTS_URL)
     archived = clients.archive(client_id)
 
@@ -228,7 +229,7 @@ def test_an_archived_client_shows_its_settings_without_forms(user: Person, clien
 
 
 def test_production_allows_only_the_operator_to_change_title_and_callback_of_an_active_client(
-    causeway: Causeway, user: Person
+    causeway: Causeway, user: WebUser
 ) -> None:
     causeway.hub.settings = causeway.hub.openbanking.clients._settings = replace(
         causeway.hub.settings, stage="prod", public_url="https://hub.example"
@@ -236,8 +237,8 @@ def test_production_allows_only_the_operator_to_change_title_and_callback_of_an_
     clients, urls = causeway.hub.openbanking.clients, "https://tpp.example/back"
     client_id = user.create_client(callback_urls=urls)
     path = f"/clients/{client_id}/settings"
-    assert rename(user, client_id, title="Before").status == 303
-    assert rename(user, client_id, title="Budget Friend").status == 303
+    assert user.save_client(client_id, title="Before").status == 303
+    assert user.save_client(client_id, title="Budget Friend").status == 303
     assert 'name="registration_number"' not in user.get(path).text
     assert f"clients registration-number {client_id} NUMBER" in user.text
     clients.activate(client_id)
@@ -249,10 +250,10 @@ def test_production_allows_only_the_operator_to_change_title_and_callback_of_an_
     for fields in ({"title": "Bank of England"}, {"callback_urls": "https://other.example/"}):
         assert user.post(path, form=same | fields).status == 400
         assert "nly the operator can change the" in user.text
-    assert save(user, path, "events", events="url", events_url="https://tpp.example/events").status == 200
+    assert user.save(path, "events", events="url", events_url="https://tpp.example/events").status == 200
 
     client = clients.get(client_id)
     assert (client.title, client.callback_urls, client.active) == ("Budget Friend", (urls,), True)
     user.post(f"/clients/{client_id}", action="deactivate")
-    assert rename(user, client_id, title="Renamed").status == 303
+    assert user.save_client(client_id, title="Renamed").status == 303
     assert not clients.get(client_id).active

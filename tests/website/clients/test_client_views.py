@@ -12,19 +12,18 @@ from chalicelib.openbanking.records.client_validation import InvalidClient
 from chalicelib.website.clients.client_page_views import TABS
 from chalicelib.website.clients.client_security_views import METHODS
 from tests.causeway import Causeway
-from tests.website.page_forms import CALLBACK, secrets_of
-from tests.website.person import Person
+from tests.website.web_user import CALLBACK, WebUser
 
 _CHANGES = ("deactivate", "activate", "test-event", "archive", "restore")
 
 
 @pytest.fixture
-def other(causeway: Causeway) -> Person:
+def other(causeway: Causeway) -> WebUser:
     """Another user."""
-    return Person.signed_in(causeway, "somebody@example.com")
+    return WebUser.signed_in(causeway, "somebody@example.com")
 
 
-def test_a_new_client_has_the_values_of_the_form(causeway: Causeway, user: Person, email: str) -> None:
+def test_a_new_client_has_the_values_of_the_form(causeway: Causeway, user: WebUser, email: str) -> None:
     client_id = user.create_client(
         "Budget Friend",
         callback_urls="https://tpp.example/back?x=1\r\n\r\n  https://two.example/back \r\n",
@@ -47,7 +46,7 @@ def test_a_new_client_has_the_values_of_the_form(causeway: Causeway, user: Perso
     assert user.last.headers["referrer-policy"] == "no-referrer"
 
 
-def test_client_secrets_are_shown_once(user: Person) -> None:
+def test_client_secrets_are_shown_once(user: WebUser) -> None:
     client_id = user.create_client(secret="yes", events_url="https://tpp.example/events")
     shown = re.findall(r'<code id="(?:client-secret|events-secret)">([^<]+)</code>', user.last.text)
     again = user.get(f"/clients/{client_id}").text
@@ -56,7 +55,7 @@ def test_client_secrets_are_shown_once(user: Person) -> None:
     assert not [secret for secret in shown if secret in again]
 
 
-def test_the_client_page_shows_the_rate_limit(causeway: Causeway, user: Person) -> None:
+def test_the_client_page_shows_the_rate_limit(causeway: Causeway, user: WebUser) -> None:
     client_id = user.create_client()
 
     user.get(f"/clients/{client_id}")
@@ -70,7 +69,7 @@ def test_the_client_page_shows_the_rate_limit(causeway: Causeway, user: Person) 
     assert "Calls a minute: none → 1200" in user.text
 
 
-def test_an_owner_cannot_change_the_rate_limit(causeway: Causeway, user: Person, email: str) -> None:
+def test_an_owner_cannot_change_the_rate_limit(causeway: Causeway, user: WebUser, email: str) -> None:
     client_id = user.create_client()
     user.get(f"/clients/{client_id}/settings")
 
@@ -82,7 +81,7 @@ def test_an_owner_cannot_change_the_rate_limit(causeway: Causeway, user: Person,
         causeway.hub.openbanking.clients.update(client_id, owner=email, calls_per_minute=5)
 
 
-def test_a_client_requires_only_a_title(causeway: Causeway, user: Person) -> None:
+def test_a_client_requires_only_a_title(causeway: Causeway, user: WebUser) -> None:
     client = causeway.hub.openbanking.clients.get(user.create_client())
 
     assert client.callback_url == CALLBACK
@@ -91,7 +90,7 @@ def test_a_client_requires_only_a_title(causeway: Causeway, user: Person) -> Non
 
 
 def test_a_new_user_creates_a_client_and_opens_its_request_in_one_step(
-    causeway: Causeway, user: Person, email: str
+    causeway: Causeway, user: WebUser, email: str
 ) -> None:
     user.get("/")
     fields = {name: user.hidden(name) for name in ("draft", "title", "active")}
@@ -109,7 +108,7 @@ def test_a_new_user_creates_a_client_and_opens_its_request_in_one_step(
     assert "Create a client and authorize" not in user.text
 
 
-def test_secrets_are_shown_before_the_authorize_page(user: Person) -> None:
+def test_secrets_are_shown_before_the_authorize_page(user: WebUser) -> None:
     user.get("/")
     answer = user.post("/clients/new", draft=user.hidden("draft"), title="Own", secret="yes", authorize_at="BETADEF1")
 
@@ -117,7 +116,7 @@ def test_secrets_are_shown_before_the_authorize_page(user: Person) -> None:
     assert 'id="client-secret"' in answer.text
 
 
-def test_a_client_without_the_active_box_is_inactive(causeway: Causeway, user: Person) -> None:
+def test_a_client_without_the_active_box_is_inactive(causeway: Causeway, user: WebUser) -> None:
     assert not causeway.hub.openbanking.clients.get(user.create_client(active=None)).active
 
 
@@ -137,7 +136,7 @@ def test_a_client_without_the_active_box_is_inactive(causeway: Causeway, user: P
     ],
 )
 def test_an_invalid_new_client_shows_its_error_at_the_field(
-    causeway: Causeway, user: Person, email: str, fields: dict[str, Any], said: str
+    causeway: Causeway, user: WebUser, email: str, fields: dict[str, Any], said: str
 ) -> None:
     user.get("/clients/new")
     answer = user.post("/clients/new", **({"draft": user.hidden("draft"), "title": "Fine"} | fields))
@@ -152,7 +151,7 @@ def test_an_invalid_new_client_shows_its_error_at_the_field(
 
 
 def test_a_form_sent_twice_creates_one_client_and_shows_its_secrets_again(
-    causeway: Causeway, user: Person, email: str
+    causeway: Causeway, user: WebUser, email: str
 ) -> None:
     user.get("/clients/new")
     draft, token = user.hidden("draft"), user.token
@@ -162,7 +161,7 @@ def test_a_form_sent_twice_creates_one_client_and_shows_its_secrets_again(
             "/clients/new", token, draft=draft, title="Once", secret="yes", events_url="https://a.example/"
         )
         assert answer.status == 201
-        seen.append(secrets_of(user))
+        seen.append(user.secrets)
         causeway.clock.advance(1)
 
     assert seen[0] == seen[1]
@@ -173,11 +172,11 @@ def test_a_form_sent_twice_creates_one_client_and_shows_its_secrets_again(
     user.post("/clients/new", token, draft=draft, title="Once", secret="yes", events_url="https://a.example/")
     user.follow()
     assert "already been created" in user.text
-    assert secrets_of(user) == {"client-id": seen[0]["client-id"]}
+    assert user.secrets == {"client-id": seen[0]["client-id"]}
 
 
 def test_a_client_with_a_lost_answer_is_created_by_resending_the_form(
-    causeway: Causeway, user: Person, email: str
+    causeway: Causeway, user: WebUser, email: str
 ) -> None:
     user.get("/clients/new")
     draft, token = user.hidden("draft"), user.token
@@ -186,22 +185,22 @@ def test_a_client_with_a_lost_answer_is_created_by_resending_the_form(
     assert user.post("/clients/new", token, draft=draft, title="Once", secret="yes").status == 201
 
     (client,) = causeway.hub.openbanking.clients.all(email)
-    assert client.accepts_secret(secrets_of(user)["client-secret"], causeway.clock.time())
+    assert client.accepts_secret(user.secrets["client-secret"], causeway.clock.time())
 
 
-def test_resending_the_form_does_not_show_a_rotated_secret(causeway: Causeway, user: Person) -> None:
+def test_resending_the_form_does_not_show_a_rotated_secret(causeway: Causeway, user: WebUser) -> None:
     user.get("/clients/new")
     token = user.token
     fields = {"draft": user.hidden("draft"), "title": "Rotated", "events_url": "https://a.example/"}
     user.post("/clients/new", token, form=fields)
-    client_id = secrets_of(user)["client-id"]
+    client_id = user.secrets["client-id"]
     causeway.hub.openbanking.clients.rotate_events_secret(client_id, 0)
     user.post("/clients/new", token, form=fields)
 
-    assert secrets_of(user) == {"client-id": client_id}
+    assert user.secrets == {"client-id": client_id}
 
 
-def test_an_inactive_client_cannot_get_a_test_event(causeway: Causeway, user: Person) -> None:
+def test_an_inactive_client_cannot_get_a_test_event(causeway: Causeway, user: WebUser) -> None:
     client_id = user.create_client(events_url="https://a.example/", active=None)
 
     assert "Send a test event" not in user.get(f"/clients/{client_id}").text
@@ -209,7 +208,7 @@ def test_an_inactive_client_cannot_get_a_test_event(causeway: Causeway, user: Pe
     assert causeway.recorded() == []
 
 
-def test_every_client_page_has_the_same_actions_and_labels(user: Person) -> None:
+def test_every_client_page_has_the_same_actions_and_labels(user: WebUser) -> None:
     client_id = user.create_client()
     for tab in TABS:
         user.get(f"/clients/{client_id}{tab}")
@@ -220,20 +219,20 @@ def test_every_client_page_has_the_same_actions_and_labels(user: Person) -> None
     assert f"Authentication {METHODS['']}" in user.text
 
 
-def test_client_id_and_secret_cannot_be_chosen_by_the_user(causeway: Causeway, user: Person) -> None:
+def test_client_id_and_secret_cannot_be_chosen_by_the_user(causeway: Causeway, user: WebUser) -> None:
     made = []
     for owner in ("one@example.com", "two@example.com"):
-        person = Person.signed_in(causeway, owner)
+        person = WebUser.signed_in(causeway, owner)
         person.get("/clients/new")
         person.post("/clients/new", draft="0" * 30, title="Chosen", secret="yes", client_id="chosen")
-        made.append(secrets_of(person))
+        made.append(person.secrets)
 
     assert not set(made[0].values()) & set(made[1].values())
     version_4 = r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
     assert all(re.fullmatch(version_4, shown["client-id"]) for shown in made)
 
 
-def test_markup_and_template_syntax_in_a_title_are_escaped(user: Person) -> None:
+def test_markup_and_template_syntax_in_a_title_are_escaped(user: WebUser) -> None:
     for title in ("<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{ 7 * 7 }}{% raw %}"):
         client_id = user.create_client(title)
         for page in (
@@ -248,7 +247,7 @@ def test_markup_and_template_syntax_in_a_title_are_escaped(user: Person) -> None
             assert title in user.text
 
 
-def test_another_users_client_returns_404(causeway: Causeway, user: Person, other: Person) -> None:
+def test_another_users_client_returns_404(causeway: Causeway, user: WebUser, other: WebUser) -> None:
     client_id = user.create_client("Mine")
     other.create_client("Theirs")
 
@@ -264,12 +263,12 @@ def test_another_users_client_returns_404(causeway: Causeway, user: Person, othe
 
 
 @pytest.mark.parametrize("client_id", ["x", "00000000-0000-0000-0000-000000000000", "%00", "x" * 500])
-def test_an_unknown_client_returns_404(user: Person, client_id: str) -> None:
+def test_an_unknown_client_returns_404(user: WebUser, client_id: str) -> None:
     assert user.get(f"/clients/{client_id}").status == 404
     assert user.post(f"/clients/{client_id}", action="deactivate").status == 404
 
 
-def test_a_client_is_deactivated_and_activated(causeway: Causeway, user: Person) -> None:
+def test_a_client_is_deactivated_and_activated(causeway: Causeway, user: WebUser) -> None:
     causeway.tpp.client = causeway.hub.openbanking.clients.get(user.create_client())
     path = f"/clients/{causeway.tpp.client_id}"
 
@@ -283,7 +282,7 @@ def test_a_client_is_deactivated_and_activated(causeway: Causeway, user: Person)
     assert causeway.tpp.call("GET", "/tpp/banks").status == 200
 
 
-def test_deactivating_a_client_requires_a_confirmation(causeway: Causeway, user: Person) -> None:
+def test_deactivating_a_client_requires_a_confirmation(causeway: Causeway, user: WebUser) -> None:
     client_id = user.create_client("Budget Friend")
     path = f"/clients/{client_id}"
     link = f"{path}?ask=deactivate"
@@ -299,7 +298,7 @@ def test_deactivating_a_client_requires_a_confirmation(causeway: Causeway, user:
     assert "Deactivate this client?" not in user.get(link).text
 
 
-def test_archiving_a_client_requires_a_confirmation_and_can_be_undone(causeway: Causeway, user: Person) -> None:
+def test_archiving_a_client_requires_a_confirmation_and_can_be_undone(causeway: Causeway, user: WebUser) -> None:
     causeway.tpp.client = causeway.hub.openbanking.clients.get(user.create_client("Budget Friend"))
     client_id = causeway.tpp.client_id
     path = f"/clients/{client_id}"
@@ -330,7 +329,7 @@ def test_archiving_a_client_requires_a_confirmation_and_can_be_undone(causeway: 
     assert path in user.get("/clients").text
 
 
-def test_in_production_an_owner_archives_and_the_operator_restores(causeway: Causeway, user: Person) -> None:
+def test_in_production_an_owner_archives_and_the_operator_restores(causeway: Causeway, user: WebUser) -> None:
     client_id = user.create_client()
     causeway.hub.settings = replace(causeway.hub.settings, stage="prod", public_url="https://hub.example")
     path = f"/clients/{client_id}"
@@ -342,13 +341,13 @@ def test_in_production_an_owner_archives_and_the_operator_restores(causeway: Cau
     assert causeway.hub.openbanking.clients.get(client_id).is_archived
 
 
-def test_the_confirmation_page_of_another_users_client_returns_404(user: Person, other: Person) -> None:
+def test_the_confirmation_page_of_another_users_client_returns_404(user: WebUser, other: WebUser) -> None:
     client_id = user.create_client()
 
     assert [other.get(f"/clients/{client_id}?ask={what}").status for what in ("deactivate", "archive")] == [404, 404]
 
 
-def test_production_allows_only_the_operator_to_activate_and_number_clients(causeway: Causeway, user: Person) -> None:
+def test_production_allows_only_the_operator_to_activate_and_number_clients(causeway: Causeway, user: WebUser) -> None:
     causeway.hub.settings = replace(causeway.hub.settings, stage="prod", public_url="https://hub.example")
     client_id = user.create_client(
         registration_number="PSDGB-FCA-1", callback_urls="https://tpp.example/back", active="yes"
@@ -365,7 +364,9 @@ def test_production_allows_only_the_operator_to_activate_and_number_clients(caus
     assert 'name="registration_number"' not in user.get("/clients/new").text
 
 
-def test_a_form_resent_with_another_title_creates_a_second_client(causeway: Causeway, user: Person, email: str) -> None:
+def test_a_form_resent_with_another_title_creates_a_second_client(
+    causeway: Causeway, user: WebUser, email: str
+) -> None:
     user.get("/clients/new")
     draft, token = user.hidden("draft"), user.token
     for title in ("First", "Second", "Second"):

@@ -14,14 +14,14 @@ from chalicelib.openbanking.records.consents import Consent
 from tests.causeway import Causeway
 from tests.dynamodb_calls import counted
 from tests.openbanking.kit import IBAN
-from tests.website.person import Person
+from tests.website.web_user import WebUser
 
 DAY = 24 * 3600
 SESSION = "BatchGetItem"
 
 
 @pytest.fixture
-def client_id(causeway: Causeway, user: Person) -> str:
+def client_id(causeway: Causeway, user: WebUser) -> str:
     """The service's client, owned by the user, with its events going to the service's receiver."""
     client_id = user.create_client("Budget Friend", events_url=causeway.receiver.url)
     causeway.tpp.client = causeway.hub.openbanking.clients.get(client_id)
@@ -41,13 +41,13 @@ def approved_for(causeway: Causeway, **identifiers: list[str]) -> str:
     return consent_id
 
 
-def listed(user: Person, **query: object) -> list[str]:
+def listed(user: WebUser, **query: object) -> list[str]:
     """The ids on a page of the list, in its order."""
     assert user.get(f"/consents?{urlencode(query)}").status == 200
     return re.findall(r'<a href="/consents/([0-9a-f]{22})">', user.last.text)
 
 
-def link(user: Person, rel: str) -> str:
+def link(user: WebUser, rel: str) -> str:
     found = re.search(rf'href="([^"]+)" rel="{rel}"', user.last.text)
     return html.unescape(found[1]) if found else ""
 
@@ -62,19 +62,19 @@ def state(causeway: Causeway, consent_id: str) -> str:
     return stored(causeway, consent_id).state(causeway.clock.time())
 
 
-def test_the_consent_list_of_a_user_without_a_client_shows_a_message(user: Person) -> None:
+def test_the_consent_list_of_a_user_without_a_client_shows_a_message(user: WebUser) -> None:
     assert listed(user) == []
     assert "You have no clients yet" in user.text
 
 
-def test_a_client_without_consents_gets_a_link_to_request_one(user: Person, client_id: str) -> None:
+def test_a_client_without_consents_gets_a_link_to_request_one(user: WebUser, client_id: str) -> None:
     assert listed(user) == []
     assert "Budget Friend has no consents yet" in user.text
     assert f'href="/authorize?client_id={client_id}"' in user.last.text
 
 
 def test_consents_are_listed_newest_first_with_expiry_and_last_use(
-    causeway: Causeway, user: Person, client_id: str
+    causeway: Causeway, user: WebUser, client_id: str
 ) -> None:
     used = causeway.tpp.tokens(1)["consent_id"]
     causeway.clock.advance(60)
@@ -87,7 +87,7 @@ def test_consents_are_listed_newest_first_with_expiry_and_last_use(
     assert second.split("29 Aug 2026")[1].startswith(" 2 Mar 2026 ")
 
 
-def test_consents_are_filtered_by_client_bank_and_status(causeway: Causeway, user: Person, client_id: str) -> None:
+def test_consents_are_filtered_by_client_bank_and_status(causeway: Causeway, user: WebUser, client_id: str) -> None:
     first, second = approved(causeway, 1), approved(causeway, 2)
     causeway.hub.openbanking.call(end_consent, stored(causeway, second), by="bank")
     other = user.create_client("Another")
@@ -100,7 +100,7 @@ def test_consents_are_filtered_by_client_bank_and_status(causeway: Causeway, use
     assert listed(user, client_id=other) == []
 
 
-def test_21_consents_are_listed_on_two_pages(causeway: Causeway, user: Person, client_id: str) -> None:
+def test_21_consents_are_listed_on_two_pages(causeway: Causeway, user: WebUser, client_id: str) -> None:
     ids = [approved(causeway) for _ in range(21)]
     first = listed(user)
     older = link(user, "next")
@@ -115,12 +115,12 @@ def test_21_consents_are_listed_on_two_pages(causeway: Causeway, user: Person, c
 
 
 @pytest.mark.parametrize("query", ["after=nothing", "status=unheard-of", "bic=NO", "client_id=nothing"])
-def test_an_invalid_consent_filter_returns_404(user: Person, client_id: str, query: str) -> None:
+def test_an_invalid_consent_filter_returns_404(user: WebUser, client_id: str, query: str) -> None:
     assert user.get(f"/consents?{query}").status == 404
 
 
 def test_the_consent_page_shows_accounts_scopes_expiry_last_use_and_deliveries(
-    causeway: Causeway, user: Person, client_id: str
+    causeway: Causeway, user: WebUser, client_id: str
 ) -> None:
     consent_id = causeway.tpp.tokens(1)["consent_id"]
     for delivery in causeway.recorded("event"):
@@ -137,7 +137,7 @@ def test_the_consent_page_shows_accounts_scopes_expiry_last_use_and_deliveries(
 
 
 def test_a_consent_has_a_row_for_each_account_if_the_ids_match(
-    causeway: Causeway, user: Person, client_id: str
+    causeway: Causeway, user: WebUser, client_id: str
 ) -> None:
     second = "DE89370400440532013000"
     user.get(f"/consents/{approved_for(causeway, ibans=[IBAN, second], account_ids=['a-1', 'a-2'])}")
@@ -147,7 +147,7 @@ def test_a_consent_has_a_row_for_each_account_if_the_ids_match(
     assert f"IBAN {IBAN} {second} Account id a-1" in user.text
 
 
-def test_a_consent_page_lists_only_its_own_deliveries(causeway: Causeway, user: Person, client_id: str) -> None:
+def test_a_consent_page_lists_only_its_own_deliveries(causeway: Causeway, user: WebUser, client_id: str) -> None:
     first = approved(causeway)
     causeway.clock.advance(1)
     approved(causeway)
@@ -157,7 +157,7 @@ def test_a_consent_page_lists_only_its_own_deliveries(causeway: Causeway, user: 
 
 
 def test_ending_a_consent_requires_a_confirmation_and_notifies_bank_and_client(
-    causeway: Causeway, user: Person, client_id: str
+    causeway: Causeway, user: WebUser, client_id: str
 ) -> None:
     tokens = causeway.tpp.tokens(1)
     path = f"/consents/{tokens['consent_id']}"
@@ -178,7 +178,7 @@ def test_ending_a_consent_requires_a_confirmation_and_notifies_bank_and_client(
     assert causeway.tpp.call("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 401
 
 
-def test_a_form_sent_twice_ends_a_consent_once(causeway: Causeway, user: Person, client_id: str) -> None:
+def test_a_form_sent_twice_ends_a_consent_once(causeway: Causeway, user: WebUser, client_id: str) -> None:
     path = f"/consents/{approved(causeway)}"
     user.get(path)
     token = user.token
@@ -188,10 +188,10 @@ def test_a_form_sent_twice_ends_a_consent_once(causeway: Causeway, user: Person,
     assert len(causeway.recorded("revoke_token")) == 1
 
 
-def test_an_expired_consent_cannot_be_ended(causeway: Causeway, user: Person, email: str, client_id: str) -> None:
+def test_an_expired_consent_cannot_be_ended(causeway: Causeway, user: WebUser, email: str, client_id: str) -> None:
     consent_id = approved(causeway)
     causeway.clock.advance(181 * DAY)
-    user = Person.signed_in(causeway, email)
+    user = WebUser.signed_in(causeway, email)
     user.get(f"/consents/{consent_id}?ask=end")
 
     assert "Consent at Bank of version 1 expired" in user.text
@@ -200,9 +200,9 @@ def test_an_expired_consent_cannot_be_ended(causeway: Causeway, user: Person, em
     assert state(causeway, consent_id) == "expired"
 
 
-def test_a_consent_of_another_users_client_returns_404(causeway: Causeway, user: Person, client_id: str) -> None:
+def test_a_consent_of_another_users_client_returns_404(causeway: Causeway, user: WebUser, client_id: str) -> None:
     consent_id = approved(causeway)
-    other = Person.signed_in(causeway, "other@example.com")
+    other = WebUser.signed_in(causeway, "other@example.com")
     other.create_client()
 
     assert other.get(f"/consents/{consent_id}").status == 404
@@ -212,11 +212,11 @@ def test_a_consent_of_another_users_client_returns_404(causeway: Causeway, user:
 
 
 @pytest.mark.parametrize("consent_id", ["nothing", "x" * 3000])
-def test_an_unknown_consent_returns_404(user: Person, consent_id: str) -> None:
+def test_an_unknown_consent_returns_404(user: WebUser, consent_id: str) -> None:
     assert user.get(f"/consents/{consent_id}").status == 404
 
 
-def test_a_consent_of_an_inactive_client_can_be_ended(causeway: Causeway, user: Person, client_id: str) -> None:
+def test_a_consent_of_an_inactive_client_can_be_ended(causeway: Causeway, user: WebUser, client_id: str) -> None:
     consent_id = approved(causeway)
     causeway.hub.openbanking.clients.deactivate(client_id)
     user.get(f"/consents/{consent_id}")
@@ -225,7 +225,7 @@ def test_a_consent_of_an_inactive_client_can_be_ended(causeway: Causeway, user: 
     assert state(causeway, consent_id) == "revoked"
 
 
-def test_pages_of_an_archived_client_link_to_its_consents(causeway: Causeway, user: Person, client_id: str) -> None:
+def test_pages_of_an_archived_client_link_to_its_consents(causeway: Causeway, user: WebUser, client_id: str) -> None:
     consent_id = approved(causeway)
     causeway.hub.openbanking.clients.archive(client_id)
     link = f'href="/consents?client_id={client_id}"'
@@ -237,12 +237,12 @@ def test_pages_of_an_archived_client_link_to_its_consents(causeway: Causeway, us
     assert "Request a consent" not in user.text
 
 
-def test_an_unknown_client_returns_404_for_a_user_without_clients(causeway: Causeway, user: Person) -> None:
+def test_an_unknown_client_returns_404_for_a_user_without_clients(causeway: Causeway, user: WebUser) -> None:
     assert [user.get(f"{place}?client_id=nothing").status for place in ("/consents", "/deliveries")] == [404, 404]
     assert [user.get(place).status for place in ("/consents", "/deliveries")] == [200, 200]
 
 
-def test_the_consent_list_takes_a_constant_number_of_calls(causeway: Causeway, user: Person, client_id: str) -> None:
+def test_the_consent_list_takes_a_constant_number_of_calls(causeway: Causeway, user: WebUser, client_id: str) -> None:
     user.get("/consents")
     for _ in range(45):
         approved(causeway)
@@ -254,7 +254,7 @@ def test_the_consent_list_takes_a_constant_number_of_calls(causeway: Causeway, u
     assert len(page.consents) == 20
 
 
-def test_a_consent_page_takes_a_constant_number_of_calls(causeway: Causeway, user: Person, client_id: str) -> None:
+def test_a_consent_page_takes_a_constant_number_of_calls(causeway: Causeway, user: WebUser, client_id: str) -> None:
     consent_id = approved(causeway)
     user.get("/consents")
     with counted(causeway) as calls:

@@ -15,30 +15,28 @@ from chalicelib.website.pages import CLIENT_COOKIE
 from chalicelib.website.records.attempts import LIMITS, count_attempt
 from tests.causeway import Answer, Causeway
 from tests.dynamodb_calls import counted
-from tests.website.events.deliveries import send, send_test_event
-from tests.website.page_forms import rename
-from tests.website.person import Person
+from tests.website.web_user import WebUser, attempt_due_deliveries
 
 
 @pytest.fixture
-def client_id(causeway: Causeway, user: Person) -> str:
+def client_id(causeway: Causeway, user: WebUser) -> str:
     """The service's client, owned by the user, with its events going to the service's receiver."""
     client_id = user.create_client("Eventful", events_url=causeway.receiver.url)
     causeway.tpp.client = causeway.hub.openbanking.clients.get(client_id)
     return client_id
 
 
-def test_the_delivery_list_of_a_user_without_a_client_shows_a_message(user: Person) -> None:
+def test_the_delivery_list_of_a_user_without_a_client_shows_a_message(user: WebUser) -> None:
     user.get("/deliveries")
 
     assert "You have no clients yet" in user.text
 
 
-def test_a_test_event_is_sent_and_shown_as_delivered(causeway: Causeway, user: Person, client_id: str) -> None:
-    path = send_test_event(user, client_id)
+def test_a_test_event_is_sent_and_shown_as_delivered(causeway: Causeway, user: WebUser, client_id: str) -> None:
+    path = user.send_test_event(client_id)
     user.get(f"/deliveries?client_id={client_id}")
     assert "due" in user.text
-    send(causeway)
+    attempt_due_deliveries(causeway)
     user.get("/deliveries")
 
     assert [event["type"] for event in causeway.receiver.events] == ["test"]
@@ -49,13 +47,13 @@ def test_a_test_event_is_sent_and_shown_as_delivered(causeway: Causeway, user: P
 
 
 def test_a_failed_attempt_shows_status_answer_and_next_attempt(
-    causeway: Causeway, user: Person, client_id: str
+    causeway: Causeway, user: WebUser, client_id: str
 ) -> None:
     causeway.receiver.answers = [
         Reply(503, b"<b>words of the receiver</b>", {"Set-Cookie": "secret=cookie", "Server": "nginx"}, 0.2)
     ]
-    path = send_test_event(user, client_id)
-    send(causeway)
+    path = user.send_test_event(client_id)
+    attempt_due_deliveries(causeway)
     user.get("/deliveries")
 
     assert re.search(r"due 1 \d+ ms 503 in \d seconds?", user.text)
@@ -70,7 +68,7 @@ def test_a_failed_attempt_shows_status_answer_and_next_attempt(
         assert secret not in user.last.text
 
 
-def progress(user: Person) -> str:
+def progress(user: WebUser) -> str:
     """What the page that is shown asks with, and the answer, which are the same until something happens."""
     found = re.search(r'data-live-check="([^"]+)".* data-live-state="([^"]+)"', user.last.text)
     assert found is not None
@@ -78,9 +76,11 @@ def progress(user: Person) -> str:
     return found[2]
 
 
-def test_the_event_page_refreshes_until_the_delivery_is_final(causeway: Causeway, user: Person, client_id: str) -> None:
+def test_the_event_page_refreshes_until_the_delivery_is_final(
+    causeway: Causeway, user: WebUser, client_id: str
+) -> None:
     causeway.receiver.answers = [Reply(503, b"busy", {}, 0.2)]
-    path = send_test_event(user, client_id)
+    path = user.send_test_event(client_id)
     user.get(path)
     assert f'<noscript>, if JavaScript is enabled. <a href="{path}">Reload</a></noscript>' in user.last.text
     seen = [progress(user)]
@@ -96,7 +96,7 @@ def test_the_event_page_refreshes_until_the_delivery_is_final(causeway: Causeway
     user.get(path)
     seen.append(progress(user))
     causeway.clock.advance(60)
-    send(causeway)
+    attempt_due_deliveries(causeway)
     user.get(path)
 
     assert len(set(seen)) == 3
@@ -107,31 +107,31 @@ def test_the_event_page_refreshes_until_the_delivery_is_final(causeway: Causeway
     assert progress(user)
 
 
-def test_the_state_of_an_event_is_returned_to_its_owner_only(causeway: Causeway, user: Person, client_id: str) -> None:
-    path = send_test_event(user, client_id)
+def test_the_state_of_an_event_is_returned_to_its_owner_only(causeway: Causeway, user: WebUser, client_id: str) -> None:
+    path = user.send_test_event(client_id)
 
-    assert Person.signed_in(causeway, "other@example.com").get(f"{path}?format=json").status == 404
-    assert Person(causeway).get(f"{path}?format=json").status == 303
+    assert WebUser.signed_in(causeway, "other@example.com").get(f"{path}?format=json").status == 404
+    assert WebUser(causeway).get(f"{path}?format=json").status == 303
 
 
-def test_an_event_can_be_resent(causeway: Causeway, user: Person, client_id: str) -> None:
-    path = send_test_event(user, client_id)
-    send(causeway)
+def test_an_event_can_be_resent(causeway: Causeway, user: WebUser, client_id: str) -> None:
+    path = user.send_test_event(client_id)
+    attempt_due_deliveries(causeway)
     user.get(path)
     user.post(path)
     user.follow()
     assert "being sent again" in user.text
-    send(causeway)
+    attempt_due_deliveries(causeway)
 
     assert len(causeway.receiver.received) == 2
     assert len({sent.headers["webhook-id"] for sent in causeway.receiver.received}) == 1
 
 
-def test_an_asynchronous_call_is_shown_and_cannot_be_resent(causeway: Causeway, user: Person, client_id: str) -> None:
+def test_an_asynchronous_call_is_shown_and_cannot_be_resent(causeway: Causeway, user: WebUser, client_id: str) -> None:
     causeway.banks[1].answers["/accounts"] = lambda sent: {"status": "success", "accounts": []}
     bearer = causeway.tpp.tokens(1)["access_token"]
     accepted = causeway.tpp.call("GET", "/tpp/accounts", bearer=bearer, headers={"prefer": "respond-async"})
-    send(causeway)
+    attempt_due_deliveries(causeway)
     user.get("/deliveries")
     path = f"/deliveries/{accepted.body['request_id']}"
 
@@ -148,9 +148,9 @@ def test_an_asynchronous_call_is_shown_and_cannot_be_resent(causeway: Causeway, 
 
 @pytest.mark.parametrize("arrives", [True, False])
 def test_resending_an_event_during_an_attempt_reads_its_state_again(
-    causeway: Causeway, user: Person, client_id: str, monkeypatch: pytest.MonkeyPatch, arrives: bool
+    causeway: Causeway, user: WebUser, client_id: str, monkeypatch: pytest.MonkeyPatch, arrives: bool
 ) -> None:
-    send_test_event(user, client_id)
+    user.send_test_event(client_id)
     (delivery,) = causeway.recorded("event")
     user.get(f"/deliveries/{delivery.delivery_id}")
     attempt = causeway.hub.delivery.worker.begin(delivery.delivery_id)
@@ -165,17 +165,17 @@ def test_resending_an_event_during_an_attempt_reads_its_state_again(
     assert causeway.delivery(delivery.delivery_id).due_at == (None if arrives else causeway.clock.time())
 
 
-def test_deliveries_are_filtered_by_state(causeway: Causeway, user: Person, client_id: str) -> None:
-    send_test_event(user, client_id)
-    send(causeway)
+def test_deliveries_are_filtered_by_state(causeway: Causeway, user: WebUser, client_id: str) -> None:
+    user.send_test_event(client_id)
+    attempt_due_deliveries(causeway)
     user.get(f"/deliveries?client_id={client_id}&state=delivered")
     assert "delivered 1" in user.text
     user.get(f"/deliveries?client_id={client_id}&state=failed")
     assert "There is nothing here" in user.text
 
 
-def test_events_are_filtered_by_type_and_time(causeway: Causeway, user: Person, client_id: str) -> None:
-    send_test_event(user, client_id)
+def test_events_are_filtered_by_type_and_time(causeway: Causeway, user: WebUser, client_id: str) -> None:
+    user.send_test_event(client_id)
     now = timestamp(causeway.clock.time())[:16]
     causeway.clock.advance(3600)
     later = timestamp(causeway.clock.time())[:16]
@@ -189,7 +189,7 @@ def test_events_are_filtered_by_type_and_time(causeway: Causeway, user: Person, 
     assert "There is nothing here" in user.text
 
 
-def test_an_invalid_time_filter_returns_400_at_its_field(user: Person, client_id: str) -> None:
+def test_an_invalid_time_filter_returns_400_at_its_field(user: WebUser, client_id: str) -> None:
     answer = user.get(f"/deliveries?client_id={client_id}&from=yesterday&until=2026-03-01T10:00")
 
     assert answer.status == 400
@@ -197,7 +197,7 @@ def test_an_invalid_time_filter_returns_400_at_its_field(user: Person, client_id
     assert 'value="2026-03-01T10:00"' in answer.text
 
 
-def test_a_polled_event_is_listed_and_shown(causeway: Causeway, user: Person) -> None:
+def test_a_polled_event_is_listed_and_shown(causeway: Causeway, user: WebUser) -> None:
     client_id = user.create_client("Polls")
     causeway.hub.openbanking.clients.update(client_id, events="poll")
     user.post(f"/clients/{client_id}", action="test-event")
@@ -215,14 +215,14 @@ def test_a_polled_event_is_listed_and_shown(causeway: Causeway, user: Person) ->
     assert user.get(path.replace("at=", "at=9")).status == 404
     for at in ("x", "\u0661", "", "1-2"):
         assert user.get(re.sub("at=[0-9]+", f"at={quote(at)}", path)).status == 404
-    other = Person.signed_in(causeway, "other@example.com")
+    other = WebUser.signed_in(causeway, "other@example.com")
     assert other.get(path).status == 404
 
 
 # -- the rows that a script asks for
 
 
-def latest(user: Person, client_id: str, after: str = "", **fields: str) -> Answer:
+def latest(user: WebUser, client_id: str, after: str = "", **fields: str) -> Answer:
     return user.get(f"/deliveries/latest?{urlencode({'client_id': client_id, **fields, 'after': after})}")
 
 
@@ -233,40 +233,40 @@ def cursor(answer: Answer) -> str:
 
 
 def test_the_latest_rows_are_returned_again_after_a_change_only(
-    causeway: Causeway, user: Person, client_id: str
+    causeway: Causeway, user: WebUser, client_id: str
 ) -> None:
     first = latest(user, client_id)
     assert (first.status, "<tr" in first.text, "<html" in first.text) == (200, False, False)
     assert latest(user, client_id, cursor(first)).status == 204
 
-    send_test_event(user, client_id)
+    user.send_test_event(client_id)
     second = latest(user, client_id, cursor(first))
     assert "due" in user.text
     assert cursor(user.get(f"/deliveries?client_id={client_id}")) == cursor(second)
     causeway.clock.advance(1)
     assert latest(user, client_id, cursor(second)).status == 204
 
-    send(causeway)
+    attempt_due_deliveries(causeway)
     third = latest(user, client_id, cursor(second))
     assert "delivered" in user.text
     assert latest(user, client_id, cursor(third)).status == 204
     assert "<tr" not in latest(user, client_id, type="consent.revoked").text
 
 
-def test_the_latest_rows_keep_the_notice_for_the_next_page(user: Person, client_id: str) -> None:
-    path = send_test_event(user, client_id)
+def test_the_latest_rows_keep_the_notice_for_the_next_page(user: WebUser, client_id: str) -> None:
+    path = user.send_test_event(client_id)
     latest(user, client_id)
     user.get(path)
 
     assert "on its way" in user.text
 
 
-def test_the_latest_rows_are_returned_to_the_owner_only(causeway: Causeway, user: Person, client_id: str) -> None:
-    assert latest(Person.signed_in(causeway, "other@example.com"), client_id).status == 404
-    assert latest(Person(causeway), client_id).status == 303
+def test_the_latest_rows_are_returned_to_the_owner_only(causeway: Causeway, user: WebUser, client_id: str) -> None:
+    assert latest(WebUser.signed_in(causeway, "other@example.com"), client_id).status == 404
+    assert latest(WebUser(causeway), client_id).status == 303
 
 
-def test_26_deliveries_are_listed_on_two_pages(causeway: Causeway, user: Person, client_id: str) -> None:
+def test_26_deliveries_are_listed_on_two_pages(causeway: Causeway, user: WebUser, client_id: str) -> None:
     for _ in range(26):
         causeway.hub.openbanking.tpp_events.send_test(causeway.tpp.client)
     user.get("/deliveries")
@@ -279,9 +279,9 @@ def test_26_deliveries_are_listed_on_two_pages(causeway: Causeway, user: Person,
     assert user.get("/deliveries?before=x").status == 200
 
 
-def test_deliveries_of_another_users_client_return_404(causeway: Causeway, user: Person, client_id: str) -> None:
-    path = send_test_event(user, client_id)
-    other = Person.signed_in(causeway, "other@example.com")
+def test_deliveries_of_another_users_client_return_404(causeway: Causeway, user: WebUser, client_id: str) -> None:
+    path = user.send_test_event(client_id)
+    other = WebUser.signed_in(causeway, "other@example.com")
     other.create_client()
 
     assert other.get(f"/deliveries?client_id={client_id}").status == 404
@@ -291,7 +291,7 @@ def test_deliveries_of_another_users_client_return_404(causeway: Causeway, user:
 
 
 def test_notices_to_the_bank_are_hidden_from_the_owner_of_the_client(
-    causeway: Causeway, user: Person, client_id: str
+    causeway: Causeway, user: WebUser, client_id: str
 ) -> None:
     bearer = causeway.tpp.tokens(1)["access_token"]
     causeway.tpp.call("POST", "/tpp/token/revoke", {"token": bearer})
@@ -304,7 +304,7 @@ def test_notices_to_the_bank_are_hidden_from_the_owner_of_the_client(
     assert user.post(f"/deliveries/{notice.delivery_id}").status == 404
 
 
-def test_a_client_without_an_events_url_cannot_get_a_test_event(user: Person) -> None:
+def test_a_client_without_an_events_url_cannot_get_a_test_event(user: WebUser) -> None:
     client_id = user.create_client("Deaf")
     answer = user.post(f"/clients/{client_id}", action="test-event")
 
@@ -313,7 +313,7 @@ def test_a_client_without_an_events_url_cannot_get_a_test_event(user: Person) ->
     assert "It has no Events URL" in user.text
 
 
-def test_a_polling_client_gets_a_test_event_and_stays_polling_after_a_change(causeway: Causeway, user: Person) -> None:
+def test_a_polling_client_gets_a_test_event_and_stays_polling_after_a_change(causeway: Causeway, user: WebUser) -> None:
     client_id = user.create_client("Polls")
     clients = causeway.hub.openbanking.clients
     clients.update(client_id, events="poll")
@@ -327,7 +327,7 @@ def test_a_polling_client_gets_a_test_event_and_stays_polling_after_a_change(cau
     assert "the client can fetch it" in user.text
     user.get("/deliveries")
     assert "Event for fetching" in user.text
-    rename(user, client_id, title="Renamed")
+    user.save_client(client_id, title="Renamed")
 
     changed = clients.get(client_id)
     page = causeway.hub.delivery.event_log.page(f"client#{client_id}", None, 20)
@@ -335,8 +335,8 @@ def test_a_polling_client_gets_a_test_event_and_stays_polling_after_a_change(cau
     assert [event.type for event in page.events] == ["test"]
 
 
-def test_test_events_and_resends_are_limited(causeway: Causeway, user: Person, client_id: str) -> None:
-    path = send_test_event(user, client_id)
+def test_test_events_and_resends_are_limited(causeway: Causeway, user: WebUser, client_id: str) -> None:
+    path = user.send_test_event(client_id)
     for _ in range(LIMITS["events"].attempts - 1):
         causeway.hub.website.call(count_attempt, [("events", causeway.tpp.client.owner)])
 
@@ -346,7 +346,9 @@ def test_test_events_and_resends_are_limited(causeway: Causeway, user: Person, c
     assert len(causeway.recorded()) == 1
 
 
-def test_an_impossible_delivery_id_returns_404_without_a_read(causeway: Causeway, user: Person, client_id: str) -> None:
+def test_an_impossible_delivery_id_returns_404_without_a_read(
+    causeway: Causeway, user: WebUser, client_id: str
+) -> None:
     assert user.get(f"/deliveries/{'x' * 3000}").status == 404
     with counted(causeway) as calls:
         assert user.get(f"/deliveries/{'x' * 3000}?client_id={client_id}&at=1").status == 404
@@ -354,15 +356,15 @@ def test_an_impossible_delivery_id_returns_404_without_a_read(causeway: Causeway
 
 
 def test_the_page_of_a_delivery_with_many_attempts_keeps_its_size_budget(
-    causeway: Causeway, user: Person, email: str, client_id: str
+    causeway: Causeway, user: WebUser, email: str, client_id: str
 ) -> None:
-    path = send_test_event(user, client_id)
+    path = user.send_test_event(client_id)
     headers = {f"X-Header-{number:02}-{'n' * 48}": "v" * 200 for number in range(40)}
     for _ in range(10):
         causeway.receiver.answers = [Reply(503, b'"' * 3000, {**headers, "Server": "s" * 200}, 0.1)]
-        send(causeway)
+        attempt_due_deliveries(causeway)
         causeway.clock.advance(30 * 3600)
-    user = Person.signed_in(causeway, email)
+    user = WebUser.signed_in(causeway, email)
     answer = user.get(path)
 
     assert user.text.count("status 503") == 20  # the tag and the sentence

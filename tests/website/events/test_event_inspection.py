@@ -15,8 +15,7 @@ from chalicelib.website.events.event_inspection import (
     show_body,
 )
 from tests.causeway import Causeway
-from tests.website.events.deliveries import send
-from tests.website.person import Person
+from tests.website.web_user import WebUser, attempt_due_deliveries
 
 
 def inspected(causeway: Causeway, delivery_id: str) -> Inspection:
@@ -28,7 +27,7 @@ def sent_test_event(causeway: Causeway, *answers: Reply) -> str:
     """A test event with an attempt; its id."""
     delivery_id = causeway.hub.openbanking.tpp_events.send_test(causeway.tpp.client)
     causeway.receiver.answers = [*answers]
-    send(causeway)
+    attempt_due_deliveries(causeway)
     return delivery_id
 
 
@@ -57,7 +56,7 @@ def test_an_event_has_its_payload_and_the_receivers_answers_latest_first(causewa
     causeway.tpp.set_events_url()
     delivery_id = sent_test_event(causeway, Reply(503, b"busy", {}, 0.1))
     causeway.clock.advance(60)
-    send(causeway)
+    attempt_due_deliveries(causeway)
     found = inspected(causeway, delivery_id)
 
     assert found.payload is not None
@@ -70,7 +69,7 @@ def test_an_asynchronous_call_shows_request_and_outcome_without_psu_headers(caus
     causeway.banks[1].answers["/accounts"] = lambda sent: {"status": "success", "accounts": []}
     headers = {"prefer": "respond-async", "psu-ip-address": "192.0.2.7"}
     accepted = causeway.tpp.call("GET", "/tpp/accounts", bearer=causeway.tpp.tokens(1)["access_token"], headers=headers)
-    send(causeway)
+    attempt_due_deliveries(causeway)
     found = inspected(causeway, accepted.body["request_id"])
 
     assert found.payload is not None
@@ -83,7 +82,7 @@ def test_an_asynchronous_call_shows_request_and_outcome_without_psu_headers(caus
     assert attempt.reply.value == {"status": "success", "accounts": []}
 
 
-def test_a_delivery_with_deleted_bodies_is_shown_without_them(causeway: Causeway, user: Person) -> None:
+def test_a_delivery_with_deleted_bodies_is_shown_without_them(causeway: Causeway, user: WebUser) -> None:
     client_id = user.create_client("Eventful", events_url=causeway.receiver.url)
     causeway.tpp.client = causeway.hub.openbanking.clients.get(client_id)
     delivery_id = sent_test_event(causeway, Reply(500, b"busy", {}, 0.1))
@@ -97,7 +96,7 @@ def test_a_delivery_with_deleted_bodies_is_shown_without_them(causeway: Causeway
     assert "busy" not in user.text
 
 
-def test_a_delivery_of_an_earlier_version_is_shown(causeway: Causeway, user: Person) -> None:
+def test_a_delivery_of_an_earlier_version_is_shown(causeway: Causeway, user: WebUser) -> None:
     client_id = user.create_client("Eventful", events_url=causeway.receiver.url)
     causeway.tpp.client = causeway.hub.openbanking.clients.get(client_id)
     delivery_id = sent_test_event(causeway)

@@ -16,8 +16,7 @@ from chalicelib.foundation.http.web import BODY_BYTES, Incoming
 from chalicelib.website.events.receiver_views import BEHAVIOURS, answer_event, receiver_url
 from tests.causeway import Causeway
 from tests.dynamodb_calls import counted
-from tests.website.events.deliveries import send, send_test_event
-from tests.website.person import Person
+from tests.website.web_user import WebUser, attempt_due_deliveries
 
 BODY = b'{"type":"test"}'
 
@@ -47,7 +46,7 @@ def received(
 
 
 @pytest.fixture
-def eventful(causeway: Causeway, user: Person, client_id: str) -> str:
+def eventful(causeway: Causeway, user: WebUser, client_id: str) -> str:
     """A client that sends its events to the built-in receiver."""
     user.post(f"/sandbox/receivers/{client_id}", behaviour="ok")
     return client_id
@@ -74,7 +73,7 @@ def test_the_receiver_accepts_http_requests_without_a_session(
 
 
 def test_an_unsigned_or_invalid_request_is_rejected_without_delay(
-    causeway: Causeway, user: Person, eventful: str
+    causeway: Causeway, user: WebUser, eventful: str
 ) -> None:
     waited: list[float] = []
     other, without_events = user.create_client(events_url="https://other.example/"), user.create_client()
@@ -118,7 +117,7 @@ def test_known_and_unknown_clients_get_the_same_401(causeway: Causeway, eventful
 
 
 def test_one_click_sends_a_clients_events_to_the_built_in_receiver(
-    causeway: Causeway, user: Person, client_id: str
+    causeway: Causeway, user: WebUser, client_id: str
 ) -> None:
     user.get("/deliveries")
     assert "No server to receive events?" in user.text
@@ -134,15 +133,15 @@ def test_one_click_sends_a_clients_events_to_the_built_in_receiver(
     made = received(causeway, client_id, "failing", signed(causeway, client_id), [])
     causeway.receiver.url = url
     causeway.receiver.answers = [Reply(made.status_code, made.body.encode(), {}, 0.1)]
-    path = send_test_event(user, client_id)
-    send(causeway)
+    path = user.send_test_event(client_id)
+    attempt_due_deliveries(causeway)
     user.get(path)
     assert "status 500" in user.text
     assert '"receiver" : "built-in"' in user.text
 
 
 def test_the_built_in_receiver_can_be_chosen_on_the_settings_page(
-    causeway: Causeway, user: Person, client_id: str
+    causeway: Causeway, user: WebUser, client_id: str
 ) -> None:
     user.get(f"/clients/{client_id}/settings")
     form = re.search(
@@ -160,7 +159,7 @@ def test_the_built_in_receiver_can_be_chosen_on_the_settings_page(
 
 
 def test_an_archived_client_is_not_offered_the_built_in_receiver(
-    causeway: Causeway, user: Person, client_id: str
+    causeway: Causeway, user: WebUser, client_id: str
 ) -> None:
     user.post(f"/clients/{client_id}", action="archive")
     for page in (f"/clients/{client_id}/settings", f"/deliveries?client_id={client_id}"):
@@ -171,7 +170,7 @@ def test_an_archived_client_is_not_offered_the_built_in_receiver(
 
 
 def test_changing_the_receiver_behaviour_keeps_the_events_secret(
-    causeway: Causeway, user: Person, client_id: str
+    causeway: Causeway, user: WebUser, client_id: str
 ) -> None:
     user.post(f"/sandbox/receivers/{client_id}", behaviour="ok")
     before = causeway.hub.openbanking.clients.get(client_id)
@@ -183,9 +182,9 @@ def test_changing_the_receiver_behaviour_keeps_the_events_secret(
 
 
 def test_the_receiver_choice_rejects_other_users_unknown_behaviours_and_forged_forms(
-    causeway: Causeway, user: Person, client_id: str
+    causeway: Causeway, user: WebUser, client_id: str
 ) -> None:
-    other = Person.signed_in(causeway, "other@example.com")
+    other = WebUser.signed_in(causeway, "other@example.com")
 
     assert other.post(f"/sandbox/receivers/{client_id}", behaviour="ok").status == 404
     assert user.post(f"/sandbox/receivers/{client_id}", behaviour="unknown").status == 400
@@ -193,7 +192,7 @@ def test_the_receiver_choice_rejects_other_users_unknown_behaviours_and_forged_f
     assert causeway.hub.openbanking.clients.get(client_id).events_url is None
 
 
-def test_production_pages_do_not_offer_the_built_in_receiver(causeway: Causeway, user: Person, client_id: str) -> None:
+def test_production_pages_do_not_offer_the_built_in_receiver(causeway: Causeway, user: WebUser, client_id: str) -> None:
     causeway.hub.settings = replace(causeway.hub.settings, stage="prod")
     for page in (f"/deliveries?client_id={client_id}", f"/clients/{client_id}/settings"):
         assert "built-in receiver" not in user.get(page).text

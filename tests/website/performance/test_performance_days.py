@@ -12,17 +12,8 @@ from chalicelib.statistics import day_records
 from chalicelib.statistics.days import hours_of
 from tests.causeway import Causeway
 from tests.statistics.made_up import hourly, record
-from tests.website.performance.performance_pages import (
-    BIC,
-    FEBRUARY,
-    OTHER,
-    YESTERDAY,
-    fields,
-    figures,
-    measured,
-    table,
-)
-from tests.website.person import Person
+from tests.website.statistics_data import BIC, FEBRUARY, OTHER, YESTERDAY, add_day
+from tests.website.web_user import WebUser
 
 
 def made_up(causeway: Causeway, bic: str, day: date, *, answered: int = 9) -> None:
@@ -32,9 +23,9 @@ def made_up(causeway: Causeway, bic: str, day: date, *, answered: int = 9) -> No
 
 
 def test_made_up_days_are_announced_above_the_figures_and_marked_in_each_row(
-    causeway: Causeway, visitor: Person
+    causeway: Causeway, visitor: WebUser
 ) -> None:
-    measured(causeway, BIC, date(2026, 2, 3))
+    add_day(causeway, BIC, date(2026, 2, 3))
     for day in (4, 5):
         made_up(causeway, BIC, date(2026, 2, day))
     visitor.get(f"/performance?bic={BIC}&{FEBRUARY}")
@@ -43,15 +34,15 @@ def test_made_up_days_are_announced_above_the_figures_and_marked_in_each_row(
     assert found
     assert "<strong>2 of the 3 days with figures are made up.</strong>" in notice
     assert "The summary adds them to the measured days." in notice
-    assert figures(visitor)["Requests"] == "27"
+    assert visitor.figures()["Requests"] == "27"
     for label in ("Availability by day", "Latency by day"):
-        assert [row[0] for row in table(visitor, label)] == ["5 Feb 2026 made up", "4 Feb 2026 made up", "3 Feb 2026"]
+        assert [row[0] for row in visitor.table(label)] == ["5 Feb 2026 made up", "4 Feb 2026 made up", "3 Feb 2026"]
     assert visitor.last.text.count('<span class="key of-made-up">Made up</span>') == 3
     assert visitor.last.text.count('<path class="made-up"') == 3
 
 
-def test_a_page_without_made_up_days_does_not_mention_them(causeway: Causeway, visitor: Person) -> None:
-    measured(causeway, BIC, YESTERDAY)
+def test_a_page_without_made_up_days_does_not_mention_them(causeway: Causeway, visitor: WebUser) -> None:
+    add_day(causeway, BIC, YESTERDAY)
     visitor.get(f"/performance?bic={BIC}")
 
     assert "made up" not in visitor.last.text.lower()
@@ -59,7 +50,7 @@ def test_a_page_without_made_up_days_does_not_mention_them(causeway: Causeway, v
 
 
 def test_a_page_with_only_made_up_days_shows_a_notice_and_offers_no_download(
-    causeway: Causeway, visitor: Person
+    causeway: Causeway, visitor: WebUser
 ) -> None:
     made_up(causeway, BIC, YESTERDAY)
     visitor.get(f"/performance?bic={BIC}")
@@ -70,8 +61,8 @@ def test_a_page_with_only_made_up_days_shows_a_notice_and_offers_no_download(
     assert "No download: downloads have measured days only, and all of these are made up." in visitor.text
 
 
-def test_a_download_omits_made_up_days(causeway: Causeway, visitor: Person) -> None:
-    measured(causeway, BIC, date(2026, 2, 3))
+def test_a_download_omits_made_up_days(causeway: Causeway, visitor: WebUser) -> None:
+    add_day(causeway, BIC, date(2026, 2, 3))
     made_up(causeway, BIC, date(2026, 2, 4))
     address = f"/performance?bic={BIC}&{FEBRUARY}"
 
@@ -107,7 +98,7 @@ def test_a_download_omits_made_up_days(causeway: Causeway, visitor: Person) -> N
 )
 @pytest.mark.parametrize("format", ["", "&format=csv"])
 def test_an_invalid_bank_or_day_shows_its_error_at_the_field(
-    visitor: Person, query: str, status: int, told: str, format: str
+    visitor: WebUser, query: str, status: int, told: str, format: str
 ) -> None:
     answer = visitor.get(f"/performance?{query}{format}")
 
@@ -117,28 +108,28 @@ def test_an_invalid_bank_or_day_shows_its_error_at_the_field(
     assert "Today so far" not in visitor.text
 
 
-def test_invalid_input_stays_in_the_form(visitor: Person) -> None:
+def test_invalid_input_stays_in_the_form(visitor: WebUser) -> None:
     visitor.get("/performance?bic=BETADEF1&from=2026-02-05&to=next%20%22week%22")
-    assert fields(visitor) == (OTHER, "2026-02-05", "next &#34;week&#34;")
+    assert visitor.chosen_days() == (OTHER, "2026-02-05", "next &#34;week&#34;")
     assert re.search('<input id="to"[^>]* type="text"', visitor.last.text), "a field for dates would not show it"
 
     visitor.get("/performance?bic=NOBKGB2L&from=2026-02-05&to=2026-02-07")
-    assert fields(visitor) == ("NOBKGB2L", "2026-02-05", "2026-02-07")
+    assert visitor.chosen_days() == ("NOBKGB2L", "2026-02-05", "2026-02-07")
 
     visitor.get("/performance?from=2026-02-09&to=2026-02-07")
-    assert fields(visitor)[1:] == ("2026-02-09", "2026-02-07")
+    assert visitor.chosen_days()[1:] == ("2026-02-09", "2026-02-07")
 
 
 @pytest.mark.parametrize("query", ["from=2025-03-01&to=2026-03-01", "from=0001-01-01&to=0001-01-05", "to=0001-01-05"])
-def test_a_year_and_any_past_days_can_be_shown(visitor: Person, query: str) -> None:
+def test_a_year_and_any_past_days_can_be_shown(visitor: WebUser, query: str) -> None:
     assert visitor.get(f"/performance?{query}").status == 200
 
 
 # -- weeks
 
 
-def test_the_page_counts_measured_and_made_up_days(causeway: Causeway, visitor: Person) -> None:
-    measured(causeway, BIC, date(2026, 2, 3))
+def test_the_page_counts_measured_and_made_up_days(causeway: Causeway, visitor: WebUser) -> None:
+    add_day(causeway, BIC, date(2026, 2, 3))
     for day in (4, 5):
         made_up(causeway, BIC, date(2026, 2, day))
     visitor.get(f"/performance?bic={BIC}&{FEBRUARY}")
@@ -146,26 +137,26 @@ def test_the_page_counts_measured_and_made_up_days(causeway: Causeway, visitor: 
     assert "28 days: 1 measured, 2 made up, 25 without figures" in visitor.text
 
 
-def test_more_than_92_days_are_shown_by_week_and_downloaded_by_day(causeway: Causeway, visitor: Person) -> None:
+def test_more_than_92_days_are_shown_by_week_and_downloaded_by_day(causeway: Causeway, visitor: WebUser) -> None:
     for day in (date(2025, 12, 1), date(2025, 12, 3), date(2026, 2, 28)):
-        measured(causeway, BIC, day, unanswered=6)
+        add_day(causeway, BIC, day, unanswered=6)
     address = f"/performance?bic={BIC}&from=2025-11-28&to=2026-02-28"
     visitor.get(address)
 
-    assert table(visitor, "Availability by week") == [
+    assert visitor.table("Availability by week") == [
         ["23 \u2013 28 Feb 2026", "99.993 %", "6 s", "40 %", "15", "6", "0"],
         ["1 \u2013 7 Dec 2025", "99.993 %", "12 s", "40 %", "30", "12", "0"],
     ]
-    assert [row[0] for row in table(visitor, "Latency by week")] == ["23 \u2013 28 Feb 2026", "1 \u2013 7 Dec 2025"]
-    assert figures(visitor)["Down"] == "18 s"
+    assert [row[0] for row in visitor.table("Latency by week")] == ["23 \u2013 28 Feb 2026", "1 \u2013 7 Dec 2025"]
+    assert visitor.figures()["Down"] == "18 s"
     rows = visitor.get(f"{address}&format=json").body["days"]
     assert [row["day"] for row in rows] == ["2025-12-01", "2025-12-03", "2026-02-28"]
 
 
-def test_92_days_are_shown_by_day_and_93_by_week(causeway: Causeway, visitor: Person) -> None:
-    measured(causeway, BIC, YESTERDAY)
+def test_92_days_are_shown_by_day_and_93_by_week(causeway: Causeway, visitor: WebUser) -> None:
+    add_day(causeway, BIC, YESTERDAY)
     visitor.get(f"/performance?bic={BIC}&from={YESTERDAY - timedelta(days=91)}&to={YESTERDAY}")
 
-    assert len(table(visitor, "Availability by day")) == 1
+    assert len(visitor.table("Availability by day")) == 1
     visitor.get(f"/performance?bic={BIC}&from={YESTERDAY - timedelta(days=92)}&to={YESTERDAY}")
-    assert len(table(visitor, "Availability by week")) == 1
+    assert len(visitor.table("Availability by week")) == 1

@@ -21,9 +21,8 @@ from chalicelib.statistics.downtimes import OpenDowntimes
 from chalicelib.website.performance.performance_overview import SPARKLINE_HEIGHT, SPARKLINE_WIDTH, draw_sparkline
 from tests.causeway import Causeway
 from tests.statistics.made_up import hourly, record
-from tests.website.page_costs import BYTES
-from tests.website.performance.performance_pages import BIC, FEBRUARY, OTHER, TODAY, YESTERDAY, figures
-from tests.website.person import Person
+from tests.website.statistics_data import BIC, FEBRUARY, OTHER, TODAY, YESTERDAY
+from tests.website.web_user import PAGE_BYTES, WebUser
 
 
 def measured(
@@ -42,14 +41,14 @@ def measured(
     day_overviews.build_overviews(causeway.hub.store, [day], (BIC, OTHER))
 
 
-def rows(person: Person) -> list[list[str]]:
+def rows(person: WebUser) -> list[list[str]]:
     """The rows of the table."""
     (body,) = re.findall('aria-label="Banks">.*?<tbody>(.*?)</tbody>', person.last.text, re.DOTALL)
     cells = (re.findall("<td[^>]*>(.*?)</td>", row, re.DOTALL) for row in body.split("</tr>")[:-1])
     return [[" ".join(re.sub("<[^>]+>", " ", cell).split()) for cell in row] for row in cells]
 
 
-def test_the_overview_lists_all_banks_worst_first_with_links(causeway: Causeway, visitor: Person) -> None:
+def test_the_overview_lists_all_banks_worst_first_with_links(causeway: Causeway, visitor: WebUser) -> None:
     measured(causeway, BIC, date(2026, 2, 3))
     measured(causeway, OTHER, date(2026, 2, 3), unanswered=10, bank=240)
     visitor.get(f"/performance?{FEBRUARY}")
@@ -63,19 +62,19 @@ def test_the_overview_lists_all_banks_worst_first_with_links(causeway: Causeway,
     assert '<a href="/performance?from=2026-02-01&amp;to=2026-02-28">All banks</a>' in visitor.last.text
 
 
-def test_the_overview_and_the_page_of_a_bank_have_the_same_figures(causeway: Causeway, visitor: Person) -> None:
+def test_the_overview_and_the_page_of_a_bank_have_the_same_figures(causeway: Causeway, visitor: WebUser) -> None:
     for number in range(1, 20):
         measured(causeway, BIC, date(2026, 2, number), answered=7 * number, unanswered=number, bank=30 * number)
     visitor.get(f"/performance?{FEBRUARY}")
     shown = next(row for row in rows(visitor) if BIC in row[0])
     visitor.get(f"/performance?bic={BIC}&{FEBRUARY}")
-    found = figures(visitor)
+    found = visitor.figures()
 
     assert shown[1:5] == [found[name] for name in ("Availability", "Error rate", "At the bank, p95", "Requests")]
 
 
 def test_banks_of_equal_availability_are_ordered_by_error_rate_then_latency(
-    causeway: Causeway, visitor: Person
+    causeway: Causeway, visitor: WebUser
 ) -> None:
     measured(causeway, BIC, YESTERDAY, bank=500)
     measured(causeway, OTHER, YESTERDAY, bank=100)
@@ -87,14 +86,14 @@ def test_banks_of_equal_availability_are_ordered_by_error_rate_then_latency(
     assert [row[0].split()[-1] for row in rows(visitor)] == [OTHER, BIC]
 
 
-def test_a_bank_without_calls_is_listed_last_with_dashes(causeway: Causeway, visitor: Person) -> None:
+def test_a_bank_without_calls_is_listed_last_with_dashes(causeway: Causeway, visitor: WebUser) -> None:
     measured(causeway, OTHER, YESTERDAY, unanswered=50)
     visitor.get("/performance")
 
     assert rows(visitor)[-1][1:] == ["\u2013", "\u2013", "\u2013", "0", "\u2013"]
 
 
-def test_made_up_days_are_announced_and_marked_in_the_row_of_their_bank(causeway: Causeway, visitor: Person) -> None:
+def test_made_up_days_are_announced_and_marked_in_the_row_of_their_bank(causeway: Causeway, visitor: WebUser) -> None:
     measured(causeway, BIC, date(2026, 2, 3), invented=True)
     measured(causeway, OTHER, date(2026, 2, 3), invented=True)
     measured(causeway, OTHER, date(2026, 2, 4))
@@ -106,14 +105,14 @@ def test_made_up_days_are_announced_and_marked_in_the_row_of_their_bank(causeway
     assert any(name.endswith(f"{OTHER} 1 of 2 days made up") for name in names)
 
 
-def test_an_overview_without_made_up_days_does_not_mention_them(causeway: Causeway, visitor: Person) -> None:
+def test_an_overview_without_made_up_days_does_not_mention_them(causeway: Causeway, visitor: WebUser) -> None:
     measured(causeway, BIC, YESTERDAY)
 
     assert "made up" not in visitor.get("/performance").text
 
 
 def test_a_bank_with_an_open_downtime_is_marked(
-    causeway: Causeway, visitor: Person, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, visitor: WebUser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measured(causeway, BIC, YESTERDAY)
     assert "down now" not in visitor.get("/performance").text
@@ -124,7 +123,7 @@ def test_a_bank_with_an_open_downtime_is_marked(
     assert [BIC in row[0] for row in rows(visitor) if "down now" in row[0]] == [True]
 
 
-def test_missing_day_overviews_are_announced(causeway: Causeway, visitor: Person) -> None:
+def test_missing_day_overviews_are_announced(causeway: Causeway, visitor: WebUser) -> None:
     visitor.get("/performance")
     assert "There are no figures for these days." in visitor.text
 
@@ -134,7 +133,7 @@ def test_missing_day_overviews_are_announced(causeway: Causeway, visitor: Person
     assert "has not been computed yet" not in visitor.get("/performance").text
 
 
-def test_older_records_are_shown_after_their_overview_is_built(causeway: Causeway, visitor: Person) -> None:
+def test_older_records_are_shown_after_their_overview_is_built(causeway: Causeway, visitor: WebUser) -> None:
     old = record(BIC, YESTERDAY, hourly(BIC, hours_of(YESTERDAY)[0], answered=9))
     causeway.hub.store.put(TABLE, old.to_item())
     assert rows_of(visitor, BIC)[4] == "0"
@@ -144,13 +143,13 @@ def test_older_records_are_shown_after_their_overview_is_built(causeway: Causewa
     assert rows_of(visitor, BIC)[4] == "9"
 
 
-def rows_of(person: Person, bic: str) -> list[str]:
+def rows_of(person: WebUser, bic: str) -> list[str]:
     person.get("/performance")
     (found,) = [row for row in rows(person) if bic in row[0]]
     return found
 
 
-def test_all_banks_are_downloaded_in_page_order_without_made_up_days(causeway: Causeway, visitor: Person) -> None:
+def test_all_banks_are_downloaded_in_page_order_without_made_up_days(causeway: Causeway, visitor: WebUser) -> None:
     measured(causeway, BIC, date(2026, 2, 3))
     measured(causeway, OTHER, date(2026, 2, 3), unanswered=10, bank=240)
     measured(causeway, OTHER, date(2026, 2, 4), invented=True)
@@ -171,14 +170,14 @@ def test_all_banks_are_downloaded_in_page_order_without_made_up_days(causeway: C
 
 
 def test_a_download_contains_the_banks_of_all_pages(
-    causeway: Causeway, visitor: Person, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, visitor: WebUser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     many(causeway, monkeypatch, 45, 3)
 
     assert len(visitor.get("/performance?format=json&page=2").body["banks"]) == 45
 
 
-def test_made_up_days_alone_offer_no_download(causeway: Causeway, visitor: Person) -> None:
+def test_made_up_days_alone_offer_no_download(causeway: Causeway, visitor: WebUser) -> None:
     measured(causeway, BIC, YESTERDAY, invented=True)
     visitor.get("/performance")
 
@@ -188,7 +187,7 @@ def test_made_up_days_alone_offer_no_download(causeway: Causeway, visitor: Perso
 
 
 def test_a_measured_day_without_requests_is_downloaded_and_not_called_made_up(
-    causeway: Causeway, visitor: Person
+    causeway: Causeway, visitor: WebUser
 ) -> None:
     measured(causeway, BIC, YESTERDAY - timedelta(days=1), invented=True)
     measured(causeway, BIC, YESTERDAY, answered=0)
@@ -215,16 +214,16 @@ def many(causeway: Causeway, monkeypatch: pytest.MonkeyPatch, banks: int, days: 
 
 @pytest.mark.parametrize(("banks", "days"), [(100, 30), (50, 92), (20, 366)])
 def test_the_overview_keeps_its_size_budget(
-    causeway: Causeway, visitor: Person, monkeypatch: pytest.MonkeyPatch, banks: int, days: int
+    causeway: Causeway, visitor: WebUser, monkeypatch: pytest.MonkeyPatch, banks: int, days: int
 ) -> None:
     many(causeway, monkeypatch, banks, days)
     address = f"/performance?from={TODAY - timedelta(days=days)}&to={YESTERDAY}"
 
-    assert len(visitor.get(address).text.encode()) <= BYTES
+    assert len(visitor.get(address).text.encode()) <= PAGE_BYTES
 
 
 def test_many_banks_are_paged_in_one_order(
-    causeway: Causeway, visitor: Person, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, visitor: WebUser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     many(causeway, monkeypatch, 45, 30)
     seen = [row[0].split()[-1] for page in (1, 2, 3) for row in _page(visitor, page)]
@@ -233,7 +232,7 @@ def test_many_banks_are_paged_in_one_order(
     assert [row[0].split()[-1] for row in _page(visitor, 9)] == seen[40:]
 
 
-def _page(person: Person, number: int) -> list[list[str]]:
+def _page(person: WebUser, number: int) -> list[list[str]]:
     person.get(f"/performance?page={number}")
     return rows(person)
 

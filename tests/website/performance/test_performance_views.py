@@ -22,24 +22,13 @@ from tests.causeway import Causeway
 from tests.openbanking.examples import BY_WEBHOOK
 from tests.openbanking.stage import Stage
 from tests.statistics.made_up import hourly, keeping, record
-from tests.website.page_costs import BYTES
-from tests.website.performance.performance_pages import (
-    BIC,
-    FEBRUARY,
-    OTHER,
-    TODAY,
-    YESTERDAY,
-    fields,
-    figures,
-    measured,
-    table,
-)
-from tests.website.person import Person
+from tests.website.statistics_data import BIC, FEBRUARY, OTHER, TODAY, YESTERDAY, add_day
+from tests.website.web_user import PAGE_BYTES, WebUser
 
 # -- who may look, and what for
 
 
-def test_the_performance_page_is_public_and_in_the_menu(visitor: Person, user: Person) -> None:
+def test_the_performance_page_is_public_and_in_the_menu(visitor: WebUser, user: WebUser) -> None:
     for person in (visitor, user):
         assert person.get("/performance").status == 200
         assert re.search(
@@ -54,36 +43,36 @@ def test_the_performance_page_is_available_in_production(causeway: Causeway) -> 
     fresh.hub.settings = prod
     fresh.hub.__dict__["store"] = causeway.hub.store
     with fresh.installed():
-        assert Person(fresh).get("/performance").status == 200
+        assert WebUser(fresh).get("/performance").status == 200
 
 
-def test_the_last_thirty_days_are_shown_by_default(causeway: Causeway, visitor: Person) -> None:
+def test_the_last_thirty_days_are_shown_by_default(causeway: Causeway, visitor: WebUser) -> None:
     for day in (YESTERDAY - timedelta(days=30), YESTERDAY - timedelta(days=29), YESTERDAY):
-        measured(causeway, BIC, day)
+        add_day(causeway, BIC, day)
     visitor.get(f"/performance?bic={BIC}")
 
-    assert fields(visitor) == (BIC, "2026-01-31", "2026-03-01")
-    assert [row[0] for row in table(visitor, "Availability by day")] == ["1 Mar 2026", "31 Jan 2026"]
+    assert visitor.chosen_days() == (BIC, "2026-01-31", "2026-03-01")
+    assert [row[0] for row in visitor.table("Availability by day")] == ["1 Mar 2026", "31 Jan 2026"]
 
 
-def test_a_single_given_day_selects_a_range_of_thirty_days(visitor: Person) -> None:
+def test_a_single_given_day_selects_a_range_of_thirty_days(visitor: WebUser) -> None:
     visitor.get(f"/performance?bic={BIC}&to=2026-01-30")
-    assert fields(visitor)[1:] == ("2026-01-01", "2026-01-30")
+    assert visitor.chosen_days()[1:] == ("2026-01-01", "2026-01-30")
 
     visitor.get(f"/performance?bic={BIC}&from=2026-02-20")
-    assert fields(visitor)[1:] == ("2026-02-20", "2026-03-01")
+    assert visitor.chosen_days()[1:] == ("2026-02-20", "2026-03-01")
 
 
 @pytest.mark.parametrize("bic", ["betadef1", "BETADEF1XXX", "%20BETADEF1"])
-def test_a_bank_is_found_by_bic_of_8_or_11_characters_in_any_case(visitor: Person, bic: str) -> None:
+def test_a_bank_is_found_by_bic_of_8_or_11_characters_in_any_case(visitor: WebUser, bic: str) -> None:
     visitor.get(f"/performance?bic={bic}")
 
-    assert fields(visitor)[0] == OTHER
+    assert visitor.chosen_days()[0] == OTHER
     assert visitor.last.text.count(f'<option value="{OTHER}"') == 1
 
 
-def test_the_days_of_a_deactivated_bank_are_still_shown(causeway: Causeway, visitor: Person) -> None:
-    measured(causeway, OTHER, YESTERDAY)
+def test_the_days_of_a_deactivated_bank_are_still_shown(causeway: Causeway, visitor: WebUser) -> None:
+    add_day(causeway, OTHER, YESTERDAY)
     try:
         causeway.hub.openbanking.banks.change(OTHER, active=False)
         assert OTHER not in visitor.get(f"/performance?bic={BIC}").text
@@ -91,20 +80,20 @@ def test_the_days_of_a_deactivated_bank_are_still_shown(causeway: Causeway, visi
     finally:
         causeway.hub.openbanking.banks.change(OTHER, active=True)
 
-    assert fields(visitor)[0] == OTHER
-    assert figures(visitor)["Requests"] == "9"
+    assert visitor.chosen_days()[0] == OTHER
+    assert visitor.figures()["Requests"] == "9"
 
 
 # -- what is shown
 
 
-def test_a_month_is_shown_as_figures_charts_and_tables(causeway: Causeway, visitor: Person) -> None:
-    measured(causeway, BIC, date(2026, 2, 3), answered=90, unanswered=10)
-    measured(causeway, BIC, date(2026, 2, 5))
-    measured(causeway, OTHER, date(2026, 2, 5), answered=77)
+def test_a_month_is_shown_as_figures_charts_and_tables(causeway: Causeway, visitor: WebUser) -> None:
+    add_day(causeway, BIC, date(2026, 2, 3), answered=90, unanswered=10)
+    add_day(causeway, BIC, date(2026, 2, 5))
+    add_day(causeway, OTHER, date(2026, 2, 5), answered=77)
     visitor.get(f"/performance?bic={BIC}&{FEBRUARY}")
 
-    assert figures(visitor) == {
+    assert visitor.figures() == {
         "Availability": "99.994 %",
         "Down": "10 s",
         "Error rate": "9.174 %",
@@ -112,18 +101,18 @@ def test_a_month_is_shown_as_figures_charts_and_tables(causeway: Causeway, visit
         "At the bank, p95": "128 ms",
         "In this service, p95": "4.0 ms",
     }
-    assert table(visitor, "Availability by day") == [
+    assert visitor.table("Availability by day") == [
         ["5 Feb 2026", "100 %", "none", "0 %", "9", "0", "0"],
         ["3 Feb 2026", "99.988 %", "10 s 00:00:00\u201300:00:10", "10 %", "100", "10", "0"],
     ]
-    (latest, _) = table(visitor, "Latency by day")
+    (latest, _) = visitor.table("Latency by day")
     assert latest == ["5 Feb 2026", *["128 ms"] * 3, *["4.0 ms"] * 3, "120 ms", "\u2013", "\u2013"]
     assert visitor.last.text.count('role="img"') == 3
     assert "Requests on 2 of 28 days. Down on 1 of them; longest on 3 Feb 2026: 99.988 %, down 10 s." in visitor.text
 
 
-def test_every_chart_has_a_title_and_a_description(causeway: Causeway, visitor: Person) -> None:
-    measured(causeway, BIC, YESTERDAY)
+def test_every_chart_has_a_title_and_a_description(causeway: Causeway, visitor: WebUser) -> None:
+    add_day(causeway, BIC, YESTERDAY)
     visitor.get(f"/performance?bic={BIC}")
 
     labelled = re.findall('<svg class="picture"[^>]*aria-labelledby="([^"]+)"', visitor.last.text)
@@ -135,33 +124,33 @@ def test_every_chart_has_a_title_and_a_description(causeway: Causeway, visitor: 
         )
 
 
-def test_a_page_has_no_inline_style_or_script(causeway: Causeway, visitor: Person) -> None:
-    measured(causeway, BIC, YESTERDAY, unanswered=7)
+def test_a_page_has_no_inline_style_or_script(causeway: Causeway, visitor: WebUser) -> None:
+    add_day(causeway, BIC, YESTERDAY, unanswered=7)
     text = visitor.get(f"/performance?bic={BIC}").text
 
     assert not re.search(r"<style|\sstyle=|\son[a-z]+=|<script(?! src=)", text)
 
 
-def test_unknown_figures_are_dashes_instead_of_zeros(causeway: Causeway, visitor: Person) -> None:
-    measured(causeway, BIC, YESTERDAY)
-    measured(causeway, BIC, YESTERDAY - timedelta(days=1), answered=0)
+def test_unknown_figures_are_dashes_instead_of_zeros(causeway: Causeway, visitor: WebUser) -> None:
+    add_day(causeway, BIC, YESTERDAY)
+    add_day(causeway, BIC, YESTERDAY - timedelta(days=1), answered=0)
     visitor.get(f"/performance?bic={BIC}")
-    (_, quiet), (_, untimed) = table(visitor, "Availability by day"), table(visitor, "Latency by day")
+    (_, quiet), (_, untimed) = visitor.table("Availability by day"), visitor.table("Latency by day")
 
     assert quiet == ["28 Feb 2026", *["\u2013"] * 3, "0", "0", "0"]
     assert untimed == ["28 Feb 2026", *["\u2013"] * 9]
 
 
-def test_days_without_requests_have_no_chart(causeway: Causeway, visitor: Person) -> None:
-    measured(causeway, BIC, YESTERDAY, answered=0)
+def test_days_without_requests_have_no_chart(causeway: Causeway, visitor: WebUser) -> None:
+    add_day(causeway, BIC, YESTERDAY, answered=0)
     visitor.get(f"/performance?bic={BIC}")
 
     assert 'role="img"' not in visitor.last.text
     assert "There were no requests to this bank on these days" in visitor.text
-    assert figures(visitor)["Availability"] == "\u2013"
+    assert visitor.figures()["Availability"] == "\u2013"
 
 
-def test_a_page_without_days_shows_the_time_of_the_next_computation(visitor: Person) -> None:
+def test_a_page_without_days_shows_the_time_of_the_next_computation(visitor: WebUser) -> None:
     visitor.get(f"/performance?bic={BIC}")
 
     assert "There are no figures for these days." in visitor.text
@@ -169,17 +158,17 @@ def test_a_page_without_days_shows_the_time_of_the_next_computation(visitor: Per
     assert "format=csv" not in visitor.last.text
 
 
-def test_a_past_day_without_figures_is_announced(causeway: Causeway, visitor: Person) -> None:
-    measured(causeway, BIC, YESTERDAY - timedelta(days=1))
+def test_a_past_day_without_figures_is_announced(causeway: Causeway, visitor: WebUser) -> None:
+    add_day(causeway, BIC, YESTERDAY - timedelta(days=1))
     visitor.get(f"/performance?bic={BIC}")
     assert "1 Mar 2026 has not been computed yet" in visitor.text
 
-    measured(causeway, BIC, YESTERDAY)
+    add_day(causeway, BIC, YESTERDAY)
     visitor.get(f"/performance?bic={BIC}")
     assert "not reckoned yet" not in visitor.text
 
 
-def test_todays_figures_so_far_are_summed(causeway: Causeway, visitor: Person) -> None:
+def test_todays_figures_so_far_are_summed(causeway: Causeway, visitor: WebUser) -> None:
     visitor.get(f"/performance?bic={BIC}")
     assert "There have been no requests to this bank today." in visitor.text
 
@@ -191,7 +180,7 @@ def test_todays_figures_so_far_are_summed(causeway: Causeway, visitor: Person) -
     assert "As of 2 Mar 2026, 09:01:00 UTC" in visitor.text
 
 
-def test_a_tpp_call_appears_in_todays_figures_after_it_is_written(causeway: Causeway, visitor: Person) -> None:
+def test_a_tpp_call_appears_in_todays_figures_after_it_is_written(causeway: Causeway, visitor: WebUser) -> None:
     stage = Stage(causeway)
     stage.bearer(1)
     assert stage.ask(BY_WEBHOOK["/accounts"]).status == 200
@@ -202,7 +191,7 @@ def test_a_tpp_call_appears_in_todays_figures_after_it_is_written(causeway: Caus
 
 
 def test_calls_without_a_request_to_the_bank_are_described_as_not_counted_yet(
-    causeway: Causeway, visitor: Person, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, visitor: WebUser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
         CurrentDay, "of_bank", lambda *_: DayToDate(causeway.clock.time(), Summary(total=CallCounts(calls=1)), True)
@@ -213,7 +202,7 @@ def test_calls_without_a_request_to_the_bank_are_described_as_not_counted_yet(
 
 
 def test_partial_figures_of_today_are_labelled_as_partial(
-    causeway: Causeway, visitor: Person, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, visitor: WebUser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     part = DayToDate(causeway.clock.time(), Summary(total=CallCounts(calls=9, answered=9)), is_whole=False)
     monkeypatch.setattr(CurrentDay, "of_bank", lambda *_: part)
@@ -224,7 +213,7 @@ def test_partial_figures_of_today_are_labelled_as_partial(
 
 
 def test_the_page_shows_a_message_if_there_are_no_banks(
-    causeway: Causeway, visitor: Person, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, visitor: WebUser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(causeway.hub.openbanking.banks, "directory", list)
 
@@ -245,7 +234,7 @@ def reported(causeway: Causeway, day: date, consent: int | None, payment: int | 
     day_records.store_record(causeway.hub.store, told)
 
 
-def test_reported_durations_are_shown_as_figures_chart_and_table(causeway: Causeway, visitor: Person) -> None:
+def test_reported_durations_are_shown_as_figures_chart_and_table(causeway: Causeway, visitor: WebUser) -> None:
     reported(causeway, date(2026, 2, 3), 40_000, 20_000)
     reported(causeway, date(2026, 2, 4), 41_250, None)
     late = replace(
@@ -254,7 +243,7 @@ def test_reported_durations_are_shown_as_figures_chart_and_table(causeway: Cause
     day_records.store_record(causeway.hub.store, late)
     visitor.get(f"/performance?bic={OTHER}&{FEBRUARY}")
 
-    assert table(visitor, "Reports by day") == [
+    assert visitor.table("Reports by day") == [
         ["5 Feb 2026", "\u2013", "\u2013", "missing"],
         ["4 Feb 2026", "41.3 s", "\u2013", "received"],
         ["3 Feb 2026", "40.0 s", "20.0 s", "received"],
@@ -266,15 +255,15 @@ def test_reported_durations_are_shown_as_figures_chart_and_table(causeway: Cause
     assert 'aria-label="5 Feb 2026: not reported"' in visitor.last.text
 
 
-def test_a_bank_without_reports_has_no_report_section(causeway: Causeway, visitor: Person) -> None:
-    measured(causeway, BIC, YESTERDAY)
+def test_a_bank_without_reports_has_no_report_section(causeway: Causeway, visitor: WebUser) -> None:
+    add_day(causeway, BIC, YESTERDAY)
     visitor.get(f"/performance?bic={BIC}")
 
     assert "as the bank reports</h3>" not in visitor.last.text
 
 
 @pytest.mark.parametrize("days", [92, 366])
-def test_a_page_of_many_days_keeps_its_size_budget(causeway: Causeway, visitor: Person, days: int) -> None:
+def test_a_page_of_many_days_keeps_its_size_budget(causeway: Causeway, visitor: WebUser, days: int) -> None:
     bank = ExpectedBank(OTHER, "A bank", is_active=True, reports=True)
     busy = [
         each for year in range(5) for each in made_up_days(bank, BankBehaviour(), YESTERDAY - timedelta(days=90 * year))
@@ -284,15 +273,15 @@ def test_a_page_of_many_days_keeps_its_size_budget(causeway: Causeway, visitor: 
         day_records.store_record(causeway.hub.store, each)
     address = f"/performance?bic={OTHER}&from={YESTERDAY - timedelta(days=days - 1)}&to={YESTERDAY}"
 
-    assert len(visitor.get(address).text.encode()) <= BYTES
+    assert len(visitor.get(address).text.encode()) <= PAGE_BYTES
 
 
 # -- files
 
 
-def test_the_shown_days_can_be_downloaded_as_csv_and_json(causeway: Causeway, visitor: Person) -> None:
+def test_the_shown_days_can_be_downloaded_as_csv_and_json(causeway: Causeway, visitor: WebUser) -> None:
     for day in (date(2026, 2, 1), date(2026, 2, 28), YESTERDAY):
-        measured(causeway, BIC, day, unanswered=5)
+        add_day(causeway, BIC, day, unanswered=5)
     visitor.get(f"/performance?bic={BIC}&{FEBRUARY}")
     links = {link[-4:]: link for link in re.findall('href="([^"]+&amp;format=[a-z]+)"', visitor.last.text)}
     as_csv, as_json = (visitor.get(links[name].replace("&amp;", "&")) for name in ("=csv", "json"))
@@ -308,7 +297,7 @@ def test_the_shown_days_can_be_downloaded_as_csv_and_json(causeway: Causeway, vi
     assert {str(row["uptime_percent"]) for row in as_json.body["days"]} == {rows[0]["uptime_percent"]}
 
 
-def test_a_download_without_days_has_no_rows(visitor: Person) -> None:
+def test_a_download_without_days_has_no_rows(visitor: WebUser) -> None:
     assert visitor.get(f"/performance?bic={BIC}&format=json").body == {"days": []}
     assert visitor.get(f"/performance?bic={BIC}&format=csv").text.count("\r\n") == 1
     assert visitor.get(f"/performance?bic={BIC}&format=pdf").headers["content-type"].startswith("text/html")

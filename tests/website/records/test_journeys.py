@@ -6,27 +6,26 @@ import json
 import re
 
 from tests.causeway import Causeway
-from tests.website.authorization.journey import token, with_tokens
-from tests.website.person import Person
+from tests.website.web_user import WebUser
 
 
-def test_a_journey_is_stored_without_clear_text_secrets(causeway: Causeway, user: Person, client_id: str) -> None:
-    with_tokens(causeway, user, client_id)
+def test_a_journey_is_stored_without_clear_text_secrets(causeway: Causeway, user: WebUser, client_id: str) -> None:
+    user.get_tokens(client_id)
     stored = json.dumps([*causeway.hub.store.scan("website")], default=str)
 
     for name in ("access-token", "refresh-token"):
-        assert token(user, name).partition(".")[2] not in stored
+        assert user.code(name).partition(".")[2] not in stored
     for name in ("authorization_code", "code_verifier"):
         found = re.search(rf'"{name}" ?: ?"([^"]+)"', user.text)
         assert found is not None
         assert found[1] not in stored
 
 
-def test_a_journey_expires_after_30_days(causeway: Causeway, user: Person, client_id: str, email: str) -> None:
-    state = with_tokens(causeway, user, client_id)
+def test_a_journey_expires_after_30_days(causeway: Causeway, user: WebUser, client_id: str, email: str) -> None:
+    state = user.get_tokens(client_id)
     for seconds, is_there in ((30 * 24 * 3600 - 1, True), (1, False)):
         causeway.clock.advance(seconds)
-        user = Person.signed_in(causeway, email)
+        user = WebUser.signed_in(causeway, email)
         user.get(f"/authorize/callback?state={state}")
         assert ("You have tokens" in user.text) is is_there
         assert bool(causeway.hub.website.journeys.list_latest(email)) is is_there

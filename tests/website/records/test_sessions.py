@@ -6,7 +6,7 @@ import json
 
 from chalicelib.website.records.sessions import LIFETIME
 from tests.causeway import Causeway
-from tests.website.person import known
+from tests.website.web_user import ensure_user
 
 
 def test_a_visitor_has_a_session_without_a_record(causeway: Causeway) -> None:
@@ -18,7 +18,7 @@ def test_a_visitor_has_a_session_without_a_record(causeway: Causeway) -> None:
 
 
 def test_a_session_record_is_deleted_with_its_session(causeway: Causeway, email: str) -> None:
-    session = causeway.hub.website.sessions.begin(known(causeway.hub, email))
+    session = causeway.hub.website.sessions.begin(ensure_user(causeway.hub, email))
     (record,) = causeway.hub.store.scan("website")
     assert record["expires_at"] == causeway.clock.time() + LIFETIME
     assert session.cookie.partition(".")[0] not in json.dumps(record, default=str)
@@ -30,7 +30,7 @@ def test_a_session_record_is_deleted_with_its_session(causeway: Causeway, email:
 
 def test_a_form_token_is_valid_in_its_own_session_only(causeway: Causeway, email: str) -> None:
     sessions = causeway.hub.website.sessions
-    user = known(causeway.hub, email)
+    user = ensure_user(causeway.hub, email)
     mine, other, visitor = sessions.begin(user), sessions.begin(user), sessions.create_visitor_session()
 
     for session in (mine, other, visitor):
